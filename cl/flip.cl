@@ -1,0 +1,50 @@
+// Copy of a matrix whose rows, columns or both run backwards: mirror images, and rotation by 180 degrees.
+//
+// Rows that run backwards need no code here: the caller gives the offset of the last row and a negative pitch. Columns
+// are reversed by writing each row from its end: a work-item writes WIDTH neighbours in the reverse order of the WIDTH
+// neighbours that it reads, so both sides stay contiguous and no local memory is needed.
+//
+// Launch: a group has GROUP_1 rows of GROUP_0 * WIDTH columns of GROUP_2 matrices; groups are counted in one dimension.
+#include "common/element.clh"
+#include "common/grid.clh"
+
+#ifndef WIDTH
+#define WIDTH 1  // elements of a work-item: 1, 2, 4, 8, 16
+#endif
+#ifndef REVERSE
+#define REVERSE 1  // 1: each row is written backwards
+#endif
+#ifndef GROUP_0
+#define GROUP_0 64  // work-group, by dimension
+#endif
+#ifndef GROUP_1
+#define GROUP_1 4
+#endif
+#ifndef GROUP_2
+#define GROUP_2 1
+#endif
+
+kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
+void flip(global const element* restrict in, ulong in_offset, long in_pitch, ulong in_stride,
+          global element* restrict out, ulong out_offset, long out_pitch, ulong out_stride,
+          ulong rows, ulong cols, ulong batch) {
+  // Groups along the rows first: the output is written from front to back.
+  const tile_place place = place_of_tile(get_group_id(0), (cols + GROUP_0 * WIDTH - 1) / (GROUP_0 * WIDTH),
+                                         (rows + GROUP_1 - 1) / GROUP_1);
+  const ulong first = ((ulong)place.row * GROUP_0 + get_local_id(0)) * WIDTH;
+  const ulong i = (ulong)place.col * GROUP_1 + get_local_id(1);
+  const ulong b = (ulong)place.matrix * GROUP_2 + get_local_id(2);
+  if (first >= cols || i >= rows || b >= batch) return;  // no barrier follows
+  const uint count = (uint)min((ulong)WIDTH, cols - first);
+
+  in += in_offset + b * in_stride + first;
+  out += out_offset + b * out_stride + (REVERSE ? cols - first - count : first);
+  in += (long)i * in_pitch;
+  out += (long)i * out_pitch;
+  if (count == WIDTH) {
+#pragma unroll
+    for (uint k = 0; k < WIDTH; ++k) out[k] = in[REVERSE ? WIDTH - 1 - k : k];
+  } else {
+    for (uint k = 0; k < count; ++k) out[k] = in[REVERSE ? count - 1 - k : k];
+  }
+}

@@ -1,0 +1,44 @@
+// Transpose, first rung: out[j][i] = in[i][j], one element after the other, no local memory.
+//
+// Launch: three dimensions of work-items: i (a row of the input), j (a column), matrix of the batch. Neighbouring
+// work-items write neighbouring elements, and read elements that lie a whole row apart: each read fetches a cache
+// line for one element of it. In place, i < j exchanges the pair.
+#include "common/element.clh"
+
+#ifndef IN_PLACE
+#define IN_PLACE 0  // 1: in and out are the same square matrix
+#endif
+#ifndef GROUP_0
+#define GROUP_0 32  // work-group, by dimension
+#endif
+#ifndef GROUP_1
+#define GROUP_1 8
+#endif
+#ifndef GROUP_2
+#define GROUP_2 1
+#endif
+
+kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
+void transpose_naive(global const element* in, ulong in_offset, long in_pitch, ulong in_stride,
+                     global element* out, ulong out_offset, long out_pitch, ulong out_stride,
+                     ulong rows, ulong cols, ulong batch) {
+  const long i = get_global_id(0);
+  if (i >= (long)rows) return;  // no barrier follows
+
+  // Some drivers limit the second and third dimension of a launch: what exceeds it is a loop.
+  for (ulong b = get_global_id(2); b < batch; b += get_global_size(2)) {
+    global const element* from = in + in_offset + b * in_stride;
+    global element* to = out + out_offset + b * out_stride;
+    for (long j = get_global_id(1); j < (long)cols; j += get_global_size(1)) {
+#if IN_PLACE
+      if (i < j) {
+        const element upper = from[i * in_pitch + j];
+        to[i * out_pitch + j] = from[j * in_pitch + i];
+        to[j * out_pitch + i] = upper;
+      }
+#else
+      to[j * out_pitch + i] = from[i * in_pitch + j];
+#endif
+    }
+  }
+}

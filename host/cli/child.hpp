@@ -1,0 +1,30 @@
+/// This program, started again as a child process.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace smem::cli {
+
+/// Runs the smem command with `arguments`, with the environment changed as told (an empty optional removes
+/// the variable), and returns what it wrote to its output. \throws Error when it fails.
+std::string run_child(const std::vector<std::string>& arguments,
+                      const std::map<std::string, std::optional<std::string>>& environment);
+
+/// A folder of its own under the system's temporary directory, removed at the end.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace smem::cli

@@ -1,0 +1,18 @@
+/// The subcommands of smem. Each adds itself to the command line, and when it was chosen leaves its exit
+/// code.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace smem::cli {
+
+/// 2 is left to the command line's own errors.
+enum ExitCode { kGood = 0, kFailure = 1, kUsage = 2 };
+
+void add_devices(CLI::App& app, int& exit_code);
+void add_explain(CLI::App& app, int& exit_code);
+void add_bench_transpose(CLI::App& bench, int& exit_code);
+void add_bench_host(CLI::App& bench, int& exit_code);
+void add_bench_first_call(CLI::App& bench, int& exit_code);
+
+}  // namespace smem::cli

@@ -1,0 +1,114 @@
+// smem devices: what each OpenCL device is, and the facts that plans are made of.
+#include "cli/commands.hpp"
+
+#include <smem/smem.hpp>
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace smem::cli {
+
+namespace {
+
+std::string short_text(const std::string& text, std::size_t width) {
+  return text.size() <= width ? text : text.substr(0, width - 3) + "...";
+}
+
+/// 49152 as "48 KiB": in the largest unit that it fills, with a decimal where the number is not whole.
+std::string bytes_text(std::size_t bytes) {
+  const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0, size = 1;
+  while (unit < 4 && bytes / size >= 1024) {
+    size *= 1024;
+    ++unit;
+  }
+  if (bytes % size == 0) return fmt::format("{} {}", bytes / size, units[unit]);
+  return fmt::format("{:.1f} {}", static_cast<double>(bytes) / static_cast<double>(size), units[unit]);
+}
+
+std::string yes_no(bool value) { return value ? "yes" : "no"; }
+
+void print_details(const Device& d) {
+  const auto line = [](std::string_view what, const std::string& value) {
+    fmt::print("    {:<16}{}\n", what, value.empty() ? "unknown" : value);
+  };
+  line("platform", d.platform);
+  line("version", d.platform_version);
+  line("driver", fmt::format("{}; {}", d.driver, d.opencl_c));
+  line("vendor", fmt::format("{} ({})", d.vendor_name, name_of(d.vendor)));
+  line("architecture", d.architecture);
+  line("compute units", fmt::format("{} at {} MHz", d.compute_units, d.clock_mhz));
+  line("work-group", fmt::format("at most {} work-items, {} x {} x {} by dimension", d.max_work_group,
+                                 d.max_work_items[0], d.max_work_items[1], d.max_work_items[2]));
+  line("sub-group",
+       fmt::format("{} work-items; sub-group functions: {}", d.sub_group_width, yes_no(d.sub_groups)));
+  line(
+      "local memory",
+      fmt::format("{} usable, {} reported; {}", bytes_text(d.local_bytes), bytes_text(d.local_bytes_reported),
+                  d.local_is_cache ? "ordinary cached memory, without banks"
+                                   : fmt::format("{} banks of {} bytes", d.local_banks, d.local_bank_bytes)));
+  line("global memory",
+       fmt::format("{}, at most {} in one buffer; cache {} in lines of {} bytes", bytes_text(d.global_bytes),
+                   bytes_text(d.max_allocation), bytes_text(d.cache_bytes), d.cache_line_bytes));
+  line("arithmetic", fmt::format("fp64: {}; fp16: {}; 64-bit atomics: {}", yes_no(d.fp64), yes_no(d.fp16),
+                                 yes_no(d.int64_atomics)));
+  line("event timer", fmt::format("{} ns", d.timer_ns));
+}
+
+int run(bool verbose) {
+  const std::vector<Device> found = devices();
+  if (found.empty()) {
+    fmt::print(stderr,
+               "smem: no OpenCL device: install the GPU's OpenCL driver, or PoCL for the CPU (Debian package "
+               "pocl-opencl-icd)\n");
+    return kFailure;
+  }
+  std::optional<Device> chosen;
+  std::string why_none;
+  try {
+    chosen = Context().device();
+  } catch (const Error& error) {  // an SMEM_DEVICE that names nothing; the list is still worth seeing
+    why_none = error.what();
+  }
+  constexpr const char* kRow = "{:<3}{:<32}{:<25}{:<5}{:>6}{:>10}{:>7}{:>6}{:>5}{:>11}\n";
+  fmt::print(fmt::runtime(kRow), "", "device", "platform", "type", "units", "local", "group", "sub", "fp64",
+             "memory");
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const Device& d = found[i];
+    // Not all facts: the memory that PoCL reports changes with what is free.
+    const bool is_default =
+        chosen && chosen->name == d.name && chosen->platform_version == d.platform_version;
+    if (is_default) chosen.reset();  // of several equal devices, the first
+    fmt::print(fmt::runtime(kRow), fmt::format("{}{}", i, is_default ? "*" : ""), short_text(d.name, 31),
+               short_text(d.platform, 24), short_text(std::string(name_of(d.type)), 5), d.compute_units,
+               bytes_text(d.local_bytes), d.max_work_group, d.sub_group_width, yes_no(d.fp64),
+               bytes_text(d.global_bytes));
+    if (verbose) print_details(d);
+  }
+  fmt::print(
+      "* is used when nothing else is asked for. units: compute units; local: usable local memory of a "
+      "work-group;\n"
+      "group: largest work-group; sub: sub-group (warp, wave) width.{}\n",
+      verbose ? "" : " More: smem devices --verbose");
+  if (!why_none.empty()) {
+    std::fflush(stdout);
+    fmt::print(stderr, "smem: {}\n", why_none);
+    return kFailure;
+  }
+  return kGood;
+}
+
+}  // namespace
+
+void add_devices(CLI::App& app, int& exit_code) {
+  CLI::App* command =
+      app.add_subcommand("devices", "List the OpenCL devices, and the facts that plans are made of");
+  auto verbose = std::make_shared<bool>(false);
+  command->add_flag("-v,--verbose", *verbose, "All facts of each device");
+  command->callback([verbose, &exit_code] { exit_code = run(*verbose); });
+}
+
+}  // namespace smem::cli

@@ -1,0 +1,23 @@
+/// The shapes that smem's speed is judged by, and the least share of the device's copy bandwidth on each.
+#pragma once
+
+#include <smem/smem.hpp>
+
+#include <cstddef>
+#include <vector>
+
+namespace smem::cli {
+
+struct TransposeCase {
+  std::size_t element_bytes = 4;
+  std::size_t rows = 0;
+  std::size_t cols = 0;
+  std::size_t batch = 1;
+  double goal = 0;  ///< 0: measured for information
+};
+
+/// `small`: about a sixteenth of the data on a GPU and a quarter on a CPU, for a quick look; the goals were
+/// set for the full sizes.
+std::vector<TransposeCase> transpose_goals(DeviceType type, bool small);
+
+}  // namespace smem::cli

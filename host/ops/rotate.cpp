@@ -1,0 +1,73 @@
+// rotate and flip: arguments -> plan -> launch. Quarter turns are transposes with one side backwards.
+#include <smem/rotate.hpp>
+
+#include "ops/transpose.hpp"
+#include "ops/views.hpp"
+#include "plan/sizes.hpp"
+
+#include <smem/error.hpp>
+
+#include <fmt/format.h>
+
+namespace smem {
+
+namespace {
+
+struct Mirrored {
+  bool rows;
+  bool cols;
+};
+
+cl::Event mirror(const Context& context, const char* operation, const Matrix& in, const Matrix& out,
+                 Mirrored mirrored, const CallOptions& options) {
+  plan::require_element(operation, in.element_bytes);
+  ops::check_shape(operation, in, out, in.rows, in.cols);
+  const FlipProblem problem{in.element_bytes, in.rows, in.cols, in.batch, mirrored.cols};
+  if (ops::is_empty(in)) {
+    plan_flip(context.device(), problem, options.variant);
+    return context.runtime().marker(options.wait_for);
+  }
+  const ops::Memory in_memory = ops::check_view(context, operation, "in", in, false);
+  const ops::Memory out_memory = ops::check_view(context, operation, "out", out, true);
+  ops::check_apart(operation, in, in_memory, out, out_memory);
+  const std::string_view variant = options.plan != nullptr ? options.plan->variant : options.variant;
+  if (options.plan != nullptr && *options.plan != plan_flip(context.device(), problem, variant)) {
+    throw Error({.operation = operation,
+                 .argument = "plan",
+                 .expected = "the plan that plan_flip() makes for this problem, device and variant",
+                 .got = "another plan:\n" + options.plan->to_string()});
+  }
+  const std::uint64_t chosen = variant.empty() ? 0 : variant == "items" ? 1 : variant == "vector" ? 2 : 255;
+  const runtime::ProblemKey key{2, problem.element_bytes | chosen << 8 | std::uint64_t{mirrored.cols} << 16,
+                                problem.rows, problem.cols, problem.batch};
+  const auto make_plan = [&](const Device& device) { return plan_flip(device, problem, variant); };
+  const ops::KernelMatrix from(in), to(out);
+  return ops::run_matrices(context, key, make_plan, options, mirrored.rows ? from.backwards(in.rows) : from,
+                           to, in);
+}
+
+}  // namespace
+
+cl::Event rotate(const Context& context, const Matrix& in, const Matrix& out, Rotation rotation,
+                 const CallOptions& options) {
+  switch (rotation) {
+    case Rotation::by_90:
+      return ops::turn(context, "rotate", in, out, {.in = true}, options);
+    case Rotation::by_270:
+      return ops::turn(context, "rotate", in, out, {.out = true}, options);
+    case Rotation::by_180:
+      return mirror(context, "rotate", in, out, {.rows = true, .cols = true}, options);
+  }
+  throw Error({.operation = "rotate",
+               .argument = "rotation",
+               .expected = "90, 180 or 270 degrees",
+               .got = fmt::format("{}", static_cast<int>(rotation))});
+}
+
+cl::Event flip(const Context& context, const Matrix& in, const Matrix& out, Flip direction,
+               const CallOptions& options) {
+  const bool horizontal = direction == Flip::horizontal;
+  return mirror(context, "flip", in, out, {.rows = !horizontal, .cols = horizontal}, options);
+}
+
+}  // namespace smem

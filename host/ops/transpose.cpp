@@ -1,0 +1,93 @@
+// transpose: arguments -> plan -> launch.
+#include "ops/transpose.hpp"
+#include "plan/sizes.hpp"
+
+#include <smem/error.hpp>
+#include <smem/transpose.hpp>
+
+#include <algorithm>
+#include <iterator>
+
+namespace smem {
+
+namespace ops {
+
+namespace {
+
+/// 0: chosen by the plan; else the variant's place in the list and 1. An unknown name is 255, for the plan to
+/// refuse.
+std::uint64_t number_of(std::string_view variant) {
+  if (variant.empty()) return 0;
+  const std::vector<std::string_view> names = transpose_variants();
+  const auto place = std::find(names.begin(), names.end(), variant);
+  return place == names.end() ? 255 : static_cast<std::uint64_t>(place - names.begin()) + 1;
+}
+
+}  // namespace
+
+cl::Event launch_transpose(const Context& context, const TransposeProblem& problem, const Matrix& shape,
+                           const KernelMatrix& in, const KernelMatrix& out, const CallOptions& options) {
+  if (options.plan != nullptr) {
+    const Plan expected = plan_transpose(context.device(), problem, options.plan->variant);
+    if (*options.plan != expected) {
+      throw Error(
+          {.operation = "transpose",
+           .argument = "plan",
+           .expected = "the plan that plan_transpose() makes for this problem, device and variant:\n" +
+                       expected.to_string(),
+           .got = "another plan:\n" + options.plan->to_string()});
+    }
+  }
+  const std::string_view variant = options.plan != nullptr ? options.plan->variant : options.variant;
+  // All fields of the problem, which decides on the plan.
+  const runtime::ProblemKey key{1,
+                                problem.element_bytes | number_of(variant) << 8 |
+                                    std::uint64_t{problem.in_place} << 16 | problem.in_alignment << 24 |
+                                    problem.out_alignment << 32,
+                                problem.rows, problem.cols, problem.batch};
+  const auto make_plan = [&](const Device& device) { return plan_transpose(device, problem, variant); };
+  return run_matrices(context, key, make_plan, options, in, out, shape);
+}
+
+}  // namespace ops
+
+cl::Event transpose(const Context& context, const Matrix& in, const Matrix& out, const CallOptions& options) {
+  return ops::turn(context, "transpose", in, out, {}, options);
+}
+
+cl::Event ops::turn(const Context& context, const char* operation, const Matrix& in, const Matrix& out,
+                    Backwards backwards, const CallOptions& options) {
+  plan::require_element(operation, in.element_bytes);
+  check_shape(operation, in, out, in.cols, in.rows);
+  TransposeProblem problem{in.element_bytes, in.rows, in.cols, in.batch};
+  if (is_empty(in)) {
+    plan_transpose(context.device(), problem,
+                   options.variant);  // an unsupported element is refused all the same
+    return context.runtime().marker(options.wait_for);
+  }
+  const Memory in_memory = check_view(context, operation, "in", in, false);
+  const Memory out_memory = check_view(context, operation, "out", out, true);
+  check_apart(operation, in, in_memory, out, out_memory);
+  problem.in_alignment = row_alignment(in, in_memory);
+  problem.out_alignment = row_alignment(out, out_memory);
+  problem.base_alignment = std::min(in_memory.alignment(), out_memory.alignment());
+  const KernelMatrix from(in), to(out);
+  return launch_transpose(context, problem, in, backwards.in ? from.backwards(in.rows) : from,
+                          backwards.out ? to.backwards(out.rows) : to, options);
+}
+
+cl::Event transpose_in_place(const Context& context, const Matrix& matrix, const CallOptions& options) {
+  TransposeProblem problem{matrix.element_bytes, matrix.rows, matrix.cols, matrix.batch, true};
+  plan::require_element("transpose_in_place", matrix.element_bytes);
+  if (ops::is_empty(matrix)) {
+    plan_transpose(context.device(), problem, options.variant);
+    return context.runtime().marker(options.wait_for);
+  }
+  const ops::Memory memory = ops::check_view(context, "transpose_in_place", "matrix", matrix, true);
+  problem.in_alignment = problem.out_alignment = ops::row_alignment(matrix, memory);
+  problem.base_alignment = memory.alignment();
+  const ops::KernelMatrix m(matrix);
+  return ops::launch_transpose(context, problem, matrix, m, m, options);
+}
+
+}  // namespace smem

@@ -1,0 +1,132 @@
+#include "ops/views.hpp"
+
+#include "runtime/status.hpp"
+
+#include <smem/error.hpp>
+#include <smem/options.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <utility>
+
+namespace smem::ops {
+
+namespace {
+
+[[noreturn]] void refuse(const char* operation, const char* argument, std::string expected, std::string got) {
+  throw Error(
+      {.operation = operation, .argument = argument, .expected = std::move(expected), .got = std::move(got)});
+}
+
+template <class T>
+T memory_value(cl_mem memory, cl_mem_info what, const char* operation) {
+  T value{};
+  runtime::check(clGetMemObjectInfo(memory, what, sizeof value, &value, nullptr), "clGetMemObjectInfo",
+                 operation);
+  return value;
+}
+
+/// a * b + c, or the largest size when it does not fit.
+std::size_t saturated(std::size_t a, std::size_t b, std::size_t c) {
+  std::size_t product = 0, sum = 0;
+  if (__builtin_mul_overflow(a, b, &product) || __builtin_add_overflow(product, c, &sum)) return SIZE_MAX;
+  return sum;
+}
+
+/// Elements from the first of the first row to the last of the last, of one matrix.
+std::size_t matrix_span(const Matrix& view) { return saturated(view.rows - 1, view.pitch, view.cols); }
+
+/// The same of the whole batch.
+std::size_t batch_span(const Matrix& view) {
+  return saturated(view.batch - 1, view.batch_stride, matrix_span(view));
+}
+
+/// Whether the matrices of a batch share no element: one after the other, or side by side in each row.
+bool batch_is_apart(const Matrix& view) {
+  return view.batch == 1 || view.batch_stride >= matrix_span(view) ||
+         (view.batch_stride >= view.cols &&
+          saturated(view.batch - 1, view.batch_stride, view.cols) <= view.pitch);
+}
+
+}  // namespace
+
+Memory check_view(const Context& context, const char* operation, const char* argument, const Matrix& view,
+                  bool written) {
+  if (view.buffer == nullptr) refuse(operation, argument, "a buffer", "an empty handle");
+  if (view.rows > 1 && view.pitch < view.cols) {
+    refuse(operation, argument, fmt::format("a pitch of at least {} elements", view.cols),
+           fmt::format("{}", view.pitch));
+  }
+  if (written && !batch_is_apart(view)) {
+    refuse(operation, argument, "matrices that share no element",
+           fmt::format("a batch stride of {} for {} x {} matrices of pitch {}", view.batch_stride, view.rows,
+                       view.cols, view.pitch));
+  }
+  const auto of = memory_value<cl_context>(view.buffer, CL_MEM_CONTEXT, operation);
+  if (of != context.runtime().context()()) {
+    refuse(operation, argument, "a buffer of this context", "a buffer of another context");
+  }
+  const auto bytes = memory_value<std::size_t>(view.buffer, CL_MEM_SIZE, operation);
+  const std::size_t end = saturated(saturated(1, view.offset, batch_span(view)), view.element_bytes, 0);
+  if (end > bytes) {
+    refuse(operation, argument, fmt::format("a view inside its buffer of {} bytes", bytes),
+           end == SIZE_MAX ? "one whose end exceeds 64 bits" : fmt::format("one that ends at byte {}", end));
+  }
+  Memory memory;
+  memory.host_address =
+      reinterpret_cast<std::uintptr_t>(memory_value<void*>(view.buffer, CL_MEM_HOST_PTR, operation));
+  if (memory.host_address % view.element_bytes !=
+      0) {  // elements are read whole, and vectors of them on CPUs
+    refuse(operation, argument,
+           fmt::format("memory that is aligned to its elements of {} bytes", view.element_bytes),
+           fmt::format("a buffer over host memory at address {:#x}", memory.host_address));
+  }
+  memory.root = memory_value<cl_mem>(view.buffer, CL_MEM_ASSOCIATED_MEMOBJECT, operation);
+  if (memory.root == nullptr) {
+    memory.root = view.buffer;
+  } else {
+    memory.origin = memory_value<std::size_t>(view.buffer, CL_MEM_OFFSET, operation);
+  }
+  return memory;
+}
+
+void check_apart(const char* operation, const Matrix& in, const Memory& in_memory, const Matrix& out,
+                 const Memory& out_memory) {
+  if (in_memory.root != out_memory.root) return;
+  const std::size_t in_begin = in_memory.origin + in.offset * in.element_bytes;
+  const std::size_t out_begin = out_memory.origin + out.offset * out.element_bytes;
+  const std::size_t in_end = in_begin + batch_span(in) * in.element_bytes;
+  const std::size_t out_end = out_begin + batch_span(out) * out.element_bytes;
+  if (in_begin < out_end && out_begin < in_end) {
+    refuse(operation, "out", "a view that does not overlap in",
+           fmt::format("bytes {} to {} of the buffer that in uses from {} to {}", out_begin, out_end,
+                       in_begin, in_end));
+  }
+}
+
+void check_shape(const char* operation, const Matrix& in, const Matrix& out, std::size_t rows,
+                 std::size_t cols) {
+  if (in.element_bytes != out.element_bytes) {
+    refuse(operation, "out", fmt::format("elements of {} bytes, as in has", in.element_bytes),
+           fmt::format("elements of {} bytes", out.element_bytes));
+  }
+  if (out.rows != rows || out.cols != cols) {
+    refuse(operation, "out", fmt::format("{} x {} (in is {} x {})", rows, cols, in.rows, in.cols),
+           fmt::format("{} x {}", out.rows, out.cols));
+  }
+  if (in.batch != out.batch) {
+    refuse(operation, "out", fmt::format("a batch of {}, as in has", in.batch), fmt::format("{}", out.batch));
+  }
+}
+
+std::size_t row_alignment(const Matrix& view, const Memory& memory) {
+  std::size_t bits = 64 | memory.host_address | (view.offset * view.element_bytes);
+  if (view.rows > 1) bits |= view.pitch * view.element_bytes;
+  if (view.batch > 1) bits |= view.batch_stride * view.element_bytes;
+  return std::size_t{1} << std::countr_zero(bits);
+}
+
+}  // namespace smem::ops

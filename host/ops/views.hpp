@@ -1,0 +1,79 @@
+/// Checks of views that operations share, and the way a matrix is handed to a kernel.
+#pragma once
+
+#include "runtime/runtime.hpp"
+
+#include <smem/context.hpp>
+#include <smem/options.hpp>
+#include <smem/view.hpp>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace smem::ops {
+
+/// What is known of a view's buffer once it is checked.
+struct Memory {
+  cl_mem root = nullptr;   ///< the buffer itself, or the one that a sub-buffer is cut from
+  std::size_t origin = 0;  ///< of the sub-buffer in it, in bytes
+  std::uintptr_t host_address =
+      0;  ///< of a buffer over the caller's memory; 0: the driver's, which is aligned
+
+  /// The largest power of two, at most 64, that divides the buffer's address.
+  std::size_t alignment() const { return std::size_t{1} << std::countr_zero(64 | host_address); }
+};
+
+/// \throws Error naming `argument`, when the view leaves its buffer, its rows or matrices overlap, or the
+/// buffer belongs to another context.
+Memory check_view(const Context& context, const char* operation, const char* argument, const Matrix& view,
+                  bool written);
+
+/// \throws Error when the two views may share an element.
+void check_apart(const char* operation, const Matrix& in, const Memory& in_memory, const Matrix& out,
+                 const Memory& out_memory);
+
+/// \throws Error when batch counts or element sizes differ, or `out` is not rows x cols.
+void check_shape(const char* operation, const Matrix& in, const Matrix& out, std::size_t rows,
+                 std::size_t cols);
+
+/// Whether the view has no element.
+inline bool is_empty(const Matrix& view) { return view.rows == 0 || view.cols == 0 || view.batch == 0; }
+
+/// The largest power of two, at most 64, that divides the byte address of each row.
+std::size_t row_alignment(const Matrix& view, const Memory& memory);
+
+/// A matrix as kernels take it: with a signed pitch, so that rows can run backwards.
+struct KernelMatrix {
+  cl_mem buffer;
+  cl_ulong offset;
+  cl_long pitch;
+  cl_ulong stride;
+
+  explicit KernelMatrix(const Matrix& view)
+      : buffer(view.buffer),
+        offset(view.offset),
+        pitch(static_cast<cl_long>(view.pitch)),
+        stride(view.batch_stride) {}
+
+  /// The same matrix from its last row to its first.
+  KernelMatrix backwards(std::size_t rows) const {
+    KernelMatrix m = *this;
+    m.offset += (rows - 1) * static_cast<cl_ulong>(pitch);
+    m.pitch = -pitch;
+    return m;
+  }
+};
+
+/// Runs a problem whose kernel takes two matrices, rows, cols and batch; the shape is that of `shape`.
+template <class MakePlan>
+cl::Event run_matrices(const Context& context, const runtime::ProblemKey& key, const MakePlan& make_plan,
+                       const CallOptions& options, const KernelMatrix& in, const KernelMatrix& out,
+                       const Matrix& shape) {
+  return context.runtime().run(key, make_plan, options.wait_for, in.buffer, in.offset, in.pitch, in.stride,
+                               out.buffer, out.offset, out.pitch, out.stride,
+                               static_cast<cl_ulong>(shape.rows), static_cast<cl_ulong>(shape.cols),
+                               static_cast<cl_ulong>(shape.batch));
+}
+
+}  // namespace smem::ops

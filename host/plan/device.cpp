@@ -1,0 +1,92 @@
+// Facts about devices as values: their names, and smaller devices made of larger ones.
+#include <smem/device.hpp>
+#include <smem/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+namespace smem {
+
+std::string_view name_of(DeviceType type) {
+  switch (type) {
+    case DeviceType::gpu:
+      return "gpu";
+    case DeviceType::cpu:
+      return "cpu";
+    case DeviceType::accelerator:
+      return "accelerator";
+  }
+  return "?";
+}
+
+std::string_view name_of(Vendor vendor) {
+  switch (vendor) {
+    case Vendor::nvidia:
+      return "nvidia";
+    case Vendor::amd:
+      return "amd";
+    case Vendor::intel:
+      return "intel";
+    case Vendor::other:
+      return "other";
+  }
+  return "?";
+}
+
+namespace {
+
+[[noreturn]] void refuse_clamp(std::string_view entry) {
+  throw Error({.operation = "clamp",
+               .argument = "SMEM_CLAMP",
+               .expected = "entries like local=32K, work_group=64, sub_group=16, compute_units=4 or fp64=0",
+               .got = fmt::format("\"{}\"", entry)});
+}
+
+std::size_t number_in(std::string_view entry, std::string_view text) {
+  std::size_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || text.empty()) refuse_clamp(entry);
+  const std::string_view unit(end, text.data() + text.size() - end);
+  const unsigned shift = unit == "K" || unit == "k" ? 10 : unit == "M" || unit == "m" ? 20 : 0;
+  if ((shift == 0 && !unit.empty()) || value > std::numeric_limits<std::size_t>::max() >> shift) {
+    refuse_clamp(entry);
+  }
+  return value << shift;
+}
+
+}  // namespace
+
+Device clamp(Device device, std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    const std::string_view entry = text.substr(0, comma);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+    const std::size_t equals = entry.find('=');
+    if (equals == std::string_view::npos) refuse_clamp(entry);
+    const std::string_view key = entry.substr(0, equals);
+    const std::size_t value = number_in(entry, entry.substr(equals + 1));
+    if (key != "local" && key != "fp64" && value == 0) refuse_clamp(entry);
+    if (key == "local") {
+      device.local_bytes = std::min(device.local_bytes, value);
+      device.local_bytes_reported = std::min(device.local_bytes_reported, value);
+    } else if (key == "work_group") {
+      device.max_work_group = std::min(device.max_work_group, value);
+      for (std::size_t& items : device.max_work_items)
+        items = std::min(items, value);
+    } else if (key == "sub_group") {
+      device.sub_group_width = std::min(device.sub_group_width, value);
+    } else if (key == "compute_units") {
+      device.compute_units = std::min(device.compute_units, value);
+    } else if (key == "fp64") {
+      device.fp64 = device.fp64 && value != 0;
+    } else {
+      refuse_clamp(entry);
+    }
+  }
+  return device;
+}
+
+}  // namespace smem

@@ -1,0 +1,63 @@
+// Plans for mirror images and rotation by 180 degrees: copies with rows or columns backwards.
+#include <smem/error.hpp>
+#include <smem/flip_plan.hpp>
+
+#include "plan/sizes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace smem {
+
+std::vector<std::string_view> flip_variants() { return {"items", "vector"}; }
+
+Plan plan_flip(const Device& device, const FlipProblem& problem, std::string_view variant) {
+  plan::require_element("flip", problem.element_bytes);
+  if (!variant.empty() && variant != "items" && variant != "vector") {
+    throw Error({.operation = "flip",
+                 .argument = "variant",
+                 .expected = fmt::format("one of {}", fmt::join(flip_variants(), ", ")),
+                 .got = fmt::format("\"{}\"", variant)});
+  }
+  // A CPU's compiler turns a run of a work-item's own elements into vectors; a GPU joins the accesses of
+  // neighbouring work-items instead, and would lose that with long runs.
+  const bool vector = variant.empty() ? device.type == DeviceType::cpu : variant == "vector";
+  const std::size_t width = vector ? std::max<std::size_t>(2, 16 / problem.element_bytes) : 1;
+
+  Plan plan;
+  plan.operation = "flip";
+  plan.variant = vector ? "vector" : "items";
+  plan.reason =
+      vector ? "a run of neighbours is reversed in registers" : "neighbouring work-items move neighbours";
+  plan.kernel_file = "flip.cl";
+  plan.entry_point = "flip";
+  const std::array<std::size_t, 3> extent{plan::divide_up(problem.cols, width), problem.rows, problem.batch};
+  plan.work_group = plan::shape_group(device, 256, 256, extent);
+  const std::size_t groups = plan::divide_up(extent[0], plan.work_group[0]) *
+                             plan::divide_up(extent[1], plan.work_group[1]) *
+                             plan::divide_up(extent[2], plan.work_group[2]);
+  if (groups > plan::kMaxTiles) {
+    throw Error({.operation = "flip",
+                 .argument = "in",
+                 .expected = fmt::format("a batch that needs at most {} work-groups", plan::kMaxTiles),
+                 .got = fmt::format("{} matrices of {} x {}, which need {}", problem.batch, problem.rows,
+                                    problem.cols, groups)});
+  }
+  plan.global = {groups * plan.work_group[0], plan.work_group[1], plan.work_group[2]};
+  plan.vector_width = plan.items_per_work_item = width;
+  plan.tile_rows = plan.work_group[1];
+  plan.tile_cols = plan.work_group[0] * width;
+  plan.defines = {{"ELEMENT_BYTES", static_cast<long>(problem.element_bytes)},
+                  {"WIDTH", static_cast<long>(width)},
+                  {"REVERSE", problem.reverse_cols ? 1 : 0},
+                  {"GROUP_0", static_cast<long>(plan.work_group[0])},
+                  {"GROUP_1", static_cast<long>(plan.work_group[1])},
+                  {"GROUP_2", static_cast<long>(plan.work_group[2])}};
+  plan.prediction.bytes = 2.0 * static_cast<double>(problem.element_bytes) *
+                          static_cast<double>(problem.rows) * static_cast<double>(problem.cols) *
+                          static_cast<double>(problem.batch);
+  return plan;
+}
+
+}  // namespace smem

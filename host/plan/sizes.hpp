@@ -1,0 +1,72 @@
+/// Small arithmetic that plans share.
+#pragma once
+
+#include <smem/device.hpp>
+#include <smem/error.hpp>
+#include <smem/plan.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <string>
+
+namespace smem::plan {
+
+constexpr std::size_t divide_up(std::size_t value, std::size_t by) { return (value + by - 1) / by; }
+constexpr std::size_t round_up(std::size_t value, std::size_t to) { return divide_up(value, to) * to; }
+
+/// \throws Error unless an element of `bytes` bytes can be moved as a whole: 1, 2, 4, 8 or 16.
+inline void require_element(const char* operation, std::size_t bytes) {
+  if (std::has_single_bit(bytes) && bytes <= 16) return;
+  throw Error({.operation = operation,
+               .argument = "element size",
+               .expected = "1, 2, 4, 8 or 16 bytes",
+               .got = std::to_string(bytes) + " bytes"});
+}
+
+/// Work-groups in the first dimension, as NVIDIA's hardware has them. More tiles than that are matrices far
+/// smaller than a tile, for which a variant without tiles is right anyway.
+constexpr std::size_t kMaxTiles = (std::size_t{1} << 31) - 1;
+
+/// Work-groups in the second and third dimension of a launch. NVIDIA's hardware has 65535; kernels loop over
+/// the rest.
+constexpr std::size_t kMaxGroups = 32768;
+
+/// The smallest power of four that is at least `value`: few sizes, so that few programs serve all shapes.
+constexpr std::size_t power_of_four(std::size_t value) {
+  std::size_t power = 1;
+  while (power < value && power < std::size_t{1} << 60)
+    power *= 4;
+  return power;
+}
+
+/// A work-group for a grid of `extent` work-items, `wanted` in all: the first dimension takes what it can
+/// use, the next ones what is left. Small grids so get groups that are nearly full all the same.
+inline std::array<std::size_t, 3> shape_group(const Device& device, std::size_t wanted,
+                                              std::size_t widest_first,
+                                              const std::array<std::size_t, 3>& extent) {
+  std::array<std::size_t, 3> group{1, 1, 1};
+  std::size_t left = std::bit_floor(std::max<std::size_t>(std::min(wanted, device.max_work_group), 1));
+  for (std::size_t d = 0; d < 3; ++d) {
+    std::size_t most = std::min(
+        {left, std::bit_floor(std::max<std::size_t>(device.max_work_items[d], 1)), power_of_four(extent[d])});
+    if (d == 0) most = std::min(most, widest_first);
+    group[d] = most;
+    left /= most;
+  }
+  return group;
+}
+
+/// The launch of a grid of `extent` work-items: whole groups, and no more groups than drivers take.
+inline std::array<std::size_t, 3> global_size(const std::array<std::size_t, 3>& extent,
+                                              const std::array<std::size_t, 3>& group) {
+  std::array<std::size_t, 3> global{};
+  for (std::size_t d = 0; d < 3; ++d) {
+    const std::size_t groups = divide_up(extent[d], group[d]);
+    global[d] = (d == 0 ? groups : std::min(groups, kMaxGroups)) * group[d];
+  }
+  return global;
+}
+
+}  // namespace smem::plan

@@ -1,0 +1,60 @@
+// The public face of the runtime.
+#include <smem/context.hpp>
+
+#include "runtime/runtime.hpp"
+#include "runtime/status.hpp"
+
+#include <string>
+
+namespace smem {
+
+Context::Context(const ContextOptions& options) : runtime_(std::make_shared<runtime::Runtime>(options)) {}
+Context::Context(const cl::CommandQueue& queue) : runtime_(std::make_shared<runtime::Runtime>(queue)) {}
+Context::Context(const cl::Context& context, const cl::Device& device, const ContextOptions& options)
+    : runtime_(std::make_shared<runtime::Runtime>(context, device, options)) {}
+
+const Device& Context::device() const { return runtime_->device(); }
+cl::Context Context::cl_context() const { return runtime_->context(); }
+cl::Device Context::cl_device() const { return cl::Device(runtime_->id(), true); }
+cl::CommandQueue Context::queue() const { return runtime_->queue(); }
+CacheStatistics Context::cache_statistics() const { return runtime_->programs().statistics(); }
+
+void Context::finish() const {
+  runtime::check(clFinish(runtime_->queue()()), "clFinish", "Context::finish");
+  runtime_->settle();
+}
+
+cl::Buffer make_buffer(const Context& context, std::size_t bytes) {
+  if (bytes == 0) return {};
+  // Some drivers hand out any size, and fail when it is first used.
+  if (const Device& device = context.device(); bytes > device.global_bytes) {
+    throw Error(
+        {.operation = "make_buffer",
+         .argument = "bytes",
+         .expected = "at most the device's memory of " + std::to_string(device.global_bytes) + " bytes",
+         .got = std::to_string(bytes),
+         .device = device.name});
+  }
+  cl_int status = CL_SUCCESS;
+  cl::Buffer buffer(
+      clCreateBuffer(context.runtime().context()(), CL_MEM_READ_WRITE, bytes, nullptr, &status));
+  runtime::check(status, "clCreateBuffer", "make_buffer");
+  return buffer;
+}
+
+void write_buffer(const Context& context, const cl::Buffer& buffer, const void* from, std::size_t bytes) {
+  if (bytes == 0) return;
+  runtime::check(clEnqueueWriteBuffer(context.runtime().queue()(), buffer(), CL_TRUE, 0, bytes, from, 0,
+                                      nullptr, nullptr),
+                 "clEnqueueWriteBuffer", "write_buffer");
+}
+
+void read_buffer(const Context& context, const cl::Buffer& buffer, void* to, std::size_t bytes) {
+  if (bytes == 0) return;
+  runtime::check(
+      clEnqueueReadBuffer(context.runtime().queue()(), buffer(), CL_TRUE, 0, bytes, to, 0, nullptr, nullptr),
+      "clEnqueueReadBuffer", "read_buffer");
+  context.runtime().settle();
+}
+
+}  // namespace smem

@@ -1,0 +1,54 @@
+/// Compiled programs on disk, shared by all processes of a user.
+///
+/// An entry is one file. It is written under a temporary name and renamed, so a reader sees all of it or
+/// nothing. It holds its whole key and a hash of its content; an entry that is not exactly what was asked for
+/// counts as absent and is replaced after the next build. No failure here is an error: a program can always
+/// be built from source.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace smem::runtime {
+
+class DiskCache {
+ public:
+  /// The cache that the environment describes: SMEM_CACHE=0 or off disables it, SMEM_CACHE_DIR names the
+  /// folder (else $XDG_CACHE_HOME/smem, else ~/.cache/smem), SMEM_CACHE_LIMIT is its size in MiB (256 by
+  /// default: some thousand programs).
+  static DiskCache from_environment();
+
+  DiskCache() = default;  ///< disabled
+  DiskCache(std::filesystem::path folder, std::size_t limit_bytes)
+      : folder_(std::move(folder)), limit_bytes_(limit_bytes) {}
+
+  bool enabled() const { return !folder_.empty(); }
+  const std::filesystem::path& folder() const { return folder_; }
+
+  enum class Outcome { absent, found, damaged };
+  struct Lookup {
+    Outcome outcome = Outcome::absent;
+    std::vector<unsigned char> content;
+  };
+  /// The content stored under `key`; marks it as just used.
+  Lookup load(const std::string& key) const;
+
+  /// Stores `content` under `key`, then removes the entries that were not used for longest until the limit
+  /// holds. \returns whether it is stored.
+  bool store(const std::string& key, const std::vector<unsigned char>& content) const;
+
+  /// Removes an entry, for instance one that the driver refused.
+  void remove(const std::string& key) const;
+
+ private:
+  std::filesystem::path path_of(const std::string& key) const;
+  void evict() const;
+
+  std::filesystem::path folder_;
+  std::size_t limit_bytes_ = 0;
+};
+
+}  // namespace smem::runtime

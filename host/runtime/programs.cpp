@@ -1,0 +1,285 @@
+#include "runtime/programs.hpp"
+
+#include "runtime/environment.hpp"
+#include "runtime/sources.hpp"
+#include "runtime/status.hpp"
+
+#include <fmt/format.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <chrono>
+#include <cstdio>
+#include <optional>
+#include <regex>
+#include <sstream>
+#include <utility>
+
+namespace smem::runtime {
+
+namespace {
+
+/// Where a line of an expanded source comes from.
+struct Origin {
+  std::string file;
+  std::size_t line;
+  std::string text;
+};
+
+/// The origin of a line that a compiler names: by its file, or, of a compiler that ignores #line, by its
+/// number in the whole text.
+std::optional<Origin> origin_of(const std::string& source, const std::string& file, std::size_t line) {
+  const bool by_file = file.ends_with(".cl") || file.ends_with(".clh");
+  std::istringstream lines(source);
+  Origin here{"", 0, ""};
+  for (std::size_t number = 1; std::getline(lines, here.text); ++number) {
+    ++here.line;
+    if (here.text.starts_with("#line ")) {
+      here.line = std::stoul(here.text.substr(6)) - 1;
+      here.file = here.text.substr(here.text.find('"') + 1);
+      here.file.pop_back();
+    } else if (by_file ? here.line == line && file.ends_with(here.file) : number == line) {
+      return here;
+    }
+  }
+  return std::nullopt;
+}
+
+/// The log, opened by the line of source that its first error names.
+std::string explained(const std::string& log, const std::string& source) {
+  static const std::regex place(R"(([^\s:()]+)[:(](\d+)[:),])");
+  std::istringstream lines(log);
+  std::string line;
+  std::smatch match;
+  while (std::getline(lines, line)) {
+    if (line.find("error") == std::string::npos || !std::regex_search(line, match, place)) continue;
+    if (const auto origin = origin_of(source, match[1], std::stoul(match[2])))
+      return fmt::format("{}:{}: {}\n{}", origin->file, origin->line, origin->text, log);
+  }
+  return log;
+}
+
+std::string build_log(cl_program program, cl_device_id device) {
+  std::size_t size = 0;
+  if (clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size) != CL_SUCCESS)
+    return {};
+  std::string log(size, '\0');
+  if (clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr) != CL_SUCCESS)
+    return {};
+  log.resize(log.find_last_not_of(std::string("\0\n ", 3)) + 1);
+  return log;
+}
+
+/// One line on the error stream for each build or load, when SMEM_TRACE is set.
+class Trace {
+ public:
+  explicit Trace(std::string what) : what_(std::move(what)) {}
+  void done(const char* how) const {
+    if (environment("SMEM_TRACE").empty()) return;
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start_;
+    std::fputs(fmt::format("smem: {} {} in {:.1f} ms\n", what_, how, took.count()).c_str(), stderr);
+  }
+
+ private:
+  std::string what_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+Program::Program(cl::Program program, std::string entry_point, std::string name)
+    : program_(std::move(program)), entry_point_(std::move(entry_point)), name_(std::move(name)) {
+  idle_.push_back(take());  // a missing entry point shows here
+}
+
+Program::~Program() {
+  for (cl_kernel kernel : idle_)
+    clReleaseKernel(kernel);
+}
+
+cl_kernel Program::take() {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!idle_.empty()) {
+      cl_kernel kernel = idle_.back();
+      idle_.pop_back();
+      return kernel;
+    }
+  }
+  cl_int status = CL_SUCCESS;
+  cl_kernel kernel = clCreateKernel(program_(), entry_point_.c_str(), &status);
+  check(status, "clCreateKernel", name_.c_str());
+  return kernel;
+}
+
+void Program::give_back(cl_kernel kernel) {
+  const std::scoped_lock lock(mutex_);
+  idle_.push_back(kernel);
+}
+
+void Program::remember_first_run(const cl::Event& event) {
+  const std::scoped_lock lock(mutex_);
+  if (first_run_() == nullptr) first_run_ = event;
+  awaits_first_run_ = false;
+}
+
+bool Program::first_run_completed() {
+  const std::scoped_lock lock(mutex_);
+  if (first_run_() == nullptr) return false;
+  cl_int state = CL_QUEUED;
+  return clGetEventInfo(first_run_(), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, nullptr) ==
+             CL_SUCCESS &&
+         state == CL_COMPLETE;
+}
+
+Programs::Programs(cl::Context context, cl_device_id id, const Device& device)
+    : context_(std::move(context)),
+      id_(id),
+      device_name_(device.name),
+      device_key_(fmt::format("device={}\nvendor={}\nplatform={} {}\ndriver={}\n", device.name,
+                              device.vendor_name, device.platform, device.platform_version, device.driver)),
+      disk_(DiskCache::from_environment()) {}
+
+std::shared_ptr<Program> Programs::get(const Plan& plan) {
+  const std::string options = plan.build_options();
+  std::shared_ptr<Entry> entry;
+  {
+    const std::scoped_lock lock(mutex_);
+    std::shared_ptr<Entry>& slot =
+        entries_[fmt::format("{}\n{}\n{}", plan.kernel_file, plan.entry_point, options)];
+    if (!slot) slot = std::make_shared<Entry>();
+    entry = slot;
+  }
+  const std::scoped_lock lock(entry->building);  // other programs can be built meanwhile
+  if (entry->program) {
+    ++found_;
+  } else {
+    entry->program = make(plan, options);
+  }
+  return entry->program;
+}
+
+std::shared_ptr<Program> Programs::make(const Plan& plan, const std::string& options) {
+  const std::string name = fmt::format("{}/{}", plan.operation, plan.variant);
+  const std::string source = kernel_source(plan.kernel_file);
+  const XXH128_hash_t hash = XXH3_128bits(source.data(), source.size());
+  const std::string key = fmt::format("source={} {:016x}{:016x}\noptions={}\n{}", plan.kernel_file,
+                                      hash.high64, hash.low64, options, device_key_);
+  const Trace trace(fmt::format("{} ({} {})", name, plan.kernel_file, options));
+  if (cl::Program program = load(key, options); program() != nullptr) {
+    try {
+      auto loaded = std::make_shared<Program>(std::move(program), plan.entry_point, name);
+      ++loaded_;
+      trace.done("loaded from disk");
+      return loaded;
+    } catch (const Error&) {  // the driver took the binary, but there is no such kernel in it
+      ++failures_;
+      disk_.remove(key);
+    }
+  }
+  cl::Program program = build(plan, source, options);
+  ++built_;
+  auto built = std::make_shared<Program>(program, plan.entry_point, name);
+  trace.done("built from source");
+  if (disk_.enabled()) {
+    built->await_first_run();
+    const std::scoped_lock lock(unstored_mutex_);
+    unstored_.push_back({key, built});
+  }
+  return built;
+}
+
+cl::Program Programs::load(const std::string& key, const std::string& options) {
+  const DiskCache::Lookup entry = disk_.load(key);
+  if (entry.outcome == DiskCache::Outcome::damaged) ++failures_;
+  if (entry.outcome != DiskCache::Outcome::found) return {};
+  const unsigned char* content = entry.content.data();
+  const std::size_t bytes = entry.content.size();
+  cl_int of_binary = CL_SUCCESS;
+  cl_int status = CL_SUCCESS;
+  cl::Program program(clCreateProgramWithBinary(context_(), 1, &id_, &bytes, &content, &of_binary, &status));
+  if (status == CL_SUCCESS && of_binary == CL_SUCCESS &&
+      clBuildProgram(program(), 1, &id_, options.c_str(), nullptr, nullptr) == CL_SUCCESS) {
+    return program;
+  }
+  ++failures_;
+  disk_.remove(key);
+  return {};
+}
+
+cl::Program Programs::build(const Plan& plan, const std::string& source, const std::string& options) {
+  const char* text = source.data();
+  const std::size_t length = source.size();
+  cl_int status = CL_SUCCESS;
+  cl::Program program(clCreateProgramWithSource(context_(), 1, &text, &length, &status));
+  check(status, "clCreateProgramWithSource", plan.operation.c_str());
+  status = clBuildProgram(program(), 1, &id_, options.c_str(), nullptr, nullptr);
+  if (status != CL_SUCCESS) {
+    ErrorDetails details;
+    details.operation = plan.operation;
+    details.argument = plan.kernel_file;
+    details.expected = fmt::format("a kernel that compiles with {}", options);
+    details.device = device_name_;
+    details.code = status;
+    details.call = "clBuildProgram";
+    details.build_log = explained(build_log(program(), id_), source);
+    throw Error(std::move(details));
+  }
+  return program;
+}
+
+void Programs::store_what_has_run() {
+  std::vector<Unstored> ready;
+  {
+    const std::scoped_lock lock(unstored_mutex_);
+    std::erase_if(unstored_, [&](Unstored& candidate) {
+      if (!candidate.program->first_run_completed()) return false;
+      ready.push_back(std::move(candidate));
+      return true;
+    });
+  }
+  for (const Unstored& program : ready)
+    store(program.key, *program.program);
+}
+
+void Programs::store(const std::string& key, const Program& program) {
+  // An adopted context may hold several devices; the program was built for one, the others have no binary.
+  cl_uint count = 0;
+  if (clGetProgramInfo(program.get(), CL_PROGRAM_NUM_DEVICES, sizeof count, &count, nullptr) != CL_SUCCESS)
+    return;
+  std::vector<cl_device_id> ids(count);
+  std::vector<std::size_t> sizes(count);
+  if (clGetProgramInfo(program.get(), CL_PROGRAM_DEVICES, count * sizeof(cl_device_id), ids.data(),
+                       nullptr) != CL_SUCCESS ||
+      clGetProgramInfo(program.get(), CL_PROGRAM_BINARY_SIZES, count * sizeof(std::size_t), sizes.data(),
+                       nullptr) != CL_SUCCESS) {
+    ++failures_;
+    return;
+  }
+  std::vector<std::vector<unsigned char>> binaries(count);
+  std::vector<unsigned char*> places(count);
+  std::size_t mine = count;
+  for (std::size_t i = 0; i < count; ++i) {
+    binaries[i].resize(sizes[i]);
+    places[i] = sizes[i] == 0 ? nullptr : binaries[i].data();
+    if (ids[i] == id_) mine = i;
+  }
+  if (mine == count || sizes[mine] == 0 ||
+      clGetProgramInfo(program.get(), CL_PROGRAM_BINARIES, count * sizeof(unsigned char*), places.data(),
+                       nullptr) != CL_SUCCESS ||
+      !disk_.store(key, binaries[mine])) {
+    ++failures_;
+    return;
+  }
+  ++stored_;
+}
+
+CacheStatistics Programs::statistics() const {
+  return {.built_from_source = built_,
+          .loaded_from_disk = loaded_,
+          .found_in_memory = found_,
+          .stored_on_disk = stored_,
+          .disk_failures = failures_};
+}
+
+}  // namespace smem::runtime

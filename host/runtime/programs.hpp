@@ -1,0 +1,110 @@
+/// Programs of a context: built once, whichever thread asks first, from memory, else disk, else source.
+#pragma once
+
+#include "runtime/disk_cache.hpp"
+
+#include <smem/context.hpp>
+#include <smem/opencl.hpp>
+#include <smem/plan.hpp>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace smem::runtime {
+
+/// One built program with one kernel. Setting a kernel's arguments is not thread-safe, so each call takes a
+/// kernel object of its own and gives it back.
+class Program {
+ public:
+  Program(cl::Program program, std::string entry_point, std::string name);
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  class Kernel {
+   public:
+    explicit Kernel(Program& program) : program_(program), kernel_(program.take()) {}
+    ~Kernel() { program_.give_back(kernel_); }
+    Kernel(const Kernel&) = delete;
+    Kernel& operator=(const Kernel&) = delete;
+    cl_kernel get() const { return kernel_; }
+
+   private:
+    Program& program_;
+    cl_kernel kernel_;
+  };
+
+  const std::string& name() const { return name_; }
+  cl_program get() const { return program_(); }
+
+  /// Tells of a launch. The first one is remembered if the program is to be stored on disk.
+  void launched(const cl::Event& event) {
+    if (awaits_first_run_.load(std::memory_order_relaxed)) remember_first_run(event);
+  }
+  void await_first_run() { awaits_first_run_ = true; }
+  /// Whether the first run has ended, with success.
+  bool first_run_completed();
+
+ private:
+  void remember_first_run(const cl::Event& event);
+  cl_kernel take();
+  void give_back(cl_kernel kernel);
+
+  cl::Program program_;
+  std::string entry_point_;
+  std::string name_;
+  std::mutex mutex_;
+  std::vector<cl_kernel> idle_;
+  std::atomic<bool> awaits_first_run_{false};
+  cl::Event first_run_;
+};
+
+class Programs {
+ public:
+  Programs(cl::Context context, cl_device_id id, const Device& device);
+
+  /// The program that a plan launches. One build, even when many threads ask at once; a failed build is told
+  /// to all who waited for it, and tried again by the next call. \throws Error with the compiler's log and
+  /// the failing line.
+  std::shared_ptr<Program> get(const Plan& plan);
+
+  /// Stores on disk what was built and has run. Some drivers (PoCL) finish a kernel's compilation at its
+  /// first run: asked for the binary earlier, they compile more than was asked for, and yet the run's code is
+  /// not in it. So this is called where the host waits or closes anyway, and never waits itself.
+  void store_what_has_run();
+
+  CacheStatistics statistics() const;
+
+ private:
+  struct Entry {
+    std::mutex building;
+    std::shared_ptr<Program> program;
+  };
+
+  std::shared_ptr<Program> make(const Plan& plan, const std::string& options);
+  cl::Program load(const std::string& key, const std::string& options);
+  cl::Program build(const Plan& plan, const std::string& source, const std::string& options);
+  void store(const std::string& key, const Program& program);
+
+  cl::Context context_;
+  cl_device_id id_;
+  std::string device_name_;
+  std::string device_key_;
+  DiskCache disk_;
+  struct Unstored {
+    std::string key;
+    std::shared_ptr<Program> program;
+  };
+
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Entry>> entries_;
+  std::mutex unstored_mutex_;
+  std::vector<Unstored> unstored_;
+  std::atomic<std::size_t> built_{0}, loaded_{0}, found_{0}, stored_{0}, failures_{0};
+};
+
+}  // namespace smem::runtime

@@ -1,0 +1,135 @@
+#include "runtime/runtime.hpp"
+
+#include "runtime/devices.hpp"
+#include "runtime/status.hpp"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <mutex>
+#include <utility>
+
+namespace smem::runtime {
+
+namespace {
+
+// Shapes remembered at once. A program that transposes ever new shapes must not grow without end.
+constexpr std::size_t kReadyLimit = 4096;
+
+cl::CommandQueue make_queue(const cl::Context& context, cl_device_id id, bool profiling) {
+  cl_int status = CL_SUCCESS;
+  cl::CommandQueue queue(
+      clCreateCommandQueue(context(), id, profiling ? CL_QUEUE_PROFILING_ENABLE : 0, &status));
+  check(status, "clCreateCommandQueue", "Context");
+  return queue;
+}
+
+template <class T>
+T queue_value(const cl::CommandQueue& queue, cl_command_queue_info what) {
+  T value{};
+  check(clGetCommandQueueInfo(queue(), what, sizeof value, &value, nullptr), "clGetCommandQueueInfo",
+        "Context");
+  return value;
+}
+
+}  // namespace
+
+std::size_t ProblemKeyHash::operator()(const ProblemKey& key) const noexcept {
+  return XXH3_64bits(key.data(), sizeof key);
+}
+
+Runtime::Runtime(const ContextOptions& options) {
+  const FoundDevice found = choose_device(options.device);
+  id_ = found.id;
+  const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
+                                              reinterpret_cast<cl_context_properties>(found.platform), 0};
+  cl_int status = CL_SUCCESS;
+  context_ = cl::Context(clCreateContext(properties, 1, &id_, nullptr, nullptr, &status));
+  check(status, "clCreateContext", "Context");
+  queue_ = make_queue(context_, id_, options.profiling);
+  open();
+}
+
+Runtime::Runtime(const cl::CommandQueue& queue) : queue_(queue) {
+  if (queue() == nullptr) {
+    throw Error({.operation = "Context",
+                 .argument = "queue",
+                 .expected = "a command queue",
+                 .got = "an empty handle"});
+  }
+  id_ = queue_value<cl_device_id>(queue, CL_QUEUE_DEVICE);
+  context_ = cl::Context(queue_value<cl_context>(queue, CL_QUEUE_CONTEXT), true);
+  open();
+}
+
+Runtime::Runtime(const cl::Context& context, const cl::Device& device, const ContextOptions& options)
+    : id_(device()), context_(context) {
+  if (context() == nullptr || device() == nullptr) {
+    throw Error({.operation = "Context",
+                 .argument = context() == nullptr ? "context" : "device",
+                 .expected = "an OpenCL context and a device of it",
+                 .got = "an empty handle"});
+  }
+  queue_ = make_queue(context_, id_, options.profiling);
+  open();
+}
+
+Runtime::~Runtime() {
+  try {
+    settle();
+  } catch (...) {  // NOLINT(bugprone-empty-catch): the cache is a convenience; a destructor must not throw
+  }
+}
+
+void Runtime::open() {
+  device_ = facts_of(id_);
+  programs_ = std::make_unique<Programs>(context_, id_, device_);
+  scratch_ = std::make_unique<ScratchPool>(context_);
+}
+
+std::shared_ptr<const Prepared> Runtime::find(const ProblemKey& key) const {
+  const std::shared_lock lock(mutex_);
+  const auto ready = ready_.find(key);
+  return ready == ready_.end() ? nullptr : ready->second;
+}
+
+std::shared_ptr<const Prepared> Runtime::remember(const ProblemKey& key, Prepared made) {
+  auto entry = std::make_shared<const Prepared>(std::move(made));
+  const std::unique_lock lock(mutex_);
+  if (ready_.size() >= kReadyLimit) ready_.clear();  // programs stay; only plans are made again
+  ready_.insert_or_assign(key, entry);
+  return entry;
+}
+
+bool Runtime::is_too_large(const Error& error) {
+  const int code = error.details().code;
+  return error.details().call == "clEnqueueNDRangeKernel" &&
+         (code == CL_INVALID_WORK_GROUP_SIZE || code == CL_INVALID_WORK_ITEM_SIZE ||
+          code == CL_OUT_OF_RESOURCES);
+}
+
+void Runtime::set_argument(cl_kernel kernel, cl_uint index, std::size_t bytes, const void* value) {
+  check(clSetKernelArg(kernel, index, bytes, value), "clSetKernelArg");
+}
+
+cl::Event Runtime::enqueue(cl_kernel kernel, const Plan& plan, std::span<const cl::Event> wait_for) {
+  static_assert(sizeof(cl::Event) == sizeof(cl_event), "a cl::Event is its handle");
+  cl_event event = nullptr;
+  check(clEnqueueNDRangeKernel(
+            queue_(), kernel, 3, nullptr, plan.global.data(), plan.work_group.data(),
+            static_cast<cl_uint>(wait_for.size()),
+            wait_for.empty() ? nullptr : reinterpret_cast<const cl_event*>(wait_for.data()), &event),
+        "clEnqueueNDRangeKernel", plan.operation.c_str());
+  return cl::Event(event);
+}
+
+cl::Event Runtime::marker(std::span<const cl::Event> wait_for) {
+  cl_event event = nullptr;
+  check(clEnqueueMarkerWithWaitList(
+            queue_(), static_cast<cl_uint>(wait_for.size()),
+            wait_for.empty() ? nullptr : reinterpret_cast<const cl_event*>(wait_for.data()), &event),
+        "clEnqueueMarkerWithWaitList");
+  return cl::Event(event);
+}
+
+}  // namespace smem::runtime

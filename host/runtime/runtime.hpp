@@ -1,0 +1,112 @@
+/// What stands behind a Context: device facts, queue, programs, scratch memory, and the launches that are
+/// ready.
+#pragma once
+
+#include "runtime/programs.hpp"
+#include "runtime/scratch.hpp"
+
+#include <smem/context.hpp>
+#include <smem/device.hpp>
+#include <smem/opencl.hpp>
+#include <smem/plan.hpp>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <shared_mutex>
+#include <span>
+#include <unordered_map>
+
+namespace smem::runtime {
+
+/// A plan with its program: all that is needed to launch but the arguments.
+struct Prepared {
+  Plan plan;
+  std::shared_ptr<Program> program;
+};
+
+/// All that a plan depends on, as numbers; the first says which operation they belong to.
+using ProblemKey = std::array<std::uint64_t, 10>;
+
+struct ProblemKeyHash {
+  std::size_t operator()(const ProblemKey& key) const noexcept;
+};
+
+class Runtime {
+ public:
+  explicit Runtime(const ContextOptions& options);
+  ~Runtime();
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+  explicit Runtime(const cl::CommandQueue& queue);
+  Runtime(const cl::Context& context, const cl::Device& device, const ContextOptions& options);
+
+  const Device& device() const { return device_; }
+  cl_device_id id() const { return id_; }
+  const cl::Context& context() const { return context_; }
+  const cl::CommandQueue& queue() const { return queue_; }
+  Programs& programs() { return *programs_; }
+  ScratchPool& scratch() { return *scratch_; }
+
+  /// Launches a problem's plan with the kernel's arguments, in their order. No host wait. Plan and program
+  /// are remembered for the next call. When the driver refuses the launch, because the compiled kernel needs
+  /// more than the device has for so many work-items, nothing was enqueued, and `make_plan(device)` is asked
+  /// for a plan with half as many. The refusal is asked for, and not CL_KERNEL_WORK_GROUP_SIZE, since drivers
+  /// do not tell the truth there: for kernels that demand their size NVIDIA's says 256 where 512 run, rusticl
+  /// 32 where 256 do, Intel's CPU 8192 always.
+  template <class MakePlan, class... Arguments>
+  cl::Event run(const ProblemKey& key, const MakePlan& make_plan, std::span<const cl::Event> wait_for,
+                const Arguments&... arguments) {
+    std::shared_ptr<const Prepared> ready = find(key);
+    if (!ready) ready = remember(key, prepare(make_plan(device_)));
+    for (;;) {
+      try {
+        return launch(*ready, wait_for, arguments...);
+      } catch (const Error& error) {
+        if (!is_too_large(error) || ready->plan.work_items() == 1) throw;
+        Device smaller = device_;
+        smaller.max_work_group = ready->plan.work_items() / 2;
+        ready = remember(key, prepare(make_plan(static_cast<const Device&>(smaller))));
+      }
+    }
+  }
+
+  /// To be called where the host has just waited for the device: what can be done then, is.
+  void settle() { programs_->store_what_has_run(); }
+
+  /// An event that completes when the wait list has: for calls that have nothing to do.
+  cl::Event marker(std::span<const cl::Event> wait_for);
+
+ private:
+  void open();
+  Prepared prepare(Plan plan) {
+    std::shared_ptr<Program> program = programs_->get(plan);
+    return {std::move(plan), std::move(program)};
+  }
+  template <class... Arguments>
+  cl::Event launch(const Prepared& prepared, std::span<const cl::Event> wait_for,
+                   const Arguments&... arguments) {
+    const Program::Kernel kernel(*prepared.program);
+    cl_uint index = 0;
+    (set_argument(kernel.get(), index++, sizeof arguments, &arguments), ...);
+    cl::Event event = enqueue(kernel.get(), prepared.plan, wait_for);
+    prepared.program->launched(event);
+    return event;
+  }
+  std::shared_ptr<const Prepared> find(const ProblemKey& key) const;
+  std::shared_ptr<const Prepared> remember(const ProblemKey& key, Prepared made);
+  static bool is_too_large(const Error& error);
+  static void set_argument(cl_kernel kernel, cl_uint index, std::size_t bytes, const void* value);
+  cl::Event enqueue(cl_kernel kernel, const Plan& plan, std::span<const cl::Event> wait_for);
+
+  cl_device_id id_ = nullptr;
+  Device device_;
+  cl::Context context_;
+  cl::CommandQueue queue_;
+  std::unique_ptr<Programs> programs_;
+  std::unique_ptr<ScratchPool> scratch_;
+  mutable std::shared_mutex mutex_;
+  std::unordered_map<ProblemKey, std::shared_ptr<const Prepared>, ProblemKeyHash> ready_;
+};
+
+}  // namespace smem::runtime

@@ -1,0 +1,65 @@
+#include "runtime/scratch.hpp"
+
+#include "runtime/status.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace smem::runtime {
+
+namespace {
+
+// Small requests share one size, so that they can share buffers too.
+constexpr std::size_t kSmallest = std::size_t{64} * 1024;
+
+bool complete(const cl::Event& event) {
+  if (event() == nullptr) return true;
+  cl_int state = CL_QUEUED;
+  check(clGetEventInfo(event(), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, nullptr),
+        "clGetEventInfo");
+  return state <= CL_COMPLETE;  // negative: the command failed, and so ended
+}
+
+}  // namespace
+
+cl::Buffer ScratchPool::take(std::size_t bytes) {
+  const std::size_t wanted = std::bit_ceil(std::max(bytes, kSmallest));
+  const std::scoped_lock lock(mutex_);
+  for (auto idle = idle_.begin(); idle != idle_.end(); ++idle) {
+    if (idle->bytes == wanted && complete(idle->used_until)) {
+      cl::Buffer buffer = std::move(idle->buffer);
+      idle_.erase(idle);
+      return buffer;
+    }
+  }
+  cl_int status = CL_SUCCESS;
+  cl::Buffer buffer(clCreateBuffer(context_(), CL_MEM_READ_WRITE, wanted, nullptr, &status));
+  check(status, "clCreateBuffer", "scratch");
+  bytes_ += wanted;
+  return buffer;
+}
+
+void ScratchPool::give_back(cl::Buffer buffer, cl::Event used_until) {
+  std::size_t bytes = 0;
+  check(clGetMemObjectInfo(buffer(), CL_MEM_SIZE, sizeof bytes, &bytes, nullptr), "clGetMemObjectInfo",
+        "scratch");
+  const std::scoped_lock lock(mutex_);
+  idle_.push_back({std::move(buffer), bytes, std::move(used_until)});
+}
+
+std::size_t ScratchPool::bytes() const {
+  const std::scoped_lock lock(mutex_);
+  return bytes_;
+}
+
+void ScratchPool::trim() {
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(idle_, [this](const Idle& idle) {
+    if (!complete(idle.used_until)) return false;
+    bytes_ -= idle.bytes;
+    return true;
+  });
+}
+
+}  // namespace smem::runtime

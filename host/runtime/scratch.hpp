@@ -1,0 +1,41 @@
+/// Temporary buffers, kept for reuse.
+#pragma once
+
+#include <smem/opencl.hpp>
+
+#include <cstddef>
+#include <mutex>
+#include <vector>
+
+namespace smem::runtime {
+
+/// A buffer that was handed out is free again when the event it was returned with has completed. The pool
+/// asks the events when it is asked for memory: no callback outlives it, and no thread waits.
+class ScratchPool {
+ public:
+  explicit ScratchPool(cl::Context context) : context_(std::move(context)) {}
+
+  /// A buffer of at least `bytes` bytes (the next power of two) that no running command uses.
+  cl::Buffer take(std::size_t bytes);
+  /// Gives a buffer back; commands that use it run until `used_until`.
+  void give_back(cl::Buffer buffer, cl::Event used_until);
+
+  /// Bytes that the pool holds, in use or free.
+  std::size_t bytes() const;
+  /// Releases the buffers that are free.
+  void trim();
+
+ private:
+  struct Idle {
+    cl::Buffer buffer;
+    std::size_t bytes;
+    cl::Event used_until;
+  };
+
+  cl::Context context_;
+  mutable std::mutex mutex_;
+  std::vector<Idle> idle_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace smem::runtime

@@ -1,0 +1,68 @@
+#include "runtime/sources.hpp"
+
+#include "runtime/environment.hpp"
+
+#include <smem/error.hpp>
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <sstream>
+
+namespace smem::runtime {
+
+namespace {
+
+std::string file_text(const std::string& path) {
+  if (const std::string folder = environment("SMEM_KERNEL_DIR"); !folder.empty()) {
+    const std::string place = folder + "/" + path;
+    std::ifstream file(place, std::ios::binary);
+    std::error_code ignored;
+    // A folder can be opened too, and throws when it is read.
+    const bool readable = file && std::filesystem::is_regular_file(place, ignored);
+    std::string text;
+    if (readable) text.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+    if (!readable || !file) {
+      throw Error({.argument = "SMEM_KERNEL_DIR",
+                   .expected = fmt::format("a folder that holds {}", path),
+                   .got = fmt::format("\"{}\", where it cannot be read", folder)});
+    }
+    return text;
+  }
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (file.path == path) return std::string(file.text);
+  }
+  throw Error({.argument = "kernel file", .expected = "a file of cl/", .got = path});
+}
+
+void append(const std::string& path, std::set<std::string>& seen, std::string& out) {
+  if (!seen.insert(path).second) return;
+  out += fmt::format("#line 1 \"{}\"\n", path);
+  std::istringstream lines(file_text(path));
+  std::string line;
+  for (std::size_t number = 1; std::getline(lines, line); ++number) {
+    constexpr std::string_view kInclude = "#include \"";
+    if (line.starts_with(kInclude)) {
+      const std::size_t end = line.find('"', kInclude.size());
+      append(line.substr(kInclude.size(), end - kInclude.size()), seen, out);
+      out += fmt::format("#line {} \"{}\"\n", number + 1, path);
+    } else {
+      out += line;
+      out += '\n';
+    }
+  }
+}
+
+}  // namespace
+
+std::string kernel_source(const std::string& path) {
+  std::set<std::string> seen;
+  std::string text;
+  append(path, seen, text);
+  return text;
+}
+
+}  // namespace smem::runtime

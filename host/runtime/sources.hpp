@@ -1,0 +1,24 @@
+/// Kernel sources: embedded in the library, or read from the folder that SMEM_KERNEL_DIR names.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace smem::runtime {
+
+struct EmbeddedFile {
+  std::string_view path;  ///< relative to cl/
+  std::string_view text;
+  std::string_view sha256;
+};
+
+/// All files of cl/, made by CMake from the folder.
+std::span<const EmbeddedFile> embedded_files();
+
+/// The text of a kernel file with its quoted includes put in, each once, and #line marks, so that a
+/// compiler's log names files and lines as they lie in cl/. \throws Error naming the file that cannot be
+/// read.
+std::string kernel_source(const std::string& path);
+
+}  // namespace smem::runtime

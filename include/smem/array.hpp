@@ -1,0 +1,58 @@
+/// smem: an array of T in a device's memory.
+#pragma once
+
+#include <smem/context.hpp>
+#include <smem/view.hpp>
+
+#include <cstddef>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+namespace smem {
+
+/// Owns a buffer of `size()` elements. Copies share the buffer, as cl::Buffer does.
+template <class T>
+class Array {
+  static_assert(std::is_trivially_copyable_v<T>, "the elements of a buffer are copied byte by byte");
+
+ public:
+  /// Uninitialised elements.
+  Array(const Context& context, std::size_t size)
+      : context_(context), size_(size), buffer_(make_buffer(context, size * sizeof(T))) {}
+  /// The host's elements, copied before it returns.
+  Array(const Context& context, std::span<const T> host) : Array(context, host.size()) { write(host); }
+  Array(const Context& context, const std::vector<T>& host) : Array(context, std::span<const T>(host)) {}
+
+  std::size_t size() const { return size_; }
+  const cl::Buffer& buffer() const { return buffer_; }
+
+  /// Copies `host` to the start of the array. \throws Error when it is longer than the array.
+  void write(std::span<const T> host) {
+    if (host.size() > size_) {
+      throw Error({.operation = "Array::write",
+                   .argument = "host",
+                   .expected = "at most " + std::to_string(size_) + " elements",
+                   .got = std::to_string(host.size()) + " elements"});
+    }
+    write_buffer(context_, buffer_, host.data(), host.size_bytes());
+  }
+  /// Waits for the queue, and returns a copy of the elements.
+  std::vector<T> to_host() const {
+    std::vector<T> host(size_);
+    read_buffer(context_, buffer_, host.data(), size_ * sizeof(T));
+    return host;
+  }
+
+  /// The array seen as row-major matrices.
+  MatrixView<T> matrix(std::size_t rows, std::size_t cols, const Extent& extent = {}) const {
+    return MatrixView<T>(buffer_, rows, cols, extent);
+  }
+
+ private:
+  Context context_;
+  std::size_t size_;
+  cl::Buffer buffer_;
+};
+
+}  // namespace smem

@@ -1,0 +1,74 @@
+/// smem: a context is a device, a queue, and the caches that belong to them.
+#pragma once
+
+#include <smem/device.hpp>
+#include <smem/error.hpp>
+#include <smem/export.hpp>
+#include <smem/opencl.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace smem {
+
+namespace runtime {
+class Runtime;
+}
+
+struct ContextOptions {
+  /// Which device: an index of smem::devices(), a part of a device's or platform's name (case does not
+  /// matter), or a type: "gpu", "cpu", "accelerator". Empty: the environment variable SMEM_DEVICE, else the
+  /// best GPU, else a CPU.
+  std::string device;
+  /// Whether events can be asked for times (CL_QUEUE_PROFILING_ENABLE).
+  bool profiling = false;
+};
+
+/// What a context's program cache has done so far.
+struct CacheStatistics {
+  std::size_t built_from_source = 0;
+  std::size_t loaded_from_disk = 0;
+  std::size_t found_in_memory = 0;
+  std::size_t stored_on_disk = 0;
+  std::size_t disk_failures =
+      0;  ///< entries that were unreadable, wrong, or could not be written; never an error
+};
+
+/// A handle: copies share one state. All functions may be called from several threads on one context.
+/// Work runs on one command queue, in the order in which it was enqueued unless the adopted queue says
+/// otherwise.
+class SMEM_API Context {
+ public:
+  /// Opens the device that `options.device` names. \throws Error when there is none, or none of that name.
+  explicit Context(const ContextOptions& options = {});
+  /// Adopts the caller's queue, its context and its device.
+  explicit Context(const cl::CommandQueue& queue);
+  /// Adopts the caller's context, with a queue of its own on `device`.
+  Context(const cl::Context& context, const cl::Device& device, const ContextOptions& options = {});
+
+  const Device& device() const;
+  cl::Context cl_context() const;
+  cl::Device cl_device() const;
+  cl::CommandQueue queue() const;
+
+  /// Waits until everything enqueued on the queue has ended.
+  void finish() const;
+  /// What the program cache did.
+  CacheStatistics cache_statistics() const;
+
+  /// For smem's own operations.
+  runtime::Runtime& runtime() const { return *runtime_; }
+
+ private:
+  std::shared_ptr<runtime::Runtime> runtime_;
+};
+
+/// A buffer of `bytes` bytes that the context's device can read and write; an empty handle for 0.
+SMEM_API cl::Buffer make_buffer(const Context& context, std::size_t bytes);
+/// Copies between host and buffer and waits for the end of the copy.
+SMEM_API void write_buffer(const Context& context, const cl::Buffer& buffer, const void* from,
+                           std::size_t bytes);
+SMEM_API void read_buffer(const Context& context, const cl::Buffer& buffer, void* to, std::size_t bytes);
+
+}  // namespace smem

@@ -1,0 +1,71 @@
+/// smem: what is known of a device, as plain values. Includes no OpenCL header, so that plans for devices
+/// which are not there can be made, printed and tested.
+#pragma once
+
+#include <smem/export.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smem {
+
+enum class DeviceType { gpu, cpu, accelerator };
+enum class Vendor { nvidia, amd, intel, other };
+
+SMEM_API std::string_view name_of(DeviceType type);
+SMEM_API std::string_view name_of(Vendor vendor);
+
+/// Facts about a device: queried from its driver or known of its architecture. Every field can be written by
+/// hand. Sizes are in bytes.
+struct Device {
+  std::string name = "unknown";  ///< CL_DEVICE_NAME
+  std::string platform;          ///< CL_PLATFORM_NAME
+  std::string platform_version;  ///< CL_PLATFORM_VERSION
+  std::string vendor_name;       ///< CL_DEVICE_VENDOR
+  std::string driver;            ///< CL_DRIVER_VERSION
+  std::string opencl_c;          ///< CL_DEVICE_OPENCL_C_VERSION
+  DeviceType type = DeviceType::gpu;
+  Vendor vendor = Vendor::other;
+  std::string architecture;  ///< "sm_90", "gfx1100", "xe-hpg"; empty when unknown
+
+  std::size_t compute_units = 1;
+  std::size_t max_work_group = 64;                        ///< work-items in a work-group
+  std::array<std::size_t, 3> max_work_items{64, 64, 64};  ///< the same, by dimension
+  std::size_t sub_group_width = 32;                       ///< warp, wave or sub-group; 1 on a CPU
+  std::size_t local_bytes_reported = 16 * 1024;           ///< CL_DEVICE_LOCAL_MEM_SIZE
+  std::size_t local_bytes = 16 * 1024;                    ///< what a kernel's static arrays may really use
+  bool local_is_cache = false;                            ///< local memory is ordinary, cached memory
+  std::size_t local_banks = 32;
+  std::size_t local_bank_bytes = 4;
+  std::size_t global_bytes = 0;
+  std::size_t max_allocation = 0;  ///< of one buffer
+  std::size_t cache_bytes = 0;     ///< last-level cache of global memory
+  std::size_t cache_line_bytes = 64;
+  std::size_t clock_mhz = 0;
+  std::size_t timer_ns = 0;  ///< resolution of the profiling timer
+  bool fp64 = false;
+  bool fp16 = false;  ///< cl_khr_fp16: arithmetic, not storage
+  bool int64_atomics = false;
+  bool sub_groups = false;  ///< sub-group functions of OpenCL C
+  bool packed_vectors =
+      true;  ///< whether vectors at the alignment of an element are read right (rusticl: no)
+  bool prefetch_builtin = false;  ///< whether kernels may call __builtin_prefetch (PoCL, Intel on CPUs)
+
+  friend bool operator==(const Device&, const Device&) = default;
+};
+
+/// The OpenCL devices of this machine, in the order of their index. Empty when there is none.
+/// \throws Error when a driver fails while it is asked.
+SMEM_API std::vector<Device> devices();
+
+/// Reduces facts to those of a smaller device. `text` is a comma-separated list of `local=BYTES` (K and M are
+/// understood), `work_group=N`, `sub_group=N`, `fp64=0`, `compute_units=N`. The environment variable
+/// SMEM_CLAMP applies it to every device that smem opens. \throws Error naming the entry that is not
+/// understood.
+SMEM_API Device clamp(Device device, std::string_view text);
+
+}  // namespace smem

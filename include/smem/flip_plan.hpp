@@ -1,0 +1,28 @@
+/// smem: plans for mirror images and rotation by 180 degrees. Includes no OpenCL header.
+#pragma once
+
+#include <smem/device.hpp>
+#include <smem/export.hpp>
+#include <smem/plan.hpp>
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+namespace smem {
+
+/// A copy whose rows or columns may run backwards: what flip() and rotate() by 180 degrees launch.
+struct FlipProblem {
+  std::size_t element_bytes = 4;  ///< 1, 2, 4, 8 or 16
+  std::size_t rows = 0;
+  std::size_t cols = 0;
+  std::size_t batch = 1;
+  bool reverse_cols = true;  ///< whether each row is written backwards
+};
+
+/// The plan that flip() and rotate() by 180 degrees would use on `device`. Variants: "items", one element
+/// after the other, and "vector", several at once.
+SMEM_API Plan plan_flip(const Device& device, const FlipProblem& problem, std::string_view variant = {});
+SMEM_API std::vector<std::string_view> flip_variants();
+
+}  // namespace smem

@@ -1,0 +1,15 @@
+/// smem: the OpenCL C++ header, with defaults for a program that has not chosen its own.
+#pragma once
+
+// The same value for target and minimum is the combination that every release of the header accepts.
+#ifndef CL_HPP_TARGET_OPENCL_VERSION
+#define CL_HPP_TARGET_OPENCL_VERSION 120
+#endif
+#ifndef CL_HPP_MINIMUM_OPENCL_VERSION
+#define CL_HPP_MINIMUM_OPENCL_VERSION 120
+#endif
+#ifndef CL_TARGET_OPENCL_VERSION
+#define CL_TARGET_OPENCL_VERSION CL_HPP_TARGET_OPENCL_VERSION
+#endif
+
+#include <CL/opencl.hpp>

@@ -1,0 +1,21 @@
+/// smem: what every call can be told besides its data.
+#pragma once
+
+#include <smem/opencl.hpp>
+#include <smem/plan.hpp>
+
+#include <span>
+#include <string_view>
+
+namespace smem {
+
+struct CallOptions {
+  /// Events that must have completed before the call's kernel starts.
+  std::span<const cl::Event> wait_for = {};
+  /// The variant to use instead of the one that the plan would choose, by name; empty: the plan chooses.
+  std::string_view variant = {};
+  /// A plan to launch as it is, made by the operation's plan function for the same problem; not owned.
+  const Plan* plan = nullptr;
+};
+
+}  // namespace smem

@@ -1,0 +1,15 @@
+/// smem: OpenCL kernels around local memory. This header includes all the others.
+#pragma once
+
+#include <smem/array.hpp>
+#include <smem/context.hpp>
+#include <smem/device.hpp>
+#include <smem/error.hpp>
+#include <smem/options.hpp>
+#include <smem/plan.hpp>
+#include <smem/version.hpp>
+#include <smem/view.hpp>
+
+// operations
+#include <smem/rotate.hpp>
+#include <smem/transpose.hpp>

@@ -1,0 +1,37 @@
+/// smem: plans for transpose. Includes no OpenCL header.
+#pragma once
+
+#include <smem/device.hpp>
+#include <smem/export.hpp>
+#include <smem/plan.hpp>
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+namespace smem {
+
+/// A transpose without its data: all that a plan depends on.
+struct TransposeProblem {
+  std::size_t element_bytes = 4;  ///< 1, 2, 4, 8 or 16
+  std::size_t rows = 0;           ///< of the input
+  std::size_t cols = 0;
+  std::size_t batch = 1;
+  bool in_place = false;
+  /// The largest power of two, at most 64, that divides the byte address of every input row's first element.
+  std::size_t in_alignment = 64;
+  std::size_t out_alignment = 64;
+  /// The same of the buffers' own addresses. Less than 64 only for buffers over host memory of the caller's.
+  std::size_t base_alignment = 64;
+};
+
+/// The plan that transpose() would use on `device`, or the one of a given variant. Local memory and
+/// work-group shrink until they fit; when no tile fits, the plan is "naive" and says so. \throws Error when
+/// the element size is not supported, the variant is unknown, or it cannot run on this device.
+SMEM_API Plan plan_transpose(const Device& device, const TransposeProblem& problem,
+                             std::string_view variant = {});
+
+/// The names of all variants, slowest idea first: the steps of the ladder, and the one for CPUs last.
+SMEM_API std::vector<std::string_view> transpose_variants();
+
+}  // namespace smem

@@ -1,0 +1,63 @@
+/// smem: views say where data lies in a buffer. They own nothing; OpenCL keeps a buffer alive while an
+/// enqueued command uses it.
+#pragma once
+
+#include <smem/opencl.hpp>
+
+#include <cstddef>
+#include <type_traits>
+
+namespace smem {
+
+/// How the matrices of a view lie in its buffer. All in elements.
+struct Extent {
+  std::size_t offset = 0;  ///< elements before the first one of the view
+  std::size_t pitch = 0;   ///< from one row to the next, the "leading dimension"; 0: packed, that is cols
+  std::size_t batch = 1;   ///< number of matrices
+  std::size_t batch_stride = 0;  ///< from one matrix to the next; 0: packed, that is rows * pitch
+};
+
+/// One or more row-major matrices of untyped elements.
+struct Matrix {
+  cl_mem buffer = nullptr;
+  std::size_t element_bytes = 0;
+  std::size_t rows = 0;
+  std::size_t cols = 0;
+  std::size_t offset = 0;  ///< elements
+  std::size_t pitch = 0;   ///< elements, at least cols
+  std::size_t batch = 1;
+  std::size_t batch_stride = 0;  ///< elements
+
+  Matrix() = default;
+  Matrix(cl_mem memory, std::size_t bytes_of_an_element, std::size_t row_count, std::size_t col_count,
+         const Extent& extent = {})
+      : buffer(memory),
+        element_bytes(bytes_of_an_element),
+        rows(row_count),
+        cols(col_count),
+        offset(extent.offset),
+        pitch(extent.pitch == 0 ? col_count : extent.pitch),
+        batch(extent.batch),
+        batch_stride(extent.batch_stride == 0 ? row_count * pitch : extent.batch_stride) {}
+};
+
+/// Row-major matrices of T in any OpenCL buffer, smem's or the caller's own. `MatrixView<const T>` is an
+/// input.
+template <class T>
+struct MatrixView : Matrix {
+  static_assert(std::is_trivially_copyable_v<T>, "the elements of a buffer are copied byte by byte");
+
+  MatrixView() { element_bytes = sizeof(T); }
+  MatrixView(const cl::Buffer& memory, std::size_t row_count, std::size_t col_count,
+             const Extent& extent = {})
+      : Matrix(memory(), sizeof(T), row_count, col_count, extent) {}
+  MatrixView(cl_mem memory, std::size_t row_count, std::size_t col_count, const Extent& extent = {})
+      : Matrix(memory, sizeof(T), row_count, col_count, extent) {}
+
+  /// A view for writing can be read.
+  operator MatrixView<const T>() const requires(!std::is_const_v<T>) {
+    return MatrixView<const T>(buffer, rows, cols, {offset, pitch, batch, batch_stride});
+  }
+};
+
+}  // namespace smem

@@ -1,0 +1,81 @@
+// The same operations on smaller devices: SMEM_CLAMP takes local memory and work-items away, so that a run on
+// a CPU shows that a plan would fit a small GPU.
+#include <smem/smem.hpp>
+
+#include "support/environment.hpp"
+#include "support/failure.hpp"
+#include "support/sweep.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+using test::Operation;
+
+namespace {
+
+void on_a_smaller_device(const char* limits, std::size_t local_bytes, std::size_t work_group) {
+  const test::Variable clamp("SMEM_CLAMP", limits);
+  const smem::Context context;
+  REQUIRE(context.device().local_bytes <= local_bytes);
+  REQUIRE(context.device().max_work_group <= work_group);
+  test::Sweep sweep(context, 3);
+  for (const Operation operation :
+       {Operation::transpose, Operation::in_place, Operation::rotate_90, Operation::rotate_180}) {
+    for (std::string_view variant : test::variants_of(operation)) {
+      if (operation == Operation::rotate_90 && variant != "naive") variant = "";  // the plan's own choice
+      for (const std::size_t element_bytes : {1, 4, 16}) {
+        for (const auto& [rows, cols] : {test::Shape{100, 131}, {33, 1}, {67, 67}}) {
+          test::Case c{operation, std::string(variant), element_bytes, rows, cols, {}, {}};
+          if (operation == Operation::in_place) c.cols = c.rows;
+          const smem::Matrix in(nullptr, element_bytes, c.rows, c.cols);
+          const smem::Matrix out(nullptr, element_bytes, c.out_rows(), c.out_cols());
+          try {
+            const smem::Plan plan = test::plan_of(context, c, in, out);
+            CHECK(plan.local_bytes <= local_bytes);
+            CHECK(plan.work_items() <= work_group);
+          } catch (const smem::Error&) {  // looked into by the sweep
+          }
+          test::run_layouts(sweep, c);
+        }
+      }
+      if (variant == "naive" || variant.empty() || !test::is_turn(operation)) CHECK(sweep.ran() > 0);
+    }
+  }
+}
+
+constexpr std::size_t kAny = ~std::size_t{0};
+
+}  // namespace
+
+TEST_CASE("clamped: 32 KiB of local memory") { on_a_smaller_device("local=32K", 32 * 1024, kAny); }
+TEST_CASE("clamped: 16 KiB of local memory") { on_a_smaller_device("local=16K", 16 * 1024, kAny); }
+TEST_CASE("clamped: 512 bytes of local memory") { on_a_smaller_device("local=512", 512, kAny); }
+TEST_CASE("clamped: work-groups of 256") { on_a_smaller_device("work_group=256", kAny, 256); }
+TEST_CASE("clamped: work-groups of 64") { on_a_smaller_device("work_group=64", kAny, 64); }
+TEST_CASE("clamped: work-groups of 32") { on_a_smaller_device("work_group=32", kAny, 32); }
+TEST_CASE("clamped: work-groups of 1") { on_a_smaller_device("work_group=1", kAny, 1); }
+TEST_CASE("clamped: a small GPU") { on_a_smaller_device("local=32K,work_group=64", 32 * 1024, 64); }
+
+TEST_CASE("clamped: without local memory the plan is naive and right") {
+  const test::Variable clamp("SMEM_CLAMP", "local=0");
+  const smem::Context context;
+  CHECK(context.device().local_bytes == 0);
+  smem::TransposeProblem problem;
+  problem.rows = problem.cols = 50;
+  const smem::Plan plan = smem::plan_transpose(context.device(), problem);
+  CHECK(plan.variant == "naive");
+  CHECK(test::contains(plan.reason, "no tile fits 0 bytes"));
+  test::Sweep sweep(context);
+  sweep.run({Operation::transpose, "", 4, 50, 50, {}, {}});
+  sweep.run({Operation::in_place, "", 4, 50, 50, {}, {}});
+  CHECK(sweep.ran() == 2);
+}
+
+TEST_CASE("clamped: a malformed SMEM_CLAMP is an error of the context") {
+  const test::Variable clamp("SMEM_CLAMP", "local=much");
+  const auto error = test::failure_of([] { smem::Context context; });
+  CHECK(error.argument == "SMEM_CLAMP");
+  CHECK(error.got == "\"local=much\"");
+  CHECK_THROWS_AS(smem::devices(), smem::Error);
+}

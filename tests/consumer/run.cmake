@@ -1,0 +1,10 @@
+# run(COMMAND…): runs it, shows what it said, and stops the script when it fails. The output is left in `output`.
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE text ERROR_VARIABLE text)
+  list(JOIN ARGN " " line)
+  message("$ ${line}\n${text}")
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "stopped: ${status}")
+  endif()
+  set(output "${text}" PARENT_SCOPE)
+endfunction()

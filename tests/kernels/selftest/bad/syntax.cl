@@ -1,0 +1,1 @@
+kernel void f(global int* a) { a[0] = undeclared; }

@@ -1,0 +1,241 @@
+// Sizes past 2^31 elements, where 32-bit arithmetic would wrap: dense matrices, and small ones whose rows,
+// matrices or first elements lie far away in a large buffer.
+#include <smem/smem.hpp>
+
+#include "support/sweep.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+using test::Operation;
+
+namespace {
+
+constexpr std::size_t kTwoTo31 = std::size_t{1} << 31;
+constexpr std::size_t kTwoTo32 = std::size_t{1} << 32;
+
+/// A buffer of `bytes`, or nothing, and a message why, where the device cannot hold `in_all` bytes.
+std::optional<cl::Buffer> large_buffer(const smem::Context& context, std::size_t bytes, std::size_t in_all) {
+  const smem::Device& device = context.device();
+  if (device.max_allocation < bytes || device.global_bytes < in_all) {
+    MESSAGE("skipped: needs buffers of " << bytes << " bytes, " << in_all << " in all; " << device.name
+                                         << " has " << device.max_allocation << " and "
+                                         << device.global_bytes);
+    return std::nullopt;
+  }
+  try {
+    return smem::make_buffer(context, bytes);
+  } catch (const smem::Error& error) {
+    MESSAGE("skipped: " << error.what());
+    return std::nullopt;
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------
+// Dense: every element is checked, in the buffer as the host sees it.
+
+/// The byte at a place: no two rows or columns look alike.
+unsigned char pattern(std::size_t index) {
+  return static_cast<unsigned char>((index * 0x9e3779b97f4a7c15u) >> 56);
+}
+
+/// Runs `work(first, last)` on halves of [0, count) at once.
+template <class Work>
+void in_halves(std::size_t count, const Work& work) {
+  std::thread second([&] { work(count / 2, count); });
+  work(0, count / 2);
+  second.join();
+}
+
+template <class Work>
+void mapped(const smem::Context& context, const cl::Buffer& buffer, std::size_t bytes, cl_map_flags flags,
+            const Work& work) {
+  cl_int status = CL_SUCCESS;
+  void* host =
+      clEnqueueMapBuffer(context.queue()(), buffer(), CL_TRUE, flags, 0, bytes, 0, nullptr, nullptr, &status);
+  REQUIRE(status == CL_SUCCESS);
+  work(static_cast<unsigned char*>(host));
+  REQUIRE(clEnqueueUnmapMemObject(context.queue()(), buffer(), host, 0, nullptr, nullptr) == CL_SUCCESS);
+  context.finish();
+}
+
+/// 1-byte elements, rows x cols: more than 2^31 of them.
+void dense(std::size_t rows, std::size_t cols, std::string_view variant) {
+  const smem::Context context;
+  const std::size_t bytes = rows * cols;
+  REQUIRE(bytes > kTwoTo31);
+  const auto in = large_buffer(context, bytes, 2 * bytes);
+  const auto out = in ? large_buffer(context, bytes, 2 * bytes) : std::nullopt;
+  if (!out) return;
+  mapped(context, *in, bytes, CL_MAP_WRITE, [&](unsigned char* host) {
+    in_halves(bytes, [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i)
+        host[i] = pattern(i);
+    });
+  });
+  smem::CallOptions options;
+  options.variant = variant;
+  smem::transpose(context, smem::MatrixView<unsigned char>(*in, rows, cols),
+                  smem::MatrixView<unsigned char>(*out, cols, rows), options)
+      .wait();
+  mapped(context, *out, bytes, CL_MAP_READ, [&](const unsigned char* host) {
+    std::size_t wrong[2] = {};
+    in_halves(cols, [&](std::size_t first, std::size_t last) {
+      std::size_t count = 0;
+      for (std::size_t j = first; j < last; ++j) {
+        for (std::size_t i = 0; i < rows; ++i)
+          count += host[j * rows + i] != pattern(i * cols + j);
+      }
+      wrong[first != 0] = count;
+    });
+    CHECK(wrong[0] + wrong[1] == 0);
+  });
+}
+
+// ---------------------------------------------------------------------------------------------------------
+// Sparse: a small matrix in a large buffer, whose other pages nobody touches.
+
+constexpr std::size_t kMargin = 64;  // bytes looked at before and behind each row
+
+struct Window {
+  std::size_t first;  ///< byte of the buffer
+  std::vector<unsigned char> bytes;
+};
+
+/// The parts of a buffer in which the rows of a view lie, with what is around them, full of random bytes.
+struct Windows {
+  std::vector<Window> windows;
+  std::vector<std::pair<std::size_t, std::size_t>> rows;  ///< the window and the byte in it where each begins
+
+  Windows(const smem::Matrix& view, std::size_t buffer_bytes, test::Random& random) {
+    for (std::size_t b = 0; b < view.batch; ++b) {
+      for (std::size_t i = 0; i < view.rows; ++i) {  // in ascending order
+        const std::size_t row = (view.offset + b * view.batch_stride + i * view.pitch) * view.element_bytes;
+        const std::size_t first = row < kMargin ? 0 : row - kMargin;
+        const std::size_t end = std::min(row + view.cols * view.element_bytes + kMargin, buffer_bytes);
+        if (windows.empty() || first > windows.back().first + windows.back().bytes.size())
+          windows.push_back({first, {}});
+        Window& window = windows.back();
+        const std::vector<unsigned char> more = random.bytes(end - window.first - window.bytes.size());
+        window.bytes.insert(window.bytes.end(), more.begin(), more.end());
+        rows.emplace_back(windows.size() - 1, row - window.first);
+      }
+    }
+  }
+  unsigned char* row(std::size_t number) {
+    return windows[rows[number].first].bytes.data() + rows[number].second;
+  }
+};
+
+void write(const smem::Context& context, const smem::Matrix& view, const Windows& windows) {
+  for (const Window& w : windows.windows) {
+    REQUIRE(clEnqueueWriteBuffer(context.queue()(), view.buffer, CL_TRUE, w.first, w.bytes.size(),
+                                 w.bytes.data(), 0, nullptr, nullptr) == CL_SUCCESS);
+  }
+}
+
+/// Runs one operation with the input, the output or both far away, and compares.
+void sparse(const smem::Context& context, const test::Case& c, const cl::Buffer& in_buffer,
+            const cl::Buffer& out_buffer) {
+  CAPTURE(c.text());
+  test::Random random(11);
+  const bool in_place = c.operation == Operation::in_place;
+  const smem::Matrix in(in_buffer(), c.element_bytes, c.rows, c.cols, c.in.extent);
+  const smem::Matrix out =
+      in_place ? in : smem::Matrix(out_buffer(), c.element_bytes, c.out_rows(), c.out_cols(), c.out.extent);
+  Windows before(in, in_buffer.getInfo<CL_MEM_SIZE>(), random);
+  Windows expected = in_place ? before : Windows(out, out_buffer.getInfo<CL_MEM_SIZE>(), random);
+  write(context, in, before);
+  if (!in_place) write(context, out, expected);
+  for (std::size_t b = 0; b < in.batch; ++b) {
+    for (std::size_t i = 0; i < in.rows; ++i) {
+      for (std::size_t j = 0; j < in.cols; ++j) {
+        const auto [row, col] = test::target(c.operation, in.rows, in.cols, i, j);
+        std::memcpy(expected.row(b * out.rows + row) + col * c.element_bytes,
+                    before.row(b * in.rows + i) + j * c.element_bytes, c.element_bytes);
+      }
+    }
+  }
+  smem::CallOptions options;
+  options.variant = c.variant;
+  try {
+    test::call(context, c.operation, in, out, options);
+  } catch (const smem::Error& error) {
+    REQUIRE(error.details().argument == "variant");
+    return;
+  }
+  context.finish();
+  std::size_t wrong = 0;
+  for (const Window& w : expected.windows) {
+    std::vector<unsigned char> got(w.bytes.size());
+    REQUIRE(clEnqueueReadBuffer(context.queue()(), out.buffer, CL_TRUE, w.first, got.size(), got.data(), 0,
+                                nullptr, nullptr) == CL_SUCCESS);
+    wrong += got != w.bytes;
+  }
+  CHECK_MESSAGE(wrong == 0, wrong << " of " << expected.windows.size() << " parts of the buffer are wrong");
+}
+
+// Three more than a multiple of any tile, so that the last tile alone lies past the limit: see far_extents().
+constexpr std::size_t kRows = 515, kCols = 259;
+
+/// Views of a small matrix, or of a batch of two, that end past `far_bytes`.
+std::vector<smem::Extent> far_extents(std::size_t far_bytes, std::size_t element_bytes, std::size_t rows,
+                                      std::size_t cols) {
+  const std::size_t far = far_bytes / element_bytes;
+  return {{.offset = far + 3},
+          {.offset = 1, .pitch = far / (rows - 3) + 1},
+          {.offset = 2, .pitch = cols + 1, .batch = 2, .batch_stride = far - 5}};
+}
+
+void sparse_everywhere(Operation operation) {
+  const smem::Context context;
+  // Past 2^32 bytes where a buffer may be that large (PoCL has 4 GiB), else past 2^31: signed 32-bit numbers
+  // wrap.
+  const std::size_t far_bytes =
+      context.device().max_allocation > kTwoTo32 + kTwoTo32 / 16 ? kTwoTo32 : kTwoTo31;
+  const std::size_t bytes = far_bytes + far_bytes / 16;
+  const auto far = large_buffer(context, bytes, bytes);
+  if (!far) return;
+  const cl::Buffer near = smem::make_buffer(context, std::size_t{1} << 22);
+  for (const std::string_view variant : test::variants_of(operation)) {
+    for (const std::size_t element_bytes : {1, 4}) {
+      test::Case c{operation, std::string(variant), element_bytes, kRows, kCols, {}, {}};
+      if (operation == Operation::in_place) c.cols = kRows;
+      for (const smem::Extent& extent : far_extents(far_bytes, element_bytes, c.rows, c.cols)) {
+        c.in.extent = extent;
+        c.out.extent = {.batch = extent.batch};
+        sparse(context, c, *far, near);
+      }
+      if (operation == Operation::in_place) continue;
+      for (const smem::Extent& extent : far_extents(far_bytes, element_bytes, c.out_rows(), c.out_cols())) {
+        c.in.extent = {.batch = extent.batch};
+        c.out.extent = extent;
+        sparse(context, c, near, *far);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("large: transpose far away in a buffer") { sparse_everywhere(Operation::transpose); }
+TEST_CASE("large: transpose in place far away in a buffer") { sparse_everywhere(Operation::in_place); }
+TEST_CASE("large: rotate by 90 degrees far away in a buffer") { sparse_everywhere(Operation::rotate_90); }
+TEST_CASE("large: rotate by 180 degrees far away in a buffer") { sparse_everywhere(Operation::rotate_180); }
+TEST_CASE("large: rotate by 270 degrees far away in a buffer") { sparse_everywhere(Operation::rotate_270); }
+TEST_CASE("large: flip far away in a buffer") { sparse_everywhere(Operation::flip_vertical); }
+
+TEST_CASE("large: three rows of more than 2^31 bytes") { dense(3, kTwoTo31 / 3 + 5, ""); }
+TEST_CASE("large: more than 2^31 bytes in both directions") { dense(46349, 46351, ""); }
+TEST_CASE("large: three columns of more than 2^31 bytes through a tile") {
+  dense(kTwoTo31 / 3 + 5, 3, "swizzled");
+}

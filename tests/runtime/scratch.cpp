@@ -1,0 +1,76 @@
+// The pool of temporary device memory.
+#include "runtime/scratch.hpp"
+#include "runtime/runtime.hpp"
+
+#include <smem/smem.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+TEST_CASE("scratch: a buffer is used again when its event has completed and not before") {
+  const smem::Context context;
+  smem::runtime::ScratchPool pool(context.cl_context());
+  CHECK(pool.bytes() == 0);
+  cl_int status = CL_SUCCESS;
+  const cl::Event pending(clCreateUserEvent(context.cl_context()(), &status));
+  REQUIRE(status == CL_SUCCESS);
+
+  const cl::Buffer first = pool.take(100);
+  const std::size_t one = pool.bytes();
+  CHECK(one >= 100);
+  CHECK(first.getInfo<CL_MEM_SIZE>() == one);
+  pool.give_back(first, pending);
+  const cl::Buffer second = pool.take(100);
+  CHECK(second() != first());
+  CHECK(pool.bytes() == 2 * one);
+  pool.trim();  // one is in use, the other's command still runs
+  CHECK(pool.bytes() == 2 * one);
+
+  CHECK(clSetUserEventStatus(pending(), CL_COMPLETE) == CL_SUCCESS);
+  const cl::Buffer third = pool.take(one);  // the whole buffer, though only 100 bytes were asked for
+  CHECK(third() == first());
+  CHECK(pool.bytes() == 2 * one);
+
+  pool.give_back(second, cl::Event());
+  pool.give_back(third, cl::Event());
+  pool.trim();
+  CHECK(pool.bytes() == 0);
+}
+
+TEST_CASE("scratch: sizes are rounded up and never too small") {
+  const smem::Context context;
+  smem::runtime::ScratchPool pool(context.cl_context());
+  for (const std::size_t bytes :
+       {std::size_t{0}, std::size_t{1}, std::size_t{65536}, std::size_t{65537}, std::size_t{1000000}}) {
+    const cl::Buffer buffer = pool.take(bytes);
+    CHECK(buffer.getInfo<CL_MEM_SIZE>() >= bytes);
+    CHECK(buffer.getInfo<CL_MEM_SIZE>() <= std::max<std::size_t>(2 * bytes, 65536));
+    pool.give_back(buffer, cl::Event());
+  }
+  const cl::Buffer large = pool.take(std::size_t{1} << 20);
+  const cl::Buffer small = pool.take(1);
+  CHECK(small() != large());
+  CHECK(small.getInfo<CL_MEM_SIZE>() == 65536);
+}
+
+TEST_CASE("scratch: an event of a command that failed frees the buffer") {
+  const smem::Context context;
+  smem::runtime::ScratchPool pool(context.cl_context());
+  cl_int status = CL_SUCCESS;
+  const cl::Event failing(clCreateUserEvent(context.cl_context()(), &status));
+  REQUIRE(status == CL_SUCCESS);
+  const cl::Buffer buffer = pool.take(1);
+  pool.give_back(buffer, failing);
+  CHECK(clSetUserEventStatus(failing(), -5) == CL_SUCCESS);
+  CHECK(pool.take(1)() == buffer());
+}
+
+TEST_CASE("scratch: transposes need none") {
+  const smem::Context context;
+  const smem::Array<int> in(context, 10000), out(context, 10000);
+  smem::transpose(context, in.matrix(100, 100), out.matrix(100, 100));
+  smem::transpose_in_place(context, out.matrix(100, 100));
+  context.finish();
+  CHECK(context.runtime().scratch().bytes() == 0);
+}

@@ -1,0 +1,45 @@
+// Every variant at small sizes, for tools that make a run hundreds of times slower, such as a race checker.
+#include "support/sweep.hpp"
+
+#include <doctest/doctest.h>
+
+using test::Operation;
+
+TEST_SUITE_BEGIN("small");
+
+namespace {
+
+/// One more than a tile: whole and cut tiles on both sides. A batch of two: the tile is used again.
+void small(Operation operation, std::size_t element_bytes) {
+  const smem::Context context;
+  test::Sweep sweep(context);
+  for (const std::string_view variant : test::variants_of(operation)) {
+    const auto [r, c] = test::tile_of(context, operation, variant, element_bytes);
+    if (r == 0) {
+      MESSAGE("variant " << variant << " does not run on " << context.device().name);
+      continue;
+    }
+    test::Case one{operation, std::string(variant), element_bytes, r + 1, c + 1, {}, {}};
+    if (operation == Operation::in_place) one.rows = one.cols = std::min(r, c) + 1;
+    one.in = test::strided(one.rows, one.cols, 2);
+    one.out = test::packed(2);
+    one.out.tail = 2 * one.out_cols();  // what is written behind the end shows, and does not break the heap
+    sweep.run(one);
+    one.in = test::aligned(one.rows, one.cols, 1);
+    one.out = test::aligned(one.out_rows(), one.out_cols(), 1);
+    sweep.run(one);
+    CHECK_MESSAGE(sweep.ran() > 0, "no case of variant " << variant << " ran");
+  }
+}
+
+}  // namespace
+
+TEST_CASE("small: transpose with 1-byte elements") { small(Operation::transpose, 1); }
+TEST_CASE("small: transpose with 4-byte elements") { small(Operation::transpose, 4); }
+TEST_CASE("small: transpose in place with 1-byte elements") { small(Operation::in_place, 1); }
+TEST_CASE("small: transpose in place with 4-byte elements") { small(Operation::in_place, 4); }
+TEST_CASE("small: rotate by 90 degrees") { small(Operation::rotate_90, 4); }
+TEST_CASE("small: rotate by 180 degrees") { small(Operation::rotate_180, 4); }
+TEST_CASE("small: flip vertical with 1-byte elements") { small(Operation::flip_vertical, 1); }
+
+TEST_SUITE_END();

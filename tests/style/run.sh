@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Checks the layout, or runs clang-tidy over the library's sources (the command would double its time);
+# or lays the sources out as they should be.
+#   tests/style/run.sh format|reformat SOURCE_FOLDER
+#   tests/style/run.sh tidy SOURCE_FOLDER BUILD_FOLDER      (with a compile_commands.json)
+# Exit status 77: the program is not there in version 14.
+set -euo pipefail
+task="$1"
+cd "$2"
+
+# version_14 NAME: prints the program's name
+version_14() {
+  local program
+  for program in "$1-14" "$1"; do
+    if command -v "$program" >/dev/null && "$program" --version | grep -q 'version 14\.'; then
+      echo "$program"
+      return
+    fi
+  done
+  echo "SKIPPED: no $1 of version 14" >&2
+  exit 77
+}
+
+case "$task" in
+  format | reformat)
+    program=$(version_14 clang-format)
+    bad=0
+    while IFS= read -r -d '' file; do
+      if [ "$task" = reformat ]; then
+        "$program" -i "$file"
+      elif ! "$program" "$file" | cmp -s - "$file"; then
+        echo "$file: not laid out as .clang-format says"
+        bad=1
+      fi
+    done < <(find include host tests samples \( -name '*.cpp' -o -name '*.hpp' \) -print0)
+    [ "$bad" = 0 ] || { echo "tests/style/run.sh reformat . does it"; exit 1; }
+    ;;
+  tidy)
+    program=$(version_14 clang-tidy)
+    # gcc knows warnings that clang does not; and fmt's implementation need not be read again for every file
+    find host/plan host/runtime host/ops -name '*.cpp' -print0 | xargs -0 -n 1 -P "$(nproc)" \
+      "$program" --quiet -p "$3" --extra-arg=-Wno-unknown-warning-option --extra-arg=-UFMT_HEADER_ONLY
+    ;;
+esac

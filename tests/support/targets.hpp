@@ -1,0 +1,92 @@
+/// Facts of devices that need not be here, written by hand: for plans that are made without a device.
+///
+/// Sources: CUDA C++ programming guide, technical specifications by compute capability; AMD's LLVM backend
+/// (AMDGPU usage) and CDNA/RDNA instruction set documents, "local data share"; Intel oneAPI GPU optimization
+/// guide. The OpenCL limits are what the vendors' drivers report.
+#pragma once
+
+#include <smem/device.hpp>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace test {
+
+namespace targets {
+
+inline constexpr std::size_t kKiB = 1024;
+inline constexpr std::size_t kGiB = std::size_t{1} << 30;
+
+inline smem::Device gpu(std::string name, smem::Vendor vendor, std::size_t sub_group, std::size_t work_group,
+                        std::size_t local_bytes) {
+  smem::Device device;
+  device.name = name;
+  device.platform = "written by hand";
+  device.architecture = std::move(name);
+  device.vendor = vendor;
+  device.compute_units = 64;
+  device.max_work_group = work_group;
+  device.max_work_items = {work_group, work_group, work_group};
+  device.sub_group_width = sub_group;
+  device.local_bytes_reported = device.local_bytes = local_bytes;
+  device.local_banks = vendor == smem::Vendor::intel ? 16 : 32;
+  device.global_bytes = 16 * kGiB;
+  device.max_allocation = 4 * kGiB;
+  device.cache_bytes = std::size_t{4096} * kKiB;
+  device.clock_mhz = 1500;
+  device.fp64 = true;
+  device.int64_atomics = true;
+  return device;
+}
+
+inline smem::Device nvidia(std::string name, std::size_t local_bytes = 48 * kKiB) {
+  smem::Device device = gpu(std::move(name), smem::Vendor::nvidia, 32, 1024, local_bytes);
+  device.local_bytes_reported = 48 * kKiB;
+  device.max_work_items = {1024, 1024, 64};
+  device.cache_line_bytes = 128;
+  return device;
+}
+
+inline smem::Device cpu() {
+  smem::Device device;
+  device.name = "cpu";
+  device.platform = "written by hand";
+  device.type = smem::DeviceType::cpu;
+  device.compute_units = 2;
+  device.max_work_group = 4096;
+  device.max_work_items = {4096, 4096, 4096};
+  device.sub_group_width = 1;
+  device.local_bytes_reported = device.local_bytes = 1024 * kKiB;
+  device.local_is_cache = true;
+  device.global_bytes = 16 * kGiB;
+  device.max_allocation = 4 * kGiB;
+  device.cache_bytes = 32768 * kKiB;
+  device.fp64 = true;
+  device.int64_atomics = true;
+  return device;
+}
+
+}  // namespace targets
+
+/// All of them. A device's name is the target's name, as compilers call it.
+inline std::vector<smem::Device> all_targets() {
+  using targets::gpu;
+  using targets::kKiB;
+  using targets::nvidia;
+  constexpr auto kAmd = smem::Vendor::amd;
+  constexpr auto kIntel = smem::Vendor::intel;
+  return {nvidia("sm_75"),
+          nvidia("sm_90", 227 * kKiB),
+          gpu("gfx90a", kAmd, 64, 1024, 64 * kKiB),
+          gpu("gfx942", kAmd, 64, 1024, 64 * kKiB),
+          gpu("gfx1030", kAmd, 32, 1024, 64 * kKiB),
+          gpu("gfx1100", kAmd, 32, 1024, 64 * kKiB),
+          gpu("tgllp", kIntel, 16, 512, 64 * kKiB),
+          gpu("dg2-g10", kIntel, 16, 1024, 64 * kKiB),
+          gpu("pvc", kIntel, 32, 1024, 128 * kKiB),
+          targets::cpu()};
+}
+
+}  // namespace test

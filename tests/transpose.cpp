@@ -1,0 +1,116 @@
+// transpose: every variant against plain loops.
+#include <smem/smem.hpp>
+
+#include "support/sweep.hpp"
+
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+using test::Operation;
+
+namespace {
+
+void everything(std::size_t element_bytes) {
+  const smem::Context context;
+  test::run_everything(context, Operation::transpose, element_bytes);
+}
+
+void everything_in_place(std::size_t element_bytes) {
+  const smem::Context context;
+  test::run_everything(context, Operation::in_place, element_bytes);
+}
+
+}  // namespace
+
+TEST_CASE("transpose: every variant with 1-byte elements") { everything(1); }
+TEST_CASE("transpose: every variant with 2-byte elements") { everything(2); }
+TEST_CASE("transpose: every variant with 4-byte elements") { everything(4); }
+TEST_CASE("transpose: every variant with 8-byte elements") { everything(8); }
+TEST_CASE("transpose: every variant with 16-byte elements") { everything(16); }
+
+TEST_CASE("transpose in place: every variant with 1-byte elements") { everything_in_place(1); }
+TEST_CASE("transpose in place: every variant with 2-byte elements") { everything_in_place(2); }
+TEST_CASE("transpose in place: every variant with 4-byte elements") { everything_in_place(4); }
+TEST_CASE("transpose in place: every variant with 8-byte elements") { everything_in_place(8); }
+TEST_CASE("transpose in place: every variant with 16-byte elements") { everything_in_place(16); }
+
+TEST_CASE("transpose: the plan's own choice for every element size") {
+  const smem::Context context;
+  test::Sweep sweep(context);
+  for (const std::size_t element_bytes : {1, 2, 4, 8, 16}) {
+    for (const auto& [rows, cols] : {test::Shape{1, 1}, {33, 65}, {100, 3}, {3, 100}, {257, 129}}) {
+      test::run_layouts(sweep, {Operation::transpose, "", element_bytes, rows, cols, {}, {}});
+      test::run_layouts(sweep, {Operation::in_place, "", element_bytes, rows, rows, {}, {}});
+    }
+  }
+  CHECK(sweep.ran() > 0);
+}
+
+TEST_CASE("transpose: typed views of floats keep every bit of a NaN") {
+  const smem::Context context;
+  constexpr std::size_t kRows = 37, kCols = 41;
+  std::vector<float> input(kRows * kCols);
+  for (std::size_t i = 0; i < input.size(); ++i) {
+    // Quiet and signalling NaNs with a payload, of both signs; a few denormals and zeros.
+    const auto number = static_cast<std::uint32_t>(i + 1);
+    const std::uint32_t bits = i % 3 == 0   ? 0x7fc00000u | number
+                               : i % 3 == 1 ? 0xff800000u | number
+                                            : 0x80000000u | (number & 7u);
+    input[i] = std::bit_cast<float>(bits);
+  }
+  const smem::Array<float> in(context, input);
+  for (const std::string_view variant : smem::transpose_variants()) {
+    CAPTURE(variant);
+    if (test::tile_of(context, Operation::transpose, variant, 4).first == 0) continue;
+    const smem::Array<float> out(context, input.size());
+    smem::CallOptions options;
+    options.variant = variant;
+    smem::transpose(context, in.matrix(kRows, kCols), out.matrix(kCols, kRows), options);
+    const std::vector<float> got = out.to_host();
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < kRows; ++i) {
+      for (std::size_t j = 0; j < kCols; ++j) {
+        wrong += std::bit_cast<std::uint32_t>(got[j * kRows + i]) !=
+                 std::bit_cast<std::uint32_t>(input[i * kCols + j]);
+      }
+    }
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("transpose: elements of 16 bytes are any struct, and views may be const") {
+  struct Four {
+    float x, y, z, w;
+  };
+  const smem::Context context;
+  const std::vector<Four> input{{1, 2, 3, 4},     {5, 6, 7, 8},     {9, 10, 11, 12},
+                                {13, 14, 15, 16}, {17, 18, 19, 20}, {21, 22, 23, 24}};
+  const smem::Array<Four> in(context, input);
+  const smem::Array<Four> out(context, input.size());
+  const smem::MatrixView<const Four> read_only = in.matrix(2, 3);
+  smem::transpose(context, read_only, out.matrix(3, 2));
+  const std::vector<Four> got = out.to_host();
+  for (std::size_t i = 0; i < 2; ++i) {
+    for (std::size_t j = 0; j < 3; ++j) {
+      CHECK(got[j * 2 + i].x == input[i * 3 + j].x);
+      CHECK(got[j * 2 + i].w == input[i * 3 + j].w);
+    }
+  }
+}
+
+TEST_CASE("transpose: twice is the identity") {
+  const smem::Context context;
+  test::Random random(2);
+  const std::vector<unsigned char> input = random.bytes(std::size_t{123} * 457 * 4);
+  const smem::Array<unsigned char> in(context, input), turned(context, input.size()),
+      back(context, input.size());
+  const smem::Matrix a(in.buffer()(), 4, 123, 457), b(turned.buffer()(), 4, 457, 123),
+      c(back.buffer()(), 4, 123, 457);
+  smem::transpose(context, a, b);
+  smem::transpose(context, b, c);
+  CHECK(back.to_host() == input);
+}
