@@ -198,6 +198,9 @@ std::optional<Plan> vector_tile(const Device& device, const TransposeProblem& pr
     define(plan, "GROUP", group);
     define(plan, "TILE_STRIDE", layout.stride);
     if (layout.swizzle_mask != 0) define(plan, "SWIZZLE_MASK", layout.swizzle_mask);
+    // In a loop, even of one trip, NVIDIA's compiler arranges the reads better (H200, 16384 x 16384 float:
+    // 0.966 of the copy bandwidth, without it 0.962). AMD's and Intel's spill with it.
+    if (device.vendor == Vendor::nvidia) define(plan, "TILE_LOOP", 1);
     plan.reason = fmt::format("rows are aligned, so both sides move vectors of {} bytes", vector_bytes);
     return plan;
   }

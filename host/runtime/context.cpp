@@ -44,9 +44,13 @@ cl::Buffer make_buffer(const Context& context, std::size_t bytes) {
 
 void write_buffer(const Context& context, const cl::Buffer& buffer, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
+  // A blocking write returns once the host's memory may be used again. Intel's CPU runtime copies it and
+  // writes later, after which a kernel of another queue may already have read the buffer.
+  cl::Event written;
   runtime::check(clEnqueueWriteBuffer(context.runtime().queue()(), buffer(), CL_TRUE, 0, bytes, from, 0,
-                                      nullptr, nullptr),
+                                      nullptr, &written()),
                  "clEnqueueWriteBuffer", "write_buffer");
+  runtime::check(clWaitForEvents(1, &written()), "clWaitForEvents", "write_buffer");
 }
 
 void read_buffer(const Context& context, const cl::Buffer& buffer, void* to, std::size_t bytes) {
