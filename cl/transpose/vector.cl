@@ -137,6 +137,7 @@ void transpose_vector(global const element* RESTRICT in, ulong in_offset, long i
   const uint tiles = (IN_PLACE ? tiles_down * (tiles_down + 1) / 2 : tiles_down * tiles_across) * (uint)batch;
   for (uint t = get_group_id(0); t < tiles; t += get_num_groups(0))
 #else
+  (void)batch;  // the launch has as many groups as the batch has tiles
   const uint t = get_group_id(0);
 #endif
   {

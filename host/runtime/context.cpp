@@ -45,12 +45,12 @@ cl::Buffer make_buffer(const Context& context, std::size_t bytes) {
 void write_buffer(const Context& context, const cl::Buffer& buffer, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
   // A blocking write returns once the host's memory may be used again. Intel's CPU runtime copies it and
-  // writes later, after which a kernel of another queue may already have read the buffer.
-  cl::Event written;
+  // writes later, after which a kernel of another queue may already have read the buffer. The queue is waited
+  // for, and not the write's event, since rusticl of Mesa 22.3 crashes when several threads wait for events.
   runtime::check(clEnqueueWriteBuffer(context.runtime().queue()(), buffer(), CL_TRUE, 0, bytes, from, 0,
-                                      nullptr, &written()),
+                                      nullptr, nullptr),
                  "clEnqueueWriteBuffer", "write_buffer");
-  runtime::check(clWaitForEvents(1, &written()), "clWaitForEvents", "write_buffer");
+  runtime::check(clFinish(context.runtime().queue()()), "clFinish", "write_buffer");
 }
 
 void read_buffer(const Context& context, const cl::Buffer& buffer, void* to, std::size_t bytes) {
