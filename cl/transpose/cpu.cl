@@ -11,6 +11,7 @@
 // Launch: one dimension, local size 1; group g does the tiles g, g + groups, ...: along a row of tiles first.
 // Local memory: TILE_C * (TILE_R + LINE) elements; in place, where TILE_R is TILE_C, twice that.
 #include "common/element.clh"
+#include "common/stream.clh"
 
 #ifndef IN_PLACE
 #define IN_PLACE 0  // 1: in and out are the same square matrix
@@ -52,17 +53,11 @@ typedef struct __attribute__((packed)) { block_row v; } packed_row;
 #endif
 typedef struct __attribute__((packed)) { cache_line v; } packed_line;
 
-// Builtins of the compiler, where there are any: a store past the cache, and a prefetch.
+// A builtin of the compiler, where there is one.
 #ifdef __has_builtin
-#if __has_builtin(__builtin_nontemporal_store)
-#define STREAM(value, p) __builtin_nontemporal_store(value, p)
-#endif
 #if __has_builtin(__builtin_prefetch) && PREFETCH_AHEAD
 #define PREFETCH(p) __builtin_prefetch(p)
 #endif
-#endif
-#ifndef STREAM
-#define STREAM(value, p) (*(p) = (value))
 #endif
 #ifndef PREFETCH
 #define PREFETCH(p)

@@ -129,7 +129,7 @@ class Bench {
     poison(context_, first.out, buffers.bytes);
     call(first);
     const std::optional<std::string> wrong = check_transposed(context_, problem, first.out);
-    const measure::Measurement m = meter_.measure(buffers, plan.prediction.bytes, call);
+    const measure::Measurement m = meter_.measure(buffers, plan.prediction.bytes(), call);
     copy_name_ = m.copy_name;
 
     const double goal = automatic ? problem_case.goal : 0;

@@ -53,6 +53,12 @@ void print_details(const Device& d) {
   line("global memory",
        fmt::format("{}, at most {} in one buffer; cache {} in lines of {} bytes", bytes_text(d.global_bytes),
                    bytes_text(d.max_allocation), bytes_text(d.cache_bytes), d.cache_line_bytes));
+  if (d.unit != UnitLimits{}) {
+    line("compute unit", fmt::format("{} of local memory, {} registers, {} work-items and {} groups at once",
+                                     bytes_text(d.unit.local_bytes), d.unit.registers, d.unit.work_items,
+                                     d.unit.groups));
+  }
+  line("family", std::string(family_of(d)));
   line("arithmetic", fmt::format("fp64: {}; fp16: {}; 64-bit atomics: {}", yes_no(d.fp64), yes_no(d.fp16),
                                  yes_no(d.int64_atomics)));
   line("event timer", fmt::format("{} ns", d.timer_ns));
@@ -101,6 +107,12 @@ int run(bool verbose) {
   return kGood;
 }
 
+/// Facts as explain --like reads them: of the device that was asked for, else of the default one.
+int print_json(const std::string& device) {
+  fmt::print("{}", to_json(Context({.device = device}).device()));
+  return kGood;
+}
+
 }  // namespace
 
 void add_devices(CLI::App& app, int& exit_code) {
@@ -108,7 +120,13 @@ void add_devices(CLI::App& app, int& exit_code) {
       app.add_subcommand("devices", "List the OpenCL devices, and the facts that plans are made of");
   auto verbose = std::make_shared<bool>(false);
   command->add_flag("-v,--verbose", *verbose, "All facts of each device");
-  command->callback([verbose, &exit_code] { exit_code = run(*verbose); });
+  auto device = std::make_shared<std::string>();
+  auto json = std::make_shared<bool>(false);
+  CLI::Option* json_flag = command->add_flag(
+      "--json", *json, "The facts of one device as JSON: the file that smem explain --like reads");
+  command->add_option("-d,--device", *device, "Of --json: index, part of a name, gpu, cpu or accelerator")
+      ->needs(json_flag);
+  command->callback([=, &exit_code] { exit_code = *json ? print_json(*device) : run(*verbose); });
 }
 
 }  // namespace smem::cli

@@ -24,23 +24,27 @@ cl::Event mirror(const Context& context, const char* operation, const Matrix& in
   ops::check_shape(operation, in, out, in.rows, in.cols);
   const FlipProblem problem{in.element_bytes, in.rows, in.cols, in.batch, mirrored.cols};
   if (ops::is_empty(in)) {
-    plan_flip(context.device(), problem, options.variant);
+    plan_flip(context.device(), problem, ops::overrides_of(operation, options));
     return context.runtime().marker(options.wait_for);
   }
   const ops::Memory in_memory = ops::check_view(context, operation, "in", in, false);
   const ops::Memory out_memory = ops::check_view(context, operation, "out", out, true);
   ops::check_apart(operation, in, in_memory, out, out_memory);
-  const std::string_view variant = options.plan != nullptr ? options.plan->variant : options.variant;
-  if (options.plan != nullptr && *options.plan != plan_flip(context.device(), problem, variant)) {
+  const PlanOverrides fixed = ops::overrides_of(operation, options);
+  if (options.plan != nullptr && *options.plan != plan_flip(context.device(), problem, fixed)) {
     throw Error({.operation = operation,
                  .argument = "plan",
                  .expected = "the plan that plan_flip() makes for this problem, device and variant",
                  .got = "another plan:\n" + options.plan->to_string()});
   }
-  const std::uint64_t chosen = variant.empty() ? 0 : variant == "items" ? 1 : variant == "vector" ? 2 : 255;
+  const std::uint64_t chosen = fixed.variant.empty()      ? 0
+                               : fixed.variant == "items"  ? 1
+                               : fixed.variant == "vector" ? 2
+                                                           : 255;
   const runtime::ProblemKey key{2, problem.element_bytes | chosen << 8 | std::uint64_t{mirrored.cols} << 16,
-                                problem.rows, problem.cols, problem.batch};
-  const auto make_plan = [&](const Device& device) { return plan_flip(device, problem, variant); };
+                                problem.rows, problem.cols, problem.batch, fixed.tile_rows, fixed.tile_cols,
+                                fixed.work_items, ops::layout_number(fixed.layout)};
+  const auto make_plan = [&](const Device& device) { return plan_flip(device, problem, fixed); };
   const ops::KernelMatrix from(in), to(out);
   return ops::run_matrices(context, key, make_plan, options, mirrored.rows ? from.backwards(in.rows) : from,
                            to, in);

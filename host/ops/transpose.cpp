@@ -27,8 +27,9 @@ std::uint64_t number_of(std::string_view variant) {
 
 cl::Event launch_transpose(const Context& context, const TransposeProblem& problem, const Matrix& shape,
                            const KernelMatrix& in, const KernelMatrix& out, const CallOptions& options) {
+  const PlanOverrides fixed = overrides_of("transpose", options);
   if (options.plan != nullptr) {
-    const Plan expected = plan_transpose(context.device(), problem, options.plan->variant);
+    const Plan expected = plan_transpose(context.device(), problem, fixed);
     if (*options.plan != expected) {
       throw Error(
           {.operation = "transpose",
@@ -38,14 +39,15 @@ cl::Event launch_transpose(const Context& context, const TransposeProblem& probl
            .got = "another plan:\n" + options.plan->to_string()});
     }
   }
-  const std::string_view variant = options.plan != nullptr ? options.plan->variant : options.variant;
-  // All fields of the problem, which decides on the plan.
+  // All fields of the problem and of what was fixed, which decide on the plan.
   const runtime::ProblemKey key{1,
-                                problem.element_bytes | number_of(variant) << 8 |
+                                problem.element_bytes | number_of(fixed.variant) << 8 |
                                     std::uint64_t{problem.in_place} << 16 | problem.in_alignment << 24 |
-                                    problem.out_alignment << 32,
-                                problem.rows, problem.cols, problem.batch};
-  const auto make_plan = [&](const Device& device) { return plan_transpose(device, problem, variant); };
+                                    problem.out_alignment << 32 | problem.base_alignment << 40,
+                                problem.rows, problem.cols, problem.batch,
+                                fixed.tile_rows, fixed.tile_cols, fixed.work_items,
+                                layout_number(fixed.layout)};
+  const auto make_plan = [&](const Device& device) { return plan_transpose(device, problem, fixed); };
   return run_matrices(context, key, make_plan, options, in, out, shape);
 }
 
@@ -61,8 +63,8 @@ cl::Event ops::turn(const Context& context, const char* operation, const Matrix&
   check_shape(operation, in, out, in.cols, in.rows);
   TransposeProblem problem{in.element_bytes, in.rows, in.cols, in.batch};
   if (is_empty(in)) {
-    plan_transpose(context.device(), problem,
-                   options.variant);  // an unsupported element is refused all the same
+    // What is wrong with the options is refused all the same.
+    plan_transpose(context.device(), problem, overrides_of("transpose", options));
     return context.runtime().marker(options.wait_for);
   }
   const Memory in_memory = check_view(context, operation, "in", in, false);
@@ -80,7 +82,7 @@ cl::Event transpose_in_place(const Context& context, const Matrix& matrix, const
   TransposeProblem problem{matrix.element_bytes, matrix.rows, matrix.cols, matrix.batch, true};
   plan::require_element("transpose_in_place", matrix.element_bytes);
   if (ops::is_empty(matrix)) {
-    plan_transpose(context.device(), problem, options.variant);
+    plan_transpose(context.device(), problem, ops::overrides_of("transpose_in_place", options));
     return context.runtime().marker(options.wait_for);
   }
   const ops::Memory memory = ops::check_view(context, "transpose_in_place", "matrix", matrix, true);

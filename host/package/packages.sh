@@ -17,6 +17,7 @@ samples|library|libOpenCL.so|ocl-icd-opencl-dev
 device|driver|any|pocl-opencl-icd
 samples|header|fmt/format.h|libfmt-dev
 samples|header|xxhash.h|libxxhash-dev
+samples|header|nlohmann/json.hpp|nlohmann-json3-dev
 samples|header|doctest/doctest.h|doctest-dev
 samples|header|CLI/CLI.hpp|libcli11-dev
 samples|header|stb/stb_image.h|libstb-dev

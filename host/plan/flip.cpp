@@ -7,18 +7,41 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace smem {
 
 std::vector<std::string_view> flip_variants() { return {"items", "vector"}; }
 
 Plan plan_flip(const Device& device, const FlipProblem& problem, std::string_view variant) {
+  return plan_flip(device, problem, PlanOverrides{.variant = std::string(variant)});
+}
+
+Plan plan_flip(const Device& device, const FlipProblem& problem, const PlanOverrides& overrides) {
   plan::require_element("flip", problem.element_bytes);
+  const std::string_view variant = overrides.variant;
   if (!variant.empty() && variant != "items" && variant != "vector") {
     throw Error({.operation = "flip",
                  .argument = "variant",
                  .expected = fmt::format("one of {}", fmt::join(flip_variants(), ", ")),
                  .got = fmt::format("\"{}\"", variant)});
+  }
+  const auto none = [](const char* field, bool fixed, const char* what) {
+    if (!fixed) return;
+    throw Error({.operation = "flip",
+                 .argument = field,
+                 .expected = "none: flip has no tile in local memory",
+                 .got = what});
+  };
+  none("tile_rows", overrides.tile_rows != 0, "a height");
+  none("tile_cols", overrides.tile_cols != 0, "a width");
+  none("layout", overrides.layout != LayoutChoice{}, "a layout");
+  const std::size_t wanted = overrides.work_items != 0 ? overrides.work_items : 256;
+  if (!std::has_single_bit(wanted) || (overrides.work_items != 0 && wanted > device.max_work_group)) {
+    throw Error({.operation = "flip",
+                 .argument = "work_items",
+                 .expected = fmt::format("a power of two, at most {}", device.max_work_group),
+                 .got = std::to_string(wanted)});
   }
   // A CPU's compiler turns a run of a work-item's own elements into vectors; a GPU joins the accesses of
   // neighbouring work-items instead, and would lose that with long runs.
@@ -33,7 +56,7 @@ Plan plan_flip(const Device& device, const FlipProblem& problem, std::string_vie
   plan.kernel_file = "flip.cl";
   plan.entry_point = "flip";
   const std::array<std::size_t, 3> extent{plan::divide_up(problem.cols, width), problem.rows, problem.batch};
-  plan.work_group = plan::shape_group(device, 256, 256, extent);
+  plan.work_group = plan::shape_group(device, wanted, wanted, extent);
   const std::size_t groups = plan::divide_up(extent[0], plan.work_group[0]) *
                              plan::divide_up(extent[1], plan.work_group[1]) *
                              plan::divide_up(extent[2], plan.work_group[2]);
@@ -54,9 +77,15 @@ Plan plan_flip(const Device& device, const FlipProblem& problem, std::string_vie
                   {"GROUP_0", static_cast<long>(plan.work_group[0])},
                   {"GROUP_1", static_cast<long>(plan.work_group[1])},
                   {"GROUP_2", static_cast<long>(plan.work_group[2])}};
-  plan.prediction.bytes = 2.0 * static_cast<double>(problem.element_bytes) *
-                          static_cast<double>(problem.rows) * static_cast<double>(problem.cols) *
-                          static_cast<double>(problem.batch);
+  const double bytes = static_cast<double>(problem.element_bytes) * static_cast<double>(problem.rows) *
+                       static_cast<double>(problem.cols) * static_cast<double>(problem.batch);
+  plan.prediction.bytes_read = plan.prediction.bytes_written = bytes;
+  if (variant.empty()) {
+    plan.alternatives = {{vector ? "items" : "vector",
+                          vector ? "a CPU runs single elements one by one, and reverses runs in registers"
+                                 : "runs of a work-item's own would tear apart what neighbours read together"}};
+  }
+  plan.overrides = overrides;
   return plan;
 }
 

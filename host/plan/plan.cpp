@@ -5,20 +5,6 @@
 
 namespace smem {
 
-std::string_view name_of(LocalLayout::Kind kind) {
-  switch (kind) {
-    case LocalLayout::Kind::none:
-      return "none";
-    case LocalLayout::Kind::plain:
-      return "plain";
-    case LocalLayout::Kind::padded:
-      return "padded";
-    case LocalLayout::Kind::swizzled:
-      return "swizzled";
-  }
-  return "?";
-}
-
 std::string Plan::build_options() const {
   std::string options = "-cl-std=CL1.2";
   for (const auto& [name, value] : defines)
@@ -41,10 +27,10 @@ std::string Plan::to_string() const {
         "  local       {} bytes: {} x {} items of {} bytes, {}, stride {}{}; conflicts: write {}, read {}\n",
         local_bytes, layout.rows, layout.cols, layout.item_bytes, name_of(layout.kind), layout.stride,
         layout.swizzle_mask == 0 ? "" : fmt::format(", column ^ (row & {})", layout.swizzle_mask),
-        layout.store_degree, layout.load_degree);
+        layout.store_degree(), layout.load_degree());
   }
   text +=
-      fmt::format("  traffic     {:.0f} bytes, {:.0f} operations\n", prediction.bytes, prediction.operations);
+      fmt::format("  traffic     {:.0f} bytes, {:.0f} operations\n", prediction.bytes(), prediction.operations);
   return text;
 }
 

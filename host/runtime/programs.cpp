@@ -1,5 +1,6 @@
 #include "runtime/programs.hpp"
 
+#include "runtime/code_object.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/sources.hpp"
 #include "runtime/status.hpp"
@@ -136,6 +137,8 @@ Programs::Programs(cl::Context context, cl_device_id id, const Device& device)
     : context_(std::move(context)),
       id_(id),
       device_name_(device.name),
+      vendor_(device.vendor),
+      register_lot_(device.unit.register_lot),
       device_key_(fmt::format("device={}\nvendor={}\nplatform={} {}\ndriver={}\n", device.name,
                               device.vendor_name, device.platform, device.platform_version, device.driver)),
       disk_(DiskCache::from_environment()) {}
@@ -242,19 +245,18 @@ void Programs::store_what_has_run() {
     store(program.key, *program.program);
 }
 
-void Programs::store(const std::string& key, const Program& program) {
+/// Empty when the driver has none.
+std::vector<unsigned char> Programs::binary_of(cl_program program) const {
   // An adopted context may hold several devices; the program was built for one, the others have no binary.
   cl_uint count = 0;
-  if (clGetProgramInfo(program.get(), CL_PROGRAM_NUM_DEVICES, sizeof count, &count, nullptr) != CL_SUCCESS)
-    return;
+  if (clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof count, &count, nullptr) != CL_SUCCESS) return {};
   std::vector<cl_device_id> ids(count);
   std::vector<std::size_t> sizes(count);
-  if (clGetProgramInfo(program.get(), CL_PROGRAM_DEVICES, count * sizeof(cl_device_id), ids.data(),
-                       nullptr) != CL_SUCCESS ||
-      clGetProgramInfo(program.get(), CL_PROGRAM_BINARY_SIZES, count * sizeof(std::size_t), sizes.data(),
-                       nullptr) != CL_SUCCESS) {
-    ++failures_;
-    return;
+  if (clGetProgramInfo(program, CL_PROGRAM_DEVICES, count * sizeof(cl_device_id), ids.data(), nullptr) !=
+          CL_SUCCESS ||
+      clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, count * sizeof(std::size_t), sizes.data(), nullptr) !=
+          CL_SUCCESS) {
+    return {};
   }
   std::vector<std::vector<unsigned char>> binaries(count);
   std::vector<unsigned char*> places(count);
@@ -264,14 +266,28 @@ void Programs::store(const std::string& key, const Program& program) {
     places[i] = sizes[i] == 0 ? nullptr : binaries[i].data();
     if (ids[i] == id_) mine = i;
   }
-  if (mine == count || sizes[mine] == 0 ||
-      clGetProgramInfo(program.get(), CL_PROGRAM_BINARIES, count * sizeof(unsigned char*), places.data(),
-                       nullptr) != CL_SUCCESS ||
-      !disk_.store(key, binaries[mine])) {
+  if (mine == count || clGetProgramInfo(program, CL_PROGRAM_BINARIES, count * sizeof(unsigned char*),
+                                        places.data(), nullptr) != CL_SUCCESS) {
+    return {};
+  }
+  return std::move(binaries[mine]);
+}
+
+void Programs::store(const std::string& key, const Program& program) {
+  const std::vector<unsigned char> binary = binary_of(program.get());
+  if (binary.empty() || !disk_.store(key, binary)) {
     ++failures_;
     return;
   }
   ++stored_;
+}
+
+std::size_t Programs::registers(const Plan& plan) {
+  const bool verbose = vendor_ == Vendor::nvidia;
+  const cl::Program program = build(plan, kernel_source(plan.kernel_file),
+                                    plan.build_options() + (verbose ? " -cl-nv-verbose" : ""));
+  if (verbose) return registers_in_log(build_log(program(), id_), plan.entry_point);
+  return registers_in_binary(binary_of(program()), plan.entry_point, register_lot_);
 }
 
 CacheStatistics Programs::statistics() const {

@@ -77,6 +77,13 @@ class Programs {
   /// not in it. So this is called where the host waits or closes anyway, and never waits itself.
   void store_what_has_run();
 
+  /// 32-bit registers of a work-item of the plan's kernel; 0 when the compiler does not tell. Compiles anew.
+  std::size_t registers(const Plan& plan);
+
+  /// The place for whatever else is to be kept for this device and driver, and their part of its key.
+  const DiskCache& disk() const { return disk_; }
+  const std::string& device_key() const { return device_key_; }
+
   CacheStatistics statistics() const;
 
  private:
@@ -88,11 +95,14 @@ class Programs {
   std::shared_ptr<Program> make(const Plan& plan, const std::string& options);
   cl::Program load(const std::string& key, const std::string& options);
   cl::Program build(const Plan& plan, const std::string& source, const std::string& options);
+  std::vector<unsigned char> binary_of(cl_program program) const;
   void store(const std::string& key, const Program& program);
 
   cl::Context context_;
   cl_device_id id_;
   std::string device_name_;
+  Vendor vendor_;
+  std::size_t register_lot_;
   std::string device_key_;
   DiskCache disk_;
   struct Unstored {

@@ -19,6 +19,18 @@ enum class Vendor { nvidia, amd, intel, other };
 SMEM_API std::string_view name_of(DeviceType type);
 SMEM_API std::string_view name_of(Vendor vendor);
 
+/// Limits of the unit that shares local memory among its work-groups: an NVIDIA SM, an AMD compute unit, an
+/// Intel Xe core. 0: unknown.
+struct UnitLimits {
+  std::size_t local_bytes = 0;
+  std::size_t local_reserved = 0;  ///< bytes of local memory that the system takes for each group
+  std::size_t registers = 0;       ///< of 32 bits, for all lanes
+  std::size_t register_lot = 0;    ///< registers come to a sub-group in multiples of this
+  std::size_t work_items = 0;      ///< resident at once
+  std::size_t groups = 0;          ///< resident at once
+  friend bool operator==(const UnitLimits&, const UnitLimits&) = default;
+};
+
 /// Facts about a device: queried from its driver or known of its architecture. Every field can be written by
 /// hand. Sizes are in bytes.
 struct Device {
@@ -41,6 +53,7 @@ struct Device {
   bool local_is_cache = false;                            ///< local memory is ordinary, cached memory
   std::size_t local_banks = 32;
   std::size_t local_bank_bytes = 4;
+  UnitLimits unit;
   std::size_t global_bytes = 0;
   std::size_t max_allocation = 0;  ///< of one buffer
   std::size_t cache_bytes = 0;     ///< last-level cache of global memory
@@ -61,6 +74,10 @@ struct Device {
 /// The OpenCL devices of this machine, in the order of their index. Empty when there is none.
 /// \throws Error when a driver fails while it is asked.
 SMEM_API std::vector<Device> devices();
+
+/// The family whose policies a device gets: "nvidia-hopper", "nvidia", "amd-cdna", "amd-rdna", "amd", "intel",
+/// "cpu", or "generic" for what smem does not know.
+SMEM_API std::string_view family_of(const Device& device);
 
 /// Reduces facts to those of a smaller device. `text` is a comma-separated list of `local=BYTES` (K and M are
 /// understood), `work_group=N`, `sub_group=N`, `fp64=0`, `compute_units=N`. The environment variable

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <smem/export.hpp>
+#include <smem/layout.hpp>
 
 #include <array>
 #include <cstddef>
@@ -12,31 +13,34 @@
 
 namespace smem {
 
-/// How a tile lies in local memory: element (row, col) is at `row * stride + (col ^ ((row >> shift) &
-/// mask))`.
-struct LocalLayout {
-  enum class Kind { none, plain, padded, swizzled };
-  Kind kind = Kind::none;
-  std::size_t rows = 0;          ///< rows of the tile as it lies in local memory
-  std::size_t cols = 0;          ///< items in a row
-  std::size_t item_bytes = 0;    ///< an item is what one work-item reads or writes at once
-  std::size_t stride = 0;        ///< items from one row to the next: cols, and the padding
-  std::size_t swizzle_mask = 0;  ///< 0: no swizzle
-  std::size_t store_degree = 1;  ///< bank-conflict degree of the writes into the tile: 1 is free of conflicts
-  std::size_t load_degree = 1;   ///< the same of the reads from it
-
-  std::size_t bytes() const { return rows * stride * item_bytes; }
-  friend bool operator==(const LocalLayout&, const LocalLayout&) = default;
+/// What a caller fixes by hand instead of leaving it to the plan: what is 0 or empty, the plan chooses. Which
+/// fields a variant has, its operation's plan function says; a field that it has not is an error, never
+/// ignored.
+struct PlanOverrides {
+  std::string variant;
+  std::size_t tile_rows = 0;   ///< elements
+  std::size_t tile_cols = 0;   ///< elements
+  std::size_t work_items = 0;  ///< of a work-group
+  LayoutChoice layout;         ///< of the tile in local memory
+  friend bool operator==(const PlanOverrides&, const PlanOverrides&) = default;
 };
-
-SMEM_API std::string_view name_of(LocalLayout::Kind kind);
 
 /// What the plan implies, in closed form.
 struct Prediction {
-  double bytes = 0;       ///< least traffic of global memory: each input read once, each output written once
-  double operations = 0;  ///< floating-point operations
-  double intensity() const { return bytes > 0 ? operations / bytes : 0; }  ///< operations a byte
+  double bytes_read = 0;     ///< of global memory: each input once
+  double bytes_written = 0;  ///< of global memory: each output once
+  double local_bytes = 0;    ///< read from and written to local memory, by all work-groups
+  double operations = 0;     ///< floating-point operations
+  double bytes() const { return bytes_read + bytes_written; }
+  double intensity() const { return bytes() > 0 ? operations / bytes() : 0; }  ///< operations a byte
   friend bool operator==(const Prediction&, const Prediction&) = default;
+};
+
+/// A variant that was not chosen.
+struct Alternative {
+  std::string variant;
+  std::string why_not;  ///< in one clause
+  friend bool operator==(const Alternative&, const Alternative&) = default;
 };
 
 /// One launch: a kernel, its build options and its sizes.
@@ -44,6 +48,7 @@ struct Plan {
   std::string operation;    ///< "transpose"
   std::string variant;      ///< "swizzled"
   std::string reason;       ///< why this variant, in one sentence
+  std::string evidence;     ///< the measurement behind its numbers, or that there is none for this family
   std::string kernel_file;  ///< relative to cl/, e.g. "transpose/tiled.cl"
   std::string entry_point;
   std::vector<std::pair<std::string, long>> defines;
@@ -57,8 +62,13 @@ struct Plan {
   std::size_t local_bytes = 0;    ///< of one work-group
   std::size_t scratch_bytes = 0;  ///< temporary global memory
   Prediction prediction;
+  PlanOverrides overrides;                ///< what the caller had fixed
+  std::vector<Alternative> alternatives;  ///< the other variants, when the plan chose; empty when the caller did
 
   std::size_t work_items() const { return work_group[0] * work_group[1] * work_group[2]; }
+  std::size_t groups() const {
+    return (global[0] / work_group[0]) * (global[1] / work_group[1]) * (global[2] / work_group[2]);
+  }
   SMEM_API std::string build_options() const;  ///< the defines as compiler options
   SMEM_API std::string to_string() const;      ///< a few lines for a person
   friend bool operator==(const Plan&, const Plan&) = default;

@@ -5,8 +5,11 @@
 #include <smem/context.hpp>
 #include <smem/device.hpp>
 #include <smem/error.hpp>
+#include <smem/explain.hpp>
+#include <smem/layout.hpp>
 #include <smem/options.hpp>
 #include <smem/plan.hpp>
+#include <smem/rates.hpp>
 #include <smem/version.hpp>
 #include <smem/view.hpp>
 

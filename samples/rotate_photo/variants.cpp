@@ -17,8 +17,8 @@ namespace {
 /// Why a variant is as fast as it is: its plan says so.
 std::string local_text(const smem::Plan& plan) {
   if (plan.local_bytes == 0) return "none";
-  return fmt::format("{} bytes, conflicts {} / {}", plan.local_bytes, plan.layout.store_degree,
-                     plan.layout.load_degree);
+  return fmt::format("{} bytes, conflicts {} / {}", plan.local_bytes, plan.layout.store_degree(),
+                     plan.layout.load_degree());
 }
 
 /// Empty when the variant cannot run on the device.
@@ -65,7 +65,7 @@ void print_table(smem::measure::Meter& meter, const smem::Context& context, cons
     }
     const smem::Plan& plan = *fitting;
     reasons[variant] = plan.reason;
-    const auto m = meter.measure(buffers, plan.prediction.bytes,
+    const auto m = meter.measure(buffers, plan.prediction.bytes(),
                                  [&](const auto& pair) { return transpose(pair, variant); },
                                  {.least = 15, .most = 41, .seconds = 0.3});
     copy_name = m.copy_name;

@@ -1,0 +1,216 @@
+// Plans in words, and as JSON.
+#include <smem/explain.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <string>
+
+namespace smem {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kLabel = 15;
+
+void line(std::string& text, std::string_view label, const std::string& value) {
+  text += fmt::format("  {:<{}}{}\n", label, kLabel, value);
+}
+
+/// 134217728 as "134.2 MB".
+std::string amount(double value, std::string_view unit) {
+  const char* const prefixes[] = {"", "k", "M", "G", "T", "P"};
+  int prefix = 0;
+  for (; value >= 1000 && prefix < 5; ++prefix)
+    value /= 1000;
+  if (prefix == 0) return fmt::format("{:.0f} {}", value, unit);
+  return fmt::format("{:.1f} {}{}", value, prefixes[prefix], unit);
+}
+
+std::string duration(double seconds) {
+  if (seconds < 1e-3) return fmt::format("{:.1f} us", seconds * 1e6);
+  return fmt::format("{:.3f} ms", seconds * 1e3);
+}
+
+std::string layout_formula(const LocalLayout& layout) {
+  std::string text = fmt::format("row * {} + ", layout.stride);
+  if (layout.swizzle_mask == 0) return text + "col";
+  std::string row = layout.swizzle_shift == 0 ? "row" : fmt::format("row >> {}", layout.swizzle_shift);
+  text += fmt::format("(col ^ ({} & {})", row, layout.swizzle_mask);
+  return text + (layout.swizzle_unit == 0 ? ")" : fmt::format(" << {})", layout.swizzle_unit));
+}
+
+std::string choice_text(const Plan& plan) {
+  const PlanOverrides& o = plan.overrides;
+  std::string text;
+  const auto add = [&](const std::string& what) { text += (text.empty() ? "" : ", ") + what; };
+  if (!o.variant.empty()) add("variant");
+  if (o.tile_rows != 0 || o.tile_cols != 0) add("tile");
+  if (o.work_items != 0) add("work-items");
+  if (o.layout != LayoutChoice{}) add("layout");
+  return text;
+}
+
+std::string body(const Plan& plan, const Device* device, const Knowledge& knowledge) {
+  std::string text = fmt::format("{} / {}: {}\n", plan.operation, plan.variant, plan.reason);
+  if (!plan.evidence.empty()) line(text, "evidence", plan.evidence);
+  if (const std::string fixed = choice_text(plan); !fixed.empty()) line(text, "fixed by hand", fixed);
+  line(text, "kernel", fmt::format("{} in cl/{}", plan.entry_point, plan.kernel_file));
+  line(text, "work-group",
+       fmt::format("{} x {} x {} of {} x {} x {} work-items: {} groups, {} elements a work-item",
+                   plan.work_group[0], plan.work_group[1], plan.work_group[2], plan.global[0], plan.global[1],
+                   plan.global[2], plan.groups(), plan.items_per_work_item));
+  line(text, "tile",
+       fmt::format("{} x {} elements, {} at once", plan.tile_rows, plan.tile_cols, plan.vector_width));
+  const LocalLayout& layout = plan.layout;
+  if (layout.kind == LocalLayout::Kind::none) {
+    line(text, "local memory", fmt::format("{} bytes", plan.local_bytes));
+  } else {
+    line(text, "local memory",
+         fmt::format("{} bytes: {} x {} items of {} bytes, {}: item (row, col) is number {}", plan.local_bytes,
+                     layout.rows, layout.cols, layout.item_bytes, name_of(layout.kind), layout_formula(layout)));
+    for (const AccessCost& access : layout.accesses) {
+      line(text, access.store ? "  store" : "  load",
+           fmt::format("{}: {} bytes a work-item, conflict degree {}, {:.2f} x the time without conflicts",
+                       access.name, access.bytes, access.degree, access.slowdown));
+    }
+    if (device != nullptr) text += draw_banks(*device, layout);
+  }
+  if (device != nullptr) {
+    const Occupancy resident = occupancy(*device, plan, knowledge.registers);
+    if (resident.groups == 0) {
+      line(text, "residency", "not known: the limits of this architecture are not in smem's table");
+    } else {
+      line(text, "residency",
+           fmt::format("{} group(s) on a compute unit, {} work-items{}; limited by {}{}", resident.groups,
+                       resident.work_items,
+                       resident.share > 0 ? fmt::format(" ({:.0f} % of what it can have)", 100 * resident.share)
+                                          : "",
+                       resident.limit,
+                       knowledge.registers > 0 ? fmt::format("; {} registers a work-item", knowledge.registers)
+                                               : ""));
+    }
+  }
+  const Prediction& p = plan.prediction;
+  line(text, "traffic",
+       fmt::format("{} read, {} written; {} through local memory", amount(p.bytes_read, "B"),
+                   amount(p.bytes_written, "B"), amount(p.local_bytes, "B")));
+  line(text, "arithmetic",
+       fmt::format("{}: {:.3g} a byte", amount(p.operations, "operations"), p.intensity()));
+  const Bound bound = roofline(plan, knowledge.rates);
+  if (bound.seconds > 0) {
+    line(text, "bound",
+         fmt::format("{}, set by {} (the device: {}/s copied, {}/s fp32{})", duration(bound.seconds), bound.by,
+                     amount(knowledge.rates.copy, "B"), amount(knowledge.rates.fp32, "operations"),
+                     bound.balance > 0 ? fmt::format("; they meet at {:.1f} a byte", bound.balance) : ""));
+  }
+  if (knowledge.measured_seconds > 0) {
+    line(text, "measured",
+         fmt::format("{}, {}/s{}", duration(knowledge.measured_seconds),
+                     amount(p.bytes() / knowledge.measured_seconds, "B"),
+                     bound.seconds > 0
+                         ? fmt::format(": {:.2f} of the bound", bound.seconds / knowledge.measured_seconds)
+                         : ""));
+  }
+  if (!plan.alternatives.empty()) {
+    text += "  not chosen\n";
+    for (const Alternative& other : plan.alternatives)
+      line(text, "  " + other.variant, other.why_not);
+  }
+  return text;
+}
+
+Json layout_json(const Device& device, const LocalLayout& layout) {
+  Json accesses = Json::array();
+  for (const AccessCost& access : layout.accesses) {
+    accesses.push_back({{"name", access.name},
+                        {"store", access.store},
+                        {"bytes", access.bytes},
+                        {"degree", access.degree},
+                        {"slowdown", access.slowdown}});
+  }
+  return {{"kind", name_of(layout.kind)},
+          {"rows", layout.rows},
+          {"cols", layout.cols},
+          {"item_bytes", layout.item_bytes},
+          {"stride", layout.stride},
+          {"swizzle_mask", layout.swizzle_mask},
+          {"swizzle_shift", layout.swizzle_shift},
+          {"swizzle_unit", layout.swizzle_unit},
+          {"banks", device.local_is_cache ? 0 : device.local_banks},
+          {"bank_bytes", device.local_bank_bytes},
+          {"accesses", accesses}};
+}
+
+}  // namespace
+
+std::string draw_banks(const Device& device, const LocalLayout& layout) {
+  if (device.local_is_cache || layout.kind == LocalLayout::Kind::none) return {};
+  constexpr std::size_t kRows = 6, kCols = 16;
+  const std::size_t rows = std::min(kRows, layout.rows), cols = std::min(kCols, layout.cols);
+  std::string text = fmt::format("  {:<{}}banks in which items begin ({} of {} bytes)\n", "", kLabel,
+                                 device.local_banks, device.local_bank_bytes);
+  for (std::size_t row = 0; row < rows; ++row) {
+    text += fmt::format("  {:<{}}row {} |", "", kLabel, row);
+    for (std::size_t col = 0; col < cols; ++col)
+      text += fmt::format(" {:>2}", layout.address_of({row, col}) / device.local_bank_bytes % device.local_banks);
+    text += cols < layout.cols ? " ...\n" : "\n";
+  }
+  if (rows < layout.rows) text += fmt::format("  {:<{}}...\n", "", kLabel);
+  return text;
+}
+
+std::string explain(const Plan& plan) { return body(plan, nullptr, {}); }
+
+std::string explain(const Plan& plan, const Device& device, const Knowledge& knowledge) {
+  return fmt::format("{} ({}), family {}\n", device.name, device.platform, family_of(device)) +
+         body(plan, &device, knowledge);
+}
+
+std::string explain_json(const Plan& plan, const Device& device, const Knowledge& knowledge) {
+  Json json{{"operation", plan.operation},
+            {"variant", plan.variant},
+            {"reason", plan.reason},
+            {"evidence", plan.evidence},
+            {"device", device.name},
+            {"family", family_of(device)},
+            {"kernel_file", plan.kernel_file},
+            {"entry_point", plan.entry_point},
+            {"build_options", plan.build_options()},
+            {"work_group", plan.work_group},
+            {"global", plan.global},
+            {"groups", plan.groups()},
+            {"tile_rows", plan.tile_rows},
+            {"tile_cols", plan.tile_cols},
+            {"vector_width", plan.vector_width},
+            {"items_per_work_item", plan.items_per_work_item},
+            {"local_bytes", plan.local_bytes},
+            {"scratch_bytes", plan.scratch_bytes}};
+  json["layout"] = plan.layout.kind == LocalLayout::Kind::none ? Json() : layout_json(device, plan.layout);
+  const Occupancy resident = occupancy(device, plan, knowledge.registers);
+  json["residency"] = {{"groups", resident.groups},
+                       {"work_items", resident.work_items},
+                       {"share", resident.share},
+                       {"limit", resident.limit},
+                       {"registers", knowledge.registers}};
+  json["prediction"] = {{"bytes_read", plan.prediction.bytes_read},
+                        {"bytes_written", plan.prediction.bytes_written},
+                        {"local_bytes", plan.prediction.local_bytes},
+                        {"operations", plan.prediction.operations},
+                        {"intensity", plan.prediction.intensity()}};
+  const Bound bound = roofline(plan, knowledge.rates);
+  json["bound"] = bound.seconds > 0 ? Json{{"seconds", bound.seconds},
+                                           {"by", bound.by},
+                                           {"copy_bytes_per_second", knowledge.rates.copy},
+                                           {"fp32_operations_per_second", knowledge.rates.fp32}}
+                                    : Json();
+  json["measured_seconds"] = knowledge.measured_seconds > 0 ? Json(knowledge.measured_seconds) : Json();
+  json["not_chosen"] = Json::object();
+  for (const Alternative& other : plan.alternatives)
+    json["not_chosen"][other.variant] = other.why_not;
+  return json.dump(2) + "\n";
+}
+
+}  // namespace smem

@@ -1,0 +1,329 @@
+// Bank conflicts from addresses, and the layout of a tile that has the fewest.
+#include <smem/error.hpp>
+#include <smem/layout.hpp>
+
+#include "plan/sizes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <numeric>
+#include <tuple>
+
+namespace smem {
+
+std::string_view name_of(LocalLayout::Kind kind) {
+  switch (kind) {
+    case LocalLayout::Kind::none:
+      return "none";
+    case LocalLayout::Kind::plain:
+      return "plain";
+    case LocalLayout::Kind::padded:
+      return "padded";
+    case LocalLayout::Kind::swizzled:
+      return "swizzled";
+  }
+  return "?";
+}
+
+namespace {
+
+/// The distinct words of some work-items, sorted.
+using Words = std::vector<std::size_t>;
+
+Words words_of(std::span<const std::size_t> byte_addresses, std::size_t access_bytes, std::size_t bank_bytes) {
+  Words words;
+  for (const std::size_t address : byte_addresses) {
+    const std::size_t last = (address + access_bytes - 1) / bank_bytes;
+    for (std::size_t word = address / bank_bytes; word <= last; ++word)
+      words.push_back(word);
+  }
+  std::sort(words.begin(), words.end());
+  words.erase(std::unique(words.begin(), words.end()), words.end());
+  return words;
+}
+
+/// Words of the busiest bank, at least 1.
+std::size_t degree_of(const Words& words, std::size_t banks) {
+  std::vector<std::size_t> of_bank(banks);
+  std::size_t degree = 1;
+  for (const std::size_t word : words)
+    degree = std::max(degree, ++of_bank[word % banks]);
+  return degree;
+}
+
+}  // namespace
+
+Conflicts find_conflicts(const Device& device, std::span<const std::size_t> byte_addresses,
+                         std::size_t access_bytes) {
+  plan::require_element("find_conflicts", access_bytes);
+  if (device.local_is_cache || byte_addresses.empty()) return {};
+  const std::size_t banks = std::max<std::size_t>(device.local_banks, 1);
+  const std::size_t bank_bytes = std::max<std::size_t>(device.local_bank_bytes, 1);
+  // A phase serves as many work-items as fill all banks once, and never more than there are banks.
+  const std::size_t at_once = std::clamp<std::size_t>(banks * bank_bytes / access_bytes, 1, banks);
+  std::vector<Words> phases;
+  for (std::size_t first = 0; first < byte_addresses.size(); first += at_once) {
+    phases.push_back(words_of(byte_addresses.subspan(first, std::min(at_once, byte_addresses.size() - first)),
+                              access_bytes, bank_bytes));
+  }
+  Conflicts conflicts{.degree = 1, .phases = phases.size(), .cycles = 0};
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    // NVIDIA joins the two phases of a pair when one pass serves both: measured on an H200, where 8 or 16 bytes
+    // that all work-items share take half the phases.
+    if (device.vendor == Vendor::nvidia && i % 2 == 0 && i + 1 < phases.size() && access_bytes > bank_bytes) {
+      Words both;
+      std::set_union(phases[i].begin(), phases[i].end(), phases[i + 1].begin(), phases[i + 1].end(),
+                     std::back_inserter(both));
+      if (degree_of(both, banks) == 1) {
+        ++conflicts.cycles;
+        ++i;
+        continue;
+      }
+    }
+    const std::size_t degree = degree_of(phases[i], banks);
+    conflicts.degree = std::max(conflicts.degree, degree);
+    conflicts.cycles += degree;
+  }
+  return conflicts;
+}
+
+Access Access::rows(std::size_t cols, bool store, std::size_t width) {
+  return {"rows", store, width, [vectors = std::max<std::size_t>(cols / width, 1), width](std::size_t k) {
+            return Item{k / vectors, k % vectors * width};
+          }};
+}
+
+Access Access::columns(std::size_t rows, bool store) {
+  return {"columns", store, 1, [rows](std::size_t k) {
+            return Item{k % rows, k / rows};
+          }};
+}
+
+Access Access::diagonal(std::size_t rows, std::size_t cols, bool store) {
+  return {"diagonal", store, 1, [rows, cols](std::size_t k) {
+            return Item{k % rows, k % cols};
+          }};
+}
+
+std::size_t LocalLayout::store_degree() const {
+  std::size_t worst = 1;
+  for (const AccessCost& access : accesses)
+    if (access.store) worst = std::max(worst, access.degree);
+  return worst;
+}
+
+std::size_t LocalLayout::load_degree() const {
+  std::size_t worst = 1;
+  for (const AccessCost& access : accesses)
+    if (!access.store) worst = std::max(worst, access.degree);
+  return worst;
+}
+
+namespace {
+
+AccessCost cost_of(const Device& device, const Tile& tile, const LocalLayout& layout, const Access& access) {
+  AccessCost cost{access.name, access.store, access.width * tile.item_bytes, 1, 1};
+  const std::size_t wave = std::max<std::size_t>(device.sub_group_width, 1);
+  std::size_t cycles = 0, phases = 0;
+  std::vector<std::size_t> addresses;
+  for (std::size_t first = 0; first < tile.work_items; first += wave) {
+    addresses.clear();
+    for (std::size_t k = first; k < std::min(first + wave, tile.work_items); ++k) {
+      const Item item = access.first(k);
+      addresses.push_back(layout.address_of({item.row % tile.rows, item.col % tile.cols}));
+    }
+    const Conflicts conflicts = find_conflicts(device, addresses, cost.bytes);
+    cost.degree = std::max(cost.degree, conflicts.degree);
+    cycles += conflicts.cycles;
+    phases += conflicts.phases;
+  }
+  cost.slowdown = phases == 0 ? 1 : static_cast<double>(cycles) / static_cast<double>(phases);
+  return cost;
+}
+
+[[noreturn]] void refuse(const char* field, std::string expected, std::string got) {
+  throw Error({.operation = "infer_layout",
+               .argument = field,
+               .expected = std::move(expected),
+               .got = std::move(got)});
+}
+
+std::size_t widest(const Tile& tile) {
+  std::size_t width = 1;
+  for (const Access& access : tile.accesses)
+    width = std::max(width, access.width);
+  return width;
+}
+
+void check_tile(const Tile& tile) {
+  plan::require_element("infer_layout", tile.item_bytes);
+  if (tile.rows == 0 || tile.cols == 0) {
+    refuse(tile.rows == 0 ? "tile.rows" : "tile.cols", "at least 1", "0");
+  }
+  if (tile.work_items == 0) refuse("tile.work_items", "at least 1", "0");
+  for (const Access& access : tile.accesses) {
+    if (!access.first) refuse("tile.accesses", "a function for each access", "an empty one");
+    if (!std::has_single_bit(access.width) || access.width * tile.item_bytes > 16 ||
+        tile.cols % access.width != 0) {
+      refuse("tile.accesses",
+             fmt::format("vectors of 1, 2, 4, … items, of at most 16 bytes, that divide a row of {}", tile.cols),
+             fmt::format("vectors of {} items of {} bytes", access.width, tile.item_bytes));
+    }
+  }
+}
+
+void check_choice(const Tile& tile, const LayoutChoice& choice) {
+  using Kind = LocalLayout::Kind;
+  const auto name = [&] { return std::string(name_of(*choice.kind)); };
+  if (choice.kind == Kind::none) refuse("layout.kind", "plain, padded or swizzled", "none");
+  if (choice.padding && choice.kind && *choice.kind != Kind::padded)
+    refuse("layout.padding", "none with a layout that is " + name(), std::to_string(*choice.padding));
+  if (choice.swizzle_mask && choice.kind && *choice.kind != Kind::swizzled)
+    refuse("layout.swizzle_mask", "none with a layout that is " + name(), std::to_string(*choice.swizzle_mask));
+  if (choice.padding && choice.swizzle_mask)
+    refuse("layout.swizzle_mask", "none beside a padding", std::to_string(*choice.swizzle_mask));
+  if (choice.padding && (*choice.padding == 0 || *choice.padding % widest(tile) != 0)) {
+    refuse("layout.padding", fmt::format("a multiple of {}, the items of the widest vector", widest(tile)),
+           std::to_string(*choice.padding));
+  }
+  constexpr std::size_t kMost = 4096;  // items: far more than any bank count
+  if (choice.padding && *choice.padding > kMost)
+    refuse("layout.padding", fmt::format("at most {}", kMost), std::to_string(*choice.padding));
+  if (choice.swizzle_mask) {
+    const std::size_t mask = *choice.swizzle_mask;
+    if (mask == 0 || !std::has_single_bit(mask + 1) || mask + 1 > tile.cols / widest(tile)) {
+      refuse("layout.swizzle_mask",
+             fmt::format("a power of two less one, at most {}",
+                         std::bit_floor(tile.cols / widest(tile)) - 1),
+             std::to_string(mask));
+    }
+  }
+  if (choice.kind == Kind::swizzled && !std::has_single_bit(tile.cols))
+    refuse("layout.kind", "plain or padded, since a swizzle needs rows of a power of two",
+           fmt::format("swizzled, with rows of {} items", tile.cols));
+  if (choice.kind == Kind::swizzled && tile.cols / widest(tile) < 2)
+    refuse("layout.kind", "plain or padded, since a row has one vector", "swizzled");
+}
+
+/// Every layout that the choice allows, fewest bytes first.
+std::vector<LocalLayout> candidates(const Device& device, const Tile& tile, const LayoutChoice& choice) {
+  using Kind = LocalLayout::Kind;
+  const auto wanted = [&](Kind kind) {
+    if (choice.kind) return *choice.kind == kind;
+    if (choice.padding) return kind == Kind::padded;
+    if (choice.swizzle_mask) return kind == Kind::swizzled;
+    return true;
+  };
+  const std::size_t width = widest(tile);
+  const LocalLayout plain{.kind = Kind::plain,
+                          .rows = tile.rows,
+                          .cols = tile.cols,
+                          .item_bytes = tile.item_bytes,
+                          .stride = tile.cols};
+  std::vector<LocalLayout> found;
+  if (wanted(Kind::plain)) found.push_back(plain);
+  if (wanted(Kind::swizzled) && std::has_single_bit(tile.cols)) {
+    LocalLayout layout = plain;
+    layout.kind = Kind::swizzled;
+    layout.swizzle_unit = static_cast<std::size_t>(std::countr_zero(width));
+    for (std::size_t size = 2; size <= tile.cols / width; size *= 2) {
+      if (choice.swizzle_mask && size - 1 != *choice.swizzle_mask) continue;
+      layout.swizzle_mask = size - 1;
+      for (layout.swizzle_shift = 0; (tile.rows >> layout.swizzle_shift) > 1; ++layout.swizzle_shift)
+        found.push_back(layout);
+      if (tile.rows == 1) {
+        layout.swizzle_shift = 0;
+        found.push_back(layout);
+      }
+    }
+  }
+  if (wanted(Kind::padded)) {
+    LocalLayout layout = plain;
+    layout.kind = Kind::padded;
+    // Past one full turn of the banks the strides repeat.
+    const std::size_t turn =
+        std::max<std::size_t>(device.local_banks * device.local_bank_bytes / tile.item_bytes, width);
+    for (std::size_t padding = width; padding <= turn; padding += width) {
+      layout.stride = tile.cols + padding;
+      if (!choice.padding) found.push_back(layout);
+    }
+    if (choice.padding) {
+      layout.stride = tile.cols + *choice.padding;
+      found.push_back(layout);
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+LocalLayout infer_layout(const Device& device, const Tile& tile, const LayoutChoice& choice) {
+  check_tile(tile);
+  check_choice(tile, choice);
+  if (device.local_is_cache && choice.kind && *choice.kind != LocalLayout::Kind::plain) {
+    // Without banks every padding and every swizzle is as good. What was asked for is made as for 32 banks, so
+    // that a CPU runs the same kernel as a GPU.
+    Device with_banks = device;
+    with_banks.local_is_cache = false;
+    with_banks.local_banks = with_banks.sub_group_width = 32;
+    with_banks.local_bank_bytes = 4;
+    LocalLayout layout = infer_layout(with_banks, tile, choice);
+    layout.accesses.clear();
+    for (const Access& access : tile.accesses)
+      layout.accesses.push_back(cost_of(device, tile, layout, access));
+    return layout;
+  }
+  std::optional<LocalLayout> best;
+  std::tuple<std::size_t, double, std::size_t, bool> best_cost;
+  for (LocalLayout& layout : candidates(device, tile, choice)) {
+    std::size_t degree = 1;
+    double slowdown = 0;
+    for (const Access& access : tile.accesses) {
+      layout.accesses.push_back(cost_of(device, tile, layout, access));
+      degree = std::max(degree, layout.accesses.back().degree);
+      slowdown += layout.accesses.back().slowdown;
+    }
+    const std::tuple cost{degree, slowdown, layout.bytes(), layout.stride * layout.item_bytes % 16 != 0};
+    if (!best || cost < best_cost) {
+      best = layout;
+      best_cost = cost;
+    }
+    // They come with the fewest bytes first, so one that is free of conflicts is the one.
+    if (degree == 1) break;
+  }
+  if (!best) {
+    refuse("layout.kind", "one that this tile can have",
+           fmt::format("{} x {} items of {} bytes", tile.rows, tile.cols, tile.item_bytes));
+  }
+  return *best;
+}
+
+LayoutChoice parse_layout(std::string_view text) {
+  using Kind = LocalLayout::Kind;
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  const std::string_view name = text.substr(0, colon);
+  LayoutChoice choice;
+  for (const Kind kind : {Kind::plain, Kind::padded, Kind::swizzled})
+    if (name == name_of(kind)) choice.kind = kind;
+  bool good = choice.kind.has_value();
+  if (good && colon < text.size()) {
+    const std::string_view digits = text.substr(colon + 1);
+    std::size_t number = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    good = error == std::errc() && end == digits.data() + digits.size() && *choice.kind != Kind::plain;
+    (*choice.kind == Kind::padded ? choice.padding : choice.swizzle_mask) = number;
+  }
+  if (!good) {
+    throw Error({.operation = "parse_layout",
+                 .argument = "layout",
+                 .expected = "plain, padded, padded:ITEMS, swizzled or swizzled:MASK",
+                 .got = fmt::format("\"{}\"", text)});
+  }
+  return choice;
+}
+
+}  // namespace smem

@@ -1,0 +1,74 @@
+// Plans for measuring what a device reaches.
+#include <smem/error.hpp>
+#include <smem/rates_plan.hpp>
+
+#include "plan/sizes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace smem {
+
+namespace {
+
+Plan base_plan(const Device& device, const char* variant, const char* entry) {
+  Plan plan;
+  plan.operation = "rates";
+  plan.variant = variant;
+  plan.kernel_file = "rates.cl";
+  plan.entry_point = entry;
+  const bool cpu = device.type == DeviceType::cpu;
+  // A CPU's work-items are loops: long vectors, and one work-item a group.
+  plan.work_group[0] =
+      cpu ? 1 : std::bit_floor(std::min({std::size_t{256}, device.max_work_group, device.max_work_items[0]}));
+  plan.vector_width = cpu ? 16 : 4;
+  plan.defines = {{"GROUP", static_cast<long>(plan.work_group[0])}};
+  return plan;
+}
+
+}  // namespace
+
+Plan plan_rates_copy(const Device& device, std::size_t bytes) {
+  if (bytes == 0 || bytes % 64 != 0) {
+    throw Error({.operation = "rates",
+                 .argument = "bytes",
+                 .expected = "a multiple of 64, at least 64",
+                 .got = std::to_string(bytes)});
+  }
+  Plan plan = base_plan(device, "copy", "rates_copy");
+  const bool cpu = device.type == DeviceType::cpu;
+  const std::size_t run = cpu ? 4096 : 1;  // 256 KiB
+  const std::size_t items = bytes / (plan.vector_width * sizeof(float));
+  plan.items_per_work_item = plan.vector_width * run;
+  plan.global[0] = plan::round_up(plan::divide_up(items, run), plan.work_group[0]);
+  plan.global[1] = plan.global[2] = 1;
+  plan.defines.insert(plan.defines.end(), {{"WIDTH", static_cast<long>(plan.vector_width)},
+                                           {"RUN", static_cast<long>(run)},
+                                           {"STREAMING", cpu ? 1 : 0}});
+  plan.reason = "vectors of neighbours, read and written once";
+  plan.prediction.bytes_read = plan.prediction.bytes_written = static_cast<double>(bytes);
+  return plan;
+}
+
+Plan plan_rates_fp32(const Device& device, std::size_t rounds) {
+  Plan plan = base_plan(device, "fp32", "rates_fp32");
+  const bool cpu = device.type == DeviceType::cpu;
+  // 16 chains of 1: more than the latency of any GPU's multiply-add, with groups enough for all its lanes. A CPU
+  // has 8 chains of 16 floats, which are its vector registers.
+  plan.vector_width = cpu ? 16 : 1;
+  const std::size_t chains = cpu ? 8 : 16, length = cpu ? 16 : 64;
+  plan.items_per_work_item = chains * plan.vector_width;
+  plan.global = {device.compute_units * (cpu ? 4 : 32 * 256), 1, 1};  // whole groups, whatever their size
+  plan.defines.insert(plan.defines.end(), {{"WIDTH", static_cast<long>(plan.vector_width)},
+                                           {"CHAINS", static_cast<long>(chains)},
+                                           {"LENGTH", static_cast<long>(length)}});
+  plan.reason = "independent chains of multiply-adds in registers";
+  const auto work_items = static_cast<double>(plan.global[0]);
+  // Per work-item: the chains, and the sum of their ends.
+  plan.prediction.operations = work_items * static_cast<double>(2 * chains * length * plan.vector_width * rounds);
+  plan.prediction.bytes_written = work_items * sizeof(float);
+  return plan;
+}
+
+}  // namespace smem

@@ -1,0 +1,47 @@
+// Occupancy and roofline.
+#include <smem/explain.hpp>
+
+#include "plan/sizes.hpp"
+
+#include <algorithm>
+
+namespace smem {
+
+Occupancy occupancy(const Device& device, const Plan& plan, std::size_t registers) {
+  const std::size_t items = plan.work_items();
+  if (device.type == DeviceType::cpu) return {1, items, 0, "groups"};  // a core runs one after the other
+  const UnitLimits& unit = device.unit;
+  Occupancy found;
+  const auto limit = [&](std::size_t groups, std::string_view by) {
+    if (!found.limit.empty() && groups >= found.groups) return;
+    found.groups = groups;
+    found.limit = by;
+  };
+  const std::size_t width = std::max<std::size_t>(device.sub_group_width, 1);
+  const std::size_t waves = plan::divide_up(items, width);
+  if (unit.groups > 0) limit(unit.groups, "groups");
+  if (unit.work_items > 0) limit(unit.work_items / (waves * width), "work-items");
+  if (unit.local_bytes > 0 && plan.local_bytes > 0)
+    limit(unit.local_bytes / (plan.local_bytes + unit.local_reserved), "local memory");
+  if (unit.registers > 0 && registers > 0) {
+    const std::size_t of_a_wave = plan::round_up(registers * width, std::max<std::size_t>(unit.register_lot, 1));
+    limit(unit.registers / (of_a_wave * waves), "registers");
+  }
+  found.work_items = found.groups * items;
+  if (unit.work_items > 0)
+    found.share = static_cast<double>(found.groups * waves * width) / static_cast<double>(unit.work_items);
+  return found;
+}
+
+Bound roofline(const Plan& plan, const Rates& rates) {
+  Bound bound;
+  const double memory = rates.copy > 0 ? plan.prediction.bytes() / rates.copy : 0;
+  const double arithmetic = rates.fp32 > 0 ? plan.prediction.operations / rates.fp32 : 0;
+  if (rates.copy > 0 && rates.fp32 > 0) bound.balance = rates.fp32 / rates.copy;
+  if (memory == 0 && arithmetic == 0) return bound;
+  bound.seconds = std::max(memory, arithmetic);
+  bound.by = memory >= arithmetic ? "memory" : "arithmetic";
+  return bound;
+}
+
+}  // namespace smem

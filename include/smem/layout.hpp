@@ -1,0 +1,121 @@
+/// smem: how a tile lies in local memory, and what its accesses cost there. Includes no OpenCL header.
+#pragma once
+
+#include <smem/device.hpp>
+#include <smem/export.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smem {
+
+/// What one access of a whole wave (warp, sub-group) costs in local memory.
+///
+/// Work-items go in phases: as many at once as the banks can serve, 32 of up to 4 bytes, 16 of 8 bytes, 8 of 16
+/// bytes on 32 banks of 4 bytes. In a phase a bank delivers its distinct words one after the other; a word that
+/// several work-items ask for is delivered once, to all of them. Source: CUDA C++ programming guide, shared
+/// memory of compute capability 5.x and later; AMD and Intel describe the same rules for their own widths.
+struct Conflicts {
+  std::size_t degree = 1;  ///< distinct words of the busiest bank in the worst phase: 1 is free of conflicts
+  std::size_t phases = 1;  ///< what the access takes without conflicts
+  std::size_t cycles = 1;  ///< what it takes: the sum of the phases' degrees, less where phases join
+  double slowdown() const { return static_cast<double>(cycles) / static_cast<double>(phases); }
+  friend bool operator==(const Conflicts&, const Conflicts&) = default;
+};
+
+/// The conflicts of one wave: work-item k touches `access_bytes` bytes at `byte_addresses[k]`. A device whose
+/// local memory is ordinary cached memory has none. \throws Error when access_bytes is not 1, 2, 4, 8 or 16.
+SMEM_API Conflicts find_conflicts(const Device& device, std::span<const std::size_t> byte_addresses,
+                                  std::size_t access_bytes);
+
+/// An item of a tile.
+struct Item {
+  std::size_t row = 0;
+  std::size_t col = 0;
+  friend bool operator==(const Item&, const Item&) = default;
+};
+
+/// One access of a work-group to its tile: which item each work-item touches, all at the same time.
+struct Access {
+  std::string name;       ///< for a person: "rows"
+  bool store = false;     ///< whether it writes
+  std::size_t width = 1;  ///< neighbouring items of a row that a work-item touches at once, as a vector
+  std::function<Item(std::size_t work_item)> first;  ///< the item, or the first of the vector
+
+  /// Neighbouring work-items touch neighbouring vectors of a row, then the next row.
+  SMEM_API static Access rows(std::size_t cols, bool store, std::size_t width = 1);
+  /// Neighbouring work-items touch neighbouring items of a column, then the next column.
+  SMEM_API static Access columns(std::size_t rows, bool store);
+  /// Neighbouring work-items touch (k, k), and past the end of the tile go on in its first row or column.
+  SMEM_API static Access diagonal(std::size_t rows, std::size_t cols, bool store);
+};
+
+/// A tile in local memory as a kernel uses it: all that its layout is inferred from.
+struct Tile {
+  std::size_t rows = 0;
+  std::size_t cols = 0;
+  std::size_t item_bytes = 4;   ///< 1, 2, 4, 8 or 16
+  std::size_t work_items = 32;  ///< of a work-group
+  std::vector<Access> accesses;
+};
+
+/// What an access of a tile costs in a layout, over all waves of the work-group.
+struct AccessCost {
+  std::string name;
+  bool store = false;
+  std::size_t bytes = 0;   ///< that a work-item touches at once
+  std::size_t degree = 1;  ///< the worst wave's
+  double slowdown = 1;     ///< cycles of all waves over those without conflicts
+  friend bool operator==(const AccessCost&, const AccessCost&) = default;
+};
+
+/// How a tile lies in local memory: item (row, col) is at
+/// `row * stride + (col ^ (((row >> swizzle_shift) & swizzle_mask) << swizzle_unit))`.
+struct LocalLayout {
+  enum class Kind { none, plain, padded, swizzled };
+  Kind kind = Kind::none;
+  std::size_t rows = 0;           ///< rows of the tile as it lies in local memory
+  std::size_t cols = 0;           ///< items in a row
+  std::size_t item_bytes = 0;     ///< of one item
+  std::size_t stride = 0;         ///< items from one row to the next: cols, and the padding
+  std::size_t swizzle_mask = 0;   ///< 0: no swizzle; else a power of two less one
+  std::size_t swizzle_shift = 0;  ///< rows that share a swizzle, as a power of two
+  std::size_t swizzle_unit = 0;   ///< items that stay together, as a power of two
+  std::vector<AccessCost> accesses;
+
+  std::size_t bytes() const { return rows * stride * item_bytes; }
+  /// The byte address of an item.
+  std::size_t address_of(Item item) const {
+    const std::size_t swizzle = ((item.row >> swizzle_shift) & swizzle_mask) << swizzle_unit;
+    return (item.row * stride + (item.col ^ swizzle)) * item_bytes;
+  }
+  /// The worst degree of the accesses that write, and of those that read; 1 when there is none.
+  SMEM_API std::size_t store_degree() const;
+  SMEM_API std::size_t load_degree() const;
+  friend bool operator==(const LocalLayout&, const LocalLayout&) = default;
+};
+
+SMEM_API std::string_view name_of(LocalLayout::Kind kind);
+
+/// A layout fixed by hand, in whole or in part: what is empty is inferred.
+struct LayoutChoice {
+  std::optional<LocalLayout::Kind> kind;
+  std::optional<std::size_t> padding;       ///< items after each row; padded layouts only
+  std::optional<std::size_t> swizzle_mask;  ///< a power of two less one, less than the tile's width; swizzled only
+  friend bool operator==(const LayoutChoice&, const LayoutChoice&) = default;
+};
+
+/// "plain", "padded", "padded:2", "swizzled" or "swizzled:31". \throws Error naming the text.
+SMEM_API LayoutChoice parse_layout(std::string_view text);
+
+/// The layout of a tile: among plain, XOR-swizzled and padded ones the least conflict degree first, then the
+/// least slowdown, then the fewest bytes, then rows that begin at 16 bytes. A choice limits the search.
+/// \throws Error naming the field when the choice contradicts itself or cannot exist for this tile.
+SMEM_API LocalLayout infer_layout(const Device& device, const Tile& tile, const LayoutChoice& choice = {});
+
+}  // namespace smem
