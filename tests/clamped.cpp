@@ -55,6 +55,11 @@ TEST_CASE("clamped: work-groups of 256") { on_a_smaller_device("work_group=256",
 TEST_CASE("clamped: work-groups of 64") { on_a_smaller_device("work_group=64", kAny, 64); }
 TEST_CASE("clamped: work-groups of 32") { on_a_smaller_device("work_group=32", kAny, 32); }
 TEST_CASE("clamped: work-groups of 1") { on_a_smaller_device("work_group=1", kAny, 1); }
+TEST_CASE("clamped: sub-groups of 8") { on_a_smaller_device("sub_group=8", kAny, kAny); }
+TEST_CASE("clamped: sub-groups of 16") { on_a_smaller_device("sub_group=16", kAny, kAny); }
+TEST_CASE("clamped: sub-groups of 32") { on_a_smaller_device("sub_group=32", kAny, kAny); }
+TEST_CASE("clamped: sub-groups of 64") { on_a_smaller_device("sub_group=64", kAny, kAny); }
+TEST_CASE("clamped: no fp64") { on_a_smaller_device("fp64=0", kAny, kAny); }
 TEST_CASE("clamped: a small GPU") { on_a_smaller_device("local=32K,work_group=64", 32 * 1024, 64); }
 
 TEST_CASE("clamped: without local memory the plan is naive and right") {

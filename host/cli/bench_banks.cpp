@@ -17,8 +17,8 @@ namespace smem::cli {
 
 namespace {
 
-// Each work-item reads one address of local memory over and over; `volatile` keeps every read. The sum is stored, so
-// that no compiler leaves the loop out.
+// Each work-item reads one address of local memory over and over; `volatile` keeps every read. The sum is
+// stored, so that no compiler leaves the loop out.
 constexpr const char* kSource = R"(
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void banks(global const uint* addresses, global uint* sums, uint rounds) {
@@ -69,7 +69,8 @@ std::vector<Pattern> patterns(const Device& device) {
   };
   // The first pattern of each width is what the others are compared with.
   for (std::size_t stride = 1; stride <= 33; ++stride)
-    add(fmt::format("stride {}", stride), 4, [&](std::size_t k) { return k * stride * 4; }, stride <= 32);
+    add(
+        fmt::format("stride {}", stride), 4, [&](std::size_t k) { return k * stride * 4; }, stride <= 32);
   add("one word for all", 4, [](std::size_t) { return std::size_t{0}; });
   add("two words of one bank", 4, [](std::size_t k) { return k % 2 * 128; });
   add("pairs share a word", 4, [](std::size_t k) { return k / 2 * 4; });
@@ -78,11 +79,11 @@ std::vector<Pattern> patterns(const Device& device) {
   for (int i = 0; i < 3; ++i)
     add("random", 4, [&](std::size_t) { return std::size_t{generator() % 1024} * 4; });
   const Tile tile{32, 32, 4, 32, {Access::columns(32, false)}};
-  for (const auto kind :
-       {LocalLayout::Kind::plain, LocalLayout::Kind::padded, LocalLayout::Kind::swizzled}) {
+  for (const auto kind : {LocalLayout::Kind::plain, LocalLayout::Kind::padded, LocalLayout::Kind::swizzled}) {
     const LocalLayout layout = infer_layout(device, tile, {.kind = kind});
-    add(fmt::format("column of 32 x 32, {}", name_of(kind)), 4,
-        [&](std::size_t k) { return layout.address_of({k % 32, k / 32}); });
+    add(fmt::format("column of 32 x 32, {}", name_of(kind)), 4, [&](std::size_t k) {
+      return layout.address_of({k % 32, k / 32});
+    });
   }
   strides(1, {1, 4, 32, 33, 128});
   strides(2, {1, 2, 32, 33, 64});
@@ -206,7 +207,8 @@ int run(const std::string& device_name) {
   }
   const std::size_t wrong = wrong_order(results);
   if (device.local_is_cache) {
-    fmt::print("slowdowns are against the first pattern of the same width; without banks nothing is judged\n");
+    fmt::print(
+        "slowdowns are against the first pattern of the same width; without banks nothing is judged\n");
     return kGood;
   }
   const bool pass = worst <= kTolerance && wrong == 0;

@@ -18,7 +18,8 @@ void add_bench_rates(CLI::App& bench, int& exit_code) {
   command->callback([device, &exit_code] {
     const Context context({.device = *device});
     const Rates rates = measure_rates(context, true);
-    fmt::print("{} ({}, driver {})\n", context.device().name, context.device().platform, context.device().driver);
+    fmt::print("{} ({}, driver {})\n", context.device().name, context.device().platform,
+               context.device().driver);
     fmt::print("copy  {:>10.1f} GB/s, read and written\nfp32  {:>10.1f} GFLOP/s\n", rates.copy * 1e-9,
                rates.fp32 * 1e-9);
     fmt::print("balance {:>8.1f} operations a byte: below it memory bounds a kernel, above it arithmetic\n",

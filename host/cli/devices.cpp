@@ -54,9 +54,9 @@ void print_details(const Device& d) {
        fmt::format("{}, at most {} in one buffer; cache {} in lines of {} bytes", bytes_text(d.global_bytes),
                    bytes_text(d.max_allocation), bytes_text(d.cache_bytes), d.cache_line_bytes));
   if (d.unit != UnitLimits{}) {
-    line("compute unit", fmt::format("{} of local memory, {} registers, {} work-items and {} groups at once",
-                                     bytes_text(d.unit.local_bytes), d.unit.registers, d.unit.work_items,
-                                     d.unit.groups));
+    line("compute unit",
+         fmt::format("{} of local memory, {} registers, {} work-items and {} groups at once",
+                     bytes_text(d.unit.local_bytes), d.unit.registers, d.unit.work_items, d.unit.groups));
   }
   line("family", std::string(family_of(d)));
   line("arithmetic", fmt::format("fp64: {}; fp16: {}; 64-bit atomics: {}", yes_no(d.fp64), yes_no(d.fp16),

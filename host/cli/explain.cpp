@@ -52,7 +52,8 @@ double measure_run(const Context& context, const TransposeProblem& problem, cons
   const auto call = [&](const measure::BufferPair& pair) {
     const Matrix in(pair.in(), problem.element_bytes, problem.rows, problem.cols, packed);
     if (problem.in_place) return transpose_in_place(context, in, {.overrides = &plan.overrides});
-    return transpose(context, in, Matrix(pair.out(), problem.element_bytes, problem.cols, problem.rows, packed),
+    return transpose(context, in,
+                     Matrix(pair.out(), problem.element_bytes, problem.cols, problem.rows, packed),
                      {.overrides = &plan.overrides});
   };
   return meter.measure(buffers, plan.prediction.bytes(), call).call.median;
@@ -103,7 +104,9 @@ void add_explain(CLI::App& app, int& exit_code) {
   command->require_subcommand(1);
   CLI::App* transpose = command->add_subcommand("transpose", "The plan of a transpose of packed matrices");
   auto options = std::make_shared<Options>();
-  transpose->add_option("shape", options->shape, "Of the input: ROWSxCOLS")->required()->check(shape_validator());
+  transpose->add_option("shape", options->shape, "Of the input: ROWSxCOLS")
+      ->required()
+      ->check(shape_validator());
   transpose
       ->add_option("type", options->type, "Element type, as float or uchar4, or its bytes: 1, 2, 4, 8 or 16")
       ->required()
@@ -117,7 +120,8 @@ void add_explain(CLI::App& app, int& exit_code) {
   const auto names = transpose_variants();
   transpose->add_option("--variant", options->variant, "Instead of the one that the plan would choose")
       ->check(CLI::IsMember(std::vector<std::string>(names.begin(), names.end())));
-  transpose->add_option("--tile", options->tile, "Fix the tile, in elements: ROWSxCOLS")->check(shape_validator());
+  transpose->add_option("--tile", options->tile, "Fix the tile, in elements: ROWSxCOLS")
+      ->check(shape_validator());
   transpose->add_option("--work-items", options->work_items, "Fix the size of a work-group")
       ->check(CLI::PositiveNumber);
   transpose->add_option("--layout", options->layout,

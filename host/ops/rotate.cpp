@@ -37,13 +37,19 @@ cl::Event mirror(const Context& context, const char* operation, const Matrix& in
                  .expected = "the plan that plan_flip() makes for this problem, device and variant",
                  .got = "another plan:\n" + options.plan->to_string()});
   }
-  const std::uint64_t chosen = fixed.variant.empty()      ? 0
+  const std::uint64_t chosen = fixed.variant.empty()       ? 0
                                : fixed.variant == "items"  ? 1
                                : fixed.variant == "vector" ? 2
                                                            : 255;
-  const runtime::ProblemKey key{2, problem.element_bytes | chosen << 8 | std::uint64_t{mirrored.cols} << 16,
-                                problem.rows, problem.cols, problem.batch, fixed.tile_rows, fixed.tile_cols,
-                                fixed.work_items, ops::layout_number(fixed.layout)};
+  const runtime::ProblemKey key{2,
+                                problem.element_bytes | chosen << 8 | std::uint64_t{mirrored.cols} << 16,
+                                problem.rows,
+                                problem.cols,
+                                problem.batch,
+                                fixed.tile_rows,
+                                fixed.tile_cols,
+                                fixed.work_items,
+                                ops::layout_number(fixed.layout)};
   const auto make_plan = [&](const Device& device) { return plan_flip(device, problem, fixed); };
   const ops::KernelMatrix from(in), to(out);
   return ops::run_matrices(context, key, make_plan, options, mirrored.rows ? from.backwards(in.rows) : from,

@@ -44,8 +44,12 @@ cl::Event launch_transpose(const Context& context, const TransposeProblem& probl
                                 problem.element_bytes | number_of(fixed.variant) << 8 |
                                     std::uint64_t{problem.in_place} << 16 | problem.in_alignment << 24 |
                                     problem.out_alignment << 32 | problem.base_alignment << 40,
-                                problem.rows, problem.cols, problem.batch,
-                                fixed.tile_rows, fixed.tile_cols, fixed.work_items,
+                                problem.rows,
+                                problem.cols,
+                                problem.batch,
+                                fixed.tile_rows,
+                                fixed.tile_cols,
+                                fixed.work_items,
                                 layout_number(fixed.layout)};
   const auto make_plan = [&](const Device& device) { return plan_transpose(device, problem, fixed); };
   return run_matrices(context, key, make_plan, options, in, out, shape);

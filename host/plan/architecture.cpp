@@ -1,8 +1,8 @@
 // Tables of architectures. Sources: CUDA C++ programming guide, "Technical specifications per compute
-// capability" and "Compute capabilities"; LLVM, "User guide for AMDGPU backend" (registers and waves by processor), AMD's
-// instruction set documents of CDNA2, CDNA3, RDNA2 and RDNA3; Intel oneAPI GPU optimization guide, "Intel Xe
-// GPU architecture".
-#include "plan/architecture.hpp"
+// capability" and "Compute capabilities"; LLVM, "User guide for AMDGPU backend" (registers and waves by
+// processor), AMD's instruction set documents of CDNA2, CDNA3, RDNA2 and RDNA3; Intel oneAPI GPU optimization
+// guide, "Intel Xe GPU architecture".
+#include <smem/device.hpp>
 
 #include <algorithm>
 #include <string_view>
@@ -24,8 +24,6 @@ std::string_view family_of(const Device& device) {
   }
   return "generic";
 }
-
-namespace plan {
 
 namespace {
 
@@ -73,26 +71,27 @@ UnitLimits intel_limits(std::string_view name, std::size_t sub_group_width) {
   constexpr Core kCores[] = {{"tgl", 112, 64, 4096}, {"dg2", 128, 128, 4096}, {"pvc", 64, 128, 8192}};
   for (const Core& core : kCores) {
     if (!name.starts_with(core.prefix)) continue;
-    return {core.local_kib * kKiB,        0, core.threads * core.register_bytes / 4, core.register_bytes / 4,
-            core.threads * sub_group_width, 64};
+    return {
+        core.local_kib * kKiB,          0, core.threads * core.register_bytes / 4, core.register_bytes / 4,
+        core.threads * sub_group_width, 64};
   }
   return {};
 }
 
 }  // namespace
 
-UnitLimits unit_limits(Vendor vendor, std::string_view architecture, std::size_t sub_group_width) {
-  if (vendor == Vendor::intel) return intel_limits(architecture, sub_group_width);
+UnitLimits unit_limits(const Device& device) {
+  const std::string_view name = device.architecture;
+  if (device.type == DeviceType::cpu) return {};
+  if (device.vendor == Vendor::intel) return intel_limits(name, device.sub_group_width);
   const Row* best = nullptr;
   for (const Row& row : kRows) {
-    if (row.vendor != vendor || !architecture.starts_with(row.prefix)) continue;
-    // "sm_9" is no prefix of a number: compute capabilities are compared whole
-    if (vendor == Vendor::nvidia && architecture != row.prefix) continue;
+    if (row.vendor != device.vendor || !name.starts_with(row.prefix)) continue;
+    // "sm_9" is no prefix of a number: compute capabilities are compared whole.
+    if (device.vendor == Vendor::nvidia && name != row.prefix) continue;
     if (best == nullptr || row.prefix.size() > best->prefix.size()) best = &row;
   }
   return best == nullptr ? UnitLimits{} : best->limits;
 }
-
-}  // namespace plan
 
 }  // namespace smem

@@ -77,7 +77,9 @@ Device clamp(Device device, std::string_view text) {
       for (std::size_t& items : device.max_work_items)
         items = std::min(items, value);
     } else if (key == "sub_group") {
-      device.sub_group_width = std::min(device.sub_group_width, value);
+      // Plans for a width that the device has not: its own functions for sub-groups are then of no use.
+      device.sub_groups = device.sub_groups && device.sub_group_width == value;
+      device.sub_group_width = value;
     } else if (key == "compute_units") {
       device.compute_units = std::min(device.compute_units, value);
     } else if (key == "fp64") {

@@ -69,8 +69,9 @@ std::string body(const Plan& plan, const Device* device, const Knowledge& knowle
     line(text, "local memory", fmt::format("{} bytes", plan.local_bytes));
   } else {
     line(text, "local memory",
-         fmt::format("{} bytes: {} x {} items of {} bytes, {}: item (row, col) is number {}", plan.local_bytes,
-                     layout.rows, layout.cols, layout.item_bytes, name_of(layout.kind), layout_formula(layout)));
+         fmt::format("{} bytes: {} x {} items of {} bytes, {}: item (row, col) is number {}",
+                     plan.local_bytes, layout.rows, layout.cols, layout.item_bytes, name_of(layout.kind),
+                     layout_formula(layout)));
     for (const AccessCost& access : layout.accesses) {
       line(text, access.store ? "  store" : "  load",
            fmt::format("{}: {} bytes a work-item, conflict degree {}, {:.2f} x the time without conflicts",
@@ -83,14 +84,14 @@ std::string body(const Plan& plan, const Device* device, const Knowledge& knowle
     if (resident.groups == 0) {
       line(text, "residency", "not known: the limits of this architecture are not in smem's table");
     } else {
-      line(text, "residency",
-           fmt::format("{} group(s) on a compute unit, {} work-items{}; limited by {}{}", resident.groups,
-                       resident.work_items,
-                       resident.share > 0 ? fmt::format(" ({:.0f} % of what it can have)", 100 * resident.share)
-                                          : "",
-                       resident.limit,
-                       knowledge.registers > 0 ? fmt::format("; {} registers a work-item", knowledge.registers)
-                                               : ""));
+      line(
+          text, "residency",
+          fmt::format(
+              "{} group(s) on a compute unit, {} work-items{}; limited by {}{}", resident.groups,
+              resident.work_items,
+              resident.share > 0 ? fmt::format(" ({:.0f} % of what it can have)", 100 * resident.share) : "",
+              resident.limit,
+              knowledge.registers > 0 ? fmt::format("; {} registers a work-item", knowledge.registers) : ""));
     }
   }
   const Prediction& p = plan.prediction;
@@ -102,8 +103,8 @@ std::string body(const Plan& plan, const Device* device, const Knowledge& knowle
   const Bound bound = roofline(plan, knowledge.rates);
   if (bound.seconds > 0) {
     line(text, "bound",
-         fmt::format("{}, set by {} (the device: {}/s copied, {}/s fp32{})", duration(bound.seconds), bound.by,
-                     amount(knowledge.rates.copy, "B"), amount(knowledge.rates.fp32, "operations"),
+         fmt::format("{}, set by {} (the device: {}/s copied, {}/s fp32{})", duration(bound.seconds),
+                     bound.by, amount(knowledge.rates.copy, "B"), amount(knowledge.rates.fp32, "operations"),
                      bound.balance > 0 ? fmt::format("; they meet at {:.1f} a byte", bound.balance) : ""));
   }
   if (knowledge.measured_seconds > 0) {
@@ -155,7 +156,8 @@ std::string draw_banks(const Device& device, const LocalLayout& layout) {
   for (std::size_t row = 0; row < rows; ++row) {
     text += fmt::format("  {:<{}}row {} |", "", kLabel, row);
     for (std::size_t col = 0; col < cols; ++col)
-      text += fmt::format(" {:>2}", layout.address_of({row, col}) / device.local_bank_bytes % device.local_banks);
+      text +=
+          fmt::format(" {:>2}", layout.address_of({row, col}) / device.local_bank_bytes % device.local_banks);
     text += cols < layout.cols ? " ...\n" : "\n";
   }
   if (rows < layout.rows) text += fmt::format("  {:<{}}...\n", "", kLabel);

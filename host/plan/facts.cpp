@@ -2,8 +2,6 @@
 #include <smem/error.hpp>
 #include <smem/explain.hpp>
 
-#include "plan/architecture.hpp"
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -161,8 +159,7 @@ Device device_from_json(std::string_view text) {
   if (!json.is_object()) refuse("text", "a JSON object of device facts", json);
   Device device;
   read_object("", json, device, [](auto& facts, const auto& visit) { each_fact(facts, visit); });
-  if (!json.contains("unit"))
-    device.unit = plan::unit_limits(device.vendor, device.architecture, device.sub_group_width);
+  if (!json.contains("unit")) device.unit = unit_limits(device);
   return device;
 }
 

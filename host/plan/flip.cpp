@@ -82,8 +82,9 @@ Plan plan_flip(const Device& device, const FlipProblem& problem, const PlanOverr
   plan.prediction.bytes_read = plan.prediction.bytes_written = bytes;
   if (variant.empty()) {
     plan.alternatives = {{vector ? "items" : "vector",
-                          vector ? "a CPU runs single elements one by one, and reverses runs in registers"
-                                 : "runs of a work-item's own would tear apart what neighbours read together"}};
+                          vector
+                              ? "a CPU runs single elements one by one, and reverses runs in registers"
+                              : "runs of a work-item's own would tear apart what neighbours read together"}};
   }
   plan.overrides = overrides;
   return plan;

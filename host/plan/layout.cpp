@@ -34,7 +34,8 @@ namespace {
 /// The distinct words of some work-items, sorted.
 using Words = std::vector<std::size_t>;
 
-Words words_of(std::span<const std::size_t> byte_addresses, std::size_t access_bytes, std::size_t bank_bytes) {
+Words words_of(std::span<const std::size_t> byte_addresses, std::size_t access_bytes,
+               std::size_t bank_bytes) {
   Words words;
   for (const std::size_t address : byte_addresses) {
     const std::size_t last = (address + access_bytes - 1) / bank_bytes;
@@ -72,8 +73,8 @@ Conflicts find_conflicts(const Device& device, std::span<const std::size_t> byte
   }
   Conflicts conflicts{.degree = 1, .phases = phases.size(), .cycles = 0};
   for (std::size_t i = 0; i < phases.size(); ++i) {
-    // NVIDIA joins the two phases of a pair when one pass serves both: measured on an H200, where 8 or 16 bytes
-    // that all work-items share take half the phases.
+    // NVIDIA joins the two phases of a pair when one pass serves both: measured on an H200, where 8 or 16
+    // bytes that all work-items share take half the phases.
     if (device.vendor == Vendor::nvidia && i % 2 == 0 && i + 1 < phases.size() && access_bytes > bank_bytes) {
       Words both;
       std::set_union(phases[i].begin(), phases[i].end(), phases[i + 1].begin(), phases[i + 1].end(),
@@ -98,15 +99,11 @@ Access Access::rows(std::size_t cols, bool store, std::size_t width) {
 }
 
 Access Access::columns(std::size_t rows, bool store) {
-  return {"columns", store, 1, [rows](std::size_t k) {
-            return Item{k % rows, k / rows};
-          }};
+  return {"columns", store, 1, [rows](std::size_t k) { return Item{k % rows, k / rows}; }};
 }
 
 Access Access::diagonal(std::size_t rows, std::size_t cols, bool store) {
-  return {"diagonal", store, 1, [rows, cols](std::size_t k) {
-            return Item{k % rows, k % cols};
-          }};
+  return {"diagonal", store, 1, [rows, cols](std::size_t k) { return Item{k % rows, k % cols}; }};
 }
 
 std::size_t LocalLayout::store_degree() const {
@@ -169,9 +166,10 @@ void check_tile(const Tile& tile) {
     if (!access.first) refuse("tile.accesses", "a function for each access", "an empty one");
     if (!std::has_single_bit(access.width) || access.width * tile.item_bytes > 16 ||
         tile.cols % access.width != 0) {
-      refuse("tile.accesses",
-             fmt::format("vectors of 1, 2, 4, … items, of at most 16 bytes, that divide a row of {}", tile.cols),
-             fmt::format("vectors of {} items of {} bytes", access.width, tile.item_bytes));
+      refuse(
+          "tile.accesses",
+          fmt::format("vectors of 1, 2, 4, … items, of at most 16 bytes, that divide a row of {}", tile.cols),
+          fmt::format("vectors of {} items of {} bytes", access.width, tile.item_bytes));
     }
   }
 }
@@ -183,7 +181,8 @@ void check_choice(const Tile& tile, const LayoutChoice& choice) {
   if (choice.padding && choice.kind && *choice.kind != Kind::padded)
     refuse("layout.padding", "none with a layout that is " + name(), std::to_string(*choice.padding));
   if (choice.swizzle_mask && choice.kind && *choice.kind != Kind::swizzled)
-    refuse("layout.swizzle_mask", "none with a layout that is " + name(), std::to_string(*choice.swizzle_mask));
+    refuse("layout.swizzle_mask", "none with a layout that is " + name(),
+           std::to_string(*choice.swizzle_mask));
   if (choice.padding && choice.swizzle_mask)
     refuse("layout.swizzle_mask", "none beside a padding", std::to_string(*choice.swizzle_mask));
   if (choice.padding && (*choice.padding == 0 || *choice.padding % widest(tile) != 0)) {
@@ -197,8 +196,7 @@ void check_choice(const Tile& tile, const LayoutChoice& choice) {
     const std::size_t mask = *choice.swizzle_mask;
     if (mask == 0 || !std::has_single_bit(mask + 1) || mask + 1 > tile.cols / widest(tile)) {
       refuse("layout.swizzle_mask",
-             fmt::format("a power of two less one, at most {}",
-                         std::bit_floor(tile.cols / widest(tile)) - 1),
+             fmt::format("a power of two less one, at most {}", std::bit_floor(tile.cols / widest(tile)) - 1),
              std::to_string(mask));
     }
   }
@@ -265,8 +263,8 @@ LocalLayout infer_layout(const Device& device, const Tile& tile, const LayoutCho
   check_tile(tile);
   check_choice(tile, choice);
   if (device.local_is_cache && choice.kind && *choice.kind != LocalLayout::Kind::plain) {
-    // Without banks every padding and every swizzle is as good. What was asked for is made as for 32 banks, so
-    // that a CPU runs the same kernel as a GPU.
+    // Without banks every padding and every swizzle is as good. What was asked for is made as for 32 banks,
+    // so that a CPU runs the same kernel as a GPU.
     Device with_banks = device;
     with_banks.local_is_cache = false;
     with_banks.local_banks = with_banks.sub_group_width = 32;

@@ -29,8 +29,8 @@ std::string Plan::to_string() const {
         layout.swizzle_mask == 0 ? "" : fmt::format(", column ^ (row & {})", layout.swizzle_mask),
         layout.store_degree(), layout.load_degree());
   }
-  text +=
-      fmt::format("  traffic     {:.0f} bytes, {:.0f} operations\n", prediction.bytes(), prediction.operations);
+  text += fmt::format("  traffic     {:.0f} bytes, {:.0f} operations\n", prediction.bytes(),
+                      prediction.operations);
   return text;
 }
 

@@ -54,8 +54,8 @@ Plan plan_rates_copy(const Device& device, std::size_t bytes) {
 Plan plan_rates_fp32(const Device& device, std::size_t rounds) {
   Plan plan = base_plan(device, "fp32", "rates_fp32");
   const bool cpu = device.type == DeviceType::cpu;
-  // 16 chains of 1: more than the latency of any GPU's multiply-add, with groups enough for all its lanes. A CPU
-  // has 8 chains of 16 floats, which are its vector registers.
+  // 16 chains of 1: more than the latency of any GPU's multiply-add, with groups enough for all its lanes. A
+  // CPU has 8 chains of 16 floats, which are its vector registers.
   plan.vector_width = cpu ? 16 : 1;
   const std::size_t chains = cpu ? 8 : 16, length = cpu ? 16 : 64;
   plan.items_per_work_item = chains * plan.vector_width;
@@ -66,7 +66,9 @@ Plan plan_rates_fp32(const Device& device, std::size_t rounds) {
   plan.reason = "independent chains of multiply-adds in registers";
   const auto work_items = static_cast<double>(plan.global[0]);
   // Per work-item: the chains, and the sum of their ends.
-  plan.prediction.operations = work_items * static_cast<double>(2 * chains * length * plan.vector_width * rounds);
+  const std::size_t width = plan.vector_width;
+  plan.prediction.operations =
+      work_items * static_cast<double>(2 * chains * length * width * rounds + chains * width + width - 1);
   plan.prediction.bytes_written = work_items * sizeof(float);
   return plan;
 }

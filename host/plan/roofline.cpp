@@ -24,7 +24,8 @@ Occupancy occupancy(const Device& device, const Plan& plan, std::size_t register
   if (unit.local_bytes > 0 && plan.local_bytes > 0)
     limit(unit.local_bytes / (plan.local_bytes + unit.local_reserved), "local memory");
   if (unit.registers > 0 && registers > 0) {
-    const std::size_t of_a_wave = plan::round_up(registers * width, std::max<std::size_t>(unit.register_lot, 1));
+    const std::size_t of_a_wave =
+        plan::round_up(registers * width, std::max<std::size_t>(unit.register_lot, 1));
     limit(unit.registers / (of_a_wave * waves), "registers");
   }
   found.work_items = found.groups * items;

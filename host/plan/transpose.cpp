@@ -1,5 +1,6 @@
 // Plans for transpose: which variant, which tile, and why.
 #include <smem/error.hpp>
+#include <smem/explain.hpp>
 #include <smem/transpose_plan.hpp>
 
 #include "plan/sizes.hpp"
@@ -62,16 +63,15 @@ void set_layout(Plan& plan, const LocalLayout& layout, std::size_t tiles_of_a_gr
 }
 
 [[noreturn]] void refuse(const char* field, std::string expected, std::string got) {
-  throw Error({.operation = "transpose",
-               .argument = field,
-               .expected = std::move(expected),
-               .got = std::move(got)});
+  throw Error(
+      {.operation = "transpose", .argument = field, .expected = std::move(expected), .got = std::move(got)});
 }
 
 /// \throws Error when the caller fixed a field that the variant has not.
 void allow_only(const PlanOverrides& fixed, std::string_view variant, bool tile, bool layout) {
   const auto none = [&](const char* field, std::size_t value) {
-    if (value != 0) refuse(field, fmt::format("none with the variant \"{}\"", variant), std::to_string(value));
+    if (value != 0)
+      refuse(field, fmt::format("none with the variant \"{}\"", variant), std::to_string(value));
   };
   if (!tile) {
     none("tile_rows", fixed.tile_rows);
@@ -90,9 +90,10 @@ void check_power(const char* field, std::size_t value, std::size_t most) {
 
 /// \throws Error when the caller fixed something of which no tile could be made.
 void refuse_fixed(const Device& device, const PlanOverrides& fixed, std::size_t local_bytes) {
-  const char* field = fixed.tile_rows + fixed.tile_cols > 0 ? (fixed.tile_rows > 0 ? "tile_rows" : "tile_cols")
-                      : fixed.work_items > 0                ? "work_items"
-                                                            : "layout";
+  const char* field = fixed.tile_rows + fixed.tile_cols > 0
+                          ? (fixed.tile_rows > 0 ? "tile_rows" : "tile_cols")
+                      : fixed.work_items > 0 ? "work_items"
+                                             : "layout";
   refuse(field,
          fmt::format("a tile that fits {} bytes of local memory and work-groups of {} on {}",
                      device.local_bytes, device.max_work_group, device.name),
@@ -150,9 +151,10 @@ Attempt square_tile(const Device& device, const TransposeProblem& problem, const
     refuse("tile_cols", fmt::format("{}, as tile_rows: the tile is a square", fixed.tile_rows),
            std::to_string(fixed.tile_cols));
   if (fixed.layout.kind && *fixed.layout.kind != kind)
-    refuse("layout", fmt::format("one that is {}, or the variant that is {}", name_of(kind),
-                                 name_of(*fixed.layout.kind)),
-           fmt::format("a {} layout with the variant \"{}\"", name_of(*fixed.layout.kind), name));
+    refuse(
+        "layout",
+        fmt::format("one that is {}, or the variant that is {}", name_of(kind), name_of(*fixed.layout.kind)),
+        fmt::format("a {} layout with the variant \"{}\"", name_of(*fixed.layout.kind), name));
   LayoutChoice choice = fixed.layout;
   choice.kind = kind;
   const std::size_t fixed_tile = std::max(fixed.tile_rows, fixed.tile_cols);
@@ -160,13 +162,16 @@ Attempt square_tile(const Device& device, const TransposeProblem& problem, const
     if (fixed_tile != 0 && tile != fixed_tile) break;
     if (tile > device.max_work_group || tile > device.max_work_items[0]) continue;
     const std::size_t most_steps = std::min({tile, device.max_work_group / tile, device.max_work_items[1]});
-    const std::size_t step =
-        fixed.work_items != 0 ? fixed.work_items / tile : std::bit_floor(std::min<std::size_t>(8, most_steps));
+    const std::size_t step = fixed.work_items != 0 ? fixed.work_items / tile
+                                                   : std::bit_floor(std::min<std::size_t>(8, most_steps));
     if (step == 0 || step > most_steps) continue;
-    const LocalLayout layout = infer_layout(
-        device,
-        {tile, tile, problem.element_bytes, tile * step, {Access::rows(tile, true), Access::columns(tile, false)}},
-        choice);
+    const LocalLayout layout = infer_layout(device,
+                                            {tile,
+                                             tile,
+                                             problem.element_bytes,
+                                             tile * step,
+                                             {Access::rows(tile, true), Access::columns(tile, false)}},
+                                            choice);
     const std::size_t tiles_of_a_group = problem.in_place ? 2 : 1;
     if (layout.bytes() * tiles_of_a_group > device.local_bytes) continue;
     const std::size_t groups = count_tiles(problem, tile, tile);
@@ -188,15 +193,22 @@ Attempt square_tile(const Device& device, const TransposeProblem& problem, const
   return no_tile_fits(device);
 }
 
-/// The layout of a tile of vectors. Padding by a vector was 0.001 to 0.002 faster than the swizzle on the H200;
-/// the swizzle needs no memory.
-LocalLayout vector_layout(const Device& device, const Tile& tile, std::size_t most_bytes) {
+/// The layout of a tile of vectors, of which a group has `copies`. Padding by a vector was 0.001 to 0.002
+/// faster than the swizzle on the H200; the swizzle needs no memory, so it is the one where padding would
+/// keep a group out of the device, or a compute unit.
+LocalLayout vector_layout(const Device& device, const Tile& tile, std::size_t copies) {
   LocalLayout layout = infer_layout(device, tile, {.kind = Kind::plain});
   if (layout.store_degree() == 1 && layout.load_degree() == 1) return layout;
   layout = infer_layout(device, tile, {.kind = Kind::padded});
-  if (layout.bytes() > most_bytes && tile.cols > 1 && std::has_single_bit(tile.cols))
-    layout = infer_layout(device, tile, {.kind = Kind::swizzled});
-  return layout;
+  if (tile.cols == 1 || !std::has_single_bit(tile.cols)) return layout;
+  const auto resident = [&](const LocalLayout& of) {
+    Plan plan;
+    plan.work_group[0] = tile.work_items;
+    plan.local_bytes = of.bytes() * copies;
+    return plan.local_bytes > device.local_bytes ? -1 : static_cast<long>(occupancy(device, plan).groups);
+  };
+  const LocalLayout swizzled = infer_layout(device, tile, {.kind = Kind::swizzled});
+  return resident(swizzled) > resident(layout) ? swizzled : layout;
 }
 
 /// Vectors of elements on both sides: see transpose/vector.cl.
@@ -229,7 +241,8 @@ Attempt vector_tile(const Device& device, const TransposeProblem& problem, const
   const bool by_hand = fixes_more_than_variant(fixed);
   if (problem.in_place) {
     if (fixed.tile_rows != 0 && fixed.tile_cols != 0 && rows != cols)
-      refuse("tile_cols", fmt::format("{}, as tile_rows: in place the tile is a square", rows), std::to_string(cols));
+      refuse("tile_cols", fmt::format("{}, as tile_rows: in place the tile is a square", rows),
+             std::to_string(cols));
     cols = rows = fixed.tile_rows != 0 ? rows : fixed.tile_cols != 0 ? cols : std::min(rows, cols);
   }
 
@@ -238,10 +251,9 @@ Attempt vector_tile(const Device& device, const TransposeProblem& problem, const
     if (problem.in_place) cols = rows;
     const std::size_t blocks = (rows / block) * (cols / block);
     const std::size_t group =
-        fixed.work_items != 0
-            ? fixed.work_items
-            : std::bit_floor(std::min({policy.group, std::max<std::size_t>(1, blocks), device.max_work_group,
-                                       device.max_work_items[0]}));
+        fixed.work_items != 0 ? fixed.work_items
+                              : std::bit_floor(std::min({policy.group, std::max<std::size_t>(1, blocks),
+                                                         device.max_work_group, device.max_work_items[0]}));
     const bool fits_registers = group <= blocks && rows * cols * element <= group * policy.register_bytes;
     if (fits_registers) {
       // In local memory the tile is turned, and its rows are dealt out: see LOCAL_ROW in the kernel.
@@ -259,9 +271,8 @@ Attempt vector_tile(const Device& device, const TransposeProblem& problem, const
                           return Item{col % block * across + col / block, item % down};
                         }}}};
       const std::size_t copies = problem.in_place ? 2 : 1;
-      const LocalLayout layout = fixed.layout != LayoutChoice{}
-                                     ? infer_layout(device, tile, fixed.layout)
-                                     : vector_layout(device, tile, device.local_bytes / copies);
+      const LocalLayout layout = fixed.layout != LayoutChoice{} ? infer_layout(device, tile, fixed.layout)
+                                                                : vector_layout(device, tile, copies);
       bytes = layout.bytes() * copies;
       if (bytes <= device.local_bytes) {
         const std::size_t groups = count_tiles(problem, rows, cols);
@@ -333,8 +344,8 @@ Attempt skewed_tile(const Device& device, const TransposeProblem& problem, const
     LocalLayout layout = infer_layout(device, tile, {.kind = Kind::plain});
     if (layout.store_degree() > 1) layout = infer_layout(device, tile, {.kind = Kind::padded});
     if (layout.bytes() > device.local_bytes) continue;
-    const std::size_t groups = divide_up(problem.rows + window - 1, size.rows) *
-                               divide_up(problem.cols, size.cols) * problem.batch;
+    const std::size_t groups =
+        divide_up(problem.rows + window - 1, size.rows) * divide_up(problem.cols, size.cols) * problem.batch;
     if (groups > plan::kMaxTiles) continue;
 
     Plan plan = base_plan(problem, "skewed", "transpose/skewed.cl", "transpose_skewed");
@@ -366,8 +377,10 @@ Attempt skewed_tile(const Device& device, const TransposeProblem& problem, const
 /// Tiles of one work-item each, as large as they pay on a CPU: see transpose/cpu.cl.
 Attempt cpu_tile(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed) {
   allow_only(fixed, "cpu", false, false);
-  if (device.type != DeviceType::cpu) return std::string("it is for CPUs: a GPU would run one work-item in 32");
-  if (!device.packed_vectors) return std::string("it reads vectors at any alignment, which this driver gets wrong");
+  if (device.type != DeviceType::cpu)
+    return std::string("it is for CPUs: a GPU would run one work-item in 32");
+  if (!device.packed_vectors)
+    return std::string("it reads vectors at any alignment, which this driver gets wrong");
   constexpr std::size_t kLineBytes = 64;
   const std::size_t element = problem.element_bytes;
   const std::size_t line = kLineBytes / element;
@@ -397,8 +410,8 @@ Attempt cpu_tile(const Device& device, const TransposeProblem& problem, const Pl
   if (bytes() > device.local_bytes) return no_tile_fits(device);
 
   Plan plan = base_plan(problem, "cpu", "transpose/cpu.cl", "transpose_cpu");
-  // Not inferred from banks, which a CPU has not: an odd number of cache lines a row, so that neighbouring rows
-  // use different sets of the cache.
+  // Not inferred from banks, which a CPU has not: an odd number of cache lines a row, so that neighbouring
+  // rows use different sets of the cache.
   plan.layout.kind = Kind::padded;
   plan.layout.rows = cols;
   plan.layout.cols = rows;
@@ -460,16 +473,20 @@ std::string why_not(const Device& device, const TransposeProblem& problem, std::
     return fmt::format("neighbours write a whole row apart: of each {} bytes written, {} are used at a time",
                        kSectorBytes, kSectorBytes / sector);
   }
-  if (chosen.variant == "naive") return "a tile would be nearly empty: the matrix has fewer than 8 rows or columns";
+  if (chosen.variant == "naive")
+    return "a tile would be nearly empty: the matrix has fewer than 8 rows or columns";
   if (plan.layout.load_degree() > chosen.layout.load_degree())
     return fmt::format("reading a column of its tile takes {} turns of the banks, the chosen one {}",
                        plan.layout.load_degree(), chosen.layout.load_degree());
-  if (chosen.variant == "cpu") return "work-items of one element each are loops on a CPU, and its tiles are short";
+  if (chosen.variant == "cpu")
+    return "work-items of one element each are loops on a CPU, and its tiles are short";
   if (variant == "vector")
-    return fmt::format("rows begin at multiples of {} and {} bytes: its vectors shrink, and its stores fill "
-                       "sectors of {} bytes only partly",
-                       problem.in_alignment, problem.out_alignment, kSectorBytes);
-  if (variant == "skewed") return "rows are aligned, so the windows that it shifts would only read rows twice";
+    return fmt::format(
+        "rows begin at multiples of {} and {} bytes: its vectors shrink, and its stores fill "
+        "sectors of {} bytes only partly",
+        problem.in_alignment, problem.out_alignment, kSectorBytes);
+  if (variant == "skewed")
+    return "rows are aligned, so the windows that it shifts would only read rows twice";
   if (plan.vector_width < chosen.vector_width || chosen.variant == "skewed")
     return fmt::format("it moves {} byte(s) a work-item at a time, the chosen one {}",
                        plan.vector_width * problem.element_bytes,

@@ -52,7 +52,8 @@ std::size_t registers_in_binary(std::span<const unsigned char> binary, std::stri
     const std::size_t symbol = text.rfind(".symbol", at);
     if (symbol == std::string_view::npos) continue;
     // The symbol's value is a string: "name.kd".
-    if (text.substr(symbol, at - symbol).find(std::string(entry_point) + ".kd") == std::string_view::npos) continue;
+    if (text.substr(symbol, at - symbol).find(std::string(entry_point) + ".kd") == std::string_view::npos)
+      continue;
     return packed_number(text.substr(at + kCount.size()));
   }
   // Intel: a list of kernels, "- name: NAME", with "grf_count: N" below.
@@ -60,8 +61,10 @@ std::size_t registers_in_binary(std::span<const unsigned char> binary, std::stri
     const std::size_t end = text.find('\n', at);
     if (end == std::string_view::npos) break;
     std::string_view name = text.substr(at + 5, end - at - 5);
-    while (!name.empty() && (name.front() == ' ' || name.front() == '\'')) name.remove_prefix(1);
-    while (!name.empty() && (name.back() == ' ' || name.back() == '\'' || name.back() == '\r')) name.remove_suffix(1);
+    while (!name.empty() && (name.front() == ' ' || name.front() == '\''))
+      name.remove_prefix(1);
+    while (!name.empty() && (name.back() == ' ' || name.back() == '\'' || name.back() == '\r'))
+      name.remove_suffix(1);
     if (name != entry_point) continue;
     const std::size_t count = text.find("grf_count:", end), next = text.find("name:", end);
     if (count == std::string_view::npos || count > next) continue;

@@ -1,6 +1,5 @@
 #include "runtime/devices.hpp"
 
-#include "plan/architecture.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/status.hpp"
 
@@ -172,7 +171,7 @@ Device facts_of(cl_device_id id) {
   } else if (device.vendor == Vendor::intel) {
     add_intel_facts(id, device);
   }
-  device.unit = plan::unit_limits(device.vendor, device.architecture, device.sub_group_width);
+  device.unit = unit_limits(device);
   return clamp(std::move(device), environment("SMEM_CLAMP"));
 }
 

@@ -249,13 +249,14 @@ void Programs::store_what_has_run() {
 std::vector<unsigned char> Programs::binary_of(cl_program program) const {
   // An adopted context may hold several devices; the program was built for one, the others have no binary.
   cl_uint count = 0;
-  if (clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof count, &count, nullptr) != CL_SUCCESS) return {};
+  if (clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof count, &count, nullptr) != CL_SUCCESS)
+    return {};
   std::vector<cl_device_id> ids(count);
   std::vector<std::size_t> sizes(count);
   if (clGetProgramInfo(program, CL_PROGRAM_DEVICES, count * sizeof(cl_device_id), ids.data(), nullptr) !=
           CL_SUCCESS ||
-      clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, count * sizeof(std::size_t), sizes.data(), nullptr) !=
-          CL_SUCCESS) {
+      clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, count * sizeof(std::size_t), sizes.data(),
+                       nullptr) != CL_SUCCESS) {
     return {};
   }
   std::vector<std::vector<unsigned char>> binaries(count);
@@ -284,8 +285,8 @@ void Programs::store(const std::string& key, const Program& program) {
 
 std::size_t Programs::registers(const Plan& plan) {
   const bool verbose = vendor_ == Vendor::nvidia;
-  const cl::Program program = build(plan, kernel_source(plan.kernel_file),
-                                    plan.build_options() + (verbose ? " -cl-nv-verbose" : ""));
+  const cl::Program program =
+      build(plan, kernel_source(plan.kernel_file), plan.build_options() + (verbose ? " -cl-nv-verbose" : ""));
   if (verbose) return registers_in_log(build_log(program(), id_), plan.entry_point);
   return registers_in_binary(binary_of(program()), plan.entry_point, register_lot_);
 }

@@ -75,14 +75,17 @@ struct Device {
 /// \throws Error when a driver fails while it is asked.
 SMEM_API std::vector<Device> devices();
 
-/// The family whose policies a device gets: "nvidia-hopper", "nvidia", "amd-cdna", "amd-rdna", "amd", "intel",
-/// "cpu", or "generic" for what smem does not know.
+/// The family whose policies a device gets: "nvidia-hopper", "nvidia", "amd-cdna", "amd-rdna", "amd",
+/// "intel", "cpu", or "generic" for what smem does not know.
 SMEM_API std::string_view family_of(const Device& device);
 
+/// What is known of a device's architecture, by its vendor and name; zeros when nothing is.
+SMEM_API UnitLimits unit_limits(const Device& device);
+
 /// Reduces facts to those of a smaller device. `text` is a comma-separated list of `local=BYTES` (K and M are
-/// understood), `work_group=N`, `sub_group=N`, `fp64=0`, `compute_units=N`. The environment variable
-/// SMEM_CLAMP applies it to every device that smem opens. \throws Error naming the entry that is not
-/// understood.
+/// understood), `work_group=N`, `fp64=0`, `compute_units=N`, and `sub_group=N`, which plans for sub-groups of
+/// N and, where the device's own are others, without sub-group functions. The environment variable SMEM_CLAMP
+/// applies it to every device that smem opens. \throws Error naming the entry that is not understood.
 SMEM_API Device clamp(Device device, std::string_view text);
 
 }  // namespace smem

@@ -1,5 +1,5 @@
-/// smem: what a plan means on a device: how many work-groups are resident, what bounds its time, and all of it as
-/// text for a person or JSON for a program. Includes no OpenCL header.
+/// smem: what a plan means on a device: how many work-groups are resident, what bounds its time, and all of
+/// it as text for a person or JSON for a program. Includes no OpenCL header.
 #pragma once
 
 #include <smem/device.hpp>
@@ -19,8 +19,8 @@ struct Rates {
   friend bool operator==(const Rates&, const Rates&) = default;
 };
 
-/// How many work-groups share a unit with local memory (an NVIDIA SM, an AMD compute unit, an Intel Xe core; on a
-/// CPU a core), and what keeps more of them out.
+/// How many work-groups share a unit with local memory (an NVIDIA SM, an AMD compute unit, an Intel Xe core;
+/// on a CPU a core), and what keeps more of them out.
 struct Occupancy {
   std::size_t groups = 0;      ///< resident at once; 0: the device's limits are not known
   std::size_t work_items = 0;  ///< of those groups
@@ -29,15 +29,16 @@ struct Occupancy {
   friend bool operator==(const Occupancy&, const Occupancy&) = default;
 };
 
-/// `registers`: 32-bit ones of a work-item, from the compiler (see registers_of() in rates.hpp); 0: not known, and
-/// then they are left out.
+/// `registers`: 32-bit ones of a work-item, from the compiler (see registers_of() in rates.hpp); 0: not
+/// known, and then they are left out.
 SMEM_API Occupancy occupancy(const Device& device, const Plan& plan, std::size_t registers = 0);
 
-/// The least time that a plan can take, by the roofline model (Williams, Waterman, Patterson, CACM 52(4), 2009).
+/// The least time that a plan can take, by the roofline model (Williams, Waterman, Patterson, CACM 52(4),
+/// 2009).
 struct Bound {
-  double seconds = 0;      ///< 0: the rates are not known
-  std::string_view by;     ///< who sets it: "memory" or "arithmetic"
-  double balance = 0;      ///< operations a byte at which the device's two rates meet
+  double seconds = 0;   ///< 0: the rates are not known
+  std::string_view by;  ///< who sets it: "memory" or "arithmetic"
+  double balance = 0;   ///< operations a byte at which the device's two rates meet
   friend bool operator==(const Bound&, const Bound&) = default;
 };
 
@@ -50,22 +51,22 @@ struct Knowledge {
   double measured_seconds = 0;  ///< of a run; 0: it was not run
 };
 
-/// The plan in words: the variant and why it won over the others, tile and layout with a drawing of its banks,
-/// the conflicts of each access, bytes, operations and intensity; with a device also residency, and the bound
-/// when its rates are known.
+/// The plan in words: the variant and why it won over the others, tile and layout with a drawing of its
+/// banks, the conflicts of each access, bytes, operations and intensity; with a device also residency, and
+/// the bound when its rates are known.
 SMEM_API std::string explain(const Plan& plan);
 SMEM_API std::string explain(const Plan& plan, const Device& device, const Knowledge& knowledge = {});
 
 /// The same as a JSON object.
 SMEM_API std::string explain_json(const Plan& plan, const Device& device, const Knowledge& knowledge = {});
 
-/// The banks in which the items of a layout's first rows begin, as a table; empty for a device without banks and
-/// for a plan without local memory.
+/// The banks in which the items of a layout's first rows begin, as a table; empty for a device without banks
+/// and for a plan without local memory.
 SMEM_API std::string draw_banks(const Device& device, const LocalLayout& layout);
 
-/// A device's facts as a JSON object, and back: fields have the names of Device's members, in objects those of
-/// `unit`. Fields that are not there keep their defaults; a `unit` that is not there is that of the architecture. \throws Error naming the field that is unknown, of
-/// the wrong type or out of range.
+/// A device's facts as a JSON object, and back: fields have the names of Device's members, in objects those
+/// of `unit`. Fields that are not there keep their defaults; a `unit` that is not there is that of the
+/// architecture. \throws Error naming the field that is unknown, of the wrong type or out of range.
 SMEM_API std::string to_json(const Device& device);
 SMEM_API Device device_from_json(std::string_view text);
 

@@ -16,10 +16,11 @@ namespace smem {
 
 /// What one access of a whole wave (warp, sub-group) costs in local memory.
 ///
-/// Work-items go in phases: as many at once as the banks can serve, 32 of up to 4 bytes, 16 of 8 bytes, 8 of 16
-/// bytes on 32 banks of 4 bytes. In a phase a bank delivers its distinct words one after the other; a word that
-/// several work-items ask for is delivered once, to all of them. Source: CUDA C++ programming guide, shared
-/// memory of compute capability 5.x and later; AMD and Intel describe the same rules for their own widths.
+/// Work-items go in phases: as many at once as the banks can serve, 32 of up to 4 bytes, 16 of 8 bytes, 8 of
+/// 16 bytes on 32 banks of 4 bytes. In a phase a bank delivers its distinct words one after the other; a word
+/// that several work-items ask for is delivered once, to all of them. Source: CUDA C++ programming guide,
+/// shared memory of compute capability 5.x and later; AMD and Intel describe the same rules for their own
+/// widths.
 struct Conflicts {
   std::size_t degree = 1;  ///< distinct words of the busiest bank in the worst phase: 1 is free of conflicts
   std::size_t phases = 1;  ///< what the access takes without conflicts
@@ -105,8 +106,9 @@ SMEM_API std::string_view name_of(LocalLayout::Kind kind);
 /// A layout fixed by hand, in whole or in part: what is empty is inferred.
 struct LayoutChoice {
   std::optional<LocalLayout::Kind> kind;
-  std::optional<std::size_t> padding;       ///< items after each row; padded layouts only
-  std::optional<std::size_t> swizzle_mask;  ///< a power of two less one, less than the tile's width; swizzled only
+  std::optional<std::size_t> padding;  ///< items after each row; padded layouts only
+  std::optional<std::size_t>
+      swizzle_mask;  ///< a power of two less one, less than the tile's width; swizzled only
   friend bool operator==(const LayoutChoice&, const LayoutChoice&) = default;
 };
 

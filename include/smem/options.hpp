@@ -16,7 +16,8 @@ struct CallOptions {
   std::string_view variant = {};
   /// A plan to launch as it is, made by the operation's plan function for the same problem; not owned.
   const Plan* plan = nullptr;
-  /// What to fix besides the variant: tile, work-group, layout of the tile; not owned. Not together with a plan.
+  /// What to fix besides the variant: tile, work-group, layout of the tile; not owned. Not together with a
+  /// plan.
   const PlanOverrides* overrides = nullptr;
 };
 

@@ -62,8 +62,9 @@ struct Plan {
   std::size_t local_bytes = 0;    ///< of one work-group
   std::size_t scratch_bytes = 0;  ///< temporary global memory
   Prediction prediction;
-  PlanOverrides overrides;                ///< what the caller had fixed
-  std::vector<Alternative> alternatives;  ///< the other variants, when the plan chose; empty when the caller did
+  PlanOverrides overrides;  ///< what the caller had fixed
+  std::vector<Alternative>
+      alternatives;  ///< the other variants, when the plan chose; empty when the caller did
 
   std::size_t work_items() const { return work_group[0] * work_group[1] * work_group[2]; }
   std::size_t groups() const {

@@ -10,13 +10,14 @@
 
 namespace smem {
 
-/// The device's copy bandwidth and fp32 rate, measured at the first call (a second at most, and up to 1 GiB of its
-/// memory) and kept in the program cache on disk, for this device and driver; `again` measures anew. Other work
-/// on the device makes them smaller. \throws Error when OpenCL fails.
+/// The device's copy bandwidth and fp32 rate, measured at the first call (a second at most, and up to 1 GiB
+/// of its memory) and kept in the program cache on disk, for this device and driver; `again` measures anew.
+/// Other work on the device makes them smaller. \throws Error when OpenCL fails.
 SMEM_API Rates measure_rates(const Context& context, bool again = false);
 
-/// 32-bit registers of a work-item of the plan's compiled kernel: NVIDIA's compiler tells them in its log, AMD's and
-/// Intel's in the binary. 0 where nobody tells. Compiles the kernel anew. \throws Error when it does not compile.
+/// 32-bit registers of a work-item of the plan's compiled kernel: NVIDIA's compiler tells them in its log,
+/// AMD's and Intel's in the binary. 0 where nobody tells. Compiles the kernel anew. \throws Error when it
+/// does not compile.
 SMEM_API std::size_t registers_of(const Context& context, const Plan& plan);
 
 }  // namespace smem

@@ -25,14 +25,14 @@ struct TransposeProblem {
   std::size_t base_alignment = 64;
 };
 
-/// The plan that transpose() would use on `device`. Local memory and work-group shrink until they fit; when no
-/// tile fits, the plan is "naive" and says so.
+/// The plan that transpose() would use on `device`. Local memory and work-group shrink until they fit; when
+/// no tile fits, the plan is "naive" and says so.
 ///
-/// Overrides: `variant`; for "tiled", "padded" and "swizzled" `tile_rows` (equal to `tile_cols`, a power of two) and
-/// `work_items`; for "vector" `tile_rows`, `tile_cols` and `work_items`, powers of two; for those four `layout`,
-/// which for the first three must be of the variant's kind. Nothing shrinks what was fixed by hand.
-/// \throws Error when the element size is not supported, the variant is unknown, or what was fixed contradicts
-/// itself or does not fit the device; it names the field.
+/// Overrides: `variant`; for "tiled", "padded" and "swizzled" `tile_rows` (equal to `tile_cols`, a power of
+/// two) and `work_items`; for "vector" `tile_rows`, `tile_cols` and `work_items`, powers of two; for those
+/// four `layout`, which for the first three must be of the variant's kind. Nothing shrinks what was fixed by
+/// hand. \throws Error when the element size is not supported, the variant is unknown, or what was fixed
+/// contradicts itself or does not fit the device; it names the field.
 SMEM_API Plan plan_transpose(const Device& device, const TransposeProblem& problem,
                              const PlanOverrides& overrides);
 /// The same, with at most the variant fixed.

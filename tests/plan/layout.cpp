@@ -1,5 +1,5 @@
-// Bank conflicts of cases that are known from the literature and easy to count by hand, and the layouts that are
-// inferred from them.
+// Bank conflicts of cases that are known from the literature and easy to count by hand, and the layouts that
+// are inferred from them.
 #include <smem/error.hpp>
 #include <smem/layout.hpp>
 
@@ -78,17 +78,18 @@ void check_places(const LocalLayout& layout) {
 
 TEST_CASE("layout: strides of words on 32 banks") {
   const smem::Device device = test::targets::nvidia("sm_90");
-  const std::size_t expected[][2] = {{1, 1}, {2, 2}, {4, 4}, {8, 8}, {16, 16}, {32, 32}, {3, 1}, {33, 1}, {24, 8}};
+  const std::size_t expected[][2] = {{1, 1},   {2, 2}, {4, 4},  {8, 8}, {16, 16},
+                                     {32, 32}, {3, 1}, {33, 1}, {24, 8}};
   for (const auto& [stride, degree] : expected) {
     CAPTURE(stride);
     CHECK(strided(device, stride * 4, 4) == degree);
   }
-  CHECK(strided(device, 0, 4) == 1);  // the same word for all: a broadcast, although tutorials call it 32
-  CHECK(strided(device, 1, 1) == 1);  // bytes of the same words: also
-  CHECK(strided(device, 2, 2) == 1);  // pairs of fp16 in one bank
+  CHECK(strided(device, 0, 4) == 1);   // the same word for all: a broadcast, although tutorials call it 32
+  CHECK(strided(device, 1, 1) == 1);   // bytes of the same words: also
+  CHECK(strided(device, 2, 2) == 1);   // pairs of fp16 in one bank
   CHECK(strided(device, 32, 1) == 8);  // a column of a 32 x 32 tile of bytes
   CHECK(strided(device, 36, 1) == 1);
-  CHECK(strided(device, 64, 2) == 16);  // of 16-bit elements
+  CHECK(strided(device, 64, 2) == 16);                                               // of 16-bit elements
   CHECK(wave_of(device, 4, [](std::size_t k) { return k % 2 * 128; }).degree == 2);  // two words of one bank
   CHECK(wave_of(device, 4, [](std::size_t k) { return (31 - k) * 4; }).degree == 1);
 }
@@ -105,7 +106,8 @@ TEST_CASE("layout: wide accesses go in phases") {
   CHECK(wave_of(device, 8, [](std::size_t k) { return k * 8; }) == smem::Conflicts{1, 2, 2});
   CHECK(wave_of(device, 16, [](std::size_t k) { return k * 16; }) == smem::Conflicts{1, 4, 4});
   // Only the second half conflicts: the first takes 1 turn, the second 16.
-  const smem::Conflicts half = wave_of(device, 8, [](std::size_t k) { return k < 16 ? k * 8 : (k - 16) * 256; });
+  const smem::Conflicts half =
+      wave_of(device, 8, [](std::size_t k) { return k < 16 ? k * 8 : (k - 16) * 256; });
   CHECK(half == smem::Conflicts{16, 2, 17});
   CHECK(half.slowdown() == doctest::Approx(8.5));
   // NVIDIA joins two phases that one pass can serve, others do not.
@@ -161,11 +163,16 @@ TEST_CASE("layout: the column of a 32 x 32 tile, plain, padded and swizzled") {
 }
 
 TEST_CASE("layout: inferred ones are free of conflicts for every size of element, tile and bank") {
-  for (const smem::Device& device :
-       {banks(32, 4, 32), banks(32, 4, 64), banks(16, 4, 16), banks(16, 4, 8), banks(64, 4, 64), banks(32, 8, 32)}) {
+  for (const smem::Device& device : {banks(32, 4, 32), banks(32, 4, 64), banks(16, 4, 16), banks(16, 4, 8),
+                                     banks(64, 4, 64), banks(32, 8, 32)}) {
     for (const std::size_t bytes : {1, 2, 4, 8, 16}) {
-      for (const auto& [rows, cols] :
-           {std::pair<std::size_t, std::size_t>{32, 32}, {64, 16}, {16, 64}, {8, 8}, {24, 40}, {33, 7}, {1, 64}}) {
+      for (const auto& [rows, cols] : {std::pair<std::size_t, std::size_t>{32, 32},
+                                       {64, 16},
+                                       {16, 64},
+                                       {8, 8},
+                                       {24, 40},
+                                       {33, 7},
+                                       {1, 64}}) {
         CAPTURE(device.local_banks);
         CAPTURE(device.sub_group_width);
         CAPTURE(bytes);

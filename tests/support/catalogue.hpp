@@ -82,9 +82,14 @@ inline void add_flip(const smem::Device& device, Catalogue& catalogue) {
   }
 }
 
+inline void add_rates(const smem::Device& device, Catalogue& catalogue) {
+  catalogue.add("rates/copy", [&] { return smem::plan_rates_copy(device, 1 << 20); });
+  catalogue.add("rates/fp32", [&] { return smem::plan_rates_fp32(device, 1); });
+}
+
 inline std::vector<Configuration> configurations(const smem::Device& device) {
   Catalogue catalogue;
-  for (const auto add : {add_transpose, add_flip})
+  for (const auto add : {add_transpose, add_flip, add_rates})
     add(device, catalogue);
   return catalogue.take();
 }

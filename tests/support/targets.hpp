@@ -38,6 +38,7 @@ inline smem::Device gpu(std::string name, smem::Vendor vendor, std::size_t sub_g
   device.clock_mhz = 1500;
   device.fp64 = true;
   device.int64_atomics = true;
+  device.unit = smem::unit_limits(device);
   return device;
 }
 

@@ -1,0 +1,98 @@
+// Runs kernels whose instructions somebody counts (tests/kernels/count.sh), and prints after each what its
+// plan predicted: "PREDICTED <kernel> <bytes read> <bytes written> <bytes through local memory>
+// <floating-point operations>".
+#include "runtime/runtime.hpp"
+
+#include <smem/smem.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+void print(const smem::Context& context, const smem::Plan& plan) {
+  context.finish();
+  const smem::Prediction& p = plan.prediction;
+  fmt::print("\nPREDICTED {} {:.0f} {:.0f} {:.0f} {:.0f}\n", plan.entry_point, p.bytes_read, p.bytes_written,
+             p.local_bytes, p.operations);
+  std::fflush(stdout);
+}
+
+void count_transposes(const smem::Context& context) {
+  // Not multiples of any tile, but of the widest vectors.
+  constexpr std::size_t kRows = 208, kCols = 144;
+  for (const std::string_view variant : {"naive", "tiled", "padded", "swizzled", "vector"}) {
+    for (const std::size_t bytes : {2, 4, 8}) {
+      // Oclgrind's compiler stores vectors of small elements word by word, and then once more as vectors.
+      if (variant == "vector" && bytes == 2) continue;
+      const smem::Array<char> in(context, kRows * kCols * bytes), out(context, kRows * kCols * bytes);
+      smem::TransposeProblem problem{bytes, kRows, kCols};
+      problem.in_alignment = kCols * bytes % 64 == 0 ? 64 : 32;
+      problem.out_alignment = kRows * bytes % 64 == 0 ? 64 : 32;
+      const smem::Plan plan = smem::plan_transpose(context.device(), problem, variant);
+      smem::transpose(context, smem::Matrix(in.buffer()(), bytes, kRows, kCols),
+                      smem::Matrix(out.buffer()(), bytes, kCols, kRows), {.plan = &plan});
+      print(context, plan);
+    }
+  }
+}
+
+void count_flips(const smem::Context& context) {
+  constexpr std::size_t kRows = 33, kCols = 70;
+  for (const std::string_view variant : smem::flip_variants()) {
+    const smem::Array<float> in(context, kRows * kCols), out(context, kRows * kCols);
+    const smem::Plan plan = smem::plan_flip(context.device(), {4, kRows, kCols}, variant);
+    smem::flip(context, in.matrix(kRows, kCols), out.matrix(kRows, kCols), smem::Flip::horizontal,
+               {.variant = variant});
+    print(context, plan);
+  }
+}
+
+/// The plan for CPUs and the one for GPUs, for a device of one unit.
+void count_rates(const smem::Context& context) {
+  constexpr cl_uint kRounds = 1;
+  constexpr std::size_t kBytes = 64 * 1000;
+  for (const smem::DeviceType type : {smem::DeviceType::cpu, smem::DeviceType::gpu}) {
+    smem::Device device = context.device();
+    device.type = type;
+    device.compute_units = 1;
+    device.max_work_group = 64;
+    const auto key = [&](std::uint64_t what) {
+      return smem::runtime::ProblemKey{1000 + what, static_cast<std::uint64_t>(type)};
+    };
+    const smem::Plan copy = smem::plan_rates_copy(device, kBytes);
+    const smem::Array<float> from(context, kBytes / 4), to(context, kBytes / 4);
+    const cl_ulong items = kBytes / 4 / copy.vector_width;
+    context.runtime().run(
+        key(0), [&](const smem::Device&) { return copy; }, {}, from.buffer()(), to.buffer()(), items);
+    print(context, copy);
+    if (type == smem::DeviceType::cpu) continue;  // Oclgrind does not tell how wide an addition of vectors is
+    const smem::Plan fp32 = smem::plan_rates_fp32(device, kRounds);
+    const smem::Array<float> sums(context, fp32.global[0]);
+    const cl_float factor = 0.5F;
+    context.runtime().run(
+        key(1), [&](const smem::Device&) { return fp32; }, {}, sums.buffer()(), factor, kRounds);
+    print(context, fp32);
+  }
+}
+
+}  // namespace
+
+int main() {
+  try {
+    const smem::Context context;
+    count_transposes(context);
+    count_flips(context);
+    count_rates(context);
+    return 0;
+  } catch (const std::exception& error) {
+    std::fputs(error.what(), stderr);
+    return 1;
+  }
+}

@@ -1,0 +1,106 @@
+// Occupancy and roofline against figures worked out by hand.
+#include <smem/explain.hpp>
+#include <smem/rates_plan.hpp>
+#include <smem/transpose_plan.hpp>
+
+#include "support/failure.hpp"
+#include "support/targets.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+namespace {
+
+smem::Plan group_of(std::size_t work_items, std::size_t local_bytes) {
+  smem::Plan plan;
+  plan.work_group = {work_items, 1, 1};
+  plan.local_bytes = local_bytes;
+  return plan;
+}
+
+}  // namespace
+
+TEST_CASE("roofline: resident groups of compute capability 9.0") {
+  const smem::Device device = test::targets::nvidia("sm_90", 227 * 1024);
+  CHECK(device.unit.local_bytes == 228 * 1024);
+  // 2048 work-items: 8 groups of 256, if nothing else limits.
+  CHECK(occupancy(device, group_of(256, 0)) == smem::Occupancy{8, 2048, 1.0, "work-items"});
+  CHECK(occupancy(device, group_of(32, 0)) == smem::Occupancy{32, 1024, 0.5, "groups"});
+  // 227 KiB and the KiB that the system takes of each group: one group.
+  CHECK(occupancy(device, group_of(1024, 227 * 1024)) == smem::Occupancy{1, 1024, 0.5, "local memory"});
+  CHECK(occupancy(device, group_of(128, 37 * 1024)) == smem::Occupancy{6, 768, 0.375, "local memory"});
+  // 64 registers: 2048 a warp, 32 warps. 65 round up to 72.
+  CHECK(occupancy(device, group_of(256, 0), 64) == smem::Occupancy{4, 1024, 0.5, "registers"});
+  CHECK(occupancy(device, group_of(256, 0), 65) == smem::Occupancy{3, 768, 0.375, "registers"});
+  CHECK(occupancy(device, group_of(256, 0), 32) == smem::Occupancy{8, 2048, 1.0, "work-items"});
+  // 33 work-items are two warps.
+  CHECK(occupancy(device, group_of(33, 0)).groups == 32);
+  CHECK(occupancy(device, group_of(33, 0)).share == 1.0);
+}
+
+TEST_CASE("roofline: resident groups of other architectures") {
+  const smem::Device turing = test::targets::nvidia("sm_75");
+  CHECK(occupancy(turing, group_of(256, 0)) == smem::Occupancy{4, 1024, 1.0, "work-items"});
+  CHECK(occupancy(turing, group_of(256, 33 * 1024)).groups == 1);
+  const smem::Device cdna = test::targets::gpu("gfx90a", smem::Vendor::amd, 64, 1024, 65536);
+  // 4 SIMDs of 8 waves; 128 registers a lane leave 4 waves a SIMD.
+  CHECK(occupancy(cdna, group_of(256, 0)).groups == 8);
+  CHECK(occupancy(cdna, group_of(256, 0), 128) == smem::Occupancy{4, 1024, 0.5, "registers"});
+  CHECK(occupancy(cdna, group_of(256, 40 * 1024)).groups == 1);
+  const smem::Device xe = test::targets::gpu("pvc", smem::Vendor::intel, 32, 1024, 128 * 1024);
+  CHECK(occupancy(xe, group_of(1024, 0)) == smem::Occupancy{2, 2048, 1.0, "work-items"});
+  CHECK(occupancy(xe, group_of(1024, 0), 64).groups == 2);   // 128 registers a thread
+  CHECK(occupancy(xe, group_of(1024, 0), 128).groups == 1);  // 256
+  // What nobody knows, it does not invent.
+  CHECK(occupancy(test::targets::nvidia("sm_99"), group_of(256, 0)).groups == 0);
+  CHECK(test::targets::nvidia("sm_99").unit == smem::UnitLimits{});
+  CHECK(test::targets::gpu("strange", smem::Vendor::other, 32, 256, 32768).unit == smem::UnitLimits{});
+  CHECK(occupancy(test::targets::cpu(), group_of(64, 1024)).groups == 1);
+}
+
+TEST_CASE("roofline: the slower of memory and arithmetic bounds a plan") {
+  smem::Plan plan;
+  plan.prediction.bytes_read = 3e9;
+  plan.prediction.bytes_written = 1e9;
+  plan.prediction.operations = 8e9;
+  CHECK(plan.prediction.intensity() == doctest::Approx(2));
+  const smem::Rates rates{2e12, 10e12};
+  smem::Bound bound = roofline(plan, rates);
+  CHECK(bound.by == "memory");
+  CHECK(bound.seconds == doctest::Approx(2e-3));
+  CHECK(bound.balance == doctest::Approx(5));
+  plan.prediction.operations = 1e12;
+  bound = roofline(plan, rates);
+  CHECK(bound.by == "arithmetic");
+  CHECK(bound.seconds == doctest::Approx(0.1));
+  CHECK(roofline(plan, {}).seconds == 0);
+  CHECK(roofline(plan, {}).by.empty());
+}
+
+TEST_CASE("roofline: families") {
+  CHECK(smem::family_of(test::targets::nvidia("sm_90")) == "nvidia-hopper");
+  CHECK(smem::family_of(test::targets::nvidia("sm_75")) == "nvidia");
+  for (const smem::Device& device : test::all_targets()) {
+    const std::string_view family = smem::family_of(device);
+    if (device.name == "gfx942") CHECK(family == "amd-cdna");
+    if (device.name == "gfx1100") CHECK(family == "amd-rdna");
+    if (device.name == "pvc") CHECK(family == "intel");
+    if (device.name == "cpu") CHECK(family == "cpu");
+    // Those whose kernels are checked have limits in the table.
+    if (device.type == smem::DeviceType::gpu) CHECK(device.unit.work_items > 0);
+  }
+  CHECK(smem::family_of(test::targets::gpu("x", smem::Vendor::other, 32, 256, 32768)) == "generic");
+}
+
+TEST_CASE("roofline: plans for the rates say what they do") {
+  const smem::Device device = test::targets::nvidia("sm_90");
+  const smem::Plan copy = smem::plan_rates_copy(device, 1 << 20);
+  CHECK(copy.prediction.bytes() == 2.0 * (1 << 20));
+  CHECK(copy.prediction.operations == 0);
+  const smem::Plan fp32 = smem::plan_rates_fp32(device, 10);
+  CHECK(fp32.prediction.operations > smem::plan_rates_fp32(device, 9).prediction.operations);
+  CHECK(fp32.prediction.intensity() > 100);
+  for (const std::size_t bytes : {0, 63, 100})
+    CHECK(test::failure_of([&] { smem::plan_rates_copy(device, bytes); }).argument == "bytes");
+}
