@@ -92,7 +92,13 @@ std::vector<Pattern> patterns(const Device& device) {
   add("one item for all", 8, [](std::size_t) { return std::size_t{0}; });
   add("halves of the wave alike", 8, [&](std::size_t k) { return k % (wave / 2) * 8; });
   add("halves overlap", 8, [&](std::size_t k) { return k % (wave / 2 + 1) * 8; });
+  add("neighbours alike", 8, [](std::size_t k) { return k / 2 * 8; });
+  add("every other alike", 8, [](std::size_t k) { return (k & ~std::size_t{2}) * 8; });
+  add("fours alike", 8, [](std::size_t k) { return k / 4 * 8; });
+  add("eights apart alike", 8, [](std::size_t k) { return k % 8 * 8; });
   strides(16, {1, 2, 3, 4, 8, 9});
+  add("neighbours alike", 16, [](std::size_t k) { return k / 2 * 16; });
+  add("every other alike", 16, [](std::size_t k) { return (k & ~std::size_t{2}) * 16; });
   add("one item for all", 16, [](std::size_t) { return std::size_t{0}; });
   add("quarters of the wave alike", 16, [](std::size_t k) { return k % 8 * 16; });
   add("halves of the wave alike", 16, [](std::size_t k) { return k % 16 * 16; });

@@ -56,6 +56,18 @@ std::size_t degree_of(const Words& words, std::size_t banks) {
   return degree;
 }
 
+/// Whether NVIDIA's hardware serves two phases of wide accesses, which begin here, in one: when each
+/// work-item has the address of its neighbour, or each that of the one after the next. Source: A. Feldmann,
+/// "Notes about Nvidia GPU shared memory banks"; on an H200 it holds (smem bench banks).
+bool phases_join(std::span<const std::size_t> byte_addresses, std::size_t work_items) {
+  const auto alike = [&](std::size_t distance) {
+    for (std::size_t k = 0; k < work_items; ++k)
+      if ((k ^ distance) < work_items && byte_addresses[k] != byte_addresses[k ^ distance]) return false;
+    return true;
+  };
+  return alike(1) || alike(2);
+}
+
 }  // namespace
 
 Conflicts find_conflicts(const Device& device, std::span<const std::size_t> byte_addresses,
@@ -73,17 +85,17 @@ Conflicts find_conflicts(const Device& device, std::span<const std::size_t> byte
   }
   Conflicts conflicts{.degree = 1, .phases = phases.size(), .cycles = 0};
   for (std::size_t i = 0; i < phases.size(); ++i) {
-    // NVIDIA joins the two phases of a pair when one pass serves both: measured on an H200, where 8 or 16
-    // bytes that all work-items share take half the phases.
-    if (device.vendor == Vendor::nvidia && i % 2 == 0 && i + 1 < phases.size() && access_bytes > bank_bytes) {
+    if (device.vendor == Vendor::nvidia && i % 2 == 0 && i + 1 < phases.size() && access_bytes > bank_bytes &&
+        phases_join(byte_addresses.subspan(i * at_once),
+                    std::min(2 * at_once, byte_addresses.size() - i * at_once))) {
       Words both;
       std::set_union(phases[i].begin(), phases[i].end(), phases[i + 1].begin(), phases[i + 1].end(),
                      std::back_inserter(both));
-      if (degree_of(both, banks) == 1) {
-        ++conflicts.cycles;
-        ++i;
-        continue;
-      }
+      const std::size_t degree = degree_of(both, banks);
+      conflicts.degree = std::max(conflicts.degree, degree);
+      conflicts.cycles += degree;
+      ++i;
+      continue;
     }
     const std::size_t degree = degree_of(phases[i], banks);
     conflicts.degree = std::max(conflicts.degree, degree);

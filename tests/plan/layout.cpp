@@ -110,10 +110,14 @@ TEST_CASE("layout: wide accesses go in phases") {
       wave_of(device, 8, [](std::size_t k) { return k < 16 ? k * 8 : (k - 16) * 256; });
   CHECK(half == smem::Conflicts{16, 2, 17});
   CHECK(half.slowdown() == doctest::Approx(8.5));
-  // NVIDIA joins two phases that one pass can serve, others do not.
-  const auto alike = [](std::size_t k) { return k % 16 * 8; };
-  CHECK(wave_of(device, 8, alike) == smem::Conflicts{1, 2, 1});
-  CHECK(wave_of(test::targets::gpu("gfx1030", smem::Vendor::amd, 32, 1024, 65536), 8, alike) ==
+  // NVIDIA joins two phases when neighbours, or every other work-item, share an address; others do not.
+  const auto neighbours = [](std::size_t k) { return k / 2 * 8; };
+  CHECK(wave_of(device, 8, neighbours) == smem::Conflicts{1, 2, 1});
+  CHECK(wave_of(device, 8, [](std::size_t k) { return (k & ~std::size_t{2}) * 4; }) ==
+        smem::Conflicts{1, 2, 1});
+  CHECK(wave_of(device, 8, [](std::size_t k) { return k % 16 * 8; }) == smem::Conflicts{1, 2, 2});
+  CHECK(wave_of(device, 16, [](std::size_t) { return std::size_t{0}; }) == smem::Conflicts{1, 4, 2});
+  CHECK(wave_of(test::targets::gpu("gfx1030", smem::Vendor::amd, 32, 1024, 65536), 8, neighbours) ==
         smem::Conflicts{1, 2, 2});
 }
 

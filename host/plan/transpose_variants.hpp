@@ -1,0 +1,64 @@
+/// The variants of transpose, each a plan or the reason why there is none.
+#pragma once
+
+#include <smem/error.hpp>
+#include <smem/transpose_plan.hpp>
+
+#include "plan/sizes.hpp"
+#include "plan/transpose_policy.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace smem::plan::transpose {
+
+/// A variant's plan, or why there is none for this problem on this device.
+struct Attempt {
+  Attempt(Plan made) : plan(std::move(made)) {}
+  Attempt(std::string reason) : why_not(std::move(reason)) {}
+  std::optional<Plan> plan;
+  std::string why_not;
+};
+
+Attempt naive(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed);
+/// A square tile of single elements: the rungs tiled, padded and swizzled.
+Attempt square_tile(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed,
+                    LocalLayout::Kind kind);
+/// Vectors of elements on both sides: see transpose/vector.cl.
+Attempt vector_tile(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed);
+/// Windows of aligned stores: see transpose/skewed.cl.
+Attempt skewed_tile(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed);
+/// Tiles of one work-item each, as large as they pay on a CPU: see transpose/cpu.cl.
+Attempt cpu_tile(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed);
+
+// What they share.
+
+using Kind = LocalLayout::Kind;
+
+inline constexpr std::size_t kWordBytes = 4;     // of a bank of local memory, on every GPU that smem knows
+inline constexpr std::size_t kSectorBytes = 32;  // what memory is read and written in at least
+
+Plan base_plan(const TransposeProblem& problem, std::string_view variant, const char* file,
+               const char* entry);
+
+inline void define(Plan& plan, const char* name, std::size_t value) {
+  plan.defines.emplace_back(name, static_cast<long>(value));
+}
+
+/// The layout's side of a plan: what common/tile.clh reads.
+void set_layout(Plan& plan, const LocalLayout& layout, std::size_t tiles_of_a_group);
+
+[[noreturn]] inline void refuse(const char* field, std::string expected, std::string got) {
+  throw Error(
+      {.operation = "transpose", .argument = field, .expected = std::move(expected), .got = std::move(got)});
+}
+
+/// \throws Error when the caller fixed a field that the variant has not.
+void allow_only(const PlanOverrides& fixed, std::string_view variant);
+
+std::string no_tile_fits(const Device& device);
+
+}  // namespace smem::plan::transpose
