@@ -35,25 +35,26 @@ inline std::size_t size_index(std::size_t element_bytes) {
   return static_cast<std::size_t>(std::countr_zero(element_bytes));
 }
 
-// NVIDIA H200, driver 580.159, share of the device's own copy bandwidth at 1 GiB:
-// vector_bytes  4, 8 and 16 bytes: elements of 4 bytes 0.963, 0.968, 0.966; of 2 bytes, 8 and 16: 0.966,
-// 0.966; of 1
-//               byte, 16: 0.965.
-// tile_bytes    256 was the best for every element size: 0.968 for 8 bytes, 0.920 for 16. Rows of 128 bytes
-// cost 2 to 6 %. tile_loop     a loop, even of one trip, lets NVIDIA's compiler arrange the reads better:
-// 16384 x 16384 float 0.967,
-//               without it 0.962.
-// skewed        odd shapes: 0.764, 0.832, 0.903, 0.920, 0.935 for elements of 1, 2, 4, 8 and 16 bytes (32001
-// x 33003,
-//               32003 x 16381, 16001 x 15999, 16385 x 8191, 8191 x 8193).
+// NVIDIA H200, driver 580.159, shares of the device's own copy bandwidth at 1 GiB.
+//
+// vector_bytes: of 4, 8 and 16 bytes, elements of 4 bytes reach 0.963, 0.968 and 0.966; elements of 2 bytes
+// want 8 or 16 (0.966), of 1 byte 16 (0.965).
+//
+// tile_bytes: 256 was the best for every element size (8 bytes 0.968, 16 bytes 0.920); 128 cost 2 to 6 %.
+//
+// tile_loop: a loop, even of one trip, lets NVIDIA's compiler arrange the reads better: 16384 x 16384 float
+// 0.967 with it, 0.962 without, in one run.
+//
+// skewed: odd shapes reach 0.70, 0.78, 0.90, 0.91 and 0.86 for elements of 1, 2, 4, 8 and 16 bytes (those of
+// smem bench transpose --goals).
 inline constexpr std::array<SkewedPolicy, 5> kSkewedOnH200{{{32, 256, 256, 512, 1, 16},
                                                             {32, 192, 128, 416, 2, 16},
                                                             {32, 64, 128, 384, 6, 1},
                                                             {32, 64, 64, 352, 7, 1},
                                                             {32, 64, 64, 416, 5, 1}}};
 
-// register_bytes  Intel's compiler spills beyond 128 (1-byte elements on pvc), AMD's and NVIDIA's do not at
-// 256. tile_loop       with it AMD's and Intel's compilers spill.
+// register_bytes: Intel's compiler spills beyond 128 (1-byte elements on pvc), AMD's and NVIDIA's do not at
+// 256. tile_loop: with it AMD's and Intel's compilers spill.
 inline constexpr TransposePolicy kTransposePolicies[] = {
     {"nvidia-hopper",
      "H200: 0.96 of copy (16384 x 16384 float), 0.90 unaligned (16001 x 15999)",
