@@ -1,7 +1,8 @@
 #include "runtime/code_object.hpp"
 
+#include <fmt/format.h>
+
 #include <charconv>
-#include <string>
 
 namespace smem::runtime {
 
@@ -35,7 +36,7 @@ std::size_t packed_number(std::string_view text) {
 
 std::size_t registers_in_log(std::string_view log, std::string_view entry_point) {
   // "ptxas info : Compiling entry function 'name' for 'sm_90'", then a line with "Used 40 registers".
-  const std::size_t entry = log.find("'" + std::string(entry_point) + "'");
+  const std::size_t entry = log.find(fmt::format("'{}'", entry_point));
   if (entry == std::string_view::npos) return 0;
   const std::size_t used = log.find("Used ", entry);
   const std::size_t next = log.find("Compiling entry function", entry);
@@ -47,12 +48,12 @@ std::size_t registers_in_binary(std::span<const unsigned char> binary, std::stri
                                 std::size_t thread_words) {
   const std::string_view text(reinterpret_cast<const char*>(binary.data()), binary.size());
   // AMD: a map for each kernel, its keys in alphabetic order: .name, …, .vgpr_count.
-  constexpr std::string_view kName = ".name", kCount = ".vgpr_count";
+  constexpr std::string_view kCount = ".vgpr_count";
   for (std::size_t at = text.find(kCount); at != std::string_view::npos; at = text.find(kCount, at + 1)) {
     const std::size_t symbol = text.rfind(".symbol", at);
     if (symbol == std::string_view::npos) continue;
     // The symbol's value is a string: "name.kd".
-    if (text.substr(symbol, at - symbol).find(std::string(entry_point) + ".kd") == std::string_view::npos)
+    if (text.substr(symbol, at - symbol).find(fmt::format("{}.kd", entry_point)) == std::string_view::npos)
       continue;
     return packed_number(text.substr(at + kCount.size()));
   }
