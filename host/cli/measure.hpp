@@ -67,6 +67,14 @@ inline double event_seconds(const cl::Event& event) {
   return static_cast<double>(end - start) * 1e-9;
 }
 
+/// When a command that has ended did so, in the device's nanoseconds.
+inline cl_ulong event_end(const cl::Event& event) {
+  cl_ulong end = 0;
+  check(clGetEventProfilingInfo(event(), CL_PROFILING_COMMAND_END, sizeof end, &end, nullptr),
+        "clGetEventProfilingInfo");
+  return end;
+}
+
 /// The yardstick of CPUs: a memcpy of 128 MiB by two threads, each one half. The size is more than a cache
 /// holds, so what it leaves in the caches helps no repetition that follows.
 class HostCopy {
@@ -246,29 +254,32 @@ class Meter {
     context_.finish();
     const double estimate = std::max(event_seconds(second), 1e-6);
     const auto launches = static_cast<std::size_t>(std::clamp(1e-3 / estimate, 1.0, 100.0));
+    // Seconds of a launch: from the end of what came before to the end of the last one, so that a call of
+    // several launches counts with all of them and what is between them.
     const auto sequence = [&](const auto& enqueue) {
-      std::vector<cl::Event> events;
+      cl::Event last;
       for (std::size_t i = 0; i < launches; ++i)
-        events.push_back(enqueue(next()));
-      return events;
+        last = enqueue(next());
+      return last;
     };
-    const auto mean = [&](const std::vector<cl::Event>& events) {
-      double seconds = 0;
-      for (const cl::Event& event : events)
-        seconds += event_seconds(event);
-      return seconds / static_cast<double>(events.size());
+    const auto seconds_between = [&](const cl::Event& before, const cl::Event& last) {
+      return static_cast<double>(event_end(last) - event_end(before)) * 1e-9 / static_cast<double>(launches);
     };
     std::vector<double> calls, driver_copies, kernel_copies;
     const auto repetition = [&] {
-      const auto called = sequence(call);
-      const auto by_driver = sequence(
-          [&](const BufferPair& pair) { return device_copy_->by_driver(pair.in, pair.out, buffers.bytes); });
-      const auto by_kernel = sequence(
+      const auto copy_by_driver = [&](const BufferPair& pair) {
+        return device_copy_->by_driver(pair.in, pair.out, buffers.bytes);
+      };
+      // The device is busy with this one while the host enqueues the others.
+      const cl::Event lead = copy_by_driver(next());
+      const cl::Event by_driver = sequence(copy_by_driver);
+      const cl::Event by_kernel = sequence(
           [&](const BufferPair& pair) { return device_copy_->by_kernel(pair.in, pair.out, buffers.bytes); });
+      const cl::Event called = sequence(call);
       context_.finish();
-      calls.push_back(mean(called));
-      driver_copies.push_back(mean(by_driver));
-      kernel_copies.push_back(mean(by_kernel));
+      calls.push_back(seconds_between(by_kernel, called));
+      driver_copies.push_back(seconds_between(lead, by_driver));
+      kernel_copies.push_back(seconds_between(by_driver, by_kernel));
     };
     constexpr double kWarmUp = 0.05;
     for (const auto start = Clock::now(); seconds_since(start) < kWarmUp;)
