@@ -20,8 +20,10 @@ std::string_view name_of(LocalLayout::Kind kind) {
 }
 
 std::string Plan::build_options() const {
-  std::string options = "-cl-std=CL1.2";
+  std::string options = "-cl-std=" + language;
   for (const auto& [name, value] : defines)
+    options += fmt::format(" -D{}={}", name, value);
+  for (const auto& [name, value] : text_defines)
     options += fmt::format(" -D{}={}", name, value);
   return options;
 }
