@@ -31,7 +31,7 @@ void reduce_columns(REDUCE_ARGUMENTS) {
   for (ulong job = get_group_id(0); job < tiles * parts * batch; job += get_num_groups(0)) {
     const ulong part = job / tiles % parts, matrix = job / tiles / parts;
     const ulong col = job % tiles * (ACROSS * PACK) + item % ACROSS * PACK;
-    row_source column = find_row(in, in_offset, pitch, stride, other, other_offset, bounds, bounds_offset, rows, cols, matrix * rows);
+    row_source column = find_row(in, in_offset, pitch, stride, other, other_offset, bounds, bounds_offset, cols, matrix, 0);
     column.first += col;
 
     // Registers: rows row, row + step, ... of PACK columns.

@@ -9,7 +9,7 @@
 // "shuffle" by NVIDIA's shuffle instructions.
 //
 // Launch: one dimension, GROUP work-items a group; group g does GROUP / TEAM rows or parts from g on, then those of
-// g + groups, ... Local memory: GROUP accumulators.
+// g + groups, ... Local memory: GROUP accumulators, and a flag.
 #include "reduce/input.clh"
 #include "common/work_group.clh"
 #include "common/hand_over.clh"
@@ -79,7 +79,9 @@ static inline accumulator reduce_part(row_source row, uint lane, ulong part, ulo
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void reduce_several(REDUCE_ARGUMENTS) {
   local accumulator scratch[GROUP];
+#if ONE_LAUNCH
   local uint is_last;
+#endif
   const uint item = get_local_id(0);
   const uint lane = item % TEAM;
   const ulong results = rows * batch;
@@ -92,7 +94,7 @@ void reduce_several(REDUCE_ARGUMENTS) {
     row_source row;
     row.count = 0;
     if (job < jobs) {
-      row = find_row(in, in_offset, pitch, stride, other, other_offset, bounds, bounds_offset, rows, cols, result);
+      row = find_row(in, in_offset, pitch, stride, other, other_offset, bounds, bounds_offset, cols, result / rows, result % rows);
       mine = reduce_part(row, lane, part, parts);
     }
     mine = team_reduce(mine, scratch, item, TEAM);
@@ -121,7 +123,7 @@ void reduce_several(REDUCE_ARGUMENTS) {
       barrier(CLK_LOCAL_MEM_FENCE);  // is_last is written again
     }
 #else
-    (void)counters, (void)is_last;
+    (void)counters;
 #endif
   }
 }

@@ -24,11 +24,11 @@ static inline accumulator read_element(row_source row, ulong i) {
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void reduce_tree(REDUCE_ARGUMENTS) {
-  (void)batch, (void)counters;
+  (void)rows, (void)batch, (void)counters;
   local accumulator tree[GROUP];
   const uint item = get_local_id(0);
   const ulong part = get_group_id(0);
-  const row_source row = find_row(in, in_offset, pitch, stride, other, other_offset, bounds, bounds_offset, rows, cols, 0);
+  const row_source row = find_row(in, in_offset, pitch, stride, other, other_offset, bounds, bounds_offset, cols, 0, 0);
   accumulator sum = identity();  // of the trees so far; the first work-item's counts
   for (ulong first = part * TILE; first < row.count; first += parts * TILE) {
     tree[item] = read_element(row, first + item);

@@ -1,6 +1,7 @@
 // Reductions: arguments -> plan -> launch, and where needed a second one.
 #include "ops/views.hpp"
 #include "plan/reduce_types.hpp"
+#include "plan/sizes.hpp"
 #include "runtime/status.hpp"
 
 #include <smem/error.hpp>
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <utility>
@@ -252,6 +254,67 @@ cl::Event reduce_segments(const Context& context, const Vector& in, const Vector
   if (reduction.op == ReduceOp::dot) refuse(problem, "reduction", "an operation of one input", "dot");
   problem.rows = offsets.size - 1;
   return check_and_launch(context, problem, {as_matrix(in), {}, offsets, out}, options);
+}
+
+void check_segments(const Context& context, const Vector& offsets, std::size_t size) {
+  const auto refuse_offsets = [](std::string expected, std::string got) {
+    throw Error({.operation = "check_segments",
+                 .argument = "offsets",
+                 .expected = std::move(expected),
+                 .got = std::move(got)});
+  };
+  if (offsets.type != Scalar::uint32 && offsets.type != Scalar::uint64)
+    refuse_offsets("uint32 or uint64", std::string(name_of(offsets.type)));
+  if (offsets.size == 0) return;
+  ops::check_view(context, "check_segments", "offsets", as_matrix(offsets), false);
+  // The device looks; only where something is wrong do the offsets come to the host.
+  runtime::Runtime& runtime = context.runtime();
+  const auto make_plan = [&](const Device& device) {
+    Plan plan;
+    plan.operation = "check_segments";
+    plan.variant = "check";
+    plan.kernel_file = "reduce/check_segments.cl";
+    plan.entry_point = "check_segments";
+    plan.text_defines.emplace_back("BOUND", opencl_name_of(offsets.type));
+    plan.work_group =
+        plan::shape_group(device, device.type == DeviceType::cpu ? 1 : 256, 256, {offsets.size, 1, 1});
+    plan.global = {std::min(plan::divide_up(offsets.size, plan.work_group[0]), 8 * device.compute_units) *
+                       plan.work_group[0],
+                   1, 1};
+    return plan;
+  };
+  const runtime::ProblemKey key{4, static_cast<std::uint64_t>(offsets.type), offsets.size};
+  const cl::Buffer flag = runtime.scratch().take_zeroed();
+  const cl::Event looked = runtime.run(key, make_plan, {}, offsets.buffer, cl_ulong{offsets.offset},
+                                       cl_ulong{offsets.size}, cl_ulong{size}, flag());
+  cl_uint bad = 0;
+  const cl_uint zero = 0;
+  runtime::check(
+      clEnqueueReadBuffer(context.queue()(), flag(), CL_TRUE, 0, sizeof bad, &bad, 1, &looked(), nullptr),
+      "clEnqueueReadBuffer", "check_segments");
+  if (bad != 0) {
+    runtime::check(
+        clEnqueueWriteBuffer(context.queue()(), flag(), CL_TRUE, 0, sizeof zero, &zero, 0, nullptr, nullptr),
+        "clEnqueueWriteBuffer", "check_segments");
+  }
+  runtime.scratch().give_back_zeroed(flag, looked);
+  runtime.settle();
+  if (bad == 0) return;
+  const std::size_t width = size_of(offsets.type);
+  std::vector<unsigned char> bytes(offsets.size * width);
+  runtime::check(clEnqueueReadBuffer(context.queue()(), offsets.buffer, CL_TRUE, offsets.offset * width,
+                                     bytes.size(), bytes.data(), 0, nullptr, nullptr),
+                 "clEnqueueReadBuffer", "check_segments");
+  std::uint64_t before = 0;
+  for (std::size_t i = 0; i < offsets.size; ++i) {
+    std::uint64_t bound = 0;  // little-endian, as all OpenCL hosts that smem knows
+    std::memcpy(&bound, bytes.data() + i * width, width);
+    if (bound > size || bound < before) {
+      refuse_offsets(fmt::format("ascending offsets of at most {}", size),
+                     fmt::format("{} after {} at index {}", bound, before, i));
+    }
+    before = bound;
+  }
 }
 
 cl::Event dot(const Context& context, const Vector& a, const Vector& b, const Vector& out, FloatMode mode,

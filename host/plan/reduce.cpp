@@ -20,10 +20,10 @@ using plan::divide_up;
 
 constexpr std::size_t kPackBytes = 16;  // the widest read of a work-item
 constexpr std::size_t kGroup = 256;
-constexpr std::size_t kUnroll = 4;  // 64 bytes under way for each work-item
 // Work-groups of a compute unit: 2048 work-items, which is what an NVIDIA multiprocessor holds.
 constexpr std::size_t kGroupsPerUnit = 8;
 constexpr std::size_t kMaxPartGroups = 16384;
+constexpr std::size_t kStrip = 1024;        // columns that a CPU's thread reads at once
 constexpr std::size_t kMaxCounters = 1024;  // ScratchPool::kZeroedBytes / 4
 
 void define(Plan& plan, const char* name, std::size_t value) {
@@ -59,17 +59,31 @@ std::size_t device_fence(const Device& device) {
   return device.type == DeviceType::cpu && device.prefetch_builtin ? 1 : 0;
 }
 
-/// The largest group of at most `wanted` work-items for which `bytes` each fit local memory.
-std::size_t group_for(const Device& device, std::size_t wanted, std::size_t bytes) {
+/// The largest group of at most `wanted` work-items for which `bytes` each, and `flag` bytes, fit local
+/// memory; 0 when none does.
+std::size_t group_for(const Device& device, std::size_t wanted, std::size_t bytes, std::size_t flag = 0) {
   std::size_t group = std::bit_floor(std::min({wanted, std::max<std::size_t>(device.max_work_group, 1),
                                                std::max<std::size_t>(device.max_work_items[0], 1)}));
-  while (group > 1 && group * bytes > device.local_bytes)
+  while (group > 0 && group * bytes + flag > device.local_bytes)
     group /= 2;
-  return group * bytes > device.local_bytes ? 0 : group;
+  return group;
 }
 
 std::size_t pack_of(const ReduceProblem& problem) {
   return std::max<std::size_t>(1, std::min(kPackBytes, problem.alignment) / size_of(problem.in));
+}
+
+/// Packs that a work-item reads at once: 64 bytes under way for each. Intel's compiler, which runs 32
+/// work-items in the registers of one thread, spills with more than 32 bytes.
+std::size_t unroll_for(const Device& device, const ReduceProblem& problem) {
+  if (device.vendor != Vendor::intel || device.type == DeviceType::cpu) return 4;
+  return problem.reduction.op == ReduceOp::dot || plan::accumulator_numbers(problem) > 1 ? 1 : 2;
+}
+
+/// Accumulators of a work-item that do not wait for each other.
+std::size_t lanes_for(const Device& device, const ReduceProblem& problem) {
+  const bool few = device.vendor == Vendor::intel && device.type == DeviceType::gpu;
+  return std::min<std::size_t>(pack_of(problem), few ? (plan::accumulator_numbers(problem) > 1 ? 1 : 2) : 4);
 }
 
 bool is_cpu_variant(const Device& device, std::string_view variant) {
@@ -88,7 +102,7 @@ std::size_t count_parts(const Device& device, const ReduceProblem& problem, std:
   if (is_cpu_variant(device, variant)) {
     // Pieces of 128 KiB and more, and enough of them that a thread which is late leaves little behind.
     const std::size_t bytes = problem.rows * problem.cols * problem.batch * element;
-    const std::size_t jobs = by_columns ? divide_up(problem.cols, 256) * problem.batch : problem.results();
+    const std::size_t jobs = by_columns ? divide_up(problem.cols, kStrip) * problem.batch : problem.results();
     const std::size_t wanted = divide_up(16 * device.compute_units, jobs);
     const std::size_t piece =
         by_columns ? divide_up(problem.rows, 64) : divide_up(problem.cols * element, 131072);
@@ -104,7 +118,7 @@ std::size_t count_parts(const Device& device, const ReduceProblem& problem, std:
                  : problem.results();
   // At least a tile for each part; for columns, as many rows as a group of 256 reads at once.
   const std::size_t most =
-      by_columns ? problem.rows / 32 : problem.cols * element / (kGroup * kPackBytes * kUnroll);
+      by_columns ? problem.rows / 32 : problem.cols * element / (kGroup * kPackBytes * 4);
   return std::clamp<std::size_t>(std::min(wanted / jobs, most), 1, kMaxPartGroups);
 }
 
@@ -156,7 +170,9 @@ std::optional<Plan> several(const Device& device, const ReduceProblem& problem, 
   if (shuffle && (device.vendor != Vendor::nvidia || device.type != DeviceType::gpu)) return std::nullopt;
   if (sub_group && (!device.sub_groups || !has_sub_group_function(problem))) return std::nullopt;
   const std::size_t pack = pack_of(problem);
-  const std::size_t group = group_for(device, kGroup, plan::accumulator_bytes(problem));
+  const std::size_t flag = device_fence(device) != 0 ? 16 : 0;  // of one launch, with its alignment
+  const std::size_t group = group_for(device, kGroup, plan::accumulator_bytes(problem), flag);
+  const std::size_t unroll = unroll_for(device, problem);
   if (group == 0 || (shuffle && group % 32 != 0)) return std::nullopt;
   const plan::Parts parts = plan::parts_of(device, problem, variant);
   // A row of few packs has few work-items, and shares the group with others.
@@ -173,19 +189,19 @@ std::optional<Plan> several(const Device& device, const ReduceProblem& problem, 
   plan.work_group = {group, 1, 1};
   plan.global = {std::clamp<std::size_t>(groups, 1, plan::kMaxTiles) * group, 1, 1};
   plan.tile_rows = group / team;
-  plan.tile_cols = team * pack * kUnroll;
+  plan.tile_cols = team * pack * unroll;
   plan.vector_width = pack;
-  plan.items_per_work_item = pack * kUnroll;
-  plan.local_bytes = group * plan::accumulator_bytes(problem);
+  plan.items_per_work_item = pack * unroll;
+  plan.local_bytes = group * plan::accumulator_bytes(problem) + flag;
   define(plan, "GROUP", group);
   define(plan, "TEAM", team);
   define(plan, "PACK", pack);
-  define(plan, "UNROLL", kUnroll);
-  define(plan, "LANES", std::min<std::size_t>(pack, 4));
+  define(plan, "UNROLL", unroll);
+  define(plan, "LANES", lanes_for(device, problem));
   if (shuffle || sub_group) define(plan, "MEETING", shuffle ? 2 : 1);
   if (sub_group) plan.language = "CL2.0";
   share_results(device, parts, plan);
-  plan.reason = fmt::format("{} packs of {} elements under way for each work-item; {}", kUnroll, pack,
+  plan.reason = fmt::format("{} packs of {} elements under way for each work-item; {}", unroll, pack,
                             shuffle     ? "warps meet by shuffles"
                             : sub_group ? "sub-groups meet by their own functions"
                                         : "one tree in local memory at the end");
@@ -203,6 +219,7 @@ std::optional<Plan> columns(const Device& device, const ReduceProblem& problem, 
     group = group_for(device, kGroup, plan::accumulator_bytes(problem));
   }
   if (group == 0) return std::nullopt;
+  const std::size_t unroll = unroll_for(device, problem);
   const std::size_t across = std::min(
       {group, std::size_t{32}, std::bit_ceil(std::max<std::size_t>(1, divide_up(problem.cols, pack)))});
   const plan::Parts parts = plan::parts_of(device, problem, variant);
@@ -211,15 +228,15 @@ std::optional<Plan> columns(const Device& device, const ReduceProblem& problem, 
   Plan plan = base_plan(problem, variant, "reduce/columns.cl", "reduce_columns");
   plan.work_group = {group, 1, 1};
   plan.global = {std::clamp<std::size_t>(groups, 1, plan::kMaxTiles) * group, 1, 1};
-  plan.tile_rows = group / across * kUnroll;
+  plan.tile_rows = group / across * unroll;
   plan.tile_cols = across * pack;
   plan.vector_width = pack;
-  plan.items_per_work_item = pack * kUnroll;
+  plan.items_per_work_item = pack * unroll;
   plan.local_bytes = group * pack * plan::accumulator_bytes(problem);
   define(plan, "GROUP", group);
   define(plan, "ACROSS", across);
   define(plan, "PACK", pack);
-  define(plan, "UNROLL", kUnroll);
+  define(plan, "UNROLL", unroll);
   define(plan, "LANES", 1);
   share_results(device, parts, plan);
   plan.reason = "work-items walk down neighbouring columns, and meet in local memory";
@@ -230,8 +247,8 @@ std::optional<Plan> columns(const Device& device, const ReduceProblem& problem, 
 std::optional<Plan> cpu(const Device& device, const ReduceProblem& problem) {
   if (device.type != DeviceType::cpu) return std::nullopt;
   const bool by_columns = problem.shape == ReduceShape::columns;
-  // Accumulators that fill a few vector registers. For columns, a strip of a row: long enough to read.
-  const std::size_t lanes = by_columns ? 256 : 256 / size_of(plan::accumulator_type(problem));
+  // Accumulators that fill a few vector registers. For columns, a strip of a row.
+  const std::size_t lanes = by_columns ? kStrip : 256 / size_of(plan::accumulator_type(problem));
   const plan::Parts parts = plan::parts_of(device, problem, "cpu");
   const std::size_t jobs =
       parts.parts * (by_columns ? divide_up(problem.cols, lanes) * problem.batch : problem.results());

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <set>
 #include <string_view>
@@ -79,6 +80,58 @@ inline void run_vectors(ReduceSweep& sweep, ReduceCase c) {
       c.nans = 0;  // nothing would be left to compare
     sweep.run(c);
     ++turn;
+  }
+}
+
+/// Matrices and segments of every shape that a kernel can get wrong: rows shorter and longer than a team, few
+/// and many of them; offsets, pitches, batches.
+inline void run_matrices(ReduceSweep& sweep, ReduceCase c) {
+  const auto with = [&](std::size_t rows, std::size_t cols, const Layout& layout) {
+    if ((rows == 0 || cols == 0) && is_place(c.reduction.op)) return;
+    c.rows = rows;
+    c.cols = cols;
+    c.layout = layout;
+    c.out_offset = (rows + cols) % 4;
+    sweep.run(c);
+  };
+  if (c.shape == smem::ReduceShape::segments) {
+    Random random(c.variant.size());
+    for (const std::size_t segments : {0, 1, 2, 100, 3000}) {
+      for (const std::size_t size : {0, 1, 500, 40000}) {
+        c.rows = 1;
+        c.cols = size;
+        c.layout = {{.offset = segments % 5}, 3};
+        c.bound = segments % 4 == 0 ? smem::Scalar::uint64 : smem::Scalar::uint32;
+        c.bounds.assign(1, random.between(0, size / 10));
+        // Many are empty or short, a few take most of the rest.
+        while (c.bounds.size() < segments + 1) {
+          const std::size_t left = size - c.bounds.back();
+          c.bounds.push_back(c.bounds.back() + (random.chance(3) ? 0
+                                                : random.chance(40)
+                                                    ? random.between(0, left)
+                                                    : random.between(0, std::min<std::size_t>(left, 9))));
+        }
+        sweep.run(c);
+      }
+    }
+    return;
+  }
+  for (const auto& [rows, cols] : {std::pair<std::size_t, std::size_t>{1, 1},
+                                   {0, 5},
+                                   {5, 0},
+                                   {3, 7},
+                                   {7, 3},
+                                   {33, 129},
+                                   {257, 65},
+                                   {2, 20011},
+                                   {20011, 2},
+                                   {4099, 31}}) {
+    with(rows, cols, packed());
+    with(rows, cols, strided(rows, cols, 1));
+    if (rows * cols > 20000) continue;  // the rest would say no more than it says of small shapes
+    with(rows, cols, aligned(rows, cols, 2));
+    with(rows, cols, strided(rows, cols, 3));
+    with(rows, cols, side_by_side(cols, 3));
   }
 }
 
