@@ -12,6 +12,7 @@ enum ExitCode { kGood = 0, kFailure = 1, kUsage = 2 };
 void add_devices(CLI::App& app, int& exit_code);
 void add_explain(CLI::App& app, int& exit_code);
 void add_bench_transpose(CLI::App& bench, int& exit_code);
+void add_bench_reduce(CLI::App& bench, int& exit_code);
 void add_bench_host(CLI::App& bench, int& exit_code);
 void add_bench_first_call(CLI::App& bench, int& exit_code);
 

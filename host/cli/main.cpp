@@ -23,6 +23,7 @@ int main(int argc, char** argv) {
   CLI::App* bench = app.add_subcommand("bench", "Measure operations, calls and first calls");
   bench->require_subcommand(1);
   add_bench_transpose(*bench, exit_code);
+  add_bench_reduce(*bench, exit_code);
   add_bench_host(*bench, exit_code);
   add_bench_first_call(*bench, exit_code);
 
