@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -150,4 +151,30 @@ TEST_CASE("check_segments: names the first offset that is wrong, and what is rig
   const smem::Array<float> floats(context, 3);
   CHECK(test::failure_of([&] { smem::check_segments(context, floats.vector(), 3); }).expected ==
         "uint32 or uint64");
+}
+
+TEST_CASE("large: a reduction of more than 2^31 elements") {
+  const smem::Context context;
+  const std::size_t size = (std::size_t{1} << 31) + 4099;
+  const smem::Device& device = context.device();
+  if (device.max_allocation < size || device.global_bytes < size + (size >> 3)) {
+    MESSAGE("skipped: " << device.name << " has no buffer of " << size << " bytes");
+    return;
+  }
+  const cl::Buffer buffer = smem::make_buffer(context, size);
+  const std::uint8_t zero = 0, one = 9, two = 200;
+  const auto fill = [&](const std::uint8_t& value, std::size_t first, std::size_t count) {
+    REQUIRE(clEnqueueFillBuffer(context.queue()(), buffer(), &value, 1, first, count, 0, nullptr, nullptr) ==
+            CL_SUCCESS);
+  };
+  fill(zero, 0, size);
+  fill(one, 5, 1);
+  fill(two, size - 2, 1);
+  const smem::VectorView<std::uint8_t> in(buffer, size);
+  CHECK(smem::sum(context, in) == 209);
+  CHECK(smem::argmax(context, in) == size - 2);
+  CHECK(smem::max(context, smem::VectorView<std::uint8_t>(buffer, 100, size - 100)) == 200);
+  if (device.type == smem::DeviceType::cpu) return;
+  for (const std::string_view variant : {"several", "first_add"})
+    CHECK(smem::sum(context, in, smem::FloatMode::reproducible, {.variant = variant}) == 209);
 }

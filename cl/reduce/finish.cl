@@ -28,7 +28,7 @@ void reduce_finish(global const accumulator* restrict partials, ulong results, u
     accumulator mine = identity();
     if (result < results)
       for (ulong p = item % TEAM; p < parts; p += TEAM) mine = combine(mine, partials[result * result_step + p * part_step]);
-    mine = team_reduce(mine, scratch, item, TEAM);
+    team_reduce(&mine, scratch, item, TEAM);
     if (item % TEAM == 0 && result < results) write_result(out + out_offset, result, mine, count);
   }
 }

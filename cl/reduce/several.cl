@@ -12,7 +12,6 @@
 // g + groups, ... Local memory: GROUP accumulators, and a flag.
 #include "reduce/input.clh"
 #include "common/work_group.clh"
-#include "common/hand_over.clh"
 
 #ifndef GROUP
 #define GROUP 256  // work-items: a power of two
@@ -30,7 +29,10 @@
 #define MEETING 0  // 0: local memory, 1: sub-group functions, 2: NVIDIA's shuffles
 #endif
 
+#if ONE_LAUNCH
+#include "common/hand_over.clh"
 DEFINE_READ_HANDED(read_handed, accumulator)
+#endif
 
 #if MEETING == 0
 DEFINE_TEAM_REDUCE(team_reduce, accumulator, combine)
@@ -97,7 +99,7 @@ void reduce_several(REDUCE_ARGUMENTS) {
       row = find_row(in, in_offset, pitch, stride, other, other_offset, bounds, bounds_offset, cols, result / rows, result % rows);
       mine = reduce_part(row, lane, part, parts);
     }
-    mine = team_reduce(mine, scratch, item, TEAM);
+    team_reduce(&mine, scratch, item, TEAM);
     if (lane == 0 && job < jobs) {
       if (parts == 1) {
         write_result(out + out_offset, result, mine, row.count);
@@ -114,7 +116,7 @@ void reduce_several(REDUCE_ARGUMENTS) {
         take_over();
         accumulator all = identity();
         for (ulong p = item; p < parts; p += GROUP) all = combine(all, read_handed(partials + result * parts + p));
-        all = team_reduce(all, scratch, item, GROUP);
+        team_reduce(&all, scratch, item, GROUP);
         if (item == 0) {
           write_result(out + out_offset, result, all, row.count);
           counters[result] = 0;  // as it was found
