@@ -124,6 +124,8 @@ inline void run_matrices(ReduceSweep& sweep, ReduceCase c) {
                                    {33, 129},
                                    {257, 65},
                                    {2, 20011},
+                                   {14, 2051},  // a CPU reads strips of 1024 columns, four rows at once
+
                                    {20011, 2},
                                    {4099, 31}}) {
     with(rows, cols, packed());
