@@ -20,7 +20,7 @@
 #define CHAINS 16  // independent chains of multiply-adds in a work-item: enough to hide their latency
 #endif
 #ifndef LENGTH
-#define LENGTH 64  // multiply-adds of a chain in a round
+#define LENGTH 16  // multiply-adds of a chain in a round
 #endif
 
 #if WIDTH == 1

@@ -4,6 +4,7 @@
 
 #include "support/environment.hpp"
 #include "support/failure.hpp"
+#include "support/reduce_sweep.hpp"
 #include "support/sweep.hpp"
 
 #include <doctest/doctest.h>
@@ -61,6 +62,39 @@ TEST_CASE("clamped: sub-groups of 32") { on_a_smaller_device("sub_group=32", kAn
 TEST_CASE("clamped: sub-groups of 64") { on_a_smaller_device("sub_group=64", kAny, kAny); }
 TEST_CASE("clamped: no fp64") { on_a_smaller_device("fp64=0", kAny, kAny); }
 TEST_CASE("clamped: a small GPU") { on_a_smaller_device("local=32K,work_group=64", 32 * 1024, 64); }
+
+TEST_CASE("clamped: reductions on smaller devices") {
+  for (const char* limits :
+       {"local=512", "work_group=64", "work_group=1", "local=4K,work_group=32,compute_units=1"}) {
+    const test::Variable clamp("SMEM_CLAMP", limits);
+    const smem::Context context;
+    test::ReduceSweep sweep(context);
+    for (const smem::ReduceOp op : {smem::ReduceOp::sum, smem::ReduceOp::norm}) {
+      for (const char* variant : {"sequential", "several", "cpu"}) {
+        test::ReduceCase c;
+        c.reduction = op;
+        c.variant = variant;
+        c.layout.extent.offset = 1;
+        for (const std::size_t size : {1, 513, 70001}) {
+          c.cols = size;
+          CHECK(smem::plan_reduce(context.device(), test::problem_of(c), variant).local_bytes <=
+                context.device().local_bytes);
+          sweep.run(c);
+        }
+        if (variant == std::string("sequential")) continue;
+        for (const smem::ReduceShape shape : {smem::ReduceShape::rows, smem::ReduceShape::columns}) {
+          test::ReduceCase m = c;
+          m.shape = shape;
+          m.rows = 301;
+          m.cols = 67;
+          m.layout = test::strided(m.rows, m.cols, 2);
+          sweep.run(m);
+        }
+      }
+    }
+    CHECK(sweep.ran() == 2 * (3 * 3 + 2 * 2));
+  }
+}
 
 TEST_CASE("clamped: without local memory the plan is naive and right") {
   const test::Variable clamp("SMEM_CLAMP", "local=0");

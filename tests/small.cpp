@@ -1,4 +1,5 @@
 // Every variant at small sizes, for tools that make a run hundreds of times slower, such as a race checker.
+#include "support/reduce_sweep.hpp"
 #include "support/sweep.hpp"
 
 #include <doctest/doctest.h>
@@ -41,5 +42,46 @@ TEST_CASE("small: transpose in place with 4-byte elements") { small(Operation::i
 TEST_CASE("small: rotate by 90 degrees") { small(Operation::rotate_90, 4); }
 TEST_CASE("small: rotate by 180 degrees") { small(Operation::rotate_180, 4); }
 TEST_CASE("small: flip vertical with 1-byte elements") { small(Operation::flip_vertical, 1); }
+
+TEST_CASE("small: reduce") {
+  const smem::Context context;
+  test::ReduceSweep sweep(context);
+  for (const std::string_view variant : smem::reduce_variants()) {
+    for (const smem::ReduceOp op : {smem::ReduceOp::sum, smem::ReduceOp::argmin}) {
+      test::ReduceCase c;
+      c.reduction = op;
+      c.in = smem::Scalar::int16;
+      c.variant = variant;
+      c.cols = 1031;
+      c.layout = {{.offset = 3}, 0};  // what is read behind the end shows
+      sweep.run(c);
+      if (op == smem::ReduceOp::argmin) continue;
+      c.cols = 20000;  // several parts
+      c.layout.extent.offset = 0;
+      sweep.run(c);
+    }
+  }
+  CHECK(sweep.ran() >= 6);
+}
+
+TEST_CASE("small: reduce rows, columns and segments") {
+  const smem::Context context;
+  test::ReduceSweep sweep(context);
+  for (const smem::ReduceShape shape :
+       {smem::ReduceShape::rows, smem::ReduceShape::columns, smem::ReduceShape::segments}) {
+    for (const char* variant : {"several", "cpu"}) {
+      test::ReduceCase c;
+      c.shape = shape;
+      c.variant = variant;
+      c.rows = shape == smem::ReduceShape::segments ? 1 : 37;
+      c.cols = 133;
+      c.layout = test::strided(c.rows, c.cols, 1);
+      c.layout.tail = 0;
+      c.bounds = {0, 5, 5, 100, 50, 133, 200};
+      sweep.run(c);
+    }
+  }
+  CHECK(sweep.ran() >= 3);
+}
 
 TEST_SUITE_END();

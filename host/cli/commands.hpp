@@ -14,6 +14,7 @@ void add_explain(CLI::App& app, int& exit_code);
 void add_bench_transpose(CLI::App& bench, int& exit_code);
 void add_bench_banks(CLI::App& bench, int& exit_code);
 void add_bench_rates(CLI::App& bench, int& exit_code);
+void add_bench_reduce(CLI::App& bench, int& exit_code);
 void add_bench_host(CLI::App& bench, int& exit_code);
 void add_bench_first_call(CLI::App& bench, int& exit_code);
 

@@ -32,4 +32,24 @@ std::vector<TransposeCase> transpose_goals(DeviceType type, bool small) {
           {16, 8191, 8191}};
 }
 
+std::vector<ReduceCase> reduce_goals(DeviceType type, bool small) {
+  // Shares of the copy bandwidth, which counts reads and writes: a reduction only reads.
+  const bool cpu = type == DeviceType::cpu;
+  const std::size_t large = std::size_t{1} << (small ? 22 : cpu ? 26 : 28);
+  const std::size_t edge = small ? 2048 : cpu ? 8192 : 16384;
+  using enum Scalar;
+  return {{ReduceOp::sum, float32, 0, large, 0.85},
+          {ReduceOp::sum, float32, 0, std::size_t{1} << 20},
+          {ReduceOp::sum, float32, edge, edge, 0.85},
+          {ReduceOp::sum, float32, edge, edge, 0.85, true},
+          {ReduceOp::sum, float32, 0, large, 0, false, true},
+          {ReduceOp::sum, int8, 0, 4 * large},
+          {ReduceOp::sum, half, 0, 2 * large},
+          {ReduceOp::min, float32, 0, large},
+          {ReduceOp::minmax, float32, 0, large},
+          {ReduceOp::argmin, float32, 0, large},
+          {ReduceOp::norm, float32, 0, large},
+          {ReduceOp::max, uint8, 0, 4 * large}};
+}
+
 }  // namespace smem::cli

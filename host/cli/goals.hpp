@@ -16,8 +16,20 @@ struct TransposeCase {
   double goal = 0;  ///< 0: measured for information
 };
 
+/// A vector of `cols` elements, or a matrix of `rows` x `cols`.
+struct ReduceCase {
+  ReduceOp op = ReduceOp::sum;
+  Scalar type = Scalar::float32;
+  std::size_t rows = 0;
+  std::size_t cols = 0;
+  double goal = 0;  ///< least share of the copy bandwidth; 0: measured for information
+  bool columns = false;
+  bool compensated = false;
+};
+
 /// `small`: about a sixteenth of the data on a GPU and a quarter on a CPU, for a quick look; the goals were
 /// set for the full sizes.
 std::vector<TransposeCase> transpose_goals(DeviceType type, bool small);
+std::vector<ReduceCase> reduce_goals(DeviceType type, bool small);
 
 }  // namespace smem::cli

@@ -19,8 +19,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // of a buffer that is copied
-constexpr std::size_t kRepetitions = 7;                   // the best one counts: others were disturbed
+constexpr std::size_t kMostBytes = std::size_t{1} << 30;    // of a buffer that is copied
+constexpr std::size_t kLittleBytes = std::size_t{1} << 26;  // of the first look
+constexpr cl_uint kMostRounds = 1 << 20;
+constexpr std::size_t kRepetitions = 7;  // the best one counts: others were disturbed
 
 /// Seconds of what `enqueue` enqueues, by the host's clock: the work is long enough, and every queue has one.
 template <class Enqueue>
@@ -32,43 +34,41 @@ double seconds_of(const Context& context, const Enqueue& enqueue) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// The best of several repetitions; each is as many launches as take some milliseconds, so that waiting for
-/// the queue costs little.
+constexpr double kEnough = 5e-3;   // seconds of a repetition, beside which waiting for the queue is little
+constexpr double kPatience = 0.3;  // seconds after which no further repetition is begun
+
+/// The best of several repetitions; each is as many launches as take kEnough.
 template <class Enqueue>
 double best_of(const Context& context, const Enqueue& enqueue) {
   seconds_of(context, enqueue);
-  const double once = std::max(seconds_of(context, enqueue), 1e-6);
-  const auto launches = static_cast<std::size_t>(std::clamp(10e-3 / once, 1.0, 1000.0));
-  double best = once;
+  double best = std::max(seconds_of(context, enqueue), 1e-6);
+  const auto launches = static_cast<std::size_t>(std::clamp(kEnough / best, 1.0, 1000.0));
+  const auto start = Clock::now();
   for (std::size_t i = 0; i < kRepetitions; ++i) {
-    best = std::min(best, seconds_of(context, [&] {
-                            for (std::size_t k = 0; k < launches; ++k)
-                              enqueue();
-                          }) / static_cast<double>(launches));
+    const double seconds = seconds_of(context, [&] {
+      for (std::size_t k = 0; k < launches; ++k)
+        enqueue();
+    });
+    best = std::min(best, seconds / static_cast<double>(launches));
+    if (std::chrono::duration<double>(Clock::now() - start).count() > kPatience) break;
   }
   return best;
 }
 
-double copy_rate(const Context& context) {
-  const Device& device = context.device();
-  // Far more than a cache holds, and little enough to be had.
-  const std::size_t wanted = device.type == DeviceType::cpu ? kMostBytes / 8 : kMostBytes;
-  const std::size_t most = std::min(device.max_allocation, device.global_bytes / 8);
-  const std::size_t bytes = std::max<std::size_t>(std::min(wanted, most) / 4096 * 4096, 4096);
+/// Bytes read and written a second, with buffers of `bytes` bytes.
+double copy_rate(const Context& context, std::size_t bytes) {
   const cl::Buffer from = make_buffer(context, bytes), to = make_buffer(context, bytes);
-  runtime::Runtime& runtime = context.runtime();
   const cl_uint zero = 0;
   for (const cl::Buffer& buffer : {from, to}) {  // touched, so that the pages exist
     runtime::check(
         clEnqueueFillBuffer(context.queue()(), buffer(), &zero, sizeof zero, 0, bytes, 0, nullptr, nullptr),
         "clEnqueueFillBuffer", "rates");
   }
-  const runtime::ProblemKey key{3, 0, bytes};
-  const Plan plan = plan_rates_copy(device, bytes);
+  const Plan plan = plan_rates_copy(context.device(), bytes);
   const cl_ulong items = bytes / (plan.vector_width * sizeof(cl_float));
   const double by_kernel = best_of(context, [&] {
-    runtime.run(
-        key, [&](const Device& d) { return plan_rates_copy(d, bytes); }, {}, from(), to(), items);
+    context.runtime().run(
+        {3, 0, bytes}, [&](const Device& d) { return plan_rates_copy(d, bytes); }, {}, from(), to(), items);
   });
   const double by_driver = best_of(context, [&] {
     runtime::check(clEnqueueCopyBuffer(context.queue()(), from(), to(), 0, 0, bytes, 0, nullptr, nullptr),
@@ -80,18 +80,33 @@ double copy_rate(const Context& context) {
          (by_driver * kPlausible < by_kernel ? by_kernel : std::min(by_kernel, by_driver));
 }
 
-double fp32_rate(const Context& context) {
+double copy_rate(const Context& context) {
   const Device& device = context.device();
-  const cl_uint rounds = device.type == DeviceType::cpu ? 1000 : 100;
-  const Plan plan = plan_rates_fp32(device, rounds);
-  const cl::Buffer sums = make_buffer(context, plan.global[0] * sizeof(cl_float));
-  const cl_float factor = 0.5f;
-  const runtime::ProblemKey key{3, 1, rounds};
-  const double seconds = best_of(context, [&] {
-    context.runtime().run(
-        key, [&](const Device& d) { return plan_rates_fp32(d, rounds); }, {}, sums(), factor, rounds);
-  });
-  return plan.prediction.operations / seconds;
+  const std::size_t most =
+      std::max<std::size_t>(std::min(device.max_allocation, device.global_bytes / 8) / 4096 * 4096, 4096);
+  const std::size_t little = std::min(kLittleBytes, most);
+  const double rate = copy_rate(context, little);
+  // Far more than a cache holds, where that does not take long.
+  const std::size_t wanted = device.type == DeviceType::cpu ? kMostBytes / 8 : kMostBytes;
+  const std::size_t bytes = std::min(wanted, most);
+  return bytes > little && 2.0 * static_cast<double>(bytes) / rate < 0.05 ? copy_rate(context, bytes) : rate;
+}
+
+double fp32_rate(const Context& context) {
+  // From one round on, as many as take long enough.
+  for (cl_uint rounds = 1;; rounds *= 4) {
+    const Plan plan = plan_rates_fp32(context.device(), rounds);
+    const cl::Buffer sums = make_buffer(context, plan.global[0] * sizeof(cl_float));
+    const cl_float factor = 0.5F;
+    const auto enqueue = [&] {
+      context.runtime().run(
+          {3, 1, rounds}, [&](const Device& d) { return plan_rates_fp32(d, rounds); }, {}, sums(), factor,
+          rounds);
+    };
+    seconds_of(context, enqueue);
+    if (rounds < kMostRounds && seconds_of(context, enqueue) < kEnough) continue;
+    return plan.prediction.operations / best_of(context, enqueue);
+  }
 }
 
 }  // namespace

@@ -6,8 +6,10 @@
 namespace smem {
 
 std::string Plan::build_options() const {
-  std::string options = "-cl-std=CL1.2";
+  std::string options = "-cl-std=" + language;
   for (const auto& [name, value] : defines)
+    options += fmt::format(" -D{}={}", name, value);
+  for (const auto& [name, value] : text_defines)
     options += fmt::format(" -D{}={}", name, value);
   return options;
 }

@@ -57,7 +57,7 @@ Plan plan_rates_fp32(const Device& device, std::size_t rounds) {
   // 16 chains of 1: more than the latency of any GPU's multiply-add, with groups enough for all its lanes. A
   // CPU has 8 chains of 16 floats, which are its vector registers.
   plan.vector_width = cpu ? 16 : 1;
-  const std::size_t chains = cpu ? 8 : 16, length = cpu ? 16 : 64;
+  const std::size_t chains = cpu ? 8 : 16, length = 16;
   plan.items_per_work_item = chains * plan.vector_width;
   plan.global = {device.compute_units * (cpu ? 4 : 32 * 256), 1, 1};  // whole groups, whatever their size
   plan.defines.insert(plan.defines.end(), {{"WIDTH", static_cast<long>(plan.vector_width)},

@@ -149,7 +149,7 @@ std::shared_ptr<Program> Programs::get(const Plan& plan) {
   {
     const std::scoped_lock lock(mutex_);
     std::shared_ptr<Entry>& slot =
-        entries_[fmt::format("{}\n{}\n{}", plan.kernel_file, plan.entry_point, options)];
+        entries_[fmt::format("{}\n{}\n{}\n{}", plan.kernel_file, plan.entry_point, options, plan.preamble)];
     if (!slot) slot = std::make_shared<Entry>();
     entry = slot;
   }
@@ -164,7 +164,7 @@ std::shared_ptr<Program> Programs::get(const Plan& plan) {
 
 std::shared_ptr<Program> Programs::make(const Plan& plan, const std::string& options) {
   const std::string name = fmt::format("{}/{}", plan.operation, plan.variant);
-  const std::string source = kernel_source(plan.kernel_file);
+  const std::string source = plan.preamble + kernel_source(plan.kernel_file);
   const XXH128_hash_t hash = XXH3_128bits(source.data(), source.size());
   const std::string key = fmt::format("source={} {:016x}{:016x}\noptions={}\n{}", plan.kernel_file,
                                       hash.high64, hash.low64, options, device_key_);

@@ -3,6 +3,7 @@
 #include "runtime/status.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <utility>
 
@@ -23,16 +24,21 @@ bool complete(const cl::Event& event) {
 
 }  // namespace
 
-cl::Buffer ScratchPool::take(std::size_t bytes) {
-  const std::size_t wanted = std::bit_ceil(std::max(bytes, kSmallest));
-  const std::scoped_lock lock(mutex_);
-  for (auto idle = idle_.begin(); idle != idle_.end(); ++idle) {
-    if (idle->bytes == wanted && complete(idle->used_until)) {
+cl::Buffer ScratchPool::take_idle(std::vector<Idle>& list, std::size_t bytes) {
+  for (auto idle = list.begin(); idle != list.end(); ++idle) {
+    if (idle->bytes == bytes && complete(idle->used_until)) {
       cl::Buffer buffer = std::move(idle->buffer);
-      idle_.erase(idle);
+      list.erase(idle);
       return buffer;
     }
   }
+  return {};
+}
+
+cl::Buffer ScratchPool::take(std::size_t bytes) {
+  const std::size_t wanted = std::bit_ceil(std::max(bytes, kSmallest));
+  const std::scoped_lock lock(mutex_);
+  if (cl::Buffer buffer = take_idle(idle_, wanted); buffer() != nullptr) return buffer;
   cl_int status = CL_SUCCESS;
   cl::Buffer buffer(clCreateBuffer(context_(), CL_MEM_READ_WRITE, wanted, nullptr, &status));
   check(status, "clCreateBuffer", "scratch");
@@ -48,6 +54,23 @@ void ScratchPool::give_back(cl::Buffer buffer, cl::Event used_until) {
   idle_.push_back({std::move(buffer), bytes, std::move(used_until)});
 }
 
+cl::Buffer ScratchPool::take_zeroed() {
+  const std::scoped_lock lock(mutex_);
+  if (cl::Buffer buffer = take_idle(idle_zeroed_, kZeroedBytes); buffer() != nullptr) return buffer;
+  std::array<unsigned char, kZeroedBytes> zeros{};
+  cl_int status = CL_SUCCESS;
+  cl::Buffer buffer(clCreateBuffer(context_(), CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, kZeroedBytes,
+                                   zeros.data(), &status));
+  check(status, "clCreateBuffer", "scratch");
+  bytes_ += kZeroedBytes;
+  return buffer;
+}
+
+void ScratchPool::give_back_zeroed(cl::Buffer buffer, cl::Event used_until) {
+  const std::scoped_lock lock(mutex_);
+  idle_zeroed_.push_back({std::move(buffer), kZeroedBytes, std::move(used_until)});
+}
+
 std::size_t ScratchPool::bytes() const {
   const std::scoped_lock lock(mutex_);
   return bytes_;
@@ -55,11 +78,13 @@ std::size_t ScratchPool::bytes() const {
 
 void ScratchPool::trim() {
   const std::scoped_lock lock(mutex_);
-  std::erase_if(idle_, [this](const Idle& idle) {
-    if (!complete(idle.used_until)) return false;
-    bytes_ -= idle.bytes;
-    return true;
-  });
+  for (std::vector<Idle>* list : {&idle_, &idle_zeroed_}) {
+    std::erase_if(*list, [this](const Idle& idle) {
+      if (!complete(idle.used_until)) return false;
+      bytes_ -= idle.bytes;
+      return true;
+    });
+  }
 }
 
 }  // namespace smem::runtime

@@ -20,6 +20,11 @@ class ScratchPool {
   /// Gives a buffer back; commands that use it run until `used_until`.
   void give_back(cl::Buffer buffer, cl::Event used_until);
 
+  /// A buffer of kZeroedBytes that are all zero, for counters. The command that uses it must leave it so.
+  cl::Buffer take_zeroed();
+  void give_back_zeroed(cl::Buffer buffer, cl::Event used_until);
+  static constexpr std::size_t kZeroedBytes = 4096;
+
   /// Bytes that the pool holds, in use or free.
   std::size_t bytes() const;
   /// Releases the buffers that are free.
@@ -32,9 +37,12 @@ class ScratchPool {
     cl::Event used_until;
   };
 
+  static cl::Buffer take_idle(std::vector<Idle>& idle, std::size_t bytes);
+
   cl::Context context_;
   mutable std::mutex mutex_;
   std::vector<Idle> idle_;
+  std::vector<Idle> idle_zeroed_;
   std::size_t bytes_ = 0;
 };
 

@@ -44,6 +44,12 @@ class Array {
     return host;
   }
 
+  /// The array seen as numbers that follow each other; part of it.
+  VectorView<T> vector() const { return VectorView<T>(buffer_, size_); }
+  VectorView<T> vector(std::size_t offset, std::size_t count) const {
+    return VectorView<T>(buffer_, count, offset);
+  }
+
   /// The array seen as row-major matrices.
   MatrixView<T> matrix(std::size_t rows, std::size_t cols, const Extent& extent = {}) const {
     return MatrixView<T>(buffer_, rows, cols, extent);

@@ -52,6 +52,9 @@ struct Plan {
   std::string kernel_file;  ///< relative to cl/, e.g. "transpose/tiled.cl"
   std::string entry_point;
   std::vector<std::pair<std::string, long>> defines;
+  std::vector<std::pair<std::string, std::string>> text_defines;  ///< values are single words: type names
+  std::string preamble;            ///< OpenCL C put before the kernel file: a caller's own expression
+  std::string language = "CL1.2";  ///< of OpenCL C, as -cl-std= takes it
   std::array<std::size_t, 3> work_group{1, 1, 1};  ///< work-items
   std::array<std::size_t, 3> global{0, 0, 0};      ///< work-items; a multiple of work_group
   std::size_t tile_rows = 1;                       ///< of the input, per work-group

@@ -10,9 +10,12 @@
 #include <smem/options.hpp>
 #include <smem/plan.hpp>
 #include <smem/rates.hpp>
+#include <smem/scalar.hpp>
 #include <smem/version.hpp>
 #include <smem/view.hpp>
 
 // operations
+#include <smem/reduce.hpp>
+#include <smem/reduce_plan.hpp>
 #include <smem/rotate.hpp>
 #include <smem/transpose.hpp>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <smem/opencl.hpp>
+#include <smem/scalar.hpp>
 
 #include <cstddef>
 #include <type_traits>
@@ -57,6 +58,33 @@ struct MatrixView : Matrix {
   /// A view for writing can be read.
   operator MatrixView<const T>() const requires(!std::is_const_v<T>) {
     return MatrixView<const T>(buffer, rows, cols, {offset, pitch, batch, batch_stride});
+  }
+};
+
+/// Numbers that follow each other.
+struct Vector {
+  cl_mem buffer = nullptr;
+  Scalar type = Scalar::float32;
+  std::size_t offset = 0;  ///< elements before the first one
+  std::size_t size = 0;    ///< elements
+
+  Vector() = default;
+  Vector(cl_mem memory, Scalar type_of_an_element, std::size_t element_count, std::size_t first = 0)
+      : buffer(memory), type(type_of_an_element), offset(first), size(element_count) {}
+};
+
+/// `size` elements of T from `offset` on, in any OpenCL buffer. `VectorView<const T>` is an input.
+template <class T>
+struct VectorView : Vector {
+  VectorView() { type = scalar_of<T>; }
+  VectorView(const cl::Buffer& memory, std::size_t element_count, std::size_t first = 0)
+      : Vector(memory(), scalar_of<T>, element_count, first) {}
+  VectorView(cl_mem memory, std::size_t element_count, std::size_t first = 0)
+      : Vector(memory, scalar_of<T>, element_count, first) {}
+
+  /// A view for writing can be read.
+  operator VectorView<const T>() const requires(!std::is_const_v<T>) {
+    return VectorView<const T>(buffer, size, offset);
   }
 };
 

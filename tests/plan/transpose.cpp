@@ -36,7 +36,7 @@ void check_fits(const smem::Plan& plan, const smem::Device& device) {
     if (device.max_work_group > 1)
       CHECK(plan.global[d] / plan.work_group[d] <= (d == 0 ? 0x7fffffff : 65535));
   }
-  CHECK(plan.scratch_bytes == 0);
+  CHECK((plan.scratch_bytes == 0 || plan.operation != "transpose"));
 }
 
 smem::TransposeProblem problem(std::size_t element_bytes, std::size_t rows, std::size_t cols) {

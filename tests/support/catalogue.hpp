@@ -23,6 +23,9 @@ inline std::string defines_of(const smem::Plan& plan) {
   std::string text;
   for (const auto& [name, value] : plan.defines)
     text += fmt::format("{}-D{}={}", text.empty() ? "" : " ", name, value);
+  for (const auto& [name, value] : plan.text_defines)
+    text += fmt::format("{}-D{}={}", text.empty() ? "" : " ", name, value);
+  if (plan.language != "CL1.2") text += " -cl-std=" + plan.language;
   return text;
 }
 
@@ -87,9 +90,65 @@ inline void add_rates(const smem::Device& device, Catalogue& catalogue) {
   catalogue.add("rates/fp32", [&] { return smem::plan_rates_fp32(device, 1); });
 }
 
+inline void add_reduce(const smem::Device& device, Catalogue& catalogue) {
+  using smem::ReduceOp, smem::ReduceShape, smem::Scalar;
+  const auto add = [&](const smem::ReduceProblem& problem, const std::string& what) {
+    for (const std::string_view variant : smem::reduce_variants()) {
+      const std::string name = fmt::format("{}/{}/{}", what, variant, name_of(problem.reduction.op));
+      catalogue.add(fmt::format("{}/{}", name, name_of(problem.in)),
+                    [&] { return smem::plan_reduce(device, problem, variant); });
+      if (const auto finish = smem::plan_reduce_finish(device, problem, variant)) {
+        catalogue.add(fmt::format("{}/{}/finish", name, name_of(problem.in)), [&] { return *finish; });
+      }
+    }
+  };
+  smem::ReduceProblem problem;
+  problem.rows = 1;
+  problem.cols = std::size_t{1} << 24;
+  // Every operation on floats, and every type with the sum: the rest is made of the same parts.
+  for (const ReduceOp op :
+       {ReduceOp::sum, ReduceOp::product, ReduceOp::min, ReduceOp::bit_or, ReduceOp::any, ReduceOp::minmax,
+        ReduceOp::argmax, ReduceOp::mean, ReduceOp::norm, ReduceOp::dot}) {
+    for (const Scalar in :
+         {Scalar::int8, Scalar::int32, Scalar::uint64, Scalar::half, Scalar::float32, Scalar::float64}) {
+      if (op == ReduceOp::bit_or && is_float(in)) continue;
+      if (!device.fp64 && in == Scalar::float64) continue;
+      const Scalar usual = op == ReduceOp::bit_or ? Scalar::int32 : Scalar::float32;
+      if (op != ReduceOp::sum && in != usual) continue;
+      const bool place = op == ReduceOp::argmax, average = op == ReduceOp::mean || op == ReduceOp::norm;
+      problem.reduction = op;
+      problem.in = in;
+      problem.out = place                      ? Scalar::uint64
+                    : op == ReduceOp::any      ? Scalar::uint8
+                    : average && !is_float(in) ? (device.fp64 ? Scalar::float64 : Scalar::float32)
+                                               : in;
+      problem.shape = ReduceShape::vector;
+      problem.rows = 1;
+      problem.cols = std::size_t{1} << 24;
+      add(problem, "reduce");
+      if (op != ReduceOp::sum && op != ReduceOp::minmax && op != ReduceOp::argmax) continue;
+      problem.rows = problem.cols = 4096;
+      for (const ReduceShape shape : {ReduceShape::rows, ReduceShape::columns, ReduceShape::segments}) {
+        if (in != Scalar::float32 && shape != ReduceShape::columns) continue;
+        problem.shape = shape;
+        add(problem, shape == ReduceShape::rows      ? "rows"
+                     : shape == ReduceShape::columns ? "columns"
+                                                     : "segments");
+      }
+    }
+  }
+  problem.shape = ReduceShape::vector;
+  problem.rows = 1;
+  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::mean, ReduceOp::dot}) {
+    problem.reduction = {op, smem::FloatMode::compensated};
+    problem.in = problem.out = Scalar::float32;
+    add(problem, "compensated");
+  }
+}
+
 inline std::vector<Configuration> configurations(const smem::Device& device) {
   Catalogue catalogue;
-  for (const auto add : {add_transpose, add_flip, add_rates})
+  for (const auto add : {add_transpose, add_flip, add_rates, add_reduce})
     add(device, catalogue);
   return catalogue.take();
 }

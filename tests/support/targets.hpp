@@ -42,6 +42,12 @@ inline smem::Device gpu(std::string name, smem::Vendor vendor, std::size_t sub_g
   return device;
 }
 
+/// Intel's GPUs for clients compute without fp64.
+inline smem::Device without_fp64(smem::Device device) {
+  device.fp64 = false;
+  return device;
+}
+
 inline smem::Device nvidia(std::string name, std::size_t local_bytes = 48 * kKiB) {
   smem::Device device = gpu(std::move(name), smem::Vendor::nvidia, 32, 1024, local_bytes);
   device.local_bytes_reported = 48 * kKiB;
@@ -76,6 +82,7 @@ inline std::vector<smem::Device> all_targets() {
   using targets::gpu;
   using targets::kKiB;
   using targets::nvidia;
+  using targets::without_fp64;
   constexpr auto kAmd = smem::Vendor::amd;
   constexpr auto kIntel = smem::Vendor::intel;
   return {nvidia("sm_75"),
@@ -84,8 +91,8 @@ inline std::vector<smem::Device> all_targets() {
           gpu("gfx942", kAmd, 64, 1024, 64 * kKiB),
           gpu("gfx1030", kAmd, 32, 1024, 64 * kKiB),
           gpu("gfx1100", kAmd, 32, 1024, 64 * kKiB),
-          gpu("tgllp", kIntel, 16, 512, 64 * kKiB),
-          gpu("dg2-g10", kIntel, 16, 1024, 64 * kKiB),
+          without_fp64(gpu("tgllp", kIntel, 16, 512, 64 * kKiB)),
+          without_fp64(gpu("dg2-g10", kIntel, 16, 1024, 64 * kKiB)),
           gpu("pvc", kIntel, 32, 1024, 128 * kKiB),
           targets::cpu()};
 }

@@ -1,0 +1,91 @@
+// Reduce along the columns of matrices: one result a column.
+//
+// A work-group has ACROSS * PACK neighbouring columns, and reads whole packs of each row, so that global memory sees long
+// pieces of rows. Its GROUP / ACROSS rows of work-items share the matrix's rows: in registers each accumulates PACK
+// columns; then those of the same columns meet in local memory. Where that makes too few work-groups, `parts` of them
+// share the columns, part p with rows p * DOWN, (p + parts) * DOWN, ... and DOWN - 1 after each, and another launch
+// combines the parts.
+//
+// Launch: one dimension, GROUP work-items a group; group g does jobs g, g + groups, ... Local memory: GROUP * PACK
+// accumulators.
+#include "reduce/input.clh"
+
+#ifndef GROUP
+#define GROUP 256  // work-items: a power of two
+#endif
+#ifndef ACROSS
+#define ACROSS 32  // packs of a row that a group reads: a power of two, at most GROUP
+#endif
+#ifndef UNROLL
+#define UNROLL 4  // packs that a work-item reads at once
+#endif
+#define DOWN (GROUP / ACROSS)
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void reduce_columns(REDUCE_ARGUMENTS) {
+  (void)bounds, (void)bounds_offset, (void)counters;
+  local accumulator scratch[PACK][GROUP];
+  const uint item = get_local_id(0);
+  const ulong tiles = (cols + ACROSS * PACK - 1) / (ACROSS * PACK);
+  const ulong results = cols * batch;
+  for (ulong job = get_group_id(0); job < tiles * parts * batch; job += get_num_groups(0)) {
+    const ulong part = job / tiles % parts, matrix = job / tiles / parts;
+    const ulong col = job % tiles * (ACROSS * PACK) + item % ACROSS * PACK;
+    row_source column = find_row(in, in_offset, pitch, stride, other, other_offset, bounds, bounds_offset, cols, matrix, 0);
+    column.first += col;
+
+    // Registers: rows row, row + step, ... of PACK columns.
+    accumulator mine[PACK];
+#pragma unroll
+    for (uint k = 0; k < PACK; ++k) mine[k] = identity();
+    const ulong step = parts * DOWN;
+    ulong row = part * DOWN + item / ACROSS;
+    if (col + PACK <= cols) {
+      for (; row + (UNROLL - 1) * step < rows; row += UNROLL * step) {
+        term_pack p[UNROLL];
+#pragma unroll
+        for (uint u = 0; u < UNROLL; ++u) p[u] = load_terms(column, (row + u * step) * pitch);
+#pragma unroll
+        for (uint u = 0; u < UNROLL; ++u)
+#pragma unroll
+          for (uint k = 0; k < PACK; ++k) mine[k] = accumulate(mine[k], term_of(&p[u], k), row + u * step);
+      }
+      for (; row < rows; row += step) {
+        const term_pack p = load_terms(column, row * pitch);
+#pragma unroll
+        for (uint k = 0; k < PACK; ++k) mine[k] = accumulate(mine[k], term_of(&p, k), row);
+      }
+    } else {  // the matrix's last columns
+      for (; row < rows; row += step) {
+#pragma unroll
+        for (uint k = 0; k < PACK; ++k)
+          if (col + k < cols) mine[k] = accumulate(mine[k], load_term(column, row * pitch + k), row);
+      }
+    }
+
+    // Local memory: the rows of work-items meet, as in a tree.
+#pragma unroll
+    for (uint k = 0; k < PACK; ++k) scratch[k][item] = mine[k];
+    for (uint apart = GROUP / 2; apart >= ACROSS; apart /= 2) {
+      barrier(CLK_LOCAL_MEM_FENCE);
+      if (item < apart) {
+#pragma unroll
+        for (uint k = 0; k < PACK; ++k) scratch[k][item] = combine(scratch[k][item], scratch[k][item + apart]);
+      }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    // Neighbouring work-items write neighbouring columns.
+    const ulong first = job % tiles * (ACROSS * PACK);
+    for (uint c = item; c < ACROSS * PACK && first + c < cols; c += GROUP) {
+      const accumulator all = scratch[c % PACK][c / PACK];
+      const ulong result = matrix * cols + first + c;
+      if (parts == 1) {
+        write_result(out + out_offset, result, all, rows);
+      } else {
+        partials[part * results + result] = all;
+      }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);  // scratch is used again
+  }
+}

@@ -1,0 +1,103 @@
+// Reduce for a CPU: rows, vectors and segments, or columns.
+//
+// A work-group is one work-item, which is one thread: there is nobody to share local memory with. A thread reads long
+// pieces of memory from front to back. LANES accumulators that do not wait for each other, as a structure of arrays, are
+// what the compiler makes vectors of.
+//
+// Launch: one dimension, local size 1; group g does a run of neighbouring jobs. A job is a row or, where there are few
+// rows, one of `parts` pieces of it; for columns (COLUMNS 1) a strip of STRIP columns, or some rows of one.
+#include "reduce/input.clh"
+#include "common/hand_over.clh"
+
+#ifndef COLUMNS
+#define COLUMNS 0  // 1: a result for each column
+#endif
+#ifndef ONE_LAUNCH
+#define ONE_LAUNCH 0  // 1: the last part of a result to end combines all; 0: another launch does (reduce/finish.cl)
+#endif
+#define STRIP LANES  // columns that are accumulated at once
+
+// Elements [begin, end) of a row. Not inlined: PoCL copies a kernel's body three times, and vectorises each.
+__attribute__((noinline)) accumulator reduce_run(row_source row, ulong begin, ulong end) {
+  lane_set lanes;
+  for (uint k = 0; k < LANES; ++k) put_lane(&lanes, k, identity());
+  ulong i = begin;
+  for (; i + LANES <= end; i += LANES)
+    for (uint k = 0; k < LANES; ++k) put_lane(&lanes, k, accumulate(get_lane(&lanes, k), load_term(row, i + k), i + k));
+  for (uint k = 0; i < end; ++i, ++k) put_lane(&lanes, k, accumulate(get_lane(&lanes, k), load_term(row, i), i));
+  for (uint apart = LANES / 2; apart > 0; apart /= 2)
+    for (uint k = 0; k < apart; ++k) put_lane(&lanes, k, combine(get_lane(&lanes, k), get_lane(&lanes, k + apart)));
+  return get_lane(&lanes, 0);
+}
+
+// Rows [begin, end) of `width` columns. Four rows at once: the accumulators, which are in the L1 cache, pass through
+// registers a quarter as often.
+__attribute__((noinline)) void reduce_strip(lane_set* restrict lanes, row_source column, ulong pitch, ulong begin, ulong end, uint width) {
+  for (uint k = 0; k < STRIP; ++k) put_lane(lanes, k, identity());
+  ulong r = begin;
+  if (width == STRIP) {
+    for (; r + 4 <= end; r += 4) {
+      for (uint k = 0; k < STRIP; ++k) {
+        accumulator a = get_lane(lanes, k);
+        a = accumulate(a, load_term(column, r * pitch + k), r);
+        a = accumulate(a, load_term(column, (r + 1) * pitch + k), r + 1);
+        a = accumulate(a, load_term(column, (r + 2) * pitch + k), r + 2);
+        a = accumulate(a, load_term(column, (r + 3) * pitch + k), r + 3);
+        put_lane(lanes, k, a);
+      }
+    }
+  }
+  for (; r < end; ++r)
+    for (uint k = 0; k < width; ++k) put_lane(lanes, k, accumulate(get_lane(lanes, k), load_term(column, r * pitch + k), r));
+}
+
+kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void reduce_cpu(REDUCE_ARGUMENTS) {
+  const ulong results = (COLUMNS ? cols : rows) * batch;
+  const ulong strips = (cols + STRIP - 1) / STRIP;
+  const ulong jobs = (COLUMNS ? strips * batch : results) * parts;
+  const ulong share = (jobs + get_num_groups(0) - 1) / get_num_groups(0);
+  const ulong first_job = get_group_id(0) * share;
+  for (ulong job = first_job; job < min(first_job + share, jobs); ++job) {
+#if COLUMNS
+    const ulong strip = job % strips, part = job / strips % parts, matrix = job / strips / parts;
+    const ulong piece = (rows + parts - 1) / parts;
+    row_source column = find_row(in, in_offset, pitch, stride, other, other_offset, bounds, bounds_offset, cols, matrix, 0);
+    column.first += strip * STRIP;
+    const uint width = (uint)min((ulong)STRIP, cols - strip * STRIP);
+    lane_set lanes;
+    reduce_strip(&lanes, column, pitch, min(part * piece, rows), min((part + 1) * piece, rows), width);
+    for (uint k = 0; k < width; ++k) {
+      const ulong result = matrix * cols + strip * STRIP + k;
+      if (parts == 1) {
+        write_result(out + out_offset, result, get_lane(&lanes, k), rows);
+      } else {
+        partials[part * results + result] = get_lane(&lanes, k);
+      }
+    }
+    (void)counters;
+#else
+    const ulong result = job / parts, part = job % parts;
+    const row_source row = find_row(in, in_offset, pitch, stride, other, other_offset, bounds, bounds_offset, cols, result / rows, result % rows);
+    const ulong piece = (row.count / LANES + parts) / parts * LANES;
+    const accumulator mine = reduce_run(row, min(part * piece, row.count), min((part + 1) * piece, row.count));
+    if (parts == 1) {
+      write_result(out + out_offset, result, mine, row.count);
+    } else {
+      partials[job] = mine;
+#if ONE_LAUNCH
+      // The last part to end finds all others there.
+      if (hand_over(counters + result) == parts - 1) {
+        take_over();
+        accumulator all = partials[result * parts];
+        for (ulong p = 1; p < parts; ++p) all = combine(all, partials[result * parts + p]);
+        write_result(out + out_offset, result, all, row.count);
+        counters[result] = 0;  // as it was found
+      }
+#else
+      (void)counters;
+#endif
+    }
+#endif
+  }
+}

@@ -1,0 +1,34 @@
+// Reduce, the second launch: combines the parts of each result, in their order.
+//
+// Part p of result r is partials[r * result_step + p * part_step]. A team of TEAM work-items has a result, each every
+// TEAM-th part of it; then they meet in a tree.
+//
+// Launch: one dimension, GROUP work-items a group; group g does GROUP / TEAM results from g on, then those of g + groups.
+// Local memory: GROUP accumulators.
+#include "reduce/operation.clh"
+#include "common/work_group.clh"
+
+#ifndef GROUP
+#define GROUP 256  // work-items: a power of two
+#endif
+#ifndef TEAM
+#define TEAM GROUP  // work-items of a result: a power of two
+#endif
+
+DEFINE_TEAM_REDUCE(team_reduce, accumulator, combine)
+
+// `count`: elements of a result, for the mean.
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void reduce_finish(global const accumulator* restrict partials, ulong results, ulong parts, ulong result_step,
+                   ulong part_step, ulong count, global RESULT* restrict out, ulong out_offset) {
+  local accumulator scratch[GROUP];
+  const uint item = get_local_id(0);
+  for (ulong base = (ulong)get_group_id(0) * (GROUP / TEAM); base < results; base += (ulong)get_num_groups(0) * (GROUP / TEAM)) {
+    const ulong result = base + item / TEAM;
+    accumulator mine = identity();
+    if (result < results)
+      for (ulong p = item % TEAM; p < parts; p += TEAM) mine = combine(mine, partials[result * result_step + p * part_step]);
+    team_reduce(&mine, scratch, item, TEAM);
+    if (item % TEAM == 0 && result < results) write_result(out + out_offset, result, mine, count);
+  }
+}

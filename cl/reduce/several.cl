@@ -1,0 +1,131 @@
+// Reduce, several elements per work-item: the portable fast one, for rows, vectors and segments.
+//
+// A work-item reads UNROLL packs of PACK elements before it uses the first, so that many reads are under way, and joins
+// them to LANES accumulators in registers. A team of TEAM work-items has a row, or one of its parts; part p takes tiles
+// p, p + parts, ... of it, in this order. Only then is local memory used, once: the team's accumulators meet in a tree.
+// What lies before the first aligned pack of a row, and after the last, is read element by element.
+//
+// How a team meets is the variant: "several" in local memory (common/work_group.clh), "sub_group" by sub-group functions,
+// "shuffle" by NVIDIA's shuffle instructions.
+//
+// Launch: one dimension, GROUP work-items a group; group g does GROUP / TEAM rows or parts from g on, then those of
+// g + groups, ... Local memory: GROUP accumulators, and a flag.
+#include "reduce/input.clh"
+#include "common/work_group.clh"
+
+#ifndef GROUP
+#define GROUP 256  // work-items: a power of two
+#endif
+#ifndef TEAM
+#define TEAM GROUP  // work-items of a row: a power of two
+#endif
+#ifndef UNROLL
+#define UNROLL 4  // packs that a work-item reads at once
+#endif
+#ifndef ONE_LAUNCH
+#define ONE_LAUNCH 0  // 1: the last part of a result to end combines all; 0: another launch does (reduce/finish.cl)
+#endif
+#ifndef MEETING
+#define MEETING 0  // 0: local memory, 1: sub-group functions, 2: NVIDIA's shuffles
+#endif
+
+#if ONE_LAUNCH
+#include "common/hand_over.clh"
+DEFINE_READ_HANDED(read_handed, accumulator)
+#endif
+
+#if MEETING == 0
+DEFINE_TEAM_REDUCE(team_reduce, accumulator, combine)
+#elif MEETING == 1
+#include "reduce/sub_group.clh"
+#else
+#include "nvidia/shuffle.clh"
+DEFINE_TEAM_SHUFFLE(team_reduce, accumulator, combine)
+#endif
+
+// Part `part` of `parts` of a row: what this work-item has of it.
+static inline accumulator reduce_part(row_source row, uint lane, ulong part, ulong parts) {
+  accumulator lanes[LANES];
+#pragma unroll
+  for (uint k = 0; k < LANES; ++k) lanes[k] = identity();
+  const ulong head = min((PACK - row.position % PACK) % PACK, row.count);
+  const ulong packs = (row.count - head) / PACK;
+  const ulong tiles = packs / (TEAM * UNROLL);
+
+  // Before the first pack.
+  if (part == 0)
+    for (ulong i = lane; i < head; i += TEAM) lanes[0] = accumulate(lanes[0], load_term(row, i), i);
+
+  // Whole tiles.
+  for (ulong t = part; t < tiles; t += parts) {
+    const ulong first = head + (t * (TEAM * UNROLL) + lane) * PACK;
+    term_pack p[UNROLL];
+#pragma unroll
+    for (uint u = 0; u < UNROLL; ++u) p[u] = load_terms(row, first + u * (TEAM * PACK));
+#pragma unroll
+    for (uint u = 0; u < UNROLL; ++u) accumulate_pack(lanes, &p[u], first + u * (TEAM * PACK));
+  }
+
+  // The rest of the packs, and what lies after the last.
+  if (tiles % parts == part) {
+    for (ulong v = tiles * (TEAM * UNROLL) + lane; v < packs; v += TEAM) {
+      const term_pack p = load_terms(row, head + v * PACK);
+      accumulate_pack(lanes, &p, head + v * PACK);
+    }
+    for (ulong i = head + packs * PACK + lane; i < row.count; i += TEAM)
+      lanes[0] = accumulate(lanes[0], load_term(row, i), i);
+  }
+  return combine_lanes(lanes);
+}
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void reduce_several(REDUCE_ARGUMENTS) {
+  local accumulator scratch[GROUP];
+#if ONE_LAUNCH
+  local uint is_last;
+#endif
+  const uint item = get_local_id(0);
+  const uint lane = item % TEAM;
+  const ulong results = rows * batch;
+  const ulong jobs = results * parts;
+  for (ulong base = (ulong)get_group_id(0) * (GROUP / TEAM); base < jobs; base += (ulong)get_num_groups(0) * (GROUP / TEAM)) {
+    // A team without a job takes part in the meeting all the same.
+    const ulong job = base + item / TEAM;
+    const ulong result = job / parts, part = job % parts;
+    accumulator mine = identity();
+    row_source row;
+    row.count = 0;
+    if (job < jobs) {
+      row = find_row(in, in_offset, pitch, stride, other, other_offset, bounds, bounds_offset, cols, result / rows, result % rows);
+      mine = reduce_part(row, lane, part, parts);
+    }
+    team_reduce(&mine, scratch, item, TEAM);
+    if (lane == 0 && job < jobs) {
+      if (parts == 1) {
+        write_result(out + out_offset, result, mine, row.count);
+      } else {
+        partials[job] = mine;
+      }
+    }
+#if ONE_LAUNCH
+    // The parts of a result count those that have ended; the last one finds all partials there. Here TEAM is GROUP.
+    if (parts > 1) {  // the same for all groups
+      if (item == 0) is_last = hand_over(counters + result) == parts - 1;
+      barrier(CLK_LOCAL_MEM_FENCE);
+      if (is_last) {  // the same for the whole group
+        take_over();
+        accumulator all = identity();
+        for (ulong p = item; p < parts; p += GROUP) all = combine(all, read_handed(partials + result * parts + p));
+        team_reduce(&all, scratch, item, GROUP);
+        if (item == 0) {
+          write_result(out + out_offset, result, all, row.count);
+          counters[result] = 0;  // as it was found
+        }
+      }
+      barrier(CLK_LOCAL_MEM_FENCE);  // is_last is written again
+    }
+#else
+    (void)counters;
+#endif
+  }
+}

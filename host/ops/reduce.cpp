@@ -1,0 +1,357 @@
+// Reductions: arguments -> plan -> launch, and where needed a second one.
+#include "ops/views.hpp"
+#include "plan/reduce_types.hpp"
+#include "plan/sizes.hpp"
+#include "runtime/status.hpp"
+
+#include <smem/error.hpp>
+#include <smem/reduce.hpp>
+
+#include <fmt/format.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace smem {
+
+namespace {
+
+[[noreturn]] void refuse(const ReduceProblem& problem, const char* argument, std::string expected,
+                         std::string got) {
+  throw Error({.operation = plan::operation_name(problem),
+               .argument = argument,
+               .expected = std::move(expected),
+               .got = std::move(got)});
+}
+
+/// A vector as a matrix of one row, for the checks of views.
+Matrix as_matrix(const Vector& vector) {
+  return {vector.buffer, size_of(vector.type), 1, vector.size, {.offset = vector.offset}};
+}
+
+/// Temporary memory of a call, which goes back to the pool when the call's last command has ended.
+class Scratch {
+ public:
+  Scratch(runtime::ScratchPool& pool, std::size_t bytes, bool counters) : pool_(pool) {
+    if (bytes > 0) partials_ = pool_.take(bytes);
+    if (counters) counters_ = pool_.take_zeroed();
+  }
+  ~Scratch() {
+    if (partials_() != nullptr) pool_.give_back(partials_, used_until_);
+    if (counters_() != nullptr) pool_.give_back_zeroed(counters_, used_until_);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  void used_until(const cl::Event& event) { used_until_ = event; }
+  cl_mem partials_or(cl_mem other) const { return partials_() != nullptr ? partials_() : other; }
+  cl_mem counters_or(cl_mem other) const { return counters_() != nullptr ? counters_() : other; }
+
+ private:
+  runtime::ScratchPool& pool_;
+  cl::Buffer partials_, counters_;
+  cl::Event used_until_;
+};
+
+/// What a kernel of reduce is given besides the problem; see cl/reduce/input.clh.
+struct Operands {
+  Matrix in;
+  Vector other, bounds, out;
+};
+
+/// 0: chosen by the plan; else the variant's place in the list and 1; 255: unknown, for the plan to refuse.
+std::uint64_t number_of(std::string_view variant) {
+  if (variant.empty()) return 0;
+  const std::vector<std::string_view> names = reduce_variants();
+  const auto place = std::find(names.begin(), names.end(), variant);
+  return place == names.end() ? 255 : static_cast<std::uint64_t>(place - names.begin()) + 1;
+}
+
+/// All that the plan depends on. `launch`: 0 or 1, the second one.
+runtime::ProblemKey key_of(const ReduceProblem& problem, std::string_view variant, std::uint64_t launch) {
+  const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
+  const auto& [op, mode, expression, identity] = problem.reduction;
+  XXH128_hash_t text{};
+  if (op == ReduceOp::custom) {
+    const std::string both = fmt::format("{}:{}{}", expression.size(), expression, identity);
+    text = XXH3_128bits(both.data(), both.size());
+  }
+  return {3,
+          number(op) | number(mode) << 8 | number(problem.shape) << 12 | number(problem.in) << 16 |
+              number(problem.out) << 24 | number(problem.bounds) << 32 | number_of(variant) << 40 |
+              number(problem.alignment) << 48 | launch << 56,
+          problem.rows,
+          problem.cols,
+          problem.batch,
+          text.low64,
+          text.high64};
+}
+
+/// Where the compiler refused the caller's own expression, says so in the caller's terms.
+[[noreturn]] void explain_build(const ReduceProblem& problem, const Error& error) {
+  ErrorDetails details = error.details();
+  const bool in_identity = details.build_log.starts_with("identity.cl");
+  details.operation = plan::operation_name(problem);
+  details.argument = in_identity ? "identity" : "expression";
+  details.expected = in_identity ? "a constant in OpenCL C" : "an expression of a and b in OpenCL C";
+  details.got =
+      fmt::format("\"{}\"", in_identity ? problem.reduction.identity : problem.reduction.expression);
+  throw Error(std::move(details));
+}
+
+cl::Event launch(const Context& context, const ReduceProblem& problem, const Operands& o,
+                 const CallOptions& options) {
+  const std::string_view variant = options.plan != nullptr ? options.plan->variant : options.variant;
+  if (options.plan != nullptr) {
+    const Plan expected = plan_reduce(context.device(), problem, variant);
+    if (*options.plan != expected) {
+      refuse(
+          problem, "plan",
+          "the plan that plan_reduce() makes for this problem, device and variant:\n" + expected.to_string(),
+          "another plan:\n" + options.plan->to_string());
+    }
+  }
+  runtime::Runtime& runtime = context.runtime();
+  const plan::Parts parts = plan::parts_of(context.device(), problem, variant);
+  Scratch scratch(runtime.scratch(), parts.scratch_bytes, parts.parts > 1 && parts.one_launch);
+  const cl_mem out = o.out.buffer;
+  const cl_mem in = o.in.buffer != nullptr ? o.in.buffer : out;  // of nothing, nothing is read
+  const cl_mem other = o.other.buffer != nullptr ? o.other.buffer : in;
+  const cl_mem bounds = o.bounds.buffer != nullptr ? o.bounds.buffer : in;
+  const cl_mem partials = scratch.partials_or(out);
+  const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
+  // Results are counted in elements, or in pairs of them.
+  const cl_ulong rows = problem.rows, cols = problem.cols, batch = problem.batch;
+  try {
+    cl::Event event = runtime.run(
+        key_of(problem, variant, 0),
+        [&](const Device& device) { return plan_reduce(device, problem, variant); }, options.wait_for, in,
+        number(o.in.offset), number(o.in.pitch), number(o.in.batch_stride), other, number(o.other.offset),
+        bounds, number(o.bounds.offset), rows, cols, batch, number(parts.parts), out, number(o.out.offset),
+        partials, scratch.counters_or(out));
+    scratch.used_until(event);
+    if (parts.one_launch) return event;
+    // Parts of a row lie beside each other, those of columns a row of results apart.
+    const bool by_columns = problem.shape == ReduceShape::columns;
+    event = runtime.run(
+        key_of(problem, variant, 1),
+        [&](const Device& device) { return plan_reduce_finish(device, problem, variant).value(); },
+        std::span<const cl::Event>(&event, 1), partials, number(problem.results()), number(parts.parts),
+        number(by_columns ? 1 : parts.parts), number(by_columns ? problem.results() : 1),
+        by_columns ? rows : cols, out, number(o.out.offset));
+    scratch.used_until(event);
+    return event;
+  } catch (const Error& error) {
+    if (problem.reduction.op != ReduceOp::custom || error.details().call != "clBuildProgram") throw;
+    explain_build(problem, error);
+  }
+}
+
+/// The checks that all shapes share, and the launch. `in` has an element, or is left out of the checks.
+cl::Event check_and_launch(const Context& context, ReduceProblem problem, const Operands& o,
+                           const CallOptions& options) {
+  const char* operation = plan::operation_name(problem);
+  const bool is_dot = problem.reduction.op == ReduceOp::dot;
+  const char* in_name = is_dot ? "a" : "in";
+  plan::check_reduction(context.device(), problem);
+  const std::size_t needed = problem.results() * (problem.reduction.op == ReduceOp::minmax ? 2 : 1);
+  if (o.out.size < needed) {
+    refuse(problem, "out", fmt::format("at least {} elements", needed), fmt::format("{}", o.out.size));
+  }
+  if (needed == 0) {
+    plan_reduce(context.device(), problem, options.variant);  // a wrong variant is refused all the same
+    return context.runtime().marker(options.wait_for);
+  }
+  Vector written = o.out;
+  written.size = needed;
+  const Matrix out = as_matrix(written);
+  const ops::Memory out_memory = ops::check_view(context, operation, "out", out, true);
+  std::size_t bits = 16;
+  if (!ops::is_empty(o.in)) {
+    const ops::Memory memory = ops::check_view(context, operation, in_name, o.in, false);
+    ops::check_apart(operation, o.in, memory, out, out_memory);
+    bits |= memory.host_address;
+    if (problem.shape == ReduceShape::columns) bits |= ops::row_alignment(o.in, memory);
+    if (is_dot) {
+      const Matrix other = as_matrix(o.other);
+      const ops::Memory other_memory = ops::check_view(context, operation, "b", other, false);
+      ops::check_apart(operation, other, other_memory, out, out_memory);
+      bits |= other_memory.host_address | (o.in.offset - o.other.offset) * other.element_bytes;
+    }
+  }
+  if (problem.shape == ReduceShape::segments) {
+    const Matrix bounds = as_matrix(o.bounds);
+    const ops::Memory memory = ops::check_view(context, operation, "offsets", bounds, false);
+    ops::check_apart(operation, bounds, memory, out, out_memory);
+  }
+  problem.alignment = std::size_t{1} << std::countr_zero(bits);
+  return launch(context, problem, o, options);
+}
+
+cl::Event reduce_matrix(const Context& context, ReduceShape shape, const Matrix& in, Scalar type,
+                        const Vector& out, const Reduction& reduction, const CallOptions& options) {
+  ReduceProblem problem;
+  problem.reduction = reduction;
+  problem.shape = shape;
+  problem.in = type;
+  problem.out = out.type;
+  problem.rows = in.rows;
+  problem.cols = in.cols;
+  problem.batch = in.batch;
+  if (in.element_bytes != size_of(type)) {
+    refuse(problem, "type", fmt::format("a type of {} bytes, as elements of in have", in.element_bytes),
+           std::string(name_of(type)));
+  }
+  if (reduction.op == ReduceOp::dot) refuse(problem, "reduction", "an operation of one input", "dot");
+  return check_and_launch(context, problem, {in, {}, {}, out}, options);
+}
+
+}  // namespace
+
+cl::Event reduce(const Context& context, const Vector& in, const Vector& out, const Reduction& reduction,
+                 const CallOptions& options) {
+  ReduceProblem problem;
+  problem.reduction = reduction;
+  problem.in = in.type;
+  problem.out = out.type;
+  problem.cols = in.size;
+  if (reduction.op == ReduceOp::dot) {
+    throw Error({.operation = "reduce",
+                 .argument = "reduction",
+                 .expected = "an operation of one input",
+                 .got = "dot"});
+  }
+  return check_and_launch(context, problem, {as_matrix(in), {}, {}, out}, options);
+}
+
+cl::Event reduce_rows(const Context& context, const Matrix& in, Scalar type, const Vector& out,
+                      const Reduction& reduction, const CallOptions& options) {
+  return reduce_matrix(context, ReduceShape::rows, in, type, out, reduction, options);
+}
+
+cl::Event reduce_columns(const Context& context, const Matrix& in, Scalar type, const Vector& out,
+                         const Reduction& reduction, const CallOptions& options) {
+  return reduce_matrix(context, ReduceShape::columns, in, type, out, reduction, options);
+}
+
+cl::Event reduce_segments(const Context& context, const Vector& in, const Vector& offsets, const Vector& out,
+                          const Reduction& reduction, const CallOptions& options) {
+  ReduceProblem problem;
+  problem.reduction = reduction;
+  problem.shape = ReduceShape::segments;
+  problem.in = in.type;
+  problem.out = out.type;
+  problem.bounds = offsets.type;
+  problem.cols = in.size;
+  if (offsets.size == 0) refuse(problem, "offsets", "one more than there are segments", "none");
+  if (reduction.op == ReduceOp::dot) refuse(problem, "reduction", "an operation of one input", "dot");
+  problem.rows = offsets.size - 1;
+  return check_and_launch(context, problem, {as_matrix(in), {}, offsets, out}, options);
+}
+
+void check_segments(const Context& context, const Vector& offsets, std::size_t size) {
+  const auto refuse_offsets = [](std::string expected, std::string got) {
+    throw Error({.operation = "check_segments",
+                 .argument = "offsets",
+                 .expected = std::move(expected),
+                 .got = std::move(got)});
+  };
+  if (offsets.type != Scalar::uint32 && offsets.type != Scalar::uint64)
+    refuse_offsets("uint32 or uint64", std::string(name_of(offsets.type)));
+  if (offsets.size == 0) return;
+  ops::check_view(context, "check_segments", "offsets", as_matrix(offsets), false);
+  // The device looks; only where something is wrong do the offsets come to the host.
+  runtime::Runtime& runtime = context.runtime();
+  const auto make_plan = [&](const Device& device) {
+    Plan plan;
+    plan.operation = "check_segments";
+    plan.variant = "check";
+    plan.kernel_file = "reduce/check_segments.cl";
+    plan.entry_point = "check_segments";
+    plan.text_defines.emplace_back("BOUND", opencl_name_of(offsets.type));
+    plan.work_group =
+        plan::shape_group(device, device.type == DeviceType::cpu ? 1 : 256, 256, {offsets.size, 1, 1});
+    plan.global = {std::min(plan::divide_up(offsets.size, plan.work_group[0]), 8 * device.compute_units) *
+                       plan.work_group[0],
+                   1, 1};
+    return plan;
+  };
+  const runtime::ProblemKey key{4, static_cast<std::uint64_t>(offsets.type), offsets.size};
+  const cl::Buffer flag = runtime.scratch().take_zeroed();
+  const cl::Event looked = runtime.run(key, make_plan, {}, offsets.buffer, cl_ulong{offsets.offset},
+                                       cl_ulong{offsets.size}, cl_ulong{size}, flag());
+  cl_uint bad = 0;
+  const cl_uint zero = 0;
+  runtime::check(
+      clEnqueueReadBuffer(context.queue()(), flag(), CL_TRUE, 0, sizeof bad, &bad, 1, &looked(), nullptr),
+      "clEnqueueReadBuffer", "check_segments");
+  if (bad != 0) {
+    runtime::check(
+        clEnqueueWriteBuffer(context.queue()(), flag(), CL_TRUE, 0, sizeof zero, &zero, 0, nullptr, nullptr),
+        "clEnqueueWriteBuffer", "check_segments");
+  }
+  runtime.scratch().give_back_zeroed(flag, looked);
+  runtime.settle();
+  if (bad == 0) return;
+  const std::size_t width = size_of(offsets.type);
+  std::vector<unsigned char> bytes(offsets.size * width);
+  runtime::check(clEnqueueReadBuffer(context.queue()(), offsets.buffer, CL_TRUE, offsets.offset * width,
+                                     bytes.size(), bytes.data(), 0, nullptr, nullptr),
+                 "clEnqueueReadBuffer", "check_segments");
+  std::uint64_t before = 0;
+  for (std::size_t i = 0; i < offsets.size; ++i) {
+    std::uint64_t bound = 0;  // little-endian, as all OpenCL hosts that smem knows
+    std::memcpy(&bound, bytes.data() + i * width, width);
+    if (bound > size || bound < before) {
+      refuse_offsets(fmt::format("ascending offsets of at most {}", size),
+                     fmt::format("{} after {} at index {}", bound, before, i));
+    }
+    before = bound;
+  }
+}
+
+cl::Event dot(const Context& context, const Vector& a, const Vector& b, const Vector& out, FloatMode mode,
+              const CallOptions& options) {
+  ReduceProblem problem;
+  problem.reduction = {ReduceOp::dot, mode};
+  problem.in = a.type;
+  problem.out = out.type;
+  problem.cols = a.size;
+  if (b.type != a.type) {
+    refuse(problem, "b", fmt::format("{}, as a has", name_of(a.type)), std::string(name_of(b.type)));
+  }
+  if (b.size != a.size) {
+    refuse(problem, "b", fmt::format("{} elements, as a has", a.size), fmt::format("{}", b.size));
+  }
+  return check_and_launch(context, problem, {as_matrix(a), b, {}, out}, options);
+}
+
+void detail::reduce_to_host(const Context& context, const Vector& in, const Vector* other,
+                            const Reduction& reduction, void* result, Scalar type, std::size_t count,
+                            const CallOptions& options) {
+  runtime::ScratchPool& pool = context.runtime().scratch();
+  const cl::Buffer buffer = pool.take(count * size_of(type));
+  cl::Event ended;
+  try {
+    const Vector out(buffer(), type, count);
+    ended = other != nullptr ? dot(context, in, *other, out, reduction.mode, options)
+                             : reduce(context, in, out, reduction, options);
+    runtime::check(clEnqueueReadBuffer(context.queue()(), buffer(), CL_TRUE, 0, count * size_of(type), result,
+                                       1, &ended(), nullptr),
+                   "clEnqueueReadBuffer", "reduce");
+  } catch (...) {
+    pool.give_back(buffer, ended);
+    throw;
+  }
+  pool.give_back(buffer, ended);
+  context.runtime().settle();
+}
+
+}  // namespace smem

@@ -1,0 +1,344 @@
+// Plans for reductions: which variant, how many parts, and why.
+#include <smem/error.hpp>
+#include <smem/reduce_plan.hpp>
+
+#include "plan/reduce_types.hpp"
+#include "plan/sizes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <string>
+
+namespace smem {
+
+namespace {
+
+using plan::divide_up;
+
+constexpr std::size_t kPackBytes = 16;  // the widest read of a work-item
+constexpr std::size_t kGroup = 256;
+// Work-groups of a compute unit: 2048 work-items, which is what an NVIDIA multiprocessor holds.
+constexpr std::size_t kGroupsPerUnit = 8;
+constexpr std::size_t kMaxPartGroups = 16384;
+constexpr std::size_t kStrip = 1024;        // columns that a CPU's thread reads at once
+constexpr std::size_t kMaxCounters = 1024;  // ScratchPool::kZeroedBytes / 4
+
+void define(Plan& plan, const char* name, std::size_t value) {
+  plan.defines.emplace_back(name, static_cast<long>(value));
+}
+
+Plan base_plan(const ReduceProblem& problem, std::string_view variant, const char* file, const char* entry) {
+  Plan plan;
+  plan.operation = plan::operation_name(problem);
+  plan.variant = variant;
+  plan.kernel_file = file;
+  plan.entry_point = entry;
+  plan::define_operation(plan, problem);
+  if (problem.shape == ReduceShape::segments) {
+    define(plan, "SEGMENTED", 1);
+    plan.text_defines.emplace_back("BOUND", opencl_name_of(problem.bounds));
+  }
+  const double elements = static_cast<double>(problem.cols) * static_cast<double>(problem.batch) *
+                          (problem.shape == ReduceShape::segments ? 1.0 : static_cast<double>(problem.rows));
+  const double inputs = problem.reduction.op == ReduceOp::dot ? 2 : 1;
+  const double numbers = problem.reduction.op == ReduceOp::minmax ? 2 : 1;
+  plan.prediction.bytes_read = inputs * elements * static_cast<double>(size_of(problem.in));
+  plan.prediction.bytes_written =
+      numbers * static_cast<double>(problem.results()) * static_cast<double>(size_of(problem.out));
+  plan.prediction.operations = is_float(problem.in) ? inputs * elements : 0;
+  return plan;
+}
+
+/// How the groups of one launch can hand data to each other (cl/common/hand_over.clh): 0: not known.
+/// Compilers that stay in LLVM know the builtin; Oclgrind and the way through SPIR-V do not.
+std::size_t device_fence(const Device& device) {
+  if (device.vendor == Vendor::nvidia && device.type == DeviceType::gpu) return 2;
+  return device.type == DeviceType::cpu && device.prefetch_builtin ? 1 : 0;
+}
+
+/// The largest group of at most `wanted` work-items for which `bytes` each, and `flag` bytes, fit local
+/// memory; 0 when none does.
+std::size_t group_for(const Device& device, std::size_t wanted, std::size_t bytes, std::size_t flag = 0) {
+  std::size_t group = std::bit_floor(std::min({wanted, std::max<std::size_t>(device.max_work_group, 1),
+                                               std::max<std::size_t>(device.max_work_items[0], 1)}));
+  while (group > 0 && group * bytes + flag > device.local_bytes)
+    group /= 2;
+  return group;
+}
+
+std::size_t pack_of(const ReduceProblem& problem) {
+  return std::max<std::size_t>(1, std::min(kPackBytes, problem.alignment) / size_of(problem.in));
+}
+
+/// Packs that a work-item reads at once: 64 bytes under way for each. Intel's compiler, which runs 32
+/// work-items in the registers of one thread, spills with more than 32 bytes.
+std::size_t unroll_for(const Device& device, const ReduceProblem& problem) {
+  if (device.vendor != Vendor::intel || device.type == DeviceType::cpu) return 4;
+  return problem.reduction.op == ReduceOp::dot || plan::accumulator_numbers(problem) > 1 ? 1 : 2;
+}
+
+/// Accumulators of a work-item that do not wait for each other.
+std::size_t lanes_for(const Device& device, const ReduceProblem& problem) {
+  const bool few = device.vendor == Vendor::intel && device.type == DeviceType::gpu;
+  return std::min<std::size_t>(pack_of(problem), few ? (plan::accumulator_numbers(problem) > 1 ? 1 : 2) : 4);
+}
+
+bool is_cpu_variant(const Device& device, std::string_view variant) {
+  return variant == "cpu" || (variant.empty() && device.type == DeviceType::cpu);
+}
+
+bool is_rung(std::string_view variant) {
+  return variant == "interleaved" || variant == "sequential" || variant == "first_add";
+}
+
+/// In how many parts a launch reduces each result.
+std::size_t count_parts(const Device& device, const ReduceProblem& problem, std::string_view variant) {
+  if (problem.shape == ReduceShape::segments || problem.results() == 0) return 1;
+  const bool by_columns = problem.shape == ReduceShape::columns;
+  const std::size_t element = size_of(problem.in);
+  if (is_cpu_variant(device, variant)) {
+    // Pieces of 128 KiB and more, and enough of them that a thread which is late leaves little behind.
+    const std::size_t bytes = problem.rows * problem.cols * problem.batch * element;
+    const std::size_t jobs = by_columns ? divide_up(problem.cols, kStrip) * problem.batch : problem.results();
+    const std::size_t wanted = divide_up(16 * device.compute_units, jobs);
+    const std::size_t piece =
+        by_columns ? divide_up(problem.rows, 64) : divide_up(problem.cols * element, 131072);
+    return jobs >= 4 * device.compute_units || bytes <= 131072 ? 1
+                                                               : std::clamp<std::size_t>(piece, 1, wanted);
+  }
+  if (is_rung(variant))
+    return std::clamp<std::size_t>(problem.cols / (kGroup * (variant == "first_add" ? 2 : 1)), 1,
+                                   kMaxPartGroups);
+  const std::size_t wanted = kGroupsPerUnit * device.compute_units;
+  const std::size_t jobs =
+      by_columns ? divide_up(problem.cols, 32 * std::min<std::size_t>(pack_of(problem), 4)) * problem.batch
+                 : problem.results();
+  // At least a tile for each part; for columns, as many rows as a group of 256 reads at once.
+  const std::size_t most =
+      by_columns ? problem.rows / 32 : problem.cols * element / (kGroup * kPackBytes * 4);
+  return std::clamp<std::size_t>(std::min(wanted / jobs, most), 1, kMaxPartGroups);
+}
+
+/// Tells the kernel how the parts come together.
+void share_results(const Device& device, const plan::Parts& parts, Plan& plan) {
+  plan.scratch_bytes = parts.scratch_bytes;
+  if (parts.parts > 1 && parts.one_launch) {
+    define(plan, "ONE_LAUNCH", 1);
+    define(plan, "DEVICE_FENCE", device_fence(device));
+  }
+}
+
+/// One tree for every GROUP elements. Vectors only.
+std::optional<Plan> tree(const Device& device, const ReduceProblem& problem, std::string_view variant) {
+  if (problem.shape != ReduceShape::vector) return std::nullopt;
+  const std::size_t rung = variant == "interleaved" ? 0 : variant == "sequential" ? 1 : 2;
+  const std::size_t group = group_for(device, kGroup, plan::accumulator_bytes(problem));
+  if (group == 0) return std::nullopt;
+  const char* reasons[] = {"a tree whose working work-items lie further and further apart",
+                           "a tree whose working work-items are neighbours",
+                           "a tree of neighbours, each of which combines two elements first"};
+  Plan plan = base_plan(problem, variant, "reduce/tree.cl", "reduce_tree");
+  const plan::Parts parts = plan::parts_of(device, problem, variant);
+  plan.work_group = {group, 1, 1};
+  plan.global = {parts.parts * group, 1, 1};
+  plan.tile_cols = rung == 2 ? 2 * group : group;
+  plan.items_per_work_item = rung == 2 ? 2 : 1;
+  plan.local_bytes = group * plan::accumulator_bytes(problem);
+  define(plan, "GROUP", group);
+  define(plan, "RUNG", rung);
+  define(plan, "PACK", 1);
+  define(plan, "LANES", 1);
+  share_results(device, parts, plan);
+  plan.reason = reasons[rung];
+  return plan;
+}
+
+/// Whether sub-group functions exist for the operation, and always give the same result.
+bool has_sub_group_function(const ReduceProblem& problem) {
+  const ReduceOp op = problem.reduction.op;
+  if (plan::accumulator_numbers(problem) != 1) return false;
+  if (op == ReduceOp::sum || op == ReduceOp::mean || op == ReduceOp::dot) return true;
+  return (op == ReduceOp::min || op == ReduceOp::max) && !is_float(problem.in);  // NaNs are up to the device
+}
+
+/// Rows, vectors and segments with several elements per work-item.
+std::optional<Plan> several(const Device& device, const ReduceProblem& problem, std::string_view variant) {
+  const bool shuffle = variant == "shuffle", sub_group = variant == "sub_group";
+  if (shuffle && (device.vendor != Vendor::nvidia || device.type != DeviceType::gpu)) return std::nullopt;
+  if (sub_group && (!device.sub_groups || !has_sub_group_function(problem))) return std::nullopt;
+  const std::size_t pack = pack_of(problem);
+  const std::size_t flag = device_fence(device) != 0 ? 16 : 0;  // of one launch, with its alignment
+  const std::size_t group = group_for(device, kGroup, plan::accumulator_bytes(problem), flag);
+  const std::size_t unroll = unroll_for(device, problem);
+  if (group == 0 || (shuffle && group % 32 != 0)) return std::nullopt;
+  const plan::Parts parts = plan::parts_of(device, problem, variant);
+  // A row of few packs has few work-items, and shares the group with others.
+  const std::size_t length = problem.shape == ReduceShape::segments
+                                 ? problem.cols / std::max<std::size_t>(1, problem.rows)
+                                 : problem.cols;
+  const std::size_t team =
+      parts.parts > 1 || sub_group || problem.results() == 1
+          ? group
+          : std::min(group, std::bit_ceil(std::max<std::size_t>(1, divide_up(length, 2 * pack))));
+  const std::size_t groups = divide_up(problem.results() * parts.parts, group / team);
+
+  Plan plan = base_plan(problem, variant, "reduce/several.cl", "reduce_several");
+  plan.work_group = {group, 1, 1};
+  plan.global = {std::clamp<std::size_t>(groups, 1, plan::kMaxTiles) * group, 1, 1};
+  plan.tile_rows = group / team;
+  plan.tile_cols = team * pack * unroll;
+  plan.vector_width = pack;
+  plan.items_per_work_item = pack * unroll;
+  plan.local_bytes = group * plan::accumulator_bytes(problem) + flag;
+  define(plan, "GROUP", group);
+  define(plan, "TEAM", team);
+  define(plan, "PACK", pack);
+  define(plan, "UNROLL", unroll);
+  define(plan, "LANES", lanes_for(device, problem));
+  if (shuffle || sub_group) define(plan, "MEETING", shuffle ? 2 : 1);
+  if (sub_group) plan.language = "CL2.0";
+  share_results(device, parts, plan);
+  plan.reason = fmt::format("{} packs of {} elements under way for each work-item; {}", unroll, pack,
+                            shuffle     ? "warps meet by shuffles"
+                            : sub_group ? "sub-groups meet by their own functions"
+                                        : "one tree in local memory at the end");
+  return plan;
+}
+
+/// Columns, by packs of neighbours.
+std::optional<Plan> columns(const Device& device, const ReduceProblem& problem, std::string_view variant) {
+  if (variant != "several") return std::nullopt;
+  // A work-item keeps an accumulator for each column of its pack, in registers and in local memory.
+  std::size_t pack = std::min<std::size_t>(pack_of(problem), 4);
+  std::size_t group = group_for(device, kGroup, pack * plan::accumulator_bytes(problem));
+  if (group == 0) {
+    pack = 1;
+    group = group_for(device, kGroup, plan::accumulator_bytes(problem));
+  }
+  if (group == 0) return std::nullopt;
+  const std::size_t unroll = unroll_for(device, problem);
+  const std::size_t across = std::min(
+      {group, std::size_t{32}, std::bit_ceil(std::max<std::size_t>(1, divide_up(problem.cols, pack)))});
+  const plan::Parts parts = plan::parts_of(device, problem, variant);
+  const std::size_t groups = divide_up(problem.cols, across * pack) * parts.parts * problem.batch;
+
+  Plan plan = base_plan(problem, variant, "reduce/columns.cl", "reduce_columns");
+  plan.work_group = {group, 1, 1};
+  plan.global = {std::clamp<std::size_t>(groups, 1, plan::kMaxTiles) * group, 1, 1};
+  plan.tile_rows = group / across * unroll;
+  plan.tile_cols = across * pack;
+  plan.vector_width = pack;
+  plan.items_per_work_item = pack * unroll;
+  plan.local_bytes = group * pack * plan::accumulator_bytes(problem);
+  define(plan, "GROUP", group);
+  define(plan, "ACROSS", across);
+  define(plan, "PACK", pack);
+  define(plan, "UNROLL", unroll);
+  define(plan, "LANES", 1);
+  share_results(device, parts, plan);
+  plan.reason = "work-items walk down neighbouring columns, and meet in local memory";
+  return plan;
+}
+
+/// One work-item a group. CPUs only: a GPU would run one work-item in 32.
+std::optional<Plan> cpu(const Device& device, const ReduceProblem& problem) {
+  if (device.type != DeviceType::cpu) return std::nullopt;
+  const bool by_columns = problem.shape == ReduceShape::columns;
+  // Accumulators that fill a few vector registers. For columns, a strip of a row.
+  const std::size_t lanes = by_columns ? kStrip : 256 / size_of(plan::accumulator_type(problem));
+  const plan::Parts parts = plan::parts_of(device, problem, "cpu");
+  const std::size_t jobs =
+      parts.parts * (by_columns ? divide_up(problem.cols, lanes) * problem.batch : problem.results());
+  Plan plan = base_plan(problem, "cpu", "reduce/cpu.cl", "reduce_cpu");
+  plan.work_group = {1, 1, 1};
+  plan.global = {std::clamp<std::size_t>(jobs, 1, 32 * device.compute_units), 1, 1};
+  plan.tile_cols = plan.items_per_work_item = lanes;
+  define(plan, "PACK", 1);
+  define(plan, "LANES", lanes);
+  if (by_columns) define(plan, "COLUMNS", 1);
+  share_results(device, parts, plan);
+  plan.reason = "one thread a piece, read from front to back into independent accumulators";
+  return plan;
+}
+
+std::optional<Plan> plan_variant(const Device& device, const ReduceProblem& problem,
+                                 std::string_view variant) {
+  if (variant == "cpu") return cpu(device, problem);
+  if (is_rung(variant)) return tree(device, problem, variant);
+  return problem.shape == ReduceShape::columns ? columns(device, problem, variant)
+                                               : several(device, problem, variant);
+}
+
+}  // namespace
+
+plan::Parts plan::parts_of(const Device& device, const ReduceProblem& problem, std::string_view variant) {
+  Parts parts;
+  parts.parts = count_parts(device, problem, variant);
+  if (parts.parts == 1) return parts;
+  parts.scratch_bytes = problem.results() * parts.parts * accumulator_bytes(problem);
+  parts.one_launch = device_fence(device) != 0 && problem.results() <= kMaxCounters &&
+                     problem.shape != ReduceShape::columns && !is_rung(variant);
+  return parts;
+}
+
+std::vector<std::string_view> reduce_variants() {
+  return {"interleaved", "sequential", "first_add", "several", "sub_group", "shuffle", "cpu"};
+}
+
+std::optional<Plan> plan_reduce_finish(const Device& device, const ReduceProblem& problem,
+                                       std::string_view variant) {
+  const auto [parts, scratch_bytes, one_launch] = plan::parts_of(device, problem, variant);
+  if (one_launch) return std::nullopt;
+  Plan plan = base_plan(problem, "finish", "reduce/finish.cl", "reduce_finish");
+  std::erase_if(plan.defines, [](const auto& d) { return d.first == "SEGMENTED"; });
+  std::erase_if(plan.text_defines, [](const auto& d) { return d.first == "BOUND"; });
+  const bool on_cpu = device.type == DeviceType::cpu;
+  const std::size_t group =
+      std::max<std::size_t>(1, group_for(device, on_cpu ? 1 : kGroup, plan::accumulator_bytes(problem)));
+  // Neighbouring work-items read neighbours: the parts of a row, or the same part of neighbouring columns.
+  const std::size_t team =
+      problem.shape == ReduceShape::columns ? 1 : std::min(group, std::bit_ceil(divide_up(parts, 4)));
+  const std::size_t groups = divide_up(problem.results(), group / team);
+  plan.work_group = {group, 1, 1};
+  plan.global = {
+      std::clamp<std::size_t>(groups, 1, on_cpu ? 32 * device.compute_units : plan::kMaxTiles) * group, 1, 1};
+  plan.tile_rows = group / team;
+  plan.tile_cols = team;
+  plan.items_per_work_item = divide_up(parts, team);
+  plan.local_bytes = group * plan::accumulator_bytes(problem);
+  define(plan, "GROUP", group);
+  define(plan, "TEAM", team);
+  define(plan, "PACK", 1);
+  define(plan, "LANES", 1);
+  plan.prediction = {};
+  const auto results = static_cast<double>(problem.results());
+  plan.prediction.bytes_read = results * static_cast<double>(parts * plan::accumulator_bytes(problem));
+  plan.prediction.bytes_written = results * static_cast<double>(size_of(problem.out));
+  plan.reason = fmt::format("combines the {} parts of each result", parts);
+  return plan;
+}
+
+Plan plan_reduce(const Device& device, const ReduceProblem& problem, std::string_view variant) {
+  plan::check_reduction(device, problem);
+  const auto names = reduce_variants();
+  if (!variant.empty() && std::find(names.begin(), names.end(), variant) == names.end()) {
+    throw Error({.operation = plan::operation_name(problem),
+                 .argument = "variant",
+                 .expected = fmt::format("one of {}", fmt::join(names, ", ")),
+                 .got = fmt::format("\"{}\"", variant)});
+  }
+  const std::string_view chosen = !variant.empty()                  ? variant
+                                  : is_cpu_variant(device, variant) ? "cpu"
+                                                                    : "several";
+  if (std::optional<Plan> plan = plan_variant(device, problem, chosen)) return *plan;
+  throw Error({.operation = plan::operation_name(problem),
+               .argument = "variant",
+               .expected = "one that can run this reduction on this device",
+               .got = fmt::format("\"{}\" for {} on {} with {} bytes of local memory", chosen,
+                                  name_of(problem.reduction.op), device.name, device.local_bytes)});
+}
+
+}  // namespace smem

@@ -1,0 +1,37 @@
+// The names and sizes of scalars.
+#include <smem/scalar.hpp>
+
+#include <array>
+
+namespace smem {
+
+namespace {
+
+struct Facts {
+  std::size_t bytes;
+  std::string_view name;
+  std::string_view opencl_name;
+};
+
+// In the order of the enumeration.
+constexpr std::array<Facts, 11> kFacts{{{1, "int8", "char"},
+                                        {2, "int16", "short"},
+                                        {4, "int32", "int"},
+                                        {8, "int64", "long"},
+                                        {1, "uint8", "uchar"},
+                                        {2, "uint16", "ushort"},
+                                        {4, "uint32", "uint"},
+                                        {8, "uint64", "ulong"},
+                                        {2, "half", "half"},
+                                        {4, "float32", "float"},
+                                        {8, "float64", "double"}}};
+
+const Facts& facts(Scalar type) { return kFacts.at(static_cast<std::size_t>(type)); }
+
+}  // namespace
+
+std::size_t size_of(Scalar type) { return facts(type).bytes; }
+std::string_view name_of(Scalar type) { return facts(type).name; }
+std::string_view opencl_name_of(Scalar type) { return facts(type).opencl_name; }
+
+}  // namespace smem

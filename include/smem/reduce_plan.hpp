@@ -1,0 +1,101 @@
+/// smem: plans for reductions. Includes no OpenCL header.
+#pragma once
+
+#include <smem/device.hpp>
+#include <smem/export.hpp>
+#include <smem/plan.hpp>
+#include <smem/scalar.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace smem {
+
+/// What a reduction computes; see reduce.hpp for the results' types.
+enum class ReduceOp {
+  sum,
+  product,
+  min,
+  max,
+  bit_and,
+  bit_or,
+  any,     ///< whether any element is not zero
+  all,     ///< whether every element is not zero
+  minmax,  ///< both in one pass
+  argmin,
+  argmax,
+  mean,
+  norm,  ///< the 2-norm
+  dot,   ///< of two vectors: what dot() launches
+  custom
+};
+
+SMEM_API std::string_view name_of(ReduceOp op);
+
+/// How sums of floating-point numbers are made. Both give the same bits for the same plan, input and place in
+/// its buffer in every run: the order of all operations is fixed.
+enum class FloatMode {
+  reproducible,  ///< plain additions
+  compensated    ///< with the rounding errors carried along: as if summed with twice the digits
+};
+
+/// An operation, with all that belongs to it.
+struct Reduction {
+  ReduceOp op = ReduceOp::sum;
+  FloatMode mode = FloatMode::reproducible;
+  std::string expression = {};  ///< of custom(): OpenCL C, of `a` and `b`
+  std::string identity = {};    ///< of custom(): OpenCL C, a constant
+
+  Reduction(ReduceOp operation) : op(operation) {}  // NOLINT(google-explicit-constructor): an op is one
+  Reduction(ReduceOp operation, FloatMode float_mode) : op(operation), mode(float_mode) {}
+
+  /// The caller's own operation, e.g. custom("a > b ? a : b", "0"). It must be associative and commutative,
+  /// and `identity` must change nothing: work-items combine elements in an order of the plan's choice, and
+  /// fill up with the identity. `a`, `b` and the value have the element's type, but int for int8 and int16,
+  /// uint for uint8 and uint16, float for half. The functions of OpenCL C can be called.
+  static Reduction custom(std::string expression, std::string identity) {
+    Reduction reduction(ReduceOp::custom);
+    reduction.expression = std::move(expression);
+    reduction.identity = std::move(identity);
+    return reduction;
+  }
+};
+
+/// Which elements make one result.
+enum class ReduceShape { vector, rows, columns, segments };
+
+/// A reduction without its data: all that a plan depends on.
+struct ReduceProblem {
+  Reduction reduction = ReduceOp::sum;
+  ReduceShape shape = ReduceShape::vector;
+  Scalar in = Scalar::float32;
+  Scalar out = Scalar::float32;
+  std::size_t rows = 1;  ///< of a matrix; segments; 1 for a vector
+  std::size_t cols = 0;  ///< of a matrix; elements of a vector, whole or segmented
+  std::size_t batch = 1;
+  Scalar bounds = Scalar::uint32;  ///< type of the segments' offsets: uint32 or uint64
+  /// The largest power of two, at most 16, that divides the byte address of every row's first element, for
+  /// columns; for a dot product, of both inputs at equal distance from some element; else that of the buffer.
+  std::size_t alignment = 16;
+
+  std::size_t results() const { return shape == ReduceShape::columns ? cols * batch : rows * batch; }
+};
+
+/// The plan that reduce() and its like would use on `device`, or the one of a given variant. \throws Error
+/// when the types do not fit the operation or the device, the variant is unknown, or it cannot run this
+/// problem on this device.
+SMEM_API Plan plan_reduce(const Device& device, const ReduceProblem& problem, std::string_view variant = {});
+
+/// The launch that follows plan_reduce()'s and combines the parts of each result. Empty when none does:
+/// results have one part each, or the last work-group to end combines them.
+SMEM_API std::optional<Plan> plan_reduce_finish(const Device& device, const ReduceProblem& problem,
+                                                std::string_view variant = {});
+
+/// The names of all variants, slowest idea first: the steps of the ladder, and the one for CPUs last.
+SMEM_API std::vector<std::string_view> reduce_variants();
+
+}  // namespace smem

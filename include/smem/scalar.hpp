@@ -1,0 +1,87 @@
+/// smem: the numbers that a buffer can hold. Includes no OpenCL header.
+#pragma once
+
+#include <smem/export.hpp>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+namespace smem {
+
+/// The type of an element that operations compute with.
+enum class Scalar { int8, int16, int32, int64, uint8, uint16, uint32, uint64, half, float32, float64 };
+
+/// A number of IEEE 754's binary16, for storage: 16 bits on the host and on the device, computed with as
+/// float. No device needs cl_khr_fp16 for it.
+struct half {
+  std::uint16_t bits = 0;
+
+  half() = default;
+  /// Rounds to the nearest, ties to even; beyond 65504 (and half a step) to infinity; a NaN stays one.
+  explicit half(float value) : bits(bits_of(value)) {}
+  /// Exact.
+  operator float() const { return value_of(bits); }
+
+ private:
+  static std::uint16_t bits_of(float value) {
+    const auto word = std::bit_cast<std::uint32_t>(value);
+    const std::uint32_t sign = word >> 16 & 0x8000u, magnitude = word & 0x7fffffffu;
+    const auto with_sign = [&](std::uint32_t rest) { return static_cast<std::uint16_t>(sign | rest); };
+    if (magnitude > 0x7f800000u) return with_sign(0x7e00u | (magnitude >> 13 & 0x3ffu));
+    if (magnitude >= 0x477ff000u) return with_sign(0x7c00u);  // 65520 and more
+    if (magnitude < 0x38800000u) {                            // below 2^-14: units of 2^-24
+      // Added to 1/2, whose last place is 2^-24, the hardware rounds as wanted.
+      return with_sign(std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) - 0x3f000000u);
+    }
+    const std::uint32_t odd = magnitude >> 13 & 1u;
+    return with_sign((magnitude - 0x38000000u + 0xfffu + odd) >> 13);
+  }
+  static float value_of(std::uint16_t from) {
+    const std::uint32_t sign = (from & 0x8000u) << 16, exponent = from >> 10 & 0x1fu, rest = from & 0x3ffu;
+    if (exponent == 0x1fu) return std::bit_cast<float>(sign | 0x7f800000u | rest << 13);
+    if (exponent == 0) {  // units of 2^-24
+      const float value = static_cast<float>(rest) * 0x1p-24F;
+      return sign != 0 ? -value : value;
+    }
+    return std::bit_cast<float>(sign | (exponent + 112) << 23 | rest << 13);
+  }
+};
+
+namespace detail {
+
+template <class T>
+consteval Scalar scalar_for() {
+  using U = std::remove_cv_t<T>;
+  static_assert(std::is_same_v<U, half> || std::is_same_v<U, float> || std::is_same_v<U, double> ||
+                    (std::is_integral_v<U> && !std::is_same_v<U, bool> && sizeof(U) <= 8),
+                "elements are integers of 8 to 64 bits, smem::half, float or double");
+  if constexpr (std::is_same_v<U, half>) {
+    return Scalar::half;
+  } else if constexpr (std::is_floating_point_v<U>) {
+    return sizeof(U) == 4 ? Scalar::float32 : Scalar::float64;
+  } else {
+    constexpr int kFirst = static_cast<int>(std::is_signed_v<U> ? Scalar::int8 : Scalar::uint8);
+    return static_cast<Scalar>(kFirst + std::countr_zero(sizeof(U)));
+  }
+}
+
+}  // namespace detail
+
+/// The Scalar of a C++ type, by its size and kind: `char` and `std::int8_t` alike where char is signed.
+template <class T>
+inline constexpr Scalar scalar_of = detail::scalar_for<T>();
+
+/// Bytes of an element: 1, 2, 4 or 8.
+SMEM_API std::size_t size_of(Scalar type);
+/// "int8" to "uint64", "half", "float32", "float64".
+SMEM_API std::string_view name_of(Scalar type);
+/// The type's name in OpenCL C: "char" to "ulong", "half", "float", "double".
+SMEM_API std::string_view opencl_name_of(Scalar type);
+
+constexpr bool is_float(Scalar type) { return type >= Scalar::half; }
+constexpr bool is_signed(Scalar type) { return type <= Scalar::int64 || is_float(type); }
+
+}  // namespace smem

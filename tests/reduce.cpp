@@ -1,0 +1,180 @@
+// Reductions: every variant, operation and type against plain loops.
+#include <smem/smem.hpp>
+
+#include "support/failure.hpp"
+#include "support/reduce_sweep.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+using smem::ReduceOp;
+using smem::ReduceShape;
+using smem::Scalar;
+using test::ReduceCase;
+
+namespace {
+
+void every_vector(Scalar type) {
+  const smem::Context context;
+  if (type == Scalar::float64 && !context.device().fp64) return;
+  test::ReduceSweep sweep(context);
+  for (const std::string_view variant : smem::reduce_variants()) {
+    CAPTURE(variant);
+    std::size_t ran = 0;
+    for (const ReduceOp op : test::kReduceOps) {
+      if (!test::fits(context.device(), op, type) || !test::is_turn_of(variant, op, type)) continue;
+      ReduceCase c;
+      c.reduction = op;
+      c.in = type;
+      c.variant = variant;
+      test::run_vectors(sweep, c);
+      ran += sweep.ran();
+    }
+    if (ran == 0) MESSAGE("variant " << variant << " does not run on " << context.device().name);
+    const bool runs = variant != "sub_group" && variant != "shuffle";
+    CHECK_MESSAGE((ran > 0 || !runs), variant);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("reduce: every variant and operation on int8") { every_vector(Scalar::int8); }
+TEST_CASE("reduce: every variant and operation on int16") { every_vector(Scalar::int16); }
+TEST_CASE("reduce: every variant and operation on int32") { every_vector(Scalar::int32); }
+TEST_CASE("reduce: every variant and operation on int64") { every_vector(Scalar::int64); }
+TEST_CASE("reduce: every variant and operation on uint8") { every_vector(Scalar::uint8); }
+TEST_CASE("reduce: every variant and operation on uint16") { every_vector(Scalar::uint16); }
+TEST_CASE("reduce: every variant and operation on uint32") { every_vector(Scalar::uint32); }
+TEST_CASE("reduce: every variant and operation on uint64") { every_vector(Scalar::uint64); }
+TEST_CASE("reduce: every variant and operation on half") { every_vector(Scalar::half); }
+TEST_CASE("reduce: every variant and operation on float32") { every_vector(Scalar::float32); }
+TEST_CASE("reduce: every variant and operation on float64") { every_vector(Scalar::float64); }
+
+// ---------------------------------------------------------------------------------------------------------
+// Rows, columns, segments
+
+namespace {
+
+/// The variants that do more than whole vectors.
+constexpr const char* kShaped[] = {"several", "shuffle", "cpu"};
+
+void every_matrix(ReduceShape shape, ReduceOp op, Scalar type) {
+  const smem::Context context;
+  if (!test::fits(context.device(), op, type)) return;
+  test::ReduceSweep sweep(context);
+  for (const char* variant : kShaped) {
+    CAPTURE(variant);
+    ReduceCase c;
+    c.shape = shape;
+    c.reduction = op;
+    c.in = type;
+    c.variant = variant;
+    test::run_matrices(sweep, c);
+    CHECK((sweep.ran() > 0 || variant != std::string("several")));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("reduce rows: sums of every type") {
+  for (const Scalar type : test::kScalars)
+    every_matrix(ReduceShape::rows, ReduceOp::sum, type);
+}
+TEST_CASE("reduce rows: every operation on float32") {
+  for (const ReduceOp op : test::kReduceOps)
+    every_matrix(ReduceShape::rows, op, Scalar::float32);
+}
+TEST_CASE("reduce columns: sums of every type") {
+  for (const Scalar type : test::kScalars)
+    every_matrix(ReduceShape::columns, ReduceOp::sum, type);
+}
+TEST_CASE("reduce columns: every operation on float32") {
+  for (const ReduceOp op : test::kReduceOps)
+    every_matrix(ReduceShape::columns, op, Scalar::float32);
+}
+TEST_CASE("reduce segments: every operation on int16") {
+  for (const ReduceOp op : test::kReduceOps)
+    every_matrix(ReduceShape::segments, op, Scalar::int16);
+}
+TEST_CASE("reduce segments: every operation on float32") {
+  for (const ReduceOp op : test::kReduceOps)
+    every_matrix(ReduceShape::segments, op, Scalar::float32);
+}
+
+TEST_CASE("reduce segments: descending offsets and such beyond the end read nothing that is not there") {
+  const smem::Context context;
+  test::ReduceSweep sweep(context);
+  for (const char* variant : kShaped) {
+    for (const Scalar bound : {Scalar::uint32, Scalar::uint64}) {
+      ReduceCase c;
+      c.shape = ReduceShape::segments;
+      c.reduction = ReduceOp::sum;
+      c.in = Scalar::int32;
+      c.variant = variant;
+      c.cols = 1000;
+      c.bound = bound;
+      // One descends, one begins beyond the end, one ends there.
+      const std::uint64_t far = bound == Scalar::uint32 ? 0xfffffff0u : ~std::uint64_t{5};
+      c.bounds = {10, 500, 20, 900, far, far + 1, 7, 7, far, 990, 1000, 1001};
+      sweep.run(c);
+      c.reduction = ReduceOp::argmin;
+      sweep.run(c);
+      c.out = Scalar::uint32;
+      sweep.run(c);
+    }
+  }
+  CHECK(sweep.ran() > 0);
+}
+
+TEST_CASE("check_segments: names the first offset that is wrong, and what is right passes") {
+  const smem::Context context;
+  const auto failure = [&](const std::vector<std::uint32_t>& offsets, std::size_t size) {
+    const smem::Array<std::uint32_t> array(context, offsets);
+    return test::failure_of([&] { smem::check_segments(context, array.vector(), size); });
+  };
+  for (int twice = 0; twice < 2; ++twice) {  // a wrong one leaves nothing behind
+    const auto error = failure({0, 5, 9, 7, 10}, 10);
+    CHECK(error.operation == "check_segments");
+    CHECK(error.argument == "offsets");
+    CHECK(error.expected == "ascending offsets of at most 10");
+    CHECK(error.got == "7 after 9 at index 3");
+    CHECK(failure({0, 5, 11, 12}, 10).got == "11 after 5 at index 2");
+    const smem::Array<std::uint32_t> good(context, {0, 0, 5, 5, 10});
+    smem::check_segments(context, good.vector(), 10);
+    const smem::Array<std::uint64_t> wide(context, {0, std::uint64_t{1} << 40, std::uint64_t{1} << 41});
+    smem::check_segments(context, wide.vector(), std::size_t{1} << 41);
+  }
+  const smem::Array<float> floats(context, 3);
+  CHECK(test::failure_of([&] { smem::check_segments(context, floats.vector(), 3); }).expected ==
+        "uint32 or uint64");
+}
+
+TEST_CASE("large: a reduction of more than 2^31 elements") {
+  const smem::Context context;
+  const std::size_t size = (std::size_t{1} << 31) + 4099;
+  const smem::Device& device = context.device();
+  if (device.max_allocation < size || device.global_bytes < size + (size >> 3)) {
+    MESSAGE("skipped: " << device.name << " has no buffer of " << size << " bytes");
+    return;
+  }
+  const cl::Buffer buffer = smem::make_buffer(context, size);
+  const std::uint8_t zero = 0, one = 9, two = 200;
+  const auto fill = [&](const std::uint8_t& value, std::size_t first, std::size_t count) {
+    REQUIRE(clEnqueueFillBuffer(context.queue()(), buffer(), &value, 1, first, count, 0, nullptr, nullptr) ==
+            CL_SUCCESS);
+  };
+  fill(zero, 0, size);
+  fill(one, 5, 1);
+  fill(two, size - 2, 1);
+  const smem::VectorView<std::uint8_t> in(buffer, size);
+  CHECK(smem::sum(context, in) == 209);
+  CHECK(smem::argmax(context, in) == size - 2);
+  CHECK(smem::max(context, smem::VectorView<std::uint8_t>(buffer, 100, size - 100)) == 200);
+  if (device.type == smem::DeviceType::cpu) return;
+  for (const std::string_view variant : {"several", "first_add"})
+    CHECK(smem::sum(context, in, smem::FloatMode::reproducible, {.variant = variant}) == 209);
+}
