@@ -98,6 +98,18 @@ TEST_CASE("bad input of reduce: a place that 32 bits do not hold") {
   CHECK(error.expected == "uint64 for places among 4294967297 elements");
 }
 
+TEST_CASE("bad input of reduce: more results of a batch than 32 bits count") {
+  smem::ReduceProblem problem;
+  problem.shape = smem::ReduceShape::rows;
+  problem.rows = std::size_t{1} << 16;
+  problem.batch = std::size_t{1} << 16;
+  problem.cols = 3;
+  const auto error = failure_of([&] { smem::plan_reduce(smem::Device(), problem); });
+  CHECK(error.operation == "reduce_rows");
+  CHECK(error.argument == "in");
+  CHECK(error.got == "4294967296");
+}
+
 TEST_CASE("bad input of reduce: outputs that are too small, and views outside their buffers") {
   const Buffers b;
   auto error = b.fail(ReduceOp::sum, b.in.vector(), b.out.vector(0, 0));

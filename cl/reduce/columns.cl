@@ -26,11 +26,13 @@ void reduce_columns(REDUCE_ARGUMENTS) {
   (void)bounds, (void)bounds_offset, (void)counters;
   local accumulator scratch[PACK][GROUP];
   const uint item = get_local_id(0);
-  const ulong tiles = (cols + ACROSS * PACK - 1) / (ACROSS * PACK);
+  // 64-bit divisions are calls on GPUs. 32 bits are enough for tiles: the plan sees to it.
+  const uint tiles = (uint)((cols + ACROSS * PACK - 1) / (ACROSS * PACK));
   const ulong results = cols * batch;
-  for (ulong job = get_group_id(0); job < tiles * parts * batch; job += get_num_groups(0)) {
-    const ulong part = job / tiles % parts, matrix = job / tiles / parts;
-    const ulong col = job % tiles * (ACROSS * PACK) + item % ACROSS * PACK;
+  for (ulong job = get_group_id(0); job < (ulong)tiles * parts * batch; job += get_num_groups(0)) {
+    const uint tile = (uint)job % tiles, place = (uint)job / tiles;
+    const ulong part = place % (uint)parts, matrix = place / (uint)parts;
+    const ulong col = (ulong)tile * (ACROSS * PACK) + item % ACROSS * PACK;
     row_source column = find_row(in, in_offset, pitch, stride, other, other_offset, bounds, bounds_offset, cols, matrix, 0);
     column.first += col;
 
@@ -76,7 +78,7 @@ void reduce_columns(REDUCE_ARGUMENTS) {
     barrier(CLK_LOCAL_MEM_FENCE);
 
     // Neighbouring work-items write neighbouring columns.
-    const ulong first = job % tiles * (ACROSS * PACK);
+    const ulong first = (ulong)tile * (ACROSS * PACK);
     for (uint c = item; c < ACROSS * PACK && first + c < cols; c += GROUP) {
       const accumulator all = scratch[c % PACK][c / PACK];
       const ulong result = matrix * cols + first + c;

@@ -57,7 +57,8 @@ static inline accumulator reduce_part(row_source row, uint lane, ulong part, ulo
     for (ulong i = lane; i < head; i += TEAM) lanes[0] = accumulate(lanes[0], load_term(row, i), i);
 
   // Whole tiles.
-  for (ulong t = part; t < tiles; t += parts) {
+  ulong t = part;
+  for (; t < tiles; t += parts) {
     const ulong first = head + (t * (TEAM * UNROLL) + lane) * PACK;
     term_pack p[UNROLL];
 #pragma unroll
@@ -66,8 +67,8 @@ static inline accumulator reduce_part(row_source row, uint lane, ulong part, ulo
     for (uint u = 0; u < UNROLL; ++u) accumulate_pack(lanes, &p[u], first + u * (TEAM * PACK));
   }
 
-  // The rest of the packs, and what lies after the last.
-  if (tiles % parts == part) {
+  // The rest of the packs, and what lies after the last, belong to the part whose turn it is.
+  if (t == tiles) {
     for (ulong v = tiles * (TEAM * UNROLL) + lane; v < packs; v += TEAM) {
       const term_pack p = load_terms(row, head + v * PACK);
       accumulate_pack(lanes, &p, head + v * PACK);
@@ -91,12 +92,14 @@ void reduce_several(REDUCE_ARGUMENTS) {
   for (ulong base = (ulong)get_group_id(0) * (GROUP / TEAM); base < jobs; base += (ulong)get_num_groups(0) * (GROUP / TEAM)) {
     // A team without a job takes part in the meeting all the same.
     const ulong job = base + item / TEAM;
-    const ulong result = job / parts, part = job % parts;
+    // 64-bit divisions are calls on GPUs. Where there are parts or batches, 32 bits are enough: the plan sees to it.
+    const ulong result = parts == 1 ? job : (uint)job / (uint)parts, part = job - result * parts;
+    const ulong matrix = batch == 1 ? 0 : (uint)result / (uint)rows;
     accumulator mine = identity();
     row_source row;
     row.count = 0;
     if (job < jobs) {
-      row = find_row(in, in_offset, pitch, stride, other, other_offset, bounds, bounds_offset, cols, result / rows, result % rows);
+      row = find_row(in, in_offset, pitch, stride, other, other_offset, bounds, bounds_offset, cols, matrix, result - matrix * rows);
       mine = reduce_part(row, lane, part, parts);
     }
     team_reduce(&mine, scratch, item, TEAM);

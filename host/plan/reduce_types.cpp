@@ -91,6 +91,11 @@ void check_reduction(const Device& device, const ReduceProblem& problem) {
       problem.bounds != Scalar::uint64) {
     refuse(problem, "offsets", "uint32 or uint64", std::string(name_of(problem.bounds)));
   }
+  constexpr std::size_t kMostOfBatch = (std::size_t{1} << 32) - 1;  // what kernels divide by has 32 bits
+  if (problem.batch > 1 && problem.results() > kMostOfBatch) {
+    refuse(problem, "in", fmt::format("a batch of at most {} results", kMostOfBatch),
+           fmt::format("{}", problem.results()));
+  }
   const std::size_t count = problem.shape == ReduceShape::columns ? problem.rows : problem.cols;
   if (is_place(op) && problem.out == Scalar::uint32 && count > std::size_t{1} << 32) {
     refuse(problem, "out", fmt::format("uint64 for places among {} elements", count), "uint32");
