@@ -71,6 +71,7 @@ TEST_CASE("clamped: reductions on smaller devices") {
     test::ReduceSweep sweep(context);
     for (const smem::ReduceOp op : {smem::ReduceOp::sum, smem::ReduceOp::norm}) {
       for (const char* variant : {"sequential", "several", "cpu"}) {
+        if (variant == std::string("cpu") && context.device().type != smem::DeviceType::cpu) continue;
         test::ReduceCase c;
         c.reduction = op;
         c.variant = variant;
@@ -92,7 +93,8 @@ TEST_CASE("clamped: reductions on smaller devices") {
         }
       }
     }
-    CHECK(sweep.ran() == 2 * (3 * 3 + 2 * 2));
+    const bool cpu = context.device().type == smem::DeviceType::cpu;
+    CHECK(sweep.ran() == 2 * (cpu ? 3 * 3 + 2 * 2 : 2 * 3 + 2));
   }
 }
 

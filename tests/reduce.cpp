@@ -18,6 +18,14 @@ using test::ReduceCase;
 
 namespace {
 
+/// Every operation on int32 and float32; on the other types those that differ in more than their types, since
+/// each is a kernel to compile.
+bool is_worth(ReduceOp op, Scalar type) {
+  if (type == Scalar::int32 || type == Scalar::float32) return true;
+  return op == ReduceOp::sum || op == ReduceOp::argmax || op == ReduceOp::minmax ||
+         (op == ReduceOp::mean && type != Scalar::half) || (op == ReduceOp::bit_or && type == Scalar::uint64);
+}
+
 void every_vector(Scalar type) {
   const smem::Context context;
   if (type == Scalar::float64 && !context.device().fp64) return;
@@ -26,7 +34,9 @@ void every_vector(Scalar type) {
     CAPTURE(variant);
     std::size_t ran = 0;
     for (const ReduceOp op : test::kReduceOps) {
-      if (!test::fits(context.device(), op, type) || !test::is_turn_of(variant, op, type)) continue;
+      if (!test::fits(context.device(), op, type) || !is_worth(op, type) ||
+          !test::is_turn_of(variant, op, type))
+        continue;
       ReduceCase c;
       c.reduction = op;
       c.in = type;
@@ -35,7 +45,8 @@ void every_vector(Scalar type) {
       ran += sweep.ran();
     }
     if (ran == 0) MESSAGE("variant " << variant << " does not run on " << context.device().name);
-    const bool runs = variant != "sub_group" && variant != "shuffle";
+    const bool runs =
+        variant == "several" || (variant == "cpu" && context.device().type == smem::DeviceType::cpu);
     CHECK_MESSAGE((ran > 0 || !runs), variant);
   }
 }
@@ -84,24 +95,27 @@ TEST_CASE("reduce rows: sums of every type") {
   for (const Scalar type : test::kScalars)
     every_matrix(ReduceShape::rows, ReduceOp::sum, type);
 }
-TEST_CASE("reduce rows: every operation on float32") {
-  for (const ReduceOp op : test::kReduceOps)
+/// Their accumulators differ: a number, two, a number and its place, a scaled one.
+constexpr ReduceOp kDifferent[] = {ReduceOp::sum, ReduceOp::minmax, ReduceOp::argmax, ReduceOp::norm};
+
+TEST_CASE("reduce rows: operations on float32") {
+  for (const ReduceOp op : kDifferent)
     every_matrix(ReduceShape::rows, op, Scalar::float32);
 }
 TEST_CASE("reduce columns: sums of every type") {
   for (const Scalar type : test::kScalars)
     every_matrix(ReduceShape::columns, ReduceOp::sum, type);
 }
-TEST_CASE("reduce columns: every operation on float32") {
-  for (const ReduceOp op : test::kReduceOps)
+TEST_CASE("reduce columns: operations on float32") {
+  for (const ReduceOp op : kDifferent)
     every_matrix(ReduceShape::columns, op, Scalar::float32);
 }
-TEST_CASE("reduce segments: every operation on int16") {
-  for (const ReduceOp op : test::kReduceOps)
+TEST_CASE("reduce segments: operations on int16") {
+  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::argmin})
     every_matrix(ReduceShape::segments, op, Scalar::int16);
 }
-TEST_CASE("reduce segments: every operation on float32") {
-  for (const ReduceOp op : test::kReduceOps)
+TEST_CASE("reduce segments: operations on float32") {
+  for (const ReduceOp op : kDifferent)
     every_matrix(ReduceShape::segments, op, Scalar::float32);
 }
 
@@ -162,14 +176,20 @@ TEST_CASE("large: a reduction of more than 2^31 elements") {
     return;
   }
   const cl::Buffer buffer = smem::make_buffer(context, size);
-  const std::uint8_t zero = 0, one = 9, two = 200;
-  const auto fill = [&](const std::uint8_t& value, std::size_t first, std::size_t count) {
-    REQUIRE(clEnqueueFillBuffer(context.queue()(), buffer(), &value, 1, first, count, 0, nullptr, nullptr) ==
-            CL_SUCCESS);
+  // In pieces, by words: a fill of single bytes past 2^31 of them hangs NVIDIA's driver 580.
+  constexpr std::size_t kPiece = std::size_t{1} << 28;
+  const cl_uint zero = 0;
+  for (std::size_t first = 0; first < size / 4 * 4; first += kPiece) {
+    REQUIRE(clEnqueueFillBuffer(context.queue()(), buffer(), &zero, sizeof zero, first,
+                                std::min(kPiece, size / 4 * 4 - first), 0, nullptr, nullptr) == CL_SUCCESS);
+  }
+  const std::vector<std::uint8_t> head{0, 0, 0, 0, 0, 9, 0, 0}, tail{0, 0, 0, 0, 0, 0, 200, 0};
+  const auto write = [&](const std::vector<std::uint8_t>& bytes, std::size_t first) {
+    REQUIRE(clEnqueueWriteBuffer(context.queue()(), buffer(), CL_TRUE, first, bytes.size(), bytes.data(), 0,
+                                 nullptr, nullptr) == CL_SUCCESS);
   };
-  fill(zero, 0, size);
-  fill(one, 5, 1);
-  fill(two, size - 2, 1);
+  write(head, 0);
+  write(tail, size - tail.size());
   const smem::VectorView<std::uint8_t> in(buffer, size);
   CHECK(smem::sum(context, in) == 209);
   CHECK(smem::argmax(context, in) == size - 2);

@@ -145,9 +145,10 @@ PlanOverrides overrides_of(const char* operation, const CallOptions& options) {
   PlanOverrides fixed;
   if (options.overrides != nullptr) fixed = *options.overrides;
   if (!options.variant.empty()) {
-    if (!fixed.variant.empty() && fixed.variant != options.variant)
+    if (!fixed.variant.empty() && fixed.variant != options.variant) {
       refuse("overrides.variant", "\"" + std::string(options.variant) + "\", as in variant",
              "\"" + fixed.variant + "\"");
+    }
     fixed.variant = options.variant;
   }
   return fixed;

@@ -155,9 +155,10 @@ std::string draw_banks(const Device& device, const LocalLayout& layout) {
                                  device.local_banks, device.local_bank_bytes);
   for (std::size_t row = 0; row < rows; ++row) {
     text += fmt::format("  {:<{}}row {} |", "", kLabel, row);
-    for (std::size_t col = 0; col < cols; ++col)
+    for (std::size_t col = 0; col < cols; ++col) {
       text +=
           fmt::format(" {:>2}", layout.address_of({row, col}) / device.local_bank_bytes % device.local_banks);
+    }
     text += cols < layout.cols ? " ...\n" : "\n";
   }
   if (rows < layout.rows) text += fmt::format("  {:<{}}...\n", "", kLabel);

@@ -192,9 +192,10 @@ void check_choice(const Tile& tile, const LayoutChoice& choice) {
   if (choice.kind == Kind::none) refuse("layout.kind", "plain, padded or swizzled", "none");
   if (choice.padding && choice.kind && *choice.kind != Kind::padded)
     refuse("layout.padding", "none with a layout that is " + name(), std::to_string(*choice.padding));
-  if (choice.swizzle_mask && choice.kind && *choice.kind != Kind::swizzled)
+  if (choice.swizzle_mask && choice.kind && *choice.kind != Kind::swizzled) {
     refuse("layout.swizzle_mask", "none with a layout that is " + name(),
            std::to_string(*choice.swizzle_mask));
+  }
   if (choice.padding && choice.swizzle_mask)
     refuse("layout.swizzle_mask", "none beside a padding", std::to_string(*choice.swizzle_mask));
   if (choice.padding && (*choice.padding == 0 || *choice.padding % widest(tile) != 0)) {
@@ -212,9 +213,10 @@ void check_choice(const Tile& tile, const LayoutChoice& choice) {
              std::to_string(mask));
     }
   }
-  if (choice.kind == Kind::swizzled && !std::has_single_bit(tile.cols))
+  if (choice.kind == Kind::swizzled && !std::has_single_bit(tile.cols)) {
     refuse("layout.kind", "plain or padded, since a swizzle needs rows of a power of two",
            fmt::format("swizzled, with rows of {} items", tile.cols));
+  }
   if (choice.kind == Kind::swizzled && tile.cols / widest(tile) < 2)
     refuse("layout.kind", "plain or padded, since a row has one vector", "swizzled");
 }

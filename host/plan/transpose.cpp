@@ -56,22 +56,25 @@ std::string why_not(const Device& device, const TransposeProblem& problem, std::
   }
   if (chosen.variant == "naive")
     return "a tile would be nearly empty: the matrix has fewer than 8 rows or columns";
-  if (plan.layout.load_degree() > chosen.layout.load_degree())
+  if (plan.layout.load_degree() > chosen.layout.load_degree()) {
     return fmt::format("reading a column of its tile takes {} turns of the banks, the chosen one {}",
                        plan.layout.load_degree(), chosen.layout.load_degree());
+  }
   if (chosen.variant == "cpu")
     return "work-items of one element each are loops on a CPU, and its tiles are short";
-  if (variant == "vector")
+  if (variant == "vector") {
     return fmt::format(
         "rows begin at multiples of {} and {} bytes: its vectors shrink, and its stores fill "
         "sectors of {} bytes only partly",
         problem.in_alignment, problem.out_alignment, kSectorBytes);
+  }
   if (variant == "skewed")
     return "rows are aligned, so the windows that it shifts would only read rows twice";
-  if (plan.vector_width < chosen.vector_width || chosen.variant == "skewed")
+  if (plan.vector_width < chosen.vector_width || chosen.variant == "skewed") {
     return fmt::format("it moves {} byte(s) a work-item at a time, the chosen one {}",
                        plan.vector_width * problem.element_bytes,
                        std::max(chosen.vector_width * problem.element_bytes, problem.element_bytes));
+  }
   return fmt::format("it has no fewer conflicts, and takes {} bytes of local memory, the chosen one {}",
                      plan.local_bytes, chosen.local_bytes);
 }
@@ -107,9 +110,10 @@ Plan plan_transpose(const Device& device, const TransposeProblem& problem, const
       plan = naive(device, problem, overrides).plan;
       plan->reason += "; " + no_tile_fits(device);
     }
-    for (const std::string_view variant : transpose_variants())
+    for (const std::string_view variant : transpose_variants()) {
       if (variant != plan->variant)
         plan->alternatives.push_back({std::string(variant), why_not(device, problem, variant, *plan)});
+    }
   }
   plan->overrides = overrides;
   return *plan;

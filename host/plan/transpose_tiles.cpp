@@ -71,14 +71,16 @@ Attempt square_tile(const Device& device, const TransposeProblem& problem, const
   check_power("tile_rows", fixed.tile_rows, 64);
   check_power("tile_cols", fixed.tile_cols, 64);
   check_power("work_items", fixed.work_items, device.max_work_group);
-  if (fixed.tile_rows != 0 && fixed.tile_cols != 0 && fixed.tile_rows != fixed.tile_cols)
+  if (fixed.tile_rows != 0 && fixed.tile_cols != 0 && fixed.tile_rows != fixed.tile_cols) {
     refuse("tile_cols", fmt::format("{}, as tile_rows: the tile is a square", fixed.tile_rows),
            std::to_string(fixed.tile_cols));
-  if (fixed.layout.kind && *fixed.layout.kind != kind)
+  }
+  if (fixed.layout.kind && *fixed.layout.kind != kind) {
     refuse(
         "layout",
         fmt::format("one that is {}, or the variant that is {}", name_of(kind), name_of(*fixed.layout.kind)),
         fmt::format("a {} layout with the variant \"{}\"", name_of(*fixed.layout.kind), name));
+  }
   LayoutChoice choice = fixed.layout;
   choice.kind = kind;
   const std::size_t fixed_tile = std::max(fixed.tile_rows, fixed.tile_cols);
@@ -167,9 +169,10 @@ Attempt vector_tile(const Device& device, const TransposeProblem& problem, const
   if (fixed.tile_cols != 0) cols = fixed.tile_cols;
   const bool by_hand = fixes_more_than_variant(fixed);
   if (problem.in_place) {
-    if (fixed.tile_rows != 0 && fixed.tile_cols != 0 && rows != cols)
+    if (fixed.tile_rows != 0 && fixed.tile_cols != 0 && rows != cols) {
       refuse("tile_cols", fmt::format("{}, as tile_rows: in place the tile is a square", rows),
              std::to_string(cols));
+    }
     cols = rows = fixed.tile_rows != 0 ? rows : fixed.tile_cols != 0 ? cols : std::min(rows, cols);
   }
 

@@ -55,9 +55,10 @@ Attempt skewed_tile(const Device& device, const TransposeProblem& problem, const
   const std::size_t word_bytes = std::max(element, kWordBytes);
   const std::size_t word = word_bytes / element;  // elements of a word
   if (problem.in_place) return std::string("it cannot work in place");
-  if (problem.base_alignment < word_bytes)
+  if (problem.base_alignment < word_bytes) {
     return fmt::format("the buffers begin at multiples of {} bytes, and its words need {}",
                        problem.base_alignment, word_bytes);
+  }
 
   const plan::TransposePolicy& policy = plan::transpose_policy(device);
   // For smaller devices and smaller matrices: the smallest tile of so many lanes, with reads in groups of
