@@ -73,7 +73,7 @@ TEST_CASE("plan of reduce: problems of all kinds fit every target and its clamps
 TEST_CASE("plan of reduce: what each kind of device chooses") {
   const smem::ReduceProblem problem = vector_of(std::size_t{1} << 28);
   const smem::Plan nvidia = smem::plan_reduce(target("sm_90"), problem);
-  CHECK(nvidia.variant == "several");
+  CHECK(nvidia.variant == "shuffle");
   CHECK(nvidia.vector_width == 4);
   CHECK(nvidia.work_group[0] == 256);
   // Eight groups for each of 64 units, whose last one to end combines all: work-groups can hand over there.
