@@ -109,12 +109,10 @@ inline void add_reduce(const smem::Device& device, Catalogue& catalogue) {
   for (const ReduceOp op :
        {ReduceOp::sum, ReduceOp::product, ReduceOp::min, ReduceOp::bit_or, ReduceOp::any, ReduceOp::minmax,
         ReduceOp::argmax, ReduceOp::mean, ReduceOp::norm, ReduceOp::dot}) {
-    for (const Scalar in :
-         {Scalar::int8, Scalar::int32, Scalar::uint64, Scalar::half, Scalar::float32, Scalar::float64}) {
+    for (const Scalar in : {Scalar::int8, Scalar::int32, Scalar::uint64, Scalar::half, Scalar::float32}) {
       if (op == ReduceOp::bit_or && is_float(in)) continue;
-      if (!device.fp64 && in == Scalar::float64) continue;
       const Scalar usual = op == ReduceOp::bit_or ? Scalar::int32 : Scalar::float32;
-      if (op != ReduceOp::sum && in != usual) continue;
+      if (in != usual && (op != ReduceOp::sum || in == Scalar::int32)) continue;
       const bool place = op == ReduceOp::argmax, average = op == ReduceOp::mean || op == ReduceOp::norm;
       problem.reduction = op;
       problem.in = in;
