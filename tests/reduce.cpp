@@ -176,7 +176,7 @@ TEST_CASE("large: a reduction of more than 2^31 elements") {
     return;
   }
   const cl::Buffer buffer = smem::make_buffer(context, size);
-  // In pieces, by words: a fill of single bytes past 2^31 of them hangs NVIDIA's driver 580.
+  // In pieces and by words, since a fill of more than 2^31 single bytes is much to ask of a driver.
   constexpr std::size_t kPiece = std::size_t{1} << 28;
   const cl_uint zero = 0;
   for (std::size_t first = 0; first < size / 4 * 4; first += kPiece) {
