@@ -50,6 +50,7 @@ void each_fact(Facts& d, const Visit& visit) {
   visit("sub_groups", d.sub_groups, 0);
   visit("packed_vectors", d.packed_vectors, 0);
   visit("prefetch_builtin", d.prefetch_builtin, 0);
+  visit("long_loops", d.long_loops, 0);
 }
 
 template <class Limits, class Visit>

@@ -86,8 +86,12 @@ std::size_t lanes_for(const Device& device, const ReduceProblem& problem) {
   return std::min<std::size_t>(pack_of(problem), few ? (plan::accumulator_numbers(problem) > 1 ? 1 : 2) : 4);
 }
 
+bool runs_cpu_variant(const Device& device) {
+  return device.type == DeviceType::cpu && device.long_loops;
+}
+
 bool is_cpu_variant(const Device& device, std::string_view variant) {
-  return variant == "cpu" || (variant.empty() && device.type == DeviceType::cpu);
+  return variant == "cpu" || (variant.empty() && runs_cpu_variant(device));
 }
 
 bool is_rung(std::string_view variant) {
@@ -246,7 +250,7 @@ std::optional<Plan> columns(const Device& device, const ReduceProblem& problem, 
 
 /// One work-item a group. CPUs only: a GPU would run one work-item in 32.
 std::optional<Plan> cpu(const Device& device, const ReduceProblem& problem) {
-  if (device.type != DeviceType::cpu) return std::nullopt;
+  if (!runs_cpu_variant(device)) return std::nullopt;
   const bool by_columns = problem.shape == ReduceShape::columns;
   // Accumulators that fill a few vector registers. For columns, a strip of a row.
   const std::size_t lanes = by_columns ? kStrip : 256 / size_of(plan::accumulator_type(problem));

@@ -157,6 +157,7 @@ void define_operation(Plan& plan, const ReduceProblem& problem) {
   }();
   flag("USE_DOUBLE", wide);
   flag("COMPENSATED", mode == FloatMode::compensated && is_float(problem.in));
+  flag("WIDE_ACC", size_of(accumulator) == 8);
   flag("ELEMENT_HALF", problem.in == Scalar::half);
   flag("RESULT_HALF", problem.out == Scalar::half);
   flag("NORM_DOUBLE", op == ReduceOp::norm && accumulator == Scalar::float64);

@@ -156,6 +156,7 @@ Device facts_of(cl_device_id id) {
   device.sub_groups = has_word(extensions, "cl_khr_subgroups") || has_word(extensions, "cl_intel_subgroups");
   // rusticl of Mesa 22.3 reads wrong bytes where a packed struct holds a vector.
   device.packed_vectors = device.platform != "rusticl";
+  device.long_loops = device.platform != "rusticl";
   // Compilers that stay in LLVM take it to the hardware; Oclgrind and the way through SPIR-V (rusticl) refuse
   // it.
   device.prefetch_builtin = contains(device.platform, "Portable Computing Language") ||

@@ -68,6 +68,10 @@ struct Device {
       true;  ///< whether vectors at the alignment of an element are read right (rusticl: no)
   bool prefetch_builtin = false;  ///< whether kernels may call __builtin_prefetch (PoCL, Intel on CPUs)
 
+  /// Whether a work-item's loops run to their end (rusticl: 65535 iterations in all, Mesa's
+  /// LP_MAX_TGSI_LOOP_ITERATIONS).
+  bool long_loops = true;
+
   friend bool operator==(const Device&, const Device&) = default;
 };
 

@@ -94,6 +94,10 @@ TEST_CASE("plan of reduce: what each kind of device chooses") {
   CHECK(cpu.variant == "cpu");
   CHECK(cpu.work_items() == 1);
   CHECK(cpu.global[0] == 32);
+  smem::Device impatient = target("cpu");
+  impatient.long_loops = false;
+  CHECK(smem::plan_reduce(impatient, problem).variant == "several");
+  CHECK(test::failure_of([&] { smem::plan_reduce(impatient, problem, "cpu"); }).argument == "variant");
 }
 
 TEST_CASE(

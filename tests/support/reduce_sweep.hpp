@@ -45,6 +45,11 @@ inline bool fits(const smem::Device& device, smem::ReduceOp op, smem::Scalar in)
   return device.fp64 || (in != smem::Scalar::float64 && usual_result(op, in) != smem::Scalar::float64);
 }
 
+/// Whether the reductions for CPUs run there: their loops are long.
+inline bool has_cpu_variant(const smem::Device& device) {
+  return device.type == smem::DeviceType::cpu && device.long_loops;
+}
+
 /// The three rungs with trees differ in the tree alone, and each program costs a driver's compiler a second:
 /// an operation on a type runs on one of them, so that every operation and every type runs on all.
 inline bool is_turn_of(std::string_view variant, smem::ReduceOp op, smem::Scalar type) {
