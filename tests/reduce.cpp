@@ -45,8 +45,7 @@ void every_vector(Scalar type) {
       ran += sweep.ran();
     }
     if (ran == 0) MESSAGE("variant " << variant << " does not run on " << context.device().name);
-    const bool runs =
-        variant == "several" || (variant == "cpu" && test::has_cpu_variant(context.device()));
+    const bool runs = variant == "several" || (variant == "cpu" && test::has_cpu_variant(context.device()));
     CHECK_MESSAGE((ran > 0 || !runs), variant);
   }
 }

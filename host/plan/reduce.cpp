@@ -86,9 +86,7 @@ std::size_t lanes_for(const Device& device, const ReduceProblem& problem) {
   return std::min<std::size_t>(pack_of(problem), few ? (plan::accumulator_numbers(problem) > 1 ? 1 : 2) : 4);
 }
 
-bool runs_cpu_variant(const Device& device) {
-  return device.type == DeviceType::cpu && device.long_loops;
-}
+bool runs_cpu_variant(const Device& device) { return device.type == DeviceType::cpu && device.long_loops; }
 
 bool is_cpu_variant(const Device& device, std::string_view variant) {
   return variant == "cpu" || (variant.empty() && runs_cpu_variant(device));
