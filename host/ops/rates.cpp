@@ -1,4 +1,5 @@
 // What a device reaches: measured once, and kept.
+#include "ops/key.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/status.hpp"
 
@@ -68,7 +69,8 @@ double copy_rate(const Context& context, std::size_t bytes) {
   const cl_ulong items = bytes / (plan.vector_width * sizeof(cl_float));
   const double by_kernel = best_of(context, [&] {
     context.runtime().run(
-        {3, 0, bytes}, [&](const Device& d) { return plan_rates_copy(d, bytes); }, {}, from(), to(), items);
+        ops::make_key(ops::PlanMaker::rates_copy, {bytes}),
+        [&](const Device& d) { return plan_rates_copy(d, bytes); }, {}, from(), to(), items);
   });
   const double by_driver = best_of(context, [&] {
     runtime::check(clEnqueueCopyBuffer(context.queue()(), from(), to(), 0, 0, bytes, 0, nullptr, nullptr),
@@ -100,8 +102,8 @@ double fp32_rate(const Context& context) {
     const cl_float factor = 0.5F;
     const auto enqueue = [&] {
       context.runtime().run(
-          {3, 1, rounds}, [&](const Device& d) { return plan_rates_fp32(d, rounds); }, {}, sums(), factor,
-          rounds);
+          ops::make_key(ops::PlanMaker::rates_fp32, {rounds}),
+          [&](const Device& d) { return plan_rates_fp32(d, rounds); }, {}, sums(), factor, rounds);
     };
     seconds_of(context, enqueue);
     if (rounds < kMostRounds && seconds_of(context, enqueue) < kEnough) continue;

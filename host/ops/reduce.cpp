@@ -1,4 +1,5 @@
 // Reductions: arguments -> plan -> launch, and where needed a second one.
+#include "ops/key.hpp"
 #include "ops/views.hpp"
 #include "plan/reduce_types.hpp"
 #include "plan/sizes.hpp"
@@ -66,16 +67,8 @@ struct Operands {
   Vector other, bounds, out;
 };
 
-/// 0: chosen by the plan; else the variant's place in the list and 1; 255: unknown, for the plan to refuse.
-std::uint64_t number_of(std::string_view variant) {
-  if (variant.empty()) return 0;
-  const std::vector<std::string_view> names = reduce_variants();
-  const auto place = std::find(names.begin(), names.end(), variant);
-  return place == names.end() ? 255 : static_cast<std::uint64_t>(place - names.begin()) + 1;
-}
-
-/// All that the plan depends on. `launch`: 0 or 1, the second one.
-runtime::ProblemKey key_of(const ReduceProblem& problem, std::string_view variant, std::uint64_t launch) {
+/// All that the plan depends on.
+runtime::ProblemKey key_of(const ReduceProblem& problem, const PlanOverrides& fixed, ops::PlanMaker maker) {
   const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
   const auto& [op, mode, expression, identity] = problem.reduction;
   XXH128_hash_t text{};
@@ -83,15 +76,13 @@ runtime::ProblemKey key_of(const ReduceProblem& problem, std::string_view varian
     const std::string both = fmt::format("{}:{}{}", expression.size(), expression, identity);
     text = XXH3_128bits(both.data(), both.size());
   }
-  return {3,
-          number(op) | number(mode) << 8 | number(problem.shape) << 12 | number(problem.in) << 16 |
-              number(problem.out) << 24 | number(problem.bounds) << 32 | number_of(variant) << 40 |
-              number(problem.alignment) << 48 | launch << 56,
-          problem.rows,
-          problem.cols,
-          problem.batch,
-          text.low64,
-          text.high64};
+  return ops::make_key(
+      maker,
+      {number(op) | number(mode) << 8 | number(problem.shape) << 12 | number(problem.in) << 16 |
+           number(problem.out) << 24 | number(problem.bounds) << 32 |
+           ops::variant_number(fixed.variant, reduce_variants()) << 40 | number(problem.alignment) << 48,
+       problem.rows, problem.cols, problem.batch, text.low64, text.high64},
+      fixed);
 }
 
 /// Where the compiler refused the caller's own expression, says so in the caller's terms.
@@ -108,15 +99,11 @@ runtime::ProblemKey key_of(const ReduceProblem& problem, std::string_view varian
 
 cl::Event launch(const Context& context, const ReduceProblem& problem, const Operands& o,
                  const CallOptions& options) {
-  const std::string_view variant = options.plan != nullptr ? options.plan->variant : options.variant;
+  const PlanOverrides fixed = ops::overrides_of(plan::operation_name(problem), options);
+  const std::string_view variant = fixed.variant;
   if (options.plan != nullptr) {
-    const Plan expected = plan_reduce(context.device(), problem, variant);
-    if (*options.plan != expected) {
-      refuse(
-          problem, "plan",
-          "the plan that plan_reduce() makes for this problem, device and variant:\n" + expected.to_string(),
-          "another plan:\n" + options.plan->to_string());
-    }
+    ops::require_same_plan(plan::operation_name(problem), options,
+                           plan_reduce(context.device(), problem, fixed));
   }
   runtime::Runtime& runtime = context.runtime();
   const plan::Parts parts = plan::parts_of(context.device(), problem, variant);
@@ -131,8 +118,8 @@ cl::Event launch(const Context& context, const ReduceProblem& problem, const Ope
   const cl_ulong rows = problem.rows, cols = problem.cols, batch = problem.batch;
   try {
     cl::Event event = runtime.run(
-        key_of(problem, variant, 0),
-        [&](const Device& device) { return plan_reduce(device, problem, variant); }, options.wait_for, in,
+        key_of(problem, fixed, ops::PlanMaker::reduce),
+        [&](const Device& device) { return plan_reduce(device, problem, fixed); }, options.wait_for, in,
         number(o.in.offset), number(o.in.pitch), number(o.in.batch_stride), other, number(o.other.offset),
         bounds, number(o.bounds.offset), rows, cols, batch, number(parts.parts), out, number(o.out.offset),
         partials, scratch.counters_or(out));
@@ -141,7 +128,7 @@ cl::Event launch(const Context& context, const ReduceProblem& problem, const Ope
     // Parts of a row lie beside each other, those of columns a row of results apart.
     const bool by_columns = problem.shape == ReduceShape::columns;
     event = runtime.run(
-        key_of(problem, variant, 1),
+        key_of(problem, fixed, ops::PlanMaker::reduce_finish),
         [&](const Device& device) { return plan_reduce_finish(device, problem, variant).value(); },
         std::span<const cl::Event>(&event, 1), partials, number(problem.results()), number(parts.parts),
         number(by_columns ? 1 : parts.parts), number(by_columns ? problem.results() : 1),
@@ -166,7 +153,8 @@ cl::Event check_and_launch(const Context& context, ReduceProblem problem, const 
     refuse(problem, "out", fmt::format("at least {} elements", needed), fmt::format("{}", o.out.size));
   }
   if (needed == 0) {
-    plan_reduce(context.device(), problem, options.variant);  // a wrong variant is refused all the same
+    // A wrong choice is refused all the same.
+    plan_reduce(context.device(), problem, ops::overrides_of(operation, options));
     return context.runtime().marker(options.wait_for);
   }
   Vector written = o.out;
@@ -283,7 +271,8 @@ void check_segments(const Context& context, const Vector& offsets, std::size_t s
                    1, 1};
     return plan;
   };
-  const runtime::ProblemKey key{4, static_cast<std::uint64_t>(offsets.type), offsets.size};
+  const runtime::ProblemKey key =
+      ops::make_key(ops::PlanMaker::check_segments, {static_cast<std::uint64_t>(offsets.type), offsets.size});
   const cl::Buffer flag = runtime.scratch().take_zeroed();
   const cl::Event looked = runtime.run(key, make_plan, {}, offsets.buffer, cl_ulong{offsets.offset},
                                        cl_ulong{offsets.size}, cl_ulong{size}, flag());

@@ -1,6 +1,7 @@
 // rotate and flip: arguments -> plan -> launch. Quarter turns are transposes with one side backwards.
 #include <smem/rotate.hpp>
 
+#include "ops/key.hpp"
 #include "ops/transpose.hpp"
 #include "ops/views.hpp"
 #include "plan/sizes.hpp"
@@ -31,25 +32,14 @@ cl::Event mirror(const Context& context, const char* operation, const Matrix& in
   const ops::Memory out_memory = ops::check_view(context, operation, "out", out, true);
   ops::check_apart(operation, in, in_memory, out, out_memory);
   const PlanOverrides fixed = ops::overrides_of(operation, options);
-  if (options.plan != nullptr && *options.plan != plan_flip(context.device(), problem, fixed)) {
-    throw Error({.operation = operation,
-                 .argument = "plan",
-                 .expected = "the plan that plan_flip() makes for this problem, device and variant",
-                 .got = "another plan:\n" + options.plan->to_string()});
-  }
-  const std::uint64_t chosen = fixed.variant.empty()       ? 0
-                               : fixed.variant == "items"  ? 1
-                               : fixed.variant == "vector" ? 2
-                                                           : 255;
-  const runtime::ProblemKey key{2,
-                                problem.element_bytes | chosen << 8 | std::uint64_t{mirrored.cols} << 16,
-                                problem.rows,
-                                problem.cols,
-                                problem.batch,
-                                fixed.tile_rows,
-                                fixed.tile_cols,
-                                fixed.work_items,
-                                ops::layout_number(fixed.layout)};
+  if (options.plan != nullptr)
+    ops::require_same_plan(operation, options, plan_flip(context.device(), problem, fixed));
+  const runtime::ProblemKey key =
+      ops::make_key(ops::PlanMaker::flip,
+                    {problem.element_bytes | ops::variant_number(fixed.variant, flip_variants()) << 8 |
+                         std::uint64_t{mirrored.cols} << 16,
+                     problem.rows, problem.cols, problem.batch},
+                    fixed);
   const auto make_plan = [&](const Device& device) { return plan_flip(device, problem, fixed); };
   const ops::KernelMatrix from(in), to(out);
   return ops::run_matrices(context, key, make_plan, options, mirrored.rows ? from.backwards(in.rows) : from,

@@ -1,56 +1,30 @@
 // transpose: arguments -> plan -> launch.
 #include "ops/transpose.hpp"
+
+#include "ops/key.hpp"
 #include "plan/sizes.hpp"
 
 #include <smem/error.hpp>
 #include <smem/transpose.hpp>
 
 #include <algorithm>
-#include <iterator>
 
 namespace smem {
 
 namespace ops {
 
-namespace {
-
-/// 0: chosen by the plan; else the variant's place in the list and 1. An unknown name is 255, for the plan to
-/// refuse.
-std::uint64_t number_of(std::string_view variant) {
-  if (variant.empty()) return 0;
-  const std::vector<std::string_view> names = transpose_variants();
-  const auto place = std::find(names.begin(), names.end(), variant);
-  return place == names.end() ? 255 : static_cast<std::uint64_t>(place - names.begin()) + 1;
-}
-
-}  // namespace
-
 cl::Event launch_transpose(const Context& context, const TransposeProblem& problem, const Matrix& shape,
                            const KernelMatrix& in, const KernelMatrix& out, const CallOptions& options) {
   const PlanOverrides fixed = overrides_of("transpose", options);
-  if (options.plan != nullptr) {
-    const Plan expected = plan_transpose(context.device(), problem, fixed);
-    if (*options.plan != expected) {
-      throw Error(
-          {.operation = "transpose",
-           .argument = "plan",
-           .expected = "the plan that plan_transpose() makes for this problem, device and variant:\n" +
-                       expected.to_string(),
-           .got = "another plan:\n" + options.plan->to_string()});
-    }
-  }
-  // All fields of the problem and of what was fixed, which decide on the plan.
-  const runtime::ProblemKey key{1,
-                                problem.element_bytes | number_of(fixed.variant) << 8 |
-                                    std::uint64_t{problem.in_place} << 16 | problem.in_alignment << 24 |
-                                    problem.out_alignment << 32 | problem.base_alignment << 40,
-                                problem.rows,
-                                problem.cols,
-                                problem.batch,
-                                fixed.tile_rows,
-                                fixed.tile_cols,
-                                fixed.work_items,
-                                layout_number(fixed.layout)};
+  if (options.plan != nullptr)
+    require_same_plan("transpose", options, plan_transpose(context.device(), problem, fixed));
+  const runtime::ProblemKey key =
+      make_key(PlanMaker::transpose,
+               {problem.element_bytes | variant_number(fixed.variant, transpose_variants()) << 8 |
+                    std::uint64_t{problem.in_place} << 16 | problem.in_alignment << 24 |
+                    problem.out_alignment << 32 | problem.base_alignment << 40,
+                problem.rows, problem.cols, problem.batch},
+               fixed);
   const auto make_plan = [&](const Device& device) { return plan_transpose(device, problem, fixed); };
   return run_matrices(context, key, make_plan, options, in, out, shape);
 }

@@ -129,38 +129,4 @@ std::size_t row_alignment(const Matrix& view, const Memory& memory) {
   return std::size_t{1} << std::countr_zero(bits);
 }
 
-PlanOverrides overrides_of(const char* operation, const CallOptions& options) {
-  const auto refuse = [&](const char* argument, std::string expected, std::string got) {
-    throw Error({.operation = operation,
-                 .argument = argument,
-                 .expected = std::move(expected),
-                 .got = std::move(got)});
-  };
-  if (options.plan != nullptr) {
-    if (options.overrides != nullptr) refuse("overrides", "none beside a plan", "both");
-    if (!options.variant.empty() && options.variant != options.plan->variant)
-      refuse("variant", "the plan's own, \"" + options.plan->variant + "\"", std::string(options.variant));
-    return options.plan->overrides;
-  }
-  PlanOverrides fixed;
-  if (options.overrides != nullptr) fixed = *options.overrides;
-  if (!options.variant.empty()) {
-    if (!fixed.variant.empty() && fixed.variant != options.variant) {
-      refuse("overrides.variant", "\"" + std::string(options.variant) + "\", as in variant",
-             "\"" + fixed.variant + "\"");
-    }
-    fixed.variant = options.variant;
-  }
-  return fixed;
-}
-
-std::uint64_t layout_number(const LayoutChoice& choice) {
-  const auto field = [](const auto& value) {  // 0: not fixed
-    return value ? static_cast<std::uint64_t>(*value) + 1 : std::uint64_t{0};
-  };
-  // Paddings and masks are small; what is not is refused by the plan before the number is used for anything.
-  return field(choice.kind) | std::min<std::uint64_t>(field(choice.padding), 0xfffffff) << 4 |
-         std::min<std::uint64_t>(field(choice.swizzle_mask), 0xfffffff) << 32;
-}
-
 }  // namespace smem::ops

@@ -65,13 +65,6 @@ struct KernelMatrix {
   }
 };
 
-/// What the options fix of a plan: the plan's own overrides when there is one. \throws Error when a plan
-/// comes together with a variant or overrides, or the variant stands twice and differs.
-PlanOverrides overrides_of(const char* operation, const CallOptions& options);
-
-/// A layout choice as one number, for a ProblemKey.
-std::uint64_t layout_number(const LayoutChoice& choice);
-
 /// Runs a problem whose kernel takes two matrices, rows, cols and batch; the shape is that of `shape`.
 template <class MakePlan>
 cl::Event run_matrices(const Context& context, const runtime::ProblemKey& key, const MakePlan& make_plan,

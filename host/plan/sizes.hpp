@@ -1,4 +1,4 @@
-/// Small arithmetic that plans share.
+/// Small arithmetic that plans share, and small facts that follow from a device.
 #pragma once
 
 #include <smem/device.hpp>
@@ -67,6 +67,28 @@ inline std::array<std::size_t, 3> global_size(const std::array<std::size_t, 3>& 
     global[d] = (d == 0 ? groups : std::min(groups, kMaxGroups)) * group[d];
   }
   return global;
+}
+
+inline void define(Plan& plan, const char* name, std::size_t value) {
+  plan.defines.emplace_back(name, static_cast<long>(value));
+}
+
+/// How the groups of one launch can hand data to each other (cl/common/hand_over.clh): 0: not known.
+/// Compilers that stay in LLVM know the builtin; Oclgrind and the way through SPIR-V do not.
+inline std::size_t device_fence(const Device& device) {
+  if (device.vendor == Vendor::nvidia && device.type == DeviceType::gpu) return 2;
+  return device.type == DeviceType::cpu && device.prefetch_builtin ? 1 : 0;
+}
+
+/// The largest group of at most `wanted` work-items for which `bytes` each, and `flag` bytes, fit local
+/// memory; 0 when none does.
+inline std::size_t group_for(const Device& device, std::size_t wanted, std::size_t bytes,
+                             std::size_t flag = 0) {
+  std::size_t group = std::bit_floor(std::min({wanted, std::max<std::size_t>(device.max_work_group, 1),
+                                               std::max<std::size_t>(device.max_work_items[0], 1)}));
+  while (group > 0 && group * bytes + flag > device.local_bytes)
+    group /= 2;
+  return group;
 }
 
 }  // namespace smem::plan

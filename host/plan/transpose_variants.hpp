@@ -44,10 +44,6 @@ inline constexpr std::size_t kSectorBytes = 32;  // what memory is read and writ
 Plan base_plan(const TransposeProblem& problem, std::string_view variant, const char* file,
                const char* entry);
 
-inline void define(Plan& plan, const char* name, std::size_t value) {
-  plan.defines.emplace_back(name, static_cast<long>(value));
-}
-
 /// The layout's side of a plan: what common/tile.clh reads.
 void set_layout(Plan& plan, const LocalLayout& layout, std::size_t tiles_of_a_group);
 

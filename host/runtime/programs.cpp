@@ -20,6 +20,9 @@ namespace smem::runtime {
 
 namespace {
 
+/// What a plan's program is built from.
+std::string source_of(const Plan& plan) { return plan.preamble + kernel_source(plan.kernel_file); }
+
 /// Where a line of an expanded source comes from.
 struct Origin {
   std::string file;
@@ -164,7 +167,7 @@ std::shared_ptr<Program> Programs::get(const Plan& plan) {
 
 std::shared_ptr<Program> Programs::make(const Plan& plan, const std::string& options) {
   const std::string name = fmt::format("{}/{}", plan.operation, plan.variant);
-  const std::string source = plan.preamble + kernel_source(plan.kernel_file);
+  const std::string source = source_of(plan);
   const XXH128_hash_t hash = XXH3_128bits(source.data(), source.size());
   const std::string key = fmt::format("source={} {:016x}{:016x}\noptions={}\n{}", plan.kernel_file,
                                       hash.high64, hash.low64, options, device_key_);
@@ -286,7 +289,7 @@ void Programs::store(const std::string& key, const Program& program) {
 std::size_t Programs::registers(const Plan& plan) {
   const bool verbose = vendor_ == Vendor::nvidia;
   const cl::Program program =
-      build(plan, kernel_source(plan.kernel_file), plan.build_options() + (verbose ? " -cl-nv-verbose" : ""));
+      build(plan, source_of(plan), plan.build_options() + (verbose ? " -cl-nv-verbose" : ""));
   if (verbose) return registers_in_log(build_log(program(), id_), plan.entry_point);
   return registers_in_binary(binary_of(program()), plan.entry_point, register_lot_);
 }

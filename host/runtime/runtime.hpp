@@ -26,7 +26,7 @@ struct Prepared {
 };
 
 /// All that a plan depends on, as numbers; the first says which operation they belong to.
-using ProblemKey = std::array<std::uint64_t, 10>;
+using ProblemKey = std::array<std::uint64_t, 12>;
 
 struct ProblemKeyHash {
   std::size_t operator()(const ProblemKey& key) const noexcept;

@@ -85,9 +85,12 @@ struct ReduceProblem {
   std::size_t results() const { return shape == ReduceShape::columns ? cols * batch : rows * batch; }
 };
 
-/// The plan that reduce() and its like would use on `device`, or the one of a given variant. \throws Error
-/// when the types do not fit the operation or the device, the variant is unknown, or it cannot run this
-/// problem on this device.
+/// The plan that reduce() and its like would use on `device`. Overrides: `variant`, and `work_items`, a power
+/// of two, for all variants but "cpu". Nothing shrinks what was fixed by hand. \throws Error when the types
+/// do not fit the operation or the device, the variant is unknown or cannot run this problem on this device,
+/// or another field was fixed; it names the field.
+SMEM_API Plan plan_reduce(const Device& device, const ReduceProblem& problem, const PlanOverrides& overrides);
+/// The same, with at most the variant fixed.
 SMEM_API Plan plan_reduce(const Device& device, const ReduceProblem& problem, std::string_view variant = {});
 
 /// The launch that follows plan_reduce()'s and combines the parts of each result. Empty when none does:

@@ -1,0 +1,48 @@
+/// What a call's plan depends on, as the key under which the ready plan is found again.
+#pragma once
+
+#include "runtime/runtime.hpp"
+
+#include <smem/options.hpp>
+#include <smem/plan.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <iterator>
+#include <string_view>
+#include <vector>
+
+namespace smem::ops {
+
+/// One for each function that makes plans: the first number of a key.
+enum class PlanMaker : std::uint64_t {
+  transpose = 1,
+  flip,
+  rates_copy,
+  rates_fp32,
+  reduce,
+  reduce_finish,
+  check_segments,
+};
+
+/// 0: chosen by the plan; else the variant's place in the list and 1; 255: unknown, for the plan to refuse.
+inline std::uint64_t variant_number(std::string_view variant, const std::vector<std::string_view>& names) {
+  if (variant.empty()) return 0;
+  const auto place = std::find(names.begin(), names.end(), variant);
+  return place == names.end() ? 255 : static_cast<std::uint64_t>(place - names.begin()) + 1;
+}
+
+/// What the options fix of a plan: the plan's own overrides when there is one. \throws Error when a plan
+/// comes together with a variant or overrides, or the variant stands twice and differs.
+PlanOverrides overrides_of(const char* operation, const CallOptions& options);
+
+/// \throws Error naming "plan" when the caller gave one and it is not `expected`.
+void require_same_plan(const char* operation, const CallOptions& options, const Plan& expected);
+
+/// A key of the problem's numbers, and of what was fixed except the variant, which belongs to
+/// the problem's numbers: an operation knows the list of its own.
+runtime::ProblemKey make_key(PlanMaker maker, const std::array<std::uint64_t, 7>& problem,
+                             const PlanOverrides& fixed = {});
+
+}  // namespace smem::ops
