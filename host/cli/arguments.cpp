@@ -16,12 +16,13 @@ std::optional<std::size_t> parse_number(std::string_view text) {
   return value;
 }
 
-/// Of every row's start, for packed rows of `cols` elements.
-std::size_t packed_alignment(std::size_t row_count, std::size_t row_bytes) {
-  return row_count > 1 ? std::size_t{1} << std::countr_zero(std::size_t{64} | row_bytes) : 64;
+}  // namespace
+
+std::size_t packed_alignment(std::size_t row_bytes, std::size_t most) {
+  return std::size_t{1} << std::countr_zero(most | row_bytes);
 }
 
-}  // namespace
+std::optional<std::size_t> parse_size(const std::string& text) { return parse_number(text); }
 
 std::optional<Shape> parse_shape(const std::string& text) {
   const std::size_t x = text.find('x');
@@ -50,10 +51,58 @@ std::optional<std::size_t> parse_element(const std::string& text) {
   return bytes;
 }
 
+std::optional<Scalar> parse_scalar(const std::string& text) {
+  for (int i = 0; i <= static_cast<int>(Scalar::float64); ++i) {
+    if (text == name_of(static_cast<Scalar>(i)) || text == opencl_name_of(static_cast<Scalar>(i)))
+      return static_cast<Scalar>(i);
+  }
+  return std::nullopt;
+}
+
+std::optional<ReduceOp> parse_reduce_op(const std::string& text) {
+  for (int i = 0; i < static_cast<int>(ReduceOp::dot); ++i) {
+    if (text == name_of(static_cast<ReduceOp>(i))) return static_cast<ReduceOp>(i);
+  }
+  return std::nullopt;
+}
+
+Scalar usual_result(ReduceOp op, Scalar in) {
+  switch (op) {
+    case ReduceOp::argmin:
+    case ReduceOp::argmax:
+      return Scalar::uint64;
+    case ReduceOp::any:
+    case ReduceOp::all:
+      return Scalar::uint8;
+    case ReduceOp::sum:
+    case ReduceOp::product:
+      return !is_float(in)           ? (is_signed(in) ? Scalar::int64 : Scalar::uint64)
+             : in == Scalar::float64 ? in
+                                     : Scalar::float32;
+    case ReduceOp::mean:
+    case ReduceOp::norm:
+      return in == Scalar::float64 ? in : Scalar::float32;
+    default:
+      return in;
+  }
+}
+
+CLI::Validator scalar_validator() {
+  return CLI::Validator(
+      [](const std::string& text) { return parse_scalar(text) ? "" : "not a type of numbers: " + text; },
+      "TYPE", "type");
+}
+
+CLI::Validator reduce_op_validator() {
+  return CLI::Validator(
+      [](const std::string& text) { return parse_reduce_op(text) ? "" : "not an operation: " + text; }, "OP",
+      "op");
+}
+
 TransposeProblem packed_problem(std::size_t element_bytes, Shape shape, std::size_t batch) {
   TransposeProblem problem{element_bytes, shape.rows, shape.cols, batch};
-  problem.in_alignment = packed_alignment(shape.rows * batch, shape.cols * element_bytes);
-  problem.out_alignment = packed_alignment(shape.cols * batch, shape.rows * element_bytes);
+  problem.in_alignment = shape.rows * batch > 1 ? packed_alignment(shape.cols * element_bytes) : 64;
+  problem.out_alignment = shape.cols * batch > 1 ? packed_alignment(shape.rows * element_bytes) : 64;
   return problem;
 }
 

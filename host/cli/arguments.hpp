@@ -1,7 +1,9 @@
-/// Shapes, element types and transpose problems, as the command line gives them.
+/// Shapes, types, operations and problems, as the command line gives them.
 #pragma once
 
 #include <smem/smem.hpp>
+
+#include <CLI/CLI.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -14,11 +16,27 @@ struct Shape {
   std::size_t cols = 0;
 };
 
+/// A whole number above 0; else empty.
+std::optional<std::size_t> parse_size(const std::string& text);
+
 /// "4097x3001"; empty when it is not of this form, or one of the two is 0.
 std::optional<Shape> parse_shape(const std::string& text);
 
 /// Bytes of an OpenCL type's name, as "float" or "uchar4", or of a number of bytes; empty when unknown.
 std::optional<std::size_t> parse_element(const std::string& text);
+
+/// "float32", or as OpenCL C has it, "float"; empty when unknown.
+std::optional<Scalar> parse_scalar(const std::string& text);
+/// "sum", ..., "norm": of one input and without an expression; empty when unknown.
+std::optional<ReduceOp> parse_reduce_op(const std::string& text);
+CLI::Validator scalar_validator();
+CLI::Validator reduce_op_validator();
+
+/// float32 for sums, means and norms of floats, wide enough for those of integers.
+Scalar usual_result(ReduceOp op, Scalar in);
+
+/// The largest power of two, at most `most`, that divides the start of every packed row.
+std::size_t packed_alignment(std::size_t row_bytes, std::size_t most = 64);
 
 /// Packed matrices at the start of their buffers, with the alignment which that gives.
 TransposeProblem packed_problem(std::size_t element_bytes, Shape shape, std::size_t batch = 1);

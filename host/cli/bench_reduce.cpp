@@ -1,4 +1,5 @@
 // smem bench reduce: GB/s read, and the share of the device's own copy bandwidth.
+#include "cli/arguments.hpp"
 #include "cli/commands.hpp"
 #include "cli/goals.hpp"
 #include "cli/measure.hpp"
@@ -28,43 +29,6 @@ struct Options {
 };
 
 constexpr const char* kRow = "{:<34}{:<18}{:>10}{:>9}{:>9}{:>9}{:>9}{:>6}  {}\n";
-
-std::optional<Scalar> parse_scalar(const std::string& text) {
-  for (int i = 0; i <= static_cast<int>(Scalar::float64); ++i) {
-    if (text == name_of(static_cast<Scalar>(i)) || text == opencl_name_of(static_cast<Scalar>(i)))
-      return static_cast<Scalar>(i);
-  }
-  return std::nullopt;
-}
-
-std::optional<ReduceOp> parse_op(const std::string& text) {
-  for (int i = 0; i < static_cast<int>(ReduceOp::dot); ++i) {
-    if (text == name_of(static_cast<ReduceOp>(i))) return static_cast<ReduceOp>(i);
-  }
-  return std::nullopt;
-}
-
-/// The results are float32 for sums, means and norms of floats, and wide enough for those of integers.
-Scalar result_type(ReduceOp op, Scalar in) {
-  switch (op) {
-    case ReduceOp::argmin:
-    case ReduceOp::argmax:
-      return Scalar::uint64;
-    case ReduceOp::any:
-    case ReduceOp::all:
-      return Scalar::uint8;
-    case ReduceOp::sum:
-    case ReduceOp::product:
-      return !is_float(in)           ? (is_signed(in) ? Scalar::int64 : Scalar::uint64)
-             : in == Scalar::float64 ? in
-                                     : Scalar::float32;
-    case ReduceOp::mean:
-    case ReduceOp::norm:
-      return in == Scalar::float64 ? in : Scalar::float32;
-    default:
-      return in;
-  }
-}
 
 /// Element i of the data: small integers, whose sums a plain loop gives exactly, from one byte each.
 unsigned char pattern(std::size_t i) { return static_cast<unsigned char>((i * 0x9e3779b97f4a7c15u) >> 61); }
@@ -181,7 +145,7 @@ class Bench {
     ReduceProblem problem;
     problem.reduction = {c.op, c.compensated ? FloatMode::compensated : FloatMode::reproducible};
     problem.in = c.type;
-    problem.out = result_type(c.op, c.type);
+    problem.out = usual_result(c.op, c.type);
     problem.shape = c.rows == 0 ? ReduceShape::vector : c.columns ? ReduceShape::columns : ReduceShape::rows;
     problem.rows = std::max<std::size_t>(c.rows, 1);
     problem.cols = c.cols;
@@ -295,7 +259,7 @@ int run(const Options& options) {
   if (options.goals || options.goals_small) {
     cases = reduce_goals(context.device().type, options.goals_small);
   } else {
-    ReduceCase one{*parse_op(options.op), *parse_scalar(options.type), options.rows, options.cols};
+    ReduceCase one{*parse_reduce_op(options.op), *parse_scalar(options.type), options.rows, options.cols};
     if (options.size > 0) one.cols = options.size;
     one.columns = options.columns;
     one.compensated = options.compensated;
@@ -335,15 +299,11 @@ void add_bench_reduce(CLI::App& bench, int& exit_code) {
   command->add_flag("--columns", options->columns, "A result for each column instead")->needs(rows);
   command->add_option("--op", options->op, "sum, product, min, max, bit_and, ..., mean or norm")
       ->capture_default_str()
-      ->check(CLI::Validator(
-          [](const std::string& text) { return parse_op(text) ? "" : "not an operation: " + text; }, "OP",
-          "op"));
+      ->check(reduce_op_validator());
   command
       ->add_option("--type", options->type, "int8 to uint64, half, float32 or float64; or as OpenCL C has it")
       ->capture_default_str()
-      ->check(CLI::Validator(
-          [](const std::string& text) { return parse_scalar(text) ? "" : "not a type of numbers: " + text; },
-          "TYPE", "type"));
+      ->check(scalar_validator());
   command->add_flag("--compensated", options->compensated, "With the rounding errors carried along");
   CLI::Option* goals = command->add_flag("--goals", options->goals,
                                          "The list that smem is judged by; a missed goal is exit code 1");

@@ -18,10 +18,21 @@ namespace smem::cli {
 
 namespace {
 
-struct Options {
-  std::string shape, type, variant, device, like, layout, tile;
+/// What every operation's explanation can be asked.
+struct Common {
+  std::string type, variant, device, like;
   std::size_t batch = 1, work_items = 0;
-  bool in_place = false, run = false, json = false;
+  bool run = false, json = false;
+};
+
+struct TransposeOptions : Common {
+  std::string shape, layout, tile;
+  bool in_place = false;
+};
+
+struct ReduceOptions : Common {
+  std::string shape, op = "sum";
+  bool columns = false, compensated = false;
 };
 
 Device read_facts(const std::string& path) {
@@ -36,30 +47,44 @@ Device read_facts(const std::string& path) {
   return device_from_json(text);
 }
 
-/// Seconds of the transpose on the device, from the same measurement as `smem bench transpose`.
-double measure_run(const Context& context, const TransposeProblem& problem, const Plan& plan) {
-  const std::size_t bytes = problem.element_bytes * problem.rows * problem.cols * problem.batch;
+/// Buffers for an input of so many bytes. \throws Error naming --run when the device has none so large.
+measure::Buffers make_buffers(const Context& context, std::size_t bytes) {
   if (bytes > context.device().max_allocation) {
     throw Error({.operation = "explain",
                  .argument = "--run",
-                 .expected = fmt::format("matrices of at most {} bytes", context.device().max_allocation),
+                 .expected = fmt::format("inputs of at most {} bytes", context.device().max_allocation),
                  .got = fmt::format("{} bytes", bytes),
                  .device = context.device().name});
   }
-  const measure::Buffers buffers = measure::make_buffers(context, bytes);
-  const Extent packed{.batch = problem.batch};
-  measure::Meter meter(context);
-  const auto call = [&](const measure::BufferPair& pair) {
-    const Matrix in(pair.in(), problem.element_bytes, problem.rows, problem.cols, packed);
-    if (problem.in_place) return transpose_in_place(context, in, {.overrides = &plan.overrides});
-    return transpose(context, in,
-                     Matrix(pair.out(), problem.element_bytes, problem.cols, problem.rows, packed),
-                     {.overrides = &plan.overrides});
-  };
-  return meter.measure(buffers, plan.prediction.bytes(), call).call.median;
+  return measure::make_buffers(context, bytes);
 }
 
-int run(const Options& options) {
+/// Prints the plan that `make_plan(device)` makes. `measure(context, plan)`: seconds of a call, as the
+/// benchmark measures them.
+template <class MakePlan, class Measure>
+int show(const Common& options, const std::string& problem, const MakePlan& make_plan,
+         const Measure& measure) {
+  std::optional<Context> context;
+  if (options.like.empty()) context.emplace(ContextOptions{.device = options.device, .profiling = true});
+  const Device device = context ? context->device() : read_facts(options.like);
+  const Plan plan = make_plan(device);
+  Knowledge knowledge;
+  if (options.run) {
+    knowledge.rates = measure_rates(*context);
+    knowledge.registers = registers_of(*context, plan);
+    knowledge.measured_seconds = measure(*context, plan);
+  }
+  if (options.json) {
+    fmt::print("{}", explain_json(plan, device, knowledge));
+  } else {
+    fmt::print("{} on {}", problem, explain(plan, device, knowledge));
+  }
+  return kGood;
+}
+
+std::string times(std::size_t batch) { return batch == 1 ? "" : fmt::format(", {} of them,", batch); }
+
+int explain_transpose(const TransposeOptions& options) {
   TransposeProblem problem =
       packed_problem(*parse_element(options.type), *parse_shape(options.shape), options.batch);
   problem.in_place = options.in_place;
@@ -69,25 +94,62 @@ int run(const Options& options) {
     fixed.tile_rows = parse_shape(options.tile)->rows;
     fixed.tile_cols = parse_shape(options.tile)->cols;
   }
+  const auto measure = [&](const Context& context, const Plan& plan) {
+    const measure::Buffers buffers =
+        make_buffers(context, problem.element_bytes * problem.rows * problem.cols * problem.batch);
+    const Extent packed{.batch = problem.batch};
+    const auto call = [&](const measure::BufferPair& pair) {
+      const Matrix in(pair.in(), problem.element_bytes, problem.rows, problem.cols, packed);
+      if (problem.in_place) return transpose_in_place(context, in, {.overrides = &plan.overrides});
+      return transpose(context, in,
+                       Matrix(pair.out(), problem.element_bytes, problem.cols, problem.rows, packed),
+                       {.overrides = &plan.overrides});
+    };
+    return measure::Meter(context).measure(buffers, plan.prediction.bytes(), call).call.median;
+  };
+  return show(
+      options, fmt::format("{} x {} {}{}", problem.rows, problem.cols, options.type, times(problem.batch)),
+      [&](const Device& device) { return plan_transpose(device, problem, fixed); }, measure);
+}
 
-  std::optional<Context> context;
-  if (options.like.empty()) context.emplace(ContextOptions{.device = options.device, .profiling = true});
-  const Device device = context ? context->device() : read_facts(options.like);
-  const Plan plan = plan_transpose(device, problem, fixed);
-  Knowledge knowledge;
-  if (options.run) {
-    knowledge.rates = measure_rates(*context);
-    knowledge.registers = registers_of(*context, plan);
-    knowledge.measured_seconds = measure_run(*context, problem, plan);
-  }
-  if (options.json) {
-    fmt::print("{}", explain_json(plan, device, knowledge));
-  } else {
-    fmt::print("{} x {} {}{} on {}", problem.rows, problem.cols, options.type,
-               problem.batch == 1 ? "" : fmt::format(", {} of them,", problem.batch),
-               explain(plan, device, knowledge));
-  }
-  return kGood;
+int explain_reduce(const ReduceOptions& options) {
+  const std::optional<Shape> shape = parse_shape(options.shape);
+  ReduceProblem problem;
+  problem.reduction = {*parse_reduce_op(options.op),
+                       options.compensated ? FloatMode::compensated : FloatMode::reproducible};
+  problem.in = *parse_scalar(options.type);
+  problem.out = usual_result(problem.reduction.op, problem.in);
+  problem.shape = !shape ? ReduceShape::vector : options.columns ? ReduceShape::columns : ReduceShape::rows;
+  problem.rows = shape ? shape->rows : 1;
+  problem.cols = shape ? shape->cols : *parse_size(options.shape);
+  problem.batch = options.batch;
+  if (options.columns) problem.alignment = packed_alignment(problem.cols * size_of(problem.in), 16);
+  const PlanOverrides fixed{.variant = options.variant, .work_items = options.work_items};
+  const auto measure = [&](const Context& context, const Plan& plan) {
+    const measure::Buffers buffers =
+        make_buffers(context, problem.rows * problem.cols * problem.batch * size_of(problem.in));
+    const std::size_t results = problem.results() * (problem.reduction.op == ReduceOp::minmax ? 2 : 1);
+    const cl::Buffer memory = make_buffer(context, std::max<std::size_t>(results, 1) * size_of(problem.out));
+    const Vector out(memory(), problem.out, results);
+    const auto call = [&](const measure::BufferPair& pair) {
+      const CallOptions call_options{.overrides = &plan.overrides};
+      if (problem.shape == ReduceShape::vector) {
+        return reduce(context, Vector(pair.in(), problem.in, problem.cols), out, problem.reduction,
+                      call_options);
+      }
+      const Matrix in(pair.in(), size_of(problem.in), problem.rows, problem.cols, {.batch = problem.batch});
+      return options.columns ? reduce_columns(context, in, problem.in, out, problem.reduction, call_options)
+                             : reduce_rows(context, in, problem.in, out, problem.reduction, call_options);
+    };
+    return measure::Meter(context).measure(buffers, plan.prediction.bytes(), call).call.median;
+  };
+  return show(
+      options,
+      fmt::format("{} of {} {}{}{}", options.op, options.shape, options.type, times(problem.batch),
+                  !shape            ? ""
+                  : options.columns ? ", by column,"
+                                    : ", by row,"),
+      [&](const Device& device) { return plan_reduce(device, problem, fixed); }, measure);
 }
 
 CLI::Validator shape_validator() {
@@ -96,18 +158,29 @@ CLI::Validator shape_validator() {
       "ROWSxCOLS", "shape");
 }
 
-}  // namespace
+void add_common(CLI::App& command, Common& options, const std::vector<std::string_view>& variants) {
+  command.add_option("--variant", options.variant, "Instead of the one that the plan would choose")
+      ->check(CLI::IsMember(std::vector<std::string>(variants.begin(), variants.end())));
+  command.add_option("--batch", options.batch, "Number of matrices")->check(CLI::PositiveNumber);
+  command.add_option("--work-items", options.work_items, "Fix the size of a work-group")
+      ->check(CLI::PositiveNumber);
+  CLI::Option* device =
+      command.add_option("-d,--device", options.device, "Index, part of a name, gpu, cpu or accelerator");
+  CLI::Option* like = command.add_option(
+      "--like", options.like, "A facts file (smem devices --json): the plan for a device that is not here");
+  CLI::Option* run_flag = command.add_flag(
+      "--run", options.run, "Run it too: the measured time beside the bound by the device's measured rates");
+  command.add_flag("--json", options.json, "As JSON");
+  like->excludes(device)->excludes(run_flag);
+}
 
-void add_explain(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand(
-      "explain", "Print the plan of an operation: kernel, sizes, layout, what bounds it, and why");
-  command->require_subcommand(1);
-  CLI::App* transpose = command->add_subcommand("transpose", "The plan of a transpose of packed matrices");
-  auto options = std::make_shared<Options>();
-  transpose->add_option("shape", options->shape, "Of the input: ROWSxCOLS")
+void add_transpose(CLI::App& explain, int& exit_code) {
+  CLI::App* command = explain.add_subcommand("transpose", "The plan of a transpose of packed matrices");
+  auto options = std::make_shared<TransposeOptions>();
+  command->add_option("shape", options->shape, "Of the input: ROWSxCOLS")
       ->required()
       ->check(shape_validator());
-  transpose
+  command
       ->add_option("type", options->type, "Element type, as float or uchar4, or its bytes: 1, 2, 4, 8 or 16")
       ->required()
       ->check(CLI::Validator(
@@ -115,26 +188,43 @@ void add_explain(CLI::App& app, int& exit_code) {
             return parse_element(text) ? "" : "not a type of 1, 2, 4, 8 or 16 bytes: " + text;
           },
           "TYPE", "type"));
-  transpose->add_option("--batch", options->batch, "Number of matrices")->check(CLI::PositiveNumber);
-  transpose->add_flag("--in-place", options->in_place, "Input and output are the same square matrix");
-  const auto names = transpose_variants();
-  transpose->add_option("--variant", options->variant, "Instead of the one that the plan would choose")
-      ->check(CLI::IsMember(std::vector<std::string>(names.begin(), names.end())));
-  transpose->add_option("--tile", options->tile, "Fix the tile, in elements: ROWSxCOLS")
+  command->add_flag("--in-place", options->in_place, "Input and output are the same square matrix");
+  command->add_option("--tile", options->tile, "Fix the tile, in elements: ROWSxCOLS")
       ->check(shape_validator());
-  transpose->add_option("--work-items", options->work_items, "Fix the size of a work-group")
-      ->check(CLI::PositiveNumber);
-  transpose->add_option("--layout", options->layout,
-                        "Fix the tile's layout: plain, padded[:ITEMS] or swizzled[:MASK]");
-  CLI::Option* device =
-      transpose->add_option("-d,--device", options->device, "Index, part of a name, gpu, cpu or accelerator");
-  CLI::Option* like = transpose->add_option(
-      "--like", options->like, "A facts file (smem devices --json): the plan for a device that is not here");
-  CLI::Option* run_flag = transpose->add_flag(
-      "--run", options->run, "Run it too: the measured time beside the bound by the device's measured rates");
-  transpose->add_flag("--json", options->json, "As JSON");
-  like->excludes(device)->excludes(run_flag);
-  transpose->callback([options, &exit_code] { exit_code = run(*options); });
+  command->add_option("--layout", options->layout,
+                      "Fix the tile's layout: plain, padded[:ITEMS] or swizzled[:MASK]");
+  add_common(*command, *options, transpose_variants());
+  command->callback([options, &exit_code] { exit_code = explain_transpose(*options); });
+}
+
+void add_reduce(CLI::App& explain, int& exit_code) {
+  CLI::App* command = explain.add_subcommand("reduce", "The plan of a reduction");
+  auto options = std::make_shared<ReduceOptions>();
+  command->add_option("shape", options->shape, "Elements of a vector, or ROWSxCOLS of a matrix")
+      ->required()
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            return parse_shape(text) || parse_size(text) ? "" : "neither a number nor ROWSxCOLS: " + text;
+          },
+          "SHAPE", "shape"));
+  command->add_option("type", options->type, "Element type, as float32 or uchar")
+      ->required()
+      ->check(scalar_validator());
+  command->add_option("--op", options->op, "Operation")->check(reduce_op_validator())->capture_default_str();
+  command->add_flag("--columns", options->columns, "A result for each column of a matrix, not for each row");
+  command->add_flag("--compensated", options->compensated, "Carry rounding errors along");
+  add_common(*command, *options, reduce_variants());
+  command->callback([options, &exit_code] { exit_code = explain_reduce(*options); });
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand(
+      "explain", "Print the plan of an operation: kernel, sizes, layout, what bounds it, and why");
+  command->require_subcommand(1);
+  add_transpose(*command, exit_code);
+  add_reduce(*command, exit_code);
 }
 
 }  // namespace smem::cli

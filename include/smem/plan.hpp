@@ -74,7 +74,7 @@ struct Plan {
     return (global[0] / work_group[0]) * (global[1] / work_group[1]) * (global[2] / work_group[2]);
   }
   SMEM_API std::string build_options() const;  ///< the defines as compiler options
-  SMEM_API std::string to_string() const;      ///< a few lines for a person
+  SMEM_API std::string to_string() const;      ///< explain(plan)
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 

@@ -16,15 +16,16 @@ namespace smem {
 
 /// out[0] = the reduction of all elements of `in`.
 ///
-/// | operation | elements | `out` | of nothing |
-/// |---|---|---|---|
-/// | sum, product | integers | any integer type: the exact value modulo its size | 0, 1 |
-/// | sum, product | half, float32, float64 | half, float32 or float64 | 0, 1 |
-/// | min, max, minmax | any | the element's type; minmax writes two elements | integers: the type's largest
-/// (min) or least (max) value; else NaN | | bit_and, bit_or | integers | the element's type | all bits, no
-/// bits | | any, all | any; NaN counts as not zero | uint8: 0 or 1 | 0, 1 | | argmin, argmax | any | uint32
-/// or uint64 | an error; an empty segment: all bits set | | mean, norm | any | half, float32 or float64 |
-/// NaN, 0 | | custom | any | the element's type | the identity |
+/// Types of `out`, and the result of nothing:
+/// - sum, product of integers: any integer type, the exact value modulo its size; 0 and 1
+/// - sum, product of half, float32, float64: half, float32 or float64; 0 and 1
+/// - min, max: the element's type; of integers the type's largest and least value, else NaN
+/// - minmax: the element's type, two elements; as min and max
+/// - bit_and, bit_or (integers): the element's type; all bits, no bits
+/// - any, all (a NaN counts as not zero): uint8, 0 or 1; 0 and 1
+/// - argmin, argmax: uint32 or uint64; an error, but all bits set for an empty segment
+/// - mean, norm: half, float32 or float64; NaN and 0
+/// - custom: the element's type; the identity
 ///
 /// min, max and their like leave NaNs out, as fmin and fmax do: the result is NaN only where there is nothing
 /// else; zeros of both signs are equal. argmin and argmax give the first of equal elements, and 0 where all

@@ -74,7 +74,9 @@ TEST_CASE("program cache: reading a result back stores what has run") {
   const smem::Context context;
   const smem::Array<int> in(context, {1, 2, 3, 4}), out(context, 4);
   smem::transpose(context, in.matrix(2, 2), out.matrix(2, 2));
-  CHECK(out.to_host() == std::vector<int>{1, 3, 2, 4});
+  // rusticl may say only a moment after a read that the kernel before it has ended; a later read finds it so.
+  for (int read = 0; read < 1000 && context.cache_statistics().stored_on_disk == 0; ++read)
+    CHECK(out.to_host() == std::vector<int>{1, 3, 2, 4});
   CHECK(entries_in(folder.path()).size() == 1);
   CHECK(context.cache_statistics().stored_on_disk == 1);
 }
