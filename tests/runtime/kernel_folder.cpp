@@ -70,8 +70,7 @@ TEST_CASE("kernel folder: the embedded sources are the files of cl") {
 }
 
 TEST_CASE("kernel folder: an edited kernel is used at once and the cache is not fooled") {
-  const test::Folder cache;
-  const test::Variable at("SMEM_CACHE_DIR", cache.string());
+  const test::CacheFolder cache;
   CHECK(naive_transpose() == kRight);
   {
     const KernelFolder kernels;

@@ -40,8 +40,7 @@ std::vector<fs::path> entries_in(const fs::path& folder) {
 }  // namespace
 
 TEST_CASE("program cache: built once and then loaded") {
-  const test::Folder folder;
-  const test::Variable at("SMEM_CACHE_DIR", folder.string());
+  const test::CacheFolder folder;
   smem::CacheStatistics s = one_run();
   CHECK(s.built_from_source == 1);
   CHECK(s.stored_on_disk == 1);
@@ -57,8 +56,7 @@ TEST_CASE("program cache: built once and then loaded") {
 }
 
 TEST_CASE("program cache: the end of a context stores what has run") {
-  const test::Folder folder;
-  const test::Variable at("SMEM_CACHE_DIR", folder.string());
+  const test::CacheFolder folder;
   {
     const smem::Context context;
     const smem::Array<int> in(context, {1, 2, 3, 4}), out(context, 4);
@@ -69,8 +67,7 @@ TEST_CASE("program cache: the end of a context stores what has run") {
 }
 
 TEST_CASE("program cache: reading a result back stores what has run") {
-  const test::Folder folder;
-  const test::Variable at("SMEM_CACHE_DIR", folder.string());
+  const test::CacheFolder folder;
   const smem::Context context;
   const smem::Array<int> in(context, {1, 2, 3, 4}), out(context, 4);
   smem::transpose(context, in.matrix(2, 2), out.matrix(2, 2));
@@ -92,8 +89,7 @@ TEST_CASE("program cache: memory serves a second shape with the same program") {
 }
 
 TEST_CASE("program cache: SMEM_CACHE=0 writes and reads nothing") {
-  const test::Folder folder;
-  const test::Variable at("SMEM_CACHE_DIR", folder.string());
+  const test::CacheFolder folder;
   {
     const test::Variable off("SMEM_CACHE", "0");
     const smem::CacheStatistics s = one_run();
@@ -108,8 +104,7 @@ TEST_CASE("program cache: SMEM_CACHE=0 writes and reads nothing") {
 }
 
 TEST_CASE("program cache: a damaged entry leads to a build and is replaced") {
-  const test::Folder folder;
-  const test::Variable at("SMEM_CACHE_DIR", folder.string());
+  const test::CacheFolder folder;
   one_run();
   REQUIRE(entries_in(folder.path()).size() == 1);
   const fs::path entry = entries_in(folder.path()).front();
@@ -132,8 +127,7 @@ TEST_CASE("program cache: a damaged entry leads to a build and is replaced") {
 }
 
 TEST_CASE("program cache: an entry that cannot be read or replaced is only slower") {
-  const test::Folder folder;
-  const test::Variable at("SMEM_CACHE_DIR", folder.string());
+  const test::CacheFolder folder;
   one_run();
   REQUIRE(entries_in(folder.path()).size() == 1);
   const fs::path entry = entries_in(folder.path()).front();
@@ -151,7 +145,7 @@ TEST_CASE("program cache: a folder that cannot be made or written is only slower
   test::write_text(folder.path() / "file", "");
   for (const std::string& bad : {folder.string() + "/file/below", std::string("/proc/smem-cannot-be-here")}) {
     CAPTURE(bad);
-    const test::Variable at("SMEM_CACHE_DIR", bad);
+    const test::Variable on("SMEM_CACHE", std::nullopt), at("SMEM_CACHE_DIR", bad);
     const smem::CacheStatistics s = one_run();
     CHECK(s.built_from_source == 1);
     CHECK(s.stored_on_disk == 0);
@@ -160,7 +154,8 @@ TEST_CASE("program cache: a folder that cannot be made or written is only slower
 }
 
 TEST_CASE("program cache: without any home there is no disk cache") {
-  const test::Variable at("SMEM_CACHE_DIR", std::nullopt), xdg("XDG_CACHE_HOME", std::nullopt);
+  const test::Variable on("SMEM_CACHE", std::nullopt), at("SMEM_CACHE_DIR", std::nullopt),
+      xdg("XDG_CACHE_HOME", std::nullopt);
   // PoCL wants a home too: its own cache is told where to go.
   const test::Folder pocl;
   const test::Variable for_pocl("POCL_CACHE_DIR", pocl.string());
@@ -172,8 +167,7 @@ TEST_CASE("program cache: without any home there is no disk cache") {
 }
 
 TEST_CASE("program cache: other options are another entry") {
-  const test::Folder folder;
-  const test::Variable at("SMEM_CACHE_DIR", folder.string());
+  const test::CacheFolder folder;
   const smem::Context context;
   test::Random random;
   for (const std::size_t element_bytes : {2, 4}) {
@@ -201,8 +195,7 @@ TEST_CASE("child: transposes with every variant on the cache of its environment"
 }
 
 TEST_CASE("program cache: many processes at once on one cold folder") {
-  const test::Folder folder;
-  const test::Variable at("SMEM_CACHE_DIR", folder.string());
+  const test::CacheFolder folder;
   std::deque<test::Child> children;
   const std::string device = smem::Context().device().name;
   for (int i = 0; i < 4; ++i)

@@ -7,8 +7,7 @@
 #include <doctest/doctest.h>
 
 TEST_CASE("rates: measured once and kept for the device") {
-  const test::Folder folder;
-  const test::Variable cache("SMEM_CACHE_DIR", folder.path().string());
+  const test::CacheFolder folder;
   const smem::Context context;
   const smem::Rates first = smem::measure_rates(context);
   // Wide limits of what any device can do: what matters is that both were measured, in the right unit.

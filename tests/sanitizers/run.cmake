@@ -29,6 +29,7 @@ set(ENV{LSAN_OPTIONS} suppressions=${CMAKE_CURRENT_LIST_DIR}/leaks.txt:print_sup
 set(ENV{UBSAN_OPTIONS} print_stacktrace=1)
 set(ENV{TSAN_OPTIONS} suppressions=${CMAKE_CURRENT_LIST_DIR}/threads.txt)
 
+set(ENV{SMEM_CACHE} 0)  # as for the unit tests
 run(${CMAKE_COMMAND} -S ${SOURCE} --preset ${PRESET} -DCMAKE_CXX_COMPILER=${COMPILER})
 run(${CMAKE_COMMAND} --build ${SOURCE}/build/${PRESET} --target smem_tests --parallel 2)
 run(${fixed_addresses} ${SOURCE}/build/${PRESET}/tests/smem_tests "${CASES}")

@@ -2,6 +2,8 @@
 /// name in configurations().
 #pragma once
 
+#include "support/reduce_turn.hpp"
+
 #include <smem/smem.hpp>
 
 #include <fmt/format.h>
@@ -94,6 +96,7 @@ inline void add_reduce(const smem::Device& device, Catalogue& catalogue) {
   using smem::ReduceOp, smem::ReduceShape, smem::Scalar;
   const auto add = [&](const smem::ReduceProblem& problem, const std::string& what) {
     for (const std::string_view variant : smem::reduce_variants()) {
+      if (!is_turn_of(variant, problem.reduction.op, problem.in)) continue;
       const std::string name = fmt::format("{}/{}/{}", what, variant, name_of(problem.reduction.op));
       catalogue.add(fmt::format("{}/{}", name, name_of(problem.in)),
                     [&] { return smem::plan_reduce(device, problem, variant); });

@@ -1,6 +1,8 @@
 /// Folders and files of one test.
 #pragma once
 
+#include "support/environment.hpp"
+
 #include <doctest/doctest.h>
 
 #include <stdlib.h>
@@ -36,6 +38,13 @@ class Folder {
 
  private:
   fs::path path_;
+};
+
+/// The disk cache, on and in an empty folder of its own, for the length of a scope.
+class CacheFolder : public Folder {
+ private:
+  Variable on_{"SMEM_CACHE", std::nullopt};
+  Variable at_{"SMEM_CACHE_DIR", string()};
 };
 
 /// Everything below a folder, in no special order.

@@ -1,6 +1,7 @@
 /// Runs many reductions, and counts those that really ran.
 #pragma once
 
+#include "support/reduce_turn.hpp"
 #include "support/reductions.hpp"
 
 #include <doctest/doctest.h>
@@ -48,14 +49,6 @@ inline bool fits(const smem::Device& device, smem::ReduceOp op, smem::Scalar in)
 /// Whether the reductions for CPUs run there: their loops are long.
 inline bool has_cpu_variant(const smem::Device& device) {
   return device.type == smem::DeviceType::cpu && device.long_loops;
-}
-
-/// The three rungs with trees differ in the tree alone, and each program costs a driver's compiler a second:
-/// an operation on a type runs on one of them, so that every operation and every type runs on all.
-inline bool is_turn_of(std::string_view variant, smem::ReduceOp op, smem::Scalar type) {
-  const int turn = (static_cast<int>(op) + static_cast<int>(type)) % 3;
-  return (variant != "interleaved" || turn == 0) && (variant != "sequential" || turn == 1) &&
-         (variant != "first_add" || turn == 2);
 }
 
 inline bool is_place(smem::ReduceOp op) {
