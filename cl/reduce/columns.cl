@@ -8,6 +8,7 @@
 //
 // Launch: one dimension, GROUP work-items a group; group g does jobs g, g + groups, ... Local memory: GROUP * PACK
 // accumulators.
+#define COLUMNS 1
 #include "reduce/input.clh"
 
 #ifndef GROUP
@@ -33,8 +34,7 @@ void reduce_columns(REDUCE_ARGUMENTS) {
     const uint tile = (uint)job % tiles, place = (uint)job / tiles;
     const ulong part = place % (uint)parts, matrix = place / (uint)parts;
     const ulong col = (ulong)tile * (ACROSS * PACK) + item % ACROSS * PACK;
-    row_source column = find_row(in, in_offset, pitch, stride, other, other_offset, bounds, bounds_offset, cols, matrix, 0);
-    column.first += col;
+    const row_source columns = find_columns(in, in_offset, stride, other, other_offset, rows, matrix, col);
 
     // Registers: rows row, row + step, ... of PACK columns.
     accumulator mine[PACK];
@@ -46,14 +46,14 @@ void reduce_columns(REDUCE_ARGUMENTS) {
       for (; row + (UNROLL - 1) * step < rows; row += UNROLL * step) {
         term_pack p[UNROLL];
 #pragma unroll
-        for (uint u = 0; u < UNROLL; ++u) p[u] = load_terms(column, (row + u * step) * pitch);
+        for (uint u = 0; u < UNROLL; ++u) p[u] = load_terms(columns, (row + u * step) * pitch, row + u * step);
 #pragma unroll
         for (uint u = 0; u < UNROLL; ++u)
 #pragma unroll
           for (uint k = 0; k < PACK; ++k) mine[k] = accumulate(mine[k], term_of(&p[u], k), row + u * step);
       }
       for (; row < rows; row += step) {
-        const term_pack p = load_terms(column, row * pitch);
+        const term_pack p = load_terms(columns, row * pitch, row);
 #pragma unroll
         for (uint k = 0; k < PACK; ++k) mine[k] = accumulate(mine[k], term_of(&p, k), row);
       }
@@ -61,7 +61,7 @@ void reduce_columns(REDUCE_ARGUMENTS) {
       for (; row < rows; row += step) {
 #pragma unroll
         for (uint k = 0; k < PACK; ++k)
-          if (col + k < cols) mine[k] = accumulate(mine[k], load_term(column, row * pitch + k), row);
+          if (col + k < cols) mine[k] = accumulate(mine[k], load_term(columns, row * pitch + k, row), row);
       }
     }
 

@@ -9,9 +9,6 @@
 #include "reduce/input.clh"
 #include "common/hand_over.clh"
 
-#ifndef COLUMNS
-#define COLUMNS 0  // 1: a result for each column
-#endif
 #ifndef ONE_LAUNCH
 #define ONE_LAUNCH 0  // 1: the last part of a result to end combines all; 0: another launch does (reduce/finish.cl)
 #endif
@@ -23,8 +20,8 @@ __attribute__((noinline)) accumulator reduce_run(row_source row, ulong begin, ul
   for (uint k = 0; k < LANES; ++k) put_lane(&lanes, k, identity());
   ulong i = begin;
   for (; i + LANES <= end; i += LANES)
-    for (uint k = 0; k < LANES; ++k) put_lane(&lanes, k, accumulate(get_lane(&lanes, k), load_term(row, i + k), i + k));
-  for (uint k = 0; i < end; ++i, ++k) put_lane(&lanes, k, accumulate(get_lane(&lanes, k), load_term(row, i), i));
+    for (uint k = 0; k < LANES; ++k) put_lane(&lanes, k, accumulate(get_lane(&lanes, k), load_term(row, i + k, i + k), i + k));
+  for (uint k = 0; i < end; ++i, ++k) put_lane(&lanes, k, accumulate(get_lane(&lanes, k), load_term(row, i, i), i));
   for (uint apart = LANES / 2; apart > 0; apart /= 2)
     for (uint k = 0; k < apart; ++k) put_lane(&lanes, k, combine(get_lane(&lanes, k), get_lane(&lanes, k + apart)));
   return get_lane(&lanes, 0);
@@ -32,23 +29,23 @@ __attribute__((noinline)) accumulator reduce_run(row_source row, ulong begin, ul
 
 // Rows [begin, end) of `width` columns. Four rows at once: the accumulators, which are in the L1 cache, pass through
 // registers a quarter as often.
-__attribute__((noinline)) void reduce_strip(lane_set* restrict lanes, row_source column, ulong pitch, ulong begin, ulong end, uint width) {
+__attribute__((noinline)) void reduce_strip(lane_set* restrict lanes, row_source columns, ulong pitch, ulong begin, ulong end, uint width) {
   for (uint k = 0; k < STRIP; ++k) put_lane(lanes, k, identity());
   ulong r = begin;
   if (width == STRIP) {
     for (; r + 4 <= end; r += 4) {
       for (uint k = 0; k < STRIP; ++k) {
         accumulator a = get_lane(lanes, k);
-        a = accumulate(a, load_term(column, r * pitch + k), r);
-        a = accumulate(a, load_term(column, (r + 1) * pitch + k), r + 1);
-        a = accumulate(a, load_term(column, (r + 2) * pitch + k), r + 2);
-        a = accumulate(a, load_term(column, (r + 3) * pitch + k), r + 3);
+        a = accumulate(a, load_term(columns, r * pitch + k, r), r);
+        a = accumulate(a, load_term(columns, (r + 1) * pitch + k, r + 1), r + 1);
+        a = accumulate(a, load_term(columns, (r + 2) * pitch + k, r + 2), r + 2);
+        a = accumulate(a, load_term(columns, (r + 3) * pitch + k, r + 3), r + 3);
         put_lane(lanes, k, a);
       }
     }
   }
   for (; r < end; ++r)
-    for (uint k = 0; k < width; ++k) put_lane(lanes, k, accumulate(get_lane(lanes, k), load_term(column, r * pitch + k), r));
+    for (uint k = 0; k < width; ++k) put_lane(lanes, k, accumulate(get_lane(lanes, k), load_term(columns, r * pitch + k, r), r));
 }
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
@@ -62,11 +59,10 @@ void reduce_cpu(REDUCE_ARGUMENTS) {
 #if COLUMNS
     const ulong strip = job % strips, part = job / strips % parts, matrix = job / strips / parts;
     const ulong piece = (rows + parts - 1) / parts;
-    row_source column = find_row(in, in_offset, pitch, stride, other, other_offset, bounds, bounds_offset, cols, matrix, 0);
-    column.first += strip * STRIP;
+    const row_source columns = find_columns(in, in_offset, stride, other, other_offset, rows, matrix, strip * STRIP);
     const uint width = (uint)min((ulong)STRIP, cols - strip * STRIP);
     lane_set lanes;
-    reduce_strip(&lanes, column, pitch, min(part * piece, rows), min((part + 1) * piece, rows), width);
+    reduce_strip(&lanes, columns, pitch, min(part * piece, rows), min((part + 1) * piece, rows), width);
     for (uint k = 0; k < width; ++k) {
       const ulong result = matrix * cols + strip * STRIP + k;
       if (parts == 1) {

@@ -54,7 +54,7 @@ static inline accumulator reduce_part(row_source row, uint lane, ulong part, ulo
 
   // Before the first pack.
   if (part == 0)
-    for (ulong i = lane; i < head; i += TEAM) lanes[0] = accumulate(lanes[0], load_term(row, i), i);
+    for (ulong i = lane; i < head; i += TEAM) lanes[0] = accumulate(lanes[0], load_term(row, i, i), i);
 
   // Whole tiles.
   ulong t = part;
@@ -62,7 +62,7 @@ static inline accumulator reduce_part(row_source row, uint lane, ulong part, ulo
     const ulong first = head + (t * (TEAM * UNROLL) + lane) * PACK;
     term_pack p[UNROLL];
 #pragma unroll
-    for (uint u = 0; u < UNROLL; ++u) p[u] = load_terms(row, first + u * (TEAM * PACK));
+    for (uint u = 0; u < UNROLL; ++u) p[u] = load_terms(row, first + u * (TEAM * PACK), first + u * (TEAM * PACK));
 #pragma unroll
     for (uint u = 0; u < UNROLL; ++u) accumulate_pack(lanes, &p[u], first + u * (TEAM * PACK));
   }
@@ -70,11 +70,11 @@ static inline accumulator reduce_part(row_source row, uint lane, ulong part, ulo
   // The rest of the packs, and what lies after the last, belong to the part whose turn it is.
   if (t == tiles) {
     for (ulong v = tiles * (TEAM * UNROLL) + lane; v < packs; v += TEAM) {
-      const term_pack p = load_terms(row, head + v * PACK);
+      const term_pack p = load_terms(row, head + v * PACK, head + v * PACK);
       accumulate_pack(lanes, &p, head + v * PACK);
     }
     for (ulong i = head + packs * PACK + lane; i < row.count; i += TEAM)
-      lanes[0] = accumulate(lanes[0], load_term(row, i), i);
+      lanes[0] = accumulate(lanes[0], load_term(row, i, i), i);
   }
   return combine_lanes(lanes);
 }

@@ -19,7 +19,7 @@
 #define TILE (RUNG == 2 ? 2 * GROUP : GROUP)
 
 static inline accumulator read_element(row_source row, ulong i) {
-  return i < row.count ? accumulate(identity(), load_term(row, i), i) : identity();
+  return i < row.count ? accumulate(identity(), load_term(row, i, i), i) : identity();
 }
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))

@@ -1,4 +1,6 @@
 // Reductions: arguments -> plan -> launch, and where needed a second one.
+#include "ops/reduce.hpp"
+
 #include "ops/key.hpp"
 #include "ops/views.hpp"
 #include "plan/reduce_types.hpp"
@@ -32,11 +34,6 @@ namespace {
                .got = std::move(got)});
 }
 
-/// A vector as a matrix of one row, for the checks of views.
-Matrix as_matrix(const Vector& vector) {
-  return {vector.buffer, size_of(vector.type), 1, vector.size, {.offset = vector.offset}};
-}
-
 /// Temporary memory of a call, which goes back to the pool when the call's last command has ended.
 class Scratch {
  public:
@@ -59,12 +56,6 @@ class Scratch {
   runtime::ScratchPool& pool_;
   cl::Buffer partials_, counters_;
   cl::Event used_until_;
-};
-
-/// What a kernel of reduce is given besides the problem; see cl/reduce/input.clh.
-struct Operands {
-  Matrix in;
-  Vector other, bounds, out;
 };
 
 /// All that the plan depends on.
@@ -97,7 +88,7 @@ runtime::ProblemKey key_of(const ReduceProblem& problem, const PlanOverrides& fi
   throw Error(std::move(details));
 }
 
-cl::Event launch(const Context& context, const ReduceProblem& problem, const Operands& o,
+cl::Event launch(const Context& context, const ReduceProblem& problem, const ops::ReduceOperands& o,
                  const CallOptions& options) {
   const PlanOverrides fixed = ops::overrides_of(plan::operation_name(problem), options);
   const std::string_view variant = fixed.variant;
@@ -141,47 +132,53 @@ cl::Event launch(const Context& context, const ReduceProblem& problem, const Ope
   }
 }
 
-/// The checks that all shapes share, and the launch. `in` has an element, or is left out of the checks.
-cl::Event check_and_launch(const Context& context, ReduceProblem problem, const Operands& o,
-                           const CallOptions& options) {
+}  // namespace
+
+cl::Event ops::reduce(const Context& context, ReduceProblem problem, const ReduceOperands& o,
+                      const CallOptions& options) {
   const char* operation = plan::operation_name(problem);
   const bool is_dot = problem.reduction.op == ReduceOp::dot;
   const char* in_name = is_dot ? "a" : "in";
+  const char* other_name = problem.shape == ReduceShape::vector ? "b" : "x";
+  const char* out_name = plan::result_name(problem);
   plan::check_reduction(context.device(), problem);
   const std::size_t needed = problem.results() * (problem.reduction.op == ReduceOp::minmax ? 2 : 1);
   if (o.out.size < needed) {
-    refuse(problem, "out", fmt::format("at least {} elements", needed), fmt::format("{}", o.out.size));
+    refuse(problem, out_name, fmt::format("at least {} elements", needed), fmt::format("{}", o.out.size));
   }
   if (needed == 0) {
     // A wrong choice is refused all the same.
-    plan_reduce(context.device(), problem, ops::overrides_of(operation, options));
+    plan_reduce(context.device(), problem, overrides_of(operation, options));
     return context.runtime().marker(options.wait_for);
   }
   Vector written = o.out;
   written.size = needed;
   const Matrix out = as_matrix(written);
-  const ops::Memory out_memory = ops::check_view(context, operation, "out", out, true);
+  const Memory out_memory = check_view(context, operation, out_name, out, true);
   std::size_t bits = 16;
-  if (!ops::is_empty(o.in)) {
-    const ops::Memory memory = ops::check_view(context, operation, in_name, o.in, false);
-    ops::check_apart(operation, o.in, memory, out, out_memory);
+  if (!is_empty(o.in)) {
+    const Memory memory = check_view(context, operation, in_name, o.in, false);
+    check_apart(operation, o.in, memory, out, out_memory, in_name, out_name);
     bits |= memory.host_address;
-    if (problem.shape == ReduceShape::columns) bits |= ops::row_alignment(o.in, memory);
+    if (problem.shape == ReduceShape::columns) bits |= row_alignment(o.in, memory);
     if (is_dot) {
       const Matrix other = as_matrix(o.other);
-      const ops::Memory other_memory = ops::check_view(context, operation, "b", other, false);
-      ops::check_apart(operation, other, other_memory, out, out_memory);
-      bits |= other_memory.host_address | (o.in.offset - o.other.offset) * other.element_bytes;
+      const Memory other_memory = check_view(context, operation, other_name, other, false);
+      check_apart(operation, other, other_memory, out, out_memory, other_name, out_name);
+      bits |= other_memory.host_address;
+      if (problem.shape == ReduceShape::vector) bits |= (o.in.offset - o.other.offset) * other.element_bytes;
     }
   }
   if (problem.shape == ReduceShape::segments) {
     const Matrix bounds = as_matrix(o.bounds);
-    const ops::Memory memory = ops::check_view(context, operation, "offsets", bounds, false);
-    ops::check_apart(operation, bounds, memory, out, out_memory);
+    const Memory memory = check_view(context, operation, "offsets", bounds, false);
+    check_apart(operation, bounds, memory, out, out_memory, "offsets");
   }
   problem.alignment = std::size_t{1} << std::countr_zero(bits);
   return launch(context, problem, o, options);
 }
+
+namespace {
 
 cl::Event reduce_matrix(const Context& context, ReduceShape shape, const Matrix& in, Scalar type,
                         const Vector& out, const Reduction& reduction, const CallOptions& options) {
@@ -198,7 +195,7 @@ cl::Event reduce_matrix(const Context& context, ReduceShape shape, const Matrix&
            std::string(name_of(type)));
   }
   if (reduction.op == ReduceOp::dot) refuse(problem, "reduction", "an operation of one input", "dot");
-  return check_and_launch(context, problem, {in, {}, {}, out}, options);
+  return ops::reduce(context, problem, {in, {}, {}, out}, options);
 }
 
 }  // namespace
@@ -216,7 +213,7 @@ cl::Event reduce(const Context& context, const Vector& in, const Vector& out, co
                  .expected = "an operation of one input",
                  .got = "dot"});
   }
-  return check_and_launch(context, problem, {as_matrix(in), {}, {}, out}, options);
+  return ops::reduce(context, problem, {ops::as_matrix(in), {}, {}, out}, options);
 }
 
 cl::Event reduce_rows(const Context& context, const Matrix& in, Scalar type, const Vector& out,
@@ -241,69 +238,7 @@ cl::Event reduce_segments(const Context& context, const Vector& in, const Vector
   if (offsets.size == 0) refuse(problem, "offsets", "one more than there are segments", "none");
   if (reduction.op == ReduceOp::dot) refuse(problem, "reduction", "an operation of one input", "dot");
   problem.rows = offsets.size - 1;
-  return check_and_launch(context, problem, {as_matrix(in), {}, offsets, out}, options);
-}
-
-void check_segments(const Context& context, const Vector& offsets, std::size_t size) {
-  const auto refuse_offsets = [](std::string expected, std::string got) {
-    throw Error({.operation = "check_segments",
-                 .argument = "offsets",
-                 .expected = std::move(expected),
-                 .got = std::move(got)});
-  };
-  if (offsets.type != Scalar::uint32 && offsets.type != Scalar::uint64)
-    refuse_offsets("uint32 or uint64", std::string(name_of(offsets.type)));
-  if (offsets.size == 0) return;
-  ops::check_view(context, "check_segments", "offsets", as_matrix(offsets), false);
-  // The device looks; only where something is wrong do the offsets come to the host.
-  runtime::Runtime& runtime = context.runtime();
-  const auto make_plan = [&](const Device& device) {
-    Plan plan;
-    plan.operation = "check_segments";
-    plan.variant = "check";
-    plan.kernel_file = "reduce/check_segments.cl";
-    plan.entry_point = "check_segments";
-    plan.text_defines.emplace_back("BOUND", opencl_name_of(offsets.type));
-    plan.work_group =
-        plan::shape_group(device, device.type == DeviceType::cpu ? 1 : 256, 256, {offsets.size, 1, 1});
-    plan.global = {std::min(plan::divide_up(offsets.size, plan.work_group[0]), 8 * device.compute_units) *
-                       plan.work_group[0],
-                   1, 1};
-    return plan;
-  };
-  const runtime::ProblemKey key =
-      ops::make_key(ops::PlanMaker::check_segments, {static_cast<std::uint64_t>(offsets.type), offsets.size});
-  const cl::Buffer flag = runtime.scratch().take_zeroed();
-  const cl::Event looked = runtime.run(key, make_plan, {}, offsets.buffer, cl_ulong{offsets.offset},
-                                       cl_ulong{offsets.size}, cl_ulong{size}, flag());
-  cl_uint bad = 0;
-  const cl_uint zero = 0;
-  runtime::check(
-      clEnqueueReadBuffer(context.queue()(), flag(), CL_TRUE, 0, sizeof bad, &bad, 1, &looked(), nullptr),
-      "clEnqueueReadBuffer", "check_segments");
-  if (bad != 0) {
-    runtime::check(
-        clEnqueueWriteBuffer(context.queue()(), flag(), CL_TRUE, 0, sizeof zero, &zero, 0, nullptr, nullptr),
-        "clEnqueueWriteBuffer", "check_segments");
-  }
-  runtime.scratch().give_back_zeroed(flag, looked);
-  runtime.settle();
-  if (bad == 0) return;
-  const std::size_t width = size_of(offsets.type);
-  std::vector<unsigned char> bytes(offsets.size * width);
-  runtime::check(clEnqueueReadBuffer(context.queue()(), offsets.buffer, CL_TRUE, offsets.offset * width,
-                                     bytes.size(), bytes.data(), 0, nullptr, nullptr),
-                 "clEnqueueReadBuffer", "check_segments");
-  std::uint64_t before = 0;
-  for (std::size_t i = 0; i < offsets.size; ++i) {
-    std::uint64_t bound = 0;  // little-endian, as all OpenCL hosts that smem knows
-    std::memcpy(&bound, bytes.data() + i * width, width);
-    if (bound > size || bound < before) {
-      refuse_offsets(fmt::format("ascending offsets of at most {}", size),
-                     fmt::format("{} after {} at index {}", bound, before, i));
-    }
-    before = bound;
-  }
+  return ops::reduce(context, problem, {ops::as_matrix(in), {}, offsets, out}, options);
 }
 
 cl::Event dot(const Context& context, const Vector& a, const Vector& b, const Vector& out, FloatMode mode,
@@ -319,7 +254,7 @@ cl::Event dot(const Context& context, const Vector& a, const Vector& b, const Ve
   if (b.size != a.size) {
     refuse(problem, "b", fmt::format("{} elements, as a has", a.size), fmt::format("{}", b.size));
   }
-  return check_and_launch(context, problem, {as_matrix(a), b, {}, out}, options);
+  return ops::reduce(context, problem, {ops::as_matrix(a), b, {}, out}, options);
 }
 
 void detail::reduce_to_host(const Context& context, const Vector& in, const Vector* other,

@@ -94,15 +94,15 @@ Memory check_view(const Context& context, const char* operation, const char* arg
 }
 
 void check_apart(const char* operation, const Matrix& in, const Memory& in_memory, const Matrix& out,
-                 const Memory& out_memory) {
+                 const Memory& out_memory, const char* in_name, const char* out_name) {
   if (in_memory.root != out_memory.root) return;
   const std::size_t in_begin = in_memory.origin + in.offset * in.element_bytes;
   const std::size_t out_begin = out_memory.origin + out.offset * out.element_bytes;
   const std::size_t in_end = in_begin + batch_span(in) * in.element_bytes;
   const std::size_t out_end = out_begin + batch_span(out) * out.element_bytes;
   if (in_begin < out_end && out_begin < in_end) {
-    refuse(operation, "out", "a view that does not overlap in",
-           fmt::format("bytes {} to {} of the buffer that in uses from {} to {}", out_begin, out_end,
+    refuse(operation, out_name, fmt::format("a view that does not overlap {}", in_name),
+           fmt::format("bytes {} to {} of the buffer that {} uses from {} to {}", out_begin, out_end, in_name,
                        in_begin, in_end));
   }
 }

@@ -13,6 +13,11 @@
 
 namespace smem::ops {
 
+/// A vector as a matrix of one row, for the checks of views.
+inline Matrix as_matrix(const Vector& vector) {
+  return {vector.buffer, size_of(vector.type), 1, vector.size, {.offset = vector.offset}};
+}
+
 /// What is known of a view's buffer once it is checked.
 struct Memory {
   cl_mem root = nullptr;   ///< the buffer itself, or the one that a sub-buffer is cut from
@@ -29,9 +34,9 @@ struct Memory {
 Memory check_view(const Context& context, const char* operation, const char* argument, const Matrix& view,
                   bool written);
 
-/// \throws Error when the two views may share an element.
+/// \throws Error naming the written view when the two may share an element.
 void check_apart(const char* operation, const Matrix& in, const Memory& in_memory, const Matrix& out,
-                 const Memory& out_memory);
+                 const Memory& out_memory, const char* in_name = "in", const char* out_name = "out");
 
 /// \throws Error when batch counts or element sizes differ, or `out` is not rows x cols.
 void check_shape(const char* operation, const Matrix& in, const Matrix& out, std::size_t rows,

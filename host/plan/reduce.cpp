@@ -42,12 +42,15 @@ Plan base_plan(const ReduceProblem& problem, std::string_view variant, const cha
   }
   const double elements = static_cast<double>(problem.cols) * static_cast<double>(problem.batch) *
                           (problem.shape == ReduceShape::segments ? 1.0 : static_cast<double>(problem.rows));
-  const double inputs = problem.reduction.op == ReduceOp::dot ? 2 : 1;
+  const bool is_dot = problem.reduction.op == ReduceOp::dot;
+  // Of the other factor of a dot product.
+  const double vectors = static_cast<double>(problem.count() * problem.batch);
+  if (is_dot && problem.shape == ReduceShape::rows) define(plan, "OTHER_ALIGNED", 0);
   const double numbers = problem.reduction.op == ReduceOp::minmax ? 2 : 1;
-  plan.prediction.bytes_read = inputs * elements * static_cast<double>(size_of(problem.in));
+  plan.prediction.bytes_read = (elements + (is_dot ? vectors : 0)) * static_cast<double>(size_of(problem.in));
   plan.prediction.bytes_written =
       numbers * static_cast<double>(problem.results()) * static_cast<double>(size_of(problem.out));
-  plan.prediction.operations = is_float(problem.in) ? inputs * elements : 0;
+  plan.prediction.operations = is_float(problem.in) ? (is_dot ? 2 : 1) * elements : 0;
   return plan;
 }
 

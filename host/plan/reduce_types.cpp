@@ -49,7 +49,11 @@ std::string_view name_of(ReduceOp op) { return kNames.at(static_cast<std::size_t
 namespace plan {
 
 const char* operation_name(const ReduceProblem& problem) {
-  if (problem.reduction.op == ReduceOp::dot) return "dot";
+  if (problem.reduction.op == ReduceOp::dot) {
+    return problem.shape == ReduceShape::rows      ? "matvec"
+           : problem.shape == ReduceShape::columns ? "vecmat"
+                                                   : "dot";
+  }
   switch (problem.shape) {
     case ReduceShape::vector:
       return "reduce";
@@ -61,6 +65,10 @@ const char* operation_name(const ReduceProblem& problem) {
       return "reduce_segments";
   }
   return "reduce";
+}
+
+const char* result_name(const ReduceProblem& problem) {
+  return problem.reduction.op == ReduceOp::dot && problem.shape != ReduceShape::vector ? "y" : "out";
 }
 
 void check_reduction(const Device& device, const ReduceProblem& problem) {
@@ -77,12 +85,13 @@ void check_reduction(const Device& device, const ReduceProblem& problem) {
     refuse(problem, expression.empty() ? "expression" : "identity", "OpenCL C", "nothing");
   }
   if (const std::string types = wrong_result(problem); !types.empty()) {
-    refuse(problem, "out", fmt::format("{} for {} of {}", types, name_of(op), name_of(problem.in)),
+    refuse(problem, result_name(problem),
+           fmt::format("{} for {} of {}", types, name_of(op), name_of(problem.in)),
            std::string(name_of(problem.out)));
   }
   if (!device.fp64 && (problem.in == Scalar::float64 || problem.out == Scalar::float64)) {
     throw Error({.operation = operation_name(problem),
-                 .argument = problem.in == Scalar::float64 ? "in" : "out",
+                 .argument = problem.in == Scalar::float64 ? "in" : result_name(problem),
                  .expected = "a type that the device computes with; it has no fp64",
                  .got = "float64",
                  .device = device.name});
@@ -96,7 +105,7 @@ void check_reduction(const Device& device, const ReduceProblem& problem) {
     refuse(problem, "in", fmt::format("a batch of at most {} results", kMostOfBatch),
            fmt::format("{}", problem.results()));
   }
-  const std::size_t count = problem.shape == ReduceShape::columns ? problem.rows : problem.cols;
+  const std::size_t count = problem.count();
   if (is_place(op) && problem.out == Scalar::uint32 && count > std::size_t{1} << 32) {
     refuse(problem, "out", fmt::format("uint64 for places among {} elements", count), "uint32");
   }

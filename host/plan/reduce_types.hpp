@@ -20,6 +20,9 @@ Parts parts_of(const Device& device, const ReduceProblem& problem, std::string_v
 /// "reduce", "reduce_rows", ...: as the called function is named.
 const char* operation_name(const ReduceProblem& problem);
 
+/// As the function calls its result: "out" or "y".
+const char* result_name(const ReduceProblem& problem);
+
 /// \throws Error naming the argument, unless the types fit the operation and the device.
 void check_reduction(const Device& device, const ReduceProblem& problem);
 
@@ -34,5 +37,8 @@ std::size_t accumulator_bytes(const ReduceProblem& problem);
 
 /// Adds the defines, and for a caller's own operation the preamble, that cl/reduce/operation.clh asks for.
 void define_operation(Plan& plan, const ReduceProblem& problem);
+
+/// The launch that looks whether `count` offsets of segments ascend.
+Plan plan_check_segments(const Device& device, Scalar type, std::size_t count);
 
 }  // namespace smem::plan

@@ -30,7 +30,7 @@ enum class ReduceOp {
   argmax,
   mean,
   norm,  ///< the 2-norm
-  dot,   ///< of two vectors: what dot() launches
+  dot,   ///< of two vectors, or of each row or column and a vector: what dot(), matvec() and vecmat() launch
   custom
 };
 
@@ -79,9 +79,12 @@ struct ReduceProblem {
   std::size_t batch = 1;
   Scalar bounds = Scalar::uint32;  ///< type of the segments' offsets: uint32 or uint64
   /// The largest power of two, at most 16, that divides the byte address of every row's first element, for
-  /// columns; for a dot product, of both inputs at equal distance from some element; else that of the buffer.
+  /// columns; for a dot product of vectors, of both at equal distance from some element; else that of the
+  /// buffer.
   std::size_t alignment = 16;
 
+  /// Elements of a result; of a vector's segments, of all.
+  std::size_t count() const { return shape == ReduceShape::columns ? rows : cols; }
   std::size_t results() const { return shape == ReduceShape::columns ? cols * batch : rows * batch; }
 };
 

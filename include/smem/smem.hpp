@@ -7,6 +7,7 @@
 #include <smem/error.hpp>
 #include <smem/explain.hpp>
 #include <smem/layout.hpp>
+#include <smem/matvec.hpp>
 #include <smem/options.hpp>
 #include <smem/plan.hpp>
 #include <smem/rates.hpp>

@@ -127,10 +127,12 @@ inline void add_reduce(const smem::Device& device, Catalogue& catalogue) {
       problem.rows = 1;
       problem.cols = std::size_t{1} << 24;
       add(problem, "reduce");
-      if (op != ReduceOp::sum && op != ReduceOp::minmax && op != ReduceOp::argmax) continue;
+      const bool is_dot = op == ReduceOp::dot;  // of rows and columns: matvec and vecmat
+      if (op != ReduceOp::sum && op != ReduceOp::minmax && op != ReduceOp::argmax && !is_dot) continue;
       problem.rows = problem.cols = 4096;
       for (const ReduceShape shape : {ReduceShape::rows, ReduceShape::columns, ReduceShape::segments}) {
         if (in != Scalar::float32 && shape != ReduceShape::columns) continue;
+        if (is_dot && shape == ReduceShape::segments) continue;
         problem.shape = shape;
         add(problem, shape == ReduceShape::rows      ? "rows"
                      : shape == ReduceShape::columns ? "columns"

@@ -1,0 +1,54 @@
+// Products of matrices and vectors: a dot product for each row or column.
+#include "ops/reduce.hpp"
+
+#include <smem/error.hpp>
+#include <smem/matvec.hpp>
+
+#include <fmt/format.h>
+
+#include <string>
+
+namespace smem {
+
+namespace {
+
+cl::Event product(const Context& context, ReduceShape shape, const Matrix& a, const Vector& x,
+                  const Vector& y, FloatMode mode, const CallOptions& options) {
+  const char* operation = shape == ReduceShape::rows ? "matvec" : "vecmat";
+  ReduceProblem problem;
+  problem.reduction = {ReduceOp::dot, mode};
+  problem.shape = shape;
+  problem.in = x.type;
+  problem.out = y.type;
+  problem.rows = a.rows;
+  problem.cols = a.cols;
+  problem.batch = a.batch;
+  if (a.element_bytes != size_of(x.type)) {
+    throw Error({.operation = operation,
+                 .argument = "x",
+                 .expected = fmt::format("elements of {} bytes, as a has", a.element_bytes),
+                 .got = std::string(name_of(x.type))});
+  }
+  const std::size_t needed = problem.count() * problem.batch;
+  if (x.size != needed) {
+    throw Error({.operation = operation,
+                 .argument = "x",
+                 .expected = fmt::format("{} elements", needed),
+                 .got = fmt::format("{}", x.size)});
+  }
+  return ops::reduce(context, problem, {a, x, {}, y}, options);
+}
+
+}  // namespace
+
+cl::Event matvec(const Context& context, const Matrix& a, const Vector& x, const Vector& y, FloatMode mode,
+                 const CallOptions& options) {
+  return product(context, ReduceShape::rows, a, x, y, mode, options);
+}
+
+cl::Event vecmat(const Context& context, const Vector& x, const Matrix& a, const Vector& y, FloatMode mode,
+                 const CallOptions& options) {
+  return product(context, ReduceShape::columns, a, x, y, mode, options);
+}
+
+}  // namespace smem
