@@ -15,6 +15,17 @@
 
 namespace smem {
 
+std::vector<std::pair<std::string, long>> layout_defines(const LocalLayout& layout) {
+  std::vector<std::pair<std::string, long>> defines{{"TILE_STRIDE", static_cast<long>(layout.stride)}};
+  const auto add = [&](const char* name, std::size_t value) {
+    if (value != 0) defines.emplace_back(name, static_cast<long>(value));
+  };
+  add("SWIZZLE_MASK", layout.swizzle_mask);
+  add("SWIZZLE_SHIFT", layout.swizzle_shift);
+  add("SWIZZLE_UNIT", layout.swizzle_unit);
+  return defines;
+}
+
 std::string_view name_of(LocalLayout::Kind kind) {
   switch (kind) {
     case LocalLayout::Kind::none:

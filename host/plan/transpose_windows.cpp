@@ -24,10 +24,8 @@ Plan base_plan(const TransposeProblem& problem, std::string_view variant, const 
 void set_layout(Plan& plan, const LocalLayout& layout, std::size_t tiles_of_a_group) {
   plan.layout = layout;
   plan.local_bytes = layout.bytes() * tiles_of_a_group;
-  define(plan, "TILE_STRIDE", layout.stride);
-  if (layout.swizzle_mask != 0) define(plan, "SWIZZLE_MASK", layout.swizzle_mask);
-  if (layout.swizzle_shift != 0) define(plan, "SWIZZLE_SHIFT", layout.swizzle_shift);
-  if (layout.swizzle_unit != 0) define(plan, "SWIZZLE_UNIT", layout.swizzle_unit);
+  for (auto& define : layout_defines(layout))
+    plan.defines.push_back(std::move(define));
   // Every element goes into a tile once and out of it once.
   plan.prediction.local_bytes = plan.prediction.bytes();
 }

@@ -21,7 +21,9 @@ namespace smem::runtime {
 namespace {
 
 /// What a plan's program is built from.
-std::string source_of(const Plan& plan) { return plan.preamble + kernel_source(plan.kernel_file); }
+std::string source_of(const Plan& plan) {
+  return plan.kernel_file.empty() ? plan.preamble : plan.preamble + kernel_source(plan.kernel_file);
+}
 
 /// Where a line of an expanded source comes from.
 struct Origin {

@@ -71,6 +71,9 @@ class Runtime {
     }
   }
 
+  /// Enqueues a kernel whose arguments are set, with the plan's sizes.
+  cl::Event enqueue(cl_kernel kernel, const Plan& plan, std::span<const cl::Event> wait_for);
+
   /// To be called where the host has just waited for the device: what can be done then, is.
   void settle() { programs_->store_what_has_run(); }
 
@@ -97,7 +100,6 @@ class Runtime {
   std::shared_ptr<const Prepared> remember(const ProblemKey& key, Prepared made);
   static bool is_too_large(const Error& error);
   static void set_argument(cl_kernel kernel, cl_uint index, std::size_t bytes, const void* value);
-  cl::Event enqueue(cl_kernel kernel, const Plan& plan, std::span<const cl::Event> wait_for);
 
   cl_device_id id_ = nullptr;
   Device device_;

@@ -38,10 +38,12 @@ std::string file_text(const std::string& path) {
   throw Error({.argument = "kernel file", .expected = "a file of cl/", .got = path});
 }
 
-void append(const std::string& path, std::set<std::string>& seen, std::string& out) {
-  if (!seen.insert(path).second) return;
+void append(const std::string& path, std::set<std::string>& seen, std::string& out);
+
+void append_text(const std::string& text, const std::string& path, std::set<std::string>& seen,
+                 std::string& out) {
   out += fmt::format("#line 1 \"{}\"\n", path);
-  std::istringstream lines(file_text(path));
+  std::istringstream lines(text);
   std::string line;
   for (std::size_t number = 1; std::getline(lines, line); ++number) {
     constexpr std::string_view kInclude = "#include \"";
@@ -56,7 +58,18 @@ void append(const std::string& path, std::set<std::string>& seen, std::string& o
   }
 }
 
+void append(const std::string& path, std::set<std::string>& seen, std::string& out) {
+  if (seen.insert(path).second) append_text(file_text(path), path, seen, out);
+}
+
 }  // namespace
+
+std::string with_includes(const std::string& text, const std::string& name) {
+  std::set<std::string> seen;
+  std::string out;
+  append_text(text, name, seen, out);
+  return out;
+}
 
 std::string kernel_source(const std::string& path) {
   std::set<std::string> seen;

@@ -21,4 +21,8 @@ std::span<const EmbeddedFile> embedded_files();
 /// read.
 std::string kernel_source(const std::string& path);
 
+/// A text with the files of cl/ that it includes put in, as kernel_source() does. `name`: of the text in
+/// #line marks; it ends in ".cl". \throws Error naming the file that is not there.
+std::string with_includes(const std::string& text, const std::string& name);
+
 }  // namespace smem::runtime

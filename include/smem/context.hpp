@@ -16,6 +16,9 @@ namespace runtime {
 class Runtime;
 }
 
+class Kernel;
+struct KernelSource;
+
 struct ContextOptions {
   /// Which device: an index of smem::devices(), a part of a device's or platform's name (case does not
   /// matter), or a type: "gpu", "cpu", "accelerator". Empty: the environment variable SMEM_DEVICE, else the
@@ -51,6 +54,12 @@ class SMEM_API Context {
   cl::Context cl_context() const;
   cl::Device cl_device() const;
   cl::CommandQueue queue() const;
+
+  /// A kernel of the caller's own, which may include smem's building blocks; see kernel.hpp. Built once, also
+  /// when many threads ask, and kept in memory and on disk as smem's own are. \throws Error with the
+  /// compiler's log and the failing line when it does not compile, has no such entry point, or includes what
+  /// is not there.
+  Kernel build(const KernelSource& source) const;
 
   /// Waits until everything enqueued on the queue has ended.
   void finish() const;

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace smem {
@@ -89,7 +90,8 @@ struct LocalLayout {
   std::size_t swizzle_unit = 0;   ///< items that stay together, as a power of two
   std::vector<AccessCost> accesses;
 
-  std::size_t bytes() const { return rows * stride * item_bytes; }
+  std::size_t items() const { return rows * stride; }  ///< with the padding
+  std::size_t bytes() const { return items() * item_bytes; }
   /// The byte address of an item.
   std::size_t address_of(Item item) const {
     const std::size_t swizzle = ((item.row >> swizzle_shift) & swizzle_mask) << swizzle_unit;
@@ -119,5 +121,9 @@ SMEM_API LayoutChoice parse_layout(std::string_view text);
 /// least slowdown, then the fewest bytes, then rows that begin at 16 bytes. A choice limits the search.
 /// \throws Error naming the field when the choice contradicts itself or cannot exist for this tile.
 SMEM_API LocalLayout infer_layout(const Device& device, const Tile& tile, const LayoutChoice& choice = {});
+
+/// What TILE_AT of cl/common/tile.clh is told of a layout: TILE_STRIDE, and of a swizzle its mask, shift and
+/// unit.
+SMEM_API std::vector<std::pair<std::string, long>> layout_defines(const LocalLayout& layout);
 
 }  // namespace smem

@@ -49,7 +49,7 @@ struct Plan {
   std::string variant;      ///< "swizzled"
   std::string reason;       ///< why this variant, in one sentence
   std::string evidence;     ///< the measurement behind its numbers, or that there is none for this family
-  std::string kernel_file;  ///< relative to cl/, e.g. "transpose/tiled.cl"
+  std::string kernel_file;  ///< relative to cl/, e.g. "transpose/tiled.cl"; empty when the preamble is all
   std::string entry_point;
   std::vector<std::pair<std::string, long>> defines;
   std::vector<std::pair<std::string, std::string>> text_defines;  ///< values are single words: type names

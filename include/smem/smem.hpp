@@ -6,8 +6,8 @@
 #include <smem/device.hpp>
 #include <smem/error.hpp>
 #include <smem/explain.hpp>
+#include <smem/kernel.hpp>
 #include <smem/layout.hpp>
-#include <smem/matvec.hpp>
 #include <smem/options.hpp>
 #include <smem/plan.hpp>
 #include <smem/rates.hpp>
@@ -16,6 +16,7 @@
 #include <smem/view.hpp>
 
 // operations
+#include <smem/matvec.hpp>
 #include <smem/reduce.hpp>
 #include <smem/reduce_plan.hpp>
 #include <smem/rotate.hpp>

@@ -1,0 +1,141 @@
+// Kernels of the caller's own.
+#include <smem/kernel.hpp>
+
+#include "runtime/runtime.hpp"
+#include "runtime/sources.hpp"
+#include "runtime/status.hpp"
+
+#include <smem/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+namespace smem {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& operation, const char* argument, std::string expected,
+                         std::string got) {
+  throw Error(
+      {.operation = operation, .argument = argument, .expected = std::move(expected), .got = std::move(got)});
+}
+
+/// An expression after -D ends at the first blank, and other options may follow.
+bool is_word(const std::string& text) {
+  return !text.empty() && text.find_first_of(" \t\n\r\"'\\") == std::string::npos;
+}
+
+Plan plan_of(const KernelSource& source) {
+  if (source.entry_point.empty()) refuse("Context::build", "entry_point", "a kernel's name", "nothing");
+  const auto require_words = [](const char* argument, const auto& defines) {
+    for (const auto& [name, value] : defines) {
+      if (!is_word(name))
+        refuse("Context::build", argument, "names without blanks", fmt::format("\"{}\"", name));
+    }
+  };
+  require_words("defines", source.defines);
+  require_words("text_defines", source.text_defines);
+  for (const auto& [name, value] : source.text_defines) {
+    if (!is_word(value)) {
+      refuse("Context::build", "text_defines", "values of one word",
+             fmt::format("\"{}\" for {}", value, name));
+    }
+  }
+  if (!is_word(source.language))
+    refuse("Context::build", "language", "as -cl-std= takes it, e.g. CL1.2",
+           fmt::format("\"{}\"", source.language));
+  Plan plan;
+  plan.operation = "Context::build";
+  plan.variant = plan.entry_point = source.entry_point;
+  plan.defines = source.defines;
+  plan.text_defines = source.text_defines;
+  plan.language = source.language;
+  try {
+    plan.preamble = runtime::with_includes(source.source, "source.cl");
+  } catch (const Error& error) {
+    if (error.details().argument != "kernel file") throw;
+    refuse("Context::build", "source", "includes of smem's building blocks, e.g. \"common/tile.clh\"",
+           fmt::format("#include \"{}\"", error.details().got));
+  }
+  return plan;
+}
+
+}  // namespace
+
+Kernel Context::build(const KernelSource& source) const {
+  try {
+    const Plan plan = plan_of(source);
+    return {*this, runtime_->programs().get(plan), source.entry_point};
+  } catch (const Error& error) {
+    ErrorDetails details = error.details();
+    if (details.call == "clCreateKernel") {
+      details.argument = "entry_point";
+      details.expected = "the name of a kernel of the source";
+      details.got = fmt::format("\"{}\"", source.entry_point);
+    } else if (details.call == "clBuildProgram") {
+      details.argument = "source";
+    } else {
+      throw;
+    }
+    details.operation = "Context::build";
+    throw Error(std::move(details));
+  }
+}
+
+Kernel::Kernel(Context context, std::shared_ptr<runtime::Program> program, std::string entry_point)
+    : context_(std::move(context)), program_(std::move(program)), entry_point_(std::move(entry_point)) {}
+
+std::size_t Kernel::max_work_group() const {
+  const runtime::Program::Kernel kernel(*program_);
+  std::size_t most = 0;
+  runtime::check(clGetKernelWorkGroupInfo(kernel.get(), context_.runtime().id(), CL_KERNEL_WORK_GROUP_SIZE,
+                                          sizeof most, &most, nullptr),
+                 "clGetKernelWorkGroupInfo", "Kernel::max_work_group");
+  return std::min(most, context_.device().max_work_group);
+}
+
+cl::Event Kernel::launch(const LaunchSize& size, std::span<const cl::Event> wait_for,
+                         std::span<const Argument> arguments) const {
+  const std::string operation = fmt::format("Kernel({})", entry_point_);
+  for (std::size_t d = 0; d < 3; ++d) {
+    if (size.work_group[d] == 0 || size.global[d] % size.work_group[d] != 0) {
+      refuse(operation, "size",
+             fmt::format("a multiple of the work-group's {} in dimension {}", size.work_group[d], d),
+             fmt::format("{}", size.global[d]));
+    }
+  }
+  const runtime::Program::Kernel kernel(*program_);
+  cl_uint count = 0;
+  runtime::check(clGetKernelInfo(kernel.get(), CL_KERNEL_NUM_ARGS, sizeof count, &count, nullptr),
+                 "clGetKernelInfo", operation.c_str());
+  if (count != arguments.size())
+    refuse(operation, "arguments", fmt::format("{}", count), fmt::format("{}", arguments.size()));
+  cl_uint index = 0;
+  for (const Argument& argument : arguments) {
+    const cl_int status = clSetKernelArg(kernel.get(), index, argument.bytes, argument.value);
+    if (status != CL_SUCCESS) {
+      throw Error({.operation = operation,
+                   .argument = fmt::format("argument {}", index),
+                   .expected = "a value of the parameter's type",
+                   .got = fmt::format("{} bytes", argument.bytes),
+                   .device = context_.device().name,
+                   .code = status,
+                   .call = "clSetKernelArg"});
+    }
+    ++index;
+  }
+  // A launch of no work-items is none.
+  if (size.global[0] == 0 || size.global[1] == 0 || size.global[2] == 0)
+    return context_.runtime().marker(wait_for);
+  Plan plan;
+  plan.operation = operation;
+  plan.global = size.global;
+  plan.work_group = size.work_group;
+  cl::Event event = context_.runtime().enqueue(kernel.get(), plan, wait_for);
+  program_->launched(event);
+  return event;
+}
+
+}  // namespace smem

@@ -1,0 +1,107 @@
+/// smem: kernels of the caller's own, made of smem's building blocks and kept in its caches.
+#pragma once
+
+#include <smem/array.hpp>
+#include <smem/context.hpp>
+#include <smem/layout.hpp>
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace smem {
+
+namespace runtime {
+class Program;
+}
+
+/// OpenCL C of the caller's own. A line `#include "common/NAME.clh"` puts in one of smem's building blocks:
+/// - common/tile.clh: TILE_AT(row, col), where an item of a tile lies; the defines of a layout say how
+/// - common/work_group.clh: functions of a whole work-group, of any type and operation
+/// - common/scalar.clh: loads and stores of numbers, half as storage
+/// Each of them says at its top what it offers and which defines it takes.
+struct KernelSource {
+  std::string source;
+  std::string entry_point;  ///< the kernel function's name
+  /// Given to the compiler as -DNAME=VALUE.
+  std::vector<std::pair<std::string, long>> defines = {};
+  std::vector<std::pair<std::string, std::string>> text_defines = {};  ///< values are single words
+  std::string language = "CL1.2";                                      ///< of OpenCL C, as -cl-std= takes it
+
+  /// Adds what common/tile.clh asks for: TILE_STRIDE, and of a swizzle its mask, shift and unit. The tile has
+  /// layout.items() places.
+  KernelSource& with(const LocalLayout& layout) {
+    for (auto& define : layout_defines(layout))
+      defines.push_back(std::move(define));
+    return *this;
+  }
+};
+
+/// A work-item count of each dimension, in all and in a work-group.
+struct LaunchSize {
+  std::array<std::size_t, 3> global{1, 1, 1};  ///< multiples of work_group
+  std::array<std::size_t, 3> work_group{1, 1, 1};
+};
+
+/// Bytes of local memory for an argument that is a `local` pointer.
+struct LocalBytes {
+  std::size_t bytes = 0;
+};
+
+/// A built kernel. Copies share one program; all functions may be called from several threads.
+class SMEM_API Kernel {
+ public:
+  /// Enqueues the kernel with its arguments in order: an Array, a cl::Buffer or cl_mem, LocalBytes, or a
+  /// value as OpenCL C has it (cl_uint, cl_float4, ...). No host wait. \returns the event after which it has
+  /// run. \throws Error when the sizes are not whole work-groups, the device refuses them, or arguments are
+  /// more, fewer or of other sizes than the kernel's; nothing is enqueued then.
+  template <class... Arguments>
+  cl::Event operator()(const LaunchSize& size, std::span<const cl::Event> wait_for,
+                       const Arguments&... arguments) const {
+    const std::array<Argument, sizeof...(Arguments)> all{argument_of(arguments)...};
+    return launch(size, wait_for, all);
+  }
+  template <class First, class... Arguments>
+  cl::Event operator()(const LaunchSize& size, const First& first, const Arguments&... arguments) const
+      requires(!std::is_convertible_v<const First&, std::span<const cl::Event>>) {
+    return (*this)(size, std::span<const cl::Event>(), first, arguments...);
+  }
+
+  /// Work-items that a work-group of this kernel can have on the device, as its driver says.
+  std::size_t max_work_group() const;
+
+ private:
+  friend class Context;
+  struct Argument {
+    std::size_t bytes;
+    const void* value;
+  };
+
+  Kernel(Context context, std::shared_ptr<runtime::Program> program, std::string entry_point);
+
+  template <class T>
+  static Argument argument_of(const Array<T>& array) {
+    return argument_of(array.buffer());
+  }
+  static Argument argument_of(const cl::Buffer& buffer) { return {sizeof(cl_mem), &buffer()}; }
+  static Argument argument_of(const LocalBytes& local) { return {local.bytes, nullptr}; }
+  template <class T>
+  static Argument argument_of(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T>, "a kernel's argument is copied byte by byte");
+    return {sizeof value, &value};
+  }
+
+  cl::Event launch(const LaunchSize& size, std::span<const cl::Event> wait_for,
+                   std::span<const Argument> arguments) const;
+
+  Context context_;
+  std::shared_ptr<runtime::Program> program_;
+  std::string entry_point_;
+};
+
+}  // namespace smem
