@@ -174,6 +174,8 @@ cl::Event histogram(const Context& context, const Matrix& in, Scalar type, const
     o.even = even_bins(type, bins.count, bins.low, bins.high);
     problem.rule = o.even.rule;
   }
+  if (channels != 0 && in.cols % channels != 0)
+    refuse("in", fmt::format("rows of whole pixels of {} channels", channels), fmt::format("{} elements", in.cols));
   // Rows without gaps are one long row.
   if (in.pitch == in.cols || in.rows == 1) {
     problem.cols *= problem.rows;

@@ -64,14 +64,16 @@ void check_histogram(const Device& device, const HistogramProblem& p) {
 
 bool runs_cpu_variant(const Device& device) { return device.type == DeviceType::cpu && device.long_loops; }
 
-std::size_t pack_of(const HistogramProblem& problem) {
-  return std::max<std::size_t>(1, std::min(kPackBytes, problem.alignment) / size_of(problem.in));
+/// Elements. Intel's compiler, which runs 32 work-items in the registers of one thread, spills with more.
+std::size_t pack_of(const Device& device, const HistogramProblem& problem) {
+  const std::size_t widest = device.vendor == Vendor::intel ? kPackBytes / 2 : kPackBytes;
+  return std::max<std::size_t>(1, std::min(widest, problem.alignment) / size_of(problem.in));
 }
 
-/// Packs that a work-item reads at once. More do not help a CPU, whose compiler takes seconds over them; Intel's,
-/// which runs 32 work-items in the registers of one thread, would spill.
+/// Packs that a work-item reads at once. More do not help a CPU, whose compiler takes seconds over them.
 std::size_t unroll_for(const Device& device) {
-  return device.type == DeviceType::cpu || device.vendor == Vendor::intel ? 2 : kUnroll;
+  if (device.type == DeviceType::cpu) return 2;
+  return device.vendor == Vendor::intel ? 1 : kUnroll;
 }
 
 /// A table in local memory.
@@ -130,7 +132,8 @@ Plan base_plan(const HistogramProblem& problem, std::string_view variant, const 
   return plan;
 }
 
-/// The variants with atomic additions. `wanted`: work-items of a group; fewer where they do not fit.
+/// The variants with atomic additions. `wanted`: work-items of a group, 0: the plan's choice; fewer where they do
+/// not fit.
 std::optional<Plan> atomics(const Device& device, const HistogramProblem& problem, std::string_view variant,
                             std::size_t wanted) {
   const bool tables = variant == "local" || variant == "replicated";
@@ -140,8 +143,10 @@ std::optional<Plan> atomics(const Device& device, const HistogramProblem& proble
   while (slots > 0 && 2 * slots * kWord > device.local_bytes)
     slots /= 2;
   if (variant == "cached" && slots < 32) return std::nullopt;
+  // Where a unit has room for one group only, it is a large one.
+  if (wanted == 0) wanted = tables && 2 * table.words * kWord > device.local_bytes ? 2 * kGroup : kGroup;
   const std::size_t group = plan::group_for(device, wanted, 0);
-  const std::size_t pack = pack_of(problem);
+  const std::size_t pack = pack_of(device, problem);
   const std::size_t unroll = unroll_for(device);
   // Short rows share the group.
   const std::size_t team =
@@ -166,6 +171,7 @@ std::optional<Plan> atomics(const Device& device, const HistogramProblem& proble
   define(plan, "TEAM", team);
   define(plan, "PACK", pack);
   define(plan, "UNROLL", unroll);
+  if (device.type == DeviceType::cpu) define(plan, "ROLLED", 1);
   if (problem.out == Scalar::uint64) define(plan, "WIDE_COUNT", 1);
   if (tables) {
     define(plan, "TABLE", table.words);
@@ -173,9 +179,11 @@ std::optional<Plan> atomics(const Device& device, const HistogramProblem& proble
     if (table.passes > 1) define(plan, "PASSES", 1);
   }
   if (variant == "cached") define(plan, "SLOTS", slots);
-  // A run goes on from pack to pack, but not from channel to channel.
-  if (problem.channels == 1 && (variant == "cached" || (variant == "replicated" && table.copies < kMostCopies)))
-    define(plan, "MERGE", 1);
+  // A run goes on from pack to pack, but not from channel to channel. On the ladder's step "local" it shows what
+  // skew costs; where there is no room for copies, it has to help there too.
+  const bool merges = variant == "cached" || (variant == "replicated" && table.copies < kMostCopies) ||
+                      (variant == "local" && table_for(device, problem, true).words == 0);
+  if (problem.channels == 1 && merges) define(plan, "MERGE", 1);
   plan.reason =
       variant == "global" ? "an atomic addition in global memory for each element"
       : variant == "cached"
@@ -204,7 +212,7 @@ std::optional<Plan> cpu(const Device& device, const HistogramProblem& problem) {
 }
 
 std::optional<Plan> plan_variant(const Device& device, const HistogramProblem& problem, std::string_view variant,
-                                 std::size_t wanted = kGroup) {
+                                 std::size_t wanted = 0) {
   return variant == "cpu" ? cpu(device, problem) : atomics(device, problem, variant, wanted);
 }
 
@@ -312,8 +320,7 @@ Plan plan_histogram(const Device& device, const HistogramProblem& problem, const
   none("layout", overrides.layout != LayoutChoice{});
 
   const std::string_view chosen = variant.empty() ? choose(device, problem) : variant;
-  const std::size_t wanted = overrides.work_items != 0 ? overrides.work_items : kGroup;
-  std::optional<Plan> plan = plan_variant(device, problem, chosen, wanted);
+  std::optional<Plan> plan = plan_variant(device, problem, chosen, overrides.work_items);
   if (!plan) {
     refuse("variant", "one that can run this histogram on this device",
            fmt::format("\"{}\" for {} counts on {} with {} bytes of local memory", chosen, problem.entries(),
