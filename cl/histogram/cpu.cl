@@ -6,8 +6,9 @@
 // up the tables (histogram/finish.cl).
 //
 // Launch: one dimension, local size 1; group g does jobs g, g + groups, ...; job m * parts + p is part p of matrix m. `out`
-// has for each job TABLES tables of bins * CHANNELS + 1 words.
+// has for each job TABLES tables of TABLE_WORDS(bins * CHANNELS) words.
 #include "histogram/bin.clh"
+#include "histogram/thread_tables.clh"
 
 #ifndef TABLES
 #define TABLES 4  // of a thread
@@ -21,17 +22,20 @@
 __attribute__((noinline)) void count_run(global const ELEMENT* restrict row, ulong begin, ulong end, global uint* restrict tables,
                                          bin_rule rule) {
   const uint entries = rule.bins * CHANNELS;
-  const ulong size = (ulong)entries + 1;
+  const ulong size = TABLE_WORDS((ulong)entries);
   ulong i = begin;
-#if RULE == RULE_WHOLE && ELEMENT_BYTES == 1 && CHANNELS == 1
-  for (; i + 16 <= end; i += 16) {
-    // Adding 128 to signed bytes makes them unsigned, in order.
-    const ulong2 words = as_ulong2(vload16(0, (global const uchar*)row + i)) ^ (rule.low == 0 ? 0 : 0x8080808080808080ul);
-#pragma unroll
-    for (uint k = 0; k < 8; ++k) {
-      ++tables[k % 2 * (TABLES > 1 ? size : 0) + (words.x >> 8 * k & 255)];
-      ++tables[(k % 2 + 2) * (TABLES > 1 ? size : 0) + (words.y >> 8 * k & 255)];
-    }
+#if RULE == RULE_WHOLE && ELEMENT_BYTES == 1 && CHANNELS == 1 && TABLES == 4
+  // Bytes come one by one: to take them out of words costs more. Signed ones become unsigned, in order.
+  global const uchar* restrict bytes = (global const uchar*)row;
+  global uint* restrict table1 = tables + size;
+  global uint* restrict table2 = table1 + size;
+  global uint* restrict table3 = table2 + size;
+#define FLIP (UNSIGNED_VALUE ? 0 : 128)
+  for (; i + 4 <= end; i += 4) {
+    ++tables[bytes[i] ^ FLIP];
+    ++table1[bytes[i + 1] ^ FLIP];
+    ++table2[bytes[i + 2] ^ FLIP];
+    ++table3[bytes[i + 3] ^ FLIP];
   }
 #else
   uint entry[BLOCK];
@@ -54,7 +58,7 @@ kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void histogram_cpu(global const ELEMENT* restrict in, ulong in_offset, ulong pitch, ulong stride, ulong rows, ulong cols,
                    ulong batch, ulong parts, BIN_ARGUMENTS, global uint* restrict out, ulong out_offset) {
   const bin_rule rule = make_rule(edges, edges_offset, low_bits, high_bits, scale_bits, shift, bins, below, above);
-  const ulong size = (ulong)bins * CHANNELS + 1;
+  const ulong size = TABLE_WORDS((ulong)bins * CHANNELS);
   const ulong count = rows * cols;
   const ulong piece = (count / BLOCK + parts) / parts * BLOCK;  // pixels are whole
   for (ulong job = get_group_id(0); job < batch * parts; job += get_num_groups(0)) {

@@ -1,7 +1,9 @@
 // Histogram for a CPU, the second launch: adds up the tables of each matrix.
 //
 // Launch: one dimension, local size 1; group g has a run of neighbouring results. Result m * entries + e is the sum of entry
-// e of the `tables` tables of matrix m, each of which has one entry more.
+// e of the `tables` tables of matrix m.
+#include "histogram/thread_tables.clh"
+
 #ifndef RESULT
 #define RESULT uint  // uint or ulong
 #endif
@@ -15,7 +17,7 @@ void histogram_finish(global const uint* restrict partials, ulong entries, ulong
   for (ulong r = first; r < last; ++r) {
     const ulong matrix = r / entries, entry = r % entries;
     RESULT sum = 0;
-    for (ulong t = 0; t < tables; ++t) sum += partials[(matrix * tables + t) * (entries + 1) + entry];
+    for (ulong t = 0; t < tables; ++t) sum += partials[(matrix * tables + t) * TABLE_WORDS(entries) + entry];
     out[out_offset + r] = sum;
   }
 }

@@ -262,8 +262,8 @@ plan::HistogramParts plan::histogram_parts(const Device& device, const Histogram
         divide_up((problem.entries() <= 16384 ? 4 : 1) * device.compute_units, batch);
     const std::size_t piece = std::max<std::size_t>(65536, 4 * shared.tables * problem.entries());
     shared.parts = std::max({std::size_t{1}, least, std::min(wanted, elements / piece)});
-    shared.scratch_bytes =
-        problem.batch * shared.parts * shared.tables * (problem.entries() + 1) * kWord;
+    const std::size_t words = (problem.entries() / 16 + 2) * 16;  // cl/histogram/thread_tables.clh
+    shared.scratch_bytes = problem.batch * shared.parts * shared.tables * words * kWord;
     return shared;
   }
   const std::string_view name = variant.empty() ? choose(device, problem) : variant;
