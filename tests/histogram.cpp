@@ -65,7 +65,8 @@ TEST_CASE("histogram: every type, with even bins and a bin for each value") {
   test::HistogramSweep sweep(context);
   for (const Scalar type : test::kScalars) {
     for (const char* variant : {"replicated", "cpu"}) {
-      if (type == Scalar::float32 || type == Scalar::int32 || !always_runs(context.device(), variant)) continue;
+      if (type == Scalar::float32 || type == Scalar::int32 || !always_runs(context.device(), variant))
+        continue;
       if (type == Scalar::float64 && !context.device().fp64) continue;
       // Each is a program to compile: half of them on a CPU's variant.
       if (variant == std::string("cpu") && static_cast<int>(type) % 2 == 0) continue;
@@ -129,13 +130,14 @@ TEST_CASE("histogram: values with the width of a bin below and above one, and bi
     c.variant = variant;
     c.cols = 20011;
     c.spread = Spread::special;
-    for (const auto& [bins, low, high] : {std::tuple<std::size_t, double, double>{100, -50, 50},  // a bin for each
-                                          {100, -2147483648.0, 2147483648.0},
-                                          {100, -2147483648.0, -2147483647.0},
-                                          {100, 2147483647.0, 2147483648.0},
-                                          {100, 0, 7},
-                                          {7, 0, 1048576},
-                                          {7, 0, 1048577}}) {
+    for (const auto& [bins, low, high] :
+         {std::tuple<std::size_t, double, double>{100, -50, 50},  // a bin for each
+          {100, -2147483648.0, 2147483648.0},
+          {100, -2147483648.0, -2147483647.0},
+          {100, 2147483647.0, 2147483648.0},
+          {100, 0, 7},
+          {7, 0, 1048576},
+          {7, 0, 1048577}}) {
       c.bins = bins;
       c.low = low;
       c.high = high;
@@ -281,13 +283,14 @@ TEST_CASE("large: a histogram of more than 2^31 elements") {
                                 std::min(kPiece, size / 4 * 4 - first), 0, nullptr, nullptr) == CL_SUCCESS);
   }
   const std::vector<std::uint8_t> tail{200, 9, 200, 9, 201};
-  REQUIRE(clEnqueueWriteBuffer(context.queue()(), buffer(), CL_TRUE, size - tail.size(), tail.size(), tail.data(), 0,
-                               nullptr, nullptr) == CL_SUCCESS);
+  REQUIRE(clEnqueueWriteBuffer(context.queue()(), buffer(), CL_TRUE, size - tail.size(), tail.size(),
+                               tail.data(), 0, nullptr, nullptr) == CL_SUCCESS);
   std::vector<std::uint64_t> expected(256);
   expected[9] = size - 3;
   expected[200] = 2;
   expected[201] = 1;
-  CHECK(smem::histogram(context, smem::VectorView<std::uint8_t>(buffer, size), smem::Bins::of_values()) == expected);
+  CHECK(smem::histogram(context, smem::VectorView<std::uint8_t>(buffer, size), smem::Bins::of_values()) ==
+        expected);
   // A small matrix whose rows lie far apart.
   const smem::MatrixView<std::uint8_t> far(buffer, 2, 5, {.offset = 0, .pitch = size - 5});
   std::vector<std::uint64_t> few(256);

@@ -1,5 +1,5 @@
-// What a caller of a histogram can do wrong: refused before anything is enqueued, with a message that says what
-// and why.
+// What a caller of a histogram can do wrong: refused before anything is enqueued, with a message that says
+// what and why.
 #include <smem/smem.hpp>
 
 #include "support/failure.hpp"
@@ -89,7 +89,8 @@ TEST_CASE("bad input of histogram: edges that do not ascend write nothing outsid
   for (const char* variant : {"local", "cpu"}) {
     smem::Array<std::uint32_t> out(context, std::vector<std::uint32_t>(6, 77));
     try {
-      smem::histogram(context, in.vector(), out.vector(1, 4), Bins::between(edges.vector()), {.variant = variant});
+      smem::histogram(context, in.vector(), out.vector(1, 4), Bins::between(edges.vector()),
+                      {.variant = variant});
     } catch (const smem::Error& error) {
       CHECK(error.details().argument == "variant");
       continue;
@@ -131,12 +132,14 @@ TEST_CASE("bad input of histogram: types, sizes, buffers and variants") {
                           Bins::even(10, 0, 1));
         }).argument == "out");
   CHECK(failure_of([&] {
-          smem::histogram(b.context, b.in.matrix(2, 10), Scalar::float64, b.out.vector(), Bins::even(10, 0, 1));
+          smem::histogram(b.context, b.in.matrix(2, 10), Scalar::float64, b.out.vector(),
+                          Bins::even(10, 0, 1));
         }).argument == "type");
   CHECK(b.fail(Bins::even(10, 0, 1), {.variant = "nosuch"}).argument == "variant");
   const smem::Context other;
-  CHECK(failure_of([&] { smem::histogram(other, b.in.vector(), b.out.vector(), Bins::even(10, 0, 1)); }).argument ==
-        "out");
+  CHECK(failure_of([&] {
+          smem::histogram(other, b.in.vector(), b.out.vector(), Bins::even(10, 0, 1));
+        }).argument == "out");
   // 2^32 elements that 32 bits cannot count; refused before the views are looked at.
   error = failure_of([&] {
     smem::histogram(b.context, smem::VectorView<float>(b.in.buffer(), std::size_t{1} << 32), b.out.vector(),

@@ -14,16 +14,12 @@
 #define SLOTS 2048  // a power of two
 #endif
 
-#define COUNTER local volatile uint *owners, local uint *slots, global uint *counts, ulong base
+#define COUNTER local uint *owners, local uint *slots, global uint *counts, ulong base
 #define COUNTER_ARGUMENTS owners, slots, counts, base
 GROUP_FUNCTION void count_entry(COUNTER, uint entry, uint n) {
   const uint slot = entry % SLOTS;
-  uint owner = owners[slot];
-  if (owner == NO_BIN) {
-    owner = atomic_cmpxchg(owners + slot, NO_BIN, entry);
-    if (owner == NO_BIN) owner = entry;
-  }
-  if (owner == entry) {
+  const uint owner = atomic_cmpxchg(owners + slot, NO_BIN, entry);
+  if (owner == NO_BIN || owner == entry) {
     atomic_add(slots + slot, n);
   } else {
     add_count(counts, base + entry, n);

@@ -1,5 +1,5 @@
-// smem bench histogram: GB/s read, and the share of the device's own copy bandwidth, for data with and without
-// skew.
+// smem bench histogram: GB/s read, and the share of the device's own copy bandwidth, for data with and
+// without skew.
 #include "cli/commands.hpp"
 #include "cli/goals.hpp"
 #include "cli/measure.hpp"
@@ -129,8 +129,10 @@ class Bench {
 
   const Summary& end() const {
     fmt::print(
-        "ms: median; spread: the middle four fifths of the repetitions, 'unstable' above 5 %; GB/s: bytes read; "
-        "copy: bytes\nread and written by {}, in turns with the histogram. {} case(s), all counts compared with a "
+        "ms: median; spread: the middle four fifths of the repetitions, 'unstable' above 5 %; GB/s: bytes "
+        "read; "
+        "copy: bytes\nread and written by {}, in turns with the histogram. {} case(s), all counts compared "
+        "with a "
         "plain loop: {}.\n",
         copy_name_, summary_.rows,
         summary_.wrong == 0 ? "all right" : fmt::format("{} wrong", summary_.wrong));
@@ -144,7 +146,8 @@ class Bench {
     const Array<std::uint32_t> counts(context_, c.bins);
     const Bins bins = Bins::even(c.bins, 0, range_of(c.type));
     const auto call = [&](const measure::BufferPair& pair) {
-      return histogram(context_, Vector(pair.in(), c.type, c.size), counts.vector(), bins, {.variant = variant});
+      return histogram(context_, Vector(pair.in(), c.type, c.size), counts.vector(), bins,
+                       {.variant = variant});
     };
     HistogramProblem problem;
     problem.in = c.type;

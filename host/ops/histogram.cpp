@@ -36,12 +36,12 @@ Matrix as_matrix(const Vector& vector) {
 
 runtime::ProblemKey key_of(const HistogramProblem& p, const PlanOverrides& fixed, ops::PlanMaker maker) {
   const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
-  return ops::make_key(maker,
-                       {number(p.in) | number(p.out) << 8 | number(p.rule) << 16 | number(p.channels) << 24 |
-                            ops::variant_number(fixed.variant, histogram_variants()) << 32 |
-                            number(p.alignment) << 40,
-                        p.bins, p.rows, p.cols, p.batch},
-                       fixed);
+  return ops::make_key(
+      maker,
+      {number(p.in) | number(p.out) << 8 | number(p.rule) << 16 | number(p.channels) << 24 |
+           ops::variant_number(fixed.variant, histogram_variants()) << 32 | number(p.alignment) << 40,
+       p.bins, p.rows, p.cols, p.batch},
+      fixed);
 }
 
 struct Operands {
@@ -63,15 +63,17 @@ cl::Event count(runtime::Runtime& runtime, const HistogramProblem& problem, cons
       key_of(problem, fixed, ops::PlanMaker::histogram),
       [&](const Device& device) { return plan_histogram(device, problem, fixed); }, wait_for, in,
       number(o.in.offset), number(o.in.pitch), number(o.in.batch_stride), number(problem.rows),
-      number(problem.cols), number(problem.batch), number(parts), o.edges.buffer != nullptr ? o.edges.buffer : in,
-      number(o.edges.offset), cl_ulong{o.even.low}, cl_ulong{o.even.high}, cl_ulong{o.even.scale},
-      cl_uint{o.even.shift}, static_cast<cl_uint>(problem.bins), clamps ? cl_uint{0} : kNoBin,
+      number(problem.cols), number(problem.batch), number(parts),
+      o.edges.buffer != nullptr ? o.edges.buffer : in, number(o.edges.offset), cl_ulong{o.even.low},
+      cl_ulong{o.even.high}, cl_ulong{o.even.scale}, cl_uint{o.even.shift},
+      static_cast<cl_uint>(problem.bins), clamps ? cl_uint{0} : kNoBin,
       clamps ? static_cast<cl_uint>(problem.bins - 1) : kNoBin, to, number(first));
 }
 
 /// By threads with tables of their own, in temporary memory.
-cl::Event launch_tables(runtime::Runtime& runtime, const HistogramProblem& problem, const PlanOverrides& fixed,
-                        const Operands& o, const plan::HistogramParts& parts, const CallOptions& options) {
+cl::Event launch_tables(runtime::Runtime& runtime, const HistogramProblem& problem,
+                        const PlanOverrides& fixed, const Operands& o, const plan::HistogramParts& parts,
+                        const CallOptions& options) {
   const cl::Buffer tables = runtime.scratch().take(parts.scratch_bytes);
   cl::Event event;
   try {
@@ -91,8 +93,9 @@ cl::Event launch_tables(runtime::Runtime& runtime, const HistogramProblem& probl
 }
 
 /// By atomic additions to `out`, which is made zero before.
-cl::Event launch_atomics(runtime::Runtime& runtime, const HistogramProblem& problem, const PlanOverrides& fixed,
-                         const Operands& o, std::size_t parts, const CallOptions& options) {
+cl::Event launch_atomics(runtime::Runtime& runtime, const HistogramProblem& problem,
+                         const PlanOverrides& fixed, const Operands& o, std::size_t parts,
+                         const CallOptions& options) {
   const std::size_t width = size_of(problem.out);
   const std::vector<cl_event> events = [&] {
     std::vector<cl_event> handles;
@@ -102,20 +105,23 @@ cl::Event launch_atomics(runtime::Runtime& runtime, const HistogramProblem& prob
   }();
   const cl_uint zero = 0;
   cl_event filled = nullptr;
-  runtime::check(clEnqueueFillBuffer(runtime.queue()(), o.out.buffer, &zero, sizeof zero, o.out.offset * width,
-                                     problem.results() * width, static_cast<cl_uint>(events.size()),
-                                     events.empty() ? nullptr : events.data(), &filled),
-                 "clEnqueueFillBuffer", kOperation);
+  runtime::check(
+      clEnqueueFillBuffer(runtime.queue()(), o.out.buffer, &zero, sizeof zero, o.out.offset * width,
+                          problem.results() * width, static_cast<cl_uint>(events.size()),
+                          events.empty() ? nullptr : events.data(), &filled),
+      "clEnqueueFillBuffer", kOperation);
   const cl::Event ready(filled);
   // A count of 64 bits is two words, which begin where `out` does.
-  return count(runtime, problem, fixed, o, parts, o.out.buffer, o.out.offset, std::span<const cl::Event>(&ready, 1));
+  return count(runtime, problem, fixed, o, parts, o.out.buffer, o.out.offset,
+               std::span<const cl::Event>(&ready, 1));
 }
 
 cl::Event check_and_launch(const Context& context, HistogramProblem problem, Operands o,
                            const CallOptions& options) {
   const PlanOverrides fixed = ops::overrides_of(kOperation, options);
   const bool nothing = ops::is_empty(o.in);
-  plan_histogram(context.device(), problem, fixed);  // refuses what cannot be, also where there is nothing to do
+  plan_histogram(context.device(), problem,
+                 fixed);  // refuses what cannot be, also where there is nothing to do
   if (o.out.size < problem.results())
     refuse("out", fmt::format("at least {} elements", problem.results()), fmt::format("{}", o.out.size));
   if (problem.results() == 0) return context.runtime().marker(options.wait_for);
@@ -149,8 +155,8 @@ cl::Event histogram(const Context& context, const Vector& in, const Vector& out,
   return histogram(context, as_matrix(in), in.type, out, bins, 1, options);
 }
 
-cl::Event histogram(const Context& context, const Matrix& in, Scalar type, const Vector& out, const Bins& bins,
-                    std::size_t channels, const CallOptions& options) {
+cl::Event histogram(const Context& context, const Matrix& in, Scalar type, const Vector& out,
+                    const Bins& bins, std::size_t channels, const CallOptions& options) {
   if (in.element_bytes != size_of(type)) {
     refuse("type", fmt::format("a type of {} bytes, as elements of in have", in.element_bytes),
            std::string(name_of(type)));
@@ -167,15 +173,18 @@ cl::Event histogram(const Context& context, const Matrix& in, Scalar type, const
   if (bins.edges.buffer != nullptr || bins.edges.size != 0) {
     problem.rule = BinRule::edges;
     if (bins.edges.type != type)
-      refuse("bins.edges", fmt::format("{}, as in has", name_of(type)), std::string(name_of(bins.edges.type)));
+      refuse("bins.edges", fmt::format("{}, as in has", name_of(type)),
+             std::string(name_of(bins.edges.type)));
     if (bins.edges.size != bins.count + 1)
-      refuse("bins.edges", fmt::format("{} for {} bins", bins.count + 1, bins.count), fmt::format("{}", bins.edges.size));
+      refuse("bins.edges", fmt::format("{} for {} bins", bins.count + 1, bins.count),
+             fmt::format("{}", bins.edges.size));
   } else {
     o.even = even_bins(type, bins.count, bins.low, bins.high);
     problem.rule = o.even.rule;
   }
   if (channels != 0 && in.cols % channels != 0)
-    refuse("in", fmt::format("rows of whole pixels of {} channels", channels), fmt::format("{} elements", in.cols));
+    refuse("in", fmt::format("rows of whole pixels of {} channels", channels),
+           fmt::format("{} elements", in.cols));
   // Rows without gaps are one long row.
   if (in.pitch == in.cols || in.rows == 1) {
     problem.cols *= problem.rows;
@@ -198,8 +207,8 @@ void check_edges(const Context& context, const Vector& edges) {
   ops::check_view(context, "check_edges", "edges", as_matrix(edges), false);
   const std::size_t width = size_of(edges.type);
   std::vector<unsigned char> bytes(edges.size * width);
-  runtime::check(clEnqueueReadBuffer(context.queue()(), edges.buffer, CL_TRUE, edges.offset * width, bytes.size(),
-                                     bytes.data(), 0, nullptr, nullptr),
+  runtime::check(clEnqueueReadBuffer(context.queue()(), edges.buffer, CL_TRUE, edges.offset * width,
+                                     bytes.size(), bytes.data(), 0, nullptr, nullptr),
                  "clEnqueueReadBuffer", "check_edges");
   const auto ascend = [&](auto zero) {
     using T = decltype(zero);
@@ -214,7 +223,8 @@ void check_edges(const Context& context, const Vector& edges) {
     };
     for (std::size_t i = 0; i < edges.size; ++i) {
       const auto edge = at(i), before = at(i == 0 ? 0 : i - 1);
-      if (!(before <= edge)) refuse_edges("ascending numbers", fmt::format("{} after {} at index {}", edge, before, i));
+      if (!(before <= edge))
+        refuse_edges("ascending numbers", fmt::format("{} after {} at index {}", edge, before, i));
     }
   };
   switch (edges.type) {
@@ -256,10 +266,11 @@ std::vector<std::uint64_t> detail::histogram_to_host(const Context& context, con
   const cl::Buffer buffer = pool.take(std::max<std::size_t>(bytes, 64));
   cl::Event ended;
   try {
-    ended = histogram(context, in, type, Vector(buffer(), Scalar::uint64, counts.size()), bins, channels, options);
+    ended = histogram(context, in, type, Vector(buffer(), Scalar::uint64, counts.size()), bins, channels,
+                      options);
     if (bytes > 0) {
-      runtime::check(clEnqueueReadBuffer(context.queue()(), buffer(), CL_TRUE, 0, bytes, counts.data(), 1, &ended(),
-                                         nullptr),
+      runtime::check(clEnqueueReadBuffer(context.queue()(), buffer(), CL_TRUE, 0, bytes, counts.data(), 1,
+                                         &ended(), nullptr),
                      "clEnqueueReadBuffer", kOperation);
     }
   } catch (...) {

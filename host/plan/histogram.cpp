@@ -24,12 +24,12 @@ constexpr std::size_t kPackBytes = 16;  // the widest read of a work-item
 constexpr std::size_t kUnroll = 4;      // packs under way for each work-item of a GPU
 constexpr std::size_t kGroup = 512;
 constexpr std::size_t kWord = sizeof(std::uint32_t);
-constexpr std::size_t kUnitItems = 2048;       // work-items that a compute unit holds, about
-constexpr std::size_t kMostCopies = 32;        // as many as local memory has banks
-constexpr std::size_t kCopiesBytes = 65536;    // of all copies: several groups share a unit
-constexpr std::size_t kLeastWords = 8192;      // of a table: few programs serve the smaller ones
-constexpr std::size_t kSlots = 2048;           // of the cache of full bins: 16 KiB with their owners
-constexpr std::size_t kMostPasses = 4;         // a pass reads all; atomics in global memory cost about as much
+constexpr std::size_t kUnitItems = 2048;     // work-items that a compute unit holds, about
+constexpr std::size_t kMostCopies = 32;      // as many as local memory has banks
+constexpr std::size_t kCopiesBytes = 65536;  // of all copies: several groups share a unit
+constexpr std::size_t kLeastWords = 8192;    // of a table: few programs serve the smaller ones
+constexpr std::size_t kSlots = 2048;         // of the cache of full bins: 16 KiB with their owners
+constexpr std::size_t kMostPasses = 4;       // a pass reads all; atomics in global memory cost about as much
 constexpr std::size_t kMost32 = 0xffffffff;
 constexpr std::size_t kLargestPart = std::size_t{1} << 31;  // elements that a counter of 32 bits can count
 
@@ -47,7 +47,8 @@ void check_histogram(const Device& device, const HistogramProblem& p) {
   if (p.channels == 0 || p.channels > kMaxChannels)
     refuse("channels", fmt::format("1 to {}", kMaxChannels), fmt::format("{}", p.channels));
   if (p.cols % p.channels != 0)
-    refuse("in", fmt::format("rows of whole pixels of {} channels", p.channels), fmt::format("{} elements", p.cols));
+    refuse("in", fmt::format("rows of whole pixels of {} channels", p.channels),
+           fmt::format("{} elements", p.cols));
   if (p.out != Scalar::uint32 && p.out != Scalar::uint64)
     refuse("out", "uint32 or uint64", std::string(name_of(p.out)));
   const std::size_t counted = p.rows * p.cols / p.channels;
@@ -93,7 +94,8 @@ Table table_for(const Device& device, const HistogramProblem& problem, bool repl
     while (table.copies > 1 && std::bit_ceil(entries * table.copies) > budget)
       table.copies /= 2;
     if (table.copies == 1) return {};
-    table.words = std::max(std::bit_ceil(entries * table.copies), std::min(kLeastWords, std::bit_floor(budget)));
+    table.words =
+        std::max(std::bit_ceil(entries * table.copies), std::min(kLeastWords, std::bit_floor(budget)));
     return table;
   }
   table.words = std::min(std::max(std::bit_ceil(entries), kLeastWords), most);
@@ -101,7 +103,8 @@ Table table_for(const Device& device, const HistogramProblem& problem, bool repl
   return table;
 }
 
-Plan base_plan(const HistogramProblem& problem, std::string_view variant, const char* file, const char* entry) {
+Plan base_plan(const HistogramProblem& problem, std::string_view variant, const char* file,
+               const char* entry) {
   Plan plan;
   plan.operation = "histogram";
   plan.variant = variant;
@@ -132,8 +135,8 @@ Plan base_plan(const HistogramProblem& problem, std::string_view variant, const 
   return plan;
 }
 
-/// The variants with atomic additions. `wanted`: work-items of a group, 0: the plan's choice; fewer where they do
-/// not fit.
+/// The variants with atomic additions. `wanted`: work-items of a group, 0: the plan's choice; fewer where
+/// they do not fit.
 std::optional<Plan> atomics(const Device& device, const HistogramProblem& problem, std::string_view variant,
                             std::size_t wanted) {
   const bool tables = variant == "local" || variant == "replicated";
@@ -149,15 +152,17 @@ std::optional<Plan> atomics(const Device& device, const HistogramProblem& proble
   const std::size_t pack = pack_of(device, problem);
   const std::size_t unroll = unroll_for(device);
   // Short rows share the group.
-  const std::size_t team =
-      problem.rows == 1 ? group : std::min(group, plan::power_of_four(divide_up(problem.cols, pack * unroll)));
-  Plan plan = tables                  ? base_plan(problem, variant, "histogram/tables.cl", "histogram_tables")
+  const std::size_t team = problem.rows == 1
+                               ? group
+                               : std::min(group, plan::power_of_four(divide_up(problem.cols, pack * unroll)));
+  Plan plan = tables                ? base_plan(problem, variant, "histogram/tables.cl", "histogram_tables")
               : variant == "cached" ? base_plan(problem, variant, "histogram/cached.cl", "histogram_cached")
                                     : base_plan(problem, variant, "histogram/global.cl", "histogram_global");
   const plan::HistogramParts parts = plan::histogram_parts(device, problem, variant);
   plan.work_group = {group, 1, 1};
   plan.global = {
-      std::clamp<std::size_t>(parts.parts * problem.batch * table.passes, 1, std::size_t{1} << 20) * group, 1, 1};
+      std::clamp<std::size_t>(parts.parts * problem.batch * table.passes, 1, std::size_t{1} << 20) * group, 1,
+      1};
   plan.tile_rows = group / team;
   plan.tile_cols = team * pack * unroll;
   plan.vector_width = pack;
@@ -165,7 +170,8 @@ std::optional<Plan> atomics(const Device& device, const HistogramProblem& proble
   plan.local_bytes = (tables ? table.words : variant == "cached" ? 2 * slots : 0) * kWord;
   // One addition, which reads and writes, for each element.
   if (plan.local_bytes > 0)
-    plan.prediction.local_bytes = 2 * kWord * plan.prediction.bytes_read / static_cast<double>(size_of(problem.in));
+    plan.prediction.local_bytes =
+        2 * kWord * plan.prediction.bytes_read / static_cast<double>(size_of(problem.in));
   plan.prediction.bytes_read *= static_cast<double>(table.passes);
   define(plan, "GROUP", group);
   define(plan, "TEAM", team);
@@ -179,20 +185,21 @@ std::optional<Plan> atomics(const Device& device, const HistogramProblem& proble
     if (table.passes > 1) define(plan, "PASSES", 1);
   }
   if (variant == "cached") define(plan, "SLOTS", slots);
-  // A run goes on from pack to pack, but not from channel to channel. On the ladder's step "local" it shows what
-  // skew costs; where there is no room for copies, it has to help there too.
+  // A run goes on from pack to pack, but not from channel to channel. On the ladder's step "local" it shows
+  // what skew costs; where there is no room for copies, it has to help there too.
   const bool merges = variant == "cached" || (variant == "replicated" && table.copies < kMostCopies) ||
                       (variant == "local" && table_for(device, problem, true).words == 0);
   if (problem.channels == 1 && merges) define(plan, "MERGE", 1);
   plan.reason =
-      variant == "global" ? "an atomic addition in global memory for each element"
-      : variant == "cached"
-          ? fmt::format("{} full bins in local memory, the other of {} in global memory", slots, problem.entries())
+      variant == "global"   ? "an atomic addition in global memory for each element"
+      : variant == "cached" ? fmt::format("{} full bins in local memory, the other of {} in global memory",
+                                          slots, problem.entries())
       : variant == "local"
           ? fmt::format("one table in local memory{}",
                         table.passes == 1 ? std::string() : fmt::format(", in {} passes", table.passes))
-          : fmt::format("{} copies of the table, interleaved by banks: neighbours do not meet, whatever the data",
-                        table.copies);
+          : fmt::format(
+                "{} copies of the table, interleaved by banks: neighbours do not meet, whatever the data",
+                table.copies);
   return plan;
 }
 
@@ -211,8 +218,8 @@ std::optional<Plan> cpu(const Device& device, const HistogramProblem& problem) {
   return plan;
 }
 
-std::optional<Plan> plan_variant(const Device& device, const HistogramProblem& problem, std::string_view variant,
-                                 std::size_t wanted = 0) {
+std::optional<Plan> plan_variant(const Device& device, const HistogramProblem& problem,
+                                 std::string_view variant, std::size_t wanted = 0) {
   return variant == "cpu" ? cpu(device, problem) : atomics(device, problem, variant, wanted);
 }
 
@@ -234,7 +241,8 @@ std::string why_not(const Device& device, const HistogramProblem& problem, std::
   }
   if (chosen.variant == "cpu") return "atomic additions cost a CPU more than tables of its threads";
   if (variant == "global") return "all elements of a full bin wait for each other";
-  if (variant == "local" && chosen.variant == "replicated") return "neighbours with equal values wait for each other";
+  if (variant == "local" && chosen.variant == "replicated")
+    return "neighbours with equal values wait for each other";
   if (variant == "local") return "reads the input too often";
   return "a table in local memory holds all bins";
 }
@@ -258,8 +266,7 @@ plan::HistogramParts plan::histogram_parts(const Device& device, const Histogram
     // Tables that fit the second level of a core's cache come four at a time. A part has more to count than
     // its tables have entries.
     shared.tables = problem.entries() <= 16384 ? 4 : 1;
-    const std::size_t wanted =
-        divide_up((problem.entries() <= 16384 ? 4 : 1) * device.compute_units, batch);
+    const std::size_t wanted = divide_up((problem.entries() <= 16384 ? 4 : 1) * device.compute_units, batch);
     const std::size_t piece = std::max<std::size_t>(65536, 4 * shared.tables * problem.entries());
     shared.parts = std::max({std::size_t{1}, least, std::min(wanted, elements / piece)});
     const std::size_t words = (problem.entries() / 16 + 2) * 16;  // cl/histogram/thread_tables.clh
@@ -267,12 +274,11 @@ plan::HistogramParts plan::histogram_parts(const Device& device, const Histogram
     return shared;
   }
   const std::string_view name = variant.empty() ? choose(device, problem) : variant;
-  const Table table = name == "local" || name == "replicated"
-                          ? table_for(device, problem, name == "replicated")
-                          : Table{};
+  const Table table =
+      name == "local" || name == "replicated" ? table_for(device, problem, name == "replicated") : Table{};
   const std::size_t bytes = std::max<std::size_t>(1, table.words * kWord);
-  const std::size_t resident =
-      std::clamp<std::size_t>(std::max(device.unit.local_bytes, device.local_bytes) / bytes, 1, kUnitItems / kGroup);
+  const std::size_t resident = std::clamp<std::size_t>(
+      std::max(device.unit.local_bytes, device.local_bytes) / bytes, 1, kUnitItems / kGroup);
   // At least a tile for each part, and for each entry that it adds to the result.
   const std::size_t most = elements * size_of(problem.in) / (kGroup * kPackBytes * kUnroll);
   const std::size_t worth = 4 * elements / std::max<std::size_t>(1, std::min(table.words, problem.entries()));
@@ -281,7 +287,9 @@ plan::HistogramParts plan::histogram_parts(const Device& device, const Histogram
   return shared;
 }
 
-std::vector<std::string_view> histogram_variants() { return {"global", "local", "replicated", "cached", "cpu"}; }
+std::vector<std::string_view> histogram_variants() {
+  return {"global", "local", "replicated", "cached", "cpu"};
+}
 
 std::optional<Plan> plan_histogram_finish(const Device& device, const HistogramProblem& problem,
                                           std::string_view variant) {

@@ -26,19 +26,22 @@ void check_bounds(double low, double high) {
   for (const auto& [name, bound] : {std::pair{"bins.low", low}, {"bins.high", high}}) {
     if (!std::isfinite(bound)) refuse(name, "a finite number", fmt::format("{}", bound));
   }
-  if (low >= high) refuse("bins.high", fmt::format("more than low, which is {}", low), fmt::format("{}", high));
+  if (low >= high)
+    refuse("bins.high", fmt::format("more than low, which is {}", low), fmt::format("{}", high));
 }
 
 template <class T, class Bits>
 EvenBins floating_bins(std::size_t count, double low, double high) {
   const auto first = static_cast<T>(low), end = static_cast<T>(high);
-  const T scale = static_cast<T>(static_cast<double>(count) / (static_cast<double>(end) - static_cast<double>(first)));
+  const T scale =
+      static_cast<T>(static_cast<double>(count) / (static_cast<double>(end) - static_cast<double>(first)));
   if (!(first < end) || !std::isfinite(first) || !std::isfinite(end) || !std::isfinite(end - first) ||
       !std::isnormal(scale)) {
-    refuse("bins.high",
-           "a number whose distance from low, and the inverse of the bins' width, are ordinary numbers of the "
-           "type computed in",
-           fmt::format("{} with low {} and {} bins", high, low, count));
+    refuse(
+        "bins.high",
+        "a number whose distance from low, and the inverse of the bins' width, are ordinary numbers of the "
+        "type computed in",
+        fmt::format("{} with low {} and {} bins", high, low, count));
   }
   return {BinRule::even, std::bit_cast<Bits>(first), std::bit_cast<Bits>(end), std::bit_cast<Bits>(scale), 0};
 }
@@ -72,7 +75,8 @@ EvenBins integer_bins(Scalar type, std::size_t count, double low, double high) {
     return bins;
   }
   if (range > std::uint64_t{1} << 63)
-    refuse("bins.high", "at most 2^63 or exactly 2^64 more than low", fmt::format("{} with low {}", high, low));
+    refuse("bins.high", "at most 2^63 or exactly 2^64 more than low",
+           fmt::format("{} with low {}", high, low));
   // floor(d * count / range) as the upper 64 bits of a product. Rounded up, the reciprocal's error e < range
   // moves no distance d < range past a whole number while d * e < 2^(64 - shift): for all ranges up to 2^32.
   // For 64-bit integers it is rounded down, and the kernel corrects a result that is one too low.

@@ -14,6 +14,7 @@ struct HistogramParts {
   std::size_t scratch_bytes = 0;  ///< for the tables
 };
 
-HistogramParts histogram_parts(const Device& device, const HistogramProblem& problem, std::string_view variant);
+HistogramParts histogram_parts(const Device& device, const HistogramProblem& problem,
+                               std::string_view variant);
 
 }  // namespace smem::plan

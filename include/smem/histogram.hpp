@@ -56,11 +56,11 @@ struct Bins {
 /// Which bin. Half and float32 are compared and computed with in float32, float64 in float64; low and high
 /// are rounded to that type first. An element x with low <= x < high lies in bin
 /// floor((x - low) * scale), at most the last, where the difference and the product are rounded once each,
-/// and scale is bins / (high - low), computed in float64 and rounded to the type. For integers, low and high are whole numbers of
-/// the type (high may be one more than its largest), and the bin is floor((x - low) * bins / (high - low)),
-/// exactly. With edges, x lies in the last bin i with edges[i] <= x < edges[i + 1], so x == edges[i] belongs
-/// to bin i, and x equal to the last edge lies outside. What is outside is dropped, or counted in the first
-/// or last bin, as the bins say; infinities are outside; a NaN is never counted.
+/// and scale is bins / (high - low), computed in float64 and rounded to the type. For integers, low and high
+/// are whole numbers of the type (high may be one more than its largest), and the bin is floor((x - low) *
+/// bins / (high - low)), exactly. With edges, x lies in the last bin i with edges[i] <= x < edges[i + 1], so
+/// x == edges[i] belongs to bin i, and x equal to the last edge lies outside. What is outside is dropped, or
+/// counted in the first or last bin, as the bins say; infinities are outside; a NaN is never counted.
 ///
 /// The counts are exact, whatever the order of work-groups. All of `out` is written that has a bin. 1 to
 /// 2^20 bins. Where a table does not fit local memory, full bins are counted there and the others in global

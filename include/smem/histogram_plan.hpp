@@ -64,7 +64,7 @@ struct HistogramProblem {
   /// The largest power of two, at most 16, that divides the buffer's address.
   std::size_t alignment = 16;
 
-  std::size_t entries() const { return bins * channels; }     ///< counts of a matrix
+  std::size_t entries() const { return bins * channels; }    ///< counts of a matrix
   std::size_t results() const { return entries() * batch; }  ///< counts in all
 };
 

@@ -35,8 +35,8 @@ HistogramProblem problem_of(std::size_t bins, std::size_t size = std::size_t{1} 
 }
 
 long value_of(const smem::Plan& plan, std::string_view define) {
-  const auto found =
-      std::find_if(plan.defines.begin(), plan.defines.end(), [&](const auto& d) { return d.first == define; });
+  const auto found = std::find_if(plan.defines.begin(), plan.defines.end(),
+                                  [&](const auto& d) { return d.first == define; });
   return found == plan.defines.end() ? 0 : found->second;
 }
 
@@ -117,7 +117,8 @@ TEST_CASE("plan of histogram: no part has more elements than 32 bits count") {
     problem.in = Scalar::uint8;
     problem.out = Scalar::uint64;
     const smem::Plan plan = smem::plan_histogram(device, problem);
-    CHECK((std::size_t{1} << 36) / (name == std::string("cpu") ? plan.scratch_bytes / 4 / 288 / 4 : plan.groups()) <=
+    CHECK((std::size_t{1} << 36) /
+              (name == std::string("cpu") ? plan.scratch_bytes / 4 / 288 / 4 : plan.groups()) <=
           std::size_t{1} << 31);
   }
 }

@@ -147,10 +147,11 @@ inline void add_reduce(const smem::Device& device, Catalogue& catalogue) {
 inline void add_histogram(const smem::Device& device, Catalogue& catalogue) {
   using smem::BinRule, smem::Scalar;
   const auto add = [&](const smem::HistogramProblem& problem, std::string_view variant) {
-    catalogue.add(fmt::format("histogram/{}/{}/{}{}/{}", variant.empty() ? "chosen" : variant, name_of(problem.rule),
-                              name_of(problem.in),
-                              problem.channels == 1 ? "" : fmt::format("x{}", problem.channels), problem.bins),
-                  [&] { return smem::plan_histogram(device, problem, variant); });
+    catalogue.add(
+        fmt::format("histogram/{}/{}/{}{}/{}", variant.empty() ? "chosen" : variant, name_of(problem.rule),
+                    name_of(problem.in), problem.channels == 1 ? "" : fmt::format("x{}", problem.channels),
+                    problem.bins),
+        [&] { return smem::plan_histogram(device, problem, variant); });
   };
   smem::HistogramProblem problem;
   problem.cols = std::size_t{1} << 24;

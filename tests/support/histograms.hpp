@@ -49,8 +49,8 @@ struct HistogramCase {
     return fmt::format(
         "{} {} of {} x {}, {} channels, {} bins{} over [{}, {}), {}, variant \"{}\", out {} + {}; offset {} "
         "pitch {} batch {} stride {} tail {}; SMEM_SEED={}",
-        name_of(spread), smem::name_of(in), rows, cols, channels, bins, edges ? " between edges" : "", low, high,
-        smem::name_of(outside), variant, smem::name_of(out), out_offset, e.offset, e.pitch, e.batch,
+        name_of(spread), smem::name_of(in), rows, cols, channels, bins, edges ? " between edges" : "", low,
+        high, smem::name_of(outside), variant, smem::name_of(out), out_offset, e.offset, e.pitch, e.batch,
         e.batch_stride, layout.tail, seed());
   }
 };
@@ -148,9 +148,8 @@ std::int64_t expected_bin(const HistogramCase& c, const std::vector<T>& edges, T
   if (c.edges) {
     if (x < compared(edges.front())) return -1;
     if (x >= compared(edges.back())) return -2;
-    const auto after = std::upper_bound(edges.begin(), edges.end(), value, [](const T& a, const T& b) {
-      return compared(a) < compared(b);
-    });
+    const auto after = std::upper_bound(edges.begin(), edges.end(), value,
+                                        [](const T& a, const T& b) { return compared(a) < compared(b); });
     return after - edges.begin() - 1;
   }
   if constexpr (smem::is_float(smem::scalar_of<T>)) {
@@ -158,8 +157,8 @@ std::int64_t expected_bin(const HistogramCase& c, const std::vector<T>& edges, T
     const auto low = static_cast<Value>(c.low), high = static_cast<Value>(c.high);
     if (x < low) return -1;
     if (x >= high) return -2;
-    const auto scale =
-        static_cast<Value>(static_cast<double>(c.bins) / (static_cast<double>(high) - static_cast<double>(low)));
+    const auto scale = static_cast<Value>(static_cast<double>(c.bins) /
+                                          (static_cast<double>(high) - static_cast<double>(low)));
     const Value difference = x - low;
     const Value place = difference * scale;
     return std::min(static_cast<std::int64_t>(place), static_cast<std::int64_t>(c.bins) - 1);
@@ -177,7 +176,8 @@ Outcome run_histogram(const smem::Context& context, const HistogramCase& c, Rand
   if (c.edges) {
     for (std::size_t i = 0; i <= c.bins; ++i) {  // closer at the low end
       const double part = static_cast<double>(i) / static_cast<double>(c.bins);
-      edges.push_back(i > 1 && i % 7 == 3 ? edges.back() : nearest<T>(c.low + (c.high - c.low) * part * part));
+      edges.push_back(i > 1 && i % 7 == 3 ? edges.back()
+                                          : nearest<T>(c.low + (c.high - c.low) * part * part));
     }
   }
   const smem::Matrix shape(nullptr, sizeof(T), c.rows, c.cols, c.layout.extent);
@@ -212,11 +212,13 @@ Outcome run_histogram(const smem::Context& context, const HistogramCase& c, Rand
     const smem::CallOptions options{.variant = c.variant};
     const bool vector = c.rows == 1 && shape.batch == 1 && c.channels == 1;
     const cl::Event event =
-        vector ? smem::histogram(context, smem::Vector(in.buffer, c.in, c.cols, in.offset), out, bins, options)
-               : smem::histogram(context, in, c.in, out, bins, c.channels, options);
+        vector
+            ? smem::histogram(context, smem::Vector(in.buffer, c.in, c.cols, in.offset), out, bins, options)
+            : smem::histogram(context, in, c.in, out, bins, c.channels, options);
     if (event() == nullptr) return {false, "the call returned no event"};
   } catch (const smem::Error& error) {
-    if (error.details().argument != "variant") return {false, fmt::format("the call failed: {}", error.what())};
+    if (error.details().argument != "variant")
+      return {false, fmt::format("the call failed: {}", error.what())};
     if (out_array.to_host() != poison) return {false, "the call refused the variant, and wrote all the same"};
     return {true, {}};
   }
@@ -226,10 +228,12 @@ Outcome run_histogram(const smem::Context& context, const HistogramCase& c, Rand
     std::uint64_t count = 0;
     std::memcpy(&count, at, width);  // little-endian
     if (count != expected[r])
-      return {false, fmt::format("count {} of {} is {}, expected {}", r, expected.size(), count, expected[r])};
+      return {false,
+              fmt::format("count {} of {} is {}, expected {}", r, expected.size(), count, expected[r])};
   }
   if (!expected.empty()) {
-    std::memcpy(got.data() + c.out_offset * width, poison.data() + c.out_offset * width, expected.size() * width);
+    std::memcpy(got.data() + c.out_offset * width, poison.data() + c.out_offset * width,
+                expected.size() * width);
   }
   if (got != poison) return {false, "the output buffer has changed outside the results"};
   const std::vector<T> after = in_array.to_host();
