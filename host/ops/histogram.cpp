@@ -172,19 +172,22 @@ cl::Event histogram(const Context& context, const Matrix& in, Scalar type, const
   problem.batch = in.batch;
   if (bins.edges.buffer != nullptr || bins.edges.size != 0) {
     problem.rule = BinRule::edges;
-    if (bins.edges.type != type)
+    if (bins.edges.type != type) {
       refuse("bins.edges", fmt::format("{}, as in has", name_of(type)),
              std::string(name_of(bins.edges.type)));
-    if (bins.edges.size != bins.count + 1)
+    }
+    if (bins.edges.size != bins.count + 1) {
       refuse("bins.edges", fmt::format("{} for {} bins", bins.count + 1, bins.count),
              fmt::format("{}", bins.edges.size));
+    }
   } else {
     o.even = even_bins(type, bins.count, bins.low, bins.high);
     problem.rule = o.even.rule;
   }
-  if (channels != 0 && in.cols % channels != 0)
+  if (channels != 0 && in.cols % channels != 0) {
     refuse("in", fmt::format("rows of whole pixels of {} channels", channels),
            fmt::format("{} elements", in.cols));
+  }
   // Rows without gaps are one long row.
   if (in.pitch == in.cols || in.rows == 1) {
     problem.cols *= problem.rows;

@@ -46,9 +46,10 @@ void check_histogram(const Device& device, const HistogramProblem& p) {
     refuse("bins", fmt::format("1 to {} bins", kMaxBins), fmt::format("{}", p.bins));
   if (p.channels == 0 || p.channels > kMaxChannels)
     refuse("channels", fmt::format("1 to {}", kMaxChannels), fmt::format("{}", p.channels));
-  if (p.cols % p.channels != 0)
+  if (p.cols % p.channels != 0) {
     refuse("in", fmt::format("rows of whole pixels of {} channels", p.channels),
            fmt::format("{} elements", p.cols));
+  }
   if (p.out != Scalar::uint32 && p.out != Scalar::uint64)
     refuse("out", "uint32 or uint64", std::string(name_of(p.out)));
   const std::size_t counted = p.rows * p.cols / p.channels;
@@ -169,9 +170,10 @@ std::optional<Plan> atomics(const Device& device, const HistogramProblem& proble
   plan.items_per_work_item = pack * unroll;
   plan.local_bytes = (tables ? table.words : variant == "cached" ? 2 * slots : 0) * kWord;
   // One addition, which reads and writes, for each element.
-  if (plan.local_bytes > 0)
+  if (plan.local_bytes > 0) {
     plan.prediction.local_bytes =
         2 * kWord * plan.prediction.bytes_read / static_cast<double>(size_of(problem.in));
+  }
   plan.prediction.bytes_read *= static_cast<double>(table.passes);
   define(plan, "GROUP", group);
   define(plan, "TEAM", team);
@@ -234,9 +236,10 @@ std::string_view choose(const Device& device, const HistogramProblem& problem) {
 std::string why_not(const Device& device, const HistogramProblem& problem, std::string_view variant,
                     const Plan& chosen) {
   if (!plan_variant(device, problem, variant)) {
-    if (variant == "cpu")
+    if (variant == "cpu") {
       return device.type == DeviceType::cpu ? "its loops are longer than this device runs them"
                                             : "of a GPU's sub-group, one work-item would work";
+    }
     return "its tables do not fit local memory";
   }
   if (chosen.variant == "cpu") return "atomic additions cost a CPU more than tables of its threads";

@@ -37,7 +37,7 @@ struct Bins {
   static Bins of_values() {
     static_assert(std::is_integral_v<T> && sizeof(T) <= 2, "a bin for each value: integers of 8 or 16 bits");
     constexpr auto kCount = std::size_t{1} << (8 * sizeof(T));
-    const double low = std::is_signed_v<T> ? -static_cast<double>(kCount / 2) : 0.0;
+    const double low = std::is_signed_v<T> ? -0.5 * static_cast<double>(kCount) : 0.0;
     return even(kCount, low, low + static_cast<double>(kCount));
   }
   /// Bin i holds x with edges[i] <= x < edges[i + 1]. The edges have the type of the counted elements and

@@ -65,8 +65,7 @@ std::vector<std::uint8_t> brightness(const Image& image) {
 /// Counts bytes on the device, and compares with a plain loop.
 Counts counted(const smem::Context& context, const std::vector<std::uint8_t>& values, std::size_t channels) {
   const smem::Array<std::uint8_t> array(context, values);
-  const Counts counts =
-      smem::histogram(context, array.matrix(1, values.size()), smem::Bins::of_values(), channels);
+  Counts counts = smem::histogram(context, array.matrix(1, values.size()), smem::Bins::of_values(), channels);
   Counts expected(kLevels * channels);
   for (std::size_t i = 0; i < values.size(); ++i)
     ++expected[i % channels * kLevels + values[i]];
@@ -147,9 +146,10 @@ void equalise(const smem::Context& context, const fs::path& file, const fs::path
   for (const bool right : {false, true}) {
     const Image& shown = right ? result : photo;
     const std::size_t left = kGap + (right ? photo.cols + kGap : 0);
-    for (std::size_t row = 0; row < shown.rows; ++row)
+    for (std::size_t row = 0; row < shown.rows; ++row) {
       std::copy_n(shown.bytes.data() + row * shown.cols * kChannels, shown.cols * kChannels,
                   sheet.at(kGap + row, left));
+    }
     draw(sheet, counted(context, shown.bytes, kChannels), photo.rows + 2 * kGap, left, kPlot, photo.cols);
   }
   const fs::path path = folder / fmt::format("{}_equalised.png", file.stem().string());

@@ -227,9 +227,10 @@ Outcome run_histogram(const smem::Context& context, const HistogramCase& c, Rand
     unsigned char* at = got.data() + (c.out_offset + r) * width;
     std::uint64_t count = 0;
     std::memcpy(&count, at, width);  // little-endian
-    if (count != expected[r])
+    if (count != expected[r]) {
       return {false,
               fmt::format("count {} of {} is {}, expected {}", r, expected.size(), count, expected[r])};
+    }
   }
   if (!expected.empty()) {
     std::memcpy(got.data() + c.out_offset * width, poison.data() + c.out_offset * width,
