@@ -68,7 +68,8 @@ bool runs_cpu_variant(const Device& device) { return device.type == DeviceType::
 
 /// Elements. Intel's compiler, which runs 32 work-items in the registers of one thread, spills with more.
 std::size_t pack_of(const Device& device, const HistogramProblem& problem) {
-  const std::size_t widest = device.vendor == Vendor::intel ? kPackBytes / 2 : kPackBytes;
+  const std::size_t few = problem.channels == 1 ? kPackBytes / 2 : kPackBytes / 4;
+  const std::size_t widest = device.vendor == Vendor::intel ? std::max(few, size_of(problem.in)) : kPackBytes;
   return std::max<std::size_t>(1, std::min(widest, problem.alignment) / size_of(problem.in));
 }
 
