@@ -4,6 +4,7 @@
 
 #include "support/environment.hpp"
 #include "support/failure.hpp"
+#include "support/histograms.hpp"
 #include "support/reduce_sweep.hpp"
 #include "support/sweep.hpp"
 
@@ -95,6 +96,33 @@ TEST_CASE("clamped: reductions on smaller devices") {
     }
     const bool cpu = test::has_cpu_variant(context.device());
     CHECK(sweep.ran() == 2 * (cpu ? 3 * 3 + 2 * 2 : 2 * 3 + 2));
+  }
+}
+
+TEST_CASE("clamped: histograms on smaller devices") {
+  for (const char* limits : {"local=512", "work_group=1"}) {
+    CAPTURE(limits);
+    const test::Variable clamp("SMEM_CLAMP", limits);
+    const smem::Context context;
+    test::HistogramSweep sweep(context);
+    for (const char* variant : {"local", "cached", "cpu"}) {
+      if (variant == std::string("cpu") && !test::has_cpu_variant(context.device())) continue;
+      for (const std::size_t bins : {200, 8000}) {  // in one pass, and in several
+        test::HistogramCase c;
+        c.variant = variant;
+        c.bins = bins;
+        c.layout.extent.offset = 1;
+        c.cols = 20001;
+        c.spread = bins == 200 ? test::Spread::zipf : test::Spread::uniform;
+        smem::HistogramProblem problem;
+        problem.bins = bins;
+        problem.cols = c.cols;
+        CHECK(smem::plan_histogram(context.device(), problem, variant).local_bytes <=
+              context.device().local_bytes);
+        sweep.run(c);
+      }
+    }
+    CHECK(sweep.ran() == (test::has_cpu_variant(context.device()) ? 6 : 4));
   }
 }
 

@@ -1,4 +1,5 @@
 // Every variant at small sizes, for tools that make a run hundreds of times slower, such as a race checker.
+#include "support/histograms.hpp"
 #include "support/reduce_sweep.hpp"
 #include "support/sweep.hpp"
 
@@ -82,6 +83,29 @@ TEST_CASE("small: reduce rows, columns and segments") {
     }
   }
   CHECK(sweep.ran() >= 3);
+}
+
+TEST_CASE("small: histogram") {
+  const smem::Context context;
+  test::HistogramSweep sweep(context);
+  for (const std::string_view variant : smem::histogram_variants()) {
+    test::HistogramCase c;
+    c.variant = variant;
+    c.bins = 20;
+    c.spread = test::Spread::special;
+    c.cols = 5031;
+    c.layout = {{.offset = 3}, 0};  // what is read behind the end shows
+    sweep.run(c);
+    if (variant != "replicated" && variant != "cpu") continue;
+    c.channels = 3;
+    c.rows = 5;
+    c.cols = 99;
+    c.spread = test::Spread::uniform;
+    c.layout = test::strided(c.rows, c.cols, 2);
+    c.layout.tail = 0;
+    sweep.run(c);
+  }
+  CHECK(sweep.ran() >= 5);
 }
 
 TEST_SUITE_END();

@@ -16,6 +16,8 @@
 #include <smem/view.hpp>
 
 // operations
+#include <smem/histogram.hpp>
+#include <smem/histogram_plan.hpp>
 #include <smem/matvec.hpp>
 #include <smem/reduce.hpp>
 #include <smem/reduce_plan.hpp>

@@ -149,9 +149,54 @@ inline void add_reduce(const smem::Device& device, Catalogue& catalogue) {
   }
 }
 
+inline void add_histogram(const smem::Device& device, Catalogue& catalogue) {
+  using smem::BinRule, smem::Scalar;
+  const auto add = [&](const smem::HistogramProblem& problem, std::string_view variant) {
+    catalogue.add(
+        fmt::format("histogram/{}/{}/{}{}/{}", variant.empty() ? "chosen" : variant, name_of(problem.rule),
+                    name_of(problem.in), problem.channels == 1 ? "" : fmt::format("x{}", problem.channels),
+                    problem.bins),
+        [&] { return smem::plan_histogram(device, problem, variant); });
+  };
+  smem::HistogramProblem problem;
+  problem.cols = std::size_t{1} << 24;
+  for (const std::string_view variant : smem::histogram_variants())
+    add(problem, variant);
+  // The rules, types and sizes in which kernels differ, in the variant that is chosen.
+  for (const auto& [rule, in] : {std::pair{BinRule::whole, Scalar::uint8},
+                                 {BinRule::whole, Scalar::int16},
+                                 {BinRule::even, Scalar::half},
+                                 {BinRule::even, Scalar::int32},
+                                 {BinRule::even, Scalar::uint64},
+                                 {BinRule::direct, Scalar::int32},
+                                 {BinRule::edges, Scalar::float32}}) {
+    problem.rule = rule;
+    problem.in = in;
+    problem.bins = in == Scalar::int16 ? 65536 : 256;
+    add(problem, {});
+  }
+  problem.rule = BinRule::even;
+  problem.in = Scalar::float32;
+  for (const std::size_t bins : {4096, 1 << 20}) {
+    problem.bins = bins;
+    problem.out = bins == 4096 ? Scalar::uint32 : Scalar::uint64;
+    add(problem, {});
+  }
+  problem.out = Scalar::uint32;
+  problem.rule = BinRule::whole;
+  problem.in = Scalar::uint8;
+  problem.bins = 256;
+  problem.channels = 3;
+  problem.rows = 4096;
+  problem.cols = 300;
+  add(problem, {});
+  if (const auto finish = smem::plan_histogram_finish(device, problem))
+    catalogue.add("histogram/finish", [&] { return *finish; });
+}
+
 inline std::vector<Configuration> configurations(const smem::Device& device) {
   Catalogue catalogue;
-  for (const auto add : {add_transpose, add_flip, add_rates, add_reduce})
+  for (const auto add : {add_transpose, add_flip, add_rates, add_reduce, add_histogram})
     add(device, catalogue);
   return catalogue.take();
 }

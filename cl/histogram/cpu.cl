@@ -1,0 +1,75 @@
+// Histogram for a CPU: every thread counts in tables of its own.
+//
+// A work-group is one work-item, which is one thread. Neighbouring elements count in different ones of TABLES tables: a
+// processor that counts the same word again at once waits for its own store. Entries are computed BLOCK elements ahead,
+// which compilers make vectors of. What has no bin is counted too, in a last entry that nobody reads. Another launch adds
+// up the tables (histogram/finish.cl).
+//
+// Launch: one dimension, local size 1; group g does jobs g, g + groups, ...; job m * parts + p is part p of matrix m. `out`
+// has for each job TABLES tables of TABLE_WORDS(bins * CHANNELS) words.
+#include "histogram/bin.clh"
+#include "histogram/thread_tables.clh"
+
+#ifndef TABLES
+#define TABLES 4  // of a thread
+#endif
+#ifndef ELEMENT_BYTES
+#define ELEMENT_BYTES 4
+#endif
+#define BLOCK (64 / CHANNELS * CHANNELS)  // elements
+
+// Elements [begin, end) of a row; `begin` belongs to channel 0. Not inlined: PoCL copies a kernel's body three times.
+__attribute__((noinline)) void count_run(global const ELEMENT* restrict row, ulong begin, ulong end, global uint* restrict tables,
+                                         bin_rule rule) {
+  const uint entries = rule.bins * CHANNELS;
+  const ulong size = TABLE_WORDS((ulong)entries);
+  ulong i = begin;
+#if RULE == RULE_WHOLE && ELEMENT_BYTES == 1 && CHANNELS == 1 && TABLES == 4
+  // Bytes come one by one: to take them out of words costs more. Signed ones become unsigned, in order.
+  global const uchar* restrict bytes = (global const uchar*)row;
+  global uint* restrict table1 = tables + size;
+  global uint* restrict table2 = table1 + size;
+  global uint* restrict table3 = table2 + size;
+#define FLIP (UNSIGNED_VALUE ? 0 : 128)
+  for (; i + 4 <= end; i += 4) {
+    ++tables[bytes[i] ^ FLIP];
+    ++table1[bytes[i + 1] ^ FLIP];
+    ++table2[bytes[i + 2] ^ FLIP];
+    ++table3[bytes[i + 3] ^ FLIP];
+  }
+#else
+  uint entry[BLOCK];
+  for (; i + BLOCK <= end; i += BLOCK) {
+    for (uint k = 0; k < BLOCK; ++k) {
+      const uint bin = bin_of(load_value(row, i + k), rule);
+      entry[k] = bin == NO_BIN ? entries : k % CHANNELS * rule.bins + bin;
+    }
+#pragma unroll 8
+    for (uint k = 0; k < BLOCK; ++k) ++tables[k % TABLES * size + entry[k]];
+  }
+#endif
+  for (; i < end; ++i) {
+    const uint bin = bin_of(load_value(row, i), rule);
+    ++tables[bin == NO_BIN ? entries : (i - begin) % CHANNELS * rule.bins + bin];
+  }
+}
+
+kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void histogram_cpu(global const ELEMENT* restrict in, ulong in_offset, ulong pitch, ulong stride, ulong rows, ulong cols,
+                   ulong batch, ulong parts, BIN_ARGUMENTS, global uint* restrict out, ulong out_offset) {
+  const bin_rule rule = make_rule(edges, edges_offset, low_bits, high_bits, scale_bits, shift, bins, below, above);
+  const ulong size = TABLE_WORDS((ulong)bins * CHANNELS);
+  const ulong count = rows * cols;
+  const ulong piece = (count / BLOCK + parts) / parts * BLOCK;  // pixels are whole
+  for (ulong job = get_group_id(0); job < batch * parts; job += get_num_groups(0)) {
+    global uint* tables = out + out_offset + job * TABLES * size;
+    for (ulong i = 0; i < TABLES * size; ++i) tables[i] = 0;
+    const ulong matrix = job / parts, end = min((job % parts + 1) * piece, count);
+    for (ulong i = job % parts * piece; i < end;) {
+      const ulong row = i / cols, col = i % cols;
+      const ulong many = min(end - i, cols - col);
+      count_run(in + in_offset + matrix * stride + row * pitch, col, col + many, tables, rule);
+      i += many;
+    }
+  }
+}

@@ -1,0 +1,288 @@
+// Histograms: arguments -> plan -> launch, and for CPUs a second one.
+#include "ops/key.hpp"
+#include "ops/views.hpp"
+#include "plan/histogram_parts.hpp"
+#include "runtime/status.hpp"
+
+#include <smem/error.hpp>
+#include <smem/histogram.hpp>
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace smem {
+
+namespace {
+
+constexpr const char* kOperation = "histogram";
+constexpr cl_uint kNoBin = 0xffffffff;  // NO_BIN of cl/histogram/bin.clh
+
+[[noreturn]] void refuse(const char* argument, std::string expected, std::string got) {
+  throw Error({.operation = kOperation,
+               .argument = argument,
+               .expected = std::move(expected),
+               .got = std::move(got)});
+}
+
+/// A vector as a matrix of one row, for the checks of views.
+Matrix as_matrix(const Vector& vector) {
+  return {vector.buffer, size_of(vector.type), 1, vector.size, {.offset = vector.offset}};
+}
+
+runtime::ProblemKey key_of(const HistogramProblem& p, const PlanOverrides& fixed, ops::PlanMaker maker) {
+  const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
+  return ops::make_key(
+      maker,
+      {number(p.in) | number(p.out) << 8 | number(p.rule) << 16 | number(p.channels) << 24 |
+           ops::variant_number(fixed.variant, histogram_variants()) << 32 | number(p.alignment) << 40,
+       p.bins, p.rows, p.cols, p.batch},
+      fixed);
+}
+
+struct Operands {
+  Matrix in;
+  Vector out;
+  EvenBins even;
+  Vector edges;
+  Outside outside;
+};
+
+/// Runs the kernel that counts: into `to`, whose `first` counter is that of the first bin.
+cl::Event count(runtime::Runtime& runtime, const HistogramProblem& problem, const PlanOverrides& fixed,
+                const Operands& o, std::size_t parts, cl_mem to, std::size_t first,
+                std::span<const cl::Event> wait_for) {
+  const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
+  const cl_mem in = o.in.buffer != nullptr ? o.in.buffer : to;  // of nothing, nothing is read
+  const bool clamps = o.outside == Outside::clamp;
+  return runtime.run(
+      key_of(problem, fixed, ops::PlanMaker::histogram),
+      [&](const Device& device) { return plan_histogram(device, problem, fixed); }, wait_for, in,
+      number(o.in.offset), number(o.in.pitch), number(o.in.batch_stride), number(problem.rows),
+      number(problem.cols), number(problem.batch), number(parts),
+      o.edges.buffer != nullptr ? o.edges.buffer : in, number(o.edges.offset), cl_ulong{o.even.low},
+      cl_ulong{o.even.high}, cl_ulong{o.even.scale}, cl_uint{o.even.shift},
+      static_cast<cl_uint>(problem.bins), clamps ? cl_uint{0} : kNoBin,
+      clamps ? static_cast<cl_uint>(problem.bins - 1) : kNoBin, to, number(first));
+}
+
+/// By threads with tables of their own, in temporary memory.
+cl::Event launch_tables(runtime::Runtime& runtime, const HistogramProblem& problem,
+                        const PlanOverrides& fixed, const Operands& o, const plan::HistogramParts& parts,
+                        const CallOptions& options) {
+  const cl::Buffer tables = runtime.scratch().take(parts.scratch_bytes);
+  cl::Event event;
+  try {
+    event = count(runtime, problem, fixed, o, parts.parts, tables(), 0, options.wait_for);
+    event = runtime.run(
+        key_of(problem, fixed, ops::PlanMaker::histogram_finish),
+        [&](const Device& device) { return plan_histogram_finish(device, problem, fixed.variant).value(); },
+        std::span<const cl::Event>(&event, 1), tables(), static_cast<cl_ulong>(problem.entries()),
+        static_cast<cl_ulong>(parts.parts * parts.tables), static_cast<cl_ulong>(problem.batch), o.out.buffer,
+        static_cast<cl_ulong>(o.out.offset));
+  } catch (...) {
+    runtime.scratch().give_back(tables, event);
+    throw;
+  }
+  runtime.scratch().give_back(tables, event);
+  return event;
+}
+
+/// By atomic additions to `out`, which is made zero before.
+cl::Event launch_atomics(runtime::Runtime& runtime, const HistogramProblem& problem,
+                         const PlanOverrides& fixed, const Operands& o, std::size_t parts,
+                         const CallOptions& options) {
+  const std::size_t width = size_of(problem.out);
+  const std::vector<cl_event> events = [&] {
+    std::vector<cl_event> handles;
+    for (const cl::Event& event : options.wait_for)
+      handles.push_back(event());
+    return handles;
+  }();
+  const cl_uint zero = 0;
+  cl_event filled = nullptr;
+  runtime::check(
+      clEnqueueFillBuffer(runtime.queue()(), o.out.buffer, &zero, sizeof zero, o.out.offset * width,
+                          problem.results() * width, static_cast<cl_uint>(events.size()),
+                          events.empty() ? nullptr : events.data(), &filled),
+      "clEnqueueFillBuffer", kOperation);
+  const cl::Event ready(filled);
+  // A count of 64 bits is two words, which begin where `out` does.
+  return count(runtime, problem, fixed, o, parts, o.out.buffer, o.out.offset,
+               std::span<const cl::Event>(&ready, 1));
+}
+
+cl::Event check_and_launch(const Context& context, HistogramProblem problem, Operands o,
+                           const CallOptions& options) {
+  const PlanOverrides fixed = ops::overrides_of(kOperation, options);
+  const bool nothing = ops::is_empty(o.in);
+  plan_histogram(context.device(), problem,
+                 fixed);  // refuses what cannot be, also where there is nothing to do
+  if (o.out.size < problem.results())
+    refuse("out", fmt::format("at least {} elements", problem.results()), fmt::format("{}", o.out.size));
+  if (problem.results() == 0) return context.runtime().marker(options.wait_for);
+  o.out.size = problem.results();
+  const Matrix out = as_matrix(o.out);
+  const ops::Memory out_memory = ops::check_view(context, kOperation, "out", out, true);
+  std::size_t bits = 16;
+  if (!nothing) {
+    const ops::Memory memory = ops::check_view(context, kOperation, "in", o.in, false);
+    ops::check_apart(kOperation, o.in, memory, out, out_memory);
+    bits |= memory.host_address;
+  }
+  if (problem.rule == BinRule::edges) {
+    const Matrix edges = as_matrix(o.edges);
+    const ops::Memory memory = ops::check_view(context, kOperation, "bins.edges", edges, false);
+    ops::check_apart(kOperation, edges, memory, out, out_memory);
+  }
+  problem.alignment = std::size_t{1} << std::countr_zero(bits);
+  if (options.plan != nullptr)
+    ops::require_same_plan(kOperation, options, plan_histogram(context.device(), problem, fixed));
+  const plan::HistogramParts parts = plan::histogram_parts(context.device(), problem, fixed.variant);
+  runtime::Runtime& runtime = context.runtime();
+  return parts.tables != 0 ? launch_tables(runtime, problem, fixed, o, parts, options)
+                           : launch_atomics(runtime, problem, fixed, o, parts.parts, options);
+}
+
+}  // namespace
+
+cl::Event histogram(const Context& context, const Vector& in, const Vector& out, const Bins& bins,
+                    const CallOptions& options) {
+  return histogram(context, as_matrix(in), in.type, out, bins, 1, options);
+}
+
+cl::Event histogram(const Context& context, const Matrix& in, Scalar type, const Vector& out,
+                    const Bins& bins, std::size_t channels, const CallOptions& options) {
+  if (in.element_bytes != size_of(type)) {
+    refuse("type", fmt::format("a type of {} bytes, as elements of in have", in.element_bytes),
+           std::string(name_of(type)));
+  }
+  Operands o{in, out, {}, bins.edges, bins.outside};
+  HistogramProblem problem;
+  problem.in = type;
+  problem.out = out.type;
+  problem.bins = bins.count;
+  problem.channels = channels;
+  problem.rows = in.rows;
+  problem.cols = in.cols;
+  problem.batch = in.batch;
+  if (bins.edges.buffer != nullptr || bins.edges.size != 0) {
+    problem.rule = BinRule::edges;
+    if (bins.edges.type != type) {
+      refuse("bins.edges", fmt::format("{}, as in has", name_of(type)),
+             std::string(name_of(bins.edges.type)));
+    }
+    if (bins.edges.size != bins.count + 1) {
+      refuse("bins.edges", fmt::format("{} for {} bins", bins.count + 1, bins.count),
+             fmt::format("{}", bins.edges.size));
+    }
+  } else {
+    o.even = even_bins(type, bins.count, bins.low, bins.high);
+    problem.rule = o.even.rule;
+  }
+  if (channels != 0 && in.cols % channels != 0) {
+    refuse("in", fmt::format("rows of whole pixels of {} channels", channels),
+           fmt::format("{} elements", in.cols));
+  }
+  // Rows without gaps are one long row.
+  if (in.pitch == in.cols || in.rows == 1) {
+    problem.cols *= problem.rows;
+    problem.rows = 1;
+    // Of nothing, the results are zeros all the same.
+    if (problem.cols == 0) o.in.buffer = nullptr;
+  }
+  return check_and_launch(context, problem, o, options);
+}
+
+void check_edges(const Context& context, const Vector& edges) {
+  const auto refuse_edges = [](std::string expected, std::string got) {
+    throw Error({.operation = "check_edges",
+                 .argument = "edges",
+                 .expected = std::move(expected),
+                 .got = std::move(got)});
+  };
+  if (edges.size < 2 || edges.size > kMaxBins + 1)
+    refuse_edges(fmt::format("2 to {}", kMaxBins + 1), fmt::format("{}", edges.size));
+  ops::check_view(context, "check_edges", "edges", as_matrix(edges), false);
+  const std::size_t width = size_of(edges.type);
+  std::vector<unsigned char> bytes(edges.size * width);
+  runtime::check(clEnqueueReadBuffer(context.queue()(), edges.buffer, CL_TRUE, edges.offset * width,
+                                     bytes.size(), bytes.data(), 0, nullptr, nullptr),
+                 "clEnqueueReadBuffer", "check_edges");
+  const auto ascend = [&](auto zero) {
+    using T = decltype(zero);
+    const auto at = [&](std::size_t i) {
+      T value;
+      std::memcpy(&value, bytes.data() + i * width, width);
+      if constexpr (std::is_same_v<T, half>) {
+        return static_cast<float>(value);
+      } else {
+        return value;
+      }
+    };
+    for (std::size_t i = 0; i < edges.size; ++i) {
+      const auto edge = at(i), before = at(i == 0 ? 0 : i - 1);
+      if (!(before <= edge))
+        refuse_edges("ascending numbers", fmt::format("{} after {} at index {}", edge, before, i));
+    }
+  };
+  switch (edges.type) {
+    case Scalar::int8:
+      return ascend(std::int8_t{});
+    case Scalar::int16:
+      return ascend(std::int16_t{});
+    case Scalar::int32:
+      return ascend(std::int32_t{});
+    case Scalar::int64:
+      return ascend(std::int64_t{});
+    case Scalar::uint8:
+      return ascend(std::uint8_t{});
+    case Scalar::uint16:
+      return ascend(std::uint16_t{});
+    case Scalar::uint32:
+      return ascend(std::uint32_t{});
+    case Scalar::uint64:
+      return ascend(std::uint64_t{});
+    case Scalar::half:
+      return ascend(half{});
+    case Scalar::float32:
+      return ascend(float{});
+    case Scalar::float64:
+      return ascend(double{});
+  }
+}
+
+std::vector<std::uint64_t> detail::histogram_to_host(const Context& context, const Matrix& in, Scalar type,
+                                                     const Bins& bins, std::size_t channels,
+                                                     const CallOptions& options) {
+  if (bins.edges.buffer != nullptr || bins.edges.size != 0) check_edges(context, bins.edges);
+  // Checked before memory is taken for them.
+  if (bins.count > kMaxBins || channels > kMaxChannels)
+    histogram(context, in, type, Vector(nullptr, Scalar::uint64, 0), bins, channels, options);
+  std::vector<std::uint64_t> counts(bins.count * channels * in.batch);
+  const std::size_t bytes = counts.size() * sizeof counts[0];
+  runtime::ScratchPool& pool = context.runtime().scratch();
+  const cl::Buffer buffer = pool.take(std::max<std::size_t>(bytes, 64));
+  cl::Event ended;
+  try {
+    ended = histogram(context, in, type, Vector(buffer(), Scalar::uint64, counts.size()), bins, channels,
+                      options);
+    if (bytes > 0) {
+      runtime::check(clEnqueueReadBuffer(context.queue()(), buffer(), CL_TRUE, 0, bytes, counts.data(), 1,
+                                         &ended(), nullptr),
+                     "clEnqueueReadBuffer", kOperation);
+    }
+  } catch (...) {
+    pool.give_back(buffer, ended);
+    throw;
+  }
+  pool.give_back(buffer, ended);
+  context.runtime().settle();
+  return counts;
+}
+
+}  // namespace smem

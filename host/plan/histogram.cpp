@@ -1,0 +1,358 @@
+// Plans for histograms: where the counts are kept, how many copies of them, and why.
+#include <smem/error.hpp>
+#include <smem/histogram_plan.hpp>
+
+#include "plan/histogram_parts.hpp"
+#include "plan/sizes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace smem {
+
+namespace {
+
+using plan::define;
+using plan::divide_up;
+
+constexpr std::size_t kPackBytes = 16;  // the widest read of a work-item
+constexpr std::size_t kUnroll = 4;      // packs under way for each work-item of a GPU
+constexpr std::size_t kGroup = 512;
+constexpr std::size_t kWord = sizeof(std::uint32_t);
+constexpr std::size_t kUnitItems = 2048;     // work-items that a compute unit holds, about
+constexpr std::size_t kMostCopies = 32;      // as many as local memory has banks
+constexpr std::size_t kCopiesBytes = 65536;  // of all copies: several groups share a unit
+constexpr std::size_t kLeastWords = 8192;    // of a table: few programs serve the smaller ones
+constexpr std::size_t kSlots = 2048;         // of the cache of full bins: 16 KiB with their owners
+constexpr std::size_t kMostPasses = 4;       // a pass reads all; atomics in global memory cost about as much
+constexpr std::size_t kMost32 = 0xffffffff;
+constexpr std::size_t kLargestPart = std::size_t{1} << 31;  // elements that a counter of 32 bits can count
+
+[[noreturn]] void refuse(const char* argument, std::string expected, std::string got) {
+  throw Error({.operation = "histogram",
+               .argument = argument,
+               .expected = std::move(expected),
+               .got = std::move(got)});
+}
+
+/// \throws Error naming the argument, unless the problem can be solved on the device.
+void check_histogram(const Device& device, const HistogramProblem& p) {
+  if (p.bins == 0 || p.bins > kMaxBins)
+    refuse("bins", fmt::format("1 to {} bins", kMaxBins), fmt::format("{}", p.bins));
+  if (p.channels == 0 || p.channels > kMaxChannels)
+    refuse("channels", fmt::format("1 to {}", kMaxChannels), fmt::format("{}", p.channels));
+  if (p.cols % p.channels != 0) {
+    refuse("in", fmt::format("rows of whole pixels of {} channels", p.channels),
+           fmt::format("{} elements", p.cols));
+  }
+  if (p.out != Scalar::uint32 && p.out != Scalar::uint64)
+    refuse("out", "uint32 or uint64", std::string(name_of(p.out)));
+  const std::size_t counted = p.rows * p.cols / p.channels;
+  if (p.out == Scalar::uint32 && counted > kMost32)
+    refuse("out", fmt::format("uint64 for {} elements of a channel", counted), "uint32");
+  if (!device.fp64 && p.in == Scalar::float64) {
+    throw Error({.operation = "histogram",
+                 .argument = "in",
+                 .expected = "a type that the device computes with; it has no fp64",
+                 .got = "float64",
+                 .device = device.name});
+  }
+}
+
+bool runs_cpu_variant(const Device& device) { return device.type == DeviceType::cpu && device.long_loops; }
+
+/// Elements. Intel's compiler, which runs 32 work-items in the registers of one thread, spills with more.
+std::size_t pack_of(const Device& device, const HistogramProblem& problem) {
+  const std::size_t few = problem.channels == 1 ? kPackBytes / 2 : kPackBytes / 4;
+  const std::size_t widest = device.vendor == Vendor::intel ? std::max(few, size_of(problem.in)) : kPackBytes;
+  return std::max<std::size_t>(1, std::min(widest, problem.alignment) / size_of(problem.in));
+}
+
+/// Packs that a work-item reads at once. More do not help a CPU, whose compiler takes seconds over them.
+std::size_t unroll_for(const Device& device) {
+  if (device.type == DeviceType::cpu) return 2;
+  return device.vendor == Vendor::intel ? 1 : kUnroll;
+}
+
+/// A table in local memory.
+struct Table {
+  std::size_t words = 0;  ///< 0: there is no room
+  std::size_t copies = 1;
+  std::size_t passes = 1;
+};
+
+/// Sizes are powers of two where they fit, so that few programs serve all bin counts.
+Table table_for(const Device& device, const HistogramProblem& problem, bool replicated) {
+  const std::size_t most = device.local_bytes / kWord, entries = problem.entries();
+  Table table;
+  if (replicated) {
+    const std::size_t budget = std::min(kCopiesBytes, device.local_bytes / 2) / kWord;
+    table.copies = kMostCopies;
+    while (table.copies > 1 && std::bit_ceil(entries * table.copies) > budget)
+      table.copies /= 2;
+    if (table.copies == 1) return {};
+    table.words =
+        std::max(std::bit_ceil(entries * table.copies), std::min(kLeastWords, std::bit_floor(budget)));
+    return table;
+  }
+  table.words = std::min(std::max(std::bit_ceil(entries), kLeastWords), most);
+  if (table.words > 0) table.passes = divide_up(entries, table.words);
+  return table;
+}
+
+Plan base_plan(const HistogramProblem& problem, std::string_view variant, const char* file,
+               const char* entry) {
+  Plan plan;
+  plan.operation = "histogram";
+  plan.variant = variant;
+  plan.kernel_file = file;
+  plan.entry_point = entry;
+  const Scalar in = problem.in;
+  const bool small = !is_float(in) && size_of(in) < 4;
+  const Scalar value = in == Scalar::half ? Scalar::float32
+                       : !small           ? in
+                       : is_signed(in)    ? Scalar::int32
+                                          : Scalar::uint32;
+  define(plan, "RULE", static_cast<std::size_t>(problem.rule));
+  define(plan, "CHANNELS", problem.channels);
+  define(plan, "ELEMENT_BYTES", size_of(in));
+  define(plan, "FLOATING", is_float(in) ? 1 : 0);
+  if (!is_float(in) && !is_signed(in)) define(plan, "UNSIGNED_VALUE", 1);
+  if (size_of(value) == 8) define(plan, "WIDE_VALUE", 1);
+  if (in == Scalar::float64) define(plan, "USE_DOUBLE", 1);
+  if (in == Scalar::half) define(plan, "ELEMENT_HALF", 1);
+  plan.text_defines.emplace_back("ELEMENT", opencl_name_of(in));
+  plan.text_defines.emplace_back("VALUE", opencl_name_of(value));
+  const double elements = static_cast<double>(problem.rows) * static_cast<double>(problem.cols) *
+                          static_cast<double>(problem.batch);
+  plan.prediction.bytes_read = elements * static_cast<double>(size_of(in));
+  plan.prediction.bytes_written =
+      static_cast<double>(problem.results()) * static_cast<double>(size_of(problem.out));
+  plan.prediction.operations = is_float(in) && problem.rule == BinRule::even ? 2 * elements : 0;
+  return plan;
+}
+
+/// The variants with atomic additions. `wanted`: work-items of a group, 0: the plan's choice; fewer where
+/// they do not fit.
+std::optional<Plan> atomics(const Device& device, const HistogramProblem& problem, std::string_view variant,
+                            std::size_t wanted) {
+  const bool tables = variant == "local" || variant == "replicated";
+  const Table table = tables ? table_for(device, problem, variant == "replicated") : Table{};
+  if (tables && table.words == 0) return std::nullopt;
+  std::size_t slots = kSlots;
+  while (slots > 0 && 2 * slots * kWord > device.local_bytes)
+    slots /= 2;
+  if (variant == "cached" && slots < 32) return std::nullopt;
+  // Where a unit has room for one group only, it is a large one.
+  if (wanted == 0) wanted = tables && 2 * table.words * kWord > device.local_bytes ? 2 * kGroup : kGroup;
+  const std::size_t group = plan::group_for(device, wanted, 0);
+  const std::size_t pack = pack_of(device, problem);
+  const std::size_t unroll = unroll_for(device);
+  // Short rows share the group.
+  const std::size_t team = problem.rows == 1
+                               ? group
+                               : std::min(group, plan::power_of_four(divide_up(problem.cols, pack * unroll)));
+  Plan plan = tables                ? base_plan(problem, variant, "histogram/tables.cl", "histogram_tables")
+              : variant == "cached" ? base_plan(problem, variant, "histogram/cached.cl", "histogram_cached")
+                                    : base_plan(problem, variant, "histogram/global.cl", "histogram_global");
+  const plan::HistogramParts parts = plan::histogram_parts(device, problem, variant);
+  plan.work_group = {group, 1, 1};
+  plan.global = {
+      std::clamp<std::size_t>(parts.parts * problem.batch * table.passes, 1, std::size_t{1} << 20) * group, 1,
+      1};
+  plan.tile_rows = group / team;
+  plan.tile_cols = team * pack * unroll;
+  plan.vector_width = pack;
+  plan.items_per_work_item = pack * unroll;
+  plan.local_bytes = (tables ? table.words : variant == "cached" ? 2 * slots : 0) * kWord;
+  // One addition, which reads and writes, for each element.
+  if (plan.local_bytes > 0) {
+    plan.prediction.local_bytes =
+        2 * kWord * plan.prediction.bytes_read / static_cast<double>(size_of(problem.in));
+  }
+  plan.prediction.bytes_read *= static_cast<double>(table.passes);
+  define(plan, "GROUP", group);
+  define(plan, "TEAM", team);
+  define(plan, "PACK", pack);
+  define(plan, "UNROLL", unroll);
+  if (device.type == DeviceType::cpu) define(plan, "ROLLED", 1);
+  if (problem.out == Scalar::uint64) define(plan, "WIDE_COUNT", 1);
+  if (tables) {
+    define(plan, "TABLE", table.words);
+    define(plan, "COPIES", table.copies);
+    if (table.passes > 1) define(plan, "PASSES", 1);
+  }
+  if (variant == "cached") define(plan, "SLOTS", slots);
+  // A run goes on from pack to pack, but not from channel to channel. On the ladder's step "local" it shows
+  // what skew costs; where there is no room for copies, it has to help there too.
+  const bool merges = variant == "cached" || (variant == "replicated" && table.copies < kMostCopies) ||
+                      (variant == "local" && table_for(device, problem, true).words == 0);
+  if (problem.channels == 1 && merges) define(plan, "MERGE", 1);
+  plan.reason =
+      variant == "global"   ? "an atomic addition in global memory for each element"
+      : variant == "cached" ? fmt::format("{} full bins in local memory, the other of {} in global memory",
+                                          slots, problem.entries())
+      : variant == "local"
+          ? fmt::format("one table in local memory{}",
+                        table.passes == 1 ? std::string() : fmt::format(", in {} passes", table.passes))
+          : fmt::format(
+                "{} copies of the table, interleaved by banks: neighbours do not meet, whatever the data",
+                table.copies);
+  return plan;
+}
+
+/// One work-item a group. CPUs only: a GPU would run one work-item in 32.
+std::optional<Plan> cpu(const Device& device, const HistogramProblem& problem) {
+  if (!runs_cpu_variant(device)) return std::nullopt;
+  const plan::HistogramParts parts = plan::histogram_parts(device, problem, "cpu");
+  Plan plan = base_plan(problem, "cpu", "histogram/cpu.cl", "histogram_cpu");
+  plan.global = {std::clamp<std::size_t>(parts.parts * problem.batch, 1, 32 * device.compute_units), 1, 1};
+  plan.items_per_work_item = plan.tile_cols = 64;
+  plan.scratch_bytes = parts.scratch_bytes;
+  define(plan, "PACK", 1);
+  define(plan, "TABLES", parts.tables);
+  plan.reason = fmt::format("a thread counts in {} of its own, and another launch adds them up",
+                            parts.tables == 1 ? "a table" : "four tables in turns");
+  return plan;
+}
+
+std::optional<Plan> plan_variant(const Device& device, const HistogramProblem& problem,
+                                 std::string_view variant, std::size_t wanted = 0) {
+  return variant == "cpu" ? cpu(device, problem) : atomics(device, problem, variant, wanted);
+}
+
+std::string_view choose(const Device& device, const HistogramProblem& problem) {
+  if (runs_cpu_variant(device)) return "cpu";
+  if (table_for(device, problem, true).words > 0) return "replicated";
+  const Table table = table_for(device, problem, false);
+  if (table.words > 0 && table.passes <= kMostPasses) return "local";
+  return plan_variant(device, problem, "cached") ? "cached" : "global";
+}
+
+std::string why_not(const Device& device, const HistogramProblem& problem, std::string_view variant,
+                    const Plan& chosen) {
+  if (!plan_variant(device, problem, variant)) {
+    if (variant == "cpu") {
+      return device.type == DeviceType::cpu ? "its loops are longer than this device runs them"
+                                            : "of a GPU's sub-group, one work-item would work";
+    }
+    return "its tables do not fit local memory";
+  }
+  if (chosen.variant == "cpu") return "atomic additions cost a CPU more than tables of its threads";
+  if (variant == "global") return "all elements of a full bin wait for each other";
+  if (variant == "local" && chosen.variant == "replicated")
+    return "neighbours with equal values wait for each other";
+  if (variant == "local") return "reads the input too often";
+  return "a table in local memory holds all bins";
+}
+
+}  // namespace
+
+std::string_view name_of(Outside outside) { return outside == Outside::drop ? "drop" : "clamp"; }
+
+std::string_view name_of(BinRule rule) {
+  constexpr std::string_view kNames[] = {"even", "direct", "whole", "edges"};
+  return kNames[static_cast<std::size_t>(rule)];
+}
+
+plan::HistogramParts plan::histogram_parts(const Device& device, const HistogramProblem& problem,
+                                           std::string_view variant) {
+  HistogramParts shared;
+  const std::size_t elements = problem.rows * problem.cols;
+  const std::size_t batch = std::max<std::size_t>(problem.batch, 1);
+  const std::size_t least = divide_up(elements, kLargestPart);
+  if (variant == "cpu" || (variant.empty() && runs_cpu_variant(device))) {
+    // Tables that fit the second level of a core's cache come four at a time. A part has more to count than
+    // its tables have entries.
+    shared.tables = problem.entries() <= 16384 ? 4 : 1;
+    const std::size_t wanted = divide_up((problem.entries() <= 16384 ? 4 : 1) * device.compute_units, batch);
+    const std::size_t piece = std::max<std::size_t>(65536, 4 * shared.tables * problem.entries());
+    shared.parts = std::max({std::size_t{1}, least, std::min(wanted, elements / piece)});
+    const std::size_t words = (problem.entries() / 16 + 2) * 16;  // cl/histogram/thread_tables.clh
+    shared.scratch_bytes = problem.batch * shared.parts * shared.tables * words * kWord;
+    return shared;
+  }
+  const std::string_view name = variant.empty() ? choose(device, problem) : variant;
+  const Table table =
+      name == "local" || name == "replicated" ? table_for(device, problem, name == "replicated") : Table{};
+  const std::size_t bytes = std::max<std::size_t>(1, table.words * kWord);
+  const std::size_t resident = std::clamp<std::size_t>(
+      std::max(device.unit.local_bytes, device.local_bytes) / bytes, 1, kUnitItems / kGroup);
+  // At least a tile for each part, and for each entry that it adds to the result.
+  const std::size_t most = elements * size_of(problem.in) / (kGroup * kPackBytes * kUnroll);
+  const std::size_t worth = 4 * elements / std::max<std::size_t>(1, std::min(table.words, problem.entries()));
+  const std::size_t wanted = divide_up(resident * device.compute_units, batch * table.passes);
+  shared.parts = std::max({std::size_t{1}, least, std::min({wanted, most, worth})});
+  return shared;
+}
+
+std::vector<std::string_view> histogram_variants() {
+  return {"global", "local", "replicated", "cached", "cpu"};
+}
+
+std::optional<Plan> plan_histogram_finish(const Device& device, const HistogramProblem& problem,
+                                          std::string_view variant) {
+  const plan::HistogramParts parts = plan::histogram_parts(device, problem, variant);
+  if (parts.tables == 0) return std::nullopt;
+  Plan plan;
+  plan.operation = "histogram";
+  plan.variant = "finish";
+  plan.kernel_file = "histogram/finish.cl";
+  plan.entry_point = "histogram_finish";
+  plan.text_defines.emplace_back("RESULT", opencl_name_of(problem.out));
+  plan.global = {std::clamp<std::size_t>(problem.results() / 256, 1, 4 * device.compute_units), 1, 1};
+  plan.items_per_work_item = divide_up(problem.results(), plan.global[0]);
+  const auto results = static_cast<double>(problem.results());
+  plan.prediction.bytes_read = results * static_cast<double>(parts.parts * parts.tables * kWord);
+  plan.prediction.bytes_written = results * static_cast<double>(size_of(problem.out));
+  plan.reason = fmt::format("adds up {} tables", parts.parts * parts.tables);
+  return plan;
+}
+
+Plan plan_histogram(const Device& device, const HistogramProblem& problem, std::string_view variant) {
+  return plan_histogram(device, problem, PlanOverrides{.variant = std::string(variant)});
+}
+
+Plan plan_histogram(const Device& device, const HistogramProblem& problem, const PlanOverrides& overrides) {
+  check_histogram(device, problem);
+  const auto names = histogram_variants();
+  const std::string_view variant = overrides.variant;
+  if (!variant.empty() && std::find(names.begin(), names.end(), variant) == names.end())
+    refuse("variant", fmt::format("one of {}", fmt::join(names, ", ")), fmt::format("\"{}\"", variant));
+  const auto none = [&](const char* field, bool fixed) {
+    if (fixed) refuse(field, "none: histograms have no such choice", "one");
+  };
+  none("tile_rows", overrides.tile_rows != 0);
+  none("tile_cols", overrides.tile_cols != 0);
+  none("layout", overrides.layout != LayoutChoice{});
+
+  const std::string_view chosen = variant.empty() ? choose(device, problem) : variant;
+  std::optional<Plan> plan = plan_variant(device, problem, chosen, overrides.work_items);
+  if (!plan) {
+    refuse("variant", "one that can run this histogram on this device",
+           fmt::format("\"{}\" for {} counts on {} with {} bytes of local memory", chosen, problem.entries(),
+                       device.name, device.local_bytes));
+  }
+  if (overrides.work_items != 0 && plan->work_items() != overrides.work_items) {
+    refuse("work_items",
+           chosen == "cpu" ? std::string("1: a thread has tables of its own")
+                           : fmt::format("a power of two of at most {}", device.max_work_group),
+           fmt::format("{}", overrides.work_items));
+  }
+  plan->evidence = "no measurement for this family: the sizes follow from the device's facts";
+  if (variant.empty()) {
+    for (const std::string_view other : names) {
+      if (other != plan->variant)
+        plan->alternatives.push_back({std::string(other), why_not(device, problem, other, *plan)});
+    }
+  }
+  plan->overrides = overrides;
+  return *plan;
+}
+
+}  // namespace smem

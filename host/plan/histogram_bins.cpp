@@ -1,0 +1,102 @@
+// Even bins as numbers that kernels compute with.
+#include <smem/error.hpp>
+#include <smem/histogram_plan.hpp>
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+#include <string>
+#include <utility>
+
+namespace smem {
+
+namespace {
+
+__extension__ using Wide = unsigned __int128;
+
+[[noreturn]] void refuse(const char* argument, std::string expected, std::string got) {
+  throw Error({.operation = "histogram",
+               .argument = argument,
+               .expected = std::move(expected),
+               .got = std::move(got)});
+}
+
+void check_bounds(double low, double high) {
+  for (const auto& [name, bound] : {std::pair{"bins.low", low}, {"bins.high", high}}) {
+    if (!std::isfinite(bound)) refuse(name, "a finite number", fmt::format("{}", bound));
+  }
+  if (low >= high)
+    refuse("bins.high", fmt::format("more than low, which is {}", low), fmt::format("{}", high));
+}
+
+template <class T, class Bits>
+EvenBins floating_bins(std::size_t count, double low, double high) {
+  const auto first = static_cast<T>(low), end = static_cast<T>(high);
+  const T scale =
+      static_cast<T>(static_cast<double>(count) / (static_cast<double>(end) - static_cast<double>(first)));
+  if (!(first < end) || !std::isfinite(first) || !std::isfinite(end) || !std::isfinite(end - first) ||
+      !std::isnormal(scale)) {
+    refuse(
+        "bins.high",
+        "a number whose distance from low, and the inverse of the bins' width, are ordinary numbers of the "
+        "type computed in",
+        fmt::format("{} with low {} and {} bins", high, low, count));
+  }
+  return {BinRule::even, std::bit_cast<Bits>(first), std::bit_cast<Bits>(end), std::bit_cast<Bits>(scale), 0};
+}
+
+/// The bits of a whole number from -2^63 to 2^64, which wraps to 0.
+std::uint64_t bits_of(double whole) {
+  if (whole < 0) return static_cast<std::uint64_t>(static_cast<std::int64_t>(whole));
+  return whole >= 0x1p64 ? 0 : static_cast<std::uint64_t>(whole);
+}
+
+EvenBins integer_bins(Scalar type, std::size_t count, double low, double high) {
+  const int bits = static_cast<int>(8 * size_of(type));
+  const double least = is_signed(type) ? -std::ldexp(1.0, bits - 1) : 0.0;
+  const double beyond = least + std::ldexp(1.0, bits);  // the largest value and 1
+  for (const auto& [name, bound] : {std::pair{"bins.low", low}, {"bins.high", high}}) {
+    if (bound != std::floor(bound) || bound < least || bound > beyond) {
+      refuse(name, fmt::format("a whole number from {} to {} for {}", least, beyond, name_of(type)),
+             fmt::format("{}", bound));
+    }
+  }
+  EvenBins bins;
+  bins.low = bits_of(low);
+  const std::uint64_t range = bits_of(high) - bins.low;  // 0: 2^64
+  bins.high = range - 1;
+  if (range == count) {
+    bins.rule = bits <= 16 && low == least && high == beyond ? BinRule::whole : BinRule::direct;
+    return bins;
+  }
+  if (range == 0) {
+    bins.scale = count;
+    return bins;
+  }
+  if (range > std::uint64_t{1} << 63) {
+    refuse("bins.high", "at most 2^63 or exactly 2^64 more than low",
+           fmt::format("{} with low {}", high, low));
+  }
+  // floor(d * count / range) as the upper 64 bits of a product. Rounded up, the reciprocal's error e < range
+  // moves no distance d < range past a whole number while d * e < 2^(64 - shift): for all ranges up to 2^32.
+  // For 64-bit integers it is rounded down, and the kernel corrects a result that is one too low.
+  bins.shift = range <= std::uint64_t{1} << 20 ? 20 : 0;
+  const Wide numerator = Wide{count} << (64 - bins.shift);
+  const Wide reciprocal = (numerator + (bits == 64 ? 0 : range - 1)) / range;
+  bins.scale = range == 1 ? 0 : static_cast<std::uint64_t>(reciprocal);
+  return bins;
+}
+
+}  // namespace
+
+EvenBins even_bins(Scalar type, std::size_t count, double low, double high) {
+  if (count == 0 || count > kMaxBins)
+    refuse("bins", fmt::format("1 to {} bins", kMaxBins), fmt::format("{}", count));
+  check_bounds(low, high);
+  if (type == Scalar::float64) return floating_bins<double, std::uint64_t>(count, low, high);
+  if (is_float(type)) return floating_bins<float, std::uint32_t>(count, low, high);
+  return integer_bins(type, count, low, high);
+}
+
+}  // namespace smem

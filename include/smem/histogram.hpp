@@ -1,0 +1,133 @@
+/// smem: histograms.
+#pragma once
+
+#include <smem/array.hpp>
+#include <smem/context.hpp>
+#include <smem/histogram_plan.hpp>
+#include <smem/options.hpp>
+#include <smem/reduce.hpp>
+#include <smem/view.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+namespace smem {
+
+/// The bins of a histogram: of equal width, or between edges.
+struct Bins {
+  std::size_t count = 0;
+  double low = 0;
+  double high = 0;
+  Outside outside = Outside::drop;
+  Vector edges;  ///< on the device; where there are any, low and high have no meaning
+
+  /// `count` bins of equal width over [low, high).
+  static Bins even(std::size_t count, double low, double high, Outside outside = Outside::drop) {
+    Bins bins;
+    bins.count = count;
+    bins.low = low;
+    bins.high = high;
+    bins.outside = outside;
+    return bins;
+  }
+  /// A bin for each value of a byte, or of another integer type of at most 16 bits.
+  template <class T = std::uint8_t>
+  static Bins of_values() {
+    static_assert(std::is_integral_v<T> && sizeof(T) <= 2, "a bin for each value: integers of 8 or 16 bits");
+    constexpr auto kCount = std::size_t{1} << (8 * sizeof(T));
+    const double low = std::is_signed_v<T> ? -0.5 * static_cast<double>(kCount) : 0.0;
+    return even(kCount, low, low + static_cast<double>(kCount));
+  }
+  /// Bin i holds x with edges[i] <= x < edges[i + 1]. The edges have the type of the counted elements and
+  /// ascend; equal ones make an empty bin.
+  static Bins between(const Vector& edges, Outside outside = Outside::drop) {
+    Bins bins;
+    bins.count = edges.size == 0 ? 0 : edges.size - 1;
+    bins.outside = outside;
+    bins.edges = edges;
+    return bins;
+  }
+};
+
+/// out[i] = how many elements of `in` lie in bin i. `in`: any type; `out`: uint32 or uint64.
+///
+/// Which bin. Half and float32 are compared and computed with in float32, float64 in float64; low and high
+/// are rounded to that type first. An element x with low <= x < high lies in bin
+/// floor((x - low) * scale), at most the last, where the difference and the product are rounded once each,
+/// and scale is bins / (high - low), computed in float64 and rounded to the type. For integers, low and high
+/// are whole numbers of the type (high may be one more than its largest), and the bin is floor((x - low) *
+/// bins / (high - low)), exactly. With edges, x lies in the last bin i with edges[i] <= x < edges[i + 1], so
+/// x == edges[i] belongs to bin i, and x equal to the last edge lies outside. What is outside is dropped, or
+/// counted in the first or last bin, as the bins say; infinities are outside; a NaN is never counted.
+///
+/// The counts are exact, whatever the order of work-groups. All of `out` is written that has a bin. 1 to
+/// 2^20 bins. Where a table does not fit local memory, full bins are counted there and the others in global
+/// memory. Reads each element once. A CPU takes temporary memory for the tables of its threads. No host wait.
+///
+/// The edges lie on the device, where a call that does not wait cannot refuse them: what a histogram between
+/// edges that do not ascend holds is not defined, but nothing outside `in`, `out` and the edges is touched.
+/// check_edges() tells whether they are good.
+///
+/// \returns the event after which the result is there. \throws Error when the bins are none, too many or
+/// wrong (see even_bins()), types do not fit, `out` is too small or of 32 bits for more than 2^32 - 1
+/// elements, a view leaves its buffer, overlaps `out` or belongs to another context, the device has no fp64
+/// and a type is float64, or the variant cannot run; nothing is enqueued then.
+///
+/// Sources of the kernels: cl/histogram/.
+SMEM_API cl::Event histogram(const Context& context, const Vector& in, const Vector& out, const Bins& bins,
+                             const CallOptions& options = {});
+
+/// out[(b * channels + c) * bins + i] = how many elements of channel c of matrix b lie in bin i. A row holds
+/// pixels of `channels` (1 to 4) interleaved elements each; `in.cols` counts elements, and is a multiple of
+/// the channels. As histogram(). The untyped form is told the elements' type, whose size is that of the
+/// matrix's elements.
+SMEM_API cl::Event histogram(const Context& context, const Matrix& in, Scalar type, const Vector& out,
+                             const Bins& bins, std::size_t channels = 1, const CallOptions& options = {});
+
+/// Waits for the device. \throws Error naming the first of the `edges` that is less than the one before, or
+/// is a NaN.
+SMEM_API void check_edges(const Context& context, const Vector& edges);
+
+template <class In, class Out>
+cl::Event histogram(const Context& context, const VectorView<In>& in, const VectorView<Out>& out,
+                    const Bins& bins, const CallOptions& options = {}) {
+  detail::require_output<In, Out>();
+  return histogram(context, static_cast<const Vector&>(in), static_cast<const Vector&>(out), bins, options);
+}
+
+template <class In, class Out>
+cl::Event histogram(const Context& context, const MatrixView<In>& in, const VectorView<Out>& out,
+                    const Bins& bins, std::size_t channels = 1, const CallOptions& options = {}) {
+  detail::require_output<In, Out>();
+  return histogram(context, static_cast<const Matrix&>(in), scalar_of<In>, static_cast<const Vector&>(out),
+                   bins, channels, options);
+}
+
+namespace detail {
+
+/// Runs the histogram, waits, and returns the counts; checks edges before.
+SMEM_API std::vector<std::uint64_t> histogram_to_host(const Context& context, const Matrix& in, Scalar type,
+                                                      const Bins& bins, std::size_t channels,
+                                                      const CallOptions& options);
+
+}  // namespace detail
+
+/// Waits for the device, and returns the counts. `in` is an Array or a VectorView. Edges are checked.
+template <class In>
+std::vector<std::uint64_t> histogram(const Context& context, const In& in, const Bins& bins,
+                                     const CallOptions& options = {}) {
+  const Vector vector = detail::view_of(in);
+  return detail::histogram_to_host(
+      context, {vector.buffer, size_of(vector.type), 1, vector.size, {.offset = vector.offset}}, vector.type,
+      bins, 1, options);
+}
+/// The same of a matrix, or of an image of several channels: as the call that does not wait orders them.
+template <class In>
+std::vector<std::uint64_t> histogram(const Context& context, const MatrixView<In>& in, const Bins& bins,
+                                     std::size_t channels = 1, const CallOptions& options = {}) {
+  return detail::histogram_to_host(context, in, scalar_of<In>, bins, channels, options);
+}
+
+}  // namespace smem

@@ -1,0 +1,88 @@
+/// smem: plans for histograms. Includes no OpenCL header.
+#pragma once
+
+#include <smem/device.hpp>
+#include <smem/export.hpp>
+#include <smem/plan.hpp>
+#include <smem/scalar.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace smem {
+
+/// What becomes of a number outside all bins.
+enum class Outside {
+  drop,  ///< it is not counted
+  clamp  ///< it is counted in the first or the last bin. A NaN is not counted anywhere.
+};
+
+SMEM_API std::string_view name_of(Outside outside);
+
+/// How a kernel finds the bin of a number.
+enum class BinRule {
+  even,    ///< by a product
+  direct,  ///< integers, as many bins as values: by a difference
+  whole,   ///< the same, and every value of the type has a bin
+  edges    ///< by binary search
+};
+
+SMEM_API std::string_view name_of(BinRule rule);
+
+inline constexpr std::size_t kMaxBins = std::size_t{1} << 20;
+inline constexpr std::size_t kMaxChannels = 4;
+
+/// Even bins as kernels are told them: the bits of numbers of the type computed in, which is float for half,
+/// and 32 bits for smaller integers.
+struct EvenBins {
+  BinRule rule = BinRule::even;
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;   ///< integers: the distance of the last value from low
+  std::uint64_t scale = 0;  ///< bins / (high - low); integers: as a fraction of 2^64
+  std::uint32_t shift = 0;  ///< integers: of a distance, before it is multiplied by the scale
+};
+
+/// `count` bins of equal width over [low, high) for numbers of `type`; see histogram() for the exact rule.
+/// \throws Error naming what is wrong: no bins, or more than kMaxBins; bounds that are not finite, not
+/// ascending, or so far apart or so close that 1 / width is no ordinary number of the type; for integers,
+/// bounds that are not whole or not of the type, or for 64-bit integers more than 2^63 but not 2^64 apart.
+SMEM_API EvenBins even_bins(Scalar type, std::size_t count, double low, double high);
+
+/// A histogram without its data: all that a plan depends on.
+struct HistogramProblem {
+  Scalar in = Scalar::float32;
+  Scalar out = Scalar::uint32;  ///< uint32 or uint64
+  BinRule rule = BinRule::even;
+  std::size_t bins = 256;    ///< of a channel
+  std::size_t channels = 1;  ///< interleaved in each row
+  std::size_t rows = 1;      ///< of a matrix; 1 for a vector, and for matrices without gaps
+  std::size_t cols = 0;      ///< elements of a row: pixels times channels
+  std::size_t batch = 1;
+  /// The largest power of two, at most 16, that divides the buffer's address.
+  std::size_t alignment = 16;
+
+  std::size_t entries() const { return bins * channels; }    ///< counts of a matrix
+  std::size_t results() const { return entries() * batch; }  ///< counts in all
+};
+
+/// The plan that histogram() would use on `device`. Overrides: `variant`, and `work_items`, a power of two,
+/// for all variants but "cpu". Nothing shrinks what was fixed by hand. \throws Error when the problem or the
+/// device does not allow it, the variant is unknown or cannot run this problem on this device, or another
+/// field was fixed; it names the field.
+SMEM_API Plan plan_histogram(const Device& device, const HistogramProblem& problem,
+                             const PlanOverrides& overrides);
+/// The same, with at most the variant fixed.
+SMEM_API Plan plan_histogram(const Device& device, const HistogramProblem& problem,
+                             std::string_view variant = {});
+
+/// The launch that follows plan_histogram()'s and adds up the tables of threads. Empty when none does.
+SMEM_API std::optional<Plan> plan_histogram_finish(const Device& device, const HistogramProblem& problem,
+                                                   std::string_view variant = {});
+
+/// The names of all variants, slowest idea first: the steps of the ladder, and the one for CPUs last.
+SMEM_API std::vector<std::string_view> histogram_variants();
+
+}  // namespace smem
