@@ -5,6 +5,7 @@
 #include "support/environment.hpp"
 #include "support/failure.hpp"
 #include "support/reduce_sweep.hpp"
+#include "support/scans.hpp"
 #include "support/sweep.hpp"
 
 #include <doctest/doctest.h>
@@ -95,6 +96,29 @@ TEST_CASE("clamped: reductions on smaller devices") {
     }
     const bool cpu = test::has_cpu_variant(context.device());
     CHECK(sweep.ran() == 2 * (cpu ? 3 * 3 + 2 * 2 : 2 * 3 + 2));
+  }
+}
+
+TEST_CASE("clamped: scans on smaller devices") {
+  for (const char* limits : {"local=512", "work_group=8,compute_units=1"}) {
+    const test::Variable clamp("SMEM_CLAMP", limits);
+    const smem::Context context;
+    test::ScanSweep sweep(context);
+    for (const char* variant : {"reduce_then_scan", "look_back"}) {
+      test::ScanCase c;
+      c.operation = test::affine();
+      c.in = smem::Scalar::uint32;
+      c.variant = variant;
+      if (variant == std::string("look_back") && !context.device().forward_progress) continue;
+      for (const std::size_t size : {1, 513, 70001}) {
+        c.cols = size;
+        c.from.extent.offset = 1;
+        sweep.run(c);
+        CHECK(smem::plan_scan(context.device(), test::problem_of(c), variant).local_bytes <=
+              context.device().local_bytes);
+      }
+    }
+    CHECK(sweep.ran() == (context.device().forward_progress ? 6 : 3));
   }
 }
 
