@@ -27,27 +27,33 @@
 #endif
 #define STEPS (TILE / STEP)
 
-// The prefix of all elements of the row before tile `tile`; `first` is the row's first tile, and comes before it. For all
-// work-items.
-GROUP_FUNCTION state look_back(global ulong* scratch, ulong tiles, ulong first, ulong tile, local state* seen,
+#if WINDOW == 1
+static inline state walk_back(global ulong* scratch, ulong tiles, ulong first, ulong tile) {
+  ulong at = tile;
+  state prefix = no_state();
+  uint status;
+  do {
+    --at;
+    do { status = look_at(scratch, tiles, at, &prefix); } while (status == 0);
+  } while (status != PREFIX && at > first);  // the first tile tells its prefix at once
+  while (++at < tile) {
+    state next;
+    prefix = look_at(scratch, tiles, at, &next) == PREFIX ? next : join(prefix, next);
+  }
+  return prefix;
+}
+#endif
+
+// The prefix of all elements of the row before tile `tile`, for all work-items; before `first`, the row's first tile, lies
+// `start`.
+GROUP_FUNCTION state look_back(global ulong* scratch, ulong tiles, ulong first, ulong tile, state start, local state* seen,
                                local uint* found, uint item) {
 #if WINDOW == 1
-  if (item == 0) {
-    ulong at = tile;
-    state prefix;
-    uint status;
-    do {
-      --at;
-      do { status = look_at(scratch, tiles, at, &prefix); } while (status == 0);
-    } while (status != PREFIX && at > first);  // the first tile tells its prefix at once
-    while (++at < tile) {
-      state next;
-      prefix = look_at(scratch, tiles, at, &next) == PREFIX ? next : join(prefix, next);
-    }
-    seen[0] = prefix;
-  }
+  // No barrier in a branch: PoCL 3.1 miscompiles those of small groups.
+  if (item == 0) seen[0] = tile == first ? start : walk_back(scratch, tiles, first, tile);
   (void)found;
 #else
+  if (tile == first) return start;  // the same for the whole group
   // Work-item l looks at tile - WINDOW + l, until a prefix is there and all after it have told something.
   const ulong at = tile - WINDOW + item;  // wraps around where there is no such tile
   const int is_there = item < WINDOW && at >= first && at < tile;
@@ -125,11 +131,8 @@ void scan_look_back(SCAN_ARGUMENTS) {
 #endif
 
   // What lies before it. A tile in which a segment begins need not know that to tell its prefix.
-  state before = start_state(start);
-  if (job != first_tile) {  // the same for the whole group
-    if (item == 0) publish(scratch, tiles, job, head_of(own) ? PREFIX : AGGREGATE, own);
-    before = look_back(scratch, tiles, first_tile, job, meeting, words, item);
-  }
+  if (item == 0 && job != first_tile) publish(scratch, tiles, job, head_of(own) ? PREFIX : AGGREGATE, own);
+  state before = look_back(scratch, tiles, first_tile, job, start_state(start), meeting, words, item);
   if (item == 0 && (job == first_tile || !head_of(own))) publish(scratch, tiles, job, PREFIX, join(before, own));
 
   // Its results.

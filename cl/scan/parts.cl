@@ -8,6 +8,10 @@
 // part. Local memory: see scan/tile.clh.
 #include "scan/tile.clh"
 
+#ifndef MEET_ALWAYS
+#define MEET_ALWAYS 0  // 1: no barrier in a branch, which PoCL 3.1 miscompiles in small groups
+#endif
+
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void scan_parts(SCAN_ARGUMENTS) {
   local ACC tile[TILE_ITEMS];
@@ -27,7 +31,7 @@ void scan_parts(SCAN_ARGUMENTS) {
   state before = start_state(start), mine, total;
 
   // All parts before this one: neighbouring ones by each work-item, then all of them in their order.
-  if (parts > 1) {  // the same for all groups
+  if (MEET_ALWAYS || parts > 1) {  // the same for all groups
     global const state* earlier = (global const state*)scratch + number * parts;
     const ulong share = (part + TEAM - 1) / TEAM;
     mine = no_state();

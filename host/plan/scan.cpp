@@ -174,6 +174,7 @@ std::optional<Plan> reduce_then_scan(const Device& device, const ScanProblem& pr
   TileSizes sizes;
   if (!set_tile(device, problem, fixed, parts.parts == 1, plan, sizes)) return std::nullopt;
   define_results(plan, problem);
+  if (device.type == DeviceType::cpu) define(plan, "MEET_ALWAYS", 1);
   const std::size_t groups = divide_up(problem.rows * problem.batch * parts.parts, sizes.group / sizes.team);
   if (groups > plan::kMaxTiles) return std::nullopt;
   plan.global = {std::max<std::size_t>(groups, 1) * sizes.group, 1, 1};
