@@ -119,14 +119,14 @@ void scan_look_back(SCAN_ARGUMENTS) {
   for (uint step = 0; step < STEPS; ++step) {
     state total;
     read_tile(tile, row, begin + step * STEP, cols, item, 0 HEADS_ARGUMENT);
-    mine = scan_run(tile, item, s, &begins HEADS_ARGUMENT);
+    scan_run(&mine, tile, item, s, &begins HEADS_ARGUMENT);
     team_scan(&mine, &total, meeting, item, GROUP);
     own = join(own, total);
     barrier(CLK_LOCAL_MEM_FENCE);  // the next step's elements take their place
   }
 #else
   read_tile(tile, row, begin, cols, item, 0 HEADS_ARGUMENT);
-  mine = scan_run(tile, item, s, &begins HEADS_ARGUMENT);
+  scan_run(&mine, tile, item, s, &begins HEADS_ARGUMENT);
   team_scan(&mine, &own, meeting, item, GROUP);
 #endif
 
@@ -140,7 +140,7 @@ void scan_look_back(SCAN_ARGUMENTS) {
   for (uint step = 0; step < STEPS; ++step) {
     state total;
     read_tile(tile, row, begin + step * STEP, cols, item, 0 HEADS_ARGUMENT);
-    mine = scan_run(tile, item, s, &begins HEADS_ARGUMENT);
+    scan_run(&mine, tile, item, s, &begins HEADS_ARGUMENT);
     team_scan(&mine, &total, meeting, item, GROUP);
     place_results(tile, item, s, begins, join(before, mine), start, has_initial);
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -45,7 +45,7 @@ void scan_parts(SCAN_ARGUMENTS) {
     ACC s[ITEMS];
     uint begins;
     read_tile(tile, row, first, count, lane, base HEADS_ARGUMENT);
-    mine = scan_run(tile, item, s, &begins HEADS_ARGUMENT);
+    scan_run(&mine, tile, item, s, &begins HEADS_ARGUMENT);
     team_scan(&mine, &total, meeting, item, TEAM);
     place_results(tile, item, s, begins, join(before, mine), start, has_initial);
     barrier(CLK_LOCAL_MEM_FENCE);

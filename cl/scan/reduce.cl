@@ -32,7 +32,7 @@ void scan_reduce(SCAN_ARGUMENTS) {
     ACC s[ITEMS];
     uint begins;
     read_tile(tile, row, first, cols, item, 0 HEADS_ARGUMENT);
-    mine = scan_run(tile, item, s, &begins HEADS_ARGUMENT);
+    scan_run(&mine, tile, item, s, &begins HEADS_ARGUMENT);
     team_scan(&mine, &total, meeting, item, GROUP);
     own = join(own, total);
     barrier(CLK_LOCAL_MEM_FENCE);  // the next elements take their place
