@@ -154,9 +154,15 @@ TEST_CASE("scan numbers: initial values of every kind") {
 
 TEST_CASE("scan numbers: many threads at once") {
   const smem::Context context;
+  // PoCL 3.1 fails an assertion of its own now and then where threads launch a kernel for the first time.
+  for (const char* variant : {"", "reduce_then_scan"}) {
+    const smem::Array<std::uint32_t> first(context, 120000);
+    smem::inclusive_scan(context, first.vector(), first.vector(), ReduceOp::sum, {.variant = variant});
+    context.finish();
+  }
   std::atomic<int> wrong = 0;
   std::vector<std::thread> threads;
-  for (int number = 0; number < 6; ++number) {
+  for (int number = 0; number < 4; ++number) {
     threads.emplace_back([&, number] {
       for (int run = 0; run < 6; ++run) {
         const std::size_t size = 100003 + static_cast<std::size_t>(1000 * number + run);

@@ -303,9 +303,10 @@ std::optional<Plan> plan_variant(const Device& device, const ScanProblem& proble
 std::string why_not(const Device& device, const ScanProblem& problem, std::string_view variant,
                     const Plan& chosen) {
   if (!plan_variant(device, problem, {}, variant)) {
-    if (variant == "cpu")
+    if (variant == "cpu") {
       return device.type == DeviceType::cpu ? "its loops are longer than this device runs them"
                                             : "of a GPU's sub-group, one work-item would work";
+    }
     if (variant == "look_back" && !plan::can_look_back(device))
       return "nothing says that work-groups which have started go on while others wait for them";
     if (problem.shape != ScanShape::vector && variant != "reduce_then_scan") return "does not do this shape";
