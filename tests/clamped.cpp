@@ -6,6 +6,7 @@
 #include "support/failure.hpp"
 #include "support/histograms.hpp"
 #include "support/reduce_sweep.hpp"
+#include "support/scans.hpp"
 #include "support/sweep.hpp"
 
 #include <doctest/doctest.h>
@@ -123,6 +124,28 @@ TEST_CASE("clamped: histograms on smaller devices") {
       }
     }
     CHECK(sweep.ran() == (test::has_cpu_variant(context.device()) ? 6 : 4));
+  }
+}
+
+TEST_CASE("clamped: scans on smaller devices") {
+  for (const char* limits : {"local=512", "work_group=4,compute_units=1"}) {
+    const test::Variable clamp("SMEM_CLAMP", limits);
+    const smem::Context context;
+    test::ScanSweep sweep(context);
+    for (const char* variant : {"reduce_then_scan", "look_back"}) {
+      test::ScanCase c;
+      c.operation = test::affine();
+      c.in = smem::Scalar::uint32;
+      c.variant = variant;
+      if (variant == std::string("look_back") && !context.device().forward_progress) continue;
+      for (const std::size_t size : {1, 513, 70001}) {
+        c.cols = size;
+        sweep.run(c);
+        CHECK(smem::plan_scan(context.device(), test::problem_of(c), variant).local_bytes <=
+              context.device().local_bytes);
+      }
+    }
+    CHECK(sweep.ran() == (context.device().forward_progress ? 6 : 3));
   }
 }
 

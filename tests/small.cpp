@@ -1,6 +1,7 @@
 // Every variant at small sizes, for tools that make a run hundreds of times slower, such as a race checker.
 #include "support/histograms.hpp"
 #include "support/reduce_sweep.hpp"
+#include "support/scans.hpp"
 #include "support/sweep.hpp"
 
 #include <doctest/doctest.h>
@@ -106,6 +107,46 @@ TEST_CASE("small: histogram") {
     sweep.run(c);
   }
   CHECK(sweep.ran() >= 5);
+}
+
+TEST_CASE("small: scan") {
+  const smem::Context context;
+  test::ScanSweep sweep(context);
+  for (const std::string_view variant : smem::scan_variants()) {
+    test::ScanCase c;
+    c.in = smem::Scalar::int16;
+    c.exclusive = true;
+    c.initial = 7;
+    c.variant = variant;
+    for (const std::size_t size : {1031, 20000}) {  // one part and several
+      c.cols = size;
+      c.from = {{.offset = 3}, 0};  // what is read behind the end shows
+      sweep.run(c);
+    }
+  }
+  CHECK(sweep.ran() >= 6);
+}
+
+TEST_CASE("small: scan rows, columns, segments and keys") {
+  const smem::Context context;
+  test::ScanSweep sweep(context);
+  for (const smem::ScanShape shape :
+       {smem::ScanShape::rows, smem::ScanShape::columns, smem::ScanShape::segments, smem::ScanShape::keys}) {
+    const bool by_marks = shape == smem::ScanShape::segments || shape == smem::ScanShape::keys;
+    for (const char* variant : {"reduce_then_scan", "cpu"}) {
+      test::ScanCase c;
+      c.shape = shape;
+      c.variant = variant;
+      c.rows = by_marks ? 1 : 67;
+      c.cols = by_marks ? 9001 : 133;
+      c.from = test::strided(c.rows, c.cols, 1);
+      c.from.tail = 0;
+      c.to = c.from;
+      if (by_marks) c.marks = test::marks_for(shape, c.cols, 50);
+      sweep.run(c);
+    }
+  }
+  CHECK(sweep.ran() >= 4);
 }
 
 TEST_SUITE_END();

@@ -40,10 +40,19 @@ struct HistogramCase {
   double goal = 0;  ///< least share of the copy bandwidth; 0: measured for information
 };
 
+/// An inclusive or exclusive sum of a vector.
+struct ScanCase {
+  Scalar type = Scalar::float32;
+  std::size_t size = 0;
+  double goal = 0;  ///< least share of the copy bandwidth; 0: measured for information
+  bool exclusive = false;
+};
+
 /// `small`: about a sixteenth of the data on a GPU and a quarter on a CPU, for a quick look; the goals were
 /// set for the full sizes.
 std::vector<TransposeCase> transpose_goals(DeviceType type, bool small);
 std::vector<ReduceCase> reduce_goals(DeviceType type, bool small);
 std::vector<HistogramCase> histogram_goals(DeviceType type, bool small);
+std::vector<ScanCase> scan_goals(DeviceType type, bool small);
 
 }  // namespace smem::cli

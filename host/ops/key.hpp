@@ -26,6 +26,8 @@ enum class PlanMaker : std::uint64_t {
   check_segments,
   histogram,
   histogram_finish,
+  scan,
+  scan_first,
 };
 
 /// 0: chosen by the plan; else the variant's place in the list and 1; 255: unknown, for the plan to refuse.

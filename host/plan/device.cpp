@@ -41,7 +41,8 @@ namespace {
 [[noreturn]] void refuse_clamp(std::string_view entry) {
   throw Error({.operation = "clamp",
                .argument = "SMEM_CLAMP",
-               .expected = "entries like local=32K, work_group=64, sub_group=16, compute_units=4 or fp64=0",
+               .expected = "entries like local=32K, work_group=64, sub_group=16, compute_units=4, fp64=0 or "
+                           "forward_progress=0",
                .got = fmt::format("\"{}\"", entry)});
 }
 
@@ -68,7 +69,8 @@ Device clamp(Device device, std::string_view text) {
     if (equals == std::string_view::npos) refuse_clamp(entry);
     const std::string_view key = entry.substr(0, equals);
     const std::size_t value = number_in(entry, entry.substr(equals + 1));
-    if (key != "local" && key != "fp64" && value == 0) refuse_clamp(entry);
+    const bool may_be_zero = key == "local" || key == "fp64" || key == "forward_progress";
+    if (!may_be_zero && value == 0) refuse_clamp(entry);
     if (key == "local") {
       device.local_bytes = std::min(device.local_bytes, value);
       device.local_bytes_reported = std::min(device.local_bytes_reported, value);
@@ -84,6 +86,8 @@ Device clamp(Device device, std::string_view text) {
       device.compute_units = std::min(device.compute_units, value);
     } else if (key == "fp64") {
       device.fp64 = device.fp64 && value != 0;
+    } else if (key == "forward_progress") {
+      device.forward_progress = device.forward_progress && value != 0;
     } else {
       refuse_clamp(entry);
     }

@@ -51,6 +51,7 @@ void each_fact(Facts& d, const Visit& visit) {
   visit("packed_vectors", d.packed_vectors, 0);
   visit("prefetch_builtin", d.prefetch_builtin, 0);
   visit("long_loops", d.long_loops, 0);
+  visit("forward_progress", d.forward_progress, 0);
 }
 
 template <class Limits, class Visit>

@@ -30,18 +30,6 @@ bool is_average(ReduceOp op) { return op == ReduceOp::mean || op == ReduceOp::no
                .got = std::move(got)});
 }
 
-/// Empty when `out` is a type that the operation can give, else which ones it can.
-std::string wrong_result(const ReduceProblem& problem) {
-  const ReduceOp op = problem.reduction.op;
-  const Scalar out = problem.out;
-  if (is_average(op) || (is_sum(op) && is_float(problem.in)))
-    return is_float(out) ? "" : "half, float32 or float64";
-  if (is_sum(op)) return is_float(out) ? "an integer type" : "";
-  if (is_place(op)) return out == Scalar::uint32 || out == Scalar::uint64 ? "" : "uint32 or uint64";
-  if (op == ReduceOp::any || op == ReduceOp::all) return out == Scalar::uint8 ? "" : "uint8";
-  return out == problem.in ? "" : fmt::format("{}, as in has", name_of(problem.in));
-}
-
 }  // namespace
 
 std::string_view name_of(ReduceOp op) { return kNames.at(static_cast<std::size_t>(op)); }
@@ -69,6 +57,17 @@ const char* operation_name(const ReduceProblem& problem) {
 
 const char* result_name(const ReduceProblem& problem) {
   return problem.reduction.op == ReduceOp::dot && problem.shape != ReduceShape::vector ? "y" : "out";
+}
+
+std::string wrong_result(const ReduceProblem& problem) {
+  const ReduceOp op = problem.reduction.op;
+  const Scalar out = problem.out;
+  if (is_average(op) || (is_sum(op) && is_float(problem.in)))
+    return is_float(out) ? "" : "half, float32 or float64";
+  if (is_sum(op)) return is_float(out) ? "an integer type" : "";
+  if (is_place(op)) return out == Scalar::uint32 || out == Scalar::uint64 ? "" : "uint32 or uint64";
+  if (op == ReduceOp::any || op == ReduceOp::all) return out == Scalar::uint8 ? "" : "uint8";
+  return out == problem.in ? "" : fmt::format("{}, as in has", name_of(problem.in));
 }
 
 void check_reduction(const Device& device, const ReduceProblem& problem) {

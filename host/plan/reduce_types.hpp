@@ -4,6 +4,7 @@
 #include <smem/reduce_plan.hpp>
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace smem::plan {
@@ -25,6 +26,9 @@ const char* result_name(const ReduceProblem& problem);
 
 /// \throws Error naming the argument, unless the types fit the operation and the device.
 void check_reduction(const Device& device, const ReduceProblem& problem);
+
+/// Empty when `out` is a type that the operation can give, else which ones it can.
+std::string wrong_result(const ReduceProblem& problem);
 
 /// What elements are computed with: int and uint for small integers, float for half.
 Scalar value_type(Scalar in);

@@ -162,6 +162,12 @@ Device facts_of(cl_device_id id) {
   device.prefetch_builtin = contains(device.platform, "Portable Computing Language") ||
                             contains(device.platform, "Intel(R) OpenCL");
 
+  // PoCL's work-groups run each in a thread of the system, NVIDIA's multiprocessors keep every resident group
+  // going; what is not known of a device is not assumed.
+  device.forward_progress =
+      (device.type == DeviceType::cpu && contains(device.platform, "Portable Computing Language")) ||
+      (device.type == DeviceType::gpu && device.vendor == Vendor::nvidia && device.platform != "rusticl");
+
   if (device.type == DeviceType::cpu) {
     device.sub_group_width = 1;
     device.local_is_cache = true;  // whatever the driver calls it

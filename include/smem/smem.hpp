@@ -22,4 +22,6 @@
 #include <smem/reduce.hpp>
 #include <smem/reduce_plan.hpp>
 #include <smem/rotate.hpp>
+#include <smem/scan.hpp>
+#include <smem/scan_plan.hpp>
 #include <smem/transpose.hpp>

@@ -23,6 +23,9 @@ TEST_CASE("clamp: makes a device smaller and never larger") {
   CHECK_FALSE(d.fp64);
   CHECK(smem::clamp(whole, "work_group=100000").max_work_group == whole.max_work_group);
   CHECK(smem::clamp(whole, "fp64=1").fp64);
+  CHECK(smem::clamp(whole, "forward_progress=1").forward_progress);
+  CHECK_FALSE(smem::clamp(whole, "forward_progress=0").forward_progress);
+  CHECK_FALSE(smem::clamp(smem::Device(), "forward_progress=1").forward_progress);
 }
 
 TEST_CASE("clamp: what is not understood is refused by name") {

@@ -194,9 +194,50 @@ inline void add_histogram(const smem::Device& device, Catalogue& catalogue) {
     catalogue.add("histogram/finish", [&] { return *finish; });
 }
 
+inline void add_scan(const smem::Device& device, Catalogue& catalogue) {
+  using smem::ReduceOp, smem::Scalar, smem::ScanShape;
+  const auto add = [&](const smem::ScanProblem& problem, const std::string& what, bool all_variants) {
+    for (const std::string_view variant : smem::scan_variants()) {
+      if (!all_variants && (variant == "hillis_steele" || variant == "blelloch")) continue;
+      const smem::PlanOverrides fixed{.variant = std::string(variant)};
+      const std::string name = fmt::format("{}/{}/{}", what, variant, name_of(problem.in));
+      catalogue.add(name, [&] { return smem::plan_scan(device, problem, fixed); });
+      try {
+        if (const auto first = smem::plan_scan_first(device, problem, fixed))
+          catalogue.add(name + "/first", [&] { return *first; });
+      } catch (const smem::Error&) {  // looked into above
+      }
+    }
+  };
+  smem::ScanProblem problem;
+  problem.cols = std::size_t{1} << 28;
+  for (const Scalar in : {Scalar::float32, Scalar::uint64, Scalar::int8}) {
+    problem.in = problem.out = in;
+    problem.exclusive = in == Scalar::uint64;
+    add(problem, "scan", in == Scalar::float32);
+  }
+  problem.exclusive = false;
+  problem.in = problem.out = Scalar::int32;
+  problem.in_alignment = problem.out_alignment = 4;
+  add(problem, "scan/unaligned", false);
+  problem.in_alignment = problem.out_alignment = 16;
+  problem.in = problem.out = Scalar::float32;
+  problem.shape = ScanShape::segments;
+  add(problem, "scan/segments", false);
+  problem.shape = ScanShape::keys;
+  add(problem, "scan/keys", false);
+  problem.rows = std::size_t{1} << 16;
+  problem.cols = 100;
+  problem.shape = ScanShape::rows;
+  add(problem, "scan/rows", false);
+  problem.rows = problem.cols = 4096;
+  problem.shape = ScanShape::columns;
+  add(problem, "scan/columns", false);
+}
+
 inline std::vector<Configuration> configurations(const smem::Device& device) {
   Catalogue catalogue;
-  for (const auto add : {add_transpose, add_flip, add_rates, add_reduce, add_histogram})
+  for (const auto add : {add_transpose, add_flip, add_rates, add_reduce, add_histogram, add_scan})
     add(device, catalogue);
   return catalogue.take();
 }

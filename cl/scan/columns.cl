@@ -1,0 +1,71 @@
+// Scan along the columns of matrices.
+//
+// A work-item has STRIP neighbouring columns and walks down them; neighbouring work-items have neighbouring ones, so no local
+// memory is needed. Where that makes too few work-items, `parts` of them share a column: a first launch (PHASE 0) leaves what
+// each part of `piece` rows makes in the scratch, number (b * parts + p) * cols + c for part p of column c of matrix b.
+//
+// Launch: one dimension, GROUP work-items a group; group g does tile g % (tiles across) of part g / (tiles across).
+#include "scan/operation.clh"
+
+#ifndef GROUP
+#define GROUP 256  // work-items
+#endif
+#ifndef STRIP
+#define STRIP 1  // columns of a work-item: many on CPUs, whose compilers make vectors of them
+#endif
+#ifndef UNROLL
+#define UNROLL 4  // rows that are read at once
+#endif
+#ifndef PHASE
+#define PHASE 1  // 0: what each part makes, 1: the scan
+#endif
+
+// Rows [r, r + count) of `width` columns.
+static inline void walk(global const ELEMENT* column, ulong in_pitch, global RESULT* results, ulong out_pitch, ulong r,
+                        uint count, uint width, ACC a[STRIP]) {
+  ACC x[UNROLL][STRIP];
+#pragma unroll
+  for (uint u = 0; u < UNROLL; ++u)
+    for (uint k = 0; k < width; ++k) x[u][k] = u < count ? lift(load_value(column, (r + u) * in_pitch + k)) : identity();
+#pragma unroll
+  for (uint u = 0; u < UNROLL; ++u) {
+    if (u >= count) break;
+#if PHASE == 1 && EXCLUSIVE
+    for (uint k = 0; k < width; ++k) store_result(results, (r + u) * out_pitch + k, (result_value)a[k]);
+#endif
+    for (uint k = 0; k < width; ++k) a[k] = combine(a[k], x[u][k]);
+#if PHASE == 1 && !EXCLUSIVE
+    for (uint k = 0; k < width; ++k) store_result(results, (r + u) * out_pitch + k, (result_value)a[k]);
+#endif
+  }
+  (void)results, (void)out_pitch;
+}
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void scan_columns(SCAN_ARGUMENTS) {
+  (void)marks, (void)marks_offset, (void)marks_count, (void)batch;
+  const ulong across = (cols + GROUP * STRIP - 1) / (GROUP * STRIP);
+  const ulong place = get_group_id(0) / across;
+  const ulong matrix = place / parts, part = place - matrix * parts;
+  const ulong first = ((get_group_id(0) - place * across) * GROUP + get_local_id(0)) * STRIP;
+  if (first >= cols) return;
+  const uint width = (uint)min((ulong)STRIP, cols - first);
+  global const ELEMENT* column = in + in_offset + matrix * in_stride + first;
+  global RESULT* results = out + out_offset + matrix * out_stride + first;
+  global ACC* sums = (global ACC*)scratch + matrix * parts * cols + first;
+  const ulong end = min((part + 1) * piece, rows);
+  ACC a[STRIP];
+  for (uint k = 0; k < STRIP; ++k) a[k] = PHASE == 1 ? start_value(initial_bits, has_initial) : identity();
+#if PHASE == 1
+  for (ulong p = 0; p < part; ++p)
+    for (uint k = 0; k < width; ++k) a[k] = combine(a[k], sums[p * cols + k]);
+#endif
+  ulong r = part * piece;
+  if (width == STRIP)
+    for (; r + UNROLL <= end; r += UNROLL) walk(column, in_pitch, results, out_pitch, r, UNROLL, STRIP, a);
+  for (; r < end; ++r) walk(column, in_pitch, results, out_pitch, r, 1, width, a);
+#if PHASE == 0
+  for (uint k = 0; k < width; ++k) sums[part * cols + k] = a[k];
+  (void)initial_bits, (void)has_initial;
+#endif
+}

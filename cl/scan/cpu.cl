@@ -1,0 +1,161 @@
+// Scan for a CPU: vectors, rows and segments.
+//
+// A work-group is one work-item, which is one thread: there is nobody to share local memory with. A row is cut into pieces
+// that a core's own cache holds. PHASE 2: threads take the pieces in their order, by a counter; each finds out what its piece
+// makes, waits for what all before it make, hands on both together, and then scans the piece, which is still in its cache:
+// memory is read once. Threads that have started go on, so nobody waits for ever. PHASES 0 and 1 do the same in two
+// launches, for devices on which that is not known. Either way, what lies before a piece is joined from left to right, so
+// the same plan gives the same bits.
+//
+// Launch: one dimension, local size 1. PHASE 2: a group for each thread. Else group g does a run of neighbouring pieces.
+#include "scan/operation.clh"
+
+#ifndef PHASE
+#define PHASE 1  // 0: what each piece makes, 1: the scan after that, 2: both
+#endif
+#if PHASE == 2
+#include "scan/states.clh"
+#endif
+#ifndef ORDERED
+#define ORDERED 1  // 0: the elements may be combined in any order
+#endif
+#ifndef RUN
+#define RUN 16  // elements that are scanned at once: a power of two
+#endif
+
+typedef struct {
+  global const ELEMENT* first;
+  global RESULT* results;
+  global const MARK* marks;
+  ulong marks_count;
+} scan_row;
+
+// Whether a segment begins at i. `mark`: of offsets, the next one to come.
+static inline uint begins_at(scan_row row, ulong i, ulong* mark) {
+#if MARKS == 1
+  (void)mark;
+  return i > 0 && row.marks[i] != row.marks[i - 1];
+#elif MARKS == 2
+  uint begins = 0;
+  for (; *mark < row.marks_count && row.marks[*mark] <= i; ++*mark) begins |= row.marks[*mark] == i;
+  return begins;
+#else
+  (void)row, (void)i, (void)mark;
+  return 0;
+#endif
+}
+
+static inline ulong first_mark(scan_row row, ulong i) {
+#if MARKS == 2
+  return find_mark(row.marks, row.marks_count, i);
+#else
+  (void)row, (void)i;
+  return 0;
+#endif
+}
+
+// What elements [begin, end) make. Not inlined: PoCL copies a kernel's body three times, and vectorises each.
+__attribute__((noinline)) state reduce_piece(scan_row row, ulong begin, ulong end) {
+#if SEGMENTED || ORDERED
+  state s = no_state();
+  ulong mark = first_mark(row, begin);
+  for (ulong i = begin; i < end; ++i)
+    s = join(s, make_state(lift(load_value(row.first, i)), begins_at(row, i, &mark)));
+  return s;
+#else
+  ACC lanes[LANES];
+  for (uint k = 0; k < LANES; ++k) lanes[k] = identity();
+  ulong i = begin;
+  for (; i + LANES <= end; i += LANES)
+    for (uint k = 0; k < LANES; ++k) lanes[k] = combine(lanes[k], lift(load_value(row.first, i + k)));
+  for (uint k = 0; i < end; ++i, ++k) lanes[k] = combine(lanes[k], lift(load_value(row.first, i)));
+  for (uint apart = LANES / 2; apart > 0; apart /= 2)
+    for (uint k = 0; k < apart; ++k) lanes[k] = combine(lanes[k], lanes[k + apart]);
+  return make_state(lanes[0], 0);
+#endif
+}
+
+// Writes elements [begin, end), scanned after `before`; returns the state at the end.
+__attribute__((noinline)) state scan_piece(scan_row row, ulong begin, ulong end, state before, ACC start, uint has_initial) {
+#if SEGMENTED
+  ulong mark = first_mark(row, begin);
+  for (ulong i = begin; i < end; ++i) {
+    const uint head = begins_at(row, i, &mark);
+    ACC result = head ? identity() : value_of(before);
+    before = join(before, make_state(lift(load_value(row.first, i)), head));
+    if (!EXCLUSIVE) result = value_of(before);
+    if (has_initial) result = combine(start, result);
+    store_result(row.results, i, (result_value)result);
+  }
+  return before;
+#else
+  (void)start, (void)has_initial;
+  ACC carry = value_of(before);
+  ulong i = begin;
+  // A run is scanned by itself, so that only one operation a run waits for the run before.
+  for (; i + RUN <= end; i += RUN) {
+    ACC x[RUN];
+#pragma unroll
+    for (uint k = 0; k < RUN; ++k) x[k] = lift(load_value(row.first, i + k));
+#pragma unroll
+    for (uint apart = 1; apart < RUN; apart *= 2)
+#pragma unroll
+      for (uint k = RUN - 1; k >= apart; --k) x[k] = combine(x[k - apart], x[k]);
+#if EXCLUSIVE
+    store_result(row.results, i, (result_value)carry);
+#pragma unroll
+    for (uint k = 1; k < RUN; ++k) store_result(row.results, i + k, (result_value)combine(carry, x[k - 1]));
+#else
+#pragma unroll
+    for (uint k = 0; k < RUN; ++k) store_result(row.results, i + k, (result_value)combine(carry, x[k]));
+#endif
+    carry = combine(carry, x[RUN - 1]);
+  }
+  for (; i < end; ++i) {
+    const ACC x = lift(load_value(row.first, i));
+    if (EXCLUSIVE) store_result(row.results, i, (result_value)carry);
+    carry = combine(carry, x);
+    if (!EXCLUSIVE) store_result(row.results, i, (result_value)carry);
+  }
+  return make_state(carry, 0);
+#endif
+}
+
+kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void scan_cpu(SCAN_ARGUMENTS) {
+  const ulong jobs = rows * batch * parts;
+  const ACC start = start_value(initial_bits, has_initial);
+#if PHASE == 2
+  for (;;) {
+    const ulong job = atomic_inc((global uint*)scratch);
+    if (job >= jobs) break;
+#else
+  const ulong share = (jobs + get_num_groups(0) - 1) / get_num_groups(0), first_job = get_group_id(0) * share;
+  for (ulong job = first_job; job < min(first_job + share, jobs); ++job) {
+#endif
+    const ulong number = job / parts, part = job % parts, matrix = number / rows;
+    scan_row row;
+    row.first = in + in_offset + matrix * in_stride + number % rows * in_pitch;
+    row.results = out + out_offset + matrix * out_stride + number % rows * out_pitch;
+    row.marks = marks + marks_offset;
+    row.marks_count = marks_count;
+    const ulong begin = part * piece, end = min(begin + piece, cols);
+#if PHASE == 0
+    ((global state*)scratch)[job] = reduce_piece(row, begin, end);
+    (void)start;
+#elif PHASE == 1
+    state before = start_state(start);
+    for (ulong p = 0; p < part; ++p) before = join(before, ((global const state*)scratch)[number * parts + p]);
+    scan_piece(row, begin, end, before, start, has_initial);
+#else
+    state before = start_state(start);
+    if (parts > 1) {
+      const state own = reduce_piece(row, begin, end);
+      if (part > 0)
+        while (look_at(scratch, jobs, job - 1, &before) == 0) {}
+      publish(scratch, jobs, job, PREFIX, join(before, own));
+    }
+    scan_piece(row, begin, end, before, start, has_initial);
+#endif
+  }
+}

@@ -1,0 +1,56 @@
+// Scan in two launches, the second one; or in one, where a row is one part.
+//
+// A team has a part of a row. It first combines the states of all parts before it, which the first launch left in the
+// scratch (scan/reduce.cl), and then takes the part's tiles in their order, each after all before it. Rows of one part need
+// no first launch, and short ones share a work-group.
+//
+// Launch: one dimension, GROUP work-items a group, a team for each part of each row; several teams only where rows have one
+// part. Local memory: see scan/tile.clh.
+#include "scan/tile.clh"
+
+#ifndef MEET_ALWAYS
+#define MEET_ALWAYS 0  // 1: no barrier in a branch, which PoCL 3.1 miscompiles in small groups
+#endif
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void scan_parts(SCAN_ARGUMENTS) {
+  local ACC tile[TILE_ITEMS];
+  local state meeting[GROUP];
+  DECLARE_HEADS
+  (void)marks, (void)marks_offset, (void)marks_count;
+  const uint item = get_local_id(0), lane = item % TEAM, base = item - lane;
+  const ulong job = (ulong)get_group_id(0) * (GROUP / TEAM) + item / TEAM;
+  const int works = job < rows * batch * parts;  // a team without a part takes part in the meetings all the same
+  const ulong number = !works ? 0 : parts == 1 ? job : rows * batch == 1 ? 0 : job / parts;
+  const ulong matrix = batch == 1 ? 0 : number / rows;
+  const ulong part = works ? job - number * parts : 0;
+  const ulong begin = part * piece, end = min(begin + piece, cols);
+  global const ELEMENT* row = in + in_offset + matrix * in_stride + (number - matrix * rows) * in_pitch;
+  global RESULT* results = out + out_offset + matrix * out_stride + (number - matrix * rows) * out_pitch;
+  const ACC start = start_value(initial_bits, has_initial);
+  state before = start_state(start), mine, total;
+
+  // All parts before this one: neighbouring ones by each work-item, then all of them in their order.
+  if (MEET_ALWAYS || parts > 1) {  // the same for all groups
+    global const state* earlier = (global const state*)scratch + number * parts;
+    const ulong share = (part + TEAM - 1) / TEAM;
+    mine = no_state();
+    for (ulong p = lane * share; p < min((lane + 1) * share, part); ++p) mine = join(mine, earlier[p]);
+    team_scan(&mine, &total, meeting, item, TEAM);
+    before = join(before, total);
+  }
+
+  const ulong count = works ? cols : 0;
+  for (ulong first = begin; first < end; first += STEP) {  // the same for all teams: they have whole rows
+    ACC s[ITEMS];
+    uint begins;
+    read_tile(tile, row, first, count, lane, base HEADS_ARGUMENT);
+    scan_run(&mine, tile, item, s, &begins HEADS_ARGUMENT);
+    team_scan(&mine, &total, meeting, item, TEAM);
+    place_results(tile, item, s, begins, join(before, mine), start, has_initial);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    write_tile(tile, results, first, count, lane, base);
+    before = join(before, total);
+    barrier(CLK_LOCAL_MEM_FENCE);  // the next elements take their place
+  }
+}

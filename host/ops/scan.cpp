@@ -1,0 +1,297 @@
+// Scans: arguments -> plan -> launch, and where needed one before it.
+#include "ops/key.hpp"
+#include "ops/views.hpp"
+#include "plan/reduce_types.hpp"
+#include "plan/scan_parts.hpp"
+#include "runtime/status.hpp"
+
+#include <smem/error.hpp>
+#include <smem/scan.hpp>
+
+#include <fmt/format.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace smem {
+
+namespace {
+
+[[noreturn]] void refuse(const ScanProblem& problem, const char* argument, std::string expected,
+                         std::string got) {
+  throw Error({.operation = plan::operation_name(problem),
+               .argument = argument,
+               .expected = std::move(expected),
+               .got = std::move(got)});
+}
+
+/// A vector as a matrix of one row, for the checks of views.
+Matrix as_matrix(const Vector& vector) {
+  return {vector.buffer, size_of(vector.type), 1, vector.size, {.offset = vector.offset}};
+}
+
+/// Temporary memory of a call, which goes back to the pool when the call's last command has ended.
+class Scratch {
+ public:
+  Scratch(runtime::ScratchPool& pool, std::size_t bytes) : pool_(pool) {
+    if (bytes > 0) buffer_ = pool_.take(bytes);
+  }
+  ~Scratch() {
+    if (buffer_() != nullptr) pool_.give_back(buffer_, used_until_);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  void used_until(const cl::Event& event) { used_until_ = event; }
+  cl_mem memory() const { return buffer_(); }
+
+ private:
+  runtime::ScratchPool& pool_;
+  cl::Buffer buffer_;
+  cl::Event used_until_;
+};
+
+/// What a kernel of scan is given besides the problem; see cl/scan/operation.clh. `marks`: keys or offsets.
+struct Operands {
+  Matrix in, out;
+  Vector marks;
+  const Initial& initial;
+};
+
+/// What is scanned into, as its bits: the low four bytes of a number of four.
+cl_ulong initial_bits(const ScanProblem& problem, const Initial& initial) {
+  if (!initial.is_set()) return 0;
+  const Scalar number = plan::accumulator_type(plan::as_reduction(problem));
+  const ReduceOp op = problem.operation.op;
+  if (op == ReduceOp::any || op == ReduceOp::all) return initial.real() != 0 ? 1 : 0;
+  if (number == Scalar::float32) return std::bit_cast<std::uint32_t>(static_cast<float>(initial.real()));
+  if (number == Scalar::float64) return std::bit_cast<std::uint64_t>(initial.real());
+  return initial.integer();
+}
+
+/// All that the plan depends on.
+runtime::ProblemKey key_of(const ScanProblem& problem, const PlanOverrides& fixed, ops::PlanMaker maker) {
+  const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
+  const auto& [op, mode, expression, identity] = problem.operation;
+  XXH128_hash_t text{};
+  if (op == ReduceOp::custom) {
+    const std::string both = fmt::format("{}:{}{}", expression.size(), expression, identity);
+    text = XXH3_128bits(both.data(), both.size());
+  }
+  return ops::make_key(
+      maker,
+      {number(op) | number(problem.exclusive) << 8 | number(problem.shape) << 12 | number(problem.in) << 16 |
+           number(problem.out) << 24 | number(problem.marks) << 32 |
+           ops::variant_number(fixed.variant, scan_variants()) << 40 | number(problem.in_alignment) << 48 |
+           number(problem.out_alignment) << 56,
+       problem.rows, problem.cols, problem.batch, text.low64, text.high64},
+      fixed);
+}
+
+/// Where the compiler refused the caller's own expression, says so in the caller's terms.
+[[noreturn]] void explain_build(const ScanProblem& problem, const Error& error) {
+  ErrorDetails details = error.details();
+  const bool in_identity = details.build_log.starts_with("identity.cl");
+  details.operation = plan::operation_name(problem);
+  details.argument = in_identity ? "identity" : "expression";
+  details.expected = in_identity ? "a constant in OpenCL C" : "an expression of a and b in OpenCL C";
+  details.got =
+      fmt::format("\"{}\"", in_identity ? problem.operation.identity : problem.operation.expression);
+  throw Error(std::move(details));
+}
+
+cl::Event launch(const Context& context, const ScanProblem& problem, const Operands& o,
+                 const CallOptions& options) {
+  const char* operation = plan::operation_name(problem);
+  const PlanOverrides fixed = ops::overrides_of(operation, options);
+  // A wrong choice is refused before memory is asked for.
+  if (options.plan != nullptr) {
+    ops::require_same_plan(operation, options, plan_scan(context.device(), problem, fixed));
+  } else if (!fixed.variant.empty()) {
+    plan_scan(context.device(), problem, fixed);
+  }
+  runtime::Runtime& runtime = context.runtime();
+  const plan::ScanParts parts = plan::scan_parts_of(context.device(), problem, fixed);
+  Scratch scratch(runtime.scratch(), parts.scratch_bytes);
+  std::vector<cl::Event> wait_for(options.wait_for.begin(), options.wait_for.end());
+  if (parts.zeroed_bytes > 0) {
+    const cl_ulong zero = 0;
+    cl_event filled = nullptr;
+    runtime::check(clEnqueueFillBuffer(runtime.queue()(), scratch.memory(), &zero, sizeof zero, 0,
+                                       parts.zeroed_bytes, 0, nullptr, &filled),
+                   "clEnqueueFillBuffer", operation);
+    wait_for.emplace_back(filled);
+    scratch.used_until(wait_for.back());
+  }
+  const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
+  const cl_mem in = o.in.buffer, out = o.out.buffer;
+  const cl_mem marks = o.marks.buffer != nullptr ? o.marks.buffer : in;
+  const cl_mem memory = scratch.memory() != nullptr ? scratch.memory() : out;
+  const cl_uint has_initial = o.initial.is_set() ? 1 : 0;
+  const auto run = [&](ops::PlanMaker maker, const auto& make_plan) {
+    return runtime.run(key_of(problem, fixed, maker), make_plan, wait_for, in, number(o.in.offset),
+                       number(o.in.pitch), number(o.in.batch_stride), marks, number(o.marks.offset),
+                       number(o.marks.size), number(problem.rows), number(problem.cols),
+                       number(problem.batch), number(parts.parts), number(parts.piece), out,
+                       number(o.out.offset), number(o.out.pitch), number(o.out.batch_stride),
+                       initial_bits(problem, o.initial), has_initial, memory);
+  };
+  try {
+    if (parts.two_launches) {
+      const cl::Event first = run(ops::PlanMaker::scan_first, [&](const Device& device) {
+        return plan_scan_first(device, problem, fixed).value();
+      });
+      scratch.used_until(first);
+      wait_for = {first};
+    }
+    cl::Event event =
+        run(ops::PlanMaker::scan, [&](const Device& device) { return plan_scan(device, problem, fixed); });
+    scratch.used_until(event);
+    return event;
+  } catch (const Error& error) {
+    if (problem.operation.op != ReduceOp::custom || error.details().call != "clBuildProgram") throw;
+    explain_build(problem, error);
+  }
+}
+
+/// Whether the views are the very same elements, of types of one size.
+bool is_in_place(const Matrix& in, const ops::Memory& in_memory, const Matrix& out,
+                 const ops::Memory& out_memory) {
+  return in_memory.root == out_memory.root && in.element_bytes == out.element_bytes &&
+         in_memory.origin + in.offset * in.element_bytes ==
+             out_memory.origin + out.offset * out.element_bytes &&
+         (in.rows == 1 || in.pitch == out.pitch) && (in.batch == 1 || in.batch_stride == out.batch_stride);
+}
+
+/// The checks that all shapes share, and the launch.
+cl::Event check_and_launch(const Context& context, ScanProblem problem, const Operands& o,
+                           const CallOptions& options) {
+  const char* operation = plan::operation_name(problem);
+  plan::check_scan(context.device(), problem);
+  if (o.initial.is_set() && is_float(o.initial.type()) && !is_float(problem.in) &&
+      problem.operation.op != ReduceOp::any && problem.operation.op != ReduceOp::all) {
+    refuse(problem, "initial", fmt::format("an integer for {}", name_of(problem.in)),
+           std::string(name_of(o.initial.type())));
+  }
+  if (ops::is_empty(o.in)) {
+    plan_scan(context.device(), problem, ops::overrides_of(operation, options));  // a wrong choice is refused
+    return context.runtime().marker(options.wait_for);
+  }
+  const ops::Memory in_memory = ops::check_view(context, operation, "in", o.in, false);
+  const ops::Memory out_memory = ops::check_view(context, operation, "out", o.out, true);
+  if (!is_in_place(o.in, in_memory, o.out, out_memory))
+    ops::check_apart(operation, o.in, in_memory, o.out, out_memory);
+  if (plan::is_segmented(problem) && o.marks.size > 0) {
+    const Matrix marks = as_matrix(o.marks);
+    const ops::Memory memory = ops::check_view(
+        context, operation, problem.shape == ScanShape::keys ? "keys" : "offsets", marks, false);
+    ops::check_apart(operation, marks, memory, o.out, out_memory);
+  }
+  problem.in_alignment = std::min<std::size_t>(16, ops::row_alignment(o.in, in_memory));
+  problem.out_alignment = std::min<std::size_t>(16, ops::row_alignment(o.out, out_memory));
+  return launch(context, problem, o, options);
+}
+
+ScanProblem problem_of(ScanShape shape, bool exclusive, const Reduction& operation, Scalar in, Scalar out) {
+  ScanProblem problem;
+  problem.operation = operation;
+  problem.shape = shape;
+  problem.exclusive = exclusive;
+  problem.in = in;
+  problem.out = out;
+  return problem;
+}
+
+cl::Event scan_vector(const Context& context, ScanShape shape, bool exclusive, const Vector& in,
+                      const Vector& marks, const Vector& out, const Reduction& operation,
+                      const Initial& initial, const CallOptions& options) {
+  ScanProblem problem = problem_of(shape, exclusive, operation, in.type, out.type);
+  problem.cols = in.size;
+  if (shape == ScanShape::keys || shape == ScanShape::segments) problem.marks = marks.type;
+  if (out.size != in.size)
+    refuse(problem, "out", fmt::format("{} elements, as in has", in.size), fmt::format("{}", out.size));
+  if (shape == ScanShape::keys && marks.size != in.size)
+    refuse(problem, "keys", fmt::format("{} elements, as in has", in.size), fmt::format("{}", marks.size));
+  return check_and_launch(context, problem, {as_matrix(in), as_matrix(out), marks, initial}, options);
+}
+
+cl::Event scan_matrix(const Context& context, ScanShape shape, bool exclusive, const Matrix& in,
+                      Scalar in_type, const Matrix& out, Scalar out_type, const Reduction& operation,
+                      const Initial& initial, const CallOptions& options) {
+  ScanProblem problem = problem_of(shape, exclusive, operation, in_type, out_type);
+  problem.rows = in.rows;
+  problem.cols = in.cols;
+  problem.batch = in.batch;
+  const auto check_type = [&](const char* argument, const char* view, const Matrix& matrix, Scalar type) {
+    if (matrix.element_bytes == size_of(type)) return;
+    refuse(problem, argument,
+           fmt::format("a type of {} bytes, as elements of {} have", matrix.element_bytes, view),
+           std::string(name_of(type)));
+  };
+  check_type("in_type", "in", in, in_type);
+  check_type("out_type", "out", out, out_type);
+  if (out.rows != in.rows || out.cols != in.cols || out.batch != in.batch) {
+    refuse(problem, "out", fmt::format("{} x {}, {} of them, as in has", in.rows, in.cols, in.batch),
+           fmt::format("{} x {}, {} of them", out.rows, out.cols, out.batch));
+  }
+  return check_and_launch(context, problem, {in, out, {}, initial}, options);
+}
+
+}  // namespace
+
+cl::Event inclusive_scan(const Context& context, const Vector& in, const Vector& out,
+                         const Reduction& operation, const CallOptions& options) {
+  return scan_vector(context, ScanShape::vector, false, in, {}, out, operation, {}, options);
+}
+cl::Event exclusive_scan(const Context& context, const Vector& in, const Vector& out,
+                         const Reduction& operation, const Initial& initial, const CallOptions& options) {
+  return scan_vector(context, ScanShape::vector, true, in, {}, out, operation, initial, options);
+}
+
+cl::Event inclusive_scan_rows(const Context& context, const Matrix& in, Scalar in_type, const Matrix& out,
+                              Scalar out_type, const Reduction& operation, const CallOptions& options) {
+  return scan_matrix(context, ScanShape::rows, false, in, in_type, out, out_type, operation, {}, options);
+}
+cl::Event exclusive_scan_rows(const Context& context, const Matrix& in, Scalar in_type, const Matrix& out,
+                              Scalar out_type, const Reduction& operation, const Initial& initial,
+                              const CallOptions& options) {
+  return scan_matrix(context, ScanShape::rows, true, in, in_type, out, out_type, operation, initial, options);
+}
+
+cl::Event inclusive_scan_columns(const Context& context, const Matrix& in, Scalar in_type, const Matrix& out,
+                                 Scalar out_type, const Reduction& operation, const CallOptions& options) {
+  return scan_matrix(context, ScanShape::columns, false, in, in_type, out, out_type, operation, {}, options);
+}
+cl::Event exclusive_scan_columns(const Context& context, const Matrix& in, Scalar in_type, const Matrix& out,
+                                 Scalar out_type, const Reduction& operation, const Initial& initial,
+                                 const CallOptions& options) {
+  return scan_matrix(context, ScanShape::columns, true, in, in_type, out, out_type, operation, initial,
+                     options);
+}
+
+cl::Event inclusive_scan_segments(const Context& context, const Vector& in, const Vector& offsets,
+                                  const Vector& out, const Reduction& operation, const CallOptions& options) {
+  return scan_vector(context, ScanShape::segments, false, in, offsets, out, operation, {}, options);
+}
+cl::Event exclusive_scan_segments(const Context& context, const Vector& in, const Vector& offsets,
+                                  const Vector& out, const Reduction& operation, const Initial& initial,
+                                  const CallOptions& options) {
+  return scan_vector(context, ScanShape::segments, true, in, offsets, out, operation, initial, options);
+}
+
+cl::Event inclusive_scan_by_key(const Context& context, const Vector& keys, const Vector& in,
+                                const Vector& out, const Reduction& operation, const CallOptions& options) {
+  return scan_vector(context, ScanShape::keys, false, in, keys, out, operation, {}, options);
+}
+cl::Event exclusive_scan_by_key(const Context& context, const Vector& keys, const Vector& in,
+                                const Vector& out, const Reduction& operation, const Initial& initial,
+                                const CallOptions& options) {
+  return scan_vector(context, ScanShape::keys, true, in, keys, out, operation, initial, options);
+}
+
+}  // namespace smem

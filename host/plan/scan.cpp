@@ -1,0 +1,415 @@
+// Plans for scans: which variant, and why.
+#include <smem/error.hpp>
+#include <smem/scan_plan.hpp>
+
+#include "plan/reduce_types.hpp"
+#include "plan/scan_parts.hpp"
+#include "plan/sizes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace smem {
+
+namespace {
+
+using plan::define;
+using plan::divide_up;
+using plan::ScanParts;
+
+constexpr std::size_t kPackBytes = 16;  // the widest read of a work-item
+
+Plan base_plan(const ScanProblem& problem, std::string_view variant, const char* file, const char* entry) {
+  Plan plan;
+  plan.operation = plan::operation_name(problem);
+  plan.variant = variant;
+  plan.kernel_file = file;
+  plan.entry_point = entry;
+  plan::define_operation(plan, plan::as_reduction(problem));
+  if (problem.shape == ScanShape::keys) {
+    static constexpr std::array<const char*, 4> kBits{"uchar", "ushort", "uint", "ulong"};
+    define(plan, "MARKS", 1);
+    plan.text_defines.emplace_back(
+        "MARK", kBits.at(static_cast<std::size_t>(std::countr_zero(size_of(problem.marks)))));
+  } else if (problem.shape == ScanShape::segments) {
+    define(plan, "MARKS", 2);
+    plan.text_defines.emplace_back("MARK", opencl_name_of(problem.marks));
+  }
+  const double elements = static_cast<double>(problem.rows) * static_cast<double>(problem.cols) *
+                          static_cast<double>(problem.batch);
+  plan.prediction.bytes_read = elements * static_cast<double>(size_of(problem.in));
+  if (problem.shape == ScanShape::keys)
+    plan.prediction.bytes_read += elements * static_cast<double>(size_of(problem.marks));
+  plan.prediction.bytes_written = elements * static_cast<double>(size_of(problem.out));
+  plan.prediction.operations = is_float(problem.in) ? elements : 0;
+  return plan;
+}
+
+/// What only the launch that writes results is told.
+void define_results(Plan& plan, const ScanProblem& problem) {
+  if (problem.exclusive) define(plan, "EXCLUSIVE", 1);
+}
+
+std::size_t number_bytes(const ScanProblem& problem) {
+  return size_of(plan::accumulator_type(plan::as_reduction(problem)));
+}
+
+bool uses_shuffles(const Device& device, std::size_t group) {
+  return device.vendor == Vendor::nvidia && device.type == DeviceType::gpu && group % 32 == 0;
+}
+
+/// Sizes of tiles that pass through local memory.
+struct TileSizes {
+  std::size_t group = 0, items = 0, team = 0, pack = 1, out_pack = 1;
+};
+
+/// As wide as a work-item reads, or single elements: few sizes, so that few programs serve all alignments.
+std::size_t pack_of(std::size_t bytes, std::size_t alignment, std::size_t items) {
+  return alignment < kPackBytes ? 1 : std::min(kPackBytes / bytes, items);
+}
+
+/// Chooses the sizes, and tells the kernel; false where no work-group fits. `whole_rows`: of one part each;
+/// short ones share a group.
+bool set_tile(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed, bool whole_rows,
+              Plan& plan, TileSizes& sizes) {
+  const std::size_t number = number_bytes(problem), state = plan::scan_state_bytes(problem);
+  constexpr std::size_t kWords = 16;  // of the kernel's own, with their alignment
+  sizes.items = plan::scan_items(device, problem);
+  const std::size_t heads = plan::is_segmented(problem) ? sizes.items : 0;
+  const std::size_t padded = device.local_is_cache ? sizes.items : sizes.items + 1;
+  sizes.group =
+      plan::group_for(device, plan::scan_group(device, fixed), padded * number + heads + state, kWords);
+  if (sizes.group == 0) return false;
+  const bool shared = whole_rows && problem.rows * problem.batch > 1;
+  sizes.team =
+      shared ? std::min(sizes.group, plan::power_of_four(divide_up(problem.cols, sizes.items))) : sizes.group;
+  const std::size_t alignment = std::min(problem.in_alignment, problem.out_alignment);
+  sizes.pack = pack_of(size_of(problem.in), alignment, sizes.items);
+  sizes.out_pack = pack_of(size_of(problem.out), alignment, sizes.items);
+
+  Tile tile;
+  tile.rows = sizes.group;
+  tile.cols = sizes.items;
+  tile.item_bytes = number;
+  tile.work_items = sizes.group;
+  const std::size_t items = sizes.items;
+  const auto across = [items](const char* name, bool store, std::size_t pack) {
+    return Access{name, store, 1, [items, pack](std::size_t k) {
+                    return Item{k * pack / items, k * pack % items};
+                  }};
+  };
+  tile.accesses = {across("elements", true, sizes.pack),
+                   {"own elements", false, 1,
+                    [](std::size_t k) {
+                      return Item{k, 0};
+                    }},
+                   {"own results", true, 1,
+                    [](std::size_t k) {
+                      return Item{k, 0};
+                    }},
+                   across("results", false, sizes.out_pack)};
+  plan.layout = infer_layout(device, tile);
+  const auto bytes = [&] { return plan.layout.bytes() + sizes.group * (heads + state) + kWords; };
+  if (bytes() > device.local_bytes)
+    plan.layout = infer_layout(device, tile, {.kind = LocalLayout::Kind::plain});
+  plan.local_bytes = bytes();
+  plan.prediction.local_bytes = 4 * static_cast<double>(number) * static_cast<double>(problem.rows) *
+                                static_cast<double>(problem.cols) * static_cast<double>(problem.batch);
+  plan.work_group = {sizes.group, 1, 1};
+  plan.vector_width = sizes.pack;
+  plan.items_per_work_item = sizes.items;
+  plan.tile_rows = sizes.group / sizes.team;
+  plan.tile_cols = sizes.team * sizes.items;
+  define(plan, "GROUP", sizes.group);
+  define(plan, "TEAM", sizes.team);
+  define(plan, "ITEMS", sizes.items);
+  define(plan, "PACK", sizes.pack);
+  define(plan, "OUT_PACK", sizes.out_pack);
+  define(plan, "LANES", std::min<std::size_t>(sizes.pack, 4));
+  define(plan, "TILE_STRIDE", plan.layout.stride);
+  if (plan.layout.swizzle_mask != 0) define(plan, "SWIZZLE_MASK", plan.layout.swizzle_mask);
+  if (plan.layout.swizzle_shift != 0) define(plan, "SWIZZLE_SHIFT", plan.layout.swizzle_shift);
+  if (plan.layout.swizzle_unit != 0) define(plan, "SWIZZLE_UNIT", plan.layout.swizzle_unit);
+  if (uses_shuffles(device, sizes.group)) define(plan, "SHUFFLES", 1);
+  return true;
+}
+
+/// Whether any grouping of the operation gives the same bits.
+bool is_exact(const ScanProblem& problem) {
+  const ReduceOp op = problem.operation.op;
+  return !is_float(problem.in) || op == ReduceOp::min || op == ReduceOp::max || op == ReduceOp::any ||
+         op == ReduceOp::all;
+}
+
+std::optional<Plan> look_back(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed,
+                              const ScanParts& parts) {
+  if (!plan::can_look_back(device) || problem.shape == ScanShape::columns) return std::nullopt;
+  const std::size_t tiles = problem.rows * problem.batch * parts.parts;
+  if (tiles > plan::kMaxTiles) return std::nullopt;
+  Plan plan = base_plan(problem, "look_back", "scan/look_back.cl", "scan_look_back");
+  TileSizes sizes;
+  if (!set_tile(device, problem, fixed, false, plan, sizes)) return std::nullopt;
+  define_results(plan, problem);
+  const std::size_t window = device.type == DeviceType::cpu ? 1 : std::min<std::size_t>(sizes.group, 256);
+  define(plan, "TILE", parts.piece);
+  define(plan, "WINDOW", window);
+  if (is_exact(problem)) define(plan, "FOLD_FREE", 1);
+  define(plan, "DEVICE_FENCE", plan::device_fence(device));
+  plan.global = {tiles * sizes.group, 1, 1};
+  plan.tile_cols = parts.piece;
+  plan.reason =
+      fmt::format("one pass: a tile looks back over up to {} tiles before it for what they make", window);
+  return plan;
+}
+
+std::optional<Plan> reduce_then_scan(const Device& device, const ScanProblem& problem,
+                                     const PlanOverrides& fixed, const ScanParts& parts) {
+  Plan plan = base_plan(problem, "reduce_then_scan", "scan/parts.cl", "scan_parts");
+  TileSizes sizes;
+  if (!set_tile(device, problem, fixed, parts.parts == 1, plan, sizes)) return std::nullopt;
+  define_results(plan, problem);
+  if (device.type == DeviceType::cpu) define(plan, "MEET_ALWAYS", 1);
+  const std::size_t groups = divide_up(problem.rows * problem.batch * parts.parts, sizes.group / sizes.team);
+  if (groups > plan::kMaxTiles) return std::nullopt;
+  plan.global = {std::max<std::size_t>(groups, 1) * sizes.group, 1, 1};
+  plan.reason =
+      parts.parts == 1
+          ? "rows of one part each: a work-group goes along a row, or several short ones"
+          : fmt::format("{} parts of a row: first what each makes, then the scan of all", parts.parts);
+  return plan;
+}
+
+std::optional<Plan> ladder(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed,
+                           std::string_view variant, const ScanParts& parts) {
+  if (problem.shape != ScanShape::vector) return std::nullopt;
+  const bool tree = variant == "blelloch";
+  constexpr std::size_t kRow = 32;  // numbers, as many as most devices have banks
+  const std::size_t number = number_bytes(problem);
+  const std::size_t group =
+      plan::group_for(device, plan::scan_group(device, fixed), 2 * number + (tree ? 2 * number / 8 : 0));
+  if (group == 0) return std::nullopt;
+  Plan plan = base_plan(problem, variant, "scan/ladder.cl", "scan_ladder");
+  define_results(plan, problem);
+  define(plan, "GROUP", group);
+  define(plan, "RUNG", tree ? 1 : 0);
+  define(plan, "PACK", 1);
+  define(plan, "LANES", 1);
+  plan.local_bytes = 2 * group * number;
+  if (tree) {
+    const std::size_t row = std::min(2 * group, kRow);
+    Tile tile;
+    tile.rows = 2 * group / row;
+    tile.cols = row;
+    tile.item_bytes = number;
+    tile.work_items = group;
+    // The steps of the tree, whose strides double.
+    for (std::size_t apart = 1; apart < group; apart *= 2) {
+      tile.accesses.push_back({"children", false, 1, [apart, group, row](std::size_t k) {
+                                 const std::size_t i = std::min(2 * apart * (k + 1), 2 * group) - 1;
+                                 return Item{i / row, i % row};
+                               }});
+    }
+    plan.layout = infer_layout(device, tile);
+    if (plan.layout.bytes() > device.local_bytes)
+      plan.layout = infer_layout(device, tile, {.kind = LocalLayout::Kind::plain});
+    plan.local_bytes = plan.layout.bytes();
+    define(plan, "ROW", row);
+    define(plan, "TILE_STRIDE", plan.layout.stride);
+    if (plan.layout.swizzle_mask != 0) define(plan, "SWIZZLE_MASK", plan.layout.swizzle_mask);
+    if (plan.layout.swizzle_shift != 0) define(plan, "SWIZZLE_SHIFT", plan.layout.swizzle_shift);
+    if (plan.layout.swizzle_unit != 0) define(plan, "SWIZZLE_UNIT", plan.layout.swizzle_unit);
+  }
+  plan.work_group = {group, 1, 1};
+  plan.global = {parts.parts * group, 1, 1};
+  plan.items_per_work_item = tree ? 2 : 1;
+  plan.tile_cols = plan.items_per_work_item * group;
+  plan.reason = tree ? "a tree of sums up and down again, with as many operations as elements, twice"
+                     : "in each step a place joins the one twice as far away: few steps, many operations";
+  return plan;
+}
+
+std::optional<Plan> columns(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed,
+                            std::string_view variant, const ScanParts& parts) {
+  const bool on_cpu = variant == "cpu";
+  if (variant != "reduce_then_scan" && !(on_cpu && plan::runs_scan_cpu(device))) return std::nullopt;
+  const std::size_t wanted = fixed.work_items != 0 ? fixed.work_items : 256;
+  const std::size_t group = on_cpu ? 1 : plan::group_for(device, wanted, 0);
+  const std::size_t strip = on_cpu ? plan::kScanStrip : 1;
+  const std::size_t groups = divide_up(problem.cols, group * strip) * parts.parts * problem.batch;
+  if (groups > plan::kMaxTiles) return std::nullopt;
+  Plan plan = base_plan(problem, variant, "scan/columns.cl", "scan_columns");
+  define_results(plan, problem);
+  plan.work_group = {group, 1, 1};
+  plan.global = {std::max<std::size_t>(groups, 1) * group, 1, 1};
+  plan.tile_cols = group * strip;
+  plan.items_per_work_item = strip;
+  define(plan, "GROUP", group);
+  define(plan, "STRIP", strip);
+  define(plan, "UNROLL", on_cpu ? 1 : 4);
+  define(plan, "PACK", 1);
+  define(plan, "LANES", 1);
+  define(plan, "PHASE", 1);
+  plan.reason = "work-items walk down neighbouring columns: no local memory is needed";
+  return plan;
+}
+
+std::optional<Plan> cpu(const Device& device, const ScanProblem& problem, const ScanParts& parts) {
+  if (!plan::runs_scan_cpu(device)) return std::nullopt;
+  const std::size_t jobs = problem.rows * problem.batch * parts.parts;
+  const bool single_pass = parts.zeroed_bytes > 0;
+  Plan plan = base_plan(problem, "cpu", "scan/cpu.cl", "scan_cpu");
+  define_results(plan, problem);
+  plan.work_group = {1, 1, 1};
+  plan.global = {std::clamp<std::size_t>(jobs, 1, (single_pass ? 1 : 32) * device.compute_units), 1, 1};
+  plan.tile_cols = plan.items_per_work_item = parts.piece;
+  define(plan, "PACK", 1);
+  define(plan, "LANES", 256 / number_bytes(problem));  // accumulators that fill a few vector registers
+  define(plan, "PHASE", single_pass ? 2 : 1);
+  define(plan, "ORDERED", plan::is_ordered(problem) ? 1 : 0);
+  if (single_pass) define(plan, "DEVICE_FENCE", plan::device_fence(device));
+  plan.reason = single_pass ? "one thread a piece that its cache holds: what it makes, then its scan"
+                            : "one thread a piece, from front to back";
+  return plan;
+}
+
+std::optional<Plan> plan_variant(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed,
+                                 std::string_view variant) {
+  PlanOverrides named = fixed;
+  named.variant = variant;
+  const ScanParts parts = plan::scan_parts_of(device, problem, named);
+  std::optional<Plan> plan;
+  if (problem.shape == ScanShape::columns) {
+    plan = columns(device, problem, fixed, variant, parts);
+  } else if (variant == "cpu") {
+    plan = cpu(device, problem, parts);
+  } else if (variant == "look_back") {
+    plan = look_back(device, problem, fixed, parts);
+  } else if (variant == "reduce_then_scan") {
+    plan = reduce_then_scan(device, problem, fixed, parts);
+  } else {
+    plan = ladder(device, problem, fixed, variant, parts);
+  }
+  if (plan) plan->scratch_bytes = parts.scratch_bytes;
+  return plan;
+}
+
+/// Why `variant` was not chosen.
+std::string why_not(const Device& device, const ScanProblem& problem, std::string_view variant,
+                    const Plan& chosen) {
+  if (!plan_variant(device, problem, {}, variant)) {
+    if (variant == "cpu") {
+      return device.type == DeviceType::cpu ? "its loops are longer than this device runs them"
+                                            : "of a GPU's sub-group, one work-item would work";
+    }
+    if (variant == "look_back" && !plan::can_look_back(device))
+      return "nothing says that work-groups which have started go on while others wait for them";
+    if (problem.shape != ScanShape::vector && variant != "reduce_then_scan") return "does not do this shape";
+    return "does not fit local memory";
+  }
+  if (chosen.variant == "cpu") return "work-items that meet in local memory are loops on a CPU";
+  if (variant == "look_back") return "rows of one part need nothing of each other";
+  if (variant == "reduce_then_scan") return "reads every element twice";
+  return "reads every element twice, and works on tiles of one or two elements a work-item";
+}
+
+}  // namespace
+
+std::vector<std::string_view> scan_variants() {
+  return {"hillis_steele", "blelloch", "reduce_then_scan", "look_back", "cpu"};
+}
+
+std::optional<Plan> plan_scan_first(const Device& device, const ScanProblem& problem,
+                                    const PlanOverrides& overrides) {
+  PlanOverrides fixed = overrides;
+  if (fixed.variant.empty()) fixed.variant = plan::choose_scan(device, problem, overrides);
+  const ScanParts parts = plan::scan_parts_of(device, problem, fixed);
+  if (!parts.two_launches) return std::nullopt;
+  std::optional<Plan> plan;
+  const auto without = [&](const char* name) {
+    std::erase_if(plan->defines, [&](const auto& d) { return d.first == name; });
+  };
+  if (problem.shape == ScanShape::columns || fixed.variant == "cpu") {
+    plan = plan_variant(device, problem, fixed, fixed.variant);
+    if (!plan) return std::nullopt;
+    without("PHASE");
+    without("EXCLUSIVE");
+    define(*plan, "PHASE", 0);
+  } else {
+    plan = base_plan(problem, fixed.variant, "scan/reduce.cl", "scan_reduce");
+    TileSizes sizes;
+    if (!set_tile(device, problem, fixed, false, *plan, sizes)) return std::nullopt;
+    plan->global = {problem.rows * problem.batch * parts.parts * sizes.group, 1, 1};
+    if (!plan::is_ordered(problem)) {  // no tile passes through local memory
+      define(*plan, "ORDERED", 0);
+      plan->local_bytes = sizes.group * plan::scan_state_bytes(problem);
+      plan->layout = {};
+      plan->prediction.local_bytes = 0;
+    }
+  }
+  plan->variant = "first";
+  plan->scratch_bytes = parts.scratch_bytes;
+  plan->prediction.bytes_written = static_cast<double>(parts.scratch_bytes);
+  plan->reason = fmt::format("what each of {} parts makes", parts.parts);
+  return plan;
+}
+
+Plan plan_scan(const Device& device, const ScanProblem& problem, std::string_view variant) {
+  return plan_scan(device, problem, PlanOverrides{.variant = std::string(variant)});
+}
+
+Plan plan_scan(const Device& device, const ScanProblem& problem, const PlanOverrides& overrides) {
+  plan::check_scan(device, problem);
+  const auto refuse = [&](const char* field, std::string expected, std::string got) {
+    throw Error({.operation = plan::operation_name(problem),
+                 .argument = field,
+                 .expected = std::move(expected),
+                 .got = std::move(got)});
+  };
+  const auto names = scan_variants();
+  const std::string_view variant = overrides.variant;
+  if (!variant.empty() && std::find(names.begin(), names.end(), variant) == names.end())
+    refuse("variant", fmt::format("one of {}", fmt::join(names, ", ")), fmt::format("\"{}\"", variant));
+  const auto none = [&](const char* field, bool fixed) {
+    if (fixed) refuse(field, "none: scans have no such choice", "one");
+  };
+  none("tile_rows", overrides.tile_rows != 0);
+  none("tile_cols", overrides.tile_cols != 0);
+  none("layout", overrides.layout != LayoutChoice{});
+  if (overrides.work_items > device.max_work_group ||
+      (overrides.work_items != 0 && !std::has_single_bit(overrides.work_items))) {
+    refuse("work_items", fmt::format("a power of two, at most {}", device.max_work_group),
+           fmt::format("{}", overrides.work_items));
+  }
+  const std::string_view chosen = variant.empty() ? plan::choose_scan(device, problem, overrides) : variant;
+  std::optional<Plan> plan = plan_variant(device, problem, overrides, chosen);
+  if (!plan) {
+    refuse(
+        "variant", "one that can run this scan on this device",
+        fmt::format("\"{}\" on {} with {} bytes of local memory{}", chosen, device.name, device.local_bytes,
+                    plan::can_look_back(device) ? "" : ", whose work-groups cannot wait for each other"));
+  }
+  if (overrides.work_items != 0 && plan->work_items() != overrides.work_items) {
+    refuse("work_items",
+           chosen == "cpu"
+               ? std::string("1: a thread's compiler makes the vectors")
+               : fmt::format("as many as {} bytes of local memory suffice for", device.local_bytes),
+           fmt::format("{}", overrides.work_items));
+  }
+  plan->evidence = "no measurement for this family: the sizes follow from the device's facts";
+  if (variant.empty()) {
+    for (const std::string_view other : names) {
+      if (other != plan->variant)
+        plan->alternatives.push_back({std::string(other), why_not(device, problem, other, *plan)});
+    }
+  }
+  plan->overrides = overrides;
+  return *plan;
+}
+
+}  // namespace smem

@@ -1,0 +1,58 @@
+/// How a scan is cut into pieces: the same whatever the size of a work-group turns out to be.
+#pragma once
+
+#include <smem/scan_plan.hpp>
+
+#include <cstddef>
+#include <string_view>
+
+namespace smem::plan {
+
+/// Work-items of a group, unless they are fixed by hand or do not fit.
+std::size_t scan_group(const Device& device, const PlanOverrides& fixed);
+/// Neighbouring elements that a work-item has in registers.
+std::size_t scan_items(const Device& device, const ScanProblem& problem);
+/// Elements of a tile of work-groups of scan_group() work-items; smaller groups need several steps for it.
+inline std::size_t scan_tile(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed) {
+  return scan_group(device, fixed) * scan_items(device, problem);
+}
+
+struct ScanParts {
+  std::size_t parts = 1;          ///< of a row; of a column
+  std::size_t piece = 1;          ///< elements of a part; the last one may be shorter
+  std::size_t scratch_bytes = 0;  ///< temporary memory
+  std::size_t zeroed_bytes = 0;   ///< at its begin, zero before the launch
+  bool two_launches = false;
+};
+
+/// Of the variant that `fixed` names.
+ScanParts scan_parts_of(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed);
+
+/// The variant that the plan chooses where none is fixed.
+std::string_view choose_scan(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed);
+
+/// Whether tiles can wait for those before them, in the same launch.
+bool can_look_back(const Device& device);
+bool runs_scan_cpu(const Device& device);
+
+/// Bytes of what a part makes, as kernels lay it out: a number, and for segments whether one begins in it.
+std::size_t scan_state_bytes(const ScanProblem& problem);
+
+/// Whether elements must be combined in their order.
+bool is_ordered(const ScanProblem& problem);
+inline bool is_segmented(const ScanProblem& problem) {
+  return problem.shape == ScanShape::segments || problem.shape == ScanShape::keys;
+}
+
+constexpr std::size_t kScanStrip = 256;  ///< columns that a CPU's thread scans at once
+
+/// The reduction whose types and operation a scan shares.
+ReduceProblem as_reduction(const ScanProblem& problem);
+
+/// "inclusive_scan", "exclusive_scan_rows", ...: as the called function is named.
+const char* operation_name(const ScanProblem& problem);
+
+/// \throws Error naming the argument, unless the types fit the operation and the device.
+void check_scan(const Device& device, const ScanProblem& problem);
+
+}  // namespace smem::plan

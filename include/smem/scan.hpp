@@ -1,0 +1,173 @@
+/// smem: scans, also called prefix sums.
+#pragma once
+
+#include <smem/array.hpp>
+#include <smem/context.hpp>
+#include <smem/options.hpp>
+#include <smem/scan_plan.hpp>
+#include <smem/view.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+namespace smem {
+
+/// What an exclusive scan begins with. Made of a number; without one, the operation's identity.
+class Initial {
+ public:
+  Initial() = default;
+  template <class T>
+  Initial(T value)  // NOLINT(google-explicit-constructor): a number is one
+      : is_set_(true), type_(scalar_of<T>) {
+    if constexpr (is_float(scalar_of<T>)) {
+      real_ = static_cast<double>(value);
+    } else {
+      integer_ = static_cast<std::uint64_t>(value);  // sign-extended
+      real_ = static_cast<double>(value);
+    }
+  }
+  bool is_set() const { return is_set_; }
+  Scalar type() const { return type_; }
+  std::uint64_t integer() const { return integer_; }
+  double real() const { return real_; }
+
+ private:
+  bool is_set_ = false;
+  Scalar type_ = Scalar::int32;
+  std::uint64_t integer_ = 0;
+  double real_ = 0;
+};
+
+/// out[i] = in[0] op in[1] op ... op in[i].
+///
+/// | operation | elements | `out` |
+/// |---|---|---|
+/// | sum, product | integers | any integer type: the exact value modulo its size |
+/// | sum, product | half, float32, float64 | half, float32 or float64 |
+/// | min, max | any | the element's type; NaNs are left out, as by fmin and fmax |
+/// | bit_and, bit_or | integers | the element's type |
+/// | any, all | any; NaN counts as not zero | uint8: 0 or 1 |
+/// | custom | any | the element's type |
+///
+/// The other operations of reductions are not associative, or give something else than numbers, and are
+/// refused; so are compensated sums. A custom operation must be associative, but need not be commutative:
+/// `a` is always what comes before `b`. Sums and products of half and float32 are computed in float32, with a
+/// float64 `out` in float64.
+///
+/// `in` and `out` have as many elements. They may be the very same elements, where both types have one size;
+/// else they must not overlap.
+///
+/// Sums of floating-point numbers are grouped in a way that the plan fixes: the same plan, alignment and
+/// input give the same bits in every run, whichever work-group comes first.
+///
+/// Single-pass variants ("look_back", and "cpu" where work-groups that have started go on) read and write
+/// each element once, the others read it twice: O(n). Temporary memory comes from the context. No host wait.
+/// \returns the event after which the result is there. \throws Error when types do not fit (see the table),
+/// `out` has another size, a view leaves its buffer, overlaps `out` or belongs to another context, the device
+/// has no fp64 and a type is float64, the variant cannot run, or a custom expression does not compile. It
+/// names the argument; no kernel is enqueued then.
+///
+/// D. Merrill and M. Garland, "Single-pass parallel prefix scan with decoupled look-back", NVR-2016-002,
+/// 2016; G. E. Blelloch, "Prefix sums and their applications", 1990; W. D. Hillis and G. L. Steele, "Data
+/// parallel algorithms", CACM 29, 1986.
+SMEM_API cl::Event inclusive_scan(const Context& context, const Vector& in, const Vector& out,
+                                  const Reduction& operation = ReduceOp::sum,
+                                  const CallOptions& options = {});
+/// out[i] = initial op in[0] op ... op in[i - 1]: the first is `initial`. As inclusive_scan(). For integers
+/// `initial` is an integer of any type, of which the low bits count; for floating-point numbers any number.
+SMEM_API cl::Event exclusive_scan(const Context& context, const Vector& in, const Vector& out,
+                                  const Reduction& operation = ReduceOp::sum, const Initial& initial = {},
+                                  const CallOptions& options = {});
+
+/// Each row of each matrix by itself. As inclusive_scan(). The untyped form is told the elements' types,
+/// whose sizes are those of the matrices' elements.
+SMEM_API cl::Event inclusive_scan_rows(const Context& context, const Matrix& in, Scalar in_type,
+                                       const Matrix& out, Scalar out_type,
+                                       const Reduction& operation = ReduceOp::sum,
+                                       const CallOptions& options = {});
+/// As inclusive_scan_rows() and exclusive_scan().
+SMEM_API cl::Event exclusive_scan_rows(const Context& context, const Matrix& in, Scalar in_type,
+                                       const Matrix& out, Scalar out_type,
+                                       const Reduction& operation = ReduceOp::sum,
+                                       const Initial& initial = {}, const CallOptions& options = {});
+/// Each column of each matrix by itself. As inclusive_scan_rows().
+SMEM_API cl::Event inclusive_scan_columns(const Context& context, const Matrix& in, Scalar in_type,
+                                          const Matrix& out, Scalar out_type,
+                                          const Reduction& operation = ReduceOp::sum,
+                                          const CallOptions& options = {});
+/// As inclusive_scan_columns() and exclusive_scan().
+SMEM_API cl::Event exclusive_scan_columns(const Context& context, const Matrix& in, Scalar in_type,
+                                          const Matrix& out, Scalar out_type,
+                                          const Reduction& operation = ReduceOp::sum,
+                                          const Initial& initial = {}, const CallOptions& options = {});
+
+/// Each segment of a vector by itself; one begins at each of the ascending `offsets`, of type uint32 or
+/// uint64, and ends before the next. What lies before the first offset is a segment too, and so is what
+/// follows the last, so that both the begins of segments and those with an end behind them will do; equal
+/// offsets have no element between them, and those beyond `in` no meaning. Offsets that descend give wrong
+/// segments, but nothing outside the views is touched; check_segments() tells. As inclusive_scan().
+SMEM_API cl::Event inclusive_scan_segments(const Context& context, const Vector& in, const Vector& offsets,
+                                           const Vector& out, const Reduction& operation = ReduceOp::sum,
+                                           const CallOptions& options = {});
+/// As inclusive_scan_segments() and exclusive_scan(): each segment begins with `initial`.
+SMEM_API cl::Event exclusive_scan_segments(const Context& context, const Vector& in, const Vector& offsets,
+                                           const Vector& out, const Reduction& operation = ReduceOp::sum,
+                                           const Initial& initial = {}, const CallOptions& options = {});
+
+/// Each run of neighbours with equal keys by itself. `keys` has as many elements as `in`, of any type; they
+/// are compared bit by bit, so that a NaN equals itself, and zeros of both signs differ. As inclusive_scan().
+SMEM_API cl::Event inclusive_scan_by_key(const Context& context, const Vector& keys, const Vector& in,
+                                         const Vector& out, const Reduction& operation = ReduceOp::sum,
+                                         const CallOptions& options = {});
+/// As inclusive_scan_by_key() and exclusive_scan(): each run begins with `initial`.
+SMEM_API cl::Event exclusive_scan_by_key(const Context& context, const Vector& keys, const Vector& in,
+                                         const Vector& out, const Reduction& operation = ReduceOp::sum,
+                                         const Initial& initial = {}, const CallOptions& options = {});
+
+// ---------------------------------------------------------------------------------------------------------
+// Typed matrices know their types. Typed vectors are Vectors.
+
+template <class In, class Out>
+cl::Event inclusive_scan_rows(const Context& context, const MatrixView<In>& in, const MatrixView<Out>& out,
+                              const Reduction& operation = ReduceOp::sum, const CallOptions& options = {}) {
+  static_assert(!std::is_const_v<Out>, "out must not be const");
+  return inclusive_scan_rows(context, in, scalar_of<In>, out, scalar_of<Out>, operation, options);
+}
+template <class In, class Out>
+cl::Event exclusive_scan_rows(const Context& context, const MatrixView<In>& in, const MatrixView<Out>& out,
+                              const Reduction& operation = ReduceOp::sum, const Initial& initial = {},
+                              const CallOptions& options = {}) {
+  static_assert(!std::is_const_v<Out>, "out must not be const");
+  return exclusive_scan_rows(context, in, scalar_of<In>, out, scalar_of<Out>, operation, initial, options);
+}
+template <class In, class Out>
+cl::Event inclusive_scan_columns(const Context& context, const MatrixView<In>& in, const MatrixView<Out>& out,
+                                 const Reduction& operation = ReduceOp::sum,
+                                 const CallOptions& options = {}) {
+  static_assert(!std::is_const_v<Out>, "out must not be const");
+  return inclusive_scan_columns(context, in, scalar_of<In>, out, scalar_of<Out>, operation, options);
+}
+template <class In, class Out>
+cl::Event exclusive_scan_columns(const Context& context, const MatrixView<In>& in, const MatrixView<Out>& out,
+                                 const Reduction& operation = ReduceOp::sum, const Initial& initial = {},
+                                 const CallOptions& options = {}) {
+  static_assert(!std::is_const_v<Out>, "out must not be const");
+  return exclusive_scan_columns(context, in, scalar_of<In>, out, scalar_of<Out>, operation, initial, options);
+}
+template <class In, class Out>
+cl::Event inclusive_scan(const Context& context, const VectorView<In>& in, const VectorView<Out>& out,
+                         const Reduction& operation = ReduceOp::sum, const CallOptions& options = {}) {
+  static_assert(!std::is_const_v<Out>, "out must not be const");
+  return inclusive_scan(context, static_cast<const Vector&>(in), static_cast<const Vector&>(out), operation,
+                        options);
+}
+template <class In, class Out>
+cl::Event exclusive_scan(const Context& context, const VectorView<In>& in, const VectorView<Out>& out,
+                         const Reduction& operation = ReduceOp::sum, const Initial& initial = {},
+                         const CallOptions& options = {}) {
+  static_assert(!std::is_const_v<Out>, "out must not be const");
+  return exclusive_scan(context, static_cast<const Vector&>(in), static_cast<const Vector&>(out), operation,
+                        initial, options);
+}
+
+}  // namespace smem

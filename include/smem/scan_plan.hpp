@@ -1,0 +1,53 @@
+/// smem: plans for scans. Includes no OpenCL header.
+#pragma once
+
+#include <smem/device.hpp>
+#include <smem/export.hpp>
+#include <smem/plan.hpp>
+#include <smem/reduce_plan.hpp>
+#include <smem/scalar.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace smem {
+
+/// Which elements are scanned together: all of a vector, each row or column of a matrix, each segment of a
+/// vector, by offsets or by keys.
+enum class ScanShape { vector, rows, columns, segments, keys };
+
+/// A scan without its data: all that a plan depends on.
+struct ScanProblem {
+  Reduction operation = ReduceOp::sum;
+  ScanShape shape = ScanShape::vector;
+  bool exclusive = false;
+  Scalar in = Scalar::float32;
+  Scalar out = Scalar::float32;
+  std::size_t rows = 1;  ///< of a matrix; 1 for a vector
+  std::size_t cols = 0;  ///< of a matrix; elements of a vector
+  std::size_t batch = 1;
+  Scalar marks = Scalar::uint32;  ///< type of the segments' offsets, or of the keys
+  /// The largest power of two, at most 16, that divides the byte address of every row's first element.
+  std::size_t in_alignment = 16;
+  std::size_t out_alignment = 16;
+};
+
+/// The plan that the scans use on `device`. Overrides: `variant`, and `work_items`, a power of two, for all
+/// variants but "cpu". Nothing shrinks what was fixed by hand. \throws Error when the types do not fit the
+/// operation or the device, the variant is unknown or cannot run this problem on this device, or another
+/// field was fixed; it names the field.
+SMEM_API Plan plan_scan(const Device& device, const ScanProblem& problem, const PlanOverrides& overrides);
+/// The same, with at most the variant fixed.
+SMEM_API Plan plan_scan(const Device& device, const ScanProblem& problem, std::string_view variant = {});
+
+/// The launch that comes before plan_scan()'s and finds out what the elements of each part make. Empty where
+/// none does: rows have one part each, or the scan is made in a single pass.
+SMEM_API std::optional<Plan> plan_scan_first(const Device& device, const ScanProblem& problem,
+                                             const PlanOverrides& overrides = {});
+
+/// The names of all variants, slowest idea first: the steps of the ladder, and the one for CPUs last.
+SMEM_API std::vector<std::string_view> scan_variants();
+
+}  // namespace smem

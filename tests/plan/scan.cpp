@@ -1,0 +1,112 @@
+// Plans of scans for devices that are not here: they fit, they say why, and they cut a row into the same
+// pieces whatever the size of a work-group.
+#include <smem/smem.hpp>
+
+#include "plan/scan_parts.hpp"
+#include "support/failure.hpp"
+#include "support/targets.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <string>
+
+using smem::ReduceOp;
+using smem::Scalar;
+using smem::ScanShape;
+
+namespace {
+
+smem::Device target(std::string_view name) {
+  for (const smem::Device& device : test::all_targets()) {
+    if (device.name == name) return device;
+  }
+  FAIL("no such target");
+  return {};
+}
+
+smem::ScanProblem vector_of(std::size_t size) {
+  smem::ScanProblem problem;
+  problem.cols = size;
+  return problem;
+}
+
+}  // namespace
+
+TEST_CASE("plan of scan: problems of all kinds fit every target and its clamps") {
+  for (const smem::Device& whole : test::all_targets()) {
+    for (const char* limits :
+         {"", "local=16K,work_group=64", "local=512", "work_group=1", "forward_progress=0"}) {
+      const smem::Device device = smem::clamp(whole, limits);
+      CAPTURE(device.name);
+      CAPTURE(limits);
+      for (const ScanShape shape :
+           {ScanShape::vector, ScanShape::rows, ScanShape::columns, ScanShape::segments, ScanShape::keys}) {
+        for (const Scalar type : {Scalar::int8, Scalar::float32, Scalar::uint64}) {
+          for (const std::size_t size : {1, 1000, 1 << 22}) {
+            smem::ScanProblem problem = vector_of(size);
+            problem.shape = shape;
+            problem.in = problem.out = type;
+            if (shape == ScanShape::rows || shape == ScanShape::columns) problem.rows = 1000;
+            const smem::Plan plan = smem::plan_scan(device, problem);
+            CAPTURE(plan.to_string());
+            CHECK(plan.local_bytes <= device.local_bytes);
+            CHECK(plan.work_items() <= device.max_work_group);
+            CHECK(plan.global[0] % plan.work_group[0] == 0);
+            CHECK(plan.global[0] > 0);
+            CHECK(plan.alternatives.size() + 1 == smem::scan_variants().size());
+            const auto first = smem::plan_scan_first(device, problem);
+            if (first) {
+              CHECK(first->local_bytes <= device.local_bytes);
+              CHECK(first->scratch_bytes > 0);
+            }
+            // A driver that refuses a launch gets smaller work-groups over the same pieces.
+            const smem::PlanOverrides fixed{.variant = plan.variant};
+            const auto parts = smem::plan::scan_parts_of(device, problem, fixed);
+            const auto smaller =
+                smem::plan::scan_parts_of(smem::clamp(device, "work_group=1"), problem, fixed);
+            CHECK(parts.piece == smaller.piece);
+            CHECK(parts.scratch_bytes == smaller.scratch_bytes);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("plan of scan: what each kind of device chooses") {
+  const smem::ScanProblem problem = vector_of(std::size_t{1} << 28);
+  const smem::Plan nvidia = smem::plan_scan(target("sm_90"), problem);
+  CHECK(nvidia.variant == "look_back");
+  CHECK(nvidia.work_group[0] == 512);
+  CHECK(nvidia.groups() == (std::size_t{1} << 28) / (512 * 16));
+  CHECK(nvidia.layout.load_degree() == 1);
+  CHECK(nvidia.prediction.bytes() == 8.0 * (std::size_t{1} << 28));
+  CHECK_FALSE(smem::plan_scan_first(target("sm_90"), problem));
+  for (const char* name : {"gfx90a", "pvc"}) {
+    CHECK(smem::plan_scan(target(name), problem).variant == "reduce_then_scan");
+    CHECK(smem::plan_scan_first(target(name), problem));
+  }
+  CHECK(smem::plan_scan(smem::clamp(target("sm_90"), "forward_progress=0"), problem).variant ==
+        "reduce_then_scan");
+  CHECK(smem::plan_scan(target("cpu"), problem).variant == "cpu");
+  smem::Device impatient = target("cpu");
+  impatient.long_loops = false;
+  CHECK(smem::plan_scan(impatient, problem).variant == "reduce_then_scan");
+  // Many short rows share work-groups, and need no second launch.
+  smem::ScanProblem rows = vector_of(100);
+  rows.shape = ScanShape::rows;
+  rows.rows = 100000;
+  const smem::Plan plan = smem::plan_scan(target("sm_90"), rows);
+  CHECK(plan.variant == "reduce_then_scan");
+  CHECK(plan.tile_rows == 512 / 16);
+  CHECK_FALSE(smem::plan_scan_first(target("sm_90"), rows));
+}
+
+TEST_CASE("plan of scan: a device that does not say that work-groups go on gets no look-back") {
+  CHECK_FALSE(smem::Device().forward_progress);
+  const auto error = test::failure_of(
+      [&] { smem::plan_scan(target("gfx90a"), vector_of(std::size_t{1} << 28), "look_back"); });
+  CHECK(error.argument == "variant");
+  CHECK(test::contains(error.got, "cannot wait for each other"));
+}

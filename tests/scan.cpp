@@ -1,0 +1,216 @@
+// Scans: every variant, operation, type and shape against plain loops.
+#include <smem/smem.hpp>
+
+#include "support/environment.hpp"
+#include "support/failure.hpp"
+#include "support/scans.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+using smem::ReduceOp;
+using smem::Scalar;
+using smem::ScanShape;
+using test::ScanCase;
+
+namespace {
+
+constexpr ReduceOp kOps[] = {ReduceOp::sum,    ReduceOp::product, ReduceOp::min,
+                             ReduceOp::max,    ReduceOp::sum,     ReduceOp::bit_and,
+                             ReduceOp::bit_or, ReduceOp::any,     ReduceOp::all};
+
+ScanCase vector_case(ReduceOp op, Scalar type, std::string_view variant) {
+  ScanCase c;
+  c.operation = op;
+  c.in = type;
+  c.variant = variant;
+  return c;
+}
+
+}  // namespace
+
+// Each program costs a driver's compiler a second, so that operations, types and variants take turns: every
+// one of them meets many of the others, and all appear.
+TEST_CASE("scan: every variant, every operation, every type") {
+  const smem::Context context;
+  test::ScanSweep sweep(context);
+  const auto variants = smem::scan_variants();
+  std::vector<std::size_t> ran(variants.size());
+  for (std::size_t t = 0; t < std::size(test::kScalars); ++t) {
+    const Scalar type = test::kScalars[t];
+    for (std::size_t v = 0; v < variants.size(); ++v) {
+      if ((t + v) % 5 != 0 && type != Scalar::float32) continue;
+      const ReduceOp op = kOps[(2 * t + v) % std::size(kOps)];
+      if (!test::fits(context.device(), op, type)) continue;
+      ScanCase c = vector_case(op, type, variants[v]);
+      c.exclusive = t % 2 == 1;
+      if (c.exclusive && op == ReduceOp::sum) c.initial = 5;
+      test::scan_vectors(sweep, c);
+      ran[v] += sweep.ran();
+    }
+  }
+  for (std::size_t v = 0; v < variants.size(); ++v) {
+    CAPTURE(variants[v]);
+    const bool must = (variants[v] != "look_back" || context.device().forward_progress) &&
+                      (variants[v] != "cpu" ||
+                       (context.device().type == smem::DeviceType::cpu && context.device().long_loops));
+    CHECK((ran[v] > 0 || !must));
+  }
+}
+
+TEST_CASE("scan: every operation the other way round, by the plan's own choice") {
+  const smem::Context context;
+  test::ScanSweep sweep(context);
+  for (const ReduceOp op : kOps) {
+    ScanCase c = vector_case(op, Scalar::uint32, "");
+    c.exclusive = op != ReduceOp::sum && op != ReduceOp::bit_or;
+    test::scan_vectors(sweep, c);
+  }
+  CHECK(sweep.ran() == 10 * std::size(kOps));
+}
+
+TEST_CASE("scan: an operation that is not commutative, and an initial value past many tiles") {
+  const smem::Context context;
+  test::ScanSweep sweep(context);
+  for (const std::string_view variant : smem::scan_variants()) {
+    ScanCase c = vector_case(ReduceOp::sum, Scalar::uint32, variant);
+    c.operation = test::affine();
+    c.exclusive = true;
+    c.initial = 0x70003;
+    test::scan_vectors(sweep, c);
+    c.initial.reset();
+    test::scan_vectors(sweep, c);
+  }
+  CHECK(sweep.ran() >= 3 * 2 * 10);
+}
+
+namespace {
+
+/// The variants that do more than whole vectors.
+constexpr const char* kShaped[] = {"reduce_then_scan", "look_back", "cpu"};
+
+/// `few`: shapes; each length of rows is a program.
+void matrices(ScanShape shape, ReduceOp op, Scalar type, bool exclusive, bool few = false) {
+  const smem::Context context;
+  if (!test::fits(context.device(), op, type)) return;
+  test::ScanSweep sweep(context);
+  for (const char* variant : kShaped) {
+    CAPTURE(variant);
+    ScanCase c = vector_case(op, type, variant);
+    c.shape = shape;
+    c.exclusive = exclusive;
+    if (exclusive) c.initial = 3;
+    for (const auto& [rows, cols] : {std::pair<std::size_t, std::size_t>{1, 1},
+                                     {0, 5},
+                                     {5, 0},
+                                     {3, 7},
+                                     {67, 129},
+                                     {33, 2051},
+                                     {2, 90001},
+                                     {9001, 2}}) {
+      if (few && rows != 67 && rows != 2) continue;
+      c.rows = rows;
+      c.cols = cols;
+      for (int turn = 0; turn < (rows * cols > 20000 ? 1 : 3); ++turn) {
+        const bool is_long = cols > 1000 && turn == 0;  // whole packs there, single elements elsewhere
+        c.from = is_long     ? test::aligned(rows, cols, 2)
+                 : turn == 1 ? test::side_by_side(cols, 2)
+                             : test::strided(rows, cols, 3);
+        c.to = is_long ? test::aligned(rows, cols, 1) : test::strided(rows, cols, 1);
+        c.in_place = turn == 2 && smem::size_of(type) == smem::size_of(test::problem_of(c).out);
+        sweep.run(c);
+      }
+    }
+    const std::size_t ran = sweep.ran();
+    CHECK((ran > 0 || variant != std::string("reduce_then_scan")));
+  }
+}
+
+void segments(ScanShape shape, ReduceOp op, Scalar type, Scalar mark, bool exclusive) {
+  const smem::Context context;
+  if (!test::fits(context.device(), op, type)) return;
+  test::ScanSweep sweep(context);
+  for (const char* variant : kShaped) {
+    CAPTURE(variant);
+    ScanCase c = vector_case(op, type, variant);
+    c.shape = shape;
+    c.exclusive = exclusive;
+    if (exclusive) c.initial = 3;
+    c.mark = mark;
+    for (const std::size_t size : {0, 1, 2, 1000, 8193, 99991}) {
+      for (const std::size_t long_one_in : {1, 20, 30000}) {
+        c.cols = size;
+        c.marks = test::marks_for(shape, size, long_one_in);
+        c.from = {{.offset = 1}, 1};
+        c.in_place = size == 1000 && smem::size_of(type) == smem::size_of(test::problem_of(c).out);
+        sweep.run(c);
+      }
+    }
+    if (shape == ScanShape::segments) {
+      c.marks.clear();
+      sweep.run(c);
+    }
+    const std::size_t ran = sweep.ran();
+    CHECK((ran > 0 || variant != std::string("reduce_then_scan")));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("scan rows: inclusive sums of float32") {
+  matrices(ScanShape::rows, ReduceOp::sum, Scalar::float32, false);
+}
+TEST_CASE("scan rows: exclusive maxima of int16") {
+  matrices(ScanShape::rows, ReduceOp::max, Scalar::int16, true, true);
+}
+TEST_CASE("scan columns: exclusive sums of half") {
+  matrices(ScanShape::columns, ReduceOp::sum, Scalar::half, true);
+}
+TEST_CASE("scan columns: inclusive minima of int32") {
+  matrices(ScanShape::columns, ReduceOp::min, Scalar::int32, false);
+}
+TEST_CASE("scan segments: inclusive sums of int32") {
+  segments(ScanShape::segments, ReduceOp::sum, Scalar::int32, Scalar::uint64, false);
+}
+TEST_CASE("scan segments: exclusive sums of float64") {
+  segments(ScanShape::segments, ReduceOp::sum, Scalar::float64, Scalar::uint32, true);
+}
+TEST_CASE("scan by key: inclusive sums of uint64 with keys of 1 byte") {
+  segments(ScanShape::keys, ReduceOp::sum, Scalar::uint64, Scalar::int8, false);
+}
+TEST_CASE("scan by key: exclusive sums of float32 with keys of 8 bytes") {
+  segments(ScanShape::keys, ReduceOp::sum, Scalar::float32, Scalar::float64, true);
+}
+
+TEST_CASE("large: a scan of more than 2^31 elements") {
+  const smem::Context context;
+  const std::size_t size = (std::size_t{1} << 31) + 4099;
+  const smem::Device& device = context.device();
+  if (device.max_allocation < size || device.global_bytes < size + (size >> 2)) {
+    MESSAGE("skipped: " << device.name << " has no buffer of " << size << " bytes");
+    return;
+  }
+  // In place, so that one buffer is enough.
+  const cl::Buffer buffer = smem::make_buffer(context, size);
+  constexpr std::size_t kPiece = std::size_t{1} << 28;
+  std::vector<std::uint8_t> ones(kPiece, 1);
+  for (std::size_t first = 0; first < size; first += kPiece) {
+    REQUIRE(clEnqueueWriteBuffer(context.queue()(), buffer(), CL_TRUE, first, std::min(kPiece, size - first),
+                                 ones.data(), 0, nullptr, nullptr) == CL_SUCCESS);
+  }
+  const smem::VectorView<std::uint8_t> view(buffer, size);
+  smem::exclusive_scan(context, view, view, ReduceOp::sum, 3);
+  std::size_t wrong = 0;
+  for (std::size_t first = 0; first < size; first += kPiece) {
+    const std::size_t count = std::min(kPiece, size - first);
+    REQUIRE(clEnqueueReadBuffer(context.queue()(), buffer(), CL_TRUE, first, count, ones.data(), 0, nullptr,
+                                nullptr) == CL_SUCCESS);
+    for (std::size_t i = 0; i < count; ++i)
+      wrong += ones[i] != static_cast<std::uint8_t>(first + i + 3);
+  }
+  CHECK(wrong == 0);
+}
