@@ -90,8 +90,12 @@ void every_matrix(ReduceShape shape, ReduceOp op, Scalar type) {
 
 }  // namespace
 
-TEST_CASE("reduce rows: sums of every type") {
-  for (const Scalar type : test::kScalars)
+/// One of each size, in turn signed and unsigned: sums of either are the same additions. float32 is below.
+constexpr Scalar kSums[] = {Scalar::int8,   Scalar::uint16, Scalar::int32,
+                            Scalar::uint64, Scalar::half,   Scalar::float64};
+
+TEST_CASE("reduce rows: sums of every size of type") {
+  for (const Scalar type : kSums)
     every_matrix(ReduceShape::rows, ReduceOp::sum, type);
 }
 /// Their accumulators differ: a number, two, a number and its place, a scaled one.
@@ -101,8 +105,8 @@ TEST_CASE("reduce rows: operations on float32") {
   for (const ReduceOp op : kDifferent)
     every_matrix(ReduceShape::rows, op, Scalar::float32);
 }
-TEST_CASE("reduce columns: sums of every type") {
-  for (const Scalar type : test::kScalars)
+TEST_CASE("reduce columns: sums of every size of type") {
+  for (const Scalar type : kSums)
     every_matrix(ReduceShape::columns, ReduceOp::sum, type);
 }
 TEST_CASE("reduce columns: operations on float32") {

@@ -2,14 +2,11 @@
 // against a plain loop, and writes both pictures above their histograms as a PNG file.
 //
 //   equalise [PICTURE...]     SMEM_SAMPLE_OUTPUT: the folder to write into, else ./output
+#include "image.hpp"
+
 #include <smem/smem.hpp>
 
 #include <fmt/format.h>
-
-#define STB_IMAGE_IMPLEMENTATION
-#define STB_IMAGE_WRITE_IMPLEMENTATION
-#include <stb_image.h>
-#include <stb_image_write.h>
 
 #include <algorithm>
 #include <array>
@@ -18,7 +15,6 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -27,38 +23,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kChannels = 3;
+constexpr std::size_t kChannels = sizeof(Pixel);
 constexpr std::size_t kLevels = 256;
 using Counts = std::vector<std::uint64_t>;
 
-/// Red, green and blue bytes; the first row at the top.
-struct Image {
-  std::size_t rows = 0, cols = 0;
-  std::vector<std::uint8_t> bytes;
-
-  Image(std::size_t row_count, std::size_t col_count)
-      : rows(row_count), cols(col_count), bytes(row_count * col_count * kChannels) {}
-  std::uint8_t* at(std::size_t row, std::size_t col) { return bytes.data() + (row * cols + col) * kChannels; }
-};
-
-Image read_image(const fs::path& path) {
-  int width = 0, height = 0, channels_in_file = 0;
-  const std::unique_ptr<stbi_uc, void (*)(void*)> data(
-      stbi_load(path.c_str(), &width, &height, &channels_in_file, static_cast<int>(kChannels)),
-      stbi_image_free);
-  if (!data) throw std::runtime_error(fmt::format("{}: {}", path.string(), stbi_failure_reason()));
-  Image image(static_cast<std::size_t>(height), static_cast<std::size_t>(width));
-  std::copy_n(data.get(), image.bytes.size(), image.bytes.begin());
-  return image;
-}
-
 /// Of each pixel, by the weights of ITU-R BT.601 in 256ths.
 std::vector<std::uint8_t> brightness(const Image& image) {
-  std::vector<std::uint8_t> grey(image.rows * image.cols);
-  for (std::size_t i = 0; i < grey.size(); ++i) {
-    const std::uint8_t* p = image.bytes.data() + i * kChannels;
-    grey[i] = static_cast<std::uint8_t>((77 * p[0] + 150 * p[1] + 29 * p[2]) >> 8);
-  }
+  std::vector<std::uint8_t> grey;
+  grey.reserve(image.pixels.size());
+  for (const Pixel& p : image.pixels)
+    grey.push_back(static_cast<std::uint8_t>((77 * p.red + 150 * p.green + 29 * p.blue) >> 8));
   return grey;
 }
 
@@ -95,29 +69,47 @@ std::array<std::uint8_t, kLevels> levels_for(const Counts& counts) {
 Image equalised(const Image& image, const std::vector<std::uint8_t>& grey,
                 const std::array<std::uint8_t, kLevels>& levels) {
   Image result = image;
-  for (std::size_t i = 0; i < result.bytes.size(); ++i) {
-    const int level = grey[i / kChannels];
-    result.bytes[i] = static_cast<std::uint8_t>(
-        std::clamp(image.bytes[i] + levels[static_cast<std::size_t>(level)] - level, 0, 255));
+  for (std::size_t i = 0; i < grey.size(); ++i) {
+    const int change = levels[grey[i]] - grey[i];
+    for (std::uint8_t Pixel::*channel : {&Pixel::red, &Pixel::green, &Pixel::blue}) {
+      std::uint8_t& value = result.pixels[i].*channel;
+      value = static_cast<std::uint8_t>(std::clamp(value + change, 0, 255));
+    }
   }
   return result;
 }
 
-/// The histograms of red, green and blue, each in its own colour, `rows` high.
-void draw(Image& sheet, const Counts& counts, std::size_t top, std::size_t left, std::size_t rows,
-          std::size_t cols) {
+/// The picture's histograms of red, green and blue, each in its own colour, as wide as the picture.
+Image drawn(const smem::Context& context, const Image& image) {
+  const std::size_t rows = image.rows / 4;
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(image.pixels.data());
+  const Counts counts = counted(context, {bytes, bytes + image.pixels.size() * kChannels}, kChannels);
+  const auto end = counts.begin() + 3 * kLevels;  // without alpha
   const double highest =
-      static_cast<double>(std::max<std::uint64_t>(1, *std::max_element(counts.begin(), counts.end())));
-  for (std::size_t col = 0; col < cols; ++col) {
-    for (std::size_t channel = 0; channel < kChannels; ++channel) {
-      const std::uint64_t count = counts[channel * kLevels + col * kLevels / cols];
+      static_cast<double>(std::max<std::uint64_t>(1, *std::max_element(counts.begin(), end)));
+  Image plot(rows, image.cols, {16, 16, 16, 255});
+  std::size_t first = 0;
+  for (std::uint8_t Pixel::*channel : {&Pixel::red, &Pixel::green, &Pixel::blue}) {
+    for (std::size_t col = 0; col < plot.cols; ++col) {
+      const std::uint64_t count = counts[first + col * kLevels / plot.cols];
       // The root, since few levels have most of the pixels.
       const auto height = static_cast<std::size_t>(std::sqrt(static_cast<double>(count) / highest) *
                                                    static_cast<double>(rows));
       for (std::size_t row = rows - height; row < rows; ++row)
-        sheet.at(top + row, left + col)[channel] = 230;
+        plot.at(row, col).*channel = 230;
     }
+    first += kLevels;
   }
+  return plot;
+}
+
+/// Two pictures of the same width, one above the other.
+Image above(const Image& top, const Image& bottom) {
+  const std::size_t gap = top.rows / 50;
+  Image both(top.rows + gap + bottom.rows, top.cols, {32, 34, 38, 255});
+  std::copy(top.pixels.begin(), top.pixels.end(), both.pixels.begin());
+  std::copy(bottom.pixels.begin(), bottom.pixels.end(), &both.at(top.rows + gap, 0));
+  return both;
 }
 
 /// How far the levels are from being equally frequent: the largest distance of the share of pixels up to a
@@ -140,22 +132,10 @@ void equalise(const smem::Context& context, const fs::path& file, const fs::path
   const Image result = equalised(photo, grey, levels_for(counts));
   const Counts after = counted(context, brightness(result), 1);
 
-  constexpr std::size_t kGap = 16, kPlot = 160;
-  Image sheet(photo.rows + kPlot + 3 * kGap, 2 * photo.cols + 3 * kGap);
-  std::fill(sheet.bytes.begin(), sheet.bytes.end(), std::uint8_t{32});
-  for (const bool right : {false, true}) {
-    const Image& shown = right ? result : photo;
-    const std::size_t left = kGap + (right ? photo.cols + kGap : 0);
-    for (std::size_t row = 0; row < shown.rows; ++row) {
-      std::copy_n(shown.bytes.data() + row * shown.cols * kChannels, shown.cols * kChannels,
-                  sheet.at(kGap + row, left));
-    }
-    draw(sheet, counted(context, shown.bytes, kChannels), photo.rows + 2 * kGap, left, kPlot, photo.cols);
-  }
   const fs::path path = folder / fmt::format("{}_equalised.png", file.stem().string());
-  if (stbi_write_png(path.c_str(), static_cast<int>(sheet.cols), static_cast<int>(sheet.rows),
-                     static_cast<int>(kChannels), sheet.bytes.data(), 0) == 0)
-    throw std::runtime_error(fmt::format("{}: cannot be written", path.string()));
+  write_png(path, contact_sheet({{"as it was", above(photo, drawn(context, photo))},
+                                 {"equalised", above(result, drawn(context, result))}},
+                                2));
   fmt::print("{} ({} x {}): every count right; from equal brightness {:.3f} away before, {:.3f} after; {}\n",
              file.filename().string(), photo.rows, photo.cols, unevenness(counts), unevenness(after),
              path.string());
