@@ -3,6 +3,7 @@
 
 #include <smem/array.hpp>
 #include <smem/context.hpp>
+#include <smem/export.hpp>
 #include <smem/layout.hpp>
 
 #include <array>
@@ -54,7 +55,7 @@ struct LocalBytes {
 };
 
 /// A built kernel. Copies share one program; all functions may be called from several threads.
-class SMEM_API Kernel {
+class Kernel {
  public:
   /// Enqueues the kernel with its arguments in order: an Array, a cl::Buffer or cl_mem, LocalBytes, or a
   /// value as OpenCL C has it (cl_uint, cl_float4, ...). No host wait. \returns the event after which it has
@@ -73,7 +74,7 @@ class SMEM_API Kernel {
   }
 
   /// Work-items that a work-group of this kernel can have on the device, as its driver says.
-  std::size_t max_work_group() const;
+  SMEM_API std::size_t max_work_group() const;
 
  private:
   friend class Context;
@@ -96,8 +97,8 @@ class SMEM_API Kernel {
     return {sizeof value, &value};
   }
 
-  cl::Event launch(const LaunchSize& size, std::span<const cl::Event> wait_for,
-                   std::span<const Argument> arguments) const;
+  SMEM_API cl::Event launch(const LaunchSize& size, std::span<const cl::Event> wait_for,
+                            std::span<const Argument> arguments) const;
 
   Context context_;
   std::shared_ptr<runtime::Program> program_;
