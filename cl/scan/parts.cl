@@ -12,6 +12,12 @@
 #define MEET_ALWAYS 0  // 1: no barrier in a branch, which PoCL 3.1 miscompiles in small groups
 #endif
 
+#ifndef INTEL_SUB_GROUP
+#define INTEL_SUB_GROUP 0  // work-items of a sub-group, on Intel's GPUs; 0: the compiler's choice
+#endif
+#if INTEL_SUB_GROUP
+__attribute__((intel_reqd_sub_group_size(INTEL_SUB_GROUP)))
+#endif
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void scan_parts(SCAN_ARGUMENTS) {
   local ACC tile[TILE_ITEMS];

@@ -33,9 +33,10 @@ PlanOverrides overrides_of(const char* operation, const CallOptions& options) {
   };
   if (options.plan != nullptr) {
     if (options.overrides != nullptr) refuse("overrides", "none beside a plan", "both");
-    if (!options.variant.empty() && options.variant != options.plan->variant)
+    if (!options.variant.empty() && options.variant != options.plan->variant) {
       refuse("variant", fmt::format("the plan's own, \"{}\"", options.plan->variant),
              std::string(options.variant));
+    }
     return options.plan->overrides;
   }
   PlanOverrides fixed;

@@ -269,9 +269,10 @@ std::string why_not(const Device& device, const ReduceProblem& problem, std::str
                     const Plan& chosen) {
   if (!plan_variant(device, problem, variant)) {
     if (variant == "shuffle") return "needs NVIDIA's shuffle instructions";
-    if (variant == "cpu")
+    if (variant == "cpu") {
       return device.type == DeviceType::cpu ? "its loops are longer than this device runs them"
                                             : "of a GPU's sub-group, one work-item would work";
+    }
     if (is_rung(variant) && problem.shape != ReduceShape::vector) return "reduces whole vectors only";
     if (variant == "sub_group" && !device.sub_groups) return "needs sub-group functions";
     if (variant == "sub_group" && !has_sub_group_function(problem))

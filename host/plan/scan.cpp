@@ -129,6 +129,9 @@ bool set_tile(const Device& device, const ScanProblem& problem, const PlanOverri
   define(plan, "GROUP", sizes.group);
   define(plan, "TEAM", sizes.team);
   define(plan, "ITEMS", sizes.items);
+  // With sub-groups of 32, its compiler leaves the work-items' elements in memory.
+  if (device.vendor == Vendor::intel && device.architecture.starts_with("pvc"))
+    define(plan, "INTEL_SUB_GROUP", 16);
   define(plan, "PACK", sizes.pack);
   define(plan, "OUT_PACK", sizes.out_pack);
   define(plan, "LANES", std::min<std::size_t>(sizes.pack, 4));

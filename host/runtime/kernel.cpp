@@ -43,9 +43,10 @@ Plan plan_of(const KernelSource& source) {
              fmt::format("\"{}\" for {}", value, name));
     }
   }
-  if (!is_word(source.language))
+  if (!is_word(source.language)) {
     refuse("Context::build", "language", "as -cl-std= takes it, e.g. CL1.2",
            fmt::format("\"{}\"", source.language));
+  }
   Plan plan;
   plan.operation = "Context::build";
   plan.variant = plan.entry_point = source.entry_point;
