@@ -29,11 +29,6 @@ constexpr cl_uint kNoBin = 0xffffffff;  // NO_BIN of cl/histogram/bin.clh
                .got = std::move(got)});
 }
 
-/// A vector as a matrix of one row, for the checks of views.
-Matrix as_matrix(const Vector& vector) {
-  return {vector.buffer, size_of(vector.type), 1, vector.size, {.offset = vector.offset}};
-}
-
 runtime::ProblemKey key_of(const HistogramProblem& p, const PlanOverrides& fixed, ops::PlanMaker maker) {
   const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
   return ops::make_key(
@@ -74,22 +69,18 @@ cl::Event count(runtime::Runtime& runtime, const HistogramProblem& problem, cons
 cl::Event launch_tables(runtime::Runtime& runtime, const HistogramProblem& problem,
                         const PlanOverrides& fixed, const Operands& o, const plan::HistogramParts& parts,
                         const CallOptions& options) {
-  const cl::Buffer tables = runtime.scratch().take(parts.scratch_bytes);
-  cl::Event event;
-  try {
-    event = count(runtime, problem, fixed, o, parts.parts, tables(), 0, options.wait_for);
-    event = runtime.run(
-        key_of(problem, fixed, ops::PlanMaker::histogram_finish),
-        [&](const Device& device) { return plan_histogram_finish(device, problem, fixed.variant).value(); },
-        std::span<const cl::Event>(&event, 1), tables(), static_cast<cl_ulong>(problem.entries()),
-        static_cast<cl_ulong>(parts.parts * parts.tables), static_cast<cl_ulong>(problem.batch), o.out.buffer,
-        static_cast<cl_ulong>(o.out.offset));
-  } catch (...) {
-    runtime.scratch().give_back(tables, event);
-    throw;
-  }
-  runtime.scratch().give_back(tables, event);
-  return event;
+  runtime::Lease lease(runtime.scratch(), parts.scratch_bytes);
+  const cl_mem tables = lease.memory_or(o.out.buffer);
+  const cl::Event counted = count(runtime, problem, fixed, o, parts.parts, tables, 0, options.wait_for);
+  lease.used_until(counted);
+  const cl::Event added = runtime.run(
+      key_of(problem, fixed, ops::PlanMaker::histogram_finish),
+      [&](const Device& device) { return plan_histogram_finish(device, problem, fixed.variant).value(); },
+      std::span<const cl::Event>(&counted, 1), tables, static_cast<cl_ulong>(problem.entries()),
+      static_cast<cl_ulong>(parts.parts * parts.tables), static_cast<cl_ulong>(problem.batch), o.out.buffer,
+      static_cast<cl_ulong>(o.out.offset));
+  lease.used_until(added);
+  return added;
 }
 
 /// By atomic additions to `out`, which is made zero before.
@@ -126,7 +117,7 @@ cl::Event check_and_launch(const Context& context, HistogramProblem problem, Ope
     refuse("out", fmt::format("at least {} elements", problem.results()), fmt::format("{}", o.out.size));
   if (problem.results() == 0) return context.runtime().marker(options.wait_for);
   o.out.size = problem.results();
-  const Matrix out = as_matrix(o.out);
+  const Matrix out = ops::as_matrix(o.out);
   const ops::Memory out_memory = ops::check_view(context, kOperation, "out", out, true);
   std::size_t bits = 16;
   if (!nothing) {
@@ -135,7 +126,7 @@ cl::Event check_and_launch(const Context& context, HistogramProblem problem, Ope
     bits |= memory.host_address;
   }
   if (problem.rule == BinRule::edges) {
-    const Matrix edges = as_matrix(o.edges);
+    const Matrix edges = ops::as_matrix(o.edges);
     const ops::Memory memory = ops::check_view(context, kOperation, "bins.edges", edges, false);
     ops::check_apart(kOperation, edges, memory, out, out_memory);
   }
@@ -152,7 +143,7 @@ cl::Event check_and_launch(const Context& context, HistogramProblem problem, Ope
 
 cl::Event histogram(const Context& context, const Vector& in, const Vector& out, const Bins& bins,
                     const CallOptions& options) {
-  return histogram(context, as_matrix(in), in.type, out, bins, 1, options);
+  return histogram(context, ops::as_matrix(in), in.type, out, bins, 1, options);
 }
 
 cl::Event histogram(const Context& context, const Matrix& in, Scalar type, const Vector& out,
@@ -207,7 +198,7 @@ void check_edges(const Context& context, const Vector& edges) {
   };
   if (edges.size < 2 || edges.size > kMaxBins + 1)
     refuse_edges(fmt::format("2 to {}", kMaxBins + 1), fmt::format("{}", edges.size));
-  ops::check_view(context, "check_edges", "edges", as_matrix(edges), false);
+  ops::check_view(context, "check_edges", "edges", ops::as_matrix(edges), false);
   const std::size_t width = size_of(edges.type);
   std::vector<unsigned char> bytes(edges.size * width);
   runtime::check(clEnqueueReadBuffer(context.queue()(), edges.buffer, CL_TRUE, edges.offset * width,

@@ -1,6 +1,7 @@
 // Reductions: arguments -> plan -> launch, and where needed a second one.
 #include "ops/reduce.hpp"
 
+#include "ops/custom.hpp"
 #include "ops/key.hpp"
 #include "ops/views.hpp"
 #include "plan/reduce_types.hpp"
@@ -11,8 +12,6 @@
 #include <smem/reduce.hpp>
 
 #include <fmt/format.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #include <algorithm>
 #include <bit>
@@ -34,58 +33,18 @@ namespace {
                .got = std::move(got)});
 }
 
-/// Temporary memory of a call, which goes back to the pool when the call's last command has ended.
-class Scratch {
- public:
-  Scratch(runtime::ScratchPool& pool, std::size_t bytes, bool counters) : pool_(pool) {
-    if (bytes > 0) partials_ = pool_.take(bytes);
-    if (counters) counters_ = pool_.take_zeroed();
-  }
-  ~Scratch() {
-    if (partials_() != nullptr) pool_.give_back(partials_, used_until_);
-    if (counters_() != nullptr) pool_.give_back_zeroed(counters_, used_until_);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-
-  void used_until(const cl::Event& event) { used_until_ = event; }
-  cl_mem partials_or(cl_mem other) const { return partials_() != nullptr ? partials_() : other; }
-  cl_mem counters_or(cl_mem other) const { return counters_() != nullptr ? counters_() : other; }
-
- private:
-  runtime::ScratchPool& pool_;
-  cl::Buffer partials_, counters_;
-  cl::Event used_until_;
-};
-
 /// All that the plan depends on.
 runtime::ProblemKey key_of(const ReduceProblem& problem, const PlanOverrides& fixed, ops::PlanMaker maker) {
   const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
   const auto& [op, mode, expression, identity] = problem.reduction;
-  XXH128_hash_t text{};
-  if (op == ReduceOp::custom) {
-    const std::string both = fmt::format("{}:{}{}", expression.size(), expression, identity);
-    text = XXH3_128bits(both.data(), both.size());
-  }
+  const auto text = ops::text_key(problem.reduction);
   return ops::make_key(
       maker,
       {number(op) | number(mode) << 8 | number(problem.shape) << 12 | number(problem.in) << 16 |
            number(problem.out) << 24 | number(problem.bounds) << 32 |
            ops::variant_number(fixed.variant, reduce_variants()) << 40 | number(problem.alignment) << 48,
-       problem.rows, problem.cols, problem.batch, text.low64, text.high64},
+       problem.rows, problem.cols, problem.batch, text[0], text[1]},
       fixed);
-}
-
-/// Where the compiler refused the caller's own expression, says so in the caller's terms.
-[[noreturn]] void explain_build(const ReduceProblem& problem, const Error& error) {
-  ErrorDetails details = error.details();
-  const bool in_identity = details.build_log.starts_with("identity.cl");
-  details.operation = plan::operation_name(problem);
-  details.argument = in_identity ? "identity" : "expression";
-  details.expected = in_identity ? "a constant in OpenCL C" : "an expression of a and b in OpenCL C";
-  details.got =
-      fmt::format("\"{}\"", in_identity ? problem.reduction.identity : problem.reduction.expression);
-  throw Error(std::move(details));
 }
 
 cl::Event launch(const Context& context, const ReduceProblem& problem, const ops::ReduceOperands& o,
@@ -98,12 +57,15 @@ cl::Event launch(const Context& context, const ReduceProblem& problem, const ops
   }
   runtime::Runtime& runtime = context.runtime();
   const plan::Parts parts = plan::parts_of(context.device(), problem, variant);
-  Scratch scratch(runtime.scratch(), parts.scratch_bytes, parts.parts > 1 && parts.one_launch);
+  runtime::Lease scratch(runtime.scratch(), parts.scratch_bytes);
+  runtime::Lease counters(runtime.scratch(),
+                          parts.parts > 1 && parts.one_launch ? runtime::ScratchPool::kZeroedBytes : 0,
+                          runtime::Lease::Kind::zeroed);
   const cl_mem out = o.out.buffer;
   const cl_mem in = o.in.buffer != nullptr ? o.in.buffer : out;  // of nothing, nothing is read
   const cl_mem other = o.other.buffer != nullptr ? o.other.buffer : in;
   const cl_mem bounds = o.bounds.buffer != nullptr ? o.bounds.buffer : in;
-  const cl_mem partials = scratch.partials_or(out);
+  const cl_mem partials = scratch.memory_or(out);
   const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
   // Results are counted in elements, or in pairs of them.
   const cl_ulong rows = problem.rows, cols = problem.cols, batch = problem.batch;
@@ -113,8 +75,9 @@ cl::Event launch(const Context& context, const ReduceProblem& problem, const ops
         [&](const Device& device) { return plan_reduce(device, problem, fixed); }, options.wait_for, in,
         number(o.in.offset), number(o.in.pitch), number(o.in.batch_stride), other, number(o.other.offset),
         bounds, number(o.bounds.offset), rows, cols, batch, number(parts.parts), out, number(o.out.offset),
-        partials, scratch.counters_or(out));
+        partials, counters.memory_or(out));
     scratch.used_until(event);
+    counters.used_until(event);
     if (parts.one_launch) return event;
     // Parts of a row lie beside each other, those of columns a row of results apart.
     const bool by_columns = problem.shape == ReduceShape::columns;
@@ -127,8 +90,7 @@ cl::Event launch(const Context& context, const ReduceProblem& problem, const ops
     scratch.used_until(event);
     return event;
   } catch (const Error& error) {
-    if (problem.reduction.op != ReduceOp::custom || error.details().call != "clBuildProgram") throw;
-    explain_build(problem, error);
+    ops::rethrow(plan::operation_name(problem), problem.reduction, error);
   }
 }
 
@@ -260,21 +222,14 @@ cl::Event dot(const Context& context, const Vector& a, const Vector& b, const Ve
 void detail::reduce_to_host(const Context& context, const Vector& in, const Vector* other,
                             const Reduction& reduction, void* result, Scalar type, std::size_t count,
                             const CallOptions& options) {
-  runtime::ScratchPool& pool = context.runtime().scratch();
-  const cl::Buffer buffer = pool.take(count * size_of(type));
-  cl::Event ended;
-  try {
-    const Vector out(buffer(), type, count);
-    ended = other != nullptr ? dot(context, in, *other, out, reduction.mode, options)
-                             : reduce(context, in, out, reduction, options);
-    runtime::check(clEnqueueReadBuffer(context.queue()(), buffer(), CL_TRUE, 0, count * size_of(type), result,
-                                       1, &ended(), nullptr),
-                   "clEnqueueReadBuffer", "reduce");
-  } catch (...) {
-    pool.give_back(buffer, ended);
-    throw;
-  }
-  pool.give_back(buffer, ended);
+  runtime::Lease memory(context.runtime().scratch(), count * size_of(type));
+  const Vector out(memory.memory_or(nullptr), type, count);
+  const cl::Event ended = other != nullptr ? dot(context, in, *other, out, reduction.mode, options)
+                                           : reduce(context, in, out, reduction, options);
+  memory.used_until(ended);
+  runtime::check(clEnqueueReadBuffer(context.queue()(), out.buffer, CL_TRUE, 0, count * size_of(type), result,
+                                     1, &ended(), nullptr),
+                 "clEnqueueReadBuffer", "reduce");
   context.runtime().settle();
 }
 

@@ -1,4 +1,5 @@
 // Scans: arguments -> plan -> launch, and where needed one before it.
+#include "ops/custom.hpp"
 #include "ops/key.hpp"
 #include "ops/views.hpp"
 #include "plan/reduce_types.hpp"
@@ -9,8 +10,6 @@
 #include <smem/scan.hpp>
 
 #include <fmt/format.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #include <algorithm>
 #include <bit>
@@ -29,32 +28,6 @@ namespace {
                .expected = std::move(expected),
                .got = std::move(got)});
 }
-
-/// A vector as a matrix of one row, for the checks of views.
-Matrix as_matrix(const Vector& vector) {
-  return {vector.buffer, size_of(vector.type), 1, vector.size, {.offset = vector.offset}};
-}
-
-/// Temporary memory of a call, which goes back to the pool when the call's last command has ended.
-class Scratch {
- public:
-  Scratch(runtime::ScratchPool& pool, std::size_t bytes) : pool_(pool) {
-    if (bytes > 0) buffer_ = pool_.take(bytes);
-  }
-  ~Scratch() {
-    if (buffer_() != nullptr) pool_.give_back(buffer_, used_until_);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-
-  void used_until(const cl::Event& event) { used_until_ = event; }
-  cl_mem memory() const { return buffer_(); }
-
- private:
-  runtime::ScratchPool& pool_;
-  cl::Buffer buffer_;
-  cl::Event used_until_;
-};
 
 /// What a kernel of scan is given besides the problem; see cl/scan/operation.clh. `marks`: keys or offsets.
 struct Operands {
@@ -78,31 +51,15 @@ cl_ulong initial_bits(const ScanProblem& problem, const Initial& initial) {
 runtime::ProblemKey key_of(const ScanProblem& problem, const PlanOverrides& fixed, ops::PlanMaker maker) {
   const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
   const auto& [op, mode, expression, identity] = problem.operation;
-  XXH128_hash_t text{};
-  if (op == ReduceOp::custom) {
-    const std::string both = fmt::format("{}:{}{}", expression.size(), expression, identity);
-    text = XXH3_128bits(both.data(), both.size());
-  }
+  const auto text = ops::text_key(problem.operation);
   return ops::make_key(
       maker,
       {number(op) | number(problem.exclusive) << 8 | number(problem.shape) << 12 | number(problem.in) << 16 |
            number(problem.out) << 24 | number(problem.marks) << 32 |
            ops::variant_number(fixed.variant, scan_variants()) << 40 | number(problem.in_alignment) << 48 |
            number(problem.out_alignment) << 56,
-       problem.rows, problem.cols, problem.batch, text.low64, text.high64},
+       problem.rows, problem.cols, problem.batch, text[0], text[1]},
       fixed);
-}
-
-/// Where the compiler refused the caller's own expression, says so in the caller's terms.
-[[noreturn]] void explain_build(const ScanProblem& problem, const Error& error) {
-  ErrorDetails details = error.details();
-  const bool in_identity = details.build_log.starts_with("identity.cl");
-  details.operation = plan::operation_name(problem);
-  details.argument = in_identity ? "identity" : "expression";
-  details.expected = in_identity ? "a constant in OpenCL C" : "an expression of a and b in OpenCL C";
-  details.got =
-      fmt::format("\"{}\"", in_identity ? problem.operation.identity : problem.operation.expression);
-  throw Error(std::move(details));
 }
 
 cl::Event launch(const Context& context, const ScanProblem& problem, const Operands& o,
@@ -117,12 +74,12 @@ cl::Event launch(const Context& context, const ScanProblem& problem, const Opera
   }
   runtime::Runtime& runtime = context.runtime();
   const plan::ScanParts parts = plan::scan_parts_of(context.device(), problem, fixed);
-  Scratch scratch(runtime.scratch(), parts.scratch_bytes);
+  runtime::Lease scratch(runtime.scratch(), parts.scratch_bytes);
   std::vector<cl::Event> wait_for(options.wait_for.begin(), options.wait_for.end());
   if (parts.zeroed_bytes > 0) {
     const cl_ulong zero = 0;
     cl_event filled = nullptr;
-    runtime::check(clEnqueueFillBuffer(runtime.queue()(), scratch.memory(), &zero, sizeof zero, 0,
+    runtime::check(clEnqueueFillBuffer(runtime.queue()(), scratch.memory_or(nullptr), &zero, sizeof zero, 0,
                                        parts.zeroed_bytes, 0, nullptr, &filled),
                    "clEnqueueFillBuffer", operation);
     wait_for.emplace_back(filled);
@@ -131,7 +88,7 @@ cl::Event launch(const Context& context, const ScanProblem& problem, const Opera
   const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
   const cl_mem in = o.in.buffer, out = o.out.buffer;
   const cl_mem marks = o.marks.buffer != nullptr ? o.marks.buffer : in;
-  const cl_mem memory = scratch.memory() != nullptr ? scratch.memory() : out;
+  const cl_mem memory = scratch.memory_or(out);
   const cl_uint has_initial = o.initial.is_set() ? 1 : 0;
   const auto run = [&](ops::PlanMaker maker, const auto& make_plan) {
     return runtime.run(key_of(problem, fixed, maker), make_plan, wait_for, in, number(o.in.offset),
@@ -154,8 +111,7 @@ cl::Event launch(const Context& context, const ScanProblem& problem, const Opera
     scratch.used_until(event);
     return event;
   } catch (const Error& error) {
-    if (problem.operation.op != ReduceOp::custom || error.details().call != "clBuildProgram") throw;
-    explain_build(problem, error);
+    ops::rethrow(plan::operation_name(problem), problem.operation, error);
   }
 }
 
@@ -187,7 +143,7 @@ cl::Event check_and_launch(const Context& context, ScanProblem problem, const Op
   if (!is_in_place(o.in, in_memory, o.out, out_memory))
     ops::check_apart(operation, o.in, in_memory, o.out, out_memory);
   if (plan::is_segmented(problem) && o.marks.size > 0) {
-    const Matrix marks = as_matrix(o.marks);
+    const Matrix marks = ops::as_matrix(o.marks);
     const ops::Memory memory = ops::check_view(
         context, operation, problem.shape == ScanShape::keys ? "keys" : "offsets", marks, false);
     ops::check_apart(operation, marks, memory, o.out, out_memory);
@@ -217,7 +173,8 @@ cl::Event scan_vector(const Context& context, ScanShape shape, bool exclusive, c
     refuse(problem, "out", fmt::format("{} elements, as in has", in.size), fmt::format("{}", out.size));
   if (shape == ScanShape::keys && marks.size != in.size)
     refuse(problem, "keys", fmt::format("{} elements, as in has", in.size), fmt::format("{}", marks.size));
-  return check_and_launch(context, problem, {as_matrix(in), as_matrix(out), marks, initial}, options);
+  return check_and_launch(context, problem, {ops::as_matrix(in), ops::as_matrix(out), marks, initial},
+                          options);
 }
 
 cl::Event scan_matrix(const Context& context, ScanShape shape, bool exclusive, const Matrix& in,

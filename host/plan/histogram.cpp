@@ -3,6 +3,7 @@
 #include <smem/histogram_plan.hpp>
 
 #include "plan/histogram_parts.hpp"
+#include "plan/reduce_types.hpp"
 #include "plan/sizes.hpp"
 
 #include <fmt/format.h>
@@ -19,6 +20,7 @@ namespace {
 
 using plan::define;
 using plan::divide_up;
+using plan::runs_cpu_variant;
 
 constexpr std::size_t kPackBytes = 16;  // the widest read of a work-item
 constexpr std::size_t kUnroll = 4;      // packs under way for each work-item of a GPU
@@ -63,8 +65,6 @@ void check_histogram(const Device& device, const HistogramProblem& p) {
                  .device = device.name});
   }
 }
-
-bool runs_cpu_variant(const Device& device) { return device.type == DeviceType::cpu && device.long_loops; }
 
 /// Elements. Intel's compiler, which runs 32 work-items in the registers of one thread, spills with more.
 std::size_t pack_of(const Device& device, const HistogramProblem& problem) {
@@ -113,11 +113,7 @@ Plan base_plan(const HistogramProblem& problem, std::string_view variant, const 
   plan.kernel_file = file;
   plan.entry_point = entry;
   const Scalar in = problem.in;
-  const bool small = !is_float(in) && size_of(in) < 4;
-  const Scalar value = in == Scalar::half ? Scalar::float32
-                       : !small           ? in
-                       : is_signed(in)    ? Scalar::int32
-                                          : Scalar::uint32;
+  const Scalar value = plan::value_type(in);
   define(plan, "RULE", static_cast<std::size_t>(problem.rule));
   define(plan, "CHANNELS", problem.channels);
   define(plan, "ELEMENT_BYTES", size_of(in));
@@ -206,7 +202,7 @@ std::optional<Plan> atomics(const Device& device, const HistogramProblem& proble
   return plan;
 }
 
-/// One work-item a group. CPUs only: a GPU would run one work-item in 32.
+/// One work-item a group.
 std::optional<Plan> cpu(const Device& device, const HistogramProblem& problem) {
   if (!runs_cpu_variant(device)) return std::nullopt;
   const plan::HistogramParts parts = plan::histogram_parts(device, problem, "cpu");
@@ -237,10 +233,7 @@ std::string_view choose(const Device& device, const HistogramProblem& problem) {
 std::string why_not(const Device& device, const HistogramProblem& problem, std::string_view variant,
                     const Plan& chosen) {
   if (!plan_variant(device, problem, variant)) {
-    if (variant == "cpu") {
-      return device.type == DeviceType::cpu ? "its loops are longer than this device runs them"
-                                            : "of a GPU's sub-group, one work-item would work";
-    }
+    if (variant == "cpu") return plan::no_cpu_variant(device);
     return "its tables do not fit local memory";
   }
   if (chosen.variant == "cpu") return "atomic additions cost a CPU more than tables of its threads";
@@ -322,14 +315,7 @@ Plan plan_histogram(const Device& device, const HistogramProblem& problem, const
   check_histogram(device, problem);
   const auto names = histogram_variants();
   const std::string_view variant = overrides.variant;
-  if (!variant.empty() && std::find(names.begin(), names.end(), variant) == names.end())
-    refuse("variant", fmt::format("one of {}", fmt::join(names, ", ")), fmt::format("\"{}\"", variant));
-  const auto none = [&](const char* field, bool fixed) {
-    if (fixed) refuse(field, "none: histograms have no such choice", "one");
-  };
-  none("tile_rows", overrides.tile_rows != 0);
-  none("tile_cols", overrides.tile_cols != 0);
-  none("layout", overrides.layout != LayoutChoice{});
+  plan::require_choice("histogram", overrides, names);
 
   const std::string_view chosen = variant.empty() ? choose(device, problem) : variant;
   std::optional<Plan> plan = plan_variant(device, problem, chosen, overrides.work_items);
@@ -345,13 +331,8 @@ Plan plan_histogram(const Device& device, const HistogramProblem& problem, const
            fmt::format("{}", overrides.work_items));
   }
   plan->evidence = "no measurement for this family: the sizes follow from the device's facts";
-  if (variant.empty()) {
-    for (const std::string_view other : names) {
-      if (other != plan->variant)
-        plan->alternatives.push_back({std::string(other), why_not(device, problem, other, *plan)});
-    }
-  }
-  plan->overrides = overrides;
+  plan::note_choice(*plan, overrides, names,
+                    [&](std::string_view other) { return why_not(device, problem, other, *plan); });
   return *plan;
 }
 

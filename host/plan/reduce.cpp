@@ -20,6 +20,7 @@ using plan::define;
 using plan::device_fence;
 using plan::divide_up;
 using plan::group_for;
+using plan::runs_cpu_variant;
 
 constexpr std::size_t kPackBytes = 16;  // the widest read of a work-item
 constexpr std::size_t kGroup = 256;
@@ -70,8 +71,6 @@ std::size_t lanes_for(const Device& device, const ReduceProblem& problem) {
   const bool few = device.vendor == Vendor::intel && device.type == DeviceType::gpu;
   return std::min<std::size_t>(pack_of(problem), few ? (plan::accumulator_numbers(problem) > 1 ? 1 : 2) : 4);
 }
-
-bool runs_cpu_variant(const Device& device) { return device.type == DeviceType::cpu && device.long_loops; }
 
 bool is_cpu_variant(const Device& device, std::string_view variant) {
   return variant == "cpu" || (variant.empty() && runs_cpu_variant(device));
@@ -269,10 +268,7 @@ std::string why_not(const Device& device, const ReduceProblem& problem, std::str
                     const Plan& chosen) {
   if (!plan_variant(device, problem, variant)) {
     if (variant == "shuffle") return "needs NVIDIA's shuffle instructions";
-    if (variant == "cpu") {
-      return device.type == DeviceType::cpu ? "its loops are longer than this device runs them"
-                                            : "of a GPU's sub-group, one work-item would work";
-    }
+    if (variant == "cpu") return plan::no_cpu_variant(device);
     if (is_rung(variant) && problem.shape != ReduceShape::vector) return "reduces whole vectors only";
     if (variant == "sub_group" && !device.sub_groups) return "needs sub-group functions";
     if (variant == "sub_group" && !has_sub_group_function(problem))
@@ -349,14 +345,7 @@ Plan plan_reduce(const Device& device, const ReduceProblem& problem, const PlanO
   };
   const auto names = reduce_variants();
   const std::string_view variant = overrides.variant;
-  if (!variant.empty() && std::find(names.begin(), names.end(), variant) == names.end())
-    refuse("variant", fmt::format("one of {}", fmt::join(names, ", ")), fmt::format("\"{}\"", variant));
-  const auto none = [&](const char* field, bool fixed) {
-    if (fixed) refuse(field, "none: reductions have no such choice", "one");
-  };
-  none("tile_rows", overrides.tile_rows != 0);
-  none("tile_cols", overrides.tile_cols != 0);
-  none("layout", overrides.layout != LayoutChoice{});
+  plan::require_choice(plan::operation_name(problem), overrides, names);
 
   // H200, sum of 2^28 floats: "shuffle" 0.241 ms, "several" 0.248 ms, CUB 0.240 ms.
   const bool shuffles = device.vendor == Vendor::nvidia && device.type == DeviceType::gpu &&
@@ -387,13 +376,8 @@ Plan plan_reduce(const Device& device, const ReduceProblem& problem, const PlanO
   } else {
     plan->evidence = "no measurement for this family: the sizes follow from the device's facts";
   }
-  if (variant.empty()) {
-    for (const std::string_view other : names) {
-      if (other != plan->variant)
-        plan->alternatives.push_back({std::string(other), why_not(device, problem, other, *plan)});
-    }
-  }
-  plan->overrides = overrides;
+  plan::note_choice(*plan, overrides, names,
+                    [&](std::string_view other) { return why_not(device, problem, other, *plan); });
   return *plan;
 }
 

@@ -135,19 +135,15 @@ bool set_tile(const Device& device, const ScanProblem& problem, const PlanOverri
   define(plan, "PACK", sizes.pack);
   define(plan, "OUT_PACK", sizes.out_pack);
   define(plan, "LANES", std::min<std::size_t>(sizes.pack, 4));
-  define(plan, "TILE_STRIDE", plan.layout.stride);
-  if (plan.layout.swizzle_mask != 0) define(plan, "SWIZZLE_MASK", plan.layout.swizzle_mask);
-  if (plan.layout.swizzle_shift != 0) define(plan, "SWIZZLE_SHIFT", plan.layout.swizzle_shift);
-  if (plan.layout.swizzle_unit != 0) define(plan, "SWIZZLE_UNIT", plan.layout.swizzle_unit);
+  plan::define_layout(plan, plan.layout);
   if (uses_shuffles(device, sizes.group)) define(plan, "SHUFFLES", 1);
   return true;
 }
 
-/// Whether any grouping of the operation gives the same bits.
+/// Whether any grouping of the operation gives the same bits. The least of two zeros may be either.
 bool is_exact(const ScanProblem& problem) {
-  const ReduceOp op = problem.operation.op;
-  return !is_float(problem.in) || op == ReduceOp::min || op == ReduceOp::max || op == ReduceOp::any ||
-         op == ReduceOp::all;
+  return !is_float(problem.in) || problem.operation.op == ReduceOp::any ||
+         problem.operation.op == ReduceOp::all;
 }
 
 std::optional<Plan> look_back(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed,
@@ -223,10 +219,7 @@ std::optional<Plan> ladder(const Device& device, const ScanProblem& problem, con
       plan.layout = infer_layout(device, tile, {.kind = LocalLayout::Kind::plain});
     plan.local_bytes = plan.layout.bytes();
     define(plan, "ROW", row);
-    define(plan, "TILE_STRIDE", plan.layout.stride);
-    if (plan.layout.swizzle_mask != 0) define(plan, "SWIZZLE_MASK", plan.layout.swizzle_mask);
-    if (plan.layout.swizzle_shift != 0) define(plan, "SWIZZLE_SHIFT", plan.layout.swizzle_shift);
-    if (plan.layout.swizzle_unit != 0) define(plan, "SWIZZLE_UNIT", plan.layout.swizzle_unit);
+    plan::define_layout(plan, plan.layout);
   }
   plan.work_group = {group, 1, 1};
   plan.global = {parts.parts * group, 1, 1};
@@ -240,7 +233,7 @@ std::optional<Plan> ladder(const Device& device, const ScanProblem& problem, con
 std::optional<Plan> columns(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed,
                             std::string_view variant, const ScanParts& parts) {
   const bool on_cpu = variant == "cpu";
-  if (variant != "reduce_then_scan" && !(on_cpu && plan::runs_scan_cpu(device))) return std::nullopt;
+  if (variant != "reduce_then_scan" && !(on_cpu && plan::runs_cpu_variant(device))) return std::nullopt;
   const std::size_t wanted = fixed.work_items != 0 ? fixed.work_items : 256;
   const std::size_t group = on_cpu ? 1 : plan::group_for(device, wanted, 0);
   const std::size_t strip = on_cpu ? plan::kScanStrip : 1;
@@ -263,7 +256,7 @@ std::optional<Plan> columns(const Device& device, const ScanProblem& problem, co
 }
 
 std::optional<Plan> cpu(const Device& device, const ScanProblem& problem, const ScanParts& parts) {
-  if (!plan::runs_scan_cpu(device)) return std::nullopt;
+  if (!plan::runs_cpu_variant(device)) return std::nullopt;
   const std::size_t jobs = problem.rows * problem.batch * parts.parts;
   const bool single_pass = parts.zeroed_bytes > 0;
   Plan plan = base_plan(problem, "cpu", "scan/cpu.cl", "scan_cpu");
@@ -306,10 +299,7 @@ std::optional<Plan> plan_variant(const Device& device, const ScanProblem& proble
 std::string why_not(const Device& device, const ScanProblem& problem, std::string_view variant,
                     const Plan& chosen) {
   if (!plan_variant(device, problem, {}, variant)) {
-    if (variant == "cpu") {
-      return device.type == DeviceType::cpu ? "its loops are longer than this device runs them"
-                                            : "of a GPU's sub-group, one work-item would work";
-    }
+    if (variant == "cpu") return plan::no_cpu_variant(device);
     if (variant == "look_back" && !plan::can_look_back(device))
       return "nothing says that work-groups which have started go on while others wait for them";
     if (problem.shape != ScanShape::vector && variant != "reduce_then_scan") return "does not do this shape";
@@ -376,14 +366,7 @@ Plan plan_scan(const Device& device, const ScanProblem& problem, const PlanOverr
   };
   const auto names = scan_variants();
   const std::string_view variant = overrides.variant;
-  if (!variant.empty() && std::find(names.begin(), names.end(), variant) == names.end())
-    refuse("variant", fmt::format("one of {}", fmt::join(names, ", ")), fmt::format("\"{}\"", variant));
-  const auto none = [&](const char* field, bool fixed) {
-    if (fixed) refuse(field, "none: scans have no such choice", "one");
-  };
-  none("tile_rows", overrides.tile_rows != 0);
-  none("tile_cols", overrides.tile_cols != 0);
-  none("layout", overrides.layout != LayoutChoice{});
+  plan::require_choice(plan::operation_name(problem), overrides, names);
   if (overrides.work_items > device.max_work_group ||
       (overrides.work_items != 0 && !std::has_single_bit(overrides.work_items))) {
     refuse("work_items", fmt::format("a power of two, at most {}", device.max_work_group),
@@ -405,13 +388,8 @@ Plan plan_scan(const Device& device, const ScanProblem& problem, const PlanOverr
            fmt::format("{}", overrides.work_items));
   }
   plan->evidence = "no measurement for this family: the sizes follow from the device's facts";
-  if (variant.empty()) {
-    for (const std::string_view other : names) {
-      if (other != plan->variant)
-        plan->alternatives.push_back({std::string(other), why_not(device, problem, other, *plan)});
-    }
-  }
-  plan->overrides = overrides;
+  plan::note_choice(*plan, overrides, names,
+                    [&](std::string_view other) { return why_not(device, problem, other, *plan); });
   return *plan;
 }
 

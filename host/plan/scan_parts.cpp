@@ -48,8 +48,6 @@ std::size_t scan_items(const Device& device, const ScanProblem& problem) {
 
 bool can_look_back(const Device& device) { return device.forward_progress && device_fence(device) != 0; }
 
-bool runs_scan_cpu(const Device& device) { return device.type == DeviceType::cpu && device.long_loops; }
-
 std::size_t scan_state_bytes(const ScanProblem& problem) {
   return size_of(accumulator_type(as_reduction(problem))) * (is_segmented(problem) ? 2 : 1);
 }
@@ -108,7 +106,7 @@ ScanParts scan_parts_of(const Device& device, const ScanProblem& problem, const 
 }
 
 std::string_view choose_scan(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed) {
-  if (runs_scan_cpu(device)) return "cpu";
+  if (runs_cpu_variant(device)) return "cpu";
   if (problem.shape == ScanShape::columns || !can_look_back(device)) return "reduce_then_scan";
   // Where rows have one part each, one launch that needs no counters does all.
   PlanOverrides other = fixed;

@@ -33,7 +33,6 @@ std::string_view choose_scan(const Device& device, const ScanProblem& problem, c
 
 /// Whether tiles can wait for those before them, in the same launch.
 bool can_look_back(const Device& device);
-bool runs_scan_cpu(const Device& device);
 
 /// Bytes of what a part makes, as kernels lay it out: a number, and for segments whether one begins in it.
 std::size_t scan_state_bytes(const ScanProblem& problem);

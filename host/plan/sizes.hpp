@@ -10,6 +10,9 @@
 #include <bit>
 #include <cstddef>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace smem::plan {
 
@@ -71,6 +74,40 @@ inline std::array<std::size_t, 3> global_size(const std::array<std::size_t, 3>& 
 
 inline void define(Plan& plan, const char* name, std::size_t value) {
   plan.defines.emplace_back(name, static_cast<long>(value));
+}
+
+/// Tells a kernel's TILE_AT of a layout.
+inline void define_layout(Plan& plan, const LocalLayout& layout) {
+  for (auto& define : layout_defines(layout))
+    plan.defines.push_back(std::move(define));
+}
+
+/// Whether variants for CPUs run there: one work-item a thread, whose loops are long. A GPU would run one
+/// work-item in 32.
+inline bool runs_cpu_variant(const Device& device) {
+  return device.type == DeviceType::cpu && device.long_loops;
+}
+/// Why they do not.
+inline const char* no_cpu_variant(const Device& device) {
+  return device.type == DeviceType::cpu ? "its loops are longer than this device runs them"
+                                        : "of a GPU's sub-group, one work-item would work";
+}
+
+/// \throws Error naming the field, unless the variant is one of `names` or left open, and no tile or layout
+/// is fixed.
+void require_choice(const char* operation, const PlanOverrides& overrides,
+                    const std::vector<std::string_view>& names);
+
+/// Notes the variants that were not chosen, where the choice was the plan's, and what the caller had fixed.
+template <class WhyNot>
+void note_choice(Plan& plan, const PlanOverrides& overrides, const std::vector<std::string_view>& names,
+                 const WhyNot& why_not) {
+  if (overrides.variant.empty()) {
+    for (const std::string_view other : names) {
+      if (other != plan.variant) plan.alternatives.push_back({std::string(other), why_not(other)});
+    }
+  }
+  plan.overrides = overrides;
 }
 
 /// How the groups of one launch can hand data to each other (cl/common/hand_over.clh): 0: not known.

@@ -24,8 +24,7 @@ Plan base_plan(const TransposeProblem& problem, std::string_view variant, const 
 void set_layout(Plan& plan, const LocalLayout& layout, std::size_t tiles_of_a_group) {
   plan.layout = layout;
   plan.local_bytes = layout.bytes() * tiles_of_a_group;
-  for (auto& define : layout_defines(layout))
-    plan.defines.push_back(std::move(define));
+  define_layout(plan, layout);
   // Every element goes into a tile once and out of it once.
   plan.prediction.local_bytes = plan.prediction.bytes();
 }

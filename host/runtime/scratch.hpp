@@ -46,4 +46,33 @@ class ScratchPool {
   std::size_t bytes_ = 0;
 };
 
+/// A buffer of the pool for the length of a scope. It goes back with the event that was told last.
+class Lease {
+ public:
+  enum class Kind { any, zeroed };  ///< zeroed: of ScratchPool::kZeroedBytes, and left zero
+  /// Of 0 bytes there is none.
+  Lease(ScratchPool& pool, std::size_t bytes, Kind kind = Kind::any) : pool_(pool), kind_(kind) {
+    if (bytes > 0) buffer_ = kind == Kind::zeroed ? pool_.take_zeroed() : pool_.take(bytes);
+  }
+  ~Lease() {
+    if (buffer_() == nullptr) return;
+    if (kind_ == Kind::zeroed) {
+      pool_.give_back_zeroed(buffer_, used_until_);
+    } else {
+      pool_.give_back(buffer_, used_until_);
+    }
+  }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+
+  void used_until(const cl::Event& event) { used_until_ = event; }
+  cl_mem memory_or(cl_mem other) const { return buffer_() != nullptr ? buffer_() : other; }
+
+ private:
+  ScratchPool& pool_;
+  Kind kind_;
+  cl::Buffer buffer_;
+  cl::Event used_until_;
+};
+
 }  // namespace smem::runtime

@@ -1,0 +1,18 @@
+/// A caller's own operation on its way to the compiler.
+#pragma once
+
+#include <smem/error.hpp>
+#include <smem/reduce_plan.hpp>
+
+#include <array>
+#include <cstdint>
+
+namespace smem::ops {
+
+/// The operation's text as numbers for a key of a plan; zeros for smem's own operations.
+std::array<std::uint64_t, 2> text_key(const Reduction& reduction);
+
+/// Throws the error on; where the compiler refused the caller's own text, in the caller's terms.
+[[noreturn]] void rethrow(const char* operation, const Reduction& reduction, const Error& error);
+
+}  // namespace smem::ops
