@@ -24,7 +24,7 @@ int print(std::string_view target) {
     for (const test::Configuration& c : test::configurations(device)) {
       fmt::print("{}\t{}\t{}\t{},{},{}\t{}\t{}\n", c.name, c.plan.kernel_file, c.plan.entry_point,
                  c.plan.work_group[0], c.plan.work_group[1], c.plan.work_group[2], c.plan.local_bytes,
-                 test::defines_of(c.plan));
+                 c.plan.build_options());
     }
     return 0;
   }

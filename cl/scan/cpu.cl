@@ -152,8 +152,8 @@ void scan_cpu(SCAN_ARGUMENTS) {
     if (parts > 1) {
       const state own = reduce_piece(row, begin, end);
       if (part > 0)
-        while (look_at(scratch, jobs, job - 1, &before) == 0) {}
-      publish(scratch, jobs, job, PREFIX, join(before, own));
+        while (look_at(scratch, job - 1, &before) == 0) {}
+      publish(scratch, job, PREFIX, join(before, own));
     }
     scan_piece(row, begin, end, before, start, has_initial);
 #endif

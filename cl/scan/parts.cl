@@ -21,7 +21,7 @@ __attribute__((intel_reqd_sub_group_size(INTEL_SUB_GROUP)))
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void scan_parts(SCAN_ARGUMENTS) {
   local ACC tile[TILE_ITEMS];
-  local state meeting[GROUP];
+  local state meeting[MEETING];
   DECLARE_HEADS
   (void)marks, (void)marks_offset, (void)marks_count;
   const uint item = get_local_id(0), lane = item % TEAM, base = item - lane;
@@ -50,12 +50,8 @@ void scan_parts(SCAN_ARGUMENTS) {
   for (ulong first = begin; first < end; first += STEP) {  // the same for all teams: they have whole rows
     ACC s[ITEMS];
     uint begins;
-    read_tile(tile, row, first, count, lane, base HEADS_ARGUMENT);
-    scan_run(&mine, tile, item, s, &begins HEADS_ARGUMENT);
-    team_scan(&mine, &total, meeting, item, TEAM);
-    place_results(tile, item, s, begins, join(before, mine), start, has_initial);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    write_tile(tile, results, first, count, lane, base);
+    scan_tile(s, &begins, &mine, &total, tile, meeting, row, first, count, item, base HEADS_ARGUMENT);
+    write_results(s, begins, join(before, mine), tile, results, first, count, item, base, start, has_initial);
     before = join(before, total);
     barrier(CLK_LOCAL_MEM_FENCE);  // the next elements take their place
   }

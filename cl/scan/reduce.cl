@@ -31,9 +31,7 @@ void scan_reduce(SCAN_ARGUMENTS) {
   for (ulong first = begin; first < end; first += STEP) {
     ACC s[ITEMS];
     uint begins;
-    read_tile(tile, row, first, cols, item, 0 HEADS_ARGUMENT);
-    scan_run(&mine, tile, item, s, &begins HEADS_ARGUMENT);
-    team_scan(&mine, &total, meeting, item, GROUP);
+    scan_tile(s, &begins, &mine, &total, tile, meeting, row, first, cols, item, 0 HEADS_ARGUMENT);
     own = join(own, total);
     barrier(CLK_LOCAL_MEM_FENCE);  // the next elements take their place
   }

@@ -74,12 +74,18 @@ EvenBins integer_bins(Scalar type, std::size_t count, double low, double high) {
     bins.scale = count;
     return bins;
   }
+  // floor(d * count / range) from the reciprocal rounded up: its error e < range moves no distance d < range
+  // past a whole number while d * e < 2^32.
+  if (range <= std::uint64_t{1} << 16 && count < range) {
+    bins.rule = BinRule::small;
+    bins.scale = ((std::uint64_t{count} << 32) + range - 1) / range;
+    return bins;
+  }
   if (range > std::uint64_t{1} << 63) {
     refuse("bins.high", "at most 2^63 or exactly 2^64 more than low",
            fmt::format("{} with low {}", high, low));
   }
-  // floor(d * count / range) as the upper 64 bits of a product. Rounded up, the reciprocal's error e < range
-  // moves no distance d < range past a whole number while d * e < 2^(64 - shift): for all ranges up to 2^32.
+  // The same with the upper 64 bits of a product, and d * e < 2^(64 - shift): for all ranges up to 2^32.
   // For 64-bit integers it is rounded down, and the kernel corrects a result that is one too low.
   bins.shift = range <= std::uint64_t{1} << 20 ? 20 : 0;
   const Wide numerator = Wide{count} << (64 - bins.shift);

@@ -38,12 +38,23 @@ std::size_t scan_group(const Device& device, const PlanOverrides& fixed) {
   return device.vendor == Vendor::nvidia && device.type == DeviceType::gpu ? 512 : 256;
 }
 
-std::size_t scan_items(const Device& device, const ScanProblem& problem) {
+bool scans_in_registers(const Device& device, const ScanProblem& problem) {
+  return device.vendor == Vendor::nvidia && device.type == DeviceType::gpu && !is_segmented(problem) &&
+         problem.shape != ScanShape::columns;
+}
+
+std::size_t scan_items(const Device& device, const ScanProblem& problem, bool in_registers) {
   const std::size_t number = size_of(accumulator_type(as_reduction(problem)));
   // A CPU's compiler makes loops of work-items, and long code of many registers. Intel's for GPUs runs 32
   // work-items in the registers of one thread.
   if (device.type == DeviceType::cpu) return 16 / number;
+  // Two groups of 512 share NVIDIA's 65536 registers; numbers of 8 bytes need a few more for themselves.
+  if (in_registers) return number == 8 ? 12 : 32;
   return (device.vendor == Vendor::intel ? 32 : 64) / number;
+}
+
+std::size_t scan_tile(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed) {
+  return scan_group(device, fixed) * scan_items(device, problem, scans_in_registers(device, problem));
 }
 
 bool can_look_back(const Device& device) { return device.forward_progress && device_fence(device) != 0; }
@@ -93,10 +104,9 @@ ScanParts scan_parts_of(const Device& device, const ScanProblem& problem, const 
   }
   if (parts.parts == 1 && variant != "look_back") return parts;
   const std::size_t count = parts.parts * rows;
-  if (single_pass) {  // cl/scan/states.clh
-    const bool wide = size_of(accumulator_type(as_reduction(problem))) == 8;
-    parts.zeroed_bytes = 8 * (2 + count);
-    parts.scratch_bytes = 8 * (2 + (wide ? 3 : 1) * count);
+  if (single_pass) {
+    const std::size_t entries = parts.parts == 1 ? 0 : count + rows * divide_up(parts.parts, kScanBlock);
+    parts.zeroed_bytes = parts.scratch_bytes = 8 * scan_line(device) * (1 + entries);
   } else {
     parts.two_launches = true;
     parts.scratch_bytes =

@@ -10,12 +10,17 @@ namespace smem::plan {
 
 /// Work-items of a group, unless they are fixed by hand or do not fit.
 std::size_t scan_group(const Device& device, const PlanOverrides& fixed);
-/// Neighbouring elements that a work-item has in registers.
-std::size_t scan_items(const Device& device, const ScanProblem& problem);
+/// Whether warps keep whole tiles in their registers (cl/nvidia/scan_tile.clh). Short rows, which share a
+/// work-group, and the first of two launches do not all the same.
+bool scans_in_registers(const Device& device, const ScanProblem& problem);
+/// Elements that a work-item has in registers.
+std::size_t scan_items(const Device& device, const ScanProblem& problem, bool in_registers);
 /// Elements of a tile of work-groups of scan_group() work-items; smaller groups need several steps for it.
-inline std::size_t scan_tile(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed) {
-  return scan_group(device, fixed) * scan_items(device, problem);
-}
+std::size_t scan_tile(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed);
+
+constexpr std::size_t kScanBlock = 32;  ///< tiles of a block (cl/nvidia/look_back.clh)
+/// Words of 8 bytes for what a tile tells: a line of the cache (cl/scan/states.clh).
+inline std::size_t scan_line(const Device& device) { return device.type == DeviceType::cpu ? 8 : 16; }
 
 struct ScanParts {
   std::size_t parts = 1;          ///< of a row; of a column

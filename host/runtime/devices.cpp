@@ -167,6 +167,7 @@ Device facts_of(cl_device_id id) {
   device.forward_progress =
       (device.type == DeviceType::cpu && contains(device.platform, "Portable Computing Language")) ||
       (device.type == DeviceType::gpu && device.vendor == Vendor::nvidia && device.platform != "rusticl");
+  device.ordered_start = device.forward_progress && device.type == DeviceType::gpu;
 
   if (device.type == DeviceType::cpu) {
     device.sub_group_width = 1;

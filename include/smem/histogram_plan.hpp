@@ -27,7 +27,8 @@ enum class BinRule {
   even,    ///< by a product
   direct,  ///< integers, as many bins as values: by a difference
   whole,   ///< the same, and every value of the type has a bin
-  edges    ///< by binary search
+  edges,   ///< by binary search
+  small    ///< integers, fewer bins than values, of which there are at most 2^16: by a product of 32 bits
 };
 
 SMEM_API std::string_view name_of(BinRule rule);
@@ -41,7 +42,7 @@ struct EvenBins {
   BinRule rule = BinRule::even;
   std::uint64_t low = 0;
   std::uint64_t high = 0;   ///< integers: the distance of the last value from low
-  std::uint64_t scale = 0;  ///< bins / (high - low); integers: as a fraction of 2^64
+  std::uint64_t scale = 0;  ///< bins / (high - low); integers: as a fraction of 2^64, or 2^32 of small
   std::uint32_t shift = 0;  ///< integers: of a distance, before it is multiplied by the scale
 };
 

@@ -26,6 +26,8 @@ TEST_CASE("clamp: makes a device smaller and never larger") {
   CHECK(smem::clamp(whole, "forward_progress=1").forward_progress);
   CHECK_FALSE(smem::clamp(whole, "forward_progress=0").forward_progress);
   CHECK_FALSE(smem::clamp(smem::Device(), "forward_progress=1").forward_progress);
+  CHECK(smem::clamp(whole, "ordered_start=1").ordered_start);
+  CHECK_FALSE(smem::clamp(whole, "ordered_start=0").ordered_start);
 }
 
 TEST_CASE("clamp: what is not understood is refused by name") {

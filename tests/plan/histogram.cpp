@@ -79,19 +79,23 @@ TEST_CASE("plan of histogram: problems of all kinds fit every target and its cla
 }
 
 TEST_CASE("plan of histogram: what each kind of device chooses") {
-  const smem::Device nvidia = target("sm_90");
-  const smem::Plan plan = smem::plan_histogram(nvidia, problem_of(256));
+  const smem::Device nvidia = target("sm_90"), amd = target("gfx90a");
+  const smem::Plan plan = smem::plan_histogram(amd, problem_of(256));
   CHECK(plan.variant == "replicated");
   CHECK(value_of(plan, "COPIES") == 32);  // a bank for each work-item of a warp
   CHECK(value_of(plan, "MERGE") == 0);
   CHECK(plan.local_bytes == 32768);
   CHECK(plan.vector_width == 4);
-  CHECK(plan.global[0] / plan.work_group[0] == 64 * 4);
+  CHECK(plan.global[0] / plan.work_group[0] == 64 * 2);
   CHECK(plan.prediction.bytes() == doctest::Approx((1 << 30) + 1024.0));
-  const smem::Plan many = smem::plan_histogram(nvidia, problem_of(4096));
+  const smem::Plan many = smem::plan_histogram(amd, problem_of(1024));
   CHECK(many.variant == "replicated");
-  CHECK(value_of(many, "COPIES") == 4);
+  CHECK(value_of(many, "COPIES") == 8);
   CHECK(value_of(many, "MERGE") == 1);
+  smem::HistogramProblem bytes = problem_of(256);
+  bytes.in = Scalar::uint8;
+  CHECK(smem::plan_histogram(nvidia, problem_of(256)).variant == "local");
+  CHECK(smem::plan_histogram(nvidia, bytes).variant == "replicated");
   CHECK(smem::plan_histogram(nvidia, problem_of(50000)).variant == "local");
   CHECK(value_of(smem::plan_histogram(nvidia, problem_of(50000)), "PASSES") == 0);
   CHECK(value_of(smem::plan_histogram(nvidia, problem_of(100000)), "PASSES") == 1);
@@ -135,7 +139,7 @@ TEST_CASE("plan of histogram: what cannot be is refused by name") {
   problem = problem_of(256, std::size_t{1} << 32);
   CHECK(refused(device, problem) == "out");
   problem.out = Scalar::uint64;
-  CHECK(smem::plan_histogram(device, problem).variant == "replicated");
+  CHECK(smem::plan_histogram(device, problem).variant == "local");
   CHECK(value_of(smem::plan_histogram(device, problem), "WIDE_COUNT") == 1);
   problem.out = Scalar::int32;
   CHECK(refused(device, problem) == "out");
@@ -152,7 +156,10 @@ TEST_CASE("even bins: rules and refusals") {
   CHECK(smem::even_bins(Scalar::uint8, 256, 0, 256).rule == BinRule::whole);
   CHECK(smem::even_bins(Scalar::int16, 65536, -32768, 32768).rule == BinRule::whole);
   CHECK(smem::even_bins(Scalar::uint8, 10, 5, 15).rule == BinRule::direct);
-  CHECK(smem::even_bins(Scalar::uint8, 10, 5, 16).rule == BinRule::even);
+  CHECK(smem::even_bins(Scalar::uint8, 10, 5, 16).rule == BinRule::small);
+  CHECK(smem::even_bins(Scalar::uint8, 12, 5, 16).rule == BinRule::even);  // more bins than values
+  CHECK(smem::even_bins(Scalar::int64, 10, 0, 65536).rule == BinRule::small);
+  CHECK(smem::even_bins(Scalar::int64, 10, 0, 65537).rule == BinRule::even);
   const smem::EvenBins floats = smem::even_bins(Scalar::half, 10, -1, 4);
   CHECK(std::bit_cast<float>(static_cast<std::uint32_t>(floats.low)) == -1.0F);
   CHECK(std::bit_cast<float>(static_cast<std::uint32_t>(floats.high)) == 4.0F);
@@ -181,8 +188,8 @@ TEST_CASE("even bins: rules and refusals") {
 TEST_CASE("even bins: fixed-point reciprocals give the bin exactly, up to the ends of each range") {
   std::size_t wrong = 0;
   for (const std::size_t count : {1, 3, 255, 1000, 65537, 1 << 20}) {
-    for (const std::uint64_t range :
-         {1ull, 2ull, 7ull, 1048575ull, 1048576ull, 1048577ull, 4294967295ull, 4294967296ull}) {
+    for (const std::uint64_t range : {1ull, 2ull, 7ull, 255ull, 256ull, 65535ull, 65536ull, 65537ull,
+                                      1048575ull, 1048576ull, 1048577ull, 4294967295ull, 4294967296ull}) {
       if (range == count) continue;
       const smem::EvenBins bins = smem::even_bins(Scalar::uint32, count, 0, static_cast<double>(range));
       for (std::uint64_t bin = 0; bin <= std::min<std::uint64_t>(count, 3000); ++bin) {
@@ -191,7 +198,8 @@ TEST_CASE("even bins: fixed-point reciprocals give the bin exactly, up to the en
         for (const std::uint64_t d : {edge, edge - 1, range - 1 - edge}) {
           if (d >= range) continue;
           __extension__ using Wide = unsigned __int128;
-          const auto got = static_cast<std::uint64_t>((Wide{d << bins.shift} * bins.scale) >> 64);
+          const auto got = static_cast<std::uint64_t>((Wide{d << bins.shift} * bins.scale) >>
+                                                      (bins.rule == BinRule::small ? 32 : 64));
           wrong += got != d * count / range;
         }
       }

@@ -79,8 +79,12 @@ TEST_CASE("plan of scan: what each kind of device chooses") {
   const smem::Plan nvidia = smem::plan_scan(target("sm_90"), problem);
   CHECK(nvidia.variant == "look_back");
   CHECK(nvidia.work_group[0] == 512);
-  CHECK(nvidia.groups() == (std::size_t{1} << 28) / (512 * 16));
-  CHECK(nvidia.layout.load_degree() == 1);
+  CHECK(nvidia.groups() == (std::size_t{1} << 28) / (512 * 32));
+  CHECK(nvidia.local_bytes < 1024);  // warps keep their elements in registers
+  smem::ScanProblem segments = problem;
+  segments.shape = smem::ScanShape::segments;
+  segments.marks = smem::Scalar::uint32;
+  CHECK(smem::plan_scan(target("sm_90"), segments).layout.load_degree() == 1);
   CHECK(nvidia.prediction.bytes() == 8.0 * (std::size_t{1} << 28));
   CHECK_FALSE(smem::plan_scan_first(target("sm_90"), problem));
   for (const char* name : {"gfx90a", "pvc"}) {

@@ -21,16 +21,6 @@ struct Configuration {
   smem::Plan plan;
 };
 
-inline std::string defines_of(const smem::Plan& plan) {
-  std::string text;
-  for (const auto& [name, value] : plan.defines)
-    text += fmt::format("{}-D{}={}", text.empty() ? "" : " ", name, value);
-  for (const auto& [name, value] : plan.text_defines)
-    text += fmt::format("{}-D{}={}", text.empty() ? "" : " ", name, value);
-  if (plan.language != "CL1.2") text += " -cl-std=" + plan.language;
-  return text;
-}
-
 /// Collects plans, each program once. What cannot run on the device is left out.
 class Catalogue {
  public:
@@ -38,7 +28,7 @@ class Catalogue {
   void add(const std::string& name, const MakePlan& make_plan) {
     try {
       smem::Plan plan = make_plan();
-      if (seen_.insert(plan.kernel_file + " " + plan.entry_point + " " + defines_of(plan)).second)
+      if (seen_.insert(plan.kernel_file + " " + plan.entry_point + " " + plan.build_options()).second)
         found_.push_back({name, std::move(plan)});
     } catch (const smem::Error& error) {
       if (error.details().argument != "variant") throw;
@@ -164,6 +154,7 @@ inline void add_histogram(const smem::Device& device, Catalogue& catalogue) {
     add(problem, variant);
   // The rules, types and sizes in which kernels differ, in the variant that is chosen.
   for (const auto& [rule, in] : {std::pair{BinRule::whole, Scalar::uint8},
+                                 {BinRule::small, Scalar::uint8},
                                  {BinRule::whole, Scalar::int16},
                                  {BinRule::even, Scalar::half},
                                  {BinRule::even, Scalar::int32},

@@ -54,6 +54,7 @@ inline smem::Device nvidia(std::string name, std::size_t local_bytes = 48 * kKiB
   device.max_work_items = {1024, 1024, 64};
   device.cache_line_bytes = 128;
   device.forward_progress = true;
+  device.ordered_start = true;
   return device;
 }
 
