@@ -52,18 +52,20 @@ void scan_look_back(SCAN_ARGUMENTS) {
   (void)marks, (void)marks_offset, (void)marks_count, (void)piece;
   const uint item = get_local_id(0);
 #if ORDERED_START
-  const ulong job = get_group_id(0);
+  const uint job = get_group_id(0);
   (void)taken;
 #else
   if (item == 0) taken[0] = atomic_inc((global uint*)scratch);
   barrier(CLK_LOCAL_MEM_FENCE);
-  const ulong job = taken[0];
+  const uint job = taken[0];
 #endif
-  const ulong number = rows * batch == 1 ? 0 : job / parts;
-  const ulong matrix = batch == 1 ? 0 : number / rows;
-  const ulong tiles = number * parts, mine_in_row = job - tiles, begin = mine_in_row * TILE;
-  global const ELEMENT* row = in + in_offset + matrix * in_stride + (number - matrix * rows) * in_pitch;
-  global RESULT* results = out + out_offset + matrix * out_stride + (number - matrix * rows) * out_pitch;
+  // The plan sees to it that tiles can be counted in 32 bits.
+  const uint number = rows * batch == 1 ? 0 : job / (uint)parts;
+  const uint matrix = batch == 1 ? 0 : number / (uint)rows;
+  const uint tiles = number * (uint)parts, place = job - tiles;
+  const ulong begin = (ulong)place * TILE;
+  global const ELEMENT* row = in + in_offset + matrix * in_stride + (number - matrix * (uint)rows) * in_pitch;
+  global RESULT* results = out + out_offset + matrix * out_stride + (number - matrix * (uint)rows) * out_pitch;
   const ACC start = start_value(initial_bits, has_initial);
 
   // The tile's own elements.
@@ -86,14 +88,14 @@ void scan_look_back(SCAN_ARGUMENTS) {
 #if SHUFFLES
   if (item < WARP) {
     const ulong blocks = rows * batch * parts + number * ((parts + BLOCK - 1) / BLOCK);
-    if (parts > 1) before = look_back(scratch, tiles, blocks, mine_in_row, own, before, item);
+    if (parts > 1) before = look_back(scratch, tiles, blocks, place, own, before, item);
     if (item == 0) found[0] = before;
   }
 #else
   if (item == 0) {
     if (parts > 1) {
-      if (mine_in_row != 0) publish(scratch, job, AGGREGATE, own);
-      before = walk_back(scratch, tiles, mine_in_row, before);
+      if (place != 0) publish(scratch, job, AGGREGATE, own);
+      before = walk_back(scratch, tiles, place, before);
       publish(scratch, job, PREFIX, join(before, own));
     }
     found[0] = before;

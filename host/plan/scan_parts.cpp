@@ -32,10 +32,13 @@ constexpr std::size_t kColumnsOfGroup = 256;        // neighbouring columns that
 
 }  // namespace
 
-std::size_t scan_group(const Device& device, const PlanOverrides& fixed) {
+std::size_t scan_group(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed) {
   if (fixed.work_items != 0) return fixed.work_items;
-  // Larger tiles make the chain from tile to tile shorter; NVIDIA's multiprocessors hold 2048 work-items.
-  return device.vendor == Vendor::nvidia && device.type == DeviceType::gpu ? 512 : 256;
+  if (device.vendor != Vendor::nvidia || device.type != DeviceType::gpu) return 256;
+  // Larger tiles make the chain from tile to tile shorter, and two groups or more should share a
+  // multiprocessor's registers: one works while the other waits for its predecessors.
+  const bool wide = size_of(accumulator_type(as_reduction(problem))) == 8;
+  return wide && scans_in_registers(device, problem) ? 256 : 512;
 }
 
 bool scans_in_registers(const Device& device, const ScanProblem& problem) {
@@ -48,13 +51,12 @@ std::size_t scan_items(const Device& device, const ScanProblem& problem, bool in
   // A CPU's compiler makes loops of work-items, and long code of many registers. Intel's for GPUs runs 32
   // work-items in the registers of one thread.
   if (device.type == DeviceType::cpu) return 16 / number;
-  // Two groups of 512 share NVIDIA's 65536 registers; numbers of 8 bytes need a few more for themselves.
-  if (in_registers) return number == 8 ? 12 : 32;
-  return (device.vendor == Vendor::intel ? 32 : 64) / number;
+  return (device.vendor == Vendor::intel ? 32 : in_registers ? 128 : 64) / number;
 }
 
 std::size_t scan_tile(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed) {
-  return scan_group(device, fixed) * scan_items(device, problem, scans_in_registers(device, problem));
+  return scan_group(device, problem, fixed) *
+         scan_items(device, problem, scans_in_registers(device, problem));
 }
 
 bool can_look_back(const Device& device) { return device.forward_progress && device_fence(device) != 0; }

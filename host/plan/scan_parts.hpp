@@ -9,7 +9,7 @@
 namespace smem::plan {
 
 /// Work-items of a group, unless they are fixed by hand or do not fit.
-std::size_t scan_group(const Device& device, const PlanOverrides& fixed);
+std::size_t scan_group(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed);
 /// Whether warps keep whole tiles in their registers (cl/nvidia/scan_tile.clh). Short rows, which share a
 /// work-group, and the first of two launches do not all the same.
 bool scans_in_registers(const Device& device, const ScanProblem& problem);
