@@ -7,6 +7,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -33,6 +36,15 @@ struct TransposeOptions : Common {
 struct ReduceOptions : Common {
   std::string shape, op = "sum";
   bool columns = false, compensated = false;
+};
+
+struct ScanOptions : Common {
+  std::string shape, op = "sum";
+  bool columns = false, exclusive = false;
+};
+
+struct HistogramOptions : Common {
+  std::size_t size = 0, bins = 256, channels = 1;
 };
 
 Device read_facts(const std::string& path) {
@@ -152,6 +164,88 @@ int explain_reduce(const ReduceOptions& options) {
       [&](const Device& device) { return plan_reduce(device, problem, fixed); }, measure);
 }
 
+int explain_scan(const ScanOptions& options) {
+  const std::optional<Shape> shape = parse_shape(options.shape);
+  ScanProblem problem;
+  problem.operation = *parse_reduce_op(options.op);
+  problem.in = problem.out = *parse_scalar(options.type);
+  problem.exclusive = options.exclusive;
+  problem.shape = !shape ? ScanShape::vector : options.columns ? ScanShape::columns : ScanShape::rows;
+  problem.rows = shape ? shape->rows : 1;
+  problem.cols = shape ? shape->cols : *parse_size(options.shape);
+  problem.batch = options.batch;
+  const std::size_t alignment = shape ? packed_alignment(problem.cols * size_of(problem.in), 16) : 16;
+  problem.in_alignment = problem.out_alignment = alignment;
+  const PlanOverrides fixed{.variant = options.variant, .work_items = options.work_items};
+  const auto measure = [&](const Context& context, const Plan& plan) {
+    const measure::Buffers buffers =
+        make_buffers(context, problem.rows * problem.cols * problem.batch * size_of(problem.in));
+    const auto call = [&](const measure::BufferPair& pair) {
+      const CallOptions call_options{.overrides = &plan.overrides};
+      const std::size_t bytes = size_of(problem.in);
+      const Extent packed{.batch = problem.batch};
+      const Matrix in(pair.in(), bytes, problem.rows, problem.cols, packed);
+      const Matrix out(pair.out(), bytes, problem.rows, problem.cols, packed);
+      if (problem.shape == ScanShape::vector) {
+        const Vector from(pair.in(), problem.in, problem.cols), to(pair.out(), problem.in, problem.cols);
+        return problem.exclusive ? exclusive_scan(context, from, to, problem.operation, {}, call_options)
+                                 : inclusive_scan(context, from, to, problem.operation, call_options);
+      }
+      if (options.columns) {
+        return problem.exclusive ? exclusive_scan_columns(context, in, problem.in, out, problem.out,
+                                                          problem.operation, {}, call_options)
+                                 : inclusive_scan_columns(context, in, problem.in, out, problem.out,
+                                                          problem.operation, call_options);
+      }
+      return problem.exclusive ? exclusive_scan_rows(context, in, problem.in, out, problem.out,
+                                                     problem.operation, {}, call_options)
+                               : inclusive_scan_rows(context, in, problem.in, out, problem.out,
+                                                     problem.operation, call_options);
+    };
+    return measure::Meter(context).measure(buffers, plan.prediction.bytes(), call).call.median;
+  };
+  return show(
+      options,
+      fmt::format("{} {} of {} {}{}{}", options.exclusive ? "exclusive" : "inclusive", options.op,
+                  options.shape, options.type, times(problem.batch),
+                  !shape            ? ""
+                  : options.columns ? ", by column,"
+                                    : ", by row,"),
+      [&](const Device& device) { return plan_scan(device, problem, fixed); }, measure);
+}
+
+int explain_histogram(const HistogramOptions& options) {
+  const Scalar type = *parse_scalar(options.type);
+  const double high = is_float(type) ? 1
+                      : size_of(type) < 4
+                          ? std::exp2(8.0 * static_cast<double>(size_of(type)) - (is_signed(type) ? 1 : 0))
+                          : 0x1p20;
+  const double low = is_signed(type) && !is_float(type) ? -high : 0;
+  HistogramProblem problem;
+  problem.in = type;
+  problem.rule = even_bins(type, options.bins, low, high).rule;
+  problem.bins = options.bins;
+  problem.channels = options.channels;
+  problem.cols = options.size;
+  problem.batch = options.batch;
+  const PlanOverrides fixed{.variant = options.variant, .work_items = options.work_items};
+  const auto measure = [&](const Context& context, const Plan& plan) {
+    const measure::Buffers buffers = make_buffers(context, options.size * options.batch * size_of(type));
+    const Array<std::uint32_t> counts(context, std::max<std::size_t>(problem.results(), 1));
+    const auto call = [&](const measure::BufferPair& pair) {
+      const Matrix in(pair.in(), size_of(type), 1, options.size, {.batch = options.batch});
+      return histogram(context, in, type, counts.vector(), Bins::even(options.bins, low, high),
+                       options.channels, {.overrides = &plan.overrides});
+    };
+    return measure::Meter(context).measure(buffers, plan.prediction.bytes(), call).call.median;
+  };
+  return show(
+      options,
+      fmt::format("histogram of {} {}{} {} even bins", options.size, options.type, times(options.batch),
+                  options.bins),
+      [&](const Device& device) { return plan_histogram(device, problem, fixed); }, measure);
+}
+
 CLI::Validator shape_validator() {
   return CLI::Validator(
       [](const std::string& text) { return parse_shape(text) ? "" : "not of the form ROWSxCOLS: " + text; },
@@ -197,19 +291,56 @@ void add_transpose(CLI::App& explain, int& exit_code) {
   command->callback([options, &exit_code] { exit_code = explain_transpose(*options); });
 }
 
-void add_reduce(CLI::App& explain, int& exit_code) {
-  CLI::App* command = explain.add_subcommand("reduce", "The plan of a reduction");
-  auto options = std::make_shared<ReduceOptions>();
-  command->add_option("shape", options->shape, "Elements of a vector, or ROWSxCOLS of a matrix")
+void add_type(CLI::App& command, Common& options) {
+  command.add_option("type", options.type, "Element type, as float32 or uchar")
+      ->required()
+      ->check(scalar_validator());
+}
+
+/// A vector or a matrix, and the type of its elements.
+void add_shape_and_type(CLI::App& command, std::string& shape, Common& options) {
+  command.add_option("shape", shape, "Elements of a vector, or ROWSxCOLS of a matrix")
       ->required()
       ->check(CLI::Validator(
           [](const std::string& text) {
             return parse_shape(text) || parse_size(text) ? "" : "neither a number nor ROWSxCOLS: " + text;
           },
           "SHAPE", "shape"));
-  command->add_option("type", options->type, "Element type, as float32 or uchar")
-      ->required()
-      ->check(scalar_validator());
+  add_type(command, options);
+}
+
+void add_scan(CLI::App& explain, int& exit_code) {
+  CLI::App* command = explain.add_subcommand("scan", "The plan of a scan");
+  auto options = std::make_shared<ScanOptions>();
+  add_shape_and_type(*command, options->shape, *options);
+  command->add_option("--op", options->op, "Operation")->check(reduce_op_validator())->capture_default_str();
+  command->add_flag("--exclusive", options->exclusive, "Without the element itself");
+  command->add_flag("--columns", options->columns, "Down the columns of a matrix, not along its rows");
+  add_common(*command, *options, scan_variants());
+  command->callback([options, &exit_code] { exit_code = explain_scan(*options); });
+}
+
+void add_histogram(CLI::App& explain, int& exit_code) {
+  CLI::App* command = explain.add_subcommand(
+      "histogram",
+      "The plan of a histogram: even bins over [0, 1), [-2^20, 2^20), or all values of a small type");
+  auto options = std::make_shared<HistogramOptions>();
+  command->add_option("size", options->size, "Elements")->required()->check(CLI::PositiveNumber);
+  add_type(*command, *options);
+  command->add_option("--bins", options->bins, "Of each channel")
+      ->check(CLI::Range(std::size_t{1}, kMaxBins))
+      ->capture_default_str();
+  command->add_option("--channels", options->channels, "Interleaved")
+      ->check(CLI::Range(std::size_t{1}, kMaxChannels))
+      ->capture_default_str();
+  add_common(*command, *options, histogram_variants());
+  command->callback([options, &exit_code] { exit_code = explain_histogram(*options); });
+}
+
+void add_reduce(CLI::App& explain, int& exit_code) {
+  CLI::App* command = explain.add_subcommand("reduce", "The plan of a reduction");
+  auto options = std::make_shared<ReduceOptions>();
+  add_shape_and_type(*command, options->shape, *options);
   command->add_option("--op", options->op, "Operation")->check(reduce_op_validator())->capture_default_str();
   command->add_flag("--columns", options->columns, "A result for each column of a matrix, not for each row");
   command->add_flag("--compensated", options->compensated, "Carry rounding errors along");
@@ -225,6 +356,8 @@ void add_explain(CLI::App& app, int& exit_code) {
   command->require_subcommand(1);
   add_transpose(*command, exit_code);
   add_reduce(*command, exit_code);
+  add_scan(*command, exit_code);
+  add_histogram(*command, exit_code);
 }
 
 }  // namespace smem::cli

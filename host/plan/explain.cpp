@@ -116,9 +116,12 @@ std::string body(const Plan& plan, const Device* device, const Knowledge& knowle
                          : ""));
   }
   if (!plan.alternatives.empty()) {
+    std::size_t longest = kLabel - 3;  // as the values above, or as far as the longest name
+    for (const Alternative& other : plan.alternatives)
+      longest = std::max(longest, other.variant.size());
     text += "  not chosen\n";
     for (const Alternative& other : plan.alternatives)
-      line(text, "  " + other.variant, other.why_not);
+      text += fmt::format("    {:<{}} {}\n", other.variant, longest, other.why_not);
   }
   return text;
 }

@@ -214,8 +214,8 @@ std::optional<Plan> cpu(const Device& device, const HistogramProblem& problem) {
   plan.scratch_bytes = parts.scratch_bytes;
   define(plan, "PACK", 1);
   define(plan, "TABLES", parts.tables);
-  plan.reason = fmt::format("a thread counts in {} of its own, and another launch adds them up",
-                            parts.tables == 1 ? "a table" : "four tables in turns");
+  plan.reason = fmt::format("a thread counts in {}, and another launch adds them up",
+                            parts.tables == 1 ? "a table of its own" : "four tables of its own, in turns");
   return plan;
 }
 

@@ -1,0 +1,141 @@
+#include "cli/bench_table.hpp"
+
+#include "cli/arguments.hpp"
+#include "cli/commands.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+namespace smem::cli {
+
+namespace {
+
+constexpr const char* kRow = "{:<42}{:<24}{:>10}{:>9}{:>9}{:>9}{:>9}{:>7}  {}\n";
+
+[[noreturn]] void refuse_csv(const std::string& got) {
+  throw Error(
+      {.operation = "bench", .argument = "--csv", .expected = "a file that can be written", .got = got});
+}
+
+}  // namespace
+
+std::vector<std::string> BenchOptions::variants_of(const std::vector<std::string_view>& names) const {
+  std::vector<std::string> all = variants;
+  if (all.empty()) all.emplace_back();
+  if (all_variants) all.insert(all.end(), names.begin(), names.end());
+  return all;
+}
+
+void add_bench_options(CLI::App& command, BenchOptions& options, const std::vector<std::string_view>& names,
+                       const std::vector<CLI::Option*>& of_one, const std::vector<CLI::Option*>& asked,
+                       const std::function<void()>& run) {
+  command.add_option("-d,--device", options.device, "Index, part of a name, gpu, cpu or accelerator");
+  CLI::Option* goals = command.add_flag("--goals", options.goals,
+                                        "The list that smem is judged by; a missed goal is exit code 1");
+  CLI::Option* goals_small =
+      command.add_flag("--goals-small", options.goals_small, "The same at sizes for a quick look");
+  goals->excludes(goals_small);
+  for (CLI::Option* option : of_one)
+    option->excludes(goals)->excludes(goals_small);
+  command.add_option("--variant", options.variants, "Instead of the plan's own choice; may be repeated")
+      ->check(CLI::IsMember(std::vector<std::string>(names.begin(), names.end())));
+  command.add_flag("--all-variants", options.all_variants, "The plan's own choice, and then every variant");
+  command.add_option("--csv", options.csv, "Write the rows to this file too");
+  command.callback([&options, asked, run] {
+    bool any = options.is_list();
+    std::string all;
+    for (const CLI::Option* option : asked) {
+      any = any || option->count() > 0;
+      all += option->get_name() + ", ";
+    }
+    if (!any) throw CLI::RequiredError(all + "--goals, or --goals-small");
+    run();
+  });
+}
+
+BenchTable::BenchTable(const Context& context, const BenchOptions& options, std::string traffic)
+    : context_(context), meter_(context), options_(options), traffic_(std::move(traffic)) {
+  if (!options_.csv.empty()) {
+    csv_.open(options_.csv);
+    if (!csv_) refuse_csv(options_.csv);
+    csv_
+        << "device,driver,case,asked,variant,median_ms,low_ms,high_ms,gb_per_s,copy,copy_gb_per_s,share,goal,"
+           "stable,result\n";
+  }
+  const Device& device = context_.device();
+  fmt::print("{} ({}, driver {})\n", device.name, device.platform, device.driver);
+  fmt::print(fmt::runtime(kRow), "case", "variant", "ms", "spread", "GB/s", "copy", "of copy", "goal", "");
+  std::fflush(stdout);
+}
+
+void BenchTable::skip(const std::string& label, const std::string& variant, const std::string& why) {
+  fmt::print("{:<42}{:<24}skipped: {}\n", label, variant, why);
+  ++skipped_;
+}
+
+std::optional<measure::Buffers> BenchTable::buffers(const std::string& label, std::size_t bytes,
+                                                    double times) {
+  const Device& device = context_.device();
+  if (bytes <= device.max_allocation &&
+      times * static_cast<double>(bytes) <= 0.8 * static_cast<double>(device.global_bytes))
+    return measure::make_buffers(context_, bytes);
+  skip(label, "", "does not fit the device's memory");
+  return std::nullopt;
+}
+
+void BenchTable::fill(const measure::Buffers& buffers, const std::vector<unsigned char>& host) const {
+  for (const measure::BufferPair& pair : buffers.pairs)
+    write_buffer(context_, pair.in, host.data(), host.size());
+}
+
+void BenchTable::print(const BenchRow& row, const Plan& plan, const measure::Measurement& m,
+                       const std::optional<std::string>& wrong) {
+  const bool automatic = row.variant.empty();
+  const double goal = automatic ? row.goal : 0;
+  std::string verdict = goal == 0 ? "" : m.share() >= goal ? "PASS" : "MISS";
+  if (wrong) verdict = fmt::format("WRONG: {}", *wrong);
+  if (!m.stable()) verdict += verdict.empty() ? "unstable" : " unstable";
+  copy_name_ = m.copy_name;
+  ++rows_;
+  wrong_ += wrong ? 1 : 0;
+  missed_ += m.share() < goal ? 1 : 0;
+  fmt::print(fmt::runtime(kRow), row.label, automatic ? fmt::format("auto: {}", plan.variant) : row.variant,
+             fmt::format("{:.4f}", m.call.median * 1e3), fmt::format("{:.1f} %", 100 * m.call.spread()),
+             fmt::format("{:.1f}", m.rate() * 1e-9), fmt::format("{:.1f}", m.copy_rate * 1e-9),
+             fmt::format("{:.3f}", m.share()), goal > 0 ? fmt::format("{:.3f}", goal) : "", verdict);
+  std::fflush(stdout);
+  if (!csv_.is_open()) return;
+  csv_ << fmt::format(
+      "\"{}\",\"{}\",\"{}\",{},{},{:.6f},{:.6f},{:.6f},{:.3f},\"{}\",{:.3f},{:.4f},{},{},{}\n",
+      context_.device().name, context_.device().driver, row.label, automatic ? "auto" : row.variant,
+      plan.variant, m.call.median * 1e3, m.call.low * 1e3, m.call.high * 1e3, m.rate() * 1e-9, m.copy_name,
+      m.copy_rate * 1e-9, m.share(), goal > 0 ? fmt::format("{}", goal) : "", m.stable() ? "yes" : "no",
+      wrong ? "wrong" : "right");
+}
+
+int BenchTable::end() {
+  if (rows_ > 0) {
+    fmt::print(
+        "ms: median; spread: the middle four fifths of the repetitions, 'unstable' above 5 %; GB/s: {}; "
+        "copy:\n"
+        "bytes read and written by {}, in turns with the operation. {} result(s) compared with a plain loop: "
+        "{}.\n",
+        traffic_, copy_name_, rows_, wrong_ == 0 ? "all right" : fmt::format("{} wrong", wrong_));
+  }
+  if (csv_.is_open()) {
+    csv_.close();
+    if (!csv_) refuse_csv("a write that failed");
+  }
+  if (wrong_ > 0) {
+    std::fflush(stdout);
+    fmt::print(stderr, "smem: {} wrong result(s)\n", wrong_);
+    return kFailure;
+  }
+  // Lists go on without what a device cannot do; what was asked for by itself must have been done.
+  if (!options_.is_list() && !options_.all_variants && skipped_ > 0) return kFailure;
+  // At small sizes a miss says little, so only the full goals decide the exit code.
+  return options_.goals && missed_ > 0 ? kFailure : kGood;
+}
+
+}  // namespace smem::cli

@@ -1,0 +1,93 @@
+/// What the benchmarks of operations share: their options, a row for each case and variant, and the exit
+/// code.
+#pragma once
+
+#include "cli/measure.hpp"
+
+#include <smem/smem.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <cstddef>
+#include <fstream>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace smem::cli {
+
+struct BenchOptions {
+  std::string device, csv;
+  std::vector<std::string> variants;
+  bool all_variants = false, goals = false, goals_small = false;
+
+  /// A list of cases, which goes on without what a device cannot do.
+  bool is_list() const { return goals || goals_small; }
+  /// The plan's own choice has no name.
+  std::vector<std::string> variants_of(const std::vector<std::string_view>& names) const;
+};
+
+/// Adds --device, --goals, --goals-small, --variant, --all-variants and --csv. Each of `of_one` describes a
+/// single case, and excludes the lists. `run` is called when one of `asked` was given, or a list.
+void add_bench_options(CLI::App& command, BenchOptions& options, const std::vector<std::string_view>& names,
+                       const std::vector<CLI::Option*>& of_one, const std::vector<CLI::Option*>& asked,
+                       const std::function<void()>& run);
+
+/// What a row is made of.
+struct BenchRow {
+  std::string label;
+  std::string variant;  ///< empty: the plan's own choice
+  double goal = 0;      ///< least share of the copy bandwidth, of the plan's own choice; 0: for information
+};
+
+class BenchTable {
+ public:
+  /// `traffic`: what GB/s counts, as "bytes read and written". \throws Error naming --csv when it cannot be
+  /// written.
+  BenchTable(const Context& context, const BenchOptions& options, std::string traffic);
+
+  /// Inputs and outputs of `bytes` bytes; nothing, and a row that says so, where `times` as much does not fit
+  /// the device's memory.
+  std::optional<measure::Buffers> buffers(const std::string& label, std::size_t bytes, double times);
+  /// Writes the same data to all inputs.
+  void fill(const measure::Buffers& buffers, const std::vector<unsigned char>& host) const;
+
+  /// A row. `make_plan(variant)`; `call(pair)` returns the event of the operation on a pair of buffers;
+  /// `check()`: what is wrong after a call on the first pair.
+  template <class MakePlan, class Call, class Check>
+  void row(const BenchRow& row, const measure::Buffers& buffers, const MakePlan& make_plan, const Call& call,
+           const Check& check) {
+    Plan plan;
+    try {
+      plan = make_plan(row.variant);
+    } catch (const Error& error) {
+      if (row.variant.empty() || error.details().argument != "variant") throw;
+      skip(row.label, row.variant, "does not run this on this device");
+      return;
+    }
+    call(buffers.pairs.front());
+    const std::optional<std::string> wrong = check();
+    print(row, plan, meter_.measure(buffers, plan.prediction.bytes(), call), wrong);
+  }
+
+  const Context& context() const { return context_; }
+  /// Prints the legend. \returns the exit code.
+  int end();
+
+ private:
+  void skip(const std::string& label, const std::string& variant, const std::string& why);
+  void print(const BenchRow& row, const Plan& plan, const measure::Measurement& m,
+             const std::optional<std::string>& wrong);
+
+  Context context_;
+  measure::Meter meter_;
+  BenchOptions options_;
+  std::string traffic_, copy_name_ = "none";
+  std::ofstream csv_;
+  std::size_t rows_ = 0, skipped_ = 0, missed_ = 0, wrong_ = 0;
+};
+
+}  // namespace smem::cli
