@@ -2,6 +2,7 @@
 // caller's own operation, and the blocking functions.
 #include <smem/smem.hpp>
 
+#include "support/environment.hpp"
 #include "support/failure.hpp"
 #include "support/reduce_sweep.hpp"
 
@@ -228,9 +229,9 @@ TEST_CASE("reduce numbers: a caller's own operation") {
     largest = std::max(largest, value == std::numeric_limits<int>::min() ? 0 : std::abs(value));
   }
   const smem::Array<int> in(context, values);
-  const Reduction exclusive_or = Reduction::custom("a ^ b", "0");
+  const Reduction exclusive_or = Reduction::commutative("a ^ b", "0");
   const Reduction magnitude =
-      Reduction::custom("(int)max(abs(a), abs(b)) < 0 ? 0 :\n  (int)max(abs(a), abs(b))", "0");
+      Reduction::commutative("(int)max(abs(a), abs(b)) < 0 ? 0 :\n  (int)max(abs(a), abs(b))", "0");
   for_variants(context, [&](const smem::CallOptions& options) {
     CHECK(smem::reduce(context, in, exclusive_or, options) == static_cast<int>(parity));
     if (largest != std::numeric_limits<int>::min()) CHECK(smem::reduce(context, in, magnitude, options) >= 0);
@@ -243,6 +244,84 @@ TEST_CASE("reduce numbers: a caller's own operation") {
   CHECK(smem::reduce(context, smem::Array<int>(context, {6, 3}), Reduction::custom("a | b", "0")) == 7);
   CHECK(smem::reduce(context, smem::Array<int>(context, {6, 3}), Reduction::custom("a & b", "~0")) == 2);
   CHECK(smem::reduce(context, smem::Array<int>(context, {6, 3}), Reduction::custom("a ^ b", "0")) == 5);
+}
+
+namespace {
+
+/// Composition of maps x -> ((v >> 16) x + v) mod 2^16: associative, but not commutative.
+const char* const kCompose =
+    "((a >> 16) * (b >> 16) & 0xffff) << 16 | ((b >> 16) * (a & 0xffff) + (b & 0xffff) & 0xffff)";
+
+std::uint32_t compose(std::uint32_t a, std::uint32_t b) {
+  return ((a >> 16) * (b >> 16) & 0xffff) << 16 | (((b >> 16) * (a & 0xffff) + (b & 0xffff)) & 0xffff);
+}
+
+/// Maps with odd factors, so that none forgets those before it.
+std::vector<std::uint32_t> random_maps(std::size_t count) {
+  test::Random random(5);
+  std::vector<std::uint32_t> maps(count);
+  for (std::uint32_t& map : maps)
+    map = static_cast<std::uint32_t>(random.next()) | 0x10000;
+  return maps;
+}
+
+/// Of `count` maps from `first` on, `step` apart.
+std::uint32_t composed(const std::vector<std::uint32_t>& maps, std::size_t first, std::size_t count,
+                       std::size_t step) {
+  std::uint32_t all = 0x10000;
+  for (std::size_t i = 0; i < count; ++i)
+    all = compose(all, maps[first + i * step]);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("reduce numbers: a caller's own operation need not be commutative") {
+  const std::vector<std::uint32_t> maps = random_maps(300007);
+  const Reduction composition = Reduction::custom(kCompose, "0x10000");
+  for (const char* limits : {"", "work_group=32"}) {
+    const test::Variable clamp("SMEM_CLAMP", limits);
+    const smem::Context context;
+    const smem::Array<std::uint32_t> in(context, maps);
+    for (const char* variant : {"several", "cpu"}) {
+      if (variant == std::string("cpu") && !test::has_cpu_variant(context.device())) continue;
+      CAPTURE(limits);
+      CAPTURE(variant);
+      const smem::CallOptions options{.variant = variant};
+      for (const std::size_t size : {0, 1, 2, 63, 1000, 20001, 300000}) {
+        CAPTURE(size);
+        const smem::VectorView<const std::uint32_t> odd(in.buffer(), size, 3);
+        CHECK(smem::reduce(context, odd, composition, options) == composed(maps, 3, size, 1));
+      }
+      // Few long rows, in parts, and many short ones, which share work-groups; columns alike.
+      for (const auto& [rows, cols] :
+           {std::pair<std::size_t, std::size_t>{2, 140003}, {1201, 67}, {4001, 3}}) {
+        CAPTURE(rows);
+        const auto matrix = in.matrix(rows, cols, {.offset = 1});
+        const smem::Array<std::uint32_t> by_row(context, rows), by_column(context, cols);
+        smem::reduce_rows(context, matrix, by_row.vector(), composition, options);
+        smem::reduce_columns(context, matrix, by_column.vector(), composition, options);
+        const std::vector<std::uint32_t> of_rows = by_row.to_host(), of_columns = by_column.to_host();
+        std::size_t wrong = 0;
+        for (std::size_t r = 0; r < rows; ++r)
+          wrong += of_rows[r] != composed(maps, 1 + r * cols, cols, 1);
+        for (std::size_t c = 0; c < cols; ++c)
+          wrong += of_columns[c] != composed(maps, 1 + c, rows, cols);
+        CHECK(wrong == 0);
+      }
+      const smem::Array<std::uint32_t> offsets(context, {0, 1, 1, 5000, 300007}), segments(context, 4);
+      smem::reduce_segments(context, in.vector(), offsets.vector(), segments.vector(), composition, options);
+      CHECK(segments.to_host() == std::vector<std::uint32_t>{maps[0], 0x10000, composed(maps, 1, 4999, 1),
+                                                             composed(maps, 5000, 295007, 1)});
+    }
+    // What combines in an order of its own is not chosen, and refused.
+    smem::ReduceProblem problem;
+    problem.reduction = composition;
+    problem.in = problem.out = smem::Scalar::uint32;
+    problem.cols = 1000;
+    for (const char* variant : {"sequential", "shuffle"})
+      CHECK(test::failure_of([&] { smem::plan_reduce(context.device(), problem, variant); }).argument == "variant");
+  }
 }
 
 TEST_CASE("reduce numbers: the blocking functions") {

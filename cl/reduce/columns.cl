@@ -4,7 +4,8 @@
 // pieces of rows. Its GROUP / ACROSS rows of work-items share the matrix's rows: in registers each accumulates PACK
 // columns; then those of the same columns meet in local memory. Where that makes too few work-groups, `parts` of them
 // share the columns, part p with rows p * DOWN, (p + parts) * DOWN, ... and DOWN - 1 after each, and another launch
-// combines the parts.
+// combines the parts. Operations that do not commute (KEEP_ORDER): row d of work-items of part p has stretch p * DOWN + d of
+// the matrix's rows, and the stretches meet in their order.
 //
 // Launch: one dimension, GROUP work-items a group; group g does jobs g, g + groups, ... Local memory: GROUP * PACK
 // accumulators.
@@ -40,10 +41,16 @@ void reduce_columns(REDUCE_ARGUMENTS) {
     accumulator mine[PACK];
 #pragma unroll
     for (uint k = 0; k < PACK; ++k) mine[k] = identity();
-    const ulong step = parts * DOWN;
+#if KEEP_ORDER
+    const ulong step = 1, share = (rows + parts * DOWN - 1) / (parts * DOWN);
+    ulong row = min((part * DOWN + item / ACROSS) * share, rows);
+    const ulong end = min(row + share, rows);
+#else
+    const ulong step = parts * DOWN, end = rows;
     ulong row = part * DOWN + item / ACROSS;
+#endif
     if (col + PACK <= cols) {
-      for (; row + (UNROLL - 1) * step < rows; row += UNROLL * step) {
+      for (; row + (UNROLL - 1) * step < end; row += UNROLL * step) {
         term_pack p[UNROLL];
 #pragma unroll
         for (uint u = 0; u < UNROLL; ++u) p[u] = load_terms(columns, (row + u * step) * pitch, row + u * step);
@@ -52,13 +59,13 @@ void reduce_columns(REDUCE_ARGUMENTS) {
 #pragma unroll
           for (uint k = 0; k < PACK; ++k) mine[k] = accumulate(mine[k], term_of(&p[u], k), row + u * step);
       }
-      for (; row < rows; row += step) {
+      for (; row < end; row += step) {
         const term_pack p = load_terms(columns, row * pitch, row);
 #pragma unroll
         for (uint k = 0; k < PACK; ++k) mine[k] = accumulate(mine[k], term_of(&p, k), row);
       }
     } else {  // the matrix's last columns
-      for (; row < rows; row += step) {
+      for (; row < end; row += step) {
 #pragma unroll
         for (uint k = 0; k < PACK; ++k)
           if (col + k < cols) mine[k] = accumulate(mine[k], load_term(columns, row * pitch + k, row), row);
@@ -68,6 +75,22 @@ void reduce_columns(REDUCE_ARGUMENTS) {
     // Local memory: the rows of work-items meet, as in a tree.
 #pragma unroll
     for (uint k = 0; k < PACK; ++k) scratch[k][item] = mine[k];
+#if KEEP_ORDER
+    // Neighbours are combined, and what they make moves together.
+    const uint right = item + item / ACROSS * ACROSS + ACROSS;
+    for (uint left = GROUP / 2; left >= ACROSS; left /= 2) {
+      barrier(CLK_LOCAL_MEM_FENCE);
+      if (item < left) {
+#pragma unroll
+        for (uint k = 0; k < PACK; ++k) mine[k] = combine(scratch[k][right - ACROSS], scratch[k][right]);
+      }
+      barrier(CLK_LOCAL_MEM_FENCE);  // all have read what is now replaced
+      if (item < left) {
+#pragma unroll
+        for (uint k = 0; k < PACK; ++k) scratch[k][item] = mine[k];
+      }
+    }
+#else
     for (uint apart = GROUP / 2; apart >= ACROSS; apart /= 2) {
       barrier(CLK_LOCAL_MEM_FENCE);
       if (item < apart) {
@@ -75,6 +98,7 @@ void reduce_columns(REDUCE_ARGUMENTS) {
         for (uint k = 0; k < PACK; ++k) scratch[k][item] = combine(scratch[k][item], scratch[k][item + apart]);
       }
     }
+#endif
     barrier(CLK_LOCAL_MEM_FENCE);
 
     // Neighbouring work-items write neighbouring columns.

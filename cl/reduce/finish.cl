@@ -1,7 +1,7 @@
 // Reduce, the second launch: combines the parts of each result, in their order.
 //
 // Part p of result r is partials[r * result_step + p * part_step]. A team of TEAM work-items has a result, each every
-// TEAM-th part of it; then they meet in a tree.
+// TEAM-th part of it, or neighbouring ones (KEEP_ORDER); then they meet in a tree.
 //
 // Launch: one dimension, GROUP work-items a group; group g does GROUP / TEAM results from g on, then those of g + groups.
 // Local memory: GROUP accumulators.
@@ -15,7 +15,11 @@
 #define TEAM GROUP  // work-items of a result: a power of two
 #endif
 
+#if KEEP_ORDER
+DEFINE_TEAM_REDUCE_ORDERED(team_reduce, accumulator, combine)
+#else
 DEFINE_TEAM_REDUCE(team_reduce, accumulator, combine)
+#endif
 
 // `count`: elements of a result, for the mean.
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
@@ -26,8 +30,12 @@ void reduce_finish(global const accumulator* restrict partials, ulong results, u
   for (ulong base = (ulong)get_group_id(0) * (GROUP / TEAM); base < results; base += (ulong)get_num_groups(0) * (GROUP / TEAM)) {
     const ulong result = base + item / TEAM;
     accumulator mine = identity();
-    if (result < results)
-      for (ulong p = item % TEAM; p < parts; p += TEAM) mine = combine(mine, partials[result * result_step + p * part_step]);
+    if (result < results) {
+      const ulong lane = item % TEAM, share = KEEP_ORDER ? (parts + TEAM - 1) / TEAM : parts;
+      const ulong end = KEEP_ORDER ? min((lane + 1) * share, parts) : parts;
+      for (ulong p = KEEP_ORDER ? lane * share : lane; p < end; p += KEEP_ORDER ? 1 : TEAM)
+        mine = combine(mine, partials[result * result_step + p * part_step]);
+    }
     team_reduce(&mine, scratch, item, TEAM);
     if (item % TEAM == 0 && result < results) write_result(out + out_offset, result, mine, count);
   }

@@ -5,6 +5,9 @@
 // p, p + parts, ... of it, in this order. Only then is local memory used, once: the team's accumulators meet in a tree.
 // What lies before the first aligned pack of a row, and after the last, is read element by element.
 //
+// Operations that do not commute (KEEP_ORDER): work-item l of part p has stretch p * TEAM + l of the row, and reads it from
+// front to back; the stretches meet in their order.
+//
 // How a team meets is the variant: "several" in local memory (common/work_group.clh), "sub_group" by sub-group functions,
 // "shuffle" by NVIDIA's shuffle instructions.
 //
@@ -34,7 +37,9 @@
 DEFINE_READ_HANDED(read_handed, accumulator)
 #endif
 
-#if MEETING == 0
+#if KEEP_ORDER
+DEFINE_TEAM_REDUCE_ORDERED(team_reduce, accumulator, combine)
+#elif MEETING == 0
 DEFINE_TEAM_REDUCE(team_reduce, accumulator, combine)
 #elif MEETING == 1
 #include "reduce/sub_group.clh"
@@ -44,6 +49,25 @@ DEFINE_TEAM_SHUFFLE(team_reduce, accumulator, combine)
 #endif
 
 // Part `part` of `parts` of a row: what this work-item has of it.
+#if KEEP_ORDER
+static inline accumulator reduce_part(row_source row, uint lane, ulong part, ulong parts) {
+  const ulong step = UNROLL * PACK, stretches = parts * TEAM;
+  const ulong share = (row.count / stretches / step + 1) * step;
+  ulong i = min((part * TEAM + lane) * share, row.count);
+  const ulong end = min(i + share, row.count);
+  accumulator all = identity();
+  for (; i < end && (row.position + i) % PACK != 0; ++i) all = accumulate(all, load_term(row, i, i), i);
+  for (; i + step <= end; i += step) {
+    term_pack p[UNROLL];
+#pragma unroll
+    for (uint u = 0; u < UNROLL; ++u) p[u] = load_terms(row, i + u * PACK, i + u * PACK);
+#pragma unroll
+    for (uint e = 0; e < UNROLL * PACK; ++e) all = accumulate(all, term_of(&p[e / PACK], e % PACK), i + e);
+  }
+  for (; i < end; ++i) all = accumulate(all, load_term(row, i, i), i);
+  return all;
+}
+#else
 static inline accumulator reduce_part(row_source row, uint lane, ulong part, ulong parts) {
   accumulator lanes[LANES];
 #pragma unroll
@@ -78,6 +102,7 @@ static inline accumulator reduce_part(row_source row, uint lane, ulong part, ulo
   }
   return combine_lanes(lanes);
 }
+#endif
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void reduce_several(REDUCE_ARGUMENTS) {
@@ -118,7 +143,13 @@ void reduce_several(REDUCE_ARGUMENTS) {
       if (is_last) {  // the same for the whole group
         take_over();
         accumulator all = identity();
+#if KEEP_ORDER
+        const ulong share = (parts + GROUP - 1) / GROUP;
+        for (ulong p = item * share; p < min((item + 1) * share, parts); ++p)
+          all = combine(all, read_handed(partials + result * parts + p));
+#else
         for (ulong p = item; p < parts; p += GROUP) all = combine(all, read_handed(partials + result * parts + p));
+#endif
         team_reduce(&all, scratch, item, GROUP);
         if (item == 0) {
           write_result(out + out_offset, result, all, row.count);

@@ -36,12 +36,12 @@ namespace {
 /// All that the plan depends on.
 runtime::ProblemKey key_of(const ReduceProblem& problem, const PlanOverrides& fixed, ops::PlanMaker maker) {
   const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
-  const auto& [op, mode, expression, identity] = problem.reduction;
+  const auto& [op, mode, expression, identity, commutes] = problem.reduction;
   const auto text = ops::text_key(problem.reduction);
   return ops::make_key(
       maker,
-      {number(op) | number(mode) << 8 | number(problem.shape) << 12 | number(problem.in) << 16 |
-           number(problem.out) << 24 | number(problem.bounds) << 32 |
+      {number(op) | number(mode) << 8 | number(commutes) << 11 | number(problem.shape) << 12 |
+           number(problem.in) << 16 | number(problem.out) << 24 | number(problem.bounds) << 32 |
            ops::variant_number(fixed.variant, reduce_variants()) << 40 | number(problem.alignment) << 48,
        problem.rows, problem.cols, problem.batch, text[0], text[1]},
       fixed);

@@ -50,7 +50,7 @@ cl_ulong initial_bits(const ScanProblem& problem, const Initial& initial) {
 /// All that the plan depends on.
 runtime::ProblemKey key_of(const ScanProblem& problem, const PlanOverrides& fixed, ops::PlanMaker maker) {
   const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
-  const auto& [op, mode, expression, identity] = problem.operation;
+  const auto& [op, mode, expression, identity, commutes] = problem.operation;
   const auto text = ops::text_key(problem.operation);
   return ops::make_key(
       maker,

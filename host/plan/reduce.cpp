@@ -37,6 +37,7 @@ Plan base_plan(const ReduceProblem& problem, std::string_view variant, const cha
   plan.kernel_file = file;
   plan.entry_point = entry;
   plan::define_operation(plan, problem);
+  if (!problem.reduction.commutes) define(plan, "KEEP_ORDER", 1);
   if (problem.shape == ReduceShape::segments) {
     define(plan, "SEGMENTED", 1);
     plan.text_defines.emplace_back("BOUND", opencl_name_of(problem.bounds));
@@ -68,6 +69,7 @@ std::size_t unroll_for(const Device& device, const ReduceProblem& problem) {
 
 /// Accumulators of a work-item that do not wait for each other.
 std::size_t lanes_for(const Device& device, const ReduceProblem& problem) {
+  if (!problem.reduction.commutes) return 1;
   const bool few = device.vendor == Vendor::intel && device.type == DeviceType::gpu;
   return std::min<std::size_t>(pack_of(problem), few ? (plan::accumulator_numbers(problem) > 1 ? 1 : 2) : 4);
 }
@@ -121,7 +123,7 @@ void share_results(const Device& device, const plan::Parts& parts, Plan& plan) {
 /// One tree for every GROUP elements. Vectors only.
 std::optional<Plan> tree(const Device& device, const ReduceProblem& problem, std::string_view variant,
                          std::size_t wanted) {
-  if (problem.shape != ReduceShape::vector) return std::nullopt;
+  if (problem.shape != ReduceShape::vector || !problem.reduction.commutes) return std::nullopt;
   const std::size_t rung = variant == "interleaved" ? 0 : variant == "sequential" ? 1 : 2;
   const std::size_t group = group_for(device, wanted, plan::accumulator_bytes(problem));
   if (group == 0) return std::nullopt;
@@ -157,6 +159,7 @@ std::optional<Plan> several(const Device& device, const ReduceProblem& problem, 
                             std::size_t wanted) {
   const bool shuffle = variant == "shuffle", sub_group = variant == "sub_group";
   if (shuffle && (device.vendor != Vendor::nvidia || device.type != DeviceType::gpu)) return std::nullopt;
+  if (shuffle && !problem.reduction.commutes) return std::nullopt;
   if (sub_group && (!device.sub_groups || !has_sub_group_function(problem))) return std::nullopt;
   const std::size_t pack = pack_of(problem);
   const std::size_t flag = device_fence(device) != 0 ? 16 : 0;  // of one launch, with its alignment
@@ -238,7 +241,9 @@ std::optional<Plan> cpu(const Device& device, const ReduceProblem& problem) {
   if (!runs_cpu_variant(device)) return std::nullopt;
   const bool by_columns = problem.shape == ReduceShape::columns;
   // Accumulators that fill a few vector registers. For columns, a strip of a row.
-  const std::size_t lanes = by_columns ? kStrip : 256 / size_of(plan::accumulator_type(problem));
+  const std::size_t lanes = by_columns                   ? kStrip
+                            : problem.reduction.commutes ? 256 / size_of(plan::accumulator_type(problem))
+                                                         : 1;
   const plan::Parts parts = plan::parts_of(device, problem, "cpu");
   const std::size_t jobs =
       parts.parts * (by_columns ? divide_up(problem.cols, lanes) * problem.batch : problem.results());
@@ -250,7 +255,8 @@ std::optional<Plan> cpu(const Device& device, const ReduceProblem& problem) {
   define(plan, "LANES", lanes);
   if (by_columns) define(plan, "COLUMNS", 1);
   share_results(device, parts, plan);
-  plan.reason = "one thread a piece, read from front to back into independent accumulators";
+  plan.reason = lanes == 1 ? "one thread a piece, read from front to back"
+                           : "one thread a piece, read from front to back into independent accumulators";
   return plan;
 }
 
@@ -267,6 +273,8 @@ std::optional<Plan> plan_variant(const Device& device, const ReduceProblem& prob
 std::string why_not(const Device& device, const ReduceProblem& problem, std::string_view variant,
                     const Plan& chosen) {
   if (!plan_variant(device, problem, variant)) {
+    if ((variant == "shuffle" || is_rung(variant)) && !problem.reduction.commutes)
+      return "combines elements in an order of its own";
     if (variant == "shuffle") return "needs NVIDIA's shuffle instructions";
     if (variant == "cpu") return plan::no_cpu_variant(device);
     if (is_rung(variant) && problem.shape != ReduceShape::vector) return "reduces whole vectors only";

@@ -71,7 +71,7 @@ std::string wrong_result(const ReduceProblem& problem) {
 }
 
 void check_reduction(const Device& device, const ReduceProblem& problem) {
-  const auto& [op, mode, expression, identity] = problem.reduction;
+  const auto& [op, mode, expression, identity, commutes] = problem.reduction;
   if ((op == ReduceOp::bit_and || op == ReduceOp::bit_or) && is_float(problem.in)) {
     refuse(problem, "in", fmt::format("integers for {}", name_of(op)), std::string(name_of(problem.in)));
   }
@@ -134,7 +134,7 @@ Scalar accumulator_type(const ReduceProblem& problem) {
 }
 
 std::size_t accumulator_numbers(const ReduceProblem& problem) {
-  const auto& [op, mode, expression, identity] = problem.reduction;
+  const auto& [op, mode, expression, identity, commutes] = problem.reduction;
   if (op == ReduceOp::norm) return 3;
   const bool pair = op == ReduceOp::minmax || is_place(op) ||
                     (mode == FloatMode::compensated && is_float(problem.in) &&
@@ -148,7 +148,7 @@ std::size_t accumulator_bytes(const ReduceProblem& problem) {
 }
 
 void define_operation(Plan& plan, const ReduceProblem& problem) {
-  const auto& [op, mode, expression, identity] = problem.reduction;
+  const auto& [op, mode, expression, identity, commutes] = problem.reduction;
   const Scalar value = value_type(problem.in), accumulator = accumulator_type(problem);
   const auto flag = [&](const char* name, bool set) {
     if (set) plan.defines.emplace_back(name, 1);

@@ -144,7 +144,7 @@ const char* operation_name(const ScanProblem& problem) {
 }
 
 void check_scan(const Device& device, const ScanProblem& problem) {
-  const auto& [op, mode, expression, identity] = problem.operation;
+  const auto& [op, mode, expression, identity, commutes] = problem.operation;
   const std::string in_name(name_of(problem.in));
   switch (op) {
     case ReduceOp::minmax:

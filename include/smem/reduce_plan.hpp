@@ -49,18 +49,27 @@ struct Reduction {
   FloatMode mode = FloatMode::reproducible;
   std::string expression = {};  ///< of custom(): OpenCL C, of `a` and `b`
   std::string identity = {};    ///< of custom(): OpenCL C, a constant
+  bool commutes = true;         ///< false: elements are combined in their order
 
   Reduction(ReduceOp operation) : op(operation) {}  // NOLINT(google-explicit-constructor): an op is one
   Reduction(ReduceOp operation, FloatMode float_mode) : op(operation), mode(float_mode) {}
 
-  /// The caller's own operation, e.g. custom("a > b ? a : b", "0"). It must be associative and commutative,
-  /// and `identity` must change nothing: work-items combine elements in an order of the plan's choice, and
-  /// fill up with the identity. `a`, `b` and the value have the element's type, but int for int8 and int16,
-  /// uint for uint8 and uint16, float for half. The functions of OpenCL C can be called.
+  /// The caller's own operation, e.g. custom("b == 0 ? a : b", "0"), the last element that is not 0. It must
+  /// be associative, and `identity` must change nothing: work-items fill up with it. `a`, which comes before
+  /// `b`, and the value have the element's type, but int for int8 and int16, uint for uint8 and uint16, float
+  /// for half. The functions of OpenCL C can be called.
   static Reduction custom(std::string expression, std::string identity) {
     Reduction reduction(ReduceOp::custom);
     reduction.expression = std::move(expression);
     reduction.identity = std::move(identity);
+    reduction.commutes = false;
+    return reduction;
+  }
+  /// The same for operations that are commutative too, e.g. commutative("a > b ? a : b", "0"). A reduction is
+  /// faster then: work-items combine elements in an order of the plan's choice. Scans make no difference.
+  static Reduction commutative(std::string expression, std::string identity) {
+    Reduction reduction = custom(std::move(expression), std::move(identity));
+    reduction.commutes = true;
     return reduction;
   }
 };
