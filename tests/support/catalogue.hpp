@@ -137,6 +137,14 @@ inline void add_reduce(const smem::Device& device, Catalogue& catalogue) {
     problem.in = problem.out = Scalar::float32;
     add(problem, "compensated");
   }
+  // Operations that do not commute.
+  problem = {};
+  problem.reduction.commutes = false;
+  problem.cols = std::size_t{1} << 24;
+  add(problem, "ordered");
+  problem.rows = problem.cols = 4096;
+  problem.shape = ReduceShape::columns;
+  add(problem, "ordered/columns");
 }
 
 inline void add_histogram(const smem::Device& device, Catalogue& catalogue) {
