@@ -320,7 +320,8 @@ TEST_CASE("reduce numbers: a caller's own operation need not be commutative") {
     problem.in = problem.out = smem::Scalar::uint32;
     problem.cols = 1000;
     for (const char* variant : {"sequential", "shuffle"})
-      CHECK(test::failure_of([&] { smem::plan_reduce(context.device(), problem, variant); }).argument == "variant");
+      CHECK(test::failure_of([&] { smem::plan_reduce(context.device(), problem, variant); }).argument ==
+            "variant");
   }
 }
 

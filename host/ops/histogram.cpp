@@ -1,4 +1,5 @@
 // Histograms: arguments -> plan -> launch, and for CPUs a second one.
+#include "ops/bins.hpp"
 #include "ops/key.hpp"
 #include "ops/views.hpp"
 #include "plan/histogram_parts.hpp"
@@ -20,7 +21,6 @@ namespace smem {
 namespace {
 
 constexpr const char* kOperation = "histogram";
-constexpr cl_uint kNoBin = 0xffffffff;  // NO_BIN of cl/histogram/bin.clh
 
 [[noreturn]] void refuse(const char* argument, std::string expected, std::string got) {
   throw Error({.operation = kOperation,
@@ -33,8 +33,8 @@ runtime::ProblemKey key_of(const HistogramProblem& p, const PlanOverrides& fixed
   const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
   return ops::make_key(
       maker,
-      {number(p.in) | number(p.out) << 8 | number(p.rule) << 16 | number(p.channels) << 24 |
-           ops::variant_number(fixed.variant, histogram_variants()) << 32 | number(p.alignment) << 40,
+      {ops::bins_number(p) | number(p.out) << 32 |
+           ops::variant_number(fixed.variant, histogram_variants()) << 40 | number(p.alignment) << 48,
        p.bins, p.rows, p.cols, p.batch},
       fixed);
 }
@@ -42,9 +42,7 @@ runtime::ProblemKey key_of(const HistogramProblem& p, const PlanOverrides& fixed
 struct Operands {
   Matrix in;
   Vector out;
-  EvenBins even;
-  Vector edges;
-  Outside outside;
+  ops::BinArguments bins;
 };
 
 /// Runs the kernel that counts: into `to`, whose `first` counter is that of the first bin.
@@ -53,16 +51,13 @@ cl::Event count(runtime::Runtime& runtime, const HistogramProblem& problem, cons
                 std::span<const cl::Event> wait_for) {
   const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
   const cl_mem in = o.in.buffer != nullptr ? o.in.buffer : to;  // of nothing, nothing is read
-  const bool clamps = o.outside == Outside::clamp;
-  return runtime.run(
-      key_of(problem, fixed, ops::PlanMaker::histogram),
-      [&](const Device& device) { return plan_histogram(device, problem, fixed); }, wait_for, in,
-      number(o.in.offset), number(o.in.pitch), number(o.in.batch_stride), number(problem.rows),
-      number(problem.cols), number(problem.batch), number(parts),
-      o.edges.buffer != nullptr ? o.edges.buffer : in, number(o.edges.offset), cl_ulong{o.even.low},
-      cl_ulong{o.even.high}, cl_ulong{o.even.scale}, cl_uint{o.even.shift},
-      static_cast<cl_uint>(problem.bins), clamps ? cl_uint{0} : kNoBin,
-      clamps ? static_cast<cl_uint>(problem.bins - 1) : kNoBin, to, number(first));
+  return o.bins.with(in, [&](auto... how) {
+    return runtime.run(
+        key_of(problem, fixed, ops::PlanMaker::histogram),
+        [&](const Device& device) { return plan_histogram(device, problem, fixed); }, wait_for, in,
+        number(o.in.offset), number(o.in.pitch), number(o.in.batch_stride), number(problem.rows),
+        number(problem.cols), number(problem.batch), number(parts), how..., to, number(first));
+  });
 }
 
 /// By threads with tables of their own, in temporary memory.
@@ -126,7 +121,7 @@ cl::Event check_and_launch(const Context& context, HistogramProblem problem, Ope
     bits |= memory.host_address;
   }
   if (problem.rule == BinRule::edges) {
-    const Matrix edges = ops::as_matrix(o.edges);
+    const Matrix edges = ops::as_matrix(o.bins.edges);
     const ops::Memory memory = ops::check_view(context, kOperation, "bins.edges", edges, false);
     ops::check_apart(kOperation, edges, memory, out, out_memory);
   }
@@ -152,29 +147,14 @@ cl::Event histogram(const Context& context, const Matrix& in, Scalar type, const
     refuse("type", fmt::format("a type of {} bytes, as elements of in have", in.element_bytes),
            std::string(name_of(type)));
   }
-  Operands o{in, out, {}, bins.edges, bins.outside};
   HistogramProblem problem;
   problem.in = type;
   problem.out = out.type;
-  problem.bins = bins.count;
   problem.channels = channels;
   problem.rows = in.rows;
   problem.cols = in.cols;
   problem.batch = in.batch;
-  if (bins.edges.buffer != nullptr || bins.edges.size != 0) {
-    problem.rule = BinRule::edges;
-    if (bins.edges.type != type) {
-      refuse("bins.edges", fmt::format("{}, as in has", name_of(type)),
-             std::string(name_of(bins.edges.type)));
-    }
-    if (bins.edges.size != bins.count + 1) {
-      refuse("bins.edges", fmt::format("{} for {} bins", bins.count + 1, bins.count),
-             fmt::format("{}", bins.edges.size));
-    }
-  } else {
-    o.even = even_bins(type, bins.count, bins.low, bins.high);
-    problem.rule = o.even.rule;
-  }
+  Operands o{in, out, ops::bin_arguments(kOperation, bins, problem)};
   if (channels != 0 && in.cols % channels != 0) {
     refuse("in", fmt::format("rows of whole pixels of {} channels", channels),
            fmt::format("{} elements", in.cols));

@@ -28,6 +28,9 @@ enum class PlanMaker : std::uint64_t {
   histogram_finish,
   scan,
   scan_first,
+  weight_scale,
+  histogram_weighted,
+  histogram_weighted_finish,
 };
 
 /// 0: chosen by the plan; else the variant's place in the list and 1; 255: unknown, for the plan to refuse.

@@ -45,26 +45,12 @@ constexpr std::size_t kLargestPart = std::size_t{1} << 31;  // elements that a c
 
 /// \throws Error naming the argument, unless the problem can be solved on the device.
 void check_histogram(const Device& device, const HistogramProblem& p) {
-  if (p.bins == 0 || p.bins > kMaxBins)
-    refuse("bins", fmt::format("1 to {} bins", kMaxBins), fmt::format("{}", p.bins));
-  if (p.channels == 0 || p.channels > kMaxChannels)
-    refuse("channels", fmt::format("1 to {}", kMaxChannels), fmt::format("{}", p.channels));
-  if (p.cols % p.channels != 0) {
-    refuse("in", fmt::format("rows of whole pixels of {} channels", p.channels),
-           fmt::format("{} elements", p.cols));
-  }
+  plan::check_bins("histogram", device, p);
   if (p.out != Scalar::uint32 && p.out != Scalar::uint64)
     refuse("out", "uint32 or uint64", std::string(name_of(p.out)));
   const std::size_t counted = p.rows * p.cols / p.channels;
   if (p.out == Scalar::uint32 && counted > kMost32)
     refuse("out", fmt::format("uint64 for {} elements of a channel", counted), "uint32");
-  if (!device.fp64 && p.in == Scalar::float64) {
-    throw Error({.operation = "histogram",
-                 .argument = "in",
-                 .expected = "a type that the device computes with; it has no fp64",
-                 .got = "float64",
-                 .device = device.name});
-  }
 }
 
 /// Elements. Intel's compiler, which runs 32 work-items in the registers of one thread, spills with more.
@@ -114,24 +100,13 @@ Plan base_plan(const HistogramProblem& problem, std::string_view variant, const 
   plan.variant = variant;
   plan.kernel_file = file;
   plan.entry_point = entry;
-  const Scalar in = problem.in;
-  const Scalar value = plan::value_type(in);
-  define(plan, "RULE", static_cast<std::size_t>(problem.rule));
-  define(plan, "CHANNELS", problem.channels);
-  define(plan, "ELEMENT_BYTES", size_of(in));
-  define(plan, "FLOATING", is_float(in) ? 1 : 0);
-  if (!is_float(in) && !is_signed(in)) define(plan, "UNSIGNED_VALUE", 1);
-  if (size_of(value) == 8) define(plan, "WIDE_VALUE", 1);
-  if (in == Scalar::float64) define(plan, "USE_DOUBLE", 1);
-  if (in == Scalar::half) define(plan, "ELEMENT_HALF", 1);
-  plan.text_defines.emplace_back("ELEMENT", opencl_name_of(in));
-  plan.text_defines.emplace_back("VALUE", opencl_name_of(value));
+  plan::define_bins(plan, problem);
   const double elements = static_cast<double>(problem.rows) * static_cast<double>(problem.cols) *
                           static_cast<double>(problem.batch);
-  plan.prediction.bytes_read = elements * static_cast<double>(size_of(in));
+  plan.prediction.bytes_read = elements * static_cast<double>(size_of(problem.in));
   plan.prediction.bytes_written =
       static_cast<double>(problem.results()) * static_cast<double>(size_of(problem.out));
-  plan.prediction.operations = is_float(in) && problem.rule == BinRule::even ? 2 * elements : 0;
+  plan.prediction.operations = is_float(problem.in) && problem.rule == BinRule::even ? 2 * elements : 0;
   return plan;
 }
 
@@ -271,6 +246,40 @@ std::string_view name_of(Outside outside) { return outside == Outside::drop ? "d
 std::string_view name_of(BinRule rule) {
   constexpr std::string_view kNames[] = {"even", "direct", "whole", "edges", "small"};
   return kNames[static_cast<std::size_t>(rule)];
+}
+
+void plan::check_bins(const char* operation, const Device& device, const HistogramProblem& p) {
+  const auto refuse_argument = [&](const char* argument, std::string expected, std::string got) {
+    throw Error({.operation = operation,
+                 .argument = argument,
+                 .expected = std::move(expected),
+                 .got = std::move(got),
+                 .device = device.name});
+  };
+  if (p.bins == 0 || p.bins > kMaxBins)
+    refuse_argument("bins", fmt::format("1 to {} bins", kMaxBins), fmt::format("{}", p.bins));
+  if (p.channels == 0 || p.channels > kMaxChannels)
+    refuse_argument("channels", fmt::format("1 to {}", kMaxChannels), fmt::format("{}", p.channels));
+  if (p.cols % p.channels != 0) {
+    refuse_argument("in", fmt::format("rows of whole pixels of {} channels", p.channels),
+                    fmt::format("{} elements", p.cols));
+  }
+  if (!device.fp64 && p.in == Scalar::float64)
+    refuse_argument("in", "a type that the device computes with; it has no fp64", "float64");
+}
+
+void plan::define_bins(Plan& plan, const HistogramProblem& problem) {
+  const Scalar in = problem.in, value = value_type(in);
+  define(plan, "RULE", static_cast<std::size_t>(problem.rule));
+  define(plan, "CHANNELS", problem.channels);
+  define(plan, "ELEMENT_BYTES", size_of(in));
+  define(plan, "FLOATING", is_float(in) ? 1 : 0);
+  if (!is_float(in) && !is_signed(in)) define(plan, "UNSIGNED_VALUE", 1);
+  if (size_of(value) == 8) define(plan, "WIDE_VALUE", 1);
+  if (in == Scalar::float64) define(plan, "USE_DOUBLE", 1);
+  if (in == Scalar::half) define(plan, "ELEMENT_HALF", 1);
+  plan.text_defines.emplace_back("ELEMENT", opencl_name_of(in));
+  plan.text_defines.emplace_back("VALUE", opencl_name_of(value));
 }
 
 plan::HistogramParts plan::histogram_parts(const Device& device, const HistogramProblem& problem,

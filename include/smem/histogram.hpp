@@ -86,6 +86,27 @@ SMEM_API cl::Event histogram(const Context& context, const Vector& in, const Vec
 SMEM_API cl::Event histogram(const Context& context, const Matrix& in, Scalar type, const Vector& out,
                              const Bins& bins, std::size_t channels = 1, const CallOptions& options = {});
 
+/// out[i] = the sum of the weights of the elements of `in` that lie in bin i; which do, is as in histogram().
+/// `weights`: any type, as many as `in` has elements. `out`: of integer weights int32, uint32, int64 or
+/// uint64, and sums wrap; of half, float32 and float64 float32 or float64.
+///
+/// The same bits in every run, in any order of work-groups: weights of floating point are summed in fixed
+/// point, as multiples of 2^(e + b - 62), where 2^e is more than the greatest finite magnitude and 2^b more
+/// than the number n of a matrix's weights. A sum is off by n / 2 such steps at most, and is rounded once. A
+/// bin with a weight that is not finite has the sum NaN.
+///
+/// Reads `in` once and floating-point weights twice. Takes temporary memory of 12 bytes for each result, and
+/// on CPUs for the tables of threads. No host wait. \returns the event after which the result is there.
+/// \throws Error as histogram(), or when sizes or types do not fit; nothing is enqueued then.
+SMEM_API cl::Event histogram_weighted(const Context& context, const Vector& in, const Vector& weights,
+                                      const Vector& out, const Bins& bins, const CallOptions& options = {});
+
+/// The same of matrices of one shape: out[b * bins + i] is the sum of bin i of matrix b. The untyped form is
+/// told the types of both.
+SMEM_API cl::Event histogram_weighted(const Context& context, const Matrix& in, Scalar type,
+                                      const Matrix& weights, Scalar weights_type, const Vector& out,
+                                      const Bins& bins, const CallOptions& options = {});
+
 /// Waits for the device. \throws Error naming the first of the `edges` that is less than the one before, or
 /// is a NaN.
 SMEM_API void check_edges(const Context& context, const Vector& edges);
@@ -103,6 +124,25 @@ cl::Event histogram(const Context& context, const MatrixView<In>& in, const Vect
   detail::require_output<In, Out>();
   return histogram(context, static_cast<const Matrix&>(in), scalar_of<In>, static_cast<const Vector&>(out),
                    bins, channels, options);
+}
+
+template <class In, class Weight, class Out>
+cl::Event histogram_weighted(const Context& context, const VectorView<In>& in,
+                             const VectorView<Weight>& weights, const VectorView<Out>& out, const Bins& bins,
+                             const CallOptions& options = {}) {
+  detail::require_output<In, Out>();
+  return histogram_weighted(context, static_cast<const Vector&>(in), static_cast<const Vector&>(weights),
+                            static_cast<const Vector&>(out), bins, options);
+}
+
+template <class In, class Weight, class Out>
+cl::Event histogram_weighted(const Context& context, const MatrixView<In>& in,
+                             const MatrixView<Weight>& weights, const VectorView<Out>& out, const Bins& bins,
+                             const CallOptions& options = {}) {
+  detail::require_output<In, Out>();
+  return histogram_weighted(context, static_cast<const Matrix&>(in), scalar_of<In>,
+                            static_cast<const Matrix&>(weights), scalar_of<Weight>,
+                            static_cast<const Vector&>(out), bins, options);
 }
 
 namespace detail {

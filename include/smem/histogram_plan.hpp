@@ -83,6 +83,32 @@ SMEM_API Plan plan_histogram(const Device& device, const HistogramProblem& probl
 SMEM_API std::optional<Plan> plan_histogram_finish(const Device& device, const HistogramProblem& problem,
                                                    std::string_view variant = {});
 
+/// A weighted histogram without its data: `counts` as it would be without weights, of one channel; its `out`
+/// and alignment have no meaning.
+struct WeightedHistogramProblem {
+  HistogramProblem counts;
+  Scalar weights = Scalar::float32;
+  Scalar out = Scalar::float32;  ///< of integers int32, uint32, int64 or uint64; else float32 or float64
+
+  /// Weights of a matrix.
+  std::size_t elements() const { return counts.rows * counts.cols; }
+};
+
+/// The plan of the launch of histogram_weighted() that sums. Overrides as plan_histogram()'s. 	hrows Error as
+/// there.
+SMEM_API Plan plan_histogram_weighted(const Device& device, const WeightedHistogramProblem& problem,
+                                      const PlanOverrides& overrides = {});
+
+/// The launch before it, which finds the greatest weight; empty for integers.
+SMEM_API std::optional<Plan> plan_weight_scale(const Device& device, const WeightedHistogramProblem& problem);
+
+/// The launch after it, which writes the results.
+SMEM_API Plan plan_histogram_weighted_finish(const Device& device, const WeightedHistogramProblem& problem,
+                                             std::string_view variant = {});
+
+/// The names of the variants of weighted histograms: of those of histograms, "global", "local" and "cpu".
+SMEM_API std::vector<std::string_view> histogram_weighted_variants();
+
 /// The names of all variants, slowest idea first: the steps of the ladder, and the one for CPUs last.
 SMEM_API std::vector<std::string_view> histogram_variants();
 

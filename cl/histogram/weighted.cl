@@ -1,0 +1,93 @@
+// Weighted histogram: what the weights of a bin's elements sum up to, in fixed point (histogram/weighted.clh).
+//
+// SUMS says where: 0: in global memory by atomic additions; 1: in a table in local memory by atomic additions, which each
+// work-group adds to those in global memory in the end; 2: in a table of its own for each part, in global memory, for CPUs,
+// whose work-groups are one work-item.
+//
+// Launch: one dimension, GROUP work-items a group; group g does jobs g, g + groups, ...; a job is one of `parts` of a matrix:
+// every parts-th GROUP elements of it, or for SUMS 2 neighbours. `sums` and `marks` are zero before; entry e of matrix m is
+// numbers 2 (m * bins + e) and the one after (of part p with SUMS 2: m * parts + p instead of m). Local memory: SUMS 1, two
+// words for each of TABLE entries.
+#include "histogram/bin.clh"
+#include "histogram/weighted.clh"
+
+#ifndef GROUP
+#define GROUP 256  // work-items
+#endif
+#ifndef SUMS
+#define SUMS 1  // see above
+#endif
+#ifndef TABLE
+#define TABLE 1024  // entries: at least as many as there are bins
+#endif
+
+DEFINE_ADD_WIDE(add_global, global)
+DEFINE_ADD_WIDE(add_local, local)
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void histogram_weighted(global const ELEMENT* restrict in, ulong in_offset, ulong in_pitch, ulong in_stride,
+                        global const WEIGHT* restrict weights, ulong weights_offset, ulong weights_pitch, ulong weights_stride,
+                        ulong rows, ulong cols, ulong batch, ulong parts, BIN_ARGUMENTS, global const uint* greatest, uint room,
+                        global uint* marks, global uint* sums) {
+#if SUMS == 1
+  local uint low_words[TABLE], high_words[TABLE];
+#endif
+  const uint item = get_local_id(0);
+  const bin_rule rule = make_rule(edges, edges_offset, low_bits, high_bits, scale_bits, shift, bins, below, above);
+#if WEIGHT_FLOATING
+  const int scale = scale_for(*greatest, room);
+#else
+  (void)greatest, (void)room;
+#endif
+  for (ulong job = get_group_id(0); job < batch * parts; job += get_num_groups(0)) {
+    const ulong matrix = job / parts, part = job % parts, count = rows * cols;
+#if SUMS == 2
+    const ulong piece = (count + parts - 1) / parts, first = part * piece, end = min(first + piece, count), step = 1;
+    global ulong* table = (global ulong*)sums + job * bins;
+#else
+    const ulong first = part * GROUP + item, end = count, step = parts * GROUP;
+    global uint* table = sums + 2 * matrix * bins;
+#endif
+#if SUMS == 1
+    for (uint e = item; e < bins; e += GROUP) low_words[e] = high_words[e] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+    // Element i is column `col` of row `row`; no division for each.
+    const ulong step_rows = step / cols, step_cols = step - step_rows * cols;
+    ulong row = first / cols, col = first - row * cols;
+    for (ulong i = first; i < end; i += step) {
+      const uint bin = bin_of(load_value(in + in_offset + matrix * in_stride, row * in_pitch + col), rule);
+      if (bin != NO_BIN) {
+        const weight_value w = load_weight(weights, weights_offset + matrix * weights_stride + row * weights_pitch + col);
+#if WEIGHT_FLOATING
+        const int finite = exponent_of(w) < NOT_FINITE;
+        const ulong v = finite ? fixed_point(w, scale) : 0;
+        if (!finite) atomic_or(marks + matrix * bins + bin, 1u);
+#else
+        const ulong v = (ulong)w;
+#endif
+#if SUMS == 0
+        add_global(table + 2 * bin, table + 2 * bin + 1, v);
+#elif SUMS == 1
+        add_local(low_words + bin, high_words + bin, v);
+#else
+        table[bin] += v;
+#endif
+      }
+      row += step_rows;
+      col += step_cols;
+      if (col >= cols) col -= cols, ++row;
+    }
+#if SUMS == 1
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint e = item; e < bins; e += GROUP) {
+      const ulong v = (ulong)high_words[e] << 32 | low_words[e];
+      if (v != 0) add_global(table + 2 * e, table + 2 * e + 1, v);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);  // the table is used again
+#endif
+  }
+#if !WEIGHT_FLOATING
+  (void)marks;
+#endif
+}

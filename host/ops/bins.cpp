@@ -1,0 +1,43 @@
+#include "ops/bins.hpp"
+
+#include <smem/error.hpp>
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+namespace smem::ops {
+
+BinArguments bin_arguments(const char* operation, const Bins& bins, HistogramProblem& problem) {
+  const auto refuse_edges = [&](std::string expected, std::string got) {
+    throw Error({.operation = operation,
+                 .argument = "bins.edges",
+                 .expected = std::move(expected),
+                 .got = std::move(got)});
+  };
+  problem.bins = bins.count;
+  BinArguments arguments;
+  arguments.count = static_cast<cl_uint>(bins.count);
+  if (bins.outside == Outside::clamp) {
+    arguments.below = 0;
+    arguments.above = static_cast<cl_uint>(bins.count - 1);
+  }
+  if (bins.edges.buffer == nullptr && bins.edges.size == 0) {
+    arguments.even = even_bins(problem.in, bins.count, bins.low, bins.high);
+    problem.rule = arguments.even.rule;
+    return arguments;
+  }
+  problem.rule = BinRule::edges;
+  arguments.edges = bins.edges;
+  if (bins.edges.type != problem.in) {
+    refuse_edges(fmt::format("{}, as in has", name_of(problem.in)), std::string(name_of(bins.edges.type)));
+  }
+  if (bins.edges.size != bins.count + 1) {
+    refuse_edges(fmt::format("{} for {} bins", bins.count + 1, bins.count),
+                 fmt::format("{}", bins.edges.size));
+  }
+  return arguments;
+}
+
+}  // namespace smem::ops

@@ -1,0 +1,33 @@
+/// The bins of a histogram as kernels are told them.
+#pragma once
+
+#include <smem/histogram.hpp>
+
+namespace smem::ops {
+
+inline constexpr cl_uint kNoBin = 0xffffffff;  ///< NO_BIN of cl/histogram/bin.clh
+
+struct BinArguments {
+  EvenBins even;
+  Vector edges;
+  cl_uint count = 0, below = kNoBin, above = kNoBin;
+
+  /// In the order of BIN_ARGUMENTS. `unused`: a buffer, where there are no edges.
+  template <class Launch>
+  auto with(cl_mem unused, const Launch& launch) const {
+    return launch(edges.buffer != nullptr ? edges.buffer : unused, static_cast<cl_ulong>(edges.offset),
+                  cl_ulong{even.low}, cl_ulong{even.high}, cl_ulong{even.scale}, cl_uint{even.shift}, count,
+                  below, above);
+  }
+};
+
+/// Also sets the problem's bins and rule, for elements of its type. \throws Error naming what is wrong.
+BinArguments bin_arguments(const char* operation, const Bins& bins, HistogramProblem& problem);
+
+/// A key's number for what a plan depends on in how bins are found.
+inline std::uint64_t bins_number(const HistogramProblem& p) {
+  return static_cast<std::uint64_t>(p.in) | static_cast<std::uint64_t>(p.rule) << 8 |
+         static_cast<std::uint64_t>(p.channels) << 16;
+}
+
+}  // namespace smem::ops

@@ -1,0 +1,158 @@
+// Weighted histograms: arguments -> plans -> launches: the greatest weight, the sums, and the results.
+#include "ops/bins.hpp"
+#include "ops/key.hpp"
+#include "ops/views.hpp"
+#include "plan/histogram_parts.hpp"
+#include "runtime/status.hpp"
+
+#include <smem/error.hpp>
+#include <smem/histogram.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace smem {
+
+namespace {
+
+constexpr const char* kOperation = "histogram_weighted";
+
+[[noreturn]] void refuse(const char* argument, std::string expected, std::string got) {
+  throw Error({.operation = kOperation,
+               .argument = argument,
+               .expected = std::move(expected),
+               .got = std::move(got)});
+}
+
+runtime::ProblemKey key_of(const WeightedHistogramProblem& p, const PlanOverrides& fixed,
+                           ops::PlanMaker maker) {
+  const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
+  return ops::make_key(maker,
+                       {ops::bins_number(p.counts) | number(p.weights) << 32 | number(p.out) << 40 |
+                            ops::variant_number(fixed.variant, histogram_weighted_variants()) << 48,
+                        p.counts.bins, p.counts.rows, p.counts.cols, p.counts.batch},
+                       fixed);
+}
+
+/// Zeros from the scratch's begin on.
+cl::Event clear(runtime::Runtime& runtime, cl_mem memory, std::size_t bytes) {
+  const cl_ulong zero = 0;
+  cl_event filled = nullptr;
+  runtime::check(
+      clEnqueueFillBuffer(runtime.queue()(), memory, &zero, sizeof zero, 0, bytes, 0, nullptr, &filled),
+      "clEnqueueFillBuffer", kOperation);
+  return cl::Event(filled);
+}
+
+cl::Event launch(const Context& context, const WeightedHistogramProblem& problem, const PlanOverrides& fixed,
+                 const Matrix& in, const Matrix& weights, const Vector& out, const ops::BinArguments& bins,
+                 const CallOptions& options) {
+  const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
+  const HistogramProblem& p = problem.counts;
+  const plan::WeightedParts parts = plan::weighted_parts(context.device(), problem, fixed.variant);
+  runtime::Runtime& runtime = context.runtime();
+  // Three pieces of temporary memory, each a buffer of its own: kernels take them as such.
+  const std::size_t marks_bytes = parts.sums_at - parts.marks_at,
+                    sums_bytes = parts.scratch_bytes - parts.sums_at;
+  runtime::Lease greatest(runtime.scratch(), parts.marks_at), marks(runtime.scratch(), marks_bytes);
+  runtime::Lease sums(runtime.scratch(), sums_bytes);
+  std::vector<cl::Event> ready(options.wait_for.begin(), options.wait_for.end());
+  const auto used_until = [&](const cl::Event& event) {
+    for (runtime::Lease* lease : {&greatest, &marks, &sums})
+      lease->used_until(event);
+  };
+  for (const auto& [lease, bytes] : {std::pair<runtime::Lease*, std::size_t>{&greatest, parts.marks_at},
+                                     {&marks, marks_bytes},
+                                     {&sums, sums_bytes}}) {
+    ready.push_back(clear(runtime, lease->memory_or(nullptr), bytes));
+    lease->used_until(ready.back());
+  }
+  const cl_mem exponent = greatest.memory_or(nullptr);
+  const auto room = static_cast<cl_uint>(std::bit_width(problem.elements()));
+  if (problem.elements() > 0 && plan_weight_scale(context.device(), problem)) {
+    ready = {runtime.run(
+        key_of(problem, {}, ops::PlanMaker::weight_scale),
+        [&](const Device& device) { return plan_weight_scale(device, problem).value(); }, ready,
+        weights.buffer, number(weights.offset), number(weights.pitch), number(weights.batch_stride),
+        number(p.rows), number(p.cols), number(p.batch), exponent)};
+    used_until(ready.front());
+  }
+  if (problem.elements() > 0) {
+    ready = {bins.with(in.buffer, [&](auto... how) {
+      return runtime.run(
+          key_of(problem, fixed, ops::PlanMaker::histogram_weighted),
+          [&](const Device& device) { return plan_histogram_weighted(device, problem, fixed); }, ready,
+          in.buffer, number(in.offset), number(in.pitch), number(in.batch_stride), weights.buffer,
+          number(weights.offset), number(weights.pitch), number(weights.batch_stride), number(p.rows),
+          number(p.cols), number(p.batch), number(parts.parts), how..., exponent, room,
+          marks.memory_or(nullptr), sums.memory_or(nullptr));
+    })};
+    used_until(ready.front());
+  }
+  const cl::Event ended = runtime.run(
+      key_of(problem, fixed, ops::PlanMaker::histogram_weighted_finish),
+      [&](const Device& device) { return plan_histogram_weighted_finish(device, problem, fixed.variant); },
+      ready, sums.memory_or(nullptr), marks.memory_or(nullptr), exponent, room, static_cast<cl_uint>(p.bins),
+      number(p.batch), number(parts.tables), out.buffer, number(out.offset));
+  used_until(ended);
+  return ended;
+}
+
+}  // namespace
+
+cl::Event histogram_weighted(const Context& context, const Vector& in, const Vector& weights,
+                             const Vector& out, const Bins& bins, const CallOptions& options) {
+  return histogram_weighted(context, ops::as_matrix(in), in.type, ops::as_matrix(weights), weights.type, out,
+                            bins, options);
+}
+
+cl::Event histogram_weighted(const Context& context, const Matrix& in, Scalar type, const Matrix& weights,
+                             Scalar weights_type, const Vector& out, const Bins& bins,
+                             const CallOptions& options) {
+  const auto check_type = [](const char* argument, const char* view, const Matrix& matrix, Scalar scalar) {
+    if (matrix.element_bytes == size_of(scalar)) return;
+    refuse(argument, fmt::format("a type of {} bytes, as elements of {} have", matrix.element_bytes, view),
+           std::string(name_of(scalar)));
+  };
+  check_type("type", "in", in, type);
+  check_type("weights_type", "weights", weights, weights_type);
+  if (weights.rows != in.rows || weights.cols != in.cols || weights.batch != in.batch) {
+    refuse("weights", fmt::format("{} x {}, {} of them, as in has", in.rows, in.cols, in.batch),
+           fmt::format("{} x {}, {} of them", weights.rows, weights.cols, weights.batch));
+  }
+  WeightedHistogramProblem problem;
+  problem.counts.in = type;
+  problem.counts.rows = in.rows;
+  problem.counts.cols = in.cols;
+  problem.counts.batch = in.batch;
+  problem.weights = weights_type;
+  problem.out = out.type;
+  const ops::BinArguments arguments = ops::bin_arguments(kOperation, bins, problem.counts);
+  const PlanOverrides fixed = ops::overrides_of(kOperation, options);
+  const Plan plan = plan_histogram_weighted(context.device(), problem, fixed);  // refuses what cannot be
+  if (options.plan != nullptr) ops::require_same_plan(kOperation, options, plan);
+  const std::size_t results = problem.counts.results();
+  if (out.size < results)
+    refuse("out", fmt::format("at least {} elements", results), fmt::format("{}", out.size));
+  if (results == 0) return context.runtime().marker(options.wait_for);
+  Vector written = out;
+  written.size = results;
+  const Matrix to = ops::as_matrix(written);
+  const ops::Memory to_memory = ops::check_view(context, kOperation, "out", to, true);
+  const auto check_read = [&](const char* argument, const Matrix& view) {
+    if (ops::is_empty(view)) return;
+    const ops::Memory memory = ops::check_view(context, kOperation, argument, view, false);
+    ops::check_apart(kOperation, view, memory, to, to_memory, argument);
+  };
+  check_read("in", in);
+  check_read("weights", weights);
+  if (problem.counts.rule == BinRule::edges) check_read("bins.edges", ops::as_matrix(arguments.edges));
+  return launch(context, problem, fixed, in, weights, written, arguments, options);
+}
+
+}  // namespace smem

@@ -1,0 +1,193 @@
+// Plans for weighted histograms: where the sums are kept.
+#include <smem/error.hpp>
+#include <smem/histogram_plan.hpp>
+
+#include "plan/histogram_parts.hpp"
+#include "plan/sizes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace smem {
+
+namespace {
+
+using plan::define;
+using plan::divide_up;
+
+constexpr const char* kOperation = "histogram_weighted";
+constexpr std::size_t kGroup = 256;
+constexpr std::size_t kGroupsPerUnit = 8;
+constexpr std::size_t kSumBytes = 8;
+constexpr std::size_t kOwnBytes = 64;         // of local memory, which compilers take for themselves
+constexpr std::size_t kLeastElements = 4096;  // of a part
+
+[[noreturn]] void refuse(const char* argument, std::string expected, std::string got) {
+  throw Error({.operation = kOperation,
+               .argument = argument,
+               .expected = std::move(expected),
+               .got = std::move(got)});
+}
+
+void check(const Device& device, const WeightedHistogramProblem& p) {
+  plan::check_bins(kOperation, device, p.counts);
+  if (p.counts.channels != 1) refuse("channels", "1", fmt::format("{}", p.counts.channels));
+  const bool fits = is_float(p.weights) ? p.out == Scalar::float32 || p.out == Scalar::float64
+                                        : !is_float(p.out) && size_of(p.out) >= 4;
+  if (!fits) {
+    refuse("out",
+           fmt::format("{} for weights of {}",
+                       is_float(p.weights) ? "float32 or float64" : "an integer of 32 or 64 bits",
+                       name_of(p.weights)),
+           std::string(name_of(p.out)));
+  }
+  for (const auto& [argument, type] : {std::pair{"weights", p.weights}, {"out", p.out}}) {
+    if (type == Scalar::float64 && !device.fp64)
+      refuse(argument, "a type that the device computes with; it has no fp64", "float64");
+  }
+}
+
+void define_weights(Plan& plan, const WeightedHistogramProblem& problem) {
+  if (!is_float(problem.weights)) define(plan, "WEIGHT_FLOATING", 0);
+  if (problem.weights == Scalar::half) define(plan, "WEIGHT_HALF", 1);
+  if (problem.weights == Scalar::float64) define(plan, "WEIGHT_DOUBLE", 1);
+  plan.text_defines.emplace_back("WEIGHT", opencl_name_of(problem.weights));
+}
+
+Plan base_plan(std::string_view variant, const char* file, const char* entry) {
+  Plan plan;
+  plan.operation = kOperation;
+  plan.variant = variant;
+  plan.kernel_file = file;
+  plan.entry_point = entry;
+  plan.evidence = "no measurement: the sizes follow from the device's facts";
+  return plan;
+}
+
+/// Entries of a table in local memory, a power of four where that fits, so that few programs serve all bin
+/// counts; 0: there is no room.
+std::size_t table_entries(const Device& device, std::size_t bins) {
+  const std::size_t most = (device.local_bytes - std::min(kOwnBytes, device.local_bytes)) / kSumBytes;
+  return bins > most ? 0 : std::min(std::max<std::size_t>(plan::power_of_four(bins), 256), most);
+}
+
+std::string_view choose(const Device& device, const WeightedHistogramProblem& problem) {
+  if (plan::runs_cpu_variant(device)) return "cpu";
+  return table_entries(device, problem.counts.bins) > 0 ? "local" : "global";
+}
+
+double of_elements(const WeightedHistogramProblem& problem, std::size_t bytes) {
+  return static_cast<double>(problem.elements()) * static_cast<double>(problem.counts.batch) *
+         static_cast<double>(bytes);
+}
+
+}  // namespace
+
+plan::WeightedParts plan::weighted_parts(const Device& device, const WeightedHistogramProblem& problem,
+                                         std::string_view variant) {
+  const std::string_view name = variant.empty() ? choose(device, problem) : variant;
+  const HistogramProblem& counts = problem.counts;
+  const std::size_t batch = std::max<std::size_t>(counts.batch, 1);
+  WeightedParts parts;
+  // A part has more to sum than its table has entries.
+  const std::size_t most = problem.elements() / std::max(kLeastElements, 4 * counts.bins);
+  const std::size_t wanted = (name == "cpu" ? 4 : kGroupsPerUnit) * device.compute_units;
+  parts.parts = std::clamp<std::size_t>(divide_up(wanted, batch), 1, std::max<std::size_t>(1, most));
+  if (name == "cpu") parts.tables = parts.parts;
+  parts.sums_at = round_up(parts.marks_at + counts.results() * sizeof(std::uint32_t), 16);
+  parts.scratch_bytes = parts.sums_at + counts.results() * parts.tables * kSumBytes;
+  return parts;
+}
+
+std::vector<std::string_view> histogram_weighted_variants() { return {"global", "local", "cpu"}; }
+
+std::optional<Plan> plan_weight_scale(const Device& device, const WeightedHistogramProblem& problem) {
+  if (!is_float(problem.weights)) return std::nullopt;
+  Plan plan = base_plan("scale", "histogram/weight_scale.cl", "histogram_weight_scale");
+  const std::size_t group = plan::group_for(device, device.type == DeviceType::cpu ? 1 : kGroup, 0, 16);
+  const std::size_t groups = problem.elements() * problem.counts.batch / (16 * group);
+  plan.work_group = {group, 1, 1};
+  plan.global = {std::clamp<std::size_t>(groups, 1, kGroupsPerUnit * device.compute_units) * group, 1, 1};
+  plan.local_bytes = 16;
+  plan.prediction.bytes_read = of_elements(problem, size_of(problem.weights));
+  plan.prediction.bytes_written = sizeof(std::uint32_t);
+  define(plan, "GROUP", group);
+  define_weights(plan, problem);
+  plan.reason = "the greatest exponent, so that sums are of integers, and the same in any order";
+  return plan;
+}
+
+Plan plan_histogram_weighted_finish(const Device& device, const WeightedHistogramProblem& problem,
+                                    std::string_view variant) {
+  const plan::WeightedParts parts = plan::weighted_parts(device, problem, variant);
+  Plan plan = base_plan("finish", "histogram/weighted_finish.cl", "histogram_weighted_finish");
+  const std::size_t results = problem.counts.results();
+  const std::size_t group = plan::group_for(device, device.type == DeviceType::cpu ? 1 : kGroup, 0);
+  plan.work_group = {group, 1, 1};
+  plan.global = {
+      std::clamp<std::size_t>(divide_up(results, group), 1, kGroupsPerUnit * device.compute_units) * group, 1,
+      1};
+  plan.prediction.bytes_read =
+      static_cast<double>(results) * static_cast<double>(parts.tables * kSumBytes + sizeof(std::uint32_t));
+  plan.prediction.bytes_written = static_cast<double>(results) * static_cast<double>(size_of(problem.out));
+  define_weights(plan, problem);
+  if (problem.out == Scalar::float64) define(plan, "RESULT_DOUBLE", 1);
+  plan.text_defines.emplace_back("RESULT", opencl_name_of(problem.out));
+  plan.reason = fmt::format("adds up {} table(s)", parts.tables);
+  return plan;
+}
+
+Plan plan_histogram_weighted(const Device& device, const WeightedHistogramProblem& problem,
+                             const PlanOverrides& overrides) {
+  check(device, problem);
+  const auto names = histogram_weighted_variants();
+  plan::require_choice(kOperation, overrides, names);
+  const std::string_view variant =
+      overrides.variant.empty() ? choose(device, problem) : std::string_view(overrides.variant);
+  const std::size_t entries = variant == "local" ? table_entries(device, problem.counts.bins) : 0;
+  if ((variant == "cpu" && !plan::runs_cpu_variant(device)) || (variant == "local" && entries == 0)) {
+    refuse("variant", "one that can run this histogram on this device",
+           fmt::format("\"{}\" for {} sums on {} with {} bytes of local memory", variant, problem.counts.bins,
+                       device.name, device.local_bytes));
+  }
+  const std::size_t wanted = overrides.work_items != 0 ? overrides.work_items : kGroup;
+  const std::size_t group = variant == "cpu" ? 1 : plan::group_for(device, wanted, 0);
+  if (overrides.work_items != 0 && group != overrides.work_items) {
+    refuse("work_items",
+           variant == "cpu" ? std::string("1: a thread has a table of its own")
+                            : fmt::format("a power of two, at most {}", device.max_work_group),
+           fmt::format("{}", overrides.work_items));
+  }
+  const plan::WeightedParts parts = plan::weighted_parts(device, problem, variant);
+  Plan plan = base_plan(variant, "histogram/weighted.cl", "histogram_weighted");
+  const std::size_t jobs = parts.parts * std::max<std::size_t>(problem.counts.batch, 1);
+  plan.work_group = {group, 1, 1};
+  plan.global = {std::min<std::size_t>(jobs, std::size_t{1} << 20) * group, 1, 1};
+  plan.local_bytes = entries * kSumBytes;
+  plan.scratch_bytes = parts.scratch_bytes;
+  plan.tile_cols = group;
+  plan.prediction.bytes_read = of_elements(problem, size_of(problem.counts.in) + size_of(problem.weights));
+  plan.prediction.bytes_written = static_cast<double>(problem.counts.results() * parts.tables * kSumBytes);
+  if (entries > 0) plan.prediction.local_bytes = of_elements(problem, 2 * kSumBytes);
+  define(plan, "GROUP", group);
+  define(plan, "SUMS", variant == "global" ? 0 : variant == "local" ? 1 : 2);
+  if (entries > 0) define(plan, "TABLE", entries);
+  define(plan, "PACK", 1);
+  plan::define_bins(plan, problem.counts);
+  define_weights(plan, problem);
+  plan.reason = variant == "global"  ? "sums in global memory, by atomic additions"
+                : variant == "local" ? "a table of sums in local memory for each work-group"
+                                     : "a table of its own for each thread, and another launch adds them up";
+  plan::note_choice(plan, overrides, names, [&](std::string_view other) -> std::string {
+    if (other == "cpu") return plan::no_cpu_variant(device);
+    if (variant == "cpu") return "atomic additions cost a CPU more than tables of its threads";
+    if (other == "local") return "its table does not fit local memory";
+    return "all elements of a full bin wait for each other";
+  });
+  return plan;
+}
+
+}  // namespace smem
