@@ -199,6 +199,20 @@ TEST_CASE("histogram weighted: weights that are not finite, and the ends of the 
     smem::histogram_weighted(context, in.vector(), tiny.vector(), out.vector(), Bins::even(4, 0, 4),
                              {.variant = variant});
     CHECK(out.to_host() == std::vector<float>{0x1.8p-120F, 0x1.8p-119F, 0x1.8p-120F, 0x1.8p-119F});
+    // As large a sum as there can be.
+    constexpr float kTwo = 1.99999988F;
+    const smem::Array<float> same(context, std::vector<float>(1023, 0.5F)),
+        large(context, std::vector<float>(1023, kTwo));
+    smem::histogram_weighted(context, same.vector(), large.vector(), out.vector(), Bins::even(4, 0, 4),
+                             {.variant = variant});
+    CHECK(out.to_host() == std::vector<float>{static_cast<float>(1023.0 * double{kTwo}), 0, 0, 0});
+    // One that is far larger than those after it.
+    std::vector<float> uneven(5000, 1.0F);
+    uneven[0] = 0x1p40F;
+    const smem::Array<float> many(context, std::vector<float>(5000, 0.5F)), one_large(context, uneven);
+    smem::histogram_weighted(context, many.vector(), one_large.vector(), out.vector(), Bins::even(4, 0, 4),
+                             {.variant = variant});
+    CHECK(out.to_host() == std::vector<float>{0x1p40F, 0, 0, 0});
     const smem::Array<float> zeros(context, std::vector<float>(7, 0.0F));
     smem::histogram_weighted(context, in.vector(), zeros.vector(), out.vector(), Bins::even(4, 0, 4),
                              {.variant = variant});

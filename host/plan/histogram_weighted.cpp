@@ -107,11 +107,12 @@ std::vector<std::string_view> histogram_weighted_variants() { return {"global", 
 std::optional<Plan> plan_weight_scale(const Device& device, const WeightedHistogramProblem& problem) {
   if (!is_float(problem.weights)) return std::nullopt;
   Plan plan = base_plan("scale", "histogram/weight_scale.cl", "histogram_weight_scale");
-  const std::size_t group = plan::group_for(device, device.type == DeviceType::cpu ? 1 : kGroup, 0, 16);
+  const std::size_t group =
+      plan::group_for(device, device.type == DeviceType::cpu ? 1 : kGroup, 0, kOwnBytes / 2);
   const std::size_t groups = problem.elements() * problem.counts.batch / (16 * group);
   plan.work_group = {group, 1, 1};
   plan.global = {std::clamp<std::size_t>(groups, 1, kGroupsPerUnit * device.compute_units) * group, 1, 1};
-  plan.local_bytes = 16;
+  plan.local_bytes = kOwnBytes / 2;  // a word, with what compilers add
   plan.prediction.bytes_read = of_elements(problem, size_of(problem.weights));
   plan.prediction.bytes_written = sizeof(std::uint32_t);
   define(plan, "GROUP", group);

@@ -193,6 +193,23 @@ inline void add_histogram(const smem::Device& device, Catalogue& catalogue) {
     catalogue.add("histogram/finish", [&] { return *finish; });
 }
 
+inline void add_weighted(const smem::Device& device, Catalogue& catalogue) {
+  smem::WeightedHistogramProblem problem;
+  problem.counts.cols = std::size_t{1} << 24;
+  const auto add = [&](const std::string& variant) {
+    const std::string name = fmt::format("weighted/{}/{}", variant, name_of(problem.weights));
+    catalogue.add(name, [&] { return smem::plan_histogram_weighted(device, problem, {.variant = variant}); });
+    catalogue.add(name + "/finish",
+                  [&] { return smem::plan_histogram_weighted_finish(device, problem, variant); });
+    if (const auto scale = smem::plan_weight_scale(device, problem))
+      catalogue.add(name + "/scale", [&] { return *scale; });
+  };
+  for (const std::string_view variant : smem::histogram_weighted_variants())
+    add(std::string(variant));
+  problem.weights = problem.out = smem::Scalar::int64;
+  add("local");
+}
+
 inline void add_scan(const smem::Device& device, Catalogue& catalogue) {
   using smem::ReduceOp, smem::Scalar, smem::ScanShape;
   const auto add = [&](const smem::ScanProblem& problem, const std::string& what, bool all_variants) {
@@ -236,7 +253,8 @@ inline void add_scan(const smem::Device& device, Catalogue& catalogue) {
 
 inline std::vector<Configuration> configurations(const smem::Device& device) {
   Catalogue catalogue;
-  for (const auto add : {add_transpose, add_flip, add_rates, add_reduce, add_histogram, add_scan})
+  for (const auto add :
+       {add_transpose, add_flip, add_rates, add_reduce, add_histogram, add_weighted, add_scan})
     add(device, catalogue);
   return catalogue.take();
 }
