@@ -28,6 +28,8 @@ enum class PlanMaker : std::uint64_t {
   histogram_finish,
   scan,
   scan_first,
+  select,
+  select_first,
 };
 
 /// 0: chosen by the plan; else the variant's place in the list and 1; 255: unknown, for the plan to refuse.
