@@ -45,7 +45,7 @@ void select_count(SELECT_ARGUMENTS) {
       ELEMENT before = RULE == 2 && i > 0 ? row[i - 1] : 0;
 #pragma unroll
       for (uint k = 0; k < PACK; ++k) {
-        const uint takes = selects(p[u].each[k], before, flags, i + k);
+        const uint takes = selects(p[u].each[k], before, flags, i + k) | (k == 0 && begins_all(i));
         before = p[u].each[k];
         selected += takes;
         if (OUTPUT == 2 && takes) last = (number)(i + k) + 1;
@@ -53,7 +53,7 @@ void select_count(SELECT_ARGUMENTS) {
     }
   }
   for (ulong i = first + item; i < end; i += GROUP) {
-    const uint takes = selects(row[i], RULE == 2 && i > 0 ? row[i - 1] : 0, flags, i);
+    const uint takes = selects(row[i], RULE == 2 && i > 0 ? row[i - 1] : 0, flags, i) | begins_all(i);
     selected += takes;
     if (OUTPUT == 2 && takes) last = (number)i + 1;
   }

@@ -22,18 +22,15 @@
 #define CHUNK 512  // elements that are placed at once: at most 65536
 #endif
 
-// As selects(), of an element that has one before it if RULE asks for that.
-#define SELECTS(bits, before, flags, i) selects(bits, before, flags, RULE == 2 ? 1 : (i))
-
 // What elements [begin, end) select. Not inlined: PoCL copies a kernel's body three times, and vectorises each.
 __attribute__((noinline)) state count_piece(global const ELEMENT* in, global const FLAG* flags, ulong begin, ulong end) {
   number selected = 0, last = 0;
   ulong i = begin;
-  if (RULE == 2 && begin == 0 && end > 0) {  // the first element has nothing before it
+  if (begins_all(begin)) {
     selected = last = 1;
     i = 1;
   }
-  for (; i < end; ++i) selected += SELECTS(in[i], in[RULE == 2 ? i - 1 : i], flags, i);
+  for (; i < end; ++i) selected += selects(in[i], in[RULE == 2 ? i - 1 : i], flags, i);
 #if OUTPUT == 2
   for (i = end; i > begin && last < i; --i)
     if (selects(in[i - 1], in[i > 1 ? i - 2 : 0], flags, i - 1)) last = (number)i;
@@ -63,7 +60,7 @@ __attribute__((noinline)) state place_piece(global const ELEMENT* in, global con
 #elif OUTPUT == 2
       places[rank] = (ushort)e;
 #endif
-      rank += selects(x, left, flags, first + e);
+      rank += selects(x, left, flags, first + e) | begins_all(first + e);
       left = x;
     }
     global ELEMENT* to = out + count_of(before);

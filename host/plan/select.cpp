@@ -61,6 +61,7 @@ Plan base_plan(const SelectProblem& problem, std::string_view variant, const cha
   }
   if (by_predicate) {
     plan.preamble = fmt::format(
+        "#define PREDICATE custom_select\n"
         "#line 1 \"custom.cl\"\n"
         "static inline int custom_select({0} x) {{ return (\n"
         "#line 1 \"predicate.cl\"\n{1}\n"
@@ -143,6 +144,9 @@ bool set_tile(const Device& device, const SelectProblem& problem, const PlanOver
   plan.prediction.local_bytes =
       2 * (plan.prediction.bytes_written + static_cast<double>(problem.size) * static_cast<double>(bytes));
   define_tile(group, items, pack, plan);
+  // With sub-groups of 32, its compiler leaves the work-items' elements in memory.
+  if (device.vendor == Vendor::intel && device.architecture.starts_with("pvc"))
+    define(plan, "INTEL_SUB_GROUP", 16);
   plan::define_layout(plan, plan.layout);
   plan.tile_cols = group * items;
   return true;
