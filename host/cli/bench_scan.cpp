@@ -1,7 +1,6 @@
 // smem bench scan: GB/s read and written, and the share of the device's own copy bandwidth.
-#include "cli/commands.hpp"
+#include "cli/bench_table.hpp"
 #include "cli/goals.hpp"
-#include "cli/measure.hpp"
 
 #include <smem/smem.hpp>
 
@@ -18,14 +17,10 @@ namespace smem::cli {
 
 namespace {
 
-struct Options {
-  std::string device, type = "float32";
-  std::size_t size = 0;
-  std::vector<std::string> variants;
-  bool exclusive = false, all_variants = false, goals = false, goals_small = false;
+struct Options : BenchOptions {
+  std::string type = "float32";
+  bool exclusive = false;
 };
-
-constexpr const char* kRow = "{:<34}{:<24}{:>10}{:>9}{:>9}{:>9}{:>9}{:>6}  {}\n";
 
 std::optional<Scalar> parse_type(const std::string& text) {
   for (const Scalar type : {Scalar::int32, Scalar::uint32, Scalar::float32, Scalar::int64, Scalar::uint64}) {
@@ -34,16 +29,9 @@ std::optional<Scalar> parse_type(const std::string& text) {
   return std::nullopt;
 }
 
-struct Summary {
-  std::size_t rows = 0, skipped = 0, missed = 0, wrong = 0;
-};
-
 class Bench {
  public:
-  explicit Bench(const Context& context) : context_(context), meter_(context) {
-    fmt::print(fmt::runtime(kRow), "case", "variant", "ms", "spread", "GB/s", "copy", "of copy", "goal", "");
-    std::fflush(stdout);
-  }
+  explicit Bench(const Context& context) : context_(context), meter_(context), table_(context) {}
 
   void run(const ScanCase& c, const std::vector<std::string>& variants) {
     ScanProblem problem;
@@ -53,13 +41,7 @@ class Bench {
     const std::size_t bytes = c.size * size_of(c.type);
     const std::string label =
         fmt::format("{} sum of {} {}", c.exclusive ? "exclusive" : "inclusive", c.size, name_of(c.type));
-    const Device& device = context_.device();
-    if (bytes > device.max_allocation ||
-        3.0 * static_cast<double>(bytes) > 0.8 * static_cast<double>(device.global_bytes)) {
-      fmt::print("{:<34}skipped: does not fit the device's memory\n", label);
-      ++summary_.skipped;
-      return;
-    }
+    if (!fits(context_.device(), bytes, 3)) return table_.skip(label, "", "does not fit the device's memory");
     const measure::Buffers buffers = measure::make_buffers(context_, bytes);
     const std::vector<unsigned char> host = data(c);
     for (const measure::BufferPair& pair : buffers.pairs)
@@ -68,16 +50,7 @@ class Bench {
       run_variant(c, problem, label, buffers, variant);
   }
 
-  const Summary& end() const {
-    fmt::print(
-        "ms: median; spread: the middle four fifths of the repetitions, 'unstable' above 5 %; GB/s: bytes "
-        "read "
-        "and written\nonce each, and so in the copy, {}, in turns with the scan. {} case(s), all results "
-        "compared with a plain loop: {}.\n",
-        copy_name_, summary_.rows,
-        summary_.wrong == 0 ? "all right" : fmt::format("{} wrong", summary_.wrong));
-    return summary_;
-  }
+  int end(const Options& options) const { return table_.end(options, "bytes read and written once each"); }
 
  private:
   /// Element i: 0, 1 and -1 in a fixed mixture, so that sums of floats stay exact.
@@ -109,9 +82,7 @@ class Bench {
       plan = plan_scan(context_.device(), problem, variant);
     } catch (const Error& error) {
       if (automatic || error.details().argument != "variant") throw;
-      fmt::print("{:<34}{:<24}skipped: does not run this on this device\n", label, variant);
-      ++summary_.skipped;
-      return;
+      return table_.skip(label, variant, "does not run this on this device");
     }
     const auto call = [&](const measure::BufferPair& pair) {
       const CallOptions options{.variant = variant};
@@ -122,22 +93,7 @@ class Bench {
     call(buffers.pairs.front());
     const std::optional<std::string> wrong = check(c, buffers.pairs.front().out);
     const measure::Measurement m = meter_.measure(buffers, plan.prediction.bytes(), call);
-    copy_name_ = m.copy_name;
-
-    const double goal = automatic ? c.goal : 0;
-    std::string verdict = goal == 0 ? "" : m.share() >= goal ? "PASS" : "MISS";
-    if (wrong) verdict = "WRONG: " + *wrong;
-    summary_.wrong += wrong ? 1 : 0;
-    summary_.missed += m.share() < goal ? 1 : 0;
-    ++summary_.rows;
-    fmt::print(fmt::runtime(kRow), label, automatic ? "auto: " + plan.variant : variant,
-               fmt::format("{:.4f}", m.call.median * 1e3), fmt::format("{:.1f} %", 100 * m.call.spread()),
-               fmt::format("{:.1f}", m.rate() * 1e-9), fmt::format("{:.1f}", m.copy_rate * 1e-9),
-               fmt::format("{:.3f}", m.share()), goal > 0 ? fmt::format("{:.2f}", goal) : "",
-               verdict + (m.stable()        ? ""
-                          : verdict.empty() ? "unstable"
-                                            : " unstable"));
-    std::fflush(stdout);
+    table_.add(label, automatic ? "auto: " + plan.variant : variant, m, automatic ? c.goal : 0, wrong);
   }
 
   /// Compares every result with a plain loop's.
@@ -160,8 +116,7 @@ class Bench {
 
   Context context_;
   measure::Meter meter_;
-  Summary summary_;
-  std::string copy_name_ = "none";
+  BenchTable table_;
 };
 
 int run(const Options& options) {
@@ -172,21 +127,10 @@ int run(const Options& options) {
   } else {
     cases = {{*parse_type(options.type), options.size, 0, options.exclusive}};
   }
-  std::vector<std::string> variants = options.variants;
-  if (variants.empty()) variants.emplace_back();
-  if (options.all_variants) {
-    for (const std::string_view name : scan_variants())
-      variants.emplace_back(name);
-  }
-  fmt::print("{} ({}, driver {})\n", context.device().name, context.device().platform,
-             context.device().driver);
   Bench bench(context);
-  for (const ScanCase& c : cases)
-    bench.run(c, variants);
-  const Summary& summary = bench.end();
-  if (summary.wrong > 0) return kFailure;
-  if (!options.goals && !options.goals_small && !options.all_variants && summary.skipped > 0) return kFailure;
-  return options.goals && summary.missed > 0 ? kFailure : kGood;
+  for_cases(options, cases, scan_variants(),
+            [&](const ScanCase& c, const std::vector<std::string>& variants) { bench.run(c, variants); });
+  return bench.end(options);
 }
 
 }  // namespace
@@ -194,9 +138,7 @@ int run(const Options& options) {
 void add_bench_scan(CLI::App& bench, int& exit_code) {
   CLI::App* command = bench.add_subcommand("scan", "Speed of scans, beside the device's own copy");
   auto options = std::make_shared<Options>();
-  command->add_option("-d,--device", options->device, "Index, part of a name, gpu, cpu or accelerator");
-  CLI::Option* size =
-      command->add_option("--size", options->size, "Elements of a vector")->check(CLI::PositiveNumber);
+  add_bench_options(*command, *options, scan_variants());
   command
       ->add_option("--type", options->type, "int32, uint32, int64, uint64 or float32; or as OpenCL C has it")
       ->capture_default_str()
@@ -204,19 +146,8 @@ void add_bench_scan(CLI::App& bench, int& exit_code) {
           [](const std::string& text) { return parse_type(text) ? "" : "not one of these types: " + text; },
           "TYPE", "type"));
   command->add_flag("--exclusive", options->exclusive, "Without the element itself");
-  CLI::Option* goals = command->add_flag("--goals", options->goals,
-                                         "The list that smem is judged by; a missed goal is exit code 1");
-  CLI::Option* goals_small =
-      command->add_flag("--goals-small", options->goals_small, "The same at sizes for a quick look");
-  goals->excludes(goals_small)->excludes(size);
-  goals_small->excludes(size);
-  const auto names = scan_variants();
-  command->add_option("--variant", options->variants, "Instead of the plan's own choice; may be repeated")
-      ->check(CLI::IsMember(std::vector<std::string>(names.begin(), names.end())));
-  command->add_flag("--all-variants", options->all_variants, "The plan's own choice, and then every variant");
   command->callback([options, &exit_code] {
-    if (options->size == 0 && !options->goals && !options->goals_small)
-      throw CLI::RequiredError("--size, --goals, or --goals-small");
+    if (!options->has_cases()) throw CLI::RequiredError("--size, --goals, or --goals-small");
     exit_code = run(*options);
   });
 }
