@@ -7,6 +7,7 @@
 #include "support/histograms.hpp"
 #include "support/reduce_sweep.hpp"
 #include "support/scans.hpp"
+#include "support/selects.hpp"
 #include "support/sweep.hpp"
 
 #include <doctest/doctest.h>
@@ -142,6 +143,28 @@ TEST_CASE("clamped: scans on smaller devices") {
         c.cols = size;
         sweep.run(c);
         CHECK(smem::plan_scan(context.device(), test::problem_of(c), variant).local_bytes <=
+              context.device().local_bytes);
+      }
+    }
+    CHECK(sweep.ran() == (context.device().forward_progress ? 6 : 3));
+  }
+}
+
+TEST_CASE("clamped: selections on smaller devices") {
+  for (const char* limits : {"local=512", "work_group=4,compute_units=1"}) {
+    const test::Variable clamp("SMEM_CLAMP", limits);
+    const smem::Context context;
+    test::SelectSweep sweep(context);
+    for (const char* variant : {"count_then_place", "look_back"}) {
+      test::SelectCase c;
+      c.op = smem::SelectOp::run_length_encode;
+      c.in = smem::Scalar::uint32;
+      c.variant = variant;
+      if (variant == std::string("look_back") && !context.device().forward_progress) continue;
+      for (const std::size_t size : {1, 513, 70001}) {
+        c.size = size;
+        sweep.run(c);
+        CHECK(smem::plan_select(context.device(), test::problem_of(c), variant).local_bytes <=
               context.device().local_bytes);
       }
     }

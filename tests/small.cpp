@@ -2,6 +2,7 @@
 #include "support/histograms.hpp"
 #include "support/reduce_sweep.hpp"
 #include "support/scans.hpp"
+#include "support/selects.hpp"
 #include "support/sweep.hpp"
 
 #include <doctest/doctest.h>
@@ -147,6 +148,27 @@ TEST_CASE("small: scan rows, columns, segments and keys") {
     }
   }
   CHECK(sweep.ran() >= 4);
+}
+
+TEST_CASE("small: select") {
+  const smem::Context context;
+  test::SelectSweep sweep(context);
+  for (const std::string_view variant : smem::select_variants()) {
+    for (const smem::SelectOp op :
+         {smem::SelectOp::copy_flagged, smem::SelectOp::partition, smem::SelectOp::run_length_encode}) {
+      test::SelectCase c;
+      c.op = op;
+      c.in = smem::Scalar::int16;
+      c.variant = variant;
+      c.in_offset = 3;
+      c.out_offset = 1;
+      for (const std::size_t size : {1031, 20000}) {  // one part and several
+        c.size = size;
+        sweep.run(c);
+      }
+    }
+  }
+  CHECK(sweep.ran() >= 6);
 }
 
 TEST_SUITE_END();

@@ -26,21 +26,7 @@
 #if SHUFFLES
 #include "nvidia/look_back.clh"
 #else
-static inline state walk_back(global ulong* scratch, ulong tiles, ulong tile, state start) {
-  if (tile == 0) return start;
-  ulong at = tile;
-  state prefix = no_state();
-  uint status;
-  do {
-    --at;
-    do { status = look_at(scratch, tiles + at, &prefix); } while (status == 0);
-  } while (status != PREFIX);  // the first tile tells its prefix at once
-  while (++at < tile) {
-    state next;
-    prefix = look_at(scratch, tiles + at, &next) == PREFIX ? next : join(prefix, next);
-  }
-  return prefix;
-}
+#include "scan/walk_back.clh"
 #endif
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))

@@ -41,6 +41,7 @@ struct BenchRow {
   std::string label;
   std::string variant;  ///< empty: the plan's own choice
   double goal = 0;      ///< least share of the copy bandwidth, of the plan's own choice; 0: for information
+  double bytes = 0;     ///< read and written; 0: as the plan predicts
 };
 
 class BenchTable {
@@ -70,7 +71,8 @@ class BenchTable {
     }
     call(buffers.pairs.front());
     const std::optional<std::string> wrong = check();
-    print(row, plan, meter_.measure(buffers, plan.prediction.bytes(), call), wrong);
+    print(row, plan, meter_.measure(buffers, row.bytes > 0 ? row.bytes : plan.prediction.bytes(), call),
+          wrong);
   }
 
   const Context& context() const { return context_; }

@@ -48,11 +48,21 @@ struct ScanCase {
   bool exclusive = false;
 };
 
+/// A selection among `size` elements, of which so many of a hundred are selected.
+struct SelectCase {
+  SelectOp op = SelectOp::copy_if;
+  Scalar type = Scalar::float32;
+  std::size_t size = 0;
+  std::size_t per_cent = 50;
+  double goal = 0;  ///< least share of the copy bandwidth; 0: measured for information
+};
+
 /// `small`: about a sixteenth of the data on a GPU and a quarter on a CPU, for a quick look; the goals were
 /// set for the full sizes.
 std::vector<TransposeCase> transpose_goals(DeviceType type, bool small);
 std::vector<ReduceCase> reduce_goals(DeviceType type, bool small);
 std::vector<HistogramCase> histogram_goals(DeviceType type, bool small);
 std::vector<ScanCase> scan_goals(DeviceType type, bool small);
+std::vector<SelectCase> select_goals(DeviceType type, bool small);
 
 }  // namespace smem::cli

@@ -9,12 +9,15 @@
 
 namespace smem::ops {
 
+std::array<std::uint64_t, 2> text_key(std::string_view text) {
+  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+  return {hash.low64, hash.high64};
+}
+
 std::array<std::uint64_t, 2> text_key(const Reduction& reduction) {
   if (reduction.op != ReduceOp::custom) return {};
-  const std::string both =
-      fmt::format("{}:{}{}", reduction.expression.size(), reduction.expression, reduction.identity);
-  const XXH128_hash_t hash = XXH3_128bits(both.data(), both.size());
-  return {hash.low64, hash.high64};
+  return text_key(std::string_view(
+      fmt::format("{}:{}{}", reduction.expression.size(), reduction.expression, reduction.identity)));
 }
 
 void rethrow(const char* operation, const Reduction& reduction, const Error& error) {
@@ -25,6 +28,16 @@ void rethrow(const char* operation, const Reduction& reduction, const Error& err
   details.argument = in_identity ? "identity" : "expression";
   details.expected = in_identity ? "a constant in OpenCL C" : "an expression of a and b in OpenCL C";
   details.got = fmt::format("\"{}\"", in_identity ? reduction.identity : reduction.expression);
+  throw Error(std::move(details));
+}
+
+void rethrow(const char* operation, const std::string& predicate, const Error& error) {
+  ErrorDetails details = error.details();
+  if (predicate.empty() || details.call != "clBuildProgram") throw Error(std::move(details));
+  details.operation = operation;
+  details.argument = "predicate";
+  details.expected = "an expression of x in OpenCL C";
+  details.got = fmt::format("\"{}\"", predicate);
   throw Error(std::move(details));
 }
 

@@ -6,13 +6,20 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 namespace smem::ops {
 
+/// A text as numbers for a key of a plan.
+std::array<std::uint64_t, 2> text_key(std::string_view text);
 /// The operation's text as numbers for a key of a plan; zeros for smem's own operations.
 std::array<std::uint64_t, 2> text_key(const Reduction& reduction);
 
 /// Throws the error on; where the compiler refused the caller's own text, in the caller's terms.
 [[noreturn]] void rethrow(const char* operation, const Reduction& reduction, const Error& error);
+
+/// The same for a predicate of `x`, which its plan has put into "predicate.cl".
+[[noreturn]] void rethrow(const char* operation, const std::string& predicate, const Error& error);
 
 }  // namespace smem::ops

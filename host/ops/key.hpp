@@ -31,6 +31,8 @@ enum class PlanMaker : std::uint64_t {
   weight_scale,
   histogram_weighted,
   histogram_weighted_finish,
+  select,
+  select_first,
 };
 
 /// 0: chosen by the plan; else the variant's place in the list and 1; 255: unknown, for the plan to refuse.

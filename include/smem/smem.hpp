@@ -24,4 +24,6 @@
 #include <smem/rotate.hpp>
 #include <smem/scan.hpp>
 #include <smem/scan_plan.hpp>
+#include <smem/select.hpp>
+#include <smem/select_plan.hpp>
 #include <smem/transpose.hpp>

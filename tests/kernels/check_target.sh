@@ -50,7 +50,7 @@ compile_nvidia() {
     shared=$(awk 'match($0, /^[ \t]*\.shared .*\[[0-9]+\];/) { gsub(/.*\[|\];.*/, ""); s += $0 } END { print s + 0 }' "$ptx")
     if [ "$shared" -gt 49152 ]; then
         awk 'NR == FNR { if ($0 ~ /^[ \t]*\.shared .*\[[0-9]+\];/) { sub(/^[ \t]*/, ""); sub(/\[[0-9]+\];.*/, "[];"); all = all ".extern " $0 "\n" } next }
-            /^[ \t]*\.shared / { next } { print } /^\.address_size/ { printf "%s", all }' "$ptx" "$ptx" > "$ptx.new" && mv "$ptx.new" "$ptx"
+            /^[ \t]*\.shared .*\[[0-9]+\];/ { next } { print } /^\.address_size/ { printf "%s", all }' "$ptx" "$ptx" > "$ptx.new" && mv "$ptx.new" "$ptx"
     else
         shared=0
     fi

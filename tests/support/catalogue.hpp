@@ -251,10 +251,50 @@ inline void add_scan(const smem::Device& device, Catalogue& catalogue) {
   add(problem, "scan/columns", false);
 }
 
+inline void add_select(const smem::Device& device, Catalogue& catalogue) {
+  using smem::Scalar, smem::SelectOp;
+  smem::SelectProblem problem;
+  problem.size = std::size_t{1} << 28;
+  problem.predicate = "x < 1";
+  const auto add = [&](const char* what) {
+    for (const std::string_view variant : smem::select_variants()) {
+      const smem::PlanOverrides fixed{.variant = std::string(variant)};
+      const std::string name =
+          fmt::format("{}{}/{}/{}", name_of(problem.op), what, variant, name_of(problem.in));
+      catalogue.add(name, [&] { return smem::plan_select(device, problem, fixed); });
+      try {
+        if (const auto first = smem::plan_select_first(device, problem, fixed))
+          catalogue.add(name + "/first", [&] { return *first; });
+      } catch (const smem::Error&) {  // looked into above
+      }
+    }
+  };
+  for (const auto& [op, in] : {std::pair{SelectOp::copy_if, Scalar::float32},
+                               {SelectOp::copy_flagged, Scalar::float32},
+                               {SelectOp::partition, Scalar::float32},
+                               {SelectOp::unique, Scalar::float32},
+                               {SelectOp::run_length_encode, Scalar::float32},
+                               {SelectOp::unique, Scalar::int8},
+                               {SelectOp::copy_if, Scalar::half},
+                               {SelectOp::run_length_encode, Scalar::uint64}}) {
+    problem.op = op;
+    problem.in = in;
+    add("");
+  }
+  problem.in_alignment = 4;
+  problem.in = Scalar::int32;
+  problem.op = SelectOp::copy_if;
+  add("/unaligned");
+  problem.in_alignment = 16;
+  problem.size = std::size_t{1} << 33;
+  problem.op = SelectOp::run_length_encode;
+  add("/wide");
+}
+
 inline std::vector<Configuration> configurations(const smem::Device& device) {
   Catalogue catalogue;
   for (const auto add :
-       {add_transpose, add_flip, add_rates, add_reduce, add_histogram, add_weighted, add_scan})
+       {add_transpose, add_flip, add_rates, add_reduce, add_histogram, add_weighted, add_scan, add_select})
     add(device, catalogue);
   return catalogue.take();
 }

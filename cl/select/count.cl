@@ -1,0 +1,63 @@
+// Selection in two launches, the first one: what the elements of each part select.
+//
+// Work-items read packs of neighbours all over a part and meet once in local memory. Flags are counted as elements
+// (OF_FLAGS), by the predicate x != 0.
+//
+// Launch: one dimension, GROUP work-items a group, a group for each part; the state of part p goes to place p of the scratch.
+// Local memory: GROUP states.
+#include "select/operation.clh"
+#include "common/work_group.clh"
+
+#ifndef GROUP
+#define GROUP 256  // work-items: a power of two
+#endif
+#ifndef ITEMS
+#define ITEMS 16  // elements of a work-item that are read at once: a multiple of PACK
+#endif
+#ifndef OF_FLAGS
+#define OF_FLAGS 0  // 1: the elements are those of `flags`, whose type is ELEMENT
+#endif
+#define STEP (GROUP * ITEMS)
+
+DEFINE_TEAM_REDUCE(team_join, state, join)
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void select_count(SELECT_ARGUMENTS) {
+  local state meeting[GROUP];
+  (void)in, (void)in_offset, (void)flags_offset, (void)parts, (void)out, (void)out_offset, (void)lengths, (void)lengths_offset, (void)wide_lengths,
+      (void)count, (void)count_offset, (void)wide_count;
+  const uint item = get_local_id(0);
+  const ulong part = get_group_id(0), begin = part * piece, end = min(begin + piece, size);
+#if OF_FLAGS
+  global const ELEMENT* row = (global const ELEMENT*)flags + flags_offset;
+#else
+  global const ELEMENT* row = in + in_offset;
+#endif
+  number selected = 0, last = 0;
+  ulong first = begin;
+  for (; first + STEP <= end; first += STEP) {
+    pack p[ITEMS / PACK];
+#pragma unroll
+    for (uint u = 0; u < ITEMS / PACK; ++u) p[u] = load_pack(row, first + (u * GROUP + item) * PACK);
+#pragma unroll
+    for (uint u = 0; u < ITEMS / PACK; ++u) {
+      const ulong i = first + (u * GROUP + item) * PACK;
+      ELEMENT before = RULE == 2 && i > 0 ? row[i - 1] : 0;
+#pragma unroll
+      for (uint k = 0; k < PACK; ++k) {
+        const uint takes = selects(p[u].each[k], before, flags, i + k) | (k == 0 && begins_all(i));
+        before = p[u].each[k];
+        selected += takes;
+        if (OUTPUT == 2 && takes) last = (number)(i + k) + 1;
+      }
+    }
+  }
+  for (ulong i = first + item; i < end; i += GROUP) {
+    const uint takes = selects(row[i], RULE == 2 && i > 0 ? row[i - 1] : 0, flags, i) | begins_all(i);
+    selected += takes;
+    if (OUTPUT == 2 && takes) last = (number)i + 1;
+  }
+  state all = state_with(selected, last);
+  team_join(&all, meeting, item, GROUP);
+  if (item == 0) ((global state*)scratch)[part] = all;
+}

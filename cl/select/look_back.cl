@@ -1,0 +1,103 @@
+// Selection in a single pass, with decoupled look-back: D. Merrill and M. Garland, "Single-pass parallel prefix scan with
+// decoupled look-back", NVIDIA technical report NVR-2016-002, 2016.
+//
+// A tile counts what it selects, tells those after it, and looks back for what is selected before it (scan/look_back.cl); the
+// while its other work-items put the selected elements next to each other in local memory. Then it writes them. Elements are
+// read once. All predecessors of a tile have started before it: groups start in their order (ORDERED_START), or tiles are
+// taken by a counter. Needs a device on which work-groups that have started go on. Where GROUP work-items have less than TILE
+// elements at once, a tile is read twice.
+//
+// Launch: one dimension, GROUP work-items a group, a group for each of `parts` tiles of `piece` = TILE elements. Local memory:
+// see select/tile.clh; and a few words. Scratch: entries of all tiles, then of all blocks (scan/states.clh).
+#include "select/tile.clh"
+#include "scan/states.clh"
+
+#ifndef TILE
+#define TILE (GROUP * ITEMS)  // elements of a tile: a multiple of GROUP * ITEMS
+#endif
+#ifndef ORDERED_START
+#define ORDERED_START 0  // 1: work-groups start in the order of their numbers
+#endif
+#define STEPS (TILE / STEP)
+
+#if REGISTERS
+#include "nvidia/look_back.clh"
+#else
+#include "scan/walk_back.clh"
+#endif
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void select_look_back(SELECT_ARGUMENTS) {
+  DECLARE_TILE
+  local state found[1];
+  local uint taken[1];
+  (void)piece;
+  const uint item = get_local_id(0);
+#if ORDERED_START
+  const ulong job = get_group_id(0);
+  (void)taken;
+#else
+  if (item == 0) taken[0] = atomic_inc((global uint*)scratch);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  const ulong job = taken[0];
+#endif
+  const ulong begin = job * TILE;
+  global const ELEMENT* row = in + in_offset;
+  global const FLAG* row_flags = flags + flags_offset;
+
+  // What the tile selects.
+  ELEMENT x[ITEMS];
+  uint chosen, ranks[RUNS];
+  state own = no_state();
+#if STEPS > 1
+  for (ulong first = begin; first < begin + TILE; first += STEP) {
+    state all;
+    rank_tile(x, &chosen, ranks, &all, tile, meeting, marks, row, row_flags, first, size, item);
+    own = join(own, all);
+    barrier(CLK_LOCAL_MEM_FENCE);  // the next step's elements take their place
+  }
+#else
+  rank_tile(x, &chosen, ranks, &own, tile, meeting, marks, row, row_flags, begin, size, item);
+#endif
+
+  // What is selected before it. No barrier in a branch: PoCL 3.1 miscompiles those of small groups.
+#if REGISTERS
+  if (item < WARP) {
+    state before = no_state();
+    if (parts > 1) before = look_back(scratch, 0, parts, job, own, before, item);
+    if (item == 0) found[0] = before;
+  }
+#else
+  if (item == 0) {
+    state before = no_state();
+    if (parts > 1) {
+      if (job != 0) publish(scratch, job, AGGREGATE, own);
+      before = walk_back(scratch, 0, job, before);
+      publish(scratch, job, PREFIX, join(before, own));
+    }
+    found[0] = before;
+  }
+#endif
+
+  // Its elements.
+#if STEPS > 1
+  barrier(CLK_LOCAL_MEM_FENCE);
+  state before = found[0];
+  for (ulong first = begin; first < begin + TILE; first += STEP) {
+    state all;
+    rank_tile(x, &chosen, ranks, &all, tile, meeting, marks, row, row_flags, first, size, item);
+    compact_tile(x, chosen, ranks, (uint)count_of(all), tile, places, first, size, item);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    write_tile(tile, places, out + out_offset, lengths, lengths_offset, wide_lengths, first, size, before, (uint)count_of(all), 0, item);
+    before = join(before, all);
+    barrier(CLK_LOCAL_MEM_FENCE);  // the next step's elements take their place
+  }
+#else
+  compact_tile(x, chosen, ranks, (uint)count_of(own), tile, places, begin, size, item);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  const state before = found[0];
+  write_tile(tile, places, out + out_offset, lengths, lengths_offset, wide_lengths, begin, size, before, (uint)count_of(own), 0, item);
+#endif
+  if (job == parts - 1 && item == 0)
+    store_end(join(found[0], own), size, count, count_offset, wide_count, lengths, lengths_offset, wide_lengths);
+}

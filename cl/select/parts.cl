@@ -1,0 +1,54 @@
+// Selection in two launches, the second one; or in one, where there is one part and the selected elements go nowhere else.
+//
+// A group has a part. It first joins the states of all parts before it, which the first launch left in the scratch
+// (select/count.cl), and for a partition those of all parts: behind what all select go the others. Then it takes the part's
+// tiles in their order, each after all before it.
+//
+// Launch: one dimension, GROUP work-items a group, a group for each part. Local memory: see select/tile.clh; GROUP states in any case.
+#define MEETING GROUP  // all work-items meet
+#include "select/tile.clh"
+
+DEFINE_TEAM_REDUCE(team_join, state, join)
+
+#ifndef INTEL_SUB_GROUP
+#define INTEL_SUB_GROUP 0  // work-items of a sub-group, on Intel's GPUs; 0: the compiler's choice
+#endif
+#if INTEL_SUB_GROUP
+__attribute__((intel_reqd_sub_group_size(INTEL_SUB_GROUP)))
+#endif
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void select_parts(SELECT_ARGUMENTS) {
+  DECLARE_TILE
+  const uint item = get_local_id(0);
+  const ulong part = get_group_id(0), begin = part * piece, end = min(begin + piece, size);
+  global const ELEMENT* row = in + in_offset;
+  global const FLAG* row_flags = flags + flags_offset;
+
+  global const state* told = (global const state*)scratch;
+  const ulong first_told = OUTPUT == 1 || parts > 1 ? 0 : parts;  // one part that nobody counted
+  state before = no_state(), every = no_state();
+  for (ulong p = first_told + item; p < (OUTPUT == 1 ? parts : part); p += GROUP) {
+    if (p < part) before = join(before, told[p]);
+    every = join(every, told[p]);
+  }
+  team_join(&before, meeting, item, GROUP);
+#if OUTPUT == 1
+  team_join(&every, meeting, item, GROUP);
+#endif
+
+  for (ulong first = begin; first < end; first += STEP) {
+    ELEMENT x[ITEMS];
+    uint chosen, ranks[RUNS];
+    state all;
+    rank_tile(x, &chosen, ranks, &all, tile, meeting, marks, row, row_flags, first, size, item);
+    const uint selected = (uint)count_of(all);
+    compact_tile(x, chosen, ranks, selected, tile, places, first, size, item);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    write_tile(tile, places, out + out_offset, lengths, lengths_offset, wide_lengths, first, size, before, selected,
+               count_of(every), item);
+    before = join(before, all);
+    barrier(CLK_LOCAL_MEM_FENCE);  // the next elements take their place
+  }
+  if (part == parts - 1 && item == 0)
+    store_end(before, size, count, count_offset, wide_count, lengths, lengths_offset, wide_lengths);
+}

@@ -1,0 +1,271 @@
+// Selections: arguments -> plan -> launch, and where needed one before it.
+#include "ops/custom.hpp"
+#include "ops/key.hpp"
+#include "ops/views.hpp"
+#include "plan/select_parts.hpp"
+#include "runtime/status.hpp"
+
+#include <smem/error.hpp>
+#include <smem/select.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace smem {
+
+namespace {
+
+[[noreturn]] void refuse(const SelectProblem& problem, const char* argument, std::string expected,
+                         std::string got) {
+  throw Error({.operation = plan::operation_name(problem),
+               .argument = argument,
+               .expected = std::move(expected),
+               .got = std::move(got)});
+}
+
+/// What a kernel of select is given besides the problem; see cl/select/operation.clh.
+struct Operands {
+  Vector in, flags, out, lengths, count;
+};
+
+bool has_lengths(const SelectProblem& problem) { return problem.op == SelectOp::run_length_encode; }
+
+/// All that the plan depends on.
+runtime::ProblemKey key_of(const SelectProblem& problem, const PlanOverrides& fixed, ops::PlanMaker maker) {
+  const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
+  const auto text = ops::text_key(std::string_view(problem.predicate));
+  return ops::make_key(maker,
+                       {number(problem.op) | number(problem.in) << 8 | number(problem.flags) << 16 |
+                            ops::variant_number(fixed.variant, select_variants()) << 24 |
+                            number(problem.in_alignment) << 32 | number(problem.flags_alignment) << 40,
+                        problem.size, text[0], text[1]},
+                       fixed);
+}
+
+cl::Event launch(const Context& context, const SelectProblem& problem, const Operands& o,
+                 const CallOptions& options) {
+  const char* operation = plan::operation_name(problem);
+  const PlanOverrides fixed = ops::overrides_of(operation, options);
+  // A wrong choice is refused before memory is asked for.
+  if (options.plan != nullptr) {
+    ops::require_same_plan(operation, options, plan_select(context.device(), problem, fixed));
+  } else if (!fixed.variant.empty()) {
+    plan_select(context.device(), problem, fixed);
+  }
+  runtime::Runtime& runtime = context.runtime();
+  const plan::SelectParts parts = plan::select_parts_of(context.device(), problem, fixed);
+  runtime::Lease scratch(runtime.scratch(), parts.scratch_bytes);
+  std::vector<cl::Event> wait_for(options.wait_for.begin(), options.wait_for.end());
+  if (parts.zeroed_bytes > 0) {
+    const cl_ulong zero = 0;
+    cl_event filled = nullptr;
+    runtime::check(clEnqueueFillBuffer(runtime.queue()(), scratch.memory_or(nullptr), &zero, sizeof zero, 0,
+                                       parts.zeroed_bytes, 0, nullptr, &filled),
+                   "clEnqueueFillBuffer", operation);
+    wait_for.emplace_back(filled);
+    scratch.used_until(wait_for.back());
+  }
+  const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
+  const auto is_wide = [](const Vector& counts) -> cl_uint { return size_of(counts.type) == 8 ? 1 : 0; };
+  const bool flagged = plan::is_flagged(problem.op);
+  const cl_mem in = o.in.buffer, out = o.out.buffer, count = o.count.buffer, memory = scratch.memory_or(out);
+  const cl_mem flags = flagged ? o.flags.buffer : in;
+  const cl_mem lengths = has_lengths(problem) ? o.lengths.buffer : out;
+  const auto run = [&](ops::PlanMaker maker, const auto& make_plan) {
+    return runtime.run(key_of(problem, fixed, maker), make_plan, wait_for, in, number(o.in.offset), flags,
+                       number(o.flags.offset), number(problem.size), number(parts.parts), number(parts.piece),
+                       out, number(o.out.offset), lengths, number(o.lengths.offset), is_wide(o.lengths),
+                       count, number(o.count.offset), is_wide(o.count), memory);
+  };
+  try {
+    if (parts.two_launches) {
+      const cl::Event first = run(ops::PlanMaker::select_first, [&](const Device& device) {
+        return plan_select_first(device, problem, fixed).value();
+      });
+      scratch.used_until(first);
+      wait_for = {first};
+    }
+    cl::Event event = run(ops::PlanMaker::select,
+                          [&](const Device& device) { return plan_select(device, problem, fixed); });
+    scratch.used_until(event);
+    return event;
+  } catch (const Error& error) {
+    ops::rethrow(operation, plan::is_by_predicate(problem.op) ? problem.predicate : std::string(), error);
+  }
+}
+
+/// The checks that all operations share, and the launch.
+cl::Event check_and_launch(const Context& context, SelectProblem problem, const Operands& o,
+                           const CallOptions& options) {
+  const char* operation = plan::operation_name(problem);
+  problem.in = o.in.type;
+  problem.size = o.in.size;
+  const bool flagged = plan::is_flagged(problem.op);
+  if (flagged) problem.flags = o.flags.type;
+  plan::check_select(context.device(), problem);
+  const char* out_name = has_lengths(problem) ? "values" : "out";
+  const auto require_room = [&](const char* name, const Vector& view) {
+    if (view.size >= problem.size) return;
+    refuse(problem, name, fmt::format("at least {} elements, as in has", problem.size),
+           fmt::format("{}", view.size));
+  };
+  const auto require_counter = [&](const char* name, const Vector& view) {
+    if (view.type != Scalar::uint32 && view.type != Scalar::uint64)
+      refuse(problem, name, "uint32 or uint64", std::string(name_of(view.type)));
+    if (view.type == Scalar::uint32 && plan::is_wide(problem))
+      refuse(problem, name, fmt::format("uint64 for {} elements", problem.size), "uint32");
+  };
+  if (o.out.type != o.in.type) {
+    refuse(problem, out_name, fmt::format("{}, as in has", name_of(o.in.type)),
+           std::string(name_of(o.out.type)));
+  }
+  require_room(out_name, o.out);
+  if (flagged && o.flags.size != o.in.size)
+    refuse(problem, "flags", fmt::format("{} elements, as in has", o.in.size),
+           fmt::format("{}", o.flags.size));
+  if (has_lengths(problem)) {
+    require_counter("lengths", o.lengths);
+    require_room("lengths", o.lengths);
+  }
+  require_counter("count", o.count);
+  if (o.count.size != 1) refuse(problem, "count", "1 element", fmt::format("{}", o.count.size));
+
+  struct View {
+    const char* name;
+    Matrix matrix;
+    bool written;
+    ops::Memory memory;
+  };
+  std::vector<View> views;
+  const auto check = [&](const char* name, const Vector& vector, bool written) {
+    const Matrix matrix = ops::as_matrix(vector);
+    if (ops::is_empty(matrix)) return;
+    const ops::Memory memory = ops::check_view(context, operation, name, matrix, written);
+    for (const View& other : views) {
+      if (written || other.written)
+        ops::check_apart(operation, other.matrix, other.memory, matrix, memory, other.name, name);
+    }
+    views.push_back({name, matrix, written, memory});
+  };
+  check("in", o.in, false);
+  if (flagged) check("flags", o.flags, false);
+  check(out_name, o.out, true);
+  if (has_lengths(problem)) check("lengths", o.lengths, true);
+  check("count", o.count, true);
+
+  if (problem.size == 0) {
+    plan_select(context.device(), problem,
+                ops::overrides_of(operation, options));  // a wrong choice is refused
+    const cl_ulong zero = 0;
+    const std::size_t bytes = size_of(o.count.type);
+    std::vector<cl_event> wait_for;
+    for (const cl::Event& event : options.wait_for)
+      wait_for.push_back(event());
+    cl_event filled = nullptr;
+    runtime::check(clEnqueueFillBuffer(context.queue()(), o.count.buffer, &zero, bytes,
+                                       o.count.offset * bytes, bytes, static_cast<cl_uint>(wait_for.size()),
+                                       wait_for.empty() ? nullptr : wait_for.data(), &filled),
+                   "clEnqueueFillBuffer", operation);
+    return cl::Event(filled);
+  }
+  const auto alignment = [](const View& view) {
+    return std::min<std::size_t>(16, ops::row_alignment(view.matrix, view.memory));
+  };
+  problem.in_alignment = alignment(views[0]);
+  if (flagged) problem.flags_alignment = alignment(views[1]);
+  return launch(context, problem, o, options);
+}
+
+SelectProblem problem_of(SelectOp op, const std::string& predicate = {}) {
+  SelectProblem problem;
+  problem.op = op;
+  problem.predicate = predicate;
+  return problem;
+}
+
+/// Runs `call(count)` with a count of 64 bits, and waits for it.
+template <class Call>
+std::size_t counted(const Context& context, SelectOp op, const Call& call) {
+  runtime::Lease memory(context.runtime().scratch(), sizeof(cl_ulong));
+  const Vector count(memory.memory_or(nullptr), Scalar::uint64, 1);
+  const cl::Event ended = call(count);
+  memory.used_until(ended);
+  cl_ulong result = 0;
+  runtime::check(clEnqueueReadBuffer(context.queue()(), count.buffer, CL_TRUE, 0, sizeof result, &result, 1,
+                                     &ended(), nullptr),
+                 "clEnqueueReadBuffer", name_of(op).data());
+  context.runtime().settle();
+  return result;
+}
+
+}  // namespace
+
+cl::Event copy_if(const Context& context, const Vector& in, const Vector& out, const Vector& count,
+                  const std::string& predicate, const CallOptions& options) {
+  return check_and_launch(context, problem_of(SelectOp::copy_if, predicate), {in, {}, out, {}, count},
+                          options);
+}
+cl::Event copy_flagged(const Context& context, const Vector& in, const Vector& flags, const Vector& out,
+                       const Vector& count, const CallOptions& options) {
+  return check_and_launch(context, problem_of(SelectOp::copy_flagged), {in, flags, out, {}, count}, options);
+}
+
+cl::Event partition(const Context& context, const Vector& in, const Vector& out, const Vector& count,
+                    const std::string& predicate, const CallOptions& options) {
+  return check_and_launch(context, problem_of(SelectOp::partition, predicate), {in, {}, out, {}, count},
+                          options);
+}
+cl::Event partition_flagged(const Context& context, const Vector& in, const Vector& flags, const Vector& out,
+                            const Vector& count, const CallOptions& options) {
+  return check_and_launch(context, problem_of(SelectOp::partition_flagged), {in, flags, out, {}, count},
+                          options);
+}
+
+cl::Event unique(const Context& context, const Vector& in, const Vector& out, const Vector& count,
+                 const CallOptions& options) {
+  return check_and_launch(context, problem_of(SelectOp::unique), {in, {}, out, {}, count}, options);
+}
+cl::Event run_length_encode(const Context& context, const Vector& in, const Vector& values,
+                            const Vector& lengths, const Vector& count, const CallOptions& options) {
+  return check_and_launch(context, problem_of(SelectOp::run_length_encode), {in, {}, values, lengths, count},
+                          options);
+}
+
+std::size_t copy_if(const Context& context, const Vector& in, const Vector& out, const std::string& predicate,
+                    const CallOptions& options) {
+  return counted(context, SelectOp::copy_if,
+                 [&](const Vector& count) { return copy_if(context, in, out, count, predicate, options); });
+}
+std::size_t copy_flagged(const Context& context, const Vector& in, const Vector& flags, const Vector& out,
+                         const CallOptions& options) {
+  return counted(context, SelectOp::copy_flagged,
+                 [&](const Vector& count) { return copy_flagged(context, in, flags, out, count, options); });
+}
+std::size_t partition(const Context& context, const Vector& in, const Vector& out,
+                      const std::string& predicate, const CallOptions& options) {
+  return counted(context, SelectOp::partition,
+                 [&](const Vector& count) { return partition(context, in, out, count, predicate, options); });
+}
+std::size_t partition_flagged(const Context& context, const Vector& in, const Vector& flags,
+                              const Vector& out, const CallOptions& options) {
+  return counted(context, SelectOp::partition_flagged, [&](const Vector& count) {
+    return partition_flagged(context, in, flags, out, count, options);
+  });
+}
+std::size_t unique(const Context& context, const Vector& in, const Vector& out, const CallOptions& options) {
+  return counted(context, SelectOp::unique,
+                 [&](const Vector& count) { return unique(context, in, out, count, options); });
+}
+std::size_t run_length_encode(const Context& context, const Vector& in, const Vector& values,
+                              const Vector& lengths, const CallOptions& options) {
+  return counted(context, SelectOp::run_length_encode, [&](const Vector& count) {
+    return run_length_encode(context, in, values, lengths, count, options);
+  });
+}
+
+}  // namespace smem

@@ -1,0 +1,323 @@
+// Plans for selections: which variant, and why.
+#include <smem/error.hpp>
+#include <smem/select_plan.hpp>
+
+#include "plan/reduce_types.hpp"
+#include "plan/scan_parts.hpp"
+#include "plan/select_parts.hpp"
+#include "plan/sizes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace smem {
+
+namespace {
+
+using plan::define;
+using plan::divide_up;
+using plan::SelectParts;
+
+constexpr std::size_t kPackBytes = 16;  // the widest read of a work-item
+
+/// The unsigned integer of OpenCL C that has a type's bits.
+std::string bits_of(Scalar type) {
+  static constexpr std::array<const char*, 4> kBits{"uchar", "ushort", "uint", "ulong"};
+  return kBits.at(static_cast<std::size_t>(std::countr_zero(size_of(type))));
+}
+
+Plan base_plan(const SelectProblem& problem, std::string_view variant, const char* file, const char* entry) {
+  Plan plan;
+  plan.operation = name_of(problem.op);
+  plan.variant = variant;
+  plan.kernel_file = file;
+  plan.entry_point = entry;
+  const bool by_predicate = plan::is_by_predicate(problem.op), flagged = plan::is_flagged(problem.op);
+  define(plan, "RULE", by_predicate ? 0 : flagged ? 1 : 2);
+  define(plan, "OUTPUT",
+         plan::is_partition(problem.op)              ? 1
+         : problem.op == SelectOp::run_length_encode ? 2
+                                                     : 0);
+  const std::size_t bytes = size_of(problem.in);
+  define(plan, "ELEMENT_BYTES", bytes);
+  plan.text_defines.emplace_back("ELEMENT", bits_of(problem.in));
+  if (plan::is_wide(problem)) define(plan, "WIDE", 1);
+  if (flagged) {
+    plan.text_defines.emplace_back("FLAG", bits_of(problem.flags));
+  } else {  // what the bits mean
+    plan.text_defines.emplace_back("NUMBER", opencl_name_of(plan::value_type(problem.in)));
+    if (problem.in == Scalar::half) {
+      define(plan, "TYPE_HALF", 1);
+    } else {
+      plan.text_defines.emplace_back("TYPE", opencl_name_of(problem.in));
+    }
+    if (problem.in == Scalar::float64) define(plan, "USE_DOUBLE", 1);
+  }
+  if (by_predicate) {
+    plan.preamble = fmt::format(
+        "#define PREDICATE custom_select\n"
+        "#line 1 \"custom.cl\"\n"
+        "static inline int custom_select({0} x) {{ return (\n"
+        "#line 1 \"predicate.cl\"\n{1}\n"
+        "#line 1 \"custom.cl\"\n) != 0; }}\n",
+        opencl_name_of(plan::value_type(problem.in)), problem.predicate);
+    if (problem.in == Scalar::float64)
+      plan.preamble.insert(0, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
+  }
+  const auto elements = static_cast<double>(problem.size);
+  plan.prediction.bytes_read = elements * static_cast<double>(bytes + (flagged ? size_of(problem.flags) : 0));
+  const std::size_t place_bytes =
+      problem.op == SelectOp::run_length_encode ? plan::is_wide(problem) ? 8 : 4 : 0;
+  plan.prediction.bytes_written =
+      elements * static_cast<double>(bytes + place_bytes) * (plan::is_partition(problem.op) ? 1 : 0.5);
+  return plan;
+}
+
+/// As wide as a work-item reads, or single elements: few sizes, so that few programs serve all alignments.
+std::size_t pack_of(std::size_t bytes, std::size_t alignment, std::size_t items) {
+  return alignment < kPackBytes ? 1 : std::min(kPackBytes / bytes, items);
+}
+
+void define_tile(std::size_t group, std::size_t items, std::size_t pack, Plan& plan) {
+  plan.work_group = {group, 1, 1};
+  plan.vector_width = pack;
+  plan.items_per_work_item = items;
+  define(plan, "GROUP", group);
+  define(plan, "ITEMS", items);
+  define(plan, "PACK", pack);
+}
+
+/// Chooses the sizes of tiles, and tells the kernel; false where no work-group fits. `all_meet`: each
+/// work-item has a state in local memory.
+bool set_tile(const Device& device, const SelectProblem& problem, const PlanOverrides& fixed, bool all_meet,
+              Plan& plan) {
+  const std::size_t bytes = size_of(problem.in), state = plan::select_state_bytes(problem);
+  const std::size_t items = plan::select_items(device, problem);
+  const std::size_t places = problem.op == SelectOp::run_length_encode ? 2 * items : 0;
+  const std::size_t wanted = plan::select_group(device, fixed);
+  constexpr std::size_t kWords = 64;  // of the kernel's own, with their alignment
+  if (plan::selects_in_registers(device)) {
+    // A warp has a state in local memory, and in the second of two launches each work-item.
+    const std::size_t each = items * bytes + places + state;
+    const std::size_t group = plan::group_for(device, wanted, each, kWords);
+    if (group != 0 && group % 32 == 0) {
+      const std::size_t run = std::min(kPackBytes / bytes, items);
+      define_tile(group, items, pack_of(bytes, problem.in_alignment, run), plan);
+      define(plan, "RUN", run);
+      define(plan, "REGISTERS", 1);
+      if (plan::is_flagged(problem.op))
+        define(plan, "FLAG_PACK", pack_of(size_of(problem.flags), problem.flags_alignment, run));
+      plan.local_bytes = group * (items * bytes + places) + (all_meet ? group : group / 32) * state + kWords;
+      plan.prediction.local_bytes = 2 * plan.prediction.bytes_written;
+      plan.tile_cols = group * items;
+      return true;
+    }
+  }
+  const std::size_t marks = plan::is_flagged(problem.op) ? items : 0;
+  const std::size_t padded = device.local_is_cache ? items : items + 1;
+  const std::size_t group = plan::group_for(device, wanted, padded * bytes + marks + places + state, kWords);
+  if (group == 0) return false;
+  const std::size_t pack = pack_of(bytes, problem.in_alignment, items);
+  Tile tile;
+  tile.rows = group;
+  tile.cols = items;
+  tile.item_bytes = bytes;
+  tile.work_items = group;
+  tile.accesses = {{"elements", true, 1,
+                    [items, pack](std::size_t k) {
+                      return Item{k * pack / items, k * pack % items};
+                    }},
+                   {"own elements", false, 1, [](std::size_t k) {
+                      return Item{k, 0};
+                    }}};
+  plan.layout = infer_layout(device, tile);
+  const auto bytes_of_all = [&] { return plan.layout.bytes() + group * (marks + places + state) + kWords; };
+  if (bytes_of_all() > device.local_bytes)
+    plan.layout = infer_layout(device, tile, {.kind = LocalLayout::Kind::plain});
+  plan.local_bytes = bytes_of_all();
+  plan.prediction.local_bytes =
+      2 * (plan.prediction.bytes_written + static_cast<double>(problem.size) * static_cast<double>(bytes));
+  define_tile(group, items, pack, plan);
+  // With sub-groups of 32, its compiler leaves the work-items' elements in memory.
+  if (device.vendor == Vendor::intel && device.architecture.starts_with("pvc"))
+    define(plan, "INTEL_SUB_GROUP", 16);
+  plan::define_layout(plan, plan.layout);
+  plan.tile_cols = group * items;
+  return true;
+}
+
+std::optional<Plan> look_back(const Device& device, const SelectProblem& problem, const PlanOverrides& fixed,
+                              const SelectParts& parts) {
+  if (!plan::selects_in_one_pass(device, problem) || parts.parts > plan::kMaxTiles) return std::nullopt;
+  Plan plan = base_plan(problem, "look_back", "select/look_back.cl", "select_look_back");
+  if (!set_tile(device, problem, fixed, false, plan)) return std::nullopt;
+  define(plan, "TILE", parts.piece);
+  define(plan, "LINE", plan::scan_line(device));
+  define(plan, "DEVICE_FENCE", plan::device_fence(device));
+  if (device.ordered_start) define(plan, "ORDERED_START", 1);
+  plan.global = {parts.parts * plan.work_group[0], 1, 1};
+  plan.tile_cols = parts.piece;
+  plan.reason = "one pass: a tile looks back over those before it for how many they select";
+  return plan;
+}
+
+std::optional<Plan> count_then_place(const Device& device, const SelectProblem& problem,
+                                     const PlanOverrides& fixed, const SelectParts& parts) {
+  Plan plan = base_plan(problem, "count_then_place", "select/parts.cl", "select_parts");
+  if (!set_tile(device, problem, fixed, true, plan)) return std::nullopt;
+  plan.global = {parts.parts * plan.work_group[0], 1, 1};
+  plan.reason = parts.two_launches
+                    ? fmt::format("{} part(s): first how many each selects, then their elements", parts.parts)
+                    : "one part: a work-group goes along it";
+  return plan;
+}
+
+std::optional<Plan> cpu(const Device& device, const SelectProblem& problem, const SelectParts& parts) {
+  if (!plan::runs_cpu_variant(device)) return std::nullopt;
+  const bool single_pass = parts.zeroed_bytes > 0;
+  Plan plan = base_plan(problem, "cpu", "select/cpu.cl", "select_cpu");
+  plan.work_group = {1, 1, 1};
+  plan.global = {std::clamp<std::size_t>(parts.parts, 1, (single_pass ? 1 : 32) * device.compute_units), 1,
+                 1};
+  plan.tile_cols = plan.items_per_work_item = parts.piece;
+  define(plan, "PACK", 1);
+  define(plan, "PHASE", single_pass ? 2 : 1);
+  if (single_pass) {
+    define(plan, "DEVICE_FENCE", plan::device_fence(device));
+    define(plan, "LINE", plan::scan_line(device));
+  }
+  plan.reason = single_pass
+                    ? "one thread a piece that its cache holds: how many it selects, then its elements"
+                    : "one thread a piece, from front to back";
+  return plan;
+}
+
+std::optional<Plan> plan_variant(const Device& device, const SelectProblem& problem,
+                                 const PlanOverrides& fixed, std::string_view variant) {
+  PlanOverrides named = fixed;
+  named.variant = variant;
+  const SelectParts parts = plan::select_parts_of(device, problem, named);
+  std::optional<Plan> plan;
+  if (variant == "cpu") {
+    plan = cpu(device, problem, parts);
+  } else if (variant == "look_back") {
+    plan = look_back(device, problem, fixed, parts);
+  } else {
+    plan = count_then_place(device, problem, fixed, parts);
+  }
+  if (plan) plan->scratch_bytes = parts.scratch_bytes;
+  return plan;
+}
+
+/// Why `variant` was not chosen.
+std::string why_not(const Device& device, const SelectProblem& problem, std::string_view variant,
+                    const Plan& chosen) {
+  if (!plan_variant(device, problem, {}, variant)) {
+    if (variant == "cpu") return plan::no_cpu_variant(device);
+    if (variant == "look_back" && plan::is_partition(problem.op))
+      return "where the others begin is known only when all elements have been looked at";
+    if (variant == "look_back" && !plan::can_look_back(device))
+      return "nothing says that work-groups which have started go on while others wait for them";
+    if (variant == "look_back" && !plan::selects_in_one_pass(device, problem))
+      return "tiles cannot tell counts and places of 64 bits at once";
+    return "does not fit local memory";
+  }
+  if (chosen.variant == "cpu") return "work-items that meet in local memory are loops on a CPU";
+  return variant == "look_back" ? "one part needs nothing of others" : "reads every element twice";
+}
+
+}  // namespace
+
+std::vector<std::string_view> select_variants() { return {"count_then_place", "look_back", "cpu"}; }
+
+std::optional<Plan> plan_select_first(const Device& device, const SelectProblem& problem,
+                                      const PlanOverrides& overrides) {
+  PlanOverrides fixed = overrides;
+  if (fixed.variant.empty()) fixed.variant = plan::choose_select(device, problem, overrides);
+  const SelectParts parts = plan::select_parts_of(device, problem, fixed);
+  if (!parts.two_launches) return std::nullopt;
+  std::optional<Plan> plan;
+  if (fixed.variant == "cpu") {
+    plan = plan_variant(device, problem, fixed, fixed.variant);
+    if (!plan) return std::nullopt;
+    std::erase_if(plan->defines, [](const auto& d) { return d.first == "PHASE"; });
+    define(*plan, "PHASE", 0);
+  } else {
+    SelectProblem counted = problem;
+    if (plan::is_flagged(problem.op)) {  // flags are counted as elements are
+      counted.op = SelectOp::copy_if;
+      counted.predicate = "x != 0";
+      counted.in =
+          static_cast<Scalar>(static_cast<int>(Scalar::uint8) + std::countr_zero(size_of(problem.flags)));
+      counted.in_alignment = problem.flags_alignment;
+    } else if (problem.op == SelectOp::partition) {
+      counted.op = SelectOp::copy_if;
+    }
+    plan = base_plan(counted, fixed.variant, "select/count.cl", "select_count");
+    plan->operation = name_of(problem.op);
+    if (plan::is_flagged(problem.op)) define(*plan, "OF_FLAGS", 1);
+    const std::size_t bytes = size_of(counted.in), state = plan::select_state_bytes(counted);
+    const std::size_t group = plan::group_for(device, plan::select_group(device, fixed), state);
+    if (group == 0) return std::nullopt;
+    const std::size_t items = std::max<std::size_t>(64 / bytes, 1);
+    define_tile(group, items, pack_of(bytes, counted.in_alignment, items), *plan);
+    plan->global = {parts.parts * group, 1, 1};
+    plan->tile_cols = group * items;
+    plan->local_bytes = group * state;
+  }
+  plan->variant = "first";
+  plan->scratch_bytes = parts.scratch_bytes;
+  plan->prediction.bytes_written = static_cast<double>(parts.scratch_bytes);
+  plan->prediction.local_bytes = 0;
+  plan->reason = fmt::format("how many elements each of {} part(s) selects", parts.parts);
+  return plan;
+}
+
+Plan plan_select(const Device& device, const SelectProblem& problem, std::string_view variant) {
+  return plan_select(device, problem, PlanOverrides{.variant = std::string(variant)});
+}
+
+Plan plan_select(const Device& device, const SelectProblem& problem, const PlanOverrides& overrides) {
+  plan::check_select(device, problem);
+  const auto refuse = [&](const char* field, std::string expected, std::string got) {
+    throw Error({.operation = plan::operation_name(problem),
+                 .argument = field,
+                 .expected = std::move(expected),
+                 .got = std::move(got)});
+  };
+  const auto names = select_variants();
+  const std::string_view variant = overrides.variant;
+  plan::require_choice(plan::operation_name(problem), overrides, names);
+  if (overrides.work_items > device.max_work_group ||
+      (overrides.work_items != 0 && !std::has_single_bit(overrides.work_items))) {
+    refuse("work_items", fmt::format("a power of two, at most {}", device.max_work_group),
+           fmt::format("{}", overrides.work_items));
+  }
+  const std::string_view chosen = variant.empty() ? plan::choose_select(device, problem, overrides) : variant;
+  std::optional<Plan> plan = plan_variant(device, problem, overrides, chosen);
+  if (!plan) {
+    refuse(
+        "variant", "one that can run this selection on this device",
+        fmt::format("\"{}\" on {} with {} bytes of local memory{}", chosen, device.name, device.local_bytes,
+                    plan::can_look_back(device) ? "" : ", whose work-groups cannot wait for each other"));
+  }
+  if (overrides.work_items != 0 && plan->work_items() != overrides.work_items) {
+    refuse("work_items",
+           chosen == "cpu"
+               ? std::string("1: a thread has a piece")
+               : fmt::format("as many as {} bytes of local memory suffice for", device.local_bytes),
+           fmt::format("{}", overrides.work_items));
+  }
+  plan->evidence = "no measurement for this family: the sizes follow from the device's facts";
+  plan::note_choice(*plan, overrides, names,
+                    [&](std::string_view other) { return why_not(device, problem, other, *plan); });
+  return *plan;
+}
+
+}  // namespace smem

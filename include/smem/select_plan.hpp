@@ -1,0 +1,52 @@
+/// smem: plans for selections. Includes no OpenCL header.
+#pragma once
+
+#include <smem/device.hpp>
+#include <smem/export.hpp>
+#include <smem/plan.hpp>
+#include <smem/scalar.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smem {
+
+/// What is selected, and what is written; see select.hpp.
+enum class SelectOp { copy_if, copy_flagged, partition, partition_flagged, unique, run_length_encode };
+
+/// "copy_if", ...: as the called function is named.
+SMEM_API std::string_view name_of(SelectOp op);
+
+/// A selection without its data: all that a plan depends on.
+struct SelectProblem {
+  SelectOp op = SelectOp::copy_if;
+  Scalar in = Scalar::float32;
+  std::size_t size = 0;          ///< elements
+  std::string predicate = {};    ///< of copy_if and partition: OpenCL C, of `x`
+  Scalar flags = Scalar::uint8;  ///< their type, of copy_flagged and partition_flagged
+  /// The largest power of two, at most 16, that divides the byte address of the first element, and flag.
+  std::size_t in_alignment = 16;
+  std::size_t flags_alignment = 16;
+};
+
+/// The plan that the selections use on `device`. It predicts the bytes for half of the elements selected; a
+/// partition writes all. Overrides: `variant`, and `work_items`, a power of two, for all variants but "cpu".
+/// Nothing shrinks what was fixed by hand. \throws Error when the types do not fit the operation or the
+/// device, the variant is unknown or cannot run this problem on this device, or another field was fixed; it
+/// names the field.
+SMEM_API Plan plan_select(const Device& device, const SelectProblem& problem, const PlanOverrides& overrides);
+/// The same, with at most the variant fixed.
+SMEM_API Plan plan_select(const Device& device, const SelectProblem& problem, std::string_view variant = {});
+
+/// The launch that comes before plan_select()'s and counts what each part selects. Empty where none does:
+/// there is one part, or the selection is made in a single pass.
+SMEM_API std::optional<Plan> plan_select_first(const Device& device, const SelectProblem& problem,
+                                               const PlanOverrides& overrides = {});
+
+/// The names of all variants, slowest idea first; the one for CPUs last.
+SMEM_API std::vector<std::string_view> select_variants();
+
+}  // namespace smem

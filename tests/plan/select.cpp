@@ -1,0 +1,125 @@
+// Plans of selections for devices that are not here: they fit, they say why, and they cut a vector into the
+// same pieces whatever the size of a work-group.
+#include <smem/smem.hpp>
+
+#include "plan/select_parts.hpp"
+#include "support/failure.hpp"
+#include "support/selects.hpp"
+#include "support/targets.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+using smem::Scalar;
+using smem::SelectOp;
+
+namespace {
+
+smem::Device target(std::string_view name) {
+  for (const smem::Device& device : test::all_targets()) {
+    if (device.name == name) return device;
+  }
+  FAIL("no such target");
+  return {};
+}
+
+smem::SelectProblem problem_for(SelectOp op, std::size_t size, Scalar in = Scalar::float32) {
+  return test::problem_of({.op = op, .in = in, .size = size});
+}
+
+bool has_define(const smem::Plan& plan, const char* name) {
+  for (const auto& [defined, value] : plan.defines) {
+    if (defined == name) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("plan of select: problems of all kinds fit every target and its clamps") {
+  for (const smem::Device& whole : test::all_targets()) {
+    for (const char* limits :
+         {"", "local=16K,work_group=64", "local=1K", "work_group=1", "forward_progress=0"}) {
+      const smem::Device device = smem::clamp(whole, limits);
+      CAPTURE(device.name);
+      CAPTURE(limits);
+      for (const SelectOp op : test::kSelectOps) {
+        for (const Scalar type : {Scalar::int8, Scalar::half, Scalar::float32, Scalar::uint64}) {
+          for (const std::size_t size :
+               {std::size_t{1}, std::size_t{1000}, std::size_t{1} << 22, std::size_t{1} << 33}) {
+            const smem::SelectProblem problem = problem_for(op, size, type);
+            const smem::Plan plan = smem::plan_select(device, problem);
+            CAPTURE(plan.to_string());
+            CHECK(plan.local_bytes <= device.local_bytes);
+            CHECK(plan.work_items() <= device.max_work_group);
+            CHECK(plan.global[0] % plan.work_group[0] == 0);
+            CHECK(plan.global[0] > 0);
+            CHECK(plan.alternatives.size() + 1 == smem::select_variants().size());
+            CHECK(has_define(plan, "WIDE") == (size > 0xffffffff));
+            const auto first = smem::plan_select_first(device, problem);
+            if (first) {
+              CHECK(first->local_bytes <= device.local_bytes);
+              CHECK(first->scratch_bytes > 0);
+            }
+            // A driver that refuses a launch gets smaller work-groups over the same pieces.
+            const smem::PlanOverrides fixed{.variant = plan.variant};
+            const auto parts = smem::plan::select_parts_of(device, problem, fixed);
+            const auto smaller =
+                smem::plan::select_parts_of(smem::clamp(device, "work_group=1"), problem, fixed);
+            CHECK(parts.piece == smaller.piece);
+            CHECK(parts.scratch_bytes == smaller.scratch_bytes);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("plan of select: what each kind of device chooses") {
+  const std::size_t size = std::size_t{1} << 28;
+  const smem::SelectProblem problem = problem_for(SelectOp::copy_if, size);
+  const smem::Plan nvidia = smem::plan_select(target("sm_90"), problem);
+  CHECK(nvidia.variant == "look_back");
+  CHECK(nvidia.work_group[0] == 512);
+  CHECK(nvidia.groups() == size / (512 * 32));
+  CHECK(2 * nvidia.local_bytes < 227 * 1024);  // two groups share a multiprocessor
+  CHECK(smem::plan_select(target("sm_75"), problem).local_bytes < 48 * 1024);
+  CHECK(smem::plan_select(target("sm_75"), problem).work_group[0] == 512);
+  CHECK_FALSE(smem::plan_select_first(target("sm_90"), problem));
+  // Half of the elements; of a partition all.
+  CHECK(nvidia.prediction.bytes_read == 4.0 * static_cast<double>(size));
+  CHECK(nvidia.prediction.bytes_written == 2.0 * static_cast<double>(size));
+  const smem::Plan partition = smem::plan_select(target("sm_90"), problem_for(SelectOp::partition, size));
+  CHECK(partition.variant == "count_then_place");
+  CHECK(partition.prediction.bytes_written == 4.0 * static_cast<double>(size));
+  CHECK(smem::plan_select_first(target("sm_90"), problem_for(SelectOp::partition, size)));
+  for (const char* name : {"gfx90a", "pvc"}) {
+    CHECK(smem::plan_select(target(name), problem).variant == "count_then_place");
+    CHECK(smem::plan_select_first(target(name), problem));
+  }
+  CHECK(smem::plan_select(target("cpu"), problem).variant == "cpu");
+  smem::Device impatient = target("cpu");
+  impatient.long_loops = false;
+  CHECK(smem::plan_select(impatient, problem).variant == "count_then_place");
+  // One part needs no first launch, but a partition must know where its others begin.
+  CHECK_FALSE(smem::plan_select_first(target("sm_90"), problem_for(SelectOp::unique, 100)));
+  CHECK(smem::plan_select_first(target("sm_90"), problem_for(SelectOp::partition, 100)));
+}
+
+TEST_CASE("plan of select: what cannot be told in one pass is not") {
+  const smem::Device device = target("sm_90");
+  const auto refusal = [&](const smem::Device& on, const smem::SelectProblem& problem) {
+    return test::failure_of([&] { smem::plan_select(on, problem, "look_back"); });
+  };
+  CHECK(refusal(device, problem_for(SelectOp::partition, 1000)).argument == "variant");
+  // A count and a place of 64 bits each.
+  const smem::SelectProblem runs = problem_for(SelectOp::run_length_encode, std::size_t{1} << 32);
+  CHECK(refusal(device, runs).argument == "variant");
+  CHECK(smem::plan_select(device, runs).variant == "count_then_place");
+  CHECK(smem::plan_select(device, problem_for(SelectOp::unique, std::size_t{1} << 32)).variant ==
+        "look_back");
+  const auto error = refusal(target("gfx90a"), problem_for(SelectOp::copy_if, 1 << 22));
+  CHECK(error.argument == "variant");
+  CHECK(test::contains(error.got, "cannot wait for each other"));
+}
