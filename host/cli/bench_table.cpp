@@ -117,10 +117,9 @@ void BenchTable::print(const BenchRow& row, const Plan& plan, const measure::Mea
 int BenchTable::end() {
   if (rows_ > 0) {
     fmt::print(
-        "ms: median; spread: the middle four fifths of the repetitions, 'unstable' above 5 %; GB/s: {}; "
-        "copy:\n"
-        "bytes read and written by {}, in turns with the operation. {} result(s) compared with a plain loop: "
-        "{}.\n",
+        "ms: median; spread: the middle four fifths of the repetitions, 'unstable' above 5 %;\nGB/s: {};\n"
+        "copy: bytes read and written by {}, in turns with the operation.\n"
+        "{} result(s) compared with a plain loop: {}.\n",
         traffic_, copy_name_, rows_, wrong_ == 0 ? "all right" : fmt::format("{} wrong", wrong_));
   }
   if (csv_.is_open()) {
