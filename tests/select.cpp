@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -149,7 +150,7 @@ TEST_CASE("select: counts on the host, of nothing too") {
   const smem::Context context;
   std::vector<float> values(30000);
   for (std::size_t i = 0; i < values.size(); ++i)
-    values[i] = static_cast<float>(i / 3);
+    values[i] = std::floor(static_cast<float>(i) / 3.0F);
   std::vector<std::uint16_t> marked(values.size());
   marked[5] = marked[29999] = 256;
   const smem::Array<float> in(context, values), out(context, values.size());
@@ -213,6 +214,7 @@ TEST_CASE("select: the same result in every run, by many threads at once") {
     run();  // PoCL 3.1 fails an assertion of its own now and then where threads launch a kernel for the first
             // time
     std::vector<std::thread> threads;
+    threads.reserve(4);
     for (int number = 0; number < 4; ++number) {
       threads.emplace_back([&] {
         for (int turn = 0; turn < 8; ++turn)
