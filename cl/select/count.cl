@@ -24,8 +24,8 @@ DEFINE_TEAM_REDUCE(team_join, state, join)
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void select_count(SELECT_ARGUMENTS) {
   local state meeting[GROUP];
-  (void)in, (void)in_offset, (void)flags_offset, (void)parts, (void)out, (void)out_offset, (void)lengths, (void)lengths_offset, (void)wide_lengths,
-      (void)count, (void)count_offset, (void)wide_count;
+  (void)in, (void)in_offset, (void)flags_offset, (void)parts, (void)out, (void)out_offset, (void)lengths,
+      (void)lengths_offset, (void)wide_lengths, (void)count, (void)count_offset, (void)wide_count;
   const uint item = get_local_id(0);
   const ulong part = get_group_id(0), begin = part * piece, end = min(begin + piece, size);
 #if OF_FLAGS

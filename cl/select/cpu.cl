@@ -39,9 +39,9 @@ __attribute__((noinline)) state count_piece(global const ELEMENT* in, global con
 }
 
 // Writes elements [begin, end), `before` having been selected before them, and `total` in all; returns the state at the end.
-__attribute__((noinline)) state place_piece(global const ELEMENT* in, global const FLAG* flags, ulong begin, ulong end, state before,
-                                            number total, global ELEMENT* out, global uint* lengths, ulong lengths_offset,
-                                            uint wide_lengths) {
+__attribute__((noinline)) state place_piece(global const ELEMENT* in, global const FLAG* flags, ulong begin, ulong end,
+                                            state before, number total, global ELEMENT* out, global uint* lengths,
+                                            ulong lengths_offset, uint wide_lengths) {
   ELEMENT taken[CHUNK];
 #if OUTPUT == 1
   ELEMENT others[CHUNK];

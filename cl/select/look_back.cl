@@ -88,7 +88,8 @@ void select_look_back(SELECT_ARGUMENTS) {
     rank_tile(x, &chosen, ranks, &all, tile, meeting, marks, row, row_flags, first, size, item);
     compact_tile(x, chosen, ranks, (uint)count_of(all), tile, places, first, size, item);
     barrier(CLK_LOCAL_MEM_FENCE);
-    write_tile(tile, places, out + out_offset, lengths, lengths_offset, wide_lengths, first, size, before, (uint)count_of(all), 0, item);
+    write_tile(tile, places, out + out_offset, lengths, lengths_offset, wide_lengths, first, size, before,
+               (uint)count_of(all), 0, item);
     before = join(before, all);
     barrier(CLK_LOCAL_MEM_FENCE);  // the next step's elements take their place
   }
@@ -96,7 +97,8 @@ void select_look_back(SELECT_ARGUMENTS) {
   compact_tile(x, chosen, ranks, (uint)count_of(own), tile, places, begin, size, item);
   barrier(CLK_LOCAL_MEM_FENCE);
   const state before = found[0];
-  write_tile(tile, places, out + out_offset, lengths, lengths_offset, wide_lengths, begin, size, before, (uint)count_of(own), 0, item);
+  write_tile(tile, places, out + out_offset, lengths, lengths_offset, wide_lengths, begin, size, before,
+             (uint)count_of(own), 0, item);
 #endif
   if (job == parts - 1 && item == 0)
     store_end(join(found[0], own), size, count, count_offset, wide_count, lengths, lengths_offset, wide_lengths);

@@ -4,7 +4,8 @@
 // (select/count.cl), and for a partition those of all parts: behind what all select go the others. Then it takes the part's
 // tiles in their order, each after all before it.
 //
-// Launch: one dimension, GROUP work-items a group, a group for each part. Local memory: see select/tile.clh; GROUP states in any case.
+// Launch: one dimension, GROUP work-items a group, a group for each part. Local memory: see select/tile.clh,
+// with GROUP states.
 #define MEETING GROUP  // all work-items meet
 #include "select/tile.clh"
 

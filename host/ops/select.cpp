@@ -125,9 +125,10 @@ cl::Event check_and_launch(const Context& context, SelectProblem problem, const 
            std::string(name_of(o.out.type)));
   }
   require_room(out_name, o.out);
-  if (flagged && o.flags.size != o.in.size)
+  if (flagged && o.flags.size != o.in.size) {
     refuse(problem, "flags", fmt::format("{} elements, as in has", o.in.size),
            fmt::format("{}", o.flags.size));
+  }
   if (has_lengths(problem)) {
     require_counter("lengths", o.lengths);
     require_room("lengths", o.lengths);

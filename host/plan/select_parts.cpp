@@ -48,13 +48,15 @@ std::size_t select_items(const Device& device, const SelectProblem& problem) {
   // A CPU's compiler makes loops of work-items, and long code of many registers. Intel's for GPUs runs 32
   // work-items in the registers of one thread.
   if (device.type == DeviceType::cpu) return 16 / bytes;
-  if (!selects_in_registers(device))
-    return std::min((device.vendor == Vendor::intel ? 32 : 64) / bytes, kMostItems);
-  // A tile is in local memory as well, of which NVIDIA's older multiprocessors have 64 KiB for two groups,
-  // newer ones 227 KiB. The lengths of runs take two bytes more an element.
-  const std::size_t room = device.local_bytes >= 96 * 1024 ? 128 : 64;
-  const std::size_t with_places = bytes + (problem.op == SelectOp::run_length_encode ? 2 : 0);
-  return std::min(std::bit_floor(room / with_places), kMostItems);
+  std::size_t room = device.vendor == Vendor::intel ? 32 : 64, each = bytes;
+  if (selects_in_registers(device)) {
+    // A tile is in local memory as well, of which NVIDIA's older multiprocessors have 64 KiB for two groups,
+    // newer ones 227 KiB. The lengths of runs take two bytes more an element.
+    if (device.local_bytes >= 96 * 1024) room = 128;
+    if (problem.op == SelectOp::run_length_encode) each += 2;
+  }
+  const std::size_t items = std::bit_floor(room / each);
+  return items < kMostItems ? items : kMostItems;
 }
 
 std::size_t select_tile(const Device& device, const SelectProblem& problem, const PlanOverrides& fixed) {
@@ -79,7 +81,7 @@ SelectParts select_parts_of(const Device& device, const SelectProblem& problem, 
   const std::size_t tile = select_tile(device, problem, fixed);
   SelectParts parts;
   const auto cut = [&](std::size_t wanted, std::size_t multiple) {
-    parts.piece = round_up(divide_up(length, std::max<std::size_t>(wanted, 1)), multiple);
+    parts.piece = round_up(divide_up(length, wanted), multiple);
     parts.parts = divide_up(length, parts.piece);
   };
   bool single_pass = false;
@@ -91,11 +93,12 @@ SelectParts select_parts_of(const Device& device, const SelectProblem& problem, 
     } else if (single_pass) {
       cut(divide_up(length, piece), piece);
     } else {
-      cut(std::min(16 * device.compute_units, divide_up(length, piece)), 64);
+      cut(std::clamp<std::size_t>(16 * device.compute_units, 1, divide_up(length, piece)), 64);
     }
   } else if (variant == "look_back") {
     single_pass = true;
-    cut(divide_up(length, tile), tile);
+    parts.piece = tile;
+    parts.parts = divide_up(length, tile);
   } else {
     const std::size_t wanted = kGroupsPerUnit * device.compute_units;
     cut(std::clamp<std::size_t>(std::min(wanted, length / (2 * tile)), 1, kMostParts), tile);

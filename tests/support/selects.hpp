@@ -180,11 +180,12 @@ class Guarded {
     std::vector<unsigned char> got(expected_.size());
     smem::read_buffer(context_, array_.buffer(), got.data(), got.size());
     for (std::size_t i = 0; i < got.size(); ++i) {
-      if (got[i] != expected_[i])
+      if (got[i] != expected_[i]) {
         return fmt::format(
             "{}: element {} of the view is wrong (size {})", name,
             static_cast<std::ptrdiff_t>(i / smem::size_of(type_)) - static_cast<std::ptrdiff_t>(offset_),
             size_);
+      }
     }
     return {};
   }
