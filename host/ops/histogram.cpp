@@ -68,7 +68,7 @@ cl::Event launch_tables(runtime::Runtime& runtime, const HistogramProblem& probl
   const cl_mem tables = lease.memory_or(o.out.buffer);
   const cl::Event counted = count(runtime, problem, fixed, o, parts.parts, tables, 0, options.wait_for);
   lease.used_until(counted);
-  const cl::Event added = runtime.run(
+  cl::Event added = runtime.run(
       key_of(problem, fixed, ops::PlanMaker::histogram_finish),
       [&](const Device& device) { return plan_histogram_finish(device, problem, fixed.variant).value(); },
       std::span<const cl::Event>(&counted, 1), tables, static_cast<cl_ulong>(problem.entries()),

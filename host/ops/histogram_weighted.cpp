@@ -94,7 +94,7 @@ cl::Event launch(const Context& context, const WeightedHistogramProblem& problem
     })};
     used_until(ready.front());
   }
-  const cl::Event ended = runtime.run(
+  cl::Event ended = runtime.run(
       key_of(problem, fixed, ops::PlanMaker::histogram_weighted_finish),
       [&](const Device& device) { return plan_histogram_weighted_finish(device, problem, fixed.variant); },
       ready, sums.memory_or(nullptr), marks.memory_or(nullptr), exponent, room, static_cast<cl_uint>(p.bins),
