@@ -78,4 +78,110 @@ SMEM_API std::size_t unique(const Context& context, const Vector& in, const Vect
 SMEM_API std::size_t run_length_encode(const Context& context, const Vector& in, const Vector& values,
                                        const Vector& lengths, const CallOptions& options = {});
 
+// ---------------------------------------------------------------------------------------------------------
+// Typed vectors: what does not fit is found by the compiler.
+
+namespace detail {
+
+/// `Counters`: what counts and lengths are written to.
+template <class In, class Out, class... Counters>
+constexpr void check_selection() {
+  static_assert(!std::is_const_v<Out> && (!std::is_const_v<Counters> && ...), "outputs must not be const");
+  static_assert(scalar_of<In> == scalar_of<Out>, "out must have the element type of in");
+  static_assert(((scalar_of<Counters> == Scalar::uint32 || scalar_of<Counters> == Scalar::uint64) && ...),
+                "counts and lengths are unsigned integers of 32 or 64 bits");
+}
+
+/// The untyped view.
+inline const Vector& untyped(const Vector& view) { return view; }
+
+}  // namespace detail
+
+template <class In, class Out, class Count>
+cl::Event copy_if(const Context& context, const VectorView<In>& in, const VectorView<Out>& out,
+                  const VectorView<Count>& count, const std::string& predicate,
+                  const CallOptions& options = {}) {
+  detail::check_selection<In, Out, Count>();
+  return copy_if(context, detail::untyped(in), detail::untyped(out), detail::untyped(count), predicate,
+                 options);
+}
+template <class In, class Flags, class Out, class Count>
+cl::Event copy_flagged(const Context& context, const VectorView<In>& in, const VectorView<Flags>& flags,
+                       const VectorView<Out>& out, const VectorView<Count>& count,
+                       const CallOptions& options = {}) {
+  detail::check_selection<In, Out, Count>();
+  return copy_flagged(context, detail::untyped(in), detail::untyped(flags), detail::untyped(out),
+                      detail::untyped(count), options);
+}
+template <class In, class Out, class Count>
+cl::Event partition(const Context& context, const VectorView<In>& in, const VectorView<Out>& out,
+                    const VectorView<Count>& count, const std::string& predicate,
+                    const CallOptions& options = {}) {
+  detail::check_selection<In, Out, Count>();
+  return partition(context, detail::untyped(in), detail::untyped(out), detail::untyped(count), predicate,
+                   options);
+}
+template <class In, class Flags, class Out, class Count>
+cl::Event partition_flagged(const Context& context, const VectorView<In>& in, const VectorView<Flags>& flags,
+                            const VectorView<Out>& out, const VectorView<Count>& count,
+                            const CallOptions& options = {}) {
+  detail::check_selection<In, Out, Count>();
+  return partition_flagged(context, detail::untyped(in), detail::untyped(flags), detail::untyped(out),
+                           detail::untyped(count), options);
+}
+template <class In, class Out, class Count>
+cl::Event unique(const Context& context, const VectorView<In>& in, const VectorView<Out>& out,
+                 const VectorView<Count>& count, const CallOptions& options = {}) {
+  detail::check_selection<In, Out, Count>();
+  return unique(context, detail::untyped(in), detail::untyped(out), detail::untyped(count), options);
+}
+template <class In, class Out, class Lengths, class Count>
+cl::Event run_length_encode(const Context& context, const VectorView<In>& in, const VectorView<Out>& values,
+                            const VectorView<Lengths>& lengths, const VectorView<Count>& count,
+                            const CallOptions& options = {}) {
+  detail::check_selection<In, Out, Lengths, Count>();
+  return run_length_encode(context, detail::untyped(in), detail::untyped(values), detail::untyped(lengths),
+                           detail::untyped(count), options);
+}
+
+template <class In, class Out>
+std::size_t copy_if(const Context& context, const VectorView<In>& in, const VectorView<Out>& out,
+                    const std::string& predicate, const CallOptions& options = {}) {
+  detail::check_selection<In, Out>();
+  return copy_if(context, detail::untyped(in), detail::untyped(out), predicate, options);
+}
+template <class In, class Flags, class Out>
+std::size_t copy_flagged(const Context& context, const VectorView<In>& in, const VectorView<Flags>& flags,
+                         const VectorView<Out>& out, const CallOptions& options = {}) {
+  detail::check_selection<In, Out>();
+  return copy_flagged(context, detail::untyped(in), detail::untyped(flags), detail::untyped(out), options);
+}
+template <class In, class Out>
+std::size_t partition(const Context& context, const VectorView<In>& in, const VectorView<Out>& out,
+                      const std::string& predicate, const CallOptions& options = {}) {
+  detail::check_selection<In, Out>();
+  return partition(context, detail::untyped(in), detail::untyped(out), predicate, options);
+}
+template <class In, class Flags, class Out>
+std::size_t partition_flagged(const Context& context, const VectorView<In>& in,
+                              const VectorView<Flags>& flags, const VectorView<Out>& out,
+                              const CallOptions& options = {}) {
+  detail::check_selection<In, Out>();
+  return partition_flagged(context, detail::untyped(in), detail::untyped(flags), detail::untyped(out),
+                           options);
+}
+template <class In, class Out>
+std::size_t unique(const Context& context, const VectorView<In>& in, const VectorView<Out>& out,
+                   const CallOptions& options = {}) {
+  detail::check_selection<In, Out>();
+  return unique(context, detail::untyped(in), detail::untyped(out), options);
+}
+template <class In, class Out, class Lengths>
+std::size_t run_length_encode(const Context& context, const VectorView<In>& in, const VectorView<Out>& values,
+                              const VectorView<Lengths>& lengths, const CallOptions& options = {}) {
+  detail::check_selection<In, Out, Lengths>();
+  return run_length_encode(context, detail::untyped(in), detail::untyped(values), detail::untyped(lengths),
+                           options);
+}
+
 }  // namespace smem
