@@ -103,8 +103,11 @@ void check_vectors(const smem::Context& context) {
       }
     }
     std::size_t wrong = 0;
+    // Of nothing but zeros there is no error.
     const double step =
-        std::ldexp(1.0, std::ilogb(greatest) + 1 + static_cast<int>(std::bit_width(count)) - 62);
+        greatest == 0
+            ? 0
+            : std::ldexp(1.0, std::ilogb(greatest) + 1 + static_cast<int>(std::bit_width(count)) - 62);
     for (std::size_t b = 0; b < bins; ++b) {
       if constexpr (std::is_integral_v<Weight>) {
         wrong += first[b + 1] != static_cast<Out>(wrapped[b]);

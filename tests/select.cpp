@@ -305,6 +305,8 @@ TEST_CASE("large: a selection among more than 2^31 elements") {
   CHECK(smem::unique(context, smem::VectorView<std::uint8_t>(in, size),
                      smem::VectorView<std::uint8_t>(out, size)) == size);
   for (const std::string& variant : running_variants(device)) {
+    // Work-groups are loops on a CPU: there, one of the variants for GPUs is enough.
+    if (device.type == smem::DeviceType::cpu && variant == "count_then_place") continue;
     CAPTURE(variant);
     CHECK(smem::copy_if(context, smem::VectorView<std::uint8_t>(in, size),
                         smem::VectorView<std::uint8_t>(out, size), "x == 5", {.variant = variant}) == fives);

@@ -1,5 +1,6 @@
 // Weighted histograms: arguments -> plans -> launches: the greatest weight, the sums, and the results.
 #include "ops/bins.hpp"
+#include "ops/clear.hpp"
 #include "ops/key.hpp"
 #include "ops/views.hpp"
 #include "plan/histogram_parts.hpp"
@@ -39,16 +40,6 @@ runtime::ProblemKey key_of(const WeightedHistogramProblem& p, const PlanOverride
                        fixed);
 }
 
-/// Zeros from the scratch's begin on.
-cl::Event clear(runtime::Runtime& runtime, cl_mem memory, std::size_t bytes) {
-  const cl_ulong zero = 0;
-  cl_event filled = nullptr;
-  runtime::check(
-      clEnqueueFillBuffer(runtime.queue()(), memory, &zero, sizeof zero, 0, bytes, 0, nullptr, &filled),
-      "clEnqueueFillBuffer", kOperation);
-  return cl::Event(filled);
-}
-
 cl::Event launch(const Context& context, const WeightedHistogramProblem& problem, const PlanOverrides& fixed,
                  const Matrix& in, const Matrix& weights, const Vector& out, const ops::BinArguments& bins,
                  const CallOptions& options) {
@@ -66,12 +57,9 @@ cl::Event launch(const Context& context, const WeightedHistogramProblem& problem
     for (runtime::Lease* lease : {&greatest, &marks, &sums})
       lease->used_until(event);
   };
-  for (const auto& [lease, bytes] : {std::pair<runtime::Lease*, std::size_t>{&greatest, parts.marks_at},
-                                     {&marks, marks_bytes},
-                                     {&sums, sums_bytes}}) {
-    ready.push_back(clear(runtime, lease->memory_or(nullptr), bytes));
-    lease->used_until(ready.back());
-  }
+  ops::clear(runtime, greatest, parts.marks_at, kOperation, ready);
+  ops::clear(runtime, marks, marks_bytes, kOperation, ready);
+  ops::clear(runtime, sums, sums_bytes, kOperation, ready);
   const cl_mem exponent = greatest.memory_or(nullptr);
   const auto room = static_cast<cl_uint>(std::bit_width(problem.elements()));
   if (problem.elements() > 0 && plan_weight_scale(context.device(), problem)) {

@@ -1,4 +1,5 @@
 // Selections: arguments -> plan -> launch, and where needed one before it.
+#include "ops/clear.hpp"
 #include "ops/custom.hpp"
 #include "ops/key.hpp"
 #include "ops/views.hpp"
@@ -61,15 +62,7 @@ cl::Event launch(const Context& context, const SelectProblem& problem, const Ope
   const plan::SelectParts parts = plan::select_parts_of(context.device(), problem, fixed);
   runtime::Lease scratch(runtime.scratch(), parts.scratch_bytes);
   std::vector<cl::Event> wait_for(options.wait_for.begin(), options.wait_for.end());
-  if (parts.zeroed_bytes > 0) {
-    const cl_ulong zero = 0;
-    cl_event filled = nullptr;
-    runtime::check(clEnqueueFillBuffer(runtime.queue()(), scratch.memory_or(nullptr), &zero, sizeof zero, 0,
-                                       parts.zeroed_bytes, 0, nullptr, &filled),
-                   "clEnqueueFillBuffer", operation);
-    wait_for.emplace_back(filled);
-    scratch.used_until(wait_for.back());
-  }
+  ops::clear(runtime, scratch, parts.zeroed_bytes, operation, wait_for);
   const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
   const auto is_wide = [](const Vector& counts) -> cl_uint { return size_of(counts.type) == 8 ? 1 : 0; };
   const bool flagged = plan::is_flagged(problem.op);

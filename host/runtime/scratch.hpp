@@ -56,10 +56,13 @@ class Lease {
   }
   ~Lease() {
     if (buffer_() == nullptr) return;
-    if (kind_ == Kind::zeroed) {
-      pool_.give_back_zeroed(buffer_, used_until_);
-    } else {
-      pool_.give_back(buffer_, used_until_);
+    try {
+      if (kind_ == Kind::zeroed) {
+        pool_.give_back_zeroed(buffer_, used_until_);
+      } else {
+        pool_.give_back(buffer_, used_until_);
+      }
+    } catch (...) {  // the pool goes without it
     }
   }
   Lease(const Lease&) = delete;
