@@ -1,4 +1,5 @@
 // Tile, work-group and layout fixed by hand: the results stay right, and what contradicts itself is refused.
+#include <smem/flip_plan.hpp>
 #include <smem/smem.hpp>
 
 #include "support/failure.hpp"

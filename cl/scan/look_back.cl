@@ -18,9 +18,6 @@
 #ifndef TILE
 #define TILE (GROUP * ITEMS)  // elements of a tile: a multiple of GROUP * ITEMS
 #endif
-#ifndef ORDERED_START
-#define ORDERED_START 0  // 1: work-groups start in the order of their numbers
-#endif
 #define STEPS (TILE / STEP)
 
 #if SHUFFLES
@@ -37,14 +34,7 @@ void scan_look_back(SCAN_ARGUMENTS) {
   DECLARE_HEADS
   (void)marks, (void)marks_offset, (void)marks_count, (void)piece;
   const uint item = get_local_id(0);
-#if ORDERED_START
-  const uint job = get_group_id(0);
-  (void)taken;
-#else
-  if (item == 0) taken[0] = atomic_inc((global uint*)scratch);
-  barrier(CLK_LOCAL_MEM_FENCE);
-  const uint job = taken[0];
-#endif
+  const uint job = take_tile(scratch, taken, item);
   // The plan sees to it that tiles can be counted in 32 bits.
   const uint number = rows * batch == 1 ? 0 : job / (uint)parts;
   const uint matrix = batch == 1 ? 0 : number / (uint)rows;

@@ -15,9 +15,6 @@
 #ifndef TILE
 #define TILE (GROUP * ITEMS)  // elements of a tile: a multiple of GROUP * ITEMS
 #endif
-#ifndef ORDERED_START
-#define ORDERED_START 0  // 1: work-groups start in the order of their numbers
-#endif
 #define STEPS (TILE / STEP)
 
 #if REGISTERS
@@ -33,14 +30,7 @@ void select_look_back(SELECT_ARGUMENTS) {
   local uint taken[1];
   (void)piece;
   const uint item = get_local_id(0);
-#if ORDERED_START
-  const ulong job = get_group_id(0);
-  (void)taken;
-#else
-  if (item == 0) taken[0] = atomic_inc((global uint*)scratch);
-  barrier(CLK_LOCAL_MEM_FENCE);
-  const ulong job = taken[0];
-#endif
+  const ulong job = take_tile(scratch, taken, item);
   const ulong begin = job * TILE;
   global const ELEMENT* row = in + in_offset;
   global const FLAG* row_flags = flags + flags_offset;

@@ -1,6 +1,5 @@
 #include "cli/bench_table.hpp"
 
-#include "cli/arguments.hpp"
 #include "cli/commands.hpp"
 
 #include <fmt/format.h>

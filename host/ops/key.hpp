@@ -49,6 +49,19 @@ PlanOverrides overrides_of(const char* operation, const CallOptions& options);
 /// \throws Error naming "plan" when the caller gave one and it is not `expected`.
 void require_same_plan(const char* operation, const CallOptions& options, const Plan& expected);
 
+/// What the options fix, after a choice that cannot be was refused: before memory is asked for.
+/// `make_plan(fixed)` makes the plan. \throws Error as both above, or as it does.
+template <class MakePlan>
+PlanOverrides checked_choice(const char* operation, const CallOptions& options, const MakePlan& make_plan) {
+  PlanOverrides fixed = overrides_of(operation, options);
+  if (options.plan != nullptr) {
+    require_same_plan(operation, options, make_plan(fixed));
+  } else if (!fixed.variant.empty()) {
+    make_plan(fixed);
+  }
+  return fixed;
+}
+
 /// A key of the problem's numbers, and of what was fixed except the variant, which belongs to
 /// the problem's numbers: an operation knows the list of its own.
 runtime::ProblemKey make_key(PlanMaker maker, const std::array<std::uint64_t, 7>& problem,

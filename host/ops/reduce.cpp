@@ -49,12 +49,10 @@ runtime::ProblemKey key_of(const ReduceProblem& problem, const PlanOverrides& fi
 
 cl::Event launch(const Context& context, const ReduceProblem& problem, const ops::ReduceOperands& o,
                  const CallOptions& options) {
-  const PlanOverrides fixed = ops::overrides_of(plan::operation_name(problem), options);
+  const PlanOverrides fixed = ops::checked_choice(
+      plan::operation_name(problem), options,
+      [&](const PlanOverrides& overrides) { return plan_reduce(context.device(), problem, overrides); });
   const std::string_view variant = fixed.variant;
-  if (options.plan != nullptr) {
-    ops::require_same_plan(plan::operation_name(problem), options,
-                           plan_reduce(context.device(), problem, fixed));
-  }
   runtime::Runtime& runtime = context.runtime();
   const plan::Parts parts = plan::parts_of(context.device(), problem, variant);
   runtime::Lease scratch(runtime.scratch(), parts.scratch_bytes);

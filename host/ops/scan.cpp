@@ -66,13 +66,9 @@ runtime::ProblemKey key_of(const ScanProblem& problem, const PlanOverrides& fixe
 cl::Event launch(const Context& context, const ScanProblem& problem, const Operands& o,
                  const CallOptions& options) {
   const char* operation = plan::operation_name(problem);
-  const PlanOverrides fixed = ops::overrides_of(operation, options);
-  // A wrong choice is refused before memory is asked for.
-  if (options.plan != nullptr) {
-    ops::require_same_plan(operation, options, plan_scan(context.device(), problem, fixed));
-  } else if (!fixed.variant.empty()) {
-    plan_scan(context.device(), problem, fixed);
-  }
+  const PlanOverrides fixed = ops::checked_choice(operation, options, [&](const PlanOverrides& overrides) {
+    return plan_scan(context.device(), problem, overrides);
+  });
   runtime::Runtime& runtime = context.runtime();
   const plan::ScanParts parts = plan::scan_parts_of(context.device(), problem, fixed);
   runtime::Lease scratch(runtime.scratch(), parts.scratch_bytes);

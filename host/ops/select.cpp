@@ -51,13 +51,9 @@ runtime::ProblemKey key_of(const SelectProblem& problem, const PlanOverrides& fi
 cl::Event launch(const Context& context, const SelectProblem& problem, const Operands& o,
                  const CallOptions& options) {
   const char* operation = plan::operation_name(problem);
-  const PlanOverrides fixed = ops::overrides_of(operation, options);
-  // A wrong choice is refused before memory is asked for.
-  if (options.plan != nullptr) {
-    ops::require_same_plan(operation, options, plan_select(context.device(), problem, fixed));
-  } else if (!fixed.variant.empty()) {
-    plan_select(context.device(), problem, fixed);
-  }
+  const PlanOverrides fixed = ops::checked_choice(operation, options, [&](const PlanOverrides& overrides) {
+    return plan_select(context.device(), problem, overrides);
+  });
   runtime::Runtime& runtime = context.runtime();
   const plan::SelectParts parts = plan::select_parts_of(context.device(), problem, fixed);
   runtime::Lease scratch(runtime.scratch(), parts.scratch_bytes);

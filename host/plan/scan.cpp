@@ -378,35 +378,15 @@ Plan plan_scan(const Device& device, const ScanProblem& problem, std::string_vie
 
 Plan plan_scan(const Device& device, const ScanProblem& problem, const PlanOverrides& overrides) {
   plan::check_scan(device, problem);
-  const auto refuse = [&](const char* field, std::string expected, std::string got) {
-    throw Error({.operation = plan::operation_name(problem),
-                 .argument = field,
-                 .expected = std::move(expected),
-                 .got = std::move(got)});
-  };
+  const char* operation = plan::operation_name(problem);
   const auto names = scan_variants();
+  plan::require_choice(operation, overrides, names);
+  plan::require_work_items(operation, device, overrides);
   const std::string_view variant = overrides.variant;
-  plan::require_choice(plan::operation_name(problem), overrides, names);
-  if (overrides.work_items > device.max_work_group ||
-      (overrides.work_items != 0 && !std::has_single_bit(overrides.work_items))) {
-    refuse("work_items", fmt::format("a power of two, at most {}", device.max_work_group),
-           fmt::format("{}", overrides.work_items));
-  }
   const std::string_view chosen = variant.empty() ? plan::choose_scan(device, problem, overrides) : variant;
   std::optional<Plan> plan = plan_variant(device, problem, overrides, chosen);
-  if (!plan) {
-    refuse(
-        "variant", "one that can run this scan on this device",
-        fmt::format("\"{}\" on {} with {} bytes of local memory{}", chosen, device.name, device.local_bytes,
-                    plan::can_look_back(device) ? "" : ", whose work-groups cannot wait for each other"));
-  }
-  if (overrides.work_items != 0 && plan->work_items() != overrides.work_items) {
-    refuse("work_items",
-           chosen == "cpu"
-               ? std::string("1: a thread's compiler makes the vectors")
-               : fmt::format("as many as {} bytes of local memory suffice for", device.local_bytes),
-           fmt::format("{}", overrides.work_items));
-  }
+  if (!plan) plan::refuse_variant(operation, device, chosen, "scan", plan::can_look_back(device));
+  plan::require_fixed_group(operation, device, overrides, *plan, "a thread's compiler makes the vectors");
   plan->evidence = family_of(device) == "nvidia-hopper" && plan->variant == "look_back"
                        ? "H200, sum of 2^28 floats: look_back 0.580 ms, a copy 0.504 ms, CUB 0.703 ms"
                        : "no measurement for this family: the sizes follow from the device's facts";

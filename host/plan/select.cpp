@@ -285,35 +285,15 @@ Plan plan_select(const Device& device, const SelectProblem& problem, std::string
 
 Plan plan_select(const Device& device, const SelectProblem& problem, const PlanOverrides& overrides) {
   plan::check_select(device, problem);
-  const auto refuse = [&](const char* field, std::string expected, std::string got) {
-    throw Error({.operation = plan::operation_name(problem),
-                 .argument = field,
-                 .expected = std::move(expected),
-                 .got = std::move(got)});
-  };
+  const char* operation = plan::operation_name(problem);
   const auto names = select_variants();
+  plan::require_choice(operation, overrides, names);
+  plan::require_work_items(operation, device, overrides);
   const std::string_view variant = overrides.variant;
-  plan::require_choice(plan::operation_name(problem), overrides, names);
-  if (overrides.work_items > device.max_work_group ||
-      (overrides.work_items != 0 && !std::has_single_bit(overrides.work_items))) {
-    refuse("work_items", fmt::format("a power of two, at most {}", device.max_work_group),
-           fmt::format("{}", overrides.work_items));
-  }
   const std::string_view chosen = variant.empty() ? plan::choose_select(device, problem, overrides) : variant;
   std::optional<Plan> plan = plan_variant(device, problem, overrides, chosen);
-  if (!plan) {
-    refuse(
-        "variant", "one that can run this selection on this device",
-        fmt::format("\"{}\" on {} with {} bytes of local memory{}", chosen, device.name, device.local_bytes,
-                    plan::can_look_back(device) ? "" : ", whose work-groups cannot wait for each other"));
-  }
-  if (overrides.work_items != 0 && plan->work_items() != overrides.work_items) {
-    refuse("work_items",
-           chosen == "cpu"
-               ? std::string("1: a thread has a piece")
-               : fmt::format("as many as {} bytes of local memory suffice for", device.local_bytes),
-           fmt::format("{}", overrides.work_items));
-  }
+  if (!plan) plan::refuse_variant(operation, device, chosen, "selection", plan::can_look_back(device));
+  plan::require_fixed_group(operation, device, overrides, *plan, "a thread has a piece");
   plan->evidence =
       family_of(device) == "nvidia-hopper" && plan->variant == "look_back"
           ? "H200, half of 2^28 floats: look_back 0.465 ms, count_then_place 0.708 ms, CUB 0.602 ms"

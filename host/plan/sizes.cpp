@@ -4,11 +4,46 @@
 
 namespace smem::plan {
 
+namespace {
+
+[[noreturn]] void refuse_field(const char* operation, const char* field, std::string expected,
+                               std::string got) {
+  throw Error(
+      {.operation = operation, .argument = field, .expected = std::move(expected), .got = std::move(got)});
+}
+
+}  // namespace
+
+void require_work_items(const char* operation, const Device& device, const PlanOverrides& overrides) {
+  if (overrides.work_items == 0) return;
+  if (overrides.work_items > device.max_work_group || !std::has_single_bit(overrides.work_items)) {
+    refuse_field(operation, "work_items", fmt::format("a power of two, at most {}", device.max_work_group),
+                 fmt::format("{}", overrides.work_items));
+  }
+}
+
+void require_fixed_group(const char* operation, const Device& device, const PlanOverrides& overrides,
+                         const Plan& plan, const char* cpu_reason) {
+  if (overrides.work_items == 0 || plan.work_items() == overrides.work_items) return;
+  refuse_field(operation, "work_items",
+               plan.variant == "cpu"
+                   ? fmt::format("1: {}", cpu_reason)
+                   : fmt::format("as many as {} bytes of local memory suffice for", device.local_bytes),
+               fmt::format("{}", overrides.work_items));
+}
+
+void refuse_variant(const char* operation, const Device& device, std::string_view variant, const char* what,
+                    bool can_wait) {
+  refuse_field(
+      operation, "variant", fmt::format("one that can run this {} on this device", what),
+      fmt::format("\"{}\" on {} with {} bytes of local memory{}", variant, device.name, device.local_bytes,
+                  can_wait ? "" : ", whose work-groups cannot wait for each other"));
+}
+
 void require_choice(const char* operation, const PlanOverrides& overrides,
                     const std::vector<std::string_view>& names) {
   const auto refuse = [&](const char* field, std::string expected, std::string got) {
-    throw Error(
-        {.operation = operation, .argument = field, .expected = std::move(expected), .got = std::move(got)});
+    refuse_field(operation, field, std::move(expected), std::move(got));
   };
   const std::string_view variant = overrides.variant;
   if (!variant.empty() && std::find(names.begin(), names.end(), variant) == names.end())

@@ -98,6 +98,18 @@ inline const char* no_cpu_variant(const Device& device) {
 void require_choice(const char* operation, const PlanOverrides& overrides,
                     const std::vector<std::string_view>& names);
 
+/// \throws Error unless the fixed size of a work-group, if any, is a power of two that the device has.
+void require_work_items(const char* operation, const Device& device, const PlanOverrides& overrides);
+
+/// \throws Error unless the plan has the fixed size of a work-group. `cpu_reason`: why the variant for CPUs
+/// has one work-item.
+void require_fixed_group(const char* operation, const Device& device, const PlanOverrides& overrides,
+                         const Plan& plan, const char* cpu_reason);
+
+/// Says that a variant cannot run `what`, where tiles do not fit or cannot wait for each other.
+[[noreturn]] void refuse_variant(const char* operation, const Device& device, std::string_view variant,
+                                 const char* what, bool can_wait);
+
 /// Notes the variants that were not chosen, where the choice was the plan's, and what the caller had fixed.
 template <class WhyNot>
 void note_choice(Plan& plan, const PlanOverrides& overrides, const std::vector<std::string_view>& names,

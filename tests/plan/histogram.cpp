@@ -1,5 +1,6 @@
 // Plans of histograms for devices that are not here, and even bins as numbers.
-#include <smem/smem.hpp>
+#include <smem/error.hpp>
+#include <smem/histogram_plan.hpp>
 
 #include "support/failure.hpp"
 #include "support/targets.hpp"
@@ -16,16 +17,9 @@
 using smem::BinRule;
 using smem::HistogramProblem;
 using smem::Scalar;
+using test::target;
 
 namespace {
-
-smem::Device target(std::string_view name) {
-  for (const smem::Device& device : test::all_targets()) {
-    if (device.name == name) return device;
-  }
-  FAIL("no such target");
-  return {};
-}
 
 HistogramProblem problem_of(std::size_t bins, std::size_t size = std::size_t{1} << 28) {
   HistogramProblem problem;

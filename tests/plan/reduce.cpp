@@ -15,16 +15,9 @@
 using smem::ReduceOp;
 using smem::ReduceShape;
 using smem::Scalar;
+using test::target;
 
 namespace {
-
-smem::Device target(std::string_view name) {
-  for (const smem::Device& device : test::all_targets()) {
-    if (device.name == name) return device;
-  }
-  FAIL("no such target");
-  return {};
-}
 
 smem::ReduceProblem vector_of(std::size_t size, const smem::Reduction& reduction = ReduceOp::sum) {
   smem::ReduceProblem problem;

@@ -1,6 +1,7 @@
 // Plans of scans for devices that are not here: they fit, they say why, and they cut a row into the same
 // pieces whatever the size of a work-group.
-#include <smem/smem.hpp>
+#include <smem/error.hpp>
+#include <smem/scan_plan.hpp>
 
 #include "plan/scan_parts.hpp"
 #include "support/failure.hpp"
@@ -14,16 +15,9 @@
 using smem::ReduceOp;
 using smem::Scalar;
 using smem::ScanShape;
+using test::target;
 
 namespace {
-
-smem::Device target(std::string_view name) {
-  for (const smem::Device& device : test::all_targets()) {
-    if (device.name == name) return device;
-  }
-  FAIL("no such target");
-  return {};
-}
 
 smem::ScanProblem vector_of(std::size_t size) {
   smem::ScanProblem problem;

@@ -13,16 +13,9 @@
 
 using smem::Scalar;
 using smem::SelectOp;
+using test::target;
 
 namespace {
-
-smem::Device target(std::string_view name) {
-  for (const smem::Device& device : test::all_targets()) {
-    if (device.name == name) return device;
-  }
-  FAIL("no such target");
-  return {};
-}
 
 smem::SelectProblem problem_for(SelectOp op, std::size_t size, Scalar in = Scalar::float32) {
   return test::problem_of({.op = op, .in = in, .size = size});

@@ -12,15 +12,9 @@
 #include <set>
 #include <string>
 
-namespace {
+using test::target;
 
-smem::Device target(std::string_view name) {
-  for (const smem::Device& device : test::all_targets()) {
-    if (device.name == name) return device;
-  }
-  FAIL("no such target");
-  return {};
-}
+namespace {
 
 void check_fits(const smem::Plan& plan, const smem::Device& device) {
   CAPTURE(plan.to_string());

@@ -1,5 +1,9 @@
 // Kernels of the caller's own, made of smem's building blocks.
-#include <smem/smem.hpp>
+#include <smem/array.hpp>
+#include <smem/context.hpp>
+#include <smem/error.hpp>
+#include <smem/kernel.hpp>
+#include <smem/options.hpp>
 
 #include "support/failure.hpp"
 #include "support/folder.hpp"

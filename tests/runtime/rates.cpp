@@ -1,5 +1,7 @@
 // The device's rates: measured, and kept.
-#include <smem/smem.hpp>
+#include <smem/context.hpp>
+#include <smem/rates.hpp>
+#include <smem/transpose_plan.hpp>
 
 #include "support/environment.hpp"
 #include "support/folder.hpp"

@@ -2,6 +2,7 @@
 /// loops give.
 #pragma once
 
+#include "support/case_sweep.hpp"
 #include "support/matrices.hpp"
 #include "support/random.hpp"
 #include "support/reductions.hpp"
@@ -243,32 +244,12 @@ Outcome run_histogram(const smem::Context& context, const HistogramCase& c, Rand
   return {};
 }
 
-/// Runs cases, fails the test for each that is wrong, and counts those that ran; gives up after some faults.
-class HistogramSweep {
- public:
-  explicit HistogramSweep(const smem::Context& context) : context_(context), random_(5) {}
+inline Outcome run(const smem::Context& context, const HistogramCase& c, Random& random) {
+  if (c.in == smem::Scalar::float64 && !context.device().fp64) return {true, {}};
+  return with_type(c.in, [&](auto zero) { return run_histogram<decltype(zero)>(context, c, random); });
+}
 
-  void run(const HistogramCase& c) {
-    if (c.in == smem::Scalar::float64 && !context_.device().fp64) return;
-    const Outcome outcome =
-        with_type(c.in, [&](auto zero) { return run_histogram<decltype(zero)>(context_, c, random_); });
-    if (!outcome.fault.empty()) {
-      FAIL_CHECK(c.text() << "\n  " << outcome.fault);
-      REQUIRE_MESSAGE(++faults_ < 5, "too many faults, the rest is not run");
-    } else if (!outcome.refused) {
-      ++ran_;
-    }
-  }
-  const smem::Context& context() const { return context_; }
-  /// How many cases ran since the last question.
-  std::size_t ran() { return std::exchange(ran_, 0); }
-
- private:
-  const smem::Context& context_;
-  Random random_;
-  std::size_t ran_ = 0;
-  int faults_ = 0;
-};
+using HistogramSweep = CaseSweep<HistogramCase>;
 
 /// Bounds that fit a type, and are no powers of two.
 inline std::pair<double, double> bounds_for(smem::Scalar type) {

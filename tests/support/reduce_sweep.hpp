@@ -1,6 +1,7 @@
 /// Runs many reductions, and counts those that really ran.
 #pragma once
 
+#include "support/case_sweep.hpp"
 #include "support/reduce_turn.hpp"
 #include "support/reductions.hpp"
 
@@ -14,31 +15,7 @@
 
 namespace test {
 
-/// Runs cases and fails the test for each that is wrong; gives up after some, since all would fail alike.
-class ReduceSweep {
- public:
-  explicit ReduceSweep(const smem::Context& context) : context_(context), random_(3) {}
-
-  void run(const ReduceCase& c) {
-    const Outcome outcome = test::run(context_, c, random_);
-    if (!outcome.fault.empty()) {
-      FAIL_CHECK(c.text() << "\n  " << outcome.fault);
-      REQUIRE_MESSAGE(++faults_ < kEnough, "too many faults, the rest is not run");
-    } else if (!outcome.refused) {
-      ++ran_;
-    }
-  }
-  const smem::Context& context() const { return context_; }
-  /// How many cases ran since the last question.
-  std::size_t ran() { return std::exchange(ran_, 0); }
-
- private:
-  static constexpr int kEnough = 5;
-  const smem::Context& context_;
-  Random random_;
-  std::size_t ran_ = 0;
-  int faults_ = 0;
-};
+using ReduceSweep = CaseSweep<ReduceCase>;
 
 /// Whether the operation can have elements of this type on this device, with its usual result.
 inline bool fits(const smem::Device& device, smem::ReduceOp op, smem::Scalar in) {

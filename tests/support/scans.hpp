@@ -2,6 +2,7 @@
 /// gives.
 #pragma once
 
+#include "support/case_sweep.hpp"
 #include "support/reduce_sweep.hpp"
 
 #include <smem/smem.hpp>
@@ -272,31 +273,11 @@ Outcome run_typed(const smem::Context& context, const ScanCase& c, Random& rando
   return {};
 }
 
-/// Runs cases and fails the test for each that is wrong; gives up after some, since all would fail alike.
-class ScanSweep {
- public:
-  explicit ScanSweep(const smem::Context& context) : context_(context), random_(5) {}
+inline Outcome run(const smem::Context& context, const ScanCase& c, Random& random) {
+  return with_type(c.in, [&](auto zero) { return run_typed<decltype(zero)>(context, c, random); });
+}
 
-  void run(const ScanCase& c) {
-    const Outcome outcome =
-        with_type(c.in, [&](auto zero) { return run_typed<decltype(zero)>(context_, c, random_); });
-    if (!outcome.fault.empty()) {
-      FAIL_CHECK(c.text() << "\n  " << outcome.fault);
-      REQUIRE_MESSAGE(++faults_ < 5, "too many faults, the rest is not run");
-    } else if (!outcome.refused) {
-      ++ran_;
-    }
-  }
-  const smem::Context& context() const { return context_; }
-  /// How many cases ran since the last question.
-  std::size_t ran() { return std::exchange(ran_, 0); }
-
- private:
-  const smem::Context& context_;
-  Random random_;
-  std::size_t ran_ = 0;
-  int faults_ = 0;
-};
+using ScanSweep = CaseSweep<ScanCase>;
 
 /// A vector of every size that a kernel can get wrong, at different places in its buffer.
 inline void scan_vectors(ScanSweep& sweep, ScanCase c) {

@@ -1,6 +1,7 @@
 /// Runs one selection, and compares every byte of its output buffers with what a plain loop gives.
 #pragma once
 
+#include "support/case_sweep.hpp"
 #include "support/reduce_sweep.hpp"
 
 #include <smem/smem.hpp>
@@ -249,31 +250,11 @@ Outcome run_typed(const smem::Context& context, const SelectCase& c, Random& ran
   return {};
 }
 
-/// Runs cases and fails the test for each that is wrong; gives up after some, since all would fail alike.
-class SelectSweep {
- public:
-  explicit SelectSweep(const smem::Context& context) : context_(context), random_(6) {}
+inline Outcome run(const smem::Context& context, const SelectCase& c, Random& random) {
+  return with_type(c.in, [&](auto zero) { return run_typed<decltype(zero)>(context, c, random); });
+}
 
-  void run(const SelectCase& c) {
-    const Outcome outcome =
-        with_type(c.in, [&](auto zero) { return run_typed<decltype(zero)>(context_, c, random_); });
-    if (!outcome.fault.empty()) {
-      FAIL_CHECK(c.text() << "\n  " << outcome.fault);
-      REQUIRE_MESSAGE(++faults_ < 5, "too many faults, the rest is not run");
-    } else if (!outcome.refused) {
-      ++ran_;
-    }
-  }
-  const smem::Context& context() const { return context_; }
-  /// How many cases ran since the last question.
-  std::size_t ran() { return std::exchange(ran_, 0); }
-
- private:
-  const smem::Context& context_;
-  Random random_;
-  std::size_t ran_ = 0;
-  int faults_ = 0;
-};
+using SelectSweep = CaseSweep<SelectCase>;
 
 /// Whether the device has what the elements need.
 inline bool can_select(const smem::Device& device, const SelectCase& c) {

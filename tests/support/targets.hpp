@@ -8,6 +8,7 @@
 #include <smem/device.hpp>
 
 #include <cstddef>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -97,6 +98,14 @@ inline std::vector<smem::Device> all_targets() {
           without_fp64(gpu("dg2-g10", kIntel, 16, 1024, 64 * kKiB)),
           gpu("pvc", kIntel, 32, 1024, 128 * kKiB),
           targets::cpu()};
+}
+
+/// The one of that name. \throws std::invalid_argument when there is none.
+inline smem::Device target(std::string_view name) {
+  for (const smem::Device& device : all_targets()) {
+    if (device.name == name) return device;
+  }
+  throw std::invalid_argument("no target " + std::string(name));
 }
 
 }  // namespace test

@@ -1,0 +1,53 @@
+/// Runs many cases of one operation, and counts those that really ran.
+#pragma once
+
+#include "support/matrices.hpp"
+#include "support/random.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace test {
+
+namespace detail {
+
+/// Outside of the class, whose member of that name would hide the overloads.
+template <class OneCase>
+Outcome run_one(const smem::Context& context, const OneCase& c, Random& random) {
+  return run(context, c, random);
+}
+
+}  // namespace detail
+
+/// Runs cases by `run(context, case, random)` and fails the test for each that is wrong; gives up after some,
+/// since all would fail alike.
+template <class OneCase>
+class CaseSweep {
+ public:
+  explicit CaseSweep(const smem::Context& context) : context_(context), random_(5) {}
+
+  void run(const OneCase& c) {
+    const Outcome outcome = detail::run_one(context_, c, random_);
+    if (!outcome.fault.empty()) {
+      FAIL_CHECK(c.text() << "\n  " << outcome.fault);
+      REQUIRE_MESSAGE(++faults_ < kEnough, "too many faults, the rest is not run");
+    } else if (!outcome.refused) {
+      ++ran_;
+    }
+  }
+  const smem::Context& context() const { return context_; }
+  /// How many cases ran since the last question.
+  std::size_t ran() { return std::exchange(ran_, 0); }
+
+ private:
+  static constexpr int kEnough = 5;
+  const smem::Context& context_;
+  Random random_;
+  std::size_t ran_ = 0;
+  int faults_ = 0;
+};
+
+}  // namespace test
