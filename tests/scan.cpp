@@ -73,6 +73,23 @@ TEST_CASE("scan: every operation the other way round, by the plan's own choice")
   CHECK(sweep.ran() == 10 * std::size(kOps));
 }
 
+TEST_CASE("scan: every type, with results that are more than a CPU's cache holds") {
+  const test::Variable clamp("SMEM_CLAMP", "cache=1K");
+  const smem::Context context;
+  if (context.device().type != smem::DeviceType::cpu) return;
+  test::ScanSweep sweep(context);
+  for (std::size_t t = 0; t < std::size(test::kScalars); ++t) {
+    const Scalar type = test::kScalars[t];
+    const ReduceOp op = kOps[(t + 3) % std::size(kOps)];
+    if (!test::fits(context.device(), op, type)) continue;
+    ScanCase c = vector_case(op, type, "");
+    c.exclusive = t % 2 == 0;
+    if (c.exclusive && op == ReduceOp::sum) c.initial = 7;
+    test::scan_vectors(sweep, c);
+  }
+  CHECK(sweep.ran() > 5 * 10);
+}
+
 TEST_CASE("scan: an operation that is not commutative, and an initial value past many tiles") {
   const smem::Context context;
   test::ScanSweep sweep(context);

@@ -8,6 +8,7 @@
 // the same plan gives the same bits.
 //
 // Launch: one dimension, local size 1. PHASE 2: a group for each thread. Else group g does a run of neighbouring pieces.
+#include "common/stream.clh"
 #include "scan/operation.clh"
 
 #ifndef PHASE
@@ -19,8 +20,49 @@
 #ifndef ORDERED
 #define ORDERED 1  // 0: the elements may be combined in any order
 #endif
-#ifndef RUN
-#define RUN 16  // elements that are scanned at once: a power of two
+#ifndef STREAMING
+#define STREAMING 0  // 1: results are stored past the cache, which holds less than all of them
+#endif
+#define RUN 16  // elements that are scanned at once
+// Whether the language has the operation for vectors.
+#define IN_VECTORS (OPERATION != OP_ANY && OPERATION != OP_ALL && OPERATION != OP_CUSTOM)
+
+#if IN_VECTORS && !SEGMENTED
+typedef JOIN(ACC, 16) run;
+#define STREAM_RUNS (STREAMING && !RESULT_HALF)
+#if RESULT_HALF
+typedef float16 result_run;
+#else
+typedef JOIN(RESULT, 16) result_run;
+#endif
+
+static inline run load_run(global const ELEMENT* p) {
+#if ELEMENT_HALF
+  return vload_half16(0, p);
+#else
+  return JOIN(convert_, JOIN(ACC, 16))(vload16(0, p));
+#endif
+}
+
+static inline void store_run(global RESULT* p, run v) {
+#if RESULT_HALF
+  vstore_half16_rte(v, 0, p);
+#elif STREAMING
+  STREAM(JOIN(convert_, JOIN(RESULT, 16))(v), (global result_run*)p);
+#else
+  vstore16(JOIN(convert_, JOIN(RESULT, 16))(v), 0, p);
+#endif
+}
+
+// Each place joined with all before it, in steps that double: W. D. Hillis and G. L. Steele, "Data parallel algorithms",
+// 1986. Written in vectors, because compilers make none of the same steps in integers, whose order they change.
+static inline run scan_run(run v) {
+  const ACC e = identity();
+  v = COMBINE((run)(e, v.s012, v.s3456, v.s789a, v.sbc, v.sd, v.se), v);
+  v = COMBINE((run)(e, e, v.s01, v.s2345, v.s6789, v.sabcd), v);
+  v = COMBINE((run)(e, e, e, e, v.s0123, v.s4567, v.s89ab), v);
+  return COMBINE((run)((JOIN(ACC, 8))(e), v.s01234567), v);
+}
 #endif
 
 typedef struct {
@@ -75,6 +117,18 @@ __attribute__((noinline)) state reduce_piece(scan_row row, ulong begin, ulong en
 #endif
 }
 
+#if !SEGMENTED
+static inline ACC scan_singly(scan_row row, ulong begin, ulong end, ACC carry) {
+  for (ulong i = begin; i < end; ++i) {
+    const ACC x = lift(load_value(row.first, i));
+    if (EXCLUSIVE) store_result(row.results, i, (result_value)carry);
+    carry = combine(carry, x);
+    if (!EXCLUSIVE) store_result(row.results, i, (result_value)carry);
+  }
+  return carry;
+}
+#endif
+
 // Writes elements [begin, end), scanned after `before`; returns the state at the end.
 __attribute__((noinline)) state scan_piece(scan_row row, ulong begin, ulong end, state before, ACC start, uint has_initial) {
 #if SEGMENTED
@@ -92,8 +146,22 @@ __attribute__((noinline)) state scan_piece(scan_row row, ulong begin, ulong end,
   (void)start, (void)has_initial;
   ACC carry = value_of(before);
   ulong i = begin;
+#if IN_VECTORS && STREAM_RUNS
+  const ulong aligned = min(end, i + (0 - (ulong)(row.results + i)) % sizeof(result_run) / sizeof(RESULT));
+  carry = scan_singly(row, i, aligned, carry);
+  i = aligned;
+#endif
   // A run is scanned by itself, so that only one operation a run waits for the run before.
   for (; i + RUN <= end; i += RUN) {
+#if IN_VECTORS
+    const run v = COMBINE((run)(carry), scan_run(load_run(row.first + i)));
+#if EXCLUSIVE
+    store_run(row.results + i, (run)(carry, v.s012, v.s3456, v.s789a, v.sbc, v.sd, v.se));
+#else
+    store_run(row.results + i, v);
+#endif
+    carry = v.sf;
+#else
     ACC x[RUN];
 #pragma unroll
     for (uint k = 0; k < RUN; ++k) x[k] = lift(load_value(row.first, i + k));
@@ -110,14 +178,9 @@ __attribute__((noinline)) state scan_piece(scan_row row, ulong begin, ulong end,
     for (uint k = 0; k < RUN; ++k) store_result(row.results, i + k, (result_value)combine(carry, x[k]));
 #endif
     carry = combine(carry, x[RUN - 1]);
+#endif
   }
-  for (; i < end; ++i) {
-    const ACC x = lift(load_value(row.first, i));
-    if (EXCLUSIVE) store_result(row.results, i, (result_value)carry);
-    carry = combine(carry, x);
-    if (!EXCLUSIVE) store_result(row.results, i, (result_value)carry);
-  }
-  return make_state(carry, 0);
+  return make_state(scan_singly(row, i, end, carry), 0);
 #endif
 }
 

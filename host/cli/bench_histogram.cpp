@@ -92,11 +92,11 @@ auto with_type(Scalar type, const Work& work) {
 }
 
 void run_case(BenchTable& table, const HistogramCase& c, const std::vector<std::string>& variants) {
-  const Context& context = table.context();
   const std::string label =
       fmt::format("{} {} {}, {} bins", c.size, kSpreads[static_cast<int>(c.spread)], name_of(c.type), c.bins);
   const auto buffers = table.buffers(label, c.size * size_of(c.type), 2);
   if (!buffers) return;
+  const Context& context = table.context();
   const std::vector<unsigned char> host =
       with_type(c.type, [&](auto zero) { return encode<decltype(zero)>(c); });
   const std::vector<std::uint64_t> expected =
@@ -127,11 +127,10 @@ void run_case(BenchTable& table, const HistogramCase& c, const std::vector<std::
 }
 
 int run(const Options& options) {
-  const Context context({.device = options.device, .profiling = true});
+  BenchTable table(options, "bytes read");
   std::vector<HistogramCase> cases{
       {*parse_scalar(options.type), options.bins, options.size, *parse_spread(options.spread)}};
-  if (options.is_list()) cases = histogram_goals(context.device().type, options.goals_small);
-  BenchTable table(context, options, "bytes read");
+  if (options.is_list()) cases = histogram_goals(table.device().type, options.goals_small);
   for (const HistogramCase& c : cases)
     run_case(table, c, options.variants_of(histogram_variants()));
   return table.end();

@@ -146,7 +146,6 @@ std::optional<std::string> check(const Context& context, const ReduceCase& c, co
 }
 
 void run_case(BenchTable& table, const ReduceCase& c, const std::vector<std::string>& variants) {
-  const Context& context = table.context();
   ReduceProblem problem;
   problem.reduction = {c.op, c.compensated ? FloatMode::compensated : FloatMode::reproducible};
   problem.in = c.type;
@@ -161,6 +160,7 @@ void run_case(BenchTable& table, const ReduceCase& c, const std::vector<std::str
                               : fmt::format("{} {}", name_of(c.type), c.columns ? "cols" : "rows"));
   const auto buffers = table.buffers(label, problem.rows * problem.cols * size_of(c.type), 2);
   if (!buffers) return;
+  const Context& context = table.context();
   table.fill(*buffers, encode(c.type, problem.rows * problem.cols));
   const std::size_t count = problem.results() * (c.op == ReduceOp::minmax ? 2 : 1);
   const cl::Buffer results = make_buffer(context, std::max<std::size_t>(count * size_of(problem.out), 64));
@@ -183,14 +183,13 @@ void run_case(BenchTable& table, const ReduceCase& c, const std::vector<std::str
 }
 
 int run(const Options& options) {
-  const Context context({.device = options.device, .profiling = true});
+  BenchTable table(options, "bytes read");
   ReduceCase one{*parse_reduce_op(options.op), *parse_scalar(options.type), options.rows, options.cols};
   if (options.size > 0) one.cols = options.size;
   one.columns = options.columns;
   one.compensated = options.compensated;
   std::vector<ReduceCase> cases{one};
-  if (options.is_list()) cases = reduce_goals(context.device().type, options.goals_small);
-  BenchTable table(context, options, "bytes read");
+  if (options.is_list()) cases = reduce_goals(table.device().type, options.goals_small);
   for (const ReduceCase& c : cases)
     run_case(table, c, options.variants_of(reduce_variants()));
   return table.end();

@@ -73,7 +73,6 @@ std::optional<std::string> check(const Context& context, const ScanCase& c, cons
 }
 
 void run_case(BenchTable& table, const ScanCase& c, const std::vector<std::string>& variants) {
-  const Context& context = table.context();
   ScanProblem problem;
   problem.in = problem.out = c.type;
   problem.exclusive = c.exclusive;
@@ -82,6 +81,7 @@ void run_case(BenchTable& table, const ScanCase& c, const std::vector<std::strin
       fmt::format("{} sum of {} {}", c.exclusive ? "exclusive" : "inclusive", c.size, name_of(c.type));
   const auto buffers = table.buffers(label, c.size * size_of(c.type), 3);
   if (!buffers) return;
+  const Context& context = table.context();
   table.fill(*buffers, data(c));
   for (const std::string& variant : variants) {
     const auto make_plan = [&](const std::string& name) {
@@ -99,10 +99,9 @@ void run_case(BenchTable& table, const ScanCase& c, const std::vector<std::strin
 }
 
 int run(const Options& options) {
-  const Context context({.device = options.device, .profiling = true});
+  BenchTable table(options, "bytes read and written");
   std::vector<ScanCase> cases{{*parse_type(options.type), options.size, 0, options.exclusive}};
-  if (options.is_list()) cases = scan_goals(context.device().type, options.goals_small);
-  BenchTable table(context, options, "bytes read and written");
+  if (options.is_list()) cases = scan_goals(table.device().type, options.goals_small);
   for (const ScanCase& c : cases)
     run_case(table, c, options.variants_of(scan_variants()));
   return table.end();

@@ -115,11 +115,11 @@ std::optional<std::string> check(const Context& context, const Data& data, const
 }
 
 void run_case(BenchTable& table, const SelectCase& c, const std::vector<std::string>& variants) {
-  const Context& context = table.context();
   const std::string label =
       fmt::format("{} {} % of {} {}", name_of(c.op), c.per_cent, c.size, name_of(c.type));
   const auto buffers = table.buffers(label, c.size * size_of(c.type), 4);
   if (!buffers) return;
+  const Context& context = table.context();
   const Data data = with_type(c.type, [&](auto zero) { return data_of<decltype(zero)>(c); });
   table.fill(*buffers, data.in);
   const Array<std::uint8_t> flags(context, is_flagged(c.op) ? c.size : 1);
@@ -161,12 +161,11 @@ void run_case(BenchTable& table, const SelectCase& c, const std::vector<std::str
 }
 
 int run(const Options& options) {
-  const Context context({.device = options.device, .profiling = true});
+  BenchTable table(options,
+                   "bytes of elements, flags and lengths that must be read or written, once each");
   std::vector<SelectCase> cases{
       {*parse_op(options.op), *parse_type(options.type), options.size, options.per_cent}};
-  if (options.is_list()) cases = select_goals(context.device().type, options.goals_small);
-  BenchTable table(context, options,
-                   "bytes of elements, flags and lengths that must be read or written, once each");
+  if (options.is_list()) cases = select_goals(table.device().type, options.goals_small);
   for (const SelectCase& c : cases)
     run_case(table, c, options.variants_of(select_variants()));
   return table.end();

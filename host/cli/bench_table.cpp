@@ -53,8 +53,10 @@ void add_bench_options(CLI::App& command, BenchOptions& options, const std::vect
   });
 }
 
-BenchTable::BenchTable(const Context& context, const BenchOptions& options, std::string traffic)
-    : context_(context), meter_(context), options_(options), traffic_(std::move(traffic)) {
+BenchTable::BenchTable(const BenchOptions& options, std::string traffic)
+    : contexts_{Context({.device = options.device, .profiling = true}), Context({.device = options.device})},
+      options_(options),
+      traffic_(std::move(traffic)) {
   if (!options_.csv.empty()) {
     csv_.open(options_.csv);
     if (!csv_) refuse_csv(options_.csv);
@@ -62,7 +64,7 @@ BenchTable::BenchTable(const Context& context, const BenchOptions& options, std:
         << "device,driver,case,asked,variant,median_ms,low_ms,high_ms,gb_per_s,copy,copy_gb_per_s,share,goal,"
            "stable,result\n";
   }
-  const Device& device = context_.device();
+  const Device& device = this->device();
   fmt::print("{} ({}, driver {})\n", device.name, device.platform, device.driver);
   fmt::print(fmt::runtime(kRow), "case", "variant", "ms", "spread", "GB/s", "copy", "of copy", "goal", "");
   std::fflush(stdout);
@@ -75,17 +77,21 @@ void BenchTable::skip(const std::string& label, const std::string& variant, cons
 
 std::optional<measure::Buffers> BenchTable::buffers(const std::string& label, std::size_t bytes,
                                                     double times) {
-  const Device& device = context_.device();
+  constexpr std::size_t kShort = std::size_t{32} << 20;
+  const Device& device = this->device();
+  of_short_ = bytes < kShort && device.type != DeviceType::cpu;
+  std::unique_ptr<measure::Meter>& meter = meters_.at(of_short_ ? 1 : 0);
+  if (!meter) meter = std::make_unique<measure::Meter>(context());
   if (bytes <= device.max_allocation &&
       times * static_cast<double>(bytes) <= 0.8 * static_cast<double>(device.global_bytes))
-    return measure::make_buffers(context_, bytes);
+    return measure::make_buffers(context(), bytes);
   skip(label, "", "does not fit the device's memory");
   return std::nullopt;
 }
 
 void BenchTable::fill(const measure::Buffers& buffers, const std::vector<unsigned char>& host) const {
   for (const measure::BufferPair& pair : buffers.pairs)
-    write_buffer(context_, pair.in, host.data(), host.size());
+    write_buffer(context(), pair.in, host.data(), host.size());
 }
 
 void BenchTable::print(const BenchRow& row, const Plan& plan, const measure::Measurement& m,
@@ -107,7 +113,7 @@ void BenchTable::print(const BenchRow& row, const Plan& plan, const measure::Mea
   if (!csv_.is_open()) return;
   csv_ << fmt::format(
       "\"{}\",\"{}\",\"{}\",{},{},{:.6f},{:.6f},{:.6f},{:.3f},\"{}\",{:.3f},{:.4f},{},{},{}\n",
-      context_.device().name, context_.device().driver, row.label, automatic ? "auto" : row.variant,
+      device().name, device().driver, row.label, automatic ? "auto" : row.variant,
       plan.variant, m.call.median * 1e3, m.call.low * 1e3, m.call.high * 1e3, m.rate() * 1e-9, m.copy_name,
       m.copy_rate * 1e-9, m.share(), goal > 0 ? fmt::format("{}", goal) : "", m.stable() ? "yes" : "no",
       wrong ? "wrong" : "right");

@@ -8,9 +8,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include <array>
 #include <cstddef>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,10 +50,10 @@ class BenchTable {
  public:
   /// `traffic`: what GB/s counts, as "bytes read and written". \throws Error naming --csv when it cannot be
   /// written.
-  BenchTable(const Context& context, const BenchOptions& options, std::string traffic);
+  BenchTable(const BenchOptions& options, std::string traffic);
 
   /// Inputs and outputs of `bytes` bytes; nothing, and a row that says so, where `times` as much does not fit
-  /// the device's memory.
+  /// the device's memory. Rows of few bytes are timed by calls in a queue without profiling: see context().
   std::optional<measure::Buffers> buffers(const std::string& label, std::size_t bytes, double times);
   /// Writes the same data to all inputs.
   void fill(const measure::Buffers& buffers, const std::vector<unsigned char>& host) const;
@@ -71,11 +73,13 @@ class BenchTable {
     }
     call(buffers.pairs.front());
     const std::optional<std::string> wrong = check();
-    print(row, plan, meter_.measure(buffers, row.bytes > 0 ? row.bytes : plan.prediction.bytes(), call),
+    print(row, plan, meters_.at(of_short_ ? 1 : 0)->measure(buffers, row.bytes > 0 ? row.bytes : plan.prediction.bytes(), call),
           wrong);
   }
 
-  const Context& context() const { return context_; }
+  const Device& device() const { return contexts_.front().device(); }
+  /// The context of the buffers that were made last.
+  const Context& context() const { return contexts_.at(of_short_ ? 1 : 0); }
   /// Prints the legend. \returns the exit code.
   int end();
 
@@ -84,8 +88,9 @@ class BenchTable {
   void print(const BenchRow& row, const Plan& plan, const measure::Measurement& m,
              const std::optional<std::string>& wrong);
 
-  Context context_;
-  measure::Meter meter_;
+  std::array<Context, 2> contexts_;  ///< with profiling, and for short calls without
+  std::array<std::unique_ptr<measure::Meter>, 2> meters_;
+  bool of_short_ = false;
   BenchOptions options_;
   std::string traffic_, copy_name_ = "none";
   std::ofstream csv_;

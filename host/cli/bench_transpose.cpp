@@ -35,7 +35,6 @@ void copy_to_all(const Context& context, const measure::Buffers& buffers) {
 }
 
 void run_case(BenchTable& table, const TransposeCase& c, const std::vector<std::string>& variants) {
-  const Context& context = table.context();
   const TransposeProblem problem = packed_problem(c.element_bytes, {c.rows, c.cols}, c.batch);
   const std::string label =
       fmt::format("{}{} x {}, {} B", problem.batch == 1 ? "" : fmt::format("{} of ", problem.batch),
@@ -43,6 +42,7 @@ void run_case(BenchTable& table, const TransposeCase& c, const std::vector<std::
   const auto buffers =
       table.buffers(label, problem.element_bytes * problem.rows * problem.cols * problem.batch, 2);
   if (!buffers) return;
+  const Context& context = table.context();
   const measure::BufferPair& first = buffers->pairs.front();
   write_pattern(context, problem, first.in);
   copy_to_all(context, *buffers);
@@ -63,10 +63,9 @@ void run_case(BenchTable& table, const TransposeCase& c, const std::vector<std::
 }
 
 int run(const Options& options) {
-  const Context context({.device = options.device, .profiling = true});
+  BenchTable table(options, "bytes read and written");
   std::vector<TransposeCase> cases{{*parse_element(options.type), options.rows, options.cols, options.batch}};
-  if (options.is_list()) cases = transpose_goals(context.device().type, options.goals_small);
-  BenchTable table(context, options, "bytes read and written");
+  if (options.is_list()) cases = transpose_goals(table.device().type, options.goals_small);
   for (const TransposeCase& c : cases)
     run_case(table, c, options.variants_of(transpose_variants()));
   return table.end();

@@ -47,8 +47,8 @@ inline Statistics statistics(std::vector<double> values) {
 /// Results whose spread is larger are marked as unstable.
 constexpr double kStableSpread = 0.05;
 
-/// Whether a context's events are the clock. A CPU's measures are compared with memcpy, which only the host's
-/// clock can time, so there the host's clock times both.
+/// Whether a context's events are the clock: of GPUs, where the context's queue has them. A CPU's measures are
+/// compared with memcpy, which only the host's clock can time, so there the host's clock times both.
 inline bool timed_by_events(const Context& context) {
   cl_command_queue_properties properties = 0;
   check(
@@ -199,10 +199,10 @@ struct Measurement {
 class Meter {
  public:
   explicit Meter(const Context& context) : context_(context) {
-    if (timed_by_events(context)) {
-      device_copy_ = std::make_unique<DeviceCopy>(context);
-    } else {
+    if (context.device().type == DeviceType::cpu) {
       host_copy_ = std::make_unique<HostCopy>();
+    } else {
+      device_copy_ = std::make_unique<DeviceCopy>(context);
     }
   }
 
@@ -211,7 +211,9 @@ class Meter {
   template <class Call>
   Measurement measure(const Buffers& buffers, double bytes_moved, const Call& call,
                       const Effort& effort = {}) {
-    Measurement result = device_copy_ ? by_events(buffers, call, effort) : by_host(buffers, call, effort);
+    Measurement result = host_copy_                ? by_host(buffers, call, effort)
+                         : timed_by_events(context_) ? by_events(buffers, call, effort)
+                                                     : by_queue(buffers, call, effort);
     result.bytes = bytes_moved;
     return result;
   }
@@ -291,6 +293,54 @@ class Meter {
     while (calls.size() < effort.least ||
            (calls.size() < effort.most && seconds_since(start) < effort.seconds))
       repetition();
+    return beside_copies(buffers, calls, driver_copies, kernel_copies);
+  }
+
+  /// Many calls of a GPU between two looks at the host's clock, in a queue without profiling: events make each
+  /// launch of NVIDIA's take 4 us longer, which is as long as a short call.
+  template <class Call>
+  Measurement by_queue(const Buffers& buffers, const Call& call, const Effort& effort) {
+    std::size_t turn = 0;
+    const auto next = [&]() -> const BufferPair& { return buffers.pairs[turn++ % buffers.pairs.size()]; };
+    const auto seconds_of = [&](std::size_t launches, const auto& enqueue) {
+      context_.finish();
+      const auto start = Clock::now();
+      for (std::size_t i = 0; i < launches; ++i)
+        enqueue(next());
+      context_.finish();
+      return seconds_since(start) / static_cast<double>(launches);
+    };
+    const auto copy_by_driver = [&](const BufferPair& pair) {
+      return device_copy_->by_driver(pair.in, pair.out, buffers.bytes);
+    };
+    const auto copy_by_kernel = [&](const BufferPair& pair) {
+      return device_copy_->by_kernel(pair.in, pair.out, buffers.bytes);
+    };
+    // A repetition takes five milliseconds, so that the wait at its end does not count.
+    seconds_of(10, call);
+    const auto launches = static_cast<std::size_t>(std::clamp(5e-3 / seconds_of(10, call), 1.0, 1000.0));
+    std::vector<double> calls, driver_copies, kernel_copies;
+    const auto repetition = [&] {
+      driver_copies.push_back(seconds_of(launches, copy_by_driver));
+      kernel_copies.push_back(seconds_of(launches, copy_by_kernel));
+      calls.push_back(seconds_of(launches, call));
+    };
+    constexpr double kWarmUp = 0.05;
+    for (const auto start = Clock::now(); seconds_since(start) < kWarmUp;)
+      repetition();
+    driver_copies.clear();
+    kernel_copies.clear();
+    calls.clear();
+    const auto start = Clock::now();
+    while (calls.size() < effort.least ||
+           (calls.size() < effort.most && seconds_since(start) < effort.seconds))
+      repetition();
+    return beside_copies(buffers, calls, driver_copies, kernel_copies);
+  }
+
+  static Measurement beside_copies(const Buffers& buffers, const std::vector<double>& calls,
+                                   const std::vector<double>& driver_copies,
+                                   const std::vector<double>& kernel_copies) {
     Measurement result;
     result.call = statistics(calls);
     const double driver = statistics(driver_copies).median, kernel = statistics(kernel_copies).median;

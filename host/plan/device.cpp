@@ -41,8 +41,8 @@ namespace {
 [[noreturn]] void refuse_clamp(std::string_view entry) {
   throw Error({.operation = "clamp",
                .argument = "SMEM_CLAMP",
-               .expected = "entries like local=32K, work_group=64, sub_group=16, compute_units=4, fp64=0, "
-                           "forward_progress=0 or ordered_start=0",
+               .expected = "entries like local=32K, cache=1M, work_group=64, sub_group=16, "
+                           "compute_units=4, fp64=0, forward_progress=0 or ordered_start=0",
                .got = fmt::format("\"{}\"", entry)});
 }
 
@@ -75,6 +75,8 @@ Device clamp(Device device, std::string_view text) {
     if (key == "local") {
       device.local_bytes = std::min(device.local_bytes, value);
       device.local_bytes_reported = std::min(device.local_bytes_reported, value);
+    } else if (key == "cache") {
+      device.cache_bytes = std::min(device.cache_bytes, value);
     } else if (key == "work_group") {
       device.max_work_group = std::min(device.max_work_group, value);
       for (std::size_t& items : device.max_work_items)

@@ -285,6 +285,8 @@ std::optional<Plan> cpu(const Device& device, const ScanProblem& problem, const 
   define(plan, "LANES", 256 / number_bytes(problem));  // accumulators that fill a few vector registers
   define(plan, "PHASE", single_pass ? 2 : 1);
   define(plan, "ORDERED", plan::is_ordered(problem) ? 1 : 0);
+  const std::size_t written = problem.rows * problem.cols * problem.batch * size_of(problem.out);
+  if (device.cache_bytes != 0 && written > device.cache_bytes) define(plan, "STREAMING", 1);
   if (single_pass) {
     define(plan, "DEVICE_FENCE", plan::device_fence(device));
     define(plan, "LINE", plan::scan_line(device));
