@@ -18,7 +18,8 @@
 #define COUNTER_ARGUMENTS owners, slots, counts, base
 GROUP_FUNCTION void count_entry(COUNTER, uint entry, uint n) {
   const uint slot = entry % SLOTS;
-  const uint owner = atomic_cmpxchg(owners + slot, NO_BIN, entry);
+  uint owner = *(volatile local uint*)(owners + slot);  // many may read a word at once; atomics take turns
+  if (owner == NO_BIN) owner = atomic_cmpxchg(owners + slot, NO_BIN, entry);
   if (owner == NO_BIN || owner == entry) {
     atomic_add(slots + slot, n);
   } else {

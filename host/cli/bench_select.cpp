@@ -161,8 +161,7 @@ void run_case(BenchTable& table, const SelectCase& c, const std::vector<std::str
 }
 
 int run(const Options& options) {
-  BenchTable table(options,
-                   "bytes of elements, flags and lengths that must be read or written, once each");
+  BenchTable table(options, "bytes of elements, flags and lengths that must be read or written, once each");
   std::vector<SelectCase> cases{
       {*parse_op(options.op), *parse_type(options.type), options.size, options.per_cent}};
   if (options.is_list()) cases = select_goals(table.device().type, options.goals_small);

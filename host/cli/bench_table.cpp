@@ -112,11 +112,10 @@ void BenchTable::print(const BenchRow& row, const Plan& plan, const measure::Mea
   std::fflush(stdout);
   if (!csv_.is_open()) return;
   csv_ << fmt::format(
-      "\"{}\",\"{}\",\"{}\",{},{},{:.6f},{:.6f},{:.6f},{:.3f},\"{}\",{:.3f},{:.4f},{},{},{}\n",
-      device().name, device().driver, row.label, automatic ? "auto" : row.variant,
-      plan.variant, m.call.median * 1e3, m.call.low * 1e3, m.call.high * 1e3, m.rate() * 1e-9, m.copy_name,
-      m.copy_rate * 1e-9, m.share(), goal > 0 ? fmt::format("{}", goal) : "", m.stable() ? "yes" : "no",
-      wrong ? "wrong" : "right");
+      "\"{}\",\"{}\",\"{}\",{},{},{:.6f},{:.6f},{:.6f},{:.3f},\"{}\",{:.3f},{:.4f},{},{},{}\n", device().name,
+      device().driver, row.label, automatic ? "auto" : row.variant, plan.variant, m.call.median * 1e3,
+      m.call.low * 1e3, m.call.high * 1e3, m.rate() * 1e-9, m.copy_name, m.copy_rate * 1e-9, m.share(),
+      goal > 0 ? fmt::format("{}", goal) : "", m.stable() ? "yes" : "no", wrong ? "wrong" : "right");
 }
 
 int BenchTable::end() {

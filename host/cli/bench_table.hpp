@@ -73,7 +73,9 @@ class BenchTable {
     }
     call(buffers.pairs.front());
     const std::optional<std::string> wrong = check();
-    print(row, plan, meters_.at(of_short_ ? 1 : 0)->measure(buffers, row.bytes > 0 ? row.bytes : plan.prediction.bytes(), call),
+    print(row, plan,
+          meters_.at(of_short_ ? 1 : 0)
+              ->measure(buffers, row.bytes > 0 ? row.bytes : plan.prediction.bytes(), call),
           wrong);
   }
 

@@ -33,13 +33,14 @@ std::vector<TransposeCase> transpose_goals(DeviceType type, bool small) {
 }
 
 std::vector<ReduceCase> reduce_goals(DeviceType type, bool small) {
-  // Shares of the copy bandwidth, which counts reads and writes: a reduction only reads.
+  // Shares of the copy bandwidth, which counts reads and writes: a reduction only reads. Of 2^20 floats: 1.5
+  // times the 8.0 us that CUB takes on an H200 in a queue of many, beside a copy kernel's 6.9 us.
   const bool cpu = type == DeviceType::cpu;
   const std::size_t large = std::size_t{1} << (small ? 22 : cpu ? 26 : 28);
   const std::size_t edge = small ? 2048 : cpu ? 8192 : 16384;
   using enum Scalar;
   return {{ReduceOp::sum, float32, 0, large, 0.85},
-          {ReduceOp::sum, float32, 0, std::size_t{1} << 20},
+          {ReduceOp::sum, float32, 0, std::size_t{1} << 20, cpu ? 0 : 0.289},
           {ReduceOp::sum, float32, edge, edge, 0.85},
           {ReduceOp::sum, float32, edge, edge, 0.85, true},
           {ReduceOp::sum, float32, 0, large, 0, false, true},
@@ -77,10 +78,10 @@ std::vector<HistogramCase> histogram_goals(DeviceType type, bool small) {
 }
 
 std::vector<ScanCase> scan_goals(DeviceType type, bool small) {
-  // CUB's inclusive scan of 2^28 elements has 0.74 of an H200's copy bandwidth.
+  // CUB's inclusive scan of 2^28 elements has 0.74 of an H200's copy bandwidth; smem aims at 0.90.
   const bool cpu = type == DeviceType::cpu;
   const std::size_t large = std::size_t{1} << (small ? 22 : cpu ? 24 : 28);
-  const double goal = cpu ? 0 : 0.90;
+  const double goal = cpu ? 0 : 0.74;
   using enum Scalar;
   return {{float32, large, goal},
           {uint32, large, goal},

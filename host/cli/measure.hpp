@@ -47,8 +47,8 @@ inline Statistics statistics(std::vector<double> values) {
 /// Results whose spread is larger are marked as unstable.
 constexpr double kStableSpread = 0.05;
 
-/// Whether a context's events are the clock: of GPUs, where the context's queue has them. A CPU's measures are
-/// compared with memcpy, which only the host's clock can time, so there the host's clock times both.
+/// Whether a context's events are the clock: of GPUs, where the context's queue has them. A CPU's measures
+/// are compared with memcpy, which only the host's clock can time, so there the host's clock times both.
 inline bool timed_by_events(const Context& context) {
   cl_command_queue_properties properties = 0;
   check(
@@ -211,7 +211,7 @@ class Meter {
   template <class Call>
   Measurement measure(const Buffers& buffers, double bytes_moved, const Call& call,
                       const Effort& effort = {}) {
-    Measurement result = host_copy_                ? by_host(buffers, call, effort)
+    Measurement result = host_copy_                  ? by_host(buffers, call, effort)
                          : timed_by_events(context_) ? by_events(buffers, call, effort)
                                                      : by_queue(buffers, call, effort);
     result.bytes = bytes_moved;
@@ -296,8 +296,8 @@ class Meter {
     return beside_copies(buffers, calls, driver_copies, kernel_copies);
   }
 
-  /// Many calls of a GPU between two looks at the host's clock, in a queue without profiling: events make each
-  /// launch of NVIDIA's take 4 us longer, which is as long as a short call.
+  /// Many calls of a GPU between two looks at the host's clock, in a queue without profiling: events make
+  /// each launch of NVIDIA's take 4 us longer, which is as long as a short call.
   template <class Call>
   Measurement by_queue(const Buffers& buffers, const Call& call, const Effort& effort) {
     std::size_t turn = 0;

@@ -95,10 +95,10 @@ SMEM_API std::string_view family_of(const Device& device);
 SMEM_API UnitLimits unit_limits(const Device& device);
 
 /// Reduces facts to those of a smaller device. `text` is a comma-separated list of `local=BYTES` (K and M are
-/// understood), `cache=BYTES`, `work_group=N`, `fp64=0`, `forward_progress=0`, `ordered_start=0`, `compute_units=N`, and
-/// `sub_group=N`, which plans for sub-groups of N and, where the device's own are others, without sub-group
-/// functions. The environment variable SMEM_CLAMP applies it to every device that smem opens. \throws Error
-/// naming the entry that is not understood.
+/// understood), `cache=BYTES`, `work_group=N`, `fp64=0`, `forward_progress=0`, `ordered_start=0`,
+/// `compute_units=N`, and `sub_group=N`, which plans for sub-groups of N and, where the device's own are
+/// others, without sub-group functions. The environment variable SMEM_CLAMP applies it to every device that
+/// smem opens. \throws Error naming the entry that is not understood.
 SMEM_API Device clamp(Device device, std::string_view text);
 
 }  // namespace smem
