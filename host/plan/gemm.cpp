@@ -41,7 +41,8 @@ constexpr std::size_t kShortLoops = 32768;
 
 void set_grid(const Device& device, const GemmProblem& problem, Plan& plan) {
   const std::array<std::size_t, 3> extent{problem.n, problem.m, problem.batch};
-  plan.work_group = shape_group(device, 256, 16, extent);
+  // One group for all shapes, so that one program serves them.
+  plan.work_group = shape_group(device, 256, 16, {16, 16, 1});
   plan.global = global_size(extent, plan.work_group);
   plan.tile_rows = plan.work_group[1];
   plan.tile_cols = plan.work_group[0];

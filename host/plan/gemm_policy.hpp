@@ -36,8 +36,9 @@ inline constexpr std::array<TileShape, 4> kGpuTiles{
 // Fewer registers: 4 x 8 results a work-item.
 inline constexpr std::array<TileShape, 4> kSmallGpuTiles{
     {{64, 128, 16, 4, 8, 1.0}, {64, 64, 16, 4, 4, 0.9}, {16, 128, 16, 4, 4, 0.7}, {128, 16, 16, 4, 4, 0.7}}};
-inline constexpr std::array<TileShape, 4> kCpuTiles{
-    {{64, 64, 16, 8, 8, 1.0}, {32, 32, 16, 8, 8, 0.8}, {16, 64, 16, 8, 8, 0.8}, {64, 16, 16, 8, 8, 0.8}}};
+// PoCL compiles 8 x 8 results for two to ten seconds, 4 x 4 for half of one; and one tile serves all shapes.
+inline constexpr TileShape kCpuTile{32, 32, 16, 4, 4, 1.0};
+inline constexpr std::array<TileShape, 4> kCpuTiles{kCpuTile, kCpuTile, kCpuTile, kCpuTile};
 
 inline constexpr Policy kPolicies[] = {
     {"nvidia-hopper", "no measurement: tiles by operations a byte", "two_level", kGpuTiles, 0},

@@ -106,6 +106,8 @@ template <class Offset>
 LocalLayout layout_of(const Device& device, const Side& side, const TileShape& tile, std::size_t item_bytes,
                       std::size_t read_width, const Offset& offset, const LayoutChoice& choice) {
   const std::size_t total = tile.k * side.width;
+  LayoutChoice kind = choice;  // nothing to swizzle in rows of one item
+  if (choice == LayoutChoice{.kind = Kind::swizzled} && side.width < 2) kind.kind = Kind::plain;
   const std::size_t store_width = side.along_k ? 1 : bank_width(side.pack, item_bytes);
   const Access store{
       "packs from global memory", true, store_width,
@@ -117,7 +119,9 @@ LocalLayout layout_of(const Device& device, const Side& side, const TileShape& t
                     [=](std::size_t item) {
                       return Item{0, offset(item)};
                     }};
-  return infer_layout(device, {tile.k, side.width, item_bytes, tile.group(), {store, load}}, choice);
+  // Waves are alike: two of them tell what all cost.
+  const std::size_t seen = std::min(tile.group(), 2 * std::max<std::size_t>(device.sub_group_width, 32));
+  return infer_layout(device, {tile.k, side.width, item_bytes, seen, {store, load}}, kind);
 }
 
 void define_side(Plan& plan, const char* prefix, const LocalLayout& layout) {
