@@ -116,14 +116,18 @@ Plan base_plan(const GemmProblem& problem, std::string_view variant, const char*
   return plan;
 }
 
+void refuse_tile(const PlanOverrides& fixed, std::string_view variant) {
+  if (!fixes_tile(fixed) && fixed.layout == LayoutChoice{}) return;
+  refuse(fixed.tile_rows != 0    ? "tile_rows"
+         : fixed.tile_cols != 0  ? "tile_cols"
+         : fixed.work_items != 0 ? "work_items"
+                                 : "layout",
+         fmt::format("none: \"{}\" has {}", variant, variant == "cpu" ? "the tiles that its caches hold" : "no tile"),
+         "one");
+}
+
 Attempt naive(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed) {
-  if (fixes_tile(fixed) || fixed.layout != LayoutChoice{}) {
-    refuse(fixed.tile_rows != 0    ? "tile_rows"
-           : fixed.tile_cols != 0  ? "tile_cols"
-           : fixed.work_items != 0 ? "work_items"
-                                   : "layout",
-           "none: \"naive\" has no tile", "one");
-  }
+  refuse_tile(fixed, "naive");
   if (!device.long_loops && problem.k > kShortLoops)
     return fmt::format("its loop of {} is longer than this device runs it", problem.k);
   Plan plan = base_plan(problem, "naive", "gemm/naive.cl", "gemm_naive");
@@ -160,7 +164,10 @@ Choice choose(const Device& device, const GemmProblem& problem, const PlanOverri
     return std::max<std::size_t>(wanted, 1);
   };
   const std::size_t parts = parts_for(2 * device.compute_units, kLeastDepth);
-  if (fixed.variant.empty()) {
+  if (fixed.variant.empty() && runs_cpu_variant(device) && !fixes_tile(fixed) && fixed.layout == LayoutChoice{} &&
+      cpu(device, problem, {}).plan) {
+    choice.variant = "cpu";
+  } else if (fixed.variant.empty()) {
     const bool splits = device.local_bytes >= 1024 && tiles * 2 <= device.compute_units && parts > 1;
     choice.variant = splits && !fixes_tile(fixed) ? "split_k" : policy_of(device).variant;
   } else {
@@ -181,6 +188,7 @@ Attempt plan_variant(const Device& device, const GemmProblem& problem, const Pla
                      std::string_view variant) {
   if (variant == "naive") return naive(device, problem, fixed);
   if (variant == "async") return async(device, problem, fixed);
+  if (variant == "cpu") return cpu(device, problem, fixed);
   return tiled(device, problem, fixed, variant);
 }
 
@@ -193,6 +201,7 @@ std::string why_not(const Device& device, const GemmProblem& problem, std::strin
   if (variant == "naive") return "each element comes from global memory for each result that needs it";
   if (variant == "split_k") return "C has tiles enough for the device, or its sums are short";
   if (chosen.variant == "split_k") return "its work-groups would leave most of the device idle";
+  if (chosen.variant == "cpu") return "work-items that meet in local memory are loops on a CPU";
   if (chosen.variant == "naive") return "a tile would be nearly empty";
   if (plan.layout.store_degree() > chosen.layout.store_degree() ||
       plan.layout.load_degree() > chosen.layout.load_degree()) {
@@ -239,6 +248,7 @@ constexpr Step kSteps[] = {
     {"async", "the device's own copies bring them"},
     {"two_level", "sub-groups make blocks of the tile"},
     {"split_k", "several work-groups share each sum"},
+    {"cpu", "a thread's own caches and vector registers"},
 };
 
 }  // namespace

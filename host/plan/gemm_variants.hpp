@@ -42,6 +42,8 @@ Attempt naive(const Device& device, const GemmProblem& problem, const PlanOverri
 /// registers_1d, registers_2d, vector, double_buffered, two_level, split_k.
 Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
               std::string_view variant);
+/// One thread a tile, in its caches and vector registers.
+Attempt cpu(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed);
 Attempt async(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed);
 /// The second launch of split_k.
 Plan finish(const Device& device, const GemmProblem& problem);
@@ -71,6 +73,8 @@ std::size_t count_tiles(const GemmProblem& problem, const TileShape& tile, std::
 TileShape wanted_tile(const Device& device, TileShape tile, std::size_t least_m, std::size_t least_n,
                       bool one_result, const PlanOverrides& fixed);
 bool fixes_tile(const PlanOverrides& fixed);
+/// \throws Error when a tile or layout is fixed for a variant that has none to fix.
+void refuse_tile(const PlanOverrides& fixed, std::string_view variant);
 
 /// The next smaller tile, when the group is too large or its local memory is; false: there is none.
 bool shrink(TileShape& tile, std::size_t least_m, std::size_t least_n, bool group_too_large);
