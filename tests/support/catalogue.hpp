@@ -329,6 +329,7 @@ inline void add_gemm(const smem::Device& device, Catalogue& catalogue) {
   problem.in = Scalar::float32;
   problem.epilogue = true;
   problem.activation = smem::Activation::gelu;
+  problem.column_bias = problem.residual = true;
   add("", "/epilogue");
   problem.epilogue = false;
   problem.listed = true;
