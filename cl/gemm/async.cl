@@ -41,7 +41,7 @@ GROUP_FUNCTION void clear_rest(local element* tile, const uint line, uint depth,
   }
 }
 
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_async(GEMM_ARGUMENTS) {
   (void)batch;  // the launch has as many groups as there are tiles
   local element a_tiles[2 * A_TILE_ELEMENTS], b_tiles[2 * B_TILE_ELEMENTS];

@@ -8,7 +8,7 @@
 // Local memory: twice TILE_K rows of both tiles, as their layouts have them.
 #include "gemm/fragments.clh"
 
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_double_buffered(GEMM_ARGUMENTS) {
   (void)batch;  // the launch has as many groups as there are tiles
   local value4 a_vectors[2 * A_ITEMS / 4], b_vectors[2 * B_ITEMS / 4];

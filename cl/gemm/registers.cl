@@ -17,7 +17,7 @@
 #define DOWN (TILE_M / EACH_M)  // work-items
 #define ACROSS (TILE_N / EACH_N)
 
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_registers(GEMM_ARGUMENTS) {
   (void)batch;  // the launch has as many groups as there are tiles
   local value a_tile[A_ITEMS], b_tile[B_ITEMS];

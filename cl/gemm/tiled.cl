@@ -16,7 +16,7 @@
 #define GROUP (TILE_M * TILE_N)
 #include "gemm/tile.clh"
 
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_tiled(GEMM_ARGUMENTS) {
   (void)batch;  // the launch has as many groups as there are tiles
   local value a_tile[A_ITEMS], b_tile[B_ITEMS];

@@ -17,7 +17,7 @@
 #define LANES (LANES_DOWN * LANES_ACROSS)
 #define BLOCKS_ACROSS (ACROSS / LANES_ACROSS)
 
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_two_level(GEMM_ARGUMENTS) {
   (void)batch;  // the launch has as many groups as there are tiles
   local value4 a_vectors[2 * A_ITEMS / 4], b_vectors[2 * B_ITEMS / 4];

@@ -6,7 +6,7 @@
 // Local memory: TILE_K rows of both tiles, as their layouts have them.
 #include "gemm/fragments.clh"
 
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_vector(GEMM_ARGUMENTS) {
   (void)batch;  // the launch has as many groups as there are tiles
   local value4 a_vectors[A_ITEMS / 4], b_vectors[B_ITEMS / 4];

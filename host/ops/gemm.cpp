@@ -35,7 +35,6 @@ struct Operand {
 /// A product as the kernels know it: row-major.
 struct Operands {
   Operand a, b, c, residual, bias;
-  bool bias_of_rows = false;
   std::size_t products = 0;  ///< of the batch
 };
 
@@ -169,9 +168,11 @@ runtime::ProblemKey key_of(const GemmProblem& problem, const PlanOverrides& fixe
       maker,
       {number(problem.in) | number(problem.out) << 8 | number(problem.a_along_k) << 16 |
            number(problem.b_along_k) << 17 | number(problem.reads_c) << 18 | number(problem.listed) << 19 |
-           number(problem.epilogue) << 20 | number(problem.turned) << 21 | number(problem.activation) << 24 |
-           power(problem.a_alignment) << 32 | power(problem.b_alignment) << 36 |
-           power(problem.c_alignment) << 40 | ops::variant_number(fixed.variant, gemm_variants()) << 48,
+           number(problem.epilogue) << 20 | number(problem.row_bias) << 22 |
+           number(problem.column_bias) << 23 | number(problem.residual) << 31 | number(problem.turned) << 21 |
+           number(problem.activation) << 24 | power(problem.a_alignment) << 32 |
+           power(problem.b_alignment) << 36 | power(problem.c_alignment) << 40 |
+           ops::variant_number(fixed.variant, gemm_variants()) << 48,
        problem.m, problem.n, problem.k, problem.batch, text[0], text[1]},
       fixed);
 }
@@ -212,12 +213,9 @@ cl::Event launch(const Context& context, const GemmProblem& problem, const Gemm&
         listed ? product.list.buffer : c, number(product.list.offset),
         listed && reads ? room_of(a) : ~cl_ulong{0}, listed && reads ? room_of(b) : ~cl_ulong{0},
         listed ? room_of(o.c.view) : ~cl_ulong{0}, buffer_of(o.bias), number(o.bias.view.offset),
-        static_cast<cl_uint>(!o.bias.used     ? 0
-                             : o.bias_of_rows ? 1
-                                              : 2),
         buffer_of(o.residual), number(residual.offset), number(residual.pitch), stride(residual),
-        static_cast<cl_uint>(o.residual.used ? 1 : 0), static_cast<T>(product.epilogue.scale),
-        static_cast<cl_uint>(parts.parts), number(parts.part_depth), scratch.memory_or(c));
+        static_cast<T>(product.epilogue.scale), static_cast<cl_uint>(parts.parts), number(parts.part_depth),
+        scratch.memory_or(c));
   };
   try {
     cl::Event event = run(ops::PlanMaker::gemm, options.wait_for,
@@ -273,7 +271,9 @@ cl::Event gemm(const Context& context, const Matrix& a, const Matrix& b, Scalar 
   o.c = {"c", c, {}, true};
   if (has_residual(product)) o.residual = {"residual", epilogue.residual, {}, true};
   if (has_bias(product)) o.bias = {"bias", ops::as_matrix(epilogue.bias), {}, true};
-  o.bias_of_rows = (epilogue.bias_of == BiasOf::row) != problem.turned;
+  problem.row_bias = has_bias(product) && (epilogue.bias_of == BiasOf::row) != problem.turned;
+  problem.column_bias = has_bias(product) && !problem.row_bias;
+  problem.residual = has_residual(product);
   check_views(context, product, o);
   if (problem.listed) {
     const Matrix list = ops::as_matrix(product.list);

@@ -94,6 +94,8 @@ Plan base_plan(const GemmProblem& problem, std::string_view variant, const char*
     define(plan, "EPILOGUE", 1);
     if (problem.activation != Activation::none)
       define(plan, "ACTIVATION", static_cast<std::size_t>(problem.activation));
+    if (problem.row_bias || problem.column_bias) define(plan, "BIAS", problem.row_bias ? 1 : 2);
+    if (problem.residual) define(plan, "RESIDUAL", 1);
     if (!problem.expression.empty()) {
       const std::string_view type = opencl_name_of(value_type(problem.in));
       plan.preamble = fmt::format(

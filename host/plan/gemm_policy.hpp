@@ -43,8 +43,8 @@ inline constexpr std::array<TileShape, 4> kCpuTiles{kCpuTile, kCpuTile, kCpuTile
 inline constexpr Policy kPolicies[] = {
     {"nvidia-hopper", "no measurement: tiles by operations a byte", "two_level", kGpuTiles, 0},
     {"nvidia", "no measurement: tiles by operations a byte", "two_level", kGpuTiles, 0},
-    {"amd-cdna", "no measurement: tiles by operations a byte", "double_buffered", kGpuTiles, 0},
-    {"amd-rdna", "no measurement: tiles by operations a byte", "double_buffered", kGpuTiles, 0},
+    {"amd-cdna", "no measurement: tiles by operations a byte", "double_buffered", kGpuTiles, 4},
+    {"amd-rdna", "no measurement: tiles by operations a byte", "double_buffered", kGpuTiles, 4},
     {"intel", "no measurement: tiles with few registers", "vector", kSmallGpuTiles, 4},
     {"cpu", "two Zen 4 cores", "vector", kCpuTiles, 1},
     // The last one is for every device that smem does not know.

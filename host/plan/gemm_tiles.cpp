@@ -157,6 +157,8 @@ std::size_t count_tiles(const GemmProblem& problem, const TileShape& tile, std::
 
 const TileShape& best_tile(const Device& device, const GemmProblem& problem) {
   const Policy& policy = policy_of(device);
+  // With GELU of more results, Intel's compiler leaves them in memory.
+  if (device.vendor == Vendor::intel && problem.activation == Activation::gelu) return policy.tiles[1];
   const TileShape* best = &policy.tiles.front();
   double least = 0;
   for (const TileShape& tile : policy.tiles) {
@@ -250,8 +252,13 @@ void set_tile(Plan& plan, const Device& device, const GemmProblem& problem, cons
     define(plan, "EACH_M", tile.each_m);
     define(plan, "EACH_N", tile.each_n);
     const std::size_t unroll = policy_of(device).unroll;
-    if (unroll != 0) define(plan, "UNROLL", std::min(unroll, tile.k));
+    // Fragments that come while others are used change places: two turns at least.
+    if (unroll != 0)
+      define(plan, "UNROLL", std::clamp<std::size_t>(unroll, plan.variant == "two_level" ? 2 : 1, tile.k));
   }
+  // With sub-groups of 32, its compiler leaves the work-items' numbers in memory.
+  if (device.vendor == Vendor::intel && device.architecture.starts_with("pvc"))
+    define(plan, "INTEL_SUB_GROUP", 16);
   // Each number of the tiles is written once, and a work-item reads those of its results.
   const double numbers =
       static_cast<double>(tile.m + tile.n) + static_cast<double>(tile.group() * (tile.each_m + tile.each_n));
@@ -332,7 +339,8 @@ Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverri
           define(plan, "PACK_A", a.pack);
           define(plan, "PACK_B", b.pack);
           const std::size_t pack = pack_of(problem.c_alignment, problem.out);
-          if (!in_parts && pack != 1) define(plan, "PACK_C", pack);
+          // Intel's compiler leaves results in memory that it gathers in vectors, where more is done with them.
+          if (!in_parts && pack != 1 && device.vendor != Vendor::intel) define(plan, "PACK_C", pack);
         }
         if (variant == "two_level") {
           define(plan, "LANES_DOWN", lanes_down);
