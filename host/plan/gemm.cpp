@@ -124,7 +124,8 @@ void refuse_tile(const PlanOverrides& fixed, std::string_view variant) {
          : fixed.tile_cols != 0  ? "tile_cols"
          : fixed.work_items != 0 ? "work_items"
                                  : "layout",
-         fmt::format("none: \"{}\" has {}", variant, variant == "cpu" ? "the tiles that its caches hold" : "no tile"),
+         fmt::format("none: \"{}\" has {}", variant,
+                     variant == "cpu" ? "the tiles that its caches hold" : "no tile"),
          "one");
 }
 
@@ -166,8 +167,8 @@ Choice choose(const Device& device, const GemmProblem& problem, const PlanOverri
     return std::max<std::size_t>(wanted, 1);
   };
   const std::size_t parts = parts_for(2 * device.compute_units, kLeastDepth);
-  if (fixed.variant.empty() && runs_cpu_variant(device) && !fixes_tile(fixed) && fixed.layout == LayoutChoice{} &&
-      cpu(device, problem, {}).plan) {
+  if (fixed.variant.empty() && runs_cpu_variant(device) && !fixes_tile(fixed) &&
+      fixed.layout == LayoutChoice{} && cpu(device, problem, {}).plan) {
     choice.variant = "cpu";
   } else if (fixed.variant.empty()) {
     const bool splits = device.local_bytes >= 1024 && tiles * 2 <= device.compute_units && parts > 1;

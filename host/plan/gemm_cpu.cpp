@@ -23,7 +23,8 @@ struct CpuTile {
 };
 
 /// Tiles down and across C: equal shares, with which the busiest thread is done first.
-std::pair<std::size_t, std::size_t> cut(const Device& device, const GemmProblem& problem, const CpuTile& tile) {
+std::pair<std::size_t, std::size_t> cut(const Device& device, const GemmProblem& problem,
+                                        const CpuTile& tile) {
   const std::size_t least_down = std::max<std::size_t>(divide_up(problem.m, tile.m), 1);
   const std::size_t least_across = std::max<std::size_t>(divide_up(problem.n, tile.n), 1);
   std::pair<std::size_t, std::size_t> best{least_down, least_across};
@@ -84,8 +85,8 @@ Attempt cpu(const Device& device, const GemmProblem& problem, const PlanOverride
   const auto number = [](std::size_t n) { return static_cast<double>(n); };
   const double read = number(problem.batch) * number(problem.k) * number(size_of(problem.in)) *
                       (number(across) * number(problem.m) + number(down) * number(problem.n));
-  plan.prediction.bytes_read +=
-      read - number(problem.batch) * number(problem.k) * number(problem.m + problem.n) * number(size_of(problem.in));
+  plan.prediction.bytes_read += read - number(problem.batch) * number(problem.k) *
+                                           number(problem.m + problem.n) * number(size_of(problem.in));
   plan.reason = fmt::format("a thread makes tiles of {} x {} in its cache, {} x {} at a time in registers",
                             plan.tile_rows, plan.tile_cols, kBlockM, tile.block_n());
   return plan;

@@ -61,6 +61,7 @@ TEST_CASE("plan of gemm: problems of all kinds fit every target and its clamps")
       }
       if (device.local_bytes == 0) continue;
       for (const std::string_view variant : smem::gemm_variants()) {
+        if (variant == "cpu") continue;
         const smem::Plan plan = smem::plan_gemm(device, problem_of(1000, 333, 777), variant);
         CHECK(plan.local_bytes <= device.local_bytes);
         CHECK(plan.work_items() <= device.max_work_group);
@@ -75,7 +76,11 @@ TEST_CASE("plan of gemm: what each kind of device and shape gets") {
   CHECK(smem::plan_gemm(target("sm_90"), large).variant == "two_level");
   CHECK(smem::plan_gemm(target("gfx90a"), large).variant == "double_buffered");
   CHECK(smem::plan_gemm(target("pvc"), large).variant == "vector");
-  CHECK(smem::plan_gemm(target("cpu"), large).variant == "vector");
+  const smem::Plan threads = smem::plan_gemm(target("cpu"), large);
+  CHECK(threads.variant == "cpu");
+  CHECK(threads.groups() % 2 == 0);
+  CHECK(smem::plan_gemm(target("cpu"), problem_of(200, 100, 100)).groups() == 2);
+  CHECK(smem::plan_gemm(smem::clamp(target("cpu"), "local=24K"), large).local_bytes <= 24 * 1024);
   const smem::Plan plan = smem::plan_gemm(target("sm_90"), large);
   CHECK(plan.tile_rows == 128);
   CHECK(plan.tile_cols == 128);
