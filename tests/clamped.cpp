@@ -4,6 +4,7 @@
 
 #include "support/environment.hpp"
 #include "support/failure.hpp"
+#include "support/gemms.hpp"
 #include "support/histograms.hpp"
 #include "support/reduce_sweep.hpp"
 #include "support/scans.hpp"
@@ -13,6 +14,8 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 using test::Operation;
 
@@ -169,6 +172,28 @@ TEST_CASE("clamped: selections on smaller devices") {
       }
     }
     CHECK(sweep.ran() == (context.device().forward_progress ? 6 : 3));
+  }
+}
+
+TEST_CASE("clamped: products of matrices on smaller devices") {
+  const std::vector<const char*> on_a_small_gpu{"rectangular", "registers_2d", "async", ""};
+  const std::vector<const char*> on_a_tiny_one{"tiled", "double_buffered"}, alone{"two_level"};
+  for (const auto& [limits, variants] : {std::pair{"local=32K,work_group=64", on_a_small_gpu},
+                                         {"local=512,work_group=16", on_a_tiny_one},
+                                         {"work_group=1", alone}}) {
+    const test::Variable clamp("SMEM_CLAMP", limits);
+    const smem::Context context;
+    test::GemmSweep sweep(context);
+    for (const char* variant : variants) {
+      test::GemmCase c;
+      c.variant = variant;
+      c.m = 33;
+      c.n = 20;
+      c.k = 41;
+      c.transpose_b = true;
+      sweep.run(c);  // which looks at the plan's sizes
+    }
+    CHECK(sweep.ran() == variants.size());
   }
 }
 

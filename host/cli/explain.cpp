@@ -1,7 +1,7 @@
 // smem explain: the plan of an operation in words, for a device that is here or for one that is not.
+#include "cli/explain.hpp"
+
 #include "cli/arguments.hpp"
-#include "cli/commands.hpp"
-#include "cli/measure.hpp"
 
 #include <smem/smem.hpp>
 
@@ -19,34 +19,6 @@
 
 namespace smem::cli {
 
-namespace {
-
-/// What every operation's explanation can be asked.
-struct Common {
-  std::string type, variant, device, like;
-  std::size_t batch = 1, work_items = 0;
-  bool run = false, json = false;
-};
-
-struct TransposeOptions : Common {
-  std::string shape, layout, tile;
-  bool in_place = false;
-};
-
-struct ReduceOptions : Common {
-  std::string shape, op = "sum";
-  bool columns = false, compensated = false;
-};
-
-struct ScanOptions : Common {
-  std::string shape, op = "sum";
-  bool columns = false, exclusive = false;
-};
-
-struct HistogramOptions : Common {
-  std::size_t size = 0, bins = 256, channels = 1;
-};
-
 Device read_facts(const std::string& path) {
   std::ifstream file(path);
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
@@ -59,8 +31,7 @@ Device read_facts(const std::string& path) {
   return device_from_json(text);
 }
 
-/// Buffers for an input of so many bytes. \throws Error naming --run when the device has none so large.
-measure::Buffers make_buffers(const Context& context, std::size_t bytes) {
+measure::Buffers explain_buffers(const Context& context, std::size_t bytes) {
   if (bytes > context.device().max_allocation) {
     throw Error({.operation = "explain",
                  .argument = "--run",
@@ -71,30 +42,49 @@ measure::Buffers make_buffers(const Context& context, std::size_t bytes) {
   return measure::make_buffers(context, bytes);
 }
 
-/// Prints the plan that `make_plan(device)` makes. `measure(context, plan)`: seconds of a call, as the
-/// benchmark measures them.
-template <class MakePlan, class Measure>
-int show(const Common& options, const std::string& problem, const MakePlan& make_plan,
-         const Measure& measure) {
-  std::optional<Context> context;
-  if (options.like.empty()) context.emplace(ContextOptions{.device = options.device, .profiling = true});
-  const Device device = context ? context->device() : read_facts(options.like);
-  const Plan plan = make_plan(device);
-  Knowledge knowledge;
-  if (options.run) {
-    knowledge.rates = measure_rates(*context);
-    knowledge.registers = registers_of(*context, plan);
-    knowledge.measured_seconds = measure(*context, plan);
-  }
-  if (options.json) {
-    fmt::print("{}", explain_json(plan, device, knowledge));
-  } else {
-    fmt::print("{} on {}", problem, explain(plan, device, knowledge));
-  }
-  return kGood;
+CLI::Validator shape_validator() {
+  return CLI::Validator(
+      [](const std::string& text) { return parse_shape(text) ? "" : "not of the form ROWSxCOLS: " + text; },
+      "ROWSxCOLS", "shape");
 }
 
-std::string times(std::size_t batch) { return batch == 1 ? "" : fmt::format(", {} of them,", batch); }
+void add_explain_options(CLI::App& command, ExplainOptions& options,
+                         const std::vector<std::string_view>& variants) {
+  command.add_option("--variant", options.variant, "Instead of the one that the plan would choose")
+      ->check(CLI::IsMember(std::vector<std::string>(variants.begin(), variants.end())));
+  command.add_option("--batch", options.batch, "Number of matrices")->check(CLI::PositiveNumber);
+  command.add_option("--work-items", options.work_items, "Fix the size of a work-group")
+      ->check(CLI::PositiveNumber);
+  CLI::Option* device =
+      command.add_option("-d,--device", options.device, "Index, part of a name, gpu, cpu or accelerator");
+  CLI::Option* like = command.add_option(
+      "--like", options.like, "A facts file (smem devices --json): the plan for a device that is not here");
+  CLI::Option* run_flag = command.add_flag(
+      "--run", options.run, "Run it too: the measured time beside the bound by the device's measured rates");
+  command.add_flag("--json", options.json, "As JSON");
+  like->excludes(device)->excludes(run_flag);
+}
+
+namespace {
+
+struct TransposeOptions : ExplainOptions {
+  std::string shape, layout, tile;
+  bool in_place = false;
+};
+
+struct ReduceOptions : ExplainOptions {
+  std::string shape, op = "sum";
+  bool columns = false, compensated = false;
+};
+
+struct ScanOptions : ExplainOptions {
+  std::string shape, op = "sum";
+  bool columns = false, exclusive = false;
+};
+
+struct HistogramOptions : ExplainOptions {
+  std::size_t size = 0, bins = 256, channels = 1;
+};
 
 int explain_transpose(const TransposeOptions& options) {
   TransposeProblem problem =
@@ -108,7 +98,7 @@ int explain_transpose(const TransposeOptions& options) {
   }
   const auto measure = [&](const Context& context, const Plan& plan) {
     const measure::Buffers buffers =
-        make_buffers(context, problem.element_bytes * problem.rows * problem.cols * problem.batch);
+        explain_buffers(context, problem.element_bytes * problem.rows * problem.cols * problem.batch);
     const Extent packed{.batch = problem.batch};
     const auto call = [&](const measure::BufferPair& pair) {
       const Matrix in(pair.in(), problem.element_bytes, problem.rows, problem.cols, packed);
@@ -139,7 +129,7 @@ int explain_reduce(const ReduceOptions& options) {
   const PlanOverrides fixed{.variant = options.variant, .work_items = options.work_items};
   const auto measure = [&](const Context& context, const Plan& plan) {
     const measure::Buffers buffers =
-        make_buffers(context, problem.rows * problem.cols * problem.batch * size_of(problem.in));
+        explain_buffers(context, problem.rows * problem.cols * problem.batch * size_of(problem.in));
     const std::size_t results = problem.results() * (problem.reduction.op == ReduceOp::minmax ? 2 : 1);
     const cl::Buffer memory = make_buffer(context, std::max<std::size_t>(results, 1) * size_of(problem.out));
     const Vector out(memory(), problem.out, results);
@@ -179,7 +169,7 @@ int explain_scan(const ScanOptions& options) {
   const PlanOverrides fixed{.variant = options.variant, .work_items = options.work_items};
   const auto measure = [&](const Context& context, const Plan& plan) {
     const measure::Buffers buffers =
-        make_buffers(context, problem.rows * problem.cols * problem.batch * size_of(problem.in));
+        explain_buffers(context, problem.rows * problem.cols * problem.batch * size_of(problem.in));
     const auto call = [&](const measure::BufferPair& pair) {
       const CallOptions call_options{.overrides = &plan.overrides};
       const std::size_t bytes = size_of(problem.in);
@@ -230,7 +220,7 @@ int explain_histogram(const HistogramOptions& options) {
   problem.batch = options.batch;
   const PlanOverrides fixed{.variant = options.variant, .work_items = options.work_items};
   const auto measure = [&](const Context& context, const Plan& plan) {
-    const measure::Buffers buffers = make_buffers(context, options.size * options.batch * size_of(type));
+    const measure::Buffers buffers = explain_buffers(context, options.size * options.batch * size_of(type));
     const Array<std::uint32_t> counts(context, std::max<std::size_t>(problem.results(), 1));
     const auto call = [&](const measure::BufferPair& pair) {
       const Matrix in(pair.in(), size_of(type), 1, options.size, {.batch = options.batch});
@@ -244,28 +234,6 @@ int explain_histogram(const HistogramOptions& options) {
       fmt::format("histogram of {} {}{} {} even bins", options.size, options.type, times(options.batch),
                   options.bins),
       [&](const Device& device) { return plan_histogram(device, problem, fixed); }, measure);
-}
-
-CLI::Validator shape_validator() {
-  return CLI::Validator(
-      [](const std::string& text) { return parse_shape(text) ? "" : "not of the form ROWSxCOLS: " + text; },
-      "ROWSxCOLS", "shape");
-}
-
-void add_common(CLI::App& command, Common& options, const std::vector<std::string_view>& variants) {
-  command.add_option("--variant", options.variant, "Instead of the one that the plan would choose")
-      ->check(CLI::IsMember(std::vector<std::string>(variants.begin(), variants.end())));
-  command.add_option("--batch", options.batch, "Number of matrices")->check(CLI::PositiveNumber);
-  command.add_option("--work-items", options.work_items, "Fix the size of a work-group")
-      ->check(CLI::PositiveNumber);
-  CLI::Option* device =
-      command.add_option("-d,--device", options.device, "Index, part of a name, gpu, cpu or accelerator");
-  CLI::Option* like = command.add_option(
-      "--like", options.like, "A facts file (smem devices --json): the plan for a device that is not here");
-  CLI::Option* run_flag = command.add_flag(
-      "--run", options.run, "Run it too: the measured time beside the bound by the device's measured rates");
-  command.add_flag("--json", options.json, "As JSON");
-  like->excludes(device)->excludes(run_flag);
 }
 
 void add_transpose(CLI::App& explain, int& exit_code) {
@@ -287,18 +255,18 @@ void add_transpose(CLI::App& explain, int& exit_code) {
       ->check(shape_validator());
   command->add_option("--layout", options->layout,
                       "Fix the tile's layout: plain, padded[:ITEMS] or swizzled[:MASK]");
-  add_common(*command, *options, transpose_variants());
+  add_explain_options(*command, *options, transpose_variants());
   command->callback([options, &exit_code] { exit_code = explain_transpose(*options); });
 }
 
-void add_type(CLI::App& command, Common& options) {
+void add_type(CLI::App& command, ExplainOptions& options) {
   command.add_option("type", options.type, "Element type, as float32 or uchar")
       ->required()
       ->check(scalar_validator());
 }
 
 /// A vector or a matrix, and the type of its elements.
-void add_shape_and_type(CLI::App& command, std::string& shape, Common& options) {
+void add_shape_and_type(CLI::App& command, std::string& shape, ExplainOptions& options) {
   command.add_option("shape", shape, "Elements of a vector, or ROWSxCOLS of a matrix")
       ->required()
       ->check(CLI::Validator(
@@ -316,7 +284,7 @@ void add_scan(CLI::App& explain, int& exit_code) {
   command->add_option("--op", options->op, "Operation")->check(reduce_op_validator())->capture_default_str();
   command->add_flag("--exclusive", options->exclusive, "Without the element itself");
   command->add_flag("--columns", options->columns, "Down the columns of a matrix, not along its rows");
-  add_common(*command, *options, scan_variants());
+  add_explain_options(*command, *options, scan_variants());
   command->callback([options, &exit_code] { exit_code = explain_scan(*options); });
 }
 
@@ -333,7 +301,7 @@ void add_histogram(CLI::App& explain, int& exit_code) {
   command->add_option("--channels", options->channels, "Interleaved")
       ->check(CLI::Range(std::size_t{1}, kMaxChannels))
       ->capture_default_str();
-  add_common(*command, *options, histogram_variants());
+  add_explain_options(*command, *options, histogram_variants());
   command->callback([options, &exit_code] { exit_code = explain_histogram(*options); });
 }
 
@@ -344,7 +312,7 @@ void add_reduce(CLI::App& explain, int& exit_code) {
   command->add_option("--op", options->op, "Operation")->check(reduce_op_validator())->capture_default_str();
   command->add_flag("--columns", options->columns, "A result for each column of a matrix, not for each row");
   command->add_flag("--compensated", options->compensated, "Carry rounding errors along");
-  add_common(*command, *options, reduce_variants());
+  add_explain_options(*command, *options, reduce_variants());
   command->callback([options, &exit_code] { exit_code = explain_reduce(*options); });
 }
 
@@ -358,6 +326,7 @@ void add_explain(CLI::App& app, int& exit_code) {
   add_reduce(*command, exit_code);
   add_scan(*command, exit_code);
   add_histogram(*command, exit_code);
+  add_explain_gemm(*command, exit_code);
 }
 
 }  // namespace smem::cli

@@ -32,12 +32,17 @@ void rethrow(const char* operation, const Reduction& reduction, const Error& err
 }
 
 void rethrow(const char* operation, const std::string& predicate, const Error& error) {
+  rethrow(operation, "predicate", "an expression of x in OpenCL C", predicate, error);
+}
+
+void rethrow(const char* operation, const char* argument, const char* expected, const std::string& text,
+             const Error& error) {
   ErrorDetails details = error.details();
-  if (predicate.empty() || details.call != "clBuildProgram") throw Error(std::move(details));
+  if (text.empty() || details.call != "clBuildProgram") throw Error(std::move(details));
   details.operation = operation;
-  details.argument = "predicate";
-  details.expected = "an expression of x in OpenCL C";
-  details.got = fmt::format("\"{}\"", predicate);
+  details.argument = argument;
+  details.expected = expected;
+  details.got = fmt::format("\"{}\"", text);
   throw Error(std::move(details));
 }
 

@@ -22,4 +22,8 @@ std::array<std::uint64_t, 2> text_key(const Reduction& reduction);
 /// The same for a predicate of `x`, which its plan has put into "predicate.cl".
 [[noreturn]] void rethrow(const char* operation, const std::string& predicate, const Error& error);
 
+/// The same for any text, empty when there is none: `argument` is its name, `expected` what it should be.
+[[noreturn]] void rethrow(const char* operation, const char* argument, const char* expected,
+                          const std::string& text, const Error& error);
+
 }  // namespace smem::ops

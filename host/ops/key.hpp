@@ -33,6 +33,8 @@ enum class PlanMaker : std::uint64_t {
   histogram_weighted_finish,
   select,
   select_first,
+  gemm,
+  gemm_finish,
 };
 
 /// 0: chosen by the plan; else the variant's place in the list and 1; 255: unknown, for the plan to refuse.

@@ -43,6 +43,7 @@ void each_fact(Facts& d, const Visit& visit) {
   visit("cache_bytes", d.cache_bytes, 0);
   visit("cache_line_bytes", d.cache_line_bytes, 1);
   visit("clock_mhz", d.clock_mhz, 0);
+  visit("vector_bytes", d.vector_bytes, 0);
   visit("timer_ns", d.timer_ns, 0);
   visit("fp64", d.fp64, 0);
   visit("fp16", d.fp16, 0);

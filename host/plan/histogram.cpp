@@ -46,6 +46,7 @@ constexpr std::size_t kLargestPart = std::size_t{1} << 31;  // elements that a c
 
 /// \throws Error naming the argument, unless the problem can be solved on the device.
 void check_histogram(const Device& device, const HistogramProblem& p) {
+  plan::require_number("histogram", "in", p.in);
   plan::check_bins("histogram", device, p);
   if (p.out != Scalar::uint32 && p.out != Scalar::uint64)
     refuse("out", "uint32 or uint64", std::string(name_of(p.out)));

@@ -33,6 +33,9 @@ constexpr std::size_t kLeastElements = 4096;  // of a part
 }
 
 void check(const Device& device, const WeightedHistogramProblem& p) {
+  plan::require_number(kOperation, "in", p.counts.in);
+  plan::require_number(kOperation, "weights", p.weights);
+  plan::require_number(kOperation, "out", p.out);
   plan::check_bins(kOperation, device, p.counts);
   if (p.counts.channels != 1) refuse("channels", "1", fmt::format("{}", p.counts.channels));
   const bool fits = is_float(p.weights) ? p.out == Scalar::float32 || p.out == Scalar::float64

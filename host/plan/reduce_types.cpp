@@ -1,6 +1,8 @@
 // Which types a reduction takes, computes with, and gives.
 #include "plan/reduce_types.hpp"
 
+#include "plan/sizes.hpp"
+
 #include <smem/error.hpp>
 
 #include <fmt/format.h>
@@ -72,6 +74,8 @@ std::string wrong_result(const ReduceProblem& problem) {
 
 void check_reduction(const Device& device, const ReduceProblem& problem) {
   const auto& [op, mode, expression, identity, commutes] = problem.reduction;
+  require_number(operation_name(problem), "in", problem.in);
+  require_number(operation_name(problem), result_name(problem), problem.out);
   if ((op == ReduceOp::bit_and || op == ReduceOp::bit_or) && is_float(problem.in)) {
     refuse(problem, "in", fmt::format("integers for {}", name_of(op)), std::string(name_of(problem.in)));
   }

@@ -14,7 +14,7 @@ struct Facts {
 };
 
 // In the order of the enumeration.
-constexpr std::array<Facts, 11> kFacts{{{1, "int8", "char"},
+constexpr std::array<Facts, 12> kFacts{{{1, "int8", "char"},
                                         {2, "int16", "short"},
                                         {4, "int32", "int"},
                                         {8, "int64", "long"},
@@ -24,7 +24,8 @@ constexpr std::array<Facts, 11> kFacts{{{1, "int8", "char"},
                                         {8, "uint64", "ulong"},
                                         {2, "half", "half"},
                                         {4, "float32", "float"},
-                                        {8, "float64", "double"}}};
+                                        {8, "float64", "double"},
+                                        {2, "bfloat16", "ushort"}}};
 
 const Facts& facts(Scalar type) { return kFacts.at(static_cast<std::size_t>(type)); }
 

@@ -146,6 +146,8 @@ const char* operation_name(const ScanProblem& problem) {
 void check_scan(const Device& device, const ScanProblem& problem) {
   const auto& [op, mode, expression, identity, commutes] = problem.operation;
   const std::string in_name(name_of(problem.in));
+  require_number(operation_name(problem), "in", problem.in);
+  require_number(operation_name(problem), "out", problem.out);
   switch (op) {
     case ReduceOp::minmax:
     case ReduceOp::argmin:

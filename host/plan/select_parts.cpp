@@ -127,6 +127,7 @@ std::string_view choose_select(const Device& device, const SelectProblem& proble
 const char* operation_name(const SelectProblem& problem) { return name_of(problem.op).data(); }
 
 void check_select(const Device& device, const SelectProblem& problem) {
+  require_number(operation_name(problem), "in", problem.in);
   if (is_by_predicate(problem.op) && problem.predicate.empty())
     refuse(problem, "predicate", "OpenCL C, of x", "nothing");
   if (is_flagged(problem.op) && is_float(problem.flags))

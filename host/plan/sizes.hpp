@@ -4,6 +4,7 @@
 #include <smem/device.hpp>
 #include <smem/error.hpp>
 #include <smem/plan.hpp>
+#include <smem/scalar.hpp>
 
 #include <algorithm>
 #include <array>
@@ -80,6 +81,15 @@ inline void define(Plan& plan, const char* name, std::size_t value) {
 inline void define_layout(Plan& plan, const LocalLayout& layout) {
   for (auto& define : layout_defines(layout))
     plan.defines.push_back(std::move(define));
+}
+
+/// \throws Error unless the operation computes with the type.
+inline void require_number(const char* operation, const char* argument, Scalar type) {
+  if (type != Scalar::bfloat16) return;
+  throw Error({.operation = operation,
+               .argument = argument,
+               .expected = "a type that this operation computes with; bfloat16 is for gemm",
+               .got = "bfloat16"});
 }
 
 /// Whether variants for CPUs run there: one work-item a thread, whose loops are long. A GPU would run one

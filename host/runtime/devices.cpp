@@ -149,6 +149,7 @@ Device facts_of(cl_device_id id) {
   device.cache_line_bytes = device_value<cl_uint>(id, CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE);
   if (device.cache_line_bytes == 0) device.cache_line_bytes = 64;  // a driver that does not tell
   device.clock_mhz = device_value<cl_uint>(id, CL_DEVICE_MAX_CLOCK_FREQUENCY);
+  device.vector_bytes = sizeof(cl_float) * device_value<cl_uint>(id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
   device.timer_ns = device_value<std::size_t>(id, CL_DEVICE_PROFILING_TIMER_RESOLUTION);
   device.fp64 = has_word(extensions, "cl_khr_fp64");
   device.fp16 = has_word(extensions, "cl_khr_fp16");

@@ -58,6 +58,7 @@ struct Device {
   std::size_t max_allocation = 0;  ///< of one buffer
   std::size_t cache_bytes = 0;     ///< last-level cache of global memory
   std::size_t cache_line_bytes = 64;
+  std::size_t vector_bytes = 0;  ///< of a vector register, as CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT says
   std::size_t clock_mhz = 0;
   std::size_t timer_ns = 0;  ///< resolution of the profiling timer
   bool fp64 = false;

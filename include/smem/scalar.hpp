@@ -12,7 +12,20 @@
 namespace smem {
 
 /// The type of an element that operations compute with.
-enum class Scalar { int8, int16, int32, int64, uint8, uint16, uint32, uint64, half, float32, float64 };
+enum class Scalar {
+  int8,
+  int16,
+  int32,
+  int64,
+  uint8,
+  uint16,
+  uint32,
+  uint64,
+  half,
+  float32,
+  float64,
+  bfloat16
+};
 
 /// A number of IEEE 754's binary16, for storage: 16 bits on the host and on the device, computed with as
 /// float. No device needs cl_khr_fp16 for it.
@@ -50,16 +63,38 @@ struct half {
   }
 };
 
+/// The upper half of a float32: its range, and 8 significant bits. For storage, and for smem::gemm alone.
+struct bfloat16 {
+  std::uint16_t bits = 0;
+
+  bfloat16() = default;
+  /// Rounds to the nearest, ties to even; a NaN stays one.
+  explicit bfloat16(float value) : bits(bits_of(value)) {}
+  /// Exact.
+  operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+
+ private:
+  static std::uint16_t bits_of(float value) {
+    const auto word = std::bit_cast<std::uint32_t>(value);
+    const bool is_nan = (word & 0x7fffffffu) > 0x7f800000u;
+    return static_cast<std::uint16_t>(is_nan ? word >> 16 | 0x40u
+                                             : (word + 0x7fffu + (word >> 16 & 1u)) >> 16);
+  }
+};
+
 namespace detail {
 
 template <class T>
 consteval Scalar scalar_for() {
   using U = std::remove_cv_t<T>;
-  static_assert(std::is_same_v<U, half> || std::is_same_v<U, float> || std::is_same_v<U, double> ||
+  static_assert(std::is_same_v<U, half> || std::is_same_v<U, bfloat16> || std::is_same_v<U, float> ||
+                    std::is_same_v<U, double> ||
                     (std::is_integral_v<U> && !std::is_same_v<U, bool> && sizeof(U) <= 8),
-                "elements are integers of 8 to 64 bits, smem::half, float or double");
+                "elements are integers of 8 to 64 bits, smem::half, smem::bfloat16, float or double");
   if constexpr (std::is_same_v<U, half>) {
     return Scalar::half;
+  } else if constexpr (std::is_same_v<U, bfloat16>) {
+    return Scalar::bfloat16;
   } else if constexpr (std::is_floating_point_v<U>) {
     return sizeof(U) == 4 ? Scalar::float32 : Scalar::float64;
   } else {
@@ -76,9 +111,10 @@ inline constexpr Scalar scalar_of = detail::scalar_for<T>();
 
 /// Bytes of an element: 1, 2, 4 or 8.
 SMEM_API std::size_t size_of(Scalar type);
-/// "int8" to "uint64", "half", "float32", "float64".
+/// "int8" to "uint64", "half", "float32", "float64", "bfloat16".
 SMEM_API std::string_view name_of(Scalar type);
-/// The type's name in OpenCL C: "char" to "ulong", "half", "float", "double".
+/// The type's name in OpenCL C: "char" to "ulong", "half", "float", "double"; "ushort" for bfloat16, which it
+/// has not.
 SMEM_API std::string_view opencl_name_of(Scalar type);
 
 constexpr bool is_float(Scalar type) { return type >= Scalar::half; }

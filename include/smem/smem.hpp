@@ -16,6 +16,8 @@
 #include <smem/view.hpp>
 
 // operations
+#include <smem/gemm.hpp>
+#include <smem/gemm_plan.hpp>
 #include <smem/histogram.hpp>
 #include <smem/histogram_plan.hpp>
 #include <smem/matvec.hpp>

@@ -291,10 +291,61 @@ inline void add_select(const smem::Device& device, Catalogue& catalogue) {
   add("/wide");
 }
 
+inline void add_gemm(const smem::Device& device, Catalogue& catalogue) {
+  using smem::Scalar;
+  smem::GemmProblem problem;
+  problem.m = problem.n = problem.k = 4096;
+  const auto add = [&](std::string_view variant, const char* what) {
+    const std::string name =
+        fmt::format("gemm/{}/{}{}", variant.empty() ? "chosen" : variant, name_of(problem.in), what);
+    catalogue.add(name, [&] { return smem::plan_gemm(device, problem, variant); });
+    if (const auto finish = smem::plan_gemm_finish(device, problem, {.variant = std::string(variant)}))
+      catalogue.add(name + "/finish", [&] { return *finish; });
+  };
+  for (const std::string_view variant : smem::gemm_variants())
+    add(variant, "");
+  problem.a_along_k = false;
+  problem.b_along_k = true;
+  problem.a_alignment = problem.b_alignment = problem.c_alignment = 4;
+  for (const char* variant : {"registers_2d", "async", ""})
+    add(variant, "/turned-unaligned");
+  problem.a_alignment = problem.b_alignment = problem.c_alignment = 64;
+  add("", "/turned");
+  problem.a_along_k = true;
+  problem.b_along_k = false;
+  for (const auto& [in, out] : {std::pair{Scalar::half, Scalar::float32},
+                                {Scalar::half, Scalar::half},
+                                {Scalar::bfloat16, Scalar::bfloat16},
+                                {Scalar::int8, Scalar::int32},
+                                {Scalar::float64, Scalar::float64}}) {
+    if (in == Scalar::float64 && !device.fp64) continue;
+    problem.in = in;
+    problem.out = out;
+    add("", out == Scalar::half ? "/to-half" : "");
+  }
+  problem.in = Scalar::half;
+  problem.out = Scalar::float32;
+  add("async", "");
+  problem.in = Scalar::float32;
+  problem.epilogue = true;
+  problem.activation = smem::Activation::gelu;
+  problem.column_bias = problem.residual = true;
+  add("", "/epilogue");
+  problem.epilogue = false;
+  problem.listed = true;
+  problem.a_alignment = problem.b_alignment = problem.c_alignment = 4;
+  add("", "/listed");
+  problem = {};
+  problem.m = 31;
+  problem.n = 129;
+  problem.k = 65536;
+  add("split_k", "/skinny");
+}
+
 inline std::vector<Configuration> configurations(const smem::Device& device) {
   Catalogue catalogue;
-  for (const auto add :
-       {add_transpose, add_flip, add_rates, add_reduce, add_histogram, add_weighted, add_scan, add_select})
+  for (const auto add : {add_transpose, add_flip, add_rates, add_reduce, add_histogram, add_weighted,
+                         add_scan, add_select, add_gemm})
     add(device, catalogue);
   return catalogue.take();
 }

@@ -73,6 +73,7 @@ inline smem::Device cpu() {
   device.global_bytes = 16 * kGiB;
   device.max_allocation = 4 * kGiB;
   device.cache_bytes = 32768 * kKiB;
+  device.vector_bytes = 64;
   device.fp64 = true;
   device.int64_atomics = true;
   return device;

@@ -1,0 +1,38 @@
+// Matrix product, first rung: one result a work-item, its sum read from global memory. No local memory.
+//
+// Launch: three dimensions of work-items: column, row, product of the batch. Each element of A is read n times and each of
+// B m times, of which the caches must save what they can.
+#include "gemm/operation.clh"
+
+#ifndef GROUP_0
+#define GROUP_0 16  // work-group, by dimension
+#endif
+#ifndef GROUP_1
+#define GROUP_1 16
+#endif
+#ifndef GROUP_2
+#define GROUP_2 1
+#endif
+
+kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
+void gemm_naive(GEMM_ARGUMENTS) {
+  const ulong col = get_global_id(0);
+  if (col >= n) return;  // no barrier follows
+
+  // Some drivers limit the second and third dimension of a launch: what exceeds it is a loop.
+  for (ulong number = get_global_id(2); number < batch; number += get_global_size(2)) {
+    const product q = GEMM_PRODUCT(number);
+    const destination d = GEMM_DESTINATION(number);
+    for (ulong row = get_global_id(1); row < q.m; row += get_global_size(1)) {
+      global const element* left = q.a + (A_ALONG_K ? row * a_pitch : row);
+      global const element* right = q.b + (B_ALONG_K ? col * b_pitch : col);
+      value sum = 0;
+      for (ulong p = 0; p < q.k; ++p) {
+        sum += load_element(left) * load_element(right);
+        left += A_ALONG_K ? 1 : a_pitch;
+        right += B_ALONG_K ? 1 : b_pitch;
+      }
+      write_sum(&d, row, col, sum);
+    }
+  }
+}

@@ -1,0 +1,69 @@
+// Matrix product with several results in the registers of each work-item.
+//
+// As gemm/tiled.cl, but a work-item makes EACH_M x EACH_N results: for these it reads EACH_M + EACH_N numbers from local
+// memory, and not twice as many as there are results. Its rows and columns lie a stride apart, so that neighbours read
+// neighbouring items of B and write neighbouring elements of C. The rungs "registers_1d" (EACH_N is 1) and "registers_2d".
+//
+// Launch: (TILE_M / EACH_M) * (TILE_N / EACH_N) work-items a group, a group for each tile of C of each product.
+// Local memory: TILE_K rows of both tiles, as their layouts have them.
+#ifndef EACH_M
+#define EACH_M 4  // rows of a work-item's results: a power of two
+#endif
+#ifndef EACH_N
+#define EACH_N 4  // columns of its results
+#endif
+#include "gemm/tile.clh"
+
+#define DOWN (TILE_M / EACH_M)  // work-items
+#define ACROSS (TILE_N / EACH_N)
+
+kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void gemm_registers(GEMM_ARGUMENTS) {
+  (void)batch;  // the launch has as many groups as there are tiles
+  local value a_tile[A_ITEMS], b_tile[B_ITEMS];
+  const place_in_c place = place_of_group(get_group_id(0), m, n);
+  const product q = GEMM_PRODUCT(place.number);
+  const uint y = get_local_id(0) / ACROSS, x = get_local_id(0) % ACROSS;
+  const tile_source source = source_of(q, place.row, place.col, a_pitch, b_pitch);
+  value sums[EACH_M][EACH_N];
+#pragma unroll
+  for (uint r = 0; r < EACH_M; ++r)
+#pragma unroll
+    for (uint s = 0; s < EACH_N; ++s) sums[r][s] = 0;
+
+  const uint tiles = (q.k + TILE_K - 1) / TILE_K;
+  for (uint t = 0; t < tiles; ++t) {
+    // Global memory to local memory.
+    value a_packs[A_STEPS * PACK_A], b_packs[B_STEPS * PACK_B];
+    fetch_tiles(&source, t, a_packs, b_packs, a_pitch, b_pitch);
+    put_a(a_tile, a_packs);
+    put_b(b_tile, b_packs);
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    // Each number that comes from local memory is used for a row or column of results.
+#pragma unroll UNROLL
+    for (uint p = 0; p < TILE_K; ++p) {
+      value left[EACH_M], right[EACH_N];
+#pragma unroll
+      for (uint r = 0; r < EACH_M; ++r) left[r] = a_tile[A_AT(p, y + r * DOWN)];
+#pragma unroll
+      for (uint s = 0; s < EACH_N; ++s) right[s] = b_tile[B_AT(p, x + s * ACROSS)];
+#pragma unroll
+      for (uint r = 0; r < EACH_M; ++r)
+#pragma unroll
+        for (uint s = 0; s < EACH_N; ++s) sums[r][s] += left[r] * right[s];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);  // the next tiles take their place
+  }
+
+  const destination d = GEMM_DESTINATION(place.number);
+#pragma unroll
+  for (uint r = 0; r < EACH_M; ++r) {
+    const ulong row = place.row + y + r * DOWN;
+#pragma unroll
+    for (uint s = 0; s < EACH_N; ++s) {
+      const ulong col = place.col + x + s * ACROSS;
+      if (row < q.m && col < q.n) write_sum(&d, row, col, sums[r][s]);
+    }
+  }
+}

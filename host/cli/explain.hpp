@@ -1,0 +1,67 @@
+/// What the explanations of all operations share: their options, and how a plan is shown.
+#pragma once
+
+#include "cli/commands.hpp"
+#include "cli/measure.hpp"
+
+#include <smem/smem.hpp>
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smem::cli {
+
+/// What every operation's explanation can be asked.
+struct ExplainOptions {
+  std::string type, variant, device, like;
+  std::size_t batch = 1, work_items = 0;
+  bool run = false, json = false;
+};
+
+/// The facts in a file. \throws Error naming --like when it cannot be read.
+Device read_facts(const std::string& path);
+
+/// Buffers for an input of so many bytes. \throws Error naming --run when the device has none so large.
+measure::Buffers explain_buffers(const Context& context, std::size_t bytes);
+
+/// Adds --variant, --batch, --work-items, --device, --like, --run and --json.
+void add_explain_options(CLI::App& command, ExplainOptions& options,
+                         const std::vector<std::string_view>& variants);
+
+/// ROWSxCOLS.
+CLI::Validator shape_validator();
+
+/// Prints the plan that `make_plan(device)` makes. `measure(context, plan)`: seconds of a call, as the
+/// benchmark measures them.
+template <class MakePlan, class Measure>
+int show(const ExplainOptions& options, const std::string& problem, const MakePlan& make_plan,
+         const Measure& measure) {
+  std::optional<Context> context;
+  if (options.like.empty()) context.emplace(ContextOptions{.device = options.device, .profiling = true});
+  const Device device = context ? context->device() : read_facts(options.like);
+  const Plan plan = make_plan(device);
+  Knowledge knowledge;
+  if (options.run) {
+    knowledge.rates = measure_rates(*context);
+    knowledge.registers = registers_of(*context, plan);
+    knowledge.measured_seconds = measure(*context, plan);
+  }
+  if (options.json) {
+    fmt::print("{}", explain_json(plan, device, knowledge));
+  } else {
+    fmt::print("{} on {}", problem, explain(plan, device, knowledge));
+  }
+  return kGood;
+}
+
+/// ", 3 of them,"; nothing for one.
+inline std::string times(std::size_t batch) { return batch == 1 ? "" : fmt::format(", {} of them,", batch); }
+
+void add_explain_gemm(CLI::App& explain, int& exit_code);
+
+}  // namespace smem::cli

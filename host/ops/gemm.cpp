@@ -1,0 +1,308 @@
+// Products of matrices: arguments -> plan -> launch, and for split_k one after it.
+#include "ops/custom.hpp"
+#include "ops/key.hpp"
+#include "ops/views.hpp"
+#include "plan/gemm_variants.hpp"
+#include "runtime/status.hpp"
+
+#include <smem/error.hpp>
+#include <smem/gemm.hpp>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace smem {
+
+namespace {
+
+using plan::gemm::refuse;
+
+/// A matrix of the call: as the caller gave it, under the caller's name.
+struct Operand {
+  const char* name = "";
+  Matrix view = {};
+  ops::Memory memory = {};
+  bool used = false;
+};
+
+/// A product as the kernels know it: row-major.
+struct Operands {
+  Operand a, b, c, residual, bias;
+  std::size_t products = 0;  ///< of the batch
+};
+
+bool has_residual(const Gemm& product) { return product.epilogue.residual.buffer != nullptr; }
+bool has_bias(const Gemm& product) { return product.epilogue.bias.buffer != nullptr; }
+
+std::string shape_of(const Matrix& view) { return fmt::format("{} x {}", view.rows, view.cols); }
+
+/// \throws Error unless the shapes fit each other. \returns the problem, row-major, but for alignments.
+GemmProblem check_shapes(const Gemm& product, const Matrix& a, const Matrix& b, const Matrix& c) {
+  // Rows and columns of the matrices, whatever the order in memory.
+  const bool turned = product.order == Order::column_major;
+  const auto rows = [&](const Matrix& view) { return turned ? view.cols : view.rows; };
+  const auto cols = [&](const Matrix& view) { return turned ? view.rows : view.cols; };
+  const std::size_t m = product.transpose_a ? cols(a) : rows(a);
+  const std::size_t k = product.transpose_a ? rows(a) : cols(a);
+  const std::size_t b_rows = product.transpose_b ? cols(b) : rows(b);
+  const std::size_t n = product.transpose_b ? rows(b) : cols(b);
+  const auto named = [](const char* name, bool transposed) {
+    return transposed ? fmt::format("the transpose of {}", name) : std::string(name);
+  };
+  if (b_rows != k) {
+    refuse("b",
+           fmt::format("{} rows of {}, as {} has columns", k, named("b", product.transpose_b),
+                       named("a", product.transpose_a)),
+           fmt::format("{}", b_rows));
+  }
+  if (rows(c) != m || cols(c) != n)
+    refuse("c", fmt::format("{} x {}", m, n), fmt::format("{} x {}", rows(c), cols(c)));
+  GemmProblem problem;
+  problem.turned = turned;
+  problem.m = turned ? n : m;
+  problem.n = turned ? m : n;
+  problem.k = k;
+  problem.a_along_k = turned ? !product.transpose_b : !product.transpose_a;
+  problem.b_along_k = turned ? product.transpose_a : product.transpose_b;
+  return problem;
+}
+
+/// \throws Error unless the batches fit each other. \returns the number of products.
+std::size_t check_batch(const Gemm& product, const Matrix& a, const Matrix& b, const Matrix& c) {
+  const Vector& list = product.list;
+  const bool listed = list.buffer != nullptr;
+  const std::size_t products = listed ? list.size / 3 : c.batch;
+  if (listed && list.type != Scalar::uint64) refuse("list", "uint64", std::string(name_of(list.type)));
+  if (listed && list.size % 3 != 0)
+    refuse("list", "three offsets for each product", fmt::format("{} elements", list.size));
+  const auto check = [&](const char* name, const Matrix& view) {
+    if (listed && view.batch != 1)
+      refuse(name, "a batch of 1: the list says where the others are", fmt::format("{}", view.batch));
+    if (!listed && view.batch != products && view.batch != 1)
+      refuse(name, fmt::format("a batch of {}, as c has, or 1", products), fmt::format("{}", view.batch));
+  };
+  check("a", a);
+  check("b", b);
+  check("c", c);
+  const Matrix& residual = product.epilogue.residual;
+  if (has_residual(product) && residual.batch != products && residual.batch != 1)
+    refuse("residual", fmt::format("a batch of {}, as c has, or 1", products),
+           fmt::format("{}", residual.batch));
+  return products;
+}
+
+void check_numbers(const Gemm& product, Scalar out) {
+  const Epilogue& epilogue = product.epilogue;
+  if (out != Scalar::int32) return;
+  for (const auto& [name, number] :
+       {std::pair{"alpha", product.alpha}, {"beta", product.beta}, {"scale", epilogue.scale}}) {
+    if (!(std::abs(number) <= 2147483647.0) || number != std::trunc(number))
+      refuse(name, "a whole number of 32 bits, for int32", fmt::format("{}", number));
+  }
+}
+
+void check_epilogue(const Gemm& product, const GemmProblem& problem, Scalar out) {
+  const Epilogue& epilogue = product.epilogue;
+  const std::size_t rows = problem.turned ? problem.n : problem.m,
+                    cols = problem.turned ? problem.m : problem.n;
+  if (has_bias(product)) {
+    const bool of_row = epilogue.bias_of == BiasOf::row;
+    const std::size_t wanted = of_row ? rows : cols;
+    if (epilogue.bias.type != out) {
+      refuse("bias", fmt::format("{}, as c has", name_of(out)), std::string(name_of(epilogue.bias.type)));
+    }
+    if (epilogue.bias.size != wanted) {
+      refuse("bias", fmt::format("{} elements, one for each {} of c", wanted, of_row ? "row" : "column"),
+             fmt::format("{}", epilogue.bias.size));
+    }
+  }
+  if (has_residual(product)) {
+    const Matrix& residual = epilogue.residual;
+    if (residual.element_bytes != size_of(out)) {
+      refuse("residual", fmt::format("elements of {} bytes, as c has", size_of(out)),
+             fmt::format("elements of {} bytes", residual.element_bytes));
+    }
+    if (residual.rows != problem.m || residual.cols != problem.n)
+      refuse("residual", fmt::format("{} x {}, as c", problem.m, problem.n), shape_of(residual));
+  }
+}
+
+/// Checks the views' places. \throws Error naming the one that is wrong.
+void check_views(const Context& context, const Gemm& product, Operands& o) {
+  // A list moves the matrices of a view about in their buffers, and may say so of the same buffer: where they
+  // are is known on the device alone.
+  const bool listed = product.list.buffer != nullptr;
+  for (Operand* operand : {&o.a, &o.b, &o.c, &o.residual, &o.bias}) {
+    if (!operand->used || ops::is_empty(operand->view)) continue;
+    operand->memory = ops::check_view(context, "gemm", operand->name, operand->view, operand == &o.c);
+  }
+  if (ops::is_empty(o.c.view)) return;
+  const Matrix& c = o.c.view;
+  for (const Operand* operand : {&o.a, &o.b, &o.residual, &o.bias}) {
+    const Matrix& view = operand->view;
+    if (!operand->used || ops::is_empty(view)) continue;
+    const bool is_c = operand == &o.residual && view.buffer == c.buffer && view.offset == c.offset &&
+                      view.pitch == c.pitch &&
+                      (c.batch == 1 || (view.batch == c.batch && view.batch_stride == c.batch_stride));
+    if (is_c && !(listed && o.products > 1)) continue;
+    if (listed && operand != &o.bias) continue;
+    ops::check_apart("gemm", view, operand->memory, c, o.c.memory, operand->name, "c");
+  }
+}
+
+/// All that the plan depends on.
+runtime::ProblemKey key_of(const GemmProblem& problem, const PlanOverrides& fixed, ops::PlanMaker maker) {
+  const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
+  const auto power = [](std::size_t alignment) {
+    return static_cast<std::uint64_t>(std::countr_zero(alignment));
+  };
+  const auto text = ops::text_key(std::string_view(problem.expression));
+  return ops::make_key(
+      maker,
+      {number(problem.in) | number(problem.out) << 8 | number(problem.a_along_k) << 16 |
+           number(problem.b_along_k) << 17 | number(problem.reads_c) << 18 | number(problem.listed) << 19 |
+           number(problem.epilogue) << 20 | number(problem.row_bias) << 22 |
+           number(problem.column_bias) << 23 | number(problem.residual) << 31 | number(problem.turned) << 21 |
+           number(problem.activation) << 24 | power(problem.a_alignment) << 32 |
+           power(problem.b_alignment) << 36 | power(problem.c_alignment) << 40 |
+           ops::variant_number(fixed.variant, gemm_variants()) << 48,
+       problem.m, problem.n, problem.k, problem.batch, text[0], text[1]},
+      fixed);
+}
+
+/// Elements that a listed matrix may begin behind its view's own offset, so that it ends in its buffer.
+cl_ulong room_of(const Matrix& view) {
+  std::size_t bytes = 0;
+  runtime::check(clGetMemObjectInfo(view.buffer, CL_MEM_SIZE, sizeof bytes, &bytes, nullptr),
+                 "clGetMemObjectInfo", "gemm");
+  return bytes / view.element_bytes - view.offset - (view.rows - 1) * view.pitch - view.cols;
+}
+
+/// `T`: what sums are made in, as kernels take it.
+template <class T>
+cl::Event launch(const Context& context, const GemmProblem& problem, const Gemm& product, const Operands& o,
+                 const CallOptions& options) {
+  const PlanOverrides fixed = ops::checked_choice("gemm", options, [&](const PlanOverrides& overrides) {
+    return plan_gemm(context.device(), problem, overrides);
+  });
+  runtime::Runtime& runtime = context.runtime();
+  const plan::gemm::Choice parts = plan::gemm::choose(context.device(), problem, fixed);
+  runtime::Lease scratch(runtime.scratch(), parts.scratch_bytes);
+  const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
+  const auto stride = [&](const Matrix& view) { return view.batch == 1 ? 0 : number(view.batch_stride); };
+  // Factors that are not read may have no buffer: any one stands in for them.
+  const cl_mem c = o.c.view.buffer;
+  const auto buffer_of = [&](const Operand& operand) { return operand.used ? operand.view.buffer : c; };
+  const bool reads = problem.k > 0, listed = problem.listed;
+  const Matrix& a = o.a.view;
+  const Matrix& b = o.b.view;
+  const Matrix& residual = o.residual.view;
+  const auto run = [&](ops::PlanMaker maker, std::span<const cl::Event> wait_for, const auto& make_plan) {
+    return runtime.run(
+        key_of(problem, fixed, maker), make_plan, wait_for, buffer_of(o.a), number(a.offset), number(a.pitch),
+        stride(a), buffer_of(o.b), number(b.offset), number(b.pitch), stride(b), c, number(o.c.view.offset),
+        number(o.c.view.pitch), stride(o.c.view), number(problem.m), number(problem.n), number(problem.k),
+        number(problem.batch), static_cast<T>(product.alpha), static_cast<T>(product.beta),
+        listed ? product.list.buffer : c, number(product.list.offset),
+        listed && reads ? room_of(a) : ~cl_ulong{0}, listed && reads ? room_of(b) : ~cl_ulong{0},
+        listed ? room_of(o.c.view) : ~cl_ulong{0}, buffer_of(o.bias), number(o.bias.view.offset),
+        buffer_of(o.residual), number(residual.offset), number(residual.pitch), stride(residual),
+        static_cast<T>(product.epilogue.scale), static_cast<cl_uint>(parts.parts), number(parts.part_depth),
+        scratch.memory_or(c));
+  };
+  try {
+    cl::Event event = run(ops::PlanMaker::gemm, options.wait_for,
+                          [&](const Device& device) { return plan_gemm(device, problem, fixed); });
+    if (parts.scratch_bytes > 0) {
+      scratch.used_until(event);
+      const std::array<cl::Event, 1> sums{event};
+      event = run(ops::PlanMaker::gemm_finish, sums,
+                  [&](const Device& device) { return plan_gemm_finish(device, problem, fixed).value(); });
+      scratch.used_until(event);
+    }
+    return event;
+  } catch (const Error& error) {
+    ops::rethrow("gemm", "expression", "an expression of x, row and col in OpenCL C", problem.expression,
+                 error);
+  }
+}
+
+}  // namespace
+
+cl::Event gemm(const Context& context, const Matrix& a, const Matrix& b, Scalar in, const Matrix& c,
+               Scalar out, const Gemm& call, const CallOptions& options) {
+  Gemm product = call;
+  const Epilogue& epilogue = product.epilogue;
+  GemmProblem problem = check_shapes(product, a, b, c);
+  problem.in = in;
+  problem.out = out;
+  problem.activation = epilogue.activation;
+  problem.expression = epilogue.expression;
+  plan::gemm::check(context.device(), problem);
+  for (const auto& [name, view, type] : {std::tuple{"a", &a, in}, {"b", &b, in}, {"c", &c, out}}) {
+    if (view->element_bytes != size_of(type)) {
+      refuse(name, fmt::format("elements of {} bytes for {}", size_of(type), name_of(type)),
+             fmt::format("elements of {} bytes", view->element_bytes));
+    }
+  }
+  problem.batch = check_batch(product, a, b, c);
+  check_numbers(product, out);
+  check_epilogue(product, problem, out);
+  // What is multiplied by 0 is not read, whatever it is.
+  if (product.alpha == 0) problem.k = 0;
+  if (problem.k == 0) product.alpha = 0;
+  problem.reads_c = product.beta != 0;
+  problem.listed = product.list.buffer != nullptr;
+  problem.epilogue = has_bias(product) || has_residual(product) || epilogue.scale != 1 ||
+                     problem.activation != Activation::none || !problem.expression.empty();
+
+  Operands o;
+  o.products = problem.batch;
+  o.a = {"a", a, {}, problem.k > 0};
+  o.b = {"b", b, {}, problem.k > 0};
+  if (problem.turned) std::swap(o.a, o.b);
+  o.c = {"c", c, {}, true};
+  if (has_residual(product)) o.residual = {"residual", epilogue.residual, {}, true};
+  if (has_bias(product)) o.bias = {"bias", ops::as_matrix(epilogue.bias), {}, true};
+  problem.row_bias = has_bias(product) && (epilogue.bias_of == BiasOf::row) != problem.turned;
+  problem.column_bias = has_bias(product) && !problem.row_bias;
+  problem.residual = has_residual(product);
+  check_views(context, product, o);
+  if (problem.listed) {
+    const Matrix list = ops::as_matrix(product.list);
+    if (!ops::is_empty(list)) {
+      const ops::Memory memory = ops::check_view(context, "gemm", "list", list, false);
+      if (!ops::is_empty(c)) ops::check_apart("gemm", list, memory, c, o.c.memory, "list", "c");
+    }
+  }
+  if (problem.m == 0 || problem.n == 0 || problem.batch == 0) {
+    // What is wrong with the options is refused all the same.
+    plan_gemm(context.device(), problem, ops::overrides_of("gemm", options));
+    return context.runtime().marker(options.wait_for);
+  }
+  // A listed matrix may begin anywhere: at a multiple of its elements.
+  const auto alignment = [&](const Operand& operand) {
+    if (!operand.used) return std::size_t{64};
+    return problem.listed ? operand.view.element_bytes : ops::row_alignment(operand.view, operand.memory);
+  };
+  problem.a_alignment = alignment(o.a);
+  problem.b_alignment = alignment(o.b);
+  problem.c_alignment = alignment(o.c);
+  switch (plan::gemm::value_type(in)) {
+    case Scalar::float64:
+      return launch<cl_double>(context, problem, product, o, options);
+    case Scalar::int32:
+      return launch<cl_int>(context, problem, product, o, options);
+    default:
+      return launch<cl_float>(context, problem, product, o, options);
+  }
+}
+
+}  // namespace smem

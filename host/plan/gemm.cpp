@@ -1,0 +1,307 @@
+// Plans for products of matrices: which variant, and why not the others.
+#include <smem/error.hpp>
+#include <smem/gemm_plan.hpp>
+
+#include "plan/gemm_variants.hpp"
+#include "plan/sizes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+namespace smem {
+
+namespace plan::gemm {
+
+namespace {
+
+/// As cl/gemm/numbers.clh counts types.
+std::size_t type_number(Scalar type) {
+  switch (type) {
+    case Scalar::float64:
+      return 1;
+    case Scalar::half:
+      return 2;
+    case Scalar::bfloat16:
+      return 3;
+    case Scalar::int8:
+      return 4;
+    case Scalar::int32:
+      return 5;
+    default:
+      return 0;
+  }
+}
+
+/// Loops of a work-item on devices that do not run them to their end, with some room.
+constexpr std::size_t kShortLoops = 32768;
+
+void set_grid(const Device& device, const GemmProblem& problem, Plan& plan) {
+  const std::array<std::size_t, 3> extent{problem.n, problem.m, problem.batch};
+  // One group for all shapes, so that one program serves them.
+  plan.work_group = shape_group(device, 256, 16, {16, 16, 1});
+  plan.global = global_size(extent, plan.work_group);
+  plan.tile_rows = plan.work_group[1];
+  plan.tile_cols = plan.work_group[0];
+  define(plan, "GROUP_0", plan.work_group[0]);
+  define(plan, "GROUP_1", plan.work_group[1]);
+  define(plan, "GROUP_2", plan.work_group[2]);
+}
+
+}  // namespace
+
+Scalar value_type(Scalar in) {
+  return in == Scalar::int8 ? Scalar::int32 : in == Scalar::float64 ? in : Scalar::float32;
+}
+
+void check(const Device& device, const GemmProblem& problem) {
+  const std::string in(name_of(problem.in));
+  if (problem.in != Scalar::float32 && problem.in != Scalar::float64 && problem.in != Scalar::half &&
+      problem.in != Scalar::bfloat16 && problem.in != Scalar::int8)
+    refuse("in", "float32, float64, half, bfloat16 or int8", in);
+  const Scalar sums = value_type(problem.in);
+  const bool storage = problem.in == Scalar::half || problem.in == Scalar::bfloat16;
+  if (problem.out != sums && !(storage && problem.out == problem.in)) {
+    refuse("out", fmt::format("{}{} for {}", name_of(sums), storage ? fmt::format(" or {}", in) : "", in),
+           std::string(name_of(problem.out)));
+  }
+  if (!device.fp64 && problem.in == Scalar::float64) {
+    throw Error({.operation = "gemm",
+                 .argument = "in",
+                 .expected = "a type that the device computes with; it has no fp64",
+                 .got = in,
+                 .device = device.name});
+  }
+  if (problem.activation == Activation::gelu && !is_float(problem.in))
+    refuse("activation", "none or relu of integers", "gelu");
+}
+
+Plan base_plan(const GemmProblem& problem, std::string_view variant, const char* file, const char* entry) {
+  Plan plan;
+  plan.operation = "gemm";
+  plan.variant = variant;
+  plan.kernel_file = file;
+  plan.entry_point = entry;
+  define(plan, "ELEMENT_TYPE", type_number(problem.in));
+  define(plan, "RESULT_TYPE", type_number(problem.out));
+  define(plan, "A_ALONG_K", problem.a_along_k ? 1 : 0);
+  define(plan, "B_ALONG_K", problem.b_along_k ? 1 : 0);
+  if (problem.listed) define(plan, "LISTED", 1);
+  if (problem.epilogue) {
+    define(plan, "EPILOGUE", 1);
+    if (problem.activation != Activation::none)
+      define(plan, "ACTIVATION", static_cast<std::size_t>(problem.activation));
+    if (problem.row_bias || problem.column_bias) define(plan, "BIAS", problem.row_bias ? 1 : 2);
+    if (problem.residual) define(plan, "RESIDUAL", 1);
+    if (!problem.expression.empty()) {
+      const std::string_view type = opencl_name_of(value_type(problem.in));
+      plan.preamble = fmt::format(
+          "#define CUSTOM custom_result\n"
+          "#line 1 \"custom.cl\"\n"
+          "static inline {0} custom_result({0} x, ulong {1}, ulong {2}) {{ (void)row; (void)col; return (\n"
+          "#line 1 \"expression.cl\"\n{3}\n"
+          "#line 1 \"custom.cl\"\n); }}\n",
+          type, problem.turned ? "col" : "row", problem.turned ? "row" : "col", problem.expression);
+      if (problem.in == Scalar::float64)
+        plan.preamble.insert(0, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
+    }
+  }
+  const auto m = static_cast<double>(problem.m), n = static_cast<double>(problem.n),
+             k = static_cast<double>(problem.k), batch = static_cast<double>(problem.batch);
+  const auto in = static_cast<double>(size_of(problem.in)), out = static_cast<double>(size_of(problem.out));
+  plan.prediction.operations = is_float(problem.in) ? 2 * m * n * k * batch : 0;
+  plan.prediction.bytes_read = batch * ((m * k + k * n) * in + (problem.reads_c ? m * n * out : 0));
+  plan.prediction.bytes_written = batch * m * n * out;
+  return plan;
+}
+
+void refuse_tile(const PlanOverrides& fixed, std::string_view variant) {
+  if (!fixes_tile(fixed) && fixed.layout == LayoutChoice{}) return;
+  refuse(fixed.tile_rows != 0    ? "tile_rows"
+         : fixed.tile_cols != 0  ? "tile_cols"
+         : fixed.work_items != 0 ? "work_items"
+                                 : "layout",
+         fmt::format("none: \"{}\" has {}", variant,
+                     variant == "cpu" ? "the tiles that its caches hold" : "no tile"),
+         "one");
+}
+
+Attempt naive(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed) {
+  refuse_tile(fixed, "naive");
+  if (!device.long_loops && problem.k > kShortLoops)
+    return fmt::format("its loop of {} is longer than this device runs it", problem.k);
+  Plan plan = base_plan(problem, "naive", "gemm/naive.cl", "gemm_naive");
+  set_grid(device, problem, plan);
+  plan.reason = "one result after the other, without local memory";
+  return plan;
+}
+
+Plan finish(const Device& device, const GemmProblem& problem) {
+  Plan plan = base_plan(problem, "finish", "gemm/finish.cl", "gemm_finish");
+  set_grid(device, problem, plan);
+  const Choice choice = choose(device, problem, {.variant = "split_k"});
+  plan.scratch_bytes = choice.scratch_bytes;
+  plan.prediction.operations = 0;
+  plan.prediction.bytes_read = static_cast<double>(choice.scratch_bytes);
+  plan.reason = fmt::format("adds {} part(s) of each sum, always in the same order", choice.parts);
+  return plan;
+}
+
+Choice choose(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed) {
+  constexpr std::size_t kLeastDepth = 256;  // of a part: what comes before and after is then little beside it
+  constexpr std::size_t kMostParts = 64;
+  Choice choice;
+  choice.part_depth = problem.k;
+  const std::size_t sums = problem.m * problem.n * problem.batch;
+  const std::size_t bytes = size_of(value_type(problem.in));
+  const std::size_t tiles = std::max<std::size_t>(count_tiles(problem, best_tile(device, problem)), 1);
+  // Two groups for each unit; no more memory than a buffer has, and than A and B take.
+  const std::size_t room = device.max_allocation == 0
+                               ? kMostParts
+                               : device.max_allocation / std::max<std::size_t>(sums * bytes, 1);
+  const auto parts_for = [&](std::size_t groups, std::size_t depth) {
+    const std::size_t wanted = std::min({groups / tiles, problem.k / depth, kMostParts, room});
+    return std::max<std::size_t>(wanted, 1);
+  };
+  const std::size_t parts = parts_for(2 * device.compute_units, kLeastDepth);
+  if (fixed.variant.empty() && runs_cpu_variant(device) && !fixes_tile(fixed) &&
+      fixed.layout == LayoutChoice{} && cpu(device, problem, {}).plan) {
+    choice.variant = "cpu";
+  } else if (fixed.variant.empty()) {
+    const bool splits = device.local_bytes >= 1024 && tiles * 2 <= device.compute_units && parts > 1;
+    choice.variant = splits && !fixes_tile(fixed) ? "split_k" : policy_of(device).variant;
+  } else {
+    choice.variant = fixed.variant;
+  }
+  if (choice.variant != "split_k") return choice;
+  // By hand, short sums are cut too.
+  choice.parts = std::max(parts, parts_for(4 * tiles, 16));
+  choice.part_depth = round_up(std::max<std::size_t>(divide_up(problem.k, choice.parts), 1), 16);
+  choice.parts = std::max<std::size_t>(divide_up(problem.k, choice.part_depth), 1);
+  choice.scratch_bytes = choice.parts * sums * bytes;
+  return choice;
+}
+
+namespace {
+
+Attempt plan_variant(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
+                     std::string_view variant) {
+  if (variant == "naive") return naive(device, problem, fixed);
+  if (variant == "async") return async(device, problem, fixed);
+  if (variant == "cpu") return cpu(device, problem, fixed);
+  return tiled(device, problem, fixed, variant);
+}
+
+/// Why `variant` was not chosen, against the plan that was.
+std::string why_not(const Device& device, const GemmProblem& problem, std::string_view variant,
+                    const Plan& chosen) {
+  const Attempt attempt = plan_variant(device, problem, {}, variant);
+  if (!attempt.plan) return attempt.why_not;
+  const Plan& plan = *attempt.plan;
+  if (variant == "naive") return "each element comes from global memory for each result that needs it";
+  if (variant == "split_k") return "C has tiles enough for the device, or its sums are short";
+  if (chosen.variant == "split_k") return "its work-groups would leave most of the device idle";
+  if (chosen.variant == "cpu") return "work-items that meet in local memory are loops on a CPU";
+  if (chosen.variant == "naive") return "a tile would be nearly empty";
+  if (plan.layout.store_degree() > chosen.layout.store_degree() ||
+      plan.layout.load_degree() > chosen.layout.load_degree()) {
+    return fmt::format(
+        "its tiles are written in {} and read in {} turns of the banks, the chosen one's in {} and {}",
+        plan.layout.store_degree(), plan.layout.load_degree(), chosen.layout.store_degree(),
+        chosen.layout.load_degree());
+  }
+  if (plan.items_per_work_item < chosen.items_per_work_item) {
+    return fmt::format("{} result(s) a work-item, the chosen one {}: it reads local memory more often",
+                       plan.items_per_work_item, chosen.items_per_work_item);
+  }
+  if (variant == "async") return "its tiles hold elements as they came, and are read one by one";
+  return fmt::format("{} is better on this family, or nothing is known", chosen.variant);
+}
+
+}  // namespace
+
+}  // namespace plan::gemm
+
+std::string_view name_of(Activation activation) {
+  static constexpr std::array<std::string_view, 3> kNames{"none", "relu", "gelu"};
+  return kNames.at(static_cast<std::size_t>(activation));
+}
+
+namespace {
+
+struct Step {
+  std::string_view variant;
+  std::string_view what;
+};
+
+// A new variant joins here, and in plan_variant() above; it is chosen where choose() says so.
+constexpr Step kSteps[] = {
+    {"naive", "one result a work-item, all from global memory"},
+    {"tiled", "a work-group shares square tiles in local memory"},
+    {"padded", "the tiles are padded: no column in one bank"},
+    {"swizzled", "an XOR instead of the padding"},
+    {"rectangular", "tiles wider than high: longer pieces of rows"},
+    {"registers_1d", "a column of results in registers"},
+    {"registers_2d", "a block of results in registers"},
+    {"vector", "vectors on all ways, larger blocks"},
+    {"double_buffered", "the next tiles come while these are multiplied"},
+    {"async", "the device's own copies bring them"},
+    {"two_level", "sub-groups make blocks of the tile"},
+    {"split_k", "several work-groups share each sum"},
+    {"cpu", "a thread's own caches and vector registers"},
+};
+
+}  // namespace
+
+std::vector<std::string_view> gemm_variants() {
+  std::vector<std::string_view> names;
+  for (const Step& step : kSteps)
+    names.push_back(step.variant);
+  return names;
+}
+
+std::string_view gemm_step(std::string_view variant) {
+  for (const Step& step : kSteps)
+    if (step.variant == variant) return step.what;
+  return {};
+}
+
+Plan plan_gemm(const Device& device, const GemmProblem& problem, const PlanOverrides& overrides) {
+  namespace gemm = plan::gemm;
+  gemm::check(device, problem);
+  const auto names = gemm_variants();
+  plan::require_choice("gemm", {.variant = overrides.variant}, names);
+  const std::string_view chosen = gemm::choose(device, problem, overrides).variant;
+  gemm::Attempt attempt = gemm::plan_variant(device, problem, overrides, chosen);
+  if (!attempt.plan) {
+    const std::string reason = attempt.why_not;
+    if (overrides.variant.empty() && chosen != "split_k") attempt = gemm::naive(device, problem, overrides);
+    if (!attempt.plan) {
+      gemm::refuse("variant", fmt::format("one that can run this on {}", device.name),
+                   fmt::format("\"{}\": {}", chosen, reason));
+    }
+    attempt.plan->reason += "; " + reason;
+  }
+  Plan plan = std::move(*attempt.plan);
+  plan.evidence = gemm::policy_of(device).evidence;
+  plan::note_choice(plan, overrides, names,
+                    [&](std::string_view other) { return gemm::why_not(device, problem, other, plan); });
+  return plan;
+}
+
+Plan plan_gemm(const Device& device, const GemmProblem& problem, std::string_view variant) {
+  return plan_gemm(device, problem, PlanOverrides{.variant = std::string(variant)});
+}
+
+std::optional<Plan> plan_gemm_finish(const Device& device, const GemmProblem& problem,
+                                     const PlanOverrides& overrides) {
+  if (plan::gemm::choose(device, problem, overrides).variant != "split_k") return std::nullopt;
+  Plan plan = plan::gemm::finish(device, problem);
+  plan.overrides = overrides;
+  return plan;
+}
+
+}  // namespace smem

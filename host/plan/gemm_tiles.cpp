@@ -1,0 +1,401 @@
+// Products of matrices through tiles of a work-group: their sizes, and their layouts in local memory.
+#include "plan/gemm_variants.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace smem::plan::gemm {
+
+namespace {
+
+/// Where the elements of a tile come from, and how many a work-item reads at once.
+struct Side {
+  std::size_t width;  ///< of the tile: rows or columns of C
+  bool along_k;
+  std::size_t pack;
+};
+
+/// How a work-item's results lie in the tile.
+enum class Form { one, strided, vectors };
+
+struct Rung {
+  std::string_view variant;
+  Form form;
+  const char* file;
+  const char* entry;
+  Kind kind;            ///< of the layouts; none: inferred
+  TileShape tile;       ///< m of 0: the policy's
+  std::size_t buffers;  ///< tiles of each factor
+  const char* reason;
+};
+
+constexpr TileShape kOfPolicy{0, 0, 0, 0, 0};
+
+constexpr Rung kRungs[] = {
+    {"tiled",
+     Form::one,
+     "gemm/tiled.cl",
+     "gemm_tiled",
+     Kind::plain,
+     {16, 16, 16, 1, 1},
+     1,
+     "a work-group shares what it reads through tiles in local memory"},
+    {"padded",
+     Form::one,
+     "gemm/tiled.cl",
+     "gemm_tiled",
+     Kind::padded,
+     {16, 16, 16, 1, 1},
+     1,
+     "tiles in local memory, padded so that their columns are spread over the banks"},
+    {"swizzled",
+     Form::one,
+     "gemm/tiled.cl",
+     "gemm_tiled",
+     Kind::swizzled,
+     {16, 16, 16, 1, 1},
+     1,
+     "tiles in local memory; an XOR of row and column spreads their columns over the banks"},
+    {"rectangular",
+     Form::one,
+     "gemm/tiled.cl",
+     "gemm_tiled",
+     Kind::none,
+     {8, 32, 32, 1, 1},
+     1,
+     "tiles that are wider than high: rows of B and C are read and written in longer pieces"},
+    {"registers_1d",
+     Form::strided,
+     "gemm/registers.cl",
+     "gemm_registers",
+     Kind::none,
+     {64, 32, 16, 8, 1},
+     1,
+     "a column of results in the registers of each work-item"},
+    {"registers_2d",
+     Form::strided,
+     "gemm/registers.cl",
+     "gemm_registers",
+     Kind::none,
+     {64, 64, 16, 4, 4},
+     1,
+     "a block of results in the registers of each work-item"},
+    {"vector", Form::vectors, "gemm/vector.cl", "gemm_vector", Kind::none, kOfPolicy, 1,
+     "blocks of results in registers, and vectors on all ways"},
+    {"double_buffered", Form::vectors, "gemm/double_buffered.cl", "gemm_double_buffered", Kind::none,
+     kOfPolicy, 2, "the next tiles come while the present ones are multiplied"},
+    {"two_level", Form::vectors, "gemm/two_level.cl", "gemm_two_level", Kind::none, kOfPolicy, 2,
+     "the tile of a work-group is cut into blocks of its sub-groups, which read little of local memory"},
+    {"split_k", Form::vectors, "gemm/vector.cl", "gemm_vector", Kind::none, kOfPolicy, 1,
+     "C has few tiles for this device, and its sums are long: several work-groups share each"},
+};
+
+/// Four neighbours at once, where each row begins at a multiple of them.
+std::size_t pack_of(std::size_t alignment, Scalar type) { return alignment >= 4 * size_of(type) ? 4 : 1; }
+
+/// Vectors on banks are of at most 16 bytes: four doubles are two of them.
+std::size_t bank_width(std::size_t items, std::size_t item_bytes) {
+  return std::min<std::size_t>(items, 16 / item_bytes);
+}
+
+/// The layout of one side's tile. `offset(item)`: the first row or column of C that a work-item has.
+template <class Offset>
+LocalLayout layout_of(const Device& device, const Side& side, const TileShape& tile, std::size_t item_bytes,
+                      std::size_t read_width, const Offset& offset, const LayoutChoice& choice) {
+  const std::size_t total = tile.k * side.width;
+  LayoutChoice kind = choice;  // nothing to swizzle in rows of one item
+  if (choice == LayoutChoice{.kind = Kind::swizzled} && side.width < 2) kind.kind = Kind::plain;
+  const std::size_t store_width = side.along_k ? 1 : bank_width(side.pack, item_bytes);
+  const Access store{
+      "packs from global memory", true, store_width,
+      [=, depth = tile.k, along_k = side.along_k, pack = side.pack, width = side.width](std::size_t item) {
+        const std::size_t number = item * pack % total;
+        return along_k ? Item{number % depth, number / depth} : Item{number / width, number % width};
+      }};
+  const Access load{"numbers of its results", false, bank_width(read_width, item_bytes),
+                    [=](std::size_t item) {
+                      return Item{0, offset(item)};
+                    }};
+  // Waves are alike: two of them tell what all cost.
+  const std::size_t seen = std::min(tile.group(), 2 * std::max<std::size_t>(device.sub_group_width, 32));
+  return infer_layout(device, {tile.k, side.width, item_bytes, seen, {store, load}}, kind);
+}
+
+void define_side(Plan& plan, const char* prefix, const LocalLayout& layout) {
+  for (const auto& [name, value] : layout_defines(layout))
+    plan.defines.emplace_back(prefix + name, value);
+}
+
+/// A's layout, with what the accesses of both tiles cost.
+LocalLayout both_layouts(LocalLayout a, const LocalLayout& b) {
+  for (AccessCost& access : a.accesses)
+    access.name.insert(0, "A: ");
+  for (AccessCost access : b.accesses) {
+    access.name.insert(0, "B: ");
+    a.accesses.push_back(std::move(access));
+  }
+  return a;
+}
+
+/// The block of a sub-group's work-items: powers of two, about twice as wide as high.
+std::pair<std::size_t, std::size_t> lanes_of(const Device& device, const TileShape& tile) {
+  const std::size_t width = std::bit_floor(std::max<std::size_t>(device.sub_group_width, 1));
+  const std::size_t down = tile.m / tile.each_m, across = tile.n / tile.each_n;
+  const auto wanted = static_cast<std::size_t>(std::countr_zero(width) + 1) / 2;
+  const std::size_t lanes_across = std::min(across, std::size_t{1} << wanted);
+  return {std::min(down, std::max<std::size_t>(width / lanes_across, 1)), lanes_across};
+}
+
+}  // namespace
+
+std::size_t count_tiles(const GemmProblem& problem, const TileShape& tile, std::size_t parts) {
+  return divide_up(problem.m, tile.m) * divide_up(problem.n, tile.n) * problem.batch * parts;
+}
+
+const TileShape& best_tile(const Device& device, const GemmProblem& problem) {
+  const Policy& policy = policy_of(device);
+  // With GELU of more results, Intel's compiler leaves them in memory.
+  if (device.vendor == Vendor::intel && problem.activation == Activation::gelu) return policy.tiles[1];
+  const TileShape* best = &policy.tiles.front();
+  double least = 0;
+  for (const TileShape& tile : policy.tiles) {
+    const std::size_t rounds =
+        divide_up(count_tiles(problem, tile), std::max<std::size_t>(device.compute_units, 1));
+    const double time = static_cast<double>(rounds * tile.m * tile.n) / tile.speed;
+    if (least != 0 && time >= least) continue;
+    least = time;
+    best = &tile;
+  }
+  return *best;
+}
+
+bool fixes_tile(const PlanOverrides& fixed) {
+  return fixed.tile_rows != 0 || fixed.tile_cols != 0 || fixed.work_items != 0;
+}
+
+TileShape wanted_tile(const Device& device, TileShape tile, std::size_t least_m, std::size_t least_n,
+                      bool one_result, const PlanOverrides& fixed) {
+  const auto check_power = [](const char* field, std::size_t value, std::size_t least, std::size_t most) {
+    if (value == 0 || (std::has_single_bit(value) && value >= least && value <= most)) return;
+    refuse(field, fmt::format("a power of two from {} to {}", least, most), std::to_string(value));
+  };
+  check_power("tile_rows", fixed.tile_rows, std::max<std::size_t>(least_m, 4), 256);
+  check_power("tile_cols", fixed.tile_cols, std::max<std::size_t>(least_n, 4), 256);
+  check_power("work_items", fixed.work_items, 1, device.max_work_group);
+  if (!fixes_tile(fixed)) return tile;
+  if (fixed.tile_rows != 0) tile.m = fixed.tile_rows;
+  if (fixed.tile_cols != 0) tile.n = fixed.tile_cols;
+  tile.each_m = std::min(tile.each_m, tile.m);
+  tile.each_n = std::min(tile.each_n, tile.n);
+  if (fixed.work_items == 0) return tile;
+  const auto impossible = [&] {
+    refuse("work_items",
+           one_result ? fmt::format("{}: each has one result of the tile", tile.m * tile.n)
+                      : fmt::format("a part of a tile of {} x {} with {} to 256 results each", tile.m, tile.n,
+                                    least_m * least_n),
+           std::to_string(fixed.work_items));
+  };
+  const std::size_t results = tile.m * tile.n / fixed.work_items;
+  if (one_result ? results != 1 : results < least_m * least_n || results > 256) impossible();
+  if (one_result) return tile;
+  if (tile.each_n == 1) {
+    tile.each_m = results;
+  } else {
+    const auto power = static_cast<std::size_t>(std::countr_zero(results));
+    tile.each_m = std::clamp(std::size_t{1} << power / 2, least_m, tile.m);
+    tile.each_n = results / tile.each_m;
+  }
+  if (tile.each_m > tile.m || tile.each_n > tile.n || tile.each_n < least_n) impossible();
+  return tile;
+}
+
+bool group_fits(const Device& device, const TileShape& tile) {
+  return tile.group() <= device.max_work_group && tile.group() <= device.max_work_items[0];
+}
+
+bool shrink(TileShape& tile, std::size_t least_m, std::size_t least_n, bool group_too_large) {
+  if (!group_too_large && tile.k > 8) {
+    tile.k /= 2;
+    return true;
+  }
+  const std::size_t down = tile.m / tile.each_m, across = tile.n / tile.each_n;
+  if (down * across > 1) {
+    (down > across ? tile.m : tile.n) /= 2;
+  } else if (tile.k > 4) {
+    tile.k /= 2;
+  } else if (tile.each_m > least_m) {
+    tile.m = tile.each_m /= 2;
+  } else if (tile.each_n > least_n) {
+    tile.n = tile.each_n /= 2;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void set_tile(Plan& plan, const Device& device, const GemmProblem& problem, const TileShape& tile,
+              std::size_t groups, std::size_t local_bytes) {
+  plan.tile_rows = tile.m;
+  plan.tile_cols = tile.n;
+  plan.items_per_work_item = tile.each_m * tile.each_n;
+  plan.work_group = {tile.group(), 1, 1};
+  plan.global = {groups * tile.group(), 1, 1};
+  plan.local_bytes = local_bytes;
+  define(plan, "TILE_M", tile.m);
+  define(plan, "TILE_N", tile.n);
+  define(plan, "TILE_K", tile.k);
+  if (tile.each_m * tile.each_n > 1) {
+    define(plan, "GROUP", tile.group());
+    define(plan, "EACH_M", tile.each_m);
+    define(plan, "EACH_N", tile.each_n);
+    const std::size_t unroll = policy_of(device).unroll;
+    // Fragments that come while others are used change places: two turns at least.
+    if (unroll != 0)
+      define(plan, "UNROLL", std::clamp<std::size_t>(unroll, plan.variant == "two_level" ? 2 : 1, tile.k));
+  }
+  // With sub-groups of 32, its compiler leaves the work-items' numbers in memory.
+  if (device.vendor == Vendor::intel && device.architecture.starts_with("pvc"))
+    define(plan, "INTEL_SUB_GROUP", 16);
+  // Each number of the tiles is written once, and a work-item reads those of its results.
+  const double numbers =
+      static_cast<double>(tile.m + tile.n) + static_cast<double>(tile.group() * (tile.each_m + tile.each_n));
+  plan.prediction.local_bytes = static_cast<double>(count_tiles(problem, tile)) *
+                                static_cast<double>(round_up(problem.k, tile.k)) * numbers *
+                                static_cast<double>(size_of(value_type(problem.in)));
+}
+
+void refuse_fixed(const Device& device, const PlanOverrides& fixed, std::size_t local_bytes) {
+  const char* field = fixed.tile_rows > 0    ? "tile_rows"
+                      : fixed.tile_cols > 0  ? "tile_cols"
+                      : fixed.work_items > 0 ? "work_items"
+                                             : "layout";
+  refuse(field,
+         fmt::format("tiles that fit {} bytes of local memory and work-groups of {} on {}",
+                     device.local_bytes, device.max_work_group, device.name),
+         local_bytes > device.local_bytes ? fmt::format("some of {} bytes", local_bytes)
+                                          : "some that no work-group here can hold");
+}
+
+std::string no_tile_fits(const Device& device) {
+  return fmt::format("no tile fits {} bytes of local memory and work-groups of {}", device.local_bytes,
+                     device.max_work_group);
+}
+
+Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
+              std::string_view variant) {
+  const Rung& rung = *std::find_if(std::begin(kRungs), std::end(kRungs),
+                                   [&](const Rung& r) { return r.variant == variant; });
+  if (fixed.layout.kind && rung.kind != Kind::none && *fixed.layout.kind != rung.kind) {
+    refuse("layout",
+           fmt::format("one that is {}, or the variant that is {}", name_of(rung.kind),
+                       name_of(*fixed.layout.kind)),
+           fmt::format("a {} layout with the variant \"{}\"", name_of(*fixed.layout.kind), variant));
+  }
+  LayoutChoice choice = fixed.layout;
+  if (rung.kind != Kind::none) choice.kind = rung.kind;
+  const bool vectors = rung.form == Form::vectors, one = rung.form == Form::one;
+  const std::size_t least = vectors ? 4 : 1;
+  const std::size_t item_bytes = size_of(value_type(problem.in));
+  const Choice parts = choose(device, problem, {.variant = std::string(variant)});
+  TileShape tile = wanted_tile(device, rung.tile.m == 0 ? best_tile(device, problem) : rung.tile, least,
+                               least, one, fixed);
+  std::size_t bytes = 0;
+  for (bool more = true; more; more = shrink(tile, least, least, !group_fits(device, tile))) {
+    if (group_fits(device, tile)) {
+      const Side a{tile.m, problem.a_along_k, vectors ? pack_of(problem.a_alignment, problem.in) : 1};
+      const Side b{tile.n, problem.b_along_k, vectors ? pack_of(problem.b_alignment, problem.in) : 1};
+      const std::size_t across = tile.n / tile.each_n, step = vectors ? 4 : 1;
+      const auto [lanes_down, lanes_across] =
+          variant == "two_level" ? lanes_of(device, tile) : std::pair<std::size_t, std::size_t>{1, across};
+      const std::size_t lanes = lanes_down * lanes_across, blocks = across / lanes_across;
+      const auto row_of = [=, down = lanes_down, wide = lanes_across](std::size_t item) {
+        return (item / lanes / blocks * down + item % lanes / wide) * step;
+      };
+      const auto col_of = [=, wide = lanes_across](std::size_t item) {
+        return (item / lanes % blocks * wide + item % lanes % wide) * step;
+      };
+      const LocalLayout a_layout = layout_of(device, a, tile, item_bytes, step, row_of, choice);
+      const LocalLayout b_layout = layout_of(device, b, tile, item_bytes, step, col_of, choice);
+      bytes = rung.buffers * (a_layout.bytes() + b_layout.bytes());
+      if (bytes <= device.local_bytes) {
+        const std::size_t groups = count_tiles(problem, tile, parts.parts);
+        if (groups > kMaxTiles) return fmt::format("{} tiles are more than a launch can have", groups);
+        const bool in_parts = variant == "split_k";
+        GemmProblem of_sums = problem;
+        if (in_parts) of_sums.epilogue = false;
+        Plan plan = base_plan(of_sums, variant, rung.file, rung.entry);
+        plan.reason = rung.reason;
+        if (in_parts) {
+          define(plan, "PARTS", 1);
+          plan.reason = fmt::format("{}: {} parts of {}", rung.reason, parts.parts, parts.part_depth);
+          plan.scratch_bytes = parts.scratch_bytes;
+        }
+        set_tile(plan, device, problem, tile, groups, bytes);
+        plan.vector_width = std::max(a.pack, b.pack);
+        if (vectors) {
+          define(plan, "PACK_A", a.pack);
+          define(plan, "PACK_B", b.pack);
+          const std::size_t pack = pack_of(problem.c_alignment, problem.out);
+          // Intel's compiler leaves results in memory that it gathers in vectors, where more is done with
+          // them.
+          if (!in_parts && pack != 1 && device.vendor != Vendor::intel) define(plan, "PACK_C", pack);
+        }
+        if (variant == "two_level") {
+          define(plan, "LANES_DOWN", lanes_down);
+          define(plan, "LANES_ACROSS", lanes_across);
+        }
+        define_side(plan, "A_", a_layout);
+        define_side(plan, "B_", b_layout);
+        plan.layout = both_layouts(a_layout, b_layout);
+        if (!one) plan.reason += fmt::format("; {} x {} results a work-item", tile.each_m, tile.each_n);
+        return plan;
+      }
+    }
+    if (fixes_tile(fixed)) break;
+  }
+  if (fixes_tile(fixed)) refuse_fixed(device, fixed, bytes);
+  return no_tile_fits(device);
+}
+
+Attempt async(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed) {
+  if (fixed.layout != LayoutChoice{})
+    refuse("layout", "none: the lines of async's tiles are as long as what is copied", "one");
+  const std::size_t bytes_of_one = size_of(problem.in);
+  TileShape tile = wanted_tile(device, {64, 64, 16, 4, 4}, 1, 1, false, fixed);
+  std::size_t bytes = 0;
+  for (bool more = true; more; more = shrink(tile, 1, 1, !group_fits(device, tile))) {
+    if (group_fits(device, tile)) {
+      const std::size_t across = tile.n / tile.each_n;
+      const auto line_layout = [&](std::size_t width, bool along_k, const auto& offset) {
+        const Access load{"numbers of its results", false, 1, [=](std::size_t item) {
+                            return along_k ? Item{offset(item), 0} : Item{0, offset(item)};
+                          }};
+        return infer_layout(
+            device, {along_k ? width : tile.k, along_k ? tile.k : width, bytes_of_one, tile.group(), {load}},
+            {.kind = along_k && !device.local_is_cache ? Kind::padded : Kind::plain});
+      };
+      const LocalLayout a = line_layout(tile.m, problem.a_along_k, [=](std::size_t i) { return i / across; });
+      const LocalLayout b = line_layout(tile.n, problem.b_along_k, [=](std::size_t i) { return i % across; });
+      bytes = 2 * (a.bytes() + b.bytes());
+      if (bytes <= device.local_bytes) {
+        const std::size_t groups = count_tiles(problem, tile);
+        if (groups > kMaxTiles) return fmt::format("{} tiles are more than a launch can have", groups);
+        Plan plan = base_plan(problem, "async", "gemm/async.cl", "gemm_async");
+        set_tile(plan, device, problem, tile, groups, bytes);
+        define(plan, "A_LINE", a.stride);
+        define(plan, "B_LINE", b.stride);
+        plan.layout = both_layouts(a, b);
+        plan.reason = "the device's own copies bring the next tiles while the present ones are multiplied";
+        return plan;
+      }
+    }
+    if (fixes_tile(fixed)) break;
+  }
+  if (fixes_tile(fixed)) refuse_fixed(device, fixed, bytes);
+  return no_tile_fits(device);
+}
+
+}  // namespace smem::plan::gemm

@@ -1,0 +1,91 @@
+/// The variants of gemm, each a plan or the reason why there is none.
+#pragma once
+
+#include <smem/error.hpp>
+#include <smem/gemm_plan.hpp>
+
+#include "plan/gemm_policy.hpp"
+#include "plan/sizes.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace smem::plan::gemm {
+
+/// A variant's plan, or why there is none for this problem on this device.
+struct Attempt {
+  Attempt(Plan made) : plan(std::move(made)) {}
+  Attempt(std::string reason) : why_not(std::move(reason)) {}
+  std::optional<Plan> plan;
+  std::string why_not;
+};
+
+/// Which variant a problem gets, and in how many parts its sums are made. They depend on nothing that a
+/// driver may still refuse, such as the size of a work-group, so that what the parts need is known before a
+/// launch.
+struct Choice {
+  std::string_view variant;
+  std::size_t parts = 1;          ///< more than 1 only of split_k
+  std::size_t part_depth = 0;     ///< numbers of a sum in each part
+  std::size_t scratch_bytes = 0;  ///< for the parts' sums
+};
+Choice choose(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed);
+
+/// \throws Error naming the argument, unless the problem can be solved on the device.
+void check(const Device& device, const GemmProblem& problem);
+
+Attempt naive(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed);
+/// All that go through tiles in local memory, but for "async": tiled, padded, swizzled, rectangular,
+/// registers_1d, registers_2d, vector, double_buffered, two_level, split_k.
+Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
+              std::string_view variant);
+/// One thread a tile, in its caches and vector registers.
+Attempt cpu(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed);
+Attempt async(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed);
+/// The second launch of split_k.
+Plan finish(const Device& device, const GemmProblem& problem);
+
+// What they share.
+
+using Kind = LocalLayout::Kind;
+
+/// What products are summed in.
+Scalar value_type(Scalar in);
+
+Plan base_plan(const GemmProblem& problem, std::string_view variant, const char* file, const char* entry);
+
+[[noreturn]] inline void refuse(const char* field, std::string expected, std::string got) {
+  throw Error(
+      {.operation = "gemm", .argument = field, .expected = std::move(expected), .got = std::move(got)});
+}
+
+/// The tile of those of a family with which C takes the least time, by the model of its policy.
+const TileShape& best_tile(const Device& device, const GemmProblem& problem);
+
+/// Tiles of C, of all products; \p parts of each.
+std::size_t count_tiles(const GemmProblem& problem, const TileShape& tile, std::size_t parts = 1);
+
+/// The tile that a variant begins with, with what was fixed by hand. `least_m`, `least_n`: of a work-item's
+/// results. \throws Error naming the field that contradicts itself.
+TileShape wanted_tile(const Device& device, TileShape tile, std::size_t least_m, std::size_t least_n,
+                      bool one_result, const PlanOverrides& fixed);
+bool fixes_tile(const PlanOverrides& fixed);
+/// \throws Error when a tile or layout is fixed for a variant that has none to fix.
+void refuse_tile(const PlanOverrides& fixed, std::string_view variant);
+
+/// The next smaller tile, when the group is too large or its local memory is; false: there is none.
+bool shrink(TileShape& tile, std::size_t least_m, std::size_t least_n, bool group_too_large);
+bool group_fits(const Device& device, const TileShape& tile);
+
+/// Sizes, defines and predictions that all tiles have.
+void set_tile(Plan& plan, const Device& device, const GemmProblem& problem, const TileShape& tile,
+              std::size_t groups, std::size_t local_bytes);
+
+/// \throws Error naming what was fixed by hand and fits no work-group here.
+[[noreturn]] void refuse_fixed(const Device& device, const PlanOverrides& fixed, std::size_t local_bytes);
+std::string no_tile_fits(const Device& device);
+
+}  // namespace smem::plan::gemm

@@ -1,0 +1,91 @@
+/// smem: products of matrices.
+#pragma once
+
+#include <smem/context.hpp>
+#include <smem/gemm_plan.hpp>
+#include <smem/options.hpp>
+#include <smem/view.hpp>
+
+#include <string>
+#include <type_traits>
+
+namespace smem {
+
+/// How the three matrices of a product lie in memory.
+enum class Order {
+  row_major,    ///< row by row, as all views of smem
+  column_major  ///< column by column: the views are those of column_major()
+};
+
+/// A view of a column-major matrix: the rows that a view knows are its columns. `extent.pitch` is from one
+/// column to the next, the "leading dimension" of BLAS.
+template <class T>
+MatrixView<T> column_major(const cl::Buffer& memory, std::size_t rows, std::size_t cols,
+                           const Extent& extent = {}) {
+  return MatrixView<T>(memory, cols, rows, extent);
+}
+
+/// What a number of a bias belongs to.
+enum class BiasOf { column, row };
+
+/// What becomes of x = alpha * sum + beta * C before it is written, in this order. In float for half and
+/// bfloat16, rounded once at the end.
+struct Epilogue {
+  Vector bias =
+      {};  ///< x += bias[col] or bias[row]; of C's type, as many as C has columns or rows. Empty: none
+  BiasOf bias_of = BiasOf::column;
+  Activation activation = Activation::none;
+  /// x = an expression in OpenCL C, e.g. "x * tanh(x)", of `x` (float for half and bfloat16, int for int32)
+  /// and, as ulong, `row` and `col`. The functions of OpenCL C can be called. Empty: none.
+  std::string expression = {};
+  double scale = 1;      ///< x *= scale; of int32 a whole number
+  Matrix residual = {};  ///< x += residual(row, col); shape and type of C, and may be C itself. Empty: none
+};
+
+/// A product: C = alpha op(A) op(B) + beta C.
+struct Gemm {
+  double alpha = 1;
+  double beta = 0;  ///< 0: C is not read. Of int32 both are whole numbers
+  bool transpose_a = false;
+  bool transpose_b = false;
+  Order order = Order::row_major;
+  Epilogue epilogue = {};
+  /// Three uint64 for each product of the batch: how many elements its A, B and C lie behind those of the
+  /// views, whose batch is 1. Empty: batches lie as the views say. What would leave a buffer is left out, and
+  /// matrices C that overlap have no defined result: the list is on the device, and nobody reads it before.
+  Vector list = {};
+};
+
+/// C = alpha op(A) op(B) + beta C, for each product of the batch; op(A) is m x k, op(B) is k x n, C is m x n.
+///
+/// A and B are both float32, float64, half, bfloat16 or int8; C has the type of sums: float32, float64 or
+/// int32; or for half and bfloat16 also theirs. Products of half and bfloat16 are exact, and summed in
+/// float32: no device needs cl_khr_fp16. Sums of int8 wrap at 32 bits.
+///
+/// Views may have any offset, pitch and batch stride; an A or B whose batch is 1 serves every product.
+/// Nothing is written between the rows of C. Where k or alpha is 0, C = beta C with the epilogue, and neither
+/// A nor B is read; where m, n or the batch is 0, nothing is done.
+///
+/// The same bits in every run of the same plan. O(m n k). Temporary memory only for "split_k", as its plan
+/// says. No host wait. \returns the event after which C is there. \throws Error when shapes or types do not
+/// fit, a view leaves its buffer or belongs to another context, C overlaps an input other than a residual
+/// that is C itself, the device has no fp64 and a type is float64, the variant cannot run, or the expression
+/// does not compile. It names the argument; nothing is enqueued then.
+///
+/// Tiles in local memory and registers: V. Volkov and J. Demmel, "Benchmarking GPUs to tune dense linear
+/// algebra", SC 2008; K. Matsumoto, N. Nakasato and S. Sedukhin, "Performance tuning of matrix
+/// multiplication in OpenCL on different GPUs and CPUs", SC Companion 2012.
+SMEM_API cl::Event gemm(const Context& context, const Matrix& a, const Matrix& b, Scalar in, const Matrix& c,
+                        Scalar out, const Gemm& product = {}, const CallOptions& options = {});
+
+template <class A, class B, class C>
+cl::Event gemm(const Context& context, const MatrixView<A>& a, const MatrixView<B>& b, const MatrixView<C>& c,
+               const Gemm& product = {}, const CallOptions& options = {}) {
+  static_assert(std::is_same_v<std::remove_const_t<A>, std::remove_const_t<B>>,
+                "a and b must have the same element type");
+  static_assert(!std::is_const_v<C>, "c must not be const");
+  return gemm(context, static_cast<const Matrix&>(a), static_cast<const Matrix&>(b), scalar_of<A>,
+              static_cast<const Matrix&>(c), scalar_of<C>, product, options);
+}
+
+}  // namespace smem

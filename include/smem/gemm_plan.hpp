@@ -1,0 +1,74 @@
+/// smem: plans for products of matrices. Includes no OpenCL header.
+#pragma once
+
+#include <smem/device.hpp>
+#include <smem/export.hpp>
+#include <smem/plan.hpp>
+#include <smem/scalar.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smem {
+
+/// What is applied to each result; see gemm.hpp.
+enum class Activation {
+  none,
+  relu,  ///< 0 for what is less than 0
+  gelu   ///< x / 2 (1 + erf(x / sqrt(2))); not of integers
+};
+
+SMEM_API std::string_view name_of(Activation activation);
+
+/// A product without its data: all that a plan depends on. All matrices are row-major here; gemm() makes such
+/// a problem of every other one: a matrix that lies column by column is its transpose, row by row.
+struct GemmProblem {
+  std::size_t m = 0;      ///< rows of op(A) and C
+  std::size_t n = 0;      ///< columns of op(B) and C
+  std::size_t k = 0;      ///< columns of op(A), rows of op(B)
+  std::size_t batch = 1;  ///< products
+  Scalar in = Scalar::float32;
+  Scalar out = Scalar::float32;
+  bool a_along_k = true;     ///< neighbours of A in memory lie along k; else along m
+  bool b_along_k = false;    ///< neighbours of B in memory lie along k; else along n
+  bool reads_c = false;      ///< beta is not 0
+  bool listed = false;       ///< a list says where the matrices of the batch are
+  bool epilogue = false;     ///< there is more to do than alpha and beta
+  bool row_bias = false;     ///< a number for each row is added
+  bool column_bias = false;  ///< a number for each column is added
+  bool residual = false;     ///< a matrix is added
+  Activation activation = Activation::none;
+  std::string expression = {};  ///< the caller's own: OpenCL C, of `x`, `row` and `col`
+  bool turned = false;          ///< of a column-major C: its rows are columns here
+  /// The largest power of two, at most 64, that divides the byte address of each row's first element.
+  std::size_t a_alignment = 64;
+  std::size_t b_alignment = 64;
+  std::size_t c_alignment = 64;
+};
+
+/// The plan that gemm() would use on `device`. Tiles shrink until they fit; where none fits, the plan is
+/// "naive" and says so.
+///
+/// Overrides: `variant`; for all but "naive" `tile_rows` and `tile_cols` (of C, powers of two from 4 to 256),
+/// `work_items` (a power of two; a work-item then has tile_rows * tile_cols / work_items results) and, but
+/// for "async", `layout`, of both tiles. Nothing shrinks what was fixed by hand. \throws Error when the types
+/// do not fit each other or the device, the variant is unknown or cannot run this problem on this device, or
+/// what was fixed contradicts itself or does not fit; it names the field.
+SMEM_API Plan plan_gemm(const Device& device, const GemmProblem& problem, const PlanOverrides& overrides);
+/// The same, with at most the variant fixed.
+SMEM_API Plan plan_gemm(const Device& device, const GemmProblem& problem, std::string_view variant = {});
+
+/// The launch that follows plan_gemm()'s and adds the parts of each sum. Only "split_k" has one.
+SMEM_API std::optional<Plan> plan_gemm_finish(const Device& device, const GemmProblem& problem,
+                                              const PlanOverrides& overrides);
+
+/// The names of all variants, slowest idea first: the steps of the ladder.
+SMEM_API std::vector<std::string_view> gemm_variants();
+
+/// What the variant does that the one before it does not, in one clause; of gemm_variants().
+SMEM_API std::string_view gemm_step(std::string_view variant);
+
+}  // namespace smem

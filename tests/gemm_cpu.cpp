@@ -1,0 +1,75 @@
+// The variant of gemm for CPUs with small tiles, so that small matrices have many of them.
+#include <smem/smem.hpp>
+
+#include "support/environment.hpp"
+#include "support/gemms.hpp"
+#include "support/reduce_sweep.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+using smem::Scalar;
+using test::GemmCase;
+
+namespace {
+
+/// Shapes around the edges of tiles, blocks and depths; and many more than one of each.
+void around_tiles(test::GemmSweep& sweep, GemmCase c) {
+  smem::GemmProblem problem;
+  problem.in = c.in;
+  problem.out = c.out;
+  problem.m = problem.n = problem.k = 4096;
+  const smem::Plan plan = smem::plan_gemm(sweep.context().device(), problem, "cpu");
+  const auto define = [&](std::string_view wanted) {
+    for (const auto& [name, value] : plan.defines)
+      if (name == wanted) return static_cast<std::size_t>(value);
+    return std::size_t{0};
+  };
+  const std::size_t m = define("TILE_M"), n = define("TILE_N"), k = define("DEPTH");
+  for (const auto& [rows, cols, depth] : {std::tuple{m + 1, n - 1, k},
+                                          {m, 2 * n + 1, k + 1},
+                                          {2 * m + 5, n, 2 * k - 1},
+                                          {m - 1, n + 1, 3 * k + 7}}) {
+    c.m = rows;
+    c.n = cols;
+    c.k = depth;
+    c.beta = c.beta == 0 ? 2 : 0;
+    sweep.run(c);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("gemm on CPUs: tiles, blocks and depths, more than one of each") {
+  const test::Variable clamp("SMEM_CLAMP", "local=24K");
+  const smem::Context context;
+  if (!test::has_cpu_variant(context.device())) return;
+  test::GemmSweep sweep(context);
+  GemmCase c;
+  c.variant = "cpu";
+  for (int i = 0; i < 4; ++i) {
+    c.transpose_a = i % 2 != 0;
+    c.transpose_b = i / 2 != 0;
+    around_tiles(sweep, c);
+  }
+  CHECK(sweep.ran() == 16);
+  int turn = 0;
+  for (const auto& [in, out] : {std::pair{Scalar::half, Scalar::half},
+                                {Scalar::bfloat16, Scalar::float32},
+                                {Scalar::int8, Scalar::int32},
+                                {Scalar::float64, Scalar::float64}}) {
+    c.in = in;
+    c.out = out;
+    if (in == Scalar::float64 && !context.device().fp64) continue;
+    c.transpose_a = turn % 2 != 0;
+    c.transpose_b = turn / 2 == 0;
+    c.batch = turn == 1 ? 3 : 1;
+    around_tiles(sweep, c);
+    ++turn;
+  }
+  CHECK(sweep.ran() == static_cast<std::size_t>(4 * turn));
+}

@@ -1,0 +1,365 @@
+/// Runs one product of matrices on one shape and layout, and compares every element of C's buffer with what
+/// plain loops in double precision give, within the bounds of the arithmetic.
+#pragma once
+
+#include "support/case_sweep.hpp"
+
+#include <smem/smem.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace test {
+
+/// How matrices lie in their buffers.
+enum class Place { packed, odd, aligned };
+
+struct GemmCase {
+  smem::Scalar in = smem::Scalar::float32;
+  smem::Scalar out = smem::Scalar::float32;
+  std::size_t m = 0, n = 0, k = 0, batch = 1;
+  bool transpose_a = false, transpose_b = false;
+  bool column_major = false;
+  Place place = Place::odd;
+  double alpha = 1, beta = 0;
+  std::string variant = {};
+  bool listed = false;    ///< the batch's matrices lie as a list says
+  bool shared_b = false;  ///< one B serves all products
+  int bias = 0;           ///< 1: of rows, 2: of columns
+  smem::Activation activation = smem::Activation::none;
+  bool custom = false;  ///< the expression x * 0.5 + row - col
+  double scale = 1;
+  int residual = 0;  ///< 1: a matrix of its own, 2: C itself
+  smem::PlanOverrides overrides = {};
+
+  std::string text() const {
+    constexpr const char* kPlaces[] = {"packed", "odd", "aligned"};
+    return fmt::format(
+        "gemm {} -> {}, m {} n {} k {}, batch {}{}{}, op(A) {} op(B) {}{}, {}, alpha {} beta {}, bias {} "
+        "{}{} "
+        "scale {} residual {}, variant \"{}\", tile {} x {} by {}; SMEM_SEED={}",
+        smem::name_of(in), smem::name_of(out), m, n, k, batch, listed ? " listed" : "",
+        shared_b ? " of one B" : "", transpose_a ? "T" : "N", transpose_b ? "T" : "N",
+        column_major ? ", column-major" : "", kPlaces[static_cast<int>(place)], alpha, beta, bias,
+        smem::name_of(activation), custom ? " custom" : "", scale, residual, variant, overrides.tile_rows,
+        overrides.tile_cols, overrides.work_items, seed());
+  }
+};
+
+/// Numbers of a type, with all their bits.
+class Numbers {
+ public:
+  Numbers(smem::Scalar type, std::size_t count)
+      : type_(type), bytes_(std::max<std::size_t>(count, 1) * smem::size_of(type)) {}
+  void set(std::size_t i, double value) {
+    switch (type_) {
+      case smem::Scalar::half:
+        return put(i, smem::half(static_cast<float>(value)));
+      case smem::Scalar::bfloat16:
+        return put(i, smem::bfloat16(static_cast<float>(value)));
+      case smem::Scalar::int8:
+        return put(i, static_cast<std::int8_t>(value));
+      case smem::Scalar::int32:
+        return put(i, static_cast<std::int32_t>(value));
+      case smem::Scalar::float64:
+        return put(i, value);
+      default:
+        return put(i, static_cast<float>(value));
+    }
+  }
+  double get(std::size_t i) const {
+    switch (type_) {
+      case smem::Scalar::half:
+        return static_cast<float>(take<smem::half>(i));
+      case smem::Scalar::bfloat16:
+        return static_cast<float>(take<smem::bfloat16>(i));
+      case smem::Scalar::int8:
+        return take<std::int8_t>(i);
+      case smem::Scalar::int32:
+        return take<std::int32_t>(i);
+      case smem::Scalar::float64:
+        return take<double>(i);
+      default:
+        return take<float>(i);
+    }
+  }
+  bool same(std::size_t i, const Numbers& other) const {
+    const std::size_t size = smem::size_of(type_);
+    return std::memcmp(bytes_.data() + i * size, other.bytes_.data() + i * size, size) == 0;
+  }
+  std::size_t size() const { return bytes_.size() / smem::size_of(type_); }
+  const std::vector<unsigned char>& bytes() const { return bytes_; }
+  std::vector<unsigned char>& bytes() { return bytes_; }
+
+ private:
+  template <class T>
+  void put(std::size_t i, T value) {
+    std::memcpy(bytes_.data() + i * sizeof value, &value, sizeof value);
+  }
+  template <class T>
+  T take(std::size_t i) const {
+    T value;
+    std::memcpy(&value, bytes_.data() + i * sizeof value, sizeof value);
+    return value;
+  }
+  smem::Scalar type_;
+  std::vector<unsigned char> bytes_;
+};
+
+/// One matrix of a case, or a batch of them: its view, and where its elements are.
+struct GemmMatrix {
+  smem::Matrix view;
+  bool turned = false;  ///< the view's rows are the matrix's columns
+  std::vector<std::size_t> starts = {};
+
+  GemmMatrix() = default;
+  GemmMatrix(const GemmCase& c, smem::Scalar type, std::size_t rows, std::size_t cols, std::size_t batch)
+      : turned(c.column_major) {
+    if (turned) std::swap(rows, cols);
+    smem::Extent extent;
+    if (c.place != Place::packed) {
+      const Layout layout = c.place == Place::odd ? strided(rows, cols, batch) : aligned(rows, cols, batch);
+      extent = layout.extent;
+    }
+    extent.batch = batch;
+    view = smem::Matrix(nullptr, smem::size_of(type), rows, cols, extent);
+    for (std::size_t b = 0; b < batch; ++b)
+      starts.push_back(view.offset + b * view.batch_stride);
+    if (c.listed) view.batch = 1;
+  }
+  std::size_t elements() const { return (starts.empty() ? 0 : starts.back()) + view.rows * view.pitch + 9; }
+  std::size_t at(std::size_t b, std::size_t i, std::size_t j) const {
+    return starts[b % starts.size()] + (turned ? j * view.pitch + i : i * view.pitch + j);
+  }
+  /// Numbers inside the matrices, and NaN (of integers: anything) between them.
+  template <class Number>
+  Numbers fill(smem::Scalar type, std::size_t rows, std::size_t cols, Random& random,
+               const Number& number) const {
+    Numbers numbers(type, elements());
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      numbers.set(i, smem::is_float(type) ? std::numeric_limits<double>::quiet_NaN()
+                                          : static_cast<double>(random.between(0, 255)) - 128);
+    }
+    for (std::size_t b = 0; b < starts.size(); ++b)
+      for (std::size_t i = 0; i < rows; ++i)
+        for (std::size_t j = 0; j < cols; ++j)
+          numbers.set(at(b, i, j), number());
+    return numbers;
+  }
+};
+
+inline double unit_of(smem::Scalar type) {  // half of the distance of neighbours around 1
+  switch (type) {
+    case smem::Scalar::half:
+      return 0x1p-11;
+    case smem::Scalar::bfloat16:
+      return 0x1p-8;
+    case smem::Scalar::float64:
+      return 0x1p-53;
+    default:
+      return 0x1p-24;
+  }
+}
+
+inline smem::GemmProblem problem_of(const GemmCase& c) {
+  smem::GemmProblem problem;
+  problem.m = c.column_major ? c.n : c.m;
+  problem.n = c.column_major ? c.m : c.n;
+  problem.k = c.k;
+  problem.batch = c.batch;
+  problem.in = c.in;
+  problem.out = c.out;
+  problem.a_along_k = c.column_major ? !c.transpose_b : !c.transpose_a;
+  problem.b_along_k = c.column_major ? c.transpose_a : c.transpose_b;
+  return problem;
+}
+
+inline Outcome run(const smem::Context& context, const GemmCase& c, Random& random) {
+  const bool integer = !smem::is_float(c.in);
+  const auto number = [&] {
+    if (integer) return static_cast<double>(random.between(0, 255)) - 128;
+    return static_cast<double>(random.next() >> 40) * 0x1p-23 - 1;
+  };
+  GemmMatrix a(c, c.in, c.transpose_a ? c.k : c.m, c.transpose_a ? c.m : c.k, c.batch);
+  GemmMatrix b(c, c.in, c.transpose_b ? c.n : c.k, c.transpose_b ? c.k : c.n, c.shared_b ? 1 : c.batch);
+  GemmMatrix out(c, c.out, c.m, c.n, c.batch), other(c, c.out, c.m, c.n, c.listed ? 1 : c.batch);
+  const Numbers a_host = a.fill(c.in, c.transpose_a ? c.k : c.m, c.transpose_a ? c.m : c.k, random, number);
+  const Numbers b_host = b.fill(c.in, c.transpose_b ? c.n : c.k, c.transpose_b ? c.k : c.n, random, number);
+  // Where C is not read, it holds NaNs only.
+  const bool reads_c = c.beta != 0 || c.residual == 2;
+  const Numbers before = out.fill(c.out, c.m, c.n, random, [&] {
+    return reads_c || integer ? number() : std::numeric_limits<double>::quiet_NaN();
+  });
+  const Numbers added = other.fill(c.out, c.m, c.n, random, number);
+  const std::size_t biases = c.bias == 1 ? c.m : c.n;
+  Numbers bias(c.out, biases + 3);
+  for (std::size_t i = 0; i < bias.size(); ++i)
+    bias.set(i, i < 3 && !integer ? std::numeric_limits<double>::quiet_NaN() : number());
+
+  const auto array = [&](const Numbers& numbers) {
+    return smem::Array<unsigned char>(context, numbers.bytes());
+  };
+  const auto a_array = array(a_host), b_array = array(b_host), c_array = array(before),
+             other_array = array(added), bias_array = array(bias);
+  a.view.buffer = a_array.buffer()();
+  b.view.buffer = b_array.buffer()();
+  out.view.buffer = c_array.buffer()();
+  other.view.buffer = other_array.buffer()();
+  std::vector<std::uint64_t> list(4, 0);  // and one before it
+  for (std::size_t p = 0; c.listed && p < c.batch; ++p) {
+    if (p > 0) list.resize(list.size() + 3);
+    list[1 + 3 * p] = a.starts[p] - a.view.offset;
+    list[2 + 3 * p] = b.starts[p % b.starts.size()] - b.view.offset;
+    list[3 + 3 * p] = out.starts[p] - out.view.offset;
+  }
+  const smem::Array<std::uint64_t> list_array(context, list);
+
+  smem::Gemm call;
+  call.alpha = c.alpha;
+  call.beta = c.beta;
+  call.transpose_a = c.transpose_a;
+  call.transpose_b = c.transpose_b;
+  call.order = c.column_major ? smem::Order::column_major : smem::Order::row_major;
+  if (c.listed) call.list = list_array.vector(1, 3 * c.batch);
+  if (c.bias != 0) {
+    call.epilogue.bias = smem::Vector(bias_array.buffer()(), c.out, biases, 3);
+    call.epilogue.bias_of = c.bias == 1 ? smem::BiasOf::row : smem::BiasOf::column;
+  }
+  call.epilogue.activation = c.activation;
+  if (c.custom) call.epilogue.expression = "x * 2 + (int)row - (int)col";
+  call.epilogue.scale = c.scale;
+  if (c.residual != 0) call.epilogue.residual = c.residual == 1 ? other.view : out.view;
+  smem::CallOptions options;
+  options.variant = c.variant;
+  if (c.overrides != smem::PlanOverrides{}) options.overrides = &c.overrides;
+
+  bool plan_refuses = false;
+  try {
+    smem::PlanOverrides fixed = c.overrides;
+    fixed.variant = c.variant;
+    const smem::Plan plan = smem::plan_gemm(context.device(), problem_of(c), fixed);
+    if (plan.local_bytes > context.device().local_bytes ||
+        plan.work_items() > context.device().max_work_group)
+      return {false, "the plan does not fit the device"};
+  } catch (const smem::Error& error) {
+    if (error.details().argument != "variant") return {false, fmt::format("no plan: {}", error.what())};
+    plan_refuses = true;
+  }
+  try {
+    const cl::Event event = smem::gemm(context, a.view, b.view, c.in, out.view, c.out, call, options);
+    if (event() == nullptr) return {false, "the call returned no event"};
+    if (plan_refuses) return {false, "the plan refuses the variant, and the call runs it"};
+  } catch (const smem::Error& error) {
+    if (!plan_refuses || error.details().argument != "variant")
+      return {false, fmt::format("the call failed: {}", error.what())};
+    return {true, {}};
+  }
+  Numbers got(c.out, out.elements());
+  got.bytes() = c_array.to_host();
+
+  // In double precision; what lies along k comes first, for speed.
+  std::vector<bool> inside(got.size());
+  std::vector<double> left(c.k), right(c.k * c.n);
+  const double eps = unit_of(c.in == smem::Scalar::float64 ? c.in : smem::Scalar::float32);
+  for (std::size_t p = 0; p < c.batch; ++p) {
+    for (std::size_t q = 0; q < c.k; ++q)
+      for (std::size_t j = 0; j < c.n; ++j)
+        right[j * c.k + q] = b_host.get(c.transpose_b ? b.at(p, j, q) : b.at(p, q, j));
+    for (std::size_t i = 0; i < c.m; ++i) {
+      for (std::size_t q = 0; q < c.k; ++q)
+        left[q] = a_host.get(c.transpose_a ? a.at(p, q, i) : a.at(p, i, q));
+      for (std::size_t j = 0; j < c.n; ++j) {
+        double sum = 0, size = 0;
+        if (c.alpha != 0) {
+          for (std::size_t q = 0; q < c.k; ++q) {
+            const double term = left[q] * right[j * c.k + q];
+            sum += term;
+            size += std::abs(term);
+          }
+        }
+        const std::size_t place = out.at(p, i, j);
+        inside[place] = true;
+        const double old = before.get(place), scaled = c.k == 0 || c.alpha == 0 ? 0 : c.alpha * sum;
+        double x = scaled + (c.beta != 0 ? c.beta * old : 0);
+        // K roundings of partial sums, none larger than the sum of sizes; two for what comes after, in all.
+        double error = (static_cast<double>(c.k) + 2) * eps * std::abs(c.alpha) * size +
+                       4 * eps * (c.beta != 0 ? std::abs(c.beta * old) : 0) + 2 * eps * std::abs(x);
+        if (c.bias != 0) x += bias.get(3 + (c.bias == 1 ? i : j));
+        if (c.activation == smem::Activation::relu) x = x < 0 ? 0 : x;
+        if (c.activation == smem::Activation::gelu) {  // no steeper than 1.13; erf within 16 units
+          error = 1.13 * error + 20 * eps * std::abs(x);
+          x = x / 2 * (1 + std::erf(x / std::sqrt(2.0)));
+        }
+        if (c.custom) {
+          x = x * 2 + static_cast<double>(i) - static_cast<double>(j);
+          error = 2 * error + 2 * eps * static_cast<double>(c.m + c.n);
+        }
+        x *= c.scale;
+        error *= std::abs(c.scale);
+        if (c.residual != 0) x += c.residual == 1 ? added.get(other.at(p, i, j)) : old;
+        error += 4 * eps * (std::abs(x) + 4) * (c.bias != 0 || c.residual != 0 || c.scale != 1 ? 1 : 0.25);
+        if (c.out != smem::Scalar::float64)
+          error += unit_of(c.out) * std::abs(x) + (c.out == smem::Scalar::half ? 0x1p-25 : 0);
+        if (integer) {
+          error = 0;
+          x = static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::int64_t>(x)));
+        }
+        const double result = got.get(place);
+        const bool right_nan = std::isnan(x) && std::isnan(result);
+        if (!right_nan && !(std::abs(result - x) <= error)) {
+          return {false, fmt::format("element ({}, {}) of product {}: expected {} within {}, got {}", i, j, p,
+                                     x, error, result)};
+        }
+      }
+    }
+  }
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    if (!inside[i] && !got.same(i, before))
+      return {false, fmt::format("element {} of the buffer, outside C, has changed", i)};
+  }
+  if (a_array.to_host() != a_host.bytes() || b_array.to_host() != b_host.bytes())
+    return {false, "an input has changed"};
+  return {};
+}
+
+using GemmSweep = CaseSweep<GemmCase>;
+
+/// Shapes around the tiles, skinny and wide ones, and empty ones, with alpha and beta of all kinds.
+inline void gemm_shapes(GemmSweep& sweep, GemmCase c) {
+  struct Shape {
+    std::size_t m, n, k;
+    double alpha = 1, beta = 0;
+  };
+  for (const Shape& shape : std::initializer_list<Shape>{{1, 1, 1},
+                                                         {16, 16, 16, 2},
+                                                         {15, 17, 31, 1, 1},
+                                                         {0, 5, 7},
+                                                         {5, 0, 7},
+                                                         {5, 7, 0, 1, -2},
+                                                         {6, 5, 0},
+                                                         {64, 64, 64},
+                                                         {63, 65, 33, -3, 2},
+                                                         {67, 131, 19},
+                                                         {1, 200, 97, 1, 1},
+                                                         {130, 1, 45, 2, 0},
+                                                         {3, 5, 301, 1, 3},
+                                                         {31, 29, 37, 0, 2}}) {
+    c.m = shape.m;
+    c.n = shape.n;
+    c.k = shape.k;
+    c.alpha = shape.alpha;
+    c.beta = shape.beta;
+    sweep.run(c);
+  }
+}
+
+}  // namespace test
