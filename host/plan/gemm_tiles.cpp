@@ -339,7 +339,8 @@ Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverri
           define(plan, "PACK_A", a.pack);
           define(plan, "PACK_B", b.pack);
           const std::size_t pack = pack_of(problem.c_alignment, problem.out);
-          // Intel's compiler leaves results in memory that it gathers in vectors, where more is done with them.
+          // Intel's compiler leaves results in memory that it gathers in vectors, where more is done with
+          // them.
           if (!in_parts && pack != 1 && device.vendor != Vendor::intel) define(plan, "PACK_C", pack);
         }
         if (variant == "two_level") {
