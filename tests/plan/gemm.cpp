@@ -75,7 +75,7 @@ TEST_CASE("plan of gemm: what each kind of device and shape gets") {
   CHECK(smem::plan_gemm(target("sm_90"), large).variant == "two_level");
   CHECK(smem::plan_gemm(target("gfx90a"), large).variant == "double_buffered");
   CHECK(smem::plan_gemm(target("pvc"), large).variant == "vector");
-  CHECK(smem::plan_gemm(target("cpu"), large).variant == "vector");
+  CHECK(smem::plan_gemm(target("cpu"), large).variant == "double_buffered");
   const smem::Plan plan = smem::plan_gemm(target("sm_90"), large);
   CHECK(plan.tile_rows == 128);
   CHECK(plan.tile_cols == 128);
