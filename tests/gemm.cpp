@@ -142,7 +142,7 @@ TEST_CASE("gemm: epilogues") {
   c.k = 21;
   c.batch = 2;
   c.alpha = 0.5;
-  for (const char* variant : {"naive", "two_level", "split_k"}) {
+  for (const char* variant : {"naive", "two_level"}) {
     c.variant = variant;
     c.beta = 0.25;
     for (const bool column_major : {false, true}) {
@@ -160,6 +160,8 @@ TEST_CASE("gemm: epilogues") {
     sweep.run(c);
     c.activation = smem::Activation::none;
   }
+  c.variant = "split_k";
+  sweep.run(c);
   c.variant = "vector";
   c.custom = true;
   sweep.run(c);
@@ -181,7 +183,7 @@ TEST_CASE("gemm: epilogues") {
   c.beta = 3;
   c.scale = 5;
   sweep.run(c);
-  CHECK(sweep.ran() == 3 * 7 + 6);
+  CHECK(sweep.ran() == 2 * 7 + 7);
 }
 
 TEST_CASE("gemm: what is multiplied by 0 is not read, and NaN is passed on") {

@@ -239,3 +239,63 @@ TEST_CASE("large: more than 2^31 bytes in both directions") { dense(46349, 46351
 TEST_CASE("large: three columns of more than 2^31 bytes through a tile") {
   dense(kTwoTo31 / 3 + 5, 3, "swizzled");
 }
+
+TEST_CASE("large: a product whose A has more than 2^31 elements, and one whose C lies far away") {
+  const smem::Context context;
+  constexpr std::size_t kM = 46349, kN = 3, kK = 46351, kOwn = 5;  // the last rows are not like the others
+  if (context.device().type == smem::DeviceType::cpu) {
+    MESSAGE("skipped: half a minute on a CPU");
+    return;
+  }
+  const auto memory = large_buffer(context, kM * kK, kM * kK + (std::size_t{1} << 24));
+  if (!memory) return;
+  test::Random random(11);
+  const auto numbers = [&](std::size_t count) {
+    std::vector<std::int8_t> values(count);
+    for (std::int8_t& x : values)
+      x = static_cast<std::int8_t>(random.next());
+    return values;
+  };
+  const std::int8_t one = 1;
+  REQUIRE(clEnqueueFillBuffer(context.queue()(), (*memory)(), &one, 1, 0, kM * kK, 0, nullptr, nullptr) ==
+          CL_SUCCESS);
+  const std::vector<std::int8_t> last = numbers(kOwn * kK), right = numbers(kK * kN);
+  REQUIRE(clEnqueueWriteBuffer(context.queue()(), (*memory)(), CL_TRUE, (kM - kOwn) * kK, last.size(),
+                               last.data(), 0, nullptr, nullptr) == CL_SUCCESS);
+  const smem::Array<std::int8_t> b(context, right);
+  const smem::Array<std::int32_t> c(context, kM * kN);
+  const smem::MatrixView<std::int8_t> a(*memory, kM, kK);
+  const auto expected = [&](std::size_t row, std::size_t col) {
+    std::int32_t sum = 0;
+    for (std::size_t k = 0; k < kK; ++k)
+      sum += (row < kM - kOwn ? 1 : last[(row - (kM - kOwn)) * kK + k]) * right[k * kN + col];
+    return sum;
+  };
+  for (const char* variant : {"", "naive"}) {
+    smem::gemm(context, a, b.matrix(kK, kN), c.matrix(kM, kN), {}, {.variant = variant});
+    const std::vector<std::int32_t> got = c.to_host();
+    std::size_t wrong = 0;
+    for (std::size_t j = 0; j < kN; ++j) {
+      const std::int32_t usual = expected(0, j);
+      for (std::size_t i = 0; i < kM; ++i)
+        wrong += got[i * kN + j] != (i < kM - kOwn ? usual : expected(i, j)) ? 1 : 0;
+    }
+    CHECK(wrong == 0);
+  }
+  // The buffer becomes C: its second row begins past 2^31 bytes, and its second matrix at the end.
+  const std::size_t far = kM * kK / 4;
+  const smem::MatrixView<std::int32_t> out(*memory, 2, kN, {.offset = 1, .pitch = far - 9, .batch = 1});
+  const smem::Array<std::int8_t> left(context, std::vector<std::int8_t>(right.begin(), right.begin() + 8));
+  smem::gemm(context, left.matrix(2, 4), b.matrix(4, kN), out);
+  for (std::size_t i = 0; i < 2; ++i) {
+    std::vector<std::int32_t> got(kN);
+    REQUIRE(clEnqueueReadBuffer(context.queue()(), (*memory)(), CL_TRUE, 4 * (1 + i * (far - 9)), 4 * kN,
+                                got.data(), 0, nullptr, nullptr) == CL_SUCCESS);
+    for (std::size_t j = 0; j < kN; ++j) {
+      std::int32_t sum = 0;
+      for (std::size_t k = 0; k < 4; ++k)
+        sum += right[i * 4 + k] * right[k * kN + j];
+      CHECK(got[j] == sum);
+    }
+  }
+}

@@ -1,4 +1,5 @@
 // Every variant at small sizes, for tools that make a run hundreds of times slower, such as a race checker.
+#include "support/gemms.hpp"
 #include "support/histograms.hpp"
 #include "support/reduce_sweep.hpp"
 #include "support/scans.hpp"
@@ -45,6 +46,28 @@ TEST_CASE("small: transpose in place with 4-byte elements") { small(Operation::i
 TEST_CASE("small: rotate by 90 degrees") { small(Operation::rotate_90, 4); }
 TEST_CASE("small: rotate by 180 degrees") { small(Operation::rotate_180, 4); }
 TEST_CASE("small: flip vertical with 1-byte elements") { small(Operation::flip_vertical, 1); }
+
+TEST_CASE("small: gemm") {
+  const smem::Context context;
+  test::GemmSweep sweep(context);
+  for (const std::string_view variant : smem::gemm_variants()) {
+    test::GemmCase c;
+    c.variant = variant;
+    c.m = 33;
+    c.n = 18;
+    c.k = 37;
+    c.beta = 1;
+    c.place = test::Place::packed;  // what is read behind the end shows
+    sweep.run(c);
+    CHECK(sweep.ran() == 1);
+    if (variant != "registers_2d" && variant != "async" && variant != "two_level") continue;
+    c.transpose_a = c.transpose_b = true;
+    c.in = c.out = smem::Scalar::half;
+    c.place = test::Place::aligned;
+    sweep.run(c);
+    CHECK(sweep.ran() == 1);
+  }
+}
 
 TEST_CASE("small: reduce") {
   const smem::Context context;

@@ -92,9 +92,10 @@ std::size_t check_batch(const Gemm& product, const Matrix& a, const Matrix& b, c
   check("b", b);
   check("c", c);
   const Matrix& residual = product.epilogue.residual;
-  if (has_residual(product) && residual.batch != products && residual.batch != 1)
+  if (has_residual(product) && residual.batch != products && residual.batch != 1) {
     refuse("residual", fmt::format("a batch of {}, as c has, or 1", products),
            fmt::format("{}", residual.batch));
+  }
   return products;
 }
 

@@ -24,9 +24,9 @@ enum class Form { one, strided, vectors };
 struct Rung {
   std::string_view variant;
   Form form;
+  Kind kind;  ///< of the layouts; none: inferred
   const char* file;
   const char* entry;
-  Kind kind;            ///< of the layouts; none: inferred
   TileShape tile;       ///< m of 0: the policy's
   std::size_t buffers;  ///< tiles of each factor
   const char* reason;
@@ -37,59 +37,59 @@ constexpr TileShape kOfPolicy{0, 0, 0, 0, 0};
 constexpr Rung kRungs[] = {
     {"tiled",
      Form::one,
+     Kind::plain,
      "gemm/tiled.cl",
      "gemm_tiled",
-     Kind::plain,
      {16, 16, 16, 1, 1},
      1,
      "a work-group shares what it reads through tiles in local memory"},
     {"padded",
      Form::one,
+     Kind::padded,
      "gemm/tiled.cl",
      "gemm_tiled",
-     Kind::padded,
      {16, 16, 16, 1, 1},
      1,
      "tiles in local memory, padded so that their columns are spread over the banks"},
     {"swizzled",
      Form::one,
+     Kind::swizzled,
      "gemm/tiled.cl",
      "gemm_tiled",
-     Kind::swizzled,
      {16, 16, 16, 1, 1},
      1,
      "tiles in local memory; an XOR of row and column spreads their columns over the banks"},
     {"rectangular",
      Form::one,
+     Kind::none,
      "gemm/tiled.cl",
      "gemm_tiled",
-     Kind::none,
      {8, 32, 32, 1, 1},
      1,
      "tiles that are wider than high: rows of B and C are read and written in longer pieces"},
     {"registers_1d",
      Form::strided,
+     Kind::none,
      "gemm/registers.cl",
      "gemm_registers",
-     Kind::none,
      {64, 32, 16, 8, 1},
      1,
      "a column of results in the registers of each work-item"},
     {"registers_2d",
      Form::strided,
+     Kind::none,
      "gemm/registers.cl",
      "gemm_registers",
-     Kind::none,
      {64, 64, 16, 4, 4},
      1,
      "a block of results in the registers of each work-item"},
-    {"vector", Form::vectors, "gemm/vector.cl", "gemm_vector", Kind::none, kOfPolicy, 1,
+    {"vector", Form::vectors, Kind::none, "gemm/vector.cl", "gemm_vector", kOfPolicy, 1,
      "blocks of results in registers, and vectors on all ways"},
-    {"double_buffered", Form::vectors, "gemm/double_buffered.cl", "gemm_double_buffered", Kind::none,
+    {"double_buffered", Form::vectors, Kind::none, "gemm/double_buffered.cl", "gemm_double_buffered",
      kOfPolicy, 2, "the next tiles come while the present ones are multiplied"},
-    {"two_level", Form::vectors, "gemm/two_level.cl", "gemm_two_level", Kind::none, kOfPolicy, 2,
+    {"two_level", Form::vectors, Kind::none, "gemm/two_level.cl", "gemm_two_level", kOfPolicy, 2,
      "the tile of a work-group is cut into blocks of its sub-groups, which read little of local memory"},
-    {"split_k", Form::vectors, "gemm/vector.cl", "gemm_vector", Kind::none, kOfPolicy, 1,
+    {"split_k", Form::vectors, Kind::none, "gemm/vector.cl", "gemm_vector", kOfPolicy, 1,
      "C has few tiles for this device, and its sums are long: several work-groups share each"},
 };
 
@@ -217,15 +217,12 @@ bool group_fits(const Device& device, const TileShape& tile) {
 }
 
 bool shrink(TileShape& tile, std::size_t least_m, std::size_t least_n, bool group_too_large) {
-  if (!group_too_large && tile.k > 8) {
-    tile.k /= 2;
-    return true;
-  }
   const std::size_t down = tile.m / tile.each_m, across = tile.n / tile.each_n;
-  if (down * across > 1) {
-    (down > across ? tile.m : tile.n) /= 2;
-  } else if (tile.k > 4) {
+  const bool alone = down * across == 1;
+  if (tile.k > (alone ? 4 : 8) && (alone || !group_too_large)) {
     tile.k /= 2;
+  } else if (!alone) {
+    (down > across ? tile.m : tile.n) /= 2;
   } else if (tile.each_m > least_m) {
     tile.m = tile.each_m /= 2;
   } else if (tile.each_n > least_n) {
