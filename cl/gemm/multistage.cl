@@ -1,0 +1,255 @@
+// GEMM of float, on NVIDIA from sm_80 on: C = alpha A B + beta C by tiles in local memory that cp.async fills STAGES - 1 steps
+// ahead, and register tiles whose next fragments are read while the present ones are multiplied.
+//
+// Three levels. A group has a tile of TILE_M x TILE_N results. A warp has WARP_M x WARP_N of them, by LANES_M x LANES_N lanes.
+// A work-item has ITEM_M x ITEM_N, in strips of 4 x 4 that lie LANES_M * 4 rows and LANES_N * 4 columns apart: so the lanes
+// of a warp read neighbouring float4 of a tile's row, without bank conflicts. In a step of one k a work-item reads
+// ITEM_M + ITEM_N numbers for ITEM_M * ITEM_N multiplications. An SM issues as many instructions as it has lanes for
+// multiplications, so every other instruction takes the place of one: with 8 x 16 results six reads stand beside 128.
+//
+// Both tiles lie with k outermost. An operand that lies the other way in memory (k contiguous) is turned on its way, by copies
+// of 4 bytes; its rows in local memory are padded by 4, so that 8 k times 4 rows of a warp's copy meet 32 banks. Copies of
+// 4 bytes also serve rows at any alignment. What lies outside of the matrices is filled with zeros and never read.
+//
+// Launch: GROUP work-items; groups: one for each tile of C of each product, or of each part of one. Local memory: STAGES * TILE_K * (A_ROW + B_ROW)
+// floats. Tiling after: Thakkar et al., CUTLASS, "Efficient GEMM in CUDA"; the order of tiles: Triton's tutorial on matrix
+// multiplication, "L2 cache optimizations".
+#ifndef WARPS_M
+#define WARPS_M 2  // warps of a group, down: 1 to 8
+#endif
+#ifndef WARPS_N
+#define WARPS_N 2  // and across: 1 to 8
+#endif
+#ifndef LANES_M
+#define LANES_M 8  // lanes of a warp, down: 1, 2, 4, 8, 16, 32; 32 / LANES_M across
+#endif
+#ifndef ITEM_M
+#define ITEM_M 8  // rows of a work-item: 4, 8, 12, 16
+#endif
+#ifndef ITEM_N
+#define ITEM_N 16  // columns: 4, 8, 12, 16, 20, ...; ITEM_M * ITEM_N at most 128
+#endif
+#ifndef TILE_K
+#define TILE_K 16  // k of a stage: 8, 16, 32
+#endif
+#ifndef STAGES
+#define STAGES 4  // tiles in local memory: 2 to 8
+#endif
+#ifndef A_VECTOR
+#define A_VECTOR 1  // floats of a copy where m is contiguous: 4 if all rows begin at a multiple of 16 bytes, else 1
+#endif
+#ifndef B_VECTOR
+#define B_VECTOR 1  // the same of B where n is contiguous
+#endif
+#ifndef C_VECTOR
+#define C_VECTOR 1  // floats of a store: 4 if all rows of C, or with PARTS of the partial sums, begin at a multiple of 16 bytes, else 1
+#endif
+#ifndef BAND
+#define BAND 8  // tiles down that groups take before they go on to the right: for the sake of the L2 cache
+#endif
+
+#define LANES_N (32 / LANES_M)
+#define WARP_M (LANES_M * ITEM_M)
+#define WARP_N (LANES_N * ITEM_N)
+#define TILE_M (WARPS_M * WARP_M)
+#define TILE_N (WARPS_N * WARP_N)
+#define GROUP (32 * WARPS_M * WARPS_N)
+#define A_ROW (TILE_M + (A_ALONG_K ? 4 : 0))
+#define B_ROW (TILE_N + (B_ALONG_K ? 4 : 0))
+
+#include "common/work_group.clh"
+#include "gemm/operation.clh"
+#include "nvidia/copy_async.clh"
+#include "nvidia/gemm_band.clh"
+
+// COPY_TILE starts the copies of the next TILE_K k of an operand: `width` rows (of A) or columns (of B) by `depth` k lie in the
+// matrix from `from` on. WHOLE: all of them do.
+
+// Keeps a sum of addresses a sum: else the compiler would hold every address of a step in registers of its own.
+#define KEEP_SUM(at) __asm__ volatile("" : "+l"(at))
+
+// k contiguous: lane l of a warp has k l % 8 of row l / 8, so that a warp reads whole sectors of 32 bytes.
+#define COPY_TURNING(tile, ROW, TILE, from, pitch, width, depth, WHOLE)                              \
+  {                                                                                                  \
+    const uint k = item % 8, first = item / 8;                                                       \
+    const uint to = local_address(tile) + (k * ROW + first) * 4;                                     \
+    global const float* at = from + (long)first * pitch + k;                                         \
+    _Pragma("unroll") for (uint i = 0; i < (TILE + GROUP / 8 - 1) / (GROUP / 8); ++i) {               \
+      if (TILE % (GROUP / 8) == 0 || first + i * (GROUP / 8) < TILE)                                 \
+        _Pragma("unroll") for (uint j = 0; j < TILE_K; j += 8) {                                      \
+          if (WHOLE) {                                                                               \
+            copy_whole_4(to + (j * ROW + i * (GROUP / 8)) * 4, at + j);                              \
+          } else {                                                                                   \
+            const int inside = first + i * (GROUP / 8) < width && k + j < depth;                     \
+            copy_4(to + (j * ROW + i * (GROUP / 8)) * 4, inside ? at + j : from, inside ? 4 : 0);    \
+          }                                                                                          \
+        }                                                                                            \
+      at += GROUP / 8 * pitch;                                                                       \
+      KEEP_SUM(at);                                                                                  \
+    }                                                                                                \
+  }
+
+// m or n contiguous: pieces of VECTOR floats, along the rows.
+#define COPY_STRAIGHT(tile, ROW, TILE, VECTOR, from, pitch, width, depth, WHOLE)                     \
+  {                                                                                                  \
+    global const float* start = from;                                                                \
+    KEEP_SUM(start);                                                                                 \
+    _Pragma("unroll") for (uint i = 0; i < (TILE / VECTOR * TILE_K + GROUP - 1) / GROUP; ++i) {       \
+      const uint piece = item + i * GROUP, k = piece / (TILE / VECTOR), x = piece % (TILE / VECTOR) * VECTOR; \
+      if (TILE / VECTOR * TILE_K % GROUP == 0 || piece < TILE / VECTOR * TILE_K) {                   \
+        const uint to = local_address(tile) + (k * ROW + x) * 4;                                     \
+        global const float* at = start + (long)k * pitch + x;                                        \
+        if (WHOLE) {                                                                                 \
+          if (VECTOR == 4) copy_whole_16(to, at);                                                    \
+          if (VECTOR == 1) copy_whole_4(to, at);                                                     \
+        } else {                                                                                     \
+          const uint inside = k < depth && x < width ? min(width - x, (uint)VECTOR) * 4 : 0;         \
+          if (VECTOR == 4) copy_16(to, inside ? at : from, inside);                                  \
+          if (VECTOR == 1) copy_4(to, inside ? at : from, inside);                                   \
+        }                                                                                            \
+      }                                                                                              \
+    }                                                                                                \
+  }
+
+#if !A_ALONG_K
+#define COPY_A(tile, from, pitch, width, depth, WHOLE) COPY_STRAIGHT(tile, A_ROW, TILE_M, A_VECTOR, from, pitch, width, depth, WHOLE)
+#define A_STEP(pitch) (TILE_K * (pitch))
+#else
+#define COPY_A(tile, from, pitch, width, depth, WHOLE) COPY_TURNING(tile, A_ROW, TILE_M, from, pitch, width, depth, WHOLE)
+#define A_STEP(pitch) TILE_K
+#endif
+#if B_ALONG_K
+#define COPY_B(tile, from, pitch, width, depth, WHOLE) COPY_TURNING(tile, B_ROW, TILE_N, from, pitch, width, depth, WHOLE)
+#define B_STEP(pitch) TILE_K
+#else
+#define COPY_B(tile, from, pitch, width, depth, WHOLE) COPY_STRAIGHT(tile, B_ROW, TILE_N, B_VECTOR, from, pitch, width, depth, WHOLE)
+#define B_STEP(pitch) (TILE_K * (pitch))
+#endif
+
+// Four neighbours of a row, at a multiple of 16 bytes.
+static inline void write_sums_4(const destination* d, ulong row, ulong col, float4 sum) {
+#if PARTS
+  *(global float4*)(d->partials + row * d->n + col) = sum;
+#else
+  store_result4(d->c + row * d->pitch + col, (float4)(finish_value(d, row, col, sum.x), finish_value(d, row, col + 1, sum.y),
+                                                      finish_value(d, row, col + 2, sum.z), finish_value(d, row, col + 3, sum.w)));
+#endif
+}
+
+typedef union {
+  float4 v[ITEM_M / 4];
+  float x[ITEM_M];
+} a_fragment;
+typedef union {
+  float4 v[ITEM_N / 4];
+  float x[ITEM_N];
+} b_fragment;
+
+GROUP_FUNCTION void read_fragments(a_fragment* a, b_fragment* b, local const float* a_row, local const float* b_row) {
+#pragma unroll
+  for (uint s = 0; s < ITEM_M / 4; ++s) a->v[s] = *(local const float4*)(a_row + s * (LANES_M * 4));
+#pragma unroll
+  for (uint s = 0; s < ITEM_N / 4; ++s) b->v[s] = *(local const float4*)(b_row + s * (LANES_N * 4));
+}
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void gemm_multistage(GEMM_ARGUMENTS) {
+  (void)batch;  // the launch has as many groups as there are tiles
+  local float a_tiles[STAGES * TILE_K * A_ROW] __attribute__((aligned(128)));
+  local float b_tiles[STAGES * TILE_K * B_ROW] __attribute__((aligned(128)));
+  const uint item = get_local_id(0);
+  const tile_place place = place_in_bands((uint)get_group_id(0), (uint)((m + TILE_M - 1) / TILE_M), (uint)((n + TILE_N - 1) / TILE_N));
+  const ulong row = (ulong)place.down * TILE_M, col = (ulong)place.across * TILE_N;
+  const product q = GEMM_PRODUCT(place.number);
+  const uint height = row < q.m ? (uint)min(q.m - row, (ulong)TILE_M) : 0;
+  const uint width = col < q.n ? (uint)min(q.n - col, (ulong)TILE_N) : 0;
+  const int whole = height == TILE_M && width == TILE_N;
+  global const float* from_a = q.a + (A_ALONG_K ? row * a_pitch : row);
+  global const float* from_b = q.b + (B_ALONG_K ? col * b_pitch : col);
+
+  // The work-item's place. Neighbouring lanes in pairs down, so that 8 lanes, whose 16 bytes are read at once, touch few rows
+  // and few columns.
+  const uint lane = item % 32, warp = item / 32;
+  const uint pair = LANES_M > 1 && LANES_N > 1;
+  const uint lane_m = pair ? lane / (2 * LANES_N) * 2 + lane % 2 : LANES_N == 1 ? lane : 0;
+  const uint lane_n = pair ? lane / 2 % LANES_N : LANES_M == 1 ? lane : 0;
+  const uint item_row = warp % WARPS_M * WARP_M + lane_m * 4, item_col = warp / WARPS_M * WARP_N + lane_n * 4;
+
+  const uint steps = (uint)((q.k + TILE_K - 1) / TILE_K);
+  uint copied = 0, k_left = (uint)q.k;
+#define COPY_STEP(stage)                                                                             \
+  {                                                                                                  \
+    if (copied < steps) {                                                                            \
+      local float* to_a = a_tiles + (stage) * (TILE_K * A_ROW);                                      \
+      local float* to_b = b_tiles + (stage) * (TILE_K * B_ROW);                                      \
+      if (whole && k_left >= TILE_K) {                                                               \
+        COPY_A(to_a, from_a, a_pitch, height, k_left, 1)                                                  \
+        COPY_B(to_b, from_b, b_pitch, width, k_left, 1)                                                   \
+      } else {                                                                                       \
+        COPY_A(to_a, from_a, a_pitch, height, k_left, 0)                                                  \
+        COPY_B(to_b, from_b, b_pitch, width, k_left, 0)                                                   \
+      }                                                                                              \
+      from_a += A_STEP(a_pitch), from_b += B_STEP(b_pitch);                                          \
+      k_left -= TILE_K, ++copied;                                                                    \
+    }                                                                                                \
+    end_copies();                                                                                    \
+  }
+
+  float sum[ITEM_M][ITEM_N];
+#pragma unroll
+  for (uint i = 0; i < ITEM_M; ++i)
+#pragma unroll
+    for (uint j = 0; j < ITEM_N; ++j) sum[i][j] = 0;
+
+#pragma unroll
+  for (uint s = 0; s < STAGES - 1; ++s) COPY_STEP(s)
+  WAIT_COPIES(STAGES - 2);
+  barrier(CLK_LOCAL_MEM_FENCE);
+
+  a_fragment a_now[2];
+  b_fragment b_now[2];
+  uint stage = 0, next = STAGES - 1;  // that which is read, and that which is filled
+  local const float* a_row = a_tiles + item_row;
+  local const float* b_row = b_tiles + item_col;
+  read_fragments(&a_now[0], &b_now[0], a_row, b_row);
+  for (uint step = 0; step < steps; ++step) {
+#pragma unroll
+    for (uint x = 0; x < TILE_K; ++x) {
+      if (x == TILE_K - 1) {  // all fragments of this stage are in registers: on to the next
+        WAIT_COPIES(STAGES - 2);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        stage = stage + 1 == STAGES ? 0 : stage + 1;
+        a_row = a_tiles + stage * (TILE_K * A_ROW) + item_row;
+        b_row = b_tiles + stage * (TILE_K * B_ROW) + item_col;
+      }
+      read_fragments(&a_now[(x + 1) % 2], &b_now[(x + 1) % 2], a_row + (x + 1) % TILE_K * A_ROW, b_row + (x + 1) % TILE_K * B_ROW);
+      if (x == 0) {
+        COPY_STEP(next)
+        next = next + 1 == STAGES ? 0 : next + 1;
+      }
+#pragma unroll
+      for (uint i = 0; i < ITEM_M; ++i)
+#pragma unroll
+        for (uint j = 0; j < ITEM_N; ++j) sum[i][j] = fma(a_now[x % 2].x[i], b_now[x % 2].x[j], sum[i][j]);
+    }
+  }
+  WAIT_COPIES(0);
+
+  const destination d = GEMM_DESTINATION(place.number);
+#pragma unroll
+  for (uint i = 0; i < ITEM_M; ++i) {
+    const uint r = item_row + i / 4 * (LANES_M * 4) + i % 4;
+    if (r < height)
+#pragma unroll
+      for (uint s = 0; s < ITEM_N / 4; ++s) {
+        const uint x = item_col + s * (LANES_N * 4);
+        if (C_VECTOR == 4 && x + 4 <= width) {
+          write_sums_4(&d, row + r, col + x, (float4)(sum[i][s * 4], sum[i][s * 4 + 1], sum[i][s * 4 + 2], sum[i][s * 4 + 3]));
+        } else {
+#pragma unroll
+          for (uint j = 0; j < 4; ++j)
+            if (x + j < width) write_sum(&d, row + r, col + x + j, sum[i][s * 4 + j]);
+        }
+      }
+  }
+}

@@ -1,0 +1,282 @@
+// GEMM of half or bfloat16 with sums in float, by Hopper's matrix units: C = alpha A B + beta C. For sm_90a: see nvidia/wgmma.clh
+// for how that passes NVIDIA's OpenCL compiler.
+//
+// PRODUCERS warpgroups fill tiles in local memory, up to STAGES steps of 64 k ahead; CONSUMERS warpgroups multiply them, each
+// 64 rows by TILE_N columns, with accumulators in registers. They meet at two barriers a stage: `full`, at which the producers
+// arrive when a stage is filled, and `empty`, at which the consumers' warps arrive when they have multiplied it. No work-item waits
+// for another of its kind. Groups stay: each takes tiles of C until none is left, and its producers go on to the next tile while
+// its consumers still store the last.
+//
+// Tiles lie as nvidia/wgmma.clh says, whichever dimension is contiguous in memory: wgmma takes 16-bit operands either way, so
+// nothing is turned. A_LOOSE, B_LOOSE 0: rows begin at multiples of 16 bytes, and cp.async copies pieces of 16 bytes. 1: rows
+// begin anywhere; producers read the aligned pieces around, shift them (nvidia/loose.clh) and write the tile.
+// What lies outside of the matrices is filled with zeros.
+//
+// Launch: GROUP work-items; as many groups as multiprocessors, or tiles if they are fewer. Local memory:
+// STAGES * (TILE_M + TILE_N) * 128 bytes, and the barriers. After: Shah et al., "FlashAttention-3" (producers and consumers); Thakkar
+// et al., CUTLASS, "Efficient GEMM in CUDA: Hopper warp specialization".
+#ifndef CONSUMERS
+#define CONSUMERS 2  // warpgroups that multiply: 1, 2, 3
+#endif
+#ifndef PRODUCERS
+#define PRODUCERS 1  // warpgroups that fill: 1, 2
+#endif
+#ifndef TILE_N
+#define TILE_N 256  // 64, 128, 192, 256
+#endif
+#ifndef MMA_N
+#define MMA_N TILE_N  // columns of an instruction: TILE_N, or a part of it. 256 needs GROUP of at most 384
+#endif
+#ifndef STAGES
+#define STAGES 4  // 2 to 8, as local memory allows
+#endif
+#ifndef LAG
+#define LAG 2  // steps that a producer goes on before it waits for its copies: 0 to STAGES - 2
+#endif
+#ifndef PRODUCER_REGISTERS
+#define PRODUCER_REGISTERS 0  // 0: as the compiler gives; else a multiple of 8
+#endif
+#ifndef CONSUMER_REGISTERS
+#define CONSUMER_REGISTERS 0
+#endif
+#ifndef A_LOOSE
+#define A_LOOSE 0  // 1: not all rows of A begin at a multiple of 16 bytes
+#endif
+#ifndef B_LOOSE
+#define B_LOOSE 0  // the same of B
+#endif
+#ifndef C_VECTOR
+#define C_VECTOR 1  // elements of a store: 2 if all rows of C begin at a multiple of two elements' bytes, else 1
+#endif
+#ifndef BAND
+#define BAND 16  // tiles down that groups take before they go on to the right: for the sake of the L2 cache
+#endif
+
+#define TILE_M (64 * CONSUMERS)
+#define TILE_K 64  // 128 bytes
+#define GROUP (128 * (PRODUCERS + CONSUMERS))
+#define FILLERS (128 * PRODUCERS)
+#define A_BYTES (TILE_M * 128)
+#define B_BYTES (TILE_N * 128)
+#define STAGE_BYTES (A_BYTES + B_BYTES)
+
+#define JOIN_WORDS(a, b) a##b
+#define JOIN(a, b) JOIN_WORDS(a, b)
+#define WGMMA JOIN(WGMMA_, MMA_N)
+
+#include "common/work_group.clh"
+#include "gemm/operation.clh"
+#include "nvidia/copy_async.clh"
+#include "nvidia/loose.clh"
+#include "nvidia/mbarrier.clh"
+#if ELEMENT_TYPE == TYPE_BFLOAT16
+#define WGMMA_TYPE "bf16"
+#else
+#define WGMMA_TYPE "f16"
+#endif
+#include "nvidia/gemm_band.clh"
+#include "nvidia/gemm_pair.clh"
+#include "nvidia/wgmma.clh"
+
+// One operand as a producer sees it. `line`: what is contiguous in memory. A row of a tile in local memory holds 64 of a line.
+typedef struct {
+  global const element* from;  // the tile's first element
+  global const element* end;   // of the matrix
+  long pitch;
+  uint along;   // elements of a line from here on that lie in the matrix
+  uint lines;   // lines
+} operand;
+
+// Fills a tile of `WIDTH` m or n and 64 k. Pieces of 16 bytes are dealt out so that a warp reads whole lines; `first` and `next` are
+// of the filler's own pieces: element along the line, line, and lines from one piece to the next.
+//
+// MAJOR 0: lines are m or n, 64 k = 8 pieces of each; row `line` of the tile. MAJOR 1: lines are k, WIDTH / 8 pieces of each; blocks of 64
+// m or n, row `line` of each.
+#define PIECES_ACROSS(WIDTH, MAJOR) (MAJOR ? (WIDTH) / 8 : 8)
+#define FILL_ROUNDS(WIDTH) ((WIDTH) * 8 / FILLERS)
+#define FILL_LINES(WIDTH, MAJOR) (FILLERS / PIECES_ACROSS(WIDTH, MAJOR))
+#define FILL_PIECE(WIDTH, MAJOR) (filler % PIECES_ACROSS(WIDTH, MAJOR))
+#define FILL_LINE(WIDTH, MAJOR, round) (filler / PIECES_ACROSS(WIDTH, MAJOR) + (round) * FILL_LINES(WIDTH, MAJOR))
+#define FILL_PLACE(WIDTH, MAJOR, line)                                                                   \
+  ((MAJOR ? FILL_PIECE(WIDTH, MAJOR) / 8 * 8192 : 0) + (line) * 128 + ((FILL_PIECE(WIDTH, MAJOR) % 8 ^ (line) % 8) * 16))
+
+// By cp.async.
+#define FILL_COPY(to, x, WIDTH, MAJOR, WHOLE)                                                            \
+  {                                                                                                      \
+    const uint along = FILL_PIECE(WIDTH, MAJOR) * 8;                                                     \
+    global const element* at = x.from + (long)FILL_LINE(WIDTH, MAJOR, 0) * x.pitch + along;              \
+    _Pragma("unroll") for (uint i = 0; i < FILL_ROUNDS(WIDTH); ++i) {                                    \
+      const uint line = FILL_LINE(WIDTH, MAJOR, i);                                                      \
+      if (WHOLE) {                                                                                       \
+        copy_whole_16(to + FILL_PLACE(WIDTH, MAJOR, line), at);                                          \
+      } else {                                                                                           \
+        const uint inside = line < x.lines && along < x.along ? min(x.along - along, 8u) * 2 : 0;        \
+        copy_16(to + FILL_PLACE(WIDTH, MAJOR, line), inside ? at : x.from, inside);                      \
+      }                                                                                                  \
+      at += FILL_LINES(WIDTH, MAJOR) * x.pitch;                                                          \
+      KEEP_SUM(at);                                                                                      \
+    }                                                                                                    \
+  }
+// Keeps a sum of addresses a sum: else the compiler would hold every address of a step in registers of its own.
+#define KEEP_SUM(at) __asm__ volatile("" : "+l"(at))
+
+static inline void write_piece(uint to, uint4 x) {
+  __asm__ volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w) : "memory");
+}
+
+// By registers, LOOSE_BATCH pieces at once. Their reads are all under way before the first is shifted.
+#ifndef LOOSE_BATCH
+#define LOOSE_BATCH 4  // divides the pieces of a filler
+#endif
+#define FILL_LOOSE(to, x, WIDTH, MAJOR, WHOLE)                                                           \
+  {                                                                                                      \
+    const uint along = FILL_PIECE(WIDTH, MAJOR) * 8;                                                     \
+    global const element* at = x.from + (long)FILL_LINE(WIDTH, MAJOR, 0) * x.pitch + along;              \
+    const long step = FILL_LINES(WIDTH, MAJOR) * x.pitch;                                                \
+    _Pragma("unroll") for (uint i = 0; i < FILL_ROUNDS(WIDTH); i += LOOSE_BATCH) {                       \
+      loose_pieces p[LOOSE_BATCH];                                                                       \
+      _Pragma("unroll") for (uint j = 0; j < LOOSE_BATCH; ++j) {                                         \
+        const uint line = FILL_LINE(WIDTH, MAJOR, i + j);                                                \
+        const uint inside = line < x.lines && along < x.along ? min(x.along - along, 8u) : 0;            \
+        p[j] = WHOLE ? load_loose(at + j * step) : load_loose_edge(at + j * step, inside, x.end);        \
+      }                                                                                                  \
+      _Pragma("unroll") for (uint j = 0; j < LOOSE_BATCH; ++j) {                                         \
+        const uint line = FILL_LINE(WIDTH, MAJOR, i + j);                                                \
+        uint4 all = join_loose(p[j], at + j * step);                                                     \
+        if (!(WHOLE)) all = cut(all, line < x.lines && along < x.along ? min(x.along - along, 8u) : 0);  \
+        write_piece(to + FILL_PLACE(WIDTH, MAJOR, line), all);                                           \
+      }                                                                                                  \
+      at += LOOSE_BATCH * step;                                                                          \
+      KEEP_SUM(at);                                                                                      \
+    }                                                                                                    \
+  }
+
+#if A_LOOSE
+#define FILL_A FILL_LOOSE
+#else
+#define FILL_A FILL_COPY
+#endif
+#if B_LOOSE
+#define FILL_B FILL_LOOSE
+#else
+#define FILL_B FILL_COPY
+#endif
+#define A_MAJOR (!A_ALONG_K)
+#define B_MAJOR (!B_ALONG_K)
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void gemm_wgmma(GEMM_ARGUMENTS) {
+  local uchar tiles[STAGES * STAGE_BYTES] __attribute__((aligned(1024)));
+  local ulong barriers[2 * STAGES];
+  const uint item = get_local_id(0);
+  const uint stages = local_address(tiles), full = local_address(barriers), empty = full + STAGES * 8;
+  if (item == 0) {
+    for (uint s = 0; s < STAGES; ++s) init_mbarrier(full + s * 8, FILLERS), init_mbarrier(empty + s * 8, 4 * CONSUMERS);
+    fence_mbarriers();
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+
+  const uint tiles_down = (uint)((m + TILE_M - 1) / TILE_M), tiles_across = (uint)((n + TILE_N - 1) / TILE_N);
+  const uint all_tiles = tiles_down * tiles_across * (uint)batch * (PARTS ? parts : 1);
+  uint stage = 0, parity = 0;
+
+  if (item < FILLERS) {
+#if PRODUCER_REGISTERS
+    FEWER_REGISTERS(PRODUCER_REGISTERS);
+#endif
+    const uint filler = item;
+    uint untold = 0, told = 0;  // stages that are filled but not known to be, and the first of them
+    for (uint t = get_group_id(0); t < all_tiles; t += get_num_groups(0)) {
+      const tile_place place = place_in_bands(t, tiles_down, tiles_across);
+      const product q = GEMM_PRODUCT(place.number);
+      const ulong row = (ulong)place.down * TILE_M, col = (ulong)place.across * TILE_N;
+      const uint height = row < q.m ? (uint)min(q.m - row, (ulong)(2 * TILE_M)) : 0;
+      const uint width = col < q.n ? (uint)min(q.n - col, (ulong)(2 * TILE_N)) : 0;
+      // Loose reads of whole tiles go up to 7 elements beyond.
+      const int whole = height >= TILE_M + (A_LOOSE && A_MAJOR ? 8 : 0) && width >= TILE_N + (B_LOOSE && B_MAJOR ? 8 : 0);
+      operand of_a, of_b;
+      of_a.pitch = a_pitch, of_b.pitch = b_pitch;
+      of_a.end = q.a + (A_MAJOR ? (q.k - 1) * a_pitch + q.m : (q.m - 1) * a_pitch + q.k);
+      of_b.end = q.b + (B_MAJOR ? (q.k - 1) * b_pitch + q.n : (q.n - 1) * b_pitch + q.k);
+      of_a.from = q.a + (A_MAJOR ? row : row * a_pitch);
+      of_b.from = q.b + (B_MAJOR ? col : col * b_pitch);
+      const uint steps = (uint)((q.k + TILE_K - 1) / TILE_K);
+      for (uint step = 0; step < steps; ++step) {
+        const uint to = stages + stage * STAGE_BYTES;
+        const uint left = (uint)min(q.k - (ulong)step * TILE_K, (ulong)(2 * TILE_K));
+        of_a.along = A_MAJOR ? height : left, of_a.lines = A_MAJOR ? left : height;
+        of_b.along = B_MAJOR ? width : left, of_b.lines = B_MAJOR ? left : width;
+        wait_phase(empty + stage * 8, parity ^ 1);
+        if (whole && left >= TILE_K + (A_LOOSE || B_LOOSE ? 8 : 0)) {
+          FILL_A(to, of_a, TILE_M, A_MAJOR, 1)
+          FILL_B((to + A_BYTES), of_b, TILE_N, B_MAJOR, 1)
+        } else {
+          FILL_A(to, of_a, TILE_M, A_MAJOR, 0)
+          FILL_B((to + A_BYTES), of_b, TILE_N, B_MAJOR, 0)
+        }
+        of_a.from += A_MAJOR ? TILE_K * a_pitch : TILE_K;
+        of_b.from += B_MAJOR ? TILE_K * b_pitch : TILE_K;
+        end_copies();
+        if (untold == LAG) {
+          WAIT_COPIES(LAG);
+          fence_async();
+          arrive(full + told * 8);
+          told = told + 1 == STAGES ? 0 : told + 1;
+        } else {
+          ++untold;
+        }
+        if (++stage == STAGES) stage = 0, parity ^= 1;
+      }
+    }
+    WAIT_COPIES(0);
+    fence_async();
+    for (uint s = 0; s < untold; ++s) {
+      arrive(full + told * 8);
+      told = told + 1 == STAGES ? 0 : told + 1;
+    }
+  } else {
+#if CONSUMER_REGISTERS
+    MORE_REGISTERS(CONSUMER_REGISTERS);
+#endif
+    const uint consumer = (item - FILLERS) / 128, lane = item % 32, warp = item / 32 % 4;
+    for (uint t = get_group_id(0); t < all_tiles; t += get_num_groups(0)) {
+      const tile_place place = place_in_bands(t, tiles_down, tiles_across);
+      const product q = GEMM_PRODUCT(place.number);
+      const uint steps = (uint)((q.k + TILE_K - 1) / TILE_K);
+      float sum[TILE_N / MMA_N][MMA_N / 2];
+#pragma unroll
+      for (uint i = 0; i < TILE_N / 2; ++i) sum[i / (MMA_N / 2)][i % (MMA_N / 2)] = 0;
+      uint last = 0;
+      for (uint step = 0; step < steps; ++step) {
+        // Of A: 64 rows, or a block of 64 m, 8192 bytes either way. Of B: blocks of 64 n.
+        const uint at = stages + stage * STAGE_BYTES;
+        const ulong of_a = tile_descriptor(at + consumer * 8192, 8192, 1024), of_b = tile_descriptor(at + A_BYTES, 8192, 1024);
+        wait_phase(full + stage * 8, parity);
+        begin_wgmma();
+#pragma unroll
+        for (uint x = 0; x < TILE_K / 16; ++x)  // 16 k: 32 bytes of every row, or 16 rows
+#pragma unroll
+          for (uint y = 0; y < TILE_N / MMA_N; ++y)
+            WGMMA(sum[y], of_a + x * (A_MAJOR ? 2048 / 16 : 32 / 16), of_b + (x * (B_MAJOR ? 2048 / 16 : 32 / 16) + y * (MMA_N * 8)), 1, A_MAJOR, B_MAJOR);
+        end_wgmma();
+        WAIT_WGMMA(1);
+        if (step > 0 && lane == 0) arrive(empty + last * 8);  // the step before is done
+        last = stage;
+        if (++stage == STAGES) stage = 0, parity ^= 1;
+      }
+      WAIT_WGMMA(0);
+      if (steps > 0 && lane == 0) arrive(empty + last * 8);
+
+      const destination d = GEMM_DESTINATION(place.number);
+      const ulong row = (ulong)place.down * TILE_M + consumer * 64 + warp * 16 + lane / 4;
+      const ulong col = (ulong)place.across * TILE_N + lane % 4 * 2;
+#pragma unroll
+      for (uint h = 0; h < 2; ++h)
+        if (row + h * 8 < q.m)
+#pragma unroll
+          for (uint j = 0; j < TILE_N / 8; ++j)
+            write_pair(&d, row + h * 8, col + j * 8, q.n, sum[j * 8 / MMA_N][j * 4 % (MMA_N / 2) + h * 2],
+                       sum[j * 8 / MMA_N][j * 4 % (MMA_N / 2) + h * 2 + 1]);
+    }
+  }
+}
