@@ -7,9 +7,9 @@
 // ITEM_M + ITEM_N numbers for ITEM_M * ITEM_N multiplications. An SM issues as many instructions as it has lanes for
 // multiplications, so every other instruction takes the place of one: with 8 x 16 results six reads stand beside 128.
 //
-// Both tiles lie with k outermost. An operand that lies the other way in memory (k contiguous) is turned on its way, by copies
-// of 4 bytes; its rows in local memory are padded by 4, so that 8 k times 4 rows of a warp's copy meet 32 banks. Copies of
-// 4 bytes also serve rows at any alignment. What lies outside of the matrices is filled with zeros and never read.
+// Both tiles lie with k outermost. An operand that lies the other way in memory (k contiguous) is turned on its way: through registers where its
+// rows are aligned (STAGED), else by copies of 4 bytes, which serve rows at any alignment. Its rows in local memory are padded by 4, so that 8 k
+// times 4 rows of a warp's copy meet 32 banks. What lies outside of the matrices is filled with zeros and never read.
 //
 // Launch: GROUP work-items; groups: one for each tile of C of each product, or of each part of one. Local memory: STAGES * TILE_K * (A_ROW + B_ROW)
 // floats. Tiling after: Thakkar et al., CUTLASS, "Efficient GEMM in CUDA"; the order of tiles: Triton's tutorial on matrix
@@ -36,10 +36,10 @@
 #define STAGES 4  // tiles in local memory: 2 to 8
 #endif
 #ifndef A_VECTOR
-#define A_VECTOR 1  // floats of a copy where m is contiguous: 4 if all rows begin at a multiple of 16 bytes, else 1
+#define A_VECTOR 1  // floats that are read at once: 4 if all rows of A in memory begin at a multiple of 16 bytes, else 1
 #endif
 #ifndef B_VECTOR
-#define B_VECTOR 1  // the same of B where n is contiguous
+#define B_VECTOR 1  // the same of B
 #endif
 #ifndef C_VECTOR
 #define C_VECTOR 1  // floats of a store: 4 if all rows of C, or with PARTS of the partial sums, begin at a multiple of 16 bytes, else 1
@@ -56,6 +56,12 @@
 #define GROUP (32 * WARPS_M * WARPS_N)
 #define A_ROW (TILE_M + (A_ALONG_K ? 4 : 0))
 #define B_ROW (TILE_N + (B_ALONG_K ? 4 : 0))
+
+// Turned through registers: a work-item reads 4 k of a row, half a step before it writes them to 4 rows of the tile. In every second 8 rows of a
+// tile, places are exchanged by 8, so that 4 x 4 k times 8 rows of a warp's writes meet 32 banks.
+#define STAGED_A (A_ALONG_K && A_VECTOR == 4 && LANES_M >= 4 && TILE_M * TILE_K / 4 % GROUP == 0)
+#define STAGED_B (B_ALONG_K && B_VECTOR == 4 && LANES_N >= 4 && TILE_N * TILE_K / 4 % GROUP == 0)
+#define SWAP(k) ((k) / 8 % 2 * 8)
 
 #include "common/work_group.clh"
 #include "gemm/operation.clh"
@@ -89,6 +95,35 @@
     }                                                                                                \
   }
 
+#define STAGED_ROUNDS(TILE) (TILE * TILE_K / 4 / GROUP)
+#define STAGED_STEP (GROUP / (TILE_K / 4))
+#define FETCH(values, TILE, from, pitch, width, depth, WHOLE)                                        \
+  {                                                                                                  \
+    const uint k = item % (TILE_K / 4) * 4, first = item / (TILE_K / 4);                             \
+    global const float* at = from + (long)first * pitch + k;                                         \
+    _Pragma("unroll") for (uint i = 0; i < STAGED_ROUNDS(TILE); ++i) {                               \
+      if (WHOLE)                                                                                     \
+        values[i] = *(global const float4*)at;                                                       \
+      else                                                                                           \
+        values[i] = read_first(at, first + i * STAGED_STEP < width && k < depth ? depth - k : 0);    \
+      at += STAGED_STEP * pitch;                                                                     \
+      KEEP_SUM(at);                                                                                  \
+    }                                                                                                \
+  }
+#define PUT(values, TILE, ROW, tile)                                                                 \
+  {                                                                                                  \
+    const uint k = item % (TILE_K / 4) * 4, first = item / (TILE_K / 4);                             \
+    _Pragma("unroll") for (uint i = 0; i < STAGED_ROUNDS(TILE); ++i) {                               \
+      local float* to = (tile) + k * ROW + ((first + i * STAGED_STEP) ^ SWAP(k));                    \
+      to[0] = values[i].x, to[ROW] = values[i].y, to[2 * ROW] = values[i].z, to[3 * ROW] = values[i].w; \
+    }                                                                                                \
+  }
+// The first `count` of 4 floats, and zeros.
+static inline float4 read_first(global const float* at, uint count) {
+  if (count >= 4) return *(global const float4*)at;
+  return (float4)(count > 0 ? at[0] : 0, count > 1 ? at[1] : 0, count > 2 ? at[2] : 0, 0);
+}
+
 // m or n contiguous: pieces of VECTOR floats, along the rows.
 #define COPY_STRAIGHT(tile, ROW, TILE, VECTOR, from, pitch, width, depth, WHOLE)                     \
   {                                                                                                  \
@@ -111,14 +146,20 @@
     }                                                                                                \
   }
 
-#if !A_ALONG_K
+#if STAGED_A
+#define COPY_A(tile, from, pitch, width, depth, WHOLE) FETCH(staged_a, TILE_M, from, pitch, width, depth, WHOLE)
+#define A_STEP(pitch) TILE_K
+#elif !A_ALONG_K
 #define COPY_A(tile, from, pitch, width, depth, WHOLE) COPY_STRAIGHT(tile, A_ROW, TILE_M, A_VECTOR, from, pitch, width, depth, WHOLE)
 #define A_STEP(pitch) (TILE_K * (pitch))
 #else
 #define COPY_A(tile, from, pitch, width, depth, WHOLE) COPY_TURNING(tile, A_ROW, TILE_M, from, pitch, width, depth, WHOLE)
 #define A_STEP(pitch) TILE_K
 #endif
-#if B_ALONG_K
+#if STAGED_B
+#define COPY_B(tile, from, pitch, width, depth, WHOLE) FETCH(staged_b, TILE_N, from, pitch, width, depth, WHOLE)
+#define B_STEP(pitch) TILE_K
+#elif B_ALONG_K
 #define COPY_B(tile, from, pitch, width, depth, WHOLE) COPY_TURNING(tile, B_ROW, TILE_N, from, pitch, width, depth, WHOLE)
 #define B_STEP(pitch) TILE_K
 #else
@@ -179,7 +220,8 @@ void gemm_multistage(GEMM_ARGUMENTS) {
   uint copied = 0, k_left = (uint)q.k;
 #define COPY_STEP(stage)                                                                             \
   {                                                                                                  \
-    if (copied < steps) {                                                                            \
+    is_fetched = copied < steps;                                                                     \
+    if (is_fetched) {                                                                                \
       local float* to_a = a_tiles + (stage) * (TILE_K * A_ROW);                                      \
       local float* to_b = b_tiles + (stage) * (TILE_K * B_ROW);                                      \
       if (whole && k_left >= TILE_K) {                                                               \
@@ -195,6 +237,15 @@ void gemm_multistage(GEMM_ARGUMENTS) {
     end_copies();                                                                                    \
   }
 
+  // What a step's fetches brought goes to its stage.
+#define PUT_STEP(stage)                                                                              \
+  {                                                                                                  \
+    if (STAGED_A && is_fetched) PUT(staged_a, TILE_M, A_ROW, a_tiles + (stage) * (TILE_K * A_ROW))   \
+    if (STAGED_B && is_fetched) PUT(staged_b, TILE_N, B_ROW, b_tiles + (stage) * (TILE_K * B_ROW))   \
+  }
+  float4 staged_a[STAGED_A ? STAGED_ROUNDS(TILE_M) : 1], staged_b[STAGED_B ? STAGED_ROUNDS(TILE_N) : 1];
+  int is_fetched;
+
   float sum[ITEM_M][ITEM_N];
 #pragma unroll
   for (uint i = 0; i < ITEM_M; ++i)
@@ -202,12 +253,16 @@ void gemm_multistage(GEMM_ARGUMENTS) {
     for (uint j = 0; j < ITEM_N; ++j) sum[i][j] = 0;
 
 #pragma unroll
-  for (uint s = 0; s < STAGES - 1; ++s) COPY_STEP(s)
+  for (uint s = 0; s < STAGES - 1; ++s) {
+    COPY_STEP(s)
+    PUT_STEP(s)
+  }
   WAIT_COPIES(STAGES - 2);
   barrier(CLK_LOCAL_MEM_FENCE);
 
   a_fragment a_now[2];
   b_fragment b_now[2];
+  const int swap_a = (int)(item_row ^ 8) - (int)item_row, swap_b = (int)(item_col ^ 8) - (int)item_col;
   uint stage = 0, next = STAGES - 1;  // that which is read, and that which is filled
   local const float* a_row = a_tiles + item_row;
   local const float* b_row = b_tiles + item_col;
@@ -222,9 +277,12 @@ void gemm_multistage(GEMM_ARGUMENTS) {
         a_row = a_tiles + stage * (TILE_K * A_ROW) + item_row;
         b_row = b_tiles + stage * (TILE_K * B_ROW) + item_col;
       }
-      read_fragments(&a_now[(x + 1) % 2], &b_now[(x + 1) % 2], a_row + (x + 1) % TILE_K * A_ROW, b_row + (x + 1) % TILE_K * B_ROW);
-      if (x == 0) {
-        COPY_STEP(next)
+      const uint after = (x + 1) % TILE_K;
+      read_fragments(&a_now[after % 2], &b_now[after % 2], a_row + after * A_ROW + (STAGED_A && SWAP(after) ? swap_a : 0),
+                     b_row + after * B_ROW + (STAGED_B && SWAP(after) ? swap_b : 0));
+      if (x == 0) COPY_STEP(next)
+      if (x == TILE_K / 2) {
+        PUT_STEP(next)
         next = next + 1 == STAGES ? 0 : next + 1;
       }
 #pragma unroll

@@ -8,12 +8,12 @@
 // its consumers still store the last.
 //
 // Tiles lie as nvidia/wgmma.clh says, whichever dimension is contiguous in memory: wgmma takes 16-bit operands either way, so
-// nothing is turned. A_LOOSE, B_LOOSE 0: rows begin at multiples of 16 bytes, and cp.async copies pieces of 16 bytes. 1: rows
-// begin anywhere; producers read the aligned pieces around, shift them (nvidia/loose.clh) and write the tile.
-// What lies outside of the matrices is filled with zeros.
+// nothing is turned. LOOSE 0: all rows of A and B begin at multiples of 16 bytes, and cp.async copies pieces of 16 bytes to their places.
+// 1: they begin anywhere; nvidia/loose.clh. What lies outside of the matrices is filled with zeros.
 //
 // Launch: GROUP work-items; as many groups as multiprocessors, or tiles if they are fewer. Local memory:
-// STAGES * (TILE_M + TILE_N) * 128 bytes, and the barriers. After: Shah et al., "FlashAttention-3" (producers and consumers); Thakkar
+// STAGES * (TILE_M + TILE_N) * 128 bytes, the barriers, and with LOOSE
+// (TILE_M + TILE_N) * 144. After: Shah et al., "FlashAttention-3" (producers and consumers); Thakkar
 // et al., CUTLASS, "Efficient GEMM in CUDA: Hopper warp specialization".
 #ifndef CONSUMERS
 #define CONSUMERS 2  // warpgroups that multiply: 1, 2, 3
@@ -31,7 +31,7 @@
 #define STAGES 4  // 2 to 8, as local memory allows
 #endif
 #ifndef LAG
-#define LAG 2  // steps that a producer goes on before it waits for its copies: 0 to STAGES - 2
+#define LAG 1  // steps that a producer goes on before it waits for its copies: 0 to STAGES - 2
 #endif
 #ifndef PRODUCER_REGISTERS
 #define PRODUCER_REGISTERS 0  // 0: as the compiler gives; else a multiple of 8
@@ -39,19 +39,18 @@
 #ifndef CONSUMER_REGISTERS
 #define CONSUMER_REGISTERS 0
 #endif
-#ifndef A_LOOSE
-#define A_LOOSE 0  // 1: not all rows of A begin at a multiple of 16 bytes
-#endif
-#ifndef B_LOOSE
-#define B_LOOSE 0  // the same of B
+#ifndef LOOSE
+#define LOOSE 0  // 1: not all rows of A and B begin at a multiple of 16 bytes. PRODUCERS 1 then
 #endif
 #ifndef C_VECTOR
 #define C_VECTOR 1  // elements of a store: 2 if all rows of C begin at a multiple of two elements' bytes, else 1
 #endif
 #ifndef BAND
-#define BAND 16  // tiles down that groups take before they go on to the right: for the sake of the L2 cache
+#define BAND 12  // tiles down that groups take before they go on to the right: for the sake of the L2 cache
 #endif
 
+#define A_MAJOR (!A_ALONG_K)  // the major of the tiles: nvidia/wgmma.clh
+#define B_MAJOR (!B_ALONG_K)
 #define TILE_M (64 * CONSUMERS)
 #define TILE_K 64  // 128 bytes
 #define GROUP (128 * (PRODUCERS + CONSUMERS))
@@ -78,13 +77,12 @@
 #include "nvidia/gemm_pair.clh"
 #include "nvidia/wgmma.clh"
 
-// One operand as a producer sees it. `line`: what is contiguous in memory. A row of a tile in local memory holds 64 of a line.
+// One operand as a producer sees it. A line is what is contiguous in memory; a row of a tile in local memory holds 64 of one.
 typedef struct {
-  global const element* from;  // the tile's first element
+  global const element* from;  // the step's first element
   global const element* end;   // of the matrix
-  long pitch;
-  uint along;   // elements of a line from here on that lie in the matrix
-  uint lines;   // lines
+  uint along;                  // elements of a line from there on that lie in the matrix
+  uint lines;                  // lines
 } operand;
 
 // Fills a tile of `WIDTH` m or n and 64 k. Pieces of 16 bytes are dealt out so that a warp reads whole lines; `first` and `next` are
@@ -94,6 +92,11 @@ typedef struct {
 // m or n, row `line` of each.
 #define PIECES_ACROSS(WIDTH, MAJOR) (MAJOR ? (WIDTH) / 8 : 8)
 #define FILL_ROUNDS(WIDTH) ((WIDTH) * 8 / FILLERS)
+#define ACROSS_OF(WIDTH, MAJOR) (MAJOR ? ((WIDTH) / 8 < 32 ? (WIDTH) / 8 : 32) : 8)  // pieces of a line that a warp has at once
+#define A_ACROSS ACROSS_OF(TILE_M, A_MAJOR)
+#define B_ACROSS ACROSS_OF(TILE_N, B_MAJOR)
+#define A_ROUNDS FILL_ROUNDS(TILE_M)
+#define B_ROUNDS FILL_ROUNDS(TILE_N)
 #define FILL_LINES(WIDTH, MAJOR) (FILLERS / PIECES_ACROSS(WIDTH, MAJOR))
 #define FILL_PIECE(WIDTH, MAJOR) (filler % PIECES_ACROSS(WIDTH, MAJOR))
 #define FILL_LINE(WIDTH, MAJOR, round) (filler / PIECES_ACROSS(WIDTH, MAJOR) + (round) * FILL_LINES(WIDTH, MAJOR))
@@ -101,10 +104,10 @@ typedef struct {
   ((MAJOR ? FILL_PIECE(WIDTH, MAJOR) / 8 * 8192 : 0) + (line) * 128 + ((FILL_PIECE(WIDTH, MAJOR) % 8 ^ (line) % 8) * 16))
 
 // By cp.async.
-#define FILL_COPY(to, x, WIDTH, MAJOR, WHOLE)                                                            \
+#define FILL_COPY(to, x, pitch, WIDTH, MAJOR, WHOLE)                                                            \
   {                                                                                                      \
     const uint along = FILL_PIECE(WIDTH, MAJOR) * 8;                                                     \
-    global const element* at = x.from + (long)FILL_LINE(WIDTH, MAJOR, 0) * x.pitch + along;              \
+    global const element* at = x.from + (long)FILL_LINE(WIDTH, MAJOR, 0) * pitch + along;              \
     _Pragma("unroll") for (uint i = 0; i < FILL_ROUNDS(WIDTH); ++i) {                                    \
       const uint line = FILL_LINE(WIDTH, MAJOR, i);                                                      \
       if (WHOLE) {                                                                                       \
@@ -113,60 +116,42 @@ typedef struct {
         const uint inside = line < x.lines && along < x.along ? min(x.along - along, 8u) * 2 : 0;        \
         copy_16(to + FILL_PLACE(WIDTH, MAJOR, line), inside ? at : x.from, inside);                      \
       }                                                                                                  \
-      at += FILL_LINES(WIDTH, MAJOR) * x.pitch;                                                          \
+      at += FILL_LINES(WIDTH, MAJOR) * pitch;                                                          \
       KEEP_SUM(at);                                                                                      \
     }                                                                                                    \
   }
 // Keeps a sum of addresses a sum: else the compiler would hold every address of a step in registers of its own.
 #define KEEP_SUM(at) __asm__ volatile("" : "+l"(at))
 
-static inline void write_piece(uint to, uint4 x) {
-  __asm__ volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w) : "memory");
-}
 
-// By registers, LOOSE_BATCH pieces at once. Their reads are all under way before the first is shifted.
-#ifndef LOOSE_BATCH
-#define LOOSE_BATCH 4  // divides the pieces of a filler
-#endif
-#define FILL_LOOSE(to, x, WIDTH, MAJOR, WHOLE)                                                           \
+// The operands of tile t at its first step.
+#define FIND_TILE                                                                                        \
+  const tile_place place = place_in_bands(t, tiles_down, tiles_across);                                  \
+  const product q = GEMM_PRODUCT(place.number);                                                          \
+  const ulong row = (ulong)place.down * TILE_M, col = (ulong)place.across * TILE_N;                      \
+  height = row < q.m ? (uint)min(q.m - row, (ulong)(2 * TILE_M)) : 0;                                    \
+  width = col < q.n ? (uint)min(q.n - col, (ulong)(2 * TILE_N)) : 0;                                     \
+  of_a.end = q.a + (A_MAJOR ? (q.k - 1) * a_pitch + q.m : (q.m - 1) * a_pitch + q.k);                    \
+  of_b.end = q.b + (B_MAJOR ? (q.k - 1) * b_pitch + q.n : (q.n - 1) * b_pitch + q.k);                    \
+  of_a.from = q.a + (A_MAJOR ? row : row * a_pitch);                                                     \
+  of_b.from = q.b + (B_MAJOR ? col : col * b_pitch);
+
+// What of a step, `left` k before the end, lies in the matrices. Loose reads go up to 15 elements beyond.
+#define FIND_STEP                                                                                        \
   {                                                                                                      \
-    const uint along = FILL_PIECE(WIDTH, MAJOR) * 8;                                                     \
-    global const element* at = x.from + (long)FILL_LINE(WIDTH, MAJOR, 0) * x.pitch + along;              \
-    const long step = FILL_LINES(WIDTH, MAJOR) * x.pitch;                                                \
-    _Pragma("unroll") for (uint i = 0; i < FILL_ROUNDS(WIDTH); i += LOOSE_BATCH) {                       \
-      loose_pieces p[LOOSE_BATCH];                                                                       \
-      _Pragma("unroll") for (uint j = 0; j < LOOSE_BATCH; ++j) {                                         \
-        const uint line = FILL_LINE(WIDTH, MAJOR, i + j);                                                \
-        const uint inside = line < x.lines && along < x.along ? min(x.along - along, 8u) : 0;            \
-        p[j] = WHOLE ? load_loose(at + j * step) : load_loose_edge(at + j * step, inside, x.end);        \
-      }                                                                                                  \
-      _Pragma("unroll") for (uint j = 0; j < LOOSE_BATCH; ++j) {                                         \
-        const uint line = FILL_LINE(WIDTH, MAJOR, i + j);                                                \
-        uint4 all = join_loose(p[j], at + j * step);                                                     \
-        if (!(WHOLE)) all = cut(all, line < x.lines && along < x.along ? min(x.along - along, 8u) : 0);  \
-        write_piece(to + FILL_PLACE(WIDTH, MAJOR, line), all);                                           \
-      }                                                                                                  \
-      at += LOOSE_BATCH * step;                                                                          \
-      KEEP_SUM(at);                                                                                      \
-    }                                                                                                    \
+    const uint depth = (uint)min(left, (ulong)(2 * TILE_K));                                             \
+    of_a.along = A_MAJOR ? height : depth, of_a.lines = A_MAJOR ? depth : height;                        \
+    of_b.along = B_MAJOR ? width : depth, of_b.lines = B_MAJOR ? depth : width;                          \
+    whole = height >= TILE_M + (LOOSE && A_MAJOR ? 16 : 0) && width >= TILE_N + (LOOSE && B_MAJOR ? 16 : 0) && \
+            depth >= TILE_K + (LOOSE ? 16 : 0);                                                          \
   }
-
-#if A_LOOSE
-#define FILL_A FILL_LOOSE
-#else
-#define FILL_A FILL_COPY
-#endif
-#if B_LOOSE
-#define FILL_B FILL_LOOSE
-#else
-#define FILL_B FILL_COPY
-#endif
-#define A_MAJOR (!A_ALONG_K)
-#define B_MAJOR (!B_ALONG_K)
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_wgmma(GEMM_ARGUMENTS) {
   local uchar tiles[STAGES * STAGE_BYTES] __attribute__((aligned(1024)));
+#if LOOSE
+  local uchar raws[(TILE_M + TILE_N) * 144] __attribute__((aligned(128)));
+#endif
   local ulong barriers[2 * STAGES];
   const uint item = get_local_id(0);
   const uint stages = local_address(tiles), full = local_address(barriers), empty = full + STAGES * 8;
@@ -185,38 +170,100 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
     FEWER_REGISTERS(PRODUCER_REGISTERS);
 #endif
     const uint filler = item;
+#if LOOSE
+    // The copies are a step ahead of the shifts.
+    const uint lane = item % 32, warp = item / 32, a_lane = lane % A_ACROSS, b_lane = lane % B_ACROSS;
+    const uint ring = local_address(raws) + warp * (LOOSE_ROUND_BYTES * (A_ROUNDS + B_ROUNDS));
+    const uint raw_a = ring + lane / A_ACROSS * ((A_ACROSS + 1) * 16) + a_lane * 16;
+    const uint raw_b = ring + LOOSE_ROUND_BYTES * A_ROUNDS + lane / B_ACROSS * ((B_ACROSS + 1) * 16) + b_lane * 16;
+    loose_operand x, y;  // of A and B
+    x.line = warp + lane / A_ACROSS * 8, x.along = a_lane * 8;
+    y.line = warp + lane / B_ACROSS * 8, y.along = b_lane * 8;
+    const uint to_a = (A_MAJOR ? a_lane / 8 * 8192 : 0) + x.line * 128, to_b = A_BYTES + (B_MAJOR ? b_lane / 8 * 8192 : 0) + y.line * 128;
+    const ulong a_bytes = a_pitch * 2, b_bytes = b_pitch * 2;
+    uint t = get_group_id(0) - get_num_groups(0), height = 0, width = 0;
+    ulong left = 0;  // k from the step on that is copied
+    operand of_a, of_b;
+    x.at[0] = x.at[1] = y.at[0] = y.at[1] = 0;
+    x.shift[0] = x.shift[1] = y.shift[0] = y.shift[1] = 0;
+    of_a.along = of_a.lines = of_b.along = of_b.lines = 0;
+    x.end = y.end = 0;
+    int whole = 0, is_filled;
+    do {
+      loose_operand was_x = x, was_y = y;
+      const int was_whole = whole;
+      was_x.ends = of_a.along, was_x.lines = of_a.lines;
+      was_y.ends = of_b.along, was_y.lines = of_b.lines;
+      is_filled = left > 0;
+      left -= min(left, (ulong)TILE_K);
+#pragma unroll
+      for (uint class = 0; class < 2; ++class) {
+        x.at[class] += A_MAJOR ? TILE_K * a_bytes : TILE_K * 2;
+        y.at[class] += B_MAJOR ? TILE_K * b_bytes : TILE_K * 2;
+      }
+      while (left == 0 && (int)(all_tiles - t) > (int)get_num_groups(0)) {  // on to the next tile
+        t += get_num_groups(0);
+        FIND_TILE
+        left = q.k;
+        x.end = (ulong)of_a.end, y.end = (ulong)of_b.end;
+#pragma unroll
+        for (uint class = 0; class < 2; ++class) {
+          const ulong a_at = (ulong)(of_a.from + x.along) + (x.line + class * 4) * a_bytes;
+          const ulong b_at = (ulong)(of_b.from + y.along) + (y.line + class * 4) * b_bytes;
+          x.at[class] = a_at & ~15ul, x.shift[class] = (uint)a_at % 16;
+          y.at[class] = b_at & ~15ul, y.shift[class] = (uint)b_at % 16;
+        }
+      }
+      FIND_STEP
+      x.lines = of_a.lines, y.lines = of_b.lines;
+      const uint to = stages + stage * STAGE_BYTES;
+      if (is_filled) wait_phase(empty + stage * 8, parity ^ 1);
+#pragma unroll
+      for (uint i = 0; i < A_ROUNDS + B_ROUNDS; i += LOOSE_BATCH) {
+        const int is_a = i < A_ROUNDS;
+        const uint each = (is_a ? A_ROUNDS : B_ROUNDS) / 2, class = (is_a ? i : i - A_ROUNDS) / each, first = (is_a ? i : i - A_ROUNDS) % each;
+        const uint raw = (is_a ? raw_a : raw_b - A_ROUNDS * LOOSE_ROUND_BYTES) + i * LOOSE_ROUND_BYTES;
+        if (is_filled) {
+          WAIT_COPIES((A_ROUNDS + B_ROUNDS) / LOOSE_BATCH - 1);
+          sync_warp();
+          // Lines of a class have the same remainder by 8, and so the same swizzle.
+          const uint swizzled = ((is_a ? a_lane : b_lane) % 8 ^ (warp + class * 4)) * 16;
+          const uint apart = 1024 * (32 / (is_a ? A_ACROSS : B_ACROSS));
+          shift_loose(to + (is_a ? to_a : to_b) + class * 512 + first * apart + swizzled, apart, raw, is_a ? &was_x : &was_y, class, first,
+                      is_a ? A_ACROSS : B_ACROSS, was_whole);
+          sync_warp();
+        }
+        if (left > 0)
+          copy_loose(raw, is_a ? &x : &y, class, first, is_a ? A_ACROSS : B_ACROSS, is_a ? a_bytes : b_bytes, whole, lane);
+        end_copies();
+      }
+      if (is_filled) {
+        fence_async();
+        arrive(full + stage * 8);
+        if (++stage == STAGES) stage = 0, parity ^= 1;
+      }
+    } while (left > 0);
+#else
     uint untold = 0, told = 0;  // stages that are filled but not known to be, and the first of them
     for (uint t = get_group_id(0); t < all_tiles; t += get_num_groups(0)) {
-      const tile_place place = place_in_bands(t, tiles_down, tiles_across);
-      const product q = GEMM_PRODUCT(place.number);
-      const ulong row = (ulong)place.down * TILE_M, col = (ulong)place.across * TILE_N;
-      const uint height = row < q.m ? (uint)min(q.m - row, (ulong)(2 * TILE_M)) : 0;
-      const uint width = col < q.n ? (uint)min(q.n - col, (ulong)(2 * TILE_N)) : 0;
-      // Loose reads of whole tiles go up to 7 elements beyond.
-      const int whole = height >= TILE_M + (A_LOOSE && A_MAJOR ? 8 : 0) && width >= TILE_N + (B_LOOSE && B_MAJOR ? 8 : 0);
       operand of_a, of_b;
-      of_a.pitch = a_pitch, of_b.pitch = b_pitch;
-      of_a.end = q.a + (A_MAJOR ? (q.k - 1) * a_pitch + q.m : (q.m - 1) * a_pitch + q.k);
-      of_b.end = q.b + (B_MAJOR ? (q.k - 1) * b_pitch + q.n : (q.n - 1) * b_pitch + q.k);
-      of_a.from = q.a + (A_MAJOR ? row : row * a_pitch);
-      of_b.from = q.b + (B_MAJOR ? col : col * b_pitch);
-      const uint steps = (uint)((q.k + TILE_K - 1) / TILE_K);
-      for (uint step = 0; step < steps; ++step) {
+      uint height, width;
+      FIND_TILE
+      for (ulong left = q.k; left > 0; left -= min(left, (ulong)TILE_K)) {
+        int whole;
+        FIND_STEP
         const uint to = stages + stage * STAGE_BYTES;
-        const uint left = (uint)min(q.k - (ulong)step * TILE_K, (ulong)(2 * TILE_K));
-        of_a.along = A_MAJOR ? height : left, of_a.lines = A_MAJOR ? left : height;
-        of_b.along = B_MAJOR ? width : left, of_b.lines = B_MAJOR ? left : width;
         wait_phase(empty + stage * 8, parity ^ 1);
-        if (whole && left >= TILE_K + (A_LOOSE || B_LOOSE ? 8 : 0)) {
-          FILL_A(to, of_a, TILE_M, A_MAJOR, 1)
-          FILL_B((to + A_BYTES), of_b, TILE_N, B_MAJOR, 1)
+        if (whole) {
+          FILL_COPY(to, of_a, a_pitch, TILE_M, A_MAJOR, 1)
+          FILL_COPY((to + A_BYTES), of_b, b_pitch, TILE_N, B_MAJOR, 1)
         } else {
-          FILL_A(to, of_a, TILE_M, A_MAJOR, 0)
-          FILL_B((to + A_BYTES), of_b, TILE_N, B_MAJOR, 0)
+          FILL_COPY(to, of_a, a_pitch, TILE_M, A_MAJOR, 0)
+          FILL_COPY((to + A_BYTES), of_b, b_pitch, TILE_N, B_MAJOR, 0)
         }
+        end_copies();
         of_a.from += A_MAJOR ? TILE_K * a_pitch : TILE_K;
         of_b.from += B_MAJOR ? TILE_K * b_pitch : TILE_K;
-        end_copies();
         if (untold == LAG) {
           WAIT_COPIES(LAG);
           fence_async();
@@ -234,6 +281,7 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
       arrive(full + told * 8);
       told = told + 1 == STAGES ? 0 : told + 1;
     }
+#endif
   } else {
 #if CONSUMER_REGISTERS
     MORE_REGISTERS(CONSUMER_REGISTERS);
