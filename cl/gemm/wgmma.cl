@@ -13,7 +13,7 @@
 //
 // Launch: GROUP work-items; as many groups as multiprocessors, or tiles if they are fewer. Local memory:
 // STAGES * (TILE_M + TILE_N) * 128 bytes, the barriers, and with LOOSE
-// (TILE_M + TILE_N) * 144. After: Shah et al., "FlashAttention-3" (producers and consumers); Thakkar
+// (TILE_M + TILE_N) * 144; with C_VECTOR 1, CONSUMERS * 10240. After: Shah et al., "FlashAttention-3" (producers and consumers); Thakkar
 // et al., CUTLASS, "Efficient GEMM in CUDA: Hopper warp specialization".
 #ifndef CONSUMERS
 #define CONSUMERS 2  // warpgroups that multiply: 1, 2, 3
@@ -40,7 +40,7 @@
 #define CONSUMER_REGISTERS 0
 #endif
 #ifndef LOOSE
-#define LOOSE 0  // 1: not all rows of A and B begin at a multiple of 16 bytes. PRODUCERS 1 then
+#define LOOSE 0  // 1: not all rows of A and B begin at a multiple of 16 bytes
 #endif
 #ifndef C_VECTOR
 #define C_VECTOR 1  // elements of a store: 2 if all rows of C begin at a multiple of two elements' bytes, else 1
@@ -58,6 +58,7 @@
 #define A_BYTES (TILE_M * 128)
 #define B_BYTES (TILE_N * 128)
 #define STAGE_BYTES (A_BYTES + B_BYTES)
+#define OUT_ROW 40  // floats of a row of 32 results on their way out: so 4 rows of pairs meet 32 banks
 
 #define JOIN_WORDS(a, b) a##b
 #define JOIN(a, b) JOIN_WORDS(a, b)
@@ -136,14 +137,13 @@ typedef struct {
   of_a.from = q.a + (A_MAJOR ? row : row * a_pitch);                                                     \
   of_b.from = q.b + (B_MAJOR ? col : col * b_pitch);
 
-// What of a step, `left` k before the end, lies in the matrices. Loose reads go up to 15 elements beyond.
+// What of a step, `left` k before the end, lies in the matrices.
 #define FIND_STEP                                                                                        \
   {                                                                                                      \
     const uint depth = (uint)min(left, (ulong)(2 * TILE_K));                                             \
     of_a.along = A_MAJOR ? height : depth, of_a.lines = A_MAJOR ? depth : height;                        \
     of_b.along = B_MAJOR ? width : depth, of_b.lines = B_MAJOR ? depth : width;                          \
-    whole = height >= TILE_M + (LOOSE && A_MAJOR ? 16 : 0) && width >= TILE_N + (LOOSE && B_MAJOR ? 16 : 0) && \
-            depth >= TILE_K + (LOOSE ? 16 : 0);                                                          \
+    whole = height >= TILE_M && width >= TILE_N && depth >= TILE_K;                                         \
   }
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
@@ -151,6 +151,9 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
   local uchar tiles[STAGES * STAGE_BYTES] __attribute__((aligned(1024)));
 #if LOOSE
   local uchar raws[(TILE_M + TILE_N) * 144] __attribute__((aligned(128)));
+#endif
+#if C_VECTOR == 1
+  local float rows[CONSUMERS * 4 * 16 * OUT_ROW] __attribute__((aligned(16)));
 #endif
   local ulong barriers[2 * STAGES];
   const uint item = get_local_id(0);
@@ -174,8 +177,7 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
     // The copies are a step ahead of the shifts.
     const uint lane = item % 32, warp = item / 32, a_lane = lane % A_ACROSS, b_lane = lane % B_ACROSS;
     const uint ring = local_address(raws) + warp * (LOOSE_ROUND_BYTES * (A_ROUNDS + B_ROUNDS));
-    const uint raw_a = ring + lane / A_ACROSS * ((A_ACROSS + 1) * 16) + a_lane * 16;
-    const uint raw_b = ring + LOOSE_ROUND_BYTES * A_ROUNDS + lane / B_ACROSS * ((B_ACROSS + 1) * 16) + b_lane * 16;
+    const uint in_a = lane / A_ACROSS * ((A_ACROSS + 1) * 16) + a_lane * 16, in_b = lane / B_ACROSS * ((B_ACROSS + 1) * 16) + b_lane * 16;
     loose_operand x, y;  // of A and B
     x.line = warp + lane / A_ACROSS * 8, x.along = a_lane * 8;
     y.line = warp + lane / B_ACROSS * 8, y.along = b_lane * 8;
@@ -184,57 +186,71 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
     uint t = get_group_id(0) - get_num_groups(0), height = 0, width = 0;
     ulong left = 0;  // k from the step on that is copied
     operand of_a, of_b;
-    x.at[0] = x.at[1] = y.at[0] = y.at[1] = 0;
-    x.shift[0] = x.shift[1] = y.shift[0] = y.shift[1] = 0;
+    for (uint class = 0; class < CLASSES; ++class) {
+      x.at[class] = x.after[class] = y.at[class] = y.after[class] = 0;
+      x.shift[class] = y.shift[class] = 0;
+    }
+    of_a.from = a, of_b.from = b;
     of_a.along = of_a.lines = of_b.along = of_b.lines = 0;
     x.end = y.end = 0;
-    int whole = 0, is_filled;
+    int is_filled;
     do {
       loose_operand was_x = x, was_y = y;
-      const int was_whole = whole;
+      const int was_deep = left >= TILE_K;
       was_x.ends = of_a.along, was_x.lines = of_a.lines;
       was_y.ends = of_b.along, was_y.lines = of_b.lines;
       is_filled = left > 0;
       left -= min(left, (ulong)TILE_K);
 #pragma unroll
-      for (uint class = 0; class < 2; ++class) {
+      for (uint class = 0; class < CLASSES; ++class) {
         x.at[class] += A_MAJOR ? TILE_K * a_bytes : TILE_K * 2;
         y.at[class] += B_MAJOR ? TILE_K * b_bytes : TILE_K * 2;
+        x.after[class] += A_MAJOR ? TILE_K * a_bytes : TILE_K * 2;
+        y.after[class] += B_MAJOR ? TILE_K * b_bytes : TILE_K * 2;
       }
+      of_a.from += A_MAJOR ? TILE_K * a_pitch : TILE_K;
+      of_b.from += B_MAJOR ? TILE_K * b_pitch : TILE_K;
       while (left == 0 && (int)(all_tiles - t) > (int)get_num_groups(0)) {  // on to the next tile
         t += get_num_groups(0);
         FIND_TILE
         left = q.k;
         x.end = (ulong)of_a.end, y.end = (ulong)of_b.end;
 #pragma unroll
-        for (uint class = 0; class < 2; ++class) {
+        for (uint class = 0; class < CLASSES; ++class) {
           const ulong a_at = (ulong)(of_a.from + x.along) + (x.line + class * 4) * a_bytes;
           const ulong b_at = (ulong)(of_b.from + y.along) + (y.line + class * 4) * b_bytes;
           x.at[class] = a_at & ~15ul, x.shift[class] = (uint)a_at % 16;
           y.at[class] = b_at & ~15ul, y.shift[class] = (uint)b_at % 16;
+          x.after[class] = ((ulong)of_a.from + (warp + class * 4 + lane * 8) * a_bytes & ~15ul) + A_ACROSS * 16;
+          y.after[class] = ((ulong)of_b.from + (warp + class * 4 + lane * 8) * b_bytes & ~15ul) + B_ACROSS * 16;
         }
       }
+      int whole;
       FIND_STEP
+      (void)whole;
+      const int deep = left >= TILE_K;
+      const int whole_a = deep && of_a.from + (A_MAJOR ? (TILE_K - 1) * a_pitch + TILE_M : (TILE_M - 1) * a_pitch + TILE_K) + 16 <= of_a.end;
+      const int whole_b = deep && of_b.from + (B_MAJOR ? (TILE_K - 1) * b_pitch + TILE_N : (TILE_N - 1) * b_pitch + TILE_K) + 16 <= of_b.end;
       x.lines = of_a.lines, y.lines = of_b.lines;
       const uint to = stages + stage * STAGE_BYTES;
       if (is_filled) wait_phase(empty + stage * 8, parity ^ 1);
 #pragma unroll
       for (uint i = 0; i < A_ROUNDS + B_ROUNDS; i += LOOSE_BATCH) {
         const int is_a = i < A_ROUNDS;
-        const uint each = (is_a ? A_ROUNDS : B_ROUNDS) / 2, class = (is_a ? i : i - A_ROUNDS) / each, first = (is_a ? i : i - A_ROUNDS) % each;
-        const uint raw = (is_a ? raw_a : raw_b - A_ROUNDS * LOOSE_ROUND_BYTES) + i * LOOSE_ROUND_BYTES;
+        const uint each = (is_a ? A_ROUNDS : B_ROUNDS) / CLASSES, class = (is_a ? i : i - A_ROUNDS) / each, first = (is_a ? i : i - A_ROUNDS) % each;
+        const uint raw = ring + i * LOOSE_ROUND_BYTES;
         if (is_filled) {
           WAIT_COPIES((A_ROUNDS + B_ROUNDS) / LOOSE_BATCH - 1);
           sync_warp();
           // Lines of a class have the same remainder by 8, and so the same swizzle.
           const uint swizzled = ((is_a ? a_lane : b_lane) % 8 ^ (warp + class * 4)) * 16;
           const uint apart = 1024 * (32 / (is_a ? A_ACROSS : B_ACROSS));
-          shift_loose(to + (is_a ? to_a : to_b) + class * 512 + first * apart + swizzled, apart, raw, is_a ? &was_x : &was_y, class, first,
-                      is_a ? A_ACROSS : B_ACROSS, was_whole);
+          shift_loose(to + (is_a ? to_a : to_b) + class * 512 + first * apart + swizzled, apart, raw + (is_a ? in_a : in_b), is_a ? &was_x : &was_y, class, first,
+                      is_a ? A_ACROSS : B_ACROSS, was_deep);
           sync_warp();
         }
         if (left > 0)
-          copy_loose(raw, is_a ? &x : &y, class, first, is_a ? A_ACROSS : B_ACROSS, is_a ? a_bytes : b_bytes, whole, lane);
+          copy_loose(raw, is_a ? &x : &y, class, first, is_a ? A_ACROSS : B_ACROSS, is_a ? a_bytes : b_bytes, is_a ? whole_a : whole_b, lane);
         end_copies();
       }
       if (is_filled) {
@@ -316,15 +332,34 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
       if (steps > 0 && lane == 0) arrive(empty + last * 8);
 
       const destination d = GEMM_DESTINATION(place.number);
-      const ulong row = (ulong)place.down * TILE_M + consumer * 64 + warp * 16 + lane / 4;
-      const ulong col = (ulong)place.across * TILE_N + lane % 4 * 2;
+      const ulong row = (ulong)place.down * TILE_M + consumer * 64 + warp * 16, col = (ulong)place.across * TILE_N;
+#if C_VECTOR == 2
 #pragma unroll
       for (uint h = 0; h < 2; ++h)
-        if (row + h * 8 < q.m)
+        if (row + lane / 4 + h * 8 < q.m)
 #pragma unroll
           for (uint j = 0; j < TILE_N / 8; ++j)
-            write_pair(&d, row + h * 8, col + j * 8, q.n, sum[j * 8 / MMA_N][j * 4 % (MMA_N / 2) + h * 2],
+            write_pair(&d, row + lane / 4 + h * 8, col + lane % 4 * 2 + j * 8, q.n, sum[j * 8 / MMA_N][j * 4 % (MMA_N / 2) + h * 2],
                        sum[j * 8 / MMA_N][j * 4 % (MMA_N / 2) + h * 2 + 1]);
+#else
+      // Rows begin anywhere: by way of local memory, 32 columns at once, so that a warp writes 32 neighbours of a row.
+      local float* const mine = rows + (consumer * 4 + warp) * (16 * OUT_ROW);
+#pragma unroll
+      for (uint x = 0; x < TILE_N; x += 32) {
+        sync_warp();
+#pragma unroll
+        for (uint j = x / 8; j < x / 8 + 4; ++j)
+#pragma unroll
+          for (uint h = 0; h < 2; ++h)
+            *(local float2*)(mine + (lane / 4 + h * 8) * OUT_ROW + (j * 8 - x) + lane % 4 * 2) =
+                (float2)(sum[j * 8 / MMA_N][j * 4 % (MMA_N / 2) + h * 2], sum[j * 8 / MMA_N][j * 4 % (MMA_N / 2) + h * 2 + 1]);
+        sync_warp();
+        if (col + x + lane < q.n)
+#pragma unroll
+          for (uint r = 0; r < 16; ++r)
+            if (row + r < q.m) write_sum(&d, row + r, col + x + lane, mine[r * OUT_ROW + lane]);
+      }
+#endif
     }
   }
 }
