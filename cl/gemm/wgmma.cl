@@ -1,7 +1,8 @@
-// GEMM of half or bfloat16 with sums in float, by Hopper's matrix units: C = alpha A B + beta C. For sm_90a: see nvidia/wgmma.clh
-// for how that passes NVIDIA's OpenCL compiler.
+// GEMM by Hopper's matrix units: C = alpha A B + beta C of half or bfloat16 with sums in float; and where both factors lie along k, of
+// int8 with sums in int, and of float, of which TF32's bits are read. For sm_90a: see nvidia/wgmma.clh for how that passes NVIDIA's OpenCL
+// compiler.
 //
-// PRODUCERS warpgroups fill tiles in local memory, up to STAGES steps of 64 k ahead; CONSUMERS warpgroups multiply them, each
+// PRODUCERS warpgroups fill tiles in local memory, up to STAGES steps of 128 bytes of k ahead; CONSUMERS warpgroups multiply them, each
 // 64 rows by TILE_N columns, with accumulators in registers. They meet at two barriers a stage: `full`, at which the producers
 // arrive when a stage is filled, and `empty`, at which the consumers' warps arrive when they have multiplied it. No work-item waits
 // for another of its kind. Groups stay: each takes tiles of C until none is left, and its producers go on to the next tile while
@@ -49,10 +50,7 @@
 #define BAND 12  // tiles down that groups take before they go on to the right: for the sake of the L2 cache
 #endif
 
-#define A_MAJOR (!A_ALONG_K)  // the major of the tiles: nvidia/wgmma.clh
-#define B_MAJOR (!B_ALONG_K)
 #define TILE_M (64 * CONSUMERS)
-#define TILE_K 64  // 128 bytes
 #define GROUP (128 * (PRODUCERS + CONSUMERS))
 #define FILLERS (128 * PRODUCERS)
 #define A_BYTES (TILE_M * 128)
@@ -66,14 +64,33 @@
 
 #include "common/work_group.clh"
 #include "gemm/operation.clh"
+#if ELEMENT_TYPE == TYPE_INT8
+#define ELEMENT_BYTES 1
+typedef int2 value_pair;
+#elif ELEMENT_TYPE == TYPE_FLOAT
+#define ELEMENT_BYTES 4
+typedef float2 value_pair;
+#else
+#define ELEMENT_BYTES 2
+typedef float2 value_pair;
+#endif
+#define TILE_K (128 / ELEMENT_BYTES)
+#define A_MAJOR (!A_ALONG_K)  // the major of the tiles: nvidia/wgmma.clh
+#define B_MAJOR (!B_ALONG_K)
+#if A_ALONG_K
+#define A_MAJOR_TEXT "0"
+#else
+#define A_MAJOR_TEXT "1"
+#endif
+#if B_ALONG_K
+#define B_MAJOR_TEXT "0"
+#else
+#define B_MAJOR_TEXT "1"
+#endif
+#define PIECE (16 / ELEMENT_BYTES)  // elements of 16 bytes
 #include "nvidia/copy_async.clh"
 #include "nvidia/loose.clh"
 #include "nvidia/mbarrier.clh"
-#if ELEMENT_TYPE == TYPE_BFLOAT16
-#define WGMMA_TYPE "bf16"
-#else
-#define WGMMA_TYPE "f16"
-#endif
 #include "nvidia/gemm_band.clh"
 #include "nvidia/gemm_pair.clh"
 #include "nvidia/wgmma.clh"
@@ -86,10 +103,10 @@ typedef struct {
   uint lines;                  // lines
 } operand;
 
-// Fills a tile of `WIDTH` m or n and 64 k. Pieces of 16 bytes are dealt out so that a warp reads whole lines; `first` and `next` are
+// Fills a tile of `WIDTH` m or n and TILE_K k. Pieces of 16 bytes are dealt out so that a warp reads whole lines; `first` and `next` are
 // of the filler's own pieces: element along the line, line, and lines from one piece to the next.
 //
-// MAJOR 0: lines are m or n, 64 k = 8 pieces of each; row `line` of the tile. MAJOR 1: lines are k, WIDTH / 8 pieces of each; blocks of 64
+// MAJOR 0: lines are m or n, 8 pieces of each; row `line` of the tile. MAJOR 1: lines are k, WIDTH / 8 pieces of each; blocks of 64
 // m or n, row `line` of each.
 #define PIECES_ACROSS(WIDTH, MAJOR) (MAJOR ? (WIDTH) / 8 : 8)
 #define FILL_ROUNDS(WIDTH) ((WIDTH) * 8 / FILLERS)
@@ -107,14 +124,14 @@ typedef struct {
 // By cp.async.
 #define FILL_COPY(to, x, pitch, WIDTH, MAJOR, WHOLE)                                                            \
   {                                                                                                      \
-    const uint along = FILL_PIECE(WIDTH, MAJOR) * 8;                                                     \
+    const uint along = FILL_PIECE(WIDTH, MAJOR) * PIECE;                                                 \
     global const element* at = x.from + (long)FILL_LINE(WIDTH, MAJOR, 0) * pitch + along;              \
     _Pragma("unroll") for (uint i = 0; i < FILL_ROUNDS(WIDTH); ++i) {                                    \
       const uint line = FILL_LINE(WIDTH, MAJOR, i);                                                      \
       if (WHOLE) {                                                                                       \
         copy_whole_16(to + FILL_PLACE(WIDTH, MAJOR, line), at);                                          \
       } else {                                                                                           \
-        const uint inside = line < x.lines && along < x.along ? min(x.along - along, 8u) * 2 : 0;        \
+        const uint inside = line < x.lines && along < x.along ? min((x.along - along) * ELEMENT_BYTES, 16u) : 0; \
         copy_16(to + FILL_PLACE(WIDTH, MAJOR, line), inside ? at : x.from, inside);                      \
       }                                                                                                  \
       at += FILL_LINES(WIDTH, MAJOR) * pitch;                                                          \
@@ -153,7 +170,7 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
   local uchar raws[(TILE_M + TILE_N) * 144] __attribute__((aligned(128)));
 #endif
 #if C_VECTOR == 1
-  local float rows[CONSUMERS * 4 * 16 * OUT_ROW] __attribute__((aligned(16)));
+  local value rows[CONSUMERS * 4 * 16 * OUT_ROW] __attribute__((aligned(16)));
 #endif
   local ulong barriers[2 * STAGES];
   const uint item = get_local_id(0);
@@ -307,7 +324,7 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
       const tile_place place = place_in_bands(t, tiles_down, tiles_across);
       const product q = GEMM_PRODUCT(place.number);
       const uint steps = (uint)((q.k + TILE_K - 1) / TILE_K);
-      float sum[TILE_N / MMA_N][MMA_N / 2];
+      value sum[TILE_N / MMA_N][MMA_N / 2];
 #pragma unroll
       for (uint i = 0; i < TILE_N / 2; ++i) sum[i / (MMA_N / 2)][i % (MMA_N / 2)] = 0;
       uint last = 0;
@@ -318,10 +335,10 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
         wait_phase(full + stage * 8, parity);
         begin_wgmma();
 #pragma unroll
-        for (uint x = 0; x < TILE_K / 16; ++x)  // 16 k: 32 bytes of every row, or 16 rows
+        for (uint x = 0; x < 4; ++x)  // 32 bytes of every row, or 16 rows
 #pragma unroll
           for (uint y = 0; y < TILE_N / MMA_N; ++y)
-            WGMMA(sum[y], of_a + x * (A_MAJOR ? 2048 / 16 : 32 / 16), of_b + (x * (B_MAJOR ? 2048 / 16 : 32 / 16) + y * (MMA_N * 8)), 1, A_MAJOR, B_MAJOR);
+            WGMMA(sum[y], of_a + x * (A_MAJOR ? 2048 / 16 : 32 / 16), of_b + (x * (B_MAJOR ? 2048 / 16 : 32 / 16) + y * (MMA_N * 8)), A_MAJOR_TEXT, B_MAJOR_TEXT);
         end_wgmma();
         WAIT_WGMMA(1);
         if (step > 0 && lane == 0) arrive(empty + last * 8);  // the step before is done
@@ -343,7 +360,7 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
                        sum[j * 8 / MMA_N][j * 4 % (MMA_N / 2) + h * 2 + 1]);
 #else
       // Rows begin anywhere: by way of local memory, 32 columns at once, so that a warp writes 32 neighbours of a row.
-      local float* const mine = rows + (consumer * 4 + warp) * (16 * OUT_ROW);
+      local value* const mine = rows + (consumer * 4 + warp) * (16 * OUT_ROW);
 #pragma unroll
       for (uint x = 0; x < TILE_N; x += 32) {
         sync_warp();
@@ -351,8 +368,8 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
         for (uint j = x / 8; j < x / 8 + 4; ++j)
 #pragma unroll
           for (uint h = 0; h < 2; ++h)
-            *(local float2*)(mine + (lane / 4 + h * 8) * OUT_ROW + (j * 8 - x) + lane % 4 * 2) =
-                (float2)(sum[j * 8 / MMA_N][j * 4 % (MMA_N / 2) + h * 2], sum[j * 8 / MMA_N][j * 4 % (MMA_N / 2) + h * 2 + 1]);
+            *(local value_pair*)(mine + (lane / 4 + h * 8) * OUT_ROW + (j * 8 - x) + lane % 4 * 2) =
+                (value_pair)(sum[j * 8 / MMA_N][j * 4 % (MMA_N / 2) + h * 2], sum[j * 8 / MMA_N][j * 4 % (MMA_N / 2) + h * 2 + 1]);
         sync_warp();
         if (col + x + lane < q.n)
 #pragma unroll

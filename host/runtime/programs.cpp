@@ -168,8 +168,8 @@ std::shared_ptr<Program> Programs::find(const Plan& plan) {
   std::shared_ptr<Entry> entry;
   {
     const std::scoped_lock lock(mutex_);
-    std::shared_ptr<Entry>& slot = entries_[fmt::format("{}\n{}\n{}\n{}\n{}", plan.kernel_file, plan.entry_point,
-                                                        plan.target, options, plan.preamble)];
+    std::shared_ptr<Entry>& slot = entries_[fmt::format(
+        "{}\n{}\n{}\n{}\n{}", plan.kernel_file, plan.entry_point, plan.target, options, plan.preamble)];
     if (!slot) slot = std::make_shared<Entry>();
     entry = slot;
   }
@@ -188,8 +188,8 @@ std::shared_ptr<Program> Programs::make(const Plan& plan, const std::string& opt
   const std::string source = source_of(plan);
   const XXH128_hash_t hash = XXH3_128bits(source.data(), source.size());
   const std::string key =
-      fmt::format("source={} {:016x}{:016x}\noptions={}\n{}{}", plan.kernel_file, hash.high64, hash.low64, options,
-                  plan.target.empty() ? "" : fmt::format("target={}\n", plan.target), device_key_);
+      fmt::format("source={} {:016x}{:016x}\noptions={}\n{}{}", plan.kernel_file, hash.high64, hash.low64,
+                  options, plan.target.empty() ? "" : fmt::format("target={}\n", plan.target), device_key_);
   const Trace trace(fmt::format("{} ({} {})", name, plan.kernel_file, options));
   bool is_refused = false;
   if (cl::Program program = load(key, options, is_refused); program() != nullptr) {
@@ -241,7 +241,8 @@ cl::Program Programs::load(const std::string& key, const std::string& options, b
 }
 
 /// Empty when the driver refuses it.
-cl::Program Programs::from_binary(const unsigned char* content, std::size_t bytes, const std::string& options) {
+cl::Program Programs::from_binary(const unsigned char* content, std::size_t bytes,
+                                  const std::string& options) {
   cl_int of_binary = CL_SUCCESS;
   cl_int status = CL_SUCCESS;
   cl::Program program(clCreateProgramWithBinary(context_(), 1, &id_, &bytes, &content, &of_binary, &status));
@@ -253,7 +254,8 @@ cl::Program Programs::from_binary(const unsigned char* content, std::size_t byte
 }
 
 /// Empty when the driver refuses any step.
-cl::Program Programs::build_for_target(const Plan& plan, const std::string& source, const std::string& options) {
+cl::Program Programs::build_for_target(const Plan& plan, const std::string& source,
+                                       const std::string& options) {
   cl::Program program;
   try {
     program = build(plan, source, options);

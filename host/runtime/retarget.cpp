@@ -20,8 +20,9 @@ std::size_t after_directive(std::string_view text, std::string_view directive) {
 }  // namespace
 
 std::optional<std::string> retarget(std::string_view binary, std::string_view target) {
-  while (!binary.empty() && binary.back() == '\0') binary.remove_suffix(1);  // drivers count the end of a C string
-  if (binary.find('\0') != std::string_view::npos) return std::nullopt;      // machine code
+  while (!binary.empty() && binary.back() == '\0')
+    binary.remove_suffix(1);  // drivers count the end of a C string
+  if (binary.find('\0') != std::string_view::npos) return std::nullopt;  // machine code
   const std::size_t name = after_directive(binary, ".target ");
   if (after_directive(binary, ".version ") == std::string_view::npos || name == std::string_view::npos)
     return std::nullopt;

@@ -1,7 +1,7 @@
-/// Instructions that NVIDIA's OpenCL compiler refuses, such as wgmma: they belong to targets like "sm_90a", and it compiles
-/// for "sm_90". In the source they stand behind a marker that is a comment of PTX, each on one line of inline
-/// assembly. What the driver gives as a program's binary is PTX text; without the markers, and for the other
-/// target, the driver takes it back as a binary, and its assembler knows the instructions.
+/// Instructions that NVIDIA's OpenCL compiler refuses, such as wgmma: they belong to targets like "sm_90a",
+/// and it compiles for "sm_90". In the source they stand behind a marker that is a comment of PTX, each on
+/// one line of inline assembly. What the driver gives as a program's binary is PTX text; without the markers,
+/// and for the other target, the driver takes it back as a binary, and its assembler knows the instructions.
 ///
 /// None of this is documented by NVIDIA. So whatever a driver refuses on the way is an outcome, not an error
 /// (Programs::find), and there is always a plan without it.
