@@ -1,11 +1,12 @@
-// GEMM by the matrix units of NVIDIA's sm_80 and later: C = alpha A B + beta C of half and bfloat16 with sums in float, of int8 with sums
-// in int, and of float rounded to TF32.
+// GEMM by the matrix units of NVIDIA's sm_80 and later: C = alpha A B + beta C of half and bfloat16 with sums in float, of
+// int8 with sums in int, and of float rounded to TF32.
 //
-// cp.async fills tiles in local memory STAGES - 1 steps ahead; a warp has WARP_M x WARP_N results, whose fragments ldmatrix reads one
-// sub-step of 32 bytes of k ahead. It takes any alignment: A_ALIGNMENT and B_ALIGNMENT below 4 go through registers (nvidia/fill_tile.clh).
+// cp.async fills tiles in local memory STAGES - 1 steps ahead; a warp has WARP_M x WARP_N results, whose fragments ldmatrix
+// reads one sub-step of 32 bytes of k ahead. It takes any alignment: A_ALIGNMENT and B_ALIGNMENT below 4 go through registers
+// (nvidia/fill_tile.clh).
 //
-// Launch: GROUP work-items; groups: one for each tile of C of each product, or of each part of one. Local memory: STAGES * (TILE_M + TILE_N) *
-// ROW_BYTES. After: Thakkar et al., CUTLASS, "Efficient GEMM in CUDA".
+// Launch: GROUP work-items; groups: one for each tile of C of each product, or of each part of one. Local memory: STAGES *
+// (TILE_M + TILE_N) * ROW_BYTES. After: Thakkar et al., CUTLASS, "Efficient GEMM in CUDA".
 #ifndef WARPS_M
 #define WARPS_M 2  // warps of a group, down: 1 to 8
 #endif
@@ -31,7 +32,8 @@
 #define B_ALIGNMENT 1
 #endif
 #ifndef C_VECTOR
-#define C_VECTOR 1  // results of a store: 2 if all rows of C, or with PARTS of the partial sums, begin at a multiple of two, else 1
+#define C_VECTOR \
+  1  // results of a store: 2 if all rows of C, or with PARTS of the partial sums, begin at a multiple of two, else 1
 #endif
 #ifndef BAND
 #define BAND 8  // tiles down that groups take before they go on to the right: for the sake of the L2 cache
@@ -65,7 +67,8 @@
 #define NS (WARP_N / 8)
 
 // Sub-step x of a warp's part of the tiles of a stage.
-GROUP_FUNCTION void read_fragments(uint a[MS][4], uint b[NS][2], uint a_tile, uint b_tile, uint row, uint col, uint x, uint lane) {
+GROUP_FUNCTION void read_fragments(uint a[MS][4], uint b[NS][2], uint a_tile, uint b_tile, uint row, uint col, uint x,
+                                   uint lane) {
 #pragma unroll
   for (uint i = 0; i < MS; ++i) {
     if (TURNED(A_ALONG_K))
@@ -84,9 +87,11 @@ GROUP_FUNCTION void read_fragments(uint a[MS][4], uint b[NS][2], uint a_tile, ui
   }
 #if ELEMENT_TYPE == TYPE_FLOAT
 #pragma unroll
-  for (uint i = 0; i < MS * 4; ++i) a[i / 4][i % 4] = round_tf32(a[i / 4][i % 4]);
+  for (uint i = 0; i < MS * 4; ++i)
+    a[i / 4][i % 4] = round_tf32(a[i / 4][i % 4]);
 #pragma unroll
-  for (uint j = 0; j < NS * 2; ++j) b[j / 2][j % 2] = round_tf32(b[j / 2][j % 2]);
+  for (uint j = 0; j < NS * 2; ++j)
+    b[j / 2][j % 2] = round_tf32(b[j / 2][j % 2]);
 #endif
 }
 
@@ -95,7 +100,8 @@ void gemm_mma(GEMM_ARGUMENTS) {
   (void)batch;  // the launch has as many groups as there are tiles
   local uchar tiles[STAGES * STAGE_BYTES] __attribute__((aligned(1024)));
   const uint item = get_local_id(0), lane = item % 32, warp = item / 32;
-  const tile_place place = place_in_bands((uint)get_group_id(0), (uint)((m + TILE_M - 1) / TILE_M), (uint)((n + TILE_N - 1) / TILE_N));
+  const tile_place place =
+      place_in_bands((uint)get_group_id(0), (uint)((m + TILE_M - 1) / TILE_M), (uint)((n + TILE_N - 1) / TILE_N));
   const ulong row = (ulong)place.down * TILE_M, col = (ulong)place.across * TILE_N;
   const product q = GEMM_PRODUCT(place.number);
   const uint height = row < q.m ? (uint)min(q.m - row, (ulong)TILE_M) : 0;
@@ -109,24 +115,26 @@ void gemm_mma(GEMM_ARGUMENTS) {
 
   uint copied = 0;
   ulong k_left = q.k;
-#define COPY_STEP(stage)                                                                                 \
-  {                                                                                                      \
-    if (copied < steps) {                                                                                \
-      const uint depth = (uint)min(k_left, (ulong)TILE_K), to = stages + (stage) * STAGE_BYTES;          \
-      fill_tile(to, from_a, a_pitch, height, depth, end_a, TILE_M, A_ALONG_K, A_ALIGNMENT, item);        \
+#define COPY_STEP(stage)                                                                                   \
+  {                                                                                                        \
+    if (copied < steps) {                                                                                  \
+      const uint depth = (uint)min(k_left, (ulong)TILE_K), to = stages + (stage) * STAGE_BYTES;              \
+      fill_tile(to, from_a, a_pitch, height, depth, end_a, TILE_M, A_ALONG_K, A_ALIGNMENT, item);          \
       fill_tile(to + A_BYTES, from_b, b_pitch, width, depth, end_b, TILE_N, B_ALONG_K, B_ALIGNMENT, item); \
-      from_a += A_ALONG_K ? TILE_K : TILE_K * a_pitch;                                                   \
-      from_b += B_ALONG_K ? TILE_K : TILE_K * b_pitch;                                                   \
-      k_left -= depth, ++copied;                                                                         \
-    }                                                                                                    \
-    end_copies();                                                                                        \
+      from_a += A_ALONG_K ? TILE_K : TILE_K * a_pitch;                                                     \
+      from_b += B_ALONG_K ? TILE_K : TILE_K * b_pitch;                                                     \
+      k_left -= depth, ++copied;                                                                           \
+    }                                                                                                      \
+    end_copies();                                                                                          \
   }
 
   value sum[MS][NS][4];
 #pragma unroll
-  for (uint i = 0; i < MS * NS * 4; ++i) sum[i / (NS * 4)][i / 4 % NS][i % 4] = 0;
+  for (uint i = 0; i < MS * NS * 4; ++i)
+    sum[i / (NS * 4)][i / 4 % NS][i % 4] = 0;
 #pragma unroll 1
-  for (uint s = 0; s < STAGES - 1; ++s) COPY_STEP(s)
+  for (uint s = 0; s < STAGES - 1; ++s)
+    COPY_STEP(s)
   WAIT_COPIES(STAGES - 2);
   barrier(CLK_LOCAL_MEM_FENCE);
 
@@ -152,7 +160,8 @@ void gemm_mma(GEMM_ARGUMENTS) {
 #pragma unroll
       for (uint i = 0; i < MS; ++i)
 #pragma unroll
-        for (uint j = 0; j < NS; ++j) multiply_add(sum[i][j], left[x % 2][i], right[x % 2][j]);
+        for (uint j = 0; j < NS; ++j)
+          multiply_add(sum[i][j], left[x % 2][i], right[x % 2][j]);
     }
   }
   WAIT_COPIES(0);

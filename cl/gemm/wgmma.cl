@@ -1,21 +1,21 @@
-// GEMM by Hopper's matrix units: C = alpha A B + beta C of half or bfloat16 with sums in float; and where both factors lie along k, of
-// int8 with sums in int, and of float, of which TF32's bits are read. For sm_90a: see nvidia/wgmma.clh for how that passes NVIDIA's OpenCL
-// compiler.
+// GEMM by Hopper's matrix units: C = alpha A B + beta C of half or bfloat16 with sums in float; and where both factors lie
+// along k, of int8 with sums in int, and of float, of which TF32's bits are read. For sm_90a: see nvidia/wgmma.clh for how
+// that passes NVIDIA's OpenCL compiler.
 //
-// PRODUCERS warpgroups fill tiles in local memory, up to STAGES steps of 128 bytes of k ahead; CONSUMERS warpgroups multiply them, each
-// 64 rows by TILE_N columns, with accumulators in registers. They meet at two barriers a stage: `full`, at which the producers
-// arrive when a stage is filled, and `empty`, at which the consumers' warps arrive when they have multiplied it. No work-item waits
-// for another of its kind. Groups stay: each takes tiles of C until none is left, and its producers go on to the next tile while
-// its consumers still store the last.
+// PRODUCERS warpgroups fill tiles in local memory, up to STAGES steps of 128 bytes of k ahead; CONSUMERS warpgroups multiply
+// them, each 64 rows by TILE_N columns, with accumulators in registers. They meet at two barriers a stage: `full`, at which
+// the producers arrive when a stage is filled, and `empty`, at which the consumers' warps arrive when they have multiplied
+// it. No work-item waits for another of its kind. Groups stay: each takes tiles of C until none is left, and its producers go
+// on to the next tile while its consumers still store the last.
 //
 // Tiles lie as nvidia/wgmma.clh says, whichever dimension is contiguous in memory: wgmma takes 16-bit operands either way, so
-// nothing is turned. LOOSE 0: all rows of A and B begin at multiples of 16 bytes, and cp.async copies pieces of 16 bytes to their places.
-// 1: they begin anywhere; nvidia/loose.clh. What lies outside of the matrices is filled with zeros.
+// nothing is turned. LOOSE 0: all rows of A and B begin at multiples of 16 bytes, and cp.async copies pieces of 16 bytes to
+// their places. 1: they begin anywhere; nvidia/loose.clh. What lies outside of the matrices is filled with zeros.
 //
 // Launch: GROUP work-items; as many groups as multiprocessors, or tiles if they are fewer. Local memory:
 // STAGES * (TILE_M + TILE_N) * 128 bytes, the barriers, and with LOOSE
-// (TILE_M + TILE_N) * 144; with C_VECTOR 1, CONSUMERS * 10240. After: Shah et al., "FlashAttention-3" (producers and consumers); Thakkar
-// et al., CUTLASS, "Efficient GEMM in CUDA: Hopper warp specialization".
+// (TILE_M + TILE_N) * 144; with C_VECTOR 1, CONSUMERS * 10240. After: Shah et al., "FlashAttention-3" (producers and
+// consumers); Thakkar et al., CUTLASS, "Efficient GEMM in CUDA: Hopper warp specialization".
 #ifndef CONSUMERS
 #define CONSUMERS 2  // warpgroups that multiply: 1, 2, 3
 #endif
@@ -103,14 +103,15 @@ typedef struct {
   uint lines;                  // lines
 } operand;
 
-// Fills a tile of `WIDTH` m or n and TILE_K k. Pieces of 16 bytes are dealt out so that a warp reads whole lines; `first` and `next` are
-// of the filler's own pieces: element along the line, line, and lines from one piece to the next.
+// Fills a tile of `WIDTH` m or n and TILE_K k. Pieces of 16 bytes are dealt out so that a warp reads whole lines; `first` and
+// `next` are of the filler's own pieces: element along the line, line, and lines from one piece to the next.
 //
-// MAJOR 0: lines are m or n, 8 pieces of each; row `line` of the tile. MAJOR 1: lines are k, WIDTH / 8 pieces of each; blocks of 64
-// m or n, row `line` of each.
+// MAJOR 0: lines are m or n, 8 pieces of each; row `line` of the tile. MAJOR 1: lines are k, WIDTH / 8 pieces of each; blocks
+// of 64 m or n, row `line` of each.
 #define PIECES_ACROSS(WIDTH, MAJOR) (MAJOR ? (WIDTH) / 8 : 8)
 #define FILL_ROUNDS(WIDTH) ((WIDTH) * 8 / FILLERS)
-#define ACROSS_OF(WIDTH, MAJOR) (MAJOR ? ((WIDTH) / 8 < 32 ? (WIDTH) / 8 : 32) : 8)  // pieces of a line that a warp has at once
+#define ACROSS_OF(WIDTH, MAJOR) \
+  (MAJOR ? ((WIDTH) / 8 < 32 ? (WIDTH) / 8 : 32) : 8)  // pieces of a line that a warp has at once
 #define A_ACROSS ACROSS_OF(TILE_M, A_MAJOR)
 #define B_ACROSS ACROSS_OF(TILE_N, B_MAJOR)
 #define A_ROUNDS FILL_ROUNDS(TILE_M)
@@ -118,49 +119,47 @@ typedef struct {
 #define FILL_LINES(WIDTH, MAJOR) (FILLERS / PIECES_ACROSS(WIDTH, MAJOR))
 #define FILL_PIECE(WIDTH, MAJOR) (filler % PIECES_ACROSS(WIDTH, MAJOR))
 #define FILL_LINE(WIDTH, MAJOR, round) (filler / PIECES_ACROSS(WIDTH, MAJOR) + (round) * FILL_LINES(WIDTH, MAJOR))
-#define FILL_PLACE(WIDTH, MAJOR, line)                                                                   \
+#define FILL_PLACE(WIDTH, MAJOR, line) \
   ((MAJOR ? FILL_PIECE(WIDTH, MAJOR) / 8 * 8192 : 0) + (line) * 128 + ((FILL_PIECE(WIDTH, MAJOR) % 8 ^ (line) % 8) * 16))
 
 // By cp.async.
-#define FILL_COPY(to, x, pitch, WIDTH, MAJOR, WHOLE)                                                            \
-  {                                                                                                      \
-    const uint along = FILL_PIECE(WIDTH, MAJOR) * PIECE;                                                 \
-    global const element* at = x.from + (long)FILL_LINE(WIDTH, MAJOR, 0) * pitch + along;              \
-    _Pragma("unroll") for (uint i = 0; i < FILL_ROUNDS(WIDTH); ++i) {                                    \
-      const uint line = FILL_LINE(WIDTH, MAJOR, i);                                                      \
-      if (WHOLE) {                                                                                       \
-        copy_whole_16(to + FILL_PLACE(WIDTH, MAJOR, line), at);                                          \
-      } else {                                                                                           \
+#define FILL_COPY(to, x, pitch, WIDTH, MAJOR, WHOLE)                                                             \
+  {                                                                                                              \
+    const uint along = FILL_PIECE(WIDTH, MAJOR) * PIECE;                                                         \
+    global const element* at = x.from + (long)FILL_LINE(WIDTH, MAJOR, 0) * pitch + along;                        \
+    _Pragma("unroll") for (uint i = 0; i < FILL_ROUNDS(WIDTH); ++i) {                                            \
+      const uint line = FILL_LINE(WIDTH, MAJOR, i);                                                              \
+      if (WHOLE) {                                                                                               \
+        copy_whole_16(to + FILL_PLACE(WIDTH, MAJOR, line), at);                                                  \
+      } else {                                                                                                   \
         const uint inside = line < x.lines && along < x.along ? min((x.along - along) * ELEMENT_BYTES, 16u) : 0; \
-        copy_16(to + FILL_PLACE(WIDTH, MAJOR, line), inside ? at : x.from, inside);                      \
-      }                                                                                                  \
-      at += FILL_LINES(WIDTH, MAJOR) * pitch;                                                          \
-      KEEP_SUM(at);                                                                                      \
-    }                                                                                                    \
+        copy_16(to + FILL_PLACE(WIDTH, MAJOR, line), inside ? at : x.from, inside);                              \
+      }                                                                                                          \
+      at += FILL_LINES(WIDTH, MAJOR) * pitch;                                                                    \
+      KEEP_SUM(at);                                                                                              \
+    }                                                                                                            \
   }
 // Keeps a sum of addresses a sum: else the compiler would hold every address of a step in registers of its own.
 #define KEEP_SUM(at) __asm__ volatile("" : "+l"(at))
 
-
 // The operands of tile t at its first step.
-#define FIND_TILE                                                                                        \
-  const tile_place place = place_in_bands(t, tiles_down, tiles_across);                                  \
-  const product q = GEMM_PRODUCT(place.number);                                                          \
-  const ulong row = (ulong)place.down * TILE_M, col = (ulong)place.across * TILE_N;                      \
-  height = row < q.m ? (uint)min(q.m - row, (ulong)(2 * TILE_M)) : 0;                                    \
-  width = col < q.n ? (uint)min(q.n - col, (ulong)(2 * TILE_N)) : 0;                                     \
-  of_a.end = q.a + (A_MAJOR ? (q.k - 1) * a_pitch + q.m : (q.m - 1) * a_pitch + q.k);                    \
-  of_b.end = q.b + (B_MAJOR ? (q.k - 1) * b_pitch + q.n : (q.n - 1) * b_pitch + q.k);                    \
-  of_a.from = q.a + (A_MAJOR ? row : row * a_pitch);                                                     \
+#define FIND_TILE                                                                     \
+  const tile_place place = place_in_bands(t, tiles_down, tiles_across);               \
+  const product q = GEMM_PRODUCT(place.number);                                       \
+  const ulong row = (ulong)place.down * TILE_M, col = (ulong)place.across * TILE_N;   \
+  height = row < q.m ? (uint)min(q.m - row, (ulong)(2 * TILE_M)) : 0;                 \
+  width = col < q.n ? (uint)min(q.n - col, (ulong)(2 * TILE_N)) : 0;                  \
+  of_a.end = q.a + (A_MAJOR ? (q.k - 1) * a_pitch + q.m : (q.m - 1) * a_pitch + q.k); \
+  of_b.end = q.b + (B_MAJOR ? (q.k - 1) * b_pitch + q.n : (q.n - 1) * b_pitch + q.k); \
+  of_a.from = q.a + (A_MAJOR ? row : row * a_pitch);                                  \
   of_b.from = q.b + (B_MAJOR ? col : col * b_pitch);
 
 // What of a step, `left` k before the end, lies in the matrices.
-#define FIND_STEP                                                                                        \
-  {                                                                                                      \
-    const uint depth = (uint)min(left, (ulong)(2 * TILE_K));                                             \
-    of_a.along = A_MAJOR ? height : depth, of_a.lines = A_MAJOR ? depth : height;                        \
-    of_b.along = B_MAJOR ? width : depth, of_b.lines = B_MAJOR ? depth : width;                          \
-    whole = height >= TILE_M && width >= TILE_N && depth >= TILE_K;                                         \
+#define FIND_STEP                                                                 \
+  {                                                                               \
+    const uint depth = (uint)min(left, (ulong)(2 * TILE_K));                      \
+    of_a.along = A_MAJOR ? height : depth, of_a.lines = A_MAJOR ? depth : height; \
+    of_b.along = B_MAJOR ? width : depth, of_b.lines = B_MAJOR ? depth : width;   \
   }
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
@@ -176,7 +175,8 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
   const uint item = get_local_id(0);
   const uint stages = local_address(tiles), full = local_address(barriers), empty = full + STAGES * 8;
   if (item == 0) {
-    for (uint s = 0; s < STAGES; ++s) init_mbarrier(full + s * 8, FILLERS), init_mbarrier(empty + s * 8, 4 * CONSUMERS);
+    for (uint s = 0; s < STAGES; ++s)
+      init_mbarrier(full + s * 8, FILLERS), init_mbarrier(empty + s * 8, 4 * CONSUMERS);
     fence_mbarriers();
   }
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -194,11 +194,13 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
     // The copies are a step ahead of the shifts.
     const uint lane = item % 32, warp = item / 32, a_lane = lane % A_ACROSS, b_lane = lane % B_ACROSS;
     const uint ring = local_address(raws) + warp * (LOOSE_ROUND_BYTES * (A_ROUNDS + B_ROUNDS));
-    const uint in_a = lane / A_ACROSS * ((A_ACROSS + 1) * 16) + a_lane * 16, in_b = lane / B_ACROSS * ((B_ACROSS + 1) * 16) + b_lane * 16;
+    const uint in_a = lane / A_ACROSS * ((A_ACROSS + 1) * 16) + a_lane * 16,
+               in_b = lane / B_ACROSS * ((B_ACROSS + 1) * 16) + b_lane * 16;
     loose_operand x, y;  // of A and B
     x.line = warp + lane / A_ACROSS * 8, x.along = a_lane * 8;
     y.line = warp + lane / B_ACROSS * 8, y.along = b_lane * 8;
-    const uint to_a = (A_MAJOR ? a_lane / 8 * 8192 : 0) + x.line * 128, to_b = A_BYTES + (B_MAJOR ? b_lane / 8 * 8192 : 0) + y.line * 128;
+    const uint to_a = (A_MAJOR ? a_lane / 8 * 8192 : 0) + x.line * 128,
+               to_b = A_BYTES + (B_MAJOR ? b_lane / 8 * 8192 : 0) + y.line * 128;
     const ulong a_bytes = a_pitch * 2, b_bytes = b_pitch * 2;
     uint t = get_group_id(0) - get_num_groups(0), height = 0, width = 0;
     ulong left = 0;  // k from the step on that is copied
@@ -242,19 +244,20 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
           y.after[class] = ((ulong)of_b.from + (warp + class * 4 + lane * 8) * b_bytes & ~15ul) + B_ACROSS * 16;
         }
       }
-      int whole;
       FIND_STEP
-      (void)whole;
       const int deep = left >= TILE_K;
-      const int whole_a = deep && of_a.from + (A_MAJOR ? (TILE_K - 1) * a_pitch + TILE_M : (TILE_M - 1) * a_pitch + TILE_K) + 16 <= of_a.end;
-      const int whole_b = deep && of_b.from + (B_MAJOR ? (TILE_K - 1) * b_pitch + TILE_N : (TILE_N - 1) * b_pitch + TILE_K) + 16 <= of_b.end;
+      const int whole_a =
+          deep && of_a.from + (A_MAJOR ? (TILE_K - 1) * a_pitch + TILE_M : (TILE_M - 1) * a_pitch + TILE_K) + 16 <= of_a.end;
+      const int whole_b =
+          deep && of_b.from + (B_MAJOR ? (TILE_K - 1) * b_pitch + TILE_N : (TILE_N - 1) * b_pitch + TILE_K) + 16 <= of_b.end;
       x.lines = of_a.lines, y.lines = of_b.lines;
       const uint to = stages + stage * STAGE_BYTES;
       if (is_filled) wait_phase(empty + stage * 8, parity ^ 1);
 #pragma unroll
       for (uint i = 0; i < A_ROUNDS + B_ROUNDS; i += LOOSE_BATCH) {
         const int is_a = i < A_ROUNDS;
-        const uint each = (is_a ? A_ROUNDS : B_ROUNDS) / CLASSES, class = (is_a ? i : i - A_ROUNDS) / each, first = (is_a ? i : i - A_ROUNDS) % each;
+        const uint each = (is_a ? A_ROUNDS : B_ROUNDS) / CLASSES, class = (is_a ? i : i - A_ROUNDS) / each,
+                   first = (is_a ? i : i - A_ROUNDS) % each;
         const uint raw = ring + i * LOOSE_ROUND_BYTES;
         if (is_filled) {
           WAIT_COPIES((A_ROUNDS + B_ROUNDS) / LOOSE_BATCH - 1);
@@ -262,12 +265,13 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
           // Lines of a class have the same remainder by 8, and so the same swizzle.
           const uint swizzled = ((is_a ? a_lane : b_lane) % 8 ^ (warp + class * 4)) * 16;
           const uint apart = 1024 * (32 / (is_a ? A_ACROSS : B_ACROSS));
-          shift_loose(to + (is_a ? to_a : to_b) + class * 512 + first * apart + swizzled, apart, raw + (is_a ? in_a : in_b), is_a ? &was_x : &was_y, class, first,
-                      is_a ? A_ACROSS : B_ACROSS, was_deep);
+          shift_loose(to + (is_a ? to_a : to_b) + class * 512 + first * apart + swizzled, apart, raw + (is_a ? in_a : in_b),
+                      is_a ? &was_x : &was_y, class, first, is_a ? A_ACROSS : B_ACROSS, was_deep);
           sync_warp();
         }
         if (left > 0)
-          copy_loose(raw, is_a ? &x : &y, class, first, is_a ? A_ACROSS : B_ACROSS, is_a ? a_bytes : b_bytes, is_a ? whole_a : whole_b, lane);
+          copy_loose(raw, is_a ? &x : &y, class, first, is_a ? A_ACROSS : B_ACROSS, is_a ? a_bytes : b_bytes,
+                     is_a ? whole_a : whole_b, lane);
         end_copies();
       }
       if (is_filled) {
@@ -283,8 +287,8 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
       uint height, width;
       FIND_TILE
       for (ulong left = q.k; left > 0; left -= min(left, (ulong)TILE_K)) {
-        int whole;
         FIND_STEP
+        const int whole = height >= TILE_M && width >= TILE_N && left >= TILE_K;
         const uint to = stages + stage * STAGE_BYTES;
         wait_phase(empty + stage * 8, parity ^ 1);
         if (whole) {
@@ -326,19 +330,22 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
       const uint steps = (uint)((q.k + TILE_K - 1) / TILE_K);
       value sum[TILE_N / MMA_N][MMA_N / 2];
 #pragma unroll
-      for (uint i = 0; i < TILE_N / 2; ++i) sum[i / (MMA_N / 2)][i % (MMA_N / 2)] = 0;
+      for (uint i = 0; i < TILE_N / 2; ++i)
+        sum[i / (MMA_N / 2)][i % (MMA_N / 2)] = 0;
       uint last = 0;
       for (uint step = 0; step < steps; ++step) {
         // Of A: 64 rows, or a block of 64 m, 8192 bytes either way. Of B: blocks of 64 n.
         const uint at = stages + stage * STAGE_BYTES;
-        const ulong of_a = tile_descriptor(at + consumer * 8192, 8192, 1024), of_b = tile_descriptor(at + A_BYTES, 8192, 1024);
+        const ulong of_a = tile_descriptor(at + consumer * 8192, 8192, 1024),
+                    of_b = tile_descriptor(at + A_BYTES, 8192, 1024);
         wait_phase(full + stage * 8, parity);
         begin_wgmma();
 #pragma unroll
         for (uint x = 0; x < 4; ++x)  // 32 bytes of every row, or 16 rows
 #pragma unroll
           for (uint y = 0; y < TILE_N / MMA_N; ++y)
-            WGMMA(sum[y], of_a + x * (A_MAJOR ? 2048 / 16 : 32 / 16), of_b + (x * (B_MAJOR ? 2048 / 16 : 32 / 16) + y * (MMA_N * 8)), A_MAJOR_TEXT, B_MAJOR_TEXT);
+            WGMMA(sum[y], of_a + x * (A_MAJOR ? 2048 / 16 : 32 / 16),
+                  of_b + (x * (B_MAJOR ? 2048 / 16 : 32 / 16) + y * (MMA_N * 8)), A_MAJOR_TEXT, B_MAJOR_TEXT);
         end_wgmma();
         WAIT_WGMMA(1);
         if (step > 0 && lane == 0) arrive(empty + last * 8);  // the step before is done
@@ -356,8 +363,8 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
         if (row + lane / 4 + h * 8 < q.m)
 #pragma unroll
           for (uint j = 0; j < TILE_N / 8; ++j)
-            write_pair(&d, row + lane / 4 + h * 8, col + lane % 4 * 2 + j * 8, q.n, sum[j * 8 / MMA_N][j * 4 % (MMA_N / 2) + h * 2],
-                       sum[j * 8 / MMA_N][j * 4 % (MMA_N / 2) + h * 2 + 1]);
+            write_pair(&d, row + lane / 4 + h * 8, col + lane % 4 * 2 + j * 8, q.n,
+                       sum[j * 8 / MMA_N][j * 4 % (MMA_N / 2) + h * 2], sum[j * 8 / MMA_N][j * 4 % (MMA_N / 2) + h * 2 + 1]);
 #else
       // Rows begin anywhere: by way of local memory, 32 columns at once, so that a warp writes 32 neighbours of a row.
       local value* const mine = rows + (consumer * 4 + warp) * (16 * OUT_ROW);
@@ -369,7 +376,8 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
 #pragma unroll
           for (uint h = 0; h < 2; ++h)
             *(local value_pair*)(mine + (lane / 4 + h * 8) * OUT_ROW + (j * 8 - x) + lane % 4 * 2) =
-                (value_pair)(sum[j * 8 / MMA_N][j * 4 % (MMA_N / 2) + h * 2], sum[j * 8 / MMA_N][j * 4 % (MMA_N / 2) + h * 2 + 1]);
+                (value_pair)(sum[j * 8 / MMA_N][j * 4 % (MMA_N / 2) + h * 2],
+                             sum[j * 8 / MMA_N][j * 4 % (MMA_N / 2) + h * 2 + 1]);
         sync_warp();
         if (col + x + lane < q.n)
 #pragma unroll

@@ -1,5 +1,12 @@
 #include "runtime/retarget.hpp"
 
+#include <smem/context.hpp>
+#include <smem/error.hpp>
+#include <smem/plan.hpp>
+
+#include "runtime/runtime.hpp"
+#include "support/folder.hpp"
+
 #include <doctest/doctest.h>
 
 #include <string>
@@ -14,7 +21,69 @@ const std::string kHead =
 const std::string kMarked = "\t// begin inline asm\n\t//@wgmma.fence.sync.aligned;\n\t// end inline asm\n";
 const std::string kBare = "\t// begin inline asm\n\twgmma.fence.sync.aligned;\n\t// end inline asm\n";
 
+/// A kernel for sm_90a, which NVIDIA's compiler takes; to others the same text without assembly.
+smem::Plan marked_plan() {
+  smem::Plan plan;
+  plan.operation = "retarget";
+  plan.variant = "test";
+  plan.entry_point = "marked";
+  plan.target = "sm_90a";
+  plan.preamble = R"(
+    kernel void marked(global int* out) {
+    #ifdef __NV_CL_C_VERSION
+      __asm__ volatile("//@wgmma.fence.sync.aligned;" ::: "memory");
+    #endif
+      out[get_global_id(0)] = 1;
+    }
+  )";
+  return plan;
+}
+
 }  // namespace
+
+TEST_CASE("retarget: a driver takes the program, or the refusal is remembered") {
+  const test::CacheFolder folder;
+  bool taken = false;
+  for (int context_number = 0; context_number < 2; ++context_number) {
+    const smem::Context context;
+    smem::runtime::Programs& programs = context.runtime().programs();
+    const bool found = programs.find(marked_plan()) != nullptr;
+    if (context.device().retargeting) CHECK(found);
+    if (context_number == 0) taken = found;
+    CHECK(found == taken);
+    CHECK((programs.find(marked_plan()) != nullptr) == found);
+    CHECK(context.cache_statistics().found_in_memory == 1);
+    if (found) continue;
+    CHECK_THROWS_AS(programs.get(marked_plan()), smem::Error);
+    CHECK(context.cache_statistics().built_from_source == 0);
+    CHECK(context.cache_statistics().loaded_from_disk == (context_number == 0 ? 0 : 1));
+  }
+}
+
+TEST_CASE("retarget: without, the same plan is another program") {
+  smem::Plan plan = marked_plan();
+  const smem::Context context;
+  smem::runtime::Programs& programs = context.runtime().programs();
+  const auto marked = programs.find(plan);
+  plan.target.clear();
+  const auto plain = programs.find(plan);
+  CHECK(plain != nullptr);
+  CHECK(plain != marked);
+}
+
+TEST_CASE("retarget: the plan without it is used where the driver refuses") {
+  const smem::Context context;
+  smem::Device device = context.device();
+  device.retargeting = true;
+  const smem::Plan plan = context.runtime().plan_that_builds(
+      [](const smem::Device& facts) {
+        smem::Plan made = marked_plan();
+        if (!facts.retargeting) made.target.clear();
+        return made;
+      },
+      device);
+  CHECK(plan.target.empty() == (context.runtime().programs().find(marked_plan()) == nullptr));
+}
 
 TEST_CASE("retarget: markers go, and the target is another") {
   const auto text = retarget(kHead + kMarked + "\tret;\n" + kMarked, "sm_90a");
