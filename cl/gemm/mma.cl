@@ -48,6 +48,7 @@
 #include "nvidia/copy_async.clh"
 #include "nvidia/gemm_band.clh"
 #include "nvidia/gemm_pair.clh"
+#include "nvidia/gemm_rows.clh"
 #include "nvidia/mma.clh"
 
 #if ELEMENT_TYPE == TYPE_INT8
@@ -65,6 +66,7 @@
 #define STAGE_BYTES ((TILE_M + TILE_N) * ROW_BYTES)
 #define MS (WARP_M / 16)
 #define NS (WARP_N / 8)
+#define OUT_ROW (WARP_N + 8)  // of a row of results on their way out
 
 // Sub-step x of a warp's part of the tiles of a stage.
 GROUP_FUNCTION void read_fragments(uint a[MS][4], uint b[NS][2], uint a_tile, uint b_tile, uint row, uint col, uint x,
@@ -167,6 +169,21 @@ void gemm_mma(GEMM_ARGUMENTS) {
   WAIT_COPIES(0);
 
   const destination d = GEMM_DESTINATION(place.number);
+#if EPILOGUE
+  barrier(CLK_LOCAL_MEM_FENCE);  // the tiles are no longer needed
+  local value* const mine = (local value*)tiles + warp * (8 * OUT_ROW);
+#pragma unroll
+  for (uint i = 0; i < MS; ++i)
+#pragma unroll
+    for (uint h = 0; h < 2; ++h) {
+#pragma unroll
+      for (uint j = 0; j < NS; ++j) {
+        mine[lane / 4 * OUT_ROW + j * 8 + lane % 4 * 2] = sum[i][j][h * 2];
+        mine[lane / 4 * OUT_ROW + j * 8 + lane % 4 * 2 + 1] = sum[i][j][h * 2 + 1];
+      }
+      write_rows(&d, mine, OUT_ROW, 8, WARP_N, row + warp_row + i * 16 + h * 8, 1, q.m, col + warp_col, q.n, lane);
+    }
+#else
 #pragma unroll
   for (uint i = 0; i < MS; ++i)
 #pragma unroll
@@ -177,4 +194,5 @@ void gemm_mma(GEMM_ARGUMENTS) {
         for (uint j = 0; j < NS; ++j)
           write_pair(&d, r, col + warp_col + j * 8 + lane % 4 * 2, q.n, sum[i][j][h * 2], sum[i][j][h * 2 + 1]);
     }
+#endif
 }

@@ -19,22 +19,22 @@
 #define WARPS_M 2  // warps of a group, down: 1 to 8
 #endif
 #ifndef WARPS_N
-#define WARPS_N 2  // and across: 1 to 8
+#define WARPS_N 4  // and across: 1 to 8
 #endif
 #ifndef LANES_M
-#define LANES_M 8  // lanes of a warp, down: 1, 2, 4, 8, 16, 32; 32 / LANES_M across
+#define LANES_M 4  // lanes of a warp, down: 1, 2, 4, 8, 16, 32; 32 / LANES_M across
 #endif
 #ifndef ITEM_M
-#define ITEM_M 8  // rows of a work-item: 4, 8, 12, 16
+#define ITEM_M 16  // rows of a work-item: 4, 8, 12, 16
 #endif
 #ifndef ITEM_N
-#define ITEM_N 16  // columns: 4, 8, 12, 16, 20, ...; ITEM_M * ITEM_N at most 128
+#define ITEM_N 8  // columns: 4, 8, 12, 16, 20, ...; ITEM_M * ITEM_N at most 128
 #endif
 #ifndef TILE_K
-#define TILE_K 16  // k of a stage: 8, 16, 32
+#define TILE_K 32  // k of a stage: 8, 16, 32
 #endif
 #ifndef STAGES
-#define STAGES 4  // tiles in local memory: 2 to 8
+#define STAGES 2  // tiles in local memory: 2 to 8
 #endif
 #ifndef A_VECTOR
 #define A_VECTOR 1  // floats that are read at once: 4 if all rows of A in memory begin at a multiple of 16 bytes, else 1
@@ -43,8 +43,7 @@
 #define B_VECTOR 1  // the same of B
 #endif
 #ifndef C_VECTOR
-#define C_VECTOR \
-  1  // floats of a store: 4 if all rows of C, or with PARTS of the partial sums, begin at a multiple of 16 bytes, else 1
+#define C_VECTOR 1  // floats of a store: 4 if all rows of C, with PARTS of the sums, begin at multiples of 16 bytes, else 1
 #endif
 #ifndef BAND
 #define BAND 8  // tiles down that groups take before they go on to the right: for the sake of the L2 cache
@@ -69,6 +68,7 @@
 #include "gemm/operation.clh"
 #include "nvidia/copy_async.clh"
 #include "nvidia/gemm_band.clh"
+#include "nvidia/gemm_rows.clh"
 
 // COPY_TILE starts the copies of the next TILE_K k of an operand: `width` rows (of A) or columns (of B) by `depth` k lie in
 // the matrix from `from` on. WHOLE: all of them do.
@@ -203,8 +203,8 @@ GROUP_FUNCTION void read_fragments(a_fragment* a, b_fragment* b, local const flo
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_multistage(GEMM_ARGUMENTS) {
   (void)batch;  // the launch has as many groups as there are tiles
-  local float a_tiles[STAGES * TILE_K * A_ROW] __attribute__((aligned(128)));
-  local float b_tiles[STAGES * TILE_K * B_ROW] __attribute__((aligned(128)));
+  local float tiles[STAGES * TILE_K * (A_ROW + B_ROW)] __attribute__((aligned(128)));
+  local float *const a_tiles = tiles, *const b_tiles = tiles + STAGES * TILE_K * A_ROW;
   const uint item = get_local_id(0);
   const tile_place place =
       place_in_bands((uint)get_group_id(0), (uint)((m + TILE_M - 1) / TILE_M), (uint)((n + TILE_N - 1) / TILE_N));
@@ -304,6 +304,19 @@ void gemm_multistage(GEMM_ARGUMENTS) {
   WAIT_COPIES(0);
 
   const destination d = GEMM_DESTINATION(place.number);
+#if EPILOGUE
+  barrier(CLK_LOCAL_MEM_FENCE);  // the tiles are no longer needed
+  local float* const mine = tiles + warp * (LANES_M * WARP_N);
+#pragma unroll
+  for (uint i = 0; i < ITEM_M; ++i) {
+#pragma unroll
+    for (uint s = 0; s < ITEM_N / 4; ++s)
+      *(local float4*)(mine + lane_m * WARP_N + lane_n * 4 + s * (LANES_N * 4)) =
+          (float4)(sum[i][s * 4], sum[i][s * 4 + 1], sum[i][s * 4 + 2], sum[i][s * 4 + 3]);
+    write_rows(&d, mine, WARP_N, LANES_M, WARP_N, row + item_row - lane_m * 4 + i / 4 * (LANES_M * 4) + i % 4, 4, row + height,
+               col + item_col - lane_n * 4, col + width, lane);
+  }
+#else
 #pragma unroll
   for (uint i = 0; i < ITEM_M; ++i) {
     const uint r = item_row + i / 4 * (LANES_M * 4) + i % 4;
@@ -321,4 +334,5 @@ void gemm_multistage(GEMM_ARGUMENTS) {
         }
       }
   }
+#endif
 }

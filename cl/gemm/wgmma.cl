@@ -14,7 +14,8 @@
 //
 // Launch: GROUP work-items; as many groups as multiprocessors, or tiles if they are fewer. Local memory:
 // STAGES * (TILE_M + TILE_N) * 128 bytes, the barriers, and with LOOSE
-// (TILE_M + TILE_N) * 144; with C_VECTOR 1, CONSUMERS * 10240. After: Shah et al., "FlashAttention-3" (producers and
+// (TILE_M + TILE_N) * 144; with C_VECTOR 1 or EPILOGUE,
+// CONSUMERS * 10240. After: Shah et al., "FlashAttention-3" (producers and
 // consumers); Thakkar et al., CUTLASS, "Efficient GEMM in CUDA: Hopper warp specialization".
 #ifndef CONSUMERS
 #define CONSUMERS 2  // warpgroups that multiply: 1, 2, 3
@@ -23,7 +24,7 @@
 #define PRODUCERS 1  // warpgroups that fill: 1, 2
 #endif
 #ifndef TILE_N
-#define TILE_N 256  // 64, 128, 192, 256
+#define TILE_N 256  // 64, 128, 256; 192 if B lies along k
 #endif
 #ifndef MMA_N
 #define MMA_N TILE_N  // columns of an instruction: TILE_N, or a part of it. 256 needs GROUP of at most 384
@@ -56,6 +57,8 @@
 #define A_BYTES (TILE_M * 128)
 #define B_BYTES (TILE_N * 128)
 #define STAGE_BYTES (A_BYTES + B_BYTES)
+// Results go through local memory where rows of C begin anywhere, and where there is an epilogue (nvidia/gemm_rows.clh).
+#define THROUGH_LOCAL (C_VECTOR == 1 || EPILOGUE)
 #define OUT_ROW 40  // floats of a row of 32 results on their way out: so 4 rows of pairs meet 32 banks
 
 #define JOIN_WORDS(a, b) a##b
@@ -87,12 +90,19 @@ typedef float2 value_pair;
 #else
 #define B_MAJOR_TEXT "1"
 #endif
+#if ELEMENT_BYTES != 2 && (A_MAJOR || B_MAJOR || LOOSE)
+#error elements of other than 2 bytes lie along k, in rows that begin at multiples of 16 bytes
+#endif
+#if TILE_N == 192 && B_MAJOR
+#error a TILE_N of 192 needs a B along k
+#endif
 #define PIECE (16 / ELEMENT_BYTES)  // elements of 16 bytes
 #include "nvidia/copy_async.clh"
 #include "nvidia/loose.clh"
 #include "nvidia/mbarrier.clh"
 #include "nvidia/gemm_band.clh"
 #include "nvidia/gemm_pair.clh"
+#include "nvidia/gemm_rows.clh"
 #include "nvidia/wgmma.clh"
 
 // One operand as a producer sees it. A line is what is contiguous in memory; a row of a tile in local memory holds 64 of one.
@@ -168,7 +178,7 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
 #if LOOSE
   local uchar raws[(TILE_M + TILE_N) * 144] __attribute__((aligned(128)));
 #endif
-#if C_VECTOR == 1
+#if THROUGH_LOCAL
   local value rows[CONSUMERS * 4 * 16 * OUT_ROW] __attribute__((aligned(16)));
 #endif
   local ulong barriers[2 * STAGES];
@@ -357,7 +367,7 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
 
       const destination d = GEMM_DESTINATION(place.number);
       const ulong row = (ulong)place.down * TILE_M + consumer * 64 + warp * 16, col = (ulong)place.across * TILE_N;
-#if C_VECTOR == 2
+#if !THROUGH_LOCAL
 #pragma unroll
       for (uint h = 0; h < 2; ++h)
         if (row + lane / 4 + h * 8 < q.m)
@@ -366,11 +376,10 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
             write_pair(&d, row + lane / 4 + h * 8, col + lane % 4 * 2 + j * 8, q.n,
                        sum[j * 8 / MMA_N][j * 4 % (MMA_N / 2) + h * 2], sum[j * 8 / MMA_N][j * 4 % (MMA_N / 2) + h * 2 + 1]);
 #else
-      // Rows begin anywhere: by way of local memory, 32 columns at once, so that a warp writes 32 neighbours of a row.
+      // By way of local memory, 32 columns at once, so that a warp writes 32 neighbours of a row.
       local value* const mine = rows + (consumer * 4 + warp) * (16 * OUT_ROW);
 #pragma unroll
       for (uint x = 0; x < TILE_N; x += 32) {
-        sync_warp();
 #pragma unroll
         for (uint j = x / 8; j < x / 8 + 4; ++j)
 #pragma unroll
@@ -378,11 +387,16 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
             *(local value_pair*)(mine + (lane / 4 + h * 8) * OUT_ROW + (j * 8 - x) + lane % 4 * 2) =
                 (value_pair)(sum[j * 8 / MMA_N][j * 4 % (MMA_N / 2) + h * 2],
                              sum[j * 8 / MMA_N][j * 4 % (MMA_N / 2) + h * 2 + 1]);
+#if EPILOGUE
+        write_rows(&d, mine, OUT_ROW, 16, 32, row, 1, q.m, col + x, q.n, lane);
+#else
         sync_warp();
         if (col + x + lane < q.n)
 #pragma unroll
           for (uint r = 0; r < 16; ++r)
             if (row + r < q.m) write_sum(&d, row + r, col + x + lane, mine[r * OUT_ROW + lane]);
+        sync_warp();
+#endif
       }
 #endif
     }
