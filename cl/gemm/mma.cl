@@ -32,8 +32,7 @@
 #define B_ALIGNMENT 1
 #endif
 #ifndef C_VECTOR
-#define C_VECTOR \
-  1  // results of a store: 2 if all rows of C, or with PARTS of the partial sums, begin at a multiple of two, else 1
+#define C_VECTOR 1  // results of a store: 2 if all rows of C, with PARTS of the sums, begin at multiples of two, else 1
 #endif
 #ifndef BAND
 #define BAND 8  // tiles down that groups take before they go on to the right: for the sake of the L2 cache
