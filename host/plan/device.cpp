@@ -41,8 +41,8 @@ namespace {
 [[noreturn]] void refuse_clamp(std::string_view entry) {
   throw Error({.operation = "clamp",
                .argument = "SMEM_CLAMP",
-               .expected = "entries like local=32K, cache=1M, work_group=64, sub_group=16, "
-                           "compute_units=4, fp64=0, forward_progress=0 or ordered_start=0",
+               .expected = "entries like local=32K, cache=1M, work_group=64, sub_group=16, compute_units=4, "
+                           "fp64=0, forward_progress=0, ordered_start=0 or retargeting=0",
                .got = fmt::format("\"{}\"", entry)});
 }
 
@@ -69,8 +69,8 @@ Device clamp(Device device, std::string_view text) {
     if (equals == std::string_view::npos) refuse_clamp(entry);
     const std::string_view key = entry.substr(0, equals);
     const std::size_t value = number_in(entry, entry.substr(equals + 1));
-    const bool may_be_zero =
-        key == "local" || key == "fp64" || key == "forward_progress" || key == "ordered_start";
+    const bool may_be_zero = key == "local" || key == "fp64" || key == "forward_progress" ||
+                             key == "ordered_start" || key == "retargeting";
     if (!may_be_zero && value == 0) refuse_clamp(entry);
     if (key == "local") {
       device.local_bytes = std::min(device.local_bytes, value);
@@ -93,6 +93,8 @@ Device clamp(Device device, std::string_view text) {
       device.forward_progress = device.forward_progress && value != 0;
     } else if (key == "ordered_start") {
       device.ordered_start = device.ordered_start && value != 0;
+    } else if (key == "retargeting") {
+      device.retargeting = device.retargeting && value != 0;
     } else {
       refuse_clamp(entry);
     }

@@ -185,6 +185,7 @@ std::string explain_json(const Plan& plan, const Device& device, const Knowledge
             {"kernel_file", plan.kernel_file},
             {"entry_point", plan.entry_point},
             {"build_options", plan.build_options()},
+            {"target", plan.target},
             {"work_group", plan.work_group},
             {"global", plan.global},
             {"groups", plan.groups()},

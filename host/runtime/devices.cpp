@@ -66,6 +66,7 @@ void add_nvidia_facts(cl_device_id id, Device& device) {
   // measured to work on compute capability 9.0, whose limit is 227 KiB (CUDA C++ programming guide, technical
   // specifications). Other architectures were not measured, so their reported size stands.
   if (major == 9 && minor == 0) device.local_bytes = std::size_t{227} * 1024;
+  device.retargeting = major == 9 && minor == 0;
 }
 
 void add_amd_facts(cl_device_id id, Device& device) {

@@ -2,6 +2,7 @@
 
 #include "runtime/code_object.hpp"
 #include "runtime/environment.hpp"
+#include "runtime/retarget.hpp"
 #include "runtime/sources.hpp"
 #include "runtime/status.hpp"
 
@@ -76,6 +77,9 @@ std::string build_log(cl_program program, cl_device_id device) {
   return log;
 }
 
+/// What the disk cache holds of a program whose target the driver refused.
+const std::vector<unsigned char> kRefused{'r', 'e', 'f', 'u', 's', 'e', 'd'};
+
 /// One line on the error stream for each build or load, when SMEM_TRACE is set.
 class Trace {
  public:
@@ -149,20 +153,32 @@ Programs::Programs(cl::Context context, cl_device_id id, const Device& device)
       disk_(DiskCache::from_environment()) {}
 
 std::shared_ptr<Program> Programs::get(const Plan& plan) {
+  std::shared_ptr<Program> program = find(plan);
+  if (program) return program;
+  ErrorDetails details;
+  details.operation = plan.operation;
+  details.argument = plan.kernel_file;
+  details.expected = fmt::format("a driver that takes programs for {}", plan.target);
+  details.device = device_name_;
+  throw Error(std::move(details));
+}
+
+std::shared_ptr<Program> Programs::find(const Plan& plan) {
   const std::string options = plan.build_options();
   std::shared_ptr<Entry> entry;
   {
     const std::scoped_lock lock(mutex_);
-    std::shared_ptr<Entry>& slot =
-        entries_[fmt::format("{}\n{}\n{}\n{}", plan.kernel_file, plan.entry_point, options, plan.preamble)];
+    std::shared_ptr<Entry>& slot = entries_[fmt::format(
+        "{}\n{}\n{}\n{}\n{}", plan.kernel_file, plan.entry_point, plan.target, options, plan.preamble)];
     if (!slot) slot = std::make_shared<Entry>();
     entry = slot;
   }
   const std::scoped_lock lock(entry->building);  // other programs can be built meanwhile
-  if (entry->program) {
+  if (entry->program || entry->is_refused) {
     ++found_;
   } else {
     entry->program = make(plan, options);
+    entry->is_refused = entry->program == nullptr;
   }
   return entry->program;
 }
@@ -171,10 +187,12 @@ std::shared_ptr<Program> Programs::make(const Plan& plan, const std::string& opt
   const std::string name = fmt::format("{}/{}", plan.operation, plan.variant);
   const std::string source = source_of(plan);
   const XXH128_hash_t hash = XXH3_128bits(source.data(), source.size());
-  const std::string key = fmt::format("source={} {:016x}{:016x}\noptions={}\n{}", plan.kernel_file,
-                                      hash.high64, hash.low64, options, device_key_);
+  const std::string key =
+      fmt::format("source={} {:016x}{:016x}\noptions={}\n{}{}", plan.kernel_file, hash.high64, hash.low64,
+                  options, plan.target.empty() ? "" : fmt::format("target={}\n", plan.target), device_key_);
   const Trace trace(fmt::format("{} ({} {})", name, plan.kernel_file, options));
-  if (cl::Program program = load(key, options); program() != nullptr) {
+  bool is_refused = false;
+  if (cl::Program program = load(key, options, is_refused); program() != nullptr) {
     try {
       auto loaded = std::make_shared<Program>(std::move(program), plan.entry_point, name);
       ++loaded_;
@@ -185,7 +203,18 @@ std::shared_ptr<Program> Programs::make(const Plan& plan, const std::string& opt
       disk_.remove(key);
     }
   }
-  cl::Program program = build(plan, source, options);
+  if (is_refused) {
+    ++loaded_;
+    trace.done("known to be refused");
+    return nullptr;
+  }
+  cl::Program program =
+      plan.target.empty() ? build(plan, source, options) : build_for_target(plan, source, options);
+  if (program() == nullptr) {
+    trace.done("refused by the driver");
+    if (disk_.enabled() && !disk_.store(key, kRefused)) ++failures_;
+    return nullptr;
+  }
   ++built_;
   auto built = std::make_shared<Program>(program, plan.entry_point, name);
   trace.done("built from source");
@@ -197,12 +226,23 @@ std::shared_ptr<Program> Programs::make(const Plan& plan, const std::string& opt
   return built;
 }
 
-cl::Program Programs::load(const std::string& key, const std::string& options) {
+cl::Program Programs::load(const std::string& key, const std::string& options, bool& is_refused) {
   const DiskCache::Lookup entry = disk_.load(key);
   if (entry.outcome == DiskCache::Outcome::damaged) ++failures_;
   if (entry.outcome != DiskCache::Outcome::found) return {};
-  const unsigned char* content = entry.content.data();
-  const std::size_t bytes = entry.content.size();
+  is_refused = entry.content == kRefused;
+  if (is_refused) return {};
+  cl::Program program = from_binary(entry.content.data(), entry.content.size(), options);
+  if (program() == nullptr) {
+    ++failures_;
+    disk_.remove(key);
+  }
+  return program;
+}
+
+/// Empty when the driver refuses it.
+cl::Program Programs::from_binary(const unsigned char* content, std::size_t bytes,
+                                  const std::string& options) {
   cl_int of_binary = CL_SUCCESS;
   cl_int status = CL_SUCCESS;
   cl::Program program(clCreateProgramWithBinary(context_(), 1, &id_, &bytes, &content, &of_binary, &status));
@@ -210,9 +250,23 @@ cl::Program Programs::load(const std::string& key, const std::string& options) {
       clBuildProgram(program(), 1, &id_, options.c_str(), nullptr, nullptr) == CL_SUCCESS) {
     return program;
   }
-  ++failures_;
-  disk_.remove(key);
   return {};
+}
+
+/// Empty when the driver refuses any step.
+cl::Program Programs::build_for_target(const Plan& plan, const std::string& source,
+                                       const std::string& options) {
+  cl::Program program;
+  try {
+    program = build(plan, source, options);
+  } catch (const Error&) {  // a compiler that is older than the instructions
+    return {};
+  }
+  const std::vector<unsigned char> binary = binary_of(program());
+  const std::optional<std::string> text =
+      retarget({reinterpret_cast<const char*>(binary.data()), binary.size()}, plan.target);
+  if (!text) return {};
+  return from_binary(reinterpret_cast<const unsigned char*>(text->data()), text->size(), options);
 }
 
 cl::Program Programs::build(const Plan& plan, const std::string& source, const std::string& options) {
@@ -290,8 +344,10 @@ void Programs::store(const std::string& key, const Program& program) {
 
 std::size_t Programs::registers(const Plan& plan) {
   const bool verbose = vendor_ == Vendor::nvidia;
-  const cl::Program program =
-      build(plan, source_of(plan), plan.build_options() + (verbose ? " -cl-nv-verbose" : ""));
+  const std::string options = plan.build_options() + (verbose ? " -cl-nv-verbose" : "");
+  const cl::Program program = plan.target.empty() ? build(plan, source_of(plan), options)
+                                                  : build_for_target(plan, source_of(plan), options);
+  if (program() == nullptr) return 0;
   if (verbose) return registers_in_log(build_log(program(), id_), plan.entry_point);
   return registers_in_binary(binary_of(program()), plan.entry_point, register_lot_);
 }

@@ -72,6 +72,10 @@ class Programs {
   /// the failing line.
   std::shared_ptr<Program> get(const Plan& plan);
 
+  /// The same for a plan with a target of its own (Plan::target); null where the driver refuses any step on
+  /// the way to it. That is remembered, on disk too, until the driver is another one.
+  std::shared_ptr<Program> find(const Plan& plan);
+
   /// Stores on disk what was built and has run. Some drivers (PoCL) finish a kernel's compilation at its
   /// first run: asked for the binary earlier, they compile more than was asked for, and yet the run's code is
   /// not in it. So this is called where the host waits or closes anyway, and never waits itself.
@@ -90,11 +94,14 @@ class Programs {
   struct Entry {
     std::mutex building;
     std::shared_ptr<Program> program;
+    bool is_refused = false;  ///< the plan's target
   };
 
   std::shared_ptr<Program> make(const Plan& plan, const std::string& options);
-  cl::Program load(const std::string& key, const std::string& options);
+  cl::Program load(const std::string& key, const std::string& options, bool& is_refused);
   cl::Program build(const Plan& plan, const std::string& source, const std::string& options);
+  cl::Program build_for_target(const Plan& plan, const std::string& source, const std::string& options);
+  cl::Program from_binary(const unsigned char* content, std::size_t bytes, const std::string& options);
   std::vector<unsigned char> binary_of(cl_program program) const;
   void store(const std::string& key, const Program& program);
 

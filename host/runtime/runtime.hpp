@@ -58,7 +58,7 @@ class Runtime {
   cl::Event run(const ProblemKey& key, const MakePlan& make_plan, std::span<const cl::Event> wait_for,
                 const Arguments&... arguments) {
     std::shared_ptr<const Prepared> ready = find(key);
-    if (!ready) ready = remember(key, prepare(make_plan(device_)));
+    if (!ready) ready = remember(key, prepare(plan_that_builds(make_plan, device_)));
     for (;;) {
       try {
         return launch(*ready, wait_for, arguments...);
@@ -66,9 +66,19 @@ class Runtime {
         if (!is_too_large(error) || ready->plan.work_items() == 1) throw;
         Device smaller = device_;
         smaller.max_work_group = ready->plan.work_items() / 2;
-        ready = remember(key, prepare(make_plan(static_cast<const Device&>(smaller))));
+        ready = remember(key, prepare(plan_that_builds(make_plan, smaller)));
       }
     }
+  }
+
+  /// The plan for a device; where the driver refuses its target, the plan for the device without retargeting.
+  template <class MakePlan>
+  Plan plan_that_builds(const MakePlan& make_plan, const Device& device) {
+    Plan plan = make_plan(device);
+    if (plan.target.empty() || programs_->find(plan)) return plan;
+    Device without = device;
+    without.retargeting = false;
+    return make_plan(static_cast<const Device&>(without));
   }
 
   /// Enqueues a kernel whose arguments are set, with the plan's sizes.

@@ -81,6 +81,11 @@ struct Device {
   /// too). OpenCL promises nothing of the kind.
   bool ordered_start = false;
 
+  /// Whether the driver takes programs for a target that its OpenCL compiler does not know (Plan::target):
+  /// measured on NVIDIA's compute capability 9.0, which then has the instructions of sm_90a. Where a driver
+  /// refuses one after all, the problem gets the plan of a device without.
+  bool retargeting = false;
+
   friend bool operator==(const Device&, const Device&) = default;
 };
 
@@ -97,6 +102,7 @@ SMEM_API UnitLimits unit_limits(const Device& device);
 
 /// Reduces facts to those of a smaller device. `text` is a comma-separated list of `local=BYTES` (K and M are
 /// understood), `cache=BYTES`, `work_group=N`, `fp64=0`, `forward_progress=0`, `ordered_start=0`,
+/// `retargeting=0`,
 /// `compute_units=N`, and `sub_group=N`, which plans for sub-groups of N and, where the device's own are
 /// others, without sub-group functions. The environment variable SMEM_CLAMP applies it to every device that
 /// smem opens. \throws Error naming the entry that is not understood.

@@ -53,8 +53,12 @@ struct Plan {
   std::string entry_point;
   std::vector<std::pair<std::string, long>> defines;
   std::vector<std::pair<std::string, std::string>> text_defines;  ///< values are single words: type names
-  std::string preamble;            ///< OpenCL C put before the kernel file: a caller's own expression
-  std::string language = "CL1.2";  ///< of OpenCL C, as -cl-std= takes it
+  std::string preamble;  ///< OpenCL C put before the kernel file: a caller's own expression
+  /// The target that the driver's own assembler is given in place of the device's, for instructions that its
+  /// OpenCL compiler does not know ("sm_90a"); empty: as the driver makes it. Where the driver refuses it,
+  /// operations use their plan for the device without.
+  std::string target;
+  std::string language = "CL1.2";                  ///< of OpenCL C, as -cl-std= takes it
   std::array<std::size_t, 3> work_group{1, 1, 1};  ///< work-items
   std::array<std::size_t, 3> global{0, 0, 0};      ///< work-items; a multiple of work_group
   std::size_t tile_rows = 1;                       ///< of the input, per work-group

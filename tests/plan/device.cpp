@@ -30,6 +30,8 @@ TEST_CASE("clamp: makes a device smaller and never larger") {
   CHECK_FALSE(smem::clamp(smem::Device(), "forward_progress=1").forward_progress);
   CHECK(smem::clamp(whole, "ordered_start=1").ordered_start);
   CHECK_FALSE(smem::clamp(whole, "ordered_start=0").ordered_start);
+  CHECK(smem::clamp(whole, "retargeting=1").retargeting);
+  CHECK_FALSE(smem::clamp(whole, "retargeting=0").retargeting);
 }
 
 TEST_CASE("clamp: what is not understood is refused by name") {

@@ -56,6 +56,7 @@ inline smem::Device nvidia(std::string name, std::size_t local_bytes = 48 * kKiB
   device.cache_line_bytes = 128;
   device.forward_progress = true;
   device.ordered_start = true;
+  device.retargeting = device.architecture == "sm_90";
   return device;
 }
 
