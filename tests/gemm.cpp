@@ -51,7 +51,7 @@ TEST_CASE("gemm: every variant") {
       c.place = Place::aligned;
       test::gemm_shapes(sweep, c);
     }
-    CHECK(sweep.ran() > 0);
+    if (test::is_portable_gemm(c.variant)) CHECK(sweep.ran() > 0);
     for (std::size_t i = 0; i < (shares ? 1 : 2); ++i) {
       const std::size_t t = (v + 3 * i + v / 6) % std::size(kTypes);
       std::tie(c.in, c.out) = kTypes[t];

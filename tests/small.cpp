@@ -59,7 +59,7 @@ TEST_CASE("small: gemm") {
     c.beta = 1;
     c.place = test::Place::packed;  // what is read behind the end shows
     sweep.run(c);
-    CHECK(sweep.ran() == 1);
+    if (test::is_portable_gemm(variant)) CHECK(sweep.ran() == 1);
     if (variant != "registers_2d" && variant != "async" && variant != "two_level") continue;
     c.transpose_a = c.transpose_b = true;
     c.in = c.out = smem::Scalar::half;

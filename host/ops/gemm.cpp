@@ -194,7 +194,18 @@ cl::Event launch(const Context& context, const GemmProblem& problem, const Gemm&
     return plan_gemm(context.device(), problem, overrides);
   });
   runtime::Runtime& runtime = context.runtime();
-  const plan::gemm::Choice parts = plan::gemm::choose(context.device(), problem, fixed);
+  // Both launches of sums in parts must be of one mind, also where the driver refuses the first one's target.
+  Device device = context.device();
+  plan::gemm::Choice parts = plan::gemm::choose(device, problem, fixed);
+  if (parts.scratch_bytes > 0 && device.retargeting) {
+    const Plan plan = plan_gemm(device, problem, fixed);
+    device.retargeting = plan.target.empty() || runtime.programs().find(plan) != nullptr;
+    parts = plan::gemm::choose(device, problem, fixed);
+  }
+  const auto as_chosen = [&](Device asked) {
+    asked.retargeting = asked.retargeting && device.retargeting;
+    return asked;
+  };
   runtime::Lease scratch(runtime.scratch(), parts.scratch_bytes);
   const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
   const auto stride = [&](const Matrix& view) { return view.batch == 1 ? 0 : number(view.batch_stride); };
@@ -220,12 +231,13 @@ cl::Event launch(const Context& context, const GemmProblem& problem, const Gemm&
   };
   try {
     cl::Event event = run(ops::PlanMaker::gemm, options.wait_for,
-                          [&](const Device& device) { return plan_gemm(device, problem, fixed); });
+                          [&](const Device& asked) { return plan_gemm(as_chosen(asked), problem, fixed); });
     if (parts.scratch_bytes > 0) {
       scratch.used_until(event);
       const std::array<cl::Event, 1> sums{event};
-      event = run(ops::PlanMaker::gemm_finish, sums,
-                  [&](const Device& device) { return plan_gemm_finish(device, problem, fixed).value(); });
+      event = run(ops::PlanMaker::gemm_finish, sums, [&](const Device& asked) {
+        return plan_gemm_finish(as_chosen(asked), problem, fixed).value();
+      });
       scratch.used_until(event);
     }
     return event;

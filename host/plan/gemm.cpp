@@ -139,16 +139,26 @@ Attempt naive(const Device& device, const GemmProblem& problem, const PlanOverri
   return plan;
 }
 
-Plan finish(const Device& device, const GemmProblem& problem) {
+Plan finish(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed) {
   Plan plan = base_plan(problem, "finish", "gemm/finish.cl", "gemm_finish");
   set_grid(device, problem, plan);
-  const Choice choice = choose(device, problem, {.variant = "split_k"});
+  const Choice choice = choose(device, problem, fixed);
   plan.scratch_bytes = choice.scratch_bytes;
   plan.prediction.operations = 0;
   plan.prediction.bytes_read = static_cast<double>(choice.scratch_bytes);
   plan.reason = fmt::format("adds {} part(s) of each sum, always in the same order", choice.parts);
   return plan;
 }
+
+namespace {
+
+bool is_free(const PlanOverrides& fixed) { return !fixes_tile(fixed) && fixed.layout == LayoutChoice{}; }
+
+bool is_nvidias(std::string_view variant) {
+  return variant == "multistage" || variant == "mma" || variant == "wgmma";
+}
+
+}  // namespace
 
 Choice choose(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed) {
   constexpr std::size_t kLeastDepth = 256;  // of a part: what comes before and after is then little beside it
@@ -157,31 +167,50 @@ Choice choose(const Device& device, const GemmProblem& problem, const PlanOverri
   choice.part_depth = problem.k;
   const std::size_t sums = problem.m * problem.n * problem.batch;
   const std::size_t bytes = size_of(value_type(problem.in));
-  const std::size_t tiles = std::max<std::size_t>(count_tiles(problem, best_tile(device, problem)), 1);
-  // Two groups for each unit; no more memory than a buffer has, and than A and B take.
+  // No more memory than a buffer has, and than A and B take.
   const std::size_t room = device.max_allocation == 0
                                ? kMostParts
                                : device.max_allocation / std::max<std::size_t>(sums * bytes, 1);
-  const auto parts_for = [&](std::size_t groups, std::size_t depth) {
+  const auto parts_for = [&](std::size_t tiles, std::size_t groups, std::size_t depth) {
     const std::size_t wanted = std::min({groups / tiles, problem.k / depth, kMostParts, room});
     return std::max<std::size_t>(wanted, 1);
   };
-  const std::size_t parts = parts_for(2 * device.compute_units, kLeastDepth);
-  if (fixed.variant.empty() && runs_cpu_variant(device) && !fixes_tile(fixed) &&
-      fixed.layout == LayoutChoice{} && cpu(device, problem, {}).plan) {
-    choice.variant = "cpu";
-  } else if (fixed.variant.empty()) {
-    const bool splits = device.local_bytes >= 1024 && tiles * 2 <= device.compute_units && parts > 1;
-    choice.variant = splits && !fixes_tile(fixed) ? "split_k" : policy_of(device).variant;
-  } else {
-    choice.variant = fixed.variant;
+  const auto cut = [&](std::size_t parts, std::size_t multiple) {
+    choice.part_depth = round_up(std::max<std::size_t>(divide_up(problem.k, parts), 1), multiple);
+    choice.parts = std::max<std::size_t>(divide_up(problem.k, choice.part_depth), 1);
+    choice.scratch_bytes = choice.parts * sums * bytes;
+  };
+  const auto tiles_of = [&](const TileShape& tile) {
+    return std::max<std::size_t>(count_tiles(problem, tile), 1);
+  };
+  const bool has_room = device.local_bytes >= 1024;
+  choice.variant = fixed.variant;
+  if (fixed.variant.empty()) {
+    choice.variant = policy_of(device).variant;
+    if (is_free(fixed) && runs_cpu_variant(device) && cpu(device, problem, {}).plan) {
+      choice.variant = "cpu";
+    } else if (const std::string_view own = nvidia_variant(device, problem);
+               is_free(fixed) && has_room && !own.empty()) {
+      choice.variant = own;
+    } else if (is_free(fixed) && has_room) {
+      const std::size_t tiles = tiles_of(best_tile(device, problem));
+      if (tiles * 2 <= device.compute_units && parts_for(tiles, 2 * device.compute_units, kLeastDepth) > 1)
+        choice.variant = "split_k";
+    }
   }
-  if (choice.variant != "split_k") return choice;
-  // By hand, short sums are cut too.
-  choice.parts = std::max(parts, parts_for(4 * tiles, 16));
-  choice.part_depth = round_up(std::max<std::size_t>(divide_up(problem.k, choice.parts), 1), 16);
-  choice.parts = std::max<std::size_t>(divide_up(problem.k, choice.part_depth), 1);
-  choice.scratch_bytes = choice.parts * sums * bytes;
+  if (is_nvidias(choice.variant)) {
+    // Groups of float32 share a unit in pairs.
+    const std::size_t tiles = tiles_of(nvidia_tile(device, problem, choice.variant));
+    const std::size_t groups = (choice.variant == "multistage" ? 2 : 1) * device.compute_units;
+    const std::size_t parts = parts_for(tiles, groups, kLeastDepth);
+    if (parts > 1 && tiles * 2 <= device.compute_units) cut(parts, 64);
+    if (choice.parts == 1) choice.scratch_bytes = 0;
+  } else if (choice.variant == "split_k") {
+    const std::size_t tiles = tiles_of(best_tile(device, problem));
+    // By hand, short sums are cut too.
+    cut(std::max(parts_for(tiles, 2 * device.compute_units, kLeastDepth), parts_for(tiles, 4 * tiles, 16)),
+        16);
+  }
   return choice;
 }
 
@@ -192,7 +221,13 @@ Attempt plan_variant(const Device& device, const GemmProblem& problem, const Pla
   if (variant == "naive") return naive(device, problem, fixed);
   if (variant == "async") return async(device, problem, fixed);
   if (variant == "cpu") return cpu(device, problem, fixed);
-  return tiled(device, problem, fixed, variant);
+  PlanOverrides named = fixed;
+  named.variant = variant;
+  const Choice choice = choose(device, problem, named);
+  if (variant == "multistage") return multistage(device, problem, fixed, choice);
+  if (variant == "wgmma") return wgmma(device, problem, fixed, choice);
+  if (variant == "mma") return mma(device, problem, fixed, choice);
+  return tiled(device, problem, fixed, variant, choice);
 }
 
 /// Why `variant` was not chosen, against the plan that was.
@@ -203,6 +238,8 @@ std::string why_not(const Device& device, const GemmProblem& problem, std::strin
   const Plan& plan = *attempt.plan;
   if (variant == "naive") return "each element comes from global memory for each result that needs it";
   if (variant == "split_k") return "C has tiles enough for the device, or its sums are short";
+  if (is_nvidias(chosen.variant))
+    return fmt::format("{} has the device copy tiles without registers, steps ahead", chosen.variant);
   if (chosen.variant == "split_k") return "its work-groups would leave most of the device idle";
   if (chosen.variant == "cpu") return "work-items that meet in local memory are loops on a CPU";
   if (chosen.variant == "naive") return "a tile would be nearly empty";
@@ -251,6 +288,9 @@ constexpr Step kSteps[] = {
     {"async", "the device's own copies bring them"},
     {"two_level", "sub-groups make blocks of the tile"},
     {"split_k", "several work-groups share each sum"},
+    {"multistage", "asynchronous copies fill tiles several steps ahead"},
+    {"mma", "matrix units, a warp at a time"},
+    {"wgmma", "matrix units, four warps at a time; other warps fill their tiles"},
     {"cpu", "a thread's own caches and vector registers"},
 };
 
@@ -274,11 +314,18 @@ Plan plan_gemm(const Device& device, const GemmProblem& problem, const PlanOverr
   gemm::check(device, problem);
   const auto names = gemm_variants();
   plan::require_choice("gemm", {.variant = overrides.variant}, names);
-  const std::string_view chosen = gemm::choose(device, problem, overrides).variant;
+  const gemm::Choice choice = gemm::choose(device, problem, overrides);
+  const std::string_view chosen = choice.variant;
   gemm::Attempt attempt = gemm::plan_variant(device, problem, overrides, chosen);
   if (!attempt.plan) {
     const std::string reason = attempt.why_not;
-    if (overrides.variant.empty() && chosen != "split_k") attempt = gemm::naive(device, problem, overrides);
+    if (overrides.variant.empty() && choice.parts > 1) {
+      // What the parts need is already there.
+      attempt = gemm::tiled(device, problem, overrides, "split_k", choice);
+    } else if (overrides.variant.empty() && chosen != "split_k") {
+      attempt = gemm::tiled(device, problem, overrides, gemm::policy_of(device).variant, choice);
+      if (!attempt.plan) attempt = gemm::naive(device, problem, overrides);
+    }
     if (!attempt.plan) {
       gemm::refuse("variant", fmt::format("one that can run this on {}", device.name),
                    fmt::format("\"{}\": {}", chosen, reason));
@@ -286,7 +333,7 @@ Plan plan_gemm(const Device& device, const GemmProblem& problem, const PlanOverr
     attempt.plan->reason += "; " + reason;
   }
   Plan plan = std::move(*attempt.plan);
-  plan.evidence = gemm::policy_of(device).evidence;
+  if (plan.evidence.empty()) plan.evidence = gemm::policy_of(device).evidence;
   plan::note_choice(plan, overrides, names,
                     [&](std::string_view other) { return gemm::why_not(device, problem, other, plan); });
   return plan;
@@ -298,8 +345,8 @@ Plan plan_gemm(const Device& device, const GemmProblem& problem, std::string_vie
 
 std::optional<Plan> plan_gemm_finish(const Device& device, const GemmProblem& problem,
                                      const PlanOverrides& overrides) {
-  if (plan::gemm::choose(device, problem, overrides).variant != "split_k") return std::nullopt;
-  Plan plan = plan::gemm::finish(device, problem);
+  if (plan::gemm::choose(device, problem, overrides).scratch_bytes == 0) return std::nullopt;
+  Plan plan = plan::gemm::finish(device, problem, overrides);
   plan.overrides = overrides;
   return plan;
 }

@@ -282,7 +282,7 @@ std::string no_tile_fits(const Device& device) {
 }
 
 Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
-              std::string_view variant) {
+              std::string_view variant, const Choice& parts) {
   const Rung& rung = *std::find_if(std::begin(kRungs), std::end(kRungs),
                                    [&](const Rung& r) { return r.variant == variant; });
   if (fixed.layout.kind && rung.kind != Kind::none && *fixed.layout.kind != rung.kind) {
@@ -296,7 +296,6 @@ Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverri
   const bool vectors = rung.form == Form::vectors, one = rung.form == Form::one;
   const std::size_t least = vectors ? 4 : 1;
   const std::size_t item_bytes = size_of(value_type(problem.in));
-  const Choice parts = choose(device, problem, {.variant = std::string(variant)});
   TileShape tile = wanted_tile(device, rung.tile.m == 0 ? best_tile(device, problem) : rung.tile, least,
                                least, one, fixed);
   std::size_t bytes = 0;

@@ -41,12 +41,24 @@ Attempt naive(const Device& device, const GemmProblem& problem, const PlanOverri
 /// All that go through tiles in local memory, but for "async": tiled, padded, swizzled, rectangular,
 /// registers_1d, registers_2d, vector, double_buffered, two_level, split_k.
 Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
-              std::string_view variant);
+              std::string_view variant, const Choice& parts);
 /// One thread a tile, in its caches and vector registers.
 Attempt cpu(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed);
 Attempt async(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed);
-/// The second launch of split_k.
-Plan finish(const Device& device, const GemmProblem& problem);
+/// NVIDIA's own, by asynchronous copies and matrix units.
+Attempt multistage(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
+                   const Choice& choice);
+Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
+            const Choice& choice);
+Attempt wgmma(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
+              const Choice& choice);
+/// The best of them for a problem, or nothing; and the tile of C that a group of it makes.
+std::string_view nvidia_variant(const Device& device, const GemmProblem& problem);
+TileShape nvidia_tile(const Device& device, const GemmProblem& problem, std::string_view variant);
+/// Why "wgmma" cannot run this; empty: it can.
+std::string no_wgmma(const Device& device, const GemmProblem& problem);
+/// The second launch, where sums are made in parts.
+Plan finish(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed);
 
 // What they share.
 

@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 
 using smem::Scalar;
@@ -49,7 +50,7 @@ TEST_CASE("plan of gemm: problems of all kinds fit every target and its clamps")
             CHECK(plan.global[0] > 0);
             CHECK(plan.alternatives.size() + 1 == smem::gemm_variants().size());
             const auto finish = smem::plan_gemm_finish(device, problem, {});
-            CHECK((finish.has_value() == (plan.variant == "split_k")));
+            CHECK((finish.has_value() == (plan.scratch_bytes > 0)));
             // A driver that refuses a launch gets smaller work-groups for the same parts.
             const auto parts = smem::plan::gemm::choose(device, problem, {});
             const auto smaller = smem::plan::gemm::choose(smem::clamp(device, "work_group=1"), problem, {});
@@ -61,7 +62,7 @@ TEST_CASE("plan of gemm: problems of all kinds fit every target and its clamps")
       }
       if (device.local_bytes == 0) continue;
       for (const std::string_view variant : smem::gemm_variants()) {
-        if (variant == "cpu") continue;
+        if (variant == "cpu" || variant == "multistage" || variant == "mma" || variant == "wgmma") continue;
         const smem::Plan plan = smem::plan_gemm(device, problem_of(1000, 333, 777), variant);
         CHECK(plan.local_bytes <= device.local_bytes);
         CHECK(plan.work_items() <= device.max_work_group);
@@ -73,7 +74,7 @@ TEST_CASE("plan of gemm: problems of all kinds fit every target and its clamps")
 
 TEST_CASE("plan of gemm: what each kind of device and shape gets") {
   const smem::GemmProblem large = problem_of(4096, 4096, 4096);
-  CHECK(smem::plan_gemm(target("sm_90"), large).variant == "two_level");
+  CHECK(smem::plan_gemm(target("sm_75"), large).variant == "two_level");
   CHECK(smem::plan_gemm(target("gfx90a"), large).variant == "double_buffered");
   CHECK(smem::plan_gemm(target("pvc"), large).variant == "vector");
   const smem::Plan threads = smem::plan_gemm(target("cpu"), large);
@@ -81,37 +82,85 @@ TEST_CASE("plan of gemm: what each kind of device and shape gets") {
   CHECK(threads.groups() % 2 == 0);
   CHECK(smem::plan_gemm(target("cpu"), problem_of(200, 100, 100)).groups() == 2);
   CHECK(smem::plan_gemm(smem::clamp(target("cpu"), "local=24K"), large).local_bytes <= 24 * 1024);
-  const smem::Plan plan = smem::plan_gemm(target("sm_90"), large);
+  const smem::Plan plan = smem::plan_gemm(target("sm_75"), large);
   CHECK(plan.tile_rows == 128);
   CHECK(plan.tile_cols == 128);
   CHECK(plan.groups() == 32 * 32);
   // Few tiles and long sums: shared among work-groups. Short sums are not, and many tiles are not.
-  CHECK(smem::plan_gemm(target("sm_90"), problem_of(31, 129, 65536)).variant == "split_k");
-  CHECK(smem::plan_gemm(target("sm_90"), problem_of(31, 129, 100)).variant == "two_level");
-  CHECK(smem::plan_gemm(target("sm_90"), problem_of(31, 129, 65536)).scratch_bytes > 0);
+  CHECK(smem::plan_gemm(target("sm_75"), problem_of(31, 129, 65536)).variant == "split_k");
+  CHECK(smem::plan_gemm(target("sm_75"), problem_of(31, 129, 100)).variant == "two_level");
+  CHECK(smem::plan_gemm(target("sm_75"), problem_of(31, 129, 65536)).scratch_bytes > 0);
   // Batches are in the grid.
   smem::GemmProblem batched = problem_of(64, 64, 64);
   batched.batch = 10000;
-  const smem::Plan many = smem::plan_gemm(target("sm_90"), batched);
+  const smem::Plan many = smem::plan_gemm(target("sm_75"), batched);
   CHECK(many.tile_rows == 64);
   CHECK(many.groups() == 10000);
   // Skinny shapes get skinny tiles.
-  CHECK(smem::plan_gemm(target("sm_90"), problem_of(16, 65536, 512)).tile_rows == 16);
-  CHECK(smem::plan_gemm(target("sm_90"), problem_of(65536, 16, 512)).tile_cols == 16);
+  CHECK(smem::plan_gemm(target("sm_75"), problem_of(16, 65536, 512)).tile_rows == 16);
+  CHECK(smem::plan_gemm(target("sm_75"), problem_of(65536, 16, 512)).tile_cols == 16);
   const smem::Device none = smem::clamp(target("sm_90"), "local=0");
   CHECK(smem::plan_gemm(none, large).variant == "naive");
   CHECK(test::contains(smem::plan_gemm(none, large).reason, "no tile fits 0 bytes"));
 }
 
+TEST_CASE("plan of gemm: NVIDIA's own kernels") {
+  const smem::Device hopper = target("sm_90");
+  const smem::GemmProblem large = problem_of(4096, 4096, 4096);
+  smem::Plan plan = smem::plan_gemm(hopper, large);
+  CHECK(plan.variant == "multistage");
+  CHECK(plan.target.empty());
+  CHECK(plan.tile_rows == 128);
+  CHECK(plan.tile_cols == 256);
+  CHECK(plan.groups() == 32 * 16);
+  CHECK(test::contains(plan.evidence, "cuBLAS"));
+  // Long sums of few tiles are cut, in parts that begin where copies of 16 bytes may.
+  plan = smem::plan_gemm(hopper, problem_of(31, 129, 65536));
+  CHECK(plan.variant == "multistage");
+  const auto parts = smem::plan::gemm::choose(hopper, problem_of(31, 129, 65536), {});
+  CHECK(parts.parts > 8);
+  CHECK(parts.part_depth % 64 == 0);
+  CHECK(parts.scratch_bytes == parts.parts * 31 * 129 * 4);
+  CHECK(smem::plan_gemm(hopper, problem_of(31, 129, 100)).scratch_bytes == 0);
+  smem::GemmProblem batched = problem_of(64, 64, 64);
+  batched.batch = 10000;
+  CHECK(smem::plan_gemm(hopper, batched).groups() == 10000);
+  // A group that does not fit gives way, with parts that are already counted too.
+  CHECK(smem::plan_gemm(smem::clamp(hopper, "work_group=64"), large).variant == "two_level");
+  CHECK(smem::plan_gemm(smem::clamp(hopper, "work_group=16"), problem_of(31, 129, 65536)).variant ==
+        "split_k");
+
+  smem::GemmProblem halves = problem_of(4096, 4096, 4096, Scalar::half);
+  plan = smem::plan_gemm(hopper, halves);
+  CHECK(plan.variant == "wgmma");
+  CHECK(plan.target == "sm_90a");
+  CHECK(plan.groups() == hopper.compute_units);
+  CHECK(smem::plan_gemm(smem::clamp(hopper, "retargeting=0"), halves).variant == "mma");
+  CHECK(smem::plan_gemm(smem::clamp(hopper, "retargeting=0"), halves).target.empty());
+  halves.b_alignment = 2;
+  const smem::Plan loose = smem::plan_gemm(hopper, halves);
+  CHECK(std::find(loose.defines.begin(), loose.defines.end(), std::pair<std::string, long>{"LOOSE", 1}) !=
+        loose.defines.end());
+  CHECK(smem::plan_gemm(hopper, problem_of(4096, 4096, 4096, Scalar::int8)).variant == "mma");
+  smem::GemmProblem bytes = problem_of(4096, 4096, 4096, Scalar::int8);
+  bytes.a_along_k = bytes.b_along_k = true;
+  CHECK(smem::plan_gemm(hopper, bytes).variant == "wgmma");
+  CHECK(smem::plan_gemm(hopper, problem_of(512, 512, 512, Scalar::float64)).variant == "two_level");
+  for (const char* variant : {"multistage", "mma", "wgmma"}) {
+    CHECK(test::failure_of([&] { smem::plan_gemm(target("gfx90a"), large, variant); }).argument == "variant");
+    CHECK(test::failure_of([&] { smem::plan_gemm(target("sm_75"), halves, variant); }).argument == "variant");
+  }
+}
+
 TEST_CASE("plan of gemm: what it predicts") {
   smem::GemmProblem problem = problem_of(100, 200, 300, Scalar::half);
   problem.batch = 3;
-  smem::Plan plan = smem::plan_gemm(target("sm_90"), problem);
+  smem::Plan plan = smem::plan_gemm(target("sm_75"), problem);
   CHECK(plan.prediction.operations == 3 * 2.0 * 100 * 200 * 300);
   CHECK(plan.prediction.bytes_read == 3 * 2.0 * (100 * 300 + 300 * 200));
   CHECK(plan.prediction.bytes_written == 3 * 4.0 * 100 * 200);
   problem.reads_c = true;
-  CHECK(smem::plan_gemm(target("sm_90"), problem).prediction.bytes_read ==
+  CHECK(smem::plan_gemm(target("sm_75"), problem).prediction.bytes_read ==
         3 * 2.0 * (100 * 300 + 300 * 200) + 3 * 4.0 * 100 * 200);
   // A's tile is written down its columns where A lies along k: plain, all of them lie in one bank.
   plan = smem::plan_gemm(target("sm_90"), problem_of(512, 512, 512), "tiled");

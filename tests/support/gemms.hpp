@@ -16,6 +16,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace test {
@@ -332,6 +333,11 @@ inline Outcome run(const smem::Context& context, const GemmCase& c, Random& rand
 }
 
 using GemmSweep = CaseSweep<GemmCase>;
+
+/// Whether every device runs a variant: of any type, with tiles as small as its local memory.
+inline bool is_portable_gemm(std::string_view variant) {
+  return variant != "multistage" && variant != "mma" && variant != "wgmma" && variant != "cpu";
+}
 
 /// Shapes around the tiles, skinny and wide ones, and empty ones, with alpha and beta of all kinds.
 inline void gemm_shapes(GemmSweep& sweep, GemmCase c) {

@@ -1,0 +1,246 @@
+// Plans of gemm for NVIDIA's own kernels: which of the measured configurations a problem gets.
+#include "plan/gemm_nvidia.hpp"
+
+#include "plan/gemm_variants.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+namespace smem::plan::gemm {
+
+namespace {
+
+constexpr std::size_t kMostDepth = std::numeric_limits<std::uint32_t>::max();
+
+/// 90 of "sm_90"; 0 for what is not NVIDIA's.
+unsigned compute_capability(const Device& device) {
+  unsigned version = 0;
+  if (device.vendor != Vendor::nvidia || device.type != DeviceType::gpu ||
+      !device.architecture.starts_with("sm_"))
+    return 0;
+  std::from_chars(device.architecture.data() + 3, device.architecture.data() + device.architecture.size(),
+                  version);
+  return version;
+}
+
+bool is_16_bit(Scalar type) { return type == Scalar::half || type == Scalar::bfloat16; }
+
+/// Every tile of every product, and parts of each.
+std::size_t count(const GemmProblem& problem, std::size_t tile_m, std::size_t tile_n, std::size_t parts = 1) {
+  return divide_up(problem.m, tile_m) * divide_up(problem.n, tile_n) * problem.batch * parts;
+}
+
+const nvidia::Multistage& multistage_tile(const Device& device, const GemmProblem& problem) {
+  using nvidia::kMultistage;
+  if (problem.m <= 4) return kMultistage[8];
+  if (problem.m <= 32) return kMultistage[7];
+  if (problem.n <= 48) return kMultistage[6];
+  if (problem.m <= 64 && problem.n <= 64) return kMultistage[5];
+  if (problem.m * problem.n * problem.batch < 1000000) return kMultistage[4];
+  const auto fills = [&](const nvidia::Multistage& tile) {
+    return count(problem, tile.tile_m(), tile.tile_n()) >= device.compute_units;
+  };
+  if (!fills(kMultistage[1])) return kMultistage[3];
+  const bool crossed = !problem.a_along_k && problem.b_along_k;
+  const nvidia::Multistage& large =
+      problem.a_alignment < 16 || problem.b_alignment < 16 ? kMultistage[2] : kMultistage[0];
+  const bool fits = large.local_bytes(problem.a_along_k, problem.b_along_k) <= device.local_bytes;
+  return fits && fills(large) && !crossed ? large : kMultistage[1];
+}
+
+const nvidia::Wgmma& wgmma_tile(const GemmProblem& problem) {
+  using nvidia::kWgmma;
+  constexpr std::size_t kManyTiles = 100;
+  if (problem.a_alignment < 16 || problem.b_alignment < 16) return kWgmma[2];
+  return count(problem, kWgmma[0].tile_m(), kWgmma[0].tile_n) >= kManyTiles ? kWgmma[0] : kWgmma[1];
+}
+
+const nvidia::Mma& mma_tile(const Device& device) {
+  return nvidia::kMma[nvidia::kMma[0].local_bytes() <= device.local_bytes ? 0 : 1];
+}
+
+std::string too_much(const Device& device, std::size_t group, std::size_t bytes) {
+  return fmt::format("its tiles take {} bytes of local memory and work-groups of {}; there are {} and {}",
+                     bytes, group, device.local_bytes, device.max_work_group);
+}
+
+/// Why the kernel cannot count this problem's tiles; empty: it can.
+std::string too_many(const GemmProblem& problem, std::size_t tiles) {
+  if (problem.k > kMostDepth) return "its sums are longer than 32 bits count";
+  return tiles > kMaxTiles ? fmt::format("{} tiles are more than a launch can have", tiles) : std::string();
+}
+
+/// What all of them have. `parts`: of each sum.
+Plan started(const GemmProblem& problem, const Choice& choice, std::string_view variant, const char* file,
+             const char* entry) {
+  GemmProblem of_sums = problem;
+  if (choice.parts > 1) of_sums.epilogue = false;
+  Plan plan = base_plan(of_sums, variant, file, entry);
+  if (choice.parts > 1) {
+    define(plan, "PARTS", 1);
+    plan.scratch_bytes = choice.scratch_bytes;
+  }
+  return plan;
+}
+
+void set_sizes(Plan& plan, const GemmProblem& problem, std::size_t tile_m, std::size_t tile_n,
+               std::size_t group, std::size_t groups, std::size_t local_bytes) {
+  plan.tile_rows = tile_m;
+  plan.tile_cols = tile_n;
+  plan.work_group = {group, 1, 1};
+  plan.global = {groups * group, 1, 1};
+  plan.items_per_work_item = tile_m * tile_n / group;
+  plan.local_bytes = local_bytes;
+  // What is brought there, once, and read for the multiplications.
+  plan.prediction.local_bytes = 2 * static_cast<double>(count(problem, tile_m, tile_n)) *
+                                static_cast<double>(problem.k) * static_cast<double>(tile_m + tile_n) *
+                                static_cast<double>(size_of(problem.in));
+}
+
+/// Elements of C, or of the sums of parts, that a store takes: `most`, where all rows begin at a multiple.
+std::size_t store_width(const GemmProblem& problem, const Choice& choice, std::size_t most) {
+  if (choice.parts > 1) return problem.n % most == 0 ? most : 1;
+  return problem.c_alignment >= most * size_of(problem.out) ? most : 1;
+}
+
+std::string in_parts(const Choice& choice) {
+  return choice.parts > 1 ? fmt::format("; sums in {} parts of {}", choice.parts, choice.part_depth)
+                          : std::string();
+}
+
+}  // namespace
+
+std::string_view nvidia_variant(const Device& device, const GemmProblem& problem) {
+  if (compute_capability(device) < 80) return {};
+  if (problem.in == Scalar::float32) return "multistage";
+  if (problem.in == Scalar::float64) return {};
+  return no_wgmma(device, problem).empty() ? "wgmma" : "mma";
+}
+
+TileShape nvidia_tile(const Device& device, const GemmProblem& problem, std::string_view variant) {
+  if (variant == "multistage") {
+    const nvidia::Multistage& tile = multistage_tile(device, problem);
+    return {tile.tile_m(), tile.tile_n(), tile.tile_k, 1, 1};
+  }
+  if (variant == "wgmma") {
+    const nvidia::Wgmma& tile = wgmma_tile(problem);
+    return {tile.tile_m(), tile.tile_n, 128 / size_of(problem.in), 1, 1};
+  }
+  const nvidia::Mma& tile = mma_tile(device);
+  return {tile.tile_m(), tile.tile_n(), tile.row_bytes / size_of(problem.in), 1, 1};
+}
+
+std::string no_wgmma(const Device& device, const GemmProblem& problem) {
+  if (!device.retargeting) return "needs Hopper's matrix units, and a driver that can be told of them";
+  if (is_16_bit(problem.in)) return {};
+  if (problem.in != Scalar::int8) return "multiplies half, bfloat16 and int8";
+  if (!problem.a_along_k || !problem.b_along_k || problem.a_alignment < 16 || problem.b_alignment < 16)
+    return "of int8, both factors must lie along k, with rows at multiples of 16 bytes";
+  return {};
+}
+
+Attempt multistage(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
+                   const Choice& choice) {
+  refuse_tile(fixed, "multistage");
+  if (compute_capability(device) < 80)
+    return std::string("needs the asynchronous copies of NVIDIA's sm_80 and later");
+  if (problem.in != Scalar::float32) return std::string("multiplies float32");
+  const nvidia::Multistage& tile = multistage_tile(device, problem);
+  const std::size_t groups = count(problem, tile.tile_m(), tile.tile_n(), choice.parts);
+  const std::size_t bytes = tile.local_bytes(problem.a_along_k, problem.b_along_k);
+  if (std::string reason = too_many(problem, groups); !reason.empty()) return reason;
+  if (bytes > device.local_bytes || tile.group() > device.max_work_group)
+    return too_much(device, tile.group(), bytes);
+  Plan plan = started(problem, choice, "multistage", "gemm/multistage.cl", "gemm_multistage");
+  set_sizes(plan, problem, tile.tile_m(), tile.tile_n(), tile.group(), std::max<std::size_t>(groups, 1),
+            bytes);
+  define(plan, "WARPS_M", tile.warps_m);
+  define(plan, "WARPS_N", tile.warps_n);
+  define(plan, "LANES_M", tile.lanes_m);
+  define(plan, "ITEM_M", tile.item_m);
+  define(plan, "ITEM_N", tile.item_n);
+  define(plan, "TILE_K", tile.tile_k);
+  define(plan, "STAGES", tile.stages);
+  // Numbers along k are turned by copies of 4 bytes, or through registers.
+  const bool a_aligned = problem.a_alignment >= 16, b_aligned = problem.b_alignment >= 16;
+  define(plan, "A_VECTOR", a_aligned && !problem.a_along_k ? 4 : 1);
+  define(plan, "B_VECTOR", b_aligned && (!problem.b_along_k || problem.a_along_k) ? 4 : 1);
+  define(plan, "C_VECTOR", store_width(problem, choice, 4));
+  plan.vector_width = 4;
+  plan.reason = fmt::format("asynchronous copies fill tiles ahead; {} x {} results a work-item{}",
+                            tile.item_m, tile.item_n, in_parts(choice));
+  plan.evidence = fmt::format("H200, of cuBLAS: {}", tile.evidence);
+  return plan;
+}
+
+Attempt wgmma(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
+              const Choice& choice) {
+  refuse_tile(fixed, "wgmma");
+  if (std::string reason = no_wgmma(device, problem); !reason.empty()) return reason;
+  const nvidia::Wgmma& tile = wgmma_tile(problem);
+  const std::size_t tiles = count(problem, tile.tile_m(), tile.tile_n, choice.parts);
+  const std::size_t width = store_width(problem, choice, 2);
+  const std::size_t bytes = tile.local_bytes(width == 1 || (problem.epilogue && choice.parts == 1));
+  if (std::string reason = too_many(problem, tiles); !reason.empty()) return reason;
+  if (bytes > device.local_bytes || tile.group() > device.max_work_group)
+    return too_much(device, tile.group(), bytes);
+  Plan plan = started(problem, choice, "wgmma", "gemm/wgmma.cl", "gemm_wgmma");
+  plan.target = "sm_90a";
+  set_sizes(plan, problem, tile.tile_m(), tile.tile_n, tile.group(),
+            std::clamp<std::size_t>(tiles, 1, device.compute_units), bytes);
+  define(plan, "CONSUMERS", tile.consumers);
+  define(plan, "PRODUCERS", tile.producers);
+  define(plan, "TILE_N", tile.tile_n);
+  define(plan, "MMA_N", tile.mma_n);
+  define(plan, "STAGES", tile.stages);
+  define(plan, "LAG", tile.lag);
+  define(plan, "PRODUCER_REGISTERS", tile.producer_registers);
+  define(plan, "CONSUMER_REGISTERS", tile.consumer_registers);
+  define(plan, "LOOSE", tile.loose ? 1 : 0);
+  define(plan, "C_VECTOR", width);
+  define(plan, "BAND", problem.m <= 2048 ? 8 : tile.band);
+  plan.prediction.operations = 0;  // those of the matrix units stand beside no rate that was measured
+  plan.reason =
+      fmt::format("Hopper's matrix units; {} warp(s) in four fill the tiles that the others multiply{}",
+                  4 * tile.producers / (tile.producers + tile.consumers), in_parts(choice));
+  plan.evidence = fmt::format("H200, TFLOP/s and of cuBLAS: {}", tile.evidence);
+  return plan;
+}
+
+Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
+            const Choice& choice) {
+  refuse_tile(fixed, "mma");
+  if (compute_capability(device) < 80)
+    return std::string("needs the matrix units of NVIDIA's sm_80 and later");
+  if (!is_16_bit(problem.in) && problem.in != Scalar::int8)
+    return std::string("multiplies half, bfloat16 and int8");
+  const nvidia::Mma& tile = mma_tile(device);
+  const std::size_t groups = count(problem, tile.tile_m(), tile.tile_n(), choice.parts);
+  if (std::string reason = too_many(problem, groups); !reason.empty()) return reason;
+  if (tile.local_bytes() > device.local_bytes || tile.group() > device.max_work_group)
+    return too_much(device, tile.group(), tile.local_bytes());
+  Plan plan = started(problem, choice, "mma", "gemm/mma.cl", "gemm_mma");
+  set_sizes(plan, problem, tile.tile_m(), tile.tile_n(), tile.group(), std::max<std::size_t>(groups, 1),
+            tile.local_bytes());
+  define(plan, "WARPS_M", tile.warps_m);
+  define(plan, "WARPS_N", tile.warps_n);
+  define(plan, "WARP_M", tile.warp_m);
+  define(plan, "WARP_N", tile.warp_n);
+  define(plan, "ROW_BYTES", tile.row_bytes);
+  define(plan, "STAGES", tile.stages);
+  const auto copied = [](std::size_t alignment) -> std::size_t {
+    return alignment >= 16 ? 16 : alignment >= 4 ? 4 : 1;
+  };
+  define(plan, "A_ALIGNMENT", copied(problem.a_alignment));
+  define(plan, "B_ALIGNMENT", copied(problem.b_alignment));
+  define(plan, "C_VECTOR", store_width(problem, choice, 2));
+  plan.prediction.operations = 0;
+  plan.reason = "matrix units, and asynchronous copies that fill tiles ahead" + in_parts(choice);
+  plan.evidence = fmt::format("H200, TFLOP/s and of cuBLAS: {}", tile.evidence);
+  return plan;
+}
+
+}  // namespace smem::plan::gemm

@@ -1,0 +1,118 @@
+// The variants of gemm with NVIDIA's own instructions, on devices that have them: every order, alignment and
+// type, batches, lists, epilogues and sums in parts.
+#include <smem/smem.hpp>
+
+#include "support/gemms.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+using smem::Scalar;
+using test::GemmCase;
+using test::Place;
+
+namespace {
+
+using Types = std::vector<std::pair<Scalar, Scalar>>;
+
+/// Whether a plan for large matrices, with both factors along k, is the variant's.
+bool runs(const smem::Device& device, const char* variant, Scalar in) {
+  smem::GemmProblem problem;
+  problem.m = problem.n = problem.k = 1024;
+  problem.in = in;
+  problem.out = in == Scalar::int8 ? Scalar::int32 : Scalar::float32;
+  problem.b_along_k = true;
+  try {
+    smem::plan_gemm(device, problem, variant);
+    return true;
+  } catch (const smem::Error&) {
+    return false;
+  }
+}
+
+void all_of(const char* variant, const Types& types) {
+  const smem::Context context;
+  if (!runs(context.device(), variant, types.front().first)) return;
+  test::GemmSweep sweep(context);
+  std::size_t ran = 0;
+  for (const auto& [in, out] : types) {
+    GemmCase c;
+    c.variant = variant;
+    c.in = in;
+    c.out = out;
+    for (int order = 0; order < 4; ++order) {
+      c.transpose_a = order % 2 != 0;
+      c.transpose_b = order / 2 != 0;
+      for (const Place place : {Place::packed, Place::odd, Place::aligned}) {
+        c.place = place;
+        test::gemm_shapes(sweep, c);
+        ran += sweep.ran();
+      }
+    }
+    // Several tiles of every size that a plan may choose, and more than a band.
+    c.transpose_a = false;
+    for (const Place place : {Place::odd, Place::aligned}) {
+      c.place = place;
+      c.beta = 1;
+      for (const auto& [m, n, k] :
+           {std::array<std::size_t, 3>{300, 530, 333}, {1030, 1100, 64}, {4100, 40, 97}, {20, 4100, 97}}) {
+        c.m = m;
+        c.n = n;
+        c.k = k;
+        sweep.run(c);
+      }
+      // Sums in parts.
+      c.m = 33;
+      c.n = 41;
+      c.k = 5003;
+      sweep.run(c);
+      c.m = 3;
+      c.bias = 2;
+      c.activation = smem::Activation::relu;
+      sweep.run(c);
+      c.activation = smem::Activation::none;
+      c.bias = 0;
+      ran += sweep.ran();
+    }
+    c.m = 65;
+    c.n = 70;
+    c.k = 99;
+    c.batch = 7;
+    sweep.run(c);
+    c.listed = true;
+    sweep.run(c);
+    c.listed = false;
+    c.shared_b = true;
+    sweep.run(c);
+    c.shared_b = false;
+    c.batch = 2;
+    for (const int bias : {1, 2}) {
+      c.bias = bias;
+      c.residual = bias;
+      c.column_major = bias == 2;
+      sweep.run(c);
+    }
+    ran += sweep.ran();
+  }
+  CHECK(ran > types.size() * 50);
+}
+
+}  // namespace
+
+TEST_CASE("gemm on NVIDIA: multistage") { all_of("multistage", {{Scalar::float32, Scalar::float32}}); }
+TEST_CASE("gemm on NVIDIA: mma") {
+  all_of("mma", {{Scalar::half, Scalar::float32},
+                 {Scalar::half, Scalar::half},
+                 {Scalar::bfloat16, Scalar::bfloat16},
+                 {Scalar::int8, Scalar::int32}});
+}
+TEST_CASE("gemm on NVIDIA: wgmma") {
+  all_of("wgmma", {{Scalar::half, Scalar::float32},
+                   {Scalar::half, Scalar::half},
+                   {Scalar::bfloat16, Scalar::float32},
+                   {Scalar::int8, Scalar::int32}});
+}
