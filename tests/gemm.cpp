@@ -133,6 +133,26 @@ TEST_CASE("gemm: what a list would put outside of a buffer is left out") {
   }
 }
 
+TEST_CASE("gemm: vectors of doubles stay together in padded and swizzled tiles") {
+  const smem::Context context;
+  if (!context.device().fp64) return;
+  test::GemmSweep sweep(context);
+  GemmCase c;
+  c.in = c.out = Scalar::float64;
+  c.m = 70;
+  c.n = 66;
+  c.k = 41;
+  for (const auto kind : {smem::LocalLayout::Kind::padded, smem::LocalLayout::Kind::swizzled}) {
+    for (const char* variant : {"vector", "two_level"}) {
+      c.overrides.variant = variant;
+      c.overrides.layout.kind = kind;
+      c.place = Place::aligned;
+      sweep.run(c);
+    }
+  }
+  CHECK(sweep.ran() == 4);
+}
+
 TEST_CASE("gemm: epilogues") {
   const smem::Context context;
   test::GemmSweep sweep(context);

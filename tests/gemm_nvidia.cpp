@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -39,12 +40,15 @@ void all_of(const char* variant, const Types& types) {
   if (!runs(context.device(), variant, types.front().first)) return;
   test::GemmSweep sweep(context);
   std::size_t ran = 0;
-  for (const auto& [in, out] : types) {
+  // Each program costs the driver's compiler a second: the first type has every order, the others one each.
+  for (std::size_t t = 0; t < types.size(); ++t) {
+    const auto& [in, out] = types[t];
     GemmCase c;
     c.variant = variant;
     c.in = in;
     c.out = out;
-    for (int order = 0; order < 4; ++order) {
+    for (std::size_t order = 0; order < 4; ++order) {
+      if (t > 0 && order != std::min<std::size_t>(t, 2)) continue;
       c.transpose_a = order % 2 != 0;
       c.transpose_b = order / 2 != 0;
       for (const Place place : {Place::packed, Place::odd, Place::aligned}) {
@@ -55,6 +59,7 @@ void all_of(const char* variant, const Types& types) {
     }
     // Several tiles of every size that a plan may choose, and more than a band.
     c.transpose_a = false;
+    c.transpose_b = true;
     for (const Place place : {Place::odd, Place::aligned}) {
       c.place = place;
       c.beta = 1;
@@ -98,7 +103,7 @@ void all_of(const char* variant, const Types& types) {
     }
     ran += sweep.ran();
   }
-  CHECK(ran > types.size() * 50);
+  CHECK(ran > types.size() * 40);
 }
 
 }  // namespace

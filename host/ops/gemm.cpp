@@ -197,9 +197,9 @@ cl::Event launch(const Context& context, const GemmProblem& problem, const Gemm&
   // Both launches of sums in parts must be of one mind, also where the driver refuses the first one's target.
   Device device = context.device();
   plan::gemm::Choice parts = plan::gemm::choose(device, problem, fixed);
-  if (parts.scratch_bytes > 0 && device.retargeting) {
-    const Plan plan = plan_gemm(device, problem, fixed);
-    device.retargeting = plan.target.empty() || runtime.programs().find(plan) != nullptr;
+  if (parts.scratch_bytes > 0 && parts.variant == "wgmma") {
+    const plan::gemm::Attempt attempt = plan::gemm::wgmma(device, problem, fixed, parts);
+    device.retargeting = attempt.plan && runtime.programs().find(*attempt.plan) != nullptr;
     parts = plan::gemm::choose(device, problem, fixed);
   }
   const auto as_chosen = [&](Device asked) {

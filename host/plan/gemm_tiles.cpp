@@ -96,7 +96,7 @@ constexpr Rung kRungs[] = {
 /// Four neighbours at once, where each row begins at a multiple of them.
 std::size_t pack_of(std::size_t alignment, Scalar type) { return alignment >= 4 * size_of(type) ? 4 : 1; }
 
-/// Vectors on banks are of at most 16 bytes: four doubles are two of them.
+/// Vectors on banks are of at most 16 bytes: four doubles are two of them, which stay together.
 std::size_t bank_width(std::size_t items, std::size_t item_bytes) {
   return std::min<std::size_t>(items, 16 / item_bytes);
 }
@@ -106,8 +106,8 @@ template <class Offset>
 LocalLayout layout_of(const Device& device, const Side& side, const TileShape& tile, std::size_t item_bytes,
                       std::size_t read_width, const Offset& offset, const LayoutChoice& choice) {
   const std::size_t total = tile.k * side.width;
-  LayoutChoice kind = choice;  // nothing to swizzle in rows of one item
-  if (choice == LayoutChoice{.kind = Kind::swizzled} && side.width < 2) kind.kind = Kind::plain;
+  LayoutChoice kind = choice;  // nothing to swizzle in rows of one vector
+  if (choice == LayoutChoice{.kind = Kind::swizzled} && side.width < 2 * read_width) kind.kind = Kind::plain;
   const std::size_t store_width = side.along_k ? 1 : bank_width(side.pack, item_bytes);
   const Access store{
       "packs from global memory", true, store_width,
@@ -121,7 +121,7 @@ LocalLayout layout_of(const Device& device, const Side& side, const TileShape& t
                     }};
   // Waves are alike: two of them tell what all cost.
   const std::size_t seen = std::min(tile.group(), 2 * std::max<std::size_t>(device.sub_group_width, 32));
-  return infer_layout(device, {tile.k, side.width, item_bytes, seen, {store, load}}, kind);
+  return infer_layout(device, {tile.k, side.width, item_bytes, seen, {store, load}, read_width}, kind);
 }
 
 void define_side(Plan& plan, const char* prefix, const LocalLayout& layout) {

@@ -173,7 +173,7 @@ AccessCost cost_of(const Device& device, const Tile& tile, const LocalLayout& la
 }
 
 std::size_t widest(const Tile& tile) {
-  std::size_t width = 1;
+  std::size_t width = tile.unit;
   for (const Access& access : tile.accesses)
     width = std::max(width, access.width);
   return width;
@@ -185,6 +185,10 @@ void check_tile(const Tile& tile) {
     refuse(tile.rows == 0 ? "tile.rows" : "tile.cols", "at least 1", "0");
   }
   if (tile.work_items == 0) refuse("tile.work_items", "at least 1", "0");
+  if (!std::has_single_bit(tile.unit) || tile.cols % tile.unit != 0) {
+    refuse("tile.unit", fmt::format("a power of two that divides a row of {}", tile.cols),
+           std::to_string(tile.unit));
+  }
   for (const Access& access : tile.accesses) {
     if (!access.first) refuse("tile.accesses", "a function for each access", "an empty one");
     if (!std::has_single_bit(access.width) || access.width * tile.item_bytes > 16 ||

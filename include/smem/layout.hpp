@@ -64,6 +64,9 @@ struct Tile {
   std::size_t item_bytes = 4;   ///< 1, 2, 4, 8 or 16
   std::size_t work_items = 32;  ///< of a work-group
   std::vector<Access> accesses;
+  /// Items that stay neighbours, at a multiple of as many, whatever the layout: a power of two that divides
+  /// `cols`. For vectors that are longer than what banks deliver at once, as four doubles.
+  std::size_t unit = 1;
 };
 
 /// What an access of a tile costs in a layout, over all waves of the work-group.

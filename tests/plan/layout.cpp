@@ -226,6 +226,27 @@ TEST_CASE("layout: vectors stay together and aligned") {
   }
 }
 
+TEST_CASE("layout: a unit of items that is wider than an access stays together too") {
+  const smem::Device device = banks(32, 4, 32);
+  for (const auto kind : {smem::LocalLayout::Kind::padded, smem::LocalLayout::Kind::swizzled}) {
+    smem::Tile tile;
+    tile.rows = 16;
+    tile.cols = 64;
+    tile.item_bytes = 8;
+    tile.accesses = {smem::Access::rows(64, true, 2)};
+    tile.unit = 4;
+    const smem::LocalLayout layout = smem::infer_layout(device, tile, {.kind = kind});
+    for (std::size_t row = 0; row < tile.rows; ++row) {
+      for (std::size_t col = 0; col < tile.cols; col += 4) {
+        CHECK(layout.address_of({row, col}) % 32 == 0);
+        CHECK(layout.address_of({row, col + 3}) == layout.address_of({row, col}) + 24);
+      }
+    }
+    tile.unit = 3;
+    CHECK(test::failure_of([&] { smem::infer_layout(device, tile, {}); }).argument == "tile.unit");
+  }
+}
+
 TEST_CASE("layout: diagonals, and accesses that a plain tile serves") {
   const smem::Device device = banks(32, 4, 32);
   const smem::Tile rows_only{32, 32, 4, 256, {Access::rows(32, true), Access::rows(32, false)}};
