@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -43,6 +44,7 @@ void all_of(const char* variant, const Types& types) {
   // Each program costs the driver's compiler a second: the first type has every order, the others one each.
   for (std::size_t t = 0; t < types.size(); ++t) {
     const auto& [in, out] = types[t];
+    const bool only_aligned = in == Scalar::int8 && std::string_view(variant) == "wgmma";
     GemmCase c;
     c.variant = variant;
     c.in = in;
@@ -52,6 +54,7 @@ void all_of(const char* variant, const Types& types) {
       c.transpose_a = order % 2 != 0;
       c.transpose_b = order / 2 != 0;
       for (const Place place : {Place::packed, Place::odd, Place::aligned}) {
+        if (only_aligned && place != Place::aligned) continue;
         c.place = place;
         test::gemm_shapes(sweep, c);
         ran += sweep.ran();
@@ -61,6 +64,7 @@ void all_of(const char* variant, const Types& types) {
     c.transpose_a = false;
     c.transpose_b = true;
     for (const Place place : {Place::odd, Place::aligned}) {
+      if (only_aligned && place != Place::aligned) continue;
       c.place = place;
       c.beta = 1;
       for (const auto& [m, n, k] :
@@ -88,8 +92,8 @@ void all_of(const char* variant, const Types& types) {
     c.k = 99;
     c.batch = 7;
     sweep.run(c);
-    c.listed = true;
-    sweep.run(c);
+    c.listed = true;  // of which no plan knows the alignment
+    if (!only_aligned) sweep.run(c);
     c.listed = false;
     c.shared_b = true;
     sweep.run(c);

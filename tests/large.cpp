@@ -256,9 +256,14 @@ TEST_CASE("large: a product whose A has more than 2^31 elements, and one whose C
       x = static_cast<std::int8_t>(random.next());
     return values;
   };
-  const std::int8_t one = 1;
-  REQUIRE(clEnqueueFillBuffer(context.queue()(), (*memory)(), &one, 1, 0, kM * kK, 0, nullptr, nullptr) ==
-          CL_SUCCESS);
+  // In pieces, since a fill of more than 2^31 single bytes is much to ask of a driver.
+  constexpr std::size_t kPiece = std::size_t{1} << 28;
+  const std::vector<std::int8_t> ones(kPiece, 1);
+  for (std::size_t first = 0; first < kM * kK; first += kPiece) {
+    REQUIRE(clEnqueueWriteBuffer(context.queue()(), (*memory)(), CL_TRUE, first,
+                                 std::min(kPiece, kM * kK - first), ones.data(), 0, nullptr,
+                                 nullptr) == CL_SUCCESS);
+  }
   const std::vector<std::int8_t> last = numbers(kOwn * kK), right = numbers(kK * kN);
   REQUIRE(clEnqueueWriteBuffer(context.queue()(), (*memory)(), CL_TRUE, (kM - kOwn) * kK, last.size(),
                                last.data(), 0, nullptr, nullptr) == CL_SUCCESS);
