@@ -177,7 +177,8 @@ void gemm_cpu(GEMM_ARGUMENTS) {
   local value a_tile[TILE_M * DEPTH] __attribute__((aligned(64)));
   local value b_tile[TILE_N * DEPTH] __attribute__((aligned(64)));
   local value sums[TILE_M * TILE_N] __attribute__((aligned(64)));
-  const ulong number = get_group_id(2);
+  const ulong number = get_group_id(2);  // less than `batch`
+  (void)batch;
   const product q = GEMM_PRODUCT(number);
   const destination d = GEMM_DESTINATION(number);
   // Equal shares of C, in whole blocks.

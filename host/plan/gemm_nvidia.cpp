@@ -154,7 +154,7 @@ Attempt multistage(const Device& device, const GemmProblem& problem, const PlanO
   if (std::string reason = too_many(problem, groups); !reason.empty()) return reason;
   if (bytes > device.local_bytes || tile.group() > device.max_work_group)
     return too_much(device, tile.group(), bytes);
-  Plan plan = started(problem, choice, "multistage", "gemm/multistage.cl", "gemm_multistage");
+  Plan plan = started(problem, choice, "multistage", "nvidia/gemm/multistage.cl", "gemm_multistage");
   set_sizes(plan, problem, tile.tile_m(), tile.tile_n(), tile.group(), std::max<std::size_t>(groups, 1),
             bytes);
   define(plan, "WARPS_M", tile.warps_m);
@@ -187,7 +187,7 @@ Attempt wgmma(const Device& device, const GemmProblem& problem, const PlanOverri
   if (std::string reason = too_many(problem, tiles); !reason.empty()) return reason;
   if (bytes > device.local_bytes || tile.group() > device.max_work_group)
     return too_much(device, tile.group(), bytes);
-  Plan plan = started(problem, choice, "wgmma", "gemm/wgmma.cl", "gemm_wgmma");
+  Plan plan = started(problem, choice, "wgmma", "nvidia/gemm/wgmma.cl", "gemm_wgmma");
   plan.target = "sm_90a";
   set_sizes(plan, problem, tile.tile_m(), tile.tile_n, tile.group(),
             std::clamp<std::size_t>(tiles, 1, device.compute_units), bytes);
@@ -222,7 +222,7 @@ Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverride
   if (std::string reason = too_many(problem, groups); !reason.empty()) return reason;
   if (tile.local_bytes() > device.local_bytes || tile.group() > device.max_work_group)
     return too_much(device, tile.group(), tile.local_bytes());
-  Plan plan = started(problem, choice, "mma", "gemm/mma.cl", "gemm_mma");
+  Plan plan = started(problem, choice, "mma", "nvidia/gemm/mma.cl", "gemm_mma");
   set_sizes(plan, problem, tile.tile_m(), tile.tile_n(), tile.group(), std::max<std::size_t>(groups, 1),
             tile.local_bytes());
   define(plan, "WARPS_M", tile.warps_m);

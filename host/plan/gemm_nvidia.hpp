@@ -1,6 +1,6 @@
-/// The numbers of NVIDIA's own gemm kernels (cl/gemm/multistage.cl, wgmma.cl, mma.cl, pack.cl), with what was
-/// measured with them on an H200, driver 580.159, as ratios to cuBLAS 13.0 in the same run. Shapes are m x n
-/// x k, row-major; "along k" says which way a factor lies.
+/// The numbers of NVIDIA's own gemm kernels (cl/nvidia/gemm/multistage.cl, wgmma.cl, mma.cl, pack.cl), with
+/// what was measured with them on an H200, driver 580.159, as ratios to cuBLAS 13.0 in the same run. Shapes
+/// are m x n x k, row-major; "along k" says which way a factor lies.
 #pragma once
 
 #include <cstddef>

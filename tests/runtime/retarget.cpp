@@ -107,10 +107,8 @@ TEST_CASE("retarget: what has the target already keeps it") {
 
 TEST_CASE("retarget: what it does not know, it does not touch") {
   CHECK_FALSE(retarget("", "sm_90a"));
-  CHECK_FALSE(retarget(std::string("\x7f"
-                                   "ELF\0\0.version 9.0\n.target sm_90\n//@x;",
-                                   40),
-                       "sm_90a"));
+  const std::string zeros(2, '\0');
+  CHECK_FALSE(retarget("\x7f" + ("ELF" + zeros) + ".version 9.0\n.target sm_90\n//@x;", "sm_90a"));
   CHECK_FALSE(retarget(".version 9.0\n" + kMarked, "sm_90a"));                 // no target
   CHECK_FALSE(retarget(".target sm_90\n" + kMarked, "sm_90a"));                // no version
   CHECK_FALSE(retarget(".version 9.0\n.target sm_80\n" + kMarked, "sm_90a"));  // another target

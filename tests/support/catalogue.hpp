@@ -340,6 +340,16 @@ inline void add_gemm(const smem::Device& device, Catalogue& catalogue) {
   problem.n = 129;
   problem.k = 65536;
   add("split_k", "/skinny");
+  if (device.vendor != smem::Vendor::nvidia) return;
+  add("", "/skinny");
+  problem = {};
+  problem.m = problem.n = problem.k = 4096;
+  problem.in = Scalar::half;
+  add("mma", "");
+  for (const char* variant : {"mma", "wgmma"}) {
+    problem.a_alignment = problem.b_alignment = problem.c_alignment = 2;
+    add(variant, "/unaligned");
+  }
 }
 
 inline std::vector<Configuration> configurations(const smem::Device& device) {

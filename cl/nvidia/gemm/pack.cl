@@ -1,4 +1,4 @@
-// Copies A and B, of elements of 2 bytes, to where all lines begin at multiples of 16 bytes: gemm/wgmma.cl reads such lines
+// Copies A and B, of elements of 2 bytes, to where all lines begin at multiples of 16 bytes: nvidia/gemm/wgmma.cl reads such lines
 // several times as fast as others. A line is what is contiguous in memory.
 //
 // A work-item writes pieces of 16 bytes, the same ones of LINES lines, each from the two aligned pieces in which it lies. All

@@ -120,11 +120,13 @@
       to[0] = values[i].x, to[ROW] = values[i].y, to[2 * ROW] = values[i].z, to[3 * ROW] = values[i].w; \
     }                                                                                                   \
   }
+#if STAGED_A || STAGED_B
 // The first `count` of 4 floats, and zeros.
 static inline float4 read_first(global const float* at, uint count) {
   if (count >= 4) return *(global const float4*)at;
   return (float4)(count > 0 ? at[0] : 0, count > 1 ? at[1] : 0, count > 2 ? at[2] : 0, 0);
 }
+#endif
 
 // m or n contiguous: pieces of VECTOR floats, along the rows.
 #define COPY_STRAIGHT(tile, ROW, TILE, VECTOR, from, pitch, width, depth, WHOLE)                              \
@@ -219,7 +221,7 @@ void gemm_multistage(GEMM_ARGUMENTS) {
   // The work-item's place. Neighbouring lanes in pairs down, so that 8 lanes, whose 16 bytes are read at once, touch few rows
   // and few columns.
   const uint lane = item % 32, warp = item / 32;
-  const uint pair = LANES_M > 1 && LANES_N > 1;
+  const uint pair = (LANES_M > 1) & (LANES_N > 1);
   const uint lane_m = pair ? lane / (2 * LANES_N) * 2 + lane % 2 : LANES_N == 1 ? lane : 0;
   const uint lane_n = pair ? lane / 2 % LANES_N : LANES_M == 1 ? lane : 0;
   const uint item_row = warp % WARPS_M * WARP_M + lane_m * 4, item_col = warp / WARPS_M * WARP_N + lane_n * 4;

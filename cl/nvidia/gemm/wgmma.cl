@@ -17,6 +17,9 @@
 // (TILE_M + TILE_N) * 144; with C_VECTOR 1 or EPILOGUE,
 // CONSUMERS * 10240. After: Shah et al., "FlashAttention-3" (producers and
 // consumers); Thakkar et al., CUTLASS, "Efficient GEMM in CUDA: Hopper warp specialization".
+#ifndef ELEMENT_TYPE
+#define ELEMENT_TYPE 2  // half; gemm/numbers.clh has the others
+#endif
 #ifndef CONSUMERS
 #define CONSUMERS 2  // warpgroups that multiply: 1, 2, 3
 #endif
