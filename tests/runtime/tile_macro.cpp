@@ -15,7 +15,7 @@ namespace {
 
 /// The place of every item of a 32 x 32 tile, as a kernel computes it.
 std::vector<cl_uint> places_by_kernel(const smem::Context& context, const smem::LocalLayout& layout) {
-  const std::string source = test::text_of(std::string(SMEM_TEST_KERNELS) + "/common/tile.clh") +
+  const std::string source = test::text_of(SMEM_TEST_KERNELS "/common/tile.clh") +
                              "kernel void places(global uint* out) {\n"
                              "  const uint row = get_global_id(1), col = get_global_id(0);\n"
                              "  out[row * 32 + col] = TILE_AT(row, col);\n"
