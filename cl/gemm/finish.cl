@@ -1,4 +1,4 @@
-// The second launch of "split_k": adds the parts of each sum, always in the same order, and writes the result.
+// The second launch where sums are made in parts: adds those of each sum, always in the same order, and writes the result.
 //
 // Launch: three dimensions of work-items: column, row, product of the batch.
 #include "gemm/operation.clh"

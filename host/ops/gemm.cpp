@@ -1,4 +1,4 @@
-// Products of matrices: arguments -> plan -> launch, and for split_k one after it.
+// Products of matrices: arguments -> plan -> launch, and one after it where sums are made in parts.
 #include "ops/custom.hpp"
 #include "ops/key.hpp"
 #include "ops/views.hpp"

@@ -187,7 +187,7 @@ Choice choose(const Device& device, const GemmProblem& problem, const PlanOverri
   choice.variant = fixed.variant;
   if (fixed.variant.empty()) {
     choice.variant = policy_of(device).variant;
-    if (is_free(fixed) && runs_cpu_variant(device) && cpu(device, problem, {}).plan) {
+    if (is_free(fixed) && runs_on_cpu(device, problem)) {
       choice.variant = "cpu";
     } else if (const std::string_view own = nvidia_variant(device, problem);
                is_free(fixed) && has_room && !own.empty()) {

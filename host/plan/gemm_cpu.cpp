@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 namespace smem::plan::gemm {
 
@@ -12,7 +13,10 @@ namespace {
 
 // As cl/gemm/cpu.cl has them.
 constexpr std::size_t kBlockM = 6;
-constexpr std::size_t kMostM = 384, kMostN = 256, kDepth = 192;  // of values of 4 bytes: 864 KiB
+// Of values of 4 bytes: 864 KiB of a second-level cache of 1 MiB. PoCL on two Zen 4 cores, 2048 float, of
+// OpenBLAS with two threads: 384 x 256 x 192 0.92; 192 x 256 0.80; 192 x 512 0.85; 192 x 256 x 256 0.73; x
+// 128 0.81; blocks of 8 x 16 instead of 6 x 32 0.70.
+constexpr std::size_t kMostM = 384, kMostN = 256, kDepth = 192;
 
 /// A tile of C, and how deep its factors lie in local memory.
 struct CpuTile {
@@ -45,11 +49,8 @@ std::pair<std::size_t, std::size_t> cut(const Device& device, const GemmProblem&
   return best;
 }
 
-}  // namespace
-
-Attempt cpu(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed) {
-  refuse_tile(fixed, "cpu");
-  if (!runs_cpu_variant(device)) return std::string(no_cpu_variant(device));
+/// The largest tile that local memory holds; nothing: none does.
+std::optional<CpuTile> cpu_tile(const Device& device, const GemmProblem& problem) {
   const std::size_t value = size_of(value_type(problem.in));
   // A register of 64 bytes comes with 31 others, which vectors of 32 bytes use as well; one of 32 with 15.
   const std::size_t vector_bytes = std::clamp<std::size_t>(device.vector_bytes, 16, 32);
@@ -62,9 +63,25 @@ Attempt cpu(const Device& device, const GemmProblem& problem, const PlanOverride
     } else if (tile.depth > 16) {
       tile.depth /= 2;
     } else {
-      return no_tile_fits(device);
+      return std::nullopt;
     }
   }
+  return tile;
+}
+
+}  // namespace
+
+bool runs_on_cpu(const Device& device, const GemmProblem& problem) {
+  return runs_cpu_variant(device) && cpu_tile(device, problem);
+}
+
+Attempt cpu(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed) {
+  refuse_tile(fixed, "cpu");
+  if (!runs_cpu_variant(device)) return std::string(no_cpu_variant(device));
+  const std::optional<CpuTile> found = cpu_tile(device, problem);
+  if (!found) return no_tile_fits(device);
+  const CpuTile& tile = *found;
+  const std::size_t value = size_of(value_type(problem.in));
   const auto [down, across] = cut(device, problem, tile);
   if (problem.batch > kMaxTiles || down > kMaxTiles || across > kMaxTiles)
     return std::string("more tiles than a launch has work-groups");
@@ -87,6 +104,9 @@ Attempt cpu(const Device& device, const GemmProblem& problem, const PlanOverride
                       (number(across) * number(problem.m) + number(down) * number(problem.n));
   plan.prediction.bytes_read += read - number(problem.batch) * number(problem.k) *
                                            number(problem.m + problem.n) * number(size_of(problem.in));
+  plan.evidence =
+      "PoCL, two Zen 4 cores, float, of OpenBLAS with two threads: 512 0.97, 1024 0.95, 2048 0.94, 1000 x "
+      "333 x 777 0.93";
   plan.reason = fmt::format("a thread makes tiles of {} x {} in its cache, {} x {} at a time in registers",
                             plan.tile_rows, plan.tile_cols, kBlockM, tile.block_n());
   return plan;

@@ -28,7 +28,7 @@ struct Attempt {
 /// launch.
 struct Choice {
   std::string_view variant;
-  std::size_t parts = 1;          ///< more than 1 only of split_k
+  std::size_t parts = 1;          ///< more than 1: a second launch adds them
   std::size_t part_depth = 0;     ///< numbers of a sum in each part
   std::size_t scratch_bytes = 0;  ///< for the parts' sums
 };
@@ -42,7 +42,8 @@ Attempt naive(const Device& device, const GemmProblem& problem, const PlanOverri
 /// registers_1d, registers_2d, vector, double_buffered, two_level, split_k.
 Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
               std::string_view variant, const Choice& parts);
-/// One thread a tile, in its caches and vector registers.
+/// One thread a tile, in its caches and vector registers; and whether there is such a plan.
+bool runs_on_cpu(const Device& device, const GemmProblem& problem);
 Attempt cpu(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed);
 Attempt async(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed);
 /// NVIDIA's own, by asynchronous copies and matrix units.

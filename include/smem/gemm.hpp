@@ -66,11 +66,11 @@ struct Gemm {
 /// Nothing is written between the rows of C. Where k or alpha is 0, C = beta C with the epilogue, and neither
 /// A nor B is read; where m, n or the batch is 0, nothing is done.
 ///
-/// The same bits in every run of the same plan. O(m n k). Temporary memory only for "split_k", as its plan
-/// says. No host wait. \returns the event after which C is there. \throws Error when shapes or types do not
-/// fit, a view leaves its buffer or belongs to another context, C overlaps an input other than a residual
-/// that is C itself, the device has no fp64 and a type is float64, the variant cannot run, or the expression
-/// does not compile. It names the argument; nothing is enqueued then.
+/// The same bits in every run of the same plan. O(m n k). Temporary memory only where sums are made in
+/// parts, as the plan says. No host wait. \returns the event after which C is there. \throws Error when
+/// shapes or types do not fit, a view leaves its buffer or belongs to another context, C overlaps an input
+/// other than a residual that is C itself, the device has no fp64 and a type is float64, the variant cannot
+/// run, or the expression does not compile. It names the argument; nothing is enqueued then.
 ///
 /// Tiles in local memory and registers: V. Volkov and J. Demmel, "Benchmarking GPUs to tune dense linear
 /// algebra", SC 2008; K. Matsumoto, N. Nakasato and S. Sedukhin, "Performance tuning of matrix

@@ -61,7 +61,8 @@ SMEM_API Plan plan_gemm(const Device& device, const GemmProblem& problem, const 
 /// The same, with at most the variant fixed.
 SMEM_API Plan plan_gemm(const Device& device, const GemmProblem& problem, std::string_view variant = {});
 
-/// The launch that follows plan_gemm()'s and adds the parts of each sum. Only "split_k" has one.
+/// The launch that follows plan_gemm()'s and adds the parts of each sum, where it makes them in parts:
+/// "split_k" always, NVIDIA's own variants where C has few tiles and the sums are long.
 SMEM_API std::optional<Plan> plan_gemm_finish(const Device& device, const GemmProblem& problem,
                                               const PlanOverrides& overrides);
 

@@ -1,5 +1,6 @@
 // Plans of products for devices that are not here: they fit, they say why, and they count right.
-#include <smem/smem.hpp>
+#include <smem/error.hpp>
+#include <smem/gemm_plan.hpp>
 
 #include "plan/gemm_variants.hpp"
 #include "support/failure.hpp"

@@ -346,10 +346,9 @@ inline void add_gemm(const smem::Device& device, Catalogue& catalogue) {
   problem.m = problem.n = problem.k = 4096;
   problem.in = Scalar::half;
   add("mma", "");
-  for (const char* variant : {"mma", "wgmma"}) {
-    problem.a_alignment = problem.b_alignment = problem.c_alignment = 2;
+  problem.a_alignment = problem.b_alignment = problem.c_alignment = 2;
+  for (const char* variant : {"mma", "wgmma"})
     add(variant, "/unaligned");
-  }
 }
 
 inline std::vector<Configuration> configurations(const smem::Device& device) {
