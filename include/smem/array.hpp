@@ -2,6 +2,7 @@
 #pragma once
 
 #include <smem/context.hpp>
+#include <smem/grid.hpp>
 #include <smem/view.hpp>
 
 #include <cstddef>
@@ -53,6 +54,11 @@ class Array {
   /// The array seen as row-major matrices.
   MatrixView<T> matrix(std::size_t rows, std::size_t cols, const Extent& extent = {}) const {
     return MatrixView<T>(buffer_, rows, cols, extent);
+  }
+
+  /// The array seen as grids: a signal, an image, a volume.
+  GridView<T> grid(const GridSize& cells, const GridLayout& layout = {}) const {
+    return GridView<T>(buffer_, cells, layout);
   }
 
  private:

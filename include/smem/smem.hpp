@@ -2,10 +2,12 @@
 #pragma once
 
 #include <smem/array.hpp>
+#include <smem/boundary.hpp>
 #include <smem/context.hpp>
 #include <smem/device.hpp>
 #include <smem/error.hpp>
 #include <smem/explain.hpp>
+#include <smem/grid.hpp>
 #include <smem/kernel.hpp>
 #include <smem/layout.hpp>
 #include <smem/options.hpp>

@@ -1,0 +1,106 @@
+#include "ops/grids.hpp"
+
+#include <smem/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <utility>
+
+namespace smem::ops {
+
+namespace {
+
+[[noreturn]] void refuse(const char* operation, const char* argument, std::string expected, std::string got) {
+  throw Error(
+      {.operation = operation, .argument = argument, .expected = std::move(expected), .got = std::move(got)});
+}
+
+/// a * b + c, or the largest size when it does not fit.
+std::size_t saturated(std::size_t a, std::size_t b, std::size_t c) {
+  std::size_t product = 0, sum = 0;
+  if (__builtin_mul_overflow(a, b, &product) || __builtin_add_overflow(product, c, &sum)) return SIZE_MAX;
+  return sum;
+}
+
+/// Elements from the first of the first row to the last of the last: of a plane, and of a grid.
+std::size_t plane_span(const Grid& grid) {
+  return saturated(grid.size.height - 1, grid.pitch, grid.row_elements());
+}
+std::size_t grid_span(const Grid& grid) {
+  return saturated(grid.size.depth - 1, grid.plane, plane_span(grid));
+}
+
+/// The whole batch as one row, which has the same first and last element: for the checks of its place.
+Matrix as_row(const Grid& grid) {
+  return {grid.buffer,
+          size_of(grid.type),
+          1,
+          saturated(grid.batch - 1, grid.batch_stride, grid_span(grid)),
+          {.offset = grid.offset}};
+}
+
+std::string text_of(const GridSize& size) {
+  if (size.depth != 1) return fmt::format("{} x {} x {}", size.width, size.height, size.depth);
+  if (size.height != 1) return fmt::format("{} x {}", size.width, size.height);
+  return fmt::format("{}", size.width);
+}
+
+}  // namespace
+
+Memory check_grid(const Context& context, const char* operation, const char* argument, const Grid& grid,
+                  bool written) {
+  if (grid.channels < 1 || grid.channels > 4)
+    refuse(operation, argument, "1 to 4 interleaved channels", fmt::format("{}", grid.channels));
+  if (grid.size.height > 1 && grid.pitch < grid.row_elements()) {
+    refuse(operation, argument, fmt::format("a pitch of at least {} elements", grid.row_elements()),
+           fmt::format("{}", grid.pitch));
+  }
+  if (grid.size.depth > 1 && grid.plane < plane_span(grid)) {
+    refuse(operation, argument, fmt::format("planes of at least {} elements", plane_span(grid)),
+           fmt::format("{}", grid.plane));
+  }
+  if (written && grid.batch > 1 && grid.batch_stride < grid_span(grid)) {
+    refuse(operation, argument, "grids that share no element",
+           fmt::format("a batch stride of {} for grids of {} elements", grid.batch_stride, grid_span(grid)));
+  }
+  return check_view(context, operation, argument, as_row(grid), written);
+}
+
+void check_apart(const char* operation, const Grid& in, const Memory& in_memory, const Grid& out,
+                 const Memory& out_memory, const char* in_name, const char* out_name) {
+  check_apart(operation, as_row(in), in_memory, as_row(out), out_memory, in_name, out_name);
+}
+
+void check_same_grid(const char* operation, const Grid& in, const Grid& out) {
+  if (out.size != in.size)
+    refuse(operation, "out", fmt::format("{} cells, as in has", text_of(in.size)), text_of(out.size));
+  if (out.channels != in.channels)
+    refuse(operation, "out", fmt::format("{} channels, as in has", in.channels),
+           fmt::format("{}", out.channels));
+  if (out.batch != in.batch)
+    refuse(operation, "out", fmt::format("a batch of {}, as in has", in.batch), fmt::format("{}", out.batch));
+}
+
+void check_reach(const char* operation, const char* argument, Boundary boundary, std::size_t reach,
+                 std::size_t extent) {
+  const std::size_t most = reach_of(boundary, extent);
+  if (reach <= most) return;
+  refuse(operation, argument,
+         fmt::format("neighbours at most {} away, which is as far as \"{}\" goes beyond {} cells", most,
+                     name_of(boundary), extent),
+         fmt::format("{}", reach));
+}
+
+std::size_t row_alignment(const Grid& grid, const Memory& memory) {
+  const std::size_t bytes = size_of(grid.type);
+  std::size_t bits = 64 | memory.host_address | (grid.offset * bytes);
+  if (grid.size.height > 1) bits |= grid.pitch * bytes;
+  if (grid.size.depth > 1) bits |= grid.plane * bytes;
+  if (grid.batch > 1) bits |= grid.batch_stride * bytes;
+  return std::size_t{1} << std::countr_zero(bits);
+}
+
+}  // namespace smem::ops

@@ -1,0 +1,37 @@
+/// Checks of grids that operations share, and the way a grid is handed to a kernel.
+#pragma once
+
+#include "ops/views.hpp"
+
+#include <smem/boundary.hpp>
+#include <smem/context.hpp>
+#include <smem/grid.hpp>
+
+namespace smem::ops {
+
+inline bool is_empty(const Grid& grid) {
+  return grid.size.width == 0 || grid.size.height == 0 || grid.size.depth == 0 || grid.channels == 0 ||
+         grid.batch == 0;
+}
+
+/// \throws Error naming `argument`, when the grid leaves its buffer, its rows, planes or grids overlap, its
+/// channels are not 1 to 4, or the buffer belongs to another context. For grids that are not empty.
+Memory check_grid(const Context& context, const char* operation, const char* argument, const Grid& grid,
+                  bool written);
+
+/// \throws Error naming the written grid when the two may share an element.
+void check_apart(const char* operation, const Grid& in, const Memory& in_memory, const Grid& out,
+                 const Memory& out_memory, const char* in_name = "in", const char* out_name = "out");
+
+/// \throws Error naming `out` when its cells, channels or batch are not those of `in`.
+void check_same_grid(const char* operation, const Grid& in, const Grid& out);
+
+/// \throws Error naming `argument` when the boundary cannot serve elements `reach` cells beyond the edge of a
+/// dimension of `extent` cells.
+void check_reach(const char* operation, const char* argument, Boundary boundary, std::size_t reach,
+                 std::size_t extent);
+
+/// The largest power of two, at most 64, that divides the byte address of each row's first element.
+std::size_t row_alignment(const Grid& grid, const Memory& memory);
+
+}  // namespace smem::ops

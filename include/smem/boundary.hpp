@@ -1,0 +1,30 @@
+/// smem: what lies beyond the edges of a grid. Includes no OpenCL header.
+#pragma once
+
+#include <smem/export.hpp>
+
+#include <cstddef>
+#include <string_view>
+
+namespace smem {
+
+/// What an operation that looks at neighbours reads beyond the first and last element of a row, column or
+/// plane. The names are those of scipy.ndimage; a row `abcd` goes on as the line says.
+enum class Boundary {
+  zero,      ///< 000|abcd|000
+  constant,  ///< vvv|abcd|vvv, a value v of the call's
+  clamp,     ///< aaa|abcd|ddd, the nearest element
+  reflect,   ///< cba|abcd|dcb, mirrored at the edge: the edge element stands twice
+  mirror,    ///< dcb|abcd|cba, mirrored at the edge element, which stands once
+  wrap,      ///< bcd|abcd|abc, the other end
+  leave      ///< elements whose neighbours are not all there are not computed, and `out` keeps what it has
+};
+
+/// "zero" to "leave".
+SMEM_API std::string_view name_of(Boundary boundary);
+
+/// The largest distance beyond the edge that a grid of `extent` elements (at least 1) can be asked for:
+/// mirrored or repeated once. Zero, constant, clamp and leave have no limit.
+SMEM_API std::size_t reach_of(Boundary boundary, std::size_t extent);
+
+}  // namespace smem

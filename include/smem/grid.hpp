@@ -1,0 +1,72 @@
+/// smem: grids of one to three dimensions in a buffer: signals, images, volumes.
+#pragma once
+
+#include <smem/opencl.hpp>
+#include <smem/scalar.hpp>
+
+#include <cstddef>
+#include <type_traits>
+
+namespace smem {
+
+/// Cells along each dimension. What is not there is 1.
+struct GridSize {
+  std::size_t width = 0;  ///< along a row, where cells are neighbours in memory
+  std::size_t height = 1;
+  std::size_t depth = 1;
+  friend bool operator==(const GridSize&, const GridSize&) = default;
+};
+
+/// How grids lie in their buffer. All in elements; a cell of an image of four channels has four.
+struct GridLayout {
+  std::size_t channels = 1;      ///< interleaved in each cell: 1 to 4
+  std::size_t offset = 0;        ///< before the first one
+  std::size_t pitch = 0;         ///< from one row to the next; 0: packed, that is width * channels
+  std::size_t plane = 0;         ///< from one plane to the next; 0: packed, that is height * pitch
+  std::size_t batch = 1;         ///< number of grids: planar channels, or pictures of one size
+  std::size_t batch_stride = 0;  ///< from one grid to the next; 0: packed, that is depth * plane
+};
+
+/// One or more grids of numbers.
+struct Grid {
+  cl_mem buffer = nullptr;
+  Scalar type = Scalar::float32;
+  GridSize size = {};
+  std::size_t channels = 1;
+  std::size_t offset = 0;
+  std::size_t pitch = 0;  ///< elements, at least width * channels
+  std::size_t plane = 0;
+  std::size_t batch = 1;
+  std::size_t batch_stride = 0;
+
+  Grid() = default;
+  Grid(cl_mem memory, Scalar type_of_an_element, const GridSize& cells, const GridLayout& layout = {})
+      : buffer(memory),
+        type(type_of_an_element),
+        size(cells),
+        channels(layout.channels),
+        offset(layout.offset),
+        pitch(layout.pitch == 0 ? cells.width * layout.channels : layout.pitch),
+        plane(layout.plane == 0 ? cells.height * pitch : layout.plane),
+        batch(layout.batch),
+        batch_stride(layout.batch_stride == 0 ? cells.depth * plane : layout.batch_stride) {}
+
+  std::size_t row_elements() const { return size.width * channels; }
+};
+
+/// Grids of T in any OpenCL buffer, smem's or the caller's own. `GridView<const T>` is an input.
+template <class T>
+struct GridView : Grid {
+  GridView() { type = scalar_of<T>; }
+  GridView(const cl::Buffer& memory, const GridSize& cells, const GridLayout& layout = {})
+      : Grid(memory(), scalar_of<T>, cells, layout) {}
+  GridView(cl_mem memory, const GridSize& cells, const GridLayout& layout = {})
+      : Grid(memory, scalar_of<T>, cells, layout) {}
+
+  /// A view for writing can be read.
+  operator GridView<const T>() const requires(!std::is_const_v<T>) {
+    return GridView<const T>(buffer, size, {channels, offset, pitch, plane, batch, batch_stride});
+  }
+};
+
+}  // namespace smem
