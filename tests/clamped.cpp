@@ -195,6 +195,22 @@ TEST_CASE("clamped: products of matrices on smaller devices") {
     }
     CHECK(sweep.ran() == variants.size());
   }
+  // So few results, in so many parts, that several work-items add those of each.
+  const smem::Context context;
+  test::GemmSweep sweep(context);
+  test::GemmCase c;
+  c.variant = "split_k";
+  c.m = 17;
+  c.n = 21;
+  c.k = 9001;
+  c.bias = 1;
+  CHECK(smem::plan_gemm_finish(context.device(), test::problem_of(c), {.variant = "split_k"})
+            .value()
+            .work_group[2] > 1);
+  sweep.run(c);
+  c.batch = 3;
+  sweep.run(c);
+  CHECK(sweep.ran() == 2);
 }
 
 TEST_CASE("clamped: without local memory the plan is naive and right") {

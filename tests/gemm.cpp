@@ -180,9 +180,10 @@ TEST_CASE("gemm: epilogues") {
     sweep.run(c);
     c.activation = smem::Activation::none;
   }
-  c.variant = "split_k";
-  sweep.run(c);
-  c.variant = "vector";
+  for (const char* variant : {"split_k", "stream_k", "vector"}) {
+    c.variant = variant;
+    if (c.variant != "vector") sweep.run(c);
+  }
   c.custom = true;
   sweep.run(c);
   c.column_major = false;

@@ -22,12 +22,13 @@ namespace {
 using Types = std::vector<std::pair<Scalar, Scalar>>;
 
 /// Whether a plan for large matrices, with both factors along k, is the variant's.
-bool runs(const smem::Device& device, const char* variant, Scalar in) {
+bool runs(const smem::Device& device, const char* variant, Scalar in, bool tf32) {
   smem::GemmProblem problem;
   problem.m = problem.n = problem.k = 1024;
   problem.in = in;
   problem.out = in == Scalar::int8 ? Scalar::int32 : Scalar::float32;
   problem.b_along_k = true;
+  problem.tf32 = tf32;
   try {
     smem::plan_gemm(device, problem, variant);
     return true;
@@ -36,21 +37,22 @@ bool runs(const smem::Device& device, const char* variant, Scalar in) {
   }
 }
 
-void all_of(const char* variant, const Types& types) {
+void all_of(const char* variant, const Types& types, bool tf32 = false) {
   const smem::Context context;
-  if (!runs(context.device(), variant, types.front().first)) return;
+  if (!runs(context.device(), variant, types.front().first, tf32)) return;
   test::GemmSweep sweep(context);
   std::size_t ran = 0;
   // Each program costs the driver's compiler a second: the first type has every order, the others one each.
   for (std::size_t t = 0; t < types.size(); ++t) {
     const auto& [in, out] = types[t];
-    const bool only_aligned = in == Scalar::int8 && std::string_view(variant) == "wgmma";
+    const bool only_aligned = (in == Scalar::int8 || tf32) && std::string_view(variant) == "wgmma";
     GemmCase c;
     c.variant = variant;
     c.in = in;
     c.out = out;
+    c.tf32 = tf32;
     for (std::size_t order = 0; order < 4; ++order) {
-      if (t > 0 && order != std::min<std::size_t>(t, 2)) continue;
+      if ((t > 0 || tf32) && order != std::min<std::size_t>(t, 2)) continue;
       c.transpose_a = order % 2 != 0;
       c.transpose_b = order / 2 != 0;
       for (const Place place : {Place::packed, Place::odd, Place::aligned}) {
@@ -124,4 +126,46 @@ TEST_CASE("gemm on NVIDIA: wgmma") {
                    {Scalar::half, Scalar::half},
                    {Scalar::bfloat16, Scalar::float32},
                    {Scalar::int8, Scalar::int32}});
+}
+TEST_CASE("gemm on NVIDIA: TF32 where it is asked for") {
+  all_of("mma", {{Scalar::float32, Scalar::float32}}, true);
+  all_of("wgmma", {{Scalar::float32, Scalar::float32}}, true);
+}
+
+TEST_CASE("gemm on NVIDIA: factors that are packed before wgmma") {
+  const smem::Context context;
+  if (!runs(context.device(), "wgmma", Scalar::half, false)) return;
+  test::GemmSweep sweep(context);
+  GemmCase c;
+  c.in = Scalar::half;
+  c.m = 1025;
+  c.n = 1031;
+  c.k = 1037;
+  for (const bool transpose_a : {false, true}) {
+    for (const Place place : {Place::packed, Place::odd}) {
+      c.transpose_a = transpose_a;
+      c.transpose_b = !transpose_a;
+      c.place = place;
+      const smem::GemmProblem problem = [&] {
+        smem::GemmProblem p = test::problem_of(c);
+        p.a_alignment = p.b_alignment = 2;
+        return p;
+      }();
+      REQUIRE(smem::plan_gemm_pack(context.device(), problem));
+      sweep.run(c);
+      c.in = Scalar::bfloat16;
+    }
+  }
+  // One factor lies well already.
+  c.m = 1024;
+  c.transpose_a = true;
+  c.place = Place::packed;
+  c.beta = -1;
+  sweep.run(c);
+  // Parts of long sums too.
+  c.m = 66;
+  c.n = 131;
+  c.k = 140001;
+  sweep.run(c);
+  CHECK(sweep.ran() == 6);
 }

@@ -1,6 +1,10 @@
 // The second launch where sums are made in parts: adds those of each sum, always in the same order, and writes the result.
 //
-// Launch: three dimensions of work-items: column, row, product of the batch.
+// Many parts of few results: SLICES work-items share each result. Work-item s of them adds parts s, s + SLICES, ..., and the
+// first one adds what the others have.
+//
+// Launch: three dimensions of work-items: column, row, and slice of a product of the batch.
+// Local memory: GROUP_0 * GROUP_1 * SLICES values, if SLICES is more than 1.
 #include "gemm/operation.clh"
 
 #ifndef GROUP_0
@@ -9,24 +13,42 @@
 #ifndef GROUP_1
 #define GROUP_1 16
 #endif
-#ifndef GROUP_2
-#define GROUP_2 1
+#ifndef SLICES
+#define SLICES 1  // work-items that share a result: the group's third dimension
 #endif
 
-kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
+kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, SLICES)))
 void gemm_finish(GEMM_ARGUMENTS) {
+#if SLICES > 1
+  local value slices[SLICES][GROUP_1][GROUP_0];
+#endif
+  const uint x = get_local_id(0), y = get_local_id(1), slice = get_local_id(2);
   const ulong col = get_global_id(0);
-  if (col >= n) return;  // no barrier follows
 
-  // Some drivers limit the second and third dimension of a launch: what exceeds it is a loop.
-  for (ulong number = get_global_id(2); number < batch; number += get_global_size(2)) {
+  // Some drivers limit the second and third dimension of a launch: what exceeds it is a loop, of the same turns for all
+  // work-items of a group.
+  for (ulong number = get_group_id(2); number < batch; number += get_num_groups(2)) {
     const product q = GEMM_PRODUCT(number);
     const destination d = GEMM_DESTINATION(number);
-    for (ulong row = get_global_id(1); row < q.m; row += get_global_size(1)) {
-      global const value* part = partials + (number * parts * m + row) * n + col;
+    for (ulong first = get_group_id(1) * GROUP_1; first < m; first += get_num_groups(1) * GROUP_1) {
+      const ulong row = first + y;
+      const bool is_there = row < q.m && col < q.n;
       value sum = 0;
-      for (uint p = 0; p < parts; ++p) sum += part[p * m * n];
-      write_sum(&d, row, col, sum);
+      if (is_there) {
+        global const value* part = partials + (number * parts * m + row) * n + col;
+#pragma unroll 4
+        for (uint p = slice; p < parts; p += SLICES) sum += part[p * m * n];
+      }
+#if SLICES > 1
+      slices[slice][y][x] = sum;
+      barrier(CLK_LOCAL_MEM_FENCE);
+      if (slice == 0)
+        for (uint s = 1; s < SLICES; ++s) sum += slices[s][y][x];
+#endif
+      if (slice == 0 && is_there) write_sum(&d, row, col, sum);
+#if SLICES > 1
+      barrier(CLK_LOCAL_MEM_FENCE);  // the next results take their place
+#endif
     }
   }
 }

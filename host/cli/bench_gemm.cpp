@@ -26,7 +26,7 @@ namespace {
 struct Options : BenchOptions {
   std::string shape, type = "float32", out;
   std::size_t batch = 1;
-  bool transpose_a = false, transpose_b = false, ladder = false;
+  bool transpose_a = false, transpose_b = false, tf32 = false, ladder = false;
 };
 
 constexpr const char* kRow = "{:<36}{:<24}{:>11}{:>9}{:>10}{:>9}{:>12}{:>7}  {}\n";
@@ -107,7 +107,9 @@ std::optional<std::string> check(const Context& context, const GemmCase& c,
             ? static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::int64_t>(sum)))
             : sum;
     const double error =
-        c.out == Scalar::int32 ? 0 : static_cast<double>(k + 2) * 0x1p-24 * size + unit * std::abs(sum);
+        c.out == Scalar::int32
+            ? 0
+            : (static_cast<double>(k + 2) * 0x1p-24 + (c.tf32 ? 0x1.01p-9 : 0)) * size + unit * std::abs(sum);
     const double result = number_at(got, place, c.out);
     if (!(std::abs(result - wanted) <= error))
       return fmt::format("({}, {}) of {}: {}, not {}", i, j, q, result, wanted);
@@ -252,6 +254,7 @@ int run(const Options& options) {
     c.batch = options.batch;
     c.transpose_a = options.transpose_a;
     c.transpose_b = options.transpose_b;
+    c.tf32 = options.tf32;
     cases = {c};
   }
   std::vector<std::string> variants = options.variants_of(gemm_variants());
@@ -286,6 +289,7 @@ void add_bench_gemm(CLI::App& bench, int& exit_code) {
       ->needs(shape);
   command->add_flag("--transpose-a", options->transpose_a, "A is K x M")->needs(shape);
   command->add_flag("--transpose-b", options->transpose_b, "B is N x K")->needs(shape);
+  command->add_flag("--tf32", options->tf32, "Let matrix units cut float to TF32")->needs(shape);
   command
       ->add_flag("--ladder", options->ladder,
                  "Every variant in turn, and what it does that the one before does not")

@@ -42,6 +42,14 @@ measure::Buffers explain_buffers(const Context& context, std::size_t bytes) {
   return measure::make_buffers(context, bytes);
 }
 
+void fix_tile(PlanOverrides& fixed, const std::string& tile, const std::string& layout) {
+  if (!layout.empty()) fixed.layout = parse_layout(layout);
+  if (tile.empty()) return;
+  const auto shape = parse_shape(tile).value();
+  fixed.tile_rows = shape.rows;
+  fixed.tile_cols = shape.cols;
+}
+
 CLI::Validator shape_validator() {
   return CLI::Validator(
       [](const std::string& text) { return parse_shape(text) ? "" : "not of the form ROWSxCOLS: " + text; },
@@ -91,11 +99,7 @@ int explain_transpose(const TransposeOptions& options) {
       packed_problem(*parse_element(options.type), *parse_shape(options.shape), options.batch);
   problem.in_place = options.in_place;
   PlanOverrides fixed{.variant = options.variant, .work_items = options.work_items};
-  if (!options.layout.empty()) fixed.layout = parse_layout(options.layout);
-  if (!options.tile.empty()) {
-    fixed.tile_rows = parse_shape(options.tile)->rows;
-    fixed.tile_cols = parse_shape(options.tile)->cols;
-  }
+  fix_tile(fixed, options.tile, options.layout);
   const auto measure = [&](const Context& context, const Plan& plan) {
     const measure::Buffers buffers =
         explain_buffers(context, problem.element_bytes * problem.rows * problem.cols * problem.batch);

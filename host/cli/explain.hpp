@@ -33,6 +33,9 @@ measure::Buffers explain_buffers(const Context& context, std::size_t bytes);
 void add_explain_options(CLI::App& command, ExplainOptions& options,
                          const std::vector<std::string_view>& variants);
 
+/// Fixes what --tile and --layout say; empty: nothing.
+void fix_tile(PlanOverrides& fixed, const std::string& tile, const std::string& layout);
+
 /// ROWSxCOLS.
 CLI::Validator shape_validator();
 

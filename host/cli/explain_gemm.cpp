@@ -12,7 +12,7 @@ namespace {
 
 struct GemmOptions : ExplainOptions {
   std::string shape, out, layout, tile;
-  bool transpose_a = false, transpose_b = false;
+  bool transpose_a = false, transpose_b = false, tf32 = false;
 };
 
 int explain_gemm(const GemmOptions& options) {
@@ -23,12 +23,9 @@ int explain_gemm(const GemmOptions& options) {
   c.batch = options.batch;
   c.transpose_a = options.transpose_a;
   c.transpose_b = options.transpose_b;
+  c.tf32 = options.tf32;
   PlanOverrides fixed{.variant = options.variant, .work_items = options.work_items};
-  if (!options.layout.empty()) fixed.layout = parse_layout(options.layout);
-  if (!options.tile.empty()) {
-    fixed.tile_rows = parse_shape(options.tile)->rows;
-    fixed.tile_cols = parse_shape(options.tile)->cols;
-  }
+  fix_tile(fixed, options.tile, options.layout);
   const auto measure = [&](const Context& context, const Plan& plan) {
     measure::Buffers buffers = explain_buffers(context, bytes_of(c));
     buffers.pairs.resize(1);
@@ -59,6 +56,7 @@ void add_explain_gemm(CLI::App& explain, int& exit_code) {
       ->check(gemm_type_validator());
   command->add_flag("--transpose-a", options->transpose_a, "A is K x M");
   command->add_flag("--transpose-b", options->transpose_b, "B is N x K");
+  command->add_flag("--tf32", options->tf32, "Let matrix units cut float to TF32");
   command->add_option("--tile", options->tile, "Fix the tile of C: ROWSxCOLS")->check(shape_validator());
   command->add_option("--layout", options->layout,
                       "Fix the tiles' layout: plain, padded[:ITEMS] or swizzled[:MASK]");

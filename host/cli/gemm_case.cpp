@@ -48,7 +48,8 @@ std::string label_of(const GemmCase& c) {
                      c.out == c.in ? "" : fmt::format(" to {}", name_of(c.out)),
                      c.transpose_a || c.transpose_b
                          ? fmt::format(", {}{}", c.transpose_a ? "T" : "N", c.transpose_b ? "T" : "N")
-                         : "");
+                         : "") +
+         (c.tf32 ? " by TF32" : "");
 }
 
 std::size_t start_of_b(const GemmCase& c) {
@@ -67,6 +68,7 @@ GemmProblem problem_of(const GemmCase& c) {
   problem.n = c.shape.n;
   problem.k = c.shape.k;
   problem.batch = c.batch;
+  problem.tf32 = c.tf32;
   problem.in = c.in;
   problem.out = c.out;
   problem.a_along_k = !c.transpose_a;
@@ -91,7 +93,7 @@ cl::Event run_gemm(const Context& context, const GemmCase& c, const measure::Buf
                  {.offset = start_of_b(c), .batch = c.batch});
   const Matrix result(pair.out(), size_of(c.out), m, n, {.batch = c.batch});
   return gemm(context, a, b, c.in, result, c.out,
-              {.transpose_a = c.transpose_a, .transpose_b = c.transpose_b}, options);
+              {.transpose_a = c.transpose_a, .transpose_b = c.transpose_b, .tf32 = c.tf32}, options);
 }
 
 std::vector<GemmCase> gemm_goals(DeviceType type, bool small) {
@@ -125,6 +127,7 @@ std::vector<GemmCase> gemm_goals(DeviceType type, bool small) {
           {{4097, 4095, 1023}, half, float32, 1, false, false, part(2.5, 138)},
           {{4096, 4096, 4096}, bfloat16, float32},
           {{4096, 4096, 4096}, int8, int32},
+          {.shape = {4096, 4096, 4096}, .transpose_b = true, .tf32 = true},
           {{4096, 4096, 4096}, float64, float64}};
 }
 

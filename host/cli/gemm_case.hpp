@@ -24,6 +24,7 @@ struct GemmCase {
   std::size_t batch = 1;
   bool transpose_a = false, transpose_b = false;
   double goal = 0;  ///< least share of the measured fp32 rate; 0: measured for information
+  bool tf32 = false;
 };
 
 /// "4096x37x4096": M, N and K; empty when it is not of this form, or one of them is 0.

@@ -1,4 +1,5 @@
-// Products of matrices: arguments -> plan -> launch, and one after it where sums are made in parts.
+// Products of matrices: arguments -> plan -> launch; one before it where factors are packed, and one after it
+// where sums are made in parts.
 #include "ops/custom.hpp"
 #include "ops/key.hpp"
 #include "ops/views.hpp"
@@ -171,7 +172,7 @@ runtime::ProblemKey key_of(const GemmProblem& problem, const PlanOverrides& fixe
            number(problem.b_along_k) << 17 | number(problem.reads_c) << 18 | number(problem.listed) << 19 |
            number(problem.epilogue) << 20 | number(problem.row_bias) << 22 |
            number(problem.column_bias) << 23 | number(problem.residual) << 31 | number(problem.turned) << 21 |
-           number(problem.activation) << 24 | power(problem.a_alignment) << 32 |
+           number(problem.tf32) << 30 | number(problem.activation) << 24 | power(problem.a_alignment) << 32 |
            power(problem.b_alignment) << 36 | power(problem.c_alignment) << 40 |
            ops::variant_number(fixed.variant, gemm_variants()) << 48,
        problem.m, problem.n, problem.k, problem.batch, text[0], text[1]},
@@ -186,6 +187,33 @@ cl_ulong room_of(const Matrix& view) {
   return bytes / view.element_bytes - view.offset - (view.rows - 1) * view.pitch - view.cols;
 }
 
+/// A factor as kernels take it.
+struct Factor {
+  cl_mem buffer = nullptr;
+  cl_ulong offset = 0, pitch = 0, stride = 0;
+};
+
+/// Enqueues the launch that packs what is to be packed, and makes the factors those in scratch memory.
+cl::Event pack(runtime::Runtime& runtime, const GemmProblem& problem, const plan::gemm::Packing& packing,
+               const runtime::ProblemKey& key, std::span<const cl::Event> wait_for, Factor& a, Factor& b,
+               cl_mem memory) {
+  const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
+  const auto lines = [&](bool is_packed, bool along_k, std::size_t across) {
+    return is_packed ? number(along_k ? across : problem.k) : 0;
+  };
+  const auto along = [&](bool along_k, std::size_t across) { return number(along_k ? problem.k : across); };
+  const cl::Event event = runtime.run(
+      key, [&](const Device&) { return plan::gemm::pack(problem, packing); }, wait_for, a.buffer, a.offset,
+      a.pitch, a.stride, lines(packing.a, problem.a_along_k, problem.m), along(problem.a_along_k, problem.m),
+      cl_ulong{packing.a ? 1U : 0U}, b.buffer, b.offset, b.pitch, b.stride,
+      lines(packing.b, problem.b_along_k, problem.n), along(problem.b_along_k, problem.n),
+      cl_ulong{packing.b ? 1U : 0U}, memory, cl_ulong{0}, number(packing.a_pitch), number(packing.b_at),
+      number(packing.b_pitch));
+  if (packing.a) a = {memory, 0, number(packing.a_pitch), 0};
+  if (packing.b) b = {memory, number(packing.b_at), number(packing.b_pitch), 0};
+  return event;
+}
+
 /// `T`: what sums are made in, as kernels take it.
 template <class T>
 cl::Event launch(const Context& context, const GemmProblem& problem, const Gemm& product, const Operands& o,
@@ -194,44 +222,57 @@ cl::Event launch(const Context& context, const GemmProblem& problem, const Gemm&
     return plan_gemm(context.device(), problem, overrides);
   });
   runtime::Runtime& runtime = context.runtime();
-  // Both launches of sums in parts must be of one mind, also where the driver refuses the first one's target.
+  // All launches must be of one mind, also where the driver refuses the target of one.
   Device device = context.device();
   plan::gemm::Choice parts = plan::gemm::choose(device, problem, fixed);
-  if (parts.scratch_bytes > 0 && parts.variant == "wgmma") {
+  if ((parts.scratch_bytes > 0 || parts.packing.bytes > 0) && parts.variant == "wgmma") {
     const plan::gemm::Attempt attempt = plan::gemm::wgmma(device, problem, fixed, parts);
     device.retargeting = attempt.plan && runtime.programs().find(*attempt.plan) != nullptr;
     parts = plan::gemm::choose(device, problem, fixed);
   }
   const auto as_chosen = [&](Device asked) {
+    // Both launches of stream_k have the same tiles, or none.
+    if (parts.variant == "stream_k") return device;
     asked.retargeting = asked.retargeting && device.retargeting;
     return asked;
   };
-  runtime::Lease scratch(runtime.scratch(), parts.scratch_bytes);
+  runtime::Lease scratch(runtime.scratch(), parts.scratch_bytes),
+      packed(runtime.scratch(), parts.packing.bytes);
   const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
   const auto stride = [&](const Matrix& view) { return view.batch == 1 ? 0 : number(view.batch_stride); };
   // Factors that are not read may have no buffer: any one stands in for them.
   const cl_mem c = o.c.view.buffer;
   const auto buffer_of = [&](const Operand& operand) { return operand.used ? operand.view.buffer : c; };
   const bool reads = problem.k > 0, listed = problem.listed;
-  const Matrix& a = o.a.view;
-  const Matrix& b = o.b.view;
+  const Matrix& a_view = o.a.view;
+  const Matrix& b_view = o.b.view;
+  Factor a{buffer_of(o.a), number(a_view.offset), number(a_view.pitch), stride(a_view)};
+  Factor b{buffer_of(o.b), number(b_view.offset), number(b_view.pitch), stride(b_view)};
   const Matrix& residual = o.residual.view;
   const auto run = [&](ops::PlanMaker maker, std::span<const cl::Event> wait_for, const auto& make_plan) {
     return runtime.run(
-        key_of(problem, fixed, maker), make_plan, wait_for, buffer_of(o.a), number(a.offset), number(a.pitch),
-        stride(a), buffer_of(o.b), number(b.offset), number(b.pitch), stride(b), c, number(o.c.view.offset),
-        number(o.c.view.pitch), stride(o.c.view), number(problem.m), number(problem.n), number(problem.k),
-        number(problem.batch), static_cast<T>(product.alpha), static_cast<T>(product.beta),
-        listed ? product.list.buffer : c, number(product.list.offset),
-        listed && reads ? room_of(a) : ~cl_ulong{0}, listed && reads ? room_of(b) : ~cl_ulong{0},
-        listed ? room_of(o.c.view) : ~cl_ulong{0}, buffer_of(o.bias), number(o.bias.view.offset),
-        buffer_of(o.residual), number(residual.offset), number(residual.pitch), stride(residual),
-        static_cast<T>(product.epilogue.scale), static_cast<cl_uint>(parts.parts), number(parts.part_depth),
-        scratch.memory_or(c));
+        key_of(problem, fixed, maker), make_plan, wait_for, a.buffer, a.offset, a.pitch, a.stride, b.buffer,
+        b.offset, b.pitch, b.stride, c, number(o.c.view.offset), number(o.c.view.pitch), stride(o.c.view),
+        number(problem.m), number(problem.n), number(problem.k), number(problem.batch),
+        static_cast<T>(product.alpha), static_cast<T>(product.beta), listed ? product.list.buffer : c,
+        number(product.list.offset), listed && reads ? room_of(a_view) : ~cl_ulong{0},
+        listed && reads ? room_of(b_view) : ~cl_ulong{0}, listed ? room_of(o.c.view) : ~cl_ulong{0},
+        buffer_of(o.bias), number(o.bias.view.offset), buffer_of(o.residual), number(residual.offset),
+        number(residual.pitch), stride(residual), static_cast<T>(product.epilogue.scale),
+        static_cast<cl_uint>(parts.parts), number(parts.part_depth), scratch.memory_or(c));
   };
   try {
-    cl::Event event = run(ops::PlanMaker::gemm, options.wait_for,
+    std::span<const cl::Event> wait_for = options.wait_for;
+    std::array<cl::Event, 1> factors;
+    if (parts.packing.bytes > 0) {
+      factors = {pack(runtime, problem, parts.packing, key_of(problem, fixed, ops::PlanMaker::gemm_pack),
+                      options.wait_for, a, b, packed.memory_or(c))};
+      wait_for = factors;
+      packed.used_until(factors.front());
+    }
+    cl::Event event = run(ops::PlanMaker::gemm, wait_for,
                           [&](const Device& asked) { return plan_gemm(as_chosen(asked), problem, fixed); });
+    if (parts.packing.bytes > 0) packed.used_until(event);
     if (parts.scratch_bytes > 0) {
       scratch.used_until(event);
       const std::array<cl::Event, 1> sums{event};
@@ -273,6 +314,7 @@ cl::Event gemm(const Context& context, const Matrix& a, const Matrix& b, Scalar 
   if (problem.k == 0) product.alpha = 0;
   problem.reads_c = product.beta != 0;
   problem.listed = product.list.buffer != nullptr;
+  problem.tf32 = product.tf32;
   problem.epilogue = has_bias(product) || has_residual(product) || epilogue.scale != 1 ||
                      problem.activation != Activation::none || !problem.expression.empty();
 

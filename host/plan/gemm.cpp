@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <string>
 #include <utility>
 
@@ -139,10 +140,55 @@ Attempt naive(const Device& device, const GemmProblem& problem, const PlanOverri
   return plan;
 }
 
+namespace {
+
+/// Of the tiles that groups cut: the same tiles as the product's.
+Plan stream_finish(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
+                   const Choice& choice) {
+  Attempt attempt = tiled(device, problem, fixed, "stream_k", choice);
+  if (!attempt.plan)
+    refuse("variant", fmt::format("one that can run this on {}", device.name), attempt.why_not);
+  Plan plan = std::move(*attempt.plan);
+  plan.entry_point = "gemm_stream_k_finish";
+  plan.global[0] = std::max<std::size_t>(choice.parts - 1, 1) * plan.work_group[0];
+  plan.local_bytes = 0;
+  plan.layout = {};
+  plan.prediction = {};
+  plan.reason = "adds the parts of the tiles that groups have cut, always in the same order";
+  return plan;
+}
+
+}  // namespace
+
 Plan finish(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed) {
-  Plan plan = base_plan(problem, "finish", "gemm/finish.cl", "gemm_finish");
-  set_grid(device, problem, plan);
   const Choice choice = choose(device, problem, fixed);
+  if (choice.variant == "stream_k") return stream_finish(device, problem, fixed, choice);
+  Plan plan = base_plan(problem, "finish", "gemm/finish.cl", "gemm_finish");
+  std::array<std::size_t, 3> group = shape_group(device, 256, 16, {16, 16, 1});
+  // Few results of many parts would leave the device idle: several work-items share each.
+  constexpr std::size_t kMostSlices = 16, kItemsOfUnit = 512;
+  const std::size_t results = std::max<std::size_t>(problem.m * problem.n * problem.batch, 1);
+  std::size_t slices = std::min({choice.parts / 2, device.compute_units * kItemsOfUnit / results, kMostSlices,
+                                 std::max<std::size_t>(device.max_work_items[2], 1)});
+  slices = std::bit_floor(std::max<std::size_t>(slices, 1));
+  const std::size_t item_bytes = size_of(value_type(problem.in));
+  if (slices > 1) {
+    const std::size_t most = std::bit_floor(std::clamp<std::size_t>(device.max_work_group, 1, 256));
+    slices = std::min(slices, most);
+    group = shape_group(device, most / slices, 16, {16, 16, 1});
+    while (slices > 1 && slices * group[0] * group[1] * item_bytes > device.local_bytes)
+      slices /= 2;
+  }
+  plan.work_group = {group[0], group[1], slices};
+  plan.global = global_size({problem.n, problem.m, problem.batch * slices}, plan.work_group);
+  plan.tile_rows = group[1];
+  plan.tile_cols = group[0];
+  define(plan, "GROUP_0", group[0]);
+  define(plan, "GROUP_1", group[1]);
+  if (slices > 1) {
+    define(plan, "SLICES", slices);
+    plan.local_bytes = slices * group[0] * group[1] * item_bytes;
+  }
   plan.scratch_bytes = choice.scratch_bytes;
   plan.prediction.operations = 0;
   plan.prediction.bytes_read = static_cast<double>(choice.scratch_bytes);
@@ -162,7 +208,8 @@ bool is_nvidias(std::string_view variant) {
 
 Choice choose(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed) {
   constexpr std::size_t kLeastDepth = 256;  // of a part: what comes before and after is then little beside it
-  constexpr std::size_t kMostParts = 64;
+  // On the H200, 31 x 129 x 65536 in 64 parts leaves half of the device idle.
+  constexpr std::size_t kMostParts = 256;
   Choice choice;
   choice.part_depth = problem.k;
   const std::size_t sums = problem.m * problem.n * problem.batch;
@@ -198,9 +245,12 @@ Choice choose(const Device& device, const GemmProblem& problem, const PlanOverri
         choice.variant = "split_k";
     }
   }
+  if (choice.variant == "stream_k") return stream(device, problem, fixed);
   if (is_nvidias(choice.variant)) {
     // Groups of float32 share a unit in pairs.
-    const std::size_t tiles = tiles_of(nvidia_tile(device, problem, choice.variant));
+    if (choice.variant == "wgmma") choice.packing = packing_of(device, problem);
+    const GemmProblem packed = as_packed(problem, choice.packing);
+    const std::size_t tiles = tiles_of(nvidia_tile(device, packed, choice.variant));
     const std::size_t groups = (choice.variant == "multistage" ? 2 : 1) * device.compute_units;
     const std::size_t parts = parts_for(tiles, groups, kLeastDepth);
     if (parts > 1 && tiles * 2 <= device.compute_units) cut(parts, 64);
@@ -238,6 +288,7 @@ std::string why_not(const Device& device, const GemmProblem& problem, std::strin
   const Plan& plan = *attempt.plan;
   if (variant == "naive") return "each element comes from global memory for each result that needs it";
   if (variant == "split_k") return "C has tiles enough for the device, or its sums are short";
+  if (variant == "stream_k") return "no measurement shows that it gains here";
   if (is_nvidias(chosen.variant))
     return fmt::format("{} has the device copy tiles without registers, steps ahead", chosen.variant);
   if (chosen.variant == "split_k") return "its work-groups would leave most of the device idle";
@@ -288,6 +339,7 @@ constexpr Step kSteps[] = {
     {"async", "the device's own copies bring them"},
     {"two_level", "sub-groups make blocks of the tile"},
     {"split_k", "several work-groups share each sum"},
+    {"stream_k", "every work-group does the same number of steps"},
     {"multistage", "asynchronous copies fill tiles several steps ahead"},
     {"mma", "matrix units, a warp at a time"},
     {"wgmma", "matrix units, four warps at a time; other warps fill their tiles"},
@@ -341,6 +393,15 @@ Plan plan_gemm(const Device& device, const GemmProblem& problem, const PlanOverr
 
 Plan plan_gemm(const Device& device, const GemmProblem& problem, std::string_view variant) {
   return plan_gemm(device, problem, PlanOverrides{.variant = std::string(variant)});
+}
+
+std::optional<Plan> plan_gemm_pack(const Device& device, const GemmProblem& problem,
+                                   const PlanOverrides& overrides) {
+  const plan::gemm::Packing packing = plan::gemm::choose(device, problem, overrides).packing;
+  if (packing.bytes == 0) return std::nullopt;
+  Plan plan = plan::gemm::pack(problem, packing);
+  plan.overrides = overrides;
+  return plan;
 }
 
 std::optional<Plan> plan_gemm_finish(const Device& device, const GemmProblem& problem,

@@ -26,6 +26,11 @@ unsigned compute_capability(const Device& device) {
   return version;
 }
 
+/// Whether the matrix units multiply this.
+bool has_units(const GemmProblem& problem) {
+  return problem.in == Scalar::float32 ? problem.tf32 : problem.in != Scalar::float64;
+}
+
 bool is_16_bit(Scalar type) { return type == Scalar::half || type == Scalar::bfloat16; }
 
 /// Every tile of every product, and parts of each.
@@ -73,6 +78,18 @@ std::string too_many(const GemmProblem& problem, std::size_t tiles) {
   return tiles > kMaxTiles ? fmt::format("{} tiles are more than a launch can have", tiles) : std::string();
 }
 
+/// Elements that lie side by side in memory, and how many such lines there are: of A or B.
+struct Lines {
+  std::size_t count, along;
+};
+Lines lines_of_a(const GemmProblem& p) { return p.a_along_k ? Lines{p.m, p.k} : Lines{p.k, p.m}; }
+Lines lines_of_b(const GemmProblem& p) { return p.b_along_k ? Lines{p.n, p.k} : Lines{p.k, p.n}; }
+
+/// Work-items that pack.cl has for one factor: one for each 16 bytes of kPackLines lines.
+std::size_t pack_items(const Lines& lines) {
+  return divide_up(lines.along, 8) * divide_up(lines.count, nvidia::kPackLines);
+}
+
 /// What all of them have. `parts`: of each sum.
 Plan started(const GemmProblem& problem, const Choice& choice, std::string_view variant, const char* file,
              const char* entry) {
@@ -115,8 +132,8 @@ std::string in_parts(const Choice& choice) {
 
 std::string_view nvidia_variant(const Device& device, const GemmProblem& problem) {
   if (compute_capability(device) < 80) return {};
-  if (problem.in == Scalar::float32) return "multistage";
   if (problem.in == Scalar::float64) return {};
+  if (!has_units(problem)) return "multistage";
   return no_wgmma(device, problem).empty() ? "wgmma" : "mma";
 }
 
@@ -136,10 +153,61 @@ TileShape nvidia_tile(const Device& device, const GemmProblem& problem, std::str
 std::string no_wgmma(const Device& device, const GemmProblem& problem) {
   if (!device.retargeting) return "needs Hopper's matrix units, and a driver that can be told of them";
   if (is_16_bit(problem.in)) return {};
-  if (problem.in != Scalar::int8) return "multiplies half, bfloat16 and int8";
+  if (!has_units(problem)) return "multiplies half, bfloat16, int8, and where it may, TF32";
   if (!problem.a_along_k || !problem.b_along_k || problem.a_alignment < 16 || problem.b_alignment < 16)
-    return "of int8, both factors must lie along k, with rows at multiples of 16 bytes";
+    return "of int8 and TF32, both factors must lie along k, with rows at multiples of 16 bytes";
   return {};
+}
+
+Packing packing_of(const Device& device, const GemmProblem& problem) {
+  Packing packing;
+  const double products =
+      static_cast<double>(problem.m) * static_cast<double>(problem.n) * static_cast<double>(problem.k);
+  if (!no_wgmma(device, problem).empty() || !is_16_bit(problem.in) || problem.listed || problem.batch != 1 ||
+      products < nvidia::kLeastPacked)
+    return packing;
+  const Lines a = lines_of_a(problem), b = lines_of_b(problem);
+  packing.a = problem.a_alignment < 16;
+  packing.b = problem.b_alignment < 16;
+  packing.a_pitch = round_up(a.along, nvidia::kPackPitch);
+  packing.b_pitch = round_up(b.along, nvidia::kPackPitch);
+  packing.b_at = packing.a ? a.count * packing.a_pitch : 0;
+  packing.bytes = (packing.b_at + (packing.b ? b.count * packing.b_pitch : 0)) * size_of(problem.in);
+  const std::size_t items = pack_items(a) + pack_items(b);
+  const bool has_room = device.max_allocation == 0 || packing.bytes <= device.max_allocation;
+  return packing.bytes > 0 && has_room && items < kMaxTiles ? packing : Packing{};
+}
+
+GemmProblem as_packed(GemmProblem problem, const Packing& packing) {
+  if (packing.a) problem.a_alignment = 64;
+  if (packing.b) problem.b_alignment = 64;
+  return problem;
+}
+
+Plan pack(const GemmProblem& problem, const Packing& packing) {
+  Plan plan;
+  plan.operation = "gemm";
+  plan.variant = "pack";
+  plan.kernel_file = "nvidia/gemm/pack.cl";
+  plan.entry_point = "gemm_pack";
+  define(plan, "GROUP", nvidia::kPackGroup);
+  define(plan, "LINES", nvidia::kPackLines);
+  const Lines a = lines_of_a(problem), b = lines_of_b(problem);
+  const std::size_t items = (packing.a ? pack_items(a) : 0) + (packing.b ? pack_items(b) : 0);
+  plan.work_group = {nvidia::kPackGroup, 1, 1};
+  plan.global = {round_up(items, nvidia::kPackGroup), 1, 1};
+  plan.items_per_work_item = 8 * nvidia::kPackLines;
+  plan.vector_width = 8;
+  plan.scratch_bytes = packing.bytes;
+  const std::size_t elements = (packing.a ? a.count * a.along : 0) + (packing.b ? b.count * b.along : 0);
+  plan.prediction.bytes_read = static_cast<double>(elements * size_of(problem.in));
+  plan.prediction.bytes_written = static_cast<double>(packing.bytes);
+  plan.reason = fmt::format("{} moved to where rows begin at multiples of 128 bytes", packing.a && packing.b
+                                                                                          ? "A and B are"
+                                                                                      : packing.a ? "A is"
+                                                                                                  : "B is");
+  plan.evidence = "H200: 15 of the 96 us of half 4097 x 4095 x 1023";
+  return plan;
 }
 
 Attempt multistage(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
@@ -176,10 +244,11 @@ Attempt multistage(const Device& device, const GemmProblem& problem, const PlanO
   return plan;
 }
 
-Attempt wgmma(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
+Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverrides& fixed,
               const Choice& choice) {
   refuse_tile(fixed, "wgmma");
-  if (std::string reason = no_wgmma(device, problem); !reason.empty()) return reason;
+  if (std::string reason = no_wgmma(device, given); !reason.empty()) return reason;
+  const GemmProblem problem = as_packed(given, choice.packing);
   const nvidia::Wgmma& tile = wgmma_tile(problem);
   const std::size_t tiles = count(problem, tile.tile_m(), tile.tile_n, choice.parts);
   const std::size_t width = store_width(problem, choice, 2);
@@ -189,6 +258,7 @@ Attempt wgmma(const Device& device, const GemmProblem& problem, const PlanOverri
     return too_much(device, tile.group(), bytes);
   Plan plan = started(problem, choice, "wgmma", "nvidia/gemm/wgmma.cl", "gemm_wgmma");
   plan.target = "sm_90a";
+  plan.scratch_bytes += choice.packing.bytes;
   set_sizes(plan, problem, tile.tile_m(), tile.tile_n, tile.group(),
             std::clamp<std::size_t>(tiles, 1, device.compute_units), bytes);
   define(plan, "CONSUMERS", tile.consumers);
@@ -201,12 +271,15 @@ Attempt wgmma(const Device& device, const GemmProblem& problem, const PlanOverri
   define(plan, "CONSUMER_REGISTERS", tile.consumer_registers);
   define(plan, "LOOSE", tile.loose ? 1 : 0);
   define(plan, "C_VECTOR", width);
-  define(plan, "BAND", problem.m <= 2048 ? 8 : tile.band);
+  define(plan, "BAND", problem.m <= 2048 || choice.packing.bytes > 0 ? 8 : tile.band);
   plan.prediction.operations = 0;  // those of the matrix units stand beside no rate that was measured
   plan.reason =
       fmt::format("Hopper's matrix units; {} warp(s) in four fill the tiles that the others multiply{}",
                   4 * tile.producers / (tile.producers + tile.consumers), in_parts(choice));
-  plan.evidence = fmt::format("H200, TFLOP/s and of cuBLAS: {}", tile.evidence);
+  if (choice.packing.bytes > 0)
+    plan.reason += fmt::format("; a launch before it packs {} bytes of factors", choice.packing.bytes);
+  plan.evidence = fmt::format("H200, TFLOP/s and of cuBLAS: {}",
+                              choice.packing.bytes > 0 ? nvidia::kPackEvidence : tile.evidence);
   return plan;
 }
 
@@ -215,8 +288,7 @@ Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverride
   refuse_tile(fixed, "mma");
   if (compute_capability(device) < 80)
     return std::string("needs the matrix units of NVIDIA's sm_80 and later");
-  if (!is_16_bit(problem.in) && problem.in != Scalar::int8)
-    return std::string("multiplies half, bfloat16 and int8");
+  if (!has_units(problem)) return std::string("multiplies half, bfloat16, int8, and where it may, TF32");
   const nvidia::Mma& tile = mma_tile(device);
   const std::size_t groups = count(problem, tile.tile_m(), tile.tile_n(), choice.parts);
   if (std::string reason = too_many(problem, groups); !reason.empty()) return reason;

@@ -11,6 +11,9 @@ namespace smem::plan::gemm {
 
 namespace {
 
+/// Work-groups that a unit runs at once, as far as what they take is known before they are compiled.
+constexpr std::size_t kGroupsOfUnit = 2;
+
 /// Where the elements of a tile come from, and how many a work-item reads at once.
 struct Side {
   std::size_t width;  ///< of the tile: rows or columns of C
@@ -91,6 +94,8 @@ constexpr Rung kRungs[] = {
      "the tile of a work-group is cut into blocks of its sub-groups, which read little of local memory"},
     {"split_k", Form::vectors, Kind::none, "gemm/vector.cl", "gemm_vector", kOfPolicy, 1,
      "C has few tiles for this device, and its sums are long: several work-groups share each"},
+    {"stream_k", Form::vectors, Kind::none, "gemm/stream_k.cl", "gemm_stream_k", kOfPolicy, 1,
+     "every work-group does the same number of steps, across the borders of tiles"},
 };
 
 /// Four neighbours at once, where each row begins at a multiple of them.
@@ -317,8 +322,10 @@ Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverri
       const LocalLayout b_layout = layout_of(device, b, tile, item_bytes, step, col_of, choice);
       bytes = rung.buffers * (a_layout.bytes() + b_layout.bytes());
       if (bytes <= device.local_bytes) {
-        const std::size_t groups = count_tiles(problem, tile, parts.parts);
-        if (groups > kMaxTiles) return fmt::format("{} tiles are more than a launch can have", groups);
+        const bool streams = variant == "stream_k";
+        const std::size_t tiles = count_tiles(problem, tile, streams ? 1 : parts.parts);
+        const std::size_t groups = streams ? parts.parts : tiles;
+        if (tiles > kMaxTiles) return fmt::format("{} tiles are more than a launch can have", tiles);
         const bool in_parts = variant == "split_k";
         GemmProblem of_sums = problem;
         if (in_parts) of_sums.epilogue = false;
@@ -329,6 +336,7 @@ Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverri
           plan.reason = fmt::format("{}: {} parts of {}", rung.reason, parts.parts, parts.part_depth);
           plan.scratch_bytes = parts.scratch_bytes;
         }
+        if (streams) plan.scratch_bytes = parts.scratch_bytes;
         set_tile(plan, device, problem, tile, groups, bytes);
         plan.vector_width = std::max(a.pack, b.pack);
         if (vectors) {
@@ -354,6 +362,16 @@ Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverri
   }
   if (fixes_tile(fixed)) refuse_fixed(device, fixed, bytes);
   return no_tile_fits(device);
+}
+
+Choice stream(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed) {
+  Choice choice;
+  choice.variant = "stream_k";
+  choice.part_depth = problem.k;
+  choice.parts = kGroupsOfUnit * std::max<std::size_t>(device.compute_units, 1);
+  const TileShape tile = wanted_tile(device, best_tile(device, problem), 4, 4, false, fixed);
+  choice.scratch_bytes = 2 * choice.parts * tile.m * tile.n * size_of(value_type(problem.in));
+  return choice;
 }
 
 Attempt async(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed) {

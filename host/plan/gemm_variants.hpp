@@ -23,6 +23,17 @@ struct Attempt {
   std::string why_not;
 };
 
+/// Factors of elements of 2 bytes whose rows begin anywhere, copied before the product to where they begin at
+/// multiples of 128 bytes: A first, then B. A line is what is contiguous in memory.
+struct Packing {
+  bool a = false;  ///< whether it is packed
+  bool b = false;
+  std::size_t a_pitch = 0, b_pitch = 0;  ///< of the packed lines, in elements
+  std::size_t b_at = 0;                  ///< elements before B
+  std::size_t bytes = 0;                 ///< of both
+  friend bool operator==(const Packing&, const Packing&) = default;
+};
+
 /// Which variant a problem gets, and in how many parts its sums are made. They depend on nothing that a
 /// driver may still refuse, such as the size of a work-group, so that what the parts need is known before a
 /// launch.
@@ -31,6 +42,7 @@ struct Choice {
   std::size_t parts = 1;          ///< more than 1: a second launch adds them
   std::size_t part_depth = 0;     ///< numbers of a sum in each part
   std::size_t scratch_bytes = 0;  ///< for the parts' sums
+  Packing packing = {};           ///< of "wgmma" alone
 };
 Choice choose(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed);
 
@@ -39,12 +51,14 @@ void check(const Device& device, const GemmProblem& problem);
 
 Attempt naive(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed);
 /// All that go through tiles in local memory, but for "async": tiled, padded, swizzled, rectangular,
-/// registers_1d, registers_2d, vector, double_buffered, two_level, split_k.
+/// registers_1d, registers_2d, vector, double_buffered, two_level, split_k, stream_k.
 Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
               std::string_view variant, const Choice& parts);
 /// One thread a tile, in its caches and vector registers; and whether there is such a plan.
 bool runs_on_cpu(const Device& device, const GemmProblem& problem);
 Attempt cpu(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed);
+/// "stream_k": how many groups share the steps of all tiles, and the memory for the tiles that they cut.
+Choice stream(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed);
 Attempt async(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed);
 /// NVIDIA's own, by asynchronous copies and matrix units.
 Attempt multistage(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
@@ -56,6 +70,13 @@ Attempt wgmma(const Device& device, const GemmProblem& problem, const PlanOverri
 /// The best of them for a problem, or nothing; and the tile of C that a group of it makes.
 std::string_view nvidia_variant(const Device& device, const GemmProblem& problem);
 TileShape nvidia_tile(const Device& device, const GemmProblem& problem, std::string_view variant);
+/// What "wgmma" has packed before it; nothing where that takes longer than it saves, or no buffer is so
+/// large.
+Packing packing_of(const Device& device, const GemmProblem& problem);
+/// The problem with the alignments that packed factors have.
+GemmProblem as_packed(GemmProblem problem, const Packing& packing);
+/// The launch that packs.
+Plan pack(const GemmProblem& problem, const Packing& packing);
 /// Why "wgmma" cannot run this; empty: it can.
 std::string no_wgmma(const Device& device, const GemmProblem& problem);
 /// The second launch, where sums are made in parts.

@@ -48,6 +48,10 @@ struct Gemm {
   double beta = 0;  ///< 0: C is not read. Of int32 both are whole numbers
   bool transpose_a = false;
   bool transpose_b = false;
+  /// Of float32: lets matrix units multiply, which read 10 bits behind the point of each factor and no more:
+  /// a relative error of at most 2^-10 of each. Sums stay float32. Devices without such units multiply as
+  /// ever.
+  bool tf32 = false;
   Order order = Order::row_major;
   Epilogue epilogue = {};
   /// Three uint64 for each product of the batch: how many elements its A, B and C lie behind those of the

@@ -42,6 +42,7 @@ struct GemmProblem {
   bool residual = false;     ///< a matrix is added
   Activation activation = Activation::none;
   std::string expression = {};  ///< the caller's own: OpenCL C, of `x`, `row` and `col`
+  bool tf32 = false;            ///< products of float32 may be of numbers cut to TF32
   bool turned = false;          ///< of a column-major C: its rows are columns here
   /// The largest power of two, at most 64, that divides the byte address of each row's first element.
   std::size_t a_alignment = 64;
@@ -61,8 +62,13 @@ SMEM_API Plan plan_gemm(const Device& device, const GemmProblem& problem, const 
 /// The same, with at most the variant fixed.
 SMEM_API Plan plan_gemm(const Device& device, const GemmProblem& problem, std::string_view variant = {});
 
+/// The launch before plan_gemm()'s that copies factors whose rows begin anywhere to where "wgmma" reads them
+/// faster: large products of half and bfloat16 on NVIDIA's Hopper.
+SMEM_API std::optional<Plan> plan_gemm_pack(const Device& device, const GemmProblem& problem,
+                                            const PlanOverrides& overrides = {});
+
 /// The launch that follows plan_gemm()'s and adds the parts of each sum, where it makes them in parts:
-/// "split_k" always, NVIDIA's own variants where C has few tiles and the sums are long.
+/// "split_k" and "stream_k" always, NVIDIA's own variants where C has few tiles and the sums are long.
 SMEM_API std::optional<Plan> plan_gemm_finish(const Device& device, const GemmProblem& problem,
                                               const PlanOverrides& overrides);
 

@@ -138,7 +138,21 @@ TEST_CASE("plan of gemm: NVIDIA's own kernels") {
   CHECK(plan.groups() == hopper.compute_units);
   CHECK(smem::plan_gemm(smem::clamp(hopper, "retargeting=0"), halves).variant == "mma");
   CHECK(smem::plan_gemm(smem::clamp(hopper, "retargeting=0"), halves).target.empty());
+  // Rows that begin anywhere are packed before; in a batch, the product reads them as they are.
   halves.b_alignment = 2;
+  const smem::Plan packed = smem::plan_gemm(hopper, halves);
+  CHECK(packed.variant == "wgmma");
+  CHECK(packed.scratch_bytes == std::size_t{2} * 4096 * 4096);
+  const smem::Plan pack = smem::plan_gemm_pack(hopper, halves).value();
+  CHECK(pack.scratch_bytes == packed.scratch_bytes);
+  CHECK(pack.global[0] == 4096 * 4096 / 8 / 2);
+  CHECK(pack.prediction.bytes_read == 2.0 * 4096 * 4096);
+  halves.a_alignment = 4;
+  CHECK(smem::plan_gemm_pack(hopper, halves).value().scratch_bytes == std::size_t{4} * 4096 * 4096);
+  CHECK(!smem::plan_gemm_pack(smem::clamp(hopper, "retargeting=0"), halves));
+  CHECK(!smem::plan_gemm_pack(hopper, problem_of(4096, 4096, 4096, Scalar::half)));
+  halves.batch = 2;
+  CHECK(!smem::plan_gemm_pack(hopper, halves));
   const smem::Plan loose = smem::plan_gemm(hopper, halves);
   CHECK(std::find(loose.defines.begin(), loose.defines.end(), std::pair<std::string, long>{"LOOSE", 1}) !=
         loose.defines.end());
@@ -147,6 +161,12 @@ TEST_CASE("plan of gemm: NVIDIA's own kernels") {
   bytes.a_along_k = bytes.b_along_k = true;
   CHECK(smem::plan_gemm(hopper, bytes).variant == "wgmma");
   CHECK(smem::plan_gemm(hopper, problem_of(512, 512, 512, Scalar::float64)).variant == "two_level");
+  smem::GemmProblem cut = problem_of(4096, 4096, 4096);
+  cut.tf32 = true;
+  CHECK(smem::plan_gemm(hopper, cut).variant == "mma");
+  CHECK(smem::plan_gemm(target("sm_75"), cut).variant == "two_level");
+  cut.b_along_k = true;
+  CHECK(smem::plan_gemm(hopper, cut).variant == "wgmma");
   for (const char* variant : {"multistage", "mma", "wgmma"}) {
     CHECK(test::failure_of([&] { smem::plan_gemm(target("gfx90a"), large, variant); }).argument == "variant");
     CHECK(test::failure_of([&] { smem::plan_gemm(target("sm_75"), halves, variant); }).argument == "variant");

@@ -37,6 +37,7 @@ struct GemmCase {
   bool shared_b = false;  ///< one B serves all products
   int bias = 0;           ///< 1: of rows, 2: of columns
   smem::Activation activation = smem::Activation::none;
+  bool tf32 = false;
   bool custom = false;  ///< the expression x * 0.5 + row - col
   double scale = 1;
   int residual = 0;  ///< 1: a matrix of its own, 2: C itself
@@ -46,13 +47,13 @@ struct GemmCase {
     constexpr const char* kPlaces[] = {"packed", "odd", "aligned"};
     return fmt::format(
         "gemm {} -> {}, m {} n {} k {}, batch {}{}{}, op(A) {} op(B) {}{}, {}, alpha {} beta {}, bias {} "
-        "{}{} "
+        "{}{}{} "
         "scale {} residual {}, variant \"{}\", tile {} x {} by {}; SMEM_SEED={}",
         smem::name_of(in), smem::name_of(out), m, n, k, batch, listed ? " listed" : "",
         shared_b ? " of one B" : "", transpose_a ? "T" : "N", transpose_b ? "T" : "N",
         column_major ? ", column-major" : "", kPlaces[static_cast<int>(place)], alpha, beta, bias,
-        smem::name_of(activation), custom ? " custom" : "", scale, residual, variant, overrides.tile_rows,
-        overrides.tile_cols, overrides.work_items, seed());
+        smem::name_of(activation), custom ? " custom" : "", tf32 ? " TF32" : "", scale, residual, variant,
+        overrides.tile_rows, overrides.tile_cols, overrides.work_items, seed());
   }
 };
 
@@ -177,6 +178,7 @@ inline smem::GemmProblem problem_of(const GemmCase& c) {
   problem.n = c.column_major ? c.m : c.n;
   problem.k = c.k;
   problem.batch = c.batch;
+  problem.tf32 = c.tf32;
   problem.in = c.in;
   problem.out = c.out;
   problem.a_along_k = c.column_major ? !c.transpose_b : !c.transpose_a;
@@ -229,6 +231,7 @@ inline Outcome run(const smem::Context& context, const GemmCase& c, Random& rand
   call.beta = c.beta;
   call.transpose_a = c.transpose_a;
   call.transpose_b = c.transpose_b;
+  call.tf32 = c.tf32;
   call.order = c.column_major ? smem::Order::column_major : smem::Order::row_major;
   if (c.listed) call.list = list_array.vector(1, 3 * c.batch);
   if (c.bias != 0) {
@@ -292,8 +295,9 @@ inline Outcome run(const smem::Context& context, const GemmCase& c, Random& rand
         const double old = before.get(place), scaled = c.k == 0 || c.alpha == 0 ? 0 : c.alpha * sum;
         double x = scaled + (c.beta != 0 ? c.beta * old : 0);
         // K roundings of partial sums, none larger than the sum of sizes; two for what comes after, in all.
-        double error = (static_cast<double>(c.k) + 2) * eps * std::abs(c.alpha) * size +
-                       4 * eps * (c.beta != 0 ? std::abs(c.beta * old) : 0) + 2 * eps * std::abs(x);
+        double error =
+            ((static_cast<double>(c.k) + 2) * eps + (c.tf32 ? 0x1.01p-9 : 0)) * std::abs(c.alpha) * size +
+            4 * eps * (c.beta != 0 ? std::abs(c.beta * old) : 0) + 2 * eps * std::abs(x);
         if (c.bias != 0) x += bias.get(3 + (c.bias == 1 ? i : j));
         if (c.activation == smem::Activation::relu) x = x < 0 ? 0 : x;
         if (c.activation == smem::Activation::gelu) {  // no steeper than 1.13; erf within 16 units
