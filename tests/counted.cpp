@@ -54,6 +54,28 @@ void count_flips(const smem::Context& context) {
   }
 }
 
+/// Whole tiles, each read once by its group: a plan predicts the bytes that must come once for all of them.
+/// And each result is multiplied by alpha.
+void count_products(const smem::Context& context) {
+  constexpr std::size_t kM = 128, kN = 64, kK = 96;
+  smem::GemmProblem problem;
+  problem.m = kM;
+  problem.n = kN;
+  problem.k = kK;
+  const smem::Array<float> a(context, std::vector<float>(kM * kK)), b(context, std::vector<float>(kK * kN)),
+      c(context, kM * kN);
+  for (const std::string_view variant :
+       {"naive", "tiled", "padded", "swizzled", "rectangular", "registers_1d", "registers_2d"}) {
+    smem::Plan plan = smem::plan_gemm(context.device(), problem, variant);
+    smem::gemm(context, a.matrix(kM, kK), b.matrix(kK, kN), c.matrix(kM, kN), {}, {.variant = variant});
+    const bool naive = variant == "naive";
+    const std::size_t rows = naive ? 1 : plan.tile_rows, cols = naive ? 1 : plan.tile_cols;
+    plan.prediction.bytes_read = static_cast<double>(kM / rows * (kN / cols) * (rows + cols) * kK * 4);
+    plan.prediction.operations += kM * kN;
+    print(context, plan);
+  }
+}
+
 /// The plan for CPUs and the one for GPUs, for a device of one unit.
 void count_rates(const smem::Context& context) {
   constexpr cl_uint kRounds = 1;
@@ -90,6 +112,7 @@ int main() {
     count_transposes(context);
     count_flips(context);
     count_rates(context);
+    count_products(context);
     return 0;
   } catch (const std::exception& error) {
     std::fputs(error.what(), stderr);

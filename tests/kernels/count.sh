@@ -14,7 +14,7 @@ awk '
     /- load local/ { out += bytes() }
     /- store local/ { into += bytes() }
     / - f(add|mul|sub)/ { operations += $1 }
-    / - call .*(mad|fma)/ { operations += 2 * $1 }
+    / - call .*(mad|fma|fmuladd)/ { operations += 2 * $1 }
     /^PREDICTED/ {
         good = $2 == kernel && $3 == read && $4 == written && $5 == into + out && $6 == operations
         printf "%-18s predicted %9d %9d %9d %9d  counted %9d %9d %9d %9d  %s\n", $2, $3, $4, $5, $6, read, written, into + out, operations, good ? "ok" : "FAIL"

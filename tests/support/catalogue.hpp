@@ -349,6 +349,15 @@ inline void add_gemm(const smem::Device& device, Catalogue& catalogue) {
   problem.a_alignment = problem.b_alignment = problem.c_alignment = 2;
   for (const char* variant : {"mma", "wgmma"})
     add(variant, "/unaligned");
+  if (const auto pack = smem::plan_gemm_pack(device, problem))
+    catalogue.add("gemm/pack", [&] { return *pack; });
+  problem.batch = 2;  // which is not packed
+  add("wgmma", "/unaligned/batch");
+  problem = {};
+  problem.m = problem.n = problem.k = 4096;
+  problem.tf32 = problem.b_along_k = true;
+  for (const char* variant : {"mma", "wgmma"})
+    add(variant, "/tf32");
 }
 
 inline std::vector<Configuration> configurations(const smem::Device& device) {
