@@ -20,9 +20,10 @@
 kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, SLICES)))
 void gemm_finish(GEMM_ARGUMENTS) {
 #if SLICES > 1
-  local value slices[SLICES][GROUP_1][GROUP_0];
+  local value slices[SLICES][GROUP_1 * GROUP_0];
+  const uint item = get_local_id(1) * GROUP_0 + get_local_id(0);
 #endif
-  const uint x = get_local_id(0), y = get_local_id(1), slice = get_local_id(2);
+  const uint slice = get_local_id(2);
   const ulong col = get_global_id(0);
 
   // Some drivers limit the second and third dimension of a launch: what exceeds it is a loop, of the same turns for all
@@ -31,7 +32,7 @@ void gemm_finish(GEMM_ARGUMENTS) {
     const product q = GEMM_PRODUCT(number);
     const destination d = GEMM_DESTINATION(number);
     for (ulong first = get_group_id(1) * GROUP_1; first < m; first += get_num_groups(1) * GROUP_1) {
-      const ulong row = first + y;
+      const ulong row = first + get_local_id(1);
       const bool is_there = row < q.m && col < q.n;
       value sum = 0;
       if (is_there) {
@@ -40,10 +41,10 @@ void gemm_finish(GEMM_ARGUMENTS) {
         for (uint p = slice; p < parts; p += SLICES) sum += part[p * m * n];
       }
 #if SLICES > 1
-      slices[slice][y][x] = sum;
+      slices[slice][item] = sum;
       barrier(CLK_LOCAL_MEM_FENCE);
       if (slice == 0)
-        for (uint s = 1; s < SLICES; ++s) sum += slices[s][y][x];
+        for (uint s = 1; s < SLICES; ++s) sum += slices[s][item];
 #endif
       if (slice == 0 && is_there) write_sum(&d, row, col, sum);
 #if SLICES > 1

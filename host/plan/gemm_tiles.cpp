@@ -177,6 +177,15 @@ const TileShape& best_tile(const Device& device, const GemmProblem& problem) {
   return *best;
 }
 
+namespace {
+
+const TileShape& stream_tile(const Device& device, const GemmProblem& problem) {
+  // Intel's compiler leaves more results in memory, where two places write them.
+  return device.vendor == Vendor::intel ? policy_of(device).tiles[1] : best_tile(device, problem);
+}
+
+}  // namespace
+
 bool fixes_tile(const PlanOverrides& fixed) {
   return fixed.tile_rows != 0 || fixed.tile_cols != 0 || fixed.work_items != 0;
 }
@@ -301,8 +310,10 @@ Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverri
   const bool vectors = rung.form == Form::vectors, one = rung.form == Form::one;
   const std::size_t least = vectors ? 4 : 1;
   const std::size_t item_bytes = size_of(value_type(problem.in));
-  TileShape tile = wanted_tile(device, rung.tile.m == 0 ? best_tile(device, problem) : rung.tile, least,
-                               least, one, fixed);
+  const TileShape first = rung.tile.m != 0        ? rung.tile
+                          : variant == "stream_k" ? stream_tile(device, problem)
+                                                  : best_tile(device, problem);
+  TileShape tile = wanted_tile(device, first, least, least, one, fixed);
   std::size_t bytes = 0;
   for (bool more = true; more; more = shrink(tile, least, least, !group_fits(device, tile))) {
     if (group_fits(device, tile)) {
@@ -369,7 +380,7 @@ Choice stream(const Device& device, const GemmProblem& problem, const PlanOverri
   choice.variant = "stream_k";
   choice.part_depth = problem.k;
   choice.parts = kGroupsOfUnit * std::max<std::size_t>(device.compute_units, 1);
-  const TileShape tile = wanted_tile(device, best_tile(device, problem), 4, 4, false, fixed);
+  const TileShape tile = wanted_tile(device, stream_tile(device, problem), 4, 4, false, fixed);
   choice.scratch_bytes = 2 * choice.parts * tile.m * tile.n * size_of(value_type(problem.in));
   return choice;
 }
