@@ -1,8 +1,7 @@
 #include "ops/bins.hpp"
+#include "formatted.hpp"
 
 #include <smem/error.hpp>
-
-#include <fmt/format.h>
 
 #include <string>
 #include <utility>
@@ -31,11 +30,10 @@ BinArguments bin_arguments(const char* operation, const Bins& bins, HistogramPro
   problem.rule = BinRule::edges;
   arguments.edges = bins.edges;
   if (bins.edges.type != problem.in) {
-    refuse_edges(fmt::format("{}, as in has", name_of(problem.in)), std::string(name_of(bins.edges.type)));
+    refuse_edges(formatted("{}, as in has", name_of(problem.in)), std::string(name_of(bins.edges.type)));
   }
   if (bins.edges.size != bins.count + 1) {
-    refuse_edges(fmt::format("{} for {} bins", bins.count + 1, bins.count),
-                 fmt::format("{}", bins.edges.size));
+    refuse_edges(formatted("{} for {} bins", bins.count + 1, bins.count), formatted("{}", bins.edges.size));
   }
   return arguments;
 }

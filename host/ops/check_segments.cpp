@@ -1,4 +1,5 @@
 // check_segments: the device looks; only where something is wrong do the offsets come to the host.
+#include "formatted.hpp"
 #include "ops/key.hpp"
 #include "ops/views.hpp"
 #include "plan/reduce_types.hpp"
@@ -6,8 +7,6 @@
 
 #include <smem/error.hpp>
 #include <smem/reduce.hpp>
-
-#include <fmt/format.h>
 
 #include <cstring>
 #include <string>
@@ -59,8 +58,8 @@ void check_segments(const Context& context, const Vector& offsets, std::size_t s
     std::uint64_t bound = 0;  // little-endian, as all OpenCL hosts that smem knows
     std::memcpy(&bound, bytes.data() + i * width, width);
     if (bound > size || bound < before) {
-      refuse_offsets(fmt::format("ascending offsets of at most {}", size),
-                     fmt::format("{} after {} at index {}", bound, before, i));
+      refuse_offsets(formatted("ascending offsets of at most {}", size),
+                     formatted("{} after {} at index {}", bound, before, i));
     }
     before = bound;
   }

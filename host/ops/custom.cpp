@@ -1,6 +1,6 @@
 #include "ops/custom.hpp"
+#include "formatted.hpp"
 
-#include <fmt/format.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -17,7 +17,7 @@ std::array<std::uint64_t, 2> text_key(std::string_view text) {
 std::array<std::uint64_t, 2> text_key(const Reduction& reduction) {
   if (reduction.op != ReduceOp::custom) return {};
   return text_key(std::string_view(
-      fmt::format("{}:{}{}", reduction.expression.size(), reduction.expression, reduction.identity)));
+      formatted("{}:{}{}", reduction.expression.size(), reduction.expression, reduction.identity)));
 }
 
 void rethrow(const char* operation, const Reduction& reduction, const Error& error) {
@@ -27,7 +27,7 @@ void rethrow(const char* operation, const Reduction& reduction, const Error& err
   details.operation = operation;
   details.argument = in_identity ? "identity" : "expression";
   details.expected = in_identity ? "a constant in OpenCL C" : "an expression of a and b in OpenCL C";
-  details.got = fmt::format("\"{}\"", in_identity ? reduction.identity : reduction.expression);
+  details.got = formatted("\"{}\"", in_identity ? reduction.identity : reduction.expression);
   throw Error(std::move(details));
 }
 
@@ -42,7 +42,7 @@ void rethrow(const char* operation, const char* argument, const char* expected, 
   details.operation = operation;
   details.argument = argument;
   details.expected = expected;
-  details.got = fmt::format("\"{}\"", text);
+  details.got = formatted("\"{}\"", text);
   throw Error(std::move(details));
 }
 

@@ -1,5 +1,6 @@
 // Products of matrices: arguments -> plan -> launch; one before it where factors are packed, and one after it
 // where sums are made in parts.
+#include "formatted.hpp"
 #include "ops/custom.hpp"
 #include "ops/key.hpp"
 #include "ops/views.hpp"
@@ -8,8 +9,6 @@
 
 #include <smem/error.hpp>
 #include <smem/gemm.hpp>
-
-#include <fmt/format.h>
 
 #include <array>
 #include <bit>
@@ -42,7 +41,7 @@ struct Operands {
 bool has_residual(const Gemm& product) { return product.epilogue.residual.buffer != nullptr; }
 bool has_bias(const Gemm& product) { return product.epilogue.bias.buffer != nullptr; }
 
-std::string shape_of(const Matrix& view) { return fmt::format("{} x {}", view.rows, view.cols); }
+std::string shape_of(const Matrix& view) { return formatted("{} x {}", view.rows, view.cols); }
 
 /// \throws Error unless the shapes fit each other. \returns the problem, row-major, but for alignments.
 GemmProblem check_shapes(const Gemm& product, const Matrix& a, const Matrix& b, const Matrix& c) {
@@ -55,16 +54,16 @@ GemmProblem check_shapes(const Gemm& product, const Matrix& a, const Matrix& b, 
   const std::size_t b_rows = product.transpose_b ? cols(b) : rows(b);
   const std::size_t n = product.transpose_b ? rows(b) : cols(b);
   const auto named = [](const char* name, bool transposed) {
-    return transposed ? fmt::format("the transpose of {}", name) : std::string(name);
+    return transposed ? formatted("the transpose of {}", name) : std::string(name);
   };
   if (b_rows != k) {
     refuse("b",
-           fmt::format("{} rows of {}, as {} has columns", k, named("b", product.transpose_b),
-                       named("a", product.transpose_a)),
-           fmt::format("{}", b_rows));
+           formatted("{} rows of {}, as {} has columns", k, named("b", product.transpose_b),
+                     named("a", product.transpose_a)),
+           formatted("{}", b_rows));
   }
   if (rows(c) != m || cols(c) != n)
-    refuse("c", fmt::format("{} x {}", m, n), fmt::format("{} x {}", rows(c), cols(c)));
+    refuse("c", formatted("{} x {}", m, n), formatted("{} x {}", rows(c), cols(c)));
   GemmProblem problem;
   problem.turned = turned;
   problem.m = turned ? n : m;
@@ -82,20 +81,19 @@ std::size_t check_batch(const Gemm& product, const Matrix& a, const Matrix& b, c
   const std::size_t products = listed ? list.size / 3 : c.batch;
   if (listed && list.type != Scalar::uint64) refuse("list", "uint64", std::string(name_of(list.type)));
   if (listed && list.size % 3 != 0)
-    refuse("list", "three offsets for each product", fmt::format("{} elements", list.size));
+    refuse("list", "three offsets for each product", formatted("{} elements", list.size));
   const auto check = [&](const char* name, const Matrix& view) {
     if (listed && view.batch != 1)
-      refuse(name, "a batch of 1: the list says where the others are", fmt::format("{}", view.batch));
+      refuse(name, "a batch of 1: the list says where the others are", formatted("{}", view.batch));
     if (!listed && view.batch != products && view.batch != 1)
-      refuse(name, fmt::format("a batch of {}, as c has, or 1", products), fmt::format("{}", view.batch));
+      refuse(name, formatted("a batch of {}, as c has, or 1", products), formatted("{}", view.batch));
   };
   check("a", a);
   check("b", b);
   check("c", c);
   const Matrix& residual = product.epilogue.residual;
   if (has_residual(product) && residual.batch != products && residual.batch != 1) {
-    refuse("residual", fmt::format("a batch of {}, as c has, or 1", products),
-           fmt::format("{}", residual.batch));
+    refuse("residual", formatted("a batch of {}, as c has, or 1", products), formatted("{}", residual.batch));
   }
   return products;
 }
@@ -106,7 +104,7 @@ void check_numbers(const Gemm& product, Scalar out) {
   for (const auto& [name, number] :
        {std::pair{"alpha", product.alpha}, {"beta", product.beta}, {"scale", epilogue.scale}}) {
     if (!(std::abs(number) <= 2147483647.0) || number != std::trunc(number))
-      refuse(name, "a whole number of 32 bits, for int32", fmt::format("{}", number));
+      refuse(name, "a whole number of 32 bits, for int32", formatted("{}", number));
   }
 }
 
@@ -118,21 +116,21 @@ void check_epilogue(const Gemm& product, const GemmProblem& problem, Scalar out)
     const bool of_row = epilogue.bias_of == BiasOf::row;
     const std::size_t wanted = of_row ? rows : cols;
     if (epilogue.bias.type != out) {
-      refuse("bias", fmt::format("{}, as c has", name_of(out)), std::string(name_of(epilogue.bias.type)));
+      refuse("bias", formatted("{}, as c has", name_of(out)), std::string(name_of(epilogue.bias.type)));
     }
     if (epilogue.bias.size != wanted) {
-      refuse("bias", fmt::format("{} elements, one for each {} of c", wanted, of_row ? "row" : "column"),
-             fmt::format("{}", epilogue.bias.size));
+      refuse("bias", formatted("{} elements, one for each {} of c", wanted, of_row ? "row" : "column"),
+             formatted("{}", epilogue.bias.size));
     }
   }
   if (has_residual(product)) {
     const Matrix& residual = epilogue.residual;
     if (residual.element_bytes != size_of(out)) {
-      refuse("residual", fmt::format("elements of {} bytes, as c has", size_of(out)),
-             fmt::format("elements of {} bytes", residual.element_bytes));
+      refuse("residual", formatted("elements of {} bytes, as c has", size_of(out)),
+             formatted("elements of {} bytes", residual.element_bytes));
     }
     if (residual.rows != problem.m || residual.cols != problem.n)
-      refuse("residual", fmt::format("{} x {}, as c", problem.m, problem.n), shape_of(residual));
+      refuse("residual", formatted("{} x {}, as c", problem.m, problem.n), shape_of(residual));
   }
 }
 
@@ -302,8 +300,8 @@ cl::Event gemm(const Context& context, const Matrix& a, const Matrix& b, Scalar 
   plan::gemm::check(context.device(), problem);
   for (const auto& [name, view, type] : {std::tuple{"a", &a, in}, {"b", &b, in}, {"c", &c, out}}) {
     if (view->element_bytes != size_of(type)) {
-      refuse(name, fmt::format("elements of {} bytes for {}", size_of(type), name_of(type)),
-             fmt::format("elements of {} bytes", view->element_bytes));
+      refuse(name, formatted("elements of {} bytes for {}", size_of(type), name_of(type)),
+             formatted("elements of {} bytes", view->element_bytes));
     }
   }
   problem.batch = check_batch(product, a, b, c);

@@ -1,8 +1,7 @@
 #include "ops/grids.hpp"
+#include "formatted.hpp"
 
 #include <smem/error.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
@@ -43,9 +42,9 @@ Matrix as_row(const Grid& grid) {
 }
 
 std::string text_of(const GridSize& size) {
-  if (size.depth != 1) return fmt::format("{} x {} x {}", size.width, size.height, size.depth);
-  if (size.height != 1) return fmt::format("{} x {}", size.width, size.height);
-  return fmt::format("{}", size.width);
+  if (size.depth != 1) return formatted("{} x {} x {}", size.width, size.height, size.depth);
+  if (size.height != 1) return formatted("{} x {}", size.width, size.height);
+  return formatted("{}", size.width);
 }
 
 }  // namespace
@@ -53,18 +52,18 @@ std::string text_of(const GridSize& size) {
 Memory check_grid(const Context& context, const char* operation, const char* argument, const Grid& grid,
                   bool written) {
   if (grid.channels < 1 || grid.channels > 4)
-    refuse(operation, argument, "1 to 4 interleaved channels", fmt::format("{}", grid.channels));
+    refuse(operation, argument, "1 to 4 interleaved channels", formatted("{}", grid.channels));
   if (grid.size.height > 1 && grid.pitch < grid.row_elements()) {
-    refuse(operation, argument, fmt::format("a pitch of at least {} elements", grid.row_elements()),
-           fmt::format("{}", grid.pitch));
+    refuse(operation, argument, formatted("a pitch of at least {} elements", grid.row_elements()),
+           formatted("{}", grid.pitch));
   }
   if (grid.size.depth > 1 && grid.plane < plane_span(grid)) {
-    refuse(operation, argument, fmt::format("planes of at least {} elements", plane_span(grid)),
-           fmt::format("{}", grid.plane));
+    refuse(operation, argument, formatted("planes of at least {} elements", plane_span(grid)),
+           formatted("{}", grid.plane));
   }
   if (written && grid.batch > 1 && grid.batch_stride < grid_span(grid)) {
     refuse(operation, argument, "grids that share no element",
-           fmt::format("a batch stride of {} for grids of {} elements", grid.batch_stride, grid_span(grid)));
+           formatted("a batch stride of {} for grids of {} elements", grid.batch_stride, grid_span(grid)));
   }
   return check_view(context, operation, argument, as_row(grid), written);
 }
@@ -76,12 +75,11 @@ void check_apart(const char* operation, const Grid& in, const Memory& in_memory,
 
 void check_same_grid(const char* operation, const Grid& in, const Grid& out) {
   if (out.size != in.size)
-    refuse(operation, "out", fmt::format("{} cells, as in has", text_of(in.size)), text_of(out.size));
+    refuse(operation, "out", formatted("{} cells, as in has", text_of(in.size)), text_of(out.size));
   if (out.channels != in.channels)
-    refuse(operation, "out", fmt::format("{} channels, as in has", in.channels),
-           fmt::format("{}", out.channels));
+    refuse(operation, "out", formatted("{} channels, as in has", in.channels), formatted("{}", out.channels));
   if (out.batch != in.batch)
-    refuse(operation, "out", fmt::format("a batch of {}, as in has", in.batch), fmt::format("{}", out.batch));
+    refuse(operation, "out", formatted("a batch of {}, as in has", in.batch), formatted("{}", out.batch));
 }
 
 void check_reach(const char* operation, const char* argument, Boundary boundary, std::size_t reach,
@@ -89,9 +87,9 @@ void check_reach(const char* operation, const char* argument, Boundary boundary,
   const std::size_t most = reach_of(boundary, extent);
   if (reach <= most) return;
   refuse(operation, argument,
-         fmt::format("neighbours at most {} away, which is as far as \"{}\" goes beyond {} cells", most,
-                     name_of(boundary), extent),
-         fmt::format("{}", reach));
+         formatted("neighbours at most {} away, which is as far as \"{}\" goes beyond {} cells", most,
+                   name_of(boundary), extent),
+         formatted("{}", reach));
 }
 
 std::size_t row_alignment(const Grid& grid, const Memory& memory) {

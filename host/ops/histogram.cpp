@@ -1,4 +1,5 @@
 // Histograms: arguments -> plan -> launch, and for CPUs a second one.
+#include "formatted.hpp"
 #include "ops/bins.hpp"
 #include "ops/key.hpp"
 #include "ops/views.hpp"
@@ -7,8 +8,6 @@
 
 #include <smem/error.hpp>
 #include <smem/histogram.hpp>
-
-#include <fmt/format.h>
 
 #include <bit>
 #include <cstring>
@@ -109,7 +108,7 @@ cl::Event check_and_launch(const Context& context, HistogramProblem problem, Ope
   plan_histogram(context.device(), problem,
                  fixed);  // refuses what cannot be, also where there is nothing to do
   if (o.out.size < problem.results())
-    refuse("out", fmt::format("at least {} elements", problem.results()), fmt::format("{}", o.out.size));
+    refuse("out", formatted("at least {} elements", problem.results()), formatted("{}", o.out.size));
   if (problem.results() == 0) return context.runtime().marker(options.wait_for);
   o.out.size = problem.results();
   const Matrix out = ops::as_matrix(o.out);
@@ -144,7 +143,7 @@ cl::Event histogram(const Context& context, const Vector& in, const Vector& out,
 cl::Event histogram(const Context& context, const Matrix& in, Scalar type, const Vector& out,
                     const Bins& bins, std::size_t channels, const CallOptions& options) {
   if (in.element_bytes != size_of(type)) {
-    refuse("type", fmt::format("a type of {} bytes, as elements of in have", in.element_bytes),
+    refuse("type", formatted("a type of {} bytes, as elements of in have", in.element_bytes),
            std::string(name_of(type)));
   }
   HistogramProblem problem;
@@ -156,8 +155,8 @@ cl::Event histogram(const Context& context, const Matrix& in, Scalar type, const
   problem.batch = in.batch;
   Operands o{in, out, ops::bin_arguments(kOperation, bins, problem)};
   if (channels != 0 && in.cols % channels != 0) {
-    refuse("in", fmt::format("rows of whole pixels of {} channels", channels),
-           fmt::format("{} elements", in.cols));
+    refuse("in", formatted("rows of whole pixels of {} channels", channels),
+           formatted("{} elements", in.cols));
   }
   // Rows without gaps are one long row.
   if (in.pitch == in.cols || in.rows == 1) {
@@ -177,7 +176,7 @@ void check_edges(const Context& context, const Vector& edges) {
                  .got = std::move(got)});
   };
   if (edges.size < 2 || edges.size > kMaxBins + 1)
-    refuse_edges(fmt::format("2 to {}", kMaxBins + 1), fmt::format("{}", edges.size));
+    refuse_edges(formatted("2 to {}", kMaxBins + 1), formatted("{}", edges.size));
   ops::check_view(context, "check_edges", "edges", ops::as_matrix(edges), false);
   const std::size_t width = size_of(edges.type);
   std::vector<unsigned char> bytes(edges.size * width);
@@ -198,7 +197,7 @@ void check_edges(const Context& context, const Vector& edges) {
     for (std::size_t i = 0; i < edges.size; ++i) {
       const auto edge = at(i), before = at(i == 0 ? 0 : i - 1);
       if (!(before <= edge))
-        refuse_edges("ascending numbers", fmt::format("{} after {} at index {}", edge, before, i));
+        refuse_edges("ascending numbers", formatted("{} after {} at index {}", edge, before, i));
     }
   };
   switch (edges.type) {

@@ -1,4 +1,5 @@
 // Weighted histograms: arguments -> plans -> launches: the greatest weight, the sums, and the results.
+#include "formatted.hpp"
 #include "ops/bins.hpp"
 #include "ops/clear.hpp"
 #include "ops/key.hpp"
@@ -8,8 +9,6 @@
 
 #include <smem/error.hpp>
 #include <smem/histogram.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
@@ -104,14 +103,14 @@ cl::Event histogram_weighted(const Context& context, const Matrix& in, Scalar ty
                              const CallOptions& options) {
   const auto check_type = [](const char* argument, const char* view, const Matrix& matrix, Scalar scalar) {
     if (matrix.element_bytes == size_of(scalar)) return;
-    refuse(argument, fmt::format("a type of {} bytes, as elements of {} have", matrix.element_bytes, view),
+    refuse(argument, formatted("a type of {} bytes, as elements of {} have", matrix.element_bytes, view),
            std::string(name_of(scalar)));
   };
   check_type("type", "in", in, type);
   check_type("weights_type", "weights", weights, weights_type);
   if (weights.rows != in.rows || weights.cols != in.cols || weights.batch != in.batch) {
-    refuse("weights", fmt::format("{} x {}, {} of them, as in has", in.rows, in.cols, in.batch),
-           fmt::format("{} x {}, {} of them", weights.rows, weights.cols, weights.batch));
+    refuse("weights", formatted("{} x {}, {} of them, as in has", in.rows, in.cols, in.batch),
+           formatted("{} x {}, {} of them", weights.rows, weights.cols, weights.batch));
   }
   WeightedHistogramProblem problem;
   problem.counts.in = type;
@@ -126,7 +125,7 @@ cl::Event histogram_weighted(const Context& context, const Matrix& in, Scalar ty
   if (options.plan != nullptr) ops::require_same_plan(kOperation, options, plan);
   const std::size_t results = problem.counts.results();
   if (out.size < results)
-    refuse("out", fmt::format("at least {} elements", results), fmt::format("{}", out.size));
+    refuse("out", formatted("at least {} elements", results), formatted("{}", out.size));
   if (results == 0) return context.runtime().marker(options.wait_for);
   Vector written = out;
   written.size = results;

@@ -1,9 +1,8 @@
 // Keys of plans, and what call options fix.
 #include "ops/key.hpp"
+#include "formatted.hpp"
 
 #include <smem/error.hpp>
-
-#include <fmt/format.h>
 
 #include <string>
 #include <utility>
@@ -34,7 +33,7 @@ PlanOverrides overrides_of(const char* operation, const CallOptions& options) {
   if (options.plan != nullptr) {
     if (options.overrides != nullptr) refuse("overrides", "none beside a plan", "both");
     if (!options.variant.empty() && options.variant != options.plan->variant) {
-      refuse("variant", fmt::format("the plan's own, \"{}\"", options.plan->variant),
+      refuse("variant", formatted("the plan's own, \"{}\"", options.plan->variant),
              std::string(options.variant));
     }
     return options.plan->overrides;
@@ -43,8 +42,8 @@ PlanOverrides overrides_of(const char* operation, const CallOptions& options) {
   if (options.overrides != nullptr) fixed = *options.overrides;
   if (!options.variant.empty()) {
     if (!fixed.variant.empty() && fixed.variant != options.variant) {
-      refuse("overrides.variant", fmt::format("\"{}\", as in variant", options.variant),
-             fmt::format("\"{}\"", fixed.variant));
+      refuse("overrides.variant", formatted("\"{}\", as in variant", options.variant),
+             formatted("\"{}\"", fixed.variant));
     }
     fixed.variant = options.variant;
   }

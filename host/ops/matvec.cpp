@@ -1,10 +1,9 @@
 // Products of matrices and vectors: a dot product for each row or column.
+#include "formatted.hpp"
 #include "ops/reduce.hpp"
 
 #include <smem/error.hpp>
 #include <smem/matvec.hpp>
-
-#include <fmt/format.h>
 
 #include <string>
 
@@ -26,15 +25,15 @@ cl::Event product(const Context& context, ReduceShape shape, const Matrix& a, co
   if (a.element_bytes != size_of(x.type)) {
     throw Error({.operation = operation,
                  .argument = "x",
-                 .expected = fmt::format("elements of {} bytes, as a has", a.element_bytes),
+                 .expected = formatted("elements of {} bytes, as a has", a.element_bytes),
                  .got = std::string(name_of(x.type))});
   }
   const std::size_t needed = problem.count() * problem.batch;
   if (x.size != needed) {
     throw Error({.operation = operation,
                  .argument = "x",
-                 .expected = fmt::format("{} elements", needed),
-                 .got = fmt::format("{}", x.size)});
+                 .expected = formatted("{} elements", needed),
+                 .got = formatted("{}", x.size)});
   }
   return ops::reduce(context, problem, {a, x, {}, y}, options);
 }

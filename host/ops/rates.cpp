@@ -1,12 +1,11 @@
 // What a device reaches: measured once, and kept.
+#include "formatted.hpp"
 #include "ops/key.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/status.hpp"
 
 #include <smem/error.hpp>
 #include <smem/rates.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
@@ -128,7 +127,7 @@ Rates measure_rates(const Context& context, bool again) {
     }
   }
   const Rates rates{copy_rate(context), fp32_rate(context)};
-  const std::string text = fmt::format("{:.6e} {:.6e}", rates.copy, rates.fp32);
+  const std::string text = formatted("{:.6e} {:.6e}", rates.copy, rates.fp32);
   programs.disk().store(key, {text.begin(), text.end()});  // what cannot be kept is measured again
   return rates;
 }

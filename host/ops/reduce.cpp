@@ -1,5 +1,6 @@
 // Reductions: arguments -> plan -> launch, and where needed a second one.
 #include "ops/reduce.hpp"
+#include "formatted.hpp"
 
 #include "ops/custom.hpp"
 #include "ops/key.hpp"
@@ -10,8 +11,6 @@
 
 #include <smem/error.hpp>
 #include <smem/reduce.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
@@ -104,7 +103,7 @@ cl::Event ops::reduce(const Context& context, ReduceProblem problem, const Reduc
   plan::check_reduction(context.device(), problem);
   const std::size_t needed = problem.results() * (problem.reduction.op == ReduceOp::minmax ? 2 : 1);
   if (o.out.size < needed) {
-    refuse(problem, out_name, fmt::format("at least {} elements", needed), fmt::format("{}", o.out.size));
+    refuse(problem, out_name, formatted("at least {} elements", needed), formatted("{}", o.out.size));
   }
   if (needed == 0) {
     // A wrong choice is refused all the same.
@@ -151,7 +150,7 @@ cl::Event reduce_matrix(const Context& context, ReduceShape shape, const Matrix&
   problem.cols = in.cols;
   problem.batch = in.batch;
   if (in.element_bytes != size_of(type)) {
-    refuse(problem, "type", fmt::format("a type of {} bytes, as elements of in have", in.element_bytes),
+    refuse(problem, "type", formatted("a type of {} bytes, as elements of in have", in.element_bytes),
            std::string(name_of(type)));
   }
   if (reduction.op == ReduceOp::dot) refuse(problem, "reduction", "an operation of one input", "dot");
@@ -209,10 +208,10 @@ cl::Event dot(const Context& context, const Vector& a, const Vector& b, const Ve
   problem.out = out.type;
   problem.cols = a.size;
   if (b.type != a.type) {
-    refuse(problem, "b", fmt::format("{}, as a has", name_of(a.type)), std::string(name_of(b.type)));
+    refuse(problem, "b", formatted("{}, as a has", name_of(a.type)), std::string(name_of(b.type)));
   }
   if (b.size != a.size) {
-    refuse(problem, "b", fmt::format("{} elements, as a has", a.size), fmt::format("{}", b.size));
+    refuse(problem, "b", formatted("{} elements, as a has", a.size), formatted("{}", b.size));
   }
   return ops::reduce(context, problem, {ops::as_matrix(a), b, {}, out}, options);
 }

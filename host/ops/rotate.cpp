@@ -1,14 +1,13 @@
 // rotate and flip: arguments -> plan -> launch. Quarter turns are transposes with one side backwards.
 #include <smem/rotate.hpp>
 
+#include "formatted.hpp"
 #include "ops/key.hpp"
 #include "ops/transpose.hpp"
 #include "ops/views.hpp"
 #include "plan/sizes.hpp"
 
 #include <smem/error.hpp>
-
-#include <fmt/format.h>
 
 namespace smem {
 
@@ -61,7 +60,7 @@ cl::Event rotate(const Context& context, const Matrix& in, const Matrix& out, Ro
   throw Error({.operation = "rotate",
                .argument = "rotation",
                .expected = "90, 180 or 270 degrees",
-               .got = fmt::format("{}", static_cast<int>(rotation))});
+               .got = formatted("{}", static_cast<int>(rotation))});
 }
 
 cl::Event flip(const Context& context, const Matrix& in, const Matrix& out, Flip direction,

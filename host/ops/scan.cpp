@@ -1,4 +1,5 @@
 // Scans: arguments -> plan -> launch, and where needed one before it.
+#include "formatted.hpp"
 #include "ops/clear.hpp"
 #include "ops/custom.hpp"
 #include "ops/key.hpp"
@@ -9,8 +10,6 @@
 
 #include <smem/error.hpp>
 #include <smem/scan.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
@@ -120,7 +119,7 @@ cl::Event check_and_launch(const Context& context, ScanProblem problem, const Op
   plan::check_scan(context.device(), problem);
   if (o.initial.is_set() && is_float(o.initial.type()) && !is_float(problem.in) &&
       problem.operation.op != ReduceOp::any && problem.operation.op != ReduceOp::all) {
-    refuse(problem, "initial", fmt::format("an integer for {}", name_of(problem.in)),
+    refuse(problem, "initial", formatted("an integer for {}", name_of(problem.in)),
            std::string(name_of(o.initial.type())));
   }
   if (ops::is_empty(o.in)) {
@@ -159,9 +158,9 @@ cl::Event scan_vector(const Context& context, ScanShape shape, bool exclusive, c
   problem.cols = in.size;
   if (shape == ScanShape::keys || shape == ScanShape::segments) problem.marks = marks.type;
   if (out.size != in.size)
-    refuse(problem, "out", fmt::format("{} elements, as in has", in.size), fmt::format("{}", out.size));
+    refuse(problem, "out", formatted("{} elements, as in has", in.size), formatted("{}", out.size));
   if (shape == ScanShape::keys && marks.size != in.size)
-    refuse(problem, "keys", fmt::format("{} elements, as in has", in.size), fmt::format("{}", marks.size));
+    refuse(problem, "keys", formatted("{} elements, as in has", in.size), formatted("{}", marks.size));
   return check_and_launch(context, problem, {ops::as_matrix(in), ops::as_matrix(out), marks, initial},
                           options);
 }
@@ -176,14 +175,14 @@ cl::Event scan_matrix(const Context& context, ScanShape shape, bool exclusive, c
   const auto check_type = [&](const char* argument, const char* view, const Matrix& matrix, Scalar type) {
     if (matrix.element_bytes == size_of(type)) return;
     refuse(problem, argument,
-           fmt::format("a type of {} bytes, as elements of {} have", matrix.element_bytes, view),
+           formatted("a type of {} bytes, as elements of {} have", matrix.element_bytes, view),
            std::string(name_of(type)));
   };
   check_type("in_type", "in", in, in_type);
   check_type("out_type", "out", out, out_type);
   if (out.rows != in.rows || out.cols != in.cols || out.batch != in.batch) {
-    refuse(problem, "out", fmt::format("{} x {}, {} of them, as in has", in.rows, in.cols, in.batch),
-           fmt::format("{} x {}, {} of them", out.rows, out.cols, out.batch));
+    refuse(problem, "out", formatted("{} x {}, {} of them, as in has", in.rows, in.cols, in.batch),
+           formatted("{} x {}, {} of them", out.rows, out.cols, out.batch));
   }
   return check_and_launch(context, problem, {in, out, {}, initial}, options);
 }

@@ -1,4 +1,5 @@
 // Selections: arguments -> plan -> launch, and where needed one before it.
+#include "formatted.hpp"
 #include "ops/clear.hpp"
 #include "ops/custom.hpp"
 #include "ops/key.hpp"
@@ -8,8 +9,6 @@
 
 #include <smem/error.hpp>
 #include <smem/select.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -100,30 +99,29 @@ cl::Event check_and_launch(const Context& context, SelectProblem problem, const 
   const char* out_name = has_lengths(problem) ? "values" : "out";
   const auto require_room = [&](const char* name, const Vector& view) {
     if (view.size >= problem.size) return;
-    refuse(problem, name, fmt::format("at least {} elements, as in has", problem.size),
-           fmt::format("{}", view.size));
+    refuse(problem, name, formatted("at least {} elements, as in has", problem.size),
+           formatted("{}", view.size));
   };
   const auto require_counter = [&](const char* name, const Vector& view) {
     if (view.type != Scalar::uint32 && view.type != Scalar::uint64)
       refuse(problem, name, "uint32 or uint64", std::string(name_of(view.type)));
     if (view.type == Scalar::uint32 && plan::is_wide(problem))
-      refuse(problem, name, fmt::format("uint64 for {} elements", problem.size), "uint32");
+      refuse(problem, name, formatted("uint64 for {} elements", problem.size), "uint32");
   };
   if (o.out.type != o.in.type) {
-    refuse(problem, out_name, fmt::format("{}, as in has", name_of(o.in.type)),
+    refuse(problem, out_name, formatted("{}, as in has", name_of(o.in.type)),
            std::string(name_of(o.out.type)));
   }
   require_room(out_name, o.out);
   if (flagged && o.flags.size != o.in.size) {
-    refuse(problem, "flags", fmt::format("{} elements, as in has", o.in.size),
-           fmt::format("{}", o.flags.size));
+    refuse(problem, "flags", formatted("{} elements, as in has", o.in.size), formatted("{}", o.flags.size));
   }
   if (has_lengths(problem)) {
     require_counter("lengths", o.lengths);
     require_room("lengths", o.lengths);
   }
   require_counter("count", o.count);
-  if (o.count.size != 1) refuse(problem, "count", "1 element", fmt::format("{}", o.count.size));
+  if (o.count.size != 1) refuse(problem, "count", "1 element", formatted("{}", o.count.size));
 
   struct View {
     const char* name;

@@ -1,11 +1,10 @@
 #include "ops/views.hpp"
+#include "formatted.hpp"
 
 #include "runtime/status.hpp"
 
 #include <smem/error.hpp>
 #include <smem/options.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
@@ -57,13 +56,13 @@ Memory check_view(const Context& context, const char* operation, const char* arg
                   bool written) {
   if (view.buffer == nullptr) refuse(operation, argument, "a buffer", "an empty handle");
   if (view.rows > 1 && view.pitch < view.cols) {
-    refuse(operation, argument, fmt::format("a pitch of at least {} elements", view.cols),
-           fmt::format("{}", view.pitch));
+    refuse(operation, argument, formatted("a pitch of at least {} elements", view.cols),
+           formatted("{}", view.pitch));
   }
   if (written && !batch_is_apart(view)) {
     refuse(operation, argument, "matrices that share no element",
-           fmt::format("a batch stride of {} for {} x {} matrices of pitch {}", view.batch_stride, view.rows,
-                       view.cols, view.pitch));
+           formatted("a batch stride of {} for {} x {} matrices of pitch {}", view.batch_stride, view.rows,
+                     view.cols, view.pitch));
   }
   const auto of = memory_value<cl_context>(view.buffer, CL_MEM_CONTEXT, operation);
   if (of != context.runtime().context()()) {
@@ -72,8 +71,8 @@ Memory check_view(const Context& context, const char* operation, const char* arg
   const auto bytes = memory_value<std::size_t>(view.buffer, CL_MEM_SIZE, operation);
   const std::size_t end = saturated(saturated(1, view.offset, batch_span(view)), view.element_bytes, 0);
   if (end > bytes) {
-    refuse(operation, argument, fmt::format("a view inside its buffer of {} bytes", bytes),
-           end == SIZE_MAX ? "one whose end exceeds 64 bits" : fmt::format("one that ends at byte {}", end));
+    refuse(operation, argument, formatted("a view inside its buffer of {} bytes", bytes),
+           end == SIZE_MAX ? "one whose end exceeds 64 bits" : formatted("one that ends at byte {}", end));
   }
   Memory memory;
   memory.host_address =
@@ -81,8 +80,8 @@ Memory check_view(const Context& context, const char* operation, const char* arg
   if (memory.host_address % view.element_bytes !=
       0) {  // elements are read whole, and vectors of them on CPUs
     refuse(operation, argument,
-           fmt::format("memory that is aligned to its elements of {} bytes", view.element_bytes),
-           fmt::format("a buffer over host memory at address {:#x}", memory.host_address));
+           formatted("memory that is aligned to its elements of {} bytes", view.element_bytes),
+           formatted("a buffer over host memory at address {:#x}", memory.host_address));
   }
   memory.root = memory_value<cl_mem>(view.buffer, CL_MEM_ASSOCIATED_MEMOBJECT, operation);
   if (memory.root == nullptr) {
@@ -101,24 +100,24 @@ void check_apart(const char* operation, const Matrix& in, const Memory& in_memor
   const std::size_t in_end = in_begin + batch_span(in) * in.element_bytes;
   const std::size_t out_end = out_begin + batch_span(out) * out.element_bytes;
   if (in_begin < out_end && out_begin < in_end) {
-    refuse(operation, out_name, fmt::format("a view that does not overlap {}", in_name),
-           fmt::format("bytes {} to {} of the buffer that {} uses from {} to {}", out_begin, out_end, in_name,
-                       in_begin, in_end));
+    refuse(operation, out_name, formatted("a view that does not overlap {}", in_name),
+           formatted("bytes {} to {} of the buffer that {} uses from {} to {}", out_begin, out_end, in_name,
+                     in_begin, in_end));
   }
 }
 
 void check_shape(const char* operation, const Matrix& in, const Matrix& out, std::size_t rows,
                  std::size_t cols) {
   if (in.element_bytes != out.element_bytes) {
-    refuse(operation, "out", fmt::format("elements of {} bytes, as in has", in.element_bytes),
-           fmt::format("elements of {} bytes", out.element_bytes));
+    refuse(operation, "out", formatted("elements of {} bytes, as in has", in.element_bytes),
+           formatted("elements of {} bytes", out.element_bytes));
   }
   if (out.rows != rows || out.cols != cols) {
-    refuse(operation, "out", fmt::format("{} x {} (in is {} x {})", rows, cols, in.rows, in.cols),
-           fmt::format("{} x {}", out.rows, out.cols));
+    refuse(operation, "out", formatted("{} x {} (in is {} x {})", rows, cols, in.rows, in.cols),
+           formatted("{} x {}", out.rows, out.cols));
   }
   if (in.batch != out.batch) {
-    refuse(operation, "out", fmt::format("a batch of {}, as in has", in.batch), fmt::format("{}", out.batch));
+    refuse(operation, "out", formatted("a batch of {}, as in has", in.batch), formatted("{}", out.batch));
   }
 }
 

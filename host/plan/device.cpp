@@ -1,8 +1,8 @@
 // Facts about devices as values: their names, and smaller devices made of larger ones.
+#include "formatted.hpp"
+
 #include <smem/device.hpp>
 #include <smem/error.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
@@ -43,7 +43,7 @@ namespace {
                .argument = "SMEM_CLAMP",
                .expected = "entries like local=32K, cache=1M, work_group=64, sub_group=16, compute_units=4, "
                            "fp64=0, forward_progress=0, ordered_start=0 or retargeting=0",
-               .got = fmt::format("\"{}\"", entry)});
+               .got = formatted("\"{}\"", entry)});
 }
 
 std::size_t number_in(std::string_view entry, std::string_view text) {

@@ -1,7 +1,8 @@
 // Plans in words, and as JSON.
+#include "formatted.hpp"
+
 #include <smem/explain.hpp>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -16,7 +17,7 @@ using Json = nlohmann::ordered_json;
 constexpr int kLabel = 15;
 
 void line(std::string& text, std::string_view label, const std::string& value) {
-  text += fmt::format("  {:<{}}{}\n", label, kLabel, value);
+  text += formatted("  {:<{}}{}\n", label, kLabel, value);
 }
 
 /// 134217728 as "134.2 MB".
@@ -25,21 +26,21 @@ std::string amount(double value, std::string_view unit) {
   int prefix = 0;
   for (; value >= 1000 && prefix < 5; ++prefix)
     value /= 1000;
-  if (prefix == 0) return fmt::format("{:.0f} {}", value, unit);
-  return fmt::format("{:.1f} {}{}", value, prefixes[prefix], unit);
+  if (prefix == 0) return formatted("{:.0f} {}", value, unit);
+  return formatted("{:.1f} {}{}", value, prefixes[prefix], unit);
 }
 
 std::string duration(double seconds) {
-  if (seconds < 1e-3) return fmt::format("{:.1f} us", seconds * 1e6);
-  return fmt::format("{:.3f} ms", seconds * 1e3);
+  if (seconds < 1e-3) return formatted("{:.1f} us", seconds * 1e6);
+  return formatted("{:.3f} ms", seconds * 1e3);
 }
 
 std::string layout_formula(const LocalLayout& layout) {
-  std::string text = fmt::format("row * {} + ", layout.stride);
+  std::string text = formatted("row * {} + ", layout.stride);
   if (layout.swizzle_mask == 0) return text + "col";
-  std::string row = layout.swizzle_shift == 0 ? "row" : fmt::format("row >> {}", layout.swizzle_shift);
-  text += fmt::format("(col ^ ({} & {})", row, layout.swizzle_mask);
-  return text + (layout.swizzle_unit == 0 ? ")" : fmt::format(" << {})", layout.swizzle_unit));
+  std::string row = layout.swizzle_shift == 0 ? "row" : formatted("row >> {}", layout.swizzle_shift);
+  text += formatted("(col ^ ({} & {})", row, layout.swizzle_mask);
+  return text + (layout.swizzle_unit == 0 ? ")" : formatted(" << {})", layout.swizzle_unit));
 }
 
 std::string choice_text(const Plan& plan) {
@@ -54,28 +55,28 @@ std::string choice_text(const Plan& plan) {
 }
 
 std::string body(const Plan& plan, const Device* device, const Knowledge& knowledge) {
-  std::string text = fmt::format("{} / {}: {}\n", plan.operation, plan.variant, plan.reason);
+  std::string text = formatted("{} / {}: {}\n", plan.operation, plan.variant, plan.reason);
   if (!plan.evidence.empty()) line(text, "evidence", plan.evidence);
   if (const std::string fixed = choice_text(plan); !fixed.empty()) line(text, "fixed by hand", fixed);
-  line(text, "kernel", fmt::format("{} in cl/{}", plan.entry_point, plan.kernel_file));
+  line(text, "kernel", formatted("{} in cl/{}", plan.entry_point, plan.kernel_file));
   line(text, "work-group",
-       fmt::format("{} x {} x {} of {} x {} x {} work-items: {} groups, {} elements a work-item",
-                   plan.work_group[0], plan.work_group[1], plan.work_group[2], plan.global[0], plan.global[1],
-                   plan.global[2], plan.groups(), plan.items_per_work_item));
+       formatted("{} x {} x {} of {} x {} x {} work-items: {} groups, {} elements a work-item",
+                 plan.work_group[0], plan.work_group[1], plan.work_group[2], plan.global[0], plan.global[1],
+                 plan.global[2], plan.groups(), plan.items_per_work_item));
   line(text, "tile",
-       fmt::format("{} x {} elements, {} at once", plan.tile_rows, plan.tile_cols, plan.vector_width));
+       formatted("{} x {} elements, {} at once", plan.tile_rows, plan.tile_cols, plan.vector_width));
   const LocalLayout& layout = plan.layout;
   if (layout.kind == LocalLayout::Kind::none) {
-    line(text, "local memory", fmt::format("{} bytes", plan.local_bytes));
+    line(text, "local memory", formatted("{} bytes", plan.local_bytes));
   } else {
-    line(text, "local memory",
-         fmt::format("{} bytes: {} x {} items of {} bytes, {}: item (row, col) is number {}",
-                     plan.local_bytes, layout.rows, layout.cols, layout.item_bytes, name_of(layout.kind),
-                     layout_formula(layout)));
+    line(
+        text, "local memory",
+        formatted("{} bytes: {} x {} items of {} bytes, {}: item (row, col) is number {}", plan.local_bytes,
+                  layout.rows, layout.cols, layout.item_bytes, name_of(layout.kind), layout_formula(layout)));
     for (const AccessCost& access : layout.accesses) {
       line(text, access.store ? "  store" : "  load",
-           fmt::format("{}: {} bytes a work-item, conflict degree {}, {:.2f} x the time without conflicts",
-                       access.name, access.bytes, access.degree, access.slowdown));
+           formatted("{}: {} bytes a work-item, conflict degree {}, {:.2f} x the time without conflicts",
+                     access.name, access.bytes, access.degree, access.slowdown));
     }
     if (device != nullptr) text += draw_banks(*device, layout);
   }
@@ -84,36 +85,34 @@ std::string body(const Plan& plan, const Device* device, const Knowledge& knowle
     if (resident.groups == 0) {
       line(text, "residency", "not known: the limits of this architecture are not in smem's table");
     } else {
-      line(
-          text, "residency",
-          fmt::format(
-              "{} group(s) on a compute unit, {} work-items{}; limited by {}{}", resident.groups,
-              resident.work_items,
-              resident.share > 0 ? fmt::format(" ({:.0f} % of what it can have)", 100 * resident.share) : "",
-              resident.limit,
-              knowledge.registers > 0 ? fmt::format("; {} registers a work-item", knowledge.registers) : ""));
+      line(text, "residency",
+           formatted(
+               "{} group(s) on a compute unit, {} work-items{}; limited by {}{}", resident.groups,
+               resident.work_items,
+               resident.share > 0 ? formatted(" ({:.0f} % of what it can have)", 100 * resident.share) : "",
+               resident.limit,
+               knowledge.registers > 0 ? formatted("; {} registers a work-item", knowledge.registers) : ""));
     }
   }
   const Prediction& p = plan.prediction;
   line(text, "traffic",
-       fmt::format("{} read, {} written; {} through local memory", amount(p.bytes_read, "B"),
-                   amount(p.bytes_written, "B"), amount(p.local_bytes, "B")));
-  line(text, "arithmetic",
-       fmt::format("{}: {:.3g} a byte", amount(p.operations, "operations"), p.intensity()));
+       formatted("{} read, {} written; {} through local memory", amount(p.bytes_read, "B"),
+                 amount(p.bytes_written, "B"), amount(p.local_bytes, "B")));
+  line(text, "arithmetic", formatted("{}: {:.3g} a byte", amount(p.operations, "operations"), p.intensity()));
   const Bound bound = roofline(plan, knowledge.rates);
   if (bound.seconds > 0) {
     line(text, "bound",
-         fmt::format("{}, set by {} (the device: {}/s copied, {}/s fp32{})", duration(bound.seconds),
-                     bound.by, amount(knowledge.rates.copy, "B"), amount(knowledge.rates.fp32, "operations"),
-                     bound.balance > 0 ? fmt::format("; they meet at {:.1f} a byte", bound.balance) : ""));
+         formatted("{}, set by {} (the device: {}/s copied, {}/s fp32{})", duration(bound.seconds), bound.by,
+                   amount(knowledge.rates.copy, "B"), amount(knowledge.rates.fp32, "operations"),
+                   bound.balance > 0 ? formatted("; they meet at {:.1f} a byte", bound.balance) : ""));
   }
   if (knowledge.measured_seconds > 0) {
     line(text, "measured",
-         fmt::format("{}, {}/s{}", duration(knowledge.measured_seconds),
-                     amount(p.bytes() / knowledge.measured_seconds, "B"),
-                     bound.seconds > 0
-                         ? fmt::format(": {:.2f} of the bound", bound.seconds / knowledge.measured_seconds)
-                         : ""));
+         formatted("{}, {}/s{}", duration(knowledge.measured_seconds),
+                   amount(p.bytes() / knowledge.measured_seconds, "B"),
+                   bound.seconds > 0
+                       ? formatted(": {:.2f} of the bound", bound.seconds / knowledge.measured_seconds)
+                       : ""));
   }
   if (!plan.alternatives.empty()) {
     std::size_t longest = kLabel - 3;  // as the values above, or as far as the longest name
@@ -121,7 +120,7 @@ std::string body(const Plan& plan, const Device* device, const Knowledge& knowle
       longest = std::max(longest, other.variant.size());
     text += "  not chosen\n";
     for (const Alternative& other : plan.alternatives)
-      text += fmt::format("    {:<{}} {}\n", other.variant, longest, other.why_not);
+      text += formatted("    {:<{}} {}\n", other.variant, longest, other.why_not);
   }
   return text;
 }
@@ -154,24 +153,24 @@ std::string draw_banks(const Device& device, const LocalLayout& layout) {
   if (device.local_is_cache || layout.kind == LocalLayout::Kind::none) return {};
   constexpr std::size_t kRows = 6, kCols = 16;
   const std::size_t rows = std::min(kRows, layout.rows), cols = std::min(kCols, layout.cols);
-  std::string text = fmt::format("  {:<{}}banks in which items begin ({} of {} bytes)\n", "", kLabel,
-                                 device.local_banks, device.local_bank_bytes);
+  std::string text = formatted("  {:<{}}banks in which items begin ({} of {} bytes)\n", "", kLabel,
+                               device.local_banks, device.local_bank_bytes);
   for (std::size_t row = 0; row < rows; ++row) {
-    text += fmt::format("  {:<{}}row {} |", "", kLabel, row);
+    text += formatted("  {:<{}}row {} |", "", kLabel, row);
     for (std::size_t col = 0; col < cols; ++col) {
       text +=
-          fmt::format(" {:>2}", layout.address_of({row, col}) / device.local_bank_bytes % device.local_banks);
+          formatted(" {:>2}", layout.address_of({row, col}) / device.local_bank_bytes % device.local_banks);
     }
     text += cols < layout.cols ? " ...\n" : "\n";
   }
-  if (rows < layout.rows) text += fmt::format("  {:<{}}...\n", "", kLabel);
+  if (rows < layout.rows) text += formatted("  {:<{}}...\n", "", kLabel);
   return text;
 }
 
 std::string explain(const Plan& plan) { return body(plan, nullptr, {}); }
 
 std::string explain(const Plan& plan, const Device& device, const Knowledge& knowledge) {
-  return fmt::format("{} ({}), family {}\n", device.name, device.platform, family_of(device)) +
+  return formatted("{} ({}), family {}\n", device.name, device.platform, family_of(device)) +
          body(plan, &device, knowledge);
 }
 

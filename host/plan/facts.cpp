@@ -1,8 +1,9 @@
 // Device facts as JSON, and back.
+#include "formatted.hpp"
+
 #include <smem/error.hpp>
 #include <smem/explain.hpp>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <array>
@@ -84,7 +85,7 @@ void read_name(const std::string& field, const Json& json, Enum& value, std::ini
       value = one;
       return;
     }
-    names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", name_of(one));
+    names += formatted("{}\"{}\"", names.empty() ? "" : ", ", name_of(one));
   }
   refuse(field, "one of " + names, json);
 }
@@ -99,13 +100,13 @@ void read(const std::string& field, const Json& json, bool& value, std::size_t) 
 }
 void read(const std::string& field, const Json& json, std::size_t& value, std::size_t least) {
   if (!json.is_number_unsigned() || json.get<std::size_t>() < least)
-    refuse(field, fmt::format("a whole number, at least {}", least), json);
+    refuse(field, formatted("a whole number, at least {}", least), json);
   value = json.get<std::size_t>();
 }
 void read(const std::string& field, const Json& json, std::array<std::size_t, 3>& value, std::size_t least) {
   if (!json.is_array() || json.size() != 3) refuse(field, "an array of three numbers", json);
   for (std::size_t i = 0; i < 3; ++i)
-    read(fmt::format("{}[{}]", field, i), json[i], value[i], least);
+    read(formatted("{}[{}]", field, i), json[i], value[i], least);
 }
 void read(const std::string& field, const Json& json, DeviceType& value, std::size_t) {
   read_name(field, json, value, {DeviceType::gpu, DeviceType::cpu, DeviceType::accelerator});

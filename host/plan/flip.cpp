@@ -2,9 +2,8 @@
 #include <smem/error.hpp>
 #include <smem/flip_plan.hpp>
 
+#include "formatted.hpp"
 #include "plan/sizes.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
@@ -23,8 +22,8 @@ Plan plan_flip(const Device& device, const FlipProblem& problem, const PlanOverr
   if (!variant.empty() && variant != "items" && variant != "vector") {
     throw Error({.operation = "flip",
                  .argument = "variant",
-                 .expected = fmt::format("one of {}", fmt::join(flip_variants(), ", ")),
-                 .got = fmt::format("\"{}\"", variant)});
+                 .expected = formatted("one of {}", joined(flip_variants())),
+                 .got = formatted("\"{}\"", variant)});
   }
   const auto none = [](const char* field, bool fixed, const char* what) {
     if (!fixed) return;
@@ -40,7 +39,7 @@ Plan plan_flip(const Device& device, const FlipProblem& problem, const PlanOverr
   if (!std::has_single_bit(wanted) || (overrides.work_items != 0 && wanted > device.max_work_group)) {
     throw Error({.operation = "flip",
                  .argument = "work_items",
-                 .expected = fmt::format("a power of two, at most {}", device.max_work_group),
+                 .expected = formatted("a power of two, at most {}", device.max_work_group),
                  .got = std::to_string(wanted)});
   }
   // A CPU's compiler turns a run of a work-item's own elements into vectors; a GPU joins the accesses of
@@ -63,9 +62,9 @@ Plan plan_flip(const Device& device, const FlipProblem& problem, const PlanOverr
   if (groups > plan::kMaxTiles) {
     throw Error({.operation = "flip",
                  .argument = "in",
-                 .expected = fmt::format("a batch that needs at most {} work-groups", plan::kMaxTiles),
-                 .got = fmt::format("{} matrices of {} x {}, which need {}", problem.batch, problem.rows,
-                                    problem.cols, groups)});
+                 .expected = formatted("a batch that needs at most {} work-groups", plan::kMaxTiles),
+                 .got = formatted("{} matrices of {} x {}, which need {}", problem.batch, problem.rows,
+                                  problem.cols, groups)});
   }
   plan.global = {groups * plan.work_group[0], plan.work_group[1], plan.work_group[2]};
   plan.vector_width = plan.items_per_work_item = width;

@@ -2,10 +2,9 @@
 #include <smem/error.hpp>
 #include <smem/gemm_plan.hpp>
 
+#include "formatted.hpp"
 #include "plan/gemm_variants.hpp"
 #include "plan/sizes.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -66,7 +65,7 @@ void check(const Device& device, const GemmProblem& problem) {
   const Scalar sums = value_type(problem.in);
   const bool storage = problem.in == Scalar::half || problem.in == Scalar::bfloat16;
   if (problem.out != sums && !(storage && problem.out == problem.in)) {
-    refuse("out", fmt::format("{}{} for {}", name_of(sums), storage ? fmt::format(" or {}", in) : "", in),
+    refuse("out", formatted("{}{} for {}", name_of(sums), storage ? formatted(" or {}", in) : "", in),
            std::string(name_of(problem.out)));
   }
   if (!device.fp64 && problem.in == Scalar::float64) {
@@ -99,7 +98,7 @@ Plan base_plan(const GemmProblem& problem, std::string_view variant, const char*
     if (problem.residual) define(plan, "RESIDUAL", 1);
     if (!problem.expression.empty()) {
       const std::string_view type = opencl_name_of(value_type(problem.in));
-      plan.preamble = fmt::format(
+      plan.preamble = formatted(
           "#define CUSTOM custom_result\n"
           "#line 1 \"custom.cl\"\n"
           "static inline {0} custom_result({0} x, ulong {1}, ulong {2}) {{ (void)row; (void)col; return (\n"
@@ -125,15 +124,15 @@ void refuse_tile(const PlanOverrides& fixed, std::string_view variant) {
          : fixed.tile_cols != 0  ? "tile_cols"
          : fixed.work_items != 0 ? "work_items"
                                  : "layout",
-         fmt::format("none: \"{}\" has {}", variant,
-                     variant == "cpu" ? "the tiles that its caches hold" : "no tile"),
+         formatted("none: \"{}\" has {}", variant,
+                   variant == "cpu" ? "the tiles that its caches hold" : "no tile"),
          "one");
 }
 
 Attempt naive(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed) {
   refuse_tile(fixed, "naive");
   if (!device.long_loops && problem.k > kShortLoops)
-    return fmt::format("its loop of {} is longer than this device runs it", problem.k);
+    return formatted("its loop of {} is longer than this device runs it", problem.k);
   Plan plan = base_plan(problem, "naive", "gemm/naive.cl", "gemm_naive");
   set_grid(device, problem, plan);
   plan.reason = "one result after the other, without local memory";
@@ -147,7 +146,7 @@ Plan stream_finish(const Device& device, const GemmProblem& problem, const PlanO
                    const Choice& choice) {
   Attempt attempt = tiled(device, problem, fixed, "stream_k", choice);
   if (!attempt.plan)
-    refuse("variant", fmt::format("one that can run this on {}", device.name), attempt.why_not);
+    refuse("variant", formatted("one that can run this on {}", device.name), attempt.why_not);
   Plan plan = std::move(*attempt.plan);
   plan.entry_point = "gemm_stream_k_finish";
   plan.global[0] = std::max<std::size_t>(choice.parts - 1, 1) * plan.work_group[0];
@@ -192,7 +191,7 @@ Plan finish(const Device& device, const GemmProblem& problem, const PlanOverride
   plan.scratch_bytes = choice.scratch_bytes;
   plan.prediction.operations = 0;
   plan.prediction.bytes_read = static_cast<double>(choice.scratch_bytes);
-  plan.reason = fmt::format("adds {} part(s) of each sum, always in the same order", choice.parts);
+  plan.reason = formatted("adds {} part(s) of each sum, always in the same order", choice.parts);
   return plan;
 }
 
@@ -290,23 +289,23 @@ std::string why_not(const Device& device, const GemmProblem& problem, std::strin
   if (variant == "split_k") return "C has tiles enough for the device, or its sums are short";
   if (variant == "stream_k") return "no measurement shows that it gains here";
   if (is_nvidias(chosen.variant))
-    return fmt::format("{} has the device copy tiles without registers, steps ahead", chosen.variant);
+    return formatted("{} has the device copy tiles without registers, steps ahead", chosen.variant);
   if (chosen.variant == "split_k") return "its work-groups would leave most of the device idle";
   if (chosen.variant == "cpu") return "work-items that meet in local memory are loops on a CPU";
   if (chosen.variant == "naive") return "a tile would be nearly empty";
   if (plan.layout.store_degree() > chosen.layout.store_degree() ||
       plan.layout.load_degree() > chosen.layout.load_degree()) {
-    return fmt::format(
+    return formatted(
         "its tiles are written in {} and read in {} turns of the banks, the chosen one's in {} and {}",
         plan.layout.store_degree(), plan.layout.load_degree(), chosen.layout.store_degree(),
         chosen.layout.load_degree());
   }
   if (plan.items_per_work_item < chosen.items_per_work_item) {
-    return fmt::format("{} result(s) a work-item, the chosen one {}: it reads local memory more often",
-                       plan.items_per_work_item, chosen.items_per_work_item);
+    return formatted("{} result(s) a work-item, the chosen one {}: it reads local memory more often",
+                     plan.items_per_work_item, chosen.items_per_work_item);
   }
   if (variant == "async") return "its tiles hold elements as they came, and are read one by one";
-  return fmt::format("{} is better on this family, or nothing is known", chosen.variant);
+  return formatted("{} is better on this family, or nothing is known", chosen.variant);
 }
 
 }  // namespace
@@ -379,8 +378,8 @@ Plan plan_gemm(const Device& device, const GemmProblem& problem, const PlanOverr
       if (!attempt.plan) attempt = gemm::naive(device, problem, overrides);
     }
     if (!attempt.plan) {
-      gemm::refuse("variant", fmt::format("one that can run this on {}", device.name),
-                   fmt::format("\"{}\": {}", chosen, reason));
+      gemm::refuse("variant", formatted("one that can run this on {}", device.name),
+                   formatted("\"{}\": {}", chosen, reason));
     }
     attempt.plan->reason += "; " + reason;
   }

@@ -1,7 +1,6 @@
 // The plan of gemm for CPUs.
+#include "formatted.hpp"
 #include "plan/gemm_variants.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
@@ -107,8 +106,8 @@ Attempt cpu(const Device& device, const GemmProblem& problem, const PlanOverride
   plan.evidence =
       "PoCL, two Zen 4 cores, float, of OpenBLAS with two threads: 512 0.97, 1024 0.95, 2048 0.94, 1000 x "
       "333 x 777 0.93";
-  plan.reason = fmt::format("a thread makes tiles of {} x {} in its cache, {} x {} at a time in registers",
-                            plan.tile_rows, plan.tile_cols, kBlockM, tile.block_n());
+  plan.reason = formatted("a thread makes tiles of {} x {} in its cache, {} x {} at a time in registers",
+                          plan.tile_rows, plan.tile_cols, kBlockM, tile.block_n());
   return plan;
 }
 

@@ -1,9 +1,8 @@
 // Plans of gemm for NVIDIA's own kernels: which of the measured configurations a problem gets.
 #include "plan/gemm_nvidia.hpp"
+#include "formatted.hpp"
 
 #include "plan/gemm_variants.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
@@ -68,14 +67,14 @@ const nvidia::Mma& mma_tile(const Device& device) {
 }
 
 std::string too_much(const Device& device, std::size_t group, std::size_t bytes) {
-  return fmt::format("its tiles take {} bytes of local memory and work-groups of {}; there are {} and {}",
-                     bytes, group, device.local_bytes, device.max_work_group);
+  return formatted("its tiles take {} bytes of local memory and work-groups of {}; there are {} and {}",
+                   bytes, group, device.local_bytes, device.max_work_group);
 }
 
 /// Why the kernel cannot count this problem's tiles; empty: it can.
 std::string too_many(const GemmProblem& problem, std::size_t tiles) {
   if (problem.k > kMostDepth) return "its sums are longer than 32 bits count";
-  return tiles > kMaxTiles ? fmt::format("{} tiles are more than a launch can have", tiles) : std::string();
+  return tiles > kMaxTiles ? formatted("{} tiles are more than a launch can have", tiles) : std::string();
 }
 
 /// Elements that lie side by side in memory, and how many such lines there are: of A or B.
@@ -124,7 +123,7 @@ std::size_t store_width(const GemmProblem& problem, const Choice& choice, std::s
 }
 
 std::string in_parts(const Choice& choice) {
-  return choice.parts > 1 ? fmt::format("; sums in {} parts of {}", choice.parts, choice.part_depth)
+  return choice.parts > 1 ? formatted("; sums in {} parts of {}", choice.parts, choice.part_depth)
                           : std::string();
 }
 
@@ -202,10 +201,10 @@ Plan pack(const GemmProblem& problem, const Packing& packing) {
   const std::size_t elements = (packing.a ? a.count * a.along : 0) + (packing.b ? b.count * b.along : 0);
   plan.prediction.bytes_read = static_cast<double>(elements * size_of(problem.in));
   plan.prediction.bytes_written = static_cast<double>(packing.bytes);
-  plan.reason = fmt::format("{} moved to where rows begin at multiples of 128 bytes", packing.a && packing.b
-                                                                                          ? "A and B are"
-                                                                                      : packing.a ? "A is"
-                                                                                                  : "B is");
+  plan.reason = formatted("{} moved to where rows begin at multiples of 128 bytes", packing.a && packing.b
+                                                                                        ? "A and B are"
+                                                                                    : packing.a ? "A is"
+                                                                                                : "B is");
   plan.evidence = "H200: 15 of the 96 us of half 4097 x 4095 x 1023";
   return plan;
 }
@@ -238,9 +237,9 @@ Attempt multistage(const Device& device, const GemmProblem& problem, const PlanO
   define(plan, "B_VECTOR", b_aligned && (!problem.b_along_k || problem.a_along_k) ? 4 : 1);
   define(plan, "C_VECTOR", store_width(problem, choice, 4));
   plan.vector_width = 4;
-  plan.reason = fmt::format("asynchronous copies fill tiles ahead; {} x {} results a work-item{}",
-                            tile.item_m, tile.item_n, in_parts(choice));
-  plan.evidence = fmt::format("H200, of cuBLAS: {}", tile.evidence);
+  plan.reason = formatted("asynchronous copies fill tiles ahead; {} x {} results a work-item{}", tile.item_m,
+                          tile.item_n, in_parts(choice));
+  plan.evidence = formatted("H200, of cuBLAS: {}", tile.evidence);
   return plan;
 }
 
@@ -274,12 +273,12 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
   define(plan, "BAND", problem.m <= 2048 || choice.packing.bytes > 0 ? 8 : tile.band);
   plan.prediction.operations = 0;  // those of the matrix units stand beside no rate that was measured
   plan.reason =
-      fmt::format("Hopper's matrix units; {} warp(s) in four fill the tiles that the others multiply{}",
-                  4 * tile.producers / (tile.producers + tile.consumers), in_parts(choice));
+      formatted("Hopper's matrix units; {} warp(s) in four fill the tiles that the others multiply{}",
+                4 * tile.producers / (tile.producers + tile.consumers), in_parts(choice));
   if (choice.packing.bytes > 0)
-    plan.reason += fmt::format("; a launch before it packs {} bytes of factors", choice.packing.bytes);
-  plan.evidence = fmt::format("H200, TFLOP/s and of cuBLAS: {}",
-                              choice.packing.bytes > 0 ? nvidia::kPackEvidence : tile.evidence);
+    plan.reason += formatted("; a launch before it packs {} bytes of factors", choice.packing.bytes);
+  plan.evidence = formatted("H200, TFLOP/s and of cuBLAS: {}",
+                            choice.packing.bytes > 0 ? nvidia::kPackEvidence : tile.evidence);
   return plan;
 }
 
@@ -311,7 +310,7 @@ Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverride
   define(plan, "C_VECTOR", store_width(problem, choice, 2));
   plan.prediction.operations = 0;
   plan.reason = "matrix units, and asynchronous copies that fill tiles ahead" + in_parts(choice);
-  plan.evidence = fmt::format("H200, TFLOP/s and of cuBLAS: {}", tile.evidence);
+  plan.evidence = formatted("H200, TFLOP/s and of cuBLAS: {}", tile.evidence);
   return plan;
 }
 

@@ -1,7 +1,6 @@
 // Products of matrices through tiles of a work-group: their sizes, and their layouts in local memory.
+#include "formatted.hpp"
 #include "plan/gemm_variants.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
@@ -194,7 +193,7 @@ TileShape wanted_tile(const Device& device, TileShape tile, std::size_t least_m,
                       bool one_result, const PlanOverrides& fixed) {
   const auto check_power = [](const char* field, std::size_t value, std::size_t least, std::size_t most) {
     if (value == 0 || (std::has_single_bit(value) && value >= least && value <= most)) return;
-    refuse(field, fmt::format("a power of two from {} to {}", least, most), std::to_string(value));
+    refuse(field, formatted("a power of two from {} to {}", least, most), std::to_string(value));
   };
   check_power("tile_rows", fixed.tile_rows, std::max<std::size_t>(least_m, 4), 256);
   check_power("tile_cols", fixed.tile_cols, std::max<std::size_t>(least_n, 4), 256);
@@ -207,9 +206,9 @@ TileShape wanted_tile(const Device& device, TileShape tile, std::size_t least_m,
   if (fixed.work_items == 0) return tile;
   const auto impossible = [&] {
     refuse("work_items",
-           one_result ? fmt::format("{}: each has one result of the tile", tile.m * tile.n)
-                      : fmt::format("a part of a tile of {} x {} with {} to 256 results each", tile.m, tile.n,
-                                    least_m * least_n),
+           one_result ? formatted("{}: each has one result of the tile", tile.m * tile.n)
+                      : formatted("a part of a tile of {} x {} with {} to 256 results each", tile.m, tile.n,
+                                  least_m * least_n),
            std::to_string(fixed.work_items));
   };
   const std::size_t results = tile.m * tile.n / fixed.work_items;
@@ -284,15 +283,15 @@ void refuse_fixed(const Device& device, const PlanOverrides& fixed, std::size_t 
                       : fixed.work_items > 0 ? "work_items"
                                              : "layout";
   refuse(field,
-         fmt::format("tiles that fit {} bytes of local memory and work-groups of {} on {}",
-                     device.local_bytes, device.max_work_group, device.name),
-         local_bytes > device.local_bytes ? fmt::format("some of {} bytes", local_bytes)
+         formatted("tiles that fit {} bytes of local memory and work-groups of {} on {}", device.local_bytes,
+                   device.max_work_group, device.name),
+         local_bytes > device.local_bytes ? formatted("some of {} bytes", local_bytes)
                                           : "some that no work-group here can hold");
 }
 
 std::string no_tile_fits(const Device& device) {
-  return fmt::format("no tile fits {} bytes of local memory and work-groups of {}", device.local_bytes,
-                     device.max_work_group);
+  return formatted("no tile fits {} bytes of local memory and work-groups of {}", device.local_bytes,
+                   device.max_work_group);
 }
 
 Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
@@ -301,9 +300,9 @@ Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverri
                                    [&](const Rung& r) { return r.variant == variant; });
   if (fixed.layout.kind && rung.kind != Kind::none && *fixed.layout.kind != rung.kind) {
     refuse("layout",
-           fmt::format("one that is {}, or the variant that is {}", name_of(rung.kind),
-                       name_of(*fixed.layout.kind)),
-           fmt::format("a {} layout with the variant \"{}\"", name_of(*fixed.layout.kind), variant));
+           formatted("one that is {}, or the variant that is {}", name_of(rung.kind),
+                     name_of(*fixed.layout.kind)),
+           formatted("a {} layout with the variant \"{}\"", name_of(*fixed.layout.kind), variant));
   }
   LayoutChoice choice = fixed.layout;
   if (rung.kind != Kind::none) choice.kind = rung.kind;
@@ -336,7 +335,7 @@ Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverri
         const bool streams = variant == "stream_k";
         const std::size_t tiles = count_tiles(problem, tile, streams ? 1 : parts.parts);
         const std::size_t groups = streams ? parts.parts : tiles;
-        if (tiles > kMaxTiles) return fmt::format("{} tiles are more than a launch can have", tiles);
+        if (tiles > kMaxTiles) return formatted("{} tiles are more than a launch can have", tiles);
         const bool in_parts = variant == "split_k";
         GemmProblem of_sums = problem;
         if (in_parts) of_sums.epilogue = false;
@@ -344,7 +343,7 @@ Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverri
         plan.reason = rung.reason;
         if (in_parts) {
           define(plan, "PARTS", 1);
-          plan.reason = fmt::format("{}: {} parts of {}", rung.reason, parts.parts, parts.part_depth);
+          plan.reason = formatted("{}: {} parts of {}", rung.reason, parts.parts, parts.part_depth);
           plan.scratch_bytes = parts.scratch_bytes;
         }
         if (streams) plan.scratch_bytes = parts.scratch_bytes;
@@ -365,7 +364,7 @@ Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverri
         define_side(plan, "A_", a_layout);
         define_side(plan, "B_", b_layout);
         plan.layout = both_layouts(a_layout, b_layout);
-        if (!one) plan.reason += fmt::format("; {} x {} results a work-item", tile.each_m, tile.each_n);
+        if (!one) plan.reason += formatted("; {} x {} results a work-item", tile.each_m, tile.each_n);
         return plan;
       }
     }
@@ -407,7 +406,7 @@ Attempt async(const Device& device, const GemmProblem& problem, const PlanOverri
       bytes = 2 * (a.bytes() + b.bytes());
       if (bytes <= device.local_bytes) {
         const std::size_t groups = count_tiles(problem, tile);
-        if (groups > kMaxTiles) return fmt::format("{} tiles are more than a launch can have", groups);
+        if (groups > kMaxTiles) return formatted("{} tiles are more than a launch can have", groups);
         Plan plan = base_plan(problem, "async", "gemm/async.cl", "gemm_async");
         set_tile(plan, device, problem, tile, groups, bytes);
         define(plan, "A_LINE", a.stride);

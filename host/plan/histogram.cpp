@@ -2,11 +2,10 @@
 #include <smem/error.hpp>
 #include <smem/histogram_plan.hpp>
 
+#include "formatted.hpp"
 #include "plan/histogram_parts.hpp"
 #include "plan/reduce_types.hpp"
 #include "plan/sizes.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
@@ -52,7 +51,7 @@ void check_histogram(const Device& device, const HistogramProblem& p) {
     refuse("out", "uint32 or uint64", std::string(name_of(p.out)));
   const std::size_t counted = p.rows * p.cols / p.channels;
   if (p.out == Scalar::uint32 && counted > kMost32)
-    refuse("out", fmt::format("uint64 for {} elements of a channel", counted), "uint32");
+    refuse("out", formatted("uint64 for {} elements of a channel", counted), "uint32");
 }
 
 /// Elements. Intel's compiler, which runs 32 work-items in the registers of one thread, spills with more.
@@ -172,12 +171,12 @@ std::optional<Plan> atomics(const Device& device, const HistogramProblem& proble
   if (problem.channels == 1 && merges) define(plan, "MERGE", 1);
   plan.reason =
       variant == "global"   ? "an atomic addition in global memory for each element"
-      : variant == "cached" ? fmt::format("{} full bins in local memory, the other of {} in global memory",
-                                          slots, problem.entries())
+      : variant == "cached" ? formatted("{} full bins in local memory, the other of {} in global memory",
+                                        slots, problem.entries())
       : variant == "local"
-          ? fmt::format("one table in local memory{}",
-                        table.passes == 1 ? std::string() : fmt::format(", in {} passes", table.passes))
-          : fmt::format(
+          ? formatted("one table in local memory{}",
+                      table.passes == 1 ? std::string() : formatted(", in {} passes", table.passes))
+          : formatted(
                 "{} copies of the table, interleaved by banks: neighbours do not meet, whatever the data",
                 table.copies);
   return plan;
@@ -193,8 +192,8 @@ std::optional<Plan> cpu(const Device& device, const HistogramProblem& problem) {
   plan.scratch_bytes = parts.scratch_bytes;
   define(plan, "PACK", 1);
   define(plan, "TABLES", parts.tables);
-  plan.reason = fmt::format("a thread counts in {}, and another launch adds them up",
-                            parts.tables == 1 ? "a table of its own" : "four tables of its own, in turns");
+  plan.reason = formatted("a thread counts in {}, and another launch adds them up",
+                          parts.tables == 1 ? "a table of its own" : "four tables of its own, in turns");
   return plan;
 }
 
@@ -265,12 +264,12 @@ void plan::check_bins(const char* operation, const Device& device, const Histogr
                  .device = device.name});
   };
   if (p.bins == 0 || p.bins > kMaxBins)
-    refuse_argument("bins", fmt::format("1 to {} bins", kMaxBins), fmt::format("{}", p.bins));
+    refuse_argument("bins", formatted("1 to {} bins", kMaxBins), formatted("{}", p.bins));
   if (p.channels == 0 || p.channels > kMaxChannels)
-    refuse_argument("channels", fmt::format("1 to {}", kMaxChannels), fmt::format("{}", p.channels));
+    refuse_argument("channels", formatted("1 to {}", kMaxChannels), formatted("{}", p.channels));
   if (p.cols % p.channels != 0) {
-    refuse_argument("in", fmt::format("rows of whole pixels of {} channels", p.channels),
-                    fmt::format("{} elements", p.cols));
+    refuse_argument("in", formatted("rows of whole pixels of {} channels", p.channels),
+                    formatted("{} elements", p.cols));
   }
   if (!device.fp64 && p.in == Scalar::float64)
     refuse_argument("in", "a type that the device computes with; it has no fp64", "float64");
@@ -340,7 +339,7 @@ std::optional<Plan> plan_histogram_finish(const Device& device, const HistogramP
   const auto results = static_cast<double>(problem.results());
   plan.prediction.bytes_read = results * static_cast<double>(parts.parts * parts.tables * kWord);
   plan.prediction.bytes_written = results * static_cast<double>(size_of(problem.out));
-  plan.reason = fmt::format("adds up {} tables", parts.parts * parts.tables);
+  plan.reason = formatted("adds up {} tables", parts.parts * parts.tables);
   return plan;
 }
 
@@ -358,14 +357,14 @@ Plan plan_histogram(const Device& device, const HistogramProblem& problem, const
   std::optional<Plan> plan = plan_variant(device, problem, chosen, overrides.work_items);
   if (!plan) {
     refuse("variant", "one that can run this histogram on this device",
-           fmt::format("\"{}\" for {} counts on {} with {} bytes of local memory", chosen, problem.entries(),
-                       device.name, device.local_bytes));
+           formatted("\"{}\" for {} counts on {} with {} bytes of local memory", chosen, problem.entries(),
+                     device.name, device.local_bytes));
   }
   if (overrides.work_items != 0 && plan->work_items() != overrides.work_items) {
     refuse("work_items",
            chosen == "cpu" ? std::string("1: a thread has tables of its own")
-                           : fmt::format("a power of two of at most {}", device.max_work_group),
-           fmt::format("{}", overrides.work_items));
+                           : formatted("a power of two of at most {}", device.max_work_group),
+           formatted("{}", overrides.work_items));
   }
   plan->evidence = evidence_for(device, problem, plan->variant);
   plan::note_choice(*plan, overrides, names,

@@ -1,8 +1,8 @@
 // Even bins as numbers that kernels compute with.
+#include "formatted.hpp"
+
 #include <smem/error.hpp>
 #include <smem/histogram_plan.hpp>
-
-#include <fmt/format.h>
 
 #include <bit>
 #include <cmath>
@@ -24,10 +24,9 @@ __extension__ using Wide = unsigned __int128;
 
 void check_bounds(double low, double high) {
   for (const auto& [name, bound] : {std::pair{"bins.low", low}, {"bins.high", high}}) {
-    if (!std::isfinite(bound)) refuse(name, "a finite number", fmt::format("{}", bound));
+    if (!std::isfinite(bound)) refuse(name, "a finite number", formatted("{}", bound));
   }
-  if (low >= high)
-    refuse("bins.high", fmt::format("more than low, which is {}", low), fmt::format("{}", high));
+  if (low >= high) refuse("bins.high", formatted("more than low, which is {}", low), formatted("{}", high));
 }
 
 template <class T, class Bits>
@@ -41,7 +40,7 @@ EvenBins floating_bins(std::size_t count, double low, double high) {
         "bins.high",
         "a number whose distance from low, and the inverse of the bins' width, are ordinary numbers of the "
         "type computed in",
-        fmt::format("{} with low {} and {} bins", high, low, count));
+        formatted("{} with low {} and {} bins", high, low, count));
   }
   return {BinRule::even, std::bit_cast<Bits>(first), std::bit_cast<Bits>(end), std::bit_cast<Bits>(scale), 0};
 }
@@ -58,8 +57,8 @@ EvenBins integer_bins(Scalar type, std::size_t count, double low, double high) {
   const double beyond = least + std::ldexp(1.0, bits);  // the largest value and 1
   for (const auto& [name, bound] : {std::pair{"bins.low", low}, {"bins.high", high}}) {
     if (bound != std::floor(bound) || bound < least || bound > beyond) {
-      refuse(name, fmt::format("a whole number from {} to {} for {}", least, beyond, name_of(type)),
-             fmt::format("{}", bound));
+      refuse(name, formatted("a whole number from {} to {} for {}", least, beyond, name_of(type)),
+             formatted("{}", bound));
     }
   }
   EvenBins bins;
@@ -82,8 +81,7 @@ EvenBins integer_bins(Scalar type, std::size_t count, double low, double high) {
     return bins;
   }
   if (range > std::uint64_t{1} << 63) {
-    refuse("bins.high", "at most 2^63 or exactly 2^64 more than low",
-           fmt::format("{} with low {}", high, low));
+    refuse("bins.high", "at most 2^63 or exactly 2^64 more than low", formatted("{} with low {}", high, low));
   }
   // The same with the upper 64 bits of a product, and d * e < 2^(64 - shift): for all ranges up to 2^32.
   // For 64-bit integers it is rounded down, and the kernel corrects a result that is one too low.
@@ -98,7 +96,7 @@ EvenBins integer_bins(Scalar type, std::size_t count, double low, double high) {
 
 EvenBins even_bins(Scalar type, std::size_t count, double low, double high) {
   if (count == 0 || count > kMaxBins)
-    refuse("bins", fmt::format("1 to {} bins", kMaxBins), fmt::format("{}", count));
+    refuse("bins", formatted("1 to {} bins", kMaxBins), formatted("{}", count));
   check_bounds(low, high);
   if (type == Scalar::float64) return floating_bins<double, std::uint64_t>(count, low, high);
   if (is_float(type)) return floating_bins<float, std::uint32_t>(count, low, high);

@@ -2,10 +2,9 @@
 #include <smem/error.hpp>
 #include <smem/histogram_plan.hpp>
 
+#include "formatted.hpp"
 #include "plan/histogram_parts.hpp"
 #include "plan/sizes.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
@@ -37,14 +36,14 @@ void check(const Device& device, const WeightedHistogramProblem& p) {
   plan::require_number(kOperation, "weights", p.weights);
   plan::require_number(kOperation, "out", p.out);
   plan::check_bins(kOperation, device, p.counts);
-  if (p.counts.channels != 1) refuse("channels", "1", fmt::format("{}", p.counts.channels));
+  if (p.counts.channels != 1) refuse("channels", "1", formatted("{}", p.counts.channels));
   const bool fits = is_float(p.weights) ? p.out == Scalar::float32 || p.out == Scalar::float64
                                         : !is_float(p.out) && size_of(p.out) >= 4;
   if (!fits) {
     refuse("out",
-           fmt::format("{} for weights of {}",
-                       is_float(p.weights) ? "float32 or float64" : "an integer of 32 or 64 bits",
-                       name_of(p.weights)),
+           formatted("{} for weights of {}",
+                     is_float(p.weights) ? "float32 or float64" : "an integer of 32 or 64 bits",
+                     name_of(p.weights)),
            std::string(name_of(p.out)));
   }
   for (const auto& [argument, type] : {std::pair{"weights", p.weights}, {"out", p.out}}) {
@@ -140,7 +139,7 @@ Plan plan_histogram_weighted_finish(const Device& device, const WeightedHistogra
   define_weights(plan, problem);
   if (problem.out == Scalar::float64) define(plan, "RESULT_DOUBLE", 1);
   plan.text_defines.emplace_back("RESULT", opencl_name_of(problem.out));
-  plan.reason = fmt::format("adds up {} table(s)", parts.tables);
+  plan.reason = formatted("adds up {} table(s)", parts.tables);
   return plan;
 }
 
@@ -154,16 +153,16 @@ Plan plan_histogram_weighted(const Device& device, const WeightedHistogramProble
   const std::size_t entries = variant == "local" ? table_entries(device, problem.counts.bins) : 0;
   if ((variant == "cpu" && !plan::runs_cpu_variant(device)) || (variant == "local" && entries == 0)) {
     refuse("variant", "one that can run this histogram on this device",
-           fmt::format("\"{}\" for {} sums on {} with {} bytes of local memory", variant, problem.counts.bins,
-                       device.name, device.local_bytes));
+           formatted("\"{}\" for {} sums on {} with {} bytes of local memory", variant, problem.counts.bins,
+                     device.name, device.local_bytes));
   }
   const std::size_t wanted = overrides.work_items != 0 ? overrides.work_items : kGroup;
   const std::size_t group = variant == "cpu" ? 1 : plan::group_for(device, wanted, 0);
   if (overrides.work_items != 0 && group != overrides.work_items) {
     refuse("work_items",
            variant == "cpu" ? std::string("1: a thread has a table of its own")
-                            : fmt::format("a power of two, at most {}", device.max_work_group),
-           fmt::format("{}", overrides.work_items));
+                            : formatted("a power of two, at most {}", device.max_work_group),
+           formatted("{}", overrides.work_items));
   }
   const plan::WeightedParts parts = plan::weighted_parts(device, problem, variant);
   Plan plan = base_plan(variant, "histogram/weighted.cl", "histogram_weighted");

@@ -2,9 +2,8 @@
 #include <smem/error.hpp>
 #include <smem/layout.hpp>
 
+#include "formatted.hpp"
 #include "plan/sizes.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -186,7 +185,7 @@ void check_tile(const Tile& tile) {
   }
   if (tile.work_items == 0) refuse("tile.work_items", "at least 1", "0");
   if (!std::has_single_bit(tile.unit) || tile.cols % tile.unit != 0) {
-    refuse("tile.unit", fmt::format("a power of two that divides a row of {}", tile.cols),
+    refuse("tile.unit", formatted("a power of two that divides a row of {}", tile.cols),
            std::to_string(tile.unit));
   }
   for (const Access& access : tile.accesses) {
@@ -195,8 +194,8 @@ void check_tile(const Tile& tile) {
         tile.cols % access.width != 0) {
       refuse(
           "tile.accesses",
-          fmt::format("vectors of 1, 2, 4, … items, of at most 16 bytes, that divide a row of {}", tile.cols),
-          fmt::format("vectors of {} items of {} bytes", access.width, tile.item_bytes));
+          formatted("vectors of 1, 2, 4, … items, of at most 16 bytes, that divide a row of {}", tile.cols),
+          formatted("vectors of {} items of {} bytes", access.width, tile.item_bytes));
     }
   }
 }
@@ -214,23 +213,23 @@ void check_choice(const Tile& tile, const LayoutChoice& choice) {
   if (choice.padding && choice.swizzle_mask)
     refuse("layout.swizzle_mask", "none beside a padding", std::to_string(*choice.swizzle_mask));
   if (choice.padding && (*choice.padding == 0 || *choice.padding % widest(tile) != 0)) {
-    refuse("layout.padding", fmt::format("a multiple of {}, the items of the widest vector", widest(tile)),
+    refuse("layout.padding", formatted("a multiple of {}, the items of the widest vector", widest(tile)),
            std::to_string(*choice.padding));
   }
   constexpr std::size_t kMost = 4096;  // items: far more than any bank count
   if (choice.padding && *choice.padding > kMost)
-    refuse("layout.padding", fmt::format("at most {}", kMost), std::to_string(*choice.padding));
+    refuse("layout.padding", formatted("at most {}", kMost), std::to_string(*choice.padding));
   if (choice.swizzle_mask) {
     const std::size_t mask = *choice.swizzle_mask;
     if (mask == 0 || !std::has_single_bit(mask + 1) || mask + 1 > tile.cols / widest(tile)) {
       refuse("layout.swizzle_mask",
-             fmt::format("a power of two less one, at most {}", std::bit_floor(tile.cols / widest(tile)) - 1),
+             formatted("a power of two less one, at most {}", std::bit_floor(tile.cols / widest(tile)) - 1),
              std::to_string(mask));
     }
   }
   if (choice.kind == Kind::swizzled && !std::has_single_bit(tile.cols)) {
     refuse("layout.kind", "plain or padded, since a swizzle needs rows of a power of two",
-           fmt::format("swizzled, with rows of {} items", tile.cols));
+           formatted("swizzled, with rows of {} items", tile.cols));
   }
   if (choice.kind == Kind::swizzled && tile.cols / widest(tile) < 2)
     refuse("layout.kind", "plain or padded, since a row has one vector", "swizzled");
@@ -324,7 +323,7 @@ LocalLayout infer_layout(const Device& device, const Tile& tile, const LayoutCho
   }
   if (!best) {
     refuse("layout.kind", "one that this tile can have",
-           fmt::format("{} x {} items of {} bytes", tile.rows, tile.cols, tile.item_bytes));
+           formatted("{} x {} items of {} bytes", tile.rows, tile.cols, tile.item_bytes));
   }
   return *best;
 }
@@ -348,7 +347,7 @@ LayoutChoice parse_layout(std::string_view text) {
     throw Error({.operation = "parse_layout",
                  .argument = "layout",
                  .expected = "plain, padded, padded:ITEMS, swizzled or swizzled:MASK",
-                 .got = fmt::format("\"{}\"", text)});
+                 .got = formatted("\"{}\"", text)});
   }
   return choice;
 }

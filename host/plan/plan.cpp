@@ -1,17 +1,17 @@
 // Plans as text.
+#include "formatted.hpp"
+
 #include <smem/explain.hpp>
 #include <smem/plan.hpp>
-
-#include <fmt/format.h>
 
 namespace smem {
 
 std::string Plan::build_options() const {
   std::string options = "-cl-std=" + language;
   for (const auto& [name, value] : defines)
-    options += fmt::format(" -D{}={}", name, value);
+    options += formatted(" -D{}={}", name, value);
   for (const auto& [name, value] : text_defines)
-    options += fmt::format(" -D{}={}", name, value);
+    options += formatted(" -D{}={}", name, value);
   return options;
 }
 

@@ -2,9 +2,8 @@
 #include <smem/error.hpp>
 #include <smem/rates_plan.hpp>
 
+#include "formatted.hpp"
 #include "plan/sizes.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 

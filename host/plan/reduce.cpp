@@ -2,10 +2,9 @@
 #include <smem/error.hpp>
 #include <smem/reduce_plan.hpp>
 
+#include "formatted.hpp"
 #include "plan/reduce_types.hpp"
 #include "plan/sizes.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
@@ -193,10 +192,10 @@ std::optional<Plan> several(const Device& device, const ReduceProblem& problem, 
   if (shuffle || sub_group) define(plan, "MEETING", shuffle ? 2 : 1);
   if (sub_group) plan.language = "CL2.0";
   share_results(device, parts, plan);
-  plan.reason = fmt::format("{} packs of {} elements under way for each work-item; {}", unroll, pack,
-                            shuffle     ? "warps meet by shuffles"
-                            : sub_group ? "sub-groups meet by their own functions"
-                                        : "one tree in local memory at the end");
+  plan.reason = formatted("{} packs of {} elements under way for each work-item; {}", unroll, pack,
+                          shuffle     ? "warps meet by shuffles"
+                          : sub_group ? "sub-groups meet by their own functions"
+                                      : "one tree in local memory at the end");
   return plan;
 }
 
@@ -335,7 +334,7 @@ std::optional<Plan> plan_reduce_finish(const Device& device, const ReduceProblem
   const auto results = static_cast<double>(problem.results());
   plan.prediction.bytes_read = results * static_cast<double>(parts * plan::accumulator_bytes(problem));
   plan.prediction.bytes_written = results * static_cast<double>(size_of(problem.out));
-  plan.reason = fmt::format("combines the {} parts of each result", parts);
+  plan.reason = formatted("combines the {} parts of each result", parts);
   return plan;
 }
 
@@ -366,16 +365,16 @@ Plan plan_reduce(const Device& device, const ReduceProblem& problem, const PlanO
   std::optional<Plan> plan = plan_variant(device, problem, chosen, wanted);
   if (!plan) {
     refuse("variant", "one that can run this reduction on this device",
-           fmt::format("\"{}\" for {} on {} with {} bytes of local memory", chosen,
-                       name_of(problem.reduction.op), device.name, device.local_bytes));
+           formatted("\"{}\" for {} on {} with {} bytes of local memory", chosen,
+                     name_of(problem.reduction.op), device.name, device.local_bytes));
   }
   if (overrides.work_items != 0 && plan->work_items() != overrides.work_items) {
     refuse("work_items",
            chosen == "cpu" ? std::string("1: a thread's compiler makes the vectors")
-                           : fmt::format("a power of two for which local memory and the work-group limit of "
-                                         "{} suffice",
-                                         device.max_work_group),
-           fmt::format("{}", overrides.work_items));
+                           : formatted("a power of two for which local memory and the work-group limit of "
+                                       "{} suffice",
+                                       device.max_work_group),
+           formatted("{}", overrides.work_items));
   }
   const bool measured = device.vendor == Vendor::nvidia && problem.reduction.commutes;
   plan->evidence = measured && problem.shape == ReduceShape::vector

@@ -1,11 +1,10 @@
 // Which types a reduction takes, computes with, and gives.
 #include "plan/reduce_types.hpp"
+#include "formatted.hpp"
 
 #include "plan/sizes.hpp"
 
 #include <smem/error.hpp>
-
-#include <fmt/format.h>
 
 #include <array>
 #include <string>
@@ -69,7 +68,7 @@ std::string wrong_result(const ReduceProblem& problem) {
   if (is_sum(op)) return is_float(out) ? "an integer type" : "";
   if (is_place(op)) return out == Scalar::uint32 || out == Scalar::uint64 ? "" : "uint32 or uint64";
   if (op == ReduceOp::any || op == ReduceOp::all) return out == Scalar::uint8 ? "" : "uint8";
-  return out == problem.in ? "" : fmt::format("{}, as in has", name_of(problem.in));
+  return out == problem.in ? "" : formatted("{}, as in has", name_of(problem.in));
 }
 
 void check_reduction(const Device& device, const ReduceProblem& problem) {
@@ -77,11 +76,11 @@ void check_reduction(const Device& device, const ReduceProblem& problem) {
   require_number(operation_name(problem), "in", problem.in);
   require_number(operation_name(problem), result_name(problem), problem.out);
   if ((op == ReduceOp::bit_and || op == ReduceOp::bit_or) && is_float(problem.in)) {
-    refuse(problem, "in", fmt::format("integers for {}", name_of(op)), std::string(name_of(problem.in)));
+    refuse(problem, "in", formatted("integers for {}", name_of(op)), std::string(name_of(problem.in)));
   }
   if (mode == FloatMode::compensated &&
       (op == ReduceOp::product || op == ReduceOp::norm || op == ReduceOp::custom)) {
-    refuse(problem, "mode", fmt::format("reproducible: there is no compensated {}", name_of(op)),
+    refuse(problem, "mode", formatted("reproducible: there is no compensated {}", name_of(op)),
            "compensated");
   }
   if (op == ReduceOp::custom && (expression.empty() || identity.empty())) {
@@ -89,7 +88,7 @@ void check_reduction(const Device& device, const ReduceProblem& problem) {
   }
   if (const std::string types = wrong_result(problem); !types.empty()) {
     refuse(problem, result_name(problem),
-           fmt::format("{} for {} of {}", types, name_of(op), name_of(problem.in)),
+           formatted("{} for {} of {}", types, name_of(op), name_of(problem.in)),
            std::string(name_of(problem.out)));
   }
   if (!device.fp64 && (problem.in == Scalar::float64 || problem.out == Scalar::float64)) {
@@ -105,15 +104,15 @@ void check_reduction(const Device& device, const ReduceProblem& problem) {
   }
   constexpr std::size_t kMostOfBatch = (std::size_t{1} << 32) - 1;  // what kernels divide by has 32 bits
   if (problem.batch > 1 && problem.results() > kMostOfBatch) {
-    refuse(problem, "in", fmt::format("a batch of at most {} results", kMostOfBatch),
-           fmt::format("{}", problem.results()));
+    refuse(problem, "in", formatted("a batch of at most {} results", kMostOfBatch),
+           formatted("{}", problem.results()));
   }
   const std::size_t count = problem.count();
   if (is_place(op) && problem.out == Scalar::uint32 && count > std::size_t{1} << 32) {
-    refuse(problem, "out", fmt::format("uint64 for places among {} elements", count), "uint32");
+    refuse(problem, "out", formatted("uint64 for places among {} elements", count), "uint32");
   }
   if (is_place(op) && count == 0 && problem.results() > 0 && problem.shape != ReduceShape::segments) {
-    refuse(problem, "in", fmt::format("at least one element for {}", name_of(op)), "none");
+    refuse(problem, "in", formatted("at least one element for {}", name_of(op)), "none");
   }
 }
 
@@ -181,8 +180,8 @@ void define_operation(Plan& plan, const ReduceProblem& problem) {
     static constexpr std::array<std::string_view, 8> kLimits{"CHAR",  "SHRT",  "INT",  "LONG",
                                                              "UCHAR", "USHRT", "UINT", "ULONG"};
     const std::string_view limit = kLimits.at(static_cast<std::size_t>(problem.in));
-    word("LARGEST", fmt::format("{}_MAX", limit));
-    word("SMALLEST", is_signed(problem.in) ? fmt::format("{}_MIN", limit) : "0");
+    word("LARGEST", formatted("{}_MAX", limit));
+    word("SMALLEST", is_signed(problem.in) ? formatted("{}_MIN", limit) : "0");
   }
   if (op == ReduceOp::mean) {
     word("MEAN_TYPE", wide ? "double" : "float");
@@ -190,7 +189,7 @@ void define_operation(Plan& plan, const ReduceProblem& problem) {
   }
   if (op == ReduceOp::custom) {
     const std::string_view type = opencl_name_of(value);
-    plan.preamble = fmt::format(
+    plan.preamble = formatted(
         "#line 1 \"custom.cl\"\n"
         "static inline {0} custom_combine({0} a, {0} b) {{ return (\n"
         "#line 1 \"expression.cl\"\n{1}\n"

@@ -2,11 +2,10 @@
 #include <smem/error.hpp>
 #include <smem/scan_plan.hpp>
 
+#include "formatted.hpp"
 #include "plan/reduce_types.hpp"
 #include "plan/scan_parts.hpp"
 #include "plan/sizes.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -197,7 +196,7 @@ std::optional<Plan> reduce_then_scan(const Device& device, const ScanProblem& pr
   plan.reason =
       parts.parts == 1
           ? "rows of one part each: a work-group goes along a row, or several short ones"
-          : fmt::format("{} parts of a row: first what each makes, then the scan of all", parts.parts);
+          : formatted("{} parts of a row: first what each makes, then the scan of all", parts.parts);
   return plan;
 }
 
@@ -370,7 +369,7 @@ std::optional<Plan> plan_scan_first(const Device& device, const ScanProblem& pro
   plan->variant = "first";
   plan->scratch_bytes = parts.scratch_bytes;
   plan->prediction.bytes_written = static_cast<double>(parts.scratch_bytes);
-  plan->reason = fmt::format("what each of {} parts makes", parts.parts);
+  plan->reason = formatted("what each of {} parts makes", parts.parts);
   return plan;
 }
 

@@ -1,12 +1,11 @@
 // Which types a scan takes, and how it is cut into pieces.
 #include "plan/scan_parts.hpp"
+#include "formatted.hpp"
 
 #include "plan/reduce_types.hpp"
 #include "plan/sizes.hpp"
 
 #include <smem/error.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -163,11 +162,11 @@ void check_scan(const Device& device, const ScanProblem& problem) {
   if (mode == FloatMode::compensated)
     refuse(problem, "mode", "reproducible: there is no compensated scan", "compensated");
   if ((op == ReduceOp::bit_and || op == ReduceOp::bit_or) && is_float(problem.in))
-    refuse(problem, "in", fmt::format("integers for {}", name_of(op)), in_name);
+    refuse(problem, "in", formatted("integers for {}", name_of(op)), in_name);
   if (op == ReduceOp::custom && (expression.empty() || identity.empty()))
     refuse(problem, expression.empty() ? "expression" : "identity", "OpenCL C", "nothing");
   if (const std::string types = wrong_result(as_reduction(problem)); !types.empty()) {
-    refuse(problem, "out", fmt::format("{} for {} of {}", types, name_of(op), in_name),
+    refuse(problem, "out", formatted("{} for {} of {}", types, name_of(op), in_name),
            std::string(name_of(problem.out)));
   }
   if (!device.fp64 && (problem.in == Scalar::float64 || problem.out == Scalar::float64)) {

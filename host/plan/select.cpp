@@ -2,12 +2,11 @@
 #include <smem/error.hpp>
 #include <smem/select_plan.hpp>
 
+#include "formatted.hpp"
 #include "plan/reduce_types.hpp"
 #include "plan/scan_parts.hpp"
 #include "plan/select_parts.hpp"
 #include "plan/sizes.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -60,7 +59,7 @@ Plan base_plan(const SelectProblem& problem, std::string_view variant, const cha
     if (problem.in == Scalar::float64) define(plan, "USE_DOUBLE", 1);
   }
   if (by_predicate) {
-    plan.preamble = fmt::format(
+    plan.preamble = formatted(
         "#define PREDICATE custom_select\n"
         "#line 1 \"custom.cl\"\n"
         "static inline int custom_select({0} x) {{ return (\n"
@@ -173,7 +172,7 @@ std::optional<Plan> count_then_place(const Device& device, const SelectProblem& 
   if (!set_tile(device, problem, fixed, true, plan)) return std::nullopt;
   plan.global = {parts.parts * plan.work_group[0], 1, 1};
   plan.reason = parts.two_launches
-                    ? fmt::format("{} part(s): first how many each selects, then their elements", parts.parts)
+                    ? formatted("{} part(s): first how many each selects, then their elements", parts.parts)
                     : "one part: a work-group goes along it";
   return plan;
 }
@@ -275,7 +274,7 @@ std::optional<Plan> plan_select_first(const Device& device, const SelectProblem&
   plan->scratch_bytes = parts.scratch_bytes;
   plan->prediction.bytes_written = static_cast<double>(parts.scratch_bytes);
   plan->prediction.local_bytes = 0;
-  plan->reason = fmt::format("how many elements each of {} part(s) selects", parts.parts);
+  plan->reason = formatted("how many elements each of {} part(s) selects", parts.parts);
   return plan;
 }
 

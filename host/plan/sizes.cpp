@@ -1,6 +1,5 @@
 #include "plan/sizes.hpp"
-
-#include <fmt/format.h>
+#include "formatted.hpp"
 
 namespace smem::plan {
 
@@ -17,8 +16,8 @@ namespace {
 void require_work_items(const char* operation, const Device& device, const PlanOverrides& overrides) {
   if (overrides.work_items == 0) return;
   if (overrides.work_items > device.max_work_group || !std::has_single_bit(overrides.work_items)) {
-    refuse_field(operation, "work_items", fmt::format("a power of two, at most {}", device.max_work_group),
-                 fmt::format("{}", overrides.work_items));
+    refuse_field(operation, "work_items", formatted("a power of two, at most {}", device.max_work_group),
+                 formatted("{}", overrides.work_items));
   }
 }
 
@@ -27,17 +26,17 @@ void require_fixed_group(const char* operation, const Device& device, const Plan
   if (overrides.work_items == 0 || plan.work_items() == overrides.work_items) return;
   refuse_field(operation, "work_items",
                plan.variant == "cpu"
-                   ? fmt::format("1: {}", cpu_reason)
-                   : fmt::format("as many as {} bytes of local memory suffice for", device.local_bytes),
-               fmt::format("{}", overrides.work_items));
+                   ? formatted("1: {}", cpu_reason)
+                   : formatted("as many as {} bytes of local memory suffice for", device.local_bytes),
+               formatted("{}", overrides.work_items));
 }
 
 void refuse_variant(const char* operation, const Device& device, std::string_view variant, const char* what,
                     bool can_wait) {
   refuse_field(
-      operation, "variant", fmt::format("one that can run this {} on this device", what),
-      fmt::format("\"{}\" on {} with {} bytes of local memory{}", variant, device.name, device.local_bytes,
-                  can_wait ? "" : ", whose work-groups cannot wait for each other"));
+      operation, "variant", formatted("one that can run this {} on this device", what),
+      formatted("\"{}\" on {} with {} bytes of local memory{}", variant, device.name, device.local_bytes,
+                can_wait ? "" : ", whose work-groups cannot wait for each other"));
 }
 
 void require_choice(const char* operation, const PlanOverrides& overrides,
@@ -47,9 +46,9 @@ void require_choice(const char* operation, const PlanOverrides& overrides,
   };
   const std::string_view variant = overrides.variant;
   if (!variant.empty() && std::find(names.begin(), names.end(), variant) == names.end())
-    refuse("variant", fmt::format("one of {}", fmt::join(names, ", ")), fmt::format("\"{}\"", variant));
+    refuse("variant", formatted("one of {}", joined(names)), formatted("\"{}\"", variant));
   const auto none = [&](const char* field, bool fixed) {
-    if (fixed) refuse(field, fmt::format("none: {} has no such choice", operation), "one");
+    if (fixed) refuse(field, formatted("none: {} has no such choice", operation), "one");
   };
   none("tile_rows", overrides.tile_rows != 0);
   none("tile_cols", overrides.tile_cols != 0);

@@ -2,11 +2,10 @@
 #include <smem/error.hpp>
 #include <smem/transpose_plan.hpp>
 
+#include "formatted.hpp"
 #include "plan/sizes.hpp"
 #include "plan/transpose_policy.hpp"
 #include "plan/transpose_variants.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
@@ -27,8 +26,7 @@ Attempt plan_variant(const Device& device, const TransposeProblem& problem, cons
   if (variant == "vector") return vector_tile(device, problem, fixed);
   if (variant == "skewed") return skewed_tile(device, problem, fixed);
   if (variant == "cpu") return cpu_tile(device, problem, fixed);
-  refuse("variant", fmt::format("one of {}", fmt::join(transpose_variants(), ", ")),
-         fmt::format("\"{}\"", variant));
+  refuse("variant", formatted("one of {}", joined(transpose_variants())), formatted("\"{}\"", variant));
 }
 
 /// The variants to try, best first.
@@ -51,19 +49,19 @@ std::string why_not(const Device& device, const TransposeProblem& problem, std::
   const Plan& plan = *attempt.plan;
   if (variant == "naive") {
     const std::size_t sector = std::max<std::size_t>(1, kSectorBytes / problem.element_bytes);
-    return fmt::format("neighbours write a whole row apart: of each {} bytes written, {} are used at a time",
-                       kSectorBytes, kSectorBytes / sector);
+    return formatted("neighbours write a whole row apart: of each {} bytes written, {} are used at a time",
+                     kSectorBytes, kSectorBytes / sector);
   }
   if (chosen.variant == "naive")
     return "a tile would be nearly empty: the matrix has fewer than 8 rows or columns";
   if (plan.layout.load_degree() > chosen.layout.load_degree()) {
-    return fmt::format("reading a column of its tile takes {} turns of the banks, the chosen one {}",
-                       plan.layout.load_degree(), chosen.layout.load_degree());
+    return formatted("reading a column of its tile takes {} turns of the banks, the chosen one {}",
+                     plan.layout.load_degree(), chosen.layout.load_degree());
   }
   if (chosen.variant == "cpu")
     return "work-items of one element each are loops on a CPU, and its tiles are short";
   if (variant == "vector") {
-    return fmt::format(
+    return formatted(
         "rows begin at multiples of {} and {} bytes: its vectors shrink, and its stores fill "
         "sectors of {} bytes only partly",
         problem.in_alignment, problem.out_alignment, kSectorBytes);
@@ -71,12 +69,12 @@ std::string why_not(const Device& device, const TransposeProblem& problem, std::
   if (variant == "skewed")
     return "rows are aligned, so the windows that it shifts would only read rows twice";
   if (plan.vector_width < chosen.vector_width || chosen.variant == "skewed") {
-    return fmt::format("it moves {} byte(s) a work-item at a time, the chosen one {}",
-                       plan.vector_width * problem.element_bytes,
-                       std::max(chosen.vector_width * problem.element_bytes, problem.element_bytes));
+    return formatted("it moves {} byte(s) a work-item at a time, the chosen one {}",
+                     plan.vector_width * problem.element_bytes,
+                     std::max(chosen.vector_width * problem.element_bytes, problem.element_bytes));
   }
-  return fmt::format("it has no fewer conflicts, and takes {} bytes of local memory, the chosen one {}",
-                     plan.local_bytes, chosen.local_bytes);
+  return formatted("it has no fewer conflicts, and takes {} bytes of local memory, the chosen one {}",
+                   plan.local_bytes, chosen.local_bytes);
 }
 
 }  // namespace
@@ -91,14 +89,14 @@ Plan plan_transpose(const Device& device, const TransposeProblem& problem, const
     throw Error({.operation = "transpose_in_place",
                  .argument = "matrix",
                  .expected = "a square matrix",
-                 .got = fmt::format("{} x {}", problem.rows, problem.cols)});
+                 .got = formatted("{} x {}", problem.rows, problem.cols)});
   }
   std::optional<Plan> plan;
   if (!overrides.variant.empty()) {
     Attempt attempt = plan_variant(device, problem, overrides, overrides.variant);
     if (!attempt.plan) {
       refuse("variant", "one that can run this on " + device.name,
-             fmt::format("\"{}\": {}", overrides.variant, attempt.why_not));
+             formatted("\"{}\": {}", overrides.variant, attempt.why_not));
     }
     plan = std::move(attempt.plan);
   } else {

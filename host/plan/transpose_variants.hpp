@@ -4,10 +4,9 @@
 #include <smem/error.hpp>
 #include <smem/transpose_plan.hpp>
 
+#include "formatted.hpp"
 #include "plan/sizes.hpp"
 #include "plan/transpose_policy.hpp"
-
-#include <fmt/format.h>
 
 #include <optional>
 #include <string>

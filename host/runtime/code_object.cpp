@@ -1,6 +1,5 @@
 #include "runtime/code_object.hpp"
-
-#include <fmt/format.h>
+#include "formatted.hpp"
 
 #include <charconv>
 
@@ -36,7 +35,7 @@ std::size_t packed_number(std::string_view text) {
 
 std::size_t registers_in_log(std::string_view log, std::string_view entry_point) {
   // "ptxas info : Compiling entry function 'name' for 'sm_90'", then a line with "Used 40 registers".
-  const std::size_t entry = log.find(fmt::format("'{}'", entry_point));
+  const std::size_t entry = log.find(formatted("'{}'", entry_point));
   if (entry == std::string_view::npos) return 0;
   const std::size_t used = log.find("Used ", entry);
   const std::size_t next = log.find("Compiling entry function", entry);
@@ -53,7 +52,7 @@ std::size_t registers_in_binary(std::span<const unsigned char> binary, std::stri
     const std::size_t symbol = text.rfind(".symbol", at);
     if (symbol == std::string_view::npos) continue;
     // The symbol's value is a string: "name.kd".
-    if (text.substr(symbol, at - symbol).find(fmt::format("{}.kd", entry_point)) == std::string_view::npos)
+    if (text.substr(symbol, at - symbol).find(formatted("{}.kd", entry_point)) == std::string_view::npos)
       continue;
     return packed_number(text.substr(at + kCount.size()));
   }

@@ -1,9 +1,8 @@
 #include "runtime/devices.hpp"
+#include "formatted.hpp"
 
 #include "runtime/environment.hpp"
 #include "runtime/status.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
@@ -60,7 +59,7 @@ Vendor vendor_of(cl_device_id id, const Device& device) {
 void add_nvidia_facts(cl_device_id id, Device& device) {
   const cl_uint major = device_value<cl_uint>(id, kNvComputeCapabilityMajor);
   const cl_uint minor = device_value<cl_uint>(id, kNvComputeCapabilityMinor);
-  if (major > 0) device.architecture = fmt::format("sm_{}{}", major, minor);
+  if (major > 0) device.architecture = formatted("sm_{}{}", major, minor);
   device.sub_group_width = device_value<cl_uint>(id, kNvWarpSize, 32);
   // The driver reports 48 KiB but launches static arrays up to what the architecture has: 200 KiB was
   // measured to work on compute capability 9.0, whose limit is 227 KiB (CUDA C++ programming guide, technical
@@ -213,7 +212,7 @@ std::string list_of(const std::vector<Candidate>& candidates) {
   std::string text;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const Device& d = candidates[i].facts;
-    text += fmt::format("{}{} ({}, {}, {})", i == 0 ? "" : "; ", i, d.name, d.platform, name_of(d.type));
+    text += formatted("{}{} ({}, {}, {})", i == 0 ? "" : "; ", i, d.name, d.platform, name_of(d.type));
   }
   return text;
 }
@@ -238,7 +237,7 @@ FoundDevice choose_device(std::string wanted) {
                  .got = platforms == 0
                             ? "no OpenCL platform: install the GPU's OpenCL driver, or PoCL for the CPU "
                               "(Debian package pocl-opencl-icd)"
-                            : fmt::format("{} OpenCL platform(s) without any device", platforms)});
+                            : formatted("{} OpenCL platform(s) without any device", platforms)});
   }
   const Candidate* best = nullptr;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -250,7 +249,7 @@ FoundDevice choose_device(std::string wanted) {
                  .argument = argument,
                  .expected = "an index, a part of a name, or gpu, cpu or accelerator, of one of: " +
                              list_of(candidates),
-                 .got = fmt::format("\"{}\"", wanted)});
+                 .got = formatted("\"{}\"", wanted)});
   }
   return best->found;
 }

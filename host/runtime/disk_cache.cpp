@@ -1,8 +1,8 @@
 #include "runtime/disk_cache.hpp"
+#include "formatted.hpp"
 
 #include "runtime/environment.hpp"
 
-#include <fmt/format.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -67,7 +67,7 @@ DiskCache DiskCache::from_environment() {
 
 fs::path DiskCache::path_of(const std::string& key) const {
   const XXH128_hash_t hash = XXH3_128bits(key.data(), key.size());
-  return folder_ / fmt::format("{:016x}{:016x}{}", hash.high64, hash.low64, kSuffix);
+  return folder_ / formatted("{:016x}{:016x}{}", hash.high64, hash.low64, kSuffix);
 }
 
 DiskCache::Lookup DiskCache::load(const std::string& key) const {
@@ -114,7 +114,7 @@ bool DiskCache::store(const std::string& key, const std::vector<unsigned char>& 
   static std::atomic<unsigned> counter{0};  // two threads of this process may store the same entry
   const fs::path path = path_of(key);
   fs::path part = path;
-  part += fmt::format("{}{}-{}", kTemporary, ::getpid(), counter.fetch_add(1));
+  part += formatted("{}{}-{}", kTemporary, ::getpid(), counter.fetch_add(1));
   {
     std::ofstream file(part, std::ios::binary | std::ios::trunc);
     file.write(reinterpret_cast<const char*>(&header), sizeof header);

@@ -1,8 +1,8 @@
 // The exception type's text, and the names of OpenCL's status codes. Names only: no OpenCL header is needed
 // here, since plans throw the same exception.
-#include <smem/error.hpp>
+#include "formatted.hpp"
 
-#include <fmt/format.h>
+#include <smem/error.hpp>
 
 #include <iterator>
 #include <utility>
@@ -78,11 +78,11 @@ constexpr const char* kFromThirty[] = {"CL_INVALID_VALUE",
 
 std::string text_of(const ErrorDetails& d) {
   std::string text = d.operation.empty() ? "smem" : "smem::" + d.operation;
-  if (!d.argument.empty()) text += fmt::format(": {}", d.argument);
-  if (!d.expected.empty()) text += fmt::format(": expected {}", d.expected);
-  if (!d.got.empty()) text += fmt::format("{}got {}", d.expected.empty() ? ": " : ", ", d.got);
-  if (!d.call.empty()) text += fmt::format(": {} failed with {}", d.call, status_name(d.code));
-  if (!d.device.empty()) text += fmt::format(" (device: {})", d.device);
+  if (!d.argument.empty()) text += formatted(": {}", d.argument);
+  if (!d.expected.empty()) text += formatted(": expected {}", d.expected);
+  if (!d.got.empty()) text += formatted("{}got {}", d.expected.empty() ? ": " : ", ", d.got);
+  if (!d.call.empty()) text += formatted(": {} failed with {}", d.call, status_name(d.code));
+  if (!d.device.empty()) text += formatted(" (device: {})", d.device);
   if (!d.build_log.empty()) text += "\n" + d.build_log;
   return text;
 }
@@ -99,7 +99,7 @@ std::string status_name(int code) {
   if (from_thirty >= 0 && from_thirty < static_cast<long>(std::size(kFromThirty)))
     return kFromThirty[from_thirty];
   if (code == -1001) return "CL_PLATFORM_NOT_FOUND_KHR";
-  return fmt::format("OpenCL error {}", code);
+  return formatted("OpenCL error {}", code);
 }
 
 }  // namespace smem

@@ -1,13 +1,12 @@
 // Kernels of the caller's own.
 #include <smem/kernel.hpp>
 
+#include "formatted.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/sources.hpp"
 #include "runtime/status.hpp"
 
 #include <smem/error.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
@@ -32,20 +31,19 @@ Plan plan_of(const KernelSource& source) {
   const auto require_words = [](const char* argument, const auto& defines) {
     for (const auto& [name, value] : defines) {
       if (!is_word(name))
-        refuse("Context::build", argument, "names without blanks", fmt::format("\"{}\"", name));
+        refuse("Context::build", argument, "names without blanks", formatted("\"{}\"", name));
     }
   };
   require_words("defines", source.defines);
   require_words("text_defines", source.text_defines);
   for (const auto& [name, value] : source.text_defines) {
     if (!is_word(value)) {
-      refuse("Context::build", "text_defines", "values of one word",
-             fmt::format("\"{}\" for {}", value, name));
+      refuse("Context::build", "text_defines", "values of one word", formatted("\"{}\" for {}", value, name));
     }
   }
   if (!is_word(source.language)) {
     refuse("Context::build", "language", "as -cl-std= takes it, e.g. CL1.2",
-           fmt::format("\"{}\"", source.language));
+           formatted("\"{}\"", source.language));
   }
   Plan plan;
   plan.operation = "Context::build";
@@ -58,7 +56,7 @@ Plan plan_of(const KernelSource& source) {
   } catch (const Error& error) {
     if (error.details().argument != "kernel file") throw;
     refuse("Context::build", "source", "includes of smem's building blocks, e.g. \"common/tile.clh\"",
-           fmt::format("#include \"{}\"", error.details().got));
+           formatted("#include \"{}\"", error.details().got));
   }
   return plan;
 }
@@ -74,7 +72,7 @@ Kernel Context::build(const KernelSource& source) const {
     if (details.call == "clCreateKernel") {
       details.argument = "entry_point";
       details.expected = "the name of a kernel of the source";
-      details.got = fmt::format("\"{}\"", source.entry_point);
+      details.got = formatted("\"{}\"", source.entry_point);
     } else if (details.call == "clBuildProgram") {
       details.argument = "source";
     } else {
@@ -99,12 +97,12 @@ std::size_t Kernel::max_work_group() const {
 
 cl::Event Kernel::launch(const LaunchSize& size, std::span<const cl::Event> wait_for,
                          std::span<const Argument> arguments) const {
-  const std::string operation = fmt::format("Kernel({})", entry_point_);
+  const std::string operation = formatted("Kernel({})", entry_point_);
   for (std::size_t d = 0; d < 3; ++d) {
     if (size.work_group[d] == 0 || size.global[d] % size.work_group[d] != 0) {
       refuse(operation, "size",
-             fmt::format("a multiple of the work-group's {} in dimension {}", size.work_group[d], d),
-             fmt::format("{}", size.global[d]));
+             formatted("a multiple of the work-group's {} in dimension {}", size.work_group[d], d),
+             formatted("{}", size.global[d]));
     }
   }
   const runtime::Program::Kernel kernel(*program_);
@@ -112,15 +110,15 @@ cl::Event Kernel::launch(const LaunchSize& size, std::span<const cl::Event> wait
   runtime::check(clGetKernelInfo(kernel.get(), CL_KERNEL_NUM_ARGS, sizeof count, &count, nullptr),
                  "clGetKernelInfo", operation.c_str());
   if (count != arguments.size())
-    refuse(operation, "arguments", fmt::format("{}", count), fmt::format("{}", arguments.size()));
+    refuse(operation, "arguments", formatted("{}", count), formatted("{}", arguments.size()));
   cl_uint index = 0;
   for (const Argument& argument : arguments) {
     const cl_int status = clSetKernelArg(kernel.get(), index, argument.bytes, argument.value);
     if (status != CL_SUCCESS) {
       throw Error({.operation = operation,
-                   .argument = fmt::format("argument {}", index),
+                   .argument = formatted("argument {}", index),
                    .expected = "a value of the parameter's type",
-                   .got = fmt::format("{} bytes", argument.bytes),
+                   .got = formatted("{} bytes", argument.bytes),
                    .device = context_.device().name,
                    .code = status,
                    .call = "clSetKernelArg"});

@@ -1,4 +1,5 @@
 #include "runtime/programs.hpp"
+#include "formatted.hpp"
 
 #include "runtime/code_object.hpp"
 #include "runtime/environment.hpp"
@@ -6,7 +7,6 @@
 #include "runtime/sources.hpp"
 #include "runtime/status.hpp"
 
-#include <fmt/format.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -61,7 +61,7 @@ std::string explained(const std::string& log, const std::string& source) {
   while (std::getline(lines, line)) {
     if (line.find("error") == std::string::npos || !std::regex_search(line, match, place)) continue;
     if (const auto origin = origin_of(source, match[1], std::stoul(match[2])))
-      return fmt::format("{}:{}: {}\n{}", origin->file, origin->line, origin->text, log);
+      return formatted("{}:{}: {}\n{}", origin->file, origin->line, origin->text, log);
   }
   return log;
 }
@@ -87,7 +87,7 @@ class Trace {
   void done(const char* how) const {
     if (environment("SMEM_TRACE").empty()) return;
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start_;
-    std::fputs(fmt::format("smem: {} {} in {:.1f} ms\n", what_, how, took.count()).c_str(), stderr);
+    std::fputs(formatted("smem: {} {} in {:.1f} ms\n", what_, how, took.count()).c_str(), stderr);
   }
 
  private:
@@ -148,8 +148,8 @@ Programs::Programs(cl::Context context, cl_device_id id, const Device& device)
       device_name_(device.name),
       vendor_(device.vendor),
       register_lot_(device.unit.register_lot),
-      device_key_(fmt::format("device={}\nvendor={}\nplatform={} {}\ndriver={}\n", device.name,
-                              device.vendor_name, device.platform, device.platform_version, device.driver)),
+      device_key_(formatted("device={}\nvendor={}\nplatform={} {}\ndriver={}\n", device.name,
+                            device.vendor_name, device.platform, device.platform_version, device.driver)),
       disk_(DiskCache::from_environment()) {}
 
 std::shared_ptr<Program> Programs::get(const Plan& plan) {
@@ -158,7 +158,7 @@ std::shared_ptr<Program> Programs::get(const Plan& plan) {
   ErrorDetails details;
   details.operation = plan.operation;
   details.argument = plan.kernel_file;
-  details.expected = fmt::format("a driver that takes programs for {}", plan.target);
+  details.expected = formatted("a driver that takes programs for {}", plan.target);
   details.device = device_name_;
   throw Error(std::move(details));
 }
@@ -168,8 +168,8 @@ std::shared_ptr<Program> Programs::find(const Plan& plan) {
   std::shared_ptr<Entry> entry;
   {
     const std::scoped_lock lock(mutex_);
-    std::shared_ptr<Entry>& slot = entries_[fmt::format(
-        "{}\n{}\n{}\n{}\n{}", plan.kernel_file, plan.entry_point, plan.target, options, plan.preamble)];
+    std::shared_ptr<Entry>& slot = entries_[formatted("{}\n{}\n{}\n{}\n{}", plan.kernel_file,
+                                                      plan.entry_point, plan.target, options, plan.preamble)];
     if (!slot) slot = std::make_shared<Entry>();
     entry = slot;
   }
@@ -184,13 +184,13 @@ std::shared_ptr<Program> Programs::find(const Plan& plan) {
 }
 
 std::shared_ptr<Program> Programs::make(const Plan& plan, const std::string& options) {
-  const std::string name = fmt::format("{}/{}", plan.operation, plan.variant);
+  const std::string name = formatted("{}/{}", plan.operation, plan.variant);
   const std::string source = source_of(plan);
   const XXH128_hash_t hash = XXH3_128bits(source.data(), source.size());
   const std::string key =
-      fmt::format("source={} {:016x}{:016x}\noptions={}\n{}{}", plan.kernel_file, hash.high64, hash.low64,
-                  options, plan.target.empty() ? "" : fmt::format("target={}\n", plan.target), device_key_);
-  const Trace trace(fmt::format("{} ({} {})", name, plan.kernel_file, options));
+      formatted("source={} {:016x}{:016x}\noptions={}\n{}{}", plan.kernel_file, hash.high64, hash.low64,
+                options, plan.target.empty() ? "" : formatted("target={}\n", plan.target), device_key_);
+  const Trace trace(formatted("{} ({} {})", name, plan.kernel_file, options));
   bool is_refused = false;
   if (cl::Program program = load(key, options, is_refused); program() != nullptr) {
     try {
@@ -280,7 +280,7 @@ cl::Program Programs::build(const Plan& plan, const std::string& source, const s
     ErrorDetails details;
     details.operation = plan.operation;
     details.argument = plan.kernel_file;
-    details.expected = fmt::format("a kernel that compiles with {}", options);
+    details.expected = formatted("a kernel that compiles with {}", options);
     details.device = device_name_;
     details.code = status;
     details.call = "clBuildProgram";

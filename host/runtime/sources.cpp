@@ -1,10 +1,9 @@
 #include "runtime/sources.hpp"
+#include "formatted.hpp"
 
 #include "runtime/environment.hpp"
 
 #include <smem/error.hpp>
-
-#include <fmt/format.h>
 
 #include <filesystem>
 #include <fstream>
@@ -27,8 +26,8 @@ std::string file_text(const std::string& path) {
     if (readable) text.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
     if (!readable || !file) {
       throw Error({.argument = "SMEM_KERNEL_DIR",
-                   .expected = fmt::format("a folder that holds {}", path),
-                   .got = fmt::format("\"{}\", where it cannot be read", folder)});
+                   .expected = formatted("a folder that holds {}", path),
+                   .got = formatted("\"{}\", where it cannot be read", folder)});
     }
     return text;
   }
@@ -42,7 +41,7 @@ void append(const std::string& path, std::set<std::string>& seen, std::string& o
 
 void append_text(const std::string& text, const std::string& path, std::set<std::string>& seen,
                  std::string& out) {
-  out += fmt::format("#line 1 \"{}\"\n", path);
+  out += formatted("#line 1 \"{}\"\n", path);
   std::istringstream lines(text);
   std::string line;
   for (std::size_t number = 1; std::getline(lines, line); ++number) {
@@ -50,7 +49,7 @@ void append_text(const std::string& text, const std::string& path, std::set<std:
     if (line.starts_with(kInclude)) {
       const std::size_t end = line.find('"', kInclude.size());
       append(line.substr(kInclude.size(), end - kInclude.size()), seen, out);
-      out += fmt::format("#line {} \"{}\"\n", number + 1, path);
+      out += formatted("#line {} \"{}\"\n", number + 1, path);
     } else {
       out += line;
       out += '\n';

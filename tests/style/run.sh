@@ -37,8 +37,8 @@ case "$task" in
     ;;
   tidy)
     program=$(version_14 clang-tidy)
-    # gcc knows warnings that clang does not; and fmt's implementation need not be read again for every file
+    # gcc knows warnings that clang does not
     find host/plan host/runtime host/ops -name '*.cpp' -print0 | xargs -0 -n 1 -P "$(nproc)" \
-      "$program" --quiet -p "$3" --extra-arg=-Wno-unknown-warning-option --extra-arg=-UFMT_HEADER_ONLY
+      "$program" --quiet -p "$3" --extra-arg=-Wno-unknown-warning-option
     ;;
 esac
