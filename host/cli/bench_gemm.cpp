@@ -2,6 +2,8 @@
 #include "cli/bench_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/gemm_case.hpp"
+#include "cli/ladder.hpp"
+#include "cli/results.hpp"
 
 #include <smem/smem.hpp>
 
@@ -122,6 +124,7 @@ struct Row {
   std::string name;     ///< as it was chosen
   measure::Statistics seconds;
   std::optional<std::string> wrong;
+  Plan plan;
 };
 
 class GemmTable {
@@ -138,6 +141,7 @@ class GemmTable {
       csv_ << "device,driver,case,asked,variant,median_ms,low_ms,high_ms,gflops,share_of_fp32,share_of_"
               "fastest,goal,result\n";
     }
+    if (options_.quiet) return;
     const Device& device = context_.device();
     fmt::print("{} ({}, driver {}), fp32 {:.1f} GFLOP/s\n", device.name, device.platform, device.driver,
                rates_.fp32 * 1e-9);
@@ -176,7 +180,7 @@ class GemmTable {
         return run_gemm(context_, c, both, {.variant = variant});
       };
       call(pair);
-      Row row{variant, plan.variant, {}, check(context_, c, in, pair.out)};
+      Row row{variant, plan.variant, {}, check(context_, c, in, pair.out), plan};
       row.seconds =
           meter_.measure(buffers, plan.prediction.bytes(), call, gemm_effort(context_, buffers, call)).call;
       rows.push_back(std::move(row));
@@ -189,7 +193,7 @@ class GemmTable {
   }
 
   int end() {
-    if (rows_ > 0) {
+    if (rows_ > 0 && !options_.quiet) {
       fmt::print(
           "ms: median; spread: the middle four fifths of the repetitions; GFLOP/s: 2 M N K operations a "
           "product;\n"
@@ -204,7 +208,7 @@ class GemmTable {
 
  private:
   void skip(const std::string& label, const std::string& variant, const std::string& why) {
-    fmt::print("{:<36}{:<24}skipped: {}\n", label, variant, why);
+    if (!options_.quiet) fmt::print("{:<36}{:<24}skipped: {}\n", label, variant, why);
     ++skipped_;
   }
   void print(const GemmCase& c, const std::string& label, const Row& row, double fastest) {
@@ -219,6 +223,18 @@ class GemmTable {
     ++rows_;
     wrong_ += row.wrong ? 1 : 0;
     missed_ += share < goal ? 1 : 0;
+    Result result{.operation = "gemm",
+                  .label = label,
+                  .asked = automatic ? "auto" : row.variant,
+                  .seconds = row.seconds,
+                  .bytes = row.plan.prediction.bytes(),
+                  .operations = rate * row.seconds.median,
+                  .fp32_rate = rates_.fp32,
+                  .goal = goal,
+                  .wrong = row.wrong.value_or("")};
+    set_plan(result, context_.device(), row.plan);
+    record(context_.device(), std::move(result));
+    if (options_.quiet) return;
     fmt::print(fmt::runtime(kRow), label, automatic ? fmt::format("auto: {}", row.name) : row.variant,
                fmt::format("{:.4f}", row.seconds.median * 1e3),
                fmt::format("{:.1f} %", 100 * row.seconds.spread()), fmt::format("{:.1f}", rate * 1e-9),
@@ -270,6 +286,21 @@ int run(const Options& options) {
 }
 
 }  // namespace
+
+void ladder_gemm(const std::string& device) {
+  Options options;
+  options.device = device;
+  options.quiet = options.ladder = true;
+  const Context context({.device = device, .profiling = true});
+  const bool cpu = context.device().type == DeviceType::cpu;
+  GemmTable table(context, options);
+  std::vector<std::string> variants;
+  for (const std::string_view variant : gemm_variants())
+    variants.emplace_back(variant);
+  const std::size_t edge = cpu ? 512 : 4096;
+  table.run_case({{edge, edge, edge}}, variants);
+  table.end();
+}
 
 void add_bench_gemm(CLI::App& bench, int& exit_code) {
   CLI::App* command =

@@ -3,6 +3,7 @@
 #include "cli/bench_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/goals.hpp"
+#include "cli/ladder.hpp"
 
 #include <smem/smem.hpp>
 
@@ -196,6 +197,19 @@ int run(const Options& options) {
 }
 
 }  // namespace
+
+void ladder_reduce(const std::string& device) {
+  BenchOptions options;
+  options.device = device;
+  options.quiet = true;
+  BenchTable table(options, "");
+  const bool cpu = table.device().type == DeviceType::cpu;
+  std::vector<std::string> variants;
+  for (const std::string_view variant : reduce_variants())
+    variants.emplace_back(variant);
+  run_case(table, {.cols = std::size_t{1} << (cpu ? 26 : 28)}, variants);
+  table.end();
+}
 
 void add_bench_reduce(CLI::App& bench, int& exit_code) {
   CLI::App* command = bench.add_subcommand("reduce", "Speed of reductions, beside the device's own copy");

@@ -2,6 +2,7 @@
 #include "cli/bench_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/goals.hpp"
+#include "cli/ladder.hpp"
 
 #include <smem/smem.hpp>
 
@@ -108,6 +109,19 @@ int run(const Options& options) {
 }
 
 }  // namespace
+
+void ladder_scan(const std::string& device) {
+  BenchOptions options;
+  options.device = device;
+  options.quiet = true;
+  BenchTable table(options, "");
+  const bool cpu = table.device().type == DeviceType::cpu;
+  std::vector<std::string> variants;
+  for (const std::string_view variant : scan_variants())
+    variants.emplace_back(variant);
+  run_case(table, {.size = std::size_t{1} << (cpu ? 24 : 28)}, variants);
+  table.end();
+}
 
 void add_bench_scan(CLI::App& bench, int& exit_code) {
   CLI::App* command = bench.add_subcommand("scan", "Speed of scans, beside the device's own copy");

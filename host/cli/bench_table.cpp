@@ -1,6 +1,7 @@
 #include "cli/bench_table.hpp"
 
 #include "cli/commands.hpp"
+#include "cli/results.hpp"
 
 #include <fmt/format.h>
 
@@ -64,6 +65,7 @@ BenchTable::BenchTable(const BenchOptions& options, std::string traffic)
         << "device,driver,case,asked,variant,median_ms,low_ms,high_ms,gb_per_s,copy,copy_gb_per_s,share,goal,"
            "stable,result\n";
   }
+  if (options_.quiet) return;
   const Device& device = this->device();
   fmt::print("{} ({}, driver {})\n", device.name, device.platform, device.driver);
   fmt::print(fmt::runtime(kRow), "case", "variant", "ms", "spread", "GB/s", "copy", "of copy", "goal", "");
@@ -71,7 +73,7 @@ BenchTable::BenchTable(const BenchOptions& options, std::string traffic)
 }
 
 void BenchTable::skip(const std::string& label, const std::string& variant, const std::string& why) {
-  fmt::print("{:<42}{:<24}skipped: {}\n", label, variant, why);
+  if (!options_.quiet) fmt::print("{:<42}{:<24}skipped: {}\n", label, variant, why);
   ++skipped_;
 }
 
@@ -105,11 +107,18 @@ void BenchTable::print(const BenchRow& row, const Plan& plan, const measure::Mea
   ++rows_;
   wrong_ += wrong ? 1 : 0;
   missed_ += m.share() < goal ? 1 : 0;
-  fmt::print(fmt::runtime(kRow), row.label, automatic ? fmt::format("auto: {}", plan.variant) : row.variant,
-             fmt::format("{:.4f}", m.call.median * 1e3), fmt::format("{:.1f} %", 100 * m.call.spread()),
-             fmt::format("{:.1f}", m.rate() * 1e-9), fmt::format("{:.1f}", m.copy_rate * 1e-9),
-             fmt::format("{:.3f}", m.share()), goal > 0 ? fmt::format("{:.3f}", goal) : "", verdict);
-  std::fflush(stdout);
+  Result result{.operation = plan.operation,
+                .label = row.label,
+                .asked = automatic ? "auto" : row.variant,
+                .seconds = m.call,
+                .bytes = m.bytes,
+                .operations = plan.prediction.operations,
+                .copy_rate = m.copy_rate,
+                .goal = goal,
+                .wrong = wrong.value_or("")};
+  set_plan(result, device(), plan);
+  record(device(), std::move(result));
+  if (!options_.quiet) print_row(row, plan, m, goal, verdict);
   if (!csv_.is_open()) return;
   csv_ << fmt::format(
       "\"{}\",\"{}\",\"{}\",{},{},{:.6f},{:.6f},{:.6f},{:.3f},\"{}\",{:.3f},{:.4f},{},{},{}\n", device().name,
@@ -118,8 +127,18 @@ void BenchTable::print(const BenchRow& row, const Plan& plan, const measure::Mea
       goal > 0 ? fmt::format("{}", goal) : "", m.stable() ? "yes" : "no", wrong ? "wrong" : "right");
 }
 
+void BenchTable::print_row(const BenchRow& row, const Plan& plan, const measure::Measurement& m, double goal,
+                           const std::string& verdict) const {
+  fmt::print(fmt::runtime(kRow), row.label,
+             row.variant.empty() ? fmt::format("auto: {}", plan.variant) : row.variant,
+             fmt::format("{:.4f}", m.call.median * 1e3), fmt::format("{:.1f} %", 100 * m.call.spread()),
+             fmt::format("{:.1f}", m.rate() * 1e-9), fmt::format("{:.1f}", m.copy_rate * 1e-9),
+             fmt::format("{:.3f}", m.share()), goal > 0 ? fmt::format("{:.3f}", goal) : "", verdict);
+  std::fflush(stdout);
+}
+
 int BenchTable::end() {
-  if (rows_ > 0) {
+  if (rows_ > 0 && !options_.quiet) {
     fmt::print(
         "ms: median; spread: the middle four fifths of the repetitions, 'unstable' above 5 %;\nGB/s: {};\n"
         "copy: bytes read and written by {}, in turns with the operation.\n"

@@ -25,6 +25,7 @@ struct BenchOptions {
   std::string device, csv;
   std::vector<std::string> variants;
   bool all_variants = false, goals = false, goals_small = false;
+  bool quiet = false;  ///< no table: what is measured is recorded (results.hpp)
 
   /// A list of cases, which goes on without what a device cannot do.
   bool is_list() const { return goals || goals_small; }
@@ -89,6 +90,8 @@ class BenchTable {
   void skip(const std::string& label, const std::string& variant, const std::string& why);
   void print(const BenchRow& row, const Plan& plan, const measure::Measurement& m,
              const std::optional<std::string>& wrong);
+  void print_row(const BenchRow& row, const Plan& plan, const measure::Measurement& m, double goal,
+                 const std::string& verdict) const;
 
   std::array<Context, 2> contexts_;  ///< with profiling, and for short calls without
   std::array<std::unique_ptr<measure::Meter>, 2> meters_;

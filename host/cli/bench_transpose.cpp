@@ -3,6 +3,7 @@
 #include "cli/bench_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/goals.hpp"
+#include "cli/ladder.hpp"
 #include "cli/pattern.hpp"
 
 #include <smem/smem.hpp>
@@ -72,6 +73,19 @@ int run(const Options& options) {
 }
 
 }  // namespace
+
+void ladder_transpose(const std::string& device) {
+  BenchOptions options;
+  options.device = device;
+  options.quiet = true;
+  BenchTable table(options, "");
+  const bool cpu = table.device().type == DeviceType::cpu;
+  std::vector<std::string> variants;
+  for (const std::string_view variant : transpose_variants())
+    variants.emplace_back(variant);
+  run_case(table, {4, cpu ? std::size_t{4096} : 16384, cpu ? std::size_t{4096} : 16384}, variants);
+  table.end();
+}
 
 void add_bench_transpose(CLI::App& bench, int& exit_code) {
   CLI::App* command = bench.add_subcommand("transpose", "Speed of transpose, beside the device's own copy");

@@ -11,6 +11,9 @@ enum ExitCode { kGood = 0, kFailure = 1, kUsage = 2 };
 
 void add_devices(CLI::App& app, int& exit_code);
 void add_explain(CLI::App& app, int& exit_code);
+void add_ladder(CLI::App& app, int& exit_code);
+void add_roofline(CLI::App& app, int& exit_code);
+void add_bench(CLI::App& app, int& exit_code);
 void add_bench_transpose(CLI::App& bench, int& exit_code);
 void add_bench_banks(CLI::App& bench, int& exit_code);
 void add_bench_rates(CLI::App& bench, int& exit_code);

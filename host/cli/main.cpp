@@ -20,18 +20,9 @@ int main(int argc, char** argv) {
       "CPU.");
   add_devices(app, exit_code);
   add_explain(app, exit_code);
-  CLI::App* bench = app.add_subcommand("bench", "Measure operations, calls and first calls");
-  bench->require_subcommand(1);
-  add_bench_transpose(*bench, exit_code);
-  add_bench_banks(*bench, exit_code);
-  add_bench_rates(*bench, exit_code);
-  add_bench_reduce(*bench, exit_code);
-  add_bench_histogram(*bench, exit_code);
-  add_bench_scan(*bench, exit_code);
-  add_bench_select(*bench, exit_code);
-  add_bench_gemm(*bench, exit_code);
-  add_bench_host(*bench, exit_code);
-  add_bench_first_call(*bench, exit_code);
+  add_ladder(app, exit_code);
+  add_roofline(app, exit_code);
+  add_bench(app, exit_code);
 
   try {
     app.parse(argc, argv);

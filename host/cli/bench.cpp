@@ -1,0 +1,101 @@
+// smem bench: the benchmarks, files of their results, and what two such files say of each other.
+#include "cli/commands.hpp"
+#include "cli/results.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace smem::cli {
+
+namespace {
+
+struct Options {
+  std::string json;
+  bool markdown = false;
+  std::vector<std::string> files;
+};
+
+int compare_files(const Options& options) {
+  const Results before = read_results("--compare", options.files.at(0));
+  const Results after = read_results("--compare", options.files.at(1));
+  if (before.device != after.device || before.driver != after.driver) {
+    fmt::print("not of one device: {} (driver {}) and {} (driver {})\n", before.device, before.driver,
+               after.device, after.driver);
+  }
+  fmt::print("{:<16}{:<42}{:<20}{:>10}{:>10}{:>9}{:>16}  \n", "operation", "case", "asked", "before ms",
+             "after ms", "faster", "between");
+  std::size_t compared = 0, slower = 0, alone = 0;
+  for (const Result& b : before.rows) {
+    const Result* found = nullptr;
+    for (const Result& a : after.rows)
+      if (a.operation == b.operation && a.label == b.label && a.asked == b.asked) found = &a;
+    if (found == nullptr) {
+      ++alone;
+      continue;
+    }
+    const Comparison c = compare(b, *found);
+    ++compared;
+    slower += !c.is_noise() && c.speedup < 1 ? 1 : 0;
+    fmt::print("{:<12}{:<42}{:<20}{:>10.4f}{:>10.4f}{:>9}{:>16}  {}{}\n", b.operation, b.label,
+               b.variant == found->variant ? fmt::format("{}{}", b.asked == "auto" ? "auto: " : "", b.variant)
+                                           : fmt::format("{} -> {}", b.variant, found->variant),
+               b.seconds.median * 1e3, found->seconds.median * 1e3, fmt::format("x {:.3f}", c.speedup),
+               fmt::format("{:.3f} - {:.3f}", c.low, c.high),
+               c.is_noise()    ? "inside the noise"
+               : c.speedup > 1 ? "faster"
+                               : "SLOWER",
+               found->wrong.empty() ? "" : " WRONG");
+  }
+  fmt::print(
+      "faster: time before over time after; between: the same of the ends of both spreads. Where 1 lies "
+      "between, the "
+      "difference is noise.\n{} compared, {} slower, {} in one file alone.\n",
+      compared, slower, alone + after.rows.size() - compared);
+  return compared == 0 || slower > 0 ? kFailure : kGood;
+}
+
+void write_results(const Options& options) {
+  const Results& all = recorded();
+  if (!options.json.empty()) write_text("--json", options.json, to_json(all));
+  if (options.markdown) fmt::print("\n{}", to_markdown(all));
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, int& exit_code) {
+  CLI::App* bench = app.add_subcommand("bench", "Measure operations, calls and first calls; compare results");
+  auto options = std::make_shared<Options>();
+  bench->add_option("--json", options->json, "Write the rows of operations to this file");
+  bench->add_flag("--markdown", options->markdown, "Print them once more as a table in Markdown");
+  CLI::Option* files =
+      bench->add_option("--compare", options->files, "Two files of --json: what is faster, what is slower")
+          ->expected(2);
+  add_bench_transpose(*bench, exit_code);
+  add_bench_banks(*bench, exit_code);
+  add_bench_rates(*bench, exit_code);
+  add_bench_reduce(*bench, exit_code);
+  add_bench_histogram(*bench, exit_code);
+  add_bench_scan(*bench, exit_code);
+  add_bench_select(*bench, exit_code);
+  add_bench_gemm(*bench, exit_code);
+  add_bench_host(*bench, exit_code);
+  add_bench_first_call(*bench, exit_code);
+  for (CLI::App* one : bench->get_subcommands({}))
+    one->fallthrough();
+  // Called after those of the subcommands.
+  bench->callback([bench, files, options, &exit_code] {
+    const bool any = !bench->get_subcommands().empty();
+    if (any == (files->count() > 0)) throw CLI::RequiredError("A subcommand, or --compare with two files");
+    if (files->count() > 0) {
+      exit_code = compare_files(*options);
+    } else {
+      write_results(*options);
+    }
+  });
+}
+
+}  // namespace smem::cli

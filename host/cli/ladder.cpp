@@ -1,0 +1,219 @@
+// smem ladder: every variant of an operation on this device, what changed and what it brought. smem roofline:
+// the fastest variants of all operations under the device's measured roof.
+#include "cli/ladder.hpp"
+
+#include "cli/commands.hpp"
+#include "cli/results.hpp"
+#include "cli/svg.hpp"
+
+#include <smem/smem.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+namespace smem::cli {
+
+namespace {
+
+struct Step {
+  std::string_view operation, variant, what;
+};
+
+constexpr Step kSteps[] = {
+    {"transpose", "naive", "one element after the other"},
+    {"transpose", "tiled", "a tile in local memory: both sides contiguous"},
+    {"transpose", "padded", "one more element a tile row: no bank conflicts"},
+    {"transpose", "swizzled", "an XOR of row and column instead of the padding"},
+    {"transpose", "vector", "several elements at once, turned in registers"},
+    {"transpose", "skewed", "a window for each output row: all stores fill sectors"},
+    {"transpose", "cpu", "one thread a tile, whole cache lines"},
+    {"reduce", "tree", "a tree in local memory"},
+    {"reduce", "sequential", "neighbours add neighbours: no idle sub-groups, no conflicts"},
+    {"reduce", "several", "many elements a work-item, in vectors, before the tree"},
+    {"reduce", "sub_group", "sub-group functions in place of the last levels"},
+    {"reduce", "shuffle", "NVIDIA's shuffles: no local memory between lanes"},
+    {"reduce", "cpu", "one thread a piece, vector registers"},
+    {"scan", "hillis_steele", "log n rounds over the tile, n log n additions"},
+    {"scan", "blelloch", "up and down a tree: 2 n additions"},
+    {"scan", "reduce_then_scan", "several elements a work-item; a second reading"},
+    {"scan", "look_back", "one reading: tiles look back for what is before them"},
+    {"scan", "cpu", "one thread a piece, cached"},
+    {"histogram", "global", "atomics on global memory"},
+    {"histogram", "local", "a table of the work-group in local memory"},
+    {"histogram", "replicated", "several tables: neighbours seldom meet"},
+    {"histogram", "cached", "full bins in local memory, the others beside"},
+    {"histogram", "cpu", "tables of threads"},
+    {"select", "count_then_place", "count, scan, and read again to place"},
+    {"select", "look_back", "one reading: tiles look back for their place"},
+    {"select", "cpu", "one thread a piece, cached"},
+};
+
+struct Options {
+  std::string operation, device, plot, json;
+  std::vector<std::string> operations;
+};
+
+std::string predicted(const Result& r) {
+  std::string text;
+  if (r.store_degree > 1 || r.load_degree > 1)
+    text += fmt::format("bank conflicts {}/{} (stores/loads); ", r.store_degree, r.load_degree);
+  if (r.local_bytes > 0 && r.bytes > 0)
+    text += fmt::format("{:.1f} bytes through local memory for each byte of the result's traffic; ",
+                        r.local_bytes / r.bytes);
+  if (r.residency > 0) text += fmt::format("{:.0f} % resident; ", 100 * r.residency);
+  if (!text.empty()) text.resize(text.size() - 2);
+  return text;
+}
+
+/// The rows that a function records.
+template <class Measure>
+std::vector<Result> rows_of(const Measure& measure) {
+  const std::size_t before = recorded().rows.size();
+  measure();
+  return {recorded().rows.begin() + static_cast<std::ptrdiff_t>(before), recorded().rows.end()};
+}
+
+int ladder(const Options& options) {
+  const auto of = std::find_if(ladders().begin(), ladders().end(),
+                               [&](const Ladder& l) { return l.operation == options.operation; });
+  const std::vector<Result> rows = rows_of([&] { of->measure(options.device); });
+  if (rows.empty()) {
+    fmt::print(stderr, "smem: no variant of {} runs on this device\n", options.operation);
+    return kFailure;
+  }
+  const Results& all = recorded();
+  const auto fastest = std::min_element(rows.begin(), rows.end(), [](const Result& a, const Result& b) {
+                         return a.seconds.median < b.seconds.median;
+                       })->seconds.median;
+  const bool operations = rows.front().by_operations();
+  fmt::print("{} on {} ({}, driver {})\n", rows.front().label, all.device, all.platform, all.driver);
+  fmt::print("{:<18}{:>10}{:>11}{:>10}{:>9}{:>9}  what changed, and what the plan predicts\n", "variant",
+             "ms", operations ? "GFLOP/s" : "GB/s", operations ? "of fp32" : "of copy", "of best", "before");
+  std::vector<Bar> bars;
+  bool wrong = false;
+  double before = 0;
+  for (const Result& r : rows) {
+    wrong = wrong || !r.wrong.empty();
+    const std::string name = r.asked == "auto" ? r.variant : r.asked;
+    const double seconds = r.seconds.median;
+    fmt::print("{:<18}{:>10.4f}{:>11.1f}{:>10.3f}{:>9.3f}{:>9}  {}{}{}\n", name, seconds * 1e3,
+               r.rate() * 1e-9, r.share(), fastest / seconds,
+               before > 0 ? fmt::format("x {:.2f}", before / seconds) : "", step_of(options.operation, name),
+               r.stable() ? "" : " (unstable)", r.wrong.empty() ? "" : fmt::format(" WRONG: {}", r.wrong));
+    if (const std::string why = predicted(r); !why.empty()) fmt::print("{:<67}  {}\n", "", why);
+    before = seconds;
+    bars.push_back({name, fmt::format("{:.0f} {}", r.rate() * 1e-9, operations ? "GFLOP/s" : "GB/s"),
+                    std::string(step_of(options.operation, name)), r.share(), seconds == fastest});
+  }
+  fmt::print(
+      "of {0}: of the device's own {0}, measured in the same run; before: times faster than the rung "
+      "before.\n",
+      operations ? "fp32 rate" : "copy");
+  if (!options.plot.empty()) {
+    write_text("--plot", options.plot,
+               draw_bars(fmt::format("The ladder of {}", options.operation),
+                         fmt::format("{} on {}, driver {}; smem {}", rows.front().label, all.device,
+                                     all.driver, all.smem),
+                         operations ? "share of the device's measured fp32 rate"
+                                    : "share of the device's measured copy bandwidth",
+                         bars));
+  }
+  if (!options.json.empty()) write_text("--json", options.json, to_json(all));
+  return wrong ? kFailure : kGood;
+}
+
+int roofline_plot(const Options& options) {
+  const Rates rates = measure_rates(Context({.device = options.device}));
+  fmt::print("copy {:.1f} GB/s, fp32 {:.1f} GFLOP/s: they meet at {:.2f} operations a byte\n",
+             rates.copy * 1e-9, rates.fp32 * 1e-9, rates.fp32 / rates.copy);
+  fmt::print("{:<16}{:<38}{:<18}{:>12}{:>12}{:>11}\n", "operation", "case", "variant", "ops a byte",
+             "GFLOP/s", "of the roof");
+  std::vector<RoofPoint> points;
+  for (const Ladder& of : ladders()) {
+    if (!options.operations.empty() && std::find(options.operations.begin(), options.operations.end(),
+                                                 of.operation) == options.operations.end())
+      continue;
+    const std::vector<Result> rows = rows_of([&] { of.measure(options.device); });
+    const auto best = std::min_element(rows.begin(), rows.end(), [](const Result& a, const Result& b) {
+      return a.seconds.median < b.seconds.median;
+    });
+    if (best == rows.end()) continue;
+    // What only moves data has no operations: one for each 8 bytes stands for it, so that it has a place
+    // under the roof.
+    const bool moves = best->operations == 0;
+    const double work = moves ? best->bytes / 8 : best->operations, intensity = work / best->bytes;
+    const double rate = work / best->seconds.median, roof = std::min(rates.fp32, intensity * rates.copy);
+    fmt::print("{:<16}{:<38}{:<18}{:>12}{:>12.1f}{:>11.3f}\n", best->operation, best->label, best->variant,
+               moves ? "none" : fmt::format("{:.3f}", intensity), rate * 1e-9, rate / roof);
+    std::fflush(stdout);
+    points.push_back({fmt::format("{} {}", best->operation, best->variant), intensity, rate});
+  }
+  fmt::print(
+      "of the roof: of the lesser of fp32 and intensity times copy. What only moves data counts one "
+      "operation "
+      "for 8 bytes.\n");
+  const Results& all = recorded();
+  if (!options.plot.empty()) {
+    write_text("--plot", options.plot,
+               draw_roofline("Operations under the roof",
+                             fmt::format("{}, driver {}; smem {}; the fastest variant of each", all.device,
+                                         all.driver, all.smem),
+                             rates.copy, rates.fp32, points));
+  }
+  if (!options.json.empty()) write_text("--json", options.json, to_json(all));
+  return kGood;
+}
+
+}  // namespace
+
+const std::vector<Ladder>& ladders() {
+  static const std::vector<Ladder> all{
+      {"transpose", ladder_transpose}, {"reduce", ladder_reduce}, {"scan", ladder_scan},
+      {"histogram", ladder_histogram}, {"select", ladder_select}, {"gemm", ladder_gemm},
+  };
+  return all;
+}
+
+std::vector<std::string> ladder_names() {
+  std::vector<std::string> names;
+  for (const Ladder& l : ladders())
+    names.emplace_back(l.operation);
+  return names;
+}
+
+std::string_view step_of(std::string_view operation, std::string_view variant) {
+  if (operation == "gemm") return gemm_step(variant);
+  for (const Step& step : kSteps)
+    if (step.operation == operation && step.variant == variant) return step.what;
+  return {};
+}
+
+void add_ladder(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand(
+      "ladder", "The optimisation steps of an operation: every variant, what changed and what it brought");
+  auto options = std::make_shared<Options>();
+  command->add_option("operation", options->operation, "Whose ladder")
+      ->required()
+      ->check(CLI::IsMember(ladder_names()));
+  command->add_option("-d,--device", options->device, "Index, part of a name, gpu, cpu or accelerator");
+  command->add_option("--plot", options->plot, "Write a picture to this file: SVG");
+  command->add_option("--json", options->json, "Write the results to this file");
+  command->callback([options, &exit_code] { exit_code = ladder(*options); });
+}
+
+void add_roofline(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand(
+      "roofline", "The fastest variants of all operations under the device's measured roof");
+  auto options = std::make_shared<Options>();
+  command->add_option("operations", options->operations, "Only these")->check(CLI::IsMember(ladder_names()));
+  command->add_option("-d,--device", options->device, "Index, part of a name, gpu, cpu or accelerator");
+  command->add_option("--plot", options->plot, "Write a picture to this file: SVG");
+  command->add_option("--json", options->json, "Write the results to this file");
+  command->callback([options, &exit_code] { exit_code = roofline_plot(*options); });
+}
+
+}  // namespace smem::cli

@@ -1,0 +1,159 @@
+#include "cli/results.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+namespace smem::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json row_to_json(const Result& r) {
+  return {{"operation", r.operation},
+          {"case", r.label},
+          {"asked", r.asked},
+          {"variant", r.variant},
+          {"median_s", r.seconds.median},
+          {"low_s", r.seconds.low},
+          {"high_s", r.seconds.high},
+          {"bytes", r.bytes},
+          {"operations", r.operations},
+          {"copy_bytes_per_s", r.copy_rate},
+          {"fp32_per_s", r.fp32_rate},
+          {"share", r.share()},
+          {"goal", r.goal},
+          {"stable", r.stable()},
+          {"wrong", r.wrong},
+          {"plan",
+           {{"store_degree", r.store_degree},
+            {"load_degree", r.load_degree},
+            {"local_bytes", r.local_bytes},
+            {"residency", r.residency},
+            {"reason", r.reason}}}};
+}
+
+Result row_from_json(const Json& json) {
+  Result r;
+  json.at("operation").get_to(r.operation);
+  json.at("case").get_to(r.label);
+  json.at("asked").get_to(r.asked);
+  json.at("variant").get_to(r.variant);
+  json.at("median_s").get_to(r.seconds.median);
+  json.at("low_s").get_to(r.seconds.low);
+  json.at("high_s").get_to(r.seconds.high);
+  json.at("bytes").get_to(r.bytes);
+  json.at("operations").get_to(r.operations);
+  json.at("copy_bytes_per_s").get_to(r.copy_rate);
+  json.at("fp32_per_s").get_to(r.fp32_rate);
+  json.at("goal").get_to(r.goal);
+  json.at("wrong").get_to(r.wrong);
+  const Json& plan = json.at("plan");
+  plan.at("store_degree").get_to(r.store_degree);
+  plan.at("load_degree").get_to(r.load_degree);
+  plan.at("local_bytes").get_to(r.local_bytes);
+  plan.at("residency").get_to(r.residency);
+  plan.at("reason").get_to(r.reason);
+  return r;
+}
+
+}  // namespace
+
+void set_plan(Result& result, const Device& device, const Plan& plan) {
+  result.variant = plan.variant;
+  result.store_degree = plan.layout.store_degree();
+  result.load_degree = plan.layout.load_degree();
+  result.local_bytes = plan.prediction.local_bytes;
+  result.residency = occupancy(device, plan).share;
+  result.reason = plan.reason;
+}
+
+Results& recorded() {
+  static Results all;
+  return all;
+}
+
+void record(const Device& device, Result result) {
+  Results& all = recorded();
+  all.smem = SMEM_VERSION;
+  all.device = device.name;
+  all.platform = device.platform;
+  all.driver = device.driver;
+  all.rows.push_back(std::move(result));
+}
+
+std::string to_json(const Results& results) {
+  Json rows = Json::array();
+  for (const Result& row : results.rows)
+    rows.push_back(row_to_json(row));
+  const Json all{{"smem_results", 1},        {"smem", results.smem},
+                 {"device", results.device}, {"platform", results.platform},
+                 {"driver", results.driver}, {"rows", rows}};
+  return all.dump(2) + "\n";
+}
+
+Results read_results(const char* argument, const std::string& path) {
+  const auto refuse = [&](const std::string& got) {
+    throw Error({.operation = "bench",
+                 .argument = argument,
+                 .expected = "a file that smem bench --json has written",
+                 .got = got});
+  };
+  std::ifstream file(path);
+  if (!file) refuse(fmt::format("{}, which cannot be read", path));
+  Results results;
+  try {
+    const Json json = Json::parse(file);
+    if (json.at("smem_results") != 1) refuse(fmt::format("{}, of another form", path));
+    json.at("smem").get_to(results.smem);
+    json.at("device").get_to(results.device);
+    json.at("platform").get_to(results.platform);
+    json.at("driver").get_to(results.driver);
+    for (const Json& row : json.at("rows"))
+      results.rows.push_back(row_from_json(row));
+  } catch (const Json::exception& error) {
+    refuse(fmt::format("{}: {}", path, error.what()));
+  }
+  return results;
+}
+
+void write_text(const char* argument, const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  file.close();
+  if (!file)
+    throw Error(
+        {.operation = "smem", .argument = argument, .expected = "a file that can be written", .got = path});
+}
+
+std::string to_markdown(const Results& results) {
+  std::string text = fmt::format("{} ({}, driver {}), smem {}\n\n", results.device, results.platform,
+                                 results.driver, results.smem);
+  text +=
+      "| operation | case | variant | ms | spread | rate | of the device |\n"
+      "|---|---|---|---|---|---|---|\n";
+  for (const Result& r : results.rows) {
+    text +=
+        fmt::format("| {} | {} | {} | {:.4f} | {:.1f} %{} | {:.1f} {} | {:.3f}{} |\n", r.operation, r.label,
+                    r.asked == "auto" ? fmt::format("**{}**", r.variant) : r.variant, r.seconds.median * 1e3,
+                    100 * r.seconds.spread(), r.stable() ? "" : ", unstable", r.rate() * 1e-9,
+                    r.by_operations() ? "GFLOP/s" : "GB/s", r.share(), r.wrong.empty() ? "" : ", WRONG");
+  }
+  text +=
+      "\nms: median; spread: the middle four fifths; of the device: of its copy bandwidth, for GFLOP/s of "
+      "its "
+      "fp32 rate, measured in the same run. Bold: the plan's own choice.\n";
+  return text;
+}
+
+Comparison compare(const Result& before, const Result& after) {
+  const auto over = [](double a, double b) { return b > 0 ? a / b : 0; };
+  return {over(before.seconds.median, after.seconds.median), over(before.seconds.low, after.seconds.high),
+          over(before.seconds.high, after.seconds.low)};
+}
+
+}  // namespace smem::cli
