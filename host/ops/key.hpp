@@ -35,6 +35,7 @@ enum class PlanMaker : std::uint64_t {
   select_first,
   gemm,
   gemm_finish,
+  heat,
 };
 
 /// 0: chosen by the plan; else the variant's place in the list and 1; 255: unknown, for the plan to refuse.
