@@ -57,6 +57,10 @@ TEST_CASE("heat: every variant, in every dimension, between every kind of walls"
   for (std::size_t dimensions = 1; dimensions <= 3; ++dimensions) {
     for (const std::string_view variant : smem::heat_variants()) {
       for (const Walls walls : kWalls) {
+        // Each is a program to compile: every kernel between all walls in one number of dimensions, between
+        // one kind in the others.
+        const bool local = variant == "tiled" || variant == "blocked";
+        if (dimensions != (local ? 2U : 3U) && walls != kWalls[dimensions]) continue;
         HeatCase c;
         c.variant = variant;
         c.walls = walls;
@@ -207,8 +211,8 @@ TEST_CASE("heat: insulated walls keep the energy") {
       smem::heat(context, smem::GridView<const float>(in.buffer(), size),
                  smem::GridView<float>(out.buffer(), size), heat);
       const std::vector<float> after = out.to_host();
-      // Roundings are as often up as down: 100 steps of 83143 cells, each off by 2^-25 or so.
-      CHECK(std::abs(energy(after) - energy(start)) < 0.002);
+      // Roundings are as often up as down: 100 steps, each cell off by 2^-25 of its value.
+      CHECK(std::abs(energy(after) - energy(start)) < 5e-7 * energy(start));
       const auto [least, most] = std::minmax_element(after.begin(), after.end());
       const auto [least_before, most_before] = std::minmax_element(start.begin(), start.end());
       CHECK(*least >= *least_before);

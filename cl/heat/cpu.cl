@@ -203,10 +203,13 @@ void heat_cpu(HEAT_ARGUMENTS, uint steps, ulong block_x, ulong block_y, ulong ch
   const ulong across = (width + block_x - 1) / block_x, along = (height + block_y - 1) / block_y,
               chunks = (depth + chunk - 1) / chunk;
   const long last = (long)steps;
+  NOT_ALL_ARGUMENTS_ARE_USED;
+#if QUEUE > 64
   // Rows of the queue: x0 is at a vector's begin.
   const long halo = (last + RUN - 1) / RUN * RUN, halo_y = DIMS > 2 ? last : 0;
   const long queue_pitch = ((long)min(block_x, width) + RUN - 1) / RUN * RUN + 2 * halo;
   const long queue_plane = queue_pitch * ((long)min(block_y, height) + 2 * halo_y);
+#endif
 
   for (ulong t = get_group_id(0); t < across * along * chunks * batch; t += get_num_groups(0)) {
     const long x0 = t % across * block_x, y0 = t / across % along * block_y, z0 = t / across / along % chunks * chunk;

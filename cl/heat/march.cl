@@ -32,6 +32,12 @@
 #define HALO_Y (DIMS > 2 ? STEPS : 0)
 #define OUT_X ((LANES - 2 * HALO_LANES) * PACK)
 #define OUT_Y (ROWS * ROWS_EACH - 2 * HALO_Y)
+// Where a work-item's rows and cells of a stage lie; at both ends of the work-items there is room for neighbours that are
+// not there, whose values nothing that is written depends on.
+#define ROW_PLACES (ITEMS + 2 * LANES)
+#define CELL_PLACES (ITEMS + 2)
+#define ROW_AT(s) ((set * STEPS + (s)) * ROW_PLACES + LANES + item)
+#define CELL_AT(s, r) (((set * STEPS + (s)) * ROWS_EACH + (r)) * CELL_PLACES + 1 + item)
 #define EACH_STAGE _Pragma("unroll") for (int s = 0; s < STEPS; ++s)
 #define EACH_ROW _Pragma("unroll") for (int r = 0; r < ROWS_EACH; ++r)
 #define EACH_CELL _Pragma("unroll") for (int j = 0; j < PACK; ++j)
@@ -41,12 +47,11 @@
 #define MAKE_STAGES(AT_WALL)                                                                                           \
   EACH_STAGE {                                                                                                         \
     const int made = z - 1 - s; /* the plane that this stage makes */                                                  \
-    const uint at = (set * STEPS + s) * ITEMS + item;                                                                  \
     cells result[ROWS_EACH];                                                                                           \
     EXCHANGE_Y;                                                                                                        \
     EACH_ROW {                                                                                                         \
-      const REAL left = last_cells[(set * STEPS + s) * ITEMS * ROWS_EACH + r * ITEMS + max(item, 1) - 1];              \
-      const REAL right = first_cells[(set * STEPS + s) * ITEMS * ROWS_EACH + r * ITEMS + min(item, ITEMS - 2) + 1];    \
+      const REAL left = last_cells[CELL_AT(s, r) - 1];                                                                 \
+      const REAL right = first_cells[CELL_AT(s, r) + 1];                                                               \
       LOAD_SOURCE;                                                                                                     \
       EACH_CELL {                                                                                                      \
         const REAL u = here[s][r].each[j];                                                                             \
@@ -77,8 +82,8 @@
 #if DIMS > 2
 #define EXCHANGE_Y                                                                        \
   cells before, after;                                                                    \
-  before.all = last_rows[item < LANES ? at : at - LANES];                                 \
-  after.all = first_rows[item + LANES < ITEMS ? at + LANES : at]
+  before.all = last_rows[ROW_AT(s) - LANES];                                              \
+  after.all = first_rows[ROW_AT(s) + LANES]
 #define ADD_Y(AT_WALL)                                                                               \
   REAL u_before = r > 0 ? here[s][max(r - 1, 0)].each[j] : before.each[j];                           \
   REAL u_after = r + 1 < ROWS_EACH ? here[s][min(r + 1, ROWS_EACH - 1)].each[j] : after.each[j];     \
@@ -89,7 +94,7 @@
   sum = ADD_SECOND_DIFFERENCE(REAL, sum, rate_y, u, u_before, u_after)
 #define AT_WALL_Y (y + r == 0 || y + r + 1 == h)
 #else
-#define EXCHANGE_Y (void)at
+#define EXCHANGE_Y (void)0
 #define ADD_Y(AT_WALL) (void)0
 #define AT_WALL_Y 0
 #endif
@@ -113,16 +118,16 @@
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
 void heat_march(HEAT_ARGUMENTS) {
 #if DIMS > 2
-  local pack first_rows[2 * STEPS * ITEMS];
+  local pack first_rows[2 * STEPS * ROW_PLACES];
 #if ROWS_EACH > 1
-  local pack last_rows[2 * STEPS * ITEMS];
+  local pack last_rows[2 * STEPS * ROW_PLACES];
 #else
 #define last_rows first_rows
 #endif
 #endif
-  local REAL first_cells[2 * STEPS * ITEMS * ROWS_EACH];
+  local REAL first_cells[2 * STEPS * ROWS_EACH * CELL_PLACES];
 #if PACK > 1
-  local REAL last_cells[2 * STEPS * ITEMS * ROWS_EACH];
+  local REAL last_cells[2 * STEPS * ROWS_EACH * CELL_PLACES];
 #else
 #define last_cells first_cells
 #endif
@@ -139,14 +144,11 @@ void heat_march(HEAT_ARGUMENTS) {
   const int item = get_local_id(0), lane = item % LANES, line = item / LANES;
   const int x = tile_x - HALO_X + lane * PACK, y = tile_y - HALO_Y + line * ROWS_EACH;
   const int whole = x >= 0 && x + PACK <= w;
-  (void)dt, (void)wall, (void)rate_y, (void)conductivity;
+  const int writes = lane >= HALO_LANES && lane < LANES - HALO_LANES && x < w, end_y = min(tile_y + OUT_Y, h);
+  NOT_ALL_ARGUMENTS_ARE_USED;
   // Whether the tile touches a wall of x or y: the same for the whole group.
   const int at_wall = tile_x < HALO_X || tile_x + OUT_X + HALO_X >= w || (DIMS > 2 && (tile_y < HALO_Y || tile_y + OUT_Y + HALO_Y >= h));
 
-  ulong row[ROWS_EACH];
-  EACH_ROW row[r] = clamp(y + r, 0, h - 1) * in_pitch;
-  global const REAL* from = in + in_offset + b * in_stride;
-  global REAL* to = out + out_offset + b * out_stride;
 #if SOURCE
   global const REAL* sources = source + source_offset + b * source_stride;
 #endif
@@ -156,7 +158,25 @@ void heat_march(HEAT_ARGUMENTS) {
   cells below[STEPS][ROWS_EACH], here[STEPS][ROWS_EACH], next[ROWS_EACH], ahead[ROWS_EACH];
   EACH_STAGE EACH_ROW EACH_CELL below[s][r].each[j] = here[s][r].each[j] = 0;
   const int begin = max(z0 - STEPS, 0);
-  EACH_ROW ahead[r] = load_cells(from + begin * in_plane + row[r], x, w, whole);
+
+  // This work-item's first row of the plane that comes next, and of the one that is written; what would lie beyond the
+  // grid is its outermost row again.
+  global const REAL* coming = in + in_offset + b * in_stride + begin * in_plane + clamp(y, 0, h - 1) * in_pitch;
+  global REAL* to = out + out_offset + b * out_stride + z0 * out_plane + y * (long)out_pitch;
+#define COMING(r) (coming + (clamp(y + (r), 0, h - 1) - clamp(y, 0, h - 1)) * (long)in_pitch)
+  EACH_ROW ahead[r] = load_cells(COMING(r), x, w, whole);
+
+  for (int i = item; i < 2 * STEPS * ROWS_EACH * CELL_PLACES; i += ITEMS) {
+    first_cells[i] = 0;
+    last_cells[i] = 0;
+  }
+#if DIMS > 2
+  for (int i = item; i < 2 * STEPS * ROW_PLACES; i += ITEMS) {
+    first_rows[i] = 0;
+    last_rows[i] = 0;
+  }
+#endif
+  barrier(CLK_LOCAL_MEM_FENCE);
 
   for (int z = begin; z < z1 + STEPS; ++z) {
     const int set = (z - begin) & 1;
@@ -164,24 +184,25 @@ void heat_march(HEAT_ARGUMENTS) {
     // What neighbours need of the planes in the middle of the stages.
     EACH_STAGE {
 #if DIMS > 2
-      first_rows[(set * STEPS + s) * ITEMS + item] = here[s][0].all;
+      first_rows[ROW_AT(s)] = here[s][0].all;
 #if ROWS_EACH > 1
-      last_rows[(set * STEPS + s) * ITEMS + item] = here[s][ROWS_EACH - 1].all;
+      last_rows[ROW_AT(s)] = here[s][ROWS_EACH - 1].all;
 #endif
 #endif
       EACH_ROW {
-        first_cells[((set * STEPS + s) * ROWS_EACH + r) * ITEMS + item] = here[s][r].each[0];
+        first_cells[CELL_AT(s, r)] = here[s][r].each[0];
 #if PACK > 1
-        last_cells[((set * STEPS + s) * ROWS_EACH + r) * ITEMS + item] = here[s][r].each[PACK - 1];
+        last_cells[CELL_AT(s, r)] = here[s][r].each[PACK - 1];
 #endif
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
     // The plane that has come, and the next one on its way.
+    if (z + 1 < d) coming += in_plane;
     EACH_ROW {
       next[r] = ahead[r];
-      ahead[r] = load_cells(from + min(z + 1, d - 1) * in_plane + row[r], x, w, whole);
+      ahead[r] = load_cells(COMING(r), x, w, whole);
     }
     if (at_wall || z <= STEPS || z >= d) {
       MAKE_STAGES(1)
@@ -190,13 +211,12 @@ void heat_march(HEAT_ARGUMENTS) {
     }
 
     // Of the tile, what the halo has left.
-    const int made = z - STEPS;
-    if (made >= z0 && made < z1 && lane >= HALO_LANES && lane < LANES - HALO_LANES && x < w) {
-      EACH_ROW {
-        const int in_tile = line * ROWS_EACH + r;
-        if (in_tile >= HALO_Y && in_tile < HALO_Y + OUT_Y && y + r < h)
-          store_cells(to + made * out_plane + (y + r) * out_pitch, x, w, whole, next[r]);
+    if (z >= z0 + STEPS) {
+      if (writes) {
+        EACH_ROW
+          if (y + r >= tile_y && y + r < end_y) store_cells(to + r * out_pitch, x, w, whole, next[r]);
       }
+      to += out_plane;
     }
   }
 }

@@ -19,6 +19,7 @@ static inline REAL next_value(global const REAL* c, ulong in_pitch, ulong in_pla
                               ulong k_plane, global const REAL* q, ulong x, ulong y, ulong z, ulong width, ulong height,
                               ulong depth, REAL rate_x, REAL rate_y, REAL rate_z, REAL dt, REAL wall) {
   const REAL u = *c;
+  (void)k, (void)k_pitch, (void)k_plane, (void)q, (void)dt, (void)wall;
   const int first_x = x == 0, last_x = x + 1 == width, first_y = y == 0, last_y = y + 1 == height, first_z = z == 0,
             last_z = z + 1 == depth;
 #if WALLS == 2

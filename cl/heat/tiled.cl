@@ -34,7 +34,7 @@ void heat_tiled(HEAT_ARGUMENTS, uint steps) {
   const uint across = (width + out_x - 1) / out_x, down = (depth + out_z - 1) / out_z;
   const uint t = get_group_id(0), b = t / (across * down);
   const long x0 = (long)(t % across) * out_x - steps, z0 = (long)(t / across % down) * out_z - halo_z;
-  (void)batch, (void)height, (void)rate_y, (void)dt, (void)wall;
+  NOT_ALL_ARGUMENTS_ARE_USED;
 
   // The tile and its halo; beyond the walls there is some cell of the grid, which nothing depends on.
   for (uint i = item; i < CELLS; i += GROUP) {

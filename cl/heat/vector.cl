@@ -38,7 +38,7 @@ void heat_vector(HEAT_ARGUMENTS) {
   const int z0 = t % chunks * chunk, z1 = min((uint)d, z0 + chunk);
   const ulong b = t / chunks;
   const int x = tile_x * TILE_X + get_local_id(0) % LANES * PACK, y = tile_y * TILE_Y + get_local_id(0) / LANES * ROWS_EACH;
-  (void)dt, (void)wall, (void)rate_y;
+  NOT_ALL_ARGUMENTS_ARE_USED;
   if (x >= w || y >= h) return;
   const int whole = x + PACK <= w;
 

@@ -49,7 +49,11 @@ std::size_t usual_steps(const Device& device, const HeatProblem& problem, std::s
   const plan::HeatPolicy& policy = plan::heat_policy(device);
   const std::size_t dimensions = heat_dimensions(problem);
   if (variant == "blocked") return dimensions == 1 ? policy.steps_1d : policy.steps_2d;
-  if (variant == "march") return dimensions == 3 ? policy.march_steps_3d : policy.march_steps_2d;
+  if (variant == "march") {
+    // Sources take the registers of a step.
+    const std::size_t steps = dimensions == 3 ? policy.march_steps_3d : policy.march_steps_2d;
+    return problem.source ? std::max<std::size_t>(steps - 1, 1) : steps;
+  }
   if (variant != "cpu" || plan::heat_queue(device, problem.type) == 0) return 1;
   // PoCL on two Zen 4 cores; more cost more in the blocks' overlap than they save in memory.
   return dimensions == 3 ? 5 : dimensions == 2 ? 8 : 16;

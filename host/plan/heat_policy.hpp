@@ -15,11 +15,13 @@ struct MarchPolicy {
   std::size_t rows;       ///< cells
   std::size_t rows_each;  ///< of a work-item
   std::size_t resident;   ///< groups that a compute unit holds, for the number of chunks
+  std::size_t most;       ///< work-items, for whose registers there is room
 };
 
 struct HeatPolicy {
   std::string_view family;
   std::string_view evidence;
+  std::size_t vector_bytes;          ///< of an access
   MarchPolicy vector_2d, vector_3d;  ///< one step
   MarchPolicy march_2d, march_3d;    ///< several
   std::size_t march_steps_2d, march_steps_3d;
@@ -29,17 +31,20 @@ struct HeatPolicy {
 };
 
 // march_3d on a Hopper: 18 x 27 work-items of 4 x 2 cells make 64 x 48 of a tile of 72 x 54. A work-item
-// keeps 2 planes of 8 cells for each of 3 steps, the plane that is made and the one on its way: about 100
-// registers, of which 512 work-items have 128 each. 512^3 has 88 such tiles, in 3 chunks two rounds of 132
-// groups.
+// keeps 2 planes of 8 cells for each of 3 steps, the plane that is made and the one on its way: 128 registers
+// (ptxas for sm_90, no spills), of which a multiprocessor has as many for 512 work-items. 512^3 has 88 such
+// tiles, in 3 chunks two rounds of 132 groups. Two dimensions with 4 steps spill.
+//
+// Intel's compiler keeps arrays in memory with 16 bytes a work-item, not with 8 (pvc).
 inline constexpr HeatPolicy kHeatPolicies[] = {
     {"nvidia-hopper",
-     "no measurement yet: sizes from registers, local memory and halo",
-     {1024, 1, 1, 8},
-     {256, 16, 2, 2},
-     {504, 1, 1, 6},
-     {64, 48, 2, 1},
-     4,
+     "no measurement yet; compiled for sm_90 without spills",
+     16,
+     {1024, 1, 1, 8, 256},
+     {256, 16, 2, 2, 512},
+     {504, 1, 1, 6, 256},
+     {64, 48, 2, 1, 512},
+     3,
      3,
      2048,
      16,
@@ -48,12 +53,13 @@ inline constexpr HeatPolicy kHeatPolicies[] = {
      4,
      512},
     {"nvidia",
-     "no measurement: the sizes of a Hopper with less local memory",
-     {1024, 1, 1, 8},
-     {256, 16, 2, 2},
-     {504, 1, 1, 4},
-     {64, 16, 2, 2},
-     4,
+     "no measurement; a Hopper's sizes with less local memory",
+     16,
+     {1024, 1, 1, 8, 256},
+     {256, 16, 2, 2, 512},
+     {504, 1, 1, 4, 256},
+     {64, 16, 2, 2, 256},
+     3,
      2,
      2048,
      16,
@@ -62,12 +68,13 @@ inline constexpr HeatPolicy kHeatPolicies[] = {
      4,
      256},
     {"amd-cdna",
-     "no measurement: sizes from registers and local memory",
-     {1024, 1, 1, 4},
-     {256, 8, 2, 2},
-     {504, 1, 1, 4},
-     {64, 16, 2, 1},
-     4,
+     "no measurement; compiled for gfx90a without spills",
+     16,
+     {1024, 1, 1, 4, 256},
+     {256, 8, 2, 2, 256},
+     {504, 1, 1, 4, 256},
+     {64, 16, 2, 1, 256},
+     3,
      2,
      2048,
      16,
@@ -76,12 +83,13 @@ inline constexpr HeatPolicy kHeatPolicies[] = {
      4,
      256},
     {"amd-rdna",
-     "no measurement: sizes from registers and local memory",
-     {1024, 1, 1, 4},
-     {256, 8, 2, 2},
-     {504, 1, 1, 4},
-     {64, 16, 2, 1},
-     4,
+     "no measurement; sizes as for CDNA",
+     16,
+     {1024, 1, 1, 4, 256},
+     {256, 8, 2, 2, 256},
+     {504, 1, 1, 4, 256},
+     {64, 16, 2, 1, 256},
+     3,
      2,
      2048,
      16,
@@ -90,11 +98,12 @@ inline constexpr HeatPolicy kHeatPolicies[] = {
      4,
      256},
     {"intel",
-     "no measurement: sizes from registers and local memory",
-     {512, 1, 1, 4},
-     {128, 8, 1, 4},
-     {248, 1, 1, 4},
-     {32, 16, 1, 2},
+     "no measurement; compiled for pvc with all arrays in registers",
+     8,
+     {512, 1, 1, 4, 256},
+     {64, 8, 1, 4, 256},
+     {248, 1, 1, 4, 256},
+     {32, 8, 1, 2, 256},
      2,
      2,
      1024,
@@ -106,10 +115,11 @@ inline constexpr HeatPolicy kHeatPolicies[] = {
     // The last one is for every device that smem does not know.
     {"generic",
      "no measurement: small tiles, shrunk to the device's facts",
-     {256, 1, 1, 4},
-     {64, 8, 1, 4},
-     {120, 1, 1, 4},
-     {32, 16, 1, 2},
+     16,
+     {256, 1, 1, 4, 256},
+     {64, 8, 1, 4, 256},
+     {120, 1, 1, 4, 256},
+     {32, 16, 1, 2, 256},
      2,
      2,
      1024,

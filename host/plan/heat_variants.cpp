@@ -12,7 +12,6 @@ namespace smem::plan {
 namespace {
 
 constexpr std::size_t kLongest = std::size_t{1} << 30;  // cells of a side that kernels count in 32 bits
-constexpr std::size_t kVectorBytes = 16;                // the widest access of a work-item
 
 Plan base_plan(const HeatProblem& problem, std::string_view variant, const char* file, const char* entry,
                std::size_t steps) {
@@ -52,7 +51,9 @@ HeatAttempt naive(const Device& device, const HeatProblem& problem, std::size_t 
   const HeatShape shape = heat_shape(problem);
   Plan plan = base_plan(problem, "naive", "heat/naive.cl", "heat_naive", steps);
   const std::array<std::size_t, 3> extent{shape.width, shape.height, shape.depth * problem.batch};
-  plan.work_group = shape_group(device, 256, 64, extent);
+  // One shape for each number of dimensions, so that few programs serve all sizes.
+  plan.work_group = shape_group(device, 256, shape.dimensions == 1 ? 256 : 64,
+                                {256, shape.dimensions == 3 ? std::size_t{4} : 1, 4});
   plan.global = global_size(extent, plan.work_group);
   for (std::size_t d = 0; d < 3; ++d)
     define(plan, d == 0 ? "GROUP_0" : d == 1 ? "GROUP_1" : "GROUP_2", plan.work_group[d]);
@@ -140,11 +141,12 @@ March march_of(const HeatProblem& problem, std::size_t pack, std::size_t steps, 
   march.rows = divide_up(rows + 2 * halo_y, rows_each);
   march.cols_made = (march.lanes - 2 * halo_lanes) * pack;
   march.rows_made = march.rows * rows_each - 2 * halo_y;
-  const std::size_t rows_kept = shape.dimensions == 3 ? (rows_each > 1 ? 2 : 1) * pack : 0;
-  const std::size_t cells_kept = (pack > 1 ? 2 : 1) * rows_each;
-  if (halo)
-    march.local_bytes =
-        2 * steps * march.lanes * march.rows * (rows_kept + cells_kept) * size_of(problem.type);
+  // With places for neighbours that are not there: see ROW_PLACES in the kernel.
+  const std::size_t items = march.lanes * march.rows;
+  const std::size_t of_rows =
+      shape.dimensions == 3 ? (rows_each > 1 ? 2 : 1) * pack * (items + 2 * march.lanes) : 0;
+  const std::size_t of_cells = (pack > 1 ? 2 : 1) * rows_each * (items + 2);
+  if (halo) march.local_bytes = 2 * steps * (of_rows + of_cells) * size_of(problem.type);
   return march;
 }
 
@@ -162,19 +164,27 @@ HeatAttempt marching(const Device& device, const HeatProblem& problem, bool pipe
   const MarchPolicy& sizes =
       pipeline ? (solid ? policy.march_3d : policy.march_2d) : (solid ? policy.vector_3d : policy.vector_2d);
   const std::size_t cell = size_of(problem.type);
-  const std::size_t pack = kVectorBytes / cell;
+  // Where 16 bytes are too many, so are 8 with conductivities.
+  const std::size_t vector_bytes =
+      problem.variable && policy.vector_bytes < 16 ? policy.vector_bytes / 2 : policy.vector_bytes;
+  const std::size_t pack = std::max<std::size_t>(vector_bytes / cell, 1);
   std::size_t cols = fixed.tile_cols != 0 ? fixed.tile_cols : sizes.cols * 4 / cell;
   std::size_t rows = fixed.tile_rows != 0 ? fixed.tile_rows : sizes.rows;
   if (fixed.tile_cols % pack != 0)
     refuse_heat("tile_cols", fmt::format("a multiple of {}", pack), fmt::format("{}", fixed.tile_cols));
   if (!solid && fixed.tile_rows > 1)
     refuse_heat("tile_rows", "1: a plane has one row", fmt::format("{}", rows));
-  const std::size_t most =
+  const bool by_hand = fixed.tile_cols + fixed.tile_rows != 0;
+  const std::size_t device_most =
       std::min(device.max_work_group, std::max<std::size_t>(device.max_work_items[0], 1));
-  std::size_t rows_each = std::min(sizes.rows_each, rows);
+  // Sources and float64 take registers of their own, conductivities most of all.
+  const std::size_t heavy =
+      problem.source || problem.type == Scalar::float64 ? sizes.most * 3 / 4 : sizes.most;
+  const std::size_t most = by_hand ? device_most : std::min(device_most, pipeline ? heavy : sizes.most);
+  std::size_t rows_each = problem.variable ? 1 : std::min(sizes.rows_each, rows);
   March march = march_of(problem, pack, steps, cols, rows, rows_each, pipeline);
   while (march.lanes * march.rows > most || march.local_bytes > device.local_bytes) {
-    if (fixed.tile_cols + fixed.tile_rows != 0) {
+    if (by_hand) {
       refuse_heat(
           fixed.tile_cols != 0 ? "tile_cols" : "tile_rows",
           fmt::format("a tile for which {} work-items and {} bytes of local memory suffice", most,
@@ -182,10 +192,11 @@ HeatAttempt marching(const Device& device, const HeatProblem& problem, bool pipe
           fmt::format("one of {} x {} work-items and {} bytes", march.lanes, march.rows, march.local_bytes));
     }
     if (cols == pack && rows == 1) return no_room(device);
-    if (cols / 2 >= rows || rows == 1) {
-      cols = std::max(round_up(cols / 2, pack), pack);
+    if (rows > 1 && 2 * rows > cols) {
+      rows -= std::max<std::size_t>(rows / 8, 1);
     } else {
-      rows /= 2;
+      cols = std::max(cols / 2 / pack * pack, pack);
+      if (cols == pack && rows > 1) rows -= std::max<std::size_t>(rows / 8, 1);
     }
     rows_each = std::min(rows_each, rows);
     march = march_of(problem, pack, steps, cols, rows, rows_each, pipeline);
@@ -206,7 +217,7 @@ HeatAttempt marching(const Device& device, const HeatProblem& problem, bool pipe
   plan.items_per_work_item = pack * march.rows_each;
   plan.local_bytes = march.local_bytes;
   define(plan, "PACK", pack);
-  if (problem.alignment < kVectorBytes) define(plan, "ALIGNED", 0);
+  if (problem.alignment < pack * cell) define(plan, "ALIGNED", 0);
   define(plan, "LANES", march.lanes);
   define(plan, "ROWS", march.rows);
   define(plan, "ROWS_EACH", march.rows_each);
@@ -221,7 +232,7 @@ HeatAttempt marching(const Device& device, const HeatProblem& problem, bool pipe
                     steps, steps == 1 ? "" : "s", march.cols_made, march.rows_made, solid ? "z" : "y");
   } else {
     plan.reason = fmt::format("vectors of {} bytes go along {}, whose neighbours stay in registers",
-                              kVectorBytes, solid ? "z" : "y");
+                              pack * cell, solid ? "z" : "y");
   }
   plan.evidence = policy.evidence;
   return plan;
