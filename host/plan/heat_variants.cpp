@@ -50,7 +50,9 @@ HeatAttempt naive(const Device& device, const HeatProblem& problem, std::size_t 
   if (steps > 1) return "makes one step a pass";
   const HeatShape shape = heat_shape(problem);
   Plan plan = base_plan(problem, "naive", "heat/naive.cl", "heat_naive", steps);
-  const std::array<std::size_t, 3> extent{shape.width, shape.height, shape.depth * problem.batch};
+  const auto some = [](std::size_t cells) { return std::max<std::size_t>(cells, 1); };
+  const std::array<std::size_t, 3> extent{some(shape.width), some(shape.height),
+                                          some(shape.depth * problem.batch)};
   // One shape for each number of dimensions, so that few programs serve all sizes.
   plan.work_group = shape_group(device, 256, shape.dimensions == 1 ? 256 : 64,
                                 {256, shape.dimensions == 3 ? std::size_t{4} : 1, 4});
