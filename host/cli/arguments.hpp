@@ -22,8 +22,8 @@ std::optional<std::size_t> parse_size(const std::string& text);
 /// "4097x3001"; empty when it is not of this form, or one of the two is 0.
 std::optional<Shape> parse_shape(const std::string& text);
 
-/// "4096", "4097x3001" or "512x512x512": cells along a row, rows, planes; empty when it is not of this form, or
-/// one of them is 0.
+/// "4096", "4097x3001" or "512x512x512": cells along a row, rows, planes; empty when it is not of this form,
+/// or one of them is 0.
 std::optional<GridSize> parse_grid(const std::string& text);
 CLI::Validator grid_validator();
 

@@ -57,8 +57,8 @@ Heat heat_of(const HeatCase& c) {
   return heat;
 }
 
-/// The cells after all steps, by a plain loop: what flows through each face is taken from one cell and given to
-/// the other.
+/// The cells after all steps, by a plain loop: what flows through each face is taken from one cell and given
+/// to the other.
 template <class T>
 std::vector<T> plain_result(const HeatCase& c) {
   std::vector<T> u = grid_of<T>(c, value_of), next = u;
@@ -174,11 +174,17 @@ void add_bench_heat(CLI::App& bench, int& exit_code) {
   command->add_option("--type", options->type, "float32 or float64")
       ->capture_default_str()
       ->check(CLI::IsMember({"float32", "float64"}));
-  command->add_option("--steps", options->steps, "Of a call")->capture_default_str()->check(CLI::PositiveNumber);
-  command->add_option("--steps-per-pass", options->steps_per_pass, "Over memory, instead of the plan's choice");
-  command->add_option("--tile", options->tile, "Of vector and march: what a work-group makes, ROWSxCOLS cells")
+  command->add_option("--steps", options->steps, "Of a call")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_option("--steps-per-pass", options->steps_per_pass,
+                      "Over memory, instead of the plan's choice");
+  command
+      ->add_option("--tile", options->tile, "Of vector and march: what a work-group makes, ROWSxCOLS cells")
       ->check(CLI::Validator(
-          [](const std::string& text) { return parse_shape(text) ? "" : "not of the form ROWSxCOLS: " + text; },
+          [](const std::string& text) {
+            return parse_shape(text) ? "" : "not of the form ROWSxCOLS: " + text;
+          },
           "ROWSxCOLS", "tile"));
   command->add_flag("--conductivities", options->conductivities, "A conductivity for each cell");
   add_bench_options(*command, *options, heat_variants(), {size}, {size},

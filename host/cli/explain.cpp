@@ -359,7 +359,8 @@ void add_heat(CLI::App& explain, int& exit_code) {
       ->check(grid_validator());
   add_type(*command, *options);
   command->add_option("--steps", options->steps, "Of a call")->capture_default_str();
-  command->add_option("--steps-per-pass", options->steps_per_pass, "Over memory, instead of the plan's choice");
+  command->add_option("--steps-per-pass", options->steps_per_pass,
+                      "Over memory, instead of the plan's choice");
   command->add_option("--tile", options->tile, "Fix what a work-group makes, in cells: ROWSxCOLS")
       ->check(shape_validator());
   command->add_flag("--conductivities", options->conductivities, "A conductivity for each cell");

@@ -108,8 +108,8 @@ std::vector<SelectCase> select_goals(DeviceType type, bool small) {
 }
 
 std::vector<HeatCase> heat_goals(DeviceType type, bool small) {
-  // GPUs: a step at 0.88 of the copy bandwidth, and of several steps each 1.8 times as fast. CPUs: 0.95 of C++
-  // with two threads for one step, and 1.5 times its rate for ten, as shares of memcpy (0.80 and 0.75).
+  // GPUs: a step at 0.88 of the copy bandwidth, and of several steps each 1.8 times as fast. CPUs: 0.95 of
+  // C++ with two threads for one step, and 1.5 times its rate for ten, as shares of memcpy (0.80 and 0.75).
   const bool cpu = type == DeviceType::cpu;
   const std::size_t cube = small ? 128 : cpu ? 256 : 512, square = small ? 2048 : cpu ? 4096 : 16384;
   const std::size_t many = cpu ? 10 : 12;
