@@ -22,6 +22,22 @@
 #define STREAMING 0  // 1: results are stored past the cache, which holds less than all of them
 #endif
 
+#ifndef PREFETCH_AHEAD
+#define PREFETCH_AHEAD 2048  // bytes of the plane above; 0: none, for a compiler whose builtin does not run
+#endif
+
+// The stream of planes crosses a page every few rows, where processors stop to fetch ahead by themselves: without, one step
+// of 256^3 floats on two Zen 4 cores took 1.15 times as long. A builtin of the compiler, where there is one.
+#ifdef __has_builtin
+#if __has_builtin(__builtin_prefetch) && PREFETCH_AHEAD && DIMS > 1
+#define FETCH_AHEAD(p) __builtin_prefetch((p) + PREFETCH_AHEAD / sizeof(REAL))
+#endif
+#endif
+#ifndef FETCH_AHEAD
+#define FETCH_AHEAD(p) (void)0
+#endif
+#define IS_CACHED(p) (void)0
+
 #if USE_DOUBLE
 #define RUN 8
 typedef double8 run;
@@ -130,7 +146,7 @@ typedef struct __attribute__((packed)) { run v; } loose_run;
 
 // Cells 0 .. n-1 of a row after a step: c is the row, before and after its neighbours along y, below and above along z.
 // Not inlined: PoCL copies a kernel's body three times.
-#define DEFINE_MAKE_ROW(name, from, to, STORE_RUN, aligned)                                                       \
+#define DEFINE_MAKE_ROW(name, from, to, STORE_RUN, aligned, FETCH)                                                     \
   __attribute__((noinline)) void name(from const REAL* c, from const REAL* before, from const REAL* after,        \
                                       from const REAL* below, from const REAL* above, to REAL* restrict o,        \
                                       int n, int walls, REAL rate_x, REAL rate_y, REAL rate_z, REAL dt, REAL wall, \
@@ -146,6 +162,7 @@ typedef struct __attribute__((packed)) { run v; } loose_run;
       }                                                                                                           \
       i = aligned ? RUN - (int)((size_t)o % sizeof(run) / sizeof(REAL)) : RUN;                                    \
       for (; i < n - RUN; i += RUN) {                                                                             \
+        FETCH(above + i);                                                                                         \
         MAKE_RUN(from, 0, 0);                                                                                     \
         STORE_RUN(sum, (to run*)(o + i));                                                                         \
       }                                                                                                           \
@@ -174,11 +191,11 @@ typedef struct __attribute__((packed)) { run v; } loose_run;
 #else
 #define STORE_OUT(value, p) (((global loose_run*)(p))->v = (value))
 #endif
-DEFINE_MAKE_ROW(make_row, global, global, STORE_OUT, STREAMING)
+DEFINE_MAKE_ROW(make_row, global, global, STORE_OUT, STREAMING, FETCH_AHEAD)
 #if QUEUE > 64
-DEFINE_MAKE_ROW(make_first_row, global, local, STORE_PLAIN, 0)
-DEFINE_MAKE_ROW(make_middle_row, local, local, STORE_PLAIN, 0)
-DEFINE_MAKE_ROW(make_last_row, local, global, STORE_OUT, STREAMING)
+DEFINE_MAKE_ROW(make_first_row, global, local, STORE_PLAIN, 0, FETCH_AHEAD)
+DEFINE_MAKE_ROW(make_middle_row, local, local, STORE_PLAIN, 0, IS_CACHED)
+DEFINE_MAKE_ROW(make_last_row, local, global, STORE_OUT, STREAMING, IS_CACHED)
 #endif
 
 // The neighbouring row, or where there is a wall the row itself.

@@ -258,6 +258,7 @@ HeatAttempt cpu(const Device& device, const HeatProblem& problem, std::size_t st
     define(plan, "QUEUE", queue);
     plan.local_bytes = queue * size_of(problem.type);
   }
+  if (!device.prefetch_builtin) define(plan, "PREFETCH_AHEAD", 0);
   // Results that a later pass or call would still find in the cache are not stored past it.
   if (plan.prediction.bytes_written > static_cast<double>(device.cache_bytes)) define(plan, "STREAMING", 1);
   plan.prediction.local_bytes = 2 * static_cast<double>(steps - 1) * plan.prediction.bytes_written;
