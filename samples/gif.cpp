@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <stdexcept>
 #include <string_view>
 
@@ -81,9 +82,10 @@ GifWriter::GifWriter(const std::filesystem::path& path, std::size_t width, std::
   put(0xf0 | (bits_ - 1));  // a table of 2^bits colours
   put(0);
   put(0);
-  for (std::size_t i = 0; i < std::size_t{1} << bits_; ++i)
+  for (std::size_t i = 0; i < std::size_t{1} << bits_; ++i) {
     for (const std::uint8_t part : i < colours.size() ? colours[i] : Colour{})
       put(part);
+  }
   file_ << "\x21\xff\x0bNETSCAPE2.0";
   for (const unsigned byte : {3U, 1U, 0U, 0U, 0U})
     put(byte);
@@ -91,9 +93,10 @@ GifWriter::GifWriter(const std::filesystem::path& path, std::size_t width, std::
 }
 
 void GifWriter::add(const std::vector<std::uint8_t>& pixels) {
-  if (pixels.size() != width_ * height_ || *std::max_element(pixels.begin(), pixels.end()) >> bits_ != 0)
+  if (pixels.size() != width_ * height_ || *std::max_element(pixels.begin(), pixels.end()) >> bits_ != 0) {
     throw std::runtime_error(path_.string() +
                              ": a frame of another size, or with colours that are not there");
+  }
   put(0x21);
   put(0xf9);
   put(4);
@@ -132,7 +135,7 @@ void GifWriter::check() const {
 std::vector<Colour> heat_colours() {
   std::vector<Colour> colours;
   const auto part = [](double value) {
-    return static_cast<std::uint8_t>(std::clamp(value, 0.0, 1.0) * 255 + 0.5);
+    return static_cast<std::uint8_t>(std::lround(std::clamp(value, 0.0, 1.0) * 255));
   };
   for (int i = 0; i < 256; ++i) {
     const double t = i / 255.0;

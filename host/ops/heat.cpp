@@ -43,9 +43,10 @@ void check_numbers(const Heat& heat, std::size_t dimensions) {
   require_number("dt", heat.dt, false);
   const double limit = heat_time_step_limit(heat, dimensions);
   // The limit itself, when the caller has computed it in another order.
-  if (heat.dt > limit * (1 + 1e-12))
+  if (heat.dt > limit * (1 + 1e-12)) {
     refuse_heat("dt", fmt::format("at most {}, beyond which steps are unstable", limit),
                 fmt::format("{}", heat.dt));
+  }
   if (!std::isfinite(heat.wall_value))
     refuse_heat("wall_value", "a finite number", fmt::format("{}", heat.wall_value));
 }

@@ -31,9 +31,10 @@ void check_problem(const Device& device, const HeatProblem& problem) {
 
 void check_choice(const PlanOverrides& fixed) {
   const auto names = heat_variants();
-  if (!fixed.variant.empty() && std::find(names.begin(), names.end(), fixed.variant) == names.end())
+  if (!fixed.variant.empty() && std::find(names.begin(), names.end(), fixed.variant) == names.end()) {
     refuse_heat("variant", fmt::format("one of {}", fmt::join(names, ", ")),
                 fmt::format("\"{}\"", fixed.variant));
+  }
   const bool tiles = fixed.variant == "vector" || fixed.variant == "march";
   const auto none = [&](const char* field, bool is_fixed) {
     if (is_fixed) refuse_heat(field, "none: this variant has no such choice", "one");
@@ -64,9 +65,10 @@ std::vector<std::string_view> preference(const Device& device, const HeatProblem
   if (plan::runs_cpu_variant(device)) return {"cpu"};
   const bool several = problem.steps > 1 && problem.steps_per_pass != 1;
   const std::size_t dimensions = heat_dimensions(problem);
-  if (dimensions == 1)
+  if (dimensions == 1) {
     return several ? std::vector<std::string_view>{"blocked", "naive"}
                    : std::vector<std::string_view>{"naive"};
+  }
   if (several && !problem.variable) return {"march", "vector", "naive"};
   if (several && dimensions == 2) return {"blocked", "vector", "naive"};
   return {"vector", "naive"};
@@ -177,9 +179,10 @@ Plan plan::plan_heat_pass(const Device& device, const HeatProblem& problem, cons
                           std::size_t steps, const PlanOverrides& fixed) {
   const std::string_view variant = steps == 0 ? std::string_view("naive") : std::string_view(choice.variant);
   HeatAttempt attempt = try_heat(device, problem, variant, steps, steps == 0 ? PlanOverrides{} : fixed);
-  if (!attempt.plan)
+  if (!attempt.plan) {
     refuse_heat("variant", "one that can run this on " + device.name,
                 fmt::format("\"{}\": {}", variant, attempt.why_not));
+  }
   return *std::move(attempt.plan);
 }
 

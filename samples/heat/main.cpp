@@ -34,12 +34,12 @@ std::vector<float> conductivities_of(const Image& photo, std::size_t factor, con
   std::vector<float> k;
   for (std::size_t row = 0; row < size.height; ++row) {
     for (std::size_t col = 0; col < size.width; ++col) {
-      float sum = 0;
+      double sum = 0;
       for (std::size_t i = 0; i < factor * factor; ++i) {
         const Pixel& p = photo.at(row * factor + i / factor, col * factor + i % factor);
-        sum += 0.2126F * p.red + 0.7152F * p.green + 0.0722F * p.blue;
+        sum += 0.2126 * p.red + 0.7152 * p.green + 0.0722 * p.blue;
       }
-      const float brightness = sum / (255 * static_cast<float>(factor * factor));
+      const auto brightness = static_cast<float>(sum / (255.0 * static_cast<double>(factor * factor)));
       k.push_back(std::min(0.01F + 0.99F * brightness * brightness, 1.0F));
     }
   }
@@ -52,8 +52,9 @@ std::vector<float> sources_of(const smem::GridSize& size) {
   const auto width = static_cast<float>(size.width), height = static_cast<float>(size.height);
   for (const auto& [x, y] : {std::pair{0.2F, 0.25F}, {0.5F, 0.62F}, {0.82F, 0.35F}}) {
     for (std::size_t i = 0; i < q.size(); ++i) {
+      const std::size_t row = i / size.width;
       const float dx = static_cast<float>(i % size.width) - x * width;
-      const float dy = static_cast<float>(i / size.width) - y * height;
+      const float dy = static_cast<float>(row) - y * height;
       if (dx * dx + dy * dy < 20) q[i] = 0.01F;
     }
   }
@@ -64,9 +65,10 @@ double sum_of(const std::vector<float>& values) { return std::accumulate(values.
 
 /// Number of a colour: the root shows what is barely warm too.
 std::vector<std::uint8_t> colours_of(const std::vector<float>& temperatures, float hottest) {
-  std::vector<std::uint8_t> numbers;
-  for (const float t : temperatures)
-    numbers.push_back(static_cast<std::uint8_t>(255 * std::sqrt(std::clamp(t / hottest, 0.0F, 1.0F)) + 0.5F));
+  std::vector<std::uint8_t> numbers(temperatures.size());
+  std::transform(temperatures.begin(), temperatures.end(), numbers.begin(), [&](float t) {
+    return static_cast<std::uint8_t>(std::lround(255 * std::sqrt(std::clamp(t / hottest, 0.0F, 1.0F))));
+  });
   return numbers;
 }
 

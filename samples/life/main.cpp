@@ -112,9 +112,10 @@ World next(const World& world) {
   for (std::size_t y = 0; y < kHeight; ++y) {
     for (std::size_t x = 0; x < kWidth; ++x) {
       int around = 0;
-      for (const std::size_t dy : {kHeight - 1, std::size_t{0}, std::size_t{1}})
+      for (const std::size_t dy : {kHeight - 1, std::size_t{0}, std::size_t{1}}) {
         for (const std::size_t dx : {kWidth - 1, std::size_t{0}, std::size_t{1}})
           around += world[(y + dy) % kHeight * kWidth + (x + dx) % kWidth];
+      }
       after[y * kWidth + x] = around == 3 || (world[y * kWidth + x] != 0 && around == 4) ? 1 : 0;
     }
   }
