@@ -5,6 +5,7 @@
 #include "support/environment.hpp"
 #include "support/failure.hpp"
 #include "support/gemms.hpp"
+#include "support/heats.hpp"
 #include "support/histograms.hpp"
 #include "support/reduce_sweep.hpp"
 #include "support/scans.hpp"
@@ -211,6 +212,33 @@ TEST_CASE("clamped: products of matrices on smaller devices") {
   c.batch = 3;
   sweep.run(c);
   CHECK(sweep.ran() == 2);
+}
+
+TEST_CASE("clamped: heat on smaller devices") {
+  for (const char* limits : {"local=512", "local=4K,work_group=32", "work_group=1"}) {
+    CAPTURE(limits);
+    const test::Variable clamp("SMEM_CLAMP", limits);
+    const smem::Context context;
+    test::HeatSweep sweep(context);
+    for (const char* variant : {"blocked", "march", "vector", "cpu", ""}) {
+      for (const smem::GridSize& size : {smem::GridSize{41, 23}, smem::GridSize{21, 13, 9}}) {
+        test::HeatCase c;
+        c.size = size;
+        c.variant = variant;
+        c.walls = smem::Walls::fixed;
+        c.steps = 3;
+        sweep.run(c);
+        try {
+          const smem::Plan plan = smem::plan_heat(context.device(), c.problem(), variant);
+          CHECK(plan.local_bytes <= context.device().local_bytes);
+          CHECK(plan.work_items() <= context.device().max_work_group);
+        } catch (const smem::Error& error) {
+          CHECK(error.details().argument == "variant");
+        }
+      }
+    }
+    CHECK(sweep.ran() >= (test::has_cpu_variant(context.device()) ? 5 : 3));
+  }
 }
 
 TEST_CASE("clamped: without local memory the plan is naive and right") {

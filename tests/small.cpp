@@ -1,5 +1,6 @@
 // Every variant at small sizes, for tools that make a run hundreds of times slower, such as a race checker.
 #include "support/gemms.hpp"
+#include "support/heats.hpp"
 #include "support/histograms.hpp"
 #include "support/reduce_sweep.hpp"
 #include "support/scans.hpp"
@@ -192,6 +193,25 @@ TEST_CASE("small: select") {
     }
   }
   CHECK(sweep.ran() >= 6);
+}
+
+TEST_CASE("small: heat") {
+  const smem::Context context;
+  test::HeatSweep sweep(context);
+  for (const std::string_view variant : smem::heat_variants()) {
+    for (const smem::GridSize& size :
+         {smem::GridSize{67}, smem::GridSize{37, 11}, smem::GridSize{21, 9, 6}}) {
+      test::HeatCase c;
+      c.size = size;
+      c.variant = variant;
+      c.walls = size.depth > 1 ? smem::Walls::fixed : smem::Walls::insulated;
+      c.variable = size.depth == 1 && variant != "march";
+      c.steps = variant == "naive" || variant == "vector" || variant == "tiled" ? 1 : 2;
+      c.offset = 1;
+      sweep.run(c);
+    }
+  }
+  CHECK(sweep.ran() >= 11);
 }
 
 TEST_SUITE_END();

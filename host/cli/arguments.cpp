@@ -33,6 +33,28 @@ std::optional<Shape> parse_shape(const std::string& text) {
   return Shape{*rows, *cols};
 }
 
+std::optional<GridSize> parse_grid(const std::string& text) {
+  std::size_t extents[] = {1, 1, 1};
+  std::string_view rest = text;
+  for (std::size_t& extent : extents) {
+    const std::size_t x = rest.find('x');
+    const auto number = parse_number(rest.substr(0, x));
+    if (!number) return std::nullopt;
+    extent = *number;
+    if (x == std::string_view::npos) return GridSize{extents[0], extents[1], extents[2]};
+    rest.remove_prefix(x + 1);
+  }
+  return std::nullopt;
+}
+
+CLI::Validator grid_validator() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        return parse_grid(text) ? "" : "not of the form WIDTH, WIDTHxHEIGHT or WIDTHxHEIGHTxDEPTH: " + text;
+      },
+      "WIDTHxHEIGHTxDEPTH", "grid");
+}
+
 std::optional<std::size_t> parse_element(const std::string& text) {
   static const std::map<std::string, std::size_t> scalars{
       {"char", 1}, {"uchar", 1}, {"short", 2}, {"ushort", 2}, {"half", 2},  {"int", 4},

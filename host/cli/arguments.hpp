@@ -22,6 +22,11 @@ std::optional<std::size_t> parse_size(const std::string& text);
 /// "4097x3001"; empty when it is not of this form, or one of the two is 0.
 std::optional<Shape> parse_shape(const std::string& text);
 
+/// "4096", "4097x3001" or "512x512x512": cells along a row, rows, planes; empty when it is not of this form,
+/// or one of them is 0.
+std::optional<GridSize> parse_grid(const std::string& text);
+CLI::Validator grid_validator();
+
 /// Bytes of an OpenCL type's name, as "float" or "uchar4", or of a number of bytes; empty when unknown.
 std::optional<std::size_t> parse_element(const std::string& text);
 

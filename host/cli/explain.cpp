@@ -94,6 +94,12 @@ struct HistogramOptions : ExplainOptions {
   std::size_t size = 0, bins = 256, channels = 1;
 };
 
+struct HeatOptions : ExplainOptions {
+  std::string size, tile;
+  std::size_t steps = 1, steps_per_pass = 0;
+  bool conductivities = false;
+};
+
 int explain_transpose(const TransposeOptions& options) {
   TransposeProblem problem =
       packed_problem(*parse_element(options.type), *parse_shape(options.shape), options.batch);
@@ -240,6 +246,46 @@ int explain_histogram(const HistogramOptions& options) {
       [&](const Device& device) { return plan_histogram(device, problem, fixed); }, measure);
 }
 
+int explain_heat(const HeatOptions& options) {
+  const GridSize size = *parse_grid(options.size);
+  HeatProblem problem;
+  problem.type = *parse_scalar(options.type);
+  problem.width = size.width;
+  problem.height = size.height;
+  problem.depth = size.depth;
+  problem.batch = options.batch;
+  problem.steps = options.steps;
+  problem.steps_per_pass = options.steps_per_pass;
+  problem.variable = options.conductivities;
+  problem.alignment = packed_alignment(size.width * size_of(problem.type));
+  PlanOverrides fixed{.variant = options.variant, .work_items = options.work_items};
+  if (!options.tile.empty()) {
+    fixed.tile_rows = parse_shape(options.tile)->rows;
+    fixed.tile_cols = parse_shape(options.tile)->cols;
+  }
+  const auto measure = [&](const Context& context, const Plan& plan) {
+    const std::size_t bytes = size.width * size.height * size.depth * options.batch * size_of(problem.type);
+    const measure::Buffers buffers = explain_buffers(context, bytes);
+    const cl::Buffer conductivities = make_buffer(context, options.conductivities ? bytes : 1);
+    // What one launch does, which is what the plan describes.
+    Heat heat{.steps = heat_passes(context.device(), problem, plan.overrides).steps};
+    heat.steps_per_pass = heat.steps;
+    heat.max_conductivity = 1;
+    const GridLayout layout{.batch = options.batch};
+    if (options.conductivities) heat.conductivities = Grid(conductivities(), problem.type, size, layout);
+    const auto call = [&](const measure::BufferPair& pair) {
+      return smem::heat(context, Grid(pair.in(), problem.type, size, layout),
+                        Grid(pair.out(), problem.type, size, layout), heat, {.overrides = &plan.overrides});
+    };
+    return measure::Meter(context).measure(buffers, plan.prediction.bytes(), call).call.median;
+  };
+  return show(
+      options,
+      fmt::format("{} step(s) of heat diffusion in {} {}{}", options.steps, options.size, options.type,
+                  times(options.batch)),
+      [&](const Device& device) { return plan_heat(device, problem, fixed); }, measure);
+}
+
 void add_transpose(CLI::App& explain, int& exit_code) {
   CLI::App* command = explain.add_subcommand("transpose", "The plan of a transpose of packed matrices");
   auto options = std::make_shared<TransposeOptions>();
@@ -309,6 +355,23 @@ void add_histogram(CLI::App& explain, int& exit_code) {
   command->callback([options, &exit_code] { exit_code = explain_histogram(*options); });
 }
 
+void add_heat(CLI::App& explain, int& exit_code) {
+  CLI::App* command = explain.add_subcommand("heat", "The plan of heat diffusion");
+  auto options = std::make_shared<HeatOptions>();
+  command->add_option("size", options->size, "Cells along a row, rows, planes: one to three numbers")
+      ->required()
+      ->check(grid_validator());
+  add_type(*command, *options);
+  command->add_option("--steps", options->steps, "Of a call")->capture_default_str();
+  command->add_option("--steps-per-pass", options->steps_per_pass,
+                      "Over memory, instead of the plan's choice");
+  command->add_option("--tile", options->tile, "Fix what a work-group makes, in cells: ROWSxCOLS")
+      ->check(shape_validator());
+  command->add_flag("--conductivities", options->conductivities, "A conductivity for each cell");
+  add_explain_options(*command, *options, heat_variants());
+  command->callback([options, &exit_code] { exit_code = explain_heat(*options); });
+}
+
 void add_reduce(CLI::App& explain, int& exit_code) {
   CLI::App* command = explain.add_subcommand("reduce", "The plan of a reduction");
   auto options = std::make_shared<ReduceOptions>();
@@ -331,6 +394,7 @@ void add_explain(CLI::App& app, int& exit_code) {
   add_scan(*command, exit_code);
   add_histogram(*command, exit_code);
   add_explain_gemm(*command, exit_code);
+  add_heat(*command, exit_code);
 }
 
 }  // namespace smem::cli

@@ -57,6 +57,16 @@ struct SelectCase {
   double goal = 0;  ///< least share of the copy bandwidth; 0: measured for information
 };
 
+/// Steps of heat diffusion between insulated walls. What counts is a read and a write of each cell for every
+/// step, so several steps a pass can have more than the copy.
+struct HeatCase {
+  Scalar type = Scalar::float32;
+  GridSize size;
+  std::size_t steps = 1;
+  bool variable = false;  ///< a conductivity for each cell, which is not counted
+  double goal = 0;        ///< least share of the copy bandwidth; 0: measured for information
+};
+
 /// `small`: about a sixteenth of the data on a GPU and a quarter on a CPU, for a quick look; the goals were
 /// set for the full sizes.
 std::vector<TransposeCase> transpose_goals(DeviceType type, bool small);
@@ -64,5 +74,6 @@ std::vector<ReduceCase> reduce_goals(DeviceType type, bool small);
 std::vector<HistogramCase> histogram_goals(DeviceType type, bool small);
 std::vector<ScanCase> scan_goals(DeviceType type, bool small);
 std::vector<SelectCase> select_goals(DeviceType type, bool small);
+std::vector<HeatCase> heat_goals(DeviceType type, bool small);
 
 }  // namespace smem::cli

@@ -36,6 +36,7 @@ enum class PlanMaker : std::uint64_t {
   gemm,
   gemm_finish,
   gemm_pack,
+  heat,
 };
 
 /// 0: chosen by the plan; else the variant's place in the list and 1; 255: unknown, for the plan to refuse.

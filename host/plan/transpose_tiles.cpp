@@ -1,6 +1,7 @@
 // Transposes through tiles of a work-group, and the one without a tile.
 #include <smem/explain.hpp>
 
+#include "formatted.hpp"
 #include "plan/transpose_variants.hpp"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace {
 /// \throws Error when a field that was fixed is not a power of two in [1, most].
 void check_power(const char* field, std::size_t value, std::size_t most) {
   if (value == 0 || (std::has_single_bit(value) && value <= most)) return;
-  refuse(field, fmt::format("a power of two, at most {}", most), std::to_string(value));
+  refuse(field, formatted("a power of two, at most {}", most), std::to_string(value));
 }
 
 /// \throws Error when the caller fixed something of which no tile could be made.
@@ -23,9 +24,9 @@ void refuse_fixed(const Device& device, const PlanOverrides& fixed, std::size_t 
                       : fixed.work_items > 0 ? "work_items"
                                              : "layout";
   refuse(field,
-         fmt::format("a tile that fits {} bytes of local memory and work-groups of {} on {}",
-                     device.local_bytes, device.max_work_group, device.name),
-         local_bytes > device.local_bytes ? fmt::format("one of {} bytes", local_bytes)
+         formatted("a tile that fits {} bytes of local memory and work-groups of {} on {}",
+                   device.local_bytes, device.max_work_group, device.name),
+         local_bytes > device.local_bytes ? formatted("one of {} bytes", local_bytes)
                                           : "one that no work-group here can hold");
 }
 
@@ -72,14 +73,13 @@ Attempt square_tile(const Device& device, const TransposeProblem& problem, const
   check_power("tile_cols", fixed.tile_cols, 64);
   check_power("work_items", fixed.work_items, device.max_work_group);
   if (fixed.tile_rows != 0 && fixed.tile_cols != 0 && fixed.tile_rows != fixed.tile_cols) {
-    refuse("tile_cols", fmt::format("{}, as tile_rows: the tile is a square", fixed.tile_rows),
+    refuse("tile_cols", formatted("{}, as tile_rows: the tile is a square", fixed.tile_rows),
            std::to_string(fixed.tile_cols));
   }
   if (fixed.layout.kind && *fixed.layout.kind != kind) {
-    refuse(
-        "layout",
-        fmt::format("one that is {}, or the variant that is {}", name_of(kind), name_of(*fixed.layout.kind)),
-        fmt::format("a {} layout with the variant \"{}\"", name_of(*fixed.layout.kind), name));
+    refuse("layout",
+           formatted("one that is {}, or the variant that is {}", name_of(kind), name_of(*fixed.layout.kind)),
+           formatted("a {} layout with the variant \"{}\"", name_of(*fixed.layout.kind), name));
   }
   LayoutChoice choice = fixed.layout;
   choice.kind = kind;
@@ -101,7 +101,7 @@ Attempt square_tile(const Device& device, const TransposeProblem& problem, const
     const std::size_t tiles_of_a_group = problem.in_place ? 2 : 1;
     if (layout.bytes() * tiles_of_a_group > device.local_bytes) continue;
     const std::size_t groups = count_tiles(problem, tile, tile);
-    if (groups > plan::kMaxTiles) return fmt::format("{} tiles are more than a launch can have", groups);
+    if (groups > plan::kMaxTiles) return formatted("{} tiles are more than a launch can have", groups);
 
     Plan plan = base_plan(problem, name, "transpose/tiled.cl", "transpose_tiled");
     plan.tile_rows = plan.tile_cols = tile;
@@ -147,7 +147,7 @@ Attempt vector_tile(const Device& device, const TransposeProblem& problem, const
   const std::size_t word_bytes = std::max(element, kWordBytes);
   const std::size_t alignment = std::min(problem.in_alignment, problem.out_alignment);
   if (alignment < word_bytes)
-    return fmt::format("rows begin at multiples of {} bytes, and its vectors need {}", alignment, word_bytes);
+    return formatted("rows begin at multiples of {} bytes, and its vectors need {}", alignment, word_bytes);
   std::size_t vector_bytes = std::min(policy.vector_bytes[plan::size_index(element)], alignment);
   while (vector_bytes > word_bytes && vector_bytes * vector_bytes / element > policy.register_bytes)
     vector_bytes /= 2;
@@ -170,7 +170,7 @@ Attempt vector_tile(const Device& device, const TransposeProblem& problem, const
   const bool by_hand = fixes_more_than_variant(fixed);
   if (problem.in_place) {
     if (fixed.tile_rows != 0 && fixed.tile_cols != 0 && rows != cols) {
-      refuse("tile_cols", fmt::format("{}, as tile_rows: in place the tile is a square", rows),
+      refuse("tile_cols", formatted("{}, as tile_rows: in place the tile is a square", rows),
              std::to_string(cols));
     }
     cols = rows = fixed.tile_rows != 0 ? rows : fixed.tile_cols != 0 ? cols : std::min(rows, cols);
@@ -206,7 +206,7 @@ Attempt vector_tile(const Device& device, const TransposeProblem& problem, const
       bytes = layout.bytes() * copies;
       if (bytes <= device.local_bytes) {
         const std::size_t groups = count_tiles(problem, rows, cols);
-        if (groups > plan::kMaxTiles) return fmt::format("{} tiles are more than a launch can have", groups);
+        if (groups > plan::kMaxTiles) return formatted("{} tiles are more than a launch can have", groups);
         Plan plan = base_plan(problem, "vector", "transpose/vector.cl", "transpose_vector");
         plan.tile_rows = rows;
         plan.tile_cols = cols;
@@ -220,7 +220,7 @@ Attempt vector_tile(const Device& device, const TransposeProblem& problem, const
         define(plan, "GROUP", group);
         set_layout(plan, layout, copies);
         if (policy.tile_loop) define(plan, "TILE_LOOP", 1);
-        plan.reason = fmt::format("rows are aligned, so both sides move vectors of {} bytes", vector_bytes);
+        plan.reason = formatted("rows are aligned, so both sides move vectors of {} bytes", vector_bytes);
         plan.evidence = policy.evidence;
         return plan;
       }

@@ -1,4 +1,5 @@
 // Transposes with windows of aligned stores, and for CPUs; and what all variants share.
+#include "formatted.hpp"
 #include "plan/transpose_variants.hpp"
 
 #include <algorithm>
@@ -31,19 +32,18 @@ void set_layout(Plan& plan, const LocalLayout& layout, std::size_t tiles_of_a_gr
 
 void allow_only(const PlanOverrides& fixed, std::string_view variant) {
   const auto none = [&](const char* field, std::size_t value) {
-    if (value != 0)
-      refuse(field, fmt::format("none with the variant \"{}\"", variant), std::to_string(value));
+    if (value != 0) refuse(field, formatted("none with the variant \"{}\"", variant), std::to_string(value));
   };
   none("tile_rows", fixed.tile_rows);
   none("tile_cols", fixed.tile_cols);
   none("work_items", fixed.work_items);
   if (fixed.layout != LayoutChoice{})
-    refuse("layout", fmt::format("none with the variant \"{}\"", variant), "a layout fixed by hand");
+    refuse("layout", formatted("none with the variant \"{}\"", variant), "a layout fixed by hand");
 }
 
 std::string no_tile_fits(const Device& device) {
-  return fmt::format("no tile fits {} bytes of local memory and work-groups of {}", device.local_bytes,
-                     device.max_work_group);
+  return formatted("no tile fits {} bytes of local memory and work-groups of {}", device.local_bytes,
+                   device.max_work_group);
 }
 
 Attempt skewed_tile(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed) {
@@ -53,8 +53,8 @@ Attempt skewed_tile(const Device& device, const TransposeProblem& problem, const
   const std::size_t word = word_bytes / element;  // elements of a word
   if (problem.in_place) return std::string("it cannot work in place");
   if (problem.base_alignment < word_bytes) {
-    return fmt::format("the buffers begin at multiples of {} bytes, and its words need {}",
-                       problem.base_alignment, word_bytes);
+    return formatted("the buffers begin at multiples of {} bytes, and its words need {}",
+                     problem.base_alignment, word_bytes);
   }
 
   const plan::TransposePolicy& policy = plan::transpose_policy(device);
@@ -110,9 +110,9 @@ Attempt skewed_tile(const Device& device, const TransposeProblem& problem, const
     set_layout(plan, layout, 1);
     if (device.type == DeviceType::cpu)
       define(plan, "PATHS", 1);  // PoCL 3.1 miscompiles the kernel with both paths
-    plan.reason = fmt::format(
-        "rows are not aligned, so each output row has a window of its own that begins at {} bytes",
-        kSectorBytes);
+    plan.reason =
+        formatted("rows are not aligned, so each output row has a window of its own that begins at {} bytes",
+                  kSectorBytes);
     plan.evidence = policy.evidence;
     return plan;
   }

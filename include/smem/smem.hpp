@@ -20,6 +20,8 @@
 // operations
 #include <smem/gemm.hpp>
 #include <smem/gemm_plan.hpp>
+#include <smem/heat.hpp>
+#include <smem/heat_plan.hpp>
 #include <smem/histogram.hpp>
 #include <smem/histogram_plan.hpp>
 #include <smem/matvec.hpp>

@@ -360,10 +360,52 @@ inline void add_gemm(const smem::Device& device, Catalogue& catalogue) {
     add(variant, "/tf32");
 }
 
+inline void add_heat(const smem::Device& device, Catalogue& catalogue) {
+  smem::HeatProblem problem;
+  const auto add = [&](const std::string& variant, const char* what) {
+    problem.steps = variant == "vector" || variant == "naive" || variant == "tiled" ? 1 : 16;
+    const std::size_t dimensions = smem::heat_dimensions(problem);
+    catalogue.add(fmt::format("heat/{}/{}d/{}{}", variant, dimensions, name_of(problem.type), what),
+                  [&] { return smem::plan_heat(device, problem, variant); });
+  };
+  const auto add_all = [&] {
+    for (const std::string_view variant : smem::heat_variants())
+      add(std::string(variant), "");
+  };
+  problem.width = std::size_t{1} << 26;
+  for (const char* variant : {"naive", "blocked", "cpu"})
+    add(variant, "");
+  problem.width = problem.height = 8192;
+  add_all();
+  problem.variable = true;
+  add("blocked", "/variable");
+  problem.variable = false;
+  problem.width = problem.height = problem.depth = 512;
+  add_all();
+  problem.walls = smem::Walls::fixed;
+  problem.source = true;
+  add("march", "/fixed-source");
+  problem.walls = smem::Walls::held;
+  problem.variable = true;
+  add("vector", "/held-source-variable");
+  add("cpu", "/held-source-variable");
+  problem.variable = problem.source = false;
+  add("march", "/held");
+  problem.walls = smem::Walls::insulated;
+  problem.alignment = 4;
+  for (const char* variant : {"vector", "march"})
+    add(variant, "/unaligned");
+  if (!device.fp64) return;
+  problem.alignment = 64;
+  problem.type = smem::Scalar::float64;
+  for (const char* variant : {"vector", "march", "cpu"})
+    add(variant, "");
+}
+
 inline std::vector<Configuration> configurations(const smem::Device& device) {
   Catalogue catalogue;
   for (const auto add : {add_transpose, add_flip, add_rates, add_reduce, add_histogram, add_weighted,
-                         add_scan, add_select, add_gemm})
+                         add_scan, add_select, add_gemm, add_heat})
     add(device, catalogue);
   return catalogue.take();
 }

@@ -1,0 +1,223 @@
+// Several steps of heat diffusion in one pass over memory, in two and three dimensions, one conductivity.
+//
+// A work-group has a tile of x and y and goes along z. Step s runs one plane behind step s - 1: when plane z of the input
+// arrives, step 1 makes plane z - 1, step 2 plane z - 2, and so on, and plane z - STEPS is written. Each step is a stage
+// of a pipeline, of which every work-item keeps the last planes of its PACK x ROWS_EACH cells in registers; what neighbours
+// along x and y need passes through local memory, one barrier a plane, since the stages' planes lie in two sets. The tile
+// has a halo, which each step makes one cell smaller: neighbouring groups compute it too. A. Nguyen, N. Satish, J. Chhugani,
+// C. Kim and P. Dubey, "3.5-D blocking optimization for stencil computations on modern CPUs and GPUs", SC 2010.
+//
+// Launch: LANES * ROWS work-items a group; a group for each tile and each of several chunks of planes, as many as the
+// launch has room for: along x first, then y, then the chunks, then the batch. Two dimensions have one row: ROWS and ROWS_EACH are 1, and there is no exchange along y.
+// Local memory: 2 * STEPS times, for each work-item, its first and last row of cells (with three dimensions) and the first
+// and last cell of each row.
+#include "heat/step.clh"
+#include "heat/pack.clh"
+
+#ifndef STEPS
+#define STEPS 2  // of a pass
+#endif
+#ifndef LANES
+#define LANES 18  // work-items along x
+#endif
+#ifndef ROWS
+#define ROWS 10  // along y
+#endif
+#ifndef ROWS_EACH
+#define ROWS_EACH 2  // rows of a work-item: 1, 2, 4
+#endif
+#define ITEMS (LANES * ROWS)
+#define HALO_LANES ((STEPS + PACK - 1) / PACK)  // whole packs, so that reads are aligned
+#define HALO_X (HALO_LANES * PACK)
+#define HALO_Y (DIMS > 2 ? STEPS : 0)
+#define OUT_X ((LANES - 2 * HALO_LANES) * PACK)
+#define OUT_Y (ROWS * ROWS_EACH - 2 * HALO_Y)
+// Where a work-item's rows and cells of a stage lie; at both ends of the work-items there is room for neighbours that are
+// not there, whose values nothing that is written depends on.
+#define ROW_PLACES (ITEMS + 2 * LANES)
+#define CELL_PLACES (ITEMS + 2)
+#define ROW_AT(s) ((set * STEPS + (s)) * ROW_PLACES + LANES + item)
+#define CELL_AT(s, r) (((set * STEPS + (s)) * ROWS_EACH + (r)) * CELL_PLACES + 1 + item)
+#define EACH_STAGE _Pragma("unroll") for (int s = 0; s < STEPS; ++s)
+#define EACH_ROW _Pragma("unroll") for (int r = 0; r < ROWS_EACH; ++r)
+#define EACH_CELL _Pragma("unroll") for (int j = 0; j < PACK; ++j)
+
+// All stages of one plane, from what came to what goes, in `next`. AT_WALL: whether any cell of the tile may be at a wall;
+// most tiles and planes know that none is.
+#define MAKE_STAGES(AT_WALL)                                                                                           \
+  EACH_STAGE {                                                                                                         \
+    const int made = z - 1 - s; /* the plane that this stage makes */                                                  \
+    cells result[ROWS_EACH];                                                                                           \
+    EXCHANGE_Y;                                                                                                        \
+    EACH_ROW {                                                                                                         \
+      const REAL left = last_cells[CELL_AT(s, r) - 1];                                                                 \
+      const REAL right = first_cells[CELL_AT(s, r) + 1];                                                               \
+      LOAD_SOURCE;                                                                                                     \
+      EACH_CELL {                                                                                                      \
+        const REAL u = here[s][r].each[j];                                                                             \
+        REAL u_left = j > 0 ? here[s][r].each[max(j - 1, 0)] : left;                                                   \
+        REAL u_right = j + 1 < PACK ? here[s][r].each[min(j + 1, PACK - 1)] : right;                                   \
+        REAL u_below = below[s][r].each[j], u_above = next[r].each[j];                                                 \
+        if (AT_WALL) {                                                                                                 \
+          if (x + j == 0) u_left = BEYOND(u);                                                                          \
+          if (x + j + 1 == w) u_right = BEYOND(u);                                                                     \
+          if (made == 0) u_below = BEYOND(u);                                                                          \
+          if (made + 1 == d) u_above = BEYOND(u);                                                                      \
+        }                                                                                                              \
+        REAL sum = ADD_SECOND_DIFFERENCE(REAL, u, rate_x, u, u_left, u_right);                                         \
+        ADD_Y(AT_WALL);                                                                                                \
+        sum = ADD_SECOND_DIFFERENCE(REAL, sum, rate_z, u, u_below, u_above);                                           \
+        ADD_SOURCE;                                                                                                    \
+        if (AT_WALL && HELD) sum = u;                                                                                  \
+        result[r].each[j] = sum;                                                                                       \
+      }                                                                                                                \
+    }                                                                                                                  \
+    EACH_ROW {                                                                                                         \
+      /* As vectors: NVIDIA's compiler loses copies of unions that are written element by element. */                  \
+      below[s][r].all = here[s][r].all;                                                                                \
+      here[s][r].all = next[r].all;                                                                                    \
+      next[r].all = result[r].all;                                                                                     \
+    }                                                                                                                  \
+  }
+
+#if DIMS > 2
+#define EXCHANGE_Y                                                                        \
+  cells before, after;                                                                    \
+  before.all = last_rows[ROW_AT(s) - LANES];                                              \
+  after.all = first_rows[ROW_AT(s) + LANES]
+#define ADD_Y(AT_WALL)                                                                               \
+  REAL u_before = r > 0 ? here[s][max(r - 1, 0)].each[j] : before.each[j];                           \
+  REAL u_after = r + 1 < ROWS_EACH ? here[s][min(r + 1, ROWS_EACH - 1)].each[j] : after.each[j];     \
+  if (AT_WALL) {                                                                                     \
+    if (y + r == 0) u_before = BEYOND(u);                                                            \
+    if (y + r + 1 == h) u_after = BEYOND(u);                                                         \
+  }                                                                                                  \
+  sum = ADD_SECOND_DIFFERENCE(REAL, sum, rate_y, u, u_before, u_after)
+#define AT_WALL_Y (y + r == 0 || y + r + 1 == h)
+#else
+#define EXCHANGE_Y (void)0
+#define ADD_Y(AT_WALL) (void)0
+#define AT_WALL_Y 0
+#endif
+
+#if WALLS == 2
+#define HELD (x + j == 0 || x + j + 1 == w || made == 0 || made + 1 == d || AT_WALL_Y)
+#else
+#define HELD 0
+#endif
+
+#if SOURCE
+#define LOAD_SOURCE                                                                                                       \
+  const cells q = load_cells(sources + clamp(made, 0, d - 1) * source_plane + clamp(y + r, 0, h - 1) * source_pitch, x, w, \
+                             whole)
+#define ADD_SOURCE sum = fma(dt, q.each[j], sum)
+#else
+#define LOAD_SOURCE (void)0
+#define ADD_SOURCE (void)0
+#endif
+
+kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
+void heat_march(HEAT_ARGUMENTS) {
+#if DIMS > 2
+  local pack first_rows[2 * STEPS * ROW_PLACES];
+#if ROWS_EACH > 1
+  local pack last_rows[2 * STEPS * ROW_PLACES];
+#else
+#define last_rows first_rows
+#endif
+#endif
+  local REAL first_cells[2 * STEPS * ROWS_EACH * CELL_PLACES];
+#if PACK > 1
+  local REAL last_cells[2 * STEPS * ROWS_EACH * CELL_PLACES];
+#else
+#define last_cells first_cells
+#endif
+  const int w = width, h = height, d = depth;
+  const uint across = (w + OUT_X - 1) / OUT_X, along = (h + OUT_Y - 1) / OUT_Y, chunks = get_num_groups(0) / (across * along * (uint)batch),
+             chunk = (d + chunks - 1) / chunks;
+  uint t = get_group_id(0);
+  const int tile_x = t % across * OUT_X;
+  t /= across;
+  const int tile_y = t % along * OUT_Y;
+  t /= along;
+  const int z0 = t % chunks * chunk, z1 = min((uint)d, z0 + chunk);
+  const ulong b = t / chunks;
+  const int item = get_local_id(0), lane = item % LANES, line = item / LANES;
+  const int x = tile_x - HALO_X + lane * PACK, y = tile_y - HALO_Y + line * ROWS_EACH;
+  const int whole = x >= 0 && x + PACK <= w;
+  const int writes = lane >= HALO_LANES && lane < LANES - HALO_LANES && x < w, end_y = min(tile_y + OUT_Y, h);
+  NOT_ALL_ARGUMENTS_ARE_USED;
+  // Whether the tile touches a wall of x or y: the same for the whole group.
+  const int at_wall = tile_x < HALO_X || tile_x + OUT_X + HALO_X >= w || (DIMS > 2 && (tile_y < HALO_Y || tile_y + OUT_Y + HALO_Y >= h));
+
+#if SOURCE
+  global const REAL* sources = source + source_offset + b * source_stride;
+#endif
+
+  // below and here: the planes before the middle one and the middle one of what stage s reads. Planes that the pipeline
+  // has not filled yet are zero; nothing that is written depends on them.
+  cells below[STEPS][ROWS_EACH], here[STEPS][ROWS_EACH], next[ROWS_EACH], ahead[ROWS_EACH];
+  EACH_STAGE EACH_ROW EACH_CELL below[s][r].each[j] = here[s][r].each[j] = 0;
+  const int begin = max(z0 - STEPS, 0);
+
+  // This work-item's first row of the plane that comes next, and of the one that is written; what would lie beyond the
+  // grid is its outermost row again.
+  global const REAL* coming = in + in_offset + b * in_stride + begin * in_plane + clamp(y, 0, h - 1) * in_pitch;
+  global REAL* to = out + out_offset + b * out_stride + z0 * out_plane + y * (long)out_pitch;
+#define COMING(r) (coming + (clamp(y + (r), 0, h - 1) - clamp(y, 0, h - 1)) * (long)in_pitch)
+  EACH_ROW ahead[r].all = load_cells(COMING(r), x, w, whole).all;
+
+  for (int i = item; i < 2 * STEPS * ROWS_EACH * CELL_PLACES; i += ITEMS) {
+    first_cells[i] = 0;
+    last_cells[i] = 0;
+  }
+#if DIMS > 2
+  for (int i = item; i < 2 * STEPS * ROW_PLACES; i += ITEMS) {
+    first_rows[i] = 0;
+    last_rows[i] = 0;
+  }
+#endif
+  barrier(CLK_LOCAL_MEM_FENCE);
+
+  for (int z = begin; z < z1 + STEPS; ++z) {
+    const int set = (z - begin) & 1;
+
+    // What neighbours need of the planes in the middle of the stages.
+    EACH_STAGE {
+#if DIMS > 2
+      first_rows[ROW_AT(s)] = here[s][0].all;
+#if ROWS_EACH > 1
+      last_rows[ROW_AT(s)] = here[s][ROWS_EACH - 1].all;
+#endif
+#endif
+      EACH_ROW {
+        first_cells[CELL_AT(s, r)] = here[s][r].each[0];
+#if PACK > 1
+        last_cells[CELL_AT(s, r)] = here[s][r].each[PACK - 1];
+#endif
+      }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    // The plane that has come, and the next one on its way.
+    if (z + 1 < d) coming += in_plane;
+    EACH_ROW {
+      next[r].all = ahead[r].all;
+      ahead[r].all = load_cells(COMING(r), x, w, whole).all;
+    }
+    if (at_wall || z <= STEPS || z >= d) {
+      MAKE_STAGES(1)
+    } else {
+      MAKE_STAGES(0)
+    }
+
+    // Of the tile, what the halo has left.
+    if (z >= z0 + STEPS) {
+      if (writes) {
+        EACH_ROW
+          if (y + r >= tile_y && y + r < end_y) store_cells(to + r * out_pitch, x, w, whole, next[r]);
+      }
+      to += out_plane;
+    }
+  }
+}

@@ -1,0 +1,240 @@
+// Heat diffusion: arguments -> plan -> a launch for each pass over memory.
+#include "formatted.hpp"
+#include "ops/grids.hpp"
+#include "ops/key.hpp"
+#include "plan/heat_parts.hpp"
+#include "runtime/scratch.hpp"
+
+#include <smem/error.hpp>
+#include <smem/heat.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace smem {
+
+namespace {
+
+using plan::refuse_heat;
+
+constexpr const char* kOperation = "heat";
+
+/// \throws Error naming the argument.
+void require_number(const char* argument, double value, bool positive) {
+  if (std::isfinite(value) && (positive ? value > 0 : value >= 0)) return;
+  refuse_heat(argument, positive ? "a finite number above 0" : "a finite number, 0 or more",
+              formatted("{}", value));
+}
+
+double largest_conductivity(const Heat& heat) {
+  if (heat.conductivities.buffer == nullptr) {
+    require_number("conductivity", heat.conductivity, false);
+    return heat.conductivity;
+  }
+  require_number("max_conductivity", heat.max_conductivity, true);
+  return heat.max_conductivity;
+}
+
+void check_numbers(const Heat& heat, std::size_t dimensions) {
+  require_number("dt", heat.dt, false);
+  const double limit = heat_time_step_limit(heat, dimensions);
+  // The limit itself, when the caller has computed it in another order.
+  if (heat.dt > limit * (1 + 1e-12)) {
+    refuse_heat("dt", formatted("at most {}, beyond which steps are unstable", limit),
+                formatted("{}", heat.dt));
+  }
+  if (!std::isfinite(heat.wall_value))
+    refuse_heat("wall_value", "a finite number", formatted("{}", heat.wall_value));
+}
+
+/// Grids of a call, and where they lie.
+struct Operands {
+  Grid in, out, conductivities, source;
+};
+
+std::size_t check_grids(const Context& context, const Operands& o, bool in_place) {
+  const ops::Memory in = ops::check_grid(context, kOperation, "in", o.in, false);
+  const ops::Memory out = ops::check_grid(context, kOperation, "out", o.out, true);
+  if (!in_place) ops::check_apart(kOperation, o.in, in, o.out, out);
+  std::size_t alignment = std::min(ops::row_alignment(o.in, in), ops::row_alignment(o.out, out));
+  const auto beside = [&](const char* name, const Grid& grid) {
+    if (grid.buffer == nullptr) return;
+    const ops::Memory memory = ops::check_grid(context, kOperation, name, grid, false);
+    ops::check_apart(kOperation, grid, memory, o.out, out, name, "out");
+    alignment = std::min(alignment, ops::row_alignment(grid, memory));
+  };
+  beside("conductivities", o.conductivities);
+  beside("source", o.source);
+  return alignment;
+}
+
+/// \throws Error naming the argument unless the grid, if there is one, fits `in`.
+void check_beside(const char* name, const Grid& grid, const Grid& in) {
+  if (grid.buffer == nullptr) return;
+  const auto text = [](const GridSize& size) {
+    return formatted("{} x {} x {}", size.width, size.height, size.depth);
+  };
+  if (grid.type != in.type)
+    refuse_heat(name, formatted("{}, as in has", name_of(in.type)), std::string(name_of(grid.type)));
+  if (grid.size != in.size)
+    refuse_heat(name, formatted("{} cells, as in has", text(in.size)), text(grid.size));
+  if (grid.channels != 1) refuse_heat(name, "one channel", formatted("{}", grid.channels));
+  if (grid.batch != in.batch && grid.batch != 1)
+    refuse_heat(name, formatted("a batch of {} or of 1", in.batch), formatted("{}", grid.batch));
+}
+
+/// A grid as kernels take it.
+struct KernelGrid {
+  cl_mem buffer;
+  cl_ulong offset, pitch, plane, stride;
+
+  /// In two dimensions a row is a plane.
+  KernelGrid(const Grid& grid, std::size_t dimensions)
+      : buffer(grid.buffer),
+        offset(grid.offset),
+        pitch(grid.pitch),
+        plane(dimensions == 2 ? grid.pitch : grid.plane),
+        stride(grid.batch == 1 ? 0 : grid.batch_stride) {}
+};
+
+/// One call with its checked arguments.
+struct Call {
+  runtime::Runtime& runtime;
+  HeatProblem problem;
+  PlanOverrides fixed;
+  plan::HeatChoice choice;
+  const Heat& heat;
+  const Operands& operands;
+
+  runtime::ProblemKey key(std::size_t steps) const {
+    const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
+    return ops::make_key(
+        ops::PlanMaker::heat,
+        {number(problem.type) | number(problem.walls) << 8 | number(problem.variable) << 12 |
+             number(problem.mean) << 13 | number(problem.source) << 14 |
+             number(heat_dimensions(problem)) << 16 |
+             ops::variant_number(choice.variant, heat_variants()) << 24 | number(problem.alignment) << 32,
+         problem.width, problem.height, problem.depth, problem.batch, steps},
+        fixed);
+  }
+
+  template <class T, class... More>
+  cl::Event launch(const Grid& from, const Grid& to, std::size_t steps, std::span<const cl::Event> wait_for,
+                   const More&... more) const {
+    const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
+    const plan::HeatShape shape = plan::heat_shape(problem);
+    const std::size_t dimensions = shape.dimensions;
+    // What is not there is not read.
+    const Grid& some = from;
+    const KernelGrid in(from, dimensions), out(to, dimensions),
+        k(problem.variable ? operands.conductivities : some, dimensions),
+        q(problem.source ? operands.source : some, dimensions);
+    const double factor = heat.dt * (problem.variable ? 1 : heat.conductivity);
+    const double along_z = dimensions == 2 ? heat.dy : heat.dz;
+    return runtime.run(
+        key(steps),
+        [&](const Device& device) { return plan::plan_heat_pass(device, problem, choice, steps, fixed); },
+        wait_for, in.buffer, in.offset, in.pitch, in.plane, in.stride, out.buffer, out.offset, out.pitch,
+        out.plane, out.stride, k.buffer, k.offset, k.pitch, k.plane, k.stride, q.buffer, q.offset, q.pitch,
+        q.plane, q.stride, number(shape.width), number(shape.height), number(shape.depth),
+        number(problem.batch), static_cast<T>(factor / (heat.dx * heat.dx)),
+        static_cast<T>(factor / (heat.dy * heat.dy)), static_cast<T>(factor / (along_z * along_z)),
+        static_cast<T>(heat.dt), static_cast<T>(heat.wall_value), more...);
+  }
+
+  template <class T>
+  cl::Event pass(const Grid& from, const Grid& to, std::size_t steps,
+                 std::span<const cl::Event> wait_for) const {
+    const auto count = static_cast<cl_uint>(steps);
+    if (steps > 0 && (choice.variant == "vector" || choice.variant == "march"))
+      return launch<T>(from, to, steps, wait_for);
+    if (steps > 0 && choice.variant == "cpu") {
+      const plan::HeatBlocks blocks = plan::heat_blocks(runtime.device(), problem, steps);
+      return launch<T>(from, to, steps, wait_for, count, static_cast<cl_ulong>(blocks.x),
+                       static_cast<cl_ulong>(blocks.y), static_cast<cl_ulong>(blocks.chunk));
+    }
+    return launch<T>(from, to, steps, wait_for, count);
+  }
+
+  /// From `in` to `out` by way of both: the last pass writes `out`, the ones before take turns.
+  cl::Event run(const HeatPasses& passes, std::span<const cl::Event> wait_for) const {
+    runtime::Lease lease(runtime.scratch(), plan::heat_scratch_bytes(problem, passes));
+    const Grid between(lease.memory_or(operands.out.buffer), problem.type, operands.in.size,
+                       {.pitch = plan::heat_scratch_pitch(problem), .batch = problem.batch});
+    cl::Event done;
+    Grid from = operands.in;
+    for (std::size_t pass_number = 0; pass_number < passes.passes; ++pass_number) {
+      const Grid& to = (passes.passes - pass_number) % 2 == 1 ? operands.out : between;
+      const std::size_t steps = passes.steps - (pass_number < passes.longer ? 0 : 1);
+      const cl::Event before = done;
+      const auto after = pass_number == 0 ? wait_for : std::span<const cl::Event>(&before, 1);
+      done = problem.type == Scalar::float64 ? pass<cl_double>(from, to, steps, after)
+                                             : pass<cl_float>(from, to, steps, after);
+      lease.used_until(done);
+      from = to;
+    }
+    return done;
+  }
+};
+
+bool is_same(const Grid& a, const Grid& b) {
+  return a.buffer == b.buffer && a.offset == b.offset && a.pitch == b.pitch && a.plane == b.plane &&
+         a.batch_stride == b.batch_stride;
+}
+
+}  // namespace
+
+double heat_time_step_limit(const Heat& heat, std::size_t dimensions) {
+  if (dimensions < 1 || dimensions > 3) refuse_heat("dimensions", "1 to 3", formatted("{}", dimensions));
+  require_number("dx", heat.dx, true);
+  require_number("dy", heat.dy, true);
+  require_number("dz", heat.dz, true);
+  const double k = largest_conductivity(heat);
+  double sum = 2 * k / (heat.dx * heat.dx);
+  if (dimensions > 1) sum += 2 * k / (heat.dy * heat.dy);
+  if (dimensions > 2) sum += 2 * k / (heat.dz * heat.dz);
+  return sum > 0 ? 1 / sum : std::numeric_limits<double>::infinity();
+}
+
+cl::Event heat(const Context& context, const Grid& in, const Grid& out, const Heat& what,
+               const CallOptions& options) {
+  HeatProblem problem;
+  problem.type = in.type;
+  problem.width = in.size.width;
+  problem.height = in.size.height;
+  problem.depth = in.size.depth;
+  problem.dimensions = what.dimensions;
+  problem.batch = in.batch;
+  problem.steps = what.steps;
+  problem.steps_per_pass = what.steps_per_pass;
+  problem.walls = what.walls;
+  problem.variable = what.conductivities.buffer != nullptr;
+  problem.mean = what.mean;
+  problem.source = what.source.buffer != nullptr;
+  problem.in_place = is_same(in, out);
+  check_numbers(what, heat_dimensions(problem));
+  if (in.channels != 1) refuse_heat("in", "one channel", formatted("{}", in.channels));
+  if (out.type != in.type)
+    refuse_heat("out", formatted("{}, as in has", name_of(in.type)), std::string(name_of(out.type)));
+  ops::check_same_grid(kOperation, in, out);
+  check_beside("conductivities", what.conductivities, in);
+  check_beside("source", what.source, in);
+
+  const PlanOverrides fixed = ops::overrides_of(kOperation, options);
+  const Device& device = context.device();
+  plan::choose_heat(device, problem, fixed);  // refuses what cannot be, also where there is nothing to do
+  if (ops::is_empty(in)) return context.runtime().marker(options.wait_for);
+  const Operands operands{in, out, what.conductivities, what.source};
+  problem.alignment = check_grids(context, operands, problem.in_place);
+  if (options.plan != nullptr) ops::require_same_plan(kOperation, options, plan_heat(device, problem, fixed));
+  const HeatPasses passes = heat_passes(device, problem, fixed);
+  if (passes.passes == 0) return context.runtime().marker(options.wait_for);
+  const Call call{context.runtime(), problem, fixed, plan::choose_heat(device, problem, fixed), what,
+                  operands};
+  return call.run(passes, options.wait_for);
+}
+
+}  // namespace smem

@@ -1,0 +1,219 @@
+// Plans for heat diffusion: which variant, how many steps a pass, and why.
+#include <smem/error.hpp>
+#include <smem/heat_plan.hpp>
+
+#include "formatted.hpp"
+#include "plan/heat_parts.hpp"
+#include "plan/heat_policy.hpp"
+#include "plan/sizes.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+namespace smem {
+
+namespace {
+
+using plan::HeatAttempt;
+using plan::HeatChoice;
+using plan::HeatShape;
+using plan::refuse_heat;
+
+void check_problem(const Device& device, const HeatProblem& problem) {
+  if (problem.type != Scalar::float32 && problem.type != Scalar::float64)
+    refuse_heat("in", "float32 or float64", std::string(name_of(problem.type)));
+  if (problem.type == Scalar::float64 && !device.fp64)
+    refuse_heat("in", "a type that the device computes with; it has no fp64", "float64");
+  heat_dimensions(problem);
+}
+
+void check_choice(const PlanOverrides& fixed) {
+  const auto names = heat_variants();
+  if (!fixed.variant.empty() && std::find(names.begin(), names.end(), fixed.variant) == names.end()) {
+    refuse_heat("variant", formatted("one of {}", joined(names)), formatted("\"{}\"", fixed.variant));
+  }
+  const bool tiles = fixed.variant == "vector" || fixed.variant == "march";
+  const auto none = [&](const char* field, bool is_fixed) {
+    if (is_fixed) refuse_heat(field, "none: this variant has no such choice", "one");
+  };
+  none("tile_rows", fixed.tile_rows != 0 && !tiles);
+  none("tile_cols", fixed.tile_cols != 0 && !tiles);
+  none("work_items", fixed.work_items != 0);
+  none("layout", fixed.layout != LayoutChoice{});
+}
+
+/// Steps a pass that a variant has where the caller fixes none.
+std::size_t usual_steps(const Device& device, const HeatProblem& problem, std::string_view variant) {
+  const plan::HeatPolicy& policy = plan::heat_policy(device);
+  const std::size_t dimensions = heat_dimensions(problem);
+  if (variant == "blocked") return dimensions == 1 ? policy.steps_1d : policy.steps_2d;
+  if (variant == "march") {
+    // Sources take the registers of a step.
+    const std::size_t steps = dimensions == 3 ? policy.march_steps_3d : policy.march_steps_2d;
+    return problem.source ? std::max<std::size_t>(steps - 1, 1) : steps;
+  }
+  if (variant != "cpu" || plan::heat_queue(device, problem.type) == 0) return 1;
+  // PoCL on two Zen 4 cores; more cost more in the blocks' overlap than they save in memory.
+  return dimensions == 3 ? 5 : dimensions == 2 ? 8 : 16;
+}
+
+/// The variants to try, best first.
+std::vector<std::string_view> preference(const Device& device, const HeatProblem& problem) {
+  if (plan::runs_cpu_variant(device)) return {"cpu"};
+  const bool several = problem.steps > 1 && problem.steps_per_pass != 1;
+  const std::size_t dimensions = heat_dimensions(problem);
+  if (dimensions == 1) {
+    return several ? std::vector<std::string_view>{"blocked", "naive"}
+                   : std::vector<std::string_view>{"naive"};
+  }
+  if (several && !problem.variable) return {"march", "vector", "naive"};
+  if (several && dimensions == 2) return {"blocked", "vector", "naive"};
+  return {"vector", "naive"};
+}
+
+/// The most steps, at most `wanted`, with which the variant runs.
+std::size_t steps_that_run(const Device& device, const HeatProblem& problem, std::string_view variant,
+                           std::size_t wanted, const PlanOverrides& fixed) {
+  for (std::size_t steps = wanted; steps > 0; --steps) {
+    if (plan::try_heat(device, problem, variant, steps, fixed).plan) return steps;
+  }
+  return 0;
+}
+
+HeatPasses spread(const HeatProblem& problem, std::size_t most) {
+  std::size_t passes = plan::divide_up(problem.steps, most);
+  if (problem.in_place) {
+    passes = plan::round_up(passes, 2);
+  } else {
+    passes = std::max<std::size_t>(passes, 1);
+  }
+  if (passes == 0) return {};
+  const std::size_t least = problem.steps / passes, longer = problem.steps % passes;
+  return longer == 0 ? HeatPasses{passes, least, passes} : HeatPasses{passes, least + 1, longer};
+}
+
+std::string why_not(const Device& device, const HeatProblem& problem, std::string_view variant,
+                    const Plan& chosen, std::size_t steps) {
+  const std::size_t usual =
+      std::min(usual_steps(device, problem, variant), std::max<std::size_t>(problem.steps, 1));
+  const HeatAttempt attempt = plan::try_heat(device, problem, variant, usual, {});
+  if (!attempt.plan) return attempt.why_not;
+  if (chosen.variant == "cpu") return "a thread's own cache and vectors serve a CPU better than work-items";
+  if (usual < steps) return formatted("reads and writes memory for each step, not for {}", steps);
+  if (variant == "naive") return "reads each cell as often as it has neighbours";
+  if (variant == "tiled") return "moves one cell a work-item at a time, and waits for its tile";
+  if (variant == "blocked") return "all neighbours pass through local memory, those along z too";
+  if (variant == "march") return "one step needs no pipeline";
+  return "its work-items have more to do than there is";
+}
+
+}  // namespace
+
+std::string_view name_of(Walls walls) {
+  constexpr std::string_view kNames[] = {"insulated", "fixed", "held"};
+  return kNames[static_cast<std::size_t>(walls)];
+}
+
+std::string_view name_of(FaceMean mean) { return mean == FaceMean::harmonic ? "harmonic" : "arithmetic"; }
+
+std::vector<std::string_view> heat_variants() {
+  return {"naive", "tiled", "vector", "blocked", "march", "cpu"};
+}
+
+std::size_t heat_dimensions(const HeatProblem& problem) {
+  const std::size_t least = problem.depth > 1 ? 3 : problem.height > 1 ? 2 : 1;
+  if (problem.dimensions == 0) return least;
+  if (problem.dimensions > 3) refuse_heat("dimensions", "1 to 3", formatted("{}", problem.dimensions));
+  if (problem.dimensions < least) {
+    refuse_heat("dimensions", formatted("at least {}, as the grid has", least),
+                formatted("{}", problem.dimensions));
+  }
+  return problem.dimensions;
+}
+
+plan::HeatShape plan::heat_shape(const HeatProblem& problem) {
+  const std::size_t dimensions = heat_dimensions(problem);
+  if (dimensions == 2) return {2, problem.width, 1, problem.height};
+  return {dimensions, problem.width, problem.height, problem.depth};
+}
+
+HeatChoice plan::choose_heat(const Device& device, const HeatProblem& problem, const PlanOverrides& fixed) {
+  check_problem(device, problem);
+  check_choice(fixed);
+  const std::size_t most = std::max<std::size_t>(problem.steps, 1), wanted = problem.steps_per_pass;
+  if (!fixed.variant.empty()) {
+    const std::string_view variant = fixed.variant;
+    const std::size_t asked = std::min(most, wanted != 0 ? wanted : usual_steps(device, problem, variant));
+    const std::size_t steps = wanted != 0 ? asked : steps_that_run(device, problem, variant, asked, fixed);
+    const HeatAttempt attempt = try_heat(device, problem, variant, std::max<std::size_t>(steps, 1), fixed);
+    if (!attempt.plan) {
+      const bool one_runs = wanted > 1 && try_heat(device, problem, variant, 1, fixed).plan;
+      refuse_heat(one_runs ? "steps_per_pass" : "variant",
+                  one_runs ? formatted("as many as \"{}\" makes on {}", variant, device.name)
+                           : "one that can run this on " + device.name,
+                  one_runs ? formatted("{}: {}", wanted, attempt.why_not)
+                           : formatted("\"{}\": {}", variant, attempt.why_not));
+    }
+    return {std::string(variant), steps};
+  }
+  std::string reason = "no variant makes several";
+  for (const std::string_view variant : preference(device, problem)) {
+    const std::size_t asked = std::min(most, wanted != 0 ? wanted : usual_steps(device, problem, variant));
+    const std::size_t steps = steps_that_run(device, problem, variant, asked, fixed);
+    if (steps == 0) continue;
+    if (wanted != 0 && steps < asked) {
+      reason = try_heat(device, problem, variant, asked, fixed).why_not;
+      continue;
+    }
+    if (steps < 2 && asked > 1 && variant != "cpu") continue;  // one step a pass is another variant's
+    return {std::string(variant), steps};
+  }
+  refuse_heat("steps_per_pass", "as many as a variant makes on " + device.name,
+              formatted("{}: {}", wanted, reason));
+}
+
+Plan plan::plan_heat_pass(const Device& device, const HeatProblem& problem, const HeatChoice& choice,
+                          std::size_t steps, const PlanOverrides& fixed) {
+  const std::string_view variant = steps == 0 ? std::string_view("naive") : std::string_view(choice.variant);
+  HeatAttempt attempt = try_heat(device, problem, variant, steps, steps == 0 ? PlanOverrides{} : fixed);
+  if (!attempt.plan) {
+    refuse_heat("variant", "one that can run this on " + device.name,
+                formatted("\"{}\": {}", variant, attempt.why_not));
+  }
+  return *std::move(attempt.plan);
+}
+
+std::size_t plan::heat_scratch_pitch(const HeatProblem& problem) {
+  return round_up(problem.width, kHeatAlignment / size_of(problem.type));
+}
+
+std::size_t plan::heat_scratch_bytes(const HeatProblem& problem, const HeatPasses& passes) {
+  if (passes.passes < 2) return 0;
+  return heat_scratch_pitch(problem) * problem.height * problem.depth * problem.batch * size_of(problem.type);
+}
+
+HeatPasses heat_passes(const Device& device, const HeatProblem& problem, const PlanOverrides& overrides) {
+  return spread(problem, plan::choose_heat(device, problem, overrides).steps);
+}
+
+Plan plan_heat(const Device& device, const HeatProblem& problem, std::string_view variant) {
+  return plan_heat(device, problem, PlanOverrides{.variant = std::string(variant)});
+}
+
+Plan plan_heat(const Device& device, const HeatProblem& problem, const PlanOverrides& overrides) {
+  const HeatChoice choice = plan::choose_heat(device, problem, overrides);
+  const HeatPasses passes = spread(problem, choice.steps);
+  Plan plan = plan::plan_heat_pass(device, problem, choice, passes.steps, overrides);
+  plan.scratch_bytes = plan::heat_scratch_bytes(problem, passes);
+  if (passes.passes > 1) {
+    plan.reason += formatted("; {} passes of {}{} steps", passes.passes, passes.steps,
+                             passes.longer < passes.passes ? formatted(" or {}", passes.steps - 1) : "");
+  }
+  plan::note_choice(plan, overrides, heat_variants(), [&](std::string_view other) {
+    return why_not(device, problem, other, plan, passes.steps);
+  });
+  return plan;
+}
+
+}  // namespace smem

@@ -1,0 +1,333 @@
+// The variants of heat diffusion, each a plan for one pass or the reason why there is none.
+#include "formatted.hpp"
+#include "plan/heat_parts.hpp"
+#include "plan/heat_policy.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace smem::plan {
+
+namespace {
+
+constexpr std::size_t kLongest = std::size_t{1} << 30;  // cells of a side that kernels count in 32 bits
+
+Plan base_plan(const HeatProblem& problem, std::string_view variant, const char* file, const char* entry,
+               std::size_t steps) {
+  const HeatShape shape = heat_shape(problem);
+  Plan plan;
+  plan.operation = "heat";
+  plan.variant = variant;
+  plan.kernel_file = file;
+  plan.entry_point = entry;
+  plan.text_defines.emplace_back("REAL", opencl_name_of(problem.type));
+  define(plan, "DIMS", shape.dimensions);
+  if (problem.walls != Walls::insulated) define(plan, "WALLS", static_cast<std::size_t>(problem.walls));
+  if (problem.variable) define(plan, "VARIABLE", problem.mean == FaceMean::harmonic ? 2 : 1);
+  if (problem.source) define(plan, "SOURCE", 1);
+  if (problem.type == Scalar::float64) define(plan, "USE_DOUBLE", 1);
+  const double cells = static_cast<double>(shape.width) * static_cast<double>(shape.height) *
+                       static_cast<double>(shape.depth) * static_cast<double>(problem.batch);
+  const double grid = cells * static_cast<double>(size_of(problem.type));
+  plan.prediction.bytes_read = grid * (1.0 + (problem.variable ? 1 : 0) + (problem.source ? 1 : 0));
+  plan.prediction.bytes_written = grid;
+  // Of a dimension: a sum and two multiply-adds; with faces of their own, two means, two flows and their sum.
+  const double of_dimension = !problem.variable ? 5 : problem.mean == FaceMean::harmonic ? 19 : 11;
+  plan.prediction.operations =
+      cells * static_cast<double>(steps) *
+      (of_dimension * static_cast<double>(shape.dimensions) + (problem.source ? 2 : 0));
+  plan.evidence = "no measurement";
+  return plan;
+}
+
+std::string no_room(const Device& device) {
+  return formatted("no tile fits {} bytes of local memory and work-groups of {}", device.local_bytes,
+                   device.max_work_group);
+}
+
+HeatAttempt naive(const Device& device, const HeatProblem& problem, std::size_t steps) {
+  if (steps > 1) return "makes one step a pass";
+  const HeatShape shape = heat_shape(problem);
+  Plan plan = base_plan(problem, "naive", "heat/naive.cl", "heat_naive", steps);
+  const auto some = [](std::size_t cells) { return std::max<std::size_t>(cells, 1); };
+  const std::array<std::size_t, 3> extent{some(shape.width), some(shape.height),
+                                          some(shape.depth * problem.batch)};
+  // One shape for each number of dimensions, so that few programs serve all sizes.
+  plan.work_group = shape_group(device, 256, shape.dimensions == 1 ? 256 : 64,
+                                {256, shape.dimensions == 3 ? std::size_t{4} : 1, 4});
+  plan.global = global_size(extent, plan.work_group);
+  for (std::size_t d = 0; d < 3; ++d)
+    define(plan, d == 0 ? "GROUP_0" : d == 1 ? "GROUP_1" : "GROUP_2", plan.work_group[d]);
+  plan.reason = "a cell a work-item, without local memory";
+  return plan;
+}
+
+/// The tile of local memory: of one step, or several.
+HeatAttempt tiled(const Device& device, const HeatProblem& problem, std::string_view variant,
+                  std::size_t steps) {
+  const HeatPolicy& policy = heat_policy(device);
+  const HeatShape shape = heat_shape(problem);
+  if (shape.dimensions == 3) return "its tiles have two dimensions";
+  if (variant == "tiled" && steps > 1) return "makes one step a pass";
+  const std::size_t cell = size_of(problem.type) * (problem.variable ? 3 : 2);
+  const bool flat = shape.dimensions == 1;
+  std::size_t x = flat ? policy.tile_x_1d : policy.tile_x_2d, z = flat ? 1 : policy.tile_z_2d;
+  while (x * z * cell > device.local_bytes && x > 0 && z > 0)
+    (z >= x ? z : x) /= 2;
+  // Half of a tile's cells are written at least, so that the halo is no more work than the rest.
+  const std::size_t halo = 2 * steps, out_x = x > halo ? x - halo : 0,
+                    out_z = flat       ? 1
+                            : z > halo ? z - halo
+                                       : 0;
+  if (out_x * out_z == 0) return no_room(device);
+  if (variant == "blocked" && 4 * out_x * out_z < x * z)
+    return formatted("of a tile of {} x {} cells, {} steps leave {} x {}", x, z, steps, out_x, out_z);
+  const std::size_t groups = divide_up(shape.width, out_x) * divide_up(shape.depth, out_z);
+  if (groups > kMaxTiles / std::max<std::size_t>(problem.batch, 1))
+    return "its tiles are more than a launch can have";
+  Plan plan = base_plan(problem, variant, "heat/tiled.cl", "heat_tiled", steps);
+  const std::size_t group = std::bit_floor(
+      std::min({policy.group, device.max_work_group, std::max<std::size_t>(device.max_work_items[0], 1)}));
+  plan.work_group = {group, 1, 1};
+  plan.global = {std::max<std::size_t>(groups * problem.batch, 1) * group, 1, 1};
+  plan.tile_cols = out_x;
+  plan.tile_rows = out_z;
+  plan.items_per_work_item = divide_up(x * z, group);
+  plan.local_bytes = x * z * cell;
+  define(plan, "TILE_X", x);
+  define(plan, "TILE_Z", z);
+  define(plan, "GROUP", group);
+  // A step reads each cell and its neighbours, and writes it.
+  const double tile = static_cast<double>(x * z * size_of(problem.type)),
+               per_cell = shape.dimensions == 1 ? 4 : 6;
+  plan.prediction.local_bytes = static_cast<double>(groups * problem.batch) * tile *
+                                (1 + static_cast<double>(steps) * per_cell * (problem.variable ? 2 : 1));
+  plan.reason =
+      steps == 1
+          ? "a tile and its halo in local memory"
+          : formatted("{} steps in local memory between reading and writing a tile of {} x {}", steps, x, z);
+  plan.evidence = policy.evidence;
+  return plan;
+}
+
+/// The chunks along z for tiles that march: the fewest rounds of groups, planes that are made twice counted.
+std::size_t chunks_for(const Device& device, std::size_t tiles, std::size_t depth, std::size_t resident,
+                       std::size_t again) {
+  const std::size_t slots = std::max<std::size_t>(device.compute_units * resident, 1);
+  std::size_t best = 1, least = 0;
+  for (std::size_t wanted = 1; wanted <= std::min<std::size_t>(depth, 1024); ++wanted) {
+    const std::size_t chunk = divide_up(depth, wanted), chunks = divide_up(depth, chunk);
+    const std::size_t cost = divide_up(tiles * chunks, slots) * (chunk + again);
+    if (least == 0 || cost < least) {
+      least = cost;
+      best = chunks;
+    }
+  }
+  return best;
+}
+
+/// Work-items of a group that march along z.
+struct March {
+  std::size_t lanes, rows, rows_each, cols_made, rows_made, local_bytes;
+};
+
+March march_of(const HeatProblem& problem, std::size_t pack, std::size_t steps, std::size_t cols,
+               std::size_t rows, std::size_t rows_each, bool halo) {
+  const HeatShape shape = heat_shape(problem);
+  const std::size_t halo_lanes = halo ? divide_up(steps, pack) : 0,
+                    halo_y = halo && shape.dimensions == 3 ? steps : 0;
+  March march{};
+  march.rows_each = rows_each;
+  march.lanes = std::max<std::size_t>(cols / pack, 1) + 2 * halo_lanes;
+  march.rows = divide_up(rows + 2 * halo_y, rows_each);
+  march.cols_made = (march.lanes - 2 * halo_lanes) * pack;
+  march.rows_made = march.rows * rows_each - 2 * halo_y;
+  // With places for neighbours that are not there: see ROW_PLACES in the kernel.
+  const std::size_t items = march.lanes * march.rows;
+  const std::size_t of_rows =
+      shape.dimensions == 3 ? (rows_each > 1 ? 2 : 1) * pack * (items + 2 * march.lanes) : 0;
+  const std::size_t of_cells = (pack > 1 ? 2 : 1) * rows_each * (items + 2);
+  if (halo) march.local_bytes = 2 * steps * (of_rows + of_cells) * size_of(problem.type);
+  return march;
+}
+
+/// The kernels that march along z: one step through the cache, or a pipeline of several through local memory.
+HeatAttempt marching(const Device& device, const HeatProblem& problem, bool pipeline, std::size_t steps,
+                     const PlanOverrides& fixed) {
+  const HeatShape shape = heat_shape(problem);
+  if (shape.dimensions == 1) return "there is no second dimension to go along";
+  if (!pipeline && steps > 1) return "makes one step a pass";
+  if (pipeline && problem.variable) return "keeps no conductivities of cells";
+  if (std::max({shape.width, shape.height, shape.depth}) > kLongest)
+    return formatted("counts cells of a side in 32 bits, at most {}", kLongest);
+  const HeatPolicy& policy = heat_policy(device);
+  const bool solid = shape.dimensions == 3;
+  const MarchPolicy& sizes =
+      pipeline ? (solid ? policy.march_3d : policy.march_2d) : (solid ? policy.vector_3d : policy.vector_2d);
+  const std::size_t cell = size_of(problem.type);
+  // Where 16 bytes are too many, so are 8 with conductivities.
+  const std::size_t vector_bytes =
+      problem.variable && policy.vector_bytes < 16 ? policy.vector_bytes / 2 : policy.vector_bytes;
+  const std::size_t pack = std::max<std::size_t>(vector_bytes / cell, 1);
+  std::size_t cols = fixed.tile_cols != 0 ? fixed.tile_cols : sizes.cols * 4 / cell;
+  std::size_t rows = fixed.tile_rows != 0 ? fixed.tile_rows : sizes.rows;
+  if (fixed.tile_cols % pack != 0)
+    refuse_heat("tile_cols", formatted("a multiple of {}", pack), formatted("{}", fixed.tile_cols));
+  if (!solid && fixed.tile_rows > 1)
+    refuse_heat("tile_rows", "1: a plane has one row", formatted("{}", rows));
+  const bool by_hand = fixed.tile_cols + fixed.tile_rows != 0;
+  const std::size_t device_most =
+      std::min(device.max_work_group, std::max<std::size_t>(device.max_work_items[0], 1));
+  // Sources and float64 take registers of their own, conductivities most of all.
+  const std::size_t heavy =
+      problem.source || problem.type == Scalar::float64 ? sizes.most * 3 / 4 : sizes.most;
+  const std::size_t most = by_hand ? device_most : std::min(device_most, pipeline ? heavy : sizes.most);
+  std::size_t rows_each = problem.variable ? 1 : std::min(sizes.rows_each, rows);
+  March march = march_of(problem, pack, steps, cols, rows, rows_each, pipeline);
+  while (march.lanes * march.rows > most || march.local_bytes > device.local_bytes) {
+    if (by_hand) {
+      refuse_heat(
+          fixed.tile_cols != 0 ? "tile_cols" : "tile_rows",
+          formatted("a tile for which {} work-items and {} bytes of local memory suffice", most,
+                    device.local_bytes),
+          formatted("one of {} x {} work-items and {} bytes", march.lanes, march.rows, march.local_bytes));
+    }
+    if (cols == pack && rows == 1) return no_room(device);
+    if (rows > 1 && 2 * rows > cols) {
+      rows -= std::max<std::size_t>(rows / 8, 1);
+    } else {
+      cols = std::max(cols / 2 / pack * pack, pack);
+      if (cols == pack && rows > 1) rows -= std::max<std::size_t>(rows / 8, 1);
+    }
+    rows_each = std::min(rows_each, rows);
+    march = march_of(problem, pack, steps, cols, rows, rows_each, pipeline);
+  }
+  const std::size_t tiles =
+      divide_up(shape.width, march.cols_made) * divide_up(shape.height, march.rows_made) * problem.batch;
+  const std::size_t chunks = chunks_for(device, tiles, shape.depth, sizes.resident, 2 * steps);
+  if (tiles > kMaxTiles / std::max<std::size_t>(chunks, 1))
+    return "its tiles are more than a launch can have";
+  const std::size_t group = march.lanes * march.rows;
+  Plan plan = pipeline ? base_plan(problem, "march", "heat/march.cl", "heat_march", steps)
+                       : base_plan(problem, "vector", "heat/vector.cl", "heat_vector", steps);
+  plan.work_group = {group, 1, 1};
+  plan.global = {std::max<std::size_t>(tiles * chunks, 1) * group, 1, 1};
+  plan.tile_cols = march.cols_made;
+  plan.tile_rows = march.rows_made;
+  plan.vector_width = pack;
+  plan.items_per_work_item = pack * march.rows_each;
+  plan.local_bytes = march.local_bytes;
+  define(plan, "PACK", pack);
+  if (problem.alignment < pack * cell) define(plan, "ALIGNED", 0);
+  define(plan, "LANES", march.lanes);
+  define(plan, "ROWS", march.rows);
+  define(plan, "ROWS_EACH", march.rows_each);
+  if (pipeline) define(plan, "STEPS", steps);
+  // Each plane and stage: written once; read by the neighbours above, below, left and right.
+  const std::size_t exchanged = (solid ? (march.rows_each > 1 ? 4 : 3) * pack : 0) + 4 * march.rows_each;
+  if (pipeline) {
+    plan.prediction.local_bytes = static_cast<double>(tiles * group * steps * exchanged * cell) *
+                                  static_cast<double>(shape.depth + chunks * 2 * steps);
+    plan.reason =
+        formatted("{} step{} a pass: a tile of {} x {} goes along {}, each step a plane behind the last",
+                  steps, steps == 1 ? "" : "s", march.cols_made, march.rows_made, solid ? "z" : "y");
+  } else {
+    plan.reason = formatted("vectors of {} bytes go along {}, whose neighbours stay in registers",
+                            pack * cell, solid ? "z" : "y");
+  }
+  plan.evidence = policy.evidence;
+  return plan;
+}
+
+HeatAttempt cpu(const Device& device, const HeatProblem& problem, std::size_t steps) {
+  if (!runs_cpu_variant(device)) return no_cpu_variant(device);
+  const std::size_t queue = heat_queue(device, problem.type);
+  if (steps > 1 && queue == 0) return no_room(device);
+  const HeatShape shape = heat_shape(problem);
+  const HeatBlocks blocks = heat_blocks(device, problem, steps);
+  if (steps > 1 && blocks.x == 0) return formatted("{} steps of a block do not fit {} cells", steps, queue);
+  Plan plan = base_plan(problem, "cpu", "heat/cpu.cl", "heat_cpu", steps);
+  const std::size_t jobs = divide_up(shape.width, blocks.x) * divide_up(shape.height, blocks.y) *
+                           divide_up(shape.depth, blocks.chunk) * problem.batch;
+  plan.global = {std::clamp<std::size_t>(jobs, 1, 32 * device.compute_units), 1, 1};
+  plan.tile_cols = blocks.x;
+  plan.tile_rows = blocks.y;
+  plan.vector_width = 64 / size_of(problem.type);
+  if (queue > 0) {
+    define(plan, "QUEUE", queue);
+    plan.local_bytes = queue * size_of(problem.type);
+  }
+  if (!device.prefetch_builtin) define(plan, "PREFETCH_AHEAD", 0);
+  // Results that a later pass or call would still find in the cache are not stored past it.
+  if (plan.prediction.bytes_written > static_cast<double>(device.cache_bytes)) define(plan, "STREAMING", 1);
+  plan.prediction.local_bytes = 2 * static_cast<double>(steps - 1) * plan.prediction.bytes_written;
+  plan.reason =
+      steps == 1
+          ? "a thread makes rows in vectors, in blocks whose planes its cache holds"
+          : formatted("{} steps a pass: a thread's cache holds three planes of a block for each", steps);
+  plan.evidence =
+      "PoCL, two Zen 4 cores, 256^3 float: 1.1 times C++ with two threads for one step, 1.7 times it for ten";
+  return plan;
+}
+
+}  // namespace
+
+std::size_t heat_queue(const Device& device, Scalar type) {
+  // Half of a core's second-level cache, which is 1 MiB and more on today's servers: the rest is for the
+  // planes of the input and the output.
+  constexpr std::size_t kMost = std::size_t{512} * 1024, kLeast = std::size_t{32} * 1024;
+  const std::size_t bytes = std::min(std::bit_floor(device.local_bytes), kMost);
+  return bytes < kLeast ? 0 : bytes / size_of(type);
+}
+
+HeatBlocks heat_blocks(const Device& device, const HeatProblem& problem, std::size_t steps) {
+  const HeatShape shape = heat_shape(problem);
+  const std::size_t width = std::max<std::size_t>(shape.width, 1),
+                    height = std::max<std::size_t>(shape.height, 1),
+                    depth = std::max<std::size_t>(shape.depth, 1);
+  const std::size_t units = std::max<std::size_t>(device.compute_units, 1);
+  const std::size_t run = 64 / size_of(problem.type), halo = round_up(steps, run);
+  const std::size_t halo_y = shape.dimensions == 3 ? steps : 0;
+  HeatBlocks blocks;
+  blocks.chunk = depth;
+  if (steps <= 1) {
+    // Three planes of a block stay in the second-level cache.
+    blocks.x = std::min<std::size_t>(width, shape.dimensions == 1 ? 65536 : 16384);
+    blocks.y = std::min(height, std::max<std::size_t>(1, 65536 / round_up(blocks.x, run)));
+  } else {
+    const std::size_t rows =
+        heat_queue(device, problem.type) / (3 * (steps - 1));  // cells of a plane of a stage
+    const auto pitch = [&](std::size_t x) { return round_up(x, run) + 2 * halo; };
+    const std::size_t least_y = shape.dimensions == 3 ? std::min(height, 4 * steps) : 1;
+    blocks.x = std::min(width, std::max<std::size_t>(rows / (least_y + 2 * halo_y), 1));
+    while (blocks.x > 0 && pitch(blocks.x) * (least_y + 2 * halo_y) > rows)
+      blocks.x = blocks.x > run ? round_up(blocks.x, run) - run : 0;
+    if (blocks.x == 0) return {0, 0, 0};
+    // Equal blocks, in whole vectors.
+    const std::size_t across = divide_up(width, blocks.x);
+    blocks.x = std::min(blocks.x, round_up(divide_up(width, across), run));
+    blocks.y = std::min(height, rows / pitch(blocks.x) - 2 * halo_y);
+  }
+  // As many blocks as threads have the same work of; else pieces along z.
+  const std::size_t across = divide_up(width, blocks.x) * std::max<std::size_t>(problem.batch, 1);
+  std::size_t along = divide_up(height, blocks.y);
+  if (shape.dimensions == 3 && across % units != 0) along = round_up(along, units);
+  blocks.y = divide_up(height, std::min(along, height));
+  const std::size_t jobs = across * divide_up(height, blocks.y);
+  if (jobs < 4 * units && shape.dimensions > 1) {
+    const std::size_t wanted = divide_up(4 * units, jobs), least = std::max<std::size_t>(16, 8 * steps);
+    blocks.chunk = std::max(divide_up(depth, wanted), std::min(depth, least));
+  }
+  return blocks;
+}
+
+HeatAttempt try_heat(const Device& device, const HeatProblem& problem, std::string_view variant,
+                     std::size_t steps, const PlanOverrides& fixed) {
+  if (variant == "naive") return naive(device, problem, steps);
+  if (variant == "tiled" || variant == "blocked") return tiled(device, problem, variant, steps);
+  if (variant == "vector") return marching(device, problem, false, steps, fixed);
+  if (variant == "march") return marching(device, problem, true, steps, fixed);
+  return cpu(device, problem, steps);
+}
+
+}  // namespace smem::plan

@@ -1,0 +1,82 @@
+/// smem: heat diffusion.
+#pragma once
+
+#include <smem/context.hpp>
+#include <smem/grid.hpp>
+#include <smem/heat_plan.hpp>
+#include <smem/options.hpp>
+
+#include <cstddef>
+#include <type_traits>
+
+namespace smem {
+
+/// What diffuses, how, and for how long. Lengths and times are in units of the caller's choice; a
+/// conductivity k is in length squared a time (what is divided by the heat capacity, the diffusivity).
+struct Heat {
+  std::size_t steps = 1;    ///< 0: a copy
+  double dt = 0;            ///< of a step, at most heat_time_step_limit()
+  double dx = 1;            ///< from cell to cell along a row
+  double dy = 1;            ///< from row to row
+  double dz = 1;            ///< from plane to plane
+  double conductivity = 1;  ///< of all cells, where there is no grid of them
+  /// One conductivity for each cell, of the type and extents of `in`: for every grid of the batch its own, or
+  /// one for all. None: without a buffer.
+  Grid conductivities = {};
+  /// The largest of `conductivities`, as the caller knows it: they lie on the device, where a call that does
+  /// not wait cannot look.
+  double max_conductivity = 0;
+  FaceMean mean = FaceMean::harmonic;  ///< of `conductivities`
+  /// What comes to each cell a unit of time, as `conductivities`. None: without a buffer.
+  Grid source = {};
+  Walls walls = Walls::insulated;
+  double wall_value = 0;           ///< of Walls::fixed
+  std::size_t dimensions = 0;      ///< 1 to 3; 0: the last one in which the grid has more than one cell
+  std::size_t steps_per_pass = 0;  ///< over memory; 0: the plan chooses
+};
+
+/// The longest step that is stable: 1 / (2k/dx^2 + 2k/dy^2 + 2k/dz^2), over as many dimensions, k being the
+/// conductivity or the largest one. Infinity where nothing is conducted. \throws Error as heat() does for the
+/// numbers.
+SMEM_API double heat_time_step_limit(const Heat& heat, std::size_t dimensions);
+
+/// out = in after `what.steps` explicit steps (forward in time, centred in space) of u_t = div(k grad u) + q:
+///
+///   u'(i) = u(i) + dt * (sum over the faces of cell i: k(face) * (u(neighbour) - u(i)) / d^2 + q(i))
+///
+/// with the spacing d of the face's direction. A dimension in which the grid has one cell counts where a
+/// later one has more (or `dimensions` says so): it has walls on both sides. At walls: Walls::insulated, the
+/// neighbour has the cell's own value; Walls::fixed, it has `wall_value`, at the distance d, and the face the
+/// cell's own conductivity; Walls::held, the cell keeps its value, whatever its neighbours and source are.
+/// Second order in space, first in time; dt * sum(2k/d^2) <= 1 keeps it stable, and each value between the
+/// largest and the least of before where there is no source.
+///
+/// float32 or float64, one channel, any extents, pitches and batches. What flows out of one cell flows into
+/// the other, so that insulated walls keep the sum to rounding. The same bits in every variant and for any
+/// number of steps a pass: each cell is made by the same operations in the same order.
+///
+/// `out` may be `in`, exactly; else they share no element. Each pass over memory makes several steps where
+/// the plan says so, through overlapped tiles in local memory. More than one pass takes temporary memory of
+/// the size of `in` (Plan::scratch_bytes) and uses `out` between passes. O(cells * steps). No host wait.
+///
+/// \returns the event after which the result is there. \throws Error naming the argument when dt is not
+/// stable, not finite or negative (it says the limit), a spacing is not positive, a conductivity is negative
+/// or not finite or its largest value is missing, shapes or types differ, a view leaves its buffer or
+/// overlaps `out`, or belongs to another context, the device has no fp64 and the type is float64, or the
+/// variant cannot run; nothing is enqueued then.
+///
+/// Sources: R. Courant, K. Friedrichs and H. Lewy, 1928, for the limit; S. V. Patankar, "Numerical Heat
+/// Transfer and Fluid Flow", 1980, for the mean at faces; P. Micikevicius, GPGPU 2009, A. Nguyen et al., SC
+/// 2010, and J. Holewinski et al., ICS 2012, for the kernels (cl/heat/).
+SMEM_API cl::Event heat(const Context& context, const Grid& in, const Grid& out, const Heat& what,
+                        const CallOptions& options = {});
+
+template <class In, class Out>
+cl::Event heat(const Context& context, const GridView<In>& in, const GridView<Out>& out, const Heat& what,
+               const CallOptions& options = {}) {
+  static_assert(!std::is_const_v<Out>, "out must not be const");
+  static_assert(std::is_same_v<std::remove_const_t<In>, Out>, "in and out have the same type");
+  return heat(context, static_cast<const Grid&>(in), static_cast<const Grid&>(out), what, options);
+}
+
+}  // namespace smem

@@ -1,0 +1,79 @@
+/// smem: plans for heat diffusion. Includes no OpenCL header.
+#pragma once
+
+#include <smem/device.hpp>
+#include <smem/export.hpp>
+#include <smem/plan.hpp>
+#include <smem/scalar.hpp>
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+namespace smem {
+
+/// What the walls of a grid do: its outermost cells, in every dimension that counts.
+enum class Walls {
+  insulated,  ///< no heat flows through them (Neumann)
+  fixed,      ///< one cell beyond the outermost ones the value is given, and stays (Dirichlet)
+  held        ///< the outermost cells keep the value that they have (Dirichlet, a value for each cell)
+};
+
+SMEM_API std::string_view name_of(Walls walls);
+
+/// The conductivity of the face between two cells, from those of the cells.
+enum class FaceMean {
+  harmonic,   ///< 2ab / (a + b): right where materials meet, and 0 beside one that conducts nothing
+  arithmetic  ///< (a + b) / 2
+};
+
+SMEM_API std::string_view name_of(FaceMean mean);
+
+/// Heat diffusion without its data: all that a plan depends on.
+struct HeatProblem {
+  Scalar type = Scalar::float32;  ///< or float64
+  std::size_t width = 0;
+  std::size_t height = 1;
+  std::size_t depth = 1;
+  std::size_t dimensions = 0;  ///< 1 to 3; 0: as the extents say, see heat_dimensions()
+  std::size_t batch = 1;
+  std::size_t steps = 1;           ///< of the call
+  std::size_t steps_per_pass = 0;  ///< over memory; 0: the plan chooses
+  Walls walls = Walls::insulated;
+  bool variable = false;  ///< whether every cell has a conductivity of its own
+  FaceMean mean = FaceMean::harmonic;
+  bool source = false;    ///< whether there is a grid of sources
+  bool in_place = false;  ///< whether the result takes the place of the input
+  /// The largest power of two, at most 64, that divides the address of each row of every grid.
+  std::size_t alignment = 64;
+};
+
+/// The number of dimensions: as given, else the last one in which the grid has more than one cell, and at
+/// least 1. \throws Error naming "dimensions" when it is more than 3, or the grid has more.
+SMEM_API std::size_t heat_dimensions(const HeatProblem& problem);
+
+/// How the steps of a call are spread over passes: the first `longer` passes make `steps`, the others one
+/// less. Where the result takes the place of the input, passes are an even number, and one of 0 steps copies.
+struct HeatPasses {
+  std::size_t passes = 0;
+  std::size_t steps = 0;
+  std::size_t longer = 0;
+  friend bool operator==(const HeatPasses&, const HeatPasses&) = default;
+};
+
+/// The passes of the call, by the variant and the steps of a pass that plan_heat() would use.
+SMEM_API HeatPasses heat_passes(const Device& device, const HeatProblem& problem,
+                                const PlanOverrides& overrides = {});
+
+/// The plan of the longest pass of a call of heat() on `device`; its temporary memory is that of the call.
+/// Overrides: `variant`; and of "vector" and "march" `tile_cols` and `tile_rows`, the cells of x and y that a
+/// work-group makes. \throws Error when the problem or the device does not allow it, the variant is unknown
+/// or cannot run this problem on this device, or another field was fixed; it names the field.
+SMEM_API Plan plan_heat(const Device& device, const HeatProblem& problem, const PlanOverrides& overrides);
+/// The same, with at most the variant fixed.
+SMEM_API Plan plan_heat(const Device& device, const HeatProblem& problem, std::string_view variant = {});
+
+/// The names of all variants, slowest idea first: the steps of the ladder, and the one for CPUs last.
+SMEM_API std::vector<std::string_view> heat_variants();
+
+}  // namespace smem

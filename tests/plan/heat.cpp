@@ -1,0 +1,146 @@
+// Plans of heat diffusion for devices that are not here: they fit, they say why, and any number of steps is
+// spread over passes.
+#include <smem/error.hpp>
+#include <smem/heat_plan.hpp>
+
+#include "plan/heat_parts.hpp"
+#include "support/failure.hpp"
+#include "support/targets.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+using smem::HeatPasses;
+using smem::HeatProblem;
+using smem::Scalar;
+using test::target;
+
+namespace {
+
+HeatProblem cube(std::size_t edge, std::size_t steps) {
+  HeatProblem problem{.width = edge, .height = edge, .depth = edge};
+  problem.steps = steps;
+  return problem;
+}
+
+std::string refused(const smem::Device& device, const HeatProblem& problem,
+                    const smem::PlanOverrides& fixed = {}) {
+  return test::failure_of([&] { smem::plan_heat(device, problem, fixed); }).argument;
+}
+
+}  // namespace
+
+TEST_CASE("plan of heat: problems of all kinds fit every target and its clamps") {
+  for (const smem::Device& whole : test::all_targets()) {
+    for (const char* limits : {"", "local=16K,work_group=64", "local=512", "local=0", "work_group=1"}) {
+      const smem::Device device = smem::clamp(whole, limits);
+      CAPTURE(device.name);
+      CAPTURE(limits);
+      for (const std::size_t extent : {0, 1, 100, 1500}) {
+        for (const std::size_t dimensions : {1, 2, 3}) {
+          for (const std::size_t steps : {0, 1, 7, 100}) {
+            HeatProblem problem{.width = extent};
+            problem.height = dimensions > 1 ? extent : 1;
+            problem.depth = dimensions > 2 ? extent : 1;
+            problem.dimensions = dimensions;
+            problem.steps = steps;
+            problem.variable = steps == 7;
+            problem.source = extent == 100;
+            problem.in_place = steps == 100;
+            problem.type = device.fp64 && extent == 1500 ? Scalar::float64 : Scalar::float32;
+            const smem::Plan plan = smem::plan_heat(device, problem);
+            CAPTURE(plan.to_string());
+            CHECK(plan.local_bytes <= device.local_bytes);
+            CHECK(plan.work_items() <= device.max_work_group);
+            CHECK(plan.global[0] > 0);
+            for (std::size_t d = 0; d < 3; ++d)
+              CHECK(plan.global[d] % plan.work_group[d] == 0);
+            CHECK(plan.alternatives.size() == 5);
+            // What follows a refused launch makes the same passes.
+            if (plan.work_items() < 32 || steps == 0) continue;
+            const HeatPasses passes = smem::heat_passes(device, problem);
+            const smem::plan::HeatChoice choice = smem::plan::choose_heat(device, problem, {});
+            smem::Device smaller = device;
+            smaller.max_work_group = plan.work_items() / 2;
+            const smem::Plan again = smem::plan::plan_heat_pass(smaller, problem, choice, passes.steps, {});
+            CHECK(again.work_items() <= smaller.max_work_group);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("plan of heat: what each kind of device chooses") {
+  const smem::Device nvidia = target("sm_90"), cpu = test::targets::cpu();
+  const smem::Plan one = smem::plan_heat(nvidia, cube(512, 1));
+  CHECK(one.variant == "vector");
+  CHECK(one.scratch_bytes == 0);
+  CHECK(one.prediction.bytes_read == 4.0 * 512 * 512 * 512);
+  const smem::Plan many = smem::plan_heat(nvidia, cube(512, 12));
+  CHECK(many.variant == "march");
+  CHECK(many.scratch_bytes == 4UL * 512 * 512 * 512);
+  CHECK(test::contains(many.reason, "4 passes of 3 steps"));
+  HeatProblem variable = cube(512, 12);
+  variable.variable = true;
+  CHECK(smem::plan_heat(nvidia, variable).variant == "vector");
+  HeatProblem flat = cube(512, 12);
+  flat.depth = 1;
+  CHECK(smem::plan_heat(nvidia, flat).variant == "march");
+  flat.variable = true;
+  CHECK(smem::plan_heat(nvidia, flat).variant == "blocked");
+  HeatProblem line{.width = 1000000, .steps = 40};
+  CHECK(smem::plan_heat(nvidia, line).variant == "blocked");
+  CHECK(smem::plan_heat(cpu, cube(256, 10)).variant == "cpu");
+  CHECK(smem::plan_heat(cpu, cube(256, 10), "march").variant == "march");
+  // A side that 32 bits do not count.
+  HeatProblem wide{.width = std::size_t{1} << 31, .height = 2};
+  CHECK(smem::plan_heat(nvidia, wide).variant == "naive");
+}
+
+TEST_CASE("plan of heat: steps are spread evenly over passes") {
+  const smem::Device device = target("sm_90");
+  const auto passes = [&](std::size_t steps, bool in_place) {
+    HeatProblem problem = cube(512, steps);
+    problem.in_place = in_place;
+    return smem::heat_passes(device, problem);
+  };
+  CHECK(passes(0, false) == HeatPasses{1, 0, 1});  // a copy
+  CHECK(passes(0, true) == HeatPasses{});
+  CHECK(passes(3, false) == HeatPasses{1, 3, 1});
+  CHECK(passes(4, false) == HeatPasses{2, 2, 2});
+  CHECK(passes(7, false) == HeatPasses{3, 3, 1});
+  CHECK(passes(1, true) == HeatPasses{2, 1, 1});  // and a copy back
+  CHECK(passes(7, true) == HeatPasses{4, 2, 3});
+  HeatProblem problem = cube(512, 8);
+  problem.steps_per_pass = 1;
+  CHECK(smem::heat_passes(device, problem) == HeatPasses{8, 1, 8});
+}
+
+TEST_CASE("plan of heat: what cannot be is refused") {
+  const smem::Device device = target("sm_90");
+  HeatProblem problem = cube(64, 4);
+  CHECK(refused(device, problem, {.variant = "nosuch"}) == "variant");
+  CHECK(refused(device, problem, {.variant = "tiled"}) == "variant");
+  CHECK(refused(device, problem, {.variant = "cpu"}) == "variant");
+  CHECK(refused(device, problem, {.work_items = 64}) == "work_items");
+  CHECK(refused(device, problem, {.tile_cols = 64}) == "tile_cols");  // of no variant
+  CHECK(refused(device, problem, {.variant = "march", .tile_cols = 30}) == "tile_cols");
+  CHECK(refused(device, problem, {.variant = "march", .tile_cols = 4096}) == "tile_cols");
+  CHECK(smem::plan_heat(device, problem, {.variant = "march", .tile_rows = 30, .tile_cols = 32}).tile_rows >=
+        30);
+  problem.dimensions = 2;
+  CHECK(refused(device, problem) == "dimensions");
+  problem.dimensions = 0;
+  problem.type = Scalar::half;
+  CHECK(refused(device, problem) == "in");
+  problem.type = Scalar::float64;
+  CHECK(refused(smem::clamp(device, "fp64=0"), problem) == "in");
+  problem.type = Scalar::float32;
+  problem.variable = true;
+  problem.steps_per_pass = 2;
+  CHECK(refused(device, problem) == "steps_per_pass");
+  CHECK(refused(device, problem, {.variant = "vector"}) == "steps_per_pass");
+}
