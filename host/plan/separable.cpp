@@ -4,6 +4,7 @@
 
 #include "plan/pixels.hpp"
 #include "plan/separable_parts.hpp"
+#include "plan/separable_policy.hpp"
 #include "plan/sizes.hpp"
 
 #include <fmt/format.h>
@@ -29,6 +30,9 @@ constexpr std::size_t kTileHeight = 32;
 constexpr std::size_t kTileBytes = 48 << 10;  // at most, so that some groups share a unit
 constexpr std::size_t kCpuBlock = 64;  // results that a CPU sums at once (cl/separable/cpu.cl); 32 doubles
 constexpr std::size_t kCpuMemory = 65536;  // values: a quarter of a core's second-level cache
+
+constexpr std::size_t kMarchCols = 4;         // columns of a work-item (cl/separable/march.cl)
+constexpr std::size_t kMarchRegisters = 128;  // for sums that have begun: half of what a work-item can have
 
 [[noreturn]] void refuse(const char* argument, std::string expected, std::string got) {
   throw Error({.operation = kOperation,
@@ -180,8 +184,68 @@ std::optional<Plan> cpu(const Device& device, const SeparableProblem& problem) {
   return plan;
 }
 
+/// Columns of a strip that have no results.
+std::size_t strip_halo(const SeparableProblem& problem) {
+  const std::size_t left = problem.origin() * problem.channels, right = problem.halo() - left;
+  return plan::round_up(left, kMarchCols) + plan::round_up(right, kMarchCols);
+}
+
+std::size_t march_group(const Device& device, const SeparableProblem& problem, std::size_t wanted) {
+  const plan::MarchPolicy& policy = plan::march_policy(device);
+  const std::size_t step = plan::march_step(policy, size_of(problem.in));
+  // A tile for each of two turns.
+  return plan::group_for(device, wanted == 0 ? policy.group : wanted,
+                         2 * step * kMarchCols * value_bytes(problem), kOwnBytes);
+}
+
+/// Rows of a band: as many bands as keep the device busy, but none of which the first rows are much.
+std::size_t march_band(const Device& device, const SeparableProblem& problem) {
+  const plan::MarchPolicy& policy = plan::march_policy(device);
+  const std::size_t width = policy.group * kMarchCols;
+  const std::size_t strips =
+      divide_up(problem.row_elements(), width - std::min(strip_halo(problem), width / 2));
+  const std::size_t wanted = divide_up(policy.groups_a_unit * device.compute_units,
+                                       std::max<std::size_t>(strips * problem.planes, 1));
+  const std::size_t least =
+      std::max<std::size_t>(policy.least_band, policy.band_halos * (problem.column_taps - 1));
+  return std::max<std::size_t>({1, std::min(least, problem.height), divide_up(problem.height, wanted)});
+}
+
+std::optional<Plan> march(const Device& device, const SeparableProblem& problem, std::size_t wanted) {
+  const std::size_t bytes = value_bytes(problem), registers = kMarchRegisters * sizeof(float) / bytes;
+  if (problem.column_taps > registers / kMarchCols || problem.halo() + 2 * kMarchCols > registers / 2)
+    return std::nullopt;
+  const std::size_t group = march_group(device, problem, wanted), halo = strip_halo(problem);
+  if (group * kMarchCols < 2 * halo + kMarchCols) return std::nullopt;
+  const std::size_t step = plan::march_step(plan::march_policy(device), size_of(problem.in));
+  Plan plan = base_plan(problem, "march", "separable/march.cl", "separable_march");
+  const std::size_t results = group * kMarchCols - halo, band = march_band(device, problem);
+  const std::size_t strips = divide_up(problem.row_elements(), results) * divide_up(problem.height, band);
+  plan.work_group = {group, 1, 1};
+  plan.global = {std::clamp<std::size_t>(strips * problem.planes, 1, std::size_t{1} << 20) * group, 1, 1};
+  plan.tile_rows = step;
+  plan.tile_cols = results;
+  plan.vector_width = kMarchCols;
+  plan.items_per_work_item = step * kMarchCols;
+  plan.local_bytes = 2 * step * group * kMarchCols * bytes;
+  const double vectors = static_cast<double>(divide_up(kMarchCols + problem.halo(), kMarchCols));
+  plan.prediction.local_bytes = static_cast<double>(problem.elements() * bytes) * (1 + vectors);
+  define(plan, "GROUP", group);
+  define(plan, "STEP", step);
+  define(plan, "ROW_TAPS", problem.row_taps);
+  define(plan, "ROW_ORIGIN", problem.origin());
+  define(plan, "COLUMN_TAPS", problem.column_taps);
+  define(plan, "VECTOR_IN", problem.in_alignment >= kMarchCols * size_of(problem.in) ? 1 : 0);
+  define(plan, "VECTOR_OUT", problem.out_alignment >= kMarchCols * size_of(problem.out) ? 1 : 0);
+  plan.reason = fmt::format(
+      "sums down columns stay in registers, and go through local memory once on their way to those along "
+      "rows");
+  return plan;
+}
+
 std::optional<Plan> plan_variant(const Device& device, const SeparableProblem& problem,
                                  std::string_view variant, std::size_t wanted = 0) {
+  if (variant == "march") return march(device, problem, wanted);
   if (variant == "naive") return naive(device, problem);
   if (variant == "two_pass") return two_pass(device, problem, false);
   if (variant == "tiled") return tiled(device, problem, wanted);
@@ -190,12 +254,16 @@ std::optional<Plan> plan_variant(const Device& device, const SeparableProblem& p
 
 std::string_view choose(const Device& device, const SeparableProblem& problem) {
   if (cpu(device, problem)) return "cpu";
+  if (march(device, problem, 0)) return "march";
   return tiled(device, problem, 0) ? "tiled" : "two_pass";
 }
 
 std::string why_not(const Device& device, const SeparableProblem& problem, std::string_view variant) {
   if (!plan_variant(device, problem, variant)) {
     if (variant == "cpu" && !plan::runs_cpu_variant(device)) return plan::no_cpu_variant(device);
+    if (variant == "march")
+      return fmt::format("a window of {} x {} needs too many registers, or too wide a strip",
+                         problem.row_taps, problem.column_taps);
     return fmt::format("a window of {} x {} does not fit {} bytes of local memory", problem.row_taps,
                        problem.column_taps, device.local_bytes);
   }
@@ -203,6 +271,7 @@ std::string why_not(const Device& device, const SeparableProblem& problem, std::
     return fmt::format("{} reads a result instead of about one", problem.row_taps * problem.column_taps);
   }
   if (variant == "two_pass") return "the sums along rows go to memory and come back";
+  if (variant == "march") return "a CPU has no registers for so many columns at once";
   return "its local memory is read and written for every step of both passes";
 }
 
@@ -220,13 +289,14 @@ void check_separable(const Device& device, const SeparableProblem& problem) {
 
 }  // namespace
 
-std::vector<std::string_view> separable_variants() { return {"naive", "two_pass", "tiled", "cpu"}; }
+std::vector<std::string_view> separable_variants() { return {"naive", "two_pass", "tiled", "march", "cpu"}; }
 
 plan::SeparableParts plan::separable_parts_of(const Device& device, const SeparableProblem& problem,
                                               const PlanOverrides& fixed) {
   SeparableParts parts;
   const std::string_view variant = fixed.variant.empty() ? choose(device, problem) : fixed.variant;
   if (variant == "two_pass") parts.scratch_bytes = problem.elements() * value_bytes(problem);
+  if (variant == "march") parts.band = march_band(device, problem);
   if (variant == "cpu") {
     parts.band = cpu_band(device, problem.height, problem.planes, problem.column_taps - 1);
     parts.streaming = is_streamed(device, problem.elements() * size_of(problem.out));
@@ -259,7 +329,9 @@ Plan plan_separable(const Device& device, const SeparableProblem& problem, const
                        problem.row_taps, problem.column_taps, device.name, device.local_bytes));
   }
   plan::require_fixed_group(kOperation, device, overrides, *plan, "a thread has a band of rows");
-  plan->evidence = "no measurement for this family: the sizes follow from the device's facts";
+  plan->evidence = plan->variant == "march"
+                       ? std::string(plan::march_policy(device).evidence)
+                       : "no measurement for this family: the sizes follow from the device's facts";
   plan::note_choice(*plan, overrides, names,
                     [&](std::string_view other) { return why_not(device, problem, other); });
   return *plan;

@@ -29,7 +29,7 @@ struct SeparableOptions {
 ///
 /// Of each channel, and each plane and grid by itself. `in`: uint8, uint16, half, float32 or float64; `out`:
 /// the same type, or float32, or int16 where `in` is uint8; of the same size, channels and batch. Computed in
-/// float32, or in float64 where a type is that: sums along rows first. Integers are written rounded to the
+/// float32, or in float64 where a type is that. Integers are written rounded to the
 /// nearest, half-way cases to even, and saturated.
 ///
 /// At most 4000 weights a pass. Both passes are one launch through local memory where the windows fit it:

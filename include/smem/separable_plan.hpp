@@ -25,6 +25,8 @@ struct SeparableProblem {
   std::size_t channels = 1;  ///< interleaved in each cell
   std::size_t row_taps = 1;  ///< weights along a row
   std::size_t column_taps = 1;
+  /// The weight along a row that belongs to the element itself; more than there are: the middle one.
+  std::size_t row_origin = static_cast<std::size_t>(-1);
   bool unsharp = false;  ///< the results are those of an unsharp mask
   bool half_up = false;  ///< integers: half-way cases are rounded up, not to even
   /// The largest power of two, at most 64, that divides the byte address of each row.
@@ -33,6 +35,7 @@ struct SeparableProblem {
 
   std::size_t row_elements() const { return width * channels; }
   std::size_t elements() const { return row_elements() * height * planes; }
+  std::size_t origin() const { return row_origin < row_taps ? row_origin : row_taps / 2; }
   std::size_t halo() const {
     return (row_taps - 1) * channels;
   }  ///< elements that a row of results needs more

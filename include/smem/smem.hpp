@@ -18,6 +18,8 @@
 #include <smem/view.hpp>
 
 // operations
+#include <smem/blur.hpp>
+#include <smem/blur_plan.hpp>
 #include <smem/gemm.hpp>
 #include <smem/gemm_plan.hpp>
 #include <smem/histogram.hpp>
