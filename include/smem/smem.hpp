@@ -25,6 +25,8 @@
 #include <smem/histogram.hpp>
 #include <smem/histogram_plan.hpp>
 #include <smem/matvec.hpp>
+#include <smem/pool.hpp>
+#include <smem/pool_plan.hpp>
 #include <smem/reduce.hpp>
 #include <smem/reduce_plan.hpp>
 #include <smem/rotate.hpp>
