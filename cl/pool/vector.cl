@@ -69,31 +69,20 @@ static inline void read_span(global const ELEMENT* p, number v[SPAN]) {
 }
 
 static inline void store_numbers(global RESULT* to, const number made[RESULTS]) {
-#if VECTOR_OUT
+#if VECTOR_OUT && RESULT_HALF && RESULTS >= 4
+#pragma unroll
+  for (uint n = 0; n < RESULTS / 4; ++n) {
+    const float4 four = (float4)(made[4 * n], made[4 * n + 1], made[4 * n + 2], made[4 * n + 3]);
+    vstorea_half4_rte(four, n, to);
+  }
+#elif VECTOR_OUT && !RESULT_HALF
   union {
-#if RESULT_HALF
-    JOIN(float, RESULTS) all;
-    float each[RESULTS];
-#else
     JOIN(RESULT, RESULTS) all;
     RESULT each[RESULTS];
-#endif
   } u;
 #pragma unroll
-  for (uint k = 0; k < RESULTS; ++k) {
-#if RESULT_HALF
-    u.each[k] = (float)made[k];
-#elif RESULT_INTEGER
-    u.each[k] = (RESULT)made[k];
-#else
-    u.each[k] = (RESULT)made[k];
-#endif
-  }
-#if RESULT_HALF
-  JOIN(JOIN(vstorea_half, RESULTS), _rte)(u.all, 0, to);
-#else
+  for (uint k = 0; k < RESULTS; ++k) u.each[k] = (RESULT)made[k];
   *(global JOIN(RESULT, RESULTS)*)to = u.all;
-#endif
 #else
 #pragma unroll
   for (uint k = 0; k < RESULTS; ++k) store_pixel(to, k, (VALUE)made[k]);
@@ -140,11 +129,11 @@ void pool_vector(POOL_ARGUMENTS) {
             for (uint j = 0; j < WINDOW_H; ++j) read_span(from + ((ulong)top + j) * in_pitch + (ulong)left, v[j]);
 #pragma unroll
             for (uint k = 0; k < RESULTS; ++k) {
-              made[k] = v[0][k * STRIDE_W];
+              made[k] = AVERAGE ? 0 : v[0][k * STRIDE_W];
 #pragma unroll
               for (uint j = 0; j < WINDOW_H; ++j)
 #pragma unroll
-                for (uint i = j == 0 ? 1 : 0; i < WINDOW_W; ++i) {
+                for (uint i = 0; i < WINDOW_W; ++i) {
 #if AVERAGE
                   made[k] += v[j][k * STRIDE_W + i];
 #else

@@ -116,6 +116,8 @@ std::optional<Strip> strip_for(const Device& device, const SeparableProblem& g, 
   strip.group = std::min(limit, wanted == 0 ? policy.group : wanted);
   while (wanted == 0 && strip.group * columns < 3 * strip.halo && 2 * strip.group <= limit)
     strip.group *= 2;
+  // So large a group has 128 registers a work-item on NVIDIA's devices, and 4 rows of three channels spill.
+  if (strip.group > kGroup) strip.step = std::min<std::size_t>(strip.step, 2);
   const auto bytes = [&] {
     const std::size_t cells = g.channels == 1 ? 1 : g.channels == 2 ? 2 : 4;
     const std::size_t segments = divide_up(strip.group, 16);
