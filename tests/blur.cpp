@@ -63,15 +63,15 @@ TEST_CASE("blur: boxes of every size, boundary and variant") {
   for (const std::string_view variant : smem::box_variants()) {
     std::size_t ran = 0;
     for (const Boundary boundary : kBoundaries) {
-      // Each is a program, and for "march" each size of a box, too.
-      if (variant != "cpu" && variant != "march" && boundary != Boundary::constant &&
-          boundary != Boundary::leave)
-        continue;
-      if (variant == "march" && boundary != Boundary::constant && boundary != Boundary::mirror &&
-          boundary != Boundary::leave)
+      // Each is a program to compile, and for "march" each size of a box, too.
+      const bool plain = variant == "separable" || variant == "two_pass";
+      if (boundary != Boundary::constant && boundary != Boundary::leave &&
+          (plain || (variant == "march" && boundary != Boundary::mirror)))
         continue;
       for (const auto& [width, height, size, down] :
            {std::tuple{1, 1, 1, 1}, {40, 7, 11, 3}, {129, 70, 17, 33}, {500, 90, 101, 25}}) {
+        if (variant != "cpu" && boundary != Boundary::constant && size != 17) continue;
+        if (variant == "march" && size == 11) continue;
         BlurCase c;
         c.variant = variant;
         c.grids.boundary = boundary;
@@ -84,7 +84,7 @@ TEST_CASE("blur: boxes of every size, boundary and variant") {
         ran += sweep.ran();
       }
     }
-    CHECK((ran >= 8) == always_runs(context.device(), variant));
+    CHECK((ran >= 5) == always_runs(context.device(), variant));
   }
 }
 
@@ -99,6 +99,10 @@ TEST_CASE("blur: boxes of every type, channels and batches") {
                                   {Scalar::half, Scalar::half},
                                   {Scalar::float64, Scalar::float64},
                                   {Scalar::uint8, Scalar::float32}}) {
+      if (variant == "two_pass" && turn % 2 == 0) {
+        ++turn;
+        continue;
+      }
       BlurCase c;
       c.variant = variant;
       c.grids.in = in;
@@ -114,7 +118,7 @@ TEST_CASE("blur: boxes of every type, channels and batches") {
       sweep.run(c);
       ++turn;
     }
-    CHECK((sweep.ran() >= 4) == always_runs(context.device(), variant));
+    CHECK((sweep.ran() >= 2) == always_runs(context.device(), variant));
   }
 }
 
@@ -146,27 +150,32 @@ TEST_CASE("blur: medians of every type, boundary and variant") {
   test::BlurSweep sweep(context);
   std::size_t turn = 0;
   for (const std::string_view variant : smem::window_variants()) {
-    for (const Scalar type :
-         {Scalar::uint8, Scalar::float32, Scalar::half, Scalar::uint16, Scalar::float64}) {
-      for (const std::size_t size : {3, 5}) {
-        BlurCase c;
-        c.blur = Blur::median;
-        c.variant = variant;
-        c.grids.in = c.grids.out = type;
-        c.grids.channels = 1 + turn % 4;
-        c.grids.boundary = kBoundaries[turn % 7];
-        c.grids.value = 3;
-        c.size = size;
-        c.grids.size = {77, 13};
-        c.grids.gaps = turn % 2 == 0;
-        c.grids.batch = 2;
-        sweep.run(c);
-        c.grids.size = {size, size, 3};
-        sweep.run(c);
-        ++turn;
-      }
+    // Each is a program to compile: half of them of each variant.
+    for (const auto& [type, size] : {std::pair{Scalar::uint8, 3},
+                                     {Scalar::uint8, 5},
+                                     {Scalar::float32, 5},
+                                     {Scalar::half, 3},
+                                     {Scalar::uint16, 3},
+                                     {Scalar::float64, 3},
+                                     {Scalar::float32, 3}}) {
+      ++turn;
+      if (turn % 2 == 0) continue;
+      BlurCase c;
+      c.blur = Blur::median;
+      c.variant = variant;
+      c.grids.in = c.grids.out = type;
+      c.grids.channels = 1 + turn / 2 % 4;
+      c.grids.boundary = kBoundaries[turn / 2];
+      c.grids.value = 3;
+      c.size = static_cast<std::size_t>(size);
+      c.grids.size = {77, 13};
+      c.grids.gaps = turn % 4 == 1;
+      c.grids.batch = 2;
+      sweep.run(c);
+      c.grids.size = {66, 9};
+      sweep.run(c);
     }
-    CHECK((sweep.ran() >= 16) == always_runs(context.device(), variant));
+    CHECK((sweep.ran() >= 6) == always_runs(context.device(), variant));
   }
 }
 
@@ -183,12 +192,16 @@ TEST_CASE("blur: Sobel's slopes and their magnitude") {
         c.blur = what;
         c.grids.in = in;
         c.grids.out = out;
-        c.grids.channels = 1 + turn % 3;
+        c.grids.channels = in == Scalar::uint8 ? 3 : 1;
         c.grids.boundary = what == Blur::magnitude ? kBoundaries[turn % 7] : Boundary::mirror;
+        if (what == Blur::magnitude && turn % 2 == 0) {  // each is a program
+          ++turn;
+          continue;
+        }
         c.size = size;
         c.grids.size = {90, 11};
         sweep.run(c);
-        if (what == Blur::magnitude && size == 3) {
+        if (what == Blur::magnitude && in == out) {
           c.variant = "registers";
           sweep.run(c);
         }
@@ -196,7 +209,7 @@ TEST_CASE("blur: Sobel's slopes and their magnitude") {
       }
     }
   }
-  CHECK(sweep.ran() == 21);
+  CHECK(sweep.ran() >= 16);
 }
 
 TEST_CASE("blur: Gaussian, of bytes exact, and unsharp masks") {
@@ -209,7 +222,7 @@ TEST_CASE("blur: Gaussian, of bytes exact, and unsharp masks") {
         c.blur = blur;
         c.grids.in = c.grids.out = type;
         c.grids.boundary = Boundary::mirror;
-        c.grids.channels = size == 5 ? 3 : 1;
+        c.grids.channels = type == Scalar::uint16 ? 3 : 1;
         c.grids.size = {150, 40};
         c.size = size;
         c.sigma = size == 5 ? 1.1 : 0;

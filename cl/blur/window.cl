@@ -50,6 +50,12 @@ typedef JOIN(VALUE, LANES) numbers;
 #define CONVERT(type, v) JOIN(convert_, type)(v)
 #endif
 
+// A vector by its elements: compilers for GPUs keep it in registers.
+typedef union {
+  numbers all;
+  number each[LANES];
+} lanes;
+
 static inline numbers load_numbers(global const ELEMENT* p) {
 #if ELEMENT_HALF
   return JOIN(vload_half, LANES)(0, p);
@@ -120,22 +126,22 @@ static inline void store_numbers(global RESULT* to, numbers v) {
 #elif OPERATION == 0
   JOIN(vstore, LANES)(CONVERT(JOIN(RESULT, LANES), v), 0, to);
 #else
-  VALUE each[LANES];
-  JOIN(vstore, LANES)(v, 0, each);
+  lanes made;
+  made.all = v;
 #pragma unroll
-  for (uint k = 0; k < LANES; ++k) store_pixel(to, k, each[k]);
+  for (uint k = 0; k < LANES; ++k) store_pixel(to, k, made.each[k]);
 #endif
 }
 
 // The elements at `col` and its neighbours, which may lie beyond the edges. `source`: their row, -1: the value beyond.
 static inline numbers gather_numbers(global const ELEMENT* from, ulong in_pitch, long source, long col, long width, VALUE beyond) {
-  number each[LANES];
+  lanes gathered;
 #pragma unroll
   for (int k = 0; k < LANES; ++k) {
     const long place = element_within(col + k, width);
-    each[k] = (number)(source < 0 || place < 0 ? beyond : load_value(from + (ulong)source * in_pitch, (ulong)place));
+    gathered.each[k] = (number)(source < 0 || place < 0 ? beyond : load_value(from + (ulong)source * in_pitch, (ulong)place));
   }
-  return JOIN(vload, LANES)(0, each);
+  return gathered.all;
 }
 
 // The results of a row from `begin` on, a vector every `step`.
@@ -159,21 +165,27 @@ static inline void make_row(global RESULT* to, global const ELEMENT* from, ulong
         for (int i = 0; i < SIZE; ++i) w[j * SIZE + i] = load_numbers(line + i * CHANNELS);
       }
     } else {
-#pragma unroll
-      for (int j = 0; j < SIZE; ++j)
-#pragma unroll
-        for (int i = 0; i < SIZE; ++i)
-          w[j * SIZE + i] = gather_numbers(from, in_pitch, places[j], (long)col + (i - RADIUS) * CHANNELS, width, beyond);
+      // Written out, since compilers do not unroll so much, and would then keep the window in memory.
+#define GATHER(j, i) \
+  w[(j) * SIZE + (i)] = gather_numbers(from, in_pitch, places[j], (long)col + ((i) - RADIUS) * CHANNELS, width, beyond);
+#if SIZE == 3
+#define GATHER_ROW(j) GATHER(j, 0) GATHER(j, 1) GATHER(j, 2)
+#else
+#define GATHER_ROW(j) GATHER(j, 0) GATHER(j, 1) GATHER(j, 2) GATHER(j, 3) GATHER(j, 4)
+#endif
+      GATHER_ROW(0) GATHER_ROW(1) GATHER_ROW(2)
+#if SIZE == 5
+      GATHER_ROW(3) GATHER_ROW(4)
+#endif
     }
-    const numbers made = results_of(w);
+    lanes made;
+    made.all = results_of(w);
     if (col >= first_col && col + LANES <= end_col) {
-      store_numbers(to + col, made);
+      store_numbers(to + col, made.all);
     } else {
-      number each[LANES];
-      JOIN(vstore, LANES)(made, 0, each);
 #pragma unroll
       for (uint k = 0; k < LANES; ++k)
-        if (col + k >= first_col && col + k < end_col) store_pixel(to, col + k, (VALUE)each[k]);
+        if (col + k >= first_col && col + k < end_col) store_pixel(to, col + k, (VALUE)made.each[k]);
     }
   }
 }

@@ -107,11 +107,14 @@ struct Block {
 };
 
 /// Results that a work-item makes of windows in vectors; none where it cannot.
-std::optional<Block> block_for(const PoolProblem& problem) {
+std::optional<Block> block_for(const Device& device, const PoolProblem& problem) {
   const Pooling& w = problem.windows;
   const std::size_t bytes = size_of(problem.in);
   if (problem.channels != 1 || problem.indices) return std::nullopt;
-  Block block{std::clamp<std::size_t>(kSpanBytes / bytes / w.stride_across, 2, 16), 1};
+  // Windows that overlap are unpacked, and Intel's compiler runs 32 work-items in the registers of one
+  // thread.
+  const bool few = device.vendor == Vendor::intel || w.width != w.stride_across;
+  Block block{std::clamp<std::size_t>(kSpanBytes / (few ? 2 : 1) / bytes / w.stride_across, 2, 16), 1};
   block.results = std::bit_floor(block.results);
   const auto span = [&] { return (block.results - 1) * w.stride_across + w.width; };
   while (block.results > 2 && (span() > kMostSpan || span() * w.height > kMostKept))
@@ -120,13 +123,15 @@ std::optional<Block> block_for(const PoolProblem& problem) {
   const std::size_t read = std::min(kReadBytes, problem.in_alignment) / bytes;
   if (w.pad_left == 0 && read > 1 && span() % read == 0 && block.results * w.stride_across % read == 0)
     block.read = read;
+  // Compilers keep single elements of half in memory.
+  if (problem.in == Scalar::half && block.read == 1) return std::nullopt;
   return block;
 }
 
 std::optional<Plan> plan_variant(const Device& device, const PoolProblem& problem, std::string_view variant) {
   const bool cpu = variant == "cpu";
   if (cpu && !plan::runs_cpu_variant(device)) return std::nullopt;
-  const std::optional<Block> block = block_for(problem);
+  const std::optional<Block> block = block_for(device, problem);
   if (variant == "windows" || (cpu && !block)) {
     Plan plan = base_plan(problem, operation_of(problem), variant, "pool/windows.cl", "pool_windows");
     set_launch(device, problem, 1, cpu, plan);
@@ -193,7 +198,7 @@ Plan plan_pool(const Device& device, const PoolProblem& problem, const PlanOverr
   if (overrides.work_items != 0) refuse("work_items", "none: the shape of the grid decides", "one");
   const std::string_view chosen = !overrides.variant.empty()       ? std::string_view(overrides.variant)
                                   : plan::runs_cpu_variant(device) ? "cpu"
-                                  : block_for(problem)             ? "vector"
+                                  : block_for(device, problem)     ? "vector"
                                                                    : "windows";
   std::optional<Plan> plan = plan_variant(device, problem, chosen);
   if (!plan) {

@@ -213,6 +213,8 @@ std::size_t march_band(const Device& device, const SeparableProblem& problem) {
 
 std::optional<Plan> march(const Device& device, const SeparableProblem& problem, std::size_t wanted) {
   const std::size_t bytes = value_bytes(problem), registers = kMarchRegisters * sizeof(float) / bytes;
+  // Intel's compiler runs 32 work-items in the registers of one thread, and keeps their columns in memory.
+  if (device.vendor == Vendor::intel && device.type == DeviceType::gpu) return std::nullopt;
   if (problem.column_taps > registers / kMarchCols || problem.halo() + 2 * kMarchCols > registers / 2)
     return std::nullopt;
   const std::size_t group = march_group(device, problem, wanted), halo = strip_halo(problem);

@@ -35,7 +35,8 @@ Plan make_plan(const Device& device, const WindowProblem& problem, bool cpu) {
   plan.kernel_file = "blur/window.cl";
   plan.entry_point = "window";
   plan::define_pixels(plan, g.in, g.out, g.boundary, g.channels);
-  const std::size_t lanes = cpu ? kCpuLanes : kLanes;
+  // Intel's compiler runs 32 work-items in the registers of one thread.
+  const std::size_t lanes = cpu ? kCpuLanes : device.vendor == Vendor::intel ? kLanes / 2 : kLanes;
   const std::array<std::size_t, 3> extent{cpu ? 1 : divide_up(g.row_elements(), lanes),
                                           divide_up(g.height, cpu ? plan::window_band(device, problem) : 1),
                                           g.planes};
