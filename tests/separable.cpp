@@ -195,3 +195,37 @@ TEST_CASE("separable: nothing to do") {
   smem::separable(context, array.grid({4}), out.grid({4}), wide, weights, {.boundary = Boundary::leave});
   CHECK(out.to_host() == std::vector<float>(4, 7.0F));
 }
+
+TEST_CASE("bad input of separable") {
+  const smem::Context context;
+  const smem::Array<float> in(context, std::vector<float>(100, 1.0F));
+  const std::vector<float> poison(100, 7.0F);
+  const smem::Array<float> out(context, poison);
+  const auto from = in.grid({10, 10}), to = out.grid({10, 10});
+  const std::vector<double> none, three(3, 1.0), long_one(25, 1.0), too_long(4001, 1.0);
+  using test::failure_of;
+  auto error = failure_of([&] { smem::separable(context, from, to, none, three); });
+  CHECK(error.operation == "separable");
+  CHECK(error.argument == "row_weights");
+  CHECK(error.expected == "1 to 4000 weights");
+  CHECK(failure_of([&] { smem::separable(context, from, to, three, none); }).argument == "column_weights");
+  CHECK(failure_of([&] { smem::separable(context, from, to, too_long, three); }).got == "4001");
+  error = failure_of([&] { smem::separable(context, from, to, three, three, {.row_origin = 3}); });
+  CHECK(error.argument == "row_origin");
+  CHECK(error.got == "number 3");
+  error = failure_of(
+      [&] { smem::separable(context, from, to, three, long_one, {.boundary = Boundary::reflect}); });
+  CHECK(error.argument == "column_weights");
+  CHECK(error.got == "12");
+  CHECK(failure_of([&] {
+          smem::separable(context, from, out.grid({9, 10}), three, three);
+        }).argument == "out");
+  CHECK(failure_of([&] {
+          smem::separable(context, from, out.grid({10, 10}, {.offset = 1}), three, three);
+        }).argument == "out");
+  CHECK(failure_of([&] { smem::separable(context, from, from, three, three); }).argument == "out");
+  const smem::CallOptions unknown{.variant = "nosuch"};
+  CHECK(failure_of([&] { smem::separable(context, from, to, three, three, {}, unknown); }).argument ==
+        "variant");
+  CHECK(out.to_host() == poison);
+}
