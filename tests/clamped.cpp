@@ -2,14 +2,17 @@
 // a CPU shows that a plan would fit a small GPU.
 #include <smem/smem.hpp>
 
+#include "support/blurs.hpp"
 #include "support/environment.hpp"
 #include "support/failure.hpp"
 #include "support/gemms.hpp"
 #include "support/heats.hpp"
 #include "support/histograms.hpp"
+#include "support/pools.hpp"
 #include "support/reduce_sweep.hpp"
 #include "support/scans.hpp"
 #include "support/selects.hpp"
+#include "support/separables.hpp"
 #include "support/sweep.hpp"
 
 #include <doctest/doctest.h>
@@ -238,6 +241,41 @@ TEST_CASE("clamped: heat on smaller devices") {
       }
     }
     CHECK(sweep.ran() >= (test::has_cpu_variant(context.device()) ? 5 : 3));
+  }
+}
+
+TEST_CASE("clamped: filters and pooling on smaller devices") {
+  for (const char* limits : {"local=512,work_group=16", "work_group=1", "local=0"}) {
+    CAPTURE(limits);
+    const test::Variable clamp("SMEM_CLAMP", limits);
+    const smem::Context context;
+    const bool none = context.device().local_bytes == 0;
+    test::SeparableSweep sweep(context);
+    test::BlurSweep blurs(context);
+    test::PoolSweep pools(context);
+    for (const char* variant : {"", "tiled", "march"}) {
+      test::SeparableCase c;
+      c.variant = variant;
+      c.grids.boundary = smem::Boundary::clamp;
+      c.grids.size = {61, 17};
+      sweep.run(c);
+      if (c.variant.empty() || !none) CHECK((sweep.ran() == 1 || c.variant == "march"));
+      test::BlurCase b;
+      b.variant = variant == std::string("tiled") ? "two_pass" : variant;
+      b.grids.boundary = smem::Boundary::clamp;
+      b.grids.size = {61, 40};
+      b.size = variant == std::string("march") ? 3 : 17;
+      blurs.run(b);
+      if (b.variant != "march") CHECK(blurs.ran() == 1);
+    }
+    test::PoolCase p;
+    p.global = true;
+    p.op = smem::PoolOp::average;
+    p.grids.size = {61, 40};
+    p.grids.channels = 4;
+    if (!none) pools.run(p);
+    CHECK(smem::plan_separable(context.device(), test::problem_of(test::SeparableCase{})).local_bytes <=
+          context.device().local_bytes);
   }
 }
 

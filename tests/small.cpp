@@ -1,10 +1,13 @@
 // Every variant at small sizes, for tools that make a run hundreds of times slower, such as a race checker.
+#include "support/blurs.hpp"
 #include "support/gemms.hpp"
 #include "support/heats.hpp"
 #include "support/histograms.hpp"
+#include "support/pools.hpp"
 #include "support/reduce_sweep.hpp"
 #include "support/scans.hpp"
 #include "support/selects.hpp"
+#include "support/separables.hpp"
 #include "support/sweep.hpp"
 
 #include <doctest/doctest.h>
@@ -212,6 +215,57 @@ TEST_CASE("small: heat") {
     }
   }
   CHECK(sweep.ran() >= 11);
+}
+
+TEST_CASE("small: separable") {
+  const smem::Context context;
+  test::SeparableSweep sweep(context);
+  for (const std::string_view variant : smem::separable_variants()) {
+    test::SeparableCase c;
+    c.variant = variant;
+    c.grids.boundary = smem::Boundary::mirror;
+    c.grids.size = {70, 5};
+    sweep.run(c);
+    c.grids.in = c.grids.out = smem::Scalar::uint8;
+    c.grids.channels = 3;
+    c.grids.gaps = true;
+    c.grids.size = {9, 6};
+    if (variant != "naive") sweep.run(c);
+  }
+  CHECK(sweep.ran() >= 7);
+}
+
+TEST_CASE("small: blur") {
+  const smem::Context context;
+  test::BlurSweep sweep(context);
+  for (const char* variant : {"two_pass", "march", "cpu", "registers"}) {
+    test::BlurCase c;
+    c.blur = variant == std::string("registers") ? test::Blur::median : test::Blur::box;
+    c.variant = variant;
+    c.grids.boundary = smem::Boundary::mirror;
+    c.grids.size = {50, 7};
+    sweep.run(c);
+  }
+  CHECK(sweep.ran() >= 3);
+}
+
+TEST_CASE("small: pool") {
+  const smem::Context context;
+  test::PoolSweep sweep(context);
+  for (const std::string_view variant : smem::pool_variants()) {
+    test::PoolCase c;
+    c.variant = variant;
+    c.windows = smem::Pooling::square(2);
+    c.grids.size = {19, 7};
+    sweep.run(c);
+  }
+  test::PoolCase c;
+  c.global = true;
+  c.op = smem::PoolOp::average;
+  c.grids.size = {19, 7};
+  c.grids.channels = 3;
+  sweep.run(c);
+  CHECK(sweep.ran() >= 3);
 }
 
 TEST_SUITE_END();

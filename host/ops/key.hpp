@@ -37,6 +37,13 @@ enum class PlanMaker : std::uint64_t {
   gemm_finish,
   gemm_pack,
   heat,
+  separable,
+  separable_first,
+  box_blur,
+  median_blur,
+  sobel,
+  pool,
+  global_pool,
 };
 
 /// 0: chosen by the plan; else the variant's place in the list and 1; 255: unknown, for the plan to refuse.

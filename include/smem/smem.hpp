@@ -18,6 +18,8 @@
 #include <smem/view.hpp>
 
 // operations
+#include <smem/blur.hpp>
+#include <smem/blur_plan.hpp>
 #include <smem/gemm.hpp>
 #include <smem/gemm_plan.hpp>
 #include <smem/heat.hpp>
@@ -25,6 +27,8 @@
 #include <smem/histogram.hpp>
 #include <smem/histogram_plan.hpp>
 #include <smem/matvec.hpp>
+#include <smem/pool.hpp>
+#include <smem/pool_plan.hpp>
 #include <smem/reduce.hpp>
 #include <smem/reduce_plan.hpp>
 #include <smem/rotate.hpp>
@@ -32,4 +36,6 @@
 #include <smem/scan_plan.hpp>
 #include <smem/select.hpp>
 #include <smem/select_plan.hpp>
+#include <smem/separable.hpp>
+#include <smem/separable_plan.hpp>
 #include <smem/transpose.hpp>

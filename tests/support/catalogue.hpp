@@ -402,10 +402,100 @@ inline void add_heat(const smem::Device& device, Catalogue& catalogue) {
     add(variant, "");
 }
 
+/// Windows of 5 x 5 in all variants, and in the one that is chosen the types, windows and edges in which
+/// kernels differ.
+inline void add_separable(const smem::Device& device, Catalogue& catalogue) {
+  using smem::Scalar;
+  smem::SeparableProblem problem;
+  problem.width = problem.height = 4096;
+  problem.row_taps = problem.column_taps = 5;
+  problem.boundary = smem::Boundary::mirror;
+  const auto add = [&](std::string_view variant, const char* what) {
+    const std::string name =
+        fmt::format("separable/{}/{}{}", variant.empty() ? "chosen" : variant, name_of(problem.in), what);
+    catalogue.add(name, [&] { return smem::plan_separable(device, problem, variant); });
+    if (const auto first = smem::plan_separable_first(device, problem, {.variant = std::string(variant)}))
+      catalogue.add(name + "/first", [&] { return *first; });
+  };
+  for (const std::string_view variant : smem::separable_variants())
+    add(variant, "");
+  for (const Scalar type : {Scalar::uint8, Scalar::half, Scalar::float64}) {
+    if (type == Scalar::float64 && !device.fp64) continue;
+    problem.in = problem.out = type;
+    add("", "");
+  }
+  problem.in = problem.out = Scalar::float32;
+  problem.row_taps = problem.column_taps = 15;
+  add("", "/15");
+  problem.in_alignment = problem.out_alignment = 4;
+  problem.channels = 3;
+  problem.row_taps = problem.column_taps = 3;
+  problem.unsharp = true;
+  problem.boundary = smem::Boundary::constant;
+  add("", "/unsharp-unaligned");
+}
+
+inline void add_blur(const smem::Device& device, Catalogue& catalogue) {
+  using smem::Scalar;
+  smem::SeparableProblem grids;
+  grids.width = grids.height = 8192;
+  grids.boundary = smem::Boundary::mirror;
+  const auto add_box = [&](const std::string& variant, const char* what) {
+    const smem::BoxProblem problem = smem::BoxProblem::of(grids, 50);
+    const std::string name = fmt::format("box_blur/{}/{}{}", variant, name_of(grids.in), what);
+    catalogue.add(name, [&] { return smem::plan_box(device, problem, {.variant = variant}); });
+    if (const auto first = smem::plan_box_first(device, problem, {.variant = variant}))
+      catalogue.add(name + "/first", [&] { return *first; });
+  };
+  for (const char* variant : {"two_pass", "march", "cpu"})
+    add_box(variant, "");
+  grids.in = grids.out = Scalar::uint8;
+  add_box("march", "");
+  grids.channels = 3;
+  add_box("march", "/3");
+  for (const auto& [op, type, size] : {std::tuple{smem::WindowOp::median, Scalar::uint8, 5},
+                                       {smem::WindowOp::median, Scalar::float32, 3},
+                                       {smem::WindowOp::gradient, Scalar::float32, 3}}) {
+    grids.in = grids.out = type;
+    grids.channels = 1;
+    grids.row_taps = grids.column_taps = static_cast<std::size_t>(size);
+    catalogue.add(fmt::format("window/{}/{}/{}", op == smem::WindowOp::median ? "median" : "gradient",
+                              name_of(type), size),
+                  [&] {
+                    return smem::plan_window(device, {grids, op});
+                  });
+  }
+}
+
+inline void add_pool(const smem::Device& device, Catalogue& catalogue) {
+  using smem::Scalar;
+  smem::PoolProblem problem;
+  problem.width = problem.height = 4096;
+  const auto add = [&](const std::string& variant, const char* what) {
+    catalogue.add(fmt::format("pool/{}/{}{}", variant, name_of(problem.in), what),
+                  [&] { return smem::plan_pool(device, problem, {.variant = variant}); });
+  };
+  for (const char* variant : {"windows", "vector"})
+    add(variant, "");
+  problem.windows = smem::Pooling::square(3, 2, 1);
+  problem.in = problem.out = Scalar::half;
+  add("vector", "/3");
+  problem.in = problem.out = Scalar::uint8;
+  problem.op = smem::PoolOp::average;
+  problem.windows = {};
+  add("vector", "/average");
+  catalogue.add("pool/global/first", [&] { return smem::plan_global_pool_first(device, problem); });
+  catalogue.add("pool/global", [&] { return smem::plan_global_pool(device, problem); });
+  problem.op = smem::PoolOp::max;
+  problem.indices = true;
+  problem.channels = 3;
+  add("windows", "/places");
+}
+
 inline std::vector<Configuration> configurations(const smem::Device& device) {
   Catalogue catalogue;
   for (const auto add : {add_transpose, add_flip, add_rates, add_reduce, add_histogram, add_weighted,
-                         add_scan, add_select, add_gemm, add_heat})
+                         add_scan, add_select, add_gemm, add_heat, add_separable, add_blur, add_pool})
     add(device, catalogue);
   return catalogue.take();
 }

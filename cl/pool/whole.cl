@@ -1,0 +1,71 @@
+// Pooling of whole planes: PHASE 0: a work-group takes part of a plane's rows, PHASE 1 joins the parts of each result.
+//
+// The order in which numbers are added is fixed by the launch, so the same plan gives the same bits.
+//
+// Launch: one dimension. PHASE 0: GROUP work-items a group; group g does jobs g, g + groups, ...: job p * parts + n is part n
+// of plane p, of `band` rows. PHASE 1: a work-item for each result, of groups of GROUP.
+// Local memory: PHASE 0: GROUP numbers.
+#include "pool/arguments.clh"
+
+#ifndef PHASE
+#define PHASE 0
+#endif
+#ifndef GROUP
+#define GROUP 256
+#endif
+
+static inline pool_sum join(pool_sum a, pool_sum b) {
+#if AVERAGE
+  return a + b;
+#else
+  return fmax(a, b);
+#endif
+}
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void pool_whole(POOL_ARGUMENTS) {
+  (void)indices, (void)index_offset, (void)index_pitch, (void)index_plane, (void)index_stride, (void)out_w, (void)out_h;
+  (void)window_w, (void)window_h, (void)stride_w, (void)stride_h, (void)pad_left, (void)pad_top;
+  const ulong parts = (in_h + band - 1) / band;
+#if PHASE == 0
+  (void)out, (void)out_offset, (void)out_pitch, (void)out_plane, (void)out_stride;
+  local pool_sum shared[GROUP];
+  const uint item = get_local_id(0);
+  // Each work-item stays with one channel: some have nothing to do.
+  const uint step = GROUP >= CHANNELS ? GROUP / CHANNELS * CHANNELS : GROUP;
+  for (ulong job = get_group_id(0); job < planes * parts; job += get_num_groups(0)) {
+    const ulong p = job / parts, first = job % parts * band;
+    global const ELEMENT* from = in + PLANE_OFFSET(p, in);
+    for (uint c = 0; c < (GROUP >= CHANNELS ? 1 : CHANNELS); ++c) {  // fewer work-items than channels: one after the other
+      const ulong width = in_w * CHANNELS;
+      const uint stride = GROUP >= CHANNELS ? step : CHANNELS * GROUP, begin = GROUP >= CHANNELS ? item : c + item * CHANNELS;
+      pool_sum own = AVERAGE ? 0 : (pool_sum)load_value(from + first * in_pitch, GROUP >= CHANNELS ? item % CHANNELS : c);
+      if (item < step) {
+        for (ulong row = first; row < min(first + band, in_h); ++row)
+          for (ulong i = begin; i < width; i += stride) own = join(own, (pool_sum)load_value(from + row * in_pitch, i));
+      }
+      shared[item] = own;
+      barrier(CLK_LOCAL_MEM_FENCE);
+      const uint results = GROUP >= CHANNELS ? CHANNELS : 1;
+      if (item < results) {
+        pool_sum all = shared[item];
+        for (uint i = item + results; i < (GROUP >= CHANNELS ? step : GROUP); i += results) all = join(all, shared[i]);
+        scratch[job * CHANNELS + c + item] = all;
+      }
+      barrier(CLK_LOCAL_MEM_FENCE);  // the next part takes its place
+    }
+  }
+#else
+  (void)in, (void)in_offset, (void)in_pitch, (void)in_plane, (void)in_stride;
+  const ulong result = get_global_id(0);
+  if (result >= planes * CHANNELS) return;  // no barrier follows
+  const ulong p = result / CHANNELS, c = result % CHANNELS;
+  pool_sum all = scratch[p * parts * CHANNELS + c];
+  for (ulong n = 1; n < parts; ++n) all = join(all, scratch[(p * parts + n) * CHANNELS + c]);
+#if AVERAGE
+  store_pool_mean(out + PLANE_OFFSET(p, out), c, all, in_w * in_h);
+#else
+  store_pixel(out + PLANE_OFFSET(p, out), c, all);
+#endif
+#endif
+}

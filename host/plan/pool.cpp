@@ -1,0 +1,256 @@
+// Plans for pooling: how many results a work-item makes, and why.
+#include <smem/error.hpp>
+#include <smem/pool_plan.hpp>
+
+#include "formatted.hpp"
+#include "plan/pixels.hpp"
+#include "plan/pool_parts.hpp"
+#include "plan/sizes.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace smem {
+
+namespace {
+
+using plan::define;
+using plan::divide_up;
+
+constexpr std::size_t kGroup = 256;
+constexpr std::size_t kReadBytes = 16;  // of a vector
+constexpr std::size_t kSpanBytes = 32;  // of a row that a work-item reads, where windows lie side by side
+constexpr std::size_t kMostSpan = 48;   // elements of a row that a work-item keeps in registers
+constexpr std::size_t kMostKept = 160;  // and of all rows of a window
+constexpr std::size_t kMostWindow = std::size_t{1} << 20;
+constexpr std::size_t kOwnBytes = 64;  // of local memory, which compilers take for themselves
+
+const char* operation_of(const PoolProblem& problem) {
+  return problem.op == PoolOp::max ? "max_pool2d" : "avg_pool2d";
+}
+
+void check_pool(const char* operation, const Device& device, const PoolProblem& problem, bool global) {
+  const auto refuse = [&](const char* argument, std::string expected, std::string got) {
+    throw Error({.operation = operation,
+                 .argument = argument,
+                 .expected = std::move(expected),
+                 .got = std::move(got)});
+  };
+  plan::check_pixels(operation, device, problem.in, problem.out, problem.channels);
+  if (problem.out != problem.in && problem.out != Scalar::float32)
+    refuse("out", formatted("{} or float32", name_of(problem.in)), std::string(name_of(problem.out)));
+  if (global) return;
+  const Pooling& w = problem.windows;
+  const auto check = [&](std::size_t window, std::size_t stride, std::size_t before, std::size_t after) {
+    if (window == 0 || window > kMostWindow)
+      refuse("windows", formatted("windows of 1 to {} cells", kMostWindow), formatted("{}", window));
+    if (stride == 0 || stride > kMostWindow)
+      refuse("windows", formatted("strides of 1 to {}", kMostWindow), formatted("{}", stride));
+    if (std::max(before, after) >= window)
+      refuse("windows", formatted("paddings of less than {}, the window", window),
+             formatted("{}", std::max(before, after)));
+  };
+  check(w.width, w.stride_across, w.pad_left, w.pad_right);
+  check(w.height, w.stride_down, w.pad_top, w.pad_bottom);
+  if (problem.indices && problem.width * problem.height > 0xffffffff)
+    refuse("indices", "planes of at most 2^32 - 1 cells", formatted("{}", problem.width * problem.height));
+}
+
+Plan base_plan(const PoolProblem& problem, const char* operation, std::string_view variant, const char* file,
+               const char* entry) {
+  Plan plan;
+  plan.operation = operation;
+  plan.variant = variant;
+  plan.kernel_file = file;
+  plan.entry_point = entry;
+  plan::define_pixels(plan, problem.in, problem.out, Boundary::zero, problem.channels);
+  if (!is_float(problem.in)) define(plan, "INTEGER", 1);
+  if (problem.op == PoolOp::average) define(plan, "AVERAGE", 1);
+  if (problem.count_padding) define(plan, "COUNT_PADDING", 1);
+  if (problem.indices) define(plan, "INDICES", 1);
+  const auto cells = static_cast<double>(problem.planes * problem.channels);
+  const auto read = static_cast<double>(problem.width) * static_cast<double>(problem.height) * cells;
+  const auto results = static_cast<double>(problem.windows.across(problem.width)) *
+                       static_cast<double>(problem.windows.down(problem.height)) * cells;
+  plan.prediction.bytes_read = read * static_cast<double>(size_of(problem.in));
+  plan.prediction.bytes_written =
+      results * static_cast<double>(size_of(problem.out) + (problem.indices ? sizeof(std::uint32_t) : 0));
+  plan.prediction.operations = results * static_cast<double>(problem.windows.width * problem.windows.height);
+  return plan;
+}
+
+void set_launch(const Device& device, const PoolProblem& problem, std::size_t per_item, bool cpu,
+                Plan& plan) {
+  const std::size_t cols = problem.windows.across(problem.width) * problem.channels;
+  const std::size_t rows = problem.windows.down(problem.height);
+  const std::size_t band = cpu ? plan::cpu_band(device, rows, problem.planes, 0) : 1;
+  const std::array<std::size_t, 3> extent{cpu ? 1 : divide_up(std::max<std::size_t>(cols, 1), per_item),
+                                          divide_up(std::max<std::size_t>(rows, 1), band),
+                                          std::max<std::size_t>(problem.planes, 1)};
+  plan.work_group = cpu ? std::array<std::size_t, 3>{1, 1, 1} : plan::shape_group(device, kGroup, 64, extent);
+  plan.global = plan::global_size(extent, plan.work_group);
+  for (const auto& [name, size] : {std::pair{"GROUP_0", plan.work_group[0]},
+                                   {"GROUP_1", plan.work_group[1]},
+                                   {"GROUP_2", plan.work_group[2]}})
+    define(plan, name, size);
+  plan.items_per_work_item = per_item;
+}
+
+struct Block {
+  std::size_t results = 0;
+  std::size_t read = 1;  ///< elements at once
+};
+
+/// Results that a work-item makes of windows in vectors; none where it cannot.
+std::optional<Block> block_for(const Device& device, const PoolProblem& problem) {
+  const Pooling& w = problem.windows;
+  const std::size_t bytes = size_of(problem.in);
+  if (problem.channels != 1 || problem.indices) return std::nullopt;
+  // Windows that overlap are unpacked, and Intel's compiler runs 32 work-items in the registers of one
+  // thread.
+  const bool few = device.vendor == Vendor::intel || w.width != w.stride_across;
+  Block block{std::clamp<std::size_t>(kSpanBytes / (few ? 2 : 1) / bytes / w.stride_across, 2, 16), 1};
+  block.results = std::bit_floor(block.results);
+  const auto span = [&] { return (block.results - 1) * w.stride_across + w.width; };
+  while (block.results > 2 && (span() > kMostSpan || span() * w.height > kMostKept))
+    block.results /= 2;
+  if (span() > kMostSpan || span() * w.height > kMostKept) return std::nullopt;
+  const std::size_t read = std::min(kReadBytes, problem.in_alignment) / bytes;
+  if (w.pad_left == 0 && read > 1 && span() % read == 0 && block.results * w.stride_across % read == 0)
+    block.read = read;
+  // Compilers keep single elements of half in memory.
+  if (problem.in == Scalar::half && block.read == 1) return std::nullopt;
+  return block;
+}
+
+std::optional<Plan> plan_variant(const Device& device, const PoolProblem& problem, std::string_view variant) {
+  const bool cpu = variant == "cpu";
+  if (cpu && !plan::runs_cpu_variant(device)) return std::nullopt;
+  const std::optional<Block> block = block_for(device, problem);
+  if (variant == "windows" || (cpu && !block)) {
+    Plan plan = base_plan(problem, operation_of(problem), variant, "pool/windows.cl", "pool_windows");
+    set_launch(device, problem, 1, cpu, plan);
+    plan.reason = cpu ? "a thread has whole rows" : "a work-item has one result, of any window";
+    return plan;
+  }
+  if (!block) return std::nullopt;
+  Plan plan = base_plan(problem, operation_of(problem), variant, "pool/vector.cl", "pool_vector");
+  set_launch(device, problem, block->results, cpu, plan);
+  plan.vector_width = block->read;
+  define(plan, "WINDOW_W", problem.windows.width);
+  define(plan, "WINDOW_H", problem.windows.height);
+  define(plan, "STRIDE_W", problem.windows.stride_across);
+  define(plan, "RESULTS", block->results);
+  define(plan, "READ", block->read);
+  define(plan, "VECTOR_OUT", problem.out_alignment >= block->results * size_of(problem.out) ? 1 : 0);
+  plan.reason = formatted("{} results {}, whose windows are read {} elements at a time", block->results,
+                          cpu ? "after the other" : "a work-item", block->read);
+  return plan;
+}
+
+std::string why_not(const Device& device, const PoolProblem& problem, std::string_view variant,
+                    const Plan& chosen) {
+  if (variant == "cpu") return plan::no_cpu_variant(device);
+  if (!plan_variant(device, problem, variant))
+    return problem.channels != 1 ? "its vectors have one channel"
+           : problem.indices     ? "it keeps no places"
+                                 : "windows are too large for its registers";
+  if (chosen.variant == "cpu") return "work-items of few results are loops on a CPU";
+  return "it reads single elements";
+}
+
+}  // namespace
+
+std::vector<std::string_view> pool_variants() { return {"windows", "vector", "cpu"}; }
+
+std::size_t plan::pool_band(const Device& device, const PoolProblem& problem, const PlanOverrides& fixed) {
+  const bool cpu = fixed.variant.empty() ? runs_cpu_variant(device) : fixed.variant == "cpu";
+  return cpu ? cpu_band(device, problem.windows.down(problem.height), problem.planes, 0) : 1;
+}
+
+plan::GlobalPoolParts plan::global_pool_parts(const Device& device, const PoolProblem& problem) {
+  // Enough groups for the device, but parts of some thousand elements.
+  const std::size_t row = std::max<std::size_t>(problem.width * problem.channels, 1);
+  const std::size_t wanted = divide_up(8 * device.compute_units, std::max<std::size_t>(problem.planes, 1));
+  GlobalPoolParts parts;
+  parts.band = std::max({std::size_t{1}, divide_up(problem.height, wanted), divide_up(16384, row)});
+  parts.band = std::min<std::size_t>(parts.band, std::size_t{1} << 30);
+  parts.scratch_bytes = divide_up(problem.height, parts.band) * problem.planes * problem.channels * 8;
+  return parts;
+}
+
+Plan plan_pool(const Device& device, const PoolProblem& problem, const PlanOverrides& overrides) {
+  const char* operation = operation_of(problem);
+  check_pool(operation, device, problem, false);
+  const auto refuse = [&](const char* argument, std::string expected, std::string got) {
+    throw Error({.operation = operation,
+                 .argument = argument,
+                 .expected = std::move(expected),
+                 .got = std::move(got)});
+  };
+  const auto names = pool_variants();
+  plan::require_choice(operation, overrides, names);
+  if (overrides.work_items != 0) refuse("work_items", "none: the shape of the grid decides", "one");
+  const std::string_view chosen = !overrides.variant.empty()       ? std::string_view(overrides.variant)
+                                  : plan::runs_cpu_variant(device) ? "cpu"
+                                  : block_for(device, problem)     ? "vector"
+                                                                   : "windows";
+  std::optional<Plan> plan = plan_variant(device, problem, chosen);
+  if (!plan) {
+    refuse("variant", "one that can run this pooling on this device",
+           formatted("\"{}\" for windows of {} x {} of {} channels on {}", chosen, problem.windows.width,
+                     problem.windows.height, problem.channels, device.name));
+  }
+  plan->evidence = "no measurement for this family: the sizes follow from the device's facts";
+  plan::note_choice(*plan, overrides, names,
+                    [&](std::string_view other) { return why_not(device, problem, other, *plan); });
+  return *plan;
+}
+
+namespace {
+
+Plan global_plan(const Device& device, const PoolProblem& problem, const PlanOverrides& overrides,
+                 bool first) {
+  const char* operation = problem.op == PoolOp::max ? "global_max_pool" : "global_avg_pool";
+  check_pool(operation, device, problem, true);
+  plan::require_choice(operation, overrides, {"parts"});
+  plan::require_work_items(operation, device, overrides);
+  const std::size_t group =
+      plan::group_for(device, overrides.work_items != 0 ? overrides.work_items : kGroup, 8, kOwnBytes);
+  const plan::GlobalPoolParts parts = plan::global_pool_parts(device, problem);
+  Plan plan = base_plan(problem, operation, "parts", "pool/whole.cl", "pool_whole");
+  const auto results = static_cast<double>(problem.planes * problem.channels);
+  plan.scratch_bytes = parts.scratch_bytes;
+  plan.prediction.bytes_written = results * static_cast<double>(size_of(problem.out));
+  plan.prediction.operations = plan.prediction.bytes_read / static_cast<double>(size_of(problem.in));
+  // Without local memory, one work-item a group needs none to share.
+  plan.work_group = {std::max<std::size_t>(group, 1), 1, 1};
+  const std::size_t jobs = divide_up(problem.height, parts.band) * problem.planes;
+  const std::size_t groups = first ? jobs : divide_up(problem.planes * problem.channels, plan.work_group[0]);
+  plan.global = {
+      std::clamp<std::size_t>(groups, 1, first ? std::size_t{1} << 20 : plan::kMaxTiles) * plan.work_group[0],
+      1, 1};
+  plan.local_bytes = first ? plan.work_group[0] * 8 : 0;
+  define(plan, "PHASE", first ? 0 : 1);
+  define(plan, "GROUP", plan.work_group[0]);
+  plan.reason = first ? formatted("groups take {} rows of a plane each", parts.band) : "joins the parts";
+  plan.evidence = "no measurement for this family: the sizes follow from the device's facts";
+  plan.overrides = overrides;
+  return plan;
+}
+
+}  // namespace
+
+Plan plan_global_pool_first(const Device& device, const PoolProblem& problem,
+                            const PlanOverrides& overrides) {
+  return global_plan(device, problem, overrides, true);
+}
+Plan plan_global_pool(const Device& device, const PoolProblem& problem, const PlanOverrides& overrides) {
+  return global_plan(device, problem, overrides, false);
+}
+
+}  // namespace smem

@@ -1,0 +1,20 @@
+/// What a pooling needs besides its plan: the same whatever the size of a work-group.
+#pragma once
+
+#include <smem/pool_plan.hpp>
+
+#include <cstddef>
+
+namespace smem::plan {
+
+/// Rows of results that a work-item has of plan_pool()'s plans.
+std::size_t pool_band(const Device& device, const PoolProblem& problem, const PlanOverrides& fixed);
+
+/// How global pooling cuts planes.
+struct GlobalPoolParts {
+  std::size_t band = 1;  ///< rows of a part
+  std::size_t scratch_bytes = 0;
+};
+GlobalPoolParts global_pool_parts(const Device& device, const PoolProblem& problem);
+
+}  // namespace smem::plan

@@ -1,0 +1,77 @@
+/// smem: plans for pooling. Includes no OpenCL header.
+#pragma once
+
+#include <smem/device.hpp>
+#include <smem/export.hpp>
+#include <smem/plan.hpp>
+#include <smem/scalar.hpp>
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+namespace smem {
+
+/// Windows of a pooling, in cells.
+struct Pooling {
+  std::size_t width = 2, height = 2;
+  std::size_t stride_across = 2, stride_down = 2;  ///< from a window to the next, at least 1
+  /// Cells before the first and after the last one that windows may have; fewer than a window has.
+  std::size_t pad_left = 0, pad_right = 0, pad_top = 0, pad_bottom = 0;
+
+  /// Windows of size x size, `stride` apart (0: side by side), with the same padding on all sides.
+  static Pooling square(std::size_t size, std::size_t stride = 0, std::size_t padding = 0) {
+    const std::size_t apart = stride == 0 ? size : stride;
+    return {size, size, apart, apart, padding, padding, padding, padding};
+  }
+  /// Windows in a row, or a column, of `extent` cells: floor((extent + padding - window) / stride) + 1.
+  std::size_t across(std::size_t extent) const {
+    return count(extent + pad_left + pad_right, width, stride_across);
+  }
+  std::size_t down(std::size_t extent) const {
+    return count(extent + pad_top + pad_bottom, height, stride_down);
+  }
+
+ private:
+  static std::size_t count(std::size_t extent, std::size_t window, std::size_t stride) {
+    return stride == 0 || window == 0 || extent < window ? 0 : (extent - window) / stride + 1;
+  }
+};
+
+/// What is made of a window.
+enum class PoolOp { max, average };
+
+/// A pooling without its data: all that a plan depends on.
+struct PoolProblem {
+  PoolOp op = PoolOp::max;
+  Scalar in = Scalar::float32;
+  Scalar out = Scalar::float32;
+  std::size_t width = 0;  ///< cells of a row of the input
+  std::size_t height = 0;
+  std::size_t planes = 1;  ///< of all grids
+  std::size_t channels = 1;
+  Pooling windows;
+  bool indices = false;
+  bool count_padding = false;
+  /// The largest power of two, at most 64, that divides the byte address of each row.
+  std::size_t in_alignment = 64;
+  std::size_t out_alignment = 64;
+};
+
+/// The plan that max_pool2d() or avg_pool2d() would use on `device`. Overrides: `variant`. \throws Error when
+/// the problem or the device does not allow it, the variant is unknown or cannot run this problem on this
+/// device, or another field was fixed; it names the field.
+SMEM_API Plan plan_pool(const Device& device, const PoolProblem& problem,
+                        const PlanOverrides& overrides = {});
+
+/// "windows", "vector" and "cpu".
+SMEM_API std::vector<std::string_view> pool_variants();
+
+/// The plans of the two launches of global_max_pool() and global_avg_pool(): the windows, indices and
+/// alignments have no meaning. Overrides: `work_items`. \throws Error as plan_pool().
+SMEM_API Plan plan_global_pool_first(const Device& device, const PoolProblem& problem,
+                                     const PlanOverrides& overrides = {});
+SMEM_API Plan plan_global_pool(const Device& device, const PoolProblem& problem,
+                               const PlanOverrides& overrides = {});
+
+}  // namespace smem

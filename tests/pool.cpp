@@ -1,0 +1,202 @@
+// Pooling: every variant, type and window against plain loops.
+#include <smem/smem.hpp>
+
+#include "support/failure.hpp"
+#include "support/pools.hpp"
+#include "support/reduce_sweep.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+using smem::Pooling;
+using smem::PoolOp;
+using smem::Scalar;
+using test::PoolCase;
+
+namespace {
+
+bool always_runs(const smem::Device& device, std::string_view variant) {
+  return variant != "cpu" || test::has_cpu_variant(device);
+}
+
+}  // namespace
+
+TEST_CASE("pool: every variant, window and padding") {
+  const smem::Context context;
+  test::PoolSweep sweep(context);
+  for (const std::string_view variant : smem::pool_variants()) {
+    std::size_t turn = 0;
+    for (const Pooling& windows :
+         {Pooling::square(2), Pooling::square(3, 2, 1), Pooling{5, 1, 3, 2, 2, 4, 0, 0},
+          Pooling::square(1, 3), Pooling::square(40, 7, 20)}) {
+      PoolCase c;
+      c.variant = variant;
+      c.op = turn % 2 == 0 ? PoolOp::max : PoolOp::average;
+      c.count_padding = turn == 3;
+      c.windows = windows;
+      for (const auto& [width, height] : {std::pair{40, 40}, {67, 41}, {130, 44}}) {
+        c.grids.size = {static_cast<std::size_t>(width), static_cast<std::size_t>(height)};
+        if (variant == "windows" && width == 67) continue;  // another group, which is another program
+        c.grids.gaps = width == 67;
+        sweep.run(c);
+      }
+      ++turn;
+    }
+    CHECK((sweep.ran() >= 8) == always_runs(context.device(), variant));
+  }
+}
+
+TEST_CASE("pool: every type, channels and batches") {
+  const smem::Context context;
+  test::PoolSweep sweep(context);
+  std::size_t turn = 0;
+  for (const PoolOp op : {PoolOp::max, PoolOp::average}) {
+    for (const auto& [in, out] : {std::pair{Scalar::uint8, Scalar::uint8},
+                                  {Scalar::uint16, Scalar::uint16},
+                                  {Scalar::half, Scalar::half},
+                                  {Scalar::float64, Scalar::float64},
+                                  {Scalar::uint8, Scalar::float32}}) {
+      PoolCase c;
+      c.op = op;
+      c.grids.in = in;
+      c.grids.out = out;
+      c.windows = Pooling::square(2 + turn % 2, 2, turn % 2);
+      c.grids.size = {101, 23, 1 + turn % 2};
+      c.grids.channels = 1 + turn % 3;
+      c.grids.batch = 2;
+      c.grids.gaps = turn % 2 == 0;
+      c.count_padding = turn % 4 == 1;
+      c.variant = turn % 3 == 0 ? "windows" : "";
+      sweep.run(c);
+      if (in == Scalar::float64 || turn % 2 == 1) {
+        ++turn;
+        continue;
+      }
+      c.variant = "vector";
+      c.grids.channels = 1;
+      c.grids.size = {128, 20};
+      c.grids.gaps = false;
+      sweep.run(c);
+      ++turn;
+    }
+  }
+  CHECK(sweep.ran() >= 10);
+}
+
+TEST_CASE("pool: whole planes") {
+  const smem::Context context;
+  test::PoolSweep sweep(context);
+  std::size_t turn = 0;
+  for (const PoolOp op : {PoolOp::max, PoolOp::average}) {
+    for (const auto& [in, out] : {std::pair{Scalar::float32, Scalar::float32},
+                                  {Scalar::uint8, Scalar::uint8},
+                                  {Scalar::half, Scalar::float32}}) {
+      PoolCase c;
+      c.global = true;
+      c.op = op;
+      c.grids.in = in;
+      c.grids.out = out;
+      c.grids.channels = 1 + turn % 4;
+      for (const auto& [width, height, depth, batch] :
+           {std::tuple{1, 1, 1, 1}, {7, 3, 1, 70}, {701, 83, 2, 3}}) {
+        c.grids.size = {static_cast<std::size_t>(width), static_cast<std::size_t>(height),
+                        static_cast<std::size_t>(depth)};
+        c.grids.batch = static_cast<std::size_t>(batch);
+        c.grids.gaps = depth == 2;
+        sweep.run(c);
+      }
+      ++turn;
+    }
+  }
+  CHECK(sweep.ran() == 18);
+}
+
+TEST_CASE("pool: places of the greatest") {
+  const smem::Context context;
+  constexpr std::size_t kWidth = 37, kHeight = 21, kChannels = 2;
+  const Pooling windows = Pooling::square(3, 2, 1);
+  std::vector<float> host(kWidth * kHeight * kChannels);
+  test::Random random(3);
+  for (float& v : host)
+    v = random.chance(9) ? NAN : static_cast<float>(random.between(0, 5));  // equal ones, too
+  for (std::size_t i = 0; i < 3 * kWidth * kChannels; ++i)
+    host[i] = NAN;
+  const smem::Array<float> in(context, host);
+  const std::size_t across = windows.across(kWidth), down = windows.down(kHeight);
+  for (const char* variant : {"windows", "cpu"}) {
+    if (!always_runs(context.device(), variant)) continue;
+    const smem::Array<float> out(context, across * down * kChannels);
+    const smem::Array<std::uint32_t> places(context, across * down * kChannels);
+    const smem::GridLayout layout{.channels = kChannels};
+    smem::max_pool2d(context, in.grid({kWidth, kHeight}, layout), out.grid({across, down}, layout),
+                     places.grid({across, down}, layout), windows, {.variant = variant});
+    const std::vector<float> got = out.to_host();
+    const std::vector<std::uint32_t> at = places.to_host();
+    std::size_t wrong = 0;
+    for (std::size_t y = 0; y < down; ++y) {
+      for (std::size_t x = 0; x < across; ++x) {
+        for (std::size_t c = 0; c < kChannels; ++c) {
+          float best = NAN;
+          std::size_t place = SIZE_MAX;
+          for (std::size_t j = y * 2; j < y * 2 + 3; ++j) {
+            for (std::size_t i = x * 2; i < x * 2 + 3; ++i) {
+              if (j < 1 || i < 1 || j > kHeight || i > kWidth) continue;
+              const std::size_t cell = (j - 1) * kWidth + i - 1;
+              const float v = host[cell * kChannels + c];
+              if (place == SIZE_MAX || v > best || (std::isnan(best) && !std::isnan(v)))
+                best = v, place = cell;
+            }
+          }
+          const std::size_t r = (y * across + x) * kChannels + c;
+          const bool same = got[r] == best || (std::isnan(got[r]) && std::isnan(best));
+          wrong += same && at[r] == place ? 0 : 1;
+        }
+      }
+    }
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("pool: nothing to do") {
+  const smem::Context context;
+  const smem::Array<float> array(context, 4);
+  CHECK(smem::max_pool2d(context, array.grid({1, 1}), array.grid({0, 0}))() != nullptr);
+  CHECK(smem::avg_pool2d(context, array.grid({0, 0}), array.grid({0, 0}))() != nullptr);
+}
+
+TEST_CASE("bad input of pooling") {
+  const smem::Context context;
+  const smem::Array<float> in(context, std::vector<float>(100, 1.0F));
+  const std::vector<float> poison(100, 7.0F);
+  const smem::Array<float> out(context, poison);
+  const smem::Array<std::uint32_t> places(context, 100);
+  const auto from = in.grid({10, 10}), to = out.grid({5, 5});
+  using test::failure_of;
+  auto error = failure_of([&] { smem::max_pool2d(context, from, to, Pooling{2, 2, 0, 2}); });
+  CHECK(error.operation == "max_pool2d");
+  CHECK(error.argument == "windows");
+  CHECK(error.got == "0");
+  CHECK(failure_of([&] { smem::max_pool2d(context, from, to, Pooling{0, 2, 2, 2}); }).argument == "windows");
+  error = failure_of([&] { smem::avg_pool2d(context, from, to, Pooling::square(2, 2, 2)); });
+  CHECK(error.expected == "paddings of less than 2, the window");
+  error = failure_of([&] { smem::max_pool2d(context, from, out.grid({5, 4})); });
+  CHECK(error.argument == "out");
+  CHECK(error.expected == "5 x 5 x 1 cells of 1 channels, batch 1");
+  CHECK(failure_of([&] { smem::max_pool2d(context, from, in.grid({5, 5})); }).argument == "out");
+  CHECK(failure_of([&] { smem::max_pool2d(context, from, to, places.grid({4, 5})); }).argument == "indices");
+  CHECK(failure_of([&] {
+          smem::max_pool2d(context, from, to, out.grid({5, 5}, {.offset = 50}));
+        }).argument == "indices");
+  CHECK(failure_of([&] { smem::max_pool2d(context, from, to, {}, {.variant = "nosuch"}); }).argument ==
+        "variant");
+  CHECK(failure_of([&] { smem::global_avg_pool(context, from, to); }).argument == "out");
+  CHECK(failure_of([&] {
+          smem::global_avg_pool(context, in.grid({0, 10}), out.grid({1, 1}));
+        }).argument == "in");
+  CHECK(out.to_host() == poison);
+}
