@@ -85,6 +85,7 @@ void Runtime::open() {
   device_ = facts_of(id_);
   programs_ = std::make_unique<Programs>(context_, id_, device_);
   scratch_ = std::make_unique<ScratchPool>(context_);
+  constants_ = std::make_unique<ConstantPool>(context_);
 }
 
 std::shared_ptr<const Prepared> Runtime::find(const ProblemKey& key) const {

@@ -2,6 +2,7 @@
 /// ready.
 #pragma once
 
+#include "runtime/constants.hpp"
 #include "runtime/programs.hpp"
 #include "runtime/scratch.hpp"
 
@@ -47,6 +48,7 @@ class Runtime {
   const cl::CommandQueue& queue() const { return queue_; }
   Programs& programs() { return *programs_; }
   ScratchPool& scratch() { return *scratch_; }
+  ConstantPool& constants() { return *constants_; }
 
   /// Launches a problem's plan with the kernel's arguments, in their order. No host wait. Plan and program
   /// are remembered for the next call. When the driver refuses the launch, because the compiled kernel needs
@@ -117,6 +119,7 @@ class Runtime {
   cl::CommandQueue queue_;
   std::unique_ptr<Programs> programs_;
   std::unique_ptr<ScratchPool> scratch_;
+  std::unique_ptr<ConstantPool> constants_;
   mutable std::shared_mutex mutex_;
   std::unordered_map<ProblemKey, std::shared_ptr<const Prepared>, ProblemKeyHash> ready_;
 };

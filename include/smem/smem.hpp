@@ -30,4 +30,6 @@
 #include <smem/scan_plan.hpp>
 #include <smem/select.hpp>
 #include <smem/select_plan.hpp>
+#include <smem/stencil.hpp>
+#include <smem/stencil_plan.hpp>
 #include <smem/transpose.hpp>

@@ -1,0 +1,268 @@
+// Stencil in registers: a work-item makes PACK neighbouring elements of ROWS rows. It reads the rows of the input that they
+// need from top to bottom, each once, as vectors; a row goes into the sums of all results that look at it and is forgotten.
+// What a row's vector needs to its left and right comes from the cache, into which neighbours have just brought it.
+//
+// No local memory and no barrier: per result, 3 x 3 cells take (ROWS + 2) / ROWS vectors and as many halos, which is less
+// than what the same block would read of a tile in local memory and write to it.
+//
+// Launch: GROUP_X x GROUP_Y work-items a group; PACK elements along x and ROWS rows along y for each; planes of all grids
+// along z; those beyond the launch's last two dimensions are done in loops. Stride and dilation are 1.
+#ifndef PACK
+#define PACK 4  // elements of a vector: 1, 2, 4, 8, 16; at most 16 bytes
+#endif
+#include "stencil/cells.clh"
+
+#ifndef ROWS
+#define ROWS 8  // of results of a work-item
+#endif
+#ifndef GROUP_X
+#define GROUP_X 32
+#endif
+#ifndef GROUP_Y
+#define GROUP_Y 8
+#endif
+#ifndef WINDOW_X
+#define WINDOW_X 3  // size_x, and so on
+#endif
+#ifndef WINDOW_Y
+#define WINDOW_Y 1
+#endif
+#ifndef WINDOW_Z
+#define WINDOW_Z 1  // of an expression, 1
+#endif
+#ifndef BEFORE_X
+#define BEFORE_X (WINDOW_X / 2)  // cells of the window before the result's own: -first_x
+#endif
+#ifndef BEFORE_Y
+#define BEFORE_Y (WINDOW_Y / 2)
+#endif
+#ifndef BEFORE_Z
+#define BEFORE_Z (WINDOW_Z / 2)
+#endif
+#ifndef ALIGNED
+#define ALIGNED 0  // 1: all rows begin at multiples of a vector, in both grids
+#endif
+#ifndef HALO
+#define HALO 1  // elements that are read at once beside a vector: a power of two, at most PACK
+#endif
+
+#define STEPS (ROWS + WINDOW_Y - 1)  // rows of the input
+#define LEFT (BEFORE_X > 0 ? BEFORE_X * CHANNELS : 0)
+#define RIGHT (WINDOW_X - 1 - BEFORE_X > 0 ? (WINDOW_X - 1 - BEFORE_X) * CHANNELS : 0)
+#define LEFT_PARTS ((LEFT + HALO - 1) / HALO)
+#define RIGHT_PARTS ((RIGHT + HALO - 1) / HALO)
+#define SPAN (LEFT_PARTS * HALO + PACK + RIGHT_PARTS * HALO)  // elements of a row that are read
+#define UNROLLED _Pragma("unroll")
+
+typedef union {
+#if HALO == 1
+  packed_value all;
+#elif ELEMENT_HALF
+  JOIN(float, HALO) all;
+#else
+  JOIN(ELEMENT, HALO) all;
+#endif
+  packed_value each[HALO];
+} halo_pack;
+
+// A row of the input as it lies in memory.
+typedef struct {
+  halo_pack left[LEFT_PARTS + 1];  // one more than there are: arrays have a size
+  pack middle;
+  halo_pack right[RIGHT_PARTS + 1];
+} row_cells;
+
+static inline halo_pack load_halo(global const ELEMENT* p) {
+  halo_pack loaded;
+#if HALO == 1
+  loaded.all = load_value(p, 0);
+#elif ELEMENT_HALF && ALIGNED
+  loaded.all = JOIN(vloada_half, HALO)(0, p);
+#elif ELEMENT_HALF
+  loaded.all = JOIN(vload_half, HALO)(0, p);
+#elif ALIGNED
+  loaded.all = *(global const JOIN(ELEMENT, HALO)*)p;
+#else
+  loaded.all = JOIN(vload, HALO)(0, p);
+#endif
+  return loaded;
+}
+
+// Of a row all of whose cells are there; `p`: the first element of the middle.
+static inline row_cells load_row(global const ELEMENT* p) {
+  row_cells row;
+UNROLLED
+  for (int i = 0; i < LEFT_PARTS; ++i) row.left[i] = load_halo(p - (LEFT_PARTS - i) * HALO);
+  row.middle = ALIGNED ? load_pack(p, 0) : load_loose_pack(p, 0);
+UNROLLED
+  for (int i = 0; i < RIGHT_PARTS; ++i) row.right[i] = load_halo(p + PACK + i * HALO);
+  return row;
+}
+
+// Of any row, element by element; `places`: where they stand in the row, or -1. `is_there`: whether the row does.
+static inline row_cells load_any_row(global const ELEMENT* p, const long places[SPAN], bool is_there, VALUE beyond) {
+  row_cells row;
+UNROLLED
+  for (int i = 0; i < SPAN; ++i) {
+    packed_value v = (packed_value)beyond;
+    if (is_there && places[i] >= 0) v = (packed_value)load_value(p, (ulong)places[i]);
+    if (i < LEFT_PARTS * HALO) {
+      row.left[i / HALO].each[i % HALO] = v;
+    } else if (i < LEFT_PARTS * HALO + PACK) {
+      row.middle.each[i - LEFT_PARTS * HALO] = v;
+    } else {
+      row.right[(i - LEFT_PARTS * HALO - PACK) / HALO].each[(i - LEFT_PARTS * HALO - PACK) % HALO] = v;
+    }
+  }
+  return row;
+}
+
+// As numbers.
+static inline void convert_row(VALUE cells[SPAN], const row_cells* row) {
+UNROLLED
+  for (int i = 0; i < LEFT_PARTS * HALO; ++i) cells[i] = (VALUE)row->left[i / HALO].each[i % HALO];
+UNROLLED
+  for (int i = 0; i < PACK; ++i) cells[LEFT_PARTS * HALO + i] = (VALUE)row->middle.each[i];
+UNROLLED
+  for (int i = 0; i < RIGHT_PARTS * HALO; ++i)
+    cells[LEFT_PARTS * HALO + PACK + i] = (VALUE)row->right[i / HALO].each[i % HALO];
+}
+
+// PACK results that are all written.
+static inline void store_pack(global RESULT* p, const VALUE v[PACK]) {
+#if PACK == 1
+  store_cell(p, 0, v[0]);
+#else
+  union {
+#if RESULT_HALF
+    JOIN(float, PACK) all;
+    float each[PACK];
+#else
+    JOIN(RESULT, PACK) all;
+    RESULT each[PACK];
+#endif
+  } results;
+UNROLLED
+  for (int i = 0; i < PACK; ++i) {
+#if RESULT_HIGH == 255
+    results.each[i] = convert_uchar_sat_rte(v[i]);
+#elif RESULT_HIGH == 65535
+    results.each[i] = convert_ushort_sat_rte(v[i]);
+#else
+    results.each[i] = v[i];
+#endif
+  }
+#if RESULT_HALF && ALIGNED
+  JOIN(JOIN(vstorea_half, PACK), _rte)(results.all, 0, p);
+#elif RESULT_HALF
+  JOIN(JOIN(vstore_half, PACK), _rte)(results.all, 0, p);
+#elif ALIGNED
+  *(global JOIN(RESULT, PACK)*)p = results.all;
+#else
+  JOIN(vstore, PACK)(results.all, 0, p);
+#endif
+#endif
+}
+
+// The weight of a cell of the window, by its place among them.
+#if SHAPE == STAR
+#define HAS_WEIGHT(i, j, k) (((i) == BEFORE_X) + ((j) == BEFORE_Y) + ((k) == BEFORE_Z) >= 2)
+#define PLANE_WEIGHTS(k) \
+  ((k) <= BEFORE_Z ? (k) : (k) + WINDOW_X + WINDOW_Y - 2)  // those of the planes before it
+#define WEIGHT_PLACE(i, j, k) \
+  (PLANE_WEIGHTS(k) + ((k) != BEFORE_Z ? 0 : (j) < BEFORE_Y ? (j) : (j) == BEFORE_Y ? (j) + (i) : (j) + WINDOW_X - 1))
+#else
+#define HAS_WEIGHT(i, j, k) 1
+#define WEIGHT_PLACE(i, j, k) (((k) * WINDOW_Y + (j)) * WINDOW_X + (i))
+#endif
+
+kernel __attribute__((reqd_work_group_size(GROUP_X, GROUP_Y, 1)))
+void stencil_rows(STENCIL_ARGUMENTS) {
+  (void)strip, (void)band;
+  (void)size_x, (void)size_y, (void)size_z, (void)first_x, (void)first_y, (void)first_z;
+  (void)out_width, (void)out_height, (void)stride_x, (void)stride_y, (void)dilation_x, (void)dilation_y;
+  const ulong elements = width * CHANNELS, e = get_global_id(0) * PACK;
+  if (e >= elements) return;
+  const bool inside_x = e >= LEFT_PARTS * HALO && e + PACK + RIGHT_PARTS * HALO <= elements;
+  for (ulong p = get_global_id(2); p < depth * batch; p += get_global_size(2)) {
+    const ulong grid = GRID_OF(p), z = p - grid * out_depth;
+    for (ulong y = get_global_id(1) * ROWS; y < height; y += get_global_size(1) * ROWS) {
+      const long top = (long)y - BEFORE_Y;
+      VALUE sums[ROWS][PACK];
+UNROLLED
+      for (int r = 0; r < ROWS; ++r)
+UNROLLED
+        for (int i = 0; i < PACK; ++i) sums[r][i] = 0;
+
+#pragma unroll 1
+      for (int k = 0; k < WINDOW_Z; ++k) {
+        // Read all rows first, so that they are under way together.
+        row_cells rows[STEPS];
+        const long at_z = place_within((long)z - BEFORE_Z + k, (long)depth);
+        global const ELEMENT* plane = in + in_offset + grid * in_stride + (ulong)max(at_z, 0L) * in_plane;
+        if (inside_x && top >= 0 && top + STEPS <= (long)height && at_z >= 0) {
+          global const ELEMENT* first = plane + (ulong)top * in_pitch + e;
+UNROLLED
+          for (int s = 0; s < STEPS; ++s) rows[s] = load_row(first + (ulong)s * in_pitch);
+        } else {
+          long places[SPAN];
+UNROLLED
+          for (int i = 0; i < SPAN; ++i) places[i] = element_within((long)e + i - LEFT_PARTS * HALO, (long)width);
+UNROLLED
+          for (int s = 0; s < STEPS; ++s) {
+            const long at_y = place_within(top + s, (long)height);
+            rows[s] = load_any_row(plane + (ulong)max(at_y, 0L) * in_pitch, places, (at_y | at_z) >= 0, BEYOND);
+          }
+        }
+
+#if SHAPE == CUSTOM
+        VALUE cells[STEPS][SPAN];
+UNROLLED
+        for (int s = 0; s < STEPS; ++s) convert_row(cells[s], &rows[s]);
+#define NEIGHBOUR(dx, dy, dz) cells[r + (dy) + RADIUS_Y][LEFT_PARTS * HALO + i + (dx) * CHANNELS]
+UNROLLED
+        for (int r = 0; r < ROWS; ++r)
+UNROLLED
+          for (int i = 0; i < PACK; ++i) sums[r][i] = EXPRESSION;
+#else
+        // Row s of the input is row s - r of the window of row r of the results.
+UNROLLED
+        for (int s = 0; s < STEPS; ++s) {
+          VALUE cells[SPAN];
+          convert_row(cells, &rows[s]);
+UNROLLED
+          for (int r = (s < WINDOW_Y ? 0 : s - WINDOW_Y + 1); r <= (s < ROWS ? s : ROWS - 1); ++r) {
+UNROLLED
+            for (int c = 0; c < WINDOW_X; ++c) {
+#if SHAPE == STAR && WINDOW_Z > 1
+              if (!HAS_WEIGHT(c, s - r, k)) continue;
+#elif SHAPE == STAR
+              if (!HAS_WEIGHT(c, s - r, BEFORE_Z)) continue;
+#endif
+              const VALUE weight = weights[1 + WEIGHT_PLACE(c, s - r, k)];
+UNROLLED
+              for (int i = 0; i < PACK; ++i)
+                sums[r][i] = fma(weight, cells[LEFT_PARTS * HALO + i + (c - BEFORE_X) * CHANNELS], sums[r][i]);
+            }
+          }
+        }
+#endif
+      }
+
+      // Write what is there.
+      global RESULT* to = out + out_offset + grid * out_stride + z * out_plane + y * out_pitch + e;
+      if (BOUNDARY != LEAVE && e + PACK <= elements && y + ROWS <= height) {
+UNROLLED
+        for (int r = 0; r < ROWS; ++r) store_pack(to + (ulong)r * out_pitch, sums[r]);
+      } else if (IS_WRITTEN(z, z, depth)) {
+UNROLLED
+        for (int r = 0; r < ROWS; ++r) {
+          if (y + r >= height || !IS_WRITTEN(y + r, y, height)) continue;
+UNROLLED
+          for (int i = 0; i < PACK; ++i)
+            if (e + i < elements && IS_WRITTEN((e + i) / CHANNELS, x, width)) store_cell(to + (ulong)r * out_pitch, i, sums[r][i]);
+        }
+      }
+    }
+  }
+}

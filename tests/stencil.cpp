@@ -1,0 +1,224 @@
+// Stencils: every variant, boundary, shape and type against plain loops.
+#include <smem/smem.hpp>
+
+#include "support/failure.hpp"
+#include "support/reduce_sweep.hpp"
+#include "support/stencils.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+using smem::Boundary;
+using smem::Scalar;
+using smem::StencilShape;
+using test::StencilCase;
+
+namespace {
+
+constexpr Scalar kTypes[] = {Scalar::float32, Scalar::uint8, Scalar::half, Scalar::uint16, Scalar::float64};
+
+bool always_runs(const smem::Device& device, std::string_view variant) {
+  return variant == "naive" || variant == "tiled" || variant == "rows" ||
+         (variant == "cpu" && test::has_cpu_variant(device));
+}
+
+/// Whether the boundary serves the radius on the grid.
+bool reaches(const StencilCase& c) {
+  return c.radius.x <= smem::reach_of(c.boundary, c.size.width) &&
+         c.radius.y <= smem::reach_of(c.boundary, c.size.height) &&
+         c.radius.z <= smem::reach_of(c.boundary, c.size.depth);
+}
+
+/// Grids whose rows are aligned, and not; with and without gaps; one and several.
+std::array<test::GridPlace, 4> places(std::size_t channels) {
+  test::GridPlace packed, gaps, several, aligned;
+  gaps.offset = 3, gaps.row_gap = 5, gaps.plane_gap = 7, gaps.tail = 2;
+  several.batch = 3, several.row_gap = 1, several.grid_gap = 9, several.offset = 1;
+  aligned.offset = 64;
+  for (test::GridPlace* place : {&packed, &gaps, &several, &aligned})
+    place->channels = channels;
+  return {packed, gaps, several, aligned};
+}
+
+/// The case on grids of one to three dimensions, around and below the size of tiles; `turn` walks through the places.
+void on_grids(test::StencilSweep& sweep, StencilCase c, const std::vector<smem::GridSize>& sizes) {
+  std::size_t turn = 0;
+  for (const smem::GridSize& size : sizes) {
+    c.size = size;
+    if (!reaches(c)) continue;
+    const auto all = places(c.in.channels);
+    c.in = all.at(turn % 4);
+    c.out = all.at((turn / 4 + turn) % 4);
+    c.out.batch = c.in.batch;
+    if (turn % 4 == 3) {  // whole vectors, rows aligned
+      c.in.row_gap = c.out.row_gap = 64 - size.width * c.in.channels % 64;
+      c.out.offset = 0;
+    }
+    sweep.run(c);
+    ++turn;
+  }
+}
+
+const std::vector<smem::GridSize> kFlat{{1, 1},   {2, 1},  {37, 29}, {128, 9}, {1, 67},   {131, 1}, {7, 5},
+                                        {64, 16}, {33, 8}, {5, 131}, {257, 3}, {101, 103}};
+const std::vector<smem::GridSize> kDeep{{1, 1, 1}, {5, 4, 3}, {33, 9, 17}, {4, 1, 7}, {67, 3, 5}, {16, 16, 16}};
+
+}  // namespace
+
+TEST_CASE("stencil: every variant, boundary and shape of two dimensions") {
+  const smem::Context context;
+  test::StencilSweep sweep(context);
+  for (const std::string_view variant : smem::stencil_variants()) {
+    for (const Boundary boundary : test::kBoundaries) {
+      StencilCase c;
+      c.variant = variant;
+      c.boundary = boundary;
+      c.radius = {1, 1};
+      on_grids(sweep, c, kFlat);
+      // Where the kernel is compiled for its window, few boundaries say what the others would.
+      const bool compiled = variant == "rows";
+      if (compiled && boundary != Boundary::leave && boundary != Boundary::constant) continue;
+      c.radius = {3, 2};
+      on_grids(sweep, c, kFlat);
+      c.shape = StencilShape::star;
+      c.radius = {2, 3};
+      on_grids(sweep, c, kFlat);
+    }
+    CHECK((sweep.ran() > 60) == always_runs(context.device(), variant));
+  }
+}
+
+TEST_CASE("stencil: every variant and boundary of three dimensions") {
+  const smem::Context context;
+  test::StencilSweep sweep(context);
+  for (const std::string_view variant : smem::stencil_variants()) {
+    for (const Boundary boundary : test::kBoundaries) {
+      StencilCase c;
+      c.variant = variant;
+      c.boundary = boundary;
+      c.shape = boundary == Boundary::mirror || boundary == Boundary::leave ? StencilShape::star : StencilShape::box;
+      const bool compiled = variant == "rows" || variant == "march";
+      if (compiled && (boundary == Boundary::zero || boundary == Boundary::clamp || boundary == Boundary::wrap)) continue;
+      c.radius = {1, 1, 1};
+      on_grids(sweep, c, kDeep);
+      if (compiled && boundary != Boundary::constant) continue;
+      c.radius = {2, 0, 3};
+      on_grids(sweep, c, kDeep);
+    }
+    CHECK((sweep.ran() > 0) == (variant == "march" || always_runs(context.device(), variant)));
+  }
+}
+
+TEST_CASE("stencil: every type, one to four channels") {
+  const smem::Context context;
+  test::StencilSweep sweep(context);
+  for (const std::string_view variant : smem::stencil_variants()) {
+    for (const Scalar type : kTypes) {
+      for (const std::size_t channels : {1, 2, 3, 4}) {
+        // Each is a program to compile.
+        if (type != Scalar::uint8 && channels != 1 + static_cast<std::size_t>(type) % 4) continue;
+        if (type == Scalar::uint8 && channels == 2 && variant != "rows") continue;
+        StencilCase c;
+        c.variant = variant;
+        c.type = type;
+        c.boundary = channels % 2 == 0 ? Boundary::constant : Boundary::reflect;
+        c.radius = {2, 1, variant == "march" ? std::size_t{1} : 0};
+        c.in.channels = c.out.channels = channels;
+        on_grids(sweep, c, {{50, 21, 2}, {131, 9, 3}, {3, 3, 1}, {35, 6, 5}});
+      }
+    }
+    CHECK((sweep.ran() > 0) == (variant == "march" || always_runs(context.device(), variant)));
+  }
+}
+
+TEST_CASE("stencil: a caller's own expression") {
+  const smem::Context context;
+  test::StencilSweep sweep(context);
+  for (const std::string_view variant : smem::stencil_variants()) {
+    for (const smem::Radius& radius : {smem::Radius{2, 1, 0}, smem::Radius{1, 1, 2}}) {
+      StencilCase c;
+      c.variant = variant;
+      c.shape = StencilShape::expression;
+      c.boundary = radius.z == 0 ? Boundary::clamp : Boundary::leave;
+      c.radius = radius;
+      on_grids(sweep, c, radius.z == 0 ? kFlat : kDeep);
+      c.type = Scalar::uint8;
+      c.in.channels = c.out.channels = 3;
+      if (variant != "tiled") on_grids(sweep, c, radius.z == 0 ? kFlat : kDeep);
+    }
+    CHECK((sweep.ran() > 0) == (variant == "march" || always_runs(context.device(), variant)));
+  }
+}
+
+TEST_CASE("stencil: windows larger than the grid, than a tile, and than local memory") {
+  const smem::Context context;
+  test::StencilSweep sweep(context);
+  for (const char* variant : {"naive", "tiled", "cpu", ""}) {
+    StencilCase c;
+    c.variant = variant;
+    c.boundary = Boundary::clamp;
+    c.radius = {13, 20};
+    on_grids(sweep, c, {{3, 2}, {40, 41}, {131, 50}});
+    c.radius = {700, 0};
+    on_grids(sweep, c, {{3, 2}, {2003, 1}, {1, 3}});
+    c.shape = StencilShape::star;
+    c.radius = {5, 5, 5};
+    on_grids(sweep, c, {{3, 2, 4}, {12, 7, 13}});
+    if (variant == std::string("tiled") || variant == std::string("cpu")) continue;
+    c.shape = StencilShape::box;
+    c.radius = {300000, 0};
+    on_grids(sweep, c, {{5, 1}});
+    c.radius = {150, 150};
+    on_grids(sweep, c, {{5, 3}});
+  }
+  CHECK(sweep.ran() >= 20);
+}
+
+TEST_CASE("stencil: nothing to do") {
+  const smem::Context context;
+  test::StencilSweep sweep(context);
+  StencilCase c;
+  c.boundary = Boundary::wrap;
+  c.radius = {1, 1};
+  for (const smem::GridSize& size : {smem::GridSize{0, 5}, smem::GridSize{5, 0}, smem::GridSize{5, 5, 0}}) {
+    c.size = size;
+    sweep.run(c);
+  }
+  CHECK(sweep.ran() == 3);
+}
+
+TEST_CASE("stencil: waits for the events it is given, and takes plans and overrides") {
+  const smem::Context context;
+  const smem::GridSize size{40, 30};
+  const smem::Array<float> in(context, std::vector<float>(1200, 2.0F));
+  const smem::Array<float> out(context, std::vector<float>(1200, 7.0F));
+  const smem::Stencil mean = smem::Stencil::box({1, 1}, std::vector<double>(9, 0.125), Boundary::clamp);
+  cl::UserEvent gate(context.cl_context());
+  const std::vector<cl::Event> events{gate};
+  const cl::Event done = smem::stencil(context, in.grid(size), out.grid(size), mean, {.wait_for = events});
+  CHECK(done.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>() != CL_COMPLETE);
+  gate.setStatus(CL_COMPLETE);
+  done.wait();
+  CHECK(out.to_host() == std::vector<float>(1200, 2.25F));
+  const smem::PlanOverrides fixed{.variant = "tiled", .work_items = 32};
+  smem::StencilProblem problem = smem::stencil_problem(Scalar::float32, {40, 30, 1}, {1, 1, 0});
+  problem.boundary = Boundary::clamp;
+  problem.in_alignment = problem.out_alignment = 32;
+  const smem::Plan plan = smem::plan_stencil(context.device(), problem, fixed);
+  CHECK(plan.work_items() == 32);
+  const std::vector<float> sevens(1200, 7.0F);
+  smem::Array<float> again(context, sevens);
+  smem::stencil(context, in.grid(size), again.grid(size), mean, {.plan = &plan});
+  CHECK(again.to_host() == out.to_host());
+  smem::Plan other = plan;
+  other.work_group[0] = 64;
+  CHECK(test::failure_of([&] {
+          smem::stencil(context, in.grid(size), again.grid(size), mean, {.plan = &other});
+        }).argument == "plan");
+}
