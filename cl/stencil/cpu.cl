@@ -6,7 +6,7 @@
 //
 // Launch: one dimension, local size 1; group g does jobs g, g + groups, ...; a job is `strip` cells of `band` rows of
 // a plane.
-// Local memory: MEMORY values: for each plane of the window a ring of (size_y - 1) * dilation_y + 1 lines, each of the
+// Local memory: MEMORY values: for each plane of the window a ring of (size_y - 1) * dilation_y + 2 lines, each of the
 // elements that a strip's windows cover and what is left of a block.
 #include "common/stream.clh"
 #include "stencil/cells.clh"
@@ -74,7 +74,7 @@ static inline void store_lanes(global RESULT* to, lanes v) {
   v = v > (lanes)0 ? v : (lanes)0;
   v = v < (lanes)RESULT_HIGH ? v : (lanes)RESULT_HIGH;
   // The last place of what is added is 1, so that the addition rounds to even.
-  const results r = CONVERT(results, JOIN(as_, int_lanes)(v + (lanes)ROUNDER) - 0x4b400000);
+  const results r = CONVERT(results, JOIN(as_int, LANES)(v + (lanes)ROUNDER) - 0x4b400000);
 #else
   const results r = CONVERT(results, v);
 #endif
@@ -98,21 +98,21 @@ static inline void store_block(global RESULT* to, const block_sums* sums, long x
 // line[i] = the element that stands at place from + i of the row, for i < count. Not inlined: PoCL copies a kernel's body
 // three times.
 __attribute__((noinline)) void fill_line(local VALUE* line, global const ELEMENT* row, long from, long count, long width,
-                                         VALUE beyond, uint is_there) {
+                                         VALUE beyond, uint is_there, uint boundary) {
   if (!is_there) {
     PLAIN_LOOP for (long i = 0; i < count; ++i) line[i] = beyond;
     return;
   }
   const long inside = clamp(0 - from, 0L, count), end = clamp(width * CHANNELS - from, inside, count);
   PLAIN_LOOP for (long i = 0; i < inside; ++i) {
-    const long place = element_within(from + i, width);
+    const long place = element_by(EDGE, from + i, width);
     line[i] = place < 0 ? beyond : load_value(row, (ulong)place);
   }
   long i = inside;
   PLAIN_LOOP for (; i + LANES <= end; i += LANES) ((local loose_lanes*)(line + i))->v = LOAD_ELEMENTS(row + from + i);
   PLAIN_LOOP for (; i < end; ++i) line[i] = load_value(row, (ulong)(from + i));
   PLAIN_LOOP for (; i < count; ++i) {
-    const long place = element_within(from + i, width);
+    const long place = element_by(EDGE, from + i, width);
     line[i] = place < 0 ? beyond : load_value(row, (ulong)place);
   }
 }
@@ -122,10 +122,10 @@ __attribute__((noinline)) void fill_line(local VALUE* line, global const ELEMENT
 __attribute__((noinline)) void sum_row(global RESULT* to, local const VALUE* lines, long begin, long end, uint line,
                                        uint ring, uint first, long first_x, long first_y, long first_z, uint size_x,
                                        uint size_y, uint size_z, uint stride_x, uint dilation_x, uint dilation_y,
-                                       WEIGHT_SPACE const VALUE* weights) {
+                                       WEIGHT_SPACE const VALUE* weights, uint star) {
 #if SHAPE == CUSTOM
   (void)first_x, (void)first_y, (void)first_z, (void)size_x, (void)size_y, (void)size_z, (void)stride_x;
-  (void)dilation_x, (void)dilation_y, (void)weights;
+  (void)dilation_x, (void)dilation_y, (void)weights, (void)star;
   // A pointer for each row of the window; the compiler makes vectors of the loop.
   local const VALUE* window[2 * RADIUS_Z + 1][2 * RADIUS_Y + 1];
   for (int k = 0; k <= 2 * RADIUS_Z; ++k)
@@ -168,10 +168,10 @@ __attribute__((noinline)) void sum_row(global RESULT* to, local const VALUE* lin
         local const VALUE* from = lines + (k * ring + slot) * line + x + begin_x * apart;
         PLAIN_LOOP for (uint i = begin_x; i < end_x; ++i, from += apart) {
           const lanes w = (lanes)weights[n++];
-          a = fma(w, LOOSE(from), a);
-          b = fma(w, LOOSE(from + LANES), b);
-          c = fma(w, LOOSE(from + 2 * LANES), c);
-          d = fma(w, LOOSE(from + 3 * LANES), d);
+          a += w * LOOSE(from);
+          b += w * LOOSE(from + LANES);
+          c += w * LOOSE(from + 2 * LANES);
+          d += w * LOOSE(from + 3 * LANES);
         }
       }
     }
@@ -181,10 +181,57 @@ __attribute__((noinline)) void sum_row(global RESULT* to, local const VALUE* lin
 #endif
 }
 
+#if SHAPE != CUSTOM
+// Two rows of results, of a box without stride, and without dilation along y: what is read of a line serves both. Sums alone
+// would wait for their reads, most of which lie in two cache lines.
+__attribute__((noinline)) void sum_two_rows(global RESULT* to, ulong pitch, local const VALUE* lines, long begin, long end,
+                                            uint line, uint ring, uint first, uint size_x, uint size_y, uint size_z,
+                                            uint apart, WEIGHT_SPACE const VALUE* weights) {
+  PLAIN_LOOP for (long x = 0; x < end; x += BLOCK) {
+    lanes a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0;
+    PLAIN_LOOP for (uint k = 0; k < size_z; ++k) {
+      // Line j is row j of the upper window and row j - 1 of the lower one.
+      PLAIN_LOOP for (uint j = 0; j <= size_y; ++j) {
+        const uint slot = first + j < ring ? first + j : first + j - ring;
+        local const VALUE* from = lines + (k * ring + slot) * line + x;
+        WEIGHT_SPACE const VALUE* upper = weights + 1 + (k * size_y + j) * size_x;
+        if (j == 0) {
+          PLAIN_LOOP for (uint i = 0; i < size_x; ++i, from += apart) {
+            const lanes w = (lanes)upper[i];
+            a += w * LOOSE(from), b += w * LOOSE(from + LANES);
+            c += w * LOOSE(from + 2 * LANES), d += w * LOOSE(from + 3 * LANES);
+          }
+          continue;
+        }
+        WEIGHT_SPACE const VALUE* lower = upper - size_x;
+        if (j == size_y) {
+          PLAIN_LOOP for (uint i = 0; i < size_x; ++i, from += apart) {
+            const lanes w = (lanes)lower[i];
+            e += w * LOOSE(from), f += w * LOOSE(from + LANES);
+            g += w * LOOSE(from + 2 * LANES), h += w * LOOSE(from + 3 * LANES);
+          }
+          continue;
+        }
+        PLAIN_LOOP for (uint i = 0; i < size_x; ++i, from += apart) {
+          const lanes w = (lanes)upper[i], v = (lanes)lower[i];
+          const lanes p = LOOSE(from), q = LOOSE(from + LANES), r = LOOSE(from + 2 * LANES), s = LOOSE(from + 3 * LANES);
+          a += w * p, e += v * p, b += w * q, f += v * q;
+          c += w * r, g += v * r, d += w * s, h += v * s;
+        }
+      }
+    }
+    const block_sums above = {{a, b, c, d}}, below = {{e, f, g, h}};
+    store_block(to, &above, x, begin, end);
+    store_block(to + pitch, &below, x, begin, end);
+  }
+}
+#endif
+
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void stencil_cpu(STENCIL_ARGUMENTS) {
   local VALUE lines[MEMORY];
-  const uint ring = (size_y - 1) * dilation_y + 1;
+  (void)march;
+  const uint ring = (size_y - 1) * dilation_y + 2;
   const uint reach = (size_x - 1) * dilation_x;  // cells that a result looks at beyond the first
   const uint most = ((min((ulong)strip, out_width) - 1) * stride_x + reach + 1) * CHANNELS;
   const uint line = (most + 2 * BLOCK - 1) / BLOCK * BLOCK;  // a block may begin at the last result
@@ -198,28 +245,41 @@ void stencil_cpu(STENCIL_ARGUMENTS) {
     const uint count = ((cells - 1) * stride_x + reach + 1) * CHANNELS;
     const long from_x = ((long)(left * stride_x) + first_x) * CHANNELS;
     long begin = 0, end = (long)cells * CHANNELS;  // the results that are written
-#if BOUNDARY == LEAVE
-    begin = max(-first_x - (long)left, 0L) * CHANNELS;
-    end = min(end, ((long)width - (long)size_x + 1 - first_x - (long)left) * CHANNELS);
-#endif
+    if (EDGE == LEAVE) {
+      begin = max(-first_x - (long)left, 0L) * CHANNELS;
+      end = min(end, ((long)width - (long)size_x + 1 - first_x - (long)left) * CHANNELS);
+    }
     global RESULT* to = out + out_offset + grid * out_stride + z * out_plane + left * CHANNELS;
     long filled = 0;  // input rows that were brought, from the first that the band's windows cover
-    for (ulong r = 0; r < rows; ++r) {
-      const long wanted = (long)(r * stride_y) + ring;
-      filled = max(filled, wanted - (long)ring);  // strides may skip rows
+    for (ulong r = 0; r < rows;) {
+      const bool is_first = IS_WRITTEN(top + r, y, height);
+      const bool two = SHAPE != CUSTOM && !IS_STAR && stride_x * stride_y * dilation_y == 1 && r + 1 < rows && is_first &&
+                       IS_WRITTEN(top + r + 1, y, height);
+      const long lowest = (long)(r * stride_y), wanted = lowest + ring - (two ? 0 : 1);
+      filled = max(filled, lowest);  // strides may skip rows
       for (; filled < wanted; ++filled) {
-        const long at_y = place_within((long)(top * stride_y) + first_y + filled, (long)height);
+        const long at_y = place_by(EDGE, (long)(top * stride_y) + first_y + filled, (long)height);
         for (uint k = 0; k < size_z; ++k) {
-          const long at_z = place_within((long)z + first_z + k, (long)depth);
+          const long at_z = place_by(EDGE, (long)z + first_z + k, (long)depth);
           const uint is_there = (at_y | at_z) >= 0;
           global const ELEMENT* row = in + in_offset + grid * in_stride +
                                       (is_there ? (ulong)at_z * in_plane + (ulong)at_y * in_pitch : 0);
-          fill_line(lines + (k * ring + (uint)(filled % ring)) * line, row, from_x, count, (long)width, BEYOND, is_there);
+          fill_line(lines + (k * ring + (uint)(filled % ring)) * line, row, from_x, count, (long)width, BEYOND, is_there, boundary);
         }
       }
-      if (IS_WRITTEN(top + r, y, height) && begin < end) {
-        sum_row(to + (top + r) * out_pitch, lines, begin, end, line, ring, (uint)((wanted - ring) % ring), first_x, first_y,
-                first_z, size_x, size_y, size_z, stride_x, dilation_x, dilation_y, weights);
+      global RESULT* row = to + (top + r) * out_pitch;
+      const uint first = (uint)(lowest % ring);
+      if (!is_first || begin >= end) {
+        ++r;
+#if SHAPE != CUSTOM
+      } else if (two) {
+        sum_two_rows(row, out_pitch, lines, begin, end, line, ring, first, size_x, size_y, size_z, dilation_x * CHANNELS, weights);
+        r += 2;
+#endif
+      } else {
+        sum_row(row, lines, begin, end, line, ring, first, first_x, first_y, first_z, size_x, size_y, size_z, stride_x,
+                dilation_x, dilation_y, weights, star);
+        ++r;
       }
     }
   }

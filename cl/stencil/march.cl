@@ -6,6 +6,7 @@
 // Launch: GROUP_X x GROUP_Y work-items a group, a cell for each; groups along x, y, and the pieces of `march` planes of all
 // grids; those beyond the launch's last two dimensions are done in loops. Stride and dilation are 1.
 // Local memory: WINDOW_Z planes of LINES rows of LINE values.
+#define FIXED  // shape and boundary
 #include "stencil/cells.clh"
 
 #ifndef GROUP_X
@@ -23,8 +24,8 @@
 #ifndef WINDOW_Z
 #define WINDOW_Z 3
 #endif
-#ifndef MARCH
-#define MARCH 64  // planes that a group makes
+#ifndef ROLLED
+#define ROLLED 0  // 1: loops are left to the compiler: those of CPUs take seconds over what they write out
 #endif
 
 #define LINE ((GROUP_X + WINDOW_X - 1) * CHANNELS)
@@ -32,7 +33,11 @@
 #define PLANE (LINE * LINES)
 #define GROUP (GROUP_X * GROUP_Y)
 #define EACH ((PLANE + GROUP - 1) / GROUP)  // values of a plane that a work-item brings
+#if ROLLED
+#define UNROLLED
+#else
 #define UNROLLED _Pragma("unroll")
+#endif
 
 // Where in the queue the plane lies that is `k` after the oldest one.
 #define SLOT(k) (oldest + (k) < WINDOW_Z ? oldest + (k) : oldest + (k) - WINDOW_Z)
@@ -40,13 +45,13 @@
 kernel __attribute__((reqd_work_group_size(GROUP_X, GROUP_Y, 1)))
 void stencil_march(STENCIL_ARGUMENTS) {
   local VALUE queue[WINDOW_Z * PLANE];
-  (void)strip, (void)band, (void)out_width, (void)out_height, (void)stride_x, (void)stride_y, (void)dilation_x, (void)dilation_y;
+  (void)boundary, (void)star, (void)strip, (void)band, (void)out_width, (void)out_height, (void)stride_x, (void)stride_y, (void)dilation_x, (void)dilation_y;
   const uint lx = get_local_id(0), ly = get_local_id(1), item = ly * GROUP_X + lx;
   const ulong x = get_global_id(0);
-  const ulong pieces = (depth + MARCH - 1) / MARCH;
+  const ulong pieces = (depth + march - 1) / march;
   for (ulong p = get_group_id(2); p < pieces * batch; p += get_num_groups(2)) {
     const ulong grid = batch == 1 ? 0 : p / pieces;
-    const ulong begin = (p - grid * pieces) * MARCH, end = min(begin + MARCH, depth);
+    const ulong begin = (p - grid * pieces) * march, end = min(begin + march, depth);
     global const ELEMENT* from = in + in_offset + grid * in_stride;
     for (ulong band = get_group_id(1) * GROUP_Y; band < height; band += get_num_groups(1) * GROUP_Y) {
       // Where the work-item's share of each plane stands; -1: it lies beyond an edge.
@@ -54,14 +59,14 @@ void stencil_march(STENCIL_ARGUMENTS) {
 UNROLLED
       for (uint n = 0; n < EACH; ++n) {
         const uint number = min(n * GROUP + item, (uint)PLANE - 1), row = number / LINE;
-        const long at_x = element_within(((long)(get_group_id(0) * GROUP_X) + first_x) * CHANNELS + (number - row * LINE), (long)width);
-        const long at_y = place_within((long)(band + row) + first_y, (long)height);
+        const long at_x = element_by(EDGE, ((long)(get_group_id(0) * GROUP_X) + first_x) * CHANNELS + (number - row * LINE), (long)width);
+        const long at_y = place_by(EDGE, (long)(band + row) + first_y, (long)height);
         places[n] = (at_x | at_y) < 0 ? -1 : at_y * (long)in_pitch + at_x;
       }
       VALUE next[EACH];
 #define READ_PLANE(plane)                                                                            \
   do {                                                                                               \
-    const long at_z = place_within((long)(plane) + first_z, (long)depth);                            \
+    const long at_z = place_by(EDGE, (long)(plane) + first_z, (long)depth);                            \
     UNROLLED for (uint n = 0; n < EACH; ++n) next[n] = (at_z | places[n]) < 0 ? BEYOND               \
         : load_value(from, (ulong)(at_z * (long)in_plane + places[n]));                              \
   } while (0)

@@ -5,17 +5,17 @@
 // launch's last two dimensions are done in loops.
 #include "stencil/cells.clh"
 
-static inline VALUE read_cell(global const ELEMENT* in, ulong pitch, ulong plane, long x, long y, long z, long width,
+static inline VALUE read_cell(uint edge, global const ELEMENT* in, ulong pitch, ulong plane, long x, long y, long z, long width,
                               long height, long depth, uint channel, VALUE beyond) {
-  const long at_x = place_within(x, width), at_y = place_within(y, height), at_z = place_within(z, depth);
+  const long at_x = place_by(edge, x, width), at_y = place_by(edge, y, height), at_z = place_by(edge, z, depth);
   if ((at_x | at_y | at_z) < 0) return beyond;
   return load_value(in, (ulong)at_z * plane + (ulong)at_y * pitch + (ulong)at_x * CHANNELS + channel);
 }
 #define READ_CELL(x, y, z) \
-  read_cell(from, in_pitch, in_plane, x, y, z, (long)width, (long)height, (long)depth, channel, BEYOND)
+  read_cell(EDGE, from, in_pitch, in_plane, x, y, z, (long)width, (long)height, (long)depth, channel, BEYOND)
 
 kernel void stencil_naive(STENCIL_ARGUMENTS) {
-  (void)strip, (void)band;
+  (void)strip, (void)band, (void)march;
   const ulong element = get_global_id(0), x = element / CHANNELS;
   const uint channel = (uint)(element - x * CHANNELS);
   if (x >= out_width || !IS_WRITTEN(x, x, width)) return;
@@ -28,7 +28,7 @@ kernel void stencil_naive(STENCIL_ARGUMENTS) {
 #define NEIGHBOUR(dx, dy, dz) READ_CELL((long)x + (dx), (long)y + (dy), (long)z + (dz))
       const VALUE sum = EXPRESSION;
       (void)first_x, (void)first_y, (void)first_z, (void)size_x, (void)size_y, (void)size_z;
-      (void)stride_x, (void)stride_y, (void)dilation_x, (void)dilation_y;
+      (void)stride_x, (void)stride_y, (void)dilation_x, (void)dilation_y, (void)star;
 #else
       const long x0 = (long)(x * stride_x) + first_x, y0 = (long)(y * stride_y) + first_y, z0 = (long)z + first_z;
       VALUE sum = 0;

@@ -10,6 +10,7 @@
 #ifndef PACK
 #define PACK 4  // elements of a vector: 1, 2, 4, 8, 16; at most 16 bytes
 #endif
+#define FIXED  // shape and boundary
 #include "stencil/cells.clh"
 
 #ifndef ROWS
@@ -42,6 +43,9 @@
 #ifndef ALIGNED
 #define ALIGNED 0  // 1: all rows begin at multiples of a vector, in both grids
 #endif
+#ifndef ROLLED
+#define ROLLED 0  // 1: loops are left to the compiler: those of CPUs take seconds over what they write out
+#endif
 #ifndef HALO
 #define HALO 1  // elements that are read at once beside a vector: a power of two, at most PACK
 #endif
@@ -52,7 +56,11 @@
 #define LEFT_PARTS ((LEFT + HALO - 1) / HALO)
 #define RIGHT_PARTS ((RIGHT + HALO - 1) / HALO)
 #define SPAN (LEFT_PARTS * HALO + PACK + RIGHT_PARTS * HALO)  // elements of a row that are read
+#if ROLLED
+#define UNROLLED
+#else
 #define UNROLLED _Pragma("unroll")
+#endif
 
 typedef union {
 #if HALO == 1
@@ -178,7 +186,7 @@ UNROLLED
 
 kernel __attribute__((reqd_work_group_size(GROUP_X, GROUP_Y, 1)))
 void stencil_rows(STENCIL_ARGUMENTS) {
-  (void)strip, (void)band;
+  (void)boundary, (void)star, (void)strip, (void)band, (void)march;
   (void)size_x, (void)size_y, (void)size_z, (void)first_x, (void)first_y, (void)first_z;
   (void)out_width, (void)out_height, (void)stride_x, (void)stride_y, (void)dilation_x, (void)dilation_y;
   const ulong elements = width * CHANNELS, e = get_global_id(0) * PACK;
@@ -198,7 +206,7 @@ UNROLLED
       for (int k = 0; k < WINDOW_Z; ++k) {
         // Read all rows first, so that they are under way together.
         row_cells rows[STEPS];
-        const long at_z = place_within((long)z - BEFORE_Z + k, (long)depth);
+        const long at_z = place_by(EDGE, (long)z - BEFORE_Z + k, (long)depth);
         global const ELEMENT* plane = in + in_offset + grid * in_stride + (ulong)max(at_z, 0L) * in_plane;
         if (inside_x && top >= 0 && top + STEPS <= (long)height && at_z >= 0) {
           global const ELEMENT* first = plane + (ulong)top * in_pitch + e;
@@ -207,10 +215,10 @@ UNROLLED
         } else {
           long places[SPAN];
 UNROLLED
-          for (int i = 0; i < SPAN; ++i) places[i] = element_within((long)e + i - LEFT_PARTS * HALO, (long)width);
+          for (int i = 0; i < SPAN; ++i) places[i] = element_by(EDGE, (long)e + i - LEFT_PARTS * HALO, (long)width);
 UNROLLED
           for (int s = 0; s < STEPS; ++s) {
-            const long at_y = place_within(top + s, (long)height);
+            const long at_y = place_by(EDGE, top + s, (long)height);
             rows[s] = load_any_row(plane + (ulong)max(at_y, 0L) * in_pitch, places, (at_y | at_z) >= 0, BEYOND);
           }
         }
@@ -251,7 +259,8 @@ UNROLLED
 
       // Write what is there.
       global RESULT* to = out + out_offset + grid * out_stride + z * out_plane + y * out_pitch + e;
-      if (BOUNDARY != LEAVE && e + PACK <= elements && y + ROWS <= height) {
+      const bool is_whole = e + PACK <= elements && y + ROWS <= height;
+      if (EDGE == LEAVE ? false : is_whole) {
 UNROLLED
         for (int r = 0; r < ROWS; ++r) store_pack(to + (ulong)r * out_pitch, sums[r]);
       } else if (IS_WRITTEN(z, z, depth)) {

@@ -23,7 +23,7 @@
 kernel __attribute__((reqd_work_group_size(GROUP_X, GROUP_Y, GROUP_Z)))
 void stencil_tiled(STENCIL_ARGUMENTS) {
   local VALUE tile[TILE];
-  (void)strip, (void)band;
+  (void)strip, (void)band, (void)march;
   const uint lx = get_local_id(0), ly = get_local_id(1), lz = get_local_id(2);
   // The tile, in elements of a row, rows and planes.
   const uint line = ((GROUP_X - 1) * stride_x + (size_x - 1) * dilation_x + 1) * CHANNELS;
@@ -39,13 +39,13 @@ void stencil_tiled(STENCIL_ARGUMENTS) {
     for (ulong band = get_group_id(1) * GROUP_Y; band < out_height; band += get_num_groups(1) * GROUP_Y) {
       // Fill the tile, row by row.
       for (uint k = lz; k < planes; k += GROUP_Z) {
-        const long at_z = place_within((long)(first_plane + k) + first_z, (long)depth);
+        const long at_z = place_by(EDGE, (long)(first_plane + k) + first_z, (long)depth);
         for (uint j = ly; j < rows; j += GROUP_Y) {
-          const long at_y = place_within((long)(band * stride_y + j) + first_y, (long)height);
+          const long at_y = place_by(EDGE, (long)(band * stride_y + j) + first_y, (long)height);
           global const ELEMENT* row = from + max(at_z, 0L) * (long)in_plane + max(at_y, 0L) * (long)in_pitch;
           local VALUE* to = tile + (k * rows + j) * line;
           for (uint i = lx; i < line; i += GROUP_X) {
-            const long at_x = element_within(tile_x + i, (long)width);
+            const long at_x = element_by(EDGE, tile_x + i, (long)width);
             to[i] = (at_x | at_y | at_z) < 0 ? BEYOND : load_value(row, (ulong)at_x);
           }
         }

@@ -138,7 +138,8 @@ cl::Event ops::run_stencil(const Context& context, StencilProblem problem, const
         place(problem.first[1]), place(problem.first[2]), small(problem.window[0]), small(problem.window[1]),
         small(problem.window[2]), small(problem.stride[0]), small(problem.stride[1]),
         small(problem.dilation[0]), small(problem.dilation[1]), table(),
-        small(std::max<std::size_t>(jobs.strip, 1)), small(jobs.band));
+        static_cast<cl_uint>(problem.boundary), static_cast<cl_uint>(problem.shape == StencilShape::star),
+        small(std::max<std::size_t>(jobs.strip, 1)), small(jobs.band), small(jobs.march));
   } catch (const Error& error) {
     rethrow(operation, "expression", "an expression of AT(dx, dy, dz) within the radius, and C, in OpenCL C",
             problem.expression, error);

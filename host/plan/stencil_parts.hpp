@@ -22,9 +22,10 @@ inline Scalar stencil_value_type(Scalar type) {
 /// \throws Error naming what is wrong, unless the problem can be solved on the device.
 void check_stencil(const Device& device, const StencilProblem& problem);
 
-/// Jobs of the variant "cpu": so many cells of so many rows. strip 0: no line of cells fits.
+/// Jobs of the variants "cpu", so many cells of so many rows, and "march", so many planes.
 struct StencilJobs {
-  std::size_t strip = 0;
+  std::size_t march = 1;
+  std::size_t strip = 0;  ///< 0: no line of cells fits
   std::size_t band = 1;
   std::size_t memory = 0;  ///< values of local memory
   std::size_t lanes = 16;  ///< of a vector

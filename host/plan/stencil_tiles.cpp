@@ -24,6 +24,7 @@ using Sizes = std::array<std::size_t, 3>;
 constexpr std::size_t kConstantBytes = 65536;  // that every device of OpenCL's full profile has
 constexpr std::size_t kTileBytes = 32768;      // several groups share a unit's local memory
 constexpr std::size_t kMostUnrolled = 4096;    // multiplications written out: about 64 KiB of instructions
+constexpr std::size_t kLeastTile = 2048;       // values: few programs serve the smaller ones
 constexpr std::size_t kVectorBytes = 16;
 constexpr std::size_t kCpuBytes = std::size_t{256} << 10;  // of the lines: half a core's second-level cache
 constexpr std::size_t kLineValues = 6144;  // that stay in its first-level cache: 24 KiB of floats
@@ -57,10 +58,8 @@ Plan base_plan(const Device& device, const StencilProblem& problem, const char* 
   if (type == Scalar::float64) define(plan, "USE_DOUBLE", 1);
   if (!is_float(type)) define(plan, "RESULT_HIGH", type == Scalar::uint8 ? 255 : 65535);
   define(plan, "CHANNELS", problem.channels);
-  // A constant is what zero is with another value.
-  const Boundary boundary = problem.boundary == Boundary::constant ? Boundary::zero : problem.boundary;
-  define(plan, "BOUNDARY", static_cast<std::size_t>(boundary));
-  if (problem.shape != StencilShape::box) define(plan, "SHAPE", static_cast<std::size_t>(problem.shape));
+  if (problem.shape == StencilShape::expression)
+    define(plan, "SHAPE", static_cast<std::size_t>(problem.shape));
   if ((problem.weights() + 1) * value_bytes(problem) > kConstantBytes &&
       problem.shape != StencilShape::expression)
     plan.text_defines.emplace_back("WEIGHT_SPACE", "global");
@@ -80,7 +79,13 @@ Plan base_plan(const Device& device, const StencilProblem& problem, const char* 
   return plan;
 }
 
-void define_window(Plan& plan, const StencilProblem& problem) {
+/// For kernels that are compiled for their window, and so for its shape and boundary.
+void define_window(Plan& plan, const Device& device, const StencilProblem& problem) {
+  if (device.type == DeviceType::cpu) define(plan, "ROLLED", 1);
+  if (problem.shape == StencilShape::star) define(plan, "SHAPE", static_cast<std::size_t>(problem.shape));
+  // A constant is what zero is with another value.
+  const Boundary boundary = problem.boundary == Boundary::constant ? Boundary::zero : problem.boundary;
+  define(plan, "BOUNDARY", static_cast<std::size_t>(boundary));
   define(plan, "WINDOW_X", problem.window[0]);
   define(plan, "WINDOW_Y", problem.window[1]);
   define(plan, "WINDOW_Z", problem.window[2]);
@@ -89,12 +94,9 @@ void define_window(Plan& plan, const StencilProblem& problem) {
 /// The group of `tiled` and `march`: as large as is asked for and local memory allows, 0 where nothing fits.
 /// `bytes(group)`: of local memory.
 template <class Bytes>
-Sizes group_that_fits(const Device& device, Sizes group, const Sizes& extent, std::size_t wanted,
-                      const Bytes& bytes) {
-  for (std::size_t d = 0; d < 3; ++d) {
-    group[d] = std::min({group[d], std::bit_floor(std::max<std::size_t>(device.max_work_items[d], 1)),
-                         power_of_four(std::max<std::size_t>(extent[d], 1))});
-  }
+Sizes group_that_fits(const Device& device, Sizes group, std::size_t wanted, const Bytes& bytes) {
+  for (std::size_t d = 0; d < 3; ++d)
+    group[d] = std::min(group[d], std::bit_floor(std::max<std::size_t>(device.max_work_items[d], 1)));
   const auto items = [&] { return group[0] * group[1] * group[2]; };
   const auto halve = [&] {  // the last dimension that is more than one, and the first at last
     for (const std::size_t d : {2, 1, 0}) {
@@ -160,12 +162,12 @@ Attempt tiled(const Device& device, const StencilProblem& problem, std::size_t w
   const Sizes shape = problem.window[2] > 1 ? Sizes{32, 4, items / 128 > 0 ? items / 128 : 1}
                       : problem.out_size[1] > 1 || problem.window[1] > 1 ? Sizes{32, items / 32, 1}
                                                                          : Sizes{items, 1, 1};
-  const Sizes group = group_that_fits(device, shape, problem.out_size, wanted,
-                                      [&](const Sizes& g) { return values(g) * each; });
+  const Sizes group =
+      group_that_fits(device, shape, wanted, [&](const Sizes& g) { return values(g) * each; });
   if (group[0] == 0) return {{}, no_room(device)};
   Plan plan = base_plan(device, problem, "tiled");
   // Powers of two, so that few programs serve all windows.
-  const std::size_t needed = values(group);
+  const std::size_t needed = std::max(values(group), std::min(kLeastTile, device.local_bytes / each));
   const std::size_t tile =
       std::bit_ceil(needed) * each <= device.local_bytes ? std::bit_ceil(needed) : needed;
   plan.work_group = group;
@@ -181,7 +183,7 @@ Attempt tiled(const Device& device, const StencilProblem& problem, std::size_t w
   define(plan, "TILE", tile);
   const auto groups = static_cast<double>(divide_up(problem.out_size[0], group[0]) *
                                           divide_up(problem.out_size[1], group[1]) * layers * problem.batch);
-  plan.prediction.local_bytes = static_cast<double>(each) * (groups * static_cast<double>(needed) +
+  plan.prediction.local_bytes = static_cast<double>(each) * (groups * static_cast<double>(values(group)) +
                                                              static_cast<double>(problem.results()) *
                                                                  static_cast<double>(problem.weights()));
   plan.reason = fmt::format("a group's {} x {} x {} cells and their halo are read once, into local memory",
@@ -213,7 +215,7 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
   const std::size_t raw_words =
       is_float(problem.type) ? span * value_words
                              : divide_up(pack * bytes, 4) + (span - pack) / halo * divide_up(halo * bytes, 4);
-  std::size_t count = std::min(policy.rows, std::bit_ceil(std::max<std::size_t>(problem.size[1], 1)));
+  std::size_t count = problem.size[1] > 1 ? policy.rows : 1;
   const auto registers = [&] {
     const std::size_t steps = count + problem.window[1] - 1;
     if (custom) return steps * span * value_words + 2 * pack * value_words;
@@ -228,11 +230,14 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
   Plan plan = base_plan(device, problem, "rows");
   const Sizes extent{divide_up(problem.size[0] * problem.channels, pack), divide_up(problem.size[1], count),
                      problem.size[2] * problem.batch};
-  plan.work_group = shape_group(device, wanted != 0 ? wanted : policy.rows_group, policy.rows_across,
-                                {extent[0], extent[1], 1});
-  if (wanted != 0)
-    plan.work_group = {std::min(wanted, policy.rows_across), wanted / std::min(wanted, policy.rows_across),
-                       1};
+  const std::size_t group =
+      wanted != 0
+          ? wanted
+          : std::min(policy.rows_group, std::bit_floor(std::max<std::size_t>(device.max_work_group, 1)));
+  const std::size_t across =
+      std::min({group, std::bit_floor(std::max<std::size_t>(device.max_work_items[0], 1)),
+                problem.size[1] > 1 ? policy.rows_across : group});
+  plan.work_group = {across, std::min(group / across, std::max<std::size_t>(device.max_work_items[1], 1)), 1};
   plan.global = global_size(extent, plan.work_group);
   plan.tile_rows = count * plan.work_group[1];
   plan.tile_cols = pack * plan.work_group[0];
@@ -242,7 +247,7 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
   define(plan, "ROWS", count);
   define(plan, "GROUP_X", plan.work_group[0]);
   define(plan, "GROUP_Y", plan.work_group[1]);
-  define_window(plan, problem);
+  define_window(plan, device, problem);
   for (const auto& [name, d] : {std::pair{"BEFORE_X", 0}, {"BEFORE_Y", 1}, {"BEFORE_Z", 2}})
     plan.defines.emplace_back(name, static_cast<long>(-problem.first.at(static_cast<std::size_t>(d))));
   define(plan, "HALO", halo);
@@ -264,19 +269,14 @@ Attempt march(const Device& device, const StencilProblem& problem, std::size_t w
            (group[1] + problem.window[1] - 1);
   };
   const std::size_t items = stencil_policy(device).tile_group;
-  const Sizes group = group_that_fits(device, {32, items / 32, 1}, {problem.size[0], problem.size[1], 1},
-                                      wanted, [&](const Sizes& g) { return values(g) * each; });
+  const Sizes group =
+      group_that_fits(device, {32, items / 32, 1}, wanted, [&](const Sizes& g) { return values(g) * each; });
   if (group[0] == 0) return {{}, no_room(device)};
   const std::size_t share = divide_up(values(group) / problem.window[2], group[0] * group[1]);
   // A work-item has so much of the next plane under way; with less room in local memory groups grow small.
   if (share > 32) return {{}, "its groups would be small beside their halo"};
   Plan plan = base_plan(device, problem, "march");
-  // Enough groups for all units, which read window - 1 planes more each; powers of two make few programs.
-  const std::size_t across =
-      divide_up(problem.size[0], group[0]) * divide_up(problem.size[1], group[1]) * problem.batch;
-  const std::size_t pieces = divide_up(8 * device.compute_units, std::max<std::size_t>(across, 1));
-  const std::size_t planes = std::clamp(std::bit_ceil(divide_up(problem.size[2], pieces)),
-                                        std::bit_ceil(4 * problem.window[2]), std::size_t{1} << 20);
+  const std::size_t planes = stencil_jobs(device, problem).march;
   plan.work_group = group;
   plan.global = global_size(
       {problem.size[0], problem.size[1], divide_up(problem.size[2], planes) * problem.batch}, group);
@@ -286,8 +286,7 @@ Attempt march(const Device& device, const StencilProblem& problem, std::size_t w
   plan.local_bytes = values(group) * each;
   define(plan, "GROUP_X", group[0]);
   define(plan, "GROUP_Y", group[1]);
-  define(plan, "MARCH", planes);
-  define_window(plan, problem);
+  define_window(plan, device, problem);
   const auto share_of_plane = static_cast<double>(values(group)) /
                               static_cast<double>(problem.window[2] * group[0] * group[1] * problem.channels);
   plan.prediction.local_bytes = static_cast<double>(each) * static_cast<double>(problem.results()) *
@@ -332,13 +331,18 @@ StencilJobs stencil_jobs(const Device& device, const StencilProblem& problem) {
   using stencil::kCpuBytes, stencil::kLineValues;
   const std::size_t each = size_of(stencil_value_type(problem.type));
   StencilJobs jobs;
+  // Enough groups for all units, which read window - 1 planes more each.
+  const std::size_t across = divide_up(problem.size[0], 32) * divide_up(problem.size[1], 8) * problem.batch;
+  const std::size_t pieces = divide_up(8 * device.compute_units, std::max<std::size_t>(across, 1));
+  jobs.march = std::max(divide_up(problem.size[2], pieces), 4 * problem.window[2]);
+  jobs.march = std::min(jobs.march, std::size_t{1} << 30);
   jobs.memory = std::min(kCpuBytes, device.local_bytes) / each;
   jobs.lanes =
       std::clamp<std::size_t>(std::bit_floor(std::max<std::size_t>(device.vector_bytes, each)) / each, 4, 16);
   const std::size_t block = 4 * jobs.lanes;
   for (std::size_t d = 0; d < 3; ++d)  // so that no product overflows
     if (problem.window.at(d) * problem.dilation.at(d) > device.local_bytes) return jobs;
-  const std::size_t ring = (problem.window[1] - 1) * problem.dilation[1] + 1;
+  const std::size_t ring = (problem.window[1] - 1) * problem.dilation[1] + 2;  // for two rows of results
   const std::size_t lines = ring * problem.window[2];
   const std::size_t reach = (problem.window[0] - 1) * problem.dilation[0];
   const auto values = [&](std::size_t strip) {

@@ -21,10 +21,9 @@
 
 namespace test {
 
-inline constexpr smem::Boundary kBoundaries[] = {smem::Boundary::zero,  smem::Boundary::constant,
-                                                 smem::Boundary::clamp, smem::Boundary::reflect,
-                                                 smem::Boundary::mirror, smem::Boundary::wrap,
-                                                 smem::Boundary::leave};
+inline constexpr smem::Boundary kBoundaries[] = {
+    smem::Boundary::zero,   smem::Boundary::constant, smem::Boundary::clamp, smem::Boundary::reflect,
+    smem::Boundary::mirror, smem::Boundary::wrap,     smem::Boundary::leave};
 
 /// How a grid lies in its buffer, beside its size.
 struct GridPlace {
@@ -59,7 +58,8 @@ struct StencilCase {
 
   std::string text() const {
     return fmt::format(
-        "{} {} of radius {}, {}, {} on {} x {} x {} cells, boundary {}, variant \"{}\", in {} channels {} grids "
+        "{} {} of radius {}, {}, {} on {} x {} x {} cells, boundary {}, variant \"{}\", in {} channels {} "
+        "grids "
         "offset {} gaps {} {} {}, out offset {} gaps {} {} {}; SMEM_SEED={}",
         smem::name_of(type), smem::name_of(shape), radius.x, radius.y, radius.z, size.width, size.height,
         size.depth, smem::name_of(boundary), variant, in.channels, in.batch, in.offset, in.row_gap,
@@ -127,7 +127,8 @@ struct HostGrid {
   const std::vector<T>& data;
   smem::Boundary boundary;
 
-  Summed<T> at(std::size_t batch, std::ptrdiff_t x, std::ptrdiff_t y, std::ptrdiff_t z, std::size_t channel) const {
+  Summed<T> at(std::size_t batch, std::ptrdiff_t x, std::ptrdiff_t y, std::ptrdiff_t z,
+               std::size_t channel) const {
     const auto n = [](std::size_t size) { return static_cast<std::ptrdiff_t>(size); };
     x = place_at(boundary, x, n(view.size.width));
     y = place_at(boundary, y, n(view.size.height));
@@ -136,14 +137,15 @@ struct HostGrid {
       return static_cast<Summed<T>>(stored<T>(static_cast<Summed<T>>(beyond_of(boundary))));
     return static_cast<Summed<T>>(
         data[view.offset + batch * view.batch_stride + static_cast<std::size_t>(z) * view.plane +
-             static_cast<std::size_t>(y) * view.pitch + static_cast<std::size_t>(x) * view.channels + channel]);
+             static_cast<std::size_t>(y) * view.pitch + static_cast<std::size_t>(x) * view.channels +
+             channel]);
   }
 };
 
 /// The expression of the tests, of what the radius allows: exact but for one rounding.
 inline std::string expression_for(const smem::Radius& r) {
-  return fmt::format("fmax(AT({}, {}, {}), C)\n - 0.25f * AT(-{}, {}, {})", r.x, -static_cast<int>(r.y), r.z, r.x,
-                     r.y, -static_cast<int>(r.z));
+  return fmt::format("fmax(AT({}, {}, {}), C)\n - 0.25f * AT(-{}, {}, {})", r.x, -static_cast<int>(r.y), r.z,
+                     r.x, r.y, -static_cast<int>(r.z));
 }
 
 /// The result of a cell of one channel.
@@ -188,8 +190,9 @@ std::string first_difference(const std::vector<T>& got, const std::vector<T>& ex
 inline std::vector<double> weights_for(std::size_t count, Random& random) {
   std::vector<double> weights(count);
   for (double& weight : weights) {
-    weight = static_cast<double>(static_cast<float>(static_cast<int>(random.next() >> 40 & 0xffff) - 0x7000)) /
-             (16384.0 * std::sqrt(static_cast<double>(count)));
+    weight =
+        static_cast<double>(static_cast<float>(static_cast<int>(random.next() >> 40 & 0xffff) - 0x7000)) /
+        (16384.0 * std::sqrt(static_cast<double>(count)));
   }
   return weights;
 }
@@ -248,7 +251,8 @@ Outcome run_stencil(const smem::Context& context, const StencilCase& c, Random& 
     const cl::Event event = smem::stencil(context, in, out, what, {.variant = c.variant});
     if (event() == nullptr) return {false, "the call returned no event"};
   } catch (const smem::Error& error) {
-    if (error.details().argument != "variant") return {false, fmt::format("the call failed: {}", error.what())};
+    if (error.details().argument != "variant")
+      return {false, fmt::format("the call failed: {}", error.what())};
     if (!first_difference(out_array.to_host(), before).empty())
       return {false, "the call refused the variant, and wrote all the same"};
     return {true, {}};
@@ -256,7 +260,8 @@ Outcome run_stencil(const smem::Context& context, const StencilCase& c, Random& 
   const std::string wrong = first_difference(out_array.to_host(), expected);
   if (!wrong.empty()) return {false, wrong};
   const std::vector<T> after = in_array.to_host();
-  if (std::memcmp(after.data(), input.data(), input.size() * sizeof(T)) != 0) return {false, "the input has changed"};
+  if (std::memcmp(after.data(), input.data(), input.size() * sizeof(T)) != 0)
+    return {false, "the input has changed"};
   return {};
 }
 
