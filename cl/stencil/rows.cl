@@ -188,13 +188,13 @@ kernel __attribute__((reqd_work_group_size(GROUP_X, GROUP_Y, 1)))
 void stencil_rows(STENCIL_ARGUMENTS) {
   (void)boundary, (void)star, (void)strip, (void)band, (void)march;
   (void)size_x, (void)size_y, (void)size_z, (void)first_x, (void)first_y, (void)first_z;
-  (void)out_width, (void)out_height, (void)stride_x, (void)stride_y, (void)dilation_x, (void)dilation_y;
-  const ulong elements = width * CHANNELS, e = get_global_id(0) * PACK;
+  (void)stride_x, (void)stride_y, (void)dilation_x, (void)dilation_y;
+  const ulong elements = out_width * CHANNELS, e = get_global_id(0) * PACK;
   if (e >= elements) return;
-  const bool inside_x = e >= LEFT_PARTS * HALO && e + PACK + RIGHT_PARTS * HALO <= elements;
+  const bool inside_x = e >= LEFT_PARTS * HALO && e + PACK + RIGHT_PARTS * HALO <= width * CHANNELS;
   for (ulong p = get_global_id(2); p < depth * batch; p += get_global_size(2)) {
     const ulong grid = GRID_OF(p), z = p - grid * out_depth;
-    for (ulong y = get_global_id(1) * ROWS; y < height; y += get_global_size(1) * ROWS) {
+    for (ulong y = get_global_id(1) * ROWS; y < out_height; y += get_global_size(1) * ROWS) {
       const long top = (long)y - BEFORE_Y;
       VALUE sums[ROWS][PACK];
 UNROLLED
@@ -259,14 +259,14 @@ UNROLLED
 
       // Write what is there.
       global RESULT* to = out + out_offset + grid * out_stride + z * out_plane + y * out_pitch + e;
-      const bool is_whole = e + PACK <= elements && y + ROWS <= height;
+      const bool is_whole = e + PACK <= elements && y + ROWS <= out_height;
       if (EDGE == LEAVE ? false : is_whole) {
 UNROLLED
         for (int r = 0; r < ROWS; ++r) store_pack(to + (ulong)r * out_pitch, sums[r]);
       } else if (IS_WRITTEN(z, z, depth)) {
 UNROLLED
         for (int r = 0; r < ROWS; ++r) {
-          if (y + r >= height || !IS_WRITTEN(y + r, y, height)) continue;
+          if (y + r >= out_height || !IS_WRITTEN(y + r, y, height)) continue;
 UNROLLED
           for (int i = 0; i < PACK; ++i)
             if (e + i < elements && IS_WRITTEN((e + i) / CHANNELS, x, width)) store_cell(to + (ulong)r * out_pitch, i, sums[r][i]);

@@ -32,8 +32,7 @@ constexpr std::size_t kLineValues = 6144;  // that stay in its first-level cache
 std::size_t value_bytes(const StencilProblem& problem) { return size_of(stencil_value_type(problem.type)); }
 
 bool is_plain(const StencilProblem& problem) {
-  return problem.stride == Sizes{1, 1, 1} && problem.dilation == Sizes{1, 1, 1} &&
-         problem.size == problem.out_size;
+  return problem.stride == Sizes{1, 1, 1} && problem.dilation == Sizes{1, 1, 1};
 }
 
 /// The expression on one line, where macros have their text.
@@ -215,7 +214,7 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
   const std::size_t raw_words =
       is_float(problem.type) ? span * value_words
                              : divide_up(pack * bytes, 4) + (span - pack) / halo * divide_up(halo * bytes, 4);
-  std::size_t count = problem.size[1] > 1 ? policy.rows : 1;
+  std::size_t count = problem.out_size[1] > 1 ? policy.rows : 1;
   const auto registers = [&] {
     const std::size_t steps = count + problem.window[1] - 1;
     if (custom) return steps * span * value_words + 2 * pack * value_words;
@@ -228,15 +227,15 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
   if (registers() > policy.registers || unrolled() > kMostUnrolled)
     return {{}, "the window does not fit its registers"};
   Plan plan = base_plan(device, problem, "rows");
-  const Sizes extent{divide_up(problem.size[0] * problem.channels, pack), divide_up(problem.size[1], count),
-                     problem.size[2] * problem.batch};
+  const Sizes extent{divide_up(problem.out_size[0] * problem.channels, pack),
+                     divide_up(problem.out_size[1], count), problem.out_size[2] * problem.batch};
   const std::size_t group =
       wanted != 0
           ? wanted
           : std::min(policy.rows_group, std::bit_floor(std::max<std::size_t>(device.max_work_group, 1)));
   const std::size_t across =
       std::min({group, std::bit_floor(std::max<std::size_t>(device.max_work_items[0], 1)),
-                problem.size[1] > 1 ? policy.rows_across : group});
+                problem.out_size[1] > 1 ? policy.rows_across : group});
   plan.work_group = {across, std::min(group / across, std::max<std::size_t>(device.max_work_items[1], 1)), 1};
   plan.global = global_size(extent, plan.work_group);
   plan.tile_rows = count * plan.work_group[1];
@@ -258,7 +257,7 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
 }
 
 Attempt march(const Device& device, const StencilProblem& problem, std::size_t wanted) {
-  if (!is_plain(problem))
+  if (!is_plain(problem) || problem.size != problem.out_size)
     return {{}, "its planes of results lie as those of the input: strides and dilations are 1"};
   if (problem.window[2] == 1) return {{}, "the window is flat: there is nothing to keep from plane to plane"};
   if (problem.weights() * problem.channels > kMostUnrolled / 4)

@@ -28,7 +28,7 @@ struct Padding {
 
 /// Whether a kernel of rank 1, which is a column times a row, is applied as the two (smem::separable).
 enum class Separable {
-  automatic,  ///< where it is one, and that is less work
+  automatic,  ///< where it is one, and that is less work: see convolve2d()
   never,
   always  ///< a kernel of another rank is an error
 };
@@ -37,8 +37,8 @@ struct Convolution {
   /// true: convolution, for which the kernel is turned by 180 degrees; false: correlation, as networks and
   /// image filters have it.
   bool turned = false;
-  /// The weight that belongs to the cell itself; not given: number size / 2 of the kernel as it is given, or
-  /// (size - 1) / 2 when it is turned, which is the same cell then.
+  /// The weight of the kernel as it is given that belongs to the cell itself; not given: number size / 2, the
+  /// middle one of an odd kernel.
   std::optional<std::size_t> anchor_x = {}, anchor_y = {};
   std::size_t stride_x = 1, stride_y = 1;      ///< cells from one window to the next
   std::size_t dilation_x = 1, dilation_y = 1;  ///< cells from one weight to the next
@@ -64,9 +64,13 @@ constexpr std::size_t convolved_size(std::size_t size, std::size_t kernel, std::
 ///
 /// `in` and `out`: as in stencil(), and so are types, sums, rounding and costs; `out` has the size that
 /// convolved_size() gives in both directions. Kernels of any odd or even size, in constant memory where they
-/// fit it. A kernel of rank 1 is found on the host: its weights are those of a column times a row to one part in
-/// 10^7 (float64: 10^15) of the largest. Without stride and dilation, and with as much to compute less, it is then applied
-/// by separable(), whose sums are rounded along rows first; "variant" names that function's then.
+/// fit it.
+///
+/// A kernel has rank 1 when its weights are those of a column times a row, to 2^-22 of the largest (float64:
+/// 2^-50); that is found out on the host. Where such a kernel has at least twice as many weights as the two,
+/// without stride and dilation, on `out` of in's size, and no variant or plan is asked for, it is applied by
+/// separable(), whose sums are rounded along the rows first. With Separable::always so is every one, and
+/// options name the variants of that function.
 ///
 /// No host wait. \returns the event after which the result is there. \throws Error when a size, stride or
 /// dilation is 0, the number of weights or the size of `out` is wrong, the boundary is "leave" or does not
@@ -82,7 +86,8 @@ cl::Event convolve2d(const Context& context, const GridView<In>& in, const GridV
                      const ConvolutionKernel& kernel, const Convolution& how = {},
                      const CallOptions& options = {}) {
   static_assert(std::is_same_v<std::remove_const_t<In>, Out>, "in and out must have the same element type");
-  return convolve2d(context, static_cast<const Grid&>(in), static_cast<const Grid&>(out), kernel, how, options);
+  return convolve2d(context, static_cast<const Grid&>(in), static_cast<const Grid&>(out), kernel, how,
+                    options);
 }
 
 }  // namespace smem

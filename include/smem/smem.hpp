@@ -18,6 +18,9 @@
 #include <smem/view.hpp>
 
 // operations
+#include <smem/blur.hpp>
+#include <smem/blur_plan.hpp>
+#include <smem/convolve2d.hpp>
 #include <smem/gemm.hpp>
 #include <smem/gemm_plan.hpp>
 #include <smem/histogram.hpp>
@@ -30,6 +33,8 @@
 #include <smem/scan_plan.hpp>
 #include <smem/select.hpp>
 #include <smem/select_plan.hpp>
+#include <smem/separable.hpp>
+#include <smem/separable_plan.hpp>
 #include <smem/stencil.hpp>
 #include <smem/stencil_plan.hpp>
 #include <smem/transpose.hpp>

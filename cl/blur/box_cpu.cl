@@ -1,0 +1,150 @@
+// Mean of a box of any size, for a CPU: a thread takes bands of rows, in strips that its own cache holds.
+//
+// A work-group is one work-item, which is one thread. The sums of a strip's columns are kept in local memory, which is the
+// thread's cache: the row that comes in is added and the one that leaves taken away, in vectors. Along a row of these sums
+// RUNS windows slide at once, since each of their additions waits for the one before. What is not finite spoils sums to the
+// right of it in its run, and below it in its band.
+//
+// Launch: one dimension, local size 1; group g does bands g, g + groups, ...; a band has `band` rows of a plane.
+// Local memory: 3 lines of MEMORY / 3 sums: STRIP and the width of a box.
+#include "blur/box.clh"
+
+#ifndef MEMORY
+#define MEMORY 24576  // sums
+#endif
+#ifndef WIDEST
+#define WIDEST 4096  // results of a strip, at most
+#endif
+#define RUNS 8
+#define LANES 8
+#define LINE (MEMORY / 3 / 16 * 16)
+
+typedef JOIN(SUM, 8) lanes;
+#define PLAIN_LOOP _Pragma("clang loop vectorize(disable) unroll(disable)")
+
+#ifdef __has_builtin
+#if __has_builtin(__builtin_convertvector)
+#define CONVERT(type, v) __builtin_convertvector(v, type)
+#endif
+#endif
+#ifndef CONVERT
+#define CONVERT(type, v) JOIN(convert_, type)(v)
+#endif
+
+#if ELEMENT_HALF
+#define LOAD_ELEMENTS(p) CONVERT(lanes, vload_half8(0, p))
+#else
+typedef struct __attribute__((packed)) { JOIN(ELEMENT, 8) v; } loose_elements;
+#define LOAD_ELEMENTS(p) CONVERT(lanes, ((global const loose_elements*)(p))->v)
+#endif
+
+// line[i] = the element at place from + i of the row, for i < count.
+__attribute__((noinline)) void fill_line(local SUM* line, global const ELEMENT* row, long from, long count, long width, SUM beyond,
+                                         uint is_there) {
+  if (!is_there) {
+    PLAIN_LOOP for (long i = 0; i < count; ++i) line[i] = beyond;
+    return;
+  }
+  const long inside = clamp(0 - from, 0L, count), end = clamp(width - from, inside, count);
+  long i = 0;
+  PLAIN_LOOP for (; i < inside; ++i) {
+    const long place = element_within(from + i, width);
+    line[i] = place < 0 ? beyond : load_sum(row, place);
+  }
+  PLAIN_LOOP for (; i + LANES <= end; i += LANES) vstore8(LOAD_ELEMENTS(row + from + i), 0, line + i);
+  PLAIN_LOOP for (; i < end; ++i) line[i] = load_sum(row, from + i);
+  PLAIN_LOOP for (; i < count; ++i) {
+    const long place = element_within(from + i, width);
+    line[i] = place < 0 ? beyond : load_sum(row, place);
+  }
+}
+
+// Adds a line to the sums of the columns, or takes it away. Lines are filled up to a multiple of LANES.
+__attribute__((noinline)) void add_line(local SUM* high, local SUM* low, local const SUM* line, uint count, uint away) {
+  PLAIN_LOOP for (uint i = 0; i < count; i += LANES) {
+    lanes h = *(local lanes*)(high + i), l = *(local lanes*)(low + i);
+    const lanes v = *(local const lanes*)(line + i);
+    if (away) {
+      TAKE_SUM(h, l, v);
+    } else {
+      ADD_SUM(h, l, v);
+    }
+    *(local lanes*)(high + i) = h;
+    *(local lanes*)(low + i) = l;
+  }
+}
+
+// to[x] = the mean of the box at x, for x < count: sums of `taps` cells, from that of x on.
+__attribute__((noinline)) void slide(global RESULT* to, local const SUM* sums, uint count, uint taps, uint area, VALUE inverse) {
+  const uint cells = count / CHANNELS, run = (cells + RUNS - 1) / RUNS;
+  PLAIN_LOOP for (uint c = 0; c < CHANNELS; ++c) {
+    SUM sum[RUNS];
+    PLAIN_LOOP for (uint k = 0; k < RUNS; ++k) {
+      sum[k] = 0;
+      if (k * run < cells)
+        PLAIN_LOOP for (uint i = 0; i < taps - 1; ++i) sum[k] += sums[(k * run + i) * CHANNELS + c];
+    }
+    const uint whole = cells >= (RUNS - 1) * run ? cells - (RUNS - 1) * run : 0;  // steps that all runs have
+    PLAIN_LOOP for (uint x = 0; x < whole; ++x) {
+#pragma unroll
+      for (uint k = 0; k < RUNS; ++k) {
+        const uint at = (k * run + x) * CHANNELS + c;
+        sum[k] += sums[at + (taps - 1) * CHANNELS];
+        store_mean(to, at, sum[k], area, inverse);
+        sum[k] -= sums[at];
+      }
+    }
+    PLAIN_LOOP for (uint k = 0; k < RUNS; ++k) {
+      PLAIN_LOOP for (uint x = whole; x < run && k * run + x < cells; ++x) {
+        const uint at = (k * run + x) * CHANNELS + c;
+        sum[k] += sums[at + (taps - 1) * CHANNELS];
+        store_mean(to, at, sum[k], area, inverse);
+        sum[k] -= sums[at];
+      }
+    }
+  }
+}
+
+kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void box_cpu(SEPARABLE_ARGUMENTS) {
+  (void)streaming, (void)scratch;
+  local SUM memory[3 * LINE] __attribute__((aligned(64)));
+  local SUM* line = memory;
+  local SUM* high = memory + LINE;
+  local SUM* low = memory + 2 * LINE;
+  const uint area = row_taps * column_taps;
+  const VALUE inverse = (VALUE)1 / (VALUE)area;
+  const uint halo = (row_taps - 1) * CHANNELS;
+  const uint strip = min((uint)WIDEST, LINE - halo - LANES) / CHANNELS * CHANNELS;
+  const ulong bands = (end_row - first_row + band - 1) / band;
+  for (ulong job = get_group_id(0); job < bands * planes; job += get_num_groups(0)) {
+    const ulong p = job / bands, top = first_row + job % bands * band;
+    const uint height = (uint)min((ulong)band, end_row - top);
+    global const ELEMENT* from = in + PLANE_OFFSET(p, in);
+    PLAIN_LOOP for (ulong col = first_col; col < end_col; col += strip) {
+      const uint count = (uint)min((ulong)strip, end_col - col);
+      const uint filled = (count + halo + LANES - 1) / LANES * LANES;
+      const long first = (long)col - (long)row_origin * CHANNELS;
+      PLAIN_LOOP for (uint i = 0; i < filled; ++i) high[i] = low[i] = 0;
+      PLAIN_LOOP for (uint r = 0; r < height + column_taps - 1; ++r) {
+        const long read = (long)(top + r) - (long)column_origin;
+        PLAIN_LOOP for (uint away = 0; away < 2; ++away) {
+          if (away && r < column_taps) break;
+          const long source = place_within(read - (away ? (long)column_taps : 0), (long)rows);
+          fill_line(line, from + (source < 0 ? 0 : (ulong)source * in_pitch), first, filled, (long)width, BOX_BEYOND, source >= 0);
+          add_line(high, low, line, filled, away);
+        }
+        if (r + 1 >= column_taps) {
+#if SUM_INTEGER
+          local const SUM* sums = high;
+#else
+          PLAIN_LOOP for (uint i = 0; i < filled; i += LANES)
+            *(local lanes*)(line + i) = *(local lanes*)(high + i) + *(local lanes*)(low + i);
+          local const SUM* sums = line;
+#endif
+          slide(out + PLANE_OFFSET(p, out) + (top + r + 1 - column_taps) * out_pitch + col, sums, count, row_taps, area, inverse);
+        }
+      }
+    }
+  }
+}

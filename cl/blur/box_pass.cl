@@ -1,0 +1,83 @@
+// Mean of a box in two launches, without local memory: sums along rows into a scratch, then down its columns. A work-item
+// slides along RUN results: it adds what comes in and takes away what goes out, whatever the size of the box.
+//
+// Launch: three dimensions of work-items: PASS 0: run of a row, row, plane; PASS 1: column, run of rows, plane.
+#include "blur/box.clh"
+
+#ifndef PASS
+#define PASS 0
+#endif
+#ifndef RUN
+#define RUN 64
+#endif
+#ifndef GROUP_0
+#define GROUP_0 32  // work-group, by dimension
+#endif
+#ifndef GROUP_1
+#define GROUP_1 8
+#endif
+#ifndef GROUP_2
+#define GROUP_2 1
+#endif
+
+#if PASS == 0
+static inline SUM sum_at(global const ELEMENT* row, long i, long width, SUM beyond) {
+  const long place = element_within(i, width);
+  return place < 0 ? beyond : load_sum(row, (ulong)place);
+}
+#else
+static inline SUM sum_at(global const SUM* column, long i, long rows, ulong pitch, SUM beyond) {
+  const long place = place_within(i, rows);
+  return place < 0 ? beyond : column[(ulong)place * pitch];
+}
+#endif
+
+kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
+void box_pass(SEPARABLE_ARGUMENTS) {
+  (void)band, (void)streaming;
+  global SUM* sums = (global SUM*)scratch;
+#if PASS == 0
+  (void)out, (void)out_offset, (void)out_pitch, (void)out_plane, (void)out_stride, (void)first_row, (void)end_row;
+  (void)first_col, (void)end_col, (void)column_taps, (void)column_origin;
+  // A run has whole cells.
+  const ulong begin = get_global_id(0) * (RUN * CHANNELS), end = min(begin + RUN * CHANNELS, width);
+  if (begin >= width) return;  // no barrier follows
+  for (ulong p = get_global_id(2); p < planes; p += get_global_size(2)) {
+    for (ulong row = get_global_id(1); row < rows; row += get_global_size(1)) {
+      global const ELEMENT* from = in + PLANE_OFFSET(p, in) + row * in_pitch;
+      for (uint c = 0; c < CHANNELS; ++c) {
+        SUM high = 0, low = 0;
+        long in_place = (long)(begin + c) - (long)row_origin * CHANNELS, out_place = in_place;
+        for (uint i = 0; i < row_taps - 1; ++i, in_place += CHANNELS)
+          ADD_SUM(high, low, sum_at(from, in_place, (long)width, BOX_BEYOND));
+        for (ulong col = begin + c; col < end; col += CHANNELS, in_place += CHANNELS, out_place += CHANNELS) {
+          ADD_SUM(high, low, sum_at(from, in_place, (long)width, BOX_BEYOND));
+          sums[(p * rows + row) * width + col] = high + low;
+          TAKE_SUM(high, low, sum_at(from, out_place, (long)width, BOX_BEYOND));
+        }
+      }
+    }
+  }
+#else
+  (void)in, (void)in_offset, (void)in_pitch, (void)in_plane, (void)in_stride, (void)row_origin;
+  const ulong col = first_col + get_global_id(0);
+  if (col >= end_col) return;  // no barrier follows
+  const SUM beyond = BOX_BEYOND * (SUM)row_taps;
+  const uint area = row_taps * column_taps;
+  const VALUE inverse = (VALUE)1 / (VALUE)area;
+  for (ulong p = get_global_id(2); p < planes; p += get_global_size(2)) {
+    global const SUM* column = sums + p * rows * width + col;
+    for (ulong begin = first_row + get_global_id(1) * RUN; begin < end_row; begin += get_global_size(1) * RUN) {
+      SUM high = 0, low = 0;
+      long in_place = (long)begin - (long)column_origin, out_place = in_place;
+      for (uint i = 0; i < column_taps - 1; ++i, ++in_place)
+        ADD_SUM(high, low, sum_at(column, in_place, (long)rows, width, beyond));
+      for (ulong row = begin; row < min(begin + RUN, end_row); ++row, ++in_place, ++out_place) {
+        ADD_SUM(high, low, sum_at(column, in_place, (long)rows, width, beyond));
+        store_mean(out + PLANE_OFFSET(p, out) + row * out_pitch, col, high + low, area, inverse);
+        TAKE_SUM(high, low, sum_at(column, out_place, (long)rows, width, beyond));
+      }
+    }
+  }
+#endif
+}

@@ -1,0 +1,194 @@
+// What a small square window holds: the median of SIZE x SIZE, or the magnitude of the gradient by Sobel's weights.
+//
+// A work-item takes LANES neighbours of a row at a time, and reads their windows as SIZE * SIZE vectors: from memory, where
+// the cache serves all but the first of the reads of an element. Medians are found in registers: of 9 by a network of 19
+// exchanges (J. L. Smith, "Implementing median filters in XC4000E FPGAs", Xcell 23, 1996; A. W. Paeth, "Median finding on a
+// 3 x 3 grid", Graphics Gems, 1990), of 25 by forgetful selection: of the first 14 neither the least nor the greatest can be
+// the median, they are forgotten, and the next one takes their place (M. McGuire, "A fast, small-radius GPU median filter",
+// ShaderX6, 2008; G. Perrot et al., "Fine-tuned high-speed implementation of a GPU-based median filter", Journal of Signal
+// Processing Systems 75, 2014).
+//
+// Launch: three dimensions of work-items: vectors of a row, bands of `band` rows, planes; what exceeds the launch is a loop.
+#include "separable/arguments.clh"
+
+#ifndef OPERATION
+#define OPERATION 0  // 0: median, 1: magnitude of the gradient
+#endif
+#ifndef SIZE
+#define SIZE 3  // 3 or 5
+#endif
+#ifndef LANES
+#define LANES 4  // 4 or 16
+#endif
+#ifndef GROUP_0
+#define GROUP_0 32  // work-group, by dimension
+#endif
+#ifndef GROUP_1
+#define GROUP_1 8
+#endif
+#ifndef GROUP_2
+#define GROUP_2 1
+#endif
+#define RADIUS (SIZE / 2)
+#define COUNT (SIZE * SIZE)
+
+// Bytes are compared as bytes, which a vector holds more of.
+#if OPERATION == 0 && !ELEMENT_HALF
+typedef ELEMENT number;
+typedef JOIN(ELEMENT, LANES) numbers;
+#else
+typedef VALUE number;
+typedef JOIN(VALUE, LANES) numbers;
+#endif
+
+#ifdef __has_builtin
+#if __has_builtin(__builtin_convertvector)
+#define CONVERT(type, v) __builtin_convertvector(v, type)
+#endif
+#endif
+#ifndef CONVERT
+#define CONVERT(type, v) JOIN(convert_, type)(v)
+#endif
+
+static inline numbers load_numbers(global const ELEMENT* p) {
+#if ELEMENT_HALF
+  return JOIN(vload_half, LANES)(0, p);
+#elif OPERATION == 0
+  return JOIN(vload, LANES)(0, p);
+#else
+  return CONVERT(numbers, JOIN(vload, LANES)(0, p));
+#endif
+}
+
+#if OPERATION == 0
+// Puts two of the window's places in order. As a comparison, since PoCL 3.1 calls fmin for each element of a vector.
+#define E(a, b)                                                                                        \
+  {                                                                                                    \
+    const numbers least = w[a] < w[b] ? w[a] : w[b], most = w[a] < w[b] ? w[b] : w[a];                 \
+    w[a] = least, w[b] = most;                                                                         \
+  }
+
+static inline numbers results_of(numbers w[COUNT]) {
+#if SIZE == 3
+  E(1, 2) E(4, 5) E(7, 8) E(0, 1) E(3, 4) E(6, 7) E(1, 2) E(4, 5) E(7, 8) E(0, 3) E(5, 8) E(4, 7) E(3, 6) E(1, 4)
+    E(2, 5) E(4, 7) E(4, 2) E(6, 4) E(4, 2)
+  return w[4];
+#else
+  // Round n has the places n to 13: those from both ends are put in order, then the least goes to place n and the greatest to
+  // place 13, where the next element follows. 132 exchanges.
+  E(0, 13) E(1, 12) E(2, 11) E(3, 10) E(4, 9) E(5, 8) E(6, 7) E(0, 1) E(0, 2) E(0, 3) E(0, 4) E(0, 5) E(0, 6)
+    E(7, 13) E(8, 13) E(9, 13) E(10, 13) E(11, 13) E(12, 13) w[13] = w[14];
+  E(1, 13) E(2, 12) E(3, 11) E(4, 10) E(5, 9) E(6, 8) E(1, 2) E(1, 3) E(1, 4) E(1, 5) E(1, 6) E(1, 7) E(7, 13)
+    E(8, 13) E(9, 13) E(10, 13) E(11, 13) E(12, 13) w[13] = w[15];
+  E(2, 13) E(3, 12) E(4, 11) E(5, 10) E(6, 9) E(7, 8) E(2, 3) E(2, 4) E(2, 5) E(2, 6) E(2, 7) E(8, 13) E(9, 13)
+    E(10, 13) E(11, 13) E(12, 13) w[13] = w[16];
+  E(3, 13) E(4, 12) E(5, 11) E(6, 10) E(7, 9) E(3, 4) E(3, 5) E(3, 6) E(3, 7) E(3, 8) E(8, 13) E(9, 13) E(10, 13)
+    E(11, 13) E(12, 13) w[13] = w[17];
+  E(4, 13) E(5, 12) E(6, 11) E(7, 10) E(8, 9) E(4, 5) E(4, 6) E(4, 7) E(4, 8) E(9, 13) E(10, 13) E(11, 13) E(12, 13)
+    w[13] = w[18];
+  E(5, 13) E(6, 12) E(7, 11) E(8, 10) E(5, 6) E(5, 7) E(5, 8) E(5, 9) E(9, 13) E(10, 13) E(11, 13) E(12, 13)
+    w[13] = w[19];
+  E(6, 13) E(7, 12) E(8, 11) E(9, 10) E(6, 7) E(6, 8) E(6, 9) E(10, 13) E(11, 13) E(12, 13) w[13] = w[20];
+  E(7, 13) E(8, 12) E(9, 11) E(7, 8) E(7, 9) E(7, 10) E(10, 13) E(11, 13) E(12, 13) w[13] = w[21];
+  E(8, 13) E(9, 12) E(10, 11) E(8, 9) E(8, 10) E(11, 13) E(12, 13) w[13] = w[22];
+  E(9, 13) E(10, 12) E(9, 10) E(9, 11) E(11, 13) E(12, 13) w[13] = w[23];
+  E(10, 13) E(11, 12) E(10, 11) E(12, 13) w[13] = w[24];
+  E(11, 13) E(11, 12) E(12, 13)
+  return w[12];
+#endif
+}
+#else
+// Across, (-1 0 1) times (1 2 1); of 5, (-1 -2 0 2 1) times (1 4 6 4 1). Down, turned.
+#define SLOPE(i) (SIZE == 3 ? (i) - 1 : (i) == 0 ? -1 : (i) == 1 ? -2 : (i) == 2 ? 0 : (i) == 3 ? 2 : 1)
+#define SMOOTH(i) (SIZE == 3 ? ((i) == 1 ? 2 : 1) : (i) == 2 ? 6 : (i) % 4 == 0 ? 1 : 4)
+static inline numbers results_of(numbers w[COUNT]) {
+  numbers across = 0, down = 0;
+#pragma unroll
+  for (int j = 0; j < SIZE; ++j)
+#pragma unroll
+    for (int i = 0; i < SIZE; ++i) {
+      across += (number)(SLOPE(i) * SMOOTH(j)) * w[j * SIZE + i];
+      down += (number)(SMOOTH(i) * SLOPE(j)) * w[j * SIZE + i];
+    }
+  return sqrt(across * across + down * down);
+}
+#endif
+
+static inline void store_numbers(global RESULT* to, numbers v) {
+#if OPERATION == 0 && RESULT_HALF
+  JOIN(JOIN(vstore_half, LANES), _rte)(v, 0, to);
+#elif OPERATION == 0
+  JOIN(vstore, LANES)(CONVERT(JOIN(RESULT, LANES), v), 0, to);
+#else
+  VALUE each[LANES];
+  JOIN(vstore, LANES)(v, 0, each);
+#pragma unroll
+  for (uint k = 0; k < LANES; ++k) store_pixel(to, k, each[k]);
+#endif
+}
+
+// The elements at `col` and its neighbours, which may lie beyond the edges. `source`: their row, -1: the value beyond.
+static inline numbers gather_numbers(global const ELEMENT* from, ulong in_pitch, long source, long col, long width, VALUE beyond) {
+  number each[LANES];
+#pragma unroll
+  for (int k = 0; k < LANES; ++k) {
+    const long place = element_within(col + k, width);
+    each[k] = (number)(source < 0 || place < 0 ? beyond : load_value(from + (ulong)source * in_pitch, (ulong)place));
+  }
+  return JOIN(vload, LANES)(0, each);
+}
+
+// The results of a row from `begin` on, a vector every `step`.
+static inline void make_row(global RESULT* to, global const ELEMENT* from, ulong in_pitch, long row, ulong begin, ulong step,
+                            ulong first_col, ulong end_col, long rows, long width, VALUE beyond) {
+  long places[SIZE];
+  int there = 1;
+#pragma unroll
+  for (int j = 0; j < SIZE; ++j) {
+    places[j] = place_within(row + j - RADIUS, rows);
+    there &= places[j] >= 0;
+  }
+  for (ulong col = begin; col < end_col; col += step) {
+    const int all = there && col >= RADIUS * CHANNELS && col + LANES + RADIUS * CHANNELS <= (ulong)width;
+    numbers w[COUNT];
+    if (all) {
+#pragma unroll
+      for (int j = 0; j < SIZE; ++j) {
+        global const ELEMENT* line = from + (ulong)places[j] * in_pitch + col - RADIUS * CHANNELS;
+#pragma unroll
+        for (int i = 0; i < SIZE; ++i) w[j * SIZE + i] = load_numbers(line + i * CHANNELS);
+      }
+    } else {
+#pragma unroll
+      for (int j = 0; j < SIZE; ++j)
+#pragma unroll
+        for (int i = 0; i < SIZE; ++i)
+          w[j * SIZE + i] = gather_numbers(from, in_pitch, places[j], (long)col + (i - RADIUS) * CHANNELS, width, beyond);
+    }
+    const numbers made = results_of(w);
+    if (col >= first_col && col + LANES <= end_col) {
+      store_numbers(to + col, made);
+    } else {
+      number each[LANES];
+      JOIN(vstore, LANES)(made, 0, each);
+#pragma unroll
+      for (uint k = 0; k < LANES; ++k)
+        if (col + k >= first_col && col + k < end_col) store_pixel(to, col + k, (VALUE)each[k]);
+    }
+  }
+}
+
+kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
+void window(SEPARABLE_ARGUMENTS) {
+  (void)row_taps, (void)column_taps, (void)row_origin, (void)column_origin, (void)streaming, (void)scratch;
+  // No barrier follows.
+  for (ulong p = get_global_id(2); p < planes; p += get_global_size(2)) {
+    for (ulong top = first_row + get_global_id(1) * band; top < end_row; top += get_global_size(1) * band) {
+      for (ulong row = top; row < min(top + band, end_row); ++row) {
+        make_row(out + PLANE_OFFSET(p, out) + row * out_pitch, in + PLANE_OFFSET(p, in), in_pitch, (long)row,
+                 first_col + get_global_id(0) * LANES, get_global_size(0) * LANES, first_col, end_col, (long)rows, (long)width,
+                 BEYOND);
+      }
+    }
+  }
+}

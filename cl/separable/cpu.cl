@@ -1,0 +1,216 @@
+// Separable filter for a CPU: a thread takes bands of rows, in strips that its own cache holds.
+//
+// A work-group is one work-item, which is one thread. Each row of the input is converted once, with what lies beyond its
+// ends, into a line of numbers; its sums along the row go into a ring of the last column_taps rows; a row of results is then
+// a sum down the ring. So memory is read and written once, and both passes run on the first two levels of the cache, in
+// vectors. The windows' sizes are arguments: one program serves them all.
+//
+// Launch: one dimension, local size 1; group g does bands g, g + groups, ...; a band has `band` rows of a plane.
+// Local memory: MEMORY values: a line of STRIP + (row_taps - 1) * CHANNELS and column_taps rows of STRIP.
+#include "common/stream.clh"
+#include "separable/arguments.clh"
+
+#ifndef MEMORY
+#define MEMORY 65536  // values
+#endif
+#ifndef WIDEST
+#define WIDEST 2048  // results of a strip, at most: the ring stays in the second level of the cache
+#endif
+
+#if USE_DOUBLE
+#define LANES 8
+#else
+#define LANES 16
+#endif
+#define BLOCK (4 * LANES)  // results that are summed at once
+typedef JOIN(VALUE, LANES) lanes;
+typedef JOIN(int, LANES) int_lanes;
+
+// Conversions of whole vectors. OpenCL's own become conversions of single elements in PoCL 3.1.
+#ifdef __has_builtin
+#if __has_builtin(__builtin_convertvector)
+#define CONVERT(type, v) __builtin_convertvector(v, type)
+#endif
+#endif
+#ifndef CONVERT
+#define CONVERT(type, v) JOIN(convert_, type)(v)
+#endif
+
+// Vectors at the alignment of an element. vload says the same, but PoCL makes 128-bit pieces of it.
+typedef struct __attribute__((packed)) { lanes v; } loose_lanes;
+#define LOOSE(p) (((local const loose_lanes*)(p))->v)
+
+#if ELEMENT_HALF
+#define LOAD_ELEMENTS(p) CONVERT(lanes, JOIN(vload_half, LANES)(0, p))
+#else
+typedef JOIN(ELEMENT, LANES) elements;
+typedef struct __attribute__((packed)) { elements v; } loose_elements;
+#define LOAD_ELEMENTS(p) CONVERT(lanes, ((global const loose_elements*)(p))->v)
+#endif
+
+#if !RESULT_HALF
+typedef JOIN(RESULT, LANES) results;
+typedef struct __attribute__((packed)) { results v; } loose_results;
+#endif
+
+#define PLAIN_LOOP _Pragma("clang loop vectorize(disable) unroll(disable)")
+
+static inline void store_lanes(global RESULT* to, lanes v, const bool streaming) {
+#if RESULT_HALF
+  (void)streaming;
+  JOIN(JOIN(vstore_half, LANES), _rte)(v, 0, to);
+#else
+#if RESULT_INTEGER
+  // As fmin and fmax, which PoCL 3.1 calls for each element.
+  v = v > (lanes)RESULT_LOW ? v : (lanes)RESULT_LOW;
+  v = v < (lanes)RESULT_HIGH ? v : (lanes)RESULT_HIGH;
+#if HALF_UP
+  const int_lanes whole = CONVERT(int_lanes, v + (lanes)(0.5f - RESULT_LOW)) + RESULT_LOW;
+#elif USE_DOUBLE
+  const int_lanes whole = CONVERT(int_lanes, v + (lanes)0x1.8p52 - (lanes)0x1.8p52);
+#else  // the last place of what is added is 1, so that the addition rounds to even
+  const int_lanes whole = JOIN(as_int, LANES)(v + (lanes)0x1.8p23f) - 0x4b400000;
+#endif
+  const results r = CONVERT(results, whole);
+#else
+  const results r = CONVERT(results, v);
+#endif
+  if (streaming) {
+    STREAM(r, (global results*)to);
+  } else {
+    ((global loose_results*)to)->v = r;
+  }
+#endif
+}
+
+// line[i] = the element at place from + i of the row, for i < count. Not inlined: PoCL copies a kernel's body three times.
+__attribute__((noinline)) void fill_line(local VALUE* line, global const ELEMENT* row, long from, long count, long width,
+                                         VALUE beyond, uint is_there) {
+  if (!is_there) {
+    PLAIN_LOOP for (long i = 0; i < count; ++i) line[i] = beyond;
+    return;
+  }
+  const long inside = clamp(0 - from, 0L, count), end = clamp(width - from, inside, count);
+  PLAIN_LOOP for (long i = 0; i < inside; ++i) {
+    const long place = element_within(from + i, width);
+    line[i] = place < 0 ? beyond : load_value(row, place);
+  }
+  long i = inside;
+  PLAIN_LOOP for (; i + LANES <= end; i += LANES) ((local loose_lanes*)(line + i))->v = LOAD_ELEMENTS(row + from + i);
+  PLAIN_LOOP for (; i < end; ++i) line[i] = load_value(row, from + i);
+  PLAIN_LOOP for (; i < count; ++i) {
+    const long place = element_within(from + i, width);
+    line[i] = place < 0 ? beyond : load_value(row, place);
+  }
+}
+
+// sums[x] = the sum along the row at x, for x < count, a multiple of BLOCK.
+__attribute__((noinline)) void sum_line(local VALUE* sums, local const VALUE* line, uint count, constant VALUE* weights,
+                                        uint taps) {
+  PLAIN_LOOP for (uint x = 0; x < count; x += BLOCK) {
+    local const VALUE* from = line + x;
+    lanes a = 0, b = 0, c = 0, d = 0;
+    PLAIN_LOOP for (uint i = 0; i < taps; ++i, from += CHANNELS) {
+      const lanes w = (lanes)weights[i];
+      a += w * LOOSE(from), b += w * LOOSE(from + LANES), c += w * LOOSE(from + 2 * LANES), d += w * LOOSE(from + 3 * LANES);
+    }
+    local lanes* to = (local lanes*)(sums + x);
+    to[0] = a, to[1] = b, to[2] = c, to[3] = d;
+  }
+}
+
+// Adds to four vectors those of the ring's rows from `row` on.
+#define ADD_ROWS(row, count)                                                                            \
+  PLAIN_LOOP for (uint j = 0; j < (count); ++j, ++weight) {                                             \
+    local const VALUE* from = ring + ((row) + j) * pitch + x;                                           \
+    const lanes w = (lanes)*weight;                                                                     \
+    a += w * LOOSE(from), b += w * LOOSE(from + LANES), c += w * LOOSE(from + 2 * LANES), d += w * LOOSE(from + 3 * LANES); \
+  }
+
+#if UNSHARP
+#define SHARPEN(v, k)                                                                                  \
+  {                                                                                                    \
+    const lanes own = LOAD_ELEMENTS(own_row + x + (k) * LANES), difference = own - v;                  \
+    v = own + (fabs(difference) >= (lanes)settings[2] ? (lanes)settings[1] * difference : (lanes)0);   \
+  }
+#else
+#define SHARPEN(v, k)
+#endif
+
+// to[x] = the sum down the ring at x, for x < count. The oldest of the ring's `taps` rows is `oldest`.
+__attribute__((noinline)) void sum_ring(global RESULT* to, local const VALUE* ring, uint pitch, uint count, uint oldest,
+                                        constant VALUE* settings, constant VALUE* weights, uint taps,
+                                        global const ELEMENT* own_row, uint streaming) {
+  uint x = 0;
+#if !RESULT_HALF
+  // Up to the first whole vector in memory.
+  const uint bytes = (uint)((ulong)to % sizeof(results));
+  const uint head = bytes == 0 ? 0 : min((uint)((sizeof(results) - bytes) / sizeof(RESULT)), count);
+#else
+  const uint head = 0;
+#endif
+  PLAIN_LOOP for (uint part = 0; part < 3; ++part) {  // the head one by one, whole blocks, the rest one by one
+    if (part == 1) {
+      PLAIN_LOOP for (; x + BLOCK <= count; x += BLOCK) {
+        lanes a = 0, b = 0, c = 0, d = 0;
+        constant VALUE* weight = weights;
+        ADD_ROWS(oldest, taps - oldest)
+        ADD_ROWS(0, oldest)
+        SHARPEN(a, 0) SHARPEN(b, 1) SHARPEN(c, 2) SHARPEN(d, 3)
+        if (streaming) {
+          store_lanes(to + x, a, true), store_lanes(to + x + LANES, b, true);
+          store_lanes(to + x + 2 * LANES, c, true), store_lanes(to + x + 3 * LANES, d, true);
+        } else {
+          store_lanes(to + x, a, false), store_lanes(to + x + LANES, b, false);
+          store_lanes(to + x + 2 * LANES, c, false), store_lanes(to + x + 3 * LANES, d, false);
+        }
+      }
+    } else {
+      const uint end = part == 0 ? head : count;
+      PLAIN_LOOP for (; x < end; ++x) {
+        VALUE sum = 0;
+        uint row = oldest;
+        PLAIN_LOOP for (uint j = 0; j < taps; ++j) {
+          sum += weights[j] * ring[row * pitch + x];
+          row = row + 1 == taps ? 0 : row + 1;
+        }
+        store_pixel(to, x, finish_sum(sum, own_row, x, settings));
+      }
+    }
+  }
+}
+
+kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void separable_cpu(SEPARABLE_ARGUMENTS) {
+  (void)scratch;
+  local VALUE memory[MEMORY] __attribute__((aligned(64)));
+  const uint halo = (row_taps - 1) * CHANNELS;
+  const uint strip = min((uint)WIDEST, (MEMORY - halo - BLOCK) / (column_taps + 1) / BLOCK * BLOCK);
+  local VALUE* ring = memory;
+  local VALUE* line = memory + column_taps * strip;
+  const ulong bands = (end_row - first_row + band - 1) / band;
+  for (ulong job = get_group_id(0); job < bands * planes; job += get_num_groups(0)) {
+    const ulong p = job / bands, top = first_row + job % bands * band;
+    const uint height = (uint)min((ulong)band, end_row - top);
+    global const ELEMENT* from = in + PLANE_OFFSET(p, in);
+    global RESULT* to = out + PLANE_OFFSET(p, out);
+    PLAIN_LOOP for (ulong col = first_col; col < end_col; col += strip) {
+      const uint count = (uint)min((ulong)strip, end_col - col);
+      const uint blocks = (count + BLOCK - 1) / BLOCK * BLOCK;
+      uint slot = 0;  // of the ring, for the next row
+      PLAIN_LOOP for (uint r = 0; r < height + column_taps - 1; ++r) {
+        const long source = place_within((long)(top + r) - (long)column_origin, (long)rows);
+        const uint is_there = source >= 0;
+        fill_line(line, from + (is_there ? (ulong)source * in_pitch : 0), (long)col - (long)row_origin * CHANNELS, blocks + halo,
+                  (long)width, BEYOND, is_there);
+        sum_line(ring + slot * strip, line, blocks, ROW_WEIGHTS, row_taps);
+        slot = slot + 1 == column_taps ? 0 : slot + 1;
+        if (r + 1 >= column_taps) {
+          const ulong row = top + r + 1 - column_taps;
+          sum_ring(to + row * out_pitch + col, ring, strip, count, slot, weights, COLUMN_WEIGHTS, column_taps,
+                   from + row * in_pitch + col, streaming);
+        }
+      }
+    }
+  }
+}

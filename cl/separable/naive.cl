@@ -1,0 +1,43 @@
+// Separable filter, first rung: every result from all elements of its window in global memory, no local memory.
+//
+// Launch: three dimensions of work-items: element of a row, row, plane. Each reads row_taps * column_taps elements, of
+// which its neighbours read nearly the same.
+#include "separable/arguments.clh"
+
+#ifndef GROUP_0
+#define GROUP_0 32  // work-group, by dimension
+#endif
+#ifndef GROUP_1
+#define GROUP_1 8
+#endif
+#ifndef GROUP_2
+#define GROUP_2 1
+#endif
+
+kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
+void separable_naive(SEPARABLE_ARGUMENTS) {
+  (void)band, (void)streaming, (void)scratch;
+  const ulong col = first_col + get_global_id(0);
+  if (col >= end_col) return;  // no barrier follows
+  const long first = (long)col - (long)row_origin * CHANNELS;
+  const uint inside = first >= 0 && first + (long)(row_taps - 1) * CHANNELS < (long)width;
+  for (ulong p = get_global_id(2); p < planes; p += get_global_size(2)) {
+    global const ELEMENT* from = in + PLANE_OFFSET(p, in);
+    global RESULT* to = out + PLANE_OFFSET(p, out);
+    for (ulong row = first_row + get_global_id(1); row < end_row; row += get_global_size(1)) {
+      VALUE sum = 0;
+      for (uint j = 0; j < column_taps; ++j) {
+        const long source = place_within((long)row + (long)j - (long)column_origin, (long)rows);
+        global const ELEMENT* line = from + (ulong)(source < 0 ? 0 : source) * in_pitch;
+        VALUE row_sum = 0;
+        for (uint i = 0; i < row_taps; ++i) {
+          const long at = first + (long)i * CHANNELS;
+          const long place = inside ? at : element_within(at, (long)width);
+          row_sum += ROW_WEIGHTS[i] * (source < 0 || place < 0 ? BEYOND : load_value(line, place));
+        }
+        sum += COLUMN_WEIGHTS[j] * row_sum;
+      }
+      store_pixel(to + row * out_pitch, col, finish_sum(sum, from + row * in_pitch, col, weights));
+    }
+  }
+}

@@ -1,0 +1,62 @@
+// Separable filter in two launches, for windows that fill local memory: PASS 0 sums along rows into a scratch of the
+// planes' size, PASS 1 sums that along columns. No local memory; row_taps + column_taps reads a result.
+//
+// Launch: three dimensions of work-items: element of a row, row, plane.
+#include "separable/arguments.clh"
+
+#ifndef PASS
+#define PASS 0  // 0: rows into the scratch, 1: its columns into the output
+#endif
+#ifndef GROUP_0
+#define GROUP_0 32  // work-group, by dimension
+#endif
+#ifndef GROUP_1
+#define GROUP_1 8
+#endif
+#ifndef GROUP_2
+#define GROUP_2 1
+#endif
+
+kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
+void separable_pass(SEPARABLE_ARGUMENTS) {
+  (void)band, (void)streaming;
+#if PASS == 0
+  (void)out, (void)out_offset, (void)out_pitch, (void)out_plane, (void)out_stride, (void)column_taps, (void)column_origin;
+  (void)first_row, (void)end_row;
+#endif
+  const ulong col = first_col + get_global_id(0);
+  if (col >= end_col) return;  // no barrier follows
+#if PASS == 0
+  const long first = (long)col - (long)row_origin * CHANNELS;
+  const uint inside = first >= 0 && first + (long)(row_taps - 1) * CHANNELS < (long)width;
+#else
+  VALUE beyond = 0;  // the sum of a row that has nothing but the value beyond the edges
+  for (uint i = 0; i < row_taps; ++i) beyond += ROW_WEIGHTS[i] * BEYOND;
+#endif
+  for (ulong p = get_global_id(2); p < planes; p += get_global_size(2)) {
+    global const ELEMENT* from = in + PLANE_OFFSET(p, in);
+    global VALUE* sums = scratch + p * rows * width;
+#if PASS == 0
+    for (ulong row = get_global_id(1); row < rows; row += get_global_size(1)) {
+      global const ELEMENT* line = from + row * in_pitch;
+      VALUE sum = 0;
+      for (uint i = 0; i < row_taps; ++i) {
+        const long at = first + (long)i * CHANNELS;
+        const long place = inside ? at : element_within(at, (long)width);
+        sum += ROW_WEIGHTS[i] * (place < 0 ? BEYOND : load_value(line, place));
+      }
+      sums[row * width + col] = sum;
+    }
+#else
+    global RESULT* to = out + PLANE_OFFSET(p, out);
+    for (ulong row = first_row + get_global_id(1); row < end_row; row += get_global_size(1)) {
+      VALUE sum = 0;
+      for (uint j = 0; j < column_taps; ++j) {
+        const long source = place_within((long)row + (long)j - (long)column_origin, (long)rows);
+        sum += COLUMN_WEIGHTS[j] * (source < 0 ? beyond : sums[(ulong)source * width + col]);
+      }
+      store_pixel(to + row * out_pitch, col, finish_sum(sum, from + row * in_pitch, col, weights));
+    }
+#endif
+  }
+}

@@ -1,0 +1,152 @@
+// Gaussian blurs, unsharp masks and slopes: their weights, and the call of a separable filter.
+#include "ops/filters.hpp"
+
+#include <smem/blur.hpp>
+#include <smem/error.hpp>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace smem {
+
+namespace {
+
+[[noreturn]] void refuse(const char* operation, const char* argument, std::string expected, std::string got) {
+  throw Error(
+      {.operation = operation, .argument = argument, .expected = std::move(expected), .got = std::move(got)});
+}
+
+/// OpenCV's tables, in 256ths: those of sizes 3 and 5 are binomial coefficients.
+std::vector<double> small_table(std::size_t size) {
+  switch (size) {
+    case 1:
+      return {256};
+    case 3:
+      return {64, 128, 64};
+    case 5:
+      return {16, 64, 96, 64, 16};
+    case 7:
+      return {8, 28, 56, 72, 56, 28, 8};
+    default:
+      return {4, 13, 30, 51, 60, 51, 30, 13, 4};
+  }
+}
+
+/// Both numbers of a window. \throws Error naming `window`.
+Gaussian completed(const char* operation, Gaussian window, Scalar type) {
+  if (!std::isfinite(window.sigma) || window.sigma < 0)
+    refuse(operation, "window", "a sigma of 0 or more", fmt::format("{}", window.sigma));
+  if (window.size == 0 && window.sigma == 0) refuse(operation, "window", "a size or a sigma", "neither");
+  if (window.size == 0) {
+    const double size = std::round(window.sigma * (type == Scalar::uint8 ? 3 : 4) * 2 + 1);
+    if (size > 4000) refuse(operation, "window", "a window of at most 4000 cells", fmt::format("{}", size));
+    window.size = static_cast<std::size_t>(size) | 1;
+  }
+  if (window.size % 2 == 0) refuse(operation, "window", "an odd size", fmt::format("{}", window.size));
+  return window;
+}
+
+/// Of 256ths, whole ones: the error of each goes to the next, and the middle takes what is left.
+void make_whole(std::vector<double>& weights) {
+  double error = 0, sum = 0;
+  const std::size_t middle = weights.size() / 2;
+  for (std::size_t i = 0; i < middle; ++i) {
+    const double wanted = weights[i] * 256 + error, whole = std::nearbyint(wanted);
+    error = wanted - whole;
+    weights[i] = weights[weights.size() - 1 - i] = whole / 256;
+    sum += 2 * whole;
+  }
+  weights[middle] = (256 - sum) / 256;
+}
+
+std::vector<double> weights_of(const char* operation, const Gaussian& wanted, Scalar type, bool whole) {
+  const Gaussian window = completed(operation, wanted, type);
+  std::vector<double> weights(window.size);
+  if (window.sigma == 0 && window.size <= 9) {
+    weights = small_table(window.size);
+    for (double& weight : weights)
+      weight /= 256;
+    return weights;
+  }
+  const double half = (static_cast<double>(window.size) - 1) / 2;
+  const double sigma = window.sigma > 0 ? window.sigma : 0.3 * (half - 1) + 0.8;
+  double sum = 0;
+  for (std::size_t i = 0; i < window.size; ++i) {
+    const double x = static_cast<double>(i) - half;
+    weights[i] = std::exp(-x * x / (2 * sigma * sigma));
+    sum += weights[i];
+  }
+  for (double& weight : weights)
+    weight /= sum;
+  if (whole) make_whole(weights);
+  return weights;
+}
+
+/// \throws Error unless `out` is of a type that blurs give.
+void check_out(const char* operation, const Grid& in, const Grid& out) {
+  if (out.type != in.type && out.type != Scalar::float32)
+    refuse(operation, "out", fmt::format("{} or float32", name_of(in.type)), std::string(name_of(out.type)));
+}
+
+}  // namespace
+
+std::vector<double> gaussian_weights(const Gaussian& window, Scalar type) {
+  return weights_of("gaussian_weights", window, type, type == Scalar::uint8);
+}
+
+cl::Event gaussian_blur(const Context& context, const Grid& in, const Grid& out, const Gaussian& window,
+                        const BlurOptions& options, const CallOptions& call) {
+  return gaussian_blur(context, in, out, window, window, options, call);
+}
+
+cl::Event gaussian_blur(const Context& context, const Grid& in, const Grid& out, const Gaussian& across,
+                        const Gaussian& down, const BlurOptions& options, const CallOptions& call) {
+  constexpr const char* kOperation = "gaussian_blur";
+  check_out(kOperation, in, out);
+  const bool bytes = in.type == Scalar::uint8;
+  const std::vector<double> row = weights_of(kOperation, across, in.type, bytes);
+  const std::vector<double> column = weights_of(kOperation, down, in.type, bytes);
+  return ops::run_separable(
+      context, in, out, row, column, {options.boundary, options.value}, call,
+      {.operation = kOperation, .across = "window", .down = "window", .half_up = bytes});
+}
+
+cl::Event unsharp_mask(const Context& context, const Grid& in, const Grid& out, const UnsharpMask& mask,
+                       const BlurOptions& options, const CallOptions& call) {
+  constexpr const char* kOperation = "unsharp_mask";
+  check_out(kOperation, in, out);
+  if (!std::isfinite(mask.amount))
+    refuse(kOperation, "amount", "a finite number", fmt::format("{}", mask.amount));
+  if (!(mask.threshold >= 0)) refuse(kOperation, "threshold", "0 or more", fmt::format("{}", mask.threshold));
+  const std::vector<double> weights = weights_of(kOperation, mask.window, in.type, false);
+  return ops::run_separable(context, in, out, weights, weights, {options.boundary, options.value}, call,
+                            {.operation = kOperation,
+                             .across = "window",
+                             .down = "window",
+                             .unsharp = true,
+                             .amount = mask.amount,
+                             .threshold = mask.threshold});
+}
+
+namespace ops {
+
+cl::Event sobel_slope(const Context& context, const Grid& in, const Grid& out, bool across, std::size_t size,
+                      const BlurOptions& options, const CallOptions& call) {
+  const bool small = size == 3;
+  const std::vector<double> slope =
+      small ? std::vector<double>{-1, 0, 1} : std::vector<double>{-1, -2, 0, 2, 1};
+  const std::vector<double> smooth =
+      small ? std::vector<double>{1, 2, 1} : std::vector<double>{1, 4, 6, 4, 1};
+  return run_separable(context, in, out, across ? slope : smooth, across ? smooth : slope,
+                       {options.boundary, options.value}, call,
+                       {.operation = "sobel", .across = "size", .down = "size"});
+}
+
+}  // namespace ops
+
+}  // namespace smem

@@ -1,0 +1,59 @@
+#include "ops/filters.hpp"
+
+#include "plan/pixels.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+namespace smem::ops {
+
+SeparableProblem problem_of(const FilterCall& filter) {
+  SeparableProblem problem;
+  problem.in = filter.in.type;
+  problem.out = filter.out.type;
+  problem.boundary = filter.boundary;
+  problem.width = filter.in.size.width;
+  problem.height = filter.in.size.height;
+  problem.planes = filter.in.size.depth * filter.in.batch;
+  problem.channels = filter.in.channels;
+  problem.row_taps = filter.row_taps;
+  problem.column_taps = filter.column_taps;
+  return problem;
+}
+
+void check_filter(const Context& context, const char* operation, const FilterCall& f, const char* across,
+                  const char* down, SeparableProblem& problem) {
+  check_reach(operation, across, f.boundary, std::max(f.row_origin, f.row_taps - 1 - f.row_origin),
+              f.in.size.width);
+  check_reach(operation, down, f.boundary, std::max(f.column_origin, f.column_taps - 1 - f.column_origin),
+              f.in.size.height);
+  const Memory in_memory = check_grid(context, operation, "in", f.in, false);
+  const Memory out_memory = check_grid(context, operation, "out", f.out, true);
+  check_apart(operation, f.in, in_memory, f.out, out_memory);
+  problem.in_alignment = row_alignment(f.in, in_memory);
+  problem.out_alignment = row_alignment(f.out, out_memory);
+}
+
+namespace {
+
+template <class T>
+cl::Buffer buffer_of(const Context& context, std::vector<double> numbers) {
+  const std::vector<T> typed(numbers.begin(), numbers.end());
+  return context.runtime().constants().get(std::as_bytes(std::span<const T>(typed)));
+}
+
+}  // namespace
+
+cl::Buffer filter_weights(const Context& context, const FilterCall& filter, double value,
+                          std::span<const double> row, std::span<const double> column, double amount,
+                          double threshold) {
+  std::vector<double> numbers{filter.boundary == Boundary::constant ? value : 0, amount, threshold, 0};
+  numbers.insert(numbers.end(), row.begin(), row.end());
+  numbers.insert(numbers.end(), column.begin(), column.end());
+  return plan::pixel_value(filter.in.type, filter.out.type) == Scalar::float64
+             ? buffer_of<double>(context, std::move(numbers))
+             : buffer_of<float>(context, std::move(numbers));
+}
+
+}  // namespace smem::ops

@@ -1,0 +1,86 @@
+/// What the filters of images share: grids as their kernels take them, and the launch.
+#pragma once
+
+#include "ops/grids.hpp"
+#include "runtime/runtime.hpp"
+
+#include <smem/boundary.hpp>
+#include <smem/separable.hpp>
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace smem::ops {
+
+/// Elements [first, end) of rows or rows of planes that are written.
+struct Written {
+  cl_ulong first = 0, end = 0;
+  bool none() const { return first >= end; }
+};
+
+/// All of `extent` cells, or with Boundary::leave those whose window of `taps` cells is all there.
+inline Written written(Boundary boundary, std::size_t extent, std::size_t taps, std::size_t origin,
+                       std::size_t channels = 1) {
+  if (boundary != Boundary::leave) return {0, extent * channels};
+  if (extent < taps) return {0, 0};
+  return {origin * channels, (extent - (taps - 1 - origin)) * channels};
+}
+
+/// A window of row_taps x column_taps cells on grids: the arguments of cl/separable/arguments.clh.
+struct FilterCall {
+  Grid in, out;
+  Boundary boundary = Boundary::zero;
+  std::size_t row_taps = 1, column_taps = 1, row_origin = 0, column_origin = 0;
+  std::size_t band = 1;
+  bool streaming = false;
+
+  Written cols() const { return written(boundary, in.size.width, row_taps, row_origin, in.channels); }
+  Written rows() const { return written(boundary, in.size.height, column_taps, column_origin); }
+};
+
+/// A problem of a call's grids and window; of buffers that are checked, with their alignment.
+SeparableProblem problem_of(const FilterCall& filter);
+
+/// Checks the grids and the window's reach, and fills in the problem's alignments. \throws Error naming the
+/// argument; that of a window that reaches too far is `across` or `down`.
+void check_filter(const Context& context, const char* operation, const FilterCall& filter, const char* across,
+                  const char* down, SeparableProblem& problem);
+
+/// What kernels read as `weights`: the value beyond the edges, two settings, and the weights; in float64
+/// where a type is that.
+cl::Buffer filter_weights(const Context& context, const FilterCall& filter, double value,
+                          std::span<const double> row = {}, std::span<const double> column = {},
+                          double amount = 0, double threshold = 0);
+
+/// Launches one of the kernels that take cl/separable/arguments.clh. `scratch`: temporary memory, or any.
+template <class MakePlan>
+cl::Event launch_filter(runtime::Runtime& runtime, const runtime::ProblemKey& key, const MakePlan& make_plan,
+                        std::span<const cl::Event> wait_for, const FilterCall& f, cl_mem weights,
+                        cl_mem scratch) {
+  const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
+  const auto small = [](std::size_t value) { return static_cast<cl_uint>(value); };
+  const Written cols = f.cols(), rows = f.rows();
+  return runtime.run(key, make_plan, wait_for, f.in.buffer, number(f.in.offset), number(f.in.pitch),
+                     number(f.in.plane), number(f.in.batch_stride), f.out.buffer, number(f.out.offset),
+                     number(f.out.pitch), number(f.out.plane), number(f.out.batch_stride),
+                     number(f.in.row_elements()), number(f.in.size.height), number(f.in.size.depth),
+                     number(f.in.size.depth * f.in.batch), cols.first, cols.end, rows.first, rows.end,
+                     small(f.row_taps), small(f.column_taps), small(f.row_origin), small(f.column_origin),
+                     weights, small(f.band), small(f.streaming ? 1 : 0), scratch);
+}
+
+/// A separable filter under the name of the operation that it serves.
+struct SeparableCall {
+  const char* operation = "separable";
+  const char* across = "row_weights";  ///< what decides how far the windows reach
+  const char* down = "column_weights";
+  bool unsharp = false;
+  double amount = 0, threshold = 0;
+  bool half_up = false;
+};
+cl::Event run_separable(const Context& context, const Grid& in, const Grid& out,
+                        std::span<const double> row_weights, std::span<const double> column_weights,
+                        const SeparableOptions& options, const CallOptions& call, const SeparableCall& how);
+
+}  // namespace smem::ops

@@ -1,0 +1,286 @@
+// Plans for box blurs: where the sums that slide are kept, and why.
+#include <smem/blur_plan.hpp>
+#include <smem/error.hpp>
+
+#include "plan/box_parts.hpp"
+#include "plan/box_policy.hpp"
+#include "plan/pixels.hpp"
+#include "plan/sizes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace smem {
+
+namespace {
+
+using plan::define;
+using plan::divide_up;
+using plan::round_up;
+
+constexpr const char* kOperation = "box_blur";
+constexpr std::size_t kGroup = 256;
+constexpr std::size_t kOwnBytes = 64;         // of local memory, which compilers take for themselves
+constexpr std::size_t kSmall = 15;            // cells of a window that is cheaper summed anew for each result
+constexpr std::size_t kRun = 64;              // results along which a work-item slides (cl/blur/box_pass.cl)
+constexpr std::size_t kCpuMemory = 3 * 8192;  // sums of a thread: a part of its second-level cache
+constexpr std::size_t kCpuLanes = 8;
+
+[[noreturn]] void refuse(const char* argument, std::string expected, std::string got) {
+  throw Error({.operation = kOperation,
+               .argument = argument,
+               .expected = std::move(expected),
+               .got = std::move(got)});
+}
+
+struct Sum {
+  const char* name;
+  std::size_t bytes;
+  bool integer;
+};
+
+Sum sum_of(const SeparableProblem& g) {
+  if (is_float(g.in)) {
+    return plan::pixel_value(g.in, g.out) == Scalar::float64 ? Sum{"double", 8, false}
+                                                             : Sum{"float", 4, false};
+  }
+  // Half an area is added before it is divided by.
+  const std::size_t area = g.row_taps * g.column_taps, most = g.in == Scalar::uint8 ? 255 : 65535;
+  return area * (most + 1) <= 0xffffffff ? Sum{"uint", 4, true} : Sum{"ulong", 8, true};
+}
+
+std::size_t columns_of(const SeparableProblem& g) { return g.channels == 3 ? 3 : 4; }
+
+Plan base_plan(const SeparableProblem& g, std::string_view variant, const char* file, const char* entry) {
+  Plan plan;
+  plan.operation = kOperation;
+  plan.variant = variant;
+  plan.kernel_file = file;
+  plan.entry_point = entry;
+  plan::define_pixels(plan, g.in, g.out, g.boundary, g.channels);
+  plan.text_defines.emplace_back("SUM", sum_of(g).name);
+  define(plan, "SUM_INTEGER", sum_of(g).integer ? 1 : 0);
+  const auto elements = static_cast<double>(g.elements());
+  plan.prediction.bytes_read = elements * static_cast<double>(size_of(g.in));
+  plan.prediction.bytes_written = elements * static_cast<double>(size_of(g.out));
+  plan.prediction.operations = 6 * elements;
+  return plan;
+}
+
+Plan two_pass(const Device& device, const SeparableProblem& g, bool first) {
+  Plan plan = base_plan(g, "two_pass", "blur/box_pass.cl", "box_pass");
+  const std::array<std::size_t, 3> extent =
+      first ? std::array<std::size_t, 3>{divide_up(g.width, kRun), g.height, g.planes}
+            : std::array<std::size_t, 3>{g.row_elements(), divide_up(g.height, kRun), g.planes};
+  plan.work_group = plan::shape_group(device, kGroup, 64, extent);
+  plan.global = plan::global_size(extent, plan.work_group);
+  define(plan, "PASS", first ? 0 : 1);
+  define(plan, "RUN", kRun);
+  for (const auto& [name, size] : {std::pair{"GROUP_0", plan.work_group[0]},
+                                   {"GROUP_1", plan.work_group[1]},
+                                   {"GROUP_2", plan.work_group[2]}})
+    define(plan, name, size);
+  plan.items_per_work_item = kRun;
+  plan.scratch_bytes = g.elements() * sum_of(g).bytes;
+  const auto scratch = static_cast<double>(plan.scratch_bytes);
+  (first ? plan.prediction.bytes_written : plan.prediction.bytes_read) = scratch;
+  plan.reason =
+      first ? "slides along rows, into temporary memory" : "slides down the columns of the launch before";
+  return plan;
+}
+
+struct Strip {
+  std::size_t group = 0, step = 0, halo = 0;
+  bool ring = false;
+  std::size_t bytes = 0;
+};
+
+/// Columns that have no result: one vector more than the box has to its left, and what it has to its right.
+std::size_t strip_halo(const SeparableProblem& g) {
+  const std::size_t columns = columns_of(g), side = round_up(g.row_taps / 2 * g.channels, columns);
+  return 2 * side + columns;
+}
+
+std::optional<Strip> strip_for(const Device& device, const SeparableProblem& g, std::size_t wanted) {
+  const plan::BoxPolicy& policy = plan::box_policy(device);
+  const std::size_t columns = columns_of(g), sum = sum_of(g).bytes;
+  const std::size_t most = device.local_bytes - std::min(kOwnBytes, device.local_bytes);
+  const std::size_t limit = plan::group_for(device, kGroup * 4, 0);
+  Strip strip;
+  strip.halo = strip_halo(g);
+  strip.step = policy.step;
+  strip.group = std::min(limit, wanted == 0 ? policy.group : wanted);
+  while (wanted == 0 && strip.group * columns < 3 * strip.halo && 2 * strip.group <= limit)
+    strip.group *= 2;
+  const auto bytes = [&] {
+    const std::size_t cells = g.channels == 1 ? 1 : g.channels == 2 ? 2 : 4;
+    const std::size_t segments = divide_up(strip.group, 16);
+    return strip.step * sum * (strip.group * columns + cells * (strip.group + segments));
+  };
+  while (bytes() > most && strip.step > 1)
+    strip.step /= 2;
+  while (wanted == 0 && bytes() > most && strip.group > 1)
+    strip.group /= 2;
+  if (bytes() > most || strip.group * columns < strip.halo + columns) return std::nullopt;
+  const std::size_t kept = g.in == Scalar::half ? sizeof(float) : size_of(g.in);
+  const std::size_t ring = g.column_taps * strip.group * 4 * kept;  // vectors of three take the room of four
+  strip.ring = bytes() + ring <= most;
+  strip.bytes = bytes() + (strip.ring ? ring : 0);
+  return strip;
+}
+
+std::size_t march_band(const Device& device, const SeparableProblem& g) {
+  const plan::BoxPolicy& policy = plan::box_policy(device);
+  const std::size_t width = std::max(policy.group * columns_of(g), 3 * strip_halo(g));
+  const std::size_t strips = divide_up(g.row_elements(), width - strip_halo(g)) * g.planes;
+  const std::size_t bands = std::max<std::size_t>(
+      1, policy.groups_a_unit * device.compute_units / std::max<std::size_t>(strips, 1));
+  return std::max<std::size_t>(
+      {1, std::min(g.height, policy.band_boxes * g.column_taps), divide_up(g.height, bands)});
+}
+
+std::optional<Plan> march(const Device& device, const SeparableProblem& g, std::size_t wanted) {
+  const std::optional<Strip> strip = strip_for(device, g, wanted);
+  if (!strip) return std::nullopt;
+  Plan plan = base_plan(g, "march", "blur/box_march.cl", "box_march");
+  const std::size_t columns = columns_of(g), band = march_band(device, g);
+  const std::size_t results = strip->group * columns - strip->halo;
+  const std::size_t strips = divide_up(g.row_elements(), results) * divide_up(g.height, band) * g.planes;
+  plan.work_group = {strip->group, 1, 1};
+  plan.global = {std::clamp<std::size_t>(strips, 1, std::size_t{1} << 20) * strip->group, 1, 1};
+  plan.tile_rows = strip->step;
+  plan.tile_cols = results;
+  plan.vector_width = columns;
+  plan.items_per_work_item = strip->step * columns;
+  plan.local_bytes = strip->bytes;
+  const double share = static_cast<double>(strip->group * columns) / static_cast<double>(results);
+  plan.prediction.local_bytes = static_cast<double>(g.elements()) *
+                                (share * static_cast<double>(sum_of(g).bytes) * (strip->ring ? 4 : 2) +
+                                 2 * static_cast<double>(sum_of(g).bytes));
+  define(plan, "GROUP", strip->group);
+  define(plan, "STEP", strip->step);
+  define(plan, "HALO", strip->halo);
+  define(plan, "RING", strip->ring ? g.column_taps : 0);
+  define(plan, "VECTOR_IN", columns == 4 && g.in_alignment >= columns * size_of(g.in) ? 1 : 0);
+  plan.reason = fmt::format("sums of columns slide down; the rows that leave them are {}",
+                            strip->ring ? "kept in local memory" : "read again");
+  return plan;
+}
+
+/// Sums of local memory that a thread of a CPU uses; 0: too few.
+std::size_t cpu_memory(const Device& device, const SeparableProblem& g) {
+  const std::size_t most = (device.local_bytes - std::min(kOwnBytes, device.local_bytes)) / sum_of(g).bytes;
+  const std::size_t least = 3 * (round_up(g.halo() + 16 * kCpuLanes, 16));
+  if (least > most) return 0;
+  return std::min(most, std::max(kCpuMemory, 2 * least));
+}
+
+std::optional<Plan> cpu(const Device& device, const SeparableProblem& g) {
+  const std::size_t memory = cpu_memory(device, g);
+  if (!plan::runs_cpu_variant(device) || memory == 0) return std::nullopt;
+  Plan plan = base_plan(g, "cpu", "blur/box_cpu.cl", "box_cpu");
+  const std::size_t band = plan::cpu_band(device, g.height, g.planes, g.column_taps - 1);
+  plan.global = {std::clamp<std::size_t>(divide_up(g.height, band) * g.planes, 1, 64 * device.compute_units),
+                 1, 1};
+  plan.tile_rows = band;
+  plan.items_per_work_item = plan.tile_cols = plan.vector_width = kCpuLanes;
+  plan.local_bytes = memory * sum_of(g).bytes;
+  define(plan, "MEMORY", memory);
+  plan.reason = "a thread keeps the sums of columns in its cache, and slides along them";
+  return plan;
+}
+
+std::optional<Plan> plan_variant(const Device& device, const SeparableProblem& g, std::string_view variant,
+                                 std::size_t wanted = 0) {
+  if (variant == "two_pass") return two_pass(device, g, false);
+  if (variant == "march") return march(device, g, wanted);
+  return cpu(device, g);
+}
+
+std::string_view choose(const Device& device, const SeparableProblem& g) {
+  // Float sums of 16-bit numbers are too coarse for exact means.
+  if (std::max(g.row_taps, g.column_taps) <= kSmall && g.in != Scalar::uint16) return "separable";
+  if (cpu(device, g)) return "cpu";
+  return march(device, g, 0) ? "march" : "two_pass";
+}
+
+std::string why_not(const Device& device, const SeparableProblem& g, std::string_view variant) {
+  if (variant == "separable") return fmt::format("adds {} elements for a result", g.row_taps + g.column_taps);
+  if (!plan_variant(device, g, variant)) {
+    if (variant == "cpu" && !plan::runs_cpu_variant(device)) return plan::no_cpu_variant(device);
+    return fmt::format("a box of {} x {} does not fit {} bytes of local memory", g.row_taps, g.column_taps,
+                       device.local_bytes);
+  }
+  if (variant == "two_pass") return "the sums along rows go to memory and come back";
+  return variant == "march" ? "work-items that share a row are loops on a CPU"
+                            : "a small box is cheaper summed anew for each result";
+}
+
+void check_box(const Device& device, const SeparableProblem& g) {
+  plan::check_pixels(kOperation, device, g.in, g.out, g.channels);
+  for (const std::size_t taps : {g.row_taps, g.column_taps}) {
+    if (taps % 2 != 1 || taps / 2 > kMaxBoxRadius)
+      refuse("radius", fmt::format("at most {}", kMaxBoxRadius), fmt::format("{}", taps / 2));
+  }
+}
+
+}  // namespace
+
+BoxProblem BoxProblem::of(SeparableProblem grids, BoxRadius radius) {
+  const auto taps = [](std::size_t r) { return 2 * std::min(r, kMaxBoxRadius + 1) + 1; };
+  grids.row_taps = taps(radius.across);
+  grids.column_taps = taps(radius.down);
+  return {grids};
+}
+
+std::vector<std::string_view> box_variants() { return {"separable", "two_pass", "march", "cpu"}; }
+
+plan::BoxParts plan::box_parts_of(const Device& device, const BoxProblem& problem,
+                                  const PlanOverrides& fixed) {
+  const SeparableProblem& g = problem.grids;
+  const std::string_view variant = fixed.variant.empty() ? choose(device, g) : fixed.variant;
+  BoxParts parts;
+  parts.separable = variant == "separable";
+  if (variant == "two_pass") parts.scratch_bytes = g.elements() * sum_of(g).bytes;
+  if (variant == "march") parts.band = march_band(device, g);
+  if (variant == "cpu") parts.band = cpu_band(device, g.height, g.planes, g.column_taps - 1);
+  return parts;
+}
+
+std::optional<Plan> plan_box_first(const Device& device, const BoxProblem& problem,
+                                   const PlanOverrides& overrides) {
+  check_box(device, problem.grids);
+  const std::string_view variant =
+      overrides.variant.empty() ? choose(device, problem.grids) : overrides.variant;
+  if (variant != "two_pass") return std::nullopt;
+  return two_pass(device, problem.grids, true);
+}
+
+Plan plan_box(const Device& device, const BoxProblem& problem, const PlanOverrides& overrides) {
+  const SeparableProblem& g = problem.grids;
+  check_box(device, g);
+  const auto names = box_variants();
+  plan::require_choice(kOperation, overrides, names);
+  plan::require_work_items(kOperation, device, overrides);
+  const std::string_view chosen = overrides.variant.empty() ? choose(device, g) : overrides.variant;
+  if (chosen == "separable") return plan_separable(device, g);
+  std::optional<Plan> plan = plan_variant(device, g, chosen, overrides.work_items);
+  if (!plan) {
+    refuse("variant", "one that can run this blur on this device",
+           fmt::format("\"{}\" for boxes of {} x {} on {} with {} bytes of local memory", chosen, g.row_taps,
+                       g.column_taps, device.name, device.local_bytes));
+  }
+  plan::require_fixed_group(kOperation, device, overrides, *plan, "a thread has a band of rows");
+  plan->evidence = plan->variant == "march"
+                       ? std::string(plan::box_policy(device).evidence)
+                       : "no measurement for this family: the sizes follow from the device's facts";
+  plan::note_choice(*plan, overrides, names,
+                    [&](std::string_view other) { return why_not(device, g, other); });
+  return *plan;
+}
+
+}  // namespace smem

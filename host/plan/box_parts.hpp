@@ -1,0 +1,22 @@
+/// What a box blur needs besides its plan: the same whatever the size of a work-group.
+#pragma once
+
+#include <smem/blur_plan.hpp>
+
+#include <cstddef>
+
+namespace smem::plan {
+
+struct BoxParts {
+  bool separable = false;  ///< it is one of separable()'s calls
+  std::size_t band = 1;    ///< rows that a group takes at a time
+  std::size_t scratch_bytes = 0;
+};
+
+/// Of the variant that `fixed` names, or the plan's own.
+BoxParts box_parts_of(const Device& device, const BoxProblem& problem, const PlanOverrides& fixed);
+
+/// Rows of a band of plan_window()'s plans.
+std::size_t window_band(const Device& device, const WindowProblem& problem);
+
+}  // namespace smem::plan

@@ -1,0 +1,35 @@
+/// The numbers of the variant "march" of box blurs, by family.
+#pragma once
+
+#include <smem/device.hpp>
+
+#include <cstddef>
+#include <iterator>
+#include <string_view>
+
+namespace smem::plan {
+
+struct BoxPolicy {
+  std::string_view family;
+  std::string_view evidence;
+  std::size_t group;          ///< work-items, where the box leaves a strip that is not mostly halo
+  std::size_t step;           ///< rows that are read ahead of time
+  std::size_t groups_a_unit;  ///< of the whole launch
+  std::size_t band_boxes;     ///< a band has at least so many times the rows of a box
+};
+
+// A strip of 512 columns with the ring of 101 rows of floats takes 207 of the 227 KiB of a Hopper
+// multiprocessor: one group a unit.
+inline constexpr BoxPolicy kBoxPolicies[] = {
+    {"nvidia-hopper", "no measurement yet: sizes by arithmetic", 128, 4, 1, 2},
+    // The last one is for every device that smem does not know.
+    {"generic", "no measurement: the H200's sizes, with less read ahead", 128, 2, 2, 2},
+};
+
+inline const BoxPolicy& box_policy(const Device& device) {
+  for (const BoxPolicy& policy : kBoxPolicies)
+    if (policy.family == family_of(device)) return policy;
+  return *(std::end(kBoxPolicies) - 1);
+}
+
+}  // namespace smem::plan

@@ -1,0 +1,340 @@
+// Plans for separable filters: where the sums along rows wait for those down columns, and why.
+#include <smem/error.hpp>
+#include <smem/separable_plan.hpp>
+
+#include "plan/pixels.hpp"
+#include "plan/separable_parts.hpp"
+#include "plan/separable_policy.hpp"
+#include "plan/sizes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace smem {
+
+namespace {
+
+using plan::define;
+using plan::divide_up;
+
+constexpr const char* kOperation = "separable";
+constexpr std::size_t kGroup = 256;
+constexpr std::size_t kOwnBytes = 64;   // of local memory, which compilers take for themselves
+constexpr std::size_t kTileWidth = 64;  // of "tiled"
+constexpr std::size_t kTileHeight = 32;
+constexpr std::size_t kTileBytes = 48 << 10;  // at most, so that some groups share a unit
+constexpr std::size_t kCpuBlock = 64;  // results that a CPU sums at once (cl/separable/cpu.cl); 32 doubles
+constexpr std::size_t kCpuMemory = 65536;  // values: a quarter of a core's second-level cache
+
+constexpr std::size_t kMarchCols = 4;         // columns of a work-item (cl/separable/march.cl)
+constexpr std::size_t kMarchRegisters = 128;  // for sums that have begun: half of what a work-item can have
+
+[[noreturn]] void refuse(const char* argument, std::string expected, std::string got) {
+  throw Error({.operation = kOperation,
+               .argument = argument,
+               .expected = std::move(expected),
+               .got = std::move(got)});
+}
+
+std::size_t value_bytes(const SeparableProblem& problem) {
+  return size_of(plan::pixel_value(problem.in, problem.out));
+}
+
+Plan base_plan(const SeparableProblem& problem, std::string_view variant, const char* file,
+               const char* entry) {
+  Plan plan;
+  plan.operation = kOperation;
+  plan.variant = variant;
+  plan.kernel_file = file;
+  plan.entry_point = entry;
+  plan::define_pixels(plan, problem.in, problem.out, problem.boundary, problem.channels);
+  if (problem.unsharp) define(plan, "UNSHARP", 1);
+  if (problem.half_up) define(plan, "HALF_UP", 1);
+  const auto elements = static_cast<double>(problem.elements());
+  plan.prediction.bytes_read = elements * static_cast<double>(size_of(problem.in));
+  plan.prediction.bytes_written = elements * static_cast<double>(size_of(problem.out));
+  plan.prediction.operations = 2 * elements * static_cast<double>(problem.row_taps + problem.column_taps);
+  return plan;
+}
+
+/// One work-item for each result.
+void launch_grid(const Device& device, const SeparableProblem& problem, Plan& plan) {
+  const std::array<std::size_t, 3> extent{problem.row_elements(), problem.height, problem.planes};
+  plan.work_group = plan::shape_group(device, kGroup, 64, extent);
+  plan.global = plan::global_size(extent, plan.work_group);
+  define(plan, "GROUP_0", plan.work_group[0]);
+  define(plan, "GROUP_1", plan.work_group[1]);
+  define(plan, "GROUP_2", plan.work_group[2]);
+}
+
+Plan naive(const Device& device, const SeparableProblem& problem) {
+  Plan plan = base_plan(problem, "naive", "separable/naive.cl", "separable_naive");
+  launch_grid(device, problem, plan);
+  plan.prediction.operations = 2 * static_cast<double>(problem.elements()) *
+                               static_cast<double>(problem.row_taps + 1) *
+                               static_cast<double>(problem.column_taps);
+  plan.reason = "every result from all elements of its window";
+  return plan;
+}
+
+Plan two_pass(const Device& device, const SeparableProblem& problem, bool first) {
+  Plan plan = base_plan(problem, "two_pass", "separable/pass.cl", "separable_pass");
+  launch_grid(device, problem, plan);
+  define(plan, "PASS", first ? 0 : 1);
+  plan.scratch_bytes = problem.elements() * value_bytes(problem);
+  const auto scratch = static_cast<double>(plan.scratch_bytes);
+  const auto elements = static_cast<double>(problem.elements());
+  if (first) {
+    plan.prediction.bytes_written = scratch;
+    plan.prediction.operations = 2 * elements * static_cast<double>(problem.row_taps);
+  } else {
+    plan.prediction.bytes_read = scratch + (problem.unsharp ? plan.prediction.bytes_read : 0);
+    plan.prediction.operations = 2 * elements * static_cast<double>(problem.column_taps);
+  }
+  plan.reason =
+      first ? "sums along rows, into temporary memory" : "sums down the columns of the launch before";
+  return plan;
+}
+
+struct TileSize {
+  std::size_t width = kTileWidth, height = kTileHeight;
+  std::size_t values = 0;  ///< of both tiles; 0: they do not fit
+};
+
+TileSize tile_for(const Device& device, const SeparableProblem& problem) {
+  const std::size_t bytes = value_bytes(problem);
+  const std::size_t most = (device.local_bytes - std::min(kOwnBytes, device.local_bytes)) / bytes;
+  const auto values = [&](const TileSize& tile) {
+    return (tile.height + problem.column_taps - 1) * (2 * tile.width + problem.halo());
+  };
+  TileSize tile;
+  // A wide window would make a small tile nothing but halo: it may have all memory that there is.
+  while (tile.height > problem.column_taps && values(tile) > std::min(most, kTileBytes / bytes))
+    tile.height /= 2;
+  while (values(tile) > most && tile.width * tile.height > 1) {
+    if (tile.height >= tile.width) {
+      tile.height /= 2;
+    } else {
+      tile.width /= 2;
+    }
+  }
+  if (values(tile) <= most) tile.values = std::min(std::bit_ceil(values(tile)), most);
+  return tile;
+}
+
+std::optional<Plan> tiled(const Device& device, const SeparableProblem& problem, std::size_t wanted) {
+  const TileSize tile = tile_for(device, problem);
+  if (tile.values == 0) return std::nullopt;
+  const std::size_t group = plan::group_for(device, wanted == 0 ? kGroup : wanted, 0);
+  Plan plan = base_plan(problem, "tiled", "separable/tiled.cl", "separable_tiled");
+  const std::size_t tiles =
+      divide_up(problem.row_elements(), tile.width) * divide_up(problem.height, tile.height) * problem.planes;
+  plan.work_group = {group, 1, 1};
+  plan.global = {std::clamp<std::size_t>(tiles, 1, std::size_t{1} << 20) * group, 1, 1};
+  plan.tile_rows = tile.height;
+  plan.tile_cols = tile.width;
+  plan.local_bytes = tile.values * value_bytes(problem);
+  plan.items_per_work_item = divide_up(tile.width * tile.height, group);
+  const double halo_rows =
+      static_cast<double>(tile.height + problem.column_taps - 1) / static_cast<double>(tile.height);
+  plan.prediction.local_bytes =
+      static_cast<double>(problem.elements() * value_bytes(problem)) *
+      (halo_rows * static_cast<double>(2 + problem.row_taps) + static_cast<double>(problem.column_taps));
+  define(plan, "GROUP", group);
+  define(plan, "LANES", std::min<std::size_t>(group, 32));
+  define(plan, "TILE_W", tile.width);
+  define(plan, "TILE_H", tile.height);
+  define(plan, "MEMORY", tile.values);
+  plan.reason =
+      fmt::format("both passes on a tile of {} x {} results in local memory", tile.width, tile.height);
+  return plan;
+}
+
+/// Values of local memory that a thread of a CPU uses; 0: too few for one block of results.
+std::size_t cpu_memory(const Device& device, const SeparableProblem& problem) {
+  const std::size_t bytes = value_bytes(problem);
+  const std::size_t least = problem.halo() + kCpuBlock * (problem.column_taps + 2);
+  const std::size_t most = (device.local_bytes - std::min(kOwnBytes, device.local_bytes)) / bytes;
+  std::size_t memory = kCpuMemory;
+  while (memory > most)
+    memory /= 2;
+  // Windows of many rows or columns: all that there is.
+  if (memory < 2 * least) memory = most;
+  return memory < least ? 0 : memory;
+}
+
+std::optional<Plan> cpu(const Device& device, const SeparableProblem& problem) {
+  const std::size_t memory = cpu_memory(device, problem);
+  if (!plan::runs_cpu_variant(device) || memory == 0) return std::nullopt;
+  Plan plan = base_plan(problem, "cpu", "separable/cpu.cl", "separable_cpu");
+  const std::size_t band = plan::cpu_band(device, problem.height, problem.planes, problem.column_taps - 1);
+  const std::size_t jobs = divide_up(problem.height, band) * problem.planes;
+  plan.global = {std::clamp<std::size_t>(jobs, 1, 64 * device.compute_units), 1, 1};
+  plan.tile_rows = band;
+  plan.tile_cols = plan.items_per_work_item = kCpuBlock;
+  plan.vector_width = kCpuBlock / 4;
+  plan.local_bytes = memory * value_bytes(problem);
+  define(plan, "MEMORY", memory);
+  plan.reason = fmt::format("a thread keeps the sums of the last {} rows in its cache", problem.column_taps);
+  return plan;
+}
+
+/// Columns of a strip that have no results.
+std::size_t strip_halo(const SeparableProblem& problem) {
+  const std::size_t left = problem.origin() * problem.channels, right = problem.halo() - left;
+  return plan::round_up(left, kMarchCols) + plan::round_up(right, kMarchCols);
+}
+
+std::size_t march_group(const Device& device, const SeparableProblem& problem, std::size_t wanted) {
+  const plan::MarchPolicy& policy = plan::march_policy(device);
+  const std::size_t step = plan::march_step(policy, size_of(problem.in));
+  // A tile for each of two turns.
+  return plan::group_for(device, wanted == 0 ? policy.group : wanted,
+                         2 * step * kMarchCols * value_bytes(problem), kOwnBytes);
+}
+
+/// Rows of a band: as many bands as keep the device busy, but none of which the first rows are much.
+std::size_t march_band(const Device& device, const SeparableProblem& problem) {
+  const plan::MarchPolicy& policy = plan::march_policy(device);
+  const std::size_t width = policy.group * kMarchCols;
+  const std::size_t strips =
+      divide_up(problem.row_elements(), width - std::min(strip_halo(problem), width / 2));
+  const std::size_t wanted = divide_up(policy.groups_a_unit * device.compute_units,
+                                       std::max<std::size_t>(strips * problem.planes, 1));
+  const std::size_t least =
+      std::max<std::size_t>(policy.least_band, policy.band_halos * (problem.column_taps - 1));
+  return std::max<std::size_t>({1, std::min(least, problem.height), divide_up(problem.height, wanted)});
+}
+
+std::optional<Plan> march(const Device& device, const SeparableProblem& problem, std::size_t wanted) {
+  const std::size_t bytes = value_bytes(problem), registers = kMarchRegisters * sizeof(float) / bytes;
+  if (problem.column_taps > registers / kMarchCols || problem.halo() + 2 * kMarchCols > registers / 2)
+    return std::nullopt;
+  const std::size_t group = march_group(device, problem, wanted), halo = strip_halo(problem);
+  if (group * kMarchCols < 2 * halo + kMarchCols) return std::nullopt;
+  const std::size_t step = plan::march_step(plan::march_policy(device), size_of(problem.in));
+  Plan plan = base_plan(problem, "march", "separable/march.cl", "separable_march");
+  const std::size_t results = group * kMarchCols - halo, band = march_band(device, problem);
+  const std::size_t strips = divide_up(problem.row_elements(), results) * divide_up(problem.height, band);
+  plan.work_group = {group, 1, 1};
+  plan.global = {std::clamp<std::size_t>(strips * problem.planes, 1, std::size_t{1} << 20) * group, 1, 1};
+  plan.tile_rows = step;
+  plan.tile_cols = results;
+  plan.vector_width = kMarchCols;
+  plan.items_per_work_item = step * kMarchCols;
+  plan.local_bytes = 2 * step * group * kMarchCols * bytes;
+  const double vectors = static_cast<double>(divide_up(kMarchCols + problem.halo(), kMarchCols));
+  plan.prediction.local_bytes = static_cast<double>(problem.elements() * bytes) * (1 + vectors);
+  define(plan, "GROUP", group);
+  define(plan, "STEP", step);
+  define(plan, "ROW_TAPS", problem.row_taps);
+  define(plan, "ROW_ORIGIN", problem.origin());
+  define(plan, "COLUMN_TAPS", problem.column_taps);
+  define(plan, "VECTOR_IN", problem.in_alignment >= kMarchCols * size_of(problem.in) ? 1 : 0);
+  define(plan, "VECTOR_OUT", problem.out_alignment >= kMarchCols * size_of(problem.out) ? 1 : 0);
+  plan.reason = fmt::format(
+      "sums down columns stay in registers, and go through local memory once on their way to those along "
+      "rows");
+  return plan;
+}
+
+std::optional<Plan> plan_variant(const Device& device, const SeparableProblem& problem,
+                                 std::string_view variant, std::size_t wanted = 0) {
+  if (variant == "march") return march(device, problem, wanted);
+  if (variant == "naive") return naive(device, problem);
+  if (variant == "two_pass") return two_pass(device, problem, false);
+  if (variant == "tiled") return tiled(device, problem, wanted);
+  return cpu(device, problem);
+}
+
+std::string_view choose(const Device& device, const SeparableProblem& problem) {
+  if (cpu(device, problem)) return "cpu";
+  if (march(device, problem, 0)) return "march";
+  return tiled(device, problem, 0) ? "tiled" : "two_pass";
+}
+
+std::string why_not(const Device& device, const SeparableProblem& problem, std::string_view variant) {
+  if (!plan_variant(device, problem, variant)) {
+    if (variant == "cpu" && !plan::runs_cpu_variant(device)) return plan::no_cpu_variant(device);
+    if (variant == "march")
+      return fmt::format("a window of {} x {} needs too many registers, or too wide a strip",
+                         problem.row_taps, problem.column_taps);
+    return fmt::format("a window of {} x {} does not fit {} bytes of local memory", problem.row_taps,
+                       problem.column_taps, device.local_bytes);
+  }
+  if (variant == "naive") {
+    return fmt::format("{} reads a result instead of about one", problem.row_taps * problem.column_taps);
+  }
+  if (variant == "two_pass") return "the sums along rows go to memory and come back";
+  if (variant == "march") return "a CPU has no registers for so many columns at once";
+  return "its local memory is read and written for every step of both passes";
+}
+
+void check_separable(const Device& device, const SeparableProblem& problem) {
+  plan::check_pixels(kOperation, device, problem.in, problem.out, problem.channels);
+  const auto check_taps = [](const char* name, std::size_t taps) {
+    constexpr std::size_t kMost =
+        4000;  // of two times as many doubles, the constant memory of every device has room
+    if (taps == 0 || taps > kMost)
+      refuse(name, fmt::format("1 to {} weights", kMost), fmt::format("{}", taps));
+  };
+  check_taps("row_weights", problem.row_taps);
+  check_taps("column_weights", problem.column_taps);
+}
+
+}  // namespace
+
+std::vector<std::string_view> separable_variants() { return {"naive", "two_pass", "tiled", "march", "cpu"}; }
+
+plan::SeparableParts plan::separable_parts_of(const Device& device, const SeparableProblem& problem,
+                                              const PlanOverrides& fixed) {
+  SeparableParts parts;
+  const std::string_view variant = fixed.variant.empty() ? choose(device, problem) : fixed.variant;
+  if (variant == "two_pass") parts.scratch_bytes = problem.elements() * value_bytes(problem);
+  if (variant == "march") parts.band = march_band(device, problem);
+  if (variant == "cpu") {
+    parts.band = cpu_band(device, problem.height, problem.planes, problem.column_taps - 1);
+    parts.streaming = is_streamed(device, problem.elements() * size_of(problem.out));
+  }
+  return parts;
+}
+
+std::optional<Plan> plan_separable_first(const Device& device, const SeparableProblem& problem,
+                                         const PlanOverrides& overrides) {
+  check_separable(device, problem);
+  const std::string_view variant = overrides.variant.empty() ? choose(device, problem) : overrides.variant;
+  if (variant != "two_pass") return std::nullopt;
+  return two_pass(device, problem, true);
+}
+
+Plan plan_separable(const Device& device, const SeparableProblem& problem, std::string_view variant) {
+  return plan_separable(device, problem, PlanOverrides{.variant = std::string(variant)});
+}
+
+Plan plan_separable(const Device& device, const SeparableProblem& problem, const PlanOverrides& overrides) {
+  check_separable(device, problem);
+  const auto names = separable_variants();
+  plan::require_choice(kOperation, overrides, names);
+  plan::require_work_items(kOperation, device, overrides);
+  const std::string_view chosen = overrides.variant.empty() ? choose(device, problem) : overrides.variant;
+  std::optional<Plan> plan = plan_variant(device, problem, chosen, overrides.work_items);
+  if (!plan) {
+    refuse("variant", "one that can run this filter on this device",
+           fmt::format("\"{}\" for windows of {} x {} on {} with {} bytes of local memory", chosen,
+                       problem.row_taps, problem.column_taps, device.name, device.local_bytes));
+  }
+  plan::require_fixed_group(kOperation, device, overrides, *plan, "a thread has a band of rows");
+  plan->evidence = plan->variant == "march"
+                       ? std::string(plan::march_policy(device).evidence)
+                       : "no measurement for this family: the sizes follow from the device's facts";
+  plan::note_choice(*plan, overrides, names,
+                    [&](std::string_view other) { return why_not(device, problem, other); });
+  return *plan;
+}
+
+}  // namespace smem

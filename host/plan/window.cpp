@@ -1,0 +1,106 @@
+// Plans for what small windows hold: medians and gradients.
+#include <smem/blur_plan.hpp>
+#include <smem/error.hpp>
+
+#include "plan/box_parts.hpp"
+#include "plan/pixels.hpp"
+#include "plan/sizes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace smem {
+
+namespace {
+
+using plan::define;
+using plan::divide_up;
+
+constexpr std::size_t kGroup = 256;
+constexpr std::size_t kLanes = 4;      // results of a work-item of a GPU: 100 registers of a window of 25
+constexpr std::size_t kCpuLanes = 16;  // results that a CPU makes at once
+
+const char* operation_of(const WindowProblem& problem) {
+  return problem.op == WindowOp::median ? "median_blur" : "sobel";
+}
+
+Plan make_plan(const Device& device, const WindowProblem& problem, bool cpu) {
+  const SeparableProblem& g = problem.grids;
+  Plan plan;
+  plan.operation = operation_of(problem);
+  plan.variant = cpu ? "cpu" : "registers";
+  plan.kernel_file = "blur/window.cl";
+  plan.entry_point = "window";
+  plan::define_pixels(plan, g.in, g.out, g.boundary, g.channels);
+  const std::size_t lanes = cpu ? kCpuLanes : kLanes;
+  const std::array<std::size_t, 3> extent{cpu ? 1 : divide_up(g.row_elements(), lanes),
+                                          divide_up(g.height, cpu ? plan::window_band(device, problem) : 1),
+                                          g.planes};
+  plan.work_group = cpu ? std::array<std::size_t, 3>{1, 1, 1} : plan::shape_group(device, kGroup, 64, extent);
+  plan.global = plan::global_size(extent, plan.work_group);
+  plan.vector_width = plan.items_per_work_item = lanes;
+  define(plan, "OPERATION", static_cast<std::size_t>(problem.op));
+  define(plan, "SIZE", g.row_taps);
+  define(plan, "LANES", lanes);
+  for (const auto& [name, size] : {std::pair{"GROUP_0", plan.work_group[0]},
+                                   {"GROUP_1", plan.work_group[1]},
+                                   {"GROUP_2", plan.work_group[2]}})
+    define(plan, name, size);
+  const auto elements = static_cast<double>(g.elements());
+  const auto count = static_cast<double>(g.row_taps * g.row_taps);
+  plan.prediction.bytes_read = elements * static_cast<double>(size_of(g.in));
+  plan.prediction.bytes_written = elements * static_cast<double>(size_of(g.out));
+  // Comparisons, or additions and products.
+  plan.prediction.operations = elements * (problem.op == WindowOp::gradient ? 4 * count
+                                           : g.row_taps == 3                ? 38
+                                                                            : 2 * 113);
+  plan.reason = fmt::format("{} windows of {} elements at a time in {}", lanes, g.row_taps * g.row_taps,
+                            cpu ? "vectors, along whole rows" : "registers");
+  return plan;
+}
+
+}  // namespace
+
+std::size_t plan::window_band(const Device& device, const WindowProblem& problem) {
+  return runs_cpu_variant(device)
+             ? cpu_band(device, problem.grids.height, problem.grids.planes, problem.grids.row_taps - 1)
+             : 1;
+}
+
+std::vector<std::string_view> window_variants() { return {"registers", "cpu"}; }
+
+Plan plan_window(const Device& device, const WindowProblem& problem, const PlanOverrides& overrides) {
+  const SeparableProblem& g = problem.grids;
+  const char* operation = operation_of(problem);
+  plan::check_pixels(operation, device, g.in, g.out, g.channels);
+  const auto refuse = [&](const char* argument, std::string expected, std::string got) {
+    throw Error({.operation = operation,
+                 .argument = argument,
+                 .expected = std::move(expected),
+                 .got = std::move(got)});
+  };
+  if ((g.row_taps != 3 && g.row_taps != 5) || g.column_taps != g.row_taps)
+    refuse("size", "3 or 5", fmt::format("{}", g.row_taps));
+  if (problem.op == WindowOp::median && g.out == Scalar::int16)
+    refuse("out", fmt::format("{} or float32", name_of(g.in)), "int16");
+  const auto names = window_variants();
+  plan::require_choice(operation, overrides, names);
+  if (overrides.work_items != 0) refuse("work_items", "none: the shape of the grid decides", "one");
+  const bool can = plan::runs_cpu_variant(device);
+  const bool cpu = overrides.variant.empty() ? can : overrides.variant == "cpu";
+  if (cpu && !can) {
+    refuse("variant", "one that can run this on this device",
+           fmt::format("\"cpu\" on {}: {}", device.name, plan::no_cpu_variant(device)));
+  }
+  Plan plan = make_plan(device, problem, cpu);
+  plan.evidence = "no measurement for this family: the sizes follow from the device's facts";
+  plan::note_choice(plan, overrides, names, [&](std::string_view other) -> std::string {
+    return other == "cpu" ? plan::no_cpu_variant(device) : "a CPU's vectors hold more than a work-item's";
+  });
+  return plan;
+}
+
+}  // namespace smem

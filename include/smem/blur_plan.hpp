@@ -1,0 +1,64 @@
+/// smem: plans for box blurs and for small windows. Includes no OpenCL header.
+#pragma once
+
+#include <smem/boundary.hpp>
+#include <smem/device.hpp>
+#include <smem/export.hpp>
+#include <smem/plan.hpp>
+#include <smem/scalar.hpp>
+#include <smem/separable_plan.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace smem {
+
+/// How far a box reaches to each side of its middle, in cells. A plain number is both.
+struct BoxRadius {
+  std::size_t across = 0, down = 0;
+  BoxRadius(std::size_t both) : across(both), down(both) {}  // NOLINT: meant to convert
+  BoxRadius(std::size_t along_rows, std::size_t along_columns) : across(along_rows), down(along_columns) {}
+};
+
+/// The largest radius of a box: its area still fits 32 bits.
+inline constexpr std::size_t kMaxBoxRadius = 32767;
+
+/// A box blur without its data: all that a plan depends on. Windows, origins and weights follow from the
+/// radius; an unsharp mask there is none.
+struct BoxProblem {
+  SeparableProblem grids;  ///< its taps are twice the radius and one
+  /// Of a radius.
+  SMEM_API static BoxProblem of(SeparableProblem grids, BoxRadius radius);
+};
+
+/// The plan that box_blur() would use on `device`: of small boxes that of separable() with equal weights,
+/// which is the variant "separable"; of "two_pass" that of the launch down the columns. Overrides: `variant`,
+/// and `work_items` for "march". \throws Error as plan_separable().
+SMEM_API Plan plan_box(const Device& device, const BoxProblem& problem, const PlanOverrides& overrides = {});
+/// The launch before it: of "two_pass" alone.
+SMEM_API std::optional<Plan> plan_box_first(const Device& device, const BoxProblem& problem,
+                                            const PlanOverrides& overrides = {});
+/// The names of all variants.
+SMEM_API std::vector<std::string_view> box_variants();
+
+/// What a small square window is looked at for.
+enum class WindowOp {
+  median,   ///< the middle one of the window's elements
+  gradient  ///< the magnitude of the gradient, by Sobel's weights
+};
+
+struct WindowProblem {
+  SeparableProblem grids;  ///< its taps are the window's size both: 3 or 5
+  WindowOp op = WindowOp::median;
+};
+
+/// The plan that median_blur() or sobel() would use on `device`. Overrides: `variant`. \throws Error as
+/// plan_separable().
+SMEM_API Plan plan_window(const Device& device, const WindowProblem& problem,
+                          const PlanOverrides& overrides = {});
+/// "registers" and "cpu".
+SMEM_API std::vector<std::string_view> window_variants();
+
+}  // namespace smem

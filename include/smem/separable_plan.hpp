@@ -1,0 +1,61 @@
+/// smem: plans for separable filters. Includes no OpenCL header.
+#pragma once
+
+#include <smem/boundary.hpp>
+#include <smem/device.hpp>
+#include <smem/export.hpp>
+#include <smem/plan.hpp>
+#include <smem/scalar.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace smem {
+
+/// A separable filter without its data: all that a plan depends on. The weights are data.
+struct SeparableProblem {
+  Scalar in = Scalar::float32;
+  Scalar out = Scalar::float32;
+  Boundary boundary = Boundary::zero;
+  std::size_t width = 0;  ///< cells of a row
+  std::size_t height = 1;
+  std::size_t planes = 1;    ///< of all grids
+  std::size_t channels = 1;  ///< interleaved in each cell
+  std::size_t row_taps = 1;  ///< weights along a row
+  std::size_t column_taps = 1;
+  /// The weight along a row that belongs to the element itself; more than there are: the middle one.
+  std::size_t row_origin = static_cast<std::size_t>(-1);
+  bool unsharp = false;  ///< the results are those of an unsharp mask
+  bool half_up = false;  ///< integers: half-way cases are rounded up, not to even
+  /// The largest power of two, at most 64, that divides the byte address of each row.
+  std::size_t in_alignment = 64;
+  std::size_t out_alignment = 64;
+
+  std::size_t row_elements() const { return width * channels; }
+  std::size_t elements() const { return row_elements() * height * planes; }
+  std::size_t origin() const { return row_origin < row_taps ? row_origin : row_taps / 2; }
+  std::size_t halo() const {
+    return (row_taps - 1) * channels;
+  }  ///< elements that a row of results needs more
+};
+
+/// The plan that separable() would use on `device`; of "two_pass", that of the launch down the columns.
+/// Overrides: `variant`, and `work_items`, a power of two, for "tiled" and "march". \throws Error when the
+/// problem or the device does not allow it, the variant is unknown or cannot run this problem on this device,
+/// or another field was fixed; it names the field.
+SMEM_API Plan plan_separable(const Device& device, const SeparableProblem& problem,
+                             const PlanOverrides& overrides);
+/// The same, with at most the variant fixed.
+SMEM_API Plan plan_separable(const Device& device, const SeparableProblem& problem,
+                             std::string_view variant = {});
+
+/// The launch before it, which sums along rows into temporary memory: of "two_pass" alone.
+SMEM_API std::optional<Plan> plan_separable_first(const Device& device, const SeparableProblem& problem,
+                                                  const PlanOverrides& overrides = {});
+
+/// The names of all variants, slowest idea first: the steps of the ladder, and the one for CPUs last.
+SMEM_API std::vector<std::string_view> separable_variants();
+
+}  // namespace smem

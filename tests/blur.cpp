@@ -1,0 +1,289 @@
+// Blurs, medians and slopes: every operation, variant and type against plain loops.
+#include <smem/smem.hpp>
+
+#include "support/blurs.hpp"
+#include "support/failure.hpp"
+#include "support/reduce_sweep.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <tuple>
+#include <vector>
+
+using smem::Boundary;
+using smem::Scalar;
+using test::Blur;
+using test::BlurCase;
+
+namespace {
+
+constexpr Boundary kBoundaries[] = {Boundary::zero,   Boundary::constant, Boundary::clamp, Boundary::reflect,
+                                    Boundary::mirror, Boundary::wrap,     Boundary::leave};
+
+bool always_runs(const smem::Device& device, std::string_view variant) {
+  return variant != "cpu" || test::has_cpu_variant(device);
+}
+
+}  // namespace
+
+TEST_CASE("blur: weights of Gaussian windows") {
+  using smem::gaussian_weights;
+  CHECK(gaussian_weights({.size = 3}, Scalar::float32) == std::vector<double>{0.25, 0.5, 0.25});
+  CHECK(gaussian_weights({.size = 5}, Scalar::float32) ==
+        std::vector<double>{0.0625, 0.25, 0.375, 0.25, 0.0625});
+  CHECK(gaussian_weights({.sigma = 2}, Scalar::float32).size() == 17);
+  CHECK(gaussian_weights({.sigma = 2}, Scalar::uint8).size() == 13);
+  for (const Scalar type : {Scalar::uint8, Scalar::float32}) {
+    for (const auto& [size, sigma] : {std::pair{1, 1.0}, {5, 1.1}, {15, 2.6}, {31, 0.0}, {101, 30.0}}) {
+      const auto w = gaussian_weights({static_cast<std::size_t>(size), sigma}, type);
+      const double s = sigma > 0 ? sigma : 0.3 * ((size - 1) * 0.5 - 1) + 0.8;
+      double sum = 0, exact = 0;
+      for (int i = 0; i < size; ++i)
+        exact += std::exp(-std::pow(i - (size - 1) / 2.0, 2) / (2 * s * s));
+      for (int i = 0; i < size; ++i) {
+        const double value = std::exp(-std::pow(i - (size - 1) / 2.0, 2) / (2 * s * s)) / exact;
+        const bool middle = i == size / 2;
+        CHECK(std::abs(w[static_cast<std::size_t>(i)] - value) <=
+              (type == Scalar::uint8 ? (middle ? 2 : 1) / 256.0 : 1e-12));
+        if (type == Scalar::uint8)
+          CHECK(w[static_cast<std::size_t>(i)] * 256 == std::rint(w[static_cast<std::size_t>(i)] * 256));
+        sum += w[static_cast<std::size_t>(i)];
+      }
+      CHECK(std::abs(sum - 1) < 1e-12);
+    }
+  }
+}
+
+TEST_CASE("blur: boxes of every size, boundary and variant") {
+  const smem::Context context;
+  test::BlurSweep sweep(context);
+  for (const std::string_view variant : smem::box_variants()) {
+    std::size_t ran = 0;
+    for (const Boundary boundary : kBoundaries) {
+      // Each is a program, and for "march" each size of a box, too.
+      if (variant != "cpu" && variant != "march" && boundary != Boundary::constant &&
+          boundary != Boundary::leave)
+        continue;
+      if (variant == "march" && boundary != Boundary::constant && boundary != Boundary::mirror &&
+          boundary != Boundary::leave)
+        continue;
+      for (const auto& [width, height, size, down] :
+           {std::tuple{1, 1, 1, 1}, {40, 7, 11, 3}, {129, 70, 17, 33}, {500, 90, 101, 25}}) {
+        BlurCase c;
+        c.variant = variant;
+        c.grids.boundary = boundary;
+        c.grids.value = 0.75;
+        c.grids.size = {static_cast<std::size_t>(width), static_cast<std::size_t>(height)};
+        c.grids.gaps = height % 2 == 1;
+        c.size = static_cast<std::size_t>(size);
+        c.down_size = static_cast<std::size_t>(down);
+        sweep.run(c);
+        ran += sweep.ran();
+      }
+    }
+    CHECK((ran >= 8) == always_runs(context.device(), variant));
+  }
+}
+
+TEST_CASE("blur: boxes of every type, channels and batches") {
+  const smem::Context context;
+  test::BlurSweep sweep(context);
+  std::size_t turn = 0;
+  for (const std::string_view variant : smem::box_variants()) {
+    if (variant == "separable") continue;  // which its own tests look at
+    for (const auto& [in, out] : {std::pair{Scalar::uint8, Scalar::uint8},
+                                  {Scalar::uint16, Scalar::uint16},
+                                  {Scalar::half, Scalar::half},
+                                  {Scalar::float64, Scalar::float64},
+                                  {Scalar::uint8, Scalar::float32}}) {
+      BlurCase c;
+      c.variant = variant;
+      c.grids.in = in;
+      c.grids.out = out;
+      c.grids.channels = 1 + turn % 4;
+      c.grids.batch = 1 + turn % 2;
+      c.grids.boundary = turn % 2 == 0 ? Boundary::mirror : Boundary::constant;
+      c.grids.value = 200;
+      c.grids.size = {83, 41, 2};
+      c.grids.gaps = turn % 3 == 0;
+      c.size = 19;
+      c.down_size = 23;
+      sweep.run(c);
+      ++turn;
+    }
+    CHECK((sweep.ran() >= 4) == always_runs(context.device(), variant));
+  }
+}
+
+TEST_CASE("blur: boxes whose sums need 64 bits, and boxes larger than strips") {
+  const smem::Context context;
+  test::BlurSweep sweep(context);
+  for (const char* variant : {"two_pass", "cpu", "march"}) {
+    if (!always_runs(context.device(), variant)) continue;
+    BlurCase c;
+    c.variant = variant;
+    c.grids.in = c.grids.out = Scalar::uint16;
+    c.grids.boundary = Boundary::clamp;
+    c.grids.size = {300, 9};
+    c.size = 301;
+    c.down_size = 301;
+    sweep.run(c);
+  }
+  BlurCase c;  // the plan's own choice
+  c.grids.boundary = Boundary::clamp;
+  c.grids.size = {3, 2};
+  c.size = 20001;
+  c.down_size = 5;
+  sweep.run(c);
+  CHECK(sweep.ran() >= 3);
+}
+
+TEST_CASE("blur: medians of every type, boundary and variant") {
+  const smem::Context context;
+  test::BlurSweep sweep(context);
+  std::size_t turn = 0;
+  for (const std::string_view variant : smem::window_variants()) {
+    for (const Scalar type :
+         {Scalar::uint8, Scalar::float32, Scalar::half, Scalar::uint16, Scalar::float64}) {
+      for (const std::size_t size : {3, 5}) {
+        BlurCase c;
+        c.blur = Blur::median;
+        c.variant = variant;
+        c.grids.in = c.grids.out = type;
+        c.grids.channels = 1 + turn % 4;
+        c.grids.boundary = kBoundaries[turn % 7];
+        c.grids.value = 3;
+        c.size = size;
+        c.grids.size = {77, 13};
+        c.grids.gaps = turn % 2 == 0;
+        c.grids.batch = 2;
+        sweep.run(c);
+        c.grids.size = {size, size, 3};
+        sweep.run(c);
+        ++turn;
+      }
+    }
+    CHECK((sweep.ran() >= 16) == always_runs(context.device(), variant));
+  }
+}
+
+TEST_CASE("blur: Sobel's slopes and their magnitude") {
+  const smem::Context context;
+  test::BlurSweep sweep(context);
+  std::size_t turn = 0;
+  for (const Blur what : {Blur::across, Blur::down, Blur::magnitude}) {
+    for (const auto& [in, out] : {std::pair{Scalar::uint8, Scalar::int16},
+                                  {Scalar::uint8, Scalar::uint8},
+                                  {Scalar::float32, Scalar::float32}}) {
+      for (const std::size_t size : {3, 5}) {
+        BlurCase c;
+        c.blur = what;
+        c.grids.in = in;
+        c.grids.out = out;
+        c.grids.channels = 1 + turn % 3;
+        c.grids.boundary = what == Blur::magnitude ? kBoundaries[turn % 7] : Boundary::mirror;
+        c.size = size;
+        c.grids.size = {90, 11};
+        sweep.run(c);
+        if (what == Blur::magnitude && size == 3) {
+          c.variant = "registers";
+          sweep.run(c);
+        }
+        ++turn;
+      }
+    }
+  }
+  CHECK(sweep.ran() == 21);
+}
+
+TEST_CASE("blur: Gaussian, of bytes exact, and unsharp masks") {
+  const smem::Context context;
+  test::BlurSweep sweep(context);
+  for (const Blur blur : {Blur::gaussian, Blur::unsharp}) {
+    for (const Scalar type : {Scalar::uint8, Scalar::float32, Scalar::uint16, Scalar::half}) {
+      for (const std::size_t size : {5, 15}) {
+        BlurCase c;
+        c.blur = blur;
+        c.grids.in = c.grids.out = type;
+        c.grids.boundary = Boundary::mirror;
+        c.grids.channels = size == 5 ? 3 : 1;
+        c.grids.size = {150, 40};
+        c.size = size;
+        c.sigma = size == 5 ? 1.1 : 0;
+        c.threshold = type == Scalar::uint8 ? 7 : 0.1;
+        sweep.run(c);
+      }
+    }
+  }
+  for (const char* variant : {"tiled", "march", "two_pass", "naive"}) {
+    BlurCase c;
+    c.blur = variant == std::string("tiled") ? Blur::gaussian : Blur::unsharp;
+    c.grids.in = c.grids.out = Scalar::uint8;
+    c.grids.size = {70, 30};
+    c.size = 3;
+    c.variant = variant;
+    c.threshold = 7;
+    sweep.run(c);
+  }
+  CHECK(sweep.ran() == 20);
+}
+
+TEST_CASE("blur: nothing to do") {
+  const smem::Context context;
+  const smem::Array<float> array(context, 4);
+  const auto none = array.grid({0, 4});
+  CHECK(smem::gaussian_blur(context, none, none, {.size = 3})() != nullptr);
+  CHECK(smem::box_blur(context, none, none, 50)() != nullptr);
+  CHECK(smem::median_blur(context, none, none, 5)() != nullptr);
+  CHECK(smem::sobel(context, none, none, smem::Sobel::magnitude)() != nullptr);
+}
+
+TEST_CASE("bad input of blurs") {
+  const smem::Context context;
+  const smem::Array<float> in(context, std::vector<float>(100, 1.0F));
+  const std::vector<float> poison(100, 7.0F);
+  const smem::Array<float> out(context, poison);
+  const smem::Array<std::uint8_t> bytes(context, std::vector<std::uint8_t>(100));
+  const auto from = in.grid({10, 10}), to = out.grid({10, 10});
+  using test::failure_of;
+  auto error = failure_of([&] { smem::gaussian_blur(context, from, to, {.size = 4}); });
+  CHECK(error.operation == "gaussian_blur");
+  CHECK(error.argument == "window");
+  CHECK(error.expected == "an odd size");
+  CHECK(error.got == "4");
+  error = failure_of([&] { smem::gaussian_blur(context, from, to, {.size = 3, .sigma = -1}); });
+  CHECK(error.expected == "a sigma of 0 or more");
+  CHECK(failure_of([&] { smem::gaussian_blur(context, from, to, {}); }).got == "neither");
+  CHECK(failure_of([&] { smem::gaussian_blur(context, from, to, {.sigma = NAN}); }).argument == "window");
+  CHECK(failure_of([&] { smem::gaussian_blur(context, from, to, {.sigma = 1e9}); }).argument == "window");
+  error =
+      failure_of([&] { smem::gaussian_blur(context, from, to, {.size = 25}, {.boundary = Boundary::wrap}); });
+  CHECK(error.argument == "window");
+  CHECK(error.got == "12");
+  CHECK(failure_of([&] { smem::box_blur(context, from, to, 10); }).argument == "radius");
+  CHECK(failure_of([&] { smem::box_blur(context, from, to, 11, {.boundary = Boundary::reflect}); }).got ==
+        "11");
+  CHECK(failure_of([&] {
+          smem::box_blur(context, from, to, 40000, {.boundary = Boundary::zero});
+        }).argument == "radius");
+  CHECK(
+      failure_of([&] {
+        smem::box_blur(context, bytes.grid({10, 10}), to, 1, {.boundary = Boundary::constant, .value = 0.5});
+      }).argument == "value");
+  CHECK(failure_of([&] { smem::median_blur(context, from, to, 4); }).argument == "size");
+  CHECK(failure_of([&] { smem::sobel(context, from, to, smem::Sobel::across, 7); }).argument == "size");
+  CHECK(failure_of([&] { smem::sobel(context, from, to, smem::Sobel::magnitude, 7); }).argument == "size");
+  CHECK(failure_of([&] { smem::unsharp_mask(context, from, to, {.amount = INFINITY}); }).argument ==
+        "amount");
+  CHECK(failure_of([&] { smem::unsharp_mask(context, from, to, {.threshold = -1}); }).argument ==
+        "threshold");
+  CHECK(failure_of([&] { smem::median_blur(context, from, from, 3); }).argument == "out");
+  CHECK(failure_of([&] { smem::median_blur(context, from, out.grid({10, 9}), 3); }).argument == "out");
+  CHECK(failure_of([&] { smem::median_blur(context, from, bytes.grid({10, 10}), 3); }).argument == "out");
+  CHECK(failure_of([&] { smem::box_blur(context, from, to, 3, {}, {.variant = "nosuch"}); }).argument ==
+        "variant");
+  CHECK(out.to_host() == poison);
+}

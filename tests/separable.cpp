@@ -1,0 +1,197 @@
+// Separable filters: every variant, type and boundary against plain loops.
+#include <smem/smem.hpp>
+
+#include "support/failure.hpp"
+#include "support/reduce_sweep.hpp"
+#include "support/separables.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+using smem::Boundary;
+using smem::Scalar;
+using test::SeparableCase;
+
+namespace {
+
+constexpr Boundary kBoundaries[] = {Boundary::zero,   Boundary::constant, Boundary::clamp, Boundary::reflect,
+                                    Boundary::mirror, Boundary::wrap,     Boundary::leave};
+
+bool always_runs(const smem::Device& device, std::string_view variant) {
+  return variant != "cpu" || test::has_cpu_variant(device);
+}
+
+/// The largest odd window that a grid of `extent` cells has at this boundary.
+std::size_t window_for(Boundary boundary, std::size_t extent, std::size_t wanted) {
+  const std::size_t reach = smem::reach_of(boundary, extent);
+  return std::min(wanted, reach > wanted ? wanted : 2 * reach + 1);
+}
+
+}  // namespace
+
+TEST_CASE("separable: every variant and boundary, smaller and larger than windows and tiles") {
+  const smem::Context context;
+  test::SeparableSweep sweep(context);
+  for (const std::string_view variant : smem::separable_variants()) {
+    for (const Boundary boundary : kBoundaries) {
+      // Each is a program to compile: those without tiles have the same lines for all of them.
+      const bool plain = variant == "naive" || variant == "two_pass";
+      if (plain && boundary != Boundary::constant && boundary != Boundary::leave) continue;
+      SeparableCase c;
+      c.variant = variant;
+      c.grids.boundary = boundary;
+      c.grids.value = 0.75;
+      // A program for each window, over which PoCL's compiler is slow.
+      const bool march = variant == "march";
+      if (march && boundary != Boundary::constant && boundary != Boundary::mirror &&
+          boundary != Boundary::leave)
+        continue;
+      bool gaps = false;
+      std::size_t expected = 0;
+      for (const auto& [width, height] :
+           {std::pair{1, 1}, {2, 3}, {17, 5}, {63, 33}, {64, 32}, {65, 1}, {131, 67}, {600, 29}}) {
+        if (plain && width > 17 && width < 131) continue;  // other groups, which are other programs
+        c.grids.size = {static_cast<std::size_t>(width), static_cast<std::size_t>(height)};
+        c.grids.gaps = gaps = !gaps;
+        c.row_taps = window_for(boundary, c.grids.size.width, 7);
+        c.column_taps = window_for(boundary, c.grids.size.height, 5);
+        if (march && c.row_taps * c.column_taps != 35 && width != 1) continue;
+        ++expected;
+        sweep.run(c);
+      }
+      CHECK((sweep.ran() == expected) == always_runs(context.device(), variant));
+    }
+  }
+}
+
+TEST_CASE("separable: every type, channels, planes and batches") {
+  const smem::Context context;
+  test::SeparableSweep sweep(context);
+  std::size_t turn = 0;
+  for (const std::string_view variant : smem::separable_variants()) {
+    for (const auto& [in, out] : {std::pair{Scalar::uint8, Scalar::uint8},
+                                  {Scalar::uint8, Scalar::int16},
+                                  {Scalar::uint16, Scalar::uint16},
+                                  {Scalar::half, Scalar::half},
+                                  {Scalar::half, Scalar::float32},
+                                  {Scalar::float64, Scalar::float64},
+                                  {Scalar::uint8, Scalar::float32}}) {
+      if (variant == "march" && turn % 2 == 0) {
+        ++turn;
+        continue;
+      }
+      SeparableCase c;
+      c.variant = variant;
+      c.grids.in = in;
+      c.grids.out = out;
+      c.grids.boundary = turn % 2 == 0 ? Boundary::mirror : Boundary::constant;
+      c.grids.value = 100;
+      c.grids.channels = 1 + turn % 4;
+      c.grids.batch = 1 + turn % 3;
+      c.grids.size = {101, 23, 1 + turn % 2};
+      c.grids.gaps = turn % 2 == 0;
+      c.row_taps = 5;
+      c.column_taps = 4;
+      sweep.run(c);
+      c.grids.size = {20, 61, 2};
+      c.row_taps = 8;
+      c.column_taps = 11;
+      c.column_origin = turn % 11;
+      sweep.run(c);
+      ++turn;
+    }
+    CHECK((sweep.ran() >= 6) == always_runs(context.device(), variant));
+  }
+}
+
+TEST_CASE("separable: windows of every size and origin") {
+  const smem::Context context;
+  test::SeparableSweep sweep(context);
+  for (const std::string_view variant : smem::separable_variants()) {
+    for (const auto& [row, column] :
+         {std::pair{1, 1}, {1, 9}, {9, 1}, {2, 2}, {15, 15}, {31, 16}, {101, 3}, {3, 101}}) {
+      if (variant == "march" && row * column != 9 && row != 15 && row != 2) continue;
+      SeparableCase c;
+      c.variant = variant;
+      c.grids.size = {150, 120};
+      c.grids.boundary = Boundary::wrap;
+      c.row_taps = static_cast<std::size_t>(row);
+      c.column_taps = static_cast<std::size_t>(column);
+      sweep.run(c);
+      c.grids.gaps = true;
+      c.row_origin = 0;
+      c.column_origin = c.column_taps - 1;
+      sweep.run(c);
+    }
+    if (always_runs(context.device(), variant)) CHECK(sweep.ran() >= 7);
+  }
+}
+
+TEST_CASE("separable: the plan's own choice, also for windows that no tile holds") {
+  const smem::Context context;
+  test::SeparableSweep sweep(context);
+  SeparableCase c;
+  c.grids.boundary = Boundary::clamp;
+  for (const auto& [width, height, row, column] : {std::tuple{1000, 3, 3, 3},
+                                                   {64, 5, 4000, 1},
+                                                   {7, 9, 1, 4000},
+                                                   {2, 2, 999, 999},
+                                                   {20011, 1, 21, 1},
+                                                   {1, 20011, 1, 21}}) {
+    c.grids.size = {static_cast<std::size_t>(width), static_cast<std::size_t>(height)};
+    c.row_taps = static_cast<std::size_t>(row);
+    c.column_taps = static_cast<std::size_t>(column);
+    sweep.run(c);
+  }
+  CHECK(sweep.ran() == 6);
+}
+
+TEST_CASE("separable: results that go past the cache") {
+  const smem::Context context;
+  // Just more than the cache holds, of which all was set to one number: what is checked is that all is
+  // written.
+  const std::size_t width = 4099, height = context.device().cache_bytes / 4 / width + 2;
+  if (context.device().type != smem::DeviceType::cpu || height > 20000) return;
+  const smem::Array<float> in(context, std::vector<float>(width * height, 2.0F));
+  const smem::Array<float> out(context, std::vector<float>(width * height, 0.0F));
+  const std::vector<double> weights{0.25, 0.5, 0.25};
+  smem::separable(context, in.grid({width, height}), out.grid({width, height}), weights, weights,
+                  {.boundary = Boundary::clamp});
+  CHECK(out.to_host() == std::vector<float>(width * height, 2.0F));
+}
+
+TEST_CASE("separable: infinity and NaN stay in their windows") {
+  const smem::Context context;
+  const std::size_t n = 70;
+  std::vector<float> host(n * n, 1.0F);
+  host[35 * n + 20] = std::numeric_limits<float>::infinity();
+  host[10 * n + 60] = std::numeric_limits<float>::quiet_NaN();
+  const smem::Array<float> in(context, host);
+  const std::vector<double> weights{0.25, 0.5, 0.25};
+  for (const std::string_view variant : smem::separable_variants()) {
+    if (!always_runs(context.device(), variant)) continue;
+    const smem::Array<float> out(context, n * n);
+    smem::separable(context, in.grid({n, n}), out.grid({n, n}), weights, weights,
+                    {.boundary = Boundary::mirror}, {.variant = variant});
+    const std::vector<float> got = out.to_host();
+    std::size_t strange = 0;
+    for (const float v : got)
+      strange += v == 1.0F ? 0 : 1;
+    CHECK(strange == 18);
+  }
+}
+
+TEST_CASE("separable: nothing to do") {
+  const smem::Context context;
+  const smem::Array<float> array(context, 4);
+  const std::vector<double> weights{1.0};
+  const std::vector<double> wide(9, 1.0);
+  CHECK(smem::separable(context, array.grid({0, 4}), array.grid({0, 4}), weights, weights)() != nullptr);
+  CHECK(smem::separable(context, array.grid({4, 0}), array.grid({4, 0}), weights, weights)() != nullptr);
+  const smem::Array<float> out(context, std::vector<float>(4, 7.0F));
+  smem::separable(context, array.grid({4}), out.grid({4}), wide, weights, {.boundary = Boundary::leave});
+  CHECK(out.to_host() == std::vector<float>(4, 7.0F));
+}
