@@ -19,6 +19,7 @@ void add_bench_histogram(CLI::App& bench, int& exit_code);
 void add_bench_scan(CLI::App& bench, int& exit_code);
 void add_bench_select(CLI::App& bench, int& exit_code);
 void add_bench_gemm(CLI::App& bench, int& exit_code);
+void add_bench_stencil(CLI::App& bench, int& exit_code);
 void add_bench_host(CLI::App& bench, int& exit_code);
 void add_bench_first_call(CLI::App& bench, int& exit_code);
 

@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
   add_bench_scan(*bench, exit_code);
   add_bench_select(*bench, exit_code);
   add_bench_gemm(*bench, exit_code);
+  add_bench_stencil(*bench, exit_code);
   add_bench_host(*bench, exit_code);
   add_bench_first_call(*bench, exit_code);
 
