@@ -45,7 +45,7 @@
 kernel __attribute__((reqd_work_group_size(GROUP_X, GROUP_Y, 1)))
 void stencil_march(STENCIL_ARGUMENTS) {
   local VALUE queue[WINDOW_Z * PLANE];
-  (void)boundary, (void)star, (void)strip, (void)band, (void)out_width, (void)out_height, (void)stride_x, (void)stride_y, (void)dilation_x, (void)dilation_y;
+  (void)boundary, (void)star, (void)strip, (void)band, (void)out_width, (void)out_height, (void)out_depth, (void)stride_x, (void)stride_y, (void)dilation_x, (void)dilation_y;
   const uint lx = get_local_id(0), ly = get_local_id(1), item = ly * GROUP_X + lx;
   const ulong x = get_global_id(0);
   const ulong pieces = (depth + march - 1) / march;

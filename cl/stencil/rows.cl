@@ -5,8 +5,9 @@
 // No local memory and no barrier: per result, 3 x 3 cells take (ROWS + 2) / ROWS vectors and as many halos, which is less
 // than what the same block would read of a tile in local memory and write to it.
 //
-// Launch: GROUP_X x GROUP_Y work-items a group; PACK elements along x and ROWS rows along y for each; planes of all grids
-// along z; those beyond the launch's last two dimensions are done in loops. Stride and dilation are 1.
+// Launch: GROUP_X x GROUP_Y work-items a group; PACK elements along x and ROWS rows along y for each, and one group more
+// along x, which makes the elements at both ends of the rows, whose neighbours leave them, one by one; planes of all grids
+// along z. What lies beyond the launch's last two dimensions is done in loops. Stride and dilation are 1.
 #ifndef PACK
 #define PACK 4  // elements of a vector: 1, 2, 4, 8, 16; at most 16 bytes
 #endif
@@ -107,21 +108,15 @@ UNROLLED
   return row;
 }
 
-// Of any row, element by element; `places`: where they stand in the row, or -1. `is_there`: whether the row does.
-static inline row_cells load_any_row(global const ELEMENT* p, const long places[SPAN], bool is_there, VALUE beyond) {
+// Of a row beyond an edge where a value stands.
+static inline row_cells fill_row(VALUE beyond) {
   row_cells row;
 UNROLLED
-  for (int i = 0; i < SPAN; ++i) {
-    packed_value v = (packed_value)beyond;
-    if (is_there && places[i] >= 0) v = (packed_value)load_value(p, (ulong)places[i]);
-    if (i < LEFT_PARTS * HALO) {
-      row.left[i / HALO].each[i % HALO] = v;
-    } else if (i < LEFT_PARTS * HALO + PACK) {
-      row.middle.each[i - LEFT_PARTS * HALO] = v;
-    } else {
-      row.right[(i - LEFT_PARTS * HALO - PACK) / HALO].each[(i - LEFT_PARTS * HALO - PACK) % HALO] = v;
-    }
-  }
+  for (int i = 0; i < LEFT_PARTS * HALO; ++i) row.left[i / HALO].each[i % HALO] = (packed_value)beyond;
+UNROLLED
+  for (int i = 0; i < PACK; ++i) row.middle.each[i] = (packed_value)beyond;
+UNROLLED
+  for (int i = 0; i < RIGHT_PARTS * HALO; ++i) row.right[i / HALO].each[i % HALO] = (packed_value)beyond;
   return row;
 }
 
@@ -184,17 +179,64 @@ UNROLLED
 #define WEIGHT_PLACE(i, j, k) (((k) * WINDOW_Y + (j)) * WINDOW_X + (i))
 #endif
 
+// An element whose row of neighbours leaves the grid: one cell after the other.
+static inline VALUE read_cell(global const ELEMENT* in, ulong pitch, ulong plane, long x, long y, long z, long width,
+                              long height, long depth, uint channel, VALUE beyond) {
+  const long at_x = place_by(EDGE, x, width), at_y = place_by(EDGE, y, height), at_z = place_by(EDGE, z, depth);
+  if ((at_x | at_y | at_z) < 0) return beyond;
+  return load_value(in, (ulong)at_z * plane + (ulong)at_y * pitch + (ulong)at_x * CHANNELS + channel);
+}
+#define READ_CELL(x, y, z) \
+  read_cell(from, in_pitch, in_plane, x, y, z, (long)width, (long)height, (long)depth, channel, BEYOND)
+
 kernel __attribute__((reqd_work_group_size(GROUP_X, GROUP_Y, 1)))
 void stencil_rows(STENCIL_ARGUMENTS) {
-  (void)boundary, (void)star, (void)strip, (void)band, (void)march;
-  (void)size_x, (void)size_y, (void)size_z, (void)first_x, (void)first_y, (void)first_z;
-  (void)stride_x, (void)stride_y, (void)dilation_x, (void)dilation_y;
-  const ulong elements = out_width * CHANNELS, e = get_global_id(0) * PACK;
-  if (e >= elements) return;
-  const bool inside_x = e >= LEFT_PARTS * HALO && e + PACK + RIGHT_PARTS * HALO <= width * CHANNELS;
-  for (ulong p = get_global_id(2); p < depth * batch; p += get_global_size(2)) {
+  (void)stride_x, (void)stride_y, (void)dilation_x, (void)dilation_y, (void)boundary, (void)star;
+  (void)strip, (void)band, (void)march;
+  const ulong elements = out_width * CHANNELS, in_elements = width * CHANNELS;
+  // The vectors whose neighbours all lie in their row begin at `begin` to `end` - PACK.
+  const ulong begin = min((ulong)((LEFT_PARTS * HALO + PACK - 1) / PACK * PACK), elements);
+  const ulong room = in_elements > RIGHT_PARTS * HALO ? in_elements - RIGHT_PARTS * HALO : 0;
+  const ulong end = max(begin, min(room, elements) / PACK * PACK);
+  const ulong e = get_global_id(0) * PACK;
+  const bool is_edge = get_group_id(0) + 1 == get_num_groups(0);  // this group makes what lies beside those vectors
+  for (ulong p = get_group_id(2); p < out_depth * batch; p += get_num_groups(2)) {
     const ulong grid = GRID_OF(p), z = p - grid * out_depth;
-    for (ulong y = get_global_id(1) * ROWS; y < out_height; y += get_global_size(1) * ROWS) {
+    if (!IS_WRITTEN(z, z, depth)) continue;
+    global const ELEMENT* from = in + in_offset + grid * in_stride;
+    global RESULT* plane_to = out + out_offset + grid * out_stride + z * out_plane;
+    for (ulong first = get_group_id(1) * (GROUP_Y * ROWS); first < out_height; first += get_num_groups(1) * (GROUP_Y * ROWS)) {
+      if (is_edge) {
+        const uint across = (uint)(begin + (elements - end)), many = across * (uint)min((ulong)(GROUP_Y * ROWS), out_height - first);
+#pragma unroll 1
+        for (uint n = get_local_id(1) * GROUP_X + get_local_id(0); n < many; n += GROUP_X * GROUP_Y) {
+          const uint row = n / across, col = n - row * across;
+          const ulong element = col < begin ? col : end + (col - begin), x = element / CHANNELS, y = first + row;
+          const uint channel = (uint)(element - x * CHANNELS);
+          if (!IS_WRITTEN(x, x, width)) continue;
+          if (!IS_WRITTEN(y, y, height)) continue;
+#if SHAPE == CUSTOM
+#define NEIGHBOUR(dx, dy, dz) READ_CELL((long)x + (dx), (long)y + (dy), (long)z + (dz))
+          const VALUE sum = EXPRESSION;
+#undef NEIGHBOUR
+#else
+          VALUE sum = 0;
+          uint weight = 1;
+#pragma unroll 1
+          for (uint k = 0; k < WINDOW_Z; ++k)
+#pragma unroll 1
+            for (uint j = FROM_Y(k); j < TO_Y(k); ++j)
+#pragma unroll 1
+              for (uint i = FROM_X(k, j); i < TO_X(k, j); ++i)
+                sum = fma(weights[weight++], READ_CELL((long)x + first_x + i, (long)y + first_y + j, (long)z + first_z + k), sum);
+#endif
+          store_cell(plane_to + y * out_pitch, element, sum);
+        }
+        continue;
+      }
+      const ulong y = first + get_local_id(1) * ROWS;
+      if (e < begin || e >= end || y >= out_height) continue;
+
       const long top = (long)y - BEFORE_Y;
       VALUE sums[ROWS][PACK];
 UNROLLED
@@ -207,19 +249,17 @@ UNROLLED
         // Read all rows first, so that they are under way together.
         row_cells rows[STEPS];
         const long at_z = place_by(EDGE, (long)z - BEFORE_Z + k, (long)depth);
-        global const ELEMENT* plane = in + in_offset + grid * in_stride + (ulong)max(at_z, 0L) * in_plane;
-        if (inside_x && top >= 0 && top + STEPS <= (long)height && at_z >= 0) {
-          global const ELEMENT* first = plane + (ulong)top * in_pitch + e;
+        global const ELEMENT* plane = from + (ulong)max(at_z, 0L) * in_plane + e;
+        if (top >= 0 && top + STEPS <= (long)height && at_z >= 0) {
+          global const ELEMENT* highest = plane + (ulong)top * in_pitch;
 UNROLLED
-          for (int s = 0; s < STEPS; ++s) rows[s] = load_row(first + (ulong)s * in_pitch);
+          for (int s = 0; s < STEPS; ++s) rows[s] = load_row(highest + (ulong)s * in_pitch);
         } else {
-          long places[SPAN];
-UNROLLED
-          for (int i = 0; i < SPAN; ++i) places[i] = element_by(EDGE, (long)e + i - LEFT_PARTS * HALO, (long)width);
 UNROLLED
           for (int s = 0; s < STEPS; ++s) {
             const long at_y = place_by(EDGE, top + s, (long)height);
-            rows[s] = load_any_row(plane + (ulong)max(at_y, 0L) * in_pitch, places, (at_y | at_z) >= 0, BEYOND);
+            rows[s] = load_row(plane + (ulong)max(at_y, 0L) * in_pitch);
+            if ((at_y | at_z) < 0) rows[s] = fill_row(BEYOND);
           }
         }
 
@@ -257,20 +297,13 @@ UNROLLED
 #endif
       }
 
-      // Write what is there.
-      global RESULT* to = out + out_offset + grid * out_stride + z * out_plane + y * out_pitch + e;
-      const bool is_whole = e + PACK <= elements && y + ROWS <= out_height;
-      if (EDGE == LEAVE ? false : is_whole) {
+      // Write the rows that are there.
+      global RESULT* to = plane_to + y * out_pitch + e;
 UNROLLED
-        for (int r = 0; r < ROWS; ++r) store_pack(to + (ulong)r * out_pitch, sums[r]);
-      } else if (IS_WRITTEN(z, z, depth)) {
-UNROLLED
-        for (int r = 0; r < ROWS; ++r) {
-          if (y + r >= out_height || !IS_WRITTEN(y + r, y, height)) continue;
-UNROLLED
-          for (int i = 0; i < PACK; ++i)
-            if (e + i < elements && IS_WRITTEN((e + i) / CHANNELS, x, width)) store_cell(to + (ulong)r * out_pitch, i, sums[r][i]);
-        }
+      for (int r = 0; r < ROWS; ++r) {
+        if (y + r >= out_height) continue;
+        if (!IS_WRITTEN(y + r, y, height)) continue;
+        store_pack(to + (ulong)r * out_pitch, sums[r]);
       }
     }
   }
