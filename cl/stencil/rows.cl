@@ -29,17 +29,11 @@
 #ifndef WINDOW_Y
 #define WINDOW_Y 1
 #endif
-#ifndef WINDOW_Z
-#define WINDOW_Z 1  // of an expression, 1
-#endif
 #ifndef BEFORE_X
 #define BEFORE_X (WINDOW_X / 2)  // cells of the window before the result's own: -first_x
 #endif
 #ifndef BEFORE_Y
 #define BEFORE_Y (WINDOW_Y / 2)
-#endif
-#ifndef BEFORE_Z
-#define BEFORE_Z (WINDOW_Z / 2)
 #endif
 #ifndef ALIGNED
 #define ALIGNED 0  // 1: all rows begin at multiples of a vector, in both grids
@@ -63,46 +57,75 @@
 #define UNROLLED _Pragma("unroll")
 #endif
 
+// Elements as they lie in memory; half as its bits, which take half the registers of a number.
+#if ELEMENT_HALF
+#define STORED ushort
+#else
+#define STORED ELEMENT
+#endif
 typedef union {
 #if HALO == 1
-  packed_value all;
-#elif ELEMENT_HALF
-  JOIN(float, HALO) all;
+  STORED all;
 #else
-  JOIN(ELEMENT, HALO) all;
+  JOIN(STORED, HALO) all;
 #endif
-  packed_value each[HALO];
+  STORED each[HALO];
 } halo_pack;
+typedef union {
+#if PACK == 1
+  STORED all;
+#else
+  JOIN(STORED, PACK) all;
+#endif
+  STORED each[PACK];
+} middle_pack;
 
-// A row of the input as it lies in memory.
+// A row of the input.
 typedef struct {
   halo_pack left[LEFT_PARTS + 1];  // one more than there are: arrays have a size
-  pack middle;
+  middle_pack middle;
   halo_pack right[RIGHT_PARTS + 1];
 } row_cells;
 
-static inline halo_pack load_halo(global const ELEMENT* p) {
+static inline halo_pack load_halo(global const STORED* p) {
   halo_pack loaded;
 #if HALO == 1
-  loaded.all = load_value(p, 0);
-#elif ELEMENT_HALF && ALIGNED
-  loaded.all = JOIN(vloada_half, HALO)(0, p);
-#elif ELEMENT_HALF
-  loaded.all = JOIN(vload_half, HALO)(0, p);
+  loaded.all = *p;
 #elif ALIGNED
-  loaded.all = *(global const JOIN(ELEMENT, HALO)*)p;
+  loaded.all = *(global const JOIN(STORED, HALO)*)p;
 #else
   loaded.all = JOIN(vload, HALO)(0, p);
 #endif
   return loaded;
 }
 
+static inline middle_pack load_middle(global const STORED* p) {
+  middle_pack loaded;
+#if PACK == 1
+  loaded.all = *p;
+#elif ALIGNED
+  loaded.all = *(global const JOIN(STORED, PACK)*)p;
+#else
+  loaded.all = JOIN(vload, PACK)(0, p);
+#endif
+  return loaded;
+}
+
+static inline VALUE value_of(STORED stored) {
+#if ELEMENT_HALF
+  return vload_half(0, (const half*)&stored);
+#else
+  return (VALUE)stored;
+#endif
+}
+
 // Of a row all of whose cells are there; `p`: the first element of the middle.
-static inline row_cells load_row(global const ELEMENT* p) {
+static inline row_cells load_row(global const ELEMENT* element) {
+  global const STORED* p = (global const STORED*)element;
   row_cells row;
 UNROLLED
   for (int i = 0; i < LEFT_PARTS; ++i) row.left[i] = load_halo(p - (LEFT_PARTS - i) * HALO);
-  row.middle = ALIGNED ? load_pack(p, 0) : load_loose_pack(p, 0);
+  row.middle = load_middle(p);
 UNROLLED
   for (int i = 0; i < RIGHT_PARTS; ++i) row.right[i] = load_halo(p + PACK + i * HALO);
   return row;
@@ -111,24 +134,30 @@ UNROLLED
 // Of a row beyond an edge where a value stands.
 static inline row_cells fill_row(VALUE beyond) {
   row_cells row;
+#if ELEMENT_HALF
+  STORED stored;
+  vstore_half_rte(beyond, 0, (half*)&stored);
+#else
+  const STORED stored = (STORED)beyond;
+#endif
 UNROLLED
-  for (int i = 0; i < LEFT_PARTS * HALO; ++i) row.left[i / HALO].each[i % HALO] = (packed_value)beyond;
+  for (int i = 0; i < LEFT_PARTS * HALO; ++i) row.left[i / HALO].each[i % HALO] = stored;
 UNROLLED
-  for (int i = 0; i < PACK; ++i) row.middle.each[i] = (packed_value)beyond;
+  for (int i = 0; i < PACK; ++i) row.middle.each[i] = stored;
 UNROLLED
-  for (int i = 0; i < RIGHT_PARTS * HALO; ++i) row.right[i / HALO].each[i % HALO] = (packed_value)beyond;
+  for (int i = 0; i < RIGHT_PARTS * HALO; ++i) row.right[i / HALO].each[i % HALO] = stored;
   return row;
 }
 
 // As numbers.
 static inline void convert_row(VALUE cells[SPAN], const row_cells* row) {
 UNROLLED
-  for (int i = 0; i < LEFT_PARTS * HALO; ++i) cells[i] = (VALUE)row->left[i / HALO].each[i % HALO];
+  for (int i = 0; i < LEFT_PARTS * HALO; ++i) cells[i] = value_of(row->left[i / HALO].each[i % HALO]);
 UNROLLED
-  for (int i = 0; i < PACK; ++i) cells[LEFT_PARTS * HALO + i] = (VALUE)row->middle.each[i];
+  for (int i = 0; i < PACK; ++i) cells[LEFT_PARTS * HALO + i] = value_of(row->middle.each[i]);
 UNROLLED
   for (int i = 0; i < RIGHT_PARTS * HALO; ++i)
-    cells[LEFT_PARTS * HALO + PACK + i] = (VALUE)row->right[i / HALO].each[i % HALO];
+    cells[LEFT_PARTS * HALO + PACK + i] = value_of(row->right[i / HALO].each[i % HALO]);
 }
 
 // PACK results that are all written.
@@ -169,14 +198,11 @@ UNROLLED
 
 // The weight of a cell of the window, by its place among them.
 #if SHAPE == STAR
-#define HAS_WEIGHT(i, j, k) (((i) == BEFORE_X) + ((j) == BEFORE_Y) + ((k) == BEFORE_Z) >= 2)
-#define PLANE_WEIGHTS(k) \
-  ((k) <= BEFORE_Z ? (k) : (k) + WINDOW_X + WINDOW_Y - 2)  // those of the planes before it
-#define WEIGHT_PLACE(i, j, k) \
-  (PLANE_WEIGHTS(k) + ((k) != BEFORE_Z ? 0 : (j) < BEFORE_Y ? (j) : (j) == BEFORE_Y ? (j) + (i) : (j) + WINDOW_X - 1))
+#define HAS_WEIGHT(i, j) ((i) == BEFORE_X || (j) == BEFORE_Y)
+#define WEIGHT_PLACE(i, j) ((j) < BEFORE_Y ? (j) : (j) == BEFORE_Y ? (j) + (i) : (j) + WINDOW_X - 1)
 #else
-#define HAS_WEIGHT(i, j, k) 1
-#define WEIGHT_PLACE(i, j, k) (((k) * WINDOW_Y + (j)) * WINDOW_X + (i))
+#define HAS_WEIGHT(i, j) 1
+#define WEIGHT_PLACE(i, j) ((j) * WINDOW_X + (i))
 #endif
 
 // An element whose row of neighbours leaves the grid: one cell after the other.
@@ -223,12 +249,10 @@ void stencil_rows(STENCIL_ARGUMENTS) {
           VALUE sum = 0;
           uint weight = 1;
 #pragma unroll 1
-          for (uint k = 0; k < WINDOW_Z; ++k)
+          for (uint j = 0; j < WINDOW_Y; ++j)
 #pragma unroll 1
-            for (uint j = FROM_Y(k); j < TO_Y(k); ++j)
-#pragma unroll 1
-              for (uint i = FROM_X(k, j); i < TO_X(k, j); ++i)
-                sum = fma(weights[weight++], READ_CELL((long)x + first_x + i, (long)y + first_y + j, (long)z + first_z + k), sum);
+            for (uint i = FROM_X(0u, j); i < TO_X(0u, j); ++i)
+              sum = fma(weights[weight++], READ_CELL((long)x + first_x + i, (long)y + first_y + j, (long)z), sum);
 #endif
           store_cell(plane_to + y * out_pitch, element, sum);
         }
@@ -244,58 +268,50 @@ UNROLLED
 UNROLLED
         for (int i = 0; i < PACK; ++i) sums[r][i] = 0;
 
-#pragma unroll 1
-      for (int k = 0; k < WINDOW_Z; ++k) {
-        // Read all rows first, so that they are under way together.
-        row_cells rows[STEPS];
-        const long at_z = place_by(EDGE, (long)z - BEFORE_Z + k, (long)depth);
-        global const ELEMENT* plane = from + (ulong)max(at_z, 0L) * in_plane + e;
-        if (top >= 0 && top + STEPS <= (long)height && at_z >= 0) {
-          global const ELEMENT* highest = plane + (ulong)top * in_pitch;
+      // Read all rows first, so that they are under way together.
+      row_cells rows[STEPS];
+      global const ELEMENT* plane = from + z * in_plane + e;
+      if (top >= 0 && top + STEPS <= (long)height) {
+        global const ELEMENT* highest = plane + (ulong)top * in_pitch;
 UNROLLED
-          for (int s = 0; s < STEPS; ++s) rows[s] = load_row(highest + (ulong)s * in_pitch);
-        } else {
-UNROLLED
-          for (int s = 0; s < STEPS; ++s) {
-            const long at_y = place_by(EDGE, top + s, (long)height);
-            rows[s] = load_row(plane + (ulong)max(at_y, 0L) * in_pitch);
-            if ((at_y | at_z) < 0) rows[s] = fill_row(BEYOND);
-          }
-        }
-
-#if SHAPE == CUSTOM
-        VALUE cells[STEPS][SPAN];
-UNROLLED
-        for (int s = 0; s < STEPS; ++s) convert_row(cells[s], &rows[s]);
-#define NEIGHBOUR(dx, dy, dz) cells[r + (dy) + RADIUS_Y][LEFT_PARTS * HALO + i + (dx) * CHANNELS]
-UNROLLED
-        for (int r = 0; r < ROWS; ++r)
-UNROLLED
-          for (int i = 0; i < PACK; ++i) sums[r][i] = EXPRESSION;
-#else
-        // Row s of the input is row s - r of the window of row r of the results.
+        for (int s = 0; s < STEPS; ++s) rows[s] = load_row(highest + (ulong)s * in_pitch);
+      } else {
 UNROLLED
         for (int s = 0; s < STEPS; ++s) {
-          VALUE cells[SPAN];
-          convert_row(cells, &rows[s]);
+          const long at_y = place_by(EDGE, top + s, (long)height);
+          rows[s] = load_row(plane + (ulong)max(at_y, 0L) * in_pitch);
+          if (at_y < 0) rows[s] = fill_row(BEYOND);
+        }
+      }
+
+#if SHAPE == CUSTOM
+      VALUE cells[STEPS][SPAN];
 UNROLLED
-          for (int r = (s < WINDOW_Y ? 0 : s - WINDOW_Y + 1); r <= (s < ROWS ? s : ROWS - 1); ++r) {
+      for (int s = 0; s < STEPS; ++s) convert_row(cells[s], &rows[s]);
+#define NEIGHBOUR(dx, dy, dz) cells[r + (dy) + RADIUS_Y][LEFT_PARTS * HALO + i + (dx) * CHANNELS]
 UNROLLED
-            for (int c = 0; c < WINDOW_X; ++c) {
-#if SHAPE == STAR && WINDOW_Z > 1
-              if (!HAS_WEIGHT(c, s - r, k)) continue;
-#elif SHAPE == STAR
-              if (!HAS_WEIGHT(c, s - r, BEFORE_Z)) continue;
-#endif
-              const VALUE weight = weights[1 + WEIGHT_PLACE(c, s - r, k)];
+      for (int r = 0; r < ROWS; ++r)
 UNROLLED
-              for (int i = 0; i < PACK; ++i)
-                sums[r][i] = fma(weight, cells[LEFT_PARTS * HALO + i + (c - BEFORE_X) * CHANNELS], sums[r][i]);
-            }
+        for (int i = 0; i < PACK; ++i) sums[r][i] = EXPRESSION;
+#else
+      // Row s of the input is row s - r of the window of row r of the results.
+UNROLLED
+      for (int s = 0; s < STEPS; ++s) {
+        VALUE cells[SPAN];
+        convert_row(cells, &rows[s]);
+UNROLLED
+        for (int r = (s < WINDOW_Y ? 0 : s - WINDOW_Y + 1); r <= (s < ROWS ? s : ROWS - 1); ++r) {
+UNROLLED
+          for (int c = 0; c < WINDOW_X; ++c) {
+            if (!HAS_WEIGHT(c, s - r)) continue;
+            const VALUE weight = weights[1 + WEIGHT_PLACE(c, s - r)];
+UNROLLED
+            for (int i = 0; i < PACK; ++i)
+              sums[r][i] = fma(weight, cells[LEFT_PARTS * HALO + i + (c - BEFORE_X) * CHANNELS], sums[r][i]);
           }
         }
-#endif
       }
+#endif
 
       // Write the rows that are there.
       global RESULT* to = plane_to + y * out_pitch + e;

@@ -50,7 +50,6 @@ std::string why_not(const Device& device, const StencilProblem& problem, std::st
   if (variant == "naive")
     return fmt::format("each of {} neighbours of each element is asked of the cache", problem.weights());
   if (chosen.variant == "cpu") return "work-items of one element each are loops on a CPU";
-  if (variant == "rows") return "a volume's planes would each be read as often as the window is deep";
   if (variant == "march") return "the window is flat: there is nothing to keep from plane to plane";
   return "each weight costs a read of local memory; in registers a row serves several results";
 }

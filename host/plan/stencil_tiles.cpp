@@ -25,6 +25,7 @@ constexpr std::size_t kConstantBytes = 65536;  // that every device of OpenCL's 
 constexpr std::size_t kTileBytes = 32768;      // several groups share a unit's local memory
 constexpr std::size_t kMostUnrolled = 4096;    // multiplications written out: about 64 KiB of instructions
 constexpr std::size_t kLeastTile = 2048;       // values: few programs serve the smaller ones
+constexpr std::size_t kLocalLot = 64;  // bytes that local memory is given in, where compilers round up
 constexpr std::size_t kVectorBytes = 16;
 constexpr std::size_t kCpuBytes = std::size_t{256} << 10;  // of the lines: half a core's second-level cache
 constexpr std::size_t kLineValues = 6144;  // that stay in its first-level cache: 24 KiB of floats
@@ -193,9 +194,9 @@ Attempt tiled(const Device& device, const StencilProblem& problem, std::size_t w
 Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wanted) {
   if (!is_plain(problem))
     return {{}, "its rows of results lie as those of the input: strides and dilations are 1"};
+  if (problem.window[2] > 1)
+    return {{}, "a volume's planes would each be read as often as the window is deep"};
   const bool custom = problem.shape == StencilShape::expression;
-  if (custom && problem.window[2] > 1)
-    return {{}, "an expression of several planes does not fit its registers"};
   const StencilPolicy& policy = stencil_policy(device);
   const std::size_t bytes = size_of(problem.type);
   const std::size_t alignment = std::min(problem.in_alignment, problem.out_alignment);
@@ -209,22 +210,25 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
   const std::size_t halo = std::min(pack, std::bit_ceil(std::max<std::size_t>({left, right, 1})));
   if (left > 1024 || right > 1024) return {{}, "the window does not fit its registers"};
   const std::size_t span = round_up(left, halo) + pack + round_up(right, halo);
-  // As they are read, rows of small integers are packed; the row at work and the sums are not.
+  // As they are read, rows of small elements are packed; the row at work and the sums are not.
   const std::size_t value_words = value_bytes(problem) / 4;
   const std::size_t raw_words =
-      is_float(problem.type) ? span * value_words
-                             : divide_up(pack * bytes, 4) + (span - pack) / halo * divide_up(halo * bytes, 4);
+      bytes >= 4 ? span * value_words
+                 : divide_up(pack * bytes, 4) + (span - pack) / halo * divide_up(halo * bytes, 4);
   std::size_t count = problem.out_size[1] > 1 ? policy.rows : 1;
   const auto registers = [&] {
     const std::size_t steps = count + problem.window[1] - 1;
     if (custom) return steps * span * value_words + 2 * pack * value_words;
     return steps * raw_words + std::min(count, problem.window[1]) * pack * value_words +
-           (is_float(problem.type) ? 0 : span * value_words);
+           (bytes >= 4 ? 0 : span * value_words);
   };
   const auto unrolled = [&] { return count * pack * problem.weights(); };
-  // NVIDIA's compilers convert bytes early, and keep copies of doubles.
-  const std::size_t budget =
-      policy.registers * (problem.type == Scalar::uint8 ? 7 : problem.type == Scalar::float64 ? 6 : 10) / 10;
+  // NVIDIA's compilers convert small elements early, and keep copies of doubles.
+  const std::size_t tenths = problem.type == Scalar::uint8     ? 7
+                             : problem.type == Scalar::half    ? 5
+                             : problem.type == Scalar::float64 ? 4
+                                                               : 10;
+  const std::size_t budget = policy.registers * tenths / 10;
   while (count > 1 && (registers() > budget || unrolled() > kMostUnrolled))
     count /= 2;
   if (registers() > budget || unrolled() > kMostUnrolled)
@@ -251,7 +255,7 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
   define(plan, "GROUP_X", plan.work_group[0]);
   define(plan, "GROUP_Y", plan.work_group[1]);
   define_window(plan, device, problem);
-  for (const auto& [name, d] : {std::pair{"BEFORE_X", 0}, {"BEFORE_Y", 1}, {"BEFORE_Z", 2}})
+  for (const auto& [name, d] : {std::pair{"BEFORE_X", 0}, {"BEFORE_Y", 1}})
     plan.defines.emplace_back(name, static_cast<long>(-problem.first.at(static_cast<std::size_t>(d))));
   define(plan, "HALO", halo);
   if (aligned) define(plan, "ALIGNED", 1);
@@ -268,8 +272,9 @@ Attempt march(const Device& device, const StencilProblem& problem, std::size_t w
     return {{}, "the window is too large to be written out"};
   const std::size_t each = value_bytes(problem);
   const auto values = [&](const Sizes& group) {
-    return problem.window[2] * problem.channels * (group[0] + problem.window[0] - 1) *
-           (group[1] + problem.window[1] - 1);
+    const std::size_t plane =
+        problem.channels * (group[0] + problem.window[0] - 1) * (group[1] + problem.window[1] - 1);
+    return round_up(problem.window[2] * plane, kLocalLot / each);
   };
   const std::size_t items = stencil_policy(device).tile_group;
   const Sizes group =
