@@ -226,7 +226,7 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
   // NVIDIA's compilers convert small elements early, and keep copies of doubles.
   const std::size_t tenths = problem.type == Scalar::uint8     ? 7
                              : problem.type == Scalar::half    ? 5
-                             : problem.type == Scalar::float64 ? 4
+                             : problem.type == Scalar::float64 ? 6
                                                                : 10;
   const std::size_t budget = policy.registers * tenths / 10;
   while (count > 1 && (registers() > budget || unrolled() > kMostUnrolled))
