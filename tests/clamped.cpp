@@ -13,6 +13,7 @@
 #include "support/scans.hpp"
 #include "support/selects.hpp"
 #include "support/separables.hpp"
+#include "support/stencils.hpp"
 #include "support/sweep.hpp"
 
 #include <doctest/doctest.h>
@@ -276,6 +277,29 @@ TEST_CASE("clamped: filters and pooling on smaller devices") {
     if (!none) pools.run(p);
     CHECK(smem::plan_separable(context.device(), test::problem_of(test::SeparableCase{})).local_bytes <=
           context.device().local_bytes);
+  }
+}
+
+TEST_CASE("clamped: stencils on smaller devices") {
+  for (const char* limits : {"local=512", "work_group=1", "local=2K,work_group=32"}) {
+    const test::Variable clamp("SMEM_CLAMP", limits);
+    const smem::Context context;
+    test::StencilSweep sweep(context);
+    for (const char* variant : {"tiled", "march", "rows", "cpu", ""}) {
+      test::StencilCase c;
+      c.variant = variant;
+      c.boundary = smem::Boundary::clamp;
+      c.shape = smem::StencilShape::star;
+      c.radius = {1, 1, 1};
+      c.size = {37, 9, 5};
+      sweep.run(c);  // refused where nothing fits
+      smem::StencilProblem problem = smem::stencil_problem(c.type, {37, 9, 5}, {1, 1, 1});
+      problem.shape = c.shape;
+      const smem::Plan plan = smem::plan_stencil(context.device(), problem);
+      CHECK(plan.local_bytes <= context.device().local_bytes);
+      CHECK(plan.work_items() <= context.device().max_work_group);
+    }
+    CHECK(sweep.ran() >= 3);
   }
 }
 

@@ -8,6 +8,7 @@
 #include "support/scans.hpp"
 #include "support/selects.hpp"
 #include "support/separables.hpp"
+#include "support/stencils.hpp"
 #include "support/sweep.hpp"
 
 #include <doctest/doctest.h>
@@ -266,6 +267,27 @@ TEST_CASE("small: pool") {
   c.grids.channels = 3;
   sweep.run(c);
   CHECK(sweep.ran() >= 3);
+}
+
+TEST_CASE("small: stencil") {
+  const smem::Context context;
+  test::StencilSweep sweep(context);
+  for (const std::string_view variant : smem::stencil_variants()) {
+    test::StencilCase c;
+    c.variant = variant;
+    c.boundary = smem::Boundary::reflect;
+    c.radius = {2, 1};
+    c.size = {37, 19, 2};
+    c.in.offset = 1;  // what is read behind the end shows
+    sweep.run(c);
+    c.type = smem::Scalar::uint8;
+    c.in.channels = c.out.channels = 3;
+    c.boundary = smem::Boundary::leave;
+    c.radius = {1, 1, 1};
+    c.size = {35, 9, 5};
+    sweep.run(c);
+  }
+  CHECK(sweep.ran() >= 7);
 }
 
 TEST_SUITE_END();

@@ -66,5 +66,6 @@ int show(const ExplainOptions& options, const std::string& problem, const MakePl
 inline std::string times(std::size_t batch) { return batch == 1 ? "" : fmt::format(", {} of them,", batch); }
 
 void add_explain_gemm(CLI::App& explain, int& exit_code);
+void add_explain_stencil(CLI::App& explain, int& exit_code);
 
 }  // namespace smem::cli

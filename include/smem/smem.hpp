@@ -20,6 +20,7 @@
 // operations
 #include <smem/blur.hpp>
 #include <smem/blur_plan.hpp>
+#include <smem/convolve2d.hpp>
 #include <smem/gemm.hpp>
 #include <smem/gemm_plan.hpp>
 #include <smem/heat.hpp>
@@ -38,4 +39,6 @@
 #include <smem/select_plan.hpp>
 #include <smem/separable.hpp>
 #include <smem/separable_plan.hpp>
+#include <smem/stencil.hpp>
+#include <smem/stencil_plan.hpp>
 #include <smem/transpose.hpp>

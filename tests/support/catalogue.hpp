@@ -492,10 +492,50 @@ inline void add_pool(const smem::Device& device, Catalogue& catalogue) {
   add("windows", "/places");
 }
 
+inline void add_stencil(const smem::Device& device, Catalogue& catalogue) {
+  using smem::Scalar, smem::StencilShape;
+  const auto add = [&](const std::string& what, const smem::StencilProblem& problem,
+                       std::string_view variant) {
+    catalogue.add(
+        fmt::format("stencil/{}/{}{}", variant.empty() ? "chosen" : variant, name_of(problem.type), what),
+        [&] { return smem::plan_stencil(device, problem, variant); });
+  };
+  smem::StencilProblem volume = smem::stencil_problem(Scalar::float32, {512, 512, 512}, {1, 1, 1});
+  for (const std::string_view variant : smem::stencil_variants())
+    add("/27", volume, variant);
+  volume.shape = StencilShape::star;
+  volume.boundary = smem::Boundary::reflect;
+  add("/7", volume, "march");
+  // What registers hold is what differs: types, channels, windows, alignments.
+  for (const std::size_t radius : {1, 2, 3}) {
+    for (const Scalar type :
+         {Scalar::uint8, Scalar::uint16, Scalar::half, Scalar::float32, Scalar::float64}) {
+      if (type == Scalar::float64 && !device.fp64) continue;
+      if (radius == 3 && type != Scalar::float32) continue;
+      const std::size_t channels = type == Scalar::uint8 ? 4 : 1;
+      add(fmt::format("/{}", 2 * radius + 1),
+          smem::stencil_problem(type, {8192, 8192, 1}, {radius, radius, 0}, channels), "rows");
+    }
+  }
+  smem::StencilProblem image = smem::stencil_problem(Scalar::float32, {8191, 8191, 1}, {1, 1, 0});
+  image.boundary = smem::Boundary::reflect;
+  add("/unaligned", image, "rows");
+  image.shape = StencilShape::expression;
+  image.expression = "fmax(AT(-1, 0, 0), AT(0, 1, 0)) - C";
+  add("/expression", image, "rows");
+  image.type = Scalar::uint8;
+  image.channels = 3;
+  for (const char* variant : {"tiled", "cpu"})
+    add("/expression", image, variant);
+  for (const char* variant : {"naive", "tiled", "cpu"})
+    add("/line", smem::stencil_problem(Scalar::half, {1 << 24, 1, 1}, {40, 0, 0}), variant);
+}
+
 inline std::vector<Configuration> configurations(const smem::Device& device) {
   Catalogue catalogue;
-  for (const auto add : {add_transpose, add_flip, add_rates, add_reduce, add_histogram, add_weighted,
-                         add_scan, add_select, add_gemm, add_heat, add_separable, add_blur, add_pool})
+  for (const auto add :
+       {add_transpose, add_flip, add_rates, add_reduce, add_histogram, add_weighted, add_scan, add_select,
+        add_gemm, add_heat, add_separable, add_blur, add_pool, add_stencil})
     add(device, catalogue);
   return catalogue.take();
 }

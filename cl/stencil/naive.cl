@@ -1,0 +1,44 @@
+// Stencil straight from global memory: what the window looks at comes from the cache, or does not. Any window, stride and
+// dilation; no local memory.
+//
+// Launch: a work-item for each element of a row (cells times channels), row, and plane of all grids; those beyond the
+// launch's last two dimensions are done in loops.
+#include "stencil/cells.clh"
+
+static inline VALUE read_cell(uint edge, global const ELEMENT* in, ulong pitch, ulong plane, long x, long y, long z, long width,
+                              long height, long depth, uint channel, VALUE beyond) {
+  const long at_x = place_by(edge, x, width), at_y = place_by(edge, y, height), at_z = place_by(edge, z, depth);
+  if ((at_x | at_y | at_z) < 0) return beyond;
+  return load_value(in, (ulong)at_z * plane + (ulong)at_y * pitch + (ulong)at_x * CHANNELS + channel);
+}
+#define READ_CELL(x, y, z) \
+  read_cell(EDGE, from, in_pitch, in_plane, x, y, z, (long)width, (long)height, (long)depth, channel, BEYOND)
+
+kernel void stencil_naive(STENCIL_ARGUMENTS) {
+  (void)strip, (void)band, (void)march;
+  const ulong element = get_global_id(0), x = element / CHANNELS;
+  const uint channel = (uint)(element - x * CHANNELS);
+  if (x >= out_width || !IS_WRITTEN(x, x, width)) return;
+  for (ulong p = get_global_id(2); p < out_depth * batch; p += get_global_size(2)) {
+    const ulong grid = GRID_OF(p), z = p - grid * out_depth;
+    global const ELEMENT* from = in + in_offset + grid * in_stride;
+    for (ulong y = get_global_id(1); y < out_height; y += get_global_size(1)) {
+      if (!IS_WRITTEN(y, y, height) || !IS_WRITTEN(z, z, depth)) continue;
+#if SHAPE == CUSTOM
+#define NEIGHBOUR(dx, dy, dz) READ_CELL((long)x + (dx), (long)y + (dy), (long)z + (dz))
+      const VALUE sum = EXPRESSION;
+      (void)first_x, (void)first_y, (void)first_z, (void)size_x, (void)size_y, (void)size_z;
+      (void)stride_x, (void)stride_y, (void)dilation_x, (void)dilation_y, (void)star;
+#else
+      const long x0 = (long)(x * stride_x) + first_x, y0 = (long)(y * stride_y) + first_y, z0 = (long)z + first_z;
+      VALUE sum = 0;
+      uint n = 1;
+      for (uint k = 0; k < size_z; ++k)
+        for (uint j = FROM_Y(k); j < TO_Y(k); ++j)
+          for (uint i = FROM_X(k, j); i < TO_X(k, j); ++i)
+            sum = fma(weights[n++], READ_CELL(x0 + (long)(i * dilation_x), y0 + (long)(j * dilation_y), z0 + k), sum);
+#endif
+      store_cell(out + out_offset + grid * out_stride + z * out_plane + y * out_pitch, element, sum);
+    }
+  }
+}

@@ -1,0 +1,326 @@
+// Stencil in registers: a work-item makes PACK neighbouring elements of ROWS rows. It reads the rows of the input that they
+// need from top to bottom, each once, as vectors; a row goes into the sums of all results that look at it and is forgotten.
+// What a row's vector needs to its left and right comes from the cache, into which neighbours have just brought it.
+//
+// No local memory and no barrier: per result, 3 x 3 cells take (ROWS + 2) / ROWS vectors and as many halos, which is less
+// than what the same block would read of a tile in local memory and write to it.
+//
+// Launch: GROUP_X x GROUP_Y work-items a group; PACK elements along x and ROWS rows along y for each, and one group more
+// along x, which makes the elements at both ends of the rows, whose neighbours leave them, one by one; planes of all grids
+// along z. What lies beyond the launch's last two dimensions is done in loops. Stride and dilation are 1.
+#ifndef PACK
+#define PACK 4  // elements of a vector: 1, 2, 4, 8, 16; at most 16 bytes
+#endif
+#define FIXED  // shape and boundary
+#include "stencil/cells.clh"
+
+#ifndef ROWS
+#define ROWS 8  // of results of a work-item
+#endif
+#ifndef GROUP_X
+#define GROUP_X 32
+#endif
+#ifndef GROUP_Y
+#define GROUP_Y 8
+#endif
+#ifndef WINDOW_X
+#define WINDOW_X 3  // size_x, and so on
+#endif
+#ifndef WINDOW_Y
+#define WINDOW_Y 1
+#endif
+#ifndef BEFORE_X
+#define BEFORE_X (WINDOW_X / 2)  // cells of the window before the result's own: -first_x
+#endif
+#ifndef BEFORE_Y
+#define BEFORE_Y (WINDOW_Y / 2)
+#endif
+#ifndef ALIGNED
+#define ALIGNED 0  // 1: all rows begin at multiples of a vector, in both grids
+#endif
+#ifndef ROLLED
+#define ROLLED 0  // 1: loops are left to the compiler: those of CPUs take seconds over what they write out
+#endif
+#ifndef HALO
+#define HALO 1  // elements that are read at once beside a vector: a power of two, at most PACK
+#endif
+
+#define STEPS (ROWS + WINDOW_Y - 1)  // rows of the input
+#define LEFT (BEFORE_X > 0 ? BEFORE_X * CHANNELS : 0)
+#define RIGHT (WINDOW_X - 1 - BEFORE_X > 0 ? (WINDOW_X - 1 - BEFORE_X) * CHANNELS : 0)
+#define LEFT_PARTS ((LEFT + HALO - 1) / HALO)
+#define RIGHT_PARTS ((RIGHT + HALO - 1) / HALO)
+#define SPAN (LEFT_PARTS * HALO + PACK + RIGHT_PARTS * HALO)  // elements of a row that are read
+#if ROLLED
+#define UNROLLED
+#else
+#define UNROLLED _Pragma("unroll")
+#endif
+
+// Elements as they lie in memory; half as its bits, which take half the registers of a number.
+#if ELEMENT_HALF
+#define STORED ushort
+#else
+#define STORED ELEMENT
+#endif
+typedef union {
+#if HALO == 1
+  STORED all;
+#else
+  JOIN(STORED, HALO) all;
+#endif
+  STORED each[HALO];
+} halo_pack;
+typedef union {
+#if PACK == 1
+  STORED all;
+#else
+  JOIN(STORED, PACK) all;
+#endif
+  STORED each[PACK];
+} middle_pack;
+
+// A row of the input.
+typedef struct {
+  halo_pack left[LEFT_PARTS + 1];  // one more than there are: arrays have a size
+  middle_pack middle;
+  halo_pack right[RIGHT_PARTS + 1];
+} row_cells;
+
+static inline halo_pack load_halo(global const STORED* p) {
+  halo_pack loaded;
+#if HALO == 1
+  loaded.all = *p;
+#elif ALIGNED
+  loaded.all = *(global const JOIN(STORED, HALO)*)p;
+#else
+  loaded.all = JOIN(vload, HALO)(0, p);
+#endif
+  return loaded;
+}
+
+static inline middle_pack load_middle(global const STORED* p) {
+  middle_pack loaded;
+#if PACK == 1
+  loaded.all = *p;
+#elif ALIGNED
+  loaded.all = *(global const JOIN(STORED, PACK)*)p;
+#else
+  loaded.all = JOIN(vload, PACK)(0, p);
+#endif
+  return loaded;
+}
+
+static inline VALUE value_of(STORED stored) {
+#if ELEMENT_HALF
+  return vload_half(0, (const half*)&stored);
+#else
+  return (VALUE)stored;
+#endif
+}
+
+// Of a row all of whose cells are there; `p`: the first element of the middle.
+static inline row_cells load_row(global const ELEMENT* element) {
+  global const STORED* p = (global const STORED*)element;
+  row_cells row;
+UNROLLED
+  for (int i = 0; i < LEFT_PARTS; ++i) row.left[i] = load_halo(p - (LEFT_PARTS - i) * HALO);
+  row.middle = load_middle(p);
+UNROLLED
+  for (int i = 0; i < RIGHT_PARTS; ++i) row.right[i] = load_halo(p + PACK + i * HALO);
+  return row;
+}
+
+// Of a row beyond an edge where a value stands.
+static inline row_cells fill_row(VALUE beyond) {
+  row_cells row;
+#if ELEMENT_HALF
+  STORED stored;
+  vstore_half_rte(beyond, 0, (half*)&stored);
+#else
+  const STORED stored = (STORED)beyond;
+#endif
+UNROLLED
+  for (int i = 0; i < LEFT_PARTS * HALO; ++i) row.left[i / HALO].each[i % HALO] = stored;
+UNROLLED
+  for (int i = 0; i < PACK; ++i) row.middle.each[i] = stored;
+UNROLLED
+  for (int i = 0; i < RIGHT_PARTS * HALO; ++i) row.right[i / HALO].each[i % HALO] = stored;
+  return row;
+}
+
+// As numbers.
+static inline void convert_row(VALUE cells[SPAN], const row_cells* row) {
+UNROLLED
+  for (int i = 0; i < LEFT_PARTS * HALO; ++i) cells[i] = value_of(row->left[i / HALO].each[i % HALO]);
+UNROLLED
+  for (int i = 0; i < PACK; ++i) cells[LEFT_PARTS * HALO + i] = value_of(row->middle.each[i]);
+UNROLLED
+  for (int i = 0; i < RIGHT_PARTS * HALO; ++i)
+    cells[LEFT_PARTS * HALO + PACK + i] = value_of(row->right[i / HALO].each[i % HALO]);
+}
+
+// PACK results that are all written.
+static inline void store_pack(global RESULT* p, const VALUE v[PACK]) {
+#if PACK == 1
+  store_cell(p, 0, v[0]);
+#else
+  union {
+#if RESULT_HALF
+    JOIN(float, PACK) all;
+    float each[PACK];
+#else
+    JOIN(RESULT, PACK) all;
+    RESULT each[PACK];
+#endif
+  } results;
+UNROLLED
+  for (int i = 0; i < PACK; ++i) {
+#if RESULT_HIGH == 255
+    results.each[i] = convert_uchar_sat_rte(v[i]);
+#elif RESULT_HIGH == 65535
+    results.each[i] = convert_ushort_sat_rte(v[i]);
+#else
+    results.each[i] = v[i];
+#endif
+  }
+#if RESULT_HALF && ALIGNED
+  JOIN(JOIN(vstorea_half, PACK), _rte)(results.all, 0, p);
+#elif RESULT_HALF
+  JOIN(JOIN(vstore_half, PACK), _rte)(results.all, 0, p);
+#elif ALIGNED
+  *(global JOIN(RESULT, PACK)*)p = results.all;
+#else
+  JOIN(vstore, PACK)(results.all, 0, p);
+#endif
+#endif
+}
+
+// The weight of a cell of the window, by its place among them.
+#if SHAPE == STAR
+#define HAS_WEIGHT(i, j) ((i) == BEFORE_X || (j) == BEFORE_Y)
+#define WEIGHT_PLACE(i, j) ((j) < BEFORE_Y ? (j) : (j) == BEFORE_Y ? (j) + (i) : (j) + WINDOW_X - 1)
+#else
+#define HAS_WEIGHT(i, j) 1
+#define WEIGHT_PLACE(i, j) ((j) * WINDOW_X + (i))
+#endif
+
+// An element whose row of neighbours leaves the grid: one cell after the other.
+static inline VALUE read_cell(global const ELEMENT* in, ulong pitch, ulong plane, long x, long y, long z, long width,
+                              long height, long depth, uint channel, VALUE beyond) {
+  const long at_x = place_by(EDGE, x, width), at_y = place_by(EDGE, y, height), at_z = place_by(EDGE, z, depth);
+  if ((at_x | at_y | at_z) < 0) return beyond;
+  return load_value(in, (ulong)at_z * plane + (ulong)at_y * pitch + (ulong)at_x * CHANNELS + channel);
+}
+#define READ_CELL(x, y, z) \
+  read_cell(from, in_pitch, in_plane, x, y, z, (long)width, (long)height, (long)depth, channel, BEYOND)
+
+kernel __attribute__((reqd_work_group_size(GROUP_X, GROUP_Y, 1)))
+void stencil_rows(STENCIL_ARGUMENTS) {
+  (void)stride_x, (void)stride_y, (void)dilation_x, (void)dilation_y, (void)boundary, (void)star;
+  (void)strip, (void)band, (void)march;
+  const ulong elements = out_width * CHANNELS, in_elements = width * CHANNELS;
+  // The vectors whose neighbours all lie in their row begin at `begin` to `end` - PACK.
+  const ulong begin = min((ulong)((LEFT_PARTS * HALO + PACK - 1) / PACK * PACK), elements);
+  const ulong room = in_elements > RIGHT_PARTS * HALO ? in_elements - RIGHT_PARTS * HALO : 0;
+  const ulong end = max(begin, min(room, elements) / PACK * PACK);
+  const ulong e = get_global_id(0) * PACK;
+  const bool is_edge = get_group_id(0) + 1 == get_num_groups(0);  // this group makes what lies beside those vectors
+  for (ulong p = get_group_id(2); p < out_depth * batch; p += get_num_groups(2)) {
+    const ulong grid = GRID_OF(p), z = p - grid * out_depth;
+    if (!IS_WRITTEN(z, z, depth)) continue;
+    global const ELEMENT* from = in + in_offset + grid * in_stride;
+    global RESULT* plane_to = out + out_offset + grid * out_stride + z * out_plane;
+    for (ulong first = get_group_id(1) * (GROUP_Y * ROWS); first < out_height; first += get_num_groups(1) * (GROUP_Y * ROWS)) {
+      if (is_edge) {
+        const uint across = (uint)(begin + (elements - end)), many = across * (uint)min((ulong)(GROUP_Y * ROWS), out_height - first);
+#pragma unroll 1
+        for (uint n = get_local_id(1) * GROUP_X + get_local_id(0); n < many; n += GROUP_X * GROUP_Y) {
+          const uint row = n / across, col = n - row * across;
+          const ulong element = col < begin ? col : end + (col - begin), x = element / CHANNELS, y = first + row;
+          const uint channel = (uint)(element - x * CHANNELS);
+          if (!IS_WRITTEN(x, x, width)) continue;
+          if (!IS_WRITTEN(y, y, height)) continue;
+#if SHAPE == CUSTOM
+#define NEIGHBOUR(dx, dy, dz) READ_CELL((long)x + (dx), (long)y + (dy), (long)z + (dz))
+          const VALUE sum = EXPRESSION;
+#undef NEIGHBOUR
+#else
+          VALUE sum = 0;
+          uint weight = 1;
+#pragma unroll 1
+          for (uint j = 0; j < WINDOW_Y; ++j)
+#pragma unroll 1
+            for (uint i = FROM_X(0u, j); i < TO_X(0u, j); ++i)
+              sum = fma(weights[weight++], READ_CELL((long)x + first_x + i, (long)y + first_y + j, (long)z), sum);
+#endif
+          store_cell(plane_to + y * out_pitch, element, sum);
+        }
+        continue;
+      }
+      const ulong y = first + get_local_id(1) * ROWS;
+      if (e < begin || e >= end || y >= out_height) continue;
+
+      const long top = (long)y - BEFORE_Y;
+      VALUE sums[ROWS][PACK];
+UNROLLED
+      for (int r = 0; r < ROWS; ++r)
+UNROLLED
+        for (int i = 0; i < PACK; ++i) sums[r][i] = 0;
+
+      // Read all rows first, so that they are under way together.
+      row_cells rows[STEPS];
+      global const ELEMENT* plane = from + z * in_plane + e;
+      if (top >= 0 && top + STEPS <= (long)height) {
+        global const ELEMENT* highest = plane + (ulong)top * in_pitch;
+UNROLLED
+        for (int s = 0; s < STEPS; ++s) rows[s] = load_row(highest + (ulong)s * in_pitch);
+      } else {
+UNROLLED
+        for (int s = 0; s < STEPS; ++s) {
+          const long at_y = place_by(EDGE, top + s, (long)height);
+          rows[s] = load_row(plane + (ulong)max(at_y, 0L) * in_pitch);
+          if (at_y < 0) rows[s] = fill_row(BEYOND);
+        }
+      }
+
+#if SHAPE == CUSTOM
+      VALUE cells[STEPS][SPAN];
+UNROLLED
+      for (int s = 0; s < STEPS; ++s) convert_row(cells[s], &rows[s]);
+#define NEIGHBOUR(dx, dy, dz) cells[r + (dy) + RADIUS_Y][LEFT_PARTS * HALO + i + (dx) * CHANNELS]
+UNROLLED
+      for (int r = 0; r < ROWS; ++r)
+UNROLLED
+        for (int i = 0; i < PACK; ++i) sums[r][i] = EXPRESSION;
+#else
+      // Row s of the input is row s - r of the window of row r of the results.
+UNROLLED
+      for (int s = 0; s < STEPS; ++s) {
+        VALUE cells[SPAN];
+        convert_row(cells, &rows[s]);
+UNROLLED
+        for (int r = (s < WINDOW_Y ? 0 : s - WINDOW_Y + 1); r <= (s < ROWS ? s : ROWS - 1); ++r) {
+UNROLLED
+          for (int c = 0; c < WINDOW_X; ++c) {
+            if (!HAS_WEIGHT(c, s - r)) continue;
+            const VALUE weight = weights[1 + WEIGHT_PLACE(c, s - r)];
+UNROLLED
+            for (int i = 0; i < PACK; ++i)
+              sums[r][i] = fma(weight, cells[LEFT_PARTS * HALO + i + (c - BEFORE_X) * CHANNELS], sums[r][i]);
+          }
+        }
+      }
+#endif
+
+      // Write the rows that are there.
+      global RESULT* to = plane_to + y * out_pitch + e;
+UNROLLED
+      for (int r = 0; r < ROWS; ++r) {
+        if (y + r >= out_height) continue;
+        if (!IS_WRITTEN(y + r, y, height)) continue;
+        store_pack(to + (ulong)r * out_pitch, sums[r]);
+      }
+    }
+  }
+}

@@ -1,0 +1,81 @@
+// Stencil through a tile in local memory: a work-group reads the cells that its results' windows cover, once each, with what
+// lies beyond the edges, and then sums from there. The window, the stride and the dilation are arguments: one program serves
+// them all. Of an expression the radius is known when it is compiled.
+//
+// Launch: GROUP_X x GROUP_Y x GROUP_Z work-items a group, a cell for each; groups along x, y, and the planes of all grids;
+// those beyond the launch's last two dimensions are done in loops.
+// Local memory: TILE values, at least CHANNELS * X * Y * Z: the cells that a group's windows cover along x, y and z.
+#include "stencil/cells.clh"
+
+#ifndef GROUP_X
+#define GROUP_X 32  // cells
+#endif
+#ifndef GROUP_Y
+#define GROUP_Y 8
+#endif
+#ifndef GROUP_Z
+#define GROUP_Z 1
+#endif
+#ifndef TILE
+#define TILE 4096  // values
+#endif
+
+kernel __attribute__((reqd_work_group_size(GROUP_X, GROUP_Y, GROUP_Z)))
+void stencil_tiled(STENCIL_ARGUMENTS) {
+  local VALUE tile[TILE];
+  (void)strip, (void)band, (void)march;
+  const uint lx = get_local_id(0), ly = get_local_id(1), lz = get_local_id(2);
+  // The tile, in elements of a row, rows and planes.
+  const uint line = ((GROUP_X - 1) * stride_x + (size_x - 1) * dilation_x + 1) * CHANNELS;
+  const uint rows = (GROUP_Y - 1) * stride_y + (size_y - 1) * dilation_y + 1;
+  const uint planes = GROUP_Z - 1 + size_z;
+  const ulong x = get_global_id(0);
+  const long tile_x = ((long)(get_group_id(0) * GROUP_X * stride_x) + first_x) * CHANNELS;
+  const ulong layers = (out_depth + GROUP_Z - 1) / GROUP_Z;  // of groups, in a grid
+  for (ulong p = get_group_id(2); p < layers * batch; p += get_num_groups(2)) {
+    const ulong grid = batch == 1 ? 0 : p / layers;
+    const ulong first_plane = (p - grid * layers) * GROUP_Z;
+    global const ELEMENT* from = in + in_offset + grid * in_stride;
+    for (ulong band = get_group_id(1) * GROUP_Y; band < out_height; band += get_num_groups(1) * GROUP_Y) {
+      // Fill the tile, row by row.
+      for (uint k = lz; k < planes; k += GROUP_Z) {
+        const long at_z = place_by(EDGE, (long)(first_plane + k) + first_z, (long)depth);
+        for (uint j = ly; j < rows; j += GROUP_Y) {
+          const long at_y = place_by(EDGE, (long)(band * stride_y + j) + first_y, (long)height);
+          global const ELEMENT* row = from + max(at_z, 0L) * (long)in_plane + max(at_y, 0L) * (long)in_pitch;
+          local VALUE* to = tile + (k * rows + j) * line;
+          for (uint i = lx; i < line; i += GROUP_X) {
+            const long at_x = element_by(EDGE, tile_x + i, (long)width);
+            to[i] = (at_x | at_y | at_z) < 0 ? BEYOND : load_value(row, (ulong)at_x);
+          }
+        }
+      }
+      barrier(CLK_LOCAL_MEM_FENCE);
+
+      // Sum from it.
+      const ulong y = band + ly, z = first_plane + lz;
+      if (x < out_width && y < out_height && z < out_depth && IS_WRITTEN(x, x, width) && IS_WRITTEN(y, y, height) &&
+          IS_WRITTEN(z, z, depth)) {
+        global RESULT* to = out + out_offset + grid * out_stride + z * out_plane + y * out_pitch;
+        local const VALUE* mine = tile + (lz * rows + ly * stride_y) * line + lx * stride_x * CHANNELS;
+        for (uint channel = 0; channel < CHANNELS; ++channel) {
+#if SHAPE == CUSTOM
+#define NEIGHBOUR(dx, dy, dz) mine[(((dz) + RADIUS_Z) * rows + (dy) + RADIUS_Y) * line + ((dx) + RADIUS_X) * CHANNELS + channel]
+          const VALUE sum = EXPRESSION;
+#else
+          VALUE sum = 0;
+          uint n = 1;
+          for (uint k = 0; k < size_z; ++k)
+            for (uint j = FROM_Y(k); j < TO_Y(k); ++j) {
+              local const VALUE* cells = mine + (k * rows + j * dilation_y) * line + channel;
+              for (uint i = FROM_X(k, j); i < TO_X(k, j); ++i)
+                sum = fma(weights[n++], cells[i * dilation_x * CHANNELS], sum);
+            }
+#endif
+          store_cell(to, x * CHANNELS + channel, sum);
+        }
+      }
+      barrier(CLK_LOCAL_MEM_FENCE);  // the next tile takes its place
+    }
+  }
+}

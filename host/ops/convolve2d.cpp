@@ -1,0 +1,187 @@
+// Convolutions and correlations: arguments -> a stencil with a window that need not be symmetric, or two
+// passes of a separable filter.
+#include <smem/convolve2d.hpp>
+
+#include "formatted.hpp"
+#include "ops/grids.hpp"
+#include "ops/stencil.hpp"
+
+#include <smem/error.hpp>
+#include <smem/separable.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace smem {
+
+namespace {
+
+constexpr const char* kOperation = "convolve2d";
+constexpr std::size_t kMost = std::size_t{1} << 30;  // cells of a window, a stride, a dilation
+constexpr std::size_t kMostTaps = 4000;              // of a pass of separable()
+
+[[noreturn]] void refuse(const char* argument, std::string expected, std::string got) {
+  throw Error({.operation = kOperation,
+               .argument = argument,
+               .expected = std::move(expected),
+               .got = std::move(got)});
+}
+
+/// A kernel as the sum goes through it: correlation, with what lies before the first window.
+struct Window {
+  std::vector<double> weights;
+  std::size_t left = 0, top = 0, right = 0, bottom = 0;
+};
+
+void check_numbers(const ConvolutionKernel& kernel, const Convolution& how) {
+  for (const auto& [name, number] : {std::pair{"kernel.width", kernel.width},
+                                     {"kernel.height", kernel.height},
+                                     {"stride_x", how.stride_x},
+                                     {"stride_y", how.stride_y},
+                                     {"dilation_x", how.dilation_x},
+                                     {"dilation_y", how.dilation_y}}) {
+    if (number < 1 || number > kMost) refuse(name, formatted("1 to {}", kMost), formatted("{}", number));
+  }
+  std::size_t weights = 0;
+  if (__builtin_mul_overflow(kernel.width, kernel.height, &weights) || kernel.weights.size() != weights) {
+    refuse("kernel.weights", formatted("{} x {}", kernel.width, kernel.height),
+           formatted("{}", kernel.weights.size()));
+  }
+  for (const auto& [name, dilation, size] : {std::tuple{"dilation_x", how.dilation_x, kernel.width},
+                                             {"dilation_y", how.dilation_y, kernel.height}}) {
+    if ((size - 1) * dilation >= kMost)
+      refuse(name, formatted("a window of at most {} cells", kMost), formatted("{}", dilation));
+  }
+  if (how.boundary == Boundary::leave)
+    refuse("boundary", "one that says what lies in the padding", "\"leave\"");
+}
+
+Window window_of(const ConvolutionKernel& kernel, const Convolution& how) {
+  Window window;
+  window.weights = kernel.weights;
+  if (how.turned) std::reverse(window.weights.begin(), window.weights.end());
+  const auto anchor = [&](const char* name, const std::optional<std::size_t>& asked, std::size_t size) {
+    if (!asked) return how.turned ? size - 1 - size / 2 : size / 2;
+    if (how.padding) refuse(name, "none beside a padding", formatted("{}", *asked));
+    if (*asked >= size) refuse(name, formatted("less than {}", size), formatted("{}", *asked));
+    return how.turned ? size - 1 - *asked : *asked;
+  };
+  const std::size_t x = anchor("anchor_x", how.anchor_x, kernel.width),
+                    y = anchor("anchor_y", how.anchor_y, kernel.height);
+  if (how.padding) {
+    const Padding& p = *how.padding;
+    for (const std::size_t side : {p.left, p.top, p.right, p.bottom}) {
+      if (side > kMost) refuse("padding", formatted("at most {}", kMost), formatted("{}", side));
+    }
+    window.left = p.left, window.top = p.top, window.right = p.right, window.bottom = p.bottom;
+  } else {
+    window.left = x * how.dilation_x;
+    window.top = y * how.dilation_y;
+    window.right = (kernel.width - 1 - x) * how.dilation_x;
+    window.bottom = (kernel.height - 1 - y) * how.dilation_y;
+  }
+  return window;
+}
+
+/// A column and a row whose product a kernel is.
+struct Factors {
+  std::vector<double> column, row;
+};
+
+/// By the row and the column of the largest weight: every other one must be what they make.
+std::optional<Factors> factors_of(const std::vector<double>& weights, std::size_t width, double tolerance) {
+  const auto largest = std::max_element(weights.begin(), weights.end(),
+                                        [](double a, double b) { return std::abs(a) < std::abs(b); });
+  const double most = *largest;
+  if (!std::isfinite(most) || most == 0) return std::nullopt;
+  const std::size_t at = static_cast<std::size_t>(largest - weights.begin()), height = weights.size() / width;
+  Factors factors;
+  for (std::size_t i = 0; i < height; ++i)
+    factors.column.push_back(weights[i * width + at % width]);
+  for (std::size_t j = 0; j < width; ++j)
+    factors.row.push_back(weights[at / width * width + j] / most);
+  for (std::size_t i = 0; i < height; ++i) {
+    for (std::size_t j = 0; j < width; ++j) {
+      const double off = std::abs(weights[i * width + j] - factors.column[i] * factors.row[j]);
+      if (!(off <= tolerance * std::abs(most))) return std::nullopt;
+    }
+  }
+  return factors;
+}
+
+/// The factors, where the kernel is to be applied as two.
+std::optional<Factors> choose_factors(const Window& window, const StencilProblem& problem,
+                                      const Convolution& how, const CallOptions& options) {
+  if (how.separable == Separable::never) return std::nullopt;
+  const std::size_t width = problem.window[0], height = problem.window[1];
+  const bool fits = how.stride_x * how.stride_y * how.dilation_x * how.dilation_y == 1 &&
+                    problem.size == problem.out_size && window.left < width && window.top < height &&
+                    width <= kMostTaps && height <= kMostTaps;
+  const bool always = how.separable == Separable::always;
+  if (!always && (!fits || width * height < 2 * (width + height) || !options.variant.empty() ||
+                  options.plan != nullptr || options.overrides != nullptr))
+    return std::nullopt;
+  if (!fits) {
+    refuse(
+        "separable",
+        formatted("no stride and no dilation, out of in's size, and at most {} weights in a row and column",
+                  kMostTaps),
+        "\"always\"");
+  }
+  auto factors = factors_of(window.weights, width, problem.type == Scalar::float64 ? 0x1p-50 : 0x1p-22);
+  if (always && !factors)
+    refuse("kernel", "a kernel of rank 1, to be applied as a column and a row", "another one");
+  return factors;
+}
+
+}  // namespace
+
+cl::Event convolve2d(const Context& context, const Grid& in, const Grid& out, const ConvolutionKernel& kernel,
+                     const Convolution& how, const CallOptions& options) {
+  check_numbers(kernel, how);
+  const Window window = window_of(kernel, how);
+  const GridSize size{
+      convolved_size(in.size.width, kernel.width, how.stride_x, how.dilation_x, window.left, window.right),
+      convolved_size(in.size.height, kernel.height, how.stride_y, how.dilation_y, window.top, window.bottom),
+      in.size.depth};
+  if (in.size.width * in.size.height == 0 && size.width * size.height != 0)
+    refuse("in", "a cell to be padded around", "none");
+  Grid shape = in;  // what `out` must be
+  shape.size = size;
+  if (out.size != size) {
+    refuse("out", formatted("{} x {} x {} cells", size.width, size.height, size.depth),
+           formatted("{} x {} x {}", out.size.width, out.size.height, out.size.depth));
+  }
+  ops::check_same_grid(kOperation, shape, out);
+  StencilProblem problem = ops::problem_of(in, out);
+  problem.convolution = true;
+  problem.boundary = how.boundary;
+  problem.window = {kernel.width, kernel.height, 1};
+  problem.stride = {how.stride_x, how.stride_y, 1};
+  problem.dilation = {how.dilation_x, how.dilation_y, 1};
+  problem.first = {-static_cast<std::ptrdiff_t>(window.left), -static_cast<std::ptrdiff_t>(window.top), 0};
+  if (!ops::is_empty(in) && !ops::is_empty(out)) {
+    const auto reach = [&](std::size_t d, std::size_t before) {
+      const std::size_t last = (problem.out_size.at(d) - 1) * problem.stride.at(d) +
+                               (problem.window.at(d) - 1) * problem.dilation.at(d) + 1;
+      const std::size_t end = problem.size.at(d) + before;
+      ops::check_reach(kOperation, how.padding ? "padding" : "kernel", how.boundary,
+                       std::max(before, last > end ? last - end : 0), problem.size.at(d));
+    };
+    reach(0, window.left);
+    reach(1, window.top);
+  }
+  if (const auto factors = choose_factors(window, problem, how, options); factors && in.type == out.type) {
+    const SeparableOptions passes{
+        .boundary = how.boundary, .value = how.value, .row_origin = window.left, .column_origin = window.top};
+    return separable(context, in, out, factors->row, factors->column, passes, options);
+  }
+  return ops::run_stencil(context, problem, in, out, window.weights, how.value, options);
+}
+
+}  // namespace smem

@@ -1,0 +1,378 @@
+// The variants of stencils: their tiles, groups and what they cost.
+#include <smem/error.hpp>
+#include <smem/stencil_plan.hpp>
+
+#include "formatted.hpp"
+#include "plan/sizes.hpp"
+#include "plan/stencil_parts.hpp"
+#include "plan/stencil_policy.hpp"
+#include "plan/stencil_variants.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <string>
+#include <utility>
+
+namespace smem::plan::stencil {
+
+namespace {
+
+using Sizes = std::array<std::size_t, 3>;
+
+constexpr std::size_t kConstantBytes = 65536;  // that every device of OpenCL's full profile has
+constexpr std::size_t kTileBytes = 32768;      // several groups share a unit's local memory
+constexpr std::size_t kMostUnrolled = 4096;    // multiplications written out: about 64 KiB of instructions
+constexpr std::size_t kLeastTile = 2048;       // values: few programs serve the smaller ones
+constexpr std::size_t kLocalLot = 64;  // bytes that local memory is given in, where compilers round up
+constexpr std::size_t kVectorBytes = 16;
+constexpr std::size_t kCpuBytes = std::size_t{256} << 10;  // of the lines: half a core's second-level cache
+constexpr std::size_t kLineValues = 6144;  // that stay in its first-level cache: 24 KiB of floats
+
+std::size_t value_bytes(const StencilProblem& problem) { return size_of(stencil_value_type(problem.type)); }
+
+bool is_plain(const StencilProblem& problem) {
+  return problem.stride == Sizes{1, 1, 1} && problem.dilation == Sizes{1, 1, 1};
+}
+
+/// The expression on one line, where macros have their text.
+std::string in_one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  std::replace(text.begin(), text.end(), '\r', ' ');
+  return text;
+}
+
+Plan base_plan(const Device& device, const StencilProblem& problem, const char* variant) {
+  Plan plan;
+  plan.operation = operation_name(problem);
+  plan.variant = variant;
+  plan.kernel_file = formatted("stencil/{}.cl", variant);
+  plan.entry_point = formatted("stencil_{}", variant);
+  plan.evidence = stencil_policy(device).evidence;
+  const Scalar type = problem.type;
+  plan.text_defines.emplace_back("ELEMENT", opencl_name_of(type));
+  plan.text_defines.emplace_back("VALUE", opencl_name_of(stencil_value_type(type)));
+  plan.text_defines.emplace_back("RESULT", opencl_name_of(type));
+  if (type == Scalar::half) define(plan, "ELEMENT_HALF", 1), define(plan, "RESULT_HALF", 1);
+  if (type == Scalar::float64) define(plan, "USE_DOUBLE", 1);
+  if (!is_float(type)) define(plan, "RESULT_HIGH", type == Scalar::uint8 ? 255 : 65535);
+  define(plan, "CHANNELS", problem.channels);
+  if (problem.shape == StencilShape::expression)
+    define(plan, "SHAPE", static_cast<std::size_t>(problem.shape));
+  if ((problem.weights() + 1) * value_bytes(problem) > kConstantBytes &&
+      problem.shape != StencilShape::expression)
+    plan.text_defines.emplace_back("WEIGHT_SPACE", "global");
+  if (problem.shape == StencilShape::expression) {
+    constexpr std::array<const char*, 3> kNames{"RADIUS_X", "RADIUS_Y", "RADIUS_Z"};
+    for (std::size_t d = 0; d < 3; ++d)
+      define(plan, kNames.at(d), problem.window.at(d) / 2);
+    plan.preamble =
+        formatted("#line 1 \"expression.cl\"\n#define EXPRESSION ({})\n", in_one_line(problem.expression));
+  }
+  const auto results = static_cast<double>(problem.results()), bytes = static_cast<double>(size_of(type));
+  plan.prediction.bytes_read = static_cast<double>(problem.size[0] * problem.size[1] * problem.size[2] *
+                                                   problem.channels * problem.batch) *
+                               bytes;
+  plan.prediction.bytes_written = results * bytes;
+  plan.prediction.operations = 2 * static_cast<double>(problem.weights()) * results;
+  return plan;
+}
+
+/// For kernels that are compiled for their window, and so for its shape and boundary.
+void define_window(Plan& plan, const Device& device, const StencilProblem& problem) {
+  if (device.type == DeviceType::cpu) define(plan, "ROLLED", 1);
+  if (problem.shape == StencilShape::star) define(plan, "SHAPE", static_cast<std::size_t>(problem.shape));
+  // A constant is what zero is with another value.
+  const Boundary boundary = problem.boundary == Boundary::constant ? Boundary::zero : problem.boundary;
+  define(plan, "BOUNDARY", static_cast<std::size_t>(boundary));
+  define(plan, "WINDOW_X", problem.window[0]);
+  define(plan, "WINDOW_Y", problem.window[1]);
+  define(plan, "WINDOW_Z", problem.window[2]);
+}
+
+/// The group of `tiled` and `march`: as large as is asked for and local memory allows, 0 where nothing fits.
+/// `bytes(group)`: of local memory.
+template <class Bytes>
+Sizes group_that_fits(const Device& device, Sizes group, std::size_t wanted, const Bytes& bytes) {
+  for (std::size_t d = 0; d < 3; ++d)
+    group[d] = std::min(group[d], std::bit_floor(std::max<std::size_t>(device.max_work_items[d], 1)));
+  const auto items = [&] { return group[0] * group[1] * group[2]; };
+  const auto halve = [&] {  // the last dimension that is more than one, and the first at last
+    for (const std::size_t d : {2, 1, 0}) {
+      if (group.at(d) > 1 && (d == 0 || group.at(d) * 8 > group[0] || group[0] <= 8)) {
+        group.at(d) /= 2;
+        return;
+      }
+    }
+    for (const std::size_t d : {2, 1, 0}) {
+      if (group.at(d) > 1) {
+        group.at(d) /= 2;
+        return;
+      }
+    }
+  };
+  const std::size_t most =
+      wanted != 0 ? wanted : std::bit_floor(std::max<std::size_t>(device.max_work_group, 1));
+  while (items() > most)
+    halve();
+  if (wanted != 0) {  // what was fixed does not shrink
+    while (items() < wanted && group[1] < device.max_work_items[1])
+      group[1] *= 2;
+    return bytes(group) <= device.local_bytes ? group : Sizes{};
+  }
+  while (items() > 64 && bytes(group) > kTileBytes)
+    halve();
+  while (items() > 1 && bytes(group) > device.local_bytes)
+    halve();
+  return bytes(group) <= device.local_bytes ? group : Sizes{};
+}
+
+std::string no_room(const Device& device) {
+  return formatted("the cells that a window covers do not fit {} bytes of local memory", device.local_bytes);
+}
+
+}  // namespace
+
+Attempt naive(const Device& device, const StencilProblem& problem) {
+  Plan plan = base_plan(device, problem, "naive");
+  const Sizes extent{problem.out_size[0] * problem.channels, problem.out_size[1],
+                     problem.out_size[2] * problem.batch};
+  plan.work_group = shape_group(device, 256, 64, extent);
+  plan.global = global_size(extent, plan.work_group);
+  plan.reason = "each element asks global memory for its neighbours";
+  return {std::move(plan)};
+}
+
+Attempt tiled(const Device& device, const StencilProblem& problem, std::size_t wanted) {
+  const std::size_t each = value_bytes(problem);
+  const auto values = [&](const Sizes& group) {
+    std::size_t product = problem.channels;
+    for (std::size_t d = 0; d < 3; ++d)
+      product *=
+          (group.at(d) - 1) * problem.stride.at(d) + (problem.window.at(d) - 1) * problem.dilation.at(d) + 1;
+    return product;
+  };
+  for (std::size_t d = 0; d < 3; ++d)  // so that no product overflows
+    if (problem.window.at(d) * problem.dilation.at(d) > device.local_bytes ||
+        problem.stride.at(d) > device.local_bytes)
+      return {{}, no_room(device)};
+  const std::size_t items = stencil_policy(device).tile_group;
+  const Sizes shape = problem.window[2] > 1 ? Sizes{32, 4, items / 128 > 0 ? items / 128 : 1}
+                      : problem.out_size[1] > 1 || problem.window[1] > 1 ? Sizes{32, items / 32, 1}
+                                                                         : Sizes{items, 1, 1};
+  const Sizes group =
+      group_that_fits(device, shape, wanted, [&](const Sizes& g) { return values(g) * each; });
+  if (group[0] == 0) return {{}, no_room(device)};
+  Plan plan = base_plan(device, problem, "tiled");
+  // Powers of two, so that few programs serve all windows.
+  const std::size_t needed = std::max(values(group), std::min(kLeastTile, device.local_bytes / each));
+  const std::size_t tile =
+      std::bit_ceil(needed) * each <= device.local_bytes ? std::bit_ceil(needed) : needed;
+  plan.work_group = group;
+  const std::size_t layers = divide_up(problem.out_size[2], group[2]);
+  plan.global =
+      global_size({problem.out_size[0], problem.out_size[1], layers * problem.batch * group[2]}, group);
+  plan.tile_rows = group[1];
+  plan.tile_cols = group[0];
+  plan.local_bytes = tile * each;
+  define(plan, "GROUP_X", group[0]);
+  define(plan, "GROUP_Y", group[1]);
+  define(plan, "GROUP_Z", group[2]);
+  define(plan, "TILE", tile);
+  const auto groups = static_cast<double>(divide_up(problem.out_size[0], group[0]) *
+                                          divide_up(problem.out_size[1], group[1]) * layers * problem.batch);
+  plan.prediction.local_bytes = static_cast<double>(each) * (groups * static_cast<double>(values(group)) +
+                                                             static_cast<double>(problem.results()) *
+                                                                 static_cast<double>(problem.weights()));
+  plan.reason = formatted("a group's {} x {} x {} cells and their halo are read once, into local memory",
+                          group[0], group[1], group[2]);
+  return {std::move(plan)};
+}
+
+Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wanted) {
+  if (!is_plain(problem))
+    return {{}, "its rows of results lie as those of the input: strides and dilations are 1"};
+  if (problem.window[2] > 1)
+    return {{}, "a volume's planes would each be read as often as the window is deep"};
+  const bool custom = problem.shape == StencilShape::expression;
+  const StencilPolicy& policy = stencil_policy(device);
+  const std::size_t bytes = size_of(problem.type);
+  const std::size_t alignment = std::min(problem.in_alignment, problem.out_alignment);
+  const bool aligned = alignment >= kVectorBytes;
+  const std::size_t pack = aligned || device.packed_vectors ? kVectorBytes / bytes : 1;
+  // Elements that are read beside a vector.
+  const auto before = -problem.first[0];
+  const auto after = static_cast<std::ptrdiff_t>(problem.window[0]) - 1 + problem.first[0];
+  const std::size_t left = static_cast<std::size_t>(std::max<std::ptrdiff_t>(before, 0)) * problem.channels;
+  const std::size_t right = static_cast<std::size_t>(std::max<std::ptrdiff_t>(after, 0)) * problem.channels;
+  const std::size_t halo = std::min(pack, std::bit_ceil(std::max<std::size_t>({left, right, 1})));
+  if (left > 1024 || right > 1024) return {{}, "the window does not fit its registers"};
+  const std::size_t span = round_up(left, halo) + pack + round_up(right, halo);
+  // As they are read, rows of small elements are packed; the row at work and the sums are not.
+  const std::size_t value_words = value_bytes(problem) / 4;
+  const std::size_t raw_words =
+      bytes >= 4 ? span * value_words
+                 : divide_up(pack * bytes, 4) + (span - pack) / halo * divide_up(halo * bytes, 4);
+  std::size_t count = problem.out_size[1] > 1 ? policy.rows : 1;
+  const auto registers = [&] {
+    const std::size_t steps = count + problem.window[1] - 1;
+    if (custom) return steps * span * value_words + 2 * pack * value_words;
+    return steps * raw_words + std::min(count, problem.window[1]) * pack * value_words +
+           (bytes >= 4 ? 0 : span * value_words);
+  };
+  const auto unrolled = [&] { return count * pack * problem.weights(); };
+  // NVIDIA's compilers convert small elements early, and keep copies of doubles.
+  const std::size_t tenths = problem.type == Scalar::uint8     ? 7
+                             : problem.type == Scalar::half    ? 5
+                             : problem.type == Scalar::float64 ? 6
+                                                               : 10;
+  const std::size_t budget = policy.registers * tenths / 10;
+  while (count > 1 && (registers() > budget || unrolled() > kMostUnrolled))
+    count /= 2;
+  if (registers() > budget || unrolled() > kMostUnrolled)
+    return {{}, "the window does not fit its registers"};
+  Plan plan = base_plan(device, problem, "rows");
+  const Sizes extent{divide_up(problem.out_size[0] * problem.channels, pack),
+                     divide_up(problem.out_size[1], count), problem.out_size[2] * problem.batch};
+  const std::size_t group =
+      wanted != 0
+          ? wanted
+          : std::min(policy.rows_group, std::bit_floor(std::max<std::size_t>(device.max_work_group, 1)));
+  const std::size_t across =
+      std::min({group, std::bit_floor(std::max<std::size_t>(device.max_work_items[0], 1)),
+                problem.out_size[1] > 1 ? policy.rows_across : group});
+  plan.work_group = {across, std::min(group / across, std::max<std::size_t>(device.max_work_items[1], 1)), 1};
+  plan.global = global_size(extent, plan.work_group);
+  plan.global[0] += plan.work_group[0];  // the group of both ends of the rows
+  plan.tile_rows = count * plan.work_group[1];
+  plan.tile_cols = pack * plan.work_group[0];
+  plan.vector_width = pack;
+  plan.items_per_work_item = pack * count;
+  define(plan, "PACK", pack);
+  define(plan, "ROWS", count);
+  define(plan, "GROUP_X", plan.work_group[0]);
+  define(plan, "GROUP_Y", plan.work_group[1]);
+  define_window(plan, device, problem);
+  for (const auto& [name, d] : {std::pair{"BEFORE_X", 0}, {"BEFORE_Y", 1}})
+    plan.defines.emplace_back(name, static_cast<long>(-problem.first.at(static_cast<std::size_t>(d))));
+  define(plan, "HALO", halo);
+  if (aligned) define(plan, "ALIGNED", 1);
+  plan.reason = formatted("{} x {} results in a work-item's registers; a row that is read serves all of them",
+                          pack, count);
+  return {std::move(plan)};
+}
+
+Attempt march(const Device& device, const StencilProblem& problem, std::size_t wanted) {
+  if (!is_plain(problem) || problem.size != problem.out_size)
+    return {{}, "its planes of results lie as those of the input: strides and dilations are 1"};
+  if (problem.window[2] == 1) return {{}, "the window is flat: there is nothing to keep from plane to plane"};
+  if (problem.weights() * problem.channels > kMostUnrolled / 4)
+    return {{}, "the window is too large to be written out"};
+  const std::size_t each = value_bytes(problem);
+  const auto values = [&](const Sizes& group) {
+    const std::size_t plane =
+        problem.channels * (group[0] + problem.window[0] - 1) * (group[1] + problem.window[1] - 1);
+    return round_up(problem.window[2] * plane, kLocalLot / each);
+  };
+  const std::size_t items = stencil_policy(device).tile_group;
+  const Sizes group =
+      group_that_fits(device, {32, items / 32, 1}, wanted, [&](const Sizes& g) { return values(g) * each; });
+  if (group[0] == 0) return {{}, no_room(device)};
+  const std::size_t share = divide_up(values(group) / problem.window[2], group[0] * group[1]);
+  // A work-item has so much of the next plane under way; with less room in local memory groups grow small.
+  if (share > 32) return {{}, "its groups would be small beside their halo"};
+  Plan plan = base_plan(device, problem, "march");
+  const std::size_t planes = stencil_jobs(device, problem).march;
+  plan.work_group = group;
+  plan.global = global_size(
+      {problem.size[0], problem.size[1], divide_up(problem.size[2], planes) * problem.batch}, group);
+  plan.tile_rows = group[1];
+  plan.tile_cols = group[0];
+  plan.items_per_work_item = planes;
+  plan.local_bytes = values(group) * each;
+  define(plan, "GROUP_X", group[0]);
+  define(plan, "GROUP_Y", group[1]);
+  define_window(plan, device, problem);
+  const auto share_of_plane = static_cast<double>(values(group)) /
+                              static_cast<double>(problem.window[2] * group[0] * group[1] * problem.channels);
+  plan.prediction.local_bytes = static_cast<double>(each) * static_cast<double>(problem.results()) *
+                                (share_of_plane + static_cast<double>(problem.weights()));
+  plan.reason = formatted("a march along z keeps the last {} planes of a {} x {} tile in local memory",
+                          problem.window[2], group[0], group[1]);
+  return {std::move(plan)};
+}
+
+Attempt cpu(const Device& device, const StencilProblem& problem) {
+  if (!runs_cpu_variant(device)) return {{}, no_cpu_variant(device)};
+  const StencilJobs jobs = stencil_jobs(device, problem);
+  if (jobs.strip == 0) return {{}, no_room(device)};
+  Plan plan = base_plan(device, problem, "cpu");
+  plan.evidence = "no measurement";
+  const std::size_t count = divide_up(std::max<std::size_t>(problem.out_size[0], 1), jobs.strip) *
+                            divide_up(std::max<std::size_t>(problem.out_size[1], 1), jobs.band) *
+                            problem.out_size[2] * problem.batch;
+  plan.global = {std::clamp<std::size_t>(count, 1, kMaxTiles), 1, 1};
+  plan.tile_rows = jobs.band;
+  plan.tile_cols = jobs.strip;
+  plan.vector_width = jobs.lanes;
+  plan.items_per_work_item = jobs.strip * jobs.band;
+  plan.local_bytes = jobs.memory * value_bytes(problem);
+  define(plan, "MEMORY", jobs.memory);
+  define(plan, "LANES", jobs.lanes);
+  const bool aligned = problem.out_alignment >= jobs.lanes * size_of(problem.type);
+  // What a cache holds is left there for whoever reads it next.
+  if (aligned && problem.type != Scalar::half &&
+      plan.prediction.bytes() > 2.0 * static_cast<double>(device.cache_bytes))
+    define(plan, "STREAMING", 1);
+  plan.reason = formatted(
+      "a thread keeps the lines of {} cells that the windows cover in its cache, as numbers", jobs.strip);
+  return {std::move(plan)};
+}
+
+}  // namespace smem::plan::stencil
+
+namespace smem::plan {
+
+StencilJobs stencil_jobs(const Device& device, const StencilProblem& problem) {
+  using stencil::kCpuBytes, stencil::kLineValues;
+  const std::size_t each = size_of(stencil_value_type(problem.type));
+  StencilJobs jobs;
+  // Enough groups for all units, which read window - 1 planes more each.
+  const std::size_t across = divide_up(problem.size[0], 32) * divide_up(problem.size[1], 8) * problem.batch;
+  const std::size_t pieces = divide_up(8 * device.compute_units, std::max<std::size_t>(across, 1));
+  jobs.march = std::max(divide_up(problem.size[2], pieces), 4 * problem.window[2]);
+  jobs.march = std::min(jobs.march, std::size_t{1} << 30);
+  jobs.memory = std::min(kCpuBytes, device.local_bytes) / each;
+  jobs.lanes =
+      std::clamp<std::size_t>(std::bit_floor(std::max<std::size_t>(device.vector_bytes, each)) / each, 4, 16);
+  const std::size_t block = 4 * jobs.lanes;
+  for (std::size_t d = 0; d < 3; ++d)  // so that no product overflows
+    if (problem.window.at(d) * problem.dilation.at(d) > device.local_bytes) return jobs;
+  const std::size_t ring = (problem.window[1] - 1) * problem.dilation[1] + 2;  // for two rows of results
+  const std::size_t lines = ring * problem.window[2];
+  const std::size_t reach = (problem.window[0] - 1) * problem.dilation[0];
+  const auto values = [&](std::size_t strip) {
+    return lines * round_up(((strip - 1) * problem.stride[0] + reach + 1) * problem.channels + block, block);
+  };
+  const std::size_t whole = round_up(std::max<std::size_t>(problem.out_size[0], 1), block);
+  jobs.strip = std::min<std::size_t>(whole, 4096);
+  // Half of what a strip reads twice is its reach: it is not much shorter than that.
+  while (jobs.strip > block && values(jobs.strip) > kLineValues && jobs.strip * problem.channels > 512 &&
+         jobs.strip > 2 * reach)
+    jobs.strip = round_up(jobs.strip / 2, block);
+  while (jobs.strip > block && values(jobs.strip) > jobs.memory)
+    jobs.strip = round_up(jobs.strip / 2, block);
+  if (values(jobs.strip) > jobs.memory) {
+    jobs.strip = 0;
+    return jobs;
+  }
+  // Eight jobs a thread, but bands that are long beside the rows that two of them read.
+  const std::size_t strips =
+      divide_up(whole, jobs.strip) * std::max<std::size_t>(problem.out_size[2] * problem.batch, 1);
+  const std::size_t bands = divide_up(8 * device.compute_units, strips);
+  jobs.band = std::max<std::size_t>({divide_up(problem.out_size[1], bands), 4 * ring / problem.stride[1], 8});
+  jobs.band = std::min(jobs.band, std::size_t{1} << 30);
+  return jobs;
+}
+
+}  // namespace smem::plan

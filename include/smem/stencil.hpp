@@ -1,0 +1,86 @@
+/// smem: stencils: each cell of a grid from its neighbours.
+#pragma once
+
+#include <smem/boundary.hpp>
+#include <smem/context.hpp>
+#include <smem/grid.hpp>
+#include <smem/options.hpp>
+#include <smem/stencil_plan.hpp>
+
+#include <cstddef>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace smem {
+
+/// How far a stencil looks along each axis, to both sides.
+struct Radius {
+  std::size_t x = 0, y = 0, z = 0;
+  friend bool operator==(const Radius&, const Radius&) = default;
+};
+
+/// What is made of a cell and its neighbours, and what stands for those beyond the edges.
+struct Stencil {
+  StencilShape shape = StencilShape::box;
+  Radius radius = {};
+  std::vector<double> weights = {};  ///< as box() and star() order them
+  std::string expression = {};
+  Boundary boundary = Boundary::zero;
+  double value = 0;  ///< beyond the edges, with Boundary::constant: as an element of the grid
+
+  /// A weight for each of the (2 x + 1) (2 y + 1) (2 z + 1) neighbours, the cell itself in the middle: row by
+  /// row, plane by plane, as the cells lie in the grid.
+  static Stencil box(const Radius& radius, std::vector<double> weights, Boundary boundary = Boundary::zero,
+                     double value = 0) {
+    return {StencilShape::box, radius, std::move(weights), {}, boundary, value};
+  }
+  /// Weights of the neighbours along the axes: of the cell itself, and for each axis of those r cells before
+  /// it to those r cells behind it, without itself: 2 r numbers, as {w(-2), w(-1), w(1), w(2)}. Neighbours
+  /// off the axes are not looked at.
+  SMEM_API static Stencil star(double centre, const std::vector<double>& along_x,
+                               const std::vector<double>& along_y = {},
+                               const std::vector<double>& along_z = {}, Boundary boundary = Boundary::zero,
+                               double value = 0);
+  /// An expression in OpenCL C of AT(dx, dy, dz), the neighbour that lies so many cells away, and C, which is
+  /// AT(0, 0, 0): "C + 0.1f * (AT(-1, 0, 0) - 2 * C + AT(1, 0, 0))". They are float, or double of float64;
+  /// the distances are whole constants within the radius: others do not compile. The functions of OpenCL C
+  /// can be called; a line comment cannot stand in it. Each text is a program of its own, compiled once.
+  static Stencil of(std::string expression, const Radius& radius, Boundary boundary = Boundary::zero,
+                    double value = 0) {
+    return {StencilShape::expression, radius, {}, std::move(expression), boundary, value};
+  }
+};
+
+/// out(x, y, z) = sum over the neighbours of weight(dx, dy, dz) * in(x + dx, y + dy, z + dz), or what the
+/// expression makes of them. Of each channel, and each grid of the batch, by itself.
+///
+/// `in` and `out`: of uint8, uint16, half, float32 or float64, both of one type, and of the same size,
+/// channels and batch; any offset and pitches. Sums are made in float32, of float64 in float64, from weights
+/// rounded to that type, in the order of the weights with one fused multiplication and addition each: every
+/// variant gives the same bits. Integers are written rounded to the nearest, half-way cases to even, and
+/// saturated; they are exact where the weights are whole numbers (or have a common power of two as their
+/// unit) and the sum of their magnitudes times the largest element is at most 2^24 units. Half is rounded
+/// once. With Boundary::leave, cells whose box of neighbours is not all there are not written.
+///
+/// Any radius: where the cells that a tile's windows cover do not fit local memory, a variant reads them from
+/// global memory. O(weights) operations an element; the weights lie in constant memory where they fit it.
+/// No temporary memory, but for the weights, which are kept for the next call. No host wait. \returns the
+/// event after which the result is there. \throws Error when the number of weights is wrong, a mirrored or
+/// repeated grid is smaller than the radius, types or sizes do not fit, a grid leaves its buffer, overlaps
+/// `out` or belongs to another context, the device has no fp64 and the type is float64, the variant cannot
+/// run, or the expression does not compile; nothing is enqueued then.
+///
+/// Sources of the kernels: cl/stencil/.
+SMEM_API cl::Event stencil(const Context& context, const Grid& in, const Grid& out, const Stencil& what,
+                           const CallOptions& options = {});
+
+template <class In, class Out>
+cl::Event stencil(const Context& context, const GridView<In>& in, const GridView<Out>& out,
+                  const Stencil& what, const CallOptions& options = {}) {
+  static_assert(std::is_same_v<std::remove_const_t<In>, Out>, "in and out must have the same element type");
+  return stencil(context, static_cast<const Grid&>(in), static_cast<const Grid&>(out), what, options);
+}
+
+}  // namespace smem

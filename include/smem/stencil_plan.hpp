@@ -1,0 +1,72 @@
+/// smem: plans for stencils and convolutions. Includes no OpenCL header.
+#pragma once
+
+#include <smem/boundary.hpp>
+#include <smem/device.hpp>
+#include <smem/export.hpp>
+#include <smem/plan.hpp>
+#include <smem/scalar.hpp>
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smem {
+
+enum class StencilShape {
+  box,        ///< every cell of the window has a weight
+  star,       ///< those on the axes through the cell itself have one
+  expression  ///< the caller's own, in OpenCL C
+};
+
+SMEM_API std::string_view name_of(StencilShape shape);
+
+/// A stencil or a convolution without its data: all that a plan depends on. The weights are data. Result x of
+/// a row looks at the cells x * stride + first + i * dilation for each i of the window; so do rows and
+/// planes. Arrays are along x, y and z.
+struct StencilProblem {
+  Scalar type = Scalar::float32;  ///< uint8, uint16, half, float32 or float64; of both grids
+  StencilShape shape = StencilShape::box;
+  Boundary boundary = Boundary::zero;
+  std::size_t channels = 1;                      ///< interleaved in each cell
+  std::array<std::size_t, 3> size{0, 1, 1};      ///< cells of `in`
+  std::array<std::size_t, 3> out_size{0, 1, 1};  ///< cells of `out`
+  std::size_t batch = 1;                         ///< grids
+  std::array<std::size_t, 3> window{1, 1, 1};    ///< cells
+  std::array<std::ptrdiff_t, 3> first{0, 0, 0};  ///< where the window begins, from the result's own place
+  std::array<std::size_t, 3> stride{1, 1, 1};    ///< along z always 1
+  std::array<std::size_t, 3> dilation{1, 1, 1};  ///< along z always 1
+  std::string expression = {};
+  bool convolution = false;  ///< it is convolve2d()'s, which errors and the plan name
+  /// The largest power of two, at most 64, that divides the byte address of each row's first element.
+  std::size_t in_alignment = 64;
+  std::size_t out_alignment = 64;
+
+  /// Cells of the window that have a weight; of an expression, those that it may look at.
+  std::size_t weights() const {
+    return shape == StencilShape::star ? window[0] + window[1] + window[2] - 2
+                                       : window[0] * window[1] * window[2];
+  }
+  std::size_t results() const { return out_size[0] * out_size[1] * out_size[2] * channels * batch; }
+};
+
+/// The problem of a stencil that looks as far as `radius` along each axis, of packed grids of one size.
+SMEM_API StencilProblem stencil_problem(Scalar type, const std::array<std::size_t, 3>& size,
+                                        const std::array<std::size_t, 3>& radius, std::size_t channels = 1);
+
+/// The plan that stencil() and convolve2d() would use on `device`. Overrides: `variant`, and `work_items`, a
+/// power of two, for "tiled", "rows" and "march". Nothing shrinks what was fixed by hand. \throws Error when
+/// the problem or the device does not allow it, the variant is unknown or cannot run this problem on this
+/// device, or another field was fixed; it names the field.
+SMEM_API Plan plan_stencil(const Device& device, const StencilProblem& problem,
+                           const PlanOverrides& overrides);
+/// The same, with at most the variant fixed.
+SMEM_API Plan plan_stencil(const Device& device, const StencilProblem& problem,
+                           std::string_view variant = {});
+
+/// The names of all variants, slowest idea first: the steps of the ladder, and the one for CPUs last.
+SMEM_API std::vector<std::string_view> stencil_variants();
+
+}  // namespace smem
