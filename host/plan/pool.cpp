@@ -50,9 +50,10 @@ void check_pool(const char* operation, const Device& device, const PoolProblem& 
       refuse("windows", formatted("windows of 1 to {} cells", kMostWindow), formatted("{}", window));
     if (stride == 0 || stride > kMostWindow)
       refuse("windows", formatted("strides of 1 to {}", kMostWindow), formatted("{}", stride));
-    if (std::max(before, after) >= window)
+    if (std::max(before, after) >= window) {
       refuse("windows", formatted("paddings of less than {}, the window", window),
              formatted("{}", std::max(before, after)));
+    }
   };
   check(w.width, w.stride_across, w.pad_left, w.pad_right);
   check(w.height, w.stride_down, w.pad_top, w.pad_bottom);
@@ -155,10 +156,11 @@ std::optional<Plan> plan_variant(const Device& device, const PoolProblem& proble
 std::string why_not(const Device& device, const PoolProblem& problem, std::string_view variant,
                     const Plan& chosen) {
   if (variant == "cpu") return plan::no_cpu_variant(device);
-  if (!plan_variant(device, problem, variant))
+  if (!plan_variant(device, problem, variant)) {
     return problem.channels != 1 ? "its vectors have one channel"
            : problem.indices     ? "it keeps no places"
                                  : "windows are too large for its registers";
+  }
   if (chosen.variant == "cpu") return "work-items of few results are loops on a CPU";
   return "it reads single elements";
 }
