@@ -80,12 +80,10 @@ typedef union {
   STORED each[PACK];
 } middle_pack;
 
-// A row of the input.
-typedef struct {
-  halo_pack left[LEFT_PARTS + 1];  // one more than there are: arrays have a size
-  middle_pack middle;
-  halo_pack right[RIGHT_PARTS + 1];
-} row_cells;
+// Halves of the halo of a row, one part more than there are, since arrays have a size. No struct holds them with the middle:
+// rusticl copies those with padding at their end wrongly.
+#define LEFT_ARRAY (LEFT_PARTS + 1)
+#define RIGHT_ARRAY (RIGHT_PARTS + 1)
 
 static inline halo_pack load_halo(global const STORED* p) {
   halo_pack loaded;
@@ -119,21 +117,19 @@ static inline VALUE value_of(STORED stored) {
 #endif
 }
 
-// Of a row all of whose cells are there; `p`: the first element of the middle.
-static inline row_cells load_row(global const ELEMENT* element) {
+// A row all of whose cells are there; `element`: the first of the middle.
+static inline void load_row(halo_pack left[LEFT_ARRAY], middle_pack* middle, halo_pack right[RIGHT_ARRAY],
+                            global const ELEMENT* element) {
   global const STORED* p = (global const STORED*)element;
-  row_cells row;
 UNROLLED
-  for (int i = 0; i < LEFT_PARTS; ++i) row.left[i] = load_halo(p - (LEFT_PARTS - i) * HALO);
-  row.middle = load_middle(p);
+  for (int i = 0; i < LEFT_PARTS; ++i) left[i] = load_halo(p - (LEFT_PARTS - i) * HALO);
+  *middle = load_middle(p);
 UNROLLED
-  for (int i = 0; i < RIGHT_PARTS; ++i) row.right[i] = load_halo(p + PACK + i * HALO);
-  return row;
+  for (int i = 0; i < RIGHT_PARTS; ++i) right[i] = load_halo(p + PACK + i * HALO);
 }
 
-// Of a row beyond an edge where a value stands.
-static inline row_cells fill_row(VALUE beyond) {
-  row_cells row;
+// A row beyond an edge where a value stands.
+static inline void fill_row(halo_pack left[LEFT_ARRAY], middle_pack* middle, halo_pack right[RIGHT_ARRAY], VALUE beyond) {
 #if ELEMENT_HALF
   STORED stored;
   vstore_half_rte(beyond, 0, (half*)&stored);
@@ -141,23 +137,23 @@ static inline row_cells fill_row(VALUE beyond) {
   const STORED stored = (STORED)beyond;
 #endif
 UNROLLED
-  for (int i = 0; i < LEFT_PARTS * HALO; ++i) row.left[i / HALO].each[i % HALO] = stored;
+  for (int i = 0; i < LEFT_PARTS * HALO; ++i) left[i / HALO].each[i % HALO] = stored;
 UNROLLED
-  for (int i = 0; i < PACK; ++i) row.middle.each[i] = stored;
+  for (int i = 0; i < PACK; ++i) middle->each[i] = stored;
 UNROLLED
-  for (int i = 0; i < RIGHT_PARTS * HALO; ++i) row.right[i / HALO].each[i % HALO] = stored;
-  return row;
+  for (int i = 0; i < RIGHT_PARTS * HALO; ++i) right[i / HALO].each[i % HALO] = stored;
 }
 
 // As numbers.
-static inline void convert_row(VALUE cells[SPAN], const row_cells* row) {
+static inline void convert_row(VALUE cells[SPAN], const halo_pack left[LEFT_ARRAY], const middle_pack* middle,
+                               const halo_pack right[RIGHT_ARRAY]) {
 UNROLLED
-  for (int i = 0; i < LEFT_PARTS * HALO; ++i) cells[i] = value_of(row->left[i / HALO].each[i % HALO]);
+  for (int i = 0; i < LEFT_PARTS * HALO; ++i) cells[i] = value_of(left[i / HALO].each[i % HALO]);
 UNROLLED
-  for (int i = 0; i < PACK; ++i) cells[LEFT_PARTS * HALO + i] = value_of(row->middle.each[i]);
+  for (int i = 0; i < PACK; ++i) cells[LEFT_PARTS * HALO + i] = value_of(middle->each[i]);
 UNROLLED
   for (int i = 0; i < RIGHT_PARTS * HALO; ++i)
-    cells[LEFT_PARTS * HALO + PACK + i] = value_of(row->right[i / HALO].each[i % HALO]);
+    cells[LEFT_PARTS * HALO + PACK + i] = value_of(right[i / HALO].each[i % HALO]);
 }
 
 // PACK results that are all written.
@@ -269,25 +265,27 @@ UNROLLED
         for (int i = 0; i < PACK; ++i) sums[r][i] = 0;
 
       // Read all rows first, so that they are under way together.
-      row_cells rows[STEPS];
+      halo_pack left[STEPS][LEFT_ARRAY], right[STEPS][RIGHT_ARRAY];
+      middle_pack middle[STEPS];
+#define ROW(s) left[s], &middle[s], right[s]
       global const ELEMENT* plane = from + z * in_plane + e;
       if (top >= 0 && top + STEPS <= (long)height) {
         global const ELEMENT* highest = plane + (ulong)top * in_pitch;
 UNROLLED
-        for (int s = 0; s < STEPS; ++s) rows[s] = load_row(highest + (ulong)s * in_pitch);
+        for (int s = 0; s < STEPS; ++s) load_row(ROW(s), highest + (ulong)s * in_pitch);
       } else {
 UNROLLED
         for (int s = 0; s < STEPS; ++s) {
           const long at_y = place_by(EDGE, top + s, (long)height);
-          rows[s] = load_row(plane + (ulong)max(at_y, 0L) * in_pitch);
-          if (at_y < 0) rows[s] = fill_row(BEYOND);
+          load_row(ROW(s), plane + (ulong)max(at_y, 0L) * in_pitch);
+          if (at_y < 0) fill_row(ROW(s), BEYOND);
         }
       }
 
 #if SHAPE == CUSTOM
       VALUE cells[STEPS][SPAN];
 UNROLLED
-      for (int s = 0; s < STEPS; ++s) convert_row(cells[s], &rows[s]);
+      for (int s = 0; s < STEPS; ++s) convert_row(cells[s], ROW(s));
 #define NEIGHBOUR(dx, dy, dz) cells[r + (dy) + RADIUS_Y][LEFT_PARTS * HALO + i + (dx) * CHANNELS]
 UNROLLED
       for (int r = 0; r < ROWS; ++r)
@@ -298,7 +296,7 @@ UNROLLED
 UNROLLED
       for (int s = 0; s < STEPS; ++s) {
         VALUE cells[SPAN];
-        convert_row(cells, &rows[s]);
+        convert_row(cells, ROW(s));
 UNROLLED
         for (int r = (s < WINDOW_Y ? 0 : s - WINDOW_Y + 1); r <= (s < ROWS ? s : ROWS - 1); ++r) {
 UNROLLED

@@ -45,8 +45,6 @@ enum class PlanMaker : std::uint64_t {
   pool,
   global_pool,
   stencil,
-  stencil_mean,
-  stencil_mean_sums,
 };
 
 /// 0: chosen by the plan; else the variant's place in the list and 1; 255: unknown, for the plan to refuse.

@@ -58,11 +58,12 @@ struct Stencil {
 ///
 /// `in` and `out`: of uint8, uint16, half, float32 or float64, both of one type, and of the same size,
 /// channels and batch; any offset and pitches. Sums are made in float32, of float64 in float64, from weights
-/// rounded to that type, in the order of the weights with one fused multiplication and addition each: every
-/// variant gives the same bits. Integers are written rounded to the nearest, half-way cases to even, and
-/// saturated; they are exact where the weights are whole numbers (or have a common power of two as their
-/// unit) and the sum of their magnitudes times the largest element is at most 2^24 units. Half is rounded
-/// once. With Boundary::leave, cells whose box of neighbours is not all there are not written.
+/// rounded to that type, in the order of the weights with one fused multiplication and addition each, so that
+/// every variant gives the same bits (that for CPUs where the CPU fuses them). Integers are written rounded
+/// to the nearest, half-way cases to even, and saturated; they are exact where the weights are whole numbers
+/// (or have a common power of two as their unit) and the sum of their magnitudes times the largest element is
+/// at most 2^24 units. Half is rounded once. With Boundary::leave, cells whose box of neighbours is not all
+/// there are not written.
 ///
 /// Any radius: where the cells that a tile's windows cover do not fit local memory, a variant reads them from
 /// global memory. O(weights) operations an element; the weights lie in constant memory where they fit it.
