@@ -32,7 +32,7 @@ OptionText described(const CLI::Option& option) {
   text.value = type.substr(type.rfind(':') + 1);
   if (text.value.empty() || text.value == "TEXT") text.value = "VALUE";
   for (const char* number : {"POSITIVE", "NONNEGATIVE", "INT", "UINT", "FLOAT"}) {
-    if (text.value == number) text.value = "NUMBER";
+    if (text.value == number || text.value.starts_with(fmt::format("{} in [", number))) text.value = "NUMBER";
   }
   return text;
 }
