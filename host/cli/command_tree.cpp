@@ -47,7 +47,12 @@ CommandText described(const CLI::App& app, const std::string& above) {
     (option->nonpositional() ? text.options : text.positionals).push_back(described(*option));
   }
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    if (!command->get_group().empty()) text.commands.push_back(described(*command, text.path));
+    if (command->get_group().empty()) continue;
+    text.commands.push_back(described(*command, text.path));
+    if (!command->get_fallthrough()) continue;
+    for (const OptionText& option : text.options) {
+      if (option.names.back() != "--help") text.commands.back().inherited.push_back(option);
+    }
   }
   return text;
 }

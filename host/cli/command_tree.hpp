@@ -21,6 +21,7 @@ struct CommandText {
   std::string name;  ///< "gemm"
   std::string description;
   std::vector<OptionText> options, positionals;
+  std::vector<OptionText> inherited;  ///< options of the command above that can stand here too
   std::vector<CommandText> commands;
 };
 

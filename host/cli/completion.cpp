@@ -52,6 +52,13 @@ std::vector<std::string> words_of(const CommandText& command) {
   return words;
 }
 
+/// The command's own options, and those of the command above that can stand after it.
+std::vector<OptionText> options_of(const CommandText& command) {
+  std::vector<OptionText> all = command.options;
+  all.insert(all.end(), command.inherited.begin(), command.inherited.end());
+  return all;
+}
+
 bool takes_files(const CommandText& command) {
   for (const OptionText& option : command.positionals) {
     if (option.is_file) return true;
@@ -80,7 +87,7 @@ _smem() {{
 )",
                                    paths(commands, " | "));
   for (const CommandText* command : commands) {
-    for (const OptionText& option : command->options) {
+    for (const OptionText& option : options_of(*command)) {
       if (option.value.empty()) continue;
       const std::string action = option.is_file ? "COMPREPLY=($(compgen -f -- \"$current\")); "
                                  : option.values.empty()
@@ -93,7 +100,7 @@ _smem() {{
   script += "  esac\n  case \"$at\" in\n";
   for (const CommandText* command : commands) {
     std::vector<std::string> options;
-    for (const OptionText& option : command->options)
+    for (const OptionText& option : options_of(*command))
       options.insert(options.end(), option.names.begin(), option.names.end());
     const std::vector<std::string> words = words_of(*command);
     script += fmt::format("    {})\n      COMPREPLY=($(compgen -W '{}' -- \"$current\"))\n",
@@ -127,7 +134,7 @@ _smem() {{
 )",
                                    paths(commands, " | "));
   for (const CommandText* command : commands) {
-    for (const OptionText& option : command->options) {
+    for (const OptionText& option : options_of(*command)) {
       if (option.value.empty()) continue;
       const std::string action = option.is_file ? "_files"
                                  : option.values.empty()
@@ -146,7 +153,7 @@ _smem() {{
         script += fmt::format("\n        {}", zsh_entry(value, option.description));
     }
     script += ")\n      options=(";
-    for (const OptionText& option : command->options) {
+    for (const OptionText& option : options_of(*command)) {
       for (const std::string& name : option.names)
         script += fmt::format("\n        {}", zsh_entry(name, option.description));
     }
@@ -192,7 +199,7 @@ complete -c smem -f
                               fish_quoted(option.description));
       }
     }
-    for (const OptionText& option : command->options) {
+    for (const OptionText& option : options_of(*command)) {
       std::string names;
       for (const std::string& name : option.names)
         names += name.starts_with("--") ? fmt::format(" -l {}", name.substr(2))

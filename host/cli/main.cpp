@@ -20,8 +20,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 good, 1 failure, 2 usage, 130 interrupted. Without --device: SMEM_DEVICE, else the best "
-      "GPU, else a "
-      "CPU.");
+      "GPU, else a CPU.");
   add_devices(app, exit_code);
   add_explain(app, exit_code);
   add_ladder(app, exit_code);
