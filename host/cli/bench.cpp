@@ -69,11 +69,12 @@ void write_results(const Options& options) {
 void add_bench(CLI::App& app, int& exit_code) {
   CLI::App* bench = app.add_subcommand("bench", "Measure operations, calls and first calls; compare results");
   auto options = std::make_shared<Options>();
-  bench->add_option("--json", options->json, "Write the rows of operations to this file");
+  bench->add_option("--json", options->json, "Write the rows of operations to this file")->type_name("FILE");
   bench->add_flag("--markdown", options->markdown, "Print them once more as a table in Markdown");
   CLI::Option* files =
       bench->add_option("--compare", options->files, "Two files of --json: what is faster, what is slower")
-          ->expected(2);
+          ->expected(2)
+          ->type_name("FILE");
   add_bench_transpose(*bench, exit_code);
   add_bench_banks(*bench, exit_code);
   add_bench_rates(*bench, exit_code);

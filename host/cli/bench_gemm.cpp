@@ -4,6 +4,7 @@
 #include "cli/gemm_case.hpp"
 #include "cli/ladder.hpp"
 #include "cli/results.hpp"
+#include "cli/whole_file.hpp"
 
 #include <smem/smem.hpp>
 
@@ -14,7 +15,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <random>
@@ -201,6 +201,11 @@ class GemmTable {
           "{} result(s) compared with sums in double precision, at 500 places: {}.\n",
           rows_, wrong_ == 0 ? "all right" : fmt::format("{} wrong", wrong_));
     }
+    if (csv_.is_open() && !csv_.finish())
+      throw Error({.operation = "bench",
+                   .argument = "--csv",
+                   .expected = "a file that can be written",
+                   .got = "a write that failed"});
     if (wrong_ > 0) return kFailure;
     if (!options_.is_list() && !options_.all_variants && !options_.ladder && skipped_ > 0) return kFailure;
     return options_.goals && missed_ > 0 ? kFailure : kGood;
@@ -253,7 +258,7 @@ class GemmTable {
   Options options_;
   measure::Meter meter_;
   Rates rates_;
-  std::ofstream csv_;
+  WholeFile csv_;
   std::size_t rows_ = 0, skipped_ = 0, missed_ = 0, wrong_ = 0;
 };
 

@@ -41,7 +41,7 @@ void add_bench_options(CLI::App& command, BenchOptions& options, const std::vect
   command.add_option("--variant", options.variants, "Instead of the plan's own choice; may be repeated")
       ->check(CLI::IsMember(std::vector<std::string>(names.begin(), names.end())));
   command.add_flag("--all-variants", options.all_variants, "The plan's own choice, and then every variant");
-  command.add_option("--csv", options.csv, "Write the rows to this file too");
+  command.add_option("--csv", options.csv, "Write the rows to this file too")->type_name("FILE");
   command.callback([&options, asked, run] {
     bool any = options.is_list();
     std::string all;
@@ -146,8 +146,7 @@ int BenchTable::end() {
         traffic_, copy_name_, rows_, wrong_ == 0 ? "all right" : fmt::format("{} wrong", wrong_));
   }
   if (csv_.is_open()) {
-    csv_.close();
-    if (!csv_) refuse_csv("a write that failed");
+    if (!csv_.finish()) refuse_csv("a write that failed");
   }
   if (wrong_ > 0) {
     std::fflush(stdout);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cli/measure.hpp"
+#include "cli/whole_file.hpp"
 
 #include <smem/smem.hpp>
 
@@ -10,7 +11,6 @@
 
 #include <array>
 #include <cstddef>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -98,7 +98,7 @@ class BenchTable {
   bool of_short_ = false;
   BenchOptions options_;
   std::string traffic_, copy_name_ = "none";
-  std::ofstream csv_;
+  WholeFile csv_;
   std::size_t rows_ = 0, skipped_ = 0, missed_ = 0, wrong_ = 0;
 };
 

@@ -1,5 +1,7 @@
 #include "cli/child.hpp"
 
+#include "cli/interrupt.hpp"
+
 #include <smem/error.hpp>
 
 #include <fmt/format.h>
@@ -10,6 +12,7 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -64,6 +67,7 @@ std::string run_child(const std::vector<std::string>& arguments,
     ::close(pipe_ends[0]);
     fail("posix_spawn", error);
   }
+  const OnInterrupt end_child([child] { ::kill(child, SIGTERM); });
   std::string output;
   std::array<char, 4096> part{};
   for (;;) {
@@ -89,6 +93,10 @@ TemporaryFolder::TemporaryFolder() {
   std::string name = (std::filesystem::temp_directory_path() / "smem-bench-XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr) fail("mkdtemp", errno);
   path_ = name;
+  at_interrupt_.emplace([path = path_] {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  });
 }
 
 TemporaryFolder::~TemporaryFolder() {

@@ -1,6 +1,8 @@
 /// This program, started again as a child process.
 #pragma once
 
+#include "cli/interrupt.hpp"
+
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -25,6 +27,7 @@ class TemporaryFolder {
 
  private:
   std::filesystem::path path_;
+  std::optional<OnInterrupt> at_interrupt_;
 };
 
 }  // namespace smem::cli

@@ -6,7 +6,7 @@
 
 namespace smem::cli {
 
-/// 2 is left to the command line's own errors.
+/// 2 is left to the command line's own errors. An interrupt ends with 130.
 enum ExitCode { kGood = 0, kFailure = 1, kUsage = 2 };
 
 void add_devices(CLI::App& app, int& exit_code);
@@ -28,5 +28,9 @@ void add_bench_pool(CLI::App& bench, int& exit_code);
 void add_bench_stencil(CLI::App& bench, int& exit_code);
 void add_bench_host(CLI::App& bench, int& exit_code);
 void add_bench_first_call(CLI::App& bench, int& exit_code);
+void add_cache(CLI::App& app, int& exit_code);
+/// These two describe the whole command line, so they are added last.
+void add_completion(CLI::App& app);
+void add_man(CLI::App& app);
 
 }  // namespace smem::cli

@@ -1,5 +1,6 @@
 // smem devices: what each OpenCL device is, and the facts that plans are made of.
 #include "cli/commands.hpp"
+#include "cli/text.hpp"
 
 #include <smem/smem.hpp>
 
@@ -12,22 +13,6 @@
 namespace smem::cli {
 
 namespace {
-
-std::string short_text(const std::string& text, std::size_t width) {
-  return text.size() <= width ? text : text.substr(0, width - 3) + "...";
-}
-
-/// 49152 as "48 KiB": in the largest unit that it fills, with a decimal where the number is not whole.
-std::string bytes_text(std::size_t bytes) {
-  const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  std::size_t unit = 0, size = 1;
-  while (unit < 4 && bytes / size >= 1024) {
-    size *= 1024;
-    ++unit;
-  }
-  if (bytes % size == 0) return fmt::format("{} {}", bytes / size, units[unit]);
-  return fmt::format("{:.1f} {}", static_cast<double>(bytes) / static_cast<double>(size), units[unit]);
-}
 
 std::string yes_no(bool value) { return value ? "yes" : "no"; }
 

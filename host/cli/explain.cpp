@@ -65,8 +65,11 @@ void add_explain_options(CLI::App& command, ExplainOptions& options,
       ->check(CLI::PositiveNumber);
   CLI::Option* device =
       command.add_option("-d,--device", options.device, "Index, part of a name, gpu, cpu or accelerator");
-  CLI::Option* like = command.add_option(
-      "--like", options.like, "A facts file (smem devices --json): the plan for a device that is not here");
+  CLI::Option* like =
+      command
+          .add_option("--like", options.like,
+                      "A facts file (smem devices --json): the plan for a device that is not here")
+          ->type_name("FILE");
   CLI::Option* run_flag = command.add_flag(
       "--run", options.run, "Run it too: the measured time beside the bound by the device's measured rates");
   command.add_flag("--json", options.json, "As JSON");

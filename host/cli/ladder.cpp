@@ -200,8 +200,8 @@ void add_ladder(CLI::App& app, int& exit_code) {
       ->required()
       ->check(CLI::IsMember(ladder_names()));
   command->add_option("-d,--device", options->device, "Index, part of a name, gpu, cpu or accelerator");
-  command->add_option("--plot", options->plot, "Write a picture to this file: SVG");
-  command->add_option("--json", options->json, "Write the results to this file");
+  command->add_option("--plot", options->plot, "Write a picture to this file: SVG")->type_name("FILE");
+  command->add_option("--json", options->json, "Write the results to this file")->type_name("FILE");
   command->callback([options, &exit_code] { exit_code = ladder(*options); });
 }
 
@@ -211,8 +211,8 @@ void add_roofline(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   command->add_option("operations", options->operations, "Only these")->check(CLI::IsMember(ladder_names()));
   command->add_option("-d,--device", options->device, "Index, part of a name, gpu, cpu or accelerator");
-  command->add_option("--plot", options->plot, "Write a picture to this file: SVG");
-  command->add_option("--json", options->json, "Write the results to this file");
+  command->add_option("--plot", options->plot, "Write a picture to this file: SVG")->type_name("FILE");
+  command->add_option("--json", options->json, "Write the results to this file")->type_name("FILE");
   command->callback([options, &exit_code] { exit_code = roofline_plot(*options); });
 }
 

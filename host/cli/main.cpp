@@ -1,5 +1,7 @@
 // smem: see, measure and compare the library on one's own device.
 #include "cli/commands.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/terminal.hpp"
 
 #include <smem/smem.hpp>
 
@@ -10,19 +12,23 @@
 // NOLINTNEXTLINE(bugprone-exception-escape): a throw before the try block is a fault of this program
 int main(int argc, char** argv) {
   using namespace smem::cli;
+  end_on_interrupt();
   int exit_code = kGood;
   CLI::App app("OpenCL kernels around local memory: what they would do on a device, and how fast they are.",
                "smem");
   app.set_version_flag("--version", "smem " SMEM_VERSION);
   app.require_subcommand(1);
   app.footer(
-      "Exit codes: 0 good, 1 failure, 2 usage. Without --device: SMEM_DEVICE, else the best GPU, else a "
-      "CPU.");
+      "Exit codes: 0 good, 1 failure, 2 usage, 130 interrupted. Without --device: SMEM_DEVICE, else the best "
+      "GPU, else a CPU.");
   add_devices(app, exit_code);
   add_explain(app, exit_code);
   add_ladder(app, exit_code);
   add_roofline(app, exit_code);
   add_bench(app, exit_code);
+  add_cache(app, exit_code);
+  add_completion(app);
+  add_man(app);
 
   try {
     app.parse(argc, argv);
@@ -31,7 +37,7 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? kGood : kUsage;  // --help and --version end here too
   } catch (const std::exception& error) {
     std::fflush(stdout);
-    fmt::print(stderr, "smem: {}\n", error.what());
+    fmt::print(stderr, "{} {}\n", painted(stderr, Paint::red, "smem:"), error.what());
     return kFailure;
   }
 }

@@ -1,5 +1,7 @@
 #include "cli/results.hpp"
 
+#include "cli/whole_file.hpp"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -122,10 +124,10 @@ Results read_results(const char* argument, const std::string& path) {
 }
 
 void write_text(const char* argument, const std::string& path, const std::string& text) {
-  std::ofstream file(path);
+  WholeFile file;
+  file.open(path);
   file << text;
-  file.close();
-  if (!file)
+  if (!file.finish())
     throw Error(
         {.operation = "smem", .argument = argument, .expected = "a file that can be written", .got = path});
 }

@@ -25,6 +25,7 @@ tests|driver|pocl|pocl-opencl-icd
 tests|program|pkg-config|pkg-config
 full|program|clang-format-14|clang-format-14
 full|program|clang-tidy-14|clang-tidy-14
+full|program|doxygen|doxygen
 '
 
 # The ICD file of PoCL, or nothing.

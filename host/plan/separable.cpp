@@ -263,11 +263,11 @@ std::string why_not(const Device& device, const SeparableProblem& problem, std::
   if (!plan_variant(device, problem, variant)) {
     if (variant == "cpu" && !plan::runs_cpu_variant(device)) return plan::no_cpu_variant(device);
     if (variant == "march") {
-      return formatted("a window of {} x {} needs too many registers, or too wide a strip",
-                         problem.row_taps, problem.column_taps);
+      return formatted("a window of {} x {} needs too many registers, or too wide a strip", problem.row_taps,
+                       problem.column_taps);
     }
     return formatted("a window of {} x {} does not fit {} bytes of local memory", problem.row_taps,
-                       problem.column_taps, device.local_bytes);
+                     problem.column_taps, device.local_bytes);
   }
   if (variant == "naive") {
     return formatted("{} reads a result instead of about one", problem.row_taps * problem.column_taps);

@@ -39,8 +39,30 @@ XXH128_hash_t hash_of(const std::string& key, const unsigned char* content, std:
   return XXH3_128bits_withSeed(content, bytes, XXH3_64bits(key.data(), key.size()));
 }
 
-bool is_temporary(const fs::path& path) {
-  return path.filename().string().find(kTemporary) != std::string::npos;
+/// The names that path_of() and store() make: 32 hexadecimal digits and the suffix, and for a temporary file
+/// what follows. Files of other names are not the cache's.
+enum class Name { foreign, entry, temporary };
+Name kind_of(const fs::path& path) {
+  constexpr std::size_t kDigits = 32;
+  const std::string name = path.filename().string();
+  if (name.find_first_not_of("0123456789abcdef") != kDigits) return Name::foreign;
+  const std::string rest = name.substr(kDigits);
+  if (rest == kSuffix) return Name::entry;
+  return rest.starts_with(std::string(kSuffix) + kTemporary) ? Name::temporary : Name::foreign;
+}
+
+/// The key that an entry's file tells; empty when the file is damaged. The hash is not checked, which needs
+/// all of it.
+std::string key_in(const fs::path& path, std::size_t file_bytes) {
+  std::ifstream file(path, std::ios::binary);
+  Header header;
+  if (!file.read(reinterpret_cast<char*>(&header), sizeof header)) return {};
+  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) return {};
+  const std::size_t body = file_bytes - sizeof header;
+  if (header.key_bytes > body || header.content_bytes != body - header.key_bytes) return {};
+  std::string key(header.key_bytes, '\0');
+  if (!file.read(key.data(), static_cast<std::streamsize>(key.size()))) return {};
+  return key;
 }
 
 }  // namespace
@@ -140,32 +162,64 @@ void DiskCache::remove(const std::string& key) const {
   if (enabled()) fs::remove(path_of(key), ignored);
 }
 
-void DiskCache::evict() const {
-  struct Entry {
-    fs::path path;
-    fs::file_time_type used;
-    std::size_t bytes;
-  };
-  std::vector<Entry> entries;
-  std::size_t total = 0;
+DiskCache::Files DiskCache::files() const {
+  Files found;
+  if (!enabled()) return found;
   std::error_code error;
   const auto now = fs::file_time_type::clock::now();
   for (fs::directory_iterator file(folder_, error), end; !error && file != end; file.increment(error)) {
     std::error_code gone;  // another process may remove files meanwhile
+    const Name name = kind_of(file->path());
+    if (name == Name::foreign) continue;
     const auto used = file->last_write_time(gone);
-    const auto bytes = file->file_size(gone);
-    if (gone) continue;
-    if (is_temporary(file->path())) {
-      if (now - used > kAbandoned) fs::remove(file->path(), gone);
-    } else if (file->path().extension() == kSuffix) {
-      entries.push_back({file->path(), used, static_cast<std::size_t>(bytes)});
-      total += entries.back().bytes;
+    const bool is_file = file->symlink_status(gone).type() == fs::file_type::regular;
+    const auto bytes = is_file ? file->file_size(gone) : 0;
+    if (gone || !is_file) continue;
+    if (name == Name::entry)
+      found.entries.push_back({file->path(), used, static_cast<std::size_t>(bytes), {}});
+    if (name == Name::temporary && now - used > kAbandoned)
+      found.abandoned.push_back({file->path(), used, static_cast<std::size_t>(bytes), {}});
+  }
+  return found;
+}
+
+std::vector<DiskCache::Entry> DiskCache::entries() const {
+  std::vector<Entry> found = files().entries;
+  for (Entry& entry : found)
+    entry.key = key_in(entry.path, entry.bytes);
+  return found;
+}
+
+DiskCache::Cleared DiskCache::clear(bool dry_run) const {
+  Cleared cleared;
+  const Files found = files();
+  for (const std::vector<Entry>* group : {&found.entries, &found.abandoned}) {
+    for (const Entry& entry : *group) {
+      std::error_code error;
+      if (!dry_run) fs::remove(entry.path, error);  // no error where another process was faster
+      if (error) {
+        ++cleared.failures;
+      } else {
+        ++cleared.files;
+        cleared.bytes += entry.bytes;
+      }
     }
   }
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.used < b.used; });
-  for (const Entry& entry : entries) {
+  return cleared;
+}
+
+void DiskCache::evict() const {
+  Files found = files();
+  std::error_code gone;
+  for (const Entry& entry : found.abandoned)
+    fs::remove(entry.path, gone);
+  std::size_t total = 0;
+  for (const Entry& entry : found.entries)
+    total += entry.bytes;
+  std::sort(found.entries.begin(), found.entries.end(),
+            [](const Entry& a, const Entry& b) { return a.used < b.used; });
+  for (const Entry& entry : found.entries) {
     if (total <= limit_bytes_) break;
-    std::error_code gone;
     fs::remove(entry.path, gone);
     total -= entry.bytes;
   }

@@ -27,6 +27,7 @@ class DiskCache {
 
   bool enabled() const { return !folder_.empty(); }
   const std::filesystem::path& folder() const { return folder_; }
+  std::size_t limit_bytes() const { return limit_bytes_; }
 
   enum class Outcome { absent, found, damaged };
   struct Lookup {
@@ -43,8 +44,31 @@ class DiskCache {
   /// Removes an entry, for instance one that the driver refused.
   void remove(const std::string& key) const;
 
+  /// An entry as its file tells, without its content.
+  struct Entry {
+    std::filesystem::path path;
+    std::filesystem::file_time_type used;
+    std::size_t bytes = 0;
+    std::string key;  ///< empty when the file is damaged
+  };
+  /// All entries, in no special order.
+  std::vector<Entry> entries() const;
+
+  struct Cleared {
+    std::size_t files = 0;
+    std::size_t bytes = 0;
+    std::size_t failures = 0;
+  };
+  /// Removes all entries, and temporary files without a writer; with `dry_run` it only counts them.
+  Cleared clear(bool dry_run) const;
+
  private:
   std::filesystem::path path_of(const std::string& key) const;
+  /// The files that are this cache's: entries without their keys, and temporary files that were abandoned.
+  struct Files {
+    std::vector<Entry> entries, abandoned;
+  };
+  Files files() const;
   void evict() const;
 
   std::filesystem::path folder_;

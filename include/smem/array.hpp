@@ -23,10 +23,11 @@ class Array {
       : context_(context), size_(size), buffer_(make_buffer(context, size * sizeof(T))) {}
   /// The host's elements, copied before it returns.
   Array(const Context& context, std::span<const T> host) : Array(context, host.size()) { write(host); }
+  /// The same of a vector.
   Array(const Context& context, const std::vector<T>& host) : Array(context, std::span<const T>(host)) {}
 
-  std::size_t size() const { return size_; }
-  const cl::Buffer& buffer() const { return buffer_; }
+  std::size_t size() const { return size_; }            ///< elements
+  const cl::Buffer& buffer() const { return buffer_; }  ///< for calls of one's own
 
   /// Copies `host` to the start of the array. \throws Error when it is longer than the array.
   void write(std::span<const T> host) {
@@ -47,6 +48,7 @@ class Array {
 
   /// The array seen as numbers that follow each other; part of it.
   VectorView<T> vector() const { return VectorView<T>(buffer_, size_); }
+  /// `count` elements from element `offset` on.
   VectorView<T> vector(std::size_t offset, std::size_t count) const {
     return VectorView<T>(buffer_, count, offset);
   }

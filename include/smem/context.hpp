@@ -19,6 +19,7 @@ class Runtime;
 class Kernel;
 struct KernelSource;
 
+/// Which device a context opens, and how.
 struct ContextOptions {
   /// Which device: an index of smem::devices(), a part of a device's or platform's name (case does not
   /// matter), or a type: "gpu", "cpu", "accelerator". Empty: the environment variable SMEM_DEVICE, else the
@@ -30,10 +31,10 @@ struct ContextOptions {
 
 /// What a context's program cache has done so far.
 struct CacheStatistics {
-  std::size_t built_from_source = 0;
-  std::size_t loaded_from_disk = 0;
-  std::size_t found_in_memory = 0;
-  std::size_t stored_on_disk = 0;
+  std::size_t built_from_source = 0;  ///< programs
+  std::size_t loaded_from_disk = 0;   ///< programs
+  std::size_t found_in_memory = 0;    ///< calls that found their program in memory
+  std::size_t stored_on_disk = 0;     ///< programs
   std::size_t disk_failures =
       0;  ///< entries that were unreadable, wrong, or could not be written; never an error
 };
@@ -50,10 +51,10 @@ class SMEM_API Context {
   /// Adopts the caller's context, with a queue of its own on `device`.
   Context(const cl::Context& context, const cl::Device& device, const ContextOptions& options = {});
 
-  const Device& device() const;
-  cl::Context cl_context() const;
-  cl::Device cl_device() const;
-  cl::CommandQueue queue() const;
+  const Device& device() const;    ///< facts, as plans are made of them
+  cl::Context cl_context() const;  ///< for OpenCL calls of one's own
+  cl::Device cl_device() const;    ///< the same
+  cl::CommandQueue queue() const;  ///< where all work of this context goes
 
   /// A kernel of the caller's own, which may include smem's building blocks; see kernel.hpp. Built once, also
   /// when many threads ask, and kept in memory and on disk as smem's own are. \throws Error with the
@@ -78,6 +79,7 @@ SMEM_API cl::Buffer make_buffer(const Context& context, std::size_t bytes);
 /// Copies between host and buffer and waits for the end of the copy.
 SMEM_API void write_buffer(const Context& context, const cl::Buffer& buffer, const void* from,
                            std::size_t bytes);
+/// The way back, after everything on the queue.
 SMEM_API void read_buffer(const Context& context, const cl::Buffer& buffer, void* to, std::size_t bytes);
 
 }  // namespace smem

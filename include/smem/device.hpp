@@ -13,16 +13,20 @@
 
 namespace smem {
 
+/// What kind of device it is, as CL_DEVICE_TYPE says.
 enum class DeviceType { gpu, cpu, accelerator };
+/// Whose device it is: what decides which kernels can run, and the policies of plans.
 enum class Vendor { nvidia, amd, intel, other };
 
+/// "gpu", "cpu" or "accelerator".
 SMEM_API std::string_view name_of(DeviceType type);
+/// "nvidia", "amd", "intel" or "other".
 SMEM_API std::string_view name_of(Vendor vendor);
 
 /// Limits of the unit that shares local memory among its work-groups: an NVIDIA SM, an AMD compute unit, an
 /// Intel Xe core. 0: unknown.
 struct UnitLimits {
-  std::size_t local_bytes = 0;
+  std::size_t local_bytes = 0;     ///< in all
   std::size_t local_reserved = 0;  ///< bytes of local memory that the system takes for each group
   std::size_t registers = 0;       ///< of 32 bits, for all lanes
   std::size_t register_lot = 0;    ///< registers come to a sub-group in multiples of this
@@ -34,37 +38,37 @@ struct UnitLimits {
 /// Facts about a device: queried from its driver or known of its architecture. Every field can be written by
 /// hand. Sizes are in bytes.
 struct Device {
-  std::string name = "unknown";  ///< CL_DEVICE_NAME
-  std::string platform;          ///< CL_PLATFORM_NAME
-  std::string platform_version;  ///< CL_PLATFORM_VERSION
-  std::string vendor_name;       ///< CL_DEVICE_VENDOR
-  std::string driver;            ///< CL_DRIVER_VERSION
-  std::string opencl_c;          ///< CL_DEVICE_OPENCL_C_VERSION
-  DeviceType type = DeviceType::gpu;
-  Vendor vendor = Vendor::other;
-  std::string architecture;  ///< "sm_90", "gfx1100", "xe-hpg"; empty when unknown
+  std::string name = "unknown";       ///< CL_DEVICE_NAME
+  std::string platform;               ///< CL_PLATFORM_NAME
+  std::string platform_version;       ///< CL_PLATFORM_VERSION
+  std::string vendor_name;            ///< CL_DEVICE_VENDOR
+  std::string driver;                 ///< CL_DRIVER_VERSION
+  std::string opencl_c;               ///< CL_DEVICE_OPENCL_C_VERSION
+  DeviceType type = DeviceType::gpu;  ///< CL_DEVICE_TYPE
+  Vendor vendor = Vendor::other;      ///< by CL_DEVICE_VENDOR_ID and name
+  std::string architecture;           ///< "sm_90", "gfx1100", "xe-hpg"; empty when unknown
 
-  std::size_t compute_units = 1;
+  std::size_t compute_units = 1;                          ///< SMs, compute units, Xe cores; a CPU's threads
   std::size_t max_work_group = 64;                        ///< work-items in a work-group
   std::array<std::size_t, 3> max_work_items{64, 64, 64};  ///< the same, by dimension
   std::size_t sub_group_width = 32;                       ///< warp, wave or sub-group; 1 on a CPU
   std::size_t local_bytes_reported = 16 * 1024;           ///< CL_DEVICE_LOCAL_MEM_SIZE
   std::size_t local_bytes = 16 * 1024;                    ///< what a kernel's static arrays may really use
   bool local_is_cache = false;                            ///< local memory is ordinary, cached memory
-  std::size_t local_banks = 32;
-  std::size_t local_bank_bytes = 4;
-  UnitLimits unit;
-  std::size_t global_bytes = 0;
-  std::size_t max_allocation = 0;  ///< of one buffer
-  std::size_t cache_bytes = 0;     ///< last-level cache of global memory
-  std::size_t cache_line_bytes = 64;
+  std::size_t local_banks = 32;                           ///< that deliver a word each at once
+  std::size_t local_bank_bytes = 4;                       ///< of a bank's word
+  UnitLimits unit;                                        ///< what groups on one compute unit share
+  std::size_t global_bytes = 0;                           ///< of the device's memory
+  std::size_t max_allocation = 0;                         ///< of one buffer
+  std::size_t cache_bytes = 0;                            ///< last-level cache of global memory
+  std::size_t cache_line_bytes = 64;                      ///< of global memory's cache
   std::size_t vector_bytes = 0;  ///< of a vector register, as CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT says
-  std::size_t clock_mhz = 0;
-  std::size_t timer_ns = 0;  ///< resolution of the profiling timer
-  bool fp64 = false;
-  bool fp16 = false;  ///< cl_khr_fp16: arithmetic, not storage
-  bool int64_atomics = false;
-  bool sub_groups = false;  ///< sub-group functions of OpenCL C
+  std::size_t clock_mhz = 0;     ///< CL_DEVICE_MAX_CLOCK_FREQUENCY
+  std::size_t timer_ns = 0;      ///< resolution of the profiling timer
+  bool fp64 = false;             ///< cl_khr_fp64
+  bool fp16 = false;             ///< cl_khr_fp16: arithmetic, not storage
+  bool int64_atomics = false;    ///< cl_khr_int64_base_atomics
+  bool sub_groups = false;       ///< sub-group functions of OpenCL C
   bool packed_vectors =
       true;  ///< whether vectors at the alignment of an element are read right (rusticl: no)
   bool prefetch_builtin = false;  ///< whether kernels may call __builtin_prefetch (PoCL, Intel on CPUs)

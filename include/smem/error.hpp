@@ -25,11 +25,13 @@ struct ErrorDetails {
 /// enqueued and nothing was written.
 class SMEM_API Error : public std::runtime_error {
  public:
+  /// With the message that the details make.
   explicit Error(ErrorDetails details);
+  /// Copies share nothing that could throw.
   Error(const Error&) = default;
   ~Error() override;  // anchors the type's information in the library, so that it can be caught across it
 
-  const ErrorDetails& details() const noexcept { return details_; }
+  const ErrorDetails& details() const noexcept { return details_; }  ///< for programs; what() is for persons
 
  private:
   ErrorDetails details_;

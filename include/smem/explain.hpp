@@ -42,11 +42,12 @@ struct Bound {
   friend bool operator==(const Bound&, const Bound&) = default;
 };
 
+/// The bound of a plan on a device of these rates.
 SMEM_API Bound roofline(const Plan& plan, const Rates& rates);
 
 /// What is known besides plan and device.
 struct Knowledge {
-  Rates rates;
+  Rates rates;                  ///< measured, else zeros
   std::size_t registers = 0;    ///< of a work-item; 0: not known
   double measured_seconds = 0;  ///< of a run; 0: it was not run
 };
@@ -55,6 +56,7 @@ struct Knowledge {
 /// banks, the conflicts of each access, bytes, operations and intensity; with a device also residency, and
 /// the bound when its rates are known.
 SMEM_API std::string explain(const Plan& plan);
+/// The plan as text for a person: what was chosen, why, and what bounds it.
 SMEM_API std::string explain(const Plan& plan, const Device& device, const Knowledge& knowledge = {});
 
 /// The same as a JSON object.
@@ -68,6 +70,7 @@ SMEM_API std::string draw_banks(const Device& device, const LocalLayout& layout)
 /// of `unit`. Fields that are not there keep their defaults; a `unit` that is not there is that of the
 /// architecture. \throws Error naming the field that is unknown, of the wrong type or out of range.
 SMEM_API std::string to_json(const Device& device);
+/// The facts in a text that to_json() made. \throws Error naming the field that is missing or wrong.
 SMEM_API Device device_from_json(std::string_view text);
 
 }  // namespace smem

@@ -14,10 +14,10 @@ namespace smem {
 /// A copy whose rows or columns may run backwards: what flip() and rotate() by 180 degrees launch.
 struct FlipProblem {
   std::size_t element_bytes = 4;  ///< 1, 2, 4, 8 or 16
-  std::size_t rows = 0;
-  std::size_t cols = 0;
-  std::size_t batch = 1;
-  bool reverse_cols = true;  ///< whether each row is written backwards
+  std::size_t rows = 0;           ///< of a matrix
+  std::size_t cols = 0;           ///< elements in a row
+  std::size_t batch = 1;          ///< matrices
+  bool reverse_cols = true;       ///< whether each row is written backwards
 };
 
 /// The plan that flip() and rotate() by 180 degrees would use on `device`. Variants: "items", one element
@@ -26,6 +26,7 @@ struct FlipProblem {
 SMEM_API Plan plan_flip(const Device& device, const FlipProblem& problem, const PlanOverrides& overrides);
 /// The same, with at most the variant fixed.
 SMEM_API Plan plan_flip(const Device& device, const FlipProblem& problem, std::string_view variant = {});
+/// The names of the variants, the plainest first.
 SMEM_API std::vector<std::string_view> flip_variants();
 
 }  // namespace smem

@@ -33,8 +33,8 @@ enum class BiasOf { column, row };
 struct Epilogue {
   Vector bias =
       {};  ///< x += bias[col] or bias[row]; of C's type, as many as C has columns or rows. Empty: none
-  BiasOf bias_of = BiasOf::column;
-  Activation activation = Activation::none;
+  BiasOf bias_of = BiasOf::column;           ///< to what the bias belongs
+  Activation activation = Activation::none;  ///< of the sum with its bias
   /// x = an expression in OpenCL C, e.g. "x * tanh(x)", of `x` (float for half and bfloat16, int for int32)
   /// and, as ulong, `row` and `col`. The functions of OpenCL C can be called. Empty: none.
   std::string expression = {};
@@ -44,16 +44,16 @@ struct Epilogue {
 
 /// A product: C = alpha op(A) op(B) + beta C.
 struct Gemm {
-  double alpha = 1;
-  double beta = 0;  ///< 0: C is not read. Of int32 both are whole numbers
-  bool transpose_a = false;
-  bool transpose_b = false;
+  double alpha = 1;          ///< of the product
+  double beta = 0;           ///< 0: C is not read. Of int32 both are whole numbers
+  bool transpose_a = false;  ///< whether op(A) is the transposed A
+  bool transpose_b = false;  ///< whether op(B) is the transposed B
   /// Of float32: lets matrix units multiply, which read 10 bits behind the point of each factor and no more:
   /// a relative error of at most 2^-10 of each. Sums stay float32. Devices without such units multiply as
   /// ever.
   bool tf32 = false;
-  Order order = Order::row_major;
-  Epilogue epilogue = {};
+  Order order = Order::row_major;  ///< how all three matrices lie
+  Epilogue epilogue = {};          ///< done to each result before it is stored
   /// Three uint64 for each product of the batch: how many elements its A, B and C lie behind those of the
   /// views, whose batch is 1. Empty: batches lie as the views say. What would leave a buffer is left out, and
   /// matrices C that overlap have no defined result: the list is on the device, and nobody reads it before.
@@ -82,6 +82,7 @@ struct Gemm {
 SMEM_API cl::Event gemm(const Context& context, const Matrix& a, const Matrix& b, Scalar in, const Matrix& c,
                         Scalar out, const Gemm& product = {}, const CallOptions& options = {});
 
+/// The same of typed views, which know their types.
 template <class A, class B, class C>
 cl::Event gemm(const Context& context, const MatrixView<A>& a, const MatrixView<B>& b, const MatrixView<C>& c,
                const Gemm& product = {}, const CallOptions& options = {}) {

@@ -21,33 +21,34 @@ enum class Activation {
   gelu   ///< x / 2 (1 + erf(x / sqrt(2))); not of integers
 };
 
+/// "none", "relu" or "gelu".
 SMEM_API std::string_view name_of(Activation activation);
 
 /// A product without its data: all that a plan depends on. All matrices are row-major here; gemm() makes such
 /// a problem of every other one: a matrix that lies column by column is its transpose, row by row.
 struct GemmProblem {
-  std::size_t m = 0;      ///< rows of op(A) and C
-  std::size_t n = 0;      ///< columns of op(B) and C
-  std::size_t k = 0;      ///< columns of op(A), rows of op(B)
-  std::size_t batch = 1;  ///< products
-  Scalar in = Scalar::float32;
-  Scalar out = Scalar::float32;
-  bool a_along_k = true;     ///< neighbours of A in memory lie along k; else along m
-  bool b_along_k = false;    ///< neighbours of B in memory lie along k; else along n
-  bool reads_c = false;      ///< beta is not 0
-  bool listed = false;       ///< a list says where the matrices of the batch are
-  bool epilogue = false;     ///< there is more to do than alpha and beta
-  bool row_bias = false;     ///< a number for each row is added
-  bool column_bias = false;  ///< a number for each column is added
-  bool residual = false;     ///< a matrix is added
-  Activation activation = Activation::none;
-  std::string expression = {};  ///< the caller's own: OpenCL C, of `x`, `row` and `col`
-  bool tf32 = false;            ///< products of float32 may be of numbers cut to TF32
-  bool turned = false;          ///< of a column-major C: its rows are columns here
+  std::size_t m = 0;                         ///< rows of op(A) and C
+  std::size_t n = 0;                         ///< columns of op(B) and C
+  std::size_t k = 0;                         ///< columns of op(A), rows of op(B)
+  std::size_t batch = 1;                     ///< products
+  Scalar in = Scalar::float32;               ///< of A and B
+  Scalar out = Scalar::float32;              ///< of C
+  bool a_along_k = true;                     ///< neighbours of A in memory lie along k; else along m
+  bool b_along_k = false;                    ///< neighbours of B in memory lie along k; else along n
+  bool reads_c = false;                      ///< beta is not 0
+  bool listed = false;                       ///< a list says where the matrices of the batch are
+  bool epilogue = false;                     ///< there is more to do than alpha and beta
+  bool row_bias = false;                     ///< a number for each row is added
+  bool column_bias = false;                  ///< a number for each column is added
+  bool residual = false;                     ///< a matrix is added
+  Activation activation = Activation::none;  ///< of the epilogue
+  std::string expression = {};               ///< the caller's own: OpenCL C, of `x`, `row` and `col`
+  bool tf32 = false;                         ///< products of float32 may be of numbers cut to TF32
+  bool turned = false;                       ///< of a column-major C: its rows are columns here
   /// The largest power of two, at most 64, that divides the byte address of each row's first element.
   std::size_t a_alignment = 64;
-  std::size_t b_alignment = 64;
-  std::size_t c_alignment = 64;
+  std::size_t b_alignment = 64;  ///< the same of B
+  std::size_t c_alignment = 64;  ///< the same of C
 };
 
 /// The plan that gemm() would use on `device`. Tiles shrink until they fit; where none fits, the plan is

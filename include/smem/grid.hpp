@@ -11,9 +11,9 @@ namespace smem {
 
 /// Cells along each dimension. What is not there is 1.
 struct GridSize {
-  std::size_t width = 0;  ///< along a row, where cells are neighbours in memory
-  std::size_t height = 1;
-  std::size_t depth = 1;
+  std::size_t width = 0;   ///< along a row, where cells are neighbours in memory
+  std::size_t height = 1;  ///< rows; 1 in one dimension
+  std::size_t depth = 1;   ///< planes; 1 in one or two dimensions
   friend bool operator==(const GridSize&, const GridSize&) = default;
 };
 
@@ -29,17 +29,18 @@ struct GridLayout {
 
 /// One or more grids of numbers.
 struct Grid {
-  cl_mem buffer = nullptr;
-  Scalar type = Scalar::float32;
-  GridSize size = {};
-  std::size_t channels = 1;
-  std::size_t offset = 0;
-  std::size_t pitch = 0;  ///< elements, at least width * channels
-  std::size_t plane = 0;
-  std::size_t batch = 1;
-  std::size_t batch_stride = 0;
+  cl_mem buffer = nullptr;        ///< not owned
+  Scalar type = Scalar::float32;  ///< of an element
+  GridSize size = {};             ///< of one grid
+  std::size_t channels = 1;       ///< elements of a cell, side by side
+  std::size_t offset = 0;         ///< elements before the first cell
+  std::size_t pitch = 0;          ///< elements, at least width * channels
+  std::size_t plane = 0;          ///< elements from one plane to the next
+  std::size_t batch = 1;          ///< grids
+  std::size_t batch_stride = 0;   ///< elements from one grid to the next
 
   Grid() = default;
+  /// Where the layout says 0, rows, planes and grids follow each other.
   Grid(cl_mem memory, Scalar type_of_an_element, const GridSize& cells, const GridLayout& layout = {})
       : buffer(memory),
         type(type_of_an_element),
@@ -51,15 +52,17 @@ struct Grid {
         batch(layout.batch),
         batch_stride(layout.batch_stride == 0 ? cells.depth * plane : layout.batch_stride) {}
 
-  std::size_t row_elements() const { return size.width * channels; }
+  std::size_t row_elements() const { return size.width * channels; }  ///< elements of a row that hold data
 };
 
 /// Grids of T in any OpenCL buffer, smem's or the caller's own. `GridView<const T>` is an input.
 template <class T>
 struct GridView : Grid {
   GridView() { type = scalar_of<T>; }
+  /// A view of the caller's buffer.
   GridView(const cl::Buffer& memory, const GridSize& cells, const GridLayout& layout = {})
       : Grid(memory(), scalar_of<T>, cells, layout) {}
+  /// The same of a handle.
   GridView(cl_mem memory, const GridSize& cells, const GridLayout& layout = {})
       : Grid(memory, scalar_of<T>, cells, layout) {}
 

@@ -17,11 +17,11 @@ namespace smem {
 
 /// The bins of a histogram: of equal width, or between edges.
 struct Bins {
-  std::size_t count = 0;
-  double low = 0;
-  double high = 0;
-  Outside outside = Outside::drop;
-  Vector edges;  ///< on the device; where there are any, low and high have no meaning
+  std::size_t count = 0;            ///< 1 to kMaxBins
+  double low = 0;                   ///< the first bin begins here
+  double high = 0;                  ///< the last bin ends before
+  Outside outside = Outside::drop;  ///< what becomes of elements outside all bins
+  Vector edges;                     ///< on the device; where there are any, low and high have no meaning
 
   /// `count` bins of equal width over [low, high).
   static Bins even(std::size_t count, double low, double high, Outside outside = Outside::drop) {
@@ -111,6 +111,7 @@ SMEM_API cl::Event histogram_weighted(const Context& context, const Matrix& in, 
 /// is a NaN.
 SMEM_API void check_edges(const Context& context, const Vector& edges);
 
+/// The same of typed views, which know their types.
 template <class In, class Out>
 cl::Event histogram(const Context& context, const VectorView<In>& in, const VectorView<Out>& out,
                     const Bins& bins, const CallOptions& options = {}) {
@@ -118,6 +119,7 @@ cl::Event histogram(const Context& context, const VectorView<In>& in, const Vect
   return histogram(context, static_cast<const Vector&>(in), static_cast<const Vector&>(out), bins, options);
 }
 
+/// The same of typed views, which know their types.
 template <class In, class Out>
 cl::Event histogram(const Context& context, const MatrixView<In>& in, const VectorView<Out>& out,
                     const Bins& bins, std::size_t channels = 1, const CallOptions& options = {}) {
@@ -126,6 +128,7 @@ cl::Event histogram(const Context& context, const MatrixView<In>& in, const Vect
                    bins, channels, options);
 }
 
+/// The same of typed views, which know their types.
 template <class In, class Weight, class Out>
 cl::Event histogram_weighted(const Context& context, const VectorView<In>& in,
                              const VectorView<Weight>& weights, const VectorView<Out>& out, const Bins& bins,
@@ -135,6 +138,7 @@ cl::Event histogram_weighted(const Context& context, const VectorView<In>& in,
                             static_cast<const Vector&>(out), bins, options);
 }
 
+/// The same of typed views, which know their types.
 template <class In, class Weight, class Out>
 cl::Event histogram_weighted(const Context& context, const MatrixView<In>& in,
                              const MatrixView<Weight>& weights, const VectorView<Out>& out, const Bins& bins,

@@ -20,6 +20,7 @@ enum class Outside {
   clamp  ///< it is counted in the first or the last bin. A NaN is not counted anywhere.
 };
 
+/// "drop" or "clamp".
 SMEM_API std::string_view name_of(Outside outside);
 
 /// How a kernel finds the bin of a number.
@@ -31,19 +32,20 @@ enum class BinRule {
   small    ///< integers, fewer bins than values, of which there are at most 2^16: by a product of 32 bits
 };
 
+/// The name of the rule.
 SMEM_API std::string_view name_of(BinRule rule);
 
-inline constexpr std::size_t kMaxBins = std::size_t{1} << 20;
-inline constexpr std::size_t kMaxChannels = 4;
+inline constexpr std::size_t kMaxBins = std::size_t{1} << 20;  ///< of a histogram
+inline constexpr std::size_t kMaxChannels = 4;                 ///< interleaved in a row
 
 /// Even bins as kernels are told them: the bits of numbers of the type computed in, which is float for half,
 /// and 32 bits for smaller integers.
 struct EvenBins {
-  BinRule rule = BinRule::even;
-  std::uint64_t low = 0;
-  std::uint64_t high = 0;   ///< integers: the distance of the last value from low
-  std::uint64_t scale = 0;  ///< bins / (high - low); integers: as a fraction of 2^64, or 2^32 of small
-  std::uint32_t shift = 0;  ///< integers: of a distance, before it is multiplied by the scale
+  BinRule rule = BinRule::even;  ///< how bins are found
+  std::uint64_t low = 0;         ///< the first bin begins here; its bits
+  std::uint64_t high = 0;        ///< integers: the distance of the last value from low
+  std::uint64_t scale = 0;       ///< bins / (high - low); integers: as a fraction of 2^64, or 2^32 of small
+  std::uint32_t shift = 0;       ///< integers: of a distance, before it is multiplied by the scale
 };
 
 /// `count` bins of equal width over [low, high) for numbers of `type`; see histogram() for the exact rule.
@@ -54,14 +56,14 @@ SMEM_API EvenBins even_bins(Scalar type, std::size_t count, double low, double h
 
 /// A histogram without its data: all that a plan depends on.
 struct HistogramProblem {
-  Scalar in = Scalar::float32;
-  Scalar out = Scalar::uint32;  ///< uint32 or uint64
-  BinRule rule = BinRule::even;
-  std::size_t bins = 256;    ///< of a channel
-  std::size_t channels = 1;  ///< interleaved in each row
-  std::size_t rows = 1;      ///< of a matrix; 1 for a vector, and for matrices without gaps
-  std::size_t cols = 0;      ///< elements of a row: pixels times channels
-  std::size_t batch = 1;
+  Scalar in = Scalar::float32;   ///< of the counted elements
+  Scalar out = Scalar::uint32;   ///< uint32 or uint64
+  BinRule rule = BinRule::even;  ///< how bins are found
+  std::size_t bins = 256;        ///< of a channel
+  std::size_t channels = 1;      ///< interleaved in each row
+  std::size_t rows = 1;          ///< of a matrix; 1 for a vector, and for matrices without gaps
+  std::size_t cols = 0;          ///< elements of a row: pixels times channels
+  std::size_t batch = 1;         ///< matrices
   /// The largest power of two, at most 16, that divides the buffer's address.
   std::size_t alignment = 16;
 
@@ -86,9 +88,9 @@ SMEM_API std::optional<Plan> plan_histogram_finish(const Device& device, const H
 /// A weighted histogram without its data: `counts` as it would be without weights, of one channel; its `out`
 /// and alignment have no meaning.
 struct WeightedHistogramProblem {
-  HistogramProblem counts;
-  Scalar weights = Scalar::float32;
-  Scalar out = Scalar::float32;  ///< of integers int32, uint32, int64 or uint64; else float32 or float64
+  HistogramProblem counts;           ///< what is counted, and where
+  Scalar weights = Scalar::float32;  ///< of the weights
+  Scalar out = Scalar::float32;      ///< of integers int32, uint32, int64 or uint64; else float32 or float64
 
   /// Weights of a matrix.
   std::size_t elements() const { return counts.rows * counts.cols; }

@@ -27,7 +27,7 @@ class Program;
 /// - common/scalar.clh: loads and stores of numbers, half as storage
 /// Each of them says at its top what it offers and which defines it takes.
 struct KernelSource {
-  std::string source;
+  std::string source;       ///< OpenCL C
   std::string entry_point;  ///< the kernel function's name
   /// Given to the compiler as -DNAME=VALUE.
   std::vector<std::pair<std::string, long>> defines = {};
@@ -45,13 +45,13 @@ struct KernelSource {
 
 /// A work-item count of each dimension, in all and in a work-group.
 struct LaunchSize {
-  std::array<std::size_t, 3> global{1, 1, 1};  ///< multiples of work_group
-  std::array<std::size_t, 3> work_group{1, 1, 1};
+  std::array<std::size_t, 3> global{1, 1, 1};      ///< multiples of work_group
+  std::array<std::size_t, 3> work_group{1, 1, 1};  ///< work-items of a group, by dimension
 };
 
 /// Bytes of local memory for an argument that is a `local` pointer.
 struct LocalBytes {
-  std::size_t bytes = 0;
+  std::size_t bytes = 0;  ///< may be 0 for none
 };
 
 /// A built kernel. Copies share one program; all functions may be called from several threads.
@@ -67,6 +67,7 @@ class Kernel {
     const std::array<Argument, sizeof...(Arguments)> all{argument_of(arguments)...};
     return launch(size, wait_for, all);
   }
+  /// The same without events to wait for.
   template <class First, class... Arguments>
   cl::Event operator()(const LaunchSize& size, const First& first, const Arguments&... arguments) const
       requires(!std::is_convertible_v<const First&, std::span<const cl::Event>>) {

@@ -26,7 +26,9 @@ struct Conflicts {
   std::size_t degree = 1;  ///< distinct words of the busiest bank in the worst phase: 1 is free of conflicts
   std::size_t phases = 1;  ///< what the access takes without conflicts
   std::size_t cycles = 1;  ///< what it takes: the sum of the phases' degrees, less where phases join
-  double slowdown() const { return static_cast<double>(cycles) / static_cast<double>(phases); }
+  double slowdown() const {
+    return static_cast<double>(cycles) / static_cast<double>(phases);
+  }  ///< cycles over phases
   friend bool operator==(const Conflicts&, const Conflicts&) = default;
 };
 
@@ -37,8 +39,8 @@ SMEM_API Conflicts find_conflicts(const Device& device, std::span<const std::siz
 
 /// An item of a tile.
 struct Item {
-  std::size_t row = 0;
-  std::size_t col = 0;
+  std::size_t row = 0;  ///< of the tile
+  std::size_t col = 0;  ///< of the tile
   friend bool operator==(const Item&, const Item&) = default;
 };
 
@@ -59,11 +61,11 @@ struct Access {
 
 /// A tile in local memory as a kernel uses it: all that its layout is inferred from.
 struct Tile {
-  std::size_t rows = 0;
-  std::size_t cols = 0;
-  std::size_t item_bytes = 4;   ///< 1, 2, 4, 8 or 16
-  std::size_t work_items = 32;  ///< of a work-group
-  std::vector<Access> accesses;
+  std::size_t rows = 0;          ///< of items
+  std::size_t cols = 0;          ///< items in a row
+  std::size_t item_bytes = 4;    ///< 1, 2, 4, 8 or 16
+  std::size_t work_items = 32;   ///< of a work-group
+  std::vector<Access> accesses;  ///< all that a work-group does to the tile
   /// Items that stay neighbours, at a multiple of as many, whatever the layout: a power of two that divides
   /// `cols`. For vectors that are longer than what banks deliver at once, as four doubles.
   std::size_t unit = 1;
@@ -71,8 +73,8 @@ struct Tile {
 
 /// What an access of a tile costs in a layout, over all waves of the work-group.
 struct AccessCost {
-  std::string name;
-  bool store = false;
+  std::string name;        ///< as in Access
+  bool store = false;      ///< whether it writes
   std::size_t bytes = 0;   ///< that a work-item touches at once
   std::size_t degree = 1;  ///< the worst wave's
   double slowdown = 1;     ///< cycles of all waves over those without conflicts
@@ -82,19 +84,20 @@ struct AccessCost {
 /// How a tile lies in local memory: item (row, col) is at
 /// `row * stride + (col ^ (((row >> swizzle_shift) & swizzle_mask) << swizzle_unit))`.
 struct LocalLayout {
+  /// What makes a column of the tile spread over the banks; none: there is no tile.
   enum class Kind { none, plain, padded, swizzled };
-  Kind kind = Kind::none;
-  std::size_t rows = 0;           ///< rows of the tile as it lies in local memory
-  std::size_t cols = 0;           ///< items in a row
-  std::size_t item_bytes = 0;     ///< of one item
-  std::size_t stride = 0;         ///< items from one row to the next: cols, and the padding
-  std::size_t swizzle_mask = 0;   ///< 0: no swizzle; else a power of two less one
-  std::size_t swizzle_shift = 0;  ///< rows that share a swizzle, as a power of two
-  std::size_t swizzle_unit = 0;   ///< items that stay together, as a power of two
-  std::vector<AccessCost> accesses;
+  Kind kind = Kind::none;            ///< of this layout
+  std::size_t rows = 0;              ///< rows of the tile as it lies in local memory
+  std::size_t cols = 0;              ///< items in a row
+  std::size_t item_bytes = 0;        ///< of one item
+  std::size_t stride = 0;            ///< items from one row to the next: cols, and the padding
+  std::size_t swizzle_mask = 0;      ///< 0: no swizzle; else a power of two less one
+  std::size_t swizzle_shift = 0;     ///< rows that share a swizzle, as a power of two
+  std::size_t swizzle_unit = 0;      ///< items that stay together, as a power of two
+  std::vector<AccessCost> accesses;  ///< what each access of the tile costs
 
-  std::size_t items() const { return rows * stride; }  ///< with the padding
-  std::size_t bytes() const { return items() * item_bytes; }
+  std::size_t items() const { return rows * stride; }         ///< with the padding
+  std::size_t bytes() const { return items() * item_bytes; }  ///< of local memory
   /// The byte address of an item.
   std::size_t address_of(Item item) const {
     const std::size_t swizzle = ((item.row >> swizzle_shift) & swizzle_mask) << swizzle_unit;
@@ -102,16 +105,18 @@ struct LocalLayout {
   }
   /// The worst degree of the accesses that write, and of those that read; 1 when there is none.
   SMEM_API std::size_t store_degree() const;
+  /// The worst degree of the accesses that read.
   SMEM_API std::size_t load_degree() const;
   friend bool operator==(const LocalLayout&, const LocalLayout&) = default;
 };
 
+/// "none", "plain", "padded" or "swizzled".
 SMEM_API std::string_view name_of(LocalLayout::Kind kind);
 
 /// A layout fixed by hand, in whole or in part: what is empty is inferred.
 struct LayoutChoice {
-  std::optional<LocalLayout::Kind> kind;
-  std::optional<std::size_t> padding;  ///< items after each row; padded layouts only
+  std::optional<LocalLayout::Kind> kind;  ///< what is wanted
+  std::optional<std::size_t> padding;     ///< items after each row; padded layouts only
   std::optional<std::size_t>
       swizzle_mask;  ///< a power of two less one, less than the tile's width; swizzled only
   friend bool operator==(const LayoutChoice&, const LayoutChoice&) = default;

@@ -28,6 +28,7 @@ SMEM_API cl::Event matvec(const Context& context, const Matrix& a, const Vector&
 SMEM_API cl::Event vecmat(const Context& context, const Vector& x, const Matrix& a, const Vector& y,
                           FloatMode mode = FloatMode::reproducible, const CallOptions& options = {});
 
+/// The same of typed views, which know their types.
 template <class A, class X, class Y>
 cl::Event matvec(const Context& context, const MatrixView<A>& a, const VectorView<X>& x,
                  const VectorView<Y>& y, FloatMode mode = FloatMode::reproducible,
@@ -39,6 +40,7 @@ cl::Event matvec(const Context& context, const MatrixView<A>& a, const VectorVie
                 static_cast<const Vector&>(y), mode, options);
 }
 
+/// The same of typed views, which know their types.
 template <class X, class A, class Y>
 cl::Event vecmat(const Context& context, const VectorView<X>& x, const MatrixView<A>& a,
                  const VectorView<Y>& y, FloatMode mode = FloatMode::reproducible,

@@ -9,6 +9,7 @@
 
 namespace smem {
 
+/// What a call can be told besides its data and its problem.
 struct CallOptions {
   /// Events that must have completed before the call's kernel starts.
   std::span<const cl::Event> wait_for = {};

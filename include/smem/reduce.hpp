@@ -130,6 +130,7 @@ R reduced(const Context& context, const In& in, const Reduction& reduction, cons
 
 }  // namespace detail
 
+/// The same of typed views, which know their types.
 template <class In, class Out>
 cl::Event reduce(const Context& context, const VectorView<In>& in, const VectorView<Out>& out,
                  const Reduction& reduction, const CallOptions& options = {}) {
@@ -137,6 +138,7 @@ cl::Event reduce(const Context& context, const VectorView<In>& in, const VectorV
   return reduce(context, static_cast<const Vector&>(in), static_cast<const Vector&>(out), reduction, options);
 }
 
+/// The same of typed views, which know their types.
 template <class In, class Out>
 cl::Event reduce_rows(const Context& context, const MatrixView<In>& in, const VectorView<Out>& out,
                       const Reduction& reduction, const CallOptions& options = {}) {
@@ -144,6 +146,7 @@ cl::Event reduce_rows(const Context& context, const MatrixView<In>& in, const Ve
   return reduce_rows(context, in, scalar_of<In>, out, reduction, options);
 }
 
+/// The same of typed views, which know their types.
 template <class In, class Out>
 cl::Event reduce_columns(const Context& context, const MatrixView<In>& in, const VectorView<Out>& out,
                          const Reduction& reduction, const CallOptions& options = {}) {
@@ -181,10 +184,12 @@ auto norm(const Context& context, const In& in, const CallOptions& options = {})
   using Result = detail::Or<R, detail::Mean<detail::Element<In>>>;
   return detail::reduced<Result>(context, in, ReduceOp::norm, options);
 }
+/// The smallest element, which is returned; waits.
 template <class In>
 auto min(const Context& context, const In& in, const CallOptions& options = {}) {
   return detail::reduced<detail::Element<In>>(context, in, ReduceOp::min, options);
 }
+/// The largest element, which is returned; waits.
 template <class In>
 auto max(const Context& context, const In& in, const CallOptions& options = {}) {
   return detail::reduced<detail::Element<In>>(context, in, ReduceOp::max, options);
@@ -198,18 +203,22 @@ auto minmax(const Context& context, const In& in, const CallOptions& options = {
                          options);
   return std::pair<T, T>(both[0], both[1]);
 }
+/// The place of the smallest element, which is returned; waits.
 template <class In>
 std::size_t argmin(const Context& context, const In& in, const CallOptions& options = {}) {
   return detail::reduced<std::uint64_t>(context, in, ReduceOp::argmin, options);
 }
+/// The place of the largest element, which is returned; waits.
 template <class In>
 std::size_t argmax(const Context& context, const In& in, const CallOptions& options = {}) {
   return detail::reduced<std::uint64_t>(context, in, ReduceOp::argmax, options);
 }
+/// Whether any element is not zero; waits.
 template <class In>
 bool any(const Context& context, const In& in, const CallOptions& options = {}) {
   return detail::reduced<std::uint8_t>(context, in, ReduceOp::any, options) != 0;
 }
+/// Whether all elements are not zero; waits.
 template <class In>
 bool all(const Context& context, const In& in, const CallOptions& options = {}) {
   return detail::reduced<std::uint8_t>(context, in, ReduceOp::all, options) != 0;

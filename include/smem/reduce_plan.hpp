@@ -34,6 +34,7 @@ enum class ReduceOp {
   custom
 };
 
+/// "sum", "product", ..., as the names in the program.
 SMEM_API std::string_view name_of(ReduceOp op);
 
 /// How sums of floating-point numbers are made. Both give the same bits for the same plan, input and place in
@@ -45,13 +46,15 @@ enum class FloatMode {
 
 /// An operation, with all that belongs to it.
 struct Reduction {
-  ReduceOp op = ReduceOp::sum;
-  FloatMode mode = FloatMode::reproducible;
-  std::string expression = {};  ///< of custom(): OpenCL C, of `a` and `b`
-  std::string identity = {};    ///< of custom(): OpenCL C, a constant
-  bool commutes = true;         ///< false: elements are combined in their order
+  ReduceOp op = ReduceOp::sum;               ///< what is combined
+  FloatMode mode = FloatMode::reproducible;  ///< of sums of floating-point numbers
+  std::string expression = {};               ///< of custom(): OpenCL C, of `a` and `b`
+  std::string identity = {};                 ///< of custom(): OpenCL C, a constant
+  bool commutes = true;                      ///< false: elements are combined in their order
 
+  /// The operation alone says it.
   Reduction(ReduceOp operation) : op(operation) {}  // NOLINT(google-explicit-constructor): an op is one
+  /// An operation with its mode.
   Reduction(ReduceOp operation, FloatMode float_mode) : op(operation), mode(float_mode) {}
 
   /// The caller's own operation, e.g. custom("b == 0 ? a : b", "0"), the last element that is not 0. It must
@@ -79,14 +82,14 @@ enum class ReduceShape { vector, rows, columns, segments };
 
 /// A reduction without its data: all that a plan depends on.
 struct ReduceProblem {
-  Reduction reduction = ReduceOp::sum;
-  ReduceShape shape = ReduceShape::vector;
-  Scalar in = Scalar::float32;
-  Scalar out = Scalar::float32;
-  std::size_t rows = 1;  ///< of a matrix; segments; 1 for a vector
-  std::size_t cols = 0;  ///< of a matrix; elements of a vector, whole or segmented
-  std::size_t batch = 1;
-  Scalar bounds = Scalar::uint32;  ///< type of the segments' offsets: uint32 or uint64
+  Reduction reduction = ReduceOp::sum;      ///< what is computed
+  ReduceShape shape = ReduceShape::vector;  ///< of what
+  Scalar in = Scalar::float32;              ///< of the elements
+  Scalar out = Scalar::float32;             ///< of the results
+  std::size_t rows = 1;                     ///< of a matrix; segments; 1 for a vector
+  std::size_t cols = 0;                     ///< of a matrix; elements of a vector, whole or segmented
+  std::size_t batch = 1;                    ///< matrices
+  Scalar bounds = Scalar::uint32;           ///< type of the segments' offsets: uint32 or uint64
   /// The largest power of two, at most 16, that divides the byte address of every row's first element, for
   /// columns; for a dot product of vectors, of both at equal distance from some element; else that of the
   /// buffer.
@@ -94,7 +97,9 @@ struct ReduceProblem {
 
   /// Elements of a result; of a vector's segments, of all.
   std::size_t count() const { return shape == ReduceShape::columns ? rows : cols; }
-  std::size_t results() const { return shape == ReduceShape::columns ? cols * batch : rows * batch; }
+  std::size_t results() const {
+    return shape == ReduceShape::columns ? cols * batch : rows * batch;
+  }  ///< numbers that come out
 };
 
 /// The plan that reduce() and its like would use on `device`. Overrides: `variant`, and `work_items`, a power

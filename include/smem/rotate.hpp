@@ -29,6 +29,7 @@ SMEM_API cl::Event rotate(const Context& context, const Matrix& in, const Matrix
 SMEM_API cl::Event flip(const Context& context, const Matrix& in, const Matrix& out, Flip direction,
                         const CallOptions& options = {});
 
+/// The same of typed views, which know their types.
 template <class In, class Out>
 cl::Event rotate(const Context& context, const MatrixView<In>& in, const MatrixView<Out>& out,
                  Rotation rotation, const CallOptions& options = {}) {
@@ -37,6 +38,7 @@ cl::Event rotate(const Context& context, const MatrixView<In>& in, const MatrixV
   return rotate(context, static_cast<const Matrix&>(in), static_cast<const Matrix&>(out), rotation, options);
 }
 
+/// The same of typed views, which know their types.
 template <class In, class Out>
 cl::Event flip(const Context& context, const MatrixView<In>& in, const MatrixView<Out>& out, Flip direction,
                const CallOptions& options = {}) {

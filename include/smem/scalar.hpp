@@ -30,7 +30,7 @@ enum class Scalar {
 /// A number of IEEE 754's binary16, for storage: 16 bits on the host and on the device, computed with as
 /// float. No device needs cl_khr_fp16 for it.
 struct half {
-  std::uint16_t bits = 0;
+  std::uint16_t bits = 0;  ///< as IEEE 754 has them
 
   half() = default;
   /// Rounds to the nearest, ties to even; beyond 65504 (and half a step) to infinity; a NaN stays one.
@@ -65,7 +65,7 @@ struct half {
 
 /// The upper half of a float32: its range, and 8 significant bits. For storage, and for smem::gemm alone.
 struct bfloat16 {
-  std::uint16_t bits = 0;
+  std::uint16_t bits = 0;  ///< the upper half of a float's
 
   bfloat16() = default;
   /// Rounds to the nearest, ties to even; a NaN stays one.
@@ -117,7 +117,9 @@ SMEM_API std::string_view name_of(Scalar type);
 /// has not.
 SMEM_API std::string_view opencl_name_of(Scalar type);
 
+/// Whether it is half, float32 or float64.
 constexpr bool is_float(Scalar type) { return type >= Scalar::half; }
+/// Whether it has negative values.
 constexpr bool is_signed(Scalar type) { return type <= Scalar::int64 || is_float(type); }
 
 }  // namespace smem

@@ -16,6 +16,7 @@ namespace smem {
 class Initial {
  public:
   Initial() = default;
+  /// A number of any type.
   template <class T>
   Initial(T value)  // NOLINT(google-explicit-constructor): a number is one
       : is_set_(true), type_(scalar_of<T>) {
@@ -26,10 +27,10 @@ class Initial {
       real_ = static_cast<double>(value);
     }
   }
-  bool is_set() const { return is_set_; }
-  Scalar type() const { return type_; }
-  std::uint64_t integer() const { return integer_; }
-  double real() const { return real_; }
+  bool is_set() const { return is_set_; }             ///< whether one was given
+  Scalar type() const { return type_; }               ///< int64, uint64 or float64: what was given
+  std::uint64_t integer() const { return integer_; }  ///< of an integer, its bits
+  double real() const { return real_; }               ///< of a floating-point number
 
  private:
   bool is_set_ = false;
@@ -127,12 +128,14 @@ SMEM_API cl::Event exclusive_scan_by_key(const Context& context, const Vector& k
 // ---------------------------------------------------------------------------------------------------------
 // Typed matrices know their types. Typed vectors are Vectors.
 
+/// The same of typed views, which know their types.
 template <class In, class Out>
 cl::Event inclusive_scan_rows(const Context& context, const MatrixView<In>& in, const MatrixView<Out>& out,
                               const Reduction& operation = ReduceOp::sum, const CallOptions& options = {}) {
   static_assert(!std::is_const_v<Out>, "out must not be const");
   return inclusive_scan_rows(context, in, scalar_of<In>, out, scalar_of<Out>, operation, options);
 }
+/// The same of typed views, which know their types.
 template <class In, class Out>
 cl::Event exclusive_scan_rows(const Context& context, const MatrixView<In>& in, const MatrixView<Out>& out,
                               const Reduction& operation = ReduceOp::sum, const Initial& initial = {},
@@ -140,6 +143,7 @@ cl::Event exclusive_scan_rows(const Context& context, const MatrixView<In>& in, 
   static_assert(!std::is_const_v<Out>, "out must not be const");
   return exclusive_scan_rows(context, in, scalar_of<In>, out, scalar_of<Out>, operation, initial, options);
 }
+/// The same of typed views, which know their types.
 template <class In, class Out>
 cl::Event inclusive_scan_columns(const Context& context, const MatrixView<In>& in, const MatrixView<Out>& out,
                                  const Reduction& operation = ReduceOp::sum,
@@ -147,6 +151,7 @@ cl::Event inclusive_scan_columns(const Context& context, const MatrixView<In>& i
   static_assert(!std::is_const_v<Out>, "out must not be const");
   return inclusive_scan_columns(context, in, scalar_of<In>, out, scalar_of<Out>, operation, options);
 }
+/// The same of typed views, which know their types.
 template <class In, class Out>
 cl::Event exclusive_scan_columns(const Context& context, const MatrixView<In>& in, const MatrixView<Out>& out,
                                  const Reduction& operation = ReduceOp::sum, const Initial& initial = {},
@@ -154,6 +159,7 @@ cl::Event exclusive_scan_columns(const Context& context, const MatrixView<In>& i
   static_assert(!std::is_const_v<Out>, "out must not be const");
   return exclusive_scan_columns(context, in, scalar_of<In>, out, scalar_of<Out>, operation, initial, options);
 }
+/// The same of typed views, which know their types.
 template <class In, class Out>
 cl::Event inclusive_scan(const Context& context, const VectorView<In>& in, const VectorView<Out>& out,
                          const Reduction& operation = ReduceOp::sum, const CallOptions& options = {}) {
@@ -161,6 +167,7 @@ cl::Event inclusive_scan(const Context& context, const VectorView<In>& in, const
   return inclusive_scan(context, static_cast<const Vector&>(in), static_cast<const Vector&>(out), operation,
                         options);
 }
+/// The same of typed views, which know their types.
 template <class In, class Out>
 cl::Event exclusive_scan(const Context& context, const VectorView<In>& in, const VectorView<Out>& out,
                          const Reduction& operation = ReduceOp::sum, const Initial& initial = {},

@@ -20,18 +20,18 @@ enum class ScanShape { vector, rows, columns, segments, keys };
 
 /// A scan without its data: all that a plan depends on.
 struct ScanProblem {
-  Reduction operation = ReduceOp::sum;
-  ScanShape shape = ScanShape::vector;
-  bool exclusive = false;
-  Scalar in = Scalar::float32;
-  Scalar out = Scalar::float32;
-  std::size_t rows = 1;  ///< of a matrix; 1 for a vector
-  std::size_t cols = 0;  ///< of a matrix; elements of a vector
-  std::size_t batch = 1;
-  Scalar marks = Scalar::uint32;  ///< type of the segments' offsets, or of the keys
+  Reduction operation = ReduceOp::sum;  ///< what is combined
+  ScanShape shape = ScanShape::vector;  ///< along what
+  bool exclusive = false;               ///< whether a result leaves out its own element
+  Scalar in = Scalar::float32;          ///< of the elements
+  Scalar out = Scalar::float32;         ///< of the results
+  std::size_t rows = 1;                 ///< of a matrix; 1 for a vector
+  std::size_t cols = 0;                 ///< of a matrix; elements of a vector
+  std::size_t batch = 1;                ///< matrices
+  Scalar marks = Scalar::uint32;        ///< type of the segments' offsets, or of the keys
   /// The largest power of two, at most 16, that divides the byte address of every row's first element.
   std::size_t in_alignment = 16;
-  std::size_t out_alignment = 16;
+  std::size_t out_alignment = 16;  ///< the same of the results
 };
 
 /// The plan that the scans use on `device`. Overrides: `variant`, and `work_items`, a power of two, for all

@@ -65,16 +65,22 @@ SMEM_API cl::Event run_length_encode(const Context& context, const Vector& in, c
 // ---------------------------------------------------------------------------------------------------------
 // The same, returning the count: these wait.
 
+/// As copy_if() above; waits for the device and returns the count.
 SMEM_API std::size_t copy_if(const Context& context, const Vector& in, const Vector& out,
                              const std::string& predicate, const CallOptions& options = {});
+/// As copy_flagged() above; waits for the device and returns the count.
 SMEM_API std::size_t copy_flagged(const Context& context, const Vector& in, const Vector& flags,
                                   const Vector& out, const CallOptions& options = {});
+/// As partition() above; waits for the device and returns the count.
 SMEM_API std::size_t partition(const Context& context, const Vector& in, const Vector& out,
                                const std::string& predicate, const CallOptions& options = {});
+/// As partition_flagged() above; waits for the device and returns the count.
 SMEM_API std::size_t partition_flagged(const Context& context, const Vector& in, const Vector& flags,
                                        const Vector& out, const CallOptions& options = {});
+/// As unique() above; waits for the device and returns the count.
 SMEM_API std::size_t unique(const Context& context, const Vector& in, const Vector& out,
                             const CallOptions& options = {});
+/// As run_length_encode() above; waits for the device and returns the count.
 SMEM_API std::size_t run_length_encode(const Context& context, const Vector& in, const Vector& values,
                                        const Vector& lengths, const CallOptions& options = {});
 
@@ -97,6 +103,7 @@ inline const Vector& untyped(const Vector& view) { return view; }
 
 }  // namespace detail
 
+/// The same of typed views, which know their types.
 template <class In, class Out, class Count>
 cl::Event copy_if(const Context& context, const VectorView<In>& in, const VectorView<Out>& out,
                   const VectorView<Count>& count, const std::string& predicate,
@@ -105,6 +112,7 @@ cl::Event copy_if(const Context& context, const VectorView<In>& in, const Vector
   return copy_if(context, detail::untyped(in), detail::untyped(out), detail::untyped(count), predicate,
                  options);
 }
+/// The same of typed views, which know their types.
 template <class In, class Flags, class Out, class Count>
 cl::Event copy_flagged(const Context& context, const VectorView<In>& in, const VectorView<Flags>& flags,
                        const VectorView<Out>& out, const VectorView<Count>& count,
@@ -113,6 +121,7 @@ cl::Event copy_flagged(const Context& context, const VectorView<In>& in, const V
   return copy_flagged(context, detail::untyped(in), detail::untyped(flags), detail::untyped(out),
                       detail::untyped(count), options);
 }
+/// The same of typed views, which know their types.
 template <class In, class Out, class Count>
 cl::Event partition(const Context& context, const VectorView<In>& in, const VectorView<Out>& out,
                     const VectorView<Count>& count, const std::string& predicate,
@@ -121,6 +130,7 @@ cl::Event partition(const Context& context, const VectorView<In>& in, const Vect
   return partition(context, detail::untyped(in), detail::untyped(out), detail::untyped(count), predicate,
                    options);
 }
+/// The same of typed views, which know their types.
 template <class In, class Flags, class Out, class Count>
 cl::Event partition_flagged(const Context& context, const VectorView<In>& in, const VectorView<Flags>& flags,
                             const VectorView<Out>& out, const VectorView<Count>& count,
@@ -129,12 +139,14 @@ cl::Event partition_flagged(const Context& context, const VectorView<In>& in, co
   return partition_flagged(context, detail::untyped(in), detail::untyped(flags), detail::untyped(out),
                            detail::untyped(count), options);
 }
+/// The same of typed views, which know their types.
 template <class In, class Out, class Count>
 cl::Event unique(const Context& context, const VectorView<In>& in, const VectorView<Out>& out,
                  const VectorView<Count>& count, const CallOptions& options = {}) {
   detail::check_selection<In, Out, Count>();
   return unique(context, detail::untyped(in), detail::untyped(out), detail::untyped(count), options);
 }
+/// The same of typed views, which know their types.
 template <class In, class Out, class Lengths, class Count>
 cl::Event run_length_encode(const Context& context, const VectorView<In>& in, const VectorView<Out>& values,
                             const VectorView<Lengths>& lengths, const VectorView<Count>& count,
@@ -144,24 +156,28 @@ cl::Event run_length_encode(const Context& context, const VectorView<In>& in, co
                            detail::untyped(count), options);
 }
 
+/// The same of typed views; waits for the device and returns the count.
 template <class In, class Out>
 std::size_t copy_if(const Context& context, const VectorView<In>& in, const VectorView<Out>& out,
                     const std::string& predicate, const CallOptions& options = {}) {
   detail::check_selection<In, Out>();
   return copy_if(context, detail::untyped(in), detail::untyped(out), predicate, options);
 }
+/// The same of typed views; waits for the device and returns the count.
 template <class In, class Flags, class Out>
 std::size_t copy_flagged(const Context& context, const VectorView<In>& in, const VectorView<Flags>& flags,
                          const VectorView<Out>& out, const CallOptions& options = {}) {
   detail::check_selection<In, Out>();
   return copy_flagged(context, detail::untyped(in), detail::untyped(flags), detail::untyped(out), options);
 }
+/// The same of typed views; waits for the device and returns the count.
 template <class In, class Out>
 std::size_t partition(const Context& context, const VectorView<In>& in, const VectorView<Out>& out,
                       const std::string& predicate, const CallOptions& options = {}) {
   detail::check_selection<In, Out>();
   return partition(context, detail::untyped(in), detail::untyped(out), predicate, options);
 }
+/// The same of typed views; waits for the device and returns the count.
 template <class In, class Flags, class Out>
 std::size_t partition_flagged(const Context& context, const VectorView<In>& in,
                               const VectorView<Flags>& flags, const VectorView<Out>& out,
@@ -170,12 +186,14 @@ std::size_t partition_flagged(const Context& context, const VectorView<In>& in,
   return partition_flagged(context, detail::untyped(in), detail::untyped(flags), detail::untyped(out),
                            options);
 }
+/// The same of typed views; waits for the device and returns the count.
 template <class In, class Out>
 std::size_t unique(const Context& context, const VectorView<In>& in, const VectorView<Out>& out,
                    const CallOptions& options = {}) {
   detail::check_selection<In, Out>();
   return unique(context, detail::untyped(in), detail::untyped(out), options);
 }
+/// The same of typed views; waits for the device and returns the count.
 template <class In, class Out, class Lengths>
 std::size_t run_length_encode(const Context& context, const VectorView<In>& in, const VectorView<Out>& values,
                               const VectorView<Lengths>& lengths, const CallOptions& options = {}) {

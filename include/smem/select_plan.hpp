@@ -22,14 +22,14 @@ SMEM_API std::string_view name_of(SelectOp op);
 
 /// A selection without its data: all that a plan depends on.
 struct SelectProblem {
-  SelectOp op = SelectOp::copy_if;
-  Scalar in = Scalar::float32;
-  std::size_t size = 0;          ///< elements
-  std::string predicate = {};    ///< of copy_if and partition: OpenCL C, of `x`
-  Scalar flags = Scalar::uint8;  ///< their type, of copy_flagged and partition_flagged
+  SelectOp op = SelectOp::copy_if;  ///< what is selected
+  Scalar in = Scalar::float32;      ///< of the elements
+  std::size_t size = 0;             ///< elements
+  std::string predicate = {};       ///< of copy_if and partition: OpenCL C, of `x`
+  Scalar flags = Scalar::uint8;     ///< their type, of copy_flagged and partition_flagged
   /// The largest power of two, at most 16, that divides the byte address of the first element, and flag.
   std::size_t in_alignment = 16;
-  std::size_t flags_alignment = 16;
+  std::size_t flags_alignment = 16;  ///< the same of the flags
 };
 
 /// The plan that the selections use on `device`. It predicts the bytes for half of the elements selected; a

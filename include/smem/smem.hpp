@@ -3,6 +3,7 @@
 
 #include <smem/array.hpp>
 #include <smem/boundary.hpp>
+#include <smem/cache.hpp>
 #include <smem/context.hpp>
 #include <smem/device.hpp>
 #include <smem/error.hpp>

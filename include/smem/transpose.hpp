@@ -26,6 +26,7 @@ namespace smem {
 SMEM_API cl::Event transpose(const Context& context, const Matrix& in, const Matrix& out,
                              const CallOptions& options = {});
 
+/// The same of typed views, which know their types.
 template <class In, class Out>
 cl::Event transpose(const Context& context, const MatrixView<In>& in, const MatrixView<Out>& out,
                     const CallOptions& options = {}) {

@@ -15,12 +15,12 @@ namespace smem {
 struct TransposeProblem {
   std::size_t element_bytes = 4;  ///< 1, 2, 4, 8 or 16
   std::size_t rows = 0;           ///< of the input
-  std::size_t cols = 0;
-  std::size_t batch = 1;
-  bool in_place = false;
+  std::size_t cols = 0;           ///< elements in a row of the input
+  std::size_t batch = 1;          ///< matrices
+  bool in_place = false;          ///< whether input and output are the same square matrices
   /// The largest power of two, at most 64, that divides the byte address of every input row's first element.
   std::size_t in_alignment = 64;
-  std::size_t out_alignment = 64;
+  std::size_t out_alignment = 64;  ///< the same of the output
   /// The same of the buffers' own addresses. Less than 64 only for buffers over host memory of the caller's.
   std::size_t base_alignment = 64;
 };

@@ -20,16 +20,17 @@ struct Extent {
 
 /// One or more row-major matrices of untyped elements.
 struct Matrix {
-  cl_mem buffer = nullptr;
-  std::size_t element_bytes = 0;
-  std::size_t rows = 0;
-  std::size_t cols = 0;
-  std::size_t offset = 0;  ///< elements
-  std::size_t pitch = 0;   ///< elements, at least cols
-  std::size_t batch = 1;
-  std::size_t batch_stride = 0;  ///< elements
+  cl_mem buffer = nullptr;        ///< not owned
+  std::size_t element_bytes = 0;  ///< 1, 2, 4, 8 or 16 in most calls
+  std::size_t rows = 0;           ///< of a matrix
+  std::size_t cols = 0;           ///< elements in a row
+  std::size_t offset = 0;         ///< elements
+  std::size_t pitch = 0;          ///< elements, at least cols
+  std::size_t batch = 1;          ///< matrices
+  std::size_t batch_stride = 0;   ///< elements
 
   Matrix() = default;
+  /// Where the extent says 0, rows and matrices follow each other.
   Matrix(cl_mem memory, std::size_t bytes_of_an_element, std::size_t row_count, std::size_t col_count,
          const Extent& extent = {})
       : buffer(memory),
@@ -49,9 +50,11 @@ struct MatrixView : Matrix {
   static_assert(std::is_trivially_copyable_v<T>, "the elements of a buffer are copied byte by byte");
 
   MatrixView() { element_bytes = sizeof(T); }
+  /// A view of the caller's buffer.
   MatrixView(const cl::Buffer& memory, std::size_t row_count, std::size_t col_count,
              const Extent& extent = {})
       : Matrix(memory(), sizeof(T), row_count, col_count, extent) {}
+  /// The same of a handle.
   MatrixView(cl_mem memory, std::size_t row_count, std::size_t col_count, const Extent& extent = {})
       : Matrix(memory, sizeof(T), row_count, col_count, extent) {}
 
@@ -63,12 +66,13 @@ struct MatrixView : Matrix {
 
 /// Numbers that follow each other.
 struct Vector {
-  cl_mem buffer = nullptr;
-  Scalar type = Scalar::float32;
-  std::size_t offset = 0;  ///< elements before the first one
-  std::size_t size = 0;    ///< elements
+  cl_mem buffer = nullptr;        ///< not owned
+  Scalar type = Scalar::float32;  ///< of an element
+  std::size_t offset = 0;         ///< elements before the first one
+  std::size_t size = 0;           ///< elements
 
   Vector() = default;
+  /// A view of a handle, from element `first` on.
   Vector(cl_mem memory, Scalar type_of_an_element, std::size_t element_count, std::size_t first = 0)
       : buffer(memory), type(type_of_an_element), offset(first), size(element_count) {}
 };
@@ -77,8 +81,10 @@ struct Vector {
 template <class T>
 struct VectorView : Vector {
   VectorView() { type = scalar_of<T>; }
+  /// A view of the caller's buffer, from element `first` on.
   VectorView(const cl::Buffer& memory, std::size_t element_count, std::size_t first = 0)
       : Vector(memory(), scalar_of<T>, element_count, first) {}
+  /// The same of a handle.
   VectorView(cl_mem memory, std::size_t element_count, std::size_t first = 0)
       : Vector(memory, scalar_of<T>, element_count, first) {}
 

@@ -1,0 +1,143 @@
+// smem cache: the compiled programs on disk.
+#include "cli/cache.hpp"
+#include "cli/commands.hpp"
+#include "cli/terminal.hpp"
+#include "cli/text.hpp"
+
+#include <smem/smem.hpp>
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace smem::cli {
+
+namespace {
+
+/// "3 hours ago".
+std::string ago_text(std::chrono::system_clock::time_point then) {
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now() - then).count();
+  if (seconds < 60) return "just now";
+  const auto ago = [](long long count, const char* unit) {
+    return count_text(static_cast<std::size_t>(count), unit) + " ago";
+  };
+  if (seconds < 3600) return ago(seconds / 60, "minute");
+  if (seconds < 48 * 3600) return ago(seconds / 3600, "hour");
+  return ago(seconds / (24 * 3600), "day");
+}
+
+std::string content_text(const CacheEntry& entry) {
+  switch (entry.kind) {
+    case CacheEntry::Kind::program:
+      return entry.kernel.empty() ? "(a kernel of one's own)" : entry.kernel;
+    case CacheEntry::Kind::rates:
+      return "(measured rates)";
+    case CacheEntry::Kind::damaged:
+      break;
+  }
+  return "(damaged)";
+}
+
+/// The cache's folder; says so when there is none.
+bool is_off() {
+  if (!cache_folder().empty()) return false;
+  fmt::print("the cache is off: SMEM_CACHE says so, or there is no home folder\n");
+  return true;
+}
+
+int list(bool verbose) {
+  if (is_off()) return kGood;
+  const std::vector<CacheEntry> entries = cache_entries();
+  if (entries.empty()) {
+    fmt::print("nothing in {}\n", cache_folder().string());
+    return kGood;
+  }
+  constexpr const char* kRow = "{:<30}{:<40}{:>10}  {}";
+  fmt::print("{}\n",
+             painted(stdout, Paint::bold, fmt::format(kRow, "content", "device", "size", "last use")));
+  for (const CacheEntry& entry : entries) {
+    fmt::print(kRow, short_text(content_text(entry), 29),
+               entry.device.empty() ? "?" : short_text(entry.device, 39), bytes_text(entry.bytes),
+               ago_text(entry.used));
+    fmt::print("\n");
+    if (!verbose) continue;
+    if (!entry.options.empty()) fmt::print("    options  {}\n", entry.options);
+    if (!entry.driver.empty()) fmt::print("    driver   {}\n", entry.driver);
+    fmt::print("    file     {}\n", entry.file.string());
+  }
+  return kGood;
+}
+
+int print_statistics() {
+  if (is_off()) return kGood;
+  std::size_t programs = 0, damaged = 0, bytes = 0;
+  std::set<std::string> devices;
+  const std::vector<CacheEntry> entries = cache_entries();
+  for (const CacheEntry& entry : entries) {
+    bytes += entry.bytes;
+    programs += entry.kind == CacheEntry::Kind::program ? 1 : 0;
+    damaged += entry.kind == CacheEntry::Kind::damaged ? 1 : 0;
+    if (!entry.device.empty()) devices.insert(entry.device);
+  }
+  fmt::print("folder    {}\n", cache_folder().string());
+  fmt::print("entries   {}: {}, {} damaged\n", entries.size(), count_text(programs, "program"), damaged);
+  fmt::print("size      {} of {}\n", bytes_text(bytes), bytes_text(cache_limit()));
+  fmt::print("devices   {}\n", devices.size());
+  for (const std::string& device : devices)
+    fmt::print("          {}\n", device);
+  if (!entries.empty()) {
+    fmt::print("last use  {} to {}\n", ago_text(entries.back().used), ago_text(entries.front().used));
+  }
+  return kGood;
+}
+
+int clear(bool dry_run) {
+  if (is_off()) return kGood;
+  const CacheCleared cleared = clear_cache(dry_run);
+  fmt::print("{} {} of {} in {}\n", dry_run ? "would remove" : "removed",
+             cleared.entries == 1 ? "1 entry" : fmt::format("{} entries", cleared.entries),
+             bytes_text(cleared.bytes), cache_folder().string());
+  if (cleared.failures == 0) return kGood;
+  std::fflush(stdout);
+  fmt::print(stderr, "smem: {} could not be removed\n", count_text(cleared.failures, "file"));
+  return kFailure;
+}
+
+}  // namespace
+
+void add_cache(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand("cache", "The compiled programs on disk; without a subcommand, ls");
+  command->require_subcommand(0, 1);
+  command->callback([command, &exit_code] {
+    if (command->get_subcommands().empty()) exit_code = list(false);
+  });
+
+  CLI::App* ls = command->add_subcommand("ls", "List the entries, the one that was used last first");
+  auto verbose = std::make_shared<bool>(false);
+  ls->add_flag("-v,--verbose", *verbose, "With options, driver and file of each");
+  ls->callback([verbose, &exit_code] { exit_code = list(*verbose); });
+
+  command->add_subcommand("stats", "Folder, number of entries, size and limit")->callback([&exit_code] {
+    exit_code = print_statistics();
+  });
+
+  CLI::App* clearing = command->add_subcommand("clear", "Remove smem's entries, and no other file");
+  auto dry_run = std::make_shared<bool>(false);
+  clearing->add_flag("-n,--dry-run", *dry_run, "Only say what would be removed");
+  clearing->callback([dry_run, &exit_code] { exit_code = clear(*dry_run); });
+
+  CLI::App* warm =
+      command->add_subcommand("warm", "Build the programs that operations need, before they are needed");
+  auto options = std::make_shared<WarmOptions>();
+  warm->add_option("operations", options->operations, "All, when none is named")
+      ->check(CLI::IsMember(warm_operations()));
+  warm->add_option("-d,--device", options->device, "Index, part of a name, gpu, cpu or accelerator");
+  warm->callback([options, &exit_code] { exit_code = warm_cache(*options); });
+}
+
+}  // namespace smem::cli

@@ -1,0 +1,287 @@
+// smem cache warm: one small call of each kind, so that what it needs is built and stored.
+//
+// A program depends on the operation, the types, the device, and on sizes only where a plan chooses another
+// kernel for them; so each call is made with a few elements, with many, and with rows that are not aligned.
+// What has an expression or custom operation in it cannot be built before it is known.
+#include "cli/cache.hpp"
+#include "cli/commands.hpp"
+#include "cli/terminal.hpp"
+#include "cli/text.hpp"
+
+#include <smem/smem.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+namespace smem::cli {
+
+namespace {
+
+constexpr std::array<std::size_t, 2> kSizes{1000, std::size_t{1} << 21};
+struct Shape2 {
+  std::size_t rows, cols;
+};
+constexpr std::array<Shape2, 3> kShapes{{{64, 64}, {1024, 1024}, {1001, 999}}};
+
+using Call = std::function<void(const Context&)>;
+using Calls = std::vector<Call>;
+
+template <class T>
+Array<T> zeros(const Context& context, std::size_t size) {
+  return Array<T>(context, std::vector<T>(size));
+}
+
+/// A call on two matrices of one shape and type, turned where `is_turned`.
+template <class T, class Operation>
+void on_matrices(Calls& calls, bool is_turned, const Operation& operation) {
+  for (const Shape2 shape : kShapes) {
+    calls.emplace_back([=](const Context& context) {
+      const auto in = zeros<T>(context, shape.rows * shape.cols), out = zeros<T>(context, in.size());
+      operation(context, in.matrix(shape.rows, shape.cols),
+                is_turned ? out.matrix(shape.cols, shape.rows) : out.matrix(shape.rows, shape.cols));
+    });
+  }
+}
+
+void warm_transpose(Calls& calls) {
+  const auto turn = [](const Context& context, const auto& in, const auto& out) {
+    transpose(context, in, out);
+  };
+  on_matrices<std::uint8_t>(calls, true, turn);
+  on_matrices<std::uint16_t>(calls, true, turn);
+  on_matrices<float>(calls, true, turn);
+  on_matrices<double>(calls, true, turn);
+}
+
+void warm_rotate(Calls& calls) {
+  for (const Rotation rotation : {Rotation::by_90, Rotation::by_180, Rotation::by_270}) {
+    on_matrices<float>(
+        calls, rotation != Rotation::by_180,
+        [=](const Context& context, const auto& in, const auto& out) { rotate(context, in, out, rotation); });
+  }
+}
+
+void warm_flip(Calls& calls) {
+  for (const Flip direction : {Flip::horizontal, Flip::vertical}) {
+    on_matrices<float>(calls, false, [=](const Context& context, const auto& in, const auto& out) {
+      flip(context, in, out, direction);
+    });
+  }
+}
+
+template <class T>
+void warm_reduce_of(Calls& calls) {
+  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::min, ReduceOp::max}) {
+    for (const std::size_t size : kSizes) {
+      calls.emplace_back([=](const Context& context) {
+        const auto in = zeros<T>(context, size), out = zeros<T>(context, 1);
+        reduce(context, in.vector(), out.vector(), op);
+      });
+    }
+  }
+  for (const Shape2 shape : kShapes) {
+    calls.emplace_back([=](const Context& context) {
+      const auto in = zeros<T>(context, shape.rows * shape.cols);
+      const auto out = zeros<T>(context, std::max(shape.rows, shape.cols));
+      reduce_rows(context, in.matrix(shape.rows, shape.cols), out.vector(0, shape.rows), ReduceOp::sum);
+      reduce_columns(context, in.matrix(shape.rows, shape.cols), out.vector(0, shape.cols), ReduceOp::sum);
+    });
+  }
+}
+
+void warm_reduce(Calls& calls) {
+  warm_reduce_of<float>(calls);
+  warm_reduce_of<std::int32_t>(calls);
+  for (const std::size_t size : kSizes) {
+    calls.emplace_back([=](const Context& context) {
+      const auto in = zeros<float>(context, size), out = zeros<float>(context, 1);
+      const auto place = zeros<std::uint64_t>(context, 1);
+      reduce(context, in.vector(), place.vector(), ReduceOp::argmax);
+      dot(context, in.vector(), in.vector(), out.vector());
+    });
+  }
+}
+
+void warm_matvec(Calls& calls) {
+  for (const Shape2 shape : kShapes) {
+    calls.emplace_back([=](const Context& context) {
+      const auto a = zeros<float>(context, shape.rows * shape.cols);
+      const auto left = zeros<float>(context, shape.rows), right = zeros<float>(context, shape.cols);
+      matvec(context, a.matrix(shape.rows, shape.cols), right.vector(), left.vector());
+      vecmat(context, left.vector(), a.matrix(shape.rows, shape.cols), right.vector());
+    });
+  }
+}
+
+void warm_histogram(Calls& calls) {
+  for (const std::size_t size : kSizes) {
+    calls.emplace_back([=](const Context& context) {
+      const auto counts = zeros<std::uint32_t>(context, 256);
+      const auto bytes = zeros<std::uint8_t>(context, size);
+      const auto numbers = zeros<float>(context, size), weights = zeros<float>(context, 256);
+      const auto whole = zeros<std::int32_t>(context, size);
+      histogram(context, bytes.vector(), counts.vector(), Bins::of_values());
+      histogram(context, numbers.vector(), counts.vector(), Bins::even(256, 0, 1));
+      histogram(context, whole.vector(), counts.vector(), Bins::even(256, 0, 256));
+      histogram_weighted(context, numbers.vector(), numbers.vector(), weights.vector(),
+                         Bins::even(256, 0, 1));
+    });
+  }
+}
+
+template <class T>
+void warm_scan_of(Calls& calls) {
+  for (const std::size_t size : kSizes) {
+    calls.emplace_back([=](const Context& context) {
+      const auto in = zeros<T>(context, size), out = zeros<T>(context, size);
+      inclusive_scan(context, in.vector(), out.vector());
+      exclusive_scan(context, in.vector(), out.vector());
+    });
+  }
+  on_matrices<T>(calls, false, [](const Context& context, const auto& in, const auto& out) {
+    inclusive_scan_rows(context, in, out);
+    inclusive_scan_columns(context, in, out);
+  });
+}
+
+void warm_scan(Calls& calls) {
+  warm_scan_of<float>(calls);
+  warm_scan_of<std::int32_t>(calls);
+}
+
+template <class T>
+void warm_select_of(Calls& calls) {
+  for (const std::size_t size : kSizes) {
+    calls.emplace_back([=](const Context& context) {
+      const auto in = zeros<T>(context, size), out = zeros<T>(context, size);
+      const auto flags = zeros<std::uint8_t>(context, size);
+      const auto count = zeros<std::uint32_t>(context, 1), lengths = zeros<std::uint32_t>(context, size);
+      copy_flagged(context, in.vector(), flags.vector(), out.vector(), count.vector());
+      partition_flagged(context, in.vector(), flags.vector(), out.vector(), count.vector());
+      unique(context, in.vector(), out.vector(), count.vector());
+      run_length_encode(context, in.vector(), out.vector(), lengths.vector(), count.vector());
+    });
+  }
+}
+
+void warm_select(Calls& calls) {
+  warm_select_of<float>(calls);
+  warm_select_of<std::int32_t>(calls);
+}
+
+template <class In, class Out>
+void warm_gemm_of(Calls& calls) {
+  for (const std::size_t edge : {std::size_t{64}, std::size_t{250}, std::size_t{1024}}) {
+    calls.emplace_back([=](const Context& context) {
+      const auto a = zeros<In>(context, edge * edge), b = zeros<In>(context, edge * edge);
+      const auto c = zeros<Out>(context, edge * edge);
+      gemm(context, a.matrix(edge, edge), b.matrix(edge, edge), c.matrix(edge, edge));
+      gemm(context, a.matrix(edge, edge), b.matrix(edge, edge), c.matrix(edge, edge), {.transpose_b = true});
+    });
+  }
+}
+
+void warm_gemm(Calls& calls) {
+  warm_gemm_of<float, float>(calls);
+  warm_gemm_of<half, float>(calls);
+  warm_gemm_of<std::int8_t, std::int32_t>(calls);
+}
+
+struct Operation {
+  const char* name;
+  void (*add)(Calls& calls);
+};
+
+constexpr Operation kOperations[] = {
+    {"transpose", warm_transpose}, {"rotate", warm_rotate}, {"flip", warm_flip},
+    {"reduce", warm_reduce},       {"matvec", warm_matvec}, {"histogram", warm_histogram},
+    {"scan", warm_scan},           {"select", warm_select}, {"gemm", warm_gemm},
+};
+
+struct Work {
+  std::string name;
+  Calls calls;
+};
+
+std::vector<Work> asked_work(const std::vector<std::string>& names) {
+  std::vector<Work> all;
+  for (const Operation& operation : kOperations) {
+    if (!names.empty() && std::find(names.begin(), names.end(), operation.name) == names.end()) continue;
+    all.push_back({operation.name, {}});
+    operation.add(all.back().calls);
+  }
+  return all;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// The first failure of an operation's calls; those that follow are made all the same.
+std::string make_calls(const Context& context, const Work& work, std::size_t done, Progress& progress) {
+  std::string failure;
+  for (const Call& call : work.calls) {
+    progress.show(done++, work.name);
+    try {
+      call(context);
+      context.finish();  // stores what it built
+    } catch (const Error& error) {
+      if (failure.empty()) failure = error.what();
+    }
+  }
+  return failure;
+}
+
+}  // namespace
+
+std::vector<std::string> warm_operations() {
+  std::vector<std::string> names;
+  for (const Operation& operation : kOperations)
+    names.emplace_back(operation.name);
+  return names;
+}
+
+int warm_cache(const WarmOptions& options) {
+  if (cache_folder().empty()) {
+    throw Error({.operation = "cache warm", .expected = "a cache on disk", .got = "SMEM_CACHE: off"});
+  }
+  const auto start = std::chrono::steady_clock::now();
+  const std::vector<Work> all = asked_work(options.operations);
+  std::size_t steps = 0, done = 0, failures = 0;
+  for (const Work& work : all)
+    steps += work.calls.size();
+  const Context context({.device = options.device});
+  fmt::print("{}\n", context.device().name);
+  Progress progress(steps);
+  CacheStatistics before;
+  for (const Work& work : all) {
+    const auto since = std::chrono::steady_clock::now();
+    const std::string failure = make_calls(context, work, done, progress);
+    done += work.calls.size();
+    const CacheStatistics now = context.cache_statistics();
+    progress.clear();
+    fmt::print("{:<12}{:>4} built, {:>3} were there {:>8.1f} s\n", work.name,
+               now.built_from_source - before.built_from_source,
+               now.loaded_from_disk - before.loaded_from_disk, seconds_since(since));
+    std::fflush(stdout);
+    if (!failure.empty()) {
+      ++failures;
+      fmt::print(stderr, "smem: {}: {}\n", work.name, failure);
+    }
+    before = now;
+  }
+  fmt::print("{} built, {} stored in {}: {:.1f} s\n", count_text(before.built_from_source, "program"),
+             before.stored_on_disk, cache_folder().string(), seconds_since(start));
+  if (failures == 0 && before.stored_on_disk == before.built_from_source) return kGood;
+  std::fflush(stdout);
+  if (failures == 0) fmt::print(stderr, "smem: not all could be stored\n");
+  return kFailure;
+}
+
+}  // namespace smem::cli

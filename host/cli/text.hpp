@@ -1,0 +1,18 @@
+/// Numbers and names as tables show them.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace smem::cli {
+
+/// The text, or its beginning and "..." where it is longer than `width`.
+std::string short_text(const std::string& text, std::size_t width);
+
+/// 49152 as "48 KiB": in the largest unit that it fills, with a decimal where the number is not whole.
+std::string bytes_text(std::size_t bytes);
+
+/// "1 program", "2 programs".
+std::string count_text(std::size_t count, const std::string& what);
+
+}  // namespace smem::cli

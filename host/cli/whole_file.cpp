@@ -1,0 +1,54 @@
+#include "cli/whole_file.hpp"
+
+#include <fmt/format.h>
+
+#include <unistd.h>
+
+namespace smem::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+void remove_if_there(const fs::path& path) {
+  std::error_code ignored;
+  if (!path.empty()) fs::remove(path, ignored);
+}
+
+}  // namespace
+
+WholeFile::~WholeFile() {
+  if (is_open()) close();
+  at_interrupt_.reset();
+  remove_if_there(part_);
+}
+
+void WholeFile::open(const fs::path& path) {
+  std::error_code error;
+  path_ = path;
+  if (fs::exists(path, error) && !fs::is_regular_file(path, error)) {
+    std::ofstream::open(path, std::ios::trunc);
+    return;
+  }
+  path_ = fs::weakly_canonical(path, error);  // a link stays one
+  if (error) path_ = path;
+  part_ = path_;
+  part_ += fmt::format(".part-{}", ::getpid());
+  at_interrupt_.emplace([part = part_] { remove_if_there(part); });
+  std::ofstream::open(part_, std::ios::trunc);
+}
+
+bool WholeFile::finish() {
+  close();
+  bool good = !fail();
+  if (!part_.empty()) {
+    std::error_code error;
+    if (good) fs::rename(part_, path_, error);
+    good = good && !error;
+    if (good) part_.clear();
+  }
+  at_interrupt_.reset();
+  return good;
+}
+
+}  // namespace smem::cli

@@ -1,0 +1,30 @@
+/// A file that is there as a whole or not at all.
+#pragma once
+
+#include "cli/interrupt.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+namespace smem::cli {
+
+/// A stream that writes beside its file and takes the file's place in finish(). Without that, also after an
+/// interrupt, what stood there before stands there still. Where the path names something else than a file, a
+/// pipe or /dev/stdout, it is written to as it is.
+class WholeFile : public std::ofstream {
+ public:
+  WholeFile() = default;
+  ~WholeFile() override;
+
+  /// Opens it; the stream's state tells whether that went well.
+  void open(const std::filesystem::path& path);
+  /// Ends the file. \returns whether all of it is there.
+  bool finish();
+
+ private:
+  std::filesystem::path path_, part_;
+  std::optional<OnInterrupt> at_interrupt_;
+};
+
+}  // namespace smem::cli

@@ -1,0 +1,55 @@
+/// smem: what lies in the program cache on disk, which all processes of a user share. Includes no OpenCL
+/// header.
+#pragma once
+
+#include <smem/export.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace smem {
+
+/// One file of the cache, which belongs to one device and driver.
+struct CacheEntry {
+  /// What the file holds: a compiled program, what was measured of the device, or not what it should (the
+  /// next call that needs it makes it anew).
+  enum class Kind { program, rates, damaged };
+  Kind kind = Kind::damaged;                   ///< of this file
+  std::filesystem::path file;                  ///< its whole path
+  std::size_t bytes = 0;                       ///< of the file
+  std::chrono::system_clock::time_point used;  ///< when it was loaded last, else when it was written
+  /// What a program was built from: a file below cl/, as "transpose/vector.cl"; empty for a kernel of the
+  /// caller's own.
+  std::string kernel;
+  std::string options;  ///< of the compiler
+  std::string device;   ///< the device's name; empty when the file does not tell
+  std::string driver;   ///< the driver's version
+};
+
+/// The folder that the environment names: SMEM_CACHE_DIR, else $XDG_CACHE_HOME/smem, else ~/.cache/smem. It
+/// need not exist. Empty when the cache is off: by SMEM_CACHE, or without any home.
+SMEM_API std::filesystem::path cache_folder();
+
+/// Bytes beyond which the entries that were not used for longest go: SMEM_CACHE_LIMIT in MiB, else 256 MiB.
+SMEM_API std::size_t cache_limit();
+
+/// The entries of cache_folder(), the one that was used last first. Files of others are not among them.
+/// Reads the beginning of each file. What cannot be read counts as damaged; never an error.
+SMEM_API std::vector<CacheEntry> cache_entries();
+
+/// What clear_cache() removed, or would remove.
+struct CacheCleared {
+  std::size_t entries = 0;   ///< files
+  std::size_t bytes = 0;     ///< of these files
+  std::size_t failures = 0;  ///< files that could not be removed
+};
+
+/// Removes the entries of cache_folder(), and what writers left there that ended before their time. Removes
+/// no other file and no folder. Programs that contexts have in memory stay. With `dry_run` nothing is
+/// removed, and the answer is what would be.
+SMEM_API CacheCleared clear_cache(bool dry_run = false);
+
+}  // namespace smem

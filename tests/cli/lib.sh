@@ -1,0 +1,18 @@
+# What the scripts here share: a folder that goes with the script, and a word on what failed.
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+fail() {
+  echo "FAILED: $*" >&2
+  exit 1
+}
+
+# expect TEXT PATTERN: the text has a line with the extended regular expression.
+expect() {
+  printf '%s\n' "$1" | grep -Eq -- "$2" || fail "no \"$2\" in: $1"
+}
+
+# refuse TEXT PATTERN: it has none.
+refuse() {
+  ! printf '%s\n' "$1" | grep -Eq -- "$2" || fail "\"$2\" in: $1"
+}
