@@ -68,7 +68,7 @@ Outcome run_convolution(const smem::Context& context, const ConvolutionCase& c, 
       }
     }
   }
-  const HostGrid<T> grid{in_shape, input, how.boundary};
+  const StencilGrid<T> grid{in_shape, input, how.boundary};
   const auto n = [](std::size_t size) { return static_cast<std::ptrdiff_t>(size); };
   const smem::Array<T> in_array(context, input), out_array(context, before);
   const smem::GridView<const T> in(in_array.buffer(), c.size, c.in.layout(c.size));

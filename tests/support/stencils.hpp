@@ -122,7 +122,7 @@ inline double beyond_of(smem::Boundary boundary) { return boundary == smem::Boun
 
 /// Grids on the host, read as their boundary says.
 template <class T>
-struct HostGrid {
+struct StencilGrid {
   const smem::Grid& view;
   const std::vector<T>& data;
   smem::Boundary boundary;
@@ -150,7 +150,7 @@ inline std::string expression_for(const smem::Radius& r) {
 
 /// The result of a cell of one channel.
 template <class T>
-Summed<T> expected_sum(const StencilCase& c, const HostGrid<T>& grid, const std::vector<double>& weights,
+Summed<T> expected_sum(const StencilCase& c, const StencilGrid<T>& grid, const std::vector<double>& weights,
                        std::size_t b, std::size_t x, std::size_t y, std::size_t z, std::size_t channel) {
   const auto i = [](std::size_t n) { return static_cast<std::ptrdiff_t>(n); };
   const auto at = [&](std::ptrdiff_t dx, std::ptrdiff_t dy, std::ptrdiff_t dz) {
@@ -229,7 +229,7 @@ Outcome run_stencil(const smem::Context& context, const StencilCase& c, Random& 
     for (std::size_t i = 0; i < in_shape.row_elements(); ++i)
       input[at + i] = stencil_element<T>(random);
   });
-  const HostGrid<T> grid{in_shape, input, c.boundary};
+  const StencilGrid<T> grid{in_shape, input, c.boundary};
   const auto is_left = [&](std::size_t at, std::size_t radius, std::size_t extent) {
     return c.boundary == smem::Boundary::leave && (at < radius || at + radius >= extent);
   };
