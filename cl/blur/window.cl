@@ -29,6 +29,14 @@
 #ifndef GROUP_2
 #define GROUP_2 1
 #endif
+#ifndef INTEL_SUB_GROUP
+#define INTEL_SUB_GROUP 0  // work-items of a sub-group, on Intel's GPUs; 0: the compiler's choice
+#endif
+#if INTEL_SUB_GROUP
+#define SUB_GROUP_SIZE __attribute__((intel_reqd_sub_group_size(INTEL_SUB_GROUP)))
+#else
+#define SUB_GROUP_SIZE
+#endif
 #define RADIUS (SIZE / 2)
 #define COUNT (SIZE * SIZE)
 
@@ -190,7 +198,7 @@ static inline void make_row(global RESULT* to, global const ELEMENT* from, ulong
   }
 }
 
-kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
+kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
 void window(SEPARABLE_ARGUMENTS) {
   (void)row_taps, (void)column_taps, (void)row_origin, (void)column_origin, (void)streaming, (void)scratch;
   // No barrier follows.

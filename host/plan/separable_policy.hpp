@@ -24,7 +24,8 @@ struct MarchPolicy {
 // of 128 work-items with 128 registers each are resident on an NVIDIA multiprocessor, and have 512 * step *
 // 16 bytes under way.
 inline constexpr MarchPolicy kMarchPolicies[] = {
-    {"nvidia-hopper", "no measurement yet: sizes by arithmetic", 128, 4, 8, 8, 8, 32},
+    {"nvidia-hopper", "H200, 8192 x 8192 float, of copy: Gaussian 5 x 5 0.71, 15 x 15 0.52; uint8 0.12, 0.07",
+     128, 4, 8, 8, 8, 32},
     // The last one is for every device that smem does not know.
     {"generic", "no measurement: the H200's sizes", 128, 4, 4, 8, 8, 32},
 };

@@ -45,6 +45,9 @@ Plan make_plan(const Device& device, const WindowProblem& problem, bool cpu) {
   define(plan, "OPERATION", static_cast<std::size_t>(problem.op));
   define(plan, "SIZE", g.row_taps);
   define(plan, "LANES", lanes);
+  // With sub-groups of 32, its compiler leaves the windows in memory.
+  if (device.vendor == Vendor::intel && device.architecture.starts_with("pvc"))
+    define(plan, "INTEL_SUB_GROUP", 16);
   for (const auto& [name, size] : {std::pair{"GROUP_0", plan.work_group[0]},
                                    {"GROUP_1", plan.work_group[1]},
                                    {"GROUP_2", plan.work_group[2]}})

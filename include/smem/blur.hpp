@@ -15,8 +15,8 @@ namespace smem {
 
 /// What lies beyond the edges of an image. Boundary::mirror is what OpenCV does where it is told nothing.
 struct BlurOptions {
-  Boundary boundary = Boundary::mirror;
-  double value = 0;  ///< beyond the edges, with Boundary::constant
+  Boundary boundary = Boundary::mirror;  ///< beyond the edges
+  double value = 0;                      ///< beyond the edges, with Boundary::constant
 };
 
 /// A Gaussian window. What is 0 follows from the other, as in OpenCV: sigma = 0.3 * ((size - 1) / 2 - 1) +
@@ -80,8 +80,8 @@ SMEM_API cl::Event sobel(const Context& context, const Grid& in, const Grid& out
 
 /// How an image is sharpened.
 struct UnsharpMask {
-  Gaussian window = {.size = 0, .sigma = 1.5};
-  double amount = 1;     ///< of the difference that is added
+  Gaussian window = {.size = 0, .sigma = 1.5};  ///< of the blur
+  double amount = 1;                            ///< of the difference that is added
   double threshold = 0;  ///< differences of less, in units of the elements, are left as they are
 };
 

@@ -17,8 +17,11 @@ namespace smem {
 
 /// How far a box reaches to each side of its middle, in cells. A plain number is both.
 struct BoxRadius {
-  std::size_t across = 0, down = 0;
+  std::size_t across = 0;  ///< along rows
+  std::size_t down = 0;    ///< along columns
+  /// Of a square.
   BoxRadius(std::size_t both) : across(both), down(both) {}  // NOLINT: meant to convert
+  /// Of any box.
   BoxRadius(std::size_t along_rows, std::size_t along_columns) : across(along_rows), down(along_columns) {}
 };
 
@@ -49,9 +52,10 @@ enum class WindowOp {
   gradient  ///< the magnitude of the gradient, by Sobel's weights
 };
 
+/// A small window without its data: all that a plan depends on.
 struct WindowProblem {
-  SeparableProblem grids;  ///< its taps are the window's size both: 3 or 5
-  WindowOp op = WindowOp::median;
+  SeparableProblem grids;          ///< its taps are the window's size both: 3 or 5
+  WindowOp op = WindowOp::median;  ///< what is made of a window
 };
 
 /// The plan that median_blur() or sobel() would use on `device`. Overrides: `variant`. \throws Error as

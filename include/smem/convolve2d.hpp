@@ -16,13 +16,17 @@ namespace smem {
 
 /// Weights of a window of width x height cells, row by row.
 struct ConvolutionKernel {
-  std::size_t width = 0, height = 0;
-  std::vector<double> weights = {};
+  std::size_t width = 0;             ///< cells along a row
+  std::size_t height = 0;            ///< rows
+  std::vector<double> weights = {};  ///< width * height of them
 };
 
 /// Cells that are put around a grid.
 struct Padding {
-  std::size_t left = 0, top = 0, right = 0, bottom = 0;
+  std::size_t left = 0;    ///< before each row
+  std::size_t top = 0;     ///< before the first row
+  std::size_t right = 0;   ///< after each row
+  std::size_t bottom = 0;  ///< after the last row
   friend bool operator==(const Padding&, const Padding&) = default;
 };
 
@@ -33,21 +37,25 @@ enum class Separable {
   always  ///< a kernel of another rank is an error
 };
 
+/// How a kernel is applied.
 struct Convolution {
   /// true: convolution, for which the kernel is turned by 180 degrees; false: correlation, as networks and
   /// image filters have it.
   bool turned = false;
   /// The weight of the kernel as it is given that belongs to the cell itself; not given: number size / 2, the
   /// middle one of an odd kernel.
-  std::optional<std::size_t> anchor_x = {}, anchor_y = {};
-  std::size_t stride_x = 1, stride_y = 1;      ///< cells from one window to the next
-  std::size_t dilation_x = 1, dilation_y = 1;  ///< cells from one weight to the next
+  std::optional<std::size_t> anchor_x = {};
+  std::optional<std::size_t> anchor_y = {};  ///< the same along columns
+  std::size_t stride_x = 1;                  ///< cells from one window to the next
+  std::size_t stride_y = 1;                  ///< rows from one window to the next
+  std::size_t dilation_x = 1;                ///< cells from one weight to the next
+  std::size_t dilation_y = 1;                ///< rows from one weight to the next
   /// Given: the windows are those that lie inside the padded grid, and there is no anchor. Not given: as much
   /// as brings each cell of `in`, or with a stride each such cell, under the anchor.
   std::optional<Padding> padding = {};
-  Boundary boundary = Boundary::zero;  ///< what lies in the padding; not "leave"
-  double value = 0;                    ///< with Boundary::constant: as an element of the grid
-  Separable separable = Separable::automatic;
+  Boundary boundary = Boundary::zero;          ///< what lies in the padding; not "leave"
+  double value = 0;                            ///< with Boundary::constant: as an element of the grid
+  Separable separable = Separable::automatic;  ///< whether a kernel of rank 1 is two passes
 };
 
 /// Cells of the result along an axis of `size` cells: (size + before + after - (kernel - 1) * dilation - 1) /
@@ -81,6 +89,7 @@ SMEM_API cl::Event convolve2d(const Context& context, const Grid& in, const Grid
                               const ConvolutionKernel& kernel, const Convolution& how = {},
                               const CallOptions& options = {});
 
+/// The same of typed views.
 template <class In, class Out>
 cl::Event convolve2d(const Context& context, const GridView<In>& in, const GridView<Out>& out,
                      const ConvolutionKernel& kernel, const Convolution& how = {},

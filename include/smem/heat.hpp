@@ -29,7 +29,7 @@ struct Heat {
   FaceMean mean = FaceMean::harmonic;  ///< of `conductivities`
   /// What comes to each cell a unit of time, as `conductivities`. None: without a buffer.
   Grid source = {};
-  Walls walls = Walls::insulated;
+  Walls walls = Walls::insulated;  ///< what its outermost cells do
   double wall_value = 0;           ///< of Walls::fixed
   std::size_t dimensions = 0;      ///< 1 to 3; 0: the last one in which the grid has more than one cell
   std::size_t steps_per_pass = 0;  ///< over memory; 0: the plan chooses
@@ -71,6 +71,7 @@ SMEM_API double heat_time_step_limit(const Heat& heat, std::size_t dimensions);
 SMEM_API cl::Event heat(const Context& context, const Grid& in, const Grid& out, const Heat& what,
                         const CallOptions& options = {});
 
+/// The same of typed views.
 template <class In, class Out>
 cl::Event heat(const Context& context, const GridView<In>& in, const GridView<Out>& out, const Heat& what,
                const CallOptions& options = {}) {

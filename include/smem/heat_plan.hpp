@@ -19,6 +19,7 @@ enum class Walls {
   held        ///< the outermost cells keep the value that they have (Dirichlet, a value for each cell)
 };
 
+/// "insulated", "fixed" or "held".
 SMEM_API std::string_view name_of(Walls walls);
 
 /// The conductivity of the face between two cells, from those of the cells.
@@ -27,23 +28,24 @@ enum class FaceMean {
   arithmetic  ///< (a + b) / 2
 };
 
+/// "harmonic" or "arithmetic".
 SMEM_API std::string_view name_of(FaceMean mean);
 
 /// Heat diffusion without its data: all that a plan depends on.
 struct HeatProblem {
-  Scalar type = Scalar::float32;  ///< or float64
-  std::size_t width = 0;
-  std::size_t height = 1;
-  std::size_t depth = 1;
-  std::size_t dimensions = 0;  ///< 1 to 3; 0: as the extents say, see heat_dimensions()
-  std::size_t batch = 1;
-  std::size_t steps = 1;           ///< of the call
-  std::size_t steps_per_pass = 0;  ///< over memory; 0: the plan chooses
-  Walls walls = Walls::insulated;
-  bool variable = false;  ///< whether every cell has a conductivity of its own
-  FaceMean mean = FaceMean::harmonic;
-  bool source = false;    ///< whether there is a grid of sources
-  bool in_place = false;  ///< whether the result takes the place of the input
+  Scalar type = Scalar::float32;       ///< or float64
+  std::size_t width = 0;               ///< cells of a row
+  std::size_t height = 1;              ///< rows of a plane
+  std::size_t depth = 1;               ///< planes
+  std::size_t dimensions = 0;          ///< 1 to 3; 0: as the extents say, see heat_dimensions()
+  std::size_t batch = 1;               ///< grids
+  std::size_t steps = 1;               ///< of the call
+  std::size_t steps_per_pass = 0;      ///< over memory; 0: the plan chooses
+  Walls walls = Walls::insulated;      ///< what the outermost cells do
+  bool variable = false;               ///< whether every cell has a conductivity of its own
+  FaceMean mean = FaceMean::harmonic;  ///< of the conductivities of two cells
+  bool source = false;                 ///< whether there is a grid of sources
+  bool in_place = false;               ///< whether the result takes the place of the input
   /// The largest power of two, at most 64, that divides the address of each row of every grid.
   std::size_t alignment = 64;
 };
@@ -55,9 +57,9 @@ SMEM_API std::size_t heat_dimensions(const HeatProblem& problem);
 /// How the steps of a call are spread over passes: the first `longer` passes make `steps`, the others one
 /// less. Where the result takes the place of the input, passes are an even number, and one of 0 steps copies.
 struct HeatPasses {
-  std::size_t passes = 0;
-  std::size_t steps = 0;
-  std::size_t longer = 0;
+  std::size_t passes = 0;  ///< over memory
+  std::size_t steps = 0;   ///< of the longer passes
+  std::size_t longer = 0;  ///< how many passes make so many
   friend bool operator==(const HeatPasses&, const HeatPasses&) = default;
 };
 

@@ -14,20 +14,26 @@ namespace smem {
 
 /// Windows of a pooling, in cells.
 struct Pooling {
-  std::size_t width = 2, height = 2;
-  std::size_t stride_across = 2, stride_down = 2;  ///< from a window to the next, at least 1
-  /// Cells before the first and after the last one that windows may have; fewer than a window has.
-  std::size_t pad_left = 0, pad_right = 0, pad_top = 0, pad_bottom = 0;
+  std::size_t width = 2;          ///< along a row
+  std::size_t height = 2;         ///< rows
+  std::size_t stride_across = 2;  ///< from a window to the next in its row, at least 1
+  std::size_t stride_down = 2;    ///< from a row of windows to the next, at least 1
+  // Cells beyond the edges that windows may have: fewer than a window has.
+  std::size_t pad_left = 0;    ///< before a row
+  std::size_t pad_right = 0;   ///< after a row
+  std::size_t pad_top = 0;     ///< before the first row
+  std::size_t pad_bottom = 0;  ///< after the last row
 
   /// Windows of size x size, `stride` apart (0: side by side), with the same padding on all sides.
   static Pooling square(std::size_t size, std::size_t stride = 0, std::size_t padding = 0) {
     const std::size_t apart = stride == 0 ? size : stride;
     return {size, size, apart, apart, padding, padding, padding, padding};
   }
-  /// Windows in a row, or a column, of `extent` cells: floor((extent + padding - window) / stride) + 1.
+  /// Windows in a row of `extent` cells: floor((extent + padding - window) / stride) + 1.
   std::size_t across(std::size_t extent) const {
     return count(extent + pad_left + pad_right, width, stride_across);
   }
+  /// Windows in a column of `extent` cells.
   std::size_t down(std::size_t extent) const {
     return count(extent + pad_top + pad_bottom, height, stride_down);
   }
@@ -43,19 +49,19 @@ enum class PoolOp { max, average };
 
 /// A pooling without its data: all that a plan depends on.
 struct PoolProblem {
-  PoolOp op = PoolOp::max;
-  Scalar in = Scalar::float32;
-  Scalar out = Scalar::float32;
-  std::size_t width = 0;  ///< cells of a row of the input
-  std::size_t height = 0;
-  std::size_t planes = 1;  ///< of all grids
-  std::size_t channels = 1;
-  Pooling windows;
-  bool indices = false;
-  bool count_padding = false;
+  PoolOp op = PoolOp::max;       ///< what is made of a window
+  Scalar in = Scalar::float32;   ///< type of the input
+  Scalar out = Scalar::float32;  ///< type of the results
+  std::size_t width = 0;         ///< cells of a row of the input
+  std::size_t height = 0;        ///< rows of the input
+  std::size_t planes = 1;        ///< of all grids
+  std::size_t channels = 1;      ///< interleaved in each cell
+  Pooling windows;               ///< their sizes, strides and paddings
+  bool indices = false;          ///< the places of the greatest are written too
+  bool count_padding = false;    ///< means count what lies in the padding
   /// The largest power of two, at most 64, that divides the byte address of each row.
   std::size_t in_alignment = 64;
-  std::size_t out_alignment = 64;
+  std::size_t out_alignment = 64;  ///< the same of the results
 };
 
 /// The plan that max_pool2d() or avg_pool2d() would use on `device`. Overrides: `variant`. \throws Error when
@@ -71,6 +77,7 @@ SMEM_API std::vector<std::string_view> pool_variants();
 /// alignments have no meaning. Overrides: `work_items`. \throws Error as plan_pool().
 SMEM_API Plan plan_global_pool_first(const Device& device, const PoolProblem& problem,
                                      const PlanOverrides& overrides = {});
+/// The second launch.
 SMEM_API Plan plan_global_pool(const Device& device, const PoolProblem& problem,
                                const PlanOverrides& overrides = {});
 

@@ -15,12 +15,14 @@
 
 namespace smem {
 
+/// How the weights lie on the grid, and what lies beyond its edges.
 struct SeparableOptions {
-  Boundary boundary = Boundary::zero;
-  double value = 0;  ///< beyond the edges, with Boundary::constant
+  Boundary boundary = Boundary::zero;  ///< beyond the edges
+  double value = 0;                    ///< beyond the edges, with Boundary::constant
   /// Which of the weights belongs to the element itself; not given: number size / 2, the middle one of an odd
   /// window.
-  std::optional<std::size_t> row_origin = {}, column_origin = {};
+  std::optional<std::size_t> row_origin = {};
+  std::optional<std::size_t> column_origin = {};  ///< the same along columns
 };
 
 /// out(x, y) = sum over j of column_weights[j] * (sum over i of row_weights[i] *
@@ -45,6 +47,7 @@ SMEM_API cl::Event separable(const Context& context, const Grid& in, const Grid&
                              std::span<const double> row_weights, std::span<const double> column_weights,
                              const SeparableOptions& options = {}, const CallOptions& call = {});
 
+/// The same of typed views.
 template <class In, class Out>
 cl::Event separable(const Context& context, const GridView<In>& in, const GridView<Out>& out,
                     std::span<const double> row_weights, std::span<const double> column_weights,

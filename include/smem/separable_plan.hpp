@@ -16,25 +16,28 @@ namespace smem {
 
 /// A separable filter without its data: all that a plan depends on. The weights are data.
 struct SeparableProblem {
-  Scalar in = Scalar::float32;
-  Scalar out = Scalar::float32;
-  Boundary boundary = Boundary::zero;
-  std::size_t width = 0;  ///< cells of a row
-  std::size_t height = 1;
-  std::size_t planes = 1;    ///< of all grids
-  std::size_t channels = 1;  ///< interleaved in each cell
-  std::size_t row_taps = 1;  ///< weights along a row
-  std::size_t column_taps = 1;
+  Scalar in = Scalar::float32;         ///< type of the input
+  Scalar out = Scalar::float32;        ///< type of the results
+  Boundary boundary = Boundary::zero;  ///< beyond the edges
+  std::size_t width = 0;               ///< cells of a row
+  std::size_t height = 1;              ///< rows
+  std::size_t planes = 1;              ///< of all grids
+  std::size_t channels = 1;            ///< interleaved in each cell
+  std::size_t row_taps = 1;            ///< weights along a row
+  std::size_t column_taps = 1;         ///< weights along a column
   /// The weight along a row that belongs to the element itself; more than there are: the middle one.
   std::size_t row_origin = static_cast<std::size_t>(-1);
   bool unsharp = false;  ///< the results are those of an unsharp mask
   bool half_up = false;  ///< integers: half-way cases are rounded up, not to even
   /// The largest power of two, at most 64, that divides the byte address of each row.
   std::size_t in_alignment = 64;
-  std::size_t out_alignment = 64;
+  std::size_t out_alignment = 64;  ///< the same of the results
 
+  /// Elements of a row.
   std::size_t row_elements() const { return width * channels; }
+  /// Elements of all grids.
   std::size_t elements() const { return row_elements() * height * planes; }
+  /// The weight along a row that belongs to the element itself.
   std::size_t origin() const { return row_origin < row_taps ? row_origin : row_taps / 2; }
   std::size_t halo() const {
     return (row_taps - 1) * channels;

@@ -17,17 +17,19 @@ namespace smem {
 
 /// How far a stencil looks along each axis, to both sides.
 struct Radius {
-  std::size_t x = 0, y = 0, z = 0;
+  std::size_t x = 0;  ///< cells along a row
+  std::size_t y = 0;  ///< rows
+  std::size_t z = 0;  ///< planes
   friend bool operator==(const Radius&, const Radius&) = default;
 };
 
 /// What is made of a cell and its neighbours, and what stands for those beyond the edges.
 struct Stencil {
-  StencilShape shape = StencilShape::box;
-  Radius radius = {};
-  std::vector<double> weights = {};  ///< as box() and star() order them
-  std::string expression = {};
-  Boundary boundary = Boundary::zero;
+  StencilShape shape = StencilShape::box;  ///< which neighbours there are
+  Radius radius = {};                      ///< how far away
+  std::vector<double> weights = {};        ///< as box() and star() order them
+  std::string expression = {};             ///< OpenCL C; see of()
+  Boundary boundary = Boundary::zero;      ///< beyond the edges
   double value = 0;  ///< beyond the edges, with Boundary::constant: as an element of the grid
 
   /// A weight for each of the (2 x + 1) (2 y + 1) (2 z + 1) neighbours, the cell itself in the middle: row by
@@ -77,6 +79,7 @@ struct Stencil {
 SMEM_API cl::Event stencil(const Context& context, const Grid& in, const Grid& out, const Stencil& what,
                            const CallOptions& options = {});
 
+/// The same of typed views.
 template <class In, class Out>
 cl::Event stencil(const Context& context, const GridView<In>& in, const GridView<Out>& out,
                   const Stencil& what, const CallOptions& options = {}) {

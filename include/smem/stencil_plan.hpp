@@ -15,21 +15,23 @@
 
 namespace smem {
 
+/// Which neighbours a stencil has.
 enum class StencilShape {
   box,        ///< every cell of the window has a weight
   star,       ///< those on the axes through the cell itself have one
   expression  ///< the caller's own, in OpenCL C
 };
 
+/// "box", "star" or "expression".
 SMEM_API std::string_view name_of(StencilShape shape);
 
 /// A stencil or a convolution without its data: all that a plan depends on. The weights are data. Result x of
 /// a row looks at the cells x * stride + first + i * dilation for each i of the window; so do rows and
 /// planes. Arrays are along x, y and z.
 struct StencilProblem {
-  Scalar type = Scalar::float32;  ///< uint8, uint16, half, float32 or float64; of both grids
-  StencilShape shape = StencilShape::box;
-  Boundary boundary = Boundary::zero;
+  Scalar type = Scalar::float32;                 ///< uint8, uint16, half, float32 or float64; of both grids
+  StencilShape shape = StencilShape::box;        ///< which neighbours there are
+  Boundary boundary = Boundary::zero;            ///< beyond the edges
   std::size_t channels = 1;                      ///< interleaved in each cell
   std::array<std::size_t, 3> size{0, 1, 1};      ///< cells of `in`
   std::array<std::size_t, 3> out_size{0, 1, 1};  ///< cells of `out`
@@ -38,17 +40,18 @@ struct StencilProblem {
   std::array<std::ptrdiff_t, 3> first{0, 0, 0};  ///< where the window begins, from the result's own place
   std::array<std::size_t, 3> stride{1, 1, 1};    ///< along z always 1
   std::array<std::size_t, 3> dilation{1, 1, 1};  ///< along z always 1
-  std::string expression = {};
-  bool convolution = false;  ///< it is convolve2d()'s, which errors and the plan name
+  std::string expression = {};                   ///< the caller's own, in OpenCL C
+  bool convolution = false;                      ///< it is convolve2d()'s, which errors and the plan name
   /// The largest power of two, at most 64, that divides the byte address of each row's first element.
   std::size_t in_alignment = 64;
-  std::size_t out_alignment = 64;
+  std::size_t out_alignment = 64;  ///< the same of `out`
 
   /// Cells of the window that have a weight; of an expression, those that it may look at.
   std::size_t weights() const {
     return shape == StencilShape::star ? window[0] + window[1] + window[2] - 2
                                        : window[0] * window[1] * window[2];
   }
+  /// Elements of `out`.
   std::size_t results() const { return out_size[0] * out_size[1] * out_size[2] * channels * batch; }
 };
 
