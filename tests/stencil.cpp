@@ -244,7 +244,7 @@ TEST_CASE("stencil: windows larger than the grid, than a tile, and than local me
     c.radius = {150, 150};
     on_grids(sweep, c, {{5, 3}});
   }
-  CHECK(sweep.ran() >= 20);
+  CHECK(sweep.ran() >= (context.device().long_loops ? 20 : 12));
 }
 
 TEST_CASE("stencil: nothing to do") {

@@ -36,7 +36,7 @@ Attempt plan_variant(const Device& device, const StencilProblem& problem, std::s
   return plan::stencil::cpu(device, problem);
 }
 
-/// The variants to try, best first; "naive" always runs.
+/// The variants to try, best first; "naive" runs wherever loops do.
 std::vector<std::string_view> preference(const StencilProblem& problem) {
   if (problem.window[2] > 1) return {"cpu", "march", "tiled", "naive"};
   return {"cpu", "rows", "tiled", "naive"};
@@ -135,6 +135,8 @@ Plan plan_stencil(const Device& device, const StencilProblem& problem, const Pla
       if (attempt.plan) break;
     }
   }
+  if (!attempt.plan)
+    refuse(problem, &device, "variant", "one that can run this on the device", attempt.why_not);
   Plan& plan = *attempt.plan;
   plan::require_fixed_group(operation, device, overrides, plan, "a thread has lines of its own");
   plan::note_choice(plan, overrides, names,

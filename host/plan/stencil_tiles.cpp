@@ -134,6 +134,9 @@ std::string no_room(const Device& device) {
 }  // namespace
 
 Attempt naive(const Device& device, const StencilProblem& problem) {
+  constexpr std::size_t kShortLoops = 32768;  // with some room: a work-item's loops end after 65535 turns
+  if (!device.long_loops && problem.weights() > kShortLoops)
+    return {{}, formatted("its loop of {} is longer than this device runs it", problem.weights())};
   Plan plan = base_plan(device, problem, "naive");
   const Sizes extent{problem.out_size[0] * problem.channels, problem.out_size[1],
                      problem.out_size[2] * problem.batch};

@@ -34,6 +34,7 @@ endif()
 
 file(GLOB static ${PREFIX}/static/*/libsmem.a ${PREFIX}/static/*/*/libsmem.a)
 run(${NM} -C --undefined-only ${static})
-if(output MATCHES "U ([^\n]*(fmt::|XXH)[^\n]*)")
+# Of another's namespace, not smem's own that take what is another's.
+if(output MATCHES "U (([^\n(]* )?(fmt::|XXH)[^\n]*)")
   message(FATAL_ERROR "the static library needs another library for ${CMAKE_MATCH_1}")
 endif()

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace fs = std::filesystem;
@@ -26,6 +27,11 @@ void fill(const smem::Context& context) {
                      .defines = {{"SEVEN", 7}}});
   mine({.global = {77, 1, 1}, .work_group = {1, 1, 1}}, out);
   context.finish();
+  // Stored after the first run has ended, which rusticl says a moment late.
+  for (int i = 0; i < 500 && context.cache_statistics().stored_on_disk < 2; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    context.finish();
+  }
 }
 
 }  // namespace
