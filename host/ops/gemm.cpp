@@ -200,7 +200,7 @@ cl::Event pack(runtime::Runtime& runtime, const GemmProblem& problem, const plan
     return is_packed ? number(along_k ? across : problem.k) : 0;
   };
   const auto along = [&](bool along_k, std::size_t across) { return number(along_k ? problem.k : across); };
-  const cl::Event event = runtime.run(
+  cl::Event event = runtime.run(
       key, [&](const Device&) { return plan::gemm::pack(problem, packing); }, wait_for, a.buffer, a.offset,
       a.pitch, a.stride, lines(packing.a, problem.a_along_k, problem.m), along(problem.a_along_k, problem.m),
       cl_ulong{packing.a ? 1U : 0U}, b.buffer, b.offset, b.pitch, b.stride,

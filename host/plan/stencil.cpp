@@ -82,9 +82,10 @@ void plan::check_stencil(const Device& device, const StencilProblem& p) {
                            : p.shape == StencilShape::expression ? "radius"
                                                                  : "weights";
     if (p.window[d] < 1 || p.window[d] > kMost || p.dilation[d] < 1 || p.stride[d] < 1 ||
-        p.stride[d] > kMost || (p.window[d] - 1) * p.dilation[d] >= kMost)
+        p.stride[d] > kMost || (p.window[d] - 1) * p.dilation[d] >= kMost) {
       refuse(p, nullptr, argument, formatted("a window of 1 to {} cells along each axis", kMost),
              formatted("{}", p.window[d]));
+    }
   }
   if (p.weights() > kMost)
     refuse(p, nullptr, "weights", formatted("at most {}", kMost), formatted("{}", p.weights()));

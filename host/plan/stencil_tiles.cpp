@@ -150,15 +150,17 @@ Attempt tiled(const Device& device, const StencilProblem& problem, std::size_t w
   const std::size_t each = value_bytes(problem);
   const auto values = [&](const Sizes& group) {
     std::size_t product = problem.channels;
-    for (std::size_t d = 0; d < 3; ++d)
+    for (std::size_t d = 0; d < 3; ++d) {
       product *=
           (group.at(d) - 1) * problem.stride.at(d) + (problem.window.at(d) - 1) * problem.dilation.at(d) + 1;
+    }
     return product;
   };
-  for (std::size_t d = 0; d < 3; ++d)  // so that no product overflows
+  for (std::size_t d = 0; d < 3; ++d) {  // so that no product overflows
     if (problem.window.at(d) * problem.dilation.at(d) > device.local_bytes ||
         problem.stride.at(d) > device.local_bytes)
       return {{}, no_room(device)};
+  }
   const std::size_t items = stencil_policy(device).tile_group;
   const Sizes shape = problem.window[2] > 1 ? Sizes{32, 4, items / 128 > 0 ? items / 128 : 1}
                       : problem.out_size[1] > 1 || problem.window[1] > 1 ? Sizes{32, items / 32, 1}
