@@ -162,7 +162,7 @@ HeatAttempt marching(const Device& device, const HeatProblem& problem, bool pipe
     return formatted("counts cells of a side in 32 bits, at most {}", kLongest);
   const HeatPolicy& policy = heat_policy(device);
   const bool solid = shape.dimensions == 3;
-  const MarchPolicy& sizes =
+  const HeatMarch& sizes =
       pipeline ? (solid ? policy.march_3d : policy.march_2d) : (solid ? policy.vector_3d : policy.vector_2d);
   const std::size_t cell = size_of(problem.type);
   // Where 16 bytes are too many, so are 8 with conductivities.
