@@ -28,7 +28,7 @@ int compare_files(const Options& options) {
   }
   fmt::print("{:<16}{:<42}{:<20}{:>10}{:>10}{:>9}{:>16}  \n", "operation", "case", "asked", "before ms",
              "after ms", "faster", "between");
-  std::size_t compared = 0, slower = 0, alone = 0;
+  std::size_t compared = 0, slower = 0, wrong = 0, alone = 0;
   for (const Result& b : before.rows) {
     const Result* found = nullptr;
     for (const Result& a : after.rows)
@@ -40,7 +40,8 @@ int compare_files(const Options& options) {
     const Comparison c = compare(b, *found);
     ++compared;
     slower += !c.is_noise() && c.speedup < 1 ? 1 : 0;
-    fmt::print("{:<12}{:<42}{:<20}{:>10.4f}{:>10.4f}{:>9}{:>16}  {}{}\n", b.operation, b.label,
+    wrong += found->wrong.empty() ? 0 : 1;
+    fmt::print("{:<16}{:<42}{:<20}{:>10.4f}{:>10.4f}{:>9}{:>16}  {}{}\n", b.operation, b.label,
                b.variant == found->variant ? fmt::format("{}{}", b.asked == "auto" ? "auto: " : "", b.variant)
                                            : fmt::format("{} -> {}", b.variant, found->variant),
                b.seconds.median * 1e3, found->seconds.median * 1e3, fmt::format("x {:.3f}", c.speedup),
@@ -52,10 +53,9 @@ int compare_files(const Options& options) {
   }
   fmt::print(
       "faster: time before over time after; between: the same of the ends of both spreads. Where 1 lies "
-      "between, the "
-      "difference is noise.\n{} compared, {} slower, {} in one file alone.\n",
-      compared, slower, alone + after.rows.size() - compared);
-  return compared == 0 || slower > 0 ? kFailure : kGood;
+      "between, the difference is noise.\n{} compared, {} slower, {} wrong, {} in one file alone.\n",
+      compared, slower, wrong, alone + after.rows.size() - compared);
+  return compared == 0 || slower > 0 || wrong > 0 ? kFailure : kGood;
 }
 
 void write_results(const Options& options) {

@@ -3,6 +3,7 @@
 #include "cli/bench_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/goals.hpp"
+#include "cli/ladder.hpp"
 
 #include <smem/smem.hpp>
 
@@ -188,6 +189,13 @@ int run(const Options& options) {
 }
 
 }  // namespace
+
+void ladder_separable(const LadderOptions& options) {
+  climb(options, separable_variants(), [&](BenchTable& table, const std::vector<std::string>& variants) {
+    const std::size_t edge = options.size(table.device(), 200, 2048, 8192);
+    run_case(table, {BlurKind::gaussian, Scalar::float32, edge, 15}, variants);
+  });
+}
 
 void add_bench_blur(CLI::App& bench, int& exit_code) {
   CLI::App* command =

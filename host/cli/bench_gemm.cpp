@@ -292,17 +292,16 @@ int run(const Options& options) {
 
 }  // namespace
 
-void ladder_gemm(const std::string& device) {
+void ladder_gemm(const LadderOptions& ladder) {
   Options options;
-  options.device = device;
+  options.device = ladder.device;
   options.quiet = options.ladder = true;
-  const Context context({.device = device, .profiling = true});
-  const bool cpu = context.device().type == DeviceType::cpu;
+  const Context context({.device = ladder.device, .profiling = true});
   GemmTable table(context, options);
   std::vector<std::string> variants;
   for (const std::string_view variant : gemm_variants())
     variants.emplace_back(variant);
-  const std::size_t edge = cpu ? 512 : 4096;
+  const std::size_t edge = ladder.size(context.device(), 100, 512, 4096);
   table.run_case({{edge, edge, edge}}, variants);
   table.end();
 }

@@ -4,6 +4,7 @@
 #include "cli/bench_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/goals.hpp"
+#include "cli/ladder.hpp"
 
 #include <smem/smem.hpp>
 
@@ -164,6 +165,15 @@ int run(const Options& options) {
 }
 
 }  // namespace
+
+void ladder_heat(const LadderOptions& options) {
+  climb(options, heat_variants(), [&](BenchTable& table, const std::vector<std::string>& variants) {
+    const std::size_t edge = options.size(table.device(), 32, 192, 512);
+    Options each;
+    each.variants = variants;
+    run_case<float>(table, {Scalar::float32, {edge, edge, edge}, 6}, each);
+  });
+}
 
 void add_bench_heat(CLI::App& bench, int& exit_code) {
   CLI::App* command =

@@ -3,6 +3,7 @@
 #include "cli/bench_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/goals.hpp"
+#include "cli/ladder.hpp"
 
 #include <smem/smem.hpp>
 
@@ -101,6 +102,13 @@ int run(const Options& options) {
 }
 
 }  // namespace
+
+void ladder_pool(const LadderOptions& options) {
+  climb(options, pool_variants(), [&](BenchTable& table, const std::vector<std::string>& variants) {
+    const std::size_t edge = options.size(table.device(), 200, 4096, 16384);
+    run_case(table, {PoolOp::max, Scalar::float32, edge, 2, 2}, variants);
+  });
+}
 
 void add_bench_pool(CLI::App& bench, int& exit_code) {
   CLI::App* command = bench.add_subcommand("pool", "Speed of pooling, beside the device's own copy");

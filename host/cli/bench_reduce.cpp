@@ -198,17 +198,11 @@ int run(const Options& options) {
 
 }  // namespace
 
-void ladder_reduce(const std::string& device) {
-  BenchOptions options;
-  options.device = device;
-  options.quiet = true;
-  BenchTable table(options, "");
-  const bool cpu = table.device().type == DeviceType::cpu;
-  std::vector<std::string> variants;
-  for (const std::string_view variant : reduce_variants())
-    variants.emplace_back(variant);
-  run_case(table, {.cols = std::size_t{1} << (cpu ? 26 : 28)}, variants);
-  table.end();
+void ladder_reduce(const LadderOptions& options) {
+  climb(options, reduce_variants(), [&](BenchTable& table, const std::vector<std::string>& variants) {
+    const std::size_t bits = options.size(table.device(), 16, 26, 28);
+    run_case(table, {.cols = std::size_t{1} << bits}, variants);
+  });
 }
 
 void add_bench_reduce(CLI::App& bench, int& exit_code) {

@@ -110,17 +110,11 @@ int run(const Options& options) {
 
 }  // namespace
 
-void ladder_scan(const std::string& device) {
-  BenchOptions options;
-  options.device = device;
-  options.quiet = true;
-  BenchTable table(options, "");
-  const bool cpu = table.device().type == DeviceType::cpu;
-  std::vector<std::string> variants;
-  for (const std::string_view variant : scan_variants())
-    variants.emplace_back(variant);
-  run_case(table, {.size = std::size_t{1} << (cpu ? 24 : 28)}, variants);
-  table.end();
+void ladder_scan(const LadderOptions& options) {
+  climb(options, scan_variants(), [&](BenchTable& table, const std::vector<std::string>& variants) {
+    const std::size_t bits = options.size(table.device(), 16, 24, 28);
+    run_case(table, {.size = std::size_t{1} << bits}, variants);
+  });
 }
 
 void add_bench_scan(CLI::App& bench, int& exit_code) {

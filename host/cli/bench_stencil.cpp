@@ -2,6 +2,7 @@
 #include "cli/bench_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/goals.hpp"
+#include "cli/ladder.hpp"
 #include "cli/stencil_case.hpp"
 
 #include <smem/smem.hpp>
@@ -137,6 +138,13 @@ int run(const Options& options) {
 }
 
 }  // namespace
+
+void ladder_stencil(const LadderOptions& options) {
+  climb(options, stencil_variants(), [&](BenchTable& table, const std::vector<std::string>& variants) {
+    const std::size_t edge = options.size(table.device(), 200, 2048, 8192);
+    run_case(table, {Scalar::float32, StencilShape::box, {edge, edge, 1}, {2, 2, 0}}, variants);
+  });
+}
 
 void add_bench_stencil(CLI::App& bench, int& exit_code) {
   CLI::App* command = bench.add_subcommand("stencil", "Speed of stencils, beside the device's own copy");

@@ -74,17 +74,11 @@ int run(const Options& options) {
 
 }  // namespace
 
-void ladder_transpose(const std::string& device) {
-  BenchOptions options;
-  options.device = device;
-  options.quiet = true;
-  BenchTable table(options, "");
-  const bool cpu = table.device().type == DeviceType::cpu;
-  std::vector<std::string> variants;
-  for (const std::string_view variant : transpose_variants())
-    variants.emplace_back(variant);
-  run_case(table, {4, cpu ? std::size_t{4096} : 16384, cpu ? std::size_t{4096} : 16384}, variants);
-  table.end();
+void ladder_transpose(const LadderOptions& options) {
+  climb(options, transpose_variants(), [&](BenchTable& table, const std::vector<std::string>& variants) {
+    const std::size_t edge = options.size(table.device(), 333, 4096, 16384);
+    run_case(table, {4, edge, edge}, variants);
+  });
 }
 
 void add_bench_transpose(CLI::App& bench, int& exit_code) {

@@ -31,8 +31,9 @@ constexpr Step kSteps[] = {
     {"transpose", "vector", "several elements at once, turned in registers"},
     {"transpose", "skewed", "a window for each output row: all stores fill sectors"},
     {"transpose", "cpu", "one thread a tile, whole cache lines"},
-    {"reduce", "tree", "a tree in local memory"},
-    {"reduce", "sequential", "neighbours add neighbours: no idle sub-groups, no conflicts"},
+    {"reduce", "interleaved", "a tree in local memory, of work-items further and further apart"},
+    {"reduce", "sequential", "the tree's halves side by side: no idle sub-groups, no conflicts"},
+    {"reduce", "first_add", "each work-item adds two elements before the tree"},
     {"reduce", "several", "many elements a work-item, in vectors, before the tree"},
     {"reduce", "sub_group", "sub-group functions in place of the last levels"},
     {"reduce", "shuffle", "NVIDIA's shuffles: no local memory between lanes"},
@@ -47,13 +48,32 @@ constexpr Step kSteps[] = {
     {"histogram", "replicated", "several tables: neighbours seldom meet"},
     {"histogram", "cached", "full bins in local memory, the others beside"},
     {"histogram", "cpu", "tables of threads"},
+    {"stencil", "naive", "every cell of the window from global memory"},
+    {"stencil", "tiled", "a tile with its halo in local memory"},
+    {"stencil", "rows", "vectors of several rows in registers, each row read once"},
+    {"stencil", "march", "a queue of planes in local memory"},
+    {"stencil", "cpu", "one thread a band of rows, vector registers"},
+    {"separable", "naive", "the whole window from global memory"},
+    {"separable", "two_pass", "along rows, then along columns, through scratch"},
+    {"separable", "tiled", "both passes through tiles in local memory"},
+    {"separable", "march", "sums down the columns in registers, along rows in local memory"},
+    {"separable", "cpu", "one thread a band of rows, vector registers"},
+    {"pool", "windows", "one result after the other"},
+    {"pool", "vector", "several results of a work-item, rows read in vectors"},
+    {"pool", "cpu", "one thread a band of rows, vector registers"},
+    {"heat", "naive", "one step a pass, every neighbour from global memory"},
+    {"heat", "tiled", "one step a pass, neighbours from a tile in local memory"},
+    {"heat", "vector", "one step a pass, vectors in registers along z"},
+    {"heat", "blocked", "several steps a pass, in a tile with a wide halo"},
+    {"heat", "march", "several steps a pass, a pipeline of planes in registers"},
+    {"heat", "cpu", "one thread a block, several steps while it is cached"},
     {"select", "count_then_place", "count, scan, and read again to place"},
     {"select", "look_back", "one reading: tiles look back for their place"},
     {"select", "cpu", "one thread a piece, cached"},
 };
 
-struct Options {
-  std::string operation, device, plot, json;
+struct Options : LadderOptions {
+  std::string operation, plot, json;
   std::vector<std::string> operations;
 };
 
@@ -77,10 +97,21 @@ std::vector<Result> rows_of(const Measure& measure) {
   return {recorded().rows.begin() + static_cast<std::ptrdiff_t>(before), recorded().rows.end()};
 }
 
+/// Without an operation: which there are, and their steps.
+int list_steps() {
+  for (const Ladder& of : ladders()) {
+    fmt::print("{}\n", of.operation);
+    for (const std::string_view variant : of.variants())
+      fmt::print("  {:<18}{}\n", variant, step_of(of.operation, variant));
+  }
+  return kGood;
+}
+
 int ladder(const Options& options) {
+  if (options.operation.empty()) return list_steps();
   const auto of = std::find_if(ladders().begin(), ladders().end(),
                                [&](const Ladder& l) { return l.operation == options.operation; });
-  const std::vector<Result> rows = rows_of([&] { of->measure(options.device); });
+  const std::vector<Result> rows = rows_of([&] { of->measure(options); });
   if (rows.empty()) {
     fmt::print(stderr, "smem: no variant of {} runs on this device\n", options.operation);
     return kFailure;
@@ -130,14 +161,14 @@ int roofline_plot(const Options& options) {
   const Rates rates = measure_rates(Context({.device = options.device}));
   fmt::print("copy {:.1f} GB/s, fp32 {:.1f} GFLOP/s: they meet at {:.2f} operations a byte\n",
              rates.copy * 1e-9, rates.fp32 * 1e-9, rates.fp32 / rates.copy);
-  fmt::print("{:<16}{:<38}{:<18}{:>12}{:>12}{:>11}\n", "operation", "case", "variant", "ops a byte",
+  fmt::print("{:<16}{:<42}{:<18}{:>12}{:>12}{:>13}\n", "operation", "case", "variant", "ops a byte",
              "GFLOP/s", "of the roof");
   std::vector<RoofPoint> points;
   for (const Ladder& of : ladders()) {
     if (!options.operations.empty() && std::find(options.operations.begin(), options.operations.end(),
                                                  of.operation) == options.operations.end())
       continue;
-    const std::vector<Result> rows = rows_of([&] { of.measure(options.device); });
+    const std::vector<Result> rows = rows_of([&] { of.measure(options); });
     const auto best = std::min_element(rows.begin(), rows.end(), [](const Result& a, const Result& b) {
       return a.seconds.median < b.seconds.median;
     });
@@ -147,7 +178,7 @@ int roofline_plot(const Options& options) {
     const bool moves = best->operations == 0;
     const double work = moves ? best->bytes / 8 : best->operations, intensity = work / best->bytes;
     const double rate = work / best->seconds.median, roof = std::min(rates.fp32, intensity * rates.copy);
-    fmt::print("{:<16}{:<38}{:<18}{:>12}{:>12.1f}{:>11.3f}\n", best->operation, best->label, best->variant,
+    fmt::print("{:<16}{:<42}{:<18}{:>12}{:>12.1f}{:>13.3f}\n", best->operation, best->label, best->variant,
                moves ? "none" : fmt::format("{:.3f}", intensity), rate * 1e-9, rate / roof);
     std::fflush(stdout);
     points.push_back({fmt::format("{} {}", best->operation, best->variant), intensity, rate});
@@ -168,14 +199,39 @@ int roofline_plot(const Options& options) {
   return kGood;
 }
 
+void add_options(CLI::App& command, Options& options) {
+  command.add_option("-d,--device", options.device, "Index, part of a name, gpu, cpu or accelerator");
+  command.add_flag("--small", options.small, "At sizes for a quick look");
+  command.add_option("--plot", options.plot, "Write a picture to this file: SVG")->type_name("FILE");
+  command.add_option("--json", options.json, "Write the results to this file")->type_name("FILE");
+}
+
 }  // namespace
 
 const std::vector<Ladder>& ladders() {
   static const std::vector<Ladder> all{
-      {"transpose", ladder_transpose}, {"reduce", ladder_reduce}, {"scan", ladder_scan},
-      {"histogram", ladder_histogram}, {"select", ladder_select}, {"gemm", ladder_gemm},
+      {"transpose", transpose_variants, ladder_transpose},
+      {"reduce", reduce_variants, ladder_reduce},
+      {"scan", scan_variants, ladder_scan},
+      {"histogram", histogram_variants, ladder_histogram},
+      {"select", select_variants, ladder_select},
+      {"gemm", gemm_variants, ladder_gemm},
+      {"stencil", stencil_variants, ladder_stencil},
+      {"separable", separable_variants, ladder_separable},
+      {"pool", pool_variants, ladder_pool},
+      {"heat", heat_variants, ladder_heat},
   };
   return all;
+}
+
+void climb(const LadderOptions& options, const std::vector<std::string_view>& variants,
+           const std::function<void(BenchTable&, const std::vector<std::string>&)>& run_case) {
+  BenchOptions quiet;
+  quiet.device = options.device;
+  quiet.quiet = true;
+  BenchTable table(quiet, "");
+  run_case(table, {variants.begin(), variants.end()});
+  table.end();
 }
 
 std::vector<std::string> ladder_names() {
@@ -196,12 +252,12 @@ void add_ladder(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "ladder", "The optimisation steps of an operation: every variant, what changed and what it brought");
   auto options = std::make_shared<Options>();
-  command->add_option("operation", options->operation, "Whose ladder")
-      ->required()
-      ->check(CLI::IsMember(ladder_names()));
-  command->add_option("-d,--device", options->device, "Index, part of a name, gpu, cpu or accelerator");
-  command->add_option("--plot", options->plot, "Write a picture to this file: SVG")->type_name("FILE");
-  command->add_option("--json", options->json, "Write the results to this file")->type_name("FILE");
+  CLI::Option* operation =
+      command->add_option("operation", options->operation, "Whose ladder; without it, the steps of all")
+          ->check(CLI::IsMember(ladder_names()));
+  add_options(*command, *options);
+  for (CLI::Option* option : command->get_options())
+    if (option != operation && option != command->get_help_ptr()) option->needs(operation);
   command->callback([options, &exit_code] { exit_code = ladder(*options); });
 }
 
@@ -210,9 +266,7 @@ void add_roofline(CLI::App& app, int& exit_code) {
       "roofline", "The fastest variants of all operations under the device's measured roof");
   auto options = std::make_shared<Options>();
   command->add_option("operations", options->operations, "Only these")->check(CLI::IsMember(ladder_names()));
-  command->add_option("-d,--device", options->device, "Index, part of a name, gpu, cpu or accelerator");
-  command->add_option("--plot", options->plot, "Write a picture to this file: SVG")->type_name("FILE");
-  command->add_option("--json", options->json, "Write the results to this file")->type_name("FILE");
+  add_options(*command, *options);
   command->callback([options, &exit_code] { exit_code = roofline_plot(*options); });
 }
 

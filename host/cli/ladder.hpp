@@ -2,23 +2,46 @@
 /// (results.hpp).
 #pragma once
 
+#include "cli/bench_table.hpp"
+
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace smem::cli {
 
-void ladder_transpose(const std::string& device);
-void ladder_reduce(const std::string& device);
-void ladder_scan(const std::string& device);
-void ladder_histogram(const std::string& device);
-void ladder_select(const std::string& device);
-void ladder_gemm(const std::string& device);
+struct LadderOptions {
+  std::string device;
+  bool small = false;  ///< sizes for a quick look
+
+  /// The size for this device.
+  std::size_t size(const Device& on, std::size_t quick, std::size_t cpu, std::size_t gpu) const {
+    return small ? quick : on.type == DeviceType::cpu ? cpu : gpu;
+  }
+};
+
+void ladder_transpose(const LadderOptions& options);
+void ladder_reduce(const LadderOptions& options);
+void ladder_scan(const LadderOptions& options);
+void ladder_histogram(const LadderOptions& options);
+void ladder_select(const LadderOptions& options);
+void ladder_gemm(const LadderOptions& options);
+void ladder_stencil(const LadderOptions& options);
+void ladder_separable(const LadderOptions& options);
+void ladder_pool(const LadderOptions& options);
+void ladder_heat(const LadderOptions& options);
+
+/// Every one of `variants` through a table that prints nothing: `run_case(table, variants)` adds its rows.
+void climb(const LadderOptions& options, const std::vector<std::string_view>& variants,
+           const std::function<void(BenchTable&, const std::vector<std::string>&)>& run_case);
 
 /// An operation that has a ladder.
 struct Ladder {
   std::string_view operation;
-  void (*measure)(const std::string& device);
+  std::vector<std::string_view> (*variants)();
+  void (*measure)(const LadderOptions& options);
 };
 
 /// All of them, in the order of their names' first use.

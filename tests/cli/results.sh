@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# smem ladder and roofline, and files of results: what they print and write, and what two files say of each other.
+#   tests/cli/results.sh SMEM
+set -euo pipefail
+source "$(dirname "$0")/lib.sh"
+smem="$1"
+export SMEM_CACHE=0
+
+# Every variant of every operation says what it does.
+text=$("$smem" ladder)
+for operation in transpose reduce scan histogram select gemm stencil separable pool heat; do
+  expect "$text" "^$operation\$"
+done
+refuse "$text" '^  [a-z_0-9]+ *$'
+
+# A rung for each variant, and a picture that is well-formed.
+text=$("$smem" ladder pool --small --plot "$folder/ladder.svg" --json "$folder/pool.json")
+expect "$text" '^windows .* one result after the other'
+expect "$text" '^vector .* x [0-9.]+ +several results'
+text=$("$smem" roofline pool transpose --small --plot "$folder/roof.svg")
+expect "$text" '^max_pool2d +max 2 x 2'
+expect "$text" '^transpose .*333 x 333.* none '
+refuse "$text" '^scan'
+for picture in ladder roof; do
+  expect "$(head -1 "$folder/$picture.svg")" '^<svg xmlns='
+  if command -v python3 >/dev/null; then
+    python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$folder/$picture.svg" ||
+      fail "$picture.svg is not well-formed"
+  fi
+done
+expect "$(cat "$folder/ladder.svg")" 'The ladder of pool'
+if "$smem" ladder pool --small --plot /nonexistent/x.svg >"$folder/out" 2>&1; then fail 'wrote into nothing'; fi
+expect "$(cat "$folder/out")" '^smem: .*--plot'
+
+# A file compared with itself is noise; half the speed is slower, and a wrong result is never good.
+text=$("$smem" bench transpose --rows 65 --cols 33 --json "$folder/a.json" --markdown)
+expect "$text" '^\| transpose \| 65 x 33, 4 B \| \*\*'
+expect "$("$smem" bench --compare "$folder/a.json" "$folder/a.json")" 'x 1\.000 .*inside the noise'
+sed -E 's/("(median|low|high)_s": )([0-9.e-]+)/\1 1\3/' "$folder/a.json" >"$folder/slow.json"
+if text=$("$smem" bench --compare "$folder/a.json" "$folder/slow.json"); then fail "not slower: $text"; fi
+expect "$text" 'SLOWER'
+expect "$text" '^1 compared, 1 slower, 0 wrong, 0 in one file alone'
+expect "$("$smem" bench --compare "$folder/slow.json" "$folder/a.json")" ' faster$'
+sed 's/"wrong": ""/"wrong": "element 3"/' "$folder/a.json" >"$folder/wrong.json"
+if text=$("$smem" bench --compare "$folder/a.json" "$folder/wrong.json"); then fail "not wrong: $text"; fi
+expect "$text" 'WRONG'
+if text=$("$smem" bench --compare "$folder/a.json" "$folder/pool.json"); then fail "nothing to compare: $text"; fi
+expect "$text" '^0 compared'
+echo '{"rows": 3}' >"$folder/broken.json"
+if "$smem" bench --compare "$folder/a.json" "$folder/broken.json" 2>"$folder/out"; then fail 'read a broken file'; fi
+expect "$(cat "$folder/out")" '^smem: .*--compare'
