@@ -8,6 +8,7 @@
 // Launch: one dimension, local size 1; group g does bands g, g + groups, ...; a band has `band` rows of a plane.
 // Local memory: 3 lines of MEMORY / 3 sums: STRIP and the width of a box.
 #include "blur/box.clh"
+#include "common/convert.clh"
 
 #ifndef MEMORY
 #define MEMORY 24576  // sums
@@ -21,15 +22,6 @@
 
 typedef JOIN(SUM, 8) lanes;
 #define PLAIN_LOOP _Pragma("clang loop vectorize(disable) unroll(disable)")
-
-#ifdef __has_builtin
-#if __has_builtin(__builtin_convertvector)
-#define CONVERT(type, v) __builtin_convertvector(v, type)
-#endif
-#endif
-#ifndef CONVERT
-#define CONVERT(type, v) JOIN(convert_, type)(v)
-#endif
 
 #if ELEMENT_HALF
 #define LOAD_ELEMENTS(p) CONVERT(lanes, vload_half8(0, p))

@@ -49,14 +49,7 @@ typedef VALUE number;
 typedef JOIN(VALUE, LANES) numbers;
 #endif
 
-#ifdef __has_builtin
-#if __has_builtin(__builtin_convertvector)
-#define CONVERT(type, v) __builtin_convertvector(v, type)
-#endif
-#endif
-#ifndef CONVERT
-#define CONVERT(type, v) JOIN(convert_, type)(v)
-#endif
+#include "common/convert.clh"
 
 // A vector by its elements: compilers for GPUs keep it in registers.
 typedef union {

@@ -20,44 +20,16 @@
 #ifndef STREAMING
 #define STREAMING 0  // 1: whole vectors of results are aligned, and go past the cache
 #endif
-#define BLOCK (4 * LANES)  // results that are summed at once
-typedef JOIN(VALUE, LANES) lanes;
+#include "common/lanes.clh"
 #if USE_DOUBLE
 #define ROUNDER 0x1.8p52
 #else
 #define ROUNDER 0x1.8p23f
 #endif
 
-// Conversions of whole vectors. OpenCL's own become conversions of single elements in PoCL 3.1.
-#ifdef __has_builtin
-#if __has_builtin(__builtin_convertvector)
-#define CONVERT(type, v) __builtin_convertvector(v, type)
-#endif
-#endif
-#ifndef CONVERT
-#define CONVERT(type, v) JOIN(convert_, type)(v)
-#endif
-
-// Vectors at the alignment of an element. vload says the same, but PoCL makes 128-bit pieces of it.
-typedef struct __attribute__((packed)) { lanes v; } loose_lanes;
-#define LOOSE(p) (((local const loose_lanes*)(p))->v)
-
-#if ELEMENT_HALF
-#define LOAD_ELEMENTS(p) CONVERT(lanes, JOIN(vload_half, LANES)(0, p))
-#else
-typedef JOIN(ELEMENT, LANES) elements;
-typedef struct __attribute__((packed)) { elements v; } loose_elements;
-#define LOAD_ELEMENTS(p) CONVERT(lanes, ((global const loose_elements*)(p))->v)
-#endif
-#if !RESULT_HALF
-typedef JOIN(RESULT, LANES) results;
-typedef struct __attribute__((packed)) { results v; } loose_results;
-#endif
 #if RESULT_HIGH
 typedef JOIN(int, LANES) int_lanes;
 #endif
-
-#define PLAIN_LOOP _Pragma("clang loop vectorize(disable) unroll(disable)")
 
 // A block of results.
 typedef union {

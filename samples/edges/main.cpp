@@ -3,6 +3,7 @@
 //
 //   edges [PICTURE...]     SMEM_SAMPLE_OUTPUT: the folder to write into, else ./output
 #include "image.hpp"
+#include "sample.hpp"
 
 #include <smem/smem.hpp>
 
@@ -11,9 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <exception>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -120,27 +119,13 @@ void draw(const smem::Context& context, const fs::path& file, const fs::path& fo
   fmt::print("{} ({} x {}): {}\n", file.filename().string(), photo.rows, photo.cols, sheet.string());
 }
 
-int run(int argc, char** argv) {
-  const fs::path data = SMEM_SAMPLE_DATA;
-  std::vector<fs::path> files(argv + 1, argv + argc);
-  if (files.empty()) files = {data / "astronaut.png", data / "hubble_deep_field.jpg"};
-  const char* wanted = std::getenv("SMEM_SAMPLE_OUTPUT");
-  const fs::path folder = wanted != nullptr && *wanted != '\0' ? wanted : "output";
-  fs::create_directories(folder);
-  const smem::Context context;
-  fmt::print("{} ({})\n", context.device().name, context.device().platform);
-  for (const fs::path& file : files)
-    draw(context, file, folder);
-  return 0;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "edges: {}\n", error.what());
-    return 1;
-  }
+  return run_sample("edges", [&] {
+    const smem::Context context;
+    fmt::print("{} ({})\n", context.device().name, context.device().platform);
+    for (const fs::path& file : pictures_of(argc, argv))
+      draw(context, file, output_folder());
+  });
 }

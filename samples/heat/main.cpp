@@ -5,6 +5,7 @@
 //   heat [PICTURE]     SMEM_SAMPLE_OUTPUT: the folder to write into, else ./output
 #include "gif.hpp"
 #include "image.hpp"
+#include "sample.hpp"
 
 #include <smem/smem.hpp>
 
@@ -14,7 +15,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
-#include <exception>
 #include <filesystem>
 #include <numeric>
 #include <stdexcept>
@@ -150,15 +150,5 @@ void run(const smem::Context& context, const fs::path& file, const fs::path& fol
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    const fs::path file = argc > 1 ? fs::path(argv[1]) : fs::path(SMEM_SAMPLE_DATA) / "astronaut.png";
-    const char* wanted = std::getenv("SMEM_SAMPLE_OUTPUT");
-    const fs::path folder = wanted != nullptr && *wanted != '\0' ? wanted : "output";
-    fs::create_directories(folder);
-    run(smem::Context(), file, folder);
-    return 0;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "heat: {}\n", error.what());
-    return 1;
-  }
+  return run_sample("heat", [&] { run(smem::Context(), pictures_of(argc, argv).front(), output_folder()); });
 }

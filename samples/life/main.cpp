@@ -5,6 +5,7 @@
 //
 //   life     SMEM_SAMPLE_OUTPUT: the folder to write into, else ./output
 #include "gif.hpp"
+#include "sample.hpp"
 
 #include <smem/smem.hpp>
 
@@ -13,8 +14,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
-#include <exception>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
@@ -197,14 +196,5 @@ void run(const smem::Context& context, const fs::path& folder) {
 }  // namespace
 
 int main() {
-  try {
-    const char* wanted = std::getenv("SMEM_SAMPLE_OUTPUT");
-    const fs::path folder = wanted != nullptr && *wanted != '\0' ? wanted : "output";
-    fs::create_directories(folder);
-    run(smem::Context(), folder);
-    return 0;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "life: {}\n", error.what());
-    return 1;
-  }
+  return run_sample("life", [] { run(smem::Context(), output_folder()); });
 }

@@ -4,6 +4,7 @@
 //   mlp [EPOCHS]     SMEM_SAMPLE_OUTPUT: the folder to write into, else ./output
 #include "digits.hpp"
 #include "image.hpp"
+#include "sample.hpp"
 
 #include <smem/smem.hpp>
 
@@ -14,7 +15,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
-#include <exception>
 #include <filesystem>
 #include <random>
 #include <string>
@@ -177,10 +177,7 @@ void write_picture(const Digits& digits, const std::vector<std::int32_t>& answer
     const bool right = answers[i] == digits.labels[i];
     pictures.push_back({fmt::format("{}{}", answers[i], right ? "" : " wrong"), image});
   }
-  const char* wanted = std::getenv("SMEM_SAMPLE_OUTPUT");
-  const fs::path folder = wanted != nullptr ? wanted : "output";
-  fs::create_directories(folder);
-  const fs::path path = folder / "digits.png";
+  const fs::path path = output_folder() / "digits.png";
   write_png(path, contact_sheet(pictures, 8));
   fmt::print("{} shows some digits and the answers\n", path.string());
 }
@@ -225,12 +222,8 @@ void run(std::size_t epochs) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
+  return run_sample("mlp", [&] {
     const long epochs = argc > 1 ? std::strtol(argv[1], nullptr, 10) : 30;
     run(static_cast<std::size_t>(std::clamp(epochs, 1L, 1000L)));
-    return 0;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "mlp: {}\n", error.what());
-    return 1;
-  }
+  });
 }

@@ -4,6 +4,7 @@
 //
 //   own_kernel [PICTURE...]     SMEM_SAMPLE_OUTPUT: the folder to write into, else ./output
 #include "image.hpp"
+#include "sample.hpp"
 
 #include <smem/smem.hpp>
 
@@ -11,8 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <exception>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
@@ -117,17 +116,5 @@ void run(const smem::Context& context, const std::vector<fs::path>& files, const
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    const fs::path data = SMEM_SAMPLE_DATA;
-    std::vector<fs::path> files(argv + 1, argv + argc);
-    if (files.empty()) files = {data / "astronaut.png", data / "hubble_deep_field.jpg"};
-    const char* wanted = std::getenv("SMEM_SAMPLE_OUTPUT");
-    const fs::path folder = wanted != nullptr && *wanted != '\0' ? wanted : "output";
-    fs::create_directories(folder);
-    run(smem::Context(), files, folder);
-    return 0;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "own_kernel: {}\n", error.what());
-    return 1;
-  }
+  return run_sample("own_kernel", [&] { run(smem::Context(), pictures_of(argc, argv), output_folder()); });
 }

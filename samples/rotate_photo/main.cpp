@@ -3,6 +3,7 @@
 //
 //   rotate_photo [PICTURE...]     SMEM_SAMPLE_OUTPUT: the folder to write into, else ./output
 #include "image.hpp"
+#include "sample.hpp"
 #include "variants.hpp"
 
 #include <smem/smem.hpp>
@@ -10,8 +11,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <exception>
 #include <filesystem>
 #include <functional>
 #include <stdexcept>
@@ -101,14 +100,7 @@ void turn_photo(const smem::Context& context, const fs::path& file, const Image&
              photo.rows, photo.cols, turns().size(), sheet_file.string());
 }
 
-int run(int argc, char** argv) {
-  const fs::path data = SMEM_SAMPLE_DATA;
-  std::vector<fs::path> files(argv + 1, argv + argc);
-  if (files.empty()) files = {data / "astronaut.png", data / "hubble_deep_field.jpg"};
-  const char* wanted = std::getenv("SMEM_SAMPLE_OUTPUT");
-  const fs::path folder = wanted != nullptr && *wanted != '\0' ? wanted : "output";
-  fs::create_directories(folder);
-
+void run(const std::vector<fs::path>& files, const fs::path& folder) {
   const smem::Context context({.profiling = true});  // events will be asked for times
   fmt::print("{} ({})\n", context.device().name, context.device().platform);
   Image photo;
@@ -117,16 +109,10 @@ int run(int argc, char** argv) {
     turn_photo(context, file, photo, folder);
   }
   print_variants(context, files.back().filename().string(), photo.rows, photo.cols);
-  return 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "rotate_photo: {}\n", error.what());
-    return 1;
-  }
+  return run_sample("rotate_photo", [&] { run(pictures_of(argc, argv), output_folder()); });
 }
