@@ -207,7 +207,7 @@ bool is_nvidias(std::string_view variant) {
 
 Choice choose(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed) {
   constexpr std::size_t kLeastDepth = 256;  // of a part: what comes before and after is then little beside it
-  // On the H200, 31 x 129 x 65536 in 64 parts leaves half of the device idle.
+  // On the H200, 31 x 129 x 65536 in 64 parts leaves half of the device idle: 5.9 TFLOP/s, in 256 parts 10.4.
   constexpr std::size_t kMostParts = 256;
   Choice choice;
   choice.part_depth = problem.k;

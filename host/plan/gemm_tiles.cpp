@@ -344,9 +344,8 @@ Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverri
         if (in_parts) {
           define(plan, "PARTS", 1);
           plan.reason = formatted("{}: {} parts of {}", rung.reason, parts.parts, parts.part_depth);
-          plan.scratch_bytes = parts.scratch_bytes;
         }
-        if (streams) plan.scratch_bytes = parts.scratch_bytes;
+        if (in_parts || streams) plan.scratch_bytes = parts.scratch_bytes;
         set_tile(plan, device, problem, tile, groups, bytes);
         plan.vector_width = std::max(a.pack, b.pack);
         if (vectors) {
