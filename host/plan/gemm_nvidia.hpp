@@ -73,8 +73,8 @@ inline constexpr std::size_t kPackLines = 2;
 inline constexpr std::size_t kPackPitch = 64;
 inline constexpr std::string_view kPackEvidence =
     "half 4097 x 4095 x 1023 packed: 357 to 362, 2.6 to 3.2; 8191: 647, 4.4; not packed 250 and 333";
-/// m n k from which packing is worth its launch. H200, TFLOP/s packed and not: 1023^3 44.4 and 45.3, 1291^3 91
-/// and 95, 2047^3 324 and 270.
+/// m n k from which packing is worth its launch. H200, TFLOP/s packed and not: 1023^3 44.4 and 45.3, 1291^3
+/// 91 and 95, 2047^3 324 and 270.
 inline constexpr double kLeastPacked = 0x1p30;
 
 /// mma.cl: sm_80 and later, any alignment.
