@@ -298,10 +298,10 @@ UNROLLED
         VALUE cells[SPAN];
         convert_row(cells, ROW(s));
 UNROLLED
-        for (int r = (s < WINDOW_Y ? 0 : s - WINDOW_Y + 1); r <= (s < ROWS ? s : ROWS - 1); ++r) {
+        for (int r = 0; r < ROWS; ++r) {
 UNROLLED
           for (int c = 0; c < WINDOW_X; ++c) {
-            if (!HAS_WEIGHT(c, s - r)) continue;
+            if (s < r || s - r >= WINDOW_Y || !HAS_WEIGHT(c, s - r)) continue;
             const VALUE weight = weights[1 + WEIGHT_PLACE(c, s - r)];
 UNROLLED
             for (int i = 0; i < PACK; ++i)
