@@ -26,6 +26,9 @@
 #ifndef ROWS_EACH
 #define ROWS_EACH 2  // rows of a work-item: 1, 2, 4
 #endif
+#ifndef PACKED
+#define PACKED 0  // 1: a row is a multiple of PACK cells, so that no pack lies half beyond its end
+#endif
 #define ITEMS (LANES * ROWS)
 #define HALO_LANES ((STEPS + PACK - 1) / PACK)  // whole packs, so that reads are aligned
 #define HALO_X (HALO_LANES * PACK)
@@ -47,28 +50,28 @@
 #define MAKE_STAGES(AT_WALL)                                                                                           \
   EACH_STAGE {                                                                                                         \
     const int made = z - 1 - s; /* the plane that this stage makes */                                                  \
+    if (AT_WALL && made == 0) EACH_ROW below[s][r].all = BEYOND_PACK(here[s][r].all);                                  \
+    if (AT_WALL && made + 1 == d) EACH_ROW next[r].all = BEYOND_PACK(here[s][r].all);                                  \
     cells result[ROWS_EACH];                                                                                           \
     EXCHANGE_Y;                                                                                                        \
     EACH_ROW {                                                                                                         \
-      const REAL left = last_cells[CELL_AT(s, r) - 1];                                                                 \
-      const REAL right = first_cells[CELL_AT(s, r) + 1];                                                               \
+      REAL left = last_cells[CELL_AT(s, r) - 1];                                                                       \
+      REAL right = first_cells[CELL_AT(s, r) + 1];                                                                     \
+      if (AT_WALL) {                                                                                                   \
+        if (x == 0) left = BEYOND(here[s][r].each[0]);                                                                 \
+        if (x + PACK == w) right = BEYOND(here[s][r].each[PACK - 1]);                                                  \
+      }                                                                                                                \
       LOAD_SOURCE;                                                                                                     \
       EACH_CELL {                                                                                                      \
         const REAL u = here[s][r].each[j];                                                                             \
         REAL u_left = j > 0 ? here[s][r].each[max(j - 1, 0)] : left;                                                   \
         REAL u_right = j + 1 < PACK ? here[s][r].each[min(j + 1, PACK - 1)] : right;                                   \
-        REAL u_below = below[s][r].each[j], u_above = next[r].each[j];                                                 \
-        if (AT_WALL) {                                                                                                 \
-          if (x + j == 0) u_left = BEYOND(u);                                                                          \
-          if (x + j + 1 == w) u_right = BEYOND(u);                                                                     \
-          if (made == 0) u_below = BEYOND(u);                                                                          \
-          if (made + 1 == d) u_above = BEYOND(u);                                                                      \
-        }                                                                                                              \
+        if (AT_WALL && !PACKED && j + 1 < PACK && x + j + 1 == w) u_right = BEYOND(u);                                 \
         REAL sum = ADD_SECOND_DIFFERENCE(REAL, u, rate_x, u, u_left, u_right);                                         \
         ADD_Y(AT_WALL);                                                                                                \
-        sum = ADD_SECOND_DIFFERENCE(REAL, sum, rate_z, u, u_below, u_above);                                           \
+        sum = ADD_SECOND_DIFFERENCE(REAL, sum, rate_z, u, below[s][r].each[j], next[r].each[j]);                       \
         ADD_SOURCE;                                                                                                    \
-        if (AT_WALL && HELD) sum = u;                                                                                  \
+        if (AT_WALL && HELD) sum = u;                                                                                 \
         result[r].each[j] = sum;                                                                                       \
       }                                                                                                                \
     }                                                                                                                  \
@@ -79,6 +82,12 @@
       next[r].all = result[r].all;                                                                                     \
     }                                                                                                                  \
   }
+
+#if WALLS == 1
+#define BEYOND_PACK(u) ((pack)(wall))
+#else
+#define BEYOND_PACK(u) (u)
+#endif
 
 #if DIMS > 2
 #define EXCHANGE_Y                                                                        \
@@ -108,7 +117,7 @@
 
 #if SOURCE
 #define LOAD_SOURCE                                                                                                       \
-  const cells q = load_cells(sources + clamp(made, 0, d - 1) * source_plane + clamp(y + r, 0, h - 1) * source_pitch, x, w, \
+  const cells q = load_cells(sources + clamp(made, 0, d - 1) * source_plane + clamp(y + r, 0, h - 1) * source_pitch, from_x, w, \
                              whole)
 #define ADD_SOURCE sum = fma(dt, q.each[j], sum)
 #else
@@ -144,7 +153,11 @@ void heat_march(HEAT_ARGUMENTS) {
   const ulong b = t / chunks;
   const int item = get_local_id(0), lane = item % LANES, line = item / LANES;
   const int x = tile_x - HALO_X + lane * PACK, y = tile_y - HALO_Y + line * ROWS_EACH;
-  const int whole = x >= 0 && x + PACK <= w;
+#if PACKED  // what lies beyond the row is another pack, which nothing that is written depends on
+  const int whole = 1, from_x = clamp(x, 0, w - PACK);
+#else
+  const int whole = x >= 0 && x + PACK <= w, from_x = x;
+#endif
   const int writes = lane >= HALO_LANES && lane < LANES - HALO_LANES && x < w, end_y = min(tile_y + OUT_Y, h);
   NOT_ALL_ARGUMENTS_ARE_USED;
   // Whether the tile touches a wall of x or y: the same for the whole group.
@@ -160,12 +173,12 @@ void heat_march(HEAT_ARGUMENTS) {
   EACH_STAGE EACH_ROW EACH_CELL below[s][r].each[j] = here[s][r].each[j] = 0;
   const int begin = max(z0 - STEPS, 0);
 
-  // This work-item's first row of the plane that comes next, and of the one that is written; what would lie beyond the
+  // This work-item's rows of the plane that comes next, and the first one of what is written; what would lie beyond the
   // grid is its outermost row again.
-  global const REAL* coming = in + in_offset + b * in_stride + begin * in_plane + clamp(y, 0, h - 1) * in_pitch;
+  global const REAL* coming[ROWS_EACH];
+  EACH_ROW coming[r] = in + in_offset + b * in_stride + begin * in_plane + clamp(y + r, 0, h - 1) * in_pitch;
   global REAL* to = out + out_offset + b * out_stride + z0 * out_plane + y * (long)out_pitch;
-#define COMING(r) (coming + (clamp(y + (r), 0, h - 1) - clamp(y, 0, h - 1)) * (long)in_pitch)
-  EACH_ROW ahead[r].all = load_cells(COMING(r), x, w, whole).all;
+  EACH_ROW ahead[r].all = load_cells(coming[r], from_x, w, whole).all;
 
   for (int i = item; i < 2 * STEPS * ROWS_EACH * CELL_PLACES; i += ITEMS) {
     first_cells[i] = 0;
@@ -200,10 +213,10 @@ void heat_march(HEAT_ARGUMENTS) {
     barrier(CLK_LOCAL_MEM_FENCE);
 
     // The plane that has come, and the next one on its way.
-    if (z + 1 < d) coming += in_plane;
     EACH_ROW {
       next[r].all = ahead[r].all;
-      ahead[r].all = load_cells(COMING(r), x, w, whole).all;
+      if (z + 1 < d) coming[r] += in_plane;
+      ahead[r].all = load_cells(coming[r], from_x, w, whole).all;
     }
     if (at_wall || z <= STEPS || z >= d) {
       MAKE_STAGES(1)
