@@ -1,6 +1,7 @@
 /// Runs many cases of one operation, and counts those that really ran.
 #pragma once
 
+#include "support/case_report.hpp"
 #include "support/matrices.hpp"
 #include "support/random.hpp"
 
@@ -27,10 +28,11 @@ Outcome run_one(const smem::Context& context, const OneCase& c, Random& random) 
 template <class OneCase>
 class CaseSweep {
  public:
-  explicit CaseSweep(const smem::Context& context) : context_(context), random_(5) {}
+  explicit CaseSweep(const smem::Context& context, std::uint64_t stream = 5)
+      : context_(context), random_(stream) {}
 
   void run(const OneCase& c) {
-    const Outcome outcome = detail::run_one(context_, c, random_);
+    const Outcome outcome = reported(c, [&] { return detail::run_one(context_, c, random_); });
     if (!outcome.fault.empty()) {
       FAIL_CHECK(c.text() << "\n  " << outcome.fault);
       REQUIRE_MESSAGE(++faults_ < kEnough, "too many faults, the rest is not run");
