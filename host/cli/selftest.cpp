@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <memory>
@@ -148,7 +149,17 @@ int list(const std::vector<Test>& tests) {
   return kGood;
 }
 
-/// A selftest that runs. An interrupt writes what is there.
+bool is_lost(const TestResult& result) {
+  return result.verdict == Verdict::hung || result.verdict == Verdict::crashed;
+}
+
+bool has_passed_cases(const TestResult& result) {
+  return std::any_of(result.counts.begin(), result.counts.end(),
+                     [](const auto& count) { return count.second[Verdict::passed] > 0; });
+}
+
+/// A selftest that runs. The report is written after each test case, since a driver that fails may take the
+/// whole machine along; and at an interrupt.
 class Run {
  public:
   explicit Run(Selftest& selftest)
@@ -163,32 +174,61 @@ class Run {
                                  : fmt::format("{} / {}, {} done", std::get<0>(kind), std::get<1>(kind),
                                                count_text(cases, "case")));
       };
+      set_running(test.name);
       show({}, 0);
       TestResult result = run_test(selftest_, test, show);
       progress.clear();
       if (is_bad(result.verdict)) print_failures(result);
+      const std::string stopped = why_stop(result);
       const std::scoped_lock lock(mutex_);
       selftest_.results.push_back(std::move(result));
       selftest_.seconds = seconds();
+      selftest_.running.clear();
+      selftest_.stopped = stopped;
+      if (!stopped.empty()) return;
     }
     const std::scoped_lock lock(mutex_);
     selftest_.is_complete = true;
   }
 
  private:
-  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
-  /// On another thread, while this one waits for a child or prints.
-  void write_incomplete() {
+  void set_running(const std::string& name) {
     const std::scoped_lock lock(mutex_);
-    selftest_.seconds = seconds();
-    if (write_reports(selftest_)) {
-      fmt::print(stderr, "smem: interrupted: {}.txt and .json hold {} of {}\n", selftest_.options.report,
-                 selftest_.results.size(), count_text(selftest_.tests, "test case"));
+    selftest_.running = name;
+    if (!selftest_.results.empty()) write_reports(selftest_);
+  }
+  /// After a test case that was lost the device may answer no more: each further one would take its time
+  /// limit, to say nothing of what it tests.
+  std::string why_stop(const TestResult& result) {
+    if (!is_lost(result) || has_passed_cases(result)) {
+      lost_in_row_ = 0;
+      return {};
     }
+    constexpr std::size_t kEnough = 4;
+    if (++lost_in_row_ >= kEnough)
+      return fmt::format("nothing passed in {} test cases one after the other", lost_in_row_);
+    try {
+      return facts_of(selftest_.options.device).empty() ? "the device is no longer there" : std::string();
+    } catch (const Error& error) {
+      return error.what();
+    }
+  }
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  /// On another thread, while this one waits for a child; or writes the report, which is then good enough: it
+  /// may wait for the interrupt to end, so this must not wait for it.
+  void write_incomplete() {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (lock) {
+      selftest_.seconds = seconds();
+      write_reports(selftest_);
+    }
+    fmt::print(stderr, "smem: interrupted: {}.txt and .json hold {} of {}\n", selftest_.options.report,
+               selftest_.results.size(), count_text(selftest_.tests, "test case"));
   }
 
   Selftest& selftest_;
   Clock::time_point start_;
+  std::size_t lost_in_row_ = 0;
   std::mutex mutex_;
   OnInterrupt at_interrupt_;
 };
@@ -209,6 +249,7 @@ int run(const SelftestOptions& options, bool list_only) {
   if (!write_reports(selftest)) return kFailure;  // told before hours of tests rather than after them
   Run(selftest).run(tests);
   const bool is_written = write_reports(selftest);
+  if (!selftest.stopped.empty()) fmt::print("the rest is not run: {}\n", selftest.stopped);
   fmt::print(
       "\n{}\n{}: {}\n", counts_table(selftest, true),
       selftest.is_good() ? painted(stdout, Paint::green, "passed") : painted(stdout, Paint::red, "FAILED"),

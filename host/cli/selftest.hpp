@@ -77,6 +77,8 @@ struct Selftest {
   double seconds = 0;
   std::size_t tests = 0;  ///< how many there are to run
   bool is_complete = false;
+  std::string running;  ///< the test case that runs now
+  std::string stopped;  ///< why the rest is not run
   std::vector<TestResult> results;
 
   /// Test cases that ended so.

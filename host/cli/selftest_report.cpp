@@ -182,6 +182,8 @@ std::string report_json(const Selftest& selftest) {
               {"time_limit_s", options.time_limit},
               {"seed", selftest.seed}}},
             {"complete", selftest.is_complete},
+            {"running", selftest.running},
+            {"stopped", selftest.stopped},
             {"good", selftest.is_good()},
             {"summary", summary(selftest)},
             {"seconds", selftest.seconds},
@@ -203,7 +205,10 @@ std::string report_text(const Selftest& selftest) {
                           : fmt::format(", only {}", fmt::join(selftest.options.operations, ", ")));
   for (const auto& [name, value] : variables())
     text += fmt::format("variable    {}={}\n", name, value);
-  text += fmt::format("result      {}\n\n", summary(selftest));
+  text += fmt::format("result      {}\n", summary(selftest));
+  if (!selftest.running.empty()) text += fmt::format("running     {}\n", selftest.running);
+  if (!selftest.stopped.empty()) text += fmt::format("stopped     {}\n", selftest.stopped);
+  text += "\n";
   for (const TestResult& result : selftest.results) {
     if (is_bad(result.verdict)) text += failure_text(selftest, result);
   }

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 
 namespace test {
@@ -51,5 +52,20 @@ class CaseSweep {
   std::size_t ran_ = 0;
   int faults_ = 0;
 };
+
+/// A case without a sweep.
+struct SingleCase {
+  Tested what;
+  std::string name;
+  const Tested& tested() const { return what; }
+  const std::string& text() const { return name; }
+};
+
+/// Runs a case by `run()`, which returns an Outcome, and fails the test when it is wrong.
+template <class Run>
+void check_case(const Tested& what, const std::string& name, const Run& run) {
+  const Outcome outcome = reported(SingleCase{what, name}, run);
+  CHECK_MESSAGE(outcome.fault.empty(), name << "\n  " << outcome.fault);
+}
 
 }  // namespace test

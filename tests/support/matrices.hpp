@@ -74,7 +74,8 @@ struct Case {
   Tested tested() const {
     const char* const names[] = {"transpose", "transpose_in_place", "rotate", "rotate", "rotate", "flip",
                                  "flip"};
-    return {names[static_cast<int>(operation)], variant, fmt::format("{} bytes", element_bytes)};
+    return {names[static_cast<int>(operation)], variant,
+            fmt::format("{} byte{}", element_bytes, element_bytes == 1 ? "" : "s")};
   }
   std::string text() const {
     const auto side = [](const Layout& l) {
