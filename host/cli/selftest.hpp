@@ -27,8 +27,8 @@ struct Test {
   std::string operation;  ///< empty: of several
 };
 
-/// A test case, or a case of its sweep: `refused` where the device cannot run a variant; `skipped` after one
-/// of the same kind was lost.
+/// Of a case: `refused` where the device cannot run a variant; `skipped` after one of the same kind was lost.
+/// Of a test case: `skipped` where it has nothing to do on this device.
 enum class Verdict { passed, failed, hung, crashed, refused, skipped };
 inline constexpr std::size_t kVerdicts = 6;
 const char* name_of(Verdict verdict);
@@ -59,7 +59,7 @@ struct Failure {
 struct TestResult {
   Test test;
   Verdict verdict = Verdict::passed;
-  std::string why;  ///< of a test that hung or crashed
+  std::string why;  ///< of a test that hung, crashed or was skipped
   double seconds = 0;
   std::size_t processes = 0;
   std::map<Kind, Count> counts;

@@ -108,7 +108,7 @@ fs::path test_program() {
   const fs::path folder = fs::canonical("/proc/self/exe", error).parent_path();
   // Installed, and in the build folder.
   for (const char* place : {SMEM_LIBEXEC_FROM_BIN "/smem/smem_tests", "../../tests/smem_tests"}) {
-    const fs::path program = (folder / place).lexically_normal();
+    fs::path program = (folder / place).lexically_normal();
     if (fs::is_regular_file(program, error)) return program;
   }
   throw Error({.operation = "selftest",

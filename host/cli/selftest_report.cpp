@@ -217,7 +217,8 @@ std::string report_text(const Selftest& selftest) {
     text += "\nRefused on this device\n\n" + refusals;
   text += fmt::format("\n{:<8}{:>9}  test case\n", "outcome", "time");
   for (const TestResult& result : selftest.results)
-    text += fmt::format("{:<8}{:>7.1f} s  {}\n", name_of(result.verdict), result.seconds, result.test.name);
+    text += fmt::format("{:<8}{:>7.1f} s  {}{}{}\n", name_of(result.verdict), result.seconds,
+                        result.test.name, result.why.empty() ? "" : ": ", result.why);
   return text;
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <fstream>
 #include <optional>
 #include <string_view>
@@ -139,6 +140,24 @@ std::string reason_of(const Ended& ended, double time_limit) {
   return ended.signal != 0 ? signal_text(ended.signal) : fmt::format("exit code {}", ended.exit_code);
 }
 
+/// Where a test case passed because it has nothing to do on this device, why.
+std::string why_nothing(const std::string& output) {
+  constexpr std::string_view kAssertions = "[doctest] assertions:", kMessage = "MESSAGE: ";
+  const std::size_t at = output.find(kAssertions);
+  if (at == std::string::npos) return {};
+  const std::size_t digit = output.find_first_not_of(' ', at + kAssertions.size());
+  if (digit == std::string::npos || output[digit] != '0') return {};
+  const std::size_t message = output.find(kMessage);
+  if (message == std::string::npos) return "nothing of it runs on this device";
+  const std::size_t begin = message + kMessage.size();
+  return output.substr(begin, output.find('\n', begin) - begin);
+}
+
+bool has_passed(const TestResult& result) {
+  return std::any_of(result.counts.begin(), result.counts.end(),
+                     [](const auto& count) { return count.second[Verdict::passed] > 0; });
+}
+
 }  // namespace
 
 TestResult run_test(const Selftest& selftest, const Test& test, const Told& tell) {
@@ -161,6 +180,9 @@ TestResult run_test(const Selftest& selftest, const Test& test, const Told& tell
       if (is_lost) result.why = why;
       if (verdict != Verdict::passed) result.output = ended.output;
     }
+    if (result.verdict != Verdict::passed || has_passed(result)) continue;
+    result.why = why_nothing(ended.output);
+    if (!result.why.empty()) result.verdict = Verdict::skipped;
   }
   result.seconds = seconds_since(start);
   return result;

@@ -54,7 +54,7 @@ is_told() {
 
 expect "$("$smem" selftest --list --quick pool)" '^pool +small: pool$'
 expect "$("$smem" selftest --list --quick separable)" 'small: separable$'
-refuse "$("$smem" selftest --list)" 'bad input|plan of|cache|large:'
+refuse "$("$smem" selftest --list)" 'bad input|plan of|program cache|large:'
 code=0; "$smem" selftest nosuch >/dev/null 2>&1 || code=$?
 [ "$code" = 2 ] || fail "exit code $code for an unknown operation"
 code=0; "$smem" selftest --quick --device nosuch --report "$folder/none" pool >/dev/null 2>&1 || code=$?
