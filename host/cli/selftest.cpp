@@ -254,8 +254,8 @@ int run(const SelftestOptions& options, bool list_only) {
       "\n{}\n{}: {}\n", counts_table(selftest, true),
       selftest.is_good() ? painted(stdout, Paint::green, "passed") : painted(stdout, Paint::red, "FAILED"),
       summary(selftest));
-  fmt::print("report: {0}.txt and {0}.json{1}\n", selftest.options.report,
-             selftest.is_good() ? "" : ", to attach to a bug report");
+  fmt::print("report: {0}.txt{1}\n        {0}.json\n", selftest.options.report,
+             selftest.is_good() ? "" : " to read, and to attach to a bug report");
   return selftest.is_good() && is_written ? kGood : kFailure;
 }
 

@@ -131,7 +131,9 @@ std::string failure_text(const Selftest& selftest, const TestResult& result) {
     text += fmt::format("  {} {}\n", name_of(failure.verdict), kind_text(failure.kind));
     text += indented(failure.what, "    ") + indented(failure.why, "    ");
   }
-  text += "  what it printed\n" + indented(result.output, "    ");
+  // What it printed says the same once more where it came to its end.
+  if (result.failures.empty() || result.verdict != Verdict::failed)
+    text += "  what it printed\n" + indented(result.output, "    ");
   text += fmt::format(
       "  once more: {}SMEM_SEED={} {} --test-case='{}'\n\n",
       selftest.options.device.empty() ? "" : fmt::format("SMEM_DEVICE='{}' ", selftest.options.device),

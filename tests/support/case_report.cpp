@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -35,6 +36,7 @@ struct Report {
   std::size_t cases = 0;
   std::map<std::size_t, Earlier> earlier;
   std::set<Kind> lost;
+  std::map<Kind, int> faults;
 };
 
 Outcome outcome_of(const Json& line) {
@@ -60,6 +62,7 @@ void read_earlier(Report& report, const char* path) {
   }
   for (const auto& [number, one] : report.earlier) {
     if (!one.outcome) report.lost.insert(kinds[number]);
+    if (one.outcome && !one.outcome->fault.empty()) ++report.faults[kinds[number]];
   }
 }
 
@@ -92,6 +95,16 @@ void write_end(const Report& report, std::size_t number, const char* outcome, co
   write_line(report, {{"case", number}, {"outcome", outcome}, {"why", why}, {"seconds", seconds}});
 }
 
+Kind kind_of(const Tested& tested) { return {tested.operation, tested.variant, tested.type}; }
+
+/// Why a case of this kind is not run; empty: it is.
+std::string why_skipped(const Report& report, const Kind& kind) {
+  if (report.lost.contains(kind)) return "a case of this operation, variant and type hung or crashed";
+  const auto faults = report.faults.find(kind);
+  if (faults == report.faults.end() || faults->second < kEnoughFaults) return {};
+  return "enough cases of this operation, variant and type are wrong";
+}
+
 }  // namespace
 
 bool is_reporting() { return the_report().file >= 0; }
@@ -112,17 +125,18 @@ Begun begin_case(const Tested& tested, const std::string& text) {
                       {"operation", tested.operation},
                       {"variant", tested.variant},
                       {"type", tested.type}});
-  if (!report.lost.contains({tested.operation, tested.variant, tested.type})) return {number, std::nullopt};
-  const std::string why = "a case of this operation, variant and type hung or crashed";
+  const std::string why = why_skipped(report, kind_of(tested));
+  if (why.empty()) return {number, std::nullopt};
   write_end(report, number, "skipped", why, 0);
   return {number, Outcome{true, {}, why}};
 }
 
-void end_case(std::size_t number, const Outcome& outcome, double seconds) {
+void end_case(const Begun& begun, const Tested& tested, const Outcome& outcome, double seconds) {
   Report& report = the_report();
   const std::scoped_lock lock(report.mutex);
   const char* name = !outcome.fault.empty() ? "failed" : outcome.refused ? "refused" : "passed";
-  write_end(report, number, name, outcome.fault.empty() ? outcome.why : outcome.fault, seconds);
+  if (!outcome.fault.empty()) ++report.faults[kind_of(tested)];
+  write_end(report, begun.number, name, outcome.fault.empty() ? outcome.why : outcome.fault, seconds);
 }
 
 }  // namespace detail

@@ -6,7 +6,8 @@
 ///   {"case": 3, "outcome": "passed", "why": "", "seconds": 0.1}        or failed, refused, skipped
 /// A file that has lines already is that of a process which was lost in the middle of the same test case:
 /// what ended is not run again, the case that was lost counts as wrong, and others of its operation, variant
-/// and type are skipped.
+/// and type are skipped. They are so too after some that are wrong, and the sweep goes on with other
+/// variants.
 #pragma once
 
 #include "support/outcome.hpp"
@@ -33,6 +34,9 @@ inline std::string types_text(smem::Scalar in, smem::Scalar out) {
   return in == out ? from : from + " to " + std::string(smem::name_of(out));
 }
 
+/// After so many cases that are wrong, others would tell no more.
+inline constexpr int kEnoughFaults = 5;
+
 /// Whether SMEM_TEST_REPORT asks for lines.
 bool is_reporting();
 
@@ -43,7 +47,7 @@ struct Begun {
   std::optional<Outcome> known;  ///< of a case that is not run again
 };
 Begun begin_case(const Tested& tested, const std::string& text);
-void end_case(std::size_t number, const Outcome& outcome, double seconds);
+void end_case(const Begun& begun, const Tested& tested, const Outcome& outcome, double seconds);
 
 }  // namespace detail
 
@@ -52,12 +56,13 @@ void end_case(std::size_t number, const Outcome& outcome, double seconds);
 template <class OneCase, class Run>
 Outcome reported(const OneCase& c, const Run& run) {
   if (!is_reporting()) return run();
-  const detail::Begun begun = detail::begin_case(c.tested(), c.text());
+  const Tested tested = c.tested();
+  const detail::Begun begun = detail::begin_case(tested, c.text());
   if (begun.known) return *begun.known;
   const auto start = std::chrono::steady_clock::now();
   const auto end = [&](const Outcome& outcome) {
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    detail::end_case(begun.number, outcome, took.count());
+    detail::end_case(begun, tested, outcome, took.count());
   };
   try {
     Outcome outcome = run();
