@@ -218,9 +218,10 @@ std::string report_text(const Selftest& selftest) {
   if (const std::string refusals = refusals_text(selftest); !refusals.empty())
     text += "\nRefused on this device\n\n" + refusals;
   text += fmt::format("\n{:<8}{:>9}  test case\n", "outcome", "time");
-  for (const TestResult& result : selftest.results)
+  for (const TestResult& result : selftest.results) {
     text += fmt::format("{:<8}{:>7.1f} s  {}{}{}\n", name_of(result.verdict), result.seconds,
                         result.test.name, result.why.empty() ? "" : ": ", result.why);
+  }
   return text;
 }
 
@@ -231,9 +232,9 @@ std::string counts_table(const Selftest& selftest, bool colours) {
     sum.add(count);
     types.insert(std::get<2>(kind));
   }
-  constexpr const char* kRow = "{:<19}{:<18}{:>8}{:>7}{:>6}{:>8}{:>8}{:>10}  {}";
+  constexpr const char* kRow = "{:<20}{:<17}{:>7}{:>7}{:>5}{:>8}{:>8}{:>8}{:>10}  {}";
   const std::string title = fmt::format(kRow, "operation", "variant", "passed", "failed", "hung", "crashed",
-                                        "refused", "time", "types");
+                                        "refused", "skipped", "time", "types");
   std::string text = (colours ? painted(stdout, Paint::bold, title) : title) + "\n";
   for (const auto& [what, row] : rows) {
     const auto& [count, types] = row;
@@ -242,7 +243,8 @@ std::string counts_table(const Selftest& selftest, bool colours) {
         kRow, what.first, what.second.empty() ? "(plan's choice)" : what.second,
         number_text(count[Verdict::passed]), number_text(count[Verdict::failed]),
         number_text(count[Verdict::hung]), number_text(count[Verdict::crashed]),
-        number_text(count[Verdict::refused]), fmt::format("{:.2f} s", count.seconds),
+        number_text(count[Verdict::refused]), number_text(count[Verdict::skipped]),
+        fmt::format("{:.2f} s", count.seconds),
         types.size() > 3 ? count_text(types.size(), "type") : fmt::format("{}", fmt::join(types, ", ")));
     text += (colours && is_row_bad ? painted(stdout, Paint::red, line) : line) + "\n";
   }
