@@ -60,19 +60,25 @@ constexpr std::size_t kAny = ~std::size_t{0};
 
 }  // namespace
 
-TEST_CASE("clamped: 32 KiB of local memory") { on_a_smaller_device("local=32K", 32 * 1024, kAny); }
-TEST_CASE("clamped: 16 KiB of local memory") { on_a_smaller_device("local=16K", 16 * 1024, kAny); }
-TEST_CASE("clamped: 512 bytes of local memory") { on_a_smaller_device("local=512", 512, kAny); }
-TEST_CASE("clamped: work-groups of 256") { on_a_smaller_device("work_group=256", kAny, 256); }
-TEST_CASE("clamped: work-groups of 64") { on_a_smaller_device("work_group=64", kAny, 64); }
-TEST_CASE("clamped: work-groups of 32") { on_a_smaller_device("work_group=32", kAny, 32); }
-TEST_CASE("clamped: work-groups of 1") { on_a_smaller_device("work_group=1", kAny, 1); }
-TEST_CASE("clamped: sub-groups of 8") { on_a_smaller_device("sub_group=8", kAny, kAny); }
-TEST_CASE("clamped: sub-groups of 16") { on_a_smaller_device("sub_group=16", kAny, kAny); }
-TEST_CASE("clamped: sub-groups of 32") { on_a_smaller_device("sub_group=32", kAny, kAny); }
-TEST_CASE("clamped: sub-groups of 64") { on_a_smaller_device("sub_group=64", kAny, kAny); }
-TEST_CASE("clamped: no fp64") { on_a_smaller_device("fp64=0", kAny, kAny); }
-TEST_CASE("clamped: a small GPU") { on_a_smaller_device("local=32K,work_group=64", 32 * 1024, 64); }
+TEST_CASE("clamped: transposes in 32 KiB of local memory") {
+  on_a_smaller_device("local=32K", 32 * 1024, kAny);
+}
+TEST_CASE("clamped: transposes in 16 KiB of local memory") {
+  on_a_smaller_device("local=16K", 16 * 1024, kAny);
+}
+TEST_CASE("clamped: transposes in 512 bytes of local memory") { on_a_smaller_device("local=512", 512, kAny); }
+TEST_CASE("clamped: transposes with work-groups of 256") { on_a_smaller_device("work_group=256", kAny, 256); }
+TEST_CASE("clamped: transposes with work-groups of 64") { on_a_smaller_device("work_group=64", kAny, 64); }
+TEST_CASE("clamped: transposes with work-groups of 32") { on_a_smaller_device("work_group=32", kAny, 32); }
+TEST_CASE("clamped: transposes with work-groups of 1") { on_a_smaller_device("work_group=1", kAny, 1); }
+TEST_CASE("clamped: transposes with sub-groups of 8") { on_a_smaller_device("sub_group=8", kAny, kAny); }
+TEST_CASE("clamped: transposes with sub-groups of 16") { on_a_smaller_device("sub_group=16", kAny, kAny); }
+TEST_CASE("clamped: transposes with sub-groups of 32") { on_a_smaller_device("sub_group=32", kAny, kAny); }
+TEST_CASE("clamped: transposes with sub-groups of 64") { on_a_smaller_device("sub_group=64", kAny, kAny); }
+TEST_CASE("clamped: transposes without fp64") { on_a_smaller_device("fp64=0", kAny, kAny); }
+TEST_CASE("clamped: transposes on a small GPU") {
+  on_a_smaller_device("local=32K,work_group=64", 32 * 1024, 64);
+}
 
 TEST_CASE("clamped: reductions on smaller devices") {
   for (const char* limits :
@@ -303,7 +309,7 @@ TEST_CASE("clamped: stencils on smaller devices") {
   }
 }
 
-TEST_CASE("clamped: without local memory the plan is naive and right") {
+TEST_CASE("clamped: transposes without local memory are naive and right") {
   const test::Variable clamp("SMEM_CLAMP", "local=0");
   const smem::Context context;
   CHECK(context.device().local_bytes == 0);

@@ -234,9 +234,9 @@ TEST_CASE("large: rotate by 180 degrees far away in a buffer") { sparse_everywhe
 TEST_CASE("large: rotate by 270 degrees far away in a buffer") { sparse_everywhere(Operation::rotate_270); }
 TEST_CASE("large: flip far away in a buffer") { sparse_everywhere(Operation::flip_vertical); }
 
-TEST_CASE("large: three rows of more than 2^31 bytes") { dense(3, kTwoTo31 / 3 + 5, ""); }
-TEST_CASE("large: more than 2^31 bytes in both directions") { dense(46349, 46351, ""); }
-TEST_CASE("large: three columns of more than 2^31 bytes through a tile") {
+TEST_CASE("large: a transpose of three rows of more than 2^31 bytes") { dense(3, kTwoTo31 / 3 + 5, ""); }
+TEST_CASE("large: a transpose of more than 2^31 bytes in both directions") { dense(46349, 46351, ""); }
+TEST_CASE("large: a transpose of three columns of more than 2^31 bytes through a tile") {
   dense(kTwoTo31 / 3 + 5, 3, "swizzled");
 }
 

@@ -2,10 +2,12 @@
 #include <smem/matvec.hpp>
 #include <smem/smem.hpp>
 
+#include "support/case_sweep.hpp"
 #include "support/failure.hpp"
 #include "support/random.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <cmath>
 #include <cstddef>
@@ -82,16 +84,21 @@ void check(const smem::Context& context, const Shape& s, const smem::CallOptions
     const smem::Array<Y> product(context, y);
     const auto x_view = factor.vector(3, from * s.batch);
     const auto y_view = product.vector(2, to * s.batch);
-    if (transposed) {
-      smem::vecmat(context, x_view, view, y_view, smem::FloatMode::reproducible, options);
-    } else {
-      smem::matvec(context, view, x_view, y_view, smem::FloatMode::reproducible, options);
-    }
-    const std::vector<Y> got = product.to_host();
-    std::size_t wrong = 0;
-    for (std::size_t i = 0; i < got.size(); ++i)
-      wrong += !(number(got[i]) == number(expected[i]));
-    CHECK(wrong == 0);
+    const test::Tested what{transposed ? "vecmat" : "matvec", std::string(options.variant),
+                            test::types_text(smem::scalar_of<T>, smem::scalar_of<Y>)};
+    test::check_case(what, fmt::format("{} matrices of {} x {}", s.batch, s.rows, s.cols), [&] {
+      if (transposed) {
+        smem::vecmat(context, x_view, view, y_view, smem::FloatMode::reproducible, options);
+      } else {
+        smem::matvec(context, view, x_view, y_view, smem::FloatMode::reproducible, options);
+      }
+      const std::vector<Y> got = product.to_host();
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < got.size(); ++i)
+        wrong += !(number(got[i]) == number(expected[i]));
+      return wrong == 0 ? test::Outcome{}
+                        : test::Outcome{false, fmt::format("{} of {} results are wrong", wrong, got.size())};
+    });
   }
 }
 

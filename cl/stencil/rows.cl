@@ -41,6 +41,9 @@
 #ifndef ROLLED
 #define ROLLED 0  // 1: loops are left to the compiler: those of CPUs take seconds over what they write out
 #endif
+#ifndef BITS_TO_FLOAT
+#define BITS_TO_FLOAT 0  // 1: small integers become floats by their bits, where a conversion takes longer
+#endif
 #ifndef HALO
 #define HALO 1  // elements that are read at once beside a vector: a power of two, at most PACK
 #endif
@@ -57,27 +60,55 @@
 #define UNROLLED _Pragma("unroll")
 #endif
 
-// Elements as they lie in memory; half as its bits, which take half the registers of a number.
-#if ELEMENT_HALF
+// Elements as they lie in memory: half as its bits, which take half the registers of a number; small integers in words, of
+// which each is taken by itself, since NVIDIA's compiler moves the bytes of a vector about one by one.
+#if RESULT_HIGH == 255
+#define PER_WORD 4
+#elif RESULT_HIGH == 65535
+#define PER_WORD 2
+#else
+#define PER_WORD 1
+#endif
+#define IN_WORDS (PER_WORD > 1 && ALIGNED && PACK % PER_WORD == 0 && HALO % PER_WORD == 0)
+#if IN_WORDS
+#define STORED uint
+#define EACH_STORED PER_WORD  // elements
+#elif ELEMENT_HALF
 #define STORED ushort
+#define EACH_STORED 1
 #else
 #define STORED ELEMENT
+#define EACH_STORED 1
+#endif
+#if PACK == EACH_STORED
+typedef STORED middle_vector;
+#elif PACK == 2 * EACH_STORED
+typedef JOIN(STORED, 2) middle_vector;
+#elif PACK == 4 * EACH_STORED
+typedef JOIN(STORED, 4) middle_vector;
+#elif PACK == 8 * EACH_STORED
+typedef JOIN(STORED, 8) middle_vector;
+#else
+typedef JOIN(STORED, 16) middle_vector;
+#endif
+#if HALO == EACH_STORED
+typedef STORED halo_vector;
+#elif HALO == 2 * EACH_STORED
+typedef JOIN(STORED, 2) halo_vector;
+#elif HALO == 4 * EACH_STORED
+typedef JOIN(STORED, 4) halo_vector;
+#elif HALO == 8 * EACH_STORED
+typedef JOIN(STORED, 8) halo_vector;
+#else
+typedef JOIN(STORED, 16) halo_vector;
 #endif
 typedef union {
-#if HALO == 1
-  STORED all;
-#else
-  JOIN(STORED, HALO) all;
-#endif
-  STORED each[HALO];
+  halo_vector all;
+  STORED each[HALO / EACH_STORED];
 } halo_pack;
 typedef union {
-#if PACK == 1
-  STORED all;
-#else
-  JOIN(STORED, PACK) all;
-#endif
-  STORED each[PACK];
+  middle_vector all;
+  STORED each[PACK / EACH_STORED];
 } middle_pack;
 
 // Halves of the halo of a row, one part more than there are, since arrays have a size. No struct holds them with the middle:
@@ -85,32 +116,41 @@ typedef union {
 #define LEFT_ARRAY (LEFT_PARTS + 1)
 #define RIGHT_ARRAY (RIGHT_PARTS + 1)
 
-static inline halo_pack load_halo(global const STORED* p) {
+static inline halo_pack load_halo(global const ELEMENT* p) {
   halo_pack loaded;
 #if HALO == 1
-  loaded.all = *p;
+  loaded.all = *(global const STORED*)p;
 #elif ALIGNED
-  loaded.all = *(global const JOIN(STORED, HALO)*)p;
+  loaded.all = *(global const halo_vector*)p;
 #else
-  loaded.all = JOIN(vload, HALO)(0, p);
+  loaded.all = JOIN(vload, HALO)(0, (global const STORED*)p);
 #endif
   return loaded;
 }
 
-static inline middle_pack load_middle(global const STORED* p) {
+static inline middle_pack load_middle(global const ELEMENT* p) {
   middle_pack loaded;
 #if PACK == 1
-  loaded.all = *p;
+  loaded.all = *(global const STORED*)p;
 #elif ALIGNED
-  loaded.all = *(global const JOIN(STORED, PACK)*)p;
+  loaded.all = *(global const middle_vector*)p;
 #else
-  loaded.all = JOIN(vload, PACK)(0, p);
+  loaded.all = JOIN(vload, PACK)(0, (global const STORED*)p);
 #endif
   return loaded;
 }
 
-static inline VALUE value_of(STORED stored) {
-#if ELEMENT_HALF
+// Element i of what is stored from `first` on.
+static inline VALUE number_at(const STORED* first, int i) {
+  const STORED stored = first[i / EACH_STORED];
+#if IN_WORDS
+  const uint whole = stored >> (i % PER_WORD * (32 / PER_WORD)) & RESULT_HIGH;
+#if BITS_TO_FLOAT  // the number in the last places of 2^23
+  return as_float(0x4b000000u | whole) - 0x1p23f;
+#else
+  return (VALUE)whole;
+#endif
+#elif ELEMENT_HALF
   return vload_half(0, (const half*)&stored);
 #else
   return (VALUE)stored;
@@ -120,12 +160,11 @@ static inline VALUE value_of(STORED stored) {
 // A row all of whose cells are there; `element`: the first of the middle.
 static inline void load_row(halo_pack left[LEFT_ARRAY], middle_pack* middle, halo_pack right[RIGHT_ARRAY],
                             global const ELEMENT* element) {
-  global const STORED* p = (global const STORED*)element;
 UNROLLED
-  for (int i = 0; i < LEFT_PARTS; ++i) left[i] = load_halo(p - (LEFT_PARTS - i) * HALO);
-  *middle = load_middle(p);
+  for (int i = 0; i < LEFT_PARTS; ++i) left[i] = load_halo(element - (LEFT_PARTS - i) * HALO);
+  *middle = load_middle(element);
 UNROLLED
-  for (int i = 0; i < RIGHT_PARTS; ++i) right[i] = load_halo(p + PACK + i * HALO);
+  for (int i = 0; i < RIGHT_PARTS; ++i) right[i] = load_halo(element + PACK + i * HALO);
 }
 
 // A row beyond an edge where a value stands.
@@ -133,33 +172,53 @@ static inline void fill_row(halo_pack left[LEFT_ARRAY], middle_pack* middle, hal
 #if ELEMENT_HALF
   STORED stored;
   vstore_half_rte(beyond, 0, (half*)&stored);
+#elif IN_WORDS
+  const STORED stored = (STORED)(ELEMENT)beyond * (PER_WORD == 4 ? 0x01010101u : 0x00010001u);
 #else
   const STORED stored = (STORED)beyond;
 #endif
 UNROLLED
-  for (int i = 0; i < LEFT_PARTS * HALO; ++i) left[i / HALO].each[i % HALO] = stored;
+  for (int i = 0; i < LEFT_PARTS * HALO; ++i) left[i / HALO].each[i % HALO / EACH_STORED] = stored;
 UNROLLED
-  for (int i = 0; i < PACK; ++i) middle->each[i] = stored;
+  for (int i = 0; i < PACK; ++i) middle->each[i / EACH_STORED] = stored;
 UNROLLED
-  for (int i = 0; i < RIGHT_PARTS * HALO; ++i) right[i / HALO].each[i % HALO] = stored;
+  for (int i = 0; i < RIGHT_PARTS * HALO; ++i) right[i / HALO].each[i % HALO / EACH_STORED] = stored;
 }
 
 // As numbers.
 static inline void convert_row(VALUE cells[SPAN], const halo_pack left[LEFT_ARRAY], const middle_pack* middle,
                                const halo_pack right[RIGHT_ARRAY]) {
 UNROLLED
-  for (int i = 0; i < LEFT_PARTS * HALO; ++i) cells[i] = value_of(left[i / HALO].each[i % HALO]);
+  for (int i = 0; i < LEFT_PARTS * HALO; ++i) cells[i] = number_at(left[i / HALO].each, i % HALO);
 UNROLLED
-  for (int i = 0; i < PACK; ++i) cells[LEFT_PARTS * HALO + i] = value_of(middle->each[i]);
+  for (int i = 0; i < PACK; ++i) cells[LEFT_PARTS * HALO + i] = number_at(middle->each, i);
 UNROLLED
   for (int i = 0; i < RIGHT_PARTS * HALO; ++i)
-    cells[LEFT_PARTS * HALO + PACK + i] = value_of(right[i / HALO].each[i % HALO]);
+    cells[LEFT_PARTS * HALO + PACK + i] = number_at(right[i / HALO].each, i % HALO);
 }
+
+#if RESULT_HIGH == 255
+#define rounded(v) convert_uchar_sat_rte(v)
+#elif RESULT_HIGH == 65535
+#define rounded(v) convert_ushort_sat_rte(v)
+#else
+#define rounded(v) (v)
+#endif
 
 // PACK results that are all written.
 static inline void store_pack(global RESULT* p, const VALUE v[PACK]) {
 #if PACK == 1
   store_cell(p, 0, v[0]);
+#elif IN_WORDS
+  middle_pack results;
+UNROLLED
+  for (int i = 0; i < PACK / PER_WORD; ++i) {
+    uint word = 0;
+UNROLLED
+    for (int k = 0; k < PER_WORD; ++k) word |= (uint)rounded(v[i * PER_WORD + k]) << (k * (32 / PER_WORD));
+    results.each[i] = word;
+  }
+  *(global middle_vector*)p = results.all;
 #else
   union {
 #if RESULT_HALF
@@ -171,15 +230,7 @@ static inline void store_pack(global RESULT* p, const VALUE v[PACK]) {
 #endif
   } results;
 UNROLLED
-  for (int i = 0; i < PACK; ++i) {
-#if RESULT_HIGH == 255
-    results.each[i] = convert_uchar_sat_rte(v[i]);
-#elif RESULT_HIGH == 65535
-    results.each[i] = convert_ushort_sat_rte(v[i]);
-#else
-    results.each[i] = v[i];
-#endif
-  }
+  for (int i = 0; i < PACK; ++i) results.each[i] = rounded(v[i]);
 #if RESULT_HALF && ALIGNED
   JOIN(JOIN(vstorea_half, PACK), _rte)(results.all, 0, p);
 #elif RESULT_HALF

@@ -16,7 +16,7 @@ namespace {
 
 /// What is to be tidied up. Never destroyed: the waiting thread may outlive main().
 struct Tidying {
-  std::mutex mutex;
+  std::recursive_mutex mutex;  ///< an action may write a file, which is an action while it is written
   std::map<int, std::function<void()>> actions;
   int next = 0;
 };

@@ -16,7 +16,7 @@ complete_bash() {
   _smem
   printf ' %s ' "${COMPREPLY[*]-}"
 }
-for command in devices explain ladder bench cache completion; do
+for command in devices explain ladder bench cache selftest completion; do
   expect "$(complete_bash '')" " $command "
 done
 expect "$(complete_bash be)" '^ bench $'
@@ -29,6 +29,7 @@ expect "$(complete_bash bench transpose --goals --cs)" '^ --csv $'
 expect "$(complete_bash bench scan --js)" '^ --json $'  # of bench, and taken after its subcommands
 expect "$(complete_bash cache cl)" '^ clear $'
 expect "$(complete_bash cache warm --device gpu sc)" '^ scan $'
+expect "$(complete_bash selftest --quick hea)" '^ heat $'
 expect "$(complete_bash completion '')" '^ bash zsh fish $'
 expect "$(complete_bash bench gemm --size '')" '^  $'
 (cd "$folder" && expect "$(complete_bash bench transpose --csv sm)" ' smem.bash ')

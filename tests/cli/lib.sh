@@ -9,10 +9,10 @@ fail() {
 
 # expect TEXT PATTERN: the text has a line with the extended regular expression.
 expect() {
-  printf '%s\n' "$1" | grep -Eq -- "$2" || fail "no \"$2\" in: $1"
+  grep -Eq -- "$2" <<<"$1" || fail "no \"$2\" in: $1"
 }
 
 # refuse TEXT PATTERN: it has none.
 refuse() {
-  ! printf '%s\n' "$1" | grep -Eq -- "$2" || fail "\"$2\" in: $1"
+  ! grep -Eq -- "$2" <<<"$1" || fail "\"$2\" in: $1"
 }

@@ -22,6 +22,11 @@ struct BlurCase {
   double sigma = 0, amount = 1.5, threshold = 0;
 
   std::size_t down() const { return down_size == 0 ? size : down_size; }
+  Tested tested() const {
+    const char* const names[] = {"gaussian_blur", "box_blur", "median_blur", "sobel",
+                                 "sobel",         "sobel",    "unsharp_mask"};
+    return {names[static_cast<int>(blur)], variant, types_text(grids.in, grids.out)};
+  }
   std::string text() const {
     return fmt::format("{} {} x {}, sigma {}, variant \"{}\": {}", name_of(blur), size, down(), sigma,
                        variant, grids.text());

@@ -1,6 +1,7 @@
 /// Runs many cases of one operation, and counts those that really ran.
 #pragma once
 
+#include "support/case_report.hpp"
 #include "support/matrices.hpp"
 #include "support/random.hpp"
 
@@ -8,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 
 namespace test {
@@ -27,13 +29,14 @@ Outcome run_one(const smem::Context& context, const OneCase& c, Random& random) 
 template <class OneCase>
 class CaseSweep {
  public:
-  explicit CaseSweep(const smem::Context& context) : context_(context), random_(5) {}
+  explicit CaseSweep(const smem::Context& context, std::uint64_t stream = 5)
+      : context_(context), random_(stream) {}
 
   void run(const OneCase& c) {
-    const Outcome outcome = detail::run_one(context_, c, random_);
+    const Outcome outcome = reported(c, [&] { return detail::run_one(context_, c, random_); });
     if (!outcome.fault.empty()) {
       FAIL_CHECK(c.text() << "\n  " << outcome.fault);
-      REQUIRE_MESSAGE(++faults_ < kEnough, "too many faults, the rest is not run");
+      if (!is_reporting()) REQUIRE_MESSAGE(++faults_ < kEnoughFaults, "too many faults, the rest is not run");
     } else if (!outcome.refused) {
       ++ran_;
     }
@@ -43,11 +46,25 @@ class CaseSweep {
   std::size_t ran() { return std::exchange(ran_, 0); }
 
  private:
-  static constexpr int kEnough = 5;
   const smem::Context& context_;
   Random random_;
   std::size_t ran_ = 0;
   int faults_ = 0;
 };
+
+/// A case without a sweep.
+struct SingleCase {
+  Tested what;
+  std::string name;
+  const Tested& tested() const { return what; }
+  const std::string& text() const { return name; }
+};
+
+/// Runs a case by `run()`, which returns an Outcome, and fails the test when it is wrong.
+template <class Run>
+void check_case(const Tested& what, const std::string& name, const Run& run) {
+  const Outcome outcome = reported(SingleCase{what, name}, run);
+  CHECK_MESSAGE(outcome.fault.empty(), name << "\n  " << outcome.fault);
+}
 
 }  // namespace test

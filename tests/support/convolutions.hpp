@@ -18,6 +18,7 @@ struct ConvolutionCase {
   GridPlace in, out;
   bool rank_1 = false;
 
+  Tested tested() const { return {"convolve2d", variant, std::string(smem::name_of(type))}; }
   std::string text() const {
     const auto& p = how.padding;
     return fmt::format(
@@ -79,7 +80,7 @@ Outcome run_convolution(const smem::Context& context, const ConvolutionCase& c, 
   } catch (const smem::Error& error) {
     if (error.details().argument != "variant")
       return {false, fmt::format("the call failed: {}", error.what())};
-    return {true, {}};
+    return refusal(error);
   }
   std::vector<T> got = out_array.to_host(), expected = before;
   double magnitude = 0;

@@ -159,7 +159,7 @@ template <class Call, class Reference>
 Outcome run_filter(const smem::Context& context, const FilterGrids& g, Random& random, const Call& call,
                    const Reference& reference) {
   if ((g.in == smem::Scalar::float64 || g.out == smem::Scalar::float64) && !context.device().fp64)
-    return {true, {}};
+    return without_fp64();
   const std::size_t in_bytes = smem::size_of(g.in), out_bytes = smem::size_of(g.out);
   smem::Grid in(nullptr, g.in, g.size, g.layout(g.size, 0));
   smem::Grid out(nullptr, g.out, g.result_size(), g.layout(g.result_size(), 4));
@@ -180,7 +180,7 @@ Outcome run_filter(const smem::Context& context, const FilterGrids& g, Random& r
     if (error.details().argument != "variant")
       return {false, fmt::format("the call failed: {}", error.what())};
     if (out_array.to_host() != poison) return {false, "the call refused the variant, and wrote all the same"};
-    return {true, {}};
+    return refusal(error);
   }
   std::vector<unsigned char> got = out_array.to_host();
   std::string fault;

@@ -43,6 +43,7 @@ struct GemmCase {
   int residual = 0;  ///< 1: a matrix of its own, 2: C itself
   smem::PlanOverrides overrides = {};
 
+  Tested tested() const { return {"gemm", variant, types_text(in, out) + (tf32 ? " by TF32" : "")}; }
   std::string text() const {
     constexpr const char* kPlaces[] = {"packed", "odd", "aligned"};
     return fmt::format(
@@ -265,7 +266,7 @@ inline Outcome run(const smem::Context& context, const GemmCase& c, Random& rand
   } catch (const smem::Error& error) {
     if (!plan_refuses || error.details().argument != "variant")
       return {false, fmt::format("the call failed: {}", error.what())};
-    return {true, {}};
+    return refusal(error);
   }
   Numbers got(c.out, out.elements());
   got.bytes() = c_array.to_host();

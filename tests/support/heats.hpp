@@ -55,6 +55,7 @@ struct HeatCase {
     p.in_place = in_place;
     return p;
   }
+  Tested tested() const { return {"heat", variant, std::string(smem::name_of(type))}; }
   std::string text() const {
     return fmt::format(
         "{} {} x {} x {} ({} dimensions), variant \"{}\", {} steps ({} a pass), {} walls{}{}{}{}, batch {}, "
@@ -172,7 +173,7 @@ Outcome run_heat(const smem::Context& context, const HeatCase& c, Random& random
   } catch (const smem::Error& error) {
     if (error.details().argument != "variant" && error.details().argument != "steps_per_pass")
       return {false, fmt::format("the call failed: {}", error.what())};
-    return {true, {}};
+    return refusal(error);
   }
 
   HostGrid<double> from(c.size, c.layout(c.batch), [] { return 0; }), expected = from;
@@ -210,7 +211,7 @@ Outcome run_heat(const smem::Context& context, const HeatCase& c, Random& random
 
 inline Outcome run(const smem::Context& context, const HeatCase& c, Random& random) {
   if (c.type == smem::Scalar::float32) return run_heat<float>(context, c, random);
-  if (!context.device().fp64) return {true, {}};
+  if (!context.device().fp64) return without_fp64();
   return run_heat<double>(context, c, random);
 }
 

@@ -45,6 +45,7 @@ struct HistogramCase {
   Layout layout;
   std::size_t out_offset = 0;
 
+  Tested tested() const { return {"histogram", variant, std::string(smem::name_of(in))}; }
   std::string text() const {
     const smem::Extent& e = layout.extent;
     return fmt::format(
@@ -221,7 +222,7 @@ Outcome run_histogram(const smem::Context& context, const HistogramCase& c, Rand
     if (error.details().argument != "variant")
       return {false, fmt::format("the call failed: {}", error.what())};
     if (out_array.to_host() != poison) return {false, "the call refused the variant, and wrote all the same"};
-    return {true, {}};
+    return refusal(error);
   }
   std::vector<unsigned char> got = out_array.to_host();
   for (std::size_t r = 0; r < expected.size(); ++r) {
@@ -245,7 +246,7 @@ Outcome run_histogram(const smem::Context& context, const HistogramCase& c, Rand
 }
 
 inline Outcome run(const smem::Context& context, const HistogramCase& c, Random& random) {
-  if (c.in == smem::Scalar::float64 && !context.device().fp64) return {true, {}};
+  if (c.in == smem::Scalar::float64 && !context.device().fp64) return without_fp64();
   return with_type(c.in, [&](auto zero) { return run_histogram<decltype(zero)>(context, c, random); });
 }
 

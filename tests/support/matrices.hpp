@@ -2,6 +2,7 @@
 /// loops give.
 #pragma once
 
+#include "support/case_report.hpp"
 #include "support/random.hpp"
 
 #include <smem/smem.hpp>
@@ -70,6 +71,12 @@ struct Case {
     return is_turn(operation) && operation != Operation::in_place ? rows : cols;
   }
 
+  Tested tested() const {
+    const char* const names[] = {"transpose", "transpose_in_place", "rotate", "rotate", "rotate", "flip",
+                                 "flip"};
+    return {names[static_cast<int>(operation)], variant,
+            fmt::format("{} byte{}", element_bytes, element_bytes == 1 ? "" : "s")};
+  }
   std::string text() const {
     const auto side = [](const Layout& l) {
       return fmt::format("offset {} pitch {} batch {} stride {} tail {}", l.extent.offset, l.extent.pitch,
@@ -230,11 +237,6 @@ inline smem::Plan plan_of(const smem::Context& context, const Case& c, const sme
   return smem::plan_flip(context.device(), problem, c.variant);
 }
 
-struct Outcome {
-  bool refused = false;  ///< the variant cannot run this problem, and both the plan and the call say so
-  std::string fault;     ///< what is wrong; empty: nothing
-};
-
 /// Says where two buffers differ first, as a place in the view.
 inline std::string difference(const smem::Matrix& view, const std::vector<unsigned char>& expected,
                               const std::vector<unsigned char>& got) {
@@ -294,7 +296,7 @@ inline Outcome run(const smem::Context& context, const Case& c, Random& random) 
     if (!plan_refuses || error.details().argument != "variant")
       return {false, fmt::format("the call failed: {}", error.what())};
     if (out_array.to_host() != poison) return {false, "the call refused the variant, and wrote all the same"};
-    return {true, {}};
+    return refusal(error);
   }
   const std::vector<unsigned char> got = out_array.to_host();
   if (std::string fault = difference(out, expected, got); !fault.empty()) return {false, std::move(fault)};

@@ -13,6 +13,13 @@ struct PoolCase {
   bool count_padding = false;
   bool global = false;
 
+  Tested tested() const {
+    const bool max = op == smem::PoolOp::max;
+    const char* const name = global ? (max ? "global_max_pool" : "global_avg_pool")
+                             : max  ? "max_pool2d"
+                                    : "avg_pool2d";
+    return {name, variant, types_text(grids.in, grids.out)};
+  }
   std::string text() const {
     const smem::Pooling& w = windows;
     return fmt::format("{}{} pool {} x {}, strides {} {}, paddings {} {} {} {}{}, variant \"{}\": {}",

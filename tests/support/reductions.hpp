@@ -271,6 +271,10 @@ struct ReduceCase {
   std::vector<std::uint64_t> bounds = {};     ///< of segments
   smem::Scalar bound = smem::Scalar::uint32;  ///< their type
 
+  Tested tested() const {
+    const char* const names[] = {"reduce", "reduce_rows", "reduce_columns", "reduce_segments"};
+    return {names[static_cast<int>(shape)], variant, std::string(smem::name_of(in))};
+  }
   std::string text() const {
     return fmt::format(
         "{} of {} {} x {}, offset {} pitch {} batch {} stride {}, out offset {}, NaNs 1/{}, variant "
@@ -382,7 +386,7 @@ Outcome run_typed(const smem::Context& context, const ReduceCase& c, Random& ran
     if (!plan_refuses || error.details().argument != "variant")
       return {false, fmt::format("the call failed: {}", error.what())};
     if (out_array.to_host() != poison) return {false, "the call refused the variant, and wrote all the same"};
-    return {true, {}};
+    return refusal(error);
   }
   std::vector<unsigned char> got = out_array.to_host();
   for (std::size_t r = 0; r < expected.size(); ++r) {

@@ -49,6 +49,10 @@ struct ScanCase {
   std::vector<std::uint64_t> marks = {};     ///< offsets, or keys
   smem::Scalar mark = smem::Scalar::uint32;  ///< their type
 
+  Tested tested() const {
+    const char* const names[] = {"scan", "scan_rows", "scan_columns", "scan_segments", "scan_by_key"};
+    return {names[static_cast<int>(shape)], variant, std::string(smem::name_of(in))};
+  }
   std::string text() const {
     return fmt::format(
         "{}{} of {} {} x {}, shape {}, initial {}, in: offset {} pitch {} batch {} stride {}, out: offset {} "
@@ -253,7 +257,7 @@ Outcome run_typed(const smem::Context& context, const ScanCase& c, Random& rando
   } catch (const smem::Error& error) {
     if (!plan_refuses || error.details().argument != "variant")
       return {false, fmt::format("the call failed: {}", error.what())};
-    return {true, {}};
+    return refusal(error);
   }
   std::vector<unsigned char> got(poison.size());
   smem::read_buffer(context, c.in_place ? in_array.buffer() : out_array.buffer(), got.data(), got.size());

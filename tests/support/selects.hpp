@@ -48,6 +48,7 @@ struct SelectCase {
   std::size_t out_offset = 0;
   std::size_t room = 0;  ///< elements of the output beyond those of the input
 
+  Tested tested() const { return {std::string(smem::name_of(op)), variant, std::string(smem::name_of(in))}; }
   std::string text() const {
     return fmt::format(
         "{} of {} {}, {} per mille, flags {}, lengths {}, count {}, offsets {} and {}, room for {} more, "
@@ -239,7 +240,7 @@ Outcome run_typed(const smem::Context& context, const SelectCase& c, Random& ran
   } catch (const smem::Error& error) {
     if (!plan_refuses || error.details().argument != "variant")
       return {false, fmt::format("the call failed: {}", error.what())};
-    return {true, {}};
+    return refusal(error);
   }
   for (const std::string& fault : {count.fault("count"), out.fault("out"), lengths.fault("lengths")}) {
     if (!fault.empty()) return {false, fault};

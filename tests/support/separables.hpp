@@ -11,6 +11,7 @@ struct SeparableCase {
   std::size_t row_taps = 3, column_taps = 3;
   std::optional<std::size_t> row_origin, column_origin;
 
+  Tested tested() const { return {"separable", variant, types_text(grids.in, grids.out)}; }
   std::string text() const {
     return fmt::format("separable {} x {}, origins {} {}, variant \"{}\": {}", row_taps, column_taps,
                        row_origin ? std::to_string(*row_origin) : "-",

@@ -56,6 +56,7 @@ struct StencilCase {
   smem::Radius radius = {};
   GridPlace in, out;
 
+  Tested tested() const { return {"stencil", variant, std::string(smem::name_of(type))}; }
   std::string text() const {
     return fmt::format(
         "{} {} of radius {}, {}, {} on {} x {} x {} cells, boundary {}, variant \"{}\", in {} channels {} "
@@ -255,7 +256,7 @@ Outcome run_stencil(const smem::Context& context, const StencilCase& c, Random& 
       return {false, fmt::format("the call failed: {}", error.what())};
     if (!first_difference(out_array.to_host(), before).empty())
       return {false, "the call refused the variant, and wrote all the same"};
-    return {true, {}};
+    return refusal(error);
   }
   const std::string wrong = first_difference(out_array.to_host(), expected);
   if (!wrong.empty()) return {false, wrong};
@@ -274,7 +275,7 @@ inline Outcome run(const smem::Context& context, const StencilCase& c, Random& r
     case smem::Scalar::half:
       return run_stencil<smem::half>(context, c, random);
     case smem::Scalar::float64:
-      return context.device().fp64 ? run_stencil<double>(context, c, random) : Outcome{true, {}};
+      return context.device().fp64 ? run_stencil<double>(context, c, random) : without_fp64();
     default:
       return run_stencil<float>(context, c, random);
   }

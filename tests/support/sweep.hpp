@@ -1,6 +1,7 @@
 /// Runs many cases of one variant, and counts those that really ran.
 #pragma once
 
+#include "support/case_sweep.hpp"
 #include "support/matrices.hpp"
 
 #include <doctest/doctest.h>
@@ -17,36 +18,29 @@ namespace test {
 
 using Shape = std::pair<std::size_t, std::size_t>;
 
-/// Runs cases and fails the test for each that is wrong; gives up after some, since all would fail alike.
-class Sweep {
+/// Transposes, rotations and flips.
+class Sweep : public CaseSweep<Case> {
  public:
   /// `programs`: how many different programs it may build for one variant. Each costs a driver's compiler
   /// half a second, so a case that would need one more is left out.
   explicit Sweep(const smem::Context& context, std::size_t programs = 1000)
-      : context_(context), random_(1), allowed_(programs) {}
+      : CaseSweep(context, 1), allowed_(programs) {}
 
   void run(const Case& c) {
-    if (!may_build(c)) return;
-    const Outcome outcome = test::run(context_, c, random_);
-    if (!outcome.fault.empty()) {
-      FAIL_CHECK(c.text() << "\n  " << outcome.fault);
-      REQUIRE_MESSAGE(++faults_ < kEnough, "too many faults, the rest is not run");
-    } else if (!outcome.refused) {
-      ++ran_;
-    }
+    if (may_build(c)) CaseSweep::run(c);
   }
 
   /// How many cases ran since the last question.
   std::size_t ran() {
     programs_.clear();
-    return std::exchange(ran_, 0);
+    return CaseSweep::ran();
   }
 
  private:
   bool may_build(const Case& c) {
     try {
       const smem::Plan plan =
-          plan_of(context_, c, smem::Matrix(nullptr, c.element_bytes, c.rows, c.cols, c.in.extent),
+          plan_of(context(), c, smem::Matrix(nullptr, c.element_bytes, c.rows, c.cols, c.in.extent),
                   smem::Matrix(nullptr, c.element_bytes, c.out_rows(), c.out_cols(), c.out.extent));
       const std::string program = plan.kernel_file + plan.build_options();
       if (programs_.size() >= allowed_ && !programs_.contains(program)) return false;
@@ -56,13 +50,8 @@ class Sweep {
     return true;
   }
 
-  static constexpr int kEnough = 5;
-  const smem::Context& context_;
-  Random random_;
   std::size_t allowed_;
   std::set<std::string> programs_;
-  std::size_t ran_ = 0;
-  int faults_ = 0;
 };
 
 /// The tile that a variant uses for large matrices on this device: {0, 0} when it cannot run there.

@@ -1,0 +1,119 @@
+/// The selftest: what is tested, and what came of it.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace smem::cli {
+
+struct SelftestOptions {
+  std::vector<std::string> operations;  ///< all, when empty
+  std::string device;
+  std::string level = "usual";  ///< or quick, or full
+  double time_limit = 120;      ///< seconds in which a case must begin or end
+  std::string report;           ///< the report's files, without .json and .txt
+};
+
+/// One test case of the test program.
+struct Test {
+  std::string name;
+  std::string operation;  ///< empty: of several
+};
+
+/// Of a case: `refused` where the device cannot run a variant; `skipped` after one of the same kind was lost.
+/// Of a test case: `skipped` where it has nothing to do on this device.
+enum class Verdict { passed, failed, hung, crashed, refused, skipped };
+inline constexpr std::size_t kVerdicts = 6;
+const char* name_of(Verdict verdict);
+constexpr bool is_bad(Verdict v) {
+  return v == Verdict::failed || v == Verdict::hung || v == Verdict::crashed;
+}
+
+/// Operation, variant, type. The variant is empty where the plan chose it.
+using Kind = std::tuple<std::string, std::string, std::string>;
+/// "transpose / tiled, 4 bytes".
+std::string kind_text(const Kind& kind);
+
+struct Count {
+  std::size_t of[kVerdicts] = {};
+  double seconds = 0;
+  void add(Verdict verdict, double took);
+  void add(const Count& other);
+  std::size_t operator[](Verdict verdict) const { return of[static_cast<std::size_t>(verdict)]; }
+};
+
+struct Failure {
+  Verdict verdict = Verdict::failed;
+  Kind kind;
+  std::string what;  ///< the case
+  std::string why;
+};
+
+struct TestResult {
+  Test test;
+  Verdict verdict = Verdict::passed;
+  std::string why;  ///< of a test that hung, crashed or was skipped
+  double seconds = 0;
+  std::size_t processes = 0;
+  std::map<Kind, Count> counts;
+  std::vector<Failure> failures;
+  std::map<std::pair<Kind, std::string>, std::size_t> refusals;  ///< by reason
+  std::string output;                                            ///< of a test that is not right
+};
+
+struct Selftest {
+  SelftestOptions options;
+  std::string facts;  ///< of the device, as JSON
+  std::filesystem::path program;
+  std::string seed;  ///< of the random data, SMEM_SEED
+  std::chrono::system_clock::time_point start = std::chrono::system_clock::now();
+  double seconds = 0;
+  std::size_t tests = 0;  ///< how many there are to run
+  bool is_complete = false;
+  std::string running;  ///< the test case that runs now
+  std::string stopped;  ///< why the rest is not run
+  std::vector<TestResult> results;
+
+  /// Test cases that ended so.
+  std::size_t tests_that(Verdict verdict) const;
+  bool is_good() const;
+  /// All cases, by operation, variant and type.
+  std::map<Kind, Count> counts() const;
+};
+
+// selftest_program.cpp
+
+/// Operations that can be named.
+std::vector<std::string> selftest_operations();
+/// smem_tests, beside this command where it is installed or built. \throws Error when it is not there.
+std::filesystem::path test_program();
+/// What the options ask for. \throws Error when the program does not tell.
+std::vector<Test> selected_tests(const std::filesystem::path& program, const SelftestOptions& options);
+
+// selftest_run.cpp
+
+/// Told some times a second: the kind that is tested now, and how many cases have ended.
+using Told = std::function<void(const Kind& kind, std::size_t cases)>;
+
+/// Runs one test case to its end, in as many processes as it takes: after one that hung or crashed, another
+/// goes on with the rest.
+TestResult run_test(const Selftest& selftest, const Test& test, const Told& tell);
+
+// selftest_report.cpp
+
+/// The report as JSON, and for people.
+std::string report_json(const Selftest& selftest);
+std::string report_text(const Selftest& selftest);
+/// Operations, variants and how many cases ended how. `colours`: for the terminal.
+std::string counts_table(const Selftest& selftest, bool colours);
+/// "21 test cases: 20 passed, 1 failed; ...".
+std::string summary(const Selftest& selftest);
+
+}  // namespace smem::cli
