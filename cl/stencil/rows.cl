@@ -42,7 +42,7 @@
 #define ROLLED 0  // 1: loops are left to the compiler: those of CPUs take seconds over what they write out
 #endif
 #ifndef BITS_TO_FLOAT
-#define BITS_TO_FLOAT 0  // 1: small integers become floats by their bits, where a conversion takes longer
+#define BITS_TO_FLOAT 0  // 1: bytes become floats by their bits, where a conversion takes longer
 #endif
 #ifndef HALO
 #define HALO 1  // elements that are read at once beside a vector: a power of two, at most PACK
@@ -60,19 +60,12 @@
 #define UNROLLED _Pragma("unroll")
 #endif
 
-// Elements as they lie in memory: half as its bits, which take half the registers of a number; small integers in words, of
-// which each is taken by itself, since NVIDIA's compiler moves the bytes of a vector about one by one.
-#if RESULT_HIGH == 255
-#define PER_WORD 4
-#elif RESULT_HIGH == 65535
-#define PER_WORD 2
-#else
-#define PER_WORD 1
-#endif
-#define IN_WORDS (PER_WORD > 1 && ALIGNED && PACK % PER_WORD == 0 && HALO % PER_WORD == 0)
+// Elements as they lie in memory: half as its bits, which take half the registers of a number; bytes in words, from which
+// each is taken by itself, since NVIDIA's compiler moves the bytes of a vector about one by one.
+#define IN_WORDS (RESULT_HIGH == 255 && ALIGNED && PACK % 4 == 0 && HALO % 4 == 0)
 #if IN_WORDS
 #define STORED uint
-#define EACH_STORED PER_WORD  // elements
+#define EACH_STORED 4  // elements
 #elif ELEMENT_HALF
 #define STORED ushort
 #define EACH_STORED 1
@@ -144,7 +137,7 @@ static inline middle_pack load_middle(global const ELEMENT* p) {
 static inline VALUE number_at(const STORED* first, int i) {
   const STORED stored = first[i / EACH_STORED];
 #if IN_WORDS
-  const uint whole = stored >> (i % PER_WORD * (32 / PER_WORD)) & RESULT_HIGH;
+  const uint whole = stored >> 8 * (i % 4) & 255;
 #if BITS_TO_FLOAT  // the number in the last places of 2^23
   return as_float(0x4b000000u | whole) - 0x1p23f;
 #else
@@ -173,7 +166,7 @@ static inline void fill_row(halo_pack left[LEFT_ARRAY], middle_pack* middle, hal
   STORED stored;
   vstore_half_rte(beyond, 0, (half*)&stored);
 #elif IN_WORDS
-  const STORED stored = (STORED)(ELEMENT)beyond * (PER_WORD == 4 ? 0x01010101u : 0x00010001u);
+  const STORED stored = (uchar)beyond * 0x01010101u;
 #else
   const STORED stored = (STORED)beyond;
 #endif
@@ -212,10 +205,10 @@ static inline void store_pack(global RESULT* p, const VALUE v[PACK]) {
 #elif IN_WORDS
   middle_pack results;
 UNROLLED
-  for (int i = 0; i < PACK / PER_WORD; ++i) {
+  for (int i = 0; i < PACK / 4; ++i) {
     uint word = 0;
 UNROLLED
-    for (int k = 0; k < PER_WORD; ++k) word |= (uint)rounded(v[i * PER_WORD + k]) << (k * (32 / PER_WORD));
+    for (int k = 0; k < 4; ++k) word |= (uint)rounded(v[4 * i + k]) << 8 * k;
     results.each[i] = word;
   }
   *(global middle_vector*)p = results.all;

@@ -210,8 +210,8 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
   const auto after = static_cast<std::ptrdiff_t>(problem.window[0]) - 1 + problem.first[0];
   const std::size_t left = static_cast<std::size_t>(std::max<std::ptrdiff_t>(before, 0)) * problem.channels;
   const std::size_t right = static_cast<std::size_t>(std::max<std::ptrdiff_t>(after, 0)) * problem.channels;
-  // Small integers come in words.
-  const std::size_t least = aligned && !is_float(problem.type) ? 4 / bytes : 1;
+  // Bytes come in words.
+  const std::size_t least = aligned && problem.type == Scalar::uint8 ? 4 : 1;
   const std::size_t halo = std::min(pack, std::bit_ceil(std::max({left, right, least})));
   if (left > 1024 || right > 1024) return {{}, "the window does not fit its registers"};
   const std::size_t span = round_up(left, halo) + pack + round_up(right, halo);
@@ -228,7 +228,8 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
            (bytes >= 4 ? 0 : span * value_words);
   };
   const auto unrolled = [&] { return count * pack * problem.weights(); };
-  // NVIDIA's compilers convert halves early, bytes where they do not come in words, and keep copies of doubles.
+  // NVIDIA's compilers convert halves early, bytes where they do not come in words, and keep copies of
+  // doubles.
   const std::size_t tenths = problem.type == Scalar::uint8     ? (aligned ? 10 : 7)
                              : problem.type == Scalar::half    ? 5
                              : problem.type == Scalar::float64 ? 6
