@@ -345,7 +345,8 @@ UNROLLED
         for (int r = 0; r < ROWS; ++r) {
 UNROLLED
           for (int c = 0; c < WINDOW_X; ++c) {
-            if (s < r || s - r >= WINDOW_Y || !HAS_WEIGHT(c, s - r)) continue;
+            if (s < r || s - r >= WINDOW_Y) continue;
+            if (!HAS_WEIGHT(c, s - r)) continue;
             const VALUE weight = weights[1 + WEIGHT_PLACE(c, s - r)];
 UNROLLED
             for (int i = 0; i < PACK; ++i)
