@@ -21,6 +21,8 @@
 // operations
 #include <smem/blur.hpp>
 #include <smem/blur_plan.hpp>
+#include <smem/conv2d.hpp>
+#include <smem/conv2d_plan.hpp>
 #include <smem/convolve2d.hpp>
 #include <smem/gemm.hpp>
 #include <smem/gemm_plan.hpp>
