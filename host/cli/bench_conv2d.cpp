@@ -1,4 +1,5 @@
-// smem bench conv2d: GFLOP/s of convolutions of many channels, and the share of the device's measured fp32 rate.
+// smem bench conv2d: GFLOP/s of convolutions of many channels, and the share of the device's measured fp32
+// rate.
 #include "cli/bench_grids.hpp"
 #include "cli/bench_table.hpp"
 #include "cli/commands.hpp"
@@ -44,10 +45,11 @@ struct Options : BenchOptions {
 /// Layers of ResNet-50 and MobileNet.
 std::vector<Conv2dCase> conv2d_goals(DeviceType type, bool small) {
   const std::size_t n = type == DeviceType::cpu ? 1 : small ? 8 : 64;
-  std::vector<Conv2dCase> cases{{n, 3, 224, 64, 7, 2},    {n, 64, 56, 64, 3, 1},   {n, 64, 56, 256, 1, 1},
-                                {n, 128, 28, 128, 3, 1},  {n, 256, 14, 256, 3, 1}, {n, 256, 56, 512, 1, 2},
-                                {n, 512, 7, 512, 3, 1},   {n, 16, 112, 16, 3, 1},  {n, 32, 112, 32, 3, 1, 32},
-                                {n, 256, 14, 256, 5, 1, 256}};
+  std::vector<Conv2dCase> cases{{n, 3, 224, 64, 7, 2},      {n, 64, 56, 64, 3, 1},
+                                {n, 64, 56, 256, 1, 1},     {n, 128, 28, 128, 3, 1},
+                                {n, 256, 14, 256, 3, 1},    {n, 256, 56, 512, 1, 2},
+                                {n, 512, 7, 512, 3, 1},     {n, 16, 112, 16, 3, 1},
+                                {n, 32, 112, 32, 3, 1, 32}, {n, 256, 14, 256, 5, 1, 256}};
   if (type == DeviceType::cpu) return cases;
   const std::size_t count = cases.size();
   for (std::size_t i = 0; i < count; ++i) {
@@ -58,8 +60,9 @@ std::vector<Conv2dCase> conv2d_goals(DeviceType type, bool small) {
 }
 
 std::string label_of(const Conv2dCase& c) {
-  return fmt::format("{} x {} x {}^2, {} of {}^2 / {}{} {}", c.images, c.channels, c.edge, c.filters, c.window,
-                     c.stride, c.groups > 1 ? fmt::format(", {} groups", c.groups) : "", name_of(c.type));
+  return fmt::format("{} x {} x {}^2, {} of {}^2 / {}{} {}", c.images, c.channels, c.edge, c.filters,
+                     c.window, c.stride, c.groups > 1 ? fmt::format(", {} groups", c.groups) : "",
+                     name_of(c.type));
 }
 
 Conv2d how_of(const Conv2dCase& c) {
@@ -113,7 +116,9 @@ std::optional<std::string> check(const Context& context, const Conv2dCase& c, co
       sum += static_cast<double>(value_of(((n * c.channels + channel) * c.edge + row) * c.edge + col)) *
              static_cast<double>(value_of(c.weights_at() + k * group * taps + i));
     }
-    const double error = (static_cast<double>(group * taps + 3) * 0x1p-24 + (c.type == Scalar::half ? 0x1p-11 : 0x1p-24)) * sum;
+    const double error =
+        (static_cast<double>(group * taps + 3) * 0x1p-24 + (c.type == Scalar::half ? 0x1p-11 : 0x1p-24)) *
+        sum;
     const double result = pixel_at(c.type, got, place);
     if (!(std::abs(result - sum) <= error)) return fmt::format("element {}: {}, not {}", place, result, sum);
   }
@@ -151,8 +156,7 @@ class Table {
   const Context& context() const { return context_; }
 
   void run_case(const Conv2dCase& c, const std::vector<std::string>& variants) {
-    const std::size_t bytes =
-        std::max(c.weights_at() + c.weights(), c.results()) * size_of(c.type);
+    const std::size_t bytes = std::max(c.weights_at() + c.weights(), c.results()) * size_of(c.type);
     if (bytes > context_.device().max_allocation) {
       skip(label_of(c), "", "does not fit the device's memory");
       return;

@@ -31,6 +31,8 @@
 #include <smem/histogram.hpp>
 #include <smem/histogram_plan.hpp>
 #include <smem/matvec.hpp>
+#include <smem/moving_mean.hpp>
+#include <smem/moving_mean_plan.hpp>
 #include <smem/pool.hpp>
 #include <smem/pool_plan.hpp>
 #include <smem/reduce.hpp>
