@@ -291,12 +291,14 @@ TEST_CASE("clamped: convolutions of many channels and moving means on smaller de
     test::Conv2dSweep sweep(context);
     test::MovingMeanSweep means(context);
     for (const char* variant : {"", "direct"}) {
+      if (variant[0] == 0 && local == 512) continue;  // as with nothing, but for the tiles
       test::Conv2dCase c{smem::Scalar::float32, 1, 5, 23, 9, 11, 3, 3, smem::Conv2d::square(1, 1)};
       c.variant = variant;
       sweep.run(c);
       CHECK((sweep.ran() == 1 || (local == 0 && c.variant == "direct")));
     }
     for (const char* variant : {"", "tiled", "blocks"}) {
+      if (variant[0] == 0 && local != 0) continue;
       test::MovingMeanCase m;
       m.variant = variant;
       m.window = 3;

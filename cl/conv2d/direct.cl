@@ -61,7 +61,7 @@ void conv2d_direct(CONV2D_ARGUMENTS) {
     const uint first_y = (uint)(row_of_pieces - image_group * pieces_y) * LANES_Y;
     const ulong n = image_group / groups;
     const uint group = image_group - n * groups;
-    const long left = (long)first_x * stride_x - pad_left, top = (long)first_y * stride_y - pad_top;
+    const int left = (int)(first_x * stride_x) - (int)pad_left, top = (int)(first_y * stride_y) - (int)pad_top;
     global const ELEMENT* from = in + in_offset + n * in_stride + (ulong)group * in_channels * in_plane;
     global const ELEMENT* filters = weights + weight_offset + ((ulong)group * out_channels + first_k) * weight_stride;
     const uint filters_there = min(out_channels - first_k, (uint)BLOCK_K);
@@ -76,13 +76,13 @@ void conv2d_direct(CONV2D_ARGUMENTS) {
       // The input to local memory, a row by READERS work-items; 0 where there is none.
       for (uint line = item / READERS; line < channels * rows; line += GROUP / READERS) {
         const uint c = line / rows;
-        const long y = top + (line - c * rows);
-        const bool there = y >= 0 && y < in_h;
-        global const ELEMENT* source = from + (ulong)(first_c + c) * in_plane + (there ? y : 0) * in_pitch;
+        const int y = top + (int)(line - c * rows);
+        const bool there = (uint)y < in_h;  // what is negative is very large without a sign
+        global const ELEMENT* source = from + (ulong)(first_c + c) * in_plane + (there ? (ulong)y : 0) * in_pitch;
         for (uint i = item % READERS; i < cols; i += READERS) {
-          const long x = left + i;
+          const uint x = (uint)left + i;
           const uint at = stride_x == 1 ? i : i % stride_x * phase + i / stride_x;
-          tile[line * pitch + at] = there && x >= 0 && x < in_w ? load_value(source, x) : 0;
+          tile[line * pitch + at] = there && x < in_w ? load_value(source, x) : 0;
         }
       }
       // The weights, along a filter.
@@ -128,19 +128,17 @@ void conv2d_direct(CONV2D_ARGUMENTS) {
     }
 
     const uint y = first_y + lane_y;
+    const uint planes_here = lane_k * EACH_K < filters_there && y < out_h ? filters_there - lane_k * EACH_K : 0;
+    const ulong filter = (ulong)group * out_channels + first_k + lane_k * EACH_K;
+    global RESULT* to = out + out_offset + n * out_stride + filter * out_plane + (ulong)y * out_pitch + first_x + lane_x;
+    const uint wide = first_x + lane_x < out_w ? out_w - first_x - lane_x : 0;
 #pragma unroll
     for (uint i = 0; i < EACH_K; ++i) {
-      const uint k = lane_k * EACH_K + i;
-      const ulong filter = (ulong)group * out_channels + first_k + k;
-      global RESULT* to = out + out_offset + n * out_stride + filter * out_plane + y * out_pitch;
-      if (k < filters_there && y < out_h) {
-        const VALUE add = with_bias ? load_value(bias, bias_offset + filter) : 0;
+      const VALUE add = i < planes_here && with_bias ? load_value(bias, bias_offset + filter + i) : 0;
 #pragma unroll
-        for (uint j = 0; j < EACH_X; ++j) {
-          const uint x = first_x + lane_x + j * LANES_X;
-          if (x < out_w) store_result(to, x, activate(sums[i][j] + add));
-        }
-      }
+      for (uint j = 0; j < EACH_X; ++j)
+        if (i < planes_here && j * LANES_X < wide) store_result(to, j * LANES_X, activate(sums[i][j] + add));
+      to += out_plane;
     }
     barrier(CLK_LOCAL_MEM_FENCE);  // for PoCL 3.1, which else mistakes the end of the loop over jobs
   }

@@ -144,10 +144,10 @@ struct Tiles {
   std::size_t tile_items(const Conv2dProblem& p) const {
     const std::size_t rows = (lanes_y - 1) * p.stride_y + (p.window_height - 1) * p.dilation_y + 1;
     const std::size_t cols = (block_w() - 1) * p.stride_x + (p.window_width - 1) * p.dilation_x + 1;
-    return depth * rows * round_up(cols, p.stride_x);
+    return round_up(depth * rows * round_up(cols, p.stride_x), 8);  // what follows begins at 32 bytes
   }
   std::size_t weight_items(const Conv2dProblem& p) const {
-    return depth * p.taps() * (block_k() + (block_k() > 8 ? 4 : 0));
+    return round_up(depth * p.taps() * (block_k() + (block_k() > 8 ? 4 : 0)), 8);
   }
   std::size_t bytes(const Conv2dProblem& p) const {
     const std::size_t value = size_of(plan::pixel_value(p.type, p.type));
@@ -161,10 +161,12 @@ std::optional<Tiles> tiles_for(const Device& device, const Conv2dProblem& p) {
   const std::size_t filters = std::max<std::size_t>(p.group_filters(), 1);
   const std::size_t width = std::max<std::size_t>(p.out_width, 1);
   Tiles t;
-  t.each_k = std::min<std::size_t>(std::bit_ceil(filters), 8);
+  // Doubles take two registers each; Intel's compiler runs 32 work-items in the registers of one thread, and
+  // keeps what is more than 8 results in memory.
+  const bool few = device.vendor == Vendor::intel, wide = p.type == Scalar::float64;
+  t.each_k = std::min<std::size_t>(std::bit_ceil(filters), few || wide ? 4 : 8);
   t.each_x = width > 32 || filters == 1 ? 4 : width > 4 ? 2 : 1;
-  // Doubles take two registers each.
-  if (p.type == Scalar::float64 && t.each_x == 4) t.each_x = 2;
+  if (few) t.each_x = std::min<std::size_t>(t.each_x, wide ? 1 : 8 / t.each_k);
   t.lanes_k = std::min({std::bit_ceil(divide_up(filters, t.each_k)), std::size_t{8}, most});
   t.lanes_x = std::min({std::bit_ceil(divide_up(width, t.each_x)), std::size_t{16}, most / t.lanes_k});
   t.lanes_y = std::min(
