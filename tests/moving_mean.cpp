@@ -40,6 +40,20 @@ TEST_CASE("moving_mean: every variant and window") {
   }
 }
 
+TEST_CASE("moving_mean: teams of work-items sum blocks in pieces") {
+  const smem::Context context;
+  test::MovingMeanSweep sweep(context);
+  for (const std::size_t window : {5, 63, 64, 65, 1000}) {
+    MovingMeanCase c;
+    c.variant = "blocks";
+    c.work_items = 64;
+    c.window = window;
+    c.grids.size = {2111, 3};
+    sweep.run(c);
+  }
+  CHECK(sweep.ran() == 5);
+}
+
 TEST_CASE("moving_mean: every type") {
   const smem::Context context;
   test::MovingMeanSweep sweep(context);

@@ -10,6 +10,7 @@ struct MovingMeanCase {
   std::size_t window = 3;
   smem::MeanEnds ends = smem::MeanEnds::shrink;
   std::string variant;
+  std::size_t work_items = 0;  ///< fixed, where it is not 0
 
   std::string text() const {
     return fmt::format("moving_mean of {}, {}, variant \"{}\": {}", window,
@@ -22,7 +23,8 @@ inline Outcome run(const smem::Context& context, const MovingMeanCase& c, Random
   return run_filter(
       context, c.grids, random,
       [&](const smem::Grid& in, const smem::Grid& out) {
-        return smem::moving_mean(context, in, out, c.window, c.ends, {.variant = c.variant});
+        const smem::PlanOverrides fixed{.variant = c.variant, .work_items = c.work_items};
+        return smem::moving_mean(context, in, out, c.window, c.ends, {.overrides = &fixed});
       },
       [&](const Pixels& pixels, std::ptrdiff_t x, std::ptrdiff_t y) -> std::optional<Wanted> {
         const auto window = static_cast<std::ptrdiff_t>(c.window);
