@@ -52,14 +52,16 @@ void check_numbers(const Grid& weights, const Conv2d& how) {
 /// \throws Error unless the shapes fit each other.
 void check_shapes(const Grid& in, const Grid& weights, const Grid& out, const Conv2d& how) {
   for (const auto& [name, grid] : {std::pair{"in", &in}, {"weights", &weights}, {"out", &out}}) {
-    if (grid->channels != 1)
+    if (grid->channels != 1) {
       refuse(name, "planes of one channel: channels are planes, one behind the other",
              formatted("{} interleaved", grid->channels));
+    }
     if (grid->type != in.type)
       refuse(name, formatted("{}, as in has", name_of(in.type)), std::string(name_of(grid->type)));
-    if (std::max(grid->size.width, grid->size.height) > kMostCells)
+    if (std::max(grid->size.width, grid->size.height) > kMostCells) {
       refuse(name, formatted("at most {} cells along an axis", kMostCells),
              formatted("{} x {}", grid->size.width, grid->size.height));
+    }
   }
   const std::size_t channels = in.size.depth, filters = weights.batch;
   if (channels < 1 || channels > kMostChannels)
@@ -74,9 +76,10 @@ void check_shapes(const Grid& in, const Grid& weights, const Grid& out, const Co
     refuse("weights", formatted("{} channels", channels / how.groups), formatted("{}", weights.size.depth));
   const bool packed = (weights.size.height == 1 || weights.pitch == weights.size.width) &&
                       (weights.size.depth == 1 || weights.plane == weights.size.width * weights.size.height);
-  if (!packed)
+  if (!packed) {
     refuse("weights", "weights of a filter that follow each other",
            formatted("a pitch of {} and planes of {}", weights.pitch, weights.plane));
+  }
   const Padding& p = how.padding;
   const GridSize size{
       convolved_size(in.size.width, weights.size.width, how.stride_x, how.dilation_x, p.left, p.right),

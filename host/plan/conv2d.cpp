@@ -50,15 +50,17 @@ void check(const Device& device, const Conv2dProblem& p) {
     refuse(device, "in", "half, float32 or float64", std::string(name_of(p.type)));
   if (p.type == Scalar::float64 && !device.fp64)
     refuse(device, "in", "a type that the device computes with; it has no fp64", "float64");
-  if (p.taps() == 0 || p.stride_x * p.stride_y == 0)
+  if (p.taps() == 0 || p.stride_x * p.stride_y == 0) {
     refuse(device, "weights", "windows and strides of at least 1",
            formatted("{} x {}, strides {} and {}", p.window_width, p.window_height, p.stride_x, p.stride_y));
+  }
   if (p.groups == 0 || p.in_channels % p.groups != 0 || p.out_channels % p.groups != 0)
     refuse(device, "groups", "a number that divides the channels and the filters", formatted("{}", p.groups));
-  if (!device.long_loops && p.depth() > kShortLoops)
+  if (!device.long_loops && p.depth() > kShortLoops) {
     refuse(device, "weights",
            formatted("filters of at most {} weights: its loops are no longer", kShortLoops),
            formatted("{}", p.depth()));
+  }
 }
 
 Plan base_plan(const Conv2dProblem& p, std::string_view variant, const char* file, const char* entry) {
@@ -370,9 +372,10 @@ std::string why_not(const Device& device, const Conv2dProblem& p, std::string_vi
   const Attempt attempt = plan_variant(device, p, variant);
   if (!attempt.plan) return attempt.why_not;
   if (variant == "naive") return formatted("each result reads {} numbers of global memory", 2 * p.depth());
-  if (variant == "gemm")
+  if (variant == "gemm") {
     return formatted("{} filters a group of {} weights: the columns cost more than they save",
                      p.group_filters(), p.depth());
+  }
   if (chosen.variant == "gemm") return "its tiles have a halo, and products of matrices none";
   return "work-items of few results are loops on a CPU";
 }
