@@ -3,11 +3,13 @@
 #include <smem/smem.hpp>
 
 #include "support/blurs.hpp"
+#include "support/conv2ds.hpp"
 #include "support/environment.hpp"
 #include "support/failure.hpp"
 #include "support/gemms.hpp"
 #include "support/heats.hpp"
 #include "support/histograms.hpp"
+#include "support/moving_means.hpp"
 #include "support/pools.hpp"
 #include "support/reduce_sweep.hpp"
 #include "support/scans.hpp"
@@ -280,9 +282,47 @@ TEST_CASE("clamped: filters and pooling on smaller devices") {
     p.op = smem::PoolOp::average;
     p.grids.size = {61, 40};
     p.grids.channels = 4;
-    if (!none) pools.run(p);
+    pools.run(p);
+    smem::PoolProblem whole;
+    whole.width = whole.height = 100;
+    CHECK(smem::plan_global_pool_first(context.device(), whole).local_bytes <= context.device().local_bytes);
     CHECK(smem::plan_separable(context.device(), test::problem_of(test::SeparableCase{})).local_bytes <=
           context.device().local_bytes);
+  }
+}
+
+TEST_CASE("clamped: convolutions of many channels and moving means on smaller devices") {
+  for (const char* limits : {"local=512,work_group=16", "work_group=1", "local=0"}) {
+    CAPTURE(limits);
+    const test::Variable clamp("SMEM_CLAMP", limits);
+    const smem::Context context;
+    const std::size_t local = context.device().local_bytes;
+    test::Conv2dSweep sweep(context);
+    test::MovingMeanSweep means(context);
+    for (const char* variant : {"", "direct"}) {
+      if (variant[0] == 0 && local == 512) continue;  // as with nothing, but for the tiles
+      test::Conv2dCase c{smem::Scalar::float32, 1, 5, 23, 9, 11, 3, 3, smem::Conv2d::square(1, 1)};
+      c.variant = variant;
+      sweep.run(c);
+      CHECK((sweep.ran() == 1 || (local == 0 && c.variant == "direct")));
+    }
+    for (const char* variant : {"", "tiled", "blocks"}) {
+      if (variant[0] == 0 && local != 0) continue;
+      test::MovingMeanCase m;
+      m.variant = variant;
+      m.window = 3;
+      m.grids.size = {301, 2};
+      means.run(m);
+      CHECK((means.ran() == 1 || (local == 0 && !m.variant.empty())));
+    }
+    smem::Conv2dProblem p;
+    p.in_channels = p.out_channels = 64;
+    p.width = p.height = p.out_width = p.out_height = 56;
+    p.window_width = p.window_height = 3, p.pad_left = p.pad_top = 1;
+    const smem::Plan plan = smem::plan_conv2d(context.device(), p);
+    CHECK(plan.local_bytes <= local);
+    CHECK(plan.work_items() <= context.device().max_work_group);
+    CHECK(smem::plan_moving_mean(context.device(), {.width = 5000, .window = 999}).local_bytes <= local);
   }
 }
 

@@ -304,3 +304,57 @@ TEST_CASE("large: a product whose A has more than 2^31 elements, and one whose C
     }
   }
 }
+
+TEST_CASE("large: filters of bytes whose rows and planes lie far apart") {
+  const smem::Context context;
+  constexpr smem::GridSize kSize{83, 29, 3};
+  constexpr std::size_t kCells = kSize.width * kSize.height * kSize.depth;
+  // The last rows of each plane, and the last plane, begin past 2^31 elements; or the first one does.
+  constexpr std::size_t kPitch = kTwoTo31 / 20, kPlane = kTwoTo31 / 2 + 77;
+  const smem::GridLayout layouts[] = {{.pitch = kPitch}, {.plane = kPlane}, {.offset = kTwoTo31 + 5}};
+  constexpr std::size_t kBytes = kPitch * (kSize.height - 1) + kTwoTo31 / 64;
+  const auto memory = large_buffer(context, kBytes, kBytes + (std::size_t{1} << 24));
+  if (!memory) return;
+  std::vector<unsigned char> host(kCells);
+  for (std::size_t i = 0; i < kCells; ++i)
+    host[i] = pattern(i);
+  const smem::Array<unsigned char> near_in(context, host), near_out(context, kCells),
+      far_out(context, kCells);
+  const std::vector<double> weights{0.1, 0.2, 0.1, 0.2, -0.3, 0.2, 0.1, 0.2, 0.2};
+  const auto run = [&](int filter, const smem::Grid& in, const smem::Grid& out) {
+    if (filter == 0)
+      smem::convolve2d(context, in, out, {3, 3, weights}, {.separable = smem::Separable::never});
+    if (filter == 1) smem::box_blur(context, in, out, smem::BoxRadius{2, 2});
+    if (filter == 2) smem::moving_mean(context, in, out, 15);
+  };
+  for (smem::GridLayout layout : layouts) {
+    smem::GridSize size = kSize;
+    if (layout.pitch != 0) size.depth = 1;
+    const smem::Grid far((*memory)(), smem::Scalar::uint8, size, layout);
+    const std::size_t cells = size.width * size.height * size.depth;
+    const auto each_row = [&](const auto& visit) {
+      for (std::size_t row = 0; row < size.height * size.depth; ++row)
+        visit(row * size.width, far.offset + row / size.height * far.plane + row % size.height * far.pitch);
+    };
+    for (int filter = 0; filter < 3; ++filter) {
+      CAPTURE(filter);
+      run(filter, near_in.grid(size), near_out.grid(size));
+      std::vector<unsigned char> wanted = near_out.to_host();
+      wanted.resize(cells);
+      each_row([&](std::size_t from, std::size_t to) {
+        REQUIRE(clEnqueueWriteBuffer(context.queue()(), (*memory)(), CL_TRUE, to, size.width,
+                                     host.data() + from, 0, nullptr, nullptr) == CL_SUCCESS);
+      });
+      run(filter, far, far_out.grid(size));
+      std::vector<unsigned char> got = far_out.to_host();
+      got.resize(cells);
+      CHECK(got == wanted);
+      run(filter, near_in.grid(size), far);
+      each_row([&](std::size_t to, std::size_t from) {
+        REQUIRE(clEnqueueReadBuffer(context.queue()(), (*memory)(), CL_TRUE, from, size.width,
+                                    got.data() + to, 0, nullptr, nullptr) == CL_SUCCESS);
+      });
+      CHECK(got == wanted);
+    }
+  }
+}

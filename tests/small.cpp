@@ -1,8 +1,10 @@
 // Every variant at small sizes, for tools that make a run hundreds of times slower, such as a race checker.
 #include "support/blurs.hpp"
+#include "support/conv2ds.hpp"
 #include "support/gemms.hpp"
 #include "support/heats.hpp"
 #include "support/histograms.hpp"
+#include "support/moving_means.hpp"
 #include "support/pools.hpp"
 #include "support/reduce_sweep.hpp"
 #include "support/scans.hpp"
@@ -266,6 +268,32 @@ TEST_CASE("small: pool") {
   c.grids.size = {19, 7};
   c.grids.channels = 3;
   sweep.run(c);
+  CHECK(sweep.ran() >= 3);
+}
+
+TEST_CASE("small: conv2d") {
+  const smem::Context context;
+  test::Conv2dSweep sweep(context);
+  for (const std::string_view variant : smem::conv2d_variants()) {
+    test::Conv2dCase c{smem::Scalar::float32, 1, 3, 9, 4, 5, 3, 2, smem::Conv2d::square(2, 1)};
+    c.variant = variant;
+    c.bias = true;
+    sweep.run(c);
+  }
+  CHECK(sweep.ran() >= 3);
+}
+
+TEST_CASE("small: moving mean") {
+  const smem::Context context;
+  test::MovingMeanSweep sweep(context);
+  for (const std::string_view variant : smem::moving_mean_variants()) {
+    test::MovingMeanCase c;
+    c.variant = variant;
+    if (variant == "blocks") c.work_items = 16;
+    c.window = variant == "tiled" ? 1000 : 5;  // a few results of a tile, so that it has several
+    c.grids.size = {variant == "tiled" ? std::size_t{1400} : 40, 2};
+    sweep.run(c);
+  }
   CHECK(sweep.ran() >= 3);
 }
 

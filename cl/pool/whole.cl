@@ -4,7 +4,7 @@
 //
 // Launch: one dimension. PHASE 0: GROUP work-items a group; group g does jobs g, g + groups, ...: job p * parts + n is part n
 // of plane p, of `band` rows. PHASE 1: a work-item for each result, of groups of GROUP.
-// Local memory: PHASE 0: GROUP numbers.
+// Local memory: PHASE 0: GROUP numbers; of one work-item none.
 #include "pool/arguments.clh"
 
 #ifndef PHASE
@@ -29,8 +29,11 @@ void pool_whole(POOL_ARGUMENTS) {
   const ulong parts = (in_h + band - 1) / band;
 #if PHASE == 0
   (void)out, (void)out_offset, (void)out_pitch, (void)out_plane, (void)out_stride;
-  local pool_sum shared[GROUP];
-  const uint item = get_local_id(0);
+#if GROUP > 1
+  local
+#endif
+      pool_sum shared[GROUP];  // one work-item has nobody to share with
+  const uint item = GROUP > 1 ? get_local_id(0) : 0;
   // Each work-item stays with one channel: some have nothing to do.
   const uint step = GROUP >= CHANNELS ? GROUP / CHANNELS * CHANNELS : GROUP;
   for (ulong job = get_group_id(0); job < planes * parts; job += get_num_groups(0)) {

@@ -85,6 +85,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   add_bench_gemm(*bench, exit_code);
   add_bench_heat(*bench, exit_code);
   add_bench_stencil(*bench, exit_code);
+  add_bench_conv2d(*bench, exit_code);
   add_bench_blur(*bench, exit_code);
   add_bench_pool(*bench, exit_code);
   add_bench_host(*bench, exit_code);

@@ -26,6 +26,7 @@ void add_bench_heat(CLI::App& bench, int& exit_code);
 void add_bench_blur(CLI::App& bench, int& exit_code);
 void add_bench_pool(CLI::App& bench, int& exit_code);
 void add_bench_stencil(CLI::App& bench, int& exit_code);
+void add_bench_conv2d(CLI::App& bench, int& exit_code);
 void add_bench_host(CLI::App& bench, int& exit_code);
 void add_bench_first_call(CLI::App& bench, int& exit_code);
 void add_selftest(CLI::App& app, int& exit_code);

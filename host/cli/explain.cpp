@@ -399,6 +399,7 @@ void add_explain(CLI::App& app, int& exit_code) {
   add_explain_gemm(*command, exit_code);
   add_heat(*command, exit_code);
   add_explain_stencil(*command, exit_code);
+  add_explain_filters(*command, exit_code);
 }
 
 }  // namespace smem::cli

@@ -67,5 +67,6 @@ inline std::string times(std::size_t batch) { return batch == 1 ? "" : fmt::form
 
 void add_explain_gemm(CLI::App& explain, int& exit_code);
 void add_explain_stencil(CLI::App& explain, int& exit_code);
+void add_explain_filters(CLI::App& explain, int& exit_code);
 
 }  // namespace smem::cli

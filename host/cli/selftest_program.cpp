@@ -39,6 +39,8 @@ const std::vector<Operation>& operations() {
       {"pool", {"pool"}},
       {"stencil", {"stencil"}},
       {"convolve2d", {"convolve2d"}},
+      {"conv2d", {"conv2d", "many channels"}},
+      {"moving_mean", {"moving_mean", "moving mean"}},
   };
   return all;
 }

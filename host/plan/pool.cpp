@@ -239,7 +239,7 @@ Plan global_plan(const Device& device, const PoolProblem& problem, const PlanOve
   plan.global = {
       std::clamp<std::size_t>(groups, 1, first ? std::size_t{1} << 20 : plan::kMaxTiles) * plan.work_group[0],
       1, 1};
-  plan.local_bytes = first ? plan.work_group[0] * 8 : 0;
+  plan.local_bytes = first && plan.work_group[0] > 1 ? plan.work_group[0] * 8 : 0;
   define(plan, "PHASE", first ? 0 : 1);
   define(plan, "GROUP", plan.work_group[0]);
   plan.reason = first ? formatted("groups take {} rows of a plane each", parts.band) : "joins the parts";

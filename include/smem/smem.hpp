@@ -21,6 +21,8 @@
 // operations
 #include <smem/blur.hpp>
 #include <smem/blur_plan.hpp>
+#include <smem/conv2d.hpp>
+#include <smem/conv2d_plan.hpp>
 #include <smem/convolve2d.hpp>
 #include <smem/gemm.hpp>
 #include <smem/gemm_plan.hpp>
@@ -29,6 +31,8 @@
 #include <smem/histogram.hpp>
 #include <smem/histogram_plan.hpp>
 #include <smem/matvec.hpp>
+#include <smem/moving_mean.hpp>
+#include <smem/moving_mean_plan.hpp>
 #include <smem/pool.hpp>
 #include <smem/pool_plan.hpp>
 #include <smem/reduce.hpp>

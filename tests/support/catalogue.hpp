@@ -492,6 +492,54 @@ inline void add_pool(const smem::Device& device, Catalogue& catalogue) {
   add("windows", "/places");
 }
 
+inline void add_conv2d(const smem::Device& device, Catalogue& catalogue) {
+  using smem::Scalar;
+  smem::Conv2dProblem p;
+  p.images = 8;
+  p.in_channels = p.out_channels = 64;
+  p.width = p.height = p.out_width = p.out_height = 56;
+  p.window_width = p.window_height = 3;
+  p.pad_left = p.pad_top = 1;
+  const auto add = [&](const char* variant, const char* what) {
+    catalogue.add(fmt::format("conv2d/{}/{}{}", variant, name_of(p.type), what),
+                  [&] { return smem::plan_conv2d(device, p, {.variant = variant}); });
+  };
+  for (const char* variant : {"naive", "direct", "gemm"})
+    add(variant, "");
+  p.type = Scalar::half;
+  p.activation = smem::Activation::gelu;
+  for (const char* variant : {"naive", "direct", "gemm"})
+    add(variant, "/gelu");
+  p.activation = smem::Activation::none;
+  p.groups = 64;
+  add("direct", "/depthwise");
+  p.type = Scalar::float64;
+  p.groups = 1;
+  if (device.fp64) add("direct", "");
+}
+
+inline void add_moving_mean(const smem::Device& device, Catalogue& catalogue) {
+  using smem::Scalar;
+  smem::MovingMeanProblem p;
+  p.width = std::size_t{1} << 20;
+  p.window = 101;
+  const auto add = [&](const char* variant, const char* what) {
+    catalogue.add(fmt::format("moving_mean/{}/{}{}", variant, name_of(p.in), what),
+                  [&] { return smem::plan_moving_mean(device, p, {.variant = variant}); });
+  };
+  for (const char* variant : {"naive", "tiled", "blocks"})
+    add(variant, "");
+  catalogue.add("moving_mean/blocks/first",
+                [&] { return smem::plan_moving_mean_first(device, p, {.variant = "blocks"}).value(); });
+  p.window = 2000;
+  add("tiled", "/long");
+  p.in = p.out = Scalar::uint8;
+  p.window = 5;
+  add("tiled", "");
+  p.in = p.out = Scalar::half;
+  add("tiled", "");
+}
+
 inline void add_stencil(const smem::Device& device, Catalogue& catalogue) {
   using smem::Scalar, smem::StencilShape;
   const auto add = [&](const std::string& what, const smem::StencilProblem& problem,
@@ -535,7 +583,7 @@ inline std::vector<Configuration> configurations(const smem::Device& device) {
   Catalogue catalogue;
   for (const auto add :
        {add_transpose, add_flip, add_rates, add_reduce, add_histogram, add_weighted, add_scan, add_select,
-        add_gemm, add_heat, add_separable, add_blur, add_pool, add_stencil})
+        add_gemm, add_heat, add_separable, add_blur, add_pool, add_stencil, add_conv2d, add_moving_mean})
     add(device, catalogue);
   return catalogue.take();
 }

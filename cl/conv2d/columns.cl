@@ -1,0 +1,73 @@
+// What each result of a convolution is made of, as the columns of a matrix for a product ("im2col"): row (c * window_h + r) *
+// window_w + s of the matrix of an image has in(c, y * stride_y + r * dilation_y - pad_top, x * stride_x + s * dilation_x -
+// pad_left) for every result (y, x) of the rows first_y to first_y + rows - 1, or 0 where there is none. Elements travel as
+// they are. K. Chellapilla, S. Puri and P. Simard, "High performance convolutional neural networks for document processing",
+// IWFHR 2006.
+//
+// `in`: channel 0 of the first image; `columns`: images follow each other, without gaps.
+//
+// Launch: three dimensions of work-items: column of a row of results, row of results, row of the matrix of each image; what
+// exceeds the launch is a loop. CPU: the third alone. No local memory.
+#include "common/element.clh"
+
+#ifndef GROUP_0
+#define GROUP_0 32  // work-group, by dimension
+#endif
+#ifndef GROUP_1
+#define GROUP_1 4
+#endif
+#ifndef GROUP_2
+#define GROUP_2 2
+#endif
+#ifndef CPU
+#define CPU 0  // 1: a work-item has whole rows of the matrix
+#endif
+
+kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
+void conv2d_columns(global const element* in, ulong in_offset, ulong in_pitch, ulong in_plane, ulong in_stride,
+                    global element* columns, ulong images, uint channels, uint in_w, uint in_h, uint out_w, uint first_y,
+                    uint rows, uint window_w, uint window_h, uint stride_x, uint stride_y, uint dilation_x, uint dilation_y,
+                    uint pad_left, uint pad_top) {
+  const uint taps = window_w * window_h;
+  const ulong depth = (ulong)channels * taps, results = (ulong)rows * out_w;
+  // No barrier follows.
+  for (ulong line = get_global_id(2); line < images * depth; line += get_global_size(2)) {
+    const ulong n = line / depth;
+    const ulong place = line - n * depth;
+    const uint c = place / taps, tap = place - (ulong)c * taps, r = tap / window_w, s = tap - r * window_w;
+    global const element* from = in + in_offset + n * in_stride + c * in_plane;
+    global element* to = columns + line * results;
+    const long left = (long)s * dilation_x - pad_left;
+#if CPU
+    // Results from `first` on, and before `end`, are made of a column that is there.
+    const long first = clamp(left >= 0 ? 0L : (-left + stride_x - 1) / stride_x, 0L, (long)out_w);
+    const long end = clamp(left >= (long)in_w ? 0L : ((long)in_w - left + stride_x - 1) / stride_x, first, (long)out_w);
+    for (uint y = 0; y < rows; ++y, to += out_w) {
+      const long row = (long)(first_y + (ulong)y) * stride_y + (long)r * dilation_y - pad_top;
+      if (row < 0 || row >= (long)in_h) {
+        for (uint x = 0; x < out_w; ++x) to[x] = 0;
+        continue;
+      }
+      global const element* source = from + row * in_pitch + left;
+      for (long x = 0; x < first; ++x) to[x] = 0;
+      if (stride_x == 1) {
+        for (long x = first; x < end; ++x) to[x] = source[x];
+      } else {
+        for (long x = first; x < end; ++x) to[x] = source[x * stride_x];
+      }
+      for (long x = end; x < (long)out_w; ++x) to[x] = 0;
+    }
+#else
+    for (uint y = get_global_id(1); y < rows; y += get_global_size(1)) {
+      const long row = (long)(first_y + (ulong)y) * stride_y + (long)r * dilation_y - pad_top;
+      for (uint x = get_global_id(0); x < out_w; x += get_global_size(0)) {
+        const long col = left + (long)x * stride_x;
+        const bool there = row >= 0 && row < (long)in_h && col >= 0 && col < (long)in_w;
+        element value = 0;
+        if (there) value = from[row * in_pitch + col];
+        to[(ulong)y * out_w + x] = value;
+      }
+    }
+#endif
+  }
+}

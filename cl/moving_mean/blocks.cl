@@ -1,0 +1,69 @@
+// Moving means of windows that are longer than local memory: the method of moving_mean/tiled.cl, with the sums from each
+// block's begin, and to each block's end, in temporary memory.
+//
+// Launch: PHASE 0: one dimension, groups of GROUP work-items: blocks of all rows; what exceeds the launch is a loop. PHASE 1:
+// two dimensions of work-items: element of a row, row.
+// Local memory: PHASE 0: GROUP sums. Temporary memory: 2 * rows * width sums: to the ends, then from the begins.
+#include "common/work_group.clh"
+#include "moving_mean/arguments.clh"
+
+#ifndef PHASE
+#define PHASE 0
+#endif
+#ifndef GROUP
+#define GROUP 256  // work-items: a power of two
+#endif
+
+#if PHASE == 0
+static inline SUM add(SUM a, SUM b) { return a + b; }
+static inline SUM none(void) { return 0; }
+DEFINE_TEAM_SCAN(team_scan, SUM, add, none)
+#endif
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void moving_mean_blocks(MOVING_MEAN_ARGUMENTS) {
+  global SUM *ends = scratch, *begins = scratch + rows * width;
+#if PHASE == 0
+  (void)out, (void)out_offset, (void)out_pitch, (void)out_plane, (void)out_stride, (void)whole;
+  local SUM meeting[GROUP];
+  const uint item = get_local_id(0);
+  const ulong blocks = (width + window - 1) / window;
+  for (ulong job = get_group_id(0); job < rows * blocks; job += get_num_groups(0)) {
+    const ulong r = job / blocks, first = (job - r * blocks) * window, length = min(window, width - first);
+    global const ELEMENT* from = in + ROW_OFFSET(first_row + r, in) + first;
+    // What was summed before goes on from piece to piece: the same in all work-items.
+    SUM before = 0, after = 0;
+    for (ulong done = 0; done < length; done += GROUP) {
+      const ulong place = done + item;
+      const bool there = place < length;
+      const SUM own = there ? (SUM)load_value(from, place) : 0;
+      const SUM mirrored = there ? (SUM)load_value(from, length - 1 - place) : 0;
+      SUM sum = own, all;
+      team_scan(&sum, &all, meeting, item, GROUP);
+      if (there) begins[r * width + first + place] = before + sum + own;
+      before += all;
+      sum = mirrored;
+      team_scan(&sum, &all, meeting, item, GROUP);
+      if (there) ends[r * width + first + length - 1 - place] = after + sum + mirrored;
+      after += all;
+    }
+  }
+#else
+  (void)in, (void)in_offset, (void)in_pitch, (void)in_plane, (void)in_stride;
+  for (ulong r = get_group_id(1); r < rows; r += get_num_groups(1)) {
+    for (ulong x = get_global_id(0); x < width; x += get_global_size(0)) {
+      const ulong before = window / 2;
+      const ulong low = x > before ? x - before : 0, high = min(x + (window - before), width) - 1;
+      // A window within a block, as those at the ends may be, begins or ends with it.
+      const ulong block = low / window;
+      SUM sum;
+      if (block == high / window) {
+        sum = low == block * window ? begins[r * width + high] : ends[r * width + low];
+      } else {
+        sum = ends[r * width + low] + begins[r * width + high];
+      }
+      store_mean(out + ROW_OFFSET(first_row + r, out), x, sum, whole ? window : high - low + 1);
+    }
+  }
+#endif
+}

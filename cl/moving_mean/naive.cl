@@ -1,0 +1,26 @@
+// Moving means: a work-item adds up the window of one result, in global memory.
+//
+// Launch: two dimensions of work-items: element of a row, row; rows that exceed the launch are a loop. No local memory.
+#include "moving_mean/arguments.clh"
+
+#ifndef GROUP_0
+#define GROUP_0 64  // work-group, by dimension
+#endif
+#ifndef GROUP_1
+#define GROUP_1 4
+#endif
+
+kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, 1)))
+void moving_mean_naive(MOVING_MEAN_ARGUMENTS) {
+  (void)scratch;
+  const ulong x = get_global_id(0);
+  if (x >= width) return;  // no barrier follows
+  const ulong before = window / 2;
+  for (ulong r = get_global_id(1); r < rows; r += get_global_size(1)) {
+    global const ELEMENT* from = in + ROW_OFFSET(first_row + r, in);
+    const ulong begin = x > before ? x - before : 0, end = min(x + (window - before), width);
+    SUM sum = 0;
+    for (ulong i = begin; i < end; ++i) sum += (SUM)load_value(from, i);
+    store_mean(out + ROW_OFFSET(first_row + r, out), x, sum, whole ? window : end - begin);
+  }
+}

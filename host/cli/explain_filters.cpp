@@ -1,0 +1,209 @@
+// smem explain blur, pool, conv2d and moving_mean.
+#include "cli/explain.hpp"
+#include "cli/stencil_case.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+namespace smem::cli {
+
+namespace {
+
+/// Seconds of `call(in, out)` on grids of the larger size.
+template <class Call>
+auto timed(std::size_t bytes, const Call& call) {
+  return [=](const Context& context, const Plan& plan) {
+    const measure::Buffers buffers = explain_buffers(context, bytes);
+    const auto once = [&](const measure::BufferPair& pair) {
+      return call(context, pair, CallOptions{.overrides = &plan.overrides});
+    };
+    return measure::Meter(context).measure(buffers, plan.prediction.bytes(), once).call.median;
+  };
+}
+
+std::size_t alignment_of(std::size_t bytes) { return std::min<std::size_t>(64, bytes & (~bytes + 1)); }
+
+/// What all of these are asked besides.
+struct FilterOptions : ExplainOptions {
+  std::string extent, kind = "gaussian";
+  std::size_t size = 3, stride = 0, padding = 0, channels = 1, filters = 1, groups = 1;
+
+  std::size_t width() const { return (*parse_extent(extent, 1))[0]; }
+  std::size_t height() const { return (*parse_extent(extent, 1))[1]; }
+  Scalar scalar() const { return *parse_pixel(type); }
+  PlanOverrides fixed() const { return {.variant = variant, .work_items = work_items}; }
+};
+
+CLI::App* add(CLI::App& explain, const char* name, const char* what, FilterOptions& options) {
+  CLI::App* command = explain.add_subcommand(name, what);
+  command->add_option("size", options.extent, "Cells of a plane: X or XxY")
+      ->required()
+      ->check(extent_validator(1));
+  command->add_option("type", options.type, "uint8, uint16, half, float32 or float64")
+      ->required()
+      ->check(pixel_validator());
+  return command;
+}
+
+void add_number(CLI::App& command, const char* name, std::size_t& value, const char* what,
+                std::size_t least) {
+  command.add_option(name, value, what)
+      ->capture_default_str()
+      ->check(CLI::Range(least, std::size_t{1} << 20));
+}
+
+int explain_blur(const FilterOptions& o) {
+  SeparableProblem p;
+  p.in = p.out = o.scalar();
+  p.boundary = Boundary::mirror;
+  p.width = o.width(), p.height = o.height(), p.planes = o.batch, p.channels = o.channels;
+  p.row_taps = p.column_taps = o.size;
+  p.half_up = o.kind == "gaussian" && p.in == Scalar::uint8;
+  p.in_alignment = p.out_alignment = alignment_of(p.row_elements() * size_of(p.in));
+  const auto make_plan = [&](const Device& device) {
+    if (o.kind == "box") return plan_box(device, {p}, o.fixed());
+    if (o.kind == "median") return plan_window(device, {p, WindowOp::median}, o.fixed());
+    if (o.kind == "sobel") return plan_window(device, {p, WindowOp::gradient}, o.fixed());
+    return plan_separable(device, p, o.fixed());
+  };
+  const auto call = [&](const Context& context, const measure::BufferPair& pair, const CallOptions& options) {
+    const GridLayout layout{.channels = p.channels, .batch = o.batch};
+    const Grid in(pair.in(), p.in, {p.width, p.height}, layout),
+        out(pair.out(), p.in, {p.width, p.height}, layout);
+    if (o.kind == "box") return box_blur(context, in, out, BoxRadius{o.size / 2, o.size / 2}, {}, options);
+    if (o.kind == "median") return median_blur(context, in, out, o.size, {}, options);
+    if (o.kind == "sobel") return sobel(context, in, out, Sobel::magnitude, o.size, {}, options);
+    return gaussian_blur(context, in, out, Gaussian{.size = o.size}, {}, options);
+  };
+  return show(o,
+              fmt::format("{} x {} {}, {} of {} x {}{}", p.width, p.height, name_of(p.in), o.kind, o.size,
+                          o.size, times(o.batch)),
+              make_plan, timed(p.elements() * size_of(p.in), call));
+}
+
+int explain_pool(const FilterOptions& o) {
+  PoolProblem p;
+  p.op = o.kind == "average" ? PoolOp::average : PoolOp::max;
+  p.in = p.out = o.scalar();
+  p.width = o.width(), p.height = o.height(), p.planes = o.batch, p.channels = o.channels;
+  p.windows = Pooling::square(o.size, o.stride, o.padding);
+  const GridSize size{p.windows.across(p.width), p.windows.down(p.height)};
+  p.in_alignment = alignment_of(p.width * p.channels * size_of(p.in));
+  p.out_alignment = alignment_of(size.width * p.channels * size_of(p.in));
+  const auto call = [&](const Context& context, const measure::BufferPair& pair, const CallOptions& options) {
+    const GridLayout layout{.channels = p.channels, .batch = o.batch};
+    const Grid in(pair.in(), p.in, {p.width, p.height}, layout), out(pair.out(), p.in, size, layout);
+    return p.op == PoolOp::max ? max_pool2d(context, in, out, p.windows, options)
+                               : avg_pool2d(context, in, out, p.windows, false, options);
+  };
+  const std::size_t cells = std::max(p.width * p.height, size.width * size.height);
+  return show(
+      o,
+      fmt::format("{} x {} {}, {} of {} x {} / {}{}", p.width, p.height, name_of(p.in), o.kind, o.size,
+                  o.size, p.windows.stride_down, times(o.batch)),
+      [&](const Device& device) { return plan_pool(device, p, o.fixed()); },
+      timed(cells * p.channels * o.batch * size_of(p.in), call));
+}
+
+int explain_conv2d(const FilterOptions& o) {
+  Conv2d how = Conv2d::square(std::max<std::size_t>(o.stride, 1), o.padding);
+  how.groups = o.groups;
+  Conv2dProblem p;
+  p.type = o.scalar();
+  p.images = o.batch;
+  p.width = o.width(), p.height = o.height(), p.in_channels = o.channels, p.out_channels = o.filters;
+  p.window_width = p.window_height = o.size;
+  p.out_width = convolved_size(p.width, o.size, how.stride_x, 1, o.padding, o.padding);
+  p.out_height = convolved_size(p.height, o.size, how.stride_y, 1, o.padding, o.padding);
+  p.stride_x = p.stride_y = how.stride_x;
+  p.pad_left = p.pad_top = o.padding;
+  p.groups = o.groups;
+  const std::size_t bytes = size_of(p.type), inputs = p.images * p.in_channels * p.width * p.height;
+  const std::size_t group = p.in_channels / std::max<std::size_t>(o.groups, 1);
+  p.in_alignment = alignment_of(p.width * p.height * bytes);
+  p.out_alignment = alignment_of(p.plane_results() * bytes);
+  p.weight_alignment = alignment_of(group * p.taps() * bytes);
+  const auto call = [&](const Context& context, const measure::BufferPair& pair, const CallOptions& options) {
+    const std::size_t behind = (inputs + 63) / 64 * 64;
+    return conv2d(
+        context, Grid(pair.in(), p.type, {p.width, p.height, p.in_channels}, {.batch = p.images}),
+        Grid(pair.in(), p.type, {o.size, o.size, group}, {.offset = behind, .batch = p.out_channels}),
+        Grid(pair.out(), p.type, {p.out_width, p.out_height, p.out_channels}, {.batch = p.images}), how,
+        options);
+  };
+  const std::size_t elements = std::max(inputs + 64 + p.out_channels * group * p.taps(),
+                                        p.images * p.out_channels * p.plane_results());
+  return show(
+      o,
+      fmt::format("{} x {} x {} {}, {} filters of {} x {} / {}{}", p.in_channels, p.height, p.width,
+                  name_of(p.type), p.out_channels, o.size, o.size, p.stride_x, times(o.batch)),
+      [&](const Device& device) { return plan_conv2d(device, p, o.fixed()); }, timed(elements * bytes, call));
+}
+
+int explain_moving_mean(const FilterOptions& o) {
+  const MovingMeanProblem p{o.scalar(), o.scalar(), o.width(), o.height() * o.batch, o.size};
+  const auto call = [&](const Context& context, const measure::BufferPair& pair, const CallOptions& options) {
+    const GridSize size{p.width, p.rows};
+    return moving_mean(context, Grid(pair.in(), p.in, size), Grid(pair.out(), p.in, size), p.window,
+                       MeanEnds::shrink, options);
+  };
+  return show(
+      o, fmt::format("{} rows of {} {}, means of {}", p.rows, p.width, name_of(p.in), p.window),
+      [&](const Device& device) { return plan_moving_mean(device, p, o.fixed()); },
+      timed(p.width * p.rows * size_of(p.in), call));
+}
+
+}  // namespace
+
+void add_explain_filters(CLI::App& explain, int& exit_code) {
+  const auto finish = [&](CLI::App* command, const std::shared_ptr<FilterOptions>& options,
+                          const std::vector<std::string_view>& variants, int (*run)(const FilterOptions&)) {
+    add_explain_options(*command, *options, variants);
+    command->callback([options, run, &exit_code] { exit_code = run(*options); });
+  };
+  auto blur = std::make_shared<FilterOptions>();
+  CLI::App* command = add(explain, "blur", "The plan of a blur of packed grids", *blur);
+  command->add_option("--kind", blur->kind, "gaussian, as every separable filter; box, median or sobel")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"gaussian", "box", "median", "sobel"}));
+  add_number(*command, "--size", blur->size, "Of the window, odd", 1);
+  add_number(*command, "--channels", blur->channels, "Interleaved in each cell", 1);
+  std::vector<std::string_view> variants = separable_variants();
+  for (const auto& more : {box_variants(), window_variants()}) {
+    for (const std::string_view name : more)
+      if (std::find(variants.begin(), variants.end(), name) == variants.end()) variants.push_back(name);
+  }
+  finish(command, blur, variants, explain_blur);
+
+  auto pool = std::make_shared<FilterOptions>();
+  pool->kind = "max";
+  pool->size = 2;
+  command = add(explain, "pool", "The plan of a pooling of packed planes", *pool);
+  command->add_option("--kind", pool->kind, "max or average")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"max", "average"}));
+  add_number(*command, "--size", pool->size, "Of the windows", 1);
+  add_number(*command, "--stride", pool->stride, "From a window to the next; 0: side by side", 0);
+  add_number(*command, "--padding", pool->padding, "On all sides", 0);
+  add_number(*command, "--channels", pool->channels, "Interleaved in each cell", 1);
+  finish(command, pool, pool_variants(), explain_pool);
+
+  auto conv = std::make_shared<FilterOptions>();
+  conv->stride = 1;
+  command = add(explain, "conv2d", "The plan of a convolution of many channels", *conv);
+  add_number(*command, "--channels", conv->channels, "Of an image", 1);
+  add_number(*command, "--filters", conv->filters, "Channels of the output", 1);
+  add_number(*command, "--window", conv->size, "Rows and columns of a filter", 1);
+  add_number(*command, "--stride", conv->stride, "From a window to the next", 1);
+  add_number(*command, "--padding", conv->padding, "On all sides", 0);
+  add_number(*command, "--groups", conv->groups, "Of channels", 1);
+  finish(command, conv, conv2d_variants(), explain_conv2d);
+
+  auto mean = std::make_shared<FilterOptions>();
+  command = add(explain, "moving_mean", "The plan of moving means of packed rows", *mean);
+  add_number(*command, "--window", mean->size, "Elements", 1);
+  finish(command, mean, moving_mean_variants(), explain_moving_mean);
+}
+
+}  // namespace smem::cli

@@ -1,0 +1,306 @@
+// Convolutions of many channels: arguments -> plan -> launch, or launches in slices with a product after
+// each.
+#include "formatted.hpp"
+#include "ops/grids.hpp"
+#include "ops/key.hpp"
+#include "plan/conv2d_parts.hpp"
+#include "runtime/scratch.hpp"
+
+#include <smem/conv2d.hpp>
+#include <smem/error.hpp>
+#include <smem/gemm.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <utility>
+
+namespace smem {
+
+namespace {
+
+constexpr const char* kOperation = "conv2d";
+constexpr std::size_t kMost = 65535;  // what keys of plans hold
+constexpr std::size_t kMostChannels = (std::size_t{1} << 28) - 1;
+constexpr std::size_t kMostCells = std::size_t{1} << 30;  // of a row or column: kernels count in 32 bits
+
+[[noreturn]] void refuse(const char* argument, std::string expected, std::string got) {
+  throw Error({.operation = kOperation,
+               .argument = argument,
+               .expected = std::move(expected),
+               .got = std::move(got)});
+}
+
+void check_numbers(const Grid& weights, const Conv2d& how) {
+  const auto check = [](const char* name, std::size_t least, std::size_t number) {
+    if (number < least || number > kMost)
+      refuse(name, formatted("{} to {}", least, kMost), formatted("{}", number));
+  };
+  check("stride_x", 1, how.stride_x);
+  check("stride_y", 1, how.stride_y);
+  check("dilation_x", 1, how.dilation_x);
+  check("dilation_y", 1, how.dilation_y);
+  for (const std::size_t side : {how.padding.left, how.padding.top, how.padding.right, how.padding.bottom})
+    check("padding", 0, side);
+  if (std::min(weights.size.width, weights.size.height) < 1 ||
+      std::max(weights.size.width, weights.size.height) > kMost) {
+    refuse("weights", formatted("windows of 1 to {} cells", kMost),
+           formatted("{} x {}", weights.size.width, weights.size.height));
+  }
+}
+
+/// \throws Error unless the shapes fit each other.
+void check_shapes(const Grid& in, const Grid& weights, const Grid& out, const Conv2d& how) {
+  for (const auto& [name, grid] : {std::pair{"in", &in}, {"weights", &weights}, {"out", &out}}) {
+    if (grid->channels != 1) {
+      refuse(name, "planes of one channel: channels are planes, one behind the other",
+             formatted("{} interleaved", grid->channels));
+    }
+    if (grid->type != in.type)
+      refuse(name, formatted("{}, as in has", name_of(in.type)), std::string(name_of(grid->type)));
+    if (std::max(grid->size.width, grid->size.height) > kMostCells) {
+      refuse(name, formatted("at most {} cells along an axis", kMostCells),
+             formatted("{} x {}", grid->size.width, grid->size.height));
+    }
+  }
+  const std::size_t channels = in.size.depth, filters = weights.batch;
+  if (channels < 1 || channels > kMostChannels)
+    refuse("in", formatted("1 to {} channels", kMostChannels), formatted("{}", channels));
+  if (filters > kMostChannels)
+    refuse("weights", formatted("at most {} filters", kMostChannels), formatted("{}", filters));
+  if (how.groups < 1 || channels % how.groups != 0 || filters % how.groups != 0) {
+    refuse("groups", formatted("a number that divides {} channels and {} filters", channels, filters),
+           formatted("{}", how.groups));
+  }
+  if (weights.size.depth != channels / how.groups)
+    refuse("weights", formatted("{} channels", channels / how.groups), formatted("{}", weights.size.depth));
+  const bool packed = (weights.size.height == 1 || weights.pitch == weights.size.width) &&
+                      (weights.size.depth == 1 || weights.plane == weights.size.width * weights.size.height);
+  if (!packed) {
+    refuse("weights", "weights of a filter that follow each other",
+           formatted("a pitch of {} and planes of {}", weights.pitch, weights.plane));
+  }
+  const Padding& p = how.padding;
+  const GridSize size{
+      convolved_size(in.size.width, weights.size.width, how.stride_x, how.dilation_x, p.left, p.right),
+      convolved_size(in.size.height, weights.size.height, how.stride_y, how.dilation_y, p.top, p.bottom),
+      filters};
+  if (out.size != size || out.batch != in.batch) {
+    refuse("out",
+           formatted("{} x {} cells, {} channels, batch {}", size.width, size.height, filters, in.batch),
+           formatted("{} x {} cells, {} channels, batch {}", out.size.width, out.size.height, out.size.depth,
+                     out.batch));
+  }
+  if (how.bias.buffer != nullptr && (how.bias.type != in.type || how.bias.size != filters)) {
+    refuse("bias", formatted("{} of {}, one for each filter", filters, name_of(in.type)),
+           formatted("{} of {}", how.bias.size, name_of(how.bias.type)));
+  }
+}
+
+Conv2dProblem problem_of(const Grid& in, const Grid& weights, const Grid& out, const Conv2d& how) {
+  Conv2dProblem p;
+  p.type = in.type;
+  p.images = in.batch;
+  p.in_channels = in.size.depth;
+  p.width = in.size.width;
+  p.height = in.size.height;
+  p.out_channels = weights.batch;
+  p.window_width = weights.size.width;
+  p.window_height = weights.size.height;
+  p.out_width = out.size.width;
+  p.out_height = out.size.height;
+  p.stride_x = how.stride_x;
+  p.stride_y = how.stride_y;
+  p.dilation_x = how.dilation_x;
+  p.dilation_y = how.dilation_y;
+  p.pad_left = how.padding.left;
+  p.pad_top = how.padding.top;
+  p.groups = how.groups;
+  p.bias = how.bias.buffer != nullptr;
+  p.activation = how.activation;
+  p.in_packed = in.size.height == 1 || in.pitch == in.size.width;
+  p.out_packed = out.size.height == 1 || out.pitch == out.size.width;
+  return p;
+}
+
+runtime::ProblemKey key_of(const Conv2dProblem& p, const PlanOverrides& fixed, ops::PlanMaker maker) {
+  const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
+  const auto power = [](std::size_t alignment) {
+    return static_cast<std::uint64_t>(std::countr_zero(alignment));
+  };
+  return ops::make_key(
+      maker,
+      {number(p.type) | number(p.activation) << 8 | number(p.bias) << 12 | number(p.in_packed) << 13 |
+           number(p.out_packed) << 14 | ops::variant_number(fixed.variant, conv2d_variants()) << 16 |
+           power(p.in_alignment) << 24 | power(p.out_alignment) << 28 | power(p.weight_alignment) << 32 |
+           number(p.groups) << 36,
+       p.images, p.in_channels | p.out_channels << 32, p.width | p.height << 32,
+       p.out_width | p.out_height << 32,
+       p.window_width | p.window_height << 16 | p.stride_x << 32 | p.stride_y << 48,
+       p.dilation_x | p.dilation_y << 16 | p.pad_left << 32 | p.pad_top << 48},
+      fixed);
+}
+
+/// As of rows: a plane without gaps, or a filter, is a row of a matrix.
+std::size_t plane_alignment(Grid grid, const ops::Memory& memory) {
+  grid.size.height = 1;
+  return ops::row_alignment(grid, memory);
+}
+
+/// The grids of a call, and how they are used.
+struct Call {
+  const Context& context;
+  const Grid &in, &weights, &out;
+  const Conv2d& how;
+  Conv2dProblem problem;
+  PlanOverrides fixed;
+};
+
+cl_ulong number(std::size_t value) { return static_cast<cl_ulong>(value); }
+cl_uint small(std::size_t value) { return static_cast<cl_uint>(value); }
+
+/// One launch for all.
+cl::Event launch(const Call& c, std::span<const cl::Event> wait_for) {
+  const Conv2dProblem& p = c.problem;
+  const plan::Conv2dCut cut = plan::conv2d_cut(c.context.device(), p);
+  const auto make_plan = [&](const Device& device) { return plan_conv2d(device, p, c.fixed); };
+  return c.context.runtime().run(
+      key_of(p, c.fixed, ops::PlanMaker::conv2d), make_plan, wait_for, c.in.buffer, number(c.in.offset),
+      number(c.in.pitch), number(c.in.plane), number(c.in.batch_stride), c.weights.buffer,
+      number(c.weights.offset), number(c.weights.batch_stride), c.out.buffer, number(c.out.offset),
+      number(c.out.pitch), number(c.out.plane), number(c.out.batch_stride),
+      p.bias ? c.how.bias.buffer : c.weights.buffer, number(c.how.bias.offset), small(p.bias ? 1 : 0),
+      number(p.images), small(p.groups), small(p.group_channels()), small(p.group_filters()), small(p.width),
+      small(p.height), small(p.out_width), small(p.out_height), small(p.window_width), small(p.window_height),
+      small(p.stride_x), small(p.stride_y), small(p.dilation_x), small(p.dilation_y), small(p.pad_left),
+      small(p.pad_top), small(cut.block_k), small(cut.tile_w), small(cut.tile_h), small(cut.depth));
+}
+
+/// A slice of the images, or of the rows of one.
+struct Slice {
+  std::size_t image = 0, images = 0, row = 0, rows = 0;
+};
+
+/// Lays the columns of a slice in `memory`.
+cl::Event lay_columns(const Call& c, const Slice& slice, cl_mem memory, std::span<const cl::Event> wait_for) {
+  const Conv2dProblem& p = c.problem;
+  const auto make_plan = [&](const Device& device) { return plan_conv2d(device, p, c.fixed); };
+  return c.context.runtime().run(
+      key_of(p, c.fixed, ops::PlanMaker::conv2d), make_plan, wait_for, c.in.buffer,
+      number(c.in.offset + slice.image * c.in.batch_stride), number(c.in.pitch), number(c.in.plane),
+      number(c.in.batch_stride), memory, number(slice.images), small(p.in_channels), small(p.width),
+      small(p.height), small(p.out_width), small(slice.row), small(slice.rows), small(p.window_width),
+      small(p.window_height), small(p.stride_x), small(p.stride_y), small(p.dilation_x), small(p.dilation_y),
+      small(p.pad_left), small(p.pad_top));
+}
+
+/// The products of a slice: for each group of channels, filters times columns.
+cl::Event multiply(const Call& c, const Slice& slice, bool straight, cl_mem memory,
+                   std::span<const cl::Event> wait_for) {
+  const Conv2dProblem& p = c.problem;
+  const std::size_t bytes = size_of(p.type), results = slice.rows * p.out_width;
+  cl::Event event, before;
+  for (std::size_t g = 0; g < p.groups; ++g) {
+    const Matrix filters(c.weights.buffer, bytes, p.group_filters(), p.depth(),
+                         {.offset = c.weights.offset + g * p.group_filters() * c.weights.batch_stride,
+                          .pitch = std::max(c.weights.batch_stride, p.depth())});
+    const Matrix columns = straight ? Matrix(c.in.buffer, bytes, p.group_channels(), results,
+                                             {.offset = c.in.offset + slice.image * c.in.batch_stride +
+                                                        g * p.group_channels() * c.in.plane,
+                                              .pitch = std::max(c.in.plane, results),
+                                              .batch = slice.images,
+                                              .batch_stride = c.in.batch_stride})
+                                    : Matrix(memory, bytes, p.depth(), results,
+                                             {.offset = g * p.depth() * results,
+                                              .batch = slice.images,
+                                              .batch_stride = p.groups * p.depth() * results});
+    const Matrix sums(c.out.buffer, bytes, p.group_filters(), results,
+                      {.offset = c.out.offset + slice.image * c.out.batch_stride +
+                                 g * p.group_filters() * c.out.plane + slice.row * p.out_width,
+                       .pitch = std::max(c.out.plane, results),
+                       .batch = slice.images,
+                       .batch_stride = c.out.batch_stride});
+    Gemm product;
+    product.epilogue.activation = p.activation;
+    product.epilogue.bias_of = BiasOf::row;
+    if (p.bias) {
+      product.epilogue.bias =
+          Vector(c.how.bias.buffer, p.type, p.group_filters(), c.how.bias.offset + g * p.group_filters());
+    }
+    // One after the other: what runs last is the event of all.
+    const std::span<const cl::Event> first = g == 0 ? wait_for : std::span<const cl::Event>(&before, 1);
+    event = gemm(c.context, filters, columns, p.type, sums, p.type, product, {.wait_for = first});
+    before = event;
+  }
+  return event;
+}
+
+cl::Event in_slices(const Call& c, std::span<const cl::Event> wait_for) {
+  const Conv2dProblem& p = c.problem;
+  const plan::Conv2dSlices cut = plan::conv2d_slices(c.context.device(), p);
+  runtime::Lease scratch(c.context.runtime().scratch(), cut.scratch_bytes);
+  const cl_mem memory = scratch.memory_or(c.in.buffer);
+  cl::Event event, before;
+  for (std::size_t image = 0; image < p.images; image += cut.images) {
+    for (std::size_t row = 0; row < p.out_height; row += cut.rows) {
+      const Slice slice{image, std::min(cut.images, p.images - image), row,
+                        std::min(cut.rows, p.out_height - row)};
+      const bool first = image == 0 && row == 0;
+      std::span<const cl::Event> ready = first ? wait_for : std::span<const cl::Event>(&before, 1);
+      cl::Event columns;
+      if (!cut.straight) {
+        columns = lay_columns(c, slice, memory, ready);
+        scratch.used_until(columns);
+        ready = std::span<const cl::Event>(&columns, 1);
+      }
+      event = multiply(c, slice, cut.straight, memory, ready);
+      scratch.used_until(event);
+      before = event;
+    }
+  }
+  return event;
+}
+
+}  // namespace
+
+cl::Event conv2d(const Context& context, const Grid& in, const Grid& weights, const Grid& out,
+                 const Conv2d& how, const CallOptions& options) {
+  check_numbers(weights, how);
+  check_shapes(in, weights, out, how);
+  Call call{context,
+            in,
+            weights,
+            out,
+            how,
+            problem_of(in, weights, out, how),
+            ops::overrides_of(kOperation, options)};
+  Conv2dProblem& problem = call.problem;
+  const auto make_plan = [&] { return plan_conv2d(context.device(), problem, call.fixed); };
+  make_plan();  // refuses what cannot be, also of nothing
+  if (ops::is_empty(out)) return context.runtime().marker(options.wait_for);
+  if (ops::is_empty(in)) refuse("in", "a cell to be padded around", "none");
+  const ops::Memory in_memory = ops::check_grid(context, kOperation, "in", in, false);
+  const ops::Memory weight_memory = ops::check_grid(context, kOperation, "weights", weights, false);
+  const ops::Memory out_memory = ops::check_grid(context, kOperation, "out", out, true);
+  if (weights.batch > 1 && weights.batch_stride < problem.depth()) {
+    refuse("weights", formatted("filters of {} weights that share none", problem.depth()),
+           formatted("a batch stride of {}", weights.batch_stride));
+  }
+  ops::check_apart(kOperation, in, in_memory, out, out_memory);
+  ops::check_apart(kOperation, weights, weight_memory, out, out_memory, "weights", "out");
+  if (problem.bias) {
+    // As a grid of one row, for the same checks.
+    const Grid row(how.bias.buffer, how.bias.type, {how.bias.size}, {.offset = how.bias.offset});
+    const ops::Memory memory = ops::check_grid(context, kOperation, "bias", row, false);
+    ops::check_apart(kOperation, row, memory, out, out_memory, "bias", "out");
+  }
+  problem.in_alignment = plane_alignment(in, in_memory);
+  problem.out_alignment = plane_alignment(out, out_memory);
+  problem.weight_alignment = plane_alignment(weights, weight_memory);
+  if (options.plan != nullptr) ops::require_same_plan(kOperation, options, make_plan());
+  if (plan::conv2d_choice(context.device(), problem, call.fixed) == "gemm")
+    return in_slices(call, options.wait_for);
+  return launch(call, options.wait_for);
+}
+
+}  // namespace smem

@@ -1,0 +1,264 @@
+// Plans for moving means: where the sums of blocks are kept, and why.
+#include <smem/error.hpp>
+#include <smem/moving_mean_plan.hpp>
+
+#include "formatted.hpp"
+#include "plan/moving_mean_parts.hpp"
+#include "plan/pixels.hpp"
+#include "plan/sizes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace smem {
+
+namespace {
+
+using plan::define;
+using plan::divide_up;
+
+constexpr const char* kOperation = "moving_mean";
+constexpr std::size_t kGroup = 256;
+constexpr std::size_t kOwnBytes = 64;  // of local memory, which compilers take for themselves
+// Elements of a work-item, odd against bank conflicts: with 9 groups of 256 take 20 KB of local memory and
+// several share a unit; 17 serve longer windows.
+constexpr std::array<std::size_t, 2> kItems{9, 17};
+// Of "cpu": elements in a thread's own cache, two sums each.
+constexpr std::size_t kLeastStrip = 8192, kMostStripBytes = 256 * 1024;
+constexpr std::size_t kSliceBytes = std::size_t{128} << 20;  // of "blocks", where a row is no longer
+
+Scalar sum_type(const MovingMeanProblem& p) {
+  if (is_float(p.in)) return plan::pixel_value(p.in, p.out);
+  const std::size_t most = p.in == Scalar::uint8 ? 255 : 65535;
+  return p.window <= 0xffffffff / most ? Scalar::uint32 : Scalar::uint64;
+}
+
+void check(const Device& device, const MovingMeanProblem& p) {
+  plan::check_pixels(kOperation, device, p.in, p.out, 1);
+  const auto refuse = [](const char* argument, std::string expected, std::string got) {
+    throw Error({.operation = kOperation,
+                 .argument = argument,
+                 .expected = std::move(expected),
+                 .got = std::move(got)});
+  };
+  if (p.out != p.in && p.out != Scalar::float32)
+    refuse("out", formatted("{} or float32", name_of(p.in)), std::string(name_of(p.out)));
+  constexpr std::size_t kMost = std::size_t{1} << 46;  // sums of 16 bits fit 64
+  if (p.window == 0 || p.window > kMost)
+    refuse("window", formatted("1 to {} elements", kMost), formatted("{}", p.window));
+}
+
+Plan base_plan(const MovingMeanProblem& p, std::string_view variant, const char* file, const char* entry) {
+  Plan plan;
+  plan.operation = kOperation;
+  plan.variant = variant;
+  plan.kernel_file = file;
+  plan.entry_point = entry;
+  const Scalar sum = sum_type(p);
+  plan.text_defines.emplace_back("ELEMENT", opencl_name_of(p.in));
+  plan.text_defines.emplace_back("RESULT", opencl_name_of(p.out));
+  // What single elements are read and written as.
+  plan.text_defines.emplace_back("VALUE", is_float(p.in) ? opencl_name_of(sum) : std::string_view("uint"));
+  plan.text_defines.emplace_back("SUM", opencl_name_of(sum));
+  define(plan, "PACK", 1);
+  if (p.in == Scalar::half) define(plan, "ELEMENT_HALF", 1);
+  if (p.out == Scalar::half) define(plan, "RESULT_HALF", 1);
+  if (sum == Scalar::float64) define(plan, "USE_DOUBLE", 1);
+  if (!is_float(p.in)) define(plan, "INTEGER", 1);
+  if (!is_float(p.out)) define(plan, "RESULT_INTEGER", 1);
+  const double elements = static_cast<double>(p.width) * static_cast<double>(p.rows);
+  plan.prediction.bytes_read = elements * static_cast<double>(size_of(p.in));
+  plan.prediction.bytes_written = elements * static_cast<double>(size_of(p.out));
+  plan.prediction.operations = 4 * elements;  // two sums, one of both, and the division
+  return plan;
+}
+
+/// A variant's plan, or why there is none.
+struct Attempt {
+  std::optional<Plan> plan;
+  std::string why_not;
+};
+
+Attempt naive(const Device& device, const MovingMeanProblem& p) {
+  if (!device.long_loops && p.window > 65535) return {{}, "its loops are shorter than the window"};
+  Plan plan = base_plan(p, "naive", "moving_mean/naive.cl", "moving_mean_naive");
+  const std::array<std::size_t, 3> extent{std::max<std::size_t>(p.width, 1), std::max<std::size_t>(p.rows, 1),
+                                          1};
+  plan.work_group = plan::shape_group(device, kGroup, 64, extent);
+  plan.global = plan::global_size(extent, plan.work_group);
+  define(plan, "GROUP_0", plan.work_group[0]);
+  define(plan, "GROUP_1", plan.work_group[1]);
+  plan.prediction.operations *= static_cast<double>(p.window) / 4;
+  plan.reason = "a work-item adds up a window";
+  return {plan, {}};
+}
+
+Attempt tiled(const Device& device, const MovingMeanProblem& p, std::size_t wanted) {
+  const std::size_t sum = size_of(sum_type(p));
+  for (const std::size_t items : kItems) {
+    const std::size_t group =
+        plan::group_for(device, wanted != 0 ? wanted : kGroup, 2 * (items + 1) * sum, kOwnBytes);
+    const std::size_t tile = group * items;
+    // A window is read beside each tile: at most as much as the tile makes.
+    if (group == 0 || (tile < 4 * p.window && items != kItems.back()) || tile < 2 * p.window) continue;
+    Plan plan = base_plan(p, "tiled", "moving_mean/tiled.cl", "moving_mean_tiled");
+    const std::size_t results = tile - p.window + 1;
+    plan.work_group = {group, 1, 1};
+    plan.global = {std::clamp<std::size_t>(divide_up(p.width, results), 1, plan::kMaxTiles) * group,
+                   std::clamp<std::size_t>(p.rows, 1, plan::kMaxGroups), 1};
+    plan.local_bytes = 2 * (items + 1) * sum * group;
+    plan.tile_cols = results;
+    plan.items_per_work_item = items;
+    define(plan, "GROUP", group);
+    define(plan, "ITEMS", items);
+    // A tile is written, read and written as two sums, and those are read.
+    plan.prediction.local_bytes = 7 * static_cast<double>(p.width * p.rows * sum) *
+                                  static_cast<double>(tile) / static_cast<double>(results);
+    plan.reason = formatted("tiles of {} elements in local memory make {} means each", tile, results);
+    return {plan, {}};
+  }
+  return {{}, formatted("a window of {} elements does not fit half of local memory", p.window)};
+}
+
+/// \returns the launch of PHASE `phase`.
+Attempt blocks(const Device& device, const MovingMeanProblem& p, std::size_t wanted, std::size_t phase) {
+  const plan::MovingMeanSlices slices = plan::moving_mean_slices(p);
+  if (device.max_allocation > 0 && std::bit_ceil(slices.scratch_bytes) > device.max_allocation)
+    return {{}, formatted("the sums of a row take {} bytes, more than a buffer", slices.scratch_bytes)};
+  // A CPU's thread goes through a block by itself: team scans are loops there. PoCL, two busy Zen 4 cores,
+  // 2^24 float, windows of 100001: with groups of 256 830 ms.
+  const std::size_t usual = phase == 0 && plan::runs_cpu_variant(device) ? 1 : kGroup;
+  const std::size_t group = std::max<std::size_t>(
+      plan::group_for(device, wanted != 0 ? wanted : usual, size_of(sum_type(p)), kOwnBytes), 1);
+  if (group * size_of(sum_type(p)) > device.local_bytes) return {{}, "there is no local memory"};
+  Plan plan = base_plan(p, "blocks", "moving_mean/blocks.cl", "moving_mean_blocks");
+  plan.work_group = {group, 1, 1};
+  const std::size_t jobs = slices.rows * divide_up(p.width, p.window);
+  plan.global = {
+      std::clamp<std::size_t>(phase == 0 ? jobs : divide_up(p.width, group), 1, plan::kMaxTiles) * group,
+      phase == 0 ? 1 : std::clamp<std::size_t>(slices.rows, 1, plan::kMaxGroups), 1};
+  plan.local_bytes = phase == 0 ? group * size_of(sum_type(p)) : 0;
+  plan.scratch_bytes = slices.scratch_bytes;
+  const double sums = 2 * static_cast<double>(p.width * p.rows) * static_cast<double>(size_of(sum_type(p)));
+  if (phase == 0) {
+    plan.prediction.bytes_read *= 2;  // from both ends
+    plan.prediction.bytes_written = sums;
+  } else {
+    plan.prediction.bytes_read = sums;
+  }
+  define(plan, "PHASE", phase);
+  define(plan, "GROUP", group);
+  plan.reason = formatted("groups sum blocks of {} elements into temporary memory, from both ends", p.window);
+  return {plan, {}};
+}
+
+/// Elements that "cpu" has in its cache at once; 0: too few for the window.
+std::size_t cpu_tile(const Device& device, const MovingMeanProblem& p) {
+  const std::size_t sum = size_of(sum_type(p));
+  std::size_t tile = std::bit_floor(std::min(device.local_bytes / 2, kMostStripBytes) / sum);
+  while (tile > kLeastStrip && tile > 8 * p.window)
+    tile /= 2;
+  return tile >= 2 * p.window ? tile : 0;
+}
+
+Attempt cpu(const Device& device, const MovingMeanProblem& p) {
+  if (!plan::runs_cpu_variant(device)) return {{}, plan::no_cpu_variant(device)};
+  const std::size_t tile = cpu_tile(device, p);
+  if (tile == 0) return {{}, formatted("a window of {} elements is too long for a thread's cache", p.window)};
+  Plan plan = base_plan(p, "cpu", "moving_mean/cpu.cl", "moving_mean_cpu");
+  const std::size_t strip = tile - p.window + 1, jobs = divide_up(p.width, strip) * p.rows;
+  plan.work_group = {1, 1, 1};
+  plan.global = {std::clamp<std::size_t>(jobs, 1, plan::kMaxTiles), 1, 1};
+  plan.tile_cols = strip;
+  plan.items_per_work_item = strip;
+  plan.local_bytes = 2 * tile * size_of(sum_type(p));
+  define(plan, "TILE", tile);
+  plan.reason = formatted("a thread has {} elements in its cache and makes {} means of them", tile, strip);
+  return {plan, {}};
+}
+
+Attempt plan_variant(const Device& device, const MovingMeanProblem& p, std::string_view variant,
+                     std::size_t wanted) {
+  if (variant == "naive") return naive(device, p);
+  if (variant == "tiled") return tiled(device, p, wanted);
+  if (variant == "blocks") return blocks(device, p, wanted, 1);
+  return cpu(device, p);
+}
+
+std::string why_not(const Device& device, const MovingMeanProblem& p, std::string_view variant,
+                    const Plan& chosen) {
+  const Attempt attempt = plan_variant(device, p, variant, 0);
+  if (!attempt.plan) return attempt.why_not;
+  if (variant == "naive") return formatted("each mean reads {} elements", p.window);
+  if (variant == "blocks") return "the window fits local memory, which saves the way through global memory";
+  return chosen.variant == "cpu" ? "work-items of few elements are loops on a CPU" : "another one is faster";
+}
+
+void check_overrides(const Device& device, const PlanOverrides& overrides, std::string_view variant) {
+  plan::require_work_items(kOperation, device, overrides);
+  if (overrides.work_items != 0 && variant != "tiled" && variant != "blocks") {
+    throw Error({.operation = kOperation,
+                 .argument = "work_items",
+                 .expected = formatted("none: \"{}\" has its own", variant),
+                 .got = formatted("{}", overrides.work_items)});
+  }
+}
+
+}  // namespace
+
+plan::MovingMeanSlices plan::moving_mean_slices(const MovingMeanProblem& p) {
+  const std::size_t row = std::max<std::size_t>(2 * p.width * size_of(sum_type(p)), 1);
+  MovingMeanSlices slices;
+  slices.rows = std::clamp<std::size_t>(kSliceBytes / row, 1, std::max<std::size_t>(p.rows, 1));
+  slices.scratch_bytes = slices.rows * row;
+  return slices;
+}
+
+std::string_view plan::moving_mean_choice(const Device& device, const MovingMeanProblem& p,
+                                          const PlanOverrides& fixed) {
+  for (const std::string_view variant : moving_mean_variants())
+    if (fixed.variant == variant) return variant;
+  for (const std::string_view variant : {"cpu", "tiled", "blocks"})
+    if (plan_variant(device, p, variant, 0).plan) return variant;
+  return "naive";
+}
+
+std::vector<std::string_view> moving_mean_variants() { return {"naive", "tiled", "blocks", "cpu"}; }
+
+Plan plan_moving_mean(const Device& device, const MovingMeanProblem& problem,
+                      const PlanOverrides& overrides) {
+  check(device, problem);
+  const auto names = moving_mean_variants();
+  plan::require_choice(kOperation, overrides, names);
+  const std::string_view variant = plan::moving_mean_choice(device, problem, overrides);
+  check_overrides(device, overrides, variant);
+  Attempt attempt = plan_variant(device, problem, variant, overrides.work_items);
+  if (!attempt.plan) {
+    throw Error({.operation = kOperation,
+                 .argument = "variant",
+                 .expected = "one that can run this window on this device",
+                 .got = formatted("\"{}\": {}", variant, attempt.why_not),
+                 .device = device.name});
+  }
+  Plan plan = *std::move(attempt.plan);
+  plan.evidence = plan::runs_cpu_variant(device)
+                      ? "PoCL, two busy Zen 4 cores, 2^24 float, ms beside a running sum of two threads: "
+                        "window 5 17 (28), 31 27 (29), 101 39 (33), 1001 45 (29), 100001 78 (15)"
+                      : "no measurement for this family: the sizes follow from the device's facts";
+  plan::note_choice(plan, overrides, names,
+                    [&](std::string_view other) { return why_not(device, problem, other, plan); });
+  return plan;
+}
+
+std::optional<Plan> plan_moving_mean_first(const Device& device, const MovingMeanProblem& problem,
+                                           const PlanOverrides& overrides) {
+  check(device, problem);
+  if (plan::moving_mean_choice(device, problem, overrides) != "blocks") return std::nullopt;
+  return blocks(device, problem, overrides.work_items, 0).plan;
+}
+
+}  // namespace smem

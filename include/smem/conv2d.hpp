@@ -1,0 +1,70 @@
+/// smem: convolutions of many channels, as networks have them.
+#pragma once
+
+#include <smem/context.hpp>
+#include <smem/conv2d_plan.hpp>
+#include <smem/convolve2d.hpp>
+#include <smem/grid.hpp>
+#include <smem/options.hpp>
+#include <smem/view.hpp>
+
+#include <cstddef>
+#include <type_traits>
+
+namespace smem {
+
+/// How filters are applied.
+struct Conv2d {
+  std::size_t stride_x = 1;                  ///< cells from one window to the next
+  std::size_t stride_y = 1;                  ///< rows from one window to the next
+  std::size_t dilation_x = 1;                ///< cells from one weight to the next
+  std::size_t dilation_y = 1;                ///< rows from one weight to the next
+  Padding padding = {};                      ///< zeros around each plane
+  std::size_t groups = 1;                    ///< of channels; as many as channels: depthwise
+  Vector bias = {};                          ///< a number for each filter, of out's type. Empty: none
+  Activation activation = Activation::none;  ///< of the sum with its bias
+
+  /// Windows `stride` apart, with the same padding on all sides.
+  static Conv2d square(std::size_t stride, std::size_t padding = 0) {
+    Conv2d how;
+    how.stride_x = how.stride_y = stride;
+    how.padding = {padding, padding, padding, padding};
+    return how;
+  }
+};
+
+/// out(n, k, y, x) = activation(bias(k) + sum over c, r, s of weights(k, c, r, s) * in(n, g * C / groups + c,
+/// y * stride_y + r * dilation_y - top, x * stride_x + s * dilation_x - left)), where g = k / (K / groups) is
+/// the group of k, and what lies in the padding is 0: the cross-correlation that networks call convolution.
+///
+/// "NCHW": `in` has N grids of W x H x C cells, which is GridSize{W, H, C} with a batch of N; `weights` K
+/// grids of S x R x C / groups cells; `out` N grids of Q x P x K cells, Q and P as convolved_size() says. All
+/// of float32, half or float64, and of one type; half is multiplied and summed in float32, and rounded once.
+/// `in` and `out` may have any pitch, plane, batch stride and offset; a filter's weights follow each other.
+/// Windows, strides, dilations and paddings of at most 65535.
+///
+/// O(N K P Q C / groups R S). The plan chooses between tiles in local memory and a product of matrices
+/// (gemm()), whose right factor is made in temporary memory, a slice of bounded size at a time; of 1 x 1
+/// windows without stride and padding it is `in` itself. The same bits in every run of the same plan. No host
+/// wait. \returns the event after which the result is there. \throws Error when a stride, a dilation, a
+/// window or the number of groups is 0, the groups do not divide the channels, a shape or type does not fit,
+/// a grid leaves its buffer, overlaps the output or belongs to another context, the device has no fp64 and
+/// the type is float64, or the variant cannot run; it names the argument, and nothing is enqueued then.
+///
+/// V. Dumoulin and F. Visin, "A guide to convolution arithmetic for deep learning", 2016. Sources of the
+/// kernels: cl/conv2d/.
+SMEM_API cl::Event conv2d(const Context& context, const Grid& in, const Grid& weights, const Grid& out,
+                          const Conv2d& how = {}, const CallOptions& options = {});
+
+/// The same of typed views.
+template <class In, class Weight, class Out>
+cl::Event conv2d(const Context& context, const GridView<In>& in, const GridView<Weight>& weights,
+                 const GridView<Out>& out, const Conv2d& how = {}, const CallOptions& options = {}) {
+  static_assert(
+      std::is_same_v<std::remove_const_t<In>, Out> && std::is_same_v<std::remove_const_t<Weight>, Out>,
+      "in, weights and out must have the same element type");
+  return conv2d(context, static_cast<const Grid&>(in), static_cast<const Grid&>(weights),
+                static_cast<const Grid&>(out), how, options);
+}
+
+}  // namespace smem

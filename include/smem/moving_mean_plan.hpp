@@ -1,0 +1,37 @@
+/// smem: plans for moving means. Includes no OpenCL header.
+#pragma once
+
+#include <smem/device.hpp>
+#include <smem/export.hpp>
+#include <smem/plan.hpp>
+#include <smem/scalar.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace smem {
+
+/// A moving mean without its data: all that a plan depends on.
+struct MovingMeanProblem {
+  Scalar in = Scalar::float32;   ///< type of the input
+  Scalar out = Scalar::float32;  ///< type of the means
+  std::size_t width = 0;         ///< elements of a row
+  std::size_t rows = 1;          ///< of all planes and grids
+  std::size_t window = 1;        ///< elements
+};
+
+/// The plan that moving_mean() would use on `device`. Overrides: `variant`, and of "tiled" and "blocks"
+/// `work_items`. \throws Error when the problem or the device does not allow it, the variant is unknown or
+/// cannot run this problem on this device, or another field was fixed; it names the field.
+SMEM_API Plan plan_moving_mean(const Device& device, const MovingMeanProblem& problem,
+                               const PlanOverrides& overrides = {});
+/// The launch before it that leaves the sums of blocks in temporary memory: of "blocks" alone.
+SMEM_API std::optional<Plan> plan_moving_mean_first(const Device& device, const MovingMeanProblem& problem,
+                                                    const PlanOverrides& overrides = {});
+
+/// "naive", "tiled", "blocks" and "cpu".
+SMEM_API std::vector<std::string_view> moving_mean_variants();
+
+}  // namespace smem

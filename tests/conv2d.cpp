@@ -1,0 +1,197 @@
+// Convolutions of many channels: every variant, type and shape against plain loops.
+#include <smem/smem.hpp>
+
+#include "support/conv2ds.hpp"
+#include "support/failure.hpp"
+#include "support/reduce_sweep.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+using smem::Activation;
+using smem::Conv2d;
+using smem::Scalar;
+using test::Conv2dCase;
+
+namespace {
+
+Conv2d how(std::size_t stride_x, std::size_t stride_y, std::size_t dilation_x, std::size_t dilation_y,
+           const smem::Padding& padding, std::size_t groups = 1) {
+  return {stride_x, stride_y, dilation_x, dilation_y, padding, groups, {}, Activation::none};
+}
+
+/// Odd shapes: primes, one channel, one filter, strides beyond the window, dilation, paddings beyond it.
+std::vector<Conv2dCase> shapes() {
+  using enum Scalar;
+  return {
+      {float32, 2, 5, 23, 19, 11, 3, 3, Conv2d::square(1, 1)},
+      {float32, 3, 1, 37, 13, 1, 5, 2, how(2, 1, 1, 3, {4, 0, 1, 2})},
+      {float32, 1, 40, 7, 7, 70, 1, 1, Conv2d::square(1)},
+      {float32, 2, 3, 29, 31, 2, 2, 3, how(3, 4, 1, 1, {0, 1, 2, 0})},
+      {float32, 1, 2, 5, 6, 3, 3, 3, how(1, 2, 3, 2, {7, 6, 5, 9})},
+      {float32, 2, 6, 17, 11, 6, 3, 3, how(1, 1, 1, 1, {1, 1, 1, 1}, 6)},
+      {float32, 1, 6, 33, 9, 9, 3, 1, how(2, 2, 1, 1, {1, 0, 1, 0}, 3)},
+      {float32, 1, 17, 150, 3, 5, 3, 3, Conv2d::square(1, 1)},
+      {float32, 1, 1, 1, 1, 1, 1, 1, Conv2d::square(1)},
+  };
+}
+
+}  // namespace
+
+TEST_CASE("conv2d: every variant and shape") {
+  const smem::Context context;
+  test::Conv2dSweep sweep(context);
+  for (const std::string_view variant : smem::conv2d_variants()) {
+    std::size_t turn = 0, asked = 0;
+    for (Conv2dCase c : shapes()) {
+      // Each shape is another program of these: some shapes go by the others alone.
+      const bool own_program = variant == "direct" || variant == "cpu";
+      if (own_program && (c.window_w == 1 || c.how.groups == 3)) {
+        ++turn;
+        continue;
+      }
+      ++asked;
+      c.variant = variant;
+      c.gaps = turn % 2 == 0;
+      c.gaps_in_rows = turn % 2 == 0 && variant != "gemm";
+      c.bias = turn % 3 == 0;
+      c.how.activation = turn % 4 == 0 ? Activation::relu : Activation::none;
+      sweep.run(c);
+      ++turn;
+    }
+    const bool runs = variant != "cpu" || test::has_cpu_variant(context.device());
+    CHECK(sweep.ran() == (runs ? asked : 0));
+  }
+}
+
+TEST_CASE("conv2d: half, double and GELU") {
+  const smem::Context context;
+  test::Conv2dSweep sweep(context);
+  for (const Scalar type : {Scalar::half, Scalar::float64}) {
+    for (const std::string_view variant : smem::conv2d_variants()) {
+      if (type == Scalar::float64 && variant == "naive") continue;
+      Conv2dCase c{type, 2, 5, 23, 19, 11, 3, 3, how(2, 1, 1, 2, {1, 2, 0, 2})};
+      c.variant = variant;
+      c.gaps = true;
+      c.bias = true;
+      c.how.activation = type == Scalar::half ? Activation::gelu : Activation::none;
+      sweep.run(c);
+    }
+  }
+  CHECK(sweep.ran() >= 3);
+}
+
+TEST_CASE("conv2d: the plan's choice, and slices") {
+  const smem::Context context;
+  test::Conv2dSweep sweep(context);
+  for (Conv2dCase c : {Conv2dCase{Scalar::float32, 2, 64, 31, 29, 64, 1, 1, Conv2d::square(1)},
+                       Conv2dCase{Scalar::float32, 1, 3, 61, 47, 33, 7, 7, Conv2d::square(2, 3)}}) {
+    c.bias = true;
+    sweep.run(c);
+    c.gaps = c.gaps_in_rows = true;  // no matrix
+    sweep.run(c);
+  }
+  // The columns of all images, and of one image, are more than a slice.
+  Conv2dCase c{Scalar::float32, 3, 24, 113, 97, 3, 3, 3, Conv2d::square(1, 1)};
+  c.variant = "gemm";
+  c.how.groups = 3;
+  c.bias = true;
+  smem::Conv2dProblem p;
+  p.images = 3, p.in_channels = 24, p.width = p.out_width = 113, p.height = p.out_height = 97;
+  p.out_channels = 3, p.window_width = p.window_height = 3, p.pad_left = p.pad_top = 1, p.groups = 3;
+  const smem::Plan plan = smem::plan_conv2d(context.device(), p, {.variant = "gemm"});
+  CHECK(plan.scratch_bytes > 0);
+  CHECK(plan.scratch_bytes <= std::size_t{64} << 20);
+  if (context.device().type == smem::DeviceType::cpu) CHECK(plan.scratch_bytes <= std::size_t{4} << 20);
+  CHECK(smem::plan_conv2d_product(context.device(), p, {.variant = "gemm"}).has_value());
+  CHECK(!smem::plan_conv2d_product(context.device(), p, {.variant = "naive"}).has_value());
+  sweep.run(c);
+  CHECK(sweep.ran() == 5);
+}
+
+TEST_CASE("conv2d: the plan of a call is taken, and no other") {
+  const smem::Context context;
+  const smem::Array<float> in(context, std::vector<float>(2 * 6 * 5, 1.0F)),
+      weights(context, std::vector<float>(3 * 2 * 4, 2.0F)), out(context, 3 * 5 * 4);
+  smem::Conv2dProblem p;
+  p.in_channels = 2, p.width = 6, p.height = 5, p.out_channels = 3, p.window_width = p.window_height = 2;
+  p.out_width = 5, p.out_height = 4;
+  p.in_alignment = 8, p.out_alignment = 16, p.weight_alignment = 32;
+  smem::Plan plan = smem::plan_conv2d(context.device(), p, {.variant = "naive"});
+  const auto call = [&] {
+    smem::conv2d(context, in.grid({6, 5, 2}), weights.grid({2, 2, 2}, {.batch = 3}), out.grid({5, 4, 3}), {},
+                 {.plan = &plan});
+  };
+  call();
+  CHECK(out.to_host() == std::vector<float>(60, 16.0F));
+  plan.work_group[0] *= 2;
+  CHECK(test::failure_of(call).argument == "plan");
+}
+
+TEST_CASE("conv2d: nothing to do") {
+  const smem::Context context;
+  const smem::Array<float> array(context, 64);
+  const auto weights = array.grid({3, 3, 2}, {.batch = 3});
+  CHECK(smem::conv2d(context, array.grid({2, 2, 2}), weights, array.grid({0, 0, 3}))() != nullptr);
+  CHECK(smem::conv2d(context, array.grid({3, 3, 2}), array.grid({3, 3, 2}, {.batch = 0}),
+                     array.grid({1, 1, 0}))() != nullptr);
+}
+
+TEST_CASE("bad input of conv2d") {
+  const smem::Context context, other;
+  const smem::Array<float> in(context, std::vector<float>(200, 1.0F)),
+      weights(context, std::vector<float>(200, 1.0F));
+  const std::vector<float> poison(200, 7.0F);
+  const smem::Array<float> out(context, poison), bias(context, 8), foreign(other, 200);
+  const auto from = in.grid({8, 8, 2}), to = out.grid({6, 6, 3});
+  const auto filters = weights.grid({3, 3, 2}, {.batch = 3});
+  const auto fails = [&](const smem::Grid& a, const smem::Grid& w, const smem::Grid& b,
+                         const Conv2d& how = {}, const char* variant = "") {
+    const auto error = test::failure_of([&] { smem::conv2d(context, a, w, b, how, {.variant = variant}); });
+    CHECK(error.operation == "conv2d");
+    return error.argument;
+  };
+  CHECK(fails(from, filters, to, how(0, 1, 1, 1, {})) == "stride_x");
+  CHECK(fails(from, filters, to, how(1, 65536, 1, 1, {})) == "stride_y");
+  CHECK(fails(from, filters, to, how(1, 1, 0, 1, {})) == "dilation_x");
+  CHECK(fails(from, filters, to, how(1, 1, 1, 0, {})) == "dilation_y");
+  CHECK(fails(from, filters, to, how(1, 1, 1, 1, {65536, 0, 0, 0})) == "padding");
+  CHECK(fails(from, filters, to, how(1, 1, 1, 1, {}, 0)) == "groups");
+  CHECK(fails(from, filters, to, how(1, 1, 1, 1, {}, 2)) == "groups");  // of three filters
+  CHECK(fails(from, weights.grid({0, 3, 2}, {.batch = 3}), to) == "weights");
+  CHECK(fails(from, weights.grid({3, 3, 1}, {.batch = 3}), to) == "weights");
+  CHECK(fails(from, weights.grid({3, 3, 2}, {.pitch = 4, .batch = 3}), to) == "weights");
+  CHECK(fails(from, weights.grid({3, 3, 2}, {.batch = 3, .batch_stride = 17}), to) == "weights");
+  CHECK(fails(from, weights.grid({3, 3, 2}, {.offset = 150, .batch = 3}), to) == "weights");
+  CHECK(fails(from, filters, out.grid({6, 5, 3})) == "out");
+  CHECK(fails(from, filters, out.grid({6, 6, 2})) == "out");
+  CHECK(fails(from, filters, in.grid({6, 6, 3})) == "out");
+  CHECK(fails(from, filters, weights.grid({6, 6, 3})) == "out");
+  CHECK(fails(foreign.grid({8, 8, 2}), filters, to) == "in");
+  CHECK(fails(in.grid({8, 8, 4}), weights.grid({3, 3, 4}, {.batch = 3}), to) == "in");  // too short
+  CHECK(fails(in.grid({8, 8, 2}, {.channels = 2}), filters, to) == "in");
+  CHECK(fails(in.grid({0, 8, 2}), filters, out.grid({1, 6, 3}), how(1, 1, 1, 1, {3, 0, 0, 0})) == "in");
+  CHECK(fails(from, filters, to, {}, "nosuch") == "variant");
+  CHECK(fails(from, filters, out.grid({6, 6, 3}, {.pitch = 7}), {}, "gemm") == "variant");
+  Conv2d with;
+  with.bias = smem::Vector(bias.buffer()(), Scalar::float32, 4);
+  CHECK(fails(from, filters, to, with) == "bias");
+  with.bias = smem::Vector(bias.buffer()(), Scalar::half, 3);
+  CHECK(fails(from, filters, to, with) == "bias");
+  with.bias = smem::Vector(bias.buffer()(), Scalar::float32, 3, 6);
+  CHECK(fails(from, filters, to, with) == "bias");
+  smem::Grid bytes = from;
+  bytes.type = Scalar::uint8;
+  smem::Grid byte_filters = filters, byte_out = to;
+  byte_filters.type = byte_out.type = Scalar::uint8;
+  CHECK(fails(bytes, byte_filters, byte_out) == "in");
+  CHECK(fails(from, filters, byte_out) == "out");
+  const smem::PlanOverrides tile{.tile_rows = 4};
+  CHECK(test::failure_of([&] {
+          smem::conv2d(context, from, filters, to, {}, {.overrides = &tile});
+        }).operation == "conv2d");
+  CHECK(out.to_host() == poison);
+}

@@ -1,0 +1,138 @@
+// Moving means: every variant, type and window against plain loops.
+#include <smem/smem.hpp>
+
+#include "support/failure.hpp"
+#include "support/moving_means.hpp"
+#include "support/reduce_sweep.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+using smem::MeanEnds;
+using smem::Scalar;
+using test::MovingMeanCase;
+
+TEST_CASE("moving_mean: every variant and window") {
+  const smem::Context context;
+  test::MovingMeanSweep sweep(context);
+  for (const std::string_view variant : smem::moving_mean_variants()) {
+    std::size_t turn = 0, asked = 0;
+    for (const std::size_t window : {1, 2, 3, 12, 13, 64, 337, 1000}) {
+      for (const std::size_t width : {1, 7, 336, 4099}) {
+        if (width == 7 && window > 13) continue;
+        MovingMeanCase c;
+        c.variant = variant;
+        c.window = window;
+        c.ends = turn % 2 == 0 ? MeanEnds::shrink : MeanEnds::zero;
+        c.grids.size = {width, 1 + turn % 3, 1 + turn % 2};
+        c.grids.batch = 1 + turn % 2;
+        c.grids.gaps = turn % 3 != 1;
+        sweep.run(c);
+        ++turn, ++asked;
+      }
+    }
+    const bool runs = variant != "cpu" || test::has_cpu_variant(context.device());
+    CHECK(sweep.ran() == (runs ? asked : 0));
+  }
+}
+
+TEST_CASE("moving_mean: teams of work-items sum blocks in pieces") {
+  const smem::Context context;
+  test::MovingMeanSweep sweep(context);
+  for (const std::size_t window : {5, 63, 64, 65, 1000}) {
+    MovingMeanCase c;
+    c.variant = "blocks";
+    c.work_items = 64;
+    c.window = window;
+    c.grids.size = {2111, 3};
+    sweep.run(c);
+  }
+  CHECK(sweep.ran() == 5);
+}
+
+TEST_CASE("moving_mean: every type") {
+  const smem::Context context;
+  test::MovingMeanSweep sweep(context);
+  std::size_t turn = 0;
+  for (const auto& [in, out] : {std::pair{Scalar::uint8, Scalar::uint8},
+                                {Scalar::uint16, Scalar::float32},
+                                {Scalar::half, Scalar::half},
+                                {Scalar::float64, Scalar::float64}}) {
+    for (const char* variant : {"", "tiled"}) {
+      MovingMeanCase c;
+      c.grids.in = in;
+      c.grids.out = out;
+      c.variant = variant;
+      c.grids.size = {3001, 2};
+      c.window = turn % 2 == 0 ? 6 : 101;
+      c.ends = turn % 3 == 0 ? MeanEnds::zero : MeanEnds::shrink;
+      sweep.run(c);
+      ++turn;
+    }
+  }
+  // Windows whose sums need 64 bits, and one that is longer than its row, whatever is chosen.
+  MovingMeanCase c;
+  c.grids.in = c.grids.out = Scalar::uint16;
+  c.grids.size = {2500, 3};
+  c.window = 70001;
+  sweep.run(c);
+  c.grids.in = c.grids.out = Scalar::float32;
+  sweep.run(c);
+  CHECK(sweep.ran() >= 8);
+}
+
+TEST_CASE("moving_mean: what has left the window leaves nothing behind") {
+  const smem::Context context;
+  std::vector<float> host(9000, 1.0F);
+  host[100] = 1e30F;
+  host[200] = NAN;
+  const smem::Array<float> in(context, host);
+  for (const std::string_view variant : smem::moving_mean_variants()) {
+    if (variant == "cpu" && !test::has_cpu_variant(context.device())) continue;
+    const smem::Array<float> out(context, host.size());
+    smem::moving_mean(context, in.grid({9000}), out.grid({9000}), 15, MeanEnds::shrink, {.variant = variant});
+    const std::vector<float> got = out.to_host();
+    std::size_t wrong = 0;
+    for (std::size_t x = 0; x < got.size(); ++x) {
+      const bool nan = x >= 193 && x <= 207, large = x >= 93 && x <= 107;
+      wrong += nan ? !std::isnan(got[x]) : large ? !(got[x] > 1e28F) : got[x] != 1.0F;
+    }
+    CHECK_MESSAGE(wrong == 0, variant);
+  }
+}
+
+TEST_CASE("bad input of moving_mean") {
+  const smem::Context context;
+  const smem::Array<float> in(context, std::vector<float>(100, 1.0F));
+  const std::vector<float> poison(100, 7.0F);
+  const smem::Array<float> out(context, poison);
+  const auto fails = [&](const smem::Grid& a, const smem::Grid& b, std::size_t window,
+                         const char* variant = "") {
+    const auto error = test::failure_of(
+        [&] { smem::moving_mean(context, a, b, window, MeanEnds::shrink, {.variant = variant}); });
+    CHECK(error.operation == "moving_mean");
+    return error.argument;
+  };
+  const auto from = in.grid({100}), to = out.grid({100});
+  CHECK(fails(from, to, 0) == "window");
+  CHECK(fails(from, to, std::size_t{1} << 60) == "window");
+  CHECK(fails(from, out.grid({99}), 3) == "out");
+  CHECK(fails(from, in.grid({100}), 3) == "out");
+  CHECK(fails(in.grid({50}, {.channels = 2}), out.grid({50}, {.channels = 2}), 3) == "in");
+  CHECK(fails(in.grid({101}), out.grid({101}), 3) == "in");
+  CHECK(fails(from, to, 3, "nosuch") == "variant");
+  CHECK(fails(from, to, 1 << 20, "tiled") == "variant");
+  smem::Grid bytes = to;
+  bytes.type = Scalar::uint8;
+  CHECK(fails(from, bytes, 3) == "out");
+  const smem::PlanOverrides group{.variant = "tiled", .work_items = 3};
+  CHECK(test::failure_of([&] {
+          smem::moving_mean(context, from, to, 3, MeanEnds::shrink, {.overrides = &group});
+        }).argument == "work_items");
+  CHECK(smem::moving_mean(context, in.grid({0}), out.grid({0}), 3)() != nullptr);
+  CHECK(out.to_host() == poison);
+}

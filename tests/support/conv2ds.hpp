@@ -1,0 +1,147 @@
+/// Runs one convolution of many channels, and compares every byte of the output buffer with what plain loops
+/// give.
+#pragma once
+
+#include "support/filters.hpp"
+
+namespace test {
+
+struct Conv2dCase {
+  smem::Scalar type = smem::Scalar::float32;
+  std::size_t images = 1, in_channels = 1, width = 1, height = 1, out_channels = 1, window_w = 1,
+              window_h = 1;
+  smem::Conv2d how = {};  ///< whose bias is made by the run
+  bool bias = false;
+  bool gaps = false, gaps_in_rows = false;  ///< after planes and images; and after rows, too
+  std::string variant = {};
+
+  Tested tested() const { return {"conv2d", variant, std::string(smem::name_of(type))}; }
+  std::string text() const {
+    const smem::Padding& p = how.padding;
+    return fmt::format(
+        "conv2d {} of {} x {} x {} x {} with {} filters of {} x {}, stride {} {}, dilation {} {}, padding {} "
+        "{} {} {}, {} groups{}, {}{}{}, variant \"{}\"; SMEM_SEED={}",
+        name_of(type), images, in_channels, height, width, out_channels, window_h, window_w, how.stride_y,
+        how.stride_x, how.dilation_y, how.dilation_x, p.left, p.top, p.right, p.bottom, how.groups,
+        bias ? ", bias" : "", smem::name_of(how.activation), gaps ? ", gaps" : "",
+        gaps_in_rows ? " also after rows" : "", variant, seed());
+  }
+  smem::GridLayout layout(const smem::GridSize& size, std::size_t batch, std::size_t more) const {
+    smem::GridLayout layout{.batch = batch};
+    if (!gaps) return layout;
+    layout.offset = 3 + more;
+    layout.pitch = size.width + (gaps_in_rows ? 5 + more : 0);
+    layout.plane = size.height * layout.pitch + 2;
+    layout.batch_stride = size.depth * layout.plane + 9;
+    return layout;
+  }
+};
+
+/// A grid of a case: its bytes, poisoned but for the elements.
+struct Conv2dGrid {
+  smem::Grid grid;
+  std::vector<unsigned char> bytes;
+
+  Conv2dGrid(smem::Scalar type, const smem::GridSize& size, const smem::GridLayout& layout,
+             Random* random = nullptr)
+      : grid(nullptr, type, size, layout),
+        bytes(std::max<std::size_t>((span_of(grid) + 7) * smem::size_of(type), 1), 0xff) {
+    if (random == nullptr) return;
+    each_element(grid, [&](std::size_t at, std::size_t, std::size_t, std::size_t, std::size_t) {
+      encode(type, random_pixel(type, *random), bytes.data() + at * smem::size_of(type));
+    });
+  }
+  std::size_t place(std::size_t x, std::size_t y, std::size_t channel, std::size_t image) const {
+    return grid.offset + image * grid.batch_stride + channel * grid.plane + y * grid.pitch + x;
+  }
+  double at(std::size_t x, std::size_t y, std::size_t channel, std::size_t image) const {
+    return decode(grid.type, bytes.data() + place(x, y, channel, image) * smem::size_of(grid.type));
+  }
+};
+
+/// One result and what arithmetic may have made of it.
+inline Wanted convolved(const Conv2dCase& c, const Conv2dGrid& in, const Conv2dGrid& weights, double bias,
+                        std::size_t n, std::size_t k, std::size_t y, std::size_t x) {
+  const std::size_t channels = c.in_channels / c.how.groups,
+                    first = k / (c.out_channels / c.how.groups) * channels;
+  double sum = bias, magnitude = std::abs(bias);
+  for (std::size_t r = 0; r < c.window_h; ++r) {
+    for (std::size_t s = 0; s < c.window_w; ++s) {
+      // Unsigned: what lies before the plane is far behind it.
+      const std::size_t row = y * c.how.stride_y + r * c.how.dilation_y - c.how.padding.top;
+      const std::size_t col = x * c.how.stride_x + s * c.how.dilation_x - c.how.padding.left;
+      if (row >= c.height || col >= c.width) continue;
+      for (std::size_t channel = 0; channel < channels; ++channel) {
+        const double product = in.at(col, row, first + channel, n) * weights.at(s, r, channel, k);
+        sum += product;
+        magnitude += std::abs(product);
+      }
+    }
+  }
+  const double terms = static_cast<double>(channels * c.window_w * c.window_h + 3);
+  double error = terms * (c.type == smem::Scalar::float64 ? 0x1p-53 : 0x1p-24) * magnitude;
+  if (c.how.activation == smem::Activation::relu) return {std::max(sum, 0.0), error};
+  if (c.how.activation == smem::Activation::gelu) {
+    // Its slope is less than 1.2, and erf() of float is good to some units of 1.
+    error = 1.2 * error + (c.type == smem::Scalar::float64 ? 1e-14 : 1e-6) * (1 + std::abs(sum));
+    return {sum * 0.5 * (1 + std::erf(sum / std::sqrt(2.0))), error};
+  }
+  return {sum, error};
+}
+
+inline Outcome run(const smem::Context& context, Conv2dCase c, Random& random) {
+  if (c.type == smem::Scalar::float64 && !context.device().fp64) return without_fp64();
+  const smem::GridSize size{c.width, c.height, c.in_channels};
+  const smem::Padding& p = c.how.padding;
+  const smem::GridSize out_size{
+      smem::convolved_size(c.width, c.window_w, c.how.stride_x, c.how.dilation_x, p.left, p.right),
+      smem::convolved_size(c.height, c.window_h, c.how.stride_y, c.how.dilation_y, p.top, p.bottom),
+      c.out_channels};
+  const smem::GridSize filter{c.window_w, c.window_h, c.in_channels / c.how.groups};
+  Conv2dGrid in(c.type, size, c.layout(size, c.images, 0), &random);
+  smem::GridLayout apart{.batch = c.out_channels};
+  if (c.gaps) apart.offset = 5, apart.batch_stride = filter.width * filter.height * filter.depth + 3;
+  Conv2dGrid weights(c.type, filter, apart, &random),
+      bias(c.type, {c.out_channels}, {.offset = c.gaps ? 2U : 0U}, &random);
+  Conv2dGrid out(c.type, out_size, c.layout(out_size, c.images, 4));
+  out.bytes = random.bytes(out.bytes.size());
+  const std::vector<unsigned char> poison = out.bytes;
+  const smem::Array<unsigned char> in_array(context, in.bytes), weight_array(context, weights.bytes),
+      bias_array(context, bias.bytes), out_array(context, out.bytes);
+  in.grid.buffer = in_array.buffer()();
+  weights.grid.buffer = weight_array.buffer()();
+  out.grid.buffer = out_array.buffer()();
+  if (c.bias) c.how.bias = smem::Vector(bias_array.buffer()(), c.type, c.out_channels, bias.grid.offset);
+  try {
+    if (smem::conv2d(context, in.grid, weights.grid, out.grid, c.how, {.variant = c.variant})() == nullptr)
+      return {false, "the call returned no event"};
+  } catch (const smem::Error& error) {
+    if (error.details().argument != "variant")
+      return {false, fmt::format("the call failed: {}", error.what())};
+    if (out_array.to_host() != poison) return {false, "the call refused the variant, and wrote all the same"};
+    return refusal(error);
+  }
+  out.bytes = out_array.to_host();
+  const std::size_t bytes = smem::size_of(c.type);
+  std::string fault;
+  each_element(out.grid, [&](std::size_t at, std::size_t x, std::size_t y, std::size_t, std::size_t plane) {
+    if (!fault.empty()) return;
+    const std::size_t n = plane / c.out_channels, k = plane % c.out_channels;
+    const Wanted wanted = convolved(c, in, weights, c.bias ? bias.at(k, 0, 0, 0) : 0, n, k, y, x);
+    const double got = decode(c.type, out.bytes.data() + at * bytes);
+    if (!is_close(c.type, got, wanted)) {
+      fault = fmt::format("({}, {}) of channel {} of image {} is {}, expected {}, off by at most {:.3g}", x,
+                          y, k, n, got, wanted.value, wanted.error);
+    }
+    std::memcpy(out.bytes.data() + at * bytes, poison.data() + at * bytes, bytes);
+  });
+  if (!fault.empty()) return {false, fault};
+  if (out.bytes != poison) return {false, "the output buffer has changed where nothing is to be written"};
+  if (in_array.to_host() != in.bytes || weight_array.to_host() != weights.bytes)
+    return {false, "an input has changed"};
+  return {};
+}
+
+using Conv2dSweep = CaseSweep<Conv2dCase>;
+
+}  // namespace test
