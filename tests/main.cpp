@@ -8,6 +8,7 @@
 
 int main(int argc, char** argv) {
   setenv("SMEM_CACHE_DIR", SMEM_TEST_CACHE, 0);
+  setenv("SMEM_TUNING", "0", 1);  // plans are compared with what smem ships
   doctest::Context context(argc, argv);
   const int result = context.run();
   if (!context.shouldExit() && result != 0) {

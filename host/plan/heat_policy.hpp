@@ -21,7 +21,7 @@ struct HeatMarch {
 struct HeatPolicy {
   std::string_view family;
   std::string_view evidence;
-  std::size_t vector_bytes;          ///< of an access
+  std::size_t vector_bytes;        ///< of an access
   HeatMarch vector_2d, vector_3d;  ///< one step
   HeatMarch march_2d, march_3d;    ///< several
   std::size_t march_steps_2d, march_steps_3d;
@@ -33,9 +33,9 @@ struct HeatPolicy {
 // march_3d on a Hopper: 18 x 27 work-items of 4 x 2 cells make 64 x 48 of a tile of 72 x 54. A work-item
 // keeps 2 planes of 8 cells for each of 3 steps, the plane that is made and the one on its way, in 128
 // registers, of which a multiprocessor has as many for 512 work-items. 34 x 15 work-items, which were
-// measured, spill 16 bytes by ptxas; these do not, and share less of their tile. vector_3d on the H200: 512 x 8 cells a
-// group 0.79 of copy too, 512 x 4 0.62 to 0.71, groups of 1024 work-items 0.27 (they spill), 4 rows a
-// work-item 0.72.
+// measured, spill 16 bytes by ptxas; these do not, and share less of their tile. vector_3d on the H200: 512 x
+// 8 cells a group 0.79 of copy too, 512 x 4 0.62 to 0.71, groups of 1024 work-items 0.27 (they spill), 4 rows
+// a work-item 0.72.
 //
 // Intel's compiler keeps arrays in memory with 16 bytes a work-item, not with 8 (pvc).
 inline constexpr HeatPolicy kHeatPolicies[] = {
