@@ -28,6 +28,7 @@ void add_bench_pool(CLI::App& bench, int& exit_code);
 void add_bench_stencil(CLI::App& bench, int& exit_code);
 void add_bench_host(CLI::App& bench, int& exit_code);
 void add_bench_first_call(CLI::App& bench, int& exit_code);
+void add_tune(CLI::App& app, int& exit_code);
 void add_cache(CLI::App& app, int& exit_code);
 /// These two describe the whole command line, so they are added last.
 void add_completion(CLI::App& app);

@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
   add_ladder(app, exit_code);
   add_roofline(app, exit_code);
   add_bench(app, exit_code);
+  add_tune(app, exit_code);
   add_cache(app, exit_code);
   add_completion(app);
   add_man(app);

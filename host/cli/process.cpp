@@ -1,0 +1,206 @@
+#include "cli/process.hpp"
+
+#include "cli/interrupt.hpp"
+
+#include <smem/error.hpp>
+
+#include <fmt/format.h>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <string_view>
+#include <thread>
+
+namespace smem::cli {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+[[noreturn]] void fail(const char* call, int error) {
+  throw Error({.operation = "child process",
+               .expected = fmt::format("{} to succeed", call),
+               .got = std::strerror(error)});
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  result.reserve(texts.size() + 1);
+  for (std::string& text : texts)
+    result.push_back(text.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+std::vector<std::string> changed_environment(
+    const std::map<std::string, std::optional<std::string>>& changes) {
+  std::vector<std::string> variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    if (!changes.contains(std::string(text.substr(0, text.find('='))))) variables.emplace_back(text);
+  }
+  for (const auto& [name, value] : changes) {
+    if (value) variables.push_back(fmt::format("{}={}", name, *value));
+  }
+  return variables;
+}
+
+/// The child's attributes: a process group of its own, so that Ctrl-C is this process's to handle; and
+/// signals as a program expects them, which are blocked here.
+void set_attributes(posix_spawnattr_t& attributes) {
+  sigset_t none, defaults;
+  sigemptyset(&none);
+  sigemptyset(&defaults);
+  for (const int signal : {SIGINT, SIGTERM, SIGPIPE})
+    sigaddset(&defaults, signal);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+}
+
+/// Starts the program with its output, and errors where asked for, going to `to`.
+pid_t spawn(const Command& command, int to) {
+  std::vector<std::string> words{command.program};
+  words.insert(words.end(), command.arguments.begin(), command.arguments.end());
+  std::vector<std::string> variables = changed_environment(command.environment);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, to, STDOUT_FILENO);
+  if (command.errors_too) posix_spawn_file_actions_adddup2(&actions, to, STDERR_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  set_attributes(attributes);
+  pid_t child = 0;
+  const int error = ::posix_spawn(&child, command.program.c_str(), &actions, &attributes,
+                                  pointers(words).data(), pointers(variables).data());
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) fail("posix_spawn", error);
+  return child;
+}
+
+/// Whether the process has ended; it can still be asked how.
+bool has_ended(pid_t child) {
+  siginfo_t info{};
+  return ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+         info.si_pid == child;
+}
+
+/// Asks a process group to end, and ends it when it has not after `patience`.
+void stop(pid_t child, Clock::duration patience) {
+  ::kill(-child, SIGTERM);
+  const Clock::time_point end = Clock::now() + patience;
+  while (!has_ended(child) && Clock::now() < end)
+    std::this_thread::sleep_for(10ms);
+  ::kill(-child, SIGKILL);
+}
+
+/// Output of which the beginning and the end are kept.
+class Kept {
+ public:
+  explicit Kept(std::size_t most) : most_(most) {}
+  void add(std::string_view text) {
+    if (most_ == 0 || head_.size() < most_ / 2) {
+      const std::size_t taken = most_ == 0 ? text.size() : std::min(text.size(), most_ / 2 - head_.size());
+      head_ += text.substr(0, taken);
+      text.remove_prefix(taken);
+    }
+    tail_ += text;
+    if (tail_.size() > most_) {
+      left_out_ += tail_.size() - most_ / 2;
+      tail_.erase(0, tail_.size() - most_ / 2);
+    }
+  }
+  std::string text() const {
+    return left_out_ == 0 ? head_ + tail_ : fmt::format("{}\n... {} bytes ...\n{}", head_, left_out_, tail_);
+  }
+
+ private:
+  std::size_t most_, left_out_ = 0;
+  std::string head_, tail_;
+};
+
+/// Reads what is there, waiting at most `milliseconds` for it. \returns whether more can come.
+bool read_some(int from, int milliseconds, Kept& output) {
+  pollfd ready{from, POLLIN, 0};
+  if (::poll(&ready, 1, milliseconds) <= 0) return true;
+  std::array<char, 65536> part{};
+  const ssize_t got = ::read(from, part.data(), part.size());
+  if (got > 0) output.add({part.data(), static_cast<std::size_t>(got)});
+  return got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN));
+}
+
+/// How a process ended. One that a driver keeps from ending, in spite of SIGKILL, is left behind.
+void collect(pid_t child, Ended& ended) {
+  const Clock::time_point end = Clock::now() + 10s;
+  while (!has_ended(child) && (!ended.stopped || Clock::now() < end))
+    std::this_thread::sleep_for(2ms);
+  int status = 0;
+  if (::waitpid(child, &status, WNOHANG) != child) {
+    ended.signal = SIGKILL;
+  } else if (WIFSIGNALED(status)) {
+    ended.signal = WTERMSIG(status);
+  } else {
+    ended.exit_code = WEXITSTATUS(status);
+  }
+}
+
+}  // namespace
+
+Ended run_process(const Command& command) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) fail("pipe", errno);
+  pid_t child = 0;
+  try {
+    child = spawn(command, ends[1]);
+  } catch (...) {
+    ::close(ends[0]);
+    ::close(ends[1]);
+    throw;
+  }
+  ::close(ends[1]);
+  const OnInterrupt end_child([child] { stop(child, 500ms); });
+  Ended ended;
+  Kept output(command.most_output);
+  constexpr int kOften = 100;
+  // Also until the process has ended: what it started may hold its output open.
+  while (read_some(ends[0], kOften, output) && !has_ended(child)) {
+    if (!command.may_go_on || command.may_go_on()) continue;
+    ended.stopped = true;
+    stop(child, 2s);
+    break;
+  }
+  while (!has_ended(child) && !ended.stopped) {
+    if (command.may_go_on && !command.may_go_on()) {
+      ended.stopped = true;
+      stop(child, 2s);
+    }
+    std::this_thread::sleep_for(5ms);
+  }
+  collect(child, ended);
+  for (pollfd ready{ends[0], POLLIN, 0}; ::poll(&ready, 1, 0) > 0 && read_some(ends[0], 0, output);) {
+  }
+  ::close(ends[0]);
+  ended.output = output.text();
+  return ended;
+}
+
+std::string signal_text(int signal) {
+  const char* const name = ::sigabbrev_np(signal);
+  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
+}
+
+}  // namespace smem::cli

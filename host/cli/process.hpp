@@ -1,0 +1,38 @@
+/// Other programs, run as child processes.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace smem::cli {
+
+struct Command {
+  std::string program;  ///< its path
+  std::vector<std::string> arguments;
+  /// Changes of the environment; an empty optional removes the variable.
+  std::map<std::string, std::optional<std::string>> environment;
+  bool errors_too = false;          ///< whether the output has what is written to the error stream
+  std::size_t most_output = 0;      ///< bytes to keep, of the beginning and of the end; 0: all
+  std::function<bool()> may_go_on;  ///< asked some times a second; on false the process is stopped
+};
+
+struct Ended {
+  int exit_code = 0;
+  int signal = 0;        ///< that ended it; 0: none
+  bool stopped = false;  ///< because it might not go on
+  std::string output;
+  bool is_good() const { return signal == 0 && exit_code == 0; }
+};
+
+/// Runs a program to its end, in a process group of its own, which ends too when this process is interrupted.
+/// To stop it: SIGTERM, and two seconds later SIGKILL. \throws Error when it cannot be started.
+Ended run_process(const Command& command);
+
+/// "SIGSEGV"; "signal 77" where it has no name.
+std::string signal_text(int signal);
+
+}  // namespace smem::cli
