@@ -41,7 +41,7 @@ std::string verdict_of(const CaseReport& report) {
                      report.is_complete ? "" : ", and the time was over");
 }
 
-constexpr const char* kRow = "{:<11}{:<38}{:<18}{:>10}  {:<44}{:>10}  {}\n";
+constexpr const char* kRow = "{:<11}{:<42}{:<18}{:>10}  {:<44}{:>10}  {}\n";
 
 void print_row(const CaseReport& report) {
   const auto milliseconds = [](double seconds) {

@@ -47,6 +47,7 @@ std::vector<PlanOverrides> TuneSpace::sorted(std::vector<std::pair<double, PlanO
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<PlanOverrides> candidates;
+  candidates.reserve(found.size());
   for (auto& [cost, candidate] : found)
     candidates.push_back(std::move(candidate));
   return candidates;

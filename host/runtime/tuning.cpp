@@ -42,7 +42,7 @@ std::string file_name_of(const std::string& name) {
 }  // namespace
 
 fs::path tuning_folder() {
-  if (const fs::path folder = runtime::environment("SMEM_TUNING_DIR"); !folder.empty()) return folder;
+  if (fs::path folder = runtime::environment("SMEM_TUNING_DIR"); !folder.empty()) return folder;
   // As the XDG Base Directory Specification has it, relative paths do not count.
   if (const std::string data = runtime::environment("XDG_DATA_HOME"); !data.empty() && data.front() == '/')
     return fs::path(data) / "smem" / "tuning";

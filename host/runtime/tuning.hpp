@@ -37,7 +37,7 @@ class Tuning {
       const auto known = choices_.find(key);
       if (known != choices_.end()) return known->second;
     }
-    const std::shared_ptr<const PlanOverrides> found = find();
+    std::shared_ptr<const PlanOverrides> found = find();
     set(key, found);
     return found;
   }
