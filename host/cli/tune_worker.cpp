@@ -200,6 +200,7 @@ std::vector<Outcome> try_candidates(const Batch& batch) {
         {.program = "/proc/self/exe",
          .arguments = {"tune", "--candidates", file},
          .environment = {{"SMEM_TUNING", "0"}},
+         .errors_too = true,  // compilers talk, and would break the progress bar
          .may_go_on = [&] { return std::chrono::duration<double>(Clock::now() - start).count() < most; }});
     const std::size_t reached = take_over(ended.output, outcomes, next);
     if (!ended.is_good() && ended.exit_code != kHung && reached < batch.candidates.size()) {

@@ -59,7 +59,7 @@ std::string body(const Plan& plan, const Device* device, const Knowledge& knowle
   if (!plan.evidence.empty()) line(text, "evidence", plan.evidence);
   const bool tuned = plan.evidence.starts_with("tuned on this device");  // as TuningEntry::evidence() begins
   if (const std::string fixed = choice_text(plan); !fixed.empty())
-    line(text, tuned ? "fixed by tuning" : "fixed by hand", fixed);
+    line(text, tuned ? "tuned" : "fixed by hand", fixed);
   line(text, "kernel", formatted("{} in cl/{}", plan.entry_point, plan.kernel_file));
   line(text, "work-group",
        formatted("{} x {} x {} of {} x {} x {} work-items: {} groups, {} elements a work-item",
