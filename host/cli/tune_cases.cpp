@@ -55,10 +55,11 @@ TuneData summed(Scalar type, std::size_t elements) {
 std::vector<TuneCase> transposes(Scale scale) {
   const std::size_t edge = sized(scale, 512, 4096, 16384);
   std::vector<TuneCase> cases;
-  for (const auto& [bytes, rows, cols] : {std::array{std::size_t{4}, edge, edge},
-                                          {1, edge, edge},
-                                          {8, edge, edge / 2},
-                                          {4, edge - 3, edge + 5}}) {
+  for (const auto& shape : {std::array{std::size_t{4}, edge, edge},
+                            {1, edge, edge},
+                            {8, edge, edge / 2},
+                            {4, edge - 3, edge + 5}}) {
+    const std::size_t bytes = shape[0], rows = shape[1], cols = shape[2];
     const TransposeProblem problem = packed_problem(bytes, {rows, cols});
     cases.push_back(case_of(fmt::format("{} x {}, {} B", rows, cols, bytes), problem, transpose_variants(),
                             [](const auto&... all) { return plan_transpose(all...); }));
