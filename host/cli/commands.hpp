@@ -30,6 +30,7 @@ void add_bench_conv2d(CLI::App& bench, int& exit_code);
 void add_bench_host(CLI::App& bench, int& exit_code);
 void add_bench_first_call(CLI::App& bench, int& exit_code);
 void add_selftest(CLI::App& app, int& exit_code);
+void add_tune(CLI::App& app, int& exit_code);
 void add_cache(CLI::App& app, int& exit_code);
 /// These two describe the whole command line, so they are added last.
 void add_completion(CLI::App& app);

@@ -124,7 +124,11 @@ int explain_transpose(const TransposeOptions& options) {
   };
   return show(
       options, fmt::format("{} x {} {}{}", problem.rows, problem.cols, options.type, times(problem.batch)),
-      [&](const Device& device) { return plan_transpose(device, problem, fixed); }, measure);
+      problem, fixed,
+      [&](const Device& device, const PlanOverrides& overrides) {
+        return plan_transpose(device, problem, overrides);
+      },
+      measure);
 }
 
 int explain_reduce(const ReduceOptions& options) {
@@ -164,7 +168,11 @@ int explain_reduce(const ReduceOptions& options) {
                   !shape            ? ""
                   : options.columns ? ", by column,"
                                     : ", by row,"),
-      [&](const Device& device) { return plan_reduce(device, problem, fixed); }, measure);
+      problem, fixed,
+      [&](const Device& device, const PlanOverrides& overrides) {
+        return plan_reduce(device, problem, overrides);
+      },
+      measure);
 }
 
 int explain_scan(const ScanOptions& options) {
@@ -214,7 +222,11 @@ int explain_scan(const ScanOptions& options) {
                   !shape            ? ""
                   : options.columns ? ", by column,"
                                     : ", by row,"),
-      [&](const Device& device) { return plan_scan(device, problem, fixed); }, measure);
+      problem, fixed,
+      [&](const Device& device, const PlanOverrides& overrides) {
+        return plan_scan(device, problem, overrides);
+      },
+      measure);
 }
 
 int explain_histogram(const HistogramOptions& options) {
@@ -246,7 +258,11 @@ int explain_histogram(const HistogramOptions& options) {
       options,
       fmt::format("histogram of {} {}{} {} even bins", options.size, options.type, times(options.batch),
                   options.bins),
-      [&](const Device& device) { return plan_histogram(device, problem, fixed); }, measure);
+      problem, fixed,
+      [&](const Device& device, const PlanOverrides& overrides) {
+        return plan_histogram(device, problem, overrides);
+      },
+      measure);
 }
 
 int explain_heat(const HeatOptions& options) {
@@ -286,7 +302,11 @@ int explain_heat(const HeatOptions& options) {
       options,
       fmt::format("{} step(s) of heat diffusion in {} {}{}", options.steps, options.size, options.type,
                   times(options.batch)),
-      [&](const Device& device) { return plan_heat(device, problem, fixed); }, measure);
+      problem, fixed,
+      [&](const Device& device, const PlanOverrides& overrides) {
+        return plan_heat(device, problem, overrides);
+      },
+      measure);
 }
 
 void add_transpose(CLI::App& explain, int& exit_code) {

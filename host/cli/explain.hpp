@@ -39,15 +39,17 @@ void fix_tile(PlanOverrides& fixed, const std::string& tile, const std::string& 
 /// ROWSxCOLS.
 CLI::Validator shape_validator();
 
-/// Prints the plan that `make_plan(device)` makes. `measure(context, plan)`: seconds of a call, as the
-/// benchmark measures them.
-template <class MakePlan, class Measure>
-int show(const ExplainOptions& options, const std::string& problem, const MakePlan& make_plan,
-         const Measure& measure) {
+/// Prints the plan that `make_plan(device, overrides)` makes: of what is fixed, else of what was tuned.
+/// `measure(context, plan)`: seconds of a call, as the benchmark measures them.
+template <class Problem, class MakePlan, class Measure>
+int show(const ExplainOptions& options, const std::string& text, const Problem& problem,
+         const PlanOverrides& fixed, const MakePlan& make_plan, const Measure& measure) {
   std::optional<Context> context;
   if (options.like.empty()) context.emplace(ContextOptions{.device = options.device, .profiling = true});
   const Device device = context ? context->device() : read_facts(options.like);
-  const Plan plan = make_plan(device);
+  const auto plan_here = [&](const PlanOverrides& overrides) { return make_plan(device, overrides); };
+  const Plan plan =
+      context && fixed == PlanOverrides{} ? tuned_plan(*context, problem, plan_here) : plan_here(fixed);
   Knowledge knowledge;
   if (options.run) {
     knowledge.rates = measure_rates(*context);
@@ -57,7 +59,7 @@ int show(const ExplainOptions& options, const std::string& problem, const MakePl
   if (options.json) {
     fmt::print("{}", explain_json(plan, device, knowledge));
   } else {
-    fmt::print("{} on {}", problem, explain(plan, device, knowledge));
+    fmt::print("{} on {}", text, explain(plan, device, knowledge));
   }
   return kGood;
 }

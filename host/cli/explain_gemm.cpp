@@ -37,8 +37,11 @@ int explain_gemm(const GemmOptions& options) {
         .call.median;
   };
   return show(
-      options, fmt::format("{}{}", label_of(c), c.batch == 1 ? "" : ","),
-      [&](const Device& device) { return plan_gemm(device, problem_of(c), fixed); }, measure);
+      options, fmt::format("{}{}", label_of(c), c.batch == 1 ? "" : ","), problem_of(c), fixed,
+      [&](const Device& device, const PlanOverrides& overrides) {
+        return plan_gemm(device, problem_of(c), overrides);
+      },
+      measure);
 }
 
 }  // namespace

@@ -33,8 +33,11 @@ int explain_stencil(const StencilOptions& options) {
     return measure::Meter(context).measure(buffers, plan.prediction.bytes(), call).call.median;
   };
   return show(
-      options, label_of(c) + times(options.batch),
-      [&](const Device& device) { return plan_stencil(device, problem, fixed); }, measure);
+      options, label_of(c) + times(options.batch), problem, fixed,
+      [&](const Device& device, const PlanOverrides& overrides) {
+        return plan_stencil(device, problem, overrides);
+      },
+      measure);
 }
 
 }  // namespace

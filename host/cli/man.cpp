@@ -29,6 +29,9 @@ constexpr std::pair<const char*, const char*> kEnvironment[] = {
     {"SMEM_CACHE_DIR", "Folder of the program cache; else $XDG_CACHE_HOME/smem, else ~/.cache/smem."},
     {"SMEM_CACHE_LIMIT", "Its size in MiB (256); what was not used for longest goes first."},
     {"SMEM_CACHE", "0 or off: no cache on disk."},
+    {"SMEM_TUNING", "0 or off: what smem tune has found is not used."},
+    {"SMEM_TUNING_DIR",
+     "Folder of what smem tune has found; else $XDG_DATA_HOME/smem/tuning, else ~/.local/share/smem/tuning."},
     {"SMEM_CLAMP", "Pretend a smaller device, as local=32K,work_group=64."},
     {"SMEM_KERNEL_DIR", "Read the kernels from this folder instead of the library."},
     {"SMEM_TRACE", "One line on the error stream for each program built or loaded."},
@@ -39,6 +42,7 @@ constexpr std::pair<const char*, const char*> kExamples[] = {
     {"smem devices", "List the devices."},
     {"smem explain transpose 4096x4096 float --run", "What would be done, why, and how fast it is."},
     {"smem bench reduce --goals", "Reductions beside the device's own copy."},
+    {"smem tune transpose --minutes 5", "Search for plans that are faster here."},
     {"smem cache warm scan select", "Build what scans and selections need."},
 };
 

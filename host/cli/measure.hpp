@@ -195,6 +195,12 @@ struct Measurement {
   bool stable() const { return call.spread() <= kStableSpread; }
 };
 
+/// Two calls, measured one after the other many times: what disturbs one disturbs the other.
+struct Turns {
+  Statistics first, second;  ///< seconds
+  Statistics ratio;          ///< the first one's over the second one's, of each turn
+};
+
 /// Measures calls on one context. Not for several threads at once.
 class Meter {
  public:
@@ -216,6 +222,43 @@ class Meter {
                                                      : by_queue(buffers, call, effort);
     result.bytes = bytes_moved;
     return result;
+  }
+
+  /// Calls in turns, which takes no longer than it needs to see that the second one is far slower.
+  template <class First, class Second>
+  Turns in_turns(const Buffers& buffers, const First& first, const Second& second, const Effort& effort) {
+    std::size_t turn = 0;
+    const auto seconds_of = [&](std::size_t launches, const auto& call) {
+      if (host_copy_) host_copy_->seconds();  // clears the caches
+      context_.finish();
+      const auto start = Clock::now();
+      for (std::size_t i = 0; i < launches; ++i)
+        call(buffers.pairs[turn++ % buffers.pairs.size()]);
+      context_.finish();
+      return seconds_since(start) / static_cast<double>(launches);
+    };
+    const auto single = [](double value) { return statistics({value}); };
+    const double early = seconds_of(1, first), late = seconds_of(1, second);
+    constexpr double kLong = 0.02, kFarSlower = 4;  // seconds that no start of a clock explains; times
+    if (late > kLong && late > kFarSlower * early) return {single(early), single(late), single(early / late)};
+    // On a GPU a turn takes milliseconds, so that the wait at its end does not count.
+    const double estimate = std::max(seconds_of(host_copy_ ? 1 : 3, first), 1e-7);
+    const auto launches =
+        host_copy_ ? std::size_t{1} : static_cast<std::size_t>(std::clamp(3e-3 / estimate, 1.0, 1000.0));
+    std::vector<double> firsts, seconds, ratios;
+    const auto start = Clock::now();
+    while (ratios.size() < effort.least ||
+           (ratios.size() < effort.most && seconds_since(start) < effort.seconds)) {
+      // Each goes first every other time.
+      const bool swapped = ratios.size() % 2 == 1;
+      if (swapped) seconds.push_back(seconds_of(launches, second));
+      firsts.push_back(seconds_of(launches, first));
+      if (!swapped) seconds.push_back(seconds_of(launches, second));
+      ratios.push_back(firsts.back() / seconds.back());
+      constexpr double kHopeless = 0.7;
+      if (ratios.size() >= 3 && statistics(ratios).high < kHopeless) break;
+    }
+    return {statistics(firsts), statistics(seconds), statistics(ratios)};
   }
 
  private:

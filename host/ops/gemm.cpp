@@ -3,6 +3,7 @@
 #include "formatted.hpp"
 #include "ops/custom.hpp"
 #include "ops/key.hpp"
+#include "ops/tuned.hpp"
 #include "ops/views.hpp"
 #include "plan/gemm_variants.hpp"
 #include "runtime/status.hpp"
@@ -214,11 +215,8 @@ cl::Event pack(runtime::Runtime& runtime, const GemmProblem& problem, const plan
 
 /// `T`: what sums are made in, as kernels take it.
 template <class T>
-cl::Event launch(const Context& context, const GemmProblem& problem, const Gemm& product, const Operands& o,
-                 const CallOptions& options) {
-  const PlanOverrides fixed = ops::checked_choice("gemm", options, [&](const PlanOverrides& overrides) {
-    return plan_gemm(context.device(), problem, overrides);
-  });
+cl::Event launch_fixed(const Context& context, const GemmProblem& problem, const Gemm& product,
+                       const Operands& o, const CallOptions& options, const PlanOverrides& fixed) {
   runtime::Runtime& runtime = context.runtime();
   // All launches must be of one mind, also where the driver refuses the target of one.
   Device device = context.device();
@@ -284,6 +282,21 @@ cl::Event launch(const Context& context, const GemmProblem& problem, const Gemm&
     ops::rethrow("gemm", "expression", "an expression of x, row and col in OpenCL C", problem.expression,
                  error);
   }
+}
+
+template <class T>
+cl::Event launch(const Context& context, const GemmProblem& problem, const Gemm& product, const Operands& o,
+                 const CallOptions& options) {
+  const auto make_plan = [&](const PlanOverrides& overrides) {
+    return plan_gemm(context.device(), problem, overrides);
+  };
+  const PlanOverrides asked = ops::checked_choice("gemm", options, make_plan);
+  return ops::launch_tuned(
+      context.runtime(), "gemm", problem, options, asked,
+      [&](const PlanOverrides& fixed) { return key_of(problem, fixed, ops::PlanMaker::gemm); }, make_plan,
+      [&](const PlanOverrides& fixed) {
+        return launch_fixed<T>(context, problem, product, o, options, fixed);
+      });
 }
 
 }  // namespace

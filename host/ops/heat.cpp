@@ -2,6 +2,7 @@
 #include "formatted.hpp"
 #include "ops/grids.hpp"
 #include "ops/key.hpp"
+#include "ops/tuned.hpp"
 #include "plan/heat_parts.hpp"
 #include "runtime/scratch.hpp"
 
@@ -100,6 +101,20 @@ struct KernelGrid {
         stride(grid.batch == 1 ? 0 : grid.batch_stride) {}
 };
 
+/// All that the plan of a pass depends on.
+runtime::ProblemKey key_of(const HeatProblem& problem, std::string_view variant, std::size_t steps,
+                           const PlanOverrides& fixed) {
+  const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
+  return ops::make_key(
+      ops::PlanMaker::heat,
+      {number(problem.type) | number(problem.walls) << 8 | number(problem.variable) << 12 |
+           number(problem.mean) << 13 | number(problem.source) << 14 |
+           number(heat_dimensions(problem)) << 16 | ops::variant_number(variant, heat_variants()) << 24 |
+           number(problem.alignment) << 32,
+       problem.width, problem.height, problem.depth, problem.batch, steps},
+      fixed);
+}
+
 /// One call with its checked arguments.
 struct Call {
   runtime::Runtime& runtime;
@@ -108,18 +123,6 @@ struct Call {
   plan::HeatChoice choice;
   const Heat& heat;
   const Operands& operands;
-
-  runtime::ProblemKey key(std::size_t steps) const {
-    const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
-    return ops::make_key(
-        ops::PlanMaker::heat,
-        {number(problem.type) | number(problem.walls) << 8 | number(problem.variable) << 12 |
-             number(problem.mean) << 13 | number(problem.source) << 14 |
-             number(heat_dimensions(problem)) << 16 |
-             ops::variant_number(choice.variant, heat_variants()) << 24 | number(problem.alignment) << 32,
-         problem.width, problem.height, problem.depth, problem.batch, steps},
-        fixed);
-  }
 
   template <class T, class... More>
   cl::Event launch(const Grid& from, const Grid& to, std::size_t steps, std::span<const cl::Event> wait_for,
@@ -135,7 +138,7 @@ struct Call {
     const double factor = heat.dt * (problem.variable ? 1 : heat.conductivity);
     const double along_z = dimensions == 2 ? heat.dy : heat.dz;
     return runtime.run(
-        key(steps),
+        key_of(problem, choice.variant, steps, fixed),
         [&](const Device& device) { return plan::plan_heat_pass(device, problem, choice, steps, fixed); },
         wait_for, in.buffer, in.offset, in.pitch, in.plane, in.stride, out.buffer, out.offset, out.pitch,
         out.plane, out.stride, k.buffer, k.offset, k.pitch, k.plane, k.stride, q.buffer, q.offset, q.pitch,
@@ -223,18 +226,29 @@ cl::Event heat(const Context& context, const Grid& in, const Grid& out, const He
   check_beside("conductivities", what.conductivities, in);
   check_beside("source", what.source, in);
 
-  const PlanOverrides fixed = ops::overrides_of(kOperation, options);
+  const PlanOverrides asked = ops::overrides_of(kOperation, options);
   const Device& device = context.device();
-  plan::choose_heat(device, problem, fixed);  // refuses what cannot be, also where there is nothing to do
+  plan::choose_heat(device, problem, asked);  // refuses what cannot be, also where there is nothing to do
   if (ops::is_empty(in)) return context.runtime().marker(options.wait_for);
   const Operands operands{in, out, what.conductivities, what.source};
   problem.alignment = check_grids(context, operands, problem.in_place);
-  if (options.plan != nullptr) ops::require_same_plan(kOperation, options, plan_heat(device, problem, fixed));
-  const HeatPasses passes = heat_passes(device, problem, fixed);
-  if (passes.passes == 0) return context.runtime().marker(options.wait_for);
-  const Call call{context.runtime(), problem, fixed, plan::choose_heat(device, problem, fixed), what,
-                  operands};
-  return call.run(passes, options.wait_for);
+  const auto make_plan = [&](const PlanOverrides& fixed) { return plan_heat(device, problem, fixed); };
+  if (options.plan != nullptr) ops::require_same_plan(kOperation, options, make_plan(asked));
+  const auto launch = [&](const PlanOverrides& fixed) {
+    const HeatPasses passes = heat_passes(device, problem, fixed);
+    if (passes.passes == 0) return context.runtime().marker(options.wait_for);
+    const Call call{context.runtime(), problem, fixed, plan::choose_heat(device, problem, fixed), what,
+                    operands};
+    return call.run(passes, options.wait_for);
+  };
+  // The number of a call's steps belongs to the key here, not that of a pass.
+  const auto key = [&](const PlanOverrides& fixed) {
+    runtime::ProblemKey made = key_of(problem, {}, problem.steps, fixed);
+    made.back() =
+        (problem.steps_per_pass + 1) << 1 | (problem.in_place ? 1U : 0U);  // above 0, as no pass has it
+    return made;
+  };
+  return ops::launch_tuned(context.runtime(), "heat", problem, options, asked, key, make_plan, launch);
 }
 
 }  // namespace smem

@@ -2,6 +2,7 @@
 #include "formatted.hpp"
 #include "ops/bins.hpp"
 #include "ops/key.hpp"
+#include "ops/tuned.hpp"
 #include "ops/views.hpp"
 #include "plan/histogram_parts.hpp"
 #include "runtime/status.hpp"
@@ -103,10 +104,10 @@ cl::Event launch_atomics(runtime::Runtime& runtime, const HistogramProblem& prob
 
 cl::Event check_and_launch(const Context& context, HistogramProblem problem, Operands o,
                            const CallOptions& options) {
-  const PlanOverrides fixed = ops::overrides_of(kOperation, options);
+  const PlanOverrides asked = ops::overrides_of(kOperation, options);
   const bool nothing = ops::is_empty(o.in);
   plan_histogram(context.device(), problem,
-                 fixed);  // refuses what cannot be, also where there is nothing to do
+                 asked);  // refuses what cannot be, also where there is nothing to do
   if (o.out.size < problem.results())
     refuse("out", formatted("at least {} elements", problem.results()), formatted("{}", o.out.size));
   if (problem.results() == 0) return context.runtime().marker(options.wait_for);
@@ -126,11 +127,17 @@ cl::Event check_and_launch(const Context& context, HistogramProblem problem, Ope
   }
   problem.alignment = std::size_t{1} << std::countr_zero(bits);
   if (options.plan != nullptr)
-    ops::require_same_plan(kOperation, options, plan_histogram(context.device(), problem, fixed));
-  const plan::HistogramParts parts = plan::histogram_parts(context.device(), problem, fixed.variant);
+    ops::require_same_plan(kOperation, options, plan_histogram(context.device(), problem, asked));
   runtime::Runtime& runtime = context.runtime();
-  return parts.tables != 0 ? launch_tables(runtime, problem, fixed, o, parts, options)
-                           : launch_atomics(runtime, problem, fixed, o, parts.parts, options);
+  return ops::launch_tuned(
+      runtime, "histogram", problem, options, asked,
+      [&](const PlanOverrides& fixed) { return key_of(problem, fixed, ops::PlanMaker::histogram); },
+      [&](const PlanOverrides& fixed) { return plan_histogram(context.device(), problem, fixed); },
+      [&](const PlanOverrides& fixed) {
+        const plan::HistogramParts parts = plan::histogram_parts(context.device(), problem, fixed.variant);
+        return parts.tables != 0 ? launch_tables(runtime, problem, fixed, o, parts, options)
+                                 : launch_atomics(runtime, problem, fixed, o, parts.parts, options);
+      });
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "ops/custom.hpp"
 #include "ops/key.hpp"
+#include "ops/tuned.hpp"
 #include "ops/views.hpp"
 #include "plan/reduce_types.hpp"
 #include "plan/sizes.hpp"
@@ -46,11 +47,8 @@ runtime::ProblemKey key_of(const ReduceProblem& problem, const PlanOverrides& fi
       fixed);
 }
 
-cl::Event launch(const Context& context, const ReduceProblem& problem, const ops::ReduceOperands& o,
-                 const CallOptions& options) {
-  const PlanOverrides fixed = ops::checked_choice(
-      plan::operation_name(problem), options,
-      [&](const PlanOverrides& overrides) { return plan_reduce(context.device(), problem, overrides); });
+cl::Event launch_fixed(const Context& context, const ReduceProblem& problem, const ops::ReduceOperands& o,
+                       const CallOptions& options, const PlanOverrides& fixed) {
   const std::string_view variant = fixed.variant;
   runtime::Runtime& runtime = context.runtime();
   const plan::Parts parts = plan::parts_of(context.device(), problem, variant);
@@ -89,6 +87,18 @@ cl::Event launch(const Context& context, const ReduceProblem& problem, const ops
   } catch (const Error& error) {
     ops::rethrow(plan::operation_name(problem), problem.reduction, error);
   }
+}
+
+cl::Event launch(const Context& context, const ReduceProblem& problem, const ops::ReduceOperands& o,
+                 const CallOptions& options) {
+  const auto make_plan = [&](const PlanOverrides& overrides) {
+    return plan_reduce(context.device(), problem, overrides);
+  };
+  const PlanOverrides asked = ops::checked_choice(plan::operation_name(problem), options, make_plan);
+  return ops::launch_tuned(
+      context.runtime(), "reduce", problem, options, asked,
+      [&](const PlanOverrides& fixed) { return key_of(problem, fixed, ops::PlanMaker::reduce); }, make_plan,
+      [&](const PlanOverrides& fixed) { return launch_fixed(context, problem, o, options, fixed); });
 }
 
 }  // namespace

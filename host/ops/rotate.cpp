@@ -4,6 +4,7 @@
 #include "formatted.hpp"
 #include "ops/key.hpp"
 #include "ops/transpose.hpp"
+#include "ops/tuned.hpp"
 #include "ops/views.hpp"
 #include "plan/sizes.hpp"
 
@@ -30,19 +31,25 @@ cl::Event mirror(const Context& context, const char* operation, const Matrix& in
   const ops::Memory in_memory = ops::check_view(context, operation, "in", in, false);
   const ops::Memory out_memory = ops::check_view(context, operation, "out", out, true);
   ops::check_apart(operation, in, in_memory, out, out_memory);
-  const PlanOverrides fixed = ops::overrides_of(operation, options);
-  if (options.plan != nullptr)
-    ops::require_same_plan(operation, options, plan_flip(context.device(), problem, fixed));
-  const runtime::ProblemKey key =
-      ops::make_key(ops::PlanMaker::flip,
-                    {problem.element_bytes | ops::variant_number(fixed.variant, flip_variants()) << 8 |
-                         std::uint64_t{mirrored.cols} << 16,
-                     problem.rows, problem.cols, problem.batch},
-                    fixed);
-  const auto make_plan = [&](const Device& device) { return plan_flip(device, problem, fixed); };
+  const PlanOverrides asked = ops::overrides_of(operation, options);
+  const auto plan_here = [&](const PlanOverrides& fixed) {
+    return plan_flip(context.device(), problem, fixed);
+  };
+  if (options.plan != nullptr) ops::require_same_plan(operation, options, plan_here(asked));
+  const auto key = [&](const PlanOverrides& fixed) {
+    return ops::make_key(ops::PlanMaker::flip,
+                         {problem.element_bytes | ops::variant_number(fixed.variant, flip_variants()) << 8 |
+                              std::uint64_t{mirrored.cols} << 16,
+                          problem.rows, problem.cols, problem.batch},
+                         fixed);
+  };
   const ops::KernelMatrix from(in), to(out);
-  return ops::run_matrices(context, key, make_plan, options, mirrored.rows ? from.backwards(in.rows) : from,
-                           to, in);
+  return ops::launch_tuned(
+      context.runtime(), "flip", problem, options, asked, key, plan_here, [&](const PlanOverrides& fixed) {
+        const auto make_plan = [&](const Device& device) { return plan_flip(device, problem, fixed); };
+        return ops::run_matrices(context, key(fixed), make_plan, options,
+                                 mirrored.rows ? from.backwards(in.rows) : from, to, in);
+      });
 }
 
 }  // namespace

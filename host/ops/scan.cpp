@@ -3,6 +3,7 @@
 #include "ops/clear.hpp"
 #include "ops/custom.hpp"
 #include "ops/key.hpp"
+#include "ops/tuned.hpp"
 #include "ops/views.hpp"
 #include "plan/reduce_types.hpp"
 #include "plan/scan_parts.hpp"
@@ -62,12 +63,9 @@ runtime::ProblemKey key_of(const ScanProblem& problem, const PlanOverrides& fixe
       fixed);
 }
 
-cl::Event launch(const Context& context, const ScanProblem& problem, const Operands& o,
-                 const CallOptions& options) {
+cl::Event launch_fixed(const Context& context, const ScanProblem& problem, const Operands& o,
+                       const CallOptions& options, const PlanOverrides& fixed) {
   const char* operation = plan::operation_name(problem);
-  const PlanOverrides fixed = ops::checked_choice(operation, options, [&](const PlanOverrides& overrides) {
-    return plan_scan(context.device(), problem, overrides);
-  });
   runtime::Runtime& runtime = context.runtime();
   const plan::ScanParts parts = plan::scan_parts_of(context.device(), problem, fixed);
   runtime::Lease scratch(runtime.scratch(), parts.scratch_bytes);
@@ -101,6 +99,18 @@ cl::Event launch(const Context& context, const ScanProblem& problem, const Opera
   } catch (const Error& error) {
     ops::rethrow(plan::operation_name(problem), problem.operation, error);
   }
+}
+
+cl::Event launch(const Context& context, const ScanProblem& problem, const Operands& o,
+                 const CallOptions& options) {
+  const auto make_plan = [&](const PlanOverrides& overrides) {
+    return plan_scan(context.device(), problem, overrides);
+  };
+  const PlanOverrides asked = ops::checked_choice(plan::operation_name(problem), options, make_plan);
+  return ops::launch_tuned(
+      context.runtime(), "scan", problem, options, asked,
+      [&](const PlanOverrides& fixed) { return key_of(problem, fixed, ops::PlanMaker::scan); }, make_plan,
+      [&](const PlanOverrides& fixed) { return launch_fixed(context, problem, o, options, fixed); });
 }
 
 /// Whether the views are the very same elements, of types of one size.

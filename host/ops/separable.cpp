@@ -2,6 +2,7 @@
 #include "formatted.hpp"
 #include "ops/filters.hpp"
 #include "ops/key.hpp"
+#include "ops/tuned.hpp"
 #include "plan/separable_parts.hpp"
 #include "runtime/scratch.hpp"
 
@@ -45,8 +46,8 @@ cl::Event ops::run_separable(const Context& context, const Grid& in, const Grid&
   SeparableProblem problem = problem_of(filter);
   problem.unsharp = how.unsharp;
   problem.half_up = how.half_up;
-  PlanOverrides fixed = overrides_of(how.operation, call);
-  plan_separable(context.device(), problem, fixed);  // refuses what cannot be, also of nothing
+  plan_separable(context.device(), problem,
+                 overrides_of(how.operation, call));  // refuses what cannot be, also of nothing
   filter.row_origin = problem.row_origin =
       checked_origin(how.operation, "row_origin", options.row_origin, problem.row_taps);
   filter.column_origin =
@@ -55,34 +56,41 @@ cl::Event ops::run_separable(const Context& context, const Grid& in, const Grid&
   runtime::Runtime& runtime = context.runtime();
   if (is_empty(in)) return runtime.marker(call.wait_for);
   check_filter(context, how.operation, filter, how.across, how.down, problem);
-  fixed = checked_choice(how.operation, call, [&](const PlanOverrides& overrides) {
+  const auto plan_here = [&](const PlanOverrides& overrides) {
     return plan_separable(context.device(), problem, overrides);
-  });
+  };
+  const PlanOverrides asked = checked_choice(how.operation, call, plan_here);
   if (filter.cols().none() || filter.rows().none()) return runtime.marker(call.wait_for);
 
-  const plan::SeparableParts parts = plan::separable_parts_of(context.device(), problem, fixed);
-  filter.band = parts.band;
-  filter.streaming = parts.streaming;
-  const cl::Buffer weights =
-      filter_weights(context, filter, options.value, row_weights, column_weights, how.amount, how.threshold);
-  runtime::Lease scratch(runtime.scratch(), parts.scratch_bytes);
-  const cl_mem memory = scratch.memory_or(out.buffer);
-  cl::Event first;
-  std::span<const cl::Event> wait_for = call.wait_for;
-  if (parts.scratch_bytes > 0) {
-    const auto make_first = [&](const Device& device) {
-      return plan_separable_first(device, problem, fixed).value();
-    };
-    first = launch_filter(runtime, key_of(problem, fixed, PlanMaker::separable_first), make_first, wait_for,
-                          filter, weights(), memory);
-    scratch.used_until(first);
-    wait_for = std::span<const cl::Event>(&first, 1);
-  }
-  const auto make_plan = [&](const Device& device) { return plan_separable(device, problem, fixed); };
-  cl::Event event = launch_filter(runtime, key_of(problem, fixed, PlanMaker::separable), make_plan, wait_for,
-                                  filter, weights(), memory);
-  if (parts.scratch_bytes > 0) scratch.used_until(event);
-  return event;
+  const auto launch = [&](const PlanOverrides& fixed) {
+    const plan::SeparableParts parts = plan::separable_parts_of(context.device(), problem, fixed);
+    filter.band = parts.band;
+    filter.streaming = parts.streaming;
+    const cl::Buffer weights = filter_weights(context, filter, options.value, row_weights, column_weights,
+                                              how.amount, how.threshold);
+    runtime::Lease scratch(runtime.scratch(), parts.scratch_bytes);
+    const cl_mem memory = scratch.memory_or(out.buffer);
+    cl::Event first;
+    std::span<const cl::Event> wait_for = call.wait_for;
+    if (parts.scratch_bytes > 0) {
+      const auto make_first = [&](const Device& device) {
+        return plan_separable_first(device, problem, fixed).value();
+      };
+      first = launch_filter(runtime, key_of(problem, fixed, PlanMaker::separable_first), make_first, wait_for,
+                            filter, weights(), memory);
+      scratch.used_until(first);
+      wait_for = std::span<const cl::Event>(&first, 1);
+    }
+    const auto make_plan = [&](const Device& device) { return plan_separable(device, problem, fixed); };
+    cl::Event event = launch_filter(runtime, key_of(problem, fixed, PlanMaker::separable), make_plan,
+                                    wait_for, filter, weights(), memory);
+    if (parts.scratch_bytes > 0) scratch.used_until(event);
+    return event;
+  };
+  return launch_tuned(
+      runtime, "separable", problem, call, asked,
+      [&](const PlanOverrides& fixed) { return key_of(problem, fixed, PlanMaker::separable); }, plan_here,
+      launch);
 }
 
 cl::Event separable(const Context& context, const Grid& in, const Grid& out,

@@ -5,6 +5,7 @@
 #include "ops/custom.hpp"
 #include "ops/grids.hpp"
 #include "ops/key.hpp"
+#include "ops/tuned.hpp"
 #include "plan/stencil_parts.hpp"
 
 #include <smem/error.hpp>
@@ -116,9 +117,10 @@ cl::Event ops::run_stencil(const Context& context, StencilProblem problem, const
   check_apart(operation, in, in_memory, out, out_memory);
   problem.in_alignment = row_alignment(in, in_memory);
   problem.out_alignment = row_alignment(out, out_memory);
-  const PlanOverrides fixed = checked_choice(operation, options, [&](const PlanOverrides& overrides) {
+  const auto plan_here = [&](const PlanOverrides& overrides) {
     return plan_stencil(context.device(), problem, overrides);
-  });
+  };
+  const PlanOverrides asked = checked_choice(operation, options, plan_here);
   runtime::Runtime& runtime = context.runtime();
   const cl::Buffer table = runtime.constants().get(table_of(problem, weights, value));
   const plan::StencilJobs jobs = plan::stencil_jobs(context.device(), problem);
@@ -127,7 +129,7 @@ cl::Event ops::run_stencil(const Context& context, StencilProblem problem, const
   const auto small = [](std::size_t n) { return static_cast<cl_uint>(n); };
   const auto& [width, height, depth] = problem.size;
   const auto& [out_width, out_height, out_depth] = problem.out_size;
-  try {
+  const auto launch = [&](const PlanOverrides& fixed) {
     return runtime.run(
         key_of(problem, fixed), [&](const Device& device) { return plan_stencil(device, problem, fixed); },
         options.wait_for, in.buffer, number(in.offset), number(in.pitch), number(in.plane),
@@ -139,6 +141,11 @@ cl::Event ops::run_stencil(const Context& context, StencilProblem problem, const
         small(problem.dilation[0]), small(problem.dilation[1]), table(),
         static_cast<cl_uint>(problem.boundary), static_cast<cl_uint>(problem.shape == StencilShape::star),
         small(std::max<std::size_t>(jobs.strip, 1)), small(jobs.band), small(jobs.march));
+  };
+  try {
+    return launch_tuned(
+        runtime, "stencil", problem, options, asked,
+        [&](const PlanOverrides& fixed) { return key_of(problem, fixed); }, plan_here, launch);
   } catch (const Error& error) {
     rethrow(operation, "expression", "an expression of AT(dx, dy, dz) within the radius, and C, in OpenCL C",
             problem.expression, error);

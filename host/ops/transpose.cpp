@@ -2,6 +2,7 @@
 #include "ops/transpose.hpp"
 
 #include "ops/key.hpp"
+#include "ops/tuned.hpp"
 #include "plan/sizes.hpp"
 
 #include <smem/error.hpp>
@@ -15,18 +16,27 @@ namespace ops {
 
 cl::Event launch_transpose(const Context& context, const TransposeProblem& problem, const Matrix& shape,
                            const KernelMatrix& in, const KernelMatrix& out, const CallOptions& options) {
-  const PlanOverrides fixed = overrides_of("transpose", options);
+  const PlanOverrides asked = overrides_of("transpose", options);
   if (options.plan != nullptr)
-    require_same_plan("transpose", options, plan_transpose(context.device(), problem, fixed));
-  const runtime::ProblemKey key =
-      make_key(PlanMaker::transpose,
-               {problem.element_bytes | variant_number(fixed.variant, transpose_variants()) << 8 |
-                    std::uint64_t{problem.in_place} << 16 | problem.in_alignment << 24 |
-                    problem.out_alignment << 32 | problem.base_alignment << 40,
-                problem.rows, problem.cols, problem.batch},
-               fixed);
-  const auto make_plan = [&](const Device& device) { return plan_transpose(device, problem, fixed); };
-  return run_matrices(context, key, make_plan, options, in, out, shape);
+    require_same_plan("transpose", options, plan_transpose(context.device(), problem, asked));
+  const auto key = [&](const PlanOverrides& fixed) {
+    return make_key(PlanMaker::transpose,
+                    {problem.element_bytes | variant_number(fixed.variant, transpose_variants()) << 8 |
+                         std::uint64_t{problem.in_place} << 16 | problem.in_alignment << 24 |
+                         problem.out_alignment << 32 | problem.base_alignment << 40,
+                     problem.rows, problem.cols, problem.batch},
+                    fixed);
+  };
+  const auto plan_here = [&](const PlanOverrides& fixed) {
+    return plan_transpose(context.device(), problem, fixed);
+  };
+  return launch_tuned(context.runtime(), "transpose", problem, options, asked, key, plan_here,
+                      [&](const PlanOverrides& fixed) {
+                        const auto make_plan = [&](const Device& device) {
+                          return plan_transpose(device, problem, fixed);
+                        };
+                        return run_matrices(context, key(fixed), make_plan, options, in, out, shape);
+                      });
 }
 
 }  // namespace ops

@@ -57,7 +57,9 @@ std::string choice_text(const Plan& plan) {
 std::string body(const Plan& plan, const Device* device, const Knowledge& knowledge) {
   std::string text = formatted("{} / {}: {}\n", plan.operation, plan.variant, plan.reason);
   if (!plan.evidence.empty()) line(text, "evidence", plan.evidence);
-  if (const std::string fixed = choice_text(plan); !fixed.empty()) line(text, "fixed by hand", fixed);
+  const bool tuned = plan.evidence.starts_with("tuned on this device");  // as TuningEntry::evidence() begins
+  if (const std::string fixed = choice_text(plan); !fixed.empty())
+    line(text, tuned ? "tuned" : "fixed by hand", fixed);
   line(text, "kernel", formatted("{} in cl/{}", plan.entry_point, plan.kernel_file));
   line(text, "work-group",
        formatted("{} x {} x {} of {} x {} x {} work-items: {} groups, {} elements a work-item",

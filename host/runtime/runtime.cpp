@@ -13,9 +13,6 @@ namespace smem::runtime {
 
 namespace {
 
-// Shapes remembered at once. A program that transposes ever new shapes must not grow without end.
-constexpr std::size_t kReadyLimit = 4096;
-
 cl::CommandQueue make_queue(const cl::Context& context, cl_device_id id, bool profiling) {
   cl_int status = CL_SUCCESS;
   cl::CommandQueue queue(
@@ -86,6 +83,7 @@ void Runtime::open() {
   programs_ = std::make_unique<Programs>(context_, id_, device_);
   scratch_ = std::make_unique<ScratchPool>(context_);
   constants_ = std::make_unique<ConstantPool>(context_);
+  tuning_ = std::make_unique<Tuning>(device_);
 }
 
 std::shared_ptr<const Prepared> Runtime::find(const ProblemKey& key) const {

@@ -3,8 +3,10 @@
 #pragma once
 
 #include "runtime/constants.hpp"
+#include "runtime/problem_key.hpp"
 #include "runtime/programs.hpp"
 #include "runtime/scratch.hpp"
+#include "runtime/tuning.hpp"
 
 #include <smem/context.hpp>
 #include <smem/device.hpp>
@@ -26,13 +28,6 @@ struct Prepared {
   std::shared_ptr<Program> program;
 };
 
-/// All that a plan depends on, as numbers; the first says which operation they belong to.
-using ProblemKey = std::array<std::uint64_t, 12>;
-
-struct ProblemKeyHash {
-  std::size_t operator()(const ProblemKey& key) const noexcept;
-};
-
 class Runtime {
  public:
   explicit Runtime(const ContextOptions& options);
@@ -49,6 +44,7 @@ class Runtime {
   Programs& programs() { return *programs_; }
   ScratchPool& scratch() { return *scratch_; }
   ConstantPool& constants() { return *constants_; }
+  Tuning& tuning() { return *tuning_; }
 
   /// Launches a problem's plan with the kernel's arguments, in their order. No host wait. Plan and program
   /// are remembered for the next call. When the driver refuses the launch, because the compiled kernel needs
@@ -120,6 +116,7 @@ class Runtime {
   std::unique_ptr<Programs> programs_;
   std::unique_ptr<ScratchPool> scratch_;
   std::unique_ptr<ConstantPool> constants_;
+  std::unique_ptr<Tuning> tuning_;
   mutable std::shared_mutex mutex_;
   std::unordered_map<ProblemKey, std::shared_ptr<const Prepared>, ProblemKeyHash> ready_;
 };

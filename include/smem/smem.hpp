@@ -15,6 +15,8 @@
 #include <smem/plan.hpp>
 #include <smem/rates.hpp>
 #include <smem/scalar.hpp>
+#include <smem/tuning.hpp>
+#include <smem/tuning_plan.hpp>
 #include <smem/version.hpp>
 #include <smem/view.hpp>
 

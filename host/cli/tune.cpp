@@ -1,0 +1,210 @@
+// smem tune: searches the plans of operations on this device, and keeps what is faster than the shipped ones.
+#include "cli/tune.hpp"
+
+#include "cli/commands.hpp"
+#include "cli/results.hpp"
+#include "cli/terminal.hpp"
+#include "cli/tune_search.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
+#include <memory>
+
+namespace smem::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  return fmt::format("{:%Y-%m-%d}", fmt::gmtime(now));
+}
+
+TuningEntry entry_of(const CaseReport& report) {
+  const Outcome& best = *report.best;
+  return {report.problems, best.overrides, best.gain, best.seconds, report.shipped, today()};
+}
+
+/// What the case brought, in one clause.
+std::string verdict_of(const CaseReport& report) {
+  if (!report.failed.empty()) return fmt::format("nothing: {}", report.failed);
+  if (report.best) return fmt::format("x {:.3f}", report.best->gain);
+  return fmt::format("the shipped plan is the best of {}{}", report.tried + 1 - report.dropped.size(),
+                     report.is_complete ? "" : ", and the time was over");
+}
+
+constexpr const char* kRow = "{:<11}{:<42}{:<18}{:>10}  {:<44}{:>10}  {}\n";
+
+void print_row(const CaseReport& report) {
+  const auto milliseconds = [](double seconds) {
+    return seconds > 0 ? fmt::format("{:.4f}", seconds * 1e3) : "";
+  };
+  fmt::print(fmt::runtime(kRow), report.operation, report.label, report.shipped,
+             milliseconds(report.shipped_seconds), report.best ? text_of(report.best->overrides) : "",
+             report.best ? milliseconds(report.best->seconds) : "", verdict_of(report));
+  for (const Outcome& outcome : report.dropped)
+    fmt::print("  dropped: {}: {}\n", text_of(outcome.overrides), outcome.dropped);
+  std::fflush(stdout);
+}
+
+Json to_json(const CaseReport& report) {
+  Json dropped = Json::array();
+  for (const Outcome& outcome : report.dropped)
+    dropped.push_back(to_json(outcome));
+  return {{"operation", report.operation},
+          {"case", report.label},
+          {"class", report.problems.to_string()},
+          {"shipped", report.shipped},
+          {"shipped_s", report.shipped_seconds},
+          {"best", report.best ? to_json(*report.best) : Json()},
+          {"tried", report.tried},
+          {"from_journal", report.from_journal},
+          {"complete", report.is_complete},
+          {"failed", report.failed},
+          {"dropped", dropped}};
+}
+
+void write_json(const std::string& path, const Device& device, const std::vector<CaseReport>& reports) {
+  Json cases = Json::array();
+  for (const CaseReport& report : reports)
+    cases.push_back(to_json(report));
+  const Json all{{"smem_tune", 1},          {"smem", SMEM_VERSION},
+                 {"device", device.name},   {"platform", device.platform},
+                 {"driver", device.driver}, {"cases", cases}};
+  write_text("--json", path, all.dump(2) + "\n");
+}
+
+std::vector<TuneCase> asked_cases(const TuneOptions& options, const Device& device) {
+  std::vector<TuneCase> all;
+  for (const std::string& operation : tune_operations()) {
+    if (!options.operations.empty() && std::find(options.operations.begin(), options.operations.end(),
+                                                 operation) == options.operations.end())
+      continue;
+    for (TuneCase& one : tune_cases(operation, device, options.small))
+      if (one.label.find(options.part) != std::string::npos) all.push_back(std::move(one));
+  }
+  if (all.empty()) {
+    throw Error({.operation = "tune",
+                 .argument = "--case",
+                 .expected = "a part of a case's name",
+                 .got = options.part});
+  }
+  return all;
+}
+
+/// What stands in the file after the case: its entry, or none where the shipped plan was the best of all.
+void keep(const Device& device, const CaseReport& report) {
+  if (report.best) {
+    store_tuning(device, {entry_of(report)});
+  } else if (report.is_complete && report.failed.empty()) {
+    store_tuning(device, {}, {report.problems});
+  }
+}
+
+void print_end(const Device& device, const std::vector<CaseReport>& reports) {
+  std::size_t better = 0, tried = 0, known = 0;
+  for (const CaseReport& report : reports) {
+    better += report.best ? 1 : 0;
+    tried += report.tried;
+    known += report.from_journal;
+  }
+  fmt::print(
+      "{} plans tried, {} of them in an earlier run; times of the best ones by turns with the shipped.\n",
+      tried, known);
+  if (better == 0) {
+    fmt::print("Nothing was gained over the shipped plans.\n");
+  } else {
+    fmt::print("{} of {} faster than shipped, by more than {:.0f} % and than the spread: kept in {}\n",
+               better, reports.size(), 100 * (kLeastGain - 1), tuning_file(device).string());
+  }
+}
+
+int tune(const TuneOptions& options) {
+  // Measured beside what smem ships, whatever was found before.
+  ::setenv("SMEM_TUNING", "0", 1);
+  const Device device = Context({.device = options.device}).device();
+  const std::vector<TuneCase> cases = asked_cases(options, device);
+  Journal journal(device, options.restart);
+  fmt::print("{} ({}, driver {})\n", device.name, device.platform, device.driver);
+  fmt::print(fmt::runtime(kRow), "operation", "case", "shipped", "ms", "best", "ms", "gain");
+  std::fflush(stdout);
+  const Clock::time_point start = Clock::now();
+  const auto end = start + std::chrono::duration_cast<Clock::duration>(
+                               std::chrono::duration<double>(options.minutes * 60));
+  Progress progress(cases.size());
+  std::vector<CaseReport> reports;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    // What one case does not need, the later ones have.
+    const Clock::time_point now = Clock::now();
+    const auto share = (end - now) / static_cast<std::ptrdiff_t>(cases.size() - i);
+    const auto tell = [&](const CaseReport& report, double gain) {
+      progress.show(i, fmt::format("{} {}: {} tried, best x {:.2f}", report.operation, report.label,
+                                   report.tried, gain));
+    };
+    reports.push_back(search_case(cases[i], device, options, journal, now + share, tell));
+    keep(device, reports.back());
+    progress.clear();
+    print_row(reports.back());
+  }
+  print_end(device, reports);
+  if (!options.json.empty()) write_json(options.json, device, reports);
+  const bool failed = std::any_of(reports.begin(), reports.end(),
+                                  [](const CaseReport& report) { return !report.failed.empty(); });
+  return failed ? kFailure : kGood;
+}
+
+int print_policies(const TuneOptions& options) {
+  const Device device = Context({.device = options.device}).device();
+  std::vector<TuningEntry> entries = tuning_entries(device);
+  if (!options.operations.empty()) {
+    std::erase_if(entries, [&](const TuningEntry& entry) {
+      return std::find(options.operations.begin(), options.operations.end(), entry.problems.operation) ==
+             options.operations.end();
+    });
+  }
+  if (entries.empty()) {
+    fmt::print(stderr, "smem: nothing to export: no tuned entry in {}\n", tuning_file(device).string());
+    return kFailure;
+  }
+  fmt::print("{}", policy_text(device, entries));
+  return kGood;
+}
+
+}  // namespace
+
+void add_tune(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand(
+      "tune", "Search for plans that are faster here than the shipped ones; operations then use them");
+  auto options = std::make_shared<TuneOptions>();
+  command->add_option("operations", options->operations, "Only these")
+      ->check(CLI::IsMember(tune_operations()));
+  command->add_option("-d,--device", options->device, "Index, part of a name, gpu, cpu or accelerator");
+  command->add_option("--minutes", options->minutes, "Time for all; a next run goes on where this one ends")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_option("--limit", options->limit, "Seconds after which a plan counts as hung")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_option("--case", options->part, "Only cases that have this in their name");
+  command->add_flag("--small", options->small, "Small sizes, for a quick look");
+  command->add_flag("--restart", options->restart, "Measure again what earlier runs have measured");
+  command->add_option("--json", options->json, "Write what was found to this file")->type_name("FILE");
+  CLI::Option* only_export = command->add_flag(
+      "--export", options->only_export, "Measure nothing: print what is kept as entries for policy tables");
+  command->add_option("--candidates", options->candidates)->group("")->excludes(only_export);
+  command->callback([options, &exit_code] {
+    exit_code = !options->candidates.empty() ? run_candidates(options->candidates)
+                : options->only_export       ? print_policies(*options)
+                                             : tune(*options);
+  });
+}
+
+}  // namespace smem::cli

@@ -1,0 +1,106 @@
+// Data of smem tune: filled, poisoned, read and compared.
+#include "cli/tune_case.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+namespace smem::cli {
+
+namespace {
+
+template <class Visit>
+auto with_type(Scalar type, const Visit& visit) {
+  switch (type) {
+    case Scalar::uint8:
+      return visit(std::uint8_t{});
+    case Scalar::uint16:
+      return visit(std::uint16_t{});
+    case Scalar::int32:
+      return visit(std::int32_t{});
+    case Scalar::uint32:
+      return visit(std::uint32_t{});
+    case Scalar::uint64:
+      return visit(std::uint64_t{});
+    case Scalar::half:
+      return visit(half{});
+    case Scalar::float64:
+      return visit(double{});
+    default:
+      return visit(float{});
+  }
+}
+
+/// splitmix64 (Steele, Lea, Flood, OOPSLA 2014), whose numbers are independent of each other's place.
+std::uint64_t number_at(std::uint64_t seed, std::uint64_t i) {
+  std::uint64_t z = seed + (i + 1) * 0x9e3779b97f4a7c15U;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebU;
+  return z ^ z >> 31;
+}
+
+template <class T>
+double as_double(T value) {
+  if constexpr (std::is_same_v<T, half>) {
+    return static_cast<double>(static_cast<float>(value));
+  } else {
+    return static_cast<double>(value);
+  }
+}
+
+}  // namespace
+
+std::size_t TuneCase::bytes() const {
+  return std::max(in.elements * size_of(in.type), out.elements * size_of(out.type));
+}
+
+void fill(const Context& context, const cl::Buffer& buffer, const TuneData& data, std::uint64_t seed) {
+  std::vector<unsigned char> bytes(data.elements * size_of(data.type));
+  with_type(data.type, [&](auto zero) {
+    using T = decltype(zero);
+    for (std::size_t i = 0; i < data.elements; ++i) {
+      const std::uint64_t random = number_at(seed, i);
+      const auto number =
+          random % data.rare == 0 ? static_cast<unsigned>((random >> 32) % (data.most + 1)) : 0U;
+      T value{};
+      if constexpr (std::is_same_v<T, half>) {
+        value = T(static_cast<float>(number));
+      } else {
+        value = static_cast<T>(number);
+      }
+      std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
+    }
+  });
+  write_buffer(context, buffer, bytes.data(), bytes.size());
+}
+
+void poison(const Context& context, const cl::Buffer& buffer, const TuneData& data) {
+  const std::vector<unsigned char> bytes(data.elements * size_of(data.type), 0xff);
+  write_buffer(context, buffer, bytes.data(), bytes.size());
+}
+
+std::vector<unsigned char> content(const Context& context, const cl::Buffer& buffer, const TuneData& data) {
+  std::vector<unsigned char> bytes(data.elements * size_of(data.type));
+  read_buffer(context, buffer, bytes.data(), bytes.size());
+  return bytes;
+}
+
+std::optional<std::string> difference(Scalar type, const std::vector<unsigned char>& expected,
+                                      const std::vector<unsigned char>& got) {
+  if (expected == got) return std::nullopt;  // of poison too, which the caller looks for in `expected`
+  return with_type(type, [&](auto zero) -> std::optional<std::string> {
+    using T = decltype(zero);
+    for (std::size_t i = 0; i * sizeof(T) < expected.size(); ++i) {
+      T wanted{}, found{};
+      std::memcpy(&wanted, expected.data() + i * sizeof(T), sizeof(T));
+      std::memcpy(&found, got.data() + i * sizeof(T), sizeof(T));
+      if (as_double(wanted) != as_double(found))  // 0 and -0 are equal
+        return fmt::format("element {} is {}, not {}", i, as_double(found), as_double(wanted));
+    }
+    return std::nullopt;
+  });
+}
+
+}  // namespace smem::cli

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# smem tune: finds or says that it found nothing, goes on where it ended, survives plans that are wrong, hang or
+# crash, and what it keeps is used.
+#   tests/cli/tune.sh SMEM KERNELS
+set -euo pipefail
+source "$(dirname "$0")/lib.sh"
+smem="$1" kernels="$2"
+export SMEM_TUNING_DIR="$folder/tuning" SMEM_CACHE_DIR="$folder/cache"
+unset SMEM_TUNING SMEM_CACHE SMEM_KERNEL_DIR
+
+if "$smem" tune --export 2>"$folder/errors"; then fail 'exported nothing'; fi
+expect "$(cat "$folder/errors")" '^smem: nothing to export'
+
+# The first run measures, the second one has it all; both keep a file if something is gained, and else say so.
+text=$("$smem" tune flip --small --case horizontal --minutes 0.5 --json "$folder/first.json")
+expect "$text" '^operation +case +shipped'
+expect "$text" '^flip +512 x 512, 4 B, horizontal .*(x 1\.|the shipped plan is the best of [0-9]+)'
+expect "$text" '^[1-9][0-9]* plans tried, 0 of them in an earlier run'
+refuse "$text" $'\x1b'
+if grep -q '"best": {' "$folder/first.json"; then
+  expect "$text" '^1 of 1 faster than shipped'
+  expect "$("$smem" tune --export)" '^PlanOverrides\{\.variant = '
+else
+  expect "$text" '^Nothing was gained over the shipped plans'
+fi
+text=$("$smem" tune flip --small --case horizontal --minutes 0.5)
+tried=$(printf '%s\n' "$text" | sed -n 's/^\([0-9]*\) plans tried.*/\1/p')
+expect "$text" "^$tried plans tried, $tried of them in an earlier run"
+
+# Plans that are wrong, hang or crash are dropped and named; the others are measured.
+cp -r "$kernels" "$folder/cl"
+sed -i 's/\[j \* out_pitch + i\] = from\[i \* in_pitch + j\]/[j * out_pitch + i] = from[i * in_pitch]/' "$folder/cl/transpose/naive.cl"
+sed -i 's/^  const tile_place place/  volatile int spin = 1; while (spin) { }\n&/' "$folder/cl/transpose/skewed.cl"
+sed -i 's/get_group_id(0)/((*(global volatile int*)16 = 1), get_group_id(0))/' "$folder/cl/transpose/vector.cl"
+for kernel in naive skewed vector; do
+  ! cmp -s "$kernels/transpose/$kernel.cl" "$folder/cl/transpose/$kernel.cl" || fail "$kernel was not broken"
+done
+text=$(SMEM_KERNEL_DIR="$folder/cl" "$smem" tune transpose --small --case '512 x 512, 4 B' --minutes 0.05 --limit 4)
+expect "$text" 'dropped: naive: wrong: element [0-9]+ is'
+expect "$text" 'dropped: skewed: hung, or far too slow: no end within 4 s'
+expect "$text" 'dropped: vector.*: (crashed: SIG|failed)'
+
+# An interrupt ends it with 130, and what was measured stays.
+code=0
+timeout --preserve-status -s INT 2 "$smem" tune transpose --small >"$folder/output" 2>&1 || code=$?
+[ "$code" = 130 ] || fail "exit code $code after SIGINT: $(cat "$folder/output")"
+[ -z "$(find "$SMEM_TUNING_DIR" -name '*.part-*')" ] || fail 'a half written file'
+

@@ -1,0 +1,73 @@
+// Classes of problems for tuning: what a choice for one says of another.
+#include <smem/tuning_plan.hpp>
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+namespace {
+
+smem::TuningClass class_of(std::size_t rows, std::size_t cols, std::size_t alignment = 64) {
+  return smem::tuning_class(smem::TransposeProblem{
+      .element_bytes = 4, .rows = rows, .cols = cols, .in_alignment = alignment, .out_alignment = 64});
+}
+
+}  // namespace
+
+TEST_CASE("tuning: classes are near within a factor of two of each size") {
+  CHECK(smem::distance(class_of(4096, 4096), class_of(4096, 4096)) == 0);
+  CHECK(smem::distance(class_of(4096, 4096), class_of(8192, 4096)) == doctest::Approx(1));
+  CHECK(smem::distance(class_of(4096, 4096), class_of(2048, 8192)) == doctest::Approx(2));
+  CHECK(smem::distance(class_of(4096, 4096), class_of(8193, 4096)) < 0);
+  CHECK(smem::distance(class_of(4096, 4096), class_of(2047, 4096)) < 0);
+  CHECK(smem::distance(class_of(4096, 0), class_of(4096, 4096)) < 0);
+  CHECK(smem::distance(class_of(4096, 4096), class_of(4096, 4096, 16)) == 0);
+  CHECK(smem::distance(class_of(4096, 4096), class_of(4096, 4096, 4)) < 0);  // another kind
+  smem::TuningClass other = class_of(4096, 4096);
+  other.extents.pop_back();
+  CHECK(smem::distance(class_of(4096, 4096), other) < 0);
+}
+
+TEST_CASE("tuning: a class in words") {
+  CHECK(class_of(4096, 100).to_string() == "transpose: 4 B, aligned, rows 4096, cols 100, batch 1");
+  const smem::TuningEntry entry{class_of(4096, 100), {.variant = "cpu"}, 1.124, 1e-3, "vector", "2026-11-22"};
+  CHECK(entry.evidence() ==
+        "tuned on this device: 1.12 times the shipped plan, vector, at rows 4096, cols 100, batch 1; "
+        "2026-11-22");
+}
+
+TEST_CASE("tuning: what a caller wrote in OpenCL C is not tuned") {
+  smem::ReduceProblem reduce;
+  CHECK(smem::tuning_class(reduce).operation == "reduce");
+  reduce.reduction = smem::Reduction::custom("a", "0");
+  CHECK(smem::tuning_class(reduce).operation.empty());
+  smem::ScanProblem scan;
+  CHECK(smem::tuning_class(scan).operation == "scan");
+  scan.operation = smem::Reduction::custom("a", "0");
+  CHECK(smem::tuning_class(scan).operation.empty());
+  CHECK(smem::tuning_class(smem::GemmProblem{.expression = "x"}).operation.empty());
+  CHECK(smem::tuning_class(smem::StencilProblem{.expression = "C"}).operation.empty());
+  smem::HeatProblem heat;
+  heat.width = 10;
+  CHECK(smem::tuning_class(heat).operation == "heat");
+  heat.in_place = true;
+  CHECK(smem::tuning_class(heat).operation.empty());
+}
+
+TEST_CASE("tuning: what changes the best plan changes the class") {
+  smem::StencilProblem star;
+  star.shape = smem::StencilShape::star;
+  CHECK(smem::tuning_class(star) != smem::tuning_class(smem::StencilProblem{}));
+  smem::StencilProblem wide;
+  wide.window = {5, 1, 1};
+  CHECK(smem::tuning_class(wide) != smem::tuning_class(smem::StencilProblem{}));
+  CHECK(smem::tuning_class(smem::GemmProblem{.b_along_k = true}) != smem::tuning_class(smem::GemmProblem{}));
+  CHECK(smem::tuning_class(smem::FlipProblem{.reverse_cols = false}) !=
+        smem::tuning_class(smem::FlipProblem{}));
+  smem::SeparableProblem taps;
+  taps.row_taps = 5;
+  CHECK(smem::tuning_class(taps) != smem::tuning_class(smem::SeparableProblem{}));
+  smem::HistogramProblem bins;
+  bins.bins = 1024;
+  CHECK(smem::distance(smem::tuning_class(bins), smem::tuning_class(smem::HistogramProblem{})) < 0);
+}

@@ -1,0 +1,308 @@
+// Tuning files: used by operations of themselves, and ignored wherever something is wrong with them.
+#include <smem/smem.hpp>
+
+#include "support/environment.hpp"
+#include "support/failure.hpp"
+#include "support/folder.hpp"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Tuning is on, with a folder of its own, for the length of a scope.
+class TuningFolder : public test::Folder {
+ private:
+  test::Variable on_{"SMEM_TUNING", "1"};
+  test::Variable at_{"SMEM_TUNING_DIR", string()};
+};
+
+constexpr std::size_t kRows = 70, kCols = 130;
+
+smem::TransposeProblem problem() {
+  return {.element_bytes = 4, .rows = kRows, .cols = kCols, .in_alignment = 8, .out_alignment = 8};
+}
+
+smem::TuningEntry entry_of(smem::PlanOverrides overrides) {
+  return {smem::tuning_class(problem()), std::move(overrides), 1.25, 1e-4, "cpu", "2026-11-22"};
+}
+
+/// Whether a transpose that fixes nothing, or what the options say, is right.
+bool runs_right(const smem::Context& context, const smem::CallOptions& options = {}) {
+  std::vector<std::uint32_t> input(kRows * kCols);
+  for (std::size_t i = 0; i < input.size(); ++i)
+    input[i] = static_cast<std::uint32_t>(i);
+  const smem::Array<std::uint32_t> in(context, input);
+  smem::Array<std::uint32_t> out(context, std::vector<std::uint32_t>(input.size(), ~0U));
+  smem::transpose(context, in.matrix(kRows, kCols), out.matrix(kCols, kRows), options);
+  const std::vector<std::uint32_t> got = out.to_host();
+  for (std::size_t row = 0; row < kRows; ++row)
+    for (std::size_t col = 0; col < kCols; ++col)
+      if (got[col * kRows + row] != input[row * kCols + col]) return false;
+  return true;
+}
+
+smem::Plan plan_of(const smem::Context& context) {
+  return smem::tuned_plan(context, problem(), [&](const smem::PlanOverrides& overrides) {
+    return smem::plan_transpose(context.device(), problem(), overrides);
+  });
+}
+
+/// The program that a call builds, as the trace of a fresh context tells: whether calls use the variant.
+bool call_uses(const smem::Context& context, const char* variant) {
+  const std::size_t before = context.cache_statistics().built_from_source;
+  CHECK(runs_right(context));
+  CHECK(context.cache_statistics().built_from_source == before + 1);
+  CHECK(runs_right(context, {.variant = variant}));  // builds nothing if it was this one
+  return context.cache_statistics().built_from_source == before + 1;
+}
+
+}  // namespace
+
+TEST_CASE("tuning: calls that fix nothing use the entry, and others what they fix") {
+  const TuningFolder folder;
+  const smem::Context before;
+  const std::string shipped = plan_of(before).variant;
+  REQUIRE(shipped != "padded");
+  smem::store_tuning(before.device(), {entry_of({.variant = "padded", .tile_rows = 16})});
+  CHECK(smem::tuning_file(before.device()).parent_path() == folder.path());
+  CHECK(call_uses(before, shipped.c_str()));  // a context has what was there when it opened
+
+  const smem::Context context;
+  const smem::Plan plan = plan_of(context);
+  CHECK(plan.variant == "padded");
+  CHECK(plan.tile_rows == 16);
+  CHECK(test::contains(plan.evidence, "1.25 times the shipped plan"));
+  CHECK(runs_right(context, {.plan = &plan}));
+  const std::size_t built = context.cache_statistics().built_from_source;
+  CHECK(runs_right(context));
+  CHECK(context.cache_statistics().built_from_source == built);  // the very same program
+
+  const smem::Context second;
+  CHECK(call_uses(second, "padded") == false);  // its tile is another one than the variant's own
+  const smem::Context third;
+  const smem::PlanOverrides fixed{.variant = "tiled"};
+  CHECK(runs_right(third, {.overrides = &fixed}));
+  CHECK(runs_right(third, {.variant = "tiled"}));
+  CHECK(third.cache_statistics().built_from_source == 1);
+}
+
+TEST_CASE("tuning: off by SMEM_TUNING") {
+  const TuningFolder folder;
+  smem::store_tuning(smem::Context().device(), {entry_of({.variant = "padded"})});
+  CHECK(plan_of(smem::Context()).variant == "padded");
+  for (const char* off : {"0", "off", "OFF"}) {
+    const test::Variable disabled("SMEM_TUNING", off);
+    CHECK_FALSE(smem::tuning_is_on());
+    const smem::Context context;
+    CHECK(plan_of(context).variant != "padded");
+    CHECK_FALSE(call_uses(context, "padded"));
+  }
+}
+
+TEST_CASE("tuning: files of another driver, version or device, and broken ones, are ignored") {
+  const TuningFolder folder;
+  const smem::Device device = smem::Context().device();
+  smem::store_tuning(device, {entry_of({.variant = "padded"})});
+  const auto file = smem::tuning_file(device);
+  const std::string good = test::text_of(file);
+  REQUIRE(smem::tuning_entries(device).size() == 1);
+  const auto changed = [&](const auto& change) {
+    Json json = Json::parse(good);
+    change(json);
+    return json.dump();
+  };
+  const std::vector<std::string> bad{
+      "",
+      "{",
+      "[]",
+      "7",
+      std::string(3000, '['),
+      good.substr(0, good.size() / 2),
+      changed([](Json& json) { json["smem"] = "0.0.9"; }),
+      changed([](Json& json) { json["smem_tuning"] = 2; }),
+      changed([](Json& json) { json["device"]["driver"] = "older"; }),
+      changed([](Json& json) { json["device"]["name"] = "another"; }),
+      changed([](Json& json) { json["device"]["platform_version"] = "older"; }),
+      changed([](Json& json) { json.erase("entries"); }),
+      changed([](Json& json) { json["entries"] = "none"; }),
+      changed([](Json& json) { json["entries"][0]["gain"] = -1; }),
+      changed([](Json& json) { json["entries"][0]["work_items"] = std::size_t{1} << 40; }),
+      changed([](Json& json) { json["entries"][0]["tile_rows"] = -4; }),
+      changed([](Json& json) { json["entries"][0]["extents"]["rows"] = "many"; }),
+      changed([](Json& json) { json["entries"][0]["layout"] = "diagonal"; }),
+      changed([](Json& json) { json["entries"][0]["variant"] = std::string(100000, 'x'); }),
+      changed([](Json& json) { json["entries"][0].erase("date"); }),
+      good + std::string(std::size_t{2} << 20, ' '),
+  };
+  for (const std::string& text : bad) {
+    CAPTURE(text.substr(0, 200));
+    test::write_text(file, text);
+    CHECK(smem::tuning_entries(device).empty());
+    CHECK(plan_of(smem::Context()).variant != "padded");
+  }
+  CHECK(runs_right(smem::Context()));
+  // A folder in its place, and then the file again.
+  std::filesystem::remove(file);
+  std::filesystem::create_directory(file);
+  CHECK(smem::tuning_entries(device).empty());
+  std::filesystem::remove(file);
+  test::write_text(file, good);
+  CHECK(plan_of(smem::Context()).variant == "padded");
+  // One that belongs to another driver has another name too.
+  smem::Device other = device;
+  other.driver += ".1";
+  CHECK(smem::tuning_file(other) != file);
+}
+
+TEST_CASE("tuning: entries that cannot be leave the shipped plan") {
+  const TuningFolder folder;
+  const smem::Device device = smem::Context().device();
+  const std::string shipped = [&] {
+    const test::Variable off("SMEM_TUNING", "0");
+    return plan_of(smem::Context()).variant;
+  }();
+  for (const smem::PlanOverrides& overrides :
+       {smem::PlanOverrides{.variant = "nosuch"}, smem::PlanOverrides{.variant = "tiled", .tile_rows = 7},
+        smem::PlanOverrides{.variant = "tiled", .work_items = std::size_t{1} << 20},
+        smem::PlanOverrides{.variant = "vector", .tile_rows = 4096, .tile_cols = 4096},
+        smem::PlanOverrides{.variant = "naive", .layout = {.padding = 1}}}) {
+    CAPTURE(overrides.variant);
+    smem::store_tuning(device, {entry_of(overrides)});
+    const smem::Context context;
+    CHECK(plan_of(context).variant == shipped);
+    CHECK(call_uses(context, shipped.c_str()));
+  }
+  // Of another operation or of other sizes.
+  smem::TuningEntry far = entry_of({.variant = "padded"});
+  far.problems.extents.front().value *= 3;
+  smem::store_tuning(device, {far}, {entry_of({}).problems});
+  CHECK(plan_of(smem::Context()).variant == shipped);
+}
+
+TEST_CASE("tuning: the nearest entry counts, and entries are replaced and dropped") {
+  const TuningFolder folder;
+  const smem::Device device = smem::Context().device();
+  smem::TuningEntry near = entry_of({.variant = "padded"}), far = entry_of({.variant = "tiled"});
+  near.problems.extents.front().value += 10;
+  far.problems.extents.front().value += 40;
+  smem::store_tuning(device, {far, near});
+  CHECK(plan_of(smem::Context()).variant == "padded");
+  smem::store_tuning(device, {}, {near.problems});
+  CHECK(plan_of(smem::Context()).variant == "tiled");
+  far.overrides.variant = "swizzled";
+  far.overrides.layout = smem::parse_layout("swizzled:3");
+  smem::store_tuning(device, {far});
+  CHECK(smem::tuning_entries(device) == std::vector{far});
+  CHECK(plan_of(smem::Context()).layout.swizzle_mask == 3);
+}
+
+TEST_CASE("tuning: writers at the same time lose nothing") {
+  const TuningFolder folder;
+  const smem::Device device = smem::Context().device();
+  std::vector<std::thread> writers;
+  for (std::size_t i = 0; i < 8; ++i) {
+    writers.emplace_back([&, i] {
+      smem::TuningEntry entry = entry_of({.variant = "padded"});
+      entry.problems.extents.front().value = 1000 * (i + 1);
+      smem::store_tuning(device, {entry});
+    });
+  }
+  for (std::thread& writer : writers)
+    writer.join();
+  CHECK(smem::tuning_entries(device).size() == 8);
+  const test::Variable nowhere("SMEM_TUNING_DIR", "/dev/null/nowhere");
+  const auto error = test::failure_of([&] { smem::store_tuning(device, {entry_of({})}); });
+  CHECK(test::contains(error.got, "/dev/null/nowhere"));
+}
+
+TEST_CASE("tuning: the folder comes from the environment") {
+  const test::Variable at("SMEM_TUNING_DIR", std::nullopt), data("XDG_DATA_HOME", "/somewhere"),
+      home("HOME", "/home/me");
+  CHECK(smem::tuning_folder() == "/somewhere/smem/tuning");
+  const test::Variable relative("XDG_DATA_HOME", "elsewhere");
+  CHECK(smem::tuning_folder() == "/home/me/.local/share/smem/tuning");
+  const test::Variable homeless("HOME", std::nullopt);
+  CHECK(smem::tuning_folder().empty());
+  CHECK(smem::tuning_file(smem::Device{}).empty());
+}
+
+TEST_CASE("tuning: every operation uses its entry") {
+  const TuningFolder folder;
+  const smem::Context plain;
+  const smem::Device device = plain.device();
+  const auto entry = [&](const smem::TuningClass& problems, const char* variant) {
+    return smem::TuningEntry{problems, {.variant = variant}, 1.5, 1e-4, "cpu", "2026-11-22"};
+  };
+  constexpr std::size_t kCount = 5000;
+  smem::ReduceProblem reduce;
+  reduce.cols = kCount;
+  smem::ScanProblem scan;
+  scan.cols = kCount;
+  smem::HistogramProblem histogram;
+  histogram.cols = kCount;
+  histogram.bins = 16;
+  histogram.rule = smem::even_bins(smem::Scalar::float32, 16, 0, 1).rule;
+  smem::HeatProblem heat;
+  heat.width = 100;
+  heat.height = 50;
+  heat.steps = 2;
+  heat.alignment = 16;
+  smem::GemmProblem gemm{.m = 50, .n = 100, .k = 50};
+  gemm.a_alignment = 8;
+  gemm.b_alignment = gemm.c_alignment = 16;
+  smem::store_tuning(
+      device, {entry(smem::tuning_class(reduce), "sequential"), entry(smem::tuning_class(scan), "blelloch"),
+               entry(smem::tuning_class(histogram), "global"), entry(smem::tuning_class(heat), "tiled"),
+               entry(smem::tuning_class(gemm), "naive"),
+               entry(smem::tuning_class(smem::FlipProblem{4, 50, 100}), "items")});
+  std::vector<float> values(kCount);
+  for (std::size_t i = 0; i < kCount; ++i)
+    values[i] = static_cast<float>(i % 8) / 8;
+  // A call that names the variant builds nothing after one that names none.
+  const auto same = [&](const char* variant, const auto& call) {
+    CAPTURE(variant);
+    const smem::Context context;
+    const smem::Array<float> in(context, values), out(context, std::vector<float>(kCount, -1.0F));
+    call(context, in, out, smem::CallOptions{});
+    const std::vector<float> got = out.to_host();
+    const std::size_t built = context.cache_statistics().built_from_source;
+    const smem::Array<float> again(context, std::vector<float>(kCount, -1.0F));
+    call(context, in, again, smem::CallOptions{.variant = variant});
+    CHECK(again.to_host() == got);
+    CHECK(context.cache_statistics().built_from_source == built);
+    const smem::Array<float> shipped(plain, std::vector<float>(kCount, -1.0F));
+    call(plain, smem::Array<float>(plain, values), shipped, smem::CallOptions{});
+    CHECK(shipped.to_host() == got);  // sums of eighths are exact
+  };
+  using Floats = smem::Array<float>;
+  using smem::CallOptions, smem::Context;
+  same("sequential", [](const Context& c, const Floats& in, const Floats& out, const CallOptions& o) {
+    smem::reduce(c, in.vector(), out.vector(0, 1), smem::ReduceOp::sum, o);
+  });
+  same("blelloch", [](const Context& c, const Floats& in, const Floats& out, const CallOptions& o) {
+    smem::inclusive_scan(c, in.vector(), out.vector(), smem::ReduceOp::sum, o);
+  });
+  same("global", [](const Context& c, const Floats& in, const Floats& out, const CallOptions& o) {
+    const smem::Vector counts(out.buffer()(), smem::Scalar::uint32, 16);
+    smem::histogram(c, in.vector(), counts, smem::Bins::even(16, 0, 1), o);
+  });
+  same("tiled", [](const Context& c, const Floats& in, const Floats& out, const CallOptions& o) {
+    smem::heat(c, smem::GridView<float>(in.buffer(), {100, 50}),
+               smem::GridView<float>(out.buffer(), {100, 50}), {.steps = 2, .dt = 0.125}, o);
+  });
+  same("naive", [](const Context& c, const Floats& in, const Floats& out, const CallOptions& o) {
+    smem::gemm(c, in.matrix(50, 50), in.matrix(50, 100), out.matrix(50, 100), {}, o);
+  });
+  same("items", [](const Context& c, const Floats& in, const Floats& out, const CallOptions& o) {
+    smem::flip(c, in.matrix(50, 100), out.matrix(50, 100), smem::Flip::horizontal, o);
+  });
+}
