@@ -39,17 +39,15 @@ void fix_tile(PlanOverrides& fixed, const std::string& tile, const std::string& 
 /// ROWSxCOLS.
 CLI::Validator shape_validator();
 
-/// Prints the plan that `make_plan(device, overrides)` makes: of what is fixed, else of what was tuned.
+/// Prints the plan that `choose(context, device)` makes; `context` is null for a device that is not here.
 /// `measure(context, plan)`: seconds of a call, as the benchmark measures them.
-template <class Problem, class MakePlan, class Measure>
-int show(const ExplainOptions& options, const std::string& text, const Problem& problem,
-         const PlanOverrides& fixed, const MakePlan& make_plan, const Measure& measure) {
+template <class Choose, class Measure>
+int show_chosen(const ExplainOptions& options, const std::string& text, const Choose& choose,
+                const Measure& measure) {
   std::optional<Context> context;
   if (options.like.empty()) context.emplace(ContextOptions{.device = options.device, .profiling = true});
   const Device device = context ? context->device() : read_facts(options.like);
-  const auto plan_here = [&](const PlanOverrides& overrides) { return make_plan(device, overrides); };
-  const Plan plan =
-      context && fixed == PlanOverrides{} ? tuned_plan(*context, problem, plan_here) : plan_here(fixed);
+  const Plan plan = choose(context ? &*context : nullptr, device);
   Knowledge knowledge;
   if (options.run) {
     knowledge.rates = measure_rates(*context);
@@ -62,6 +60,26 @@ int show(const ExplainOptions& options, const std::string& text, const Problem& 
     fmt::print("{} on {}", text, explain(plan, device, knowledge));
   }
   return kGood;
+}
+
+/// The same for what `make_plan(device, overrides)` makes: of what is fixed, else of what was tuned.
+template <class Problem, class MakePlan, class Measure>
+int show(const ExplainOptions& options, const std::string& text, const Problem& problem,
+         const PlanOverrides& fixed, const MakePlan& make_plan, const Measure& measure) {
+  const auto choose = [&](const Context* context, const Device& device) {
+    const auto plan_here = [&](const PlanOverrides& overrides) { return make_plan(device, overrides); };
+    return context != nullptr && fixed == PlanOverrides{} ? tuned_plan(*context, problem, plan_here)
+                                                          : plan_here(fixed);
+  };
+  return show_chosen(options, text, choose, measure);
+}
+
+/// The same for operations that are not tuned: what `make_plan(device)` makes.
+template <class MakePlan, class Measure>
+int show(const ExplainOptions& options, const std::string& text, const MakePlan& make_plan,
+         const Measure& measure) {
+  return show_chosen(
+      options, text, [&](const Context*, const Device& device) { return make_plan(device); }, measure);
 }
 
 /// ", 3 of them,"; nothing for one.

@@ -63,9 +63,7 @@ int explain_blur(const FilterOptions& o) {
   p.in_alignment = p.out_alignment = alignment_of(p.row_elements() * size_of(p.in));
   const auto make_plan = [&](const Device& device) {
     if (o.kind == "box") return plan_box(device, {p}, o.fixed());
-    if (o.kind == "median") return plan_window(device, {p, WindowOp::median}, o.fixed());
-    if (o.kind == "sobel") return plan_window(device, {p, WindowOp::gradient}, o.fixed());
-    return plan_separable(device, p, o.fixed());
+    return plan_window(device, {p, o.kind == "median" ? WindowOp::median : WindowOp::gradient}, o.fixed());
   };
   const auto call = [&](const Context& context, const measure::BufferPair& pair, const CallOptions& options) {
     const GridLayout layout{.channels = p.channels, .batch = o.batch};
@@ -76,10 +74,14 @@ int explain_blur(const FilterOptions& o) {
     if (o.kind == "sobel") return sobel(context, in, out, Sobel::magnitude, o.size, {}, options);
     return gaussian_blur(context, in, out, Gaussian{.size = o.size}, {}, options);
   };
-  return show(o,
-              fmt::format("{} x {} {}, {} of {} x {}{}", p.width, p.height, name_of(p.in), o.kind, o.size,
-                          o.size, times(o.batch)),
-              make_plan, timed(p.elements() * size_of(p.in), call));
+  const std::string text = fmt::format("{} x {} {}, {} of {} x {}{}", p.width, p.height, name_of(p.in),
+                                       o.kind, o.size, o.size, times(o.batch));
+  const auto measure = timed(p.elements() * size_of(p.in), call);
+  if (o.kind != "gaussian") return show(o, text, make_plan, measure);
+  return show(
+      o, text, p, o.fixed(),
+      [&](const Device& device, const PlanOverrides& fixed) { return plan_separable(device, p, fixed); },
+      measure);
 }
 
 int explain_pool(const FilterOptions& o) {

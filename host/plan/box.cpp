@@ -129,7 +129,7 @@ std::optional<Strip> strip_for(const Device& device, const SeparableProblem& g, 
   if (bytes() > most || strip.group * columns < strip.halo + columns) return std::nullopt;
   const std::size_t kept = g.in == Scalar::half ? sizeof(float) : size_of(g.in);
   const std::size_t ring = g.column_taps * strip.group * 4 * kept;  // vectors of three take the room of four
-  strip.ring = bytes() + ring <= most;
+  strip.ring = bytes() + ring <= most / policy.groups_a_unit;
   strip.bytes = bytes() + (strip.ring ? ring : 0);
   return strip;
 }
