@@ -4,6 +4,7 @@
 #include "cli/bench_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/gemm_case.hpp"
+#include "cli/ladder.hpp"
 #include "cli/results.hpp"
 
 #include <smem/smem.hpp>
@@ -148,6 +149,7 @@ class Table {
         context_({.device = options.device, .profiling = true}),
         meter_(context_),
         rates_(measure_rates(context_)) {
+    if (options_.quiet) return;
     const Device& device = context_.device();
     fmt::print("{} ({}, driver {}), fp32 {:.1f} GFLOP/s\n", device.name, device.platform, device.driver,
                rates_.fp32 * 1e-9);
@@ -170,14 +172,17 @@ class Table {
       run_variant(c, variant, buffers);
   }
   int end() const {
-    fmt::print("{} result(s) compared with sums in double precision, at 500 places: {}.\n", rows_,
-               wrong_ == 0 ? "all right" : fmt::format("{} wrong", wrong_));
+    if (!options_.quiet) print_end();
     return wrong_ > 0 || (rows_ == 0 && skipped_ > 0) ? kFailure : kGood;
   }
 
  private:
+  void print_end() const {
+    fmt::print("{} result(s) compared with sums in double precision, at 500 places: {}.\n", rows_,
+               wrong_ == 0 ? "all right" : fmt::format("{} wrong", wrong_));
+  }
   void skip(const std::string& label, const std::string& variant, const char* why) {
-    fmt::print("{:<50}{:<18}skipped: {}\n", label, variant, why);
+    if (!options_.quiet) fmt::print("{:<50}{:<18}skipped: {}\n", label, variant, why);
     ++skipped_;
   }
   void run_variant(const Conv2dCase& c, const std::string& variant, const measure::Buffers& buffers) {
@@ -217,12 +222,16 @@ class Table {
     set_plan(result, context_.device(), plan);
     ++rows_;
     wrong_ += wrong ? 1 : 0;
-    fmt::print(fmt::runtime(kRow), label, variant.empty() ? fmt::format("auto: {}", plan.variant) : variant,
-               fmt::format("{:.4f}", seconds.median * 1e3), fmt::format("{:.1f} %", 100 * seconds.spread()),
-               fmt::format("{:.1f}", operations / seconds.median * 1e-9),
-               fmt::format("{:.3f}", result.share()), wrong ? fmt::format("WRONG: {}", *wrong) : "");
-    std::fflush(stdout);
+    if (!options_.quiet) print_row(result);
     record(context_.device(), std::move(result));
+  }
+  static void print_row(const Result& r) {
+    const double seconds = r.seconds.median;
+    fmt::print(fmt::runtime(kRow), r.label, r.asked == "auto" ? fmt::format("auto: {}", r.variant) : r.asked,
+               fmt::format("{:.4f}", seconds * 1e3), fmt::format("{:.1f} %", 100 * r.seconds.spread()),
+               fmt::format("{:.1f}", r.rate() * 1e-9), fmt::format("{:.3f}", r.share()),
+               r.wrong.empty() ? "" : fmt::format("WRONG: {}", r.wrong));
+    std::fflush(stdout);
   }
 
   Options options_;
@@ -244,6 +253,19 @@ int run(const Options& options) {
 }
 
 }  // namespace
+
+void ladder_conv2d(const LadderOptions& ladder) {
+  Options options;
+  options.device = ladder.device;
+  options.quiet = true;
+  Table table(options);
+  const Device& device = table.context().device();
+  const std::size_t images = ladder.size(device, 1, 1, 64), edge = ladder.size(device, 14, 56, 56);
+  std::vector<std::string> variants;
+  for (const std::string_view variant : conv2d_variants())
+    variants.emplace_back(variant);
+  table.run_case({images, 64, edge, 64, 3}, variants);
+}
 
 void add_bench_conv2d(CLI::App& bench, int& exit_code) {
   CLI::App* command =

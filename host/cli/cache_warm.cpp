@@ -193,15 +193,112 @@ void warm_gemm(Calls& calls) {
   warm_gemm_of<std::int8_t, std::int32_t>(calls);
 }
 
+/// A call on two planes of each shape, of bytes and of floats.
+template <class Operation>
+void on_planes(Calls& calls, const Operation& operation) {
+  for (const Shape2 shape : kShapes) {
+    const GridSize size{shape.cols, shape.rows};
+    calls.emplace_back([=](const Context& context) {
+      const auto in = zeros<float>(context, size.width * size.height), out = zeros<float>(context, in.size());
+      operation(context, in.grid(size), out.grid(size));
+    });
+    calls.emplace_back([=](const Context& context) {
+      const auto in = zeros<std::uint8_t>(context, size.width * size.height);
+      const auto out = zeros<std::uint8_t>(context, in.size());
+      operation(context, in.grid(size), out.grid(size));
+    });
+  }
+}
+
+void warm_stencil(Calls& calls) {
+  for (const std::size_t radius : {std::size_t{1}, std::size_t{2}}) {
+    const std::vector<double> weights((2 * radius + 1) * (2 * radius + 1), 0.1);
+    on_planes(calls, [=](const Context& context, const Grid& in, const Grid& out) {
+      stencil(context, in, out, Stencil::box({radius, radius}, weights));
+    });
+  }
+}
+
+void warm_convolve2d(Calls& calls) {
+  const std::vector<double> weights{1, 2, 3, 4, 5, 6, 7, 8, 10};  // of no rank 1
+  on_planes(calls, [=](const Context& context, const Grid& in, const Grid& out) {
+    convolve2d(context, in, out, {3, 3, weights});
+  });
+}
+
+void warm_blur(Calls& calls) {
+  on_planes(calls, [](const Context& context, const Grid& in, const Grid& out) {
+    gaussian_blur(context, in, out, {.size = 3});
+    gaussian_blur(context, in, out, {.size = 5});
+    box_blur(context, in, out, 1);
+    box_blur(context, in, out, 10);
+    median_blur(context, in, out, 3);
+    sobel(context, in, out, Sobel::magnitude);
+    unsharp_mask(context, in, out, {.window = {.size = 5}});
+  });
+}
+
+void warm_pool(Calls& calls) {
+  for (const Shape2 shape : kShapes) {
+    calls.emplace_back([=](const Context& context) {
+      const Pooling windows = Pooling::square(2);
+      const GridSize size{shape.cols, shape.rows},
+          half_size{windows.across(size.width), windows.down(size.height)};
+      const auto in = zeros<float>(context, size.width * size.height);
+      const auto out = zeros<float>(context, in.size());
+      max_pool2d(context, in.grid(size), out.grid(half_size), windows);
+      avg_pool2d(context, in.grid(size), out.grid(half_size), windows);
+    });
+  }
+}
+
+void warm_conv2d(Calls& calls) {
+  for (const std::size_t window : {std::size_t{1}, std::size_t{3}}) {
+    for (const std::size_t channels : {std::size_t{3}, std::size_t{64}}) {
+      calls.emplace_back([=](const Context& context) {
+        const GridSize size{28, 28, channels};
+        const auto in = zeros<float>(context, 28 * 28 * channels), out = zeros<float>(context, in.size());
+        const auto weights = zeros<float>(context, channels * channels * window * window);
+        conv2d(context, in.grid(size), weights.grid({window, window, channels}, {.batch = channels}),
+               out.grid(size), Conv2d::square(1, window / 2));
+      });
+    }
+  }
+}
+
+void warm_heat(Calls& calls) {
+  for (const std::size_t steps : {std::size_t{1}, std::size_t{12}}) {
+    for (const GridSize size : {GridSize{1024, 1024}, GridSize{128, 128, 128}}) {
+      calls.emplace_back([=](const Context& context) {
+        const auto in = zeros<float>(context, size.width * size.height * size.depth);
+        const auto out = zeros<float>(context, in.size());
+        heat(context, in.grid(size), out.grid(size), {.steps = steps, .dt = 0.1});
+      });
+    }
+  }
+}
+
 struct Operation {
   const char* name;
   void (*add)(Calls& calls);
 };
 
 constexpr Operation kOperations[] = {
-    {"transpose", warm_transpose}, {"rotate", warm_rotate}, {"flip", warm_flip},
-    {"reduce", warm_reduce},       {"matvec", warm_matvec}, {"histogram", warm_histogram},
-    {"scan", warm_scan},           {"select", warm_select}, {"gemm", warm_gemm},
+    {"transpose", warm_transpose},
+    {"rotate", warm_rotate},
+    {"flip", warm_flip},
+    {"reduce", warm_reduce},
+    {"matvec", warm_matvec},
+    {"histogram", warm_histogram},
+    {"scan", warm_scan},
+    {"select", warm_select},
+    {"gemm", warm_gemm},
+    {"stencil", warm_stencil},
+    {"convolve2d", warm_convolve2d},
+    {"conv2d", warm_conv2d},
+    {"blur", warm_blur},
+    {"pool", warm_pool},
+    {"heat", warm_heat},
 };
 
 struct Work {

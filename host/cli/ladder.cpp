@@ -58,6 +58,10 @@ constexpr Step kSteps[] = {
     {"separable", "tiled", "both passes through tiles in local memory"},
     {"separable", "march", "sums down the columns in registers, along rows in local memory"},
     {"separable", "cpu", "one thread a band of rows, vector registers"},
+    {"conv2d", "naive", "one result a work-item, all from global memory"},
+    {"conv2d", "direct", "input and weights in local memory, results in registers"},
+    {"conv2d", "cpu", "a thread's rows and channels in vector registers"},
+    {"conv2d", "gemm", "windows side by side in scratch, then a matrix product"},
     {"pool", "windows", "one result after the other"},
     {"pool", "vector", "several results of a work-item, rows read in vectors"},
     {"pool", "cpu", "one thread a band of rows, vector registers"},
@@ -218,6 +222,7 @@ const std::vector<Ladder>& ladders() {
       {"gemm", gemm_variants, ladder_gemm},
       {"stencil", stencil_variants, ladder_stencil},
       {"separable", separable_variants, ladder_separable},
+      {"conv2d", conv2d_variants, ladder_conv2d},
       {"pool", pool_variants, ladder_pool},
       {"heat", heat_variants, ladder_heat},
   };

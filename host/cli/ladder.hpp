@@ -30,6 +30,7 @@ void ladder_select(const LadderOptions& options);
 void ladder_gemm(const LadderOptions& options);
 void ladder_stencil(const LadderOptions& options);
 void ladder_separable(const LadderOptions& options);
+void ladder_conv2d(const LadderOptions& options);
 void ladder_pool(const LadderOptions& options);
 void ladder_heat(const LadderOptions& options);
 

@@ -1,0 +1,375 @@
+// The variants of convolutions of many channels: their sizes, and what they predict.
+#include "plan/conv2d_variants.hpp"
+
+#include "formatted.hpp"
+#include "plan/conv2d_parts.hpp"
+#include "plan/pixels.hpp"
+#include "plan/sizes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <utility>
+
+namespace smem {
+
+namespace {
+
+using plan::define;
+using plan::divide_up;
+using plan::round_up;
+using plan::conv2d::Attempt;
+
+constexpr std::size_t kGroup = 256;
+constexpr std::size_t kOwnBytes = 64;  // of local memory, which compilers take for themselves
+// Of local memory, for a group of 256: four of them share an SM of Hopper, which then has 1024 work-items.
+constexpr std::size_t kTileBytes = 24 * 1024;
+// For "cpu": half of a second-level cache of 1 MiB, as what is read again and again lies there.
+constexpr std::size_t kCacheBytes = 512 * 1024;
+
+Plan base_plan(const Conv2dProblem& p, std::string_view variant, const char* file, const char* entry) {
+  Plan plan;
+  plan.operation = plan::conv2d::kOperation;
+  plan.variant = variant;
+  plan.kernel_file = file;
+  plan.entry_point = entry;
+  plan.text_defines.emplace_back("ELEMENT", opencl_name_of(p.type));
+  plan.text_defines.emplace_back("RESULT", opencl_name_of(p.type));
+  plan.text_defines.emplace_back("VALUE", opencl_name_of(plan::pixel_value(p.type, p.type)));
+  define(plan, "PACK", 1);
+  if (p.type == Scalar::half) {
+    define(plan, "ELEMENT_HALF", 1);
+    define(plan, "RESULT_HALF", 1);
+  }
+  if (p.type == Scalar::float64) define(plan, "USE_DOUBLE", 1);
+  if (p.activation != Activation::none) define(plan, "ACTIVATION", static_cast<std::size_t>(p.activation));
+  return plan;
+}
+
+double count(std::size_t n) { return static_cast<double>(n); }
+
+void predict(const Conv2dProblem& p, Plan& plan) {
+  const double bytes = count(size_of(p.type)), images = count(p.images);
+  const double results = images * count(p.out_channels) * count(p.plane_results());
+  plan.prediction.bytes_read = bytes * (images * count(p.in_channels) * count(p.width) * count(p.height) +
+                                        count(p.out_channels) * count(p.depth() + (p.bias ? 1 : 0)));
+  plan.prediction.bytes_written = bytes * results;
+  plan.prediction.operations = 2 * results * count(p.depth());
+}
+
+/// The largest power of two, at most 64, that divides so many bytes.
+std::size_t power_in(std::size_t bytes) { return std::size_t{1} << std::countr_zero(64 | bytes); }
+
+Attempt naive(const Device& device, const Conv2dProblem& p) {
+  Plan plan = base_plan(p, "naive", "conv2d/naive.cl", "conv2d_naive");
+  predict(p, plan);
+  const std::size_t planes = std::max<std::size_t>(p.images * p.out_channels, 1);
+  const std::array<std::size_t, 3> extent{std::max<std::size_t>(p.out_width, 1),
+                                          std::max<std::size_t>(p.out_height, 1), planes};
+  plan.work_group = plan::shape_group(device, kGroup, 64, extent);
+  plan.global = plan::global_size(extent, plan.work_group);
+  define(plan, "GROUP_0", plan.work_group[0]);
+  define(plan, "GROUP_1", plan.work_group[1]);
+  define(plan, "GROUP_2", plan.work_group[2]);
+  plan.reason = "a work-item has one result";
+  return {plan, {}};
+}
+
+/// The tiles of "direct".
+struct Tiles {
+  std::size_t lanes_x = 1, lanes_y = 1, lanes_k = 1, each_x = 1, each_k = 1, depth = 1;
+
+  std::size_t group() const { return lanes_x * lanes_y * lanes_k; }
+  std::size_t block_w() const { return lanes_x * each_x; }
+  std::size_t block_k() const { return lanes_k * each_k; }
+  std::size_t tile_items(const Conv2dProblem& p) const {
+    const std::size_t rows = (lanes_y - 1) * p.stride_y + (p.window_height - 1) * p.dilation_y + 1;
+    const std::size_t cols = (block_w() - 1) * p.stride_x + (p.window_width - 1) * p.dilation_x + 1;
+    return round_up(depth * rows * round_up(cols, p.stride_x), 8);  // what follows begins at 32 bytes
+  }
+  std::size_t weight_items(const Conv2dProblem& p) const {
+    return round_up(depth * p.taps() * (block_k() + (block_k() > 8 ? 4 : 0)), 8);
+  }
+  std::size_t bytes(const Conv2dProblem& p) const {
+    const std::size_t value = size_of(plan::pixel_value(p.type, p.type));
+    return (tile_items(p) + weight_items(p)) * value;
+  }
+};
+
+std::optional<Tiles> tiles_for(const Device& device, const Conv2dProblem& p) {
+  const std::size_t most = std::bit_floor(
+      std::max<std::size_t>(std::min({kGroup, device.max_work_group, device.max_work_items[0]}), 1));
+  const std::size_t filters = std::max<std::size_t>(p.group_filters(), 1);
+  const std::size_t width = std::max<std::size_t>(p.out_width, 1);
+  Tiles t;
+  // Doubles take two registers each; Intel's compiler runs 32 work-items in the registers of one thread, and
+  // keeps what is more than 8 results in memory.
+  const bool few = device.vendor == Vendor::intel, wide = p.type == Scalar::float64;
+  t.each_k = std::min<std::size_t>(std::bit_ceil(filters), few || wide ? 4 : 8);
+  t.each_x = width > 32 || filters == 1 ? 4 : width > 4 ? 2 : 1;
+  if (few) t.each_x = std::min<std::size_t>(t.each_x, wide ? 1 : 8 / t.each_k);
+  t.lanes_k = std::min({std::bit_ceil(divide_up(filters, t.each_k)), std::size_t{8}, most});
+  t.lanes_x = std::min({std::bit_ceil(divide_up(width, t.each_x)), std::size_t{16}, most / t.lanes_k});
+  t.lanes_y = std::min(
+      {std::bit_ceil(std::max<std::size_t>(p.out_height, 1)), std::size_t{32}, most / t.lanes_k / t.lanes_x});
+  t.depth = std::clamp<std::size_t>(p.group_channels(), 1, 16);
+  const std::size_t own = std::min(device.local_bytes, kOwnBytes);
+  const std::size_t room = device.local_bytes - own;
+  const std::size_t wanted = std::min(room, kTileBytes);
+  while (t.bytes(p) > wanted && t.depth > 1)
+    t.depth = divide_up(t.depth, 2);
+  // A plane of the input alone needs more than wanted: whatever fits, then smaller pieces.
+  while (t.bytes(p) > room) {
+    if (t.lanes_k > 1) {
+      t.lanes_k /= 2;
+    } else if (t.lanes_y > 1) {
+      t.lanes_y /= 2;
+    } else if (t.each_x > 1) {
+      t.each_x /= 2;
+    } else if (t.lanes_x > 1) {
+      t.lanes_x /= 2;
+    } else if (t.each_k > 1) {
+      t.each_k /= 2;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return t;
+}
+
+Attempt direct(const Device& device, const Conv2dProblem& p) {
+  const std::optional<Tiles> found = tiles_for(device, p);
+  if (!found)
+    return {{}, formatted("no piece of the input fits {} bytes of local memory", device.local_bytes)};
+  const Tiles& t = *found;
+  Plan plan = base_plan(p, "direct", "conv2d/direct.cl", "conv2d_direct");
+  predict(p, plan);
+  const std::size_t jobs = p.images * p.groups * divide_up(p.group_filters(), t.block_k()) *
+                           divide_up(p.out_height, t.lanes_y) * divide_up(p.out_width, t.block_w());
+  plan.work_group = {t.group(), 1, 1};
+  plan.global = {std::clamp<std::size_t>(jobs, 1, plan::kMaxTiles) * t.group(), 1, 1};
+  for (const auto& [name, value] : {std::pair{"LANES_X", t.lanes_x},
+                                    {"LANES_Y", t.lanes_y},
+                                    {"LANES_K", t.lanes_k},
+                                    {"EACH_X", t.each_x},
+                                    {"EACH_K", t.each_k},
+                                    {"DEPTH", t.depth},
+                                    {"TILE_ITEMS", t.tile_items(p)},
+                                    {"WEIGHT_ITEMS", t.weight_items(p)}})
+    define(plan, name, value);
+  plan.tile_rows = t.lanes_y;
+  plan.tile_cols = t.block_w();
+  plan.items_per_work_item = t.each_x * t.each_k;
+  plan.local_bytes = t.bytes(p);
+  // Each product reads its factors' shares; each chunk of channels is written once.
+  const double value = count(size_of(plan::pixel_value(p.type, p.type)));
+  plan.prediction.local_bytes =
+      plan.prediction.operations / 2 * value * (1 / count(t.each_x) + 1 / count(t.each_k)) +
+      count(jobs) * count(divide_up(p.group_channels(), t.depth)) * count(t.bytes(p));
+  plan.reason = formatted(
+      "{} x {} columns and rows of {} planes a group, {} results a work-item, {} channels in local memory at "
+      "once",
+      t.block_w(), t.lanes_y, t.block_k(), plan.items_per_work_item, t.depth);
+  return {plan, {}};
+}
+
+/// Planes and vectors of columns that "cpu" has in registers.
+struct Registers {
+  std::size_t lanes = 8, vectors = 2, each_k = 8;
+};
+Registers registers_of(const Device& device, const Conv2dProblem& p) {
+  const std::size_t value = size_of(plan::pixel_value(p.type, p.type));
+  Registers r;
+  // A register of 64 bytes comes with 31 others, which vectors of 32 bytes use as well; one of 32 with 15.
+  const bool many = device.vector_bytes != 32;
+  r.lanes = std::clamp<std::size_t>(device.vector_bytes, 16, 32) / value;
+  const std::size_t filters = std::max<std::size_t>(p.group_filters(), 1);
+  r.each_k = filters < 8 ? std::bit_ceil(filters) : many ? 8 : 6;
+  r.vectors = r.each_k < 4 && p.out_width > 2 * r.lanes ? 4 : p.out_width > r.lanes ? 2 : 1;
+  return r;
+}
+
+/// What of local memory "cpu" takes for a cut, in values: powers of two, so that few programs serve all.
+std::array<std::size_t, 3> items_of(const Device& device, const Conv2dProblem& p,
+                                    const plan::Conv2dCut& cut) {
+  const Registers r = registers_of(device, p);
+  const std::size_t rows = (cut.tile_h - 1) * p.stride_y + (p.window_height - 1) * p.dilation_y + 1;
+  const std::size_t cols = (cut.tile_w - 1) * p.stride_x + (p.window_width - 1) * p.dilation_x + 1;
+  const std::size_t planes = round_up(cut.block_k, r.each_k);
+  return {std::bit_ceil(cut.depth * rows * round_up(cols, p.stride_x)),
+          std::bit_ceil(planes * cut.depth * p.taps()), std::bit_ceil(planes * cut.tile_h * cut.tile_w)};
+}
+
+Attempt cpu(const Device& device, const Conv2dProblem& p) {
+  if (!plan::runs_cpu_variant(device)) return {{}, plan::no_cpu_variant(device)};
+  const plan::Conv2dCut cut = plan::conv2d_cut(device, p);
+  if (cut.block_k == 0)
+    return {{}, formatted("no piece of the input fits {} bytes of local memory", device.local_bytes)};
+  const Registers r = registers_of(device, p);
+  const auto items = items_of(device, p, cut);
+  Plan plan = base_plan(p, "cpu", "conv2d/cpu.cl", "conv2d_cpu");
+  predict(p, plan);
+  const std::size_t jobs = p.images * p.groups * divide_up(p.group_filters(), cut.block_k) *
+                           divide_up(p.out_height, cut.tile_h) * divide_up(p.out_width, cut.tile_w);
+  plan.work_group = {1, 1, 1};
+  plan.global = {std::clamp<std::size_t>(jobs, 1, plan::kMaxTiles), 1, 1};
+  for (const auto& [name, value] : {std::pair{"LANES", r.lanes},
+                                    {"VECTORS", r.vectors},
+                                    {"EACH_K", r.each_k},
+                                    {"TILE_ITEMS", items[0]},
+                                    {"WEIGHT_ITEMS", items[1]},
+                                    {"SUM_ITEMS", items[2]}})
+    define(plan, name, value);
+  plan.tile_rows = cut.tile_h;
+  plan.tile_cols = cut.tile_w;
+  plan.vector_width = r.lanes;
+  plan.items_per_work_item = cut.block_k * cut.tile_h * cut.tile_w;
+  plan.local_bytes = (items[0] + items[1] + items[2]) * size_of(plan::pixel_value(p.type, p.type));
+  plan.reason = formatted(
+      "a thread makes {} planes of {} x {} columns and rows in its cache, {} x {} at a time in registers",
+      cut.block_k, cut.tile_w, cut.tile_h, r.each_k, r.vectors * r.lanes);
+  return {plan, {}};
+}
+
+Attempt gemm(const Device& device, const Conv2dProblem& p) {
+  if (!p.out_packed) return {{}, "rows of the output have gaps, which a matrix has not"};
+  const plan::Conv2dSlices slices = plan::conv2d_slices(device, p);
+  if (device.max_allocation > 0 && std::bit_ceil(slices.scratch_bytes) > device.max_allocation)
+    return {{}, formatted("the columns of a row take {} bytes, more than a buffer", slices.scratch_bytes)};
+  const Plan product = plan_gemm(device, plan::conv2d::product_of(p, slices));
+  if (slices.straight) {
+    Plan plan = product;
+    plan.operation = plan::conv2d::kOperation;
+    plan.variant = "gemm";
+    plan.reason = formatted("the input is a factor as it lies; {} x {} x {} by gemm / {}: {}",
+                            p.group_filters(), p.plane_results(), p.depth(), product.variant, product.reason);
+    plan.alternatives.clear();
+    predict(p, plan);
+    return {plan, {}};
+  }
+  Plan plan;
+  plan.operation = plan::conv2d::kOperation;
+  plan.variant = "gemm";
+  plan.kernel_file = "conv2d/columns.cl";
+  plan.entry_point = "conv2d_columns";
+  define(plan, "ELEMENT_BYTES", size_of(p.type));
+  const bool whole = plan::runs_cpu_variant(device);
+  const std::array<std::size_t, 3> extent{whole ? 1 : p.out_width, whole ? 1 : slices.rows,
+                                          slices.images * p.in_channels * p.taps()};
+  plan.work_group =
+      whole ? std::array<std::size_t, 3>{1, 1, 1} : plan::shape_group(device, kGroup, 64, extent);
+  plan.global = plan::global_size(extent, plan.work_group);
+  define(plan, "GROUP_0", plan.work_group[0]);
+  define(plan, "GROUP_1", plan.work_group[1]);
+  define(plan, "GROUP_2", plan.work_group[2]);
+  if (whole) define(plan, "CPU", 1);
+  plan.scratch_bytes = slices.scratch_bytes;
+  predict(p, plan);
+  // The columns are written and read once; they may stay in the cache.
+  const double columns =
+      count(p.images) * count(p.in_channels * p.taps()) * count(p.plane_results()) * count(size_of(p.type));
+  plan.prediction.bytes_read += columns;
+  plan.prediction.bytes_written += columns;
+  plan.reason = formatted(
+      "columns of {} image(s), {} rows each, in temporary memory at a time; then {} x {} x {} by gemm / {}",
+      slices.images, slices.rows, p.group_filters(), slices.rows * p.out_width, p.depth(), product.variant);
+  return {plan, {}};
+}
+
+}  // namespace
+
+GemmProblem plan::conv2d::product_of(const Conv2dProblem& p, const plan::Conv2dSlices& slices) {
+  GemmProblem g;
+  g.in = g.out = p.type;
+  g.m = p.group_filters();
+  g.n = slices.rows * p.out_width;
+  g.k = p.depth();
+  g.batch = slices.images;
+  g.activation = p.activation;
+  g.row_bias = p.bias;
+  g.epilogue = p.bias || p.activation != Activation::none;
+  g.a_alignment = p.weight_alignment;
+  g.b_alignment = slices.straight ? p.in_alignment : power_in(g.n * size_of(p.type));
+  g.c_alignment = p.out_alignment;
+  if (slices.rows < p.out_height)
+    g.c_alignment = std::min(g.c_alignment, power_in(slices.rows * p.out_width * size_of(p.type)));
+  return g;
+}
+
+plan::conv2d::Attempt plan::conv2d::plan_variant(const Device& device, const Conv2dProblem& p,
+                                                 std::string_view variant) {
+  if (variant == "naive") return naive(device, p);
+  if (variant == "direct") return direct(device, p);
+  if (variant == "cpu") return cpu(device, p);
+  return gemm(device, p);
+}
+
+plan::Conv2dCut plan::conv2d_cut(const Device& device, const Conv2dProblem& p) {
+  const Registers r = registers_of(device, p);
+  const std::size_t block_w = r.vectors * r.lanes, width = std::max<std::size_t>(p.out_width, 1);
+  const std::size_t height = std::max<std::size_t>(p.out_height, 1);
+  const std::size_t filters = std::max<std::size_t>(p.group_filters(), 1);
+  Conv2dCut cut;
+  // Weights of EACH_K planes and what they meet of a row fit the first-level cache with 288 of each sum.
+  cut.depth = std::clamp<std::size_t>(288 / p.taps(), 1, std::max<std::size_t>(p.group_channels(), 1));
+  cut.block_k = std::min(round_up(filters, r.each_k), round_up(64, r.each_k));
+  cut.tile_w = round_up(divide_up(width, divide_up(width, 128)), block_w);
+  cut.tile_h = std::min(height, std::max<std::size_t>(512 / cut.tile_w, 1));
+  // A few jobs for each thread, as the threads of a busy machine do not end together.
+  const auto jobs = [&] {
+    return p.images * p.groups * divide_up(filters, cut.block_k) * divide_up(width, cut.tile_w) *
+           divide_up(height, cut.tile_h);
+  };
+  while (jobs() < 4 * device.compute_units && (cut.tile_h > 4 || cut.block_k > 4 * r.each_k)) {
+    if (cut.tile_h > 4) {
+      cut.tile_h = divide_up(cut.tile_h, 2);
+    } else {
+      cut.block_k = round_up(cut.block_k / 2, r.each_k);
+    }
+  }
+  const std::size_t value = size_of(pixel_value(p.type, p.type));
+  const auto fits = [&](std::size_t room) {
+    const auto items = items_of(device, p, cut);
+    return (items[0] + items[1] + items[2]) * value <= room;
+  };
+  while (!fits(std::min(device.local_bytes, kCacheBytes))) {
+    if (cut.tile_h > 1) {
+      cut.tile_h = divide_up(cut.tile_h, 2);
+    } else if (cut.depth > 1) {
+      cut.depth = divide_up(cut.depth, 2);
+    } else if (cut.block_k > r.each_k) {
+      cut.block_k = round_up(cut.block_k / 2, r.each_k);
+    } else if (cut.tile_w > block_w) {
+      cut.tile_w = round_up(cut.tile_w / 2, block_w);
+    } else if (fits(device.local_bytes)) {
+      break;
+    } else {
+      return {};
+    }
+  }
+  return cut;
+}
+
+plan::Conv2dSlices plan::conv2d_slices(const Device& device, const Conv2dProblem& p) {
+  Conv2dSlices s;
+  s.rows = std::max<std::size_t>(p.out_height, 1);
+  s.images = std::max<std::size_t>(p.images, 1);
+  s.straight = p.in_packed && p.taps() == 1 && p.stride_x == 1 && p.stride_y == 1 && p.pad_left == 0 &&
+               p.pad_top == 0 && p.out_width == p.width && p.out_height == p.height;
+  if (s.straight) return s;
+  // Half of the last cache, so that the product finds the columns there.
+  const bool is_cpu = device.type == DeviceType::cpu;
+  const std::size_t room = is_cpu ? std::clamp<std::size_t>(device.cache_bytes / 8, 1 << 20, 4 << 20)
+                                  : std::clamp<std::size_t>(device.cache_bytes / 2, 16 << 20, 64 << 20);
+  const std::size_t row = std::max<std::size_t>(p.in_channels * p.taps() * p.out_width * size_of(p.type), 1);
+  if (row * s.rows <= room) {
+    s.images = std::min(s.images, room / (row * s.rows));
+  } else {
+    s.images = 1;
+    s.rows = std::clamp<std::size_t>(room / row, 1, s.rows);
+  }
+  s.scratch_bytes = s.images * s.rows * row;
+  return s;
+}
+
+}  // namespace smem
