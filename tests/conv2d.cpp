@@ -112,7 +112,7 @@ TEST_CASE("conv2d: the plan's choice, and slices") {
   CHECK(sweep.ran() == 5);
 }
 
-TEST_CASE("conv2d: a plan of the same problem is taken, and no other") {
+TEST_CASE("conv2d: a plan is taken that fits the problem, and no other") {
   const smem::Context context;
   const smem::Array<float> in(context, std::vector<float>(2 * 6 * 5, 1.0F)),
       weights(context, std::vector<float>(3 * 2 * 4, 2.0F)), out(context, 3 * 5 * 4);
