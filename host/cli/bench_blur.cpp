@@ -215,9 +215,7 @@ void add_bench_blur(CLI::App& bench, int& exit_code) {
   command
       ->add_option("--type", options->type, "uint8, uint16, half, float32 or float64; or as OpenCL C has it")
       ->capture_default_str()
-      ->check(CLI::Validator(
-          [](const std::string& text) { return parse_pixel(text) ? "" : "not one of these types: " + text; },
-          "TYPE", "type"));
+      ->check(pixel_validator());
   add_bench_options(*command, *options, all_variants(), {edge}, {edge},
                     [options, &exit_code] { exit_code = run(*options); });
 }

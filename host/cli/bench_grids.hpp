@@ -1,23 +1,16 @@
-/// What the benchmarks of filters share: pixels by a hash of their place, and their types.
+/// What the benchmarks of filters share: pixels by a hash of their place.
 #pragma once
+
+#include "cli/stencil_case.hpp"
 
 #include <smem/smem.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <optional>
-#include <string>
 #include <vector>
 
 namespace smem::cli {
-
-inline std::optional<Scalar> parse_pixel(const std::string& text) {
-  for (const Scalar type : {Scalar::uint8, Scalar::uint16, Scalar::half, Scalar::float32, Scalar::float64}) {
-    if (text == name_of(type) || text == opencl_name_of(type)) return type;
-  }
-  return std::nullopt;
-}
 
 template <class Visit>
 auto with_pixel(Scalar type, const Visit& visit) {

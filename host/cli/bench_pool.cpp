@@ -127,9 +127,7 @@ void add_bench_pool(CLI::App& bench, int& exit_code) {
   command
       ->add_option("--type", options->type, "uint8, uint16, half, float32 or float64; or as OpenCL C has it")
       ->capture_default_str()
-      ->check(CLI::Validator(
-          [](const std::string& text) { return parse_pixel(text) ? "" : "not one of these types: " + text; },
-          "TYPE", "type"));
+      ->check(pixel_validator());
   add_bench_options(*command, *options, pool_variants(), {edge}, {edge},
                     [options, &exit_code] { exit_code = run(*options); });
 }

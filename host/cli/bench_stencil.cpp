@@ -1,9 +1,9 @@
 // smem bench stencil: GB/s read and written, and the share of the device's own copy bandwidth.
+#include "cli/bench_grids.hpp"
 #include "cli/bench_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/goals.hpp"
 #include "cli/ladder.hpp"
-#include "cli/stencil_case.hpp"
 
 #include <smem/smem.hpp>
 
@@ -29,25 +29,9 @@ struct Options : BenchOptions {
 /// Element i: a whole number from 0 to 15, so that sums are exact in every type.
 std::uint8_t element(std::size_t i) { return static_cast<std::uint8_t>((i * 0x9e3779b97f4a7c15U) >> 60); }
 
-template <class Visit>
-auto with_type(Scalar type, const Visit& visit) {
-  switch (type) {
-    case Scalar::uint8:
-      return visit(std::uint8_t{});
-    case Scalar::uint16:
-      return visit(std::uint16_t{});
-    case Scalar::half:
-      return visit(half{});
-    case Scalar::float64:
-      return visit(double{});
-    default:
-      return visit(float{});
-  }
-}
-
 std::vector<unsigned char> data(const StencilCase& c) {
   std::vector<unsigned char> bytes(elements_of(c) * size_of(c.type));
-  with_type(c.type, [&](auto zero) {
+  with_pixel(c.type, [&](auto zero) {
     using T = decltype(zero);
     auto* to = reinterpret_cast<T*>(bytes.data());
     for (std::size_t i = 0; i < elements_of(c); ++i)
@@ -88,7 +72,7 @@ std::optional<std::string> check(const Context& context, const StencilCase& c, c
   constexpr double kMostWork = 2e7;
   const auto work = static_cast<double>(elements_of(c)) * static_cast<double>(stencil.weights.size());
   const auto step = static_cast<std::size_t>(std::max(1.0, work / kMostWork));
-  return with_type(c.type, [&](auto zero) -> std::optional<std::string> {
+  return with_pixel(c.type, [&](auto zero) -> std::optional<std::string> {
     using T = decltype(zero);
     const auto* values = reinterpret_cast<const T*>(got.data());
     const std::size_t row = c.size[0] * c.channels, edge = 2 * row;
