@@ -117,8 +117,8 @@
 
 #if SOURCE
 #define LOAD_SOURCE                                                                                                       \
-  const cells q = load_cells(sources + clamp(made, 0, d - 1) * source_plane + clamp(y + r, 0, h - 1) * source_pitch, from_x, w, \
-                             whole)
+  const cells q = load_cells(sources + clamp(made, 0, d - 1) * source_plane + clamp(y + r, 0, h - 1) * source_pitch + from_x, \
+                             from_x, w, whole)
 #define ADD_SOURCE sum = fma(dt, q.each[j], sum)
 #else
 #define LOAD_SOURCE (void)0
@@ -176,8 +176,8 @@ void heat_march(HEAT_ARGUMENTS) {
   // This work-item's rows of the plane that comes next, and the first one of what is written; what would lie beyond the
   // grid is its outermost row again.
   global const REAL* coming[ROWS_EACH];
-  EACH_ROW coming[r] = in + in_offset + b * in_stride + begin * in_plane + clamp(y + r, 0, h - 1) * in_pitch;
-  global REAL* to = out + out_offset + b * out_stride + z0 * out_plane + y * (long)out_pitch;
+  EACH_ROW coming[r] = in + in_offset + b * in_stride + begin * in_plane + clamp(y + r, 0, h - 1) * in_pitch + from_x;
+  global REAL* to = out + out_offset + b * out_stride + z0 * out_plane + y * (long)out_pitch + x;
   EACH_ROW ahead[r].all = load_cells(coming[r], from_x, w, whole).all;
 
   for (int i = item; i < 2 * STEPS * ROWS_EACH * CELL_PLACES; i += ITEMS) {

@@ -20,6 +20,9 @@
 #ifndef ROWS_EACH
 #define ROWS_EACH 2  // rows of a work-item: 1, 2, 4
 #endif
+#ifndef PACKED
+#define PACKED 0  // 1: a row is a multiple of PACK cells, so that no pack lies half beyond its end
+#endif
 #define TILE_X (LANES * PACK)
 #define TILE_Y (ROWS * ROWS_EACH)
 #define EACH_ROW _Pragma("unroll") for (int r = 0; r < ROWS_EACH; ++r)
@@ -40,18 +43,20 @@ void heat_vector(HEAT_ARGUMENTS) {
   const int x = tile_x * TILE_X + get_local_id(0) % LANES * PACK, y = tile_y * TILE_Y + get_local_id(0) / LANES * ROWS_EACH;
   NOT_ALL_ARGUMENTS_ARE_USED;
   if (x >= w || y >= h) return;
-  const int whole = x + PACK <= w;
+  const int whole = PACKED || x + PACK <= w;
 
-  // Rows of this work-item; what would lie below the grid is its last row again.
-  global const REAL* plane = in + in_offset + b * in_stride + z0 * in_plane;
-  global REAL* to = out + out_offset + b * out_stride + z0 * out_plane;
-  ulong row[ROWS_EACH];
-  EACH_ROW row[r] = min(y + r, h - 1) * in_pitch;
+  // The first cells of this work-item's rows in plane z, of the next planes' rows, and of its neighbours' rows; what would
+  // lie below the grid is its last row again. All go along, so that no address is made anew.
+  global const REAL* plane = in + in_offset + b * in_stride + z0 * in_plane + x;
+  global REAL* to = out + out_offset + b * out_stride + z0 * out_plane + y * out_pitch + x;
+  global const REAL *row[ROWS_EACH], *coming[ROWS_EACH];
+  EACH_ROW row[r] = plane + min(y + r, h - 1) * in_pitch;
 #if DIMS > 2
-  const ulong row_before = max(y - 1, 0) * in_pitch, row_after = min(y + ROWS_EACH, h - 1) * in_pitch;
+  global const REAL *row_before = plane + max(y - 1, 0) * in_pitch, *row_after = plane + min(y + ROWS_EACH, h - 1) * in_pitch;
 #endif
+#define CELLS_AT(p) load_cells(p, x, w, whole)
 #if VARIABLE
-  global const REAL* k_plane = conductivity + conductivity_offset + b * conductivity_stride + z0 * conductivity_plane;
+  global const REAL* k_plane = conductivity + conductivity_offset + b * conductivity_stride + z0 * conductivity_plane + x;
   cells k_below[ROWS_EACH], k_here[ROWS_EACH], k_next[ROWS_EACH];
 #define K_ROW(r) (k_plane + min(y + (r), h - 1) * conductivity_pitch)
   EACH_ROW {
@@ -63,25 +68,26 @@ void heat_vector(HEAT_ARGUMENTS) {
 
   cells below[ROWS_EACH], here[ROWS_EACH], next[ROWS_EACH];
   EACH_ROW {
-    here[r] = load_cells(plane + row[r], x, w, whole);
+    here[r] = CELLS_AT(row[r]);
     next[r] = here[r];
-    if (z0 + 1 < d) next[r] = load_cells(plane + in_plane + row[r], x, w, whole);
+    if (z0 + 1 < d) next[r] = CELLS_AT(row[r] + in_plane);
     EACH_CELL below[r].each[j] = BEYOND(here[r].each[j]);
-    if (z0 > 0) below[r] = load_cells(plane - in_plane + row[r], x, w, whole);
+    if (z0 > 0) below[r] = CELLS_AT(row[r] - in_plane);
+    coming[r] = row[r] + min(d - 1 - z0, 1) * (long)in_plane;
   }
 
   for (int z = z0; z < z1; ++z) {
     // The plane after the next, and this plane's neighbours.
-    const ulong ahead = z + 2 < d ? 2 * in_plane : z + 1 < d ? in_plane : 0;
     cells later[ROWS_EACH];
     REAL left[ROWS_EACH], right[ROWS_EACH];
     EACH_ROW {
-      later[r] = load_cells(plane + ahead + row[r], x, w, whole);
-      left[r] = x > 0 ? plane[row[r] + x - 1] : BEYOND(here[r].each[0]);
-      right[r] = x + PACK < w ? plane[row[r] + x + PACK] : BEYOND(here[r].each[PACK - 1]);
+      if (z + 2 < d) coming[r] += in_plane;
+      later[r] = CELLS_AT(coming[r]);
+      left[r] = x > 0 ? row[r][-1] : BEYOND(here[r].each[0]);
+      right[r] = x + PACK < w ? row[r][PACK] : BEYOND(here[r].each[PACK - 1]);
     }
 #if DIMS > 2
-    cells before = load_cells(plane + row_before, x, w, whole), after = load_cells(plane + row_after, x, w, whole);
+    cells before = CELLS_AT(row_before), after = CELLS_AT(row_after);
     if (y == 0) EACH_CELL before.each[j] = BEYOND(here[0].each[j]);
 #endif
     if (z + 1 == d) EACH_ROW EACH_CELL next[r].each[j] = BEYOND(here[r].each[j]);
@@ -99,18 +105,18 @@ void heat_vector(HEAT_ARGUMENTS) {
     EACH_ROW {
       cells result;
 #if VARIABLE
-      const REAL k_left = x > 0 ? K_ROW(r)[x - 1] : k_here[r].each[0];
-      const REAL k_right = x + PACK < w ? K_ROW(r)[x + PACK] : k_here[r].each[PACK - 1];
+      const REAL k_left = x > 0 ? K_ROW(r)[-1] : k_here[r].each[0];
+      const REAL k_right = x + PACK < w ? K_ROW(r)[PACK] : k_here[r].each[PACK - 1];
 #endif
 #if SOURCE
-      const cells q = load_cells(source + source_offset + b * source_stride + z * source_plane + min(y + r, h - 1) * source_pitch,
+      const cells q = load_cells(source + source_offset + b * source_stride + z * source_plane + min(y + r, h - 1) * source_pitch + x,
                                  x, w, whole);
 #endif
       EACH_CELL {
         const REAL u = here[r].each[j];
         const REAL u_left = j > 0 ? here[r].each[max(j - 1, 0)] : left[r];
         REAL u_right = j + 1 < PACK ? here[r].each[min(j + 1, PACK - 1)] : right[r];
-        if (x + j + 1 == w) u_right = BEYOND(u);
+        if (!PACKED && x + j + 1 == w) u_right = BEYOND(u);
 #if DIMS > 2
         const REAL u_before = r > 0 ? here[max(r - 1, 0)].each[j] : before.each[j];
         REAL u_after = r + 1 < ROWS_EACH ? here[min(r + 1, ROWS_EACH - 1)].each[j] : after.each[j];
@@ -142,7 +148,7 @@ void heat_vector(HEAT_ARGUMENTS) {
 #endif
         result.each[j] = sum;
       }
-      if (y + r < h) store_cells(to + (y + r) * out_pitch, x, w, whole, result);
+      if (y + r < h) store_cells(to + r * out_pitch, x, w, whole, result);
     }
 
     EACH_ROW {
@@ -157,7 +163,11 @@ void heat_vector(HEAT_ARGUMENTS) {
 #if VARIABLE
     k_plane += conductivity_plane;
 #endif
-    plane += in_plane;
+    EACH_ROW row[r] += in_plane;
+#if DIMS > 2
+    row_before += in_plane;
+    row_after += in_plane;
+#endif
     to += out_plane;
   }
 }

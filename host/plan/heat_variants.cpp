@@ -223,7 +223,7 @@ HeatAttempt marching(const Device& device, const HeatProblem& problem, bool pipe
   define(plan, "ROWS", march.rows);
   define(plan, "ROWS_EACH", march.rows_each);
   if (pipeline) define(plan, "STEPS", steps);
-  if (pipeline && shape.width % pack == 0) define(plan, "PACKED", 1);
+  if (shape.width % pack == 0) define(plan, "PACKED", 1);
   // Each plane and stage: written once; read by the neighbours above, below, left and right.
   const std::size_t exchanged = (solid ? (march.rows_each > 1 ? 4 : 3) * pack : 0) + 4 * march.rows_each;
   if (pipeline) {
