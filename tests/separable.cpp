@@ -130,6 +130,23 @@ TEST_CASE("separable: windows of every size and origin") {
   }
 }
 
+TEST_CASE("separable: the middle of a large plane, which needs no questions about edges") {
+  const smem::Context context;
+  test::SeparableSweep sweep(context);
+  for (const smem::Scalar type : {smem::Scalar::float32, smem::Scalar::uint8}) {
+    SeparableCase c;
+    c.variant = "march";
+    c.grids.in = c.grids.out = type;
+    c.grids.size = {1030, 75};
+    c.grids.boundary = Boundary::mirror;
+    c.row_taps = c.column_taps = 5;
+    sweep.run(c);
+    c.grids.gaps = true;
+    sweep.run(c);
+  }
+  CHECK(sweep.ran() == 4);
+}
+
 TEST_CASE("separable: the plan's own choice, also for windows that no tile holds") {
   const smem::Context context;
   test::SeparableSweep sweep(context);

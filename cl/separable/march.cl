@@ -111,6 +111,10 @@ void separable_march(SEPARABLE_ARGUMENTS) {
 #endif
     const uint reads = height + COLUMN_TAPS - 1, steps = (reads + STEP - 1) / STEP;
     const long first_read = (long)top - (long)column_origin;
+    // Whether all that the group reads is there: then each address follows from the one before.
+    const bool all_inside = strip * RESULTS >= LEFT && strip * RESULTS - LEFT + GROUP * COLS <= width && first_read >= 0 &&
+                            first_read + steps * STEP <= rows;
+    global const ELEMENT* coming = from + (all_inside ? (ulong)(first_read + STEP) * in_pitch + (ulong)own.first : 0);
     columns next[STEP];
 #pragma unroll
     for (uint k = 0; k < STEP; ++k) next[k] = read_row(from, in_pitch, first_read + k, (long)rows, own, BEYOND);
@@ -120,7 +124,13 @@ void separable_march(SEPARABLE_ARGUMENTS) {
       columns now[STEP];
 #pragma unroll
       for (uint k = 0; k < STEP; ++k) now[k] = next[k];
-      if (s + 1 < steps) {
+      if (s + 1 < steps && all_inside) {
+#pragma unroll
+        for (uint k = 0; k < STEP; ++k) {
+          next[k] = load_columns(coming);
+          coming += in_pitch;
+        }
+      } else if (s + 1 < steps) {
 #pragma unroll
         for (uint k = 0; k < STEP; ++k)
           next[k] = read_row(from, in_pitch, first_read + min((s + 1) * STEP + k, reads - 1), (long)rows, own, BEYOND);

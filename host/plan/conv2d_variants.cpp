@@ -107,6 +107,9 @@ std::optional<Tiles> tiles_for(const Device& device, const Conv2dProblem& p) {
   const bool few = device.vendor == Vendor::intel, wide = p.type == Scalar::float64;
   t.each_k = std::min<std::size_t>(std::bit_ceil(filters), few || wide ? 4 : 8);
   t.each_x = width > 32 || filters == 1 ? 4 : width > 4 ? 2 : 1;
+  // GELU takes registers of its own: of 32 results a work-item ptxas spills some for sm_75.
+  if (p.activation == Activation::gelu && family_of(device) == "nvidia")
+    t.each_x = std::min<std::size_t>(t.each_x, 2);
   if (few) t.each_x = std::min<std::size_t>(t.each_x, wide ? 1 : 8 / t.each_k);
   t.lanes_k = std::min({std::bit_ceil(divide_up(filters, t.each_k)), std::size_t{8}, most});
   t.lanes_x = std::min({std::bit_ceil(divide_up(width, t.each_x)), std::size_t{16}, most / t.lanes_k});
