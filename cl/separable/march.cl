@@ -113,7 +113,7 @@ void separable_march(SEPARABLE_ARGUMENTS) {
     const long first_read = (long)top - (long)column_origin;
     // Whether all that the group reads is there: then each address follows from the one before.
     const bool all_inside = strip * RESULTS >= LEFT && strip * RESULTS - LEFT + GROUP * COLS <= width && first_read >= 0 &&
-                            first_read + steps * STEP <= rows;
+                            (ulong)first_read + steps * STEP <= rows;
     global const ELEMENT* coming = from + (all_inside ? (ulong)(first_read + STEP) * in_pitch + (ulong)own.first : 0);
     columns next[STEP];
 #pragma unroll
