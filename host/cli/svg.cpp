@@ -144,8 +144,10 @@ std::string draw_roofline(const std::string& title, const std::string& subtitle,
   svg.line(x_of(knee), y_of(fp32), x_of(most), y_of(fp32), kRoof, 2.5);
   svg.text(x_of(most) - 4, y_of(fp32) - 8, fmt::format("fp32, measured: {}", short_number(fp32)), 11, kRoof,
            "end");
-  svg.text(x_of(least) + 8, y_of(least * bandwidth) - 34,
-           fmt::format("copy, measured: {}B/s", short_number(bandwidth)), 11, kRoof);
+  // Above the slope, where no point lies that is under the roof.
+  const double upper = std::pow(least, 0.3) * std::pow(knee, 0.7);
+  svg.text(x_of(upper) - 12, y_of(upper * bandwidth),
+           fmt::format("copy, measured: {}B/s", short_number(bandwidth)), 11, kRoof, "end");
   // Names that would meet stand one below the other.
   std::vector<RoofPoint> sorted = points;
   std::sort(sorted.begin(), sorted.end(),
