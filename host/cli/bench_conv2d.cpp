@@ -209,8 +209,8 @@ class Table {
     const std::optional<std::string> wrong = check(context_, c, buffers.pairs.front().out);
     const measure::Statistics seconds =
         meter_.measure(buffers, plan.prediction.bytes(), call, gemm_effort(context_, buffers, call)).call;
-    const double operations = 2.0 * static_cast<double>(c.results()) *
-                              static_cast<double>(c.channels / c.groups * c.window * c.window);
+    const std::size_t taps = c.channels / c.groups * c.window * c.window;
+    const double operations = 2.0 * static_cast<double>(c.results()) * static_cast<double>(taps);
     Result result{.operation = "conv2d",
                   .label = label,
                   .asked = variant.empty() ? "auto" : variant,

@@ -85,9 +85,10 @@ std::string predicted(const Result& r) {
   std::string text;
   if (r.store_degree > 1 || r.load_degree > 1)
     text += fmt::format("bank conflicts {}/{} (stores/loads); ", r.store_degree, r.load_degree);
-  if (r.local_bytes > 0 && r.bytes > 0)
+  if (r.local_bytes > 0 && r.bytes > 0) {
     text += fmt::format("{:.1f} bytes through local memory for each byte of the result's traffic; ",
                         r.local_bytes / r.bytes);
+  }
   if (r.residency > 0) text += fmt::format("{:.0f} % resident; ", 100 * r.residency);
   if (!text.empty()) text.resize(text.size() - 2);
   return text;

@@ -17,17 +17,27 @@ constexpr const char* kPlain = "#9ecae8";
 constexpr const char* kStrong = "#0072b2";
 constexpr const char* kRoof = "#d55e00";
 
+std::vector<double> powers_of_ten(double from, double to) {
+  std::vector<double> powers;
+  const int first = static_cast<int>(std::ceil(std::log10(from)));
+  const int last = static_cast<int>(std::floor(std::log10(to)));
+  for (int i = first; i <= last; ++i)
+    powers.push_back(std::pow(10, i));
+  return powers;
+}
+
 std::string escaped(const std::string& text) {
   std::string all;
   for (const char c : text) {
-    if (c == '&')
+    if (c == '&') {
       all += "&amp;";
-    else if (c == '<')
+    } else if (c == '<') {
       all += "&lt;";
-    else if (c == '>')
+    } else if (c == '>') {
       all += "&gt;";
-    else
+    } else {
       all += c;
+    }
   }
   return all;
 }
@@ -128,11 +138,11 @@ std::string draw_roofline(const std::string& title, const std::string& subtitle,
   Svg svg(kLeft + kWidth + 40, kTop + kHeight + 66);
   svg.text(20, 30, title, 17, kInk, "start", true);
   svg.text(20, 50, subtitle, 12, kFaint);
-  for (double v = std::pow(10, std::ceil(std::log10(least))); v <= most; v *= 10) {
+  for (const double v : powers_of_ten(least, most)) {
     svg.line(x_of(v), kTop, x_of(v), kTop + kHeight, kGrid);
     svg.text(x_of(v), kTop + kHeight + 18, fmt::format("{:g}", v), 11, kFaint, "middle");
   }
-  for (double v = std::pow(10, std::ceil(std::log10(lowest))); v <= highest; v *= 10) {
+  for (const double v : powers_of_ten(lowest, highest)) {
     svg.line(kLeft, y_of(v), kLeft + kWidth, y_of(v), kGrid);
     svg.text(kLeft - 8, y_of(v) + 4, short_number(v), 11, kFaint, "end");
   }
