@@ -6,6 +6,7 @@
 #include "support/environment.hpp"
 #include "support/failure.hpp"
 #include "support/folder.hpp"
+#include "support/stencils.hpp"
 
 #include <doctest/doctest.h>
 
@@ -55,6 +56,25 @@ constexpr const char* kNaive = "transpose/naive.cl";
 constexpr const char* kStore = "to[j * out_pitch + i] = from[i * in_pitch + j];\n#endif";
 
 }  // namespace
+
+// A way through cl/stencil/rows.cl that plans choose on NVIDIA's devices alone.
+TEST_CASE("kernel folder: bytes become floats by their bits") {
+  const KernelFolder kernels;
+  kernels.replace("stencil/rows.cl", "#define BITS_TO_FLOAT 0", "#define BITS_TO_FLOAT 1");
+  const smem::Context context;
+  test::StencilSweep sweep(context);
+  for (const smem::Boundary boundary : {smem::Boundary::constant, smem::Boundary::mirror}) {
+    test::StencilCase c;
+    c.type = smem::Scalar::uint8;
+    c.variant = "rows";
+    c.boundary = boundary;
+    c.radius = {1, 1};
+    c.in.channels = c.out.channels = 4;
+    c.size = {64, 19};  // rows of whole vectors, so that bytes come in words
+    sweep.run(c);
+  }
+  CHECK(sweep.ran() == 2);
+}
 
 TEST_CASE("kernel folder: the embedded sources are the files of cl") {
   std::size_t files = 0;
