@@ -124,6 +124,79 @@ TEST_CASE("heat: float64") {
   CHECK((sweep.ran() > 0) == context.device().fp64);
 }
 
+TEST_CASE("heat: half is rounded once a pass, in every variant") {
+  const smem::Context context;
+  test::HeatSweep sweep(context);
+  for (const auto& [dimensions, variant, walls] :
+       {std::tuple<std::size_t, const char*, Walls>{1, "naive", Walls::insulated},
+        {2, "tiled", Walls::held},
+        {1, "blocked", Walls::fixed},
+        {3, "vector", Walls::fixed},
+        {2, "march", Walls::held},
+        {1, "cpu", Walls::insulated},
+        {3, "cpu", Walls::held}}) {
+    HeatCase c;
+    c.type = Scalar::half;
+    c.variant = variant;
+    c.walls = walls;
+    const bool several = c.variant == "blocked" || c.variant == "march" || c.variant == "cpu";
+    // The last pass makes one less, but where the kernel would be another one.
+    c.steps = c.variant == "march" ? 4 : several ? 5 : 2;
+    c.steps_per_pass = several ? 2 : 1;
+    every_size(sweep, c, dimensions);
+    CHECK((sweep.ran() > 0) == (variant != std::string("cpu") || test::has_cpu_variant(context.device())));
+  }
+}
+
+TEST_CASE("heat: half, with conductivities and sources") {
+  const smem::Context context;
+  test::HeatSweep sweep(context);
+  for (const auto& [dimensions, variant, mean] :
+       {std::tuple<std::size_t, const char*, FaceMean>{3, "naive", FaceMean::arithmetic},
+        {2, "blocked", FaceMean::harmonic},
+        {3, "vector", FaceMean::arithmetic},
+        {2, "cpu", FaceMean::arithmetic},
+        {3, "cpu", FaceMean::harmonic}}) {
+    HeatCase c;
+    c.type = Scalar::half;
+    c.variant = variant;
+    c.variable = c.source = true;
+    c.mean = mean;
+    c.walls = mean == FaceMean::harmonic ? Walls::fixed : Walls::insulated;
+    c.steps = 3;
+    every_size(sweep, c, dimensions);
+    CHECK((sweep.ran() > 0) == (variant != std::string("cpu") || test::has_cpu_variant(context.device())));
+  }
+  HeatCase c;
+  c.type = Scalar::half;
+  c.variant = "march";
+  c.walls = Walls::fixed;
+  c.source = true;
+  c.steps = 4;
+  c.steps_per_pass = 2;
+  every_size(sweep, c, 3);
+  CHECK(sweep.ran() > 0);
+}
+
+TEST_CASE("heat: of half, changes below half a unit vanish with each pass") {
+  const smem::Context context;
+  constexpr std::size_t kCells = 64;
+  std::vector<smem::half> start(kCells, smem::half(1.0F));
+  start[20] = smem::half(1.0F + 0x1p-10F);  // the next number
+  const smem::Array<smem::half> in(context, start);
+  const auto after = [&](std::size_t steps_per_pass) {
+    const smem::Array<smem::half> out(context, kCells);
+    Heat heat{.steps = 40, .dt = 0.2};
+    heat.steps_per_pass = steps_per_pass;
+    smem::heat(context, smem::GridView<const smem::half>(in.buffer(), {kCells}),
+               smem::GridView<smem::half>(out.buffer(), {kCells}), heat,
+               {.variant = steps_per_pass == 1 ? "naive" : "blocked"});
+    return out.to_host()[20].bits;
+  };
+  CHECK(after(1) == start[20].bits);
+  CHECK(after(8) == start[0].bits);
+}
+
 TEST_CASE("heat: any number of steps, as the plan chooses, in place or not") {
   const smem::Context context;
   test::HeatSweep sweep(context);
@@ -323,6 +396,11 @@ TEST_CASE("heat: what cannot be is refused, and nothing is written") {
           smem::heat(context, static_cast<const Grid&>(whole), static_cast<const Grid&>(whole),
                      Heat{.dt = 0.1});
         }).argument == "in");
+  CHECK(refused_out(smem::GridView<smem::half>(out.buffer(), size)) == "out");
+  CHECK(test::failure_of([&] {
+          const smem::GridView<smem::half> a(in.buffer(), size), b(out.buffer(), size);
+          smem::heat(context, a, b, Heat{.dt = 0.26});
+        }).argument == "dt");
   CHECK(out.to_host() == before);
   // The limit itself is stable.
   smem::heat(context, from, to, Heat{.dt = smem::heat_time_step_limit({}, 2)});

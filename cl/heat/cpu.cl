@@ -26,11 +26,17 @@
 #define PREFETCH_AHEAD 2048  // bytes of the plane above; 0: none, for a compiler whose builtin does not run
 #endif
 
+#if ELEMENT_HALF
+#define ELEMENT_BYTES 2
+#else
+#define ELEMENT_BYTES sizeof(ELEMENT)
+#endif
+
 // The stream of planes crosses a page every few rows, where processors stop to fetch ahead by themselves: without, one step
 // of 256^3 floats on two Zen 4 cores took 1.15 times as long. A builtin of the compiler, where there is one.
 #ifdef __has_builtin
 #if __has_builtin(__builtin_prefetch) && PREFETCH_AHEAD && DIMS > 1
-#define FETCH_AHEAD(p) __builtin_prefetch((p) + PREFETCH_AHEAD / sizeof(REAL))
+#define FETCH_AHEAD(p) __builtin_prefetch((p) + PREFETCH_AHEAD / ELEMENT_BYTES)
 #endif
 #endif
 #ifndef FETCH_AHEAD
@@ -53,8 +59,36 @@ typedef float16 run;
 #endif
 // A run at the alignment of a cell. vload says the same, but PoCL makes 128-bit pieces of it.
 typedef struct __attribute__((packed)) { run v; } loose_run;
-#define LOAD_RUN(space, p) (((space const loose_run*)(p))->v)
-#define LOAD_CELL(space, p) (*(p))
+#define RUN_AT(space, p) (((space loose_run*)(p))->v)
+// Cells as they lie in global and in local memory, where there are numbers.
+#define global_cell ELEMENT
+#define local_cell REAL
+#define LOAD_RUN(space, p) space##_run(p)
+#define LOAD_CELL(space, p) space##_value(p)
+#define local_run(p) RUN_AT(local const, p)
+#define local_value(p) (*(p))
+#define global_value(p) load_cell(p)
+#if ELEMENT_HALF
+typedef ushort16 stored_run;
+typedef struct __attribute__((packed)) { stored_run v; } loose_stored_run;
+#define global_run(p) vload_half16(0, p)
+static inline stored_run stored_of(run v) {
+  stored_run bits;
+  vstore_half16_rte(v, 0, (half*)&bits);
+  return bits;
+}
+#else
+typedef run stored_run;
+typedef loose_run loose_stored_run;
+#define global_run(p) RUN_AT(global const, p)
+#define stored_of(v) (v)
+#endif
+#define PUT_RUN(space, value, p) PUT_##space##_run(value, p)
+#define PUT_local_run(value, p) (RUN_AT(local, p) = (value))
+#define PUT_global_run(value, p) (((global loose_stored_run*)(p))->v = stored_of(value))
+#define PUT_CELL(space, value, p) PUT_##space##_cell(value, p)
+#define PUT_local_cell(value, p) (*(p) = (value))
+#define PUT_global_cell(value, p) store_cell(p, value)
 
 // What lies beyond the walls of y and z, as bits; and those of x, at the ends of a row.
 #define WALL_BEFORE 1
@@ -73,8 +107,8 @@ typedef struct __attribute__((packed)) { run v; } loose_run;
 #endif
 
 #if VARIABLE
-#define K_PARAMETERS , global const REAL *k, global const REAL *k_before, global const REAL *k_after, global const REAL *k_below, \
-                       global const REAL *k_above
+#define K_PARAMETERS , global const ELEMENT *k, global const ELEMENT *k_before, global const ELEMENT *k_after, \
+                       global const ELEMENT *k_below, global const ELEMENT *k_above
 #define ADD_Y(V, LOAD, space)                                                                                             \
   ADD_FLOWS(V, sum, rate_y, u, NEIGHBOUR(V, LOAD, space, before, WALL_BEFORE), NEIGHBOUR(V, LOAD, space, after, WALL_AFTER), \
             k_here, LOAD(global, k_before + i), LOAD(global, k_after + i))
@@ -129,7 +163,8 @@ typedef struct __attribute__((packed)) { run v; } loose_run;
   const run k_left = (at_left) ? BEHIND(k_here, k_here.s0) : LOAD_RUN(global, k + i - 1);        \
   const run k_right = (at_right) ? AHEAD(k_here, LAST(k_here)) : LOAD_RUN(global, k + i + 1);
 #define K_OF_CELL(at_left, at_right) \
-  const REAL k_here = k[i], k_left = (at_left) ? k[i] : k[i - 1], k_right = (at_right) ? k[i] : k[i + 1];
+  const REAL k_here = load_cell(k + i), k_left = (at_left) ? k_here : load_cell(k + i - 1),                           \
+             k_right = (at_right) ? k_here : load_cell(k + i + 1);
 #else
 #define K_OF_RUN(at_left, at_right)
 #define K_OF_CELL(at_left, at_right)
@@ -147,10 +182,11 @@ typedef struct __attribute__((packed)) { run v; } loose_run;
 // Cells 0 .. n-1 of a row after a step: c is the row, before and after its neighbours along y, below and above along z.
 // Not inlined: PoCL copies a kernel's body three times.
 #define DEFINE_MAKE_ROW(name, from, to, STORE_RUN, aligned, FETCH)                                                     \
-  __attribute__((noinline)) void name(from const REAL* c, from const REAL* before, from const REAL* after,        \
-                                      from const REAL* below, from const REAL* above, to REAL* restrict o,        \
+  __attribute__((noinline)) void name(from const from##_cell* c, from const from##_cell* before,                  \
+                                      from const from##_cell* after, from const from##_cell* below,               \
+                                      from const from##_cell* above, to to##_cell* restrict o,                    \
                                       int n, int walls, REAL rate_x, REAL rate_y, REAL rate_z, REAL dt, REAL wall, \
-                                      global const REAL* q K_PARAMETERS) {                                        \
+                                      global const ELEMENT* q K_PARAMETERS) {                                     \
     (void)before, (void)after, (void)below, (void)above, (void)rate_y, (void)rate_z, (void)dt, (void)wall, (void)q; \
     int i = 0;                                                                                                    \
     if (n >= RUN) {                                                                                               \
@@ -158,38 +194,39 @@ typedef struct __attribute__((packed)) { run v; } loose_run;
         const int left = walls & WALL_LEFT, right = n == RUN && (walls & WALL_RIGHT);                             \
         MAKE_RUN(from, left, right);                                                                              \
         HOLD_ENDS(left, right);                                                                                   \
-        ((to loose_run*)(o))->v = sum;                                                                            \
+        PUT_RUN(to, sum, o);                                                                                      \
       }                                                                                                           \
-      i = aligned ? RUN - (int)((size_t)o % sizeof(run) / sizeof(REAL)) : RUN;                                    \
+      i = aligned ? RUN - (int)((size_t)o % sizeof(stored_run) / ELEMENT_BYTES) : RUN;                            \
       for (; i < n - RUN; i += RUN) {                                                                             \
         FETCH(above + i);                                                                                         \
         MAKE_RUN(from, 0, 0);                                                                                     \
-        STORE_RUN(sum, (to run*)(o + i));                                                                         \
+        STORE_RUN(sum, o + i);                                                                                    \
       }                                                                                                           \
       if (n > RUN) {                                                                                              \
         i = n - RUN;                                                                                              \
         const int right = walls & WALL_RIGHT;                                                                     \
         MAKE_RUN(from, 0, right);                                                                                 \
         HOLD_ENDS(0, right);                                                                                      \
-        ((to loose_run*)(o + i))->v = sum;                                                                        \
+        PUT_RUN(to, sum, o + i);                                                                                  \
       }                                                                                                           \
       return;                                                                                                     \
     }                                                                                                             \
     for (; i < n; ++i) {                                                                                          \
       const int left = i == 0 && (walls & WALL_LEFT), right = i == n - 1 && (walls & WALL_RIGHT);                 \
-      const REAL u = c[i], u_left = left ? BEYOND(u) : c[i - 1], u_right = right ? BEYOND(u) : c[i + 1];          \
+      const REAL u = LOAD_CELL(from, c + i), u_left = left ? BEYOND(u) : LOAD_CELL(from, c + i - 1),              \
+                 u_right = right ? BEYOND(u) : LOAD_CELL(from, c + i + 1);                                        \
       K_OF_CELL(left, right)                                                                                      \
       MAKE(REAL, LOAD_CELL, from);                                                                                \
       HOLD_CELL(left, right);                                                                                     \
-      o[i] = sum;                                                                                                 \
+      PUT_CELL(to, sum, o + i);                                                                                   \
     }                                                                                                             \
   }
 
-#define STORE_PLAIN(value, p) (((local loose_run*)(p))->v = (value))
+#define STORE_PLAIN(value, p) PUT_RUN(local, value, p)
 #if STREAMING
-#define STORE_OUT(value, p) STREAM(value, p)
+#define STORE_OUT(value, p) STREAM(stored_of(value), (global stored_run*)(p))
 #else
-#define STORE_OUT(value, p) (((global loose_run*)(p))->v = (value))
+#define STORE_OUT(value, p) PUT_RUN(global, value, p)
 #endif
 DEFINE_MAKE_ROW(make_row, global, global, STORE_OUT, STREAMING, FETCH_AHEAD)
 #if QUEUE > 64
@@ -210,7 +247,7 @@ DEFINE_MAKE_ROW(make_last_row, local, global, STORE_OUT, STREAMING, IS_CACHED)
   name(row, BESIDE(row, WALL_BEFORE, row_before), BESIDE(row, WALL_AFTER, row_after),                            \
        walls & WALL_BELOW ? (row) : (row_below), walls & WALL_ABOVE ? (row) : (row_above), to, n, walls, rate_x, \
        rate_y, rate_z, dt, wall, q K_VALUES)
-#define COPY(row, to) for (int i = 0; i < n; ++i) (to)[i] = (row)[i]
+#define COPY(from, row, space, to) for (int i = 0; i < n; ++i) PUT_CELL(space, LOAD_CELL(from, (row) + i), (to) + i)
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void heat_cpu(HEAT_ARGUMENTS, uint steps, ulong block_x, ulong block_y, ulong chunk) {
@@ -246,11 +283,11 @@ void heat_cpu(HEAT_ARGUMENTS, uint steps, ulong block_x, ulong block_y, ulong ch
                              (z == 0 ? WALL_BELOW : 0) | (z + 1 == (long)depth ? WALL_ABOVE : 0);
         for (long y = begin_y; y < end_y; ++y) {
           const int walls = walls_xz | (y == 0 ? WALL_BEFORE : 0) | (y + 1 == (long)height ? WALL_AFTER : 0);
-          global const REAL* row = in + in_offset + b * in_stride + z * in_plane + y * in_pitch + begin_x;
-          global REAL* to = out + out_offset + b * out_stride + z * out_plane + y * out_pitch + begin_x;
-          global const REAL* k = conductivity + conductivity_offset + b * conductivity_stride + z * conductivity_plane +
+          global const ELEMENT* row = in + in_offset + b * in_stride + z * in_plane + y * in_pitch + begin_x;
+          global ELEMENT* to = out + out_offset + b * out_stride + z * out_plane + y * out_pitch + begin_x;
+          global const ELEMENT* k = conductivity + conductivity_offset + b * conductivity_stride + z * conductivity_plane +
                                  y * conductivity_pitch + begin_x;
-          global const REAL* q = source + source_offset + b * source_stride + z * source_plane + y * source_pitch + begin_x;
+          global const ELEMENT* q = source + source_offset + b * source_stride + z * source_plane + y * source_pitch + begin_x;
           (void)k;
 #if WALLS == 2
           const int held = (DIMS > 1 && (walls & (WALL_BELOW | WALL_ABOVE))) || (DIMS > 2 && (walls & (WALL_BEFORE | WALL_AFTER)));
@@ -266,19 +303,19 @@ void heat_cpu(HEAT_ARGUMENTS, uint steps, ulong block_x, ulong block_y, ulong ch
           local REAL* to_queue = queue + ((step - 1) * 3 + z % 3) * queue_plane + in_queue;
           if (step > 1 && step < last) {
             if (held) {
-              COPY(queued, to_queue);
+              COPY(local, queued, local, to_queue);
             } else {
               CALL(make_middle_row, queued, -queue_pitch, queue_pitch, queued_below, queued_above, to_queue);
             }
           } else if (step > 1) {
             if (held) {
-              COPY(queued, to);
+              COPY(local, queued, global, to);
             } else {
               CALL(make_last_row, queued, -queue_pitch, queue_pitch, queued_below, queued_above, to);
             }
           } else if (last > 1) {
             if (held) {
-              COPY(row, to_queue);
+              COPY(global, row, local, to_queue);
             } else {
               CALL(make_first_row, row, -(long)in_pitch, in_pitch, row - in_plane, row + in_plane, to_queue);
             }
@@ -286,7 +323,7 @@ void heat_cpu(HEAT_ARGUMENTS, uint steps, ulong block_x, ulong block_y, ulong ch
 #endif
           {
             if (held) {
-              COPY(row, to);
+              COPY(global, row, global, to);
             } else {
               CALL(make_row, row, -(long)in_pitch, in_pitch, row - in_plane, row + in_plane, to);
             }

@@ -41,6 +41,10 @@
 #define CELL_PLACES (ITEMS + 2)
 #define ROW_AT(s) ((set * STEPS + (s)) * ROW_PLACES + LANES + item)
 #define CELL_AT(s, r) (((set * STEPS + (s)) * ROWS_EACH + (r)) * CELL_PLACES + 1 + item)
+// Planes z - 1 and z of what a stage reads: where the older one was comes the next, so that they change places from plane to
+// plane and none is copied.
+#define below planes[set]
+#define here planes[1 - set]
 #define EACH_STAGE _Pragma("unroll") for (int s = 0; s < STEPS; ++s)
 #define EACH_ROW _Pragma("unroll") for (int r = 0; r < ROWS_EACH; ++r)
 #define EACH_CELL _Pragma("unroll") for (int j = 0; j < PACK; ++j)
@@ -77,8 +81,7 @@
     }                                                                                                                  \
     EACH_ROW {                                                                                                         \
       /* As vectors: NVIDIA's compiler loses copies of unions that are written element by element. */                  \
-      below[s][r].all = here[s][r].all;                                                                                \
-      here[s][r].all = next[r].all;                                                                                    \
+      below[s][r].all = next[r].all;                                                                                   \
       next[r].all = result[r].all;                                                                                     \
     }                                                                                                                  \
   }
@@ -164,21 +167,21 @@ void heat_march(HEAT_ARGUMENTS) {
   const int at_wall = tile_x < HALO_X || tile_x + OUT_X + HALO_X >= w || (DIMS > 2 && (tile_y < HALO_Y || tile_y + OUT_Y + HALO_Y >= h));
 
 #if SOURCE
-  global const REAL* sources = source + source_offset + b * source_stride;
+  global const ELEMENT* sources = source + source_offset + b * source_stride;
 #endif
 
-  // below and here: the planes before the middle one and the middle one of what stage s reads. Planes that the pipeline
-  // has not filled yet are zero; nothing that is written depends on them.
-  cells below[STEPS][ROWS_EACH], here[STEPS][ROWS_EACH], next[ROWS_EACH], ahead[ROWS_EACH];
-  EACH_STAGE EACH_ROW EACH_CELL below[s][r].each[j] = here[s][r].each[j] = 0;
+  // Planes that the pipeline has not filled yet are zero; nothing that is written depends on them.
+  cells planes[2][STEPS][ROWS_EACH], next[ROWS_EACH];
+  stored_cells ahead[ROWS_EACH];
+  EACH_STAGE EACH_ROW EACH_CELL planes[0][s][r].each[j] = planes[1][s][r].each[j] = 0;
   const int begin = max(z0 - STEPS, 0);
 
   // This work-item's rows of the plane that comes next, and the first one of what is written; what would lie beyond the
   // grid is its outermost row again.
-  global const REAL* coming[ROWS_EACH];
+  global const ELEMENT* coming[ROWS_EACH];
   EACH_ROW coming[r] = in + in_offset + b * in_stride + begin * in_plane + clamp(y + r, 0, h - 1) * in_pitch + from_x;
-  global REAL* to = out + out_offset + b * out_stride + z0 * out_plane + y * (long)out_pitch + x;
-  EACH_ROW ahead[r].all = load_cells(coming[r], from_x, w, whole).all;
+  global ELEMENT* to = out + out_offset + b * out_stride + z0 * out_plane + y * (long)out_pitch + x;
+  EACH_ROW ahead[r].all = load_stored(coming[r], from_x, w, whole).all;
 
   for (int i = item; i < 2 * STEPS * ROWS_EACH * CELL_PLACES; i += ITEMS) {
     first_cells[i] = 0;
@@ -192,45 +195,48 @@ void heat_march(HEAT_ARGUMENTS) {
 #endif
   barrier(CLK_LOCAL_MEM_FENCE);
 
-  for (int z = begin; z < z1 + STEPS; ++z) {
-    const int set = (z - begin) & 1;
+  for (int pair = begin; pair < z1 + STEPS; pair += 2) {
+#pragma unroll
+    for (int set = 0; set < 2; ++set) {
+      const int z = pair + set;  // the plane that comes; behind the last one, another that nobody writes
 
-    // What neighbours need of the planes in the middle of the stages.
-    EACH_STAGE {
+      // What neighbours need of the planes in the middle of the stages.
+      EACH_STAGE {
 #if DIMS > 2
-      first_rows[ROW_AT(s)] = here[s][0].all;
+        first_rows[ROW_AT(s)] = here[s][0].all;
 #if ROWS_EACH > 1
-      last_rows[ROW_AT(s)] = here[s][ROWS_EACH - 1].all;
+        last_rows[ROW_AT(s)] = here[s][ROWS_EACH - 1].all;
 #endif
 #endif
-      EACH_ROW {
-        first_cells[CELL_AT(s, r)] = here[s][r].each[0];
+        EACH_ROW {
+          first_cells[CELL_AT(s, r)] = here[s][r].each[0];
 #if PACK > 1
-        last_cells[CELL_AT(s, r)] = here[s][r].each[PACK - 1];
+          last_cells[CELL_AT(s, r)] = here[s][r].each[PACK - 1];
 #endif
+        }
       }
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
+      barrier(CLK_LOCAL_MEM_FENCE);
 
-    // The plane that has come, and the next one on its way.
-    EACH_ROW {
-      next[r].all = ahead[r].all;
-      if (z + 1 < d) coming[r] += in_plane;
-      ahead[r].all = load_cells(coming[r], from_x, w, whole).all;
-    }
-    if (at_wall || z <= STEPS || z >= d) {
-      MAKE_STAGES(1)
-    } else {
-      MAKE_STAGES(0)
-    }
-
-    // Of the tile, what the halo has left.
-    if (z >= z0 + STEPS) {
-      if (writes) {
-        EACH_ROW
-          if (y + r >= tile_y && y + r < end_y) store_cells(to + r * out_pitch, x, w, whole, next[r]);
+      // The plane that has come, and the next one on its way.
+      EACH_ROW {
+        next[r].all = cells_of(ahead[r]).all;
+        if (z + 1 < d) coming[r] += in_plane;
+        ahead[r].all = load_stored(coming[r], from_x, w, whole).all;
       }
-      to += out_plane;
+      if (at_wall || z <= STEPS || z >= d) {
+        MAKE_STAGES(1)
+      } else {
+        MAKE_STAGES(0)
+      }
+
+      // Of the tile, what the halo has left.
+      if (z >= z0 + STEPS && z < z1 + STEPS) {
+        if (writes) {
+          EACH_ROW
+            if (y + r >= tile_y && y + r < end_y) store_cells(to + r * out_pitch, x, w, whole, next[r]);
+        }
+        to += out_plane;
+      }
     }
   }
 }

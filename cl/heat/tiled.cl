@@ -39,9 +39,9 @@ void heat_tiled(HEAT_ARGUMENTS, uint steps) {
   // The tile and its halo; beyond the walls there is some cell of the grid, which nothing depends on.
   for (uint i = item; i < CELLS; i += GROUP) {
     const long x = clamp(x0 + i % TILE_X, 0L, (long)width - 1), z = clamp(z0 + i / TILE_X, 0L, (long)depth - 1);
-    tile[i] = in[in_offset + b * in_stride + z * in_plane + x];
+    tile[i] = load_cell(in + in_offset + b * in_stride + z * in_plane + x);
 #if VARIABLE
-    k[i] = conductivity[conductivity_offset + b * conductivity_stride + z * conductivity_plane + x];
+    k[i] = load_cell(conductivity + conductivity_offset + b * conductivity_stride + z * conductivity_plane + x);
 #endif
   }
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -78,13 +78,13 @@ void heat_tiled(HEAT_ARGUMENTS, uint steps) {
 #endif
 #if SOURCE
         if (x >= 0 && x < (long)width && z >= 0 && z < (long)depth)
-          sum = fma(dt, source[source_offset + b * source_stride + z * source_plane + x], sum);
+          sum = fma(dt, load_cell(source + source_offset + b * source_stride + z * source_plane + x), sum);
 #endif
       }
       if (step < steps) {
         to[i] = sum;
       } else if (tx >= steps && tx < steps + out_x && tz >= halo_z && tz < halo_z + out_z && x < (long)width && z < (long)depth) {
-        out[out_offset + b * out_stride + z * out_plane + x] = sum;
+        store_cell(out + out_offset + b * out_stride + z * out_plane + x, sum);
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);

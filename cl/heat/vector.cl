@@ -1,12 +1,14 @@
-// One step of heat diffusion in two and three dimensions, marching along z: the neighbours along z stay in registers, those
-// along x and y are in the cache, because they were read as the next plane a moment before.
+// One step of heat diffusion in two and three dimensions, by columns: a work-item makes PACK neighbouring cells of each of
+// DEEP planes. It reads the DEEP + 2 planes that these look at first, all at once, so that they are under way together, and
+// keeps them in registers. Neighbours along x and y are in the cache, because other work-items of the group read them.
 //
-// A work-item has PACK cells of each of ROWS_EACH rows and goes from plane to plane; the plane after the next is on its way
-// meanwhile. P. Micikevicius, "3D finite difference computation on GPUs using CUDA", GPGPU 2009, with the caches of today
-// in the place of his tile.
+// Beyond the grid's ends the outermost cell is read again, which is what stands behind a wall that no heat passes; only
+// walls with a value of their own are looked for. With the neighbours along z from registers this is the plan of
+// P. Micikevicius, "3D finite difference computation on GPUs using CUDA", GPGPU 2009, in short columns instead of a march:
+// a march waits for each plane in turn.
 //
-// Launch: LANES * ROWS work-items a group; a group for each tile of LANES * PACK x ROWS * ROWS_EACH cells, and for
-// each of several chunks of planes, as many as the launch has room for: along x first, then y, then the chunks, then the batch. Two dimensions have one row: ROWS and ROWS_EACH are 1.
+// Launch: LANES * ROWS work-items a group; a group for each LANES * PACK x ROWS x DEEP cells: along x first, then y, then z,
+// then the batch. Two dimensions have one row: ROWS is 1.
 // No local memory.
 #include "heat/step.clh"
 #include "heat/pack.clh"
@@ -17,157 +19,118 @@
 #ifndef ROWS
 #define ROWS 8  // along y
 #endif
-#ifndef ROWS_EACH
-#define ROWS_EACH 2  // rows of a work-item: 1, 2, 4
+#ifndef DEEP
+#define DEEP 8  // planes
 #endif
 #ifndef PACKED
 #define PACKED 0  // 1: a row is a multiple of PACK cells, so that no pack lies half beyond its end
 #endif
-#define TILE_X (LANES * PACK)
-#define TILE_Y (ROWS * ROWS_EACH)
-#define EACH_ROW _Pragma("unroll") for (int r = 0; r < ROWS_EACH; ++r)
+#define EACH_PLANE(k, count) _Pragma("unroll") for (int k = 0; k < (count); ++k)
 #define EACH_CELL _Pragma("unroll") for (int j = 0; j < PACK; ++j)
 
 kernel __attribute__((reqd_work_group_size(LANES * ROWS, 1, 1)))
 void heat_vector(HEAT_ARGUMENTS) {
   const int w = width, h = height, d = depth;
-  const uint across = (w + TILE_X - 1) / TILE_X, along = (h + TILE_Y - 1) / TILE_Y, chunks = get_num_groups(0) / (across * along * (uint)batch),
-             chunk = (d + chunks - 1) / chunks;
+  const uint across = (w + LANES * PACK - 1) / (LANES * PACK), along = (h + ROWS - 1) / ROWS, down = (d + DEEP - 1) / DEEP;
   uint t = get_group_id(0);
-  const uint tile_x = t % across;
+  const int x = (t % across * LANES + get_local_id(0) % LANES) * PACK;
   t /= across;
-  const uint tile_y = t % along;
+  const int y = t % along * ROWS + get_local_id(0) / LANES;
   t /= along;
-  const int z0 = t % chunks * chunk, z1 = min((uint)d, z0 + chunk);
-  const ulong b = t / chunks;
-  const int x = tile_x * TILE_X + get_local_id(0) % LANES * PACK, y = tile_y * TILE_Y + get_local_id(0) / LANES * ROWS_EACH;
+  const int z = t % down * DEEP;
+  const ulong b = t / down;
   NOT_ALL_ARGUMENTS_ARE_USED;
-  if (x >= w || y >= h) return;
+  if (x >= w || y >= h) return;  // no barrier follows
   const int whole = PACKED || x + PACK <= w;
 
-  // The first cells of this work-item's rows in plane z, of the next planes' rows, and of its neighbours' rows; what would
-  // lie below the grid is its last row again. All go along, so that no address is made anew.
-  global const REAL* plane = in + in_offset + b * in_stride + z0 * in_plane + x;
-  global REAL* to = out + out_offset + b * out_stride + z0 * out_plane + y * out_pitch + x;
-  global const REAL *row[ROWS_EACH], *coming[ROWS_EACH];
-  EACH_ROW row[r] = plane + min(y + r, h - 1) * in_pitch;
-#if DIMS > 2
-  global const REAL *row_before = plane + max(y - 1, 0) * in_pitch, *row_after = plane + min(y + ROWS_EACH, h - 1) * in_pitch;
-#endif
+  // From a work-item's cells to those beside them.
+  const int to_left = x > 0 ? -1 : 0, to_right = min(x + PACK, w - 1) - x;
+#define FIRST_CELL(grid) (grid + grid##_offset + b * grid##_stride + z * grid##_plane + y * grid##_pitch + x)
+#define AT_PLANE(grid, k) (first_##grid + (clamp(z + (k), 0, d - 1) - z) * (long)grid##_plane)
 #define CELLS_AT(p) load_cells(p, x, w, whole)
-#if VARIABLE
-  global const REAL* k_plane = conductivity + conductivity_offset + b * conductivity_stride + z0 * conductivity_plane + x;
-  cells k_below[ROWS_EACH], k_here[ROWS_EACH], k_next[ROWS_EACH];
-#define K_ROW(r) (k_plane + min(y + (r), h - 1) * conductivity_pitch)
-  EACH_ROW {
-    k_here[r] = load_cells(K_ROW(r), x, w, whole);
-    k_below[r] = k_here[r];
-    if (z0 > 0) k_below[r] = load_cells(K_ROW(r) - conductivity_plane, x, w, whole);
+#define STORED_AT(p) load_stored(p, x, w, whole)
+  global const ELEMENT* first_in = FIRST_CELL(in);
+  stored_cells column[DEEP + 2];
+  // In branches: NVIDIA's compiler moves loads that are not to where they are used, and then waits for each.
+  if (z > 0 && z + DEEP < d) {
+    EACH_PLANE(k, DEEP + 2) column[k] = STORED_AT(first_in + (k - 1) * (long)in_plane);
+  } else {
+    EACH_PLANE(k, DEEP + 2) column[k] = STORED_AT(AT_PLANE(in, k - 1));
   }
-#endif
-
-  cells below[ROWS_EACH], here[ROWS_EACH], next[ROWS_EACH];
-  EACH_ROW {
-    here[r] = CELLS_AT(row[r]);
-    next[r] = here[r];
-    if (z0 + 1 < d) next[r] = CELLS_AT(row[r] + in_plane);
-    EACH_CELL below[r].each[j] = BEYOND(here[r].each[j]);
-    if (z0 > 0) below[r] = CELLS_AT(row[r] - in_plane);
-    coming[r] = row[r] + min(d - 1 - z0, 1) * (long)in_plane;
-  }
-
-  for (int z = z0; z < z1; ++z) {
-    // The plane after the next, and this plane's neighbours.
-    cells later[ROWS_EACH];
-    REAL left[ROWS_EACH], right[ROWS_EACH];
-    EACH_ROW {
-      if (z + 2 < d) coming[r] += in_plane;
-      later[r] = CELLS_AT(coming[r]);
-      left[r] = x > 0 ? row[r][-1] : BEYOND(here[r].each[0]);
-      right[r] = x + PACK < w ? row[r][PACK] : BEYOND(here[r].each[PACK - 1]);
-    }
-#if DIMS > 2
-    cells before = CELLS_AT(row_before), after = CELLS_AT(row_after);
-    if (y == 0) EACH_CELL before.each[j] = BEYOND(here[0].each[j]);
-#endif
-    if (z + 1 == d) EACH_ROW EACH_CELL next[r].each[j] = BEYOND(here[r].each[j]);
 #if VARIABLE
-    EACH_ROW {
-      k_next[r] = k_here[r];
-      if (z + 1 < d) k_next[r] = load_cells(K_ROW(r) + conductivity_plane, x, w, whole);
-    }
-#if DIMS > 2
-    const cells k_before = load_cells(k_plane + max(y - 1, 0) * conductivity_pitch, x, w, whole);
-    const cells k_after = load_cells(K_ROW(ROWS_EACH), x, w, whole);
-#endif
-#endif
-
-    EACH_ROW {
-      cells result;
-#if VARIABLE
-      const REAL k_left = x > 0 ? K_ROW(r)[-1] : k_here[r].each[0];
-      const REAL k_right = x + PACK < w ? K_ROW(r)[PACK] : k_here[r].each[PACK - 1];
+  global const ELEMENT* first_conductivity = FIRST_CELL(conductivity);
+  stored_cells k_column[DEEP + 2];
+  EACH_PLANE(k, DEEP + 2) k_column[k] = STORED_AT(AT_PLANE(conductivity, k - 1));
 #endif
 #if SOURCE
-      const cells q = load_cells(source + source_offset + b * source_stride + z * source_plane + min(y + r, h - 1) * source_pitch + x,
-                                 x, w, whole);
+  global const ELEMENT* first_source = FIRST_CELL(source);
 #endif
-      EACH_CELL {
-        const REAL u = here[r].each[j];
-        const REAL u_left = j > 0 ? here[r].each[max(j - 1, 0)] : left[r];
-        REAL u_right = j + 1 < PACK ? here[r].each[min(j + 1, PACK - 1)] : right[r];
-        if (!PACKED && x + j + 1 == w) u_right = BEYOND(u);
 #if DIMS > 2
-        const REAL u_before = r > 0 ? here[max(r - 1, 0)].each[j] : before.each[j];
-        REAL u_after = r + 1 < ROWS_EACH ? here[min(r + 1, ROWS_EACH - 1)].each[j] : after.each[j];
-        if (y + r + 1 == h) u_after = BEYOND(u);
-#endif
-        REAL sum = u;
+  const long to_before = y > 0 ? -(long)in_pitch : 0, to_after = y + 1 < h ? in_pitch : 0;
 #if VARIABLE
-        const REAL k = k_here[r].each[j];
-        sum = ADD_FLOWS(REAL, sum, rate_x, u, u_left, u_right, k, j > 0 ? k_here[r].each[max(j - 1, 0)] : k_left,
-                        j + 1 < PACK ? k_here[r].each[min(j + 1, PACK - 1)] : k_right);
-#if DIMS > 2
-        sum = ADD_FLOWS(REAL, sum, rate_y, u, u_before, u_after, k,
-                        r > 0 ? k_here[max(r - 1, 0)].each[j] : k_before.each[j],
-                        r + 1 < ROWS_EACH ? k_here[min(r + 1, ROWS_EACH - 1)].each[j] : k_after.each[j]);
+  const long k_before_here = y > 0 ? -(long)conductivity_pitch : 0, k_after_here = y + 1 < h ? conductivity_pitch : 0;
 #endif
-        sum = ADD_FLOWS(REAL, sum, rate_z, u, below[r].each[j], next[r].each[j], k, k_below[r].each[j], k_next[r].each[j]);
+#endif
+
+  global ELEMENT* to = FIRST_CELL(out);
+  EACH_PLANE(k, DEEP) {
+    cells below = cells_of(column[k]), above = cells_of(column[k + 2]), result;
+    const cells here = cells_of(column[k + 1]);
+    global const ELEMENT* row = AT_PLANE(in, k);
+    REAL left = load_cell(row + to_left), right = load_cell(row + to_right);
+#if DIMS > 2
+    cells before = CELLS_AT(row + to_before), after = CELLS_AT(row + to_after);
+#endif
+#if WALLS == 1
+    if (x == 0) left = wall;
+    if (x + PACK >= w) right = wall;
+    if (z + k == 0) below.all = (pack)wall;
+    if (z + k + 1 == d) above.all = (pack)wall;
+#if DIMS > 2
+    if (y == 0) before.all = (pack)wall;
+    if (y + 1 == h) after.all = (pack)wall;
+#endif
+#endif
+#if VARIABLE
+    global const ELEMENT* k_row = AT_PLANE(conductivity, k);
+    const cells k_below = cells_of(k_column[k]), k_cells = cells_of(k_column[k + 1]), k_above = cells_of(k_column[k + 2]);
+    const REAL k_left = load_cell(k_row + to_left), k_right = load_cell(k_row + to_right);
+#if DIMS > 2
+    const cells k_before = CELLS_AT(k_row + k_before_here), k_after = CELLS_AT(k_row + k_after_here);
+#endif
+#endif
+#if SOURCE
+    const cells q = CELLS_AT(AT_PLANE(source, k));
+#endif
+    EACH_CELL {
+      const REAL u = here.each[j];
+      const REAL u_left = j > 0 ? here.each[max(j - 1, 0)] : left;
+      REAL u_right = j + 1 < PACK ? here.each[min(j + 1, PACK - 1)] : right;
+      if (!PACKED && x + j + 1 == w) u_right = BEYOND(u);
+      REAL sum = u;
+#if VARIABLE
+      const REAL k_here = k_cells.each[j];
+      sum = ADD_FLOWS(REAL, sum, rate_x, u, u_left, u_right, k_here, j > 0 ? k_cells.each[max(j - 1, 0)] : k_left,
+                      j + 1 < PACK ? k_cells.each[min(j + 1, PACK - 1)] : k_right);
+#if DIMS > 2
+      sum = ADD_FLOWS(REAL, sum, rate_y, u, before.each[j], after.each[j], k_here, k_before.each[j], k_after.each[j]);
+#endif
+      sum = ADD_FLOWS(REAL, sum, rate_z, u, below.each[j], above.each[j], k_here, k_below.each[j], k_above.each[j]);
 #else
-        sum = ADD_SECOND_DIFFERENCE(REAL, sum, rate_x, u, u_left, u_right);
+      sum = ADD_SECOND_DIFFERENCE(REAL, sum, rate_x, u, u_left, u_right);
 #if DIMS > 2
-        sum = ADD_SECOND_DIFFERENCE(REAL, sum, rate_y, u, u_before, u_after);
+      sum = ADD_SECOND_DIFFERENCE(REAL, sum, rate_y, u, before.each[j], after.each[j]);
 #endif
-        sum = ADD_SECOND_DIFFERENCE(REAL, sum, rate_z, u, below[r].each[j], next[r].each[j]);
+      sum = ADD_SECOND_DIFFERENCE(REAL, sum, rate_z, u, below.each[j], above.each[j]);
 #endif
 #if SOURCE
-        sum = fma(dt, q.each[j], sum);
+      sum = fma(dt, q.each[j], sum);
 #endif
 #if WALLS == 2
-        if (x + j == 0 || x + j + 1 == w || z == 0 || z + 1 == d || (DIMS > 2 && (y + r == 0 || y + r + 1 == h))) sum = u;
+      if (x + j == 0 || x + j + 1 == w || z + k == 0 || z + k + 1 == d || (DIMS > 2 && (y == 0 || y + 1 == h))) sum = u;
 #endif
-        result.each[j] = sum;
-      }
-      if (y + r < h) store_cells(to + r * out_pitch, x, w, whole, result);
+      result.each[j] = sum;
     }
-
-    EACH_ROW {
-      below[r].all = here[r].all;
-      here[r].all = next[r].all;
-      next[r].all = later[r].all;
-#if VARIABLE
-      k_below[r].all = k_here[r].all;
-      k_here[r].all = k_next[r].all;
-#endif
-    }
-#if VARIABLE
-    k_plane += conductivity_plane;
-#endif
-    EACH_ROW row[r] += in_plane;
-#if DIMS > 2
-    row_before += in_plane;
-    row_after += in_plane;
-#endif
-    to += out_plane;
+    if (z + k < d) store_cells(to + k * out_plane, x, w, whole, result);
   }
 }

@@ -21,8 +21,8 @@ using plan::HeatShape;
 using plan::refuse_heat;
 
 void check_problem(const Device& device, const HeatProblem& problem) {
-  if (problem.type != Scalar::float32 && problem.type != Scalar::float64)
-    refuse_heat("in", "float32 or float64", std::string(name_of(problem.type)));
+  if (problem.type != Scalar::half && problem.type != Scalar::float32 && problem.type != Scalar::float64)
+    refuse_heat("in", "half, float32 or float64", std::string(name_of(problem.type)));
   if (problem.type == Scalar::float64 && !device.fp64)
     refuse_heat("in", "a type that the device computes with; it has no fp64", "float64");
   heat_dimensions(problem);

@@ -19,6 +19,9 @@ struct HeatShape {
 };
 HeatShape heat_shape(const HeatProblem& problem);
 
+/// What is computed with: half is storage only.
+inline Scalar heat_value_type(Scalar type) { return type == Scalar::half ? Scalar::float32 : type; }
+
 /// What one thread's blocks are on a CPU: the same whatever the size of a work-group turns out to be.
 struct HeatBlocks {
   std::size_t x = 1, y = 1;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <smem/device.hpp>
+#include <smem/scalar.hpp>
 
 #include <cstddef>
 #include <iterator>
@@ -18,35 +19,44 @@ struct HeatMarch {
   std::size_t most;       ///< work-items, for whose registers there is room
 };
 
+/// Of a kernel that makes columns along z: the cells of x and y that a work-group makes, and the planes.
+struct HeatColumns {
+  std::size_t cols;  ///< cells; float32's, half as many of float64
+  std::size_t rows;  ///< cells
+  std::size_t deep;  ///< planes of a work-item: of one grid of float32
+  std::size_t most;  ///< work-items, for whose registers there is room
+};
+
 struct HeatPolicy {
   std::string_view family;
   std::string_view evidence;
-  std::size_t vector_bytes;        ///< of an access
-  HeatMarch vector_2d, vector_3d;  ///< one step
-  HeatMarch march_2d, march_3d;    ///< several
+  std::size_t vector_bytes;          ///< of an access
+  HeatColumns vector_2d, vector_3d;  ///< one step
+  HeatMarch march_2d, march_3d;      ///< several
   std::size_t march_steps_2d, march_steps_3d;
   std::size_t tile_x_1d, steps_1d;  ///< of tiles in local memory, with their halo
   std::size_t tile_x_2d, tile_z_2d, steps_2d;
   std::size_t group;  ///< work-items of such a tile
 };
 
-// march_3d on a Hopper: 18 x 27 work-items of 4 x 2 cells make 64 x 48 of a tile of 72 x 54. A work-item
-// keeps 2 planes of 8 cells for each of 3 steps, the plane that is made and the one on its way, in 128
-// registers, of which a multiprocessor has as many for 512 work-items. 34 x 15 work-items, which were
-// measured, spill 16 bytes by ptxas; these do not, and share less of their tile. vector_3d on the H200: 512 x
-// 8 cells a group 0.79 of copy too, 512 x 4 0.62 to 0.71, groups of 1024 work-items 0.27 (they spill), 4 rows
-// a work-item 0.72; all measured while a work-item took 115 registers, of which it takes 62 now (ptxas).
+// vector_3d on the H200, 512^3 float, share of copy: tiles of 128 x 4 cells, 4 planes deep 0.895, 128 x 8
+// 0.887, 256 x 4 0.881, 64 x 8 0.878; 2 planes 0.81 (128 x 8), 6 0.88, 8 0.83, 16 0.85; 8 planes and groups
+// of 512 0.66. A march that kept its planes and had the next one on its way made 0.70 to 0.77: its loop waits
+// for each.
+//
+// march_3d there, 12 steps, of copy for each: 18 x 54 work-items of 4 cells in 64 registers make 64 x 48 of a
+// tile of 72 x 54, 3 steps a pass: 1.61; 2 steps 1.30, 4 1.19 (they spill). Work-items of 4 x 2 cells, half
+// as many, 1.46; two groups of 540 work-items 1.16.
 //
 // Intel's compiler keeps arrays in memory with 16 bytes a work-item, not with 8 (pvc).
 inline constexpr HeatPolicy kHeatPolicies[] = {
     {"nvidia-hopper",
-     "H200, of copy for each step: float 512^3 one step 0.79, 12 steps 0.95 with tiles of 128 x 24; 16384^2 "
-     "0.85 and 2.06",
+     "H200, of copy for each step: float 512^3 one step 0.89, 12 steps 1.61",
      16,
-     {1024, 1, 1, 8, 256},
-     {256, 16, 2, 2, 512},
+     {1024, 1, 8, 256},
+     {128, 4, 4, 128},
      {504, 1, 1, 6, 256},
-     {64, 48, 2, 1, 512},
+     {64, 48, 1, 1, 1024},
      3,
      3,
      2048,
@@ -58,8 +68,8 @@ inline constexpr HeatPolicy kHeatPolicies[] = {
     {"nvidia",
      "no measurement; a Hopper's sizes with less local memory",
      16,
-     {1024, 1, 1, 8, 256},
-     {256, 16, 2, 2, 512},
+     {1024, 1, 8, 256},
+     {128, 4, 4, 128},
      {504, 1, 1, 4, 256},
      {64, 16, 2, 2, 256},
      3,
@@ -73,8 +83,8 @@ inline constexpr HeatPolicy kHeatPolicies[] = {
     {"amd-cdna",
      "no measurement; compiled for gfx90a without spills",
      16,
-     {1024, 1, 1, 4, 256},
-     {256, 8, 2, 2, 256},
+     {1024, 1, 8, 256},
+     {128, 4, 4, 128},
      {504, 1, 1, 4, 256},
      {64, 16, 2, 1, 256},
      3,
@@ -88,8 +98,8 @@ inline constexpr HeatPolicy kHeatPolicies[] = {
     {"amd-rdna",
      "no measurement; sizes as for CDNA",
      16,
-     {1024, 1, 1, 4, 256},
-     {256, 8, 2, 2, 256},
+     {1024, 1, 8, 256},
+     {128, 4, 4, 128},
      {504, 1, 1, 4, 256},
      {64, 16, 2, 1, 256},
      3,
@@ -103,8 +113,8 @@ inline constexpr HeatPolicy kHeatPolicies[] = {
     {"intel",
      "no measurement; compiled for pvc with all arrays in registers",
      8,
-     {512, 1, 1, 4, 256},
-     {64, 8, 1, 4, 256},
+     {512, 1, 4, 256},
+     {64, 8, 4, 256},
      {248, 1, 1, 4, 256},
      {32, 8, 1, 2, 256},
      2,
@@ -119,8 +129,8 @@ inline constexpr HeatPolicy kHeatPolicies[] = {
     {"generic",
      "no measurement: small tiles, shrunk to the device's facts",
      16,
-     {256, 1, 1, 4, 256},
-     {64, 8, 1, 4, 256},
+     {256, 1, 4, 256},
+     {64, 8, 4, 256},
      {120, 1, 1, 4, 256},
      {32, 16, 1, 2, 256},
      2,
@@ -137,6 +147,14 @@ inline const HeatPolicy& heat_policy(const Device& device) {
   for (const HeatPolicy& policy : kHeatPolicies)
     if (policy.family == family_of(device)) return policy;
   return *(std::end(kHeatPolicies) - 1);
+}
+
+/// Bytes that a cell has in the columns of "vector". They keep half as its bits, twice as many cells in as
+/// many registers: on a Hopper 27 instructions a cell instead of 42. Not where 16 bytes are too many for an
+/// array, since what is computed is float all the same, nor beside conductivities, which take the registers.
+inline std::size_t heat_column_bytes(const HeatPolicy& policy, Scalar type, bool variable) {
+  if (type != Scalar::half) return size_of(type);
+  return variable || policy.vector_bytes < 16 ? 4 : 2;
 }
 
 }  // namespace smem::plan

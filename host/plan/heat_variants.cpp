@@ -20,7 +20,11 @@ Plan base_plan(const HeatProblem& problem, std::string_view variant, const char*
   plan.variant = variant;
   plan.kernel_file = file;
   plan.entry_point = entry;
-  plan.text_defines.emplace_back("REAL", opencl_name_of(problem.type));
+  plan.text_defines.emplace_back("REAL", opencl_name_of(heat_value_type(problem.type)));
+  if (problem.type == Scalar::half) {
+    plan.text_defines.emplace_back("ELEMENT", "half");
+    define(plan, "ELEMENT_HALF", 1);
+  }
   define(plan, "DIMS", shape.dimensions);
   if (problem.walls != Walls::insulated) define(plan, "WALLS", static_cast<std::size_t>(problem.walls));
   if (problem.variable) define(plan, "VARIABLE", problem.mean == FaceMean::harmonic ? 2 : 1);
@@ -39,6 +43,9 @@ Plan base_plan(const HeatProblem& problem, std::string_view variant, const char*
   plan.evidence = "no measurement";
   return plan;
 }
+
+/// Bytes of a number in local memory or a register.
+std::size_t value_bytes(const HeatProblem& problem) { return size_of(heat_value_type(problem.type)); }
 
 std::string no_room(const Device& device) {
   return formatted("no tile fits {} bytes of local memory and work-groups of {}", device.local_bytes,
@@ -69,7 +76,7 @@ HeatAttempt tiled(const Device& device, const HeatProblem& problem, std::string_
   const HeatShape shape = heat_shape(problem);
   if (shape.dimensions == 3) return "its tiles have two dimensions";
   if (variant == "tiled" && steps > 1) return "makes one step a pass";
-  const std::size_t cell = size_of(problem.type) * (problem.variable ? 3 : 2);
+  const std::size_t cell = value_bytes(problem) * (problem.variable ? 3 : 2);
   const bool flat = shape.dimensions == 1;
   std::size_t x = flat ? policy.tile_x_1d : policy.tile_x_2d, z = flat ? 1 : policy.tile_z_2d;
   while (x * z * cell > device.local_bytes && x > 0 && z > 0)
@@ -98,7 +105,7 @@ HeatAttempt tiled(const Device& device, const HeatProblem& problem, std::string_
   define(plan, "TILE_Z", z);
   define(plan, "GROUP", group);
   // A step reads each cell and its neighbours, and writes it.
-  const double tile = static_cast<double>(x * z * size_of(problem.type)),
+  const double tile = static_cast<double>(x * z * value_bytes(problem)),
                per_cell = shape.dimensions == 1 ? 4 : 6;
   plan.prediction.local_bytes = static_cast<double>(groups * problem.batch) * tile *
                                 (1 + static_cast<double>(steps) * per_cell * (problem.variable ? 2 : 1));
@@ -132,10 +139,9 @@ struct March {
 };
 
 March march_of(const HeatProblem& problem, std::size_t pack, std::size_t steps, std::size_t cols,
-               std::size_t rows, std::size_t rows_each, bool halo) {
+               std::size_t rows, std::size_t rows_each) {
   const HeatShape shape = heat_shape(problem);
-  const std::size_t halo_lanes = halo ? divide_up(steps, pack) : 0,
-                    halo_y = halo && shape.dimensions == 3 ? steps : 0;
+  const std::size_t halo_lanes = divide_up(steps, pack), halo_y = shape.dimensions == 3 ? steps : 0;
   March march{};
   march.rows_each = rows_each;
   march.lanes = std::max<std::size_t>(cols / pack, 1) + 2 * halo_lanes;
@@ -147,95 +153,170 @@ March march_of(const HeatProblem& problem, std::size_t pack, std::size_t steps, 
   const std::size_t of_rows =
       shape.dimensions == 3 ? (rows_each > 1 ? 2 : 1) * pack * (items + 2 * march.lanes) : 0;
   const std::size_t of_cells = (pack > 1 ? 2 : 1) * rows_each * (items + 2);
-  if (halo) march.local_bytes = 2 * steps * (of_rows + of_cells) * size_of(problem.type);
+  march.local_bytes = 2 * steps * (of_rows + of_cells) * value_bytes(problem);
   return march;
 }
 
-/// The kernels that march along z: one step through the cache, or a pipeline of several through local memory.
-HeatAttempt marching(const Device& device, const HeatProblem& problem, bool pipeline, std::size_t steps,
-                     const PlanOverrides& fixed) {
-  const HeatShape shape = heat_shape(problem);
-  if (shape.dimensions == 1) return "there is no second dimension to go along";
-  if (!pipeline && steps > 1) return "makes one step a pass";
-  if (pipeline && problem.variable) return "keeps no conductivities of cells";
-  if (std::max({shape.width, shape.height, shape.depth}) > kLongest)
-    return formatted("counts cells of a side in 32 bits, at most {}", kLongest);
-  const HeatPolicy& policy = heat_policy(device);
-  const bool solid = shape.dimensions == 3;
-  const HeatMarch& sizes =
-      pipeline ? (solid ? policy.march_3d : policy.march_2d) : (solid ? policy.vector_3d : policy.vector_2d);
-  const std::size_t cell = size_of(problem.type);
+/// Sizes that the caller may have fixed, or the policy's.
+struct HeatTile {
+  std::size_t pack, cols, rows;
+  bool by_hand;
+};
+
+/// `cell`: bytes of a cell in a work-item's registers; `cols`: of cells of 4 bytes.
+HeatTile heat_tile(const HeatProblem& problem, const HeatPolicy& policy, std::size_t cell, std::size_t cols,
+                   std::size_t rows, const PlanOverrides& fixed) {
   // Where 16 bytes are too many, so are 8 with conductivities.
   const std::size_t vector_bytes =
       problem.variable && policy.vector_bytes < 16 ? policy.vector_bytes / 2 : policy.vector_bytes;
   const std::size_t pack = std::max<std::size_t>(vector_bytes / cell, 1);
-  std::size_t cols = fixed.tile_cols != 0 ? fixed.tile_cols : sizes.cols * 4 / cell;
-  std::size_t rows = fixed.tile_rows != 0 ? fixed.tile_rows : sizes.rows;
   if (fixed.tile_cols % pack != 0)
     refuse_heat("tile_cols", formatted("a multiple of {}", pack), formatted("{}", fixed.tile_cols));
-  if (!solid && fixed.tile_rows > 1)
-    refuse_heat("tile_rows", "1: a plane has one row", formatted("{}", rows));
-  const bool by_hand = fixed.tile_cols + fixed.tile_rows != 0;
-  const std::size_t device_most =
-      std::min(device.max_work_group, std::max<std::size_t>(device.max_work_items[0], 1));
-  // Sources and float64 take registers of their own, conductivities most of all.
-  const std::size_t heavy =
-      problem.source || problem.type == Scalar::float64 ? sizes.most * 3 / 4 : sizes.most;
-  const std::size_t most = by_hand ? device_most : std::min(device_most, pipeline ? heavy : sizes.most);
-  std::size_t rows_each = problem.variable ? 1 : std::min(sizes.rows_each, rows);
-  March march = march_of(problem, pack, steps, cols, rows, rows_each, pipeline);
-  while (march.lanes * march.rows > most || march.local_bytes > device.local_bytes) {
-    if (by_hand) {
-      refuse_heat(
-          fixed.tile_cols != 0 ? "tile_cols" : "tile_rows",
-          formatted("a tile for which {} work-items and {} bytes of local memory suffice", most,
-                    device.local_bytes),
-          formatted("one of {} x {} work-items and {} bytes", march.lanes, march.rows, march.local_bytes));
-    }
-    if (cols == pack && rows == 1) return no_room(device);
-    if (rows > 1 && 2 * rows > cols) {
-      rows -= std::max<std::size_t>(rows / 8, 1);
-    } else {
-      cols = std::max(cols / 2 / pack * pack, pack);
-      if (cols == pack && rows > 1) rows -= std::max<std::size_t>(rows / 8, 1);
-    }
-    rows_each = std::min(rows_each, rows);
-    march = march_of(problem, pack, steps, cols, rows, rows_each, pipeline);
+  if (heat_shape(problem).dimensions < 3 && fixed.tile_rows > 1)
+    refuse_heat("tile_rows", "1: a plane has one row", formatted("{}", fixed.tile_rows));
+  return {pack, fixed.tile_cols != 0 ? fixed.tile_cols : cols * 4 / cell,
+          fixed.tile_rows != 0 ? fixed.tile_rows : rows, fixed.tile_cols + fixed.tile_rows != 0};
+}
+
+/// How cl/heat/pack.clh reads and writes so many cells.
+void define_access(const Device& device, const HeatProblem& problem, std::size_t pack, Plan& plan) {
+  if (problem.alignment < pack * size_of(problem.type)) define(plan, "ALIGNED", 0);
+  // Conversions of one instruction.
+  if (problem.type == Scalar::half && compute_capability(device) >= 80) define(plan, "NVIDIA_HALVES", 1);
+}
+
+[[noreturn]] void refuse_tile(const PlanOverrides& fixed, std::size_t most, std::size_t local_bytes,
+                              const March& march) {
+  refuse_heat(
+      fixed.tile_cols != 0 ? "tile_cols" : "tile_rows",
+      formatted("a tile for which {} work-items and {} bytes of local memory suffice", most, local_bytes),
+      formatted("one of {} x {} work-items and {} bytes", march.lanes, march.rows, march.local_bytes));
+}
+
+std::size_t largest_group(const Device& device) {
+  return std::min(device.max_work_group, std::max<std::size_t>(device.max_work_items[0], 1));
+}
+
+/// Why no kernel that goes along z can run; empty where one can.
+std::string no_depth(const HeatShape& shape) {
+  if (shape.dimensions == 1) return "there is no second dimension to go along";
+  if (std::max({shape.width, shape.height, shape.depth}) > kLongest)
+    return formatted("counts cells of a side in 32 bits, at most {}", kLongest);
+  return {};
+}
+
+/// One step by columns of cells in registers.
+HeatAttempt vector(const Device& device, const HeatProblem& problem, std::size_t steps,
+                   const PlanOverrides& fixed) {
+  const HeatShape shape = heat_shape(problem);
+  if (std::string reason = no_depth(shape); !reason.empty()) return reason;
+  if (steps > 1) return "makes one step a pass";
+  const HeatPolicy& policy = heat_policy(device);
+  const HeatColumns& sizes = shape.dimensions == 3 ? policy.vector_3d : policy.vector_2d;
+  HeatTile tile = heat_tile(problem, policy, heat_column_bytes(policy, problem.type, problem.variable),
+                            sizes.cols, sizes.rows, fixed);
+  const std::size_t most = tile.by_hand ? largest_group(device) : std::min(largest_group(device), sizes.most);
+  const auto lanes = [&] { return std::max<std::size_t>(tile.cols / tile.pack, 1); };
+  while (lanes() * tile.rows > most) {
+    if (tile.by_hand) refuse_tile(fixed, most, device.local_bytes, {lanes(), tile.rows, 1, 0, 0, 0});
+    (tile.rows > 1 ? tile.rows : tile.cols) /= 2;
   }
+  // A work-item keeps a column for each grid; float64's are twice as large.
+  const std::size_t grids = (problem.variable ? 2U : 1U) * (problem.type == Scalar::float64 ? 2U : 1U);
+  const std::size_t deep = std::max<std::size_t>(sizes.deep / grids, 1);
+  const std::size_t group = lanes() * tile.rows,
+                    tiles = divide_up(shape.width, lanes() * tile.pack) * divide_up(shape.height, tile.rows) *
+                            problem.batch,
+                    chunks = divide_up(shape.depth, deep);
+  if (tiles > kMaxTiles / std::max<std::size_t>(chunks, 1))
+    return "its tiles are more than a launch can have";
+  Plan plan = base_plan(problem, "vector", "heat/vector.cl", "heat_vector", steps);
+  plan.work_group = {group, 1, 1};
+  plan.global = {std::max<std::size_t>(tiles * chunks, 1) * group, 1, 1};
+  plan.tile_cols = lanes() * tile.pack;
+  plan.tile_rows = tile.rows;
+  plan.vector_width = tile.pack;
+  plan.items_per_work_item = tile.pack * deep;
+  define(plan, "PACK", tile.pack);
+  define_access(device, problem, tile.pack, plan);
+  define(plan, "LANES", lanes());
+  define(plan, "ROWS", tile.rows);
+  define(plan, "DEEP", deep);
+  if (shape.width % tile.pack == 0) define(plan, "PACKED", 1);
+  plan.reason = formatted("{} cells of each of {} planes in a work-item's registers, read all at once",
+                          tile.pack, deep);
+  plan.evidence = policy.evidence;
+  return plan;
+}
+
+/// The work-items for a tile that is made smaller until it fits, unless it was fixed by hand.
+std::optional<March> march_that_fits(const Device& device, const HeatProblem& problem, HeatTile tile,
+                                     std::size_t steps, std::size_t rows_each, std::size_t most) {
+  while (true) {
+    const March march =
+        march_of(problem, tile.pack, steps, tile.cols, tile.rows, std::min(rows_each, tile.rows));
+    if (march.lanes * march.rows <= most && march.local_bytes <= device.local_bytes) return march;
+    if (tile.by_hand || (tile.cols == tile.pack && tile.rows <= rows_each)) return std::nullopt;
+    const bool narrow = 2 * tile.rows > tile.cols;
+    if (tile.rows == 1 || !narrow) tile.cols = std::max(tile.cols / 2 / tile.pack * tile.pack, tile.pack);
+    if (tile.rows > 1 && (narrow || tile.cols == tile.pack))
+      tile.rows -= std::max<std::size_t>(tile.rows / 8, 1);
+  }
+}
+
+/// The kernel that marches along z: a pipeline of several steps through local memory.
+HeatAttempt marching(const Device& device, const HeatProblem& problem, std::size_t steps,
+                     const PlanOverrides& fixed) {
+  const HeatShape shape = heat_shape(problem);
+  if (std::string reason = no_depth(shape); !reason.empty()) return reason;
+  if (problem.variable) return "keeps no conductivities of cells";
+  const HeatPolicy& policy = heat_policy(device);
+  const bool solid = shape.dimensions == 3;
+  const HeatMarch& sizes = solid ? policy.march_3d : policy.march_2d;
+  const HeatTile tile = heat_tile(problem, policy, value_bytes(problem), sizes.cols, sizes.rows, fixed);
+  // Sources, walls that are held and float64 take registers of their own.
+  const bool heavy = problem.source || problem.walls == Walls::held || problem.type == Scalar::float64;
+  const std::size_t wanted = heavy ? sizes.most * 3 / 4 : sizes.most;
+  const std::size_t most = tile.by_hand ? largest_group(device) : std::min(largest_group(device), wanted);
+  std::size_t rows_each = sizes.rows_each;
+  std::optional<March> fitting = march_that_fits(device, problem, tile, steps, rows_each, most);
+  while (!fitting && !tile.by_hand && rows_each < 4) {  // fewer work-items, with more rows each
+    fitting = march_that_fits(device, problem, tile, steps, rows_each *= 2, most);
+  }
+  if (!fitting && tile.by_hand)
+    refuse_tile(fixed, most, device.local_bytes,
+                march_of(problem, tile.pack, steps, tile.cols, tile.rows, std::min(rows_each, tile.rows)));
+  if (!fitting) return no_room(device);
+  const March& march = *fitting;
   const std::size_t tiles =
       divide_up(shape.width, march.cols_made) * divide_up(shape.height, march.rows_made) * problem.batch;
   const std::size_t chunks = chunks_for(device, tiles, shape.depth, sizes.resident, 2 * steps);
   if (tiles > kMaxTiles / std::max<std::size_t>(chunks, 1))
     return "its tiles are more than a launch can have";
   const std::size_t group = march.lanes * march.rows;
-  Plan plan = pipeline ? base_plan(problem, "march", "heat/march.cl", "heat_march", steps)
-                       : base_plan(problem, "vector", "heat/vector.cl", "heat_vector", steps);
+  Plan plan = base_plan(problem, "march", "heat/march.cl", "heat_march", steps);
   plan.work_group = {group, 1, 1};
   plan.global = {std::max<std::size_t>(tiles * chunks, 1) * group, 1, 1};
   plan.tile_cols = march.cols_made;
   plan.tile_rows = march.rows_made;
-  plan.vector_width = pack;
-  plan.items_per_work_item = pack * march.rows_each;
+  plan.vector_width = tile.pack;
+  plan.items_per_work_item = tile.pack * march.rows_each;
   plan.local_bytes = march.local_bytes;
-  define(plan, "PACK", pack);
-  if (problem.alignment < pack * cell) define(plan, "ALIGNED", 0);
+  define(plan, "PACK", tile.pack);
+  define_access(device, problem, tile.pack, plan);
   define(plan, "LANES", march.lanes);
   define(plan, "ROWS", march.rows);
   define(plan, "ROWS_EACH", march.rows_each);
-  if (pipeline) define(plan, "STEPS", steps);
-  if (shape.width % pack == 0) define(plan, "PACKED", 1);
+  define(plan, "STEPS", steps);
+  if (shape.width % tile.pack == 0) define(plan, "PACKED", 1);
   // Each plane and stage: written once; read by the neighbours above, below, left and right.
-  const std::size_t exchanged = (solid ? (march.rows_each > 1 ? 4 : 3) * pack : 0) + 4 * march.rows_each;
-  if (pipeline) {
-    plan.prediction.local_bytes = static_cast<double>(tiles * group * steps * exchanged * cell) *
-                                  static_cast<double>(shape.depth + chunks * 2 * steps);
-    plan.reason =
-        formatted("{} step{} a pass: a tile of {} x {} goes along {}, each step a plane behind the last",
-                  steps, steps == 1 ? "" : "s", march.cols_made, march.rows_made, solid ? "z" : "y");
-  } else {
-    plan.reason = formatted("vectors of {} bytes go along {}, whose neighbours stay in registers",
-                            pack * cell, solid ? "z" : "y");
-  }
+  const std::size_t exchanged = (solid ? (march.rows_each > 1 ? 4 : 3) * tile.pack : 0) + 4 * march.rows_each;
+  plan.prediction.local_bytes =
+      static_cast<double>(tiles * group * steps * exchanged * value_bytes(problem)) *
+      static_cast<double>(shape.depth + chunks * 2 * steps);
+  plan.reason =
+      formatted("{} step{} a pass: a tile of {} x {} goes along {}, each step a plane behind the last", steps,
+                steps == 1 ? "" : "s", march.cols_made, march.rows_made, solid ? "z" : "y");
   plan.evidence = policy.evidence;
   return plan;
 }
@@ -253,10 +334,10 @@ HeatAttempt cpu(const Device& device, const HeatProblem& problem, std::size_t st
   plan.global = {std::clamp<std::size_t>(jobs, 1, 32 * device.compute_units), 1, 1};
   plan.tile_cols = blocks.x;
   plan.tile_rows = blocks.y;
-  plan.vector_width = 64 / size_of(problem.type);
+  plan.vector_width = 64 / value_bytes(problem);
   if (queue > 0) {
     define(plan, "QUEUE", queue);
-    plan.local_bytes = queue * size_of(problem.type);
+    plan.local_bytes = queue * value_bytes(problem);
   }
   if (!device.prefetch_builtin) define(plan, "PREFETCH_AHEAD", 0);
   // Results that a later pass or call would still find in the cache are not stored past it.
@@ -278,7 +359,7 @@ std::size_t heat_queue(const Device& device, Scalar type) {
   // planes of the input and the output.
   constexpr std::size_t kMost = std::size_t{512} * 1024, kLeast = std::size_t{32} * 1024;
   const std::size_t bytes = std::min(std::bit_floor(device.local_bytes), kMost);
-  return bytes < kLeast ? 0 : bytes / size_of(type);
+  return bytes < kLeast ? 0 : bytes / size_of(heat_value_type(type));
 }
 
 HeatBlocks heat_blocks(const Device& device, const HeatProblem& problem, std::size_t steps) {
@@ -287,7 +368,7 @@ HeatBlocks heat_blocks(const Device& device, const HeatProblem& problem, std::si
                     height = std::max<std::size_t>(shape.height, 1),
                     depth = std::max<std::size_t>(shape.depth, 1);
   const std::size_t units = std::max<std::size_t>(device.compute_units, 1);
-  const std::size_t run = 64 / size_of(problem.type), halo = round_up(steps, run);
+  const std::size_t run = 64 / value_bytes(problem), halo = round_up(steps, run);
   const std::size_t halo_y = shape.dimensions == 3 ? steps : 0;
   HeatBlocks blocks;
   blocks.chunk = depth;
@@ -326,8 +407,8 @@ HeatAttempt try_heat(const Device& device, const HeatProblem& problem, std::stri
                      std::size_t steps, const PlanOverrides& fixed) {
   if (variant == "naive") return naive(device, problem, steps);
   if (variant == "tiled" || variant == "blocked") return tiled(device, problem, variant, steps);
-  if (variant == "vector") return marching(device, problem, false, steps, fixed);
-  if (variant == "march") return marching(device, problem, true, steps, fixed);
+  if (variant == "vector") return vector(device, problem, steps, fixed);
+  if (variant == "march") return marching(device, problem, steps, fixed);
   return cpu(device, problem, steps);
 }
 

@@ -32,7 +32,8 @@ struct Heat {
   Walls walls = Walls::insulated;  ///< what its outermost cells do
   double wall_value = 0;           ///< of Walls::fixed
   std::size_t dimensions = 0;      ///< 1 to 3; 0: the last one in which the grid has more than one cell
-  std::size_t steps_per_pass = 0;  ///< over memory; 0: the plan chooses
+  std::size_t steps_per_pass =
+      0;  ///< over memory, at most; 0: the plan chooses. Of half it rounds: see heat()
 };
 
 /// The longest step that is stable: 1 / (2k/dx^2 + 2k/dy^2 + 2k/dz^2), over as many dimensions, k being the
@@ -51,9 +52,18 @@ SMEM_API double heat_time_step_limit(const Heat& heat, std::size_t dimensions);
 /// Second order in space, first in time; dt * sum(2k/d^2) <= 1 keeps it stable, and each value between the
 /// largest and the least of before where there is no source.
 ///
-/// float32 or float64, one channel, any extents, pitches and batches. What flows out of one cell flows into
-/// the other, so that insulated walls keep the sum to rounding. The same bits in every variant and for any
-/// number of steps a pass: each cell is made by the same operations in the same order.
+/// half, float32 or float64, one channel, any extents, pitches and batches. What flows out of one cell flows
+/// into the other, so that insulated walls keep the sum to rounding. Of float32 and float64 the same bits in
+/// every variant and for any number of steps a pass: each cell is made by the same operations in the same
+/// order.
+///
+/// half is storage, of `conductivities` and `source` too: a pass makes its steps in float32 and rounds once,
+/// to the nearest, ties to even, when it writes. So results depend on the number of steps a pass, which
+/// Heat::steps_per_pass fixes; for the same number every variant has the same bits. (The plan, a variant, and
+/// what `smem tune` has measured choose it elsewhere.) What a pass changes in a cell by less than half a unit
+/// in its last place, 2^-12 of the cell or so, vanishes, however often it happens: near equilibrium nothing
+/// moves any more, and insulated walls keep the sum only that well. For pictures and previews, not for
+/// physics. Beyond 65504 is infinity.
 ///
 /// `out` may be `in`, exactly; else they share no element. Each pass over memory makes several steps where
 /// the plan says so, through overlapped tiles in local memory. More than one pass takes temporary memory of

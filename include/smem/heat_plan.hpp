@@ -33,7 +33,7 @@ SMEM_API std::string_view name_of(FaceMean mean);
 
 /// Heat diffusion without its data: all that a plan depends on.
 struct HeatProblem {
-  Scalar type = Scalar::float32;       ///< or float64
+  Scalar type = Scalar::float32;       ///< half, float32 or float64
   std::size_t width = 0;               ///< cells of a row
   std::size_t height = 1;              ///< rows of a plane
   std::size_t depth = 1;               ///< planes

@@ -49,7 +49,9 @@ TEST_CASE("plan of heat: problems of all kinds fit every target and its clamps")
             problem.variable = steps == 7;
             problem.source = extent == 100;
             problem.in_place = steps == 100;
-            problem.type = device.fp64 && extent == 1500 ? Scalar::float64 : Scalar::float32;
+            problem.type = device.fp64 && extent == 1500 ? Scalar::float64
+                           : extent == 100               ? Scalar::half
+                                                         : Scalar::float32;
             const smem::Plan plan = smem::plan_heat(device, problem);
             CAPTURE(plan.to_string());
             CHECK(plan.local_bytes <= device.local_bytes);
@@ -100,6 +102,43 @@ TEST_CASE("plan of heat: what each kind of device chooses") {
   CHECK(smem::plan_heat(nvidia, wide).variant == "naive");
 }
 
+TEST_CASE("plan of heat: half is storage") {
+  const smem::Device nvidia = target("sm_90");
+  HeatProblem problem = cube(512, 12);
+  const smem::Plan wide = smem::plan_heat(nvidia, problem);
+  problem.type = Scalar::half;
+  const smem::Plan narrow = smem::plan_heat(nvidia, problem);
+  CHECK(narrow.variant == wide.variant);
+  CHECK(narrow.work_group == wide.work_group);
+  CHECK(narrow.local_bytes == wide.local_bytes);  // numbers, as of float32
+  CHECK(narrow.prediction.operations == wide.prediction.operations);
+  CHECK(2 * narrow.prediction.bytes_read == wide.prediction.bytes_read);
+  CHECK(2 * narrow.scratch_bytes == wide.scratch_bytes);
+  const auto has = [](const smem::Plan& plan, const char* name, long value) {
+    return std::find(plan.defines.begin(), plan.defines.end(), std::pair<std::string, long>{name, value}) !=
+           plan.defines.end();
+  };
+  CHECK(has(narrow, "ELEMENT_HALF", 1));
+  CHECK(has(narrow, "NVIDIA_HALVES", 1));
+  CHECK(!has(wide, "ELEMENT_HALF", 1));
+  CHECK(!has(wide, "NVIDIA_HALVES", 1));
+  CHECK(!has(smem::plan_heat(target("gfx90a"), problem), "NVIDIA_HALVES", 1));
+  // Columns keep bits: twice as many cells.
+  const smem::Plan columns = smem::plan_heat(nvidia, problem, "vector");
+  CHECK(columns.vector_width == 8);
+  CHECK(columns.tile_cols == 256);
+  HeatProblem variable = problem;
+  variable.variable = true;
+  CHECK(smem::plan_heat(nvidia, variable, "vector").vector_width == 4);
+  CHECK(smem::plan_heat(target("pvc"), problem, "vector").vector_width == 2);
+  CHECK(refused(nvidia, problem, {.variant = "vector", .tile_cols = 36}) == "tile_cols");
+  // Four halves are 8 bytes: what float32 has not, they are.
+  problem.alignment = 8;
+  CHECK(!has(smem::plan_heat(nvidia, problem), "ALIGNED", 0));
+  problem.alignment = 4;
+  CHECK(has(smem::plan_heat(nvidia, problem), "ALIGNED", 0));
+}
+
 TEST_CASE("plan of heat: steps are spread evenly over passes") {
   const smem::Device device = target("sm_90");
   const auto passes = [&](std::size_t steps, bool in_place) {
@@ -134,7 +173,7 @@ TEST_CASE("plan of heat: what cannot be is refused") {
   problem.dimensions = 2;
   CHECK(refused(device, problem) == "dimensions");
   problem.dimensions = 0;
-  problem.type = Scalar::half;
+  problem.type = Scalar::int32;
   CHECK(refused(device, problem) == "in");
   problem.type = Scalar::float64;
   CHECK(refused(smem::clamp(device, "fp64=0"), problem) == "in");
