@@ -1,12 +1,13 @@
 // Stencil in registers: a work-item makes PACK neighbouring elements of ROWS rows. It reads the rows of the input that they
-// need from top to bottom, each once, as vectors; a row goes into the sums of all results that look at it and is forgotten.
-// What a row's vector needs to its left and right comes from the cache, into which neighbours have just brought it.
+// need from top to bottom, each once, as vectors, STEPS of them at a time so that they are under way together; a row goes
+// into the sums of all results that look at it and is forgotten. Sums that have begun but not ended go on with the next
+// STEPS rows. What a row's vector needs to its left and right comes from the cache, into which neighbours have just brought it.
 //
 // No local memory and no barrier: per result, 3 x 3 cells take (ROWS + 2) / ROWS vectors and as many halos, which is less
 // than what the same block would read of a tile in local memory and write to it.
 //
-// Launch: GROUP_X x GROUP_Y work-items a group; PACK elements along x and ROWS rows along y for each, and one group more
-// along x, which makes the elements at both ends of the rows, whose neighbours leave them, one by one; planes of all grids
+// Launch: GROUP_X x GROUP_Y work-items a group; PACK elements along x and ROWS rows along y for each, and at least one group
+// more along x: these make the elements at both ends of the rows, whose neighbours leave them, one by one; planes of all grids
 // along z. What lies beyond the launch's last two dimensions is done in loops. Stride and dilation are 1.
 #ifndef PACK
 #define PACK 4  // elements of a vector: 1, 2, 4, 8, 16; at most 16 bytes
@@ -14,8 +15,11 @@
 #define FIXED  // shape and boundary
 #include "stencil/cells.clh"
 
-#ifndef ROWS
-#define ROWS 8  // of results of a work-item
+#ifndef STEPS
+#define STEPS 8  // rows of the input that are read at once
+#endif
+#ifndef TURNS
+#define TURNS 1  // how often; 1 for expressions
 #endif
 #ifndef GROUP_X
 #define GROUP_X 32
@@ -44,11 +48,20 @@
 #ifndef BITS_TO_FLOAT
 #define BITS_TO_FLOAT 0  // 1: bytes become floats by their bits, where a conversion takes longer
 #endif
+#ifndef NVIDIA_BYTES
+#define NVIDIA_BYTES 0  // 1: with NVIDIA's instructions for bytes
+#endif
+#ifndef NVIDIA_HALVES
+#define NVIDIA_HALVES 0  // 1: with those for halves
+#endif
 #ifndef HALO
 #define HALO 1  // elements that are read at once beside a vector: a power of two, at most PACK
 #endif
 
-#define STEPS (ROWS + WINDOW_Y - 1)  // rows of the input
+#define ROWS (STEPS * TURNS - (WINDOW_Y - 1))  // of results of a work-item
+// Sums under way: result o of them ends with row o of those that are read at once, and begins WINDOW_Y - 1 rows before.
+#define SUMS (TURNS == 1 ? STEPS : STEPS + WINDOW_Y - 1)
+#define BEGINS_BEFORE(o) ((o) < WINDOW_Y - 1)
 #define LEFT (BEFORE_X > 0 ? BEFORE_X * CHANNELS : 0)
 #define RIGHT (WINDOW_X - 1 - BEFORE_X > 0 ? (WINDOW_X - 1 - BEFORE_X) * CHANNELS : 0)
 #define LEFT_PARTS ((LEFT + HALO - 1) / HALO)
@@ -60,12 +73,16 @@
 #define UNROLLED _Pragma("unroll")
 #endif
 
-// Elements as they lie in memory: half as its bits, which take half the registers of a number; bytes in words, from which
-// each is taken by itself, since NVIDIA's compiler moves the bytes of a vector about one by one.
-#define IN_WORDS (RESULT_HIGH == 255 && ALIGNED && PACK % 4 == 0 && HALO % 4 == 0)
-#if IN_WORDS
+// Elements as they lie in memory: half as its bits, which take half the registers of a number; bytes and, on NVIDIA's devices,
+// halves in words, from which each is taken by itself, since NVIDIA's compiler moves those of a vector about one by one.
+#define BYTE_WORDS (RESULT_HIGH == 255 && ALIGNED && PACK % 4 == 0 && HALO % 4 == 0)
+#define HALF_WORDS (NVIDIA_HALVES && RESULT_HALF && ALIGNED && PACK % 2 == 0 && HALO % 2 == 0)
+#if BYTE_WORDS
 #define STORED uint
 #define EACH_STORED 4  // elements
+#elif HALF_WORDS
+#define STORED uint
+#define EACH_STORED 2
 #elif ELEMENT_HALF
 #define STORED ushort
 #define EACH_STORED 1
@@ -133,16 +150,34 @@ static inline middle_pack load_middle(global const ELEMENT* p) {
   return loaded;
 }
 
+// The bits of a byte are a denormal number, 2^-149 times the byte: nothing is to be converted where sums are of weights that
+// are 2^75 times as large, and are multiplied by 2^74 in the end. All roundings are those of plain floats.
+#define AS_DENORMALS (BYTE_WORDS && BITS_TO_FLOAT && SHAPE != CUSTOM)
+#if AS_DENORMALS
+#define AS_WEIGHT(w) fmax(fmin((w) * 0x1p75f, MAXFLOAT), -MAXFLOAT)
+#define AS_RESULT(sum) ((sum) * 0x1p74f)
+#else
+#define AS_WEIGHT(w) (w)
+#define AS_RESULT(sum) (sum)
+#endif
+#if NVIDIA_BYTES
+#include "nvidia/bytes.clh"
+#elif BYTE_WORDS
+#define byte_of(word, k) ((word) >> 8 * (k) & 255)
+#endif
+#if NVIDIA_HALVES
+#include "nvidia/half.clh"
+#endif
+
 // Element i of what is stored from `first` on.
 static inline VALUE number_at(const STORED* first, int i) {
   const STORED stored = first[i / EACH_STORED];
-#if IN_WORDS
-  const uint whole = stored >> 8 * (i % 4) & 255;
-#if BITS_TO_FLOAT  // the number in the last places of 2^23
-  return as_float(0x4b000000u | whole) - 0x1p23f;
-#else
-  return (VALUE)whole;
-#endif
+#if AS_DENORMALS
+  return as_float(byte_of(stored, i % 4));
+#elif BYTE_WORDS
+  return (VALUE)byte_of(stored, i % 4);
+#elif HALF_WORDS
+  return half_of(stored, i % 2);
 #elif ELEMENT_HALF
   return vload_half(0, (const half*)&stored);
 #else
@@ -162,10 +197,12 @@ UNROLLED
 
 // A row beyond an edge where a value stands.
 static inline void fill_row(halo_pack left[LEFT_ARRAY], middle_pack* middle, halo_pack right[RIGHT_ARRAY], VALUE beyond) {
-#if ELEMENT_HALF
+#if HALF_WORDS
+  const STORED stored = halves_from(beyond, beyond);
+#elif ELEMENT_HALF
   STORED stored;
   vstore_half_rte(beyond, 0, (half*)&stored);
-#elif IN_WORDS
+#elif BYTE_WORDS
   const STORED stored = (uchar)beyond * 0x01010101u;
 #else
   const STORED stored = (STORED)beyond;
@@ -202,14 +239,23 @@ UNROLLED
 static inline void store_pack(global RESULT* p, const VALUE v[PACK]) {
 #if PACK == 1
   store_cell(p, 0, v[0]);
-#elif IN_WORDS
+#elif HALF_WORDS
+  middle_pack results;
+UNROLLED
+  for (int i = 0; i < PACK / 2; ++i) results.each[i] = halves_from(v[2 * i], v[2 * i + 1]);
+  *(global middle_vector*)p = results.all;
+#elif BYTE_WORDS
   middle_pack results;
 UNROLLED
   for (int i = 0; i < PACK / 4; ++i) {
+#if NVIDIA_BYTES
+    results.each[i] = bytes_from(v[4 * i], v[4 * i + 1], v[4 * i + 2], v[4 * i + 3]);
+#else
     uint word = 0;
 UNROLLED
     for (int k = 0; k < 4; ++k) word |= (uint)rounded(v[4 * i + k]) << 8 * k;
     results.each[i] = word;
+#endif
   }
   *(global middle_vector*)p = results.all;
 #else
@@ -245,6 +291,7 @@ UNROLLED
 #define WEIGHT_PLACE(i, j) ((j) * WINDOW_X + (i))
 #endif
 
+#if SHAPE == CUSTOM
 // An element whose row of neighbours leaves the grid: one cell after the other.
 static inline VALUE read_cell(global const ELEMENT* in, ulong pitch, ulong plane, long x, long y, long z, long width,
                               long height, long depth, uint channel, VALUE beyond) {
@@ -254,6 +301,7 @@ static inline VALUE read_cell(global const ELEMENT* in, ulong pitch, ulong plane
 }
 #define READ_CELL(x, y, z) \
   read_cell(from, in_pitch, in_plane, x, y, z, (long)width, (long)height, (long)depth, channel, BEYOND)
+#endif
 
 kernel __attribute__((reqd_work_group_size(GROUP_X, GROUP_Y, 1)))
 void stencil_rows(STENCIL_ARGUMENTS) {
@@ -265,7 +313,9 @@ void stencil_rows(STENCIL_ARGUMENTS) {
   const ulong room = in_elements > RIGHT_PARTS * HALO ? in_elements - RIGHT_PARTS * HALO : 0;
   const ulong end = max(begin, min(room, elements) / PACK * PACK);
   const ulong e = get_global_id(0) * PACK;
-  const bool is_edge = get_group_id(0) + 1 == get_num_groups(0);  // this group makes what lies beside those vectors
+  // Groups behind those of the vectors make what lies beside these.
+  const ulong vector_groups = (out_width * CHANNELS + GROUP_X * PACK - 1) / (GROUP_X * PACK);
+  const bool is_edge = get_group_id(0) >= vector_groups;
   for (ulong p = get_group_id(2); p < out_depth * batch; p += get_num_groups(2)) {
     const ulong grid = GRID_OF(p), z = p - grid * out_depth;
     if (!IS_WRITTEN(z, z, depth)) continue;
@@ -275,7 +325,8 @@ void stencil_rows(STENCIL_ARGUMENTS) {
       if (is_edge) {
         const uint across = (uint)(begin + (elements - end)), many = across * (uint)min((ulong)(GROUP_Y * ROWS), out_height - first);
 #pragma unroll 1
-        for (uint n = get_local_id(1) * GROUP_X + get_local_id(0); n < many; n += GROUP_X * GROUP_Y) {
+        for (uint n = (uint)(get_group_id(0) - vector_groups) * (GROUP_X * GROUP_Y) + get_local_id(1) * GROUP_X + get_local_id(0);
+             n < many; n += (uint)(get_num_groups(0) - vector_groups) * (GROUP_X * GROUP_Y)) {
           const uint row = n / across, col = n - row * across;
           const ulong element = col < begin ? col : end + (col - begin), x = element / CHANNELS, y = first + row;
           const uint channel = (uint)(element - x * CHANNELS);
@@ -286,13 +337,24 @@ void stencil_rows(STENCIL_ARGUMENTS) {
           const VALUE sum = EXPRESSION;
 #undef NEIGHBOUR
 #else
+          long at_x[WINDOW_X];  // elements from the row's first one, or -1
+UNROLLED
+          for (int i = 0; i < WINDOW_X; ++i) {
+            at_x[i] = place_by(EDGE, (long)x + i - BEFORE_X, (long)width);
+            if (at_x[i] >= 0) at_x[i] = at_x[i] * CHANNELS + channel;
+          }
           VALUE sum = 0;
-          uint weight = 1;
 #pragma unroll 1
-          for (uint j = 0; j < WINDOW_Y; ++j)
-#pragma unroll 1
-            for (uint i = FROM_X(0u, j); i < TO_X(0u, j); ++i)
-              sum = fma(weights[weight++], READ_CELL((long)x + first_x + i, (long)y + first_y + j, (long)z), sum);
+          for (int j = 0; j < WINDOW_Y; ++j) {
+            const long at_y = place_by(EDGE, (long)y + j - BEFORE_Y, (long)height);
+            global const ELEMENT* line = from + z * in_plane + (ulong)max(at_y, 0L) * in_pitch;
+UNROLLED
+            for (int i = 0; i < WINDOW_X; ++i) {
+              if (!HAS_WEIGHT(i, j)) continue;
+              const VALUE cell = (at_x[i] | at_y) < 0 ? BEYOND : load_value(line, (ulong)at_x[i]);
+              sum = fma(weights[1 + WEIGHT_PLACE(i, j)], cell, sum);
+            }
+          }
 #endif
           store_cell(plane_to + y * out_pitch, element, sum);
         }
@@ -301,68 +363,84 @@ void stencil_rows(STENCIL_ARGUMENTS) {
       const ulong y = first + get_local_id(1) * ROWS;
       if (e < begin || e >= end || y >= out_height) continue;
 
-      const long top = (long)y - BEFORE_Y;
-      VALUE sums[ROWS][PACK];
-UNROLLED
-      for (int r = 0; r < ROWS; ++r)
-UNROLLED
-        for (int i = 0; i < PACK; ++i) sums[r][i] = 0;
-
-      // Read all rows first, so that they are under way together.
-      halo_pack left[STEPS][LEFT_ARRAY], right[STEPS][RIGHT_ARRAY];
-      middle_pack middle[STEPS];
-#define ROW(s) left[s], &middle[s], right[s]
       global const ELEMENT* plane = from + z * in_plane + e;
-      if (top >= 0 && top + STEPS <= (long)height) {
-        global const ELEMENT* highest = plane + (ulong)top * in_pitch;
+      VALUE sums[SUMS][PACK];
 UNROLLED
-        for (int s = 0; s < STEPS; ++s) load_row(ROW(s), highest + (ulong)s * in_pitch);
-      } else {
+      for (int o = 0; o < SUMS; ++o)
 UNROLLED
-        for (int s = 0; s < STEPS; ++s) {
-          const long at_y = place_by(EDGE, top + s, (long)height);
-          load_row(ROW(s), plane + (ulong)max(at_y, 0L) * in_pitch);
-          if (at_y < 0) fill_row(ROW(s), BEYOND);
-        }
-      }
+        for (int i = 0; i < PACK; ++i) sums[o][i] = 0;
+      long top = (long)y - BEFORE_Y;  // the first row of the input that is read next
+      global RESULT* to = plane_to + e + ((long)y - (WINDOW_Y - 1)) * (long)out_pitch;  // where the first sum goes, if it is there
+      long missing = (long)(out_height - y) + WINDOW_Y - 1;  // rows of results from there on
 
-#if SHAPE == CUSTOM
-      VALUE cells[STEPS][SPAN];
+#pragma unroll 1
+      for (int turn = 0; turn < TURNS && missing > 0; ++turn) {
+        // Read all rows first, so that they are under way together.
+        halo_pack left[STEPS][LEFT_ARRAY], right[STEPS][RIGHT_ARRAY];
+        middle_pack middle[STEPS];
+#define ROW(s) left[s], &middle[s], right[s]
+        if (top >= 0 && top + STEPS <= (long)height) {
+          global const ELEMENT* highest = plane + (ulong)top * in_pitch;
 UNROLLED
-      for (int s = 0; s < STEPS; ++s) convert_row(cells[s], ROW(s));
-#define NEIGHBOUR(dx, dy, dz) cells[r + (dy) + RADIUS_Y][LEFT_PARTS * HALO + i + (dx) * CHANNELS]
+          for (int s = 0; s < STEPS; ++s) load_row(ROW(s), highest + (ulong)s * in_pitch);
+        } else {
 UNROLLED
-      for (int r = 0; r < ROWS; ++r)
-UNROLLED
-        for (int i = 0; i < PACK; ++i) sums[r][i] = EXPRESSION;
-#else
-      // Row s of the input is row s - r of the window of row r of the results.
-UNROLLED
-      for (int s = 0; s < STEPS; ++s) {
-        VALUE cells[SPAN];
-        convert_row(cells, ROW(s));
-UNROLLED
-        for (int r = 0; r < ROWS; ++r) {
-UNROLLED
-          for (int c = 0; c < WINDOW_X; ++c) {
-            if (s < r || s - r >= WINDOW_Y) continue;
-            if (!HAS_WEIGHT(c, s - r)) continue;
-            const VALUE weight = weights[1 + WEIGHT_PLACE(c, s - r)];
-UNROLLED
-            for (int i = 0; i < PACK; ++i)
-              sums[r][i] = fma(weight, cells[LEFT_PARTS * HALO + i + (c - BEFORE_X) * CHANNELS], sums[r][i]);
+          for (int s = 0; s < STEPS; ++s) {
+            const long at_y = place_by(EDGE, top + s, (long)height);
+            load_row(ROW(s), plane + (ulong)max(at_y, 0L) * in_pitch);
+            if (at_y < 0) fill_row(ROW(s), BEYOND);
           }
         }
-      }
-#endif
 
-      // Write the rows that are there.
-      global RESULT* to = plane_to + y * out_pitch + e;
+        const bool all_there = missing >= STEPS;
+// Writes the result of sum o, if it is there.
+#define STORE_SUM(o)                                                                                      \
+  if ((all_there || (o) < missing) && (!BEGINS_BEFORE(o) || turn > 0) && IS_WRITTEN(out_height - missing + (o), y, height)) { \
+    UNROLLED for (int i = 0; i < PACK; ++i) sums[o][i] = AS_RESULT(sums[o][i]);                           \
+    store_pack(to + (o) * out_pitch, sums[o]);                                                            \
+  }
+#if SHAPE == CUSTOM
+        VALUE cells[STEPS][SPAN];
 UNROLLED
-      for (int r = 0; r < ROWS; ++r) {
-        if (y + r >= out_height) continue;
-        if (!IS_WRITTEN(y + r, y, height)) continue;
-        store_pack(to + (ulong)r * out_pitch, sums[r]);
+        for (int s = 0; s < STEPS; ++s) convert_row(cells[s], ROW(s));
+#define NEIGHBOUR(dx, dy, dz) cells[o + (dy) - RADIUS_Y][LEFT_PARTS * HALO + i + (dx) * CHANNELS]
+UNROLLED
+        for (int o = WINDOW_Y - 1; o < STEPS; ++o) {
+UNROLLED
+          for (int i = 0; i < PACK; ++i) sums[o][i] = EXPRESSION;
+          STORE_SUM(o)
+        }
+#else
+UNROLLED
+        for (int s = 0; s < STEPS; ++s) {
+          VALUE cells[SPAN];
+          convert_row(cells, ROW(s));
+UNROLLED
+          for (int j = 0; j < WINDOW_Y; ++j) {
+            const int o = s + WINDOW_Y - 1 - j;  // the sum in whose window this row is row j
+            if (o >= SUMS || (TURNS == 1 && BEGINS_BEFORE(o))) continue;
+UNROLLED
+            for (int c = 0; c < WINDOW_X; ++c) {
+              if (!HAS_WEIGHT(c, j)) continue;
+              const VALUE weight = AS_WEIGHT(weights[1 + WEIGHT_PLACE(c, j)]);
+UNROLLED
+              for (int i = 0; i < PACK; ++i)
+                sums[o][i] = fma(weight, cells[LEFT_PARTS * HALO + i + (c - BEFORE_X) * CHANNELS], sums[o][i]);
+            }
+          }
+          if (TURNS == 1 && BEGINS_BEFORE(s)) continue;
+          STORE_SUM(s)
+        }
+#if TURNS > 1
+        top += STEPS;
+        missing -= STEPS;
+        to += STEPS * out_pitch;
+UNROLLED
+        for (int o = 0; o < SUMS; ++o)
+UNROLLED
+          for (int i = 0; i < PACK; ++i) sums[o][i] = BEGINS_BEFORE(o) ? sums[min(o + STEPS, SUMS - 1)][i] : 0;
+#endif
+#endif
       }
     }
   }

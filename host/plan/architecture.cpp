@@ -4,7 +4,10 @@
 // guide, "Intel Xe GPU architecture".
 #include <smem/device.hpp>
 
+#include "plan/sizes.hpp"
+
 #include <algorithm>
+#include <charconv>
 #include <string_view>
 
 namespace smem {
@@ -23,6 +26,14 @@ std::string_view family_of(const Device& device) {
       break;
   }
   return "generic";
+}
+
+unsigned plan::compute_capability(const Device& device) {
+  const std::string_view name = device.architecture;
+  unsigned version = 0;
+  if (device.vendor != Vendor::nvidia || device.type != DeviceType::gpu || !name.starts_with("sm_")) return 0;
+  std::from_chars(name.data() + 3, name.data() + name.size(), version);
+  return version;
 }
 
 namespace {

@@ -5,7 +5,6 @@
 #include "plan/gemm_variants.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
 namespace smem::plan::gemm {
@@ -13,17 +12,6 @@ namespace smem::plan::gemm {
 namespace {
 
 constexpr std::size_t kMostDepth = std::numeric_limits<std::uint32_t>::max();
-
-/// 90 of "sm_90"; 0 for what is not NVIDIA's.
-unsigned compute_capability(const Device& device) {
-  unsigned version = 0;
-  if (device.vendor != Vendor::nvidia || device.type != DeviceType::gpu ||
-      !device.architecture.starts_with("sm_"))
-    return 0;
-  std::from_chars(device.architecture.data() + 3, device.architecture.data() + device.architecture.size(),
-                  version);
-  return version;
-}
 
 /// Whether the matrix units multiply this.
 bool has_units(const GemmProblem& problem) {

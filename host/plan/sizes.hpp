@@ -92,6 +92,9 @@ inline void require_number(const char* operation, const char* argument, Scalar t
                .got = "bfloat16"});
 }
 
+/// 90 of "sm_90"; 0 for what is not NVIDIA's.
+unsigned compute_capability(const Device& device);
+
 /// Whether variants for CPUs run there: one work-item a thread, whose loops are long. A GPU would run one
 /// work-item in 32.
 inline bool runs_cpu_variant(const Device& device) {

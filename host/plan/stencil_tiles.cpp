@@ -26,6 +26,8 @@ constexpr std::size_t kMostUnrolled = 4096;    // multiplications written out: a
 constexpr std::size_t kLeastTile = 2048;       // values: few programs serve the smaller ones
 constexpr std::size_t kLocalLot = 64;  // bytes that local memory is given in, where compilers round up
 constexpr std::size_t kVectorBytes = 16;
+constexpr std::size_t kEndsEach = 2;  // elements at a row's ends for each work-item that makes these
+constexpr std::size_t kBusy = 1024;   // work-items of a unit that hide what each waits for
 constexpr std::size_t kCpuBytes = std::size_t{256} << 10;  // of the lines: half a core's second-level cache
 constexpr std::size_t kLineValues = 6144;  // that stay in its first-level cache: 24 KiB of floats
 
@@ -210,8 +212,9 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
   const auto after = static_cast<std::ptrdiff_t>(problem.window[0]) - 1 + problem.first[0];
   const std::size_t left = static_cast<std::size_t>(std::max<std::ptrdiff_t>(before, 0)) * problem.channels;
   const std::size_t right = static_cast<std::size_t>(std::max<std::ptrdiff_t>(after, 0)) * problem.channels;
-  // Bytes come in words.
-  const std::size_t least = aligned && problem.type == Scalar::uint8 ? 4 : 1;
+  // Bytes come in words, and halves where one instruction makes numbers of them.
+  const bool half_words = aligned && problem.type == Scalar::half && compute_capability(device) >= 80;
+  const std::size_t least = aligned && problem.type == Scalar::uint8 ? 4 : half_words ? 2 : 1;
   const std::size_t halo = std::min(pack, std::bit_ceil(std::max({left, right, least})));
   if (left > 1024 || right > 1024) return {{}, "the window does not fit its registers"};
   const std::size_t span = round_up(left, halo) + pack + round_up(right, halo);
@@ -231,7 +234,7 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
   // NVIDIA's compilers convert halves early, bytes where they do not come in words, and keep copies of
   // doubles.
   const std::size_t tenths = problem.type == Scalar::uint8     ? (aligned ? 10 : 7)
-                             : problem.type == Scalar::half    ? 5
+                             : problem.type == Scalar::half    ? (half_words ? 10 : 5)
                              : problem.type == Scalar::float64 ? 6
                                                                : 10;
   const std::size_t budget = policy.registers * tenths / 10;
@@ -239,9 +242,25 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
     count /= 2;
   if (registers() > budget || unrolled() > kMostUnrolled)
     return {{}, "the window does not fit its registers"};
+  // Of bytes, sums that have begun go on from turn to turn, where all units have work nevertheless.
+  std::size_t steps = count + problem.window[1] - 1, turns = 1;
+  const std::size_t across_all = divide_up(problem.out_size[0] * problem.channels, pack);
+  if (problem.type == Scalar::uint8 && aligned && !custom && policy.byte_turns > 1) {
+    const std::size_t jobs = across_all * problem.out_size[2] * problem.batch;
+    const auto busy = [&](std::size_t rows) {
+      return jobs * (problem.out_size[1] / rows) >= kBusy * device.compute_units;
+    };
+    for (turns = policy.byte_turns; turns > 1 && !busy(policy.byte_steps * turns);)
+      turns /= 4;
+    turns = std::max<std::size_t>(turns, 1);
+    if (policy.byte_steps < 2 * problem.window[1]) turns = 1;  // too many sums would wait for their next rows
+    if (turns > 1) {
+      steps = policy.byte_steps;
+      count = steps * turns - (problem.window[1] - 1);
+    }
+  }
   Plan plan = base_plan(device, problem, "rows");
-  const Sizes extent{divide_up(problem.out_size[0] * problem.channels, pack),
-                     divide_up(problem.out_size[1], count), problem.out_size[2] * problem.batch};
+  const Sizes extent{across_all, divide_up(problem.out_size[1], count), problem.out_size[2] * problem.batch};
   const std::size_t group =
       wanted != 0
           ? wanted
@@ -251,13 +270,17 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
                 problem.out_size[1] > 1 ? policy.rows_across : group});
   plan.work_group = {across, std::min(group / across, std::max<std::size_t>(device.max_work_items[1], 1)), 1};
   plan.global = global_size(extent, plan.work_group);
-  plan.global[0] += plan.work_group[0];  // the group of both ends of the rows
+  // Both ends of the rows: about a vector each, and few elements for a work-item, which waits for each cell.
+  const std::size_t ends =
+      (2 * pack + round_up(left, halo) + round_up(right, halo)) * count * plan.work_group[1];
+  plan.global[0] += plan.work_group[0] * std::max<std::size_t>(divide_up(ends, kEndsEach * group), 1);
   plan.tile_rows = count * plan.work_group[1];
   plan.tile_cols = pack * plan.work_group[0];
   plan.vector_width = pack;
   plan.items_per_work_item = pack * count;
   define(plan, "PACK", pack);
-  define(plan, "ROWS", count);
+  define(plan, "STEPS", steps);
+  if (turns > 1) define(plan, "TURNS", turns);
   define(plan, "GROUP_X", plan.work_group[0]);
   define(plan, "GROUP_Y", plan.work_group[1]);
   define_window(plan, device, problem);
@@ -266,7 +289,10 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
   define(plan, "HALO", halo);
   if (aligned) define(plan, "ALIGNED", 1);
   // NVIDIA's GPUs convert 16 of them a clock, an eighth of what else they do.
-  if (aligned && least > 1 && device.vendor == Vendor::nvidia) define(plan, "BITS_TO_FLOAT", 1);
+  const bool byte_words = least == 4;
+  if (byte_words && compute_capability(device) > 0) define(plan, "BITS_TO_FLOAT", 1);
+  if (byte_words && compute_capability(device) >= 72) define(plan, "NVIDIA_BYTES", 1);
+  if (half_words) define(plan, "NVIDIA_HALVES", 1);
   plan.reason = formatted("{} x {} results in a work-item's registers; a row that is read serves all of them",
                           pack, count);
   return {std::move(plan)};
