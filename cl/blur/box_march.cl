@@ -1,231 +1,394 @@
-// Mean of a box of any size, by a march down the rows whose cost does not depend on the size.
+// Mean of a box of any size, by a march down the rows whose cost hardly depends on the size.
 //
-// A work-item owns COLS neighbouring columns of a strip. For each row it adds the row that comes into its columns' sums and
-// takes away the one that leaves them; rows are read STEP at a time, the next STEP ahead of time. The row that leaves is still
-// in a ring in local memory, or, where that would be too large, is read again, mostly from the cache. The group then turns
-// STEP rows of column sums into prefix sums along the rows, and the sum of a box is the difference of two of them:
-// F. C. Crow, "Summed-area tables for texture mapping", SIGGRAPH 1984, kept for STEP rows of a strip at a time. What is not
-// finite therefore spoils sums to the right of it in its strip, and below it in its band.
+// A work-item owns COLS neighbouring columns of a strip, and their sums over the rows of a box. For each row it adds the row
+// that comes into the box and takes away the one that has left it; both are read AHEAD rows ahead of time. The rows between
+// are kept in a ring in local memory, or, where that would be too large, the row that leaves is read again, mostly from the
+// cache. The group turns STEP rows of such sums at a time into prefix sums along segments of 32 (without NVIDIA's shuffles
+// 16) work-items' columns. The sum of a box is the difference of two of them, and the totals of the segments that end
+// between: F. C. Crow, "Summed-area tables for texture mapping", SIGGRAPH 1984, kept for STEP rows of a strip at a time.
+// Prefixes of short segments also lose less by rounding than those of the whole strip. What is not finite spoils sums to the
+// right of it in its segment, and below it in its band.
 //
 // Launch: one dimension, GROUP work-items a group; group g takes strips of `band` rows: g, g + groups, ...
-// Local memory: STEP rows of GROUP * COLS sums, STEP rows of GROUP sums and of GROUP / SEGMENT, and with RING
-// column_taps rows of GROUP * COLS elements.
+// Local memory: STEP rows of GROUP * COLS sums: with shuffles two such tiles that take turns, so that STEP rows have one
+// barrier, else one and STEP rows of GROUP * CHANNELS totals; with RING so many rows of GROUP * COLS elements.
 #include "blur/box.clh"
 
 #ifndef GROUP
-#define GROUP 128
+#define GROUP 256
+#endif
+#ifndef COLS
+#define COLS 2  // columns of a work-item: 1, 2 or 4, and a multiple of CHANNELS; 3 for 3 channels
 #endif
 #ifndef STEP
-#define STEP 4  // rows
+#define STEP 4  // rows between barriers
 #endif
-#ifndef HALO
-#define HALO 104  // columns of a strip without results: a multiple of COLS, at least that of both sides
+#ifndef AHEAD
+#define AHEAD 8  // rows that are read ahead of time: a multiple of STEP
+#endif
+#ifndef ROW_TAPS
+#define ROW_TAPS 101  // cells of a box, along rows
 #endif
 #ifndef RING
-#define RING 0  // rows of the ring: column_taps, or 0: none
+#define RING 0  // rows of the ring: column_taps - 1, or 0: none
 #endif
 #ifndef VECTOR_IN
-#define VECTOR_IN 1  // 1: rows begin at multiples of COLS elements
+#define VECTOR_IN 1  // 1: rows begin at multiples of COLS elements; COLS is not 3, and with SMALL 4
 #endif
-#if CHANNELS == 3
-#define COLS 3
-#else
-#define COLS 4
+#ifndef SMALL
+#define SMALL 0  // bytes of an integer element, 1 or 2; 0: floats
 #endif
-#define WIDTH (GROUP * COLS)     // columns of a strip
-#define RESULTS (WIDTH - HALO)   // of them with results
-#if GROUP < 16
-#define SEGMENT GROUP
-#else
-#define SEGMENT 16  // work-items whose sums one of them adds up
+#ifndef SHUFFLES
+#define SHUFFLES 0  // 1: NVIDIA's shuffles; GROUP is a multiple of 32
 #endif
-#define SEGMENTS (GROUP / SEGMENT)
+#define WIDTH (GROUP * COLS)                              // columns of a strip
+#define BOX (ROW_TAPS * CHANNELS)
+#define SIDE (ROW_TAPS / 2 * CHANNELS)                    // columns of a box before its result, and after it
+#define LEFT ((SIDE + CHANNELS + COLS - 1) / COLS * COLS)  // columns before the first result: one cell more than a box has
+#define HALO ((LEFT + SIDE + COLS - 1) / COLS * COLS)
+#define RESULTS (WIDTH - HALO)                            // columns of a strip with results
+#define TURNS (AHEAD / STEP)
 
-typedef JOIN(SUM, 4) columns;  // of three, the fourth is 0
-// The sums of a work-item's cells, by channel.
-#if CHANNELS == 1
-typedef SUM cells;
-#define CELLS(c) ((c).s3)
-#define OF_ALL_CELLS(c) ((columns)(c))
-#elif CHANNELS == 2
-typedef JOIN(SUM, 2) cells;
-#define CELLS(c) ((c).hi)
-#define OF_ALL_CELLS(c) ((columns)((c).s0, (c).s1, (c).s0, (c).s1))
+#if SHUFFLES
+#include "nvidia/shuffle.clh"
+DEFINE_WARP_MOVES(sum, SUM)
+#define SEGMENT 32
+#define TILES 2
 #else
-typedef columns cells;
-#define CELLS(c) (c)
-#define OF_ALL_CELLS(c) (c)
+#define SEGMENT (GROUP < 16 ? GROUP : 16)
+#define TILES 1
 #endif
+#define SEGMENT_COLS (SEGMENT * COLS)
+// A work-item's columns in a row of local memory.
+#if COLS == 4
+#define PUT_COLUMNS(row, v) (((local JOIN(SUM, 4)*)(row))[item] = (JOIN(SUM, 4))((v)[0], (v)[1], (v)[2], (v)[3]))
+#define GET_COLUMNS(v, row)                                       \
+  {                                                               \
+    const JOIN(SUM, 4) got = ((local JOIN(SUM, 4)*)(row))[item]; \
+    (v)[0] = got.s0, (v)[1] = got.s1, (v)[2] = got.s2, (v)[3] = got.s3; \
+  }
+#elif COLS == 3
+#define PUT_COLUMNS(row, v) ((row)[item * 3] = (v)[0], (row)[item * 3 + 1] = (v)[1], (row)[item * 3 + 2] = (v)[2])
+#define GET_COLUMNS(v, row) ((v)[0] = (row)[item * 3], (v)[1] = (row)[item * 3 + 1], (v)[2] = (row)[item * 3 + 2])
+#elif COLS == 2
+#define PUT_COLUMNS(row, v) (((local JOIN(SUM, 2)*)(row))[item] = (JOIN(SUM, 2))((v)[0], (v)[1]))
+#define GET_COLUMNS(v, row)                                       \
+  {                                                               \
+    const JOIN(SUM, 2) got = ((local JOIN(SUM, 2)*)(row))[item]; \
+    (v)[0] = got.s0, (v)[1] = got.s1;                             \
+  }
+#else
+#define PUT_COLUMNS(row, v) ((row)[item] = (v)[0])
+#define GET_COLUMNS(v, row) ((v)[0] = (row)[item])
+#endif
+#if SMALL
+#define PUT_PART(row, p) ((row)[item] = (p))
+#define GET_PART(p, row) ((p) = (row)[item])
+#else
+#define PUT_PART(row, p) PUT_COLUMNS(row, (p).each)
+#define GET_PART(p, row) GET_COLUMNS((p).each, row)
+#endif
+
+// Kahan's sum: W. Kahan, "Further remarks on reducing truncation errors", CACM 8 (1), 1965. `low` is what the sum lacks. It
+// loses something only where a number is larger than the sum before it, and then no more than that number's last place.
+#if SUM_INTEGER
+#define SLIDE(high, low, v) ((high) += (v))
+#else
+#define SLIDE(high, low, v)                                          \
+  {                                                                  \
+    const SUM wanted = (v) + (low), sum_now = (high) + wanted;       \
+    (low) = wanted - (sum_now - (high));                             \
+    (high) = sum_now;                                                \
+  }
+#endif
+
+// A work-item's part of a row as it was read: integers in the bytes of one word, which compilers take for vectors of
+// bytes else, each of them in a register.
+#if SMALL == 1
+typedef uint part;
+#elif SMALL == 2
+typedef ulong part;
+#elif ELEMENT_HALF
+typedef struct { float each[COLS]; } part;
+#else
+typedef struct { ELEMENT each[COLS]; } part;
+#endif
+#if SMALL
+#define NUMBER(p, c) ((SUM)((p) >> (8 * SMALL * (c)) & ((1u << 8 * SMALL) - 1)))
+#define SET_NUMBER(p, c, value) ((p) |= (part)(value) << (8 * SMALL * (c)))
+#define NO_PART 0
+#else
+#define NUMBER(p, c) ((SUM)(p).each[c])
+#define SET_NUMBER(p, c, value) ((p).each[c] = (value))
+#define NO_PART {{0}}
+#endif
+
+// Neighbours that are all there.
+static inline part load_part(global const ELEMENT* from) {
+#if VECTOR_IN && SMALL
+  return *(global const part*)from;
+#else
+  part p = NO_PART;
+#if VECTOR_IN && COLS > 1
 #if ELEMENT_HALF
-typedef JOIN(float, 4) kept;
+  const JOIN(float, COLS) v = JOIN(vloada_half, COLS)(0, from);
 #else
-typedef JOIN(ELEMENT, 4) kept;  // of the ring
+  const JOIN(ELEMENT, COLS) v = *(global const JOIN(ELEMENT, COLS)*)from;
 #endif
+  p.each[0] = v.s0, p.each[1] = v.s1;
+#if COLS == 4
+  p.each[2] = v.s2, p.each[3] = v.s3;
+#endif
+#else
+#pragma unroll
+  for (uint c = 0; c < COLS; ++c) SET_NUMBER(p, c, load_value(from, c));
+#endif
+  return p;
+#endif
+}
 
 typedef struct {
-  long first;
+  long first;        // column
   long place[COLS];  // -1: the value beyond the edges
-  uint inside;       // 0: none is needed, 1: some are outside, 2: all are inside
+  bool inside;       // all are
 } own_columns;
 
-static inline columns read_row(global const ELEMENT* from, ulong in_pitch, long row, long rows, own_columns own, SUM beyond) {
-  const long source = place_within(row, rows);
-  if (source < 0 || own.inside == 0) return (columns)beyond;
-  global const ELEMENT* line = from + (ulong)source * in_pitch;
-  if (own.inside == 2) {
-#if VECTOR_IN && ELEMENT_HALF
-    return vloada_half4(0, line + own.first);
-#elif VECTOR_IN
-    return JOIN(convert_, JOIN(SUM, 4))(*(global const JOIN(ELEMENT, 4)*)(line + own.first));
-#else
-    line += own.first;
-    return (columns)(load_sum(line, 0), load_sum(line, 1), load_sum(line, 2), COLS == 3 ? 0 : load_sum(line, COLS - 1));
-#endif
-  }
-  SUM v[4] = {0, 0, 0, 0};
+// Of a row that is there.
+static inline part load_edge(global const ELEMENT* line, own_columns own, VALUE beyond) {
+  part p = NO_PART;
 #pragma unroll
-  for (uint k = 0; k < COLS; ++k) v[k] = own.place[k] < 0 ? beyond : load_sum(line, (ulong)own.place[k]);
-  return (columns)(v[0], v[1], v[2], v[3]);
+  for (uint c = 0; c < COLS; ++c) {
+    if (own.place[c] < 0) {
+      SET_NUMBER(p, c, beyond);
+    } else {
+      SET_NUMBER(p, c, load_value(line, (ulong)own.place[c]));
+    }
+  }
+  return p;
 }
+
+// Of any row.
+static inline part load_any(global const ELEMENT* from, ulong in_pitch, long row, long rows, own_columns own, VALUE beyond) {
+  const long source = place_within(row, rows);
+  part p = load_edge(from + (ulong)max(source, 0L) * in_pitch, own, beyond);
+  if (source < 0) {
+    const part none = NO_PART;
+    p = none;
+#pragma unroll
+    for (uint c = 0; c < COLS; ++c) SET_NUMBER(p, c, beyond);
+  }
+  return p;
+}
+
+// Rows i, i + 1, ... of those that the group reads, of which none lies after `last`, to parts[at], parts[at + 1], ...; where all
+// are in the plane, they are at `line`.
+#define LOAD_ROWS(parts, at, count, i, last, line)                                                                           \
+  if ((i) >= plain_from && (i) + (count) <= plain_end) {                                                                     \
+    if (own.inside) {                                                                                                        \
+      _Pragma("unroll") for (uint k = 0; k < (count); ++k) parts[(at) + k] = load_part((line) + k * in_pitch + own.first);   \
+    } else {                                                                                                                 \
+      _Pragma("unroll") for (uint k = 0; k < (count); ++k) parts[(at) + k] = load_edge((line) + k * in_pitch, own, BEYOND);  \
+    }                                                                                                                        \
+  } else {                                                                                                                   \
+    _Pragma("unroll") for (uint k = 0; k < (count); ++k) parts[(at) + k] =                                                   \
+        load_any(from, in_pitch, first_read + min((i) + k, (uint)(last)), (long)rows, own, BEYOND);                          \
+  }
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void box_march(SEPARABLE_ARGUMENTS) {
-  (void)streaming, (void)scratch;
-  local SUM prefix[STEP][WIDTH] __attribute__((aligned(64)));
-  local cells totals[STEP][GROUP], segments[STEP][SEGMENTS];
-#if RING
-  local kept ring[RING][GROUP];
+  (void)streaming, (void)scratch, (void)row_origin;
+  local SUM prefix[TILES][STEP][WIDTH] __attribute__((aligned(64)));
+#if !SHUFFLES
+  local SUM totals[STEP][CHANNELS][GROUP];
+#endif
+#if RING && SMALL
+  local part ring[RING][GROUP];
+#elif RING
+  local SUM ring[RING][WIDTH] __attribute__((aligned(64)));
 #endif
   const uint item = get_local_id(0);
   const uint area = row_taps * column_taps;
   const VALUE inverse = (VALUE)1 / (VALUE)area;
-  const uint before = row_origin * CHANNELS;                 // a box begins so many elements before its result
-  const uint left = (before + COLS - 1) / COLS * COLS + COLS;  // columns before the first result: one more than a box has
-  const uint box = row_taps * CHANNELS;
+  const uint lane = item % SEGMENT;  // of the segment
   const ulong across = (end_col + RESULTS - 1) / RESULTS, down = (end_row - first_row + band - 1) / band;
   for (ulong t = get_group_id(0); t < across * down * planes; t += get_num_groups(0)) {
     const ulong p = t / (across * down), strip = (t - p * (across * down)) % across;
     const ulong top = first_row + (t - p * (across * down)) / across * band;
     const uint height = (uint)min((ulong)band, end_row - top);
     global const ELEMENT* from = in + PLANE_OFFSET(p, in);
-    global RESULT* to = out + PLANE_OFFSET(p, out);
+    global RESULT* to = out + PLANE_OFFSET(p, out) + top * out_pitch + strip * RESULTS + item;
 
     own_columns own;
-    own.first = (long)(strip * RESULTS) - (long)left + item * COLS;
-    own.inside = own.first >= 0 && own.first + COLS <= (long)width ? 2 : own.first < (long)(width + box) ? 1 : 0;
+    own.first = (long)(strip * RESULTS) - LEFT + item * COLS;
+    own.inside = own.first >= 0 && own.first + COLS <= (long)width;
 #pragma unroll
-    for (uint k = 0; k < COLS; ++k) own.place[k] = element_within(own.first + k, (long)width);
-
-    columns high = 0, low = 0;
-    const uint reads = height + column_taps - 1, steps = (reads + STEP - 1) / STEP;
+    for (uint c = 0; c < COLS; ++c)
+      own.place[c] = own.first < (long)width + BOX ? element_within(own.first + c, (long)width) : -1;
+    // The rows that the group reads, from 0 on; those that are in the plane.
     const long first_read = (long)top - (long)column_origin;
-    columns enter[STEP];
-#if RING
-    uint slot = 0;  // of the ring, for the next row
-#else
-    columns leave[STEP];
-#endif
+    const uint kept = column_taps - 1, last_read = height + kept - 1;
+    const uint plain_from = (uint)clamp(-first_read, 0L, (long)last_read + 1);
+    const uint plain_end = (uint)clamp((long)rows - first_read, 0L, (long)last_read + 1 + 2 * AHEAD);
+    global const ELEMENT* coming = from + (ulong)first_read * in_pitch;
+
+    // The rows of the first box but its last.
+    SUM high[COLS], low[COLS];
 #pragma unroll
-    for (uint k = 0; k < STEP; ++k) {
-      enter[k] = read_row(from, in_pitch, first_read + k, (long)rows, own, BOX_BEYOND);
-#if !RING
-      leave[k] = 0;
-      if (k >= column_taps)
-        leave[k] = read_row(from, in_pitch, first_read + k - (long)column_taps, (long)rows, own, BOX_BEYOND);
+    for (uint c = 0; c < COLS; ++c) high[c] = low[c] = 0;
+    for (uint row = 0; row < kept; row += AHEAD) {
+      part come[AHEAD];
+      LOAD_ROWS(come, 0, AHEAD, row, kept - 1, coming + (ulong)row * in_pitch)
+#pragma unroll
+      for (uint k = 0; k < AHEAD; ++k) {
+        if (row + k < kept) {
+#pragma unroll
+          for (uint c = 0; c < COLS; ++c) SLIDE(high[c], low[c], NUMBER(come[k], c));
+#if RING
+          PUT_PART(ring[row + k], come[k]);
 #endif
+        }
+      }
     }
 
-    for (uint s = 0; s < steps; ++s) {
-      // Down the columns: the ended rows' sums, which wait in registers for their prefix.
-      columns ended[STEP];
+    // What is read ahead: of row r of the band, the row that comes for its boxes, and the one that leaves after them.
+#if !RING
+    part leave[AHEAD];
+    global const ELEMENT* going = coming;
+    LOAD_ROWS(leave, 0, AHEAD, 0, last_read, going)
+    going += AHEAD * in_pitch;
+#endif
+    part enter[AHEAD];
+    coming += kept * in_pitch;
+    LOAD_ROWS(enter, 0, AHEAD, kept, last_read, coming)
+    coming += AHEAD * in_pitch;
+
+    // The work-item's results: the element before each box, the last one like it in its segment, and whether the box ends
+    // in the segment after the next BOX / SEGMENT_COLS.
+    uint before[COLS], tail[COLS];
+    bool farther[COLS], writes[COLS];
 #pragma unroll
-      for (uint k = 0; k < STEP; ++k) {
-        ADD_SUM(high, low, enter[k]);
-#if RING
-        if (s * STEP + k >= column_taps) {
-#if ELEMENT_HALF
-          const columns gone = ring[slot][item];
-#else
-          const columns gone = JOIN(convert_, JOIN(SUM, 4))(ring[slot][item]);
-#endif
-          TAKE_SUM(high, low, gone);
-        }
-#if ELEMENT_HALF
-        ring[slot][item] = enter[k];
-#else
-        ring[slot][item] = JOIN(convert_, JOIN(ELEMENT, 4))(enter[k]);
-#endif
-        slot = slot + 1 == column_taps ? 0 : slot + 1;
-#else
-        TAKE_SUM(high, low, leave[k]);
-#endif
-        ended[k] = high + low;
-#if CHANNELS == 1
-        ended[k].s1 += ended[k].s0, ended[k].s2 += ended[k].s1, ended[k].s3 += ended[k].s2;
-#elif CHANNELS == 2
-        ended[k].hi += ended[k].lo;
-#endif
-        totals[k][item] = CELLS(ended[k]);
-      }
-      if (s + 1 < steps) {
+    for (uint j = 0; j < COLS; ++j) {
+      const uint x = item + j * GROUP;
+      const ulong col = strip * RESULTS + x;
+      writes[j] = x < RESULTS && col >= first_col && col < end_col;
+      before[j] = min(x, (uint)RESULTS - 1) + LEFT - SIDE - CHANNELS;
+      tail[j] = before[j] / SEGMENT_COLS * SEGMENT_COLS + SEGMENT_COLS - CHANNELS + before[j] % CHANNELS;
+      farther[j] = before[j] % SEGMENT_COLS + BOX % SEGMENT_COLS >= SEGMENT_COLS;
+    }
+
+    uint slot = 0;  // of the ring
+    for (uint first = 0; first < height; first += AHEAD) {
+#pragma unroll
+      for (uint turn = 0; turn < TURNS; ++turn) {
+        const uint row = first + turn * STEP;
+        local SUM(*const tile)[WIDTH] = prefix[TILES == 1 ? 0 : TURNS % 2 == 0 ? turn % 2 : row / STEP % 2];
+        // Down the columns, and along the work-item's own.
+        SUM ended[STEP][COLS];
 #pragma unroll
         for (uint k = 0; k < STEP; ++k) {
-          const uint read = min((s + 1) * STEP + k, reads - 1);
-          enter[k] = read_row(from, in_pitch, first_read + read, (long)rows, own, BOX_BEYOND);
-#if !RING
-          leave[k] = 0;
-          if (read >= column_taps)
-            leave[k] = read_row(from, in_pitch, first_read + read - (long)column_taps, (long)rows, own, BOX_BEYOND);
-#endif
-        }
-      }
-      barrier(CLK_LOCAL_MEM_FENCE);
-
-      // What stands before each work-item in its segment, and in each segment.
-      for (uint i = item; i < STEP * SEGMENTS; i += GROUP) {
-        const uint k = i / SEGMENTS, first = i % SEGMENTS * SEGMENT;
-        cells sum = 0;
-#pragma unroll
-        for (uint n = 0; n < SEGMENT; ++n) {
-          const cells own_total = totals[k][first + n];
-          totals[k][first + n] = sum;
-          sum += own_total;
-        }
-        segments[k][i % SEGMENTS] = sum;
-      }
-      barrier(CLK_LOCAL_MEM_FENCE);
-
-      // The prefix sums.
-#pragma unroll
-      for (uint k = 0; k < STEP; ++k) {
-        cells sum = totals[k][item];
-        for (uint n = 0; n < item / SEGMENT; ++n) sum += segments[k][n];
-        ended[k] += OF_ALL_CELLS(sum);
-#if COLS == 3
-        prefix[k][item * COLS] = ended[k].s0, prefix[k][item * COLS + 1] = ended[k].s1, prefix[k][item * COLS + 2] = ended[k].s2;
+          const uint a = turn * STEP + k;
+#if RING
+          part gone;
+          GET_PART(gone, ring[slot]);
+          PUT_PART(ring[slot], enter[a]);
+          slot = slot + 1 == RING ? 0 : slot + 1;
 #else
-        *(local columns*)(prefix[k] + item * COLS) = ended[k];
+          const part gone = leave[a];
 #endif
-      }
-      barrier(CLK_LOCAL_MEM_FENCE);
-
-      // Neighbouring work-items write neighbouring results.
 #pragma unroll
-      for (uint k = 0; k < STEP; ++k) {
-        const uint read = s * STEP + k;
-        if (read >= column_taps - 1 && read < reads) {
-          local const SUM* sums = prefix[k];
-          global RESULT* line = to + (top + (read - (column_taps - 1))) * out_pitch;
-          for (uint x = item; x < RESULTS; x += GROUP) {
-            const ulong col = strip * RESULTS + x;
-            if (col >= first_col && col < end_col) {
-              const uint first = x + left - before;  // of the box
-              store_mean(line, col, sums[first + box - CHANNELS] - sums[first - CHANNELS], area, inverse);
-            }
+          for (uint c = 0; c < COLS; ++c) {
+            SLIDE(high[c], low[c], NUMBER(enter[a], c));
+            ended[k][c] = high[c];
+            SLIDE(high[c], low[c], -NUMBER(gone, c));
+            if (c >= CHANNELS) ended[k][c] += ended[k][c < CHANNELS ? c : c - CHANNELS];
           }
         }
+
+        // The next rows come.
+        const uint next = row + AHEAD;
+        if (next < height) {
+          LOAD_ROWS(enter, turn * STEP, STEP, next + kept, last_read, coming)
+#if !RING
+          LOAD_ROWS(leave, turn * STEP, STEP, next, last_read, going)
+#endif
+        }
+        coming += STEP * in_pitch;
+#if !RING
+        going += STEP * in_pitch;
+#endif
+
+        // What stands before the work-item in its segment, and the prefix sums.
+        SUM sum[STEP][CHANNELS];
+#if SHUFFLES
+#pragma unroll
+        for (uint k = 0; k < STEP; ++k)
+#pragma unroll
+          for (uint c = 0; c < CHANNELS; ++c) sum[k][c] = ended[k][COLS - CHANNELS + c];
+#pragma unroll
+        for (uint by = 1; by < SEGMENT; by *= 2)
+#pragma unroll
+          for (uint k = 0; k < STEP; ++k)
+#pragma unroll
+            for (uint c = 0; c < CHANNELS; ++c) {
+              const SUM left = sum_from_left(sum[k][c], by);
+              if (lane >= by) sum[k][c] += left;
+            }
+#pragma unroll
+        for (uint k = 0; k < STEP; ++k)
+#pragma unroll
+          for (uint c = 0; c < COLS; ++c) {
+            const SUM own_total = ended[k][COLS - CHANNELS + c % CHANNELS];
+            ended[k][c] = c >= COLS - CHANNELS ? sum[k][c % CHANNELS] : ended[k][c] + (sum[k][c % CHANNELS] - own_total);
+          }
+#else
+#pragma unroll
+        for (uint k = 0; k < STEP; ++k)
+#pragma unroll
+          for (uint c = 0; c < CHANNELS; ++c) {
+            totals[k][c][item] = ended[k][COLS - CHANNELS + c];
+            sum[k][c] = 0;
+          }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint n = SEGMENT - 1; n > 0; --n) {
+          if (lane >= n) {
+#pragma unroll
+            for (uint k = 0; k < STEP; ++k)
+#pragma unroll
+              for (uint c = 0; c < CHANNELS; ++c) sum[k][c] += totals[k][c][item - n];
+          }
+        }
+#pragma unroll
+        for (uint k = 0; k < STEP; ++k)
+#pragma unroll
+          for (uint c = 0; c < COLS; ++c) ended[k][c] += sum[k][c % CHANNELS];
+#endif
+#pragma unroll
+        for (uint k = 0; k < STEP; ++k) PUT_COLUMNS(tile[k], ended[k]);
+        barrier(CLK_LOCAL_MEM_FENCE);
+
+        // Neighbouring work-items write neighbouring results.
+#pragma unroll
+        for (uint j = 0; j < COLS; ++j) {
+          if (writes[j]) {
+            SUM box[STEP];
+#pragma unroll
+            for (uint k = 0; k < STEP; ++k) box[k] = tile[k][before[j] + BOX] - tile[k][before[j]];
+            for (uint n = 0; n < BOX / SEGMENT_COLS; ++n)
+#pragma unroll
+              for (uint k = 0; k < STEP; ++k) box[k] += tile[k][tail[j] + n * SEGMENT_COLS];
+            if (farther[j]) {
+#pragma unroll
+              for (uint k = 0; k < STEP; ++k) box[k] += tile[k][tail[j] + BOX / SEGMENT_COLS * SEGMENT_COLS];
+            }
+#pragma unroll
+            for (uint k = 0; k < STEP; ++k)
+              if (row + k < height) store_mean(to + k * out_pitch, j * GROUP, box[k], area, inverse);
+          }
+        }
+        to += STEP * out_pitch;
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);  // the next strip's first step uses memory that may still be read
+    (void)slot;
   }
 }

@@ -151,8 +151,8 @@ __attribute__((noinline)) void sum_ring(global RESULT* to, local const VALUE* ri
 }
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void separable_cpu(SEPARABLE_ARGUMENTS) {
-  (void)scratch;
+void separable_cpu(SEPARABLE_ARGUMENTS, few_weights few) {
+  (void)scratch, (void)few;
   local VALUE memory[MEMORY] __attribute__((aligned(64)));
   const uint halo = (row_taps - 1) * CHANNELS;
   const uint strip = min((uint)WIDEST, (MEMORY - halo - BLOCK) / (column_taps + 1) / BLOCK * BLOCK);

@@ -4,14 +4,20 @@
 // of time, and keeps the COLUMN_TAPS - 1 sums down its columns that have begun but not ended in registers: a row adds to each
 // of them and ends one. The ended sums of STEP rows go to a tile in local memory, from which each work-item sums along rows
 // for COLS neighbouring results at once; two tiles take turns, so that a step has one barrier. At its ends a strip has
-// columns that only its neighbours' windows need: LEFT of them before its first result.
+// columns that only its neighbours' windows need: LEFT of them before its first result. A strip begins with LEAD rows, which
+// end no sum that is wanted, so that all results of a step are wanted, but for the last of a strip.
+//
+// What was read ahead stays as it lay in memory until its turn: a conversion would wait for it at once.
 //
 // Launch: one dimension, GROUP work-items a group; group g takes strips of `band` rows: g, g + groups, ...
-// Local memory: two tiles of STEP rows of GROUP * COLS values.
+// Local memory: two tiles of STEP rows of GROUP * COLS values and a window more; COLS + 1 words for each work-item.
 #include "separable/arguments.clh"
 
 #ifndef GROUP
 #define GROUP 128
+#endif
+#ifndef COLS
+#define COLS 4  // columns of a work-item: 4, 8
 #endif
 #ifndef STEP
 #define STEP 4  // rows
@@ -26,167 +32,306 @@
 #define ROW_ORIGIN 2
 #endif
 #ifndef VECTOR_IN
-#define VECTOR_IN 1  // 1: rows begin at multiples of COLS elements
+#define VECTOR_IN 1  // 1: rows begin at multiples of COLS elements, or of 4 if those have 4 bytes or more
 #endif
 #ifndef VECTOR_OUT
-#define VECTOR_OUT 1
+#define VECTOR_OUT 1  // the same of results
 #endif
-#define COLS 4
+#ifndef WORD_ELEMENTS
+#define WORD_ELEMENTS 1  // elements in a word of 32 bits that is read: 4 of 8 bits, 2 of 16; 1: they are read as they are
+#endif
+#ifndef BITS_TO_FLOAT
+#define BITS_TO_FLOAT 0  // 1: integers become floats by their bits, where a conversion takes longer
+#endif
+#define PARTS (COLS / 4)
+#define WORDS (COLS / WORD_ELEMENTS)
 #define LEFT ((ROW_ORIGIN * CHANNELS + COLS - 1) / COLS * COLS)
 #define RIGHT (((ROW_TAPS - 1 - ROW_ORIGIN) * CHANNELS + COLS - 1) / COLS * COLS)
-#define RESULTS (GROUP * COLS - LEFT - RIGHT)                         // of a row of a strip
-#define SHIFT (LEFT - ROW_ORIGIN * CHANNELS)                          // from a vector of the tile to a window's first element
-#define VECTORS ((SHIFT + COLS + (ROW_TAPS - 1) * CHANNELS + COLS - 1) / COLS)  // that the windows of a work-item touch
+#define RESULTS (GROUP * COLS - LEFT - RIGHT)  // of a row of a strip
+#define SHIFT (LEFT - ROW_ORIGIN * CHANNELS)   // from a work-item's place in the tile to its windows' first element
+#define FIRST_PART (SHIFT / 4)
+#define END_PART ((SHIFT + COLS + (ROW_TAPS - 1) * CHANNELS + 3) / 4)  // of the vectors that its windows touch
+#define LEAD ((COLUMN_TAPS - 1 + STEP - 1) / STEP * STEP)
+#define BEGUN (COLUMN_TAPS > 1 ? COLUMN_TAPS - 1 : 1)
+#define NOWHERE INT_MIN
+
+// The weights, where compilers find each without a register for it.
+#define FEW_BEYOND few.each[0]
+#define FEW_COLUMN_WEIGHT(j) few.each[4 + ROW_TAPS + (j)]
+#define FEW_ROW_WEIGHT(i) few.each[4 + (i)]
 
 typedef JOIN(VALUE, 4) columns;
 
+// Elements as they lie in memory, and the words in which they are read.
+#if ELEMENT_HALF
+#define STORED ushort
+#else
+#define STORED ELEMENT
+#endif
+#if WORD_ELEMENTS > 1
+#define WORD uint
+#else
+#define WORD STORED
+#endif
+
 // COLS neighbours of a row, all of which are there.
-static inline columns load_columns(global const ELEMENT* p) {
-#if VECTOR_IN && ELEMENT_HALF
-  return vloada_half4(0, p);
-#elif VECTOR_IN
-  return JOIN(convert_, JOIN(VALUE, 4))(*(global const JOIN(ELEMENT, 4)*)p);
-#else
-  return (columns)(load_value(p, 0), load_value(p, 1), load_value(p, 2), load_value(p, 3));
-#endif
-}
-
-static inline void store_columns(global RESULT* p, columns v) {
-#if VECTOR_OUT && RESULT_INTEGER
-  *(global JOIN(RESULT, 4)*)p =
-      (JOIN(RESULT, 4))((RESULT)round_pixel(v.s0), (RESULT)round_pixel(v.s1), (RESULT)round_pixel(v.s2), (RESULT)round_pixel(v.s3));
-#elif VECTOR_OUT && RESULT_HALF
-  vstorea_half4_rte(v, 0, p);
-#elif VECTOR_OUT
-  *(global JOIN(RESULT, 4)*)p = JOIN(convert_, JOIN(RESULT, 4))(v);
-#else
-  store_pixel(p, 0, v.s0), store_pixel(p, 1, v.s1), store_pixel(p, 2, v.s2), store_pixel(p, 3, v.s3);
-#endif
-}
-
-// The columns of a work-item: all inside the rows, or their places one by one.
-typedef struct {
-  long first;
-  long place[COLS];  // -1: the value beyond the edges
-  uint inside;       // 0: none is needed, 1: some are outside, 2: all are inside
-} own_columns;
-
-static inline columns read_row(global const ELEMENT* from, ulong in_pitch, long row, long rows, own_columns own, VALUE beyond) {
-  const long source = place_within(row, rows);
-  if (source < 0 || own.inside == 0) return (columns)beyond;
-  global const ELEMENT* line = from + (ulong)source * in_pitch;
-  if (own.inside == 2) return load_columns(line + own.first);
-  VALUE v[COLS];
+static inline void load_words(WORD w[WORDS], global const ELEMENT* p) {
+#if !VECTOR_IN
 #pragma unroll
-  for (uint k = 0; k < COLS; ++k) v[k] = own.place[k] < 0 ? beyond : load_value(line, (ulong)own.place[k]);
-  return (columns)(v[0], v[1], v[2], v[3]);
+  for (uint k = 0; k < WORDS; ++k) w[k] = ((global const WORD*)p)[k];
+#elif WORDS == 1
+  w[0] = *(global const WORD*)p;
+#elif WORDS == 2
+  const JOIN(WORD, 2) v = *(global const JOIN(WORD, 2)*)p;
+  w[0] = v.s0, w[1] = v.s1;
+#else
+#pragma unroll
+  for (uint k = 0; k < WORDS; k += 4) {
+    const JOIN(WORD, 4) v = *(global const JOIN(WORD, 4)*)((global const WORD*)p + k);
+    w[k] = v.s0, w[k + 1] = v.s1, w[k + 2] = v.s2, w[k + 3] = v.s3;
+  }
+#endif
 }
+
+// COLS elements where they are: so many elements from `p` on. Zero where they have no place, or the row has none.
+static inline void load_places(WORD w[WORDS], global const ELEMENT* p, bool has_row, const int place[COLS]) {
+#pragma unroll
+  for (uint c = 0; c < COLS; ++c) {
+    const STORED stored = has_row && place[c] != NOWHERE ? ((global const STORED*)p)[place[c]] : 0;
+#if WORD_ELEMENTS > 1
+    const uint shifted = (uint)stored << 32 / WORD_ELEMENTS * (c % WORD_ELEMENTS);
+    w[c / WORD_ELEMENTS] = c % WORD_ELEMENTS == 0 ? shifted : w[c / WORD_ELEMENTS] | shifted;
+#else
+    w[c] = stored;
+#endif
+  }
+}
+
+// Element c of those that were read.
+static inline VALUE number_at(const WORD w[WORDS], uint c) {
+#if WORD_ELEMENTS > 1
+  const uint whole = w[c / WORD_ELEMENTS] >> 32 / WORD_ELEMENTS * (c % WORD_ELEMENTS) & (0xffffffffu >> (32 - 32 / WORD_ELEMENTS));
+#else
+  const STORED whole = w[c];
+#endif
+#if ELEMENT_HALF
+  const ushort stored = (ushort)whole;
+  return vload_half(0, (const half*)&stored);
+#elif WORD_ELEMENTS > 1 && BITS_TO_FLOAT  // the number in the last places of 2^23
+  return as_float(0x4b000000u | whole) - 0x1p23f;
+#else
+  return (VALUE)whole;
+#endif
+}
+
+static inline columns numbers_at(const WORD w[WORDS], uint first) {
+  return (columns)(number_at(w, first), number_at(w, first + 1), number_at(w, first + 2), number_at(w, first + 3));
+}
+
+// An integer RESULT in a word, what lies above it undefined: what is added to a number leaves its last places there.
+#if RESULT_INTEGER
+#if RESULT_HIGH == 255
+#define RESULT_ELEMENTS 4  // in a word
+#else
+#define RESULT_ELEMENTS 2
+#endif
+static inline uint rounded_bits(VALUE v) {
+#if HALF_UP && RESULT_LOW == 0
+  return (uint)(fmin(fmax(v, (VALUE)0), (VALUE)RESULT_HIGH) + (VALUE)0.5f);
+#elif HALF_UP
+  return (uint)round_pixel(v);
+#else
+  return as_uint((float)fmin(fmax(v, (VALUE)RESULT_LOW), (VALUE)RESULT_HIGH) + 0x1.8p23f);
+#endif
+}
+#endif
+
+static inline void store_one(global RESULT* p, VALUE v) {
+#if RESULT_INTEGER
+  *p = (RESULT)rounded_bits(v);
+#else
+  store_result(p, 0, (result_value)v);
+#endif
+}
+
+// COLS results, all of which are written.
+static inline void store_results(global RESULT* p, const VALUE v[COLS]) {
+#if !VECTOR_OUT
+#pragma unroll
+  for (uint c = 0; c < COLS; ++c) store_one(p + c, v[c]);
+#elif RESULT_INTEGER
+  uint w[COLS / RESULT_ELEMENTS];
+#pragma unroll
+  for (uint c = 0; c < COLS; c += RESULT_ELEMENTS) {
+#if RESULT_ELEMENTS == 4
+    w[c / 4] = (rounded_bits(v[c]) & 255) | (rounded_bits(v[c + 1]) & 255) << 8 | (rounded_bits(v[c + 2]) & 255) << 16 |
+               rounded_bits(v[c + 3]) << 24;
+#else
+    w[c / 2] = (rounded_bits(v[c]) & 65535) | rounded_bits(v[c + 1]) << 16;
+#endif
+  }
+#if COLS / RESULT_ELEMENTS == 1
+  *(global uint*)p = w[0];
+#elif COLS / RESULT_ELEMENTS == 2
+  *(global uint2*)p = (uint2)(w[0], w[1]);
+#else
+  *(global uint4*)p = (uint4)(w[0], w[1], w[2], w[3]);
+#endif
+#elif RESULT_HALF
+#pragma unroll
+  for (uint c = 0; c < COLS; c += 4) vstorea_half4_rte((float4)(v[c], v[c + 1], v[c + 2], v[c + 3]), c / 4, p);
+#else
+#pragma unroll
+  for (uint c = 0; c < COLS; c += 4)
+    ((global JOIN(RESULT, 4)*)p)[c / 4] = (JOIN(RESULT, 4))((RESULT)v[c], (RESULT)v[c + 1], (RESULT)v[c + 2], (RESULT)v[c + 3]);
+#endif
+}
+
+// The rows of step s, of which row 0 would begin at `coming`. Those of most steps are there as they are; at the edges elements
+// come from elsewhere, one by one.
+#define READ_AHEAD(s)                                                                                                  \
+  if ((s) - plain_begin < plain_count) {                                                                               \
+    _Pragma("unroll") for (uint k = 0; k < STEP; ++k) load_words(ahead[k], coming + k * in_pitch);                     \
+  } else if ((s) < needed) {                                                                                           \
+    int place[COLS];                                                                                                   \
+    _Pragma("unroll") for (uint c = 0; c < COLS; ++c) place[c] = places[c][item];                                      \
+    _Pragma("unroll") for (uint k = 0; k < STEP; ++k) {                                                                \
+      const int row = first_read + (int)((s) * STEP + k), there = place_in_few(row, (int)rows);                        \
+      load_places(ahead[k], coming + ((long)k + there - row) * (long)in_pitch, there >= 0, place);                     \
+    }                                                                                                                  \
+  }
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
-void separable_march(SEPARABLE_ARGUMENTS) {
-  (void)column_taps, (void)row_origin, (void)streaming, (void)scratch;
-  local columns tile[2][STEP][GROUP];
+void separable_march(SEPARABLE_ARGUMENTS, few_weights few) {
+  (void)row_taps, (void)column_taps, (void)row_origin, (void)weights, (void)streaming, (void)scratch;
+  local columns tile[2][STEP][PARTS][GROUP + END_PART / PARTS];  // those past the group's are read for no result
+  // What only the edges need waits in local memory, since there are no registers for it.
+  local int places[COLS][GROUP];
+  local uint written[GROUP];  // one bit for each column that is written
   const uint item = get_local_id(0);
-  const ulong across = (end_col + RESULTS - 1) / RESULTS, down = (end_row - first_row + band - 1) / band;
-  for (ulong t = get_group_id(0); t < across * down * planes; t += get_num_groups(0)) {
-    const ulong p = t / (across * down), strip = (t - p * (across * down)) % across;
-    const ulong top = first_row + (t - p * (across * down)) / across * band;
-    const uint height = (uint)min((ulong)band, end_row - top);
+  const ulong across = (end_col + RESULTS - 1) / RESULTS, bands = (end_row - first_row + band - 1) / band;
+  for (ulong t = get_group_id(0); t < across * bands * planes; t += get_num_groups(0)) {
+    const ulong p = t / (across * bands), strip = (t - p * (across * bands)) % across;
+    const ulong top = first_row + (t - p * (across * bands)) / across * band;
+    const uint height = (uint)min((ulong)band, end_row - top), steps = LEAD / STEP + (height + STEP - 1) / STEP;
+
+    const long first = (long)(strip * RESULTS) - LEFT + item * COLS;  // column
+    const ulong result = strip * RESULTS + item * COLS;               // of the first result
+    uint bits = 0;
+#pragma unroll
+    for (uint c = 0; c < COLS; ++c) {
+      const long place = element_within(first + c, (long)width);
+      places[c][item] = place < 0 || first >= (long)width + RIGHT ? NOWHERE : (int)(place - first);
+      if (item * COLS < RESULTS && result + c >= first_col && result + c < end_col) bits |= 1u << c;
+    }
+    written[item] = bits;
+    const uint whole_steps = bits + 1 == 1u << COLS ? LEAD / STEP + height / STEP : 0;
+    const uint bit_steps = bits == 0 ? 0 : steps;
+
+    // Steps whose rows are all there as they are, and those in which anything is needed.
+    const int first_read = (int)top - (int)column_origin - (LEAD - (COLUMN_TAPS - 1));
+    const uint plain_begin = (uint)max(STEP - 1 - first_read, 0) / STEP;
+    const uint plain_end = first < 0 || first + COLS > (long)width ? 0 : min(((uint)rows - first_read) / STEP, steps);
+    const uint plain_count = max(plain_end, plain_begin) - plain_begin;
+    const uint needed = first >= (long)width + RIGHT ? 0 : steps;
+
+    columns begun[BEGUN][PARTS];
+#pragma unroll
+    for (uint j = 0; j < BEGUN; ++j)
+#pragma unroll
+      for (uint h = 0; h < PARTS; ++h) begun[j][h] = 0;
+    WORD ahead[STEP][WORDS];
+#pragma unroll
+    for (uint k = 0; k < STEP; ++k)
+#pragma unroll
+      for (uint w = 0; w < WORDS; ++w) ahead[k][w] = 0;
     global const ELEMENT* from = in + PLANE_OFFSET(p, in);
-    global RESULT* to = out + PLANE_OFFSET(p, out);
-
-    own_columns own;
-    own.first = (long)(strip * RESULTS) - LEFT + item * COLS;
-    own.inside = own.first >= 0 && own.first + COLS <= (long)width ? 2 : own.first < (long)width + RIGHT ? 1 : 0;
-#pragma unroll
-    for (uint k = 0; k < COLS; ++k) own.place[k] = element_within(own.first + k, (long)width);
-    const long result = (long)(strip * RESULTS) + item * COLS;  // the first of this work-item's
-    const uint has_results = item * COLS < RESULTS && result < (long)end_col && result + COLS > (long)first_col;
-    const uint all_results = result >= (long)first_col && result + COLS <= (long)end_col;
-
-#if COLUMN_TAPS > 1
-    columns begun[COLUMN_TAPS - 1];
-#pragma unroll
-    for (uint j = 0; j < COLUMN_TAPS - 1; ++j) begun[j] = 0;
+    global const ELEMENT* coming = from + ((ulong)(long)first_read * in_pitch + (ulong)first);
+    READ_AHEAD(0u)
+    global RESULT* to = out + PLANE_OFFSET(p, out) + (top * out_pitch + result);
+#if UNSHARP
+    global const ELEMENT* own_row = from + (top * in_pitch + result);
 #endif
-    const uint reads = height + COLUMN_TAPS - 1, steps = (reads + STEP - 1) / STEP;
-    const long first_read = (long)top - (long)column_origin;
-    // Whether all that the group reads is there: then each address follows from the one before.
-    const bool all_inside = strip * RESULTS >= LEFT && strip * RESULTS - LEFT + GROUP * COLS <= width && first_read >= 0 &&
-                            (ulong)first_read + steps * STEP <= rows;
-    global const ELEMENT* coming = from + (all_inside ? (ulong)(first_read + STEP) * in_pitch + (ulong)own.first : 0);
-    columns next[STEP];
-#pragma unroll
-    for (uint k = 0; k < STEP; ++k) next[k] = read_row(from, in_pitch, first_read + k, (long)rows, own, BEYOND);
 
     for (uint s = 0; s < steps; ++s) {
       const uint turn = s & 1;
-      columns now[STEP];
-#pragma unroll
-      for (uint k = 0; k < STEP; ++k) now[k] = next[k];
-      if (s + 1 < steps && all_inside) {
-#pragma unroll
-        for (uint k = 0; k < STEP; ++k) {
-          next[k] = load_columns(coming);
-          coming += in_pitch;
-        }
-      } else if (s + 1 < steps) {
-#pragma unroll
-        for (uint k = 0; k < STEP; ++k)
-          next[k] = read_row(from, in_pitch, first_read + min((s + 1) * STEP + k, reads - 1), (long)rows, own, BEYOND);
-      }
-
       // Down the columns.
 #pragma unroll
       for (uint k = 0; k < STEP; ++k) {
-#if COLUMN_TAPS > 1
-        tile[turn][k][item] = begun[0] + COLUMN_WEIGHTS[COLUMN_TAPS - 1] * now[k];
 #pragma unroll
-        for (uint j = 0; j < COLUMN_TAPS - 2; ++j) begun[j] = begun[j + 1] + COLUMN_WEIGHTS[COLUMN_TAPS - 2 - j] * now[k];
-        begun[COLUMN_TAPS - 2] = COLUMN_WEIGHTS[0] * now[k];
-#else
-        tile[turn][k][item] = COLUMN_WEIGHTS[0] * now[k];
+        for (uint h = 0; h < PARTS; ++h) {
+          columns now = numbers_at(ahead[k], 4 * h);
+#if BOUNDARY == 1
+          if (s - plain_begin >= plain_count) {
+            const bool beyond = (uint)(first_read + (int)(s * STEP + k)) >= (uint)rows;
+            if (beyond || places[4 * h][item] == NOWHERE) now.s0 = FEW_BEYOND;
+            if (beyond || places[4 * h + 1][item] == NOWHERE) now.s1 = FEW_BEYOND;
+            if (beyond || places[4 * h + 2][item] == NOWHERE) now.s2 = FEW_BEYOND;
+            if (beyond || places[4 * h + 3][item] == NOWHERE) now.s3 = FEW_BEYOND;
+          }
 #endif
+#if COLUMN_TAPS > 1
+          tile[turn][k][h][item] = begun[0][h] + FEW_COLUMN_WEIGHT(COLUMN_TAPS - 1) * now;
+#pragma unroll
+          for (uint j = 0; j < COLUMN_TAPS - 2; ++j) begun[j][h] = begun[j + 1][h] + FEW_COLUMN_WEIGHT(COLUMN_TAPS - 2 - j) * now;
+          begun[COLUMN_TAPS - 2][h] = FEW_COLUMN_WEIGHT(0) * now;
+#else
+          tile[turn][k][h][item] = FEW_COLUMN_WEIGHT(0) * now;
+#endif
+        }
       }
+      coming += STEP * in_pitch;
+      READ_AHEAD(s + 1)
       barrier(CLK_LOCAL_MEM_FENCE);
 
       // Along the rows.
-      if (has_results) {
+      if (s >= LEAD / STEP) {
+#if UNSHARP
+        WORD middle[STEP][WORDS];
+        if (s < whole_steps) {
+#pragma unroll
+          for (uint k = 0; k < STEP; ++k) load_words(middle[k], own_row + k * in_pitch);
+        }
+#endif
 #pragma unroll
         for (uint k = 0; k < STEP; ++k) {
-          const uint read = s * STEP + k;
-          if (read >= COLUMN_TAPS - 1 && read < reads) {
-            VALUE window[VECTORS * COLS];
+          VALUE window[(END_PART - FIRST_PART) * 4];
 #pragma unroll
-            for (uint n = 0; n < VECTORS; ++n) {
-              const columns v = tile[turn][k][min(item + n, (uint)GROUP - 1)];
-              window[n * COLS] = v.s0, window[n * COLS + 1] = v.s1, window[n * COLS + 2] = v.s2, window[n * COLS + 3] = v.s3;
-            }
-            VALUE sum[COLS] = {0, 0, 0, 0};
+          for (uint n = FIRST_PART; n < END_PART; ++n) {
+            const columns v = tile[turn][k][n % PARTS][item + n / PARTS];
+            const uint at = (n - FIRST_PART) * 4;
+            window[at] = v.s0, window[at + 1] = v.s1, window[at + 2] = v.s2, window[at + 3] = v.s3;
+          }
+          VALUE sum[COLS];
 #pragma unroll
-            for (uint i = 0; i < ROW_TAPS; ++i)
+          for (uint c = 0; c < COLS; ++c) sum[c] = FEW_ROW_WEIGHT(0) * window[SHIFT - FIRST_PART * 4 + c];
 #pragma unroll
-              for (uint c = 0; c < COLS; ++c) sum[c] += ROW_WEIGHTS[i] * window[SHIFT + i * CHANNELS + c];
+          for (uint i = 1; i < ROW_TAPS; ++i)
+#pragma unroll
+            for (uint c = 0; c < COLS; ++c) sum[c] += FEW_ROW_WEIGHT(i) * window[SHIFT - FIRST_PART * 4 + i * CHANNELS + c];
 
-            const ulong row = top + (read - (COLUMN_TAPS - 1));
-            global RESULT* line = to + row * out_pitch;
-            global const ELEMENT* own_line = from + row * in_pitch;
-            if (all_results) {
+          if (s < whole_steps) {
 #if UNSHARP
 #pragma unroll
-              for (uint c = 0; c < COLS; ++c) sum[c] = finish_sum(sum[c], own_line, (ulong)result + c, weights);
+            for (uint c = 0; c < COLS; ++c) sum[c] = sharpened(number_at(middle[k], c), sum[c], few.each[1], few.each[2]);
 #endif
-              store_columns(line + result, (columns)(sum[0], sum[1], sum[2], sum[3]));
-            } else {
+            store_results(to + k * out_pitch, sum);
+          } else if (s < bit_steps && s * STEP + k - LEAD < height) {
 #pragma unroll
-              for (uint c = 0; c < COLS; ++c) {
-                const long col = result + c;
-                if (col >= (long)first_col && col < (long)end_col)
-                  store_pixel(line, (ulong)col, finish_sum(sum[c], own_line, (ulong)col, weights));
+            for (uint c = 0; c < COLS; ++c) {
+              if (written[item] >> c & 1) {
+#if UNSHARP
+                sum[c] = sharpened(load_value(own_row + k * in_pitch, c), sum[c], few.each[1], few.each[2]);
+#endif
+                store_one(to + k * out_pitch + c, sum[c]);
               }
             }
           }
         }
+        to += STEP * out_pitch;
+#if UNSHARP
+        own_row += STEP * in_pitch;
+#endif
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);  // the next strip's first step uses a tile that may still be read

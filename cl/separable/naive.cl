@@ -15,8 +15,8 @@
 #endif
 
 kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
-void separable_naive(SEPARABLE_ARGUMENTS) {
-  (void)band, (void)streaming, (void)scratch;
+void separable_naive(SEPARABLE_ARGUMENTS, few_weights few) {
+  (void)band, (void)streaming, (void)scratch, (void)few;
   const ulong col = first_col + get_global_id(0);
   if (col >= end_col) return;  // no barrier follows
   const long first = (long)col - (long)row_origin * CHANNELS;

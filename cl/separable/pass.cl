@@ -18,8 +18,8 @@
 #endif
 
 kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
-void separable_pass(SEPARABLE_ARGUMENTS) {
-  (void)band, (void)streaming;
+void separable_pass(SEPARABLE_ARGUMENTS, few_weights few) {
+  (void)band, (void)streaming, (void)few;
 #if PASS == 0
   (void)out, (void)out_offset, (void)out_pitch, (void)out_plane, (void)out_stride, (void)column_taps, (void)column_origin;
   (void)first_row, (void)end_row;

@@ -26,8 +26,8 @@
 #define LINES (GROUP / LANES)
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
-void separable_tiled(SEPARABLE_ARGUMENTS) {
-  (void)band, (void)streaming, (void)scratch;
+void separable_tiled(SEPARABLE_ARGUMENTS, few_weights few) {
+  (void)band, (void)streaming, (void)scratch, (void)few;
   local VALUE memory[MEMORY];
   const uint lane = get_local_id(0) % LANES, line = get_local_id(0) / LANES;
   const uint tile_rows = TILE_H + column_taps - 1, tile_cols = TILE_W + (row_taps - 1) * CHANNELS;

@@ -2,6 +2,7 @@
 #include "formatted.hpp"
 #include "ops/filters.hpp"
 #include "ops/key.hpp"
+#include "ops/tuned.hpp"
 #include "plan/box_parts.hpp"
 #include "runtime/scratch.hpp"
 
@@ -65,7 +66,7 @@ cl::Event run_box(const Context& context, ops::FilterCall filter, const BlurOpti
   if (filter.cols().none() || filter.rows().none()) return runtime.marker(call.wait_for);
   const plan::BoxParts parts = plan::box_parts_of(context.device(), problem, fixed);
   filter.band = parts.band;
-  const cl::Buffer weights = ops::filter_weights(context, filter, options.value);
+  const cl::Buffer weights = ops::filter_weights(context, filter, options.value).all;
   runtime::Lease scratch(runtime.scratch(), parts.scratch_bytes);
   const cl_mem memory = scratch.memory_or(filter.out.buffer);
   const auto key = [&](std::uint64_t first) {
@@ -92,22 +93,29 @@ cl::Event run_window(const Context& context, const char* operation, ops::PlanMak
                      const CallOptions& call) {
   ops::FilterCall filter = filter_of(in, out, options, size, size);
   WindowProblem problem{ops::problem_of(filter), op};
-  PlanOverrides fixed = ops::overrides_of(operation, call);
-  plan_window(context.device(), problem, fixed);  // refuses what cannot be, also of nothing
+  const PlanOverrides asked = ops::overrides_of(operation, call);
+  const auto plan_here = [&](const PlanOverrides& overrides) {
+    return plan_window(context.device(), problem, overrides);
+  };
+  plan_here(asked);  // refuses what cannot be, also of nothing
   ops::check_same_grid(operation, in, out);
   runtime::Runtime& runtime = context.runtime();
   if (ops::is_empty(in)) return runtime.marker(call.wait_for);
   ops::check_filter(context, operation, filter, "size", "size", problem.grids);
   problem.grids.in_alignment = problem.grids.out_alignment = 64;  // its vectors lie anywhere
-  if (call.plan != nullptr)
-    ops::require_same_plan(operation, call, plan_window(context.device(), problem, fixed));
+  if (call.plan != nullptr) ops::require_same_plan(operation, call, plan_here(asked));
   if (filter.cols().none() || filter.rows().none()) return runtime.marker(call.wait_for);
   filter.band = plan::window_band(context.device(), problem);
-  const cl::Buffer weights = ops::filter_weights(context, filter, options.value);
-  const auto make_plan = [&](const Device& device) { return plan_window(device, problem, fixed); };
-  return ops::launch_filter(
-      runtime, key_of(problem.grids, fixed, maker, static_cast<std::uint64_t>(op), window_variants()),
-      make_plan, call.wait_for, filter, weights(), out.buffer);
+  const cl::Buffer weights = ops::filter_weights(context, filter, options.value).all;
+  const auto key = [&](const PlanOverrides& fixed) {
+    return key_of(problem.grids, fixed, maker, static_cast<std::uint64_t>(op), window_variants());
+  };
+  return ops::launch_tuned(
+      runtime, operation, problem, call, asked, key, plan_here, [&](const PlanOverrides& fixed) {
+        const auto make_plan = [&](const Device& device) { return plan_window(device, problem, fixed); };
+        return ops::launch_filter(runtime, key(fixed), make_plan, call.wait_for, filter, weights(),
+                                  out.buffer);
+      });
 }
 
 }  // namespace
@@ -124,20 +132,32 @@ cl::Event box_blur(const Context& context, const Grid& in, const Grid& out, cons
   const std::size_t across = 2 * radius.across + 1, down = 2 * radius.down + 1;
   const ops::FilterCall filter = filter_of(in, out, options, across, down);
   const BoxProblem problem{ops::problem_of(filter)};
-  const PlanOverrides fixed = ops::overrides_of(kOperation, call);
+  const PlanOverrides asked = ops::overrides_of(kOperation, call);
+  const auto plan_here = [&](const PlanOverrides& overrides) {
+    return plan_box(context.device(), problem, overrides);
+  };
   // A plan of plan_box() that is separable()'s has nothing fixed.
   const bool of_separable = call.plan != nullptr && call.plan->operation == "separable";
-  if (!of_separable) plan_box(context.device(), problem, fixed);  // refuses what cannot be, also of nothing
-  if (of_separable || plan::box_parts_of(context.device(), problem, fixed).separable) {
-    const auto area = static_cast<double>(across * down);
-    return ops::run_separable(context, in, out, std::vector<double>(across, 1.0),
-                              std::vector<double>(down, 1.0 / area), {options.boundary, options.value},
-                              {.wait_for = call.wait_for, .plan = call.plan},
-                              {.operation = kOperation, .across = "radius", .down = "radius"});
-  }
-  ops::check_same_grid(kOperation, in, out);
-  if (ops::is_empty(in)) return context.runtime().marker(call.wait_for);
-  return run_box(context, filter, options, fixed, problem, call);
+  if (!of_separable) plan_here(asked);  // refuses what cannot be, also of nothing
+  const auto launch = [&](const PlanOverrides& fixed) {
+    if (of_separable || plan::box_parts_of(context.device(), problem, fixed).separable) {
+      const auto area = static_cast<double>(across * down);
+      return ops::run_separable(context, in, out, std::vector<double>(across, 1.0),
+                                std::vector<double>(down, 1.0 / area), {options.boundary, options.value},
+                                {.wait_for = call.wait_for, .plan = call.plan},
+                                {.operation = kOperation, .across = "radius", .down = "radius"});
+    }
+    ops::check_same_grid(kOperation, in, out);
+    if (ops::is_empty(in)) return context.runtime().marker(call.wait_for);
+    return run_box(context, filter, options, fixed, problem, call);
+  };
+  constexpr std::uint64_t kTuned = 2;  // neither launch of run_box()
+  return ops::launch_tuned(
+      context.runtime(), kOperation, problem, call, asked,
+      [&](const PlanOverrides& fixed) {
+        return key_of(problem.grids, fixed, ops::PlanMaker::box_blur, kTuned, box_variants());
+      },
+      plan_here, launch);
 }
 
 cl::Event median_blur(const Context& context, const Grid& in, const Grid& out, std::size_t size,

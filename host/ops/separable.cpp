@@ -66,8 +66,8 @@ cl::Event ops::run_separable(const Context& context, const Grid& in, const Grid&
     const plan::SeparableParts parts = plan::separable_parts_of(context.device(), problem, fixed);
     filter.band = parts.band;
     filter.streaming = parts.streaming;
-    const cl::Buffer weights = filter_weights(context, filter, options.value, row_weights, column_weights,
-                                              how.amount, how.threshold);
+    const FilterWeights weights = filter_weights(context, filter, options.value, row_weights, column_weights,
+                                                 how.amount, how.threshold);
     runtime::Lease scratch(runtime.scratch(), parts.scratch_bytes);
     const cl_mem memory = scratch.memory_or(out.buffer);
     cl::Event first;
@@ -77,13 +77,13 @@ cl::Event ops::run_separable(const Context& context, const Grid& in, const Grid&
         return plan_separable_first(device, problem, fixed).value();
       };
       first = launch_filter(runtime, key_of(problem, fixed, PlanMaker::separable_first), make_first, wait_for,
-                            filter, weights(), memory);
+                            filter, weights.all(), memory, weights.few);
       scratch.used_until(first);
       wait_for = std::span<const cl::Event>(&first, 1);
     }
     const auto make_plan = [&](const Device& device) { return plan_separable(device, problem, fixed); };
     cl::Event event = launch_filter(runtime, key_of(problem, fixed, PlanMaker::separable), make_plan,
-                                    wait_for, filter, weights(), memory);
+                                    wait_for, filter, weights.all(), memory, weights.few);
     if (parts.scratch_bytes > 0) scratch.used_until(event);
     return event;
   };

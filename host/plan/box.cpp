@@ -9,6 +9,7 @@
 #include "plan/sizes.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <string>
 #include <utility>
@@ -52,8 +53,6 @@ Sum sum_of(const SeparableProblem& g) {
   return area * (most + 1) <= 0xffffffff ? Sum{"uint", 4, true} : Sum{"ulong", 8, true};
 }
 
-std::size_t columns_of(const SeparableProblem& g) { return g.channels == 3 ? 3 : 4; }
-
 Plan base_plan(const SeparableProblem& g, std::string_view variant, const char* file, const char* entry) {
   Plan plan;
   plan.operation = kOperation;
@@ -92,56 +91,124 @@ Plan two_pass(const Device& device, const SeparableProblem& g, bool first) {
   return plan;
 }
 
+/// How groups share a plane: strips of columns, and bands of rows.
 struct Strip {
-  std::size_t group = 0, step = 0, halo = 0;
-  bool ring = false;
+  std::size_t group = 0, columns = 0, results = 0;
+  std::size_t step = 0, ahead = 0;
   std::size_t bytes = 0;
+  std::size_t bands = 1, band = 1;
+  bool ring = false;
+  double work = 0;  ///< column sums of a unit, until all are done
 };
 
-/// Columns that have no result: one vector more than the box has to its left, and what it has to its right.
-std::size_t strip_halo(const SeparableProblem& g) {
-  const std::size_t columns = columns_of(g), side = round_up(g.row_taps / 2 * g.channels, columns);
-  return 2 * side + columns;
+bool uses_shuffles(const Device& device, std::size_t group) {
+  return device.vendor == Vendor::nvidia && device.type == DeviceType::gpu && group % 32 == 0;
 }
 
-std::optional<Strip> strip_for(const Device& device, const SeparableProblem& g, std::size_t wanted) {
+/// Bytes of what a work-item reads of a row.
+std::size_t part_bytes(const SeparableProblem& g, std::size_t columns) {
+  if (!is_float(g.in)) return 4 * size_of(g.in);
+  return columns * (g.in == Scalar::half ? sizeof(float) : size_of(g.in));
+}
+
+/// Columns that have no result: what the box has to its left, its own cell too, and to its right.
+std::size_t strip_halo(const SeparableProblem& g, std::size_t columns) {
+  const std::size_t side = g.row_taps / 2 * g.channels;
+  return round_up(round_up(side + g.channels, columns) + side, columns);
+}
+
+/// Local memory of a strip without its ring.
+std::size_t tile_bytes(const Device& device, const SeparableProblem& g, const Strip& strip) {
+  const std::size_t row = strip.group * strip.columns;
+  const std::size_t sums = uses_shuffles(device, strip.group) ? 2 * row : row + g.channels * strip.group;
+  return strip.step * sums * sum_of(g).bytes;
+}
+
+/// Groups that are resident on a unit.
+std::size_t resident_groups(const Device& device, const Strip& strip) {
+  const std::size_t memory = std::max(device.unit.local_bytes, device.local_bytes);
+  const std::size_t by_memory = memory / (strip.bytes + device.unit.local_reserved + kOwnBytes);
+  const std::size_t by_items = plan::box_policy(device).items_a_unit / strip.group;
+  return std::max<std::size_t>(std::min(by_memory, by_items), 1);
+}
+
+/// Bands, so that the groups are one round of those that are resident.
+void set_bands(const Device& device, const SeparableProblem& g, Strip& strip) {
   const plan::BoxPolicy& policy = plan::box_policy(device);
-  const std::size_t columns = columns_of(g), sum = sum_of(g).bytes;
+  const std::size_t units = std::max<std::size_t>(device.compute_units, 1);
+  const std::size_t strips = divide_up(g.row_elements(), strip.results) * g.planes;
+  std::size_t bands = units * resident_groups(device, strip) / std::max<std::size_t>(strips, 1);
+  if (!strip.ring && device.cache_bytes != 0) {
+    // The rows of all bands' boxes are read again from the cache if half of it holds them.
+    const std::size_t rows = g.column_taps * g.row_elements() * size_of(g.in);
+    bands = std::min(bands, std::max(device.cache_bytes / 2 / std::max<std::size_t>(rows, 1),
+                                     units / std::max<std::size_t>(strips, 1)));
+  }
+  const std::size_t least = std::min(g.height, policy.band_boxes * g.column_taps);
+  strip.band = std::max({std::size_t{1}, least, divide_up(g.height, std::max<std::size_t>(bands, 1))});
+  strip.band = std::min(strip.band, std::size_t{1} << 30);
+  strip.bands = divide_up(g.height, strip.band);
+  // A row that is read again costs about half of what else is done for a row.
+  const auto rows = static_cast<double>(strip.band + g.column_taps - 1);
+  strip.work = static_cast<double>(divide_up(strips * strip.bands, units)) * rows *
+               static_cast<double>(strip.group * strip.columns) * (strip.ring ? 1 : 1.25);
+}
+
+std::optional<Strip> make_strip(const Device& device, const SeparableProblem& g, std::size_t group,
+                                std::size_t columns) {
+  const plan::BoxPolicy& policy = plan::box_policy(device);
+  const std::size_t halo = strip_halo(g, columns);
   const std::size_t most = device.local_bytes - std::min(kOwnBytes, device.local_bytes);
-  const std::size_t limit = plan::group_for(device, kGroup * 4, 0);
+  if (group * columns < halo + columns) return std::nullopt;
   Strip strip;
-  strip.halo = strip_halo(g);
-  strip.step = policy.step;
-  strip.group = std::min(limit, wanted == 0 ? policy.group : wanted);
-  while (wanted == 0 && strip.group * columns < 3 * strip.halo && 2 * strip.group <= limit)
-    strip.group *= 2;
-  // So large a group has 128 registers a work-item on NVIDIA's devices, and 4 rows of three channels spill.
-  if (strip.group > kGroup) strip.step = std::min<std::size_t>(strip.step, 2);
-  const auto bytes = [&] {
-    const std::size_t cells = g.channels == 1 ? 1 : g.channels == 2 ? 2 : 4;
-    const std::size_t segments = divide_up(strip.group, 16);
-    return strip.step * sum * (strip.group * columns + cells * (strip.group + segments));
-  };
-  while (bytes() > most && strip.step > 1)
+  strip.group = group;
+  strip.columns = columns;
+  strip.results = group * columns - halo;
+  // Groups of more than 512 have 64 registers a work-item on NVIDIA's devices.
+  const std::size_t most_ahead = group > 512 ? 2 : policy.ahead;
+  const std::size_t ahead = std::max<std::size_t>(policy.ahead_words * 4 / part_bytes(g, columns), 1);
+  strip.ahead = std::min(most_ahead, std::bit_floor(ahead));
+  strip.step = std::min(policy.step, strip.ahead);
+  while (tile_bytes(device, g, strip) > most && strip.step > 1)
     strip.step /= 2;
-  while (wanted == 0 && bytes() > most && strip.group > 1)
-    strip.group /= 2;
-  if (bytes() > most || strip.group * columns < strip.halo + columns) return std::nullopt;
-  const std::size_t kept = g.in == Scalar::half ? sizeof(float) : size_of(g.in);
-  const std::size_t ring = g.column_taps * strip.group * 4 * kept;  // vectors of three take the room of four
-  strip.ring = bytes() + ring <= most / policy.groups_a_unit;
-  strip.bytes = bytes() + (strip.ring ? ring : 0);
+  strip.bytes = tile_bytes(device, g, strip);
+  if (strip.bytes > most) return std::nullopt;
+  const std::size_t ring = (g.column_taps - 1) * group * part_bytes(g, columns);
+  Strip kept = strip;
+  while (tile_bytes(device, g, kept) + ring > most && kept.step > 2)
+    kept.step /= 2;
+  kept.bytes = tile_bytes(device, g, kept) + ring;
+  kept.ring = ring != 0 && kept.bytes <= most && resident_groups(device, kept) * group >= policy.ring_items;
+  if (kept.ring) strip = kept;
+  set_bands(device, g, strip);
   return strip;
 }
 
-std::size_t march_band(const Device& device, const SeparableProblem& g) {
+/// The strip whose units are done first; `wanted`: work-items of a group, or 0.
+std::optional<Strip> strip_for(const Device& device, const SeparableProblem& g, std::size_t wanted) {
   const plan::BoxPolicy& policy = plan::box_policy(device);
-  const std::size_t width = std::max(policy.group * columns_of(g), 3 * strip_halo(g));
-  const std::size_t strips = divide_up(g.row_elements(), width - strip_halo(g)) * g.planes;
-  const std::size_t bands = std::max<std::size_t>(
-      1, policy.groups_a_unit * device.compute_units / std::max<std::size_t>(strips, 1));
-  return std::max<std::size_t>(
-      {1, std::min(g.height, policy.band_boxes * g.column_taps), divide_up(g.height, bands)});
+  const std::size_t limit = plan::group_for(device, kGroup * 4, 0);
+  const std::size_t least = g.channels == 3 ? 3 : is_float(g.in) ? std::max(g.channels, policy.columns) : 4;
+  std::optional<Strip> best;
+  const auto consider = [&](std::size_t group, std::size_t columns) {
+    const std::optional<Strip> strip = make_strip(device, g, group, columns);
+    if (strip && (!best || strip->work < best->work)) best = strip;
+    return strip.has_value();
+  };
+  for (std::size_t columns = least; columns <= std::max<std::size_t>(least, 4); columns *= 2) {
+    if (wanted != 0) {
+      consider(wanted, columns);
+      continue;
+    }
+    const std::size_t first = std::min(limit, std::bit_floor(policy.width / columns));
+    for (std::size_t group = first; group <= std::min(limit, 2 * kGroup); group *= 2)
+      consider(group, columns);
+    // Smaller ones where local memory is small, and larger ones where the box is.
+    for (std::size_t group = first / 2; group > 0 && !best && !consider(group, columns); group /= 2) {
+    }
+    if (!best && limit > 2 * kGroup) consider(4 * kGroup, columns);
+  }
+  return best;
 }
 
 std::optional<Plan> march(const Device& device, const SeparableProblem& g, std::size_t wanted) {
@@ -150,25 +217,28 @@ std::optional<Plan> march(const Device& device, const SeparableProblem& g, std::
   const std::optional<Strip> strip = strip_for(device, g, wanted);
   if (!strip) return std::nullopt;
   Plan plan = base_plan(g, "march", "blur/box_march.cl", "box_march");
-  const std::size_t columns = columns_of(g), band = march_band(device, g);
-  const std::size_t results = strip->group * columns - strip->halo;
-  const std::size_t strips = divide_up(g.row_elements(), results) * divide_up(g.height, band) * g.planes;
+  const std::size_t columns = strip->columns;
+  const std::size_t groups = divide_up(g.row_elements(), strip->results) * strip->bands * g.planes;
   plan.work_group = {strip->group, 1, 1};
-  plan.global = {std::clamp<std::size_t>(strips, 1, std::size_t{1} << 20) * strip->group, 1, 1};
+  plan.global = {std::clamp<std::size_t>(groups, 1, std::size_t{1} << 20) * strip->group, 1, 1};
   plan.tile_rows = strip->step;
-  plan.tile_cols = results;
+  plan.tile_cols = strip->results;
   plan.vector_width = columns;
   plan.items_per_work_item = strip->step * columns;
   plan.local_bytes = strip->bytes;
-  const double share = static_cast<double>(strip->group * columns) / static_cast<double>(results);
-  plan.prediction.local_bytes = static_cast<double>(g.elements()) *
-                                (share * static_cast<double>(sum_of(g).bytes) * (strip->ring ? 4 : 2) +
-                                 2 * static_cast<double>(sum_of(g).bytes));
+  const double share = static_cast<double>(strip->group * columns) / static_cast<double>(strip->results);
+  const auto sum = static_cast<double>(sum_of(g).bytes), element = static_cast<double>(size_of(g.in));
+  plan.prediction.local_bytes =
+      static_cast<double>(g.elements()) * (share * (sum + (strip->ring ? 2 * element : 0)) + 3 * sum);
   define(plan, "GROUP", strip->group);
+  define(plan, "COLS", columns);
   define(plan, "STEP", strip->step);
-  define(plan, "HALO", strip->halo);
-  define(plan, "RING", strip->ring ? g.column_taps : 0);
-  define(plan, "VECTOR_IN", columns == 4 && g.in_alignment >= columns * size_of(g.in) ? 1 : 0);
+  define(plan, "AHEAD", strip->ahead);
+  define(plan, "ROW_TAPS", g.row_taps);
+  define(plan, "RING", strip->ring ? g.column_taps - 1 : 0);
+  define(plan, "SMALL", is_float(g.in) ? 0 : size_of(g.in));
+  if (uses_shuffles(device, strip->group)) define(plan, "SHUFFLES", 1);
+  define(plan, "VECTOR_IN", columns != 3 && g.in_alignment >= columns * size_of(g.in) ? 1 : 0);
   plan.reason = formatted("sums of columns slide down; the rows that leave them are {}",
                           strip->ring ? "kept in local memory" : "read again");
   return plan;
@@ -249,7 +319,10 @@ plan::BoxParts plan::box_parts_of(const Device& device, const BoxProblem& proble
   BoxParts parts;
   parts.separable = variant == "separable";
   if (variant == "two_pass") parts.scratch_bytes = g.elements() * sum_of(g).bytes;
-  if (variant == "march") parts.band = march_band(device, g);
+  if (variant == "march") {
+    const std::optional<Strip> strip = strip_for(device, g, fixed.work_items);
+    if (strip) parts.band = strip->band;
+  }
   if (variant == "cpu") parts.band = cpu_band(device, g.height, g.planes, g.column_taps - 1);
   return parts;
 }

@@ -30,8 +30,11 @@ constexpr std::size_t kTileBytes = 48 << 10;  // at most, so that some groups sh
 constexpr std::size_t kCpuBlock = 64;  // results that a CPU sums at once (cl/separable/cpu.cl); 32 doubles
 constexpr std::size_t kCpuMemory = 65536;  // values: a quarter of a core's second-level cache
 
-constexpr std::size_t kMarchCols = 4;         // columns of a work-item (cl/separable/march.cl)
+constexpr std::size_t kMarchCols = 4;         // columns of a work-item (cl/separable/march.cl), or 8
 constexpr std::size_t kMarchRegisters = 128;  // for sums that have begun: half of what a work-item can have
+constexpr std::size_t kOwnRegisters = 32;     // for addresses and counts: as NVIDIA's compiler has it
+constexpr std::size_t kMarchMost = 1 << 30;   // elements along a row, and rows: places at edges have 32 bits
+constexpr std::size_t kMostRounds = 8;        // of resident groups, in which a launch is imagined
 
 [[noreturn]] void refuse(const char* argument, std::string expected, std::string got) {
   throw Error({.operation = kOperation,
@@ -183,61 +186,126 @@ std::optional<Plan> cpu(const Device& device, const SeparableProblem& problem) {
   return plan;
 }
 
-/// Columns of a strip that have no results.
-std::size_t strip_halo(const SeparableProblem& problem) {
+/// How the work-items of "march" share a problem: the same whatever the size of a work-group.
+struct MarchShape {
+  std::size_t cols = kMarchCols;  ///< of a work-item
+  std::size_t step = 4;           ///< rows
+  std::size_t halo = 0;           ///< columns of a strip that have no results
+  std::size_t group = 128;        ///< work-items, if the device has room for them
+  std::size_t registers = 0;      ///< of 4 bytes, about
+};
+
+MarchShape march_shape(const Device& device, const SeparableProblem& problem) {
+  const plan::MarchPolicy& policy = plan::march_policy(device);
+  const std::size_t words = value_bytes(problem) / sizeof(float);
+  const bool small = size_of(problem.in) < sizeof(float);
+  MarchShape shape;
+  if (size_of(problem.in) == 1 && policy.cols_of_bytes * (problem.column_taps - 1) <= policy.wide_registers)
+    shape.cols = policy.cols_of_bytes;
+  shape.step = small ? policy.step_of_small : policy.step;
   const std::size_t left = problem.origin() * problem.channels, right = problem.halo() - left;
-  return plan::round_up(left, kMarchCols) + plan::round_up(right, kMarchCols);
+  shape.halo = plan::round_up(left, shape.cols) + plan::round_up(right, shape.cols);
+  shape.group = (small ? policy.group_of_small : policy.group) * kMarchCols / shape.cols;
+  // Where elements are read one by one, each has a register until all are there. An unsharp mask reads some
+  // again, and compares.
+  const std::size_t ahead = (problem.unsharp ? 3 : 1) * shape.step * shape.cols;
+  const std::size_t window = plan::round_up(shape.cols + problem.halo(), 4);
+  shape.registers =
+      plan::round_up(kOwnRegisters + words * (shape.cols * (problem.column_taps - 1) + ahead + window), 8);
+  return shape;
+}
+
+/// Bytes of the vectors past the end of the tiles' rows, which work-items without results read.
+std::size_t march_slack(const SeparableProblem& problem, const MarchShape& shape) {
+  const std::size_t left = problem.origin() * problem.channels;
+  const std::size_t shift = plan::round_up(left, shape.cols) - left;
+  const std::size_t past = divide_up(shift + shape.cols + problem.halo(), 4) / (shape.cols / 4);
+  return 2 * shape.step * shape.cols * past * value_bytes(problem);
+}
+
+std::size_t march_local_bytes(const SeparableProblem& problem, const MarchShape& shape, std::size_t group) {
+  return march_slack(problem, shape) +
+         group * (2 * shape.step * shape.cols * value_bytes(problem) + (shape.cols + 1) * sizeof(int));
+}
+
+/// Whether vectors of the numbers of a work-item lie in rows of this alignment: of 16 bytes, or of fewer.
+bool in_vectors(std::size_t cols, Scalar type, std::size_t alignment) {
+  return alignment >= (size_of(type) < sizeof(float) ? cols : kMarchCols) * size_of(type);
+}
+
+void define_march(const Device& device, const SeparableProblem& problem, const MarchShape& shape,
+                  Plan& plan) {
+  const bool vectors = in_vectors(shape.cols, problem.in, problem.in_alignment);
+  define(plan, "COLS", shape.cols);
+  define(plan, "STEP", shape.step);
+  define(plan, "ROW_TAPS", problem.row_taps);
+  define(plan, "ROW_ORIGIN", problem.origin());
+  define(plan, "COLUMN_TAPS", problem.column_taps);
+  define(plan, "VECTOR_IN", vectors ? 1 : 0);
+  define(plan, "VECTOR_OUT", in_vectors(shape.cols, problem.out, problem.out_alignment) ? 1 : 0);
+  if (!vectors || size_of(problem.in) >= sizeof(float)) return;
+  define(plan, "WORD_ELEMENTS", sizeof(float) / size_of(problem.in));
+  if (device.vendor == Vendor::nvidia && problem.in != Scalar::half) define(plan, "BITS_TO_FLOAT", 1);
 }
 
 std::size_t march_group(const Device& device, const SeparableProblem& problem, std::size_t wanted) {
-  const plan::MarchPolicy& policy = plan::march_policy(device);
-  const std::size_t step = plan::march_step(policy, size_of(problem.in));
-  // A tile for each of two turns.
-  return plan::group_for(device, wanted == 0 ? policy.group : wanted,
-                         2 * step * kMarchCols * value_bytes(problem), kOwnBytes);
+  const MarchShape shape = march_shape(device, problem);
+  // A tile for each of two turns with the vectors past its end, and what edges need.
+  const std::size_t slack = march_slack(problem, shape), item = march_local_bytes(problem, shape, 1) - slack;
+  return plan::group_for(device, wanted == 0 ? shape.group : wanted, item, kOwnBytes + slack);
 }
 
-/// Rows of a band: as many bands as keep the device busy, but none of which the first rows are much.
+/// Rows of a band: those with which all groups are done first. A round of the groups that are resident takes
+/// as long as a band has rows, with those that it reads twice.
 std::size_t march_band(const Device& device, const SeparableProblem& problem) {
   const plan::MarchPolicy& policy = plan::march_policy(device);
-  const std::size_t width = policy.group * kMarchCols;
+  const MarchShape shape = march_shape(device, problem);
+  const std::size_t a_unit = policy.registers_a_unit == 0
+                                 ? policy.groups_a_unit
+                                 : policy.registers_a_unit / (shape.registers * shape.group);
+  const std::size_t resident = std::max<std::size_t>(1, a_unit * device.compute_units);
+  const std::size_t width = shape.group * shape.cols;
   const std::size_t strips =
-      divide_up(problem.row_elements(), width - std::min(strip_halo(problem), width / 2));
-  const std::size_t wanted = divide_up(policy.groups_a_unit * device.compute_units,
-                                       std::max<std::size_t>(strips * problem.planes, 1));
-  const std::size_t least =
-      std::max<std::size_t>(policy.least_band, policy.band_halos * (problem.column_taps - 1));
-  return std::max<std::size_t>({1, std::min(least, problem.height), divide_up(problem.height, wanted)});
+      problem.planes * divide_up(problem.row_elements(), width - std::min(shape.halo, width / 2));
+  const std::size_t most = std::min(divide_up(problem.height, policy.least_band),
+                                    divide_up(kMostRounds * resident, std::max<std::size_t>(strips, 1)));
+  std::size_t best = std::max<std::size_t>(1, problem.height), best_rows = 0;
+  for (std::size_t bands = 1; bands <= most; ++bands) {
+    const std::size_t band = plan::round_up(divide_up(problem.height, bands), shape.step);
+    const std::size_t rounds = divide_up(strips * divide_up(problem.height, band), resident);
+    const std::size_t rows = rounds * (band + problem.column_taps - 1);
+    if (best_rows != 0 && rows >= best_rows) continue;
+    best_rows = rows;
+    best = band;
+  }
+  return best;
 }
 
 std::optional<Plan> march(const Device& device, const SeparableProblem& problem, std::size_t wanted) {
   const std::size_t bytes = value_bytes(problem), registers = kMarchRegisters * sizeof(float) / bytes;
   // Intel's compiler runs 32 work-items in the registers of one thread, and keeps their columns in memory.
   if (device.vendor == Vendor::intel && device.type == DeviceType::gpu) return std::nullopt;
-  if (problem.column_taps > registers / kMarchCols || problem.halo() + 2 * kMarchCols > registers / 2)
+  if (problem.column_taps > registers / kMarchCols || problem.halo() + 2 * kMarchCols > registers / 2 ||
+      (4 + problem.row_taps + problem.column_taps) * bytes > plan::kFewWeightsBytes ||
+      problem.row_elements() > kMarchMost || problem.height > kMarchMost)
     return std::nullopt;
-  const std::size_t group = march_group(device, problem, wanted), halo = strip_halo(problem);
-  if (group * kMarchCols < 2 * halo + kMarchCols) return std::nullopt;
-  const std::size_t step = plan::march_step(plan::march_policy(device), size_of(problem.in));
+  const MarchShape shape = march_shape(device, problem);
+  const std::size_t group = march_group(device, problem, wanted);
+  if (group * shape.cols < 2 * shape.halo + shape.cols) return std::nullopt;
   Plan plan = base_plan(problem, "march", "separable/march.cl", "separable_march");
-  const std::size_t results = group * kMarchCols - halo, band = march_band(device, problem);
+  const std::size_t results = group * shape.cols - shape.halo, band = march_band(device, problem);
   const std::size_t strips = divide_up(problem.row_elements(), results) * divide_up(problem.height, band);
   plan.work_group = {group, 1, 1};
   plan.global = {std::clamp<std::size_t>(strips * problem.planes, 1, std::size_t{1} << 20) * group, 1, 1};
-  plan.tile_rows = step;
+  plan.tile_rows = shape.step;
   plan.tile_cols = results;
-  plan.vector_width = kMarchCols;
-  plan.items_per_work_item = step * kMarchCols;
-  plan.local_bytes = 2 * step * group * kMarchCols * bytes;
-  const double vectors = static_cast<double>(divide_up(kMarchCols + problem.halo(), kMarchCols));
+  plan.vector_width = shape.cols;
+  plan.items_per_work_item = shape.step * shape.cols;
+  plan.local_bytes = march_local_bytes(problem, shape, group);
+  const double vectors = static_cast<double>(divide_up(shape.cols + problem.halo(), shape.cols));
   plan.prediction.local_bytes = static_cast<double>(problem.elements() * bytes) * (1 + vectors);
+  define_march(device, problem, shape, plan);
   define(plan, "GROUP", group);
-  define(plan, "STEP", step);
-  define(plan, "ROW_TAPS", problem.row_taps);
-  define(plan, "ROW_ORIGIN", problem.origin());
-  define(plan, "COLUMN_TAPS", problem.column_taps);
-  define(plan, "VECTOR_IN", problem.in_alignment >= kMarchCols * size_of(problem.in) ? 1 : 0);
-  define(plan, "VECTOR_OUT", problem.out_alignment >= kMarchCols * size_of(problem.out) ? 1 : 0);
   plan.reason = formatted(
       "sums down columns stay in registers, and go through local memory once on their way to those along "
       "rows");

@@ -48,10 +48,11 @@ SMEM_API cl::Event gaussian_blur(const Context& context, const Grid& in, const G
                                  const CallOptions& call = {});
 
 /// The mean of all elements at most a radius away, along rows and columns; beyond the edges, the boundary's.
-/// Integers' means are exact, rounded to the nearest. Beyond a window of 15 x 15 the cost of an element does
-/// not depend on the radius, which is at most 32767; there, what is not finite makes NaN of results outside
-/// its box, too. Types, grids and errors as of separable(); of integers the value of Boundary::constant is
-/// one of their numbers. Reads each element once or twice from memory, and writes it once. No host wait.
+/// Integers' means are exact, rounded to the nearest. Beyond a window of 15 x 15 the cost of an element
+/// hardly depends on the radius, which is at most 32767; there, what is not finite makes NaN of results
+/// outside its box, too. Types, grids and errors as of separable(); of integers the value of
+/// Boundary::constant is one of their numbers. Reads each element once or twice from memory, and writes it
+/// once. No host wait.
 ///
 /// Source of the sums: F. C. Crow, "Summed-area tables for texture mapping", SIGGRAPH 1984.
 SMEM_API cl::Event box_blur(const Context& context, const Grid& in, const Grid& out, const BoxRadius& radius,
