@@ -67,6 +67,33 @@ TEST_CASE("conv2d: every variant and shape") {
   }
 }
 
+TEST_CASE("conv2d: a filter for each channel") {
+  const smem::Context context;
+  test::Conv2dSweep sweep(context);
+  std::size_t asked = 0;
+  const auto run = [&](Conv2dCase c) {
+    c.variant = "cpu";
+    c.gaps = c.gaps_in_rows = asked % 3 == 1;
+    c.bias = asked % 2 == 0;
+    sweep.run(c);
+    ++asked;
+  };
+  // Rows shorter than a vector, as long as one or two, and those whose last vector overlaps the one before.
+  for (const std::size_t stride : {1, 2}) {
+    for (std::size_t width = 1; width <= 37; width += width < 20 ? 1 : 4)
+      run({Scalar::float32, 2, 3, width, 7, 3, 3, 3, how(stride, 1, 1, 1, {1, 1, 1, 1}, 3)});
+  }
+  // Strides down, dilations, paddings of one side and beyond the window, windows that nothing of the input is
+  // in.
+  run({Scalar::float32, 1, 4, 43, 31, 4, 3, 3, how(2, 3, 1, 1, {0, 2, 5, 0}, 4)});
+  run({Scalar::float32, 1, 4, 43, 31, 4, 3, 3, how(1, 1, 5, 4, {9, 8, 0, 3}, 4)});
+  run({Scalar::float32, 1, 2, 2, 3, 2, 3, 3, how(1, 2, 1, 1, {40, 9, 30, 12}, 2)});
+  Conv2dCase other{Scalar::float64, 2, 5, 29, 23, 5, 5, 2, how(2, 1, 1, 2, {2, 1, 2, 1}, 5)};
+  other.how.activation = Activation::gelu;
+  run(other);
+  CHECK(sweep.ran() == (test::has_cpu_variant(context.device()) ? asked : 0));
+}
+
 TEST_CASE("conv2d: half, double and GELU") {
   const smem::Context context;
   test::Conv2dSweep sweep(context);

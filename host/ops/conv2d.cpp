@@ -3,6 +3,7 @@
 #include "formatted.hpp"
 #include "ops/grids.hpp"
 #include "ops/key.hpp"
+#include "ops/tuned.hpp"
 #include "plan/conv2d_parts.hpp"
 #include "runtime/scratch.hpp"
 
@@ -141,7 +142,7 @@ runtime::ProblemKey key_of(const Conv2dProblem& p, const PlanOverrides& fixed, o
       fixed);
 }
 
-/// As of rows: a plane without gaps, or a filter, is a row of a matrix.
+/// As of rows: a plane without gaps is a row of a matrix.
 std::size_t plane_alignment(Grid grid, const ops::Memory& memory) {
   grid.size.height = 1;
   return ops::row_alignment(grid, memory);
@@ -296,11 +297,20 @@ cl::Event conv2d(const Context& context, const Grid& in, const Grid& weights, co
   }
   problem.in_alignment = plane_alignment(in, in_memory);
   problem.out_alignment = plane_alignment(out, out_memory);
-  problem.weight_alignment = plane_alignment(weights, weight_memory);
+  Grid filters = weights;  // of which each is a row: its planes have no gaps between them
+  filters.size.depth = 1;
+  problem.weight_alignment = plane_alignment(filters, weight_memory);
   if (options.plan != nullptr) ops::require_same_plan(kOperation, options, make_plan());
-  if (plan::conv2d_choice(context.device(), problem, call.fixed) == "gemm")
-    return in_slices(call, options.wait_for);
-  return launch(call, options.wait_for);
+  const PlanOverrides asked = call.fixed;
+  return ops::launch_tuned(
+      context.runtime(), kOperation, problem, options, asked,
+      [&](const PlanOverrides& fixed) { return key_of(problem, fixed, ops::PlanMaker::conv2d); },
+      [&](const PlanOverrides& fixed) { return plan_conv2d(context.device(), problem, fixed); },
+      [&](const PlanOverrides& fixed) {
+        call.fixed = fixed;
+        const bool as_product = plan::conv2d_choice(context.device(), problem, fixed) == "gemm";
+        return as_product ? in_slices(call, options.wait_for) : launch(call, options.wait_for);
+      });
 }
 
 }  // namespace smem

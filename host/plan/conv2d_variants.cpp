@@ -27,35 +27,9 @@ constexpr std::size_t kTileBytes = 24 * 1024;
 // For "cpu": half of a second-level cache of 1 MiB, as what is read again and again lies there.
 constexpr std::size_t kCacheBytes = 512 * 1024;
 
-Plan base_plan(const Conv2dProblem& p, std::string_view variant, const char* file, const char* entry) {
-  Plan plan;
-  plan.operation = plan::conv2d::kOperation;
-  plan.variant = variant;
-  plan.kernel_file = file;
-  plan.entry_point = entry;
-  plan.text_defines.emplace_back("ELEMENT", opencl_name_of(p.type));
-  plan.text_defines.emplace_back("RESULT", opencl_name_of(p.type));
-  plan.text_defines.emplace_back("VALUE", opencl_name_of(plan::pixel_value(p.type, p.type)));
-  define(plan, "PACK", 1);
-  if (p.type == Scalar::half) {
-    define(plan, "ELEMENT_HALF", 1);
-    define(plan, "RESULT_HALF", 1);
-  }
-  if (p.type == Scalar::float64) define(plan, "USE_DOUBLE", 1);
-  if (p.activation != Activation::none) define(plan, "ACTIVATION", static_cast<std::size_t>(p.activation));
-  return plan;
-}
-
-double count(std::size_t n) { return static_cast<double>(n); }
-
-void predict(const Conv2dProblem& p, Plan& plan) {
-  const double bytes = count(size_of(p.type)), images = count(p.images);
-  const double results = images * count(p.out_channels) * count(p.plane_results());
-  plan.prediction.bytes_read = bytes * (images * count(p.in_channels) * count(p.width) * count(p.height) +
-                                        count(p.out_channels) * count(p.depth() + (p.bias ? 1 : 0)));
-  plan.prediction.bytes_written = bytes * results;
-  plan.prediction.operations = 2 * results * count(p.depth());
-}
+using plan::conv2d::base_plan;
+using plan::conv2d::count;
+using plan::conv2d::predict;
 
 /// The largest power of two, at most 64, that divides so many bytes.
 std::size_t power_in(std::size_t bytes) { return std::size_t{1} << std::countr_zero(64 | bytes); }
@@ -205,6 +179,7 @@ std::array<std::size_t, 3> items_of(const Device& device, const Conv2dProblem& p
 
 Attempt cpu(const Device& device, const Conv2dProblem& p) {
   if (!plan::runs_cpu_variant(device)) return {{}, plan::no_cpu_variant(device)};
+  if (plan::conv2d::is_by_rows(p)) return plan::conv2d::by_rows(device, p);
   const plan::Conv2dCut cut = plan::conv2d_cut(device, p);
   if (cut.block_k == 0)
     return {{}, formatted("no piece of the input fits {} bytes of local memory", device.local_bytes)};
@@ -308,6 +283,8 @@ plan::conv2d::Attempt plan::conv2d::plan_variant(const Device& device, const Con
 }
 
 plan::Conv2dCut plan::conv2d_cut(const Device& device, const Conv2dProblem& p) {
+  if (conv2d::is_by_rows(p))
+    return {.block_k = 1, .tile_w = 1, .tile_h = conv2d::band_of(device, p), .depth = 1};
   const Registers r = registers_of(device, p);
   const std::size_t block_w = r.vectors * r.lanes, width = std::max<std::size_t>(p.out_width, 1);
   const std::size_t height = std::max<std::size_t>(p.out_height, 1);

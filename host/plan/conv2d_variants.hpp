@@ -5,6 +5,7 @@
 
 #include <smem/conv2d_plan.hpp>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,7 +20,19 @@ struct Attempt {
   std::string why_not;
 };
 
+inline double count(std::size_t n) { return static_cast<double>(n); }
+/// With the defines that all kernels have, but the columns of "gemm".
+Plan base_plan(const Conv2dProblem& p, std::string_view variant, const char* file, const char* entry);
+/// Fills in what every variant reads, writes and computes at least.
+void predict(const Conv2dProblem& p, Plan& plan);
+
 Attempt plan_variant(const Device& device, const Conv2dProblem& p, std::string_view variant);
+
+/// Whether "cpu" reads rows of the input where they lie: each channel has a filter of its own.
+bool is_by_rows(const Conv2dProblem& p);
+/// Rows of results of a job then.
+std::size_t band_of(const Device& device, const Conv2dProblem& p);
+Attempt by_rows(const Device& device, const Conv2dProblem& p);
 
 /// What a product of matrices makes of one group of channels and one slice.
 GemmProblem product_of(const Conv2dProblem& p, const Conv2dSlices& slices);

@@ -1,0 +1,88 @@
+// What plans of conv2d have in common, and "cpu" where each channel has a filter of its own: it reads rows
+// where they lie.
+#include "plan/conv2d_parts.hpp"
+#include "plan/conv2d_variants.hpp"
+
+#include "formatted.hpp"
+#include "plan/pixels.hpp"
+#include "plan/sizes.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace smem {
+
+Plan plan::conv2d::base_plan(const Conv2dProblem& p, std::string_view variant, const char* file,
+                             const char* entry) {
+  Plan plan;
+  plan.operation = plan::conv2d::kOperation;
+  plan.variant = variant;
+  plan.kernel_file = file;
+  plan.entry_point = entry;
+  plan.text_defines.emplace_back("ELEMENT", opencl_name_of(p.type));
+  plan.text_defines.emplace_back("RESULT", opencl_name_of(p.type));
+  plan.text_defines.emplace_back("VALUE", opencl_name_of(plan::pixel_value(p.type, p.type)));
+  define(plan, "PACK", 1);
+  if (p.type == Scalar::half) {
+    define(plan, "ELEMENT_HALF", 1);
+    define(plan, "RESULT_HALF", 1);
+  }
+  if (p.type == Scalar::float64) define(plan, "USE_DOUBLE", 1);
+  if (p.activation != Activation::none) define(plan, "ACTIVATION", static_cast<std::size_t>(p.activation));
+  return plan;
+}
+
+void plan::conv2d::predict(const Conv2dProblem& p, Plan& plan) {
+  const double bytes = count(size_of(p.type)), images = count(p.images);
+  const double results = images * count(p.out_channels) * count(p.plane_results());
+  plan.prediction.bytes_read = bytes * (images * count(p.in_channels) * count(p.width) * count(p.height) +
+                                        count(p.out_channels) * count(p.depth() + (p.bias ? 1 : 0)));
+  plan.prediction.bytes_written = bytes * results;
+  plan.prediction.operations = 2 * results * count(p.depth());
+}
+
+namespace {
+
+// Weights that stay in registers, or in the first lines of a cache.
+constexpr std::size_t kMostTaps = 49;
+// Windows that leave their row go one by one: few of a row may. PoCL, two busy Zen 4 cores, ms of CPU time
+// with this and with tiles: 256 x 14^2, 5 x 5 0.66, 0.54; 512 x 14^2, 3 x 3 0.58, 0.63; 32 x 448^2, 3 x
+// 3 4.5, 12.6 (OpenCV's dnn 7.1). A call takes 0.25 of these.
+constexpr std::size_t kColumnsOfAWeight = 6;
+
+}  // namespace
+
+bool plan::conv2d::is_by_rows(const Conv2dProblem& p) {
+  return p.group_channels() == 1 && p.group_filters() == 1 && p.taps() <= kMostTaps && p.stride_x <= 2 &&
+         p.out_width >= kColumnsOfAWeight * (p.window_width - 1) &&
+         p.type != Scalar::half;  // whose vectors are converted one by one
+}
+
+std::size_t plan::conv2d::band_of(const Device& device, const Conv2dProblem& p) {
+  return cpu_band(device, std::max<std::size_t>(p.out_height, 1), p.images * p.groups, p.window_height - 1);
+}
+
+plan::conv2d::Attempt plan::conv2d::by_rows(const Device& device, const Conv2dProblem& p) {
+  Plan plan = base_plan(p, "cpu", "conv2d/depthwise_cpu.cl", "conv2d_depthwise_cpu");
+  predict(p, plan);
+  // As many as a register of 32 bytes has: PoCL's vectors of 64 bytes are no faster here.
+  const std::size_t lanes = std::clamp<std::size_t>(device.vector_bytes, 16, 32) / size_of(p.type);
+  const std::size_t band = band_of(device, p);
+  const std::size_t jobs = p.images * p.groups * divide_up(std::max<std::size_t>(p.out_height, 1), band);
+  plan.work_group = {1, 1, 1};
+  plan.global = {std::clamp<std::size_t>(jobs, 1, kMaxTiles), 1, 1};
+  for (const auto& [name, value] : {std::pair{"LANES", lanes},
+                                    {"WINDOW_W", p.window_width},
+                                    {"WINDOW_H", p.window_height},
+                                    {"STRIDE_X", p.stride_x}})
+    define(plan, name, value);
+  plan.tile_rows = band;
+  plan.tile_cols = p.out_width;
+  plan.vector_width = lanes;
+  plan.items_per_work_item = band * p.out_width;
+  plan.reason = formatted(
+      "a channel and a filter a group: a thread makes {} rows of a plane, {} results at a time", band, lanes);
+  return {plan, {}};
+}
+
+}  // namespace smem
