@@ -4,6 +4,7 @@
 #include "support/environment.hpp"
 #include "support/failure.hpp"
 #include "support/folder.hpp"
+#include "support/tuning_folder.hpp"
 
 #include <doctest/doctest.h>
 
@@ -17,13 +18,6 @@
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// Tuning is on, with a folder of its own, for the length of a scope.
-class TuningFolder : public test::Folder {
- private:
-  test::Variable on_{"SMEM_TUNING", "1"};
-  test::Variable at_{"SMEM_TUNING_DIR", string()};
-};
 
 constexpr std::size_t kRows = 70, kCols = 130;
 
@@ -68,7 +62,7 @@ bool call_uses(const smem::Context& context, const char* variant) {
 }  // namespace
 
 TEST_CASE("tuning: calls that fix nothing use the entry, and others what they fix") {
-  const TuningFolder folder;
+  const test::TuningFolder folder;
   const smem::Context before;
   const std::string shipped = plan_of(before).variant;
   REQUIRE(shipped != "padded");
@@ -96,7 +90,7 @@ TEST_CASE("tuning: calls that fix nothing use the entry, and others what they fi
 }
 
 TEST_CASE("tuning: off by SMEM_TUNING") {
-  const TuningFolder folder;
+  const test::TuningFolder folder;
   smem::store_tuning(smem::Context().device(), {entry_of({.variant = "padded"})});
   CHECK(plan_of(smem::Context()).variant == "padded");
   for (const char* off : {"0", "off", "OFF"}) {
@@ -109,7 +103,7 @@ TEST_CASE("tuning: off by SMEM_TUNING") {
 }
 
 TEST_CASE("tuning: files of another driver, version or device, and broken ones, are ignored") {
-  const TuningFolder folder;
+  const test::TuningFolder folder;
   const smem::Device device = smem::Context().device();
   smem::store_tuning(device, {entry_of({.variant = "padded"})});
   const auto file = smem::tuning_file(device);
@@ -164,7 +158,7 @@ TEST_CASE("tuning: files of another driver, version or device, and broken ones, 
 }
 
 TEST_CASE("tuning: entries that cannot be leave the shipped plan") {
-  const TuningFolder folder;
+  const test::TuningFolder folder;
   const smem::Device device = smem::Context().device();
   const std::string shipped = [&] {
     const test::Variable off("SMEM_TUNING", "0");
@@ -189,7 +183,7 @@ TEST_CASE("tuning: entries that cannot be leave the shipped plan") {
 }
 
 TEST_CASE("tuning: the nearest entry counts, and entries are replaced and dropped") {
-  const TuningFolder folder;
+  const test::TuningFolder folder;
   const smem::Device device = smem::Context().device();
   smem::TuningEntry near = entry_of({.variant = "padded"}), far = entry_of({.variant = "tiled"});
   near.problems.extents.front().value += 10;
@@ -206,7 +200,7 @@ TEST_CASE("tuning: the nearest entry counts, and entries are replaced and droppe
 }
 
 TEST_CASE("tuning: writers at the same time lose nothing") {
-  const TuningFolder folder;
+  const test::TuningFolder folder;
   const smem::Device device = smem::Context().device();
   std::vector<std::thread> writers;
   for (std::size_t i = 0; i < 8; ++i) {
@@ -233,76 +227,4 @@ TEST_CASE("tuning: the folder comes from the environment") {
   const test::Variable homeless("HOME", std::nullopt);
   CHECK(smem::tuning_folder().empty());
   CHECK(smem::tuning_file(smem::Device{}).empty());
-}
-
-TEST_CASE("tuning: every operation uses its entry") {
-  const TuningFolder folder;
-  const smem::Context plain;
-  const smem::Device device = plain.device();
-  const auto entry = [&](const smem::TuningClass& problems, const char* variant) {
-    return smem::TuningEntry{problems, {.variant = variant}, 1.5, 1e-4, "cpu", "2026-11-22"};
-  };
-  constexpr std::size_t kCount = 5000;
-  smem::ReduceProblem reduce;
-  reduce.cols = kCount;
-  smem::ScanProblem scan;
-  scan.cols = kCount;
-  smem::HistogramProblem histogram;
-  histogram.cols = kCount;
-  histogram.bins = 16;
-  histogram.rule = smem::even_bins(smem::Scalar::float32, 16, 0, 1).rule;
-  smem::HeatProblem heat;
-  heat.width = 100;
-  heat.height = 50;
-  heat.steps = 2;
-  heat.alignment = 16;
-  smem::GemmProblem gemm{.m = 50, .n = 100, .k = 50};
-  gemm.a_alignment = 8;
-  gemm.b_alignment = gemm.c_alignment = 16;
-  smem::store_tuning(
-      device, {entry(smem::tuning_class(reduce), "sequential"), entry(smem::tuning_class(scan), "blelloch"),
-               entry(smem::tuning_class(histogram), "global"), entry(smem::tuning_class(heat), "tiled"),
-               entry(smem::tuning_class(gemm), "naive"),
-               entry(smem::tuning_class(smem::FlipProblem{4, 50, 100}), "items")});
-  std::vector<float> values(kCount);
-  for (std::size_t i = 0; i < kCount; ++i)
-    values[i] = static_cast<float>(i % 8) / 8;
-  // A call that names the variant builds nothing after one that names none.
-  const auto same = [&](const char* variant, const auto& call) {
-    CAPTURE(variant);
-    const smem::Context context;
-    const smem::Array<float> in(context, values), out(context, std::vector<float>(kCount, -1.0F));
-    call(context, in, out, smem::CallOptions{});
-    const std::vector<float> got = out.to_host();
-    const std::size_t built = context.cache_statistics().built_from_source;
-    const smem::Array<float> again(context, std::vector<float>(kCount, -1.0F));
-    call(context, in, again, smem::CallOptions{.variant = variant});
-    CHECK(again.to_host() == got);
-    CHECK(context.cache_statistics().built_from_source == built);
-    const smem::Array<float> shipped(plain, std::vector<float>(kCount, -1.0F));
-    call(plain, smem::Array<float>(plain, values), shipped, smem::CallOptions{});
-    CHECK(shipped.to_host() == got);  // sums of eighths are exact
-  };
-  using Floats = smem::Array<float>;
-  using smem::CallOptions, smem::Context;
-  same("sequential", [](const Context& c, const Floats& in, const Floats& out, const CallOptions& o) {
-    smem::reduce(c, in.vector(), out.vector(0, 1), smem::ReduceOp::sum, o);
-  });
-  same("blelloch", [](const Context& c, const Floats& in, const Floats& out, const CallOptions& o) {
-    smem::inclusive_scan(c, in.vector(), out.vector(), smem::ReduceOp::sum, o);
-  });
-  same("global", [](const Context& c, const Floats& in, const Floats& out, const CallOptions& o) {
-    const smem::Vector counts(out.buffer()(), smem::Scalar::uint32, 16);
-    smem::histogram(c, in.vector(), counts, smem::Bins::even(16, 0, 1), o);
-  });
-  same("tiled", [](const Context& c, const Floats& in, const Floats& out, const CallOptions& o) {
-    smem::heat(c, smem::GridView<float>(in.buffer(), {100, 50}),
-               smem::GridView<float>(out.buffer(), {100, 50}), {.steps = 2, .dt = 0.125}, o);
-  });
-  same("naive", [](const Context& c, const Floats& in, const Floats& out, const CallOptions& o) {
-    smem::gemm(c, in.matrix(50, 50), in.matrix(50, 100), out.matrix(50, 100), {}, o);
-  });
-  same("items", [](const Context& c, const Floats& in, const Floats& out, const CallOptions& o) {
-    smem::flip(c, in.matrix(50, 100), out.matrix(50, 100), smem::Flip::horizontal, o);
-  });
 }

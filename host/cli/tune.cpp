@@ -41,7 +41,7 @@ std::string verdict_of(const CaseReport& report) {
                      report.is_complete ? "" : ", and the time was over");
 }
 
-constexpr const char* kRow = "{:<11}{:<42}{:<18}{:>10}  {:<44}{:>10}  {}\n";
+constexpr const char* kRow = "{:<19}{:<50}{:<18}{:>10}  {:<44}{:>10}  {}\n";
 
 void print_row(const CaseReport& report) {
   const auto milliseconds = [](double seconds) {
@@ -161,14 +161,18 @@ int tune(const TuneOptions& options) {
   return failed ? kFailure : kGood;
 }
 
+/// Whether an entry is for one of the operations: the kind of those that share a plan begins with its name.
+bool is_of(const TuningEntry& entry, const std::vector<std::string>& operations) {
+  return std::any_of(operations.begin(), operations.end(), [&](const std::string& operation) {
+    return entry.problems.operation == operation || entry.problems.kind.starts_with(operation + ",");
+  });
+}
+
 int print_policies(const TuneOptions& options) {
   const Device device = Context({.device = options.device}).device();
   std::vector<TuningEntry> entries = tuning_entries(device);
   if (!options.operations.empty()) {
-    std::erase_if(entries, [&](const TuningEntry& entry) {
-      return std::find(options.operations.begin(), options.operations.end(), entry.problems.operation) ==
-             options.operations.end();
-    });
+    std::erase_if(entries, [&](const TuningEntry& entry) { return !is_of(entry, options.operations); });
   }
   if (entries.empty()) {
     fmt::print(stderr, "smem: nothing to export: no tuned entry in {}\n", tuning_file(device).string());

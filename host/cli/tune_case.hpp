@@ -21,6 +21,8 @@ struct TuneData {
   std::size_t elements = 0;
   unsigned most = 255;  ///< the largest number
   unsigned rare = 1;    ///< of so many elements, one is not 0
+  double relative =
+      0;  ///< of results: what they may differ by, where not every plan rounds at the same place
 };
 
 /// A problem, and how it is planned, called and checked.
@@ -50,7 +52,7 @@ void fill(const Context& context, const cl::Buffer& buffer, const TuneData& data
 void poison(const Context& context, const cl::Buffer& buffer, const TuneData& data);
 std::vector<unsigned char> content(const Context& context, const cl::Buffer& buffer, const TuneData& data);
 /// The first element that is not as expected, in words.
-std::optional<std::string> difference(Scalar type, const std::vector<unsigned char>& expected,
+std::optional<std::string> difference(const TuneData& data, const std::vector<unsigned char>& expected,
                                       const std::vector<unsigned char>& got);
 
 }  // namespace smem::cli

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 
@@ -87,16 +88,20 @@ std::vector<unsigned char> content(const Context& context, const cl::Buffer& buf
   return bytes;
 }
 
-std::optional<std::string> difference(Scalar type, const std::vector<unsigned char>& expected,
+std::optional<std::string> difference(const TuneData& data, const std::vector<unsigned char>& expected,
                                       const std::vector<unsigned char>& got) {
   if (expected == got) return std::nullopt;  // of poison too, which the caller looks for in `expected`
-  return with_type(type, [&](auto zero) -> std::optional<std::string> {
+  return with_type(data.type, [&](auto zero) -> std::optional<std::string> {
     using T = decltype(zero);
     for (std::size_t i = 0; i * sizeof(T) < expected.size(); ++i) {
+      // Elements that neither has written are no numbers.
+      if (std::memcmp(expected.data() + i * sizeof(T), got.data() + i * sizeof(T), sizeof(T)) == 0) continue;
       T wanted{}, found{};
       std::memcpy(&wanted, expected.data() + i * sizeof(T), sizeof(T));
       std::memcpy(&found, got.data() + i * sizeof(T), sizeof(T));
-      if (as_double(wanted) != as_double(found))  // 0 and -0 are equal
+      // 0 and -0 are equal, and what is no number equals nothing.
+      const double error = data.relative * std::abs(as_double(wanted));
+      if (!(std::abs(as_double(found) - as_double(wanted)) <= error))
         return fmt::format("element {} is {}, not {}", i, as_double(found), as_double(wanted));
     }
     return std::nullopt;

@@ -54,33 +54,46 @@ std::string march_text(const plan::HeatMarch& march) {
                      march.most);
 }
 
-/// What the tables hold are cells of float32.
-void set_tile(plan::HeatMarch& march, const TuningEntry& entry) {
-  const std::size_t width = entry.problems.kind.starts_with("float64") ? 2 : 1;
-  if (entry.overrides.tile_cols != 0) march.cols = entry.overrides.tile_cols * width;
-  if (entry.overrides.tile_rows != 0) march.rows = entry.overrides.tile_rows;
+std::string columns_text(const plan::HeatColumns& columns) {
+  return fmt::format("{{{}, {}, {}, {}}}", columns.cols, columns.rows, columns.deep, columns.most);
+}
+
+/// What the tables hold are cells of 4 bytes.
+template <class Sizes>
+void set_tile(Sizes& sizes, const TuningEntry& entry, std::size_t cell) {
+  if (entry.overrides.tile_cols != 0) sizes.cols = entry.overrides.tile_cols * cell / 4;
+  if (entry.overrides.tile_rows != 0) sizes.rows = entry.overrides.tile_rows;
 }
 
 std::string heat_policy(const Device& device, const TuningEntry& entry) {
   plan::HeatPolicy p = plan::heat_policy(device);
   const bool volume = entry.problems.kind.find("3 dimensions") != std::string::npos;
-  const bool vector = entry.overrides.variant == "vector";
-  set_tile(vector ? (volume ? p.vector_3d : p.vector_2d) : (volume ? p.march_3d : p.march_2d), entry);
+  const std::string& kind = entry.problems.kind;
+  const Scalar type = kind.starts_with("half")      ? Scalar::half
+                      : kind.starts_with("float64") ? Scalar::float64
+                                                    : Scalar::float32;
+  const bool variable = kind.find("conductivities") != std::string::npos;
+  if (entry.overrides.variant == "vector")
+    set_tile(volume ? p.vector_3d : p.vector_2d, entry, plan::heat_column_bytes(p, type, variable));
+  if (entry.overrides.variant == "march")
+    set_tile(volume ? p.march_3d : p.march_2d, entry, type == Scalar::float64 ? 8 : 4);
   return fmt::format(
       "    {{\"{}\",\n     \"{}\",\n     {},\n     {},\n     {},\n     {},\n     {},\n     {},\n     {},\n   "
       "  "
       "{},\n     {},\n     {},\n     {},\n     {},\n     {}}},\n",
-      family_of(device), evidence_of(device, entry), p.vector_bytes, march_text(p.vector_2d),
-      march_text(p.vector_3d), march_text(p.march_2d), march_text(p.march_3d), p.march_steps_2d,
+      family_of(device), evidence_of(device, entry), p.vector_bytes, columns_text(p.vector_2d),
+      columns_text(p.vector_3d), march_text(p.march_2d), march_text(p.march_3d), p.march_steps_2d,
       p.march_steps_3d, p.tile_x_1d, p.steps_1d, p.tile_x_2d, p.tile_z_2d, p.steps_2d, p.group);
 }
 
 std::string separable_policy(const Device& device, const TuningEntry& entry) {
   plan::MarchPolicy p = plan::march_policy(device);
-  if (entry.overrides.work_items != 0) p.group = entry.overrides.work_items;
-  return fmt::format("    {{\"{}\", \"{}\",\n     {}, {}, {}, {}, {}, {}}},\n", family_of(device),
-                     evidence_of(device, entry), p.group, p.step, p.step_of_small, p.groups_a_unit,
-                     p.band_halos, p.least_band);
+  // The kind begins with the element's type.
+  const bool small = !entry.problems.kind.starts_with("float");
+  if (entry.overrides.work_items != 0) (small ? p.group_of_small : p.group) = entry.overrides.work_items;
+  return fmt::format("    {{\"{}\", \"{}\",\n     {}, {}, {}, {}, {}, {}, {}, {}, {}}},\n", family_of(device),
+                     evidence_of(device, entry), p.group, p.group_of_small, p.step, p.step_of_small,
+                     p.cols_of_bytes, p.wide_registers, p.registers_a_unit, p.groups_a_unit, p.least_band);
 }
 
 std::string stencil_policy(const Device& device, const TuningEntry& entry) {

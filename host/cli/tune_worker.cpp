@@ -111,7 +111,7 @@ class Bench {
       return case_.call(context_, pair, {.overrides = &overrides});
     };
     const auto wrong = [&] {
-      return difference(case_.out.type, expected_, content(context_, first.out, case_.out));
+      return difference(case_.out, expected_, content(context_, first.out, case_.out));
     };
     try {
       poison(context_, first.out, case_.out);
@@ -181,7 +181,12 @@ std::size_t take_over(const std::string& output, std::vector<Outcome>& outcomes,
 std::string end_of(const Ended& ended) {
   if (ended.stopped) return "hung: its process did not end";
   if (ended.signal != 0) return fmt::format("crashed: {}", signal_text(ended.signal));
-  return fmt::format("failed: its process ended with exit code {}", ended.exit_code);
+  // What it said last tells why.
+  const std::size_t end = ended.output.find_last_not_of('\n');
+  const std::string said = end == std::string::npos ? std::string() : ended.output.substr(0, end + 1);
+  const std::string last = said.substr(said.rfind('\n') + 1);
+  return fmt::format("failed: its process ended with exit code {}{}{}", ended.exit_code,
+                     last.empty() ? "" : ": ", last);
 }
 
 }  // namespace
@@ -229,7 +234,7 @@ int run_candidates(const std::string& file) {
   std::optional<Bench> bench;
   try {
     bench.emplace(context, *of, json.at("thorough").get<bool>());
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {  // of drivers' libraries too
     fmt::print("{}\n", Json{{"failed", error.what()}}.dump());
     return kFailure;
   }

@@ -4,6 +4,7 @@
 #include "formatted.hpp"
 #include "plan/reduce_types.hpp"
 #include "plan/scan_parts.hpp"
+#include "plan/select_parts.hpp"
 #include "plan/stencil_parts.hpp"
 
 #include <algorithm>
@@ -108,6 +109,23 @@ TuningClass tuning_class(const HistogramProblem& p) {
           {{"bins", p.bins}, {"rows", p.rows}, {"cols", p.cols}, {"batch", p.batch}}};
 }
 
+TuningClass tuning_class(const WeightedHistogramProblem& p) {
+  const HistogramProblem& c = p.counts;
+  return {"histogram_weighted",
+          kind_of({std::string(name_of(c.in)), formatted("weights {}", types(p.weights, p.out)),
+                   std::string(name_of(c.rule))}),
+          {{"bins", c.bins}, {"rows", c.rows}, {"cols", c.cols}, {"batch", c.batch}}};
+}
+
+TuningClass tuning_class(const SelectProblem& p) {
+  const bool flagged = plan::is_flagged(p.op);
+  return {"select",
+          kind_of({std::string(name_of(p.op)), std::string(name_of(p.in)),
+                   flagged ? formatted("flags {}", name_of(p.flags)) : "",
+                   rows_that_are(flagged ? std::min(p.in_alignment, p.flags_alignment) : p.in_alignment)}),
+          {{"size", p.size}}};
+}
+
 TuningClass tuning_class(const GemmProblem& p) {
   if (!p.expression.empty()) return {};
   return {"gemm",
@@ -137,6 +155,69 @@ TuningClass tuning_class(const SeparableProblem& p) {
                    formatted("{} channels", p.channels), std::string(name_of(p.boundary)),
                    when(p.unsharp, "unsharp"), rows_that_are(std::min(p.in_alignment, p.out_alignment))}),
           {{"width", p.width}, {"height", p.height}, {"planes", p.planes}}};
+}
+
+TuningClass tuning_class(const BoxProblem& p) {
+  const SeparableProblem& g = p.grids;
+  return {
+      "box_blur",
+      kind_of({types(g.in, g.out), formatted("{} channels", g.channels), std::string(name_of(g.boundary))}),
+      {{"width", g.width},
+       {"height", g.height},
+       {"planes", g.planes},
+       {"across", g.row_taps},
+       {"down", g.column_taps}}};
+}
+
+TuningClass tuning_class(const WindowProblem& p) {
+  const SeparableProblem& g = p.grids;
+  return {p.op == WindowOp::median ? "median_blur" : "sobel",
+          kind_of({types(g.in, g.out), formatted("{} x {}", g.row_taps, g.row_taps),
+                   formatted("{} channels", g.channels), std::string(name_of(g.boundary))}),
+          {{"width", g.width}, {"height", g.height}, {"planes", g.planes}}};
+}
+
+TuningClass tuning_class(const PoolProblem& p) {
+  const Pooling& w = p.windows;
+  const bool padded = w.pad_left + w.pad_right + w.pad_top + w.pad_bottom > 0;
+  return {"pool",
+          kind_of({p.op == PoolOp::max ? "max" : "average", types(p.in, p.out),
+                   formatted("windows {} x {}", w.width, w.height),
+                   formatted("stride {} x {}", w.stride_across, w.stride_down), when(padded, "padded"),
+                   formatted("{} channels", p.channels), when(p.indices, "indices"),
+                   rows_that_are(std::min(p.in_alignment, p.out_alignment))}),
+          {{"width", p.width}, {"height", p.height}, {"planes", p.planes}}};
+}
+
+TuningClass global_pool_tuning_class(const PoolProblem& p) {
+  return {"global_pool",
+          kind_of({p.op == PoolOp::max ? "max" : "average", types(p.in, p.out),
+                   formatted("{} channels", p.channels)}),
+          {{"width", p.width}, {"height", p.height}, {"planes", p.planes}}};
+}
+
+TuningClass tuning_class(const Conv2dProblem& p) {
+  return {"conv2d",
+          kind_of({std::string(name_of(p.type)), formatted("window {} x {}", p.window_width, p.window_height),
+                   formatted("stride {} x {}", p.stride_x, p.stride_y),
+                   formatted("dilation {} x {}", p.dilation_x, p.dilation_y),
+                   p.groups == 1 ? ""
+                   : p.groups == p.in_channels && p.in_channels == p.out_channels
+                       ? std::string("depthwise")
+                       : formatted("{} groups", p.groups),
+                   when(!p.in_packed || !p.out_packed, "gaps between rows"),
+                   rows_that_are(std::min({p.in_alignment, p.out_alignment, p.weight_alignment}))}),
+          {{"images", p.images},
+           {"channels", p.in_channels},
+           {"width", p.width},
+           {"height", p.height},
+           {"filters", p.out_channels}}};
+}
+
+TuningClass tuning_class(const MovingMeanProblem& p) {
+  return {"moving_mean",
+          kind_of({types(p.in, p.out)}),
+          {{"width", p.width}, {"rows", p.rows}, {"window", p.window}}};
 }
 
 TuningClass tuning_class(const HeatProblem& p) {

@@ -2,14 +2,19 @@
 /// Includes no OpenCL header.
 #pragma once
 
+#include <smem/blur_plan.hpp>
+#include <smem/conv2d_plan.hpp>
 #include <smem/export.hpp>
 #include <smem/flip_plan.hpp>
 #include <smem/gemm_plan.hpp>
 #include <smem/heat_plan.hpp>
 #include <smem/histogram_plan.hpp>
+#include <smem/moving_mean_plan.hpp>
 #include <smem/plan.hpp>
+#include <smem/pool_plan.hpp>
 #include <smem/reduce_plan.hpp>
 #include <smem/scan_plan.hpp>
+#include <smem/select_plan.hpp>
 #include <smem/separable_plan.hpp>
 #include <smem/stencil_plan.hpp>
 #include <smem/transpose_plan.hpp>
@@ -63,12 +68,28 @@ SMEM_API TuningClass tuning_class(const ReduceProblem& problem);
 SMEM_API TuningClass tuning_class(const ScanProblem& problem);
 /// The class of a histogram.
 SMEM_API TuningClass tuning_class(const HistogramProblem& problem);
+/// The class of a weighted histogram.
+SMEM_API TuningClass tuning_class(const WeightedHistogramProblem& problem);
+/// The class of a selection, whatever its predicate: that costs little beside the elements' way.
+SMEM_API TuningClass tuning_class(const SelectProblem& problem);
 /// The class of a matrix product. Those with an expression of the caller's own are not tuned.
 SMEM_API TuningClass tuning_class(const GemmProblem& problem);
 /// The class of a stencil or a convolution. Those with an expression of the caller's own are not tuned.
 SMEM_API TuningClass tuning_class(const StencilProblem& problem);
 /// The class of a separable filter.
 SMEM_API TuningClass tuning_class(const SeparableProblem& problem);
+/// The class of a box blur.
+SMEM_API TuningClass tuning_class(const BoxProblem& problem);
+/// The class of a median or the magnitude of a gradient.
+SMEM_API TuningClass tuning_class(const WindowProblem& problem);
+/// The class of a pooling by windows.
+SMEM_API TuningClass tuning_class(const PoolProblem& problem);
+/// The class of a pooling of whole planes, whose windows have no meaning.
+SMEM_API TuningClass global_pool_tuning_class(const PoolProblem& problem);
+/// The class of a convolution of many channels, with any bias and activation.
+SMEM_API TuningClass tuning_class(const Conv2dProblem& problem);
+/// The class of a moving mean.
+SMEM_API TuningClass tuning_class(const MovingMeanProblem& problem);
 /// The class of heat diffusion. Calls in place are not tuned.
 SMEM_API TuningClass tuning_class(const HeatProblem& problem);
 

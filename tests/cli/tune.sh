@@ -27,6 +27,10 @@ text=$("$smem" tune flip --small --case horizontal --minutes 0.5)
 tried=$(printf '%s\n' "$text" | sed -n 's/^\([0-9]*\) plans tried.*/\1/p')
 expect "$text" "^$tried plans tried, $tried of them in an earlier run"
 
+# Operations that share a plan have names of their own.
+text=$("$smem" tune vecmat --small --minutes 0.1)
+expect "$text" '^vecmat +vecmat of 512 x 512 float32 '
+
 # Plans that are wrong, hang or crash are dropped and named; the others are measured.
 cp -r "$kernels" "$folder/cl"
 sed -i 's/\[j \* out_pitch + i\] = from\[i \* in_pitch + j\]/[j * out_pitch + i] = from[i * in_pitch]/' "$folder/cl/transpose/naive.cl"

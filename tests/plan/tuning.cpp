@@ -71,3 +71,46 @@ TEST_CASE("tuning: what changes the best plan changes the class") {
   bins.bins = 1024;
   CHECK(smem::distance(smem::tuning_class(bins), smem::tuning_class(smem::HistogramProblem{})) < 0);
 }
+
+TEST_CASE("tuning: classes of selections, pooling, convolutions and means") {
+  using smem::tuning_class;
+  const auto apart = [](const smem::TuningClass& a, const smem::TuningClass& b) {
+    return smem::distance(a, b) < 0;
+  };
+  smem::SelectProblem select{.size = 4096, .predicate = "x > 0"}, other = select;
+  other.predicate = "x < 7";
+  CHECK(smem::distance(tuning_class(select), tuning_class(other)) == 0);  // any predicate
+  other.op = smem::SelectOp::partition;
+  CHECK(apart(tuning_class(select), tuning_class(other)));
+  other.op = smem::SelectOp::copy_flagged;
+  smem::SelectProblem wide = other;
+  wide.flags = smem::Scalar::uint32;
+  CHECK(apart(tuning_class(wide), tuning_class(other)));
+
+  smem::PoolProblem pool{.width = 64, .height = 64}, padded = pool;
+  padded.windows = smem::Pooling::square(2, 2, 1);
+  CHECK(apart(tuning_class(pool), tuning_class(padded)));
+  CHECK(apart(tuning_class(pool), smem::global_pool_tuning_class(pool)));
+  CHECK(smem::global_pool_tuning_class(pool) == smem::global_pool_tuning_class(padded));
+
+  smem::Conv2dProblem conv{.in_channels = 32, .width = 56, .height = 56, .out_channels = 32};
+  smem::Conv2dProblem biased = conv, depthwise = conv, grouped = conv;
+  biased.bias = true;
+  biased.activation = smem::Activation::relu;
+  CHECK(tuning_class(conv) == tuning_class(biased));
+  depthwise.groups = 32;
+  grouped.groups = 4;
+  CHECK(apart(tuning_class(conv), tuning_class(grouped)));
+  CHECK(apart(tuning_class(depthwise), tuning_class(grouped)));
+  smem::Conv2dProblem fewer = depthwise;
+  fewer.in_channels = fewer.out_channels = fewer.groups = 16;
+  CHECK(smem::distance(tuning_class(depthwise), tuning_class(fewer)) == doctest::Approx(2));
+
+  const auto type = smem::Scalar::float32;
+  const smem::MovingMeanProblem mean{type, type, 4096, 1, 100};
+  CHECK(smem::distance(tuning_class(mean), tuning_class(smem::MovingMeanProblem{type, type, 4096, 1, 200})) ==
+        doctest::Approx(1));
+  CHECK(apart(tuning_class(mean), tuning_class(smem::MovingMeanProblem{type, type, 4096, 1, 201})));
+  smem::WeightedHistogramProblem weighted;
+  CHECK(apart(tuning_class(weighted), tuning_class(weighted.counts)));
+}

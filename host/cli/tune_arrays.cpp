@@ -1,0 +1,264 @@
+// What smem tune measures of operations on arrays.
+#include "cli/arguments.hpp"
+#include "cli/gemm_case.hpp"
+#include "cli/tune_lists.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace smem::cli {
+
+namespace {
+
+using tuned::Scale;
+
+/// Elements of 1, 2, 4 or 8 bytes that are moved, with all their values.
+TuneData moved(std::size_t element_bytes, std::size_t elements) {
+  const Scalar type = element_bytes == 1   ? Scalar::uint8
+                      : element_bytes == 2 ? Scalar::uint16
+                      : element_bytes == 4 ? Scalar::uint32
+                                           : Scalar::uint64;
+  return {type, elements, element_bytes == 1 ? 255U : element_bytes == 2 ? 65535U : 0xfffffffU};
+}
+
+/// Numbers of which 2^22 are 1 at most, so that float32 has every sum.
+TuneData summed(Scalar type, std::size_t elements) {
+  const auto rare = static_cast<unsigned>(std::max<std::size_t>(elements >> 21, 1));
+  return {type, elements, 1, rare};
+}
+
+TuneCase reduction(ReduceShape shape, std::size_t rows, std::size_t cols) {
+  const char* const names[] = {"sum", "sums of rows", "sums of columns"};
+  ReduceProblem problem;
+  problem.shape = shape;
+  problem.rows = rows;
+  problem.cols = cols;
+  TuneCase made = tuned::case_of(
+      shape == ReduceShape::vector
+          ? fmt::format("sum of {} float32", cols)
+          : fmt::format("{} of {} x {} float32", names[shape == ReduceShape::rows ? 1 : 2], rows, cols),
+      problem, reduce_variants(), [](const auto&... all) { return plan_reduce(all...); });
+  made.in = summed(Scalar::float32, rows * cols);
+  made.out = {Scalar::float32, problem.results()};
+  made.call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
+    const Vector out(pair.out(), Scalar::float32, problem.results());
+    if (shape == ReduceShape::vector)
+      return reduce(context, Vector(pair.in(), Scalar::float32, cols), out, ReduceOp::sum, o);
+    const Matrix in(pair.in(), 4, rows, cols);
+    return shape == ReduceShape::rows ? reduce_rows(context, in, Scalar::float32, out, ReduceOp::sum, o)
+                                      : reduce_columns(context, in, Scalar::float32, out, ReduceOp::sum, o);
+  };
+  return made;
+}
+
+/// A product of a matrix and a vector, which lies behind it; of numbers that leave all sums exact.
+TuneCase product_of_vector(ReduceShape shape, std::size_t rows, std::size_t cols) {
+  const bool by_rows = shape == ReduceShape::rows;
+  ReduceProblem problem;
+  problem.reduction = ReduceOp::dot;
+  problem.shape = shape;
+  problem.rows = rows;
+  problem.cols = cols;
+  TuneCase made =
+      tuned::case_of(fmt::format("{} of {} x {} float32", by_rows ? "matvec" : "vecmat", rows, cols), problem,
+                     reduce_variants(), [](const auto&... all) { return plan_reduce(all...); });
+  made.in = {Scalar::float32, rows * cols + problem.count(), 15};
+  made.out = {Scalar::float32, problem.results()};
+  made.call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
+    const Matrix a(pair.in(), 4, rows, cols);
+    const Vector x(pair.in(), Scalar::float32, problem.count(), rows * cols),
+        y(pair.out(), Scalar::float32, problem.results());
+    return by_rows ? matvec(context, a, x, y, FloatMode::reproducible, o)
+                   : vecmat(context, x, a, y, FloatMode::reproducible, o);
+  };
+  return made;
+}
+
+/// Half of the elements, of bits that are only moved, or runs of two or three.
+TuneCase selection(SelectOp op, std::size_t size) {
+  SelectProblem problem;
+  problem.op = op;
+  problem.size = size;
+  const bool flagged = op == SelectOp::copy_flagged;
+  problem.predicate = op == SelectOp::copy_if || op == SelectOp::partition ? "x > 127.0f" : "";
+  TuneCase made = tuned::case_of(fmt::format("{} of {} float32", name_of(op), size), problem,
+                                 select_variants(), [](const auto&... all) { return plan_select(all...); });
+  // Flags are bytes behind the elements, whose bytes are of the same numbers then.
+  made.in = flagged ? TuneData{Scalar::uint8, 5 * size, 1}
+                    : TuneData{Scalar::float32, size, op == SelectOp::run_length_encode ? 1U : 255U};
+  const bool lengths = op == SelectOp::run_length_encode;
+  made.out = {Scalar::uint32, (lengths ? 2 : 1) * size + 1};
+  made.call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
+    constexpr Scalar kType = Scalar::float32, kCount = Scalar::uint32;
+    const Vector in(pair.in(), kType, size), out(pair.out(), kType, size);
+    const Vector count(pair.out(), kCount, 1, (lengths ? 2 : 1) * size);
+    if (lengths) return run_length_encode(context, in, out, Vector(pair.out(), kCount, size, size), count, o);
+    if (flagged)
+      return copy_flagged(context, in, Vector(pair.in(), Scalar::uint8, size, 4 * size), out, count, o);
+    return op == SelectOp::partition ? partition(context, in, out, count, "x > 127.0f", o)
+                                     : copy_if(context, in, out, count, "x > 127.0f", o);
+  };
+  return made;
+}
+
+}  // namespace
+
+namespace tuned {
+
+std::vector<TuneCase> transposes(Scale scale) {
+  const std::size_t edge = sized(scale, 512, 4096, 16384);
+  std::vector<TuneCase> cases;
+  for (const auto& shape : {std::array{std::size_t{4}, edge, edge},
+                            {1, edge, edge},
+                            {8, edge, edge / 2},
+                            {4, edge - 3, edge + 5}}) {
+    const std::size_t bytes = shape[0], rows = shape[1], cols = shape[2];
+    const TransposeProblem problem = packed_problem(bytes, {rows, cols});
+    cases.push_back(case_of(fmt::format("{} x {}, {} B", rows, cols, bytes), problem, transpose_variants(),
+                            [](const auto&... all) { return plan_transpose(all...); }));
+    cases.back().in = cases.back().out = moved(bytes, rows * cols);
+    cases.back().call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
+      return transpose(context, Matrix(pair.in(), bytes, rows, cols), Matrix(pair.out(), bytes, cols, rows),
+                       o);
+    };
+  }
+  return cases;
+}
+
+std::vector<TuneCase> flips(Scale scale) {
+  const std::size_t edge = sized(scale, 512, 4096, 16384);
+  std::vector<TuneCase> cases;
+  for (const Flip direction : {Flip::horizontal, Flip::vertical}) {
+    const bool horizontal = direction == Flip::horizontal;
+    cases.push_back(
+        case_of(fmt::format("{} x {}, 4 B, {}", edge, edge, horizontal ? "horizontal" : "vertical"),
+                FlipProblem{4, edge, edge, 1, horizontal}, flip_variants(),
+                [](const auto&... all) { return plan_flip(all...); }));
+    cases.back().in = cases.back().out = moved(4, edge * edge);
+    cases.back().call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
+      return flip(context, Matrix(pair.in(), 4, edge, edge), Matrix(pair.out(), 4, edge, edge), direction, o);
+    };
+  }
+  return cases;
+}
+
+std::vector<TuneCase> reductions(Scale scale) {
+  const std::size_t edge = sized(scale, 512, 4096, 16384);
+  return {reduction(ReduceShape::vector, 1, edge * edge), reduction(ReduceShape::rows, edge, edge),
+          reduction(ReduceShape::columns, edge, edge)};
+}
+
+std::vector<TuneCase> matrices_by_vectors(Scale scale) {
+  const std::size_t edge = sized(scale, 512, 4096, 16384);
+  return {product_of_vector(ReduceShape::rows, edge, edge)};
+}
+
+std::vector<TuneCase> vectors_by_matrices(Scale scale) {
+  const std::size_t edge = sized(scale, 512, 4096, 16384);
+  return {product_of_vector(ReduceShape::columns, edge, edge)};
+}
+
+std::vector<TuneCase> scans(Scale scale) {
+  const std::size_t edge = sized(scale, 512, 4096, 16384);
+  std::vector<TuneCase> cases;
+  for (const bool by_rows : {false, true}) {
+    ScanProblem problem;
+    problem.shape = by_rows ? ScanShape::rows : ScanShape::vector;
+    problem.rows = by_rows ? edge : 1;
+    problem.cols = by_rows ? edge : edge * edge;
+    cases.push_back(case_of(
+        by_rows ? fmt::format("rows of {} x {} float32", edge, edge) : fmt::format("{} float32", edge * edge),
+        problem, scan_variants(), [](const auto&... all) { return plan_scan(all...); }));
+    cases.back().in = cases.back().out = summed(Scalar::float32, edge * edge);
+    cases.back().call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
+      constexpr Scalar kType = Scalar::float32;
+      if (!by_rows) {
+        return inclusive_scan(context, Vector(pair.in(), kType, edge * edge),
+                              Vector(pair.out(), kType, edge * edge), ReduceOp::sum, o);
+      }
+      return inclusive_scan_rows(context, Matrix(pair.in(), 4, edge, edge), kType,
+                                 Matrix(pair.out(), 4, edge, edge), kType, ReduceOp::sum, o);
+    };
+  }
+  return cases;
+}
+
+std::vector<TuneCase> histograms(Scale scale) {
+  const std::size_t size = sized(scale, 1U << 20, 1U << 24, 1U << 28);
+  std::vector<TuneCase> cases;
+  for (const auto& [type, bins] : {std::pair{Scalar::uint8, std::size_t{256}}, {Scalar::float32, 1024}}) {
+    const double high = type == Scalar::uint8 ? 256 : 1024;
+    HistogramProblem problem;
+    problem.in = type;
+    problem.rule = even_bins(type, bins, 0, high).rule;
+    problem.bins = bins;
+    problem.cols = size;
+    cases.push_back(case_of(fmt::format("{} {}, {} bins", size, name_of(type), bins), problem,
+                            histogram_variants(), [](const auto&... all) { return plan_histogram(all...); }));
+    cases.back().in = {type, size, static_cast<unsigned>(high) - 1};
+    cases.back().out = {Scalar::uint32, bins};
+    const Scalar element = type;  // a structured binding cannot be captured by all compilers
+    const std::size_t count = bins;
+    cases.back().call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
+      return histogram(context, Vector(pair.in(), element, size), Vector(pair.out(), Scalar::uint32, count),
+                       Bins::even(count, 0, high), o);
+    };
+  }
+  return cases;
+}
+
+std::vector<TuneCase> weighted_histograms(Scale scale) {
+  const std::size_t size = sized(scale, 1U << 18, 1U << 23, 1U << 27), bins = 256;
+  WeightedHistogramProblem problem;
+  problem.counts.in = Scalar::float32;
+  problem.counts.rule = even_bins(Scalar::float32, bins, 0, 256).rule;
+  problem.counts.bins = bins;
+  problem.counts.cols = size;
+  TuneCase made =
+      case_of(fmt::format("{} float32, {} bins", size, bins), problem, histogram_weighted_variants(),
+              [](const auto&... all) { return plan_histogram_weighted(all...); });
+  made.in = {Scalar::float32, 2 * size};  // the weights lie behind
+  made.out = {Scalar::float32, bins};
+  made.call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
+    constexpr Scalar kType = Scalar::float32;
+    return histogram_weighted(context, Vector(pair.in(), kType, size), Vector(pair.in(), kType, size, size),
+                              Vector(pair.out(), kType, bins), Bins::even(bins, 0, 256), o);
+  };
+  return {made};
+}
+
+std::vector<TuneCase> selections(Scale scale) {
+  const std::size_t size = sized(scale, 1U << 18, 1U << 24, 1U << 28);
+  std::vector<TuneCase> cases;
+  for (const SelectOp op :
+       {SelectOp::copy_if, SelectOp::copy_flagged, SelectOp::partition, SelectOp::run_length_encode}) {
+    if (scale == Scale::small && op != SelectOp::copy_if && op != SelectOp::run_length_encode) continue;
+    cases.push_back(selection(op, size));
+  }
+  return cases;
+}
+
+std::vector<TuneCase> products(Scale scale) {
+  const std::size_t edge = sized(scale, 128, 1024, 4096);
+  std::vector<GemmCase> asked{{{edge, edge, edge}}};
+  if (scale != Scale::small) asked.push_back({{1000, 333, 777}});
+  if (scale == Scale::gpu) asked.push_back({{edge, edge, edge}, Scalar::half});
+  std::vector<TuneCase> cases;
+  for (const GemmCase& c : asked) {
+    cases.push_back(case_of(label_of(c), problem_of(c), gemm_variants(),
+                            [](const auto&... all) { return plan_gemm(all...); }));
+    cases.back().in = {c.in, bytes_of(c) / size_of(c.in), 7};
+    cases.back().out = {c.out, c.shape.m * c.shape.n};
+    cases.back().call = [c](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
+      return run_gemm(context, c, pair, o);
+    };
+  }
+  return cases;
+}
+
+}  // namespace tuned
+
+}  // namespace smem::cli

@@ -1,0 +1,327 @@
+// What smem tune measures of operations on grids.
+#include "cli/arguments.hpp"
+#include "cli/stencil_case.hpp"
+#include "cli/tune_lists.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+namespace smem::cli::tuned {
+
+namespace {
+
+std::vector<double> weights_for(std::size_t count) {
+  std::vector<double> weights(count);
+  for (std::size_t i = 0; i < count; ++i)
+    weights[i] = static_cast<double>(i % 3) / 8;
+  return weights;
+}
+
+/// Square planes and windows of a network's layer, with as much padding as keeps the size, but for the
+/// stride.
+struct Layer {
+  std::size_t images, channels, edge, filters, window, stride = 1, groups = 1;
+
+  std::size_t out_edge() const {
+    return convolved_size(edge, window, stride, 1, window / 2, (window - 1) / 2);
+  }
+  std::size_t inputs() const { return images * channels * edge * edge; }
+  std::size_t weights() const { return filters * channels / groups * window * window; }
+  /// Where the weights begin behind the input, in elements.
+  std::size_t weights_at() const { return (inputs() + 63) / 64 * 64; }
+  std::size_t results() const { return images * filters * out_edge() * out_edge(); }
+};
+
+Conv2dProblem problem_of(const Layer& l, Scalar type) {
+  Conv2dProblem p;
+  p.type = type;
+  p.images = l.images;
+  p.in_channels = l.channels;
+  p.width = p.height = l.edge;
+  p.out_channels = l.filters;
+  p.window_width = p.window_height = l.window;
+  p.out_width = p.out_height = l.out_edge();
+  p.stride_x = p.stride_y = l.stride;
+  p.pad_left = p.pad_top = l.window / 2;
+  p.groups = l.groups;
+  p.in_alignment = packed_alignment(l.edge * l.edge * size_of(type));
+  p.out_alignment = packed_alignment(l.out_edge() * l.out_edge() * size_of(type));
+  p.weight_alignment = packed_alignment(l.weights() / l.filters * size_of(type));
+  return p;
+}
+
+TuneCase layer(const Layer& l, Scalar type) {
+  TuneCase made = case_of(
+      fmt::format("{} x {} x {}^2, {} of {}^2 / {}{} {}", l.images, l.channels, l.edge, l.filters, l.window,
+                  l.stride, l.groups > 1 ? fmt::format(", {} groups", l.groups) : "", name_of(type)),
+      problem_of(l, type), conv2d_variants(), [](const auto&... all) { return plan_conv2d(all...); });
+  // Of half, numbers whose sums of products it has.
+  made.in = {type, l.weights_at() + l.weights(), type == Scalar::half ? 1U : 15U};
+  made.out = {type, l.results()};
+  made.call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
+    Conv2d how;
+    how.stride_x = how.stride_y = l.stride;
+    how.padding = {l.window / 2, l.window / 2, (l.window - 1) / 2, (l.window - 1) / 2};
+    how.groups = l.groups;
+    return conv2d(context, Grid(pair.in(), type, {l.edge, l.edge, l.channels}, {.batch = l.images}),
+                  Grid(pair.in(), type, {l.window, l.window, l.channels / l.groups},
+                       {.offset = l.weights_at(), .batch = l.filters}),
+                  Grid(pair.out(), type, {l.out_edge(), l.out_edge(), l.filters}, {.batch = l.images}), how,
+                  o);
+  };
+  return made;
+}
+
+/// A correlation with a dense kernel, in one pass.
+TuneCase convolution(std::size_t edge, std::size_t taps, std::size_t stride) {
+  const std::size_t out_edge = convolved_size(edge, taps, stride, 1, taps / 2, taps / 2);
+  StencilProblem problem = stencil_problem(Scalar::float32, {edge, edge, 1}, {taps / 2, taps / 2, 0});
+  problem.convolution = true;
+  problem.boundary = Boundary::zero;
+  problem.out_size = {out_edge, out_edge, 1};
+  problem.stride = {stride, stride, 1};
+  problem.out_alignment = packed_alignment(out_edge * sizeof(float));
+  TuneCase made =
+      case_of(fmt::format("{} x {} float32, {} x {} / {}", edge, edge, taps, taps, stride), problem,
+              stencil_variants(), [](const auto&... all) { return plan_stencil(all...); });
+  made.in = {Scalar::float32, edge * edge};
+  made.out = {Scalar::float32, out_edge * out_edge};
+  made.call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
+    return convolve2d(context, Grid(pair.in(), Scalar::float32, {edge, edge}),
+                      Grid(pair.out(), Scalar::float32, {out_edge, out_edge}),
+                      {taps, taps, weights_for(taps * taps)},
+                      {.stride_x = stride, .stride_y = stride, .separable = Separable::never}, o);
+  };
+  return made;
+}
+
+/// Of square grids and windows, with the boundary that blurs have.
+SeparableProblem grids_of(Scalar type, std::size_t edge, std::size_t size) {
+  SeparableProblem problem;
+  problem.in = problem.out = type;
+  problem.boundary = BlurOptions{}.boundary;
+  problem.width = problem.height = edge;
+  problem.row_taps = problem.column_taps = size;
+  problem.in_alignment = problem.out_alignment = packed_alignment(edge * size_of(type));
+  return problem;
+}
+
+TuneCase small_window(WindowOp op, Scalar type, std::size_t edge, std::size_t size) {
+  const bool median = op == WindowOp::median;
+  TuneCase made = case_of(fmt::format("{} x {} {}, {} x {}", edge, edge, name_of(type), size, size),
+                          WindowProblem{grids_of(type, edge, size), op}, window_variants(),
+                          [](const auto&... all) { return plan_window(all...); });
+  made.in = {type, edge * edge};
+  made.out = {.type = type, .elements = edge * edge, .relative = median ? 0 : 0x1p-20};
+  made.call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
+    const Grid in(pair.in(), type, {edge, edge}), out(pair.out(), type, {edge, edge});
+    return median ? median_blur(context, in, out, size, {}, o)
+                  : sobel(context, in, out, Sobel::magnitude, size, {}, o);
+  };
+  return made;
+}
+
+TuneCase pooling(PoolOp op, Scalar type, std::size_t edge, const Pooling& windows) {
+  PoolProblem problem;
+  problem.op = op;
+  problem.in = problem.out = type;
+  problem.width = problem.height = edge;
+  problem.windows = windows;
+  const std::size_t across = windows.across(edge), down = windows.down(edge);
+  problem.in_alignment = packed_alignment(edge * size_of(type));
+  problem.out_alignment = packed_alignment(across * size_of(type));
+  TuneCase made =
+      case_of(fmt::format("{} {} x {} / {} of {} x {} {}", op == PoolOp::max ? "max" : "mean", windows.width,
+                          windows.height, windows.stride_down, edge, edge, name_of(type)),
+              problem, pool_variants(), [](const auto&... all) { return plan_pool(all...); });
+  made.in = {type, edge * edge};
+  made.out = {type, across * down};
+  made.call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
+    const Grid in(pair.in(), type, {edge, edge}), out(pair.out(), type, {across, down});
+    return op == PoolOp::max ? max_pool2d(context, in, out, windows, o)
+                             : avg_pool2d(context, in, out, windows, true, o);
+  };
+  return made;
+}
+
+}  // namespace
+
+std::vector<TuneCase> stencils(Scale scale) {
+  const std::size_t edge = sized(scale, 512, 4096, 8192), cube = sized(scale, 64, 256, 512);
+  std::vector<StencilCase> asked{
+      {.size = {edge, edge, 1}, .radius = {1, 1, 0}},
+      {.shape = StencilShape::star, .size = {cube, cube, cube}, .radius = {1, 1, 1}}};
+  if (scale != Scale::small)
+    asked.push_back({.type = Scalar::uint8, .size = {edge, edge, 1}, .radius = {2, 2, 0}});
+  std::vector<TuneCase> cases;
+  for (const StencilCase& c : asked) {
+    cases.push_back(case_of(label_of(c), problem_of(c), stencil_variants(),
+                            [](const auto&... all) { return plan_stencil(all...); }));
+    cases.back().in = cases.back().out = {c.type, elements_of(c)};
+    cases.back().call = [c](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
+      return run_stencil(context, c, pair, o);
+    };
+  }
+  return cases;
+}
+
+std::vector<TuneCase> filters(Scale scale) {
+  const std::size_t edge = sized(scale, 512, 4096, 8192);
+  std::vector<TuneCase> cases;
+  for (const std::size_t taps : {std::size_t{5}, std::size_t{15}}) {
+    SeparableProblem problem;
+    problem.width = problem.height = edge;
+    problem.row_taps = problem.column_taps = taps;
+    problem.boundary = Boundary::clamp;
+    cases.push_back(case_of(fmt::format("{} x {} float32, {} x {} taps", edge, edge, taps, taps), problem,
+                            separable_variants(), [](const auto&... all) { return plan_separable(all...); }));
+    cases.back().in = cases.back().out = {Scalar::float32, edge * edge};
+    const std::vector<double> weights = weights_for(taps);
+    cases.back().call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
+      const GridSize size{edge, edge};
+      return separable(context, Grid(pair.in(), Scalar::float32, size),
+                       Grid(pair.out(), Scalar::float32, size), weights, weights,
+                       {.boundary = Boundary::clamp}, o);
+    };
+  }
+  return cases;
+}
+
+std::vector<TuneCase> convolutions(Scale scale) {
+  const std::size_t edge = sized(scale, 512, 4096, 8192);
+  return {convolution(edge, 5, 1), convolution(edge, 3, 2)};
+}
+
+std::vector<TuneCase> layers(Scale scale) {
+  const std::size_t images = sized(scale, 1, 1, 64), edge = sized(scale, 28, 56, 56);
+  std::vector<Layer> asked{{images, 64, edge, 64, 3}, {images, 32, 2 * edge, 32, 3, 1, 32}};
+  if (scale != Scale::small) {
+    asked.push_back({images, 3, 224, 64, 7, 2});
+    asked.push_back({images, 256, 14, 256, 3});
+    asked.push_back({images, 64, edge, 256, 1});
+  }
+  std::vector<TuneCase> cases;
+  for (const Layer& l : asked) {
+    cases.push_back(layer(l, Scalar::float32));
+    if (scale == Scale::gpu) cases.push_back(layer(l, Scalar::half));
+  }
+  return cases;
+}
+
+std::vector<TuneCase> boxes(Scale scale) {
+  const std::size_t edge = sized(scale, 512, 4096, 8192);
+  std::vector<TuneCase> cases;
+  for (const auto& [type, radius] : {std::pair{Scalar::float32, std::size_t{1}},
+                                     {Scalar::float32, 15},
+                                     {Scalar::float32, 50},
+                                     {Scalar::uint8, 1},
+                                     {Scalar::uint8, 50}}) {
+    if (scale == Scale::small && (radius == 15 || type == Scalar::uint8)) continue;
+    const Scalar element = type;  // a structured binding cannot be captured by all compilers
+    const std::size_t reach = radius;
+    cases.push_back(case_of(fmt::format("{} x {} {}, radius {}", edge, edge, name_of(type), radius),
+                            BoxProblem{grids_of(type, edge, 2 * radius + 1)}, box_variants(),
+                            [](const auto&... all) { return plan_box(all...); }));
+    cases.back().in = {element, edge * edge};
+    // The mean is a quotient, or a sum of parts.
+    cases.back().out = {
+        .type = element, .elements = edge * edge, .relative = is_float(element) ? 0x1p-18 : 0};
+    cases.back().call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
+      return box_blur(context, Grid(pair.in(), element, {edge, edge}),
+                      Grid(pair.out(), element, {edge, edge}), reach, {}, o);
+    };
+  }
+  return cases;
+}
+
+std::vector<TuneCase> medians(Scale scale) {
+  const std::size_t edge = sized(scale, 512, 4096, 8192);
+  if (scale == Scale::small) return {small_window(WindowOp::median, Scalar::float32, edge, 3)};
+  return {small_window(WindowOp::median, Scalar::float32, edge, 3),
+          small_window(WindowOp::median, Scalar::float32, edge, 5),
+          small_window(WindowOp::median, Scalar::uint8, edge, 5)};
+}
+
+std::vector<TuneCase> gradients(Scale scale) {
+  const std::size_t edge = sized(scale, 512, 4096, 8192);
+  return {small_window(WindowOp::gradient, Scalar::float32, edge, 3)};
+}
+
+std::vector<TuneCase> poolings(Scale scale) {
+  const std::size_t edge = sized(scale, 512, 4096, 16384);
+  std::vector<TuneCase> cases{pooling(PoolOp::max, Scalar::float32, edge, Pooling::square(2)),
+                              pooling(PoolOp::max, Scalar::float32, edge, Pooling::square(3, 2, 1))};
+  if (scale != Scale::small)
+    cases.push_back(pooling(PoolOp::average, Scalar::uint8, edge, Pooling::square(2)));
+  return cases;
+}
+
+std::vector<TuneCase> whole_poolings(Scale scale) {
+  const std::size_t planes = sized(scale, 16, 2048, 16384), edge = 56;
+  PoolProblem problem;
+  problem.op = PoolOp::average;
+  problem.width = problem.height = edge;
+  problem.planes = planes;
+  TuneCase made = case_of(fmt::format("mean of {} x {} x {} float32", planes, edge, edge), problem,
+                          global_pool_tuning_class(problem), {},
+                          [](const auto&... all) { return plan_global_pool_first(all...); });
+  made.in = {Scalar::float32, planes * edge * edge};
+  made.out = {Scalar::float32, planes};
+  made.call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
+    return global_avg_pool(context, Grid(pair.in(), Scalar::float32, {edge, edge, planes}),
+                           Grid(pair.out(), Scalar::float32, {1, 1, planes}), o);
+  };
+  return {made};
+}
+
+/// Of numbers so small that windows of a hundred thousand have exact sums.
+std::vector<TuneCase> moving_means(Scale scale) {
+  const std::size_t size = sized(scale, 1U << 18, 1U << 24, 1U << 28);
+  std::vector<TuneCase> cases;
+  for (const std::size_t window : {std::size_t{5}, std::size_t{101}, std::size_t{100001}}) {
+    if (scale == Scale::small && window == 5) continue;
+    const MovingMeanProblem problem{Scalar::float32, Scalar::float32, size, 1, window};
+    std::vector<std::string_view> variants = moving_mean_variants();
+    if (window > 10000) std::erase(variants, "naive");  // which takes minutes to add them up
+    cases.push_back(case_of(fmt::format("{} float32, window of {}", size, window), problem,
+                            std::move(variants),
+                            [](const auto&... all) { return plan_moving_mean(all...); }));
+    cases.back().in = {Scalar::float32, size, 15};
+    cases.back().out = {Scalar::float32, size};
+    cases.back().call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
+      return moving_mean(context, Grid(pair.in(), Scalar::float32, {size}),
+                         Grid(pair.out(), Scalar::float32, {size}), window, MeanEnds::shrink, o);
+    };
+  }
+  return cases;
+}
+
+/// Four steps of an eighth each keep numbers below 256 exact in float32: three bits a step.
+std::vector<TuneCase> diffusions(Scale scale) {
+  const std::size_t edge = sized(scale, 512, 4096, 16384), cube = sized(scale, 64, 256, 512);
+  std::vector<TuneCase> cases;
+  for (const auto& [size, steps] : {std::pair{GridSize{edge, edge}, std::size_t{1}},
+                                    {GridSize{edge, edge}, 4},
+                                    {GridSize{cube, cube, cube}, 1},
+                                    {GridSize{cube, cube, cube}, 4}}) {
+    if (scale == Scale::small && steps == 1) continue;
+    const GridSize cells = size;
+    const std::size_t count = steps;
+    HeatProblem problem{.width = cells.width, .height = cells.height, .depth = cells.depth, .steps = count};
+    problem.alignment = packed_alignment(cells.width * sizeof(float));
+    cases.push_back(case_of(
+        fmt::format("{} x {}{} float32, {} step{}", cells.width, cells.height,
+                    cells.depth > 1 ? fmt::format(" x {}", cells.depth) : "", count, count == 1 ? "" : "s"),
+        problem, heat_variants(), [](const auto&... all) { return plan_heat(all...); }));
+    cases.back().in = cases.back().out = {Scalar::float32, cells.width * cells.height * cells.depth};
+    cases.back().call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
+      return smem::heat(context, Grid(pair.in(), Scalar::float32, cells),
+                        Grid(pair.out(), Scalar::float32, cells), {.steps = count, .dt = 0.125}, o);
+    };
+  }
+  return cases;
+}
+
+}  // namespace smem::cli::tuned

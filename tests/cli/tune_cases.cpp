@@ -1,0 +1,60 @@
+// Whether what smem tune keeps for its cases is what their operations then use: the class of a case must be
+// that of the call. Prints the cases for which it is not; exit code 1 if there is one.
+#include "cli/tune.hpp"
+
+#include <smem/smem.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace smem;
+
+/// A choice that is not the shipped one.
+PlanOverrides another_choice(const cli::TuneCase& of, const Device& device) {
+  cli::TuneSpace space(of, device);
+  std::vector<PlanOverrides> found = space.variants();
+  if (found.empty()) found = space.neighbours({});
+  return found.empty() ? PlanOverrides{} : found.front();
+}
+
+/// Whether a call that fixes nothing builds all that one builds which fixes the choice.
+bool is_used(const cli::TuneCase& of, const Device& device, const PlanOverrides& choice) {
+  store_tuning(device, {{of.problems, choice, 2, 1e-3, "other", "2026-11-22"}});
+  const Context context;
+  const measure::BufferPair pair{cl::Buffer(context.cl_context(), CL_MEM_READ_WRITE, of.bytes()),
+                                 cl::Buffer(context.cl_context(), CL_MEM_READ_WRITE, of.bytes())};
+  cli::fill(context, pair.in, of.in, 1);
+  of.call(context, pair, {});
+  const std::size_t built = context.cache_statistics().built_from_source;
+  of.call(context, pair, {.overrides = &choice});
+  context.finish();
+  store_tuning(device, {}, {of.problems});
+  return context.cache_statistics().built_from_source == built;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  ::setenv("SMEM_TUNING_DIR", argv[1], 1);
+  ::setenv("SMEM_TUNING", "1", 1);
+  ::setenv("SMEM_CACHE", "0", 1);
+  const Device device = Context().device();
+  std::size_t checked = 0, unused = 0;
+  for (const std::string& operation : cli::tune_operations()) {
+    for (const cli::TuneCase& one : cli::tune_cases(operation, device, true)) {
+      const PlanOverrides choice = another_choice(one, device);
+      const bool good = choice != PlanOverrides{} && is_used(one, device, choice);
+      ++checked;
+      unused += good ? 0 : 1;
+      if (!good) fmt::print("{}, {}: {} is not used\n", operation, one.label, cli::text_of(choice));
+    }
+  }
+  fmt::print("{} cases, {} not used\n", checked, unused);
+  return unused == 0 ? 0 : 1;
+}
