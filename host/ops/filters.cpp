@@ -38,22 +38,27 @@ void check_filter(const Context& context, const char* operation, const FilterCal
 namespace {
 
 template <class T>
-cl::Buffer buffer_of(const Context& context, std::vector<double> numbers) {
+FilterWeights typed_weights(const Context& context, const std::vector<double>& numbers) {
   const std::vector<T> typed(numbers.begin(), numbers.end());
-  return context.runtime().constants().get(std::as_bytes(std::span<const T>(typed)));
+  const std::span<const std::byte> bytes = std::as_bytes(std::span<const T>(typed));
+  FilterWeights weights;
+  weights.all = context.runtime().constants().get(bytes);
+  const std::size_t count = std::min(bytes.size(), weights.few.bytes.size());
+  std::copy_n(bytes.begin(), count, weights.few.bytes.begin());
+  return weights;
 }
 
 }  // namespace
 
-cl::Buffer filter_weights(const Context& context, const FilterCall& filter, double value,
-                          std::span<const double> row, std::span<const double> column, double amount,
-                          double threshold) {
+FilterWeights filter_weights(const Context& context, const FilterCall& filter, double value,
+                             std::span<const double> row, std::span<const double> column, double amount,
+                             double threshold) {
   std::vector<double> numbers{filter.boundary == Boundary::constant ? value : 0, amount, threshold, 0};
   numbers.insert(numbers.end(), row.begin(), row.end());
   numbers.insert(numbers.end(), column.begin(), column.end());
   return plan::pixel_value(filter.in.type, filter.out.type) == Scalar::float64
-             ? buffer_of<double>(context, std::move(numbers))
-             : buffer_of<float>(context, std::move(numbers));
+             ? typed_weights<double>(context, numbers)
+             : typed_weights<float>(context, numbers);
 }
 
 }  // namespace smem::ops

@@ -2,11 +2,13 @@
 #pragma once
 
 #include "ops/grids.hpp"
+#include "plan/separable_parts.hpp"
 #include "runtime/runtime.hpp"
 
 #include <smem/boundary.hpp>
 #include <smem/separable.hpp>
 
+#include <array>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -47,17 +49,28 @@ SeparableProblem problem_of(const FilterCall& filter);
 void check_filter(const Context& context, const char* operation, const FilterCall& filter, const char* across,
                   const char* down, SeparableProblem& problem);
 
+/// The first numbers of `weights` as an argument by value: few_weights of cl/separable/arguments.clh.
+struct alignas(8) FewWeights {
+  std::array<std::byte, plan::kFewWeightsBytes> bytes{};
+};
+
+struct FilterWeights {
+  cl::Buffer all;
+  FewWeights few;
+};
+
 /// What kernels read as `weights`: the value beyond the edges, two settings, and the weights; in float64
 /// where a type is that.
-cl::Buffer filter_weights(const Context& context, const FilterCall& filter, double value,
-                          std::span<const double> row = {}, std::span<const double> column = {},
-                          double amount = 0, double threshold = 0);
+FilterWeights filter_weights(const Context& context, const FilterCall& filter, double value,
+                             std::span<const double> row = {}, std::span<const double> column = {},
+                             double amount = 0, double threshold = 0);
 
 /// Launches one of the kernels that take cl/separable/arguments.clh. `scratch`: temporary memory, or any.
-template <class MakePlan>
+/// `more`: the arguments behind those.
+template <class MakePlan, class... More>
 cl::Event launch_filter(runtime::Runtime& runtime, const runtime::ProblemKey& key, const MakePlan& make_plan,
                         std::span<const cl::Event> wait_for, const FilterCall& f, cl_mem weights,
-                        cl_mem scratch) {
+                        cl_mem scratch, const More&... more) {
   const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
   const auto small = [](std::size_t value) { return static_cast<cl_uint>(value); };
   const Written cols = f.cols(), rows = f.rows();
@@ -67,7 +80,7 @@ cl::Event launch_filter(runtime::Runtime& runtime, const runtime::ProblemKey& ke
                      number(f.in.row_elements()), number(f.in.size.height), number(f.in.size.depth),
                      number(f.in.size.depth * f.in.batch), cols.first, cols.end, rows.first, rows.end,
                      small(f.row_taps), small(f.column_taps), small(f.row_origin), small(f.column_origin),
-                     weights, small(f.band), small(f.streaming ? 1 : 0), scratch);
+                     weights, small(f.band), small(f.streaming ? 1 : 0), scratch, more...);
 }
 
 /// A separable filter under the name of the operation that it serves.

@@ -3,6 +3,7 @@
 #include "ops/bins.hpp"
 #include "ops/clear.hpp"
 #include "ops/key.hpp"
+#include "ops/tuned.hpp"
 #include "ops/views.hpp"
 #include "plan/histogram_parts.hpp"
 #include "runtime/status.hpp"
@@ -120,8 +121,11 @@ cl::Event histogram_weighted(const Context& context, const Matrix& in, Scalar ty
   problem.weights = weights_type;
   problem.out = out.type;
   const ops::BinArguments arguments = ops::bin_arguments(kOperation, bins, problem.counts);
-  const PlanOverrides fixed = ops::overrides_of(kOperation, options);
-  const Plan plan = plan_histogram_weighted(context.device(), problem, fixed);  // refuses what cannot be
+  const PlanOverrides asked = ops::overrides_of(kOperation, options);
+  const auto make_plan = [&](const PlanOverrides& overrides) {
+    return plan_histogram_weighted(context.device(), problem, overrides);
+  };
+  const Plan plan = make_plan(asked);  // refuses what cannot be
   if (options.plan != nullptr) ops::require_same_plan(kOperation, options, plan);
   const std::size_t results = problem.counts.results();
   if (out.size < results)
@@ -139,7 +143,13 @@ cl::Event histogram_weighted(const Context& context, const Matrix& in, Scalar ty
   check_read("in", in);
   check_read("weights", weights);
   if (problem.counts.rule == BinRule::edges) check_read("bins.edges", ops::as_matrix(arguments.edges));
-  return launch(context, problem, fixed, in, weights, written, arguments, options);
+  return ops::launch_tuned(
+      context.runtime(), kOperation, problem, options, asked,
+      [&](const PlanOverrides& fixed) { return key_of(problem, fixed, ops::PlanMaker::histogram_weighted); },
+      make_plan,
+      [&](const PlanOverrides& fixed) {
+        return launch(context, problem, fixed, in, weights, written, arguments, options);
+      });
 }
 
 }  // namespace smem

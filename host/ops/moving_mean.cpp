@@ -1,6 +1,7 @@
 // Moving means: arguments -> plan -> launch, or two for each slice of the rows where windows are long.
 #include "ops/grids.hpp"
 #include "ops/key.hpp"
+#include "ops/tuned.hpp"
 #include "plan/moving_mean_parts.hpp"
 #include "runtime/scratch.hpp"
 
@@ -8,6 +9,7 @@
 #include <smem/moving_mean.hpp>
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -26,6 +28,40 @@ runtime::ProblemKey key_of(const MovingMeanProblem& p, const PlanOverrides& fixe
                        fixed);
 }
 
+cl::Event launch(const Context& context, const MovingMeanProblem& problem, const PlanOverrides& fixed,
+                 const Grid& in, const Grid& out, MeanEnds ends, std::span<const cl::Event> wait_for) {
+  runtime::Runtime& runtime = context.runtime();
+  const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
+  const auto run = [&](std::uint64_t phase, std::size_t first, std::size_t rows, cl_mem scratch,
+                       std::span<const cl::Event> ready, const auto& maker) {
+    return runtime.run(key_of(problem, fixed, phase), maker, ready, in.buffer, number(in.offset),
+                       number(in.pitch), number(in.plane), number(in.batch_stride), out.buffer,
+                       number(out.offset), number(out.pitch), number(out.plane), number(out.batch_stride),
+                       number(in.size.width), number(in.size.height), number(in.size.depth), number(first),
+                       number(rows), number(problem.window),
+                       static_cast<cl_uint>(ends == MeanEnds::zero ? 1 : 0), scratch);
+  };
+  const auto make_plan = [&](const Device& device) { return plan_moving_mean(device, problem, fixed); };
+  if (plan::moving_mean_choice(context.device(), problem, fixed) != "blocks")
+    return run(1, 0, problem.rows, out.buffer, wait_for, make_plan);
+  const plan::MovingMeanSlices slices = plan::moving_mean_slices(problem);
+  runtime::Lease scratch(runtime.scratch(), slices.scratch_bytes);
+  const cl_mem memory = scratch.memory_or(out.buffer);
+  cl::Event event;
+  for (std::size_t first = 0; first < problem.rows; first += slices.rows) {
+    const std::size_t rows = std::min(slices.rows, problem.rows - first);
+    const cl::Event before = event;
+    const std::span<const cl::Event> ready = first == 0 ? wait_for : std::span<const cl::Event>(&before, 1);
+    const cl::Event sums = run(0, first, rows, memory, ready, [&](const Device& device) {
+      return plan_moving_mean_first(device, problem, fixed).value();
+    });
+    scratch.used_until(sums);
+    event = run(1, first, rows, memory, std::span<const cl::Event>(&sums, 1), make_plan);
+    scratch.used_until(event);
+  }
+  return event;
+}
+
 }  // namespace
 
 cl::Event moving_mean(const Context& context, const Grid& in, const Grid& out, std::size_t window,
@@ -40,9 +76,11 @@ cl::Event moving_mean(const Context& context, const Grid& in, const Grid& out, s
   ops::check_same_grid(kOperation, in, out);
   const MovingMeanProblem problem{in.type, out.type, in.size.width, in.size.height * in.size.depth * in.batch,
                                   window};
-  const PlanOverrides fixed = ops::overrides_of(kOperation, options);
-  const auto make_plan = [&](const Device& device) { return plan_moving_mean(device, problem, fixed); };
-  const Plan plan = make_plan(context.device());  // refuses what cannot be, also of nothing
+  const PlanOverrides asked = ops::overrides_of(kOperation, options);
+  const auto plan_here = [&](const PlanOverrides& overrides) {
+    return plan_moving_mean(context.device(), problem, overrides);
+  };
+  const Plan plan = plan_here(asked);  // refuses what cannot be, also of nothing
   if (options.plan != nullptr) ops::require_same_plan(kOperation, options, plan);
   runtime::Runtime& runtime = context.runtime();
   if (ops::is_empty(in)) return runtime.marker(options.wait_for);
@@ -50,35 +88,12 @@ cl::Event moving_mean(const Context& context, const Grid& in, const Grid& out, s
   const ops::Memory out_memory = ops::check_grid(context, kOperation, "out", out, true);
   ops::check_apart(kOperation, in, in_memory, out, out_memory);
 
-  const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
-  const auto launch = [&](std::uint64_t phase, std::size_t first, std::size_t rows, cl_mem scratch,
-                          std::span<const cl::Event> wait_for, const auto& maker) {
-    return runtime.run(key_of(problem, fixed, phase), maker, wait_for, in.buffer, number(in.offset),
-                       number(in.pitch), number(in.plane), number(in.batch_stride), out.buffer,
-                       number(out.offset), number(out.pitch), number(out.plane), number(out.batch_stride),
-                       number(in.size.width), number(in.size.height), number(in.size.depth), number(first),
-                       number(rows), number(window), static_cast<cl_uint>(ends == MeanEnds::zero ? 1 : 0),
-                       scratch);
-  };
-  if (plan::moving_mean_choice(context.device(), problem, fixed) != "blocks")
-    return launch(1, 0, problem.rows, out.buffer, options.wait_for, make_plan);
-  const plan::MovingMeanSlices slices = plan::moving_mean_slices(problem);
-  runtime::Lease scratch(runtime.scratch(), slices.scratch_bytes);
-  const cl_mem memory = scratch.memory_or(out.buffer);
-  cl::Event event;
-  for (std::size_t first = 0; first < problem.rows; first += slices.rows) {
-    const std::size_t rows = std::min(slices.rows, problem.rows - first);
-    const cl::Event before = event;
-    const std::span<const cl::Event> ready =
-        first == 0 ? options.wait_for : std::span<const cl::Event>(&before, 1);
-    const cl::Event sums = launch(0, first, rows, memory, ready, [&](const Device& device) {
-      return plan_moving_mean_first(device, problem, fixed).value();
-    });
-    scratch.used_until(sums);
-    event = launch(1, first, rows, memory, std::span<const cl::Event>(&sums, 1), make_plan);
-    scratch.used_until(event);
-  }
-  return event;
+  return ops::launch_tuned(
+      runtime, kOperation, problem, options, asked,
+      [&](const PlanOverrides& fixed) { return key_of(problem, fixed, 1); }, plan_here,
+      [&](const PlanOverrides& fixed) {
+        return launch(context, problem, fixed, in, out, ends, options.wait_for);
+      });
 }
 
 }  // namespace smem

@@ -2,6 +2,7 @@
 #include "formatted.hpp"
 #include "ops/grids.hpp"
 #include "ops/key.hpp"
+#include "ops/tuned.hpp"
 #include "plan/pool_parts.hpp"
 #include "runtime/scratch.hpp"
 
@@ -44,6 +45,12 @@ runtime::ProblemKey key_of(const PoolProblem& p, const PlanOverrides& fixed, ops
       fixed);
 }
 
+/// Of whole planes tuning has classes of their own.
+struct WholePlanes {
+  const PoolProblem& problem;
+};
+TuningClass tuning_class(const WholePlanes& planes) { return global_pool_tuning_class(planes.problem); }
+
 template <class MakePlan>
 cl::Event launch(const Context& context, const runtime::ProblemKey& key, const MakePlan& make_plan,
                  std::span<const cl::Event> wait_for, const PoolProblem& p, const Grid& in, const Grid& out,
@@ -79,8 +86,11 @@ void check_size(const char* operation, const char* argument, const Grid& in, con
 cl::Event run_pool(const Context& context, const char* operation, const Grid& in, const Grid& out,
                    const Grid& indices, bool with_indices, PoolProblem problem, const CallOptions& call) {
   problem.indices = with_indices;
-  const PlanOverrides fixed = ops::overrides_of(operation, call);
-  plan_pool(context.device(), problem, fixed);  // refuses what cannot be, also of nothing
+  const PlanOverrides asked = ops::overrides_of(operation, call);
+  const auto plan_here = [&](const PlanOverrides& overrides) {
+    return plan_pool(context.device(), problem, overrides);
+  };
+  plan_here(asked);  // refuses what cannot be, also of nothing
   const GridSize size{problem.windows.across(in.size.width), problem.windows.down(in.size.height),
                       in.size.depth};
   check_size(operation, "out", in, out, size);
@@ -104,17 +114,26 @@ cl::Event run_pool(const Context& context, const char* operation, const Grid& in
   }
   problem.in_alignment = ops::row_alignment(in, in_memory);
   problem.out_alignment = ops::row_alignment(out, out_memory);
-  const auto make_plan = [&](const Device& device) { return plan_pool(device, problem, fixed); };
-  if (call.plan != nullptr) ops::require_same_plan(operation, call, make_plan(context.device()));
-  return launch(context, key_of(problem, fixed, ops::PlanMaker::pool, 0), make_plan, call.wait_for, problem,
-                in, out, indices, plan::pool_band(context.device(), problem, fixed), out.buffer);
+  if (call.plan != nullptr) ops::require_same_plan(operation, call, plan_here(asked));
+  const auto key = [&](const PlanOverrides& fixed) {
+    return key_of(problem, fixed, ops::PlanMaker::pool, 0);
+  };
+  return ops::launch_tuned(
+      context.runtime(), "pool", problem, call, asked, key, plan_here, [&](const PlanOverrides& fixed) {
+        const auto make_plan = [&](const Device& device) { return plan_pool(device, problem, fixed); };
+        return launch(context, key(fixed), make_plan, call.wait_for, problem, in, out, indices,
+                      plan::pool_band(context.device(), problem, fixed), out.buffer);
+      });
 }
 
 cl::Event run_global(const Context& context, const char* operation, PoolOp op, const Grid& in,
                      const Grid& out, const CallOptions& call) {
   const PoolProblem problem = problem_of(op, in, out, {1, 1, 1, 1});
-  const PlanOverrides fixed = ops::overrides_of(operation, call);
-  const Plan plan = plan_global_pool_first(context.device(), problem, fixed);  // refuses what cannot be
+  const PlanOverrides asked = ops::overrides_of(operation, call);
+  const auto plan_here = [&](const PlanOverrides& overrides) {
+    return plan_global_pool_first(context.device(), problem, overrides);
+  };
+  const Plan plan = plan_here(asked);  // refuses what cannot be
   if (call.plan != nullptr) ops::require_same_plan(operation, call, plan);
   check_size(operation, "out", in, out, {1, 1, in.size.depth});
   runtime::Runtime& runtime = context.runtime();
@@ -131,17 +150,25 @@ cl::Event run_global(const Context& context, const char* operation, PoolOp op, c
   const plan::GlobalPoolParts parts = plan::global_pool_parts(context.device(), problem);
   runtime::Lease scratch(runtime.scratch(), parts.scratch_bytes);
   const cl_mem memory = scratch.memory_or(out.buffer);
-  const cl::Event first = launch(
-      context, key_of(problem, fixed, ops::PlanMaker::global_pool, 1),
-      [&](const Device& device) { return plan_global_pool_first(device, problem, fixed); }, call.wait_for,
-      problem, in, out, {}, parts.band, memory);
-  scratch.used_until(first);
-  cl::Event event = launch(
-      context, key_of(problem, fixed, ops::PlanMaker::global_pool, 0),
-      [&](const Device& device) { return plan_global_pool(device, problem, fixed); },
-      std::span<const cl::Event>(&first, 1), problem, in, out, {}, parts.band, memory);
-  scratch.used_until(event);
-  return event;
+  const auto key = [&](const PlanOverrides& fixed, std::uint64_t first) {
+    return key_of(problem, fixed, ops::PlanMaker::global_pool, first);
+  };
+  return ops::launch_tuned(
+      runtime, "global_pool", WholePlanes{problem}, call, asked,
+      [&](const PlanOverrides& fixed) { return key(fixed, 1); }, plan_here,
+      [&](const PlanOverrides& fixed) {
+        const cl::Event first = launch(
+            context, key(fixed, 1),
+            [&](const Device& device) { return plan_global_pool_first(device, problem, fixed); },
+            call.wait_for, problem, in, out, {}, parts.band, memory);
+        scratch.used_until(first);
+        cl::Event event = launch(
+            context, key(fixed, 0),
+            [&](const Device& device) { return plan_global_pool(device, problem, fixed); },
+            std::span<const cl::Event>(&first, 1), problem, in, out, {}, parts.band, memory);
+        scratch.used_until(event);
+        return event;
+      });
 }
 
 }  // namespace

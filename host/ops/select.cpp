@@ -3,6 +3,7 @@
 #include "ops/clear.hpp"
 #include "ops/custom.hpp"
 #include "ops/key.hpp"
+#include "ops/tuned.hpp"
 #include "ops/views.hpp"
 #include "plan/select_parts.hpp"
 #include "runtime/status.hpp"
@@ -47,12 +48,9 @@ runtime::ProblemKey key_of(const SelectProblem& problem, const PlanOverrides& fi
                        fixed);
 }
 
-cl::Event launch(const Context& context, const SelectProblem& problem, const Operands& o,
-                 const CallOptions& options) {
+cl::Event launch_fixed(const Context& context, const SelectProblem& problem, const Operands& o,
+                       const CallOptions& options, const PlanOverrides& fixed) {
   const char* operation = plan::operation_name(problem);
-  const PlanOverrides fixed = ops::checked_choice(operation, options, [&](const PlanOverrides& overrides) {
-    return plan_select(context.device(), problem, overrides);
-  });
   runtime::Runtime& runtime = context.runtime();
   const plan::SelectParts parts = plan::select_parts_of(context.device(), problem, fixed);
   runtime::Lease scratch(runtime.scratch(), parts.scratch_bytes);
@@ -85,6 +83,18 @@ cl::Event launch(const Context& context, const SelectProblem& problem, const Ope
   } catch (const Error& error) {
     ops::rethrow(operation, plan::is_by_predicate(problem.op) ? problem.predicate : std::string(), error);
   }
+}
+
+cl::Event launch(const Context& context, const SelectProblem& problem, const Operands& o,
+                 const CallOptions& options) {
+  const auto make_plan = [&](const PlanOverrides& overrides) {
+    return plan_select(context.device(), problem, overrides);
+  };
+  const PlanOverrides asked = ops::checked_choice(plan::operation_name(problem), options, make_plan);
+  return ops::launch_tuned(
+      context.runtime(), "select", problem, options, asked,
+      [&](const PlanOverrides& fixed) { return key_of(problem, fixed, ops::PlanMaker::select); }, make_plan,
+      [&](const PlanOverrides& fixed) { return launch_fixed(context, problem, o, options, fixed); });
 }
 
 /// The checks that all operations share, and the launch.

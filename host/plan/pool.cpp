@@ -84,15 +84,16 @@ Plan base_plan(const PoolProblem& problem, const char* operation, std::string_vi
   return plan;
 }
 
+/// `wanted`: work-items of a group.
 void set_launch(const Device& device, const PoolProblem& problem, std::size_t per_item, bool cpu,
-                Plan& plan) {
+                std::size_t wanted, Plan& plan) {
   const std::size_t cols = problem.windows.across(problem.width) * problem.channels;
   const std::size_t rows = problem.windows.down(problem.height);
   const std::size_t band = cpu ? plan::cpu_band(device, rows, problem.planes, 0) : 1;
   const std::array<std::size_t, 3> extent{cpu ? 1 : divide_up(std::max<std::size_t>(cols, 1), per_item),
                                           divide_up(std::max<std::size_t>(rows, 1), band),
                                           std::max<std::size_t>(problem.planes, 1)};
-  plan.work_group = cpu ? std::array<std::size_t, 3>{1, 1, 1} : plan::shape_group(device, kGroup, 64, extent);
+  plan.work_group = cpu ? std::array<std::size_t, 3>{1, 1, 1} : plan::shape_group(device, wanted, 64, extent);
   plan.global = plan::global_size(extent, plan.work_group);
   for (const auto& [name, size] : {std::pair{"GROUP_0", plan.work_group[0]},
                                    {"GROUP_1", plan.work_group[1]},
@@ -128,19 +129,21 @@ std::optional<Block> block_for(const Device& device, const PoolProblem& problem)
   return block;
 }
 
-std::optional<Plan> plan_variant(const Device& device, const PoolProblem& problem, std::string_view variant) {
+std::optional<Plan> plan_variant(const Device& device, const PoolProblem& problem, std::string_view variant,
+                                 std::size_t work_items = 0) {
+  const std::size_t wanted = work_items != 0 ? work_items : kGroup;
   const bool cpu = variant == "cpu";
   if (cpu && !plan::runs_cpu_variant(device)) return std::nullopt;
   const std::optional<Block> block = block_for(device, problem);
   if (variant == "windows" || (cpu && !block)) {
     Plan plan = base_plan(problem, operation_of(problem), variant, "pool/windows.cl", "pool_windows");
-    set_launch(device, problem, 1, cpu, plan);
+    set_launch(device, problem, 1, cpu, wanted, plan);
     plan.reason = cpu ? "a thread has whole rows" : "a work-item has one result, of any window";
     return plan;
   }
   if (!block) return std::nullopt;
   Plan plan = base_plan(problem, operation_of(problem), variant, "pool/vector.cl", "pool_vector");
-  set_launch(device, problem, block->results, cpu, plan);
+  set_launch(device, problem, block->results, cpu, wanted, plan);
   plan.vector_width = block->read;
   define(plan, "WINDOW_W", problem.windows.width);
   define(plan, "WINDOW_H", problem.windows.height);
@@ -196,16 +199,22 @@ Plan plan_pool(const Device& device, const PoolProblem& problem, const PlanOverr
   };
   const auto names = pool_variants();
   plan::require_choice(operation, overrides, names);
-  if (overrides.work_items != 0) refuse("work_items", "none: the shape of the grid decides", "one");
+  plan::require_work_items(operation, device, overrides);
   const std::string_view chosen = !overrides.variant.empty()       ? std::string_view(overrides.variant)
                                   : plan::runs_cpu_variant(device) ? "cpu"
                                   : block_for(device, problem)     ? "vector"
                                                                    : "windows";
-  std::optional<Plan> plan = plan_variant(device, problem, chosen);
+  std::optional<Plan> plan = plan_variant(device, problem, chosen, overrides.work_items);
   if (!plan) {
     refuse("variant", "one that can run this pooling on this device",
            formatted("\"{}\" for windows of {} x {} of {} channels on {}", chosen, problem.windows.width,
                      problem.windows.height, problem.channels, device.name));
+  }
+  if (overrides.work_items != 0 && plan->work_items() != overrides.work_items) {
+    refuse("work_items",
+           plan->variant == "cpu" ? std::string("1: a thread has whole rows")
+                                  : formatted("at most {}, for so few results", plan->work_items()),
+           formatted("{}", overrides.work_items));
   }
   plan->evidence =
       family_of(device) == "nvidia-hopper"

@@ -64,9 +64,10 @@ struct PoolProblem {
   std::size_t out_alignment = 64;  ///< the same of the results
 };
 
-/// The plan that max_pool2d() or avg_pool2d() would use on `device`. Overrides: `variant`. \throws Error when
-/// the problem or the device does not allow it, the variant is unknown or cannot run this problem on this
-/// device, or another field was fixed; it names the field.
+/// The plan that max_pool2d() or avg_pool2d() would use on `device`. Overrides: `variant`, and
+/// `work_items`, a power of two, for all variants but "cpu". \throws Error when the problem or the device
+/// does not allow it, the variant is unknown or cannot run this problem on this device, the grid has too few
+/// results for the work-items, or another field was fixed; it names the field.
 SMEM_API Plan plan_pool(const Device& device, const PoolProblem& problem,
                         const PlanOverrides& overrides = {});
 

@@ -1,0 +1,44 @@
+// Plans for pooling: work-groups that are fixed by hand.
+#include <smem/error.hpp>
+#include <smem/pool_plan.hpp>
+
+#include "support/failure.hpp"
+#include "support/targets.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+TEST_CASE("pool: work-groups that are fixed by hand are launched, or refused") {
+  const smem::Device device = test::targets::nvidia("sm_90", 227 * 1024);
+  smem::PoolProblem problem;
+  problem.width = problem.height = 4096;
+  for (const char* variant : {"windows", "vector"}) {
+    for (const std::size_t work_items : {1, 32, 64, 128, 512, 1024}) {
+      CAPTURE(variant);
+      CAPTURE(work_items);
+      const smem::PlanOverrides fixed{.variant = variant, .work_items = work_items};
+      const smem::Plan plan = smem::plan_pool(device, problem, fixed);
+      CHECK(plan.work_items() == work_items);
+      CHECK(plan.overrides == fixed);
+      for (std::size_t d = 0; d < 3; ++d)
+        CHECK(plan.global.at(d) % plan.work_group.at(d) == 0);
+    }
+  }
+  const auto refused = [&](const smem::PlanOverrides& fixed) {
+    return test::failure_of([&] { smem::plan_pool(device, problem, fixed); }).argument;
+  };
+  CHECK(refused({.work_items = 48}) == "work_items");
+  CHECK(refused({.work_items = 2048}) == "work_items");
+  CHECK(refused({.tile_cols = 8}) == "tile_cols");
+  problem.width = problem.height = 8;  // 16 results
+  CHECK(refused({.variant = "windows", .work_items = 256}) == "work_items");
+  smem::Device cpu;
+  cpu.type = smem::DeviceType::cpu;
+  cpu.compute_units = 2;
+  CHECK(smem::plan_pool(cpu, problem, {.variant = "cpu", .work_items = 1}).work_items() == 1);
+  const auto error =
+      test::failure_of([&] { smem::plan_pool(cpu, problem, {.variant = "cpu", .work_items = 2}); });
+  CHECK(error.argument == "work_items");
+  CHECK(test::contains(error.expected, "a thread has whole rows"));
+}
