@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <cstdint>
 #include <memory>
 #include <numeric>
@@ -232,7 +234,7 @@ void add_bench_banks(CLI::App& bench, int& exit_code) {
       "banks", "Bank conflicts of local memory: the model's prediction beside the device");
   auto device = std::make_shared<std::string>();
   command->add_option("-d,--device", *device, "Index, part of a name, gpu, cpu or accelerator");
-  command->callback([device, &exit_code] { exit_code = run(*device); });
+  command->callback([device, &exit_code] { exit_code = std::max(exit_code, run(*device)); });
 }
 
 }  // namespace smem::cli

@@ -201,8 +201,8 @@ void add_bench_blur(CLI::App& bench, int& exit_code) {
   CLI::App* command =
       bench.add_subcommand("blur", "Speed of blurs, medians and edges, beside the device's own copy");
   auto options = std::make_shared<Options>();
-  CLI::Option* edge =
-      command->add_option("--edge", options->edge, "Cells of a row, and rows")->check(CLI::Range(64, 65536));
+  CLI::Option* edge = command->add_option("--edge,--sizes", options->edge, "Cells of a row, and rows")
+                          ->check(CLI::Range(64, 65536));
   command->add_option("--kind", options->kind, "gaussian, box, median, gradient or unsharp")
       ->capture_default_str()
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(kKinds), std::end(kKinds))));
@@ -216,8 +216,8 @@ void add_bench_blur(CLI::App& bench, int& exit_code) {
       ->add_option("--type", options->type, "uint8, uint16, half, float32 or float64; or as OpenCL C has it")
       ->capture_default_str()
       ->check(pixel_validator());
-  add_bench_options(*command, *options, all_variants(), {edge}, {edge},
-                    [options, &exit_code] { exit_code = run(*options); });
+  add_bench_options(*command, *options, all_variants(), {edge}, {edge}, exit_code,
+                    [options] { return run(*options); });
 }
 
 }  // namespace smem::cli

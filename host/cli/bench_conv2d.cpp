@@ -205,7 +205,7 @@ class Table {
                     Grid(pair.out(), c.type, {c.out_edge(), c.out_edge(), c.filters}, {.batch = c.images}),
                     how, {.variant = variant});
     };
-    call(buffers.pairs.front());
+    const CallCosts costs = costs_of(context_, buffers.pairs.front(), call);
     const std::optional<std::string> wrong = check(context_, c, buffers.pairs.front().out);
     const measure::Statistics seconds =
         meter_.measure(buffers, plan.prediction.bytes(), call, gemm_effort(context_, buffers, call)).call;
@@ -218,7 +218,8 @@ class Table {
                   .bytes = plan.prediction.bytes(),
                   .operations = operations,
                   .fp32_rate = rates_.fp32,
-                  .wrong = wrong.value_or("")};
+                  .wrong = wrong.value_or(""),
+                  .costs = costs};
     set_plan(result, context_.device(), plan);
     ++rows_;
     wrong_ += wrong ? 1 : 0;
@@ -275,7 +276,7 @@ void add_bench_conv2d(CLI::App& bench, int& exit_code) {
   const auto number = [&](const char* name, std::size_t& value, const char* what, std::size_t most) {
     return command->add_option(name, value, what)->check(CLI::Range(std::size_t{1}, most));
   };
-  CLI::Option* edge = number("--edge", one.edge, "Rows and columns of a plane of the input", 65536);
+  CLI::Option* edge = number("--edge,--sizes", one.edge, "Rows and columns of a plane of the input", 65536);
   CLI::Option* channels = number("--channels", one.channels, "Of an image", 65536);
   CLI::Option* filters = number("--filters", one.filters, "Channels of the output", 65536);
   edge->needs(channels)->needs(filters);
@@ -286,8 +287,8 @@ void add_bench_conv2d(CLI::App& bench, int& exit_code) {
   command->add_option("--type", options->type, "half, float32 or float64")
       ->capture_default_str()
       ->check(CLI::IsMember({"half", "float32", "float64", "float", "double"}));
-  add_bench_options(*command, *options, conv2d_variants(), {edge}, {edge},
-                    [options, &exit_code] { exit_code = run(*options); });
+  add_bench_options(*command, *options, conv2d_variants(), {edge}, {edge}, exit_code,
+                    [options] { return run(*options); });
 }
 
 }  // namespace smem::cli

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -202,8 +204,9 @@ void add_bench_first_call(CLI::App& bench, int& exit_code) {
   command->add_option("--child", options->child)
       ->group("")
       ->check(CLI::IsMember({"smem", "plain", "device"}));
-  command->callback(
-      [options, &exit_code] { exit_code = options->child.empty() ? run(*options) : run_in_child(*options); });
+  command->callback([options, &exit_code] {
+    exit_code = std::max(exit_code, options->child.empty() ? run(*options) : run_in_child(*options));
+  });
 }
 
 }  // namespace smem::cli

@@ -125,6 +125,7 @@ struct Row {
   measure::Statistics seconds;
   std::optional<std::string> wrong;
   Plan plan;
+  CallCosts costs;
 };
 
 class GemmTable {
@@ -179,8 +180,8 @@ class GemmTable {
       const auto call = [&](const measure::BufferPair& both) {
         return run_gemm(context_, c, both, {.variant = variant});
       };
-      call(pair);
-      Row row{variant, plan.variant, {}, check(context_, c, in, pair.out), plan};
+      const CallCosts costs = costs_of(context_, pair, call);
+      Row row{variant, plan.variant, {}, check(context_, c, in, pair.out), plan, costs};
       row.seconds =
           meter_.measure(buffers, plan.prediction.bytes(), call, gemm_effort(context_, buffers, call)).call;
       rows.push_back(std::move(row));
@@ -236,7 +237,8 @@ class GemmTable {
                   .operations = rate * row.seconds.median,
                   .fp32_rate = rates_.fp32,
                   .goal = goal,
-                  .wrong = row.wrong.value_or("")};
+                  .wrong = row.wrong.value_or(""),
+                  .costs = row.costs};
     set_plan(result, context_.device(), row.plan);
     record(context_.device(), std::move(result));
     if (options_.quiet) return;
@@ -310,8 +312,8 @@ void add_bench_gemm(CLI::App& bench, int& exit_code) {
   CLI::App* command =
       bench.add_subcommand("gemm", "Speed of products of matrices, beside the device's fp32 rate");
   auto options = std::make_shared<Options>();
-  CLI::Option* shape =
-      command->add_option("--size", options->shape, "Of the product: MxNxK")->check(product_validator());
+  CLI::Option* shape = command->add_option("--size,--sizes", options->shape, "Of the product: MxNxK")
+                           ->check(product_validator());
   command->add_option("--type", options->type, "Of A and B: float, double, half, bfloat16 or int8")
       ->capture_default_str()
       ->check(gemm_type_validator())
@@ -329,8 +331,8 @@ void add_bench_gemm(CLI::App& bench, int& exit_code) {
       ->add_flag("--ladder", options->ladder,
                  "Every variant in turn, and what it does that the one before does not")
       ->needs(shape);
-  add_bench_options(*command, *options, gemm_variants(), {shape}, {shape},
-                    [options, &exit_code] { exit_code = run(*options); });
+  add_bench_options(*command, *options, gemm_variants(), {shape}, {shape}, exit_code,
+                    [options] { return run(*options); });
 }
 
 }  // namespace smem::cli

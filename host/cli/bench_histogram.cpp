@@ -149,7 +149,8 @@ void ladder_histogram(const LadderOptions& options) {
 void add_bench_histogram(CLI::App& bench, int& exit_code) {
   CLI::App* command = bench.add_subcommand("histogram", "Speed of histograms, beside the device's own copy");
   auto options = std::make_shared<Options>();
-  CLI::Option* size = command->add_option("--size", options->size, "Elements")->check(CLI::PositiveNumber);
+  CLI::Option* size =
+      command->add_option("--size,--sizes", options->size, "Elements")->check(CLI::PositiveNumber);
   command->add_option("--bins", options->bins, "Of equal width")
       ->capture_default_str()
       ->check(CLI::Range(std::size_t{1}, kMaxBins));
@@ -161,8 +162,8 @@ void add_bench_histogram(CLI::App& bench, int& exit_code) {
   command->add_option("--spread", options->spread, "Of the data: uniform, equal or zipf")
       ->capture_default_str()
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(kSpreads), std::end(kSpreads))));
-  add_bench_options(*command, *options, histogram_variants(), {size}, {size},
-                    [options, &exit_code] { exit_code = run(*options); });
+  add_bench_options(*command, *options, histogram_variants(), {size}, {size}, exit_code,
+                    [options] { return run(*options); });
 }
 
 }  // namespace smem::cli

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -106,7 +108,8 @@ void add_bench_host(CLI::App& bench, int& exit_code) {
   command->add_option("--batches", options->batches, fmt::format("Turns of {} calls", kBatch))
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  command->callback([options, &exit_code] { exit_code = run(options->device, options->batches); });
+  command->callback(
+      [options, &exit_code] { exit_code = std::max(exit_code, run(options->device, options->batches)); });
 }
 
 }  // namespace smem::cli

@@ -113,8 +113,8 @@ void ladder_pool(const LadderOptions& options) {
 void add_bench_pool(CLI::App& bench, int& exit_code) {
   CLI::App* command = bench.add_subcommand("pool", "Speed of pooling, beside the device's own copy");
   auto options = std::make_shared<Options>();
-  CLI::Option* edge =
-      command->add_option("--edge", options->edge, "Cells of a row, and rows")->check(CLI::Range(64, 65536));
+  CLI::Option* edge = command->add_option("--edge,--sizes", options->edge, "Cells of a row, and rows")
+                          ->check(CLI::Range(64, 65536));
   command->add_option("--op", options->op, "max or average")
       ->capture_default_str()
       ->check(CLI::IsMember({"max", "average"}));
@@ -128,8 +128,8 @@ void add_bench_pool(CLI::App& bench, int& exit_code) {
       ->add_option("--type", options->type, "uint8, uint16, half, float32 or float64; or as OpenCL C has it")
       ->capture_default_str()
       ->check(pixel_validator());
-  add_bench_options(*command, *options, pool_variants(), {edge}, {edge},
-                    [options, &exit_code] { exit_code = run(*options); });
+  add_bench_options(*command, *options, pool_variants(), {edge}, {edge}, exit_code,
+                    [options] { return run(*options); });
 }
 
 }  // namespace smem::cli

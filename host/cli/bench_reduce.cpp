@@ -208,8 +208,8 @@ void ladder_reduce(const LadderOptions& options) {
 void add_bench_reduce(CLI::App& bench, int& exit_code) {
   CLI::App* command = bench.add_subcommand("reduce", "Speed of reductions, beside the device's own copy");
   auto options = std::make_shared<Options>();
-  CLI::Option* size =
-      command->add_option("--size", options->size, "Elements of a vector")->check(CLI::PositiveNumber);
+  CLI::Option* size = command->add_option("--size,--sizes", options->size, "Elements of a vector")
+                          ->check(CLI::PositiveNumber);
   CLI::Option* rows = command->add_option("--rows", options->rows, "Of a matrix: a result for each row")
                           ->check(CLI::PositiveNumber)
                           ->excludes(size);
@@ -225,8 +225,8 @@ void add_bench_reduce(CLI::App& bench, int& exit_code) {
       ->capture_default_str()
       ->check(scalar_validator());
   command->add_flag("--compensated", options->compensated, "With the rounding errors carried along");
-  add_bench_options(*command, *options, reduce_variants(), {size, rows}, {size, rows},
-                    [options, &exit_code] { exit_code = run(*options); });
+  add_bench_options(*command, *options, reduce_variants(), {size, rows}, {size, rows}, exit_code,
+                    [options] { return run(*options); });
 }
 
 }  // namespace smem::cli

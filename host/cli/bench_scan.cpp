@@ -120,8 +120,8 @@ void ladder_scan(const LadderOptions& options) {
 void add_bench_scan(CLI::App& bench, int& exit_code) {
   CLI::App* command = bench.add_subcommand("scan", "Speed of scans, beside the device's own copy");
   auto options = std::make_shared<Options>();
-  CLI::Option* size =
-      command->add_option("--size", options->size, "Elements of a vector")->check(CLI::PositiveNumber);
+  CLI::Option* size = command->add_option("--size,--sizes", options->size, "Elements of a vector")
+                          ->check(CLI::PositiveNumber);
   command
       ->add_option("--type", options->type, "int32, uint32, int64, uint64 or float32; or as OpenCL C has it")
       ->capture_default_str()
@@ -129,8 +129,8 @@ void add_bench_scan(CLI::App& bench, int& exit_code) {
           [](const std::string& text) { return parse_type(text) ? "" : "not one of these types: " + text; },
           "TYPE", "type"));
   command->add_flag("--exclusive", options->exclusive, "Without the element itself");
-  add_bench_options(*command, *options, scan_variants(), {size}, {size},
-                    [options, &exit_code] { exit_code = run(*options); });
+  add_bench_options(*command, *options, scan_variants(), {size}, {size}, exit_code,
+                    [options] { return run(*options); });
 }
 
 }  // namespace smem::cli

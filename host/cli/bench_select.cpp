@@ -183,8 +183,8 @@ void ladder_select(const LadderOptions& options) {
 void add_bench_select(CLI::App& bench, int& exit_code) {
   CLI::App* command = bench.add_subcommand("select", "Speed of selections, beside the device's own copy");
   auto options = std::make_shared<Options>();
-  CLI::Option* size =
-      command->add_option("--size", options->size, "Elements of a vector")->check(CLI::PositiveNumber);
+  CLI::Option* size = command->add_option("--size,--sizes", options->size, "Elements of a vector")
+                          ->check(CLI::PositiveNumber);
   std::vector<std::string> ops;
   for (const SelectOp op : kOps)
     ops.emplace_back(name_of(op));
@@ -199,8 +199,8 @@ void add_bench_select(CLI::App& bench, int& exit_code) {
   command->add_option("--per-cent", options->per_cent, "Of the elements that are selected")
       ->capture_default_str()
       ->check(CLI::Range(0, 100));
-  add_bench_options(*command, *options, select_variants(), {size}, {size},
-                    [options, &exit_code] { exit_code = run(*options); });
+  add_bench_options(*command, *options, select_variants(), {size}, {size}, exit_code,
+                    [options] { return run(*options); });
 }
 
 }  // namespace smem::cli

@@ -133,8 +133,9 @@ void ladder_stencil(const LadderOptions& options) {
 void add_bench_stencil(CLI::App& bench, int& exit_code) {
   CLI::App* command = bench.add_subcommand("stencil", "Speed of stencils, beside the device's own copy");
   auto options = std::make_shared<Options>();
-  CLI::Option* size = command->add_option("--size", options->size, "Cells of the grid: X, XxY or XxYxZ")
-                          ->check(extent_validator(1));
+  CLI::Option* size =
+      command->add_option("--size,--sizes", options->size, "Cells of the grid: X, XxY or XxYxZ")
+          ->check(extent_validator(1));
   command->add_option("--radius", options->radius, "Of the window: X, XxY or XxYxZ")
       ->capture_default_str()
       ->check(extent_validator(0));
@@ -147,8 +148,8 @@ void add_bench_stencil(CLI::App& bench, int& exit_code) {
   command->add_option("--channels", options->channels, "Interleaved in each cell")
       ->capture_default_str()
       ->check(CLI::Range(1, 4));
-  add_bench_options(*command, *options, stencil_variants(), {size}, {size},
-                    [options, &exit_code] { exit_code = run(*options); });
+  add_bench_options(*command, *options, stencil_variants(), {size}, {size}, exit_code,
+                    [options] { return run(*options); });
 }
 
 }  // namespace smem::cli

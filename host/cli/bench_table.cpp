@@ -5,17 +5,50 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 
 namespace smem::cli {
 
 namespace {
 
-constexpr const char* kRow = "{:<42}{:<24}{:>10}{:>9}{:>9}{:>9}{:>9}{:>7}  {}\n";
+constexpr int kMostValues = 1000;  // of an option; with no limit, CLI11 takes one
+constexpr const char* kRow = "{:<42}{:<24}{:>10}{:>9}{:>9}{:>9}{:>9}{:>10}{:>9}{:>7}  {}\n";
 
 [[noreturn]] void refuse_csv(const std::string& got) {
   throw Error(
       {.operation = "bench", .argument = "--csv", .expected = "a file that can be written", .got = got});
+}
+
+/// Calls `run` for each combination of the options' values.
+void for_each_value(const std::vector<CLI::Option*>& options, std::size_t from,
+                    const std::function<void()>& run) {
+  while (from < options.size() && options[from]->count() < 2)
+    ++from;
+  if (from == options.size()) return run();
+  for (const std::string& value : std::vector<std::string>(options[from]->results())) {
+    options[from]->clear();
+    options[from]->add_result(value);
+    options[from]->run_callback();
+    for_each_value(options, from + 1, run);
+  }
+}
+
+/// Whether a list was asked for by a command beside this one, or by the one above.
+bool is_asked_elsewhere(const CLI::App& command, const char* flag) {
+  const auto has = [&](const CLI::App& app) {
+    const CLI::Option* option = app.get_option_no_throw(flag);
+    return option != nullptr && option->count() > 0;
+  };
+  const std::vector<CLI::App*> beside = command.get_parent()->get_subcommands();
+  return has(*command.get_parent()) ||
+         std::any_of(beside.begin(), beside.end(), [&](const CLI::App* app) { return has(*app); });
+}
+
+using RunList = std::function<void(const std::string& device, bool small)>;
+std::vector<RunList>& lists() {
+  static std::vector<RunList> all;
+  return all;
 }
 
 }  // namespace
@@ -29,20 +62,29 @@ std::vector<std::string> BenchOptions::variants_of(const std::vector<std::string
 
 void add_bench_options(CLI::App& command, BenchOptions& options, const std::vector<std::string_view>& names,
                        const std::vector<CLI::Option*>& of_one, const std::vector<CLI::Option*>& asked,
-                       const std::function<void()>& run) {
+                       int& exit_code, const std::function<int()>& run) {
   command.add_option("-d,--device", options.device, "Index, part of a name, gpu, cpu or accelerator");
-  CLI::Option* goals = command.add_flag("--goals", options.goals,
-                                        "The list that smem is judged by; a missed goal is exit code 1");
-  CLI::Option* goals_small =
-      command.add_flag("--goals-small", options.goals_small, "The same at sizes for a quick look");
-  goals->excludes(goals_small);
-  for (CLI::Option* option : of_one)
-    option->excludes(goals)->excludes(goals_small);
+  add_list_flags(command, options.goals, options.goals_small);
+  for (CLI::Option* option : of_one) {
+    option->excludes("--goals")->excludes("--goals-small");
+    option->expected(1, kMostValues);
+  }
   command.add_option("--variant", options.variants, "Instead of the plan's own choice; may be repeated")
       ->check(CLI::IsMember(std::vector<std::string>(names.begin(), names.end())));
   command.add_flag("--all-variants", options.all_variants, "The plan's own choice, and then every variant");
   command.add_option("--csv", options.csv, "Write the rows to this file too")->type_name("FILE");
-  command.callback([&options, asked, run] {
+  lists().emplace_back([&options, &exit_code, run](const std::string& device, bool small) {
+    options.device = device;
+    (small ? options.goals_small : options.goals) = true;
+    exit_code = std::max(exit_code, run());
+  });
+  command.callback([&command, &options, &exit_code, of_one, asked, run] {
+    const bool named = std::any_of(of_one.begin(), of_one.end(),
+                                   [](const CLI::Option* option) { return option->count() > 0; });
+    if (!named && !options.is_list()) {
+      options.goals = is_asked_elsewhere(command, "--goals");
+      options.goals_small = !options.goals && is_asked_elsewhere(command, "--goals-small");
+    }
     bool any = options.is_list();
     std::string all;
     for (const CLI::Option* option : asked) {
@@ -50,8 +92,19 @@ void add_bench_options(CLI::App& command, BenchOptions& options, const std::vect
       all += option->get_name() + ", ";
     }
     if (!any) throw CLI::RequiredError(all + "--goals, or --goals-small");
-    run();
+    for_each_value(of_one, 0, [&] { exit_code = std::max(exit_code, run()); });
   });
+}
+
+void add_list_flags(CLI::App& command, bool& goals, bool& goals_small) {
+  CLI::Option* all =
+      command.add_flag("--goals", goals, "The list that smem is judged by; a missed goal is exit code 1");
+  command.add_flag("--goals-small", goals_small, "The same at sizes for a quick look")->excludes(all);
+}
+
+void run_all_lists(const std::string& device, bool small) {
+  for (const RunList& run : lists())
+    run(device, small);
 }
 
 BenchTable::BenchTable(const BenchOptions& options, std::string traffic)
@@ -68,7 +121,8 @@ BenchTable::BenchTable(const BenchOptions& options, std::string traffic)
   if (options_.quiet) return;
   const Device& device = this->device();
   fmt::print("{} ({}, driver {})\n", device.name, device.platform, device.driver);
-  fmt::print(fmt::runtime(kRow), "case", "variant", "ms", "spread", "GB/s", "copy", "of copy", "goal", "");
+  fmt::print(fmt::runtime(kRow), "case", "variant", "ms", "spread", "GB/s", "copy", "of copy", "built ms",
+             "host us", "goal", "");
   std::fflush(stdout);
 }
 
@@ -97,7 +151,7 @@ void BenchTable::fill(const measure::Buffers& buffers, const std::vector<unsigne
 }
 
 void BenchTable::print(const BenchRow& row, const Plan& plan, const measure::Measurement& m,
-                       const std::optional<std::string>& wrong) {
+                       const CallCosts& costs, const std::optional<std::string>& wrong) {
   const bool automatic = row.variant.empty();
   const double goal = automatic ? row.goal : 0;
   std::string verdict = goal == 0 ? "" : m.share() >= goal ? "PASS" : "MISS";
@@ -115,10 +169,11 @@ void BenchTable::print(const BenchRow& row, const Plan& plan, const measure::Mea
                 .operations = plan.prediction.operations,
                 .copy_rate = m.copy_rate,
                 .goal = goal,
-                .wrong = wrong.value_or("")};
+                .wrong = wrong.value_or(""),
+                .costs = costs};
   set_plan(result, device(), plan);
   record(device(), std::move(result));
-  if (!options_.quiet) print_row(row, plan, m, goal, verdict);
+  if (!options_.quiet) print_row(row, plan, m, costs, goal, verdict);
   if (!csv_.is_open()) return;
   csv_ << fmt::format(
       "\"{}\",\"{}\",\"{}\",{},{},{:.6f},{:.6f},{:.6f},{:.3f},\"{}\",{:.3f},{:.4f},{},{},{}\n", device().name,
@@ -127,13 +182,14 @@ void BenchTable::print(const BenchRow& row, const Plan& plan, const measure::Mea
       goal > 0 ? fmt::format("{}", goal) : "", m.stable() ? "yes" : "no", wrong ? "wrong" : "right");
 }
 
-void BenchTable::print_row(const BenchRow& row, const Plan& plan, const measure::Measurement& m, double goal,
-                           const std::string& verdict) const {
+void BenchTable::print_row(const BenchRow& row, const Plan& plan, const measure::Measurement& m,
+                           const CallCosts& costs, double goal, const std::string& verdict) const {
   fmt::print(fmt::runtime(kRow), row.label,
              row.variant.empty() ? fmt::format("auto: {}", plan.variant) : row.variant,
              fmt::format("{:.4f}", m.call.median * 1e3), fmt::format("{:.1f} %", 100 * m.call.spread()),
              fmt::format("{:.1f}", m.rate() * 1e-9), fmt::format("{:.1f}", m.copy_rate * 1e-9),
-             fmt::format("{:.3f}", m.share()), goal > 0 ? fmt::format("{:.3f}", goal) : "", verdict);
+             fmt::format("{:.3f}", m.share()), build_text(costs.build), host_text(costs.host),
+             goal > 0 ? fmt::format("{:.3f}", goal) : "", verdict);
   std::fflush(stdout);
 }
 
@@ -141,7 +197,8 @@ int BenchTable::end() {
   if (rows_ > 0 && !options_.quiet) {
     fmt::print(
         "ms: median; spread: the middle four fifths of the repetitions, 'unstable' above 5 %;\nGB/s: {};\n"
-        "copy: bytes read and written by {}, in turns with the operation.\n"
+        "copy: bytes read and written by {}, in turns with the operation;\n"
+        "built: compiled in the first call, if no cache had it; host: until a call returns.\n"
         "{} result(s) compared with a plain loop: {}.\n",
         traffic_, copy_name_, rows_, wrong_ == 0 ? "all right" : fmt::format("{} wrong", wrong_));
   }

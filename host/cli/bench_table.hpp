@@ -2,6 +2,7 @@
 /// code.
 #pragma once
 
+#include "cli/call_costs.hpp"
 #include "cli/measure.hpp"
 #include "cli/whole_file.hpp"
 
@@ -34,10 +35,16 @@ struct BenchOptions {
 };
 
 /// Adds --device, --goals, --goals-small, --variant, --all-variants and --csv. Each of `of_one` describes a
-/// single case, and excludes the lists. `run` is called when one of `asked` was given, or a list.
+/// single case, and excludes the lists; of several values, each makes a case. `run`, which returns an exit
+/// code, is called when one of `asked` was given, or a list: of this command, of one beside it or of the one
+/// above. The worst code of all that run is `exit_code`.
 void add_bench_options(CLI::App& command, BenchOptions& options, const std::vector<std::string_view>& names,
                        const std::vector<CLI::Option*>& of_one, const std::vector<CLI::Option*>& asked,
-                       const std::function<void()>& run);
+                       int& exit_code, const std::function<int()>& run);
+/// Adds --goals and --goals-small.
+void add_list_flags(CLI::App& command, bool& goals, bool& goals_small);
+/// Runs the lists of all commands that have one. `device`: empty: the usual one.
+void run_all_lists(const std::string& device, bool small);
 
 /// What a row is made of.
 struct BenchRow {
@@ -72,12 +79,12 @@ class BenchTable {
       skip(row.label, row.variant, "does not run this on this device");
       return;
     }
-    call(buffers.pairs.front());
+    const CallCosts costs = costs_of(context(), buffers.pairs.front(), call);
     const std::optional<std::string> wrong = check();
     print(row, plan,
           meters_.at(of_short_ ? 1 : 0)
               ->measure(buffers, row.bytes > 0 ? row.bytes : plan.prediction.bytes(), call),
-          wrong);
+          costs, wrong);
   }
 
   const Device& device() const { return contexts_.front().device(); }
@@ -88,10 +95,10 @@ class BenchTable {
 
  private:
   void skip(const std::string& label, const std::string& variant, const std::string& why);
-  void print(const BenchRow& row, const Plan& plan, const measure::Measurement& m,
+  void print(const BenchRow& row, const Plan& plan, const measure::Measurement& m, const CallCosts& costs,
              const std::optional<std::string>& wrong);
-  void print_row(const BenchRow& row, const Plan& plan, const measure::Measurement& m, double goal,
-                 const std::string& verdict) const;
+  void print_row(const BenchRow& row, const Plan& plan, const measure::Measurement& m, const CallCosts& costs,
+                 double goal, const std::string& verdict) const;
 
   std::array<Context, 2> contexts_;  ///< with profiling, and for short calls without
   std::array<std::unique_ptr<measure::Meter>, 2> meters_;

@@ -102,8 +102,8 @@ void add_bench_transpose(CLI::App& bench, int& exit_code) {
               },
               "TYPE", "type"))
           ->needs(rows);
-  add_bench_options(*command, *options, transpose_variants(), {rows, cols, batch, type}, {rows},
-                    [options, &exit_code] { exit_code = run(*options); });
+  add_bench_options(*command, *options, transpose_variants(), {rows, cols, batch, type}, {rows}, exit_code,
+                    [options] { return run(*options); });
 }
 
 }  // namespace smem::cli

@@ -248,6 +248,18 @@ void warm_pool(Calls& calls) {
       const auto out = zeros<float>(context, in.size());
       max_pool2d(context, in.grid(size), out.grid(half_size), windows);
       avg_pool2d(context, in.grid(size), out.grid(half_size), windows);
+      global_max_pool(context, in.grid(size), out.grid({1, 1}));
+      global_avg_pool(context, in.grid(size), out.grid({1, 1}));
+    });
+  }
+}
+
+void warm_moving_mean(Calls& calls) {
+  for (const std::size_t window : {5, 101, 100001}) {
+    calls.emplace_back([=](const Context& context) {
+      const GridSize row{kSizes.back()};
+      const auto in = zeros<float>(context, row.width), out = zeros<float>(context, row.width);
+      moving_mean(context, in.grid(row), out.grid(row), window);
     });
   }
 }
@@ -298,6 +310,7 @@ constexpr Operation kOperations[] = {
     {"conv2d", warm_conv2d},
     {"blur", warm_blur},
     {"pool", warm_pool},
+    {"moving_mean", warm_moving_mean},
     {"heat", warm_heat},
 };
 

@@ -51,7 +51,9 @@ CommandText described(const CLI::App& app, const std::string& above) {
     text.commands.push_back(described(*command, text.path));
     if (!command->get_fallthrough()) continue;
     for (const OptionText& option : text.options) {
-      if (option.names.back() != "--help") text.commands.back().inherited.push_back(option);
+      const std::string& name = option.names.back();
+      const bool own = command->get_option_no_throw(name) != nullptr;
+      if (name != "--help" && !own) text.commands.back().inherited.push_back(option);
     }
   }
   return text;

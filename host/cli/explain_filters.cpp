@@ -104,7 +104,8 @@ int explain_pool(const FilterOptions& o) {
       o,
       fmt::format("{} x {} {}, {} of {} x {} / {}{}", p.width, p.height, name_of(p.in), o.kind, o.size,
                   o.size, p.windows.stride_down, times(o.batch)),
-      [&](const Device& device) { return plan_pool(device, p, o.fixed()); },
+      p, o.fixed(),
+      [&](const Device& device, const PlanOverrides& fixed) { return plan_pool(device, p, fixed); },
       timed(cells * p.channels * o.batch * size_of(p.in), call));
 }
 
@@ -140,7 +141,9 @@ int explain_conv2d(const FilterOptions& o) {
       o,
       fmt::format("{} x {} x {} {}, {} filters of {} x {} / {}{}", p.in_channels, p.height, p.width,
                   name_of(p.type), p.out_channels, o.size, o.size, p.stride_x, times(o.batch)),
-      [&](const Device& device) { return plan_conv2d(device, p, o.fixed()); }, timed(elements * bytes, call));
+      p, o.fixed(),
+      [&](const Device& device, const PlanOverrides& fixed) { return plan_conv2d(device, p, fixed); },
+      timed(elements * bytes, call));
 }
 
 int explain_moving_mean(const FilterOptions& o) {
@@ -151,8 +154,8 @@ int explain_moving_mean(const FilterOptions& o) {
                        MeanEnds::shrink, options);
   };
   return show(
-      o, fmt::format("{} rows of {} {}, means of {}", p.rows, p.width, name_of(p.in), p.window),
-      [&](const Device& device) { return plan_moving_mean(device, p, o.fixed()); },
+      o, fmt::format("{} rows of {} {}, means of {}", p.rows, p.width, name_of(p.in), p.window), p, o.fixed(),
+      [&](const Device& device, const PlanOverrides& fixed) { return plan_moving_mean(device, p, fixed); },
       timed(p.width * p.rows * size_of(p.in), call));
 }
 

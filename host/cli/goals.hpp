@@ -89,6 +89,14 @@ struct PoolCase {
   std::size_t planes = 1;
 };
 
+/// Moving means of `rows` rows of `size` elements. Measured for information.
+struct MovingMeanCase {
+  Scalar type = Scalar::float32;
+  std::size_t size = 0;
+  std::size_t window = 101;  ///< elements
+  std::size_t rows = 1;
+};
+
 /// A stencil of a packed grid.
 struct StencilCase {
   Scalar type = Scalar::float32;
@@ -109,6 +117,7 @@ std::vector<SelectCase> select_goals(DeviceType type, bool small);
 std::vector<HeatCase> heat_goals(DeviceType type, bool small);
 std::vector<BlurCase> blur_goals(DeviceType type, bool small);
 std::vector<PoolCase> pool_goals(DeviceType type, bool small);
+std::vector<MovingMeanCase> moving_mean_goals(DeviceType type, bool small);
 std::vector<StencilCase> stencil_goals(DeviceType type, bool small);
 
 }  // namespace smem::cli

@@ -65,6 +65,10 @@ constexpr Step kSteps[] = {
     {"pool", "windows", "one result after the other"},
     {"pool", "vector", "several results of a work-item, rows read in vectors"},
     {"pool", "cpu", "one thread a band of rows, vector registers"},
+    {"moving_mean", "naive", "every window summed anew"},
+    {"moving_mean", "tiled", "two running sums of a tile in local memory serve each window"},
+    {"moving_mean", "blocks", "running sums of blocks as long as the window, through scratch"},
+    {"moving_mean", "cpu", "one thread a strip, its two running sums in its cache"},
     {"heat", "naive", "one step a pass, every neighbour from global memory"},
     {"heat", "tiled", "one step a pass, neighbours from a tile in local memory"},
     {"heat", "vector", "one step a pass, vectors in registers along z"},
@@ -225,6 +229,7 @@ const std::vector<Ladder>& ladders() {
       {"separable", separable_variants, ladder_separable},
       {"conv2d", conv2d_variants, ladder_conv2d},
       {"pool", pool_variants, ladder_pool},
+      {"moving_mean", moving_mean_variants, ladder_moving_mean},
       {"heat", heat_variants, ladder_heat},
   };
   return all;

@@ -7,8 +7,22 @@
 
 #include <fmt/core.h>
 
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
+
+namespace {
+
+/// The exit code, or failure when not all that was printed has arrived, as on a full disk.
+int with_output(int exit_code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
+  fmt::print(stderr, "smem: cannot write the output: {}\n", std::strerror(errno));
+  return exit_code == smem::cli::kGood ? smem::cli::kFailure : exit_code;
+}
+
+}  // namespace
 
 // NOLINTNEXTLINE(bugprone-exception-escape): a throw before the try block is a fault of this program
 int main(int argc, char** argv) {
@@ -40,9 +54,9 @@ int main(int argc, char** argv) {
 
   try {
     app.parse(argc, argv);
-    return exit_code;
+    return with_output(exit_code);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kGood : kUsage;  // --help and --version end here too
+    return with_output(app.exit(error) == 0 ? kGood : kUsage);  // --help and --version end here too
   } catch (const std::exception& error) {
     std::fflush(stdout);
     fmt::print(stderr, "{} {}\n", painted(stderr, Paint::red, "smem:"), error.what());

@@ -31,6 +31,8 @@ Json row_to_json(const Result& r) {
           {"goal", r.goal},
           {"stable", r.stable()},
           {"wrong", r.wrong},
+          {"build_s", r.costs.build},
+          {"host_s", r.costs.host},
           {"plan",
            {{"store_degree", r.store_degree},
             {"load_degree", r.load_degree},
@@ -54,6 +56,7 @@ Result row_from_json(const Json& json) {
   json.at("fp32_per_s").get_to(r.fp32_rate);
   json.at("goal").get_to(r.goal);
   json.at("wrong").get_to(r.wrong);
+  r.costs = {json.value("build_s", 0.0), json.value("host_s", 0.0)};  // older files have none
   const Json& plan = json.at("plan");
   plan.at("store_degree").get_to(r.store_degree);
   plan.at("load_degree").get_to(r.load_degree);
@@ -136,19 +139,21 @@ std::string to_markdown(const Results& results) {
   std::string text = fmt::format("{} ({}, driver {}), smem {}\n\n", results.device, results.platform,
                                  results.driver, results.smem);
   text +=
-      "| operation | case | variant | ms | spread | rate | of the device |\n"
-      "|---|---|---|---|---|---|---|\n";
+      "| operation | case | variant | ms | spread | rate | of the device | built ms | host us |\n"
+      "|---|---|---|---|---|---|---|---|---|\n";
   for (const Result& r : results.rows) {
     text +=
-        fmt::format("| {} | {} | {} | {:.4f} | {:.1f} %{} | {:.1f} {} | {:.3f}{} |\n", r.operation, r.label,
-                    r.asked == "auto" ? fmt::format("**{}**", r.variant) : r.variant, r.seconds.median * 1e3,
-                    100 * r.seconds.spread(), r.stable() ? "" : ", unstable", r.rate() * 1e-9,
-                    r.by_operations() ? "GFLOP/s" : "GB/s", r.share(), r.wrong.empty() ? "" : ", WRONG");
+        fmt::format("| {} | {} | {} | {:.4f} | {:.1f} %{} | {:.1f} {} | {:.3f}{} | {} | {} |\n", r.operation,
+                    r.label, r.asked == "auto" ? fmt::format("**{}**", r.variant) : r.variant,
+                    r.seconds.median * 1e3, 100 * r.seconds.spread(), r.stable() ? "" : ", unstable",
+                    r.rate() * 1e-9, r.by_operations() ? "GFLOP/s" : "GB/s", r.share(),
+                    r.wrong.empty() ? "" : ", WRONG", build_text(r.costs.build), host_text(r.costs.host));
   }
   text +=
       "\nms: median; spread: the middle four fifths; of the device: of its copy bandwidth, for GFLOP/s of "
       "its "
-      "fp32 rate, measured in the same run. Bold: the plan's own choice.\n";
+      "fp32 rate, measured in the same run. Bold: the plan's own choice. built: compiled, in the first call; "
+      "host: until a call returns.\n";
   return text;
 }
 

@@ -1,6 +1,7 @@
 /// What benchmarks of this process have measured, and files of such results: written, read again, compared.
 #pragma once
 
+#include "cli/call_costs.hpp"
 #include "cli/measure.hpp"
 
 #include <smem/smem.hpp>
@@ -24,6 +25,7 @@ struct Result {
   double fp32_rate = 0;   ///< operations a second that the device reaches; 0: not measured
   double goal = 0;        ///< share of the rate that the row is compared with; 0: for information
   std::string wrong;      ///< what was wrong; empty: the results were right
+  CallCosts costs;
   // What the plan predicted.
   std::size_t store_degree = 1, load_degree = 1;  ///< turns of the banks
   double local_bytes = 0;                         ///< through local memory

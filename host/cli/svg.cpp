@@ -158,13 +158,17 @@ std::string draw_roofline(const std::string& title, const std::string& subtitle,
   const double upper = std::pow(least, 0.3) * std::pow(knee, 0.7);
   svg.text(x_of(upper) - 12, y_of(upper * bandwidth),
            fmt::format("copy, measured: {}B/s", short_number(bandwidth)), 11, kRoof, "end");
-  // Names that would meet stand one below the other.
+  // Names that would meet stand one below the other, and none on a point.
+  constexpr double kLetter = 6.2;
   std::vector<RoofPoint> sorted = points;
   std::sort(sorted.begin(), sorted.end(),
             [](const RoofPoint& a, const RoofPoint& b) { return a.rate > b.rate; });
   std::vector<std::pair<double, double>> taken;
   for (const RoofPoint& p : sorted) {
     const double x = x_of(p.intensity), y = y_of(p.rate);
+    const bool at_right = x > kLeft + kWidth - 130;
+    const double length = 16 + kLetter * static_cast<double>(p.name.size());
+    const double begin = at_right ? x - length : x, end = at_right ? x : x + length;
     double at = y + 4;
     for (bool again = true; again;) {
       again = false;
@@ -174,10 +178,15 @@ std::string draw_roofline(const std::string& title, const std::string& subtitle,
           again = true;
         }
       }
+      for (const RoofPoint& other : points) {
+        const double other_x = x_of(other.intensity), other_y = y_of(other.rate);
+        if (other_x == x || other_x <= begin || other_x >= end || std::abs(other_y + 4 - at) >= 11) continue;
+        at = other_y + 4 + 11;
+        again = true;
+      }
     }
     taken.emplace_back(x, at);
     svg.dot(x, y, 4.5, kStrong);
-    const bool at_right = x > kLeft + kWidth - 130;
     if (std::abs(at - y - 4) > 1) svg.line(x, y, x + (at_right ? -8 : 8), at - 4, kFaint, 0.7);
     svg.text(x + (at_right ? -9 : 9), at, p.name, 11, kInk, at_right ? "end" : "start");
   }

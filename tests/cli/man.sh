@@ -11,7 +11,7 @@ for command in devices explain 'bench transpose' 'cache warm' completion; do
 done
 refuse "$text" 'smem man'
 for option in $("$smem" bench scan --help | grep -oE -- '--[a-z-]+'); do
-  expect "$text" "^.fB(.-[a-z].fR, .fB)?${option//-/.-}.fR"
+  expect "$text" "^.fB(.*fR, .fB)?${option//-/.-}.fR"
 done
 
 found=

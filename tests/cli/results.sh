@@ -8,7 +8,7 @@ export SMEM_CACHE=0
 
 # Every variant of every operation says what it does.
 text=$("$smem" ladder)
-for operation in transpose reduce scan histogram select gemm stencil separable conv2d pool heat; do
+for operation in transpose reduce scan histogram select gemm stencil separable conv2d pool moving_mean heat; do
   expect "$text" "^$operation\$"
 done
 refuse "$text" '^  [a-z_0-9]+ *$'
@@ -35,7 +35,11 @@ expect "$(cat "$folder/out")" '^smem: .*--plot'
 # A file compared with itself is noise; half the speed is slower, and a wrong result is never good.
 text=$("$smem" bench transpose --rows 65 --cols 33 --json "$folder/a.json" --markdown)
 expect "$text" '^\| transpose \| 65 x 33, 4 B \| \*\*'
+expect "$text" ' \| [0-9]+ \| [0-9.]+ \|$'  # what the first call compiled, and a call's time on the host
+expect "$(cat "$folder/a.json")" '"build_s": 0\.[0-9]*[1-9]'
 expect "$("$smem" bench --compare "$folder/a.json" "$folder/a.json")" 'x 1\.000 .*inside the noise'
+sed -E '/"(build|host)_s"/d' "$folder/a.json" >"$folder/old.json"  # of a version that had them not
+expect "$("$smem" bench --compare "$folder/old.json" "$folder/a.json")" 'inside the noise'
 sed -E 's/"median_s": [0-9.e-]+/"median_s": 2.0/; s/"low_s": [0-9.e-]+/"low_s": 1.9/; s/"high_s": [0-9.e-]+/"high_s": 2.1/' \
   "$folder/a.json" >"$folder/slow.json"
 if text=$("$smem" bench --compare "$folder/a.json" "$folder/slow.json"); then fail "not slower: $text"; fi
@@ -50,3 +54,22 @@ expect "$text" '^0 compared'
 echo '{"rows": 3}' >"$folder/broken.json"
 if "$smem" bench --compare "$folder/a.json" "$folder/broken.json" 2>"$folder/out"; then fail 'read a broken file'; fi
 expect "$(cat "$folder/out")" '^smem: .*--compare'
+
+# Several operations and sizes make one file; the worst of them is the exit code.
+text=$("$smem" bench scan --sizes 3001 5003 pool --edge 64 --json "$folder/several.json")
+[ "$(grep -c '"case"' "$folder/several.json")" = 3 ] || fail "not three rows: $(cat "$folder/several.json")"
+code=0
+text=$("$smem" bench reduce --size 9 --variant shuffle pool --edge 64) || code=$?
+expect "$text" 'skipped: '
+expect "$text" '^max 2 x 2 '
+[ "$code" = 1 ] || fail "exit code $code after a row that cannot be"
+
+# What cannot be written is no success.
+if [ -e /dev/full ]; then
+  for command in devices --version --help ladder; do
+    code=0
+    "$smem" "$command" >/dev/full 2>"$folder/errors" || code=$?
+    [ "$code" = 1 ] || fail "exit code $code of $command on a full disk"
+    expect "$(cat "$folder/errors")" '^smem: .*(No space left|cannot write)'
+  done
+fi

@@ -1,0 +1,52 @@
+/// What a call costs besides the device's time.
+#pragma once
+
+#include "cli/measure.hpp"
+
+#include <smem/smem.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace smem::cli {
+
+struct CallCosts {
+  double build = 0;  ///< seconds of compilers, in the first call; 0: nothing was built from source
+  double host = 0;   ///< seconds until a later call returns: the host's part
+};
+
+/// Makes the first call of a kind on a pair of buffers, and some more.
+template <class Call>
+CallCosts costs_of(const Context& context, const measure::BufferPair& pair, const Call& call) {
+  constexpr std::size_t kCalls = 9;
+  constexpr double kSeconds = 0.05;  // after which no further call is made: of long ones few are enough
+  const std::size_t before = context.cache_statistics().built_from_source;
+  const auto start = measure::Clock::now();
+  call(pair);
+  context.finish();
+  const double first = measure::seconds_since(start);
+  const bool built = context.cache_statistics().built_from_source > before;
+  const auto later = measure::Clock::now();
+  std::vector<double> hosts, wholes;
+  do {
+    const auto begin = measure::Clock::now();
+    call(pair);
+    hosts.push_back(measure::seconds_since(begin));
+    context.finish();
+    wholes.push_back(measure::seconds_since(begin));
+  } while (hosts.size() < kCalls && measure::seconds_since(later) < kSeconds);
+  const double whole = measure::statistics(wholes).median;
+  return {built ? std::max(first - whole, 0.0) : 0, measure::statistics(hosts).median};
+}
+
+/// In milliseconds; nothing when nothing was built.
+inline std::string build_text(double seconds) {
+  return seconds > 0 ? fmt::format("{:.0f}", seconds * 1e3) : "";
+}
+/// In microseconds.
+inline std::string host_text(double seconds) { return fmt::format("{:.1f}", seconds * 1e6); }
+
+}  // namespace smem::cli
