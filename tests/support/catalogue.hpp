@@ -395,8 +395,12 @@ inline void add_heat(const smem::Device& device, Catalogue& catalogue) {
   problem.alignment = 4;
   for (const char* variant : {"vector", "march"})
     add(variant, "/unaligned");
-  if (!device.fp64) return;
+  problem.type = smem::Scalar::half;
+  add("march", "/unaligned");
   problem.alignment = 64;
+  for (const char* variant : {"vector", "march", "cpu"})
+    add(variant, "");
+  if (!device.fp64) return;
   problem.type = smem::Scalar::float64;
   for (const char* variant : {"vector", "march", "cpu"})
     add(variant, "");
