@@ -2,13 +2,14 @@
 #include "cli/arguments.hpp"
 #include "cli/commands.hpp"
 #include "cli/measure.hpp"
+#include "cli/tune_case.hpp"
 
 #include <smem/smem.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,7 +33,33 @@ kernel void bare(global const uint* in, ulong in_offset, long in_pitch, ulong in
 }
 )";
 
-int run(const std::string& device, std::size_t batches) {
+/// The host's time of a call of every operation, at the small problems of smem tune; each call ends before
+/// the next begins.
+void print_operations(const Context& context, std::size_t calls) {
+  constexpr const char* kRow = "{:<20}{:<58}{:>10}{:>14}\n";
+  fmt::print("\n{} calls each, with a wait after each\n", calls);
+  fmt::print(fmt::runtime(kRow), "operation", "host time of a call", "median us", "10-90 % us");
+  for (const std::string& operation : tune_operations()) {
+    for (const TuneCase& one : tune_cases(operation, context.device(), true)) {
+      const measure::BufferPair pair{make_buffer(context, one.bytes()), make_buffer(context, one.bytes())};
+      fill(context, pair.in, one.in, 1);
+      std::vector<double> times;
+      for (std::size_t i = 0; i <= calls; ++i) {
+        const auto start = measure::Clock::now();
+        one.call(context, pair, {});
+        const double seconds = measure::seconds_since(start);
+        context.finish();
+        if (i > 0) times.push_back(seconds);  // the first one compiles
+      }
+      const measure::Statistics time = measure::statistics(times);
+      fmt::print(fmt::runtime(kRow), operation, one.label, fmt::format("{:.2f}", time.median * 1e6),
+                 fmt::format("{:.2f}-{:.2f}", time.low * 1e6, time.high * 1e6));
+      std::fflush(stdout);
+    }
+  }
+}
+
+int run(const std::string& device, std::size_t batches, bool all) {
   const Context context({.device = device});
   const Plan plan = plan_transpose(context.device(), packed_problem(4, {kEdge, kEdge}));
   const cl::Buffer in = make_buffer(context, kEdge * kEdge * 4),
@@ -92,6 +119,7 @@ int run(const std::string& device, std::size_t batches) {
   const double more = smem.median - event.median;
   fmt::print("smem costs {:+.2f} us more than the bare calls (goal: at most {:.1f}): {}\n", more * 1e6,
              kGoal * 1e6, more <= kGoal ? "PASS" : "MISS");
+  if (all) print_operations(context, batches);
   return more <= kGoal ? kGood : kFailure;
 }
 
@@ -102,14 +130,17 @@ void add_bench_host(CLI::App& bench, int& exit_code) {
   struct Options {
     std::string device;
     std::size_t batches = kBatches;
+    bool all = false;
   };
   auto options = std::make_shared<Options>();
   command->add_option("-d,--device", options->device, "Index, part of a name, gpu, cpu or accelerator");
   command->add_option("--batches", options->batches, fmt::format("Turns of {} calls", kBatch))
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  command->callback(
-      [options, &exit_code] { exit_code = std::max(exit_code, run(options->device, options->batches)); });
+  command->add_flag("--all", options->all, "Also as many calls of every operation");
+  command->callback([options, &exit_code] {
+    exit_code = std::max(exit_code, run(options->device, options->batches, options->all));
+  });
 }
 
 }  // namespace smem::cli

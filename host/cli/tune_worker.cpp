@@ -33,7 +33,8 @@ constexpr int kHung = 4;               // exit code of a child whose candidate t
 constexpr double kStartSeconds = 120;  // for a child to open the device and make its data
 
 void say(std::size_t number, const Outcome& outcome) {
-  fmt::print("{}\n", Json{{"candidate", number}, {"outcome", to_json(outcome)}}.dump());
+  fmt::print("{}\n", Json{{"candidate", number}, {"outcome", to_json(outcome)}}.dump(
+                         -1, ' ', false, Json::error_handler_t::replace));
   std::fflush(stdout);
 }
 
@@ -134,7 +135,7 @@ class Bench {
         }
       }
       if (what) outcome.dropped = fmt::format("wrong: {}", *what);
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {  // of drivers' libraries too
       outcome.dropped = fmt::format("failed: {}", error.what());
       outcome.dropped.resize(std::min(outcome.dropped.find('\n'), outcome.dropped.size()));
     }
@@ -234,8 +235,8 @@ int run_candidates(const std::string& file) {
   std::optional<Bench> bench;
   try {
     bench.emplace(context, *of, json.at("thorough").get<bool>());
-  } catch (const std::exception& error) {  // of drivers' libraries too
-    fmt::print("{}\n", Json{{"failed", error.what()}}.dump());
+  } catch (const std::exception& error) {  // as above
+    fmt::print("{}\n", Json{{"failed", error.what()}}.dump(-1, ' ', false, Json::error_handler_t::replace));
     return kFailure;
   }
   static auto* const watchdog = new Watchdog;  // never destroyed: its thread has no end

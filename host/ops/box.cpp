@@ -23,6 +23,8 @@ cl::Event sobel_slope(const Context& context, const Grid& in, const Grid& out, b
 
 namespace {
 
+constexpr const char* kBox = "box_blur";
+
 [[noreturn]] void refuse(const char* operation, const char* argument, std::string expected, std::string got) {
   throw Error(
       {.operation = operation, .argument = argument, .expected = std::move(expected), .got = std::move(got)});
@@ -60,11 +62,17 @@ cl::Event run_box(const Context& context, ops::FilterCall filter, const BlurOpti
                   const PlanOverrides& fixed, BoxProblem problem, const CallOptions& call) {
   runtime::Runtime& runtime = context.runtime();
   SeparableProblem& g = problem.grids;
-  ops::check_filter(context, "box_blur", filter, "radius", "radius", g);
-  if (call.plan != nullptr)
-    ops::require_same_plan("box_blur", call, plan_box(context.device(), problem, fixed));
+  ops::check_filter(context, kBox, filter, "radius", "radius", g);
+  const auto plan_here = [&](const PlanOverrides& overrides) {
+    return plan_box(context.device(), problem, overrides);
+  };
+  const auto key_here = [&](const PlanOverrides& overrides) {
+    return key_of(g, overrides, ops::PlanMaker::box_blur, 0, box_variants());
+  };
+  if (call.plan != nullptr) ops::checked_choice(runtime, kBox, call, key_here, plan_here);
   if (filter.cols().none() || filter.rows().none()) return runtime.marker(call.wait_for);
-  const plan::BoxParts parts = plan::box_parts_of(context.device(), problem, fixed);
+  const plan::BoxParts parts = runtime.memo().get(
+      key_here(fixed), [&] { return plan::box_parts_of(context.device(), problem, fixed); });
   filter.band = parts.band;
   const cl::Buffer weights = ops::filter_weights(context, filter, options.value).all;
   runtime::Lease scratch(runtime.scratch(), parts.scratch_bytes);
@@ -93,23 +101,25 @@ cl::Event run_window(const Context& context, const char* operation, ops::PlanMak
                      const CallOptions& call) {
   ops::FilterCall filter = filter_of(in, out, options, size, size);
   WindowProblem problem{ops::problem_of(filter), op};
-  const PlanOverrides asked = ops::overrides_of(operation, call);
+  plan::check_window(context.device(), problem);
   const auto plan_here = [&](const PlanOverrides& overrides) {
     return plan_window(context.device(), problem, overrides);
   };
-  plan_here(asked);  // refuses what cannot be, also of nothing
   ops::check_same_grid(operation, in, out);
   runtime::Runtime& runtime = context.runtime();
-  if (ops::is_empty(in)) return runtime.marker(call.wait_for);
+  if (ops::is_empty(in)) {
+    plan_here(ops::overrides_of(operation, call));  // a wrong choice is refused
+    return runtime.marker(call.wait_for);
+  }
   ops::check_filter(context, operation, filter, "size", "size", problem.grids);
   problem.grids.in_alignment = problem.grids.out_alignment = 64;  // its vectors lie anywhere
-  if (call.plan != nullptr) ops::require_same_plan(operation, call, plan_here(asked));
-  if (filter.cols().none() || filter.rows().none()) return runtime.marker(call.wait_for);
-  filter.band = plan::window_band(context.device(), problem);
-  const cl::Buffer weights = ops::filter_weights(context, filter, options.value).all;
   const auto key = [&](const PlanOverrides& fixed) {
     return key_of(problem.grids, fixed, maker, static_cast<std::uint64_t>(op), window_variants());
   };
+  const PlanOverrides asked = ops::checked_choice(runtime, operation, call, key, plan_here);
+  if (filter.cols().none() || filter.rows().none()) return runtime.marker(call.wait_for);
+  filter.band = plan::window_band(context.device(), problem);
+  const cl::Buffer weights = ops::filter_weights(context, filter, options.value).all;
   return ops::launch_tuned(
       runtime, operation, problem, call, asked, key, plan_here, [&](const PlanOverrides& fixed) {
         const auto make_plan = [&](const Device& device) { return plan_window(device, problem, fixed); };
@@ -122,42 +132,50 @@ cl::Event run_window(const Context& context, const char* operation, ops::PlanMak
 
 cl::Event box_blur(const Context& context, const Grid& in, const Grid& out, const BoxRadius& radius,
                    const BlurOptions& options, const CallOptions& call) {
-  constexpr const char* kOperation = "box_blur";
   if (out.type != in.type && out.type != Scalar::float32)
-    refuse(kOperation, "out", formatted("{} or float32", name_of(in.type)), std::string(name_of(out.type)));
+    refuse(kBox, "out", formatted("{} or float32", name_of(in.type)), std::string(name_of(out.type)));
   const std::size_t most = std::max(radius.across, radius.down);
   if (most > kMaxBoxRadius)
-    refuse(kOperation, "radius", formatted("at most {}", kMaxBoxRadius), formatted("{}", most));
+    refuse(kBox, "radius", formatted("at most {}", kMaxBoxRadius), formatted("{}", most));
   check_value(in, options);
   const std::size_t across = 2 * radius.across + 1, down = 2 * radius.down + 1;
   const ops::FilterCall filter = filter_of(in, out, options, across, down);
   const BoxProblem problem{ops::problem_of(filter)};
-  const PlanOverrides asked = ops::overrides_of(kOperation, call);
+  plan::check_box(context.device(), problem);
+  runtime::Runtime& runtime = context.runtime();
   const auto plan_here = [&](const PlanOverrides& overrides) {
     return plan_box(context.device(), problem, overrides);
   };
+  constexpr std::uint64_t kChoice = 2;  // neither launch of run_box()
+  const auto key = [&](const PlanOverrides& fixed) {
+    return key_of(problem.grids, fixed, ops::PlanMaker::box_blur, kChoice, box_variants());
+  };
+  // What lies how in memory is known later, and then a given plan is compared.
+  const CallOptions choice{.variant = call.plan != nullptr ? std::string_view() : call.variant,
+                           .overrides = call.overrides};
+  ops::checked_choice(runtime, kBox, choice, key, plan_here);
+  const PlanOverrides asked = ops::overrides_of(kBox, call);
   // A plan of plan_box() that is separable()'s has nothing fixed.
   const bool of_separable = call.plan != nullptr && call.plan->operation == "separable";
-  if (!of_separable) plan_here(asked);  // refuses what cannot be, also of nothing
+  const auto is_separable = [&](const PlanOverrides& fixed) {
+    return of_separable ||
+           runtime.memo()
+               .get(key(fixed), [&] { return plan::box_parts_of(context.device(), problem, fixed); })
+               .separable;
+  };
   const auto launch = [&](const PlanOverrides& fixed) {
-    if (of_separable || plan::box_parts_of(context.device(), problem, fixed).separable) {
+    if (is_separable(fixed)) {
       const auto area = static_cast<double>(across * down);
       return ops::run_separable(context, in, out, std::vector<double>(across, 1.0),
                                 std::vector<double>(down, 1.0 / area), {options.boundary, options.value},
                                 {.wait_for = call.wait_for, .plan = call.plan},
-                                {.operation = kOperation, .across = "radius", .down = "radius"});
+                                {.operation = kBox, .across = "radius", .down = "radius"});
     }
-    ops::check_same_grid(kOperation, in, out);
-    if (ops::is_empty(in)) return context.runtime().marker(call.wait_for);
+    ops::check_same_grid(kBox, in, out);
+    if (ops::is_empty(in)) return runtime.marker(call.wait_for);
     return run_box(context, filter, options, fixed, problem, call);
   };
-  constexpr std::uint64_t kTuned = 2;  // neither launch of run_box()
-  return ops::launch_tuned(
-      context.runtime(), kOperation, problem, call, asked,
-      [&](const PlanOverrides& fixed) {
-        return key_of(problem.grids, fixed, ops::PlanMaker::box_blur, kTuned, box_variants());
-      },
-      plan_here, launch);
+  return ops::launch_tuned(runtime, kBox, problem, call, asked, key, plan_here, launch);
 }
 
 cl::Event median_blur(const Context& context, const Grid& in, const Grid& out, std::size_t size,

@@ -160,10 +160,16 @@ struct Call {
 cl_ulong number(std::size_t value) { return static_cast<cl_ulong>(value); }
 cl_uint small(std::size_t value) { return static_cast<cl_uint>(value); }
 
+/// What is computed of a problem once.
+struct Cut {
+  bool as_product;
+  plan::Conv2dCut tiles;
+  plan::Conv2dSlices slices;
+};
+
 /// One launch for all.
-cl::Event launch(const Call& c, std::span<const cl::Event> wait_for) {
+cl::Event launch(const Call& c, const plan::Conv2dCut& cut, std::span<const cl::Event> wait_for) {
   const Conv2dProblem& p = c.problem;
-  const plan::Conv2dCut cut = plan::conv2d_cut(c.context.device(), p);
   const auto make_plan = [&](const Device& device) { return plan_conv2d(device, p, c.fixed); };
   return c.context.runtime().run(
       key_of(p, c.fixed, ops::PlanMaker::conv2d), make_plan, wait_for, c.in.buffer, number(c.in.offset),
@@ -236,9 +242,8 @@ cl::Event multiply(const Call& c, const Slice& slice, bool straight, cl_mem memo
   return event;
 }
 
-cl::Event in_slices(const Call& c, std::span<const cl::Event> wait_for) {
+cl::Event in_slices(const Call& c, const plan::Conv2dSlices& cut, std::span<const cl::Event> wait_for) {
   const Conv2dProblem& p = c.problem;
-  const plan::Conv2dSlices cut = plan::conv2d_slices(c.context.device(), p);
   runtime::Lease scratch(c.context.runtime().scratch(), cut.scratch_bytes);
   const cl_mem memory = scratch.memory_or(c.in.buffer);
   cl::Event event, before;
@@ -268,17 +273,17 @@ cl::Event conv2d(const Context& context, const Grid& in, const Grid& weights, co
                  const Conv2d& how, const CallOptions& options) {
   check_numbers(weights, how);
   check_shapes(in, weights, out, how);
-  Call call{context,
-            in,
-            weights,
-            out,
-            how,
-            problem_of(in, weights, out, how),
-            ops::overrides_of(kOperation, options)};
+  Call call{context, in, weights, out, how, problem_of(in, weights, out, how), {}};
   Conv2dProblem& problem = call.problem;
-  const auto make_plan = [&] { return plan_conv2d(context.device(), problem, call.fixed); };
-  make_plan();  // refuses what cannot be, also of nothing
-  if (ops::is_empty(out)) return context.runtime().marker(options.wait_for);
+  plan::check_conv2d(context.device(), problem);
+  const auto plan_here = [&](const PlanOverrides& fixed) {
+    return plan_conv2d(context.device(), problem, fixed);
+  };
+  runtime::Runtime& runtime = context.runtime();
+  if (ops::is_empty(out)) {
+    plan_here(ops::overrides_of(kOperation, options));  // a wrong choice is refused
+    return runtime.marker(options.wait_for);
+  }
   if (ops::is_empty(in)) refuse("in", "a cell to be padded around", "none");
   const ops::Memory in_memory = ops::check_grid(context, kOperation, "in", in, false);
   const ops::Memory weight_memory = ops::check_grid(context, kOperation, "weights", weights, false);
@@ -300,16 +305,18 @@ cl::Event conv2d(const Context& context, const Grid& in, const Grid& weights, co
   Grid filters = weights;  // of which each is a row: its planes have no gaps between them
   filters.size.depth = 1;
   problem.weight_alignment = plane_alignment(filters, weight_memory);
-  if (options.plan != nullptr) ops::require_same_plan(kOperation, options, make_plan());
-  const PlanOverrides asked = call.fixed;
+  const auto key = [&](const PlanOverrides& fixed) { return key_of(problem, fixed, ops::PlanMaker::conv2d); };
+  const PlanOverrides asked = ops::checked_choice(runtime, kOperation, options, key, plan_here);
   return ops::launch_tuned(
-      context.runtime(), kOperation, problem, options, asked,
-      [&](const PlanOverrides& fixed) { return key_of(problem, fixed, ops::PlanMaker::conv2d); },
-      [&](const PlanOverrides& fixed) { return plan_conv2d(context.device(), problem, fixed); },
-      [&](const PlanOverrides& fixed) {
+      runtime, kOperation, problem, options, asked, key, plan_here, [&](const PlanOverrides& fixed) {
         call.fixed = fixed;
-        const bool as_product = plan::conv2d_choice(context.device(), problem, fixed) == "gemm";
-        return as_product ? in_slices(call, options.wait_for) : launch(call, options.wait_for);
+        const Cut cut = runtime.memo().get(key(fixed), [&] {
+          const Device& device = context.device();
+          return Cut{plan::conv2d_choice(device, problem, fixed) == "gemm", plan::conv2d_cut(device, problem),
+                     plan::conv2d_slices(device, problem)};
+        });
+        return cut.as_product ? in_slices(call, cut.slices, options.wait_for)
+                              : launch(call, cut.tiles, options.wait_for);
       });
 }
 

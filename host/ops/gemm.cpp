@@ -220,7 +220,8 @@ cl::Event launch_fixed(const Context& context, const GemmProblem& problem, const
   runtime::Runtime& runtime = context.runtime();
   // All launches must be of one mind, also where the driver refuses the target of one.
   Device device = context.device();
-  plan::gemm::Choice parts = plan::gemm::choose(device, problem, fixed);
+  plan::gemm::Choice parts = runtime.memo().get(key_of(problem, fixed, ops::PlanMaker::gemm),
+                                                [&] { return plan::gemm::choose(device, problem, fixed); });
   if ((parts.scratch_bytes > 0 || parts.packing.bytes > 0) && parts.variant == "wgmma") {
     const plan::gemm::Attempt attempt = plan::gemm::wgmma(device, problem, fixed, parts);
     device.retargeting = attempt.plan && runtime.programs().find(*attempt.plan) != nullptr;
@@ -290,13 +291,12 @@ cl::Event launch(const Context& context, const GemmProblem& problem, const Gemm&
   const auto make_plan = [&](const PlanOverrides& overrides) {
     return plan_gemm(context.device(), problem, overrides);
   };
-  const PlanOverrides asked = ops::checked_choice("gemm", options, make_plan);
-  return ops::launch_tuned(
-      context.runtime(), "gemm", problem, options, asked,
-      [&](const PlanOverrides& fixed) { return key_of(problem, fixed, ops::PlanMaker::gemm); }, make_plan,
-      [&](const PlanOverrides& fixed) {
-        return launch_fixed<T>(context, problem, product, o, options, fixed);
-      });
+  const auto key = [&](const PlanOverrides& fixed) { return key_of(problem, fixed, ops::PlanMaker::gemm); };
+  const PlanOverrides asked = ops::checked_choice(context.runtime(), "gemm", options, key, make_plan);
+  return ops::launch_tuned(context.runtime(), "gemm", problem, options, asked, key, make_plan,
+                           [&](const PlanOverrides& fixed) {
+                             return launch_fixed<T>(context, problem, product, o, options, fixed);
+                           });
 }
 
 }  // namespace

@@ -228,27 +228,31 @@ cl::Event heat(const Context& context, const Grid& in, const Grid& out, const He
 
   const PlanOverrides asked = ops::overrides_of(kOperation, options);
   const Device& device = context.device();
-  plan::choose_heat(device, problem, asked);  // refuses what cannot be, also where there is nothing to do
-  if (ops::is_empty(in)) return context.runtime().marker(options.wait_for);
+  runtime::Runtime& runtime = context.runtime();
+  if (ops::is_empty(in)) {
+    plan::choose_heat(device, problem, asked);  // a wrong choice is refused
+    return runtime.marker(options.wait_for);
+  }
   const Operands operands{in, out, what.conductivities, what.source};
   problem.alignment = check_grids(context, operands, problem.in_place);
   const auto make_plan = [&](const PlanOverrides& fixed) { return plan_heat(device, problem, fixed); };
-  if (options.plan != nullptr) ops::require_same_plan(kOperation, options, make_plan(asked));
-  const auto launch = [&](const PlanOverrides& fixed) {
-    const HeatPasses passes = heat_passes(device, problem, fixed);
-    if (passes.passes == 0) return context.runtime().marker(options.wait_for);
-    const Call call{context.runtime(), problem, fixed, plan::choose_heat(device, problem, fixed), what,
-                    operands};
-    return call.run(passes, options.wait_for);
-  };
   // The number of a call's steps belongs to the key here, not that of a pass.
   const auto key = [&](const PlanOverrides& fixed) {
-    runtime::ProblemKey made = key_of(problem, {}, problem.steps, fixed);
+    runtime::ProblemKey made = key_of(problem, fixed.variant, problem.steps, fixed);
     made.back() =
         (problem.steps_per_pass + 1) << 1 | (problem.in_place ? 1U : 0U);  // above 0, as no pass has it
     return made;
   };
-  return ops::launch_tuned(context.runtime(), "heat", problem, options, asked, key, make_plan, launch);
+  ops::checked_choice(runtime, kOperation, options, key, make_plan);
+  const auto launch = [&](const PlanOverrides& fixed) {
+    const auto [passes, choice] = runtime.memo().get(key(fixed), [&] {
+      return std::pair(heat_passes(device, problem, fixed), plan::choose_heat(device, problem, fixed));
+    });
+    if (passes.passes == 0) return runtime.marker(options.wait_for);
+    const Call call{runtime, problem, fixed, choice, what, operands};
+    return call.run(passes, options.wait_for);
+  };
+  return ops::launch_tuned(runtime, kOperation, problem, options, asked, key, make_plan, launch);
 }
 
 }  // namespace smem

@@ -104,13 +104,21 @@ cl::Event launch_atomics(runtime::Runtime& runtime, const HistogramProblem& prob
 
 cl::Event check_and_launch(const Context& context, HistogramProblem problem, Operands o,
                            const CallOptions& options) {
-  const PlanOverrides asked = ops::overrides_of(kOperation, options);
+  plan::check_histogram(context.device(), problem);
+  const auto plan_here = [&](const PlanOverrides& overrides) {
+    return plan_histogram(context.device(), problem, overrides);
+  };
+  const auto key = [&](const PlanOverrides& fixed) {
+    return key_of(problem, fixed, ops::PlanMaker::histogram);
+  };
+  runtime::Runtime& runtime = context.runtime();
   const bool nothing = ops::is_empty(o.in);
-  plan_histogram(context.device(), problem,
-                 asked);  // refuses what cannot be, also where there is nothing to do
   if (o.out.size < problem.results())
     refuse("out", formatted("at least {} elements", problem.results()), formatted("{}", o.out.size));
-  if (problem.results() == 0) return context.runtime().marker(options.wait_for);
+  if (problem.results() == 0) {
+    plan_here(ops::overrides_of(kOperation, options));  // a wrong choice is refused
+    return runtime.marker(options.wait_for);
+  }
   o.out.size = problem.results();
   const Matrix out = ops::as_matrix(o.out);
   const ops::Memory out_memory = ops::check_view(context, kOperation, "out", out, true);
@@ -126,15 +134,11 @@ cl::Event check_and_launch(const Context& context, HistogramProblem problem, Ope
     ops::check_apart(kOperation, edges, memory, out, out_memory);
   }
   problem.alignment = std::size_t{1} << std::countr_zero(bits);
-  if (options.plan != nullptr)
-    ops::require_same_plan(kOperation, options, plan_histogram(context.device(), problem, asked));
-  runtime::Runtime& runtime = context.runtime();
+  const PlanOverrides asked = ops::checked_choice(runtime, kOperation, options, key, plan_here);
   return ops::launch_tuned(
-      runtime, "histogram", problem, options, asked,
-      [&](const PlanOverrides& fixed) { return key_of(problem, fixed, ops::PlanMaker::histogram); },
-      [&](const PlanOverrides& fixed) { return plan_histogram(context.device(), problem, fixed); },
-      [&](const PlanOverrides& fixed) {
-        const plan::HistogramParts parts = plan::histogram_parts(context.device(), problem, fixed.variant);
+      runtime, kOperation, problem, options, asked, key, plan_here, [&](const PlanOverrides& fixed) {
+        const plan::HistogramParts parts = runtime.memo().get(
+            key(fixed), [&] { return plan::histogram_parts(context.device(), problem, fixed.variant); });
         return parts.tables != 0 ? launch_tables(runtime, problem, fixed, o, parts, options)
                                  : launch_atomics(runtime, problem, fixed, o, parts.parts, options);
       });

@@ -45,8 +45,10 @@ cl::Event launch(const Context& context, const WeightedHistogramProblem& problem
                  const CallOptions& options) {
   const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
   const HistogramProblem& p = problem.counts;
-  const plan::WeightedParts parts = plan::weighted_parts(context.device(), problem, fixed.variant);
   runtime::Runtime& runtime = context.runtime();
+  const plan::WeightedParts parts =
+      runtime.memo().get(key_of(problem, fixed, ops::PlanMaker::histogram_weighted),
+                         [&] { return plan::weighted_parts(context.device(), problem, fixed.variant); });
   // Three pieces of temporary memory, each a buffer of its own: kernels take them as such.
   const std::size_t marks_bytes = parts.sums_at - parts.marks_at,
                     sums_bytes = parts.scratch_bytes - parts.sums_at;
@@ -62,10 +64,11 @@ cl::Event launch(const Context& context, const WeightedHistogramProblem& problem
   ops::clear(runtime, sums, sums_bytes, kOperation, ready);
   const cl_mem exponent = greatest.memory_or(nullptr);
   const auto room = static_cast<cl_uint>(std::bit_width(problem.elements()));
-  if (problem.elements() > 0 && plan_weight_scale(context.device(), problem)) {
+  const runtime::ProblemKey scale_key = key_of(problem, {}, ops::PlanMaker::weight_scale);
+  const auto is_scaled = [&] { return plan_weight_scale(context.device(), problem).has_value(); };
+  if (problem.elements() > 0 && runtime.memo().get(scale_key, is_scaled)) {
     ready = {runtime.run(
-        key_of(problem, {}, ops::PlanMaker::weight_scale),
-        [&](const Device& device) { return plan_weight_scale(device, problem).value(); }, ready,
+        scale_key, [&](const Device& device) { return plan_weight_scale(device, problem).value(); }, ready,
         weights.buffer, number(weights.offset), number(weights.pitch), number(weights.batch_stride),
         number(p.rows), number(p.cols), number(p.batch), exponent)};
     used_until(ready.front());
@@ -121,12 +124,14 @@ cl::Event histogram_weighted(const Context& context, const Matrix& in, Scalar ty
   problem.weights = weights_type;
   problem.out = out.type;
   const ops::BinArguments arguments = ops::bin_arguments(kOperation, bins, problem.counts);
-  const PlanOverrides asked = ops::overrides_of(kOperation, options);
+  plan::check_weighted(context.device(), problem);
   const auto make_plan = [&](const PlanOverrides& overrides) {
     return plan_histogram_weighted(context.device(), problem, overrides);
   };
-  const Plan plan = make_plan(asked);  // refuses what cannot be
-  if (options.plan != nullptr) ops::require_same_plan(kOperation, options, plan);
+  const auto key = [&](const PlanOverrides& fixed) {
+    return key_of(problem, fixed, ops::PlanMaker::histogram_weighted);
+  };
+  const PlanOverrides asked = ops::checked_choice(context.runtime(), kOperation, options, key, make_plan);
   const std::size_t results = problem.counts.results();
   if (out.size < results)
     refuse("out", formatted("at least {} elements", results), formatted("{}", out.size));
@@ -143,13 +148,10 @@ cl::Event histogram_weighted(const Context& context, const Matrix& in, Scalar ty
   check_read("in", in);
   check_read("weights", weights);
   if (problem.counts.rule == BinRule::edges) check_read("bins.edges", ops::as_matrix(arguments.edges));
-  return ops::launch_tuned(
-      context.runtime(), kOperation, problem, options, asked,
-      [&](const PlanOverrides& fixed) { return key_of(problem, fixed, ops::PlanMaker::histogram_weighted); },
-      make_plan,
-      [&](const PlanOverrides& fixed) {
-        return launch(context, problem, fixed, in, weights, written, arguments, options);
-      });
+  return ops::launch_tuned(context.runtime(), kOperation, problem, options, asked, key, make_plan,
+                           [&](const PlanOverrides& fixed) {
+                             return launch(context, problem, fixed, in, weights, written, arguments, options);
+                           });
 }
 
 }  // namespace smem

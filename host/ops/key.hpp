@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <iterator>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -64,15 +65,16 @@ PlanOverrides overrides_of(const char* operation, const CallOptions& options);
 void require_same_plan(const char* operation, const CallOptions& options, const Plan& expected);
 
 /// What the options fix, after a choice that cannot be was refused: before memory is asked for.
-/// `make_plan(fixed)` makes the plan. \throws Error as both above, or as it does.
-template <class MakePlan>
-PlanOverrides checked_choice(const char* operation, const CallOptions& options, const MakePlan& make_plan) {
+/// `make_plan(fixed)` makes the plan, the first time that there is a choice for the problem of `key(fixed)`;
+/// what else is wrong with the problem was refused before. \throws Error as both above, or as `make_plan`.
+template <class Key, class MakePlan>
+PlanOverrides checked_choice(runtime::Runtime& runtime, const char* operation, const CallOptions& options,
+                             const Key& key, const MakePlan& make_plan) {
   PlanOverrides fixed = overrides_of(operation, options);
-  if (options.plan != nullptr) {
-    require_same_plan(operation, options, make_plan(fixed));
-  } else if (!fixed.variant.empty()) {
-    make_plan(fixed);
-  }
+  if (options.plan == nullptr && fixed == PlanOverrides{}) return fixed;
+  const auto plan =
+      runtime.memo().get(key(fixed), [&] { return std::make_shared<const Plan>(make_plan(fixed)); });
+  if (options.plan != nullptr) require_same_plan(operation, options, *plan);
   return fixed;
 }
 

@@ -42,8 +42,10 @@ cl::Event launch(const Context& context, const MovingMeanProblem& problem, const
                        static_cast<cl_uint>(ends == MeanEnds::zero ? 1 : 0), scratch);
   };
   const auto make_plan = [&](const Device& device) { return plan_moving_mean(device, problem, fixed); };
-  if (plan::moving_mean_choice(context.device(), problem, fixed) != "blocks")
-    return run(1, 0, problem.rows, out.buffer, wait_for, make_plan);
+  const bool in_blocks = runtime.memo().get(key_of(problem, fixed, 1), [&] {
+    return plan::moving_mean_choice(context.device(), problem, fixed) == "blocks";
+  });
+  if (!in_blocks) return run(1, 0, problem.rows, out.buffer, wait_for, make_plan);
   const plan::MovingMeanSlices slices = plan::moving_mean_slices(problem);
   runtime::Lease scratch(runtime.scratch(), slices.scratch_bytes);
   const cl_mem memory = scratch.memory_or(out.buffer);
@@ -76,24 +78,22 @@ cl::Event moving_mean(const Context& context, const Grid& in, const Grid& out, s
   ops::check_same_grid(kOperation, in, out);
   const MovingMeanProblem problem{in.type, out.type, in.size.width, in.size.height * in.size.depth * in.batch,
                                   window};
-  const PlanOverrides asked = ops::overrides_of(kOperation, options);
+  plan::check_moving_mean(context.device(), problem);
   const auto plan_here = [&](const PlanOverrides& overrides) {
     return plan_moving_mean(context.device(), problem, overrides);
   };
-  const Plan plan = plan_here(asked);  // refuses what cannot be, also of nothing
-  if (options.plan != nullptr) ops::require_same_plan(kOperation, options, plan);
+  const auto key = [&](const PlanOverrides& fixed) { return key_of(problem, fixed, 1); };
   runtime::Runtime& runtime = context.runtime();
+  const PlanOverrides asked = ops::checked_choice(runtime, kOperation, options, key, plan_here);
   if (ops::is_empty(in)) return runtime.marker(options.wait_for);
   const ops::Memory in_memory = ops::check_grid(context, kOperation, "in", in, false);
   const ops::Memory out_memory = ops::check_grid(context, kOperation, "out", out, true);
   ops::check_apart(kOperation, in, in_memory, out, out_memory);
 
-  return ops::launch_tuned(
-      runtime, kOperation, problem, options, asked,
-      [&](const PlanOverrides& fixed) { return key_of(problem, fixed, 1); }, plan_here,
-      [&](const PlanOverrides& fixed) {
-        return launch(context, problem, fixed, in, out, ends, options.wait_for);
-      });
+  return ops::launch_tuned(runtime, kOperation, problem, options, asked, key, plan_here,
+                           [&](const PlanOverrides& fixed) {
+                             return launch(context, problem, fixed, in, out, ends, options.wait_for);
+                           });
 }
 
 }  // namespace smem

@@ -86,11 +86,10 @@ void check_size(const char* operation, const char* argument, const Grid& in, con
 cl::Event run_pool(const Context& context, const char* operation, const Grid& in, const Grid& out,
                    const Grid& indices, bool with_indices, PoolProblem problem, const CallOptions& call) {
   problem.indices = with_indices;
-  const PlanOverrides asked = ops::overrides_of(operation, call);
+  plan::check_pool(operation, context.device(), problem, false);
   const auto plan_here = [&](const PlanOverrides& overrides) {
     return plan_pool(context.device(), problem, overrides);
   };
-  plan_here(asked);  // refuses what cannot be, also of nothing
   const GridSize size{problem.windows.across(in.size.width), problem.windows.down(in.size.height),
                       in.size.depth};
   check_size(operation, "out", in, out, size);
@@ -103,7 +102,11 @@ cl::Event run_pool(const Context& context, const char* operation, const Grid& in
                    .got = std::string(name_of(indices.type))});
     }
   }
-  if (ops::is_empty(in) || ops::is_empty(out)) return context.runtime().marker(call.wait_for);
+  runtime::Runtime& runtime = context.runtime();
+  if (ops::is_empty(in) || ops::is_empty(out)) {
+    plan_here(ops::overrides_of(operation, call));  // a wrong choice is refused
+    return runtime.marker(call.wait_for);
+  }
   const ops::Memory in_memory = ops::check_grid(context, operation, "in", in, false);
   const ops::Memory out_memory = ops::check_grid(context, operation, "out", out, true);
   ops::check_apart(operation, in, in_memory, out, out_memory);
@@ -114,29 +117,34 @@ cl::Event run_pool(const Context& context, const char* operation, const Grid& in
   }
   problem.in_alignment = ops::row_alignment(in, in_memory);
   problem.out_alignment = ops::row_alignment(out, out_memory);
-  if (call.plan != nullptr) ops::require_same_plan(operation, call, plan_here(asked));
   const auto key = [&](const PlanOverrides& fixed) {
     return key_of(problem, fixed, ops::PlanMaker::pool, 0);
   };
+  const PlanOverrides asked = ops::checked_choice(runtime, operation, call, key, plan_here);
   return ops::launch_tuned(
-      context.runtime(), "pool", problem, call, asked, key, plan_here, [&](const PlanOverrides& fixed) {
+      runtime, "pool", problem, call, asked, key, plan_here, [&](const PlanOverrides& fixed) {
         const auto make_plan = [&](const Device& device) { return plan_pool(device, problem, fixed); };
-        return launch(context, key(fixed), make_plan, call.wait_for, problem, in, out, indices,
-                      plan::pool_band(context.device(), problem, fixed), out.buffer);
+        const std::size_t band =
+            runtime.memo().get(key(fixed), [&] { return plan::pool_band(context.device(), problem, fixed); });
+        return launch(context, key(fixed), make_plan, call.wait_for, problem, in, out, indices, band,
+                      out.buffer);
       });
 }
 
 cl::Event run_global(const Context& context, const char* operation, PoolOp op, const Grid& in,
                      const Grid& out, const CallOptions& call) {
   const PoolProblem problem = problem_of(op, in, out, {1, 1, 1, 1});
-  const PlanOverrides asked = ops::overrides_of(operation, call);
+  plan::check_pool(operation, context.device(), problem, true);
   const auto plan_here = [&](const PlanOverrides& overrides) {
     return plan_global_pool_first(context.device(), problem, overrides);
   };
-  const Plan plan = plan_here(asked);  // refuses what cannot be
-  if (call.plan != nullptr) ops::require_same_plan(operation, call, plan);
-  check_size(operation, "out", in, out, {1, 1, in.size.depth});
+  const auto key = [&](const PlanOverrides& fixed, std::uint64_t first) {
+    return key_of(problem, fixed, ops::PlanMaker::global_pool, first);
+  };
+  const auto key_here = [&](const PlanOverrides& fixed) { return key(fixed, 1); };
   runtime::Runtime& runtime = context.runtime();
+  const PlanOverrides asked = ops::checked_choice(runtime, operation, call, key_here, plan_here);
+  check_size(operation, "out", in, out, {1, 1, in.size.depth});
   if (problem.planes == 0) return runtime.marker(call.wait_for);
   if (ops::is_empty(in)) {
     throw Error({.operation = operation,
@@ -150,12 +158,8 @@ cl::Event run_global(const Context& context, const char* operation, PoolOp op, c
   const plan::GlobalPoolParts parts = plan::global_pool_parts(context.device(), problem);
   runtime::Lease scratch(runtime.scratch(), parts.scratch_bytes);
   const cl_mem memory = scratch.memory_or(out.buffer);
-  const auto key = [&](const PlanOverrides& fixed, std::uint64_t first) {
-    return key_of(problem, fixed, ops::PlanMaker::global_pool, first);
-  };
   return ops::launch_tuned(
-      runtime, "global_pool", WholePlanes{problem}, call, asked,
-      [&](const PlanOverrides& fixed) { return key(fixed, 1); }, plan_here,
+      runtime, "global_pool", WholePlanes{problem}, call, asked, key_here, plan_here,
       [&](const PlanOverrides& fixed) {
         const cl::Event first = launch(
             context, key(fixed, 1),

@@ -94,10 +94,11 @@ cl::Event launch(const Context& context, const ReduceProblem& problem, const ops
   const auto make_plan = [&](const PlanOverrides& overrides) {
     return plan_reduce(context.device(), problem, overrides);
   };
-  const PlanOverrides asked = ops::checked_choice(plan::operation_name(problem), options, make_plan);
+  const auto key = [&](const PlanOverrides& fixed) { return key_of(problem, fixed, ops::PlanMaker::reduce); };
+  const PlanOverrides asked =
+      ops::checked_choice(context.runtime(), plan::operation_name(problem), options, key, make_plan);
   return ops::launch_tuned(
-      context.runtime(), "reduce", problem, options, asked,
-      [&](const PlanOverrides& fixed) { return key_of(problem, fixed, ops::PlanMaker::reduce); }, make_plan,
+      context.runtime(), "reduce", problem, options, asked, key, make_plan,
       [&](const PlanOverrides& fixed) { return launch_fixed(context, problem, o, options, fixed); });
 }
 

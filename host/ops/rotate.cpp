@@ -31,11 +31,9 @@ cl::Event mirror(const Context& context, const char* operation, const Matrix& in
   const ops::Memory in_memory = ops::check_view(context, operation, "in", in, false);
   const ops::Memory out_memory = ops::check_view(context, operation, "out", out, true);
   ops::check_apart(operation, in, in_memory, out, out_memory);
-  const PlanOverrides asked = ops::overrides_of(operation, options);
   const auto plan_here = [&](const PlanOverrides& fixed) {
     return plan_flip(context.device(), problem, fixed);
   };
-  if (options.plan != nullptr) ops::require_same_plan(operation, options, plan_here(asked));
   const auto key = [&](const PlanOverrides& fixed) {
     return ops::make_key(ops::PlanMaker::flip,
                          {problem.element_bytes | ops::variant_number(fixed.variant, flip_variants()) << 8 |
@@ -43,6 +41,7 @@ cl::Event mirror(const Context& context, const char* operation, const Matrix& in
                           problem.rows, problem.cols, problem.batch},
                          fixed);
   };
+  const PlanOverrides asked = ops::checked_choice(context.runtime(), operation, options, key, plan_here);
   const ops::KernelMatrix from(in), to(out);
   return ops::launch_tuned(
       context.runtime(), "flip", problem, options, asked, key, plan_here, [&](const PlanOverrides& fixed) {

@@ -67,7 +67,9 @@ cl::Event launch_fixed(const Context& context, const ScanProblem& problem, const
                        const CallOptions& options, const PlanOverrides& fixed) {
   const char* operation = plan::operation_name(problem);
   runtime::Runtime& runtime = context.runtime();
-  const plan::ScanParts parts = plan::scan_parts_of(context.device(), problem, fixed);
+  const plan::ScanParts parts = runtime.memo().get(key_of(problem, fixed, ops::PlanMaker::scan), [&] {
+    return plan::scan_parts_of(context.device(), problem, fixed);
+  });
   runtime::Lease scratch(runtime.scratch(), parts.scratch_bytes);
   std::vector<cl::Event> wait_for(options.wait_for.begin(), options.wait_for.end());
   ops::clear(runtime, scratch, parts.zeroed_bytes, operation, wait_for);
@@ -106,10 +108,11 @@ cl::Event launch(const Context& context, const ScanProblem& problem, const Opera
   const auto make_plan = [&](const PlanOverrides& overrides) {
     return plan_scan(context.device(), problem, overrides);
   };
-  const PlanOverrides asked = ops::checked_choice(plan::operation_name(problem), options, make_plan);
+  const auto key = [&](const PlanOverrides& fixed) { return key_of(problem, fixed, ops::PlanMaker::scan); };
+  const PlanOverrides asked =
+      ops::checked_choice(context.runtime(), plan::operation_name(problem), options, key, make_plan);
   return ops::launch_tuned(
-      context.runtime(), "scan", problem, options, asked,
-      [&](const PlanOverrides& fixed) { return key_of(problem, fixed, ops::PlanMaker::scan); }, make_plan,
+      context.runtime(), "scan", problem, options, asked, key, make_plan,
       [&](const PlanOverrides& fixed) { return launch_fixed(context, problem, o, options, fixed); });
 }
 

@@ -52,7 +52,9 @@ cl::Event launch_fixed(const Context& context, const SelectProblem& problem, con
                        const CallOptions& options, const PlanOverrides& fixed) {
   const char* operation = plan::operation_name(problem);
   runtime::Runtime& runtime = context.runtime();
-  const plan::SelectParts parts = plan::select_parts_of(context.device(), problem, fixed);
+  const plan::SelectParts parts = runtime.memo().get(key_of(problem, fixed, ops::PlanMaker::select), [&] {
+    return plan::select_parts_of(context.device(), problem, fixed);
+  });
   runtime::Lease scratch(runtime.scratch(), parts.scratch_bytes);
   std::vector<cl::Event> wait_for(options.wait_for.begin(), options.wait_for.end());
   ops::clear(runtime, scratch, parts.zeroed_bytes, operation, wait_for);
@@ -90,10 +92,11 @@ cl::Event launch(const Context& context, const SelectProblem& problem, const Ope
   const auto make_plan = [&](const PlanOverrides& overrides) {
     return plan_select(context.device(), problem, overrides);
   };
-  const PlanOverrides asked = ops::checked_choice(plan::operation_name(problem), options, make_plan);
+  const auto key = [&](const PlanOverrides& fixed) { return key_of(problem, fixed, ops::PlanMaker::select); };
+  const PlanOverrides asked =
+      ops::checked_choice(context.runtime(), plan::operation_name(problem), options, key, make_plan);
   return ops::launch_tuned(
-      context.runtime(), "select", problem, options, asked,
-      [&](const PlanOverrides& fixed) { return key_of(problem, fixed, ops::PlanMaker::select); }, make_plan,
+      context.runtime(), "select", problem, options, asked, key, make_plan,
       [&](const PlanOverrides& fixed) { return launch_fixed(context, problem, o, options, fixed); });
 }
 

@@ -46,24 +46,28 @@ cl::Event ops::run_separable(const Context& context, const Grid& in, const Grid&
   SeparableProblem problem = problem_of(filter);
   problem.unsharp = how.unsharp;
   problem.half_up = how.half_up;
-  plan_separable(context.device(), problem,
-                 overrides_of(how.operation, call));  // refuses what cannot be, also of nothing
+  plan::check_separable(context.device(), problem);
+  const auto plan_here = [&](const PlanOverrides& overrides) {
+    return plan_separable(context.device(), problem, overrides);
+  };
   filter.row_origin = problem.row_origin =
       checked_origin(how.operation, "row_origin", options.row_origin, problem.row_taps);
   filter.column_origin =
       checked_origin(how.operation, "column_origin", options.column_origin, problem.column_taps);
   check_same_grid(how.operation, in, out);
   runtime::Runtime& runtime = context.runtime();
-  if (is_empty(in)) return runtime.marker(call.wait_for);
+  if (is_empty(in)) {
+    plan_here(overrides_of(how.operation, call));  // a wrong choice is refused
+    return runtime.marker(call.wait_for);
+  }
   check_filter(context, how.operation, filter, how.across, how.down, problem);
-  const auto plan_here = [&](const PlanOverrides& overrides) {
-    return plan_separable(context.device(), problem, overrides);
-  };
-  const PlanOverrides asked = checked_choice(how.operation, call, plan_here);
+  const auto key = [&](const PlanOverrides& fixed) { return key_of(problem, fixed, PlanMaker::separable); };
+  const PlanOverrides asked = checked_choice(runtime, how.operation, call, key, plan_here);
   if (filter.cols().none() || filter.rows().none()) return runtime.marker(call.wait_for);
 
   const auto launch = [&](const PlanOverrides& fixed) {
-    const plan::SeparableParts parts = plan::separable_parts_of(context.device(), problem, fixed);
+    const plan::SeparableParts parts = runtime.memo().get(
+        key(fixed), [&] { return plan::separable_parts_of(context.device(), problem, fixed); });
     filter.band = parts.band;
     filter.streaming = parts.streaming;
     const FilterWeights weights = filter_weights(context, filter, options.value, row_weights, column_weights,
@@ -82,15 +86,12 @@ cl::Event ops::run_separable(const Context& context, const Grid& in, const Grid&
       wait_for = std::span<const cl::Event>(&first, 1);
     }
     const auto make_plan = [&](const Device& device) { return plan_separable(device, problem, fixed); };
-    cl::Event event = launch_filter(runtime, key_of(problem, fixed, PlanMaker::separable), make_plan,
-                                    wait_for, filter, weights.all(), memory, weights.few);
+    cl::Event event =
+        launch_filter(runtime, key(fixed), make_plan, wait_for, filter, weights.all(), memory, weights.few);
     if (parts.scratch_bytes > 0) scratch.used_until(event);
     return event;
   };
-  return launch_tuned(
-      runtime, "separable", problem, call, asked,
-      [&](const PlanOverrides& fixed) { return key_of(problem, fixed, PlanMaker::separable); }, plan_here,
-      launch);
+  return launch_tuned(runtime, "separable", problem, call, asked, key, plan_here, launch);
 }
 
 cl::Event separable(const Context& context, const Grid& in, const Grid& out,

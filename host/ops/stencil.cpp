@@ -120,10 +120,12 @@ cl::Event ops::run_stencil(const Context& context, StencilProblem problem, const
   const auto plan_here = [&](const PlanOverrides& overrides) {
     return plan_stencil(context.device(), problem, overrides);
   };
-  const PlanOverrides asked = checked_choice(operation, options, plan_here);
+  const auto key = [&](const PlanOverrides& fixed) { return key_of(problem, fixed); };
   runtime::Runtime& runtime = context.runtime();
+  const PlanOverrides asked = checked_choice(runtime, operation, options, key, plan_here);
   const cl::Buffer table = runtime.constants().get(table_of(problem, weights, value));
-  const plan::StencilJobs jobs = plan::stencil_jobs(context.device(), problem);
+  const plan::StencilJobs jobs =
+      runtime.memo().get(key({}), [&] { return plan::stencil_jobs(context.device(), problem); });
   const auto number = [](auto n) { return static_cast<cl_ulong>(n); };
   const auto place = [](std::ptrdiff_t n) { return static_cast<cl_long>(n); };
   const auto small = [](std::size_t n) { return static_cast<cl_uint>(n); };
@@ -131,7 +133,7 @@ cl::Event ops::run_stencil(const Context& context, StencilProblem problem, const
   const auto& [out_width, out_height, out_depth] = problem.out_size;
   const auto launch = [&](const PlanOverrides& fixed) {
     return runtime.run(
-        key_of(problem, fixed), [&](const Device& device) { return plan_stencil(device, problem, fixed); },
+        key(fixed), [&](const Device& device) { return plan_stencil(device, problem, fixed); },
         options.wait_for, in.buffer, number(in.offset), number(in.pitch), number(in.plane),
         number(in.batch_stride), out.buffer, number(out.offset), number(out.pitch), number(out.plane),
         number(out.batch_stride), number(width), number(height), number(depth), number(out_width),
@@ -143,9 +145,7 @@ cl::Event ops::run_stencil(const Context& context, StencilProblem problem, const
         small(std::max<std::size_t>(jobs.strip, 1)), small(jobs.band), small(jobs.march));
   };
   try {
-    return launch_tuned(
-        runtime, "stencil", problem, options, asked,
-        [&](const PlanOverrides& fixed) { return key_of(problem, fixed); }, plan_here, launch);
+    return launch_tuned(runtime, "stencil", problem, options, asked, key, plan_here, launch);
   } catch (const Error& error) {
     rethrow(operation, "expression", "an expression of AT(dx, dy, dz) within the radius, and C, in OpenCL C",
             problem.expression, error);

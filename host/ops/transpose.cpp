@@ -16,9 +16,6 @@ namespace ops {
 
 cl::Event launch_transpose(const Context& context, const TransposeProblem& problem, const Matrix& shape,
                            const KernelMatrix& in, const KernelMatrix& out, const CallOptions& options) {
-  const PlanOverrides asked = overrides_of("transpose", options);
-  if (options.plan != nullptr)
-    require_same_plan("transpose", options, plan_transpose(context.device(), problem, asked));
   const auto key = [&](const PlanOverrides& fixed) {
     return make_key(PlanMaker::transpose,
                     {problem.element_bytes | variant_number(fixed.variant, transpose_variants()) << 8 |
@@ -30,6 +27,7 @@ cl::Event launch_transpose(const Context& context, const TransposeProblem& probl
   const auto plan_here = [&](const PlanOverrides& fixed) {
     return plan_transpose(context.device(), problem, fixed);
   };
+  const PlanOverrides asked = checked_choice(context.runtime(), "transpose", options, key, plan_here);
   return launch_tuned(context.runtime(), "transpose", problem, options, asked, key, plan_here,
                       [&](const PlanOverrides& fixed) {
                         const auto make_plan = [&](const Device& device) {

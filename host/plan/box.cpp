@@ -293,15 +293,16 @@ std::string why_not(const Device& device, const SeparableProblem& g, std::string
                             : "a small box is cheaper summed anew for each result";
 }
 
-void check_box(const Device& device, const SeparableProblem& g) {
+}  // namespace
+
+void plan::check_box(const Device& device, const BoxProblem& problem) {
+  const SeparableProblem& g = problem.grids;
   plan::check_pixels(kOperation, device, g.in, g.out, g.channels);
   for (const std::size_t taps : {g.row_taps, g.column_taps}) {
     if (taps % 2 != 1 || taps / 2 > kMaxBoxRadius)
       refuse("radius", formatted("at most {}", kMaxBoxRadius), formatted("{}", taps / 2));
   }
 }
-
-}  // namespace
 
 BoxProblem BoxProblem::of(SeparableProblem grids, BoxRadius radius) {
   const auto taps = [](std::size_t r) { return 2 * std::min(r, kMaxBoxRadius + 1) + 1; };
@@ -329,7 +330,7 @@ plan::BoxParts plan::box_parts_of(const Device& device, const BoxProblem& proble
 
 std::optional<Plan> plan_box_first(const Device& device, const BoxProblem& problem,
                                    const PlanOverrides& overrides) {
-  check_box(device, problem.grids);
+  plan::check_box(device, problem);
   const std::string_view variant =
       overrides.variant.empty() ? choose(device, problem.grids) : overrides.variant;
   if (variant != "two_pass") return std::nullopt;
@@ -338,7 +339,7 @@ std::optional<Plan> plan_box_first(const Device& device, const BoxProblem& probl
 
 Plan plan_box(const Device& device, const BoxProblem& problem, const PlanOverrides& overrides) {
   const SeparableProblem& g = problem.grids;
-  check_box(device, g);
+  plan::check_box(device, problem);
   const auto names = box_variants();
   plan::require_choice(kOperation, overrides, names);
   plan::require_work_items(kOperation, device, overrides);

@@ -16,6 +16,10 @@ struct BoxParts {
 /// Of the variant that `fixed` names, or the plan's own.
 BoxParts box_parts_of(const Device& device, const BoxProblem& problem, const PlanOverrides& fixed);
 
+/// \throws Error naming the argument unless the device can compute it.
+void check_box(const Device& device, const BoxProblem& problem);
+void check_window(const Device& device, const WindowProblem& problem);
+
 /// Rows of a band of plan_window()'s plans.
 std::size_t window_band(const Device& device, const WindowProblem& problem);
 

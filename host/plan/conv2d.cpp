@@ -37,24 +37,6 @@ constexpr std::size_t kGemmDepth = 64;
                .device = device.name});
 }
 
-void check(const Device& device, const Conv2dProblem& p) {
-  if (p.type != Scalar::half && p.type != Scalar::float32 && p.type != Scalar::float64)
-    refuse(device, "in", "half, float32 or float64", std::string(name_of(p.type)));
-  if (p.type == Scalar::float64 && !device.fp64)
-    refuse(device, "in", "a type that the device computes with; it has no fp64", "float64");
-  if (p.taps() == 0 || p.stride_x * p.stride_y == 0) {
-    refuse(device, "weights", "windows and strides of at least 1",
-           formatted("{} x {}, strides {} and {}", p.window_width, p.window_height, p.stride_x, p.stride_y));
-  }
-  if (p.groups == 0 || p.in_channels % p.groups != 0 || p.out_channels % p.groups != 0)
-    refuse(device, "groups", "a number that divides the channels and the filters", formatted("{}", p.groups));
-  if (!device.long_loops && p.depth() > kShortLoops) {
-    refuse(device, "weights",
-           formatted("filters of at most {} weights: its loops are no longer", kShortLoops),
-           formatted("{}", p.depth()));
-  }
-}
-
 /// Whether a product of matrices is faster than tiles.
 bool prefers_product(const Device& device, const Conv2dProblem& p) {
   const bool straight = plan::conv2d_slices(device, p).straight;
@@ -93,6 +75,24 @@ std::string why_not(const Device& device, const Conv2dProblem& p, std::string_vi
 
 }  // namespace
 
+void plan::check_conv2d(const Device& device, const Conv2dProblem& p) {
+  if (p.type != Scalar::half && p.type != Scalar::float32 && p.type != Scalar::float64)
+    refuse(device, "in", "half, float32 or float64", std::string(name_of(p.type)));
+  if (p.type == Scalar::float64 && !device.fp64)
+    refuse(device, "in", "a type that the device computes with; it has no fp64", "float64");
+  if (p.taps() == 0 || p.stride_x * p.stride_y == 0) {
+    refuse(device, "weights", "windows and strides of at least 1",
+           formatted("{} x {}, strides {} and {}", p.window_width, p.window_height, p.stride_x, p.stride_y));
+  }
+  if (p.groups == 0 || p.in_channels % p.groups != 0 || p.out_channels % p.groups != 0)
+    refuse(device, "groups", "a number that divides the channels and the filters", formatted("{}", p.groups));
+  if (!device.long_loops && p.depth() > kShortLoops) {
+    refuse(device, "weights",
+           formatted("filters of at most {} weights: its loops are no longer", kShortLoops),
+           formatted("{}", p.depth()));
+  }
+}
+
 std::string_view plan::conv2d_choice(const Device& device, const Conv2dProblem& p,
                                      const PlanOverrides& fixed) {
   for (const std::string_view variant : conv2d_variants())
@@ -105,7 +105,7 @@ std::string_view plan::conv2d_choice(const Device& device, const Conv2dProblem& 
 std::vector<std::string_view> conv2d_variants() { return {"naive", "direct", "cpu", "gemm"}; }
 
 Plan plan_conv2d(const Device& device, const Conv2dProblem& problem, const PlanOverrides& overrides) {
-  check(device, problem);
+  plan::check_conv2d(device, problem);
   const auto names = conv2d_variants();
   plan::require_choice(kOperation, overrides, names);
   if (overrides.work_items != 0)
@@ -130,7 +130,7 @@ Plan plan_conv2d(const Device& device, const Conv2dProblem& problem, const PlanO
 
 std::optional<Plan> plan_conv2d_product(const Device& device, const Conv2dProblem& problem,
                                         const PlanOverrides& overrides) {
-  check(device, problem);
+  plan::check_conv2d(device, problem);
   const plan::Conv2dSlices slices = plan::conv2d_slices(device, problem);
   if (plan::conv2d_choice(device, problem, overrides) != "gemm" || slices.straight) return std::nullopt;
   return plan_gemm(device, product_of(problem, slices));

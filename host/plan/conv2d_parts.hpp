@@ -24,6 +24,9 @@ struct Conv2dSlices {
   std::size_t scratch_bytes = 0;
 };
 
+/// \throws Error naming the argument unless the device can compute it.
+void check_conv2d(const Device& device, const Conv2dProblem& problem);
+
 /// The variant that plan_conv2d() takes.
 std::string_view conv2d_choice(const Device& device, const Conv2dProblem& problem,
                                const PlanOverrides& fixed);

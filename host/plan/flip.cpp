@@ -17,6 +17,7 @@ Plan plan_flip(const Device& device, const FlipProblem& problem, std::string_vie
 }
 
 Plan plan_flip(const Device& device, const FlipProblem& problem, const PlanOverrides& overrides) {
+  ++plan::plans_made();
   plan::require_element("flip", problem.element_bytes);
   const std::string_view variant = overrides.variant;
   if (!variant.empty() && variant != "items" && variant != "vector") {

@@ -43,17 +43,6 @@ constexpr std::size_t kLargestPart = std::size_t{1} << 31;  // elements that a c
                .got = std::move(got)});
 }
 
-/// \throws Error naming the argument, unless the problem can be solved on the device.
-void check_histogram(const Device& device, const HistogramProblem& p) {
-  plan::require_number("histogram", "in", p.in);
-  plan::check_bins("histogram", device, p);
-  if (p.out != Scalar::uint32 && p.out != Scalar::uint64)
-    refuse("out", "uint32 or uint64", std::string(name_of(p.out)));
-  const std::size_t counted = p.rows * p.cols / p.channels;
-  if (p.out == Scalar::uint32 && counted > kMost32)
-    refuse("out", formatted("uint64 for {} elements of a channel", counted), "uint32");
-}
-
 /// Elements. Intel's compiler, which runs 32 work-items in the registers of one thread, spills with more.
 std::size_t pack_of(const Device& device, const HistogramProblem& problem) {
   const std::size_t few = problem.channels == 1 ? kPackBytes / 2 : kPackBytes / 4;
@@ -343,12 +332,22 @@ std::optional<Plan> plan_histogram_finish(const Device& device, const HistogramP
   return plan;
 }
 
+void plan::check_histogram(const Device& device, const HistogramProblem& p) {
+  plan::require_number("histogram", "in", p.in);
+  plan::check_bins("histogram", device, p);
+  if (p.out != Scalar::uint32 && p.out != Scalar::uint64)
+    refuse("out", "uint32 or uint64", std::string(name_of(p.out)));
+  const std::size_t counted = p.rows * p.cols / p.channels;
+  if (p.out == Scalar::uint32 && counted > kMost32)
+    refuse("out", formatted("uint64 for {} elements of a channel", counted), "uint32");
+}
+
 Plan plan_histogram(const Device& device, const HistogramProblem& problem, std::string_view variant) {
   return plan_histogram(device, problem, PlanOverrides{.variant = std::string(variant)});
 }
 
 Plan plan_histogram(const Device& device, const HistogramProblem& problem, const PlanOverrides& overrides) {
-  check_histogram(device, problem);
+  plan::check_histogram(device, problem);
   const auto names = histogram_variants();
   const std::string_view variant = overrides.variant;
   plan::require_choice("histogram", overrides, names);

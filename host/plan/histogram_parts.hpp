@@ -14,6 +14,9 @@ struct HistogramParts {
   std::size_t scratch_bytes = 0;  ///< for the tables
 };
 
+/// \throws Error naming the argument unless the device can compute it.
+void check_histogram(const Device& device, const HistogramProblem& problem);
+
 HistogramParts histogram_parts(const Device& device, const HistogramProblem& problem,
                                std::string_view variant);
 
@@ -32,6 +35,9 @@ struct WeightedParts {
   std::size_t sums_at = 0;        ///< bytes from the scratch's begin
   std::size_t scratch_bytes = 0;  ///< all zero before the launches
 };
+
+/// \throws Error naming the argument unless the device can compute it.
+void check_weighted(const Device& device, const WeightedHistogramProblem& problem);
 
 WeightedParts weighted_parts(const Device& device, const WeightedHistogramProblem& problem,
                              std::string_view variant);

@@ -31,27 +31,6 @@ constexpr std::size_t kLeastElements = 4096;  // of a part
                .got = std::move(got)});
 }
 
-void check(const Device& device, const WeightedHistogramProblem& p) {
-  plan::require_number(kOperation, "in", p.counts.in);
-  plan::require_number(kOperation, "weights", p.weights);
-  plan::require_number(kOperation, "out", p.out);
-  plan::check_bins(kOperation, device, p.counts);
-  if (p.counts.channels != 1) refuse("channels", "1", formatted("{}", p.counts.channels));
-  const bool fits = is_float(p.weights) ? p.out == Scalar::float32 || p.out == Scalar::float64
-                                        : !is_float(p.out) && size_of(p.out) >= 4;
-  if (!fits) {
-    refuse("out",
-           formatted("{} for weights of {}",
-                     is_float(p.weights) ? "float32 or float64" : "an integer of 32 or 64 bits",
-                     name_of(p.weights)),
-           std::string(name_of(p.out)));
-  }
-  for (const auto& [argument, type] : {std::pair{"weights", p.weights}, {"out", p.out}}) {
-    if (type == Scalar::float64 && !device.fp64)
-      refuse(argument, "a type that the device computes with; it has no fp64", "float64");
-  }
-}
-
 void define_weights(Plan& plan, const WeightedHistogramProblem& problem) {
   if (!is_float(problem.weights)) define(plan, "WEIGHT_FLOATING", 0);
   if (problem.weights == Scalar::half) define(plan, "WEIGHT_HALF", 1);
@@ -143,9 +122,30 @@ Plan plan_histogram_weighted_finish(const Device& device, const WeightedHistogra
   return plan;
 }
 
+void plan::check_weighted(const Device& device, const WeightedHistogramProblem& p) {
+  plan::require_number(kOperation, "in", p.counts.in);
+  plan::require_number(kOperation, "weights", p.weights);
+  plan::require_number(kOperation, "out", p.out);
+  plan::check_bins(kOperation, device, p.counts);
+  if (p.counts.channels != 1) refuse("channels", "1", formatted("{}", p.counts.channels));
+  const bool fits = is_float(p.weights) ? p.out == Scalar::float32 || p.out == Scalar::float64
+                                        : !is_float(p.out) && size_of(p.out) >= 4;
+  if (!fits) {
+    refuse("out",
+           formatted("{} for weights of {}",
+                     is_float(p.weights) ? "float32 or float64" : "an integer of 32 or 64 bits",
+                     name_of(p.weights)),
+           std::string(name_of(p.out)));
+  }
+  for (const auto& [argument, type] : {std::pair{"weights", p.weights}, {"out", p.out}}) {
+    if (type == Scalar::float64 && !device.fp64)
+      refuse(argument, "a type that the device computes with; it has no fp64", "float64");
+  }
+}
+
 Plan plan_histogram_weighted(const Device& device, const WeightedHistogramProblem& problem,
                              const PlanOverrides& overrides) {
-  check(device, problem);
+  plan::check_weighted(device, problem);
   const auto names = histogram_weighted_variants();
   plan::require_choice(kOperation, overrides, names);
   const std::string_view variant =

@@ -37,21 +37,6 @@ Scalar sum_type(const MovingMeanProblem& p) {
   return p.window <= 0xffffffff / most ? Scalar::uint32 : Scalar::uint64;
 }
 
-void check(const Device& device, const MovingMeanProblem& p) {
-  plan::check_pixels(kOperation, device, p.in, p.out, 1);
-  const auto refuse = [](const char* argument, std::string expected, std::string got) {
-    throw Error({.operation = kOperation,
-                 .argument = argument,
-                 .expected = std::move(expected),
-                 .got = std::move(got)});
-  };
-  if (p.out != p.in && p.out != Scalar::float32)
-    refuse("out", formatted("{} or float32", name_of(p.in)), std::string(name_of(p.out)));
-  constexpr std::size_t kMost = std::size_t{1} << 46;  // sums of 16 bits fit 64
-  if (p.window == 0 || p.window > kMost)
-    refuse("window", formatted("1 to {} elements", kMost), formatted("{}", p.window));
-}
-
 Plan base_plan(const MovingMeanProblem& p, std::string_view variant, const char* file, const char* entry) {
   Plan plan;
   plan.operation = kOperation;
@@ -210,6 +195,21 @@ void check_overrides(const Device& device, const PlanOverrides& overrides, std::
 
 }  // namespace
 
+void plan::check_moving_mean(const Device& device, const MovingMeanProblem& p) {
+  plan::check_pixels(kOperation, device, p.in, p.out, 1);
+  const auto refuse = [](const char* argument, std::string expected, std::string got) {
+    throw Error({.operation = kOperation,
+                 .argument = argument,
+                 .expected = std::move(expected),
+                 .got = std::move(got)});
+  };
+  if (p.out != p.in && p.out != Scalar::float32)
+    refuse("out", formatted("{} or float32", name_of(p.in)), std::string(name_of(p.out)));
+  constexpr std::size_t kMost = std::size_t{1} << 46;  // sums of 16 bits fit 64
+  if (p.window == 0 || p.window > kMost)
+    refuse("window", formatted("1 to {} elements", kMost), formatted("{}", p.window));
+}
+
 plan::MovingMeanSlices plan::moving_mean_slices(const MovingMeanProblem& p) {
   const std::size_t row = std::max<std::size_t>(2 * p.width * size_of(sum_type(p)), 1);
   MovingMeanSlices slices;
@@ -231,7 +231,7 @@ std::vector<std::string_view> moving_mean_variants() { return {"naive", "tiled",
 
 Plan plan_moving_mean(const Device& device, const MovingMeanProblem& problem,
                       const PlanOverrides& overrides) {
-  check(device, problem);
+  plan::check_moving_mean(device, problem);
   const auto names = moving_mean_variants();
   plan::require_choice(kOperation, overrides, names);
   const std::string_view variant = plan::moving_mean_choice(device, problem, overrides);
@@ -256,7 +256,7 @@ Plan plan_moving_mean(const Device& device, const MovingMeanProblem& problem,
 
 std::optional<Plan> plan_moving_mean_first(const Device& device, const MovingMeanProblem& problem,
                                            const PlanOverrides& overrides) {
-  check(device, problem);
+  plan::check_moving_mean(device, problem);
   if (plan::moving_mean_choice(device, problem, overrides) != "blocks") return std::nullopt;
   return blocks(device, problem, overrides.work_items, 0).plan;
 }

@@ -8,6 +8,9 @@
 
 namespace smem::plan {
 
+/// \throws Error naming the argument unless the device can compute it.
+void check_moving_mean(const Device& device, const MovingMeanProblem& problem);
+
 /// Rows that "blocks" does at a time, and its temporary memory.
 struct MovingMeanSlices {
   std::size_t rows = 1;

@@ -33,34 +33,6 @@ const char* operation_of(const PoolProblem& problem) {
   return problem.op == PoolOp::max ? "max_pool2d" : "avg_pool2d";
 }
 
-void check_pool(const char* operation, const Device& device, const PoolProblem& problem, bool global) {
-  const auto refuse = [&](const char* argument, std::string expected, std::string got) {
-    throw Error({.operation = operation,
-                 .argument = argument,
-                 .expected = std::move(expected),
-                 .got = std::move(got)});
-  };
-  plan::check_pixels(operation, device, problem.in, problem.out, problem.channels);
-  if (problem.out != problem.in && problem.out != Scalar::float32)
-    refuse("out", formatted("{} or float32", name_of(problem.in)), std::string(name_of(problem.out)));
-  if (global) return;
-  const Pooling& w = problem.windows;
-  const auto check = [&](std::size_t window, std::size_t stride, std::size_t before, std::size_t after) {
-    if (window == 0 || window > kMostWindow)
-      refuse("windows", formatted("windows of 1 to {} cells", kMostWindow), formatted("{}", window));
-    if (stride == 0 || stride > kMostWindow)
-      refuse("windows", formatted("strides of 1 to {}", kMostWindow), formatted("{}", stride));
-    if (std::max(before, after) >= window) {
-      refuse("windows", formatted("paddings of less than {}, the window", window),
-             formatted("{}", std::max(before, after)));
-    }
-  };
-  check(w.width, w.stride_across, w.pad_left, w.pad_right);
-  check(w.height, w.stride_down, w.pad_top, w.pad_bottom);
-  if (problem.indices && problem.width * problem.height > 0xffffffff)
-    refuse("indices", "planes of at most 2^32 - 1 cells", formatted("{}", problem.width * problem.height));
-}
-
 Plan base_plan(const PoolProblem& problem, const char* operation, std::string_view variant, const char* file,
                const char* entry) {
   Plan plan;
@@ -188,9 +160,37 @@ plan::GlobalPoolParts plan::global_pool_parts(const Device& device, const PoolPr
   return parts;
 }
 
+void plan::check_pool(const char* operation, const Device& device, const PoolProblem& problem, bool global) {
+  const auto refuse = [&](const char* argument, std::string expected, std::string got) {
+    throw Error({.operation = operation,
+                 .argument = argument,
+                 .expected = std::move(expected),
+                 .got = std::move(got)});
+  };
+  plan::check_pixels(operation, device, problem.in, problem.out, problem.channels);
+  if (problem.out != problem.in && problem.out != Scalar::float32)
+    refuse("out", formatted("{} or float32", name_of(problem.in)), std::string(name_of(problem.out)));
+  if (global) return;
+  const Pooling& w = problem.windows;
+  const auto check = [&](std::size_t window, std::size_t stride, std::size_t before, std::size_t after) {
+    if (window == 0 || window > kMostWindow)
+      refuse("windows", formatted("windows of 1 to {} cells", kMostWindow), formatted("{}", window));
+    if (stride == 0 || stride > kMostWindow)
+      refuse("windows", formatted("strides of 1 to {}", kMostWindow), formatted("{}", stride));
+    if (std::max(before, after) >= window) {
+      refuse("windows", formatted("paddings of less than {}, the window", window),
+             formatted("{}", std::max(before, after)));
+    }
+  };
+  check(w.width, w.stride_across, w.pad_left, w.pad_right);
+  check(w.height, w.stride_down, w.pad_top, w.pad_bottom);
+  if (problem.indices && problem.width * problem.height > 0xffffffff)
+    refuse("indices", "planes of at most 2^32 - 1 cells", formatted("{}", problem.width * problem.height));
+}
+
 Plan plan_pool(const Device& device, const PoolProblem& problem, const PlanOverrides& overrides) {
   const char* operation = operation_of(problem);
-  check_pool(operation, device, problem, false);
+  plan::check_pool(operation, device, problem, false);
   const auto refuse = [&](const char* argument, std::string expected, std::string got) {
     throw Error({.operation = operation,
                  .argument = argument,
@@ -229,8 +229,9 @@ namespace {
 
 Plan global_plan(const Device& device, const PoolProblem& problem, const PlanOverrides& overrides,
                  bool first) {
+  ++plan::plans_made();
   const char* operation = problem.op == PoolOp::max ? "global_max_pool" : "global_avg_pool";
-  check_pool(operation, device, problem, true);
+  plan::check_pool(operation, device, problem, true);
   plan::require_choice(operation, overrides, {"parts"});
   plan::require_work_items(operation, device, overrides);
   const std::size_t group =

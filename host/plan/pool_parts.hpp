@@ -7,6 +7,10 @@
 
 namespace smem::plan {
 
+/// \throws Error naming the argument of `operation` unless the device can compute it. `global`: of whole
+/// planes.
+void check_pool(const char* operation, const Device& device, const PoolProblem& problem, bool global);
+
 /// Rows of results that a work-item has of plan_pool()'s plans.
 std::size_t pool_band(const Device& device, const PoolProblem& problem, const PlanOverrides& fixed);
 

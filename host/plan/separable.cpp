@@ -345,7 +345,9 @@ std::string why_not(const Device& device, const SeparableProblem& problem, std::
   return "its local memory is read and written for every step of both passes";
 }
 
-void check_separable(const Device& device, const SeparableProblem& problem) {
+}  // namespace
+
+void plan::check_separable(const Device& device, const SeparableProblem& problem) {
   plan::check_pixels(kOperation, device, problem.in, problem.out, problem.channels);
   const auto check_taps = [](const char* name, std::size_t taps) {
     constexpr std::size_t kMost =
@@ -355,8 +357,6 @@ void check_separable(const Device& device, const SeparableProblem& problem) {
   check_taps("row_weights", problem.row_taps);
   check_taps("column_weights", problem.column_taps);
 }
-
-}  // namespace
 
 std::vector<std::string_view> separable_variants() { return {"naive", "two_pass", "tiled", "march", "cpu"}; }
 
@@ -375,7 +375,7 @@ plan::SeparableParts plan::separable_parts_of(const Device& device, const Separa
 
 std::optional<Plan> plan_separable_first(const Device& device, const SeparableProblem& problem,
                                          const PlanOverrides& overrides) {
-  check_separable(device, problem);
+  plan::check_separable(device, problem);
   const std::string_view variant = overrides.variant.empty() ? choose(device, problem) : overrides.variant;
   if (variant != "two_pass") return std::nullopt;
   return two_pass(device, problem, true);
@@ -386,7 +386,7 @@ Plan plan_separable(const Device& device, const SeparableProblem& problem, std::
 }
 
 Plan plan_separable(const Device& device, const SeparableProblem& problem, const PlanOverrides& overrides) {
-  check_separable(device, problem);
+  plan::check_separable(device, problem);
   const auto names = separable_variants();
   plan::require_choice(kOperation, overrides, names);
   plan::require_work_items(kOperation, device, overrides);

@@ -13,6 +13,11 @@ namespace {
 
 }  // namespace
 
+std::size_t& plans_made() {
+  thread_local std::size_t count = 0;
+  return count;
+}
+
 void require_work_items(const char* operation, const Device& device, const PlanOverrides& overrides) {
   if (overrides.work_items == 0) return;
   if (overrides.work_items > device.max_work_group || !std::has_single_bit(overrides.work_items)) {

@@ -123,10 +123,15 @@ void require_fixed_group(const char* operation, const Device& device, const Plan
 [[noreturn]] void refuse_variant(const char* operation, const Device& device, std::string_view variant,
                                  const char* what, bool can_wait);
 
-/// Notes the variants that were not chosen, where the choice was the plan's, and what the caller had fixed.
+/// How many plans this thread has made: by it tests see that a call makes none that was made before.
+std::size_t& plans_made();
+
+/// Notes the variants that were not chosen, where the choice was the plan's, and what the caller had fixed,
+/// and counts the plan.
 template <class WhyNot>
 void note_choice(Plan& plan, const PlanOverrides& overrides, const std::vector<std::string_view>& names,
                  const WhyNot& why_not) {
+  ++plans_made();
   if (overrides.variant.empty()) {
     for (const std::string_view other : names) {
       if (other != plan.variant) plan.alternatives.push_back({std::string(other), why_not(other)});

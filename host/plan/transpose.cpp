@@ -84,6 +84,7 @@ std::vector<std::string_view> transpose_variants() {
 }
 
 Plan plan_transpose(const Device& device, const TransposeProblem& problem, const PlanOverrides& overrides) {
+  ++plan::plans_made();
   plan::require_element("transpose", problem.element_bytes);
   if (problem.in_place && problem.rows != problem.cols) {
     throw Error({.operation = "transpose_in_place",

@@ -26,6 +26,14 @@ const char* operation_of(const WindowProblem& problem) {
   return problem.op == WindowOp::median ? "median_blur" : "sobel";
 }
 
+[[noreturn]] void refuse(const WindowProblem& problem, const char* argument, std::string expected,
+                         std::string got) {
+  throw Error({.operation = operation_of(problem),
+               .argument = argument,
+               .expected = std::move(expected),
+               .got = std::move(got)});
+}
+
 Plan make_plan(const Device& device, const WindowProblem& problem, bool cpu) {
   const SeparableProblem& g = problem.grids;
   Plan plan;
@@ -75,27 +83,25 @@ std::size_t plan::window_band(const Device& device, const WindowProblem& problem
 
 std::vector<std::string_view> window_variants() { return {"registers", "cpu"}; }
 
-Plan plan_window(const Device& device, const WindowProblem& problem, const PlanOverrides& overrides) {
+void plan::check_window(const Device& device, const WindowProblem& problem) {
   const SeparableProblem& g = problem.grids;
-  const char* operation = operation_of(problem);
-  plan::check_pixels(operation, device, g.in, g.out, g.channels);
-  const auto refuse = [&](const char* argument, std::string expected, std::string got) {
-    throw Error({.operation = operation,
-                 .argument = argument,
-                 .expected = std::move(expected),
-                 .got = std::move(got)});
-  };
+  plan::check_pixels(operation_of(problem), device, g.in, g.out, g.channels);
   if ((g.row_taps != 3 && g.row_taps != 5) || g.column_taps != g.row_taps)
-    refuse("size", "3 or 5", formatted("{}", g.row_taps));
+    refuse(problem, "size", "3 or 5", formatted("{}", g.row_taps));
   if (problem.op == WindowOp::median && g.out == Scalar::int16)
-    refuse("out", formatted("{} or float32", name_of(g.in)), "int16");
+    refuse(problem, "out", formatted("{} or float32", name_of(g.in)), "int16");
+}
+
+Plan plan_window(const Device& device, const WindowProblem& problem, const PlanOverrides& overrides) {
+  const char* operation = operation_of(problem);
+  plan::check_window(device, problem);
   const auto names = window_variants();
   plan::require_choice(operation, overrides, names);
-  if (overrides.work_items != 0) refuse("work_items", "none: the shape of the grid decides", "one");
+  if (overrides.work_items != 0) refuse(problem, "work_items", "none: the shape of the grid decides", "one");
   const bool can = plan::runs_cpu_variant(device);
   const bool cpu = overrides.variant.empty() ? can : overrides.variant == "cpu";
   if (cpu && !can) {
-    refuse("variant", "one that can run this on this device",
+    refuse(problem, "variant", "one that can run this on this device",
            formatted("\"cpu\" on {}: {}", device.name, plan::no_cpu_variant(device)));
   }
   Plan plan = make_plan(device, problem, cpu);

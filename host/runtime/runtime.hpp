@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/constants.hpp"
+#include "runtime/memo.hpp"
 #include "runtime/problem_key.hpp"
 #include "runtime/programs.hpp"
 #include "runtime/scratch.hpp"
@@ -45,6 +46,7 @@ class Runtime {
   ScratchPool& scratch() { return *scratch_; }
   ConstantPool& constants() { return *constants_; }
   Tuning& tuning() { return *tuning_; }
+  Memo& memo() { return memo_; }
 
   /// Launches a problem's plan with the kernel's arguments, in their order. No host wait. Plan and program
   /// are remembered for the next call. When the driver refuses the launch, because the compiled kernel needs
@@ -117,6 +119,7 @@ class Runtime {
   std::unique_ptr<ScratchPool> scratch_;
   std::unique_ptr<ConstantPool> constants_;
   std::unique_ptr<Tuning> tuning_;
+  Memo memo_;
   mutable std::shared_mutex mutex_;
   std::unordered_map<ProblemKey, std::shared_ptr<const Prepared>, ProblemKeyHash> ready_;
 };
