@@ -79,9 +79,9 @@ expect "$text" 'expected'
 
 "$smem" devices --json | grep -q 'Portable Computing Language' || exit 0
 broken endless 'while (true) {}'
-selftest hung histogram pool --time-limit 2
+selftest hung histogram pool --time-limit 15  # what is right has ended by then on a busy machine too
 is_told hung
-expect "$text" 'nothing began or ended for 2 s'
+expect "$text" 'nothing began or ended for 15 s'
 
 # An interrupt ends the children and leaves a report of what there was.
 code=0

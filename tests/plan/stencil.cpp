@@ -17,6 +17,13 @@ namespace {
 
 using Sizes = std::array<std::size_t, 3>;
 
+/// What the plan defines as `name`; 0: nothing.
+long defined(const smem::Plan& plan, const std::string& name) {
+  for (const auto& [key, value] : plan.defines)
+    if (key == name) return value;
+  return 0;
+}
+
 }  // namespace
 
 TEST_CASE("plan of stencil: problems of all kinds fit every target and its clamps") {
@@ -78,4 +85,33 @@ TEST_CASE("plan of stencil: what each kind of device and window gets") {
   strided.stride = {2, 2, 1};
   strided.out_size = {256, 256, 1};
   CHECK(smem::plan_stencil(h200, strided).variant == "tiled");
+}
+
+TEST_CASE(
+    "plan of stencil: NVIDIA's devices read small elements in words, and bytes in turns where there is "
+    "much") {
+  const auto plan_of = [](const char* device, Scalar type, std::size_t edge, std::size_t radius) {
+    return smem::plan_stencil(target(device),
+                              smem::stencil_problem(type, {edge, edge, 1}, {radius, radius, 0}, 4), "rows");
+  };
+  const smem::Plan large = plan_of("sm_90", Scalar::uint8, 8192, 1);
+  CHECK(defined(large, "NVIDIA_BYTES") == 1);
+  CHECK(defined(large, "STEPS") == 6);
+  CHECK(defined(large, "TURNS") == 8);
+  CHECK(large.items_per_work_item == 16 * (6 * 8 - 2));
+  // Fewer turns, or none, where not all units would have work; and none where a sum waits for many rows.
+  CHECK(defined(plan_of("sm_90", Scalar::uint8, 2048, 1), "TURNS") == 2);
+  CHECK(defined(plan_of("sm_90", Scalar::uint8, 256, 1), "TURNS") == 0);
+  CHECK(defined(plan_of("sm_90", Scalar::uint8, 8192, 2), "TURNS") == 0);
+  CHECK(defined(plan_of("sm_90", Scalar::uint8, 8192, 2), "NVIDIA_BYTES") == 1);
+  CHECK(defined(plan_of("sm_90", Scalar::half, 8192, 1), "NVIDIA_HALVES") == 1);
+  CHECK(defined(plan_of("sm_75", Scalar::half, 8192, 1), "NVIDIA_HALVES") == 0);
+  for (const char* other : {"gfx942", "gfx1100"}) {
+    CHECK(defined(plan_of(other, Scalar::uint8, 8192, 1), "TURNS") == 0);
+    CHECK(defined(plan_of(other, Scalar::uint8, 8192, 1), "NVIDIA_BYTES") == 0);
+  }
+  // Rows that begin anywhere are read byte by byte.
+  smem::StencilProblem odd = smem::stencil_problem(Scalar::uint8, {8191, 8191, 1}, {1, 1, 0}, 1);
+  odd.in_alignment = odd.out_alignment = 1;
+  CHECK(defined(smem::plan_stencil(target("sm_90"), odd, "rows"), "NVIDIA_BYTES") == 0);
 }
