@@ -151,7 +151,8 @@ static inline middle_pack load_middle(global const ELEMENT* p) {
 }
 
 // The bits of a byte are a denormal number, 2^-149 times the byte: nothing is to be converted where sums are of weights that
-// are 2^75 times as large, and are multiplied by 2^74 in the end. All roundings are those of plain floats.
+// are 2^75 times as large, and are multiplied by 2^74 in the end. All roundings are those of plain floats; weights above 2^53 are
+// cut to that.
 #define AS_DENORMALS (BYTE_WORDS && BITS_TO_FLOAT && SHAPE != CUSTOM)
 #if AS_DENORMALS
 #define AS_WEIGHT(w) fmax(fmin((w) * 0x1p75f, MAXFLOAT), -MAXFLOAT)
