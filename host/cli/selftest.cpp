@@ -74,7 +74,7 @@ constexpr std::chrono::seconds kPatience(120);  ///< with a driver that starts
 /// Facts of the device that is asked for, from a process of its own: a driver may crash as it starts, and
 /// some give a device to one process only. Empty: that process said what is wrong.
 std::string facts_of(const std::string& device) {
-  Command command{.program = "/proc/self/exe", .arguments = {"devices", "--json"}};
+  ProcessCommand command{.program = "/proc/self/exe", .arguments = {"devices", "--json"}};
   if (!device.empty()) command.arguments.insert(command.arguments.end(), {"--device", device});
   const auto start = Clock::now();
   command.may_go_on = [start] { return Clock::now() - start < kPatience; };
