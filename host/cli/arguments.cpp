@@ -33,6 +33,11 @@ std::optional<Shape> parse_shape(const std::string& text) {
   return Shape{*rows, *cols};
 }
 
+Validator shape_validator() {
+  return {[](const std::string& text) { return parse_shape(text).has_value(); }, "ROWSxCOLS",
+          "not of the form ROWSxCOLS"};
+}
+
 std::optional<GridSize> parse_grid(const std::string& text) {
   std::size_t extents[] = {1, 1, 1};
   std::string_view rest = text;
@@ -47,12 +52,9 @@ std::optional<GridSize> parse_grid(const std::string& text) {
   return std::nullopt;
 }
 
-CLI::Validator grid_validator() {
-  return CLI::Validator(
-      [](const std::string& text) {
-        return parse_grid(text) ? "" : "not of the form WIDTH, WIDTHxHEIGHT or WIDTHxHEIGHTxDEPTH: " + text;
-      },
-      "WIDTHxHEIGHTxDEPTH", "grid");
+Validator grid_validator() {
+  return {[](const std::string& text) { return parse_grid(text).has_value(); }, "WIDTHxHEIGHTxDEPTH",
+          "not of the form WIDTH, WIDTHxHEIGHT or WIDTHxHEIGHTxDEPTH"};
 }
 
 std::optional<std::size_t> parse_element(const std::string& text) {
@@ -71,6 +73,11 @@ std::optional<std::size_t> parse_element(const std::string& text) {
   }
   if (!std::has_single_bit(bytes) || bytes > 16) return std::nullopt;
   return bytes;
+}
+
+Validator element_validator() {
+  return {[](const std::string& text) { return parse_element(text).has_value(); }, "TYPE",
+          "not a type of 1, 2, 4, 8 or 16 bytes"};
 }
 
 std::optional<Scalar> parse_scalar(const std::string& text) {
@@ -109,16 +116,14 @@ Scalar usual_result(ReduceOp op, Scalar in) {
   }
 }
 
-CLI::Validator scalar_validator() {
-  return CLI::Validator(
-      [](const std::string& text) { return parse_scalar(text) ? "" : "not a type of numbers: " + text; },
-      "TYPE", "type");
+Validator scalar_validator() {
+  return {[](const std::string& text) { return parse_scalar(text).has_value(); }, "TYPE",
+          "not a type of numbers"};
 }
 
-CLI::Validator reduce_op_validator() {
-  return CLI::Validator(
-      [](const std::string& text) { return parse_reduce_op(text) ? "" : "not an operation: " + text; }, "OP",
-      "op");
+Validator reduce_op_validator() {
+  return {[](const std::string& text) { return parse_reduce_op(text).has_value(); }, "OP",
+          "not an operation"};
 }
 
 TransposeProblem packed_problem(std::size_t element_bytes, Shape shape, std::size_t batch) {
