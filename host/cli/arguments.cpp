@@ -18,6 +18,10 @@ std::optional<std::size_t> parse_number(std::string_view text) {
 
 }  // namespace
 
+Option add_device_option(Command command, std::string& device) {
+  return command.add_option("-d,--device", device, "Index, part of a name, gpu, cpu or accelerator");
+}
+
 std::size_t packed_alignment(std::size_t row_bytes, std::size_t most) {
   return std::size_t{1} << std::countr_zero(most | row_bytes);
 }

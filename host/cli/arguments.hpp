@@ -11,6 +11,9 @@
 
 namespace smem::cli {
 
+/// -d, --device: which of the OpenCL devices, as contexts have it.
+Option add_device_option(Command command, std::string& device);
+
 struct Shape {
   std::size_t rows = 0;
   std::size_t cols = 0;

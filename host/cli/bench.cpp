@@ -1,4 +1,5 @@
 // smem bench: the benchmarks, files of their results, and what two such files say of each other.
+#include "cli/arguments.hpp"
 #include "cli/bench_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/results.hpp"
@@ -79,7 +80,7 @@ void add_bench(Command root, int& exit_code) {
           .takes(2, 2)
           .type_name("FILE");
   add_list_flags(bench, options->goals, options->goals_small);
-  bench.add_option("-d,--device", options->device, "Index, part of a name, gpu, cpu or accelerator");
+  add_device_option(bench, options->device);
   add_bench_transpose(bench, exit_code);
   add_bench_banks(bench, exit_code);
   add_bench_rates(bench);

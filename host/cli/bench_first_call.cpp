@@ -1,4 +1,5 @@
 // smem bench first-call: the first call of a new process, with caches cold and warm.
+#include "cli/arguments.hpp"
 #include "cli/child.hpp"
 #include "cli/commands.hpp"
 #include "cli/measure.hpp"
@@ -197,7 +198,7 @@ void add_bench_first_call(Command bench, int& exit_code) {
   const Command command =
       bench.add_command("first-call", "The first call of a new process, with cold and warm caches");
   auto options = std::make_shared<Options>();
-  command.add_option("-d,--device", options->device, "Index, part of a name, gpu, cpu or accelerator");
+  add_device_option(command, options->device);
   command.add_option("--repetitions", options->repetitions, "New processes of each kind")
       .show_default()
       .positive();

@@ -133,7 +133,7 @@ void add_bench_host(Command bench, int& exit_code) {
     bool all = false;
   };
   auto options = std::make_shared<Options>();
-  command.add_option("-d,--device", options->device, "Index, part of a name, gpu, cpu or accelerator");
+  add_device_option(command, options->device);
   command.add_option("--batches", options->batches, fmt::format("Turns of {} calls", kBatch))
       .show_default()
       .positive();

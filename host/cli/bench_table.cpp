@@ -1,5 +1,6 @@
 #include "cli/bench_table.hpp"
 
+#include "cli/arguments.hpp"
 #include "cli/commands.hpp"
 #include "cli/results.hpp"
 
@@ -57,7 +58,7 @@ std::vector<std::string> BenchOptions::variants_of(const std::vector<std::string
 void add_bench_options(Command command, BenchOptions& options, const std::vector<std::string_view>& names,
                        const std::vector<Option>& of_one, const std::vector<Option>& asked, int& exit_code,
                        const std::function<int()>& run) {
-  command.add_option("-d,--device", options.device, "Index, part of a name, gpu, cpu or accelerator");
+  add_device_option(command, options.device);
   const auto [goals, goals_small] = add_list_flags(command, options.goals, options.goals_small);
   for (const Option option : of_one)
     option.excludes(goals).excludes(goals_small).takes(1, kMostValues);

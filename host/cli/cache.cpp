@@ -1,5 +1,6 @@
 // smem cache: the compiled programs on disk.
 #include "cli/cache.hpp"
+#include "cli/arguments.hpp"
 #include "cli/commands.hpp"
 #include "cli/terminal.hpp"
 #include "cli/text.hpp"
@@ -136,7 +137,7 @@ void add_cache(Command root, int& exit_code) {
       command.add_command("warm", "Build the programs that operations need, before they are needed");
   auto options = std::make_shared<WarmOptions>();
   warm.add_option("operations", options->operations, "All, when none is named").one_of(warm_operations());
-  warm.add_option("-d,--device", options->device, "Index, part of a name, gpu, cpu or accelerator");
+  add_device_option(warm, options->device);
   warm.on_run([options, &exit_code] { exit_code = warm_cache(*options); });
 }
 

@@ -56,8 +56,7 @@ void add_explain_options(Command command, ExplainOptions& options,
       .one_of({variants.begin(), variants.end()});
   command.add_option("--batch", options.batch, "Number of matrices").positive();
   command.add_option("--work-items", options.work_items, "Fix the size of a work-group").positive();
-  const Option device =
-      command.add_option("-d,--device", options.device, "Index, part of a name, gpu, cpu or accelerator");
+  const Option device = add_device_option(command, options.device);
   const Option like =
       command
           .add_option("--like", options.like,

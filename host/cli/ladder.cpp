@@ -2,6 +2,7 @@
 // the fastest variants of all operations under the device's measured roof.
 #include "cli/ladder.hpp"
 
+#include "cli/arguments.hpp"
 #include "cli/commands.hpp"
 #include "cli/results.hpp"
 #include "cli/svg.hpp"
@@ -210,7 +211,7 @@ int roofline_plot(const Options& options) {
 }
 
 std::array<Option, 4> add_options(Command command, Options& options) {
-  return {command.add_option("-d,--device", options.device, "Index, part of a name, gpu, cpu or accelerator"),
+  return {add_device_option(command, options.device),
           command.add_flag("--small", options.small, "At sizes for a quick look"),
           command.add_option("--plot", options.plot, "Write a picture to this file: SVG").type_name("FILE"),
           command.add_option("--json", options.json, "Write the results to this file").type_name("FILE")};

@@ -1,6 +1,7 @@
 // smem selftest: whether the kernels are right on a device, by the test program's own references.
 #include "cli/selftest.hpp"
 
+#include "cli/arguments.hpp"
 #include "cli/commands.hpp"
 #include "cli/process.hpp"
 #include "cli/terminal.hpp"
@@ -269,7 +270,7 @@ void add_selftest(Command root, int& exit_code) {
   auto list_only = std::make_shared<bool>(false);
   command.add_option("operations", options->operations, "All, when none is named")
       .one_of(selftest_operations());
-  command.add_option("-d,--device", options->device, "Index, part of a name, gpu, cpu or accelerator");
+  add_device_option(command, options->device);
   const Option quick_flag = command.add_flag("--quick", *quick, "Every variant at small sizes alone");
   command.add_flag("--full", *full, "Also long sweeps, smaller devices, and data of gigabytes")
       .excludes(quick_flag);

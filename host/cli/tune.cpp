@@ -1,6 +1,7 @@
 // smem tune: searches the plans of operations on this device, and keeps what is faster than the shipped ones.
 #include "cli/tune.hpp"
 
+#include "cli/arguments.hpp"
 #include "cli/commands.hpp"
 #include "cli/results.hpp"
 #include "cli/terminal.hpp"
@@ -189,7 +190,7 @@ void add_tune(Command root, int& exit_code) {
       "tune", "Search for plans that are faster here than the shipped ones; operations then use them");
   auto options = std::make_shared<TuneOptions>();
   command.add_option("operations", options->operations, "Only these").one_of(tune_operations());
-  command.add_option("-d,--device", options->device, "Index, part of a name, gpu, cpu or accelerator");
+  add_device_option(command, options->device);
   command.add_option("--minutes", options->minutes, "Time for all; a next run goes on where this one ends")
       .show_default()
       .positive();
