@@ -18,6 +18,10 @@ std::optional<std::size_t> parse_number(std::string_view text) {
 
 }  // namespace
 
+Option add_device_option(Command command, std::string& device) {
+  return command.add_option("-d,--device", device, "Index, part of a name, gpu, cpu or accelerator");
+}
+
 std::size_t packed_alignment(std::size_t row_bytes, std::size_t most) {
   return std::size_t{1} << std::countr_zero(most | row_bytes);
 }
@@ -31,6 +35,11 @@ std::optional<Shape> parse_shape(const std::string& text) {
   const auto cols = parse_number(std::string_view(text).substr(x + 1));
   if (!rows || !cols) return std::nullopt;
   return Shape{*rows, *cols};
+}
+
+Validator shape_validator() {
+  return {[](const std::string& text) { return parse_shape(text).has_value(); }, "ROWSxCOLS",
+          "not of the form ROWSxCOLS"};
 }
 
 std::optional<GridSize> parse_grid(const std::string& text) {
@@ -47,12 +56,9 @@ std::optional<GridSize> parse_grid(const std::string& text) {
   return std::nullopt;
 }
 
-CLI::Validator grid_validator() {
-  return CLI::Validator(
-      [](const std::string& text) {
-        return parse_grid(text) ? "" : "not of the form WIDTH, WIDTHxHEIGHT or WIDTHxHEIGHTxDEPTH: " + text;
-      },
-      "WIDTHxHEIGHTxDEPTH", "grid");
+Validator grid_validator() {
+  return {[](const std::string& text) { return parse_grid(text).has_value(); }, "WIDTHxHEIGHTxDEPTH",
+          "not of the form WIDTH, WIDTHxHEIGHT or WIDTHxHEIGHTxDEPTH"};
 }
 
 std::optional<std::size_t> parse_element(const std::string& text) {
@@ -71,6 +77,11 @@ std::optional<std::size_t> parse_element(const std::string& text) {
   }
   if (!std::has_single_bit(bytes) || bytes > 16) return std::nullopt;
   return bytes;
+}
+
+Validator element_validator() {
+  return {[](const std::string& text) { return parse_element(text).has_value(); }, "TYPE",
+          "not a type of 1, 2, 4, 8 or 16 bytes"};
 }
 
 std::optional<Scalar> parse_scalar(const std::string& text) {
@@ -109,16 +120,14 @@ Scalar usual_result(ReduceOp op, Scalar in) {
   }
 }
 
-CLI::Validator scalar_validator() {
-  return CLI::Validator(
-      [](const std::string& text) { return parse_scalar(text) ? "" : "not a type of numbers: " + text; },
-      "TYPE", "type");
+Validator scalar_validator() {
+  return {[](const std::string& text) { return parse_scalar(text).has_value(); }, "TYPE",
+          "not a type of numbers"};
 }
 
-CLI::Validator reduce_op_validator() {
-  return CLI::Validator(
-      [](const std::string& text) { return parse_reduce_op(text) ? "" : "not an operation: " + text; }, "OP",
-      "op");
+Validator reduce_op_validator() {
+  return {[](const std::string& text) { return parse_reduce_op(text).has_value(); }, "OP",
+          "not an operation"};
 }
 
 TransposeProblem packed_problem(std::size_t element_bytes, Shape shape, std::size_t batch) {

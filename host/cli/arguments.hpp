@@ -1,15 +1,18 @@
 /// Shapes, types, operations and problems, as the command line gives them.
 #pragma once
 
-#include <smem/smem.hpp>
+#include "cli/parser.hpp"
 
-#include <CLI/CLI.hpp>
+#include <smem/smem.hpp>
 
 #include <cstddef>
 #include <optional>
 #include <string>
 
 namespace smem::cli {
+
+/// -d, --device: which of the OpenCL devices, as contexts have it.
+Option add_device_option(Command command, std::string& device);
 
 struct Shape {
   std::size_t rows = 0;
@@ -21,21 +24,23 @@ std::optional<std::size_t> parse_size(const std::string& text);
 
 /// "4097x3001"; empty when it is not of this form, or one of the two is 0.
 std::optional<Shape> parse_shape(const std::string& text);
+Validator shape_validator();
 
 /// "4096", "4097x3001" or "512x512x512": cells along a row, rows, planes; empty when it is not of this form,
 /// or one of them is 0.
 std::optional<GridSize> parse_grid(const std::string& text);
-CLI::Validator grid_validator();
+Validator grid_validator();
 
 /// Bytes of an OpenCL type's name, as "float" or "uchar4", or of a number of bytes; empty when unknown.
 std::optional<std::size_t> parse_element(const std::string& text);
+Validator element_validator();
 
 /// "float32", or as OpenCL C has it, "float"; empty when unknown.
 std::optional<Scalar> parse_scalar(const std::string& text);
 /// "sum", ..., "norm": of one input and without an expression; empty when unknown.
 std::optional<ReduceOp> parse_reduce_op(const std::string& text);
-CLI::Validator scalar_validator();
-CLI::Validator reduce_op_validator();
+Validator scalar_validator();
+Validator reduce_op_validator();
 
 /// float32 for sums, means and norms of floats, wide enough for those of integers.
 Scalar usual_result(ReduceOp op, Scalar in);

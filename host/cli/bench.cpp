@@ -1,4 +1,5 @@
 // smem bench: the benchmarks, files of their results, and what two such files say of each other.
+#include "cli/arguments.hpp"
 #include "cli/bench_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/results.hpp"
@@ -67,43 +68,43 @@ void write_results(const Options& options) {
 
 }  // namespace
 
-void add_bench(CLI::App& app, int& exit_code) {
-  CLI::App* bench = app.add_subcommand(
+void add_bench(Command root, int& exit_code) {
+  const Command bench = root.add_command(
       "bench", "Measure operations, calls and first calls, one after the other; compare results");
-  bench->require_subcommand(0, 0);  // any number
+  bench.require_commands(0, 0);  // any number
   auto options = std::make_shared<Options>();
-  bench->add_option("--json", options->json, "Write the rows of operations to this file")->type_name("FILE");
-  bench->add_flag("--markdown", options->markdown, "Print them once more as a table in Markdown");
-  CLI::Option* files =
-      bench->add_option("--compare", options->files, "Two files of --json: what is faster, what is slower")
-          ->expected(2)
-          ->type_name("FILE");
-  add_list_flags(*bench, options->goals, options->goals_small);
-  bench->add_option("-d,--device", options->device, "Index, part of a name, gpu, cpu or accelerator");
-  add_bench_transpose(*bench, exit_code);
-  add_bench_banks(*bench, exit_code);
-  add_bench_rates(*bench);
-  add_bench_reduce(*bench, exit_code);
-  add_bench_histogram(*bench, exit_code);
-  add_bench_scan(*bench, exit_code);
-  add_bench_select(*bench, exit_code);
-  add_bench_gemm(*bench, exit_code);
-  add_bench_heat(*bench, exit_code);
-  add_bench_stencil(*bench, exit_code);
-  add_bench_conv2d(*bench, exit_code);
-  add_bench_blur(*bench, exit_code);
-  add_bench_pool(*bench, exit_code);
-  add_bench_moving_mean(*bench, exit_code);
-  add_bench_host(*bench, exit_code);
-  add_bench_first_call(*bench, exit_code);
-  for (CLI::App* one : bench->get_subcommands({}))
-    one->fallthrough();
+  bench.add_option("--json", options->json, "Write the rows of operations to this file").type_name("FILE");
+  bench.add_flag("--markdown", options->markdown, "Print them once more as a table in Markdown");
+  const Option files =
+      bench.add_option("--compare", options->files, "Two files of --json: what is faster, what is slower")
+          .takes(2, 2)
+          .type_name("FILE");
+  add_list_flags(bench, options->goals, options->goals_small);
+  add_device_option(bench, options->device);
+  add_bench_transpose(bench, exit_code);
+  add_bench_banks(bench, exit_code);
+  add_bench_rates(bench);
+  add_bench_reduce(bench, exit_code);
+  add_bench_histogram(bench, exit_code);
+  add_bench_scan(bench, exit_code);
+  add_bench_select(bench, exit_code);
+  add_bench_gemm(bench, exit_code);
+  add_bench_heat(bench, exit_code);
+  add_bench_stencil(bench, exit_code);
+  add_bench_conv2d(bench, exit_code);
+  add_bench_blur(bench, exit_code);
+  add_bench_pool(bench, exit_code);
+  add_bench_moving_mean(bench, exit_code);
+  add_bench_host(bench, exit_code);
+  add_bench_first_call(bench, exit_code);
+  for (const Command one : bench.commands())
+    one.fall_through();
   // Called after those of the subcommands.
-  bench->callback([bench, files, options, &exit_code] {
-    const bool any = !bench->get_subcommands().empty(), lists = options->goals || options->goals_small;
-    if ((any || lists) == (files->count() > 0))
-      throw CLI::RequiredError("A subcommand, --goals, --goals-small, or --compare with two files");
-    if (files->count() > 0) {
+  bench.on_run([bench, files, options, &exit_code] {
+    const bool any = !bench.chosen().empty(), lists = options->goals || options->goals_small;
+    if ((any || lists) == files.is_given())
+      throw_required("A subcommand, --goals, --goals-small, or --compare with two files");
+    if (files.is_given()) {
       exit_code = compare_files(*options);
       return;
     }

@@ -1,4 +1,5 @@
 // smem bench banks: the conflict model beside what the device does, for the classic access patterns.
+#include "cli/arguments.hpp"
 #include "cli/commands.hpp"
 #include "cli/measure.hpp"
 
@@ -229,12 +230,12 @@ int run(const std::string& device_name) {
 
 }  // namespace
 
-void add_bench_banks(CLI::App& bench, int& exit_code) {
-  CLI::App* command = bench.add_subcommand(
-      "banks", "Bank conflicts of local memory: the model's prediction beside the device");
+void add_bench_banks(Command bench, int& exit_code) {
+  const Command command =
+      bench.add_command("banks", "Bank conflicts of local memory: the model's prediction beside the device");
   auto device = std::make_shared<std::string>();
-  command->add_option("-d,--device", *device, "Index, part of a name, gpu, cpu or accelerator");
-  command->callback([device, &exit_code] { exit_code = std::max(exit_code, run(*device)); });
+  add_device_option(command, *device);
+  command.on_run([device, &exit_code] { exit_code = std::max(exit_code, run(*device)); });
 }
 
 }  // namespace smem::cli

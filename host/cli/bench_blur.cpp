@@ -197,26 +197,22 @@ void ladder_separable(const LadderOptions& options) {
   });
 }
 
-void add_bench_blur(CLI::App& bench, int& exit_code) {
-  CLI::App* command =
-      bench.add_subcommand("blur", "Speed of blurs, medians and edges, beside the device's own copy");
+void add_bench_blur(Command bench, int& exit_code) {
+  const Command command =
+      bench.add_command("blur", "Speed of blurs, medians and edges, beside the device's own copy");
   auto options = std::make_shared<Options>();
-  CLI::Option* edge = command->add_option("--edge,--sizes", options->edge, "Cells of a row, and rows")
-                          ->check(CLI::Range(64, 65536));
-  command->add_option("--kind", options->kind, "gaussian, box, median, gradient or unsharp")
-      ->capture_default_str()
-      ->check(CLI::IsMember(std::vector<std::string>(std::begin(kKinds), std::end(kKinds))));
-  command->add_option("--size", options->size, "Of the window, odd")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1001));
-  command->add_option("--channels", options->channels, "Interleaved")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 4));
+  const Option edge =
+      command.add_option("--edge,--sizes", options->edge, "Cells of a row, and rows").between(64, 65536);
+  command.add_option("--kind", options->kind, "gaussian, box, median, gradient or unsharp")
+      .show_default()
+      .one_of({std::begin(kKinds), std::end(kKinds)});
+  command.add_option("--size", options->size, "Of the window, odd").show_default().between(1, 1001);
+  command.add_option("--channels", options->channels, "Interleaved").show_default().between(1, 4);
   command
-      ->add_option("--type", options->type, "uint8, uint16, half, float32 or float64; or as OpenCL C has it")
-      ->capture_default_str()
-      ->check(pixel_validator());
-  add_bench_options(*command, *options, all_variants(), {edge}, {edge}, exit_code,
+      .add_option("--type", options->type, "uint8, uint16, half, float32 or float64; or as OpenCL C has it")
+      .show_default()
+      .check(pixel_validator());
+  add_bench_options(command, *options, all_variants(), {edge}, {edge}, exit_code,
                     [options] { return run(*options); });
 }
 

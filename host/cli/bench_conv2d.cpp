@@ -268,26 +268,26 @@ void ladder_conv2d(const LadderOptions& ladder) {
   table.run_case({images, 64, edge, 64, 3}, variants);
 }
 
-void add_bench_conv2d(CLI::App& bench, int& exit_code) {
-  CLI::App* command =
-      bench.add_subcommand("conv2d", "Speed of convolutions of many channels, beside the device's fp32 rate");
+void add_bench_conv2d(Command bench, int& exit_code) {
+  const Command command =
+      bench.add_command("conv2d", "Speed of convolutions of many channels, beside the device's fp32 rate");
   auto options = std::make_shared<Options>();
   Conv2dCase& one = options->one;
   const auto number = [&](const char* name, std::size_t& value, const char* what, std::size_t most) {
-    return command->add_option(name, value, what)->check(CLI::Range(std::size_t{1}, most));
+    return command.add_option(name, value, what).between(std::size_t{1}, most);
   };
-  CLI::Option* edge = number("--edge,--sizes", one.edge, "Rows and columns of a plane of the input", 65536);
-  CLI::Option* channels = number("--channels", one.channels, "Of an image", 65536);
-  CLI::Option* filters = number("--filters", one.filters, "Channels of the output", 65536);
-  edge->needs(channels)->needs(filters);
+  const Option edge = number("--edge,--sizes", one.edge, "Rows and columns of a plane of the input", 65536);
+  const Option channels = number("--channels", one.channels, "Of an image", 65536);
+  const Option filters = number("--filters", one.filters, "Channels of the output", 65536);
+  edge.needs(channels).needs(filters);
   number("--images", one.images, "Of the batch", 65536);
-  number("--window", one.window, "Rows and columns of a filter", 64)->capture_default_str();
-  number("--stride", one.stride, "From a window to the next", 64)->capture_default_str();
-  number("--groups", one.groups, "Of channels", 65536)->capture_default_str();
-  command->add_option("--type", options->type, "half, float32 or float64")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"half", "float32", "float64", "float", "double"}));
-  add_bench_options(*command, *options, conv2d_variants(), {edge}, {edge}, exit_code,
+  number("--window", one.window, "Rows and columns of a filter", 64).show_default();
+  number("--stride", one.stride, "From a window to the next", 64).show_default();
+  number("--groups", one.groups, "Of channels", 65536).show_default();
+  command.add_option("--type", options->type, "half, float32 or float64")
+      .show_default()
+      .one_of({"half", "float32", "float64", "float", "double"});
+  add_bench_options(command, *options, conv2d_variants(), {edge}, {edge}, exit_code,
                     [options] { return run(*options); });
 }
 

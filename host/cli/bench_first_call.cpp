@@ -1,4 +1,5 @@
 // smem bench first-call: the first call of a new process, with caches cold and warm.
+#include "cli/arguments.hpp"
 #include "cli/child.hpp"
 #include "cli/commands.hpp"
 #include "cli/measure.hpp"
@@ -193,18 +194,16 @@ int run(const Options& options) {
 
 }  // namespace
 
-void add_bench_first_call(CLI::App& bench, int& exit_code) {
-  CLI::App* command =
-      bench.add_subcommand("first-call", "The first call of a new process, with cold and warm caches");
+void add_bench_first_call(Command bench, int& exit_code) {
+  const Command command =
+      bench.add_command("first-call", "The first call of a new process, with cold and warm caches");
   auto options = std::make_shared<Options>();
-  command->add_option("-d,--device", options->device, "Index, part of a name, gpu, cpu or accelerator");
-  command->add_option("--repetitions", options->repetitions, "New processes of each kind")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  command->add_option("--child", options->child)
-      ->group("")
-      ->check(CLI::IsMember({"smem", "plain", "device"}));
-  command->callback([options, &exit_code] {
+  add_device_option(command, options->device);
+  command.add_option("--repetitions", options->repetitions, "New processes of each kind")
+      .show_default()
+      .positive();
+  command.add_option("--child", options->child).hidden().one_of({"smem", "plain", "device"});
+  command.on_run([options, &exit_code] {
     exit_code = std::max(exit_code, options->child.empty() ? run(*options) : run_in_child(*options));
   });
 }

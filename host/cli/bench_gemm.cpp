@@ -308,30 +308,28 @@ void ladder_gemm(const LadderOptions& ladder) {
   table.end();
 }
 
-void add_bench_gemm(CLI::App& bench, int& exit_code) {
-  CLI::App* command =
-      bench.add_subcommand("gemm", "Speed of products of matrices, beside the device's fp32 rate");
+void add_bench_gemm(Command bench, int& exit_code) {
+  const Command command =
+      bench.add_command("gemm", "Speed of products of matrices, beside the device's fp32 rate");
   auto options = std::make_shared<Options>();
-  CLI::Option* shape = command->add_option("--size,--sizes", options->shape, "Of the product: MxNxK")
-                           ->check(product_validator());
-  command->add_option("--type", options->type, "Of A and B: float, double, half, bfloat16 or int8")
-      ->capture_default_str()
-      ->check(gemm_type_validator())
-      ->needs(shape);
-  command->add_option("--out", options->out, "Type of C; else that of the sums")
-      ->check(gemm_type_validator())
-      ->needs(shape);
-  command->add_option("--batch", options->batch, "Number of products")
-      ->check(CLI::PositiveNumber)
-      ->needs(shape);
-  command->add_flag("--transpose-a", options->transpose_a, "A is K x M")->needs(shape);
-  command->add_flag("--transpose-b", options->transpose_b, "B is N x K")->needs(shape);
-  command->add_flag("--tf32", options->tf32, "Let matrix units cut float to TF32")->needs(shape);
+  const Option shape = command.add_option("--size,--sizes", options->shape, "Of the product: MxNxK")
+                           .check(product_validator());
+  command.add_option("--type", options->type, "Of A and B: float, double, half, bfloat16 or int8")
+      .show_default()
+      .check(gemm_type_validator())
+      .needs(shape);
+  command.add_option("--out", options->out, "Type of C; else that of the sums")
+      .check(gemm_type_validator())
+      .needs(shape);
+  command.add_option("--batch", options->batch, "Number of products").positive().needs(shape);
+  command.add_flag("--transpose-a", options->transpose_a, "A is K x M").needs(shape);
+  command.add_flag("--transpose-b", options->transpose_b, "B is N x K").needs(shape);
+  command.add_flag("--tf32", options->tf32, "Let matrix units cut float to TF32").needs(shape);
   command
-      ->add_flag("--ladder", options->ladder,
-                 "Every variant in turn, and what it does that the one before does not")
-      ->needs(shape);
-  add_bench_options(*command, *options, gemm_variants(), {shape}, {shape}, exit_code,
+      .add_flag("--ladder", options->ladder,
+                "Every variant in turn, and what it does that the one before does not")
+      .needs(shape);
+  add_bench_options(command, *options, gemm_variants(), {shape}, {shape}, exit_code,
                     [options] { return run(*options); });
 }
 

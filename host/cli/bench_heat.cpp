@@ -188,29 +188,22 @@ void ladder_heat(const LadderOptions& options) {
   });
 }
 
-void add_bench_heat(CLI::App& bench, int& exit_code) {
-  CLI::App* command =
-      bench.add_subcommand("heat", "Speed of heat diffusion, beside the device's own copy for every step");
+void add_bench_heat(Command bench, int& exit_code) {
+  const Command command =
+      bench.add_command("heat", "Speed of heat diffusion, beside the device's own copy for every step");
   auto options = std::make_shared<Options>();
-  CLI::Option* size = command->add_option("--size,--sizes", options->size, "Cells along a row, rows, planes")
-                          ->check(grid_validator());
-  command->add_option("--type", options->type, "half, float32 or float64")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"half", "float32", "float64"}));
-  command->add_option("--steps", options->steps, "Of a call")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  command->add_option("--steps-per-pass", options->steps_per_pass,
-                      "Over memory, instead of the plan's choice");
-  command
-      ->add_option("--tile", options->tile, "Of vector and march: what a work-group makes, ROWSxCOLS cells")
-      ->check(CLI::Validator(
-          [](const std::string& text) {
-            return parse_shape(text) ? "" : "not of the form ROWSxCOLS: " + text;
-          },
-          "ROWSxCOLS", "tile"));
-  command->add_flag("--conductivities", options->conductivities, "A conductivity for each cell");
-  add_bench_options(*command, *options, heat_variants(), {size}, {size}, exit_code,
+  const Option size = command.add_option("--size,--sizes", options->size, "Cells along a row, rows, planes")
+                          .check(grid_validator());
+  command.add_option("--type", options->type, "half, float32 or float64")
+      .show_default()
+      .one_of({"half", "float32", "float64"});
+  command.add_option("--steps", options->steps, "Of a call").show_default().positive();
+  command.add_option("--steps-per-pass", options->steps_per_pass,
+                     "Over memory, instead of the plan's choice");
+  command.add_option("--tile", options->tile, "Of vector and march: what a work-group makes, ROWSxCOLS cells")
+      .check(shape_validator());
+  command.add_flag("--conductivities", options->conductivities, "A conductivity for each cell");
+  add_bench_options(command, *options, heat_variants(), {size}, {size}, exit_code,
                     [options] { return run(*options); });
 }
 

@@ -146,23 +146,21 @@ void ladder_histogram(const LadderOptions& options) {
   });
 }
 
-void add_bench_histogram(CLI::App& bench, int& exit_code) {
-  CLI::App* command = bench.add_subcommand("histogram", "Speed of histograms, beside the device's own copy");
+void add_bench_histogram(Command bench, int& exit_code) {
+  const Command command = bench.add_command("histogram", "Speed of histograms, beside the device's own copy");
   auto options = std::make_shared<Options>();
-  CLI::Option* size =
-      command->add_option("--size,--sizes", options->size, "Elements")->check(CLI::PositiveNumber);
-  command->add_option("--bins", options->bins, "Of equal width")
-      ->capture_default_str()
-      ->check(CLI::Range(std::size_t{1}, kMaxBins));
-  command->add_option("--type", options->type, "uint8, uint16, int32 or float32; or as OpenCL C has it")
-      ->capture_default_str()
-      ->check(CLI::Validator(
-          [](const std::string& text) { return parse_scalar(text) ? "" : "not one of the types: " + text; },
-          "TYPE", "type"));
-  command->add_option("--spread", options->spread, "Of the data: uniform, equal or zipf")
-      ->capture_default_str()
-      ->check(CLI::IsMember(std::vector<std::string>(std::begin(kSpreads), std::end(kSpreads))));
-  add_bench_options(*command, *options, histogram_variants(), {size}, {size}, exit_code,
+  const Option size = command.add_option("--size,--sizes", options->size, "Elements").positive();
+  command.add_option("--bins", options->bins, "Of equal width")
+      .show_default()
+      .between(std::size_t{1}, kMaxBins);
+  command.add_option("--type", options->type, "uint8, uint16, int32 or float32; or as OpenCL C has it")
+      .show_default()
+      .check({[](const std::string& text) { return parse_scalar(text).has_value(); }, "TYPE",
+              "not one of the types"});
+  command.add_option("--spread", options->spread, "Of the data: uniform, equal or zipf")
+      .show_default()
+      .one_of({std::begin(kSpreads), std::end(kSpreads)});
+  add_bench_options(command, *options, histogram_variants(), {size}, {size}, exit_code,
                     [options] { return run(*options); });
 }
 

@@ -125,20 +125,20 @@ int run(const std::string& device, std::size_t batches, bool all) {
 
 }  // namespace
 
-void add_bench_host(CLI::App& bench, int& exit_code) {
-  CLI::App* command = bench.add_subcommand("host", "Host time of a call, beside the bare OpenCL calls");
+void add_bench_host(Command bench, int& exit_code) {
+  const Command command = bench.add_command("host", "Host time of a call, beside the bare OpenCL calls");
   struct Options {
     std::string device;
     std::size_t batches = kBatches;
     bool all = false;
   };
   auto options = std::make_shared<Options>();
-  command->add_option("-d,--device", options->device, "Index, part of a name, gpu, cpu or accelerator");
-  command->add_option("--batches", options->batches, fmt::format("Turns of {} calls", kBatch))
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  command->add_flag("--all", options->all, "Also as many calls of every operation");
-  command->callback([options, &exit_code] {
+  add_device_option(command, options->device);
+  command.add_option("--batches", options->batches, fmt::format("Turns of {} calls", kBatch))
+      .show_default()
+      .positive();
+  command.add_flag("--all", options->all, "Also as many calls of every operation");
+  command.on_run([options, &exit_code] {
     exit_code = std::max(exit_code, run(options->device, options->batches, options->all));
   });
 }

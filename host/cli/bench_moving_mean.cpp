@@ -98,21 +98,18 @@ void ladder_moving_mean(const LadderOptions& options) {
   });
 }
 
-void add_bench_moving_mean(CLI::App& bench, int& exit_code) {
-  CLI::App* command =
-      bench.add_subcommand("moving_mean", "Speed of moving means, beside the device's own copy");
+void add_bench_moving_mean(Command bench, int& exit_code) {
+  const Command command =
+      bench.add_command("moving_mean", "Speed of moving means, beside the device's own copy");
   auto options = std::make_shared<Options>();
-  CLI::Option* size = command->add_option("--size,--sizes", options->one.size, "Elements of a row")
-                          ->check(CLI::PositiveNumber);
-  command->add_option("--rows", options->one.rows, "Of a matrix")->check(CLI::PositiveNumber);
-  command->add_option("--window", options->one.window, "Elements")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+  const Option size = command.add_option("--size,--sizes", options->one.size, "Elements of a row").positive();
+  command.add_option("--rows", options->one.rows, "Of a matrix").positive();
+  command.add_option("--window", options->one.window, "Elements").show_default().positive();
   command
-      ->add_option("--type", options->type, "uint8, uint16, half, float32 or float64; or as OpenCL C has it")
-      ->capture_default_str()
-      ->check(pixel_validator());
-  add_bench_options(*command, *options, moving_mean_variants(), {size}, {size}, exit_code,
+      .add_option("--type", options->type, "uint8, uint16, half, float32 or float64; or as OpenCL C has it")
+      .show_default()
+      .check(pixel_validator());
+  add_bench_options(command, *options, moving_mean_variants(), {size}, {size}, exit_code,
                     [options] { return run(*options); });
 }
 

@@ -110,25 +110,21 @@ void ladder_pool(const LadderOptions& options) {
   });
 }
 
-void add_bench_pool(CLI::App& bench, int& exit_code) {
-  CLI::App* command = bench.add_subcommand("pool", "Speed of pooling, beside the device's own copy");
+void add_bench_pool(Command bench, int& exit_code) {
+  const Command command = bench.add_command("pool", "Speed of pooling, beside the device's own copy");
   auto options = std::make_shared<Options>();
-  CLI::Option* edge = command->add_option("--edge,--sizes", options->edge, "Cells of a row, and rows")
-                          ->check(CLI::Range(64, 65536));
-  command->add_option("--op", options->op, "max or average")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"max", "average"}));
-  command->add_option("--size", options->size, "Of the windows")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 64));
-  command->add_option("--stride", options->stride, "From a window to the next; by default side by side")
-      ->check(CLI::Range(1, 64));
-  command->add_option("--planes", options->planes, "Of a batch")->check(CLI::PositiveNumber);
+  const Option edge =
+      command.add_option("--edge,--sizes", options->edge, "Cells of a row, and rows").between(64, 65536);
+  command.add_option("--op", options->op, "max or average").show_default().one_of({"max", "average"});
+  command.add_option("--size", options->size, "Of the windows").show_default().between(1, 64);
+  command.add_option("--stride", options->stride, "From a window to the next; by default side by side")
+      .between(1, 64);
+  command.add_option("--planes", options->planes, "Of a batch").positive();
   command
-      ->add_option("--type", options->type, "uint8, uint16, half, float32 or float64; or as OpenCL C has it")
-      ->capture_default_str()
-      ->check(pixel_validator());
-  add_bench_options(*command, *options, pool_variants(), {edge}, {edge}, exit_code,
+      .add_option("--type", options->type, "uint8, uint16, half, float32 or float64; or as OpenCL C has it")
+      .show_default()
+      .check(pixel_validator());
+  add_bench_options(command, *options, pool_variants(), {edge}, {edge}, exit_code,
                     [options] { return run(*options); });
 }
 

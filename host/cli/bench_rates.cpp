@@ -1,4 +1,5 @@
 // smem bench rates: the two rates of the roofline, measured anew and kept.
+#include "cli/arguments.hpp"
 #include "cli/commands.hpp"
 
 #include <smem/smem.hpp>
@@ -10,12 +11,12 @@
 
 namespace smem::cli {
 
-void add_bench_rates(CLI::App& bench) {
-  CLI::App* command = bench.add_subcommand(
+void add_bench_rates(Command bench) {
+  const Command command = bench.add_command(
       "rates", "Copy bandwidth and fp32 rate of the device: measured anew, and kept for the roofline");
   auto device = std::make_shared<std::string>();
-  command->add_option("-d,--device", *device, "Index, part of a name, gpu, cpu or accelerator");
-  command->callback([device] {
+  add_device_option(command, *device);
+  command.on_run([device] {
     const Context context({.device = *device});
     const Rates rates = measure_rates(context, true);
     fmt::print("{} ({}, driver {})\n", context.device().name, context.device().platform,

@@ -205,27 +205,26 @@ void ladder_reduce(const LadderOptions& options) {
   });
 }
 
-void add_bench_reduce(CLI::App& bench, int& exit_code) {
-  CLI::App* command = bench.add_subcommand("reduce", "Speed of reductions, beside the device's own copy");
+void add_bench_reduce(Command bench, int& exit_code) {
+  const Command command = bench.add_command("reduce", "Speed of reductions, beside the device's own copy");
   auto options = std::make_shared<Options>();
-  CLI::Option* size = command->add_option("--size,--sizes", options->size, "Elements of a vector")
-                          ->check(CLI::PositiveNumber);
-  CLI::Option* rows = command->add_option("--rows", options->rows, "Of a matrix: a result for each row")
-                          ->check(CLI::PositiveNumber)
-                          ->excludes(size);
-  CLI::Option* cols = command->add_option("--cols", options->cols, "Of a matrix")->check(CLI::PositiveNumber);
-  rows->needs(cols);
-  cols->needs(rows);
-  command->add_flag("--columns", options->columns, "A result for each column instead")->needs(rows);
-  command->add_option("--op", options->op, "sum, product, min, max, bit_and, ..., mean or norm")
-      ->capture_default_str()
-      ->check(reduce_op_validator());
+  const Option size = command.add_option("--size,--sizes", options->size, "Elements of a vector").positive();
+  const Option rows = command.add_option("--rows", options->rows, "Of a matrix: a result for each row")
+                          .positive()
+                          .excludes(size);
+  const Option cols = command.add_option("--cols", options->cols, "Of a matrix").positive();
+  rows.needs(cols);
+  cols.needs(rows);
+  command.add_flag("--columns", options->columns, "A result for each column instead").needs(rows);
+  command.add_option("--op", options->op, "sum, product, min, max, bit_and, ..., mean or norm")
+      .show_default()
+      .check(reduce_op_validator());
   command
-      ->add_option("--type", options->type, "int8 to uint64, half, float32 or float64; or as OpenCL C has it")
-      ->capture_default_str()
-      ->check(scalar_validator());
-  command->add_flag("--compensated", options->compensated, "With the rounding errors carried along");
-  add_bench_options(*command, *options, reduce_variants(), {size, rows}, {size, rows}, exit_code,
+      .add_option("--type", options->type, "int8 to uint64, half, float32 or float64; or as OpenCL C has it")
+      .show_default()
+      .check(scalar_validator());
+  command.add_flag("--compensated", options->compensated, "With the rounding errors carried along");
+  add_bench_options(command, *options, reduce_variants(), {size, rows}, {size, rows}, exit_code,
                     [options] { return run(*options); });
 }
 

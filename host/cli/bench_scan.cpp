@@ -117,19 +117,17 @@ void ladder_scan(const LadderOptions& options) {
   });
 }
 
-void add_bench_scan(CLI::App& bench, int& exit_code) {
-  CLI::App* command = bench.add_subcommand("scan", "Speed of scans, beside the device's own copy");
+void add_bench_scan(Command bench, int& exit_code) {
+  const Command command = bench.add_command("scan", "Speed of scans, beside the device's own copy");
   auto options = std::make_shared<Options>();
-  CLI::Option* size = command->add_option("--size,--sizes", options->size, "Elements of a vector")
-                          ->check(CLI::PositiveNumber);
+  const Option size = command.add_option("--size,--sizes", options->size, "Elements of a vector").positive();
   command
-      ->add_option("--type", options->type, "int32, uint32, int64, uint64 or float32; or as OpenCL C has it")
-      ->capture_default_str()
-      ->check(CLI::Validator(
-          [](const std::string& text) { return parse_type(text) ? "" : "not one of these types: " + text; },
-          "TYPE", "type"));
-  command->add_flag("--exclusive", options->exclusive, "Without the element itself");
-  add_bench_options(*command, *options, scan_variants(), {size}, {size}, exit_code,
+      .add_option("--type", options->type, "int32, uint32, int64, uint64 or float32; or as OpenCL C has it")
+      .show_default()
+      .check({[](const std::string& text) { return parse_type(text).has_value(); }, "TYPE",
+              "not one of these types"});
+  command.add_flag("--exclusive", options->exclusive, "Without the element itself");
+  add_bench_options(command, *options, scan_variants(), {size}, {size}, exit_code,
                     [options] { return run(*options); });
 }
 

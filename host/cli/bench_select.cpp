@@ -180,26 +180,22 @@ void ladder_select(const LadderOptions& options) {
   });
 }
 
-void add_bench_select(CLI::App& bench, int& exit_code) {
-  CLI::App* command = bench.add_subcommand("select", "Speed of selections, beside the device's own copy");
+void add_bench_select(Command bench, int& exit_code) {
+  const Command command = bench.add_command("select", "Speed of selections, beside the device's own copy");
   auto options = std::make_shared<Options>();
-  CLI::Option* size = command->add_option("--size,--sizes", options->size, "Elements of a vector")
-                          ->check(CLI::PositiveNumber);
+  const Option size = command.add_option("--size,--sizes", options->size, "Elements of a vector").positive();
   std::vector<std::string> ops;
   for (const SelectOp op : kOps)
     ops.emplace_back(name_of(op));
-  command->add_option("--op", options->op, "copy_if, copy_flagged, partition, ...")
-      ->capture_default_str()
-      ->check(CLI::IsMember(ops));
-  command->add_option("--type", options->type, "uint8, int32, uint64 or float32; or as OpenCL C has it")
-      ->capture_default_str()
-      ->check(CLI::Validator(
-          [](const std::string& text) { return parse_type(text) ? "" : "not one of these types: " + text; },
-          "TYPE", "type"));
-  command->add_option("--per-cent", options->per_cent, "Of the elements that are selected")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 100));
-  add_bench_options(*command, *options, select_variants(), {size}, {size}, exit_code,
+  command.add_option("--op", options->op, "copy_if, copy_flagged, partition, ...").show_default().one_of(ops);
+  command.add_option("--type", options->type, "uint8, int32, uint64 or float32; or as OpenCL C has it")
+      .show_default()
+      .check({[](const std::string& text) { return parse_type(text).has_value(); }, "TYPE",
+              "not one of these types"});
+  command.add_option("--per-cent", options->per_cent, "Of the elements that are selected")
+      .show_default()
+      .between(0, 100);
+  add_bench_options(command, *options, select_variants(), {size}, {size}, exit_code,
                     [options] { return run(*options); });
 }
 

@@ -130,25 +130,23 @@ void ladder_stencil(const LadderOptions& options) {
   });
 }
 
-void add_bench_stencil(CLI::App& bench, int& exit_code) {
-  CLI::App* command = bench.add_subcommand("stencil", "Speed of stencils, beside the device's own copy");
+void add_bench_stencil(Command bench, int& exit_code) {
+  const Command command = bench.add_command("stencil", "Speed of stencils, beside the device's own copy");
   auto options = std::make_shared<Options>();
-  CLI::Option* size =
-      command->add_option("--size,--sizes", options->size, "Cells of the grid: X, XxY or XxYxZ")
-          ->check(extent_validator(1));
-  command->add_option("--radius", options->radius, "Of the window: X, XxY or XxYxZ")
-      ->capture_default_str()
-      ->check(extent_validator(0));
-  command->add_option("--type", options->type, "uint8, uint16, half, float32 or float64")
-      ->capture_default_str()
-      ->check(pixel_validator());
-  command->add_option("--shape", options->shape, "box or star")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"box", "star"}));
-  command->add_option("--channels", options->channels, "Interleaved in each cell")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 4));
-  add_bench_options(*command, *options, stencil_variants(), {size}, {size}, exit_code,
+  const Option size =
+      command.add_option("--size,--sizes", options->size, "Cells of the grid: X, XxY or XxYxZ")
+          .check(extent_validator(1));
+  command.add_option("--radius", options->radius, "Of the window: X, XxY or XxYxZ")
+      .show_default()
+      .check(extent_validator(0));
+  command.add_option("--type", options->type, "uint8, uint16, half, float32 or float64")
+      .show_default()
+      .check(pixel_validator());
+  command.add_option("--shape", options->shape, "box or star").show_default().one_of({"box", "star"});
+  command.add_option("--channels", options->channels, "Interleaved in each cell")
+      .show_default()
+      .between(1, 4);
+  add_bench_options(command, *options, stencil_variants(), {size}, {size}, exit_code,
                     [options] { return run(*options); });
 }
 

@@ -1,5 +1,6 @@
 #include "cli/bench_table.hpp"
 
+#include "cli/arguments.hpp"
 #include "cli/commands.hpp"
 #include "cli/results.hpp"
 
@@ -21,28 +22,22 @@ constexpr const char* kRow = "{:<42}{:<24}{:>10}{:>9}{:>9}{:>9}{:>9}{:>10}{:>9}{
 }
 
 /// Calls `run` for each combination of the options' values.
-void for_each_value(const std::vector<CLI::Option*>& options, std::size_t from,
-                    const std::function<void()>& run) {
-  while (from < options.size() && options[from]->count() < 2)
+void for_each_value(const std::vector<Option>& options, std::size_t from, const std::function<void()>& run) {
+  while (from < options.size() && options[from].values().size() < 2)
     ++from;
   if (from == options.size()) return run();
-  for (const std::string& value : std::vector<std::string>(options[from]->results())) {
-    options[from]->clear();
-    options[from]->add_result(value);
-    options[from]->run_callback();
+  for (const std::string& value : options[from].values()) {
+    options[from].set(value);
     for_each_value(options, from + 1, run);
   }
 }
 
 /// Whether a list was asked for by a command beside this one, or by the one above.
-bool is_asked_elsewhere(const CLI::App& command, const char* flag) {
-  const auto has = [&](const CLI::App& app) {
-    const CLI::Option* option = app.get_option_no_throw(flag);
-    return option != nullptr && option->count() > 0;
-  };
-  const std::vector<CLI::App*> beside = command.get_parent()->get_subcommands();
-  return has(*command.get_parent()) ||
-         std::any_of(beside.begin(), beside.end(), [&](const CLI::App* app) { return has(*app); });
+bool is_asked_elsewhere(Command command, const char* flag) {
+  const Command above = command.parent();
+  const std::vector<Command> beside = above.chosen();
+  return above.is_given(flag) ||
+         std::any_of(beside.begin(), beside.end(), [&](Command one) { return one.is_given(flag); });
 }
 
 using RunList = std::function<void(const std::string& device, bool small)>;
@@ -60,46 +55,45 @@ std::vector<std::string> BenchOptions::variants_of(const std::vector<std::string
   return all;
 }
 
-void add_bench_options(CLI::App& command, BenchOptions& options, const std::vector<std::string_view>& names,
-                       const std::vector<CLI::Option*>& of_one, const std::vector<CLI::Option*>& asked,
-                       int& exit_code, const std::function<int()>& run) {
-  command.add_option("-d,--device", options.device, "Index, part of a name, gpu, cpu or accelerator");
-  add_list_flags(command, options.goals, options.goals_small);
-  for (CLI::Option* option : of_one) {
-    option->excludes("--goals")->excludes("--goals-small");
-    option->expected(1, kMostValues);
-  }
+void add_bench_options(Command command, BenchOptions& options, const std::vector<std::string_view>& names,
+                       const std::vector<Option>& of_one, const std::vector<Option>& asked, int& exit_code,
+                       const std::function<int()>& run) {
+  add_device_option(command, options.device);
+  const auto [goals, goals_small] = add_list_flags(command, options.goals, options.goals_small);
+  for (const Option option : of_one)
+    option.excludes(goals).excludes(goals_small).takes(1, kMostValues);
   command.add_option("--variant", options.variants, "Instead of the plan's own choice; may be repeated")
-      ->check(CLI::IsMember(std::vector<std::string>(names.begin(), names.end())));
+      .one_of({names.begin(), names.end()});
   command.add_flag("--all-variants", options.all_variants, "The plan's own choice, and then every variant");
-  command.add_option("--csv", options.csv, "Write the rows to this file too")->type_name("FILE");
+  command.add_option("--csv", options.csv, "Write the rows to this file too").type_name("FILE");
   lists().emplace_back([&options, &exit_code, run](const std::string& device, bool small) {
     options.device = device;
     (small ? options.goals_small : options.goals) = true;
     exit_code = std::max(exit_code, run());
   });
-  command.callback([&command, &options, &exit_code, of_one, asked, run] {
-    const bool named = std::any_of(of_one.begin(), of_one.end(),
-                                   [](const CLI::Option* option) { return option->count() > 0; });
+  command.on_run([command, &options, &exit_code, of_one, asked, run] {
+    const bool named =
+        std::any_of(of_one.begin(), of_one.end(), [](Option option) { return option.is_given(); });
     if (!named && !options.is_list()) {
       options.goals = is_asked_elsewhere(command, "--goals");
       options.goals_small = !options.goals && is_asked_elsewhere(command, "--goals-small");
     }
     bool any = options.is_list();
     std::string all;
-    for (const CLI::Option* option : asked) {
-      any = any || option->count() > 0;
-      all += option->get_name() + ", ";
+    for (const Option option : asked) {
+      any = any || option.is_given();
+      all += option.name() + ", ";
     }
-    if (!any) throw CLI::RequiredError(all + "--goals, or --goals-small");
+    if (!any) throw_required(all + "--goals, or --goals-small");
     for_each_value(of_one, 0, [&] { exit_code = std::max(exit_code, run()); });
   });
 }
 
-void add_list_flags(CLI::App& command, bool& goals, bool& goals_small) {
-  CLI::Option* all =
+std::array<Option, 2> add_list_flags(Command command, bool& goals, bool& goals_small) {
+  const Option all =
       command.add_flag("--goals", goals, "The list that smem is judged by; a missed goal is exit code 1");
-  command.add_flag("--goals-small", goals_small, "The same at sizes for a quick look")->excludes(all);
+  return {all,
+          command.add_flag("--goals-small", goals_small, "The same at sizes for a quick look").excludes(all)};
 }
 
 void run_all_lists(const std::string& device, bool small) {

@@ -4,11 +4,10 @@
 
 #include "cli/call_costs.hpp"
 #include "cli/measure.hpp"
+#include "cli/parser.hpp"
 #include "cli/whole_file.hpp"
 
 #include <smem/smem.hpp>
-
-#include <CLI/CLI.hpp>
 
 #include <array>
 #include <cstddef>
@@ -38,11 +37,11 @@ struct BenchOptions {
 /// single case, and excludes the lists; of several values, each makes a case. `run`, which returns an exit
 /// code, is called when one of `asked` was given, or a list: of this command, of one beside it or of the one
 /// above. The worst code of all that run is `exit_code`.
-void add_bench_options(CLI::App& command, BenchOptions& options, const std::vector<std::string_view>& names,
-                       const std::vector<CLI::Option*>& of_one, const std::vector<CLI::Option*>& asked,
-                       int& exit_code, const std::function<int()>& run);
-/// Adds --goals and --goals-small.
-void add_list_flags(CLI::App& command, bool& goals, bool& goals_small);
+void add_bench_options(Command command, BenchOptions& options, const std::vector<std::string_view>& names,
+                       const std::vector<Option>& of_one, const std::vector<Option>& asked, int& exit_code,
+                       const std::function<int()>& run);
+/// Adds --goals and --goals-small, and returns them.
+std::array<Option, 2> add_list_flags(Command command, bool& goals, bool& goals_small);
 /// Runs the lists of all commands that have one. `device`: empty: the usual one.
 void run_all_lists(const std::string& device, bool small);
 

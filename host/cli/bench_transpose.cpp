@@ -81,28 +81,20 @@ void ladder_transpose(const LadderOptions& options) {
   });
 }
 
-void add_bench_transpose(CLI::App& bench, int& exit_code) {
-  CLI::App* command = bench.add_subcommand("transpose", "Speed of transpose, beside the device's own copy");
+void add_bench_transpose(Command bench, int& exit_code) {
+  const Command command = bench.add_command("transpose", "Speed of transpose, beside the device's own copy");
   auto options = std::make_shared<Options>();
-  CLI::Option* rows =
-      command->add_option("--rows", options->rows, "Of the input")->check(CLI::PositiveNumber);
-  CLI::Option* cols =
-      command->add_option("--cols", options->cols, "Of the input")->check(CLI::PositiveNumber);
-  rows->needs(cols);
-  cols->needs(rows);
-  CLI::Option* batch = command->add_option("--batch", options->batch, "Number of matrices")
-                           ->check(CLI::PositiveNumber)
-                           ->needs(rows);
-  CLI::Option* type =
-      command->add_option("--type", options->type, "Element type, or its bytes")
-          ->capture_default_str()
-          ->check(CLI::Validator(
-              [](const std::string& text) {
-                return parse_element(text) ? "" : "not a type of 1, 2, 4, 8 or 16 bytes: " + text;
-              },
-              "TYPE", "type"))
-          ->needs(rows);
-  add_bench_options(*command, *options, transpose_variants(), {rows, cols, batch, type}, {rows}, exit_code,
+  const Option rows = command.add_option("--rows", options->rows, "Of the input").positive();
+  const Option cols = command.add_option("--cols", options->cols, "Of the input").positive();
+  rows.needs(cols);
+  cols.needs(rows);
+  const Option batch =
+      command.add_option("--batch", options->batch, "Number of matrices").positive().needs(rows);
+  const Option type = command.add_option("--type", options->type, "Element type, or its bytes")
+                          .show_default()
+                          .check(element_validator())
+                          .needs(rows);
+  add_bench_options(command, *options, transpose_variants(), {rows, cols, batch, type}, {rows}, exit_code,
                     [options] { return run(*options); });
 }
 

@@ -1,6 +1,7 @@
 #include "cli/command_tree.hpp"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <sstream>
 
@@ -67,7 +68,7 @@ void append(const CommandText& command, std::vector<const CommandText*>& all) {
 
 }  // namespace
 
-CommandText command_tree(const CLI::App& app) { return described(app, ""); }
+CommandText command_tree(Command root) { return described(*root.app_, ""); }
 
 std::vector<const CommandText*> all_commands(const CommandText& root) {
   std::vector<const CommandText*> all;

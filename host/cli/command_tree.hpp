@@ -1,7 +1,7 @@
 /// The command line as a tree of plain values: what completion scripts and the manual page are made from.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include "cli/parser.hpp"
 
 #include <string>
 #include <vector>
@@ -26,7 +26,7 @@ struct CommandText {
 };
 
 /// Hidden options and commands are left out.
-CommandText command_tree(const CLI::App& app);
+CommandText command_tree(Command root);
 
 /// All commands of the tree, each before those below it.
 std::vector<const CommandText*> all_commands(const CommandText& root);

@@ -2,39 +2,39 @@
 /// code.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include "cli/parser.hpp"
 
 namespace smem::cli {
 
 /// 2 is left to the command line's own errors. An interrupt ends with 130.
 enum ExitCode { kGood = 0, kFailure = 1, kUsage = 2 };
 
-void add_devices(CLI::App& app, int& exit_code);
-void add_explain(CLI::App& app, int& exit_code);
-void add_ladder(CLI::App& app, int& exit_code);
-void add_roofline(CLI::App& app, int& exit_code);
-void add_bench(CLI::App& app, int& exit_code);
-void add_bench_transpose(CLI::App& bench, int& exit_code);
-void add_bench_banks(CLI::App& bench, int& exit_code);
-void add_bench_rates(CLI::App& bench);
-void add_bench_reduce(CLI::App& bench, int& exit_code);
-void add_bench_histogram(CLI::App& bench, int& exit_code);
-void add_bench_scan(CLI::App& bench, int& exit_code);
-void add_bench_select(CLI::App& bench, int& exit_code);
-void add_bench_gemm(CLI::App& bench, int& exit_code);
-void add_bench_heat(CLI::App& bench, int& exit_code);
-void add_bench_blur(CLI::App& bench, int& exit_code);
-void add_bench_pool(CLI::App& bench, int& exit_code);
-void add_bench_moving_mean(CLI::App& bench, int& exit_code);
-void add_bench_stencil(CLI::App& bench, int& exit_code);
-void add_bench_conv2d(CLI::App& bench, int& exit_code);
-void add_bench_host(CLI::App& bench, int& exit_code);
-void add_bench_first_call(CLI::App& bench, int& exit_code);
-void add_selftest(CLI::App& app, int& exit_code);
-void add_tune(CLI::App& app, int& exit_code);
-void add_cache(CLI::App& app, int& exit_code);
+void add_devices(Command root, int& exit_code);
+void add_explain(Command root, int& exit_code);
+void add_ladder(Command root, int& exit_code);
+void add_roofline(Command root, int& exit_code);
+void add_bench(Command root, int& exit_code);
+void add_bench_transpose(Command bench, int& exit_code);
+void add_bench_banks(Command bench, int& exit_code);
+void add_bench_rates(Command bench);
+void add_bench_reduce(Command bench, int& exit_code);
+void add_bench_histogram(Command bench, int& exit_code);
+void add_bench_scan(Command bench, int& exit_code);
+void add_bench_select(Command bench, int& exit_code);
+void add_bench_gemm(Command bench, int& exit_code);
+void add_bench_heat(Command bench, int& exit_code);
+void add_bench_blur(Command bench, int& exit_code);
+void add_bench_pool(Command bench, int& exit_code);
+void add_bench_moving_mean(Command bench, int& exit_code);
+void add_bench_stencil(Command bench, int& exit_code);
+void add_bench_conv2d(Command bench, int& exit_code);
+void add_bench_host(Command bench, int& exit_code);
+void add_bench_first_call(Command bench, int& exit_code);
+void add_selftest(Command root, int& exit_code);
+void add_tune(Command root, int& exit_code);
+void add_cache(Command root, int& exit_code);
 /// These two describe the whole command line, so they are added last.
-void add_completion(CLI::App& app);
-void add_man(CLI::App& app);
+void add_completion(Command root);
+void add_man(Command root);
 
 }  // namespace smem::cli

@@ -218,21 +218,21 @@ complete -c smem -f
 
 }  // namespace
 
-void add_completion(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand("completion", "Print a script by which a shell completes smem's command line");
+void add_completion(Command root) {
+  const Command command =
+      root.add_command("completion", "Print a script by which a shell completes smem's command line");
   auto shell = std::make_shared<std::string>();
-  command->add_option("shell", *shell, "The shell: bash, zsh or fish")
-      ->required()
-      ->check(CLI::IsMember(std::vector<std::string>{"bash", "zsh", "fish"}));
-  command->footer(
+  command.add_option("shell", *shell, "The shell: bash, zsh or fish")
+      .required()
+      .one_of({"bash", "zsh", "fish"});
+  command.footer(
       "bash: source <(smem completion bash). zsh: the same after compinit. fish: smem completion fish | "
       "source");
-  command->callback([shell, &app] {
-    const CommandText root = command_tree(app);
-    fmt::print("{}", *shell == "bash"  ? bash_script(root)
-                     : *shell == "zsh" ? zsh_script(root)
-                                       : fish_script(root));
+  command.on_run([shell, root] {
+    const CommandText tree = command_tree(root);
+    fmt::print("{}", *shell == "bash"  ? bash_script(tree)
+                     : *shell == "zsh" ? zsh_script(tree)
+                                       : fish_script(tree));
   });
 }
 

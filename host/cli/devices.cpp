@@ -100,18 +100,18 @@ int print_json(const std::string& device) {
 
 }  // namespace
 
-void add_devices(CLI::App& app, int& exit_code) {
-  CLI::App* command =
-      app.add_subcommand("devices", "List the OpenCL devices, and the facts that plans are made of");
+void add_devices(Command root, int& exit_code) {
+  const Command command =
+      root.add_command("devices", "List the OpenCL devices, and the facts that plans are made of");
   auto verbose = std::make_shared<bool>(false);
-  command->add_flag("-v,--verbose", *verbose, "All facts of each device");
+  command.add_flag("-v,--verbose", *verbose, "All facts of each device");
   auto device = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
-  CLI::Option* json_flag = command->add_flag(
+  const Option json_flag = command.add_flag(
       "--json", *json, "The facts of one device as JSON: the file that smem explain --like reads");
-  command->add_option("-d,--device", *device, "Of --json: index, part of a name, gpu, cpu or accelerator")
-      ->needs(json_flag);
-  command->callback([=, &exit_code] { exit_code = *json ? print_json(*device) : run(*verbose); });
+  command.add_option("-d,--device", *device, "Of --json: index, part of a name, gpu, cpu or accelerator")
+      .needs(json_flag);
+  command.on_run([=, &exit_code] { exit_code = *json ? print_json(*device) : run(*verbose); });
 }
 
 }  // namespace smem::cli

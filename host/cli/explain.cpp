@@ -50,30 +50,22 @@ void fix_tile(PlanOverrides& fixed, const std::string& tile, const std::string& 
   fixed.tile_cols = shape.cols;
 }
 
-CLI::Validator shape_validator() {
-  return CLI::Validator(
-      [](const std::string& text) { return parse_shape(text) ? "" : "not of the form ROWSxCOLS: " + text; },
-      "ROWSxCOLS", "shape");
-}
-
-void add_explain_options(CLI::App& command, ExplainOptions& options,
+void add_explain_options(Command command, ExplainOptions& options,
                          const std::vector<std::string_view>& variants) {
   command.add_option("--variant", options.variant, "Instead of the one that the plan would choose")
-      ->check(CLI::IsMember(std::vector<std::string>(variants.begin(), variants.end())));
-  command.add_option("--batch", options.batch, "Number of matrices")->check(CLI::PositiveNumber);
-  command.add_option("--work-items", options.work_items, "Fix the size of a work-group")
-      ->check(CLI::PositiveNumber);
-  CLI::Option* device =
-      command.add_option("-d,--device", options.device, "Index, part of a name, gpu, cpu or accelerator");
-  CLI::Option* like =
+      .one_of({variants.begin(), variants.end()});
+  command.add_option("--batch", options.batch, "Number of matrices").positive();
+  command.add_option("--work-items", options.work_items, "Fix the size of a work-group").positive();
+  const Option device = add_device_option(command, options.device);
+  const Option like =
       command
           .add_option("--like", options.like,
                       "A facts file (smem devices --json): the plan for a device that is not here")
-          ->type_name("FILE");
-  CLI::Option* run_flag = command.add_flag(
+          .type_name("FILE");
+  const Option run_flag = command.add_flag(
       "--run", options.run, "Run it too: the measured time beside the bound by the device's measured rates");
   command.add_flag("--json", options.json, "As JSON");
-  like->excludes(device)->excludes(run_flag);
+  like.excludes(device).excludes(run_flag);
 }
 
 namespace {
@@ -309,117 +301,108 @@ int explain_heat(const HeatOptions& options) {
       measure);
 }
 
-void add_transpose(CLI::App& explain, int& exit_code) {
-  CLI::App* command = explain.add_subcommand("transpose", "The plan of a transpose of packed matrices");
+void add_transpose(Command explain, int& exit_code) {
+  const Command command = explain.add_command("transpose", "The plan of a transpose of packed matrices");
   auto options = std::make_shared<TransposeOptions>();
-  command->add_option("shape", options->shape, "Of the input: ROWSxCOLS")
-      ->required()
-      ->check(shape_validator());
+  command.add_option("shape", options->shape, "Of the input: ROWSxCOLS").required().check(shape_validator());
   command
-      ->add_option("type", options->type, "Element type, as float or uchar4, or its bytes: 1, 2, 4, 8 or 16")
-      ->required()
-      ->check(CLI::Validator(
-          [](const std::string& text) {
-            return parse_element(text) ? "" : "not a type of 1, 2, 4, 8 or 16 bytes: " + text;
-          },
-          "TYPE", "type"));
-  command->add_flag("--in-place", options->in_place, "Input and output are the same square matrix");
-  command->add_option("--tile", options->tile, "Fix the tile, in elements: ROWSxCOLS")
-      ->check(shape_validator());
-  command->add_option("--layout", options->layout,
-                      "Fix the tile's layout: plain, padded[:ITEMS] or swizzled[:MASK]");
-  add_explain_options(*command, *options, transpose_variants());
-  command->callback([options, &exit_code] { exit_code = explain_transpose(*options); });
+      .add_option("type", options->type, "Element type, as float or uchar4, or its bytes: 1, 2, 4, 8 or 16")
+      .required()
+      .check(element_validator());
+  command.add_flag("--in-place", options->in_place, "Input and output are the same square matrix");
+  command.add_option("--tile", options->tile, "Fix the tile, in elements: ROWSxCOLS")
+      .check(shape_validator());
+  command.add_option("--layout", options->layout,
+                     "Fix the tile's layout: plain, padded[:ITEMS] or swizzled[:MASK]");
+  add_explain_options(command, *options, transpose_variants());
+  command.on_run([options, &exit_code] { exit_code = explain_transpose(*options); });
 }
 
-void add_type(CLI::App& command, ExplainOptions& options) {
+void add_type(Command command, ExplainOptions& options) {
   command.add_option("type", options.type, "Element type, as float32 or uchar")
-      ->required()
-      ->check(scalar_validator());
+      .required()
+      .check(scalar_validator());
 }
 
 /// A vector or a matrix, and the type of its elements.
-void add_shape_and_type(CLI::App& command, std::string& shape, ExplainOptions& options) {
+void add_shape_and_type(Command command, std::string& shape, ExplainOptions& options) {
   command.add_option("shape", shape, "Elements of a vector, or ROWSxCOLS of a matrix")
-      ->required()
-      ->check(CLI::Validator(
-          [](const std::string& text) {
-            return parse_shape(text) || parse_size(text) ? "" : "neither a number nor ROWSxCOLS: " + text;
-          },
-          "SHAPE", "shape"));
+      .required()
+      .check({[](const std::string& text) { return parse_shape(text) || parse_size(text); }, "SHAPE",
+              "neither a number nor ROWSxCOLS"});
   add_type(command, options);
 }
 
-void add_scan(CLI::App& explain, int& exit_code) {
-  CLI::App* command = explain.add_subcommand("scan", "The plan of a scan");
+void add_scan(Command explain, int& exit_code) {
+  const Command command = explain.add_command("scan", "The plan of a scan");
   auto options = std::make_shared<ScanOptions>();
-  add_shape_and_type(*command, options->shape, *options);
-  command->add_option("--op", options->op, "Operation")->check(reduce_op_validator())->capture_default_str();
-  command->add_flag("--exclusive", options->exclusive, "Without the element itself");
-  command->add_flag("--columns", options->columns, "Down the columns of a matrix, not along its rows");
-  add_explain_options(*command, *options, scan_variants());
-  command->callback([options, &exit_code] { exit_code = explain_scan(*options); });
+  add_shape_and_type(command, options->shape, *options);
+  command.add_option("--op", options->op, "Operation").check(reduce_op_validator()).show_default();
+  command.add_flag("--exclusive", options->exclusive, "Without the element itself");
+  command.add_flag("--columns", options->columns, "Down the columns of a matrix, not along its rows");
+  add_explain_options(command, *options, scan_variants());
+  command.on_run([options, &exit_code] { exit_code = explain_scan(*options); });
 }
 
-void add_histogram(CLI::App& explain, int& exit_code) {
-  CLI::App* command = explain.add_subcommand(
+void add_histogram(Command explain, int& exit_code) {
+  const Command command = explain.add_command(
       "histogram",
       "The plan of a histogram: even bins over [0, 1), [-2^20, 2^20), or all values of a small type");
   auto options = std::make_shared<HistogramOptions>();
-  command->add_option("size", options->size, "Elements")->required()->check(CLI::PositiveNumber);
-  add_type(*command, *options);
-  command->add_option("--bins", options->bins, "Of each channel")
-      ->check(CLI::Range(std::size_t{1}, kMaxBins))
-      ->capture_default_str();
-  command->add_option("--channels", options->channels, "Interleaved")
-      ->check(CLI::Range(std::size_t{1}, kMaxChannels))
-      ->capture_default_str();
-  add_explain_options(*command, *options, histogram_variants());
-  command->callback([options, &exit_code] { exit_code = explain_histogram(*options); });
+  command.add_option("size", options->size, "Elements").required().positive();
+  add_type(command, *options);
+  command.add_option("--bins", options->bins, "Of each channel")
+      .between(std::size_t{1}, kMaxBins)
+      .show_default();
+  command.add_option("--channels", options->channels, "Interleaved")
+      .between(std::size_t{1}, kMaxChannels)
+      .show_default();
+  add_explain_options(command, *options, histogram_variants());
+  command.on_run([options, &exit_code] { exit_code = explain_histogram(*options); });
 }
 
-void add_heat(CLI::App& explain, int& exit_code) {
-  CLI::App* command = explain.add_subcommand("heat", "The plan of heat diffusion");
+void add_heat(Command explain, int& exit_code) {
+  const Command command = explain.add_command("heat", "The plan of heat diffusion");
   auto options = std::make_shared<HeatOptions>();
-  command->add_option("size", options->size, "Cells along a row, rows, planes: one to three numbers")
-      ->required()
-      ->check(grid_validator());
-  add_type(*command, *options);
-  command->add_option("--steps", options->steps, "Of a call")->capture_default_str();
-  command->add_option("--steps-per-pass", options->steps_per_pass,
-                      "Over memory, instead of the plan's choice");
-  command->add_option("--tile", options->tile, "Fix what a work-group makes, in cells: ROWSxCOLS")
-      ->check(shape_validator());
-  command->add_flag("--conductivities", options->conductivities, "A conductivity for each cell");
-  add_explain_options(*command, *options, heat_variants());
-  command->callback([options, &exit_code] { exit_code = explain_heat(*options); });
+  command.add_option("size", options->size, "Cells along a row, rows, planes: one to three numbers")
+      .required()
+      .check(grid_validator());
+  add_type(command, *options);
+  command.add_option("--steps", options->steps, "Of a call").show_default();
+  command.add_option("--steps-per-pass", options->steps_per_pass,
+                     "Over memory, instead of the plan's choice");
+  command.add_option("--tile", options->tile, "Fix what a work-group makes, in cells: ROWSxCOLS")
+      .check(shape_validator());
+  command.add_flag("--conductivities", options->conductivities, "A conductivity for each cell");
+  add_explain_options(command, *options, heat_variants());
+  command.on_run([options, &exit_code] { exit_code = explain_heat(*options); });
 }
 
-void add_reduce(CLI::App& explain, int& exit_code) {
-  CLI::App* command = explain.add_subcommand("reduce", "The plan of a reduction");
+void add_reduce(Command explain, int& exit_code) {
+  const Command command = explain.add_command("reduce", "The plan of a reduction");
   auto options = std::make_shared<ReduceOptions>();
-  add_shape_and_type(*command, options->shape, *options);
-  command->add_option("--op", options->op, "Operation")->check(reduce_op_validator())->capture_default_str();
-  command->add_flag("--columns", options->columns, "A result for each column of a matrix, not for each row");
-  command->add_flag("--compensated", options->compensated, "Carry rounding errors along");
-  add_explain_options(*command, *options, reduce_variants());
-  command->callback([options, &exit_code] { exit_code = explain_reduce(*options); });
+  add_shape_and_type(command, options->shape, *options);
+  command.add_option("--op", options->op, "Operation").check(reduce_op_validator()).show_default();
+  command.add_flag("--columns", options->columns, "A result for each column of a matrix, not for each row");
+  command.add_flag("--compensated", options->compensated, "Carry rounding errors along");
+  add_explain_options(command, *options, reduce_variants());
+  command.on_run([options, &exit_code] { exit_code = explain_reduce(*options); });
 }
 
 }  // namespace
 
-void add_explain(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand(
+void add_explain(Command root, int& exit_code) {
+  const Command command = root.add_command(
       "explain", "Print the plan of an operation: kernel, sizes, layout, what bounds it, and why");
-  command->require_subcommand(1);
-  add_transpose(*command, exit_code);
-  add_reduce(*command, exit_code);
-  add_scan(*command, exit_code);
-  add_histogram(*command, exit_code);
-  add_explain_gemm(*command, exit_code);
-  add_heat(*command, exit_code);
-  add_explain_stencil(*command, exit_code);
-  add_explain_filters(*command, exit_code);
+  command.require_commands(1, 1);
+  add_transpose(command, exit_code);
+  add_reduce(command, exit_code);
+  add_scan(command, exit_code);
+  add_histogram(command, exit_code);
+  add_explain_gemm(command, exit_code);
+  add_heat(command, exit_code);
+  add_explain_stencil(command, exit_code);
+  add_explain_filters(command, exit_code);
 }
 
 }  // namespace smem::cli

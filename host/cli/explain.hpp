@@ -30,14 +30,11 @@ Device read_facts(const std::string& path);
 measure::Buffers explain_buffers(const Context& context, std::size_t bytes);
 
 /// Adds --variant, --batch, --work-items, --device, --like, --run and --json.
-void add_explain_options(CLI::App& command, ExplainOptions& options,
+void add_explain_options(Command command, ExplainOptions& options,
                          const std::vector<std::string_view>& variants);
 
 /// Fixes what --tile and --layout say; empty: nothing.
 void fix_tile(PlanOverrides& fixed, const std::string& tile, const std::string& layout);
-
-/// ROWSxCOLS.
-CLI::Validator shape_validator();
 
 /// Prints the plan that `choose(context, device)` makes; `context` is null for a device that is not here.
 /// `measure(context, plan)`: seconds of a call, as the benchmark measures them.
@@ -85,8 +82,8 @@ int show(const ExplainOptions& options, const std::string& text, const MakePlan&
 /// ", 3 of them,"; nothing for one.
 inline std::string times(std::size_t batch) { return batch == 1 ? "" : fmt::format(", {} of them,", batch); }
 
-void add_explain_gemm(CLI::App& explain, int& exit_code);
-void add_explain_stencil(CLI::App& explain, int& exit_code);
-void add_explain_filters(CLI::App& explain, int& exit_code);
+void add_explain_gemm(Command explain, int& exit_code);
+void add_explain_stencil(Command explain, int& exit_code);
+void add_explain_filters(Command explain, int& exit_code);
 
 }  // namespace smem::cli

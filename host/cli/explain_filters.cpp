@@ -35,22 +35,19 @@ struct FilterOptions : ExplainOptions {
   PlanOverrides fixed() const { return {.variant = variant, .work_items = work_items}; }
 };
 
-CLI::App* add(CLI::App& explain, const char* name, const char* what, FilterOptions& options) {
-  CLI::App* command = explain.add_subcommand(name, what);
-  command->add_option("size", options.extent, "Cells of a plane: X or XxY")
-      ->required()
-      ->check(extent_validator(1));
-  command->add_option("type", options.type, "uint8, uint16, half, float32 or float64")
-      ->required()
-      ->check(pixel_validator());
+Command add(Command explain, const char* name, const char* what, FilterOptions& options) {
+  const Command command = explain.add_command(name, what);
+  command.add_option("size", options.extent, "Cells of a plane: X or XxY")
+      .required()
+      .check(extent_validator(1));
+  command.add_option("type", options.type, "uint8, uint16, half, float32 or float64")
+      .required()
+      .check(pixel_validator());
   return command;
 }
 
-void add_number(CLI::App& command, const char* name, std::size_t& value, const char* what,
-                std::size_t least) {
-  command.add_option(name, value, what)
-      ->capture_default_str()
-      ->check(CLI::Range(least, std::size_t{1} << 20));
+void add_number(Command command, const char* name, std::size_t& value, const char* what, std::size_t least) {
+  command.add_option(name, value, what).show_default().between(least, std::size_t{1} << 20);
 }
 
 int explain_blur(const FilterOptions& o) {
@@ -161,19 +158,19 @@ int explain_moving_mean(const FilterOptions& o) {
 
 }  // namespace
 
-void add_explain_filters(CLI::App& explain, int& exit_code) {
-  const auto finish = [&](CLI::App* command, const std::shared_ptr<FilterOptions>& options,
+void add_explain_filters(Command explain, int& exit_code) {
+  const auto finish = [&](Command command, const std::shared_ptr<FilterOptions>& options,
                           const std::vector<std::string_view>& variants, int (*run)(const FilterOptions&)) {
-    add_explain_options(*command, *options, variants);
-    command->callback([options, run, &exit_code] { exit_code = run(*options); });
+    add_explain_options(command, *options, variants);
+    command.on_run([options, run, &exit_code] { exit_code = run(*options); });
   };
   auto blur = std::make_shared<FilterOptions>();
-  CLI::App* command = add(explain, "blur", "The plan of a blur of packed grids", *blur);
-  command->add_option("--kind", blur->kind, "gaussian, as every separable filter; box, median or sobel")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"gaussian", "box", "median", "sobel"}));
-  add_number(*command, "--size", blur->size, "Of the window, odd", 1);
-  add_number(*command, "--channels", blur->channels, "Interleaved in each cell", 1);
+  Command command = add(explain, "blur", "The plan of a blur of packed grids", *blur);
+  command.add_option("--kind", blur->kind, "gaussian, as every separable filter; box, median or sobel")
+      .show_default()
+      .one_of({"gaussian", "box", "median", "sobel"});
+  add_number(command, "--size", blur->size, "Of the window, odd", 1);
+  add_number(command, "--channels", blur->channels, "Interleaved in each cell", 1);
   std::vector<std::string_view> variants = separable_variants();
   for (const auto& more : {box_variants(), window_variants()}) {
     for (const std::string_view name : more)
@@ -185,29 +182,27 @@ void add_explain_filters(CLI::App& explain, int& exit_code) {
   pool->kind = "max";
   pool->size = 2;
   command = add(explain, "pool", "The plan of a pooling of packed planes", *pool);
-  command->add_option("--kind", pool->kind, "max or average")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"max", "average"}));
-  add_number(*command, "--size", pool->size, "Of the windows", 1);
-  add_number(*command, "--stride", pool->stride, "From a window to the next; 0: side by side", 0);
-  add_number(*command, "--padding", pool->padding, "On all sides", 0);
-  add_number(*command, "--channels", pool->channels, "Interleaved in each cell", 1);
+  command.add_option("--kind", pool->kind, "max or average").show_default().one_of({"max", "average"});
+  add_number(command, "--size", pool->size, "Of the windows", 1);
+  add_number(command, "--stride", pool->stride, "From a window to the next; 0: side by side", 0);
+  add_number(command, "--padding", pool->padding, "On all sides", 0);
+  add_number(command, "--channels", pool->channels, "Interleaved in each cell", 1);
   finish(command, pool, pool_variants(), explain_pool);
 
   auto conv = std::make_shared<FilterOptions>();
   conv->stride = 1;
   command = add(explain, "conv2d", "The plan of a convolution of many channels", *conv);
-  add_number(*command, "--channels", conv->channels, "Of an image", 1);
-  add_number(*command, "--filters", conv->filters, "Channels of the output", 1);
-  add_number(*command, "--window", conv->size, "Rows and columns of a filter", 1);
-  add_number(*command, "--stride", conv->stride, "From a window to the next", 1);
-  add_number(*command, "--padding", conv->padding, "On all sides", 0);
-  add_number(*command, "--groups", conv->groups, "Of channels", 1);
+  add_number(command, "--channels", conv->channels, "Of an image", 1);
+  add_number(command, "--filters", conv->filters, "Channels of the output", 1);
+  add_number(command, "--window", conv->size, "Rows and columns of a filter", 1);
+  add_number(command, "--stride", conv->stride, "From a window to the next", 1);
+  add_number(command, "--padding", conv->padding, "On all sides", 0);
+  add_number(command, "--groups", conv->groups, "Of channels", 1);
   finish(command, conv, conv2d_variants(), explain_conv2d);
 
   auto mean = std::make_shared<FilterOptions>();
   command = add(explain, "moving_mean", "The plan of moving means of packed rows", *mean);
-  add_number(*command, "--window", mean->size, "Elements", 1);
+  add_number(command, "--window", mean->size, "Elements", 1);
   finish(command, mean, moving_mean_variants(), explain_moving_mean);
 }
 

@@ -46,25 +46,22 @@ int explain_gemm(const GemmOptions& options) {
 
 }  // namespace
 
-void add_explain_gemm(CLI::App& explain, int& exit_code) {
-  CLI::App* command = explain.add_subcommand("gemm", "The plan of a product of packed matrices");
+void add_explain_gemm(Command explain, int& exit_code) {
+  const Command command = explain.add_command("gemm", "The plan of a product of packed matrices");
   auto options = std::make_shared<GemmOptions>();
-  command->add_option("shape", options->shape, "Of the product: MxNxK")
-      ->required()
-      ->check(product_validator());
-  command->add_option("type", options->type, "Of A and B: float, double, half, bfloat16 or int8")
-      ->required()
-      ->check(gemm_type_validator());
-  command->add_option("--out", options->out, "Type of C; else that of the sums")
-      ->check(gemm_type_validator());
-  command->add_flag("--transpose-a", options->transpose_a, "A is K x M");
-  command->add_flag("--transpose-b", options->transpose_b, "B is N x K");
-  command->add_flag("--tf32", options->tf32, "Let matrix units cut float to TF32");
-  command->add_option("--tile", options->tile, "Fix the tile of C: ROWSxCOLS")->check(shape_validator());
-  command->add_option("--layout", options->layout,
-                      "Fix the tiles' layout: plain, padded[:ITEMS] or swizzled[:MASK]");
-  add_explain_options(*command, *options, gemm_variants());
-  command->callback([options, &exit_code] { exit_code = explain_gemm(*options); });
+  command.add_option("shape", options->shape, "Of the product: MxNxK").required().check(product_validator());
+  command.add_option("type", options->type, "Of A and B: float, double, half, bfloat16 or int8")
+      .required()
+      .check(gemm_type_validator());
+  command.add_option("--out", options->out, "Type of C; else that of the sums").check(gemm_type_validator());
+  command.add_flag("--transpose-a", options->transpose_a, "A is K x M");
+  command.add_flag("--transpose-b", options->transpose_b, "B is N x K");
+  command.add_flag("--tf32", options->tf32, "Let matrix units cut float to TF32");
+  command.add_option("--tile", options->tile, "Fix the tile of C: ROWSxCOLS").check(shape_validator());
+  command.add_option("--layout", options->layout,
+                     "Fix the tiles' layout: plain, padded[:ITEMS] or swizzled[:MASK]");
+  add_explain_options(command, *options, gemm_variants());
+  command.on_run([options, &exit_code] { exit_code = explain_gemm(*options); });
 }
 
 }  // namespace smem::cli

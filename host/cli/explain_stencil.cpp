@@ -42,26 +42,24 @@ int explain_stencil(const StencilOptions& options) {
 
 }  // namespace
 
-void add_explain_stencil(CLI::App& explain, int& exit_code) {
-  CLI::App* command = explain.add_subcommand("stencil", "The plan of a stencil of packed grids");
+void add_explain_stencil(Command explain, int& exit_code) {
+  const Command command = explain.add_command("stencil", "The plan of a stencil of packed grids");
   auto options = std::make_shared<StencilOptions>();
-  command->add_option("size", options->size, "Cells of the grid: X, XxY or XxYxZ")
-      ->required()
-      ->check(extent_validator(1));
-  command->add_option("type", options->type, "uint8, uint16, half, float32 or float64")
-      ->required()
-      ->check(pixel_validator());
-  command->add_option("--radius", options->radius, "Of the window: X, XxY or XxYxZ")
-      ->capture_default_str()
-      ->check(extent_validator(0));
-  command->add_option("--shape", options->shape, "box or star")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"box", "star"}));
-  command->add_option("--channels", options->channels, "Interleaved in each cell")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 4));
-  add_explain_options(*command, *options, stencil_variants());
-  command->callback([options, &exit_code] { exit_code = explain_stencil(*options); });
+  command.add_option("size", options->size, "Cells of the grid: X, XxY or XxYxZ")
+      .required()
+      .check(extent_validator(1));
+  command.add_option("type", options->type, "uint8, uint16, half, float32 or float64")
+      .required()
+      .check(pixel_validator());
+  command.add_option("--radius", options->radius, "Of the window: X, XxY or XxYxZ")
+      .show_default()
+      .check(extent_validator(0));
+  command.add_option("--shape", options->shape, "box or star").show_default().one_of({"box", "star"});
+  command.add_option("--channels", options->channels, "Interleaved in each cell")
+      .show_default()
+      .between(1, 4);
+  add_explain_options(command, *options, stencil_variants());
+  command.on_run([options, &exit_code] { exit_code = explain_stencil(*options); });
 }
 
 }  // namespace smem::cli

@@ -26,16 +26,14 @@ std::optional<Scalar> parse_gemm_type(const std::string& text) {
   return std::nullopt;
 }
 
-CLI::Validator product_validator() {
-  return CLI::Validator(
-      [](const std::string& text) { return parse_product(text) ? "" : "not of the form MxNxK: " + text; },
-      "MxNxK", "product");
+Validator product_validator() {
+  return {[](const std::string& text) { return parse_product(text).has_value(); }, "MxNxK",
+          "not of the form MxNxK"};
 }
 
-CLI::Validator gemm_type_validator() {
-  return CLI::Validator(
-      [](const std::string& text) { return parse_gemm_type(text) ? "" : "not a type of gemm: " + text; },
-      "TYPE", "type");
+Validator gemm_type_validator() {
+  return {[](const std::string& text) { return parse_gemm_type(text).has_value(); }, "TYPE",
+          "not a type of gemm"};
 }
 
 Scalar usual_gemm_result(Scalar in) {

@@ -2,10 +2,9 @@
 #pragma once
 
 #include "cli/measure.hpp"
+#include "cli/parser.hpp"
 
 #include <smem/smem.hpp>
-
-#include <CLI/CLI.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -31,8 +30,8 @@ struct GemmCase {
 std::optional<ProductShape> parse_product(const std::string& text);
 /// "float", "float32", "half", "bfloat16", "int8", ...; empty when gemm has it not.
 std::optional<Scalar> parse_gemm_type(const std::string& text);
-CLI::Validator product_validator();
-CLI::Validator gemm_type_validator();
+Validator product_validator();
+Validator gemm_type_validator();
 
 /// The type of sums.
 Scalar usual_gemm_result(Scalar in);

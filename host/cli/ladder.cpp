@@ -2,6 +2,7 @@
 // the fastest variants of all operations under the device's measured roof.
 #include "cli/ladder.hpp"
 
+#include "cli/arguments.hpp"
 #include "cli/commands.hpp"
 #include "cli/results.hpp"
 #include "cli/svg.hpp"
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -208,11 +210,11 @@ int roofline_plot(const Options& options) {
   return kGood;
 }
 
-void add_options(CLI::App& command, Options& options) {
-  command.add_option("-d,--device", options.device, "Index, part of a name, gpu, cpu or accelerator");
-  command.add_flag("--small", options.small, "At sizes for a quick look");
-  command.add_option("--plot", options.plot, "Write a picture to this file: SVG")->type_name("FILE");
-  command.add_option("--json", options.json, "Write the results to this file")->type_name("FILE");
+std::array<Option, 4> add_options(Command command, Options& options) {
+  return {add_device_option(command, options.device),
+          command.add_flag("--small", options.small, "At sizes for a quick look"),
+          command.add_option("--plot", options.plot, "Write a picture to this file: SVG").type_name("FILE"),
+          command.add_option("--json", options.json, "Write the results to this file").type_name("FILE")};
 }
 
 }  // namespace
@@ -259,26 +261,25 @@ std::string_view step_of(std::string_view operation, std::string_view variant) {
   return {};
 }
 
-void add_ladder(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand(
+void add_ladder(Command root, int& exit_code) {
+  const Command command = root.add_command(
       "ladder", "The optimisation steps of an operation: every variant, what changed and what it brought");
   auto options = std::make_shared<Options>();
-  CLI::Option* operation =
-      command->add_option("operation", options->operation, "Whose ladder; without it, the steps of all")
-          ->check(CLI::IsMember(ladder_names()));
-  add_options(*command, *options);
-  for (CLI::Option* option : command->get_options())
-    if (option != operation && option != command->get_help_ptr()) option->needs(operation);
-  command->callback([options, &exit_code] { exit_code = ladder(*options); });
+  const Option operation =
+      command.add_option("operation", options->operation, "Whose ladder; without it, the steps of all")
+          .one_of(ladder_names());
+  for (const Option option : add_options(command, *options))
+    option.needs(operation);
+  command.on_run([options, &exit_code] { exit_code = ladder(*options); });
 }
 
-void add_roofline(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand(
-      "roofline", "The fastest variants of all operations under the device's measured roof");
+void add_roofline(Command root, int& exit_code) {
+  const Command command =
+      root.add_command("roofline", "The fastest variants of all operations under the device's measured roof");
   auto options = std::make_shared<Options>();
-  command->add_option("operations", options->operations, "Only these")->check(CLI::IsMember(ladder_names()));
-  add_options(*command, *options);
-  command->callback([options, &exit_code] { exit_code = roofline_plot(*options); });
+  command.add_option("operations", options->operations, "Only these").one_of(ladder_names());
+  add_options(command, *options);
+  command.on_run([options, &exit_code] { exit_code = roofline_plot(*options); });
 }
 
 }  // namespace smem::cli

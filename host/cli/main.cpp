@@ -29,34 +29,32 @@ int main(int argc, char** argv) {
   using namespace smem::cli;
   end_on_interrupt();
   int exit_code = kGood;
-  CLI::App app("OpenCL kernels around local memory: what they would do on a device, and how fast they are.",
-               "smem");
-  app.set_version_flag("--version", "smem " SMEM_VERSION);
-  app.require_subcommand(1);
-  app.footer(
+  const Parser parser(
+      "smem", SMEM_VERSION,
+      "OpenCL kernels around local memory: what they would do on a device, and how fast they are.");
+  const Command root = parser.root();
+  root.require_commands(1, 1);
+  root.footer(
       "Exit codes: 0 good, 1 failure, 2 usage, 130 interrupted. Without --device: SMEM_DEVICE, else the best "
       "GPU, else a CPU.");
-  add_devices(app, exit_code);
-  add_explain(app, exit_code);
-  add_ladder(app, exit_code);
-  add_roofline(app, exit_code);
-  add_bench(app, exit_code);
-  add_selftest(app, exit_code);
-  add_tune(app, exit_code);
-  add_cache(app, exit_code);
-  add_completion(app);
-  add_man(app);
+  add_devices(root, exit_code);
+  add_explain(root, exit_code);
+  add_ladder(root, exit_code);
+  add_roofline(root, exit_code);
+  add_bench(root, exit_code);
+  add_selftest(root, exit_code);
+  add_tune(root, exit_code);
+  add_cache(root, exit_code);
+  add_completion(root);
+  add_man(root);
 
   // Benchmarks compare what smem ships, whatever was tuned here. Variables are read by contexts, which open
   // later.
   for (const char* name : {"bench", "ladder", "roofline"})
-    app.get_subcommand(name)->preparse_callback([](std::size_t) { ::setenv("SMEM_TUNING", "0", 1); });
+    root.command(name).on_chosen([] { ::setenv("SMEM_TUNING", "0", 1); });
 
   try {
-    app.parse(argc, argv);
-    return with_output(exit_code);
-  } catch (const CLI::ParseError& error) {
-    return with_output(app.exit(error) == 0 ? kGood : kUsage);  // --help and --version end here too
+    return with_output(parser.run(argc, argv) ? exit_code : kUsage);
   } catch (const std::exception& error) {
     std::fflush(stdout);
     fmt::print(stderr, "{} {}\n", painted(stderr, Paint::red, "smem:"), error.what());

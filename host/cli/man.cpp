@@ -126,9 +126,9 @@ std::string page(const CommandText& root) {
 
 }  // namespace
 
-void add_man(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("man", "Print the manual page")->group("");
-  command->callback([&app] { fmt::print("{}", page(command_tree(app))); });
+void add_man(Command root) {
+  const Command command = root.add_command("man", "Print the manual page").hidden();
+  command.on_run([root] { fmt::print("{}", page(command_tree(root))); });
 }
 
 }  // namespace smem::cli

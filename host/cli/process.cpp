@@ -71,7 +71,7 @@ void set_attributes(posix_spawnattr_t& attributes) {
 }
 
 /// Starts the program with its output, and errors where asked for, going to `to`.
-pid_t spawn(const Command& command, int to) {
+pid_t spawn(const ProcessCommand& command, int to) {
   std::vector<std::string> words{command.program};
   words.insert(words.end(), command.arguments.begin(), command.arguments.end());
   std::vector<std::string> variables = changed_environment(command.environment);
@@ -160,7 +160,7 @@ void collect(pid_t child, Ended& ended) {
 
 }  // namespace
 
-Ended run_process(const Command& command) {
+Ended run_process(const ProcessCommand& command) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) fail("pipe", errno);
   pid_t child = 0;

@@ -10,7 +10,7 @@
 
 namespace smem::cli {
 
-struct Command {
+struct ProcessCommand {
   std::string program;  ///< its path
   std::vector<std::string> arguments;
   /// Changes of the environment; an empty optional removes the variable.
@@ -30,7 +30,7 @@ struct Ended {
 
 /// Runs a program to its end, in a process group of its own, which ends too when this process is interrupted.
 /// To stop it: SIGTERM, and two seconds later SIGKILL. \throws Error when it cannot be started.
-Ended run_process(const Command& command);
+Ended run_process(const ProcessCommand& command);
 
 /// "SIGSEGV"; "signal 77" where it has no name.
 std::string signal_text(int signal);

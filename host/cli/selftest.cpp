@@ -1,6 +1,7 @@
 // smem selftest: whether the kernels are right on a device, by the test program's own references.
 #include "cli/selftest.hpp"
 
+#include "cli/arguments.hpp"
 #include "cli/commands.hpp"
 #include "cli/process.hpp"
 #include "cli/terminal.hpp"
@@ -74,7 +75,7 @@ constexpr std::chrono::seconds kPatience(120);  ///< with a driver that starts
 /// Facts of the device that is asked for, from a process of its own: a driver may crash as it starts, and
 /// some give a device to one process only. Empty: that process said what is wrong.
 std::string facts_of(const std::string& device) {
-  Command command{.program = "/proc/self/exe", .arguments = {"devices", "--json"}};
+  ProcessCommand command{.program = "/proc/self/exe", .arguments = {"devices", "--json"}};
   if (!device.empty()) command.arguments.insert(command.arguments.end(), {"--device", device});
   const auto start = Clock::now();
   command.may_go_on = [start] { return Clock::now() - start < kPatience; };
@@ -261,28 +262,28 @@ int run(const SelftestOptions& options, bool list_only) {
 
 }  // namespace
 
-void add_selftest(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand(
+void add_selftest(Command root, int& exit_code) {
+  const Command command = root.add_command(
       "selftest", "Whether every operation, variant and type is right on a device; writes a report");
   auto options = std::make_shared<SelftestOptions>();
   auto quick = std::make_shared<bool>(false), full = std::make_shared<bool>(false);
   auto list_only = std::make_shared<bool>(false);
-  command->add_option("operations", options->operations, "All, when none is named")
-      ->check(CLI::IsMember(selftest_operations()));
-  command->add_option("-d,--device", options->device, "Index, part of a name, gpu, cpu or accelerator");
-  CLI::Option* quick_flag = command->add_flag("--quick", *quick, "Every variant at small sizes alone");
-  command->add_flag("--full", *full, "Also long sweeps, smaller devices, and data of gigabytes")
-      ->excludes(quick_flag);
-  CLI::Option* limit = command->add_option("--time-limit", options->time_limit,
-                                           "Seconds after which a case counts as hung: 120, with --full 600");
-  limit->check(CLI::Range(1.0, 86400.0))->type_name("SECONDS");
-  command->add_option("--report", options->report,
-                      "The report's files, without .txt and .json: else by device and date, in this folder");
-  command->add_flag("--list", *list_only, "Only say what would be run");
-  command->callback([=, &exit_code] {
+  command.add_option("operations", options->operations, "All, when none is named")
+      .one_of(selftest_operations());
+  add_device_option(command, options->device);
+  const Option quick_flag = command.add_flag("--quick", *quick, "Every variant at small sizes alone");
+  command.add_flag("--full", *full, "Also long sweeps, smaller devices, and data of gigabytes")
+      .excludes(quick_flag);
+  const Option limit = command.add_option("--time-limit", options->time_limit,
+                                          "Seconds after which a case counts as hung: 120, with --full 600");
+  limit.between(1.0, 86400.0).type_name("SECONDS");
+  command.add_option("--report", options->report,
+                     "The report's files, without .txt and .json: else by device and date, in this folder");
+  command.add_flag("--list", *list_only, "Only say what would be run");
+  command.on_run([=, &exit_code] {
     options->level = *quick ? "quick" : *full ? "full" : "usual";
     constexpr double kFullLimit = 600;
-    if (*full && limit->count() == 0) options->time_limit = kFullLimit;
+    if (*full && !limit.is_given()) options->time_limit = kFullLimit;
     exit_code = run(*options, *list_only);
   });
 }

@@ -109,14 +109,14 @@ std::string filter_of(const std::string& name) {
 Ended run_once(const Selftest& selftest, const Test& test, const std::filesystem::path& lines, CaseLog& log,
                const Told& tell) {
   Clock::time_point last = Clock::now();
-  Command command{.program = selftest.program.string(),
-                  .arguments = {fmt::format("--test-case={}", filter_of(test.name)), "--no-colors=true",
-                                "--no-intro=true"},
-                  .environment = {{"SMEM_TEST_REPORT", lines.string()},
-                                  {"SMEM_CACHE", "0"},
-                                  {"SMEM_SEED", selftest.seed}},
-                  .errors_too = true,
-                  .most_output = kMostOutput};
+  ProcessCommand command{.program = selftest.program.string(),
+                         .arguments = {fmt::format("--test-case={}", filter_of(test.name)),
+                                       "--no-colors=true", "--no-intro=true"},
+                         .environment = {{"SMEM_TEST_REPORT", lines.string()},
+                                         {"SMEM_CACHE", "0"},
+                                         {"SMEM_SEED", selftest.seed}},
+                         .errors_too = true,
+                         .most_output = kMostOutput};
   if (!selftest.options.device.empty()) command.environment["SMEM_DEVICE"] = selftest.options.device;
   command.may_go_on = [&] {
     if (log.read()) last = Clock::now();

@@ -24,14 +24,12 @@ std::optional<std::array<std::size_t, 3>> parse_extent(const std::string& text, 
   return extent;
 }
 
-CLI::Validator extent_validator(std::size_t least) {
-  return CLI::Validator(
-      [least](const std::string& text) {
-        const auto extent = parse_extent(text, least);
-        const bool good = extent && (*extent)[0] >= least && (*extent)[1] >= least && (*extent)[2] >= least;
-        return good ? std::string() : "not of the form X, XxY or XxYxZ: " + text;
-      },
-      "XxYxZ", "extent");
+Validator extent_validator(std::size_t least) {
+  return {[least](const std::string& text) {
+            const auto extent = parse_extent(text, least);
+            return extent && (*extent)[0] >= least && (*extent)[1] >= least && (*extent)[2] >= least;
+          },
+          "XxYxZ", "not of the form X, XxY or XxYxZ"};
 }
 
 std::optional<Scalar> parse_pixel(const std::string& text) {
@@ -41,12 +39,9 @@ std::optional<Scalar> parse_pixel(const std::string& text) {
   return std::nullopt;
 }
 
-CLI::Validator pixel_validator() {
-  return CLI::Validator(
-      [](const std::string& text) {
-        return parse_pixel(text) ? std::string() : "not uint8, uint16, half, float32 or float64: " + text;
-      },
-      "TYPE", "type");
+Validator pixel_validator() {
+  return {[](const std::string& text) { return parse_pixel(text).has_value(); }, "TYPE",
+          "not uint8, uint16, half, float32 or float64"};
 }
 
 std::size_t elements_of(const StencilCase& c) { return c.size[0] * c.size[1] * c.size[2] * c.channels; }

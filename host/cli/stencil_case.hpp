@@ -3,10 +3,9 @@
 
 #include "cli/goals.hpp"
 #include "cli/measure.hpp"
+#include "cli/parser.hpp"
 
 #include <smem/smem.hpp>
-
-#include <CLI/CLI.hpp>
 
 #include <array>
 #include <cstddef>
@@ -19,11 +18,11 @@ namespace smem::cli {
 /// Empty when it is not of this form.
 std::optional<std::array<std::size_t, 3>> parse_extent(const std::string& text, std::size_t otherwise);
 /// \p least: of each number.
-CLI::Validator extent_validator(std::size_t least);
+Validator extent_validator(std::size_t least);
 
 /// "float32" or "float", ..., of those that stencils compute with.
 std::optional<Scalar> parse_pixel(const std::string& text);
-CLI::Validator pixel_validator();
+Validator pixel_validator();
 
 std::size_t elements_of(const StencilCase& c);
 std::string label_of(const StencilCase& c);

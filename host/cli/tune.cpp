@@ -1,6 +1,7 @@
 // smem tune: searches the plans of operations on this device, and keeps what is faster than the shipped ones.
 #include "cli/tune.hpp"
 
+#include "cli/arguments.hpp"
 #include "cli/commands.hpp"
 #include "cli/results.hpp"
 #include "cli/terminal.hpp"
@@ -184,27 +185,26 @@ int print_policies(const TuneOptions& options) {
 
 }  // namespace
 
-void add_tune(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand(
+void add_tune(Command root, int& exit_code) {
+  const Command command = root.add_command(
       "tune", "Search for plans that are faster here than the shipped ones; operations then use them");
   auto options = std::make_shared<TuneOptions>();
-  command->add_option("operations", options->operations, "Only these")
-      ->check(CLI::IsMember(tune_operations()));
-  command->add_option("-d,--device", options->device, "Index, part of a name, gpu, cpu or accelerator");
-  command->add_option("--minutes", options->minutes, "Time for all; a next run goes on where this one ends")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  command->add_option("--limit", options->limit, "Seconds after which a plan counts as hung")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  command->add_option("--case", options->part, "Only cases that have this in their name");
-  command->add_flag("--small", options->small, "Small sizes, for a quick look");
-  command->add_flag("--restart", options->restart, "Measure again what earlier runs have measured");
-  command->add_option("--json", options->json, "Write what was found to this file")->type_name("FILE");
-  CLI::Option* only_export = command->add_flag(
+  command.add_option("operations", options->operations, "Only these").one_of(tune_operations());
+  add_device_option(command, options->device);
+  command.add_option("--minutes", options->minutes, "Time for all; a next run goes on where this one ends")
+      .show_default()
+      .positive();
+  command.add_option("--limit", options->limit, "Seconds after which a plan counts as hung")
+      .show_default()
+      .positive();
+  command.add_option("--case", options->part, "Only cases that have this in their name");
+  command.add_flag("--small", options->small, "Small sizes, for a quick look");
+  command.add_flag("--restart", options->restart, "Measure again what earlier runs have measured");
+  command.add_option("--json", options->json, "Write what was found to this file").type_name("FILE");
+  const Option only_export = command.add_flag(
       "--export", options->only_export, "Measure nothing: print what is kept as entries for policy tables");
-  command->add_option("--candidates", options->candidates)->group("")->excludes(only_export);
-  command->callback([options, &exit_code] {
+  command.add_option("--candidates", options->candidates).hidden().excludes(only_export);
+  command.on_run([options, &exit_code] {
     exit_code = !options->candidates.empty() ? run_candidates(options->candidates)
                 : options->only_export       ? print_policies(*options)
                                              : tune(*options);
