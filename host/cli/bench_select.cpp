@@ -3,6 +3,7 @@
 #include "cli/commands.hpp"
 #include "cli/goals.hpp"
 #include "cli/ladder.hpp"
+#include "cli/select_case.hpp"
 
 #include <smem/smem.hpp>
 
@@ -24,20 +25,9 @@ struct Options : BenchOptions {
   std::size_t size = 0, per_cent = 50;
 };
 
-constexpr SelectOp kOps[] = {SelectOp::copy_if,   SelectOp::copy_flagged,
-                             SelectOp::partition, SelectOp::partition_flagged,
-                             SelectOp::unique,    SelectOp::run_length_encode};
-
 std::optional<Scalar> parse_type(const std::string& text) {
   for (const Scalar type : {Scalar::uint8, Scalar::int32, Scalar::float32, Scalar::uint64}) {
     if (text == name_of(type) || text == opencl_name_of(type)) return type;
-  }
-  return std::nullopt;
-}
-
-std::optional<SelectOp> parse_op(const std::string& text) {
-  for (const SelectOp op : kOps) {
-    if (text == name_of(op)) return op;
   }
   return std::nullopt;
 }
@@ -139,22 +129,10 @@ void run_case(BenchTable& table, const SelectCase& c, const std::vector<std::str
       return plan_select(context.device(), problem, name);
     };
     const auto call = [&](const measure::BufferPair& pair) {
-      const CallOptions options{.variant = variant};
-      const Vector in(pair.in(), c.type, c.size), out(pair.out(), c.type, c.size);
-      switch (c.op) {
-        case SelectOp::copy_if:
-          return copy_if(context, in, out, count.vector(), problem.predicate, options);
-        case SelectOp::copy_flagged:
-          return copy_flagged(context, in, flags.vector(), out, count.vector(), options);
-        case SelectOp::partition:
-          return partition(context, in, out, count.vector(), problem.predicate, options);
-        case SelectOp::partition_flagged:
-          return partition_flagged(context, in, flags.vector(), out, count.vector(), options);
-        case SelectOp::unique:
-          return unique(context, in, out, count.vector(), options);
-        default:
-          return run_length_encode(context, in, out, lengths.vector(), count.vector(), options);
-      }
+      return run_select(context, problem,
+                        {Vector(pair.in(), c.type, c.size), flags.vector(),
+                         Vector(pair.out(), c.type, c.size), lengths.vector(), count.vector()},
+                        {.variant = variant});
     };
     table.row({label, variant, c.goal, bytes}, *buffers, make_plan, call,
               [&] { return check(context, data, buffers->pairs.front().out, lengths, count); });
@@ -164,7 +142,7 @@ void run_case(BenchTable& table, const SelectCase& c, const std::vector<std::str
 int run(const Options& options) {
   BenchTable table(options, "bytes of elements, flags and lengths that must be read or written, once each");
   std::vector<SelectCase> cases{
-      {*parse_op(options.op), *parse_type(options.type), options.size, options.per_cent}};
+      {*parse_select_op(options.op), *parse_type(options.type), options.size, options.per_cent}};
   if (options.is_list()) cases = select_goals(table.device().type, options.goals_small);
   for (const SelectCase& c : cases)
     run_case(table, c, options.variants_of(select_variants()));
@@ -184,10 +162,9 @@ void add_bench_select(Command bench, int& exit_code) {
   const Command command = bench.add_command("select", "Speed of selections, beside the device's own copy");
   auto options = std::make_shared<Options>();
   const Option size = command.add_option("--size,--sizes", options->size, "Elements of a vector").positive();
-  std::vector<std::string> ops;
-  for (const SelectOp op : kOps)
-    ops.emplace_back(name_of(op));
-  command.add_option("--op", options->op, "copy_if, copy_flagged, partition, ...").show_default().one_of(ops);
+  command.add_option("--op", options->op, "copy_if, copy_flagged, partition, ...")
+      .show_default()
+      .one_of(select_op_names());
   command.add_option("--type", options->type, "uint8, int32, uint64 or float32; or as OpenCL C has it")
       .show_default()
       .check({[](const std::string& text) { return parse_type(text).has_value(); }, "TYPE",

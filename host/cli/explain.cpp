@@ -399,6 +399,7 @@ void add_explain(Command root, int& exit_code) {
   add_reduce(command, exit_code);
   add_scan(command, exit_code);
   add_histogram(command, exit_code);
+  add_explain_select(command, exit_code);
   add_explain_gemm(command, exit_code);
   add_heat(command, exit_code);
   add_explain_stencil(command, exit_code);

@@ -1,6 +1,7 @@
 // What smem tune measures of operations on arrays.
 #include "cli/arguments.hpp"
 #include "cli/gemm_case.hpp"
+#include "cli/select_case.hpp"
 #include "cli/tune_lists.hpp"
 
 #include <fmt/format.h>
@@ -93,13 +94,11 @@ TuneCase selection(SelectOp op, std::size_t size) {
   made.out = {Scalar::uint32, (lengths ? 2 : 1) * size + 1};
   made.call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
     constexpr Scalar kType = Scalar::float32, kCount = Scalar::uint32;
-    const Vector in(pair.in(), kType, size), out(pair.out(), kType, size);
-    const Vector count(pair.out(), kCount, 1, (lengths ? 2 : 1) * size);
-    if (lengths) return run_length_encode(context, in, out, Vector(pair.out(), kCount, size, size), count, o);
-    if (flagged)
-      return copy_flagged(context, in, Vector(pair.in(), Scalar::uint8, size, 4 * size), out, count, o);
-    return op == SelectOp::partition ? partition(context, in, out, count, "x > 127.0f", o)
-                                     : copy_if(context, in, out, count, "x > 127.0f", o);
+    return run_select(context, problem,
+                      {Vector(pair.in(), kType, size), Vector(pair.in(), Scalar::uint8, size, 4 * size),
+                       Vector(pair.out(), kType, size), Vector(pair.out(), kCount, size, size),
+                       Vector(pair.out(), kCount, 1, (lengths ? 2 : 1) * size)},
+                      o);
   };
   return made;
 }
