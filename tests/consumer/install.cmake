@@ -1,5 +1,6 @@
 # Installs smem three times: PREFIX/shared, PREFIX/static, and both kinds to PREFIX/both. The build that the tests belong to
-# is one kind, with the library as the users of this build get it; the other kind is built here.
+# is one kind, with the library as the users of this build get it; the other kind is built here, by PROJECT, to which smem is
+# a subdirectory.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 # No build type, so no optimisation: it would double the time and prove nothing more here.
@@ -13,8 +14,8 @@ if(NOT SHARED)
   set(other_is_shared ON)
 endif()
 
-run(${CMAKE_COMMAND} -S ${SOURCE} -B ${FOLDER} -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=
-    -DBUILD_SHARED_LIBS=${other_is_shared} -DSMEM_BUILD_TESTS=OFF -DSMEM_BUILD_SAMPLES=OFF -DSMEM_BUILD_CLI=OFF)
+run(${CMAKE_COMMAND} --fresh -S ${PROJECT} -B ${FOLDER} -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=
+    -DSMEM_SOURCE_DIR=${SOURCE} -DBUILD_SHARED_LIBS=${other_is_shared} -DSMEM_INSTALL=ON)
 run(${CMAKE_COMMAND} --build ${FOLDER} --parallel 2)
 
 file(REMOVE_RECURSE ${PREFIX})
