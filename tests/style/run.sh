@@ -41,7 +41,11 @@ case "$task" in
     # long.
     options=(--extra-arg=-Wno-unknown-warning-option)
     [ "${SMEM_TIDY:-}" = deep ] || options+=(--extra-arg=-Xclang --extra-arg=-analyzer-config --extra-arg=-Xclang --extra-arg=mode=shallow)
+    # Clang cannot read the headers that gcc has precompiled.
+    database=$(mktemp -d)
+    trap 'rm -rf "$database"' EXIT
+    sed -E 's/ -Winvalid-pch//; s/ -include [^ ]*cmake_pch\.hxx//' "$3/compile_commands.json" >"$database/compile_commands.json"
     find host/*.cpp host/plan host/runtime host/ops -name '*.cpp' -print0 | xargs -0 -n 1 -P "$(nproc)" \
-      "$program" --quiet -p "$3" "${options[@]}"
+      "$program" --quiet -p "$database" "${options[@]}"
     ;;
 esac
