@@ -129,15 +129,15 @@ cl::Event ops::run_stencil(const Context& context, StencilProblem problem, const
   const auto number = [](auto n) { return static_cast<cl_ulong>(n); };
   const auto place = [](std::ptrdiff_t n) { return static_cast<cl_long>(n); };
   const auto small = [](std::size_t n) { return static_cast<cl_uint>(n); };
-  const auto& [width, height, depth] = problem.size;
-  const auto& [out_width, out_height, out_depth] = problem.out_size;
+  const auto& size = problem.size;
+  const auto& out_size = problem.out_size;
   const auto launch = [&](const PlanOverrides& fixed) {
     return runtime.run(
         key(fixed), [&](const Device& device) { return plan_stencil(device, problem, fixed); },
         options.wait_for, in.buffer, number(in.offset), number(in.pitch), number(in.plane),
         number(in.batch_stride), out.buffer, number(out.offset), number(out.pitch), number(out.plane),
-        number(out.batch_stride), number(width), number(height), number(depth), number(out_width),
-        number(out_height), number(out_depth), number(problem.batch), place(problem.first[0]),
+        number(out.batch_stride), number(size[0]), number(size[1]), number(size[2]), number(out_size[0]),
+        number(out_size[1]), number(out_size[2]), number(problem.batch), place(problem.first[0]),
         place(problem.first[1]), place(problem.first[2]), small(problem.window[0]), small(problem.window[1]),
         small(problem.window[2]), small(problem.stride[0]), small(problem.stride[1]),
         small(problem.dilation[0]), small(problem.dilation[1]), table(),

@@ -283,9 +283,10 @@ HeatAttempt marching(const Device& device, const HeatProblem& problem, std::size
   while (!fitting && !tile.by_hand && rows_each < 4) {  // fewer work-items, with more rows each
     fitting = march_that_fits(device, problem, tile, steps, rows_each *= 2, most);
   }
-  if (!fitting && tile.by_hand)
+  if (!fitting && tile.by_hand) {
     refuse_tile(fixed, most, device.local_bytes,
                 march_of(problem, tile.pack, steps, tile.cols, tile.rows, std::min(rows_each, tile.rows)));
+  }
   if (!fitting) return no_room(device);
   const March& march = *fitting;
   const std::size_t tiles =

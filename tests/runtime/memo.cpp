@@ -78,12 +78,12 @@ TEST_CASE("memo: a call that was made before makes no plan") {
     const std::vector<float> numbers((1 << 14) / 4, 0.5F);
     smem::write_buffer(context, buffers.back(), numbers.data(), numbers.size() * 4);
   }
-  for (const auto& [name, variant, make] : all_calls(context, buffers[0](), buffers[1](), buffers[2]())) {
-    CAPTURE(name);
-    const smem::PlanOverrides fixed{.variant = variant};
-    const auto call_both = [&, &make = make, &variant = variant] {
-      make({});
-      if (!variant.empty()) make({.overrides = &fixed});
+  for (const Call& call : all_calls(context, buffers[0](), buffers[1](), buffers[2]())) {
+    CAPTURE(call.name);
+    const smem::PlanOverrides fixed{.variant = call.variant};
+    const auto call_both = [&] {
+      call.make({});
+      if (!call.variant.empty()) call.make({.overrides = &fixed});
     };
     const std::size_t none = smem::plan::plans_made();
     call_both();
