@@ -1,4 +1,5 @@
 // Blurs, medians and slopes: every operation, variant and type against plain loops.
+#include <smem/blur.hpp>
 #include <smem/smem.hpp>
 
 #include "support/blurs.hpp"

@@ -1,5 +1,6 @@
 // What is wrong with a grid is refused by each operation that takes one, by the argument's name, and nothing
 // is written.
+#include <smem/grid.hpp>
 #include <smem/smem.hpp>
 
 #include "support/failure.hpp"

@@ -1,5 +1,6 @@
 // transpose: every variant against plain loops.
 #include <smem/smem.hpp>
+#include <smem/view.hpp>
 
 #include "support/sweep.hpp"
 

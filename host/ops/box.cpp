@@ -150,11 +150,9 @@ cl::Event box_blur(const Context& context, const Grid& in, const Grid& out, cons
   const auto key = [&](const PlanOverrides& fixed) {
     return key_of(problem.grids, fixed, ops::PlanMaker::box_blur, kChoice, box_variants());
   };
-  // What lies how in memory is known later, and then a given plan is compared.
-  const CallOptions choice{.variant = call.plan != nullptr ? std::string_view() : call.variant,
-                           .overrides = call.overrides};
-  ops::checked_choice(runtime, kBox, choice, key, plan_here);
-  const PlanOverrides asked = ops::overrides_of(kBox, call);
+  // A given plan is compared later, when it is known how the grids lie in memory.
+  const PlanOverrides asked = call.plan != nullptr ? ops::overrides_of(kBox, call)
+                                                   : ops::checked_choice(runtime, kBox, call, key, plan_here);
   // A plan of plan_box() that is separable()'s has nothing fixed.
   const bool of_separable = call.plan != nullptr && call.plan->operation == "separable";
   const auto is_separable = [&](const PlanOverrides& fixed) {

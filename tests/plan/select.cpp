@@ -1,5 +1,6 @@
 // Plans of selections for devices that are not here: they fit, they say why, and they cut a vector into the
 // same pieces whatever the size of a work-group.
+#include <smem/select_plan.hpp>
 #include <smem/smem.hpp>
 
 #include "plan/select_parts.hpp"

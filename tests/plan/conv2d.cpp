@@ -1,0 +1,99 @@
+// Plans of convolutions of many channels for devices that are not here: they fit, and they say why.
+#include <smem/conv2d_plan.hpp>
+#include <smem/error.hpp>
+
+#include "support/failure.hpp"
+#include "support/targets.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+using smem::Conv2dProblem;
+using test::failure_of;
+using test::target;
+
+namespace {
+
+/// A layer that keeps the size of its planes.
+Conv2dProblem layer(std::size_t images, std::size_t channels, std::size_t edge, std::size_t filters,
+                    std::size_t window, std::size_t groups = 1) {
+  Conv2dProblem p;
+  p.images = images;
+  p.in_channels = channels;
+  p.out_channels = filters;
+  p.width = p.height = p.out_width = p.out_height = edge;
+  p.window_width = p.window_height = window;
+  p.pad_left = p.pad_top = window / 2;
+  p.groups = groups;
+  return p;
+}
+
+}  // namespace
+
+TEST_CASE("plan of conv2d: layers of all kinds fit every target and its clamps") {
+  for (const smem::Device& whole : test::all_targets()) {
+    for (const char* limits : {"", "local=16K,work_group=64", "local=512", "work_group=1", "local=0"}) {
+      const smem::Device device = smem::clamp(whole, limits);
+      CAPTURE(device.name);
+      CAPTURE(limits);
+      for (const Conv2dProblem& problem :
+           {layer(1, 1, 1, 1, 1), layer(32, 64, 56, 64, 3), layer(2, 3, 224, 64, 7),
+            layer(8, 256, 14, 256, 1), layer(1, 32, 112, 32, 3, 32), layer(1, 48, 7, 96, 5, 3)}) {
+        for (const std::string_view variant : {"", "naive", "direct", "cpu", "gemm"}) {
+          CAPTURE(variant);
+          const smem::PlanOverrides fixed{.variant = std::string(variant)};
+          try {
+            const smem::Plan plan = smem::plan_conv2d(device, problem, fixed);
+            CAPTURE(plan.to_string());
+            CHECK(plan.local_bytes <= device.local_bytes);
+            CHECK(plan.work_items() <= device.max_work_group);
+            for (std::size_t d = 0; d < 3; ++d) {
+              CHECK(plan.work_group.at(d) <= device.max_work_items.at(d));
+              CHECK(plan.global.at(d) % plan.work_group.at(d) == 0);
+            }
+            if (variant.empty()) CHECK(plan.alternatives.size() + 1 == smem::conv2d_variants().size());
+            const auto product = smem::plan_conv2d_product(device, problem, fixed);
+            if (product) CHECK(product->operation == "gemm");
+            if (product) CHECK(product->local_bytes <= device.local_bytes);
+          } catch (const smem::Error& error) {
+            CHECK(error.details().argument == "variant");
+            CHECK(!variant.empty());
+            CHECK(variant != "naive");
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("plan of conv2d: what each kind of device and layer gets") {
+  const smem::Device h200 = target("sm_90"), cpu = target("cpu");
+  CHECK(smem::plan_conv2d_product(h200, layer(32, 64, 56, 64, 3)));
+  CHECK(smem::plan_conv2d(h200, layer(32, 64, 56, 16, 3)).variant == "direct");
+  // A window of one cell needs no columns: its plan is the product's own.
+  CHECK_FALSE(smem::plan_conv2d_product(h200, layer(32, 64, 56, 64, 1)));
+  CHECK(smem::plan_conv2d(h200, layer(32, 64, 56, 64, 1)).entry_point.starts_with("gemm_"));
+  CHECK(smem::plan_conv2d(cpu, layer(1, 64, 56, 64, 3)).variant == "cpu");
+  CHECK(smem::plan_conv2d(cpu, layer(1, 32, 112, 32, 3, 32)).entry_point == "conv2d_depthwise_cpu");
+  CHECK(smem::plan_conv2d(cpu, layer(1, 32, 112, 32, 3)).entry_point != "conv2d_depthwise_cpu");
+}
+
+TEST_CASE("plan of conv2d: what cannot be is refused by its name") {
+  const smem::Device device = target("pvc");
+  const auto argument_of = [&](const Conv2dProblem& problem, const smem::PlanOverrides& fixed = {}) {
+    return failure_of([&] { smem::plan_conv2d(device, problem, fixed); }).argument;
+  };
+  Conv2dProblem p = layer(1, 6, 9, 4, 3, 4);
+  CHECK(argument_of(p) == "groups");
+  p = layer(1, 8, 9, 4, 3);
+  p.stride_x = 0;
+  CHECK(argument_of(p) == "weights");
+  p = layer(1, 8, 9, 4, 3);
+  p.type = smem::Scalar::int32;
+  CHECK(argument_of(p) == "in");
+  p = layer(1, 8, 9, 4, 3);
+  CHECK(argument_of(p, {.work_items = 64}) == "work_items");
+  CHECK(argument_of(p, {.variant = "nosuch"}) == "variant");
+  CHECK(argument_of(p, {.variant = "cpu"}) == "variant");
+}

@@ -1,0 +1,69 @@
+// Plans of moving means for devices that are not here: they fit, and they say why.
+#include <smem/error.hpp>
+#include <smem/moving_mean_plan.hpp>
+
+#include "support/failure.hpp"
+#include "support/targets.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+using smem::MovingMeanProblem;
+using smem::Scalar;
+using test::failure_of;
+using test::target;
+
+TEST_CASE("plan of moving_mean: windows of all kinds fit every target and its clamps") {
+  for (const smem::Device& whole : test::all_targets()) {
+    for (const char* limits : {"", "local=16K,work_group=64", "local=512", "work_group=1", "local=0"}) {
+      const smem::Device device = smem::clamp(whole, limits);
+      CAPTURE(device.name);
+      CAPTURE(limits);
+      for (const Scalar type : {Scalar::uint8, Scalar::half, Scalar::float32}) {
+        for (const std::size_t window : {1, 2, 101, 100001, 1 << 30}) {
+          for (const std::string_view variant : {"", "naive", "tiled", "blocks", "cpu"}) {
+            CAPTURE(window);
+            CAPTURE(variant);
+            const MovingMeanProblem problem{type, type, 1 << 20, 3, window};
+            try {
+              const smem::Plan plan =
+                  smem::plan_moving_mean(device, problem, {.variant = std::string(variant)});
+              CAPTURE(plan.to_string());
+              CHECK(plan.local_bytes <= device.local_bytes);
+              CHECK(plan.work_items() <= device.max_work_group);
+              CHECK(plan.global[0] > 0);
+              for (std::size_t d = 0; d < 3; ++d)
+                CHECK(plan.global.at(d) % plan.work_group.at(d) == 0);
+              if (variant.empty()) CHECK(plan.alternatives.size() + 1 == smem::moving_mean_variants().size());
+            } catch (const smem::Error& error) {
+              CHECK(error.details().argument == "variant");
+              CHECK(!variant.empty());
+              CHECK(variant != "naive");
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("plan of moving_mean: what each kind of device and window gets, and what is refused") {
+  const smem::Device h200 = target("sm_90");
+  const auto variant_of = [](const smem::Device& device, std::size_t window) {
+    return smem::plan_moving_mean(device, {.width = 1 << 24, .window = window}).variant;
+  };
+  CHECK(variant_of(h200, 101) == "tiled");
+  CHECK(variant_of(h200, 100001) == "blocks");
+  CHECK(variant_of(target("cpu"), 101) == "cpu");
+  CHECK(smem::plan_moving_mean_first(h200, {.width = 1 << 24, .window = 100001}).has_value());
+  CHECK_FALSE(smem::plan_moving_mean_first(h200, {.width = 1 << 24, .window = 101}).has_value());
+  const auto argument_of = [&](const MovingMeanProblem& problem, const smem::PlanOverrides& fixed = {}) {
+    return failure_of([&] { smem::plan_moving_mean(h200, problem, fixed); }).argument;
+  };
+  CHECK(argument_of({.width = 9, .window = 0}) == "window");
+  CHECK(argument_of({.in = Scalar::float32, .out = Scalar::uint8, .width = 9, .window = 3}) == "out");
+  CHECK(argument_of({.width = 9, .window = 3}, {.work_items = 48}) == "work_items");
+  CHECK(argument_of({.width = 9, .window = 3}, {.variant = "nosuch"}) == "variant");
+  CHECK(argument_of({.width = 9, .window = 3}, {.variant = "cpu"}) == "variant");
+}
