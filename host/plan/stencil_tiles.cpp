@@ -26,6 +26,7 @@ constexpr std::size_t kMostUnrolled = 4096;    // multiplications written out: a
 constexpr std::size_t kLeastTile = 2048;       // values: few programs serve the smaller ones
 constexpr std::size_t kLocalLot = 64;  // bytes that local memory is given in, where compilers round up
 constexpr std::size_t kVectorBytes = 16;
+// Not measured: few at the ends, since each waits for its cells; half of what a unit of NVIDIA's holds.
 constexpr std::size_t kEndsEach = 2;  // elements at a row's ends for each work-item that makes these
 constexpr std::size_t kBusy = 1024;   // work-items of a unit that hide what each waits for
 constexpr std::size_t kCpuBytes = std::size_t{256} << 10;  // of the lines: half a core's second-level cache
