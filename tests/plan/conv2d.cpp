@@ -3,6 +3,7 @@
 #include <smem/error.hpp>
 
 #include "support/failure.hpp"
+#include "support/fits.hpp"
 #include "support/targets.hpp"
 
 #include <doctest/doctest.h>
@@ -45,21 +46,12 @@ TEST_CASE("plan of conv2d: layers of all kinds fit every target and its clamps")
           const smem::PlanOverrides fixed{.variant = std::string(variant)};
           try {
             const smem::Plan plan = smem::plan_conv2d(device, problem, fixed);
-            CAPTURE(plan.to_string());
-            CHECK(plan.local_bytes <= device.local_bytes);
-            CHECK(plan.work_items() <= device.max_work_group);
-            for (std::size_t d = 0; d < 3; ++d) {
-              CHECK(plan.work_group.at(d) <= device.max_work_items.at(d));
-              CHECK(plan.global.at(d) % plan.work_group.at(d) == 0);
-            }
-            if (variant.empty()) CHECK(plan.alternatives.size() + 1 == smem::conv2d_variants().size());
+            test::check_fits(device, plan, variant, smem::conv2d_variants().size());
             const auto product = smem::plan_conv2d_product(device, problem, fixed);
             if (product) CHECK(product->operation == "gemm");
             if (product) CHECK(product->local_bytes <= device.local_bytes);
           } catch (const smem::Error& error) {
-            CHECK(error.details().argument == "variant");
-            CHECK(!variant.empty());
-            CHECK(variant != "naive");
+            test::check_refused_variant(error, variant);
           }
         }
       }

@@ -3,6 +3,7 @@
 #include <smem/moving_mean_plan.hpp>
 
 #include "support/failure.hpp"
+#include "support/fits.hpp"
 #include "support/targets.hpp"
 
 #include <doctest/doctest.h>
@@ -29,17 +30,9 @@ TEST_CASE("plan of moving_mean: windows of all kinds fit every target and its cl
             try {
               const smem::Plan plan =
                   smem::plan_moving_mean(device, problem, {.variant = std::string(variant)});
-              CAPTURE(plan.to_string());
-              CHECK(plan.local_bytes <= device.local_bytes);
-              CHECK(plan.work_items() <= device.max_work_group);
-              CHECK(plan.global[0] > 0);
-              for (std::size_t d = 0; d < 3; ++d)
-                CHECK(plan.global.at(d) % plan.work_group.at(d) == 0);
-              if (variant.empty()) CHECK(plan.alternatives.size() + 1 == smem::moving_mean_variants().size());
+              test::check_fits(device, plan, variant, smem::moving_mean_variants().size());
             } catch (const smem::Error& error) {
-              CHECK(error.details().argument == "variant");
-              CHECK(!variant.empty());
-              CHECK(variant != "naive");
+              test::check_refused_variant(error, variant);
             }
           }
         }

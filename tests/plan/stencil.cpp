@@ -3,6 +3,7 @@
 #include <smem/stencil_plan.hpp>
 
 #include "support/failure.hpp"
+#include "support/fits.hpp"
 #include "support/targets.hpp"
 
 #include <doctest/doctest.h>
@@ -42,20 +43,9 @@ TEST_CASE("plan of stencil: problems of all kinds fit every target and its clamp
             for (const std::string_view variant : {"", "naive", "tiled", "rows", "march", "cpu"}) {
               try {
                 const smem::Plan plan = smem::plan_stencil(device, problem, variant);
-                CAPTURE(plan.to_string());
-                CHECK(plan.local_bytes <= device.local_bytes);
-                CHECK(plan.work_items() <= device.max_work_group);
-                for (std::size_t d = 0; d < 3; ++d) {
-                  CHECK(plan.work_group.at(d) <= device.max_work_items.at(d));
-                  CHECK(plan.global.at(d) > 0);
-                  CHECK(plan.global.at(d) % plan.work_group.at(d) == 0);
-                  if (d > 0) CHECK(plan.global.at(d) / plan.work_group.at(d) <= 65535);
-                }
-                if (variant.empty()) CHECK(plan.alternatives.size() + 1 == smem::stencil_variants().size());
+                test::check_fits(device, plan, variant, smem::stencil_variants().size());
               } catch (const smem::Error& error) {
-                CHECK(error.details().argument == "variant");
-                CHECK(!variant.empty());
-                CHECK(variant != "naive");
+                test::check_refused_variant(error, variant);
               }
             }
           }
