@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <system_error>
@@ -28,6 +29,20 @@ std::string run_child(const std::vector<std::string>& arguments,
                                           : fmt::format("the end by {}", signal_text(ended.signal))});
   }
   return std::move(ended.output);
+}
+
+std::string device_facts(const std::string& device, const char* operation) {
+  constexpr std::chrono::seconds kPatience(120);  // with a driver that starts
+  ProcessCommand command{.program = "/proc/self/exe", .arguments = {"devices", "--json"}};
+  if (!device.empty()) command.arguments.insert(command.arguments.end(), {"--device", device});
+  const auto start = std::chrono::steady_clock::now();
+  command.may_go_on = [&] { return std::chrono::steady_clock::now() - start < kPatience; };
+  const Ended ended = run_process(command);
+  if (ended.signal == 0 && !ended.stopped) return ended.exit_code == 0 ? ended.output : std::string();
+  throw Error({.operation = operation,
+               .expected = "an OpenCL driver that tells a device's facts",
+               .got = ended.stopped ? fmt::format("nothing in {} s", kPatience.count())
+                                    : fmt::format("the end by {}", signal_text(ended.signal))});
 }
 
 TemporaryFolder::TemporaryFolder() {

@@ -2,8 +2,8 @@
 #include "cli/selftest.hpp"
 
 #include "cli/arguments.hpp"
+#include "cli/child.hpp"
 #include "cli/commands.hpp"
-#include "cli/process.hpp"
 #include "cli/terminal.hpp"
 #include "cli/text.hpp"
 #include "cli/whole_file.hpp"
@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -70,22 +71,6 @@ std::map<Kind, Count> Selftest::counts() const {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::seconds kPatience(120);  ///< with a driver that starts
-
-/// Facts of the device that is asked for, from a process of its own: a driver may crash as it starts, and
-/// some give a device to one process only. Empty: that process said what is wrong.
-std::string facts_of(const std::string& device) {
-  ProcessCommand command{.program = "/proc/self/exe", .arguments = {"devices", "--json"}};
-  if (!device.empty()) command.arguments.insert(command.arguments.end(), {"--device", device});
-  const auto start = Clock::now();
-  command.may_go_on = [start] { return Clock::now() - start < kPatience; };
-  const Ended ended = run_process(command);
-  if (ended.signal == 0 && !ended.stopped) return ended.exit_code == 0 ? ended.output : std::string();
-  throw Error({.operation = "selftest",
-               .expected = "an OpenCL driver that tells a device's facts",
-               .got = ended.stopped ? fmt::format("nothing in {} s", kPatience.count())
-                                    : fmt::format("the end by {}", signal_text(ended.signal))});
-}
 
 std::string random_seed() {
   const char* given = std::getenv("SMEM_SEED");
@@ -209,7 +194,7 @@ class Run {
     if (++lost_in_row_ >= kEnough)
       return fmt::format("nothing passed in {} test cases one after the other", lost_in_row_);
     try {
-      return facts_of(selftest_.options.device).empty() ? "the device is no longer there" : std::string();
+      return device_facts(selftest_.options.device, "selftest").empty() ? "the device is no longer there" : std::string();
     } catch (const Error& error) {
       return error.what();
     }
@@ -243,7 +228,7 @@ int run(const SelftestOptions& options, bool list_only) {
                  .expected = fmt::format("test cases of {}", selftest.program.string()),
                  .got = "none of this operation"});
   }
-  selftest.facts = facts_of(options.device);
+  selftest.facts = device_facts(options.device, "selftest");
   if (selftest.facts.empty()) return kFailure;
   selftest.tests = tests.size();
   if (options.report.empty()) selftest.options.report = report_prefix(selftest);

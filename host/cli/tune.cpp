@@ -2,6 +2,7 @@
 #include "cli/tune.hpp"
 
 #include "cli/arguments.hpp"
+#include "cli/child.hpp"
 #include "cli/commands.hpp"
 #include "cli/results.hpp"
 #include "cli/terminal.hpp"
@@ -38,6 +39,8 @@ TuningEntry entry_of(const CaseReport& report) {
 std::string verdict_of(const CaseReport& report) {
   if (!report.failed.empty()) return fmt::format("nothing: {}", report.failed);
   if (report.best) return fmt::format("x {:.3f}", report.best->gain);
+  if (report.tried > 0 && report.dropped.size() == report.tried)
+    return fmt::format("nothing: none of {} other plans could be measured", report.tried);
   return fmt::format("the shipped plan is the best of {}{}", report.tried + 1 - report.dropped.size(),
                      report.is_complete ? "" : ", and the time was over");
 }
@@ -131,7 +134,10 @@ void print_end(const Device& device, const std::vector<CaseReport>& reports) {
 int tune(const TuneOptions& options) {
   // Measured beside what smem ships, whatever was found before.
   ::setenv("SMEM_TUNING", "0", 1);
-  const Device device = Context({.device = options.device}).device();
+  // This process opens no device itself, for the sake of those that try the candidates.
+  const std::string facts = device_facts(options.device, "tune");
+  if (facts.empty()) return kFailure;
+  const Device device = device_from_json(facts);
   const std::vector<TuneCase> cases = asked_cases(options, device);
   Journal journal(device, options.restart);
   fmt::print("{} ({}, driver {})\n", device.name, device.platform, device.driver);

@@ -50,7 +50,9 @@ std::vector<TuneCase> tune_cases(const std::string& operation, const Device& dev
 void fill(const Context& context, const cl::Buffer& buffer, const TuneData& data, std::uint64_t seed);
 /// Makes every byte 0xff: floats that are no numbers, and numbers that no sum gives.
 void poison(const Context& context, const cl::Buffer& buffer, const TuneData& data);
-std::vector<unsigned char> content(const Context& context, const cl::Buffer& buffer, const TuneData& data);
+/// Reads all elements.
+void read(const Context& context, const cl::Buffer& buffer, const TuneData& data,
+          std::vector<unsigned char>& into);
 /// The first element that is not as expected, in words.
 std::optional<std::string> difference(const TuneData& data, const std::vector<unsigned char>& expected,
                                       const std::vector<unsigned char>& got);

@@ -99,7 +99,7 @@ class Bench {
     poison(context, buffers_.pairs.front().out, of.out);
     of.call(context, buffers_.pairs.front(), {});
     context.finish();
-    expected_ = content(context, buffers_.pairs.front().out, of.out);
+    read(context, buffers_.pairs.front().out, of.out, expected_);
     effort_ = thorough ? measure::Effort{.least = 15, .most = 61, .seconds = 4}
                        : measure::Effort{.least = 5, .most = 15, .seconds = 0.6};
   }
@@ -112,7 +112,8 @@ class Bench {
       return case_.call(context_, pair, {.overrides = &overrides});
     };
     const auto wrong = [&] {
-      return difference(case_.out, expected_, content(context_, first.out, case_.out));
+      read(context_, first.out, case_.out, got_);
+      return difference(case_.out, expected_, got_);
     };
     try {
       poison(context_, first.out, case_.out);
@@ -148,7 +149,7 @@ class Bench {
   measure::Meter meter_;
   measure::Buffers buffers_;
   measure::Effort effort_;
-  std::vector<unsigned char> expected_;
+  std::vector<unsigned char> expected_, got_;
 };
 
 std::string request_of(const Batch& batch, std::size_t from) {
