@@ -1,4 +1,5 @@
-// Pooling of whole planes: PHASE 0: a work-group takes part of a plane's rows, PHASE 1 joins the parts of each result.
+// Pooling of whole planes: PHASE 0: a work-group takes part of a plane's rows, or all, which makes the result; PHASE 1 joins the
+// parts of each result.
 //
 // The order in which numbers are added is fixed by the launch, so the same plan gives the same bits.
 //
@@ -13,6 +14,9 @@
 #ifndef GROUP
 #define GROUP 256
 #endif
+#ifndef ONE_PART
+#define ONE_PART 0  // 1: a part is a plane
+#endif
 
 static inline pool_sum join(pool_sum a, pool_sum b) {
 #if AVERAGE
@@ -22,13 +26,22 @@ static inline pool_sum join(pool_sum a, pool_sum b) {
 #endif
 }
 
+static inline void store_whole(global RESULT* out, ulong i, pool_sum all, ulong cells) {
+#if AVERAGE
+  store_pool_mean(out, i, all, cells);
+#else
+  (void)cells;
+  store_pixel(out, i, all);
+#endif
+}
+
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void pool_whole(POOL_ARGUMENTS) {
   (void)indices, (void)index_offset, (void)index_pitch, (void)index_plane, (void)index_stride, (void)out_w, (void)out_h;
   (void)window_w, (void)window_h, (void)stride_w, (void)stride_h, (void)pad_left, (void)pad_top;
   const ulong parts = (in_h + band - 1) / band;
 #if PHASE == 0
-  (void)out, (void)out_offset, (void)out_pitch, (void)out_plane, (void)out_stride;
+  (void)out, (void)out_offset, (void)out_pitch, (void)out_plane, (void)out_stride, (void)scratch;
 #if GROUP > 1
   local
 #endif
@@ -49,11 +62,20 @@ void pool_whole(POOL_ARGUMENTS) {
       }
       shared[item] = own;
       barrier(CLK_LOCAL_MEM_FENCE);
+      // The second half of what is left joins the first, until each result is one.
       const uint results = GROUP >= CHANNELS ? CHANNELS : 1;
+      for (uint left = (GROUP >= CHANNELS ? step : GROUP) / results; left > 1;) {
+        const uint kept = (left + 1) / 2;
+        if (item < (left - kept) * results) shared[item] = join(shared[item], shared[item + kept * results]);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        left = kept;
+      }
       if (item < results) {
-        pool_sum all = shared[item];
-        for (uint i = item + results; i < (GROUP >= CHANNELS ? step : GROUP); i += results) all = join(all, shared[i]);
-        scratch[job * CHANNELS + c + item] = all;
+#if ONE_PART
+        store_whole(out + PLANE_OFFSET(p, out), c + item, shared[item], in_w * in_h);
+#else
+        scratch[job * CHANNELS + c + item] = shared[item];
+#endif
       }
       barrier(CLK_LOCAL_MEM_FENCE);  // the next part takes its place
     }
@@ -65,10 +87,6 @@ void pool_whole(POOL_ARGUMENTS) {
   const ulong p = result / CHANNELS, c = result % CHANNELS;
   pool_sum all = scratch[p * parts * CHANNELS + c];
   for (ulong n = 1; n < parts; ++n) all = join(all, scratch[(p * parts + n) * CHANNELS + c]);
-#if AVERAGE
-  store_pool_mean(out + PLANE_OFFSET(p, out), c, all, in_w * in_h);
-#else
-  store_pixel(out + PLANE_OFFSET(p, out), c, all);
-#endif
+  store_whole(out + PLANE_OFFSET(p, out), c, all, in_w * in_h);
 #endif
 }

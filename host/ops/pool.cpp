@@ -1,4 +1,4 @@
-// Pooling: arguments -> plan -> launch, and of whole planes a second one.
+// Pooling: arguments -> plan -> launch, and of large whole planes a second one.
 #include "formatted.hpp"
 #include "ops/grids.hpp"
 #include "ops/key.hpp"
@@ -39,7 +39,7 @@ runtime::ProblemKey key_of(const PoolProblem& p, const PlanOverrides& fixed, ops
       {number(p.in) | number(p.out) << 8 | number(p.op) << 16 | number(p.channels) << 18 |
            number(p.indices) << 22 | number(p.count_padding) << 23 | what << 24 |
            ops::variant_number(fixed.variant, pool_variants()) << 26 | number(p.in_alignment) << 34 |
-           number(p.out_alignment) << 42,
+           number(p.out_alignment) << 42 | number(p.packed) << 50,
        p.width, p.height, p.planes, w.width | w.height << 21 | w.pad_left << 42,
        w.stride_across | w.stride_down << 21 | w.pad_top << 42, w.pad_right | w.pad_bottom << 21},
       fixed);
@@ -133,7 +133,8 @@ cl::Event run_pool(const Context& context, const char* operation, const Grid& in
 
 cl::Event run_global(const Context& context, const char* operation, PoolOp op, const Grid& in,
                      const Grid& out, const CallOptions& call) {
-  const PoolProblem problem = problem_of(op, in, out, {1, 1, 1, 1});
+  PoolProblem problem = problem_of(op, in, out, {1, 1, 1, 1});
+  problem.packed = in.size.height <= 1 || in.pitch == in.size.width * in.channels;
   plan::check_pool(operation, context.device(), problem, true);
   const auto plan_here = [&](const PlanOverrides& overrides) {
     return plan_global_pool_first(context.device(), problem, overrides);
@@ -161,15 +162,21 @@ cl::Event run_global(const Context& context, const char* operation, PoolOp op, c
   return ops::launch_tuned(
       runtime, "global_pool", WholePlanes{problem}, call, asked, key_here, plan_here,
       [&](const PlanOverrides& fixed) {
+        PoolProblem joined = problem;
+        joined.width *= parts.joined;
+        joined.height /= parts.joined;
+        Grid rows = in;
+        rows.pitch *= parts.joined;
         const cl::Event first = launch(
             context, key(fixed, 1),
             [&](const Device& device) { return plan_global_pool_first(device, problem, fixed); },
-            call.wait_for, problem, in, out, {}, parts.band, memory);
+            call.wait_for, joined, rows, out, {}, parts.band, memory);
         scratch.used_until(first);
+        if (parts.parts == 1) return first;
         cl::Event event = launch(
             context, key(fixed, 0),
             [&](const Device& device) { return plan_global_pool(device, problem, fixed); },
-            std::span<const cl::Event>(&first, 1), problem, in, out, {}, parts.band, memory);
+            std::span<const cl::Event>(&first, 1), joined, rows, out, {}, parts.band, memory);
         scratch.used_until(event);
         return event;
       });

@@ -16,7 +16,9 @@ std::size_t pool_band(const Device& device, const PoolProblem& problem, const Pl
 
 /// How global pooling cuts planes.
 struct GlobalPoolParts {
-  std::size_t band = 1;  ///< rows of a part
+  std::size_t joined = 1;  ///< rows of the input that are one row
+  std::size_t band = 1;    ///< of these, a part
+  std::size_t parts = 1;   ///< of a plane; of more than one a second launch makes the results
   std::size_t scratch_bytes = 0;
 };
 GlobalPoolParts global_pool_parts(const Device& device, const PoolProblem& problem);

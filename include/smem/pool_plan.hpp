@@ -62,6 +62,7 @@ struct PoolProblem {
   /// The largest power of two, at most 64, that divides the byte address of each row.
   std::size_t in_alignment = 64;
   std::size_t out_alignment = 64;  ///< the same of the results
+  bool packed = true;  ///< of whole planes: a row of the input begins where the one before it ends
 };
 
 /// The plan that max_pool2d() or avg_pool2d() would use on `device`. Overrides: `variant`, and
@@ -74,11 +75,11 @@ SMEM_API Plan plan_pool(const Device& device, const PoolProblem& problem,
 /// "windows", "vector" and "cpu".
 SMEM_API std::vector<std::string_view> pool_variants();
 
-/// The plans of the two launches of global_max_pool() and global_avg_pool(): the windows, indices and
-/// alignments have no meaning. Overrides: `work_items`. \throws Error as plan_pool().
+/// The plans of the launches of global_max_pool() and global_avg_pool(): the windows, indices and alignments
+/// have no meaning. Overrides: `work_items`. \throws Error as plan_pool().
 SMEM_API Plan plan_global_pool_first(const Device& device, const PoolProblem& problem,
                                      const PlanOverrides& overrides = {});
-/// The second launch.
+/// The second launch, where planes are cut into parts.
 SMEM_API Plan plan_global_pool(const Device& device, const PoolProblem& problem,
                                const PlanOverrides& overrides = {});
 
