@@ -16,9 +16,9 @@ namespace smem::cli {
 std::string run_child(const std::vector<std::string>& arguments,
                       const std::map<std::string, std::optional<std::string>>& environment);
 
-/// Facts of the device that is asked for, as JSON, from a process of its own: a driver may crash as it starts,
-/// and a child of a process that has opened an NVIDIA GPU does not see it. Empty: that process said what is
-/// wrong. \throws Error when it hangs or crashes, which `operation` is told of.
+/// Facts of the device that is asked for, as JSON, from a process of its own: a driver may crash as it
+/// starts, and a child of a process that has opened an NVIDIA GPU does not see it. Empty: that process said
+/// what is wrong. \throws Error when it hangs or crashes, which `operation` is told of.
 std::string device_facts(const std::string& device, const char* operation);
 
 /// A folder of its own under the system's temporary directory, removed at the end.

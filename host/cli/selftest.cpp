@@ -194,7 +194,8 @@ class Run {
     if (++lost_in_row_ >= kEnough)
       return fmt::format("nothing passed in {} test cases one after the other", lost_in_row_);
     try {
-      return device_facts(selftest_.options.device, "selftest").empty() ? "the device is no longer there" : std::string();
+      return device_facts(selftest_.options.device, "selftest").empty() ? "the device is no longer there"
+                                                                        : std::string();
     } catch (const Error& error) {
       return error.what();
     }

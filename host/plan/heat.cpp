@@ -67,6 +67,12 @@ std::vector<std::string_view> preference(const Device& device, const HeatProblem
     return several ? std::vector<std::string_view>{"blocked", "naive"}
                    : std::vector<std::string_view>{"naive"};
   }
+  // Of half, columns keep two cells in a register, which a march does not: H200, four steps of 512^3, 0.625
+  // ms in four passes, 0.816 in two.
+  const plan::HeatPolicy& policy = plan::heat_policy(device);
+  const bool pairs =
+      problem.type == Scalar::half && plan::heat_column_bytes(policy, problem.type, problem.variable) == 2;
+  if (several && dimensions == 3 && pairs && problem.steps_per_pass == 0) return {"vector", "march", "naive"};
   if (several && !problem.variable) return {"march", "vector", "naive"};
   if (several && dimensions == 2) return {"blocked", "vector", "naive"};
   return {"vector", "naive"};

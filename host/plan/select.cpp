@@ -99,7 +99,7 @@ bool set_tile(const Device& device, const SelectProblem& problem, const PlanOver
   const std::size_t bytes = size_of(problem.in), state = plan::select_state_bytes(problem);
   const std::size_t items = plan::select_items(device, problem);
   const std::size_t places = problem.op == SelectOp::run_length_encode ? 2 * items : 0;
-  const std::size_t wanted = plan::select_group(device, fixed);
+  const std::size_t wanted = plan::select_group(device, problem, fixed);
   constexpr std::size_t kWords = 64;  // of the kernel's own, with their alignment
   if (plan::selects_in_registers(device)) {
     // A warp has a state in local memory, and in the second of two launches each work-item.
@@ -262,7 +262,7 @@ std::optional<Plan> plan_select_first(const Device& device, const SelectProblem&
     plan->operation = name_of(problem.op);
     if (plan::is_flagged(problem.op)) define(*plan, "OF_FLAGS", 1);
     const std::size_t bytes = size_of(counted.in), state = plan::select_state_bytes(counted);
-    const std::size_t group = plan::group_for(device, plan::select_group(device, fixed), state);
+    const std::size_t group = plan::group_for(device, plan::select_group(device, problem, fixed), state);
     if (group == 0) return std::nullopt;
     const std::size_t items = std::max<std::size_t>(64 / bytes, 1);
     define_tile(group, items, pack_of(bytes, counted.in_alignment, items), *plan);

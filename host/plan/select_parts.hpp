@@ -20,7 +20,7 @@ constexpr bool is_by_predicate(SelectOp op) { return op == SelectOp::copy_if || 
 constexpr bool is_wide(const SelectProblem& problem) { return problem.size > 0xffffffff; }
 
 /// Work-items of a group, unless they are fixed by hand or do not fit.
-std::size_t select_group(const Device& device, const PlanOverrides& fixed);
+std::size_t select_group(const Device& device, const SelectProblem& problem, const PlanOverrides& fixed);
 /// Whether warps read tiles into their registers (cl/nvidia/select_tile.clh).
 bool selects_in_registers(const Device& device);
 /// Elements that a work-item has in registers.
