@@ -278,6 +278,7 @@ plan::conv2d::Attempt plan::conv2d::plan_variant(const Device& device, const Con
                                                  std::string_view variant) {
   if (variant == "naive") return naive(device, p);
   if (variant == "direct") return direct(device, p);
+  if (variant == "implicit") return implicit(device, p);
   if (variant == "cpu") return cpu(device, p);
   return gemm(device, p);
 }

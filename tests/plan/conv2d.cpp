@@ -41,7 +41,7 @@ TEST_CASE("plan of conv2d: layers of all kinds fit every target and its clamps")
       for (const Conv2dProblem& problem :
            {layer(1, 1, 1, 1, 1), layer(32, 64, 56, 64, 3), layer(2, 3, 224, 64, 7),
             layer(8, 256, 14, 256, 1), layer(1, 32, 112, 32, 3, 32), layer(1, 48, 7, 96, 5, 3)}) {
-        for (const std::string_view variant : {"", "naive", "direct", "cpu", "gemm"}) {
+        for (const std::string_view variant : {"", "naive", "direct", "implicit", "cpu", "gemm"}) {
           CAPTURE(variant);
           const smem::PlanOverrides fixed{.variant = std::string(variant)};
           try {
