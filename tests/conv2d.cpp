@@ -164,7 +164,12 @@ TEST_CASE("conv2d: the plan's choice, and slices") {
   CHECK(smem::plan_conv2d_product(context.device(), p, {.variant = "gemm"}).has_value());
   CHECK(!smem::plan_conv2d_product(context.device(), p, {.variant = "naive"}).has_value());
   sweep.run(c);
-  CHECK(sweep.ran() == 5);
+  // Columns whose rows begin at multiples of four.
+  c = {Scalar::float32, 2, 3, 12, 11, 9, 3, 3, how(1, 1, 1, 1, {1, 1, 1, 1})};
+  c.variant = "gemm";
+  c.gaps = true;
+  sweep.run(c);
+  CHECK(sweep.ran() == 6);
 }
 
 TEST_CASE("conv2d: a plan is taken that fits the problem, and no other") {
