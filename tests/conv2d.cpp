@@ -48,7 +48,7 @@ TEST_CASE("conv2d: every variant and shape") {
     std::size_t turn = 0, asked = 0;
     for (Conv2dCase c : shapes()) {
       // Each shape is another program of these: some shapes go by the others alone.
-      const bool own_program = variant == "direct" || variant == "cpu";
+      const bool own_program = variant == "direct" || variant == "cpu" || variant == "implicit";
       if (own_program && (c.window_w == 1 || c.how.groups == 3)) {
         ++turn;
         continue;
@@ -94,6 +94,34 @@ TEST_CASE("conv2d: a filter for each channel") {
   CHECK(sweep.ran() == (test::has_cpu_variant(context.device()) ? asked : 0));
 }
 
+TEST_CASE("conv2d: tiles that are gathered across rows, planes, images and groups") {
+  const smem::Context context;
+  test::Conv2dSweep sweep(context);
+  std::size_t asked = 0;
+  const auto run = [&](Conv2dCase c) {
+    c.variant = "implicit";
+    c.gaps = asked % 3 != 0;
+    c.gaps_in_rows = asked % 3 == 2;
+    c.bias = asked % 2 == 0;
+    sweep.run(c);
+    ++asked;
+  };
+  using enum Scalar;
+  // Several tiles of filters and of results, which end in the middle of a row, a plane, an image and a group; sums
+  // of less than a step, of whole steps, and of some more.
+  run({float32, 7, 1, 7, 7, 37, 3, 3, Conv2d::square(1, 1)});
+  run({float32, 3, 16, 8, 6, 65, 3, 3, Conv2d::square(1, 1)});
+  run({float32, 5, 9, 9, 5, 70, 3, 3, how(2, 1, 1, 1, {1, 1, 1, 1})});
+  run({float32, 2, 12, 11, 10, 99, 3, 3, how(1, 2, 3, 2, {4, 3, 2, 1}, 3)});
+  run({float32, 67, 6, 3, 3, 6, 3, 3, how(1, 1, 1, 1, {0, 0, 0, 0}, 2)});
+  run({float32, 2, 8, 5, 4, 33, 3, 3, how(1, 1, 1, 1, {5, 6, 5, 6})});  // windows that see nothing of the plane
+  // The widest and highest window that has bits for its columns and rows; and one more is refused.
+  run({float32, 1, 2, 19, 21, 3, 15, 16, how(1, 1, 1, 1, {7, 8, 7, 7})});
+  CHECK(sweep.ran() == asked);
+  run({float32, 1, 1, 19, 21, 3, 16, 1, how(1, 1, 1, 1, {})});
+  CHECK(sweep.ran() == 0);
+}
+
 TEST_CASE("conv2d: half, double and GELU") {
   const smem::Context context;
   test::Conv2dSweep sweep(context);
@@ -136,7 +164,12 @@ TEST_CASE("conv2d: the plan's choice, and slices") {
   CHECK(smem::plan_conv2d_product(context.device(), p, {.variant = "gemm"}).has_value());
   CHECK(!smem::plan_conv2d_product(context.device(), p, {.variant = "naive"}).has_value());
   sweep.run(c);
-  CHECK(sweep.ran() == 5);
+  // Columns whose rows begin at multiples of four.
+  c = {Scalar::float32, 2, 3, 12, 11, 9, 3, 3, how(1, 1, 1, 1, {1, 1, 1, 1})};
+  c.variant = "gemm";
+  c.gaps = true;
+  sweep.run(c);
+  CHECK(sweep.ran() == 6);
 }
 
 TEST_CASE("conv2d: a plan is taken that fits the problem, and no other") {

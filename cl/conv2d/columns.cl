@@ -6,21 +6,32 @@
 //
 // `in`: channel 0 of the first image; `columns`: images follow each other, without gaps.
 //
-// Launch: three dimensions of work-items: column of a row of results, row of results, row of the matrix of each image; what
-// exceeds the launch is a loop. CPU: the third alone. No local memory.
+// Launch: three dimensions of work-items: EACH results of the matrix's rows, channel, image; a work-item writes them to all
+// rows of its channel. CPU: the third alone, of rows of the matrix. What exceeds the launch is a loop. No local memory.
 #include "common/element.clh"
 
 #ifndef GROUP_0
-#define GROUP_0 32  // work-group, by dimension
+#define GROUP_0 64  // work-group, by dimension
 #endif
 #ifndef GROUP_1
 #define GROUP_1 4
 #endif
 #ifndef GROUP_2
-#define GROUP_2 2
+#define GROUP_2 1
+#endif
+#ifndef EACH
+#define EACH 1  // neighbouring results of a work-item: 4 where all rows of the matrix begin at a multiple of 4, else 1
 #endif
 #ifndef CPU
 #define CPU 0  // 1: a work-item has whole rows of the matrix
+#endif
+
+#if ELEMENT_BYTES == 2
+typedef ushort4 element4;
+#elif ELEMENT_BYTES == 4
+typedef uint4 element4;
+#else
+typedef ulong4 element4;
 #endif
 
 kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
@@ -29,8 +40,10 @@ void conv2d_columns(global const element* in, ulong in_offset, ulong in_pitch, u
                     uint rows, uint window_w, uint window_h, uint stride_x, uint stride_y, uint dilation_x, uint dilation_y,
                     uint pad_left, uint pad_top) {
   const uint taps = window_w * window_h;
-  const ulong depth = (ulong)channels * taps, results = (ulong)rows * out_w;
+  const ulong results = (ulong)rows * out_w;  // of an image's slice: they fit an int
   // No barrier follows.
+#if CPU
+  const ulong depth = (ulong)channels * taps;
   for (ulong line = get_global_id(2); line < images * depth; line += get_global_size(2)) {
     const ulong n = line / depth;
     const ulong place = line - n * depth;
@@ -38,7 +51,6 @@ void conv2d_columns(global const element* in, ulong in_offset, ulong in_pitch, u
     global const element* from = in + in_offset + n * in_stride + c * in_plane;
     global element* to = columns + line * results;
     const long left = (long)s * dilation_x - pad_left;
-#if CPU
     // Results from `first` on, and before `end`, are made of a column that is there.
     const long first = clamp(left >= 0 ? 0L : (-left + stride_x - 1) / stride_x, 0L, (long)out_w);
     const long end = clamp(left >= (long)in_w ? 0L : ((long)in_w - left + stride_x - 1) / stride_x, first, (long)out_w);
@@ -57,17 +69,40 @@ void conv2d_columns(global const element* in, ulong in_offset, ulong in_pitch, u
       }
       for (long x = end; x < (long)out_w; ++x) to[x] = 0;
     }
+  }
 #else
-    for (uint y = get_global_id(1); y < rows; y += get_global_size(1)) {
-      const long row = (long)(first_y + (ulong)y) * stride_y + (long)r * dilation_y - pad_top;
-      for (uint x = get_global_id(0); x < out_w; x += get_global_size(0)) {
-        const long col = left + (long)x * stride_x;
-        const bool there = row >= 0 && row < (long)in_h && col >= 0 && col < (long)in_w;
-        element value = 0;
-        if (there) value = from[row * in_pitch + col];
-        to[(ulong)y * out_w + x] = value;
+  const uint first = get_global_id(0) * EACH;
+  if (first >= results) return;
+  // Where the windows of the work-item's results begin; what is negative is very large without a sign.
+  uint tops[EACH], lefts[EACH];
+  uint y = first / out_w, x = first - y * out_w;
+#pragma unroll
+  for (uint i = 0; i < EACH; ++i) {
+    tops[i] = (first_y + y) * stride_y - pad_top;
+    lefts[i] = x * stride_x - pad_left;
+    if (++x == out_w) x = 0, ++y;
+  }
+  for (ulong n = get_global_id(2); n < images; n += get_global_size(2)) {
+    for (uint c = get_global_id(1); c < channels; c += get_global_size(1)) {
+      global const element* from = in + in_offset + n * in_stride + c * in_plane;
+      global element* to = columns + (n * channels + c) * taps * results + first;
+      for (uint r = 0; r < window_h; ++r) {
+        for (uint s = 0; s < window_w; ++s, to += results) {
+          element values[EACH];
+#pragma unroll
+          for (uint i = 0; i < EACH; ++i) {
+            const uint row = tops[i] + r * dilation_y, col = lefts[i] + s * dilation_x;
+            values[i] = 0;
+            if (row < in_h && col < in_w) values[i] = from[row * in_pitch + col];
+          }
+#if EACH == 4
+          *(global element4*)to = (element4)(values[0], values[1], values[2], values[3]);
+#else
+          to[0] = values[0];
+#endif
+        }
       }
     }
-#endif
   }
+#endif
 }

@@ -62,6 +62,7 @@ constexpr Step kSteps[] = {
     {"separable", "cpu", "one thread a band of rows, vector registers"},
     {"conv2d", "naive", "one result a work-item, all from global memory"},
     {"conv2d", "direct", "input and weights in local memory, results in registers"},
+    {"conv2d", "implicit", "a matrix product, whose right factor is gathered tile by tile"},
     {"conv2d", "cpu", "a thread's rows and channels in vector registers"},
     {"conv2d", "gemm", "windows side by side in scratch, then a matrix product"},
     {"pool", "windows", "one result after the other"},

@@ -22,12 +22,15 @@ using plan::conv2d::plan_variant;
 using plan::conv2d::product_of;
 
 constexpr std::size_t kShortLoops = 65535;  // of devices without long_loops
-// "gemm" instead of "direct" on GPUs. An element of the columns is written and read again, 8 bytes at some 4
-// TB/s of a GPU with 50 TFLOP/s, in the time of 100 operations, and then multiplied group_filters() times at
-// nearly twice the rate that tiles with a halo reach: with 64 filters both take as long.
-constexpr std::size_t kGemmFilters = 64;
 // What a product of matrices needs to be worth its tiles.
-constexpr std::size_t kGemmDepth = 64;
+constexpr std::size_t kGemmFilters = 32, kGemmDepth = 64;
+// "gemm" with columns instead of "direct" on GPUs, where "implicit" does not run. H200, float, ms of "direct" and
+// "gemm": 64 filters of 64 x 3^2 0.99, 2.06; 128 of 128 x 3^2 1.18, 1.77; 256 of 256 x 3^2 1.41, 1.36; 512 of
+// 512 x 3^2 1.63, 1.52; 512 of 256 x 1 / 2 2.81, 0.75.
+constexpr std::size_t kColumnsFilters = 256;
+// "implicit" instead of "direct": half of its smallest wide tile, and four steps of its sums. With 16 filters of
+// 16 x 3^2, "direct" took 0.265 ms there, 14 TFLOP/s, with registers full of them.
+constexpr std::size_t kImplicitFilters = 32, kImplicitDepth = 32;
 
 [[noreturn]] void refuse(const Device& device, const char* argument, std::string expected, std::string got) {
   throw Error({.operation = kOperation,
@@ -48,14 +51,23 @@ bool prefers_product(const Device& device, const Conv2dProblem& p) {
     if (p.taps() == 1) return p.group_filters() >= 8 && p.depth() >= 16;
     return p.group_filters() >= 128 && p.depth() >= kGemmDepth && p.plane_results() <= 400;
   }
+  if (p.group_filters() < kGemmFilters || p.depth() < kGemmDepth) return false;
   const bool units = p.type == Scalar::half && device.vendor == Vendor::nvidia;  // matrix units
-  const std::size_t least = straight || units ? kGemmFilters / 2 : kGemmFilters;
-  return p.group_filters() >= least && p.depth() >= kGemmDepth;
+  return straight || units;
+}
+
+/// Whether a product whose columns are gathered tile by tile is faster than tiles with a halo.
+bool prefers_implicit(const Device& device, const Conv2dProblem& p) {
+  return device.type == DeviceType::gpu && p.group_filters() >= kImplicitFilters &&
+         p.depth() >= kImplicitDepth;
 }
 
 /// The variants to try, best first; "naive" runs everywhere.
 std::vector<std::string_view> preference(const Device& device, const Conv2dProblem& p) {
-  if (prefers_product(device, p)) return {"gemm", "cpu", "direct", "naive"};
+  const bool columns = p.group_filters() >= kColumnsFilters && p.depth() >= kGemmDepth;
+  if (prefers_product(device, p)) return {"gemm", "implicit", "cpu", "direct", "naive"};
+  if (prefers_implicit(device, p) && columns) return {"implicit", "gemm", "direct", "naive"};
+  if (prefers_implicit(device, p)) return {"implicit", "direct", "gemm", "naive"};
   if (p.depth() >= kGemmDepth) return {"cpu", "direct", "gemm", "naive"};
   return {"cpu", "direct", "naive"};
 }
@@ -69,7 +81,14 @@ std::string why_not(const Device& device, const Conv2dProblem& p, std::string_vi
     return formatted("{} filters a group of {} weights: the columns cost more than they save",
                      p.group_filters(), p.depth());
   }
-  if (chosen.variant == "gemm") return "its tiles have a halo, and products of matrices none";
+  if (variant == "implicit" && device.type == DeviceType::cpu)
+    return "work-items of a small tile are loops on a CPU";
+  if (variant == "implicit" && chosen.variant == "gemm")
+    return "what it gathers lies side by side already, or matrix units multiply columns";
+  if (variant == "implicit")
+    return formatted("{} filters a group of {} weights do not fill its tiles", p.group_filters(), p.depth());
+  if (chosen.variant == "gemm" || chosen.variant == "implicit")
+    return "its tiles have a halo, and products of matrices none";
   return "work-items of few results are loops on a CPU";
 }
 
@@ -102,7 +121,7 @@ std::string_view plan::conv2d_choice(const Device& device, const Conv2dProblem& 
   return "naive";
 }
 
-std::vector<std::string_view> conv2d_variants() { return {"naive", "direct", "cpu", "gemm"}; }
+std::vector<std::string_view> conv2d_variants() { return {"naive", "direct", "implicit", "cpu", "gemm"}; }
 
 Plan plan_conv2d(const Device& device, const Conv2dProblem& problem, const PlanOverrides& overrides) {
   plan::check_conv2d(device, problem);

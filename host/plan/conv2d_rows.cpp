@@ -13,7 +13,7 @@
 namespace smem {
 
 Plan plan::conv2d::base_plan(const Conv2dProblem& p, std::string_view variant, const char* file,
-                             const char* entry) {
+                             const char* entry, std::size_t pack) {
   Plan plan;
   plan.operation = plan::conv2d::kOperation;
   plan.variant = variant;
@@ -22,7 +22,7 @@ Plan plan::conv2d::base_plan(const Conv2dProblem& p, std::string_view variant, c
   plan.text_defines.emplace_back("ELEMENT", opencl_name_of(p.type));
   plan.text_defines.emplace_back("RESULT", opencl_name_of(p.type));
   plan.text_defines.emplace_back("VALUE", opencl_name_of(plan::pixel_value(p.type, p.type)));
-  define(plan, "PACK", 1);
+  define(plan, "PACK", pack);
   if (p.type == Scalar::half) {
     define(plan, "ELEMENT_HALF", 1);
     define(plan, "RESULT_HALF", 1);

@@ -232,15 +232,23 @@ Attempt gemm(const Device& device, const Conv2dProblem& p) {
   plan.entry_point = "conv2d_columns";
   define(plan, "ELEMENT_BYTES", size_of(p.type));
   const bool whole = plan::runs_cpu_variant(device);
-  const std::array<std::size_t, 3> extent{whole ? 1 : p.out_width, whole ? 1 : slices.rows,
-                                          slices.images * p.in_channels * p.taps()};
+  // Four results at once, where all rows of all slices begin at a multiple of them.
+  const std::size_t length = slices.rows < p.out_height ? p.out_width : p.plane_results();
+  const std::size_t each = !whole && length > 0 && length % 4 == 0 ? 4 : 1;
+  const std::array<std::size_t, 3> extent =
+      whole ? std::array<std::size_t, 3>{1, 1, slices.images * p.in_channels * p.taps()}
+            : std::array<std::size_t, 3>{std::max<std::size_t>(divide_up(slices.rows * p.out_width, each), 1),
+                                         p.in_channels, slices.images};
   plan.work_group =
       whole ? std::array<std::size_t, 3>{1, 1, 1} : plan::shape_group(device, kGroup, 64, extent);
   plan.global = plan::global_size(extent, plan.work_group);
   define(plan, "GROUP_0", plan.work_group[0]);
   define(plan, "GROUP_1", plan.work_group[1]);
   define(plan, "GROUP_2", plan.work_group[2]);
+  define(plan, "EACH", each);
   if (whole) define(plan, "CPU", 1);
+  plan.items_per_work_item = whole ? slices.rows * p.out_width : each * p.taps();
+  plan.vector_width = each;
   plan.scratch_bytes = slices.scratch_bytes;
   predict(p, plan);
   // The columns are written and read once; they may stay in the cache.
@@ -278,6 +286,7 @@ plan::conv2d::Attempt plan::conv2d::plan_variant(const Device& device, const Con
                                                  std::string_view variant) {
   if (variant == "naive") return naive(device, p);
   if (variant == "direct") return direct(device, p);
+  if (variant == "implicit") return implicit(device, p);
   if (variant == "cpu") return cpu(device, p);
   return gemm(device, p);
 }

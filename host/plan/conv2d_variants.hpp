@@ -21,8 +21,9 @@ struct Attempt {
 };
 
 inline double count(std::size_t n) { return static_cast<double>(n); }
-/// With the defines that all kernels have, but the columns of "gemm".
-Plan base_plan(const Conv2dProblem& p, std::string_view variant, const char* file, const char* entry);
+/// With the defines that all kernels have, but the columns of "gemm". `pack`: elements that are read at once.
+Plan base_plan(const Conv2dProblem& p, std::string_view variant, const char* file, const char* entry,
+               std::size_t pack = 1);
 /// Fills in what every variant reads, writes and computes at least.
 void predict(const Conv2dProblem& p, Plan& plan);
 
@@ -33,6 +34,9 @@ bool is_by_rows(const Conv2dProblem& p);
 /// Rows of results of a job then.
 std::size_t band_of(const Device& device, const Conv2dProblem& p);
 Attempt by_rows(const Device& device, const Conv2dProblem& p);
+
+/// A product whose right factor is gathered from the input tile by tile.
+Attempt implicit(const Device& device, const Conv2dProblem& p);
 
 /// What a product of matrices makes of one group of channels and one slice.
 GemmProblem product_of(const Conv2dProblem& p, const Conv2dSlices& slices);

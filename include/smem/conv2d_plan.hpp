@@ -61,7 +61,7 @@ SMEM_API Plan plan_conv2d(const Device& device, const Conv2dProblem& problem,
 SMEM_API std::optional<Plan> plan_conv2d_product(const Device& device, const Conv2dProblem& problem,
                                                  const PlanOverrides& overrides = {});
 
-/// "naive", "direct", "cpu" and "gemm".
+/// "naive", "direct", "implicit", "cpu" and "gemm".
 SMEM_API std::vector<std::string_view> conv2d_variants();
 
 }  // namespace smem

@@ -41,7 +41,7 @@ TEST_CASE("plan of conv2d: layers of all kinds fit every target and its clamps")
       for (const Conv2dProblem& problem :
            {layer(1, 1, 1, 1, 1), layer(32, 64, 56, 64, 3), layer(2, 3, 224, 64, 7),
             layer(8, 256, 14, 256, 1), layer(1, 32, 112, 32, 3, 32), layer(1, 48, 7, 96, 5, 3)}) {
-        for (const std::string_view variant : {"", "naive", "direct", "cpu", "gemm"}) {
+        for (const std::string_view variant : {"", "naive", "direct", "implicit", "cpu", "gemm"}) {
           CAPTURE(variant);
           const smem::PlanOverrides fixed{.variant = std::string(variant)};
           try {
@@ -61,14 +61,38 @@ TEST_CASE("plan of conv2d: layers of all kinds fit every target and its clamps")
 
 TEST_CASE("plan of conv2d: what each kind of device and layer gets") {
   const smem::Device h200 = target("sm_90"), cpu = target("cpu");
-  CHECK(smem::plan_conv2d_product(h200, layer(32, 64, 56, 64, 3)));
+  // Many filters are a product, whose columns are gathered, but for matrix units.
+  CHECK(smem::plan_conv2d(h200, layer(32, 64, 56, 64, 3)).variant == "implicit");
+  CHECK(smem::plan_conv2d(h200, layer(64, 3, 224, 64, 7)).variant == "implicit");
+  Conv2dProblem of_half = layer(32, 64, 56, 64, 3);
+  of_half.type = smem::Scalar::half;
+  CHECK(smem::plan_conv2d_product(h200, of_half));
   CHECK(smem::plan_conv2d(h200, layer(32, 64, 56, 16, 3)).variant == "direct");
+  CHECK(smem::plan_conv2d(h200, layer(32, 64, 56, 64, 3, 64)).variant == "direct");
+  CHECK(smem::plan_conv2d(h200, layer(32, 64, 56, 64, 17)).variant == "direct");  // more than its bits
   // A window of one cell needs no columns: its plan is the product's own.
   CHECK_FALSE(smem::plan_conv2d_product(h200, layer(32, 64, 56, 64, 1)));
   CHECK(smem::plan_conv2d(h200, layer(32, 64, 56, 64, 1)).entry_point.starts_with("gemm_"));
   CHECK(smem::plan_conv2d(cpu, layer(1, 64, 56, 64, 3)).variant == "cpu");
   CHECK(smem::plan_conv2d(cpu, layer(1, 32, 112, 32, 3, 32)).entry_point == "conv2d_depthwise_cpu");
   CHECK(smem::plan_conv2d(cpu, layer(1, 32, 112, 32, 3)).entry_point != "conv2d_depthwise_cpu");
+}
+
+TEST_CASE("plan of conv2d: tiles that are gathered fill the device, without conflicts where it is read") {
+  const smem::Device h200 = target("sm_90");
+  for (const Conv2dProblem& problem :
+       {layer(64, 64, 56, 64, 3), layer(64, 128, 28, 128, 3), layer(64, 256, 14, 256, 3),
+        layer(64, 512, 7, 512, 3), layer(64, 64, 56, 32, 3), layer(64, 3, 224, 64, 7)}) {
+    const smem::Plan plan = smem::plan_conv2d(h200, problem, {.variant = "implicit"});
+    CAPTURE(plan.to_string());
+    CHECK(plan.groups() >= h200.compute_units);
+    CHECK(plan.layout.load_degree() == 1);
+    CHECK(plan.layout.store_degree() <= 2);
+    CHECK(plan.groups() * plan.tile_rows * plan.tile_cols >=
+          problem.images * problem.out_channels * problem.plane_results());
+    // What waits for memory and barriers has others of its unit beside it.
+    CHECK(3 * plan.local_bytes <= h200.local_bytes);
+  }
 }
 
 TEST_CASE("plan of conv2d: what cannot be is refused by its name") {
@@ -88,4 +112,5 @@ TEST_CASE("plan of conv2d: what cannot be is refused by its name") {
   CHECK(argument_of(p, {.work_items = 64}) == "work_items");
   CHECK(argument_of(p, {.variant = "nosuch"}) == "variant");
   CHECK(argument_of(p, {.variant = "cpu"}) == "variant");
+  CHECK(argument_of(layer(1, 8, 9, 4, 17), {.variant = "implicit"}) == "variant");
 }

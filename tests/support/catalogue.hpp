@@ -508,11 +508,27 @@ inline void add_conv2d(const smem::Device& device, Catalogue& catalogue) {
     catalogue.add(fmt::format("conv2d/{}/{}{}", variant, name_of(p.type), what),
                   [&] { return smem::plan_conv2d(device, p, {.variant = variant}); });
   };
-  for (const char* variant : {"naive", "direct", "gemm"})
+  for (const char* variant : {"naive", "direct", "implicit", "gemm"})
     add(variant, "");
+  // Tiles, packs and windows of "implicit".
+  p.in_channels = p.out_channels = 512;
+  p.width = p.height = p.out_width = p.out_height = 7;
+  p.out_alignment = 4;
+  add("implicit", "/512");
+  p.images = 64, p.in_channels = 3, p.out_channels = 128;
+  p.width = p.height = p.out_width = p.out_height = 224;
+  p.window_width = p.window_height = 7;
+  p.weight_alignment = 4;
+  add("implicit", "/unaligned");
+  p.images = 8, p.in_channels = 64, p.out_channels = 32;
+  p.width = p.height = p.out_width = p.out_height = 56;
+  p.window_width = p.window_height = 3;
+  p.out_alignment = p.weight_alignment = 64;
+  add("implicit", "/32");
+  p.out_channels = 64;
   p.type = Scalar::half;
   p.activation = smem::Activation::gelu;
-  for (const char* variant : {"naive", "direct", "gemm"})
+  for (const char* variant : {"naive", "direct", "implicit", "gemm"})
     add(variant, "/gelu");
   p.activation = smem::Activation::none;
   p.groups = 64;
@@ -520,6 +536,7 @@ inline void add_conv2d(const smem::Device& device, Catalogue& catalogue) {
   p.type = Scalar::float64;
   p.groups = 1;
   if (device.fp64) add("direct", "");
+  if (device.fp64) add("implicit", "");
 }
 
 inline void add_moving_mean(const smem::Device& device, Catalogue& catalogue) {

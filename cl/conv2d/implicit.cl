@@ -1,0 +1,248 @@
+// Convolution of many channels as a product of matrices, one of which is nowhere as a whole ("implicit GEMM"):
+//   C(k, p) = sum over q of weights(k, q) * X(q, p)
+// where p is a result (n, y, x) of any image, q = (c, r, s) is a weight of a filter, and X(q, p) is the element of the input
+// that the two have in common. A tile of X is gathered from the input as it is needed. S. Chetlur et al., "cuDNN: efficient
+// primitives for deep learning", 2014.
+//
+// A work-group makes BLOCK_K planes of BLOCK_P results, DEPTH weights of each filter at a time; a work-item has EACH_K x
+// EACH_P of them in registers, in strips of 4 x 4, and the work-items of a sub-group a block of LANES_DOWN x LANES_ACROSS. The
+// next tiles are on their way to registers while the present ones are multiplied, and there are two places for each: one
+// barrier every DEPTH weights.
+//
+// A work-item that gathers X has the same result p each time: so it knows once where the window of p begins and which of its
+// rows and columns lie outside of the plane, as bits. Of each weight q a table in local memory has how far it is from the
+// window's beginning and the bits of its row and column: an element costs an addition and a test.
+//
+// Launch: GROUP work-items a group; groups: blocks of planes innermost, then blocks of results, then groups of channels. Local
+// memory: twice DEPTH rows of the weights' tile, as its layout has them, of the input's, and of the table.
+#include "conv2d/arguments.clh"
+#include "common/work_group.clh"
+
+#ifndef WINDOW_W
+#define WINDOW_W 3  // weights of a row of the window: 1 to 15
+#endif
+#ifndef WINDOW_H
+#define WINDOW_H 3  // its rows: 1 to 16
+#endif
+#ifndef BLOCK_K
+#define BLOCK_K 32  // planes of a group: a power of two, EACH_K * EACH_P at least
+#endif
+#ifndef BLOCK_P
+#define BLOCK_P 32  // results of each plane: a power of two
+#endif
+#ifndef DEPTH
+#define DEPTH 8  // weights of a filter at once: a power of two, at least GROUP / BLOCK_P and at most GROUP * PACK
+#endif
+#ifndef EACH_K
+#define EACH_K 4  // planes of a work-item: 4, 8
+#endif
+#ifndef EACH_P
+#define EACH_P 4  // results of each: 4, 8
+#endif
+#ifndef LANES_DOWN
+#define LANES_DOWN 4  // work-items of a sub-group's block: powers of two
+#endif
+#ifndef LANES_ACROSS
+#define LANES_ACROSS 8
+#endif
+#ifndef PACK_OUT
+#define PACK_OUT 1  // results that are written at once: 4 where planes have no gaps and all begin at a multiple of 4, else 1
+#endif
+#ifndef WEIGHT_PITCH
+#define WEIGHT_PITCH (BLOCK_K + 4)  // items from one row of the weights' tile to the next: whole vectors
+#endif
+#ifndef UNROLL
+#define UNROLL DEPTH  // turns of the innermost loop that are written out
+#endif
+#define DOWN (BLOCK_K / EACH_K)  // work-items
+#define ACROSS (BLOCK_P / EACH_P)
+#define GROUP (DOWN * ACROSS)
+#define LANES (LANES_DOWN * LANES_ACROSS)
+#define BLOCKS_ACROSS (ACROSS / LANES_ACROSS)
+#define PLANE_OF(i) ((i) / 4 * (4 * DOWN) + (i) % 4)  // of a work-item's, from its first one on
+#define RESULT_OF(j) ((j) / 4 * (4 * ACROSS) + (j) % 4)
+#define WEIGHT_ITEMS (DEPTH * WEIGHT_PITCH)
+#define INPUT_ITEMS (DEPTH * BLOCK_P)
+#define ROWS_AT_ONCE (GROUP / BLOCK_P)         // of the input's tile: what all work-items bring together
+#define INPUT_STEPS (DEPTH / ROWS_AT_ONCE)
+#define PLANES_AT_ONCE (GROUP * PACK / DEPTH)  // of the weights'
+#define WEIGHT_STEPS ((BLOCK_K + PLANES_AT_ONCE - 1) / PLANES_AT_ONCE)
+
+// Bits of what a window lacks: rows, columns, and a last one that every window lacks, for weights that are not there.
+#define ROW_BIT(r) (1U << (r))
+#define COLUMN_BIT(s) (0x10000U << (s))
+#define NO_WEIGHT 0x80000000U
+
+typedef JOIN(VALUE, 4) value4;
+
+// Where the weights (c, r, s) from `first` on are in an image, from the beginning of a window, and the bits of r and s.
+GROUP_FUNCTION void fill_table(local ulong2* table, uint first, uint weights_of_filter, ulong in_plane, ulong in_pitch,
+                               uint dilation_x, uint dilation_y) {
+  const uint item = get_local_id(0);
+  for (uint i = item; i < DEPTH; i += GROUP) {
+    const uint q = first + i, c = q / (WINDOW_W * WINDOW_H), tap = q % (WINDOW_W * WINDOW_H);
+    const uint r = tap / WINDOW_W, s = tap % WINDOW_W;
+    const ulong at = c * in_plane + (ulong)(r * dilation_y) * in_pitch + s * dilation_x;
+    table[i] = (ulong2)(at, q < weights_of_filter ? ROW_BIT(r) | COLUMN_BIT(s) : NO_WEIGHT);
+  }
+}
+
+// A work-item's elements of the input's tile: of one result, whose window lacks `missing`, and every ROWS_AT_ONCE-th weight.
+GROUP_FUNCTION void fetch_input(VALUE fetched[INPUT_STEPS], global const ELEMENT* window, uint missing,
+                                local const ulong2* table) {
+  table += get_local_id(0) / BLOCK_P;
+#pragma unroll
+  for (uint step = 0; step < INPUT_STEPS; ++step) {
+    const ulong2 place = table[step * ROWS_AT_ONCE];
+    fetched[step] = 0;
+    if ((missing & (uint)place.s1) == 0) fetched[step] = load_value(window, place.s0);
+  }
+}
+GROUP_FUNCTION void put_input(local VALUE* tile, const VALUE fetched[INPUT_STEPS]) {
+  tile += get_local_id(0);
+#pragma unroll
+  for (uint step = 0; step < INPUT_STEPS; ++step) tile[step * GROUP] = fetched[step];
+}
+
+// A work-item's packs of the weights' tile: the same weights of every PLANES_AT_ONCE-th plane. Planes that are not there have
+// the last one's weights, and are not written; but weights behind the end of a filter may be NaN.
+GROUP_FUNCTION void fetch_weights(pack fetched[WEIGHT_STEPS], global const ELEMENT* filters, ulong weight_stride, uint first,
+                                  uint weights_of_filter, uint planes) {
+  const uint plane = get_local_id(0) * PACK / DEPTH, q = first + get_local_id(0) * PACK % DEPTH;
+#pragma unroll
+  for (uint step = 0; step < WEIGHT_STEPS; ++step) {
+#pragma unroll
+    for (uint i = 0; i < PACK; ++i) fetched[step].each[i] = 0;
+    if (q < weights_of_filter)
+      fetched[step] = load_pack(filters, min(plane + step * PLANES_AT_ONCE, planes - 1) * weight_stride + q);
+  }
+}
+GROUP_FUNCTION void put_weights(local VALUE* tile, const pack fetched[WEIGHT_STEPS]) {
+  const uint plane = get_local_id(0) * PACK / DEPTH, row = get_local_id(0) * PACK % DEPTH;
+  tile += row * WEIGHT_PITCH + plane;
+#pragma unroll
+  for (uint step = 0; step < WEIGHT_STEPS; ++step) {
+#pragma unroll
+    for (uint i = 0; i < PACK; ++i)
+      if (BLOCK_K % PLANES_AT_ONCE == 0 || plane < BLOCK_K)
+        tile[i * WEIGHT_PITCH + step * PLANES_AT_ONCE] = fetched[step].each[i];
+  }
+}
+
+// Adds the products of whole tiles, from a work-item's first plane and its first result on.
+GROUP_FUNCTION void multiply_tiles(VALUE sums[EACH_K][EACH_P], local const VALUE* weight_tile, local const VALUE* input_tile) {
+#pragma unroll UNROLL
+  for (uint q = 0; q < DEPTH; ++q) {
+    VALUE left[EACH_K], right[EACH_P];
+#pragma unroll
+    for (uint i = 0; i < EACH_K; i += 4) {
+      const value4 v = *(local const value4*)(weight_tile + q * WEIGHT_PITCH + PLANE_OF(i));
+      left[i] = v.s0, left[i + 1] = v.s1, left[i + 2] = v.s2, left[i + 3] = v.s3;
+    }
+#pragma unroll
+    for (uint j = 0; j < EACH_P; j += 4) {
+      const value4 v = *(local const value4*)(input_tile + q * BLOCK_P + RESULT_OF(j));
+      right[j] = v.s0, right[j + 1] = v.s1, right[j + 2] = v.s2, right[j + 3] = v.s3;
+    }
+#pragma unroll
+    for (uint i = 0; i < EACH_K; ++i)
+#pragma unroll
+      for (uint j = 0; j < EACH_P; ++j) sums[i][j] = fma(left[i], right[j], sums[i][j]);
+  }
+}
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void conv2d_implicit(CONV2D_ARGUMENTS) {
+  (void)groups, (void)window_w, (void)window_h;  // the launch and the compiler were told
+  (void)block_k, (void)tile_w, (void)tile_h, (void)depth;
+  local value4 weight_vectors[2 * WEIGHT_ITEMS / 4], input_vectors[2 * INPUT_ITEMS / 4];
+  local ulong2 tables[2 * DEPTH];
+  local VALUE *const weight_tiles = (local VALUE*)weight_vectors, *const input_tiles = (local VALUE*)input_vectors;
+  const uint blocks = (out_channels + BLOCK_K - 1) / BLOCK_K, weights_of_filter = in_channels * (WINDOW_W * WINDOW_H);
+  const uint plane_results = out_w * out_h;
+  const ulong results = images * plane_results, blocks_of_results = (results + BLOCK_P - 1) / BLOCK_P;
+  const uint number = get_group_id(0), job = number / blocks;
+  const uint first_k = (number - job * blocks) * BLOCK_K, group = job / (uint)blocks_of_results;
+  const ulong first_p = (ulong)(job - group * (uint)blocks_of_results) * BLOCK_P;
+  const ulong first_image = first_p / plane_results;
+  const uint first_of_image = first_p - first_image * plane_results, planes = min(out_channels - first_k, (uint)BLOCK_K);
+  const uint results_here = min(results - first_p, (ulong)BLOCK_P);
+  global const ELEMENT* filters = weights + weight_offset + ((ulong)group * out_channels + first_k) * weight_stride;
+
+  // The window whose elements this work-item brings.
+  const uint mine = get_local_id(0) % BLOCK_P, of_image = first_of_image + mine, image = of_image / plane_results;
+  const uint y = (of_image - image * plane_results) / out_w, x = of_image - image * plane_results - y * out_w;
+  const int top = (int)(y * stride_y) - (int)pad_top, left = (int)(x * stride_x) - (int)pad_left;
+  // It may begin before its plane, where nothing is read.
+  global const ELEMENT* window = in + in_offset + (first_image + image) * in_stride + (ulong)group * in_channels * in_plane +
+                                 ((long)top * (long)in_pitch + left);
+  uint missing = mine < results_here ? NO_WEIGHT : ~0U;
+#pragma unroll
+  for (uint r = 0; r < WINDOW_H; ++r)
+    if ((uint)(top + (int)(r * dilation_y)) >= in_h) missing |= ROW_BIT(r);
+#pragma unroll
+  for (uint s = 0; s < WINDOW_W; ++s)
+    if ((uint)(left + (int)(s * dilation_x)) >= in_w) missing |= COLUMN_BIT(s);
+
+  const uint block = get_local_id(0) / LANES, lane = get_local_id(0) % LANES;
+  const uint my_k = (block / BLOCKS_ACROSS * LANES_DOWN + lane / LANES_ACROSS) * 4;  // the first of its planes
+  const uint my_p = (block % BLOCKS_ACROSS * LANES_ACROSS + lane % LANES_ACROSS) * 4;
+  VALUE sums[EACH_K][EACH_P], next_input[INPUT_STEPS];
+  pack next_weights[WEIGHT_STEPS];
+#pragma unroll
+  for (uint i = 0; i < EACH_K; ++i)
+#pragma unroll
+    for (uint j = 0; j < EACH_P; ++j) sums[i][j] = 0;
+
+  fill_table(tables, 0, weights_of_filter, in_plane, in_pitch, dilation_x, dilation_y);
+  fill_table(tables + DEPTH, DEPTH, weights_of_filter, in_plane, in_pitch, dilation_x, dilation_y);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  fetch_input(next_input, window, missing, tables);
+  fetch_weights(next_weights, filters, weight_stride, 0, weights_of_filter, planes);
+  put_input(input_tiles, next_input);
+  put_weights(weight_tiles, next_weights);
+  uint now = 0;  // which of the two places
+  for (uint first = 0; first < weights_of_filter; first += DEPTH) {
+    // The present tiles and the next table are there; the other ones have been read by all since the barrier before.
+    barrier(CLK_LOCAL_MEM_FENCE);
+    fetch_input(next_input, window, missing, tables + (now ^ 1) * DEPTH);
+    fetch_weights(next_weights, filters, weight_stride, first + DEPTH, weights_of_filter, planes);
+    fill_table(tables + now * DEPTH, first + 2 * DEPTH, weights_of_filter, in_plane, in_pitch, dilation_x, dilation_y);
+    multiply_tiles(sums, weight_tiles + now * WEIGHT_ITEMS + my_k, input_tiles + now * INPUT_ITEMS + my_p);
+    now ^= 1;
+    put_input(input_tiles + now * INPUT_ITEMS, next_input);
+    put_weights(weight_tiles + now * WEIGHT_ITEMS, next_weights);
+  }
+
+  ulong to[EACH_P / PACK_OUT];
+#pragma unroll
+  for (uint j = 0; j < EACH_P; j += PACK_OUT) {
+    const uint p = first_of_image + my_p + RESULT_OF(j), n = p / plane_results, row = (p - n * plane_results) / out_w;
+    to[j / PACK_OUT] = out_offset + (first_image + n) * out_stride + (ulong)row * out_pitch + (p - n * plane_results - row * out_w);
+  }
+#pragma unroll
+  for (uint i = 0; i < EACH_K; ++i) {
+    const uint plane = my_k + PLANE_OF(i);
+    if (plane < planes) {
+      const ulong filter = (ulong)group * out_channels + first_k + plane;
+      const VALUE add = with_bias ? load_value(bias, bias_offset + filter) : 0;
+#pragma unroll
+      for (uint j = 0; j < EACH_P; j += PACK_OUT) {
+        if (my_p + RESULT_OF(j) < results_here) {
+          const ulong at = to[j / PACK_OUT] + filter * out_plane;
+#if PACK_OUT == 4
+          const value4 all = (value4)(activate(sums[i][j] + add), activate(sums[i][j + 1] + add),
+                                      activate(sums[i][j + 2] + add), activate(sums[i][j + 3] + add));
+#if RESULT_HALF
+          vstorea_half4_rte(all, 0, out + at);
+#else
+          *(global value4*)(out + at) = all;
+#endif
+#else
+          store_result(out, at, activate(sums[i][j] + add));
+#endif
+        }
+      }
+    }
+  }
+}

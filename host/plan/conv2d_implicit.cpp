@@ -1,0 +1,197 @@
+// Convolutions of many channels as products whose right factor is gathered tile by tile ("implicit"): the
+// tiles, and what they predict.
+#include "plan/conv2d_variants.hpp"
+
+#include "formatted.hpp"
+#include "plan/pixels.hpp"
+#include "plan/sizes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <span>
+#include <utility>
+
+namespace smem {
+
+namespace {
+
+using plan::define;
+using plan::divide_up;
+using plan::round_up;
+using plan::conv2d::Attempt;
+using plan::conv2d::count;
+
+// Bits that a window has for its columns and rows.
+constexpr std::size_t kMostColumns = 15, kMostRows = 16;
+constexpr std::size_t kMost32 = (std::size_t{1} << 31) - 1024;  // what kernels count in 32 bits, and a tile more
+constexpr std::size_t kOwnBytes = 64;  // of local memory, which compilers take for themselves
+// Items after each row of the weights' tile: 8 weights by 4 planes, or 2 packs of 4 by 16, meet all 32 banks
+// when they are stored, and vectors of 4 stay aligned.
+constexpr std::size_t kPadding = 4;
+
+/// What a work-group makes at a time, and a work-item of it.
+struct Shape {
+  std::size_t planes, results, depth, each_k, each_p;
+  /// Multiplications among all instructions of its innermost loop, against those of the first one.
+  double speed;
+
+  std::size_t group() const { return planes / each_k * (results / each_p); }
+  std::size_t weight_pitch(const Device& device) const {
+    return planes + (device.local_is_cache ? 0 : kPadding);
+  }
+  std::size_t bytes(const Device& device, std::size_t value) const {
+    constexpr std::size_t kPlace = 16;  // of a row of the table
+    return 2 * depth * ((weight_pitch(device) + results) * value + kPlace);
+  }
+};
+
+// What nvdisasm counts of the loop for sm_90, without the rows of the table, which one warp makes: 1.20, 1.23,
+// 1.30 and 1.46 instructions a multiplication; the small ones are for small devices. 8 x 8 results take 130
+// registers: three groups of 128 share an SM then, but a group of 256 would be alone.
+constexpr std::array<Shape, 6> kShapes{{{128, 64, 8, 8, 8, 1.0},
+                                        {64, 128, 8, 8, 8, 0.97},
+                                        {64, 64, 16, 8, 4, 0.9},
+                                        {32, 128, 8, 4, 8, 0.8},
+                                        {32, 32, 8, 4, 4, 0.6},
+                                        {16, 16, 8, 4, 4, 0.5}}};
+// Fewer registers: of doubles, which take two each; on Intel's GPUs, whose compiler runs 32 work-items in the
+// registers of one thread; and for PoCL, which compiles 8 x 8 results for seconds.
+constexpr std::array<Shape, 3> kSmallShapes{
+    {{64, 64, 8, 4, 4, 1.0}, {32, 32, 8, 4, 4, 0.9}, {16, 16, 8, 4, 4, 0.7}}};
+
+std::span<const Shape> shapes_for(const Device& device, const Conv2dProblem& p) {
+  const bool few = device.type == DeviceType::cpu || device.vendor == Vendor::intel;
+  if (few || p.type == Scalar::float64) return kSmallShapes;
+  return kShapes;
+}
+
+/// Work-groups of a problem.
+std::size_t jobs_of(const Conv2dProblem& p, const Shape& s) {
+  return std::max<std::size_t>(p.groups * divide_up(p.group_filters(), s.planes) *
+                                   divide_up(p.images * p.plane_results(), s.results),
+                               1);
+}
+
+/// Of those that fit, the one with which the units are done first; null: none fits.
+const Shape* shape_for(const Device& device, const Conv2dProblem& p) {
+  const std::size_t value = size_of(plan::pixel_value(p.type, p.type));
+  const std::size_t room = device.local_bytes - std::min(device.local_bytes, kOwnBytes);
+  const Shape* best = nullptr;
+  double least = 0;
+  for (const Shape& s : shapes_for(device, p)) {
+    if (s.group() > std::min(device.max_work_group, device.max_work_items[0]) ||
+        s.bytes(device, value) > room)
+      continue;
+    const std::size_t rounds = divide_up(jobs_of(p, s), std::max<std::size_t>(device.compute_units, 1));
+    const double time = count(rounds * s.planes * s.results) / s.speed;
+    if (best != nullptr && time >= least) continue;
+    best = &s;
+    least = time;
+  }
+  return best;
+}
+
+/// Four neighbours at once, where all begin at a multiple of them.
+std::size_t pack_of(std::size_t length, std::size_t alignment, Scalar type) {
+  return length % 4 == 0 && alignment >= 4 * size_of(type) ? 4 : 1;
+}
+
+/// The block of a sub-group's work-items, down and across: powers of two, about twice as wide as high.
+std::pair<std::size_t, std::size_t> lanes_of(const Device& device, const Shape& s) {
+  const std::size_t width = std::bit_floor(std::max<std::size_t>(device.sub_group_width, 1));
+  const auto wanted = static_cast<std::size_t>(std::countr_zero(width) + 1) / 2;
+  const std::size_t across = std::min(s.results / s.each_p, std::size_t{1} << wanted);
+  return {std::min(s.planes / s.each_k, std::max<std::size_t>(width / across, 1)), across};
+}
+
+/// The weights' tile, with what the accesses of both tiles cost.
+LocalLayout layout_of(const Device& device, const Shape& s, std::size_t value, std::size_t pack,
+                      const std::pair<std::size_t, std::size_t>& lanes) {
+  using Kind = LocalLayout::Kind;
+  const auto [down, across] = lanes;
+  const std::size_t lanes_all = down * across, blocks = s.results / s.each_p / across;
+  const std::size_t read = std::min<std::size_t>(4, 16 / value);  // banks deliver 16 bytes at most
+  const std::size_t seen = std::min(s.group(), 2 * std::max<std::size_t>(device.sub_group_width, 32));
+  const Access put{"weights, from packs along a filter", true, 1, [=, depth = s.depth](std::size_t item) {
+                     return Item{item * pack % depth, item * pack / depth};
+                   }};
+  const Access planes{"weights of its planes", false, read, [=, high = down, wide = across](std::size_t item) {
+                        return Item{0, (item / lanes_all / blocks * high + item % lanes_all / wide) * 4};
+                      }};
+  const LayoutChoice choice = device.local_is_cache
+                                  ? LayoutChoice{.kind = Kind::plain}
+                                  : LayoutChoice{.kind = Kind::padded, .padding = kPadding};
+  LocalLayout layout = infer_layout(device, {s.depth, s.planes, value, seen, {put, planes}, 4}, choice);
+  const Access results{"input of its results", false, read, [=, wide = across](std::size_t item) {
+                         return Item{0, (item / lanes_all % blocks * wide + item % lanes_all % wide) * 4};
+                       }};
+  for (AccessCost& cost :
+       infer_layout(device,
+                    {s.depth, s.results, value, seen, {Access::rows(s.results, true), results}, 4},
+                    {.kind = Kind::plain})
+           .accesses) {
+    if (cost.store) cost.name = "input, a result each";
+    layout.accesses.push_back(std::move(cost));
+  }
+  return layout;
+}
+
+}  // namespace
+
+Attempt plan::conv2d::implicit(const Device& device, const Conv2dProblem& p) {
+  if (p.window_width > kMostColumns || p.window_height > kMostRows)
+    return {{}, formatted("its windows have at most {} x {} weights", kMostColumns, kMostRows)};
+  if (std::max(p.plane_results(), p.depth()) > kMost32)
+    return {{}, "planes and filters that 32 bits do not count"};
+  const Shape* const found = shape_for(device, p);
+  if (found == nullptr) {
+    return {{},
+            formatted("no tile fits {} bytes of local memory and work-groups of {}", device.local_bytes,
+                      device.max_work_group)};
+  }
+  const Shape& s = *found;
+  const std::size_t jobs = jobs_of(p, s);
+  if (jobs > kMaxTiles) return {{}, formatted("{} tiles are more than a launch can have", jobs)};
+  const std::size_t value = size_of(pixel_value(p.type, p.type));
+  const std::size_t pack = pack_of(p.depth(), p.weight_alignment, p.type);
+  const std::size_t pack_out = p.out_packed ? pack_of(p.plane_results(), p.out_alignment, p.type) : 1;
+  const auto lanes = lanes_of(device, s);
+  Plan plan = base_plan(p, "implicit", "conv2d/implicit.cl", "conv2d_implicit", pack);
+  predict(p, plan);
+  plan.work_group = {s.group(), 1, 1};
+  plan.global = {jobs * s.group(), 1, 1};
+  for (const auto& [name, number] : {std::pair{"WINDOW_W", p.window_width},
+                                     {"WINDOW_H", p.window_height},
+                                     {"BLOCK_K", s.planes},
+                                     {"BLOCK_P", s.results},
+                                     {"DEPTH", s.depth},
+                                     {"EACH_K", s.each_k},
+                                     {"EACH_P", s.each_p},
+                                     {"LANES_DOWN", lanes.first},
+                                     {"LANES_ACROSS", lanes.second},
+                                     {"WEIGHT_PITCH", s.weight_pitch(device)},
+                                     {"PACK_OUT", pack_out}})
+    define(plan, name, number);
+  // As gemm: other compilers than NVIDIA's are slow with long loops, or leave what they hold in memory.
+  if (device.vendor != Vendor::nvidia || device.type == DeviceType::cpu)
+    define(plan, "UNROLL", device.type == DeviceType::cpu ? 1 : 4);
+  plan.layout = layout_of(device, s, value, pack, lanes);
+  plan.tile_rows = s.planes;
+  plan.tile_cols = s.results;
+  plan.vector_width = pack;
+  plan.items_per_work_item = s.each_k * s.each_p;
+  plan.local_bytes = s.bytes(device, value);
+  // Each number of the tiles is written once, and a work-item reads those of its results.
+  plan.prediction.local_bytes = count(jobs) * count(round_up(p.depth(), s.depth)) *
+                                count(s.planes + s.results + s.group() * (s.each_k + s.each_p)) *
+                                count(value);
+  plan.reason = formatted(
+      "a product of {} x {} x {} whose right factor is gathered from the input: tiles of {} filters x {} "
+      "results, {} weights at a time, {} x {} results a work-item",
+      p.group_filters(), p.images * p.plane_results(), p.depth(), s.planes, s.results, s.depth, s.each_k,
+      s.each_p);
+  return {plan, {}};
+}
+
+}  // namespace smem
