@@ -537,6 +537,10 @@ inline void add_moving_mean(const smem::Device& device, Catalogue& catalogue) {
                 [&] { return smem::plan_moving_mean_first(device, p, {.variant = "blocks"}).value(); });
   p.window = 2000;
   add("tiled", "/long");
+  p.window = 12;
+  add("tiled", "/12");
+  p.window = 5;
+  add("tiled", "/short");
   p.in = p.out = Scalar::uint8;
   p.window = 5;
   add("tiled", "");
