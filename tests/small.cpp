@@ -298,7 +298,8 @@ TEST_CASE("small: moving mean") {
     c.grids.size = {40, 2};
     sweep.run(c);
   }
-  // A few results of a tile, so that a row has several: of windows that are added up, and of all kinds of chunks.
+  // A few results of a tile, so that a row has several: of windows that are added up, and of all kinds of
+  // chunks.
   for (const std::size_t window : {5, 12, 64, 69}) {
     test::MovingMeanCase c;
     c.variant = "tiled";

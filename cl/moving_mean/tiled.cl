@@ -43,12 +43,16 @@
 #define ACROSS(k) tile[AT(item + (k) * GROUP)]
 #endif
 
+#if !SHORT
+typedef JOIN(SUM, 2) pair;
+#endif
+
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void moving_mean_tiled(MOVING_MEAN_ARGUMENTS) {
   (void)scratch;
   local SUM tile[PLACES];
 #if !SHORT
-  local SUM runs[2 * GROUP], parts[2 * GROUP];
+  local pair sums[2 * GROUP];
 #endif
   const uint item = get_local_id(0), length = (uint)window, before = length / 2, most = TILE - length + 1;
   const uint results = most < ALIGN ? most : most / ALIGN * ALIGN;
@@ -77,7 +81,7 @@ void moving_mean_tiled(MOVING_MEAN_ARGUMENTS) {
       for (int k = 0; k < ITEMS; ++k) ACROSS(k) = values[k];
 
 #if SHORT
-      for (uint i = TILE + item; i < PLACES; i += GROUP) tile[i] = 0;  // read for windows of no result
+      for (uint i = item; i < ITEMS; i += GROUP) tile[TILE + i] = 0;  // read for windows of no result
       barrier(CLK_LOCAL_MEM_FENCE);
       for (uint n = 1; n < length; ++n) {
 #pragma unroll
@@ -98,31 +102,29 @@ void moving_mean_tiled(MOVING_MEAN_ARGUMENTS) {
       for (int k = ITEMS - 1; k > 0; --k) values[k - 1] += values[k];
 
       // A window ends `chunks` chunks and `rest` elements after its begin, and has `inner` whole chunks or one more within.
-      // In each step place i of runs has the sum of the 2^k chunks after chunk i, and place i of parts that of as many of
-      // them as the lowest k bits of `inner` say; two arrays take turns. What goes around the end is of no result.
+      // In each step place i of `sums` has the sum of the 2^k chunks after chunk i, and that of as many of them as the lowest
+      // k bits of `inner` say; two arrays take turns. What goes around the end is of no result.
       const uint chunks = (length - 1) / ITEMS, rest = (length - 1) % ITEMS, inner = chunks - 1;
       uint now = 0;
-      runs[(item - 1) & (GROUP - 1)] = sum;
-      parts[item] = 0;
+      sums[(item - 1) & (GROUP - 1)] = (pair)(sum, 0);
       barrier(CLK_LOCAL_MEM_FENCE);
-      SUM run = runs[item], part = 0;
+      pair mine = sums[item];
       for (uint apart = 1; apart <= inner; apart *= 2) {
-        const uint other = now + ((item + apart) & (GROUP - 1));
-        if (inner & apart) part = run + parts[other];
-        run += runs[other];
+        const pair other = sums[now + ((item + apart) & (GROUP - 1))];
+        if (inner & apart) mine.y = mine.x + other.y;
+        mine.x += other.x;
         now ^= GROUP;
-        runs[now + item] = run;
-        parts[now + item] = part;
+        sums[now + item] = mine;
         barrier(CLK_LOCAL_MEM_FENCE);
       }
 
       // The windows that begin in this chunk end in one chunk, or in the next from its begin on.
       const uint ending = (item + chunks) & (GROUP - 1), following = (item + chunks + 1) & (GROUP - 1);
       local const SUM *here = tile + AT(ending * ITEMS) + rest, *there = tile + AT(following * ITEMS) + rest - ITEMS;
-      const SUM longer = part + tile[AT(ending * ITEMS) + ITEMS - 1];
+      const SUM longer = mine.y + tile[AT(ending * ITEMS) + ITEMS - 1];
 #pragma unroll
       for (int k = 0; k < ITEMS; ++k) {
-        if (k + rest < ITEMS) values[k] += part + here[k];
+        if (k + rest < ITEMS) values[k] += mine.y + here[k];
         else values[k] += longer + there[k];
       }
       barrier(CLK_LOCAL_MEM_FENCE);

@@ -28,8 +28,9 @@ constexpr std::size_t kOwnBytes = 64;  // of local memory, which compilers take 
 constexpr std::size_t kItems = 16;
 // Windows that are added up element by element: as many reads of local memory as the other way takes.
 constexpr std::size_t kShortWindow = 8;
-// Work-items of a group that has a window read beside its tile: an eighth of the tile, or more of larger groups.
-constexpr std::size_t kMostGroup = 1024, kLeastGroup = 64;
+// Work-items of a group: more for long windows, fewer for short rows. With 1024 there are 64 registers for
+// each on NVIDIA's units, which are not enough.
+constexpr std::size_t kMostGroup = 512, kLeastGroup = 64;
 // Groups of a unit, each of which loops over tiles: what it computes before its first is a third of a tile's
 // instructions.
 constexpr std::size_t kGroupsOfUnit = 32;
@@ -116,12 +117,12 @@ Tile tile_of(const Device& device, const MovingMeanProblem& p, std::size_t wante
   const std::size_t bytes = device.local_is_cache ? 0 : device.local_banks * device.local_bank_bytes;
   tile.banks = std::max(std::bit_floor(std::max<std::size_t>(bytes, 128)) / sum, tile.items);
   std::size_t group = wanted != 0 ? wanted : kGroup;
-  // A window is read beside each tile. Groups of the most work-items leave a unit no second one.
-  while (wanted == 0 && group < kMostGroup &&
-         group * tile.items < (group < kMostGroup / 2 ? 8 : 4) * p.window)
+  // A window is read beside each tile: an eighth of it, if that can be.
+  while (wanted == 0 && group < kMostGroup && group * tile.items < 8 * p.window)
     group *= 2;
   // Rows may be shorter than a tile.
-  while (wanted == 0 && group > kLeastGroup && group / 2 * tile.items >= p.width + p.window - 1)
+  while (wanted == 0 && group > kLeastGroup &&
+         group / 2 * tile.items >= p.window + std::max(p.width, p.window + 1) - 1)
     group /= 2;
   tile.group = plan::group_for(device, group, (tile.items + 5) * sum, kOwnBytes + tile.items * sum);
   if (tile.elements() < 2 * p.window) tile.group = 0;
@@ -132,7 +133,7 @@ Attempt tiled(const Device& device, const MovingMeanProblem& p, std::size_t want
   const std::size_t sum = size_of(sum_type(p));
   const Tile tile = tile_of(device, p, wanted);
   if (tile.group == 0)
-    return {{}, formatted("a window of {} elements is more than half of what local memory holds", p.window)};
+    return {{}, formatted("a window of {} elements is more than half of the longest tile", p.window)};
   Plan plan = base_plan(p, "tiled", "moving_mean/tiled.cl", "moving_mean_tiled");
   const std::size_t results = tile.results(p.window), rows = std::max<std::size_t>(p.rows, 1);
   const std::size_t groups = std::max<std::size_t>(kGroupsOfUnit * device.compute_units / rows, 1);
@@ -149,13 +150,13 @@ Attempt tiled(const Device& device, const MovingMeanProblem& p, std::size_t want
   // A tile is written and read by elements, by chunks and as sums; in each step that doubles the chunks of a
   // sum a work-item reads and writes two. Short windows are read but for their first elements.
   const auto steps = static_cast<double>(std::bit_width((p.window - 1) / tile.items));
-  const double accesses = tile.is_short ? static_cast<double>(p.window)
-                                        : 6 + (2 + 4 * steps) / static_cast<double>(tile.items);
+  const double accesses =
+      tile.is_short ? static_cast<double>(p.window) : 6 + (2 + 4 * steps) / static_cast<double>(tile.items);
   const auto halo = static_cast<double>(tile.elements()) / static_cast<double>(results);
   plan.prediction.local_bytes = accesses * halo * static_cast<double>(p.width * p.rows * sum);
   plan.prediction.operations *= tile.is_short ? static_cast<double>(p.window) / 4 : 1.5;
-  plan.reason = formatted("tiles of {} elements in local memory make {} means each{}", tile.elements(), results,
-                          tile.is_short ? ", added up one by one" : "");
+  plan.reason = formatted("tiles of {} elements in local memory make {} means each{}", tile.elements(),
+                          results, tile.is_short ? ", added up one by one" : "");
   return {plan, {}};
 }
 
