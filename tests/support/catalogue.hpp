@@ -541,11 +541,13 @@ inline void add_moving_mean(const smem::Device& device, Catalogue& catalogue) {
   add("tiled", "/12");
   p.window = 5;
   add("tiled", "/short");
+  p.window = 101;
   p.in = p.out = Scalar::uint8;
-  p.window = 5;
   add("tiled", "");
   p.in = p.out = Scalar::half;
   add("tiled", "");
+  p.in = p.out = Scalar::float64;
+  if (device.fp64) add("tiled", "");
 }
 
 inline void add_stencil(const smem::Device& device, Catalogue& catalogue) {
