@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <string>
@@ -52,6 +53,42 @@ TEST_CASE("moving_mean: teams of work-items sum blocks in pieces") {
     sweep.run(c);
   }
   CHECK(sweep.ran() == 5);
+}
+
+TEST_CASE("moving_mean: tiles of few chunks, of which a group does several") {
+  const smem::Context context;
+  test::MovingMeanSweep sweep(context);
+  std::size_t turn = 0;
+  for (const std::size_t work_items : {2, 8, 64}) {
+    // The longest that are added up, the first of chunks of 8 and of 16, and ends at every place of a chunk.
+    for (const std::size_t window : {1, 7, 8, 9, 15, 16, 17, 18, 31, 32, 33, 34, 47, 64, 100, 400, 512}) {
+      if (window > work_items * (window > 8 && window < 17 ? 8 : 16) / 2) continue;
+      MovingMeanCase c;
+      c.variant = "tiled";
+      c.work_items = work_items;
+      c.window = window;
+      c.ends = turn % 2 == 0 ? MeanEnds::shrink : MeanEnds::zero;
+      c.grids.size = {5003, 3, 2};
+      c.grids.gaps = turn % 3 != 1;
+      sweep.run(c);
+      ++turn;
+    }
+  }
+  CHECK(sweep.ran() == turn);
+}
+
+TEST_CASE("moving_mean: the mean of equal numbers is that number, and of infinite ones infinite") {
+  const smem::Context context;
+  for (const float number : {1.0F, 0.75F, INFINITY}) {
+    const smem::Array<float> in(context, std::vector<float>(5000, number));
+    for (const std::size_t window : {3, 41, 49, 83, 1001}) {
+      const smem::Array<float> out(context, 5000);
+      smem::moving_mean(context, in.grid({5000}), out.grid({5000}), window, MeanEnds::shrink,
+                        {.variant = "tiled"});
+      const std::vector<float> got = out.to_host();
+      CHECK_MESSAGE(std::ranges::count(got, number) == 5000, window);
+    }
+  }
 }
 
 TEST_CASE("moving_mean: every type") {

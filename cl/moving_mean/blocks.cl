@@ -1,5 +1,8 @@
-// Moving means of windows that are longer than local memory: the method of moving_mean/tiled.cl, with the sums from each
-// block's begin, and to each block's end, in temporary memory.
+// Moving means of windows that are longer than local memory: a row is cut into blocks of `window` elements, and for each
+// element the sum from its block's begin to it, and from it to its block's end, is left in temporary memory. A window is the
+// end of one block and the begin of the next: two reads and one addition. M. van Herk, "A fast algorithm for local minimum
+// and maximum filters on rectangular and octagonal kernels", Pattern Recognition Letters 13, 1992, for sums. Nothing is
+// subtracted, so nothing drifts.
 //
 // Launch: PHASE 0: one dimension, groups of GROUP work-items: blocks of all rows; what exceeds the launch is a loop. PHASE 1:
 // two dimensions of work-items: element of a row, row.

@@ -1,4 +1,4 @@
-// Moving means for a CPU: the method of moving_mean/tiled.cl.
+// Moving means for a CPU: the method of moving_mean/blocks.cl.
 //
 // A work-group is one work-item, which is one thread, and makes `strip` results of a row: as many as leave room for a window
 // in TILE elements, which its own cache holds. Short windows are added up element by element, in vectors, which is faster

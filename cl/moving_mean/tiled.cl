@@ -1,112 +1,156 @@
-// Moving means at a cost that does not depend on the window: a work-group has a tile of a row in local memory, cuts it into
-// blocks of `window` elements, and finds for each element the sum from its block's begin to it, and from it to its block's
-// end. A window is the end of one block and the begin of the next: two reads and one addition. M. van Herk, "A fast algorithm
-// for local minimum and maximum filters on rectangular and octagonal kernels", Pattern Recognition Letters 13, 1992, for sums.
-// Nothing is subtracted, so nothing drifts.
+// Moving means of a tile of a row in local memory, at a cost that hardly depends on the window.
 //
-// Launch: two dimensions: tiles of GROUP * ITEMS - window + 1 results, rows; what exceeds the launch is a loop.
-// Local memory: 2 * GROUP * ITEMS sums, and GROUP sums and marks.
+// A work-item owns a chunk of ITEMS neighbouring elements in registers, and sums it from its begin to each of them and from
+// each to its end. A window is the end of one chunk, whole chunks, and the begin of another: M. van Herk, "A fast algorithm
+// for local minimum and maximum filters on rectangular and octagonal kernels", Pattern Recognition Letters 13, 1992, has
+// blocks as long as the window in place of the chunks. Sums of whole chunks are made of those of 1, 2, 4... chunks, each of
+// two of the one before, as W. D. Hillis and G. L. Steele, "Data parallel algorithms", CACM 29, 1986, make them. SHORT:
+// windows are added up element by element. Nothing is subtracted, so nothing drifts.
+//
+// Launch: two dimensions: tiles, rows; what exceeds the launch is a loop. A tile of TILE elements makes TILE - window + 1
+// results, or as many less as it takes to be a multiple of ALIGN.
+// Local memory: TILE sums, one more for every BANKS of them, and 4 * GROUP. SHORT: TILE + ITEMS sums.
 #include "common/work_group.clh"
 #include "moving_mean/arguments.clh"
 
 #ifndef GROUP
-#define GROUP 256  // work-items
+#define GROUP 256  // work-items: a power of two
 #endif
 #ifndef ITEMS
-#define ITEMS 9  // neighbouring elements of a work-item; odd, so that work-items read different banks
+#define ITEMS 16  // elements of a chunk: a power of two
 #endif
+#ifndef SHORT
+#define SHORT 0  // 1: windows are at most ITEMS elements; 0: longer than ITEMS, and at most TILE / 2
+#endif
+#ifndef BANKS
+#define BANKS 32  // sums that local memory delivers at once: a multiple of ITEMS
+#endif
+#define ALIGN 32  // results: the next tile's begin where a line of memory does
 #define TILE (GROUP * ITEMS)
 
-// A sum, and whether a block begins in what it is of.
-typedef struct {
-  SUM sum;
-  SUM cut;
-} part;
+#if SHORT
+#define AT(i) (i)
+#define PLACES (TILE + ITEMS)
+#else
+// Neighbouring work-items meet different banks both at neighbouring elements and at those of the same place in their chunks.
+#define AT(i) ((i) + (i) / BANKS)
+#define PLACES (TILE + TILE / BANKS)
+#endif
+// Element `item` of the k-th GROUP of them: from `across`, which is that of the first, by a number that is known.
+#if SHORT || GROUP % BANKS == 0
+#define ACROSS(k) across[(k) * AT(GROUP)]
+#else
+#define ACROSS(k) tile[AT(item + (k) * GROUP)]
+#endif
 
-static inline part join(part a, part b) {
-  part both;
-  both.sum = b.cut != 0 ? b.sum : a.sum + b.sum;
-  both.cut = b.cut != 0 ? b.cut : a.cut;
-  return both;
-}
-static inline part nothing(void) {
-  part none;
-  none.sum = none.cut = 0;
-  return none;
-}
-DEFINE_TEAM_SCAN(team_scan, part, join, nothing)
+#if !SHORT
+typedef JOIN(SUM, 2) pair;
+#endif
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void moving_mean_tiled(MOVING_MEAN_ARGUMENTS) {
   (void)scratch;
-  local SUM begins[TILE], ends[TILE];
-  local part meeting[GROUP];
-  const uint item = get_local_id(0), length = (uint)window, results = TILE - length + 1;
-  const ulong tiles = (width + results - 1) / results;
+  local SUM tile[PLACES];
+#if !SHORT
+  local pair sums[2 * GROUP];
+#endif
+  const uint item = get_local_id(0), length = (uint)window, before = length / 2, most = TILE - length + 1;
+  const uint results = most < ALIGN ? most : most / ALIGN * ALIGN;
+  local SUM *across = tile + AT(item), *own = tile + AT(item * ITEMS);
+  (void)across, (void)own;
   for (ulong r = get_group_id(1); r < rows; r += get_num_groups(1)) {
     global const ELEMENT* from = in + ROW_OFFSET(first_row + r, in);
     global RESULT* to = out + ROW_OFFSET(first_row + r, out);
-    for (ulong t = get_group_id(0); t < tiles; t += get_num_groups(0)) {
-      const ulong first = t * results;  // of the results; the tile's first element is window / 2 before it
-      const long start = (long)first - (long)(window / 2);
-      for (uint i = item; i < TILE; i += GROUP) {
-        const long x = start + i;
-        ends[i] = x >= 0 && x < (long)width ? (SUM)load_value(from, x) : 0;
-      }
-      barrier(CLK_LOCAL_MEM_FENCE);
-
-      // From each block's begin.
-      const uint own = item * ITEMS;
+    for (ulong first = get_group_id(0) * (ulong)results; first < width; first += get_num_groups(0) * (ulong)results) {
+      // The tile's elements begin `before` the first result; [begin, end) of them are in the row.
+      const uint begin = first < before ? before - (uint)first : 0;
+      const uint end = (uint)min((ulong)TILE, width - first + before);
+      const bool whole_tile = begin == 0 && end == TILE;
+      const int low = (int)begin - (int)item, high = (int)end - (int)item;  // as this work-item counts
+      global const ELEMENT* source = from + ((long)first - (long)before + (long)item);
       SUM values[ITEMS];
-      uint place = own % length;  // in its block
-      part run = nothing(), all;
+      if (whole_tile) {
 #pragma unroll
-      for (uint k = 0; k < ITEMS; ++k) {
-        values[k] = ends[own + k];
-        if (place == 0) run.sum = 0, run.cut = 1;
-        run.sum += values[k];
-        place = place + 1 == length ? 0 : place + 1;
-      }
-      team_scan(&run, &all, meeting, item, GROUP);
-      place = own % length;
-      SUM sum = run.sum;
+        for (int k = 0; k < ITEMS; ++k) values[k] = (SUM)load_value(source, k * GROUP);
+      } else {
 #pragma unroll
-      for (uint k = 0; k < ITEMS; ++k) {
-        sum = place == 0 ? values[k] : sum + values[k];
-        begins[own + k] = sum;
-        place = place + 1 == length ? 0 : place + 1;
+        for (int k = 0; k < ITEMS; ++k)
+          values[k] = k * GROUP >= low && k * GROUP < high ? (SUM)load_value(source, k * GROUP) : 0;
       }
+#pragma unroll
+      for (int k = 0; k < ITEMS; ++k) ACROSS(k) = values[k];
 
-      // To each block's end, from right to left.
-      const uint last = (own + ITEMS - 1) % length;
-      place = last;
-      run = nothing();
+#if SHORT
+      for (uint i = item; i < ITEMS; i += GROUP) tile[TILE + i] = 0;  // read for windows of no result
+      barrier(CLK_LOCAL_MEM_FENCE);
+      for (uint n = 1; n < length; ++n) {
 #pragma unroll
-      for (uint k = 0; k < ITEMS; ++k) {
-        if (place == length - 1) run.sum = 0, run.cut = 1;
-        run.sum += values[ITEMS - 1 - k];
-        place = place == 0 ? length - 1 : place - 1;
+        for (int k = 0; k < ITEMS; ++k) values[k] += (across + n)[k * GROUP];
       }
-      team_scan(&run, &all, meeting, GROUP - 1 - item, GROUP);
-      place = last;
-      sum = run.sum;
-#pragma unroll
-      for (uint k = 0; k < ITEMS; ++k) {
-        sum = place == length - 1 ? values[ITEMS - 1 - k] : sum + values[ITEMS - 1 - k];
-        ends[own + ITEMS - 1 - k] = sum;
-        place = place == 0 ? length - 1 : place - 1;
-      }
+#else
       barrier(CLK_LOCAL_MEM_FENCE);
 
-      for (uint i = item; i < results; i += GROUP) {
-        const ulong x = first + i;
-        if (x < width) {
-          // A window that is a block is there once.
-          const SUM rest = i % length == 0 ? 0 : begins[i + length - 1];
-          store_mean(to, x, ends[i] + rest, mean_count(x, width, window, whole));
+      // In the tile the chunk's sums from its begin, in registers those to its end.
+      SUM sum = 0;
+#pragma unroll
+      for (int k = 0; k < ITEMS; ++k) {
+        values[k] = own[k];
+        sum = k == 0 ? values[k] : sum + values[k];
+        own[k] = sum;
+      }
+#pragma unroll
+      for (int k = ITEMS - 1; k > 0; --k) values[k - 1] += values[k];
+
+      // A window ends `chunks` chunks and `rest` elements after its begin, and has `inner` whole chunks or one more within.
+      // In each step place i of `sums` has the sum of the 2^k chunks after chunk i, and that of as many of them as the lowest
+      // k bits of `inner` say; two arrays take turns. What goes around the end is of no result.
+      const uint chunks = (length - 1) / ITEMS, rest = (length - 1) % ITEMS, inner = chunks - 1;
+      uint now = 0;
+      sums[(item - 1) & (GROUP - 1)] = (pair)(sum, 0);
+      barrier(CLK_LOCAL_MEM_FENCE);
+      pair mine = sums[item];
+      for (uint apart = 1; apart <= inner; apart *= 2) {
+        const pair other = sums[now + ((item + apart) & (GROUP - 1))];
+        if (inner & apart) mine.y = mine.x + other.y;
+        mine.x += other.x;
+        now ^= GROUP;
+        sums[now + item] = mine;
+        barrier(CLK_LOCAL_MEM_FENCE);
+      }
+
+      // The windows that begin in this chunk end in one chunk, or in the next from its begin on.
+      const uint ending = (item + chunks) & (GROUP - 1), following = (item + chunks + 1) & (GROUP - 1);
+      local const SUM *here = tile + AT(ending * ITEMS) + rest, *there = tile + AT(following * ITEMS) + rest - ITEMS;
+      const SUM longer = mine.y + tile[AT(ending * ITEMS) + ITEMS - 1];
+#pragma unroll
+      for (int k = 0; k < ITEMS; ++k) {
+        if (k + rest < ITEMS) values[k] += mine.y + here[k];
+        else values[k] += longer + there[k];
+      }
+      barrier(CLK_LOCAL_MEM_FENCE);
+      // Through the tile, so that neighbouring work-items write neighbouring results.
+#pragma unroll
+      for (int k = 0; k < ITEMS; ++k) own[k] = values[k];
+      barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+      for (int k = 0; k < ITEMS; ++k) values[k] = ACROSS(k);
+#endif
+
+      const int count = (int)min((ulong)results, width - first) - (int)item;
+      global RESULT* target = to + first + item;
+      if (whole_tile) {
+        const mean_divisor divisor = divisor_of(length);
+#pragma unroll
+        for (int k = 0; k < ITEMS; ++k)
+          if (k * GROUP < count) store_mean_of(target, k * GROUP, values[k], divisor);
+      } else {
+#pragma unroll
+        for (int k = 0; k < ITEMS; ++k) {
+          const int there = min(k * GROUP + (int)length, high) - max(k * GROUP, low);
+          if (k * GROUP < count) store_mean(target, k * GROUP, values[k], whole ? length : (uint)there);
         }
       }
-      barrier(CLK_LOCAL_MEM_FENCE);  // the next tile takes their place
+      barrier(CLK_LOCAL_MEM_FENCE);  // the next tile takes its place
     }
   }
 }

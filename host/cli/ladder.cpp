@@ -69,7 +69,7 @@ constexpr Step kSteps[] = {
     {"pool", "vector", "several results of a work-item, rows read in vectors"},
     {"pool", "cpu", "one thread a band of rows, vector registers"},
     {"moving_mean", "naive", "every window summed anew"},
-    {"moving_mean", "tiled", "two running sums of a tile in local memory serve each window"},
+    {"moving_mean", "tiled", "sums of chunks of a tile in local memory serve each window"},
     {"moving_mean", "blocks", "running sums of blocks as long as the window, through scratch"},
     {"moving_mean", "cpu", "one thread a strip, its two running sums in its cache"},
     {"heat", "naive", "one step a pass, every neighbour from global memory"},

@@ -24,9 +24,16 @@ using plan::divide_up;
 constexpr const char* kOperation = "moving_mean";
 constexpr std::size_t kGroup = 256;
 constexpr std::size_t kOwnBytes = 64;  // of local memory, which compilers take for themselves
-// Elements of a work-item, odd against bank conflicts: with 9 groups of 256 take 20 KB of local memory and
-// several share a unit; 17 serve longer windows.
-constexpr std::array<std::size_t, 2> kItems{9, 17};
+// Of "tiled": elements of a work-item, which registers hold; half as many where a window is no longer.
+constexpr std::size_t kItems = 16;
+// Windows that are added up element by element: as many reads of local memory as the other way takes.
+constexpr std::size_t kShortWindow = 8;
+// Work-items of a group: more for long windows, fewer for short rows. With 1024 there are 64 registers for
+// each on NVIDIA's units, which are not enough.
+constexpr std::size_t kMostGroup = 512, kLeastGroup = 64;
+// Groups of a unit, each of which loops over tiles: what it computes before its first is a third of a tile's
+// instructions.
+constexpr std::size_t kGroupsOfUnit = 32;
 // Of "cpu": elements in a thread's own cache, two sums each.
 constexpr std::size_t kLeastStrip = 8192, kMostStripBytes = 256 * 1024;
 constexpr std::size_t kSliceBytes = std::size_t{128} << 20;  // of "blocks", where a row is no longer
@@ -82,31 +89,75 @@ Attempt naive(const Device& device, const MovingMeanProblem& p) {
   return {plan, {}};
 }
 
+/// A work-group of "tiled" and what it has in local memory.
+struct Tile {
+  std::size_t group = 0, items = kItems;  // work-items, and elements of each
+  std::size_t banks = 32;                 // sums that local memory delivers at once
+  bool is_short = false;                  // windows are added up element by element
+
+  std::size_t elements() const { return group * items; }
+  /// Of `window`: where there are many, whole lines of memory (moving_mean/tiled.cl has the same).
+  std::size_t results(std::size_t window) const {
+    constexpr std::size_t kAlign = 32;
+    const std::size_t most = elements() - window + 1;
+    return most < kAlign ? most : most / kAlign * kAlign;
+  }
+  /// Elements, what keeps the banks apart or what the last windows read too much, and sums of whole chunks.
+  std::size_t sums() const {
+    return is_short ? elements() + items : elements() + elements() / banks + 4 * group;
+  }
+};
+
+/// `wanted`: work-items, or 0. \returns a tile of no work-items where none has room for two windows.
+Tile tile_of(const Device& device, const MovingMeanProblem& p, std::size_t wanted) {
+  const std::size_t sum = size_of(sum_type(p));
+  Tile tile;
+  tile.is_short = p.window <= kShortWindow;
+  if (!tile.is_short && p.window <= kItems) tile.items /= 2;
+  const std::size_t bytes = device.local_is_cache ? 0 : device.local_banks * device.local_bank_bytes;
+  tile.banks = std::max(std::bit_floor(std::max<std::size_t>(bytes, 128)) / sum, tile.items);
+  std::size_t group = wanted != 0 ? wanted : kGroup;
+  // A window is read beside each tile: an eighth of it, if that can be.
+  while (wanted == 0 && group < kMostGroup && group * tile.items < 8 * p.window)
+    group *= 2;
+  // Rows may be shorter than a tile.
+  while (wanted == 0 && group > kLeastGroup &&
+         group / 2 * tile.items >= p.window + std::max(p.width, p.window + 1) - 1)
+    group /= 2;
+  tile.group = plan::group_for(device, group, (tile.items + 5) * sum, kOwnBytes + tile.items * sum);
+  if (tile.elements() < 2 * p.window) tile.group = 0;
+  return tile;
+}
+
 Attempt tiled(const Device& device, const MovingMeanProblem& p, std::size_t wanted) {
   const std::size_t sum = size_of(sum_type(p));
-  for (const std::size_t items : kItems) {
-    const std::size_t group =
-        plan::group_for(device, wanted != 0 ? wanted : kGroup, 2 * (items + 1) * sum, kOwnBytes);
-    const std::size_t tile = group * items;
-    // A window is read beside each tile: at most as much as the tile makes.
-    if (group == 0 || (tile < 4 * p.window && items != kItems.back()) || tile < 2 * p.window) continue;
-    Plan plan = base_plan(p, "tiled", "moving_mean/tiled.cl", "moving_mean_tiled");
-    const std::size_t results = tile - p.window + 1;
-    plan.work_group = {group, 1, 1};
-    plan.global = {std::clamp<std::size_t>(divide_up(p.width, results), 1, plan::kMaxTiles) * group,
-                   std::clamp<std::size_t>(p.rows, 1, plan::kMaxGroups), 1};
-    plan.local_bytes = 2 * (items + 1) * sum * group;
-    plan.tile_cols = results;
-    plan.items_per_work_item = items;
-    define(plan, "GROUP", group);
-    define(plan, "ITEMS", items);
-    // A tile is written, read and written as two sums, and those are read.
-    plan.prediction.local_bytes = 7 * static_cast<double>(p.width * p.rows * sum) *
-                                  static_cast<double>(tile) / static_cast<double>(results);
-    plan.reason = formatted("tiles of {} elements in local memory make {} means each", tile, results);
-    return {plan, {}};
-  }
-  return {{}, formatted("a window of {} elements does not fit half of local memory", p.window)};
+  const Tile tile = tile_of(device, p, wanted);
+  if (tile.group == 0)
+    return {{}, formatted("a window of {} elements is more than half of the longest tile", p.window)};
+  Plan plan = base_plan(p, "tiled", "moving_mean/tiled.cl", "moving_mean_tiled");
+  const std::size_t results = tile.results(p.window), rows = std::max<std::size_t>(p.rows, 1);
+  const std::size_t groups = std::max<std::size_t>(kGroupsOfUnit * device.compute_units / rows, 1);
+  plan.work_group = {tile.group, 1, 1};
+  plan.global = {std::clamp<std::size_t>(divide_up(p.width, results), 1, groups) * tile.group,
+                 std::min(rows, plan::kMaxGroups), 1};
+  plan.local_bytes = tile.sums() * sum;
+  plan.tile_cols = results;
+  plan.items_per_work_item = tile.items;
+  define(plan, "GROUP", tile.group);
+  define(plan, "ITEMS", tile.items);
+  define(plan, "BANKS", tile.banks);
+  define(plan, "SHORT", tile.is_short ? 1 : 0);
+  // A tile is written and read by elements, by chunks and as sums; in each step that doubles the chunks of a
+  // sum a work-item reads and writes two. Short windows are read but for their first elements.
+  const auto steps = static_cast<double>(std::bit_width((p.window - 1) / tile.items));
+  const double accesses =
+      tile.is_short ? static_cast<double>(p.window) : 6 + (2 + 4 * steps) / static_cast<double>(tile.items);
+  const auto halo = static_cast<double>(tile.elements()) / static_cast<double>(results);
+  plan.prediction.local_bytes = accesses * halo * static_cast<double>(p.width * p.rows * sum);
+  plan.prediction.operations *= tile.is_short ? static_cast<double>(p.window) / 4 : 1.5;
+  plan.reason = formatted("tiles of {} elements in local memory make {} means each{}", tile.elements(),
+                          results, tile.is_short ? ", added up one by one" : "");
+  return {plan, {}};
 }
 
 /// \returns the launch of PHASE `phase`.

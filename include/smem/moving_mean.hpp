@@ -21,11 +21,11 @@ enum class MeanEnds {
 ///
 /// `in`: uint8, uint16, half, float32 or float64; `out`: the same type or float32, and of in's shape. Means
 /// of integers are exact, rounded to the nearest, half-way cases to even; as float32 they are the exact sum
-/// divided by the count. Sums of floats are of at most two blocks of the row, each summed from one of its
-/// ends: nothing is added that is subtracted again, so what has left a window leaves no error behind, nor a
-/// NaN.
+/// divided by the count. Sums of floats are made of sums of parts of the window: nothing is added that is
+/// subtracted again, so what has left a window leaves no error behind, nor a NaN.
 ///
-/// O(1) operations an element, whatever the window; reads and writes each element once, but for windows that
+/// O(1) operations an element, whatever the window, and O(log window) for every 16 where a tile of local
+/// memory holds it; reads and writes each element once, but for windows that
 /// are longer than local memory, which take temporary memory as the plan states. The same bits in every run
 /// of the same plan. No host wait. \returns the event after which the means are there. \throws Error when the
 /// window is 0, shapes or types do not fit, cells have several channels, a grid leaves its buffer, overlaps

@@ -554,11 +554,17 @@ inline void add_moving_mean(const smem::Device& device, Catalogue& catalogue) {
                 [&] { return smem::plan_moving_mean_first(device, p, {.variant = "blocks"}).value(); });
   p.window = 2000;
   add("tiled", "/long");
-  p.in = p.out = Scalar::uint8;
+  p.window = 12;
+  add("tiled", "/12");
   p.window = 5;
+  add("tiled", "/short");
+  p.window = 101;
+  p.in = p.out = Scalar::uint8;
   add("tiled", "");
   p.in = p.out = Scalar::half;
   add("tiled", "");
+  p.in = p.out = Scalar::float64;
+  if (device.fp64) add("tiled", "");
 }
 
 inline void add_stencil(const smem::Device& device, Catalogue& catalogue) {
