@@ -121,7 +121,7 @@ static inline int element_in_few(int i, int elements) {
 }
 
 // A vector whose last elements lie beyond the row's end; `e`: its first one.
-static inline middle_pack load_part(global const ELEMENT* vector, int e, int elements, VALUE beyond) {
+INLINED middle_pack load_part(global const ELEMENT* vector, int e, int elements, VALUE beyond) {
   global const single* first = (global const single*)vector;
   middle_pack loaded;
 UNROLLED
@@ -143,13 +143,21 @@ UNROLLED
   return loaded;
 }
 
-static inline void load_beside(single beside[BESIDE + 1], global const ELEMENT* vector, const int beside_at[BESIDE + 1]) {
+// A vector beyond an edge where a value stands.
+static inline middle_pack filled_with(VALUE beyond) {
+  middle_pack filled;
+UNROLLED
+  for (int i = 0; i < PACK / EACH_STORED; ++i) filled.each[i] = stored_of(beyond);
+  return filled;
+}
+
+INLINED void load_beside(single beside[BESIDE + 1], global const ELEMENT* vector, const int beside_at[BESIDE + 1]) {
 UNROLLED
   for (int i = 0; i < BESIDE; ++i) beside[i] = ((global const single*)vector)[beside_at[i]];
 }
 
 // A row as numbers. `e`: the vector's first element; `room`: elements from there to the row's end.
-static inline void convert_row(VALUE cells[SPAN], const middle_pack* middle, const single beside[BESIDE + 1], int e, int room,
+INLINED void convert_row(VALUE cells[SPAN], const middle_pack* middle, const single beside[BESIDE + 1], int e, int room,
                                VALUE beyond) {
 UNROLLED
   for (int i = 0; i < PACK; ++i) cells[AROUND + i] = number_at(middle->each, i);
@@ -161,7 +169,7 @@ UNROLLED
 }
 
 // Those of PACK results that lie from place `from` to before place `to` of the vector.
-static inline void store_part(global RESULT* p, const VALUE v[PACK], int from, int to) {
+INLINED void store_part(global RESULT* p, const VALUE v[PACK], int from, int to) {
   if (from <= 0 && to >= PACK) {
     store_pack(p, v);
   } else {
@@ -174,13 +182,32 @@ UNROLLED
 // Whether the window of a result at a place lies inside the grid; with "leave" no other result is written.
 #define IS_WITHIN(at, before, extent) (EDGE != LEAVE || ((at) >= (before) && (at) + (before) < (extent)))
 
+// Writes results that are complete: of plane z and rows from y on.
+INLINED void store_sums(const bool is_inside, const VALUE sums[ROWS][PACK], global RESULT* to, ulong out_pitch, ulong out_plane,
+                        int e, int y, int z, int begin, int elements, int rows, int planes) {
+  if (TURNS > 1 && z < begin) return;
+  const int room = elements - e;
+  const int written_from = EDGE == LEAVE ? AROUND - e : 0, written_to = EDGE == LEAVE ? room - AROUND : room;
+UNROLLED
+  for (int q = 0; q < ROWS; ++q) {
+    VALUE results[PACK];
+UNROLLED
+    for (int i = 0; i < PACK; ++i) results[i] = AS_RESULT(sums[q][i]);
+    global RESULT* vector = to + (ulong)z * out_plane + (ulong)(y + q) * out_pitch;
+    if (is_inside)
+      store_pack(vector, results);
+    else if (z < planes && y + q < rows && IS_WITHIN(z, BEFORE_Z, planes) && IS_WITHIN(y + q, BEFORE_Y, rows))
+      store_part(vector, results, written_from, written_to);
+  }
+}
+
 // Reads STEPS planes from plane `top` on, adds them into the sums, and writes those that are complete. `is_inside`: all that is
 // read and written is there; a constant, so that there no branch keeps loads from being read early. `from`, `to`: of both grids,
 // the vector's first element in the first row. `y`: the first row of results, `begin` the first plane.
-static inline __attribute__((always_inline)) void make_planes(const bool is_inside, VALUE sums[SUMS][ROWS][PACK], global const ELEMENT* from, ulong in_pitch,
-                               ulong in_plane, global RESULT* to, ulong out_pitch, ulong out_plane, int e, int y, int top,
-                               int begin, int elements, int rows, int planes, const int beside_at[BESIDE + 1],
-                               WEIGHT_SPACE const VALUE* weights) {
+INLINED void make_planes(const bool is_inside, VALUE sums[SUMS][ROWS][PACK], global const ELEMENT* from, ulong in_pitch,
+                         ulong in_plane, global RESULT* to, ulong out_pitch, ulong out_plane, int e, int y, int top, int begin,
+                         int elements, int rows, int planes, const int beside_at[BESIDE + 1],
+                         WEIGHT_SPACE const VALUE* weights) {
   const int room = elements - e;
   middle_pack middle[STEPS][LINES];
   single beside[STEPS][LINES][BESIDE + 1];
@@ -195,15 +222,17 @@ UNROLLED
       middle[s][r] = is_inside || PACKED || room >= PACK ? load_middle(vector) : load_part(vector, e, elements, BEYOND);
       if (IS_READ_BESIDE(s, r)) load_beside(beside[s][r], vector, beside_at);
       if (EDGE < 2 && (at_z | at_y) < 0) {
-        const STORED stored = stored_of(BEYOND);
+        middle[s][r] = filled_with(BEYOND);
 UNROLLED
-        for (int i = 0; i < PACK / EACH_STORED; ++i) middle[s][r].each[i] = stored;
-UNROLLED
-        for (int i = 0; i < BESIDE; ++i) beside[s][r][i] = (single)stored;
+        for (int i = 0; i < BESIDE; ++i) beside[s][r][i] = (single)stored_of(BEYOND);
       }
     }
   }
 
+  // Those of sums o.
+#define STORE_SUMS(o)                                                                                                        \
+  store_sums(is_inside, sums[o], to, out_pitch, out_plane, e, y, top - (WINDOW_Z - 1 - BEFORE_Z) + (o), begin, elements, rows, \
+             planes)
 #if SHAPE == CUSTOM
   VALUE cells[STEPS][LINES][SPAN];
 UNROLLED
@@ -212,11 +241,13 @@ UNROLLED
     for (int r = 0; r < LINES; ++r) convert_row(cells[s][r], &middle[s][r], beside[s][r], e, room, BEYOND);
 #define NEIGHBOUR(dx, dy, dz) cells[o + (dz) - RADIUS_Z][q + (dy) + RADIUS_Y][AROUND + i + (dx) * CHANNELS]
 UNROLLED
-  for (int o = WINDOW_Z - 1; o < STEPS; ++o)
+  for (int o = WINDOW_Z - 1; o < STEPS; ++o) {
 UNROLLED
     for (int q = 0; q < ROWS; ++q)
 UNROLLED
       for (int i = 0; i < PACK; ++i) sums[o][q][i] = EXPRESSION;
+    STORE_SUMS(o);
+  }
 #else
 UNROLLED
   for (int s = 0; s < STEPS; ++s) {
@@ -244,27 +275,9 @@ UNROLLED
         }
       }
     }
+    if (TURNS > 1 || !BEGINS_BEFORE(s)) STORE_SUMS(s);
   }
 #endif
-
-  const int first_z = top - (WINDOW_Z - 1 - BEFORE_Z);  // of sums 0
-  const int written_from = EDGE == LEAVE ? AROUND - e : 0, written_to = EDGE == LEAVE ? room - AROUND : room;
-UNROLLED
-  for (int o = 0; o < STEPS; ++o) {
-    const int z = first_z + o;
-    if (TURNS == 1 ? BEGINS_BEFORE(o) : z < begin) continue;
-UNROLLED
-    for (int q = 0; q < ROWS; ++q) {
-      VALUE results[PACK];
-UNROLLED
-      for (int i = 0; i < PACK; ++i) results[i] = AS_RESULT(sums[o][q][i]);
-      global RESULT* vector = to + (ulong)z * out_plane + (ulong)(y + q) * out_pitch;
-      if (is_inside)
-        store_pack(vector, results);
-      else if (z < planes && y + q < rows && IS_WITHIN(z, BEFORE_Z, planes) && IS_WITHIN(y + q, BEFORE_Y, rows))
-        store_part(vector, results, written_from, written_to);
-    }
-  }
 }
 
 kernel __attribute__((reqd_work_group_size(GROUP_X * GROUP_Y, 1, 1)))

@@ -392,7 +392,7 @@ struct Columns {
                                  ? steps * rows * vector + own * ((lines - rows) * vector + rows * beside)
                                  : steps * lines * (vector + beside);
     const std::size_t sums = turns > 1 ? steps + problem.window[2] - 1 : std::min(deep, problem.window[2]);
-    return read + sums * rows * pack * value_words + (bytes >= 4 ? 0 : span * value_words);
+    return read + sums * rows * pack * value_words + (bytes >= 4 ? 0 : 2 * span * value_words);
   }
 };
 
