@@ -332,7 +332,7 @@ TEST_CASE("clamped: stencils on smaller devices") {
     const test::Variable clamp("SMEM_CLAMP", limits);
     const smem::Context context;
     test::StencilSweep sweep(context);
-    for (const char* variant : {"tiled", "march", "rows", "cpu", ""}) {
+    for (const char* variant : {"tiled", "march", "planes", "rows", "cpu", ""}) {
       test::StencilCase c;
       c.variant = variant;
       c.boundary = smem::Boundary::clamp;

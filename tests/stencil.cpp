@@ -29,6 +29,9 @@ bool always_runs(const smem::Device& device, std::string_view variant) {
          (variant == "cpu" && test::has_cpu_variant(device));
 }
 
+/// Whether it keeps something from plane to plane, and runs for windows of several planes alone.
+bool goes_along_z(std::string_view variant) { return variant == "march" || variant == "planes"; }
+
 /// Whether the boundary serves the radius on the grid.
 bool reaches(const StencilCase& c) {
   return c.radius.x <= smem::reach_of(c.boundary, c.size.width) &&
@@ -156,6 +159,35 @@ TEST_CASE("stencil: march, every boundary") {
   CHECK(sweep.ran() > 15);
 }
 
+TEST_CASE("stencil: planes, every boundary") {
+  const smem::Context context;
+  test::StencilSweep sweep(context);
+  std::size_t turn = 0;
+  for (const Boundary boundary : test::kBoundaries) {
+    StencilCase c;
+    c.variant = "planes";
+    c.boundary = boundary;
+    c.shape = turn % 2 == 0 ? StencilShape::star : StencilShape::box;
+    c.radius = {1, 1, 1};
+    on_grids(sweep, c, kDeep);
+    c.size = {64, 13, 11};  // whole vectors, aligned, most of them with all their neighbours
+    c.in = c.out = {};
+    sweep.run(c);
+    if (boundary == Boundary::wrap || boundary == Boundary::leave) {
+      c.shape = StencilShape::star;
+      c.radius = {3, 2, 2};
+      on_grids(sweep, c, kDeep, false);
+    }
+    if (boundary == Boundary::constant) {
+      c.shape = StencilShape::box;
+      c.radius = {2, 0, 3};
+      on_grids(sweep, c, kDeep, false);
+    }
+    ++turn;
+  }
+  CHECK(sweep.ran() > 60);
+}
+
 namespace {
 
 /// Each is a program to compile: a number of channels for each type, of bytes several.
@@ -169,12 +201,12 @@ void every_type(
       c.variant = variant;
       c.type = type;
       c.boundary = channels % 2 == 0 ? Boundary::constant : Boundary::reflect;
-      c.radius = {2, 1, c.variant == "march" ? std::size_t{1} : 0};
+      c.radius = {2, 1, goes_along_z(c.variant) ? std::size_t{1} : 0};
       c.in.channels = c.out.channels = channels;
       on_grids(sweep, c, {{50, 21, 2}, {131, 9, 3}, {3, 3, 1}, {35, 6, 5}},
                type == Scalar::uint8 || c.variant == "cpu");
     }
-    const bool runs = variant == std::string_view("march") || always_runs(context.device(), variant);
+    const bool runs = goes_along_z(variant) || always_runs(context.device(), variant);
     CHECK((sweep.ran() > 0) == runs);
   }
 }
@@ -203,6 +235,16 @@ TEST_CASE("stencil: every type and channels, in registers") {
                 {Scalar::uint16, 2}}}});
 }
 
+TEST_CASE("stencil: every type and channels, in registers along z") {
+  every_type({{"planes",
+               {{Scalar::float64, 3},
+                {Scalar::uint8, 1},
+                {Scalar::uint8, 4},
+                {Scalar::half, 1},
+                {Scalar::half, 2},
+                {Scalar::uint16, 3}}}});
+}
+
 TEST_CASE("stencil: a caller's own expression") {
   const smem::Context context;
   test::StencilSweep sweep(context);
@@ -219,7 +261,7 @@ TEST_CASE("stencil: a caller's own expression") {
       c.in.channels = c.out.channels = 3;
       if (radius.z == 0 && (variant == "rows" || variant == "cpu")) on_grids(sweep, c, kFlat, false);
     }
-    CHECK((sweep.ran() > 0) == (variant == "march" || always_runs(context.device(), variant)));
+    CHECK((sweep.ran() > 0) == (goes_along_z(variant) || always_runs(context.device(), variant)));
   }
 }
 

@@ -39,21 +39,6 @@
 #ifndef BEFORE_Y
 #define BEFORE_Y (WINDOW_Y / 2)
 #endif
-#ifndef ALIGNED
-#define ALIGNED 0  // 1: all rows begin at multiples of a vector, in both grids
-#endif
-#ifndef ROLLED
-#define ROLLED 0  // 1: loops are left to the compiler: those of CPUs take seconds over what they write out
-#endif
-#ifndef BITS_TO_FLOAT
-#define BITS_TO_FLOAT 0  // 1: bytes become floats by their bits, where a conversion takes longer
-#endif
-#ifndef NVIDIA_BYTES
-#define NVIDIA_BYTES 0  // 1: with NVIDIA's instructions for bytes
-#endif
-#ifndef NVIDIA_HALVES
-#define NVIDIA_HALVES 0  // 1: with those for halves
-#endif
 #ifndef HALO
 #define HALO 1  // elements that are read at once beside a vector: a power of two, at most PACK
 #endif
@@ -67,40 +52,9 @@
 #define LEFT_PARTS ((LEFT + HALO - 1) / HALO)
 #define RIGHT_PARTS ((RIGHT + HALO - 1) / HALO)
 #define SPAN (LEFT_PARTS * HALO + PACK + RIGHT_PARTS * HALO)  // elements of a row that are read
-#if ROLLED
-#define UNROLLED
-#else
-#define UNROLLED _Pragma("unroll")
-#endif
+#define BESIDE_WORDS(n) (HALO % (n) == 0)
+#include "stencil/row.clh"
 
-// Elements as they lie in memory: half as its bits, which take half the registers of a number; bytes and, on NVIDIA's devices,
-// halves in words, from which each is taken by itself, since NVIDIA's compiler moves those of a vector about one by one.
-#define BYTE_WORDS (RESULT_HIGH == 255 && ALIGNED && PACK % 4 == 0 && HALO % 4 == 0)
-#define HALF_WORDS (NVIDIA_HALVES && RESULT_HALF && ALIGNED && PACK % 2 == 0 && HALO % 2 == 0)
-#if BYTE_WORDS
-#define STORED uint
-#define EACH_STORED 4  // elements
-#elif HALF_WORDS
-#define STORED uint
-#define EACH_STORED 2
-#elif ELEMENT_HALF
-#define STORED ushort
-#define EACH_STORED 1
-#else
-#define STORED ELEMENT
-#define EACH_STORED 1
-#endif
-#if PACK == EACH_STORED
-typedef STORED middle_vector;
-#elif PACK == 2 * EACH_STORED
-typedef JOIN(STORED, 2) middle_vector;
-#elif PACK == 4 * EACH_STORED
-typedef JOIN(STORED, 4) middle_vector;
-#elif PACK == 8 * EACH_STORED
-typedef JOIN(STORED, 8) middle_vector;
-#else
-typedef JOIN(STORED, 16) middle_vector;
-#endif
 #if HALO == EACH_STORED
 typedef STORED halo_vector;
 #elif HALO == 2 * EACH_STORED
@@ -116,10 +70,6 @@ typedef union {
   halo_vector all;
   STORED each[HALO / EACH_STORED];
 } halo_pack;
-typedef union {
-  middle_vector all;
-  STORED each[PACK / EACH_STORED];
-} middle_pack;
 
 // Halves of the halo of a row, one part more than there are, since arrays have a size. No struct holds them with the middle:
 // rusticl copies those with padding at their end wrongly.
@@ -138,54 +88,6 @@ static inline halo_pack load_halo(global const ELEMENT* p) {
   return loaded;
 }
 
-static inline middle_pack load_middle(global const ELEMENT* p) {
-  middle_pack loaded;
-#if PACK == 1
-  loaded.all = *(global const STORED*)p;
-#elif ALIGNED
-  loaded.all = *(global const middle_vector*)p;
-#else
-  loaded.all = JOIN(vload, PACK)(0, (global const STORED*)p);
-#endif
-  return loaded;
-}
-
-// The bits of a byte are a denormal number, 2^-149 times the byte: nothing is to be converted where sums are of weights that
-// are 2^75 times as large, and are multiplied by 2^74 in the end. All roundings are those of plain floats; weights above 2^53 are
-// cut to that.
-#define AS_DENORMALS (BYTE_WORDS && BITS_TO_FLOAT && SHAPE != CUSTOM)
-#if AS_DENORMALS
-#define AS_WEIGHT(w) fmax(fmin((w) * 0x1p75f, MAXFLOAT), -MAXFLOAT)
-#define AS_RESULT(sum) ((sum) * 0x1p74f)
-#else
-#define AS_WEIGHT(w) (w)
-#define AS_RESULT(sum) (sum)
-#endif
-#if NVIDIA_BYTES
-#include "nvidia/bytes.clh"
-#elif BYTE_WORDS
-#define byte_of(word, k) ((word) >> 8 * (k) & 255)
-#endif
-#if NVIDIA_HALVES
-#include "nvidia/half.clh"
-#endif
-
-// Element i of what is stored from `first` on.
-static inline VALUE number_at(const STORED* first, int i) {
-  const STORED stored = first[i / EACH_STORED];
-#if AS_DENORMALS
-  return as_float(byte_of(stored, i % 4));
-#elif BYTE_WORDS
-  return (VALUE)byte_of(stored, i % 4);
-#elif HALF_WORDS
-  return half_of(stored, i % 2);
-#elif ELEMENT_HALF
-  return vload_half(0, (const half*)&stored);
-#else
-  return (VALUE)stored;
-#endif
-}
-
 // A row all of whose cells are there; `element`: the first of the middle.
 static inline void load_row(halo_pack left[LEFT_ARRAY], middle_pack* middle, halo_pack right[RIGHT_ARRAY],
                             global const ELEMENT* element) {
@@ -198,16 +100,7 @@ UNROLLED
 
 // A row beyond an edge where a value stands.
 static inline void fill_row(halo_pack left[LEFT_ARRAY], middle_pack* middle, halo_pack right[RIGHT_ARRAY], VALUE beyond) {
-#if HALF_WORDS
-  const STORED stored = halves_from(beyond, beyond);
-#elif ELEMENT_HALF
-  STORED stored;
-  vstore_half_rte(beyond, 0, (half*)&stored);
-#elif BYTE_WORDS
-  const STORED stored = (uchar)beyond * 0x01010101u;
-#else
-  const STORED stored = (STORED)beyond;
-#endif
+  const STORED stored = stored_of(beyond);
 UNROLLED
   for (int i = 0; i < LEFT_PARTS * HALO; ++i) left[i / HALO].each[i % HALO / EACH_STORED] = stored;
 UNROLLED
@@ -226,61 +119,6 @@ UNROLLED
 UNROLLED
   for (int i = 0; i < RIGHT_PARTS * HALO; ++i)
     cells[LEFT_PARTS * HALO + PACK + i] = number_at(right[i / HALO].each, i % HALO);
-}
-
-#if RESULT_HIGH == 255
-#define rounded(v) convert_uchar_sat_rte(v)
-#elif RESULT_HIGH == 65535
-#define rounded(v) convert_ushort_sat_rte(v)
-#else
-#define rounded(v) (v)
-#endif
-
-// PACK results that are all written.
-static inline void store_pack(global RESULT* p, const VALUE v[PACK]) {
-#if PACK == 1
-  store_cell(p, 0, v[0]);
-#elif HALF_WORDS
-  middle_pack results;
-UNROLLED
-  for (int i = 0; i < PACK / 2; ++i) results.each[i] = halves_from(v[2 * i], v[2 * i + 1]);
-  *(global middle_vector*)p = results.all;
-#elif BYTE_WORDS
-  middle_pack results;
-UNROLLED
-  for (int i = 0; i < PACK / 4; ++i) {
-#if NVIDIA_BYTES
-    results.each[i] = bytes_from(v[4 * i], v[4 * i + 1], v[4 * i + 2], v[4 * i + 3]);
-#else
-    uint word = 0;
-UNROLLED
-    for (int k = 0; k < 4; ++k) word |= (uint)rounded(v[4 * i + k]) << 8 * k;
-    results.each[i] = word;
-#endif
-  }
-  *(global middle_vector*)p = results.all;
-#else
-  union {
-#if RESULT_HALF
-    JOIN(float, PACK) all;
-    float each[PACK];
-#else
-    JOIN(RESULT, PACK) all;
-    RESULT each[PACK];
-#endif
-  } results;
-UNROLLED
-  for (int i = 0; i < PACK; ++i) results.each[i] = rounded(v[i]);
-#if RESULT_HALF && ALIGNED
-  JOIN(JOIN(vstorea_half, PACK), _rte)(results.all, 0, p);
-#elif RESULT_HALF
-  JOIN(JOIN(vstore_half, PACK), _rte)(results.all, 0, p);
-#elif ALIGNED
-  *(global JOIN(RESULT, PACK)*)p = results.all;
-#else
-  JOIN(vstore, PACK)(results.all, 0, p);
-#endif
-#endif
 }
 
 // The weight of a cell of the window, by its place among them.

@@ -54,6 +54,7 @@ constexpr Step kSteps[] = {
     {"stencil", "tiled", "a tile with its halo in local memory"},
     {"stencil", "rows", "vectors of several rows in registers, each row read once"},
     {"stencil", "march", "a queue of planes in local memory"},
+    {"stencil", "planes", "vectors of several planes in registers"},
     {"stencil", "cpu", "one thread a band of rows, vector registers"},
     {"separable", "naive", "the whole window from global memory"},
     {"separable", "two_pass", "along rows, then along columns, through scratch"},

@@ -54,6 +54,11 @@ std::string march_text(const plan::HeatMarch& march) {
                      march.most);
 }
 
+std::string columns_text(const plan::StencilColumns& columns) {
+  return fmt::format("{{{}, {}, {}, {}, {}}}", columns.across, columns.group, columns.rows, columns.deep,
+                     columns.at_once);
+}
+
 std::string columns_text(const plan::HeatColumns& columns) {
   return fmt::format("{{{}, {}, {}, {}}}", columns.cols, columns.rows, columns.deep, columns.most);
 }
@@ -100,9 +105,9 @@ std::string stencil_policy(const Device& device, const TuningEntry& entry) {
   plan::StencilPolicy p = plan::stencil_policy(device);
   if (entry.overrides.work_items != 0)
     (entry.overrides.variant == "rows" ? p.rows_group : p.tile_group) = entry.overrides.work_items;
-  return fmt::format("    {{\"{}\", \"{}\",\n     {}, {}, {}, {}, {}}},\n", family_of(device),
+  return fmt::format("    {{\"{}\", \"{}\",\n     {}, {}, {}, {}, {}, {}, {}, {}, {}}},\n", family_of(device),
                      evidence_of(device, entry), p.rows, p.registers, p.rows_across, p.rows_group,
-                     p.tile_group);
+                     p.tile_group, p.byte_steps, p.byte_turns, columns_text(p.star), columns_text(p.box));
 }
 
 /// An operation whose numbers lie in a table, by family.

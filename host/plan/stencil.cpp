@@ -28,17 +28,19 @@ using plan::stencil::Attempt;
 }
 
 Attempt plan_variant(const Device& device, const StencilProblem& problem, std::string_view variant,
-                     std::size_t wanted = 0) {
+                     const PlanOverrides& fixed = {}) {
+  const std::size_t wanted = fixed.work_items;
   if (variant == "naive") return plan::stencil::naive(device, problem);
   if (variant == "tiled") return plan::stencil::tiled(device, problem, wanted);
   if (variant == "rows") return plan::stencil::rows(device, problem, wanted);
   if (variant == "march") return plan::stencil::march(device, problem, wanted);
+  if (variant == "planes") return plan::stencil::planes(device, problem, fixed);
   return plan::stencil::cpu(device, problem);
 }
 
 /// The variants to try, best first; "naive" runs wherever loops do.
 std::vector<std::string_view> preference(const StencilProblem& problem) {
-  if (problem.window[2] > 1) return {"cpu", "march", "tiled", "naive"};
+  if (problem.window[2] > 1) return {"cpu", "planes", "march", "tiled", "naive"};
   return {"cpu", "rows", "tiled", "naive"};
 }
 
@@ -49,7 +51,6 @@ std::string why_not(const Device& device, const StencilProblem& problem, std::st
   if (variant == "naive")
     return formatted("each of {} neighbours of each element is asked of the cache", problem.weights());
   if (chosen.variant == "cpu") return "work-items of one element each are loops on a CPU";
-  if (variant == "march") return "the window is flat: there is nothing to keep from plane to plane";
   return "each weight costs a read of local memory; in registers a row serves several results";
 }
 
@@ -111,7 +112,9 @@ StencilProblem stencil_problem(Scalar type, const std::array<std::size_t, 3>& si
   return problem;
 }
 
-std::vector<std::string_view> stencil_variants() { return {"naive", "tiled", "rows", "march", "cpu"}; }
+std::vector<std::string_view> stencil_variants() {
+  return {"naive", "tiled", "rows", "march", "planes", "cpu"};
+}
 
 Plan plan_stencil(const Device& device, const StencilProblem& problem, std::string_view variant) {
   return plan_stencil(device, problem, PlanOverrides{.variant = std::string(variant)});
@@ -121,18 +124,20 @@ Plan plan_stencil(const Device& device, const StencilProblem& problem, const Pla
   plan::check_stencil(device, problem);
   const char* operation = plan::operation_name(problem);
   const auto names = stencil_variants();
-  plan::require_choice(operation, overrides, names);
+  PlanOverrides untiled = overrides;  // whose tile has no sizes
+  if (overrides.variant == "planes") untiled.tile_rows = untiled.tile_cols = 0;
+  plan::require_choice(operation, untiled, names);
   plan::require_work_items(operation, device, overrides);
   Attempt attempt;
   if (!overrides.variant.empty()) {
-    attempt = plan_variant(device, problem, overrides.variant, overrides.work_items);
+    attempt = plan_variant(device, problem, overrides.variant, overrides);
     if (!attempt.plan) {
       refuse(problem, nullptr, "variant", formatted("one that can run this {} on {}", operation, device.name),
              formatted("\"{}\": {}", overrides.variant, attempt.why_not));
     }
   } else {
     for (const std::string_view choice : preference(problem)) {
-      attempt = plan_variant(device, problem, choice, overrides.work_items);
+      attempt = plan_variant(device, problem, choice, overrides);
       if (attempt.plan) break;
     }
   }

@@ -8,16 +8,26 @@
 
 namespace smem::plan {
 
+/// Of "planes": what a work-item makes, and its group.
+struct StencilColumns {
+  std::size_t across;   ///< work-items along x of a group
+  std::size_t group;    ///< work-items of a group
+  std::size_t rows;     ///< of results in each plane
+  std::size_t deep;     ///< planes of results, at most
+  std::size_t at_once;  ///< planes of the input that are read at once; 0: all
+};
+
 struct StencilPolicy {
   std::string_view family;
   std::string_view evidence;
-  std::size_t rows;         ///< of results that a work-item of "rows" makes, at most
-  std::size_t registers;    ///< of 32 bits that it may fill
-  std::size_t rows_across;  ///< work-items along x of its groups
-  std::size_t rows_group;   ///< work-items of its groups
-  std::size_t tile_group;   ///< work-items of the groups of "tiled" and "march"
-  std::size_t byte_steps;   ///< rows of bytes that a work-item of "rows" reads at once
-  std::size_t byte_turns;   ///< how often, in a row; 1: once, as many as it needs for `rows`
+  std::size_t rows;          ///< of results that a work-item of "rows" makes, at most
+  std::size_t registers;     ///< of 32 bits that it may fill
+  std::size_t rows_across;   ///< work-items along x of its groups
+  std::size_t rows_group;    ///< work-items of its groups
+  std::size_t tile_group;    ///< work-items of the groups of "tiled" and "march"
+  std::size_t byte_steps;    ///< rows of bytes that a work-item of "rows" reads at once
+  std::size_t byte_turns;    ///< how often, in a row; 1: once, as many as it needs for `rows`
+  StencilColumns star, box;  ///< of volumes
 };
 
 // On the H200, 8192 x 8192, share of copy. Float 5 x 5: 0.89; with 4 rows 0.79, 16 rows 0.73, groups of 256
@@ -29,19 +39,78 @@ struct StencilPolicy {
 // rows: 8 rows of results read 10 of the input for a window of 3, whose extra ones the cache has. registers:
 // so many leave an NVIDIA multiprocessor 400 work-items, with 16 bytes of each of 10 rows under way: 64 KiB.
 // Intel's compiler has 64 for a work-item of pvc, and keeps arrays in memory that take more than about 40.
+//
+// star, box: not measured. A star has the tiles and planes that are best for heat in 3D on the H200, which
+// reads the same cells; of a box rows that two planes share are worth more than planes.
 inline constexpr StencilPolicy kStencilPolicies[] = {
     {"nvidia-hopper",
-     "H200, 8192 x 8192, of copy: float 3 x 3 0.96, 5 x 5 0.89; half 3 x 3 0.92; uint8 x 4 3 x 3 0.78", 8,
-     160, 32, 128, 256, 6, 8},
-    {"nvidia", "no measurement: groups of 256, with which ptxas spills nothing for sm_75", 8, 160, 32, 256,
-     256, 8, 1},
-    {"amd-cdna", "no measurement: sizes by arithmetic", 8, 128, 64, 256, 256, 8, 1},
-    {"amd-rdna", "no measurement: sizes by arithmetic", 8, 128, 32, 128, 256, 8, 1},
-    {"intel", "no measurement: sizes by arithmetic", 4, 40, 32, 128, 256, 4, 1},
-    {"cpu", "", 4, 256, 16, 64, 64, 4, 1},
+     "H200, 8192 x 8192, of copy: float 3 x 3 0.96, 5 x 5 0.89; half 3 x 3 0.92; uint8 x 4 3 x 3 0.78",
+     8,
+     160,
+     32,
+     128,
+     256,
+     6,
+     8,
+     {32, 128, 1, 4, 0},
+     {32, 128, 1, 4, 0}},
+    {"nvidia",
+     "no measurement: groups of 256, with which ptxas spills nothing for sm_75",
+     8,
+     160,
+     32,
+     256,
+     256,
+     8,
+     1,
+     {32, 128, 1, 4, 0},
+     {32, 128, 1, 4, 0}},
+    {"amd-cdna",
+     "no measurement: sizes by arithmetic",
+     8,
+     128,
+     64,
+     256,
+     256,
+     8,
+     1,
+     {64, 256, 1, 4, 0},
+     {64, 256, 1, 4, 0}},
+    {"amd-rdna",
+     "no measurement: sizes by arithmetic",
+     8,
+     128,
+     32,
+     128,
+     256,
+     8,
+     1,
+     {32, 128, 1, 4, 0},
+     {32, 128, 1, 4, 0}},
+    {"intel",
+     "no measurement: sizes by arithmetic",
+     4,
+     40,
+     32,
+     128,
+     256,
+     4,
+     1,
+     {32, 128, 1, 4, 0},
+     {32, 128, 1, 4, 0}},
+    {"cpu", "", 4, 256, 16, 64, 64, 4, 1, {16, 64, 1, 4, 0}, {16, 64, 1, 4, 0}},
     // The last one is for every device that smem does not know.
-    {"generic", "no measurement: sizes that need few registers, shrunk to the device's facts", 4, 64, 32, 128,
-     128, 4, 1},
+    {"generic",
+     "no measurement: sizes that need few registers, shrunk to the device's facts",
+     4,
+     64,
+     32,
+     128,
+     128,
+     4,
+     1,
+     {32, 128, 1, 4, 0},
+     {32, 128, 1, 4, 0}},
 };
 
 inline const StencilPolicy& stencil_policy(const Device& device) {

@@ -22,6 +22,8 @@ Attempt naive(const Device& device, const StencilProblem& problem);
 Attempt tiled(const Device& device, const StencilProblem& problem, std::size_t wanted);
 Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wanted);
 Attempt march(const Device& device, const StencilProblem& problem, std::size_t wanted);
+/// \throws Error naming the field when a tile that is fixed cannot be.
+Attempt planes(const Device& device, const StencilProblem& problem, const PlanOverrides& fixed);
 Attempt cpu(const Device& device, const StencilProblem& problem);
 
 }  // namespace smem::plan::stencil

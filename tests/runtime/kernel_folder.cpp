@@ -61,7 +61,7 @@ constexpr const char* kStore = "to[j * out_pitch + i] = from[i * in_pitch + j];\
 // A way through cl/stencil/rows.cl that plans choose on NVIDIA's devices alone.
 TEST_CASE("kernel folder: bytes become floats by their bits") {
   const KernelFolder kernels;
-  kernels.replace("stencil/rows.cl", "#define BITS_TO_FLOAT 0", "#define BITS_TO_FLOAT 1");
+  kernels.replace("stencil/row.clh", "#define BITS_TO_FLOAT 0", "#define BITS_TO_FLOAT 1");
   const smem::Context context;
   if ((context.cl_device().getInfo<CL_DEVICE_SINGLE_FP_CONFIG>() & CL_FP_DENORM) == 0) {
     MESSAGE("skipped: " << context.device().name << " takes denormal numbers for zeros");

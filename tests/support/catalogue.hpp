@@ -580,7 +580,30 @@ inline void add_stencil(const smem::Device& device, Catalogue& catalogue) {
     add("/27", volume, variant);
   volume.shape = StencilShape::star;
   volume.boundary = smem::Boundary::reflect;
-  add("/7", volume, "march");
+  for (const char* variant : {"march", "planes"})
+    add("/7", volume, variant);
+  // Of volumes too: types, channels, windows, alignments.
+  for (const Scalar type : {Scalar::uint8, Scalar::uint16, Scalar::half, Scalar::float64}) {
+    if (type == Scalar::float64 && !device.fp64) continue;
+    smem::StencilProblem box =
+        smem::stencil_problem(type, {512, 512, 512}, {1, 1, 1}, type == Scalar::uint8 ? 4 : 1);
+    add("/27", box, "planes");
+    box.shape = StencilShape::star;
+    add("/7", box, "planes");
+  }
+  for (const std::size_t radius : {2, 3}) {
+    smem::StencilProblem star =
+        smem::stencil_problem(Scalar::float32, {512, 512, 512}, {radius, radius, radius});
+    star.shape = StencilShape::star;
+    add(fmt::format("/{}", 6 * radius + 1), star, "planes");
+  }
+  smem::StencilProblem odd = smem::stencil_problem(Scalar::float32, {511, 511, 511}, {1, 1, 1});
+  odd.shape = StencilShape::star;
+  odd.boundary = smem::Boundary::leave;
+  add("/unaligned", odd, "planes");
+  odd.shape = StencilShape::expression;
+  odd.expression = "fmax(AT(-1, 0, 0), AT(0, 1, 0)) - AT(0, 0, 1)";
+  add("/expression", odd, "planes");
   // What registers hold is what differs: types, channels, windows, alignments.
   for (const std::size_t radius : {1, 2, 3}) {
     for (const Scalar type :

@@ -1,0 +1,336 @@
+// Stencil of volumes in registers: a work-item makes PACK neighbouring elements of ROWS rows in each of DEEP planes. It reads
+// what they look at plane by plane, STEPS planes at a time so that they are under way together, each row as a vector with the
+// elements beside it; a row goes into the sums of all results that look at it and is forgotten. Sums that have begun but not
+// ended go on with the next STEPS planes. The same rows are read by work-items around: they are in the cache.
+//
+// No local memory and no barrier. Of a star only what has a weight is read: the elements beside a vector and the rows around it
+// in the plane of the result alone. Per vector of results a star of 3 x 3 x 3 cells takes (DEEP + 2) / DEEP + 2 vectors with ROWS
+// = 1, a box 3 (DEEP + 2) / DEEP. This is the plan of P. Micikevicius, "3D finite difference computation on GPUs using CUDA",
+// GPGPU-2, 2009, in short columns instead of a march, which waits for each plane in turn.
+//
+// Elements beside a vector are read one by one, each from where the boundary puts it, which is the same place in every row: so
+// the ends of rows are made like all else, and a row of whole vectors has no branch for them.
+//
+// Launch: GROUP_X * GROUP_Y work-items a group; a group for each GROUP_X * PACK elements x GROUP_Y * ROWS rows x DEEP planes:
+// along x first, then y, then z, then the batch. Stride and dilation are 1, the window lies around its result, and sides have
+// less than 2^30 elements.
+#ifndef PACK
+#define PACK 4  // elements of a vector: 1, 2, 4, 8, 16; at most 16 bytes
+#endif
+#define FIXED  // shape and boundary
+#include "stencil/cells.clh"
+#include "stencil/row.clh"
+
+#ifndef STEPS
+#define STEPS 6  // planes of the input that are read at once
+#endif
+#ifndef TURNS
+#define TURNS 1  // how often; 1 for expressions
+#endif
+#ifndef ROWS
+#define ROWS 1  // of results of a work-item, in each plane
+#endif
+#ifndef GROUP_X
+#define GROUP_X 32
+#endif
+#ifndef GROUP_Y
+#define GROUP_Y 4
+#endif
+#ifndef WINDOW_X
+#define WINDOW_X 3  // size_x, and so on
+#endif
+#ifndef WINDOW_Y
+#define WINDOW_Y 3
+#endif
+#ifndef WINDOW_Z
+#define WINDOW_Z 3
+#endif
+#ifndef PACKED
+#define PACKED 0  // 1: a row is a multiple of PACK elements, so that no vector lies half beyond its end
+#endif
+
+#ifndef INSIDE
+#define INSIDE 1  // 1: work-items all of whose rows and planes are there have code of their own, without a branch
+#endif
+
+#define BEFORE_X (WINDOW_X / 2)  // cells of the window before the result's own
+#define BEFORE_Y (WINDOW_Y / 2)
+#define BEFORE_Z (WINDOW_Z / 2)
+#define DEEP (STEPS * TURNS - (WINDOW_Z - 1))  // planes of results of a work-item
+#define LINES (ROWS + WINDOW_Y - 1)            // rows of a plane that are read
+// Sums under way: those of plane o end with plane o of the ones that are read at once, and begin WINDOW_Z - 1 planes before.
+#define SUMS (TURNS == 1 ? STEPS : STEPS + WINDOW_Z - 1)
+#define BEGINS_BEFORE(o) ((o) < WINDOW_Z - 1)
+
+#define AROUND (BEFORE_X * CHANNELS)  // elements on each side of a vector
+#define BESIDE (2 * AROUND)
+#define SPAN (BESIDE + PACK)  // elements of a row that are read
+// Where element i of those beside a vector stands, from the vector's first one on, unless the row ends before.
+#define BESIDE_PLACE(i) ((i) < AROUND ? (i) - AROUND : PACK + (i) - AROUND)
+
+// The weight of cell i of row j of plane k of the window, by its place among them.
+#if SHAPE == STAR
+#define HAS_WEIGHT(i, j, k) (((i) != BEFORE_X) + ((j) != BEFORE_Y) + ((k) != BEFORE_Z) < 2)
+#define WEIGHT_PLACE(i, j, k)                                                          \
+  ((k) < BEFORE_Z   ? (k)                                                              \
+   : (k) > BEFORE_Z ? (k) + WINDOW_Y - 1 + WINDOW_X - 1                                \
+                    : (k) + ((j) < BEFORE_Y ? (j) : (j) > BEFORE_Y ? (j) + WINDOW_X - 1 : (j) + (i)))
+#else
+#define HAS_WEIGHT(i, j, k) 1
+#define WEIGHT_PLACE(i, j, k) (((k) * WINDOW_Y + (j)) * WINDOW_X + (i))
+#endif
+// What is read of row r of plane s: of a star a row around those of the results, and what is beside a vector, only where the
+// plane can be a result's own.
+#if SHAPE == STAR
+#define IS_OWN_ROW(r) ((r) >= BEFORE_Y && (r) < BEFORE_Y + ROWS)
+#define IS_OWN_PLANE(s) (TURNS > 1 || ((s) >= BEFORE_Z && (s) < STEPS - (WINDOW_Z - 1 - BEFORE_Z)))
+#define IS_READ(s, r) (IS_OWN_ROW(r) || IS_OWN_PLANE(s))
+#define IS_READ_BESIDE(s, r) (IS_OWN_ROW(r) && IS_OWN_PLANE(s))
+#else
+#define IS_READ(s, r) 1
+#define IS_READ_BESIDE(s, r) 1
+#endif
+
+// An element by itself, as it lies in memory; its number, and that of a value beyond the edges.
+#if ELEMENT_HALF
+typedef ushort single;
+#else
+typedef ELEMENT single;
+#endif
+static inline VALUE number_of(single element) {
+#if AS_DENORMALS
+  return as_float((uint)element);
+#elif HALF_WORDS
+  return half_of(element, 0);
+#elif ELEMENT_HALF
+  return vload_half(0, (const half*)&element);
+#else
+  return (VALUE)element;
+#endif
+}
+
+// The place of element i of a row, which may lie outside; -1 where a value stands.
+static inline int element_in_few(int i, int elements) {
+#if CHANNELS == 1
+  return place_in_few(i, elements);
+#else
+  const int cell = i >= 0 ? i / CHANNELS : -((CHANNELS - 1 - i) / CHANNELS);
+  const int place = place_in_few(cell, elements / CHANNELS);
+  return place < 0 ? -1 : place * CHANNELS + (i - cell * CHANNELS);
+#endif
+}
+
+// A vector whose last elements lie beyond the row's end; `e`: its first one.
+INLINED middle_pack load_part(global const ELEMENT* vector, int e, int elements, VALUE beyond) {
+  global const single* first = (global const single*)vector;
+  middle_pack loaded;
+UNROLLED
+  for (int i = 0; i < PACK; i += EACH_STORED) {
+    single each[EACH_STORED];
+UNROLLED
+    for (int k = 0; k < EACH_STORED; ++k) {
+      const int at = element_in_few(e + i + k, elements);
+      each[k] = at < 0 ? (single)stored_of(beyond) : first[at - e];
+    }
+#if EACH_STORED == 4
+    loaded.each[i / 4] = (uint)each[0] | (uint)each[1] << 8 | (uint)each[2] << 16 | (uint)each[3] << 24;
+#elif EACH_STORED == 2
+    loaded.each[i / 2] = (uint)each[0] | (uint)each[1] << 16;
+#else
+    loaded.each[i] = each[0];
+#endif
+  }
+  return loaded;
+}
+
+// A vector beyond an edge where a value stands.
+static inline middle_pack filled_with(VALUE beyond) {
+  middle_pack filled;
+UNROLLED
+  for (int i = 0; i < PACK / EACH_STORED; ++i) filled.each[i] = stored_of(beyond);
+  return filled;
+}
+
+INLINED void load_beside(single beside[BESIDE + 1], global const ELEMENT* vector, const int beside_at[BESIDE + 1]) {
+UNROLLED
+  for (int i = 0; i < BESIDE; ++i) beside[i] = ((global const single*)vector)[beside_at[i]];
+}
+
+// A row as numbers. `e`: the vector's first element; `room`: elements from there to the row's end.
+INLINED void convert_row(VALUE cells[SPAN], const middle_pack* middle, const single beside[BESIDE + 1], int e, int room,
+                               VALUE beyond) {
+UNROLLED
+  for (int i = 0; i < PACK; ++i) cells[AROUND + i] = number_at(middle->each, i);
+UNROLLED
+  for (int i = 0; i < BESIDE; ++i) {
+    const int place = BESIDE_PLACE(i);
+    cells[AROUND + place] = EDGE < 2 && (e + place < 0 || place >= room) ? number_of((single)stored_of(beyond)) : number_of(beside[i]);
+  }
+}
+
+// Those of PACK results that lie from place `from` to before place `to` of the vector.
+INLINED void store_part(global RESULT* p, const VALUE v[PACK], int from, int to) {
+  if (from <= 0 && to >= PACK) {
+    store_pack(p, v);
+  } else {
+UNROLLED
+    for (int i = 0; i < PACK; ++i)
+      if (i >= from && i < to) store_cell(p, i, v[i]);
+  }
+}
+
+// Whether the window of a result at a place lies inside the grid; with "leave" no other result is written.
+#define IS_WITHIN(at, before, extent) (EDGE != LEAVE || ((at) >= (before) && (at) + (before) < (extent)))
+
+// Writes results that are complete: of plane z and rows from y on.
+INLINED void store_sums(const bool is_inside, const VALUE sums[ROWS][PACK], global RESULT* to, ulong out_pitch, ulong out_plane,
+                        int e, int y, int z, int begin, int elements, int rows, int planes) {
+  if (TURNS > 1 && z < begin) return;
+  const int room = elements - e;
+  const int written_from = EDGE == LEAVE ? AROUND - e : 0, written_to = EDGE == LEAVE ? room - AROUND : room;
+UNROLLED
+  for (int q = 0; q < ROWS; ++q) {
+    VALUE results[PACK];
+UNROLLED
+    for (int i = 0; i < PACK; ++i) results[i] = AS_RESULT(sums[q][i]);
+    global RESULT* vector = to + (ulong)z * out_plane + (ulong)(y + q) * out_pitch;
+    if (is_inside)
+      store_pack(vector, results);
+    else if (z < planes && y + q < rows && IS_WITHIN(z, BEFORE_Z, planes) && IS_WITHIN(y + q, BEFORE_Y, rows))
+      store_part(vector, results, written_from, written_to);
+  }
+}
+
+// Reads STEPS planes from plane `top` on, adds them into the sums, and writes those that are complete. `is_inside`: all that is
+// read and written is there; a constant, so that there no branch keeps loads from being read early. `from`, `to`: of both grids,
+// the vector's first element in the first row. `y`: the first row of results, `begin` the first plane.
+INLINED void make_planes(const bool is_inside, VALUE sums[SUMS][ROWS][PACK], global const ELEMENT* from, ulong in_pitch,
+                         ulong in_plane, global RESULT* to, ulong out_pitch, ulong out_plane, int e, int y, int top, int begin,
+                         int elements, int rows, int planes, const int beside_at[BESIDE + 1],
+                         WEIGHT_SPACE const VALUE* weights) {
+  const int room = elements - e;
+  middle_pack middle[STEPS][LINES];
+  single beside[STEPS][LINES][BESIDE + 1];
+UNROLLED
+  for (int s = 0; s < STEPS; ++s) {
+UNROLLED
+    for (int r = 0; r < LINES; ++r) {
+      if (!IS_READ(s, r)) continue;
+      const int at_z = is_inside ? top + s : place_in_few(top + s, planes);
+      const int at_y = is_inside ? y - BEFORE_Y + r : place_in_few(y - BEFORE_Y + r, rows);
+      global const ELEMENT* vector = from + (ulong)max(at_z, 0) * in_plane + (ulong)max(at_y, 0) * in_pitch;
+      middle[s][r] = is_inside || PACKED || room >= PACK ? load_middle(vector) : load_part(vector, e, elements, BEYOND);
+      if (IS_READ_BESIDE(s, r)) load_beside(beside[s][r], vector, beside_at);
+      if (EDGE < 2 && (at_z | at_y) < 0) {
+        middle[s][r] = filled_with(BEYOND);
+UNROLLED
+        for (int i = 0; i < BESIDE; ++i) beside[s][r][i] = (single)stored_of(BEYOND);
+      }
+    }
+  }
+
+  // Those of sums o.
+#define STORE_SUMS(o)                                                                                                        \
+  store_sums(is_inside, sums[o], to, out_pitch, out_plane, e, y, top - (WINDOW_Z - 1 - BEFORE_Z) + (o), begin, elements, rows, \
+             planes)
+#if SHAPE == CUSTOM
+  VALUE cells[STEPS][LINES][SPAN];
+UNROLLED
+  for (int s = 0; s < STEPS; ++s)
+UNROLLED
+    for (int r = 0; r < LINES; ++r) convert_row(cells[s][r], &middle[s][r], beside[s][r], e, room, BEYOND);
+#define NEIGHBOUR(dx, dy, dz) cells[o + (dz) - RADIUS_Z][q + (dy) + RADIUS_Y][AROUND + i + (dx) * CHANNELS]
+UNROLLED
+  for (int o = WINDOW_Z - 1; o < STEPS; ++o) {
+UNROLLED
+    for (int q = 0; q < ROWS; ++q)
+UNROLLED
+      for (int i = 0; i < PACK; ++i) sums[o][q][i] = EXPRESSION;
+    STORE_SUMS(o);
+  }
+#else
+UNROLLED
+  for (int s = 0; s < STEPS; ++s) {
+UNROLLED
+    for (int r = 0; r < LINES; ++r) {
+      if (!IS_READ(s, r)) continue;
+      VALUE cells[SPAN];
+      convert_row(cells, &middle[s][r], beside[s][r], e, room, BEYOND);
+UNROLLED
+      for (int k = 0; k < WINDOW_Z; ++k) {
+        const int o = s + WINDOW_Z - 1 - k;  // the sums in whose window this plane is plane k
+        if (o >= SUMS || (TURNS == 1 && BEGINS_BEFORE(o))) continue;
+UNROLLED
+        for (int q = 0; q < ROWS; ++q) {
+          const int j = r - q;  // and this row is row j
+          if (j < 0 || j >= WINDOW_Y) continue;
+UNROLLED
+          for (int c = 0; c < WINDOW_X; ++c) {
+            if (!HAS_WEIGHT(c, j, k)) continue;
+            const VALUE weight = AS_WEIGHT(weights[1 + WEIGHT_PLACE(c, j, k)]);
+UNROLLED
+            for (int i = 0; i < PACK; ++i)
+              sums[o][q][i] = fma(weight, cells[AROUND + i + (c - BEFORE_X) * CHANNELS], sums[o][q][i]);
+          }
+        }
+      }
+    }
+    if (TURNS > 1 || !BEGINS_BEFORE(s)) STORE_SUMS(s);
+  }
+#endif
+}
+
+kernel __attribute__((reqd_work_group_size(GROUP_X * GROUP_Y, 1, 1)))
+void stencil_planes(STENCIL_ARGUMENTS) {
+  (void)out_width, (void)out_height, (void)out_depth, (void)stride_x, (void)stride_y, (void)dilation_x, (void)dilation_y;
+  (void)boundary, (void)star, (void)strip, (void)band, (void)march;
+  (void)first_x, (void)first_y, (void)first_z, (void)size_x, (void)size_y, (void)size_z, (void)batch;
+  const int elements = (int)(width * CHANNELS), rows = (int)height, planes = (int)depth;
+  const uint across = (elements + GROUP_X * PACK - 1) / (GROUP_X * PACK), along = (rows + GROUP_Y * ROWS - 1) / (GROUP_Y * ROWS),
+             pieces = (planes + DEEP - 1) / DEEP;
+  uint t = get_group_id(0);
+  const int e = (int)(t % across * GROUP_X + get_local_id(0) % GROUP_X) * PACK, room = elements - e;
+  t /= across;
+  const int y = (int)(t % along * GROUP_Y + get_local_id(0) / GROUP_X) * ROWS;
+  t /= along;
+  const int begin = (int)(t % pieces) * DEEP;  // the first plane of results
+  const ulong grid = t / pieces;
+  if (room <= 0 || y >= rows) return;  // no barrier follows
+
+  int beside_at[BESIDE + 1];
+UNROLLED
+  for (int i = 0; i < BESIDE; ++i) beside_at[i] = max(element_in_few(e + BESIDE_PLACE(i), elements), 0) - e;
+  global const ELEMENT* from = in + in_offset + grid * in_stride + e;
+  global RESULT* to = out + out_offset + grid * out_stride + e;
+  // Whether all rows are there, and the vector in its row; with "leave", as far inside that all its results are written.
+  const bool is_whole = EDGE == LEAVE ? e >= AROUND && room >= PACK + AROUND : PACKED || room >= PACK;
+  const bool has_rows = is_whole && y >= BEFORE_Y && y - BEFORE_Y + LINES <= rows;
+
+  VALUE sums[SUMS][ROWS][PACK];
+UNROLLED
+  for (int o = 0; o < SUMS; ++o)
+UNROLLED
+    for (int q = 0; q < ROWS; ++q)
+UNROLLED
+      for (int i = 0; i < PACK; ++i) sums[o][q][i] = 0;
+  int top = begin - BEFORE_Z;  // the first plane that is read next
+#define MAKE_PLANES(is_inside)                                                                                                 \
+  make_planes(is_inside, sums, from, in_pitch, in_plane, to, out_pitch, out_plane, e, y, top, begin, elements, rows, planes, \
+              beside_at, weights)
+#pragma unroll 1
+  for (int turn = 0; turn < TURNS && top - (WINDOW_Z - 1 - BEFORE_Z) < planes; ++turn) {
+    if (INSIDE && has_rows && top >= 0 && top + STEPS <= planes)
+      MAKE_PLANES(true);
+    else
+      MAKE_PLANES(false);
+#if TURNS > 1
+    top += STEPS;
+UNROLLED
+    for (int o = 0; o < SUMS; ++o)
+UNROLLED
+      for (int q = 0; q < ROWS; ++q)
+UNROLLED
+        for (int i = 0; i < PACK; ++i) sums[o][q][i] = BEGINS_BEFORE(o) ? sums[min(o + STEPS, SUMS - 1)][q][i] : 0;
+#endif
+  }
+}
