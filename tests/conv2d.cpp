@@ -107,14 +107,15 @@ TEST_CASE("conv2d: tiles that are gathered across rows, planes, images and group
     ++asked;
   };
   using enum Scalar;
-  // Several tiles of filters and of results, which end in the middle of a row, a plane, an image and a group; sums
-  // of less than a step, of whole steps, and of some more.
+  // Several tiles of filters and of results, which end in the middle of a row, a plane, an image and a group;
+  // sums of less than a step, of whole steps, and of some more.
   run({float32, 7, 1, 7, 7, 37, 3, 3, Conv2d::square(1, 1)});
   run({float32, 3, 16, 8, 6, 65, 3, 3, Conv2d::square(1, 1)});
   run({float32, 5, 9, 9, 5, 70, 3, 3, how(2, 1, 1, 1, {1, 1, 1, 1})});
   run({float32, 2, 12, 11, 10, 99, 3, 3, how(1, 2, 3, 2, {4, 3, 2, 1}, 3)});
   run({float32, 67, 6, 3, 3, 6, 3, 3, how(1, 1, 1, 1, {0, 0, 0, 0}, 2)});
-  run({float32, 2, 8, 5, 4, 33, 3, 3, how(1, 1, 1, 1, {5, 6, 5, 6})});  // windows that see nothing of the plane
+  run({float32, 2, 8, 5, 4, 33, 3, 3,
+       how(1, 1, 1, 1, {5, 6, 5, 6})});  // windows that see nothing of the plane
   // The widest and highest window that has bits for its columns and rows; and one more is refused.
   run({float32, 1, 2, 19, 21, 3, 15, 16, how(1, 1, 1, 1, {7, 8, 7, 7})});
   CHECK(sweep.ran() == asked);

@@ -218,7 +218,8 @@ void conv2d_implicit(CONV2D_ARGUMENTS) {
 #pragma unroll
   for (uint j = 0; j < EACH_P; j += PACK_OUT) {
     const uint p = first_of_image + my_p + RESULT_OF(j), n = p / plane_results, row = (p - n * plane_results) / out_w;
-    to[j / PACK_OUT] = out_offset + (first_image + n) * out_stride + (ulong)row * out_pitch + (p - n * plane_results - row * out_w);
+    const uint col = p - n * plane_results - row * out_w;
+    to[j / PACK_OUT] = out_offset + (first_image + n) * out_stride + (ulong)row * out_pitch + col;
   }
 #pragma unroll
   for (uint i = 0; i < EACH_K; ++i) {

@@ -24,12 +24,12 @@ using plan::conv2d::product_of;
 constexpr std::size_t kShortLoops = 65535;  // of devices without long_loops
 // What a product of matrices needs to be worth its tiles.
 constexpr std::size_t kGemmFilters = 32, kGemmDepth = 64;
-// "gemm" with columns instead of "direct" on GPUs, where "implicit" does not run. H200, float, ms of "direct" and
-// "gemm": 64 filters of 64 x 3^2 0.99, 2.06; 128 of 128 x 3^2 1.18, 1.77; 256 of 256 x 3^2 1.41, 1.36; 512 of
-// 512 x 3^2 1.63, 1.52; 512 of 256 x 1 / 2 2.81, 0.75.
+// "gemm" with columns instead of "direct" on GPUs, where "implicit" does not run. H200, float, ms of "direct"
+// and "gemm": 64 filters of 64 x 3^2 0.99, 2.06; 128 of 128 x 3^2 1.18, 1.77; 256 of 256 x 3^2 1.41, 1.36;
+// 512 of 512 x 3^2 1.63, 1.52; 512 of 256 x 1 / 2 2.81, 0.75.
 constexpr std::size_t kColumnsFilters = 256;
-// "implicit" instead of "direct": half of its smallest wide tile, and four steps of its sums. With 16 filters of
-// 16 x 3^2, "direct" took 0.265 ms there, 14 TFLOP/s, with registers full of them.
+// "implicit" instead of "direct": half of its smallest wide tile, and four steps of its sums. With 16 filters
+// of 16 x 3^2, "direct" took 0.265 ms there, 14 TFLOP/s, with registers full of them.
 constexpr std::size_t kImplicitFilters = 32, kImplicitDepth = 32;
 
 [[noreturn]] void refuse(const Device& device, const char* argument, std::string expected, std::string got) {

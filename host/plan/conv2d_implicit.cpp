@@ -24,7 +24,8 @@ using plan::conv2d::count;
 
 // Bits that a window has for its columns and rows.
 constexpr std::size_t kMostColumns = 15, kMostRows = 16;
-constexpr std::size_t kMost32 = (std::size_t{1} << 31) - 1024;  // what kernels count in 32 bits, and a tile more
+constexpr std::size_t kMost32 =
+    (std::size_t{1} << 31) - 1024;     // what kernels count in 32 bits, and a tile more
 constexpr std::size_t kOwnBytes = 64;  // of local memory, which compilers take for themselves
 // Items after each row of the weights' tile: 8 weights by 4 planes, or 2 packs of 4 by 16, meet all 32 banks
 // when they are stored, and vectors of 4 stay aligned.
@@ -46,9 +47,9 @@ struct Shape {
   }
 };
 
-// What nvdisasm counts of the loop for sm_90, without the rows of the table, which one warp makes: 1.20, 1.23,
-// 1.30 and 1.46 instructions a multiplication; the small ones are for small devices. 8 x 8 results take 130
-// registers: three groups of 128 share an SM then, but a group of 256 would be alone.
+// What nvdisasm counts of the loop for sm_90, without the rows of the table, which one warp
+// makes: 1.20, 1.23, 1.30 and 1.46 instructions a multiplication; the small ones are for small devices. 8 x 8
+// results take 130 registers: three groups of 128 share an SM then, but a group of 256 would be alone.
 constexpr std::array<Shape, 6> kShapes{{{128, 64, 8, 8, 8, 1.0},
                                         {64, 128, 8, 8, 8, 0.97},
                                         {64, 64, 16, 8, 4, 0.9},
@@ -68,9 +69,9 @@ std::span<const Shape> shapes_for(const Device& device, const Conv2dProblem& p) 
 
 /// Work-groups of a problem.
 std::size_t jobs_of(const Conv2dProblem& p, const Shape& s) {
-  return std::max<std::size_t>(p.groups * divide_up(p.group_filters(), s.planes) *
-                                   divide_up(p.images * p.plane_results(), s.results),
-                               1);
+  return std::max<std::size_t>(
+      p.groups * divide_up(p.group_filters(), s.planes) * divide_up(p.images * p.plane_results(), s.results),
+      1);
 }
 
 /// Of those that fit, the one with which the units are done first; null: none fits.
@@ -116,19 +117,18 @@ LocalLayout layout_of(const Device& device, const Shape& s, std::size_t value, s
   const Access put{"weights, from packs along a filter", true, 1, [=, depth = s.depth](std::size_t item) {
                      return Item{item * pack % depth, item * pack / depth};
                    }};
-  const Access planes{"weights of its planes", false, read, [=, high = down, wide = across](std::size_t item) {
+  const Access planes{"weights of its planes", false, read,
+                      [=, high = down, wide = across](std::size_t item) {
                         return Item{0, (item / lanes_all / blocks * high + item % lanes_all / wide) * 4};
                       }};
-  const LayoutChoice choice = device.local_is_cache
-                                  ? LayoutChoice{.kind = Kind::plain}
-                                  : LayoutChoice{.kind = Kind::padded, .padding = kPadding};
+  const LayoutChoice choice = device.local_is_cache ? LayoutChoice{.kind = Kind::plain}
+                                                    : LayoutChoice{.kind = Kind::padded, .padding = kPadding};
   LocalLayout layout = infer_layout(device, {s.depth, s.planes, value, seen, {put, planes}, 4}, choice);
   const Access results{"input of its results", false, read, [=, wide = across](std::size_t item) {
                          return Item{0, (item / lanes_all % blocks * wide + item % lanes_all % wide) * 4};
                        }};
   for (AccessCost& cost :
-       infer_layout(device,
-                    {s.depth, s.results, value, seen, {Access::rows(s.results, true), results}, 4},
+       infer_layout(device, {s.depth, s.results, value, seen, {Access::rows(s.results, true), results}, 4},
                     {.kind = Kind::plain})
            .accesses) {
     if (cost.store) cost.name = "input, a result each";
