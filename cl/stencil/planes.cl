@@ -121,7 +121,7 @@ static inline int element_in_few(int i, int elements) {
 }
 
 // A vector whose last elements lie beyond the row's end; `e`: its first one.
-INLINED middle_pack load_part(global const ELEMENT* vector, int e, int elements, VALUE beyond) {
+static inline middle_pack load_part(global const ELEMENT* vector, int e, int elements, VALUE beyond) {
   global const single* first = (global const single*)vector;
   middle_pack loaded;
 UNROLLED
