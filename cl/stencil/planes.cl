@@ -11,9 +11,8 @@
 // Elements beside a vector are read one by one, each from where the boundary puts it, which is the same place in every row: so
 // the ends of rows are made like all else, and a row of whole vectors has no branch for them.
 //
-// Launch: GROUP_X * GROUP_Y work-items a group; a group for each GROUP_X * PACK elements x GROUP_Y * ROWS rows x DEEP planes:
-// along x first, then y, then z, then the batch. Stride and dilation are 1, the window lies around its result, and sides have
-// less than 2^30 elements.
+// Launch: GROUP_X x GROUP_Y work-items a group; PACK elements along x, ROWS rows along y for each; along z the pieces of DEEP
+// planes of all grids. Stride and dilation are 1, the window lies around its result, and sides have less than 2^30 elements.
 #ifndef PACK
 #define PACK 4  // elements of a vector: 1, 2, 4, 8, 16; at most 16 bytes
 #endif
@@ -61,6 +60,7 @@
 // Sums under way: those of plane o end with plane o of the ones that are read at once, and begin WINDOW_Z - 1 planes before.
 #define SUMS (TURNS == 1 ? STEPS : STEPS + WINDOW_Z - 1)
 #define BEGINS_BEFORE(o) ((o) < WINDOW_Z - 1)
+#define FIRST_SUM (TURNS == 1 ? WINDOW_Z - 1 : 0)  // those before belong to other work-items
 
 #define AROUND (BEFORE_X * CHANNELS)  // elements on each side of a vector
 #define BESIDE (2 * AROUND)
@@ -121,7 +121,7 @@ static inline int element_in_few(int i, int elements) {
 }
 
 // A vector whose last elements lie beyond the row's end; `e`: its first one.
-INLINED middle_pack load_part(global const ELEMENT* vector, int e, int elements, VALUE beyond) {
+static inline middle_pack load_part(global const ELEMENT* vector, int e, int elements, VALUE beyond) {
   global const single* first = (global const single*)vector;
   middle_pack loaded;
 UNROLLED
@@ -182,9 +182,9 @@ UNROLLED
 // Whether the window of a result at a place lies inside the grid; with "leave" no other result is written.
 #define IS_WITHIN(at, before, extent) (EDGE != LEAVE || ((at) >= (before) && (at) + (before) < (extent)))
 
-// Writes results that are complete: of plane z and rows from y on.
-INLINED void store_sums(const bool is_inside, const VALUE sums[ROWS][PACK], global RESULT* to, ulong out_pitch, ulong out_plane,
-                        int e, int y, int z, int begin, int elements, int rows, int planes) {
+// Writes results that are complete, of plane z and rows from y on: the vector of row y belongs at `to`.
+INLINED void store_sums(const bool is_inside, const VALUE sums[ROWS][PACK], global RESULT* to, ulong out_pitch, int e, int y,
+                        int z, int begin, int elements, int rows, int planes) {
   if (TURNS > 1 && z < begin) return;
   const int room = elements - e;
   const int written_from = EDGE == LEAVE ? AROUND - e : 0, written_to = EDGE == LEAVE ? room - AROUND : room;
@@ -193,7 +193,7 @@ UNROLLED
     VALUE results[PACK];
 UNROLLED
     for (int i = 0; i < PACK; ++i) results[i] = AS_RESULT(sums[q][i]);
-    global RESULT* vector = to + (ulong)z * out_plane + (ulong)(y + q) * out_pitch;
+    global RESULT* vector = to + (ulong)q * out_pitch;
     if (is_inside)
       store_pack(vector, results);
     else if (z < planes && y + q < rows && IS_WITHIN(z, BEFORE_Z, planes) && IS_WITHIN(y + q, BEFORE_Y, rows))
@@ -211,14 +211,15 @@ INLINED void make_planes(const bool is_inside, VALUE sums[SUMS][ROWS][PACK], glo
   const int room = elements - e;
   middle_pack middle[STEPS][LINES];
   single beside[STEPS][LINES][BESIDE + 1];
+  global const ELEMENT* corner = from + top * (long)in_plane + (y - BEFORE_Y) * (long)in_pitch;  // if it is there
 UNROLLED
   for (int s = 0; s < STEPS; ++s) {
 UNROLLED
     for (int r = 0; r < LINES; ++r) {
       if (!IS_READ(s, r)) continue;
-      const int at_z = is_inside ? top + s : place_in_few(top + s, planes);
-      const int at_y = is_inside ? y - BEFORE_Y + r : place_in_few(y - BEFORE_Y + r, rows);
-      global const ELEMENT* vector = from + (ulong)max(at_z, 0) * in_plane + (ulong)max(at_y, 0) * in_pitch;
+      const int at_z = is_inside ? 0 : place_in_few(top + s, planes), at_y = is_inside ? 0 : place_in_few(y - BEFORE_Y + r, rows);
+      global const ELEMENT* vector = is_inside ? corner + (ulong)s * in_plane + (ulong)r * in_pitch
+                                               : from + (ulong)max(at_z, 0) * in_plane + (ulong)max(at_y, 0) * in_pitch;
       middle[s][r] = is_inside || PACKED || room >= PACK ? load_middle(vector) : load_part(vector, e, elements, BEYOND);
       if (IS_READ_BESIDE(s, r)) load_beside(beside[s][r], vector, beside_at);
       if (EDGE < 2 && (at_z | at_y) < 0) {
@@ -229,9 +230,10 @@ UNROLLED
     }
   }
 
-  // Those of sums o.
-#define STORE_SUMS(o)                                                                                                        \
-  store_sums(is_inside, sums[o], to, out_pitch, out_plane, e, y, top - (WINDOW_Z - 1 - BEFORE_Z) + (o), begin, elements, rows, \
+  const int first_z = top - (WINDOW_Z - 1 - BEFORE_Z);  // the plane of sums 0
+  global RESULT* first_to = to + first_z * (long)out_plane + y * (long)out_pitch;
+#define STORE_SUMS(o)                                                                                                     \
+  store_sums(is_inside, sums[o], first_to + (ulong)(o) * out_plane, out_pitch, e, y, first_z + (o), begin, elements, rows, \
              planes)
 #if SHAPE == CUSTOM
   VALUE cells[STEPS][LINES][SPAN];
@@ -259,7 +261,7 @@ UNROLLED
 UNROLLED
       for (int k = 0; k < WINDOW_Z; ++k) {
         const int o = s + WINDOW_Z - 1 - k;  // the sums in whose window this plane is plane k
-        if (o >= SUMS || (TURNS == 1 && BEGINS_BEFORE(o))) continue;
+        if (o < FIRST_SUM || o >= SUMS) continue;
 UNROLLED
         for (int q = 0; q < ROWS; ++q) {
           const int j = r - q;  // and this row is row j
@@ -275,26 +277,22 @@ UNROLLED
         }
       }
     }
-    if (TURNS > 1 || !BEGINS_BEFORE(s)) STORE_SUMS(s);
+    if (s >= FIRST_SUM) STORE_SUMS(s);
   }
 #endif
 }
 
-kernel __attribute__((reqd_work_group_size(GROUP_X * GROUP_Y, 1, 1)))
+kernel __attribute__((reqd_work_group_size(GROUP_X, GROUP_Y, 1)))
 void stencil_planes(STENCIL_ARGUMENTS) {
   (void)out_width, (void)out_height, (void)out_depth, (void)stride_x, (void)stride_y, (void)dilation_x, (void)dilation_y;
   (void)boundary, (void)star, (void)strip, (void)band, (void)march;
-  (void)first_x, (void)first_y, (void)first_z, (void)size_x, (void)size_y, (void)size_z, (void)batch;
+  (void)first_x, (void)first_y, (void)first_z, (void)size_x, (void)size_y, (void)size_z;
   const int elements = (int)(width * CHANNELS), rows = (int)height, planes = (int)depth;
-  const uint across = (elements + GROUP_X * PACK - 1) / (GROUP_X * PACK), along = (rows + GROUP_Y * ROWS - 1) / (GROUP_Y * ROWS),
-             pieces = (planes + DEEP - 1) / DEEP;
-  uint t = get_group_id(0);
-  const int e = (int)(t % across * GROUP_X + get_local_id(0) % GROUP_X) * PACK, room = elements - e;
-  t /= across;
-  const int y = (int)(t % along * GROUP_Y + get_local_id(0) / GROUP_X) * ROWS;
-  t /= along;
-  const int begin = (int)(t % pieces) * DEEP;  // the first plane of results
-  const ulong grid = t / pieces;
+  const int e = (int)get_global_id(0) * PACK, room = elements - e;
+  const int y = (int)get_global_id(1) * ROWS;
+  const uint pieces = (uint)(planes + DEEP - 1) / DEEP, piece = (uint)get_group_id(2), number = batch == 1 ? 0 : piece / pieces;
+  const ulong grid = number;
+  const int begin = (int)(piece - number * pieces) * DEEP;  // the first plane of results
   if (room <= 0 || y >= rows) return;  // no barrier follows
 
   int beside_at[BESIDE + 1];

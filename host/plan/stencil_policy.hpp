@@ -40,11 +40,12 @@ struct StencilPolicy {
 // so many leave an NVIDIA multiprocessor 400 work-items, with 16 bytes of each of 10 rows under way: 64 KiB.
 // Intel's compiler has 64 for a work-item of pvc, and keeps arrays in memory that take more than about 40.
 //
-// star, box: not measured. A star has the tiles and planes that are best for heat in 3D on the H200, which
-// reads the same cells; of a box rows that two planes share are worth more than planes.
+// star, box: not measured. Stars have the tiles and planes that are best for heat in 3D on the H200, which
+// reads the same cells; boxes have them too.
 inline constexpr StencilPolicy kStencilPolicies[] = {
     {"nvidia-hopper",
-     "H200, 8192 x 8192, of copy: float 3 x 3 0.96, 5 x 5 0.89; half 3 x 3 0.92; uint8 x 4 3 x 3 0.78",
+     "H200, 8192 x 8192, of copy: float 3 x 3 0.96, 5 x 5 0.89; half 3 x 3 0.92; uint8 x 4 3 x 3 0.78; "
+     "volumes not measured",
      8,
      160,
      32,

@@ -421,18 +421,18 @@ Attempt planes(const Device& device, const StencilProblem& problem, const PlanOv
   const StencilPolicy& policy = stencil_policy(device);
   const StencilColumns& sizes = problem.shape == StencilShape::star ? policy.star : policy.box;
   const Vector v = vector_of(device, problem);
-  const std::size_t group =
-      fixed.work_items != 0
-          ? fixed.work_items
-          : std::min(sizes.group, std::bit_floor(std::max<std::size_t>(
-                                      std::min(device.max_work_group, device.max_work_items[0]), 1)));
+  const std::size_t most = std::bit_floor(std::max<std::size_t>(device.max_work_group, 1));
+  const std::size_t group = fixed.work_items != 0 ? fixed.work_items : std::min(sizes.group, most);
   if (fixed.tile_cols % v.pack != 0)
     refuse_tile(problem, "tile_cols", formatted("a multiple of {}", v.pack), fixed.tile_cols);
-  const std::size_t across = fixed.tile_cols != 0 ? fixed.tile_cols / v.pack : std::min(group, sizes.across);
-  if (group % across != 0)
+  const std::size_t across =
+      fixed.tile_cols != 0 ? fixed.tile_cols / v.pack
+                           : std::min({group, sizes.across,
+                                       std::bit_floor(std::max<std::size_t>(device.max_work_items[0], 1))});
+  if (group % across != 0 || across > device.max_work_items[0])
     refuse_tile(problem, "tile_cols", formatted("what {} work-items of {} can be", group, v.pack),
                 fixed.tile_cols);
-  const std::size_t along = group / across;
+  const std::size_t along = std::min(group / across, std::max<std::size_t>(device.max_work_items[1], 1));
 
   const auto fits = [&](const Columns& c, std::size_t registers) {
     return c.registers(problem, v.pack) <= registers &&
@@ -457,14 +457,15 @@ Attempt planes(const Device& device, const StencilProblem& problem, const PlanOv
   if (!fits(columns, budget) || (columns.deep < 2 && fixed.tile_rows == 0 && sizes.deep > 1))
     return {{}, "the window does not fit its registers"};
 
-  const std::size_t tiles = divide_up(problem.size[0] * problem.channels, v.pack * across) *
-                            divide_up(problem.size[1], along * columns.rows),
+  const std::size_t bands = divide_up(problem.size[1], along * columns.rows),
                     pieces = divide_up(problem.size[2], columns.deep);
-  if (tiles > kMaxTiles / std::max<std::size_t>(pieces * problem.batch, 1))
+  if (bands > kMaxGroups || pieces > kMaxGroups / std::max<std::size_t>(problem.batch, 1))
     return {{}, "its tiles are more than a launch can have"};
   Plan plan = base_plan(device, problem, "planes");
-  plan.work_group = {group, 1, 1};
-  plan.global = {std::max<std::size_t>(tiles * pieces * problem.batch, 1) * group, 1, 1};
+  plan.work_group = {across, along, 1};
+  plan.global = {
+      std::max<std::size_t>(round_up(divide_up(problem.size[0] * problem.channels, v.pack), across), across),
+      std::max<std::size_t>(bands, 1) * along, std::max<std::size_t>(pieces * problem.batch, 1)};
   plan.tile_rows = along * columns.rows * columns.deep;
   plan.tile_cols = v.pack * across;
   plan.vector_width = v.pack;

@@ -77,6 +77,45 @@ TEST_CASE("plan of stencil: what each kind of device and window gets") {
   CHECK(smem::plan_stencil(h200, strided).variant == "tiled");
 }
 
+TEST_CASE("plan of stencil: volumes are made in registers where their windows fit") {
+  const smem::Device h200 = target("sm_90");
+  const auto star = [](std::size_t radius) {
+    smem::StencilProblem problem =
+        smem::stencil_problem(Scalar::float32, {512, 512, 512}, {radius, radius, radius});
+    problem.shape = smem::StencilShape::star;
+    return problem;
+  };
+  const smem::Plan plan = smem::plan_stencil(h200, star(1));
+  CHECK(plan.variant == "planes");
+  CHECK(defined(plan, "STEPS") == 6);
+  CHECK(defined(plan, "PACKED") == 1);
+  CHECK(plan.items_per_work_item == 16);
+  CHECK(plan.tile_rows == 4 * 4);
+  CHECK(plan.tile_cols == 128);
+  // Fewer planes at once for a larger window, and what does not fit at all goes through local memory.
+  CHECK(defined(smem::plan_stencil(h200, star(4)), "STEPS") == 2 + 8);
+  CHECK(smem::plan_stencil(h200, star(6)).variant == "march");
+  CHECK(
+      smem::plan_stencil(h200, smem::stencil_problem(Scalar::float32, {512, 512, 512}, {2, 2, 2})).variant ==
+      "march");
+  // What is fixed by hand: elements along x, rows of all planes, work-items.
+  const smem::Plan fixed = smem::plan_stencil(
+      h200, star(1), {.variant = "planes", .tile_rows = 8 * 2, .tile_cols = 64, .work_items = 128});
+  CHECK(defined(fixed, "STEPS") == 2 + 2);
+  CHECK(fixed.work_group == Sizes{16, 8, 1});
+  CHECK(fixed.tile_rows == 16);
+  CHECK(fixed.tile_cols == 64);
+  const auto refused = [&](const smem::PlanOverrides& overrides) {
+    return test::failure_of([&] { smem::plan_stencil(h200, star(1), overrides); }).argument;
+  };
+  CHECK(refused({.variant = "planes", .tile_cols = 6}) == "tile_cols");
+  CHECK(refused({.variant = "planes", .tile_cols = 12}) == "tile_cols");
+  CHECK(refused({.variant = "planes", .tile_rows = 6}) == "tile_rows");
+  CHECK(refused({.variant = "planes", .tile_rows = 4000}) == "tile_rows");
+  CHECK(refused({.variant = "march", .tile_rows = 16}) == "tile_rows");
+  CHECK(refused({.tile_rows = 16}) == "tile_rows");
+}
+
 TEST_CASE(
     "plan of stencil: NVIDIA's devices read small elements in words, and bytes in turns where there is "
     "much") {
