@@ -183,7 +183,12 @@ UNROLLED
             if (at_x[i] >= 0) at_x[i] = at_x[i] * CHANNELS + channel;
           }
           VALUE sum = 0;
+          // Small windows are read at once.
+#if WINDOW_X * WINDOW_Y <= 25 && !ROLLED
+#pragma unroll
+#else
 #pragma unroll 1
+#endif
           for (int j = 0; j < WINDOW_Y; ++j) {
             const long at_y = place_by(EDGE, (long)y + j - BEFORE_Y, (long)height);
             global const ELEMENT* line = from + z * in_plane + (ulong)max(at_y, 0L) * in_pitch;

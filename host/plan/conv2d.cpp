@@ -136,12 +136,17 @@ Plan plan_conv2d(const Device& device, const Conv2dProblem& problem, const PlanO
            formatted("\"{}\": {}", variant, attempt.why_not));
   }
   Plan plan = *std::move(attempt.plan);
-  plan.evidence = plan::runs_cpu_variant(device)
-                      ? "PoCL, two busy Zen 4 cores, float, ms beside OpenCV's dnn: 3 x 224^2, 64 of 7 x 7 / "
-                        "2 1.8 (4.8); 64 x "
-                        "56^2, 64 of 3 x 3 2.8 (4.0); 256 x 14^2, 256 of 3 x 3 4.1 (3.5); 64 x 56^2, 256 of "
-                        "1 x 1 2.0 (2.1)"
-                      : "no measurement for this family: the sizes follow from the device's facts";
+  plan.evidence =
+      plan::runs_cpu_variant(device)
+          ? "PoCL, two busy Zen 4 cores, float, ms beside OpenCV's dnn: 3 x 224^2, 64 of 7 x 7 / "
+            "2 1.8 (4.8); 64 x "
+            "56^2, 64 of 3 x 3 2.8 (4.0); 256 x 14^2, 256 of 3 x 3 4.1 (3.5); 64 x 56^2, 256 of "
+            "1 x 1 2.0 (2.1)"
+      : family_of(device) == "nvidia-hopper"
+          ? "H200, float, TFLOP/s of \"implicit\", \"gemm\" and \"direct\": 64 x 56^2, 64 of 3 x 3 37.6, "
+            "13.0, 15.0; 256 x 14^2, 256 of 3 x 3 38.7, 13.6, 10.5; 64 x 56^2, 256 of 1 x 1 30.4, 31.8, "
+            "9.2; 16 x 112^2, 16 of 3 x 3 9.1, 4.3, 14.0"
+          : "no measurement for this family: the sizes follow from the device's facts";
   plan::note_choice(plan, overrides, names,
                     [&](std::string_view other) { return why_not(device, problem, other, plan); });
   return plan;

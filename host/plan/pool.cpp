@@ -245,8 +245,8 @@ Plan plan_pool(const Device& device, const PoolProblem& problem, const PlanOverr
 
 namespace {
 
-/// Work-items for a part of so many elements: some 64 for each. H200, 16384 planes of 56 x 56 floats: 64 work-items 0.055 ms,
-/// 128 0.065.
+/// Work-items for a part of so many elements: some 64 for each. H200, 16384 planes of 56 x 56 floats: 64
+/// work-items 0.055 ms, 128 0.065.
 std::size_t usual_group(const Device& device, std::size_t elements) {
   if (device.type == DeviceType::cpu) return kGroup;
   return std::clamp<std::size_t>(std::bit_ceil(divide_up(elements, 64)), std::min<std::size_t>(32, kGroup),
@@ -285,7 +285,9 @@ Plan global_plan(const Device& device, const PoolProblem& problem, const PlanOve
                 : parts.parts == 1
                     ? "a group takes a plane"
                     : formatted("groups take {} rows of a plane each", parts.band * parts.joined);
-  plan.evidence = "no measurement for this family: the sizes follow from the device's facts";
+  plan.evidence = family_of(device) == "nvidia-hopper"
+                      ? "H200, means of 16384 planes of 56 x 56 floats: 0.055 ms, 3.8 TB/s"
+                      : "no measurement for this family: the sizes follow from the device's facts";
   plan.overrides = overrides;
   return plan;
 }

@@ -79,6 +79,7 @@ TEST_CASE("kernel folder: bytes become floats by their bits") {
     c.size = {64, 19};  // rows of whole vectors, so that bytes come in words
     sweep.run(c);
     c.variant = "planes";
+    c.shape = smem::StencilShape::star;
     c.radius = {1, 1, 1};
     c.size = {64, 19, 9};
     sweep.run(c);
