@@ -24,6 +24,9 @@ using plan::conv2d::product_of;
 constexpr std::size_t kShortLoops = 65535;  // of devices without long_loops
 // What a product of matrices needs to be worth its tiles.
 constexpr std::size_t kGemmFilters = 32, kGemmDepth = 64;
+// The same of half on matrix units, whose columns "implicit" does not need. H200, 64 filters, ms of "gemm"
+// and "implicit": of 147 weights 0.618, 0.537, of 576 0.363, 0.525.
+constexpr std::size_t kUnitsDepth = 256;
 // "gemm" with columns instead of "direct" on GPUs, where "implicit" does not run. H200, float, ms of "direct"
 // and "gemm": 64 filters of 64 x 3^2 0.99, 2.06; 128 of 128 x 3^2 1.18, 1.77; 256 of 256 x 3^2 1.41, 1.36;
 // 512 of 512 x 3^2 1.63, 1.52; 512 of 256 x 1 / 2 2.81, 0.75.
@@ -53,7 +56,7 @@ bool prefers_product(const Device& device, const Conv2dProblem& p) {
   }
   if (p.group_filters() < kGemmFilters || p.depth() < kGemmDepth) return false;
   const bool units = p.type == Scalar::half && device.vendor == Vendor::nvidia;  // matrix units
-  return straight || units;
+  return straight || (units && p.depth() >= kUnitsDepth);
 }
 
 /// Whether a product whose columns are gathered tile by tile is faster than tiles with a halo.

@@ -67,6 +67,9 @@ TEST_CASE("plan of conv2d: what each kind of device and layer gets") {
   Conv2dProblem of_half = layer(32, 64, 56, 64, 3);
   of_half.type = smem::Scalar::half;
   CHECK(smem::plan_conv2d_product(h200, of_half));
+  Conv2dProblem shallow = layer(64, 3, 224, 64, 7);  // whose columns cost more than matrix units save
+  shallow.type = smem::Scalar::half;
+  CHECK(smem::plan_conv2d(h200, shallow).variant == "implicit");
   CHECK(smem::plan_conv2d(h200, layer(32, 64, 56, 16, 3)).variant == "direct");
   CHECK(smem::plan_conv2d(h200, layer(32, 64, 56, 64, 3, 64)).variant == "direct");
   CHECK(smem::plan_conv2d(h200, layer(32, 64, 56, 64, 17)).variant == "direct");  // more than its bits
