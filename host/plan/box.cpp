@@ -169,7 +169,9 @@ std::optional<Strip> make_strip(const Device& device, const SeparableProblem& g,
   const std::size_t most_ahead = group > 512 ? 2 : policy.ahead;
   const std::size_t ahead = std::max<std::size_t>(policy.ahead_words * 4 / part_bytes(g, columns), 1);
   strip.ahead = std::min(most_ahead, std::bit_floor(ahead));
-  strip.step = std::min(policy.step, strip.ahead);
+  // Four columns of eight rows are more than the 128 registers of those of more than 256 hold.
+  const std::size_t most_step = group > 256 && columns == 4 ? 4 : policy.step;
+  strip.step = std::min(most_step, strip.ahead);
   while (tile_bytes(device, g, strip) > most && strip.step > 1)
     strip.step /= 2;
   strip.bytes = tile_bytes(device, g, strip);
