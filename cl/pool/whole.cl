@@ -26,6 +26,7 @@ static inline pool_sum join(pool_sum a, pool_sum b) {
 #endif
 }
 
+#if PHASE == 1 || ONE_PART
 static inline void store_whole(global RESULT* out, ulong i, pool_sum all, ulong cells) {
 #if AVERAGE
   store_pool_mean(out, i, all, cells);
@@ -34,6 +35,7 @@ static inline void store_whole(global RESULT* out, ulong i, pool_sum all, ulong 
   store_pixel(out, i, all);
 #endif
 }
+#endif
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void pool_whole(POOL_ARGUMENTS) {

@@ -31,20 +31,21 @@ struct StencilPolicy {
 };
 
 // On the H200, 8192 x 8192, share of copy. Float 5 x 5: 0.89; with 4 rows 0.79, 16 rows 0.73, groups of 256
-// 0.86. Four channels of bytes, 3 x 3: 6 rows at a time, 8 times 0.78, 4 rows 0.74, 8 rows 0.75, 8 rows once
-// 0.71; two thirds of the multiplications would be 0.87, no scale in the end 0.79: it is instructions, 13 a
-// result of which 9 multiply, that bound it. 5 x 5: once 0.35, in turns 0.29. Float, half and uint16 gain
-// nothing from turns.
+// 0.86. Four channels of bytes, 3 x 3: 6 rows at a time, 8 times 0.80, 5 rows 0.73, 7 rows 0.77; the next
+// turn's rows read as soon as those of this one are used 0.76; as many groups as fill the device some times
+// over, 0.76. Two thirds of the multiplications would be 0.87, no scale in the end 0.79: it is instructions,
+// 13 a result of which 9 multiply, that bound it. 5 x 5: once 0.34, in turns 0.29. Float, half and uint16
+// gain nothing from turns.
 //
 // rows: 8 rows of results read 10 of the input for a window of 3, whose extra ones the cache has. registers:
 // so many leave an NVIDIA multiprocessor 400 work-items, with 16 bytes of each of 10 rows under way: 64 KiB.
 // Intel's compiler has 64 for a work-item of pvc, and keeps arrays in memory that take more than about 40.
 //
-// star, box: not measured. Stars have the tiles and planes that are best for heat in 3D on the H200, which
-// reads the same cells; boxes have them too.
+// star, box: stars have the tiles and planes that are best for heat in 3D on the H200, which reads the same
+// cells: of 26 plans that smem tune tried there, none was faster. Boxes have them too, by no measurement.
 inline constexpr StencilPolicy kStencilPolicies[] = {
     {"nvidia-hopper",
-     "H200, 8192 x 8192, of copy: float 3 x 3 0.96, 5 x 5 0.89; half 3 x 3 0.92; uint8 x 4 3 x 3 0.78; "
+     "H200, 8192 x 8192, of copy: float 3 x 3 0.96, 5 x 5 0.89; half 3 x 3 0.92; uint8 x 4 3 x 3 0.80; "
      "volumes 512^3 float: star 0.91, box 3 x 3 x 3 0.71, star of radius 2 0.75",
      8,
      160,
