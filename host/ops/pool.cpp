@@ -167,7 +167,7 @@ cl::Event run_global(const Context& context, const char* operation, PoolOp op, c
         joined.height /= parts.joined;
         Grid rows = in;
         rows.pitch *= parts.joined;
-        const cl::Event first = launch(
+        cl::Event first = launch(
             context, key(fixed, 1),
             [&](const Device& device) { return plan_global_pool_first(device, problem, fixed); },
             call.wait_for, joined, rows, out, {}, parts.band, memory);

@@ -140,6 +140,8 @@ LocalLayout layout_of(const Device& device, const Shape& s, std::size_t value, s
 }  // namespace
 
 Attempt plan::conv2d::implicit(const Device& device, const Conv2dProblem& p) {
+  if (device.vendor == Vendor::intel && device.type == DeviceType::gpu && p.type == Scalar::float64)
+    return {{}, "Intel's compiler keeps its sums in memory"};
   if (p.window_width > kMostColumns || p.window_height > kMostRows)
     return {{}, formatted("its windows have at most {} x {} weights", kMostColumns, kMostRows)};
   if (std::max(p.plane_results(), p.depth()) > kMost32)

@@ -114,6 +114,10 @@ Tile tile_of(const Device& device, const MovingMeanProblem& p, std::size_t wante
   Tile tile;
   tile.is_short = p.window <= kShortWindow;
   if (!tile.is_short && p.window <= kItems) tile.items /= 2;
+  // Intel's compiler keeps arrays in memory that take more.
+  constexpr std::size_t kIntelBytes = 32;
+  if (!tile.is_short && device.vendor == Vendor::intel && device.type == DeviceType::gpu)
+    tile.items = std::min(tile.items, kIntelBytes / sum);
   const std::size_t bytes = device.local_is_cache ? 0 : device.local_banks * device.local_bank_bytes;
   tile.banks = std::max(std::bit_floor(std::max<std::size_t>(bytes, 128)) / sum, tile.items);
   std::size_t group = wanted != 0 ? wanted : kGroup;

@@ -431,9 +431,10 @@ Attempt planes(const Device& device, const StencilProblem& problem, const PlanOv
       fixed.tile_cols != 0 ? fixed.tile_cols / v.pack
                            : std::min({group, sizes.across,
                                        std::bit_floor(std::max<std::size_t>(device.max_work_items[0], 1))});
-  if (group % across != 0 || across > device.max_work_items[0])
+  if (group % across != 0 || across > device.max_work_items[0]) {
     refuse_tile(problem, "tile_cols", formatted("what {} work-items of {} can be", group, v.pack),
                 fixed.tile_cols);
+  }
   const std::size_t along = std::min(group / across, std::max<std::size_t>(device.max_work_items[1], 1));
 
   const auto fits = [&](const Columns& c, std::size_t registers) {
@@ -442,13 +443,15 @@ Attempt planes(const Device& device, const StencilProblem& problem, const PlanOv
   };
   std::size_t rows_each = sizes.rows, deep = sizes.deep;
   if (fixed.tile_rows != 0) {
-    if (fixed.tile_rows % (along * rows_each) != 0)
+    if (fixed.tile_rows % (along * rows_each) != 0) {
       refuse_tile(problem, "tile_rows", formatted("a multiple of {}, for each plane", along * rows_each),
                   fixed.tile_rows);
+    }
     deep = fixed.tile_rows / (along * rows_each);
-    if (!fits(Columns(problem, rows_each, deep, 0), kAllRegisters))
+    if (!fits(Columns(problem, rows_each, deep, 0), kAllRegisters)) {
       refuse_tile(problem, "tile_rows", formatted("planes that fit {} registers at once", kAllRegisters),
                   fixed.tile_rows);
+    }
   }
   std::size_t at_once = fixed.tile_rows != 0 || custom ? 0 : sizes.at_once;
   const std::size_t budget = fixed.tile_rows != 0 ? kAllRegisters : register_budget(policy, problem, v);
