@@ -46,7 +46,7 @@ struct StencilPolicy {
 inline constexpr StencilPolicy kStencilPolicies[] = {
     {"nvidia-hopper",
      "H200, 8192 x 8192, of copy: float 3 x 3 0.96, 5 x 5 0.89; half 3 x 3 0.92; uint8 x 4 3 x 3 0.80; "
-     "volumes 512^3 float: star 0.91, box 3 x 3 x 3 0.71, star of radius 2 0.75",
+     "volumes 512^3 float: star 0.90, box 3 x 3 x 3 0.71, star of radius 2 0.70",
      8,
      160,
      32,
