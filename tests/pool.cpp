@@ -102,8 +102,10 @@ TEST_CASE("pool: whole planes") {
       c.grids.in = in;
       c.grids.out = out;
       c.grids.channels = 1 + turn % 4;
-      for (const auto& [width, height, depth, batch] :
-           {std::tuple{1, 1, 1, 1}, {7, 3, 1, 70}, {701, 83, 2, 3}}) {
+      for (const auto& [width, height, depth, batch] : {std::tuple{1, 1, 1, 1},
+                                                        {7, 3, 1, 70},
+                                                        {701, 83, 2, 3},
+                                                        {24, 4004, 1, 1}}) {  // rows joined, in parts
         c.grids.size = {static_cast<std::size_t>(width), static_cast<std::size_t>(height),
                         static_cast<std::size_t>(depth)};
         c.grids.batch = static_cast<std::size_t>(batch);
@@ -113,7 +115,7 @@ TEST_CASE("pool: whole planes") {
       ++turn;
     }
   }
-  CHECK(sweep.ran() == 18);
+  CHECK(sweep.ran() == 24);
 }
 
 TEST_CASE("pool: places of the greatest") {

@@ -31,7 +31,7 @@ std::string_view family_of(const Device& device) {
 unsigned plan::compute_capability(const Device& device) {
   const std::string_view name = device.architecture;
   unsigned version = 0;
-  if (device.vendor != Vendor::nvidia || device.type != DeviceType::gpu || !name.starts_with("sm_")) return 0;
+  if (!plan::is_nvidia_gpu(device) || !name.starts_with("sm_")) return 0;
   std::from_chars(name.data() + 3, name.data() + name.size(), version);
   return version;
 }

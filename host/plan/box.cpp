@@ -103,7 +103,7 @@ struct Strip {
 };
 
 bool uses_shuffles(const Device& device, std::size_t group) {
-  return device.vendor == Vendor::nvidia && device.type == DeviceType::gpu && group % 32 == 0;
+  return plan::is_nvidia_gpu(device) && group % 32 == 0;
 }
 
 /// Bytes of what a work-item reads of a row.

@@ -37,7 +37,7 @@ Plan plan_flip(const Device& device, const FlipProblem& problem, const PlanOverr
   none("tile_cols", overrides.tile_cols != 0, "a width");
   none("layout", overrides.layout != LayoutChoice{}, "a layout");
   // On the H200, 16384 x 16384 floats, both ways: groups of 128 0.513 ms, 256 0.522, 512 0.546, 64 0.643.
-  const std::size_t usual = device.vendor == Vendor::nvidia && device.type == DeviceType::gpu ? 128 : 256;
+  const std::size_t usual = plan::is_nvidia_gpu(device) ? 128 : 256;
   const std::size_t wanted = overrides.work_items != 0 ? overrides.work_items : usual;
   if (!std::has_single_bit(wanted) || (overrides.work_items != 0 && wanted > device.max_work_group)) {
     throw Error({.operation = "flip",

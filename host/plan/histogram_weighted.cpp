@@ -157,7 +157,7 @@ Plan plan_histogram_weighted(const Device& device, const WeightedHistogramProble
                      device.name, device.local_bytes));
   }
   // H200, 2^27 floats, 256 bins: groups of 512 1.10 ms, of 256 1.31, of 128 1.32.
-  const bool nvidia = device.vendor == Vendor::nvidia && device.type == DeviceType::gpu;
+  const bool nvidia = plan::is_nvidia_gpu(device);
   const std::size_t usual = nvidia ? 2 * kGroup : kGroup;
   const std::size_t wanted = overrides.work_items != 0 ? overrides.work_items : usual;
   const std::size_t group = variant == "cpu" ? 1 : plan::group_for(device, wanted, 0);

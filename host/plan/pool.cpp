@@ -105,7 +105,7 @@ std::optional<Plan> plan_variant(const Device& device, const PoolProblem& proble
                                  std::size_t work_items = 0) {
   // H200, 16384 x 16384, groups of 64, 128 and 256, ms: max 3 x 3 / 2 of floats 0.418, 0.427, 0.470; means of
   // 2 x 2 bytes 0.125, 0.124, 0.146; max 2 x 2 of floats 0.310 with each.
-  const bool nvidia = device.vendor == Vendor::nvidia && device.type == DeviceType::gpu;
+  const bool nvidia = plan::is_nvidia_gpu(device);
   const std::size_t usual = nvidia && variant == "vector" ? 64 : kGroup;
   const std::size_t wanted = work_items != 0 ? work_items : usual;
   const bool cpu = variant == "cpu";

@@ -157,7 +157,7 @@ bool has_sub_group_function(const ReduceProblem& problem) {
 std::optional<Plan> several(const Device& device, const ReduceProblem& problem, std::string_view variant,
                             std::size_t wanted) {
   const bool shuffle = variant == "shuffle", sub_group = variant == "sub_group";
-  if (shuffle && (device.vendor != Vendor::nvidia || device.type != DeviceType::gpu)) return std::nullopt;
+  if (shuffle && !plan::is_nvidia_gpu(device)) return std::nullopt;
   if (shuffle && !problem.reduction.commutes) return std::nullopt;
   if (sub_group && (!device.sub_groups || !has_sub_group_function(problem))) return std::nullopt;
   const std::size_t pack = pack_of(problem);
@@ -355,7 +355,7 @@ Plan plan_reduce(const Device& device, const ReduceProblem& problem, const PlanO
   plan::require_choice(plan::operation_name(problem), overrides, names);
 
   // H200, sum of 2^28 floats: "shuffle" 0.241 ms, "several" 0.248 ms, CUB 0.240 ms.
-  const bool nvidia = device.vendor == Vendor::nvidia && device.type == DeviceType::gpu;
+  const bool nvidia = plan::is_nvidia_gpu(device);
   const bool shuffles = nvidia && problem.shape == ReduceShape::vector && group_for(device, kGroup, 1) >= 32;
   const std::string_view chosen = !variant.empty()                                       ? variant
                                   : is_cpu_variant(device, variant)                      ? "cpu"

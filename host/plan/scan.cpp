@@ -60,7 +60,7 @@ std::size_t number_bytes(const ScanProblem& problem) {
 }
 
 bool uses_shuffles(const Device& device, std::size_t group) {
-  return device.vendor == Vendor::nvidia && device.type == DeviceType::gpu && group % 32 == 0;
+  return plan::is_nvidia_gpu(device) && group % 32 == 0;
 }
 
 /// Sizes of tiles.

@@ -33,7 +33,7 @@ constexpr std::size_t kColumnsOfGroup = 256;        // neighbouring columns that
 
 std::size_t scan_group(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed) {
   if (fixed.work_items != 0) return fixed.work_items;
-  if (device.vendor != Vendor::nvidia || device.type != DeviceType::gpu) return 256;
+  if (!is_nvidia_gpu(device)) return 256;
   // Larger tiles make the chain from tile to tile shorter, and two groups or more should share a
   // multiprocessor's registers: one works while the other waits for its predecessors.
   const bool wide = size_of(accumulator_type(as_reduction(problem))) == 8;
@@ -41,8 +41,7 @@ std::size_t scan_group(const Device& device, const ScanProblem& problem, const P
 }
 
 bool scans_in_registers(const Device& device, const ScanProblem& problem) {
-  return device.vendor == Vendor::nvidia && device.type == DeviceType::gpu && !is_segmented(problem) &&
-         problem.shape != ScanShape::columns;
+  return is_nvidia_gpu(device) && !is_segmented(problem) && problem.shape != ScanShape::columns;
 }
 
 std::size_t scan_items(const Device& device, const ScanProblem& problem, bool in_registers) {

@@ -29,10 +29,6 @@ constexpr std::size_t kMostItems = 32;              // bits of a word
                .got = std::move(got)});
 }
 
-bool is_nvidia_gpu(const Device& device) {
-  return device.vendor == Vendor::nvidia && device.type == DeviceType::gpu;
-}
-
 }  // namespace
 
 std::size_t select_group(const Device& device, const SelectProblem& problem, const PlanOverrides& fixed) {

@@ -95,6 +95,11 @@ inline void require_number(const char* operation, const char* argument, Scalar t
 /// 90 of "sm_90"; 0 for what is not NVIDIA's.
 unsigned compute_capability(const Device& device);
 
+/// Whether it runs in warps of 32, with NVIDIA's instructions.
+inline bool is_nvidia_gpu(const Device& device) {
+  return device.vendor == Vendor::nvidia && device.type == DeviceType::gpu;
+}
+
 /// Whether variants for CPUs run there: one work-item a thread, whose loops are long. A GPU would run one
 /// work-item in 32.
 inline bool runs_cpu_variant(const Device& device) {
@@ -143,7 +148,7 @@ void note_choice(Plan& plan, const PlanOverrides& overrides, const std::vector<s
 /// How the groups of one launch can hand data to each other (cl/common/hand_over.clh): 0: not known.
 /// Compilers that stay in LLVM know the builtin; Oclgrind and the way through SPIR-V do not.
 inline std::size_t device_fence(const Device& device) {
-  if (device.vendor == Vendor::nvidia && device.type == DeviceType::gpu) return 2;
+  if (is_nvidia_gpu(device)) return 2;
   return device.type == DeviceType::cpu && device.prefetch_builtin ? 1 : 0;
 }
 
