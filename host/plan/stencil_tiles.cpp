@@ -1,4 +1,5 @@
-// The variants of stencils: their tiles, groups and what they cost.
+// The variants of stencils that go by tiles in local memory, by single cells or on a CPU: their groups, and
+// what they cost.
 #include <smem/error.hpp>
 #include <smem/stencil_plan.hpp>
 
@@ -18,83 +19,18 @@ namespace smem::plan::stencil {
 
 namespace {
 
-using Sizes = std::array<std::size_t, 3>;
-
 constexpr std::size_t kConstantBytes = 65536;  // that every device of OpenCL's full profile has
 constexpr std::size_t kTileBytes = 32768;      // several groups share a unit's local memory
-constexpr std::size_t kMostUnrolled = 4096;    // multiplications written out: about 64 KiB of instructions
 constexpr std::size_t kLeastTile = 2048;       // values: few programs serve the smaller ones
 constexpr std::size_t kLocalLot = 64;  // bytes that local memory is given in, where compilers round up
-constexpr std::size_t kVectorBytes = 16;
-constexpr std::size_t kLongestSide = std::size_t{1} << 30;
-constexpr std::size_t kAllRegisters = 255;  // of 32 bits: what a work-item of NVIDIA's and AMD's can have
-// Elements at a row's ends for each work-item that makes these, and each turn: few, since each waits for its
-// cells, but groups that end soon take the places of others. H200, four channels of bytes, 3 x 3, 8 turns, of
-// copy: 16 and 32 a work-item 0.801, 8 0.796, 2 0.787; half, one turn: 8 0.943, 2 0.954.
-constexpr std::size_t kEndsEach = 2;
-constexpr std::size_t kBusy = 1024;  // work-items of a unit that hide what each waits for: not measured
 constexpr std::size_t kCpuBytes = std::size_t{256} << 10;  // of the lines: half a core's second-level cache
 constexpr std::size_t kLineValues = 6144;  // that stay in its first-level cache: 24 KiB of floats
-
-std::size_t value_bytes(const StencilProblem& problem) { return size_of(stencil_value_type(problem.type)); }
-
-bool is_plain(const StencilProblem& problem) {
-  return problem.stride == Sizes{1, 1, 1} && problem.dilation == Sizes{1, 1, 1};
-}
 
 /// The expression on one line, where macros have their text.
 std::string in_one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   std::replace(text.begin(), text.end(), '\r', ' ');
   return text;
-}
-
-Plan base_plan(const Device& device, const StencilProblem& problem, const char* variant) {
-  Plan plan;
-  plan.operation = operation_name(problem);
-  plan.variant = variant;
-  plan.kernel_file = formatted("stencil/{}.cl", variant);
-  plan.entry_point = formatted("stencil_{}", variant);
-  plan.evidence = stencil_policy(device).evidence;
-  const Scalar type = problem.type;
-  plan.text_defines.emplace_back("ELEMENT", opencl_name_of(type));
-  plan.text_defines.emplace_back("VALUE", opencl_name_of(stencil_value_type(type)));
-  plan.text_defines.emplace_back("RESULT", opencl_name_of(type));
-  if (type == Scalar::half) define(plan, "ELEMENT_HALF", 1), define(plan, "RESULT_HALF", 1);
-  if (type == Scalar::float64) define(plan, "USE_DOUBLE", 1);
-  if (!is_float(type)) define(plan, "RESULT_HIGH", type == Scalar::uint8 ? 255 : 65535);
-  define(plan, "CHANNELS", problem.channels);
-  if (problem.shape == StencilShape::expression)
-    define(plan, "SHAPE", static_cast<std::size_t>(problem.shape));
-  if ((problem.weights() + 1) * value_bytes(problem) > kConstantBytes &&
-      problem.shape != StencilShape::expression)
-    plan.text_defines.emplace_back("WEIGHT_SPACE", "global");
-  if (problem.shape == StencilShape::expression) {
-    constexpr std::array<const char*, 3> kNames{"RADIUS_X", "RADIUS_Y", "RADIUS_Z"};
-    for (std::size_t d = 0; d < 3; ++d)
-      define(plan, kNames.at(d), problem.window.at(d) / 2);
-    plan.preamble =
-        formatted("#line 1 \"expression.cl\"\n#define EXPRESSION ({})\n", in_one_line(problem.expression));
-  }
-  const auto results = static_cast<double>(problem.results()), bytes = static_cast<double>(size_of(type));
-  plan.prediction.bytes_read = static_cast<double>(problem.size[0] * problem.size[1] * problem.size[2] *
-                                                   problem.channels * problem.batch) *
-                               bytes;
-  plan.prediction.bytes_written = results * bytes;
-  plan.prediction.operations = 2 * static_cast<double>(problem.weights()) * results;
-  return plan;
-}
-
-/// For kernels that are compiled for their window, and so for its shape and boundary.
-void define_window(Plan& plan, const Device& device, const StencilProblem& problem) {
-  if (device.type == DeviceType::cpu) define(plan, "ROLLED", 1);
-  if (problem.shape == StencilShape::star) define(plan, "SHAPE", static_cast<std::size_t>(problem.shape));
-  // A constant is what zero is with another value.
-  const Boundary boundary = problem.boundary == Boundary::constant ? Boundary::zero : problem.boundary;
-  define(plan, "BOUNDARY", static_cast<std::size_t>(boundary));
-  define(plan, "WINDOW_X", problem.window[0]);
-  define(plan, "WINDOW_Y", problem.window[1]);
-  define(plan, "WINDOW_Z", problem.window[2]);
 }
 
 /// The group of `tiled` and `march`: as large as is asked for and local memory allows, 0 where nothing fits.
@@ -134,46 +70,64 @@ Sizes group_that_fits(const Device& device, Sizes group, std::size_t wanted, con
   return bytes(group) <= device.local_bytes ? group : Sizes{};
 }
 
-/// Elements of a vector of a row.
-struct Vector {
-  bool aligned = false;     ///< all rows begin at multiples of 16 bytes
-  bool half_words = false;  ///< pairs of halves come in words, of which one instruction each makes numbers
-  std::size_t pack = 1;     ///< elements
-};
-Vector vector_of(const Device& device, const StencilProblem& problem) {
-  Vector v;
-  v.aligned = std::min(problem.in_alignment, problem.out_alignment) >= kVectorBytes;
-  v.half_words = v.aligned && problem.type == Scalar::half && compute_capability(device) >= 80;
-  v.pack = v.aligned || device.packed_vectors ? kVectorBytes / size_of(problem.type) : 1;
-  return v;
-}
-
-/// Registers that a work-item may fill. NVIDIA's compilers convert halves early, bytes where they do not come
-/// in words, and keep copies of doubles.
-std::size_t register_budget(const StencilPolicy& policy, const StencilProblem& problem, const Vector& v) {
-  const std::size_t tenths = problem.type == Scalar::uint8     ? (v.aligned ? 10 : 7)
-                             : problem.type == Scalar::half    ? (v.half_words ? 10 : 5)
-                             : problem.type == Scalar::float64 ? 6
-                                                               : 10;
-  return policy.registers * tenths / 10;
-}
-
-/// How cl/stencil/row.clh reads and writes vectors.
-void define_vector(Plan& plan, const Device& device, const StencilProblem& problem, const Vector& v) {
-  define(plan, "PACK", v.pack);
-  if (v.aligned) define(plan, "ALIGNED", 1);
-  // NVIDIA's GPUs convert 16 bytes a clock, an eighth of what else they do.
-  const bool byte_words = v.aligned && problem.type == Scalar::uint8;
-  if (byte_words && compute_capability(device) > 0) define(plan, "BITS_TO_FLOAT", 1);
-  if (byte_words && compute_capability(device) >= 72) define(plan, "NVIDIA_BYTES", 1);
-  if (v.half_words) define(plan, "NVIDIA_HALVES", 1);
-}
-
 std::string no_room(const Device& device) {
   return formatted("the cells that a window covers do not fit {} bytes of local memory", device.local_bytes);
 }
 
 }  // namespace
+
+std::size_t value_bytes(const StencilProblem& problem) { return size_of(stencil_value_type(problem.type)); }
+
+bool is_plain(const StencilProblem& problem) {
+  return problem.stride == Sizes{1, 1, 1} && problem.dilation == Sizes{1, 1, 1};
+}
+
+Plan base_plan(const Device& device, const StencilProblem& problem, const char* variant) {
+  Plan plan;
+  plan.operation = operation_name(problem);
+  plan.variant = variant;
+  plan.kernel_file = formatted("stencil/{}.cl", variant);
+  plan.entry_point = formatted("stencil_{}", variant);
+  plan.evidence = stencil_policy(device).evidence;
+  const Scalar type = problem.type;
+  plan.text_defines.emplace_back("ELEMENT", opencl_name_of(type));
+  plan.text_defines.emplace_back("VALUE", opencl_name_of(stencil_value_type(type)));
+  plan.text_defines.emplace_back("RESULT", opencl_name_of(type));
+  if (type == Scalar::half) define(plan, "ELEMENT_HALF", 1), define(plan, "RESULT_HALF", 1);
+  if (type == Scalar::float64) define(plan, "USE_DOUBLE", 1);
+  if (!is_float(type)) define(plan, "RESULT_HIGH", type == Scalar::uint8 ? 255 : 65535);
+  define(plan, "CHANNELS", problem.channels);
+  if (problem.shape == StencilShape::expression)
+    define(plan, "SHAPE", static_cast<std::size_t>(problem.shape));
+  if ((problem.weights() + 1) * value_bytes(problem) > kConstantBytes &&
+      problem.shape != StencilShape::expression)
+    plan.text_defines.emplace_back("WEIGHT_SPACE", "global");
+  if (problem.shape == StencilShape::expression) {
+    constexpr std::array<const char*, 3> kNames{"RADIUS_X", "RADIUS_Y", "RADIUS_Z"};
+    for (std::size_t d = 0; d < 3; ++d)
+      define(plan, kNames.at(d), problem.window.at(d) / 2);
+    plan.preamble =
+        formatted("#line 1 \"expression.cl\"\n#define EXPRESSION ({})\n", in_one_line(problem.expression));
+  }
+  const auto results = static_cast<double>(problem.results()), bytes = static_cast<double>(size_of(type));
+  plan.prediction.bytes_read = static_cast<double>(problem.size[0] * problem.size[1] * problem.size[2] *
+                                                   problem.channels * problem.batch) *
+                               bytes;
+  plan.prediction.bytes_written = results * bytes;
+  plan.prediction.operations = 2 * static_cast<double>(problem.weights()) * results;
+  return plan;
+}
+
+void define_window(Plan& plan, const Device& device, const StencilProblem& problem) {
+  if (device.type == DeviceType::cpu) define(plan, "ROLLED", 1);
+  if (problem.shape == StencilShape::star) define(plan, "SHAPE", static_cast<std::size_t>(problem.shape));
+  // A constant is what zero is with another value.
+  const Boundary boundary = problem.boundary == Boundary::constant ? Boundary::zero : problem.boundary;
+  define(plan, "BOUNDARY", static_cast<std::size_t>(boundary));
+  define(plan, "WINDOW_X", problem.window[0]);
+  define(plan, "WINDOW_Y", problem.window[1]);
+  define(plan, "WINDOW_Z", problem.window[2]);
+}
 
 Attempt naive(const Device& device, const StencilProblem& problem) {
   constexpr std::size_t kShortLoops = 32768;  // with some room: a work-item's loops end after 65535 turns
@@ -236,95 +190,6 @@ Attempt tiled(const Device& device, const StencilProblem& problem, std::size_t w
   return {std::move(plan)};
 }
 
-Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wanted) {
-  if (!is_plain(problem))
-    return {{}, "its rows of results lie as those of the input: strides and dilations are 1"};
-  if (problem.window[2] > 1)
-    return {{}, "a volume's planes would each be read as often as the window is deep"};
-  const bool custom = problem.shape == StencilShape::expression;
-  const StencilPolicy& policy = stencil_policy(device);
-  const std::size_t bytes = size_of(problem.type);
-  const Vector v = vector_of(device, problem);
-  const bool aligned = v.aligned;
-  const std::size_t pack = v.pack;
-  // Elements that are read beside a vector.
-  const auto before = -problem.first[0];
-  const auto after = static_cast<std::ptrdiff_t>(problem.window[0]) - 1 + problem.first[0];
-  const std::size_t left = static_cast<std::size_t>(std::max<std::ptrdiff_t>(before, 0)) * problem.channels;
-  const std::size_t right = static_cast<std::size_t>(std::max<std::ptrdiff_t>(after, 0)) * problem.channels;
-  // Bytes come in words, and halves where one instruction makes numbers of them.
-  const std::size_t least = aligned && problem.type == Scalar::uint8 ? 4 : v.half_words ? 2 : 1;
-  const std::size_t halo = std::min(pack, std::bit_ceil(std::max({left, right, least})));
-  if (left > 1024 || right > 1024) return {{}, "the window does not fit its registers"};
-  const std::size_t span = round_up(left, halo) + pack + round_up(right, halo);
-  // As they are read, rows of small elements are packed; the row at work and the sums are not.
-  const std::size_t value_words = value_bytes(problem) / 4;
-  const std::size_t raw_words =
-      bytes >= 4 ? span * value_words
-                 : divide_up(pack * bytes, 4) + (span - pack) / halo * divide_up(halo * bytes, 4);
-  std::size_t count = problem.out_size[1] > 1 ? policy.rows : 1;
-  const auto registers = [&] {
-    const std::size_t steps = count + problem.window[1] - 1;
-    if (custom) return steps * span * value_words + 2 * pack * value_words;
-    return steps * raw_words + std::min(count, problem.window[1]) * pack * value_words +
-           (bytes >= 4 ? 0 : span * value_words);
-  };
-  const auto unrolled = [&] { return count * pack * problem.weights(); };
-  const std::size_t budget = register_budget(policy, problem, v);
-  while (count > 1 && (registers() > budget || unrolled() > kMostUnrolled))
-    count /= 2;
-  if (registers() > budget || unrolled() > kMostUnrolled)
-    return {{}, "the window does not fit its registers"};
-  // Of bytes, sums that have begun go on from turn to turn, where all units have work nevertheless.
-  std::size_t steps = count + problem.window[1] - 1, turns = 1;
-  const std::size_t across_all = divide_up(problem.out_size[0] * problem.channels, pack);
-  if (problem.type == Scalar::uint8 && aligned && !custom && policy.byte_turns > 1) {
-    const std::size_t jobs = across_all * problem.out_size[2] * problem.batch;
-    const auto busy = [&](std::size_t rows) {
-      return jobs * (problem.out_size[1] / rows) >= kBusy * device.compute_units;
-    };
-    for (turns = policy.byte_turns; turns > 1 && !busy(policy.byte_steps * turns);)
-      turns /= 4;
-    turns = std::max<std::size_t>(turns, 1);
-    if (policy.byte_steps < 2 * problem.window[1]) turns = 1;  // too many sums would wait for their next rows
-    if (turns > 1) {
-      steps = policy.byte_steps;
-      count = steps * turns - (problem.window[1] - 1);
-    }
-  }
-  Plan plan = base_plan(device, problem, "rows");
-  const Sizes extent{across_all, divide_up(problem.out_size[1], count), problem.out_size[2] * problem.batch};
-  const std::size_t group =
-      wanted != 0
-          ? wanted
-          : std::min(policy.rows_group, std::bit_floor(std::max<std::size_t>(device.max_work_group, 1)));
-  const std::size_t across =
-      std::min({group, std::bit_floor(std::max<std::size_t>(device.max_work_items[0], 1)),
-                problem.out_size[1] > 1 ? policy.rows_across : group});
-  plan.work_group = {across, std::min(group / across, std::max<std::size_t>(device.max_work_items[1], 1)), 1};
-  plan.global = global_size(extent, plan.work_group);
-  // Both ends of the rows: about a vector each, and few elements for a work-item, which waits for each cell.
-  const std::size_t ends =
-      (2 * pack + round_up(left, halo) + round_up(right, halo)) * count * plan.work_group[1];
-  plan.global[0] += plan.work_group[0] * std::max<std::size_t>(divide_up(ends, kEndsEach * turns * group), 1);
-  plan.tile_rows = count * plan.work_group[1];
-  plan.tile_cols = pack * plan.work_group[0];
-  plan.vector_width = pack;
-  plan.items_per_work_item = pack * count;
-  define_vector(plan, device, problem, v);
-  define(plan, "STEPS", steps);
-  if (turns > 1) define(plan, "TURNS", turns);
-  define(plan, "GROUP_X", plan.work_group[0]);
-  define(plan, "GROUP_Y", plan.work_group[1]);
-  define_window(plan, device, problem);
-  for (const auto& [name, d] : {std::pair{"BEFORE_X", 0}, {"BEFORE_Y", 1}})
-    plan.defines.emplace_back(name, static_cast<long>(-problem.first.at(static_cast<std::size_t>(d))));
-  define(plan, "HALO", halo);
-  plan.reason = formatted("{} x {} results in a work-item's registers; a row that is read serves all of them",
-                          pack, count);
-  return {std::move(plan)};
-}
-
 Attempt march(const Device& device, const StencilProblem& problem, std::size_t wanted) {
   if (!is_plain(problem) || problem.size != problem.out_size)
     return {{}, "its planes of results lie as those of the input: strides and dilations are 1"};
@@ -362,131 +227,6 @@ Attempt march(const Device& device, const StencilProblem& problem, std::size_t w
                                 (share_of_plane + static_cast<double>(problem.weights()));
   plan.reason = formatted("a march along z keeps the last {} planes of a {} x {} tile in local memory",
                           problem.window[2], group[0], group[1]);
-  return {std::move(plan)};
-}
-
-namespace {
-
-/// What a work-item of "planes" makes, and the registers that take.
-struct Columns {
-  std::size_t rows, deep;    ///< of results
-  std::size_t steps, turns;  ///< planes of the input that are read at once, and how often
-
-  Columns(const StencilProblem& problem, std::size_t rows_each, std::size_t planes, std::size_t at_once)
-      : rows(rows_each), deep(planes) {
-    const std::size_t read = deep + problem.window[2] - 1;
-    steps = at_once != 0 ? std::min(at_once, read) : read;
-    turns = divide_up(read, steps);
-    deep = steps * turns - (problem.window[2] - 1);
-  }
-
-  std::size_t registers(const StencilProblem& problem, std::size_t pack) const {
-    const std::size_t bytes = size_of(problem.type), value_words = value_bytes(problem) / 4;
-    const std::size_t around = problem.window[0] / 2 * problem.channels, span = 2 * around + pack;
-    const std::size_t lines = rows + problem.window[1] - 1;
-    if (problem.shape == StencilShape::expression)
-      return steps * lines * span * value_words + 2 * pack * value_words;
-    // As they are read vectors of small elements are packed; elements beside them, and the row at work, are
-    // not.
-    const std::size_t vector = divide_up(pack * bytes, 4), beside = 2 * around * divide_up(bytes, 4);
-    const std::size_t own = turns > 1 ? steps : deep;  // planes that can be a result's own
-    const std::size_t read = problem.shape == StencilShape::star
-                                 ? steps * rows * vector + own * ((lines - rows) * vector + rows * beside)
-                                 : steps * lines * (vector + beside);
-    const std::size_t sums = turns > 1 ? steps + problem.window[2] - 1 : std::min(deep, problem.window[2]);
-    return read + sums * rows * pack * value_words + (bytes >= 4 ? 0 : 2 * span * value_words);
-  }
-};
-
-[[noreturn]] void refuse_tile(const StencilProblem& problem, const char* field, std::string expected,
-                              std::size_t got) {
-  throw Error({.operation = operation_name(problem),
-               .argument = field,
-               .expected = std::move(expected),
-               .got = formatted("{}", got)});
-}
-
-}  // namespace
-
-Attempt planes(const Device& device, const StencilProblem& problem, const PlanOverrides& fixed) {
-  if (!is_plain(problem) || problem.size != problem.out_size)
-    return {{}, "its planes of results lie as those of the input: strides and dilations are 1"};
-  if (problem.window[2] == 1) return {{}, "the window is flat: rows of one plane serve all results"};
-  for (std::size_t d = 0; d < 3; ++d) {
-    if (problem.first.at(d) != -static_cast<std::ptrdiff_t>(problem.window.at(d) / 2))
-      return {{}, "the window does not lie around its result"};
-    if (problem.size.at(d) * problem.channels >= kLongestSide)
-      return {{}, formatted("counts elements of a side in 32 bits, fewer than {}", kLongestSide)};
-    if (problem.window.at(d) > kMostUnrolled) return {{}, "the window does not fit its registers"};
-  }
-  const bool custom = problem.shape == StencilShape::expression;
-  const StencilPolicy& policy = stencil_policy(device);
-  const StencilColumns& sizes = problem.shape == StencilShape::star ? policy.star : policy.box;
-  const Vector v = vector_of(device, problem);
-  const std::size_t most = std::bit_floor(std::max<std::size_t>(device.max_work_group, 1));
-  const std::size_t group = fixed.work_items != 0 ? fixed.work_items : std::min(sizes.group, most);
-  if (fixed.tile_cols % v.pack != 0)
-    refuse_tile(problem, "tile_cols", formatted("a multiple of {}", v.pack), fixed.tile_cols);
-  const std::size_t across =
-      fixed.tile_cols != 0 ? fixed.tile_cols / v.pack
-                           : std::min({group, sizes.across,
-                                       std::bit_floor(std::max<std::size_t>(device.max_work_items[0], 1))});
-  if (group % across != 0 || across > device.max_work_items[0]) {
-    refuse_tile(problem, "tile_cols", formatted("what {} work-items of {} can be", group, v.pack),
-                fixed.tile_cols);
-  }
-  const std::size_t along = std::min(group / across, std::max<std::size_t>(device.max_work_items[1], 1));
-
-  const auto fits = [&](const Columns& c, std::size_t registers) {
-    return c.registers(problem, v.pack) <= registers &&
-           c.deep * c.rows * v.pack * problem.weights() <= kMostUnrolled;
-  };
-  std::size_t rows_each = sizes.rows, deep = sizes.deep;
-  if (fixed.tile_rows != 0) {
-    if (fixed.tile_rows % (along * rows_each) != 0) {
-      refuse_tile(problem, "tile_rows", formatted("a multiple of {}, for each plane", along * rows_each),
-                  fixed.tile_rows);
-    }
-    deep = fixed.tile_rows / (along * rows_each);
-    if (!fits(Columns(problem, rows_each, deep, 0), kAllRegisters)) {
-      refuse_tile(problem, "tile_rows", formatted("planes that fit {} registers at once", kAllRegisters),
-                  fixed.tile_rows);
-    }
-  }
-  std::size_t at_once = fixed.tile_rows != 0 || custom ? 0 : sizes.at_once;
-  const std::size_t budget = fixed.tile_rows != 0 ? kAllRegisters : register_budget(policy, problem, v);
-  while (!fits(Columns(problem, rows_each, deep, at_once), budget) && (deep > 1 || rows_each > 1))
-    (rows_each > 1 ? rows_each : deep) /= 2;
-  const Columns columns(problem, rows_each, deep, at_once);
-  // With one plane each all others of the window would be read for it alone.
-  if (!fits(columns, budget) || (columns.deep < 2 && fixed.tile_rows == 0 && sizes.deep > 1))
-    return {{}, "the window does not fit its registers"};
-
-  const std::size_t bands = divide_up(problem.size[1], along * columns.rows),
-                    pieces = divide_up(problem.size[2], columns.deep);
-  if (bands > kMaxGroups || pieces > kMaxGroups / std::max<std::size_t>(problem.batch, 1))
-    return {{}, "its tiles are more than a launch can have"};
-  Plan plan = base_plan(device, problem, "planes");
-  plan.work_group = {across, along, 1};
-  plan.global = {
-      std::max<std::size_t>(round_up(divide_up(problem.size[0] * problem.channels, v.pack), across), across),
-      std::max<std::size_t>(bands, 1) * along, std::max<std::size_t>(pieces * problem.batch, 1)};
-  plan.tile_rows = along * columns.rows * columns.deep;
-  plan.tile_cols = v.pack * across;
-  plan.vector_width = v.pack;
-  plan.items_per_work_item = v.pack * columns.rows * columns.deep;
-  define_vector(plan, device, problem, v);
-  define(plan, "STEPS", columns.steps);
-  if (columns.turns > 1) define(plan, "TURNS", columns.turns);
-  if (columns.rows > 1) define(plan, "ROWS", columns.rows);
-  define(plan, "GROUP_X", across);
-  define(plan, "GROUP_Y", along);
-  define_window(plan, device, problem);
-  if (problem.size[0] * problem.channels % v.pack == 0) define(plan, "PACKED", 1);
-  plan.reason = formatted(
-      "{} x {} results of each of {} planes in a work-item's registers; a row that is read serves all of "
-      "them",
-      v.pack, columns.rows, columns.deep);
   return {std::move(plan)};
 }
 

@@ -5,6 +5,7 @@
 #include <smem/plan.hpp>
 #include <smem/stencil_plan.hpp>
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -16,6 +17,19 @@ struct Attempt {
   std::optional<Plan> plan = {};
   std::string why_not = {};
 };
+
+using Sizes = std::array<std::size_t, 3>;
+
+// What several of them need.
+inline constexpr std::size_t kMostUnrolled =
+    4096;  // multiplications written out: about 64 KiB of instructions
+std::size_t value_bytes(const StencilProblem& problem);
+/// Whether results lie as cells do: no stride, no dilation.
+bool is_plain(const StencilProblem& problem);
+/// What all plans have: names, types, the caller's expression, what is read and written.
+Plan base_plan(const Device& device, const StencilProblem& problem, const char* variant);
+/// For kernels that are compiled for their window, and so for its shape and boundary.
+void define_window(Plan& plan, const Device& device, const StencilProblem& problem);
 
 Attempt naive(const Device& device, const StencilProblem& problem);
 /// `wanted`: work-items of a group, 0: the plan's choice.
