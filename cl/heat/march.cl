@@ -8,7 +8,9 @@
 // C. Kim and P. Dubey, "3.5-D blocking optimization for stencil computations on modern CPUs and GPUs", SC 2010.
 //
 // Launch: LANES * ROWS work-items a group; a group for each tile and each of several chunks of planes, as many as the
-// launch has room for: along x first, then y, then the chunks, then the batch. Two dimensions have one row: ROWS and ROWS_EACH are 1, and there is no exchange along y.
+// launch has room for: the chunks first, then the batch, then the tiles. Those at walls, which take longer, begin first, so that
+// no unit is left with one when others have ended. Two dimensions have one row: ROWS and ROWS_EACH are 1, and there is no
+// exchange along y.
 // Local memory: 2 * STEPS times, for each work-item, its first and last row of cells (with three dimensions) and the first
 // and last cell of each row.
 #include "heat/step.clh"
@@ -148,12 +150,24 @@ void heat_march(HEAT_ARGUMENTS) {
   const uint across = (w + OUT_X - 1) / OUT_X, along = (h + OUT_Y - 1) / OUT_Y, chunks = get_num_groups(0) / (across * along * (uint)batch),
              chunk = (d + chunks - 1) / chunks;
   uint t = get_group_id(0);
-  const int tile_x = t % across * OUT_X;
-  t /= across;
-  const int tile_y = t % along * OUT_Y;
-  t /= along;
   const int z0 = t % chunks * chunk, z1 = min((uint)d, z0 + chunk);
-  const ulong b = t / chunks;
+  t /= chunks;
+  const ulong b = t % (uint)batch;
+  t /= (uint)batch;
+  uint col = t % across, row = t / across;
+  if (across > 2 && along > 2) {
+    const uint flat = 2 * across, walls = flat + 2 * (along - 2);
+    if (t < flat) {  // the first and the last row of tiles
+      row = row * (along - 1);
+    } else if (t < walls) {  // both ends of the other rows
+      row = 1 + (t - flat) / 2;
+      col = (t - flat) % 2 * (across - 1);
+    } else {
+      row = 1 + (t - walls) / (across - 2);
+      col = 1 + (t - walls) % (across - 2);
+    }
+  }
+  const int tile_x = col * OUT_X, tile_y = row * OUT_Y;
   const int item = get_local_id(0), lane = item % LANES, line = item / LANES;
   const int x = tile_x - HALO_X + lane * PACK, y = tile_y - HALO_Y + line * ROWS_EACH;
 #if PACKED  // what lies beyond the row is another pack, which nothing that is written depends on

@@ -1,7 +1,7 @@
 // Stencil of volumes in registers: a work-item makes PACK neighbouring elements of ROWS rows in each of DEEP planes. It reads
-// what they look at plane by plane, STEPS planes at a time so that they are under way together, each row as a vector with the
-// elements beside it; a row goes into the sums of all results that look at it and is forgotten. Sums that have begun but not
-// ended go on with the next STEPS planes. The same rows are read by work-items around: they are in the cache.
+// what they look at plane by plane, all of it first so that it is under way together, each row as a vector with the elements
+// beside it; a row goes into the sums of all results that look at it and is forgotten. The same rows are read by work-items
+// around: they are in the cache.
 //
 // No local memory and no barrier. Of a star only what has a weight is read: the elements beside a vector and the rows around it
 // in the plane of the result alone. Per vector of results a star of 3 x 3 x 3 cells takes (DEEP + 2) / DEEP + 2 vectors with ROWS
@@ -21,10 +21,7 @@
 #include "stencil/row.clh"
 
 #ifndef STEPS
-#define STEPS 6  // planes of the input that are read at once
-#endif
-#ifndef TURNS
-#define TURNS 1  // how often; 1 for expressions
+#define STEPS 6  // planes of the input that are read
 #endif
 #ifndef ROWS
 #define ROWS 1  // of results of a work-item, in each plane
@@ -48,19 +45,11 @@
 #define PACKED 0  // 1: a row is a multiple of PACK elements, so that no vector lies half beyond its end
 #endif
 
-#ifndef INSIDE
-#define INSIDE 1  // 1: work-items all of whose rows and planes are there have code of their own, without a branch
-#endif
-
 #define BEFORE_X (WINDOW_X / 2)  // cells of the window before the result's own
 #define BEFORE_Y (WINDOW_Y / 2)
 #define BEFORE_Z (WINDOW_Z / 2)
-#define DEEP (STEPS * TURNS - (WINDOW_Z - 1))  // planes of results of a work-item
-#define LINES (ROWS + WINDOW_Y - 1)            // rows of a plane that are read
-// Sums under way: those of plane o end with plane o of the ones that are read at once, and begin WINDOW_Z - 1 planes before.
-#define SUMS (TURNS == 1 ? STEPS : STEPS + WINDOW_Z - 1)
-#define BEGINS_BEFORE(o) ((o) < WINDOW_Z - 1)
-#define FIRST_SUM (TURNS == 1 ? WINDOW_Z - 1 : 0)  // those before belong to other work-items
+#define DEEP (STEPS - (WINDOW_Z - 1))  // planes of results of a work-item
+#define LINES (ROWS + WINDOW_Y - 1)    // rows of a plane that are read
 
 #define AROUND (BEFORE_X * CHANNELS)  // elements on each side of a vector
 #define BESIDE (2 * AROUND)
@@ -83,7 +72,7 @@
 // plane can be a result's own.
 #if SHAPE == STAR
 #define IS_OWN_ROW(r) ((r) >= BEFORE_Y && (r) < BEFORE_Y + ROWS)
-#define IS_OWN_PLANE(s) (TURNS > 1 || ((s) >= BEFORE_Z && (s) < STEPS - (WINDOW_Z - 1 - BEFORE_Z)))
+#define IS_OWN_PLANE(s) ((s) >= BEFORE_Z && (s) < BEFORE_Z + DEEP)
 #define IS_READ(s, r) (IS_OWN_ROW(r) || IS_OWN_PLANE(s))
 #define IS_READ_BESIDE(s, r) (IS_OWN_ROW(r) && IS_OWN_PLANE(s))
 #else
@@ -182,10 +171,9 @@ UNROLLED
 // Whether the window of a result at a place lies inside the grid; with "leave" no other result is written.
 #define IS_WITHIN(at, before, extent) (EDGE != LEAVE || ((at) >= (before) && (at) + (before) < (extent)))
 
-// Writes results that are complete, of plane z and rows from y on: the vector of row y belongs at `to`.
+// Writes the results of plane z and rows from y on: the vector of row y belongs at `to`.
 INLINED void store_sums(const bool is_inside, const VALUE sums[ROWS][PACK], global RESULT* to, ulong out_pitch, int e, int y,
-                        int z, int begin, int elements, int rows, int planes) {
-  if (TURNS > 1 && z < begin) return;
+                        int z, int elements, int rows, int planes) {
   const int room = elements - e;
   const int written_from = EDGE == LEAVE ? AROUND - e : 0, written_to = EDGE == LEAVE ? room - AROUND : room;
 UNROLLED
@@ -201,14 +189,13 @@ UNROLLED
   }
 }
 
-// Reads STEPS planes from plane `top` on, adds them into the sums, and writes those that are complete. `is_inside`: all that is
-// read and written is there; a constant, so that there no branch keeps loads from being read early. `from`, `to`: of both grids,
-// the vector's first element in the first row. `y`: the first row of results, `begin` the first plane.
-INLINED void make_planes(const bool is_inside, VALUE sums[SUMS][ROWS][PACK], global const ELEMENT* from, ulong in_pitch,
-                         ulong in_plane, global RESULT* to, ulong out_pitch, ulong out_plane, int e, int y, int top, int begin,
-                         int elements, int rows, int planes, const int beside_at[BESIDE + 1],
-                         WEIGHT_SPACE const VALUE* weights) {
-  const int room = elements - e;
+// Makes the results of DEEP planes from plane z on and of ROWS rows from row y on. `is_inside`: all that is read and written is
+// there; a constant, so that there no branch keeps loads from being read early. `from`, `to`: of both grids, the vector's first
+// element in the first row.
+INLINED void make_planes(const bool is_inside, global const ELEMENT* from, ulong in_pitch, ulong in_plane, global RESULT* to,
+                         ulong out_pitch, ulong out_plane, int e, int y, int z, int elements, int rows, int planes,
+                         const int beside_at[BESIDE + 1], WEIGHT_SPACE const VALUE* weights) {
+  const int room = elements - e, top = z - BEFORE_Z;
   middle_pack middle[STEPS][LINES];
   single beside[STEPS][LINES][BESIDE + 1];
   global const ELEMENT* corner = from + top * (long)in_plane + (y - BEFORE_Y) * (long)in_pitch;  // if it is there
@@ -230,20 +217,19 @@ UNROLLED
     }
   }
 
-  const int first_z = top - (WINDOW_Z - 1 - BEFORE_Z);  // the plane of sums 0
-  global RESULT* first_to = to + first_z * (long)out_plane + y * (long)out_pitch;
-#define STORE_SUMS(o)                                                                                                     \
-  store_sums(is_inside, sums[o], first_to + (ulong)(o) * out_plane, out_pitch, e, y, first_z + (o), begin, elements, rows, \
-             planes)
+  VALUE sums[DEEP][ROWS][PACK];
+  global RESULT* first_to = to + (ulong)z * out_plane + (ulong)y * out_pitch;
+#define STORE_SUMS(o) \
+  store_sums(is_inside, sums[o], first_to + (ulong)(o) * out_plane, out_pitch, e, y, z + (o), elements, rows, planes)
 #if SHAPE == CUSTOM
   VALUE cells[STEPS][LINES][SPAN];
 UNROLLED
   for (int s = 0; s < STEPS; ++s)
 UNROLLED
     for (int r = 0; r < LINES; ++r) convert_row(cells[s][r], &middle[s][r], beside[s][r], e, room, BEYOND);
-#define NEIGHBOUR(dx, dy, dz) cells[o + (dz) - RADIUS_Z][q + (dy) + RADIUS_Y][AROUND + i + (dx) * CHANNELS]
+#define NEIGHBOUR(dx, dy, dz) cells[o + (dz) + RADIUS_Z][q + (dy) + RADIUS_Y][AROUND + i + (dx) * CHANNELS]
 UNROLLED
-  for (int o = WINDOW_Z - 1; o < STEPS; ++o) {
+  for (int o = 0; o < DEEP; ++o) {
 UNROLLED
     for (int q = 0; q < ROWS; ++q)
 UNROLLED
@@ -251,6 +237,12 @@ UNROLLED
     STORE_SUMS(o);
   }
 #else
+UNROLLED
+  for (int o = 0; o < DEEP; ++o)
+UNROLLED
+    for (int q = 0; q < ROWS; ++q)
+UNROLLED
+      for (int i = 0; i < PACK; ++i) sums[o][q][i] = 0;
 UNROLLED
   for (int s = 0; s < STEPS; ++s) {
 UNROLLED
@@ -260,8 +252,8 @@ UNROLLED
       convert_row(cells, &middle[s][r], beside[s][r], e, room, BEYOND);
 UNROLLED
       for (int k = 0; k < WINDOW_Z; ++k) {
-        const int o = s + WINDOW_Z - 1 - k;  // the sums in whose window this plane is plane k
-        if (o < FIRST_SUM || o >= SUMS) continue;
+        const int o = s - k;  // of its results this plane is plane k of their windows
+        if (o < 0 || o >= DEEP) continue;
 UNROLLED
         for (int q = 0; q < ROWS; ++q) {
           const int j = r - q;  // and this row is row j
@@ -277,7 +269,7 @@ UNROLLED
         }
       }
     }
-    if (s >= FIRST_SUM) STORE_SUMS(s);
+    if (s >= WINDOW_Z - 1) STORE_SUMS(s - (WINDOW_Z - 1));
   }
 #endif
 }
@@ -292,7 +284,7 @@ void stencil_planes(STENCIL_ARGUMENTS) {
   const int y = (int)get_global_id(1) * ROWS;
   const uint pieces = (uint)(planes + DEEP - 1) / DEEP, piece = (uint)get_group_id(2), number = batch == 1 ? 0 : piece / pieces;
   const ulong grid = number;
-  const int begin = (int)(piece - number * pieces) * DEEP;  // the first plane of results
+  const int z = (int)(piece - number * pieces) * DEEP;
   if (room <= 0 || y >= rows) return;  // no barrier follows
 
   int beside_at[BESIDE + 1];
@@ -303,32 +295,12 @@ UNROLLED
   // Whether all rows are there, and the vector in its row; with "leave", as far inside that all its results are written.
   const bool is_whole = EDGE == LEAVE ? e >= AROUND && room >= PACK + AROUND : PACKED || room >= PACK;
   const bool has_rows = is_whole && y >= BEFORE_Y && y - BEFORE_Y + LINES <= rows;
+  const bool has_planes = z >= BEFORE_Z && z - BEFORE_Z + STEPS <= planes;
 
-  VALUE sums[SUMS][ROWS][PACK];
-UNROLLED
-  for (int o = 0; o < SUMS; ++o)
-UNROLLED
-    for (int q = 0; q < ROWS; ++q)
-UNROLLED
-      for (int i = 0; i < PACK; ++i) sums[o][q][i] = 0;
-  int top = begin - BEFORE_Z;  // the first plane that is read next
 #define MAKE_PLANES(is_inside)                                                                                                 \
-  make_planes(is_inside, sums, from, in_pitch, in_plane, to, out_pitch, out_plane, e, y, top, begin, elements, rows, planes, \
-              beside_at, weights)
-#pragma unroll 1
-  for (int turn = 0; turn < TURNS && top - (WINDOW_Z - 1 - BEFORE_Z) < planes; ++turn) {
-    if (INSIDE && has_rows && top >= 0 && top + STEPS <= planes)
-      MAKE_PLANES(true);
-    else
-      MAKE_PLANES(false);
-#if TURNS > 1
-    top += STEPS;
-UNROLLED
-    for (int o = 0; o < SUMS; ++o)
-UNROLLED
-      for (int q = 0; q < ROWS; ++q)
-UNROLLED
-        for (int i = 0; i < PACK; ++i) sums[o][q][i] = BEGINS_BEFORE(o) ? sums[min(o + STEPS, SUMS - 1)][q][i] : 0;
-#endif
-  }
+  make_planes(is_inside, from, in_pitch, in_plane, to, out_pitch, out_plane, e, y, z, elements, rows, planes, beside_at, weights)
+  if (has_rows && has_planes)
+    MAKE_PLANES(true);
+  else
+    MAKE_PLANES(false);
 }

@@ -56,7 +56,7 @@ std::string march_text(const plan::HeatMarch& march) {
 
 std::string columns_text(const plan::StencilColumns& columns) {
   return fmt::format("{{{}, {}, {}, {}, {}}}", columns.across, columns.group, columns.rows, columns.deep,
-                     columns.at_once);
+                     columns.registers);
 }
 
 std::string columns_text(const plan::HeatColumns& columns) {
@@ -107,7 +107,7 @@ std::string stencil_policy(const Device& device, const TuningEntry& entry) {
     (entry.overrides.variant == "rows" ? p.rows_group : p.tile_group) = entry.overrides.work_items;
   return fmt::format("    {{\"{}\", \"{}\",\n     {}, {}, {}, {}, {}, {}, {}, {}, {}}},\n", family_of(device),
                      evidence_of(device, entry), p.rows, p.registers, p.rows_across, p.rows_group,
-                     p.tile_group, p.byte_steps, p.byte_turns, columns_text(p.star), columns_text(p.box));
+                     p.tile_group, p.byte_steps, p.byte_turns, p.byte_group, columns_text(p.columns));
 }
 
 /// An operation whose numbers lie in a table, by family.

@@ -25,6 +25,10 @@ constexpr std::size_t kAllRegisters = 255;  // of 32 bits: what a work-item of N
 // cells, but groups that end soon take the places of others. H200, four channels of bytes, 3 x 3, 8 turns, of
 // copy: 16 and 32 a work-item 0.801, 8 0.796, 2 0.787; half, one turn: 8 0.943, 2 0.954.
 constexpr std::size_t kEndsEach = 2;
+// Passes of all loops of "planes", those that do nothing too. NVIDIA's compiler writes out 8748, of a star of
+// radius 4 (0.53 of copy on the H200); of 30758, of radius 6, it leaves some, and all arrays in memory
+// (0.02).
+constexpr std::size_t kMostPasses = 10000;
 constexpr std::size_t kBusy = 1024;  // work-items of a unit that hide what each waits for: not measured
 
 /// Elements of a vector of a row.
@@ -41,8 +45,8 @@ Vector vector_of(const Device& device, const StencilProblem& problem) {
   return v;
 }
 
-/// Registers that a work-item may fill. NVIDIA's compilers convert halves early, bytes where they do not come
-/// in words, and keep copies of doubles.
+/// Registers that a work-item of "rows" may fill. NVIDIA's compilers convert halves early, bytes where they
+/// do not come in words, and keep copies of doubles.
 std::size_t register_budget(const StencilPolicy& policy, const StencilProblem& problem, const Vector& v) {
   const std::size_t tenths = problem.type == Scalar::uint8     ? (v.aligned ? 10 : 7)
                              : problem.type == Scalar::half    ? (v.half_words ? 10 : 5)
@@ -64,32 +68,31 @@ void define_vector(Plan& plan, const Device& device, const StencilProblem& probl
 
 /// What a work-item of "planes" makes, and the registers that take.
 struct Columns {
-  std::size_t rows, deep;    ///< of results
-  std::size_t steps, turns;  ///< planes of the input that are read at once, and how often
+  std::size_t rows, deep;  ///< of results
 
-  Columns(const StencilProblem& problem, std::size_t rows_each, std::size_t planes, std::size_t at_once)
-      : rows(rows_each), deep(planes) {
-    const std::size_t read = deep + problem.window[2] - 1;
-    steps = at_once != 0 ? std::min(at_once, read) : read;
-    turns = divide_up(read, steps);
-    deep = steps * turns - (problem.window[2] - 1);
+  std::size_t steps(const StencilProblem& problem) const { return deep + problem.window[2] - 1; }
+
+  std::size_t lines(const StencilProblem& problem) const { return rows + problem.window[1] - 1; }
+
+  /// Of the loops over planes and lines that are read, the window, and rows of results.
+  std::size_t passes(const StencilProblem& problem) const {
+    return steps(problem) * lines(problem) * problem.window[2] * rows * problem.window[0];
   }
 
   std::size_t registers(const StencilProblem& problem, std::size_t pack) const {
     const std::size_t bytes = size_of(problem.type), value_words = value_bytes(problem) / 4;
     const std::size_t around = problem.window[0] / 2 * problem.channels, span = 2 * around + pack;
-    const std::size_t lines = rows + problem.window[1] - 1;
     if (problem.shape == StencilShape::expression)
-      return steps * lines * span * value_words + 2 * pack * value_words;
+      return steps(problem) * lines(problem) * span * value_words + 2 * pack * value_words;
     // As they are read vectors of small elements are packed; elements beside them, and the row at work, are
     // not.
     const std::size_t vector = divide_up(pack * bytes, 4), beside = 2 * around * divide_up(bytes, 4);
-    const std::size_t own = turns > 1 ? steps : deep;  // planes that can be a result's own
-    const std::size_t read = problem.shape == StencilShape::star
-                                 ? steps * rows * vector + own * ((lines - rows) * vector + rows * beside)
-                                 : steps * lines * (vector + beside);
-    const std::size_t sums = turns > 1 ? steps + problem.window[2] - 1 : std::min(deep, problem.window[2]);
-    return read + sums * rows * pack * value_words + (bytes >= 4 ? 0 : 2 * span * value_words);
+    const std::size_t read =
+        problem.shape == StencilShape::star
+            ? steps(problem) * rows * vector + deep * ((lines(problem) - rows) * vector + rows * beside)
+            : steps(problem) * lines(problem) * (vector + beside);
+    return read + std::min(deep, problem.window[2]) * rows * pack * value_words +
+           (bytes >= 4 ? 0 : 2 * span * value_words);
   }
 };
 
@@ -161,13 +164,14 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
   }
   Plan plan = base_plan(device, problem, "rows");
   const Sizes extent{across_all, divide_up(problem.out_size[1], count), problem.out_size[2] * problem.batch};
+  const std::size_t most = std::bit_floor(std::max<std::size_t>(device.max_work_group, 1));
   const std::size_t group =
-      wanted != 0
-          ? wanted
-          : std::min(policy.rows_group, std::bit_floor(std::max<std::size_t>(device.max_work_group, 1)));
+      wanted != 0 ? wanted : std::min(turns > 1 ? policy.byte_group : policy.rows_group, most);
   const std::size_t across =
       std::min({group, std::bit_floor(std::max<std::size_t>(device.max_work_items[0], 1)),
-                problem.out_size[1] > 1 ? policy.rows_across : group});
+                problem.out_size[1] == 1 ? group
+                : turns > 1              ? policy.byte_group
+                                         : policy.rows_across});
   plan.work_group = {across, std::min(group / across, std::max<std::size_t>(device.max_work_items[1], 1)), 1};
   plan.global = global_size(extent, plan.work_group);
   // Both ends of the rows: about a vector each, and few elements for a work-item, which waits for each cell.
@@ -203,9 +207,8 @@ Attempt planes(const Device& device, const StencilProblem& problem, const PlanOv
       return {{}, formatted("counts elements of a side in 32 bits, fewer than {}", kLongestSide)};
     if (problem.window.at(d) > kMostUnrolled) return {{}, "the window does not fit its registers"};
   }
-  const bool custom = problem.shape == StencilShape::expression;
   const StencilPolicy& policy = stencil_policy(device);
-  const StencilColumns& sizes = problem.shape == StencilShape::star ? policy.star : policy.box;
+  const StencilColumns& sizes = policy.columns;
   const Vector v = vector_of(device, problem);
   const std::size_t most = std::bit_floor(std::max<std::size_t>(device.max_work_group, 1));
   const std::size_t group = fixed.work_items != 0 ? fixed.work_items : std::min(sizes.group, most);
@@ -222,26 +225,25 @@ Attempt planes(const Device& device, const StencilProblem& problem, const PlanOv
   const std::size_t along = std::min(group / across, std::max<std::size_t>(device.max_work_items[1], 1));
 
   const auto fits = [&](const Columns& c, std::size_t registers) {
-    return c.registers(problem, v.pack) <= registers &&
+    return c.registers(problem, v.pack) <= registers && c.passes(problem) <= kMostPasses &&
            c.deep * c.rows * v.pack * problem.weights() <= kMostUnrolled;
   };
-  std::size_t rows_each = sizes.rows, deep = sizes.deep;
+  // Of small elements a vector has many, and each row a sum for each of them.
+  Columns columns{size_of(problem.type) < 4 ? 1 : sizes.rows, sizes.deep};
   if (fixed.tile_rows != 0) {
-    if (fixed.tile_rows % (along * rows_each) != 0) {
-      refuse_tile(problem, "tile_rows", formatted("a multiple of {}, for each plane", along * rows_each),
+    if (fixed.tile_rows % (along * columns.rows) != 0) {
+      refuse_tile(problem, "tile_rows", formatted("a multiple of {}, for each plane", along * columns.rows),
                   fixed.tile_rows);
     }
-    deep = fixed.tile_rows / (along * rows_each);
-    if (!fits(Columns(problem, rows_each, deep, 0), kAllRegisters)) {
+    columns.deep = fixed.tile_rows / (along * columns.rows);
+    if (!fits(columns, kAllRegisters)) {
       refuse_tile(problem, "tile_rows", formatted("planes that fit {} registers at once", kAllRegisters),
                   fixed.tile_rows);
     }
   }
-  std::size_t at_once = fixed.tile_rows != 0 || custom ? 0 : sizes.at_once;
-  const std::size_t budget = fixed.tile_rows != 0 ? kAllRegisters : register_budget(policy, problem, v);
-  while (!fits(Columns(problem, rows_each, deep, at_once), budget) && (deep > 1 || rows_each > 1))
-    (rows_each > 1 ? rows_each : deep) /= 2;
-  const Columns columns(problem, rows_each, deep, at_once);
+  const std::size_t budget = fixed.tile_rows != 0 ? kAllRegisters : sizes.registers;
+  while (!fits(columns, budget) && (columns.deep > 1 || columns.rows > 1))
+    (columns.rows > 1 ? columns.rows : columns.deep) /= 2;
   // With one plane each all others of the window would be read for it alone.
   if (!fits(columns, budget) || (columns.deep < 2 && fixed.tile_rows == 0 && sizes.deep > 1))
     return {{}, "the window does not fit its registers"};
@@ -260,8 +262,7 @@ Attempt planes(const Device& device, const StencilProblem& problem, const PlanOv
   plan.vector_width = v.pack;
   plan.items_per_work_item = v.pack * columns.rows * columns.deep;
   define_vector(plan, device, problem, v);
-  define(plan, "STEPS", columns.steps);
-  if (columns.turns > 1) define(plan, "TURNS", columns.turns);
+  define(plan, "STEPS", columns.steps(problem));
   if (columns.rows > 1) define(plan, "ROWS", columns.rows);
   define(plan, "GROUP_X", across);
   define(plan, "GROUP_Y", along);

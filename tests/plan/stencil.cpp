@@ -89,21 +89,30 @@ TEST_CASE("plan of stencil: volumes are made in registers where their windows fi
   CHECK(plan.variant == "planes");
   CHECK(defined(plan, "STEPS") == 6);
   CHECK(defined(plan, "PACKED") == 1);
-  CHECK(plan.items_per_work_item == 16);
-  CHECK(plan.tile_rows == 4 * 4);
+  CHECK(plan.items_per_work_item == 32);
+  CHECK(plan.tile_rows == 2 * 4 * 4);
   CHECK(plan.tile_cols == 128);
-  // Fewer planes at once for a larger window, and what does not fit at all goes through local memory.
-  CHECK(defined(smem::plan_stencil(h200, star(4)), "STEPS") == 2 + 8);
+  smem::StencilProblem bytes = star(1);
+  bytes.type = Scalar::uint8;
+  CHECK(smem::plan_stencil(h200, bytes).tile_rows == 4 * 4);
+  // Fewer rows, then planes, for a larger window, and what does not fit at all goes through local memory.
+  CHECK(defined(smem::plan_stencil(h200, star(2)), "ROWS") == 2);
+  CHECK(defined(smem::plan_stencil(h200, star(3)), "ROWS") == 0);
+  CHECK(defined(smem::plan_stencil(h200, star(4)), "STEPS") == 4 + 8);
+  const auto box = [](std::size_t radius) {
+    return smem::stencil_problem(Scalar::float32, {512, 512, 512}, {radius, radius, radius});
+  };
+  CHECK(defined(smem::plan_stencil(h200, box(1)), "STEPS") == 4 + 2);
+  CHECK(defined(smem::plan_stencil(h200, box(2)), "STEPS") == 2 + 4);
+  CHECK(smem::plan_stencil(h200, box(3)).variant == "march");
+  CHECK(smem::plan_stencil(h200, star(5)).variant == "march");
   CHECK(smem::plan_stencil(h200, star(6)).variant == "march");
-  CHECK(
-      smem::plan_stencil(h200, smem::stencil_problem(Scalar::float32, {512, 512, 512}, {2, 2, 2})).variant ==
-      "march");
   // What is fixed by hand: elements along x, rows of all planes, work-items.
   const smem::Plan fixed = smem::plan_stencil(
-      h200, star(1), {.variant = "planes", .tile_rows = 8 * 2, .tile_cols = 64, .work_items = 128});
-  CHECK(defined(fixed, "STEPS") == 2 + 2);
+      h200, star(1), {.variant = "planes", .tile_rows = 8 * 2 * 3, .tile_cols = 64, .work_items = 128});
+  CHECK(defined(fixed, "STEPS") == 3 + 2);
   CHECK(fixed.work_group == Sizes{16, 8, 1});
-  CHECK(fixed.tile_rows == 16);
+  CHECK(fixed.tile_rows == 48);
   CHECK(fixed.tile_cols == 64);
   const auto refused = [&](const smem::PlanOverrides& overrides) {
     return test::failure_of([&] { smem::plan_stencil(h200, star(1), overrides); }).argument;
@@ -128,6 +137,7 @@ TEST_CASE(
   CHECK(defined(large, "STEPS") == 6);
   CHECK(defined(large, "TURNS") == 8);
   CHECK(large.items_per_work_item == 16 * (6 * 8 - 2));
+  CHECK(large.work_group == Sizes{64, 1, 1});
   // Fewer turns, or none, where not all units would have work; and none where a sum waits for many rows.
   CHECK(defined(plan_of("sm_90", Scalar::uint8, 2048, 1), "TURNS") == 2);
   CHECK(defined(plan_of("sm_90", Scalar::uint8, 256, 1), "TURNS") == 0);
