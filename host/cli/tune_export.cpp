@@ -105,9 +105,10 @@ std::string stencil_policy(const Device& device, const TuningEntry& entry) {
   plan::StencilPolicy p = plan::stencil_policy(device);
   if (entry.overrides.work_items != 0)
     (entry.overrides.variant == "rows" ? p.rows_group : p.tile_group) = entry.overrides.work_items;
-  return fmt::format("    {{\"{}\", \"{}\",\n     {}, {}, {}, {}, {}, {}, {}, {}, {}}},\n", family_of(device),
-                     evidence_of(device, entry), p.rows, p.registers, p.rows_across, p.rows_group,
-                     p.tile_group, p.byte_steps, p.byte_turns, p.byte_group, columns_text(p.columns));
+  return fmt::format("    {{\"{}\", \"{}\",\n     {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}},\n",
+                     family_of(device), evidence_of(device, entry), p.rows, p.registers, p.rows_across,
+                     p.rows_group, p.tile_group, p.byte_steps, p.byte_turns, p.byte_group,
+                     columns_text(p.columns), columns_text(p.boxes));
 }
 
 /// An operation whose numbers lie in a table, by family.

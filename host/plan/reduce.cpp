@@ -361,12 +361,7 @@ Plan plan_reduce(const Device& device, const ReduceProblem& problem, const PlanO
                                   : is_cpu_variant(device, variant)                      ? "cpu"
                                   : shuffles && plan_variant(device, problem, "shuffle") ? "shuffle"
                                                                                          : "several";
-  // H200, 16384 x 16384 floats: vecmat with groups of 512 0.272 ms, of 256 0.293; sums of columns are alike.
-  // Pairs of a value and a place take more than the 128 registers that groups of 512 leave a work-item.
-  const bool wide =
-      nvidia && problem.shape == ReduceShape::columns && plan::accumulator_numbers(problem) == 1;
-  const std::size_t usual = wide ? 2 * kGroup : kGroup;
-  const std::size_t wanted = overrides.work_items != 0 ? overrides.work_items : usual;
+  const std::size_t wanted = overrides.work_items != 0 ? overrides.work_items : kGroup;
   std::optional<Plan> plan = plan_variant(device, problem, chosen, wanted);
   if (!plan) {
     refuse("variant", "one that can run this reduction on this device",

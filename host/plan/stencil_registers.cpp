@@ -171,7 +171,7 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
       std::min({group, std::bit_floor(std::max<std::size_t>(device.max_work_items[0], 1)),
                 problem.out_size[1] == 1 ? group
                 : turns > 1              ? policy.byte_group
-                                         : policy.rows_across});
+                                         : std::min(policy.rows_across, std::bit_ceil(across_all))});
   plan.work_group = {across, std::min(group / across, std::max<std::size_t>(device.max_work_items[1], 1)), 1};
   plan.global = global_size(extent, plan.work_group);
   // Both ends of the rows: about a vector each, and few elements for a work-item, which waits for each cell.
@@ -208,7 +208,9 @@ Attempt planes(const Device& device, const StencilProblem& problem, const PlanOv
     if (problem.window.at(d) > kMostUnrolled) return {{}, "the window does not fit its registers"};
   }
   const StencilPolicy& policy = stencil_policy(device);
-  const StencilColumns& sizes = policy.columns;
+  const bool small = size_of(problem.type) < 4;
+  const bool is_float_box = problem.type == Scalar::float32 && problem.shape == StencilShape::box;
+  const StencilColumns& sizes = is_float_box ? policy.boxes : policy.columns;
   const Vector v = vector_of(device, problem);
   const std::size_t most = std::bit_floor(std::max<std::size_t>(device.max_work_group, 1));
   const std::size_t group = fixed.work_items != 0 ? fixed.work_items : std::min(sizes.group, most);
@@ -229,7 +231,7 @@ Attempt planes(const Device& device, const StencilProblem& problem, const PlanOv
            c.deep * c.rows * v.pack * problem.weights() <= kMostUnrolled;
   };
   // Of small elements a vector has many, and each row a sum for each of them.
-  Columns columns{size_of(problem.type) < 4 ? 1 : sizes.rows, sizes.deep};
+  Columns columns{small ? 1 : sizes.rows, sizes.deep};
   if (fixed.tile_rows != 0) {
     if (fixed.tile_rows % (along * columns.rows) != 0) {
       refuse_tile(problem, "tile_rows", formatted("a multiple of {}, for each plane", along * columns.rows),
@@ -241,9 +243,10 @@ Attempt planes(const Device& device, const StencilProblem& problem, const PlanOv
                   fixed.tile_rows);
     }
   }
-  const std::size_t budget = fixed.tile_rows != 0 ? kAllRegisters : sizes.registers;
+  // What is packed in registers takes some more while it is made numbers of.
+  const std::size_t budget = fixed.tile_rows != 0 ? kAllRegisters : sizes.registers * (small ? 8 : 10) / 10;
   while (!fits(columns, budget) && (columns.deep > 1 || columns.rows > 1))
-    (columns.rows > 1 ? columns.rows : columns.deep) /= 2;
+    --(columns.rows > 1 ? columns.rows : columns.deep);
   // With one plane each all others of the window would be read for it alone.
   if (!fits(columns, budget) || (columns.deep < 2 && fixed.tile_rows == 0 && sizes.deep > 1))
     return {{}, "the window does not fit its registers"};
