@@ -1,0 +1,90 @@
+// What an H200 gets by its own measurements: sizes that smem tune found there, by operation.
+#include <smem/smem.hpp>
+
+#include "support/targets.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+using smem::Scalar;
+using Sizes = std::array<std::size_t, 3>;
+
+namespace {
+
+const smem::Device h200 = test::target("sm_90");
+constexpr std::size_t kMany = std::size_t{1} << 28;
+
+}  // namespace
+
+TEST_CASE("plans of the H200: mirror images are made in vectors, by groups of 128") {
+  smem::FlipProblem problem{.rows = 16384, .cols = 16384};
+  CHECK(smem::plan_flip(h200, problem).variant == "vector");
+  CHECK(smem::plan_flip(h200, problem).work_items() == 128);
+  CHECK(smem::plan_flip(test::target("gfx90a"), problem).work_items() == 256);
+  problem.element_bytes = 16;  // a vector by itself
+  CHECK(smem::plan_flip(h200, problem).variant == "items");
+}
+
+TEST_CASE("plans of the H200: each selection has work-groups of its own size") {
+  for (const auto& [op, work_items] : {std::pair{smem::SelectOp::copy_if, std::size_t{512}},
+                                       {smem::SelectOp::copy_flagged, 1024},
+                                       {smem::SelectOp::unique, 512},
+                                       {smem::SelectOp::run_length_encode, 256},
+                                       {smem::SelectOp::partition, 64}}) {
+    smem::SelectProblem problem{.op = op, .size = kMany};
+    if (op == smem::SelectOp::copy_if || op == smem::SelectOp::partition) problem.predicate = "x > 0";
+    CAPTURE(smem::name_of(op));
+    CHECK(smem::plan_select(h200, problem).work_items() == work_items);
+    CHECK(smem::plan_select(test::target("gfx90a"), problem).work_items() == 256);
+  }
+}
+
+TEST_CASE("plans of the H200: rows that fill a tile are scanned in registers") {
+  smem::ScanProblem problem{.shape = smem::ScanShape::rows, .rows = 16384, .cols = 16384};
+  CHECK(smem::plan_scan(h200, problem).variant == "look_back");
+  problem.cols = 4096;
+  CHECK(smem::plan_scan(h200, problem).variant != "look_back");
+}
+
+TEST_CASE("plans of the H200: weighted histograms have groups of 512") {
+  smem::WeightedHistogramProblem problem;
+  problem.counts.cols = std::size_t{1} << 27;
+  problem.counts.in = Scalar::float32;
+  problem.counts.bins = 256;
+  CHECK(smem::plan_histogram_weighted(h200, problem).work_items() == 512);
+  CHECK(smem::plan_histogram_weighted(test::target("gfx90a"), problem).work_items() == 256);
+}
+
+TEST_CASE("plans of the H200: wide boxes have larger groups than narrow ones") {
+  smem::SeparableProblem image;
+  image.width = image.height = 8192;
+  CHECK(smem::plan_box(h200, smem::BoxProblem::of(image, 50)).work_items() == 512);
+  CHECK(smem::plan_box(h200, smem::BoxProblem::of(image, 15)).work_items() < 512);
+}
+
+TEST_CASE("plans of the H200: whole planes have as many work-items as they keep busy") {
+  smem::PoolProblem problem;
+  problem.op = smem::PoolOp::average;
+  problem.width = problem.height = 56;
+  problem.planes = 16384;
+  CHECK(smem::plan_global_pool_first(h200, problem).work_items() == 64);
+  problem.width = problem.height = 7;
+  CHECK(smem::plan_global_pool_first(h200, problem).work_items() == 32);
+  problem.width = problem.height = 4096;
+  problem.planes = 1;
+  CHECK(smem::plan_global_pool_first(h200, problem).work_items() == 256);
+}
+
+TEST_CASE("plans of the H200: groups of stencils lie along rows, and are no wider than these") {
+  const auto group = [](Scalar type, std::size_t width) {
+    return smem::plan_stencil(h200, smem::stencil_problem(type, {width, 8192, 1}, {1, 1, 0}), "rows")
+        .work_group;
+  };
+  CHECK(group(Scalar::float64, 8192) == Sizes{128, 1, 1});
+  CHECK(group(Scalar::float32, 8192) == Sizes{128, 1, 1});
+  CHECK(group(Scalar::float32, 40) == Sizes{16, 8, 1});
+  CHECK(group(Scalar::float32, 1) == Sizes{1, 128, 1});
+}
