@@ -44,12 +44,15 @@ struct StencilPolicy {
 // so many leave an NVIDIA multiprocessor 400 work-items, with 16 bytes of each of 10 rows under way: 64 KiB.
 // Intel's compiler has 64 for a work-item of pvc, and keeps arrays in memory that take more than about 40.
 //
-// columns: 512^3 float there, rows x planes of results of a work-item; stars of radius 1 and 2, and 3 x 3 x
-// 3: 2 x 4 0.95, 0.84, 0.75 to 0.80; 1 x 4 0.90, 0.70, 0.71; 1 x 6 of the latter two 0.755 and 0.79; 2 x 2
-// 0.867, 0.81, 0.67; 2 x 6 0.755 and 0.67 of them; 3 and 4 rows no more than 2. Groups of 256: 0.955, 0.59,
-// 0.585; of 64: 0.835 and 0.79 of the latter. Double 0.92, 0.77, 0.63 (1 x 4: 0.85, 0.65, 0.59). Half has 1 x
-// 4 in 0.89, 0.75, 0.57 (2 x 4: 0.92, 0.65, 0.55), uint16 0.80, 0.52, 0.51, bytes 0.74, 0.50, 0.35. A star of
-// radius 4 0.53, through local memory 0.20; a box of radius 2 0.15 and 0.054.
+// Groups of 128 x 1 instead of 32 x 4: double 3 x 3 0.985 instead of 0.938, 5 x 5 0.62 instead of 0.645;
+// uint16 0.86 instead of 0.83; half 0.957 instead of 0.949; float and bytes of one channel the same.
+//
+// columns: 512^3 float there, rows x planes of results of a work-item. A star of radius 1: 2 x 4 0.95, 1 x 4
+// 0.90, 2 x 2 0.87; of radius 2: 2 x 4 0.84, 2 x 2 0.81, 1 x 6 and 2 x 6 0.755, 1 x 4 0.70; a box of 3 x 3 x
+// 3: 1 x 6 0.80, 2 x 4 0.75 to 0.80, 1 x 4 0.71, 2 x 2 and 2 x 6 0.67; 3 and 4 rows no more than 2. Groups of
+// 256: 0.955, 0.59, 0.585. Of these three, double 2 x 4 0.92, 0.77, 0.63 and 1 x 4 0.85, 0.65, 0.59; half 1 x
+// 4 0.89, 0.75, 0.57 and 2 x 4 0.92, 0.65, 0.55; uint16 0.80, 0.52, 0.51; bytes 0.74, 0.50, 0.35. A star of
+// radius 4 0.52, through local memory 0.20; a box of radius 2 0.15 and 0.054.
 inline constexpr StencilPolicy kStencilPolicies[] = {
     {"nvidia-hopper",
      "H200, 8192 x 8192, of copy: float 3 x 3 0.97, 5 x 5 0.88; half 3 x 3 0.96; uint8 x 4 3 x 3 0.81; "

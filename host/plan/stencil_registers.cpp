@@ -26,7 +26,7 @@ constexpr std::size_t kAllRegisters = 255;  // of 32 bits: what a work-item of N
 // copy: 16 and 32 a work-item 0.801, 8 0.796, 2 0.787; half, one turn: 8 0.943, 2 0.954.
 constexpr std::size_t kEndsEach = 2;
 // Passes of all loops of "planes", those that do nothing too. NVIDIA's compiler writes out 8748, of a star of
-// radius 4 (0.53 of copy on the H200); of 30758, of radius 6, it leaves some, and all arrays in memory
+// radius 4 (0.52 of copy on the H200); of 30758, of radius 6, it leaves some, and all arrays in memory
 // (0.02).
 constexpr std::size_t kMostPasses = 10000;
 constexpr std::size_t kBusy = 1024;  // work-items of a unit that hide what each waits for: not measured
