@@ -29,15 +29,17 @@ TEST_CASE("plans of the H200: mirror images are made in vectors, by groups of 12
 }
 
 TEST_CASE("plans of the H200: each selection has work-groups of its own size") {
-  for (const auto& [op, work_items] : {std::pair{smem::SelectOp::copy_if, std::size_t{512}},
-                                       {smem::SelectOp::copy_flagged, 1024},
-                                       {smem::SelectOp::unique, 512},
-                                       {smem::SelectOp::run_length_encode, 256},
-                                       {smem::SelectOp::partition, 64}}) {
-    smem::SelectProblem problem{.op = op, .size = kMany};
-    if (op == smem::SelectOp::copy_if || op == smem::SelectOp::partition) problem.predicate = "x > 0";
-    CAPTURE(smem::name_of(op));
-    CHECK(smem::plan_select(h200, problem).work_items() == work_items);
+  const std::pair<smem::SelectOp, std::size_t> groups[] = {{smem::SelectOp::copy_if, 512},
+                                                           {smem::SelectOp::copy_flagged, 1024},
+                                                           {smem::SelectOp::unique, 512},
+                                                           {smem::SelectOp::run_length_encode, 256},
+                                                           {smem::SelectOp::partition, 64}};
+  for (const auto& group : groups) {
+    smem::SelectProblem problem{.op = group.first, .size = kMany};
+    if (problem.op == smem::SelectOp::copy_if || problem.op == smem::SelectOp::partition)
+      problem.predicate = "x > 0";
+    CAPTURE(smem::name_of(problem.op));
+    CHECK(smem::plan_select(h200, problem).work_items() == group.second);
     CHECK(smem::plan_select(test::target("gfx90a"), problem).work_items() == 256);
   }
 }
