@@ -172,7 +172,7 @@ plan::GlobalPoolParts plan::global_pool_parts(const Device& device, const PoolPr
     parts.joined = row * height <= 2 * kLeast ? height : joined_rows(height, divide_up(kLeast / 8, row));
   const std::size_t rows = height / parts.joined;
   parts.band = std::max({std::size_t{1}, divide_up(rows, wanted), divide_up(kLeast, row * parts.joined)});
-  parts.band = std::min({parts.band, std::max<std::size_t>(rows, 1), std::size_t{1} << 30});
+  parts.band = std::min({parts.band, rows, std::size_t{1} << 30});
   parts.parts = divide_up(rows, parts.band);
   if (parts.parts > 1) parts.scratch_bytes = parts.parts * problem.planes * problem.channels * 8;
   return parts;

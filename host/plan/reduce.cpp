@@ -361,6 +361,8 @@ Plan plan_reduce(const Device& device, const ReduceProblem& problem, const PlanO
                                   : is_cpu_variant(device, variant)                      ? "cpu"
                                   : shuffles && plan_variant(device, problem, "shuffle") ? "shuffle"
                                                                                          : "several";
+  // H200, vecmat of 16384 x 16384 floats: groups of 512 were 1.08 times as fast in one run of smem tune,
+  // those of 256 1.05 times in another.
   const std::size_t wanted = overrides.work_items != 0 ? overrides.work_items : kGroup;
   std::optional<Plan> plan = plan_variant(device, problem, chosen, wanted);
   if (!plan) {

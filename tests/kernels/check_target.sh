@@ -7,7 +7,7 @@
 # (Intel: ocloc). `CATALOGUE --target TARGET` prints a line for each kernel, tab-separated: name, .cl file relative to FOLDER (default:
 # the repository's cl/), entry point, work-group (256,1,1), bytes of local memory by the plan, build options.
 #
-# A kernel fails when it does not compile, spills registers that it needs, uses scratch (a private array that is not in registers), takes more local memory
+# A kernel fails when it does not compile, spills registers, uses scratch (a private array that is not in registers), takes more local memory
 # than the plan said or the target has, or cannot be launched with this work-group. SMEM_CHECK_JOBS: compilers at once (default:
 # the number of CPUs). SMEM_CHECK_EVERY=N: only every N-th kernel. Exit status: 0 good, 1 a kernel failed, 77 the compiler is not here (1 where CI=true).
 . "$(dirname "$0")/lib.sh"
@@ -59,28 +59,15 @@ compile_nvidia() {
         sed -i -E 's,//@,,; s/^\.version .*/.version 8.3/; s/^\.target .*/.target sm_90a/' "$ptx"
         arch=sm_90a
     fi
+    "$PTXAS" -v -arch=$arch "$ptx" -o "$job/k.cubin" > "$job/account" 2>&1 || { cat "$job/account"; return 1; }
     width=32
-    account_of_ptx || return 1
-    # ptxas keeps a few values in memory where one more group fits a multiprocessor then, though each had registers enough: that is its
-    # choice, and no failure where it needs none without the bound. H200, stencil/rows.cl, double: 0.985 of copy so, 0.938 without.
-    if [ "${spill:-0}" -gt 0 ] && [ "$spill" -le 64 ]; then
-        local chosen=$regs
-        sed -i '/^\.reqntid/d' "$ptx"
-        regs=$((registers / items / 8 * 8))
-        account_of_ptx -maxrregcount=$((regs < 255 ? regs : 255)) || return 1
-        [ "$spill" != 0 ] || regs=$chosen
-    fi
-    [ -z "$local" ] || local=$((local + shared))
-}
-
-account_of_ptx() { # OPTIONS of ptxas
-    "$PTXAS" -v -arch=$arch "$@" "$ptx" -o "$job/k.cubin" > "$job/account" 2>&1 || { cat "$job/account"; return 1; }
     eval "$(awk -v e="$entry" '
         /Compiling entry function/ { on = index($0, "\047" e "\047"); if (on) seen = 1; own = on }
         /Function properties for/  { own = on && $NF == e || index($NF, "__clang_ocl_kern_imp_" e) }
         own && /stack frame/ { scratch += $1; for (i = 1; i < NF; i++) if ($(i + 2) == "spill") spill += $i }
         on && /Used [0-9]+ registers/ { for (i = 1; i < NF; i++) { if ($i == "Used") regs = $(i + 1); if ($(i + 2) ~ /^smem/) l = $i } }
         END { if (seen) printf "local=%d regs=%d spill=%d scratch=%d", l, regs, spill, scratch }' "$job/account")"
+    [ -z "$local" ] || local=$((local + shared))
 }
 
 compile_amd() {
