@@ -1,13 +1,23 @@
 // The test program. Its kernels are cached in the build folder, so that tests leave the user's cache alone.
-// With --selftest=quick, usual or full it knows only the test cases that `smem selftest` runs at that level.
+// Options of its own:
+//   --selftest=quick, usual or full   only the test cases that `smem selftest` runs at that level
+//   --without-optimiser               PoCL 3 compiles kernels without its optimiser, in a third of the time
+//   --turns=N                         with one test case: run in one of N turns, else skipped (exit status 77). The turn
+//                                     is SMEM_TEST_TURN; where that is not set, every test case is run
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include "support/random.hpp"
 #include "sweeps.hpp"
 
+#include <smem/opencl.hpp>
+
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace {
 
@@ -24,17 +34,53 @@ void choose_level(doctest::Context& context, std::string_view level) {
                                              ",clamped:*," SMEM_TEST_SWEEPS);
 }
 
+/// PoCL reads the variable at each build. Newer versions crash on some kernels that are not optimised.
+void leave_out_optimiser() {
+  std::vector<cl::Platform> platforms;
+  cl::Platform::get(&platforms);
+  for (const cl::Platform& platform : platforms) {
+    const std::string version = platform.getInfo<CL_PLATFORM_VERSION>();
+    if (version.find("pocl 3.") != std::string::npos || version.find("PoCL 3.") != std::string::npos)
+      setenv("POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable", 1);
+  }
+}
+
+/// FNV-1a: the same turn on every machine.
+std::uint64_t hash(std::string_view text) {
+  std::uint64_t value = 0xcbf29ce484222325u;
+  for (const char c : text)
+    value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return value;
+}
+
+bool is_its_turn(std::string_view test_case, std::uint64_t turns) {
+  const char* turn = std::getenv("SMEM_TEST_TURN");
+  if (turn == nullptr || *turn == '\0' || turns == 0) return true;
+  const std::uint64_t now = std::strtoull(turn, nullptr, 10) % turns, own = hash(test_case) % turns;
+  if (now == own) return true;
+  std::printf("skipped: runs in turn %llu of %llu, this is %llu\n", static_cast<unsigned long long>(own),
+              static_cast<unsigned long long>(turns), static_cast<unsigned long long>(now));
+  return false;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   setenv("SMEM_CACHE_DIR", SMEM_TEST_CACHE, 0);
   setenv("SMEM_TUNING", "0", 1);  // plans are compared with what smem ships
   doctest::Context context(argc, argv);
-  constexpr std::string_view kLevel = "--selftest=";
+  constexpr std::string_view kLevel = "--selftest=", kCase = "--test-case=", kTurns = "--turns=";
+  std::string_view test_case;
+  std::uint64_t turns = 0;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
     if (word.starts_with(kLevel)) choose_level(context, word.substr(kLevel.size()));
+    if (word == "--without-optimiser") leave_out_optimiser();
+    if (word.starts_with(kCase)) test_case = word.substr(kCase.size());
+    if (word.starts_with(kTurns)) turns = std::strtoull(argv[i] + kTurns.size(), nullptr, 10);
   }
+  constexpr int kSkipped = 77;
+  if (!is_its_turn(test_case, turns)) return kSkipped;
   const int result = context.run();
   if (!context.shouldExit() && result != 0) {
     std::fprintf(stderr, "repeat the random data with SMEM_SEED=%llu\n",

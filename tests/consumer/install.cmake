@@ -14,8 +14,15 @@ if(NOT SHARED)
   set(other_is_shared ON)
 endif()
 
+set(launcher "")
+if(NOT "$ENV{SMEM_TEST_TURN}" STREQUAL "")
+  math(EXPR turn "$ENV{SMEM_TEST_TURN} % 16")
+  if(NOT turn EQUAL 10)
+    set(launcher "-DCMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CURRENT_LIST_DIR}/reuse_objects.sh\\;${BUILD}")
+  endif()
+endif()
 run(${CMAKE_COMMAND} --fresh -S ${PROJECT} -B ${FOLDER} -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=
-    -DSMEM_SOURCE_DIR=${SOURCE} -DBUILD_SHARED_LIBS=${other_is_shared} -DSMEM_INSTALL=ON)
+    -DSMEM_SOURCE_DIR=${SOURCE} -DBUILD_SHARED_LIBS=${other_is_shared} -DSMEM_INSTALL=ON ${launcher})
 run(${CMAKE_COMMAND} --build ${FOLDER} --parallel 2)
 
 file(REMOVE_RECURSE ${PREFIX})

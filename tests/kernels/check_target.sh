@@ -9,7 +9,7 @@
 #
 # A kernel fails when it does not compile, spills registers, uses scratch (a private array that is not in registers), takes more local memory
 # than the plan said or the target has, or cannot be launched with this work-group. SMEM_CHECK_JOBS: compilers at once (default:
-# the number of CPUs). SMEM_CHECK_EVERY=N: only every N-th kernel. Exit status: 0 good, 1 a kernel failed, 77 the compiler is not here (1 where CI=true).
+# the number of CPUs). SMEM_CHECK_TURNS=N with SMEM_TEST_TURN=T: only every N-th kernel, from the T-th on. Exit status: 0 good, 1 a kernel failed, 77 the compiler is not here (1 where CI=true).
 . "$(dirname "$0")/lib.sh"
 
 # facts TARGET: local memory in bytes; work-items a group at most; and what bounds a group of a given kernel: registers of a multiprocessor
@@ -176,8 +176,9 @@ trap 'rm -rf "$work"' EXIT
 bad=$(awk -F '\t' '!(NF == 5 || NF == 6) || $4 !~ /^[1-9][0-9]*(,[1-9][0-9]*)*$/ || $5 !~ /^[0-9]+$/ { print "line " NR " is malformed: " $0; next }
     seen[$1]++ { print "line " NR ": the name " $1 " stands twice" }' "$work/catalogue")
 [ -z "$bad" ] || { echo "check_target: the catalogue for $target: $bad"; exit 1; }
-if [ "${SMEM_CHECK_EVERY:-1}" -gt 1 ]; then
-    awk -v n="$SMEM_CHECK_EVERY" 'NR % n == 1' "$work/catalogue" > "$work/some" && mv "$work/some" "$work/catalogue"
+if [ -n "${SMEM_TEST_TURN:-}" ] && [ "${SMEM_CHECK_TURNS:-1}" -gt 1 ]; then
+    echo "every ${SMEM_CHECK_TURNS}th kernel, turn $((SMEM_TEST_TURN % SMEM_CHECK_TURNS))"
+    awk -v n="$SMEM_CHECK_TURNS" -v t="$SMEM_TEST_TURN" 'NR % n == t % n' "$work/catalogue" > "$work/some" && mv "$work/some" "$work/catalogue"
 fi
 lines=$(wc -l < "$work/catalogue")
 [ "$lines" -gt 0 ] || { echo "check_target: the catalogue for $target is empty"; exit 1; }
