@@ -2,7 +2,8 @@
 // Options of its own:
 //   --selftest=quick, usual or full   only the test cases that `smem selftest` runs at that level
 //   --without-optimiser               PoCL 3 compiles kernels without its optimiser, in a third of the time
-//   --turns=N                         with one test case: run in one of N turns, else skipped (exit status 77). The turn
+//   --turns=N                         with one test case: run in one of N turns, else skipped (exit status
+//   77). The turn
 //                                     is SMEM_TEST_TURN; where that is not set, every test case is run
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>

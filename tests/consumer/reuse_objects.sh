@@ -1,8 +1,6 @@
 #!/bin/sh
-# reuse_objects.sh BUILD COMPILER ARGUMENTS...: a compiler launcher for a project to which smem is the subdirectory smem/. Takes
-# the library's objects from BUILD, where they exist, instead of compiling them again.
-build=$1
-shift
+# reuse_objects.sh COMPILER ARGUMENTS...: a compiler launcher for a project to which smem is the subdirectory smem/. Takes the
+# library's objects from the build folder SMEM_OBJECTS, where they exist, instead of compiling them again.
 out= dependencies= before=
 for word; do
   case $before in
@@ -11,7 +9,7 @@ for word; do
   esac
   before=$word
 done
-object=$build/${out#smem/}
+object=$SMEM_OBJECTS/${out#smem/}
 case $out in
   smem/CMakeFiles/smem_objects.dir/*)
     if [ -e "$object" ]; then
