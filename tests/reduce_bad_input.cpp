@@ -238,6 +238,13 @@ TEST_CASE("bad input of reduce: an expression that does not compile") {
   CHECK(error.argument == "identity");
   CHECK(error.got == "\"zero\"");
   CHECK(contains(error.build_log, "identity.cl:1"));
+  error = b.fail(Reduction::custom("a + b", "0 +"), b.in.vector(), b.out.vector());
+  CHECK(error.argument == "identity");
+  CHECK(error.got == "\"0 +\"");
+  CHECK_MESSAGE(error.build_log.starts_with("identity.cl:1: 0 +\n"), error.build_log);
+  error = b.fail(Reduction::custom("a +", "0"), b.in.vector(), b.out.vector());
+  CHECK(error.argument == "expression");
+  CHECK_MESSAGE(error.build_log.starts_with("expression.cl:1: a +\n"), error.build_log);
   // And the next one is not spoilt by it.
   CHECK(smem::reduce(b.context, b.in, Reduction::custom("a + b", "0")) == 100.0F);
 }

@@ -143,6 +143,11 @@ TEST_CASE("bad input of select: predicates, variants, overrides and plans") {
   CHECK(error.argument == "predicate");
   CHECK(error.expected == "an expression of x in OpenCL C");
   CHECK(contains(error.build_log, "predicate.cl:2"));
+  error = b.fail(b.in.vector(), b.out.vector(), b.one(), "x <");
+  CHECK(error.argument == "predicate");
+  CHECK(error.got == "\"x <\"");
+  CHECK_MESSAGE(error.build_log.starts_with("predicate.cl:1: x <\n" + std::string(19, ' ') + "^"),
+                error.build_log);
   error = b.fail(b.in.vector(), b.out.vector(), b.one(), "");
   CHECK(error.argument == "predicate");
   CHECK(error.got == "nothing");

@@ -4,6 +4,8 @@
 #include "support/environment.hpp"
 #include "support/failure.hpp"
 #include "support/folder.hpp"
+#include "support/others.hpp"
+#include "support/targets.hpp"
 #include "support/tuning_folder.hpp"
 
 #include <doctest/doctest.h>
@@ -11,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -120,6 +123,7 @@ TEST_CASE("tuning: files of another driver, version or device, and broken ones, 
       "[]",
       "7",
       std::string(3000, '['),
+      std::string(60000, '[') + std::string(60000, ']'),
       good.substr(0, good.size() / 2),
       changed([](Json& json) { json["smem"] = "0.0.9"; }),
       changed([](Json& json) { json["smem_tuning"] = 2; }),
@@ -155,6 +159,62 @@ TEST_CASE("tuning: files of another driver, version or device, and broken ones, 
   smem::Device other = device;
   other.driver += ".1";
   CHECK(smem::tuning_file(other) != file);
+}
+
+TEST_CASE("tuning: files and folders that others can write are ignored, and not written") {
+  const test::TuningFolder folder;
+  const test::NoMask mask;
+  const smem::Device device = test::target("sm_90");
+  const std::filesystem::path inner = folder.path() / "inner";
+  const test::Variable at("SMEM_TUNING_DIR", inner.string());
+  smem::store_tuning(device, {entry_of({.variant = "padded"})});
+  const auto file = smem::tuning_file(device);
+  CHECK(test::mode_of(inner) == 0700);
+  CHECK(test::files_in(inner).size() == 2);  // it, and its lock
+  for (const auto& made : test::files_in(inner))
+    CHECK(test::mode_of(made) == 0600);
+  REQUIRE(smem::tuning_entries(device).size() == 1);
+  const auto refused = [&] {
+    CHECK(smem::tuning_entries(device).empty());
+    const auto error =
+        test::failure_of([&] { smem::store_tuning(device, {entry_of({.variant = "tiled"})}); });
+    CHECK(error.operation == "store_tuning");
+    CHECK(test::contains(error.got, inner.string()));
+  };
+  for (const mode_t mode : {0777, 0770}) {
+    CAPTURE(mode);
+    test::set_mode(file, 0600 | (mode & 066));
+    CHECK(smem::tuning_entries(device).empty());
+    test::set_mode(file, 0600);
+    test::set_mode(inner, mode);
+    refused();
+    test::set_mode(inner, 0700);
+    test::set_mode(folder.path(), mode);
+    refused();
+    test::set_mode(folder.path(), 0700);
+  }
+  CHECK(smem::tuning_entries(device).size() == 1);
+  // A link in its place, and in that of the lock.
+  const auto elsewhere = folder.path() / "elsewhere", lock = std::filesystem::path(file.string() + ".lock");
+  std::filesystem::rename(file, elsewhere);
+  std::filesystem::create_symlink(elsewhere, file);
+  CHECK(smem::tuning_entries(device).empty());
+  std::filesystem::remove(lock);
+  std::filesystem::create_symlink(folder.path() / "made", lock);
+  CHECK(test::failure_of([&] { smem::store_tuning(device, {}); }).operation == "store_tuning");
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "made"));
+  std::filesystem::remove(lock);
+  smem::store_tuning(device, {entry_of({.variant = "tiled"})});
+  CHECK(smem::tuning_entries(device).size() == 1);
+  CHECK(std::filesystem::is_regular_file(std::filesystem::symlink_status(file)));
+  if (!test::is_root()) {
+    MESSAGE("skipped for other owners: only root can give files away");
+    return;
+  }
+  test::give_away(file);
+  CHECK(smem::tuning_entries(device).empty());
+  test::give_away(inner);
+  refused();
 }
 
 TEST_CASE("tuning: entries that cannot be leave the shipped plan") {

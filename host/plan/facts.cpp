@@ -1,11 +1,14 @@
 // Device facts as JSON, and back.
+#include "plan/facts.hpp"
 #include "formatted.hpp"
+#include "shallow_json.hpp"
 
 #include <smem/error.hpp>
 #include <smem/explain.hpp>
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <set>
 #include <string>
@@ -17,59 +20,71 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Calls `visit(name, member, least)` for every field; `least` is the smallest number that makes sense.
+/// The numbers that a field can have.
+struct Range {
+  std::size_t least = 0;
+  std::size_t most = 0;
+};
+
+constexpr Range kWorkItems{1, 65536}, kLocalBytes{0, std::size_t{1} << 32},
+    kGlobalBytes{0, std::size_t{1} << 48};
+constexpr Range kNone{};  // of what is no number
+constexpr int kMostLevels = 8;
+constexpr std::size_t kMostText = std::size_t{1} << 20;
+
+/// Calls `visit(name, member, range)` for every field.
 template <class Facts, class Visit>
 void each_fact(Facts& d, const Visit& visit) {
-  visit("name", d.name, 0);
-  visit("platform", d.platform, 0);
-  visit("platform_version", d.platform_version, 0);
-  visit("vendor_name", d.vendor_name, 0);
-  visit("driver", d.driver, 0);
-  visit("opencl_c", d.opencl_c, 0);
-  visit("type", d.type, 0);
-  visit("vendor", d.vendor, 0);
-  visit("architecture", d.architecture, 0);
-  visit("compute_units", d.compute_units, 1);
-  visit("max_work_group", d.max_work_group, 1);
-  visit("max_work_items", d.max_work_items, 1);
-  visit("sub_group_width", d.sub_group_width, 1);
-  visit("local_bytes_reported", d.local_bytes_reported, 0);
-  visit("local_bytes", d.local_bytes, 0);
-  visit("local_is_cache", d.local_is_cache, 0);
-  visit("local_banks", d.local_banks, 1);
-  visit("local_bank_bytes", d.local_bank_bytes, 1);
-  visit("unit", d.unit, 0);
-  visit("global_bytes", d.global_bytes, 0);
-  visit("max_allocation", d.max_allocation, 0);
-  visit("cache_bytes", d.cache_bytes, 0);
-  visit("cache_line_bytes", d.cache_line_bytes, 1);
-  visit("clock_mhz", d.clock_mhz, 0);
-  visit("vector_bytes", d.vector_bytes, 0);
-  visit("timer_ns", d.timer_ns, 0);
-  visit("fp64", d.fp64, 0);
-  visit("fp16", d.fp16, 0);
-  visit("int64_atomics", d.int64_atomics, 0);
-  visit("sub_groups", d.sub_groups, 0);
-  visit("packed_vectors", d.packed_vectors, 0);
-  visit("prefetch_builtin", d.prefetch_builtin, 0);
-  visit("long_loops", d.long_loops, 0);
-  visit("forward_progress", d.forward_progress, 0);
-  visit("ordered_start", d.ordered_start, 0);
-  visit("retargeting", d.retargeting, 0);
+  visit("name", d.name, kNone);
+  visit("platform", d.platform, kNone);
+  visit("platform_version", d.platform_version, kNone);
+  visit("vendor_name", d.vendor_name, kNone);
+  visit("driver", d.driver, kNone);
+  visit("opencl_c", d.opencl_c, kNone);
+  visit("type", d.type, kNone);
+  visit("vendor", d.vendor, kNone);
+  visit("architecture", d.architecture, kNone);
+  visit("compute_units", d.compute_units, Range{1, 65536});
+  visit("max_work_group", d.max_work_group, kWorkItems);
+  visit("max_work_items", d.max_work_items, kWorkItems);
+  visit("sub_group_width", d.sub_group_width, Range{1, 128});
+  visit("local_bytes_reported", d.local_bytes_reported, kLocalBytes);
+  visit("local_bytes", d.local_bytes, kLocalBytes);
+  visit("local_is_cache", d.local_is_cache, kNone);
+  visit("local_banks", d.local_banks, Range{1, 256});
+  visit("local_bank_bytes", d.local_bank_bytes, Range{1, 64});
+  visit("unit", d.unit, kNone);
+  visit("global_bytes", d.global_bytes, kGlobalBytes);
+  visit("max_allocation", d.max_allocation, kGlobalBytes);
+  visit("cache_bytes", d.cache_bytes, Range{0, std::size_t{1} << 40});
+  visit("cache_line_bytes", d.cache_line_bytes, Range{1, 65536});
+  visit("clock_mhz", d.clock_mhz, Range{0, 1000000});
+  visit("vector_bytes", d.vector_bytes, Range{0, 1024});
+  visit("timer_ns", d.timer_ns, Range{0, 1000000000});
+  visit("fp64", d.fp64, kNone);
+  visit("fp16", d.fp16, kNone);
+  visit("int64_atomics", d.int64_atomics, kNone);
+  visit("sub_groups", d.sub_groups, kNone);
+  visit("packed_vectors", d.packed_vectors, kNone);
+  visit("prefetch_builtin", d.prefetch_builtin, kNone);
+  visit("long_loops", d.long_loops, kNone);
+  visit("forward_progress", d.forward_progress, kNone);
+  visit("ordered_start", d.ordered_start, kNone);
+  visit("retargeting", d.retargeting, kNone);
 }
 
 template <class Limits, class Visit>
 void each_limit(Limits& unit, const Visit& visit) {
-  visit("local_bytes", unit.local_bytes, 0);
-  visit("local_reserved", unit.local_reserved, 0);
-  visit("registers", unit.registers, 0);
-  visit("register_lot", unit.register_lot, 0);
-  visit("work_items", unit.work_items, 0);
-  visit("groups", unit.groups, 0);
+  visit("local_bytes", unit.local_bytes, kLocalBytes);
+  visit("local_reserved", unit.local_reserved, Range{0, std::size_t{1} << 20});
+  visit("registers", unit.registers, Range{0, std::size_t{1} << 24});
+  visit("register_lot", unit.register_lot, Range{0, 65536});
+  visit("work_items", unit.work_items, Range{0, std::size_t{1} << 20});
+  visit("groups", unit.groups, Range{0, 65536});
 }
 
 [[noreturn]] void refuse(const std::string& field, std::string expected, const Json& got) {
-  std::string text = got.dump();
+  std::string text = got.dump(-1, ' ', true);
   if (text.size() > 60) text = text.substr(0, 57) + "...";
   throw Error({.operation = "device_from_json",
                .argument = field,
@@ -90,48 +105,60 @@ void read_name(const std::string& field, const Json& json, Enum& value, std::ini
   refuse(field, "one of " + names, json);
 }
 
-void read(const std::string& field, const Json& json, std::string& value, std::size_t) {
+void read(const std::string& field, const Json& json, std::string& value, Range) {
   if (!json.is_string()) refuse(field, "a string", json);
   value = json.get<std::string>();
 }
-void read(const std::string& field, const Json& json, bool& value, std::size_t) {
+void read(const std::string& field, const Json& json, bool& value, Range) {
   if (!json.is_boolean()) refuse(field, "true or false", json);
   value = json.get<bool>();
 }
-void read(const std::string& field, const Json& json, std::size_t& value, std::size_t least) {
-  if (!json.is_number_unsigned() || json.get<std::size_t>() < least)
-    refuse(field, formatted("a whole number, at least {}", least), json);
+void read(const std::string& field, const Json& json, std::size_t& value, Range range) {
+  if (!json.is_number_unsigned() || json.get<std::size_t>() < range.least ||
+      json.get<std::size_t>() > range.most)
+    refuse(field, formatted("a whole number from {} to {}", range.least, range.most), json);
   value = json.get<std::size_t>();
 }
-void read(const std::string& field, const Json& json, std::array<std::size_t, 3>& value, std::size_t least) {
+void read(const std::string& field, const Json& json, std::array<std::size_t, 3>& value, Range range) {
   if (!json.is_array() || json.size() != 3) refuse(field, "an array of three numbers", json);
   for (std::size_t i = 0; i < 3; ++i)
-    read(formatted("{}[{}]", field, i), json[i], value[i], least);
+    read(formatted("{}[{}]", field, i), json[i], value[i], range);
 }
-void read(const std::string& field, const Json& json, DeviceType& value, std::size_t) {
+void read(const std::string& field, const Json& json, DeviceType& value, Range) {
   read_name(field, json, value, {DeviceType::gpu, DeviceType::cpu, DeviceType::accelerator});
 }
-void read(const std::string& field, const Json& json, Vendor& value, std::size_t) {
+void read(const std::string& field, const Json& json, Vendor& value, Range) {
   read_name(field, json, value, {Vendor::nvidia, Vendor::amd, Vendor::intel, Vendor::other});
 }
-void read(const std::string& field, const Json& json, UnitLimits& value, std::size_t);
+void read(const std::string& field, const Json& json, UnitLimits& value, Range);
 
 /// Reads the fields that are there, and refuses those that nobody knows.
 template <class Facts, class Each>
 void read_object(const std::string& prefix, const Json& json, Facts& facts, const Each& each) {
   std::set<std::string> known;
-  each(facts, [&](const char* name, auto& member, std::size_t least) {
+  each(facts, [&](const char* name, auto& member, Range range) {
     known.insert(name);
-    if (const auto found = json.find(name); found != json.end()) read(prefix + name, *found, member, least);
+    if (const auto found = json.find(name); found != json.end()) read(prefix + name, *found, member, range);
   });
   for (const auto& [name, value] : json.items())
     if (!known.contains(name)) refuse(prefix + name, "no field of this name", value);
 }
 
-void read(const std::string& field, const Json& json, UnitLimits& value, std::size_t) {
+void read(const std::string& field, const Json& json, UnitLimits& value, Range) {
   if (!json.is_object()) refuse(field, "an object", json);
   read_object(field + ".", json, value, [](auto& unit, const auto& visit) { each_limit(unit, visit); });
 }
+
+void put_within(std::size_t& value, Range range) { value = std::clamp(value, range.least, range.most); }
+void put_within(std::array<std::size_t, 3>& values, Range range) {
+  for (std::size_t& value : values)
+    put_within(value, range);
+}
+void put_within(UnitLimits& unit, Range) {
+  each_limit(unit, [](const char*, std::size_t& value, Range range) { put_within(value, range); });
+}
+template <class T>
+void put_within(T&, Range) {}  // no number
 
 template <class T>
 Json write(const T& value) {
@@ -139,7 +166,7 @@ Json write(const T& value) {
     return Json(name_of(value));
   } else if constexpr (std::is_same_v<T, UnitLimits>) {
     Json json;
-    each_limit(value, [&](const char* name, std::size_t number, int) { json[name] = number; });
+    each_limit(value, [&](const char* name, std::size_t number, Range) { json[name] = number; });
     return json;
   } else {
     return Json(value);
@@ -148,19 +175,26 @@ Json write(const T& value) {
 
 }  // namespace
 
+Device plan::within_ranges(Device device) {
+  each_fact(device, [](const char*, auto& member, Range range) { put_within(member, range); });
+  return device;
+}
+
 std::string to_json(const Device& device) {
   Json json;
-  each_fact(device, [&](const char* name, const auto& member, int) { json[name] = write(member); });
-  return json.dump(2) + "\n";
+  each_fact(device, [&](const char* name, const auto& member, Range) { json[name] = write(member); });
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 Device device_from_json(std::string_view text) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json =
+      text.size() > kMostText ? Json(Json::value_t::discarded) : shallow_json(text, kMostLevels);
   if (json.is_discarded()) {
     throw Error({.operation = "device_from_json",
                  .argument = "text",
                  .expected = "a JSON object of device facts",
-                 .got = text.empty() ? "nothing" : "text that is not JSON"});
+                 .got = text.empty() ? "nothing"
+                                     : "text that is not JSON, or nests too deep, or is longer than 1 MiB"});
   }
   if (!json.is_object()) refuse("text", "a JSON object of device facts", json);
   Device device;

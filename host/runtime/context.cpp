@@ -13,21 +13,29 @@ Context::Context(const cl::CommandQueue& queue) : runtime_(std::make_shared<runt
 Context::Context(const cl::Context& context, const cl::Device& device, const ContextOptions& options)
     : runtime_(std::make_shared<runtime::Runtime>(context, device, options)) {}
 
-const Device& Context::device() const { return runtime_->device(); }
-cl::Context Context::cl_context() const { return runtime_->context(); }
-cl::Device Context::cl_device() const { return cl::Device(runtime_->id(), true); }
-cl::CommandQueue Context::queue() const { return runtime_->queue(); }
-CacheStatistics Context::cache_statistics() const { return runtime_->programs().statistics(); }
+const Device& Context::device() const { return runtime().device(); }
+cl::Context Context::cl_context() const { return runtime().context(); }
+cl::Device Context::cl_device() const { return cl::Device(runtime().id(), true); }
+cl::CommandQueue Context::queue() const { return runtime().queue(); }
+CacheStatistics Context::cache_statistics() const { return runtime().programs().statistics(); }
 
 void Context::finish() const {
-  runtime::check(clFinish(runtime_->queue()()), "clFinish", "Context::finish");
-  runtime_->settle();
+  runtime::check(clFinish(runtime().queue()()), "clFinish", "Context::finish");
+  runtime().settle();
+}
+
+void Context::refuse_moved_from(const char* owner) {
+  throw Error({.operation = owner,
+               .argument = "this",
+               .expected = "an object that holds a device",
+               .got = "one that was moved from"});
 }
 
 cl::Buffer make_buffer(const Context& context, std::size_t bytes) {
+  runtime::Runtime& state = context.runtime();
   if (bytes == 0) return {};
   // Some drivers hand out any size, and fail when it is first used.
-  if (const Device& device = context.device(); bytes > device.global_bytes) {
+  if (const Device& device = state.device(); bytes > device.global_bytes) {
     throw Error(
         {.operation = "make_buffer",
          .argument = "bytes",
@@ -36,29 +44,29 @@ cl::Buffer make_buffer(const Context& context, std::size_t bytes) {
          .device = device.name});
   }
   cl_int status = CL_SUCCESS;
-  cl::Buffer buffer(
-      clCreateBuffer(context.runtime().context()(), CL_MEM_READ_WRITE, bytes, nullptr, &status));
+  cl::Buffer buffer(clCreateBuffer(state.context()(), CL_MEM_READ_WRITE, bytes, nullptr, &status));
   runtime::check(status, "clCreateBuffer", "make_buffer");
   return buffer;
 }
 
 void write_buffer(const Context& context, const cl::Buffer& buffer, const void* from, std::size_t bytes) {
+  runtime::Runtime& state = context.runtime();
   if (bytes == 0) return;
   // A blocking write returns once the host's memory may be used again. Intel's CPU runtime copies it and
   // writes later, after which a kernel of another queue may already have read the buffer. The queue is waited
   // for, and not the write's event, since rusticl of Mesa 22.3 crashes when several threads wait for events.
-  runtime::check(clEnqueueWriteBuffer(context.runtime().queue()(), buffer(), CL_TRUE, 0, bytes, from, 0,
-                                      nullptr, nullptr),
-                 "clEnqueueWriteBuffer", "write_buffer");
-  runtime::check(clFinish(context.runtime().queue()()), "clFinish", "write_buffer");
+  runtime::check(
+      clEnqueueWriteBuffer(state.queue()(), buffer(), CL_TRUE, 0, bytes, from, 0, nullptr, nullptr),
+      "clEnqueueWriteBuffer", "write_buffer");
+  runtime::check(clFinish(state.queue()()), "clFinish", "write_buffer");
 }
 
 void read_buffer(const Context& context, const cl::Buffer& buffer, void* to, std::size_t bytes) {
+  runtime::Runtime& state = context.runtime();
   if (bytes == 0) return;
-  runtime::check(
-      clEnqueueReadBuffer(context.runtime().queue()(), buffer(), CL_TRUE, 0, bytes, to, 0, nullptr, nullptr),
-      "clEnqueueReadBuffer", "read_buffer");
-  context.runtime().settle();
+  runtime::check(clEnqueueReadBuffer(state.queue()(), buffer(), CL_TRUE, 0, bytes, to, 0, nullptr, nullptr),
+                 "clEnqueueReadBuffer", "read_buffer");
+  state.settle();
 }
 
 }  // namespace smem

@@ -1,5 +1,6 @@
 #include "runtime/devices.hpp"
 #include "formatted.hpp"
+#include "plan/facts.hpp"
 
 #include "runtime/environment.hpp"
 #include "runtime/status.hpp"
@@ -181,7 +182,7 @@ Device facts_of(cl_device_id id) {
     add_intel_facts(id, device);
   }
   device.unit = unit_limits(device);
-  return clamp(std::move(device), environment("SMEM_CLAMP"));
+  return clamp(plan::within_ranges(std::move(device)), environment("SMEM_CLAMP"));
 }
 
 namespace {

@@ -2,18 +2,18 @@
 #include "formatted.hpp"
 
 #include "runtime/environment.hpp"
+#include "runtime/trace.hpp"
+
+#include <smem/error.hpp>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
+#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
-#include <fstream>
 
 namespace smem::runtime {
 
@@ -25,7 +25,11 @@ constexpr char kMagic[8] = {'s', 'm', 'e', 'm', 'b', 'i', 'n', '1'};  // the dig
 constexpr const char* kSuffix = ".smembin";
 constexpr const char* kTemporary = ".part-";
 constexpr std::size_t kDefaultLimitMiB = 256;
+constexpr std::size_t kMostMiB = std::size_t{1} << 40;
+constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // of an entry: no program is near
+constexpr std::size_t kMostKey = std::size_t{1} << 20;
 constexpr auto kAbandoned = std::chrono::hours(1);  // a temporary file this old has no writer any more
+constexpr auto kAtWork = std::chrono::minutes(1);   // and one this old hardly: it goes where room is needed
 
 struct Header {
   char magic[8];
@@ -35,47 +39,81 @@ struct Header {
   std::uint64_t hash_high;
 };
 
-XXH128_hash_t hash_of(const std::string& key, const unsigned char* content, std::size_t bytes) {
-  return XXH3_128bits_withSeed(content, bytes, XXH3_64bits(key.data(), key.size()));
+XXH128_hash_t hash_of(std::string_view key, std::string_view content) {
+  return XXH3_128bits_withSeed(content.data(), content.size(), XXH3_64bits(key.data(), key.size()));
 }
 
-/// The names that path_of() and store() make: 32 hexadecimal digits and the suffix, and for a temporary file
-/// what follows. Files of other names are not the cache's.
+/// The names that name_of_entry() and OwnFolder::write() make: 32 hexadecimal digits and the suffix, and for
+/// a temporary file what follows. Files of other names are not the cache's.
 enum class Name { foreign, entry, temporary };
-Name kind_of(const fs::path& path) {
+Name kind_of(const std::string& name) {
   constexpr std::size_t kDigits = 32;
-  const std::string name = path.filename().string();
   if (name.find_first_not_of("0123456789abcdef") != kDigits) return Name::foreign;
   const std::string rest = name.substr(kDigits);
   if (rest == kSuffix) return Name::entry;
   return rest.starts_with(std::string(kSuffix) + kTemporary) ? Name::temporary : Name::foreign;
 }
 
+std::string name_of_entry(const std::string& key) {
+  const XXH128_hash_t hash = XXH3_128bits(key.data(), key.size());
+  return formatted("{:016x}{:016x}{}", hash.high64, hash.low64, kSuffix);
+}
+
+/// The header of a file that may be an entry, by what is there of it.
+std::optional<Header> header_in(std::string_view text, std::size_t file_bytes) {
+  Header header;
+  if (text.size() < sizeof header || file_bytes < sizeof header) return std::nullopt;
+  std::memcpy(&header, text.data(), sizeof header);
+  const std::size_t body = file_bytes - sizeof header;
+  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || header.key_bytes > body ||
+      header.content_bytes != body - header.key_bytes)
+    return std::nullopt;
+  return header;
+}
+
 /// The key that an entry's file tells; empty when the file is damaged. The hash is not checked, which needs
 /// all of it.
-std::string key_in(const fs::path& path, std::size_t file_bytes) {
-  std::ifstream file(path, std::ios::binary);
-  Header header;
-  if (!file.read(reinterpret_cast<char*>(&header), sizeof header)) return {};
-  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) return {};
-  const std::size_t body = file_bytes - sizeof header;
-  if (header.key_bytes > body || header.content_bytes != body - header.key_bytes) return {};
-  std::string key(header.key_bytes, '\0');
-  if (!file.read(key.data(), static_cast<std::streamsize>(key.size()))) return {};
-  return key;
+std::string key_in(const OwnFolder& folder, const std::string& name, std::size_t file_bytes) {
+  std::string text;
+  if (folder.read_start(name, std::min(file_bytes, sizeof(Header) + kMostKey), text) !=
+      OwnFolder::Result::read)
+    return {};
+  const std::optional<Header> header = header_in(text, file_bytes);
+  if (!header || header->key_bytes > text.size() - sizeof(Header)) return {};
+  return text.substr(sizeof(Header), header->key_bytes);
+}
+
+/// SMEM_CACHE_LIMIT in bytes.
+std::size_t limit_in_environment() {
+  const std::string text = environment("SMEM_CACHE_LIMIT");
+  if (text.empty()) return kDefaultLimitMiB << 20;
+  std::size_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value > kMostMiB) {
+    throw Error({.operation = "Context",
+                 .argument = "SMEM_CACHE_LIMIT",
+                 .expected = formatted("a whole number of MiB, at most {}", kMostMiB),
+                 .got = formatted("\"{}\"", text)});
+  }
+  return value << 20;
 }
 
 }  // namespace
 
+std::optional<std::string_view> content_of_entry(std::string_view file, std::string_view key) {
+  const std::optional<Header> header = header_in(file, file.size());
+  if (!header || header->key_bytes != key.size() || file.substr(sizeof(Header), key.size()) != key)
+    return std::nullopt;
+  const std::string_view content = file.substr(sizeof(Header) + key.size());
+  const XXH128_hash_t hash = hash_of(key, content);
+  if (hash.low64 != header->hash_low || hash.high64 != header->hash_high) return std::nullopt;
+  return content;
+}
+
 DiskCache DiskCache::from_environment() {
   const std::string on = environment("SMEM_CACHE");
   if (on == "0" || on == "off" || on == "OFF") return {};
-  std::size_t limit = kDefaultLimitMiB;
-  if (const std::string text = environment("SMEM_CACHE_LIMIT"); !text.empty()) {
-    char* end = nullptr;
-    const unsigned long long value = std::strtoull(text.c_str(), &end, 10);
-    if (end != text.c_str() && *end == '\0') limit = value;
-  }
+  const std::size_t limit = limit_in_environment();
   fs::path folder = environment("SMEM_CACHE_DIR");
   if (folder.empty()) {
     if (const std::string xdg = environment("XDG_CACHE_HOME"); !xdg.empty() && xdg.front() == '/') {
@@ -84,120 +122,92 @@ DiskCache DiskCache::from_environment() {
       folder = fs::path(home) / ".cache" / "smem";
     }
   }
-  return {folder, limit << 20};  // without any home the folder is empty, and the cache off
-}
-
-fs::path DiskCache::path_of(const std::string& key) const {
-  const XXH128_hash_t hash = XXH3_128bits(key.data(), key.size());
-  return folder_ / formatted("{:016x}{:016x}{}", hash.high64, hash.low64, kSuffix);
+  if (folder.empty()) return {};
+  if (const OwnFolder opened(folder); opened.state() == OwnFolder::State::unsafe) {
+    trace("the program cache is off: " + opened.why());
+    return {};
+  }
+  return {folder, limit};
 }
 
 DiskCache::Lookup DiskCache::load(const std::string& key) const {
   if (!enabled()) return {};
-  const fs::path path = path_of(key);
-  std::error_code ignored;
-  if (!fs::exists(path, ignored)) return {};
-  // Read by read(), which turns a failure into the stream's state: an iterator would throw. A folder can be
-  // opened, and has a size without meaning.
-  if (!fs::is_regular_file(path, ignored)) return {Outcome::damaged, {}};
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  Header header;
-  const std::streamoff size = file.tellg();  // -1 when it could not be opened
-  if (size < static_cast<std::streamoff>(sizeof header)) return {Outcome::damaged, {}};
-  std::vector<unsigned char> bytes(static_cast<std::size_t>(size));
-  file.seekg(0);
-  if (!file.read(reinterpret_cast<char*>(bytes.data()), size)) return {Outcome::damaged, {}};
-  std::memcpy(&header, bytes.data(), sizeof header);
-  const std::size_t body = bytes.size() - sizeof header;
-  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || header.key_bytes != key.size() ||
-      body < key.size() || header.content_bytes != body - key.size() ||
-      std::memcmp(bytes.data() + sizeof header, key.data(), key.size()) != 0) {
-    return {Outcome::damaged, {}};
+  const OwnFolder folder(folder_);
+  if (!folder) return {};
+  const std::string name = name_of_entry(key);
+  std::string file;
+  switch (folder.read(name, 0, kMostBytes, file, true)) {
+    case OwnFolder::Result::absent:
+      return {};
+    case OwnFolder::Result::unsafe:
+      trace(formatted("{} is not used: other users could have written it", (folder_ / name).string()));
+      return {Outcome::damaged, {}};
+    case OwnFolder::Result::failed:
+      return {Outcome::damaged, {}};
+    case OwnFolder::Result::read:
+      break;
   }
-  const unsigned char* content = bytes.data() + sizeof header + key.size();
-  const XXH128_hash_t hash = hash_of(key, content, header.content_bytes);
-  if (hash.low64 != header.hash_low || hash.high64 != header.hash_high) return {Outcome::damaged, {}};
-  fs::last_write_time(path, fs::file_time_type::clock::now(), ignored);  // the mark of its last use
-  return {Outcome::found, std::vector<unsigned char>(content, content + header.content_bytes)};
+  const std::optional<std::string_view> content = content_of_entry(file, key);
+  if (!content) return {Outcome::damaged, {}};
+  return {Outcome::found, std::vector<unsigned char>(content->begin(), content->end())};
 }
 
 bool DiskCache::store(const std::string& key, const std::vector<unsigned char>& content) const {
   if (!enabled()) return false;
-  std::error_code error;
-  fs::create_directories(folder_, error);
+  const OwnFolder folder(folder_, true);
+  if (!folder) return false;
+  const std::string_view bytes(reinterpret_cast<const char*>(content.data()), content.size());
   Header header{};
   std::memcpy(header.magic, kMagic, sizeof kMagic);
   header.key_bytes = key.size();
   header.content_bytes = content.size();
-  const XXH128_hash_t hash = hash_of(key, content.data(), content.size());
+  const XXH128_hash_t hash = hash_of(key, bytes);
   header.hash_low = hash.low64;
   header.hash_high = hash.high64;
-
-  static std::atomic<unsigned> counter{0};  // two threads of this process may store the same entry
-  const fs::path path = path_of(key);
-  fs::path part = path;
-  part += formatted("{}{}-{}", kTemporary, ::getpid(), counter.fetch_add(1));
-  {
-    std::ofstream file(part, std::ios::binary | std::ios::trunc);
-    file.write(reinterpret_cast<const char*>(&header), sizeof header);
-    file.write(key.data(), static_cast<std::streamsize>(key.size()));
-    file.write(reinterpret_cast<const char*>(content.data()), static_cast<std::streamsize>(content.size()));
-    file.close();
-    if (!file) {  // the folder cannot be written, or the disk is full
-      fs::remove(part, error);
-      return false;
-    }
-  }
-  fs::rename(part, path, error);
-  if (error) {
-    fs::remove(part, error);
-    return false;
-  }
-  evict();
+  const std::string_view start(reinterpret_cast<const char*>(&header), sizeof header);
+  if (!folder.write(name_of_entry(key), {start, key, bytes})) return false;
+  evict(folder);
   return true;
 }
 
 void DiskCache::remove(const std::string& key) const {
-  std::error_code ignored;
-  if (enabled()) fs::remove(path_of(key), ignored);
+  if (!enabled()) return;
+  if (const OwnFolder folder(folder_); folder) folder.remove(name_of_entry(key));
 }
 
-DiskCache::Files DiskCache::files() const {
+DiskCache::Files DiskCache::files(const OwnFolder& folder) const {
   Files found;
-  if (!enabled()) return found;
-  std::error_code error;
   const auto now = fs::file_time_type::clock::now();
-  for (fs::directory_iterator file(folder_, error), end; !error && file != end; file.increment(error)) {
-    std::error_code gone;  // another process may remove files meanwhile
-    const Name name = kind_of(file->path());
+  for (const OwnFolder::File& file : folder.files()) {
+    const Name name = kind_of(file.name);
     if (name == Name::foreign) continue;
-    const auto used = file->last_write_time(gone);
-    const bool is_file = file->symlink_status(gone).type() == fs::file_type::regular;
-    const auto bytes = is_file ? file->file_size(gone) : 0;
-    if (gone || !is_file) continue;
-    if (name == Name::entry)
-      found.entries.push_back({file->path(), used, static_cast<std::size_t>(bytes), {}});
-    if (name == Name::temporary && now - used > kAbandoned)
-      found.abandoned.push_back({file->path(), used, static_cast<std::size_t>(bytes), {}});
+    std::vector<Entry>& group = name == Name::entry               ? found.entries
+                                : now - file.changed > kAbandoned ? found.abandoned
+                                                                  : found.young;
+    group.push_back({folder_ / file.name, file.changed, file.bytes, {}});
   }
   return found;
 }
 
 std::vector<DiskCache::Entry> DiskCache::entries() const {
-  std::vector<Entry> found = files().entries;
+  if (!enabled()) return {};
+  const OwnFolder folder(folder_);
+  if (!folder) return {};
+  std::vector<Entry> found = files(folder).entries;
   for (Entry& entry : found)
-    entry.key = key_in(entry.path, entry.bytes);
+    entry.key = key_in(folder, entry.path.filename().string(), entry.bytes);
   return found;
 }
 
 DiskCache::Cleared DiskCache::clear(bool dry_run) const {
   Cleared cleared;
-  const Files found = files();
+  if (!enabled()) return cleared;
+  const OwnFolder folder(folder_);
+  if (!folder) return cleared;
+  const Files found = files(folder);
   for (const std::vector<Entry>* group : {&found.entries, &found.abandoned}) {
     for (const Entry& entry : *group) {
-      std::error_code error;
-      if (!dry_run) fs::remove(entry.path, error);  // no error where another process was faster
-      if (error) {
+      if (!dry_run && !folder.remove(entry.path.filename().string())) {
         ++cleared.failures;
       } else {
         ++cleared.files;
@@ -208,19 +218,23 @@ DiskCache::Cleared DiskCache::clear(bool dry_run) const {
   return cleared;
 }
 
-void DiskCache::evict() const {
-  Files found = files();
-  std::error_code gone;
+void DiskCache::evict(const OwnFolder& folder) const {
+  const Files found = files(folder);
   for (const Entry& entry : found.abandoned)
-    fs::remove(entry.path, gone);
+    folder.remove(entry.path.filename().string());
+  const auto now = fs::file_time_type::clock::now();
   std::size_t total = 0;
-  for (const Entry& entry : found.entries)
-    total += entry.bytes;
-  std::sort(found.entries.begin(), found.entries.end(),
-            [](const Entry& a, const Entry& b) { return a.used < b.used; });
-  for (const Entry& entry : found.entries) {
+  std::vector<Entry> may_go;
+  for (const std::vector<Entry>* group : {&found.entries, &found.young}) {
+    for (const Entry& entry : *group) {
+      total += entry.bytes;
+      if (group == &found.entries || now - entry.used > kAtWork) may_go.push_back(entry);
+    }
+  }
+  std::sort(may_go.begin(), may_go.end(), [](const Entry& a, const Entry& b) { return a.used < b.used; });
+  for (const Entry& entry : may_go) {
     if (total <= limit_bytes_) break;
-    fs::remove(entry.path, gone);
+    folder.remove(entry.path.filename().string());
     total -= entry.bytes;
   }
 }

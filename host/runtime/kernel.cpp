@@ -66,7 +66,7 @@ Plan plan_of(const KernelSource& source) {
 Kernel Context::build(const KernelSource& source) const {
   try {
     const Plan plan = plan_of(source);
-    return {*this, runtime_->programs().get(plan), source.entry_point};
+    return {*this, runtime().programs().get(plan), source.entry_point};
   } catch (const Error& error) {
     ErrorDetails details = error.details();
     if (details.call == "clCreateKernel") {
@@ -87,16 +87,18 @@ Kernel::Kernel(Context context, std::shared_ptr<runtime::Program> program, std::
     : context_(std::move(context)), program_(std::move(program)), entry_point_(std::move(entry_point)) {}
 
 std::size_t Kernel::max_work_group() const {
+  const cl_device_id device = context_.runtime("Kernel").id();
   const runtime::Program::Kernel kernel(*program_);
   std::size_t most = 0;
-  runtime::check(clGetKernelWorkGroupInfo(kernel.get(), context_.runtime().id(), CL_KERNEL_WORK_GROUP_SIZE,
-                                          sizeof most, &most, nullptr),
-                 "clGetKernelWorkGroupInfo", "Kernel::max_work_group");
+  runtime::check(
+      clGetKernelWorkGroupInfo(kernel.get(), device, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, nullptr),
+      "clGetKernelWorkGroupInfo", "Kernel::max_work_group");
   return std::min(most, context_.device().max_work_group);
 }
 
 cl::Event Kernel::launch(const LaunchSize& size, std::span<const cl::Event> wait_for,
                          std::span<const Argument> arguments) const {
+  runtime::Runtime& state = context_.runtime("Kernel");
   const std::string operation = formatted("Kernel({})", entry_point_);
   for (std::size_t d = 0; d < 3; ++d) {
     if (size.work_group[d] == 0 || size.global[d] % size.work_group[d] != 0) {
@@ -126,13 +128,12 @@ cl::Event Kernel::launch(const LaunchSize& size, std::span<const cl::Event> wait
     ++index;
   }
   // A launch of no work-items is none.
-  if (size.global[0] == 0 || size.global[1] == 0 || size.global[2] == 0)
-    return context_.runtime().marker(wait_for);
+  if (size.global[0] == 0 || size.global[1] == 0 || size.global[2] == 0) return state.marker(wait_for);
   Plan plan;
   plan.operation = operation;
   plan.global = size.global;
   plan.work_group = size.work_group;
-  cl::Event event = context_.runtime().enqueue(kernel.get(), plan, wait_for);
+  cl::Event event = state.enqueue(kernel.get(), plan, wait_for);
   program_->launched(event);
   return event;
 }

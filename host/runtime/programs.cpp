@@ -1,20 +1,19 @@
 #include "runtime/programs.hpp"
 #include "formatted.hpp"
 
+#include "runtime/build_log.hpp"
 #include "runtime/code_object.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/retarget.hpp"
 #include "runtime/sources.hpp"
 #include "runtime/status.hpp"
+#include "runtime/trace.hpp"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <chrono>
-#include <cstdio>
 #include <optional>
-#include <regex>
-#include <sstream>
 #include <utility>
 
 namespace smem::runtime {
@@ -24,46 +23,6 @@ namespace {
 /// What a plan's program is built from.
 std::string source_of(const Plan& plan) {
   return plan.kernel_file.empty() ? plan.preamble : plan.preamble + kernel_source(plan.kernel_file);
-}
-
-/// Where a line of an expanded source comes from.
-struct Origin {
-  std::string file;
-  std::size_t line;
-  std::string text;
-};
-
-/// The origin of a line that a compiler names: by its file, or, of a compiler that ignores #line, by its
-/// number in the whole text.
-std::optional<Origin> origin_of(const std::string& source, const std::string& file, std::size_t line) {
-  const bool by_file = file.ends_with(".cl") || file.ends_with(".clh");
-  std::istringstream lines(source);
-  Origin here{"", 0, ""};
-  for (std::size_t number = 1; std::getline(lines, here.text); ++number) {
-    ++here.line;
-    if (here.text.starts_with("#line ")) {
-      here.line = std::stoul(here.text.substr(6)) - 1;
-      here.file = here.text.substr(here.text.find('"') + 1);
-      here.file.pop_back();
-    } else if (by_file ? here.line == line && file.ends_with(here.file) : number == line) {
-      return here;
-    }
-  }
-  return std::nullopt;
-}
-
-/// The log, opened by the line of source that its first error names.
-std::string explained(const std::string& log, const std::string& source) {
-  static const std::regex place(R"(([^\s:()]+)[:(](\d+)[:),])");
-  std::istringstream lines(log);
-  std::string line;
-  std::smatch match;
-  while (std::getline(lines, line)) {
-    if (line.find("error") == std::string::npos || !std::regex_search(line, match, place)) continue;
-    if (const auto origin = origin_of(source, match[1], std::stoul(match[2])))
-      return formatted("{}:{}: {}\n{}", origin->file, origin->line, origin->text, log);
-  }
-  return log;
 }
 
 std::string build_log(cl_program program, cl_device_id device) {
@@ -77,6 +36,15 @@ std::string build_log(cl_program program, cl_device_id device) {
   return log;
 }
 
+/// Clang, which is in most drivers, tells the error stream of the process how many warnings and errors there
+/// were, whoever reads the log ("1 error generated."). Without warnings it has none to count. PoCL keeps
+/// errors to itself only without carets, an option of Clang that it does not let pass; but it parts options
+/// at blanks when it checks them, and at tabs too when it hands them on.
+std::string quiet_options(const std::string& platform) {
+  const bool is_pocl = platform.find("Portable Computing Language") != std::string::npos;
+  return is_pocl ? " -w -DSMEM_QUIET=1\t-fno-caret-diagnostics" : " -w";
+}
+
 /// What the disk cache holds of a program whose target the driver refused.
 const std::vector<unsigned char> kRefused{'r', 'e', 'f', 'u', 's', 'e', 'd'};
 
@@ -85,9 +53,8 @@ class Trace {
  public:
   explicit Trace(std::string what) : what_(std::move(what)) {}
   void done(const char* how) const {
-    if (environment("SMEM_TRACE").empty()) return;
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start_;
-    std::fputs(formatted("smem: {} {} in {:.1f} ms\n", what_, how, took.count()).c_str(), stderr);
+    trace(formatted("{} {} in {:.1f} ms", what_, how, took.count()));
   }
 
  private:
@@ -148,6 +115,7 @@ Programs::Programs(cl::Context context, cl_device_id id, const Device& device)
       device_name_(device.name),
       vendor_(device.vendor),
       register_lot_(device.unit.register_lot),
+      quiet_(quiet_options(device.platform)),
       device_key_(formatted("device={}\nvendor={}\nplatform={} {}\ndriver={}\n", device.name,
                             device.vendor_name, device.platform, device.platform_version, device.driver)),
       disk_(DiskCache::from_environment()) {}
@@ -183,6 +151,26 @@ std::shared_ptr<Program> Programs::find(const Plan& plan) {
   return entry->program;
 }
 
+namespace {
+
+/// Where kernels are read from a folder, the entry point may be missing.
+std::shared_ptr<Program> with_entry_point(const cl::Program& program, const Plan& plan,
+                                          const std::string& name) {
+  try {
+    return std::make_shared<Program>(program, plan.entry_point, name);
+  } catch (const Error& error) {
+    ErrorDetails details = error.details();
+    details.operation = plan.operation;
+    details.argument = plan.kernel_file;
+    details.expected = formatted("a kernel of the name \"{}\"", plan.entry_point);
+    const std::string folder = environment("SMEM_KERNEL_DIR");
+    details.got = folder.empty() ? "none" : formatted("none in \"{}/{}\"", folder, plan.kernel_file);
+    throw Error(std::move(details));
+  }
+}
+
+}  // namespace
+
 std::shared_ptr<Program> Programs::make(const Plan& plan, const std::string& options) {
   const std::string name = formatted("{}/{}", plan.operation, plan.variant);
   const std::string source = source_of(plan);
@@ -216,7 +204,7 @@ std::shared_ptr<Program> Programs::make(const Plan& plan, const std::string& opt
     return nullptr;
   }
   ++built_;
-  auto built = std::make_shared<Program>(program, plan.entry_point, name);
+  const std::shared_ptr<Program> built = with_entry_point(program, plan, name);
   trace.done("built from source");
   if (disk_.enabled()) {
     built->await_first_run();
@@ -275,7 +263,9 @@ cl::Program Programs::build(const Plan& plan, const std::string& source, const s
   cl_int status = CL_SUCCESS;
   cl::Program program(clCreateProgramWithSource(context_(), 1, &text, &length, &status));
   check(status, "clCreateProgramWithSource", plan.operation.c_str());
-  status = clBuildProgram(program(), 1, &id_, options.c_str(), nullptr, nullptr);
+  status = clBuildProgram(program(), 1, &id_, (options + quiet_).c_str(), nullptr, nullptr);
+  if (status == CL_INVALID_BUILD_OPTIONS)
+    status = clBuildProgram(program(), 1, &id_, options.c_str(), nullptr, nullptr);
   if (status != CL_SUCCESS) {
     ErrorDetails details;
     details.operation = plan.operation;
@@ -284,7 +274,7 @@ cl::Program Programs::build(const Plan& plan, const std::string& source, const s
     details.device = device_name_;
     details.code = status;
     details.call = "clBuildProgram";
-    details.build_log = explained(build_log(program(), id_), source);
+    details.build_log = explained_log(build_log(program(), id_), plan.preamble, source);
     throw Error(std::move(details));
   }
   return program;

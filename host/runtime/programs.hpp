@@ -110,6 +110,7 @@ class Programs {
   std::string device_name_;
   Vendor vendor_;
   std::size_t register_lot_;
+  std::string quiet_;  ///< options by which the compiler prints nothing itself
   std::string device_key_;
   DiskCache disk_;
   struct Unstored {

@@ -2,6 +2,9 @@
 #include "runtime/tuning_file.hpp"
 
 #include "formatted.hpp"
+#include "runtime/own_files.hpp"
+#include "runtime/trace.hpp"
+#include "shallow_json.hpp"
 
 #include <smem/error.hpp>
 #include <smem/tuning.hpp>
@@ -11,13 +14,11 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <utility>
 
 namespace smem {
@@ -31,6 +32,7 @@ using Json = nlohmann::ordered_json;
 constexpr int kFormat = 1;
 // What is larger was not written by smem tune, and would take time when a context opens.
 constexpr std::size_t kMostBytes = std::size_t{1} << 20;
+constexpr int kMostLevels = 8;
 constexpr std::size_t kMostEntries = 2000;
 constexpr std::size_t kMostText = 400;
 constexpr std::size_t kMostOverride = std::size_t{1} << 24;
@@ -113,18 +115,6 @@ TuningEntry entry_of(const Json& json) {
   return entry;
 }
 
-std::string text_in(const fs::path& path) {
-  std::error_code ignored;
-  if (path.empty() || !fs::is_regular_file(path, ignored)) return {};
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  const std::streamoff size = file.tellg();
-  if (size <= 0 || static_cast<std::size_t>(size) > kMostBytes) return {};
-  std::string text(static_cast<std::size_t>(size), '\0');
-  file.seekg(0);
-  if (!file.read(text.data(), size)) return {};
-  return text;
-}
-
 [[noreturn]] void refuse(const fs::path& path, const std::string& why) {
   throw Error({.operation = "store_tuning",
                .expected = "a tuning file that can be written",
@@ -134,31 +124,16 @@ std::string text_in(const fs::path& path) {
 /// Held while a file is read, changed and replaced. A file of its own, since the other one is replaced.
 class Lock {
  public:
-  explicit Lock(const fs::path& path) : file_(::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644)) {
-    if (file_ < 0) refuse(path, std::strerror(errno));
-    while (::flock(file_, LOCK_EX) != 0 && errno == EINTR) {
+  Lock(const runtime::OwnFolder& folder, const fs::path& path)
+      : file_(folder.open(path.filename().string(), O_CREAT | O_RDWR)) {
+    if (!file_) refuse(path, std::strerror(errno));
+    while (::flock(file_.get(), LOCK_EX) != 0 && errno == EINTR) {
     }
   }
-  ~Lock() { ::close(file_); }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
 
  private:
-  int file_;
+  runtime::Descriptor file_;
 };
-
-void replace_file(const fs::path& path, const std::string& text) {
-  fs::path part = path;
-  part += formatted(".part-{}", ::getpid());
-  std::ofstream file(part, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  std::error_code error, ignored;
-  if (file) fs::rename(part, path, error);
-  if (file && !error) return;
-  fs::remove(part, ignored);
-  refuse(path, error ? error.message() : "the write failed");
-}
 
 bool is_of(const TuningEntry& entry, const std::vector<TuningClass>& classes) {
   return std::find(classes.begin(), classes.end(), entry.problems) != classes.end();
@@ -166,12 +141,12 @@ bool is_of(const TuningEntry& entry, const std::vector<TuningClass>& classes) {
 
 }  // namespace
 
-std::string runtime::tuning_key(const Device& device) { return facts_of(device).dump() + SMEM_VERSION; }
+std::string runtime::tuning_key(const Device& device) {
+  return facts_of(device).dump(-1, ' ', false, Json::error_handler_t::replace) + SMEM_VERSION;
+}
 
-std::vector<TuningEntry> tuning_entries(const Device& device) {
-  const std::string text = text_in(tuning_file(device));
-  if (text.empty()) return {};
-  const Json json = Json::parse(text, nullptr, false);
+std::vector<TuningEntry> runtime::tuning_entries_in(std::string_view text, const Device& device) {
+  const Json json = shallow_json(text, kMostLevels);
   std::vector<TuningEntry> entries;
   try {
     if (json.is_discarded() || json.at("smem_tuning") != kFormat || json.at("smem") != SMEM_VERSION ||
@@ -191,16 +166,30 @@ std::vector<TuningEntry> tuning_entries(const Device& device) {
   return entries;
 }
 
+std::vector<TuningEntry> tuning_entries(const Device& device) {
+  const fs::path path = tuning_file(device);
+  if (path.empty()) return {};
+  const runtime::OwnFolder folder(path.parent_path());
+  if (folder.state() == runtime::OwnFolder::State::unsafe)
+    runtime::trace("what was tuned is not used: " + folder.why());
+  if (!folder) return {};
+  std::string text;
+  const auto result = folder.read(path.filename().string(), 1, kMostBytes, text);
+  if (result == runtime::OwnFolder::Result::unsafe)
+    runtime::trace(formatted("what was tuned is not used: other users could have written {}", path.string()));
+  if (result != runtime::OwnFolder::Result::read) return {};
+  return runtime::tuning_entries_in(text, device);
+}
+
 void store_tuning(const Device& device, const std::vector<TuningEntry>& entries,
                   const std::vector<TuningClass>& dropped) {
   const fs::path path = tuning_file(device);
   if (path.empty()) refuse("SMEM_TUNING_DIR", "no folder: neither it nor HOME is set");
-  std::error_code error;
-  fs::create_directories(path.parent_path(), error);
-  if (error) refuse(path.parent_path(), error.message());
+  const runtime::OwnFolder folder(path.parent_path(), true);
+  if (!folder) refuse(path.parent_path(), folder.why());
   fs::path lock_path = path;
   lock_path += ".lock";
-  const Lock lock(lock_path);
+  const Lock lock(folder, lock_path);
   std::vector<TuningClass> replaced = dropped;
   for (const TuningEntry& entry : entries)
     replaced.push_back(entry.problems);
@@ -211,7 +200,8 @@ void store_tuning(const Device& device, const std::vector<TuningEntry>& entries,
     list.push_back(to_json(entry));
   const Json all{
       {"smem_tuning", kFormat}, {"smem", SMEM_VERSION}, {"device", facts_of(device)}, {"entries", list}};
-  replace_file(path, all.dump(2) + "\n");
+  const std::string text = all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  if (!folder.write(path.filename().string(), {text})) refuse(path, std::strerror(errno));
 }
 
 }  // namespace smem

@@ -12,7 +12,8 @@
 
 namespace smem {
 
-/// Owns a buffer of `size()` elements. Copies share the buffer, as cl::Buffer does.
+/// Owns a buffer of `size()` elements. Copies share the buffer, as cl::Buffer does. An array that was moved
+/// from can be assigned to and destroyed; all else throws Error.
 template <class T>
 class Array {
   static_assert(std::is_trivially_copyable_v<T>, "the elements of a buffer are copied byte by byte");
@@ -26,12 +27,20 @@ class Array {
   /// The same of a vector.
   Array(const Context& context, const std::vector<T>& host) : Array(context, std::span<const T>(host)) {}
 
-  std::size_t size() const { return size_; }            ///< elements
-  const cl::Buffer& buffer() const { return buffer_; }  ///< for calls of one's own
+  /// Elements.
+  std::size_t size() const {
+    context_.runtime("Array");
+    return size_;
+  }
+  /// For calls of one's own.
+  const cl::Buffer& buffer() const {
+    context_.runtime("Array");
+    return buffer_;
+  }
 
   /// Copies `host` to the start of the array. \throws Error when it is longer than the array.
   void write(std::span<const T> host) {
-    if (host.size() > size_) {
+    if (host.size() > size()) {
       throw Error({.operation = "Array::write",
                    .argument = "host",
                    .expected = "at most " + std::to_string(size_) + " elements",
@@ -41,26 +50,26 @@ class Array {
   }
   /// Waits for the queue, and returns a copy of the elements.
   std::vector<T> to_host() const {
-    std::vector<T> host(size_);
+    std::vector<T> host(size());
     read_buffer(context_, buffer_, host.data(), size_ * sizeof(T));
     return host;
   }
 
   /// The array seen as numbers that follow each other; part of it.
-  VectorView<T> vector() const { return VectorView<T>(buffer_, size_); }
+  VectorView<T> vector() const { return VectorView<T>(buffer(), size_); }
   /// `count` elements from element `offset` on.
   VectorView<T> vector(std::size_t offset, std::size_t count) const {
-    return VectorView<T>(buffer_, count, offset);
+    return VectorView<T>(buffer(), count, offset);
   }
 
   /// The array seen as row-major matrices.
   MatrixView<T> matrix(std::size_t rows, std::size_t cols, const Extent& extent = {}) const {
-    return MatrixView<T>(buffer_, rows, cols, extent);
+    return MatrixView<T>(buffer(), rows, cols, extent);
   }
 
   /// The array seen as grids: a signal, an image, a volume.
   GridView<T> grid(const GridSize& cells, const GridLayout& layout = {}) const {
-    return GridView<T>(buffer_, cells, layout);
+    return GridView<T>(buffer(), cells, layout);
   }
 
  private:

@@ -1,5 +1,13 @@
 /// smem: what lies in the program cache on disk, which all processes of a user share. Includes no OpenCL
 /// header.
+///
+/// Entries are machine code that a driver loads, so the cache trusts files of the effective user alone. It is
+/// off, with a line on the error stream when SMEM_TRACE is set, where its folder or a file in it belongs to
+/// another user or can be written by one (by mode: group or others), and where a folder above can be replaced
+/// by others: each must belong to the effective user or root, and not be writable by group or others unless
+/// it has the sticky bit, as /tmp. Access control lists beyond modes are not looked at. Symbolic links to the
+/// folder are followed, and those in it are never. What smem makes is 0700 and 0600. Tuning files are trusted
+/// by the same rules (tuning.hpp).
 #pragma once
 
 #include <smem/export.hpp>
@@ -33,7 +41,9 @@ struct CacheEntry {
 /// need not exist. Empty when the cache is off: by SMEM_CACHE, or without any home.
 SMEM_API std::filesystem::path cache_folder();
 
-/// Bytes beyond which the entries that were not used for longest go: SMEM_CACHE_LIMIT in MiB, else 256 MiB.
+/// Bytes beyond which the entries that were not used for longest go: SMEM_CACHE_LIMIT in MiB, a whole number
+/// up to 2^40, else 256 MiB. What writers left that ended before their time counts too. \throws Error for
+/// another SMEM_CACHE_LIMIT, as a context does that opens.
 SMEM_API std::size_t cache_limit();
 
 /// The entries of cache_folder(), the one that was used last first. Files of others are not among them.

@@ -41,7 +41,13 @@ struct CacheStatistics {
 
 /// A handle: copies share one state. All functions may be called from several threads on one context.
 /// Work runs on one command queue, in the order in which it was enqueued unless the adopted queue says
-/// otherwise.
+/// otherwise. A context that was moved from can be assigned to and destroyed; all else throws Error.
+///
+/// fork(): OpenCL drivers keep threads, locks and device files that a child does not inherit in a usable
+/// state. After fork() a child must use no Context, Array, Kernel or event that its parent made, must not
+/// open a context of its own where the parent has used OpenCL (smem::devices() included), and ends by _exit()
+/// or exec(), so that no destructor calls the driver. What works: fork before the first use of OpenCL, or
+/// exec. The parent is not affected.
 class SMEM_API Context {
  public:
   /// Opens the device that `options.device` names. \throws Error when there is none, or none of that name.
@@ -67,10 +73,15 @@ class SMEM_API Context {
   /// What the program cache did.
   CacheStatistics cache_statistics() const;
 
-  /// For smem's own operations.
-  runtime::Runtime& runtime() const { return *runtime_; }
+  /// For smem's own operations. \throws Error when this context was moved from, in the name of its `owner`.
+  runtime::Runtime& runtime(const char* owner = "Context") const {
+    if (!runtime_) refuse_moved_from(owner);
+    return *runtime_;
+  }
 
  private:
+  [[noreturn]] static void refuse_moved_from(const char* owner);
+
   std::shared_ptr<runtime::Runtime> runtime_;
 };
 

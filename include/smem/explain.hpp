@@ -68,9 +68,20 @@ SMEM_API std::string draw_banks(const Device& device, const LocalLayout& layout)
 
 /// A device's facts as a JSON object, and back: fields have the names of Device's members, in objects those
 /// of `unit`. Fields that are not there keep their defaults; a `unit` that is not there is that of the
-/// architecture. \throws Error naming the field that is unknown, of the wrong type or out of range.
+/// architecture.
 SMEM_API std::string to_json(const Device& device);
-/// The facts in a text that to_json() made. \throws Error naming the field that is missing or wrong.
+/// The facts in a text of at most 1 MiB that to_json() made. Numbers are whole, in ranges that hold every
+/// device and for which every plan is made at once:
+/// - compute_units, max_work_group, max_work_items, cache_line_bytes: 1 to 65536
+/// - sub_group_width: 1 to 128; local_banks: 1 to 256; local_bank_bytes: 1 to 64
+/// - local_bytes, local_bytes_reported, unit.local_bytes: 0 to 2^32; cache_bytes: 0 to 2^40
+/// - global_bytes, max_allocation: 0 to 2^48
+/// - vector_bytes: 0 to 1024; clock_mhz: 0 to 1000000; timer_ns: 0 to 1000000000
+/// - unit.local_reserved, unit.work_items: 0 to 2^20; unit.registers: 0 to 2^24
+/// - unit.register_lot, unit.groups: 0 to 65536
+///
+/// What a driver says beyond them counts as the nearest number within. \throws Error naming the field that is
+/// unknown, of the wrong type or out of its range.
 SMEM_API Device device_from_json(std::string_view text);
 
 }  // namespace smem

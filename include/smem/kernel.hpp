@@ -54,7 +54,8 @@ struct LocalBytes {
   std::size_t bytes = 0;  ///< may be 0 for none
 };
 
-/// A built kernel. Copies share one program; all functions may be called from several threads.
+/// A built kernel. Copies share one program; all functions may be called from several threads. A kernel that
+/// was moved from can be assigned to and destroyed; all else throws Error.
 class Kernel {
  public:
   /// Enqueues the kernel with its arguments in order: an Array, a cl::Buffer or cl_mem, LocalBytes, or a

@@ -3,7 +3,9 @@
 ///
 /// Each device has a file of its own, in a folder that no cleaning of caches touches, since measuring takes
 /// minutes. A context reads it when it opens. A file that was made with another driver, platform or version
-/// of smem is ignored, and so is whatever in it is wrong or cannot be; the shipped plan stands then.
+/// of smem is ignored, and so is whatever in it is wrong or cannot be; the shipped plan stands then. Ignored
+/// too, with a line on the error stream when SMEM_TRACE is set, is a file that others can write or replace,
+/// by the rules of the program cache (cache.hpp).
 #pragma once
 
 #include <smem/context.hpp>
@@ -32,7 +34,7 @@ SMEM_API std::vector<TuningEntry> tuning_entries(const Device& device);
 
 /// Puts entries into the device's file, in place of those of the same classes; `dropped`: classes whose
 /// entries go. The file is replaced as a whole, and other processes that do the same wait.
-/// \throws Error when it cannot be written.
+/// \throws Error when it cannot be written, or others could write or replace it.
 SMEM_API void store_tuning(const Device& device, const std::vector<TuningEntry>& entries,
                            const std::vector<TuningClass>& dropped = {});
 

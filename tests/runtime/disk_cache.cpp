@@ -2,7 +2,10 @@
 #include "runtime/disk_cache.hpp"
 
 #include "support/environment.hpp"
+#include "support/failure.hpp"
 #include "support/folder.hpp"
+#include "support/others.hpp"
+#include "support/process.hpp"
 
 #include <doctest/doctest.h>
 
@@ -94,17 +97,121 @@ TEST_CASE("disk cache: an entry of another key under this key's name is not take
   CHECK(cache.load("mine").outcome == Outcome::damaged);
 }
 
-TEST_CASE("disk cache: an entry that cannot be read counts as damaged") {
+TEST_CASE("disk cache: a folder or a link in an entry's place counts as damaged and is replaced") {
   const test::Folder folder;
   const DiskCache cache(folder.path(), kLimit);
   REQUIRE(cache.store("key", Bytes{1, 2, 3}));
   const fs::path file = only_file(folder.path());
   fs::remove(file);
   fs::create_directory(file);  // reading fails for everybody, root too
-  test::write_text(file / "inside", "so that it cannot be replaced either");
   CHECK(cache.load("key").outcome == Outcome::damaged);
-  CHECK_FALSE(cache.store("key", Bytes{4}));
-  CHECK(test::files_in(folder.path()).size() == 1);  // the temporary file is gone
+  CHECK(cache.store("key", Bytes{4}));
+  CHECK(cache.load("key").content == Bytes{4});
+  fs::rename(file, folder.path() / "elsewhere");
+  fs::create_directory(file);
+  test::write_text(file / "inside", "so that it is not empty");
+  CHECK(cache.store("key", Bytes{5}));
+  CHECK(cache.load("key").content == Bytes{5});
+  fs::remove(file);
+  fs::create_symlink(folder.path() / "elsewhere", file);  // a right entry, but reached through a link
+  CHECK(cache.load("key").outcome == Outcome::damaged);
+  CHECK(cache.store("key", Bytes{6}));
+  CHECK(cache.load("key").content == Bytes{6});
+  CHECK(test::files_in(folder.path()).size() == 2);  // no temporary file stays
+}
+
+TEST_CASE("disk cache: a store writes through no link that was planted at a temporary name") {
+  const test::Folder folder, others;
+  const fs::path target = others.path() / "precious";
+  test::write_text(target, "precious");
+  const DiskCache cache(folder.path(), kLimit);
+  REQUIRE(cache.store("key", Bytes{1}));
+  const fs::path file = only_file(folder.path());
+  // The names that are easily guessed: those of a process's first temporary files.
+  for (int number = 0; number < 200; ++number) {
+    fs::path part = file;
+    part += ".part-" + std::to_string(::getpid()) + "-" + std::to_string(number);
+    fs::create_symlink(target, part);
+  }
+  CHECK(cache.store("key", Bytes{2}));
+  CHECK(cache.load("key").content == Bytes{2});
+  CHECK(test::text_of(target) == "precious");
+}
+
+TEST_CASE("disk cache: files that others can write are not loaded, and are replaced") {
+  const test::Folder folder;
+  const DiskCache cache(folder.path(), kLimit);
+  const auto check = [&] {
+    CHECK(cache.load("key").outcome == Outcome::damaged);
+    const std::vector<DiskCache::Entry> entries = cache.entries();
+    REQUIRE(entries.size() == 1);
+    CHECK(entries.front().key.empty());
+    CHECK(cache.store("key", Bytes{1}));
+    CHECK(cache.load("key").outcome == Outcome::found);
+    CHECK(test::mode_of(only_file(folder.path())) == 0600);
+  };
+  REQUIRE(cache.store("key", Bytes{1}));
+  for (const mode_t mode : {0666, 0660}) {
+    CAPTURE(mode);
+    test::set_mode(only_file(folder.path()), mode);
+    check();
+  }
+  if (!test::is_root()) {
+    MESSAGE("skipped for other owners: only root can give files away");
+    return;
+  }
+  test::give_away(only_file(folder.path()));
+  check();
+}
+
+TEST_CASE("disk cache: a folder that others can write or replace is not used") {
+  const test::Folder folder;
+  const fs::path middle = folder.path() / "middle", inner = middle / "inner";
+  const DiskCache cache(inner, kLimit);
+  const test::Variable on("SMEM_CACHE", std::nullopt), at("SMEM_CACHE_DIR", inner.string());
+  REQUIRE(cache.store("key", Bytes{1}));
+  CHECK(DiskCache::from_environment().enabled());
+  const auto check = [&] {
+    CHECK_FALSE(DiskCache::from_environment().enabled());
+    CHECK(cache.load("key").outcome == Outcome::absent);
+    CHECK_FALSE(cache.store("other", Bytes{1}));
+    CHECK(cache.entries().empty());
+    CHECK(cache.clear(false).files == 0);
+    CHECK(test::files_in(inner).size() == 1);
+  };
+  for (const mode_t mode : {0777, 0770}) {
+    CAPTURE(mode);
+    test::set_mode(inner, mode);
+    check();
+    test::set_mode(inner, 0700);
+    test::set_mode(middle, mode);
+    check();
+    test::set_mode(middle, 0700);
+  }
+  CHECK(cache.load("key").outcome == Outcome::found);
+  if (!test::is_root()) {
+    MESSAGE("skipped for other owners: only root can give files away");
+    return;
+  }
+  test::give_away(inner);
+  check();
+}
+
+TEST_CASE("disk cache: is off in a folder of others" * doctest::skip()) {
+  CHECK_FALSE(DiskCache::from_environment().enabled());
+}
+
+TEST_CASE("disk cache: SMEM_TRACE says in one line why it is off") {
+  const test::Folder folder;
+  test::set_mode(folder.path(), 0777);
+  const test::Ended ended =
+      test::run_child("disk cache: is off in a folder of others",
+                      {{"SMEM_TRACE", "1"}, {"SMEM_CACHE", "1"}, {"SMEM_CACHE_DIR", folder.string()}});
+  CHECK_MESSAGE(ended.passed(), ended.output);
+  const std::string line = "smem: the program cache is off: " + fs::canonical(folder.path()).string() +
+                           " can be written by other users\n";
+  CHECK_MESSAGE(test::contains(ended.output, line), ended.output);
+  test::set_mode(folder.path(), 0700);
 }
 
 TEST_CASE("disk cache: a folder that cannot be written stores nothing") {
@@ -192,16 +299,38 @@ TEST_CASE("disk cache: only its own files are removed and old temporary ones too
   REQUIRE(cache.store("key", Bytes{1}));
   const std::string name = only_file(folder.path()).string();
   const fs::path foreign = folder.path() / "letter.txt", young = name + ".part-1-1", old = name + ".part-2-2";
+  const DiskCache larger(folder.path(), 10200);
   test::write_text(foreign, std::string(10000, 'x'));
   test::write_text(young, std::string(10000, 'x'));
   test::write_text(old, std::string(10000, 'x'));
   make_older(foreign, std::chrono::hours(1000));
   make_older(old, std::chrono::hours(2));
-  REQUIRE(cache.store("key", Bytes{2}));
+  REQUIRE(larger.store("key", Bytes{2}));
   CHECK(fs::exists(foreign));
   CHECK(fs::exists(young));  // another process may be writing it
   CHECK_FALSE(fs::exists(old));
   CHECK(cache.load("key").outcome == Outcome::found);
+}
+
+TEST_CASE("disk cache: what killed writers left counts towards the limit") {
+  const test::Folder folder;
+  const std::size_t one = 10000;
+  const DiskCache cache(folder.path(), 3 * one + 1000);
+  const Bytes content(one, 5);
+  REQUIRE(cache.store("a", content));
+  const std::string left = only_file(folder.path()).string() + ".part-0123456789abcdef";
+  make_older(only_file(folder.path()), std::chrono::minutes(20));
+  test::write_text(left, std::string(one, 'x'));
+  test::set_mode(left, 0600);
+  REQUIRE(cache.store("b", content));
+  REQUIRE(cache.store("c", content));
+  CHECK(cache.load("a").outcome == Outcome::absent);  // one too many; the writer may be at work
+  CHECK(fs::exists(left));
+  make_older(left, std::chrono::minutes(10));  // a write takes no minutes
+  REQUIRE(cache.store("d", content));
+  CHECK_FALSE(fs::exists(left));
+  for (const char* key : {"b", "c", "d"})
+    CHECK(cache.load(key).outcome == Outcome::found);
 }
 
 TEST_CASE("disk cache: the environment says where and how large") {
@@ -241,10 +370,25 @@ TEST_CASE("disk cache: the environment says where and how large") {
     CHECK(cache.load("a").outcome == Outcome::absent);
     CHECK(cache.load("b").outcome == Outcome::found);
   }
-  for (const char* nonsense : {"much", "5x", ""}) {
+  {
+    const test::Variable empty("SMEM_CACHE_LIMIT", "");
+    CHECK(DiskCache::from_environment().limit_bytes() == std::size_t{256} << 20);
+  }
+  {
+    const test::Variable most("SMEM_CACHE_LIMIT", "1099511627776");
+    CHECK(DiskCache::from_environment().limit_bytes() == std::size_t{1} << 60);
+  }
+  // 2^44 MiB are 2^64 bytes.
+  for (const char* nonsense : {"much", "5x", " 5", "-1", "+5", "0x10", "1.5", "1099511627777",
+                               "17592186044416", "99999999999999999999"}) {
+    CAPTURE(nonsense);
     const test::Variable bad("SMEM_CACHE_LIMIT", nonsense);
-    const DiskCache cache = DiskCache::from_environment();  // the default limit holds
-    CHECK(cache.store("a", more_than_half));
-    CHECK(cache.load("b").outcome == Outcome::found);
+    const auto error = test::failure_of([] { DiskCache::from_environment(); });
+    CHECK(error.operation == "Context");
+    CHECK(error.argument == "SMEM_CACHE_LIMIT");
+    CHECK(test::contains(error.expected, "1099511627776"));
+    CHECK(error.got == std::string("\"") + nonsense + "\"");
+    const test::Variable disabled("SMEM_CACHE", "0");
+    CHECK_FALSE(DiskCache::from_environment().enabled());
   }
 }

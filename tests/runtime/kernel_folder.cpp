@@ -226,7 +226,10 @@ TEST_CASE("kernel folder: a missing entry point is an error that names it") {
   const auto error = test::failure_of([] { naive_transpose(); });
   CHECK(error.call == "clCreateKernel");
   CHECK(error.code == CL_INVALID_KERNEL_NAME);
-  CHECK(error.operation == "transpose/naive");
+  CHECK(error.operation == "transpose");
+  CHECK(error.argument == kNaive);
+  CHECK(error.expected == "a kernel of the name \"transpose_naive\"");
+  CHECK(contains(error.got, kernels.folder.string() + "/" + kNaive));
 }
 
 TEST_CASE("kernel folder: a missing file or folder is named") {

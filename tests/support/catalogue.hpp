@@ -24,6 +24,9 @@ struct Configuration {
 /// Collects plans, each program once. What cannot run on the device is left out.
 class Catalogue {
  public:
+  /// `lenient`: whatever a plan refuses is left out, on devices that no kernel was made for.
+  explicit Catalogue(bool lenient = false) : lenient_(lenient) {}
+
   template <class MakePlan>
   void add(const std::string& name, const MakePlan& make_plan) {
     try {
@@ -31,12 +34,13 @@ class Catalogue {
       if (seen_.insert(plan.kernel_file + " " + plan.entry_point + " " + plan.build_options()).second)
         found_.push_back({name, std::move(plan)});
     } catch (const smem::Error& error) {
-      if (error.details().argument != "variant") throw;
+      if (!lenient_ && error.details().argument != "variant") throw;
     }
   }
   std::vector<Configuration> take() { return std::move(found_); }
 
  private:
+  bool lenient_;
   std::set<std::string> seen_;
   std::vector<Configuration> found_;
 };
@@ -629,12 +633,16 @@ inline void add_stencil(const smem::Device& device, Catalogue& catalogue) {
     add("/line", smem::stencil_problem(Scalar::half, {1 << 24, 1, 1}, {40, 0, 0}), variant);
 }
 
-inline std::vector<Configuration> configurations(const smem::Device& device) {
-  Catalogue catalogue;
+inline std::vector<Configuration> configurations(const smem::Device& device, bool lenient = false) {
+  Catalogue catalogue(lenient);
   for (const auto add :
        {add_transpose, add_flip, add_rates, add_reduce, add_histogram, add_weighted, add_scan, add_select,
         add_gemm, add_heat, add_separable, add_blur, add_pool, add_stencil, add_conv2d, add_moving_mean})
-    add(device, catalogue);
+    try {
+      add(device, catalogue);
+    } catch (const smem::Error&) {
+      if (!lenient) throw;
+    }
   return catalogue.take();
 }
 
