@@ -47,7 +47,9 @@ std::string content_text(const CacheEntry& entry) {
 /// The cache's folder; says so when there is none.
 bool is_off() {
   if (!cache_folder().empty()) return false;
-  fmt::print("the cache is off: SMEM_CACHE says so, or there is no home folder\n");
+  fmt::print(
+      "the cache is off: SMEM_CACHE says so, there is no home folder, or others can write it (SMEM_TRACE=1 "
+      "says where)\n");
   return true;
 }
 

@@ -26,15 +26,19 @@ constexpr std::pair<const char*, const char*> kEnvironment[] = {
     {"SMEM_DEVICE",
      "The device to use when no other is asked for: an index, a part of a device's or platform's name, or "
      "gpu, cpu, accelerator."},
-    {"SMEM_CACHE_DIR", "Folder of the program cache; else $XDG_CACHE_HOME/smem, else ~/.cache/smem."},
-    {"SMEM_CACHE_LIMIT", "Its size in MiB (256); what was not used for longest goes first."},
+    {"SMEM_CACHE_DIR",
+     "Folder of the program cache; else $XDG_CACHE_HOME/smem, else ~/.cache/smem. Not used where other users "
+     "can write or replace it."},
+    {"SMEM_CACHE_LIMIT", "Its size in MiB, a whole number (256); what was not used for longest goes first."},
     {"SMEM_CACHE", "0 or off: no cache on disk."},
     {"SMEM_TUNING", "0 or off: what smem tune has found is not used."},
     {"SMEM_TUNING_DIR",
      "Folder of what smem tune has found; else $XDG_DATA_HOME/smem/tuning, else ~/.local/share/smem/tuning."},
     {"SMEM_CLAMP", "Pretend a smaller device, as local=32K,work_group=64."},
     {"SMEM_KERNEL_DIR", "Read the kernels from this folder instead of the library."},
-    {"SMEM_TRACE", "One line on the error stream for each program built or loaded."},
+    {"SMEM_TRACE",
+     "One line on the error stream for each program built or loaded, and for each cache or tuning file that "
+     "is not trusted."},
     {"NO_COLOR", "No colours, also on a terminal."},
 };
 

@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <cstdio>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <fstream>
 #include <system_error>
@@ -31,6 +34,23 @@ std::string header_of(const Device& device) {
               {"platform", device.platform_version},
               {"kernels", kernels == nullptr ? "" : kernels}}
       .dump();
+}
+
+/// Whether nobody else can have written a file. Nobody else can put another one in its place meanwhile, since
+/// store_tuning() has refused such folders.
+bool is_own(const fs::path& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid() &&
+         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/// One write, so that lines of two processes do not mix.
+bool append(const fs::path& path, const std::string& text) {
+  const int file =
+      ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (file < 0) return false;
+  const ssize_t written = ::write(file, text.data(), text.size());
+  return ::close(file) == 0 && written == static_cast<ssize_t>(text.size());
 }
 
 }  // namespace
@@ -96,18 +116,18 @@ Journal::Journal(const Device& device, bool restart) : path_(tuning_file(device)
                  .got = "neither SMEM_TUNING_DIR nor HOME"});
   }
   path_.replace_extension(".measured");
-  std::error_code ignored;
-  fs::create_directories(path_.parent_path(), ignored);
+  store_tuning(device, {});  // nothing, but the folder is made, and refused where others could write it
   const std::string header = header_of(device);
   if (!restart) read(header);
   if (!outcomes_.empty()) return;
-  std::ofstream file(path_, std::ios::trunc);
-  file << header << "\n";
-  if (!file.flush())
+  std::error_code ignored;
+  fs::remove(path_, ignored);  // whatever it is
+  if (!append(path_, header + "\n"))
     throw Error({.operation = "tune", .expected = "a file that can be written", .got = path_.string()});
 }
 
 void Journal::read(const std::string& header) {
+  if (!is_own(path_)) return;
   std::ifstream file(path_);
   std::string line;
   if (!std::getline(file, line) || line != header) return;
@@ -129,12 +149,8 @@ const Outcome* Journal::find(const TuneCase& of, const PlanOverrides& overrides,
 void Journal::add(const TuneCase& of, bool thorough, const Outcome& outcome) {
   const std::string key = key_of(of, outcome.overrides, thorough);
   outcomes_[key] = outcome;
-  // One write each, so that lines of two processes do not mix.
   const std::string line = Json{{"key", key}, {"outcome", to_json(outcome)}}.dump() + "\n";
-  if (std::FILE* file = std::fopen(path_.c_str(), "a")) {
-    std::fwrite(line.data(), 1, line.size(), file);
-    std::fclose(file);
-  }
+  append(path_, line);
 }
 
 }  // namespace smem::cli

@@ -8,9 +8,12 @@
 #include <smem/rates.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
-#include <cstdio>
+#include <optional>
 #include <span>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace smem {
@@ -22,6 +25,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;    // of a buffer that is copied
 constexpr std::size_t kLittleBytes = std::size_t{1} << 26;  // of the first look
 constexpr cl_uint kMostRounds = 1 << 20;
+constexpr double kMostRate = 1e18;       // a second: no device is near
 constexpr std::size_t kRepetitions = 7;  // the best one counts: others were disturbed
 
 /// Seconds of what `enqueue` enqueues, by the host's clock: the work is long enough, and every queue has one.
@@ -110,6 +114,18 @@ double fp32_rate(const Context& context) {
   }
 }
 
+/// What "COPY FP32" says, where it can be.
+std::optional<Rates> rates_in(std::string_view text) {
+  Rates rates;
+  for (double* rate : {&rates.copy, &rates.fp32}) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *rate);
+    if (error != std::errc() || !(*rate > 0 && *rate < kMostRate)) return std::nullopt;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    if (text.starts_with(' ')) text.remove_prefix(1);
+  }
+  return text.empty() ? std::optional(rates) : std::nullopt;
+}
+
 }  // namespace
 
 Rates measure_rates(const Context& context, bool again) {
@@ -118,13 +134,8 @@ Rates measure_rates(const Context& context, bool again) {
       "rates 1\n" + programs.device_key();  // the number is the version of what is measured
   if (!again) {
     const runtime::DiskCache::Lookup kept = programs.disk().load(key);
-    Rates rates;
     const std::string text(kept.content.begin(), kept.content.end());
-    if (kept.outcome == runtime::DiskCache::Outcome::found &&
-        std::sscanf(text.c_str(), "%lf %lf", &rates.copy, &rates.fp32) == 2 && rates.copy > 0 &&
-        rates.fp32 > 0) {
-      return rates;
-    }
+    if (const std::optional<Rates> rates = rates_in(text)) return *rates;
   }
   const Rates rates{copy_rate(context), fp32_rate(context)};
   const std::string text = formatted("{:.6e} {:.6e}", rates.copy, rates.fp32);

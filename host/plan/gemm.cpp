@@ -103,7 +103,7 @@ Plan base_plan(const GemmProblem& problem, std::string_view variant, const char*
           "#line 1 \"custom.cl\"\n"
           "static inline {0} custom_result({0} x, ulong {1}, ulong {2}) {{ (void)row; (void)col; return (\n"
           "#line 1 \"expression.cl\"\n{3}\n"
-          "#line 1 \"custom.cl\"\n); }}\n",
+          "#line 2 \"custom.cl\"\n); }}\n",
           type, problem.turned ? "col" : "row", problem.turned ? "row" : "col", problem.expression);
       if (problem.in == Scalar::float64)
         plan.preamble.insert(0, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");

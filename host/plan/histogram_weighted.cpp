@@ -90,6 +90,10 @@ std::optional<Plan> plan_weight_scale(const Device& device, const WeightedHistog
   Plan plan = base_plan("scale", "histogram/weight_scale.cl", "histogram_weight_scale");
   const std::size_t group =
       plan::group_for(device, device.type == DeviceType::cpu ? 1 : kGroup, 0, kOwnBytes / 2);
+  if (group == 0) {
+    refuse("weights", formatted("integers on a device of less than {} bytes of local memory", kOwnBytes / 2),
+           formatted("{}", name_of(problem.weights)));
+  }
   const std::size_t groups = problem.elements() * problem.counts.batch / (16 * group);
   plan.work_group = {group, 1, 1};
   plan.global = {std::clamp<std::size_t>(groups, 1, kGroupsPerUnit * device.compute_units) * group, 1, 1};

@@ -193,10 +193,10 @@ void define_operation(Plan& plan, const ReduceProblem& problem) {
         "#line 1 \"custom.cl\"\n"
         "static inline {0} custom_combine({0} a, {0} b) {{ return (\n"
         "#line 1 \"expression.cl\"\n{1}\n"
-        "#line 1 \"custom.cl\"\n); }}\n"
+        "#line 2 \"custom.cl\"\n); }}\n"
         "static inline {0} custom_identity(void) {{ return ({0})(\n"
         "#line 1 \"identity.cl\"\n{2}\n"
-        "#line 1 \"custom.cl\"\n); }}\n",
+        "#line 4 \"custom.cl\"\n); }}\n",
         type, expression, identity);
     if (wide) plan.preamble.insert(0, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
   }

@@ -64,7 +64,7 @@ Plan base_plan(const SelectProblem& problem, std::string_view variant, const cha
         "#line 1 \"custom.cl\"\n"
         "static inline int custom_select({0} x) {{ return (\n"
         "#line 1 \"predicate.cl\"\n{1}\n"
-        "#line 1 \"custom.cl\"\n) != 0; }}\n",
+        "#line 2 \"custom.cl\"\n) != 0; }}\n",
         opencl_name_of(plan::value_type(problem.in)), problem.predicate);
     if (problem.in == Scalar::float64)
       plan.preamble.insert(0, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");

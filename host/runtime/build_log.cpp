@@ -88,7 +88,7 @@ struct Place {
   std::string_view rest;  ///< what follows in the log's line
 };
 
-bool is_name(char c) { return std::string_view(" \t\n\v\f\r:()<>").find(c) == std::string_view::npos; }
+bool is_name(char c) { return std::string_view(" \t\n\v\f\r:()").find(c) == std::string_view::npos; }
 
 /// The first "NAME:LINE:COLUMN", "NAME:LINE:" or "NAME(LINE)" in a line.
 std::optional<Place> place_in(std::string_view line) {
@@ -103,6 +103,7 @@ std::optional<Place> place_in(std::string_view line) {
     const std::string_view file = line.substr(begin, end - begin);
     begin = end;
     if (end == line.size() || (line[end] != ':' && line[end] != '(')) continue;
+    if (file.find_first_not_of("0123456789") == std::string_view::npos) continue;
     std::string_view rest = line.substr(end + 1);
     const std::optional<std::size_t> number = take_number(rest);
     if (!number || rest.empty() || std::string_view(":),").find(rest.front()) == std::string_view::npos)
@@ -179,18 +180,39 @@ Problem problem_at(std::string_view log) {
   return problem;
 }
 
-/// Of "#define NAME (BODY)", which a plan makes of an expression that cannot be a function: BODY alone.
-void show_body(Line& line, std::size_t& column) {
+/// "#define NAME (BODY)", which a plan makes of an expression that cannot be a function.
+struct Macro {
+  std::string_view name, body;
+  std::size_t column;  ///< where the body begins, from 1
+};
+
+std::optional<Macro> macro_in(std::string_view text) {
   constexpr std::string_view kDefine = "#define ";
-  const std::size_t open = line.text.find(" (");
-  if (!line.text.starts_with(kDefine) || open == std::string_view::npos || !line.text.ends_with(')')) return;
-  const std::size_t before = open + 2;
-  line.text = line.text.substr(before, line.text.size() - before - 1);
-  if (column != 0) column = std::min(column > before ? column - before : 1, line.text.size() + 1);
+  const std::size_t open = text.find(" (", kDefine.size());
+  if (!text.starts_with(kDefine) || open == std::string_view::npos || !text.ends_with(')'))
+    return std::nullopt;
+  const std::size_t begin = open + 2;
+  return Macro{text.substr(kDefine.size(), open - kDefine.size()),
+               text.substr(begin, text.size() - begin - 1), begin + 1};
+}
+
+/// What of the caller's own a line of a kernel holds, by a macro of the first `own` lines.
+std::optional<Shown> used_in(const std::vector<Line>& lines, std::size_t own, const Shown& use) {
+  for (std::size_t i = 0; i < own; ++i) {
+    const std::optional<Macro> macro = macro_in(lines[i].text);
+    if (macro && lines[use.index].text.find(macro->name) != std::string_view::npos)
+      return Shown{i, macro->column, use.message};
+  }
+  return std::nullopt;
 }
 
 std::string marked(Line line, Shown shown, bool by_plan) {
-  if (by_plan) show_body(line, shown.column);
+  if (const std::optional<Macro> macro = by_plan ? macro_in(line.text) : std::nullopt) {
+    line.text = macro->body;
+    if (shown.column != 0)
+      shown.column =
+          std::clamp(shown.column, macro->column, macro->column + line.text.size()) - macro->column + 1;
+  }
   const std::string_view text = line.text.substr(0, kMostText);
   std::string result = formatted("{}:{}: ", line.file, line.number);
   const std::size_t margin = result.size();
@@ -224,9 +246,10 @@ std::string explained_log(std::string_view log, std::string_view preamble, std::
       if (is_own) break;
     }
     if (!shown) continue;
+    if (shown->index >= own) shown = used_in(lines, own, *shown).value_or(*shown);
     if (shown->index < own && lines[shown->index].file == kWrapper) {
       for (std::size_t i = shown->index; i-- > 0;) {
-        if (lines[i].number == 0 || lines[i].file == kWrapper) continue;
+        if (lines[i].number == 0 || lines[i].file == kWrapper || lines[i].file.empty()) continue;
         shown->index = i;
         shown->column = lines[i].text.size() + 1;
         break;

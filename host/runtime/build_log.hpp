@@ -6,7 +6,8 @@
 
 namespace smem::runtime {
 
-/// The name that plans give, by #line, to what they wrap around a caller's own text in a preamble.
+/// The name that plans give, by #line, to what they wrap around a caller's own text in a preamble. Each line
+/// of it has a number of its own.
 inline constexpr std::string_view kWrapper = "custom.cl";
 
 /// The log, opened by the line of source that its first error names, as "FILE:LINE: TEXT", and where the

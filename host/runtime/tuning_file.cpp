@@ -190,6 +190,7 @@ void store_tuning(const Device& device, const std::vector<TuningEntry>& entries,
   fs::path lock_path = path;
   lock_path += ".lock";
   const Lock lock(folder, lock_path);
+  if (entries.empty() && dropped.empty()) return;
   std::vector<TuningClass> replaced = dropped;
   for (const TuningEntry& entry : entries)
     replaced.push_back(entry.problems);

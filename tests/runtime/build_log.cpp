@@ -23,7 +23,7 @@ const std::string kPreamble =
     "static inline int custom_select(float x) { return (\n"
     "#line 1 \"predicate.cl\"\n"
     "x <\n"
-    "#line 1 \"custom.cl\"\n"
+    "#line 2 \"custom.cl\"\n"
     ") != 0; }\n";
 const std::string kKernel = "#line 1 \"select/cpu.cl\"\nkernel void k(global int* x) {\n  *x = nosuch;\n}\n";
 
@@ -40,7 +40,7 @@ std::string head(const std::string& log, const std::string& preamble, const std:
 
 TEST_CASE("build log: the line and the column that compilers name") {
   const std::string line = "select/cpu.cl:2:   *x = nosuch;\n",
-                    caret = std::string(23, ' ') + "^ undeclared 'nosuch'\n";
+                    caret = std::string(24, ' ') + "^ undeclared 'nosuch'\n";
   CHECK(head("select/cpu.cl:2:8: error: undeclared 'nosuch'", kPreamble, kPreamble + kKernel) ==
         line + caret);
   CHECK(head("error: select/cpu.cl:2:8: undeclared 'nosuch'", kPreamble, kPreamble + kKernel) ==
@@ -52,16 +52,19 @@ TEST_CASE("build log: the line and the column that compilers name") {
 
 TEST_CASE("build log: what is wrong with the end of the caller's text is shown there") {
   const std::string shown = "predicate.cl:1: x <\n" + std::string(19, ' ') + "^ expected expression\n";
-  CHECK(head("custom.cl:1:1: error: expected expression", kPreamble, kPreamble + kKernel) == shown);
-  CHECK(head("error: custom.cl:1:1: expected expression", kPreamble, kPreamble + kKernel) == shown);
+  CHECK(head("custom.cl:2:1: error: expected expression", kPreamble, kPreamble + kKernel) == shown);
+  CHECK(head("error: custom.cl:2:1: expected expression", kPreamble, kPreamble + kKernel) == shown);
   // Of two texts, the one before the place.
   const std::string two =
-      "#line 1 \"custom.cl\"\n{\n#line 1 \"expression.cl\"\na + b\n#line 1 \"custom.cl\"\n}\n{ (\n"
-      "#line 1 \"identity.cl\"\n0 +\n#line 1 \"custom.cl\"\n)}\n";
-  const std::string log = "custom.cl:1:1: error: expected expression";
+      "#line 1 \"custom.cl\"\n{\n#line 1 \"expression.cl\"\na + b\n#line 2 \"custom.cl\"\n}\n{ (\n"
+      "#line 1 \"identity.cl\"\n0 +\n#line 4 \"custom.cl\"\n)}\n";
+  CHECK(head("custom.cl:4:1: error: expected expression", two, two + kKernel)
+            .starts_with("identity.cl:1: 0 +\n"));
   CHECK(head("<kernel>:11:1: error: expected expression", two, two + kKernel)
             .starts_with("identity.cl:1: 0 +\n"));
-  CHECK(head(log, two, two + kKernel).starts_with("custom.cl:1: {"));  // by the first of this number
+  CHECK(head("custom.cl:2:1: error: expected expression", two, two + kKernel)
+            .starts_with("expression.cl:1: a + b\n"));
+  CHECK(head("custom.cl:1:1: error: x", two, two + kKernel).starts_with("custom.cl:1: {\n"));
 }
 
 TEST_CASE("build log: an error in a macro is shown in the caller's expression") {
@@ -73,6 +76,9 @@ TEST_CASE("build log: an error in a macro is shown in the caller's expression") 
   CHECK(head("stencil/naive.cl:2:6: error: expected expression\n*x = EXPRESSION;\n"
              "expression.cl:1:24: note: expanded from macro 'EXPRESSION'",
              preamble, source) == shown);
+  // Of a macro below it: the whole expression.
+  CHECK(head("error: stencil/naive.cl:2:6 <Spelling=stencil/cells.clh:54:46>: array size is negative",
+             preamble, source) == "expression.cl:1: C +\n                 ^ array size is negative\n");
 }
 
 TEST_CASE("build log: what is not understood leaves the log as it is") {

@@ -90,7 +90,7 @@ TEST_CASE("moved from: arrays") {
 
 TEST_CASE("moved from: kernels") {
   const smem::Context context;
-  const smem::Array<int> x(context, {0});
+  const smem::Array<int> x(context, std::vector<int>(1));
   smem::Kernel one = context.build({.source = kOne, .entry_point = "one"});
   const smem::Kernel taken = std::move(one);
   refused("Kernel", [&] { one({}, x); });
