@@ -2,12 +2,14 @@
 /// header.
 ///
 /// Entries are machine code that a driver loads, so the cache trusts files of the effective user alone. It is
-/// off, with a line on the error stream when SMEM_TRACE is set, where its folder or a file in it belongs to
-/// another user or can be written by one (by mode: group or others), and where a folder above can be replaced
-/// by others: each must belong to the effective user or root, and not be writable by group or others unless
-/// it has the sticky bit, as /tmp. Access control lists beyond modes are not looked at. Symbolic links to the
-/// folder are followed, and those in it are never. What smem makes is 0700 and 0600. Tuning files are trusted
-/// by the same rules (tuning.hpp).
+/// off, with a line on the error stream when SMEM_TRACE is set, where its folder belongs to another user or
+/// can be written by one (by its mode: group or others), and where others can replace a folder above: each
+/// must belong to the effective user or root, and not be writable by group or others unless it has the sticky
+/// bit, as /tmp has. A file in it of which the same is true is not loaded, with such a line, and replaced.
+/// Access control lists beyond modes are not looked at. Symbolic links to the folder are followed, those in
+/// it never. What smem makes is 0700 and 0600. Tuning files are trusted by the same rules (tuning.hpp).
+///
+/// All functions here throw Error where SMEM_CACHE_LIMIT is no size, as a context does that opens.
 #pragma once
 
 #include <smem/export.hpp>
@@ -38,12 +40,11 @@ struct CacheEntry {
 };
 
 /// The folder that the environment names: SMEM_CACHE_DIR, else $XDG_CACHE_HOME/smem, else ~/.cache/smem. It
-/// need not exist. Empty when the cache is off: by SMEM_CACHE, or without any home.
+/// need not exist. Empty when the cache is off: by SMEM_CACHE, without any home, or where others could write.
 SMEM_API std::filesystem::path cache_folder();
 
 /// Bytes beyond which the entries that were not used for longest go: SMEM_CACHE_LIMIT in MiB, a whole number
-/// up to 2^40, else 256 MiB. What writers left that ended before their time counts too. \throws Error for
-/// another SMEM_CACHE_LIMIT, as a context does that opens.
+/// up to 2^40, else 256 MiB. What writers left that ended before their time counts too.
 SMEM_API std::size_t cache_limit();
 
 /// The entries of cache_folder(), the one that was used last first. Files of others are not among them.

@@ -65,7 +65,8 @@ class SMEM_API Context {
   /// A kernel of the caller's own, which may include smem's building blocks; see kernel.hpp. Built once, also
   /// when many threads ask, and kept in memory and on disk as smem's own are. \throws Error with the
   /// compiler's log and the failing line when it does not compile, has no such entry point, or includes what
-  /// is not there.
+  /// is not there. Prints nothing: compilers are told to keep warnings to themselves (-w), and PoCL's to
+  /// count no errors. What another driver prints all the same stays: streams belong to the process.
   Kernel build(const KernelSource& source) const;
 
   /// Waits until everything enqueued on the queue has ended.

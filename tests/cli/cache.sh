@@ -37,5 +37,10 @@ expect "$("$smem" cache clear)" "^removed $count entr"
 expect "$("$smem" cache ls)" '^nothing in '
 
 expect "$(SMEM_CACHE=0 "$smem" cache ls)" '^the cache is off'
+chmod 777 "$SMEM_CACHE_DIR"
+expect "$(SMEM_TRACE=1 "$smem" cache ls 2>&1)" '^smem: the program cache is off: .*/cache can be written by other users$'
+chmod 700 "$SMEM_CACHE_DIR"
+if SMEM_CACHE_LIMIT=17592186044416 "$smem" cache ls 2>"$folder/errors"; then fail 'took a limit of 2^64 bytes'; fi
+expect "$(cat "$folder/errors")" 'SMEM_CACHE_LIMIT'
 if SMEM_CACHE=0 "$smem" cache warm flip 2>"$folder/errors"; then fail 'warmed a cache that is off'; fi
 expect "$(cat "$folder/errors")" '^smem: .*a cache on disk'

@@ -27,6 +27,15 @@ text=$("$smem" tune flip --small --case horizontal --minutes 0.5)
 tried=$(printf '%s\n' "$text" | sed -n 's/^\([0-9]*\) plans tried.*/\1/p')
 expect "$text" "^$tried plans tried, $tried of them in an earlier run"
 
+# What others could have written is neither read nor written.
+chmod 777 "$SMEM_TUNING_DIR"
+if "$smem" tune flip --small --case horizontal 2>"$folder/errors"; then fail 'tuned in a folder of others'; fi
+expect "$(cat "$folder/errors")" '/tuning can be written by other users'
+chmod 700 "$SMEM_TUNING_DIR"
+chmod 666 "$SMEM_TUNING_DIR"/*.measured
+text=$("$smem" tune flip --small --case horizontal --minutes 0.1)
+expect "$text" '^[1-9][0-9]* plans tried, 0 of them in an earlier run'
+
 # Operations that share a plan have names of their own.
 text=$("$smem" tune vecmat --small --minutes 0.1)
 expect "$text" '^vecmat +vecmat of 512 x 512 float32 '
