@@ -461,9 +461,12 @@ inline void add_blur(const smem::Device& device, Catalogue& catalogue) {
   add_box("march", "");
   grids.channels = 3;
   add_box("march", "/3");
-  for (const auto& [op, type, size] : {std::tuple{smem::WindowOp::median, Scalar::uint8, 5},
-                                       {smem::WindowOp::median, Scalar::float32, 3},
-                                       {smem::WindowOp::gradient, Scalar::float32, 3}}) {
+  for (const auto& window : {std::tuple{smem::WindowOp::median, Scalar::uint8, 5},
+                             {smem::WindowOp::median, Scalar::float32, 3},
+                             {smem::WindowOp::gradient, Scalar::float32, 3}}) {
+    const smem::WindowOp op = std::get<0>(window);
+    const Scalar type = std::get<1>(window);
+    const int size = std::get<2>(window);
     grids.in = grids.out = type;
     grids.channels = 1;
     grids.row_taps = grids.column_taps = static_cast<std::size_t>(size);
