@@ -34,7 +34,7 @@ expect "$(cat "$folder/errors")" '/tuning can be written by other users'
 chmod 700 "$SMEM_TUNING_DIR"
 chmod 666 "$SMEM_TUNING_DIR"/*.measured
 text=$("$smem" tune flip --small --case horizontal --minutes 0.1)
-expect "$text" '^[1-9][0-9]* plans tried, 0 of them in an earlier run'
+expect "$text" '^[0-9]+ plans tried, 0 of them in an earlier run'
 
 # Operations that share a plan have names of their own.
 text=$("$smem" tune vecmat --small --minutes 0.1)
