@@ -226,8 +226,9 @@ void every_order(const char* variant, const Types& types, bool tf32 = false) {
   if (runs(context.device(), variant, in, tf32)) CHECK(sweep.ran() > 0);
 }
 
-const Types kHalf{{Scalar::half, Scalar::float32}, {Scalar::half, Scalar::half}};
-const Types kBfloat16{{Scalar::bfloat16, Scalar::float32}, {Scalar::bfloat16, Scalar::bfloat16}};
+const Types kHalf{{Scalar::half, Scalar::float32}}, kHalfOut{{Scalar::half, Scalar::half}};
+const Types kBfloat16{{Scalar::bfloat16, Scalar::float32}},
+    kBfloat16Out{{Scalar::bfloat16, Scalar::bfloat16}};
 const Types kFloats{{Scalar::float32, Scalar::float32}}, kDoubles{{Scalar::float64, Scalar::float64}};
 const Types kInts{{Scalar::int8, Scalar::int32}};
 const Types kAll{{Scalar::float32, Scalar::float32},  {Scalar::float64, Scalar::float64},
@@ -238,26 +239,28 @@ const Types kAll{{Scalar::float32, Scalar::float32},  {Scalar::float64, Scalar::
 }  // namespace
 
 TEST_CASE("gemm on a GPU: every order by mma, half") { every_order("mma", kHalf); }
+TEST_CASE("gemm on a GPU: every order by mma, half out") { every_order("mma", kHalfOut); }
 TEST_CASE("gemm on a GPU: every order by mma, bfloat16") { every_order("mma", kBfloat16); }
+TEST_CASE("gemm on a GPU: every order by mma, bfloat16 out") { every_order("mma", kBfloat16Out); }
 TEST_CASE("gemm on a GPU: every order by mma, int8") { every_order("mma", kInts); }
 TEST_CASE("gemm on a GPU: every order by mma, TF32") { every_order("mma", kFloats, true); }
 TEST_CASE("gemm on a GPU: every order by wgmma, half") { every_order("wgmma", kHalf); }
+TEST_CASE("gemm on a GPU: every order by wgmma, half out") { every_order("wgmma", kHalfOut); }
 TEST_CASE("gemm on a GPU: every order by wgmma, bfloat16") { every_order("wgmma", kBfloat16); }
-TEST_CASE("gemm on a GPU: every order by wgmma, int8 and TF32") {
-  every_order("wgmma", kInts);
-  every_order("wgmma", kFloats, true);
-}
+TEST_CASE("gemm on a GPU: every order by wgmma, bfloat16 out") { every_order("wgmma", kBfloat16Out); }
+TEST_CASE("gemm on a GPU: every order by wgmma, int8") { every_order("wgmma", kInts); }
+TEST_CASE("gemm on a GPU: every order by wgmma, TF32") { every_order("wgmma", kFloats, true); }
 TEST_CASE("gemm on a GPU: every order by multistage") { every_order("multistage", kFloats); }
 TEST_CASE("gemm on a GPU: every order by stream_k") { every_order("stream_k", kAll); }
 TEST_CASE("gemm on a GPU: every order by split_k") { every_order("split_k", kAll); }
 TEST_CASE("gemm on a GPU: every order by the plan's choice, half") { every_order("", kHalf); }
+TEST_CASE("gemm on a GPU: every order by the plan's choice, half out") { every_order("", kHalfOut); }
 TEST_CASE("gemm on a GPU: every order by the plan's choice, bfloat16") { every_order("", kBfloat16); }
-TEST_CASE("gemm on a GPU: every order by the plan's choice, float, double and int8") {
-  every_order("", kFloats);
-  every_order("", kDoubles);
-  every_order("", kInts);
-  every_order("", kFloats, true);
-}
+TEST_CASE("gemm on a GPU: every order by the plan's choice, bfloat16 out") { every_order("", kBfloat16Out); }
+TEST_CASE("gemm on a GPU: every order by the plan's choice, int8") { every_order("", kInts); }
+TEST_CASE("gemm on a GPU: every order by the plan's choice, TF32") { every_order("", kFloats, true); }
+TEST_CASE("gemm on a GPU: every order by the plan's choice, float") { every_order("", kFloats); }
+TEST_CASE("gemm on a GPU: every order by the plan's choice, double") { every_order("", kDoubles); }
 
 TEST_CASE("gemm on a GPU: every other variant of every type") {
   const smem::Context context;
