@@ -318,7 +318,7 @@ TEST_CASE("random: products of any shape, order and type") {
   const std::size_t cases = wanted != nullptr ? std::strtoul(wanted, nullptr, 10) : 40;
   // Each program takes a driver a good part of a second.
   std::vector<Config> configs;
-  for (std::size_t i = 0; i < cases / 8 + 5; ++i)
+  for (std::size_t i = 0; i < cases / 8 + 3; ++i)
     configs.push_back(random_config(random, context.device()));
   std::size_t ran = 0;
   for (std::size_t i = 0; i < cases; ++i) {
