@@ -149,7 +149,8 @@ TEST_CASE("conv2d: GELU is within 2 units in the last place, also where it is sm
   for (std::size_t i = 0; i < numbers.size(); ++i)
     numbers[i] = static_cast<float>(i) * 0x1p-8F - 13;
   numbers[0] = -std::numeric_limits<float>::infinity();
-  const smem::Array<float> in(context, numbers), weight(context, std::vector<float>{1}), out(context, numbers.size());
+  const smem::Array<float> in(context, numbers), weight(context, std::vector<float>{1}),
+      out(context, numbers.size());
   Conv2d how;
   how.activation = Activation::gelu;
   for (const char* variant : {"naive", ""}) {
