@@ -7,7 +7,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -138,6 +141,32 @@ TEST_CASE("conv2d: half, double and GELU") {
     }
   }
   CHECK(sweep.ran() >= 3);
+}
+
+TEST_CASE("conv2d: GELU is within 2 units in the last place, also where it is small") {
+  const smem::Context context;
+  std::vector<float> numbers(4096);
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = static_cast<float>(i) * 0x1p-8F - 13;
+  numbers[0] = -std::numeric_limits<float>::infinity();
+  const smem::Array<float> in(context, numbers), weight(context, std::vector<float>{1}),
+      out(context, numbers.size());
+  Conv2d how;
+  how.activation = Activation::gelu;
+  for (const char* variant : {"naive", ""}) {
+    CAPTURE(variant);
+    smem::conv2d(context, in.grid({64, 64, 1}), weight.grid({1, 1, 1}), out.grid({64, 64, 1}), how,
+                 {.variant = variant});
+    const std::vector<float> got = out.to_host();
+    double worst = 0;
+    for (std::size_t i = 1; i < got.size(); ++i) {
+      const double x = numbers[i], wanted = 0.5 * x * std::erfc(-x / std::sqrt(2.0));
+      if (x != 0)
+        worst = std::max(worst, std::abs(got[i] - wanted) / std::ldexp(1.0, std::ilogb(wanted) - 23));
+    }
+    CHECK(worst <= 2);
+    CHECK((got[0] == 0 && std::signbit(got[0])));
+  }
 }
 
 TEST_CASE("conv2d: the plan's choice, and slices") {

@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -103,9 +104,15 @@ TEST_CASE("gemm: batches with strides, with one B for all, and by a list") {
     sweep.run(c);
     c.shared_b = false;
     sweep.run(c);
+    c.column_major = true;  // A and B are exchanged, and their offsets with them
+    sweep.run(c);
+    c.residual = 2;  // each product's own C
+    sweep.run(c);
+    c.residual = 0;
+    c.column_major = false;
     c.k = 0;
     sweep.run(c);
-    CHECK(sweep.ran() == 5);
+    CHECK(sweep.ran() == 7);
   }
   GemmCase many;  // more products than a launch has groups in its third dimension
   many.variant = "naive";
@@ -131,6 +138,60 @@ TEST_CASE("gemm: what a list would put outside of a buffer is left out") {
                {.variant = variant});
     CHECK(c.to_host() == std::vector<float>{5, 5, 5, 5, 4, 4, 4, 4});
   }
+}
+
+TEST_CASE("gemm: a list's offsets and limits are those of the caller's A and B, in both orders") {
+  const smem::Context context;
+  const smem::Array<float> a(context, std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7}),
+      b(context, std::vector<float>(10, 1.0F));
+  // The second product's A would leave its buffer, at an offset that B's has.
+  const smem::Array<std::uint64_t> list(context, std::vector<std::uint64_t>{5, 1, 0, 8, 1, 1, 7, 9, 2});
+  for (const smem::Order order : {smem::Order::row_major, smem::Order::column_major}) {
+    CAPTURE(static_cast<int>(order));
+    const smem::Array<float> c(context, std::vector<float>(3, -1.0F));
+    smem::gemm(context, a.matrix(1, 1), b.matrix(1, 1), c.matrix(1, 1),
+               {.order = order, .list = list.vector()}, {.variant = "naive"});
+    CHECK(c.to_host() == std::vector<float>{5, -1, 7});
+  }
+}
+
+TEST_CASE("gemm: GELU is within 2 units in the last place") {
+  const smem::Context context;
+  std::vector<float> numbers;
+  for (std::uint64_t bits = 0; bits < std::uint64_t{1} << 32; bits += 3989)  // all exponents, both signs
+    numbers.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+  for (float x = -14; x < 6; x += 0x1p-13F)
+    numbers.push_back(x);
+  const float infinity = std::numeric_limits<float>::infinity();
+  numbers.insert(numbers.end(), {-infinity, infinity, std::numeric_limits<float>::quiet_NaN()});
+  const smem::Array<float> c(context, numbers);
+  const std::size_t n = numbers.size();
+  smem::Gemm product;
+  product.beta = 1;
+  product.epilogue.activation = smem::Activation::gelu;
+  smem::gemm(context, c.matrix(1, 0), c.matrix(0, n), c.matrix(1, n), product, {.variant = "naive"});
+  const std::vector<float> got = c.to_host();
+  double worst = 0;
+  float at = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double x = numbers[i];
+    const double wanted = 0.5 * x * std::erfc(-x / std::sqrt(2.0));
+    if (std::isnan(x) || x > 40) {
+      const bool is_same = std::isnan(x) ? std::isnan(got[i]) : got[i] == numbers[i];
+      if (!is_same) FAIL(got[i] << " of " << x);
+    } else if (x < -40 || std::abs(wanted) < 0x1p-126) {  // smaller numbers are 0 on some devices
+      if (!(std::abs(got[i]) <= 0x1p-126F)) FAIL(got[i] << " of " << x);
+    } else {
+      const double error = std::abs(got[i] - wanted) / std::ldexp(1.0, std::ilogb(wanted) - 23);
+      if (!(error <= worst)) {
+        worst = std::isnan(error) ? HUGE_VAL : error;
+        at = numbers[i];
+      }
+    }
+  }
+  CAPTURE(at);
+  CHECK(worst <= 2);
+  CHECK((got[n - 3] == 0 && std::signbit(got[n - 3])));
 }
 
 TEST_CASE("gemm: vectors of doubles stay together in padded and swizzled tiles") {
@@ -229,7 +290,13 @@ TEST_CASE("gemm: what is multiplied by 0 is not read, and NaN is passed on") {
     CHECK(all_nan(product(ones, ones, nan, 0, variant)));
     CHECK(all_nan(product(ones, ones, 1, nan, variant)));
     CHECK(all_nan(product(nans, ones, 1, 1, variant)));
+    // As float they are 0.
+    CHECK(product(nans, nans, 1e-60, -1e-60, variant) == std::vector<float>(16, 0.0F));
   }
+  // No sum, so that alpha is not used.
+  const smem::Array<float> c(context, ones);
+  smem::gemm(context, c.matrix(4, 0), c.matrix(0, 4), c.matrix(4, 4), {.alpha = nan, .beta = 3});
+  CHECK(c.to_host() == std::vector<float>(16, 3.0F));
 }
 
 TEST_CASE("gemm: half at K = 1024 stays inside of 1e-2") {

@@ -158,6 +158,61 @@ TEST_CASE_FIXTURE(Fixture, "gemm refuses: types and numbers that do not fit") {
         "in");
 }
 
+TEST_CASE_FIXTURE(Fixture, "gemm refuses: enumerations without such a value") {
+  for (const int value : {-1, 12, 1000}) {
+    CAPTURE(value);
+    const auto type = static_cast<Scalar>(value);
+    const auto of = [&](Scalar in, Scalar out) {
+      return test::failure_of(
+          [&] { smem::gemm(context, a.matrix(3, 5), b.matrix(5, 4), in, c.matrix(3, 4), out); });
+    };
+    CHECK(of(type, Scalar::float32).argument == "in");
+    CHECK(of(type, Scalar::float32).got == fmt::format("number {}", value));
+    CHECK(of(Scalar::float32, type).argument == "out");
+    smem::Gemm product;
+    product.order = static_cast<smem::Order>(value);
+    CHECK(failure(product).argument == "order");
+    CHECK(failure(product).expected == "row_major or column_major");
+    product = {};
+    product.epilogue.activation = static_cast<smem::Activation>(value);
+    CHECK(failure(product).argument == "activation");
+    product.epilogue = {};
+    product.epilogue.bias = a.vector(0, 4);
+    product.epilogue.bias_of = static_cast<smem::BiasOf>(value);
+    CHECK(failure(product).argument == "bias_of");
+    product.epilogue.bias_of = {};
+    product.epilogue.bias.type = type;
+    CHECK(failure(product).argument == "bias");
+    product.epilogue = {};
+    product.list = smem::VectorView<std::uint64_t>(a.buffer(), 3);
+    product.list.type = type;
+    CHECK(failure(product).argument == "list");
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "gemm refuses: sizes whose products nobody can count") {
+  // C has no element, or no factor is read: so no view is compared with its buffer.
+  for (const std::size_t k : {~std::size_t{0}, std::size_t{1} << 63, (std::size_t{1} << 48) + 1}) {
+    CAPTURE(k);
+    const auto of = [&](std::size_t m, std::size_t n, double alpha) {
+      return test::failure_of([&] {
+        smem::gemm(context, smem::Matrix(a.buffer()(), 4, m, k), smem::Matrix(b.buffer()(), 4, k, n),
+                   Scalar::float32, smem::Matrix(c.buffer()(), 4, m, n), Scalar::float32, {.alpha = alpha});
+      });
+    };
+    CHECK(of(0, 4, 1).argument == "k");
+    CHECK(of(3, 0, 1).argument == "k");
+    CHECK(of(3, 4, 0).argument == "k");
+    CHECK(test::failure_of([&] { smem::plan_gemm(context.device(), {.m = k, .n = 4, .k = 5}); }).argument ==
+          "m");
+    CHECK(test::failure_of([&] { smem::plan_gemm(context.device(), {.m = k, .n = 4, .k = 0}); }).expected ==
+          "at most 2^48 elements of a factor");
+    CHECK(test::failure_of([&] {
+            smem::plan_gemm(context.device(), {.m = 3, .n = 4, .k = 5, .batch = k});
+          }).argument == "batch");
+  }
+}
+
 TEST_CASE_FIXTURE(Fixture, "gemm refuses: choices that cannot be") {
   CHECK(failure({}, {.variant = "nosuch"}).argument == "variant");
   const auto fixed = [&](const smem::PlanOverrides& overrides) {

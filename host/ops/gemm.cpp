@@ -36,7 +36,6 @@ struct Operand {
 /// A product as the kernels know it: row-major.
 struct Operands {
   Operand a, b, c, residual, bias;
-  std::size_t products = 0;  ///< of the batch
 };
 
 bool has_residual(const Gemm& product) { return product.epilogue.residual.buffer != nullptr; }
@@ -48,6 +47,8 @@ std::string shape_of(const Matrix& view) { return formatted("{} x {}", view.rows
 GemmProblem check_shapes(const Gemm& product, const Matrix& a, const Matrix& b, const Matrix& c) {
   // Rows and columns of the matrices, whatever the order in memory.
   const bool turned = product.order == Order::column_major;
+  if (!turned && product.order != Order::row_major)
+    refuse("order", "row_major or column_major", formatted("number {}", static_cast<int>(product.order)));
   const auto rows = [&](const Matrix& view) { return turned ? view.cols : view.rows; };
   const auto cols = [&](const Matrix& view) { return turned ? view.rows : view.cols; };
   const std::size_t m = product.transpose_a ? cols(a) : rows(a);
@@ -80,7 +81,7 @@ std::size_t check_batch(const Gemm& product, const Matrix& a, const Matrix& b, c
   const Vector& list = product.list;
   const bool listed = list.buffer != nullptr;
   const std::size_t products = listed ? list.size / 3 : c.batch;
-  if (listed && list.type != Scalar::uint64) refuse("list", "uint64", std::string(name_of(list.type)));
+  if (listed && list.type != Scalar::uint64) refuse("list", "uint64", plan::gemm::text_of(list.type));
   if (listed && list.size % 3 != 0)
     refuse("list", "three offsets for each product", formatted("{} elements", list.size));
   const auto check = [&](const char* name, const Matrix& view) {
@@ -115,9 +116,11 @@ void check_epilogue(const Gemm& product, const GemmProblem& problem, Scalar out)
                     cols = problem.turned ? problem.m : problem.n;
   if (has_bias(product)) {
     const bool of_row = epilogue.bias_of == BiasOf::row;
+    if (!of_row && epilogue.bias_of != BiasOf::column)
+      refuse("bias_of", "column or row", formatted("number {}", static_cast<int>(epilogue.bias_of)));
     const std::size_t wanted = of_row ? rows : cols;
     if (epilogue.bias.type != out) {
-      refuse("bias", formatted("{}, as c has", name_of(out)), std::string(name_of(epilogue.bias.type)));
+      refuse("bias", formatted("{}, as c has", name_of(out)), plan::gemm::text_of(epilogue.bias.type));
     }
     if (epilogue.bias.size != wanted) {
       refuse("bias", formatted("{} elements, one for each {} of c", wanted, of_row ? "row" : "column"),
@@ -135,6 +138,12 @@ void check_epilogue(const Gemm& product, const GemmProblem& problem, Scalar out)
   }
 }
 
+/// Whether the residual is C as it was: with a list, each product's own.
+bool is_c(const Matrix& residual, const Matrix& c) {
+  return residual.buffer == c.buffer && residual.offset == c.offset && residual.pitch == c.pitch &&
+         residual.batch == c.batch && (c.batch == 1 || residual.batch_stride == c.batch_stride);
+}
+
 /// Checks the views' places. \throws Error naming the one that is wrong.
 void check_views(const Context& context, const Gemm& product, Operands& o) {
   // A list moves the matrices of a view about in their buffers, and may say so of the same buffer: where they
@@ -149,10 +158,7 @@ void check_views(const Context& context, const Gemm& product, Operands& o) {
   for (const Operand* operand : {&o.a, &o.b, &o.residual, &o.bias}) {
     const Matrix& view = operand->view;
     if (!operand->used || ops::is_empty(view)) continue;
-    const bool is_c = operand == &o.residual && view.buffer == c.buffer && view.offset == c.offset &&
-                      view.pitch == c.pitch &&
-                      (c.batch == 1 || (view.batch == c.batch && view.batch_stride == c.batch_stride));
-    if (is_c && !(listed && o.products > 1)) continue;
+    if (operand == &o.residual && is_c(view, c)) continue;
     if (listed && operand != &o.bias) continue;
     ops::check_apart("gemm", view, operand->memory, c, o.c.memory, operand->name, "c");
   }
@@ -170,8 +176,9 @@ runtime::ProblemKey key_of(const GemmProblem& problem, const PlanOverrides& fixe
       {number(problem.in) | number(problem.out) << 8 | number(problem.a_along_k) << 16 |
            number(problem.b_along_k) << 17 | number(problem.reads_c) << 18 | number(problem.listed) << 19 |
            number(problem.epilogue) << 20 | number(problem.row_bias) << 22 |
-           number(problem.column_bias) << 23 | number(problem.residual) << 31 | number(problem.turned) << 21 |
-           number(problem.tf32) << 30 | number(problem.activation) << 24 | power(problem.a_alignment) << 32 |
+           number(problem.column_bias) << 23 | number(problem.residual) << 31 |
+           number(problem.residual_is_c) << 44 | number(problem.turned) << 21 | number(problem.tf32) << 30 |
+           number(problem.activation) << 24 | power(problem.a_alignment) << 32 |
            power(problem.b_alignment) << 36 | power(problem.c_alignment) << 40 |
            ops::variant_number(fixed.variant, gemm_variants()) << 48,
        problem.m, problem.n, problem.k, problem.batch, text[0], text[1]},
@@ -310,6 +317,7 @@ cl::Event gemm(const Context& context, const Matrix& a, const Matrix& b, Scalar 
   problem.out = out;
   problem.activation = epilogue.activation;
   problem.expression = epilogue.expression;
+  problem.batch = check_batch(product, a, b, c);
   plan::gemm::check(context.device(), problem);
   for (const auto& [name, view, type] : {std::tuple{"a", &a, in}, {"b", &b, in}, {"c", &c, out}}) {
     if (view->element_bytes != size_of(type)) {
@@ -317,9 +325,12 @@ cl::Event gemm(const Context& context, const Matrix& a, const Matrix& b, Scalar 
              formatted("elements of {} bytes", view->element_bytes));
     }
   }
-  problem.batch = check_batch(product, a, b, c);
   check_numbers(product, out);
   check_epilogue(product, problem, out);
+  if (plan::gemm::value_type(in) == Scalar::float32) {
+    product.alpha = static_cast<float>(product.alpha);
+    product.beta = static_cast<float>(product.beta);
+  }
   // What is multiplied by 0 is not read, whatever it is.
   if (product.alpha == 0) problem.k = 0;
   if (problem.k == 0) product.alpha = 0;
@@ -330,7 +341,6 @@ cl::Event gemm(const Context& context, const Matrix& a, const Matrix& b, Scalar 
                      problem.activation != Activation::none || !problem.expression.empty();
 
   Operands o;
-  o.products = problem.batch;
   o.a = {"a", a, {}, problem.k > 0};
   o.b = {"b", b, {}, problem.k > 0};
   if (problem.turned) std::swap(o.a, o.b);
@@ -340,6 +350,7 @@ cl::Event gemm(const Context& context, const Matrix& a, const Matrix& b, Scalar 
   problem.row_bias = has_bias(product) && (epilogue.bias_of == BiasOf::row) != problem.turned;
   problem.column_bias = has_bias(product) && !problem.row_bias;
   problem.residual = has_residual(product);
+  problem.residual_is_c = problem.residual && problem.listed && is_c(epilogue.residual, c);
   check_views(context, product, o);
   if (problem.listed) {
     const Matrix list = ops::as_matrix(product.list);

@@ -36,6 +36,30 @@ std::size_t type_number(Scalar type) {
   }
 }
 
+/// \throws Error unless the elements of each matrix, and the results of all products, can be counted, with
+/// room for tiles and parts. It names the larger one of two sizes.
+void check_sizes(const GemmProblem& problem) {
+  constexpr std::size_t kMost = std::size_t{1} << 48;
+  struct Size {
+    const char* name;
+    std::size_t value;
+  };
+  const auto check = [&](const Size& x, const Size& y, const char* of) {
+    std::size_t product = 0;
+    if (__builtin_mul_overflow(x.value, y.value, &product) || product > kMost) {
+      refuse(x.value > y.value ? x.name : y.name, formatted("at most 2^48 elements of {}", of),
+             formatted("{} x {}", x.value, y.value));
+    }
+    return product;
+  };
+  // An empty matrix has sizes all the same.
+  const Size m{"m", std::max<std::size_t>(problem.m, 1)}, n{"n", std::max<std::size_t>(problem.n, 1)},
+      k{"k", std::max<std::size_t>(problem.k, 1)};
+  check(m, k, "a factor");
+  check(k, n, "a factor");
+  check({"batch", problem.batch}, {"c", check(m, n, "c")}, "all c");
+}
+
 /// Loops of a work-item on devices that do not run them to their end, with some room.
 constexpr std::size_t kShortLoops = 32768;
 
@@ -57,8 +81,17 @@ Scalar value_type(Scalar in) {
   return in == Scalar::int8 ? Scalar::int32 : in == Scalar::float64 ? in : Scalar::float32;
 }
 
+std::string text_of(Scalar type) {
+  const bool is_known = type >= Scalar::int8 && type <= Scalar::bfloat16;
+  return is_known ? std::string(name_of(type)) : formatted("number {}", static_cast<int>(type));
+}
+
 void check(const Device& device, const GemmProblem& problem) {
-  const std::string in(name_of(problem.in));
+  if (problem.activation != Activation::none && problem.activation != Activation::relu &&
+      problem.activation != Activation::gelu)
+    refuse("activation", "none, relu or gelu", formatted("number {}", static_cast<int>(problem.activation)));
+  check_sizes(problem);
+  const std::string in = text_of(problem.in);
   if (problem.in != Scalar::float32 && problem.in != Scalar::float64 && problem.in != Scalar::half &&
       problem.in != Scalar::bfloat16 && problem.in != Scalar::int8)
     refuse("in", "float32, float64, half, bfloat16 or int8", in);
@@ -66,7 +99,7 @@ void check(const Device& device, const GemmProblem& problem) {
   const bool storage = problem.in == Scalar::half || problem.in == Scalar::bfloat16;
   if (problem.out != sums && !(storage && problem.out == problem.in)) {
     refuse("out", formatted("{}{} for {}", name_of(sums), storage ? formatted(" or {}", in) : "", in),
-           std::string(name_of(problem.out)));
+           text_of(problem.out));
   }
   if (!device.fp64 && problem.in == Scalar::float64) {
     throw Error({.operation = "gemm",
@@ -89,13 +122,13 @@ Plan base_plan(const GemmProblem& problem, std::string_view variant, const char*
   define(plan, "RESULT_TYPE", type_number(problem.out));
   define(plan, "A_ALONG_K", problem.a_along_k ? 1 : 0);
   define(plan, "B_ALONG_K", problem.b_along_k ? 1 : 0);
-  if (problem.listed) define(plan, "LISTED", 1);
+  if (problem.listed) define(plan, "LISTED", problem.turned ? 2 : 1);
   if (problem.epilogue) {
     define(plan, "EPILOGUE", 1);
     if (problem.activation != Activation::none)
       define(plan, "ACTIVATION", static_cast<std::size_t>(problem.activation));
     if (problem.row_bias || problem.column_bias) define(plan, "BIAS", problem.row_bias ? 1 : 2);
-    if (problem.residual) define(plan, "RESIDUAL", 1);
+    if (problem.residual) define(plan, "RESIDUAL", problem.residual_is_c ? 2 : 1);
     if (!problem.expression.empty()) {
       const std::string_view type = opencl_name_of(value_type(problem.in));
       plan.preamble = formatted(

@@ -46,6 +46,9 @@ struct Choice {
 };
 Choice choose(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed);
 
+/// A type's name, or the number of one that has none.
+std::string text_of(Scalar type);
+
 /// \throws Error naming the argument, unless the problem can be solved on the device.
 void check(const Device& device, const GemmProblem& problem);
 

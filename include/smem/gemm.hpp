@@ -38,11 +38,15 @@ struct Epilogue {
   /// x = an expression in OpenCL C, e.g. "x * tanh(x)", of `x` (float for half and bfloat16, int for int32)
   /// and, as ulong, `row` and `col`. The functions of OpenCL C can be called. Empty: none.
   std::string expression = {};
-  double scale = 1;      ///< x *= scale; of int32 a whole number
-  Matrix residual = {};  ///< x += residual(row, col); shape and type of C, and may be C itself. Empty: none
+  double scale = 1;  ///< x *= scale; of int32 a whole number
+  /// x += residual(row, col); shape and type of C. May be C itself, as it was before: with a list, each
+  /// product's own C then. Empty: none.
+  Matrix residual = {};
 };
 
-/// A product: C = alpha op(A) op(B) + beta C.
+/// A product: C = alpha op(A) op(B) + beta C. alpha, beta and the epilogue's scale are rounded to the type
+/// that sums are made in. A NaN is a number like others: as alpha it makes every sum NaN, unless k is 0; as
+/// beta every one.
 struct Gemm {
   double alpha = 1;          ///< of the product
   double beta = 0;           ///< 0: C is not read. Of int32 both are whole numbers
@@ -74,7 +78,8 @@ struct Gemm {
 /// parts, as the plan says. No host wait. \returns the event after which C is there. \throws Error when
 /// shapes or types do not fit, a view leaves its buffer or belongs to another context, C overlaps an input
 /// other than a residual that is C itself, the device has no fp64 and a type is float64, the variant cannot
-/// run, or the expression does not compile. It names the argument; nothing is enqueued then.
+/// run, a matrix or all results are more than 2^48 elements, an enumeration has no such value, or the
+/// expression does not compile. It names the argument; nothing is enqueued then.
 ///
 /// Tiles in local memory and registers: V. Volkov and J. Demmel, "Benchmarking GPUs to tune dense linear
 /// algebra", SC 2008; K. Matsumoto, N. Nakasato and S. Sedukhin, "Performance tuning of matrix

@@ -18,7 +18,9 @@ namespace smem {
 enum class Activation {
   none,
   relu,  ///< 0 for what is less than 0
-  gelu   ///< x / 2 (1 + erf(x / sqrt(2))); not of integers
+  /// x / 2 (1 + erf(x / sqrt(2))): of float within 2 units in the last place, where that is a normal number;
+  /// -0 of -infinity; not of integers
+  gelu
 };
 
 /// "none", "relu" or "gelu".
@@ -41,10 +43,11 @@ struct GemmProblem {
   bool row_bias = false;                     ///< a number for each row is added
   bool column_bias = false;                  ///< a number for each column is added
   bool residual = false;                     ///< a matrix is added
+  bool residual_is_c = false;                ///< and it is C itself
   Activation activation = Activation::none;  ///< of the epilogue
   std::string expression = {};               ///< the caller's own: OpenCL C, of `x`, `row` and `col`
   bool tf32 = false;                         ///< products of float32 may be of numbers cut to TF32
-  bool turned = false;                       ///< of a column-major C: its rows are columns here
+  bool turned = false;  ///< of a column-major C: its rows are columns here, and A and B are exchanged
   /// The largest power of two, at most 64, that divides the byte address of each row's first element.
   std::size_t a_alignment = 64;
   std::size_t b_alignment = 64;  ///< the same of B

@@ -72,13 +72,10 @@
 #include "gemm/operation.clh"
 #if ELEMENT_TYPE == TYPE_INT8
 #define ELEMENT_BYTES 1
-typedef int2 value_pair;
 #elif ELEMENT_TYPE == TYPE_FLOAT
 #define ELEMENT_BYTES 4
-typedef float2 value_pair;
 #else
 #define ELEMENT_BYTES 2
-typedef float2 value_pair;
 #endif
 #define TILE_K (128 / ELEMENT_BYTES)
 #define A_MAJOR (!A_ALONG_K)  // the major of the tiles: nvidia/wgmma.clh
@@ -387,8 +384,8 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
         for (uint j = x / 8; j < x / 8 + 4; ++j)
 #pragma unroll
           for (uint h = 0; h < 2; ++h)
-            *(local value_pair*)(mine + (lane / 4 + h * 8) * OUT_ROW + (j * 8 - x) + lane % 4 * 2) =
-                (value_pair)(sum[j * 8 / MMA_N][j * 4 % (MMA_N / 2) + h * 2],
+            *(local value2*)(mine + (lane / 4 + h * 8) * OUT_ROW + (j * 8 - x) + lane % 4 * 2) =
+                (value2)(sum[j * 8 / MMA_N][j * 4 % (MMA_N / 2) + h * 2],
                              sum[j * 8 / MMA_N][j * 4 % (MMA_N / 2) + h * 2 + 1]);
 #if EPILOGUE
         write_rows(&d, mine, OUT_ROW, 16, 32, row, 1, q.m, col + x, q.n, lane);
