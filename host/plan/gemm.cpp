@@ -58,6 +58,13 @@ Scalar value_type(Scalar in) {
 }
 
 void check(const Device& device, const GemmProblem& problem) {
+  require_known("gemm", "in", problem.in);
+  require_known("gemm", "out", problem.out);
+  require_known("gemm", "activation", problem.activation, Activation::gelu);
+  // Factors may be those of all products.
+  require_elements("gemm", "a", {problem.m, problem.k});
+  require_elements("gemm", "b", {problem.k, problem.n});
+  require_elements("gemm", "c", {problem.m, problem.n, problem.batch});
   const std::string in(name_of(problem.in));
   if (problem.in != Scalar::float32 && problem.in != Scalar::float64 && problem.in != Scalar::half &&
       problem.in != Scalar::bfloat16 && problem.in != Scalar::int8)
@@ -314,7 +321,7 @@ std::string why_not(const Device& device, const GemmProblem& problem, std::strin
 
 std::string_view name_of(Activation activation) {
   static constexpr std::array<std::string_view, 3> kNames{"none", "relu", "gelu"};
-  return kNames.at(static_cast<std::size_t>(activation));
+  return plan::name_among(kNames, activation);
 }
 
 namespace {
@@ -396,6 +403,7 @@ Plan plan_gemm(const Device& device, const GemmProblem& problem, std::string_vie
 
 std::optional<Plan> plan_gemm_pack(const Device& device, const GemmProblem& problem,
                                    const PlanOverrides& overrides) {
+  plan::gemm::check(device, problem);
   const plan::gemm::Packing packing = plan::gemm::choose(device, problem, overrides).packing;
   if (packing.bytes == 0) return std::nullopt;
   Plan plan = plan::gemm::pack(problem, packing);
@@ -405,6 +413,7 @@ std::optional<Plan> plan_gemm_pack(const Device& device, const GemmProblem& prob
 
 std::optional<Plan> plan_gemm_finish(const Device& device, const GemmProblem& problem,
                                      const PlanOverrides& overrides) {
+  plan::gemm::check(device, problem);
   if (plan::gemm::choose(device, problem, overrides).scratch_bytes == 0) return std::nullopt;
   Plan plan = plan::gemm::finish(device, problem, overrides);
   plan.overrides = overrides;
