@@ -46,7 +46,7 @@ const std::vector<double> kNine(9, 0.1);
 
 }  // namespace
 
-TEST_CASE("bad input of numbers: grids whose extents overflow") {
+TEST_CASE("bad input of calls: grids whose extents overflow") {
   const Buffers b;
   const auto& context = b.context;
   struct Shape {
@@ -110,7 +110,7 @@ TEST_CASE("bad input of numbers: grids whose extents overflow") {
   CHECK(stencil_of() == "out");
 }
 
-TEST_CASE("bad input of numbers: matrices whose extents overflow") {
+TEST_CASE("bad input of calls: matrices whose extents overflow") {
   const Buffers b;
   const auto& context = b.context;
   struct Shape {
@@ -172,7 +172,7 @@ TEST_CASE("bad input of numbers: matrices whose extents overflow") {
   }
 }
 
-TEST_CASE("bad input of numbers: arrays and counts on the host") {
+TEST_CASE("bad input of calls: arrays and counts on the host") {
   const smem::Context context;
   for (const std::size_t size : {(std::size_t{1} << 61) + 1, SIZE_MAX}) {
     const auto error = failure_of([&] { smem::Array<double>(context, size); });
@@ -192,7 +192,7 @@ TEST_CASE("bad input of numbers: arrays and counts on the host") {
   CHECK(smem::convolved_size(10, 3, 1, 1, 1, 1) == 10);
 }
 
-TEST_CASE("bad input of numbers: stencils and convolutions whose windows overflow") {
+TEST_CASE("bad input of calls: stencils and convolutions whose windows overflow") {
   const Buffers b;
   const Grid in = b.in.grid({8, 8}), out = b.out.grid({8, 8});
   // The product of 2 r + 1 is 194129 of 64 bits.
@@ -210,7 +210,7 @@ TEST_CASE("bad input of numbers: stencils and convolutions whose windows overflo
   CHECK(convolved({.anchor_x = SIZE_MAX}) == "anchor_x");
 }
 
-TEST_CASE("bad input of numbers: windows of filters") {
+TEST_CASE("bad input of calls: windows of filters") {
   const Buffers b;
   const Grid in = b.in.grid({8, 8}), out = b.out.grid({8, 8});
   for (const std::size_t size : {SIZE_MAX, kHalf + 1, std::size_t{4001}}) {
@@ -254,7 +254,7 @@ TEST_CASE("blur: weights of tiny and huge sigmas") {
     CHECK(weight == doctest::Approx(0.2));
 }
 
-TEST_CASE("bad input of numbers: heat diffusion") {
+TEST_CASE("bad input of calls: heat diffusion") {
   const Buffers b;
   const Grid in = b.in.grid({8, 8}), out = b.out.grid({8, 8});
   const auto refused = [&](const smem::Heat& heat) {
@@ -284,7 +284,7 @@ TEST_CASE("bad input of numbers: heat diffusion") {
   }
 }
 
-TEST_CASE("bad input of numbers: values outside their enumeration") {
+TEST_CASE("bad input of calls: values outside their enumeration") {
   const Buffers b;
   const auto& context = b.context;
   const Grid in = b.in.grid({8, 8}), out = b.out.grid({8, 8});
@@ -381,7 +381,7 @@ TEST_CASE("bad input of numbers: values outside their enumeration") {
   both([&](const Grid& i, const Grid& o) { smem::conv2d(context, i, b.in.grid({1, 1}), o); });
 }
 
-TEST_CASE("bad input of numbers: buffers that kernels may not read or write") {
+TEST_CASE("bad input of calls: buffers that kernels may not read or write") {
   const Buffers b;
   const smem::Context& context = b.context;
   std::vector<float> host(64, 3);
@@ -448,7 +448,7 @@ TEST_CASE("bad input of numbers: buffers that kernels may not read or write") {
   CHECK(failure_of([&] { smem::transpose(context, foreign.matrix(4, 4), out); }).argument == "in");
 }
 
-TEST_CASE("bad input of numbers: events that are none, or another context's") {
+TEST_CASE("bad input of calls: events that are none, or another context's") {
   const Buffers b;
   const smem::Context other;
   cl_int status = CL_SUCCESS;
@@ -496,7 +496,7 @@ TEST_CASE("bad input of numbers: events that are none, or another context's") {
   clSetUserEventStatus(foreign(), CL_COMPLETE);
 }
 
-TEST_CASE("bad input of numbers: wrong expressions are refused of empty inputs too") {
+TEST_CASE("bad input of calls: wrong expressions are refused of empty inputs too") {
   const Buffers b;
   const auto& context = b.context;
   const Vector nothing = b.in.vector(0, 0), into = b.out.vector(0, 0);

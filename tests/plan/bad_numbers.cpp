@@ -158,7 +158,7 @@ void sweep(const Subject<Problem>& subject) {
 
 #define FIELD(member) [](auto& p) -> std::size_t& { return p.member; }
 
-TEST_CASE("bad numbers: plans of transposes and flips") {
+TEST_CASE("bad input of plans: transposes and flips") {
   using smem::TransposeProblem;
   const auto elements = [](const auto& p) { return product({p.rows, p.cols, p.batch}); };
   sweep<TransposeProblem>(
@@ -180,7 +180,7 @@ TEST_CASE("bad numbers: plans of transposes and flips") {
        smem::flip_variants()});
 }
 
-TEST_CASE("bad numbers: plans of reductions, scans and selections") {
+TEST_CASE("bad input of plans: reductions, scans and selections") {
   const auto elements = [](const auto& p) { return product({p.rows, p.cols, p.batch}); };
   using smem::ReduceShape;
   for (const ReduceShape shape : {ReduceShape::vector, ReduceShape::rows, ReduceShape::columns}) {
@@ -239,7 +239,7 @@ TEST_CASE("bad numbers: plans of reductions, scans and selections") {
   }
 }
 
-TEST_CASE("bad numbers: plans of histograms") {
+TEST_CASE("bad input of plans: histograms") {
   smem::HistogramProblem problem;
   problem.rows = 3;
   problem.cols = 5000;
@@ -274,7 +274,7 @@ TEST_CASE("bad numbers: plans of histograms") {
        smem::histogram_weighted_variants()});
 }
 
-TEST_CASE("bad numbers: plans of products") {
+TEST_CASE("bad input of plans: products") {
   sweep<smem::GemmProblem>(
       {"gemm",
        {.m = 60, .n = 70, .k = 3000},
@@ -313,7 +313,7 @@ TEST_CASE("bad numbers: plans of products") {
        smem::conv2d_variants()});
 }
 
-TEST_CASE("bad numbers: plans of filters") {
+TEST_CASE("bad input of plans: filters") {
   const auto elements = [](const auto& p) { return product({p.width, p.height, p.planes, p.channels}); };
   smem::SeparableProblem separable;
   separable.width = 100;
@@ -397,7 +397,7 @@ TEST_CASE("bad numbers: plans of filters") {
                                   smem::moving_mean_variants()});
 }
 
-TEST_CASE("bad numbers: plans of stencils") {
+TEST_CASE("bad input of plans: stencils") {
   for (const std::size_t deep : {0, 1}) {
     const auto problem = smem::stencil_problem(smem::Scalar::float32, {40, 30, 20}, {1, 1, deep});
     sweep<smem::StencilProblem>(
@@ -427,7 +427,7 @@ TEST_CASE("bad numbers: plans of stencils") {
   }
 }
 
-TEST_CASE("bad numbers: plans of heat diffusion") {
+TEST_CASE("bad input of plans: heat diffusion") {
   for (const std::size_t depth : {1, 20}) {
     smem::HeatProblem problem{.width = 100, .height = 40, .depth = depth};
     problem.steps = 10;
@@ -447,7 +447,7 @@ TEST_CASE("bad numbers: plans of heat diffusion") {
   }
 }
 
-TEST_CASE("bad numbers: plans of rates, layouts and functions of sizes") {
+TEST_CASE("bad input of plans: rates, layouts and functions of sizes") {
   for (const smem::Device& device : devices()) {
     for (const std::size_t number : kHostile) {
       try {
@@ -473,7 +473,7 @@ TEST_CASE("bad numbers: plans of rates, layouts and functions of sizes") {
   }
 }
 
-TEST_CASE("bad numbers: values outside their enumeration are refused by plans") {
+TEST_CASE("bad input of plans: values outside their enumeration are refused by plans") {
   const smem::Device device = test::target("cpu");
   const auto refused = [](const auto& plan) {
     const smem::ErrorDetails error = test::failure_of(plan);
