@@ -38,7 +38,7 @@ inline void require_element(const char* operation, std::size_t bytes) {
 
 /// Elements of an array: more than any memory holds, and few enough that what plans make of them, as bytes,
 /// tiles or parts, fits 64 bits.
-inline constexpr std::size_t kMostElements = std::size_t{1} << 48;
+inline constexpr std::size_t kMostElements = std::size_t{1} << 52;
 
 /// \throws Error naming `argument` unless an array of these extents has at most kMostElements. An extent of 0
 /// counts as 1: plans multiply the others all the same.

@@ -45,8 +45,7 @@ constexpr std::size_t kHostile[] = {0,
                                     SIZE_MAX};
 
 // Of pairs of fields: as many as take seconds.
-constexpr std::size_t kOfPairs[] = {0, std::size_t{1} << 32, (std::size_t{1} << 32) + 1,
-                                    std::size_t{1} << 62};
+constexpr std::size_t kOfPairs[] = {0, std::size_t{1} << 32, std::size_t{1} << 62};
 
 /// The product, or the largest number where it does not fit 128 bits.
 Wide product(std::initializer_list<std::size_t> sizes) {
@@ -110,7 +109,8 @@ void sweep(const Subject<Problem>& subject) {
         try_one(subject, device, one, {});
         for (const std::string_view variant : subject.variants)
           try_one(subject, device, one, {.variant = std::string(variant)});
-        for (std::size_t j = i + 1; j < subject.fields.size(); ++j) {
+        const bool in_pairs = device.name == "cpu" || device.name == "sm_90";
+        for (std::size_t j = i + 1; in_pairs && j < subject.fields.size(); ++j) {
           for (const std::size_t second : kOfPairs) {
             CAPTURE(j);
             CAPTURE(second);
