@@ -167,7 +167,7 @@ TEST_CASE_FIXTURE(Fixture, "gemm refuses: enumerations without such a value") {
           [&] { smem::gemm(context, a.matrix(3, 5), b.matrix(5, 4), in, c.matrix(3, 4), out); });
     };
     CHECK(of(type, Scalar::float32).argument == "in");
-    CHECK(of(type, Scalar::float32).got == fmt::format("number {}", value));
+    CHECK(of(type, Scalar::float32).got == fmt::format("{}", value));
     CHECK(of(Scalar::float32, type).argument == "out");
     smem::Gemm product;
     product.order = static_cast<smem::Order>(value);
@@ -192,7 +192,7 @@ TEST_CASE_FIXTURE(Fixture, "gemm refuses: enumerations without such a value") {
 
 TEST_CASE_FIXTURE(Fixture, "gemm refuses: sizes whose products nobody can count") {
   // C has no element, or no factor is read: so no view is compared with its buffer.
-  for (const std::size_t k : {~std::size_t{0}, std::size_t{1} << 63, (std::size_t{1} << 48) + 1}) {
+  for (const std::size_t k : {~std::size_t{0}, std::size_t{1} << 63, (std::size_t{1} << 52) + 1}) {
     CAPTURE(k);
     const auto of = [&](std::size_t m, std::size_t n, double alpha) {
       return test::failure_of([&] {
@@ -200,16 +200,16 @@ TEST_CASE_FIXTURE(Fixture, "gemm refuses: sizes whose products nobody can count"
                    Scalar::float32, smem::Matrix(c.buffer()(), 4, m, n), Scalar::float32, {.alpha = alpha});
       });
     };
-    CHECK(of(0, 4, 1).argument == "k");
-    CHECK(of(3, 0, 1).argument == "k");
-    CHECK(of(3, 4, 0).argument == "k");
+    CHECK(of(0, 4, 1).argument == "a");
+    CHECK(of(3, 0, 1).argument == "a");
+    CHECK(of(3, 4, 0).argument == "a");
     CHECK(test::failure_of([&] { smem::plan_gemm(context.device(), {.m = k, .n = 4, .k = 5}); }).argument ==
-          "m");
+          "a");
     CHECK(test::failure_of([&] { smem::plan_gemm(context.device(), {.m = k, .n = 4, .k = 0}); }).expected ==
-          "at most 2^48 elements of a factor");
+          "at most 4503599627370496 elements");
     CHECK(test::failure_of([&] {
             smem::plan_gemm(context.device(), {.m = 3, .n = 4, .k = 5, .batch = k});
-          }).argument == "batch");
+          }).argument == "c");
   }
 }
 

@@ -1,5 +1,6 @@
 #include "ops/bins.hpp"
 #include "formatted.hpp"
+#include "plan/sizes.hpp"
 
 #include <smem/error.hpp>
 
@@ -15,6 +16,7 @@ BinArguments bin_arguments(const char* operation, const Bins& bins, HistogramPro
                  .expected = std::move(expected),
                  .got = std::move(got)});
   };
+  plan::require_known(operation, "bins.outside", bins.outside, Outside::clamp);
   problem.bins = bins.count;
   BinArguments arguments;
   arguments.count = static_cast<cl_uint>(bins.count);
@@ -29,6 +31,7 @@ BinArguments bin_arguments(const char* operation, const Bins& bins, HistogramPro
   }
   problem.rule = BinRule::edges;
   arguments.edges = bins.edges;
+  plan::require_known(operation, "bins.edges", bins.edges.type);
   if (bins.edges.type != problem.in) {
     refuse_edges(formatted("{}, as in has", name_of(problem.in)), std::string(name_of(bins.edges.type)));
   }

@@ -1,12 +1,14 @@
 // Gaussian blurs, unsharp masks and slopes: their weights, and the call of a separable filter.
 #include "formatted.hpp"
 #include "ops/filters.hpp"
+#include "plan/sizes.hpp"
 
 #include <smem/blur.hpp>
 #include <smem/error.hpp>
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +21,8 @@ namespace {
   throw Error(
       {.operation = operation, .argument = argument, .expected = std::move(expected), .got = std::move(got)});
 }
+
+constexpr std::size_t kMostCells = 4000;  // of a window, as separable() has them
 
 /// OpenCV's tables, in 256ths: those of sizes 3 and 5 are binomial coefficients.
 std::vector<double> small_table(std::size_t size) {
@@ -41,9 +45,15 @@ Gaussian completed(const char* operation, Gaussian window, Scalar type) {
   if (!std::isfinite(window.sigma) || window.sigma < 0)
     refuse(operation, "window", "a sigma of 0 or more", formatted("{}", window.sigma));
   if (window.size == 0 && window.sigma == 0) refuse(operation, "window", "a size or a sigma", "neither");
+  if (window.size > kMostCells)
+    refuse(operation, "window", formatted("a window of at most {} cells", kMostCells),
+           formatted("{}", window.size));
   if (window.size == 0) {
     const double size = std::round(window.sigma * (type == Scalar::uint8 ? 3 : 4) * 2 + 1);
-    if (size > 4000) refuse(operation, "window", "a window of at most 4000 cells", formatted("{}", size));
+    if (size > static_cast<double>(kMostCells)) {
+      refuse(operation, "window", formatted("a window of at most {} cells", kMostCells),
+             formatted("{}", size));
+    }
     window.size = static_cast<std::size_t>(size) | 1;
   }
   if (window.size % 2 == 0) refuse(operation, "window", "an odd size", formatted("{}", window.size));
@@ -76,8 +86,9 @@ std::vector<double> weights_of(const char* operation, const Gaussian& wanted, Sc
   const double sigma = window.sigma > 0 ? window.sigma : 0.3 * (half - 1) + 0.8;
   double sum = 0;
   for (std::size_t i = 0; i < window.size; ++i) {
-    const double x = static_cast<double>(i) - half;
-    weights[i] = std::exp(-x * x / (2 * sigma * sigma));
+    // Divided before it is squared: the square of a small sigma is 0.
+    const double x = (static_cast<double>(i) - half) / sigma;
+    weights[i] = std::exp(-x * x / 2);
     sum += weights[i];
   }
   for (double& weight : weights)
@@ -88,6 +99,8 @@ std::vector<double> weights_of(const char* operation, const Gaussian& wanted, Sc
 
 /// \throws Error unless `out` is of a type that blurs give.
 void check_out(const char* operation, const Grid& in, const Grid& out) {
+  plan::require_known(operation, "in", in.type);
+  plan::require_known(operation, "out", out.type);
   if (out.type != in.type && out.type != Scalar::float32)
     refuse(operation, "out", formatted("{} or float32", name_of(in.type)), std::string(name_of(out.type)));
 }
@@ -95,6 +108,7 @@ void check_out(const char* operation, const Grid& in, const Grid& out) {
 }  // namespace
 
 std::vector<double> gaussian_weights(const Gaussian& window, Scalar type) {
+  plan::require_known("gaussian_weights", "type", type);
   return weights_of("gaussian_weights", window, type, type == Scalar::uint8);
 }
 
@@ -119,8 +133,12 @@ cl::Event unsharp_mask(const Context& context, const Grid& in, const Grid& out, 
                        const BlurOptions& options, const CallOptions& call) {
   constexpr const char* kOperation = "unsharp_mask";
   check_out(kOperation, in, out);
-  if (!std::isfinite(mask.amount))
-    refuse(kOperation, "amount", "a finite number", formatted("{}", mask.amount));
+  // As a number of what is computed with.
+  const double most =
+      in.type == Scalar::float64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
+  if (!(std::abs(mask.amount) <= most))
+    refuse(kOperation, "amount", formatted("a number from {} to {}", -most, most),
+           formatted("{}", mask.amount));
   if (!(mask.threshold >= 0)) refuse(kOperation, "threshold", "0 or more", formatted("{}", mask.threshold));
   const std::vector<double> weights = weights_of(kOperation, mask.window, in.type, false);
   return ops::run_separable(context, in, out, weights, weights, {options.boundary, options.value}, call,

@@ -4,6 +4,7 @@
 #include "ops/key.hpp"
 #include "ops/tuned.hpp"
 #include "plan/box_parts.hpp"
+#include "plan/sizes.hpp"
 #include "runtime/scratch.hpp"
 
 #include <smem/blur.hpp>
@@ -108,7 +109,7 @@ cl::Event run_window(const Context& context, const char* operation, ops::PlanMak
   ops::check_same_grid(operation, in, out);
   runtime::Runtime& runtime = context.runtime();
   if (ops::is_empty(in)) {
-    plan_here(ops::overrides_of(operation, call));  // a wrong choice is refused
+    plan_here(ops::overrides_of(context.runtime(), operation, call));  // a wrong choice is refused
     return runtime.marker(call.wait_for);
   }
   ops::check_filter(context, operation, filter, "size", "size", problem.grids);
@@ -132,8 +133,11 @@ cl::Event run_window(const Context& context, const char* operation, ops::PlanMak
 
 cl::Event box_blur(const Context& context, const Grid& in, const Grid& out, const BoxRadius& radius,
                    const BlurOptions& options, const CallOptions& call) {
+  plan::require_known(kBox, "in", in.type);
+  plan::require_known(kBox, "out", out.type);
   if (out.type != in.type && out.type != Scalar::float32)
     refuse(kBox, "out", formatted("{} or float32", name_of(in.type)), std::string(name_of(out.type)));
+  plan::require_known(kBox, "boundary", options.boundary);
   const std::size_t most = std::max(radius.across, radius.down);
   if (most > kMaxBoxRadius)
     refuse(kBox, "radius", formatted("at most {}", kMaxBoxRadius), formatted("{}", most));
@@ -151,7 +155,7 @@ cl::Event box_blur(const Context& context, const Grid& in, const Grid& out, cons
     return key_of(problem.grids, fixed, ops::PlanMaker::box_blur, kChoice, box_variants());
   };
   // A given plan is compared later, when it is known how the grids lie in memory.
-  const PlanOverrides asked = call.plan != nullptr ? ops::overrides_of(kBox, call)
+  const PlanOverrides asked = call.plan != nullptr ? ops::overrides_of(context.runtime(), kBox, call)
                                                    : ops::checked_choice(runtime, kBox, call, key, plan_here);
   // A plan of plan_box() that is separable()'s has nothing fixed.
   const bool of_separable = call.plan != nullptr && call.plan->operation == "separable";
@@ -184,6 +188,7 @@ cl::Event median_blur(const Context& context, const Grid& in, const Grid& out, s
 
 cl::Event sobel(const Context& context, const Grid& in, const Grid& out, Sobel what, std::size_t size,
                 const BlurOptions& options, const CallOptions& call) {
+  plan::require_known("sobel", "what", what, Sobel::magnitude);
   if (size != 3 && size != 5) refuse("sobel", "size", "3 or 5", formatted("{}", size));
   if (what != Sobel::magnitude)
     return ops::sobel_slope(context, in, out, what == Sobel::across, size, options, call);

@@ -3,6 +3,7 @@
 #include "ops/key.hpp"
 #include "ops/views.hpp"
 #include "plan/reduce_types.hpp"
+#include "plan/sizes.hpp"
 #include "runtime/status.hpp"
 
 #include <smem/error.hpp>
@@ -22,6 +23,7 @@ void check_segments(const Context& context, const Vector& offsets, std::size_t s
                  .expected = std::move(expected),
                  .got = std::move(got)});
   };
+  plan::require_known("check_segments", "offsets", offsets.type);
   if (offsets.type != Scalar::uint32 && offsets.type != Scalar::uint64)
     refuse_offsets("uint32 or uint64", std::string(name_of(offsets.type)));
   if (offsets.size == 0) return;

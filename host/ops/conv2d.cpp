@@ -5,6 +5,7 @@
 #include "ops/key.hpp"
 #include "ops/tuned.hpp"
 #include "plan/conv2d_parts.hpp"
+#include "plan/sizes.hpp"
 #include "runtime/scratch.hpp"
 
 #include <smem/conv2d.hpp>
@@ -57,6 +58,7 @@ void check_shapes(const Grid& in, const Grid& weights, const Grid& out, const Co
       refuse(name, "planes of one channel: channels are planes, one behind the other",
              formatted("{} interleaved", grid->channels));
     }
+    plan::require_known(kOperation, name, grid->type);
     if (grid->type != in.type)
       refuse(name, formatted("{}, as in has", name_of(in.type)), std::string(name_of(grid->type)));
     if (std::max(grid->size.width, grid->size.height) > kMostCells) {
@@ -76,7 +78,8 @@ void check_shapes(const Grid& in, const Grid& weights, const Grid& out, const Co
   if (weights.size.depth != channels / how.groups)
     refuse("weights", formatted("{} channels", channels / how.groups), formatted("{}", weights.size.depth));
   const bool packed = (weights.size.height == 1 || weights.pitch == weights.size.width) &&
-                      (weights.size.depth == 1 || weights.plane == weights.size.width * weights.size.height);
+                      (weights.size.depth == 1 ||
+                       weights.plane == plan::size_product(weights.size.width, weights.size.height));
   if (!packed) {
     refuse("weights", "weights of a filter that follow each other",
            formatted("a pitch of {} and planes of {}", weights.pitch, weights.plane));
@@ -92,6 +95,7 @@ void check_shapes(const Grid& in, const Grid& weights, const Grid& out, const Co
            formatted("{} x {} cells, {} channels, batch {}", out.size.width, out.size.height, out.size.depth,
                      out.batch));
   }
+  if (how.bias.buffer != nullptr) plan::require_known(kOperation, "bias", how.bias.type);
   if (how.bias.buffer != nullptr && (how.bias.type != in.type || how.bias.size != filters)) {
     refuse("bias", formatted("{} of {}, one for each filter", filters, name_of(in.type)),
            formatted("{} of {}", how.bias.size, name_of(how.bias.type)));
@@ -281,7 +285,7 @@ cl::Event conv2d(const Context& context, const Grid& in, const Grid& weights, co
   };
   runtime::Runtime& runtime = context.runtime();
   if (ops::is_empty(out)) {
-    plan_here(ops::overrides_of(kOperation, options));  // a wrong choice is refused
+    plan_here(ops::overrides_of(context.runtime(), kOperation, options));  // a wrong choice is refused
     return runtime.marker(options.wait_for);
   }
   if (ops::is_empty(in)) refuse("in", "a cell to be padded around", "none");

@@ -5,6 +5,7 @@
 #include "formatted.hpp"
 #include "ops/grids.hpp"
 #include "ops/stencil.hpp"
+#include "plan/sizes.hpp"
 
 #include <smem/error.hpp>
 #include <smem/separable.hpp>
@@ -39,6 +40,8 @@ struct Window {
 };
 
 void check_numbers(const ConvolutionKernel& kernel, const Convolution& how) {
+  plan::require_known(kOperation, "boundary", how.boundary);
+  plan::require_known(kOperation, "separable", how.separable, Separable::always);
   for (const auto& [name, number] : {std::pair{"kernel.width", kernel.width},
                                      {"kernel.height", kernel.height},
                                      {"stride_x", how.stride_x},
@@ -47,8 +50,7 @@ void check_numbers(const ConvolutionKernel& kernel, const Convolution& how) {
                                      {"dilation_y", how.dilation_y}}) {
     if (number < 1 || number > kMost) refuse(name, formatted("1 to {}", kMost), formatted("{}", number));
   }
-  std::size_t weights = 0;
-  if (__builtin_mul_overflow(kernel.width, kernel.height, &weights) || kernel.weights.size() != weights) {
+  if (kernel.weights.size() != plan::size_product(kernel.width, kernel.height)) {
     refuse("kernel.weights", formatted("{} x {}", kernel.width, kernel.height),
            formatted("{}", kernel.weights.size()));
   }
@@ -119,7 +121,7 @@ std::optional<Factors> choose_factors(const Window& window, const StencilProblem
                                       const Convolution& how, const CallOptions& options) {
   if (how.separable == Separable::never) return std::nullopt;
   const std::size_t width = problem.window[0], height = problem.window[1];
-  const bool fits = how.stride_x * how.stride_y * how.dilation_x * how.dilation_y == 1 &&
+  const bool fits = std::max({how.stride_x, how.stride_y, how.dilation_x, how.dilation_y}) == 1 &&
                     problem.size == problem.out_size && window.left < width && window.top < height &&
                     width <= kMostTaps && height <= kMostTaps;
   const bool always = how.separable == Separable::always;
@@ -149,7 +151,7 @@ cl::Event convolve2d(const Context& context, const Grid& in, const Grid& out, co
       convolved_size(in.size.width, kernel.width, how.stride_x, how.dilation_x, window.left, window.right),
       convolved_size(in.size.height, kernel.height, how.stride_y, how.dilation_y, window.top, window.bottom),
       in.size.depth};
-  if (in.size.width * in.size.height == 0 && size.width * size.height != 0)
+  if (std::min(in.size.width, in.size.height) == 0 && std::min(size.width, size.height) != 0)
     refuse("in", "a cell to be padded around", "none");
   Grid shape = in;  // what `out` must be
   shape.size = size;
@@ -169,7 +171,7 @@ cl::Event convolve2d(const Context& context, const Grid& in, const Grid& out, co
     const auto reach = [&](std::size_t d, std::size_t before) {
       const std::size_t last = (problem.out_size.at(d) - 1) * problem.stride.at(d) +
                                (problem.window.at(d) - 1) * problem.dilation.at(d) + 1;
-      const std::size_t end = problem.size.at(d) + before;
+      const std::size_t end = detail::size_sum(problem.size.at(d), before);
       ops::check_reach(kOperation, how.padding ? "padding" : "kernel", how.boundary,
                        std::max(before, last > end ? last - end : 0), problem.size.at(d));
     };

@@ -1,6 +1,7 @@
 #include "ops/filters.hpp"
 
 #include "plan/pixels.hpp"
+#include "plan/sizes.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -15,7 +16,7 @@ SeparableProblem problem_of(const FilterCall& filter) {
   problem.boundary = filter.boundary;
   problem.width = filter.in.size.width;
   problem.height = filter.in.size.height;
-  problem.planes = filter.in.size.depth * filter.in.batch;
+  problem.planes = plan::size_product(filter.in.size.depth, filter.in.batch);
   problem.channels = filter.in.channels;
   problem.row_taps = filter.row_taps;
   problem.column_taps = filter.column_taps;

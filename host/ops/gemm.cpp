@@ -220,6 +220,21 @@ cl::Event pack(runtime::Runtime& runtime, const GemmProblem& problem, const plan
   return event;
 }
 
+[[noreturn]] void rethrow(const GemmProblem& problem, const Error& error) {
+  ops::rethrow("gemm", "expression", "an expression of x, row and col in OpenCL C", problem.expression,
+               error);
+}
+
+/// Compiles the caller's own expression where nothing is launched: a wrong one is refused all the same.
+void build(const Context& context, const GemmProblem& problem, const PlanOverrides& fixed) {
+  try {
+    context.runtime().build(key_of(problem, fixed, ops::PlanMaker::gemm),
+                            [&](const Device& device) { return plan_gemm(device, problem, fixed); });
+  } catch (const Error& error) {
+    rethrow(problem, error);
+  }
+}
+
 /// `T`: what sums are made in, as kernels take it.
 template <class T>
 cl::Event launch_fixed(const Context& context, const GemmProblem& problem, const Gemm& product,
@@ -287,8 +302,7 @@ cl::Event launch_fixed(const Context& context, const GemmProblem& problem, const
     }
     return event;
   } catch (const Error& error) {
-    ops::rethrow("gemm", "expression", "an expression of x, row and col in OpenCL C", problem.expression,
-                 error);
+    rethrow(problem, error);
   }
 }
 
@@ -352,6 +366,7 @@ cl::Event gemm(const Context& context, const Matrix& a, const Matrix& b, Scalar 
   problem.residual = has_residual(product);
   problem.residual_is_c = problem.residual && problem.listed && is_c(epilogue.residual, c);
   check_views(context, product, o);
+  if (problem.reads_c) ops::require_readable("gemm", "c", o.c.memory);
   if (problem.listed) {
     const Matrix list = ops::as_matrix(product.list);
     if (!ops::is_empty(list)) {
@@ -361,7 +376,9 @@ cl::Event gemm(const Context& context, const Matrix& a, const Matrix& b, Scalar 
   }
   if (problem.m == 0 || problem.n == 0 || problem.batch == 0) {
     // What is wrong with the options is refused all the same.
-    plan_gemm(context.device(), problem, ops::overrides_of("gemm", options));
+    const PlanOverrides fixed = ops::overrides_of(context.runtime(), "gemm", options);
+    plan_gemm(context.device(), problem, fixed);
+    if (!problem.expression.empty()) build(context, problem, fixed);
     return context.runtime().marker(options.wait_for);
   }
   // A listed matrix may begin anywhere: at a multiple of its elements.

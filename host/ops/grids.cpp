@@ -17,19 +17,12 @@ namespace {
       {.operation = operation, .argument = argument, .expected = std::move(expected), .got = std::move(got)});
 }
 
-/// a * b + c, or the largest size when it does not fit.
-std::size_t saturated(std::size_t a, std::size_t b, std::size_t c) {
-  std::size_t product = 0, sum = 0;
-  if (__builtin_mul_overflow(a, b, &product) || __builtin_add_overflow(product, c, &sum)) return SIZE_MAX;
-  return sum;
-}
-
 /// Elements from the first of the first row to the last of the last: of a plane, and of a grid.
 std::size_t plane_span(const Grid& grid) {
-  return saturated(grid.size.height - 1, grid.pitch, grid.row_elements());
+  return multiply_add(grid.size.height - 1, grid.pitch, grid.row_elements());
 }
 std::size_t grid_span(const Grid& grid) {
-  return saturated(grid.size.depth - 1, grid.plane, plane_span(grid));
+  return multiply_add(grid.size.depth - 1, grid.plane, plane_span(grid));
 }
 
 /// The whole batch as one row, which has the same first and last element: for the checks of its place.
@@ -37,7 +30,7 @@ Matrix as_row(const Grid& grid) {
   return {grid.buffer,
           size_of(grid.type),
           1,
-          saturated(grid.batch - 1, grid.batch_stride, grid_span(grid)),
+          multiply_add(grid.batch - 1, grid.batch_stride, grid_span(grid)),
           {.offset = grid.offset}};
 }
 

@@ -30,6 +30,11 @@ void require_number(const char* argument, double value, bool positive) {
               formatted("{}", value));
 }
 
+/// dt, times the conductivity where all cells have the same.
+double factor_of(const Heat& heat) {
+  return heat.dt * (heat.conductivities.buffer != nullptr ? 1 : heat.conductivity);
+}
+
 double largest_conductivity(const Heat& heat) {
   if (heat.conductivities.buffer == nullptr) {
     require_number("conductivity", heat.conductivity, false);
@@ -39,12 +44,26 @@ double largest_conductivity(const Heat& heat) {
   return heat.max_conductivity;
 }
 
-void check_numbers(const Heat& heat, std::size_t dimensions) {
+/// What a step multiplies the difference of neighbours by: dt * k / spacing^2, whatever the spacing where
+/// nothing flows.
+double flow(double factor, double spacing) { return factor == 0 ? 0 : factor / (spacing * spacing); }
+
+void check_numbers(const Heat& heat, std::size_t dimensions, Scalar type) {
   require_number("dt", heat.dt, false);
   const double limit = heat_time_step_limit(heat, dimensions);
   // The limit itself, when the caller has computed it in another order.
   if (heat.dt > limit * (1 + 1e-12)) {
     refuse_heat("dt", formatted("at most {}, beyond which steps are unstable", limit),
+                formatted("{}", heat.dt));
+  }
+  // As numbers of what is computed with.
+  const double most =
+      type == Scalar::float64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
+  const double factor = factor_of(heat);
+  for (const double number : {heat.dt, flow(factor, heat.dx), dimensions > 1 ? flow(factor, heat.dy) : 0.0,
+                              dimensions > 2 ? flow(factor, heat.dz) : 0.0}) {
+    if (number <= most) continue;
+    refuse_heat("dt", formatted("a step of which dt and dt / spacing^2 are at most {}", most),
                 formatted("{}", heat.dt));
   }
   if (!std::isfinite(heat.wall_value))
@@ -56,9 +75,11 @@ struct Operands {
   Grid in, out, conductivities, source;
 };
 
-std::size_t check_grids(const Context& context, const Operands& o, bool in_place) {
+/// `steps`: of the call; more than one may take several passes, which read `out`.
+std::size_t check_grids(const Context& context, const Operands& o, bool in_place, std::size_t steps) {
   const ops::Memory in = ops::check_grid(context, kOperation, "in", o.in, false);
   const ops::Memory out = ops::check_grid(context, kOperation, "out", o.out, true);
+  if (steps > 1) ops::require_readable(kOperation, "out", out);
   if (!in_place) ops::check_apart(kOperation, o.in, in, o.out, out);
   std::size_t alignment = std::min(ops::row_alignment(o.in, in), ops::row_alignment(o.out, out));
   const auto beside = [&](const char* name, const Grid& grid) {
@@ -78,6 +99,7 @@ void check_beside(const char* name, const Grid& grid, const Grid& in) {
   const auto text = [](const GridSize& size) {
     return formatted("{} x {} x {}", size.width, size.height, size.depth);
   };
+  plan::require_known(kOperation, name, grid.type);
   if (grid.type != in.type)
     refuse_heat(name, formatted("{}, as in has", name_of(in.type)), std::string(name_of(grid.type)));
   if (grid.size != in.size)
@@ -135,17 +157,18 @@ struct Call {
     const KernelGrid in(from, dimensions), out(to, dimensions),
         k(problem.variable ? operands.conductivities : some, dimensions),
         q(problem.source ? operands.source : some, dimensions);
-    const double factor = heat.dt * (problem.variable ? 1 : heat.conductivity);
-    const double along_z = dimensions == 2 ? heat.dy : heat.dz;
+    const double factor = factor_of(heat);
+    // A grid of two dimensions is one of height 1, whose planes are its rows; what it has not is not used.
+    const double along_y = dimensions == 3 ? flow(factor, heat.dy) : 0;
+    const double along_z = dimensions == 1 ? 0 : flow(factor, dimensions == 2 ? heat.dy : heat.dz);
     return runtime.run(
         key_of(problem, choice.variant, steps, fixed),
         [&](const Device& device) { return plan::plan_heat_pass(device, problem, choice, steps, fixed); },
         wait_for, in.buffer, in.offset, in.pitch, in.plane, in.stride, out.buffer, out.offset, out.pitch,
         out.plane, out.stride, k.buffer, k.offset, k.pitch, k.plane, k.stride, q.buffer, q.offset, q.pitch,
         q.plane, q.stride, number(shape.width), number(shape.height), number(shape.depth),
-        number(problem.batch), static_cast<T>(factor / (heat.dx * heat.dx)),
-        static_cast<T>(factor / (heat.dy * heat.dy)), static_cast<T>(factor / (along_z * along_z)),
-        static_cast<T>(heat.dt), static_cast<T>(heat.wall_value), more...);
+        number(problem.batch), static_cast<T>(flow(factor, heat.dx)), static_cast<T>(along_y),
+        static_cast<T>(along_z), static_cast<T>(heat.dt), static_cast<T>(heat.wall_value), more...);
   }
 
   template <class T>
@@ -196,9 +219,9 @@ double heat_time_step_limit(const Heat& heat, std::size_t dimensions) {
   require_number("dy", heat.dy, true);
   require_number("dz", heat.dz, true);
   const double k = largest_conductivity(heat);
-  double sum = 2 * k / (heat.dx * heat.dx);
-  if (dimensions > 1) sum += 2 * k / (heat.dy * heat.dy);
-  if (dimensions > 2) sum += 2 * k / (heat.dz * heat.dz);
+  double sum = flow(2 * k, heat.dx);
+  if (dimensions > 1) sum += flow(2 * k, heat.dy);
+  if (dimensions > 2) sum += flow(2 * k, heat.dz);
   return sum > 0 ? 1 / sum : std::numeric_limits<double>::infinity();
 }
 
@@ -218,15 +241,17 @@ cl::Event heat(const Context& context, const Grid& in, const Grid& out, const He
   problem.mean = what.mean;
   problem.source = what.source.buffer != nullptr;
   problem.in_place = is_same(in, out);
-  check_numbers(what, heat_dimensions(problem));
+  plan::check_heat(context.device(), problem);
+  check_numbers(what, heat_dimensions(problem), problem.type);
   if (in.channels != 1) refuse_heat("in", "one channel", formatted("{}", in.channels));
+  plan::require_known(kOperation, "out", out.type);
   if (out.type != in.type)
     refuse_heat("out", formatted("{}, as in has", name_of(in.type)), std::string(name_of(out.type)));
   ops::check_same_grid(kOperation, in, out);
   check_beside("conductivities", what.conductivities, in);
   check_beside("source", what.source, in);
 
-  const PlanOverrides asked = ops::overrides_of(kOperation, options);
+  const PlanOverrides asked = ops::overrides_of(context.runtime(), kOperation, options);
   const Device& device = context.device();
   runtime::Runtime& runtime = context.runtime();
   if (ops::is_empty(in)) {
@@ -234,7 +259,7 @@ cl::Event heat(const Context& context, const Grid& in, const Grid& out, const He
     return runtime.marker(options.wait_for);
   }
   const Operands operands{in, out, what.conductivities, what.source};
-  problem.alignment = check_grids(context, operands, problem.in_place);
+  problem.alignment = check_grids(context, operands, problem.in_place, problem.steps);
   const auto make_plan = [&](const PlanOverrides& fixed) { return plan_heat(device, problem, fixed); };
   // The number of a call's steps belongs to the key here, not that of a pass.
   const auto key = [&](const PlanOverrides& fixed) {

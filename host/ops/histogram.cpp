@@ -5,6 +5,7 @@
 #include "ops/tuned.hpp"
 #include "ops/views.hpp"
 #include "plan/histogram_parts.hpp"
+#include "plan/sizes.hpp"
 #include "runtime/status.hpp"
 
 #include <smem/error.hpp>
@@ -43,6 +44,7 @@ struct Operands {
   Matrix in;
   Vector out;
   ops::BinArguments bins;
+  ops::Memory out_memory = {};
 };
 
 /// Runs the kernel that counts: into `to`, whose `first` counter is that of the first bin.
@@ -82,6 +84,7 @@ cl::Event launch_tables(runtime::Runtime& runtime, const HistogramProblem& probl
 cl::Event launch_atomics(runtime::Runtime& runtime, const HistogramProblem& problem,
                          const PlanOverrides& fixed, const Operands& o, std::size_t parts,
                          const CallOptions& options) {
+  ops::require_readable(kOperation, "out", o.out_memory);
   const std::size_t width = size_of(problem.out);
   const std::vector<cl_event> events = [&] {
     std::vector<cl_event> handles;
@@ -116,12 +119,13 @@ cl::Event check_and_launch(const Context& context, HistogramProblem problem, Ope
   if (o.out.size < problem.results())
     refuse("out", formatted("at least {} elements", problem.results()), formatted("{}", o.out.size));
   if (problem.results() == 0) {
-    plan_here(ops::overrides_of(kOperation, options));  // a wrong choice is refused
+    plan_here(ops::overrides_of(context.runtime(), kOperation, options));  // a wrong choice is refused
     return runtime.marker(options.wait_for);
   }
   o.out.size = problem.results();
   const Matrix out = ops::as_matrix(o.out);
   const ops::Memory out_memory = ops::check_view(context, kOperation, "out", out, true);
+  o.out_memory = out_memory;
   std::size_t bits = 16;
   if (!nothing) {
     const ops::Memory memory = ops::check_view(context, kOperation, "in", o.in, false);
@@ -148,11 +152,13 @@ cl::Event check_and_launch(const Context& context, HistogramProblem problem, Ope
 
 cl::Event histogram(const Context& context, const Vector& in, const Vector& out, const Bins& bins,
                     const CallOptions& options) {
+  plan::require_known(kOperation, "in", in.type);
   return histogram(context, ops::as_matrix(in), in.type, out, bins, 1, options);
 }
 
 cl::Event histogram(const Context& context, const Matrix& in, Scalar type, const Vector& out,
                     const Bins& bins, std::size_t channels, const CallOptions& options) {
+  plan::require_known(kOperation, "type", type);
   if (in.element_bytes != size_of(type)) {
     refuse("type", formatted("a type of {} bytes, as elements of in have", in.element_bytes),
            std::string(name_of(type)));
@@ -171,7 +177,7 @@ cl::Event histogram(const Context& context, const Matrix& in, Scalar type, const
   }
   // Rows without gaps are one long row.
   if (in.pitch == in.cols || in.rows == 1) {
-    problem.cols *= problem.rows;
+    problem.cols = plan::size_product(problem.cols, problem.rows);
     problem.rows = 1;
     // Of nothing, the results are zeros all the same.
     if (problem.cols == 0) o.in.buffer = nullptr;
@@ -186,6 +192,7 @@ void check_edges(const Context& context, const Vector& edges) {
                  .expected = std::move(expected),
                  .got = std::move(got)});
   };
+  plan::require_known("check_edges", "edges", edges.type);
   if (edges.size < 2 || edges.size > kMaxBins + 1)
     refuse_edges(formatted("2 to {}", kMaxBins + 1), formatted("{}", edges.size));
   ops::check_view(context, "check_edges", "edges", ops::as_matrix(edges), false);
@@ -246,6 +253,11 @@ std::vector<std::uint64_t> detail::histogram_to_host(const Context& context, con
   // Checked before memory is taken for them.
   if (bins.count > kMaxBins || channels > kMaxChannels)
     histogram(context, in, type, Vector(nullptr, Scalar::uint64, 0), bins, channels, options);
+  const std::size_t most = context.device().global_bytes / sizeof(std::uint64_t);
+  if (plan::size_product(bins.count, channels, in.batch) > most) {
+    refuse("in", formatted("a batch of at most {} counts, as the device's memory holds", most),
+           formatted("{} matrices of {} counts", in.batch, bins.count * channels));
+  }
   std::vector<std::uint64_t> counts(bins.count * channels * in.batch);
   const std::size_t bytes = counts.size() * sizeof counts[0];
   runtime::ScratchPool& pool = context.runtime().scratch();

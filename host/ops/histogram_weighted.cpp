@@ -6,6 +6,7 @@
 #include "ops/tuned.hpp"
 #include "ops/views.hpp"
 #include "plan/histogram_parts.hpp"
+#include "plan/sizes.hpp"
 #include "runtime/status.hpp"
 
 #include <smem/error.hpp>
@@ -98,6 +99,8 @@ cl::Event launch(const Context& context, const WeightedHistogramProblem& problem
 
 cl::Event histogram_weighted(const Context& context, const Vector& in, const Vector& weights,
                              const Vector& out, const Bins& bins, const CallOptions& options) {
+  plan::require_known(kOperation, "in", in.type);
+  plan::require_known(kOperation, "weights", weights.type);
   return histogram_weighted(context, ops::as_matrix(in), in.type, ops::as_matrix(weights), weights.type, out,
                             bins, options);
 }
@@ -106,6 +109,7 @@ cl::Event histogram_weighted(const Context& context, const Matrix& in, Scalar ty
                              Scalar weights_type, const Vector& out, const Bins& bins,
                              const CallOptions& options) {
   const auto check_type = [](const char* argument, const char* view, const Matrix& matrix, Scalar scalar) {
+    plan::require_known(kOperation, argument, scalar);
     if (matrix.element_bytes == size_of(scalar)) return;
     refuse(argument, formatted("a type of {} bytes, as elements of {} have", matrix.element_bytes, view),
            std::string(name_of(scalar)));

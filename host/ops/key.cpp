@@ -23,7 +23,9 @@ std::uint64_t layout_number(const LayoutChoice& choice) {
 
 }  // namespace
 
-PlanOverrides overrides_of(const char* operation, const CallOptions& options) {
+PlanOverrides overrides_of(const runtime::Runtime& runtime, const char* operation,
+                           const CallOptions& options) {
+  runtime.check_events(operation, options.wait_for);
   const auto refuse = [&](const char* argument, std::string expected, std::string got) {
     throw Error({.operation = operation,
                  .argument = argument,

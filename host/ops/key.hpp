@@ -58,8 +58,10 @@ inline std::uint64_t variant_number(std::string_view variant, const std::vector<
 }
 
 /// What the options fix of a plan: the plan's own overrides when there is one. \throws Error when a plan
-/// comes together with a variant or overrides, or the variant stands twice and differs.
-PlanOverrides overrides_of(const char* operation, const CallOptions& options);
+/// comes together with a variant or overrides, the variant stands twice and differs, or an event to wait for
+/// is none of the context's.
+PlanOverrides overrides_of(const runtime::Runtime& runtime, const char* operation,
+                           const CallOptions& options);
 
 /// \throws Error naming "plan" when the caller gave one and it is not `expected`.
 void require_same_plan(const char* operation, const CallOptions& options, const Plan& expected);
@@ -70,7 +72,7 @@ void require_same_plan(const char* operation, const CallOptions& options, const 
 template <class Key, class MakePlan>
 PlanOverrides checked_choice(runtime::Runtime& runtime, const char* operation, const CallOptions& options,
                              const Key& key, const MakePlan& make_plan) {
-  PlanOverrides fixed = overrides_of(operation, options);
+  PlanOverrides fixed = overrides_of(runtime, operation, options);
   if (options.plan == nullptr && fixed == PlanOverrides{}) return fixed;
   const auto plan =
       runtime.memo().get(key(fixed), [&] { return std::make_shared<const Plan>(make_plan(fixed)); });

@@ -1,6 +1,7 @@
 // Products of matrices and vectors: a dot product for each row or column.
 #include "formatted.hpp"
 #include "ops/reduce.hpp"
+#include "plan/sizes.hpp"
 
 #include <smem/error.hpp>
 #include <smem/matvec.hpp>
@@ -22,13 +23,14 @@ cl::Event product(const Context& context, ReduceShape shape, const Matrix& a, co
   problem.rows = a.rows;
   problem.cols = a.cols;
   problem.batch = a.batch;
+  plan::require_known(operation, "x", x.type);
   if (a.element_bytes != size_of(x.type)) {
     throw Error({.operation = operation,
                  .argument = "x",
                  .expected = formatted("elements of {} bytes, as a has", a.element_bytes),
                  .got = std::string(name_of(x.type))});
   }
-  const std::size_t needed = problem.count() * problem.batch;
+  const std::size_t needed = plan::size_product(problem.count(), problem.batch);
   if (x.size != needed) {
     throw Error({.operation = operation,
                  .argument = "x",

@@ -3,6 +3,7 @@
 #include "ops/key.hpp"
 #include "ops/tuned.hpp"
 #include "plan/moving_mean_parts.hpp"
+#include "plan/sizes.hpp"
 #include "runtime/scratch.hpp"
 
 #include <smem/error.hpp>
@@ -76,8 +77,9 @@ cl::Event moving_mean(const Context& context, const Grid& in, const Grid& out, s
                  .got = std::to_string(grid->channels)});
   }
   ops::check_same_grid(kOperation, in, out);
-  const MovingMeanProblem problem{in.type, out.type, in.size.width, in.size.height * in.size.depth * in.batch,
-                                  window};
+  plan::require_known(kOperation, "ends", ends, MeanEnds::zero);
+  const MovingMeanProblem problem{in.type, out.type, in.size.width,
+                                  plan::size_product(in.size.height, in.size.depth, in.batch), window};
   plan::check_moving_mean(context.device(), problem);
   const auto plan_here = [&](const PlanOverrides& overrides) {
     return plan_moving_mean(context.device(), problem, overrides);

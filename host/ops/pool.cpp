@@ -4,6 +4,7 @@
 #include "ops/key.hpp"
 #include "ops/tuned.hpp"
 #include "plan/pool_parts.hpp"
+#include "plan/sizes.hpp"
 #include "runtime/scratch.hpp"
 
 #include <smem/error.hpp>
@@ -24,7 +25,7 @@ PoolProblem problem_of(PoolOp op, const Grid& in, const Grid& out, const Pooling
   problem.out = out.type;
   problem.width = in.size.width;
   problem.height = in.size.height;
-  problem.planes = in.size.depth * in.batch;
+  problem.planes = plan::size_product(in.size.depth, in.batch);
   problem.channels = in.channels;
   problem.windows = windows;
   return problem;
@@ -95,6 +96,7 @@ cl::Event run_pool(const Context& context, const char* operation, const Grid& in
   check_size(operation, "out", in, out, size);
   if (with_indices) {
     check_size(operation, "indices", in, indices, size);
+    plan::require_known(operation, "indices", indices.type);
     if (indices.type != Scalar::uint32) {
       throw Error({.operation = operation,
                    .argument = "indices",
@@ -104,7 +106,7 @@ cl::Event run_pool(const Context& context, const char* operation, const Grid& in
   }
   runtime::Runtime& runtime = context.runtime();
   if (ops::is_empty(in) || ops::is_empty(out)) {
-    plan_here(ops::overrides_of(operation, call));  // a wrong choice is refused
+    plan_here(ops::overrides_of(context.runtime(), operation, call));  // a wrong choice is refused
     return runtime.marker(call.wait_for);
   }
   const ops::Memory in_memory = ops::check_grid(context, operation, "in", in, false);
@@ -134,7 +136,7 @@ cl::Event run_pool(const Context& context, const char* operation, const Grid& in
 cl::Event run_global(const Context& context, const char* operation, PoolOp op, const Grid& in,
                      const Grid& out, const CallOptions& call) {
   PoolProblem problem = problem_of(op, in, out, {1, 1, 1, 1});
-  problem.packed = in.size.height <= 1 || in.pitch == in.size.width * in.channels;
+  problem.packed = in.size.height <= 1 || in.pitch == in.row_elements();
   plan::check_pool(operation, context.device(), problem, true);
   const auto plan_here = [&](const PlanOverrides& overrides) {
     return plan_global_pool_first(context.device(), problem, overrides);

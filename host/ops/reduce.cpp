@@ -89,6 +89,16 @@ cl::Event launch_fixed(const Context& context, const ReduceProblem& problem, con
   }
 }
 
+/// Compiles the caller's own operation where nothing is launched: a wrong one is refused all the same.
+void build(const Context& context, const ReduceProblem& problem, const PlanOverrides& fixed) {
+  try {
+    context.runtime().build(key_of(problem, fixed, ops::PlanMaker::reduce),
+                            [&](const Device& device) { return plan_reduce(device, problem, fixed); });
+  } catch (const Error& error) {
+    ops::rethrow(plan::operation_name(problem), problem.reduction, error);
+  }
+}
+
 cl::Event launch(const Context& context, const ReduceProblem& problem, const ops::ReduceOperands& o,
                  const CallOptions& options) {
   const auto make_plan = [&](const PlanOverrides& overrides) {
@@ -118,7 +128,9 @@ cl::Event ops::reduce(const Context& context, ReduceProblem problem, const Reduc
   }
   if (needed == 0) {
     // A wrong choice is refused all the same.
-    plan_reduce(context.device(), problem, overrides_of(operation, options));
+    const PlanOverrides fixed = overrides_of(context.runtime(), operation, options);
+    plan_reduce(context.device(), problem, fixed);
+    if (problem.reduction.op == ReduceOp::custom) build(context, problem, fixed);
     return context.runtime().marker(options.wait_for);
   }
   Vector written = o.out;
@@ -160,6 +172,7 @@ cl::Event reduce_matrix(const Context& context, ReduceShape shape, const Matrix&
   problem.rows = in.rows;
   problem.cols = in.cols;
   problem.batch = in.batch;
+  plan::require_known(plan::operation_name(problem), "type", type);
   if (in.element_bytes != size_of(type)) {
     refuse(problem, "type", formatted("a type of {} bytes, as elements of in have", in.element_bytes),
            std::string(name_of(type)));
@@ -177,6 +190,7 @@ cl::Event reduce(const Context& context, const Vector& in, const Vector& out, co
   problem.in = in.type;
   problem.out = out.type;
   problem.cols = in.size;
+  plan::require_known("reduce", "in", in.type);
   if (reduction.op == ReduceOp::dot) {
     throw Error({.operation = "reduce",
                  .argument = "reduction",
@@ -205,6 +219,7 @@ cl::Event reduce_segments(const Context& context, const Vector& in, const Vector
   problem.out = out.type;
   problem.bounds = offsets.type;
   problem.cols = in.size;
+  plan::require_known(plan::operation_name(problem), "in", in.type);
   if (offsets.size == 0) refuse(problem, "offsets", "one more than there are segments", "none");
   if (reduction.op == ReduceOp::dot) refuse(problem, "reduction", "an operation of one input", "dot");
   problem.rows = offsets.size - 1;
@@ -218,6 +233,8 @@ cl::Event dot(const Context& context, const Vector& a, const Vector& b, const Ve
   problem.in = a.type;
   problem.out = out.type;
   problem.cols = a.size;
+  plan::require_known("dot", "a", a.type);
+  plan::require_known("dot", "b", b.type);
   if (b.type != a.type) {
     refuse(problem, "b", formatted("{}, as a has", name_of(a.type)), std::string(name_of(b.type)));
   }

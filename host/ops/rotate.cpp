@@ -25,7 +25,7 @@ cl::Event mirror(const Context& context, const char* operation, const Matrix& in
   ops::check_shape(operation, in, out, in.rows, in.cols);
   const FlipProblem problem{in.element_bytes, in.rows, in.cols, in.batch, mirrored.cols};
   if (ops::is_empty(in)) {
-    plan_flip(context.device(), problem, ops::overrides_of(operation, options));
+    plan_flip(context.device(), problem, ops::overrides_of(context.runtime(), operation, options));
     return context.runtime().marker(options.wait_for);
   }
   const ops::Memory in_memory = ops::check_view(context, operation, "in", in, false);
@@ -71,6 +71,7 @@ cl::Event rotate(const Context& context, const Matrix& in, const Matrix& out, Ro
 
 cl::Event flip(const Context& context, const Matrix& in, const Matrix& out, Flip direction,
                const CallOptions& options) {
+  plan::require_known("flip", "direction", direction, Flip::vertical);
   const bool horizontal = direction == Flip::horizontal;
   return mirror(context, "flip", in, out, {.rows = !horizontal, .cols = horizontal}, options);
 }

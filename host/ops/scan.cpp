@@ -7,6 +7,7 @@
 #include "ops/views.hpp"
 #include "plan/reduce_types.hpp"
 #include "plan/scan_parts.hpp"
+#include "plan/sizes.hpp"
 #include "runtime/status.hpp"
 
 #include <smem/error.hpp>
@@ -103,6 +104,16 @@ cl::Event launch_fixed(const Context& context, const ScanProblem& problem, const
   }
 }
 
+/// Compiles the caller's own operation where nothing is launched: a wrong one is refused all the same.
+void build(const Context& context, const ScanProblem& problem, const PlanOverrides& fixed) {
+  try {
+    context.runtime().build(key_of(problem, fixed, ops::PlanMaker::scan),
+                            [&](const Device& device) { return plan_scan(device, problem, fixed); });
+  } catch (const Error& error) {
+    ops::rethrow(plan::operation_name(problem), problem.operation, error);
+  }
+}
+
 cl::Event launch(const Context& context, const ScanProblem& problem, const Operands& o,
                  const CallOptions& options) {
   const auto make_plan = [&](const PlanOverrides& overrides) {
@@ -136,7 +147,9 @@ cl::Event check_and_launch(const Context& context, ScanProblem problem, const Op
            std::string(name_of(o.initial.type())));
   }
   if (ops::is_empty(o.in)) {
-    plan_scan(context.device(), problem, ops::overrides_of(operation, options));  // a wrong choice is refused
+    const PlanOverrides fixed = ops::overrides_of(context.runtime(), operation, options);
+    plan_scan(context.device(), problem, fixed);  // a wrong choice is refused
+    if (problem.operation.op == ReduceOp::custom) build(context, problem, fixed);
     return context.runtime().marker(options.wait_for);
   }
   const ops::Memory in_memory = ops::check_view(context, operation, "in", o.in, false);
@@ -170,6 +183,8 @@ cl::Event scan_vector(const Context& context, ScanShape shape, bool exclusive, c
   ScanProblem problem = problem_of(shape, exclusive, operation, in.type, out.type);
   problem.cols = in.size;
   if (shape == ScanShape::keys || shape == ScanShape::segments) problem.marks = marks.type;
+  plan::require_known(plan::operation_name(problem), "in", in.type);
+  plan::require_known(plan::operation_name(problem), "out", out.type);
   if (out.size != in.size)
     refuse(problem, "out", formatted("{} elements, as in has", in.size), formatted("{}", out.size));
   if (shape == ScanShape::keys && marks.size != in.size)
@@ -186,6 +201,7 @@ cl::Event scan_matrix(const Context& context, ScanShape shape, bool exclusive, c
   problem.cols = in.cols;
   problem.batch = in.batch;
   const auto check_type = [&](const char* argument, const char* view, const Matrix& matrix, Scalar type) {
+    plan::require_known(plan::operation_name(problem), argument, type);
     if (matrix.element_bytes == size_of(type)) return;
     refuse(problem, argument,
            formatted("a type of {} bytes, as elements of {} have", matrix.element_bytes, view),

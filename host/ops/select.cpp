@@ -6,6 +6,7 @@
 #include "ops/tuned.hpp"
 #include "ops/views.hpp"
 #include "plan/select_parts.hpp"
+#include "plan/sizes.hpp"
 #include "runtime/status.hpp"
 
 #include <smem/error.hpp>
@@ -87,6 +88,16 @@ cl::Event launch_fixed(const Context& context, const SelectProblem& problem, con
   }
 }
 
+/// Compiles the predicate where nothing is launched: a wrong one is refused all the same.
+void build(const Context& context, const SelectProblem& problem, const PlanOverrides& fixed) {
+  try {
+    context.runtime().build(key_of(problem, fixed, ops::PlanMaker::select),
+                            [&](const Device& device) { return plan_select(device, problem, fixed); });
+  } catch (const Error& error) {
+    ops::rethrow(plan::operation_name(problem), problem.predicate, error);
+  }
+}
+
 cl::Event launch(const Context& context, const SelectProblem& problem, const Operands& o,
                  const CallOptions& options) {
   const auto make_plan = [&](const PlanOverrides& overrides) {
@@ -110,12 +121,14 @@ cl::Event check_and_launch(const Context& context, SelectProblem problem, const 
   if (flagged) problem.flags = o.flags.type;
   plan::check_select(context.device(), problem);
   const char* out_name = has_lengths(problem) ? "values" : "out";
+  plan::require_known(operation, out_name, o.out.type);
   const auto require_room = [&](const char* name, const Vector& view) {
     if (view.size >= problem.size) return;
     refuse(problem, name, formatted("at least {} elements, as in has", problem.size),
            formatted("{}", view.size));
   };
   const auto require_counter = [&](const char* name, const Vector& view) {
+    plan::require_known(operation, name, view.type);
     if (view.type != Scalar::uint32 && view.type != Scalar::uint64)
       refuse(problem, name, "uint32 or uint64", std::string(name_of(view.type)));
     if (view.type == Scalar::uint32 && plan::is_wide(problem))
@@ -160,8 +173,9 @@ cl::Event check_and_launch(const Context& context, SelectProblem problem, const 
   check("count", o.count, true);
 
   if (problem.size == 0) {
-    plan_select(context.device(), problem,
-                ops::overrides_of(operation, options));  // a wrong choice is refused
+    const PlanOverrides fixed = ops::overrides_of(context.runtime(), operation, options);
+    plan_select(context.device(), problem, fixed);  // a wrong choice is refused
+    if (plan::is_by_predicate(problem.op)) build(context, problem, fixed);
     const cl_ulong zero = 0;
     const std::size_t bytes = size_of(o.count.type);
     std::vector<cl_event> wait_for;

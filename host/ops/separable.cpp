@@ -57,7 +57,7 @@ cl::Event ops::run_separable(const Context& context, const Grid& in, const Grid&
   check_same_grid(how.operation, in, out);
   runtime::Runtime& runtime = context.runtime();
   if (is_empty(in)) {
-    plan_here(overrides_of(how.operation, call));  // a wrong choice is refused
+    plan_here(overrides_of(context.runtime(), how.operation, call));  // a wrong choice is refused
     return runtime.marker(call.wait_for);
   }
   check_filter(context, how.operation, filter, how.across, how.down, problem);

@@ -6,6 +6,7 @@
 #include "ops/grids.hpp"
 #include "ops/key.hpp"
 #include "ops/tuned.hpp"
+#include "plan/sizes.hpp"
 #include "plan/stencil_parts.hpp"
 
 #include <smem/error.hpp>
@@ -96,11 +97,29 @@ std::vector<std::byte> table_of(const StencilProblem& problem, std::span<const d
   return {bytes.begin(), bytes.end()};
 }
 
+[[noreturn]] void rethrow(const StencilProblem& problem, const Error& error) {
+  ops::rethrow(plan::operation_name(problem), "expression",
+               "an expression of AT(dx, dy, dz) within the radius, and C, in OpenCL C", problem.expression,
+               error);
+}
+
+/// Compiles the caller's own expression where nothing is launched: a wrong one is refused all the same.
+void build(const Context& context, const StencilProblem& problem, const PlanOverrides& fixed) {
+  try {
+    context.runtime().build(key_of(problem, fixed),
+                            [&](const Device& device) { return plan_stencil(device, problem, fixed); });
+  } catch (const Error& error) {
+    rethrow(problem, error);
+  }
+}
+
 }  // namespace
 
 cl::Event ops::run_stencil(const Context& context, StencilProblem problem, const Grid& in, const Grid& out,
                            std::span<const double> weights, double value, const CallOptions& options) {
   const char* operation = plan::operation_name(problem);
+  plan::require_known(operation, "in", in.type);
+  plan::require_known(operation, "out", out.type);
   if (in.type != out.type) {
     throw Error({.operation = operation,
                  .argument = "out",
@@ -109,7 +128,9 @@ cl::Event ops::run_stencil(const Context& context, StencilProblem problem, const
   }
   plan::check_stencil(context.device(), problem);
   if (is_empty(in) || is_empty(out)) {
-    plan_stencil(context.device(), problem, overrides_of(operation, options));  // a wrong choice is refused
+    const PlanOverrides fixed = overrides_of(context.runtime(), operation, options);
+    plan_stencil(context.device(), problem, fixed);  // a wrong choice is refused
+    if (problem.shape == StencilShape::expression) build(context, problem, fixed);
     return context.runtime().marker(options.wait_for);
   }
   const Memory in_memory = check_grid(context, operation, "in", in, false);
@@ -147,8 +168,7 @@ cl::Event ops::run_stencil(const Context& context, StencilProblem problem, const
   try {
     return launch_tuned(runtime, "stencil", problem, options, asked, key, plan_here, launch);
   } catch (const Error& error) {
-    rethrow(operation, "expression", "an expression of AT(dx, dy, dz) within the radius, and C, in OpenCL C",
-            problem.expression, error);
+    smem::rethrow(problem, error);
   }
 }
 
@@ -193,6 +213,8 @@ Stencil Stencil::star(double centre, const std::vector<double>& along_x, const s
 cl::Event stencil(const Context& context, const Grid& in, const Grid& out, const Stencil& what,
                   const CallOptions& options) {
   ops::check_same_grid(kOperation, in, out);
+  plan::require_known(kOperation, "shape", what.shape, StencilShape::expression);
+  plan::require_known(kOperation, "boundary", what.boundary);
   StencilProblem problem = ops::problem_of(in, out);
   problem.shape = what.shape;
   problem.boundary = what.boundary;

@@ -50,7 +50,7 @@ cl::Event ops::turn(const Context& context, const char* operation, const Matrix&
   TransposeProblem problem{in.element_bytes, in.rows, in.cols, in.batch};
   if (is_empty(in)) {
     // What is wrong with the options is refused all the same.
-    plan_transpose(context.device(), problem, overrides_of("transpose", options));
+    plan_transpose(context.device(), problem, overrides_of(context.runtime(), "transpose", options));
     return context.runtime().marker(options.wait_for);
   }
   const Memory in_memory = check_view(context, operation, "in", in, false);
@@ -68,10 +68,12 @@ cl::Event transpose_in_place(const Context& context, const Matrix& matrix, const
   TransposeProblem problem{matrix.element_bytes, matrix.rows, matrix.cols, matrix.batch, true};
   plan::require_element("transpose_in_place", matrix.element_bytes);
   if (ops::is_empty(matrix)) {
-    plan_transpose(context.device(), problem, ops::overrides_of("transpose_in_place", options));
+    plan_transpose(context.device(), problem,
+                   ops::overrides_of(context.runtime(), "transpose_in_place", options));
     return context.runtime().marker(options.wait_for);
   }
   const ops::Memory memory = ops::check_view(context, "transpose_in_place", "matrix", matrix, true);
+  ops::require_readable("transpose_in_place", "matrix", memory);
   problem.in_alignment = problem.out_alignment = ops::row_alignment(matrix, memory);
   problem.base_alignment = memory.alignment();
   const ops::KernelMatrix m(matrix);

@@ -28,26 +28,19 @@ T memory_value(cl_mem memory, cl_mem_info what, const char* operation) {
   return value;
 }
 
-/// a * b + c, or the largest size when it does not fit.
-std::size_t saturated(std::size_t a, std::size_t b, std::size_t c) {
-  std::size_t product = 0, sum = 0;
-  if (__builtin_mul_overflow(a, b, &product) || __builtin_add_overflow(product, c, &sum)) return SIZE_MAX;
-  return sum;
-}
-
 /// Elements from the first of the first row to the last of the last, of one matrix.
-std::size_t matrix_span(const Matrix& view) { return saturated(view.rows - 1, view.pitch, view.cols); }
+std::size_t matrix_span(const Matrix& view) { return multiply_add(view.rows - 1, view.pitch, view.cols); }
 
 /// The same of the whole batch.
 std::size_t batch_span(const Matrix& view) {
-  return saturated(view.batch - 1, view.batch_stride, matrix_span(view));
+  return multiply_add(view.batch - 1, view.batch_stride, matrix_span(view));
 }
 
 /// Whether the matrices of a batch share no element: one after the other, or side by side in each row.
 bool batch_is_apart(const Matrix& view) {
   return view.batch == 1 || view.batch_stride >= matrix_span(view) ||
          (view.batch_stride >= view.cols &&
-          saturated(view.batch - 1, view.batch_stride, view.cols) <= view.pitch);
+          multiply_add(view.batch - 1, view.batch_stride, view.cols) <= view.pitch);
 }
 
 }  // namespace
@@ -68,28 +61,45 @@ Memory check_view(const Context& context, const char* operation, const char* arg
   if (of != context.runtime().context()()) {
     refuse(operation, argument, "a buffer of this context", "a buffer of another context");
   }
+  if (memory_value<cl_mem_object_type>(view.buffer, CL_MEM_TYPE, operation) != CL_MEM_OBJECT_BUFFER)
+    refuse(operation, argument, "a buffer", "an image or a pipe");
+  Memory memory;
+  memory.flags = memory_value<cl_mem_flags>(view.buffer, CL_MEM_FLAGS, operation);
+  memory.root = memory_value<cl_mem>(view.buffer, CL_MEM_ASSOCIATED_MEMOBJECT, operation);
+  const bool is_part = memory.root != nullptr;
+  if (is_part) {
+    memory.origin = memory_value<std::size_t>(view.buffer, CL_MEM_OFFSET, operation);
+    // Not all drivers tell what a sub-buffer inherits.
+    memory.flags |= memory_value<cl_mem_flags>(memory.root, CL_MEM_FLAGS, operation);
+  } else {
+    memory.root = view.buffer;
+  }
+  if (written && (memory.flags & CL_MEM_READ_ONLY) != 0)
+    refuse(operation, argument, "a buffer that kernels may write", "one of CL_MEM_READ_ONLY");
+  if (!written) require_readable(operation, argument, memory);
   const auto bytes = memory_value<std::size_t>(view.buffer, CL_MEM_SIZE, operation);
-  const std::size_t end = saturated(saturated(1, view.offset, batch_span(view)), view.element_bytes, 0);
+  const std::size_t end =
+      detail::size_product(detail::size_sum(view.offset, batch_span(view)), view.element_bytes);
   if (end > bytes) {
     refuse(operation, argument, formatted("a view inside its buffer of {} bytes", bytes),
            end == SIZE_MAX ? "one whose end exceeds 64 bits" : formatted("one that ends at byte {}", end));
   }
-  Memory memory;
-  memory.host_address =
-      reinterpret_cast<std::uintptr_t>(memory_value<void*>(view.buffer, CL_MEM_HOST_PTR, operation));
+  if (is_part || (memory.flags & CL_MEM_USE_HOST_PTR) != 0) {
+    memory.host_address =
+        reinterpret_cast<std::uintptr_t>(memory_value<void*>(view.buffer, CL_MEM_HOST_PTR, operation));
+  }
   if (memory.host_address % view.element_bytes !=
       0) {  // elements are read whole, and vectors of them on CPUs
     refuse(operation, argument,
            formatted("memory that is aligned to its elements of {} bytes", view.element_bytes),
            formatted("a buffer over host memory at address {:#x}", memory.host_address));
   }
-  memory.root = memory_value<cl_mem>(view.buffer, CL_MEM_ASSOCIATED_MEMOBJECT, operation);
-  if (memory.root == nullptr) {
-    memory.root = view.buffer;
-  } else {
-    memory.origin = memory_value<std::size_t>(view.buffer, CL_MEM_OFFSET, operation);
-  }
   return memory;
+}
+
+void require_readable(const char* operation, const char* argument, const Memory& memory) {
+  if ((memory.flags & CL_MEM_WRITE_ONLY) != 0)
+    refuse(operation, argument, "a buffer that kernels may read", "one of CL_MEM_WRITE_ONLY");
 }
 
 void check_apart(const char* operation, const Matrix& in, const Memory& in_memory, const Matrix& out,

@@ -5,6 +5,7 @@
 
 #include <smem/context.hpp>
 #include <smem/options.hpp>
+#include <smem/sizes.hpp>
 #include <smem/view.hpp>
 
 #include <bit>
@@ -23,16 +24,25 @@ struct Memory {
   cl_mem root = nullptr;   ///< the buffer itself, or the one that a sub-buffer is cut from
   std::size_t origin = 0;  ///< of the sub-buffer in it, in bytes
   std::uintptr_t host_address =
-      0;  ///< of a buffer over the caller's memory; 0: the driver's, which is aligned
+      0;                   ///< of a buffer over the caller's memory; 0: the driver's, which is aligned
+  cl_mem_flags flags = 0;  ///< of the buffer, and of the one that it is cut from
 
   /// The largest power of two, at most 64, that divides the buffer's address.
   std::size_t alignment() const { return std::size_t{1} << std::countr_zero(64 | host_address); }
 };
 
+/// a * b + c, or the largest size when it does not fit.
+inline std::size_t multiply_add(std::size_t a, std::size_t b, std::size_t c) {
+  return detail::size_sum(detail::size_product(a, b), c);
+}
+
 /// \throws Error naming `argument`, when the view leaves its buffer, its rows or matrices overlap, or the
-/// buffer belongs to another context.
+/// buffer belongs to another context, is none, or is not for kernels to read, or where `written` to write.
 Memory check_view(const Context& context, const char* operation, const char* argument, const Matrix& view,
                   bool written);
+
+/// \throws Error naming `argument` when kernels may only write the buffer: for outputs that are read, too.
+void require_readable(const char* operation, const char* argument, const Memory& memory);
 
 /// \throws Error naming the written view when the two may share an element.
 void check_apart(const char* operation, const Matrix& in, const Memory& in_memory, const Matrix& out,
@@ -65,7 +75,7 @@ struct KernelMatrix {
   KernelMatrix backwards(std::size_t rows) const {
     KernelMatrix m = *this;
     m.offset += (rows - 1) * static_cast<cl_ulong>(pitch);
-    m.pitch = -pitch;
+    m.pitch = static_cast<cl_long>(0 - static_cast<cl_ulong>(pitch));
     return m;
   }
 };

@@ -1,3 +1,5 @@
+#include "plan/sizes.hpp"
+
 #include <smem/boundary.hpp>
 
 #include <array>
@@ -7,7 +9,7 @@ namespace smem {
 std::string_view name_of(Boundary boundary) {
   constexpr std::array<std::string_view, 7> kNames{"zero",   "constant", "clamp", "reflect",
                                                    "mirror", "wrap",     "leave"};
-  return kNames.at(static_cast<std::size_t>(boundary));
+  return plan::name_among(kNames, boundary);
 }
 
 std::size_t reach_of(Boundary boundary, std::size_t extent) {

@@ -141,7 +141,7 @@ void set_bands(const Device& device, const SeparableProblem& g, Strip& strip) {
   std::size_t bands = units * resident_groups(device, strip) / std::max<std::size_t>(strips, 1);
   if (!strip.ring && device.cache_bytes != 0) {
     // The rows of all bands' boxes are read again from the cache if half of it holds them.
-    const std::size_t rows = g.column_taps * g.row_elements() * size_of(g.in);
+    const std::size_t rows = plan::size_product(g.column_taps, g.row_elements(), size_of(g.in));
     bands = std::min(bands, std::max(device.cache_bytes / 2 / std::max<std::size_t>(rows, 1),
                                      units / std::max<std::size_t>(strips, 1)));
   }
@@ -304,6 +304,8 @@ std::string why_not(const Device& device, const SeparableProblem& g, std::string
 void plan::check_box(const Device& device, const BoxProblem& problem) {
   const SeparableProblem& g = problem.grids;
   plan::check_pixels(kOperation, device, g.in, g.out, g.channels);
+  plan::require_known(kOperation, "boundary", g.boundary);
+  plan::require_elements(kOperation, "in", {g.width, g.channels, g.height, g.planes});
   for (const std::size_t taps : {g.row_taps, g.column_taps}) {
     if (taps % 2 != 1 || taps / 2 > kMaxBoxRadius)
       refuse("radius", formatted("at most {}", kMaxBoxRadius), formatted("{}", taps / 2));

@@ -17,7 +17,7 @@ Plan plan_check_segments(const Device& device, Scalar type, std::size_t count) {
   plan.global = {
       std::min(divide_up(count, plan.work_group[0]), 8 * device.compute_units) * plan.work_group[0], 1, 1};
   plan.reason = "each work-item looks at neighbours; a wrong one raises a flag";
-  plan.prediction.bytes_read = static_cast<double>(count * size_of(type));
+  plan.prediction.bytes_read = static_cast<double>(count) * static_cast<double>(size_of(type));
   return plan;
 }
 

@@ -8,6 +8,7 @@
 #include "plan/pixels.hpp"
 #include "plan/sizes.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,7 +22,8 @@ using plan::conv2d::kOperation;
 using plan::conv2d::plan_variant;
 using plan::conv2d::product_of;
 
-constexpr std::size_t kShortLoops = 65535;  // of devices without long_loops
+constexpr std::size_t kShortLoops = 65535;    // of devices without long_loops
+constexpr std::size_t kMostOfWindow = 65535;  // what keys of plans hold
 // What a product of matrices needs to be worth its tiles.
 constexpr std::size_t kGemmFilters = 32, kGemmDepth = 64;
 // The same of half on matrix units, whose columns "implicit" does not need. H200, 64 filters, ms of "gemm"
@@ -98,6 +100,26 @@ std::string why_not(const Device& device, const Conv2dProblem& p, std::string_vi
 }  // namespace
 
 void plan::check_conv2d(const Device& device, const Conv2dProblem& p) {
+  require_known(kOperation, "in", p.type);
+  require_known(kOperation, "activation", p.activation, Activation::gelu);
+  for (const std::size_t number :
+       {p.window_width, p.window_height, p.stride_x, p.stride_y, p.dilation_x, p.dilation_y}) {
+    if (number > kMostOfWindow) {
+      refuse(device, "weights", formatted("windows, strides and dilations of at most {}", kMostOfWindow),
+             formatted("{}", number));
+    }
+  }
+  if (std::max(p.pad_left, p.pad_top) > kMostOfWindow) {
+    refuse(device, "padding", formatted("at most {}", kMostOfWindow),
+           formatted("{}", std::max(p.pad_left, p.pad_top)));
+  }
+  require_elements(kOperation, "in", {p.images, p.in_channels, p.width, p.height});
+  require_elements(kOperation, "out", {p.images, p.out_channels, p.out_width, p.out_height});
+  require_elements(
+      kOperation, "weights",
+      {p.out_channels, p.in_channels / std::max<std::size_t>(p.groups, 1), p.window_width, p.window_height});
+  // The columns of a row of results, which "gemm" lays in memory.
+  require_elements(kOperation, "weights", {p.in_channels, p.window_width, p.window_height, p.out_width});
   if (p.type != Scalar::half && p.type != Scalar::float32 && p.type != Scalar::float64)
     refuse(device, "in", "half, float32 or float64", std::string(name_of(p.type)));
   if (p.type == Scalar::float64 && !device.fp64)

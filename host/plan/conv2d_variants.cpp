@@ -26,6 +26,7 @@ constexpr std::size_t kOwnBytes = 64;  // of local memory, which compilers take 
 constexpr std::size_t kTileBytes = 24 * 1024;
 // For "cpu": half of a second-level cache of 1 MiB, as what is read again and again lies there.
 constexpr std::size_t kCacheBytes = 512 * 1024;
+constexpr std::size_t kMostItems = std::size_t{1} << 60;  // of a tile: more than local memory has
 
 using plan::conv2d::base_plan;
 using plan::conv2d::count;
@@ -59,14 +60,15 @@ struct Tiles {
   std::size_t tile_items(const Conv2dProblem& p) const {
     const std::size_t rows = (lanes_y - 1) * p.stride_y + (p.window_height - 1) * p.dilation_y + 1;
     const std::size_t cols = (block_w() - 1) * p.stride_x + (p.window_width - 1) * p.dilation_x + 1;
-    return round_up(depth * rows * round_up(cols, p.stride_x), 8);  // what follows begins at 32 bytes
+    const std::size_t items = plan::size_product(depth, rows, round_up(cols, p.stride_x));
+    return round_up(std::min(items, kMostItems), 8);  // what follows begins at 32 bytes
   }
   std::size_t weight_items(const Conv2dProblem& p) const {
     return round_up(depth * p.taps() * (block_k() + (block_k() > 8 ? 4 : 0)), 8);
   }
   std::size_t bytes(const Conv2dProblem& p) const {
     const std::size_t value = size_of(plan::pixel_value(p.type, p.type));
-    return (tile_items(p) + weight_items(p)) * value;
+    return plan::size_product(tile_items(p) + weight_items(p), value);
   }
 };
 
@@ -173,8 +175,9 @@ std::array<std::size_t, 3> items_of(const Device& device, const Conv2dProblem& p
   const std::size_t rows = (cut.tile_h - 1) * p.stride_y + (p.window_height - 1) * p.dilation_y + 1;
   const std::size_t cols = (cut.tile_w - 1) * p.stride_x + (p.window_width - 1) * p.dilation_x + 1;
   const std::size_t planes = round_up(cut.block_k, r.each_k);
-  return {std::bit_ceil(cut.depth * rows * round_up(cols, p.stride_x)),
-          std::bit_ceil(planes * cut.depth * p.taps()), std::bit_ceil(planes * cut.tile_h * cut.tile_w)};
+  const std::size_t tile = plan::size_product(cut.depth, rows, round_up(cols, p.stride_x));
+  return {std::bit_ceil(std::min(tile, kMostItems)), std::bit_ceil(planes * cut.depth * p.taps()),
+          std::bit_ceil(planes * cut.tile_h * cut.tile_w)};
 }
 
 Attempt cpu(const Device& device, const Conv2dProblem& p) {
@@ -319,7 +322,7 @@ plan::Conv2dCut plan::conv2d_cut(const Device& device, const Conv2dProblem& p) {
   const std::size_t value = size_of(pixel_value(p.type, p.type));
   const auto fits = [&](std::size_t room) {
     const auto items = items_of(device, p, cut);
-    return (items[0] + items[1] + items[2]) * value <= room;
+    return plan::size_product(items[0] + items[1] + items[2], value) <= room;
   };
   while (!fits(std::min(device.local_bytes, kCacheBytes))) {
     if (cut.tile_h > 1) {
@@ -351,7 +354,7 @@ plan::Conv2dSlices plan::conv2d_slices(const Device& device, const Conv2dProblem
   const std::size_t room = is_cpu ? std::clamp<std::size_t>(device.cache_bytes / 8, 1 << 20, 4 << 20)
                                   : std::clamp<std::size_t>(device.cache_bytes / 2, 16 << 20, 64 << 20);
   const std::size_t row = std::max<std::size_t>(p.in_channels * p.taps() * p.out_width * size_of(p.type), 1);
-  if (row * s.rows <= room) {
+  if (plan::size_product(row, s.rows) <= room) {
     s.images = std::min(s.images, room / (row * s.rows));
   } else {
     s.images = 1;

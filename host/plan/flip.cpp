@@ -19,6 +19,7 @@ Plan plan_flip(const Device& device, const FlipProblem& problem, std::string_vie
 Plan plan_flip(const Device& device, const FlipProblem& problem, const PlanOverrides& overrides) {
   ++plan::plans_made();
   plan::require_element("flip", problem.element_bytes);
+  plan::require_elements("flip", "in", {problem.rows, problem.cols, problem.batch});
   const std::string_view variant = overrides.variant;
   if (!variant.empty() && variant != "items" && variant != "vector") {
     throw Error({.operation = "flip",

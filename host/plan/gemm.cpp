@@ -36,30 +36,6 @@ std::size_t type_number(Scalar type) {
   }
 }
 
-/// \throws Error unless the elements of each matrix, and the results of all products, can be counted, with
-/// room for tiles and parts. It names the larger one of two sizes.
-void check_sizes(const GemmProblem& problem) {
-  constexpr std::size_t kMost = std::size_t{1} << 48;
-  struct Size {
-    const char* name;
-    std::size_t value;
-  };
-  const auto check = [&](const Size& x, const Size& y, const char* of) {
-    std::size_t product = 0;
-    if (__builtin_mul_overflow(x.value, y.value, &product) || product > kMost) {
-      refuse(x.value > y.value ? x.name : y.name, formatted("at most 2^48 elements of {}", of),
-             formatted("{} x {}", x.value, y.value));
-    }
-    return product;
-  };
-  // An empty matrix has sizes all the same.
-  const Size m{"m", std::max<std::size_t>(problem.m, 1)}, n{"n", std::max<std::size_t>(problem.n, 1)},
-      k{"k", std::max<std::size_t>(problem.k, 1)};
-  check(m, k, "a factor");
-  check(k, n, "a factor");
-  check({"batch", problem.batch}, {"c", check(m, n, "c")}, "all c");
-}
-
 /// Loops of a work-item on devices that do not run them to their end, with some room.
 constexpr std::size_t kShortLoops = 32768;
 
@@ -81,17 +57,15 @@ Scalar value_type(Scalar in) {
   return in == Scalar::int8 ? Scalar::int32 : in == Scalar::float64 ? in : Scalar::float32;
 }
 
-std::string text_of(Scalar type) {
-  const bool is_known = type >= Scalar::int8 && type <= Scalar::bfloat16;
-  return is_known ? std::string(name_of(type)) : formatted("number {}", static_cast<int>(type));
-}
-
 void check(const Device& device, const GemmProblem& problem) {
-  if (problem.activation != Activation::none && problem.activation != Activation::relu &&
-      problem.activation != Activation::gelu)
-    refuse("activation", "none, relu or gelu", formatted("number {}", static_cast<int>(problem.activation)));
-  check_sizes(problem);
-  const std::string in = text_of(problem.in);
+  require_known("gemm", "in", problem.in);
+  require_known("gemm", "out", problem.out);
+  require_known("gemm", "activation", problem.activation, Activation::gelu);
+  // Factors may be those of all products.
+  require_elements("gemm", "a", {problem.m, problem.k});
+  require_elements("gemm", "b", {problem.k, problem.n});
+  require_elements("gemm", "c", {problem.m, problem.n, problem.batch});
+  const std::string in(name_of(problem.in));
   if (problem.in != Scalar::float32 && problem.in != Scalar::float64 && problem.in != Scalar::half &&
       problem.in != Scalar::bfloat16 && problem.in != Scalar::int8)
     refuse("in", "float32, float64, half, bfloat16 or int8", in);
@@ -99,7 +73,7 @@ void check(const Device& device, const GemmProblem& problem) {
   const bool storage = problem.in == Scalar::half || problem.in == Scalar::bfloat16;
   if (problem.out != sums && !(storage && problem.out == problem.in)) {
     refuse("out", formatted("{}{} for {}", name_of(sums), storage ? formatted(" or {}", in) : "", in),
-           text_of(problem.out));
+           std::string(name_of(problem.out)));
   }
   if (!device.fp64 && problem.in == Scalar::float64) {
     throw Error({.operation = "gemm",
@@ -347,7 +321,7 @@ std::string why_not(const Device& device, const GemmProblem& problem, std::strin
 
 std::string_view name_of(Activation activation) {
   static constexpr std::array<std::string_view, 3> kNames{"none", "relu", "gelu"};
-  return kNames.at(static_cast<std::size_t>(activation));
+  return plan::name_among(kNames, activation);
 }
 
 namespace {
@@ -429,6 +403,7 @@ Plan plan_gemm(const Device& device, const GemmProblem& problem, std::string_vie
 
 std::optional<Plan> plan_gemm_pack(const Device& device, const GemmProblem& problem,
                                    const PlanOverrides& overrides) {
+  plan::gemm::check(device, problem);
   const plan::gemm::Packing packing = plan::gemm::choose(device, problem, overrides).packing;
   if (packing.bytes == 0) return std::nullopt;
   Plan plan = plan::gemm::pack(problem, packing);
@@ -438,6 +413,7 @@ std::optional<Plan> plan_gemm_pack(const Device& device, const GemmProblem& prob
 
 std::optional<Plan> plan_gemm_finish(const Device& device, const GemmProblem& problem,
                                      const PlanOverrides& overrides) {
+  plan::gemm::check(device, problem);
   if (plan::gemm::choose(device, problem, overrides).scratch_bytes == 0) return std::nullopt;
   Plan plan = plan::gemm::finish(device, problem, overrides);
   plan.overrides = overrides;

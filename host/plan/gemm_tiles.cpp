@@ -168,7 +168,7 @@ const TileShape& best_tile(const Device& device, const GemmProblem& problem) {
   for (const TileShape& tile : policy.tiles) {
     const std::size_t rounds =
         divide_up(count_tiles(problem, tile), std::max<std::size_t>(device.compute_units, 1));
-    const double time = static_cast<double>(rounds * tile.m * tile.n) / tile.speed;
+    const double time = static_cast<double>(rounds) * static_cast<double>(tile.m * tile.n) / tile.speed;
     if (least != 0 && time >= least) continue;
     least = time;
     best = &tile;
@@ -298,6 +298,7 @@ Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverri
               std::string_view variant, const Choice& parts) {
   const Rung& rung = *std::find_if(std::begin(kRungs), std::end(kRungs),
                                    [&](const Rung& r) { return r.variant == variant; });
+  if (fixed.layout.kind) require_known("gemm", "layout", *fixed.layout.kind, Kind::swizzled);
   if (fixed.layout.kind && rung.kind != Kind::none && *fixed.layout.kind != rung.kind) {
     refuse("layout",
            formatted("one that is {}, or the variant that is {}", name_of(rung.kind),

@@ -8,6 +8,7 @@
 #include "plan/sizes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <string>
 
@@ -20,13 +21,9 @@ using plan::HeatChoice;
 using plan::HeatShape;
 using plan::refuse_heat;
 
-void check_problem(const Device& device, const HeatProblem& problem) {
-  if (problem.type != Scalar::half && problem.type != Scalar::float32 && problem.type != Scalar::float64)
-    refuse_heat("in", "half, float32 or float64", std::string(name_of(problem.type)));
-  if (problem.type == Scalar::float64 && !device.fp64)
-    refuse_heat("in", "a type that the device computes with; it has no fp64", "float64");
-  heat_dimensions(problem);
-}
+constexpr std::size_t kMostSteps = std::size_t{1} << 32;  // of a call: each is microseconds at least
+// Of a pass: more than any tile leaves results of.
+constexpr std::size_t kMostOfPass = 65536;
 
 void check_choice(const PlanOverrides& fixed) {
   const auto names = heat_variants();
@@ -116,9 +113,23 @@ std::string why_not(const Device& device, const HeatProblem& problem, std::strin
 
 }  // namespace
 
+void plan::check_heat(const Device& device, const HeatProblem& problem) {
+  require_known("heat", "in", problem.type);
+  require_known("heat", "walls", problem.walls, Walls::held);
+  require_known("heat", "mean", problem.mean, FaceMean::arithmetic);
+  require_elements("heat", "in", {problem.width, problem.height, problem.depth, problem.batch});
+  if (problem.steps > kMostSteps)
+    refuse_heat("steps", formatted("at most {}", kMostSteps), formatted("{}", problem.steps));
+  if (problem.type != Scalar::half && problem.type != Scalar::float32 && problem.type != Scalar::float64)
+    refuse_heat("in", "half, float32 or float64", std::string(name_of(problem.type)));
+  if (problem.type == Scalar::float64 && !device.fp64)
+    refuse_heat("in", "a type that the device computes with; it has no fp64", "float64");
+  heat_dimensions(problem);
+}
+
 std::string_view name_of(Walls walls) {
-  constexpr std::string_view kNames[] = {"insulated", "fixed", "held"};
-  return kNames[static_cast<std::size_t>(walls)];
+  constexpr std::array<std::string_view, 3> kNames{"insulated", "fixed", "held"};
+  return plan::name_among(kNames, walls);
 }
 
 std::string_view name_of(FaceMean mean) { return mean == FaceMean::harmonic ? "harmonic" : "arithmetic"; }
@@ -145,9 +156,10 @@ plan::HeatShape plan::heat_shape(const HeatProblem& problem) {
 }
 
 HeatChoice plan::choose_heat(const Device& device, const HeatProblem& problem, const PlanOverrides& fixed) {
-  check_problem(device, problem);
+  check_heat(device, problem);
   check_choice(fixed);
-  const std::size_t most = std::max<std::size_t>(problem.steps, 1), wanted = problem.steps_per_pass;
+  const std::size_t most = std::max<std::size_t>(problem.steps, 1);
+  const std::size_t wanted = std::min(problem.steps_per_pass, kMostOfPass);
   if (!fixed.variant.empty()) {
     const std::string_view variant = fixed.variant;
     const std::size_t asked = std::min(most, wanted != 0 ? wanted : usual_steps(device, problem, variant));
@@ -166,12 +178,14 @@ HeatChoice plan::choose_heat(const Device& device, const HeatProblem& problem, c
   std::string reason = "no variant makes several";
   for (const std::string_view variant : preference(device, problem)) {
     const std::size_t asked = std::min(most, wanted != 0 ? wanted : usual_steps(device, problem, variant));
-    const std::size_t steps = steps_that_run(device, problem, variant, asked, fixed);
-    if (steps == 0) continue;
-    if (wanted != 0 && steps < asked) {
-      reason = try_heat(device, problem, variant, asked, fixed).why_not;
-      continue;
+    if (wanted != 0) {
+      if (const HeatAttempt attempt = try_heat(device, problem, variant, asked, fixed); !attempt.plan) {
+        reason = attempt.why_not;
+        continue;
+      }
     }
+    const std::size_t steps = wanted != 0 ? asked : steps_that_run(device, problem, variant, asked, fixed);
+    if (steps == 0) continue;
     if (steps < 2 && asked > 1 && variant != "cpu") continue;  // one step a pass is another variant's
     return {std::string(variant), steps};
   }

@@ -170,8 +170,13 @@ HeatTile heat_tile(const HeatProblem& problem, const HeatPolicy& policy, std::si
   const std::size_t vector_bytes =
       problem.variable && policy.vector_bytes < 16 ? policy.vector_bytes / 2 : policy.vector_bytes;
   const std::size_t pack = std::max<std::size_t>(vector_bytes / cell, 1);
-  if (fixed.tile_cols % pack != 0)
-    refuse_heat("tile_cols", formatted("a multiple of {}", pack), formatted("{}", fixed.tile_cols));
+  constexpr std::size_t kMost = 65536;  // more than any work-group makes
+  if (fixed.tile_cols % pack != 0 || fixed.tile_cols > kMost) {
+    refuse_heat("tile_cols", formatted("a multiple of {}, at most {}", pack, kMost),
+                formatted("{}", fixed.tile_cols));
+  }
+  if (fixed.tile_rows > kMost)
+    refuse_heat("tile_rows", formatted("at most {}", kMost), formatted("{}", fixed.tile_rows));
   if (heat_shape(problem).dimensions < 3 && fixed.tile_rows > 1)
     refuse_heat("tile_rows", "1: a plane has one row", formatted("{}", fixed.tile_rows));
   return {pack, fixed.tile_cols != 0 ? fixed.tile_cols : cols * 4 / cell,
@@ -291,7 +296,8 @@ HeatAttempt marching(const Device& device, const HeatProblem& problem, std::size
   const March& march = *fitting;
   const std::size_t tiles =
       divide_up(shape.width, march.cols_made) * divide_up(shape.height, march.rows_made) * problem.batch;
-  const std::size_t chunks = chunks_for(device, tiles, shape.depth, sizes.resident, 2 * steps);
+  const std::size_t chunks =
+      tiles > kMaxTiles ? 1 : chunks_for(device, tiles, shape.depth, sizes.resident, 2 * steps);
   if (tiles > kMaxTiles / std::max<std::size_t>(chunks, 1))
     return "its tiles are more than a launch can have";
   const std::size_t group = march.lanes * march.rows;
@@ -312,9 +318,9 @@ HeatAttempt marching(const Device& device, const HeatProblem& problem, std::size
   if (shape.width % tile.pack == 0) define(plan, "PACKED", 1);
   // Each plane and stage: written once; read by the neighbours above, below, left and right.
   const std::size_t exchanged = (solid ? (march.rows_each > 1 ? 4 : 3) * tile.pack : 0) + 4 * march.rows_each;
-  plan.prediction.local_bytes =
-      static_cast<double>(tiles * group * steps * exchanged * value_bytes(problem)) *
-      static_cast<double>(shape.depth + chunks * 2 * steps);
+  plan.prediction.local_bytes = static_cast<double>(tiles) *
+                                static_cast<double>(group * steps * exchanged * value_bytes(problem)) *
+                                static_cast<double>(shape.depth + chunks * 2 * steps);
   plan.reason =
       formatted("{} step{} a pass: a tile of {} x {} goes along {}, each step a plane behind the last", steps,
                 steps == 1 ? "" : "s", march.cols_made, march.rows_made, solid ? "z" : "y");

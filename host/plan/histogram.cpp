@@ -8,6 +8,7 @@
 #include "plan/sizes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <optional>
 #include <string>
@@ -240,8 +241,8 @@ std::string why_not(const Device& device, const HistogramProblem& problem, std::
 std::string_view name_of(Outside outside) { return outside == Outside::drop ? "drop" : "clamp"; }
 
 std::string_view name_of(BinRule rule) {
-  constexpr std::string_view kNames[] = {"even", "direct", "whole", "edges", "small"};
-  return kNames[static_cast<std::size_t>(rule)];
+  constexpr std::array<std::string_view, 5> kNames{"even", "direct", "whole", "edges", "small"};
+  return plan::name_among(kNames, rule);
 }
 
 void plan::check_bins(const char* operation, const Device& device, const HistogramProblem& p) {
@@ -252,6 +253,8 @@ void plan::check_bins(const char* operation, const Device& device, const Histogr
                  .got = std::move(got),
                  .device = device.name});
   };
+  require_known(operation, "in", p.in);
+  require_known(operation, "rule", p.rule, BinRule::small);
   if (p.bins == 0 || p.bins > kMaxBins)
     refuse_argument("bins", formatted("1 to {} bins", kMaxBins), formatted("{}", p.bins));
   if (p.channels == 0 || p.channels > kMaxChannels)
@@ -260,6 +263,8 @@ void plan::check_bins(const char* operation, const Device& device, const Histogr
     refuse_argument("in", formatted("rows of whole pixels of {} channels", p.channels),
                     formatted("{} elements", p.cols));
   }
+  require_elements(operation, "in", {p.rows, p.cols, p.batch});
+  require_elements(operation, "out", {p.bins, p.channels, p.batch});
   if (!device.fp64 && p.in == Scalar::float64)
     refuse_argument("in", "a type that the device computes with; it has no fp64", "float64");
 }
@@ -315,6 +320,7 @@ std::vector<std::string_view> histogram_variants() {
 
 std::optional<Plan> plan_histogram_finish(const Device& device, const HistogramProblem& problem,
                                           std::string_view variant) {
+  plan::check_histogram(device, problem);
   const plan::HistogramParts parts = plan::histogram_parts(device, problem, variant);
   if (parts.tables == 0) return std::nullopt;
   Plan plan;
@@ -335,6 +341,7 @@ std::optional<Plan> plan_histogram_finish(const Device& device, const HistogramP
 void plan::check_histogram(const Device& device, const HistogramProblem& p) {
   plan::require_number("histogram", "in", p.in);
   plan::check_bins("histogram", device, p);
+  plan::require_known("histogram", "out", p.out);
   if (p.out != Scalar::uint32 && p.out != Scalar::uint64)
     refuse("out", "uint32 or uint64", std::string(name_of(p.out)));
   const std::size_t counted = p.rows * p.cols / p.channels;

@@ -1,5 +1,6 @@
 // Even bins as numbers that kernels compute with.
 #include "formatted.hpp"
+#include "plan/sizes.hpp"
 
 #include <smem/error.hpp>
 #include <smem/histogram_plan.hpp>
@@ -95,6 +96,7 @@ EvenBins integer_bins(Scalar type, std::size_t count, double low, double high) {
 }  // namespace
 
 EvenBins even_bins(Scalar type, std::size_t count, double low, double high) {
+  plan::require_known("histogram", "type", type);
   if (count == 0 || count > kMaxBins)
     refuse("bins", formatted("1 to {} bins", kMaxBins), formatted("{}", count));
   check_bounds(low, high);

@@ -86,6 +86,7 @@ plan::WeightedParts plan::weighted_parts(const Device& device, const WeightedHis
 std::vector<std::string_view> histogram_weighted_variants() { return {"global", "local", "cpu"}; }
 
 std::optional<Plan> plan_weight_scale(const Device& device, const WeightedHistogramProblem& problem) {
+  plan::check_weighted(device, problem);
   if (!is_float(problem.weights)) return std::nullopt;
   Plan plan = base_plan("scale", "histogram/weight_scale.cl", "histogram_weight_scale");
   const std::size_t group =
@@ -108,6 +109,7 @@ std::optional<Plan> plan_weight_scale(const Device& device, const WeightedHistog
 
 Plan plan_histogram_weighted_finish(const Device& device, const WeightedHistogramProblem& problem,
                                     std::string_view variant) {
+  plan::check_weighted(device, problem);
   const plan::WeightedParts parts = plan::weighted_parts(device, problem, variant);
   Plan plan = base_plan("finish", "histogram/weighted_finish.cl", "histogram_weighted_finish");
   const std::size_t results = problem.counts.results();

@@ -115,17 +115,23 @@ Conflicts find_conflicts(const Device& device, std::span<const std::size_t> byte
 }
 
 Access Access::rows(std::size_t cols, bool store, std::size_t width) {
-  return {"rows", store, width, [vectors = std::max<std::size_t>(cols / width, 1), width](std::size_t k) {
+  return {"rows", store, width,
+          [vectors = std::max<std::size_t>(width == 0 ? 0 : cols / width, 1), width](std::size_t k) {
             return Item{k / vectors, k % vectors * width};
           }};
 }
 
 Access Access::columns(std::size_t rows, bool store) {
-  return {"columns", store, 1, [rows](std::size_t k) { return Item{k % rows, k / rows}; }};
+  return {"columns", store, 1, [rows = std::max<std::size_t>(rows, 1)](std::size_t k) {
+            return Item{k % rows, k / rows};
+          }};
 }
 
 Access Access::diagonal(std::size_t rows, std::size_t cols, bool store) {
-  return {"diagonal", store, 1, [rows, cols](std::size_t k) { return Item{k % rows, k % cols}; }};
+  return {"diagonal", store, 1,
+          [rows = std::max<std::size_t>(rows, 1), cols = std::max<std::size_t>(cols, 1)](std::size_t k) {
+            return Item{k % rows, k % cols};
+          }};
 }
 
 std::size_t LocalLayout::store_degree() const {
@@ -183,7 +189,13 @@ void check_tile(const Tile& tile) {
   if (tile.rows == 0 || tile.cols == 0) {
     refuse(tile.rows == 0 ? "tile.rows" : "tile.cols", "at least 1", "0");
   }
-  if (tile.work_items == 0) refuse("tile.work_items", "at least 1", "0");
+  constexpr std::size_t kMostBytes = std::size_t{1} << 30, kMostItems = 65536;
+  if (plan::size_product(tile.rows, tile.cols, tile.item_bytes) > kMostBytes) {
+    refuse("tile", formatted("at most {} bytes", kMostBytes),
+           formatted("{} x {} items of {} bytes", tile.rows, tile.cols, tile.item_bytes));
+  }
+  if (tile.work_items == 0 || tile.work_items > kMostItems)
+    refuse("tile.work_items", formatted("1 to {}", kMostItems), std::to_string(tile.work_items));
   if (!std::has_single_bit(tile.unit) || tile.cols % tile.unit != 0) {
     refuse("tile.unit", formatted("a power of two that divides a row of {}", tile.cols),
            std::to_string(tile.unit));
@@ -202,6 +214,7 @@ void check_tile(const Tile& tile) {
 
 void check_choice(const Tile& tile, const LayoutChoice& choice) {
   using Kind = LocalLayout::Kind;
+  if (choice.kind) plan::require_known("infer_layout", "layout.kind", *choice.kind, Kind::swizzled);
   const auto name = [&] { return std::string(name_of(*choice.kind)); };
   if (choice.kind == Kind::none) refuse("layout.kind", "plain, padded or swizzled", "none");
   if (choice.padding && choice.kind && *choice.kind != Kind::padded)

@@ -254,6 +254,7 @@ void check_overrides(const Device& device, const PlanOverrides& overrides, std::
 
 void plan::check_moving_mean(const Device& device, const MovingMeanProblem& p) {
   plan::check_pixels(kOperation, device, p.in, p.out, 1);
+  plan::require_elements(kOperation, "in", {p.width, p.rows});
   const auto refuse = [](const char* argument, std::string expected, std::string got) {
     throw Error({.operation = kOperation,
                  .argument = argument,

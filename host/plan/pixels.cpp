@@ -19,6 +19,8 @@ void check_pixels(const char* operation, const Device& device, Scalar in, Scalar
                  .got = std::move(got),
                  .device = device.name});
   };
+  require_known(operation, "in", in);
+  require_known(operation, "out", out);
   using enum Scalar;
   if (in != uint8 && in != uint16 && in != half && in != float32 && in != float64)
     refuse("in", "uint8, uint16, half, float32 or float64", std::string(name_of(in)));

@@ -186,6 +186,8 @@ void plan::check_pool(const char* operation, const Device& device, const PoolPro
                  .got = std::move(got)});
   };
   plan::check_pixels(operation, device, problem.in, problem.out, problem.channels);
+  plan::require_known(operation, "op", problem.op, PoolOp::average);
+  plan::require_elements(operation, "in", {problem.width, problem.channels, problem.height, problem.planes});
   if (problem.out != problem.in && problem.out != Scalar::float32)
     refuse("out", formatted("{} or float32", name_of(problem.in)), std::string(name_of(problem.out)));
   if (global) return;
@@ -202,6 +204,8 @@ void plan::check_pool(const char* operation, const Device& device, const PoolPro
   };
   check(w.width, w.stride_across, w.pad_left, w.pad_right);
   check(w.height, w.stride_down, w.pad_top, w.pad_bottom);
+  plan::require_elements(operation, "out",
+                         {w.across(problem.width), problem.channels, w.down(problem.height), problem.planes});
   if (problem.indices && problem.width * problem.height > 0xffffffff)
     refuse("indices", "planes of at most 2^32 - 1 cells", formatted("{}", problem.width * problem.height));
 }

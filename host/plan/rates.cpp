@@ -67,7 +67,8 @@ Plan plan_rates_fp32(const Device& device, std::size_t rounds) {
   // Per work-item: the chains, and the sum of their ends.
   const std::size_t width = plan.vector_width;
   plan.prediction.operations =
-      work_items * static_cast<double>(2 * chains * length * width * rounds + chains * width + width - 1);
+      work_items * (static_cast<double>(2 * chains * length * width) * static_cast<double>(rounds) +
+                    static_cast<double>(chains * width + width - 1));
   plan.prediction.bytes_written = work_items * sizeof(float);
   return plan;
 }

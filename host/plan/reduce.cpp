@@ -307,6 +307,7 @@ std::vector<std::string_view> reduce_variants() {
 
 std::optional<Plan> plan_reduce_finish(const Device& device, const ReduceProblem& problem,
                                        std::string_view variant) {
+  plan::check_reduction(device, problem);
   const auto [parts, scratch_bytes, one_launch] = plan::parts_of(device, problem, variant);
   if (one_launch) return std::nullopt;
   Plan plan = base_plan(problem, "finish", "reduce/finish.cl", "reduce_finish");

@@ -33,7 +33,7 @@ bool is_average(ReduceOp op) { return op == ReduceOp::mean || op == ReduceOp::no
 
 }  // namespace
 
-std::string_view name_of(ReduceOp op) { return kNames.at(static_cast<std::size_t>(op)); }
+std::string_view name_of(ReduceOp op) { return plan::name_among(kNames, op); }
 
 namespace plan {
 
@@ -73,6 +73,17 @@ std::string wrong_result(const ReduceProblem& problem) {
 
 void check_reduction(const Device& device, const ReduceProblem& problem) {
   const auto& [op, mode, expression, identity, commutes] = problem.reduction;
+  const char* operation = operation_name(problem);
+  require_known(operation, "reduction", op, ReduceOp::custom);
+  require_known(operation, "mode", mode, FloatMode::compensated);
+  require_known(operation, "shape", problem.shape, ReduceShape::segments);
+  if (problem.shape == ReduceShape::segments) {  // as many as there are offsets, of any lengths
+    require_known(operation, "offsets", problem.bounds);
+    require_elements(operation, "offsets", {problem.rows, problem.batch});
+    require_elements(operation, "in", {problem.cols, problem.batch});
+  } else {
+    require_elements(operation, "in", {problem.rows, problem.cols, problem.batch});
+  }
   require_number(operation_name(problem), "in", problem.in);
   require_number(operation_name(problem), result_name(problem), problem.out);
   if ((op == ReduceOp::bit_and || op == ReduceOp::bit_or) && is_float(problem.in)) {

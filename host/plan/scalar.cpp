@@ -1,4 +1,6 @@
 // The names and sizes of scalars.
+#include "plan/sizes.hpp"
+
 #include <smem/scalar.hpp>
 
 #include <array>
@@ -27,12 +29,15 @@ constexpr std::array<Facts, 12> kFacts{{{1, "int8", "char"},
                                         {8, "float64", "double"},
                                         {2, "bfloat16", "ushort"}}};
 
-const Facts& facts(Scalar type) { return kFacts.at(static_cast<std::size_t>(type)); }
+const Facts& facts(const char* function, Scalar type) {
+  plan::require_known(function, "type", type);
+  return kFacts[static_cast<std::size_t>(type)];
+}
 
 }  // namespace
 
-std::size_t size_of(Scalar type) { return facts(type).bytes; }
-std::string_view name_of(Scalar type) { return facts(type).name; }
-std::string_view opencl_name_of(Scalar type) { return facts(type).opencl_name; }
+std::size_t size_of(Scalar type) { return facts("size_of", type).bytes; }
+std::string_view name_of(Scalar type) { return facts("name_of", type).name; }
+std::string_view opencl_name_of(Scalar type) { return facts("opencl_name_of", type).opencl_name; }
 
 }  // namespace smem

@@ -340,6 +340,9 @@ std::vector<std::string_view> scan_variants() {
 
 std::optional<Plan> plan_scan_first(const Device& device, const ScanProblem& problem,
                                     const PlanOverrides& overrides) {
+  plan::check_scan(device, problem);
+  plan::require_choice(plan::operation_name(problem), overrides, scan_variants());
+  plan::require_work_items(plan::operation_name(problem), device, overrides);
   PlanOverrides fixed = overrides;
   if (fixed.variant.empty()) fixed.variant = plan::choose_scan(device, problem, overrides);
   const ScanParts parts = plan::scan_parts_of(device, problem, fixed);

@@ -147,6 +147,14 @@ const char* operation_name(const ScanProblem& problem) {
 
 void check_scan(const Device& device, const ScanProblem& problem) {
   const auto& [op, mode, expression, identity, commutes] = problem.operation;
+  require_known("scan", "shape", problem.shape, ScanShape::keys);
+  const char* operation = operation_name(problem);
+  require_known(operation, "operation", op, ReduceOp::custom);
+  require_known(operation, "mode", mode, FloatMode::compensated);
+  require_known(operation, "in", problem.in);
+  if (is_segmented(problem))
+    require_known(operation, problem.shape == ScanShape::keys ? "keys" : "offsets", problem.marks);
+  require_elements(operation, "in", {problem.rows, problem.cols, problem.batch});
   const std::string in_name(name_of(problem.in));
   require_number(operation_name(problem), "in", problem.in);
   require_number(operation_name(problem), "out", problem.out);

@@ -237,6 +237,9 @@ std::vector<std::string_view> select_variants() { return {"count_then_place", "l
 
 std::optional<Plan> plan_select_first(const Device& device, const SelectProblem& problem,
                                       const PlanOverrides& overrides) {
+  plan::check_select(device, problem);
+  plan::require_choice(plan::operation_name(problem), overrides, select_variants());
+  plan::require_work_items(plan::operation_name(problem), device, overrides);
   PlanOverrides fixed = overrides;
   if (fixed.variant.empty()) fixed.variant = plan::choose_select(device, problem, overrides);
   const SelectParts parts = plan::select_parts_of(device, problem, fixed);

@@ -128,6 +128,9 @@ std::string_view choose_select(const Device& device, const SelectProblem& proble
 const char* operation_name(const SelectProblem& problem) { return name_of(problem.op).data(); }
 
 void check_select(const Device& device, const SelectProblem& problem) {
+  require_known("select", "op", problem.op, SelectOp::run_length_encode);
+  if (is_flagged(problem.op)) require_known(operation_name(problem), "flags", problem.flags);
+  require_elements(operation_name(problem), "in", {problem.size});
   require_number(operation_name(problem), "in", problem.in);
   if (is_by_predicate(problem.op) && problem.predicate.empty())
     refuse(problem, "predicate", "OpenCL C, of x", "nothing");
@@ -149,7 +152,7 @@ namespace smem {
 std::string_view name_of(SelectOp op) {
   static constexpr std::array<std::string_view, 6> kNames{
       "copy_if", "copy_flagged", "partition", "partition_flagged", "unique", "run_length_encode"};
-  return kNames.at(static_cast<std::size_t>(op));
+  return plan::name_among(kNames, op);
 }
 
 }  // namespace smem

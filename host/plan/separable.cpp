@@ -349,6 +349,8 @@ std::string why_not(const Device& device, const SeparableProblem& problem, std::
 
 void plan::check_separable(const Device& device, const SeparableProblem& problem) {
   plan::check_pixels(kOperation, device, problem.in, problem.out, problem.channels);
+  plan::require_known(kOperation, "boundary", problem.boundary);
+  plan::require_elements(kOperation, "in", {problem.width, problem.channels, problem.height, problem.planes});
   const auto check_taps = [](const char* name, std::size_t taps) {
     constexpr std::size_t kMost =
         4000;  // of two times as many doubles, the constant memory of every device has room

@@ -13,6 +13,23 @@ namespace {
 
 }  // namespace
 
+void require_elements(const char* operation, const char* argument,
+                      std::initializer_list<std::size_t> extents) {
+  std::size_t elements = 1;
+  for (const std::size_t extent : extents)
+    elements = size_product(elements, std::max<std::size_t>(extent, 1));
+  if (elements <= kMostElements) return;
+  std::string text;
+  for (const std::size_t extent : extents)
+    text += formatted("{}{}", text.empty() ? "" : " x ", extent);
+  refuse_field(operation, argument, formatted("at most {} elements", kMostElements), std::move(text));
+}
+
+void refuse_value(const char* operation, const char* argument, long long last, long long value) {
+  refuse_field(operation, argument, formatted("a value of its enumeration: 0 to {}", last),
+               formatted("{}", value));
+}
+
 std::size_t& plans_made() {
   thread_local std::size_t count = 0;
   return count;

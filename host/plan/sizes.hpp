@@ -1,15 +1,18 @@
 /// Small arithmetic that plans share, and small facts that follow from a device.
 #pragma once
 
+#include <smem/boundary.hpp>
 #include <smem/device.hpp>
 #include <smem/error.hpp>
 #include <smem/plan.hpp>
 #include <smem/scalar.hpp>
+#include <smem/sizes.hpp>
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,7 +20,11 @@
 
 namespace smem::plan {
 
-constexpr std::size_t divide_up(std::size_t value, std::size_t by) { return (value + by - 1) / by; }
+using detail::size_product;
+
+constexpr std::size_t divide_up(std::size_t value, std::size_t by) {
+  return value / by + (value % by != 0 ? 1 : 0);
+}
 constexpr std::size_t round_up(std::size_t value, std::size_t to) { return divide_up(value, to) * to; }
 
 /// \throws Error unless an element of `bytes` bytes can be moved as a whole: 1, 2, 4, 8 or 16.
@@ -27,6 +34,38 @@ inline void require_element(const char* operation, std::size_t bytes) {
                .argument = "element size",
                .expected = "1, 2, 4, 8 or 16 bytes",
                .got = std::to_string(bytes) + " bytes"});
+}
+
+/// Elements of an array: more than any memory holds, and few enough that what plans make of them, as bytes,
+/// tiles or parts, fits 64 bits.
+inline constexpr std::size_t kMostElements = std::size_t{1} << 52;
+
+/// \throws Error naming `argument` unless an array of these extents has at most kMostElements. An extent of 0
+/// counts as 1: plans multiply the others all the same.
+void require_elements(const char* operation, const char* argument,
+                      std::initializer_list<std::size_t> extents);
+
+/// Throws what require_known() does.
+[[noreturn]] void refuse_value(const char* operation, const char* argument, long long last, long long value);
+
+/// \throws Error naming `argument` unless the value is one of its enumeration, whose values are 0 to `last`.
+template <class Enum>
+void require_known(const char* operation, const char* argument, Enum value, Enum last) {
+  const auto number = static_cast<long long>(value), most = static_cast<long long>(last);
+  if (number < 0 || number > most) refuse_value(operation, argument, most, number);
+}
+inline void require_known(const char* operation, const char* argument, Scalar type) {
+  require_known(operation, argument, type, Scalar::bfloat16);
+}
+inline void require_known(const char* operation, const char* argument, Boundary boundary) {
+  require_known(operation, argument, boundary, Boundary::leave);
+}
+
+/// The name of a value, of the names of all values in their order. \throws Error as require_known().
+template <class Enum, std::size_t kCount>
+std::string_view name_among(const std::array<std::string_view, kCount>& names, Enum value) {
+  require_known("name_of", "value", value, static_cast<Enum>(kCount - 1));
+  return names[static_cast<std::size_t>(value)];
 }
 
 /// Work-groups in the first dimension, as NVIDIA's hardware has them. More tiles than that are matrices far
@@ -85,6 +124,7 @@ inline void define_layout(Plan& plan, const LocalLayout& layout) {
 
 /// \throws Error unless the operation computes with the type.
 inline void require_number(const char* operation, const char* argument, Scalar type) {
+  require_known(operation, argument, type);
   if (type != Scalar::bfloat16) return;
   throw Error({.operation = operation,
                .argument = argument,

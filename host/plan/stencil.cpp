@@ -58,10 +58,14 @@ std::string why_not(const Device& device, const StencilProblem& problem, std::st
 
 std::string_view name_of(StencilShape shape) {
   constexpr std::array<std::string_view, 3> kNames{"box", "star", "expression"};
-  return kNames.at(static_cast<std::size_t>(shape));
+  return plan::name_among(kNames, shape);
 }
 
 void plan::check_stencil(const Device& device, const StencilProblem& p) {
+  const char* operation = operation_name(p);
+  require_known(operation, "in", p.type);
+  require_known(operation, "shape", p.shape, StencilShape::expression);
+  require_known(operation, "boundary", p.boundary);
   switch (p.type) {
     case Scalar::uint8:
     case Scalar::uint16:
@@ -83,13 +87,20 @@ void plan::check_stencil(const Device& device, const StencilProblem& p) {
                            : p.shape == StencilShape::expression ? "radius"
                                                                  : "weights";
     if (p.window[d] < 1 || p.window[d] > kMost || p.dilation[d] < 1 || p.stride[d] < 1 ||
-        p.stride[d] > kMost || (p.window[d] - 1) * p.dilation[d] >= kMost) {
+        p.stride[d] > kMost || size_product(p.window[d] - 1, p.dilation[d]) >= kMost) {
       refuse(p, nullptr, argument, formatted("a window of 1 to {} cells along each axis", kMost),
              formatted("{}", p.window[d]));
+    }
+    const auto most = static_cast<std::ptrdiff_t>(kMost);
+    if (p.first[d] < -most || p.first[d] > most) {
+      refuse(p, nullptr, argument, formatted("a window that begins at most {} cells away", kMost),
+             formatted("{}", p.first[d]));
     }
   }
   if (p.weights() > kMost)
     refuse(p, nullptr, "weights", formatted("at most {}", kMost), formatted("{}", p.weights()));
+  require_elements(operation, "in", {p.size[0], p.size[1], p.size[2], p.channels, p.batch});
+  require_elements(operation, "out", {p.out_size[0], p.out_size[1], p.out_size[2], p.channels, p.batch});
   if (p.shape == StencilShape::expression && p.expression.empty())
     refuse(p, nullptr, "expression", "OpenCL C", "nothing");
 }

@@ -233,8 +233,10 @@ Attempt planes(const Device& device, const StencilProblem& problem, const PlanOv
   // Of small elements a vector has many, and each row a sum for each of them.
   Columns columns{small ? 1 : sizes.rows, sizes.deep};
   if (fixed.tile_rows != 0) {
-    if (fixed.tile_rows % (along * columns.rows) != 0) {
-      refuse_tile(problem, "tile_rows", formatted("a multiple of {}, for each plane", along * columns.rows),
+    constexpr std::size_t kMostRows = 65536;
+    if (fixed.tile_rows % (along * columns.rows) != 0 || fixed.tile_rows > kMostRows) {
+      refuse_tile(problem, "tile_rows",
+                  formatted("a multiple of {}, for each plane, at most {}", along * columns.rows, kMostRows),
                   fixed.tile_rows);
     }
     columns.deep = fixed.tile_rows / (along * columns.rows);

@@ -147,13 +147,13 @@ Attempt tiled(const Device& device, const StencilProblem& problem, std::size_t w
   const auto values = [&](const Sizes& group) {
     std::size_t product = problem.channels;
     for (std::size_t d = 0; d < 3; ++d) {
-      product *=
-          (group.at(d) - 1) * problem.stride.at(d) + (problem.window.at(d) - 1) * problem.dilation.at(d) + 1;
+      product = size_product(product, (group.at(d) - 1) * problem.stride.at(d) +
+                                          (problem.window.at(d) - 1) * problem.dilation.at(d) + 1);
     }
     return product;
   };
-  for (std::size_t d = 0; d < 3; ++d) {  // so that no product overflows
-    if (problem.window.at(d) * problem.dilation.at(d) > device.local_bytes ||
+  for (std::size_t d = 0; d < 3; ++d) {  // so that no extent of a tile overflows
+    if (size_product(problem.window.at(d), problem.dilation.at(d)) > device.local_bytes ||
         problem.stride.at(d) > device.local_bytes)
       return {{}, no_room(device)};
   }
@@ -162,7 +162,7 @@ Attempt tiled(const Device& device, const StencilProblem& problem, std::size_t w
                       : problem.out_size[1] > 1 || problem.window[1] > 1 ? Sizes{32, items / 32, 1}
                                                                          : Sizes{items, 1, 1};
   const Sizes group =
-      group_that_fits(device, shape, wanted, [&](const Sizes& g) { return values(g) * each; });
+      group_that_fits(device, shape, wanted, [&](const Sizes& g) { return size_product(values(g), each); });
   if (group[0] == 0) return {{}, no_room(device)};
   Plan plan = base_plan(device, problem, "tiled");
   // Powers of two, so that few programs serve all windows.
@@ -277,13 +277,14 @@ StencilJobs stencil_jobs(const Device& device, const StencilProblem& problem) {
   jobs.lanes =
       std::clamp<std::size_t>(std::bit_floor(std::max<std::size_t>(device.vector_bytes, each)) / each, 4, 16);
   const std::size_t block = 4 * jobs.lanes;
-  for (std::size_t d = 0; d < 3; ++d)  // so that no product overflows
-    if (problem.window.at(d) * problem.dilation.at(d) > device.local_bytes) return jobs;
+  for (std::size_t d = 0; d < 3; ++d)  // so that no extent of a window overflows
+    if (size_product(problem.window.at(d), problem.dilation.at(d)) > device.local_bytes) return jobs;
   const std::size_t ring = (problem.window[1] - 1) * problem.dilation[1] + 2;  // for two rows of results
   const std::size_t lines = ring * problem.window[2];
   const std::size_t reach = (problem.window[0] - 1) * problem.dilation[0];
   const auto values = [&](std::size_t strip) {
-    return lines * round_up(((strip - 1) * problem.stride[0] + reach + 1) * problem.channels + block, block);
+    return size_product(
+        lines, round_up(((strip - 1) * problem.stride[0] + reach + 1) * problem.channels + block, block));
   };
   const std::size_t whole = round_up(std::max<std::size_t>(problem.out_size[0], 1), block);
   jobs.strip = std::min<std::size_t>(whole, 4096);

@@ -86,6 +86,7 @@ std::vector<std::string_view> transpose_variants() {
 Plan plan_transpose(const Device& device, const TransposeProblem& problem, const PlanOverrides& overrides) {
   ++plan::plans_made();
   plan::require_element("transpose", problem.element_bytes);
+  plan::require_elements("transpose", "in", {problem.rows, problem.cols, problem.batch});
   if (problem.in_place && problem.rows != problem.cols) {
     throw Error({.operation = "transpose_in_place",
                  .argument = "matrix",

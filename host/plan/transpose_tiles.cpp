@@ -76,6 +76,7 @@ Attempt square_tile(const Device& device, const TransposeProblem& problem, const
     refuse("tile_cols", formatted("{}, as tile_rows: the tile is a square", fixed.tile_rows),
            std::to_string(fixed.tile_cols));
   }
+  if (fixed.layout.kind) require_known("transpose", "layout", *fixed.layout.kind, Kind::swizzled);
   if (fixed.layout.kind && *fixed.layout.kind != kind) {
     refuse("layout",
            formatted("one that is {}, or the variant that is {}", name_of(kind), name_of(*fixed.layout.kind)),

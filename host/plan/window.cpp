@@ -84,8 +84,11 @@ std::size_t plan::window_band(const Device& device, const WindowProblem& problem
 std::vector<std::string_view> window_variants() { return {"registers", "cpu"}; }
 
 void plan::check_window(const Device& device, const WindowProblem& problem) {
+  plan::require_known("blur", "op", problem.op, WindowOp::gradient);
   const SeparableProblem& g = problem.grids;
   plan::check_pixels(operation_of(problem), device, g.in, g.out, g.channels);
+  plan::require_known(operation_of(problem), "boundary", g.boundary);
+  plan::require_elements(operation_of(problem), "in", {g.width, g.channels, g.height, g.planes});
   if ((g.row_taps != 3 && g.row_taps != 5) || g.column_taps != g.row_taps)
     refuse(problem, "size", "3 or 5", formatted("{}", g.row_taps));
   if (problem.op == WindowOp::median && g.out == Scalar::int16)

@@ -7,6 +7,7 @@
 #include "runtime/status.hpp"
 
 #include <smem/error.hpp>
+#include <smem/sizes.hpp>
 
 #include <algorithm>
 #include <string>
@@ -98,7 +99,7 @@ std::size_t Kernel::max_work_group() const {
 
 cl::Event Kernel::launch(const LaunchSize& size, std::span<const cl::Event> wait_for,
                          std::span<const Argument> arguments) const {
-  runtime::Runtime& state = context_.runtime("Kernel");
+  runtime::Runtime& runtime = context_.runtime("Kernel");
   const std::string operation = formatted("Kernel({})", entry_point_);
   for (std::size_t d = 0; d < 3; ++d) {
     if (size.work_group[d] == 0 || size.global[d] % size.work_group[d] != 0) {
@@ -107,6 +108,8 @@ cl::Event Kernel::launch(const LaunchSize& size, std::span<const cl::Event> wait
              formatted("{}", size.global[d]));
     }
   }
+  runtime.check_events(operation.c_str(), wait_for);
+  const std::size_t room = runtime.device().local_bytes;
   const runtime::Program::Kernel kernel(*program_);
   cl_uint count = 0;
   runtime::check(clGetKernelInfo(kernel.get(), CL_KERNEL_NUM_ARGS, sizeof count, &count, nullptr),
@@ -114,7 +117,15 @@ cl::Event Kernel::launch(const LaunchSize& size, std::span<const cl::Event> wait
   if (count != arguments.size())
     refuse(operation, "arguments", formatted("{}", count), formatted("{}", arguments.size()));
   cl_uint index = 0;
+  std::size_t local = 0;
   for (const Argument& argument : arguments) {
+    if (argument.value == nullptr) {  // LocalBytes: some drivers abort where there are too many
+      local = detail::size_sum(local, argument.bytes);
+      if (local > room) {
+        refuse(operation, formatted("argument {}", index).c_str(),
+               formatted("at most {} bytes of local memory in all", room), formatted("{}", local));
+      }
+    }
     const cl_int status = clSetKernelArg(kernel.get(), index, argument.bytes, argument.value);
     if (status != CL_SUCCESS) {
       throw Error({.operation = operation,
@@ -128,12 +139,12 @@ cl::Event Kernel::launch(const LaunchSize& size, std::span<const cl::Event> wait
     ++index;
   }
   // A launch of no work-items is none.
-  if (size.global[0] == 0 || size.global[1] == 0 || size.global[2] == 0) return state.marker(wait_for);
+  if (size.global[0] == 0 || size.global[1] == 0 || size.global[2] == 0) return runtime.marker(wait_for);
   Plan plan;
   plan.operation = operation;
   plan.global = size.global;
   plan.work_group = size.work_group;
-  cl::Event event = state.enqueue(kernel.get(), plan, wait_for);
+  cl::Event event = runtime.enqueue(kernel.get(), plan, wait_for);
   program_->launched(event);
   return event;
 }

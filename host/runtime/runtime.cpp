@@ -122,6 +122,20 @@ cl::Event Runtime::enqueue(cl_kernel kernel, const Plan& plan, std::span<const c
   return cl::Event(event);
 }
 
+void Runtime::check_events(const char* operation, std::span<const cl::Event> wait_for) const {
+  for (const cl::Event& event : wait_for) {
+    const char* got = event() == nullptr ? "an empty handle" : nullptr;
+    if (got == nullptr) {
+      cl_context of = nullptr;
+      check(clGetEventInfo(event(), CL_EVENT_CONTEXT, sizeof of, &of, nullptr), "clGetEventInfo", operation);
+      if (of == context_()) continue;
+      got = "an event of another context";
+    }
+    throw Error(
+        {.operation = operation, .argument = "wait_for", .expected = "events of this context", .got = got});
+  }
+}
+
 cl::Event Runtime::marker(std::span<const cl::Event> wait_for) {
   cl_event event = nullptr;
   check(clEnqueueMarkerWithWaitList(

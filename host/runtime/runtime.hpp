@@ -87,6 +87,15 @@ class Runtime {
   /// To be called where the host has just waited for the device: what can be done then, is.
   void settle() { programs_->store_what_has_run(); }
 
+  /// Builds what run() would launch, and remembers it: what a compiler refuses is thrown.
+  template <class MakePlan>
+  void build(const ProblemKey& key, const MakePlan& make_plan) {
+    if (!find(key)) remember(key, prepare(plan_that_builds(make_plan, device_)));
+  }
+
+  /// \throws Error naming `wait_for` when an event is an empty handle or of another context.
+  void check_events(const char* operation, std::span<const cl::Event> wait_for) const;
+
   /// An event that completes when the wait list has: for calls that have nothing to do.
   cl::Event marker(std::span<const cl::Event> wait_for);
 

@@ -6,6 +6,7 @@
 #include <smem/view.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -19,9 +20,9 @@ class Array {
   static_assert(std::is_trivially_copyable_v<T>, "the elements of a buffer are copied byte by byte");
 
  public:
-  /// Uninitialised elements.
+  /// Uninitialised elements. \throws Error when they are more than the device's memory holds.
   Array(const Context& context, std::size_t size)
-      : context_(context), size_(size), buffer_(make_buffer(context, size * sizeof(T))) {}
+      : context_(context), size_(size), buffer_(make_buffer(context, checked_bytes(size))) {}
   /// The host's elements, copied before it returns.
   Array(const Context& context, std::span<const T> host) : Array(context, host.size()) { write(host); }
   /// The same of a vector.
@@ -73,6 +74,17 @@ class Array {
   }
 
  private:
+  static std::size_t checked_bytes(std::size_t size) {
+    if (size > SIZE_MAX / sizeof(T)) {
+      throw Error({.operation = "Array",
+                   .argument = "size",
+                   .expected = "at most " + std::to_string(SIZE_MAX / sizeof(T)) + " elements of " +
+                               std::to_string(sizeof(T)) + " bytes",
+                   .got = std::to_string(size)});
+    }
+    return size * sizeof(T);
+  }
+
   Context context_;
   std::size_t size_;
   cl::Buffer buffer_;

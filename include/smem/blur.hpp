@@ -23,13 +23,13 @@ struct BlurOptions {
 /// 0.8 (where both a size of at most 9 and no sigma are given, OpenCV's tables for these sizes); size = 2 * 3
 /// * sigma + 1 for bytes, 2 * 4 * sigma + 1 for other types, rounded to the nearest and made odd.
 struct Gaussian {
-  std::size_t size = 0;  ///< cells, odd
+  std::size_t size = 0;  ///< cells, odd, at most 4000
   double sigma = 0;      ///< cells
 };
 
 /// The weights of a window, which add up to 1: exp(-x^2 / (2 sigma^2)), scaled. For uint8 they are multiples
 /// of 1/256, in which each rounding error goes to the next weight, and the middle one takes what is left.
-/// \throws Error when both are 0, the size is even, or sigma is negative or not finite.
+/// \throws Error when both are 0, the size is even or above 4000, or sigma is negative or not finite.
 SMEM_API std::vector<double> gaussian_weights(const Gaussian& window, Scalar type);
 
 /// Gaussian blur of `in`: as separable() with gaussian_weights() both ways. Of uint8 the sums are exact, and
@@ -89,7 +89,7 @@ struct UnsharpMask {
 /// out = in + amount * (in - blurred), where in and blurred differ by the threshold or more; else in. One
 /// launch, as gaussian_blur(), but with weights that are not rounded; integers are rounded once, half-way
 /// cases to even. Types, grids and errors as there. \throws Error when the amount is not finite, or the
-/// threshold is negative or no number.
+/// threshold is negative or no number. An amount beyond the range of float is for float64 alone.
 SMEM_API cl::Event unsharp_mask(const Context& context, const Grid& in, const Grid& out,
                                 const UnsharpMask& mask = {}, const BlurOptions& options = {},
                                 const CallOptions& call = {});

@@ -6,6 +6,7 @@
 #include <smem/gemm_plan.hpp>
 #include <smem/plan.hpp>
 #include <smem/scalar.hpp>
+#include <smem/sizes.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -42,11 +43,17 @@ struct Conv2dProblem {
   std::size_t out_alignment = 64;     ///< the same of the output
   std::size_t weight_alignment = 64;  ///< the same of the filters
 
-  std::size_t taps() const { return window_width * window_height; }     ///< weights of a plane
-  std::size_t group_channels() const { return in_channels / groups; }   ///< that a filter sees
-  std::size_t group_filters() const { return out_channels / groups; }   ///< filters of a group
-  std::size_t depth() const { return group_channels() * taps(); }       ///< weights of a filter
-  std::size_t plane_results() const { return out_width * out_height; }  ///< of a plane of the output
+  std::size_t taps() const {
+    return detail::size_product(window_width, window_height);
+  }                                                                    ///< weights of a plane
+  std::size_t group_channels() const { return in_channels / groups; }  ///< that a filter sees
+  std::size_t group_filters() const { return out_channels / groups; }  ///< filters of a group
+  std::size_t depth() const {
+    return detail::size_product(group_channels(), taps());
+  }  ///< weights of a filter
+  std::size_t plane_results() const {
+    return detail::size_product(out_width, out_height);
+  }  ///< of a plane of the output
 };
 
 /// The plan that conv2d() would use on `device`. Where it is "gemm", that is the launch that lays the columns

@@ -5,6 +5,7 @@
 #include <smem/context.hpp>
 #include <smem/grid.hpp>
 #include <smem/options.hpp>
+#include <smem/sizes.hpp>
 #include <smem/stencil_plan.hpp>
 
 #include <cstddef>
@@ -59,10 +60,12 @@ struct Convolution {
 };
 
 /// Cells of the result along an axis of `size` cells: (size + before + after - (kernel - 1) * dilation - 1) /
-/// stride + 1, or 0 where no window fits.
+/// stride + 1, or 0 where no window fits, or kernel or stride is 0.
 constexpr std::size_t convolved_size(std::size_t size, std::size_t kernel, std::size_t stride,
                                      std::size_t dilation, std::size_t before, std::size_t after) {
-  const std::size_t reach = (kernel - 1) * dilation + 1, padded = size + before + after;
+  if (kernel == 0 || stride == 0) return 0;
+  const std::size_t reach = detail::size_sum(detail::size_product(kernel - 1, dilation), 1);
+  const std::size_t padded = detail::size_sum(size, detail::size_sum(before, after));
   return padded < reach ? 0 : (padded - reach) / stride + 1;
 }
 

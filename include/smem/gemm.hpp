@@ -78,7 +78,7 @@ struct Gemm {
 /// parts, as the plan says. No host wait. \returns the event after which C is there. \throws Error when
 /// shapes or types do not fit, a view leaves its buffer or belongs to another context, C overlaps an input
 /// other than a residual that is C itself, the device has no fp64 and a type is float64, the variant cannot
-/// run, a matrix or all results are more than 2^48 elements, an enumeration has no such value, or the
+/// run, a matrix or all results are more than 2^52 elements, an enumeration has no such value, or the
 /// expression does not compile. It names the argument; nothing is enqueued then.
 ///
 /// Tiles in local memory and registers: V. Volkov and J. Demmel, "Benchmarking GPUs to tune dense linear

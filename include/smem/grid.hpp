@@ -3,6 +3,7 @@
 
 #include <smem/opencl.hpp>
 #include <smem/scalar.hpp>
+#include <smem/sizes.hpp>
 
 #include <cstddef>
 #include <type_traits>
@@ -29,7 +30,7 @@ struct GridLayout {
 
 /// One or more grids of numbers.
 struct Grid {
-  cl_mem buffer = nullptr;        ///< not owned
+  cl_mem buffer = nullptr;        ///< not owned; one that kernels may read, or write
   Scalar type = Scalar::float32;  ///< of an element
   GridSize size = {};             ///< of one grid
   std::size_t channels = 1;       ///< elements of a cell, side by side
@@ -47,12 +48,14 @@ struct Grid {
         size(cells),
         channels(layout.channels),
         offset(layout.offset),
-        pitch(layout.pitch == 0 ? cells.width * layout.channels : layout.pitch),
-        plane(layout.plane == 0 ? cells.height * pitch : layout.plane),
+        pitch(layout.pitch == 0 ? detail::size_product(cells.width, layout.channels) : layout.pitch),
+        plane(layout.plane == 0 ? detail::size_product(cells.height, pitch) : layout.plane),
         batch(layout.batch),
-        batch_stride(layout.batch_stride == 0 ? cells.depth * plane : layout.batch_stride) {}
+        batch_stride(layout.batch_stride == 0 ? detail::size_product(cells.depth, plane)
+                                              : layout.batch_stride) {}
 
-  std::size_t row_elements() const { return size.width * channels; }  ///< elements of a row that hold data
+  /// Elements of a row that hold data.
+  std::size_t row_elements() const { return detail::size_product(size.width, channels); }
 };
 
 /// Grids of T in any OpenCL buffer, smem's or the caller's own. `GridView<const T>` is an input.

@@ -14,7 +14,7 @@ namespace smem {
 /// What diffuses, how, and for how long. Lengths and times are in units of the caller's choice; a
 /// conductivity k is in length squared a time (what is divided by the heat capacity, the diffusivity).
 struct Heat {
-  std::size_t steps = 1;    ///< 0: a copy
+  std::size_t steps = 1;    ///< 0: a copy; at most 2^32
   double dt = 0;            ///< of a step, at most heat_time_step_limit()
   double dx = 1;            ///< from cell to cell along a row
   double dy = 1;            ///< from row to row

@@ -5,6 +5,7 @@
 #include <smem/export.hpp>
 #include <smem/plan.hpp>
 #include <smem/scalar.hpp>
+#include <smem/sizes.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -67,8 +68,8 @@ struct HistogramProblem {
   /// The largest power of two, at most 16, that divides the buffer's address.
   std::size_t alignment = 16;
 
-  std::size_t entries() const { return bins * channels; }    ///< counts of a matrix
-  std::size_t results() const { return entries() * batch; }  ///< counts in all
+  std::size_t entries() const { return detail::size_product(bins, channels); }    ///< counts of a matrix
+  std::size_t results() const { return detail::size_product(entries(), batch); }  ///< counts in all
 };
 
 /// The plan that histogram() would use on `device`. Overrides: `variant`, and `work_items`, a power of two,
@@ -93,11 +94,11 @@ struct WeightedHistogramProblem {
   Scalar out = Scalar::float32;      ///< of integers int32, uint32, int64 or uint64; else float32 or float64
 
   /// Weights of a matrix.
-  std::size_t elements() const { return counts.rows * counts.cols; }
+  std::size_t elements() const { return detail::size_product(counts.rows, counts.cols); }
 };
 
-/// The plan of the launch of histogram_weighted() that sums. Overrides as plan_histogram()'s. 	hrows Error as
-/// there.
+/// The plan of the launch of histogram_weighted() that sums. Overrides as plan_histogram()'s. \throws Error
+/// as there.
 SMEM_API Plan plan_histogram_weighted(const Device& device, const WeightedHistogramProblem& problem,
                                       const PlanOverrides& overrides = {});
 

@@ -51,7 +51,7 @@ struct LaunchSize {
 
 /// Bytes of local memory for an argument that is a `local` pointer.
 struct LocalBytes {
-  std::size_t bytes = 0;  ///< may be 0 for none
+  std::size_t bytes = 0;  ///< may be 0 for none; of all arguments at most what the device has
 };
 
 /// A built kernel. Copies share one program; all functions may be called from several threads. A kernel that

@@ -11,7 +11,7 @@ namespace smem {
 
 /// What a call can be told besides its data and its problem.
 struct CallOptions {
-  /// Events that must have completed before the call's kernel starts.
+  /// Events that must have completed before the call's kernel starts; others than the context's are refused.
   std::span<const cl::Event> wait_for = {};
   /// The variant to use instead of the one that the plan would choose, by name; empty: the plan chooses.
   std::string_view variant = {};

@@ -5,6 +5,7 @@
 #include <smem/export.hpp>
 #include <smem/plan.hpp>
 #include <smem/scalar.hpp>
+#include <smem/sizes.hpp>
 
 #include <cstddef>
 #include <string_view>
@@ -31,16 +32,18 @@ struct Pooling {
   }
   /// Windows in a row of `extent` cells: floor((extent + padding - window) / stride) + 1.
   std::size_t across(std::size_t extent) const {
-    return count(extent + pad_left + pad_right, width, stride_across);
+    return count(extent, pad_left, pad_right, width, stride_across);
   }
   /// Windows in a column of `extent` cells.
   std::size_t down(std::size_t extent) const {
-    return count(extent + pad_top + pad_bottom, height, stride_down);
+    return count(extent, pad_top, pad_bottom, height, stride_down);
   }
 
  private:
-  static std::size_t count(std::size_t extent, std::size_t window, std::size_t stride) {
-    return stride == 0 || window == 0 || extent < window ? 0 : (extent - window) / stride + 1;
+  static std::size_t count(std::size_t extent, std::size_t before, std::size_t after, std::size_t window,
+                           std::size_t stride) {
+    const std::size_t padded = detail::size_sum(extent, detail::size_sum(before, after));
+    return stride == 0 || window == 0 || padded < window ? 0 : (padded - window) / stride + 1;
   }
 };
 

@@ -5,6 +5,7 @@
 #include <smem/export.hpp>
 #include <smem/plan.hpp>
 #include <smem/scalar.hpp>
+#include <smem/sizes.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -98,7 +99,7 @@ struct ReduceProblem {
   /// Elements of a result; of a vector's segments, of all.
   std::size_t count() const { return shape == ReduceShape::columns ? rows : cols; }
   std::size_t results() const {
-    return shape == ReduceShape::columns ? cols * batch : rows * batch;
+    return detail::size_product(shape == ReduceShape::columns ? cols : rows, batch);
   }  ///< numbers that come out
 };
 

@@ -6,6 +6,7 @@
 #include <smem/export.hpp>
 #include <smem/plan.hpp>
 #include <smem/scalar.hpp>
+#include <smem/sizes.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -34,9 +35,9 @@ struct SeparableProblem {
   std::size_t out_alignment = 64;  ///< the same of the results
 
   /// Elements of a row.
-  std::size_t row_elements() const { return width * channels; }
+  std::size_t row_elements() const { return detail::size_product(width, channels); }
   /// Elements of all grids.
-  std::size_t elements() const { return row_elements() * height * planes; }
+  std::size_t elements() const { return detail::size_product(row_elements(), height, planes); }
   /// The weight along a row that belongs to the element itself.
   std::size_t origin() const { return row_origin < row_taps ? row_origin : row_taps / 2; }
   std::size_t halo() const {

@@ -6,6 +6,7 @@
 #include <smem/export.hpp>
 #include <smem/plan.hpp>
 #include <smem/scalar.hpp>
+#include <smem/sizes.hpp>
 
 #include <array>
 #include <cstddef>
@@ -49,10 +50,12 @@ struct StencilProblem {
   /// Cells of the window that have a weight; of an expression, those that it may look at.
   std::size_t weights() const {
     return shape == StencilShape::star ? window[0] + window[1] + window[2] - 2
-                                       : window[0] * window[1] * window[2];
+                                       : detail::size_product(window[0], window[1], window[2]);
   }
   /// Elements of `out`.
-  std::size_t results() const { return out_size[0] * out_size[1] * out_size[2] * channels * batch; }
+  std::size_t results() const {
+    return detail::size_product(out_size[0], out_size[1], out_size[2], channels, batch);
+  }
 };
 
 /// The problem of a stencil that looks as far as `radius` along each axis, of packed grids of one size.

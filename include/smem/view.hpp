@@ -4,6 +4,7 @@
 
 #include <smem/opencl.hpp>
 #include <smem/scalar.hpp>
+#include <smem/sizes.hpp>
 
 #include <cstddef>
 #include <type_traits>
@@ -20,7 +21,7 @@ struct Extent {
 
 /// One or more row-major matrices of untyped elements.
 struct Matrix {
-  cl_mem buffer = nullptr;        ///< not owned
+  cl_mem buffer = nullptr;        ///< not owned; one that kernels may read, or write
   std::size_t element_bytes = 0;  ///< 1, 2, 4, 8 or 16 in most calls
   std::size_t rows = 0;           ///< of a matrix
   std::size_t cols = 0;           ///< elements in a row
@@ -40,7 +41,8 @@ struct Matrix {
         offset(extent.offset),
         pitch(extent.pitch == 0 ? col_count : extent.pitch),
         batch(extent.batch),
-        batch_stride(extent.batch_stride == 0 ? row_count * pitch : extent.batch_stride) {}
+        batch_stride(extent.batch_stride == 0 ? detail::size_product(row_count, pitch)
+                                              : extent.batch_stride) {}
 };
 
 /// Row-major matrices of T in any OpenCL buffer, smem's or the caller's own. `MatrixView<const T>` is an
@@ -66,7 +68,7 @@ struct MatrixView : Matrix {
 
 /// Numbers that follow each other.
 struct Vector {
-  cl_mem buffer = nullptr;        ///< not owned
+  cl_mem buffer = nullptr;        ///< not owned; one that kernels may read, or write
   Scalar type = Scalar::float32;  ///< of an element
   std::size_t offset = 0;         ///< elements before the first one
   std::size_t size = 0;           ///< elements

@@ -94,6 +94,29 @@ TEST_CASE("kernel: values, local memory and wait lists as arguments") {
   CHECK(x.to_host() == std::vector<float>{12, -6, 9, -3});
 }
 
+TEST_CASE("kernel: more local memory than the device has is refused") {
+  const smem::Context context;
+  const smem::Array<float> x(context, {1, 2});
+  const smem::Kernel one = context.build(
+      {.source = "kernel void one(global float* x, local float* y) { y[0] = x[0]; x[1] = y[0]; }",
+       .entry_point = "one"});
+  const smem::Kernel two =
+      context.build({.source = "kernel void two(global float* x, local float* y, local float* z) { "
+                               "y[0] = z[0] = x[0]; x[1] = y[0] + z[0]; }",
+                     .entry_point = "two"});
+  const std::size_t most = context.device().local_bytes;
+  for (const std::size_t bytes : {most + 4, std::size_t{1} << 40, SIZE_MAX}) {
+    const auto error = test::failure_of([&] { one({}, x, smem::LocalBytes{bytes}); });
+    CHECK(error.operation == "Kernel(one)");
+    CHECK(error.argument == "argument 1");
+    CHECK(error.got == std::to_string(bytes));
+  }
+  for (const std::size_t bytes : {most, SIZE_MAX})
+    CHECK(test::failure_of([&] { two({}, x, smem::LocalBytes{most}, smem::LocalBytes{bytes}); }).argument ==
+          "argument 2");
+  CHECK(x.to_host() == std::vector<float>{1, 2});
+}
+
 TEST_CASE("kernel: built once for many threads, and loaded from disk by the next context") {
   const test::CacheFolder folder;
   {
