@@ -69,6 +69,7 @@ void each_fact(Facts& d, const Visit& visit) {
   visit("prefetch_builtin", d.prefetch_builtin, kNone);
   visit("long_loops", d.long_loops, kNone);
   visit("forward_progress", d.forward_progress, kNone);
+  visit("poll_limit", d.poll_limit, Range{0, 0xffffffff});
   visit("ordered_start", d.ordered_start, kNone);
   visit("retargeting", d.retargeting, kNone);
 }
