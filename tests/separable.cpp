@@ -230,7 +230,7 @@ TEST_CASE("bad input of separable") {
   const std::vector<float> poison(100, 7.0F);
   const smem::Array<float> out(context, poison);
   const auto from = in.grid({10, 10}), to = out.grid({10, 10});
-  const std::vector<double> none, three(3, 1.0), long_one(25, 1.0), too_long(4001, 1.0);
+  const std::vector<double> none, three(3, 1.0), too_long(4001, 1.0);
   using test::failure_of;
   auto error = failure_of([&] { smem::separable(context, from, to, none, three); });
   CHECK(error.operation == "separable");
@@ -241,10 +241,6 @@ TEST_CASE("bad input of separable") {
   error = failure_of([&] { smem::separable(context, from, to, three, three, {.row_origin = 3}); });
   CHECK(error.argument == "row_origin");
   CHECK(error.got == "number 3");
-  error = failure_of(
-      [&] { smem::separable(context, from, to, three, long_one, {.boundary = Boundary::reflect}); });
-  CHECK(error.argument == "column_weights");
-  CHECK(error.got == "12");
   CHECK(failure_of([&] {
           smem::separable(context, from, out.grid({9, 10}), three, three);
         }).argument == "out");
