@@ -365,10 +365,10 @@ TEST_CASE("random: box blurs, with infinities and NaN") {
     return [=, &context](Random& more, std::string& text) {
       const std::size_t special = more.chance(2) ? more.between(5, 80) : 0;  // one of so many
       const std::size_t area = (2 * across + 1) * (2 * down + 1);
-      const auto number = [&] {
+      const auto number = [&]() -> double {
         if (f.in == Scalar::uint16) return static_cast<double>(more.between(0, 65535));
         if (!smem::is_float(f.in) || special == 0 || !more.chance(special)) return few_digits(more, f.in);
-        return more.chance(3) ? NAN : more.chance(2) ? INFINITY : -INFINITY;
+        return static_cast<double>(more.chance(3) ? NAN : more.chance(2) ? INFINITY : -INFINITY);
       };
       return run_window(
           context, more, text, f, number, {across, across, down, down}, "box",

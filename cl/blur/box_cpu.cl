@@ -7,6 +7,7 @@
 //
 // Launch: one dimension, local size 1; group g does bands g, g + groups, ...; a band has `band` rows of a plane.
 // Local memory: 3 lines of MEMORY / 3 sums: STRIP and the width of a box.
+#define EXACT_DIVISION 1  // as on all CPUs
 #include "blur/box.clh"
 #include "common/convert.clh"
 

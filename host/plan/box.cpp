@@ -57,10 +57,13 @@ Sum sum_of(const SeparableProblem& g) {
   return area * (most_of(g.in) + 1) <= 0xffffffff ? Sum{"uint", 4, true} : Sum{"ulong", 8, true};
 }
 
-/// Whether separable() computes it: its sums of integers are floats, which hold whole numbers to 2^24.
-bool is_separable(const SeparableProblem& g) {
-  return is_float(g.in) || g.row_taps * g.column_taps * (most_of(g.in) + 1) <= std::size_t{1} << 24;
+/// Whether sums of integers are at most 2^24, to which floats hold whole numbers.
+bool has_small_sums(const SeparableProblem& g) {
+  return g.row_taps * g.column_taps * (most_of(g.in) + 1) <= std::size_t{1} << 24;
 }
+
+/// Whether separable() computes it, by sums of floats.
+bool is_separable(const SeparableProblem& g) { return is_float(g.in) || has_small_sums(g); }
 
 Plan base_plan(const SeparableProblem& g, std::string_view variant, const char* file, const char* entry) {
   Plan plan;
@@ -72,6 +75,7 @@ Plan base_plan(const SeparableProblem& g, std::string_view variant, const char* 
   plan::define_folds(plan, g.boundary, g.row_taps / 2, g.width, g.column_taps / 2, g.height);
   plan.text_defines.emplace_back("SUM", sum_of(g).name);
   define(plan, "SUM_INTEGER", sum_of(g).integer ? 1 : 0);
+  if (!is_float(g.in) && is_float(g.out) && has_small_sums(g)) define(plan, "SMALL_SUMS", 1);
   const auto elements = static_cast<double>(g.elements());
   plan.prediction.bytes_read = elements * static_cast<double>(size_of(g.in));
   plan.prediction.bytes_written = elements * static_cast<double>(size_of(g.out));

@@ -17,7 +17,7 @@ class PlainGrid {
  public:
   PlainGrid(const smem::Context& context, Random& random, smem::Scalar type, const smem::GridSize& size,
             std::size_t channels = 1, std::size_t batch = 1)
-      : context_(&context), view(nullptr, type, size, layout_of(random, size, channels, batch)) {
+      : view(nullptr, type, size, layout_of(random, size, channels, batch)), context_(&context) {
     const std::size_t elements = span_of(view) + random.between(0, 9);
     bytes_ = random.bytes(std::max<std::size_t>(elements, 1) * smem::size_of(type));
     // NaN, or the largest number.
@@ -122,9 +122,9 @@ inline std::size_t random_cases() {
 /// drawn once for several cases: `draw(random)` returns a function that runs a case of its draw, and adds to
 /// the text what it is.
 using RandomCase = std::function<Outcome(Random& random, std::string& text)>;
-inline void run_random(const char* operation, std::uint64_t stream,
+inline void run_random(const std::string& operation, std::uint64_t stream,
                        const std::function<RandomCase(Random& random)>& draw) {
-  const std::size_t cases = random_cases(), draws = std::clamp<std::size_t>(cases / 5, 1, 80);
+  const std::size_t cases = random_cases(), draws = std::clamp<std::size_t>(cases / 5, 1, 40);
   Random random(stream);
   std::size_t ran = 0, refused = 0;
   for (std::size_t d = 0; d < draws; ++d) {
