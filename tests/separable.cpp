@@ -24,7 +24,8 @@ bool always_runs(const smem::Device& device, std::string_view variant) {
   return variant != "cpu" || test::has_cpu_variant(device);
 }
 
-/// The largest odd window that a grid of `extent` cells has at this boundary.
+/// The largest odd window that one reflection or repetition of `extent` cells serves: larger ones are another
+/// program (tests/boundaries.cpp).
 std::size_t window_for(Boundary boundary, std::size_t extent, std::size_t wanted) {
   const std::size_t reach = smem::reach_of(boundary, extent);
   return std::min(wanted, reach > wanted ? wanted : 2 * reach + 1);
