@@ -357,7 +357,7 @@ TEST_CASE("random: separable filters") {
   });
 }
 
-TEST_CASE("random: box blurs, with infinities and NaN") {
+TEST_CASE("random: box blurs with infinities and NaN") {
   const smem::Context context;
   run_random("box_blur", 104, [&](Random& random) -> RandomCase {
     const Filter f = some_filter(random, smem::box_variants());

@@ -90,7 +90,7 @@ std::string text_of(const PlainGrid& in, const PlainGrid& out, std::string_view 
 
 }  // namespace
 
-TEST_CASE("random: pools, with NaN, and the places of the greatest") {
+TEST_CASE("random: pools with NaN and the places of the greatest") {
   const smem::Context context;
   run_random("max_pool2d, avg_pool2d", 201, [&](Random& random) -> RandomCase {
     const auto [in_type, out_type] = kTypes[random.between(0, std::size(kTypes) - 1)];
@@ -301,7 +301,7 @@ TEST_CASE("random: convolutions of many channels") {
   });
 }
 
-TEST_CASE("random: moving means, with infinities and NaN") {
+TEST_CASE("random: moving means with infinities and NaN") {
   const smem::Context context;
   run_random("moving_mean", 204, [&](Random& random) -> RandomCase {
     const auto [in_type, out_type] = kTypes[random.between(0, std::size(kTypes) - 1)];
