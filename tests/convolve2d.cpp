@@ -149,8 +149,6 @@ TEST_CASE("bad input of convolve2d") {
   CHECK(error.argument == "out");
   CHECK(error.expected == "10 x 10 x 1 cells");
   CHECK(fail({3, 2, weights}, {.stride_x = 2}).expected == "5 x 10 x 1 cells");
-  error = fail({3, 2, weights}, {.padding = smem::Padding{11, 0, 0, 0}, .boundary = Boundary::wrap}, {19, 9});
-  CHECK(error.argument == "padding");
   CHECK(fail({3, 2, weights}, {.stride_x = 2, .separable = smem::Separable::always}, {5, 10}).argument ==
         "separable");
   CHECK(out.to_host() == poison);

@@ -369,7 +369,6 @@ TEST_CASE("heat: what cannot be is refused, and nothing is written") {
   Heat heat{.dt = 0.1};
   heat.steps = 8;
   heat.steps_per_pass = 2;
-  CHECK(refused(heat, {.variant = "naive"}).argument == "steps_per_pass");
   heat.conductivities = from;
   CHECK(refused(heat).argument == "max_conductivity");
   heat.max_conductivity = 3;

@@ -17,6 +17,25 @@ using smem::MeanEnds;
 using smem::Scalar;
 using test::MovingMeanCase;
 
+TEST_CASE("moving_mean: means of integers as floats are exact") {
+  const smem::Context context;
+  const std::vector<std::uint16_t> host(3000, 39321);
+  const smem::Array<std::uint16_t> in(context, host);
+  const smem::Array<float> out(context, host.size());
+  for (const std::string_view variant : smem::moving_mean_variants()) {
+    try {
+      smem::moving_mean(context, in.grid({host.size()}), out.grid({host.size()}), 777, smem::MeanEnds::shrink,
+                        {.variant = std::string(variant)});
+    } catch (const smem::Error& error) {
+      CHECK(error.details().argument == "variant");
+      continue;
+    }
+    const std::vector<float> got = out.to_host();
+    CAPTURE(variant);
+    CHECK(std::all_of(got.begin(), got.end(), [](float v) { return v == 39321; }));
+  }
+}
+
 TEST_CASE("moving_mean: every variant and window") {
   const smem::Context context;
   test::MovingMeanSweep sweep(context);

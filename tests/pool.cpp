@@ -143,14 +143,14 @@ TEST_CASE("pool: places of the greatest") {
     for (std::size_t y = 0; y < down; ++y) {
       for (std::size_t x = 0; x < across; ++x) {
         for (std::size_t c = 0; c < kChannels; ++c) {
-          float best = NAN;
+          float best = 0;
           std::size_t place = SIZE_MAX;
           for (std::size_t j = y * 2; j < y * 2 + 3; ++j) {
             for (std::size_t i = x * 2; i < x * 2 + 3; ++i) {
               if (j < 1 || i < 1 || j > kHeight || i > kWidth) continue;
               const std::size_t cell = (j - 1) * kWidth + i - 1;
               const float v = host[cell * kChannels + c];
-              if (place == SIZE_MAX || v > best || (std::isnan(best) && !std::isnan(v)))
+              if (place == SIZE_MAX || v > best || (std::isnan(v) && !std::isnan(best)))
                 best = v, place = cell;
             }
           }
@@ -162,6 +162,54 @@ TEST_CASE("pool: places of the greatest") {
     }
     CHECK(wrong == 0);
   }
+}
+
+TEST_CASE("pool: a NaN is greater than every number, in every variant") {
+  const smem::Context context;
+  constexpr std::size_t kWidth = 64, kHeight = 36;
+  std::vector<float> host(kWidth * kHeight);
+  test::Random random(4);
+  for (float& v : host)
+    v = random.chance(20) ? NAN : random.chance(9) ? INFINITY : static_cast<float>(random.between(0, 5));
+  const smem::Array<float> in(context, host);
+  std::vector<float> expected(kWidth * kHeight / 6);
+  for (std::size_t r = 0; r < expected.size(); ++r) {
+    const std::size_t x = r % (kWidth / 2) * 2, y = r / (kWidth / 2) * 3;
+    expected[r] = -INFINITY;
+    for (std::size_t i = 0; i < 6; ++i) {
+      const float v = host[(y + i / 2) * kWidth + x + i % 2];
+      if (std::isnan(v) || v > expected[r]) expected[r] = std::isnan(expected[r]) ? NAN : v;
+    }
+  }
+  const auto same = [](float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); };
+  const smem::Array<float> out(context, expected.size()), one(context, 1);
+  std::size_t ran = 0;
+  for (const std::string_view variant : smem::pool_variants()) {
+    try {
+      smem::max_pool2d(context, in.grid({kWidth, kHeight}), out.grid({kWidth / 2, kHeight / 3}),
+                       Pooling{2, 3, 2, 3}, {.variant = std::string(variant)});
+    } catch (const smem::Error& error) {
+      CHECK(error.details().argument == "variant");
+      continue;
+    }
+    const std::vector<float> got = out.to_host();
+    CAPTURE(variant);
+    CHECK(std::equal(got.begin(), got.end(), expected.begin(), same));
+    ++ran;
+  }
+  CHECK(ran >= 2);
+  smem::global_max_pool(context, in.grid({kWidth, kHeight}), one.grid({1, 1}));
+  CHECK(std::isnan(one.to_host()[0]));
+}
+
+TEST_CASE("pool: means of integers as floats are exact") {
+  const smem::Context context;
+  constexpr std::size_t kWidth = 300, kHeight = 257;  // whose sum a float does not hold
+  std::vector<std::uint16_t> host(kWidth * kHeight, 65003);
+  const smem::Array<std::uint16_t> in(context, host);
+  const smem::Array<float> out(context, 1);
+  smem::global_avg_pool(context, in.grid({kWidth, kHeight}), out.grid({1, 1}));
+  CHECK(out.to_host()[0] == 65003);
 }
 
 TEST_CASE("pool: nothing to do") {

@@ -32,7 +32,7 @@ bool always_runs(const smem::Device& device, std::string_view variant) {
 /// Whether it keeps something from plane to plane, and runs for windows of several planes alone.
 bool goes_along_z(std::string_view variant) { return variant == "march" || variant == "planes"; }
 
-/// Whether the boundary serves the radius on the grid.
+/// Whether one reflection or repetition is enough: more are another program (tests/boundaries.cpp).
 bool reaches(const StencilCase& c) {
   return c.radius.x <= smem::reach_of(c.boundary, c.size.width) &&
          c.radius.y <= smem::reach_of(c.boundary, c.size.height) &&

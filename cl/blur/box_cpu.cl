@@ -2,11 +2,12 @@
 //
 // A work-group is one work-item, which is one thread. The sums of a strip's columns are kept in local memory, which is the
 // thread's cache: the row that comes in is added and the one that leaves taken away, in vectors. Along a row of these sums
-// RUNS windows slide at once, since each of their additions waits for the one before. What is not finite spoils sums to the
-// right of it in its run, and below it in its band.
+// RUNS windows slide at once, since each of their additions waits for the one before. A row of results near what is not finite is
+// summed anew, and so are the sums of its columns, with which the next row goes on.
 //
 // Launch: one dimension, local size 1; group g does bands g, g + groups, ...; a band has `band` rows of a plane.
 // Local memory: 3 lines of MEMORY / 3 sums: STRIP and the width of a box.
+#define EXACT_DIVISION 1  // as on all CPUs
 #include "blur/box.clh"
 #include "common/convert.clh"
 
@@ -66,9 +67,11 @@ __attribute__((noinline)) void add_line(local SUM* high, local SUM* low, local c
   }
 }
 
-// to[x] = the mean of the box at x, for x < count: sums of `taps` cells, from that of x on.
-__attribute__((noinline)) void slide(global RESULT* to, local const SUM* sums, uint count, uint taps, uint area, VALUE inverse) {
+// to[x] = the mean of the box at x, for x < count: sums of `taps` cells, from that of x on. Returns whether any sum has become
+// infinite or NaN.
+__attribute__((noinline)) uint slide(global RESULT* to, local const SUM* sums, uint count, uint taps, uint area, VALUE inverse) {
   const uint cells = count / CHANNELS, run = (cells + RUNS - 1) / RUNS;
+  uint spoiled = 0;
   PLAIN_LOOP for (uint c = 0; c < CHANNELS; ++c) {
     SUM sum[RUNS];
     PLAIN_LOOP for (uint k = 0; k < RUNS; ++k) {
@@ -93,9 +96,25 @@ __attribute__((noinline)) void slide(global RESULT* to, local const SUM* sums, u
         store_mean(to, at, sum[k], area, inverse);
         sum[k] -= sums[at];
       }
+      spoiled |= is_spoiled(sum[k]);
     }
   }
+  return spoiled;
 }
+
+#if !SUM_INTEGER
+// The same, each box by itself.
+__attribute__((noinline)) void sum_boxes(global RESULT* to, local const SUM* sums, uint count, uint taps, uint area,
+                                         VALUE inverse) {
+  PLAIN_LOOP for (uint x = 0; x < count; x += LANES) {
+    lanes sum = 0;
+    PLAIN_LOOP for (uint i = 0; i < taps; ++i) sum += vload8(0, sums + x + i * CHANNELS);
+    SUM each[LANES];
+    vstore8(sum, 0, each);
+    PLAIN_LOOP for (uint k = 0; k < min(count - x, (uint)LANES); ++k) store_mean(to, x + k, each[k], area, inverse);
+  }
+}
+#endif
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void box_cpu(SEPARABLE_ARGUMENTS) {
@@ -134,7 +153,21 @@ void box_cpu(SEPARABLE_ARGUMENTS) {
             *(local lanes*)(line + i) = *(local lanes*)(high + i) + *(local lanes*)(low + i);
           local const SUM* sums = line;
 #endif
-          slide(out + PLANE_OFFSET(p, out) + (top + r + 1 - column_taps) * out_pitch + col, sums, count, row_taps, area, inverse);
+          global RESULT* to = out + PLANE_OFFSET(p, out) + (top + r + 1 - column_taps) * out_pitch + col;
+          const uint spoiled = slide(to, sums, count, row_taps, area, inverse);
+#if SUM_INTEGER
+          (void)spoiled;
+#else
+          if (!spoiled) continue;
+          PLAIN_LOOP for (uint i = 0; i < filled; ++i) high[i] = low[i] = 0;
+          PLAIN_LOOP for (uint j = 0; j < column_taps; ++j) {
+            const long source = place_within(read - (long)j, (long)rows);
+            fill_line(line, from + (source < 0 ? 0 : (ulong)source * in_pitch), first, filled, (long)width, BOX_BEYOND, source >= 0);
+            add_line(high, low, line, filled, 0);
+          }
+          PLAIN_LOOP for (uint i = 0; i < filled; ++i) line[i] = total_of(high[i], low[i]);
+          sum_boxes(to, line, count, row_taps, area, inverse);
+#endif
         }
       }
     }

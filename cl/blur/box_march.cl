@@ -6,8 +6,8 @@
 // cache. The group turns STEP rows of such sums at a time into prefix sums along segments of 32 (without NVIDIA's shuffles
 // 16) work-items' columns. The sum of a box is the difference of two of them, and the totals of the segments that end
 // between: F. C. Crow, "Summed-area tables for texture mapping", SIGGRAPH 1984, kept for STEP rows of a strip at a time.
-// Prefixes of short segments also lose less by rounding than those of the whole strip. What is not finite spoils sums to the
-// right of it in its segment, and below it in its band.
+// Prefixes of short segments also lose less by rounding than those of the whole strip. A work-item with a result that is not
+// finite, of which something else in the segment or above in the band may be the cause, makes its results anew in the end.
 //
 // Launch: one dimension, GROUP work-items a group; group g takes strips of `band` rows: g, g + groups, ...
 // Local memory: STEP rows of GROUP * COLS sums: with shuffles two such tiles that take turns, so that STEP rows have one
@@ -194,6 +194,56 @@ static inline part load_any(global const ELEMENT* from, ulong in_pitch, long row
         load_any(from, in_pitch, first_read + min((i) + k, (uint)(last)), (long)rows, own, BEYOND);                          \
   }
 
+#if !SUM_INTEGER
+// The sum of a row's ROW_TAPS cells from element `first` on.
+static inline SUM row_sum(global const ELEMENT* from, ulong in_pitch, long row, long rows, long first, long width, SUM beyond) {
+  const long source = place_within(row, rows);
+  global const ELEMENT* line = from + (ulong)max(source, 0L) * in_pitch;
+  SUM sum = 0;
+#pragma unroll 1
+  for (uint i = 0; i < ROW_TAPS; ++i) {
+    const long place = source < 0 ? -1 : element_within(first + (long)(i * CHANNELS), width);
+    sum += place < 0 ? beyond : load_sum(line, (ulong)place);
+  }
+  return sum;
+}
+
+// Makes the results of a column near something that is not finite: a box's rows slide down, but for those whose sums are not
+// finite, of which it is remembered how far down they matter. `first`, `first_read`: element and row where the first box begins.
+static inline void make_column(global RESULT* to, ulong out_pitch, uint height, global const ELEMENT* from, ulong in_pitch,
+                               long first_read, long rows, long first, long width, uint column_taps, SUM beyond, VALUE inverse) {
+  SUM high = 0, low = 0;
+  uint positive_end = 0, negative_end = 0;  // the row from which on no infinity of that sign, and no NaN, is in the box
+#pragma unroll 1
+  for (uint r = 0; r < height + column_taps - 1; ++r) {
+    SUM sum = row_sum(from, in_pitch, first_read + r, rows, first, width, beyond);
+    if (is_spoiled(sum)) {
+      if (!(sum < 0)) positive_end = r + column_taps;
+      if (!(sum > 0)) negative_end = r + column_taps;
+    } else {
+      ADD_SUM(high, low, sum);
+    }
+    if (r + 1 < column_taps) continue;
+    const uint oldest = r + 1 - column_taps;
+    SUM box = high + low;
+    if (r < positive_end || r < negative_end) {
+      box = r >= negative_end ? INFINITY : r >= positive_end ? -INFINITY : NAN;
+    } else if (is_spoiled(box)) {  // the sum of finite rows overflows, or has done so
+      high = low = 0;
+#pragma unroll 1
+      for (uint n = oldest; n <= r; ++n) {
+        sum = row_sum(from, in_pitch, first_read + n, rows, first, width, beyond);
+        ADD_SUM(high, low, sum);
+      }
+      box = total_of(high, low);
+    }
+    store_pixel(to, (ulong)oldest * out_pitch, (VALUE)box * inverse);
+    sum = row_sum(from, in_pitch, first_read + oldest, rows, first, width, beyond);
+    if (!is_spoiled(sum)) TAKE_SUM(high, low, sum);
+  }
+}
+#endif
+
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void box_march(SEPARABLE_ARGUMENTS) {
   (void)streaming, (void)scratch, (void)row_origin;
@@ -276,6 +326,9 @@ void box_march(SEPARABLE_ARGUMENTS) {
       farther[j] = before[j] % SEGMENT_COLS + BOX % SEGMENT_COLS >= SEGMENT_COLS;
     }
 
+#if !SUM_INTEGER
+    SUM check = 0;  // NaN as soon as a result is not finite
+#endif
     uint slot = 0;  // of the ring
     for (uint first = 0; first < height; first += AHEAD) {
 #pragma unroll
@@ -381,13 +434,29 @@ void box_march(SEPARABLE_ARGUMENTS) {
               for (uint k = 0; k < STEP; ++k) box[k] += tile[k][tail[j] + BOX / SEGMENT_COLS * SEGMENT_COLS];
             }
 #pragma unroll
-            for (uint k = 0; k < STEP; ++k)
+            for (uint k = 0; k < STEP; ++k) {
               if (row + k < height) store_mean(to + k * out_pitch, j * GROUP, box[k], area, inverse);
+#if !SUM_INTEGER
+              check += 0 * box[k];
+#endif
+            }
           }
         }
         to += STEP * out_pitch;
       }
     }
+#if !SUM_INTEGER
+    if (is_spoiled(check)) {
+      global RESULT* first_to = out + PLANE_OFFSET(p, out) + top * out_pitch + strip * RESULTS + item;
+#pragma unroll 1
+      for (uint j = 0; j < COLS; ++j) {
+        const long col = (long)(strip * RESULTS + item + j * GROUP);
+        if (writes[j])
+          make_column(first_to + j * GROUP, out_pitch, height, from, in_pitch, first_read, (long)rows, col - SIDE, (long)width,
+                      column_taps, BOX_BEYOND, inverse);
+      }
+    }
+#endif
     barrier(CLK_LOCAL_MEM_FENCE);  // the next strip's first step uses memory that may still be read
     (void)slot;
   }

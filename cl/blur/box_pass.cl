@@ -1,5 +1,6 @@
 // Mean of a box in two launches, without local memory: sums along rows into a scratch, then down its columns. A work-item
-// slides along RUN results: it adds what comes in and takes away what goes out, whatever the size of the box.
+// slides along RUN results: it adds what comes in and takes away what goes out, whatever the size of the box. A run in which a
+// number is not finite is summed anew for each result.
 //
 // Launch: three dimensions of work-items: PASS 0: run of a row, row, plane; PASS 1: column, run of rows, plane.
 #include "blur/box.clh"
@@ -32,6 +33,15 @@ static inline SUM sum_at(global const SUM* column, long i, long rows, ulong pitc
 }
 #endif
 
+// The sum of `taps` numbers from place i on, `step` places apart, none of which is taken away again.
+#define SUM_ANEW(sum, taps, i, step, load)                                              \
+  SUM sum;                                                                              \
+  {                                                                                     \
+    SUM high = 0, low = 0;                                                              \
+    for (long n = 0; n < (long)(taps); ++n) ADD_SUM(high, low, load((i) + n * (step))); \
+    sum = total_of(high, low);                                                          \
+  }
+
 kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
 void box_pass(SEPARABLE_ARGUMENTS) {
   (void)band, (void)streaming;
@@ -55,6 +65,12 @@ void box_pass(SEPARABLE_ARGUMENTS) {
           sums[(p * rows + row) * width + col] = high + low;
           TAKE_SUM(high, low, sum_at(from, out_place, (long)width, BOX_BEYOND));
         }
+        if (!is_spoiled(high + low)) continue;
+#define CELL_AT(i) sum_at(from, i, (long)width, BOX_BEYOND)
+        for (ulong col = begin + c; col < end; col += CHANNELS) {
+          SUM_ANEW(sum, row_taps, (long)col - (long)row_origin * CHANNELS, CHANNELS, CELL_AT)
+          sums[(p * rows + row) * width + col] = sum;
+        }
       }
     }
   }
@@ -76,6 +92,12 @@ void box_pass(SEPARABLE_ARGUMENTS) {
         ADD_SUM(high, low, sum_at(column, in_place, (long)rows, width, beyond));
         store_mean(out + PLANE_OFFSET(p, out) + row * out_pitch, col, high + low, area, inverse);
         TAKE_SUM(high, low, sum_at(column, out_place, (long)rows, width, beyond));
+      }
+      if (!is_spoiled(high + low)) continue;
+#define ROW_AT(i) sum_at(column, i, (long)rows, width, beyond)
+      for (ulong row = begin; row < min(begin + RUN, end_row); ++row) {
+        SUM_ANEW(sum, column_taps, (long)row - (long)column_origin, 1, ROW_AT)
+        store_mean(out + PLANE_OFFSET(p, out) + row * out_pitch, col, sum, area, inverse);
       }
     }
   }

@@ -38,7 +38,7 @@ typedef int number;
 #define GREATER(a, b) max(a, b)
 #else
 typedef VALUE number;
-#define GREATER(a, b) fmax(a, b)
+#define GREATER(a, b) (is_greater(b, a) ? (b) : (a))
 #endif
 
 static inline void read_span(global const ELEMENT* p, number v[SPAN]) {

@@ -22,7 +22,7 @@ static inline pool_sum join(pool_sum a, pool_sum b) {
 #if AVERAGE
   return a + b;
 #else
-  return fmax(a, b);
+  return is_greater(b, a) ? b : a;
 #endif
 }
 

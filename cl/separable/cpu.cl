@@ -98,19 +98,33 @@ __attribute__((noinline)) void sum_line(local VALUE* sums, local const VALUE* li
   }
 
 #if UNSHARP
-#define SHARPEN(v, k)                                                                                  \
+#define FINISH(v, k)                                                                                   \
   {                                                                                                    \
     const lanes own = LOAD_ELEMENTS(own_row + x + (k) * LANES), difference = own - v;                  \
     v = own + (fabs(difference) >= (lanes)settings[2] ? (lanes)settings[1] * difference : (lanes)0);   \
   }
+#elif MEAN && RESULT_INTEGER
+// Rounded by what is left of the sum. All numbers are whole and below 2^24: nothing is lost.
+#define FINISH(v, k)                                                                          \
+  {                                                                                           \
+    const lanes mean = v * (lanes)inverse + (lanes)0x1.8p23f - (lanes)0x1.8p23f;              \
+    const lanes left = v - mean * (lanes)area;                                                \
+    v = mean + (left > (lanes)(area / 2) ? (lanes)1 : (lanes)0) - (left < (lanes)(area / -2) ? (lanes)1 : (lanes)0); \
+  }
+#elif MEAN
+#define FINISH(v, k) v /= (lanes)area;  // which CPUs round correctly
 #else
-#define SHARPEN(v, k)
+#define FINISH(v, k)
 #endif
 
 // to[x] = the sum down the ring at x, for x < count. The oldest of the ring's `taps` rows is `oldest`.
 __attribute__((noinline)) void sum_ring(global RESULT* to, local const VALUE* ring, uint pitch, uint count, uint oldest,
                                         constant VALUE* settings, constant VALUE* weights, uint taps,
-                                        global const ELEMENT* own_row, uint streaming) {
+                                        global const ELEMENT* own_row, uint window_area, uint streaming) {
+#if MEAN
+  const VALUE area = (VALUE)window_area, inverse = 1 / area;
+  (void)inverse;
+#endif
   uint x = 0;
 #if !RESULT_HALF
   // Up to the first whole vector in memory.
@@ -126,7 +140,7 @@ __attribute__((noinline)) void sum_ring(global RESULT* to, local const VALUE* ri
         constant VALUE* weight = weights;
         ADD_ROWS(oldest, taps - oldest)
         ADD_ROWS(0, oldest)
-        SHARPEN(a, 0) SHARPEN(b, 1) SHARPEN(c, 2) SHARPEN(d, 3)
+        FINISH(a, 0) FINISH(b, 1) FINISH(c, 2) FINISH(d, 3)
         if (streaming) {
           store_lanes(to + x, a, true), store_lanes(to + x + LANES, b, true);
           store_lanes(to + x + 2 * LANES, c, true), store_lanes(to + x + 3 * LANES, d, true);
@@ -144,7 +158,7 @@ __attribute__((noinline)) void sum_ring(global RESULT* to, local const VALUE* ri
           sum += weights[j] * ring[row * pitch + x];
           row = row + 1 == taps ? 0 : row + 1;
         }
-        store_pixel(to, x, finish_sum(sum, own_row, x, settings));
+        store_pixel(to, x, finish_sum(sum, own_row, x, settings, window_area));
       }
     }
   }
@@ -178,7 +192,7 @@ void separable_cpu(SEPARABLE_ARGUMENTS, few_weights few) {
         if (r + 1 >= column_taps) {
           const ulong row = top + r + 1 - column_taps;
           sum_ring(to + row * out_pitch + col, ring, strip, count, slot, weights, COLUMN_WEIGHTS, column_taps,
-                   from + row * in_pitch + col, streaming);
+                   from + row * in_pitch + col, row_taps * column_taps, streaming);
         }
       }
     }

@@ -310,6 +310,10 @@ void separable_march(SEPARABLE_ARGUMENTS, few_weights few) {
 #pragma unroll
             for (uint c = 0; c < COLS; ++c) sum[c] += FEW_ROW_WEIGHT(i) * window[SHIFT - FIRST_PART * 4 + i * CHANNELS + c];
 
+#if MEAN
+#pragma unroll
+          for (uint c = 0; c < COLS; ++c) sum[c] = mean_of_window(sum[c], ROW_TAPS * COLUMN_TAPS);
+#endif
           if (s < whole_steps) {
 #if UNSHARP
 #pragma unroll

@@ -37,7 +37,7 @@ void separable_naive(SEPARABLE_ARGUMENTS, few_weights few) {
         }
         sum += COLUMN_WEIGHTS[j] * row_sum;
       }
-      store_pixel(to + row * out_pitch, col, finish_sum(sum, from + row * in_pitch, col, weights));
+      store_pixel(to + row * out_pitch, col, finish_sum(sum, from + row * in_pitch, col, weights, row_taps * column_taps));
     }
   }
 }

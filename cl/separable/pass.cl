@@ -55,7 +55,7 @@ void separable_pass(SEPARABLE_ARGUMENTS, few_weights few) {
         const long source = place_within((long)row + (long)j - (long)column_origin, (long)rows);
         sum += COLUMN_WEIGHTS[j] * (source < 0 ? beyond : sums[(ulong)source * width + col]);
       }
-      store_pixel(to + row * out_pitch, col, finish_sum(sum, from + row * in_pitch, col, weights));
+      store_pixel(to + row * out_pitch, col, finish_sum(sum, from + row * in_pitch, col, weights, row_taps * column_taps));
     }
 #endif
   }

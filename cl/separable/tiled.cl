@@ -67,7 +67,7 @@ void separable_tiled(SEPARABLE_ARGUMENTS, few_weights few) {
         for (uint j = 0; j < column_taps; ++j) sum += COLUMN_WEIGHTS[j] * sums[(r + j) * TILE_W + c];
         if (row + r < end_row && col + c < end_col) {
           store_pixel(out + PLANE_OFFSET(p, out) + (row + r) * out_pitch, col + c,
-                      finish_sum(sum, from + (row + r) * in_pitch, col + c, weights));
+                      finish_sum(sum, from + (row + r) * in_pitch, col + c, weights, row_taps * column_taps));
         }
       }
     }

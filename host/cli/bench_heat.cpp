@@ -199,7 +199,7 @@ void add_bench_heat(Command bench, int& exit_code) {
       .one_of({"half", "float32", "float64"});
   command.add_option("--steps", options->steps, "Of a call").show_default().positive();
   command.add_option("--steps-per-pass", options->steps_per_pass,
-                     "Over memory, instead of the plan's choice");
+                     "Over memory, at most; else the plan chooses");
   command.add_option("--tile", options->tile, "Of vector and march: what a work-group makes, ROWSxCOLS cells")
       .check(shape_validator());
   command.add_flag("--conductivities", options->conductivities, "A conductivity for each cell");

@@ -370,7 +370,7 @@ void add_heat(Command explain, int& exit_code) {
   add_type(command, *options);
   command.add_option("--steps", options->steps, "Of a call").show_default();
   command.add_option("--steps-per-pass", options->steps_per_pass,
-                     "Over memory, instead of the plan's choice");
+                     "Over memory, at most; else the plan chooses");
   command.add_option("--tile", options->tile, "Fix what a work-group makes, in cells: ROWSxCOLS")
       .check(shape_validator());
   command.add_flag("--conductivities", options->conductivities, "A conductivity for each cell");

@@ -124,9 +124,8 @@ cl::Event gaussian_blur(const Context& context, const Grid& in, const Grid& out,
   const bool bytes = in.type == Scalar::uint8;
   const std::vector<double> row = weights_of(kOperation, across, in.type, bytes);
   const std::vector<double> column = weights_of(kOperation, down, in.type, bytes);
-  return ops::run_separable(
-      context, in, out, row, column, {options.boundary, options.value}, call,
-      {.operation = kOperation, .across = "window", .down = "window", .half_up = bytes});
+  return ops::run_separable(context, in, out, row, column, {options.boundary, options.value}, call,
+                            {.operation = kOperation, .half_up = bytes});
 }
 
 cl::Event unsharp_mask(const Context& context, const Grid& in, const Grid& out, const UnsharpMask& mask,
@@ -141,13 +140,9 @@ cl::Event unsharp_mask(const Context& context, const Grid& in, const Grid& out, 
            formatted("{}", mask.amount));
   if (!(mask.threshold >= 0)) refuse(kOperation, "threshold", "0 or more", formatted("{}", mask.threshold));
   const std::vector<double> weights = weights_of(kOperation, mask.window, in.type, false);
-  return ops::run_separable(context, in, out, weights, weights, {options.boundary, options.value}, call,
-                            {.operation = kOperation,
-                             .across = "window",
-                             .down = "window",
-                             .unsharp = true,
-                             .amount = mask.amount,
-                             .threshold = mask.threshold});
+  return ops::run_separable(
+      context, in, out, weights, weights, {options.boundary, options.value}, call,
+      {.operation = kOperation, .unsharp = true, .amount = mask.amount, .threshold = mask.threshold});
 }
 
 namespace ops {
@@ -160,8 +155,7 @@ cl::Event sobel_slope(const Context& context, const Grid& in, const Grid& out, b
   const std::vector<double> smooth =
       small ? std::vector<double>{1, 2, 1} : std::vector<double>{1, 4, 6, 4, 1};
   return run_separable(context, in, out, across ? slope : smooth, across ? smooth : slope,
-                       {options.boundary, options.value}, call,
-                       {.operation = "sobel", .across = "size", .down = "size"});
+                       {options.boundary, options.value}, call, {.operation = "sobel"});
 }
 
 }  // namespace ops

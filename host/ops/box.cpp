@@ -63,7 +63,7 @@ cl::Event run_box(const Context& context, ops::FilterCall filter, const BlurOpti
                   const PlanOverrides& fixed, BoxProblem problem, const CallOptions& call) {
   runtime::Runtime& runtime = context.runtime();
   SeparableProblem& g = problem.grids;
-  ops::check_filter(context, kBox, filter, "radius", "radius", g);
+  ops::check_filter(context, kBox, filter, g);
   const auto plan_here = [&](const PlanOverrides& overrides) {
     return plan_box(context.device(), problem, overrides);
   };
@@ -112,7 +112,7 @@ cl::Event run_window(const Context& context, const char* operation, ops::PlanMak
     plan_here(ops::overrides_of(context.runtime(), operation, call));  // a wrong choice is refused
     return runtime.marker(call.wait_for);
   }
-  ops::check_filter(context, operation, filter, "size", "size", problem.grids);
+  ops::check_filter(context, operation, filter, problem.grids);
   problem.grids.in_alignment = problem.grids.out_alignment = 64;  // its vectors lie anywhere
   const auto key = [&](const PlanOverrides& fixed) {
     return key_of(problem.grids, fixed, maker, static_cast<std::uint64_t>(op), window_variants());
@@ -167,11 +167,12 @@ cl::Event box_blur(const Context& context, const Grid& in, const Grid& out, cons
   };
   const auto launch = [&](const PlanOverrides& fixed) {
     if (is_separable(fixed)) {
-      const auto area = static_cast<double>(across * down);
+      const bool mean = plan::box_as_separable(problem.grids).mean;
+      const double weight = mean ? 1 : 1 / static_cast<double>(across * down);
       return ops::run_separable(context, in, out, std::vector<double>(across, 1.0),
-                                std::vector<double>(down, 1.0 / area), {options.boundary, options.value},
+                                std::vector<double>(down, weight), {options.boundary, options.value},
                                 {.wait_for = call.wait_for, .plan = call.plan},
-                                {.operation = kBox, .across = "radius", .down = "radius"});
+                                {.operation = kBox, .mean = mean});
     }
     ops::check_same_grid(kBox, in, out);
     if (ops::is_empty(in)) return runtime.marker(call.wait_for);

@@ -167,17 +167,6 @@ cl::Event convolve2d(const Context& context, const Grid& in, const Grid& out, co
   problem.stride = {how.stride_x, how.stride_y, 1};
   problem.dilation = {how.dilation_x, how.dilation_y, 1};
   problem.first = {-static_cast<std::ptrdiff_t>(window.left), -static_cast<std::ptrdiff_t>(window.top), 0};
-  if (!ops::is_empty(in) && !ops::is_empty(out)) {
-    const auto reach = [&](std::size_t d, std::size_t before) {
-      const std::size_t last = (problem.out_size.at(d) - 1) * problem.stride.at(d) +
-                               (problem.window.at(d) - 1) * problem.dilation.at(d) + 1;
-      const std::size_t end = detail::size_sum(problem.size.at(d), before);
-      ops::check_reach(kOperation, how.padding ? "padding" : "kernel", how.boundary,
-                       std::max(before, last > end ? last - end : 0), problem.size.at(d));
-    };
-    reach(0, window.left);
-    reach(1, window.top);
-  }
   if (const auto factors = choose_factors(window, problem, how, options); factors && in.type == out.type) {
     const SeparableOptions passes{
         .boundary = how.boundary, .value = how.value, .row_origin = window.left, .column_origin = window.top};

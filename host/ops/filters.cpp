@@ -23,12 +23,8 @@ SeparableProblem problem_of(const FilterCall& filter) {
   return problem;
 }
 
-void check_filter(const Context& context, const char* operation, const FilterCall& f, const char* across,
-                  const char* down, SeparableProblem& problem) {
-  check_reach(operation, across, f.boundary, std::max(f.row_origin, f.row_taps - 1 - f.row_origin),
-              f.in.size.width);
-  check_reach(operation, down, f.boundary, std::max(f.column_origin, f.column_taps - 1 - f.column_origin),
-              f.in.size.height);
+void check_filter(const Context& context, const char* operation, const FilterCall& f,
+                  SeparableProblem& problem) {
   const Memory in_memory = check_grid(context, operation, "in", f.in, false);
   const Memory out_memory = check_grid(context, operation, "out", f.out, true);
   check_apart(operation, f.in, in_memory, f.out, out_memory);

@@ -44,10 +44,9 @@ struct FilterCall {
 /// A problem of a call's grids and window; of buffers that are checked, with their alignment.
 SeparableProblem problem_of(const FilterCall& filter);
 
-/// Checks the grids and the window's reach, and fills in the problem's alignments. \throws Error naming the
-/// argument; that of a window that reaches too far is `across` or `down`.
-void check_filter(const Context& context, const char* operation, const FilterCall& filter, const char* across,
-                  const char* down, SeparableProblem& problem);
+/// Checks the grids, and fills in the problem's alignments. \throws Error naming the argument.
+void check_filter(const Context& context, const char* operation, const FilterCall& filter,
+                  SeparableProblem& problem);
 
 /// The first numbers of `weights` as an argument by value: few_weights of cl/separable/arguments.clh.
 struct alignas(8) FewWeights {
@@ -86,11 +85,10 @@ cl::Event launch_filter(runtime::Runtime& runtime, const runtime::ProblemKey& ke
 /// A separable filter under the name of the operation that it serves.
 struct SeparableCall {
   const char* operation = "separable";
-  const char* across = "row_weights";  ///< what decides how far the windows reach
-  const char* down = "column_weights";
   bool unsharp = false;
   double amount = 0, threshold = 0;
   bool half_up = false;
+  bool mean = false;
 };
 cl::Event run_separable(const Context& context, const Grid& in, const Grid& out,
                         std::span<const double> row_weights, std::span<const double> column_weights,

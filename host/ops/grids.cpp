@@ -75,16 +75,6 @@ void check_same_grid(const char* operation, const Grid& in, const Grid& out) {
     refuse(operation, "out", formatted("a batch of {}, as in has", in.batch), formatted("{}", out.batch));
 }
 
-void check_reach(const char* operation, const char* argument, Boundary boundary, std::size_t reach,
-                 std::size_t extent) {
-  const std::size_t most = reach_of(boundary, extent);
-  if (reach <= most) return;
-  refuse(operation, argument,
-         formatted("neighbours at most {} away, which is as far as \"{}\" goes beyond {} cells", most,
-                   name_of(boundary), extent),
-         formatted("{}", reach));
-}
-
 std::size_t row_alignment(const Grid& grid, const Memory& memory) {
   const std::size_t bytes = size_of(grid.type);
   std::size_t bits = 64 | memory.host_address | (grid.offset * bytes);

@@ -26,11 +26,6 @@ void check_apart(const char* operation, const Grid& in, const Memory& in_memory,
 /// \throws Error naming `out` when its cells, channels or batch are not those of `in`.
 void check_same_grid(const char* operation, const Grid& in, const Grid& out);
 
-/// \throws Error naming `argument` when the boundary cannot serve elements `reach` cells beyond the edge of a
-/// dimension of `extent` cells.
-void check_reach(const char* operation, const char* argument, Boundary boundary, std::size_t reach,
-                 std::size_t extent);
-
 /// The largest power of two, at most 64, that divides the byte address of each row's first element.
 std::size_t row_alignment(const Grid& grid, const Memory& memory);
 

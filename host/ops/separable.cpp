@@ -20,8 +20,9 @@ runtime::ProblemKey key_of(const SeparableProblem& p, const PlanOverrides& fixed
   return ops::make_key(
       maker,
       {number(p.in) | number(p.out) << 8 | number(p.boundary) << 16 | number(p.channels) << 20 |
-           number(p.unsharp) << 24 | number(p.half_up) << 25 | number(p.in_alignment) << 32 |
-           number(p.out_alignment) << 40 | ops::variant_number(fixed.variant, separable_variants()) << 48,
+           number(p.unsharp) << 24 | number(p.half_up) << 25 | number(p.mean) << 26 |
+           number(p.in_alignment) << 32 | number(p.out_alignment) << 40 |
+           ops::variant_number(fixed.variant, separable_variants()) << 48,
        p.width, p.height, p.planes, p.row_taps, p.column_taps, p.origin()},
       fixed);
 }
@@ -46,6 +47,7 @@ cl::Event ops::run_separable(const Context& context, const Grid& in, const Grid&
   SeparableProblem problem = problem_of(filter);
   problem.unsharp = how.unsharp;
   problem.half_up = how.half_up;
+  problem.mean = how.mean;
   plan::check_separable(context.device(), problem);
   const auto plan_here = [&](const PlanOverrides& overrides) {
     return plan_separable(context.device(), problem, overrides);
@@ -60,7 +62,7 @@ cl::Event ops::run_separable(const Context& context, const Grid& in, const Grid&
     plan_here(overrides_of(context.runtime(), how.operation, call));  // a wrong choice is refused
     return runtime.marker(call.wait_for);
   }
-  check_filter(context, how.operation, filter, how.across, how.down, problem);
+  check_filter(context, how.operation, filter, problem);
   const auto key = [&](const PlanOverrides& fixed) { return key_of(problem, fixed, PlanMaker::separable); };
   const PlanOverrides asked = checked_choice(runtime, how.operation, call, key, plan_here);
   if (filter.cols().none() || filter.rows().none()) return runtime.marker(call.wait_for);

@@ -238,10 +238,6 @@ cl::Event stencil(const Context& context, const Grid& in, const Grid& out, const
   if (!weighted && what.expression.empty()) refuse("expression", "OpenCL C", "nothing");
   if (weighted && !what.expression.empty())
     refuse("expression", "none beside weights", formatted("\"{}\"", what.expression));
-  if (!ops::is_empty(in)) {
-    for (std::size_t d = 0; d < 3; ++d)
-      ops::check_reach(kOperation, "radius", what.boundary, radius.at(d), problem.size.at(d));
-  }
   return ops::run_stencil(context, problem, in, out, what.weights, what.value, options);
 }
 

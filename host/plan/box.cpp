@@ -38,6 +38,9 @@ constexpr std::size_t kCpuLanes = 8;
                .got = std::move(got)});
 }
 
+/// The largest number of an integer type of pixels.
+std::size_t most_of(Scalar type) { return type == Scalar::uint8 ? 255 : 65535; }
+
 struct Sum {
   const char* name;
   std::size_t bytes;
@@ -50,9 +53,17 @@ Sum sum_of(const SeparableProblem& g) {
                                                              : Sum{"float", 4, false};
   }
   // Half an area is added before it is divided by.
-  const std::size_t area = g.row_taps * g.column_taps, most = g.in == Scalar::uint8 ? 255 : 65535;
-  return area * (most + 1) <= 0xffffffff ? Sum{"uint", 4, true} : Sum{"ulong", 8, true};
+  const std::size_t area = g.row_taps * g.column_taps;
+  return area * (most_of(g.in) + 1) <= 0xffffffff ? Sum{"uint", 4, true} : Sum{"ulong", 8, true};
 }
+
+/// Whether sums of integers are at most 2^24, to which floats hold whole numbers.
+bool has_small_sums(const SeparableProblem& g) {
+  return g.row_taps * g.column_taps * (most_of(g.in) + 1) <= std::size_t{1} << 24;
+}
+
+/// Whether separable() computes it, by sums of floats.
+bool is_separable(const SeparableProblem& g) { return is_float(g.in) || has_small_sums(g); }
 
 Plan base_plan(const SeparableProblem& g, std::string_view variant, const char* file, const char* entry) {
   Plan plan;
@@ -61,8 +72,10 @@ Plan base_plan(const SeparableProblem& g, std::string_view variant, const char* 
   plan.kernel_file = file;
   plan.entry_point = entry;
   plan::define_pixels(plan, g.in, g.out, g.boundary, g.channels);
+  plan::define_folds(plan, g.boundary, g.row_taps / 2, g.width, g.column_taps / 2, g.height);
   plan.text_defines.emplace_back("SUM", sum_of(g).name);
   define(plan, "SUM_INTEGER", sum_of(g).integer ? 1 : 0);
+  if (!is_float(g.in) && is_float(g.out) && has_small_sums(g)) define(plan, "SMALL_SUMS", 1);
   const auto elements = static_cast<double>(g.elements());
   plan.prediction.bytes_read = elements * static_cast<double>(size_of(g.in));
   plan.prediction.bytes_written = elements * static_cast<double>(size_of(g.out));
@@ -281,14 +294,17 @@ std::optional<Plan> plan_variant(const Device& device, const SeparableProblem& g
 }
 
 std::string_view choose(const Device& device, const SeparableProblem& g) {
-  // Float sums of 16-bit numbers are too coarse for exact means.
+  // Float sums of 16-bit numbers are whole up to 255 of them alone, and means of those need a division.
   if (std::max(g.row_taps, g.column_taps) <= kSmall && g.in != Scalar::uint16) return "separable";
   if (cpu(device, g)) return "cpu";
   return march(device, g, 0) ? "march" : "two_pass";
 }
 
 std::string why_not(const Device& device, const SeparableProblem& g, std::string_view variant) {
-  if (variant == "separable") return formatted("adds {} elements for a result", g.row_taps + g.column_taps);
+  if (variant == "separable") {
+    return is_separable(g) ? formatted("adds {} elements for a result", g.row_taps + g.column_taps)
+                           : std::string("its float sums are not exact");
+  }
   if (!plan_variant(device, g, variant)) {
     if (variant == "cpu" && !plan::runs_cpu_variant(device)) return plan::no_cpu_variant(device);
     return formatted("a box of {} x {} does not fit {} bytes of local memory", g.row_taps, g.column_taps,
@@ -317,6 +333,17 @@ BoxProblem BoxProblem::of(SeparableProblem grids, BoxRadius radius) {
   grids.row_taps = taps(radius.across);
   grids.column_taps = taps(radius.down);
   return {grids};
+}
+
+SeparableProblem plan::box_as_separable(SeparableProblem g) {
+  // Of integers the sum of weighted rows is off by a rounding for each, and two more. No mean is nearer to a
+  // half than the inverse of twice the area.
+  constexpr double kRounding = 0x1p-24;
+  const auto area = static_cast<double>(g.row_taps * g.column_taps);
+  const double error =
+      static_cast<double>((g.column_taps + 2) * most_of(is_float(g.in) ? Scalar::uint8 : g.in)) * kRounding;
+  g.mean = !is_float(g.in) && (is_float(g.out) || error >= 1 / (2 * area));
+  return g;
 }
 
 std::vector<std::string_view> box_variants() { return {"separable", "two_pass", "march", "cpu"}; }
@@ -352,7 +379,14 @@ Plan plan_box(const Device& device, const BoxProblem& problem, const PlanOverrid
   plan::require_choice(kOperation, overrides, names);
   plan::require_work_items(kOperation, device, overrides);
   const std::string_view chosen = overrides.variant.empty() ? choose(device, g) : overrides.variant;
-  if (chosen == "separable") return plan_separable(device, g);
+  if (chosen == "separable") {
+    if (!is_separable(g)) {
+      refuse("variant", "one whose sums are exact",
+             formatted("\"separable\" for boxes of {} x {} elements of {}", g.row_taps, g.column_taps,
+                       name_of(g.in)));
+    }
+    return plan_separable(device, plan::box_as_separable(g));
+  }
   std::optional<Plan> plan = plan_variant(device, g, chosen, overrides.work_items);
   if (!plan) {
     refuse("variant", "one that can run this blur on this device",

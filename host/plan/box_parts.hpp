@@ -16,6 +16,10 @@ struct BoxParts {
 /// Of the variant that `fixed` names, or the plan's own.
 BoxParts box_parts_of(const Device& device, const BoxProblem& problem, const PlanOverrides& fixed);
 
+/// What separable() is asked for by the variant of that name. With `mean` its weights are 1, else those of
+/// the columns are the inverse of the area.
+SeparableProblem box_as_separable(SeparableProblem grids);
+
 /// \throws Error naming the argument unless the device can compute it.
 void check_box(const Device& device, const BoxProblem& problem);
 void check_window(const Device& device, const WindowProblem& problem);

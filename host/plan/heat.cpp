@@ -75,13 +75,21 @@ std::vector<std::string_view> preference(const Device& device, const HeatProblem
   return {"vector", "naive"};
 }
 
-/// The most steps, at most `wanted`, with which the variant runs.
+/// The most steps, at most `wanted`, with which the variant runs: with fewer of them it runs, too.
 std::size_t steps_that_run(const Device& device, const HeatProblem& problem, std::string_view variant,
                            std::size_t wanted, const PlanOverrides& fixed) {
-  for (std::size_t steps = wanted; steps > 0; --steps) {
-    if (plan::try_heat(device, problem, variant, steps, fixed).plan) return steps;
+  const auto runs = [&](std::size_t steps) {
+    return plan::try_heat(device, problem, variant, steps, fixed).plan.has_value();
+  };
+  constexpr std::size_t kMost = 4096;  // of which a tile would be nothing but overlap
+  wanted = std::min(wanted, kMost);
+  if (runs(wanted)) return wanted;
+  std::size_t run = 0;
+  while (wanted - run > 1) {
+    const std::size_t middle = run + (wanted - run) / 2;
+    (runs(middle) ? run : wanted) = middle;
   }
-  return 0;
+  return run;
 }
 
 HeatPasses spread(const HeatProblem& problem, std::size_t most) {
@@ -163,34 +171,27 @@ HeatChoice plan::choose_heat(const Device& device, const HeatProblem& problem, c
   if (!fixed.variant.empty()) {
     const std::string_view variant = fixed.variant;
     const std::size_t asked = std::min(most, wanted != 0 ? wanted : usual_steps(device, problem, variant));
-    const std::size_t steps = wanted != 0 ? asked : steps_that_run(device, problem, variant, asked, fixed);
-    const HeatAttempt attempt = try_heat(device, problem, variant, std::max<std::size_t>(steps, 1), fixed);
-    if (!attempt.plan) {
-      const bool one_runs = wanted > 1 && try_heat(device, problem, variant, 1, fixed).plan;
-      refuse_heat(one_runs ? "steps_per_pass" : "variant",
-                  one_runs ? formatted("as many as \"{}\" makes on {}", variant, device.name)
-                           : "one that can run this on " + device.name,
-                  one_runs ? formatted("{}: {}", wanted, attempt.why_not)
-                           : formatted("\"{}\": {}", variant, attempt.why_not));
+    const std::size_t steps = steps_that_run(device, problem, variant, asked, fixed);
+    if (steps == 0) {
+      refuse_heat("variant", "one that can run this on " + device.name,
+                  formatted("\"{}\": {}", variant, try_heat(device, problem, variant, 1, fixed).why_not));
     }
     return {std::string(variant), steps};
   }
-  std::string reason = "no variant makes several";
+  HeatChoice fewer{"", 0};  // what comes next to the steps that the caller wants
   for (const std::string_view variant : preference(device, problem)) {
     const std::size_t asked = std::min(most, wanted != 0 ? wanted : usual_steps(device, problem, variant));
-    if (wanted != 0) {
-      if (const HeatAttempt attempt = try_heat(device, problem, variant, asked, fixed); !attempt.plan) {
-        reason = attempt.why_not;
-        continue;
-      }
-    }
-    const std::size_t steps = wanted != 0 ? asked : steps_that_run(device, problem, variant, asked, fixed);
+    const std::size_t steps = steps_that_run(device, problem, variant, asked, fixed);
     if (steps == 0) continue;
+    if (wanted != 0 && steps < asked) {
+      if (steps > fewer.steps) fewer = {std::string(variant), steps};
+      continue;
+    }
     if (steps < 2 && asked > 1 && variant != "cpu") continue;  // one step a pass is another variant's
     return {std::string(variant), steps};
   }
-  refuse_heat("steps_per_pass", "as many as a variant makes on " + device.name,
-              formatted("{}: {}", wanted, reason));
+  if (fewer.steps > 0) return fewer;
+  refuse_heat("variant", "one that can run this on " + device.name, "none");
 }
 
 Plan plan::plan_heat_pass(const Device& device, const HeatProblem& problem, const HeatChoice& choice,

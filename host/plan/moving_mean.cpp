@@ -62,6 +62,9 @@ Plan base_plan(const MovingMeanProblem& p, std::string_view variant, const char*
   if (sum == Scalar::float64) define(plan, "USE_DOUBLE", 1);
   if (!is_float(p.in)) define(plan, "INTEGER", 1);
   if (!is_float(p.out)) define(plan, "RESULT_INTEGER", 1);
+  const bool to_float = !is_float(p.in) && is_float(p.out);
+  if (to_float && p.window <= (std::size_t{1} << 24) / (p.in == Scalar::uint8 ? 255 : 65535))
+    define(plan, "SMALL_SUMS", 1);
   const double elements = static_cast<double>(p.width) * static_cast<double>(p.rows);
   plan.prediction.bytes_read = elements * static_cast<double>(size_of(p.in));
   plan.prediction.bytes_written = elements * static_cast<double>(size_of(p.out));

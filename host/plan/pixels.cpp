@@ -50,6 +50,13 @@ void define_pixels(Plan& plan, Scalar in, Scalar out, Boundary boundary, std::si
   plan.defines.emplace_back("RESULT_HIGH", high);
 }
 
+void define_folds(Plan& plan, Boundary boundary, std::size_t across, std::size_t width, std::size_t down,
+                  std::size_t height) {
+  const bool folds =
+      (width > 0 && across > reach_of(boundary, width)) || (height > 0 && down > reach_of(boundary, height));
+  if (folds) define(plan, "FOLDS", 1);
+}
+
 std::size_t cpu_band(const Device& device, std::size_t rows, std::size_t planes, std::size_t halo) {
   const std::size_t threads = std::max<std::size_t>(device.compute_units, 1);
   const std::size_t shared = divide_up(rows, divide_up(4 * threads, std::max<std::size_t>(planes, 1)));

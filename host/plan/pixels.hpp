@@ -22,6 +22,11 @@ void check_pixels(const char* operation, const Device& device, Scalar in, Scalar
 /// Tells a kernel of the types, the boundary and the channels.
 void define_pixels(Plan& plan, Scalar in, Scalar out, Boundary boundary, std::size_t channels);
 
+/// Tells a kernel whether windows reach farther than one reflection or repetition of the grid goes: `across`
+/// and `down` cells from the result's own place. See cl/common/boundary.clh.
+void define_folds(Plan& plan, Boundary boundary, std::size_t across, std::size_t width, std::size_t down,
+                  std::size_t height);
+
 /// Rows of a band that a thread of a CPU takes at a time, when a band needs `halo` rows more than it has: a
 /// few for each thread, as the threads of a busy machine do not end together, but none that is mostly halo.
 std::size_t cpu_band(const Device& device, std::size_t rows, std::size_t planes, std::size_t halo);

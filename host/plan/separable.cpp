@@ -55,8 +55,13 @@ Plan base_plan(const SeparableProblem& problem, std::string_view variant, const 
   plan.kernel_file = file;
   plan.entry_point = entry;
   plan::define_pixels(plan, problem.in, problem.out, problem.boundary, problem.channels);
+  // The origin along columns is no part of a problem.
+  plan::define_folds(plan, problem.boundary,
+                     std::max(problem.origin(), problem.row_taps - 1 - problem.origin()), problem.width,
+                     problem.column_taps - 1, problem.height);
   if (problem.unsharp) define(plan, "UNSHARP", 1);
   if (problem.half_up) define(plan, "HALF_UP", 1);
+  if (problem.mean) define(plan, "MEAN", 1);
   const auto elements = static_cast<double>(problem.elements());
   plan.prediction.bytes_read = elements * static_cast<double>(size_of(problem.in));
   plan.prediction.bytes_written = elements * static_cast<double>(size_of(problem.out));

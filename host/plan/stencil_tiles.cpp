@@ -82,6 +82,20 @@ bool is_plain(const StencilProblem& problem) {
   return problem.stride == Sizes{1, 1, 1} && problem.dilation == Sizes{1, 1, 1};
 }
 
+/// Whether a window reaches farther than one reflection or repetition of the grid goes.
+bool is_folded(const StencilProblem& p) {
+  for (std::size_t d = 0; d < 3; ++d) {
+    if (p.size.at(d) == 0 || p.out_size.at(d) == 0) return false;
+    const auto before = -p.first.at(d);
+    const auto after = static_cast<std::ptrdiff_t>((p.out_size.at(d) - 1) * p.stride.at(d) +
+                                                   (p.window.at(d) - 1) * p.dilation.at(d)) -
+                       before - static_cast<std::ptrdiff_t>(p.size.at(d) - 1);
+    const auto reach = static_cast<std::size_t>(std::max<std::ptrdiff_t>({before, after, 0}));
+    if (reach > reach_of(p.boundary, p.size.at(d))) return true;
+  }
+  return false;
+}
+
 Plan base_plan(const Device& device, const StencilProblem& problem, const char* variant) {
   Plan plan;
   plan.operation = operation_name(problem);
@@ -97,6 +111,7 @@ Plan base_plan(const Device& device, const StencilProblem& problem, const char* 
   if (type == Scalar::float64) define(plan, "USE_DOUBLE", 1);
   if (!is_float(type)) define(plan, "RESULT_HIGH", type == Scalar::uint8 ? 255 : 65535);
   define(plan, "CHANNELS", problem.channels);
+  if (is_folded(problem)) define(plan, "FOLDS", 1);
   if (problem.shape == StencilShape::expression)
     define(plan, "SHAPE", static_cast<std::size_t>(problem.shape));
   if ((problem.weights() + 1) * value_bytes(problem) > kConstantBytes &&

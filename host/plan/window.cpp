@@ -42,6 +42,7 @@ Plan make_plan(const Device& device, const WindowProblem& problem, bool cpu) {
   plan.kernel_file = "blur/window.cl";
   plan.entry_point = "window";
   plan::define_pixels(plan, g.in, g.out, g.boundary, g.channels);
+  plan::define_folds(plan, g.boundary, g.row_taps / 2, g.width, g.row_taps / 2, g.height);
   // Intel's compiler runs 32 work-items in the registers of one thread.
   const std::size_t lanes = cpu ? kCpuLanes : device.vendor == Vendor::intel ? kLanes / 2 : kLanes;
   const std::array<std::size_t, 3> extent{cpu ? 1 : divide_up(g.row_elements(), lanes),

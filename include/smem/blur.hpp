@@ -48,11 +48,12 @@ SMEM_API cl::Event gaussian_blur(const Context& context, const Grid& in, const G
                                  const CallOptions& call = {});
 
 /// The mean of all elements at most a radius away, along rows and columns; beyond the edges, the boundary's.
-/// Integers' means are exact, rounded to the nearest. Beyond a window of 15 x 15 the cost of an element
-/// hardly depends on the radius, which is at most 32767; there, what is not finite makes NaN of results
-/// outside its box, too. Types, grids and errors as of separable(); of integers the value of
-/// Boundary::constant is one of their numbers. Reads each element once or twice from memory, and writes it
-/// once. No host wait.
+/// Integers' means are exact, rounded to the nearest number of `out`. Beyond a window of 15 x 15 the cost of
+/// an element hardly depends on the radius, which is at most 32767. An infinity or NaN reaches the results
+/// alone whose boxes hold it, and so does a sum that overflows; near them sums are made anew for each result,
+/// which takes longer. Radius 0 is a copy. Types, grids and errors as of separable(); of integers the value
+/// of Boundary::constant is one of their numbers. Reads each element once or twice from memory, and writes it
+/// once. No host wait. \throws Error also for the variant "separable" of integers whose sums may exceed 2^24.
 ///
 /// Source of the sums: F. C. Crow, "Summed-area tables for texture mapping", SIGGRAPH 1984.
 SMEM_API cl::Event box_blur(const Context& context, const Grid& in, const Grid& out, const BoxRadius& radius,

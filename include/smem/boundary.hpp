@@ -9,7 +9,9 @@
 namespace smem {
 
 /// What an operation that looks at neighbours reads beyond the first and last element of a row, column or
-/// plane. The names are those of scipy.ndimage; a row `abcd` goes on as the line says.
+/// plane. The names are those of scipy.ndimage; a row `abcd` goes on as the line says. A window may reach any
+/// distance beyond a grid: it is reflected and repeated as often as that takes, as in scipy.ndimage,
+/// numpy.pad and OpenCV's borderInterpolate. Of one element all of a mirrored row is that element.
 enum class Boundary {
   zero,      ///< 000|abcd|000
   constant,  ///< vvv|abcd|vvv, a value v of the call's
@@ -23,8 +25,8 @@ enum class Boundary {
 /// "zero" to "leave".
 SMEM_API std::string_view name_of(Boundary boundary);
 
-/// The largest distance beyond the edge that a grid of `extent` elements (at least 1) can be asked for:
-/// mirrored or repeated once. Zero, constant, clamp and leave have no limit.
+/// The largest distance beyond the edge of a grid of `extent` elements (at least 1) that one reflection or
+/// repetition covers. Zero, constant, clamp and leave have no limit.
 SMEM_API std::size_t reach_of(Boundary boundary, std::size_t extent);
 
 }  // namespace smem

@@ -84,8 +84,8 @@ constexpr std::size_t convolved_size(std::size_t size, std::size_t kernel, std::
 /// options name the variants of that function.
 ///
 /// No host wait. \returns the event after which the result is there. \throws Error when a size, stride or
-/// dilation is 0, the number of weights or the size of `out` is wrong, the boundary is "leave" or does not
-/// serve the padding, a kernel that must be separable is not, or as stencil(); nothing is enqueued then.
+/// dilation is 0, the number of weights or the size of `out` is wrong, the boundary is "leave", a kernel that
+/// must be separable is not, or as stencil(); nothing is enqueued then.
 ///
 /// Sources of the kernels: cl/stencil/.
 SMEM_API cl::Event convolve2d(const Context& context, const Grid& in, const Grid& out,

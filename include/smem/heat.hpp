@@ -24,7 +24,8 @@ struct Heat {
   /// one for all. None: without a buffer.
   Grid conductivities = {};
   /// The largest of `conductivities`, as the caller knows it: they lie on the device, where a call that does
-  /// not wait cannot look.
+  /// not wait cannot look. Above 0: 0 is what is not given, and refused. Of conductivities that are all 0,
+  /// any positive number.
   double max_conductivity = 0;
   FaceMean mean = FaceMean::harmonic;  ///< of `conductivities`
   /// What comes to each cell a unit of time, as `conductivities`. None: without a buffer.
@@ -32,8 +33,9 @@ struct Heat {
   Walls walls = Walls::insulated;  ///< what its outermost cells do
   double wall_value = 0;           ///< of Walls::fixed
   std::size_t dimensions = 0;      ///< 1 to 3; 0: the last one in which the grid has more than one cell
-  std::size_t steps_per_pass =
-      0;  ///< over memory, at most; 0: the plan chooses. Of half it rounds: see heat()
+  /// Over memory, at most: a variant that makes fewer makes as many as it can. 0: the plan chooses. Of half
+  /// it rounds: see heat().
+  std::size_t steps_per_pass = 0;
 };
 
 /// The longest step that is stable: 1 / (2k/dx^2 + 2k/dy^2 + 2k/dz^2), over as many dimensions, k being the
@@ -59,11 +61,11 @@ SMEM_API double heat_time_step_limit(const Heat& heat, std::size_t dimensions);
 ///
 /// half is storage, of `conductivities` and `source` too: a pass makes its steps in float32 and rounds once,
 /// to the nearest, ties to even, when it writes. So results depend on the number of steps a pass, which
-/// Heat::steps_per_pass fixes; for the same number every variant has the same bits. (The plan, a variant, and
-/// what `smem tune` has measured choose it elsewhere.) What a pass changes in a cell by less than half a unit
-/// in its last place, 2^-12 of the cell or so, vanishes, however often it happens: near equilibrium nothing
-/// moves any more, and insulated walls keep the sum only that well. For pictures and previews, not for
-/// physics. Beyond 65504 is infinity.
+/// Heat::steps_per_pass limits and heat_passes() tells; for the same number every variant has the same bits.
+/// (The plan, a variant, and what `smem tune` has measured choose it elsewhere.) What a pass changes in a
+/// cell by less than half a unit in its last place, 2^-12 of the cell or so, vanishes, however often it
+/// happens: near equilibrium nothing moves any more, and insulated walls keep the sum only that well. For
+/// pictures and previews, not for physics. Beyond 65504 is infinity.
 ///
 /// `out` may be `in`, exactly; else they share no element. Each pass over memory makes several steps where
 /// the plan says so, through overlapped tiles in local memory. More than one pass takes temporary memory of

@@ -40,7 +40,7 @@ struct HeatProblem {
   std::size_t dimensions = 0;          ///< 1 to 3; 0: as the extents say, see heat_dimensions()
   std::size_t batch = 1;               ///< grids
   std::size_t steps = 1;               ///< of the call
-  std::size_t steps_per_pass = 0;      ///< over memory; 0: the plan chooses
+  std::size_t steps_per_pass = 0;      ///< over memory, at most; 0: the plan chooses
   Walls walls = Walls::insulated;      ///< what the outermost cells do
   bool variable = false;               ///< whether every cell has a conductivity of its own
   FaceMean mean = FaceMean::harmonic;  ///< of the conductivities of two cells

@@ -20,9 +20,9 @@ enum class MeanEnds {
 /// odd, with one more before it where it is even. Of each row, plane and grid of the batch by itself.
 ///
 /// `in`: uint8, uint16, half, float32 or float64; `out`: the same type or float32, and of in's shape. Means
-/// of integers are exact, rounded to the nearest, half-way cases to even; as float32 they are the exact sum
-/// divided by the count. Sums of floats are made of sums of parts of the window: nothing is added that is
-/// subtracted again, so what has left a window leaves no error behind, nor a NaN.
+/// of integers are exact, rounded to the nearest, half-way cases to even, as float32 too. Sums of floats are
+/// made of sums of parts of the window: nothing is added that is subtracted again, so what has left a window
+/// leaves no error behind, nor a NaN.
 ///
 /// O(1) operations an element, whatever the window, and O(log window) for every 16 where a tile of local
 /// memory holds it; reads and writes each element once, but for windows that

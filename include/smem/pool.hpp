@@ -12,8 +12,9 @@ namespace smem {
 
 /// out(x, y) = the greatest element of the window that begins at cell (x * stride_across - pad_left,
 /// y * stride_down - pad_top) of `in`, as far as it lies in the plane. Of each channel and plane by itself:
-/// planar batches (Grid::batch is N * C) and interleaved channels alike. NaNs are left out, unless a window
-/// has nothing else.
+/// planar batches (Grid::batch is N * C) and interleaved channels alike. A NaN is greater than every number:
+/// the result of a window that holds one is NaN. What lies in the padding is left out; since paddings are
+/// less than the window, each window has an element.
 ///
 /// `in`: uint8, uint16, half, float32 or float64; `out`: the same type, or float32, and of
 /// windows.across(width) x windows.down(height) cells, with the depth, channels and batch of `in`. Reads each
@@ -24,14 +25,14 @@ namespace smem {
 /// a type is float64, or the variant cannot run; nothing is enqueued then.
 SMEM_API cl::Event max_pool2d(const Context& context, const Grid& in, const Grid& out,
                               const Pooling& windows = {}, const CallOptions& call = {});
-/// And where it stands: indices(x, y) = the first such element's y * width + x in its plane. `indices`:
-/// uint32, as `out`; of planes of at most 2^32 cells.
+/// And where it stands: indices(x, y) = the first such element's (the first NaN's, where there is one) y *
+/// width + x in its plane. `indices`: uint32, as `out`; of planes of at most 2^32 cells.
 SMEM_API cl::Event max_pool2d(const Context& context, const Grid& in, const Grid& out, const Grid& indices,
                               const Pooling& windows = {}, const CallOptions& call = {});
 
 /// out(x, y) = the mean of that window's elements; with `count_padding` of the whole window's, of which what
-/// lies in the padding is 0. Means of integers are exact, rounded to the nearest, half-way cases to even.
-/// As max_pool2d().
+/// lies in the padding is 0. Means of integers are exact, rounded to the nearest number of `out`, half-way
+/// cases to even. As max_pool2d().
 SMEM_API cl::Event avg_pool2d(const Context& context, const Grid& in, const Grid& out,
                               const Pooling& windows = {}, bool count_padding = true,
                               const CallOptions& call = {});

@@ -37,10 +37,9 @@ struct SeparableOptions {
 /// At most 4000 weights a pass. Both passes are one launch through local memory where the windows fit it:
 /// each element is read about once. O(row_weights + column_weights) operations an element. Windows that are
 /// larger take temporary memory of a number for each element. No host wait. \returns the event after which
-/// the result is there. \throws Error when there are no weights, an origin is not one of them, a mirrored or
-/// repeated grid is smaller than the window reaches, types or sizes do not fit, a grid leaves its buffer,
-/// overlaps `out` or belongs to another context, the device has no fp64 and a type is float64, or the variant
-/// cannot run; nothing is enqueued then.
+/// the result is there. \throws Error when there are no weights, an origin is not one of them, types or
+/// sizes do not fit, a grid leaves its buffer, overlaps `out` or belongs to another context, the device has
+/// no fp64 and a type is float64, or the variant cannot run; nothing is enqueued then.
 ///
 /// Sources of the kernels: cl/separable/.
 SMEM_API cl::Event separable(const Context& context, const Grid& in, const Grid& out,

@@ -30,6 +30,7 @@ struct SeparableProblem {
   std::size_t row_origin = static_cast<std::size_t>(-1);
   bool unsharp = false;  ///< the results are those of an unsharp mask
   bool half_up = false;  ///< integers: half-way cases are rounded up, not to even
+  bool mean = false;     ///< of integers: all weights are 1, and the results are exact means of the window
   /// The largest power of two, at most 64, that divides the byte address of each row.
   std::size_t in_alignment = 64;
   std::size_t out_alignment = 64;  ///< the same of the results

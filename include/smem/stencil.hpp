@@ -70,10 +70,10 @@ struct Stencil {
 /// Any radius: where the cells that a tile's windows cover do not fit local memory, a variant reads them from
 /// global memory. O(weights) operations an element; the weights lie in constant memory where they fit it.
 /// No temporary memory, but for the weights, which are kept for the next call. No host wait. \returns the
-/// event after which the result is there. \throws Error when the number of weights is wrong, a mirrored or
-/// repeated grid is smaller than the radius, types or sizes do not fit, a grid leaves its buffer, overlaps
-/// `out` or belongs to another context, the device has no fp64 and the type is float64, the variant cannot
-/// run, or the expression does not compile; nothing is enqueued then.
+/// event after which the result is there. \throws Error when the number of weights is wrong, types or sizes
+/// do not fit, a grid leaves its buffer, overlaps `out` or belongs to another context, the device has no fp64
+/// and the type is float64, the variant cannot run, or the expression does not compile; nothing is enqueued
+/// then.
 ///
 /// Sources of the kernels: cl/stencil/.
 SMEM_API cl::Event stencil(const Context& context, const Grid& in, const Grid& out, const Stencil& what,

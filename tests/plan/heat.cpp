@@ -186,7 +186,20 @@ TEST_CASE("plan of heat: what cannot be is refused") {
   CHECK(refused(smem::clamp(device, "fp64=0"), problem) == "in");
   problem.type = Scalar::float32;
   problem.variable = true;
-  problem.steps_per_pass = 2;
-  CHECK(refused(device, problem) == "steps_per_pass");
-  CHECK(refused(device, problem, {.variant = "vector"}) == "steps_per_pass");
+}
+
+TEST_CASE("plan of heat: steps of a pass are at most those asked for") {
+  const smem::Device device = target("sm_90");
+  HeatProblem problem{.width = 256, .height = 256, .depth = 64, .steps = 6};
+  problem.steps_per_pass = 4;
+  for (const std::string_view variant : {"naive", "vector"}) {
+    const smem::HeatPasses passes = smem::heat_passes(device, problem, {.variant = std::string(variant)});
+    CHECK(passes == smem::HeatPasses{6, 1, 6});
+  }
+  problem.variable = true;  // which no variant makes several steps of
+  CHECK(smem::heat_passes(device, problem) == smem::HeatPasses{6, 1, 6});
+  problem.variable = false;
+  problem.steps = problem.steps_per_pass = std::size_t{1} << 60;
+  CHECK(smem::heat_passes(device, problem, {.variant = "naive"}).steps == 1);
+  CHECK(smem::heat_passes(device, problem).steps >= 2);
 }

@@ -461,6 +461,13 @@ inline void add_blur(const smem::Device& device, Catalogue& catalogue) {
   add_box("march", "");
   grids.channels = 3;
   add_box("march", "/3");
+  // The mean of bytes as a float, on grids smaller than their windows.
+  smem::SeparableProblem small = grids;
+  small.width = small.height = 3;
+  small.out = Scalar::float32;
+  small.channels = 1;
+  catalogue.add("box_blur/uint8/float32/folds",
+                [&] { return smem::plan_box(device, smem::BoxProblem::of(small, 7)); });
   for (const auto& window : {std::tuple{smem::WindowOp::median, Scalar::uint8, 5},
                              {smem::WindowOp::median, Scalar::float32, 3},
                              {smem::WindowOp::gradient, Scalar::float32, 3}}) {
