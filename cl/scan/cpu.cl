@@ -1,21 +1,22 @@
 // Scan for a CPU: vectors, rows and segments.
 //
 // A work-group is one work-item, which is one thread: there is nobody to share local memory with. A row is cut into pieces
-// that a core's own cache holds. PHASE 2: threads take the pieces in their order, by a counter; each finds out what its piece
-// makes, waits for what all before it make, hands on both together, and then scans the piece, which is still in its cache:
-// memory is read once. Threads that have started go on, so nobody waits for ever. PHASES 0 and 1 do the same in two
-// launches, for devices on which that is not known. Either way, what lies before a piece is joined from left to right, so
-// the same plan gives the same bits.
+// that a core's own cache holds. PHASE 2: threads take the pieces in their order, by a counter; each computes the aggregate of
+// its piece, looks back for what lies before it (scan/walk_back.clh), and then scans the piece, which is still in its cache:
+// memory is read once. A thread whose predecessor is kept from going on computes that piece's aggregate itself (decoupled
+// fallback, scan/states.clh). PHASES 0 and 1 do the same in two launches, for devices on which that would happen often. Either
+// way, what lies before a piece is joined from left to right, so the same plan gives the same bits.
 //
 // Launch: one dimension, local size 1. PHASE 2: a group for each thread. Else group g does a run of neighbouring pieces.
 #include "common/stream.clh"
 #include "scan/operation.clh"
 
 #ifndef PHASE
-#define PHASE 1  // 0: what each piece makes, 1: the scan after that, 2: both
+#define PHASE 1  // 0: the aggregate of each piece, 1: the scan after that, 2: both
 #endif
 #if PHASE == 2
 #include "scan/states.clh"
+#include "scan/walk_back.clh"
 #endif
 #ifndef ORDERED
 #define ORDERED 1  // 0: the elements may be combined in any order
@@ -96,7 +97,7 @@ static inline ulong first_mark(scan_row row, ulong i) {
 #endif
 }
 
-// What elements [begin, end) make. Not inlined: PoCL copies a kernel's body three times, and vectorises each.
+// The aggregate of elements [begin, end). Not inlined: PoCL copies a kernel's body three times, and vectorises each.
 __attribute__((noinline)) state reduce_piece(scan_row row, ulong begin, ulong end) {
 #if SEGMENTED || ORDERED
   state s = no_state();
@@ -213,10 +214,17 @@ void scan_cpu(SCAN_ARGUMENTS) {
 #else
     state before = start_state(start);
     if (parts > 1) {
+      const int in_place = (global const void*)row.first == (global const void*)row.results;
       const state own = reduce_piece(row, begin, end);
-      if (part > 0)
-        while (look_at(scratch, job - 1, &before) == 0) {}
-      publish(scratch, job, PREFIX, join(before, own));
+      if (!look_back(scratch, number * parts, 0, (uint)part, own, &before, 0)) {
+        for (;;) {
+          const uint missing = fall_back(scratch, number * parts, 0, (uint)part, own, &before, 0);
+          if (missing == part) break;
+          const state aggregate = reduce_piece(row, missing * piece, min((missing + 1) * piece, cols));
+          publish_fallback(scratch, number * parts + missing, number * parts + missing, aggregate, in_place);
+        }
+      }
+      device_fence();  // what was published, before the first result
     }
     scan_piece(row, begin, end, before, start, has_initial);
 #endif

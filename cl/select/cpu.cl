@@ -2,9 +2,10 @@
 //
 // A work-group is one work-item, which is one thread: there is nobody to share local memory with. A vector is cut into pieces
 // that a core's own cache holds. PHASE 2: threads take the pieces in their order, by a counter; each counts what its piece
-// selects, waits for what all before it select, hands on both together, and then places the piece, which is still in its
-// cache: memory is read once. Threads that have started go on, so nobody waits for ever. PHASES 0 and 1 do the same in two
-// launches, for devices on which that is not known, and for partitions, whose others go behind all that is selected.
+// selects, looks back for what is selected before it (scan/walk_back.clh), and then places the piece, which is still in its
+// cache: memory is read once. A thread whose predecessor is kept from going on counts that piece itself (decoupled fallback,
+// scan/states.clh). PHASES 0 and 1 do the same in two launches, for devices on which that would happen often, and for
+// partitions, whose others go behind all that is selected.
 //
 // Placing has no branch: each element is written behind those taken so far, and stays there if it is selected. That is done in
 // a small array, so that nothing is written that is not a result.
@@ -17,6 +18,7 @@
 #endif
 #if PHASE == 2
 #include "scan/states.clh"
+#include "scan/walk_back.clh"
 #endif
 #ifndef CHUNK
 #define CHUNK 512  // elements that are placed at once: at most 65536
@@ -112,9 +114,14 @@ void select_cpu(SELECT_ARGUMENTS) {
 #else
     if (parts > 1) {
       const state own = count_piece(row, row_flags, begin, end);
-      if (part > 0)
-        while (look_at(scratch, part - 1, &before) == 0) {}
-      publish(scratch, part, PREFIX, join(before, own));
+      if (!look_back(scratch, 0, 0, (uint)part, own, &before, 0)) {
+        for (;;) {
+          const uint missing = fall_back(scratch, 0, 0, (uint)part, own, &before, 0);
+          if (missing == part) break;
+          const state aggregate = count_piece(row, row_flags, missing * piece, min((missing + 1) * piece, size));
+          publish_fallback(scratch, missing, missing, aggregate, 0);
+        }
+      }
     }
 #endif
     before = place_piece(row, row_flags, begin, end, before, total, out + out_offset, lengths, lengths_offset, wide_lengths);

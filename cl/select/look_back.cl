@@ -1,11 +1,11 @@
 // Selection in a single pass, with decoupled look-back: D. Merrill and M. Garland, "Single-pass parallel prefix scan with
-// decoupled look-back", NVIDIA technical report NVR-2016-002, 2016.
+// decoupled look-back", NVIDIA technical report NVR-2016-002, 2016; and decoupled fallback (scan/states.clh).
 //
-// A tile counts what it selects, tells those after it, and looks back for what is selected before it (scan/look_back.cl); the
-// while its other work-items put the selected elements next to each other in local memory. Then it writes them. Elements are
-// read once. All predecessors of a tile have started before it: groups start in their order (ORDERED_START), or tiles are
-// taken by a counter. Needs a device on which work-groups that have started go on. Where GROUP work-items have less than TILE
-// elements at once, a tile is read twice.
+// A group counts what its tile selects, publishes the count, and looks back for what is selected before the tile, while its
+// other work-items put the selected elements next to each other in local memory. Then it writes them. Elements are read once.
+// All predecessors of a tile have started before it: groups start in their order (ORDERED_START), or tiles are taken by a
+// counter (dynamic tile index). Where a predecessor does not publish in time, the group counts that tile in the owner's place and
+// looks back again. Where GROUP work-items have less than TILE elements at once, a tile is read twice.
 //
 // Launch: one dimension, GROUP work-items a group, a group for each of `parts` tiles of `piece` = TILE elements. Local memory:
 // see select/tile.clh; and a few words. Scratch: entries of all tiles, then of all blocks (scan/states.clh).
@@ -26,12 +26,12 @@
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void select_look_back(SELECT_ARGUMENTS) {
   DECLARE_TILE
-  local state found[1];
-  local uint taken[1];
+  local state found[2];  // what lies before the tile, and its aggregate
+  local uint taken[1], subject[1];  // the tile that the group counts
   (void)piece;
-  const uint item = get_local_id(0);
-  const ulong job = take_tile(scratch, taken, item);
-  const ulong begin = job * TILE;
+  uint item = get_local_id(0);
+  const uint job = take_tile(scratch, taken, item);  // the plan sees to it that tiles can be counted in 32 bits
+  const ulong begin = (ulong)job * TILE;
   global const ELEMENT* row = in + in_offset;
   global const FLAG* row_flags = flags + flags_offset;
 
@@ -51,28 +51,43 @@ void select_look_back(SELECT_ARGUMENTS) {
 #endif
 
   // What is selected before it. No barrier in a branch: PoCL 3.1 miscompiles those of small groups.
-#if REGISTERS
-  if (item < WARP) {
-    state before = no_state();
-    if (parts > 1) before = look_back(scratch, 0, parts, job, own, before, item);
-    if (item == 0) found[0] = before;
-  }
-#else
-  if (item == 0) {
-    state before = no_state();
-    if (parts > 1) {
-      if (job != 0) publish(scratch, job, AGGREGATE, own);
-      before = walk_back(scratch, 0, job, before);
-      publish(scratch, job, PREFIX, join(before, own));
+  state before = no_state();
+  if (item < POLLERS) {
+    int complete = 1;
+    if (parts > 1) complete = look_back(scratch, 0, parts, job, own, &before, item);
+    if (item == 0) {
+      found[0] = before;
+      found[1] = own;
+      subject[0] = complete ? job : job + 1;
     }
-    found[0] = before;
   }
+#if STEPS == 1
+  compact_tile(x, chosen, ranks, (uint)count_of(own), tile, places, begin, size, item);
 #endif
+  barrier(CLK_LOCAL_MEM_FENCE);
+
+  // Falls back: counts the tiles whose aggregates are missing.
+  while (subject[0] != job) {  // the same for all
+    DISCARD_ADDRESSES(item);
+    barrier(CLK_LOCAL_MEM_FENCE);  // all know so
+    if (item < POLLERS) {
+      state earlier = no_state();
+      const uint missing = fall_back(scratch, 0, parts, job, found[1], &earlier, item);
+      if (item == 0) {
+        found[0] = earlier;
+        subject[0] = missing;
+      }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const uint other = subject[0];
+    const state aggregate = count_tile(meeting, row, row_flags, (ulong)other * TILE, TILE, size, item);
+    if (item == 0 && other != job) publish_fallback(scratch, other, other, aggregate, 0);
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+  }
+  before = found[0];
 
   // Its elements.
 #if STEPS > 1
-  barrier(CLK_LOCAL_MEM_FENCE);
-  state before = found[0];
   for (ulong first = begin; first < begin + TILE; first += STEP) {
     state all;
     rank_tile(x, &chosen, ranks, &all, tile, meeting, marks, row, row_flags, first, size, item);
@@ -84,9 +99,6 @@ void select_look_back(SELECT_ARGUMENTS) {
     barrier(CLK_LOCAL_MEM_FENCE);  // the next step's elements take their place
   }
 #else
-  compact_tile(x, chosen, ranks, (uint)count_of(own), tile, places, begin, size, item);
-  barrier(CLK_LOCAL_MEM_FENCE);
-  const state before = found[0];
   write_tile(tile, places, out + out_offset, lengths, lengths_offset, wide_lengths, begin, size, before,
              (uint)count_of(own), 0, item);
 #endif

@@ -42,7 +42,7 @@ namespace {
   throw Error({.operation = "clamp",
                .argument = "SMEM_CLAMP",
                .expected = "entries like local=32K, cache=1M, work_group=64, sub_group=16, compute_units=4, "
-                           "fp64=0, forward_progress=0, ordered_start=0 or retargeting=0",
+                           "poll_limit=0, fp64=0, forward_progress=0, ordered_start=0 or retargeting=0",
                .got = formatted("\"{}\"", entry)});
 }
 
@@ -70,7 +70,7 @@ Device clamp(Device device, std::string_view text) {
     const std::string_view key = entry.substr(0, equals);
     const std::size_t value = number_in(entry, entry.substr(equals + 1));
     const bool may_be_zero = key == "local" || key == "fp64" || key == "forward_progress" ||
-                             key == "ordered_start" || key == "retargeting";
+                             key == "ordered_start" || key == "retargeting" || key == "poll_limit";
     if (!may_be_zero && value == 0) refuse_clamp(entry);
     if (key == "local") {
       device.local_bytes = std::min(device.local_bytes, value);
@@ -91,6 +91,8 @@ Device clamp(Device device, std::string_view text) {
       device.fp64 = device.fp64 && value != 0;
     } else if (key == "forward_progress") {
       device.forward_progress = device.forward_progress && value != 0;
+    } else if (key == "poll_limit") {
+      device.poll_limit = std::min(device.poll_limit, value);
     } else if (key == "ordered_start") {
       device.ordered_start = device.ordered_start && value != 0;
     } else if (key == "retargeting") {

@@ -54,6 +54,7 @@ void each_fact(Facts& d, const Visit& visit) {
   visit("prefetch_builtin", d.prefetch_builtin, 0);
   visit("long_loops", d.long_loops, 0);
   visit("forward_progress", d.forward_progress, 0);
+  visit("poll_limit", d.poll_limit, 0);
   visit("ordered_start", d.ordered_start, 0);
   visit("retargeting", d.retargeting, 0);
 }

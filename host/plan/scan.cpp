@@ -50,7 +50,7 @@ Plan base_plan(const ScanProblem& problem, std::string_view variant, const char*
   return plan;
 }
 
-/// What only the launch that writes results is told.
+/// Of the launch that writes results.
 void define_results(Plan& plan, const ScanProblem& problem) {
   if (problem.exclusive) define(plan, "EXCLUSIVE", 1);
 }
@@ -103,8 +103,8 @@ void set_registers(const Device& device, const ScanProblem& problem, const PlanO
   plan.local_bytes = (sizes.group / 32 + 2) * plan::scan_state_bytes(problem);
 }
 
-/// Chooses the sizes, and tells the kernel; false where no work-group fits. `whole_rows`: of one part each;
-/// short ones share a group.
+/// Chooses the sizes, and defines them for the kernel; false where no work-group fits. `whole_rows`: of one
+/// part each; short ones share a group.
 bool set_tile(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed, bool whole_rows,
               Plan& plan, TileSizes& sizes) {
   const std::size_t number = number_bytes(problem), state = plan::scan_state_bytes(problem);
@@ -174,8 +174,7 @@ std::optional<Plan> look_back(const Device& device, const ScanProblem& problem, 
   if (!set_tile(device, problem, fixed, false, plan, sizes)) return std::nullopt;
   define_results(plan, problem);
   define(plan, "TILE", parts.piece);
-  define(plan, "LINE", plan::scan_line(device));
-  define(plan, "DEVICE_FENCE", plan::device_fence(device));
+  plan::define_publishing(device, plan);
   if (device.ordered_start) define(plan, "ORDERED_START", 1);
   plan.global = {tiles * sizes.group, 1, 1};
   plan.tile_cols = parts.piece;
@@ -286,10 +285,7 @@ std::optional<Plan> cpu(const Device& device, const ScanProblem& problem, const 
   define(plan, "ORDERED", plan::is_ordered(problem) ? 1 : 0);
   const std::size_t written = problem.rows * problem.cols * problem.batch * size_of(problem.out);
   if (device.cache_bytes != 0 && written > device.cache_bytes) define(plan, "STREAMING", 1);
-  if (single_pass) {
-    define(plan, "DEVICE_FENCE", plan::device_fence(device));
-    define(plan, "LINE", plan::scan_line(device));
-  }
+  if (single_pass) plan::define_publishing(device, plan);
   plan.reason = single_pass ? "one thread a piece that its cache holds: what it makes, then its scan"
                             : "one thread a piece, from front to back";
   return plan;
@@ -322,11 +318,13 @@ std::string why_not(const Device& device, const ScanProblem& problem, std::strin
   if (!plan_variant(device, problem, {}, variant)) {
     if (variant == "cpu") return plan::no_cpu_variant(device);
     if (variant == "look_back" && !plan::can_look_back(device))
-      return "nothing says that work-groups which have started go on while others wait for them";
+      return "no way is known in which work-groups of one launch publish to each other";
     if (problem.shape != ScanShape::vector && variant != "reduce_then_scan") return "does not do this shape";
     return "does not fit local memory";
   }
   if (chosen.variant == "cpu") return "work-items that meet in local memory are loops on a CPU";
+  if (variant == "look_back" && !plan::prefers_look_back(device))
+    return "work-groups that may stop keep others waiting, which then compute the same elements again";
   if (variant == "look_back") return "rows of one part need nothing of each other";
   if (variant == "reduce_then_scan") return "reads every element twice";
   return "reads every element twice, and works on tiles of one or two elements a work-item";

@@ -3,6 +3,7 @@
 #include "formatted.hpp"
 
 #include "plan/reduce_types.hpp"
+#include "plan/scan_policy.hpp"
 #include "plan/sizes.hpp"
 
 #include <smem/error.hpp>
@@ -57,7 +58,14 @@ std::size_t scan_tile(const Device& device, const ScanProblem& problem, const Pl
          scan_items(device, problem, scans_in_registers(device, problem));
 }
 
-bool can_look_back(const Device& device) { return device.forward_progress && device_fence(device) != 0; }
+bool can_look_back(const Device& device) { return device_fence(device) != 0; }
+bool prefers_look_back(const Device& device) { return device.forward_progress && can_look_back(device); }
+
+void define_publishing(const Device& device, Plan& plan) {
+  define(plan, "LINE", scan_line(device));
+  define(plan, "DEVICE_FENCE", device_fence(device));
+  define(plan, "POLL_LIMIT", poll_limit(device));
+}
 
 std::size_t scan_state_bytes(const ScanProblem& problem) {
   return size_of(accumulator_type(as_reduction(problem))) * (is_segmented(problem) ? 2 : 1);
@@ -87,7 +95,7 @@ ScanParts scan_parts_of(const Device& device, const ScanProblem& problem, const 
     cut(std::clamp<std::size_t>(std::min(wanted / jobs, length / 64), 1, kMostParts), 1);
   } else if (on_cpu) {
     const std::size_t piece = kCpuPieceBytes / size_of(problem.in);
-    single_pass = can_look_back(device);
+    single_pass = prefers_look_back(device);
     if (rows >= 4 * device.compute_units || length <= 2 * piece) {
       cut(1, 1);
     } else if (single_pass) {
@@ -117,7 +125,7 @@ ScanParts scan_parts_of(const Device& device, const ScanProblem& problem, const 
 
 std::string_view choose_scan(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed) {
   if (runs_cpu_variant(device)) return "cpu";
-  if (problem.shape == ScanShape::columns || !can_look_back(device)) return "reduce_then_scan";
+  if (problem.shape == ScanShape::columns || !prefers_look_back(device)) return "reduce_then_scan";
   // Where rows have one part each, one launch that needs no counters does all. Of rows that fill a tile the
   // other one is faster, as it needs no loop: H200, 16384 x 16384 floats, 0.524 ms and 0.563.
   const std::size_t tile = scan_tile(device, problem, fixed);

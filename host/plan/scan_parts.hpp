@@ -19,7 +19,7 @@ std::size_t scan_items(const Device& device, const ScanProblem& problem, bool in
 std::size_t scan_tile(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed);
 
 constexpr std::size_t kScanBlock = 32;  ///< tiles of a block (cl/nvidia/look_back.clh)
-/// Words of 8 bytes for what a tile tells: a line of the cache (cl/scan/states.clh).
+/// Words of 8 bytes for the status of a tile: a line of the cache (cl/scan/states.clh).
 inline std::size_t scan_line(const Device& device) { return device.type == DeviceType::cpu ? 8 : 16; }
 
 struct ScanParts {
@@ -36,8 +36,13 @@ ScanParts scan_parts_of(const Device& device, const ScanProblem& problem, const 
 /// The variant that the plan chooses where none is fixed.
 std::string_view choose_scan(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed);
 
-/// Whether tiles can wait for those before them, in the same launch.
+/// Whether work-groups of one launch can publish to each other.
 bool can_look_back(const Device& device);
+/// Whether that is the faster way: groups that have started go on, so that few fall back on computing what
+/// others compute.
+bool prefers_look_back(const Device& device);
+/// Defines how a kernel publishes and polls (cl/scan/states.clh).
+void define_publishing(const Device& device, Plan& plan);
 
 /// Bytes of what a part makes, as kernels lay it out: a number, and for segments whether one begins in it.
 std::size_t scan_state_bytes(const ScanProblem& problem);

@@ -92,8 +92,8 @@ void define_tile(std::size_t group, std::size_t items, std::size_t pack, Plan& p
   define(plan, "PACK", pack);
 }
 
-/// Chooses the sizes of tiles, and tells the kernel; false where no work-group fits. `all_meet`: each
-/// work-item has a state in local memory.
+/// Chooses the sizes of tiles, and defines them for the kernel; false where no work-group fits. `all_meet`:
+/// each work-item has a state in local memory.
 bool set_tile(const Device& device, const SelectProblem& problem, const PlanOverrides& fixed, bool all_meet,
               Plan& plan) {
   const std::size_t bytes = size_of(problem.in), state = plan::select_state_bytes(problem);
@@ -157,8 +157,7 @@ std::optional<Plan> look_back(const Device& device, const SelectProblem& problem
   Plan plan = base_plan(problem, "look_back", "select/look_back.cl", "select_look_back");
   if (!set_tile(device, problem, fixed, false, plan)) return std::nullopt;
   define(plan, "TILE", parts.piece);
-  define(plan, "LINE", plan::scan_line(device));
-  define(plan, "DEVICE_FENCE", plan::device_fence(device));
+  plan::define_publishing(device, plan);
   if (device.ordered_start) define(plan, "ORDERED_START", 1);
   plan.global = {parts.parts * plan.work_group[0], 1, 1};
   plan.tile_cols = parts.piece;
@@ -187,10 +186,7 @@ std::optional<Plan> cpu(const Device& device, const SelectProblem& problem, cons
   plan.tile_cols = plan.items_per_work_item = parts.piece;
   define(plan, "PACK", 1);
   define(plan, "PHASE", single_pass ? 2 : 1);
-  if (single_pass) {
-    define(plan, "DEVICE_FENCE", plan::device_fence(device));
-    define(plan, "LINE", plan::scan_line(device));
-  }
+  if (single_pass) plan::define_publishing(device, plan);
   plan.reason = single_pass
                     ? "one thread a piece that its cache holds: how many it selects, then its elements"
                     : "one thread a piece, from front to back";
@@ -220,14 +216,16 @@ std::string why_not(const Device& device, const SelectProblem& problem, std::str
   if (!plan_variant(device, problem, {}, variant)) {
     if (variant == "cpu") return plan::no_cpu_variant(device);
     if (variant == "look_back" && plan::is_partition(problem.op))
-      return "where the others begin is known only when all elements have been looked at";
+      return "where the others begin is known only when all elements have been counted";
     if (variant == "look_back" && !plan::can_look_back(device))
-      return "nothing says that work-groups which have started go on while others wait for them";
+      return "no way is known in which work-groups of one launch publish to each other";
     if (variant == "look_back" && !plan::selects_in_one_pass(device, problem))
-      return "tiles cannot tell counts and places of 64 bits at once";
+      return "tiles cannot publish counts and places of 64 bits at once";
     return "does not fit local memory";
   }
   if (chosen.variant == "cpu") return "work-items that meet in local memory are loops on a CPU";
+  if (variant == "look_back" && !plan::prefers_look_back(device))
+    return "work-groups that may stop keep others waiting, which then count the same elements again";
   return variant == "look_back" ? "one part needs nothing of others" : "reads every element twice";
 }
 

@@ -66,7 +66,7 @@ std::size_t select_tile(const Device& device, const SelectProblem& problem, cons
 
 bool selects_in_one_pass(const Device& device, const SelectProblem& problem) {
   // Where a partition's others begin is known at the end. A count and a place of 64 bits each are more than
-  // tiles can tell at once.
+  // tiles can publish at once.
   return can_look_back(device) && !is_partition(problem.op) &&
          !(problem.op == SelectOp::run_length_encode && is_wide(problem));
 }
@@ -88,7 +88,7 @@ SelectParts select_parts_of(const Device& device, const SelectProblem& problem, 
   bool single_pass = false;
   if (variant == "cpu") {
     const std::size_t piece = kCpuPieceBytes / size_of(problem.in);
-    single_pass = selects_in_one_pass(device, problem);
+    single_pass = prefers_look_back(device) && selects_in_one_pass(device, problem);
     if (length <= 2 * piece) {
       cut(1, 1);
     } else if (single_pass) {
@@ -118,7 +118,7 @@ SelectParts select_parts_of(const Device& device, const SelectProblem& problem, 
 std::string_view choose_select(const Device& device, const SelectProblem& problem,
                                const PlanOverrides& fixed) {
   if (runs_cpu_variant(device)) return "cpu";
-  if (!selects_in_one_pass(device, problem)) return "count_then_place";
+  if (!prefers_look_back(device) || !selects_in_one_pass(device, problem)) return "count_then_place";
   // What is one part needs no counters.
   PlanOverrides other = fixed;
   other.variant = "count_then_place";

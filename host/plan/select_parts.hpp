@@ -43,7 +43,7 @@ SelectParts select_parts_of(const Device& device, const SelectProblem& problem, 
 std::string_view choose_select(const Device& device, const SelectProblem& problem,
                                const PlanOverrides& fixed);
 
-/// Whether tiles can wait for those before them, in the same launch, for all that they need to know.
+/// Whether tiles can publish all that others need to know, in the same launch.
 bool selects_in_one_pass(const Device& device, const SelectProblem& problem);
 
 /// Bytes of what a part selects, as kernels lay it out: a count, and for runs the place of the last one.

@@ -37,11 +37,11 @@ void require_fixed_group(const char* operation, const Device& device, const Plan
 }
 
 void refuse_variant(const char* operation, const Device& device, std::string_view variant, const char* what,
-                    bool can_wait) {
+                    bool can_publish) {
   refuse_field(
       operation, "variant", formatted("one that can run this {} on this device", what),
       formatted("\"{}\" on {} with {} bytes of local memory{}", variant, device.name, device.local_bytes,
-                can_wait ? "" : ", whose work-groups cannot wait for each other"));
+                can_publish ? "" : ", whose work-groups cannot publish to each other"));
 }
 
 void require_choice(const char* operation, const PlanOverrides& overrides,

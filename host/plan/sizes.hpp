@@ -124,9 +124,9 @@ void require_work_items(const char* operation, const Device& device, const PlanO
 void require_fixed_group(const char* operation, const Device& device, const PlanOverrides& overrides,
                          const Plan& plan, const char* cpu_reason);
 
-/// Says that a variant cannot run `what`, where tiles do not fit or cannot wait for each other.
+/// Says that a variant cannot run `what`, where tiles do not fit or cannot publish to each other.
 [[noreturn]] void refuse_variant(const char* operation, const Device& device, std::string_view variant,
-                                 const char* what, bool can_wait);
+                                 const char* what, bool can_publish);
 
 /// How many plans this thread has made: by it tests see that a call makes none that was made before.
 std::size_t& plans_made();

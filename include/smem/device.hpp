@@ -78,8 +78,13 @@ struct Device {
   bool long_loops = true;
 
   /// Whether a work-group that has started goes on while others wait for it in a loop (NVIDIA's GPUs, PoCL's
-  /// CPUs). OpenCL promises nothing of the kind.
+  /// CPUs). OpenCL promises nothing of the kind. It only decides which variant is the faster one: all waits
+  /// are bounded.
   bool forward_progress = false;
+
+  /// The most polls of another work-group's status before a waiting one computes the missing value itself;
+  /// plans take fewer. 0: nothing is polled, and each work-group computes all that it needs.
+  std::size_t poll_limit = 1 << 20;
 
   /// Whether work-groups start in the order of their numbers (NVIDIA's GPUs, on which CUB's scans rest on it
   /// too). OpenCL promises nothing of the kind.
@@ -106,10 +111,9 @@ SMEM_API UnitLimits unit_limits(const Device& device);
 
 /// Reduces facts to those of a smaller device. `text` is a comma-separated list of `local=BYTES` (K and M are
 /// understood), `cache=BYTES`, `work_group=N`, `fp64=0`, `forward_progress=0`, `ordered_start=0`,
-/// `retargeting=0`,
-/// `compute_units=N`, and `sub_group=N`, which plans for sub-groups of N and, where the device's own are
-/// others, without sub-group functions. The environment variable SMEM_CLAMP applies it to every device that
-/// smem opens. \throws Error naming the entry that is not understood.
+/// `retargeting=0`, `poll_limit=N`, `compute_units=N`, and `sub_group=N`, which plans for sub-groups of N
+/// and, where the device's own are others, without sub-group functions. The environment variable SMEM_CLAMP
+/// applies it to every device that smem opens. \throws Error naming the entry that is not understood.
 SMEM_API Device clamp(Device device, std::string_view text);
 
 }  // namespace smem

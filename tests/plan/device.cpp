@@ -28,6 +28,8 @@ TEST_CASE("clamp: makes a device smaller and never larger") {
   CHECK(smem::clamp(whole, "forward_progress=1").forward_progress);
   CHECK_FALSE(smem::clamp(whole, "forward_progress=0").forward_progress);
   CHECK_FALSE(smem::clamp(smem::Device(), "forward_progress=1").forward_progress);
+  CHECK(smem::clamp(whole, "poll_limit=0").poll_limit == 0);
+  CHECK(smem::clamp(smem::clamp(whole, "poll_limit=1"), "poll_limit=7").poll_limit == 1);
   CHECK(smem::clamp(whole, "ordered_start=1").ordered_start);
   CHECK_FALSE(smem::clamp(whole, "ordered_start=0").ordered_start);
   CHECK(smem::clamp(whole, "retargeting=1").retargeting);

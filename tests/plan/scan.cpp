@@ -101,10 +101,12 @@ TEST_CASE("plan of scan: what each kind of device chooses") {
   CHECK_FALSE(smem::plan_scan_first(target("sm_90"), rows));
 }
 
-TEST_CASE("plan of scan: a device that does not say that work-groups go on gets no look-back") {
+TEST_CASE("plan of scan: look-back needs a way to publish, and no forward progress") {
   CHECK_FALSE(smem::Device().forward_progress);
+  const smem::Device stopping = smem::clamp(target("sm_90"), "forward_progress=0");
+  CHECK(smem::plan_scan(stopping, vector_of(1 << 22), "look_back").variant == "look_back");
   const auto error = test::failure_of(
       [&] { smem::plan_scan(target("gfx90a"), vector_of(std::size_t{1} << 28), "look_back"); });
   CHECK(error.argument == "variant");
-  CHECK(test::contains(error.got, "cannot wait for each other"));
+  CHECK(test::contains(error.got, "cannot publish to each other"));
 }

@@ -101,7 +101,7 @@ TEST_CASE("plan of select: what each kind of device chooses") {
   CHECK(smem::plan_select_first(target("sm_90"), problem_for(SelectOp::partition, 100)));
 }
 
-TEST_CASE("plan of select: what cannot be told in one pass is not") {
+TEST_CASE("plan of select: what cannot be published in one pass is not") {
   const smem::Device device = target("sm_90");
   const auto refusal = [&](const smem::Device& on, const smem::SelectProblem& problem) {
     return test::failure_of([&] { smem::plan_select(on, problem, "look_back"); });
@@ -115,5 +115,5 @@ TEST_CASE("plan of select: what cannot be told in one pass is not") {
         "look_back");
   const auto error = refusal(target("gfx90a"), problem_for(SelectOp::copy_if, 1 << 22));
   CHECK(error.argument == "variant");
-  CHECK(test::contains(error.got, "cannot wait for each other"));
+  CHECK(test::contains(error.got, "cannot publish to each other"));
 }
