@@ -6,6 +6,7 @@
 #include "support/environment.hpp"
 #include "support/failure.hpp"
 #include "support/random.hpp"
+#include "support/random_cases.hpp"
 #include "support/reductions.hpp"
 
 #include <doctest/doctest.h>
@@ -61,12 +62,16 @@ T random_weight(test::Random& random) {
   }
 }
 
+/// Counts of elements and of bins.
+using Sizes = std::vector<std::pair<std::size_t, std::size_t>>;
+const Sizes kSizes{{0, 3}, {1, 1}, {777, 10}, {40009, 1000}, {30011, 20000}};
+
 /// Vectors of all sizes, by every variant.
 template <class Weight, class Out>
-void check_vectors(const smem::Context& context) {
+void check_vectors(const smem::Context& context, const Sizes& sizes = kSizes) {
   if (!context.device().fp64 && (std::is_same_v<Weight, double> || std::is_same_v<Out, double>)) return;
-  for (const auto& [count, bins] :
-       {std::pair<std::size_t, std::size_t>{0, 3}, {1, 1}, {777, 10}, {40009, 1000}, {30011, 20000}}) {
+  for (const auto& size : sizes) {
+    const std::size_t count = size.first, bins = size.second;
     CAPTURE(count);
     CAPTURE(bins);
     test::Random random(count);
@@ -147,6 +152,24 @@ TEST_CASE("histogram weighted: floating-point weights, within the bound and the 
   check_vectors<smem::half, float>(context);
   check_vectors<float, double>(context);
   check_vectors<double, double>(context);
+}
+
+TEST_CASE("random: weighted histograms") {
+  const smem::Context context;
+  test::Random random(48);
+  const std::size_t cases = test::random_cases(40);
+  const auto some_sizes = [&] {
+    Sizes sizes;
+    for (std::size_t i = 0; i < cases / 4; ++i) {
+      const std::size_t count = random.between(0, random.chance(3) ? 100000 : 3000);
+      sizes.emplace_back(count, random.between(1, random.chance(4) ? 20000 : 300));
+    }
+    return sizes;
+  };
+  check_vectors<std::int32_t, std::int64_t>(context, some_sizes());
+  check_vectors<std::uint8_t, std::uint32_t>(context, some_sizes());
+  check_vectors<float, float>(context, some_sizes());
+  check_vectors<smem::half, float>(context, some_sizes());
 }
 
 TEST_CASE("histogram weighted: pitched matrices, edges, and what lies outside") {

@@ -5,6 +5,7 @@
 #include "support/case_sweep.hpp"
 #include "support/failure.hpp"
 #include "support/random.hpp"
+#include "support/random_cases.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -156,6 +157,26 @@ TEST_CASE("matvec: other types") {
   check_shapes<std::int8_t, std::int32_t>(kFewShapes);
   check_shapes<std::uint16_t, std::int64_t>({{3, 7}});
   if (smem::Context().device().fp64) check_shapes<double, double>(kFewShapes);
+}
+
+TEST_CASE("random: products of matrices and vectors") {
+  test::Random random(47);
+  const std::size_t cases = test::random_cases(40);
+  const auto some_shapes = [&] {
+    std::vector<Shape> shapes;
+    for (std::size_t i = 0; i < cases / 4; ++i) {
+      const std::size_t a = random.between(0, random.chance(3) ? 20000 : 500);
+      const std::size_t b = random.between(0, 60000 / (a + 1));
+      const bool wide = random.chance(2);
+      shapes.push_back({wide ? b : a, wide ? a : b, random.between(1, 3), random.between(0, 5),
+                        random.chance(2) ? 0 : random.between(0, 9)});
+    }
+    return shapes;
+  };
+  check_shapes<float, float>(some_shapes());
+  check_shapes<smem::half, float>(some_shapes());
+  check_shapes<std::int8_t, std::int32_t>(some_shapes());
+  check_shapes<std::uint16_t, std::int64_t>(some_shapes());
 }
 
 TEST_CASE("matvec: compensated sums keep what plain ones lose") {

@@ -1,11 +1,11 @@
 // Random shapes, layouts and variants. A case that fails is made smaller until it no longer does, and the
 // smallest one that fails is reported.
+#include "support/random_cases.hpp"
 #include "support/sweep.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
 #include <string>
 #include <vector>
@@ -84,8 +84,7 @@ std::vector<test::Case> smaller(const test::Case& c) {
 TEST_CASE("random: transposes of any shape and layout, by every variant") {
   const smem::Context context;
   test::Random random(42);
-  const char* wanted = std::getenv("SMEM_RANDOM_CASES");
-  const int cases = wanted != nullptr ? std::atoi(wanted) : 60;
+  const auto cases = static_cast<int>(test::random_cases(60));
   int ran = 0;
   for (int i = 0; i < cases; ++i) {
     test::Case c = random_case(random);
