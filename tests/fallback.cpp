@@ -210,17 +210,16 @@ TEST_CASE("fallback: the same bits whichever groups fell back, also on busy core
     thread.join();
 }
 
-TEST_CASE(
-    "fallback: single-pass variants run where nothing is known of forward progress, if they are named") {
+TEST_CASE("fallback: look-back runs where nothing is known of forward progress, if it is named") {
   const test::Variable clamp("SMEM_CLAMP", "forward_progress=0,ordered_start=0");
   const smem::Context context;
+  const std::vector<std::string> variants = single_pass(context.device());
+  if (std::find(variants.begin(), variants.end(), "look_back") == variants.end()) return;
   test::ScanSweep sweep(context);
   test::ScanCase c;
   c.operation = test::affine();
   c.in = Scalar::uint32;
-  for (const std::string& variant : single_pass(context.device())) {
-    c.variant = variant;
-    vectors(sweep, c);
-    CHECK(sweep.ran() == 2);
-  }
+  c.variant = "look_back";
+  vectors(sweep, c);
+  CHECK(sweep.ran() == 2);
 }
