@@ -23,13 +23,36 @@
 #include "scan/walk_back.clh"
 #endif
 
+// Falls back: counts a tile whose aggregate is missing, or with REGISTERS all of them; or none is, and found[0] is what lies
+// before tile `job`, and it is the subject. found[1]: its aggregate.
+COLD_FUNCTION void count_missing(global ulong* scratch, uint parts, uint job, local state* found, local uint* subject,
+                                 local state* meeting, global const ELEMENT* row, global const FLAG* flags, ulong size,
+                                 uint item) {
+  do {
+    barrier(CLK_LOCAL_MEM_FENCE);  // all have read the subject
+    if (item < POLLERS) {
+      state before = no_state();
+      const uint missing = fall_back(scratch, 0, parts, job, found[1], &before, item);
+      if (item == 0) {
+        found[0] = before;
+        subject[0] = missing;
+      }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const uint other = subject[0];
+    const state aggregate = count_tile(meeting, row, flags, (ulong)other * TILE, TILE, size, item);
+    if (item == 0 && other != job) publish_fallback(scratch, other, other, aggregate, 0);
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+  } while (REGISTERS && subject[0] != job);
+}
+
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void select_look_back(SELECT_ARGUMENTS) {
   DECLARE_TILE
   local state found[2];  // what lies before the tile, and its aggregate
   local uint taken[1], subject[1];  // the tile that the group counts
   (void)piece;
-  uint item = get_local_id(0);
+  const uint item = get_local_id(0);
   const uint job = take_tile(scratch, taken, item);  // the plan sees to it that tiles can be counted in 32 bits
   const ulong begin = (ulong)job * TILE;
   global const ELEMENT* row = in + in_offset;
@@ -66,24 +89,12 @@ void select_look_back(SELECT_ARGUMENTS) {
 #endif
   barrier(CLK_LOCAL_MEM_FENCE);
 
-  // Falls back: counts the tiles whose aggregates are missing.
-  while (subject[0] != job) {  // the same for all
-    DISCARD_ADDRESSES(item);
-    barrier(CLK_LOCAL_MEM_FENCE);  // all know so
-    if (item < POLLERS) {
-      state earlier = no_state();
-      const uint missing = fall_back(scratch, 0, parts, job, found[1], &earlier, item);
-      if (item == 0) {
-        found[0] = earlier;
-        subject[0] = missing;
-      }
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const uint other = subject[0];
-    const state aggregate = count_tile(meeting, row, row_flags, (ulong)other * TILE, TILE, size, item);
-    if (item == 0 && other != job) publish_fallback(scratch, other, other, aggregate, 0);
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-  }
+#if REGISTERS  // or the compiler would spill
+  if (subject[0] != job)  // the same for all
+#else
+  while (subject[0] != job)
+#endif
+    count_missing(scratch, (uint)parts, job, found, subject, meeting, row, row_flags, size, item);
   before = found[0];
 
   // Its elements.

@@ -49,15 +49,18 @@ std::size_t select_items(const Device& device, const SelectProblem& problem) {
   // A CPU's compiler makes loops of work-items, and long code of many registers. Intel's for GPUs runs 32
   // work-items in the registers of one thread.
   if (device.type == DeviceType::cpu) return 16 / bytes;
+  std::size_t most = kMostItems;
   std::size_t room = device.vendor == Vendor::intel ? 32 : 64, each = bytes;
   if (selects_in_registers(device)) {
     // A tile is in local memory as well, of which NVIDIA's older multiprocessors have 64 KiB for two groups,
     // newer ones 227 KiB. The lengths of runs take two bytes more an element.
     if (device.local_bytes >= 96 * 1024) room = 128;
     if (problem.op == SelectOp::run_length_encode) each += 2;
+    // Elements that are read one by one take more registers: 32 of them would spill.
+    if (problem.in_alignment < 16) most = 16;
   }
   const std::size_t items = std::bit_floor(room / each);
-  return items < kMostItems ? items : kMostItems;
+  return std::min(items, most);
 }
 
 std::size_t select_tile(const Device& device, const SelectProblem& problem, const PlanOverrides& fixed) {
