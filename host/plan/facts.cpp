@@ -10,6 +10,8 @@
 #include <set>
 #include <string>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace smem {
 
@@ -50,12 +52,23 @@ void each_fact(Facts& d, const Visit& visit) {
   visit("fp16", d.fp16, 0);
   visit("int64_atomics", d.int64_atomics, 0);
   visit("sub_groups", d.sub_groups, 0);
+  visit("sub_group_language", d.sub_group_language, 0);
+  visit("event_language", d.event_language, 0);
   visit("packed_vectors", d.packed_vectors, 0);
   visit("prefetch_builtin", d.prefetch_builtin, 0);
   visit("long_loops", d.long_loops, 0);
   visit("forward_progress", d.forward_progress, 0);
   visit("ordered_start", d.ordered_start, 0);
   visit("retargeting", d.retargeting, 0);
+  visit("broken", d.broken, 0);
+}
+
+template <class Broken, class Visit>
+void each_word(Broken& broken, const Visit& visit) {
+  visit("operation", broken.operation, 0);
+  visit("variant", broken.variant, 0);
+  visit("type", broken.type, 0);
+  visit("reason", broken.reason, 0);
 }
 
 template <class Limits, class Visit>
@@ -115,6 +128,7 @@ void read(const std::string& field, const Json& json, Vendor& value, std::size_t
   read_name(field, json, value, {Vendor::nvidia, Vendor::amd, Vendor::intel, Vendor::other});
 }
 void read(const std::string& field, const Json& json, UnitLimits& value, std::size_t);
+void read(const std::string& field, const Json& json, std::vector<BrokenVariant>& value, std::size_t);
 
 /// Reads the fields that are there, and refuses those that nobody knows.
 template <class Facts, class Each>
@@ -133,6 +147,20 @@ void read(const std::string& field, const Json& json, UnitLimits& value, std::si
   read_object(field + ".", json, value, [](auto& unit, const auto& visit) { each_limit(unit, visit); });
 }
 
+void read(const std::string& field, const Json& json, std::vector<BrokenVariant>& value, std::size_t) {
+  if (!json.is_array()) refuse(field, "an array of objects", json);
+  value.clear();
+  for (const Json& one : json) {
+    const std::string name = formatted("{}[{}]", field, value.size());
+    if (!one.is_object()) refuse(name, "an object", one);
+    BrokenVariant broken;
+    read_object(name + ".", one, broken, [](auto& words, const auto& visit) { each_word(words, visit); });
+    for (const auto& [word, text] : {std::pair{"operation", &broken.operation}, {"variant", &broken.variant}})
+      if (text->empty()) refuse(name + "." + word, "a name", one);
+    value.push_back(std::move(broken));
+  }
+}
+
 template <class T>
 Json write(const T& value) {
   if constexpr (std::is_enum_v<T>) {
@@ -140,6 +168,14 @@ Json write(const T& value) {
   } else if constexpr (std::is_same_v<T, UnitLimits>) {
     Json json;
     each_limit(value, [&](const char* name, std::size_t number, int) { json[name] = number; });
+    return json;
+  } else if constexpr (std::is_same_v<T, std::vector<BrokenVariant>>) {
+    Json json = Json::array();
+    for (const BrokenVariant& broken : value) {
+      Json one;
+      each_word(broken, [&](const char* name, const std::string& word, int) { one[name] = word; });
+      json.push_back(std::move(one));
+    }
     return json;
   } else {
     return Json(value);

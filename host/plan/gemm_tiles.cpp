@@ -407,6 +407,7 @@ Attempt async(const Device& device, const GemmProblem& problem, const PlanOverri
         const std::size_t groups = count_tiles(problem, tile);
         if (groups > kMaxTiles) return formatted("{} tiles are more than a launch can have", groups);
         Plan plan = base_plan(problem, "async", "gemm/async.cl", "gemm_async");
+        plan.language = device.event_language;
         set_tile(plan, device, problem, tile, groups, bytes);
         define(plan, "A_LINE", a.stride);
         define(plan, "B_LINE", b.stride);
