@@ -38,7 +38,7 @@ typedef JOIN(RESULT, 16) result_run;
 
 static inline run load_run(global const ELEMENT* p) {
 #if ELEMENT_HALF
-  return vload_half16(0, p);
+  return JOIN(convert_, JOIN(ACC, 16))(vload_half16(0, p));
 #else
   return JOIN(convert_, JOIN(ACC, 16))(vload16(0, p));
 #endif
