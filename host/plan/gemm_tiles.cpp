@@ -257,7 +257,7 @@ void set_tile(Plan& plan, const Device& device, const GemmProblem& problem, cons
   define(plan, "TILE_M", tile.m);
   define(plan, "TILE_N", tile.n);
   define(plan, "TILE_K", tile.k);
-  if (tile.each_m * tile.each_n > 1) {
+  if (plan.kernel_file != "gemm/tiled.cl") {  // which has one result a work-item, as others may have too
     define(plan, "GROUP", tile.group());
     define(plan, "EACH_M", tile.each_m);
     define(plan, "EACH_N", tile.each_n);
