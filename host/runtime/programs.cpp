@@ -142,14 +142,18 @@ bool Program::first_run_completed() {
          state == CL_COMPLETE;
 }
 
+std::string device_key(const Device& device) {
+  return formatted("device={}\nvendor={}\nplatform={} {}\ndriver={}\n", device.name, device.vendor_name,
+                   device.platform, device.platform_version, device.driver);
+}
+
 Programs::Programs(cl::Context context, cl_device_id id, const Device& device)
     : context_(std::move(context)),
       id_(id),
       device_name_(device.name),
       vendor_(device.vendor),
       register_lot_(device.unit.register_lot),
-      device_key_(formatted("device={}\nvendor={}\nplatform={} {}\ndriver={}\n", device.name,
-                            device.vendor_name, device.platform, device.platform_version, device.driver)),
+      device_key_(runtime::device_key(device)),
       disk_(DiskCache::from_environment()) {}
 
 std::shared_ptr<Program> Programs::get(const Plan& plan) {
