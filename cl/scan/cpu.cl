@@ -96,6 +96,10 @@ static inline ulong first_mark(scan_row row, ulong i) {
 #endif
 }
 
+#if ELEMENT_HALF
+DEFINE_LOAD_RUN(load_values, private, VALUE)
+#endif
+
 // What elements [begin, end) make. Not inlined: PoCL copies a kernel's body three times, and vectorises each.
 __attribute__((noinline)) state reduce_piece(scan_row row, ulong begin, ulong end) {
 #if SEGMENTED || ORDERED
@@ -108,8 +112,15 @@ __attribute__((noinline)) state reduce_piece(scan_row row, ulong begin, ulong en
   ACC lanes[LANES];
   for (uint k = 0; k < LANES; ++k) lanes[k] = identity();
   ulong i = begin;
-  for (; i + LANES <= end; i += LANES)
+  for (; i + LANES <= end; i += LANES) {
+#if ELEMENT_HALF
+    VALUE x[LANES];
+    load_values(x, row.first, i, LANES);
+    for (uint k = 0; k < LANES; ++k) lanes[k] = combine(lanes[k], lift(x[k]));
+#else
     for (uint k = 0; k < LANES; ++k) lanes[k] = combine(lanes[k], lift(load_value(row.first, i + k)));
+#endif
+  }
   for (uint k = 0; i < end; ++i, ++k) lanes[k] = combine(lanes[k], lift(load_value(row.first, i)));
   for (uint apart = LANES / 2; apart > 0; apart /= 2)
     for (uint k = 0; k < apart; ++k) lanes[k] = combine(lanes[k], lanes[k + apart]);
