@@ -126,6 +126,22 @@ TEST_CASE("conv2d: tiles that are gathered across rows, planes, images and group
   CHECK(sweep.ran() == 0);
 }
 
+// For work-groups of two, PoCL 3.1's compiler ended the process.
+TEST_CASE("conv2d: few results of few filters a group by tiles") {
+  const smem::Context context;
+  test::Conv2dSweep sweep(context);
+  std::size_t asked = 0;
+  const auto run = [&](Conv2dCase c) {
+    c.variant = "direct";
+    sweep.run(c);
+    ++asked;
+  };
+  run({Scalar::float32, 3, 28, 1, 1, 28, 1, 1, how(1, 1, 1, 1, {0, 1, 0, 0}, 28)});
+  run({Scalar::float32, 3, 4, 1, 8, 4, 1, 3, how(3, 3, 1, 1, {}, 4)});
+  run({Scalar::float32, 2, 8, 5, 1, 8, 1, 1, how(1, 1, 1, 1, {}, 8)});
+  CHECK(sweep.ran() == asked);
+}
+
 TEST_CASE("conv2d: half, double and GELU") {
   const smem::Context context;
   test::Conv2dSweep sweep(context);

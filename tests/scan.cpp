@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
 using smem::ReduceOp;
@@ -88,6 +89,23 @@ TEST_CASE("scan: every type, with results that are more than a CPU's cache holds
     test::scan_vectors(sweep, c);
   }
   CHECK(sweep.ran() > 5 * 10);
+}
+
+TEST_CASE("scan: half and float into double, double into half") {
+  const smem::Context context;
+  if (!context.device().fp64) return;
+  test::ScanSweep sweep(context);
+  std::size_t asked = 0;
+  for (const auto& [in, out, exclusive] : {std::tuple{Scalar::half, Scalar::float64, false},
+                                           {Scalar::half, Scalar::float64, true},
+                                           {Scalar::float64, Scalar::half, false}}) {
+    ScanCase c = vector_case(exclusive ? ReduceOp::product : ReduceOp::sum, in, "");
+    c.out = out;
+    c.exclusive = exclusive;
+    test::scan_vectors(sweep, c);
+    asked += sweep.ran() == 0 ? 0 : 1;
+  }
+  CHECK(asked == 3);
 }
 
 TEST_CASE("scan: an operation that is not commutative, and an initial value past many tiles") {

@@ -33,6 +33,11 @@ typedef JOIN(VALUE, LANES) vector;
 #define LOAD JOIN(vload, LANES)
 #define STORE JOIN(vstore, LANES)
 
+DEFINE_LOAD_RUN(load_values, local, VALUE)
+#if RESULT_HALF
+DEFINE_STORE_RUN(store_values, local)
+#endif
+
 // A row of the tile: of `cols` columns from `left` on, of which in_w are there.
 static inline void fill_row(local VALUE* to, global const ELEMENT* from, long left, uint cols, uint in_w, bool there,
                             uint stride, uint phase) {
@@ -46,7 +51,7 @@ static inline void fill_row(local VALUE* to, global const ELEMENT* from, long le
     end = min(end, (long)phase), first = min(first, end);
     for (long i = 0; i < first; ++i) piece[i] = 0;
     if (stride == 1) {
-      for (long i = first; i < end; ++i) piece[i] = load_value(from, start + i);
+      load_values(piece + first, from, start + first, (uint)(end - first));
     } else {
       for (long i = first; i < end; ++i) piece[i] = load_value(from, start + i * stride);
     }
@@ -93,7 +98,7 @@ void conv2d_cpu(CONV2D_ARGUMENTS) {
       }
       for (uint k = 0; k < blocked; ++k) {
         global const ELEMENT* filter = filters + min(k, planes - 1) * weight_stride + (ulong)first_c * taps;
-        for (uint i = 0; i < length; ++i) weight_tile[k * length + i] = load_value(filter, i);
+        load_values(weight_tile + k * length, filter, 0, length);
       }
       // All columns of a row, and all rows, go by a block of weights, which the first-level cache holds.
       for (uint k = 0; k < blocked; k += EACH_K) {
@@ -143,8 +148,13 @@ void conv2d_cpu(CONV2D_ARGUMENTS) {
       const VALUE add = with_bias ? load_value(bias, bias_offset + filter) : 0;
       for (uint y = 0; y < high; ++y) {
         global RESULT* to = out + out_offset + n * out_stride + filter * out_plane + (ulong)(first_y + y) * out_pitch + first_x;
-        local const VALUE* row = sums + k * sum_plane + y * vectors_wide;
+        local VALUE* row = sums + k * sum_plane + y * vectors_wide;
+#if RESULT_HALF
+        for (uint x = 0; x < wide; ++x) row[x] = activate(row[x] + add);
+        store_values(to, 0, row, wide);
+#else
         for (uint x = 0; x < wide; ++x) store_result(to, x, activate(row[x] + add));
+#endif
       }
     }
   }

@@ -18,6 +18,10 @@
 #endif
 #define BLOCK (64 / CHANNELS * CHANNELS)  // elements
 
+#if ELEMENT_HALF
+DEFINE_LOAD_RUN(load_values, private, VALUE)
+#endif
+
 // Elements [begin, end) of a row; `begin` belongs to channel 0. Not inlined: PoCL copies a kernel's body three times.
 __attribute__((noinline)) void count_run(global const ELEMENT* restrict row, ulong begin, ulong end, global uint* restrict tables,
                                          bin_rule rule) {
@@ -40,8 +44,16 @@ __attribute__((noinline)) void count_run(global const ELEMENT* restrict row, ulo
 #else
   uint entry[BLOCK];
   for (; i + BLOCK <= end; i += BLOCK) {
+#if ELEMENT_HALF
+    VALUE x[BLOCK];
+    load_values(x, row, i, BLOCK);
+#endif
     for (uint k = 0; k < BLOCK; ++k) {
+#if ELEMENT_HALF
+      const uint bin = bin_of(x[k], rule);
+#else
       const uint bin = bin_of(load_value(row, i + k), rule);
+#endif
       entry[k] = bin == NO_BIN ? entries : k % CHANNELS * rule.bins + bin;
     }
 #pragma unroll 8

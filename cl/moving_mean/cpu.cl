@@ -12,6 +12,11 @@
 #endif
 #define SHORT 12  // additions of a vector in the time of the two chains
 
+DEFINE_LOAD_RUN(load_values, local, SUM)
+#if RESULT_HALF
+DEFINE_STORE_RUN(store_values, local)
+#endif
+
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void moving_mean_cpu(MOVING_MEAN_ARGUMENTS) {
   (void)scratch;
@@ -30,7 +35,7 @@ void moving_mean_cpu(MOVING_MEAN_ARGUMENTS) {
     const uint there = (uint)clamp((long)width - start, (long)missing, (long)all);
     for (uint i = 0; i < missing; ++i) values[i] = 0;
     global const ELEMENT* source = from + start;
-    for (uint i = missing; i < there; ++i) values[i] = (SUM)load_value(source, i);
+    load_values(values + missing, source, missing, there - missing);
     for (uint i = there; i < all; ++i) values[i] = 0;
 
     if (length <= SHORT) {
@@ -71,7 +76,12 @@ void moving_mean_cpu(MOVING_MEAN_ARGUMENTS) {
     for (ulong i = low; i < high; ++i) store_mean(to, i, sums[i], window);
 #else
     const SUM count = (SUM)window;
+#if RESULT_HALF
+    for (ulong i = low; i < high; ++i) sums[i] /= count;
+    store_values(to, low, sums + low, (uint)(high - low));
+#else
     for (ulong i = low; i < high; ++i) store_result(to, i, sums[i] / count);
+#endif
 #endif
     for (ulong i = high; i < results; ++i) store_mean(to, i, sums[i], mean_count(first + i, width, window, whole));
   }

@@ -14,13 +14,44 @@
 #endif
 #define STRIP LANES  // columns that are accumulated at once
 
+#if ELEMENT_HALF
+DEFINE_LOAD_RUN(load_run, private, VALUE)
+// LANES neighbours, of which element i is number `place` of those that make a result, join the lanes. `other`: as many
+// places of the other factor, or 0: one for all.
+static inline void accumulate_run(lane_set* lanes, row_source row, ulong i, ulong place, const uint along) {
+  VALUE first[LANES];
+  load_run(first, row.first, i, LANES);
+#if OPERATION == OP_DOT
+  VALUE other[LANES];
+  if (along) {
+    load_run(other, row.other, place, LANES);
+  } else {
+    const VALUE same = load_value(row.other, place);
+    for (uint k = 0; k < LANES; ++k) other[k] = same;
+  }
+#endif
+  for (uint k = 0; k < LANES; ++k) {
+#if OPERATION == OP_DOT
+    const term t = {(ACC)first[k], (ACC)other[k]};
+#else
+    const term t = first[k];
+#endif
+    put_lane(lanes, k, accumulate(get_lane(lanes, k), t, along ? place + k : place));
+  }
+}
+#endif
+
 // Elements [begin, end) of a row. Not inlined: PoCL copies a kernel's body three times, and vectorises each.
 __attribute__((noinline)) accumulator reduce_run(row_source row, ulong begin, ulong end) {
   lane_set lanes;
   for (uint k = 0; k < LANES; ++k) put_lane(&lanes, k, identity());
   ulong i = begin;
   for (; i + LANES <= end; i += LANES)
+#if ELEMENT_HALF
+    accumulate_run(&lanes, row, i, i, 1);
+#else
     for (uint k = 0; k < LANES; ++k) put_lane(&lanes, k, accumulate(get_lane(&lanes, k), load_term(row, i + k, i + k), i + k));
+#endif
   for (uint k = 0; i < end; ++i, ++k) put_lane(&lanes, k, accumulate(get_lane(&lanes, k), load_term(row, i, i), i));
   for (uint apart = LANES / 2; apart > 0; apart /= 2)
     for (uint k = 0; k < apart; ++k) put_lane(&lanes, k, combine(get_lane(&lanes, k), get_lane(&lanes, k + apart)));
@@ -33,6 +64,9 @@ __attribute__((noinline)) void reduce_strip(lane_set* restrict lanes, row_source
   for (uint k = 0; k < STRIP; ++k) put_lane(lanes, k, identity());
   ulong r = begin;
   if (width == STRIP) {
+#if ELEMENT_HALF
+    for (; r < end; ++r) accumulate_run(lanes, columns, r * pitch, r, 0);
+#else
     for (; r + 4 <= end; r += 4) {
       for (uint k = 0; k < STRIP; ++k) {
         accumulator a = get_lane(lanes, k);
@@ -43,6 +77,7 @@ __attribute__((noinline)) void reduce_strip(lane_set* restrict lanes, row_source
         put_lane(lanes, k, a);
       }
     }
+#endif
   }
   for (; r < end; ++r)
     for (uint k = 0; k < width; ++k) put_lane(lanes, k, accumulate(get_lane(lanes, k), load_term(columns, r * pitch + k, r), r));

@@ -20,22 +20,47 @@
 #define PHASE 1  // 0: what each part makes, 1: the scan
 #endif
 
+#if ELEMENT_HALF && STRIP % 16 == 0
+DEFINE_LOAD_RUN(load_strip, private, VALUE)
+#endif
+#if RESULT_HALF && STRIP % 16 == 0
+DEFINE_STORE_RUN(store_strip, private)
+#endif
+
+// Writes a row of sums.
+static inline void store_row(global RESULT* results, ulong i, const ACC a[STRIP], uint width) {
+#if RESULT_HALF && STRIP % 16 == 0
+  result_value made[STRIP];
+  for (uint k = 0; k < width; ++k) made[k] = (result_value)a[k];
+  store_strip(results, i, made, width);
+#else
+  for (uint k = 0; k < width; ++k) store_result(results, i + k, (result_value)a[k]);
+#endif
+}
+
 // Rows [r, r + count) of `width` columns.
 static inline void walk(global const ELEMENT* column, ulong in_pitch, global RESULT* results, ulong out_pitch, ulong r,
                         uint count, uint width, ACC a[STRIP]) {
   ACC x[UNROLL][STRIP];
 #pragma unroll
-  for (uint u = 0; u < UNROLL; ++u)
+  for (uint u = 0; u < UNROLL; ++u) {
+#if ELEMENT_HALF && STRIP % 16 == 0
+    VALUE read[STRIP];
+    if (u < count) load_strip(read, column, (r + u) * in_pitch, width);
+    for (uint k = 0; k < width; ++k) x[u][k] = u < count ? lift(read[k]) : identity();
+#else
     for (uint k = 0; k < width; ++k) x[u][k] = u < count ? lift(load_value(column, (r + u) * in_pitch + k)) : identity();
+#endif
+  }
 #pragma unroll
   for (uint u = 0; u < UNROLL; ++u) {
     if (u >= count) break;
 #if PHASE == 1 && EXCLUSIVE
-    for (uint k = 0; k < width; ++k) store_result(results, (r + u) * out_pitch + k, (result_value)a[k]);
+    store_row(results, (r + u) * out_pitch, a, width);
 #endif
     for (uint k = 0; k < width; ++k) a[k] = combine(a[k], x[u][k]);
 #if PHASE == 1 && !EXCLUSIVE
-    for (uint k = 0; k < width; ++k) store_result(results, (r + u) * out_pitch + k, (result_value)a[k]);
+    store_row(results, (r + u) * out_pitch, a, width);
 #endif
   }
   (void)results, (void)out_pitch;

@@ -39,7 +39,7 @@ typedef JOIN(RESULT, 16) result_run;
 
 static inline run load_run(global const ELEMENT* p) {
 #if ELEMENT_HALF
-  return vload_half16(0, p);
+  return JOIN(convert_, JOIN(ACC, 16))(vload_half16(0, p));
 #else
   return JOIN(convert_, JOIN(ACC, 16))(vload16(0, p));
 #endif
@@ -97,6 +97,10 @@ static inline ulong first_mark(scan_row row, ulong i) {
 #endif
 }
 
+#if ELEMENT_HALF
+DEFINE_LOAD_RUN(load_values, private, VALUE)
+#endif
+
 // The aggregate of elements [begin, end). Not inlined: PoCL copies a kernel's body three times, and vectorises each.
 __attribute__((noinline)) state reduce_piece(scan_row row, ulong begin, ulong end) {
 #if SEGMENTED || ORDERED
@@ -109,8 +113,15 @@ __attribute__((noinline)) state reduce_piece(scan_row row, ulong begin, ulong en
   ACC lanes[LANES];
   for (uint k = 0; k < LANES; ++k) lanes[k] = identity();
   ulong i = begin;
-  for (; i + LANES <= end; i += LANES)
+  for (; i + LANES <= end; i += LANES) {
+#if ELEMENT_HALF
+    VALUE x[LANES];
+    load_values(x, row.first, i, LANES);
+    for (uint k = 0; k < LANES; ++k) lanes[k] = combine(lanes[k], lift(x[k]));
+#else
     for (uint k = 0; k < LANES; ++k) lanes[k] = combine(lanes[k], lift(load_value(row.first, i + k)));
+#endif
+  }
   for (uint k = 0; i < end; ++i, ++k) lanes[k] = combine(lanes[k], lift(load_value(row.first, i)));
   for (uint apart = LANES / 2; apart > 0; apart /= 2)
     for (uint k = 0; k < apart; ++k) lanes[k] = combine(lanes[k], lanes[k + apart]);

@@ -28,8 +28,8 @@ void print_details(const Device& d) {
   line("compute units", fmt::format("{} at {} MHz", d.compute_units, d.clock_mhz));
   line("work-group", fmt::format("at most {} work-items, {} x {} x {} by dimension", d.max_work_group,
                                  d.max_work_items[0], d.max_work_items[1], d.max_work_items[2]));
-  line("sub-group",
-       fmt::format("{} work-items; sub-group functions: {}", d.sub_group_width, yes_no(d.sub_groups)));
+  line("sub-group", fmt::format("{} work-items; sub-group functions: {}", d.sub_group_width,
+                                d.sub_groups ? d.sub_group_language : "no"));
   line(
       "local memory",
       fmt::format("{} usable, {} reported; {}", bytes_text(d.local_bytes), bytes_text(d.local_bytes_reported),
@@ -47,6 +47,10 @@ void print_details(const Device& d) {
   line("arithmetic", fmt::format("fp64: {}; fp16: {}; 64-bit atomics: {}", yes_no(d.fp64), yes_no(d.fp16),
                                  yes_no(d.int64_atomics)));
   line("event timer", fmt::format("{} ns", d.timer_ns));
+  for (const BrokenVariant& broken : d.broken) {
+    line("broken", fmt::format("{} / {}{}: {}", broken.operation, broken.variant,
+                               broken.type.empty() ? "" : " of " + broken.type, broken.reason));
+  }
 }
 
 int run(bool verbose) {

@@ -6,7 +6,8 @@
 
 # for | kind | what | Debian and Ubuntu package
 # "for" is the smallest purpose that needs it: full includes tests, and tests includes samples. A device is what samples
-# alone need, any one; tests need PoCL.
+# alone need, any one; tests need PoCL. What is for style is of one version, which not every distribution has: the checks that
+# need it are skipped without.
 smem_needs='
 samples|cmake|3.25|cmake
 samples|program|ninja|ninja-build
@@ -23,8 +24,8 @@ samples|header|CLI/CLI.hpp|libcli11-dev
 samples|header|stb/stb_image.h|libstb-dev
 tests|driver|pocl|pocl-opencl-icd
 tests|program|pkg-config|pkg-config
-full|program|clang-format-14|clang-format-14
-full|program|clang-tidy-14|clang-tidy-14
+style|program|clang-format-14|clang-format-14
+style|program|clang-tidy-14|clang-tidy-14
 full|program|doxygen|doxygen
 '
 
@@ -73,6 +74,14 @@ smem_has() {
   esac
 }
 
+# smem_lists_lack PACKAGE: whether there are lists of packages, and this one is not in them.
+smem_lists_lack() {
+  command -v apt-cache >/dev/null && [ -n "$(apt-cache search --names-only '^cmake$')" ] &&
+    [ -z "$(apt-cache search --names-only "^$1\$")" ]
+}
+
+smem_skipped=  # packages whose absence was told
+
 # smem_missing PURPOSE: sets the arrays smem_missing_names (for a person) and smem_missing_packages.
 smem_missing() {
   local purpose kind what package text
@@ -82,10 +91,18 @@ smem_missing() {
     [ -n "$purpose" ] || continue
     case "$1:$purpose" in
       samples:samples | samples:device | tests:samples | tests:tests) ;;
-      full:samples | full:tests | full:full) ;;
+      full:samples | full:tests | full:full | full:style) ;;
       *) continue ;;
     esac
     smem_has "$kind" "$what" && continue
+    if [ "$purpose" = style ] && smem_lists_lack "$package"; then
+      case " $smem_skipped " in
+        *" $package "*) ;;
+        *) echo "smem: there is no package $package here: the checks that need it are skipped" ;;
+      esac
+      smem_skipped="$smem_skipped $package"
+      continue
+    fi
     case "$kind" in
       cmake) text="CMake $what or newer" ;;
       program) text="the program $what" ;;
@@ -107,7 +124,7 @@ smem_give_up() {
   {
     printf 'smem: these are missing, and they cannot be installed here: %s.\n' "$1"
     printf '  %s\n' "${smem_missing_names[@]}"
-    printf 'On Debian 12 or Ubuntu 24.04, as root:\n  apt-get install --no-install-recommends %s\n' \
+    printf 'On Debian 12 or 13 or Ubuntu 24.04, as root:\n  apt-get install --no-install-recommends %s\n' \
       "${smem_missing_packages[*]}"
   } >&2
   exit 1
@@ -130,6 +147,8 @@ require_packages() {
   echo "smem: installing ${smem_missing_packages[*]}"
   local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o Acquire::Retries=3 -o DPkg::Lock::Timeout=300)
   "${apt[@]}" update </dev/null >/dev/null || echo 'smem: apt-get update failed; trying with the lists that are here' >&2
+  smem_missing "$1"  # now that the lists are there
+  [ "${#smem_missing_packages[@]}" -gt 0 ] || return 0
   "${apt[@]}" install -y --no-install-recommends "${smem_missing_packages[@]}" </dev/null >/dev/null ||
     smem_give_up 'apt-get install failed, see above'
   hash -r

@@ -5,6 +5,7 @@
 #include "formatted.hpp"
 #include "plan/box_parts.hpp"
 #include "plan/box_policy.hpp"
+#include "plan/broken.hpp"
 #include "plan/pixels.hpp"
 #include "plan/sizes.hpp"
 
@@ -366,13 +367,17 @@ plan::BoxParts plan::box_parts_of(const Device& device, const BoxProblem& proble
 std::optional<Plan> plan_box_first(const Device& device, const BoxProblem& problem,
                                    const PlanOverrides& overrides) {
   plan::check_box(device, problem);
-  const std::string_view variant =
-      overrides.variant.empty() ? choose(device, problem.grids) : overrides.variant;
+  const PlanOverrides fixed = plan::with_sound_variant(
+      device, kOperation, overrides, [&](const PlanOverrides& o) { return plan_box(device, problem, o); });
+  const std::string_view variant = fixed.variant.empty() ? choose(device, problem.grids) : fixed.variant;
   if (variant != "two_pass") return std::nullopt;
   return two_pass(device, problem.grids, true);
 }
 
-Plan plan_box(const Device& device, const BoxProblem& problem, const PlanOverrides& overrides) {
+namespace {
+
+/// The plan on a device whose driver breaks nothing.
+Plan make_plan(const Device& device, const BoxProblem& problem, const PlanOverrides& overrides) {
   const SeparableProblem& g = problem.grids;
   plan::check_box(device, problem);
   const auto names = box_variants();
@@ -400,6 +405,14 @@ Plan plan_box(const Device& device, const BoxProblem& problem, const PlanOverrid
   plan::note_choice(*plan, overrides, names,
                     [&](std::string_view other) { return why_not(device, g, other); });
   return *plan;
+}
+
+}  // namespace
+
+Plan plan_box(const Device& device, const BoxProblem& problem, const PlanOverrides& overrides) {
+  return plan::Broken(device, kOperation, name_of(problem.grids.in))
+      .plan(box_variants(), overrides,
+            [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
 }
 
 }  // namespace smem

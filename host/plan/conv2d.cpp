@@ -3,6 +3,7 @@
 #include <smem/error.hpp>
 
 #include "formatted.hpp"
+#include "plan/broken.hpp"
 #include "plan/conv2d_parts.hpp"
 #include "plan/conv2d_variants.hpp"
 #include "plan/pixels.hpp"
@@ -148,7 +149,10 @@ std::string_view plan::conv2d_choice(const Device& device, const Conv2dProblem& 
 
 std::vector<std::string_view> conv2d_variants() { return {"naive", "direct", "implicit", "cpu", "gemm"}; }
 
-Plan plan_conv2d(const Device& device, const Conv2dProblem& problem, const PlanOverrides& overrides) {
+namespace {
+
+/// The plan on a device whose driver breaks nothing.
+Plan make_plan(const Device& device, const Conv2dProblem& problem, const PlanOverrides& overrides) {
   plan::check_conv2d(device, problem);
   const auto names = conv2d_variants();
   plan::require_choice(kOperation, overrides, names);
@@ -177,11 +181,21 @@ Plan plan_conv2d(const Device& device, const Conv2dProblem& problem, const PlanO
   return plan;
 }
 
+}  // namespace
+
+Plan plan_conv2d(const Device& device, const Conv2dProblem& problem, const PlanOverrides& overrides) {
+  return plan::Broken(device, kOperation, name_of(problem.type))
+      .plan(conv2d_variants(), overrides,
+            [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
+}
+
 std::optional<Plan> plan_conv2d_product(const Device& device, const Conv2dProblem& problem,
                                         const PlanOverrides& overrides) {
   plan::check_conv2d(device, problem);
   const plan::Conv2dSlices slices = plan::conv2d_slices(device, problem);
-  if (plan::conv2d_choice(device, problem, overrides) != "gemm" || slices.straight) return std::nullopt;
+  const PlanOverrides fixed = plan::with_sound_variant(
+      device, kOperation, overrides, [&](const PlanOverrides& o) { return plan_conv2d(device, problem, o); });
+  if (plan::conv2d_choice(device, problem, fixed) != "gemm" || slices.straight) return std::nullopt;
   return plan_gemm(device, product_of(problem, slices));
 }
 

@@ -113,6 +113,9 @@ std::optional<Tiles> tiles_for(const Device& device, const Conv2dProblem& p) {
       return std::nullopt;
     }
   }
+  // PoCL copies the code of a group of two instead of making a loop, and PoCL 3.1's compiler crashes on the
+  // copies.
+  if (device.type == DeviceType::cpu && t.group() == 2) t.lanes_x = t.lanes_y = t.lanes_k = 1;
   return t;
 }
 

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <string>
+#include <vector>
 
 namespace smem {
 
@@ -42,7 +44,8 @@ namespace {
   throw Error({.operation = "clamp",
                .argument = "SMEM_CLAMP",
                .expected = "entries like local=32K, cache=1M, work_group=64, sub_group=16, compute_units=4, "
-                           "poll_limit=0, fp64=0, forward_progress=0, ordered_start=0 or retargeting=0",
+                           "poll_limit=0, fp64=0, forward_progress=0, ordered_start=0, retargeting=0 or "
+                           "broken=gemm/async",
                .got = formatted("\"{}\"", entry)});
 }
 
@@ -58,6 +61,24 @@ std::size_t number_in(std::string_view entry, std::string_view text) {
   return value << shift;
 }
 
+/// "gemm/async" or "gemm/async/half".
+BrokenVariant broken_in(std::string_view entry, std::string_view text) {
+  std::vector<std::string> words{""};
+  for (const char c : text) {
+    if (c == '/') {
+      words.emplace_back();
+    } else {
+      words.back() += c;
+    }
+  }
+  const bool has_empty = std::find(words.begin(), words.end(), "") != words.end();
+  if (words.size() < 2 || words.size() > 3 || has_empty) refuse_clamp(entry);
+  return {.operation = words[0],
+          .variant = words[1],
+          .type = words.size() == 3 ? words[2] : std::string(),
+          .reason = "the clamp of this device says that it is broken"};
+}
+
 }  // namespace
 
 Device clamp(Device device, std::string_view text) {
@@ -68,6 +89,10 @@ Device clamp(Device device, std::string_view text) {
     const std::size_t equals = entry.find('=');
     if (equals == std::string_view::npos) refuse_clamp(entry);
     const std::string_view key = entry.substr(0, equals);
+    if (key == "broken") {
+      device.broken.push_back(broken_in(entry, entry.substr(equals + 1)));
+      continue;
+    }
     const std::size_t value = number_in(entry, entry.substr(equals + 1));
     const bool may_be_zero = key == "local" || key == "fp64" || key == "forward_progress" ||
                              key == "ordered_start" || key == "retargeting" || key == "poll_limit";

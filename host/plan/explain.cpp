@@ -180,6 +180,7 @@ std::string explain_json(const Plan& plan, const Device& device, const Knowledge
   Json json{{"operation", plan.operation},
             {"variant", plan.variant},
             {"reason", plan.reason},
+            {"in_place_of", plan.in_place_of},
             {"evidence", plan.evidence},
             {"device", device.name},
             {"family", family_of(device)},

@@ -13,6 +13,8 @@
 #include <set>
 #include <string>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace smem {
 
@@ -72,6 +74,17 @@ void each_fact(Facts& d, const Visit& visit) {
   visit("poll_limit", d.poll_limit, Range{0, 0xffffffff});
   visit("ordered_start", d.ordered_start, kNone);
   visit("retargeting", d.retargeting, kNone);
+  visit("sub_group_language", d.sub_group_language, kNone);
+  visit("event_language", d.event_language, kNone);
+  visit("broken", d.broken, kNone);
+}
+
+template <class Broken, class Visit>
+void each_word(Broken& broken, const Visit& visit) {
+  visit("operation", broken.operation, kNone);
+  visit("variant", broken.variant, kNone);
+  visit("type", broken.type, kNone);
+  visit("reason", broken.reason, kNone);
 }
 
 template <class Limits, class Visit>
@@ -132,6 +145,7 @@ void read(const std::string& field, const Json& json, Vendor& value, Range) {
   read_name(field, json, value, {Vendor::nvidia, Vendor::amd, Vendor::intel, Vendor::other});
 }
 void read(const std::string& field, const Json& json, UnitLimits& value, Range);
+void read(const std::string& field, const Json& json, std::vector<BrokenVariant>& value, Range);
 
 /// Reads the fields that are there, and refuses those that nobody knows.
 template <class Facts, class Each>
@@ -161,6 +175,20 @@ void put_within(UnitLimits& unit, Range) {
 template <class T>
 void put_within(T&, Range) {}  // no number
 
+void read(const std::string& field, const Json& json, std::vector<BrokenVariant>& value, Range) {
+  if (!json.is_array()) refuse(field, "an array of objects", json);
+  value.clear();
+  for (const Json& one : json) {
+    const std::string name = formatted("{}[{}]", field, value.size());
+    if (!one.is_object()) refuse(name, "an object", one);
+    BrokenVariant broken;
+    read_object(name + ".", one, broken, [](auto& words, const auto& visit) { each_word(words, visit); });
+    for (const auto& [word, text] : {std::pair{"operation", &broken.operation}, {"variant", &broken.variant}})
+      if (text->empty()) refuse(name + "." + word, "a name", one);
+    value.push_back(std::move(broken));
+  }
+}
+
 template <class T>
 Json write(const T& value) {
   if constexpr (std::is_enum_v<T>) {
@@ -168,6 +196,14 @@ Json write(const T& value) {
   } else if constexpr (std::is_same_v<T, UnitLimits>) {
     Json json;
     each_limit(value, [&](const char* name, std::size_t number, Range) { json[name] = number; });
+    return json;
+  } else if constexpr (std::is_same_v<T, std::vector<BrokenVariant>>) {
+    Json json = Json::array();
+    for (const BrokenVariant& broken : value) {
+      Json one;
+      each_word(broken, [&](const char* name, const std::string& word, Range) { one[name] = word; });
+      json.push_back(std::move(one));
+    }
     return json;
   } else {
     return Json(value);

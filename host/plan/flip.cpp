@@ -3,6 +3,7 @@
 #include <smem/flip_plan.hpp>
 
 #include "formatted.hpp"
+#include "plan/broken.hpp"
 #include "plan/sizes.hpp"
 
 #include <algorithm>
@@ -16,7 +17,10 @@ Plan plan_flip(const Device& device, const FlipProblem& problem, std::string_vie
   return plan_flip(device, problem, PlanOverrides{.variant = std::string(variant)});
 }
 
-Plan plan_flip(const Device& device, const FlipProblem& problem, const PlanOverrides& overrides) {
+namespace {
+
+/// The plan on a device whose driver breaks nothing.
+Plan make_plan(const Device& device, const FlipProblem& problem, const PlanOverrides& overrides) {
   ++plan::plans_made();
   plan::require_element("flip", problem.element_bytes);
   plan::require_elements("flip", "in", {problem.rows, problem.cols, problem.batch});
@@ -95,6 +99,14 @@ Plan plan_flip(const Device& device, const FlipProblem& problem, const PlanOverr
   }
   plan.overrides = overrides;
   return plan;
+}
+
+}  // namespace
+
+Plan plan_flip(const Device& device, const FlipProblem& problem, const PlanOverrides& overrides) {
+  return plan::Broken(device, "flip", formatted("{} B", problem.element_bytes))
+      .plan(flip_variants(), overrides,
+            [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
 }
 
 }  // namespace smem

@@ -3,6 +3,7 @@
 #include <smem/gemm_plan.hpp>
 
 #include "formatted.hpp"
+#include "plan/broken.hpp"
 #include "plan/gemm_variants.hpp"
 #include "plan/sizes.hpp"
 
@@ -367,7 +368,10 @@ std::string_view gemm_step(std::string_view variant) {
   return {};
 }
 
-Plan plan_gemm(const Device& device, const GemmProblem& problem, const PlanOverrides& overrides) {
+namespace {
+
+/// The plan on a device whose driver breaks nothing.
+Plan make_plan(const Device& device, const GemmProblem& problem, const PlanOverrides& overrides) {
   namespace gemm = plan::gemm;
   gemm::check(device, problem);
   const auto names = gemm_variants();
@@ -397,6 +401,14 @@ Plan plan_gemm(const Device& device, const GemmProblem& problem, const PlanOverr
   return plan;
 }
 
+}  // namespace
+
+Plan plan_gemm(const Device& device, const GemmProblem& problem, const PlanOverrides& overrides) {
+  return plan::Broken(device, "gemm", name_of(problem.in))
+      .plan(gemm_variants(), overrides,
+            [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
+}
+
 Plan plan_gemm(const Device& device, const GemmProblem& problem, std::string_view variant) {
   return plan_gemm(device, problem, PlanOverrides{.variant = std::string(variant)});
 }
@@ -404,7 +416,9 @@ Plan plan_gemm(const Device& device, const GemmProblem& problem, std::string_vie
 std::optional<Plan> plan_gemm_pack(const Device& device, const GemmProblem& problem,
                                    const PlanOverrides& overrides) {
   plan::gemm::check(device, problem);
-  const plan::gemm::Packing packing = plan::gemm::choose(device, problem, overrides).packing;
+  const PlanOverrides fixed = plan::with_sound_variant(
+      device, "gemm", overrides, [&](const PlanOverrides& o) { return plan_gemm(device, problem, o); });
+  const plan::gemm::Packing packing = plan::gemm::choose(device, problem, fixed).packing;
   if (packing.bytes == 0) return std::nullopt;
   Plan plan = plan::gemm::pack(problem, packing);
   plan.overrides = overrides;
@@ -414,8 +428,10 @@ std::optional<Plan> plan_gemm_pack(const Device& device, const GemmProblem& prob
 std::optional<Plan> plan_gemm_finish(const Device& device, const GemmProblem& problem,
                                      const PlanOverrides& overrides) {
   plan::gemm::check(device, problem);
-  if (plan::gemm::choose(device, problem, overrides).scratch_bytes == 0) return std::nullopt;
-  Plan plan = plan::gemm::finish(device, problem, overrides);
+  const PlanOverrides fixed = plan::with_sound_variant(
+      device, "gemm", overrides, [&](const PlanOverrides& o) { return plan_gemm(device, problem, o); });
+  if (plan::gemm::choose(device, problem, fixed).scratch_bytes == 0) return std::nullopt;
+  Plan plan = plan::gemm::finish(device, problem, fixed);
   plan.overrides = overrides;
   return plan;
 }

@@ -257,7 +257,7 @@ void set_tile(Plan& plan, const Device& device, const GemmProblem& problem, cons
   define(plan, "TILE_M", tile.m);
   define(plan, "TILE_N", tile.n);
   define(plan, "TILE_K", tile.k);
-  if (tile.each_m * tile.each_n > 1) {
+  if (plan.kernel_file != "gemm/tiled.cl") {  // which has one result a work-item, as others may have too
     define(plan, "GROUP", tile.group());
     define(plan, "EACH_M", tile.each_m);
     define(plan, "EACH_N", tile.each_n);
@@ -408,6 +408,7 @@ Attempt async(const Device& device, const GemmProblem& problem, const PlanOverri
         const std::size_t groups = count_tiles(problem, tile);
         if (groups > kMaxTiles) return formatted("{} tiles are more than a launch can have", groups);
         Plan plan = base_plan(problem, "async", "gemm/async.cl", "gemm_async");
+        plan.language = device.event_language;
         set_tile(plan, device, problem, tile, groups, bytes);
         define(plan, "A_LINE", a.stride);
         define(plan, "B_LINE", b.stride);

@@ -3,6 +3,7 @@
 #include <smem/heat_plan.hpp>
 
 #include "formatted.hpp"
+#include "plan/broken.hpp"
 #include "plan/heat_parts.hpp"
 #include "plan/heat_policy.hpp"
 #include "plan/sizes.hpp"
@@ -215,14 +216,19 @@ std::size_t plan::heat_scratch_bytes(const HeatProblem& problem, const HeatPasse
 }
 
 HeatPasses heat_passes(const Device& device, const HeatProblem& problem, const PlanOverrides& overrides) {
-  return spread(problem, plan::choose_heat(device, problem, overrides).steps);
+  const PlanOverrides fixed = plan::with_sound_variant(
+      device, "heat", overrides, [&](const PlanOverrides& o) { return plan_heat(device, problem, o); });
+  return spread(problem, plan::choose_heat(device, problem, fixed).steps);
 }
 
 Plan plan_heat(const Device& device, const HeatProblem& problem, std::string_view variant) {
   return plan_heat(device, problem, PlanOverrides{.variant = std::string(variant)});
 }
 
-Plan plan_heat(const Device& device, const HeatProblem& problem, const PlanOverrides& overrides) {
+namespace {
+
+/// The plan on a device whose driver breaks nothing.
+Plan make_plan(const Device& device, const HeatProblem& problem, const PlanOverrides& overrides) {
   const HeatChoice choice = plan::choose_heat(device, problem, overrides);
   const HeatPasses passes = spread(problem, choice.steps);
   Plan plan = plan::plan_heat_pass(device, problem, choice, passes.steps, overrides);
@@ -235,6 +241,14 @@ Plan plan_heat(const Device& device, const HeatProblem& problem, const PlanOverr
     return why_not(device, problem, other, plan, passes.steps);
   });
   return plan;
+}
+
+}  // namespace
+
+Plan plan_heat(const Device& device, const HeatProblem& problem, const PlanOverrides& overrides) {
+  return plan::Broken(device, "heat", name_of(problem.type))
+      .plan(heat_variants(), overrides,
+            [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
 }
 
 }  // namespace smem

@@ -3,6 +3,7 @@
 #include <smem/histogram_plan.hpp>
 
 #include "formatted.hpp"
+#include "plan/broken.hpp"
 #include "plan/histogram_parts.hpp"
 #include "plan/reduce_types.hpp"
 #include "plan/sizes.hpp"
@@ -321,7 +322,10 @@ std::vector<std::string_view> histogram_variants() {
 std::optional<Plan> plan_histogram_finish(const Device& device, const HistogramProblem& problem,
                                           std::string_view variant) {
   plan::check_histogram(device, problem);
-  const plan::HistogramParts parts = plan::histogram_parts(device, problem, variant);
+  const PlanOverrides fixed =
+      plan::with_sound_variant(device, "histogram", {.variant = std::string(variant)},
+                               [&](const PlanOverrides& o) { return plan_histogram(device, problem, o); });
+  const plan::HistogramParts parts = plan::histogram_parts(device, problem, fixed.variant);
   if (parts.tables == 0) return std::nullopt;
   Plan plan;
   plan.operation = "histogram";
@@ -353,7 +357,10 @@ Plan plan_histogram(const Device& device, const HistogramProblem& problem, std::
   return plan_histogram(device, problem, PlanOverrides{.variant = std::string(variant)});
 }
 
-Plan plan_histogram(const Device& device, const HistogramProblem& problem, const PlanOverrides& overrides) {
+namespace {
+
+/// The plan on a device whose driver breaks nothing.
+Plan make_plan(const Device& device, const HistogramProblem& problem, const PlanOverrides& overrides) {
   plan::check_histogram(device, problem);
   const auto names = histogram_variants();
   const std::string_view variant = overrides.variant;
@@ -376,6 +383,14 @@ Plan plan_histogram(const Device& device, const HistogramProblem& problem, const
   plan::note_choice(*plan, overrides, names,
                     [&](std::string_view other) { return why_not(device, problem, other, *plan); });
   return *plan;
+}
+
+}  // namespace
+
+Plan plan_histogram(const Device& device, const HistogramProblem& problem, const PlanOverrides& overrides) {
+  return plan::Broken(device, "histogram", name_of(problem.in))
+      .plan(histogram_variants(), overrides,
+            [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
 }
 
 }  // namespace smem

@@ -3,6 +3,7 @@
 #include <smem/histogram_plan.hpp>
 
 #include "formatted.hpp"
+#include "plan/broken.hpp"
 #include "plan/histogram_parts.hpp"
 #include "plan/sizes.hpp"
 
@@ -110,7 +111,10 @@ std::optional<Plan> plan_weight_scale(const Device& device, const WeightedHistog
 Plan plan_histogram_weighted_finish(const Device& device, const WeightedHistogramProblem& problem,
                                     std::string_view variant) {
   plan::check_weighted(device, problem);
-  const plan::WeightedParts parts = plan::weighted_parts(device, problem, variant);
+  const PlanOverrides fixed = plan::with_sound_variant(
+      device, kOperation, {.variant = std::string(variant)},
+      [&](const PlanOverrides& o) { return plan_histogram_weighted(device, problem, o); });
+  const plan::WeightedParts parts = plan::weighted_parts(device, problem, fixed.variant);
   Plan plan = base_plan("finish", "histogram/weighted_finish.cl", "histogram_weighted_finish");
   const std::size_t results = problem.counts.results();
   const std::size_t group = plan::group_for(device, device.type == DeviceType::cpu ? 1 : kGroup, 0);
@@ -149,8 +153,11 @@ void plan::check_weighted(const Device& device, const WeightedHistogramProblem& 
   }
 }
 
-Plan plan_histogram_weighted(const Device& device, const WeightedHistogramProblem& problem,
-                             const PlanOverrides& overrides) {
+namespace {
+
+/// The plan on a device whose driver breaks nothing.
+Plan make_plan(const Device& device, const WeightedHistogramProblem& problem,
+               const PlanOverrides& overrides) {
   plan::check_weighted(device, problem);
   const auto names = histogram_weighted_variants();
   plan::require_choice(kOperation, overrides, names);
@@ -201,6 +208,15 @@ Plan plan_histogram_weighted(const Device& device, const WeightedHistogramProble
     return "all elements of a full bin wait for each other";
   });
   return plan;
+}
+
+}  // namespace
+
+Plan plan_histogram_weighted(const Device& device, const WeightedHistogramProblem& problem,
+                             const PlanOverrides& overrides) {
+  return plan::Broken(device, kOperation, name_of(problem.counts.in))
+      .plan(histogram_weighted_variants(), overrides,
+            [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
 }
 
 }  // namespace smem

@@ -3,6 +3,7 @@
 #include <smem/moving_mean_plan.hpp>
 
 #include "formatted.hpp"
+#include "plan/broken.hpp"
 #include "plan/moving_mean_parts.hpp"
 #include "plan/pixels.hpp"
 #include "plan/sizes.hpp"
@@ -290,8 +291,10 @@ std::string_view plan::moving_mean_choice(const Device& device, const MovingMean
 
 std::vector<std::string_view> moving_mean_variants() { return {"naive", "tiled", "blocks", "cpu"}; }
 
-Plan plan_moving_mean(const Device& device, const MovingMeanProblem& problem,
-                      const PlanOverrides& overrides) {
+namespace {
+
+/// The plan on a device whose driver breaks nothing.
+Plan make_plan(const Device& device, const MovingMeanProblem& problem, const PlanOverrides& overrides) {
   plan::check_moving_mean(device, problem);
   const auto names = moving_mean_variants();
   plan::require_choice(kOperation, overrides, names);
@@ -317,11 +320,23 @@ Plan plan_moving_mean(const Device& device, const MovingMeanProblem& problem,
   return plan;
 }
 
+}  // namespace
+
+Plan plan_moving_mean(const Device& device, const MovingMeanProblem& problem,
+                      const PlanOverrides& overrides) {
+  return plan::Broken(device, kOperation, name_of(problem.in))
+      .plan(moving_mean_variants(), overrides,
+            [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
+}
+
 std::optional<Plan> plan_moving_mean_first(const Device& device, const MovingMeanProblem& problem,
                                            const PlanOverrides& overrides) {
   plan::check_moving_mean(device, problem);
-  if (plan::moving_mean_choice(device, problem, overrides) != "blocks") return std::nullopt;
-  return blocks(device, problem, overrides.work_items, 0).plan;
+  const PlanOverrides fixed =
+      plan::with_sound_variant(device, kOperation, overrides,
+                               [&](const PlanOverrides& o) { return plan_moving_mean(device, problem, o); });
+  if (plan::moving_mean_choice(device, problem, fixed) != "blocks") return std::nullopt;
+  return blocks(device, problem, fixed.work_items, 0).plan;
 }
 
 }  // namespace smem

@@ -3,6 +3,7 @@
 #include <smem/pool_plan.hpp>
 
 #include "formatted.hpp"
+#include "plan/broken.hpp"
 #include "plan/pixels.hpp"
 #include "plan/pool_parts.hpp"
 #include "plan/sizes.hpp"
@@ -210,7 +211,10 @@ void plan::check_pool(const char* operation, const Device& device, const PoolPro
     refuse("indices", "planes of at most 2^32 - 1 cells", formatted("{}", problem.width * problem.height));
 }
 
-Plan plan_pool(const Device& device, const PoolProblem& problem, const PlanOverrides& overrides) {
+namespace {
+
+/// The plan on a device whose driver breaks nothing.
+Plan make_plan(const Device& device, const PoolProblem& problem, const PlanOverrides& overrides) {
   const char* operation = operation_of(problem);
   plan::check_pool(operation, device, problem, false);
   const auto refuse = [&](const char* argument, std::string expected, std::string got) {
@@ -245,6 +249,14 @@ Plan plan_pool(const Device& device, const PoolProblem& problem, const PlanOverr
   plan::note_choice(*plan, overrides, names,
                     [&](std::string_view other) { return why_not(device, problem, other, *plan); });
   return *plan;
+}
+
+}  // namespace
+
+Plan plan_pool(const Device& device, const PoolProblem& problem, const PlanOverrides& overrides) {
+  return plan::Broken(device, "pool", name_of(problem.in))
+      .plan(pool_variants(), overrides,
+            [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
 }
 
 namespace {
@@ -300,10 +312,14 @@ Plan global_plan(const Device& device, const PoolProblem& problem, const PlanOve
 
 Plan plan_global_pool_first(const Device& device, const PoolProblem& problem,
                             const PlanOverrides& overrides) {
-  return global_plan(device, problem, overrides, true);
+  return plan::Broken(device, "global_pool", name_of(problem.in))
+      .plan({"parts"}, overrides,
+            [&](const PlanOverrides& fixed) { return global_plan(device, problem, fixed, true); });
 }
 Plan plan_global_pool(const Device& device, const PoolProblem& problem, const PlanOverrides& overrides) {
-  return global_plan(device, problem, overrides, false);
+  return plan::Broken(device, "global_pool", name_of(problem.in))
+      .plan({"parts"}, overrides,
+            [&](const PlanOverrides& fixed) { return global_plan(device, problem, fixed, false); });
 }
 
 }  // namespace smem

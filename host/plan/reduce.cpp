@@ -3,6 +3,7 @@
 #include <smem/reduce_plan.hpp>
 
 #include "formatted.hpp"
+#include "plan/broken.hpp"
 #include "plan/reduce_types.hpp"
 #include "plan/sizes.hpp"
 
@@ -190,7 +191,7 @@ std::optional<Plan> several(const Device& device, const ReduceProblem& problem, 
   define(plan, "UNROLL", unroll);
   define(plan, "LANES", lanes_for(device, problem));
   if (shuffle || sub_group) define(plan, "MEETING", shuffle ? 2 : 1);
-  if (sub_group) plan.language = "CL2.0";
+  if (sub_group) plan.language = device.sub_group_language;
   share_results(device, parts, plan);
   plan.reason = formatted("{} packs of {} elements under way for each work-item; {}", unroll, pack,
                           shuffle     ? "warps meet by shuffles"
@@ -308,7 +309,10 @@ std::vector<std::string_view> reduce_variants() {
 std::optional<Plan> plan_reduce_finish(const Device& device, const ReduceProblem& problem,
                                        std::string_view variant) {
   plan::check_reduction(device, problem);
-  const auto [parts, scratch_bytes, one_launch] = plan::parts_of(device, problem, variant);
+  const PlanOverrides fixed =
+      plan::with_sound_variant(device, "reduce", {.variant = std::string(variant)},
+                               [&](const PlanOverrides& o) { return plan_reduce(device, problem, o); });
+  const auto [parts, scratch_bytes, one_launch] = plan::parts_of(device, problem, fixed.variant);
   if (one_launch) return std::nullopt;
   Plan plan = base_plan(problem, "finish", "reduce/finish.cl", "reduce_finish");
   std::erase_if(plan.defines, [](const auto& d) { return d.first == "SEGMENTED"; });
@@ -343,7 +347,10 @@ Plan plan_reduce(const Device& device, const ReduceProblem& problem, std::string
   return plan_reduce(device, problem, PlanOverrides{.variant = std::string(variant)});
 }
 
-Plan plan_reduce(const Device& device, const ReduceProblem& problem, const PlanOverrides& overrides) {
+namespace {
+
+/// The plan on a device whose driver breaks nothing.
+Plan make_plan(const Device& device, const ReduceProblem& problem, const PlanOverrides& overrides) {
   plan::check_reduction(device, problem);
   const auto refuse = [&](const char* field, std::string expected, std::string got) {
     throw Error({.operation = plan::operation_name(problem),
@@ -388,6 +395,14 @@ Plan plan_reduce(const Device& device, const ReduceProblem& problem, const PlanO
   plan::note_choice(*plan, overrides, names,
                     [&](std::string_view other) { return why_not(device, problem, other, *plan); });
   return *plan;
+}
+
+}  // namespace
+
+Plan plan_reduce(const Device& device, const ReduceProblem& problem, const PlanOverrides& overrides) {
+  return plan::Broken(device, "reduce", name_of(problem.in))
+      .plan(reduce_variants(), overrides,
+            [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
 }
 
 }  // namespace smem

@@ -3,6 +3,7 @@
 #include <smem/scan_plan.hpp>
 
 #include "formatted.hpp"
+#include "plan/broken.hpp"
 #include "plan/reduce_types.hpp"
 #include "plan/scan_parts.hpp"
 #include "plan/sizes.hpp"
@@ -341,7 +342,8 @@ std::optional<Plan> plan_scan_first(const Device& device, const ScanProblem& pro
   plan::check_scan(device, problem);
   plan::require_choice(plan::operation_name(problem), overrides, scan_variants());
   plan::require_work_items(plan::operation_name(problem), device, overrides);
-  PlanOverrides fixed = overrides;
+  PlanOverrides fixed = plan::with_sound_variant(
+      device, "scan", overrides, [&](const PlanOverrides& o) { return plan_scan(device, problem, o); });
   if (fixed.variant.empty()) fixed.variant = plan::choose_scan(device, problem, overrides);
   const ScanParts parts = plan::scan_parts_of(device, problem, fixed);
   if (!parts.two_launches) return std::nullopt;
@@ -378,7 +380,10 @@ Plan plan_scan(const Device& device, const ScanProblem& problem, std::string_vie
   return plan_scan(device, problem, PlanOverrides{.variant = std::string(variant)});
 }
 
-Plan plan_scan(const Device& device, const ScanProblem& problem, const PlanOverrides& overrides) {
+namespace {
+
+/// The plan on a device whose driver breaks nothing.
+Plan make_plan(const Device& device, const ScanProblem& problem, const PlanOverrides& overrides) {
   plan::check_scan(device, problem);
   const char* operation = plan::operation_name(problem);
   const auto names = scan_variants();
@@ -395,6 +400,14 @@ Plan plan_scan(const Device& device, const ScanProblem& problem, const PlanOverr
   plan::note_choice(*plan, overrides, names,
                     [&](std::string_view other) { return why_not(device, problem, other, *plan); });
   return *plan;
+}
+
+}  // namespace
+
+Plan plan_scan(const Device& device, const ScanProblem& problem, const PlanOverrides& overrides) {
+  return plan::Broken(device, "scan", name_of(problem.in))
+      .plan(scan_variants(), overrides,
+            [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
 }
 
 }  // namespace smem

@@ -3,6 +3,7 @@
 #include <smem/select_plan.hpp>
 
 #include "formatted.hpp"
+#include "plan/broken.hpp"
 #include "plan/reduce_types.hpp"
 #include "plan/scan_parts.hpp"
 #include "plan/select_parts.hpp"
@@ -238,7 +239,8 @@ std::optional<Plan> plan_select_first(const Device& device, const SelectProblem&
   plan::check_select(device, problem);
   plan::require_choice(plan::operation_name(problem), overrides, select_variants());
   plan::require_work_items(plan::operation_name(problem), device, overrides);
-  PlanOverrides fixed = overrides;
+  PlanOverrides fixed = plan::with_sound_variant(
+      device, "select", overrides, [&](const PlanOverrides& o) { return plan_select(device, problem, o); });
   if (fixed.variant.empty()) fixed.variant = plan::choose_select(device, problem, overrides);
   const SelectParts parts = plan::select_parts_of(device, problem, fixed);
   if (!parts.two_launches) return std::nullopt;
@@ -283,7 +285,10 @@ Plan plan_select(const Device& device, const SelectProblem& problem, std::string
   return plan_select(device, problem, PlanOverrides{.variant = std::string(variant)});
 }
 
-Plan plan_select(const Device& device, const SelectProblem& problem, const PlanOverrides& overrides) {
+namespace {
+
+/// The plan on a device whose driver breaks nothing.
+Plan make_plan(const Device& device, const SelectProblem& problem, const PlanOverrides& overrides) {
   plan::check_select(device, problem);
   const char* operation = plan::operation_name(problem);
   const auto names = select_variants();
@@ -303,6 +308,14 @@ Plan plan_select(const Device& device, const SelectProblem& problem, const PlanO
   plan::note_choice(*plan, overrides, names,
                     [&](std::string_view other) { return why_not(device, problem, other, *plan); });
   return *plan;
+}
+
+}  // namespace
+
+Plan plan_select(const Device& device, const SelectProblem& problem, const PlanOverrides& overrides) {
+  return plan::Broken(device, "select", name_of(problem.in))
+      .plan(select_variants(), overrides,
+            [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
 }
 
 }  // namespace smem

@@ -3,6 +3,7 @@
 #include <smem/separable_plan.hpp>
 
 #include "formatted.hpp"
+#include "plan/broken.hpp"
 #include "plan/pixels.hpp"
 #include "plan/separable_parts.hpp"
 #include "plan/separable_policy.hpp"
@@ -383,7 +384,10 @@ plan::SeparableParts plan::separable_parts_of(const Device& device, const Separa
 std::optional<Plan> plan_separable_first(const Device& device, const SeparableProblem& problem,
                                          const PlanOverrides& overrides) {
   plan::check_separable(device, problem);
-  const std::string_view variant = overrides.variant.empty() ? choose(device, problem) : overrides.variant;
+  const PlanOverrides fixed =
+      plan::with_sound_variant(device, kOperation, overrides,
+                               [&](const PlanOverrides& o) { return plan_separable(device, problem, o); });
+  const std::string_view variant = fixed.variant.empty() ? choose(device, problem) : fixed.variant;
   if (variant != "two_pass") return std::nullopt;
   return two_pass(device, problem, true);
 }
@@ -392,7 +396,10 @@ Plan plan_separable(const Device& device, const SeparableProblem& problem, std::
   return plan_separable(device, problem, PlanOverrides{.variant = std::string(variant)});
 }
 
-Plan plan_separable(const Device& device, const SeparableProblem& problem, const PlanOverrides& overrides) {
+namespace {
+
+/// The plan on a device whose driver breaks nothing.
+Plan make_plan(const Device& device, const SeparableProblem& problem, const PlanOverrides& overrides) {
   plan::check_separable(device, problem);
   const auto names = separable_variants();
   plan::require_choice(kOperation, overrides, names);
@@ -411,6 +418,14 @@ Plan plan_separable(const Device& device, const SeparableProblem& problem, const
   plan::note_choice(*plan, overrides, names,
                     [&](std::string_view other) { return why_not(device, problem, other); });
   return *plan;
+}
+
+}  // namespace
+
+Plan plan_separable(const Device& device, const SeparableProblem& problem, const PlanOverrides& overrides) {
+  return plan::Broken(device, kOperation, name_of(problem.in))
+      .plan(separable_variants(), overrides,
+            [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
 }
 
 }  // namespace smem

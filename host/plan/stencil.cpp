@@ -3,6 +3,7 @@
 #include <smem/stencil_plan.hpp>
 
 #include "formatted.hpp"
+#include "plan/broken.hpp"
 #include "plan/sizes.hpp"
 #include "plan/stencil_parts.hpp"
 #include "plan/stencil_variants.hpp"
@@ -131,7 +132,10 @@ Plan plan_stencil(const Device& device, const StencilProblem& problem, std::stri
   return plan_stencil(device, problem, PlanOverrides{.variant = std::string(variant)});
 }
 
-Plan plan_stencil(const Device& device, const StencilProblem& problem, const PlanOverrides& overrides) {
+namespace {
+
+/// The plan on a device whose driver breaks nothing.
+Plan make_plan(const Device& device, const StencilProblem& problem, const PlanOverrides& overrides) {
   plan::check_stencil(device, problem);
   const char* operation = plan::operation_name(problem);
   const auto names = stencil_variants();
@@ -159,6 +163,14 @@ Plan plan_stencil(const Device& device, const StencilProblem& problem, const Pla
   plan::note_choice(plan, overrides, names,
                     [&](std::string_view other) { return why_not(device, problem, other, plan); });
   return plan;
+}
+
+}  // namespace
+
+Plan plan_stencil(const Device& device, const StencilProblem& problem, const PlanOverrides& overrides) {
+  return plan::Broken(device, "stencil", name_of(problem.type))
+      .plan(stencil_variants(), overrides,
+            [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
 }
 
 }  // namespace smem

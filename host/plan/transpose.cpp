@@ -3,6 +3,7 @@
 #include <smem/transpose_plan.hpp>
 
 #include "formatted.hpp"
+#include "plan/broken.hpp"
 #include "plan/sizes.hpp"
 #include "plan/transpose_policy.hpp"
 #include "plan/transpose_variants.hpp"
@@ -83,7 +84,10 @@ std::vector<std::string_view> transpose_variants() {
   return {"naive", "tiled", "padded", "swizzled", "vector", "skewed", "cpu"};
 }
 
-Plan plan_transpose(const Device& device, const TransposeProblem& problem, const PlanOverrides& overrides) {
+namespace {
+
+/// The plan on a device whose driver breaks nothing.
+Plan make_plan(const Device& device, const TransposeProblem& problem, const PlanOverrides& overrides) {
   ++plan::plans_made();
   plan::require_element("transpose", problem.element_bytes);
   plan::require_elements("transpose", "in", {problem.rows, problem.cols, problem.batch});
@@ -117,6 +121,14 @@ Plan plan_transpose(const Device& device, const TransposeProblem& problem, const
   }
   plan->overrides = overrides;
   return *plan;
+}
+
+}  // namespace
+
+Plan plan_transpose(const Device& device, const TransposeProblem& problem, const PlanOverrides& overrides) {
+  return plan::Broken(device, "transpose", formatted("{} B", problem.element_bytes))
+      .plan(transpose_variants(), overrides,
+            [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
 }
 
 Plan plan_transpose(const Device& device, const TransposeProblem& problem, std::string_view variant) {

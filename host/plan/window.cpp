@@ -4,6 +4,7 @@
 
 #include "formatted.hpp"
 #include "plan/box_parts.hpp"
+#include "plan/broken.hpp"
 #include "plan/pixels.hpp"
 #include "plan/sizes.hpp"
 
@@ -96,7 +97,10 @@ void plan::check_window(const Device& device, const WindowProblem& problem) {
     refuse(problem, "out", formatted("{} or float32", name_of(g.in)), "int16");
 }
 
-Plan plan_window(const Device& device, const WindowProblem& problem, const PlanOverrides& overrides) {
+namespace {
+
+/// The plan on a device whose driver breaks nothing.
+Plan plan_here(const Device& device, const WindowProblem& problem, const PlanOverrides& overrides) {
   const char* operation = operation_of(problem);
   plan::check_window(device, problem);
   const auto names = window_variants();
@@ -114,6 +118,14 @@ Plan plan_window(const Device& device, const WindowProblem& problem, const PlanO
     return other == "cpu" ? plan::no_cpu_variant(device) : "a CPU's vectors hold more than a work-item's";
   });
   return plan;
+}
+
+}  // namespace
+
+Plan plan_window(const Device& device, const WindowProblem& problem, const PlanOverrides& overrides) {
+  return plan::Broken(device, operation_of(problem), name_of(problem.grids.in))
+      .plan(window_variants(), overrides,
+            [&](const PlanOverrides& fixed) { return plan_here(device, problem, fixed); });
 }
 
 }  // namespace smem

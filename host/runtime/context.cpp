@@ -1,6 +1,7 @@
 // The public face of the runtime.
 #include <smem/context.hpp>
 
+#include "runtime/driver_faults.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/status.hpp"
 
@@ -43,10 +44,7 @@ cl::Buffer make_buffer(const Context& context, std::size_t bytes) {
          .got = std::to_string(bytes),
          .device = device.name});
   }
-  cl_int status = CL_SUCCESS;
-  cl::Buffer buffer(clCreateBuffer(state.context()(), CL_MEM_READ_WRITE, bytes, nullptr, &status));
-  runtime::check(status, "clCreateBuffer", "make_buffer");
-  return buffer;
+  return runtime::new_buffer(state.context(), state.device(), bytes, "make_buffer");
 }
 
 void write_buffer(const Context& context, const cl::Buffer& buffer, const void* from, std::size_t bytes) {

@@ -2,7 +2,9 @@
 #include "formatted.hpp"
 #include "plan/facts.hpp"
 
+#include "runtime/driver_faults.hpp"
 #include "runtime/environment.hpp"
+#include "runtime/local_memory.hpp"
 #include "runtime/status.hpp"
 
 #include <algorithm>
@@ -25,6 +27,13 @@ constexpr cl_device_info kNvWarpSize = 0x4003;
 constexpr cl_device_info kAmdWavefrontWidth = 0x4043;
 constexpr cl_device_info kAmdLocalMemBanks = 0x4048;
 constexpr cl_device_info kIntelSubGroupSizes = 0x4108;
+// OpenCL 3.0's, which the headers hide from a library of OpenCL 1.2.
+constexpr cl_device_info kOpenClCAllVersions = 0x1066;
+constexpr cl_device_info kOpenClCFeatures = 0x106f;
+struct NameVersion {
+  cl_uint version;  // major << 22 | minor << 12 | patch
+  char name[64];
+};
 
 bool has_word(const std::string& words, const std::string& word) {
   return (" " + words + " ").find(" " + word + " ") != std::string::npos;
@@ -64,7 +73,7 @@ void add_nvidia_facts(cl_device_id id, Device& device) {
   device.sub_group_width = device_value<cl_uint>(id, kNvWarpSize, 32);
   // The driver reports 48 KiB but launches static arrays up to what the architecture has: 200 KiB was
   // measured to work on compute capability 9.0, whose limit is 227 KiB (CUDA C++ programming guide, technical
-  // specifications). Other architectures were not measured, so their reported size stands.
+  // specifications). Other architectures are tried (local_memory.hpp).
   if (major == 9 && minor == 0) device.local_bytes = std::size_t{227} * 1024;
   device.retargeting = major == 9 && minor == 0;
 }
@@ -88,7 +97,52 @@ void add_intel_facts(cl_device_id id, Device& device) {
   device.local_banks = 16;  // 4 bytes wide: Intel oneAPI GPU optimization guide, "Shared Local Memory"
 }
 
+/// Names with versions of an OpenCL 3.0 device, e.g. of its compiler's features; none from older ones.
+std::vector<NameVersion> name_versions(cl_device_id id, cl_device_info what) {
+  std::size_t bytes = 0;
+  if (clGetDeviceInfo(id, what, 0, nullptr, &bytes) != CL_SUCCESS) return {};
+  std::vector<NameVersion> found(bytes / sizeof(NameVersion));
+  if (found.empty() || clGetDeviceInfo(id, what, bytes, found.data(), nullptr) != CL_SUCCESS) return {};
+  return found;
+}
+
+/// In which OpenCL C the functions of sub-groups and the waits for copies compile. A device of OpenCL 3.0
+/// need not take 2.0.
+void add_language_facts(cl_device_id id, const std::string& extensions, Device& device) {
+  LanguageFacts facts;
+  for (const NameVersion& one : name_versions(id, kOpenClCAllVersions))
+    facts.versions.push_back({one.version >> 22, one.version >> 12 & 0x3ff});
+  for (const NameVersion& one : name_versions(id, kOpenClCFeatures))
+    facts.features += std::string(" ") + one.name;
+  facts.extensions = extensions;
+  set_languages(facts, device);
+}
+
 }  // namespace
+
+void set_languages(const LanguageFacts& facts, Device& device) {
+  const auto has_version = [&](Version wanted) {
+    if (facts.versions.empty())  // a device older than OpenCL 3.0 takes all up to its own: "OpenCL C 2.0"
+      return wanted <= version_in(device.opencl_c);
+    return std::find(facts.versions.begin(), facts.versions.end(), wanted) != facts.versions.end();
+  };
+  const bool khronos = has_word(facts.extensions, "cl_khr_subgroups");
+  const bool intel = has_word(facts.extensions, "cl_intel_subgroups");
+  device.sub_groups = true;
+  if (has_version({2, 0}) && (khronos || intel)) {
+    device.sub_group_language = "CL2.0";
+  } else if (has_version({3, 0}) && has_word(facts.features, "__opencl_c_subgroups")) {
+    device.sub_group_language = "CL3.0";
+  } else if (intel) {
+    device.sub_group_language = "CL1.2";
+  } else {
+    device.sub_groups = false;
+  }
+  // PoCL 5.0 and 6.0 end the process when a kernel of OpenCL C 1.2 waits for its copies: the function is
+  // there for events in generic memory only.
+  if (is_pocl(device) && has_version({3, 0}) && has_word(facts.features, "__opencl_c_generic_address_space"))
+    device.event_language = "CL3.0";
+}
 
 std::vector<FoundDevice> find_devices() {
   // A process's first look at its devices is not thread-safe in every driver: PoCL 3.1 crashes when eight
@@ -104,7 +158,13 @@ std::vector<FoundDevice> find_devices() {
   check(clGetPlatformIDs(platform_count, platforms.data(), nullptr), "clGetPlatformIDs", "devices");
 
   std::vector<FoundDevice> found;
+  std::string why_none;
   for (cl_platform_id platform : platforms) {
+    const std::string fault = why_platform_aborts(platform_text(platform, CL_PLATFORM_VERSION), host_facts());
+    if (!fault.empty()) {
+      why_none = fault;
+      continue;
+    }
     cl_uint count = 0;
     status = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &count);
     if (status == CL_DEVICE_NOT_FOUND || count == 0) continue;
@@ -114,6 +174,12 @@ std::vector<FoundDevice> find_devices() {
           "devices");
     for (cl_device_id id : ids)
       found.push_back({platform, id});
+  }
+  if (found.empty() && !why_none.empty()) {
+    throw Error({.operation = "devices",
+                 .argument = "platform",
+                 .expected = "one that can be asked for its devices",
+                 .got = why_none});
   }
   return found;
 }
@@ -155,7 +221,7 @@ Device facts_of(cl_device_id id) {
   device.fp64 = has_word(extensions, "cl_khr_fp64");
   device.fp16 = has_word(extensions, "cl_khr_fp16");
   device.int64_atomics = has_word(extensions, "cl_khr_int64_base_atomics");
-  device.sub_groups = has_word(extensions, "cl_khr_subgroups") || has_word(extensions, "cl_intel_subgroups");
+  add_language_facts(id, extensions, device);
   // rusticl of Mesa 22.3 reads wrong bytes where a packed struct holds a vector.
   device.packed_vectors = device.platform != "rusticl";
   device.long_loops = device.platform != "rusticl";
@@ -181,7 +247,9 @@ Device facts_of(cl_device_id id) {
   } else if (device.vendor == Vendor::intel) {
     add_intel_facts(id, device);
   }
+  device.local_bytes = usable_local_bytes(id, device);
   device.unit = unit_limits(device);
+  device.broken = known_faults(device);
   return clamp(plan::within_ranges(std::move(device)), environment("SMEM_CLAMP"));
 }
 

@@ -109,6 +109,11 @@ bool Program::first_run_completed() {
          state == CL_COMPLETE;
 }
 
+std::string device_key(const Device& device) {
+  return formatted("device={}\nvendor={}\nplatform={} {}\ndriver={}\n", device.name, device.vendor_name,
+                   device.platform, device.platform_version, device.driver);
+}
+
 Programs::Programs(cl::Context context, cl_device_id id, const Device& device)
     : context_(std::move(context)),
       id_(id),
@@ -116,8 +121,7 @@ Programs::Programs(cl::Context context, cl_device_id id, const Device& device)
       vendor_(device.vendor),
       register_lot_(device.unit.register_lot),
       quiet_(quiet_options(device.platform)),
-      device_key_(formatted("device={}\nvendor={}\nplatform={} {}\ndriver={}\n", device.name,
-                            device.vendor_name, device.platform, device.platform_version, device.driver)),
+      device_key_(runtime::device_key(device)),
       disk_(DiskCache::from_environment()) {}
 
 std::shared_ptr<Program> Programs::get(const Plan& plan) {

@@ -16,6 +16,9 @@
 
 namespace smem::runtime {
 
+/// What a device and its driver are called in the keys of what is kept on disk.
+std::string device_key(const Device& device);
+
 /// One built program with one kernel. Setting a kernel's arguments is not thread-safe, so each call takes a
 /// kernel object of its own and gives it back.
 class Program {

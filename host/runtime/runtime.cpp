@@ -81,7 +81,7 @@ Runtime::~Runtime() {
 void Runtime::open() {
   device_ = facts_of(id_);
   programs_ = std::make_unique<Programs>(context_, id_, device_);
-  scratch_ = std::make_unique<ScratchPool>(context_);
+  scratch_ = std::make_unique<ScratchPool>(context_, device_);
   constants_ = std::make_unique<ConstantPool>(context_);
   tuning_ = std::make_unique<Tuning>(device_);
 }

@@ -1,5 +1,6 @@
 #include "runtime/scratch.hpp"
 
+#include "runtime/driver_faults.hpp"
 #include "runtime/status.hpp"
 
 #include <smem/error.hpp>
@@ -49,9 +50,7 @@ cl::Buffer ScratchPool::take(std::size_t bytes) {
   const std::size_t wanted = std::bit_ceil(std::max(bytes, kSmallest));
   const std::scoped_lock lock(mutex_);
   if (cl::Buffer buffer = take_idle(idle_, wanted); buffer() != nullptr) return buffer;
-  cl_int status = CL_SUCCESS;
-  cl::Buffer buffer(clCreateBuffer(context_(), CL_MEM_READ_WRITE, wanted, nullptr, &status));
-  check(status, "clCreateBuffer", "scratch");
+  cl::Buffer buffer = new_buffer(context_, device_, wanted, "scratch");
   bytes_ += wanted;
   return buffer;
 }

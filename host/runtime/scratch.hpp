@@ -1,6 +1,7 @@
 /// Temporary buffers, kept for reuse.
 #pragma once
 
+#include <smem/device.hpp>
 #include <smem/opencl.hpp>
 
 #include <cstddef>
@@ -13,7 +14,7 @@ namespace smem::runtime {
 /// asks the events when it is asked for memory: no callback outlives it, and no thread waits.
 class ScratchPool {
  public:
-  explicit ScratchPool(cl::Context context) : context_(std::move(context)) {}
+  ScratchPool(cl::Context context, const Device& device) : context_(std::move(context)), device_(device) {}
 
   /// A buffer of at least `bytes` bytes (the next power of two) that no running command uses.
   cl::Buffer take(std::size_t bytes);
@@ -40,6 +41,7 @@ class ScratchPool {
   static cl::Buffer take_idle(std::vector<Idle>& idle, std::size_t bytes);
 
   cl::Context context_;
+  const Device& device_;
   mutable std::mutex mutex_;
   std::vector<Idle> idle_;
   std::vector<Idle> idle_zeroed_;

@@ -35,6 +35,16 @@ struct UnitLimits {
   friend bool operator==(const UnitLimits&, const UnitLimits&) = default;
 };
 
+/// A variant of an operation that a driver breaks: it does not compile, crashes, or computes wrong results
+/// there. Plans never choose it, and a call that fixes it is refused with the reason.
+struct BrokenVariant {
+  std::string operation;  ///< as `smem tune` names it: "gemm", "scan"
+  std::string variant;    ///< "async"
+  std::string type;       ///< of the input: "float32", of a transpose or flip "4 B"; empty: of every type
+  std::string reason;     ///< in one clause, with the driver: "PoCL 6.0 does not link wait_group_events"
+  friend bool operator==(const BrokenVariant&, const BrokenVariant&) = default;
+};
+
 /// Facts about a device: queried from its driver or known of its architecture. Every field can be written by
 /// hand. Sizes are in bytes.
 struct Device {
@@ -69,6 +79,9 @@ struct Device {
   bool fp16 = false;             ///< cl_khr_fp16: arithmetic, not storage
   bool int64_atomics = false;    ///< cl_khr_int64_base_atomics
   bool sub_groups = false;       ///< sub-group functions of OpenCL C
+  std::string sub_group_language = "CL2.0";  ///< OpenCL C that has them, as -cl-std= takes it
+  /// OpenCL C for kernels that wait for their own copies (PoCL from 4.0 on: CL3.0).
+  std::string event_language = "CL1.2";
   bool packed_vectors =
       true;  ///< whether vectors at the alignment of an element are read right (rusticl: no)
   bool prefetch_builtin = false;  ///< whether kernels may call __builtin_prefetch (PoCL, Intel on CPUs)
@@ -95,6 +108,9 @@ struct Device {
   /// refuses one after all, the problem gets the plan of a device without.
   bool retargeting = false;
 
+  /// What its driver breaks: known of the driver, or found by `smem selftest`.
+  std::vector<BrokenVariant> broken;
+
   friend bool operator==(const Device&, const Device&) = default;
 };
 
@@ -111,9 +127,10 @@ SMEM_API UnitLimits unit_limits(const Device& device);
 
 /// Reduces facts to those of a smaller device. `text` is a comma-separated list of `local=BYTES` (K and M are
 /// understood), `cache=BYTES`, `work_group=N`, `fp64=0`, `forward_progress=0`, `ordered_start=0`,
-/// `retargeting=0`, `poll_limit=N`, `compute_units=N`, and `sub_group=N`, which plans for sub-groups of N
-/// and, where the device's own are others, without sub-group functions. The environment variable SMEM_CLAMP
-/// applies it to every device that smem opens. \throws Error naming the entry that is not understood.
+/// `retargeting=0`, `poll_limit=N`, `compute_units=N`, `sub_group=N`, which plans for sub-groups of N and,
+/// where the device's own are others, without sub-group functions, and `broken=OPERATION/VARIANT` or
+/// `broken=OPERATION/VARIANT/TYPE`, which adds to Device::broken. The environment variable SMEM_CLAMP applies
+/// it to every device that smem opens. \throws Error naming the entry that is not understood.
 SMEM_API Device clamp(Device device, std::string_view text);
 
 }  // namespace smem

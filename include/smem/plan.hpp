@@ -70,6 +70,7 @@ struct Plan {
   std::size_t scratch_bytes = 0;                   ///< temporary global memory
   Prediction prediction;                           ///< what it should cost
   PlanOverrides overrides;                         ///< what the caller had fixed
+  std::string in_place_of;  ///< the variant that this device would get, were it not broken there; else empty
   std::vector<Alternative>
       alternatives;  ///< the other variants, when the plan chose; empty when the caller did
 

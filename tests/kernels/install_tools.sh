@@ -3,7 +3,7 @@
 #
 #   install_tools.sh FOLDER [nvidia] [amd] [intel] [oclgrind] [rusticl] [intel-cpu]     (no name: all of them)
 #
-# For Debian 12 and Ubuntu 24.04. What runs beside anything else is installed with apt (compilers, Oclgrind, clinfo); what would
+# For Debian 12, Debian 13 and Ubuntu 24.04. What runs beside anything else is installed with apt (compilers, Oclgrind, clinfo); what would
 # change the machine's list of OpenCL implementations is only unpacked into FOLDER (Intel's and Mesa's packages, and
 # from PyPI ptxas and Intel's CPU runtime). Nothing is fetched twice. Exit status 1 when something could not be had; the rest is
 # there all the same. Intel's CPU runtime and ptxas come under their makers' licences: used for tests, never shipped.
@@ -30,7 +30,7 @@ as_root() { if [ "$(id -u)" = 0 ]; then "$@"; elif command -v sudo > /dev/null; 
 known= # the names asked about below that the package lists hold
 look_up() {
     known=" $(apt-cache policy oclgrind mesa-opencl-icd intel-opencl-icd intel-ocloc rocm-device-libs \
-        {clang,libclc,lld,llvm}-{15,16,17,18,19,20} 2> /dev/null |
+        {clang,libclc,lld,llvm,rocm-device-libs}-{15,16,17,18,19,20} 2> /dev/null |
         awk '/^[a-z]/ { sub(/:$/, ""); name = $0 } /Candidate: [^(]/ { printf "%s ", name }') "
 }
 candidate() { case $known in *" $1 "*) ;; *) return 1 ;; esac; }
@@ -80,6 +80,8 @@ for n in $(apt-cache depends mesa-opencl-icd 2> /dev/null | sed -n 's/.*Depends:
 done
 for n in 19 20 18 17; do candidate "clang-$n" && candidate "lld-$n" && candidate "llvm-$n" && break; n=; done
 amd=$n
+# Debian 13's are named by their version, which any newer clang reads.
+for rocm in rocm-device-libs rocm-device-libs-{20,19,18,17}; do candidate "$rocm" && break; done
 
 libclc() { # sets the lint's and NVIDIA's clang and library
     [ -n "$clc" ] && apt_install "clang-$clc" "libclc-$clc" || { lacks "$1" 'no clang with the libclc of its version'; return 1; }
@@ -105,13 +107,13 @@ for part; do
         [ -n "$ptxas" ] && set_conf PTXAS "$ptxas" || lacks nvidia 'no ptxas'
         ;;
     amd)
-        [ -n "$amd" ] && apt_install "clang-$amd" "lld-$amd" "llvm-$amd" rocm-device-libs ||
-            { lacks amd 'needs clang, lld and llvm of one version from 17 to 20, and rocm-device-libs'; continue; }
+        [ -n "$amd" ] && apt_install "clang-$amd" "lld-$amd" "llvm-$amd" "$rocm" ||
+            { lacks amd 'needs clang, lld and llvm of one version from 17 to 20, and its device libraries'; continue; }
         # The packaged device libraries may be older than the targets. What they lack is one constant in a file of its own.
         lib=$tools/amd-device-libs
         if [ ! -f "$lib/complete" ]; then
             rm -rf "$lib" && mkdir -p "$lib"
-            ln -s "$(dirname "$(dpkg -L rocm-device-libs | grep -m1 '/ocml.bc$')")"/*.bc "$lib/"
+            ln -s "$(dirname "$(dpkg -L "$rocm" | grep -m1 '/ocml.bc$')")"/*.bc "$lib/"
             constant() { # FILE NAME VALUE
                 [ -e "$lib/oclc_$1.bc" ] || echo "const __constant int __oclc_$2 = $3;" |
                     "clang-$amd" -x cl -target amdgcn-amd-amdhsa -nogpulib -emit-llvm -c - -o "$lib/oclc_$1.bc"

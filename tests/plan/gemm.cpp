@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 using smem::Scalar;
 using test::target;
@@ -193,4 +194,22 @@ TEST_CASE("plan of gemm: what it predicts") {
   const auto error =
       test::failure_of([] { smem::plan_gemm(target("tgllp"), problem_of(5, 5, 5, Scalar::float64)); });
   CHECK(error.argument == "in");
+}
+
+// Kernels have sizes of their own for what they are not told.
+TEST_CASE("plan gemm: kernels are told how many results a work-item makes, one too") {
+  for (const smem::Device& device : {target("cpu"), target("sm_90")}) {
+    for (const char* variant : {"registers_1d", "registers_2d", "async"}) {
+      CAPTURE(variant);
+      const smem::Plan plan = smem::plan_gemm(
+          device, problem_of(64, 64, 64),
+          smem::PlanOverrides{.variant = variant, .tile_rows = 16, .tile_cols = 16, .work_items = 256});
+      CHECK(plan.work_items() == 256);
+      CHECK(plan.items_per_work_item == 1);
+      for (const auto& [name, value] : {std::pair{"GROUP", 256L}, {"EACH_M", 1L}, {"EACH_N", 1L}}) {
+        const std::pair<std::string, long> define{name, value};
+        CHECK(std::count(plan.defines.begin(), plan.defines.end(), define) == 1);
+      }
+    }
+  }
 }

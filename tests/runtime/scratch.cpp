@@ -10,7 +10,7 @@
 
 TEST_CASE("scratch: a buffer is used again when its event has completed and not before") {
   const smem::Context context;
-  smem::runtime::ScratchPool pool(context.cl_context());
+  smem::runtime::ScratchPool pool(context.cl_context(), context.device());
   CHECK(pool.bytes() == 0);
   cl_int status = CL_SUCCESS;
   const cl::Event pending(clCreateUserEvent(context.cl_context()(), &status));
@@ -40,7 +40,7 @@ TEST_CASE("scratch: a buffer is used again when its event has completed and not 
 
 TEST_CASE("scratch: sizes are rounded up and never too small") {
   const smem::Context context;
-  smem::runtime::ScratchPool pool(context.cl_context());
+  smem::runtime::ScratchPool pool(context.cl_context(), context.device());
   for (const std::size_t bytes :
        {std::size_t{0}, std::size_t{1}, std::size_t{65536}, std::size_t{65537}, std::size_t{1000000}}) {
     const cl::Buffer buffer = pool.take(bytes);
@@ -56,7 +56,7 @@ TEST_CASE("scratch: sizes are rounded up and never too small") {
 
 TEST_CASE("scratch: an event of a command that failed frees the buffer") {
   const smem::Context context;
-  smem::runtime::ScratchPool pool(context.cl_context());
+  smem::runtime::ScratchPool pool(context.cl_context(), context.device());
   cl_int status = CL_SUCCESS;
   const cl::Event failing(clCreateUserEvent(context.cl_context()(), &status));
   REQUIRE(status == CL_SUCCESS);

@@ -1,0 +1,87 @@
+#include "plan/broken.hpp"
+#include "formatted.hpp"
+
+#include <optional>
+#include <utility>
+
+namespace smem::plan {
+
+namespace {
+
+/// A plan that another operation makes counts as the variant of that name.
+std::string_view variant_of(const Plan& plan, const std::vector<std::string_view>& names) {
+  const bool borrowed = std::find(names.begin(), names.end(), plan.operation) != names.end();
+  return borrowed ? plan.operation : plan.variant;
+}
+
+/// What was said of a variant that was not chosen.
+std::string why_not(const Plan& plan, std::string_view variant) {
+  for (const Alternative& other : plan.alternatives)
+    if (other.variant == variant) return other.why_not;
+  return "the chosen one is tried before it";
+}
+
+}  // namespace
+
+Broken::Broken(const Device& device, std::string_view operation, std::string_view type)
+    : device_(device), operation_(operation) {
+  for (const BrokenVariant& broken : device.broken)
+    if (broken.operation == operation && (broken.type.empty() || broken.type == type))
+      known_.push_back(&broken);
+}
+
+const std::string* Broken::why(std::string_view variant) const {
+  for (const BrokenVariant* broken : known_)
+    if (broken->variant == variant) return &broken->reason;
+  return nullptr;
+}
+
+void Broken::refuse(std::string expected, std::string got) const {
+  throw Error({.operation = std::string(operation_),
+               .argument = "variant",
+               .expected = std::move(expected),
+               .got = std::move(got),
+               .device = device_.name});
+}
+
+Plan Broken::plan(const std::vector<std::string_view>& names, const PlanOverrides& overrides,
+                  const Make& make) const {
+  if (none()) return make(overrides);
+  if (const std::string* reason = why(overrides.variant))
+    refuse("one that its driver does not break", formatted("\"{}\": {}", overrides.variant, *reason));
+  Plan first = make(overrides);
+  if (!overrides.variant.empty()) return first;
+  const std::string_view chosen = variant_of(first, names);
+  const std::string* reason = why(chosen);
+  if (reason == nullptr) {
+    for (Alternative& other : first.alternatives)
+      if (const std::string* is_broken = why(other.variant)) other.why_not = *is_broken;
+    return first;
+  }
+  for (auto name = names.rbegin(); name != names.rend(); ++name) {
+    if (why(*name) != nullptr) continue;
+    PlanOverrides named = overrides;
+    named.variant = *name;
+    std::optional<Plan> plan;
+    try {
+      plan = make(named);
+    } catch (const Error&) {  // does not run this problem
+      continue;
+    }
+    if (plan->variant != *name) continue;  // another operation's plan, which may be less exact
+    plan->overrides = overrides;
+    plan->in_place_of = chosen;
+    plan->reason += formatted("; \"{}\" is broken on this device: {}", chosen, *reason);
+    plan->alternatives.clear();
+    for (const std::string_view other : names) {
+      const std::string* is_broken = why(other);
+      if (other != *name)
+        plan->alternatives.push_back({std::string(other), is_broken ? *is_broken : why_not(first, other)});
+    }
+    return *plan;
+  }
+  refuse("a variant that its driver does not break and that runs this problem",
+         formatted("none left; \"{}\": {}", chosen, *reason));
+}
+
+}  // namespace smem::plan

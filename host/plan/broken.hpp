@@ -1,0 +1,55 @@
+/// Variants that a device's driver breaks (Device::broken): no plan has one.
+#pragma once
+
+#include <smem/device.hpp>
+#include <smem/error.hpp>
+#include <smem/plan.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smem::plan {
+
+/// Which variants of an operation a device's driver breaks, for inputs of one type (BrokenVariant::type).
+class Broken {
+ public:
+  Broken(const Device& device, std::string_view operation, std::string_view type);
+
+  bool none() const { return known_.empty(); }
+  /// Why the variant is broken; null: it is not.
+  const std::string* why(std::string_view variant) const;
+
+  using Make = std::function<Plan(const PlanOverrides&)>;
+  /// The plan of `make(overrides)`, which knows nothing of broken variants. Where the plan's choice is
+  /// broken, that of the last step of the ladder `names` which is sound and runs. \throws Error with the
+  /// reason when the caller fixed a broken variant, or no sound one runs.
+  Plan plan(const std::vector<std::string_view>& names, const PlanOverrides& overrides,
+            const Make& make) const;
+
+ private:
+  [[noreturn]] void refuse(std::string expected, std::string got) const;
+
+  const Device& device_;
+  std::string_view operation_;
+  std::vector<const BrokenVariant*> known_;
+};
+
+/// The overrides with the variant of a plan that stands in for a broken one: for what a call does beside its
+/// main launch. `make(overrides)`: the plan.
+template <class Make>
+PlanOverrides with_sound_variant(const Device& device, std::string_view operation,
+                                 const PlanOverrides& overrides, const Make& make) {
+  const auto& broken = device.broken;
+  const bool concerned = std::any_of(broken.begin(), broken.end(),
+                                     [&](const BrokenVariant& b) { return b.operation == operation; });
+  if (!concerned || !overrides.variant.empty()) return overrides;
+  const Plan plan = make(overrides);
+  PlanOverrides named = overrides;
+  if (!plan.in_place_of.empty()) named.variant = plan.variant;
+  return named;
+}
+
+}  // namespace smem::plan

@@ -1,0 +1,47 @@
+/// What is known to be wrong with drivers, by their names and versions.
+#pragma once
+
+#include <smem/device.hpp>
+#include <smem/opencl.hpp>
+
+#include <compare>
+#include <string>
+#include <vector>
+
+namespace smem::runtime {
+
+/// A version as drivers write it: "6.0+debian", "580.159.04".
+struct Version {
+  unsigned first = 0, second = 0;
+  friend auto operator<=>(const Version&, const Version&) = default;
+};
+/// The first number of the text and the one after its point; zeros when there is none.
+Version version_in(const std::string& text);
+
+/// Whether it is PoCL, in any version.
+bool is_pocl(const Device& device);
+
+/// The variants that the device's driver breaks.
+std::vector<BrokenVariant> known_faults(const Device& device);
+
+/// What a platform's first look at its devices finds of the system.
+struct HostFacts {
+  bool cpu_topology = true;         ///< whether /sys tells of the processor's cores
+  unsigned long data_limit = ~0UL;  ///< bytes that the process may have: RLIMIT_DATA
+};
+HostFacts host_facts();
+
+/// Why a platform of this CL_PLATFORM_VERSION ends the process when it is asked for its devices; empty: it
+/// does not.
+std::string why_platform_aborts(const std::string& version, const HostFacts& host);
+
+/// What lets the driver refuse a buffer of `bytes` although the device has the memory; empty: nothing is
+/// known.
+std::string why_allocation_fails(const Device& device, std::size_t bytes);
+
+/// A buffer of the device's memory, to be read and written by kernels. \throws Error when the driver refuses
+/// it, with what is known of the reason.
+cl::Buffer new_buffer(const cl::Context& context, const Device& device, std::size_t bytes,
+                      const char* operation);
+
+}  // namespace smem::runtime

@@ -1,0 +1,130 @@
+// What is known to be wrong with drivers, and of their compilers' languages.
+#include <smem/smem.hpp>
+
+#include "runtime/devices.hpp"
+#include "runtime/driver_faults.hpp"
+#include "runtime/local_memory.hpp"
+#include "support/environment.hpp"
+#include "support/failure.hpp"
+#include "support/targets.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+using smem::Device;
+using smem::runtime::HostFacts;
+using smem::runtime::LanguageFacts;
+using smem::runtime::Version;
+using smem::runtime::why_platform_aborts;
+using test::contains;
+
+TEST_CASE("driver faults: versions as drivers write them") {
+  CHECK(smem::runtime::version_in("6.0+debian") == Version{6, 0});
+  CHECK(smem::runtime::version_in("580.159.04") == Version{580, 159});
+  CHECK(smem::runtime::version_in("OpenCL C 1.2 PoCL") == Version{1, 2});
+  CHECK(smem::runtime::version_in("7") == Version{7, 0});
+  CHECK(smem::runtime::version_in("") == Version{});
+  CHECK(smem::runtime::version_in("99999999999999999999.1") == Version{});
+  CHECK(Version{3, 1} < Version{5, 0});
+}
+
+TEST_CASE("driver faults: a platform that would end the process is told before it does") {
+  const std::string pocl6 = "OpenCL 3.0 PoCL 6.0+debian  Linux, LLVM 18.1.8";
+  CHECK(why_platform_aborts(pocl6, {}).empty());
+  CHECK(contains(why_platform_aborts(pocl6, {.cpu_topology = false}), "PoCL 6.0"));
+  CHECK(contains(why_platform_aborts(pocl6, {.cpu_topology = false}), "/sys"));
+  CHECK(contains(why_platform_aborts(pocl6, {.data_limit = 100 << 20}), "ulimit -d"));
+  CHECK(why_platform_aborts(pocl6, {.data_limit = 128 << 20}).empty());
+  CHECK_FALSE(why_platform_aborts("OpenCL 3.0 PoCL 3.1+debian  Linux", {.cpu_topology = false}).empty());
+  CHECK(why_platform_aborts("OpenCL 3.0 PoCL 7.0", {.cpu_topology = false}).empty());
+  CHECK(why_platform_aborts("OpenCL 3.0 CUDA 12.9.0", {.cpu_topology = false}).empty());
+}
+
+TEST_CASE("driver faults: the language that has sub-groups, and the one whose waits for copies link") {
+  const auto languages = [](const char* platform, const LanguageFacts& facts, const char* opencl_c) {
+    Device device;
+    device.platform = platform;
+    device.opencl_c = opencl_c;
+    smem::runtime::set_languages(facts, device);
+    return device;
+  };
+  const char* const pocl = "Portable Computing Language";
+  const std::vector<Version> without_two{{1, 0}, {1, 1}, {1, 2}, {3, 0}};
+  // PoCL 6.0: OpenCL C 3.0 with sub-groups, and no 2.0.
+  Device device = languages(
+      pocl,
+      {without_two, " __opencl_c_generic_address_space __opencl_c_subgroups", "cl_khr_subgroups cl_khr_fp64"},
+      "OpenCL C 1.2 PoCL");
+  CHECK(device.sub_groups);
+  CHECK(device.sub_group_language == "CL3.0");
+  CHECK(device.event_language == "CL3.0");
+  // PoCL 3.1 has neither.
+  device = languages(pocl, {without_two, " __opencl_c_images", "cl_khr_fp64"}, "OpenCL C 1.2 PoCL");
+  CHECK_FALSE(device.sub_groups);
+  CHECK(device.event_language == "CL1.2");
+  // Intel's of OpenCL 2.1, which has no list of versions; and one of 3.0 that still takes 2.0.
+  CHECK(languages("Intel(R) OpenCL", {{}, "", "cl_khr_subgroups"}, "OpenCL C 2.0").sub_group_language ==
+        "CL2.0");
+  CHECK(languages("Intel(R) OpenCL", {{{1, 2}, {2, 0}, {3, 0}}, " __opencl_c_subgroups", "cl_khr_subgroups"},
+                  "OpenCL C 1.2")
+            .sub_group_language == "CL2.0");
+  CHECK(languages("Intel(R) OpenCL", {{}, "", "cl_intel_subgroups"}, "OpenCL C 1.2").sub_group_language ==
+        "CL1.2");
+  // The extension alone, without a language that has it.
+  CHECK_FALSE(languages("other", {without_two, "", "cl_khr_subgroups"}, "OpenCL C 1.2").sub_groups);
+  // Another maker's kernels keep the language of all others.
+  CHECK(languages("NVIDIA CUDA", {without_two, " __opencl_c_generic_address_space", ""}, "OpenCL C 1.2")
+            .event_language == "CL1.2");
+}
+
+TEST_CASE("driver faults: the variants that a driver breaks, by its version") {
+  Device device = test::targets::cpu();
+  device.platform = "Portable Computing Language";
+  const auto broken_in = [&](const char* driver) {
+    device.driver = driver;
+    return smem::runtime::known_faults(device);
+  };
+  REQUIRE(broken_in("6.0+debian").size() == 1);
+  CHECK(broken_in("5.0+debian").front().operation == "gemm");
+  CHECK(broken_in("5.0+debian").front().variant == "async");
+  CHECK(contains(broken_in("5.0+debian").front().reason, "PoCL"));
+  CHECK(broken_in("3.1+debian").empty());
+  device.event_language = "CL3.0";
+  CHECK(broken_in("6.0+debian").empty());
+}
+
+TEST_CASE("driver faults: a large buffer that NVIDIA's driver refuses names the variable that lifts it") {
+  Device device = test::targets::nvidia("sm_90");
+  device.driver = "610.12";
+  device.max_allocation = std::size_t{20} << 30;
+  const test::Variable unset("NVCL_DISABLE_MAX_MEM_ALLOC_SIZE_CHECK", "");
+  const auto why = [&](std::size_t gib) { return smem::runtime::why_allocation_fails(device, gib << 30); };
+  CHECK(contains(why(21), "NVCL_DISABLE_MAX_MEM_ALLOC_SIZE_CHECK=1"));
+  CHECK(contains(why(21), std::to_string(device.max_allocation)));
+  CHECK(why(20).empty());
+  device.driver = "580.159.04";
+  CHECK(why(21).empty());
+  device.driver = "611.0";
+  const test::Variable lifted("NVCL_DISABLE_MAX_MEM_ALLOC_SIZE_CHECK", "1");
+  CHECK(why(21).empty());
+}
+
+TEST_CASE("driver faults: local memory beyond what is reported is tried on NVIDIA's GPUs from sm_80 on") {
+  const auto sizes = [](const char* architecture) {
+    return smem::runtime::local_sizes_to_try(test::targets::nvidia(architecture));
+  };
+  CHECK(sizes("sm_75").empty());
+  CHECK(sizes("sm_80") == std::vector<std::size_t>{163 * 1024, 99 * 1024});
+  CHECK(sizes("sm_86") == std::vector<std::size_t>{99 * 1024});
+  CHECK(sizes("sm_89") == std::vector<std::size_t>{99 * 1024});
+  CHECK(sizes("sm_100").front() == 227 * 1024);
+  CHECK(sizes("sm_120") == std::vector<std::size_t>{99 * 1024});
+  // What is known is not tried.
+  CHECK(smem::runtime::local_sizes_to_try(test::targets::nvidia("sm_90", 227 * 1024)).empty());
+  CHECK(smem::runtime::local_sizes_to_try(test::targets::cpu()).empty());
+  // The trial itself runs on any device.
+  const smem::Context context;
+  CHECK(smem::runtime::runs_with_local(context.cl_device()(), context.device().local_bytes / 2));
+}
