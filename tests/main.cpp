@@ -1,21 +1,30 @@
 // The test program. Its kernels are cached in the build folder, so that tests leave the user's cache alone.
 // Options of its own:
-//   --selftest=quick, usual or full   only the test cases that `smem selftest` runs at that level
-//   --without-optimiser               PoCL 3 compiles kernels without its optimiser, in a third of the time
-//   --turns=N                         with one test case: run in one of N turns, else skipped (exit status
-//   77). The turn
-//                                     is SMEM_TEST_TURN; where that is not set, every test case is run
+//   --selftest=LEVEL      quick, usual or full: only the test cases that `smem selftest` runs at that level
+//   --worker              runs the test cases that the standard input names, a line each: the report's file
+//                         (support/case_report.hpp), a tab, and the test case. It answers each there, since
+//                         that is a socket, with its exit status
+//   --without-optimiser   PoCL 3 compiles kernels without its optimiser, in a third of the time
+//   --turns=N             with one test case: run in one of N turns, else skipped (exit status 77). The turn
+//                         is SMEM_TEST_TURN; where that is not set, every test case is run
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
+#include "support/case_report.hpp"
+#include "support/device_lock.hpp"
+#include "support/level.hpp"
 #include "support/random.hpp"
 #include "sweeps.hpp"
 
-#include <smem/opencl.hpp>
+#include <smem/smem.hpp>
+
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <iostream>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,11 +33,16 @@ namespace {
 
 /// What the selftest of a device need not show: that wrong calls are refused, and what plans do elsewhere.
 constexpr const char* kNoFiles = "*/tests/plan/*,*/tests/runtime/*,*/tests/opencv/*";
-#define SMEM_TEST_ELSEWHERE "bad input*,*refuse*,*nothing to do,check_segments*,*malformed*,child:*"
+#define SMEM_TEST_ELSEWHERE \
+  "bad input*,*refuse*,*nothing to do,check_segments*,*malformed*,child:*,failures:*"
 
 void choose_level(doctest::Context& context, std::string_view level) {
   context.addFilter("source-file-exclude", kNoFiles);
-  if (level == "quick") context.addFilter("test-suite", "small");
+  test::is_quick() = level == "quick";
+  if (test::is_quick()) {
+    context.addFilter("test-suite", "small");
+    context.addFilter("test-case-exclude", "small: transpose*1-byte*");
+  }
   // Smaller devices than the one at hand are for --full, and what takes long.
   context.addFilter("test-case-exclude", level == "full" ? SMEM_TEST_ELSEWHERE
                                                          : SMEM_TEST_ELSEWHERE
@@ -64,11 +78,49 @@ bool is_its_turn(std::string_view test_case, std::uint64_t turns) {
   return false;
 }
 
+/// A context of a CPU, held while test cases open and close theirs: PoCL loads its compiler's library anew,
+/// which takes half a second, where there is none. Null for other devices, whose memory it would take.
+std::unique_ptr<smem::Context> held_context() {
+  try {
+    auto context = std::make_unique<smem::Context>();
+    if (context->device().type == smem::DeviceType::cpu) return context;
+  } catch (const smem::Error&) {  // NOLINT(bugprone-empty-catch): each test case tells of it
+  }
+  return nullptr;
+}
+
+/// A name as a filter that matches it alone.
+std::string filter_of(std::string_view name) {
+  std::string filter;
+  for (const char c : name) {
+    if (c == ',' || c == '\\') filter += '\\';
+    filter += c;
+  }
+  return filter;
+}
+
+int work(int argc, char** argv) {
+  const std::unique_ptr<smem::Context> held = held_context();
+  for (std::string line; std::getline(std::cin, line);) {
+    const std::size_t tab = line.find('\t');
+    if (tab == std::string::npos) return EXIT_FAILURE;
+    test::report_to(line.substr(0, tab));
+    doctest::Context context(argc, argv);
+    context.addFilter("test-case", filter_of(std::string_view(line).substr(tab + 1)).c_str());
+    const std::string answer = std::to_string(context.run()) + "\n";
+    test::release_device();
+    std::fflush(nullptr);  // what it printed comes before its answer
+    if (::write(STDIN_FILENO, answer.data(), answer.size()) < 0) return EXIT_FAILURE;
+  }
+  return EXIT_SUCCESS;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   setenv("SMEM_CACHE_DIR", SMEM_TEST_CACHE, 0);
   setenv("SMEM_TUNING", "0", 1);  // plans are compared with what smem ships
+  setenv("SMEM_FAILURES", "0", 1);
   doctest::Context context(argc, argv);
   constexpr std::string_view kLevel = "--selftest=", kCase = "--test-case=", kTurns = "--turns=";
   std::string_view test_case;
@@ -76,6 +128,7 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
     if (word.starts_with(kLevel)) choose_level(context, word.substr(kLevel.size()));
+    if (word == "--worker") return work(argc, argv);
     if (word == "--without-optimiser") leave_out_optimiser();
     if (word.starts_with(kCase)) test_case = word.substr(kCase.size());
     if (word.starts_with(kTurns)) turns = std::strtoull(argv[i] + kTurns.size(), nullptr, 10);

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +18,8 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <ctime>
+#include <optional>
 #include <string_view>
 #include <thread>
 
@@ -70,14 +73,19 @@ void set_attributes(posix_spawnattr_t& attributes) {
                            POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 }
 
-/// Starts the program with its output, and errors where asked for, going to `to`.
-pid_t spawn(const ProcessCommand& command, int to) {
+/// Starts the program with its output, and errors where asked for, going to `to`. `from`: its input;
+/// negative: none.
+pid_t spawn(const ProcessCommand& command, int from, int to) {
   std::vector<std::string> words{command.program};
   words.insert(words.end(), command.arguments.begin(), command.arguments.end());
   std::vector<std::string> variables = changed_environment(command.environment);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  if (from >= 0) {
+    posix_spawn_file_actions_adddup2(&actions, from, STDIN_FILENO);
+  } else {
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  }
   posix_spawn_file_actions_adddup2(&actions, to, STDOUT_FILENO);
   if (command.errors_too) posix_spawn_file_actions_adddup2(&actions, to, STDERR_FILENO);
   posix_spawnattr_t attributes;
@@ -151,6 +159,7 @@ void collect(pid_t child, Ended& ended) {
   int status = 0;
   if (::waitpid(child, &status, WNOHANG) != child) {
     ended.signal = SIGKILL;
+    ended.left = true;
   } else if (WIFSIGNALED(status)) {
     ended.signal = WTERMSIG(status);
   } else {
@@ -165,7 +174,7 @@ Ended run_process(const ProcessCommand& command) {
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) fail("pipe", errno);
   pid_t child = 0;
   try {
-    child = spawn(command, ends[1]);
+    child = spawn(command, -1, ends[1]);
   } catch (...) {
     ::close(ends[0]);
     ::close(ends[1]);
@@ -196,6 +205,117 @@ Ended run_process(const ProcessCommand& command) {
   ::close(ends[0]);
   ended.output = output.text();
   return ended;
+}
+
+struct Worker::State {
+  explicit State(const ProcessCommand& command) : most_output(command.most_output), output(most_output) {
+    std::array<int, 2> output_ends{}, socket_ends{};
+    if (::pipe2(output_ends.data(), O_CLOEXEC) != 0) fail("pipe", errno);
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socket_ends.data()) != 0) {
+      const int error = errno;
+      ::close(output_ends[0]);
+      ::close(output_ends[1]);
+      fail("socketpair", error);
+    }
+    from = output_ends[0];
+    socket = socket_ends[0];
+    try {
+      child = spawn(command, socket_ends[1], output_ends[1]);
+    } catch (...) {
+      for (const int end : {output_ends[0], output_ends[1], socket_ends[0], socket_ends[1]})
+        ::close(end);
+      throw;
+    }
+    ::close(output_ends[1]);
+    ::close(socket_ends[1]);
+    end_child.emplace([child = child] { smem::cli::stop(child, 500ms); });
+  }
+  ~State() {
+    ::close(from);
+    ::close(socket);
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  void read_rest() {
+    for (pollfd ready{from, POLLIN, 0}; ::poll(&ready, 1, 0) > 0 && read_some(from, 0, output);) {
+    }
+  }
+
+  std::size_t most_output;
+  Kept output;
+  int from = -1, socket = -1;
+  pid_t child = 0;
+  std::optional<OnInterrupt> end_child;
+  std::string answer;
+  std::optional<Ended> ended;
+};
+
+Worker::Worker(const ProcessCommand& command) : state_(std::make_unique<State>(command)) {}
+
+Worker::~Worker() { stop(); }
+
+void Worker::ask(const std::string& line) {
+  state_->read_rest();
+  state_->output = Kept(state_->most_output);
+  state_->answer.clear();
+  const std::string text = line + "\n";
+  for (std::string_view rest = text; !rest.empty();) {
+    const ssize_t sent = ::send(state_->socket, rest.data(), rest.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return;  // it has ended, which shows next
+    rest.remove_prefix(static_cast<std::size_t>(sent));
+  }
+}
+
+std::optional<std::string> Worker::answer() {
+  constexpr int kOften = 100;
+  std::array<pollfd, 2> ready{{{state_->from, POLLIN, 0}, {state_->socket, POLLIN, 0}}};
+  if (::poll(ready.data(), ready.size(), kOften) <= 0) return std::nullopt;
+  if (ready[0].revents != 0 && !read_some(state_->from, 0, state_->output))
+    std::this_thread::sleep_for(5ms);  // closed: it ends
+  if (ready[1].revents == 0) return std::nullopt;
+  std::array<char, 64> part{};
+  const ssize_t got = ::recv(state_->socket, part.data(), part.size(), MSG_DONTWAIT);
+  if (got > 0) state_->answer.append(part.data(), static_cast<std::size_t>(got));
+  const std::size_t end = state_->answer.find('\n');
+  if (end == std::string::npos) return std::nullopt;
+  state_->read_rest();
+  return state_->answer.substr(0, end);
+}
+
+bool Worker::has_ended() const { return state_->ended || smem::cli::has_ended(state_->child); }
+
+double Worker::processor_seconds() const {
+  clockid_t clock{};
+  timespec time{};
+  if (::clock_getcpuclockid(state_->child, &clock) != 0 || ::clock_gettime(clock, &time) != 0) return 0;
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+std::string Worker::output() const { return state_->output.text(); }
+
+Ended Worker::stop() {
+  if (state_->ended) return *state_->ended;
+  Ended ended;
+  ended.stopped = !has_ended();
+  if (ended.stopped) smem::cli::stop(state_->child, 2s);
+  collect(state_->child, ended);
+  state_->end_child.reset();
+  state_->read_rest();
+  ended.output = state_->output.text();
+  state_->ended = ended;
+  return ended;
+}
+
+Ended Worker::finish() {
+  if (!state_->ended) ::shutdown(state_->socket, SHUT_WR);
+  constexpr std::chrono::seconds kPatience(10);
+  for (const Clock::time_point end = Clock::now() + kPatience; !has_ended() && Clock::now() < end;) {
+    state_->read_rest();
+    std::this_thread::sleep_for(5ms);
+  }
+  return stop();
 }
 
 std::string signal_text(int signal) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ struct Ended {
   int exit_code = 0;
   int signal = 0;        ///< that ended it; 0: none
   bool stopped = false;  ///< because it might not go on
+  bool left = false;     ///< behind: a driver keeps it from ending
   std::string output;
   bool is_good() const { return signal == 0 && exit_code == 0; }
 };
@@ -31,6 +33,34 @@ struct Ended {
 /// Runs a program to its end, in a process group of its own, which ends too when this process is interrupted.
 /// To stop it: SIGTERM, and two seconds later SIGKILL. \throws Error when it cannot be started.
 Ended run_process(const ProcessCommand& command);
+
+/// A program that runs in the same way and works on lines: it reads them from its standard input, a socket,
+/// and answers each there with a line. `may_go_on` is not asked.
+class Worker {
+ public:
+  explicit Worker(const ProcessCommand& command);
+  ~Worker();  ///< stops it
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  /// Asks for the work that a line tells, and forgets the output so far.
+  void ask(const std::string& line);
+  /// Waits for at most a tenth of a second. \returns the answer, once it has come.
+  std::optional<std::string> answer();
+  bool has_ended() const;
+  /// Processor time of all its threads, in seconds.
+  double processor_seconds() const;
+  /// What it wrote since it was asked.
+  std::string output() const;
+  /// Stops it, if it has not ended yet.
+  Ended stop();
+  /// Tells it that there is no more work, and waits for its end: for some seconds, then stops it.
+  Ended finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 /// "SIGSEGV"; "signal 77" where it has no name.
 std::string signal_text(int signal);

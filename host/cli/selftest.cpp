@@ -15,14 +15,19 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <chrono>
 #include <cstdlib>
+#include <exception>
+#include <fstream>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <random>
 #include <string_view>
+#include <thread>
+#include <utility>
 
 namespace smem::cli {
 
@@ -145,54 +150,145 @@ bool has_passed_cases(const TestResult& result) {
                      [](const auto& count) { return count.second[Verdict::passed] > 0; });
 }
 
-/// A selftest that runs. The report is written after each test case, since a driver that fails may take the
+/// "about 3 min left", where `done` of all test cases took so many seconds; empty at the beginning.
+std::string left_text(std::size_t done, std::size_t all, std::size_t processes, double seconds) {
+  if (done < 2 || done < processes) return {};
+  const double left = seconds * static_cast<double>(all - done) / static_cast<double>(done);
+  constexpr double kMinute = 60;
+  return left < 2 * kMinute ? fmt::format("about {:.0f} s left", std::max(left, 1.0))
+                            : fmt::format("about {:.0f} min left", left / kMinute);
+}
+
+/// A selftest that runs. The report is written before each test case, since a driver that fails may take the
 /// whole machine along; and at an interrupt.
 class Run {
  public:
-  explicit Run(Selftest& selftest)
-      : selftest_(selftest), start_(Clock::now()), at_interrupt_([this] { write_incomplete(); }) {}
+  Run(Selftest& selftest, const std::vector<Test>& tests)
+      : selftest_(selftest),
+        tests_(tests),
+        progress_(tests.size()),
+        at_interrupt_([this] { write_incomplete(); }) {}
 
-  void run(const std::vector<Test>& tests) {
-    Progress progress(tests.size());
-    for (const Test& test : tests) {
-      const auto show = [&](const Kind& kind, std::size_t cases) {
-        progress.show(
-            selftest_.results.size(),
-            cases == 0 ? test.name : fmt::format("{}; {} done", kind_text(kind), count_text(cases, "case")));
-      };
-      set_running(test.name);
-      show({}, 0);
-      TestResult result = run_test(selftest_, test, show);
-      progress.clear();
-      if (is_bad(result.verdict)) print_failures(result);
-      const std::string stopped = why_stop(result);
-      const std::scoped_lock lock(mutex_);
-      selftest_.results.push_back(std::move(result));
-      selftest_.seconds = seconds();
-      selftest_.running.clear();
-      selftest_.stopped = stopped;
-      if (!stopped.empty()) return;
-    }
+  void run() {
+    // What fills the device's memory runs alone, after the others.
+    std::vector<std::size_t> large;
+    for (std::size_t i = 0; i < tests_.size(); ++i)
+      (tests_[i].name.starts_with("large") ? large : waiting_).push_back(i);
+    run_waiting(selftest_.processes);
+    waiting_ = large;
+    run_waiting(1);
     const std::scoped_lock lock(mutex_);
-    selftest_.is_complete = true;
+    selftest_.seconds = seconds();
+    selftest_.is_complete = selftest_.stopped.empty();
   }
 
  private:
-  void set_running(const std::string& name) {
+  struct Running {
+    std::size_t number;
+    std::string what;
+  };
+
+  void run_waiting(std::size_t processes) {
+    std::reverse(waiting_.begin(), waiting_.end());  // the first is taken first
+    processes_ = std::min(processes, waiting_.size());
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < processes_; ++i)
+      threads.emplace_back([this] { work(); });
+    for (std::thread& thread : threads)
+      thread.join();
+    if (failure_) std::rethrow_exception(failure_);
+  }
+  /// One process after the other, each for as many test cases as it can run.
+  void work() {
+    try {
+      TestRunner runner(selftest_);
+      std::optional<std::size_t> last;
+      while (const std::optional<std::size_t> number = begin_next()) {
+        std::optional<TestResult> result = runner.run(
+            tests_[*number], [&](const Kind& kind, std::size_t cases) { return tell(*number, kind, cases); });
+        if (!result) return;
+        result->number = *number;
+        end_one(std::move(*result));
+        last = number;
+      }
+      if (const std::string wrong = runner.finish(); !wrong.empty() && last) end_process(*last, wrong);
+    } catch (...) {
+      const std::scoped_lock lock(mutex_);
+      failure_ = std::current_exception();
+      waiting_.clear();
+    }
+  }
+  std::optional<std::size_t> begin_next() {
     const std::scoped_lock lock(mutex_);
-    selftest_.running = name;
+    if (waiting_.empty() || !selftest_.stopped.empty()) return std::nullopt;
+    const std::size_t number = waiting_.back();
+    waiting_.pop_back();
+    running_.push_back({number, tests_[number].name});
+    set_running();
     if (!selftest_.results.empty()) write_reports(selftest_);
+    return number;
+  }
+  bool tell(std::size_t number, const Kind& kind, std::size_t cases) {
+    const std::scoped_lock lock(mutex_);
+    for (Running& one : running_) {
+      if (one.number == number && cases > 0)
+        one.what = fmt::format("{}; {} done", kind_text(kind), count_text(cases, "case"));
+    }
+    // That which has run for longest tells.
+    if (running_.front().number == number) show();
+    return selftest_.stopped.empty() && !failure_;
+  }
+  void end_one(TestResult result) {
+    {
+      const std::scoped_lock lock(mutex_);
+      progress_.clear();
+      if (is_bad(result.verdict)) print_failures(result);
+    }
+    const std::string stopped = why_stop(result);
+    const std::scoped_lock lock(mutex_);
+    std::erase_if(running_, [&](const Running& one) { return one.number == result.number; });
+    set_running();
+    const auto place = std::upper_bound(
+        selftest_.results.begin(), selftest_.results.end(), result,
+        [](const TestResult& left, const TestResult& right) { return left.number < right.number; });
+    selftest_.results.insert(place, std::move(result));
+    selftest_.seconds = seconds();
+    if (selftest_.stopped.empty()) selftest_.stopped = stopped;
+  }
+  /// A process that had run `last` and others before did not end well.
+  void end_process(std::size_t last, const std::string& wrong) {
+    const std::scoped_lock lock(mutex_);
+    for (TestResult& result : selftest_.results) {
+      if (result.number != last) continue;
+      result.verdict = Verdict::crashed;
+      result.why = wrong;
+      progress_.clear();
+      print_failures(result);
+    }
+  }
+  void set_running() {
+    selftest_.running.clear();
+    for (const Running& one : running_)
+      selftest_.running.push_back(tests_[one.number].name);
+  }
+  void show() {
+    const std::size_t done = selftest_.results.size();
+    std::string text = left_text(done, tests_.size(), processes_, seconds());
+    text += fmt::format("{}{}", text.empty() ? "" : "; ", running_.front().what);
+    if (running_.size() > 1) text += fmt::format("; and {} more", running_.size() - 1);
+    progress_.show(done, text);
   }
   /// After a test case that was lost the device may answer no more: each further one would take its time
   /// limit, to say nothing of what it tests.
   std::string why_stop(const TestResult& result) {
+    if (result.is_left) return "the driver keeps a process from ending";
     if (!is_lost(result) || has_passed_cases(result)) {
       lost_in_row_ = 0;
       return {};
     }
     constexpr std::size_t kEnough = 4;
-    if (++lost_in_row_ >= kEnough)
-      return fmt::format("nothing passed in {} test cases one after the other", lost_in_row_);
+    const std::size_t lost = ++lost_in_row_;
+    if (lost >= kEnough) return fmt::format("nothing passed in {} test cases one after the other", lost);
     try {
       return device_facts(selftest_.options.device, "selftest").empty() ? "the device is no longer there"
                                                                         : std::string();
@@ -201,8 +297,8 @@ class Run {
     }
   }
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
-  /// On another thread, while this one waits for a child; or writes the report, which is then good enough: it
-  /// may wait for the interrupt to end, so this must not wait for it.
+  /// On another thread, while others wait for their processes; or write the report, which is then good
+  /// enough: they may wait for the interrupt to end, so this must not wait for them.
   void write_incomplete() {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (lock) {
@@ -214,11 +310,36 @@ class Run {
   }
 
   Selftest& selftest_;
-  Clock::time_point start_;
-  std::size_t lost_in_row_ = 0;
+  const std::vector<Test>& tests_;
+  Clock::time_point start_ = Clock::now();
+  std::atomic<std::size_t> lost_in_row_ = 0;
   std::mutex mutex_;
+  Progress progress_;
+  std::vector<std::size_t> waiting_;  ///< test cases, the next one last
+  std::vector<Running> running_;      ///< in the order in which they began
+  std::size_t processes_ = 1;
+  std::exception_ptr failure_;
   OnInterrupt at_interrupt_;
 };
+
+/// Of this machine's memory, what programs can still have; 0: not known.
+std::size_t available_bytes() {
+  std::ifstream file("/proc/meminfo");
+  for (std::string name, rest; file >> name && std::getline(file, rest);) {
+    if (name == "MemAvailable:") return std::strtoull(rest.c_str(), nullptr, 10) << 10;
+  }
+  return 0;
+}
+
+/// As many as cores, each with room for a driver and its compiler, and on a GPU for its context and data.
+std::size_t processes_for(const nlohmann::json& facts) {
+  constexpr std::size_t kRoom = std::size_t{1} << 30;
+  std::size_t processes = std::thread::hardware_concurrency();
+  if (const std::size_t bytes = available_bytes(); bytes > 0) processes = std::min(processes, bytes / kRoom);
+  if (facts.value("type", "") != "cpu")
+    processes = std::min(processes, facts.value("global_bytes", std::size_t{0}) / kRoom);
+  return std::max(processes, std::size_t{1});
+}
 
 int run(const SelftestOptions& options, bool list_only) {
   Selftest selftest{.options = options, .program = test_program(), .seed = random_seed()};
@@ -233,9 +354,14 @@ int run(const SelftestOptions& options, bool list_only) {
   if (selftest.facts.empty()) return kFailure;
   selftest.tests = tests.size();
   if (options.report.empty()) selftest.options.report = report_prefix(selftest);
+  const auto facts = nlohmann::json::parse(selftest.facts);
+  selftest.processes = options.processes > 0 ? options.processes : processes_for(facts);
+  const TemporaryFolder folder;
+  if (facts.value("type", "") != "cpu" && selftest.processes > 1)
+    selftest.device_lock = folder.path() / "device.lock";
   if (!write_reports(selftest)) return kFailure;  // told before hours of tests rather than after them
-  Run(selftest).run(tests);
-  const bool is_written = write_reports(selftest);
+  Run(selftest, tests).run();
+  bool is_written = write_reports(selftest);
   if (!selftest.stopped.empty()) fmt::print("the rest is not run: {}\n", selftest.stopped);
   fmt::print(
       "\n{}\n{}: {}\n", counts_table(selftest, true),
@@ -243,6 +369,7 @@ int run(const SelftestOptions& options, bool list_only) {
       summary(selftest));
   fmt::print("report: {0}.txt{1}\n        {0}.json\n", selftest.options.report,
              selftest.is_good() ? "" : " to read, and to attach to a bug report");
+  if (options.remember) is_written = remember(selftest) && is_written;
   return selftest.is_good() && is_written ? kGood : kFailure;
 }
 
@@ -253,7 +380,7 @@ void add_selftest(Command root, int& exit_code) {
       "selftest", "Whether every operation, variant and type is right on a device; writes a report");
   auto options = std::make_shared<SelftestOptions>();
   auto quick = std::make_shared<bool>(false), full = std::make_shared<bool>(false);
-  auto list_only = std::make_shared<bool>(false);
+  auto list_only = std::make_shared<bool>(false), forget_only = std::make_shared<bool>(false);
   command.add_option("operations", options->operations, "All, when none is named")
       .one_of(selftest_operations());
   add_device_option(command, options->device);
@@ -263,14 +390,23 @@ void add_selftest(Command root, int& exit_code) {
   const Option limit = command.add_option("--time-limit", options->time_limit,
                                           "Seconds after which a case counts as hung: 120, with --full 600");
   limit.between(1.0, 86400.0).type_name("SECONDS");
+  command
+      .add_option(
+          "--processes", options->processes,
+          "Test processes side by side: as many as cores and memory allow. 1 for a device that takes one")
+      .between(1, 1024)
+      .type_name("NUMBER");
   command.add_option("--report", options->report,
                      "The report's files, without .txt and .json: else by device and date, in this folder");
+  command.add_flag("--remember", options->remember,
+                   "Keep what fails on this device and driver: plans avoid it, and smem explain says so");
+  command.add_flag("--forget", *forget_only, "Only forget what was kept");
   command.add_flag("--list", *list_only, "Only say what would be run");
   command.on_run([=, &exit_code] {
     options->level = *quick ? "quick" : *full ? "full" : "usual";
     constexpr double kFullLimit = 600;
     if (*full && !limit.is_given()) options->time_limit = kFullLimit;
-    exit_code = run(*options, *list_only);
+    exit_code = *forget_only ? forget(options->device) : run(*options, *list_only);
   });
 }
 

@@ -1,11 +1,15 @@
 /// The selftest: what is tested, and what came of it.
 #pragma once
 
+#include "cli/process.hpp"
+
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -19,6 +23,8 @@ struct SelftestOptions {
   std::string level = "usual";  ///< or quick, or full
   double time_limit = 120;      ///< seconds in which a case must begin or end
   std::string report;           ///< the report's files, without .json and .txt
+  std::size_t processes = 0;    ///< side by side; 0: as many as there are cores
+  bool remember = false;        ///< what fails, so that plans avoid it
 };
 
 /// One test case of the test program.
@@ -59,13 +65,15 @@ struct Failure {
 struct TestResult {
   Test test;
   Verdict verdict = Verdict::passed;
-  std::string why;  ///< of a test that hung, crashed or was skipped
+  std::string why;         ///< of a test that hung, crashed or was skipped
+  std::size_t number = 0;  ///< of the tests that were selected
   double seconds = 0;
   std::size_t processes = 0;
   std::map<Kind, Count> counts;
   std::vector<Failure> failures;
   std::map<std::pair<Kind, std::string>, std::size_t> refusals;  ///< by reason
   std::string output;                                            ///< of a test that is not right
+  bool is_left = false;  ///< one of its processes does not end in spite of SIGKILL
 };
 
 struct Selftest {
@@ -75,10 +83,13 @@ struct Selftest {
   std::string seed;  ///< of the random data, SMEM_SEED
   std::chrono::system_clock::time_point start = std::chrono::system_clock::now();
   double seconds = 0;
-  std::size_t tests = 0;  ///< how many there are to run
+  std::size_t tests = 0;      ///< how many there are to run
+  std::size_t processes = 1;  ///< that run side by side
+  /// Locked by the one that has kernels on the device; empty: all may.
+  std::filesystem::path device_lock;
   bool is_complete = false;
-  std::string running;  ///< the test case that runs now
-  std::string stopped;  ///< why the rest is not run
+  std::vector<std::string> running;  ///< the test cases that run now
+  std::string stopped;               ///< why the rest is not run
   std::vector<TestResult> results;
 
   /// Test cases that ended so.
@@ -99,12 +110,44 @@ std::vector<Test> selected_tests(const std::filesystem::path& program, const Sel
 
 // selftest_run.cpp
 
-/// Told some times a second: the kind that is tested now, and how many cases have ended.
-using Told = std::function<void(const Kind& kind, std::size_t cases)>;
+/// Told some times a second: the kind that is tested now, and how many cases have ended. \returns whether to
+/// go on.
+using Told = std::function<bool(const Kind& kind, std::size_t cases)>;
 
-/// Runs one test case to its end, in as many processes as it takes: after one that hung or crashed, another
-/// goes on with the rest.
-TestResult run_test(const Selftest& selftest, const Test& test, const Told& tell);
+class CaseLog;
+
+/// Runs test cases, one after the other, in a process for as many as are right.
+class TestRunner {
+ public:
+  explicit TestRunner(const Selftest& selftest);
+  ~TestRunner();
+  TestRunner(const TestRunner&) = delete;
+  TestRunner& operator=(const TestRunner&) = delete;
+
+  /// Empty where `tell` stopped it.
+  std::optional<TestResult> run(const Test& test, const Told& tell);
+  /// Ends the process. \returns what was wrong then; empty: nothing.
+  std::string finish();
+
+ private:
+  struct End;
+  void start();
+  std::optional<End> run_once(const Test& test, const std::filesystem::path& lines, CaseLog& log,
+                              const Told& tell);
+  std::optional<TestResult> attempt(const Test& test, const Told& tell, bool goes_on);
+
+  const Selftest& selftest_;
+  std::unique_ptr<Worker> process_;
+  std::vector<std::string> tests_;  ///< that the process has run
+};
+
+// selftest_remember.cpp
+
+/// Adds what failed to the file of the device's failures (smem/failures.hpp), and says so. \returns whether
+/// it is written.
+bool remember(const Selftest& selftest);
+/// Removes the file of the device, and says so. \returns an exit code.
+int forget(const std::string& device);
 
 // selftest_report.cpp
 

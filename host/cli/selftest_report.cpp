@@ -135,9 +135,9 @@ std::string failure_text(const Selftest& selftest, const TestResult& result) {
   if (result.failures.empty() || result.verdict != Verdict::failed)
     text += "  what it printed\n" + indented(result.output, "    ");
   text += fmt::format(
-      "  once more: {}SMEM_SEED={} {} --test-case='{}'\n\n",
+      "  once more: {}SMEM_SEED={} {} --selftest={} --test-case='{}'\n\n",
       selftest.options.device.empty() ? "" : fmt::format("SMEM_DEVICE='{}' ", selftest.options.device),
-      selftest.seed, selftest.program.string(), result.test.name);
+      selftest.seed, selftest.program.string(), selftest.options.level, result.test.name);
   return text;
 }
 
@@ -182,6 +182,7 @@ std::string report_json(const Selftest& selftest) {
               {"device", options.device},
               {"level", options.level},
               {"time_limit_s", options.time_limit},
+              {"processes", selftest.processes},
               {"seed", selftest.seed}}},
             {"complete", selftest.is_complete},
             {"running", selftest.running},
@@ -208,7 +209,8 @@ std::string report_text(const Selftest& selftest) {
   for (const auto& [name, value] : variables())
     text += fmt::format("variable    {}={}\n", name, value);
   text += fmt::format("result      {}\n", summary(selftest));
-  if (!selftest.running.empty()) text += fmt::format("running     {}\n", selftest.running);
+  for (const std::string& name : selftest.running)
+    text += fmt::format("running     {}\n", name);
   if (!selftest.stopped.empty()) text += fmt::format("stopped     {}\n", selftest.stopped);
   text += "\n";
   for (const TestResult& result : selftest.results) {

@@ -1,15 +1,30 @@
-// One test case of the selftest, in child processes that may hang and crash.
+// The test cases of the selftest, in processes of the test program that may hang and crash.
+//
+// A process runs several test cases, one after the other: to start a driver and its compiler takes half a
+// second each time. It is replaced after a test case that is not right, and a test case that fails or crashes
+// in a process that had run others before is run again in one of its own, which then tells its cases. So what
+// one test case breaks is not counted as another's.
+//
+// Processes run side by side, as many as there are cores: nearly all their time is the driver's compiler's,
+// and the references'. On a GPU kernels run one process at a time, under a lock
+// (tests/support/device_lock.cpp), so that one that never gives the device back is known by name. A CPU needs
+// no lock: there each process has threads of its own.
+//
+// A case is hung when for the time limit it was at the device, or busy on the host. What it waits for others
+// is not counted: for the lock, for memory, for a core on a busy machine.
 #include "cli/child.hpp"
 #include "cli/process.hpp"
 #include "cli/selftest.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <fstream>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 namespace smem::cli {
 
@@ -21,6 +36,8 @@ using Clock = std::chrono::steady_clock;
 /// After so many processes of one test case that were lost, the rest is not run: each may have taken the
 /// whole time limit.
 constexpr std::size_t kMostProcesses = 10;
+/// A process that does nothing at all for so many time limits is hung too.
+constexpr double kIdleLimits = 10;
 /// What is kept of a process's output: a build log with its beginning and its end.
 constexpr std::size_t kMostOutput = std::size_t{64} << 10;
 
@@ -28,19 +45,21 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+}  // namespace
+
 /// The lines that a test process writes (tests/support/case_report.hpp), read while it writes them.
 class CaseLog {
  public:
   CaseLog(const std::filesystem::path& path, TestResult& result) : path_(path), result_(result) {}
 
-  /// Reads what is new. \returns whether anything is.
+  /// Reads what is new. \returns whether a case began or ended.
   bool read() {
     std::ifstream file(path_, std::ios::binary);
     file.seekg(static_cast<std::streamoff>(read_));
     bool is_new = false;
-    for (std::string line; std::getline(file, line) && !file.eof(); is_new = true) {
+    for (std::string line; std::getline(file, line) && !file.eof();) {
       read_ += line.size() + 1;
-      take(line);
+      is_new |= take(line);
     }
     return is_new;
   }
@@ -50,8 +69,11 @@ class CaseLog {
       end(one, verdict, why, seconds_since(one.since));
     const bool any = !open_.empty();
     open_.clear();
+    device_ = "idle";
     return any;
   }
+  /// "waits" for the lock on the device, "runs", or "idle".
+  const std::string& device() const { return device_; }
   const Kind& kind() const { return kind_; }
   std::size_t ended() const { return ended_; }
 
@@ -62,18 +84,23 @@ class CaseLog {
     Clock::time_point since;
   };
 
-  void take(const std::string& text) {
+  /// \returns whether a case began or ended.
+  bool take(const std::string& text) {
     const Json line = Json::parse(text, nullptr, false);
-    if (!line.is_object()) return;
+    if (!line.is_object()) return false;
+    if (line.contains("device")) {
+      device_ = line.value("device", "");
+      return false;
+    }
     const std::size_t number = line.value("case", std::size_t{0});
     if (line.contains("begin")) {
       kind_ = {line.value("operation", ""), line.value("variant", ""), line.value("type", "")};
       const std::string what = line.value("begin", "");  // the seed is one for all
       open_[number] = {kind_, what.substr(0, what.find("; SMEM_SEED=")), Clock::now()};
-      return;
+      return true;
     }
     const auto one = open_.find(number);
-    if (one == open_.end()) return;
+    if (one == open_.end()) return false;
     const std::string outcome = line.value("outcome", "");
     const Verdict verdict = outcome == "passed"    ? Verdict::passed
                             : outcome == "refused" ? Verdict::refused
@@ -81,6 +108,7 @@ class CaseLog {
                                                    : Verdict::failed;
     end(one->second, verdict, line.value("why", ""), line.value("seconds", 0.0));
     open_.erase(one);
+    return true;
   }
   void end(const Open& one, Verdict verdict, const std::string& why, double seconds) {
     ++ended_;
@@ -94,51 +122,38 @@ class CaseLog {
   std::size_t read_ = 0, ended_ = 0;
   std::map<std::size_t, Open> open_;
   Kind kind_;
+  std::string device_ = "idle";
 };
 
-/// A name as a filter that matches it alone.
-std::string filter_of(const std::string& name) {
-  std::string filter;
-  for (const char c : name) {
-    if (c == ',' || c == '\\') filter += '\\';
-    filter += c;
+namespace {
+
+/// How long a process has worked on one case.
+class Patience {
+ public:
+  Patience(const Worker& process, double limit) : process_(process), limit_(limit) { restart(); }
+
+  void restart() {
+    worked_ = all_ = 0;
+    last_ = Clock::now();
+    processor_ = process_.processor_seconds();
   }
-  return filter;
-}
+  /// To be asked some times a second. \returns whether the time limit is over.
+  bool is_over(const std::string& device) {
+    constexpr double kMost = 1;  // of a machine that slept meanwhile
+    const double passed = std::min(seconds_since(std::exchange(last_, Clock::now())), kMost);
+    const double now = process_.processor_seconds();
+    const double busy = now - std::exchange(processor_, now);
+    all_ += passed;
+    if (device != "waits") worked_ += device == "runs" ? passed : std::min(passed, busy);
+    return worked_ > limit_ || all_ > kIdleLimits * limit_;
+  }
 
-Ended run_once(const Selftest& selftest, const Test& test, const std::filesystem::path& lines, CaseLog& log,
-               const Told& tell) {
-  Clock::time_point last = Clock::now();
-  ProcessCommand command{.program = selftest.program.string(),
-                         .arguments = {fmt::format("--test-case={}", filter_of(test.name)),
-                                       "--no-colors=true", "--no-intro=true"},
-                         .environment = {{"SMEM_TEST_REPORT", lines.string()},
-                                         {"SMEM_CACHE", "0"},
-                                         {"SMEM_SEED", selftest.seed}},
-                         .errors_too = true,
-                         .most_output = kMostOutput};
-  if (!selftest.options.device.empty()) command.environment["SMEM_DEVICE"] = selftest.options.device;
-  command.may_go_on = [&] {
-    if (log.read()) last = Clock::now();
-    tell(log.kind(), log.ended());
-    return seconds_since(last) < selftest.options.time_limit;
-  };
-  Ended ended = run_process(command);
-  log.read();
-  return ended;
-}
-
-/// What a process's end says of its test case.
-Verdict verdict_of(const Ended& ended) {
-  if (ended.stopped) return Verdict::hung;
-  if (ended.signal != 0) return Verdict::crashed;
-  return ended.exit_code == 0 ? Verdict::passed : Verdict::failed;
-}
-
-std::string reason_of(const Ended& ended, double time_limit) {
-  if (ended.stopped) return fmt::format("nothing began or ended for {:g} s", time_limit);
-  return ended.signal != 0 ? signal_text(ended.signal) : fmt::format("exit code {}", ended.exit_code);
-}
+ private:
+  const Worker& process_;
+  double limit_;
+  double worked_ = 0, all_ = 0, processor_ = 0;
+  Clock::time_point last_;
+};
 
 /// Where a test case passed because it has nothing to do on this device, why.
 std::string why_nothing(const std::string& output) {
@@ -158,34 +173,123 @@ bool has_passed(const TestResult& result) {
                      [](const auto& count) { return count.second[Verdict::passed] > 0; });
 }
 
+bool is_lost(Verdict verdict) { return verdict == Verdict::hung || verdict == Verdict::crashed; }
+
 }  // namespace
 
-TestResult run_test(const Selftest& selftest, const Test& test, const Told& tell) {
+/// How a test case ended in a process.
+struct TestRunner::End {
+  Verdict verdict = Verdict::passed;
+  std::string why;
+  std::string output;
+  bool is_left = false;  ///< a process that does not end in spite of SIGKILL
+};
+
+TestRunner::TestRunner(const Selftest& selftest) : selftest_(selftest) {}
+TestRunner::~TestRunner() = default;
+
+void TestRunner::start() {
+  ProcessCommand command{.program = selftest_.program.string(),
+                         .arguments = {fmt::format("--selftest={}", selftest_.options.level), "--worker",
+                                       "--no-colors=true", "--no-intro=true"},
+                         .environment = {{"SMEM_TEST_REPORT", std::nullopt},
+                                         {"SMEM_TEST_DEVICE_LOCK", selftest_.device_lock.string()},
+                                         {"SMEM_CACHE", "0"},
+                                         {"SMEM_SEED", selftest_.seed}},
+                         .errors_too = true,
+                         .most_output = kMostOutput};
+  if (!selftest_.options.device.empty()) command.environment["SMEM_DEVICE"] = selftest_.options.device;
+  process_ = std::make_unique<Worker>(command);
+  tests_.clear();
+}
+
+std::optional<TestRunner::End> TestRunner::run_once(const Test& test, const std::filesystem::path& lines,
+                                                    CaseLog& log, const Told& tell) {
+  if (!process_) start();
+  const double limit = selftest_.options.time_limit;
+  Patience patience(*process_, limit);
+  process_->ask(fmt::format("{}\t{}", lines.string(), test.name));
+  tests_.push_back(test.name);
+  const auto ended = [&](Verdict verdict, std::string why) {
+    End end{verdict, std::move(why), process_->output()};
+    if (is_bad(verdict)) process_.reset();
+    return end;
+  };
+  for (;;) {
+    const bool has_ended = process_->has_ended();  // asked first: the answer may have come before its end
+    const std::optional<std::string> answer = process_->answer();
+    if (log.read()) patience.restart();
+    if (answer == "0") return ended(Verdict::passed, {});
+    if (answer) return ended(Verdict::failed, fmt::format("exit code {}", *answer));
+    if (has_ended) {
+      const Ended how = process_->stop();
+      return ended(Verdict::crashed, how.signal != 0
+                                         ? signal_text(how.signal)
+                                         : fmt::format("it ended the process, exit code {}", how.exit_code));
+    }
+    if (!tell(log.kind(), log.ended())) {
+      process_.reset();
+      return std::nullopt;
+    }
+    if (!patience.is_over(log.device())) continue;
+    const bool is_left = process_->stop().left;
+    End end = ended(Verdict::hung, fmt::format("nothing began or ended for {:g} s", limit));
+    end.is_left = is_left;
+    return end;
+  }
+}
+
+/// Runs a test case to its end, in as many processes as it takes: after one that hung or crashed, another
+/// goes on with the rest.
+std::optional<TestResult> TestRunner::attempt(const Test& test, const Told& tell, bool goes_on) {
   TestResult result{.test = test};
   const TemporaryFolder folder;
   const std::filesystem::path lines = folder.path() / "cases.jsonl";
   const auto start = Clock::now();
   CaseLog log(lines, result);
-  for (bool goes_on = true; goes_on;) {
-    const Ended ended = run_once(selftest, test, lines, log, tell);
+  do {
+    const std::optional<End> end = run_once(test, lines, log, tell);
+    if (!end) return std::nullopt;
     ++result.processes;
-    const Verdict verdict = verdict_of(ended);
-    const std::string why = reason_of(ended, selftest.options.time_limit);
-    const bool is_lost = verdict == Verdict::hung || verdict == Verdict::crashed;
-    goes_on = log.lose(verdict == Verdict::passed ? Verdict::failed : verdict, why) && is_lost &&
-              result.processes < kMostProcesses;
+    result.is_left |= end->is_left;
+    const bool in_a_case =
+        log.lose(end->verdict == Verdict::passed ? Verdict::failed : end->verdict, end->why);
+    goes_on =
+        goes_on && in_a_case && is_lost(end->verdict) && !result.is_left && result.processes < kMostProcesses;
     // The worst of all: a test that goes on after a crash fails, which says less.
-    if (is_lost || result.verdict == Verdict::passed) {
-      result.verdict = verdict;
-      if (is_lost) result.why = why;
-      if (verdict != Verdict::passed) result.output = ended.output;
+    if (is_lost(end->verdict) || result.verdict == Verdict::passed) {
+      result.verdict = end->verdict;
+      if (is_lost(end->verdict)) result.why = end->why;
+      if (end->verdict != Verdict::passed) result.output = end->output;
     }
     if (result.verdict != Verdict::passed || has_passed(result)) continue;
-    result.why = why_nothing(ended.output);
+    result.why = why_nothing(end->output);
     if (!result.why.empty()) result.verdict = Verdict::skipped;
-  }
+  } while (goes_on);
   result.seconds = seconds_since(start);
   return result;
+}
+
+std::optional<TestResult> TestRunner::run(const Test& test, const Told& tell) {
+  const std::vector<std::string> before = process_ ? tests_ : std::vector<std::string>();
+  std::optional<TestResult> result = attempt(test, tell, before.empty());
+  if (!result || before.empty() || !is_bad(result->verdict) || result->is_left) return result;
+  std::optional<TestResult> alone = attempt(test, tell, true);
+  if (!alone || is_bad(alone->verdict)) return alone;
+  alone->verdict = result->verdict;
+  alone->why = fmt::format("{}right by itself, not in a process that had run {}",
+                           result->why.empty() ? "" : result->why + ": ", fmt::join(before, "; "));
+  alone->output = result->output;
+  return alone;
+}
+
+std::string TestRunner::finish() {
+  if (!process_) return {};
+  const Ended ended = process_->finish();
+  process_.reset();
+  if (ended.stopped) return "the process did not end";
+  return ended.signal == 0 ? std::string()
+                           : fmt::format("{} as the process ended", signal_text(ended.signal));
 }
 
 }  // namespace smem::cli

@@ -4,6 +4,7 @@
 
 #include "runtime/driver_faults.hpp"
 #include "runtime/environment.hpp"
+#include "runtime/failures.hpp"
 #include "runtime/local_memory.hpp"
 #include "runtime/status.hpp"
 
@@ -250,7 +251,7 @@ Device facts_of(cl_device_id id) {
   device.local_bytes = usable_local_bytes(id, device);
   device.unit = unit_limits(device);
   device.broken = known_faults(device);
-  return clamp(plan::within_ranges(std::move(device)), environment("SMEM_CLAMP"));
+  return with_failures(clamp(plan::within_ranges(std::move(device)), environment("SMEM_CLAMP")));
 }
 
 namespace {

@@ -8,6 +8,7 @@
 #include <smem/device.hpp>
 #include <smem/error.hpp>
 #include <smem/explain.hpp>
+#include <smem/failures.hpp>
 #include <smem/grid.hpp>
 #include <smem/kernel.hpp>
 #include <smem/layout.hpp>

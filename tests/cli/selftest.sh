@@ -7,7 +7,8 @@ source "$(dirname "$0")/lib.sh"
 smem="$1" kernels="$2" cmake="$3"
 export TMPDIR="$folder/tmp"
 mkdir "$TMPDIR"
-unset SMEM_DEVICE SMEM_CLAMP SMEM_KERNEL_DIR
+export SMEM_TUNING_DIR="$folder/tuning"
+unset SMEM_DEVICE SMEM_CLAMP SMEM_KERNEL_DIR SMEM_FAILURES
 
 # field FILE NAMES...: a member of a JSON file, which must be valid
 field() {
@@ -72,16 +73,91 @@ expect "$text" '^passed: 1 test case: 1 passed; [0-9]+ cases'
 expect "$(cat "$folder/good.txt")" '^platform '
 refuse "$(cat "$folder/good.txt")" INCOMPLETE
 
+# Kernels run under the lock on the device where processes share one; another has it for the first seconds here.
+tests="$(dirname "$smem")/../../tests/smem_tests"
+flock "$folder/device.lock" sleep 4 &
+while flock --nonblock "$folder/device.lock" true; do sleep 0.05; done
+SMEM_TEST_DEVICE_LOCK="$folder/device.lock" SMEM_TEST_REPORT="$folder/lines" "$tests" --test-case='small: pool' >/dev/null ||
+  fail 'not right under a lock'
+states=$(sed -n 's/^{"device":"\(.*\)"}$/\1/p' "$folder/lines" | uniq | tr '\n' ' ')
+expect "$states" '^waits (runs idle )+$'
+
+# How test cases are spread over processes, with a test program that is a script: for each test case it runs what stands
+# under its name in $folder/tests, with the file to report to as $1 and the test cases before as $2.
+mkdir -p "$folder/host/cli" "$folder/tests"
+cp "$smem" "$folder/host/cli/smem"
+cat >"$folder/tests/smem_tests" <<'END'
+#!/usr/bin/env bash
+cd "$(dirname "$0")"
+if [[ " $* " == *' --list-test-cases '* ]]; then
+  for name in case_*; do echo "<TestCase name=\"$name\" filename=\"pool.cpp\"/>"; done
+  exit
+fi
+before=
+while IFS=$'\t' read -r report name; do
+  [ ! -s "$report" ] || { echo 1 >&0; continue; }  # after a process that was lost
+  echo '{"case": 0, "begin": "text", "operation": "pool", "variant": "naive", "type": "half"}' >>"$report"
+  code=0
+  bash "$name" "$report" "$before" || code=$?
+  echo '{"case": 0, "outcome": "passed", "why": "", "seconds": 0}' >>"$report"
+  before+=$name
+  echo "$code" >&0
+done
+END
+chmod +x "$folder/tests/smem_tests"
+
+# scripted NAME ARGUMENTS...: as selftest, of the scripts that are there, which then go
+scripted() {
+  local smem="$folder/host/cli/smem"
+  selftest "$@"
+  rm "$folder"/tests/case_*
+}
+
+for name in a b c; do  # each waits for the others
+  echo "touch \"$folder/$name.here\"; for i in {1..300}; do ls $folder/{a,b,c}.here && exit 0; sleep 0.1; done; exit 1" >"$folder/tests/case_$name"
+done
+scripted beside --processes 3
+[ "$code" = 0 ] || fail "exit code $code of test cases side by side: $text"
+expect "$text" '^passed: 3 test cases: 3 passed; 3 cases: 3 passed'
+
+echo 'exit 0' >"$folder/tests/case_a"
+echo '[ -z "$2" ]' >"$folder/tests/case_b"  # not right where another ran before
+echo '[ -z "$2" ]' >"$folder/tests/case_c"
+scripted after --processes 1
+[ "$code" = 1 ] || fail "exit code $code: $text"
+expect "$text" '^failed case_b: right by itself, not in a process that had run case_a$'
+expect "$text" '^failed case_c: right by itself, not in a process that had run case_b$'
+expect "$text" '^FAILED: 3 test cases: 1 passed, 2 failed; 3 cases: 3 passed'
+
+echo 'sleep 4' >"$folder/tests/case_a"  # for memory, or a core
+echo 'echo "{\"device\": \"waits\"}" >>"$1"; sleep 4; echo "{\"device\": \"runs\"}" >>"$1"' >"$folder/tests/case_b"
+echo 'echo "{\"device\": \"runs\"}" >>"$1"; sleep 60' >"$folder/tests/case_c"
+scripted waits --processes 3 --time-limit 2
+[ "$code" = 1 ] || fail "exit code $code: $text"
+expect "$text" '^hung case_c: nothing began or ended for 2 s'
+expect "$text" '^FAILED: 3 test cases: 2 passed, 1 hung'
+
 broken wrong 'if (get_global_id(0) == 0) ++out[out_offset];'
-selftest failed histogram pool
+selftest failed histogram pool --remember
 is_told failed
 expect "$text" 'expected'
+expect "$text" '^plans avoid histogram / global, float32$'
+
+# Plans avoid it, and the selftest, below, runs it.
+expect "$("$smem" explain histogram 90000 float)" 'global .*failed smem selftest on 20[0-9-]+, driver '
+code=0; text=$("$smem" explain histogram 90000 float --variant global 2>&1) || code=$?
+[ "$code" = 1 ] || fail "exit code $code: $text"
+expect "$text" 'variant: .*failed smem selftest on '
+refuse "$(SMEM_FAILURES=0 "$smem" explain histogram 90000 float)" 'failed smem selftest'
 
 "$smem" devices --json | grep -q 'Portable Computing Language' || exit 0
 broken endless 'while (true) {}'
-selftest hung histogram pool --time-limit 15  # what is right has ended by then on a busy machine too
+selftest hung histogram pool --time-limit 5
 is_told hung
-expect "$text" 'nothing began or ended for 15 s'
+expect "$text" 'nothing began or ended for 5 s'
+expect "$("$smem" selftest --forget)" '^plans avoid nothing any more$'
+refuse "$("$smem" explain histogram 90000 float)" 'failed smem selftest'
+expect "$("$smem" selftest --forget)" '^nothing was kept$'
 
 # An interrupt ends the children and leaves a report of what there was.
 code=0
@@ -95,6 +171,6 @@ left=$(env -u SMEM_KERNEL_DIR grep -sl "$folder" /proc/[0-9]*/environ || true)
 [ -z "$left" ] || fail "a child is left: $left"
 
 broken wild '*(volatile global uint*)16 = 1;'
-selftest crashed histogram pool
+selftest crashed histogram pool --processes 1
 is_told crashed
 expect "$text" 'SIGSEGV'

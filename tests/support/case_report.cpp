@@ -1,10 +1,12 @@
 #include "support/case_report.hpp"
+#include "support/device_lock.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
@@ -31,12 +33,13 @@ struct Earlier {
 using Kind = std::tuple<std::string, std::string, std::string>;
 
 struct Report {
-  int file = -1;
+  std::atomic<int> file{-1};
   std::mutex mutex;
   std::size_t cases = 0;
   std::map<std::size_t, Earlier> earlier;
   std::set<Kind> lost;
   std::map<Kind, int> faults;
+  std::map<std::size_t, double> waited;  ///< for the device, when a case began
 };
 
 Outcome outcome_of(const Json& line) {
@@ -66,14 +69,17 @@ void read_earlier(Report& report, const char* path) {
   }
 }
 
+void open_report(Report& report, const char* path) {
+  read_earlier(report, path);
+  report.file = ::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+}
+
 /// Never destroyed: a thread may report while the process ends.
 Report& the_report() {
   static Report* const report = [] {
     auto* const made = new Report;
-    if (const char* path = std::getenv("SMEM_TEST_REPORT"); path != nullptr && *path != '\0') {
-      read_earlier(*made, path);
-      made->file = ::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    }
+    if (const char* path = std::getenv("SMEM_TEST_REPORT"); path != nullptr && *path != '\0')
+      open_report(*made, path);
     return made;
   }();
   return *report;
@@ -109,6 +115,22 @@ std::string why_skipped(const Report& report, const Kind& kind) {
 
 bool is_reporting() { return the_report().file >= 0; }
 
+void report_to(const std::string& path) {
+  Report& report = the_report();
+  const std::scoped_lock lock(report.mutex);
+  if (const int before = report.file.exchange(-1); before >= 0) ::close(before);
+  report.cases = 0;
+  report.earlier.clear();
+  report.lost.clear();
+  report.faults.clear();
+  report.waited.clear();
+  open_report(report, path.c_str());
+}
+
+void report_device(const char* state) {
+  if (is_reporting()) write_line(the_report(), {{"device", state}});
+}
+
 namespace detail {
 
 Begun begin_case(const Tested& tested, const std::string& text) {
@@ -125,6 +147,7 @@ Begun begin_case(const Tested& tested, const std::string& text) {
                       {"operation", tested.operation},
                       {"variant", tested.variant},
                       {"type", tested.type}});
+  report.waited[number] = waited_for_device();
   const std::string why = why_skipped(report, kind_of(tested));
   if (why.empty()) return {number, std::nullopt};
   write_end(report, number, "skipped", why, 0);
@@ -136,7 +159,9 @@ void end_case(const Begun& begun, const Tested& tested, const Outcome& outcome, 
   const std::scoped_lock lock(report.mutex);
   const char* name = !outcome.fault.empty() ? "failed" : outcome.refused ? "refused" : "passed";
   if (!outcome.fault.empty()) ++report.faults[kind_of(tested)];
-  write_end(report, begun.number, name, outcome.fault.empty() ? outcome.why : outcome.fault, seconds);
+  const double waited = waited_for_device() - report.waited[begun.number];
+  write_end(report, begun.number, name, outcome.fault.empty() ? outcome.why : outcome.fault,
+            seconds - waited);
 }
 
 }  // namespace detail

@@ -7,7 +7,9 @@
 /// A file that has lines already is that of a process which was lost in the middle of the same test case:
 /// what ended is not run again, the case that was lost counts as wrong, and others of its operation, variant
 /// and type are skipped. They are so too after some that are wrong, and the sweep goes on with other
-/// variants.
+/// variants. Where processes share a lock on the device (support/device_lock.cpp), there is a line for each
+/// change:
+///   {"device": "waits"}                                                or runs, idle
 #pragma once
 
 #include "support/outcome.hpp"
@@ -37,8 +39,14 @@ inline std::string types_text(smem::Scalar in, smem::Scalar out) {
 /// After so many cases that are wrong, others would tell no more.
 inline constexpr int kEnoughFaults = 5;
 
-/// Whether SMEM_TEST_REPORT asks for lines.
+/// Whether SMEM_TEST_REPORT, or report_to(), asks for lines.
 bool is_reporting();
+
+/// From now on lines go to this file, as those of another test case.
+void report_to(const std::string& path);
+
+/// Tells of a change at the device, where lines are asked for.
+void report_device(const char* state);
 
 namespace detail {
 
