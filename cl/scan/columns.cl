@@ -23,6 +23,7 @@
 #if ELEMENT_HALF && STRIP % 16 == 0
 DEFINE_LOAD_RUN(load_strip, private, VALUE)
 #endif
+#if PHASE == 1
 #if RESULT_HALF && STRIP % 16 == 0
 DEFINE_STORE_RUN(store_strip, private)
 #endif
@@ -37,6 +38,7 @@ static inline void store_row(global RESULT* results, ulong i, const ACC a[STRIP]
   for (uint k = 0; k < width; ++k) store_result(results, i + k, (result_value)a[k]);
 #endif
 }
+#endif
 
 // Rows [r, r + count) of `width` columns.
 static inline void walk(global const ELEMENT* column, ulong in_pitch, global RESULT* results, ulong out_pitch, ulong r,

@@ -97,7 +97,7 @@ static inline ulong first_mark(scan_row row, ulong i) {
 #endif
 }
 
-#if ELEMENT_HALF
+#if ELEMENT_HALF && !SEGMENTED && !ORDERED
 DEFINE_LOAD_RUN(load_values, private, VALUE)
 #endif
 

@@ -58,6 +58,11 @@ Scalar value_type(Scalar in) {
   return in == Scalar::int8 ? Scalar::int32 : in == Scalar::float64 ? in : Scalar::float32;
 }
 
+std::string text_of(Scalar type) {
+  const bool is_known = type >= Scalar::int8 && type <= Scalar::bfloat16;
+  return is_known ? std::string(name_of(type)) : formatted("{}", static_cast<int>(type));
+}
+
 void check(const Device& device, const GemmProblem& problem) {
   require_known("gemm", "in", problem.in);
   require_known("gemm", "out", problem.out);

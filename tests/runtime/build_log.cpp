@@ -111,7 +111,7 @@ TEST_CASE("build log: line directives of the caller") {
 
 TEST_CASE("build log: hostile line directives in kernels and expressions reach the caller as an Error") {
   const smem::Context context;
-  for (const std::string line :
+  for (const std::string& line :
        {std::string("#line FOO"), "#line 3 \"" + std::string(100000, 'n') + ".cl\""}) {
     const auto error = test::failure_of([&] {
       context.build(
