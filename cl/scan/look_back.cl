@@ -75,6 +75,7 @@ void scan_look_back(SCAN_ARGUMENTS) {
   }
   barrier(CLK_LOCAL_MEM_FENCE);
 
+#if FALLS_BACK
   // Falls back: computes the aggregates that are missing, and in the end its own elements again, so that nothing of them is
   // kept in registers meanwhile.
   while (subject[0] != place) {  // the same for all
@@ -108,6 +109,7 @@ void scan_look_back(SCAN_ARGUMENTS) {
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   }
+#endif
   before = found[0];
 
   // Its results.

@@ -410,7 +410,7 @@ Plan make_plan(const Device& device, const BoxProblem& problem, const PlanOverri
 }  // namespace
 
 Plan plan_box(const Device& device, const BoxProblem& problem, const PlanOverrides& overrides) {
-  return plan::Broken(device, kOperation, name_of(problem.grids.in))
+  return plan::Broken(device, kOperation, problem.grids.in)
       .plan(box_variants(), overrides,
             [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
 }

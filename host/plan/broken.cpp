@@ -30,6 +30,10 @@ Broken::Broken(const Device& device, std::string_view operation, std::string_vie
       known_.push_back(&broken);
 }
 
+Broken::Broken(const Device& device, std::string_view operation, Scalar type)
+    : Broken(device, operation,
+             type >= Scalar::int8 && type <= Scalar::bfloat16 ? name_of(type) : std::string_view()) {}
+
 const std::string* Broken::why(std::string_view variant) const {
   for (const BrokenVariant* broken : known_)
     if (broken->variant == variant) return &broken->reason;

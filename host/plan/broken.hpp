@@ -4,6 +4,7 @@
 #include <smem/device.hpp>
 #include <smem/error.hpp>
 #include <smem/plan.hpp>
+#include <smem/scalar.hpp>
 
 #include <algorithm>
 #include <functional>
@@ -17,6 +18,8 @@ namespace smem::plan {
 class Broken {
  public:
   Broken(const Device& device, std::string_view operation, std::string_view type);
+  /// An unknown type is the operation's to refuse.
+  Broken(const Device& device, std::string_view operation, Scalar type);
 
   bool none() const { return known_.empty(); }
   /// Why the variant is broken; null: it is not.

@@ -184,7 +184,7 @@ Plan make_plan(const Device& device, const Conv2dProblem& problem, const PlanOve
 }  // namespace
 
 Plan plan_conv2d(const Device& device, const Conv2dProblem& problem, const PlanOverrides& overrides) {
-  return plan::Broken(device, kOperation, name_of(problem.type))
+  return plan::Broken(device, kOperation, problem.type)
       .plan(conv2d_variants(), overrides,
             [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
 }

@@ -409,7 +409,7 @@ Plan make_plan(const Device& device, const GemmProblem& problem, const PlanOverr
 }  // namespace
 
 Plan plan_gemm(const Device& device, const GemmProblem& problem, const PlanOverrides& overrides) {
-  return plan::Broken(device, "gemm", name_of(problem.in))
+  return plan::Broken(device, "gemm", problem.in)
       .plan(gemm_variants(), overrides,
             [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
 }

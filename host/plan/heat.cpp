@@ -246,7 +246,7 @@ Plan make_plan(const Device& device, const HeatProblem& problem, const PlanOverr
 }  // namespace
 
 Plan plan_heat(const Device& device, const HeatProblem& problem, const PlanOverrides& overrides) {
-  return plan::Broken(device, "heat", name_of(problem.type))
+  return plan::Broken(device, "heat", problem.type)
       .plan(heat_variants(), overrides,
             [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
 }

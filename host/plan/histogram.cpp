@@ -388,7 +388,7 @@ Plan make_plan(const Device& device, const HistogramProblem& problem, const Plan
 }  // namespace
 
 Plan plan_histogram(const Device& device, const HistogramProblem& problem, const PlanOverrides& overrides) {
-  return plan::Broken(device, "histogram", name_of(problem.in))
+  return plan::Broken(device, "histogram", problem.in)
       .plan(histogram_variants(), overrides,
             [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
 }

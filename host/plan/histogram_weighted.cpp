@@ -214,7 +214,7 @@ Plan make_plan(const Device& device, const WeightedHistogramProblem& problem,
 
 Plan plan_histogram_weighted(const Device& device, const WeightedHistogramProblem& problem,
                              const PlanOverrides& overrides) {
-  return plan::Broken(device, kOperation, name_of(problem.counts.in))
+  return plan::Broken(device, kOperation, problem.counts.in)
       .plan(histogram_weighted_variants(), overrides,
             [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
 }

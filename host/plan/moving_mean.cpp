@@ -324,7 +324,7 @@ Plan make_plan(const Device& device, const MovingMeanProblem& problem, const Pla
 
 Plan plan_moving_mean(const Device& device, const MovingMeanProblem& problem,
                       const PlanOverrides& overrides) {
-  return plan::Broken(device, kOperation, name_of(problem.in))
+  return plan::Broken(device, kOperation, problem.in)
       .plan(moving_mean_variants(), overrides,
             [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
 }

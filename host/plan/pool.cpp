@@ -254,7 +254,7 @@ Plan make_plan(const Device& device, const PoolProblem& problem, const PlanOverr
 }  // namespace
 
 Plan plan_pool(const Device& device, const PoolProblem& problem, const PlanOverrides& overrides) {
-  return plan::Broken(device, "pool", name_of(problem.in))
+  return plan::Broken(device, "pool", problem.in)
       .plan(pool_variants(), overrides,
             [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
 }
@@ -312,12 +312,12 @@ Plan global_plan(const Device& device, const PoolProblem& problem, const PlanOve
 
 Plan plan_global_pool_first(const Device& device, const PoolProblem& problem,
                             const PlanOverrides& overrides) {
-  return plan::Broken(device, "global_pool", name_of(problem.in))
+  return plan::Broken(device, "global_pool", problem.in)
       .plan({"parts"}, overrides,
             [&](const PlanOverrides& fixed) { return global_plan(device, problem, fixed, true); });
 }
 Plan plan_global_pool(const Device& device, const PoolProblem& problem, const PlanOverrides& overrides) {
-  return plan::Broken(device, "global_pool", name_of(problem.in))
+  return plan::Broken(device, "global_pool", problem.in)
       .plan({"parts"}, overrides,
             [&](const PlanOverrides& fixed) { return global_plan(device, problem, fixed, false); });
 }

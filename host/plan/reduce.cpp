@@ -400,7 +400,7 @@ Plan make_plan(const Device& device, const ReduceProblem& problem, const PlanOve
 }  // namespace
 
 Plan plan_reduce(const Device& device, const ReduceProblem& problem, const PlanOverrides& overrides) {
-  return plan::Broken(device, "reduce", name_of(problem.in))
+  return plan::Broken(device, "reduce", problem.in)
       .plan(reduce_variants(), overrides,
             [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
 }

@@ -6,6 +6,7 @@
 #include "plan/broken.hpp"
 #include "plan/reduce_types.hpp"
 #include "plan/scan_parts.hpp"
+#include "plan/scan_policy.hpp"
 #include "plan/sizes.hpp"
 
 #include <algorithm>
@@ -176,6 +177,9 @@ std::optional<Plan> look_back(const Device& device, const ScanProblem& problem, 
   define_results(plan, problem);
   define(plan, "TILE", parts.piece);
   plan::define_publishing(device, plan);
+  const bool shuffles = std::any_of(plan.defines.begin(), plan.defines.end(),
+                                    [](const auto& one) { return one.first == "SHUFFLES"; });
+  if (shuffles && !plan::falls_back(device, !is_float(problem.in))) define(plan, "FALLS_BACK", 0);
   if (device.ordered_start) define(plan, "ORDERED_START", 1);
   plan.global = {tiles * sizes.group, 1, 1};
   plan.tile_cols = parts.piece;
@@ -405,7 +409,7 @@ Plan make_plan(const Device& device, const ScanProblem& problem, const PlanOverr
 }  // namespace
 
 Plan plan_scan(const Device& device, const ScanProblem& problem, const PlanOverrides& overrides) {
-  return plan::Broken(device, "scan", name_of(problem.in))
+  return plan::Broken(device, "scan", problem.in)
       .plan(scan_variants(), overrides,
             [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
 }

@@ -313,7 +313,7 @@ Plan make_plan(const Device& device, const SelectProblem& problem, const PlanOve
 }  // namespace
 
 Plan plan_select(const Device& device, const SelectProblem& problem, const PlanOverrides& overrides) {
-  return plan::Broken(device, "select", name_of(problem.in))
+  return plan::Broken(device, "select", problem.in)
       .plan(select_variants(), overrides,
             [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
 }

@@ -423,7 +423,7 @@ Plan make_plan(const Device& device, const SeparableProblem& problem, const Plan
 }  // namespace
 
 Plan plan_separable(const Device& device, const SeparableProblem& problem, const PlanOverrides& overrides) {
-  return plan::Broken(device, kOperation, name_of(problem.in))
+  return plan::Broken(device, kOperation, problem.in)
       .plan(separable_variants(), overrides,
             [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
 }

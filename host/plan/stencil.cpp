@@ -168,7 +168,7 @@ Plan make_plan(const Device& device, const StencilProblem& problem, const PlanOv
 }  // namespace
 
 Plan plan_stencil(const Device& device, const StencilProblem& problem, const PlanOverrides& overrides) {
-  return plan::Broken(device, "stencil", name_of(problem.type))
+  return plan::Broken(device, "stencil", problem.type)
       .plan(stencil_variants(), overrides,
             [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
 }

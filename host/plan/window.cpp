@@ -123,7 +123,7 @@ Plan plan_here(const Device& device, const WindowProblem& problem, const PlanOve
 }  // namespace
 
 Plan plan_window(const Device& device, const WindowProblem& problem, const PlanOverrides& overrides) {
-  return plan::Broken(device, operation_of(problem), name_of(problem.grids.in))
+  return plan::Broken(device, operation_of(problem), problem.grids.in)
       .plan(window_variants(), overrides,
             [&](const PlanOverrides& fixed) { return plan_here(device, problem, fixed); });
 }

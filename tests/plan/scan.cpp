@@ -9,8 +9,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 using smem::ReduceOp;
 using smem::Scalar;
@@ -99,6 +101,27 @@ TEST_CASE("plan of scan: what each kind of device chooses") {
   CHECK(plan.variant == "reduce_then_scan");
   CHECK(plan.tile_rows == 512 / 16);
   CHECK_FALSE(smem::plan_scan_first(target("sm_90"), rows));
+}
+
+TEST_CASE(
+    "plan of scan: integers on NVIDIA GPUs wait for groups that are known to go on, and all others fall "
+    "back") {
+  const auto falls_back = [](const smem::Device& device, smem::Scalar type) {
+    smem::ScanProblem problem;
+    problem.in = problem.out = type;
+    problem.cols = 1 << 24;
+    const smem::Plan plan = smem::plan_scan(device, problem, "look_back");
+    return std::find(plan.defines.begin(), plan.defines.end(),
+                     std::pair<std::string, long>{"FALLS_BACK", 0}) == plan.defines.end();
+  };
+  const smem::Device device = target("sm_90");
+  CHECK_FALSE(falls_back(device, smem::Scalar::int32));
+  CHECK_FALSE(falls_back(device, smem::Scalar::uint64));
+  CHECK(falls_back(device, smem::Scalar::float32));
+  CHECK(falls_back(target("gfx90a"), smem::Scalar::int32));
+  // Nothing is waited for without a limit where groups may stop, start in any order, or a limit is set.
+  for (const char* limits : {"forward_progress=0", "ordered_start=0", "poll_limit=1", "work_group=16"})
+    CHECK(falls_back(smem::clamp(device, limits), smem::Scalar::int32));
 }
 
 TEST_CASE("plan of scan: look-back needs a way to publish, and no forward progress") {
