@@ -118,7 +118,6 @@ TEST_CASE(
   CHECK_FALSE(falls_back(device, smem::Scalar::int32));
   CHECK_FALSE(falls_back(device, smem::Scalar::uint64));
   CHECK(falls_back(device, smem::Scalar::float32));
-  CHECK(falls_back(target("gfx90a"), smem::Scalar::int32));
   // Nothing is waited for without a limit where groups may stop, start in any order, or a limit is set.
   for (const char* limits : {"forward_progress=0", "ordered_start=0", "poll_limit=1", "work_group=16"})
     CHECK(falls_back(smem::clamp(device, limits), smem::Scalar::int32));
