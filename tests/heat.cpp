@@ -51,6 +51,11 @@ void every_size(test::HeatSweep& sweep, HeatCase c, std::size_t dimensions) {
   }
 }
 
+/// Of the variants that make any number of dimensions.
+bool always_runs(const smem::Device& device, std::string_view variant) {
+  return (variant != "cpu" || test::has_cpu_variant(device)) && !test::breaks_heat(device, variant);
+}
+
 }  // namespace
 
 TEST_CASE("heat: every variant, in every dimension, between every kind of walls") {
@@ -70,7 +75,8 @@ TEST_CASE("heat: every variant, in every dimension, between every kind of walls"
         c.steps_per_pass = c.steps / 2;
         every_size(sweep, c, dimensions);
       }
-      const bool none = (dimensions == 1 && (variant == "vector" || variant == "march")) ||
+      const bool none = test::breaks_heat(context.device(), variant) ||
+                        (dimensions == 1 && (variant == "vector" || variant == "march")) ||
                         (dimensions == 3 && (variant == "tiled" || variant == "blocked")) ||
                         (variant == "cpu" && !test::has_cpu_variant(context.device()));
       CHECK((sweep.ran() > 0) != none);
@@ -95,7 +101,7 @@ TEST_CASE("heat: conductivities and sources of cells") {
     c.walls = mean == FaceMean::harmonic ? Walls::fixed : Walls::insulated;
     c.steps = 3;
     every_size(sweep, c, dimensions);
-    CHECK((sweep.ran() > 0) == (variant != std::string("cpu") || test::has_cpu_variant(context.device())));
+    CHECK((sweep.ran() > 0) == always_runs(context.device(), variant));
   }
   HeatCase c;  // sources of a pipeline
   c.variant = "march";
@@ -103,7 +109,7 @@ TEST_CASE("heat: conductivities and sources of cells") {
   c.steps = 5;
   c.steps_per_pass = 2;
   every_size(sweep, c, 3);
-  CHECK(sweep.ran() > 0);
+  CHECK((sweep.ran() > 0) == always_runs(context.device(), c.variant));
 }
 
 TEST_CASE("heat: float64") {
@@ -145,7 +151,7 @@ TEST_CASE("heat: half is rounded once a pass, in every variant") {
     c.steps = c.variant == "march" ? 4 : several ? 5 : 2;
     c.steps_per_pass = several ? 2 : 1;
     every_size(sweep, c, dimensions);
-    CHECK((sweep.ran() > 0) == (variant != std::string("cpu") || test::has_cpu_variant(context.device())));
+    CHECK((sweep.ran() > 0) == always_runs(context.device(), variant));
   }
 }
 
@@ -166,7 +172,7 @@ TEST_CASE("heat: half, with conductivities and sources") {
     c.walls = mean == FaceMean::harmonic ? Walls::fixed : Walls::insulated;
     c.steps = 3;
     every_size(sweep, c, dimensions);
-    CHECK((sweep.ran() > 0) == (variant != std::string("cpu") || test::has_cpu_variant(context.device())));
+    CHECK((sweep.ran() > 0) == always_runs(context.device(), variant));
   }
   HeatCase c;
   c.type = Scalar::half;
@@ -176,7 +182,7 @@ TEST_CASE("heat: half, with conductivities and sources") {
   c.steps = 4;
   c.steps_per_pass = 2;
   every_size(sweep, c, 3);
-  CHECK(sweep.ran() > 0);
+  CHECK((sweep.ran() > 0) == always_runs(context.device(), c.variant));
 }
 
 TEST_CASE("heat: of half, changes below half a unit vanish with each pass") {
@@ -417,6 +423,10 @@ TEST_CASE("heat: overrides, plans and events") {
   const smem::GridView<const float> from(in.buffer(), size);
   const smem::GridView<float> to(out.buffer(), size);
   const Heat heat{.steps = 3, .dt = 0.2};
+  if (test::breaks_heat(context.device(), "march")) {
+    MESSAGE("skipped: the driver breaks the variant with tiles to fix");
+    return;
+  }
   const smem::PlanOverrides fixed{.variant = "march", .tile_cols = 64};
   smem::HeatProblem problem{.width = 300, .height = 40, .steps = 3};
   problem.alignment = 16;

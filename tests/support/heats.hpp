@@ -25,6 +25,13 @@
 
 namespace test {
 
+/// Whether the device's driver breaks a variant of heat, for all types.
+inline bool breaks_heat(const smem::Device& device, std::string_view variant) {
+  return std::any_of(device.broken.begin(), device.broken.end(), [&](const smem::BrokenVariant& broken) {
+    return broken.operation == "heat" && broken.variant == variant && broken.type.empty();
+  });
+}
+
 struct HeatCase {
   smem::Scalar type = smem::Scalar::float32;
   std::string variant;
