@@ -37,7 +37,7 @@ struct FilterOptions : ExplainOptions {
 
 Command add(Command explain, const char* name, const char* what, FilterOptions& options) {
   const Command command = explain.add_command(name, what);
-  command.add_option("size", options.extent, "Cells of a plane: X or XxY")
+  command.add_option("extent", options.extent, "Cells of a plane: X or XxY")
       .required()
       .check(extent_validator(1));
   command.add_option("type", options.type, "uint8, uint16, half, float32 or float64")

@@ -45,9 +45,10 @@ Gaussian completed(const char* operation, Gaussian window, Scalar type) {
   if (!std::isfinite(window.sigma) || window.sigma < 0)
     refuse(operation, "window", "a sigma of 0 or more", formatted("{}", window.sigma));
   if (window.size == 0 && window.sigma == 0) refuse(operation, "window", "a size or a sigma", "neither");
-  if (window.size > kMostCells)
+  if (window.size > kMostCells) {
     refuse(operation, "window", formatted("a window of at most {} cells", kMostCells),
            formatted("{}", window.size));
+  }
   if (window.size == 0) {
     const double size = std::round(window.sigma * (type == Scalar::uint8 ? 3 : 4) * 2 + 1);
     if (size > static_cast<double>(kMostCells)) {
@@ -135,9 +136,10 @@ cl::Event unsharp_mask(const Context& context, const Grid& in, const Grid& out, 
   // As a number of what is computed with.
   const double most =
       in.type == Scalar::float64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
-  if (!(std::abs(mask.amount) <= most))
+  if (!(std::abs(mask.amount) <= most)) {
     refuse(kOperation, "amount", formatted("a number from {} to {}", -most, most),
            formatted("{}", mask.amount));
+  }
   if (!(mask.threshold >= 0)) refuse(kOperation, "threshold", "0 or more", formatted("{}", mask.threshold));
   const std::vector<double> weights = weights_of(kOperation, mask.window, in.type, false);
   return ops::run_separable(

@@ -25,9 +25,10 @@ std::string why_not(const Plan& plan, std::string_view variant) {
 
 Broken::Broken(const Device& device, std::string_view operation, std::string_view type)
     : device_(device), operation_(operation) {
-  for (const BrokenVariant& broken : device.broken)
+  for (const BrokenVariant& broken : device.broken) {
     if (broken.operation == operation && (broken.type.empty() || broken.type == type))
       known_.push_back(&broken);
+  }
 }
 
 Broken::Broken(const Device& device, std::string_view operation, Scalar type)

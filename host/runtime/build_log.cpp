@@ -209,9 +209,10 @@ std::optional<Shown> used_in(const std::vector<Line>& lines, std::size_t own, co
 std::string marked(Line line, Shown shown, bool by_plan) {
   if (const std::optional<Macro> macro = by_plan ? macro_in(line.text) : std::nullopt) {
     line.text = macro->body;
-    if (shown.column != 0)
+    if (shown.column != 0) {
       shown.column =
           std::clamp(shown.column, macro->column, macro->column + line.text.size()) - macro->column + 1;
+    }
   }
   const std::string_view text = line.text.substr(0, kMostText);
   std::string result = formatted("{}:{}: ", line.file, line.number);

@@ -13,7 +13,7 @@ namespace smem::runtime {
 /// A version as drivers write it: "6.0+debian", "580.159.04".
 struct Version {
   unsigned first = 0, second = 0;
-  friend auto operator<=>(const Version&, const Version&) = default;
+  friend auto operator<=>(const Version&, const Version&) = default;  // NOLINT(modernize-use-nullptr)
 };
 /// The first number of the text and the one after its point; zeros when there is none.
 Version version_in(const std::string& text);

@@ -208,7 +208,7 @@ std::shared_ptr<Program> Programs::make(const Plan& plan, const std::string& opt
     return nullptr;
   }
   ++built_;
-  const std::shared_ptr<Program> built = with_entry_point(program, plan, name);
+  std::shared_ptr<Program> built = with_entry_point(program, plan, name);
   trace.done("built from source");
   if (disk_.enabled()) {
     built->await_first_run();
