@@ -58,7 +58,8 @@ struct Result {
 };
 
 std::vector<Pattern> patterns(const Device& device) {
-  const std::size_t wave = std::max<std::size_t>(device.sub_group_width, 1);
+  // Where work-items run one by one, pairs of them are patterns all the same.
+  const std::size_t wave = std::max<std::size_t>(device.sub_group_width, 2);
   std::vector<Pattern> all;
   const auto add = [&](std::string name, std::size_t bytes, const auto& address, bool stride = false) {
     Pattern pattern{std::move(name), bytes, {}, stride};
