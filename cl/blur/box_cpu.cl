@@ -2,8 +2,8 @@
 //
 // A work-group is one work-item, which is one thread. The sums of a strip's columns are kept in local memory, which is the
 // thread's cache: the row that comes in is added and the one that leaves taken away, in vectors. Along a row of these sums
-// RUNS windows slide at once, since each of their additions waits for the one before. A row of results near what is not finite is
-// summed anew, and so are the sums of its columns, with which the next row goes on.
+// RUNS windows slide at once, since each of their additions waits for the one before. Where an infinity or a NaN
+// has reached the sums, the row of results and its column sums are computed again from the elements.
 //
 // Launch: one dimension, local size 1; group g does bands g, g + groups, ...; a band has `band` rows of a plane.
 // Local memory: 3 lines of MEMORY / 3 sums: STRIP and the width of a box.

@@ -1,5 +1,6 @@
 #include "runtime/devices.hpp"
 #include "formatted.hpp"
+#include "plan/driver_faults.hpp"
 #include "plan/facts.hpp"
 
 #include "runtime/driver_faults.hpp"
@@ -122,9 +123,9 @@ void add_language_facts(cl_device_id id, const std::string& extensions, Device& 
 }  // namespace
 
 void set_languages(const LanguageFacts& facts, Device& device) {
-  const auto has_version = [&](Version wanted) {
+  const auto has_version = [&](plan::Version wanted) {
     if (facts.versions.empty())  // a device older than OpenCL 3.0 takes all up to its own: "OpenCL C 2.0"
-      return wanted <= version_in(device.opencl_c);
+      return wanted <= plan::version_in(device.opencl_c);
     return std::find(facts.versions.begin(), facts.versions.end(), wanted) != facts.versions.end();
   };
   const bool khronos = has_word(facts.extensions, "cl_khr_subgroups");
@@ -141,7 +142,8 @@ void set_languages(const LanguageFacts& facts, Device& device) {
   }
   // PoCL 5.0 and 6.0 end the process when a kernel of OpenCL C 1.2 waits for its copies: the function is
   // there for events in generic memory only.
-  if (is_pocl(device) && has_version({3, 0}) && has_word(facts.features, "__opencl_c_generic_address_space"))
+  if (plan::is_pocl(device) && has_version({3, 0}) &&
+      has_word(facts.features, "__opencl_c_generic_address_space"))
     device.event_language = "CL3.0";
 }
 
@@ -250,7 +252,7 @@ Device facts_of(cl_device_id id) {
   }
   device.local_bytes = usable_local_bytes(id, device);
   device.unit = unit_limits(device);
-  device.broken = known_faults(device);
+  device.broken = plan::known_faults(device);
   return with_failures(clamp(plan::within_ranges(std::move(device)), environment("SMEM_CLAMP")));
 }
 

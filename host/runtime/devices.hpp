@@ -1,7 +1,7 @@
 /// The machine's OpenCL devices, their facts, and the choice among them.
 #pragma once
 
-#include "runtime/driver_faults.hpp"
+#include "plan/driver_faults.hpp"
 
 #include <smem/device.hpp>
 #include <smem/opencl.hpp>
@@ -25,9 +25,9 @@ Device facts_of(cl_device_id device);
 
 /// What a device says of its compiler.
 struct LanguageFacts {
-  std::vector<Version> versions;  ///< CL_DEVICE_OPENCL_C_ALL_VERSIONS; empty before OpenCL 3.0
-  std::string features;           ///< names of CL_DEVICE_OPENCL_C_FEATURES
-  std::string extensions;         ///< CL_DEVICE_EXTENSIONS
+  std::vector<plan::Version> versions;  ///< CL_DEVICE_OPENCL_C_ALL_VERSIONS; empty before OpenCL 3.0
+  std::string features;                 ///< names of CL_DEVICE_OPENCL_C_FEATURES
+  std::string extensions;               ///< CL_DEVICE_EXTENSIONS
 };
 /// Sets what follows of a device's languages.
 void set_languages(const LanguageFacts& facts, Device& device);

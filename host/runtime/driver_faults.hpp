@@ -1,28 +1,12 @@
-/// What is known to be wrong with drivers, by their names and versions.
+/// What drivers do wrong when devices are listed and buffers made, by their names and versions.
 #pragma once
 
 #include <smem/device.hpp>
 #include <smem/opencl.hpp>
 
-#include <compare>
 #include <string>
-#include <vector>
 
 namespace smem::runtime {
-
-/// A version as drivers write it: "6.0+debian", "580.159.04".
-struct Version {
-  unsigned first = 0, second = 0;
-  friend auto operator<=>(const Version&, const Version&) = default;  // NOLINT(modernize-use-nullptr)
-};
-/// The first number of the text and the one after its point; zeros when there is none.
-Version version_in(const std::string& text);
-
-/// Whether it is PoCL, in any version.
-bool is_pocl(const Device& device);
-
-/// The variants that the device's driver breaks.
-std::vector<BrokenVariant> known_faults(const Device& device);
 
 /// What a platform's first look at its devices finds of the system.
 struct HostFacts {

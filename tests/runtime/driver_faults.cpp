@@ -1,6 +1,7 @@
 // What is known to be wrong with drivers, and of their compilers' languages.
 #include <smem/smem.hpp>
 
+#include "plan/driver_faults.hpp"
 #include "runtime/devices.hpp"
 #include "runtime/driver_faults.hpp"
 #include "runtime/local_memory.hpp"
@@ -14,19 +15,19 @@
 #include <vector>
 
 using smem::Device;
+using smem::plan::Version;
 using smem::runtime::HostFacts;
 using smem::runtime::LanguageFacts;
-using smem::runtime::Version;
 using smem::runtime::why_platform_aborts;
 using test::contains;
 
 TEST_CASE("driver faults: versions as drivers write them") {
-  CHECK(smem::runtime::version_in("6.0+debian") == Version{6, 0});
-  CHECK(smem::runtime::version_in("580.159.04") == Version{580, 159});
-  CHECK(smem::runtime::version_in("OpenCL C 1.2 PoCL") == Version{1, 2});
-  CHECK(smem::runtime::version_in("7") == Version{7, 0});
-  CHECK(smem::runtime::version_in("") == Version{});
-  CHECK(smem::runtime::version_in("99999999999999999999.1") == Version{});
+  CHECK(smem::plan::version_in("6.0+debian") == Version{6, 0});
+  CHECK(smem::plan::version_in("580.159.04") == Version{580, 159});
+  CHECK(smem::plan::version_in("OpenCL C 1.2 PoCL") == Version{1, 2});
+  CHECK(smem::plan::version_in("7") == Version{7, 0});
+  CHECK(smem::plan::version_in("") == Version{});
+  CHECK(smem::plan::version_in("99999999999999999999.1") == Version{});
   CHECK(Version{3, 1} < Version{5, 0});
 }
 
@@ -84,7 +85,7 @@ TEST_CASE("driver faults: the variants that a driver breaks, by its version") {
   device.platform = "Portable Computing Language";
   const auto broken_in = [&](const char* driver) {
     device.driver = driver;
-    return smem::runtime::known_faults(device);
+    return smem::plan::known_faults(device);
   };
   REQUIRE(broken_in("6.0+debian").size() == 1);
   CHECK(broken_in("5.0+debian").front().operation == "gemm");

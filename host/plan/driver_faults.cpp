@@ -1,0 +1,78 @@
+// Which variants drivers are known to break: by facts alone.
+#include "plan/driver_faults.hpp"
+
+#include <charconv>
+#include <string_view>
+#include <system_error>
+
+namespace smem::plan {
+
+namespace {
+
+bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+/// A variant that some versions of a driver break. A new row says what was seen, with which version.
+struct Fault {
+  bool (*is_of)(const Device&);
+  Version from, below;  ///< versions of CL_DRIVER_VERSION: from <= version < below
+  BrokenVariant broken;
+};
+
+constexpr const char* kRegions = "PoCL 5 ends the process when it compiles its regions between barriers";
+
+const std::vector<Fault>& faults() {
+  static const std::vector<Fault> all{
+      {[](const Device& device) { return is_pocl(device) && device.event_language == "CL1.2"; },
+       {5, 0},
+       {7, 0},
+       {.operation = "gemm",
+        .variant = "async",
+        .type = "",
+        .reason =
+            "PoCL 5 and 6 end the process when OpenCL C without generic addresses waits for its copies"}},
+      // 5.0 of Ubuntu 24.04: wrong at every shape of two and three dimensions, of every type; right in 3.1
+      // and 6.0.
+      {is_pocl,
+       {5, 0},
+       {6, 0},
+       {.operation = "heat",
+        .variant = "march",
+        .type = "",
+        .reason = "PoCL 5 compiles its loop over planes or rows into wrong results"}},
+      // 5.0 with LLVM 17, as Ubuntu 24.04 has it: one channel of doubles, and bytes into floats; 3.1 and 6.0
+      // compile them.
+      {is_pocl,
+       {5, 0},
+       {6, 0},
+       {.operation = "box_blur", .variant = "march", .type = "float64", .reason = kRegions}},
+      {is_pocl,
+       {5, 0},
+       {6, 0},
+       {.operation = "box_blur", .variant = "march", .type = "uint8", .reason = kRegions}}};
+  return all;
+}
+
+}  // namespace
+
+Version version_in(const std::string& text) {
+  Version version;
+  const std::size_t digit = text.find_first_of("0123456789");
+  if (digit == std::string::npos) return version;
+  const char* const end = text.data() + text.size();
+  const auto [after, error] = std::from_chars(text.data() + digit, end, version.first);
+  if (error != std::errc()) return {};
+  if (after != end && *after == '.') std::from_chars(after + 1, end, version.second);
+  return version;
+}
+
+bool is_pocl(const Device& device) { return contains(device.platform, "Portable Computing Language"); }
+
+std::vector<BrokenVariant> known_faults(const Device& device) {
+  const Version version = version_in(device.driver);
+  std::vector<BrokenVariant> broken;
+  for (const Fault& fault : faults())
+    if (fault.is_of(device) && fault.from <= version && version < fault.below) broken.push_back(fault.broken);
+  return broken;
+}
+
+}  // namespace smem::plan
