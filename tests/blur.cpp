@@ -161,6 +161,14 @@ TEST_CASE("blur: boxes whose sums need 64 bits, and boxes larger than strips") {
   CHECK(sweep.ran() >= 5);
 }
 
+/// Whether the driver breaks the variant of box_blur for inputs of the type.
+bool is_broken(const smem::Device& device, std::string_view variant, Scalar type) {
+  return std::any_of(device.broken.begin(), device.broken.end(), [&](const smem::BrokenVariant& broken) {
+    return broken.operation == "box_blur" && broken.variant == variant &&
+           (broken.type.empty() || broken.type == smem::name_of(type));
+  });
+}
+
 TEST_CASE("blur: means of integers are exact, as floats too") {
   const smem::Context context;
   // Of boxes of 15 x 15 and 601 x 1001 elements, whose sums a float does not hold.
@@ -192,7 +200,8 @@ TEST_CASE("blur: means of integers are exact, as floats too") {
           run(1, 0);
         } catch (const smem::Error& error) {
           REQUIRE(error.details().argument == "variant");
-          CHECK((!always_runs(context.device(), variant) || (large && variant == "separable")));
+          CHECK((!always_runs(context.device(), variant) || (large && variant == "separable") ||
+                 is_broken(context.device(), variant, type)));
           continue;
         }
         // Equal numbers: each is the mean.
