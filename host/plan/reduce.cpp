@@ -111,13 +111,27 @@ std::size_t count_parts(const Device& device, const ReduceProblem& problem, std:
   return std::clamp<std::size_t>(std::min(wanted / jobs, most), 1, kMaxPartGroups);
 }
 
-/// Tells the kernel how the parts come together.
-void share_results(const Device& device, const plan::Parts& parts, Plan& plan) {
-  plan.scratch_bytes = parts.scratch_bytes;
-  if (parts.parts > 1 && parts.one_launch) {
-    define(plan, "ONE_LAUNCH", 1);
-    define(plan, "DEVICE_FENCE", device_fence(device));
-  }
+/// How the results come together, whatever the size of a work-group.
+struct Parts {
+  std::size_t parts = 1;   ///< of each result
+  bool one_launch = true;  ///< the last work-group to end combines them
+};
+
+Parts parts_of(const Device& device, const ReduceProblem& problem, std::string_view variant) {
+  const std::size_t parts = count_parts(device, problem, variant);
+  return {parts, parts == 1 || (device_fence(device) != 0 && problem.results() <= kMaxCounters &&
+                                problem.shape != ReduceShape::columns && !is_rung(variant))};
+}
+
+/// Gives the plan the memory of its partial results, and tells the kernel how they come together.
+void share_results(const Device& device, const ReduceProblem& problem, const Parts& parts, Plan& plan) {
+  plan.numbers = {{"parts", parts.parts}};
+  if (parts.parts == 1) return;
+  plan::add_scratch(plan, problem.results() * parts.parts * plan::accumulator_bytes(problem));
+  if (!parts.one_launch) return;
+  plan.counters = true;
+  define(plan, "ONE_LAUNCH", 1);
+  define(plan, "DEVICE_FENCE", device_fence(device));
 }
 
 /// One tree for every GROUP elements. Vectors only.
@@ -131,7 +145,7 @@ std::optional<Plan> tree(const Device& device, const ReduceProblem& problem, std
                            "a tree whose working work-items are neighbours",
                            "a tree of neighbours, each of which combines two elements first"};
   Plan plan = base_plan(problem, variant, "reduce/tree.cl", "reduce_tree");
-  const plan::Parts parts = plan::parts_of(device, problem, variant);
+  const Parts parts = parts_of(device, problem, variant);
   plan.work_group = {group, 1, 1};
   plan.global = {parts.parts * group, 1, 1};
   plan.tile_cols = rung == 2 ? 2 * group : group;
@@ -141,7 +155,7 @@ std::optional<Plan> tree(const Device& device, const ReduceProblem& problem, std
   define(plan, "RUNG", rung);
   define(plan, "PACK", 1);
   define(plan, "LANES", 1);
-  share_results(device, parts, plan);
+  share_results(device, problem, parts, plan);
   plan.reason = reasons[rung];
   return plan;
 }
@@ -166,7 +180,7 @@ std::optional<Plan> several(const Device& device, const ReduceProblem& problem, 
   const std::size_t group = group_for(device, wanted, plan::accumulator_bytes(problem), flag);
   const std::size_t unroll = unroll_for(device, problem);
   if (group == 0 || (shuffle && group % 32 != 0)) return std::nullopt;
-  const plan::Parts parts = plan::parts_of(device, problem, variant);
+  const Parts parts = parts_of(device, problem, variant);
   // A row of few packs has few work-items, and shares the group with others.
   const std::size_t length = problem.shape == ReduceShape::segments
                                  ? problem.cols / std::max<std::size_t>(1, problem.rows)
@@ -192,7 +206,7 @@ std::optional<Plan> several(const Device& device, const ReduceProblem& problem, 
   define(plan, "LANES", lanes_for(device, problem));
   if (shuffle || sub_group) define(plan, "MEETING", shuffle ? 2 : 1);
   if (sub_group) plan.language = device.sub_group_language;
-  share_results(device, parts, plan);
+  share_results(device, problem, parts, plan);
   plan.reason = formatted("{} packs of {} elements under way for each work-item; {}", unroll, pack,
                           shuffle     ? "warps meet by shuffles"
                           : sub_group ? "sub-groups meet by their own functions"
@@ -215,7 +229,7 @@ std::optional<Plan> columns(const Device& device, const ReduceProblem& problem, 
   const std::size_t unroll = unroll_for(device, problem);
   const std::size_t across = std::min(
       {group, std::size_t{32}, std::bit_ceil(std::max<std::size_t>(1, divide_up(problem.cols, pack)))});
-  const plan::Parts parts = plan::parts_of(device, problem, variant);
+  const Parts parts = parts_of(device, problem, variant);
   const std::size_t groups = divide_up(problem.cols, across * pack) * parts.parts * problem.batch;
 
   Plan plan = base_plan(problem, variant, "reduce/columns.cl", "reduce_columns");
@@ -231,7 +245,7 @@ std::optional<Plan> columns(const Device& device, const ReduceProblem& problem, 
   define(plan, "PACK", pack);
   define(plan, "UNROLL", unroll);
   define(plan, "LANES", 1);
-  share_results(device, parts, plan);
+  share_results(device, problem, parts, plan);
   plan.reason = "work-items walk down neighbouring columns, and meet in local memory";
   return plan;
 }
@@ -244,7 +258,7 @@ std::optional<Plan> cpu(const Device& device, const ReduceProblem& problem) {
   const std::size_t lanes = by_columns                   ? kStrip
                             : problem.reduction.commutes ? 256 / size_of(plan::accumulator_type(problem))
                                                          : 1;
-  const plan::Parts parts = plan::parts_of(device, problem, "cpu");
+  const Parts parts = parts_of(device, problem, "cpu");
   const std::size_t jobs =
       parts.parts * (by_columns ? divide_up(problem.cols, lanes) * problem.batch : problem.results());
   Plan plan = base_plan(problem, "cpu", "reduce/cpu.cl", "reduce_cpu");
@@ -254,7 +268,7 @@ std::optional<Plan> cpu(const Device& device, const ReduceProblem& problem) {
   define(plan, "PACK", 1);
   define(plan, "LANES", lanes);
   if (by_columns) define(plan, "COLUMNS", 1);
-  share_results(device, parts, plan);
+  share_results(device, problem, parts, plan);
   plan.reason = lanes == 1 ? "one thread a piece, read from front to back"
                            : "one thread a piece, read from front to back into independent accumulators";
   return plan;
@@ -267,6 +281,37 @@ std::optional<Plan> plan_variant(const Device& device, const ReduceProblem& prob
   if (is_rung(variant)) return tree(device, problem, variant, wanted);
   return problem.shape == ReduceShape::columns ? columns(device, problem, variant, wanted)
                                                : several(device, problem, variant, wanted);
+}
+
+/// The launch that combines the parts of each result.
+Launch finish(const Device& device, const ReduceProblem& problem, std::size_t parts) {
+  Launch launch = base_plan(problem, "finish", "reduce/finish.cl", "reduce_finish");
+  std::erase_if(launch.defines, [](const auto& d) { return d.first == "SEGMENTED"; });
+  std::erase_if(launch.text_defines, [](const auto& d) { return d.first == "BOUND"; });
+  const bool on_cpu = device.type == DeviceType::cpu;
+  const std::size_t group =
+      std::max<std::size_t>(1, group_for(device, on_cpu ? 1 : kGroup, plan::accumulator_bytes(problem)));
+  // Neighbouring work-items read neighbours: the parts of a row, or the same part of neighbouring columns.
+  const std::size_t team =
+      problem.shape == ReduceShape::columns ? 1 : std::min(group, std::bit_ceil(divide_up(parts, 4)));
+  const std::size_t groups = divide_up(problem.results(), group / team);
+  launch.work_group = {group, 1, 1};
+  launch.global = {
+      std::clamp<std::size_t>(groups, 1, on_cpu ? 32 * device.compute_units : plan::kMaxTiles) * group, 1, 1};
+  launch.tile_rows = group / team;
+  launch.tile_cols = team;
+  launch.items_per_work_item = divide_up(parts, team);
+  launch.local_bytes = group * plan::accumulator_bytes(problem);
+  define(launch, "GROUP", group);
+  define(launch, "TEAM", team);
+  define(launch, "PACK", 1);
+  define(launch, "LANES", 1);
+  launch.prediction = {};
+  const auto results = static_cast<double>(problem.results());
+  launch.prediction.bytes_read = results * static_cast<double>(parts * plan::accumulator_bytes(problem));
+  launch.prediction.bytes_written = results * static_cast<double>(size_of(problem.out));
+  launch.reason = formatted("combines the {} parts of each result", parts);
+  return launch;
 }
 
 /// Why `variant` was not chosen.
@@ -292,55 +337,8 @@ std::string why_not(const Device& device, const ReduceProblem& problem, std::str
 
 }  // namespace
 
-plan::Parts plan::parts_of(const Device& device, const ReduceProblem& problem, std::string_view variant) {
-  Parts parts;
-  parts.parts = count_parts(device, problem, variant);
-  if (parts.parts == 1) return parts;
-  parts.scratch_bytes = problem.results() * parts.parts * accumulator_bytes(problem);
-  parts.one_launch = device_fence(device) != 0 && problem.results() <= kMaxCounters &&
-                     problem.shape != ReduceShape::columns && !is_rung(variant);
-  return parts;
-}
-
 std::vector<std::string_view> reduce_variants() {
   return {"interleaved", "sequential", "first_add", "several", "sub_group", "shuffle", "cpu"};
-}
-
-std::optional<Plan> plan_reduce_finish(const Device& device, const ReduceProblem& problem,
-                                       std::string_view variant) {
-  plan::check_reduction(device, problem);
-  const PlanOverrides fixed =
-      plan::with_sound_variant(device, "reduce", {.variant = std::string(variant)},
-                               [&](const PlanOverrides& o) { return plan_reduce(device, problem, o); });
-  const auto [parts, scratch_bytes, one_launch] = plan::parts_of(device, problem, fixed.variant);
-  if (one_launch) return std::nullopt;
-  Plan plan = base_plan(problem, "finish", "reduce/finish.cl", "reduce_finish");
-  std::erase_if(plan.defines, [](const auto& d) { return d.first == "SEGMENTED"; });
-  std::erase_if(plan.text_defines, [](const auto& d) { return d.first == "BOUND"; });
-  const bool on_cpu = device.type == DeviceType::cpu;
-  const std::size_t group =
-      std::max<std::size_t>(1, group_for(device, on_cpu ? 1 : kGroup, plan::accumulator_bytes(problem)));
-  // Neighbouring work-items read neighbours: the parts of a row, or the same part of neighbouring columns.
-  const std::size_t team =
-      problem.shape == ReduceShape::columns ? 1 : std::min(group, std::bit_ceil(divide_up(parts, 4)));
-  const std::size_t groups = divide_up(problem.results(), group / team);
-  plan.work_group = {group, 1, 1};
-  plan.global = {
-      std::clamp<std::size_t>(groups, 1, on_cpu ? 32 * device.compute_units : plan::kMaxTiles) * group, 1, 1};
-  plan.tile_rows = group / team;
-  plan.tile_cols = team;
-  plan.items_per_work_item = divide_up(parts, team);
-  plan.local_bytes = group * plan::accumulator_bytes(problem);
-  define(plan, "GROUP", group);
-  define(plan, "TEAM", team);
-  define(plan, "PACK", 1);
-  define(plan, "LANES", 1);
-  plan.prediction = {};
-  const auto results = static_cast<double>(problem.results());
-  plan.prediction.bytes_read = results * static_cast<double>(parts * plan::accumulator_bytes(problem));
-  plan.prediction.bytes_written = results * static_cast<double>(size_of(problem.out));
-  plan.reason = formatted("combines the {} parts of each result", parts);
-  return plan;
 }
 
 Plan plan_reduce(const Device& device, const ReduceProblem& problem, std::string_view variant) {
@@ -386,14 +384,15 @@ Plan make_plan(const Device& device, const ReduceProblem& problem, const PlanOve
                                        device.max_work_group),
            formatted("{}", overrides.work_items));
   }
+  const Parts parts = parts_of(device, problem, plan->variant);
+  if (!parts.one_launch) plan->after.push_back(finish(device, problem, parts.parts));
   const bool measured = device.vendor == Vendor::nvidia && problem.reduction.commutes;
   plan->evidence = measured && problem.shape == ReduceShape::vector
                        ? "H200, sum of 2^28 floats: shuffle 0.241 ms, several 0.248 ms, CUB 0.240 ms"
                    : measured && problem.shape != ReduceShape::segments
                        ? "H200, 16384 x 16384 floats: rows 1.07, columns 1.03 of copy's rate"
                        : "no measurement for this family: the sizes follow from the device's facts";
-  plan::note_choice(*plan, overrides, names,
-                    [&](std::string_view other) { return why_not(device, problem, other, *plan); });
+  plan::note_choice(*plan, overrides, names, device, problem, why_not);
   return *plan;
 }
 

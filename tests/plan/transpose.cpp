@@ -116,7 +116,7 @@ TEST_CASE("plan: the variant that is chosen is one that can be asked for and giv
       CHECK(asked.alternatives.empty());  // nothing else was to be had
       CHECK(chosen.alternatives.size() == names.size() - 1);
       smem::Plan without = chosen;
-      without.alternatives.clear();
+      without.alternatives = {};
       without.overrides = asked.overrides;
       CHECK(asked == without);
       CHECK(chosen.operation == "transpose");
