@@ -13,7 +13,7 @@ namespace {
 Plan launch_of(Plan plan) {
   plan.reason.clear();
   plan.evidence.clear();
-  plan.alternatives.clear();
+  plan.alternatives = {};
   plan.overrides = {};
   return plan;
 }

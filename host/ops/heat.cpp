@@ -264,8 +264,7 @@ cl::Event heat(const Context& context, const Grid& in, const Grid& out, const He
   // The number of a call's steps belongs to the key here, not that of a pass.
   const auto key = [&](const PlanOverrides& fixed) {
     runtime::ProblemKey made = key_of(problem, fixed.variant, problem.steps, fixed);
-    made.back() =
-        (problem.steps_per_pass + 1) << 1 | (problem.in_place ? 1U : 0U);  // above 0, as no pass has it
+    made.add(std::uint64_t{problem.steps_per_pass} << 1 | (problem.in_place ? 1U : 0U));
     return made;
   };
   ops::checked_choice(runtime, kOperation, options, key, make_plan);

@@ -66,9 +66,12 @@ void require_same_plan(const char* operation, const CallOptions& options, const 
 
 runtime::ProblemKey make_key(PlanMaker maker, const std::array<std::uint64_t, 7>& problem,
                              const PlanOverrides& fixed) {
-  runtime::ProblemKey key{static_cast<std::uint64_t>(maker), fixed.tile_rows, fixed.tile_cols,
-                          fixed.work_items, layout_number(fixed.layout)};
-  std::copy(problem.begin(), problem.end(), key.begin() + 5);
+  runtime::ProblemKey key;
+  for (const std::uint64_t number :
+       {static_cast<std::uint64_t>(maker), std::uint64_t{fixed.tile_rows}, std::uint64_t{fixed.tile_cols},
+        std::uint64_t{fixed.work_items}, layout_number(fixed.layout)})
+    key.add(number);
+  key.add(problem);
   return key;
 }
 

@@ -1,6 +1,7 @@
 /// What a call's plan depends on, as the key under which the ready plan is found again.
 #pragma once
 
+#include "ops/run.hpp"
 #include "runtime/runtime.hpp"
 
 #include <smem/options.hpp>
@@ -56,12 +57,6 @@ inline std::uint64_t variant_number(std::string_view variant, const std::vector<
   const auto place = std::find(names.begin(), names.end(), variant);
   return place == names.end() ? 255 : static_cast<std::uint64_t>(place - names.begin()) + 1;
 }
-
-/// What the options fix of a plan: the plan's own overrides when there is one. \throws Error when a plan
-/// comes together with a variant or overrides, the variant stands twice and differs, or an event to wait for
-/// is none of the context's.
-PlanOverrides overrides_of(const runtime::Runtime& runtime, const char* operation,
-                           const CallOptions& options);
 
 /// \throws Error naming "plan" when the caller gave one and it is not `expected`.
 void require_same_plan(const char* operation, const CallOptions& options, const Plan& expected);

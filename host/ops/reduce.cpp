@@ -1,10 +1,9 @@
-// Reductions: arguments -> plan -> launch, and where needed a second one.
+// Reductions: views -> problem -> launch.
 #include "ops/reduce.hpp"
 #include "formatted.hpp"
 
 #include "ops/custom.hpp"
-#include "ops/key.hpp"
-#include "ops/tuned.hpp"
+#include "ops/run.hpp"
 #include "ops/views.hpp"
 #include "plan/reduce_types.hpp"
 #include "plan/sizes.hpp"
@@ -33,89 +32,36 @@ namespace {
                .got = std::move(got)});
 }
 
-/// All that the plan depends on.
-runtime::ProblemKey key_of(const ReduceProblem& problem, const PlanOverrides& fixed, ops::PlanMaker maker) {
-  const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
-  const auto& [op, mode, expression, identity, commutes] = problem.reduction;
-  const auto text = ops::text_key(problem.reduction);
-  return ops::make_key(
-      maker,
-      {number(op) | number(mode) << 8 | number(commutes) << 11 | number(problem.shape) << 12 |
-           number(problem.in) << 16 | number(problem.out) << 24 | number(problem.bounds) << 32 |
-           ops::variant_number(fixed.variant, reduce_variants()) << 40 | number(problem.alignment) << 48,
-       problem.rows, problem.cols, problem.batch, text[0], text[1]},
-      fixed);
-}
-
-cl::Event launch_fixed(const Context& context, const ReduceProblem& problem, const ops::ReduceOperands& o,
-                       const CallOptions& options, const PlanOverrides& fixed) {
-  const std::string_view variant = fixed.variant;
-  runtime::Runtime& runtime = context.runtime();
-  const plan::Parts parts = plan::parts_of(context.device(), problem, variant);
-  runtime::Lease scratch(runtime.scratch(), parts.scratch_bytes);
-  runtime::Lease counters(runtime.scratch(),
-                          parts.parts > 1 && parts.one_launch ? runtime::ScratchPool::kZeroedBytes : 0,
-                          runtime::Lease::Kind::zeroed);
+cl::Event launch(const Context& context, const ReduceProblem& problem, const ops::ReduceOperands& o,
+                 const CallOptions& options) {
   const cl_mem out = o.out.buffer;
   const cl_mem in = o.in.buffer != nullptr ? o.in.buffer : out;  // of nothing, nothing is read
   const cl_mem other = o.other.buffer != nullptr ? o.other.buffer : in;
   const cl_mem bounds = o.bounds.buffer != nullptr ? o.bounds.buffer : in;
-  const cl_mem partials = scratch.memory_or(out);
   const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
-  // Results are counted in elements, or in pairs of them.
   const cl_ulong rows = problem.rows, cols = problem.cols, batch = problem.batch;
-  try {
-    cl::Event event = runtime.run(
-        key_of(problem, fixed, ops::PlanMaker::reduce),
-        [&](const Device& device) { return plan_reduce(device, problem, fixed); }, options.wait_for, in,
-        number(o.in.offset), number(o.in.pitch), number(o.in.batch_stride), other, number(o.other.offset),
-        bounds, number(o.bounds.offset), rows, cols, batch, number(parts.parts), out, number(o.out.offset),
-        partials, counters.memory_or(out));
-    scratch.used_until(event);
-    counters.used_until(event);
-    if (parts.one_launch) return event;
-    // Parts of a row lie beside each other, those of columns a row of results apart.
-    const bool by_columns = problem.shape == ReduceShape::columns;
-    event = runtime.run(
-        key_of(problem, fixed, ops::PlanMaker::reduce_finish),
-        [&](const Device& device) { return plan_reduce_finish(device, problem, variant).value(); },
-        std::span<const cl::Event>(&event, 1), partials, number(problem.results()), number(parts.parts),
-        number(by_columns ? 1 : parts.parts), number(by_columns ? problem.results() : 1),
-        by_columns ? rows : cols, out, number(o.out.offset));
-    scratch.used_until(event);
-    return event;
-  } catch (const Error& error) {
-    ops::rethrow(plan::operation_name(problem), problem.reduction, error);
-  }
-}
-
-/// Compiles the caller's own operation where nothing is launched: a wrong one is refused all the same.
-void build(const Context& context, const ReduceProblem& problem, const PlanOverrides& fixed) {
-  try {
-    context.runtime().build(key_of(problem, fixed, ops::PlanMaker::reduce),
-                            [&](const Device& device) { return plan_reduce(device, problem, fixed); });
-  } catch (const Error& error) {
-    ops::rethrow(plan::operation_name(problem), problem.reduction, error);
-  }
-}
-
-cl::Event launch(const Context& context, const ReduceProblem& problem, const ops::ReduceOperands& o,
-                 const CallOptions& options) {
-  const auto make_plan = [&](const PlanOverrides& overrides) {
-    return plan_reduce(context.device(), problem, overrides);
+  const bool by_columns = problem.shape == ReduceShape::columns;
+  const auto bind = [&](const ops::Launching& launch) {
+    const cl_ulong parts = launch.plan().number("parts"), results = problem.results();
+    const cl_mem partials = launch.scratch(0, out);
+    if (launch.is_main()) {
+      // Results are counted in elements, or in pairs of them.
+      launch(in, number(o.in.offset), number(o.in.pitch), number(o.in.batch_stride), other,
+             number(o.other.offset), bounds, number(o.bounds.offset), rows, cols, batch, parts, out,
+             number(o.out.offset), partials, launch.counters(out));
+    } else {
+      // Parts of a row lie beside each other, those of columns a row of results apart.
+      launch(partials, results, parts, by_columns ? cl_ulong{1} : parts, by_columns ? results : cl_ulong{1},
+             by_columns ? rows : cols, out, number(o.out.offset));
+    }
   };
-  const auto key = [&](const PlanOverrides& fixed) { return key_of(problem, fixed, ops::PlanMaker::reduce); };
-  const PlanOverrides asked =
-      ops::checked_choice(context.runtime(), plan::operation_name(problem), options, key, make_plan);
-  return ops::launch_tuned(
-      context.runtime(), "reduce", problem, options, asked, key, make_plan,
-      [&](const PlanOverrides& fixed) { return launch_fixed(context, problem, o, options, fixed); });
+  return ops::run(context, plan::operation_name(problem), plan_reduce, problem, options, bind);
 }
 
 }  // namespace
 
 cl::Event ops::reduce(const Context& context, ReduceProblem problem, const ReduceOperands& o,
-                      const CallOptions& options) {
+                      const CallOptions& options) try {
   const char* operation = plan::operation_name(problem);
   const bool is_dot = problem.reduction.op == ReduceOp::dot;
   const char* in_name = is_dot ? "a" : "in";
@@ -126,13 +72,7 @@ cl::Event ops::reduce(const Context& context, ReduceProblem problem, const Reduc
   if (o.out.size < needed) {
     refuse(problem, out_name, formatted("at least {} elements", needed), formatted("{}", o.out.size));
   }
-  if (needed == 0) {
-    // A wrong choice is refused all the same.
-    const PlanOverrides fixed = overrides_of(context.runtime(), operation, options);
-    plan_reduce(context.device(), problem, fixed);
-    if (problem.reduction.op == ReduceOp::custom) build(context, problem, fixed);
-    return context.runtime().marker(options.wait_for);
-  }
+  if (needed == 0) return run_empty(context, operation, plan_reduce, problem, options);
   Vector written = o.out;
   written.size = needed;
   const Matrix out = as_matrix(written);
@@ -158,6 +98,8 @@ cl::Event ops::reduce(const Context& context, ReduceProblem problem, const Reduc
   }
   problem.alignment = std::size_t{1} << std::countr_zero(bits);
   return launch(context, problem, o, options);
+} catch (const Error& error) {
+  rethrow(plan::operation_name(problem), problem.reduction, error);
 }
 
 namespace {

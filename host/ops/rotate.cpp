@@ -1,10 +1,9 @@
-// rotate and flip: arguments -> plan -> launch. Quarter turns are transposes with one side backwards.
+// rotate and flip: views -> problem -> launch. Quarter turns are transposes with one side backwards.
 #include <smem/rotate.hpp>
 
 #include "formatted.hpp"
-#include "ops/key.hpp"
+#include "ops/run.hpp"
 #include "ops/transpose.hpp"
-#include "ops/tuned.hpp"
 #include "ops/views.hpp"
 #include "plan/sizes.hpp"
 
@@ -24,31 +23,15 @@ cl::Event mirror(const Context& context, const char* operation, const Matrix& in
   plan::require_element(operation, in.element_bytes);
   ops::check_shape(operation, in, out, in.rows, in.cols);
   const FlipProblem problem{in.element_bytes, in.rows, in.cols, in.batch, mirrored.cols};
-  if (ops::is_empty(in)) {
-    plan_flip(context.device(), problem, ops::overrides_of(context.runtime(), operation, options));
-    return context.runtime().marker(options.wait_for);
-  }
+  if (ops::is_empty(in)) return ops::run_empty(context, operation, plan_flip, problem, options);
   const ops::Memory in_memory = ops::check_view(context, operation, "in", in, false);
   const ops::Memory out_memory = ops::check_view(context, operation, "out", out, true);
   ops::check_apart(operation, in, in_memory, out, out_memory);
-  const auto plan_here = [&](const PlanOverrides& fixed) {
-    return plan_flip(context.device(), problem, fixed);
-  };
-  const auto key = [&](const PlanOverrides& fixed) {
-    return ops::make_key(ops::PlanMaker::flip,
-                         {problem.element_bytes | ops::variant_number(fixed.variant, flip_variants()) << 8 |
-                              std::uint64_t{mirrored.cols} << 16,
-                          problem.rows, problem.cols, problem.batch},
-                         fixed);
-  };
-  const PlanOverrides asked = ops::checked_choice(context.runtime(), operation, options, key, plan_here);
   const ops::KernelMatrix from(in), to(out);
-  return ops::launch_tuned(
-      context.runtime(), "flip", problem, options, asked, key, plan_here, [&](const PlanOverrides& fixed) {
-        const auto make_plan = [&](const Device& device) { return plan_flip(device, problem, fixed); };
-        return ops::run_matrices(context, key(fixed), make_plan, options,
-                                 mirrored.rows ? from.backwards(in.rows) : from, to, in);
-      });
+  return ops::run(context, operation, plan_flip, problem, options, [&](const ops::Launching& launch) {
+    ops::bind_matrices(launch, mirrored.rows ? from.backwards(in.rows) : from, to,
+                       {problem.rows, problem.cols, problem.batch});
+  });
 }
 
 }  // namespace

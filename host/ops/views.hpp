@@ -80,15 +80,4 @@ struct KernelMatrix {
   }
 };
 
-/// Runs a problem whose kernel takes two matrices, rows, cols and batch; the shape is that of `shape`.
-template <class MakePlan>
-cl::Event run_matrices(const Context& context, const runtime::ProblemKey& key, const MakePlan& make_plan,
-                       const CallOptions& options, const KernelMatrix& in, const KernelMatrix& out,
-                       const Matrix& shape) {
-  return context.runtime().run(key, make_plan, options.wait_for, in.buffer, in.offset, in.pitch, in.stride,
-                               out.buffer, out.offset, out.pitch, out.stride,
-                               static_cast<cl_ulong>(shape.rows), static_cast<cl_ulong>(shape.cols),
-                               static_cast<cl_ulong>(shape.batch));
-}
-
 }  // namespace smem::ops

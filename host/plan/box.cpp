@@ -301,7 +301,8 @@ std::string_view choose(const Device& device, const SeparableProblem& g) {
   return march(device, g, 0) ? "march" : "two_pass";
 }
 
-std::string why_not(const Device& device, const SeparableProblem& g, std::string_view variant) {
+std::string why_not(const Device& device, const SeparableProblem& g, std::string_view variant,
+                    const Plan& /*chosen*/) {
   if (variant == "separable") {
     return is_separable(g) ? formatted("adds {} elements for a result", g.row_taps + g.column_taps)
                            : std::string("its float sums are not exact");
@@ -402,8 +403,7 @@ Plan make_plan(const Device& device, const BoxProblem& problem, const PlanOverri
   plan->evidence = plan->variant == "march"
                        ? std::string(plan::box_policy(device).evidence)
                        : "no measurement for this family: the sizes follow from the device's facts";
-  plan::note_choice(*plan, overrides, names,
-                    [&](std::string_view other) { return why_not(device, g, other); });
+  plan::note_choice(*plan, overrides, names, device, g, why_not);
   return *plan;
 }
 

@@ -21,13 +21,19 @@ std::string why_not(const Plan& plan, std::string_view variant) {
   return "the chosen one is tried before it";
 }
 
+const std::string* why_among(const std::vector<BrokenVariant>& known, std::string_view variant) {
+  for (const BrokenVariant& broken : known)
+    if (broken.variant == variant) return &broken.reason;
+  return nullptr;
+}
+
 }  // namespace
 
 Broken::Broken(const Device& device, std::string_view operation, std::string_view type)
     : device_(device), operation_(operation) {
   for (const BrokenVariant& broken : device.broken) {
     if (broken.operation == operation && (broken.type.empty() || broken.type == type))
-      known_.push_back(&broken);
+      known_.push_back(broken);
   }
 }
 
@@ -35,11 +41,7 @@ Broken::Broken(const Device& device, std::string_view operation, Scalar type)
     : Broken(device, operation,
              type >= Scalar::int8 && type <= Scalar::bfloat16 ? name_of(type) : std::string_view()) {}
 
-const std::string* Broken::why(std::string_view variant) const {
-  for (const BrokenVariant* broken : known_)
-    if (broken->variant == variant) return &broken->reason;
-  return nullptr;
-}
+const std::string* Broken::why(std::string_view variant) const { return why_among(known_, variant); }
 
 void Broken::refuse(std::string expected, std::string got) const {
   throw Error({.operation = std::string(operation_),
@@ -59,8 +61,12 @@ Plan Broken::plan(const std::vector<std::string_view>& names, const PlanOverride
   const std::string_view chosen = variant_of(first, names);
   const std::string* reason = why(chosen);
   if (reason == nullptr) {
-    for (Alternative& other : first.alternatives)
-      if (const std::string* is_broken = why(other.variant)) other.why_not = *is_broken;
+    first.alternatives = Alternatives([known = known_, before = first.alternatives] {
+      std::vector<Alternative> all = before.all();
+      for (Alternative& other : all)
+        if (const std::string* is_broken = why_among(known, other.variant)) other.why_not = *is_broken;
+      return all;
+    });
     return first;
   }
   for (auto name = names.rbegin(); name != names.rend(); ++name) {
@@ -77,12 +83,15 @@ Plan Broken::plan(const std::vector<std::string_view>& names, const PlanOverride
     plan->overrides = overrides;
     plan->in_place_of = chosen;
     plan->reason += formatted("; \"{}\" is broken on this device: {}", chosen, *reason);
-    plan->alternatives.clear();
-    for (const std::string_view other : names) {
-      const std::string* is_broken = why(other);
-      if (other != *name)
-        plan->alternatives.push_back({std::string(other), is_broken ? *is_broken : why_not(first, other)});
-    }
+    plan->alternatives = Alternatives([known = known_, first, names, instead = *name] {
+      std::vector<Alternative> all;
+      for (const std::string_view other : names) {
+        const std::string* is_broken = why_among(known, other);
+        if (other != instead)
+          all.push_back({std::string(other), is_broken ? *is_broken : why_not(first, other)});
+      }
+      return all;
+    });
     return *plan;
   }
   refuse("a variant that its driver does not break and that runs this problem",

@@ -37,7 +37,7 @@ class Broken {
 
   const Device& device_;
   std::string_view operation_;
-  std::vector<const BrokenVariant*> known_;
+  std::vector<BrokenVariant> known_;
 };
 
 /// The overrides with the variant of a plan that stands in for a broken one: for what a call does beside its

@@ -176,8 +176,7 @@ Plan make_plan(const Device& device, const Conv2dProblem& problem, const PlanOve
             "13.0, 15.0; 256 x 14^2, 256 of 3 x 3 38.7, 13.6, 10.5; 64 x 56^2, 256 of 1 x 1 30.4, 31.8, "
             "9.2; 16 x 112^2, 16 of 3 x 3 9.1, 4.3, 14.0"
           : "no measurement for this family: the sizes follow from the device's facts";
-  plan::note_choice(plan, overrides, names,
-                    [&](std::string_view other) { return why_not(device, problem, other, plan); });
+  plan::note_choice(plan, overrides, names, device, problem, why_not);
   return plan;
 }
 

@@ -227,7 +227,7 @@ Attempt gemm(const Device& device, const Conv2dProblem& p) {
     plan.variant = "gemm";
     plan.reason = formatted("the input is a factor as it lies; {} x {} x {} by gemm / {}: {}",
                             p.group_filters(), p.plane_results(), p.depth(), product.variant, product.reason);
-    plan.alternatives.clear();
+    plan.alternatives = {};
     predict(p, plan);
     return {plan, {}};
   }

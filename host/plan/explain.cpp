@@ -54,13 +54,36 @@ std::string choice_text(const Plan& plan) {
   return text;
 }
 
+/// A launch beside the main one, in a line.
+std::string side_text(const Launch& launch) {
+  return formatted("{}: {} in cl/{}, {} groups of {} work-items{}; {}", launch.variant, launch.entry_point,
+                   launch.kernel_file, launch.groups(), launch.work_items(),
+                   launch.repeats != 1 ? formatted(", {} times", launch.repeats) : "", launch.reason);
+}
+
+/// What the kernel is told besides its defines.
+std::string numbers_text(const Launch& launch) {
+  std::string text;
+  for (const auto& [name, value] : launch.numbers)
+    text += formatted("{}{} {}", text.empty() ? "" : ", ", name, value);
+  return text;
+}
+
 std::string body(const Plan& plan, const Device* device, const Knowledge& knowledge) {
   std::string text = formatted("{} / {}: {}\n", plan.operation, plan.variant, plan.reason);
   if (!plan.evidence.empty()) line(text, "evidence", plan.evidence);
   const bool tuned = plan.evidence.starts_with("tuned on this device");  // as TuningEntry::evidence() begins
   if (const std::string fixed = choice_text(plan); !fixed.empty())
     line(text, tuned ? "tuned" : "fixed by hand", fixed);
-  line(text, "kernel", formatted("{} in cl/{}", plan.entry_point, plan.kernel_file));
+  for (const Launch& launch : plan.before)
+    line(text, "before it", side_text(launch));
+  line(text, "kernel",
+       formatted("{} in cl/{}{}", plan.entry_point, plan.kernel_file,
+                 plan.repeats != 1 ? formatted(", {} times", plan.repeats) : ""));
+  for (const Launch& launch : plan.after)
+    line(text, "after it", side_text(launch));
+  if (const std::string numbers = numbers_text(plan); !numbers.empty()) line(text, "numbers", numbers);
+  if (plan.scratch_bytes > 0) line(text, "scratch", amount(static_cast<double>(plan.scratch_bytes), "B"));
   line(text, "work-group",
        formatted("{} x {} x {} of {} x {} x {} work-items: {} groups, {} elements a work-item",
                  plan.work_group[0], plan.work_group[1], plan.work_group[2], plan.global[0], plan.global[1],
@@ -125,6 +148,23 @@ std::string body(const Plan& plan, const Device* device, const Knowledge& knowle
       text += formatted("    {:<{}} {}\n", other.variant, longest, other.why_not);
   }
   return text;
+}
+
+Json launch_json(const Launch& launch) {
+  Json numbers = Json::object();
+  for (const auto& [name, value] : launch.numbers)
+    numbers[name] = value;
+  return {{"variant", launch.variant},
+          {"reason", launch.reason},
+          {"kernel_file", launch.kernel_file},
+          {"entry_point", launch.entry_point},
+          {"build_options", launch.build_options()},
+          {"target", launch.target},
+          {"work_group", launch.work_group},
+          {"global", launch.global},
+          {"repeats", launch.repeats},
+          {"local_bytes", launch.local_bytes},
+          {"numbers", numbers}};
 }
 
 Json layout_json(const Device& device, const LocalLayout& layout) {
@@ -197,6 +237,9 @@ std::string explain_json(const Plan& plan, const Device& device, const Knowledge
             {"items_per_work_item", plan.items_per_work_item},
             {"local_bytes", plan.local_bytes},
             {"scratch_bytes", plan.scratch_bytes}};
+  json["launches"] = Json::array();
+  for (const Launch* launch : plan.launches())
+    json["launches"].push_back(launch_json(*launch));
   json["layout"] = plan.layout.kind == LocalLayout::Kind::none ? Json() : layout_json(device, plan.layout);
   const Occupancy resident = occupancy(device, plan, knowledge.registers);
   json["residency"] = {{"groups", resident.groups},

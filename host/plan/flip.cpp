@@ -19,6 +19,15 @@ Plan plan_flip(const Device& device, const FlipProblem& problem, std::string_vie
 
 namespace {
 
+/// Why the one variant was not chosen, against the other that was.
+std::string why_not(const Device& device, const FlipProblem& /*problem*/, std::string_view variant,
+                    const Plan& /*chosen*/) {
+  if (variant == "vector") return "elements of 16 bytes are vectors by themselves";
+  if (device.type == DeviceType::cpu)
+    return "a CPU runs single elements one by one, and reverses runs in registers";
+  return "a work-item has one element under way";
+}
+
 /// The plan on a device whose driver breaks nothing.
 Plan make_plan(const Device& device, const FlipProblem& problem, const PlanOverrides& overrides) {
   ++plan::plans_made();
@@ -90,14 +99,7 @@ Plan make_plan(const Device& device, const FlipProblem& problem, const PlanOverr
   plan.prediction.bytes_read = plan.prediction.bytes_written = bytes;
   if (family_of(device) == "nvidia-hopper")
     plan.evidence = "H200, 16384 x 16384 floats: 0.98 of copy; single elements 0.47";
-  if (variant.empty()) {
-    plan.alternatives = {{vector ? "items" : "vector",
-                          !vector ? "elements of 16 bytes are vectors by themselves"
-                          : device.type == DeviceType::cpu
-                              ? "a CPU runs single elements one by one, and reverses runs in registers"
-                              : "a work-item has one element under way"}};
-  }
-  plan.overrides = overrides;
+  plan::note_choice(plan, overrides, flip_variants(), device, problem, why_not);
   return plan;
 }
 

@@ -401,8 +401,7 @@ Plan make_plan(const Device& device, const GemmProblem& problem, const PlanOverr
   }
   Plan plan = std::move(*attempt.plan);
   if (plan.evidence.empty()) plan.evidence = gemm::policy_of(device).evidence;
-  plan::note_choice(plan, overrides, names,
-                    [&](std::string_view other) { return gemm::why_not(device, problem, other, plan); });
+  plan::note_choice(plan, overrides, names, device, problem, gemm::why_not);
   return plan;
 }
 

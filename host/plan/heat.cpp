@@ -237,9 +237,10 @@ Plan make_plan(const Device& device, const HeatProblem& problem, const PlanOverr
     plan.reason += formatted("; {} passes of {}{} steps", passes.passes, passes.steps,
                              passes.longer < passes.passes ? formatted(" or {}", passes.steps - 1) : "");
   }
-  plan::note_choice(plan, overrides, heat_variants(), [&](std::string_view other) {
-    return why_not(device, problem, other, plan, passes.steps);
-  });
+  plan::note_choice(
+      plan, overrides, heat_variants(), device, problem,
+      [steps = passes.steps](const Device& d, const HeatProblem& p, std::string_view other,
+                             const Plan& chosen) { return why_not(d, p, other, chosen, steps); });
   return plan;
 }
 

@@ -380,8 +380,7 @@ Plan make_plan(const Device& device, const HistogramProblem& problem, const Plan
            formatted("{}", overrides.work_items));
   }
   plan->evidence = evidence_for(device, problem, plan->variant);
-  plan::note_choice(*plan, overrides, names,
-                    [&](std::string_view other) { return why_not(device, problem, other, *plan); });
+  plan::note_choice(*plan, overrides, names, device, problem, why_not);
   return *plan;
 }
 

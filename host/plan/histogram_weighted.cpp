@@ -155,6 +155,15 @@ void plan::check_weighted(const Device& device, const WeightedHistogramProblem& 
 
 namespace {
 
+/// Why `variant` was not chosen.
+std::string why_not(const Device& device, const WeightedHistogramProblem& /*problem*/,
+                    std::string_view variant, const Plan& chosen) {
+  if (variant == "cpu") return plan::no_cpu_variant(device);
+  if (chosen.variant == "cpu") return "atomic additions cost a CPU more than tables of its threads";
+  if (variant == "local") return "its table does not fit local memory";
+  return "all elements of a full bin wait for each other";
+}
+
 /// The plan on a device whose driver breaks nothing.
 Plan make_plan(const Device& device, const WeightedHistogramProblem& problem,
                const PlanOverrides& overrides) {
@@ -201,12 +210,7 @@ Plan make_plan(const Device& device, const WeightedHistogramProblem& problem,
                                      : "a table of its own for each thread, and another launch adds them up";
   if (family_of(device) == "nvidia-hopper" && variant == "local")
     plan.evidence = "H200, 2^27 floats, 256 bins: 1.10 ms in groups of 512, 1.31 ms in groups of 256";
-  plan::note_choice(plan, overrides, names, [&](std::string_view other) -> std::string {
-    if (other == "cpu") return plan::no_cpu_variant(device);
-    if (variant == "cpu") return "atomic additions cost a CPU more than tables of its threads";
-    if (other == "local") return "its table does not fit local memory";
-    return "all elements of a full bin wait for each other";
-  });
+  plan::note_choice(plan, overrides, names, device, problem, why_not);
   return plan;
 }
 

@@ -315,8 +315,7 @@ Plan make_plan(const Device& device, const MovingMeanProblem& problem, const Pla
                   : family_of(device) == "nvidia-hopper"
                       ? "H200, 2^28 floats, of copy: windows of 5 and 101 0.89, 1001 0.73, 100001 0.11"
                       : "no measurement for this family: the sizes follow from the device's facts";
-  plan::note_choice(plan, overrides, names,
-                    [&](std::string_view other) { return why_not(device, problem, other, plan); });
+  plan::note_choice(plan, overrides, names, device, problem, why_not);
   return plan;
 }
 

@@ -1,12 +1,21 @@
-// Plans as text.
+// Plans as values and as text.
 #include "formatted.hpp"
 
 #include <smem/explain.hpp>
 #include <smem/plan.hpp>
 
+#include <mutex>
+#include <tuple>
+
 namespace smem {
 
-std::string Plan::build_options() const {
+std::size_t Launch::number(std::string_view name) const {
+  for (const auto& [known, value] : numbers)
+    if (known == name) return value;
+  return 0;
+}
+
+std::string Launch::build_options() const {
   std::string options = "-cl-std=" + language;
   for (const auto& [name, value] : defines)
     options += formatted(" -D{}={}", name, value);
@@ -15,6 +24,43 @@ std::string Plan::build_options() const {
   return options;
 }
 
+struct Alternatives::Made {
+  explicit Made(Make make_all) : make(std::move(make_all)) {}
+  std::once_flag once;
+  Make make;
+  std::vector<Alternative> all;
+};
+
+Alternatives::Alternatives(Make make) : made_(std::make_shared<Made>(std::move(make))) {}
+
+const std::vector<Alternative>& Alternatives::all() const {
+  static const std::vector<Alternative> none;
+  if (!made_) return none;
+  std::call_once(made_->once, [&] {
+    made_->all = made_->make();
+    made_->make = nullptr;
+  });
+  return made_->all;
+}
+
+std::vector<const Launch*> Plan::launches() const {
+  std::vector<const Launch*> all;
+  for (const Launch& launch : before)
+    all.push_back(&launch);
+  all.push_back(this);
+  for (const Launch& launch : after)
+    all.push_back(&launch);
+  return all;
+}
+
 std::string Plan::to_string() const { return explain(*this); }
+
+bool operator==(const Plan& a, const Plan& b) {
+  const auto values = [](const Plan& p) {
+    return std::tie(static_cast<const Launch&>(p), p.evidence, p.before, p.after, p.scratch, p.counters,
+                    p.scratch_bytes, p.overrides, p.in_place_of);
+  };
+  return values(a) == values(b);
+}
 
 }  // namespace smem

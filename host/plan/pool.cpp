@@ -246,8 +246,7 @@ Plan make_plan(const Device& device, const PoolProblem& problem, const PlanOverr
       family_of(device) == "nvidia-hopper"
           ? "H200, 8192 x 8192, of copy: max 2 x 2 float 0.99, uint8 0.74, half 0.51; 3 x 3 float 0.62"
           : "no measurement for this family: the sizes follow from the device's facts";
-  plan::note_choice(*plan, overrides, names,
-                    [&](std::string_view other) { return why_not(device, problem, other, *plan); });
+  plan::note_choice(*plan, overrides, names, device, problem, why_not);
   return *plan;
 }
 

@@ -4,6 +4,7 @@
 
 #include "formatted.hpp"
 #include "plan/broken.hpp"
+#include "plan/reduce_policy.hpp"
 #include "plan/reduce_types.hpp"
 #include "plan/sizes.hpp"
 
@@ -20,14 +21,10 @@ using plan::define;
 using plan::device_fence;
 using plan::divide_up;
 using plan::group_for;
+using plan::reduce_policy;
+using plan::ReducePolicy;
 using plan::runs_cpu_variant;
 
-constexpr std::size_t kPackBytes = 16;  // the widest read of a work-item
-constexpr std::size_t kGroup = 256;
-// Work-groups of a compute unit: 2048 work-items, which is what an NVIDIA multiprocessor holds.
-constexpr std::size_t kGroupsPerUnit = 8;
-constexpr std::size_t kMaxPartGroups = 16384;
-constexpr std::size_t kStrip = 1024;        // columns that a CPU's thread reads at once
 constexpr std::size_t kMaxCounters = 1024;  // ScratchPool::kZeroedBytes / 4
 
 Plan base_plan(const ReduceProblem& problem, std::string_view variant, const char* file, const char* entry) {
@@ -56,22 +53,21 @@ Plan base_plan(const ReduceProblem& problem, std::string_view variant, const cha
   return plan;
 }
 
-std::size_t pack_of(const ReduceProblem& problem) {
-  return std::max<std::size_t>(1, std::min(kPackBytes, problem.alignment) / size_of(problem.in));
+std::size_t pack_of(const ReducePolicy& policy, const ReduceProblem& problem) {
+  return std::max<std::size_t>(1, std::min(policy.pack_bytes, problem.alignment) / size_of(problem.in));
 }
 
-/// Packs that a work-item reads at once: 64 bytes under way for each. Intel's compiler, which runs 32
-/// work-items in the registers of one thread, spills with more than 32 bytes.
-std::size_t unroll_for(const Device& device, const ReduceProblem& problem) {
-  if (device.vendor != Vendor::intel || device.type == DeviceType::cpu) return 4;
-  return problem.reduction.op == ReduceOp::dot || plan::accumulator_numbers(problem) > 1 ? 1 : 2;
+/// Packs that a work-item reads at once.
+std::size_t packs_of(const ReducePolicy& policy, const ReduceProblem& problem) {
+  const bool many = problem.reduction.op == ReduceOp::dot || plan::accumulator_numbers(problem) > 1;
+  return many ? policy.packs_of_many : policy.packs;
 }
 
 /// Accumulators of a work-item that do not wait for each other.
-std::size_t lanes_for(const Device& device, const ReduceProblem& problem) {
+std::size_t lanes_of(const ReducePolicy& policy, const ReduceProblem& problem) {
   if (!problem.reduction.commutes) return 1;
-  const bool few = device.vendor == Vendor::intel && device.type == DeviceType::gpu;
-  return std::min<std::size_t>(pack_of(problem), few ? (plan::accumulator_numbers(problem) > 1 ? 1 : 2) : 4);
+  return std::min(pack_of(policy, problem),
+                  plan::accumulator_numbers(problem) > 1 ? policy.lanes_of_many : policy.lanes);
 }
 
 bool is_cpu_variant(const Device& device, std::string_view variant) {
@@ -82,42 +78,64 @@ bool is_rung(std::string_view variant) {
   return variant == "interleaved" || variant == "sequential" || variant == "first_add";
 }
 
+/// Parts of each result on a CPU: enough of them that a thread which is late leaves little behind.
+std::size_t count_thread_parts(const plan::ReduceThreads& threads, const Device& device,
+                               const ReduceProblem& problem) {
+  const bool by_columns = problem.shape == ReduceShape::columns;
+  const std::size_t element = size_of(problem.in), units = device.compute_units;
+  const std::size_t bytes = problem.rows * problem.cols * problem.batch * element;
+  const std::size_t jobs =
+      by_columns ? divide_up(problem.cols, threads.strip) * problem.batch : problem.results();
+  if (jobs >= threads.enough_results * units || bytes <= threads.piece_bytes) return 1;
+  const std::size_t most = by_columns ? divide_up(problem.rows, threads.strip_rows)
+                                      : divide_up(problem.cols * element, threads.piece_bytes);
+  return std::clamp<std::size_t>(most, 1, divide_up(threads.pieces_a_unit * units, jobs));
+}
+
 /// In how many parts a launch reduces each result.
 std::size_t count_parts(const Device& device, const ReduceProblem& problem, std::string_view variant) {
   if (problem.shape == ReduceShape::segments || problem.results() == 0) return 1;
-  const bool by_columns = problem.shape == ReduceShape::columns;
-  const std::size_t element = size_of(problem.in);
-  if (is_cpu_variant(device, variant)) {
-    // Pieces of 128 KiB and more, and enough of them that a thread which is late leaves little behind.
-    const std::size_t bytes = problem.rows * problem.cols * problem.batch * element;
-    const std::size_t jobs = by_columns ? divide_up(problem.cols, kStrip) * problem.batch : problem.results();
-    const std::size_t wanted = divide_up(16 * device.compute_units, jobs);
-    const std::size_t piece =
-        by_columns ? divide_up(problem.rows, 64) : divide_up(problem.cols * element, 131072);
-    return jobs >= 4 * device.compute_units || bytes <= 131072 ? 1
-                                                               : std::clamp<std::size_t>(piece, 1, wanted);
-  }
+  const ReducePolicy& policy = reduce_policy(device);
+  if (is_cpu_variant(device, variant)) return count_thread_parts(policy.threads, device, problem);
   if (is_rung(variant)) {
-    return std::clamp<std::size_t>(problem.cols / (kGroup * (variant == "first_add" ? 2 : 1)), 1,
-                                   kMaxPartGroups);
+    const std::size_t tile = policy.group * (variant == "first_add" ? 2 : 1);
+    return std::clamp<std::size_t>(problem.cols / tile, 1, policy.most_parts);
   }
-  const std::size_t wanted = kGroupsPerUnit * device.compute_units;
+  const bool by_columns = problem.shape == ReduceShape::columns;
+  const std::size_t wanted = policy.groups_a_unit * device.compute_units;
   const std::size_t jobs =
-      by_columns ? divide_up(problem.cols, 32 * std::min<std::size_t>(pack_of(problem), 4)) * problem.batch
-                 : problem.results();
-  // At least a tile for each part; for columns, as many rows as a group of 256 reads at once.
-  const std::size_t most =
-      by_columns ? problem.rows / 32 : problem.cols * element / (kGroup * kPackBytes * 4);
-  return std::clamp<std::size_t>(std::min(wanted / jobs, most), 1, kMaxPartGroups);
+      by_columns
+          ? divide_up(problem.cols, policy.across * std::min<std::size_t>(pack_of(policy, problem), 4)) *
+                problem.batch
+          : problem.results();
+  // At least a tile for each part; for columns, as many rows as a group reads at once.
+  const std::size_t most = by_columns ? problem.rows / policy.column_rows
+                                      : problem.cols * size_of(problem.in) /
+                                            (policy.group * policy.pack_bytes * policy.packs_of_parts);
+  return std::clamp<std::size_t>(std::min(wanted / jobs, most), 1, policy.most_parts);
 }
 
-/// Tells the kernel how the parts come together.
-void share_results(const Device& device, const plan::Parts& parts, Plan& plan) {
-  plan.scratch_bytes = parts.scratch_bytes;
-  if (parts.parts > 1 && parts.one_launch) {
-    define(plan, "ONE_LAUNCH", 1);
-    define(plan, "DEVICE_FENCE", device_fence(device));
-  }
+/// How the results come together, whatever the size of a work-group.
+struct Parts {
+  std::size_t parts = 1;   ///< of each result
+  bool one_launch = true;  ///< the last work-group to end combines them
+};
+
+Parts parts_of(const Device& device, const ReduceProblem& problem, std::string_view variant) {
+  const std::size_t parts = count_parts(device, problem, variant);
+  return {parts, parts == 1 || (device_fence(device) != 0 && problem.results() <= kMaxCounters &&
+                                problem.shape != ReduceShape::columns && !is_rung(variant))};
+}
+
+/// Gives the plan the memory of its partial results, and tells the kernel how they come together.
+void share_results(const Device& device, const ReduceProblem& problem, const Parts& parts, Plan& plan) {
+  plan.numbers = {{"parts", parts.parts}};
+  if (parts.parts == 1) return;
+  plan::add_scratch(plan, problem.results() * parts.parts * plan::accumulator_bytes(problem));
+  if (!parts.one_launch) return;
+  plan.counters = true;
+  define(plan, "ONE_LAUNCH", 1);
+  define(plan, "DEVICE_FENCE", device_fence(device));
 }
 
 /// One tree for every GROUP elements. Vectors only.
@@ -131,7 +149,7 @@ std::optional<Plan> tree(const Device& device, const ReduceProblem& problem, std
                            "a tree whose working work-items are neighbours",
                            "a tree of neighbours, each of which combines two elements first"};
   Plan plan = base_plan(problem, variant, "reduce/tree.cl", "reduce_tree");
-  const plan::Parts parts = plan::parts_of(device, problem, variant);
+  const Parts parts = parts_of(device, problem, variant);
   plan.work_group = {group, 1, 1};
   plan.global = {parts.parts * group, 1, 1};
   plan.tile_cols = rung == 2 ? 2 * group : group;
@@ -141,7 +159,7 @@ std::optional<Plan> tree(const Device& device, const ReduceProblem& problem, std
   define(plan, "RUNG", rung);
   define(plan, "PACK", 1);
   define(plan, "LANES", 1);
-  share_results(device, parts, plan);
+  share_results(device, problem, parts, plan);
   plan.reason = reasons[rung];
   return plan;
 }
@@ -161,12 +179,13 @@ std::optional<Plan> several(const Device& device, const ReduceProblem& problem, 
   if (shuffle && !plan::is_nvidia_gpu(device)) return std::nullopt;
   if (shuffle && !problem.reduction.commutes) return std::nullopt;
   if (sub_group && (!device.sub_groups || !has_sub_group_function(problem))) return std::nullopt;
-  const std::size_t pack = pack_of(problem);
+  const ReducePolicy& policy = reduce_policy(device);
+  const std::size_t pack = pack_of(policy, problem);
   const std::size_t flag = device_fence(device) != 0 ? 16 : 0;  // of one launch, with its alignment
   const std::size_t group = group_for(device, wanted, plan::accumulator_bytes(problem), flag);
-  const std::size_t unroll = unroll_for(device, problem);
+  const std::size_t unroll = packs_of(policy, problem);
   if (group == 0 || (shuffle && group % 32 != 0)) return std::nullopt;
-  const plan::Parts parts = plan::parts_of(device, problem, variant);
+  const Parts parts = parts_of(device, problem, variant);
   // A row of few packs has few work-items, and shares the group with others.
   const std::size_t length = problem.shape == ReduceShape::segments
                                  ? problem.cols / std::max<std::size_t>(1, problem.rows)
@@ -189,10 +208,10 @@ std::optional<Plan> several(const Device& device, const ReduceProblem& problem, 
   define(plan, "TEAM", team);
   define(plan, "PACK", pack);
   define(plan, "UNROLL", unroll);
-  define(plan, "LANES", lanes_for(device, problem));
+  define(plan, "LANES", lanes_of(policy, problem));
   if (shuffle || sub_group) define(plan, "MEETING", shuffle ? 2 : 1);
   if (sub_group) plan.language = device.sub_group_language;
-  share_results(device, parts, plan);
+  share_results(device, problem, parts, plan);
   plan.reason = formatted("{} packs of {} elements under way for each work-item; {}", unroll, pack,
                           shuffle     ? "warps meet by shuffles"
                           : sub_group ? "sub-groups meet by their own functions"
@@ -205,17 +224,18 @@ std::optional<Plan> columns(const Device& device, const ReduceProblem& problem, 
                             std::size_t wanted) {
   if (variant != "several") return std::nullopt;
   // A work-item keeps an accumulator for each column of its pack, in registers and in local memory.
-  std::size_t pack = std::min<std::size_t>(pack_of(problem), 4);
+  const ReducePolicy& policy = reduce_policy(device);
+  std::size_t pack = std::min<std::size_t>(pack_of(policy, problem), 4);
   std::size_t group = group_for(device, wanted, pack * plan::accumulator_bytes(problem));
   if (group == 0) {
     pack = 1;
     group = group_for(device, wanted, plan::accumulator_bytes(problem));
   }
   if (group == 0) return std::nullopt;
-  const std::size_t unroll = unroll_for(device, problem);
+  const std::size_t unroll = packs_of(policy, problem);
   const std::size_t across = std::min(
-      {group, std::size_t{32}, std::bit_ceil(std::max<std::size_t>(1, divide_up(problem.cols, pack)))});
-  const plan::Parts parts = plan::parts_of(device, problem, variant);
+      {group, policy.across, std::bit_ceil(std::max<std::size_t>(1, divide_up(problem.cols, pack)))});
+  const Parts parts = parts_of(device, problem, variant);
   const std::size_t groups = divide_up(problem.cols, across * pack) * parts.parts * problem.batch;
 
   Plan plan = base_plan(problem, variant, "reduce/columns.cl", "reduce_columns");
@@ -231,7 +251,7 @@ std::optional<Plan> columns(const Device& device, const ReduceProblem& problem, 
   define(plan, "PACK", pack);
   define(plan, "UNROLL", unroll);
   define(plan, "LANES", 1);
-  share_results(device, parts, plan);
+  share_results(device, problem, parts, plan);
   plan.reason = "work-items walk down neighbouring columns, and meet in local memory";
   return plan;
 }
@@ -241,10 +261,12 @@ std::optional<Plan> cpu(const Device& device, const ReduceProblem& problem) {
   if (!runs_cpu_variant(device)) return std::nullopt;
   const bool by_columns = problem.shape == ReduceShape::columns;
   // Accumulators that fill a few vector registers. For columns, a strip of a row.
-  const std::size_t lanes = by_columns                   ? kStrip
-                            : problem.reduction.commutes ? 256 / size_of(plan::accumulator_type(problem))
-                                                         : 1;
-  const plan::Parts parts = plan::parts_of(device, problem, "cpu");
+  const plan::ReduceThreads& threads = reduce_policy(device).threads;
+  const std::size_t lanes = by_columns ? threads.strip
+                            : problem.reduction.commutes
+                                ? threads.accumulator_bytes / size_of(plan::accumulator_type(problem))
+                                : 1;
+  const Parts parts = parts_of(device, problem, "cpu");
   const std::size_t jobs =
       parts.parts * (by_columns ? divide_up(problem.cols, lanes) * problem.batch : problem.results());
   Plan plan = base_plan(problem, "cpu", "reduce/cpu.cl", "reduce_cpu");
@@ -254,19 +276,51 @@ std::optional<Plan> cpu(const Device& device, const ReduceProblem& problem) {
   define(plan, "PACK", 1);
   define(plan, "LANES", lanes);
   if (by_columns) define(plan, "COLUMNS", 1);
-  share_results(device, parts, plan);
+  share_results(device, problem, parts, plan);
   plan.reason = lanes == 1 ? "one thread a piece, read from front to back"
                            : "one thread a piece, read from front to back into independent accumulators";
   return plan;
 }
 
-/// `wanted`: work-items of a group; fewer where they do not fit.
+/// `wanted`: work-items of a group; fewer where they do not fit; 0: the policy's.
 std::optional<Plan> plan_variant(const Device& device, const ReduceProblem& problem, std::string_view variant,
-                                 std::size_t wanted = kGroup) {
+                                 std::size_t wanted = 0) {
+  if (wanted == 0) wanted = reduce_policy(device).group;
   if (variant == "cpu") return cpu(device, problem);
   if (is_rung(variant)) return tree(device, problem, variant, wanted);
   return problem.shape == ReduceShape::columns ? columns(device, problem, variant, wanted)
                                                : several(device, problem, variant, wanted);
+}
+
+/// The launch that combines the parts of each result.
+Launch finish(const Device& device, const ReduceProblem& problem, std::size_t parts) {
+  Launch launch = base_plan(problem, "finish", "reduce/finish.cl", "reduce_finish");
+  std::erase_if(launch.defines, [](const auto& d) { return d.first == "SEGMENTED"; });
+  std::erase_if(launch.text_defines, [](const auto& d) { return d.first == "BOUND"; });
+  const bool on_cpu = device.type == DeviceType::cpu;
+  const std::size_t group = std::max<std::size_t>(
+      1, group_for(device, on_cpu ? 1 : reduce_policy(device).group, plan::accumulator_bytes(problem)));
+  // Neighbouring work-items read neighbours: the parts of a row, or the same part of neighbouring columns.
+  const std::size_t team =
+      problem.shape == ReduceShape::columns ? 1 : std::min(group, std::bit_ceil(divide_up(parts, 4)));
+  const std::size_t groups = divide_up(problem.results(), group / team);
+  launch.work_group = {group, 1, 1};
+  launch.global = {
+      std::clamp<std::size_t>(groups, 1, on_cpu ? 32 * device.compute_units : plan::kMaxTiles) * group, 1, 1};
+  launch.tile_rows = group / team;
+  launch.tile_cols = team;
+  launch.items_per_work_item = divide_up(parts, team);
+  launch.local_bytes = group * plan::accumulator_bytes(problem);
+  define(launch, "GROUP", group);
+  define(launch, "TEAM", team);
+  define(launch, "PACK", 1);
+  define(launch, "LANES", 1);
+  launch.prediction = {};
+  const auto results = static_cast<double>(problem.results());
+  launch.prediction.bytes_read = results * static_cast<double>(parts * plan::accumulator_bytes(problem));
+  launch.prediction.bytes_written = results * static_cast<double>(size_of(problem.out));
+  launch.reason = formatted("combines the {} parts of each result", parts);
+  return launch;
 }
 
 /// Why `variant` was not chosen.
@@ -292,55 +346,8 @@ std::string why_not(const Device& device, const ReduceProblem& problem, std::str
 
 }  // namespace
 
-plan::Parts plan::parts_of(const Device& device, const ReduceProblem& problem, std::string_view variant) {
-  Parts parts;
-  parts.parts = count_parts(device, problem, variant);
-  if (parts.parts == 1) return parts;
-  parts.scratch_bytes = problem.results() * parts.parts * accumulator_bytes(problem);
-  parts.one_launch = device_fence(device) != 0 && problem.results() <= kMaxCounters &&
-                     problem.shape != ReduceShape::columns && !is_rung(variant);
-  return parts;
-}
-
 std::vector<std::string_view> reduce_variants() {
   return {"interleaved", "sequential", "first_add", "several", "sub_group", "shuffle", "cpu"};
-}
-
-std::optional<Plan> plan_reduce_finish(const Device& device, const ReduceProblem& problem,
-                                       std::string_view variant) {
-  plan::check_reduction(device, problem);
-  const PlanOverrides fixed =
-      plan::with_sound_variant(device, "reduce", {.variant = std::string(variant)},
-                               [&](const PlanOverrides& o) { return plan_reduce(device, problem, o); });
-  const auto [parts, scratch_bytes, one_launch] = plan::parts_of(device, problem, fixed.variant);
-  if (one_launch) return std::nullopt;
-  Plan plan = base_plan(problem, "finish", "reduce/finish.cl", "reduce_finish");
-  std::erase_if(plan.defines, [](const auto& d) { return d.first == "SEGMENTED"; });
-  std::erase_if(plan.text_defines, [](const auto& d) { return d.first == "BOUND"; });
-  const bool on_cpu = device.type == DeviceType::cpu;
-  const std::size_t group =
-      std::max<std::size_t>(1, group_for(device, on_cpu ? 1 : kGroup, plan::accumulator_bytes(problem)));
-  // Neighbouring work-items read neighbours: the parts of a row, or the same part of neighbouring columns.
-  const std::size_t team =
-      problem.shape == ReduceShape::columns ? 1 : std::min(group, std::bit_ceil(divide_up(parts, 4)));
-  const std::size_t groups = divide_up(problem.results(), group / team);
-  plan.work_group = {group, 1, 1};
-  plan.global = {
-      std::clamp<std::size_t>(groups, 1, on_cpu ? 32 * device.compute_units : plan::kMaxTiles) * group, 1, 1};
-  plan.tile_rows = group / team;
-  plan.tile_cols = team;
-  plan.items_per_work_item = divide_up(parts, team);
-  plan.local_bytes = group * plan::accumulator_bytes(problem);
-  define(plan, "GROUP", group);
-  define(plan, "TEAM", team);
-  define(plan, "PACK", 1);
-  define(plan, "LANES", 1);
-  plan.prediction = {};
-  const auto results = static_cast<double>(problem.results());
-  plan.prediction.bytes_read = results * static_cast<double>(parts * plan::accumulator_bytes(problem));
-  plan.prediction.bytes_written = results * static_cast<double>(size_of(problem.out));
-  plan.reason = formatted("combines the {} parts of each result", parts);
-  return plan;
 }
 
 Plan plan_reduce(const Device& device, const ReduceProblem& problem, std::string_view variant) {
@@ -362,16 +369,14 @@ Plan make_plan(const Device& device, const ReduceProblem& problem, const PlanOve
   const std::string_view variant = overrides.variant;
   plan::require_choice(plan::operation_name(problem), overrides, names);
 
-  // H200, sum of 2^28 floats: "shuffle" 0.241 ms, "several" 0.248 ms, CUB 0.240 ms.
-  const bool nvidia = plan::is_nvidia_gpu(device);
-  const bool shuffles = nvidia && problem.shape == ReduceShape::vector && group_for(device, kGroup, 1) >= 32;
+  const ReducePolicy& policy = reduce_policy(device);
+  const bool shuffles = policy.variant == "shuffle" && problem.shape == ReduceShape::vector &&
+                        group_for(device, policy.group, 1) >= 32;
   const std::string_view chosen = !variant.empty()                                       ? variant
                                   : is_cpu_variant(device, variant)                      ? "cpu"
                                   : shuffles && plan_variant(device, problem, "shuffle") ? "shuffle"
                                                                                          : "several";
-  // H200, vecmat of 16384 x 16384 floats: groups of 512 were 1.08 times as fast in one run of smem tune,
-  // those of 256 1.05 times in another.
-  const std::size_t wanted = overrides.work_items != 0 ? overrides.work_items : kGroup;
+  const std::size_t wanted = overrides.work_items != 0 ? overrides.work_items : policy.group;
   std::optional<Plan> plan = plan_variant(device, problem, chosen, wanted);
   if (!plan) {
     refuse("variant", "one that can run this reduction on this device",
@@ -386,14 +391,12 @@ Plan make_plan(const Device& device, const ReduceProblem& problem, const PlanOve
                                        device.max_work_group),
            formatted("{}", overrides.work_items));
   }
-  const bool measured = device.vendor == Vendor::nvidia && problem.reduction.commutes;
-  plan->evidence = measured && problem.shape == ReduceShape::vector
-                       ? "H200, sum of 2^28 floats: shuffle 0.241 ms, several 0.248 ms, CUB 0.240 ms"
-                   : measured && problem.shape != ReduceShape::segments
-                       ? "H200, 16384 x 16384 floats: rows 1.07, columns 1.03 of copy's rate"
-                       : "no measurement for this family: the sizes follow from the device's facts";
-  plan::note_choice(*plan, overrides, names,
-                    [&](std::string_view other) { return why_not(device, problem, other, *plan); });
+  const Parts parts = parts_of(device, problem, plan->variant);
+  if (!parts.one_launch) plan->after.push_back(finish(device, problem, parts.parts));
+  const bool is_matrix = problem.shape == ReduceShape::rows || problem.shape == ReduceShape::columns;
+  const bool is_other = problem.shape == ReduceShape::segments || !problem.reduction.commutes;
+  plan->evidence = (is_other ? policy.others : is_matrix ? policy.matrices : policy.vectors).text(device);
+  plan::note_choice(*plan, overrides, names, device, problem, why_not);
   return *plan;
 }
 

@@ -161,7 +161,7 @@ std::size_t accumulator_bytes(const ReduceProblem& problem) {
   return accumulator_numbers(problem) * size_of(accumulator_type(problem));
 }
 
-void define_operation(Plan& plan, const ReduceProblem& problem) {
+void define_operation(Launch& plan, const ReduceProblem& problem) {
   const auto& [op, mode, expression, identity, commutes] = problem.reduction;
   const Scalar value = value_type(problem.in), accumulator = accumulator_type(problem);
   const auto flag = [&](const char* name, bool set) {

@@ -9,15 +9,6 @@
 
 namespace smem::plan {
 
-/// How the results come together, whatever the size of a work-group.
-struct Parts {
-  std::size_t parts = 1;          ///< of each result
-  std::size_t scratch_bytes = 0;  ///< for their accumulators
-  bool one_launch = true;         ///< no second launch is needed
-};
-
-Parts parts_of(const Device& device, const ReduceProblem& problem, std::string_view variant);
-
 /// "reduce", "reduce_rows", ...: as the called function is named.
 const char* operation_name(const ReduceProblem& problem);
 
@@ -40,7 +31,7 @@ std::size_t accumulator_numbers(const ReduceProblem& problem);
 std::size_t accumulator_bytes(const ReduceProblem& problem);
 
 /// Adds the defines, and for a caller's own operation the preamble, that cl/reduce/operation.clh asks for.
-void define_operation(Plan& plan, const ReduceProblem& problem);
+void define_operation(Launch& plan, const ReduceProblem& problem);
 
 /// The launch that looks whether `count` offsets of segments ascend.
 Plan plan_check_segments(const Device& device, Scalar type, std::size_t count);

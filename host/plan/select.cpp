@@ -305,8 +305,7 @@ Plan make_plan(const Device& device, const SelectProblem& problem, const PlanOve
       : plan::is_partition(problem.op)
           ? "H200, 2^28 floats: 0.99 ms in groups of 64, 1.08 ms in groups of 512"
           : "H200, half of 2^28 floats: look_back 0.465 ms, count_then_place 0.708 ms, CUB 0.602 ms";
-  plan::note_choice(*plan, overrides, names,
-                    [&](std::string_view other) { return why_not(device, problem, other, *plan); });
+  plan::note_choice(*plan, overrides, names, device, problem, why_not);
   return *plan;
 }
 

@@ -333,7 +333,8 @@ std::string_view choose(const Device& device, const SeparableProblem& problem) {
   return tiled(device, problem, 0) ? "tiled" : "two_pass";
 }
 
-std::string why_not(const Device& device, const SeparableProblem& problem, std::string_view variant) {
+std::string why_not(const Device& device, const SeparableProblem& problem, std::string_view variant,
+                    const Plan& /*chosen*/) {
   if (!plan_variant(device, problem, variant)) {
     if (variant == "cpu" && !plan::runs_cpu_variant(device)) return plan::no_cpu_variant(device);
     if (variant == "march") {
@@ -415,8 +416,7 @@ Plan make_plan(const Device& device, const SeparableProblem& problem, const Plan
   plan->evidence = plan->variant == "march"
                        ? std::string(plan::march_policy(device).evidence)
                        : "no measurement for this family: the sizes follow from the device's facts";
-  plan::note_choice(*plan, overrides, names,
-                    [&](std::string_view other) { return why_not(device, problem, other); });
+  plan::note_choice(*plan, overrides, names, device, problem, why_not);
   return *plan;
 }
 

@@ -44,7 +44,7 @@ void require_work_items(const char* operation, const Device& device, const PlanO
 }
 
 void require_fixed_group(const char* operation, const Device& device, const PlanOverrides& overrides,
-                         const Plan& plan, const char* cpu_reason) {
+                         const Launch& plan, const char* cpu_reason) {
   if (overrides.work_items == 0 || plan.work_items() == overrides.work_items) return;
   refuse_field(operation, "work_items",
                plan.variant == "cpu"

@@ -112,12 +112,12 @@ inline std::array<std::size_t, 3> global_size(const std::array<std::size_t, 3>& 
   return global;
 }
 
-inline void define(Plan& plan, const char* name, std::size_t value) {
+inline void define(Launch& plan, const char* name, std::size_t value) {
   plan.defines.emplace_back(name, static_cast<long>(value));
 }
 
 /// Tells a kernel's TILE_AT of a layout.
-inline void define_layout(Plan& plan, const LocalLayout& layout) {
+inline void define_layout(Launch& plan, const LocalLayout& layout) {
   for (auto& define : layout_defines(layout))
     plan.defines.push_back(std::move(define));
 }
@@ -162,7 +162,7 @@ void require_work_items(const char* operation, const Device& device, const PlanO
 /// \throws Error unless the plan has the fixed size of a work-group. `cpu_reason`: why the variant for CPUs
 /// has one work-item.
 void require_fixed_group(const char* operation, const Device& device, const PlanOverrides& overrides,
-                         const Plan& plan, const char* cpu_reason);
+                         const Launch& plan, const char* cpu_reason);
 
 /// Says that a variant cannot run `what`, where tiles do not fit or cannot publish to each other.
 [[noreturn]] void refuse_variant(const char* operation, const Device& device, std::string_view variant,
@@ -172,17 +172,29 @@ void require_fixed_group(const char* operation, const Device& device, const Plan
 std::size_t& plans_made();
 
 /// Notes the variants that were not chosen, where the choice was the plan's, and what the caller had fixed,
-/// and counts the plan.
-template <class WhyNot>
+/// and counts the plan. `why_not(device, problem, variant, plan)` is asked when somebody reads the reasons.
+template <class Problem, class WhyNot>
 void note_choice(Plan& plan, const PlanOverrides& overrides, const std::vector<std::string_view>& names,
-                 const WhyNot& why_not) {
+                 const Device& device, const Problem& problem, const WhyNot& why_not) {
   ++plans_made();
   if (overrides.variant.empty()) {
-    for (const std::string_view other : names) {
-      if (other != plan.variant) plan.alternatives.push_back({std::string(other), why_not(other)});
-    }
+    plan.alternatives = Alternatives([plan, names, device, problem, why_not] {
+      std::vector<Alternative> others;
+      for (const std::string_view other : names) {
+        if (other != plan.variant)
+          others.push_back({std::string(other), why_not(device, problem, other, plan)});
+      }
+      return others;
+    });
   }
   plan.overrides = overrides;
+}
+
+/// Gives a plan another area of temporary memory, whose first `zeroed` bytes are zero before the first
+/// launch.
+inline void add_scratch(Plan& plan, std::size_t bytes, std::size_t zeroed = 0) {
+  plan.scratch.push_back({bytes, zeroed});
+  plan.scratch_bytes += bytes;
 }
 
 /// How the groups of one launch can hand data to each other (cl/common/hand_over.clh): 0: not known.

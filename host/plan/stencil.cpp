@@ -160,8 +160,7 @@ Plan make_plan(const Device& device, const StencilProblem& problem, const PlanOv
     refuse(problem, &device, "variant", "one that can run this on the device", attempt.why_not);
   Plan& plan = *attempt.plan;
   plan::require_fixed_group(operation, device, overrides, plan, "a thread has lines of its own");
-  plan::note_choice(plan, overrides, names,
-                    [&](std::string_view other) { return why_not(device, problem, other, plan); });
+  plan::note_choice(plan, overrides, names, device, problem, why_not);
   return plan;
 }
 

@@ -88,7 +88,6 @@ namespace {
 
 /// The plan on a device whose driver breaks nothing.
 Plan make_plan(const Device& device, const TransposeProblem& problem, const PlanOverrides& overrides) {
-  ++plan::plans_made();
   plan::require_element("transpose", problem.element_bytes);
   plan::require_elements("transpose", "in", {problem.rows, problem.cols, problem.batch});
   if (problem.in_place && problem.rows != problem.cols) {
@@ -114,12 +113,8 @@ Plan make_plan(const Device& device, const TransposeProblem& problem, const Plan
       plan = naive(device, problem, overrides).plan;
       plan->reason += "; " + no_tile_fits(device);
     }
-    for (const std::string_view variant : transpose_variants()) {
-      if (variant != plan->variant)
-        plan->alternatives.push_back({std::string(variant), why_not(device, problem, variant, *plan)});
-    }
   }
-  plan->overrides = overrides;
+  plan::note_choice(*plan, overrides, transpose_variants(), device, problem, why_not);
   return *plan;
 }
 

@@ -1,12 +1,13 @@
-/// The numbers of transpose plans, by family, with what chose them.
+/// The numbers of transpose plans, with what chose them.
 #pragma once
+
+#include "plan/policy.hpp"
 
 #include <smem/device.hpp>
 
 #include <array>
 #include <bit>
 #include <cstddef>
-#include <string_view>
 
 namespace smem::plan {
 
@@ -21,8 +22,8 @@ struct SkewedPolicy {
 };
 
 struct TransposePolicy {
-  std::string_view family;
-  std::string_view evidence;
+  When when;
+  Evidence evidence;
   std::array<std::size_t, 5> vector_bytes;  ///< wanted, for elements of 1, 2, 4, 8 and 16 bytes
   std::size_t tile_bytes;                   ///< of a tile's row, and of its column
   std::size_t group;                        ///< work-items of the variant "vector"
@@ -47,71 +48,77 @@ inline std::size_t size_index(std::size_t element_bytes) {
 //
 // skewed: odd shapes reach 0.70, 0.78, 0.90, 0.91 and 0.86 for elements of 1, 2, 4, 8 and 16 bytes (those of
 // smem bench transpose --goals).
-inline constexpr std::array<SkewedPolicy, 5> kSkewedOnH200{{{32, 256, 256, 512, 1, 16},
-                                                            {32, 192, 128, 416, 2, 16},
-                                                            {32, 64, 128, 384, 6, 1},
-                                                            {32, 64, 64, 352, 7, 1},
-                                                            {32, 64, 64, 416, 5, 1}}};
+inline constexpr std::array<SkewedPolicy, 5> kSkewed{
+    {{.lanes = 32, .rows = 256, .cols = 256, .group = 512, .ahead = 1, .unroll = 16},
+     {.lanes = 32, .rows = 192, .cols = 128, .group = 416, .ahead = 2, .unroll = 16},
+     {.lanes = 32, .rows = 64, .cols = 128, .group = 384, .ahead = 6, .unroll = 1},
+     {.lanes = 32, .rows = 64, .cols = 64, .group = 352, .ahead = 7, .unroll = 1},
+     {.lanes = 32, .rows = 64, .cols = 64, .group = 416, .ahead = 5, .unroll = 1}}};
 
 // register_bytes: Intel's compiler spills beyond 128 (1-byte elements on pvc), AMD's and NVIDIA's do not at
 // 256. tile_loop: with it AMD's and Intel's compilers spill.
 inline constexpr TransposePolicy kTransposePolicies[] = {
-    {"nvidia-hopper",
-     "H200: 0.96 of copy (16384 x 16384 float), 0.90 unaligned (16001 x 15999)",
-     {16, 16, 8, 8, 16},
-     256,
-     256,
-     256,
-     true,
-     kSkewedOnH200},
-    {"nvidia",
-     "the H200's numbers; compiled for sm_75 without spills, not run there",
-     {16, 16, 8, 8, 16},
-     256,
-     256,
-     256,
-     true,
-     kSkewedOnH200},
-    {"amd-cdna",
-     "the H200's tiles; compiled for gfx90a and gfx942 without spills, not run there",
-     {16, 16, 8, 8, 16},
-     256,
-     256,
-     256,
-     false,
-     kSkewedOnH200},
-    {"amd-rdna",
-     "the H200's tiles; compiled for gfx1030 and gfx1100 without spills, not run there",
-     {16, 16, 8, 8, 16},
-     256,
-     256,
-     256,
-     false,
-     kSkewedOnH200},
-    {"intel",
-     "the H200's tiles, with half the registers; compiled for tgllp, dg2 and pvc without spills, not run "
-     "there",
-     {16, 16, 8, 8, 16},
-     256,
-     256,
-     128,
-     false,
-     kSkewedOnH200},
-    // The last one is for every device that smem does not know.
-    {"generic",
-     "no measurement: tiles of 256 bytes a row, with few registers, shrunk to the device's facts",
-     {16, 16, 8, 8, 16},
-     256,
-     256,
-     128,
-     false,
-     kSkewedOnH200},
+    {.when = {.family = "nvidia-hopper"},
+     .evidence = {.device = "H200",
+                  .driver = "580.159",
+                  .what = "float, 16384 x 16384, and 16001 x 15999, whose rows are unaligned",
+                  .share = "0.96 and 0.90 of copy"},
+     .vector_bytes = {16, 16, 8, 8, 16},
+     .tile_bytes = 256,
+     .group = 256,
+     .register_bytes = 256,
+     .tile_loop = true,
+     .skewed = kSkewed},
+    {.when = {.family = "nvidia"},
+     .evidence = {.what = "no measurement: a Hopper's sizes; sm_75 compiles them without spills"},
+     .vector_bytes = {16, 16, 8, 8, 16},
+     .tile_bytes = 256,
+     .group = 256,
+     .register_bytes = 256,
+     .tile_loop = true,
+     .skewed = kSkewed},
+    {.when = {.family = "amd-cdna"},
+     .evidence =
+         {.what = "no measurement: tiles of 256 bytes a row; gfx90a and gfx942 compile them without spills"},
+     .vector_bytes = {16, 16, 8, 8, 16},
+     .tile_bytes = 256,
+     .group = 256,
+     .register_bytes = 256,
+     .tile_loop = false,
+     .skewed = kSkewed},
+    {.when = {.family = "amd-rdna"},
+     .evidence =
+         {.what =
+              "no measurement: tiles of 256 bytes a row; gfx1030 and gfx1100 compile them without spills"},
+     .vector_bytes = {16, 16, 8, 8, 16},
+     .tile_bytes = 256,
+     .group = 256,
+     .register_bytes = 256,
+     .tile_loop = false,
+     .skewed = kSkewed},
+    {.when = {.family = "intel"},
+     .evidence = {.what =
+                      "no measurement: tiles of 256 bytes a row, in half the registers; tgllp, dg2 and pvc "
+                      "compile them without spills"},
+     .vector_bytes = {16, 16, 8, 8, 16},
+     .tile_bytes = 256,
+     .group = 256,
+     .register_bytes = 128,
+     .tile_loop = false,
+     .skewed = kSkewed},
+    {.evidence =
+         {.what =
+              "no measurement: tiles of 256 bytes a row, with few registers, shrunk to the device's facts"},
+     .vector_bytes = {16, 16, 8, 8, 16},
+     .tile_bytes = 256,
+     .group = 256,
+     .register_bytes = 128,
+     .tile_loop = false,
+     .skewed = kSkewed},
 };
 
 inline const TransposePolicy& transpose_policy(const Device& device) {
-  for (const TransposePolicy& policy : kTransposePolicies)
-    if (policy.family == family_of(device)) return policy;
-  return *(std::end(kTransposePolicies) - 1);
+  return row_for(kTransposePolicies, device);
 }
 
 }  // namespace smem::plan

@@ -222,7 +222,7 @@ Attempt vector_tile(const Device& device, const TransposeProblem& problem, const
         set_layout(plan, layout, copies);
         if (policy.tile_loop) define(plan, "TILE_LOOP", 1);
         plan.reason = formatted("rows are aligned, so both sides move vectors of {} bytes", vector_bytes);
-        plan.evidence = policy.evidence;
+        plan.evidence = policy.evidence.text(device);
         return plan;
       }
     }

@@ -113,7 +113,7 @@ Attempt skewed_tile(const Device& device, const TransposeProblem& problem, const
     plan.reason =
         formatted("rows are not aligned, so each output row has a window of its own that begins at {} bytes",
                   kSectorBytes);
-    plan.evidence = policy.evidence;
+    plan.evidence = policy.evidence.text(device);
     return plan;
   }
   return no_tile_fits(device);

@@ -99,6 +99,12 @@ void plan::check_window(const Device& device, const WindowProblem& problem) {
 
 namespace {
 
+/// Why `variant` was not chosen.
+std::string why_not(const Device& device, const WindowProblem& /*problem*/, std::string_view variant,
+                    const Plan& /*chosen*/) {
+  return variant == "cpu" ? plan::no_cpu_variant(device) : "a CPU's vectors hold more than a work-item's";
+}
+
 /// The plan on a device whose driver breaks nothing.
 Plan plan_here(const Device& device, const WindowProblem& problem, const PlanOverrides& overrides) {
   const char* operation = operation_of(problem);
@@ -114,9 +120,7 @@ Plan plan_here(const Device& device, const WindowProblem& problem, const PlanOve
   }
   Plan plan = make_plan(device, problem, cpu);
   plan.evidence = "no measurement for this family: the sizes follow from the device's facts";
-  plan::note_choice(plan, overrides, names, [&](std::string_view other) -> std::string {
-    return other == "cpu" ? plan::no_cpu_variant(device) : "a CPU's vectors hold more than a work-item's";
-  });
+  plan::note_choice(plan, overrides, names, device, problem, why_not);
   return plan;
 }
 

@@ -21,7 +21,7 @@ namespace smem::runtime {
 namespace {
 
 /// What a plan's program is built from.
-std::string source_of(const Plan& plan) {
+std::string source_of(const Launch& plan) {
   return plan.kernel_file.empty() ? plan.preamble : plan.preamble + kernel_source(plan.kernel_file);
 }
 
@@ -124,7 +124,7 @@ Programs::Programs(cl::Context context, cl_device_id id, const Device& device)
       device_key_(runtime::device_key(device)),
       disk_(DiskCache::from_environment()) {}
 
-std::shared_ptr<Program> Programs::get(const Plan& plan) {
+std::shared_ptr<Program> Programs::get(const Launch& plan) {
   std::shared_ptr<Program> program = find(plan);
   if (program) return program;
   ErrorDetails details;
@@ -135,7 +135,7 @@ std::shared_ptr<Program> Programs::get(const Plan& plan) {
   throw Error(std::move(details));
 }
 
-std::shared_ptr<Program> Programs::find(const Plan& plan) {
+std::shared_ptr<Program> Programs::find(const Launch& plan) {
   const std::string options = plan.build_options();
   std::shared_ptr<Entry> entry;
   {
@@ -158,7 +158,7 @@ std::shared_ptr<Program> Programs::find(const Plan& plan) {
 namespace {
 
 /// Where kernels are read from a folder, the entry point may be missing.
-std::shared_ptr<Program> with_entry_point(const cl::Program& program, const Plan& plan,
+std::shared_ptr<Program> with_entry_point(const cl::Program& program, const Launch& plan,
                                           const std::string& name) {
   try {
     return std::make_shared<Program>(program, plan.entry_point, name);
@@ -175,7 +175,7 @@ std::shared_ptr<Program> with_entry_point(const cl::Program& program, const Plan
 
 }  // namespace
 
-std::shared_ptr<Program> Programs::make(const Plan& plan, const std::string& options) {
+std::shared_ptr<Program> Programs::make(const Launch& plan, const std::string& options) {
   const std::string name = formatted("{}/{}", plan.operation, plan.variant);
   const std::string source = source_of(plan);
   const XXH128_hash_t hash = XXH3_128bits(source.data(), source.size());
@@ -246,7 +246,7 @@ cl::Program Programs::from_binary(const unsigned char* content, std::size_t byte
 }
 
 /// Empty when the driver refuses any step.
-cl::Program Programs::build_for_target(const Plan& plan, const std::string& source,
+cl::Program Programs::build_for_target(const Launch& plan, const std::string& source,
                                        const std::string& options) {
   cl::Program program;
   try {
@@ -261,7 +261,7 @@ cl::Program Programs::build_for_target(const Plan& plan, const std::string& sour
   return from_binary(reinterpret_cast<const unsigned char*>(text->data()), text->size(), options);
 }
 
-cl::Program Programs::build(const Plan& plan, const std::string& source, const std::string& options) {
+cl::Program Programs::build(const Launch& plan, const std::string& source, const std::string& options) {
   const char* text = source.data();
   const std::size_t length = source.size();
   cl_int status = CL_SUCCESS;
@@ -336,7 +336,7 @@ void Programs::store(const std::string& key, const Program& program) {
   ++stored_;
 }
 
-std::size_t Programs::registers(const Plan& plan) {
+std::size_t Programs::registers(const Launch& plan) {
   const bool verbose = vendor_ == Vendor::nvidia;
   const std::string options = plan.build_options() + (verbose ? " -cl-nv-verbose" : "");
   const cl::Program program = plan.target.empty() ? build(plan, source_of(plan), options)

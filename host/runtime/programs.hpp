@@ -73,11 +73,11 @@ class Programs {
   /// The program that a plan launches. One build, even when many threads ask at once; a failed build is told
   /// to all who waited for it, and tried again by the next call. \throws Error with the compiler's log and
   /// the failing line.
-  std::shared_ptr<Program> get(const Plan& plan);
+  std::shared_ptr<Program> get(const Launch& plan);
 
   /// The same for a plan with a target of its own (Plan::target); null where the driver refuses any step on
   /// the way to it. That is remembered, on disk too, until the driver is another one.
-  std::shared_ptr<Program> find(const Plan& plan);
+  std::shared_ptr<Program> find(const Launch& plan);
 
   /// Stores on disk what was built and has run. Some drivers (PoCL) finish a kernel's compilation at its
   /// first run: asked for the binary earlier, they compile more than was asked for, and yet the run's code is
@@ -85,7 +85,7 @@ class Programs {
   void store_what_has_run();
 
   /// 32-bit registers of a work-item of the plan's kernel; 0 when the compiler does not tell. Compiles anew.
-  std::size_t registers(const Plan& plan);
+  std::size_t registers(const Launch& plan);
 
   /// The place for whatever else is to be kept for this device and driver, and their part of its key.
   const DiskCache& disk() const { return disk_; }
@@ -100,10 +100,10 @@ class Programs {
     bool is_refused = false;  ///< the plan's target
   };
 
-  std::shared_ptr<Program> make(const Plan& plan, const std::string& options);
+  std::shared_ptr<Program> make(const Launch& plan, const std::string& options);
   cl::Program load(const std::string& key, const std::string& options, bool& is_refused);
-  cl::Program build(const Plan& plan, const std::string& source, const std::string& options);
-  cl::Program build_for_target(const Plan& plan, const std::string& source, const std::string& options);
+  cl::Program build(const Launch& plan, const std::string& source, const std::string& options);
+  cl::Program build_for_target(const Launch& plan, const std::string& source, const std::string& options);
   cl::Program from_binary(const unsigned char* content, std::size_t bytes, const std::string& options);
   std::vector<unsigned char> binary_of(cl_program program) const;
   void store(const std::string& key, const Program& program);

@@ -6,7 +6,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <algorithm>
 #include <mutex>
+#include <stdexcept>
 #include <utility>
 
 namespace smem::runtime {
@@ -31,8 +33,17 @@ T queue_value(const cl::CommandQueue& queue, cl_command_queue_info what) {
 
 }  // namespace
 
-std::size_t ProblemKeyHash::operator()(const ProblemKey& key) const noexcept {
-  return XXH3_64bits(key.data(), sizeof key);
+std::size_t ProblemKey::hash() const noexcept { return XXH3_64bits(bytes_.data(), size_); }
+
+void ProblemKey::add_bytes(const void* from, std::size_t count) {
+  if (size_ + count > bytes_.size()) throw std::length_error("a problem has too many members for a key");
+  std::memcpy(bytes_.data() + size_, from, count);
+  size_ += count;
+}
+
+void ProblemKey::add_text(std::string_view text) {
+  const XXH128_hash_t hash = text.empty() ? XXH128_hash_t{} : XXH3_128bits(text.data(), text.size());
+  add_bytes(&hash, sizeof hash);
 }
 
 Runtime::Runtime(const ContextOptions& options) {
@@ -86,6 +97,38 @@ void Runtime::open() {
   tuning_ = std::make_unique<Tuning>(device_);
 }
 
+std::shared_ptr<const Ready> Runtime::find_ready(const ProblemKey& key) const {
+  const std::shared_lock lock(mutex_);
+  const auto ready = calls_.find(key);
+  return ready == calls_.end() ? nullptr : ready->second;
+}
+
+std::shared_ptr<const Ready> Runtime::remember(const ProblemKey& key, std::shared_ptr<const Ready> ready) {
+  const std::unique_lock lock(mutex_);
+  if (calls_.size() >= kReadyLimit) calls_.clear();  // programs stay; only plans are made again
+  calls_.insert_or_assign(key, ready);
+  return ready;
+}
+
+std::shared_ptr<Ready> Runtime::make_ready(const Make& make_plan, const Device& device) {
+  auto ready = std::make_shared<Ready>();
+  ready->plan = make_plan(device);
+  const auto targets_build = [&] {
+    const auto launches = ready->plan.launches();
+    return std::all_of(launches.begin(), launches.end(), [&](const Launch* launch) {
+      return launch->target.empty() || programs_->find(*launch) != nullptr;
+    });
+  };
+  if (!targets_build()) {
+    Device without = device;
+    without.retargeting = false;
+    ready->plan = make_plan(without);
+  }
+  for (const Launch* launch : ready->plan.launches())
+    ready->steps.push_back({launch, programs_->get(*launch)});
+  return ready;
+}
+
 std::shared_ptr<const Prepared> Runtime::find(const ProblemKey& key) const {
   const std::shared_lock lock(mutex_);
   const auto ready = ready_.find(key);
@@ -111,7 +154,7 @@ void Runtime::set_argument(cl_kernel kernel, cl_uint index, std::size_t bytes, c
   check(clSetKernelArg(kernel, index, bytes, value), "clSetKernelArg");
 }
 
-cl::Event Runtime::enqueue(cl_kernel kernel, const Plan& plan, std::span<const cl::Event> wait_for) {
+cl::Event Runtime::enqueue(cl_kernel kernel, const Launch& plan, std::span<const cl::Event> wait_for) {
   static_assert(sizeof(cl::Event) == sizeof(cl_event), "a cl::Event is its handle");
   cl_event event = nullptr;
   check(clEnqueueNDRangeKernel(

@@ -16,10 +16,13 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <shared_mutex>
 #include <span>
 #include <unordered_map>
+#include <vector>
 
 namespace smem::runtime {
 
@@ -29,8 +32,24 @@ struct Prepared {
   std::shared_ptr<Program> program;
 };
 
+/// A whole call's plan with its programs: all that is needed to launch but the arguments and the memory.
+struct Ready {
+  struct Step {
+    const Launch* launch;  ///< of `plan`
+    std::shared_ptr<Program> program;
+  };
+  Plan plan;
+  std::vector<Step> steps;      ///< in the order of the launches
+  std::optional<Plan> refused;  ///< the plan in whose place this one stands, because the driver refused it
+  bool tuned = false;           ///< whether tuning chose it
+  Ready() = default;
+  Ready(const Ready&) = delete;
+  Ready& operator=(const Ready&) = delete;
+};
+
 class Runtime {
  public:
+  using Make = std::function<Plan(const Device&)>;
   explicit Runtime(const ContextOptions& options);
   ~Runtime();
   Runtime(const Runtime&) = delete;
@@ -47,6 +66,29 @@ class Runtime {
   ConstantPool& constants() { return *constants_; }
   Tuning& tuning() { return *tuning_; }
   Memo& memo() { return memo_; }
+
+  /// What was remembered for the key; null: nothing.
+  std::shared_ptr<const Ready> find_ready(const ProblemKey& key) const;
+  std::shared_ptr<const Ready> remember(const ProblemKey& key, std::shared_ptr<const Ready> ready);
+  /// The plan of `make_plan(device)` with its programs, built where they are new. Where the driver refuses a
+  /// target, the plan for the device without retargeting.
+  std::shared_ptr<Ready> make_ready(const Make& make_plan, const Device& device);
+  /// Whether the driver refused a launch because the compiled kernel needs more than the device has for so
+  /// many work-items. The refusal is asked for, and not CL_KERNEL_WORK_GROUP_SIZE, since drivers do not tell
+  /// the truth there: for kernels that demand their size NVIDIA's says 256 where 512 run, rusticl 32 where
+  /// 256 do, Intel's CPU 8192 always.
+  static bool is_too_large(const Error& error);
+  /// Sets the arguments of one launch and enqueues it, with its sizes.
+  template <class... Arguments>
+  cl::Event launch(const Ready::Step& step, std::span<const cl::Event> wait_for,
+                   const Arguments&... arguments) {
+    const Program::Kernel kernel(*step.program);
+    cl_uint index = 0;
+    (set_argument(kernel.get(), index++, sizeof arguments, &arguments), ...);
+    cl::Event event = enqueue(kernel.get(), *step.launch, wait_for);
+    step.program->launched(event);
+    return event;
+  }
 
   /// Launches a problem's plan with the kernel's arguments, in their order. No host wait. Plan and program
   /// are remembered for the next call. When the driver refuses the launch, because the compiled kernel needs
@@ -82,7 +124,7 @@ class Runtime {
   }
 
   /// Enqueues a kernel whose arguments are set, with the plan's sizes.
-  cl::Event enqueue(cl_kernel kernel, const Plan& plan, std::span<const cl::Event> wait_for);
+  cl::Event enqueue(cl_kernel kernel, const Launch& plan, std::span<const cl::Event> wait_for);
 
   /// To be called where the host has just waited for the device: what can be done then, is.
   void settle() { programs_->store_what_has_run(); }
@@ -117,7 +159,6 @@ class Runtime {
   }
   std::shared_ptr<const Prepared> find(const ProblemKey& key) const;
   std::shared_ptr<const Prepared> remember(const ProblemKey& key, Prepared made);
-  static bool is_too_large(const Error& error);
   static void set_argument(cl_kernel kernel, cl_uint index, std::size_t bytes, const void* value);
 
   cl_device_id id_ = nullptr;
@@ -131,6 +172,7 @@ class Runtime {
   Memo memo_;
   mutable std::shared_mutex mutex_;
   std::unordered_map<ProblemKey, std::shared_ptr<const Prepared>, ProblemKeyHash> ready_;
+  std::unordered_map<ProblemKey, std::shared_ptr<const Ready>, ProblemKeyHash> calls_;
 };
 
 }  // namespace smem::runtime

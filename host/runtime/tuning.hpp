@@ -26,6 +26,7 @@ class Tuning {
       if (entry.problems.operation == operation) return true;
     return false;
   }
+  bool empty() const { return entries_.empty(); }
   /// The nearest entry; null when none is near enough.
   const TuningEntry* nearest(const TuningClass& problems) const;
 

@@ -3,6 +3,7 @@
 
 #include <smem/device.hpp>
 #include <smem/export.hpp>
+#include <smem/fields.hpp>
 #include <smem/plan.hpp>
 
 #include <cstddef>
@@ -18,6 +19,12 @@ struct FlipProblem {
   std::size_t cols = 0;           ///< elements in a row
   std::size_t batch = 1;          ///< matrices
   bool reverse_cols = true;       ///< whether each row is written backwards
+
+  auto fields() const {
+    using namespace smem::fields;
+    return std::tuple(choice("element_bytes", element_bytes), extent("rows", rows), extent("cols", cols),
+                      extent("batch", batch), choice("reverse_cols", reverse_cols));
+  }
 };
 
 /// The plan that flip() and rotate() by 180 degrees would use on `device`. Variants: "items", one element

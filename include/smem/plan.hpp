@@ -7,7 +7,10 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -44,11 +47,10 @@ struct Alternative {
 };
 
 /// One launch: a kernel, its build options and its sizes.
-struct Plan {
+struct Launch {
   std::string operation;    ///< "transpose"
-  std::string variant;      ///< "swizzled"
+  std::string variant;      ///< "swizzled"; of a launch beside the main one what it does: "finish"
   std::string reason;       ///< why this variant, in one sentence
-  std::string evidence;     ///< the measurement behind its numbers, or that there is none for this family
   std::string kernel_file;  ///< relative to cl/, e.g. "transpose/tiled.cl"; empty when the preamble is all
   std::string entry_point;  ///< the kernel function's name
   std::vector<std::pair<std::string, long>> defines;              ///< given to the compiler as -DNAME=VALUE
@@ -67,12 +69,10 @@ struct Plan {
   std::size_t items_per_work_item = 1;             ///< in one pass
   LocalLayout layout;                              ///< of the tile in local memory
   std::size_t local_bytes = 0;                     ///< of one work-group
-  std::size_t scratch_bytes = 0;                   ///< temporary global memory
-  Prediction prediction;                           ///< what it should cost
-  PlanOverrides overrides;                         ///< what the caller had fixed
-  std::string in_place_of;  ///< the variant that this device would get, were it not broken there; else empty
-  std::vector<Alternative>
-      alternatives;  ///< the other variants, when the plan chose; empty when the caller did
+  std::size_t repeats = 1;                         ///< how many times it is launched, one after the other
+  /// What the kernel is told of the plan besides its defines, by name: "parts", "steps".
+  std::vector<std::pair<std::string, std::size_t>> numbers;
+  Prediction prediction;  ///< what it should cost
 
   std::size_t work_items() const {
     return work_group[0] * work_group[1] * work_group[2];
@@ -81,9 +81,59 @@ struct Plan {
   std::size_t groups() const {
     return (global[0] / work_group[0]) * (global[1] / work_group[1]) * (global[2] / work_group[2]);
   }
+  /// One of `numbers`; 0 when there is none of the name.
+  SMEM_API std::size_t number(std::string_view name) const;
   SMEM_API std::string build_options() const;  ///< the defines as compiler options
-  SMEM_API std::string to_string() const;      ///< explain(plan)
-  friend bool operator==(const Plan&, const Plan&) = default;
+  friend bool operator==(const Launch&, const Launch&) = default;
+};
+
+/// Temporary global memory of a call.
+struct Scratch {
+  std::size_t bytes = 0;         ///< 0: none
+  std::size_t zeroed_bytes = 0;  ///< of those, from the first one: zero before the first launch
+  friend bool operator==(const Scratch&, const Scratch&) = default;
+};
+
+/// The variants that were not chosen, with their reasons, which are made when somebody reads them.
+class Alternatives {
+ public:
+  using Make = std::function<std::vector<Alternative>()>;
+
+  Alternatives() = default;
+  /// `make()` is called once, by the first who reads.
+  SMEM_API explicit Alternatives(Make make);
+
+  SMEM_API const std::vector<Alternative>& all() const;                    ///< in the order of the ladder
+  auto begin() const { return all().begin(); }                             ///< of all()
+  auto end() const { return all().end(); }                                 ///< of all()
+  std::size_t size() const { return all().size(); }                        ///< of all()
+  bool empty() const { return !made_ || all().empty(); }                   ///< whether there are none
+  const Alternative& operator[](std::size_t i) const { return all()[i]; }  ///< of all()
+
+ private:
+  struct Made;
+  std::shared_ptr<Made> made_;
+};
+
+/// How one call will be launched: its main launch, those before and after it, and its temporary memory.
+struct Plan : Launch {
+  std::string evidence;        ///< the measurement behind its numbers, or that there is none for this family
+  std::vector<Launch> before;  ///< launched before the main one, in this order
+  std::vector<Launch> after;   ///< launched after it
+  std::vector<Scratch> scratch;   ///< temporary memory, at most kMostScratch
+  bool counters = false;          ///< whether kernels share counters, which they find and leave zero
+  std::size_t scratch_bytes = 0;  ///< of all temporary memory
+  PlanOverrides overrides;        ///< what the caller had fixed
+  std::string in_place_of;  ///< the variant that this device would get, were it not broken there; else empty
+  Alternatives alternatives;  ///< the other variants, when the plan chose; empty when the caller did
+
+  static constexpr std::size_t kMostScratch = 3;  ///< areas of temporary memory
+
+  /// All launches in their order.
+  SMEM_API std::vector<const Launch*> launches() const;
+  SMEM_API std::string to_string() const;  ///< explain(plan)
+  /// Whether the calls are the same. The reasons of alternatives follow from the rest.
+  SMEM_API friend bool operator==(const Plan& a, const Plan& b);
 };
 
 }  // namespace smem

@@ -3,12 +3,12 @@
 
 #include <smem/device.hpp>
 #include <smem/export.hpp>
+#include <smem/fields.hpp>
 #include <smem/plan.hpp>
 #include <smem/scalar.hpp>
 #include <smem/sizes.hpp>
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -76,6 +76,12 @@ struct Reduction {
     reduction.commutes = true;
     return reduction;
   }
+
+  auto fields() const {
+    using namespace smem::fields;
+    return std::tuple(choice("op", op), choice("mode", mode), text("expression", expression),
+                      text("identity", identity), choice("commutes", commutes));
+  }
 };
 
 /// Which elements make one result.
@@ -96,6 +102,12 @@ struct ReduceProblem {
   /// buffer.
   std::size_t alignment = 16;
 
+  auto fields() const {
+    using namespace smem::fields;
+    return std::tuple(choice("reduction", reduction), choice("shape", shape), choice("in", in),
+                      choice("out", out), extent("rows", rows), extent("cols", cols), extent("batch", batch),
+                      choice("bounds", bounds), aligned("alignment", alignment));
+  }
   /// Elements of a result; of a vector's segments, of all.
   std::size_t count() const { return shape == ReduceShape::columns ? rows : cols; }
   std::size_t results() const {
@@ -110,11 +122,6 @@ struct ReduceProblem {
 SMEM_API Plan plan_reduce(const Device& device, const ReduceProblem& problem, const PlanOverrides& overrides);
 /// The same, with at most the variant fixed.
 SMEM_API Plan plan_reduce(const Device& device, const ReduceProblem& problem, std::string_view variant = {});
-
-/// The launch that follows plan_reduce()'s and combines the parts of each result. Empty when none does:
-/// results have one part each, or the last work-group to end combines them.
-SMEM_API std::optional<Plan> plan_reduce_finish(const Device& device, const ReduceProblem& problem,
-                                                std::string_view variant = {});
 
 /// The names of all variants, slowest idea first: the steps of the ladder, and the one for CPUs last.
 SMEM_API std::vector<std::string_view> reduce_variants();

@@ -3,6 +3,7 @@
 
 #include <smem/device.hpp>
 #include <smem/export.hpp>
+#include <smem/fields.hpp>
 #include <smem/plan.hpp>
 
 #include <cstddef>
@@ -23,6 +24,14 @@ struct TransposeProblem {
   std::size_t out_alignment = 64;  ///< the same of the output
   /// The same of the buffers' own addresses. Less than 64 only for buffers over host memory of the caller's.
   std::size_t base_alignment = 64;
+
+  auto fields() const {
+    using namespace smem::fields;
+    return std::tuple(choice("element_bytes", element_bytes), extent("rows", rows), extent("cols", cols),
+                      extent("batch", batch), choice("in_place", in_place),
+                      aligned("in_alignment", in_alignment), aligned("out_alignment", out_alignment),
+                      aligned("base_alignment", base_alignment));
+  }
 };
 
 /// The plan that transpose() would use on `device`. Local memory and work-group shrink until they fit; when

@@ -53,9 +53,9 @@ TEST_CASE("plan of reduce: problems of all kinds fit every target and its clamps
             CHECK(plan.work_items() <= device.max_work_group);
             CHECK(plan.global[0] % plan.work_group[0] == 0);
             CHECK(plan.global[0] > 0);
-            const auto finish = smem::plan_reduce_finish(device, problem);
-            CHECK((!finish || plan.scratch_bytes > 0));
-            if (finish) CHECK(finish->local_bytes <= device.local_bytes);
+            CHECK((plan.after.empty() || plan.scratch_bytes > 0));
+            for (const smem::Launch& finish : plan.after)
+              CHECK(finish.local_bytes <= device.local_bytes);
           }
         }
       }
@@ -73,16 +73,15 @@ TEST_CASE("plan of reduce: what each kind of device chooses") {
   CHECK(nvidia.global[0] == 64 * 8 * 256);
   CHECK(has(nvidia, "ONE_LAUNCH"));
   CHECK(nvidia.scratch_bytes == 64 * 8 * 4);
-  CHECK(!smem::plan_reduce_finish(target("sm_90"), problem));
+  CHECK(nvidia.after.empty());
   CHECK(nvidia.prediction.bytes() == doctest::Approx((1 << 30) + 4.0));
   // On AMD and Intel that is not known, so another launch follows.
   const smem::Plan amd = smem::plan_reduce(target("gfx90a"), problem);
   CHECK(amd.variant == "several");
   CHECK(!has(amd, "ONE_LAUNCH"));
-  const auto finish = smem::plan_reduce_finish(target("gfx90a"), problem);
-  REQUIRE(finish);
-  CHECK(finish->entry_point == "reduce_finish");
-  CHECK(finish->global[0] == 256);
+  REQUIRE(amd.after.size() == 1);
+  CHECK(amd.after[0].entry_point == "reduce_finish");
+  CHECK(amd.after[0].global[0] == 256);
   const smem::Plan cpu = smem::plan_reduce(target("cpu"), problem);
   CHECK(cpu.variant == "cpu");
   CHECK(cpu.work_items() == 1);

@@ -1,5 +1,5 @@
 // A driver may refuse a launch for what the compiled kernel needs. Then a smaller plan takes its place.
-#include "runtime/runtime.hpp"
+#include "ops/run.hpp"
 
 #include <smem/smem.hpp>
 
@@ -24,6 +24,19 @@ smem::Plan plan_with_group(std::size_t group) {
   return plan;
 }
 
+/// The groups of the plans that were made.
+std::vector<std::size_t>& asked() {
+  static std::vector<std::size_t> groups;
+  return groups;
+}
+
+/// The first plan ignores the device's limit, as a plan that knows too little of a kernel's needs would.
+smem::Plan plan_too_large(const smem::Device& device, const smem::TransposeProblem& /*problem*/,
+                          const smem::PlanOverrides& /*overrides*/) {
+  asked().push_back(asked().empty() ? 2 * device.max_work_group : device.max_work_group);
+  return plan_with_group(asked().back());
+}
+
 }  // namespace
 
 TEST_CASE("runtime: a launch that the driver refuses is repeated with smaller work-groups") {
@@ -32,24 +45,21 @@ TEST_CASE("runtime: a launch that the driver refuses is repeated with smaller wo
   for (std::size_t i = 0; i < host.size(); ++i)
     host[i] = static_cast<unsigned>(i);
   const smem::Array<unsigned> in(context, host), out(context, host.size());
-  std::vector<std::size_t> asked;
-  const auto make_plan = [&](const smem::Device& device) {
-    // The first plan ignores the device's limit, as a plan that knows too little of a kernel's needs would.
-    const std::size_t group = asked.empty() ? 2 * context.device().max_work_group : device.max_work_group;
-    asked.push_back(group);
-    return plan_with_group(group);
-  };
+  asked().clear();
   const auto run = [&] {
-    return context.runtime().run({99, 1}, make_plan, {}, in.buffer()(), cl_ulong{0}, cl_long{1}, cl_ulong{0},
-                                 out.buffer()(), cl_ulong{0}, cl_long{40000}, cl_ulong{0}, cl_ulong{40000},
-                                 cl_ulong{1}, cl_ulong{1});
+    return smem::ops::run(context, "transpose", plan_too_large, smem::TransposeProblem{4, 1, 40000}, {},
+                          [&](const smem::ops::Launching& launch) {
+                            launch(in.buffer()(), cl_ulong{0}, cl_long{1}, cl_ulong{0}, out.buffer()(),
+                                   cl_ulong{0}, cl_long{40000}, cl_ulong{0}, cl_ulong{40000}, cl_ulong{1},
+                                   cl_ulong{1});
+                          });
   };
   run();
   CHECK(out.to_host() == host);
-  REQUIRE(asked.size() >= 2);
-  for (std::size_t i = 1; i < asked.size(); ++i)
-    CHECK(asked[i] == asked[i - 1] / 2);
-  const std::size_t plans = asked.size();
+  REQUIRE(asked().size() >= 2);
+  for (std::size_t i = 1; i < asked().size(); ++i)
+    CHECK(asked()[i] == asked()[i - 1] / 2);
+  const std::size_t plans = asked().size();
   run();  // what works is remembered
-  CHECK(asked.size() == plans);
+  CHECK(asked().size() == plans);
 }

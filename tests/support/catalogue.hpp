@@ -18,10 +18,10 @@ namespace test {
 
 struct Configuration {
   std::string name;  ///< operation/variant/element size, and what else tells it from the others
-  smem::Plan plan;
+  smem::Launch plan;
 };
 
-/// Collects plans, each program once. What cannot run on the device is left out.
+/// Collects the launches of plans, each program once. What cannot run on the device is left out.
 class Catalogue {
  public:
   /// `lenient`: whatever a plan refuses is left out, on devices that no kernel was made for.
@@ -30,9 +30,12 @@ class Catalogue {
   template <class MakePlan>
   void add(const std::string& name, const MakePlan& make_plan) {
     try {
-      smem::Plan plan = make_plan();
-      if (seen_.insert(plan.kernel_file + " " + plan.entry_point + " " + plan.build_options()).second)
-        found_.push_back({name, std::move(plan)});
+      const smem::Plan plan = make_plan();
+      for (const smem::Launch* launch : plan.launches()) {
+        if (seen_.insert(launch->kernel_file + " " + launch->entry_point + " " + launch->build_options())
+                .second)
+          found_.push_back({launch == &plan ? name : name + "/" + launch->variant, *launch});
+      }
     } catch (const smem::Error& error) {
       if (!lenient_ && error.details().argument != "variant") throw;
     }
@@ -94,9 +97,6 @@ inline void add_reduce(const smem::Device& device, Catalogue& catalogue) {
       const std::string name = fmt::format("{}/{}/{}", what, variant, name_of(problem.reduction.op));
       catalogue.add(fmt::format("{}/{}", name, name_of(problem.in)),
                     [&] { return smem::plan_reduce(device, problem, variant); });
-      if (const auto finish = smem::plan_reduce_finish(device, problem, variant)) {
-        catalogue.add(fmt::format("{}/{}/finish", name, name_of(problem.in)), [&] { return *finish; });
-      }
     }
   };
   smem::ReduceProblem problem;

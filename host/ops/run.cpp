@@ -1,0 +1,124 @@
+// What a call does besides its launches: memory, and the plan of a problem that is new.
+#include "ops/run.hpp"
+
+#include "formatted.hpp"
+#include "runtime/status.hpp"
+
+#include <smem/error.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace smem::ops {
+
+CallMemory::CallMemory(runtime::Runtime& runtime, const Plan& plan) {
+  for (std::size_t i = 0; i < plan.scratch.size(); ++i)
+    areas_.at(i).emplace(runtime.scratch(), plan.scratch[i].bytes);
+  if (plan.counters) {
+    counters_.emplace(runtime.scratch(), runtime::ScratchPool::kZeroedBytes, runtime::Lease::Kind::zeroed);
+  }
+}
+
+cl_mem CallMemory::area(std::size_t number, cl_mem otherwise) const {
+  return areas_.at(number) ? areas_[number]->memory_or(otherwise) : otherwise;
+}
+
+cl_mem CallMemory::counters(cl_mem otherwise) const {
+  return counters_ ? counters_->memory_or(otherwise) : otherwise;
+}
+
+std::vector<cl::Event> CallMemory::clear(runtime::Runtime& runtime, const Plan& plan) {
+  std::vector<cl::Event> cleared;
+  for (std::size_t i = 0; i < plan.scratch.size(); ++i) {
+    if (plan.scratch[i].zeroed_bytes == 0) continue;
+    const cl_ulong zero = 0;
+    cl_event filled = nullptr;
+    runtime::check(clEnqueueFillBuffer(runtime.queue()(), areas_[i]->memory_or(nullptr), &zero, sizeof zero,
+                                       0, plan.scratch[i].zeroed_bytes, 0, nullptr, &filled),
+                   "clEnqueueFillBuffer", plan.operation.c_str());
+    cleared.emplace_back(filled);
+    areas_[i]->used_until(cleared.back());
+  }
+  return cleared;
+}
+
+void CallMemory::used_until(const cl::Event& event) {
+  for (std::optional<runtime::Lease>& area : areas_)
+    if (area) area->used_until(event);
+  if (counters_) counters_->used_until(event);
+}
+
+void add_overrides(runtime::ProblemKey& key, const PlanOverrides& fixed) {
+  key.add(fixed.variant);
+  key.add(std::array{fixed.tile_rows, fixed.tile_cols, fixed.work_items});
+  const auto add = [&](const auto& choice) {  // 0: not fixed
+    key.add(choice ? static_cast<std::uint64_t>(*choice) + 1 : std::uint64_t{0});
+  };
+  add(fixed.layout.kind);
+  add(fixed.layout.padding);
+  add(fixed.layout.swizzle_mask);
+}
+
+namespace {
+
+/// The plan that was tuned for the nearest problems, with its programs; null: there is none that can be.
+std::shared_ptr<runtime::Ready> tuned(runtime::Runtime& runtime, const Planning& planning) {
+  const TuningEntry* entry = runtime.tuning().nearest(planning.tuning_class());
+  if (entry == nullptr) return nullptr;
+  try {
+    auto ready = runtime.make_ready(
+        [&](const Device& device) { return planning.make(device, entry->overrides); }, runtime.device());
+    ready->tuned = true;
+    return ready;
+  } catch (const Error&) {  // what is wrong with the call itself is thrown by the shipped plan
+    return nullptr;
+  }
+}
+
+std::shared_ptr<runtime::Ready> shipped(runtime::Runtime& runtime, const Planning& planning,
+                                        const PlanOverrides& fixed, const Device& device) {
+  return runtime.make_ready([&](const Device& d) { return planning.make(d, fixed); }, device);
+}
+
+}  // namespace
+
+std::shared_ptr<const runtime::Ready> prepare(runtime::Runtime& runtime, const runtime::ProblemKey& key,
+                                              const Planning& planning, const CallOptions& options,
+                                              const PlanOverrides& fixed) {
+  const bool open = options.plan == nullptr && fixed == PlanOverrides{};
+  std::shared_ptr<runtime::Ready> ready;
+  if (open && !runtime.tuning().empty()) ready = tuned(runtime, planning);
+  if (!ready) ready = shipped(runtime, planning, fixed, runtime.device());
+  return runtime.remember(key, std::move(ready));
+}
+
+std::shared_ptr<const runtime::Ready> prepare_another(runtime::Runtime& runtime,
+                                                      const runtime::ProblemKey& key,
+                                                      const Planning& planning, const PlanOverrides& fixed,
+                                                      const runtime::Ready& ready, const Error& error) {
+  if (ready.tuned) return runtime.remember(key, shipped(runtime, planning, fixed, runtime.device()));
+  std::size_t most = 0;
+  for (const Launch* launch : ready.plan.launches())
+    most = std::max(most, launch->work_items());
+  if (!runtime::Runtime::is_too_large(error) || most == 1) throw Error(error.details());
+  Device smaller = runtime.device();
+  smaller.max_work_group = most / 2;
+  std::shared_ptr<runtime::Ready> another = shipped(runtime, planning, fixed, smaller);
+  another->refused = ready.refused ? ready.refused : ready.plan;
+  return runtime.remember(key, std::move(another));
+}
+
+void require_same_plan(const char* operation, const CallOptions& options, const runtime::Ready& ready) {
+  const Plan& expected = ready.refused ? *ready.refused : ready.plan;
+  Plan given = *options.plan;
+  given.evidence = expected.evidence;  // words, which say where a tuned plan comes from
+  if (given == expected) return;
+  throw Error(
+      {.operation = operation,
+       .argument = "plan",
+       .expected = "the plan that is made for this problem, device and overrides:\n" + expected.to_string(),
+       .got = "another plan:\n" + options.plan->to_string()});
+}
+
+}  // namespace smem::ops

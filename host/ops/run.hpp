@@ -1,0 +1,212 @@
+/// The way of every call: checked views and a problem in, an event out. Memo, tuning, what the caller fixed,
+/// temporary memory and events are dealt with here, and only here.
+#pragma once
+
+#include "ops/views.hpp"
+#include "runtime/runtime.hpp"
+
+#include <smem/context.hpp>
+#include <smem/fields.hpp>
+#include <smem/options.hpp>
+#include <smem/plan.hpp>
+#include <smem/tuning_plan.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace smem::ops {
+
+/// The temporary memory of one call.
+class CallMemory {
+ public:
+  CallMemory(runtime::Runtime& runtime, const Plan& plan);
+
+  /// The area, or `otherwise` when the plan has none of that number.
+  cl_mem area(std::size_t number, cl_mem otherwise) const;
+  /// Counters that are zero, and are to be left so; or `otherwise` when the plan needs none.
+  cl_mem counters(cl_mem otherwise) const;
+  /// Makes zero what the plan wants to begin with zero. \returns the fills' events.
+  std::vector<cl::Event> clear(runtime::Runtime& runtime, const Plan& plan);
+  void used_until(const cl::Event& event);
+
+ private:
+  std::array<std::optional<runtime::Lease>, Plan::kMostScratch> areas_;
+  std::optional<runtime::Lease> counters_;
+};
+
+/// One launch of a call, which waits for its arguments.
+class Launching {
+ public:
+  Launching(runtime::Runtime& runtime, const runtime::Ready& ready, std::size_t step, std::size_t repeat,
+            const CallMemory& memory, std::span<const cl::Event> wait_for, cl::Event& event)
+      : runtime_(runtime),
+        ready_(ready),
+        step_(step),
+        repeat_(repeat),
+        memory_(memory),
+        wait_for_(wait_for),
+        event_(event) {}
+
+  const Plan& plan() const { return ready_.plan; }
+  const Launch& launch() const { return *ready_.steps[step_].launch; }
+  /// Whether it is the plan's own launch, not one before or after it.
+  bool is_main() const { return step_ == ready_.plan.before.size(); }
+  /// How often the same launch was enqueued before, in this call.
+  std::size_t repeat() const { return repeat_; }
+  /// Temporary memory; `otherwise`, any buffer, where the plan has none of that number.
+  cl_mem scratch(std::size_t number, cl_mem otherwise) const { return memory_.area(number, otherwise); }
+  cl_mem counters(cl_mem otherwise) const { return memory_.counters(otherwise); }
+
+  /// Gives the kernel its arguments, in their order, and enqueues it.
+  template <class... Arguments>
+  void operator()(const Arguments&... arguments) const {
+    event_ = runtime_.launch(ready_.steps[step_], wait_for_, arguments...);
+  }
+
+ private:
+  runtime::Runtime& runtime_;
+  const runtime::Ready& ready_;
+  std::size_t step_, repeat_;
+  const CallMemory& memory_;
+  std::span<const cl::Event> wait_for_;
+  cl::Event& event_;
+};
+
+/// How the plans of one problem are made. Asked for problems that are new, and where the driver refuses a
+/// plan.
+struct Planning {
+  const char* operation;  ///< as the caller called it, for errors
+  std::function<Plan(const Device&, const PlanOverrides&)> make;
+  std::function<TuningClass()> tuning_class;
+};
+
+/// What the options fix of a plan: the plan's own overrides when there is one. \throws Error when a plan
+/// comes together with a variant or overrides, the variant stands twice and differs, or an event to wait for
+/// is none of the context's.
+PlanOverrides overrides_of(const runtime::Runtime& runtime, const char* operation,
+                           const CallOptions& options);
+
+/// The plan for a problem that is met for the first time, with its programs, remembered: what was tuned for
+/// such problems where the caller fixed nothing, else the shipped plan.
+std::shared_ptr<const runtime::Ready> prepare(runtime::Runtime& runtime, const runtime::ProblemKey& key,
+                                              const Planning& planning, const CallOptions& options,
+                                              const PlanOverrides& fixed);
+
+/// What is launched in place of `ready`, which failed with `error`: the shipped plan for a tuned one, half
+/// the work-items where the driver refused so many. \throws the error when there is nothing else.
+std::shared_ptr<const runtime::Ready> prepare_another(runtime::Runtime& runtime,
+                                                      const runtime::ProblemKey& key,
+                                                      const Planning& planning, const PlanOverrides& fixed,
+                                                      const runtime::Ready& ready, const Error& error);
+
+/// \throws Error naming "plan" when the caller gave one and it is not the one of `ready`.
+void require_same_plan(const char* operation, const CallOptions& options, const runtime::Ready& ready);
+
+/// Appends what is fixed.
+void add_overrides(runtime::ProblemKey& key, const PlanOverrides& fixed);
+
+/// Makes the plans of a problem: `plan_transpose`.
+template <class Problem>
+using PlanFunction = Plan (*)(const Device&, const Problem&, const PlanOverrides&);
+
+/// All that a plan depends on: the problem's members, and what is fixed.
+template <class Problem>
+runtime::ProblemKey problem_key(PlanFunction<Problem> plan_of, const Problem& problem,
+                                const PlanOverrides& fixed) {
+  runtime::ProblemKey key;
+  key.add(reinterpret_cast<std::uintptr_t>(plan_of));
+  add_overrides(key, fixed);
+  detail::visit_fields(problem, [&](const auto& field) { key.add(field.value); });
+  return key;
+}
+
+template <class Problem>
+Planning planning_of(const char* operation, PlanFunction<Problem> plan_of, const Problem& problem) {
+  return {operation,
+          [plan_of, &problem](const Device& device, const PlanOverrides& overrides) {
+            return plan_of(device, problem, overrides);
+          },
+          [&problem] { return tuning_class(problem); }};
+}
+
+/// Enqueues the launches of a plan, one after the other; `bind(launching)` gives each its arguments.
+template <class Bind>
+cl::Event launch_all(runtime::Runtime& runtime, const runtime::Ready& ready,
+                     std::span<const cl::Event> wait_for, const Bind& bind) {
+  CallMemory memory(runtime, ready.plan);
+  std::vector<cl::Event> cleared = memory.clear(runtime, ready.plan);
+  if (!cleared.empty()) {
+    cleared.insert(cleared.end(), wait_for.begin(), wait_for.end());
+    wait_for = cleared;
+  }
+  cl::Event event, before;
+  for (std::size_t step = 0; step < ready.steps.size(); ++step) {
+    for (std::size_t repeat = 0; repeat < ready.steps[step].launch->repeats; ++repeat) {
+      bind(Launching(runtime, ready, step, repeat, memory, wait_for, event));
+      memory.used_until(event);
+      before = std::move(event);
+      wait_for = {&before, 1};
+    }
+  }
+  return before;
+}
+
+/// Runs a problem: finds its plan, and launches it with the arguments that `bind(launching)` gives.
+/// `operation`: as the caller called it. \throws Error as the plan function does, or when what the options
+/// fix cannot be; then nothing was enqueued.
+template <class Problem, class Bind>
+cl::Event run(const Context& context, const char* operation,
+              PlanFunction<std::type_identity_t<Problem>> plan_of, const Problem& problem,
+              const CallOptions& options, const Bind& bind) {
+  runtime::Runtime& runtime = context.runtime();
+  const PlanOverrides fixed = overrides_of(runtime, operation, options);
+  const runtime::ProblemKey key = problem_key<Problem>(plan_of, problem, fixed);
+  std::shared_ptr<const runtime::Ready> ready = runtime.find_ready(key);
+  if (!ready)
+    ready = prepare(runtime, key, planning_of<Problem>(operation, plan_of, problem), options, fixed);
+  if (options.plan != nullptr) require_same_plan(operation, options, *ready);
+  for (;;) {
+    try {
+      return launch_all(runtime, *ready, options.wait_for, bind);
+    } catch (const Error& error) {
+      ready = prepare_another(runtime, key, planning_of<Problem>(operation, plan_of, problem), fixed, *ready,
+                              error);
+    }
+  }
+}
+
+/// Rows, columns and batch of what a kernel does.
+struct MatrixShape {
+  cl_ulong rows, cols, batch;
+};
+
+/// The arguments of kernels that take two matrices, rows, cols and batch.
+inline void bind_matrices(const Launching& launch, const KernelMatrix& in, const KernelMatrix& out,
+                          const MatrixShape& shape) {
+  launch(in.buffer, in.offset, in.pitch, in.stride, out.buffer, out.offset, out.pitch, out.stride, shape.rows,
+         shape.cols, shape.batch);
+}
+
+/// A problem without elements: what is wrong with the options, or does not compile, is refused all the same.
+/// \returns an event that completes with the wait list.
+template <class Problem>
+cl::Event run_empty(const Context& context, const char* operation,
+                    PlanFunction<std::type_identity_t<Problem>> plan_of, const Problem& problem,
+                    const CallOptions& options) {
+  runtime::Runtime& runtime = context.runtime();
+  const PlanOverrides fixed = overrides_of(runtime, operation, options);
+  const Plan plan = plan_of(context.device(), problem, fixed);
+  if (!plan.preamble.empty()) runtime.make_ready([&](const Device&) { return plan; }, context.device());
+  return runtime.marker(options.wait_for);
+}
+
+}  // namespace smem::ops

@@ -1,0 +1,79 @@
+/// The numbers of reductions' plans, with what chose them.
+#pragma once
+
+#include "plan/policy.hpp"
+
+#include <smem/device.hpp>
+
+#include <cstddef>
+#include <string_view>
+
+namespace smem::plan {
+
+/// Of reductions by threads of a CPU.
+struct ReduceThreads {
+  std::size_t piece_bytes = 128 * 1024;  ///< that a thread reads at least: fewer are not worth a part
+  std::size_t pieces_a_unit = 16;        ///< of all results together, so that a late thread leaves little
+  std::size_t enough_results = 4;        ///< for each unit: then results have one part each
+  std::size_t accumulator_bytes = 256;   ///< independent ones of a thread: some vector registers
+  std::size_t strip = 1024;              ///< columns that a thread reads at once
+  std::size_t strip_rows = 64;           ///< of a part of columns, at least
+};
+
+struct ReducePolicy {
+  When when;
+  Evidence vectors;          ///< reductions of whole vectors
+  Evidence matrices;         ///< of rows and columns
+  Evidence others = {.what = "no measurement: the sizes follow from the device's facts"};
+  std::string_view variant;  ///< of vectors; "several" does all other shapes
+  std::size_t group = 256;   ///< work-items
+  /// Work-groups of a unit: 2048 work-items, which is what an NVIDIA multiprocessor holds.
+  std::size_t groups_a_unit = 8;
+  std::size_t pack_bytes = 16;     ///< the widest read of a work-item
+  std::size_t packs = 4;           ///< that a work-item has under way
+  std::size_t packs_of_many = 4;   ///< the same where an element has several accumulators, or another factor
+  std::size_t lanes = 4;           ///< accumulators of a work-item that do not wait for each other, at most
+  std::size_t lanes_of_many = 4;   ///< the same where each is several numbers
+  std::size_t packs_of_parts = 4;  ///< that each work-item of a part reads at least
+  std::size_t across = 32;         ///< work-items of a group that read neighbouring columns, at most
+  std::size_t column_rows = 32;    ///< rows of a part of columns, at least
+  std::size_t most_parts = 16384;  ///< of a result
+  ReduceThreads threads;           ///< of CPUs
+};
+
+// vecmat of 16384 x 16384 floats on the H200: groups of 512 were 1.08 times as fast in one run of smem tune,
+// those of 256 1.05 times in another.
+//
+// intel: its compiler, which runs 32 work-items in the registers of one thread, spills with more than 32
+// bytes under way.
+inline constexpr ReducePolicy kReducePolicies[] = {
+    {.when = {.family = "nvidia-hopper"},
+     .vectors = {.device = "H200",
+                 .driver = "580.159",
+                 .what = "sum of 2^28 floats",
+                 .share = "shuffle 0.241 ms, several 0.248 ms, CUB 0.240 ms"},
+     .matrices = {.device = "H200",
+                  .driver = "580.159",
+                  .what = "16384 x 16384 floats",
+                  .share = "rows 1.07, columns 1.03 of copy's rate"},
+     .variant = "shuffle"},
+    {.when = {.family = "nvidia"},
+     .vectors = {.what = "no measurement: a Hopper's variant and sizes"},
+     .matrices = {.what = "no measurement: a Hopper's sizes"},
+     .variant = "shuffle"},
+    {.when = {.family = "intel"},
+     .vectors = {.what = "no measurement: what its compiler keeps in registers"},
+     .matrices = {.what = "no measurement: what its compiler keeps in registers"},
+     .variant = "several",
+     .packs = 2,
+     .packs_of_many = 1,
+     .lanes = 2,
+     .lanes_of_many = 1},
+    {.vectors = {.what = "no measurement for this family: the sizes follow from the device's facts"},
+     .matrices = {.what = "no measurement for this family: the sizes follow from the device's facts"},
+     .variant = "several"},
+};
+
+inline const ReducePolicy& reduce_policy(const Device& device) { return row_for(kReducePolicies, device); }
+
+}  // namespace smem::plan

@@ -1,0 +1,159 @@
+/// smem: the members of a problem, by name. From this one list come the key under which a plan is found
+/// again, the problem's text and JSON, and its class for tuning. Includes no OpenCL header.
+#pragma once
+
+#include <smem/export.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace smem {
+
+/// What a member means to tuning: which problems one choice serves.
+enum class FieldRole {
+  extent,     ///< a size: may differ by a factor of two
+  choice,     ///< must be equal
+  alignment,  ///< of addresses, in bytes: 16 or more are equal
+  text,       ///< the caller's own OpenCL C: such problems are not tuned, unless it is empty
+  ignored     ///< makes no difference to tuning
+};
+
+/// A member of a problem.
+template <class T>
+struct Field {
+  std::string_view name;  ///< as the member is called
+  const T& value;         ///< of the problem
+  FieldRole role;         ///< for tuning
+};
+
+/// The members of a problem are listed by these: `return std::tuple(extent("rows", rows), ...)`.
+namespace fields {
+
+template <class T>
+constexpr Field<T> extent(std::string_view name, const T& value) {
+  return {name, value, FieldRole::extent};
+}
+template <class T>
+constexpr Field<T> choice(std::string_view name, const T& value) {
+  return {name, value, FieldRole::choice};
+}
+template <class T>
+constexpr Field<T> aligned(std::string_view name, const T& value) {
+  return {name, value, FieldRole::alignment};
+}
+template <class T>
+constexpr Field<T> text(std::string_view name, const T& value) {
+  return {name, value, FieldRole::text};
+}
+template <class T>
+constexpr Field<T> ignored(std::string_view name, const T& value) {
+  return {name, value, FieldRole::ignored};
+}
+
+}  // namespace fields
+
+namespace detail {
+
+/// Stands for a value of any type, to count the members of an aggregate.
+struct Anything {
+  template <class T>
+  operator T() const;
+};
+
+template <class Aggregate, class... Values>
+constexpr std::size_t count_members() {
+  if constexpr (requires { Aggregate{Values{}..., Anything{}}; }) {
+    return count_members<Aggregate, Values..., Anything>();
+  } else {
+    return sizeof...(Values);
+  }
+}
+
+template <class T>
+concept HasFields = requires(const T& value) {
+  value.fields();
+};
+
+/// The members of `problem` in order, those of its parts in their place: `visit(field)` for each.
+template <HasFields Problem, class Visit>
+constexpr void visit_fields(const Problem& problem, const Visit& visit) {
+  using Fields = decltype(problem.fields());
+  if constexpr (std::is_aggregate_v<Problem>) {
+    static_assert(count_members<Problem>() == std::tuple_size_v<Fields>,
+                  "fields() lists every member: what it forgets, a plan is found without");
+  }
+  std::apply(
+      [&](const auto&... field) {
+        const auto one = [&](const auto& f) {
+          if constexpr (HasFields<std::remove_cvref_t<decltype(f.value)>>) {
+            visit_fields(f.value, visit);
+          } else {
+            visit(f);
+          }
+        };
+        (one(field), ...);
+      },
+      problem.fields());
+}
+
+}  // namespace detail
+
+/// A member of a problem as text.
+struct FieldValue {
+  std::string_view name;               ///< as the member is called
+  FieldRole role = FieldRole::choice;  ///< for tuning
+  std::string text;                    ///< "4096", "float32", "true"
+  std::size_t number = 0;              ///< of extents and alignments
+  bool is_number = false;              ///< whether JSON has it without quotes
+};
+
+namespace detail {
+
+SMEM_API std::string text_of(double value);
+
+template <class T>
+FieldValue field_value(const Field<T>& field) {
+  FieldValue made{field.name, field.role, {}, 0, true};
+  if constexpr (std::is_same_v<T, bool>) {
+    made.text = field.value ? "true" : "false";
+  } else if constexpr (std::is_enum_v<T>) {
+    if constexpr (requires { name_of(field.value); }) {
+      made.text = name_of(field.value);
+      made.is_number = false;
+    } else {
+      made.text = std::to_string(static_cast<long long>(field.value));
+    }
+  } else if constexpr (std::is_floating_point_v<T>) {
+    made.text = text_of(field.value);
+  } else if constexpr (std::is_integral_v<T>) {
+    made.text = std::to_string(field.value);
+    made.number = static_cast<std::size_t>(field.value);
+  } else {
+    made.text = field.value;
+    made.is_number = false;
+  }
+  return made;
+}
+
+}  // namespace detail
+
+/// The members of a problem as text, in order.
+template <detail::HasFields Problem>
+std::vector<FieldValue> values_of(const Problem& problem) {
+  std::vector<FieldValue> values;
+  detail::visit_fields(problem, [&](const auto& field) { values.push_back(detail::field_value(field)); });
+  return values;
+}
+
+/// The members as a line: extents first, "4096 x 4096 x 1", then "name value" for what is not its default's.
+SMEM_API std::string text_of(const std::vector<FieldValue>& values);
+/// The members as a JSON object.
+SMEM_API std::string json_of(const std::vector<FieldValue>& values);
+
+}  // namespace smem

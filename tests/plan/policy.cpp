@@ -1,0 +1,67 @@
+// The policies' tables: each row has evidence of its own family, and devices that get it.
+#include "support/failure.hpp"
+#include "support/targets.hpp"
+
+#include "plan/reduce_policy.hpp"
+#include "plan/transpose_policy.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using smem::plan::Evidence;
+
+void check_evidence(const Evidence& evidence, std::string_view family) {
+  CHECK_FALSE(evidence.what.empty());
+  if (evidence.measured()) {
+    CHECK(smem::plan::family_of_measured(evidence.device) == family);
+    CHECK_FALSE(evidence.driver.empty());
+    CHECK_FALSE(evidence.share.empty());
+  } else {
+    CHECK(evidence.share.empty());
+    for (const char* device : {"H100", "H200", "Zen 4", "Xeon"})
+      CHECK_FALSE(test::contains(std::string(evidence.what), device));
+  }
+}
+
+/// `evidence`: pointers to all members that say what chose a row's numbers.
+template <class Row, std::size_t kRows, class... Members>
+void check_table(const char* name, const Row (&table)[kRows], Members... evidence) {
+  INFO(name);
+  for (std::size_t i = 0; i < kRows; ++i) {
+    CAPTURE(i);
+    const Row& row = table[i];
+    (check_evidence(row.*evidence, row.when.family), ...);
+    smem::Device least;
+    least.local_bytes = least.max_work_group = 0;
+    CHECK((i + 1 == kRows) == row.when.holds(least));  // the last row is for every device
+    bool is_picked = i + 1 == kRows;
+    for (const smem::Device& device : test::all_targets())
+      is_picked = is_picked || &smem::plan::row_for(table, device) == &row;
+    CHECK_MESSAGE(is_picked, "no target gets it");
+  }
+}
+
+}  // namespace
+
+TEST_CASE("policies: every row has evidence of its family, and a device that gets it") {
+  using namespace smem::plan;
+  check_table("transpose", kTransposePolicies, &TransposePolicy::evidence);
+  check_table("reduce", kReducePolicies, &ReducePolicy::vectors, &ReducePolicy::matrices,
+              &ReducePolicy::others);
+}
+
+TEST_CASE("policies: evidence says where it was measured") {
+  const Evidence measured{.device = "H200", .driver = "580.159", .what = "a sum", .share = "0.9 of copy"};
+  smem::Device device = test::target("sm_90");
+  CHECK(measured.text(device) ==
+        "measured on a device of its family, H200, driver 580.159: a sum, 0.9 of copy");
+  device.name = "NVIDIA H200";
+  CHECK(measured.text(device) == "H200, driver 580.159: a sum, 0.9 of copy");
+  CHECK(Evidence{.what = "no measurement: by arithmetic"}.text(device) == "no measurement: by arithmetic");
+}
