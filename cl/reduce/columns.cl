@@ -72,10 +72,12 @@ void reduce_columns(REDUCE_ARGUMENTS) {
       }
     }
 
-    // Local memory: the rows of work-items meet, as in a tree.
+    // Local memory: the rows of work-items meet, as in a tree. A loop that never runs is left out: PoCL 5.0 dies of its barrier.
 #pragma unroll
     for (uint k = 0; k < PACK; ++k) scratch[k][item] = mine[k];
-#if KEEP_ORDER
+#if GROUP <= ACROSS
+    // One row of work-items.
+#elif KEEP_ORDER
     // Neighbours are combined, and what they make moves together.
     const uint right = item + item / ACROSS * ACROSS + ACROSS;
     for (uint left = GROUP / 2; left >= ACROSS; left /= 2) {
