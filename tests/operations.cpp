@@ -176,7 +176,7 @@ TEST_CASE("operations: descriptions are whole") {
 TEST_CASE("operations: words that do not fit are refused by name") {
   const Operation& transpose = *smem::operations::find("transpose");
   const auto argument = [&](std::string_view words) {
-    return test::failure([&] { transpose.parse(words); }).argument;
+    return test::failure_of([&] { transpose.parse(words); }).argument;
   };
   CHECK(transpose.parse("3x4").text == "3 x 4, 4 B");
   CHECK(transpose.parse("3x4 uchar4 --batch 2").text == "2 of 3 x 4, 4 B");
