@@ -2,7 +2,6 @@
 
 #include <bit>
 #include <charconv>
-#include <map>
 #include <string_view>
 
 namespace smem::cli {
@@ -61,37 +60,6 @@ Validator grid_validator() {
           "not of the form WIDTH, WIDTHxHEIGHT or WIDTHxHEIGHTxDEPTH"};
 }
 
-std::optional<std::size_t> parse_element(const std::string& text) {
-  static const std::map<std::string, std::size_t> scalars{
-      {"char", 1}, {"uchar", 1}, {"short", 2}, {"ushort", 2}, {"half", 2},  {"int", 4},
-      {"uint", 4}, {"float", 4}, {"long", 8},  {"ulong", 8},  {"double", 8}};
-  std::size_t bytes = 0;
-  if (const auto number = parse_number(text)) {
-    bytes = *number;
-  } else {
-    const std::size_t digits = text.find_first_of("0123456789");
-    const auto scalar = scalars.find(text.substr(0, digits));
-    const auto width = digits == std::string::npos ? 1 : parse_number(std::string_view(text).substr(digits));
-    if (scalar == scalars.end() || !width || *width > 16) return std::nullopt;
-    bytes = scalar->second * *width;
-  }
-  if (!std::has_single_bit(bytes) || bytes > 16) return std::nullopt;
-  return bytes;
-}
-
-Validator element_validator() {
-  return {[](const std::string& text) { return parse_element(text).has_value(); }, "TYPE",
-          "not a type of 1, 2, 4, 8 or 16 bytes"};
-}
-
-std::optional<Scalar> parse_scalar(const std::string& text) {
-  for (int i = 0; i <= static_cast<int>(Scalar::float64); ++i) {
-    if (text == name_of(static_cast<Scalar>(i)) || text == opencl_name_of(static_cast<Scalar>(i)))
-      return static_cast<Scalar>(i);
-  }
-  return std::nullopt;
-}
-
 std::optional<ReduceOp> parse_reduce_op(const std::string& text) {
   for (int i = 0; i < static_cast<int>(ReduceOp::dot); ++i) {
     if (text == name_of(static_cast<ReduceOp>(i))) return static_cast<ReduceOp>(i);
@@ -128,13 +96,6 @@ Validator scalar_validator() {
 Validator reduce_op_validator() {
   return {[](const std::string& text) { return parse_reduce_op(text).has_value(); }, "OP",
           "not an operation"};
-}
-
-TransposeProblem packed_problem(std::size_t element_bytes, Shape shape, std::size_t batch) {
-  TransposeProblem problem{element_bytes, shape.rows, shape.cols, batch};
-  problem.in_alignment = shape.rows * batch > 1 ? packed_alignment(shape.cols * element_bytes) : 64;
-  problem.out_alignment = shape.cols * batch > 1 ? packed_alignment(shape.rows * element_bytes) : 64;
-  return problem;
 }
 
 }  // namespace smem::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/parser.hpp"
+#include "operations/words.hpp"
 
 #include <smem/smem.hpp>
 
@@ -31,12 +32,7 @@ Validator shape_validator();
 std::optional<GridSize> parse_grid(const std::string& text);
 Validator grid_validator();
 
-/// Bytes of an OpenCL type's name, as "float" or "uchar4", or of a number of bytes; empty when unknown.
-std::optional<std::size_t> parse_element(const std::string& text);
-Validator element_validator();
-
-/// "float32", or as OpenCL C has it, "float"; empty when unknown.
-std::optional<Scalar> parse_scalar(const std::string& text);
+using operations::parse_scalar;
 /// "sum", ..., "norm": of one input and without an expression; empty when unknown.
 std::optional<ReduceOp> parse_reduce_op(const std::string& text);
 Validator scalar_validator();
@@ -47,8 +43,5 @@ Scalar usual_result(ReduceOp op, Scalar in);
 
 /// The largest power of two, at most `most`, that divides the start of every packed row.
 std::size_t packed_alignment(std::size_t row_bytes, std::size_t most = 64);
-
-/// Packed matrices at the start of their buffers, with the alignment which that gives.
-TransposeProblem packed_problem(std::size_t element_bytes, Shape shape, std::size_t batch = 1);
 
 }  // namespace smem::cli

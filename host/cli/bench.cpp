@@ -81,7 +81,7 @@ void add_bench(Command root, int& exit_code) {
           .type_name("FILE");
   add_list_flags(bench, options->goals, options->goals_small);
   add_device_option(bench, options->device);
-  add_bench_transpose(bench, exit_code);
+  add_bench_operations(bench, exit_code);
   add_bench_banks(bench, exit_code);
   add_bench_rates(bench);
   add_bench_reduce(bench, exit_code);

@@ -61,7 +61,7 @@ void print_operations(const Context& context, std::size_t calls) {
 
 int run(const std::string& device, std::size_t batches, bool all) {
   const Context context({.device = device});
-  const Plan plan = plan_transpose(context.device(), packed_problem(4, {kEdge, kEdge}));
+  const Plan plan = plan_transpose(context.device(), TransposeProblem{4, kEdge, kEdge});
   const cl::Buffer in = make_buffer(context, kEdge * kEdge * 4),
                    out = make_buffer(context, kEdge * kEdge * 4);
   const std::vector<cl_uint> numbers(kEdge * kEdge, 1);

@@ -57,11 +57,13 @@ std::vector<std::string> BenchOptions::variants_of(const std::vector<std::string
 
 void add_bench_options(Command command, BenchOptions& options, const std::vector<std::string_view>& names,
                        const std::vector<Option>& of_one, const std::vector<Option>& asked, int& exit_code,
-                       const std::function<int()>& run) {
+                       const std::function<int()>& run, bool takes_many) {
   add_device_option(command, options.device);
   const auto [goals, goals_small] = add_list_flags(command, options.goals, options.goals_small);
-  for (const Option option : of_one)
-    option.excludes(goals).excludes(goals_small).takes(1, kMostValues);
+  for (const Option option : of_one) {
+    option.excludes(goals).excludes(goals_small);
+    if (takes_many) option.takes(1, kMostValues);
+  }
   command.add_option("--variant", options.variants, "Instead of the plan's own choice; may be repeated")
       .one_of({names.begin(), names.end()});
   command.add_flag("--all-variants", options.all_variants, "The plan's own choice, and then every variant");

@@ -5,8 +5,10 @@
 // What has an expression or custom operation in it cannot be built before it is known.
 #include "cli/cache.hpp"
 #include "cli/commands.hpp"
+#include "cli/described.hpp"
 #include "cli/terminal.hpp"
 #include "cli/text.hpp"
+#include "operations/list.hpp"
 
 #include <smem/smem.hpp>
 
@@ -49,29 +51,11 @@ void on_matrices(Calls& calls, bool is_turned, const Operation& operation) {
   }
 }
 
-void warm_transpose(Calls& calls) {
-  const auto turn = [](const Context& context, const auto& in, const auto& out) {
-    transpose(context, in, out);
-  };
-  on_matrices<std::uint8_t>(calls, true, turn);
-  on_matrices<std::uint16_t>(calls, true, turn);
-  on_matrices<float>(calls, true, turn);
-  on_matrices<double>(calls, true, turn);
-}
-
 void warm_rotate(Calls& calls) {
   for (const Rotation rotation : {Rotation::by_90, Rotation::by_180, Rotation::by_270}) {
     on_matrices<float>(
         calls, rotation != Rotation::by_180,
         [=](const Context& context, const auto& in, const auto& out) { rotate(context, in, out, rotation); });
-  }
-}
-
-void warm_flip(Calls& calls) {
-  for (const Flip direction : {Flip::horizontal, Flip::vertical}) {
-    on_matrices<float>(calls, false, [=](const Context& context, const auto& in, const auto& out) {
-      flip(context, in, out, direction);
-    });
   }
 }
 
@@ -290,15 +274,30 @@ void warm_heat(Calls& calls) {
   }
 }
 
-struct Operation {
+/// A call on each small sample, and on each that the device would be measured with.
+Calls calls_of(const operations::Operation& operation, const Device& device) {
+  Calls calls;
+  for (const operations::Sample& sample : operation.samples) {
+    if (sample.scale != operations::Scale::small && sample.scale != operations::scale_for(device, false))
+      continue;
+    calls.emplace_back([&operation, words = sample.words](const Context& context) {
+      const operations::Case one = operation.parse(words);
+      const CaseData data(one);
+      const measure::BufferPair pair{make_buffer(context, data.bytes()),
+                                     make_buffer(context, data.bytes())};
+      one.call(context, data.arrays(pair), {}).wait();
+    });
+  }
+  return calls;
+}
+
+struct Special {
   const char* name;
   void (*add)(Calls& calls);
 };
 
-constexpr Operation kOperations[] = {
-    {"transpose", warm_transpose},
+constexpr Special kSpecial[] = {
     {"rotate", warm_rotate},
-    {"flip", warm_flip},
     {"reduce", warm_reduce},
     {"matvec", warm_matvec},
     {"histogram", warm_histogram},
@@ -319,12 +318,18 @@ struct Work {
   Calls calls;
 };
 
-std::vector<Work> asked_work(const std::vector<std::string>& names) {
+std::vector<Work> asked_work(const std::vector<std::string>& names, const Device& device) {
+  const auto is_asked = [&](std::string_view name) {
+    return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
+  };
   std::vector<Work> all;
-  for (const Operation& operation : kOperations) {
-    if (!names.empty() && std::find(names.begin(), names.end(), operation.name) == names.end()) continue;
-    all.push_back({operation.name, {}});
-    operation.add(all.back().calls);
+  for (const operations::Operation& operation : operations::all()) {
+    if (is_asked(operation.name)) all.push_back({std::string(operation.name), calls_of(operation, device)});
+  }
+  for (const Special& special : kSpecial) {
+    if (!is_asked(special.name)) continue;
+    all.push_back({special.name, {}});
+    special.add(all.back().calls);
   }
   return all;
 }
@@ -352,8 +357,10 @@ std::string make_calls(const Context& context, const Work& work, std::size_t don
 
 std::vector<std::string> warm_operations() {
   std::vector<std::string> names;
-  for (const Operation& operation : kOperations)
+  for (const operations::Operation& operation : operations::all())
     names.emplace_back(operation.name);
+  for (const Special& special : kSpecial)
+    names.emplace_back(special.name);
   return names;
 }
 
@@ -362,11 +369,11 @@ int warm_cache(const WarmOptions& options) {
     throw Error({.operation = "cache warm", .expected = "a cache on disk", .got = "SMEM_CACHE: off"});
   }
   const auto start = std::chrono::steady_clock::now();
-  const std::vector<Work> all = asked_work(options.operations);
+  const Context context({.device = options.device});
+  const std::vector<Work> all = asked_work(options.operations, context.device());
   std::size_t steps = 0, done = 0, failures = 0;
   for (const Work& work : all)
     steps += work.calls.size();
-  const Context context({.device = options.device});
   fmt::print("{}\n", context.device().name);
   Progress progress(steps);
   CacheStatistics before;

@@ -51,10 +51,10 @@ void fix_tile(PlanOverrides& fixed, const std::string& tile, const std::string& 
 }
 
 void add_explain_options(Command command, ExplainOptions& options,
-                         const std::vector<std::string_view>& variants) {
+                         const std::vector<std::string_view>& variants, bool with_batch) {
   command.add_option("--variant", options.variant, "Instead of the one that the plan would choose")
       .one_of({variants.begin(), variants.end()});
-  command.add_option("--batch", options.batch, "Number of matrices").positive();
+  if (with_batch) command.add_option("--batch", options.batch, "Number of matrices").positive();
   command.add_option("--work-items", options.work_items, "Fix the size of a work-group").positive();
   const Option device = add_device_option(command, options.device);
   const Option like =
@@ -69,11 +69,6 @@ void add_explain_options(Command command, ExplainOptions& options,
 }
 
 namespace {
-
-struct TransposeOptions : ExplainOptions {
-  std::string shape, layout, tile;
-  bool in_place = false;
-};
 
 struct ReduceOptions : ExplainOptions {
   std::string shape, op = "sum";
@@ -94,34 +89,6 @@ struct HeatOptions : ExplainOptions {
   std::size_t steps = 1, steps_per_pass = 0;
   bool conductivities = false;
 };
-
-int explain_transpose(const TransposeOptions& options) {
-  TransposeProblem problem =
-      packed_problem(*parse_element(options.type), *parse_shape(options.shape), options.batch);
-  problem.in_place = options.in_place;
-  PlanOverrides fixed{.variant = options.variant, .work_items = options.work_items};
-  fix_tile(fixed, options.tile, options.layout);
-  const auto measure = [&](const Context& context, const Plan& plan) {
-    const measure::Buffers buffers =
-        explain_buffers(context, problem.element_bytes * problem.rows * problem.cols * problem.batch);
-    const Extent packed{.batch = problem.batch};
-    const auto call = [&](const measure::BufferPair& pair) {
-      const Matrix in(pair.in(), problem.element_bytes, problem.rows, problem.cols, packed);
-      if (problem.in_place) return transpose_in_place(context, in, {.overrides = &plan.overrides});
-      return transpose(context, in,
-                       Matrix(pair.out(), problem.element_bytes, problem.cols, problem.rows, packed),
-                       {.overrides = &plan.overrides});
-    };
-    return measure::Meter(context).measure(buffers, plan.prediction.bytes(), call).call.median;
-  };
-  return show(
-      options, fmt::format("{} x {} {}{}", problem.rows, problem.cols, options.type, times(problem.batch)),
-      problem, fixed,
-      [&](const Device& device, const PlanOverrides& overrides) {
-        return plan_transpose(device, problem, overrides);
-      },
-      measure);
-}
 
 int explain_reduce(const ReduceOptions& options) {
   const std::optional<Shape> shape = parse_shape(options.shape);
@@ -301,23 +268,6 @@ int explain_heat(const HeatOptions& options) {
       measure);
 }
 
-void add_transpose(Command explain, int& exit_code) {
-  const Command command = explain.add_command("transpose", "The plan of a transpose of packed matrices");
-  auto options = std::make_shared<TransposeOptions>();
-  command.add_option("shape", options->shape, "Of the input: ROWSxCOLS").required().check(shape_validator());
-  command
-      .add_option("type", options->type, "Element type, as float or uchar4, or its bytes: 1, 2, 4, 8 or 16")
-      .required()
-      .check(element_validator());
-  command.add_flag("--in-place", options->in_place, "Input and output are the same square matrix");
-  command.add_option("--tile", options->tile, "Fix the tile, in elements: ROWSxCOLS")
-      .check(shape_validator());
-  command.add_option("--layout", options->layout,
-                     "Fix the tile's layout: plain, padded[:ITEMS] or swizzled[:MASK]");
-  add_explain_options(command, *options, transpose_variants());
-  command.on_run([options, &exit_code] { exit_code = explain_transpose(*options); });
-}
-
 void add_type(Command command, ExplainOptions& options) {
   command.add_option("type", options.type, "Element type, as float32 or uchar")
       .required()
@@ -395,7 +345,7 @@ void add_explain(Command root, int& exit_code) {
   const Command command = root.add_command(
       "explain", "Print the plan of an operation: kernel, sizes, layout, what bounds it, and why");
   command.require_commands(1, 1);
-  add_transpose(command, exit_code);
+  add_explain_operations(command, exit_code);
   add_reduce(command, exit_code);
   add_scan(command, exit_code);
   add_histogram(command, exit_code);

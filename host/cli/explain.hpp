@@ -29,9 +29,10 @@ Device read_facts(const std::string& path);
 /// Buffers for an input of so many bytes. \throws Error naming --run when the device has none so large.
 measure::Buffers explain_buffers(const Context& context, std::size_t bytes);
 
-/// Adds --variant, --batch, --work-items, --device, --like, --run and --json.
+/// Adds --variant, --work-items, --device, --like, --run, --json, and --batch unless the operation has its
+/// own.
 void add_explain_options(Command command, ExplainOptions& options,
-                         const std::vector<std::string_view>& variants);
+                         const std::vector<std::string_view>& variants, bool with_batch = true);
 
 /// Fixes what --tile and --layout say; empty: nothing.
 void fix_tile(PlanOverrides& fixed, const std::string& tile, const std::string& layout);

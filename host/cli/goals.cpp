@@ -2,36 +2,6 @@
 
 namespace smem::cli {
 
-std::vector<TransposeCase> transpose_goals(DeviceType type, bool small) {
-  // Odd shapes are primes or nearly: no tile divides them, and no row but the first is aligned.
-  if (type == DeviceType::cpu) {
-    if (small) {
-      return {{4, 2048, 2048, 1, 0.75}, {4, 2049, 1501, 1, 0.65}, {1, 4096, 4096}, {2, 4096, 2048},
-              {8, 2048, 1024},          {16, 1024, 1024},         {1, 4093, 4099}};
-    }
-    return {{4, 4096, 4096, 1, 0.75}, {4, 4097, 3001, 1, 0.65}, {1, 8192, 8192},  {2, 8192, 4096},
-            {8, 4096, 2048},          {16, 2048, 2048},         {1, 8191, 8193},  {2, 8191, 4099},
-            {8, 4099, 2053},          {16, 2053, 2039},         {4, 64, 64, 4096}};
-  }
-  if (small) {
-    return {{4, 4096, 4096, 1, 0.97}, {4, 4001, 3999, 1, 0.90}, {1, 8192, 8192, 1, 0.90},
-            {2, 8192, 4096, 1, 0.90}, {8, 4096, 2048, 1, 0.90}, {16, 2048, 2048, 1, 0.90},
-            {4, 64, 64, 512, 0.85},   {1, 8191, 8193},          {2, 8191, 4099},
-            {8, 4099, 2053},          {16, 2053, 2039}};
-  }
-  return {{4, 16384, 16384, 1, 0.97},
-          {4, 16001, 15999, 1, 0.90},
-          {1, 32768, 32768, 1, 0.90},
-          {2, 32768, 16384, 1, 0.90},
-          {8, 16384, 8192, 1, 0.90},
-          {16, 8192, 8192, 1, 0.90},
-          {4, 64, 64, 4096, 0.85},
-          {1, 32749, 32771},
-          {2, 32749, 16381},
-          {8, 16381, 8191},
-          {16, 8191, 8191}};
-}
-
 std::vector<ReduceCase> reduce_goals(DeviceType type, bool small) {
   // Shares of the copy bandwidth, which counts reads and writes: a reduction only reads. Of 2^20 floats: 1.5
   // times the 8.0 us that CUB takes on an H200 in a queue of many, beside a copy kernel's 6.9 us.

@@ -9,14 +9,6 @@
 
 namespace smem::cli {
 
-struct TransposeCase {
-  std::size_t element_bytes = 4;
-  std::size_t rows = 0;
-  std::size_t cols = 0;
-  std::size_t batch = 1;
-  double goal = 0;  ///< 0: measured for information
-};
-
 /// A vector of `cols` elements, or a matrix of `rows` x `cols`.
 struct ReduceCase {
   ReduceOp op = ReduceOp::sum;
@@ -109,7 +101,6 @@ struct StencilCase {
 
 /// `small`: about a sixteenth of the data on a GPU and a quarter on a CPU, for a quick look; the goals were
 /// set for the full sizes.
-std::vector<TransposeCase> transpose_goals(DeviceType type, bool small);
 std::vector<ReduceCase> reduce_goals(DeviceType type, bool small);
 std::vector<HistogramCase> histogram_goals(DeviceType type, bool small);
 std::vector<ScanCase> scan_goals(DeviceType type, bool small);

@@ -6,6 +6,7 @@
 #include "cli/commands.hpp"
 #include "cli/results.hpp"
 #include "cli/svg.hpp"
+#include "operations/list.hpp"
 
 #include <smem/smem.hpp>
 
@@ -26,13 +27,6 @@ struct Step {
 };
 
 constexpr Step kSteps[] = {
-    {"transpose", "naive", "one element after the other"},
-    {"transpose", "tiled", "a tile in local memory: both sides contiguous"},
-    {"transpose", "padded", "one more element a tile row: no bank conflicts"},
-    {"transpose", "swizzled", "an XOR of row and column instead of the padding"},
-    {"transpose", "vector", "several elements at once, turned in registers"},
-    {"transpose", "skewed", "a window for each output row: all stores fill sectors"},
-    {"transpose", "cpu", "one thread a tile, whole cache lines"},
     {"reduce", "interleaved", "a tree in local memory, of work-items further and further apart"},
     {"reduce", "sequential", "the tree's halves side by side: no idle sub-groups, no conflicts"},
     {"reduce", "first_add", "each work-item adds two elements before the tree"},
@@ -114,7 +108,7 @@ std::vector<Result> rows_of(const Measure& measure) {
 int list_steps() {
   for (const Ladder& of : ladders()) {
     fmt::print("{}\n", of.operation);
-    for (const std::string_view variant : of.variants())
+    for (const std::string_view variant : of.variants)
       fmt::print("  {:<18}{}\n", variant, step_of(of.operation, variant));
   }
   return kGood;
@@ -222,20 +216,28 @@ std::array<Option, 4> add_options(Command command, Options& options) {
 }  // namespace
 
 const std::vector<Ladder>& ladders() {
-  static const std::vector<Ladder> all{
-      {"transpose", transpose_variants, ladder_transpose},
-      {"reduce", reduce_variants, ladder_reduce},
-      {"scan", scan_variants, ladder_scan},
-      {"histogram", histogram_variants, ladder_histogram},
-      {"select", select_variants, ladder_select},
-      {"gemm", gemm_variants, ladder_gemm},
-      {"stencil", stencil_variants, ladder_stencil},
-      {"separable", separable_variants, ladder_separable},
-      {"conv2d", conv2d_variants, ladder_conv2d},
-      {"pool", pool_variants, ladder_pool},
-      {"moving_mean", moving_mean_variants, ladder_moving_mean},
-      {"heat", heat_variants, ladder_heat},
-  };
+  static const std::vector<Ladder> all = [] {
+    std::vector<Ladder> ladders;
+    for (const operations::Operation& operation : operations::all()) {
+      ladders.push_back({operation.name, operation.variants(),
+                         [&operation](const LadderOptions& options) { climb(operation, options); }});
+    }
+    const std::vector<Ladder> others{
+        {"reduce", reduce_variants(), ladder_reduce},
+        {"scan", scan_variants(), ladder_scan},
+        {"histogram", histogram_variants(), ladder_histogram},
+        {"select", select_variants(), ladder_select},
+        {"gemm", gemm_variants(), ladder_gemm},
+        {"stencil", stencil_variants(), ladder_stencil},
+        {"separable", separable_variants(), ladder_separable},
+        {"conv2d", conv2d_variants(), ladder_conv2d},
+        {"pool", pool_variants(), ladder_pool},
+        {"moving_mean", moving_mean_variants(), ladder_moving_mean},
+        {"heat", heat_variants(), ladder_heat},
+    };
+    ladders.insert(ladders.end(), others.begin(), others.end());
+    return ladders;
+  }();
   return all;
 }
 
@@ -257,6 +259,10 @@ std::vector<std::string> ladder_names() {
 }
 
 std::string_view step_of(std::string_view operation, std::string_view variant) {
+  if (const operations::Operation* described = operations::find(operation)) {
+    for (const operations::Step& step : described->steps)
+      if (step.variant == variant) return step.what;
+  }
   if (operation == "gemm") return gemm_step(variant);
   for (const Step& step : kSteps)
     if (step.operation == operation && step.variant == variant) return step.what;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cli/bench_table.hpp"
+#include "operations/operation.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -22,7 +23,6 @@ struct LadderOptions {
   }
 };
 
-void ladder_transpose(const LadderOptions& options);
 void ladder_reduce(const LadderOptions& options);
 void ladder_scan(const LadderOptions& options);
 void ladder_histogram(const LadderOptions& options);
@@ -39,11 +39,14 @@ void ladder_heat(const LadderOptions& options);
 void climb(const LadderOptions& options, const std::vector<std::string_view>& variants,
            const std::function<void(BenchTable&, const std::vector<std::string>&)>& run_case);
 
+/// Every variant of a described operation, on its first sample for the device.
+void climb(const operations::Operation& operation, const LadderOptions& options);
+
 /// An operation that has a ladder.
 struct Ladder {
   std::string_view operation;
-  std::vector<std::string_view> (*variants)();
-  void (*measure)(const LadderOptions& options);
+  std::vector<std::string_view> variants;
+  std::function<void(const LadderOptions& options)> measure;
 };
 
 /// All of them, in the order of their names' first use.

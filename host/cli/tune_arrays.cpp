@@ -16,15 +16,6 @@ namespace {
 
 using tuned::Scale;
 
-/// Elements of 1, 2, 4 or 8 bytes that are moved, with all their values.
-TuneData moved(std::size_t element_bytes, std::size_t elements) {
-  const Scalar type = element_bytes == 1   ? Scalar::uint8
-                      : element_bytes == 2 ? Scalar::uint16
-                      : element_bytes == 4 ? Scalar::uint32
-                                           : Scalar::uint64;
-  return {type, elements, element_bytes == 1 ? 255U : element_bytes == 2 ? 65535U : 0xfffffffU};
-}
-
 /// Numbers of which 2^22 are 1 at most, so that float32 has every sum.
 TuneData summed(Scalar type, std::size_t elements) {
   const auto rare = static_cast<unsigned>(std::max<std::size_t>(elements >> 21, 1));
@@ -106,43 +97,6 @@ TuneCase selection(SelectOp op, std::size_t size) {
 }  // namespace
 
 namespace tuned {
-
-std::vector<TuneCase> transposes(Scale scale) {
-  const std::size_t edge = sized(scale, 512, 4096, 16384);
-  std::vector<TuneCase> cases;
-  for (const auto& shape : {std::array{std::size_t{4}, edge, edge},
-                            {1, edge, edge},
-                            {8, edge, edge / 2},
-                            {4, edge - 3, edge + 5}}) {
-    const std::size_t bytes = shape[0], rows = shape[1], cols = shape[2];
-    const TransposeProblem problem = packed_problem(bytes, {rows, cols});
-    cases.push_back(case_of(fmt::format("{} x {}, {} B", rows, cols, bytes), problem, transpose_variants(),
-                            [](const auto&... all) { return plan_transpose(all...); }));
-    cases.back().in = cases.back().out = moved(bytes, rows * cols);
-    cases.back().call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
-      return transpose(context, Matrix(pair.in(), bytes, rows, cols), Matrix(pair.out(), bytes, cols, rows),
-                       o);
-    };
-  }
-  return cases;
-}
-
-std::vector<TuneCase> flips(Scale scale) {
-  const std::size_t edge = sized(scale, 512, 4096, 16384);
-  std::vector<TuneCase> cases;
-  for (const Flip direction : {Flip::horizontal, Flip::vertical}) {
-    const bool horizontal = direction == Flip::horizontal;
-    cases.push_back(
-        case_of(fmt::format("{} x {}, 4 B, {}", edge, edge, horizontal ? "horizontal" : "vertical"),
-                FlipProblem{4, edge, edge, 1, horizontal}, flip_variants(),
-                [](const auto&... all) { return plan_flip(all...); }));
-    cases.back().in = cases.back().out = moved(4, edge * edge);
-    cases.back().call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
-      return flip(context, Matrix(pair.in(), 4, edge, edge), Matrix(pair.out(), 4, edge, edge), direction, o);
-    };
-  }
-  return cases;
-}
 
 std::vector<TuneCase> reductions(Scale scale) {
   const std::size_t edge = sized(scale, 512, 4096, 16384);

@@ -1,6 +1,7 @@
 // The operations that smem tune measures.
 #include "cli/tune_case.hpp"
 #include "cli/tune_lists.hpp"
+#include "operations/list.hpp"
 
 #include <string>
 #include <vector>
@@ -15,8 +16,6 @@ struct TuneTarget {
 };
 
 constexpr TuneTarget kTargets[] = {
-    {"transpose", tuned::transposes},
-    {"flip", tuned::flips},
     {"reduce", tuned::reductions},
     {"matvec", tuned::matrices_by_vectors},
     {"vecmat", tuned::vectors_by_matrices},
@@ -38,10 +37,36 @@ constexpr TuneTarget kTargets[] = {
     {"heat", tuned::diffusions},
 };
 
+TuneData data_of(const operations::ArrayRule& rule) {
+  return {rule.type, rule.elements, rule.fill.most, rule.fill.rare};
+}
+
+/// Of a described operation with one input and one result.
+TuneCase case_of(const operations::Operation& operation, const operations::Case& described) {
+  TuneCase made;
+  made.operation = operation.name;
+  made.label = described.text;
+  made.problems = described.tuning;
+  made.in = data_of(described.in.at(0));
+  made.out = data_of(described.out.at(0));
+  made.variants = operation.variants();
+  made.plan = described.plan;
+  made.call = [described](const Context& context, const measure::BufferPair& pair,
+                          const CallOptions& options) {
+    return described.call(
+        context,
+        {operations::place(described.in, pair.in()), {}, operations::place(described.out, pair.out())},
+        options);
+  };
+  return made;
+}
+
 }  // namespace
 
 std::vector<std::string> tune_operations() {
   std::vector<std::string> names;
+  for (const operations::Operation& operation : operations::all())
+    names.emplace_back(operation.name);
   for (const TuneTarget& target : kTargets)
     names.emplace_back(target.operation);
   return names;
@@ -50,6 +75,12 @@ std::vector<std::string> tune_operations() {
 std::vector<TuneCase> tune_cases(const std::string& operation, const Device& device, bool small) {
   using tuned::Scale;
   const Scale scale = small ? Scale::small : device.type == DeviceType::cpu ? Scale::cpu : Scale::gpu;
+  if (const operations::Operation* described = operations::find(operation)) {
+    std::vector<TuneCase> cases;
+    for (const operations::Sample& sample : described->at(operations::scale_for(device, small)))
+      cases.push_back(case_of(*described, described->parse(sample.words)));
+    return cases;
+  }
   for (const TuneTarget& target : kTargets) {
     if (operation != target.operation) continue;
     std::vector<TuneCase> cases = target.cases(scale);

@@ -30,6 +30,6 @@ interrupted INT 2 bench first-call --repetitions 100
 [ -z "$(ls -A "$TMPDIR")" ] || fail "left: $(ls "$TMPDIR")"
 
 # Without an interrupt the file is there as a whole.
-"$smem" bench transpose --rows 65 --cols 33 --csv "$folder/old.csv" >/dev/null
+"$smem" bench transpose 65x33 --csv "$folder/old.csv" >/dev/null
 [ "$(wc -l <"$folder/old.csv")" -eq 2 ] || fail "$(cat "$folder/old.csv")"
-expect "$("$smem" bench transpose --rows 65 --cols 33 --csv /dev/stdout)" '^device,'
+expect "$("$smem" bench transpose 65x33 --csv /dev/stdout)" '^device,'

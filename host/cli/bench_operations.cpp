@@ -1,0 +1,96 @@
+// smem bench of described operations: the share of the device's own copy bandwidth, every result compared.
+#include "cli/bench_table.hpp"
+#include "cli/commands.hpp"
+#include "cli/described.hpp"
+#include "cli/ladder.hpp"
+#include "operations/list.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace smem::cli {
+
+namespace {
+
+using operations::Case;
+using operations::Operation;
+
+struct Options : BenchOptions {
+  WordValues words;
+};
+
+struct GoalCase {
+  Case one;
+  double goal = 0;
+};
+
+void run_case(BenchTable& table, const GoalCase& c, const std::vector<std::string>& variants) {
+  const CaseData data(c.one);
+  const auto buffers = table.buffers(c.one.text, data.bytes(), 2);
+  if (!buffers) return;
+  const Context& context = table.context();
+  for (const measure::BufferPair& pair : buffers->pairs) {
+    data.write_inputs(context, pair);
+    data.write_others(context, pair);
+  }
+  for (const std::string& variant : variants) {
+    const auto make_plan = [&](const std::string& name) {
+      return c.one.plan(context.device(), PlanOverrides{.variant = name});
+    };
+    const auto call = [&](const measure::BufferPair& pair) {
+      return c.one.call(context, data.arrays(pair), {.variant = variant});
+    };
+    const auto check = [&] {
+      const measure::BufferPair& first = buffers->pairs.front();
+      data.write_others(context, first);
+      call(first).wait();
+      return data.wrong(context, first);
+    };
+    table.row({c.one.text, variant, c.goal}, *buffers, make_plan, call, check);
+  }
+}
+
+std::vector<GoalCase> samples_of(const Operation& operation, const Device& device, bool small) {
+  std::vector<GoalCase> cases;
+  for (const operations::Sample& sample : operation.at(operations::scale_for(device, small)))
+    cases.push_back({operation.parse(sample.words), sample.goal});
+  return cases;
+}
+
+int run(const Operation& operation, const Options& options) {
+  BenchTable table(options, "bytes read and written");
+  std::vector<GoalCase> cases;
+  if (options.is_list()) {
+    cases = samples_of(operation, table.device(), options.goals_small);
+  } else {
+    for (Case& one : cases_of(operation, options.words))
+      cases.push_back({std::move(one), 0});
+  }
+  for (const GoalCase& c : cases)
+    run_case(table, c, options.variants_of(operation.variants()));
+  return table.end();
+}
+
+}  // namespace
+
+void climb(const Operation& operation, const LadderOptions& options) {
+  climb(options, operation.variants(), [&](BenchTable& table, const std::vector<std::string>& variants) {
+    run_case(table, samples_of(operation, table.device(), options.small).front(), variants);
+  });
+}
+
+void add_bench_operations(Command bench, int& exit_code) {
+  for (const Operation& operation : operations::all()) {
+    const Command command = bench.add_command(std::string(operation.name), std::string(operation.summary));
+    auto options = std::make_shared<Options>();
+    const std::vector<Option> words = add_words(command, operation.words, options->words);
+    add_bench_options(
+        command, *options, operation.variants(), words, {words.front()}, exit_code,
+        [&operation, options] { return run(operation, *options); }, false);
+  }
+}
+
+}  // namespace smem::cli

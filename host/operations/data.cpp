@@ -1,0 +1,169 @@
+// Arrays of described calls: filled, placed and compared.
+#include "operations/data.hpp"
+
+#include "formatted.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <thread>
+
+namespace smem::operations {
+
+namespace {
+
+constexpr std::size_t kPlaceBytes = 256;  // what arrays of one buffer begin at multiples of
+
+std::size_t placed_bytes(const ArrayRule& rule) {
+  return (rule.bytes() + kPlaceBytes - 1) / kPlaceBytes * kPlaceBytes;
+}
+
+template <class Visit>
+auto with_type(Scalar type, const Visit& visit) {
+  switch (type) {
+    case Scalar::int8:
+      return visit(std::int8_t{});
+    case Scalar::int16:
+      return visit(std::int16_t{});
+    case Scalar::int32:
+      return visit(std::int32_t{});
+    case Scalar::int64:
+      return visit(std::int64_t{});
+    case Scalar::uint8:
+      return visit(std::uint8_t{});
+    case Scalar::uint16:
+      return visit(std::uint16_t{});
+    case Scalar::uint32:
+      return visit(std::uint32_t{});
+    case Scalar::uint64:
+      return visit(std::uint64_t{});
+    case Scalar::half:
+      return visit(half{});
+    case Scalar::bfloat16:
+      return visit(bfloat16{});
+    case Scalar::float64:
+      return visit(double{});
+    case Scalar::float32:
+      break;
+  }
+  return visit(float{});
+}
+
+template <class T>
+double as_double(T value) {
+  if constexpr (std::is_class_v<T>) {
+    return static_cast<double>(static_cast<float>(value));
+  } else {
+    return static_cast<double>(value);
+  }
+}
+
+template <class T>
+T from_double(double value) {
+  if constexpr (std::is_class_v<T>) {
+    return T(static_cast<float>(value));
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+/// splitmix64 (Steele, Lea, Flood, OOPSLA 2014), whose numbers do not depend on each other's place.
+std::uint64_t number_at(std::uint64_t seed, std::uint64_t i) {
+  std::uint64_t z = seed + (i + 1) * 0x9e3779b97f4a7c15U;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebU;
+  return z ^ z >> 31;
+}
+
+/// The first place in [begin, end) at which elements differ; `end`: none.
+template <class T>
+std::size_t first_difference(std::span<const T> expected, std::span<const T> got, std::size_t begin,
+                             std::size_t end, double relative) {
+  for (std::size_t i = begin; i < end; ++i) {
+    if (std::memcmp(&expected[i], &got[i], sizeof(T)) == 0) continue;
+    const double wanted = as_double(expected[i]), found = as_double(got[i]);
+    // 0 and -0 are equal, and what is no number equals nothing.
+    if (!(std::abs(found - wanted) <= relative * std::abs(wanted))) return i;
+  }
+  return end;
+}
+
+}  // namespace
+
+std::vector<PlacedArray> place(const std::vector<ArrayRule>& rules, cl_mem buffer) {
+  std::vector<PlacedArray> placed;
+  std::size_t at = 0;
+  for (const ArrayRule& rule : rules) {
+    placed.push_back({buffer, rule.type, at / size_of(rule.type), rule.elements});
+    at += placed_bytes(rule);
+  }
+  return placed;
+}
+
+std::size_t bytes_of(const std::vector<ArrayRule>& rules) {
+  std::size_t bytes = 0;
+  for (const ArrayRule& rule : rules)
+    bytes += placed_bytes(rule);
+  return bytes;
+}
+
+double HostArray::number(std::size_t i) const {
+  return with_type(type, [&](auto value) {
+    std::memcpy(&value, bytes.data() + i * sizeof value, sizeof value);
+    return as_double(value);
+  });
+}
+
+void HostArray::set(std::size_t i, double value) {
+  with_type(type, [&](auto zero) {
+    const auto typed = from_double<decltype(zero)>(value);
+    std::memcpy(bytes.data() + i * sizeof typed, &typed, sizeof typed);
+  });
+}
+
+HostArray filled(const ArrayRule& rule, std::uint64_t seed) {
+  HostArray array{rule.type, std::vector<unsigned char>(rule.bytes())};
+  with_type(rule.type, [&](auto zero) {
+    using T = decltype(zero);
+    const std::span<T> values = array.as<T>();
+    in_parallel(values.size(), [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::uint64_t random = number_at(seed, i);
+        double number = 0;
+        if (random % rule.fill.rare == 0)
+          number = static_cast<double>((random >> 32) % (rule.fill.most + std::uint64_t{1}));
+        if (rule.fill.negative && (random >> 31 & 1) != 0) number = -number;
+        values[i] = from_double<T>(number);
+      }
+    });
+  });
+  return array;
+}
+
+HostArray poisoned(const ArrayRule& rule) {
+  return {rule.type, std::vector<unsigned char>(rule.bytes(), 0xff)};
+}
+
+void in_parallel(std::size_t count, const std::function<void(std::size_t begin, std::size_t end)>& body) {
+  const std::size_t parts = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, 16);
+  std::vector<std::thread> threads;
+  for (std::size_t part = 1; part < parts; ++part)
+    threads.emplace_back([=, &body] { body(count * part / parts, count * (part + 1) / parts); });
+  body(0, count / parts);
+  for (std::thread& thread : threads)
+    thread.join();
+}
+
+std::optional<std::string> difference(const std::string& name, const HostArray& expected,
+                                      const HostArray& got, double relative) {
+  if (expected.bytes == got.bytes) return std::nullopt;
+  return with_type(expected.type, [&](auto zero) -> std::optional<std::string> {
+    using T = decltype(zero);
+    const std::span<const T> wanted = expected.as<T>(), found = got.as<T>();
+    const std::size_t i = first_difference(wanted, found, 0, wanted.size(), relative);
+    if (i == wanted.size()) return std::nullopt;
+    return formatted("element {} of {} is {}, not {}", i, name, as_double(found[i]), as_double(wanted[i]));
+  });
+}
+
+}  // namespace smem::operations

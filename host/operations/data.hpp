@@ -1,0 +1,89 @@
+/// The arrays of a described call: how inputs are filled, and what is compared.
+#pragma once
+
+#include <smem/scalar.hpp>
+#include <smem/view.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace smem::operations {
+
+/// How an input is filled: with whole numbers, so few and so small that sums of them are exact.
+struct Fill {
+  unsigned most = 255;    ///< the largest number
+  unsigned rare = 1;      ///< of so many elements, one is not 0
+  bool negative = false;  ///< half of the numbers are
+};
+
+/// A packed array of a call.
+struct ArrayRule {
+  std::string name;  ///< as the call's argument: "in"
+  Scalar type = Scalar::float32;
+  std::size_t elements = 0;
+  Fill fill = {};  ///< of inputs
+  std::size_t bytes() const { return elements * size_of(type); }
+};
+
+/// An array's place in a buffer.
+struct PlacedArray {
+  cl_mem buffer = nullptr;
+  Scalar type = Scalar::float32;
+  std::size_t first = 0;  ///< elements before it
+  std::size_t elements = 0;
+
+  Vector vector() const { return {buffer, type, elements, first}; }
+};
+
+/// Several arrays in one buffer, each where every element and vector is aligned.
+std::vector<PlacedArray> place(const std::vector<ArrayRule>& rules, cl_mem buffer);
+/// Bytes of a buffer that holds them all.
+std::size_t bytes_of(const std::vector<ArrayRule>& rules);
+
+/// The arrays of a call, in buffers: inputs, arrays that are read and written, and outputs.
+struct CallArrays {
+  std::vector<PlacedArray> in, in_out, out;
+};
+
+/// An array on the host.
+struct HostArray {
+  Scalar type = Scalar::float32;
+  std::vector<unsigned char> bytes;
+
+  std::size_t size() const { return bytes.size() / size_of(type); }
+  template <class T>
+  std::span<T> as() {
+    return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+  template <class T>
+  std::span<const T> as() const {
+    return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+  double number(std::size_t i) const;
+  void set(std::size_t i, double value);
+};
+
+/// The arrays of a call on the host, for its reference.
+struct HostArrays {
+  const std::vector<HostArray>& in;
+  std::vector<HostArray>&in_out, &out;
+};
+
+/// The array that a rule fills, by a seed.
+HostArray filled(const ArrayRule& rule, std::uint64_t seed);
+/// An array of bytes that a missing write leaves behind.
+HostArray poisoned(const ArrayRule& rule);
+
+/// `body(begin, end)` on parts of 0 .. count-1, on all the host's cores.
+void in_parallel(std::size_t count, const std::function<void(std::size_t begin, std::size_t end)>& body);
+
+/// The first element that is not as expected, in words. `relative`: what results may differ by.
+std::optional<std::string> difference(const std::string& name, const HostArray& expected,
+                                      const HostArray& got, double relative);
+
+}  // namespace smem::operations

@@ -1,0 +1,70 @@
+// flip, described.
+#include "operations/matrices.hpp"
+#include "operations/operation.hpp"
+
+#include "formatted.hpp"
+
+#include <smem/flip_plan.hpp>
+#include <smem/rotate.hpp>
+
+namespace smem::operations {
+
+namespace {
+
+Case read(const Words& words) {
+  const std::size_t bytes = words.element_bytes("type"), batch = words.number("batch");
+  const std::size_t rows = words.sizes("shape")[0], cols = words.sizes("shape")[1];
+  const bool vertical = words.flag("vertical");
+  Case made = case_of(formatted("{}{} x {}, {} B, {}", batch == 1 ? "" : formatted("{} of ", batch), rows,
+                                cols, bytes, vertical ? "vertical" : "horizontal"),
+                      FlipProblem{bytes, rows, cols, batch, !vertical}, plan_flip);
+  made.in = {moved("in", bytes, rows * cols * batch)};
+  made.out = {moved("out", bytes, rows * cols * batch)};
+  const Extent packed{.batch = batch};
+  made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
+    return flip(context, Matrix(arrays.in[0].buffer, bytes, rows, cols, packed),
+                Matrix(arrays.out[0].buffer, bytes, rows, cols, packed),
+                vertical ? Flip::vertical : Flip::horizontal, options);
+  };
+  made.reference = [=](const HostArrays& arrays) {
+    in_parallel(batch * rows, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t line = begin; line < end; ++line) {
+        const std::size_t row = line % rows, mirrored = line - row + (vertical ? rows - 1 - row : row);
+        for (std::size_t j = 0; j < cols; ++j) {
+          copy_element(arrays.in[0], mirrored * cols + (vertical ? j : cols - 1 - j), arrays.out[0],
+                       line * cols + j, bytes);
+        }
+      }
+    });
+  };
+  return made;
+}
+
+}  // namespace
+
+Operation flip_operation() {
+  return {
+      .name = "flip",
+      .summary = "Packed matrices with their rows or columns backwards",
+      .steps = {{"items", "neighbouring work-items move neighbours"},
+                {"vector", "a run of neighbours is reversed in registers"}},
+      .words = {shape_rule("Of the matrices"),
+                element_rule(),
+                batch_rule(),
+                {.name = "vertical", .kind = WordKind::flag, .help = "Rows backwards, not columns"}},
+      .read = read,
+      .samples = {{Scale::edges, "1x1 uchar"},
+                  {Scale::edges, "37x131 uchar --batch 3"},
+                  {Scale::edges, "65x33 ushort --vertical"},
+                  {Scale::edges, "5x258 float"},
+                  {Scale::edges, "67x35 float4"},
+                  {Scale::small, "512x512 float"},
+                  {Scale::small, "512x512 float --vertical"},
+                  {Scale::usual, "4096x4096 float"},
+                  {Scale::usual, "4096x4096 float --vertical"},
+                  {Scale::large, "16384x16384 float", 0.95},
+                  {Scale::large, "16384x16384 float --vertical", 0.95}},
+  };
+}
+
+}  // namespace smem::operations

@@ -1,0 +1,37 @@
+// The list of operations: a line for each.
+#include "operations/list.hpp"
+
+namespace smem::operations {
+
+Operation transpose_operation();
+Operation flip_operation();
+
+const std::vector<Operation>& all() {
+  static const std::vector<Operation> operations{
+      transpose_operation(),
+      flip_operation(),
+  };
+  return operations;
+}
+
+const Operation* find(std::string_view name) {
+  for (const Operation& operation : all())
+    if (operation.name == name) return &operation;
+  return nullptr;
+}
+
+std::vector<std::string_view> Operation::variants() const {
+  std::vector<std::string_view> names;
+  for (const Step& step : steps)
+    names.push_back(step.variant);
+  return names;
+}
+
+std::vector<Sample> Operation::at(Scale scale) const {
+  std::vector<Sample> found;
+  for (const Sample& sample : samples)
+    if (sample.scale == scale) found.push_back(sample);
+  return found;
+}
+
+}  // namespace smem::operations

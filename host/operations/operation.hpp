@@ -1,0 +1,90 @@
+/// A description of an operation: all that programs which know no operation make of it. From descriptions
+/// come bench, explain, ladder, roofline, tune, cache warm, and suites of tests.
+#pragma once
+
+#include "operations/data.hpp"
+#include "operations/words.hpp"
+
+#include <smem/context.hpp>
+#include <smem/fields.hpp>
+#include <smem/options.hpp>
+#include <smem/plan.hpp>
+#include <smem/tuning_plan.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smem::operations {
+
+/// A problem of an operation, on packed arrays: how it is planned, called and checked.
+struct Case {
+  std::string text;                 ///< "16001 x 15999, 4 B"
+  std::vector<FieldValue> problem;  ///< its members
+  TuningClass tuning;               ///< that its outcome is for
+  std::vector<ArrayRule> in, in_out, out;
+  std::function<Plan(const Device&, const PlanOverrides&)> plan;
+  std::function<cl::Event(const Context&, const CallArrays&, const CallOptions&)> call;
+  std::function<void(const HostArrays&)> reference;  ///< the results by a plain loop
+  double relative = 0;  ///< what results may differ by: 0 where all sums are exact
+};
+
+/// A case whose plan follows from its problem.
+template <class Problem>
+Case case_of(std::string text, const Problem& problem,
+             Plan (*plan_of)(const Device&, const Problem&, const PlanOverrides&)) {
+  Case made;
+  made.text = std::move(text);
+  made.problem = values_of(problem);
+  made.tuning = tuning_class(problem);
+  made.plan = [problem, plan_of](const Device& device, const PlanOverrides& overrides) {
+    return plan_of(device, problem, overrides);
+  };
+  return made;
+}
+
+/// What sizes are chosen for.
+enum class Scale {
+  edges,  ///< tests: sizes around those of tiles and vectors
+  small,  ///< a quick look
+  usual,  ///< a CPU
+  large   ///< a GPU
+};
+
+/// A problem to be measured, in words.
+struct Sample {
+  Scale scale;
+  std::string_view words;  ///< "16384x16384 float"
+  double goal = 0;         ///< least share of the device's copy bandwidth; 0: for information
+};
+
+/// A variant, as a step of the ladder.
+struct Step {
+  std::string_view variant;
+  std::string_view what;  ///< it does that the one before it does not, in a clause
+};
+
+struct Operation {
+  std::string_view name;     ///< "transpose"
+  std::string_view summary;  ///< "Transposes of packed matrices"
+  std::vector<Step> steps;   ///< all variants, slowest idea first
+  std::vector<WordRule> words;
+  /// \throws Error naming the word that does not fit.
+  std::function<Case(const Words&)> read;
+  std::vector<Sample> samples;  ///< of each scale; the ladder has the first
+
+  /// The problem of a text.
+  Case parse(std::string_view text) const { return read(Words::parse(name, words, text)); }
+  std::vector<std::string_view> variants() const;
+  /// The samples of a scale.
+  std::vector<Sample> at(Scale scale) const;
+};
+
+/// The scale for a device.
+inline Scale scale_for(const Device& device, bool small) {
+  return small ? Scale::small : device.type == DeviceType::cpu ? Scale::usual : Scale::large;
+}
+
+}  // namespace smem::operations

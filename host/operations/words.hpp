@@ -1,0 +1,69 @@
+/// What a problem is described by on a command line: "16001x15999 float --batch 3".
+#pragma once
+
+#include <smem/scalar.hpp>
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smem::operations {
+
+/// What a word of a problem must be like.
+enum class WordKind {
+  number,   ///< a whole number, 1 or more
+  real,     ///< any number
+  sizes,    ///< whole numbers, 1 or more, with an x between them: 1024x768
+  element,  ///< an element's type, also a vector's as uchar4, or its bytes
+  scalar,   ///< a type that operations compute with
+  choice,   ///< one of some words
+  flag      ///< there or not
+};
+
+/// A word that a problem may have.
+struct WordRule {
+  std::string name;  ///< "batch"; of an option or a flag without its dashes
+  WordKind kind = WordKind::number;
+  std::string help;                       ///< "Number of matrices"
+  std::string usual = {};                 ///< where it is not said; empty: it must be said, unless a flag
+  bool positional = false;                ///< told by its place, not by its name
+  std::string form = {};                  ///< of sizes: "ROWSxCOLS"
+  std::size_t least = 1, most = 1;        ///< of sizes: how many numbers
+  std::vector<std::string> choices = {};  ///< of a choice
+};
+
+/// Whether the text is what the rule wants.
+bool fits(const WordRule& rule, const std::string& text);
+/// What the help calls such a value: "ROWSxCOLS".
+std::string form_of(const WordRule& rule);
+
+/// The words of one problem. What is asked for is there, and fits its rule.
+class Words {
+ public:
+  /// `given`: what was said, by names. \throws Error naming the word that is wrong or missing.
+  Words(std::string_view operation, const std::vector<WordRule>& rules,
+        const std::map<std::string, std::string>& given);
+  /// Reads "16001x15999 float --batch 3". \throws Error naming the word that is wrong.
+  static Words parse(std::string_view operation, const std::vector<WordRule>& rules, std::string_view text);
+
+  const std::string& text(const std::string& name) const { return values_.at(name); }
+  bool flag(const std::string& name) const { return !values_.at(name).empty(); }
+  std::size_t number(const std::string& name) const;
+  double real(const std::string& name) const;
+  std::vector<std::size_t> sizes(const std::string& name) const;
+  std::size_t element_bytes(const std::string& name) const;
+  Scalar scalar(const std::string& name) const;
+
+ private:
+  std::map<std::string, std::string> values_;
+};
+
+/// Bytes of an OpenCL type's name, as "float" or "uchar4", or of a number of bytes; empty when unknown.
+std::optional<std::size_t> parse_element(const std::string& text);
+/// "float32", or as OpenCL C has it, "float"; empty when unknown.
+std::optional<Scalar> parse_scalar(const std::string& text);
+
+}  // namespace smem::operations

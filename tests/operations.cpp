@@ -1,0 +1,192 @@
+// Suites over all described operations.
+#include "operations/list.hpp"
+#include "support/failure.hpp"
+#include "support/level.hpp"
+#include "support/targets.hpp"
+
+#include "plan/policy.hpp"
+
+#include <smem/smem.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using smem::operations::ArrayRule;
+using smem::operations::Case;
+using smem::operations::HostArray;
+using smem::operations::Operation;
+using smem::operations::PlacedArray;
+using smem::operations::Sample;
+using smem::operations::Scale;
+
+/// The arrays of a case in buffers of their own size, so that a sanitizer or Oclgrind sees each end.
+class Buffers {
+ public:
+  Buffers(const smem::Context& context, const Case& c) : context_(context), case_(c) {
+    std::uint64_t seed = 0;
+    for (const ArrayRule& rule : c.in)
+      in_.push_back(filled(rule, ++seed));
+    for (const ArrayRule& rule : c.in_out)
+      in_out_.push_back(filled(rule, ++seed));
+    for (const ArrayRule& rule : c.out)
+      out_.push_back(poisoned(rule));
+    arrays_.in = upload(in_);
+    arrays_.in_out = upload(in_out_);
+    arrays_.out = upload(out_);
+    c.reference({in_, in_out_, out_});
+  }
+  const smem::operations::CallArrays& arrays() const { return arrays_; }
+  /// What is wrong after a call; empty: nothing.
+  std::string wrong() const {
+    const auto compare = [&](const std::vector<ArrayRule>& rules, const std::vector<HostArray>& expected,
+                             const std::vector<PlacedArray>& places, double relative) -> std::string {
+      for (std::size_t i = 0; i < rules.size(); ++i) {
+        HostArray got{expected[i].type, std::vector<unsigned char>(expected[i].bytes.size())};
+        smem::read_buffer(context_, cl::Buffer(places[i].buffer, true), got.bytes.data(), got.bytes.size());
+        if (const auto text = difference(rules[i].name, expected[i], got, relative)) return *text;
+      }
+      return {};
+    };
+    for (const std::string& text : {compare(case_.out, out_, arrays_.out, case_.relative),
+                                    compare(case_.in_out, in_out_, arrays_.in_out, case_.relative),
+                                    compare(case_.in, in_, arrays_.in, 0)})
+      if (!text.empty()) return text;
+    return {};
+  }
+
+ private:
+  std::vector<PlacedArray> upload(const std::vector<HostArray>& arrays) {
+    std::vector<PlacedArray> places;
+    for (const HostArray& array : arrays) {
+      buffers_.push_back(smem::make_buffer(context_, array.bytes.size()));
+      smem::write_buffer(context_, buffers_.back(), array.bytes.data(), array.bytes.size());
+      places.push_back({buffers_.back()(), array.type, 0, array.size()});
+    }
+    return places;
+  }
+
+  const smem::Context& context_;
+  const Case& case_;
+  std::vector<HostArray> in_, in_out_, out_;
+  std::vector<cl::Buffer> buffers_;
+  smem::operations::CallArrays arrays_;
+};
+
+/// Calls a case by a variant; empty: the plan's choice. \returns whether the device runs it.
+bool run(const smem::Context& context, const Case& c, std::string_view variant) {
+  CAPTURE(c.text);
+  CAPTURE(variant);
+  const Buffers buffers(context, c);
+  try {
+    c.call(context, buffers.arrays(), {.variant = variant}).wait();
+  } catch (const smem::Error& error) {
+    INFO(error.what());
+    CHECK((!variant.empty() && error.details().argument == "variant"));
+    CHECK_THROWS_AS(c.plan(context.device(), {.variant = std::string(variant)}), smem::Error);
+    return false;
+  }
+  CHECK(buffers.wrong().empty());
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("operations: every variant gives what a plain loop gives, at sizes around its tiles") {
+  const smem::Context context;
+  for (const Operation& operation : smem::operations::all()) {
+    CAPTURE(operation.name);
+    std::set<std::string_view> ran;
+    for (const Sample& sample : operation.at(Scale::edges)) {
+      const Case c = operation.parse(sample.words);
+      CHECK(run(context, c, {}));
+      for (const std::string_view variant : operation.variants())
+        if (run(context, c, variant)) ran.insert(variant);
+    }
+    const Case usual = operation.parse(operation.at(Scale::small).front().words);
+    CHECK(ran.count(usual.plan(context.device(), {}).variant) == 1);
+  }
+}
+
+TEST_CASE("operations: every sample has a plan that fits every target, and its clamps") {
+  for (const smem::Device& whole : test::all_targets()) {
+    for (const char* limits : {"", "local=16K,work_group=64", "work_group=1"}) {
+      const smem::Device device = smem::clamp(whole, limits);
+      CAPTURE(device.name);
+      CAPTURE(limits);
+      for (const Operation& operation : smem::operations::all()) {
+        for (const Sample& sample : operation.samples) {
+          CAPTURE(operation.name);
+          CAPTURE(sample.words);
+          const Case c = operation.parse(sample.words);
+          const smem::Plan plan = c.plan(device, {});
+          for (const smem::Launch* launch : plan.launches()) {
+            CHECK(launch->local_bytes <= device.local_bytes);
+            CHECK(launch->work_items() <= device.max_work_group);
+            CHECK(launch->groups() > 0);
+          }
+          const auto names = operation.variants();
+          CHECK(std::find(names.begin(), names.end(), plan.variant) != names.end());
+          CHECK(plan.alternatives.size() + 1 == names.size());
+          CHECK_FALSE(smem::text_of(c.problem).empty());
+          CHECK(c.tuning.operation == operation.name);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("operations: evidence of a plan is of the device's own family") {
+  for (const smem::Device& device : test::all_targets()) {
+    CAPTURE(device.name);
+    for (const Operation& operation : smem::operations::all()) {
+      CAPTURE(operation.name);
+      const smem::Plan plan = operation.parse(operation.samples.front().words).plan(device, {});
+      for (const char* measured : {"H100", "H200", "Zen 4", "Xeon"}) {
+        if (smem::plan::family_of_measured(measured) == family_of(device)) continue;
+        CHECK_FALSE(test::contains(plan.evidence, measured));
+        CHECK_FALSE(test::contains(plan.reason, measured));
+      }
+    }
+  }
+}
+
+TEST_CASE("operations: descriptions are whole") {
+  std::set<std::string_view> names;
+  for (const Operation& operation : smem::operations::all()) {
+    CAPTURE(operation.name);
+    CHECK(names.insert(operation.name).second);
+    CHECK_FALSE(operation.summary.empty());
+    for (const smem::operations::Step& step : operation.steps)
+      CHECK_FALSE(step.what.empty());
+    for (const Scale scale : {Scale::edges, Scale::small, Scale::usual, Scale::large})
+      CHECK_FALSE(operation.at(scale).empty());
+  }
+  CHECK(smem::operations::find("transpose") != nullptr);
+  CHECK(smem::operations::find("nonsense") == nullptr);
+}
+
+TEST_CASE("operations: words that do not fit are refused by name") {
+  const Operation& transpose = *smem::operations::find("transpose");
+  const auto argument = [&](std::string_view words) {
+    return test::failure_of([&] { transpose.parse(words); }).argument;
+  };
+  CHECK(transpose.parse("3x4").text == "3 x 4, 4 B");
+  CHECK(transpose.parse("3x4 uchar4 --batch 2").text == "2 of 3 x 4, 4 B");
+  CHECK(argument("") == "shape");
+  CHECK(argument("3") == "shape");
+  CHECK(argument("3x4x5") == "shape");
+  CHECK(argument("0x4") == "shape");
+  CHECK(argument("3x99999999999999999999") == "shape");
+  CHECK(argument("3x4 float3") == "type");
+  CHECK(argument("3x4 float --batch x") == "batch");
+  CHECK(argument("3x4 float --nonsense 3") == "nonsense");
+  CHECK(argument("3x4 float 7") == "7");
+}
