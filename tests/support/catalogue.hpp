@@ -193,20 +193,14 @@ inline void add_histogram(const smem::Device& device, Catalogue& catalogue) {
   problem.rows = 4096;
   problem.cols = 300;
   add(problem, {});
-  if (const auto finish = smem::plan_histogram_finish(device, problem))
-    catalogue.add("histogram/finish", [&] { return *finish; });
 }
 
 inline void add_weighted(const smem::Device& device, Catalogue& catalogue) {
   smem::WeightedHistogramProblem problem;
   problem.counts.cols = std::size_t{1} << 24;
   const auto add = [&](const std::string& variant) {
-    const std::string name = fmt::format("weighted/{}/{}", variant, name_of(problem.weights));
-    catalogue.add(name, [&] { return smem::plan_histogram_weighted(device, problem, {.variant = variant}); });
-    catalogue.add(name + "/finish",
-                  [&] { return smem::plan_histogram_weighted_finish(device, problem, variant); });
-    if (const auto scale = smem::plan_weight_scale(device, problem))
-      catalogue.add(name + "/scale", [&] { return *scale; });
+    catalogue.add(fmt::format("weighted/{}/{}", variant, name_of(problem.weights)),
+                  [&] { return smem::plan_histogram_weighted(device, problem, {.variant = variant}); });
   };
   for (const std::string_view variant : smem::histogram_weighted_variants())
     add(std::string(variant));
