@@ -213,14 +213,8 @@ inline void add_scan(const smem::Device& device, Catalogue& catalogue) {
   const auto add = [&](const smem::ScanProblem& problem, const std::string& what, bool all_variants) {
     for (const std::string_view variant : smem::scan_variants()) {
       if (!all_variants && (variant == "hillis_steele" || variant == "blelloch")) continue;
-      const smem::PlanOverrides fixed{.variant = std::string(variant)};
-      const std::string name = fmt::format("{}/{}/{}", what, variant, name_of(problem.in));
-      catalogue.add(name, [&] { return smem::plan_scan(device, problem, fixed); });
-      try {
-        if (const auto first = smem::plan_scan_first(device, problem, fixed))
-          catalogue.add(name + "/first", [&] { return *first; });
-      } catch (const smem::Error&) {  // looked into above
-      }
+      catalogue.add(fmt::format("{}/{}/{}", what, variant, name_of(problem.in)),
+                    [&] { return smem::plan_scan(device, problem, variant); });
     }
   };
   smem::ScanProblem problem;
@@ -256,15 +250,8 @@ inline void add_select(const smem::Device& device, Catalogue& catalogue) {
   problem.predicate = "x < 1";
   const auto add = [&](const char* what) {
     for (const std::string_view variant : smem::select_variants()) {
-      const smem::PlanOverrides fixed{.variant = std::string(variant)};
-      const std::string name =
-          fmt::format("{}{}/{}/{}", name_of(problem.op), what, variant, name_of(problem.in));
-      catalogue.add(name, [&] { return smem::plan_select(device, problem, fixed); });
-      try {
-        if (const auto first = smem::plan_select_first(device, problem, fixed))
-          catalogue.add(name + "/first", [&] { return *first; });
-      } catch (const smem::Error&) {  // looked into above
-      }
+      catalogue.add(fmt::format("{}{}/{}/{}", name_of(problem.op), what, variant, name_of(problem.in)),
+                    [&] { return smem::plan_select(device, problem, variant); });
     }
   };
   for (const auto& [op, in] : {std::pair{SelectOp::copy_if, Scalar::float32},
