@@ -24,10 +24,4 @@ struct BinArguments {
 /// Also sets the problem's bins and rule, for elements of its type. \throws Error naming what is wrong.
 BinArguments bin_arguments(const char* operation, const Bins& bins, HistogramProblem& problem);
 
-/// A key's number for what a plan depends on in how bins are found.
-inline std::uint64_t bins_number(const HistogramProblem& p) {
-  return static_cast<std::uint64_t>(p.in) | static_cast<std::uint64_t>(p.rule) << 8 |
-         static_cast<std::uint64_t>(p.channels) << 16;
-}
-
 }  // namespace smem::ops

@@ -1,8 +1,8 @@
 // check_segments: the device looks; only where something is wrong do the offsets come to the host.
+#include "plan/check_segments.hpp"
 #include "formatted.hpp"
-#include "ops/key.hpp"
+#include "ops/run.hpp"
 #include "ops/views.hpp"
-#include "plan/reduce_types.hpp"
 #include "plan/sizes.hpp"
 #include "runtime/status.hpp"
 
@@ -29,14 +29,12 @@ void check_segments(const Context& context, const Vector& offsets, std::size_t s
   if (offsets.size == 0) return;
   ops::check_view(context, "check_segments", "offsets", ops::as_matrix(offsets), false);
   runtime::Runtime& runtime = context.runtime();
-  const auto make_plan = [&](const Device& device) {
-    return plan::plan_check_segments(device, offsets.type, offsets.size);
-  };
-  const runtime::ProblemKey key =
-      ops::make_key(ops::PlanMaker::check_segments, {static_cast<std::uint64_t>(offsets.type), offsets.size});
   const cl::Buffer flag = runtime.scratch().take_zeroed();
-  const cl::Event looked = runtime.run(key, make_plan, {}, offsets.buffer, cl_ulong{offsets.offset},
-                                       cl_ulong{offsets.size}, cl_ulong{size}, flag());
+  const cl::Event looked = ops::run(
+      context, "check_segments", plan::plan_check_segments,
+      plan::CheckSegmentsProblem{offsets.type, offsets.size}, {}, [&](const ops::Launching& launch) {
+        launch(offsets.buffer, cl_ulong{offsets.offset}, cl_ulong{offsets.size}, cl_ulong{size}, flag());
+      });
   cl_uint bad = 0;
   const cl_uint zero = 0;
   runtime::check(

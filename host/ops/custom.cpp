@@ -14,12 +14,6 @@ std::array<std::uint64_t, 2> text_key(std::string_view text) {
   return {hash.low64, hash.high64};
 }
 
-std::array<std::uint64_t, 2> text_key(const Reduction& reduction) {
-  if (reduction.op != ReduceOp::custom) return {};
-  return text_key(std::string_view(
-      formatted("{}:{}{}", reduction.expression.size(), reduction.expression, reduction.identity)));
-}
-
 void rethrow(const char* operation, const Reduction& reduction, const Error& error) {
   ErrorDetails details = error.details();
   if (reduction.op != ReduceOp::custom || details.call != "clBuildProgram") throw Error(std::move(details));

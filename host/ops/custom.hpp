@@ -13,8 +13,6 @@ namespace smem::ops {
 
 /// A text as numbers for a key of a plan.
 std::array<std::uint64_t, 2> text_key(std::string_view text);
-/// The operation's text as numbers for a key of a plan; zeros for smem's own operations.
-std::array<std::uint64_t, 2> text_key(const Reduction& reduction);
 
 /// Throws the error on; where the compiler refused the caller's own text, in the caller's terms.
 [[noreturn]] void rethrow(const char* operation, const Reduction& reduction, const Error& error);

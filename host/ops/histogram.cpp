@@ -1,10 +1,9 @@
-// Histograms: arguments -> plan -> launch, and for CPUs a second one.
+// Histograms: views -> problem -> launch.
 #include "formatted.hpp"
 #include "ops/bins.hpp"
-#include "ops/key.hpp"
-#include "ops/tuned.hpp"
+#include "ops/run.hpp"
 #include "ops/views.hpp"
-#include "plan/histogram_parts.hpp"
+#include "plan/histogram_types.hpp"
 #include "plan/sizes.hpp"
 #include "runtime/status.hpp"
 
@@ -30,102 +29,49 @@ constexpr const char* kOperation = "histogram";
                .got = std::move(got)});
 }
 
-runtime::ProblemKey key_of(const HistogramProblem& p, const PlanOverrides& fixed, ops::PlanMaker maker) {
-  const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
-  return ops::make_key(
-      maker,
-      {ops::bins_number(p) | number(p.out) << 32 |
-           ops::variant_number(fixed.variant, histogram_variants()) << 40 | number(p.alignment) << 48,
-       p.bins, p.rows, p.cols, p.batch},
-      fixed);
-}
-
 struct Operands {
   Matrix in;
   Vector out;
   ops::BinArguments bins;
-  ops::Memory out_memory = {};
 };
 
-/// Runs the kernel that counts: into `to`, whose `first` counter is that of the first bin.
-cl::Event count(runtime::Runtime& runtime, const HistogramProblem& problem, const PlanOverrides& fixed,
-                const Operands& o, std::size_t parts, cl_mem to, std::size_t first,
-                std::span<const cl::Event> wait_for) {
+cl::Event launch(const Context& context, const HistogramProblem& problem, const Operands& o,
+                 const ops::Memory& out_memory, const CallOptions& options) {
   const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
-  const cl_mem in = o.in.buffer != nullptr ? o.in.buffer : to;  // of nothing, nothing is read
-  return o.bins.with(in, [&](auto... how) {
-    return runtime.run(
-        key_of(problem, fixed, ops::PlanMaker::histogram),
-        [&](const Device& device) { return plan_histogram(device, problem, fixed); }, wait_for, in,
-        number(o.in.offset), number(o.in.pitch), number(o.in.batch_stride), number(problem.rows),
-        number(problem.cols), number(problem.batch), number(parts), how..., to, number(first));
-  });
-}
-
-/// By threads with tables of their own, in temporary memory.
-cl::Event launch_tables(runtime::Runtime& runtime, const HistogramProblem& problem,
-                        const PlanOverrides& fixed, const Operands& o, const plan::HistogramParts& parts,
-                        const CallOptions& options) {
-  runtime::Lease lease(runtime.scratch(), parts.scratch_bytes);
-  const cl_mem tables = lease.memory_or(o.out.buffer);
-  const cl::Event counted = count(runtime, problem, fixed, o, parts.parts, tables, 0, options.wait_for);
-  lease.used_until(counted);
-  cl::Event added = runtime.run(
-      key_of(problem, fixed, ops::PlanMaker::histogram_finish),
-      [&](const Device& device) { return plan_histogram_finish(device, problem, fixed.variant).value(); },
-      std::span<const cl::Event>(&counted, 1), tables, static_cast<cl_ulong>(problem.entries()),
-      static_cast<cl_ulong>(parts.parts * parts.tables), static_cast<cl_ulong>(problem.batch), o.out.buffer,
-      static_cast<cl_ulong>(o.out.offset));
-  lease.used_until(added);
-  return added;
-}
-
-/// By atomic additions to `out`, which is made zero before.
-cl::Event launch_atomics(runtime::Runtime& runtime, const HistogramProblem& problem,
-                         const PlanOverrides& fixed, const Operands& o, std::size_t parts,
-                         const CallOptions& options) {
-  ops::require_readable(kOperation, "out", o.out_memory);
-  const std::size_t width = size_of(problem.out);
-  const std::vector<cl_event> events = [&] {
-    std::vector<cl_event> handles;
-    for (const cl::Event& event : options.wait_for)
-      handles.push_back(event());
-    return handles;
-  }();
-  const cl_uint zero = 0;
-  cl_event filled = nullptr;
-  runtime::check(
-      clEnqueueFillBuffer(runtime.queue()(), o.out.buffer, &zero, sizeof zero, o.out.offset * width,
-                          problem.results() * width, static_cast<cl_uint>(events.size()),
-                          events.empty() ? nullptr : events.data(), &filled),
-      "clEnqueueFillBuffer", kOperation);
-  const cl::Event ready(filled);
-  // A count of 64 bits is two words, which begin where `out` does.
-  return count(runtime, problem, fixed, o, parts, o.out.buffer, o.out.offset,
-               std::span<const cl::Event>(&ready, 1));
+  const cl_ulong out_offset = o.out.offset, rows = problem.rows, cols = problem.cols, batch = problem.batch;
+  const auto bind = [&](const ops::Launching& launch) {
+    const cl_mem tables = launch.scratch(0, o.out.buffer);
+    if (!launch.is_main()) {
+      launch(tables, number(problem.entries()), number(launch.launch().number("tables")), batch, o.out.buffer,
+             out_offset);
+      return;
+    }
+    const auto count = [&](const ops::Launching& counting, cl_mem to, cl_ulong first) {
+      const cl_mem in = o.in.buffer != nullptr ? o.in.buffer : to;  // of nothing, nothing is read
+      o.bins.with(in, [&](auto... how) {
+        counting(in, number(o.in.offset), number(o.in.pitch), number(o.in.batch_stride), rows, cols, batch,
+                 number(launch.launch().number("parts")), how..., to, first);
+      });
+    };
+    if (!launch.plan().after.empty()) return count(launch, tables, 0);
+    // By atomic additions to the results. A count of 64 bits is two words, which begin where `out` does.
+    ops::require_readable(kOperation, "out", out_memory);
+    const cl::Event zero = ops::fill_zero(context.runtime(), kOperation, o.out, launch.wait_for());
+    count(launch.behind(zero), o.out.buffer, out_offset);
+  };
+  return ops::run(context, kOperation, plan_histogram, problem, options, bind);
 }
 
 cl::Event check_and_launch(const Context& context, HistogramProblem problem, Operands o,
                            const CallOptions& options) {
   plan::check_histogram(context.device(), problem);
-  const auto plan_here = [&](const PlanOverrides& overrides) {
-    return plan_histogram(context.device(), problem, overrides);
-  };
-  const auto key = [&](const PlanOverrides& fixed) {
-    return key_of(problem, fixed, ops::PlanMaker::histogram);
-  };
-  runtime::Runtime& runtime = context.runtime();
   const bool nothing = ops::is_empty(o.in);
   if (o.out.size < problem.results())
     refuse("out", formatted("at least {} elements", problem.results()), formatted("{}", o.out.size));
-  if (problem.results() == 0) {
-    plan_here(ops::overrides_of(context.runtime(), kOperation, options));  // a wrong choice is refused
-    return runtime.marker(options.wait_for);
-  }
+  if (problem.results() == 0) return ops::run_empty(context, kOperation, plan_histogram, problem, options);
   o.out.size = problem.results();
   const Matrix out = ops::as_matrix(o.out);
   const ops::Memory out_memory = ops::check_view(context, kOperation, "out", out, true);
-  o.out_memory = out_memory;
   std::size_t bits = 16;
   if (!nothing) {
     const ops::Memory memory = ops::check_view(context, kOperation, "in", o.in, false);
@@ -138,14 +84,7 @@ cl::Event check_and_launch(const Context& context, HistogramProblem problem, Ope
     ops::check_apart(kOperation, edges, memory, out, out_memory);
   }
   problem.alignment = std::size_t{1} << std::countr_zero(bits);
-  const PlanOverrides asked = ops::checked_choice(runtime, kOperation, options, key, plan_here);
-  return ops::launch_tuned(
-      runtime, kOperation, problem, options, asked, key, plan_here, [&](const PlanOverrides& fixed) {
-        const plan::HistogramParts parts = runtime.memo().get(
-            key(fixed), [&] { return plan::histogram_parts(context.device(), problem, fixed.variant); });
-        return parts.tables != 0 ? launch_tables(runtime, problem, fixed, o, parts, options)
-                                 : launch_atomics(runtime, problem, fixed, o, parts.parts, options);
-      });
+  return launch(context, problem, o, out_memory, options);
 }
 
 }  // namespace

@@ -1,22 +1,17 @@
-// Weighted histograms: arguments -> plans -> launches: the greatest weight, the sums, and the results.
+// Weighted histograms: views -> problem -> launches.
 #include "formatted.hpp"
 #include "ops/bins.hpp"
-#include "ops/clear.hpp"
-#include "ops/key.hpp"
-#include "ops/tuned.hpp"
+#include "ops/run.hpp"
 #include "ops/views.hpp"
-#include "plan/histogram_parts.hpp"
+#include "plan/histogram_types.hpp"
 #include "plan/sizes.hpp"
-#include "runtime/status.hpp"
 
 #include <smem/error.hpp>
 #include <smem/histogram.hpp>
 
-#include <algorithm>
 #include <bit>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace smem {
 
@@ -31,68 +26,31 @@ constexpr const char* kOperation = "histogram_weighted";
                .got = std::move(got)});
 }
 
-runtime::ProblemKey key_of(const WeightedHistogramProblem& p, const PlanOverrides& fixed,
-                           ops::PlanMaker maker) {
-  const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
-  return ops::make_key(maker,
-                       {ops::bins_number(p.counts) | number(p.weights) << 32 | number(p.out) << 40 |
-                            ops::variant_number(fixed.variant, histogram_weighted_variants()) << 48,
-                        p.counts.bins, p.counts.rows, p.counts.cols, p.counts.batch},
-                       fixed);
-}
-
-cl::Event launch(const Context& context, const WeightedHistogramProblem& problem, const PlanOverrides& fixed,
-                 const Matrix& in, const Matrix& weights, const Vector& out, const ops::BinArguments& bins,
+cl::Event launch(const Context& context, const WeightedHistogramProblem& problem, const Matrix& in,
+                 const Matrix& weights, const Vector& out, const ops::BinArguments& bins,
                  const CallOptions& options) {
   const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
   const HistogramProblem& p = problem.counts;
-  runtime::Runtime& runtime = context.runtime();
-  const plan::WeightedParts parts =
-      runtime.memo().get(key_of(problem, fixed, ops::PlanMaker::histogram_weighted),
-                         [&] { return plan::weighted_parts(context.device(), problem, fixed.variant); });
-  // Three pieces of temporary memory, each a buffer of its own: kernels take them as such.
-  const std::size_t marks_bytes = parts.sums_at - parts.marks_at,
-                    sums_bytes = parts.scratch_bytes - parts.sums_at;
-  runtime::Lease greatest(runtime.scratch(), parts.marks_at), marks(runtime.scratch(), marks_bytes);
-  runtime::Lease sums(runtime.scratch(), sums_bytes);
-  std::vector<cl::Event> ready(options.wait_for.begin(), options.wait_for.end());
-  const auto used_until = [&](const cl::Event& event) {
-    for (runtime::Lease* lease : {&greatest, &marks, &sums})
-      lease->used_until(event);
-  };
-  ops::clear(runtime, greatest, parts.marks_at, kOperation, ready);
-  ops::clear(runtime, marks, marks_bytes, kOperation, ready);
-  ops::clear(runtime, sums, sums_bytes, kOperation, ready);
-  const cl_mem exponent = greatest.memory_or(nullptr);
+  const cl_ulong rows = p.rows, cols = p.cols, batch = p.batch;
   const auto room = static_cast<cl_uint>(std::bit_width(problem.elements()));
-  const runtime::ProblemKey scale_key = key_of(problem, {}, ops::PlanMaker::weight_scale);
-  const auto is_scaled = [&] { return plan_weight_scale(context.device(), problem).has_value(); };
-  if (problem.elements() > 0 && runtime.memo().get(scale_key, is_scaled)) {
-    ready = {runtime.run(
-        scale_key, [&](const Device& device) { return plan_weight_scale(device, problem).value(); }, ready,
-        weights.buffer, number(weights.offset), number(weights.pitch), number(weights.batch_stride),
-        number(p.rows), number(p.cols), number(p.batch), exponent)};
-    used_until(ready.front());
-  }
-  if (problem.elements() > 0) {
-    ready = {bins.with(in.buffer, [&](auto... how) {
-      return runtime.run(
-          key_of(problem, fixed, ops::PlanMaker::histogram_weighted),
-          [&](const Device& device) { return plan_histogram_weighted(device, problem, fixed); }, ready,
-          in.buffer, number(in.offset), number(in.pitch), number(in.batch_stride), weights.buffer,
-          number(weights.offset), number(weights.pitch), number(weights.batch_stride), number(p.rows),
-          number(p.cols), number(p.batch), number(parts.parts), how..., exponent, room,
-          marks.memory_or(nullptr), sums.memory_or(nullptr));
-    })};
-    used_until(ready.front());
-  }
-  cl::Event ended = runtime.run(
-      key_of(problem, fixed, ops::PlanMaker::histogram_weighted_finish),
-      [&](const Device& device) { return plan_histogram_weighted_finish(device, problem, fixed.variant); },
-      ready, sums.memory_or(nullptr), marks.memory_or(nullptr), exponent, room, static_cast<cl_uint>(p.bins),
-      number(p.batch), number(parts.tables), out.buffer, number(out.offset));
-  used_until(ended);
-  return ended;
+  const auto bind = [&](const ops::Launching& launch) {
+    const cl_mem exponent = launch.scratch(0, nullptr), marks = launch.scratch(1, nullptr),
+                 sums = launch.scratch(2, nullptr);
+    if (launch.is_main()) {
+      bins.with(in.buffer, [&](auto... how) {
+        launch(in.buffer, number(in.offset), number(in.pitch), number(in.batch_stride), weights.buffer,
+               number(weights.offset), number(weights.pitch), number(weights.batch_stride), rows, cols, batch,
+               number(launch.launch().number("parts")), how..., exponent, room, marks, sums);
+      });
+    } else if (launch.launch().variant == "scale") {
+      launch(weights.buffer, number(weights.offset), number(weights.pitch), number(weights.batch_stride),
+             rows, cols, batch, exponent);
+    } else {
+      launch(sums, marks, exponent, room, static_cast<cl_uint>(p.bins), batch,
+             number(launch.launch().number("tables")), out.buffer, number(out.offset));
+    }
+  };
+  return ops::run(context, kOperation, plan_histogram_weighted, problem, options, bind);
 }
 
 }  // namespace
@@ -129,17 +87,10 @@ cl::Event histogram_weighted(const Context& context, const Matrix& in, Scalar ty
   problem.out = out.type;
   const ops::BinArguments arguments = ops::bin_arguments(kOperation, bins, problem.counts);
   plan::check_weighted(context.device(), problem);
-  const auto make_plan = [&](const PlanOverrides& overrides) {
-    return plan_histogram_weighted(context.device(), problem, overrides);
-  };
-  const auto key = [&](const PlanOverrides& fixed) {
-    return key_of(problem, fixed, ops::PlanMaker::histogram_weighted);
-  };
-  const PlanOverrides asked = ops::checked_choice(context.runtime(), kOperation, options, key, make_plan);
   const std::size_t results = problem.counts.results();
   if (out.size < results)
     refuse("out", formatted("at least {} elements", results), formatted("{}", out.size));
-  if (results == 0) return context.runtime().marker(options.wait_for);
+  if (results == 0) return ops::run_empty(context, kOperation, plan_histogram_weighted, problem, options);
   Vector written = out;
   written.size = results;
   const Matrix to = ops::as_matrix(written);
@@ -152,10 +103,7 @@ cl::Event histogram_weighted(const Context& context, const Matrix& in, Scalar ty
   check_read("in", in);
   check_read("weights", weights);
   if (problem.counts.rule == BinRule::edges) check_read("bins.edges", ops::as_matrix(arguments.edges));
-  return ops::launch_tuned(context.runtime(), kOperation, problem, options, asked, key, make_plan,
-                           [&](const PlanOverrides& fixed) {
-                             return launch(context, problem, fixed, in, weights, written, arguments, options);
-                           });
+  return launch(context, problem, in, weights, written, arguments, options);
 }
 
 }  // namespace smem

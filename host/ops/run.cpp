@@ -28,16 +28,37 @@ cl_mem CallMemory::counters(cl_mem otherwise) const {
   return counters_ ? counters_->memory_or(otherwise) : otherwise;
 }
 
+namespace {
+
+/// Enqueues zeros for some bytes of a buffer, `width` of them at a time.
+cl::Event enqueue_zeros(runtime::Runtime& runtime, const char* operation, cl_mem memory, std::size_t offset,
+                        std::size_t bytes, std::size_t width, std::span<const cl::Event> wait_for) {
+  static_assert(sizeof(cl::Event) == sizeof(cl_event), "a cl::Event is its handle");
+  const cl_ulong zero = 0;
+  cl_event filled = nullptr;
+  runtime::check(
+      clEnqueueFillBuffer(
+          runtime.queue()(), memory, &zero, width, offset, bytes, static_cast<cl_uint>(wait_for.size()),
+          wait_for.empty() ? nullptr : reinterpret_cast<const cl_event*>(wait_for.data()), &filled),
+      "clEnqueueFillBuffer", operation);
+  return cl::Event(filled);
+}
+
+}  // namespace
+
+cl::Event fill_zero(runtime::Runtime& runtime, const char* operation, const Vector& vector,
+                    std::span<const cl::Event> wait_for) {
+  const std::size_t width = size_of(vector.type);
+  return enqueue_zeros(runtime, operation, vector.buffer, vector.offset * width, vector.size * width, width,
+                       wait_for);
+}
+
 std::vector<cl::Event> CallMemory::clear(runtime::Runtime& runtime, const Plan& plan) {
   std::vector<cl::Event> cleared;
   for (std::size_t i = 0; i < plan.scratch.size(); ++i) {
     if (plan.scratch[i].zeroed_bytes == 0) continue;
-    const cl_ulong zero = 0;
-    cl_event filled = nullptr;
-    runtime::check(clEnqueueFillBuffer(runtime.queue()(), areas_[i]->memory_or(nullptr), &zero, sizeof zero,
-                                       0, plan.scratch[i].zeroed_bytes, 0, nullptr, &filled),
-                   "clEnqueueFillBuffer", plan.operation.c_str());
-    cleared.emplace_back(filled);
+    cleared.push_back(enqueue_zeros(runtime, plan.operation.c_str(), areas_[i]->memory_or(nullptr), 0,
+                                    plan.scratch[i].zeroed_bytes, sizeof(cl_ulong), {}));
     areas_[i]->used_until(cleared.back());
   }
   return cleared;

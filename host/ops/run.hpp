@@ -66,6 +66,15 @@ class Launching {
   cl_mem scratch(std::size_t number, cl_mem otherwise) const { return memory_.area(number, otherwise); }
   cl_mem counters(cl_mem otherwise) const { return memory_.counters(otherwise); }
 
+  /// What it waits for: the call's wait list, or the launch before it.
+  std::span<const cl::Event> wait_for() const { return wait_for_; }
+  /// The same launch, which waits for `event` only.
+  Launching behind(const cl::Event& event) const {
+    Launching other = *this;
+    other.wait_for_ = {&event, 1};
+    return other;
+  }
+
   /// Gives the kernel its arguments, in their order, and enqueues it.
   template <class... Arguments>
   void operator()(const Arguments&... arguments) const {
@@ -80,6 +89,10 @@ class Launching {
   std::span<const cl::Event> wait_for_;
   cl::Event& event_;
 };
+
+/// Makes the elements of a vector zero, when `wait_for` has completed.
+cl::Event fill_zero(runtime::Runtime& runtime, const char* operation, const Vector& vector,
+                    std::span<const cl::Event> wait_for);
 
 /// How the plans of one problem are made. Asked for problems that are new, and where the driver refuses a
 /// plan.

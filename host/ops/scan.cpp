@@ -1,14 +1,11 @@
-// Scans: arguments -> plan -> launch, and where needed one before it.
+// Scans: views -> problem -> launch.
 #include "formatted.hpp"
-#include "ops/clear.hpp"
 #include "ops/custom.hpp"
-#include "ops/key.hpp"
-#include "ops/tuned.hpp"
+#include "ops/run.hpp"
 #include "ops/views.hpp"
 #include "plan/reduce_types.hpp"
-#include "plan/scan_parts.hpp"
+#include "plan/scan_types.hpp"
 #include "plan/sizes.hpp"
-#include "runtime/status.hpp"
 
 #include <smem/error.hpp>
 #include <smem/scan.hpp>
@@ -49,82 +46,22 @@ cl_ulong initial_bits(const ScanProblem& problem, const Initial& initial) {
   return initial.integer();
 }
 
-/// All that the plan depends on.
-runtime::ProblemKey key_of(const ScanProblem& problem, const PlanOverrides& fixed, ops::PlanMaker maker) {
-  const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
-  const auto& [op, mode, expression, identity, commutes] = problem.operation;
-  const auto text = ops::text_key(problem.operation);
-  return ops::make_key(
-      maker,
-      {number(op) | number(problem.exclusive) << 8 | number(problem.shape) << 12 | number(problem.in) << 16 |
-           number(problem.out) << 24 | number(problem.marks) << 32 |
-           ops::variant_number(fixed.variant, scan_variants()) << 40 | number(problem.in_alignment) << 48 |
-           number(problem.out_alignment) << 56,
-       problem.rows, problem.cols, problem.batch, text[0], text[1]},
-      fixed);
-}
-
-cl::Event launch_fixed(const Context& context, const ScanProblem& problem, const Operands& o,
-                       const CallOptions& options, const PlanOverrides& fixed) {
-  const char* operation = plan::operation_name(problem);
-  runtime::Runtime& runtime = context.runtime();
-  const plan::ScanParts parts = runtime.memo().get(key_of(problem, fixed, ops::PlanMaker::scan), [&] {
-    return plan::scan_parts_of(context.device(), problem, fixed);
-  });
-  runtime::Lease scratch(runtime.scratch(), parts.scratch_bytes);
-  std::vector<cl::Event> wait_for(options.wait_for.begin(), options.wait_for.end());
-  ops::clear(runtime, scratch, parts.zeroed_bytes, operation, wait_for);
+cl::Event launch(const Context& context, const ScanProblem& problem, const Operands& o,
+                 const CallOptions& options) {
   const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
   const cl_mem in = o.in.buffer, out = o.out.buffer;
   const cl_mem marks = o.marks.buffer != nullptr ? o.marks.buffer : in;
-  const cl_mem memory = scratch.memory_or(out);
+  const cl_ulong rows = problem.rows, cols = problem.cols, batch = problem.batch;
+  const cl_ulong initial = initial_bits(problem, o.initial);
   const cl_uint has_initial = o.initial.is_set() ? 1 : 0;
-  const auto run = [&](ops::PlanMaker maker, const auto& make_plan) {
-    return runtime.run(key_of(problem, fixed, maker), make_plan, wait_for, in, number(o.in.offset),
-                       number(o.in.pitch), number(o.in.batch_stride), marks, number(o.marks.offset),
-                       number(o.marks.size), number(problem.rows), number(problem.cols),
-                       number(problem.batch), number(parts.parts), number(parts.piece), out,
-                       number(o.out.offset), number(o.out.pitch), number(o.out.batch_stride),
-                       initial_bits(problem, o.initial), has_initial, memory);
+  const auto bind = [&](const ops::Launching& launch) {
+    const Launch& l = launch.launch();
+    launch(in, number(o.in.offset), number(o.in.pitch), number(o.in.batch_stride), marks,
+           number(o.marks.offset), number(o.marks.size), rows, cols, batch, number(l.number("parts")),
+           number(l.number("piece")), out, number(o.out.offset), number(o.out.pitch),
+           number(o.out.batch_stride), initial, has_initial, launch.scratch(0, out));
   };
-  try {
-    if (parts.two_launches) {
-      const cl::Event first = run(ops::PlanMaker::scan_first, [&](const Device& device) {
-        return plan_scan_first(device, problem, fixed).value();
-      });
-      scratch.used_until(first);
-      wait_for = {first};
-    }
-    cl::Event event =
-        run(ops::PlanMaker::scan, [&](const Device& device) { return plan_scan(device, problem, fixed); });
-    scratch.used_until(event);
-    return event;
-  } catch (const Error& error) {
-    ops::rethrow(plan::operation_name(problem), problem.operation, error);
-  }
-}
-
-/// Compiles the caller's own operation where nothing is launched: a wrong one is refused all the same.
-void build(const Context& context, const ScanProblem& problem, const PlanOverrides& fixed) {
-  try {
-    context.runtime().build(key_of(problem, fixed, ops::PlanMaker::scan),
-                            [&](const Device& device) { return plan_scan(device, problem, fixed); });
-  } catch (const Error& error) {
-    ops::rethrow(plan::operation_name(problem), problem.operation, error);
-  }
-}
-
-cl::Event launch(const Context& context, const ScanProblem& problem, const Operands& o,
-                 const CallOptions& options) {
-  const auto make_plan = [&](const PlanOverrides& overrides) {
-    return plan_scan(context.device(), problem, overrides);
-  };
-  const auto key = [&](const PlanOverrides& fixed) { return key_of(problem, fixed, ops::PlanMaker::scan); };
-  const PlanOverrides asked =
-      ops::checked_choice(context.runtime(), plan::operation_name(problem), options, key, make_plan);
-  return ops::launch_tuned(
-      context.runtime(), "scan", problem, options, asked, key, make_plan,
-      [&](const PlanOverrides& fixed) { return launch_fixed(context, problem, o, options, fixed); });
+  return ops::run(context, plan::operation_name(problem), plan_scan, problem, options, bind);
 }
 
 /// Whether the views are the very same elements, of types of one size.
@@ -138,7 +75,7 @@ bool is_in_place(const Matrix& in, const ops::Memory& in_memory, const Matrix& o
 
 /// The checks that all shapes share, and the launch.
 cl::Event check_and_launch(const Context& context, ScanProblem problem, const Operands& o,
-                           const CallOptions& options) {
+                           const CallOptions& options) try {
   const char* operation = plan::operation_name(problem);
   plan::check_scan(context.device(), problem);
   if (o.initial.is_set() && is_float(o.initial.type()) && !is_float(problem.in) &&
@@ -146,12 +83,7 @@ cl::Event check_and_launch(const Context& context, ScanProblem problem, const Op
     refuse(problem, "initial", formatted("an integer for {}", name_of(problem.in)),
            std::string(name_of(o.initial.type())));
   }
-  if (ops::is_empty(o.in)) {
-    const PlanOverrides fixed = ops::overrides_of(context.runtime(), operation, options);
-    plan_scan(context.device(), problem, fixed);  // a wrong choice is refused
-    if (problem.operation.op == ReduceOp::custom) build(context, problem, fixed);
-    return context.runtime().marker(options.wait_for);
-  }
+  if (ops::is_empty(o.in)) return ops::run_empty(context, operation, plan_scan, problem, options);
   const ops::Memory in_memory = ops::check_view(context, operation, "in", o.in, false);
   const ops::Memory out_memory = ops::check_view(context, operation, "out", o.out, true);
   if (!is_in_place(o.in, in_memory, o.out, out_memory))
@@ -165,6 +97,8 @@ cl::Event check_and_launch(const Context& context, ScanProblem problem, const Op
   problem.in_alignment = std::min<std::size_t>(16, ops::row_alignment(o.in, in_memory));
   problem.out_alignment = std::min<std::size_t>(16, ops::row_alignment(o.out, out_memory));
   return launch(context, problem, o, options);
+} catch (const Error& error) {
+  ops::rethrow(plan::operation_name(problem), problem.operation, error);
 }
 
 ScanProblem problem_of(ScanShape shape, bool exclusive, const Reduction& operation, Scalar in, Scalar out) {

@@ -1,11 +1,9 @@
-// Selections: arguments -> plan -> launch, and where needed one before it.
+// Selections: views -> problem -> launch.
 #include "formatted.hpp"
-#include "ops/clear.hpp"
 #include "ops/custom.hpp"
-#include "ops/key.hpp"
-#include "ops/tuned.hpp"
+#include "ops/run.hpp"
 #include "ops/views.hpp"
-#include "plan/select_parts.hpp"
+#include "plan/select_types.hpp"
 #include "plan/sizes.hpp"
 #include "runtime/status.hpp"
 
@@ -37,83 +35,26 @@ struct Operands {
 
 bool has_lengths(const SelectProblem& problem) { return problem.op == SelectOp::run_length_encode; }
 
-/// All that the plan depends on.
-runtime::ProblemKey key_of(const SelectProblem& problem, const PlanOverrides& fixed, ops::PlanMaker maker) {
-  const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
-  const auto text = ops::text_key(std::string_view(problem.predicate));
-  return ops::make_key(maker,
-                       {number(problem.op) | number(problem.in) << 8 | number(problem.flags) << 16 |
-                            ops::variant_number(fixed.variant, select_variants()) << 24 |
-                            number(problem.in_alignment) << 32 | number(problem.flags_alignment) << 40,
-                        problem.size, text[0], text[1]},
-                       fixed);
-}
-
-cl::Event launch_fixed(const Context& context, const SelectProblem& problem, const Operands& o,
-                       const CallOptions& options, const PlanOverrides& fixed) {
-  const char* operation = plan::operation_name(problem);
-  runtime::Runtime& runtime = context.runtime();
-  const plan::SelectParts parts = runtime.memo().get(key_of(problem, fixed, ops::PlanMaker::select), [&] {
-    return plan::select_parts_of(context.device(), problem, fixed);
-  });
-  runtime::Lease scratch(runtime.scratch(), parts.scratch_bytes);
-  std::vector<cl::Event> wait_for(options.wait_for.begin(), options.wait_for.end());
-  ops::clear(runtime, scratch, parts.zeroed_bytes, operation, wait_for);
-  const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
-  const auto is_wide = [](const Vector& counts) -> cl_uint { return size_of(counts.type) == 8 ? 1 : 0; };
-  const bool flagged = plan::is_flagged(problem.op);
-  const cl_mem in = o.in.buffer, out = o.out.buffer, count = o.count.buffer, memory = scratch.memory_or(out);
-  const cl_mem flags = flagged ? o.flags.buffer : in;
-  const cl_mem lengths = has_lengths(problem) ? o.lengths.buffer : out;
-  const auto run = [&](ops::PlanMaker maker, const auto& make_plan) {
-    return runtime.run(key_of(problem, fixed, maker), make_plan, wait_for, in, number(o.in.offset), flags,
-                       number(o.flags.offset), number(problem.size), number(parts.parts), number(parts.piece),
-                       out, number(o.out.offset), lengths, number(o.lengths.offset), is_wide(o.lengths),
-                       count, number(o.count.offset), is_wide(o.count), memory);
-  };
-  try {
-    if (parts.two_launches) {
-      const cl::Event first = run(ops::PlanMaker::select_first, [&](const Device& device) {
-        return plan_select_first(device, problem, fixed).value();
-      });
-      scratch.used_until(first);
-      wait_for = {first};
-    }
-    cl::Event event = run(ops::PlanMaker::select,
-                          [&](const Device& device) { return plan_select(device, problem, fixed); });
-    scratch.used_until(event);
-    return event;
-  } catch (const Error& error) {
-    ops::rethrow(operation, plan::is_by_predicate(problem.op) ? problem.predicate : std::string(), error);
-  }
-}
-
-/// Compiles the predicate where nothing is launched: a wrong one is refused all the same.
-void build(const Context& context, const SelectProblem& problem, const PlanOverrides& fixed) {
-  try {
-    context.runtime().build(key_of(problem, fixed, ops::PlanMaker::select),
-                            [&](const Device& device) { return plan_select(device, problem, fixed); });
-  } catch (const Error& error) {
-    ops::rethrow(plan::operation_name(problem), problem.predicate, error);
-  }
-}
-
 cl::Event launch(const Context& context, const SelectProblem& problem, const Operands& o,
                  const CallOptions& options) {
-  const auto make_plan = [&](const PlanOverrides& overrides) {
-    return plan_select(context.device(), problem, overrides);
+  const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
+  const auto is_wide = [](const Vector& counts) -> cl_uint { return size_of(counts.type) == 8 ? 1 : 0; };
+  const cl_mem in = o.in.buffer, out = o.out.buffer, count = o.count.buffer;
+  const cl_mem flags = plan::is_flagged(problem.op) ? o.flags.buffer : in;
+  const cl_mem lengths = has_lengths(problem) ? o.lengths.buffer : out;
+  const auto bind = [&](const ops::Launching& launch) {
+    const Launch& l = launch.launch();
+    launch(in, number(o.in.offset), flags, number(o.flags.offset), number(problem.size),
+           number(l.number("parts")), number(l.number("piece")), out, number(o.out.offset), lengths,
+           number(o.lengths.offset), is_wide(o.lengths), count, number(o.count.offset), is_wide(o.count),
+           launch.scratch(0, out));
   };
-  const auto key = [&](const PlanOverrides& fixed) { return key_of(problem, fixed, ops::PlanMaker::select); };
-  const PlanOverrides asked =
-      ops::checked_choice(context.runtime(), plan::operation_name(problem), options, key, make_plan);
-  return ops::launch_tuned(
-      context.runtime(), "select", problem, options, asked, key, make_plan,
-      [&](const PlanOverrides& fixed) { return launch_fixed(context, problem, o, options, fixed); });
+  return ops::run(context, plan::operation_name(problem), plan_select, problem, options, bind);
 }
 
 /// The checks that all operations share, and the launch.
 cl::Event check_and_launch(const Context& context, SelectProblem problem, const Operands& o,
-                           const CallOptions& options) {
+                           const CallOptions& options) try {
   const char* operation = plan::operation_name(problem);
   problem.in = o.in.type;
   problem.size = o.in.size;
@@ -173,20 +114,8 @@ cl::Event check_and_launch(const Context& context, SelectProblem problem, const 
   check("count", o.count, true);
 
   if (problem.size == 0) {
-    const PlanOverrides fixed = ops::overrides_of(context.runtime(), operation, options);
-    plan_select(context.device(), problem, fixed);  // a wrong choice is refused
-    if (plan::is_by_predicate(problem.op)) build(context, problem, fixed);
-    const cl_ulong zero = 0;
-    const std::size_t bytes = size_of(o.count.type);
-    std::vector<cl_event> wait_for;
-    for (const cl::Event& event : options.wait_for)
-      wait_for.push_back(event());
-    cl_event filled = nullptr;
-    runtime::check(clEnqueueFillBuffer(context.queue()(), o.count.buffer, &zero, bytes,
-                                       o.count.offset * bytes, bytes, static_cast<cl_uint>(wait_for.size()),
-                                       wait_for.empty() ? nullptr : wait_for.data(), &filled),
-                   "clEnqueueFillBuffer", operation);
-    return cl::Event(filled);
+    const cl::Event ready = ops::run_empty(context, operation, plan_select, problem, options);
+    return ops::fill_zero(context.runtime(), operation, o.count, {&ready, 1});
   }
   const auto alignment = [](const View& view) {
     return std::min<std::size_t>(16, ops::row_alignment(view.matrix, view.memory));
@@ -194,6 +123,9 @@ cl::Event check_and_launch(const Context& context, SelectProblem problem, const 
   problem.in_alignment = alignment(views[0]);
   if (flagged) problem.flags_alignment = alignment(views[1]);
   return launch(context, problem, o, options);
+} catch (const Error& error) {
+  ops::rethrow(plan::operation_name(problem),
+               plan::is_by_predicate(problem.op) ? problem.predicate : std::string(), error);
 }
 
 SelectProblem problem_of(SelectOp op, const std::string& predicate = {}) {

@@ -1,12 +1,14 @@
-// The plan of check_segments.
-#include "plan/reduce_types.hpp"
+#include "plan/check_segments.hpp"
+
 #include "plan/sizes.hpp"
 
 #include <algorithm>
 
 namespace smem::plan {
 
-Plan plan_check_segments(const Device& device, Scalar type, std::size_t count) {
+Plan plan_check_segments(const Device& device, const CheckSegmentsProblem& problem,
+                         const PlanOverrides& /*overrides*/) {
+  const auto [type, count] = problem;
   Plan plan;
   plan.operation = "check_segments";
   plan.variant = "check";

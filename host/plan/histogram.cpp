@@ -4,7 +4,7 @@
 
 #include "formatted.hpp"
 #include "plan/broken.hpp"
-#include "plan/histogram_parts.hpp"
+#include "plan/histogram_types.hpp"
 #include "plan/reduce_types.hpp"
 #include "plan/sizes.hpp"
 
@@ -85,6 +85,37 @@ Table table_for(const Device& device, const HistogramProblem& problem, bool repl
   return table;
 }
 
+/// How a matrix is shared out, whatever the size of a work-group.
+struct Parts {
+  std::size_t parts = 1;   ///< of each matrix
+  std::size_t tables = 0;  ///< of each part, in temporary memory; 0: there are none
+};
+
+Parts parts_of(const Device& device, const HistogramProblem& problem, std::string_view variant) {
+  const std::size_t elements = problem.rows * problem.cols;
+  const std::size_t batch = std::max<std::size_t>(problem.batch, 1);
+  const std::size_t least = divide_up(elements, kLargestPart);
+  if (variant == "cpu") {
+    // Tables that fit the second level of a core's cache come four at a time. A part has more to count than
+    // its tables have entries.
+    const std::size_t tables = problem.entries() <= 16384 ? 4 : 1;
+    const std::size_t wanted = divide_up(tables * device.compute_units, batch);
+    const std::size_t piece = std::max<std::size_t>(65536, 4 * tables * problem.entries());
+    return {std::max({std::size_t{1}, least, std::min(wanted, elements / piece)}), tables};
+  }
+  const Table table = variant == "local" || variant == "replicated"
+                          ? table_for(device, problem, variant == "replicated")
+                          : Table{};
+  const std::size_t bytes = std::max<std::size_t>(1, table.words * kWord);
+  const std::size_t resident = std::clamp<std::size_t>(
+      std::max(device.unit.local_bytes, device.local_bytes) / bytes, 1, kUnitItems / kGroup);
+  // At least a tile for each part, and for each entry that it adds to the result.
+  const std::size_t most = elements * size_of(problem.in) / (kGroup * kPackBytes * kUnroll);
+  const std::size_t worth = 4 * elements / std::max<std::size_t>(1, std::min(table.words, problem.entries()));
+  const std::size_t wanted = divide_up(resident * device.compute_units, batch * table.passes);
+  return {std::max({std::size_t{1}, least, std::min({wanted, most, worth})})};
+}
+
 Plan base_plan(const HistogramProblem& problem, std::string_view variant, const char* file,
                const char* entry) {
   Plan plan;
@@ -127,7 +158,7 @@ std::optional<Plan> atomics(const Device& device, const HistogramProblem& proble
   Plan plan = tables                ? base_plan(problem, variant, "histogram/tables.cl", "histogram_tables")
               : variant == "cached" ? base_plan(problem, variant, "histogram/cached.cl", "histogram_cached")
                                     : base_plan(problem, variant, "histogram/global.cl", "histogram_global");
-  const plan::HistogramParts parts = plan::histogram_parts(device, problem, variant);
+  const Parts parts = parts_of(device, problem, variant);
   plan.work_group = {group, 1, 1};
   plan.global = {
       std::clamp<std::size_t>(parts.parts * problem.batch * table.passes, 1, std::size_t{1} << 20) * group, 1,
@@ -160,6 +191,7 @@ std::optional<Plan> atomics(const Device& device, const HistogramProblem& proble
   const bool merges = variant == "cached" || (variant == "replicated" && table.copies < kMostCopies) ||
                       (variant == "local" && table_for(device, problem, true).words == 0);
   if (problem.channels == 1 && merges) define(plan, "MERGE", 1);
+  plan.numbers = {{"parts", parts.parts}};
   plan.reason =
       variant == "global"   ? "an atomic addition in global memory for each element"
       : variant == "cached" ? formatted("{} full bins in local memory, the other of {} in global memory",
@@ -173,18 +205,39 @@ std::optional<Plan> atomics(const Device& device, const HistogramProblem& proble
   return plan;
 }
 
+/// The launch that adds up tables.
+Launch finish(const Device& device, const HistogramProblem& problem, std::size_t tables) {
+  Launch launch;
+  launch.operation = "histogram";
+  launch.variant = "finish";
+  launch.kernel_file = "histogram/finish.cl";
+  launch.entry_point = "histogram_finish";
+  launch.text_defines.emplace_back("RESULT", opencl_name_of(problem.out));
+  launch.global = {std::clamp<std::size_t>(problem.results() / 256, 1, 4 * device.compute_units), 1, 1};
+  launch.items_per_work_item = divide_up(problem.results(), launch.global[0]);
+  const auto results = static_cast<double>(problem.results());
+  launch.prediction.bytes_read = results * static_cast<double>(tables * kWord);
+  launch.prediction.bytes_written = results * static_cast<double>(size_of(problem.out));
+  launch.numbers = {{"tables", tables}};
+  launch.reason = formatted("adds up {} tables", tables);
+  return launch;
+}
+
 /// One work-item a group.
 std::optional<Plan> cpu(const Device& device, const HistogramProblem& problem) {
   if (!runs_cpu_variant(device)) return std::nullopt;
-  const plan::HistogramParts parts = plan::histogram_parts(device, problem, "cpu");
+  const Parts parts = parts_of(device, problem, "cpu");
   Plan plan = base_plan(problem, "cpu", "histogram/cpu.cl", "histogram_cpu");
   plan.global = {std::clamp<std::size_t>(parts.parts * problem.batch, 1, 32 * device.compute_units), 1, 1};
   plan.items_per_work_item = plan.tile_cols = 64;
-  plan.scratch_bytes = parts.scratch_bytes;
+  const std::size_t words = (problem.entries() / 16 + 2) * 16;  // cl/histogram/thread_tables.clh
+  plan::add_scratch(plan, problem.batch * parts.parts * parts.tables * words * kWord);
+  plan.numbers = {{"parts", parts.parts}};
   define(plan, "PACK", 1);
   define(plan, "TABLES", parts.tables);
   plan.reason = formatted("a thread counts in {}, and another launch adds them up",
                           parts.tables == 1 ? "a table of its own" : "four tables of its own, in turns");
+  plan.after.push_back(finish(device, problem, parts.parts * parts.tables));
   return plan;
 }
 
@@ -270,7 +323,7 @@ void plan::check_bins(const char* operation, const Device& device, const Histogr
     refuse_argument("in", "a type that the device computes with; it has no fp64", "float64");
 }
 
-void plan::define_bins(Plan& plan, const HistogramProblem& problem) {
+void plan::define_bins(Launch& plan, const HistogramProblem& problem) {
   const Scalar in = problem.in, value = value_type(in);
   define(plan, "RULE", static_cast<std::size_t>(problem.rule));
   define(plan, "CHANNELS", problem.channels);
@@ -284,62 +337,8 @@ void plan::define_bins(Plan& plan, const HistogramProblem& problem) {
   plan.text_defines.emplace_back("VALUE", opencl_name_of(value));
 }
 
-plan::HistogramParts plan::histogram_parts(const Device& device, const HistogramProblem& problem,
-                                           std::string_view variant) {
-  HistogramParts shared;
-  const std::size_t elements = problem.rows * problem.cols;
-  const std::size_t batch = std::max<std::size_t>(problem.batch, 1);
-  const std::size_t least = divide_up(elements, kLargestPart);
-  if (variant == "cpu" || (variant.empty() && runs_cpu_variant(device))) {
-    // Tables that fit the second level of a core's cache come four at a time. A part has more to count than
-    // its tables have entries.
-    shared.tables = problem.entries() <= 16384 ? 4 : 1;
-    const std::size_t wanted = divide_up((problem.entries() <= 16384 ? 4 : 1) * device.compute_units, batch);
-    const std::size_t piece = std::max<std::size_t>(65536, 4 * shared.tables * problem.entries());
-    shared.parts = std::max({std::size_t{1}, least, std::min(wanted, elements / piece)});
-    const std::size_t words = (problem.entries() / 16 + 2) * 16;  // cl/histogram/thread_tables.clh
-    shared.scratch_bytes = problem.batch * shared.parts * shared.tables * words * kWord;
-    return shared;
-  }
-  const std::string_view name = variant.empty() ? choose(device, problem) : variant;
-  const Table table =
-      name == "local" || name == "replicated" ? table_for(device, problem, name == "replicated") : Table{};
-  const std::size_t bytes = std::max<std::size_t>(1, table.words * kWord);
-  const std::size_t resident = std::clamp<std::size_t>(
-      std::max(device.unit.local_bytes, device.local_bytes) / bytes, 1, kUnitItems / kGroup);
-  // At least a tile for each part, and for each entry that it adds to the result.
-  const std::size_t most = elements * size_of(problem.in) / (kGroup * kPackBytes * kUnroll);
-  const std::size_t worth = 4 * elements / std::max<std::size_t>(1, std::min(table.words, problem.entries()));
-  const std::size_t wanted = divide_up(resident * device.compute_units, batch * table.passes);
-  shared.parts = std::max({std::size_t{1}, least, std::min({wanted, most, worth})});
-  return shared;
-}
-
 std::vector<std::string_view> histogram_variants() {
   return {"global", "local", "replicated", "cached", "cpu"};
-}
-
-std::optional<Plan> plan_histogram_finish(const Device& device, const HistogramProblem& problem,
-                                          std::string_view variant) {
-  plan::check_histogram(device, problem);
-  const PlanOverrides fixed =
-      plan::with_sound_variant(device, "histogram", {.variant = std::string(variant)},
-                               [&](const PlanOverrides& o) { return plan_histogram(device, problem, o); });
-  const plan::HistogramParts parts = plan::histogram_parts(device, problem, fixed.variant);
-  if (parts.tables == 0) return std::nullopt;
-  Plan plan;
-  plan.operation = "histogram";
-  plan.variant = "finish";
-  plan.kernel_file = "histogram/finish.cl";
-  plan.entry_point = "histogram_finish";
-  plan.text_defines.emplace_back("RESULT", opencl_name_of(problem.out));
-  plan.global = {std::clamp<std::size_t>(problem.results() / 256, 1, 4 * device.compute_units), 1, 1};
-  plan.items_per_work_item = divide_up(problem.results(), plan.global[0]);
-  const auto results = static_cast<double>(problem.results());
-  plan.prediction.bytes_read = results * static_cast<double>(parts.parts * parts.tables * kWord);
-  plan.prediction.bytes_written = results * static_cast<double>(size_of(problem.out));
-  plan.reason = formatted("adds up {} tables", parts.parts * parts.tables);
-  return plan;
 }
 
 void plan::check_histogram(const Device& device, const HistogramProblem& p) {

@@ -4,7 +4,7 @@
 
 #include "formatted.hpp"
 #include "plan/broken.hpp"
-#include "plan/histogram_parts.hpp"
+#include "plan/histogram_types.hpp"
 #include "plan/sizes.hpp"
 
 #include <algorithm>
@@ -22,6 +22,7 @@ constexpr const char* kOperation = "histogram_weighted";
 constexpr std::size_t kGroup = 256;
 constexpr std::size_t kGroupsPerUnit = 8;
 constexpr std::size_t kSumBytes = 8;
+constexpr std::size_t kExponentBytes = 16;
 constexpr std::size_t kOwnBytes = 64;         // of local memory, which compilers take for themselves
 constexpr std::size_t kLeastElements = 4096;  // of a part
 
@@ -32,7 +33,7 @@ constexpr std::size_t kLeastElements = 4096;  // of a part
                .got = std::move(got)});
 }
 
-void define_weights(Plan& plan, const WeightedHistogramProblem& problem) {
+void define_weights(Launch& plan, const WeightedHistogramProblem& problem) {
   if (!is_float(problem.weights)) define(plan, "WEIGHT_FLOATING", 0);
   if (problem.weights == Scalar::half) define(plan, "WEIGHT_HALF", 1);
   if (problem.weights == Scalar::float64) define(plan, "WEIGHT_DOUBLE", 1);
@@ -66,30 +67,25 @@ double of_elements(const WeightedHistogramProblem& problem, std::size_t bytes) {
          static_cast<double>(bytes);
 }
 
-}  // namespace
+/// How a matrix is shared out, whatever the size of a work-group.
+struct Parts {
+  std::size_t parts = 1;   ///< of each matrix
+  std::size_t tables = 1;  ///< of sums, for each matrix
+};
 
-plan::WeightedParts plan::weighted_parts(const Device& device, const WeightedHistogramProblem& problem,
-                                         std::string_view variant) {
-  const std::string_view name = variant.empty() ? choose(device, problem) : variant;
-  const HistogramProblem& counts = problem.counts;
-  const std::size_t batch = std::max<std::size_t>(counts.batch, 1);
-  WeightedParts parts;
+Parts parts_of(const Device& device, const WeightedHistogramProblem& problem, std::string_view variant) {
+  const std::size_t batch = std::max<std::size_t>(problem.counts.batch, 1);
   // A part has more to sum than its table has entries.
-  const std::size_t most = problem.elements() / std::max(kLeastElements, 4 * counts.bins);
-  const std::size_t wanted = (name == "cpu" ? 4 : kGroupsPerUnit) * device.compute_units;
-  parts.parts = std::clamp<std::size_t>(divide_up(wanted, batch), 1, std::max<std::size_t>(1, most));
-  if (name == "cpu") parts.tables = parts.parts;
-  parts.sums_at = round_up(parts.marks_at + counts.results() * sizeof(std::uint32_t), 16);
-  parts.scratch_bytes = parts.sums_at + counts.results() * parts.tables * kSumBytes;
-  return parts;
+  const std::size_t most = problem.elements() / std::max(kLeastElements, 4 * problem.counts.bins);
+  const std::size_t wanted = (variant == "cpu" ? 4 : kGroupsPerUnit) * device.compute_units;
+  const std::size_t parts =
+      std::clamp<std::size_t>(divide_up(wanted, batch), 1, std::max<std::size_t>(1, most));
+  return {parts, variant == "cpu" ? parts : 1};
 }
 
-std::vector<std::string_view> histogram_weighted_variants() { return {"global", "local", "cpu"}; }
-
-std::optional<Plan> plan_weight_scale(const Device& device, const WeightedHistogramProblem& problem) {
-  plan::check_weighted(device, problem);
-  if (!is_float(problem.weights)) return std::nullopt;
-  Plan plan = base_plan("scale", "histogram/weight_scale.cl", "histogram_weight_scale");
+/// The launch that finds the greatest exponent of floating-point weights.
+Launch scale(const Device& device, const WeightedHistogramProblem& problem) {
+  Launch launch = base_plan("scale", "histogram/weight_scale.cl", "histogram_weight_scale");
   const std::size_t group =
       plan::group_for(device, device.type == DeviceType::cpu ? 1 : kGroup, 0, kOwnBytes / 2);
   if (group == 0) {
@@ -97,40 +93,56 @@ std::optional<Plan> plan_weight_scale(const Device& device, const WeightedHistog
            formatted("{}", name_of(problem.weights)));
   }
   const std::size_t groups = problem.elements() * problem.counts.batch / (16 * group);
-  plan.work_group = {group, 1, 1};
-  plan.global = {std::clamp<std::size_t>(groups, 1, kGroupsPerUnit * device.compute_units) * group, 1, 1};
-  plan.local_bytes = kOwnBytes / 2;  // a word, with what compilers add
-  plan.prediction.bytes_read = of_elements(problem, size_of(problem.weights));
-  plan.prediction.bytes_written = sizeof(std::uint32_t);
-  define(plan, "GROUP", group);
-  define_weights(plan, problem);
-  plan.reason = "the greatest exponent, so that sums are of integers, and the same in any order";
-  return plan;
+  launch.work_group = {group, 1, 1};
+  launch.global = {std::clamp<std::size_t>(groups, 1, kGroupsPerUnit * device.compute_units) * group, 1, 1};
+  launch.local_bytes = kOwnBytes / 2;  // a word, with what compilers add
+  launch.prediction.bytes_read = of_elements(problem, size_of(problem.weights));
+  launch.prediction.bytes_written = sizeof(std::uint32_t);
+  define(launch, "GROUP", group);
+  define_weights(launch, problem);
+  launch.reason = "the greatest exponent, so that sums are of integers, and the same in any order";
+  return launch;
 }
 
-Plan plan_histogram_weighted_finish(const Device& device, const WeightedHistogramProblem& problem,
-                                    std::string_view variant) {
-  plan::check_weighted(device, problem);
-  const PlanOverrides fixed = plan::with_sound_variant(
-      device, kOperation, {.variant = std::string(variant)},
-      [&](const PlanOverrides& o) { return plan_histogram_weighted(device, problem, o); });
-  const plan::WeightedParts parts = plan::weighted_parts(device, problem, fixed.variant);
-  Plan plan = base_plan("finish", "histogram/weighted_finish.cl", "histogram_weighted_finish");
+/// The launch that writes the results.
+Launch finish(const Device& device, const WeightedHistogramProblem& problem, std::size_t tables) {
+  Launch launch = base_plan("finish", "histogram/weighted_finish.cl", "histogram_weighted_finish");
   const std::size_t results = problem.counts.results();
   const std::size_t group = plan::group_for(device, device.type == DeviceType::cpu ? 1 : kGroup, 0);
-  plan.work_group = {group, 1, 1};
-  plan.global = {
+  launch.work_group = {group, 1, 1};
+  launch.global = {
       std::clamp<std::size_t>(divide_up(results, group), 1, kGroupsPerUnit * device.compute_units) * group, 1,
       1};
-  plan.prediction.bytes_read =
-      static_cast<double>(results) * static_cast<double>(parts.tables * kSumBytes + sizeof(std::uint32_t));
-  plan.prediction.bytes_written = static_cast<double>(results) * static_cast<double>(size_of(problem.out));
-  define_weights(plan, problem);
-  if (problem.out == Scalar::float64) define(plan, "RESULT_DOUBLE", 1);
-  plan.text_defines.emplace_back("RESULT", opencl_name_of(problem.out));
-  plan.reason = formatted("adds up {} table(s)", parts.tables);
-  return plan;
+  launch.prediction.bytes_read =
+      static_cast<double>(results) * static_cast<double>(tables * kSumBytes + sizeof(std::uint32_t));
+  launch.prediction.bytes_written = static_cast<double>(results) * static_cast<double>(size_of(problem.out));
+  define_weights(launch, problem);
+  if (problem.out == Scalar::float64) define(launch, "RESULT_DOUBLE", 1);
+  launch.text_defines.emplace_back("RESULT", opencl_name_of(problem.out));
+  launch.numbers = {{"tables", tables}};
+  launch.reason = formatted("adds up {} table(s)", tables);
+  return launch;
 }
+
+/// Gives the plan its temporary memory, which begins with zeros: the greatest exponent, marks of results that
+/// are no numbers, and sums. Then the launches before and after it.
+void complete(const Device& device, const WeightedHistogramProblem& problem, const Parts& parts, Plan& plan) {
+  const std::size_t results = problem.counts.results();
+  for (const std::size_t bytes : {kExponentBytes, plan::round_up(results * sizeof(std::uint32_t), 16),
+                                  results * parts.tables * kSumBytes})
+    plan::add_scratch(plan, bytes, bytes);
+  plan.numbers = {{"parts", parts.parts}};
+  if (problem.elements() == 0) {
+    plan.repeats = 0;
+  } else if (is_float(problem.weights)) {
+    plan.before.push_back(scale(device, problem));
+  }
+  plan.after.push_back(finish(device, problem, parts.tables));
+}
+
+}  // namespace
+
+std::vector<std::string_view> histogram_weighted_variants() { return {"global", "local", "cpu"}; }
 
 void plan::check_weighted(const Device& device, const WeightedHistogramProblem& p) {
   plan::require_number(kOperation, "in", p.counts.in);
@@ -188,13 +200,12 @@ Plan make_plan(const Device& device, const WeightedHistogramProblem& problem,
                             : formatted("a power of two, at most {}", device.max_work_group),
            formatted("{}", overrides.work_items));
   }
-  const plan::WeightedParts parts = plan::weighted_parts(device, problem, variant);
+  const Parts parts = parts_of(device, problem, variant);
   Plan plan = base_plan(variant, "histogram/weighted.cl", "histogram_weighted");
   const std::size_t jobs = parts.parts * std::max<std::size_t>(problem.counts.batch, 1);
   plan.work_group = {group, 1, 1};
   plan.global = {std::min<std::size_t>(jobs, std::size_t{1} << 20) * group, 1, 1};
   plan.local_bytes = entries * kSumBytes;
-  plan.scratch_bytes = parts.scratch_bytes;
   plan.tile_cols = group;
   plan.prediction.bytes_read = of_elements(problem, size_of(problem.counts.in) + size_of(problem.weights));
   plan.prediction.bytes_written = static_cast<double>(problem.counts.results() * parts.tables * kSumBytes);
@@ -210,6 +221,7 @@ Plan make_plan(const Device& device, const WeightedHistogramProblem& problem,
                                      : "a table of its own for each thread, and another launch adds them up";
   if (family_of(device) == "nvidia-hopper" && variant == "local")
     plan.evidence = "H200, 2^27 floats, 256 bins: 1.10 ms in groups of 512, 1.31 ms in groups of 256";
+  complete(device, problem, parts, plan);
   plan::note_choice(plan, overrides, names, device, problem, why_not);
   return plan;
 }

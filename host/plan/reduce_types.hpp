@@ -33,7 +33,4 @@ std::size_t accumulator_bytes(const ReduceProblem& problem);
 /// Adds the defines, and for a caller's own operation the preamble, that cl/reduce/operation.clh asks for.
 void define_operation(Launch& plan, const ReduceProblem& problem);
 
-/// The launch that looks whether `count` offsets of segments ascend.
-Plan plan_check_segments(const Device& device, Scalar type, std::size_t count);
-
 }  // namespace smem::plan

@@ -1,12 +1,12 @@
-// Plans for scans: which variant, and why.
+// Plans for scans: which variant, how many parts, and why.
 #include <smem/error.hpp>
 #include <smem/scan_plan.hpp>
 
 #include "formatted.hpp"
 #include "plan/broken.hpp"
+#include "plan/look_back.hpp"
 #include "plan/reduce_types.hpp"
-#include "plan/scan_parts.hpp"
-#include "plan/scan_policy.hpp"
+#include "plan/scan_types.hpp"
 #include "plan/sizes.hpp"
 
 #include <algorithm>
@@ -22,9 +22,128 @@ namespace {
 
 using plan::define;
 using plan::divide_up;
-using plan::ScanParts;
+using plan::is_segmented;
 
 constexpr std::size_t kPackBytes = 16;  // the widest read of a work-item
+constexpr std::size_t kGroupsPerUnit = 8;
+constexpr std::size_t kMostParts = 2048;            // all of which every part after them reads
+constexpr std::size_t kCpuPieceBytes = 128 * 1024;  // half of a small second-level cache
+constexpr std::size_t kColumnsOfGroup = 256;        // neighbouring columns that a group of a GPU walks down
+constexpr std::size_t kStrip = 256;                 // columns that a CPU's thread scans at once
+
+std::size_t number_bytes(const ScanProblem& problem) {
+  return size_of(plan::accumulator_type(plan::as_reduction(problem)));
+}
+
+/// Bytes of what a part makes, as kernels lay it out: a number, and for segments whether one begins in it.
+std::size_t state_bytes(const ScanProblem& problem) {
+  return number_bytes(problem) * (is_segmented(problem) ? 2 : 1);
+}
+
+/// Whether elements must be combined in their order.
+bool is_ordered(const ScanProblem& problem) {
+  return is_segmented(problem) || problem.operation.op == ReduceOp::custom;
+}
+
+/// Whether warps keep whole tiles in their registers (cl/nvidia/scan_tile.clh). Short rows, which share a
+/// work-group, and the first of two launches do not all the same.
+bool scans_in_registers(const Device& device, const ScanProblem& problem) {
+  return plan::is_nvidia_gpu(device) && !is_segmented(problem) && problem.shape != ScanShape::columns;
+}
+
+/// Work-items of a group, unless they are fixed by hand or do not fit.
+std::size_t group_of(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed) {
+  if (fixed.work_items != 0) return fixed.work_items;
+  if (!plan::is_nvidia_gpu(device)) return 256;
+  // Larger tiles make the chain from tile to tile shorter, and two groups or more should share a
+  // multiprocessor's registers: one works while the other waits for its predecessors.
+  return number_bytes(problem) == 8 && scans_in_registers(device, problem) ? 256 : 512;
+}
+
+/// Elements that a work-item has in registers.
+std::size_t items_of(const Device& device, const ScanProblem& problem, bool in_registers) {
+  const std::size_t number = number_bytes(problem);
+  // A CPU's compiler makes loops of work-items, and long code of many registers. Intel's for GPUs runs 32
+  // work-items in the registers of one thread.
+  if (device.type == DeviceType::cpu) return 16 / number;
+  return (device.vendor == Vendor::intel ? 32 : in_registers ? 128 : 64) / number;
+}
+
+/// Elements of a tile of work-groups of group_of() work-items; smaller groups need several steps for it.
+std::size_t tile_of(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed) {
+  return group_of(device, problem, fixed) * items_of(device, problem, scans_in_registers(device, problem));
+}
+
+/// How a row, or a column, is cut, and how its parts come together.
+struct Parts {
+  std::size_t parts = 1;
+  std::size_t piece = 1;      ///< elements of a part; the last one may be shorter
+  bool single_pass = false;   ///< they publish to each other what they make
+  bool two_launches = false;  ///< the first one finds out what they make
+};
+
+Parts parts_of(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed,
+               std::string_view variant) {
+  const bool by_columns = problem.shape == ScanShape::columns, on_cpu = variant == "cpu";
+  const std::size_t rows = std::max<std::size_t>(problem.rows * problem.batch, 1);
+  const std::size_t length = std::max<std::size_t>(by_columns ? problem.rows : problem.cols, 1);
+  const std::size_t tile = tile_of(device, problem, fixed);
+  Parts parts;
+  const auto cut = [&](std::size_t wanted, std::size_t multiple) {
+    parts.piece = plan::round_up(divide_up(length, std::max<std::size_t>(wanted, 1)), multiple);
+    parts.parts = divide_up(length, parts.piece);
+  };
+  if (by_columns) {
+    const std::size_t strip = on_cpu ? kStrip : kColumnsOfGroup;
+    const std::size_t jobs = std::max<std::size_t>(divide_up(problem.cols, strip) * problem.batch, 1);
+    const std::size_t wanted = (on_cpu ? 4 : kGroupsPerUnit) * device.compute_units;
+    cut(std::clamp<std::size_t>(std::min(wanted / jobs, length / 64), 1, kMostParts), 1);
+  } else if (on_cpu) {
+    const std::size_t piece = kCpuPieceBytes / size_of(problem.in);
+    if (rows >= 4 * device.compute_units || length <= 2 * piece) {
+      cut(1, 1);
+    } else if (plan::prefers_look_back(device)) {
+      cut(divide_up(length, piece), piece);
+      parts.single_pass = true;
+    } else {
+      cut(std::min(divide_up(16 * device.compute_units, rows), divide_up(length, piece)), 64);
+    }
+  } else if (variant == "look_back") {
+    cut(divide_up(length, tile), tile);
+    parts.single_pass = true;
+  } else {
+    const std::size_t wanted = kGroupsPerUnit * device.compute_units;
+    cut(std::clamp<std::size_t>(std::min(wanted / rows, length / (2 * tile)), 1, kMostParts), tile);
+  }
+  parts.two_launches = parts.parts > 1 && !parts.single_pass;
+  return parts;
+}
+
+/// Gives the plan the memory in which parts come together, and tells the kernel of them.
+void share_results(const Device& device, const ScanProblem& problem, const Parts& parts, Plan& plan) {
+  plan.numbers = {{"parts", parts.parts}, {"piece", parts.piece}};
+  const bool by_columns = problem.shape == ScanShape::columns;
+  const std::size_t rows = std::max<std::size_t>(problem.rows * problem.batch, 1);
+  if (parts.single_pass) {
+    const std::size_t bytes = plan::status_bytes(device, rows, parts.parts);
+    plan::add_scratch(plan, bytes, bytes);
+  } else if (parts.two_launches) {
+    plan::add_scratch(
+        plan, parts.parts * (by_columns ? problem.cols * problem.batch : rows) * state_bytes(problem));
+  }
+}
+
+/// The variant that is chosen where none is fixed.
+std::string_view choose(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed) {
+  if (plan::runs_cpu_variant(device)) return "cpu";
+  if (problem.shape == ScanShape::columns || !plan::prefers_look_back(device)) return "reduce_then_scan";
+  // Where rows have one part each, one launch that needs no counters does all. Of rows that fill a tile the
+  // other one is faster, as it needs no loop: H200, 16384 x 16384 floats, 0.524 ms and 0.563.
+  const std::size_t tile = tile_of(device, problem, fixed);
+  const bool fills = problem.shape == ScanShape::rows && problem.cols <= tile && 2 * problem.cols > tile;
+  if (fills && scans_in_registers(device, problem)) return "look_back";
+  return parts_of(device, problem, fixed, "reduce_then_scan").parts == 1 ? "reduce_then_scan" : "look_back";
+}
 
 Plan base_plan(const ScanProblem& problem, std::string_view variant, const char* file, const char* entry) {
   Plan plan;
@@ -53,12 +172,8 @@ Plan base_plan(const ScanProblem& problem, std::string_view variant, const char*
 }
 
 /// Of the launch that writes results.
-void define_results(Plan& plan, const ScanProblem& problem) {
-  if (problem.exclusive) define(plan, "EXCLUSIVE", 1);
-}
-
-std::size_t number_bytes(const ScanProblem& problem) {
-  return size_of(plan::accumulator_type(plan::as_reduction(problem)));
+void define_results(Launch& launch, const ScanProblem& problem) {
+  if (problem.exclusive) define(launch, "EXCLUSIVE", 1);
 }
 
 bool uses_shuffles(const Device& device, std::size_t group) {
@@ -75,7 +190,7 @@ std::size_t pack_of(std::size_t bytes, std::size_t alignment, std::size_t items)
   return alignment < kPackBytes ? 1 : std::min(kPackBytes / bytes, items);
 }
 
-void define_tile(const TileSizes& sizes, Plan& plan) {
+void define_tile(const TileSizes& sizes, Launch& plan) {
   plan.work_group = {sizes.group, 1, 1};
   plan.vector_width = sizes.pack;
   plan.items_per_work_item = sizes.items;
@@ -90,10 +205,10 @@ void define_tile(const TileSizes& sizes, Plan& plan) {
 }
 
 /// Sizes of tiles in registers.
-void set_registers(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed, Plan& plan,
+void set_registers(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed, Launch& plan,
                    TileSizes& sizes) {
-  sizes.group = sizes.team = plan::group_for(device, plan::scan_group(device, problem, fixed), 0);
-  sizes.items = plan::scan_items(device, problem, true);
+  sizes.group = sizes.team = plan::group_for(device, group_of(device, problem, fixed), 0);
+  sizes.items = items_of(device, problem, true);
   const std::size_t run = kPackBytes / number_bytes(problem);
   const std::size_t alignment = std::min(problem.in_alignment, problem.out_alignment);
   sizes.pack = pack_of(size_of(problem.in), alignment, run);
@@ -102,25 +217,25 @@ void set_registers(const Device& device, const ScanProblem& problem, const PlanO
   define(plan, "RUN", run);
   define(plan, "REGISTERS", 1);
   define(plan, "SHUFFLES", 1);
-  plan.local_bytes = (sizes.group / 32 + 2) * plan::scan_state_bytes(problem);
+  plan.local_bytes = (sizes.group / 32 + 2) * state_bytes(problem);
 }
 
 /// Chooses the sizes, and defines them for the kernel; false where no work-group fits. `whole_rows`: of one
 /// part each; short ones share a group.
 bool set_tile(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed, bool whole_rows,
-              Plan& plan, TileSizes& sizes) {
-  const std::size_t number = number_bytes(problem), state = plan::scan_state_bytes(problem);
+              Launch& plan, TileSizes& sizes) {
+  const std::size_t number = number_bytes(problem), state = state_bytes(problem);
   constexpr std::size_t kWords = 32;  // of the kernel's own, with their alignment
-  sizes.items = plan::scan_items(device, problem, false);
-  const std::size_t heads = plan::is_segmented(problem) ? sizes.items : 0;
+  sizes.items = items_of(device, problem, false);
+  const std::size_t heads = is_segmented(problem) ? sizes.items : 0;
   const std::size_t padded = device.local_is_cache ? sizes.items : sizes.items + 1;
-  sizes.group = plan::group_for(device, plan::scan_group(device, problem, fixed),
-                                padded * number + heads + state, kWords);
+  sizes.group =
+      plan::group_for(device, group_of(device, problem, fixed), padded * number + heads + state, kWords);
   if (sizes.group == 0) return false;
   const bool shared = whole_rows && problem.rows * problem.batch > 1;
   sizes.team =
       shared ? std::min(sizes.group, plan::power_of_four(divide_up(problem.cols, sizes.items))) : sizes.group;
-  if (plan::scans_in_registers(device, problem) && plan.entry_point != "scan_reduce" &&
+  if (scans_in_registers(device, problem) && plan.entry_point != "scan_reduce" &&
       uses_shuffles(device, sizes.group) && sizes.team == sizes.group) {
     set_registers(device, problem, fixed, plan, sizes);
     return true;
@@ -167,7 +282,7 @@ bool set_tile(const Device& device, const ScanProblem& problem, const PlanOverri
 }
 
 std::optional<Plan> look_back(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed,
-                              const ScanParts& parts) {
+                              const Parts& parts) {
   if (!plan::can_look_back(device) || problem.shape == ScanShape::columns) return std::nullopt;
   const std::size_t tiles = problem.rows * problem.batch * parts.parts;
   if (tiles > plan::kMaxTiles) return std::nullopt;
@@ -188,7 +303,7 @@ std::optional<Plan> look_back(const Device& device, const ScanProblem& problem, 
 }
 
 std::optional<Plan> reduce_then_scan(const Device& device, const ScanProblem& problem,
-                                     const PlanOverrides& fixed, const ScanParts& parts) {
+                                     const PlanOverrides& fixed, const Parts& parts) {
   Plan plan = base_plan(problem, "reduce_then_scan", "scan/parts.cl", "scan_parts");
   TileSizes sizes;
   if (!set_tile(device, problem, fixed, parts.parts == 1, plan, sizes)) return std::nullopt;
@@ -205,13 +320,13 @@ std::optional<Plan> reduce_then_scan(const Device& device, const ScanProblem& pr
 }
 
 std::optional<Plan> ladder(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed,
-                           std::string_view variant, const ScanParts& parts) {
+                           std::string_view variant, const Parts& parts) {
   if (problem.shape != ScanShape::vector) return std::nullopt;
   const bool tree = variant == "blelloch";
   constexpr std::size_t kRow = 32;  // numbers, as many as most devices have banks
   const std::size_t number = number_bytes(problem);
-  const std::size_t group = plan::group_for(device, plan::scan_group(device, problem, fixed),
-                                            2 * number + (tree ? 2 * number / 8 : 0));
+  const std::size_t group =
+      plan::group_for(device, group_of(device, problem, fixed), 2 * number + (tree ? 2 * number / 8 : 0));
   if (group == 0) return std::nullopt;
   Plan plan = base_plan(problem, variant, "scan/ladder.cl", "scan_ladder");
   define_results(plan, problem);
@@ -251,12 +366,12 @@ std::optional<Plan> ladder(const Device& device, const ScanProblem& problem, con
 }
 
 std::optional<Plan> columns(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed,
-                            std::string_view variant, const ScanParts& parts) {
+                            std::string_view variant, const Parts& parts) {
   const bool on_cpu = variant == "cpu";
   if (variant != "reduce_then_scan" && !(on_cpu && plan::runs_cpu_variant(device))) return std::nullopt;
   const std::size_t wanted = fixed.work_items != 0 ? fixed.work_items : 256;
   const std::size_t group = on_cpu ? 1 : plan::group_for(device, wanted, 0);
-  const std::size_t strip = on_cpu ? plan::kScanStrip : 1;
+  const std::size_t strip = on_cpu ? kStrip : 1;
   const std::size_t groups = divide_up(problem.cols, group * strip) * parts.parts * problem.batch;
   if (groups > plan::kMaxTiles) return std::nullopt;
   Plan plan = base_plan(problem, variant, "scan/columns.cl", "scan_columns");
@@ -275,10 +390,10 @@ std::optional<Plan> columns(const Device& device, const ScanProblem& problem, co
   return plan;
 }
 
-std::optional<Plan> cpu(const Device& device, const ScanProblem& problem, const ScanParts& parts) {
+std::optional<Plan> cpu(const Device& device, const ScanProblem& problem, const Parts& parts) {
   if (!plan::runs_cpu_variant(device)) return std::nullopt;
   const std::size_t jobs = problem.rows * problem.batch * parts.parts;
-  const bool single_pass = parts.zeroed_bytes > 0;
+  const bool single_pass = parts.single_pass;
   Plan plan = base_plan(problem, "cpu", "scan/cpu.cl", "scan_cpu");
   define_results(plan, problem);
   plan.work_group = {1, 1, 1};
@@ -287,7 +402,7 @@ std::optional<Plan> cpu(const Device& device, const ScanProblem& problem, const 
   define(plan, "PACK", 1);
   define(plan, "LANES", 256 / number_bytes(problem));  // accumulators that fill a few vector registers
   define(plan, "PHASE", single_pass ? 2 : 1);
-  define(plan, "ORDERED", plan::is_ordered(problem) ? 1 : 0);
+  define(plan, "ORDERED", is_ordered(problem) ? 1 : 0);
   const std::size_t written = problem.rows * problem.cols * problem.batch * size_of(problem.out);
   if (device.cache_bytes != 0 && written > device.cache_bytes) define(plan, "STREAMING", 1);
   if (single_pass) plan::define_publishing(device, plan);
@@ -296,11 +411,36 @@ std::optional<Plan> cpu(const Device& device, const ScanProblem& problem, const 
   return plan;
 }
 
+/// The launch before `plan`'s, which finds out what the elements of each part make.
+std::optional<Launch> first(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed,
+                            const Plan& plan) {
+  Launch launch = plan;
+  if (problem.shape == ScanShape::columns || plan.variant == "cpu") {
+    std::erase_if(launch.defines, [](const auto& d) { return d.first == "PHASE" || d.first == "EXCLUSIVE"; });
+    define(launch, "PHASE", 0);
+  } else {
+    launch = base_plan(problem, plan.variant, "scan/reduce.cl", "scan_reduce");
+    TileSizes sizes;
+    if (!set_tile(device, problem, fixed, false, launch, sizes)) return std::nullopt;
+    const std::size_t parts = plan.number("parts");
+    launch.global = {problem.rows * problem.batch * parts * sizes.group, 1, 1};
+    if (!is_ordered(problem)) {  // no tile passes through local memory
+      define(launch, "ORDERED", 0);
+      launch.local_bytes = sizes.group * state_bytes(problem);
+      launch.layout = {};
+      launch.prediction.local_bytes = 0;
+    }
+  }
+  launch.variant = "first";
+  launch.numbers = plan.numbers;
+  launch.prediction.bytes_written = static_cast<double>(plan.scratch_bytes);
+  launch.reason = formatted("what each of {} parts makes", plan.number("parts"));
+  return launch;
+}
+
 std::optional<Plan> plan_variant(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed,
                                  std::string_view variant) {
-  PlanOverrides named = fixed;
-  named.variant = variant;
-  const ScanParts parts = plan::scan_parts_of(device, problem, named);
+  const Parts parts = parts_of(device, problem, fixed, variant);
   std::optional<Plan> plan;
   if (problem.shape == ScanShape::columns) {
     plan = columns(device, problem, fixed, variant, parts);
@@ -313,7 +453,13 @@ std::optional<Plan> plan_variant(const Device& device, const ScanProblem& proble
   } else {
     plan = ladder(device, problem, fixed, variant, parts);
   }
-  if (plan) plan->scratch_bytes = parts.scratch_bytes;
+  if (!plan) return std::nullopt;
+  share_results(device, problem, parts, *plan);
+  if (parts.two_launches) {
+    std::optional<Launch> before = first(device, problem, fixed, *plan);
+    if (!before) return std::nullopt;
+    plan->before.push_back(std::move(*before));
+  }
   return plan;
 }
 
@@ -341,45 +487,6 @@ std::vector<std::string_view> scan_variants() {
   return {"hillis_steele", "blelloch", "reduce_then_scan", "look_back", "cpu"};
 }
 
-std::optional<Plan> plan_scan_first(const Device& device, const ScanProblem& problem,
-                                    const PlanOverrides& overrides) {
-  plan::check_scan(device, problem);
-  plan::require_choice(plan::operation_name(problem), overrides, scan_variants());
-  plan::require_work_items(plan::operation_name(problem), device, overrides);
-  PlanOverrides fixed = plan::with_sound_variant(
-      device, "scan", overrides, [&](const PlanOverrides& o) { return plan_scan(device, problem, o); });
-  if (fixed.variant.empty()) fixed.variant = plan::choose_scan(device, problem, overrides);
-  const ScanParts parts = plan::scan_parts_of(device, problem, fixed);
-  if (!parts.two_launches) return std::nullopt;
-  std::optional<Plan> plan;
-  const auto without = [&](const char* name) {
-    std::erase_if(plan->defines, [&](const auto& d) { return d.first == name; });
-  };
-  if (problem.shape == ScanShape::columns || fixed.variant == "cpu") {
-    plan = plan_variant(device, problem, fixed, fixed.variant);
-    if (!plan) return std::nullopt;
-    without("PHASE");
-    without("EXCLUSIVE");
-    define(*plan, "PHASE", 0);
-  } else {
-    plan = base_plan(problem, fixed.variant, "scan/reduce.cl", "scan_reduce");
-    TileSizes sizes;
-    if (!set_tile(device, problem, fixed, false, *plan, sizes)) return std::nullopt;
-    plan->global = {problem.rows * problem.batch * parts.parts * sizes.group, 1, 1};
-    if (!plan::is_ordered(problem)) {  // no tile passes through local memory
-      define(*plan, "ORDERED", 0);
-      plan->local_bytes = sizes.group * plan::scan_state_bytes(problem);
-      plan->layout = {};
-      plan->prediction.local_bytes = 0;
-    }
-  }
-  plan->variant = "first";
-  plan->scratch_bytes = parts.scratch_bytes;
-  plan->prediction.bytes_written = static_cast<double>(parts.scratch_bytes);
-  plan->reason = formatted("what each of {} parts makes", parts.parts);
-  return plan;
-}
-
 Plan plan_scan(const Device& device, const ScanProblem& problem, std::string_view variant) {
   return plan_scan(device, problem, PlanOverrides{.variant = std::string(variant)});
 }
@@ -394,7 +501,7 @@ Plan make_plan(const Device& device, const ScanProblem& problem, const PlanOverr
   plan::require_choice(operation, overrides, names);
   plan::require_work_items(operation, device, overrides);
   const std::string_view variant = overrides.variant;
-  const std::string_view chosen = variant.empty() ? plan::choose_scan(device, problem, overrides) : variant;
+  const std::string_view chosen = variant.empty() ? choose(device, problem, overrides) : variant;
   std::optional<Plan> plan = plan_variant(device, problem, overrides, chosen);
   if (!plan) plan::refuse_variant(operation, device, chosen, "scan", plan::can_look_back(device));
   plan::require_fixed_group(operation, device, overrides, *plan, "a thread's compiler makes the vectors");

@@ -1,12 +1,12 @@
-// Plans for selections: which variant, and why.
+// Plans for selections: which variant, how many parts, and why.
 #include <smem/error.hpp>
 #include <smem/select_plan.hpp>
 
 #include "formatted.hpp"
 #include "plan/broken.hpp"
+#include "plan/look_back.hpp"
 #include "plan/reduce_types.hpp"
-#include "plan/scan_parts.hpp"
-#include "plan/select_parts.hpp"
+#include "plan/select_types.hpp"
 #include "plan/sizes.hpp"
 
 #include <algorithm>
@@ -22,9 +22,119 @@ namespace {
 
 using plan::define;
 using plan::divide_up;
-using plan::SelectParts;
 
 constexpr std::size_t kPackBytes = 16;  // the widest read of a work-item
+constexpr std::size_t kGroupsPerUnit = 8;
+constexpr std::size_t kMostParts = 2048;            // all of which every part after them reads
+constexpr std::size_t kCpuPieceBytes = 128 * 1024;  // half of a small second-level cache
+constexpr std::size_t kMostItems = 32;              // bits of a word
+
+/// Work-items of a group, unless they are fixed by hand or do not fit.
+std::size_t group_of(const Device& device, const SelectProblem& problem, const PlanOverrides& fixed) {
+  if (fixed.work_items != 0) return fixed.work_items;
+  if (!plan::is_nvidia_gpu(device)) return 256;
+  // Larger tiles make the chain from tile to tile shorter; NVIDIA's multiprocessors hold 2048 work-items. On
+  // the H200, 2^28 floats, ms: copy_if 512 0.469, 256 0.478, 1024 0.488; copy_flagged 1024 0.534, 256 0.564,
+  // 512 0.663; run_length_encode 256 0.880, 512 0.937; partition, which has no chain, 64 0.991, 512 1.083.
+  if (plan::is_partition(problem.op)) return 64;
+  if (problem.op == SelectOp::run_length_encode) return 256;
+  return problem.op == SelectOp::copy_flagged && device.local_bytes >= 160 * 1024 ? 1024 : 512;
+}
+
+/// Whether warps read tiles into their registers (cl/nvidia/select_tile.clh).
+bool selects_in_registers(const Device& device) { return plan::is_nvidia_gpu(device); }
+
+/// Elements that a work-item has in registers.
+std::size_t items_of(const Device& device, const SelectProblem& problem) {
+  const std::size_t bytes = size_of(problem.in);
+  // A CPU's compiler makes loops of work-items, and long code of many registers. Intel's for GPUs runs 32
+  // work-items in the registers of one thread.
+  if (device.type == DeviceType::cpu) return 16 / bytes;
+  std::size_t most = kMostItems;
+  std::size_t room = device.vendor == Vendor::intel ? 32 : 64, each = bytes;
+  if (selects_in_registers(device)) {
+    // A tile is in local memory as well, of which NVIDIA's older multiprocessors have 64 KiB for two groups,
+    // newer ones 227 KiB. The lengths of runs take two bytes more an element.
+    if (device.local_bytes >= 96 * 1024) room = 128;
+    if (problem.op == SelectOp::run_length_encode) each += 2;
+    // Elements that are read one by one take more registers: 32 of them would spill.
+    if (problem.in_alignment < 16) most = 16;
+  }
+  const std::size_t items = std::bit_floor(room / each);
+  return std::min(items, most);
+}
+
+/// Bytes of what a part selects, as kernels lay it out: a count, and for runs the place of the last one.
+std::size_t state_bytes(const SelectProblem& problem) {
+  return (plan::is_wide(problem) ? 8 : 4) * (problem.op == SelectOp::run_length_encode ? 2 : 1);
+}
+
+/// Whether tiles can publish all that others need to know, in the same launch.
+bool selects_in_one_pass(const Device& device, const SelectProblem& problem) {
+  // Where a partition's others begin is known at the end. A count and a place of 64 bits each are more than
+  // tiles can publish at once.
+  return plan::can_look_back(device) && !plan::is_partition(problem.op) &&
+         !(problem.op == SelectOp::run_length_encode && plan::is_wide(problem));
+}
+
+/// How the vector is cut, and how its parts come together.
+struct Parts {
+  std::size_t parts = 1;
+  std::size_t piece = 1;      ///< elements of a part; the last one may be shorter
+  bool single_pass = false;   ///< they publish to each other how many they select
+  bool two_launches = false;  ///< the first one counts what each selects
+};
+
+Parts parts_of(const Device& device, const SelectProblem& problem, const PlanOverrides& fixed,
+               std::string_view variant) {
+  const std::size_t length = std::max<std::size_t>(problem.size, 1);
+  // Of work-groups of group_of() work-items; smaller groups need several steps for it.
+  const std::size_t tile = group_of(device, problem, fixed) * items_of(device, problem);
+  Parts parts;
+  const auto cut = [&](std::size_t wanted, std::size_t multiple) {
+    parts.piece = plan::round_up(divide_up(length, wanted), multiple);
+    parts.parts = divide_up(length, parts.piece);
+  };
+  if (variant == "cpu") {
+    const std::size_t piece = kCpuPieceBytes / size_of(problem.in);
+    if (length <= 2 * piece) {
+      cut(1, 1);
+    } else if (plan::prefers_look_back(device) && selects_in_one_pass(device, problem)) {
+      cut(divide_up(length, piece), piece);
+      parts.single_pass = true;
+    } else {
+      cut(std::clamp<std::size_t>(16 * device.compute_units, 1, divide_up(length, piece)), 64);
+    }
+  } else if (variant == "look_back") {
+    cut(divide_up(length, tile), tile);
+    parts.single_pass = true;
+  } else {
+    const std::size_t wanted = kGroupsPerUnit * device.compute_units;
+    cut(std::clamp<std::size_t>(std::min(wanted, length / (2 * tile)), 1, kMostParts), tile);
+  }
+  parts.two_launches = !parts.single_pass && (parts.parts > 1 || plan::is_partition(problem.op));
+  return parts;
+}
+
+/// Gives the plan the memory in which parts come together, and tells the kernel of them.
+void share_results(const Device& device, const SelectProblem& problem, const Parts& parts, Plan& plan) {
+  plan.numbers = {{"parts", parts.parts}, {"piece", parts.piece}};
+  if (parts.single_pass) {
+    const std::size_t bytes = plan::status_bytes(device, 1, parts.parts);
+    plan::add_scratch(plan, bytes, bytes);
+  } else if (parts.two_launches) {
+    plan::add_scratch(plan, parts.parts * state_bytes(problem));
+  }
+}
+
+/// The variant that is chosen where none is fixed.
+std::string_view choose(const Device& device, const SelectProblem& problem, const PlanOverrides& fixed) {
+  if (plan::runs_cpu_variant(device)) return "cpu";
+  if (!plan::prefers_look_back(device) || !selects_in_one_pass(device, problem)) return "count_then_place";
+  // What is one part needs no counters.
+  const bool is_one = parts_of(device, problem, fixed, "count_then_place").parts == 1;
+  return is_one ? "count_then_place" : "look_back";
+}
 
 /// The unsigned integer of OpenCL C that has a type's bits.
 std::string bits_of(Scalar type) {
@@ -84,7 +194,7 @@ std::size_t pack_of(std::size_t bytes, std::size_t alignment, std::size_t items)
   return alignment < kPackBytes ? 1 : std::min(kPackBytes / bytes, items);
 }
 
-void define_tile(std::size_t group, std::size_t items, std::size_t pack, Plan& plan) {
+void define_tile(std::size_t group, std::size_t items, std::size_t pack, Launch& plan) {
   plan.work_group = {group, 1, 1};
   plan.vector_width = pack;
   plan.items_per_work_item = items;
@@ -97,12 +207,12 @@ void define_tile(std::size_t group, std::size_t items, std::size_t pack, Plan& p
 /// each work-item has a state in local memory.
 bool set_tile(const Device& device, const SelectProblem& problem, const PlanOverrides& fixed, bool all_meet,
               Plan& plan) {
-  const std::size_t bytes = size_of(problem.in), state = plan::select_state_bytes(problem);
-  const std::size_t items = plan::select_items(device, problem);
+  const std::size_t bytes = size_of(problem.in), state = state_bytes(problem);
+  const std::size_t items = items_of(device, problem);
   const std::size_t places = problem.op == SelectOp::run_length_encode ? 2 * items : 0;
-  const std::size_t wanted = plan::select_group(device, problem, fixed);
+  const std::size_t wanted = group_of(device, problem, fixed);
   constexpr std::size_t kWords = 64;  // of the kernel's own, with their alignment
-  if (plan::selects_in_registers(device)) {
+  if (selects_in_registers(device)) {
     // A warp has a state in local memory, and in the second of two launches each work-item.
     const std::size_t each = items * bytes + places + state;
     const std::size_t group = plan::group_for(device, wanted, each, kWords);
@@ -153,8 +263,8 @@ bool set_tile(const Device& device, const SelectProblem& problem, const PlanOver
 }
 
 std::optional<Plan> look_back(const Device& device, const SelectProblem& problem, const PlanOverrides& fixed,
-                              const SelectParts& parts) {
-  if (!plan::selects_in_one_pass(device, problem) || parts.parts > plan::kMaxTiles) return std::nullopt;
+                              const Parts& parts) {
+  if (!selects_in_one_pass(device, problem) || parts.parts > plan::kMaxTiles) return std::nullopt;
   Plan plan = base_plan(problem, "look_back", "select/look_back.cl", "select_look_back");
   if (!set_tile(device, problem, fixed, false, plan)) return std::nullopt;
   define(plan, "TILE", parts.piece);
@@ -167,7 +277,7 @@ std::optional<Plan> look_back(const Device& device, const SelectProblem& problem
 }
 
 std::optional<Plan> count_then_place(const Device& device, const SelectProblem& problem,
-                                     const PlanOverrides& fixed, const SelectParts& parts) {
+                                     const PlanOverrides& fixed, const Parts& parts) {
   Plan plan = base_plan(problem, "count_then_place", "select/parts.cl", "select_parts");
   if (!set_tile(device, problem, fixed, true, plan)) return std::nullopt;
   plan.global = {parts.parts * plan.work_group[0], 1, 1};
@@ -177,9 +287,9 @@ std::optional<Plan> count_then_place(const Device& device, const SelectProblem& 
   return plan;
 }
 
-std::optional<Plan> cpu(const Device& device, const SelectProblem& problem, const SelectParts& parts) {
+std::optional<Plan> cpu(const Device& device, const SelectProblem& problem, const Parts& parts) {
   if (!plan::runs_cpu_variant(device)) return std::nullopt;
-  const bool single_pass = parts.zeroed_bytes > 0;
+  const bool single_pass = parts.single_pass;
   Plan plan = base_plan(problem, "cpu", "select/cpu.cl", "select_cpu");
   plan.work_group = {1, 1, 1};
   plan.global = {std::clamp<std::size_t>(parts.parts, 1, (single_pass ? 1 : 32) * device.compute_units), 1,
@@ -194,11 +304,48 @@ std::optional<Plan> cpu(const Device& device, const SelectProblem& problem, cons
   return plan;
 }
 
+/// The launch before `plan`'s, which counts what each part selects.
+std::optional<Launch> first(const Device& device, const SelectProblem& problem, const PlanOverrides& fixed,
+                            const Plan& plan) {
+  const std::size_t parts = plan.number("parts");
+  Launch launch = plan;
+  if (plan.variant == "cpu") {
+    std::erase_if(launch.defines, [](const auto& d) { return d.first == "PHASE"; });
+    define(launch, "PHASE", 0);
+  } else {
+    SelectProblem counted = problem;
+    if (plan::is_flagged(problem.op)) {  // flags are counted as elements are
+      counted.op = SelectOp::copy_if;
+      counted.predicate = "x != 0";
+      counted.in =
+          static_cast<Scalar>(static_cast<int>(Scalar::uint8) + std::countr_zero(size_of(problem.flags)));
+      counted.in_alignment = problem.flags_alignment;
+    } else if (problem.op == SelectOp::partition) {
+      counted.op = SelectOp::copy_if;
+    }
+    launch = base_plan(counted, plan.variant, "select/count.cl", "select_count");
+    launch.operation = plan.operation;
+    if (plan::is_flagged(problem.op)) define(launch, "OF_FLAGS", 1);
+    const std::size_t bytes = size_of(counted.in), state = state_bytes(counted);
+    const std::size_t group = plan::group_for(device, group_of(device, problem, fixed), state);
+    if (group == 0) return std::nullopt;
+    const std::size_t items = std::max<std::size_t>(64 / bytes, 1);
+    define_tile(group, items, pack_of(bytes, counted.in_alignment, items), launch);
+    launch.global = {parts * group, 1, 1};
+    launch.tile_cols = group * items;
+    launch.local_bytes = group * state;
+  }
+  launch.variant = "first";
+  launch.numbers = plan.numbers;
+  launch.prediction.bytes_written = static_cast<double>(plan.scratch_bytes);
+  launch.prediction.local_bytes = 0;
+  launch.reason = formatted("how many elements each of {} part(s) selects", parts);
+  return launch;
+}
+
 std::optional<Plan> plan_variant(const Device& device, const SelectProblem& problem,
                                  const PlanOverrides& fixed, std::string_view variant) {
-  PlanOverrides named = fixed;
-  named.variant = variant;
-  const SelectParts parts = plan::select_parts_of(device, problem, named);
+  const Parts parts = parts_of(device, problem, fixed, variant);
   std::optional<Plan> plan;
   if (variant == "cpu") {
     plan = cpu(device, problem, parts);
@@ -207,7 +354,13 @@ std::optional<Plan> plan_variant(const Device& device, const SelectProblem& prob
   } else {
     plan = count_then_place(device, problem, fixed, parts);
   }
-  if (plan) plan->scratch_bytes = parts.scratch_bytes;
+  if (!plan) return std::nullopt;
+  share_results(device, problem, parts, *plan);
+  if (parts.two_launches) {
+    std::optional<Launch> before = first(device, problem, fixed, *plan);
+    if (!before) return std::nullopt;
+    plan->before.push_back(std::move(*before));
+  }
   return plan;
 }
 
@@ -220,7 +373,7 @@ std::string why_not(const Device& device, const SelectProblem& problem, std::str
       return "where the others begin is known only when all elements have been counted";
     if (variant == "look_back" && !plan::can_look_back(device))
       return "no way is known in which work-groups of one launch publish to each other";
-    if (variant == "look_back" && !plan::selects_in_one_pass(device, problem))
+    if (variant == "look_back" && !selects_in_one_pass(device, problem))
       return "tiles cannot publish counts and places of 64 bits at once";
     return "does not fit local memory";
   }
@@ -233,53 +386,6 @@ std::string why_not(const Device& device, const SelectProblem& problem, std::str
 }  // namespace
 
 std::vector<std::string_view> select_variants() { return {"count_then_place", "look_back", "cpu"}; }
-
-std::optional<Plan> plan_select_first(const Device& device, const SelectProblem& problem,
-                                      const PlanOverrides& overrides) {
-  plan::check_select(device, problem);
-  plan::require_choice(plan::operation_name(problem), overrides, select_variants());
-  plan::require_work_items(plan::operation_name(problem), device, overrides);
-  PlanOverrides fixed = plan::with_sound_variant(
-      device, "select", overrides, [&](const PlanOverrides& o) { return plan_select(device, problem, o); });
-  if (fixed.variant.empty()) fixed.variant = plan::choose_select(device, problem, overrides);
-  const SelectParts parts = plan::select_parts_of(device, problem, fixed);
-  if (!parts.two_launches) return std::nullopt;
-  std::optional<Plan> plan;
-  if (fixed.variant == "cpu") {
-    plan = plan_variant(device, problem, fixed, fixed.variant);
-    if (!plan) return std::nullopt;
-    std::erase_if(plan->defines, [](const auto& d) { return d.first == "PHASE"; });
-    define(*plan, "PHASE", 0);
-  } else {
-    SelectProblem counted = problem;
-    if (plan::is_flagged(problem.op)) {  // flags are counted as elements are
-      counted.op = SelectOp::copy_if;
-      counted.predicate = "x != 0";
-      counted.in =
-          static_cast<Scalar>(static_cast<int>(Scalar::uint8) + std::countr_zero(size_of(problem.flags)));
-      counted.in_alignment = problem.flags_alignment;
-    } else if (problem.op == SelectOp::partition) {
-      counted.op = SelectOp::copy_if;
-    }
-    plan = base_plan(counted, fixed.variant, "select/count.cl", "select_count");
-    plan->operation = name_of(problem.op);
-    if (plan::is_flagged(problem.op)) define(*plan, "OF_FLAGS", 1);
-    const std::size_t bytes = size_of(counted.in), state = plan::select_state_bytes(counted);
-    const std::size_t group = plan::group_for(device, plan::select_group(device, problem, fixed), state);
-    if (group == 0) return std::nullopt;
-    const std::size_t items = std::max<std::size_t>(64 / bytes, 1);
-    define_tile(group, items, pack_of(bytes, counted.in_alignment, items), *plan);
-    plan->global = {parts.parts * group, 1, 1};
-    plan->tile_cols = group * items;
-    plan->local_bytes = group * state;
-  }
-  plan->variant = "first";
-  plan->scratch_bytes = parts.scratch_bytes;
-  plan->prediction.bytes_written = static_cast<double>(parts.scratch_bytes);
-  plan->prediction.local_bytes = 0;
-  plan->reason = formatted("how many elements each of {} part(s) selects", parts.parts);
-  return plan;
-}
 
 Plan plan_select(const Device& device, const SelectProblem& problem, std::string_view variant) {
   return plan_select(device, problem, PlanOverrides{.variant = std::string(variant)});
@@ -295,7 +401,7 @@ Plan make_plan(const Device& device, const SelectProblem& problem, const PlanOve
   plan::require_choice(operation, overrides, names);
   plan::require_work_items(operation, device, overrides);
   const std::string_view variant = overrides.variant;
-  const std::string_view chosen = variant.empty() ? plan::choose_select(device, problem, overrides) : variant;
+  const std::string_view chosen = variant.empty() ? choose(device, problem, overrides) : variant;
   std::optional<Plan> plan = plan_variant(device, problem, overrides, chosen);
   if (!plan) plan::refuse_variant(operation, device, chosen, "selection", plan::can_look_back(device));
   plan::require_fixed_group(operation, device, overrides, *plan, "a thread has a piece");

@@ -3,8 +3,8 @@
 
 #include "formatted.hpp"
 #include "plan/reduce_types.hpp"
-#include "plan/scan_parts.hpp"
-#include "plan/select_parts.hpp"
+#include "plan/scan_types.hpp"
+#include "plan/select_types.hpp"
 #include "plan/stencil_parts.hpp"
 
 #include <algorithm>

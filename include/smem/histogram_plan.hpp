@@ -3,13 +3,13 @@
 
 #include <smem/device.hpp>
 #include <smem/export.hpp>
+#include <smem/fields.hpp>
 #include <smem/plan.hpp>
 #include <smem/scalar.hpp>
 #include <smem/sizes.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -68,23 +68,26 @@ struct HistogramProblem {
   /// The largest power of two, at most 16, that divides the buffer's address.
   std::size_t alignment = 16;
 
+  auto fields() const {
+    using namespace smem::fields;
+    return std::tuple(choice("in", in), choice("out", out), choice("rule", rule), extent("bins", bins),
+                      choice("channels", channels), extent("rows", rows), extent("cols", cols),
+                      extent("batch", batch), aligned("alignment", alignment));
+  }
   std::size_t entries() const { return detail::size_product(bins, channels); }    ///< counts of a matrix
   std::size_t results() const { return detail::size_product(entries(), batch); }  ///< counts in all
 };
 
-/// The plan that histogram() would use on `device`. Overrides: `variant`, and `work_items`, a power of two,
-/// for all variants but "cpu". Nothing shrinks what was fixed by hand. \throws Error when the problem or the
-/// device does not allow it, the variant is unknown or cannot run this problem on this device, or another
-/// field was fixed; it names the field.
+/// The plan that histogram() would use on `device`. Where threads count in tables of their own, another
+/// launch after it, "finish", adds them up. Overrides: `variant`, and `work_items`, a power of two, for all
+/// variants but "cpu". Nothing shrinks what was fixed by hand. \throws Error when the problem or the device
+/// does not allow it, the variant is unknown or cannot run this problem on this device, or another field was
+/// fixed; it names the field.
 SMEM_API Plan plan_histogram(const Device& device, const HistogramProblem& problem,
                              const PlanOverrides& overrides);
 /// The same, with at most the variant fixed.
 SMEM_API Plan plan_histogram(const Device& device, const HistogramProblem& problem,
                              std::string_view variant = {});
-
-/// The launch that follows plan_histogram()'s and adds up the tables of threads. Empty when none does.
-SMEM_API std::optional<Plan> plan_histogram_finish(const Device& device, const HistogramProblem& problem,
-                                                   std::string_view variant = {});
 
 /// A weighted histogram without its data: `counts` as it would be without weights, of one channel; its `out`
 /// and alignment have no meaning.
@@ -93,21 +96,19 @@ struct WeightedHistogramProblem {
   Scalar weights = Scalar::float32;  ///< of the weights
   Scalar out = Scalar::float32;      ///< of integers int32, uint32, int64 or uint64; else float32 or float64
 
+  auto fields() const {
+    using namespace smem::fields;
+    return std::tuple(choice("counts", counts), choice("weights", weights), choice("out", out));
+  }
   /// Weights of a matrix.
   std::size_t elements() const { return detail::size_product(counts.rows, counts.cols); }
 };
 
-/// The plan of the launch of histogram_weighted() that sums. Overrides as plan_histogram()'s. \throws Error
-/// as there.
+/// The plan that histogram_weighted() would use on `device`: its main launch sums; one before it, "scale",
+/// finds the greatest of floating-point weights; one after it, "finish", writes the results. Of no elements
+/// only that one is launched. Overrides as plan_histogram()'s. \throws Error as there.
 SMEM_API Plan plan_histogram_weighted(const Device& device, const WeightedHistogramProblem& problem,
                                       const PlanOverrides& overrides = {});
-
-/// The launch before it, which finds the greatest weight; empty for integers.
-SMEM_API std::optional<Plan> plan_weight_scale(const Device& device, const WeightedHistogramProblem& problem);
-
-/// The launch after it, which writes the results.
-SMEM_API Plan plan_histogram_weighted_finish(const Device& device, const WeightedHistogramProblem& problem,
-                                             std::string_view variant = {});
 
 /// The names of the variants of weighted histograms: of those of histograms, "global", "local" and "cpu".
 SMEM_API std::vector<std::string_view> histogram_weighted_variants();

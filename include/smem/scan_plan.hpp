@@ -3,12 +3,12 @@
 
 #include <smem/device.hpp>
 #include <smem/export.hpp>
+#include <smem/fields.hpp>
 #include <smem/plan.hpp>
 #include <smem/reduce_plan.hpp>
 #include <smem/scalar.hpp>
 
 #include <cstddef>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -32,20 +32,24 @@ struct ScanProblem {
   /// The largest power of two, at most 16, that divides the byte address of every row's first element.
   std::size_t in_alignment = 16;
   std::size_t out_alignment = 16;  ///< the same of the results
+
+  auto fields() const {
+    using namespace smem::fields;
+    return std::tuple(choice("operation", operation), choice("shape", shape), choice("exclusive", exclusive),
+                      choice("in", in), choice("out", out), extent("rows", rows), extent("cols", cols),
+                      extent("batch", batch), choice("marks", marks), aligned("in_alignment", in_alignment),
+                      aligned("out_alignment", out_alignment));
+  }
 };
 
-/// The plan that the scans use on `device`. Overrides: `variant`, and `work_items`, a power of two, for all
-/// variants but "cpu". Nothing shrinks what was fixed by hand. \throws Error when the types do not fit the
-/// operation or the device, the variant is unknown or cannot run this problem on this device, or another
-/// field was fixed; it names the field.
+/// The plan that the scans use on `device`. Where parts of a row do not meet in one launch, another one
+/// before it, "first", finds out what the elements of each part make. Overrides: `variant`, and `work_items`,
+/// a power of two, for all variants but "cpu". Nothing shrinks what was fixed by hand. \throws Error when the
+/// types do not fit the operation or the device, the variant is unknown or cannot run this problem on this
+/// device, or another field was fixed; it names the field.
 SMEM_API Plan plan_scan(const Device& device, const ScanProblem& problem, const PlanOverrides& overrides);
 /// The same, with at most the variant fixed.
 SMEM_API Plan plan_scan(const Device& device, const ScanProblem& problem, std::string_view variant = {});
-
-/// The launch that comes before plan_scan()'s and finds out what the elements of each part make. Empty where
-/// none does: rows have one part each, or the scan is made in a single pass.
-SMEM_API std::optional<Plan> plan_scan_first(const Device& device, const ScanProblem& problem,
-                                             const PlanOverrides& overrides = {});
 
 /// The names of all variants, slowest idea first: the steps of the ladder, and the one for CPUs last.
 SMEM_API std::vector<std::string_view> scan_variants();

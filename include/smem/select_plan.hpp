@@ -3,11 +3,11 @@
 
 #include <smem/device.hpp>
 #include <smem/export.hpp>
+#include <smem/fields.hpp>
 #include <smem/plan.hpp>
 #include <smem/scalar.hpp>
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,9 +30,18 @@ struct SelectProblem {
   /// The largest power of two, at most 16, that divides the byte address of the first element, and flag.
   std::size_t in_alignment = 16;
   std::size_t flags_alignment = 16;  ///< the same of the flags
+
+  auto fields() const {
+    using namespace smem::fields;
+    return std::tuple(choice("op", op), choice("in", in), extent("size", size),
+                      ignored("predicate", predicate),  // which costs little beside the elements' way
+                      choice("flags", flags), aligned("in_alignment", in_alignment),
+                      aligned("flags_alignment", flags_alignment));
+  }
 };
 
-/// The plan that the selections use on `device`. It predicts the bytes for half of the elements selected; a
+/// The plan that the selections use on `device`. Where parts do not meet in one launch, another one before
+/// it, "first", counts what each selects. It predicts the bytes for half of the elements selected; a
 /// partition writes all. Overrides: `variant`, and `work_items`, a power of two, for all variants but "cpu".
 /// Nothing shrinks what was fixed by hand. \throws Error when the types do not fit the operation or the
 /// device, the variant is unknown or cannot run this problem on this device, or another field was fixed; it
@@ -40,11 +49,6 @@ struct SelectProblem {
 SMEM_API Plan plan_select(const Device& device, const SelectProblem& problem, const PlanOverrides& overrides);
 /// The same, with at most the variant fixed.
 SMEM_API Plan plan_select(const Device& device, const SelectProblem& problem, std::string_view variant = {});
-
-/// The launch that comes before plan_select()'s and counts what each part selects. Empty where none does:
-/// there is one part, or the selection is made in a single pass.
-SMEM_API std::optional<Plan> plan_select_first(const Device& device, const SelectProblem& problem,
-                                               const PlanOverrides& overrides = {});
 
 /// The names of all variants, slowest idea first; the one for CPUs last.
 SMEM_API std::vector<std::string_view> select_variants();

@@ -206,36 +206,29 @@ TEST_CASE("bad input of plans: reductions, scans and selections") {
     problem.shape = shape;
     problem.rows = shape == ScanShape::vector ? 1 : 70;
     problem.cols = 5000;
-    sweep<smem::ScanProblem>({"scan",
-                              problem,
-                              {FIELD(rows), FIELD(cols), FIELD(batch)},
-                              {FIELD(in_alignment), FIELD(out_alignment)},
-                              elements,
-                              [](const auto& d, const auto& p, const auto& fixed) {
-                                if (const auto first = smem::plan_scan_first(d, p, fixed))
-                                  check_plan(d, *first);
-                                return smem::plan_scan(d, p, fixed);
-                              },
-                              shape == ScanShape::vector
-                                  ? smem::scan_variants()
-                                  : std::vector<std::string_view>{"reduce_then_scan", "cpu"}});
+    sweep<smem::ScanProblem>(
+        {"scan",
+         problem,
+         {FIELD(rows), FIELD(cols), FIELD(batch)},
+         {FIELD(in_alignment), FIELD(out_alignment)},
+         elements,
+         [](const auto& d, const auto& p, const auto& fixed) { return smem::plan_scan(d, p, fixed); },
+         shape == ScanShape::vector ? smem::scan_variants()
+                                    : std::vector<std::string_view>{"reduce_then_scan", "cpu"}});
   }
   for (const smem::SelectOp op : {smem::SelectOp::copy_if, smem::SelectOp::run_length_encode}) {
     smem::SelectProblem problem;
     problem.op = op;
     problem.predicate = "x > 0";
     problem.size = 5000;
-    sweep<smem::SelectProblem>({"select",
-                                problem,
-                                {FIELD(size)},
-                                {FIELD(in_alignment), FIELD(flags_alignment)},
-                                [](const auto& p) { return Wide{p.size}; },
-                                [](const auto& d, const auto& p, const auto& fixed) {
-                                  if (const auto first = smem::plan_select_first(d, p, fixed))
-                                    check_plan(d, *first);
-                                  return smem::plan_select(d, p, fixed);
-                                },
-                                smem::select_variants()});
+    sweep<smem::SelectProblem>(
+        {"select",
+         problem,
+         {FIELD(size)},
+         {FIELD(in_alignment), FIELD(flags_alignment)},
+         [](const auto& p) { return Wide{p.size}; },
+         [](const auto& d, const auto& p, const auto& fixed) { return smem::plan_select(d, p, fixed); },
+         smem::select_variants()});
   }
 }
 
@@ -251,27 +244,22 @@ TEST_CASE("bad input of plans: histograms") {
        [](const auto& p) {
          return std::max(product({p.rows, p.cols, p.batch}), product({p.bins, p.channels, p.batch}));
        },
-       [](const auto& d, const auto& p, const auto& fixed) {
-         if (const auto finish = smem::plan_histogram_finish(d, p, fixed.variant)) check_plan(d, *finish);
-         return smem::plan_histogram(d, p, fixed);
-       },
+       [](const auto& d, const auto& p, const auto& fixed) { return smem::plan_histogram(d, p, fixed); },
        smem::histogram_variants()});
-  sweep<smem::WeightedHistogramProblem>(
-      {"histogram_weighted",
-       {problem},
-       {FIELD(counts.bins), FIELD(counts.channels), FIELD(counts.rows), FIELD(counts.cols),
-        FIELD(counts.batch)},
-       {},
-       [](const auto& p) {
-         return std::max(product({p.counts.rows, p.counts.cols, p.counts.batch}),
-                         product({p.counts.bins, p.counts.batch}));
-       },
-       [](const auto& d, const auto& p, const auto& fixed) {
-         check_plan(d, smem::plan_weight_scale(d, p).value());
-         check_plan(d, smem::plan_histogram_weighted_finish(d, p, fixed.variant));
-         return smem::plan_histogram_weighted(d, p, fixed);
-       },
-       smem::histogram_weighted_variants()});
+  sweep<smem::WeightedHistogramProblem>({"histogram_weighted",
+                                         {problem},
+                                         {FIELD(counts.bins), FIELD(counts.channels), FIELD(counts.rows),
+                                          FIELD(counts.cols), FIELD(counts.batch)},
+                                         {},
+                                         [](const auto& p) {
+                                           return std::max(
+                                               product({p.counts.rows, p.counts.cols, p.counts.batch}),
+                                               product({p.counts.bins, p.counts.batch}));
+                                         },
+                                         [](const auto& d, const auto& p, const auto& fixed) {
+                                           return smem::plan_histogram_weighted(d, p, fixed);
+                                         },
+                                         smem::histogram_weighted_variants()});
 }
 
 TEST_CASE("bad input of plans: products") {

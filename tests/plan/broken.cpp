@@ -189,10 +189,10 @@ TEST_CASE("broken variants: launches beside the main one follow it") {
   Device device = test::targets::nvidia("sm_90", 227 * 1024);
   const smem::ScanProblem scan{.cols = std::size_t{1} << 24};
   REQUIRE(smem::plan_scan(device, scan).variant == "look_back");
-  CHECK_FALSE(smem::plan_scan_first(device, scan));
+  CHECK(smem::plan_scan(device, scan).before.empty());
   device.broken = {{"scan", "look_back", "float32", kReason}, {"separable", "cpu", "", kReason}};
   CHECK(smem::plan_scan(device, scan).variant == "reduce_then_scan");
-  CHECK(smem::plan_scan_first(device, scan));
+  CHECK(smem::plan_scan(device, scan).before.size() == 1);
 }
 
 TEST_CASE("broken variants: clamps and facts name them") {

@@ -59,9 +59,8 @@ TEST_CASE("plan of histogram: problems of all kinds fit every target and its cla
           CHECK(plan.global[0] % plan.work_group[0] == 0);
           CHECK(plan.global[0] > 0);
           CHECK(plan.alternatives.size() == 4);
-          const auto finish = smem::plan_histogram_finish(device, problem);
-          CHECK(finish.has_value() == (plan.scratch_bytes > 0));
-          CHECK(finish.has_value() == (plan.variant == "cpu"));
+          CHECK(plan.after.empty() == (plan.scratch_bytes == 0));
+          CHECK(plan.after.empty() == (plan.variant != "cpu"));
           // What follows a refused launch takes the same temporary memory.
           smem::Device smaller = device;
           smaller.max_work_group = std::max<std::size_t>(1, plan.work_items() / 2);
@@ -144,6 +143,32 @@ TEST_CASE("plan of histogram: what cannot be is refused by name") {
   CHECK(refused(device, problem_of(256), {.tile_rows = 2}) == "tile_rows");
   CHECK(refused(device, problem_of(256), {.work_items = 48}) == "work_items");
   CHECK(refused(target("cpu"), problem_of(256), {.work_items = 64}) == "work_items");
+}
+
+TEST_CASE("plan of weighted histograms: what is launched beside the sums") {
+  for (const char* name : {"sm_90", "gfx90a", "pvc", "cpu"}) {
+    CAPTURE(name);
+    smem::WeightedHistogramProblem problem{problem_of(256, 1 << 20)};
+    const smem::Plan floats = smem::plan_histogram_weighted(target(name), problem);
+    REQUIRE(floats.before.size() == 1);
+    CHECK(floats.before[0].variant == "scale");
+    CHECK(floats.repeats == 1);
+    REQUIRE(floats.after.size() == 1);
+    CHECK(floats.after[0].variant == "finish");
+    CHECK(floats.after[0].number("tables") == (floats.variant == "cpu" ? floats.number("parts") : 1));
+    // The greatest exponent, marks and sums begin with zeros.
+    CHECK(floats.scratch.size() == 3);
+    for (const smem::Scratch& area : floats.scratch)
+      CHECK(area.zeroed_bytes == area.bytes);
+    problem.weights = problem.out = Scalar::int32;
+    CHECK(smem::plan_histogram_weighted(target(name), problem).before.empty());
+    problem.weights = problem.out = Scalar::float32;
+    problem.counts.cols = 0;
+    const smem::Plan nothing = smem::plan_histogram_weighted(target(name), problem);
+    CHECK(nothing.before.empty());
+    CHECK(nothing.repeats == 0);
+    CHECK(nothing.after.size() == 1);
+  }
 }
 
 TEST_CASE("even bins: rules and refusals") {

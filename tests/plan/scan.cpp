@@ -3,7 +3,6 @@
 #include <smem/error.hpp>
 #include <smem/scan_plan.hpp>
 
-#include "plan/scan_parts.hpp"
 #include "support/failure.hpp"
 #include "support/targets.hpp"
 
@@ -51,18 +50,20 @@ TEST_CASE("plan of scan: problems of all kinds fit every target and its clamps")
             CHECK(plan.global[0] % plan.work_group[0] == 0);
             CHECK(plan.global[0] > 0);
             CHECK(plan.alternatives.size() + 1 == smem::scan_variants().size());
-            const auto first = smem::plan_scan_first(device, problem);
-            if (first) {
-              CHECK(first->local_bytes <= device.local_bytes);
-              CHECK(first->scratch_bytes > 0);
+            for (const smem::Launch& first : plan.before) {
+              CHECK(first.local_bytes <= device.local_bytes);
+              CHECK(first.numbers == plan.numbers);
+              CHECK(plan.scratch_bytes > 0);
             }
+            // The parts make the whole, and none is empty.
+            const std::size_t length = shape == ScanShape::columns ? problem.rows : size;
+            CHECK(plan.number("parts") * plan.number("piece") >= length);
+            CHECK((plan.number("parts") - 1) * plan.number("piece") < length);
             // A driver that refuses a launch gets smaller work-groups over the same pieces.
-            const smem::PlanOverrides fixed{.variant = plan.variant};
-            const auto parts = smem::plan::scan_parts_of(device, problem, fixed);
-            const auto smaller =
-                smem::plan::scan_parts_of(smem::clamp(device, "work_group=1"), problem, fixed);
-            CHECK(parts.piece == smaller.piece);
-            CHECK(parts.scratch_bytes == smaller.scratch_bytes);
+            const smem::Device small = smem::clamp(device, "work_group=1");
+            const smem::Plan smaller = smem::plan_scan(small, problem, plan.variant);
+            CHECK(smaller.numbers == plan.numbers);
+            CHECK(smaller.scratch == plan.scratch);
           }
         }
       }
@@ -82,10 +83,10 @@ TEST_CASE("plan of scan: what each kind of device chooses") {
   segments.marks = smem::Scalar::uint32;
   CHECK(smem::plan_scan(target("sm_90"), segments).layout.load_degree() == 1);
   CHECK(nvidia.prediction.bytes() == 8.0 * (std::size_t{1} << 28));
-  CHECK_FALSE(smem::plan_scan_first(target("sm_90"), problem));
+  CHECK(smem::plan_scan(target("sm_90"), problem).before.empty());
   for (const char* name : {"gfx90a", "pvc"}) {
     CHECK(smem::plan_scan(target(name), problem).variant == "reduce_then_scan");
-    CHECK(smem::plan_scan_first(target(name), problem));
+    CHECK(smem::plan_scan(target(name), problem).before.size() == 1);
   }
   CHECK(smem::plan_scan(smem::clamp(target("sm_90"), "forward_progress=0"), problem).variant ==
         "reduce_then_scan");
@@ -100,7 +101,7 @@ TEST_CASE("plan of scan: what each kind of device chooses") {
   const smem::Plan plan = smem::plan_scan(target("sm_90"), rows);
   CHECK(plan.variant == "reduce_then_scan");
   CHECK(plan.tile_rows == 512 / 16);
-  CHECK_FALSE(smem::plan_scan_first(target("sm_90"), rows));
+  CHECK(smem::plan_scan(target("sm_90"), rows).before.empty());
 }
 
 TEST_CASE(

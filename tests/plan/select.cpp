@@ -3,7 +3,6 @@
 #include <smem/select_plan.hpp>
 #include <smem/smem.hpp>
 
-#include "plan/select_parts.hpp"
 #include "support/failure.hpp"
 #include "support/selects.hpp"
 #include "support/targets.hpp"
@@ -51,18 +50,20 @@ TEST_CASE("plan of select: problems of all kinds fit every target and its clamps
             CHECK(plan.global[0] > 0);
             CHECK(plan.alternatives.size() + 1 == smem::select_variants().size());
             CHECK(has_define(plan, "WIDE") == (size > 0xffffffff));
-            const auto first = smem::plan_select_first(device, problem);
-            if (first) {
-              CHECK(first->local_bytes <= device.local_bytes);
-              CHECK(first->scratch_bytes > 0);
+            for (const smem::Launch& first : plan.before) {
+              CHECK(first.local_bytes <= device.local_bytes);
+              CHECK(first.numbers == plan.numbers);
+              CHECK(plan.scratch_bytes > 0);
             }
+            // The parts make the whole, and none is empty.
+            const std::size_t length = size;
+            CHECK(plan.number("parts") * plan.number("piece") >= length);
+            CHECK((plan.number("parts") - 1) * plan.number("piece") < length);
             // A driver that refuses a launch gets smaller work-groups over the same pieces.
-            const smem::PlanOverrides fixed{.variant = plan.variant};
-            const auto parts = smem::plan::select_parts_of(device, problem, fixed);
-            const auto smaller =
-                smem::plan::select_parts_of(smem::clamp(device, "work_group=1"), problem, fixed);
-            CHECK(parts.piece == smaller.piece);
-            CHECK(parts.scratch_bytes == smaller.scratch_bytes);
+            const smem::Device small = smem::clamp(device, "work_group=1");
+            const smem::Plan smaller = smem::plan_select(small, problem, plan.variant);
+            CHECK(smaller.numbers == plan.numbers);
+            CHECK(smaller.scratch == plan.scratch);
           }
         }
       }
@@ -80,25 +81,25 @@ TEST_CASE("plan of select: what each kind of device chooses") {
   CHECK(2 * nvidia.local_bytes < 227 * 1024);  // two groups share a multiprocessor
   CHECK(smem::plan_select(target("sm_75"), problem).local_bytes < 48 * 1024);
   CHECK(smem::plan_select(target("sm_75"), problem).work_group[0] == 512);
-  CHECK_FALSE(smem::plan_select_first(target("sm_90"), problem));
+  CHECK(smem::plan_select(target("sm_90"), problem).before.empty());
   // Half of the elements; of a partition all.
   CHECK(nvidia.prediction.bytes_read == 4.0 * static_cast<double>(size));
   CHECK(nvidia.prediction.bytes_written == 2.0 * static_cast<double>(size));
   const smem::Plan partition = smem::plan_select(target("sm_90"), problem_for(SelectOp::partition, size));
   CHECK(partition.variant == "count_then_place");
   CHECK(partition.prediction.bytes_written == 4.0 * static_cast<double>(size));
-  CHECK(smem::plan_select_first(target("sm_90"), problem_for(SelectOp::partition, size)));
+  CHECK(smem::plan_select(target("sm_90"), problem_for(SelectOp::partition, size)).before.size() == 1);
   for (const char* name : {"gfx90a", "pvc"}) {
     CHECK(smem::plan_select(target(name), problem).variant == "count_then_place");
-    CHECK(smem::plan_select_first(target(name), problem));
+    CHECK(smem::plan_select(target(name), problem).before.size() == 1);
   }
   CHECK(smem::plan_select(target("cpu"), problem).variant == "cpu");
   smem::Device impatient = target("cpu");
   impatient.long_loops = false;
   CHECK(smem::plan_select(impatient, problem).variant == "count_then_place");
   // One part needs no first launch, but a partition must know where its others begin.
-  CHECK_FALSE(smem::plan_select_first(target("sm_90"), problem_for(SelectOp::unique, 100)));
-  CHECK(smem::plan_select_first(target("sm_90"), problem_for(SelectOp::partition, 100)));
+  CHECK(smem::plan_select(target("sm_90"), problem_for(SelectOp::unique, 100)).before.empty());
+  CHECK(smem::plan_select(target("sm_90"), problem_for(SelectOp::partition, 100)).before.size() == 1);
 }
 
 TEST_CASE("plan of select: what cannot be published in one pass is not") {

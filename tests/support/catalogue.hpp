@@ -193,20 +193,14 @@ inline void add_histogram(const smem::Device& device, Catalogue& catalogue) {
   problem.rows = 4096;
   problem.cols = 300;
   add(problem, {});
-  if (const auto finish = smem::plan_histogram_finish(device, problem))
-    catalogue.add("histogram/finish", [&] { return *finish; });
 }
 
 inline void add_weighted(const smem::Device& device, Catalogue& catalogue) {
   smem::WeightedHistogramProblem problem;
   problem.counts.cols = std::size_t{1} << 24;
   const auto add = [&](const std::string& variant) {
-    const std::string name = fmt::format("weighted/{}/{}", variant, name_of(problem.weights));
-    catalogue.add(name, [&] { return smem::plan_histogram_weighted(device, problem, {.variant = variant}); });
-    catalogue.add(name + "/finish",
-                  [&] { return smem::plan_histogram_weighted_finish(device, problem, variant); });
-    if (const auto scale = smem::plan_weight_scale(device, problem))
-      catalogue.add(name + "/scale", [&] { return *scale; });
+    catalogue.add(fmt::format("weighted/{}/{}", variant, name_of(problem.weights)),
+                  [&] { return smem::plan_histogram_weighted(device, problem, {.variant = variant}); });
   };
   for (const std::string_view variant : smem::histogram_weighted_variants())
     add(std::string(variant));
@@ -219,14 +213,8 @@ inline void add_scan(const smem::Device& device, Catalogue& catalogue) {
   const auto add = [&](const smem::ScanProblem& problem, const std::string& what, bool all_variants) {
     for (const std::string_view variant : smem::scan_variants()) {
       if (!all_variants && (variant == "hillis_steele" || variant == "blelloch")) continue;
-      const smem::PlanOverrides fixed{.variant = std::string(variant)};
-      const std::string name = fmt::format("{}/{}/{}", what, variant, name_of(problem.in));
-      catalogue.add(name, [&] { return smem::plan_scan(device, problem, fixed); });
-      try {
-        if (const auto first = smem::plan_scan_first(device, problem, fixed))
-          catalogue.add(name + "/first", [&] { return *first; });
-      } catch (const smem::Error&) {  // looked into above
-      }
+      catalogue.add(fmt::format("{}/{}/{}", what, variant, name_of(problem.in)),
+                    [&] { return smem::plan_scan(device, problem, variant); });
     }
   };
   smem::ScanProblem problem;
@@ -262,15 +250,8 @@ inline void add_select(const smem::Device& device, Catalogue& catalogue) {
   problem.predicate = "x < 1";
   const auto add = [&](const char* what) {
     for (const std::string_view variant : smem::select_variants()) {
-      const smem::PlanOverrides fixed{.variant = std::string(variant)};
-      const std::string name =
-          fmt::format("{}{}/{}/{}", name_of(problem.op), what, variant, name_of(problem.in));
-      catalogue.add(name, [&] { return smem::plan_select(device, problem, fixed); });
-      try {
-        if (const auto first = smem::plan_select_first(device, problem, fixed))
-          catalogue.add(name + "/first", [&] { return *first; });
-      } catch (const smem::Error&) {  // looked into above
-      }
+      catalogue.add(fmt::format("{}{}/{}/{}", name_of(problem.op), what, variant, name_of(problem.in)),
+                    [&] { return smem::plan_select(device, problem, variant); });
     }
   };
   for (const auto& [op, in] : {std::pair{SelectOp::copy_if, Scalar::float32},

@@ -1,0 +1,32 @@
+/// The plan of check_segments.
+#pragma once
+
+#include <smem/device.hpp>
+#include <smem/fields.hpp>
+#include <smem/plan.hpp>
+#include <smem/scalar.hpp>
+#include <smem/tuning_plan.hpp>
+
+#include <cstddef>
+
+namespace smem::plan {
+
+/// A check of segments without its data.
+struct CheckSegmentsProblem {
+  Scalar bounds = Scalar::uint32;  ///< type of the offsets: uint32 or uint64
+  std::size_t count = 0;           ///< of offsets
+
+  auto fields() const {
+    using namespace smem::fields;
+    return std::tuple(choice("bounds", bounds), extent("count", count));
+  }
+};
+
+/// The launch that looks whether the offsets ascend. There is nothing to choose.
+Plan plan_check_segments(const Device& device, const CheckSegmentsProblem& problem,
+                         const PlanOverrides& overrides = {});
+
+/// It is not tuned.
+inline TuningClass tuning_class(const CheckSegmentsProblem& /*problem*/) { return {}; }
+
+}  // namespace smem::plan
