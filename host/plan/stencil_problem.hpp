@@ -1,0 +1,21 @@
+/// What plans of stencils and the calls that launch them share.
+#pragma once
+
+#include <smem/device.hpp>
+#include <smem/stencil_plan.hpp>
+
+namespace smem::plan {
+
+inline const char* operation_name(const StencilProblem& problem) {
+  return problem.convolution ? "convolve2d" : "stencil";
+}
+
+/// What is computed with.
+inline Scalar stencil_value_type(Scalar type) {
+  return type == Scalar::float64 ? Scalar::float64 : Scalar::float32;
+}
+
+/// \throws Error naming what is wrong, unless the problem can be solved on the device.
+void check_stencil(const Device& device, const StencilProblem& problem);
+
+}  // namespace smem::plan
