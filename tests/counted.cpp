@@ -1,7 +1,7 @@
 // Runs kernels whose instructions somebody counts (tests/kernels/count.sh), and prints after each what its
 // plan predicted: "PREDICTED <kernel> <bytes read> <bytes written> <bytes through local memory>
 // <floating-point operations>".
-#include "runtime/runtime.hpp"
+#include "ops/run.hpp"
 
 #include <smem/smem.hpp>
 
@@ -85,22 +85,20 @@ void count_rates(const smem::Context& context) {
     device.type = type;
     device.compute_units = 1;
     device.max_work_group = 64;
-    const auto key = [&](std::uint64_t what) {
-      return smem::runtime::ProblemKey{1000 + what, static_cast<std::uint64_t>(type)};
+    const auto run = [&](const smem::Plan& plan, const auto& bind) {
+      const auto ready = context.runtime().make_ready([&](const smem::Device&) { return plan; }, device);
+      smem::ops::launch_all(context.runtime(), *ready, {}, bind);
+      print(context, plan);
     };
-    const smem::Plan copy = smem::plan_rates_copy(device, kBytes);
+    const smem::Plan copy = smem::plan_rates(device, {smem::Rate::copy, kBytes});
     const smem::Array<float> from(context, kBytes / 4), to(context, kBytes / 4);
     const cl_ulong items = kBytes / 4 / copy.vector_width;
-    context.runtime().run(
-        key(0), [&](const smem::Device&) { return copy; }, {}, from.buffer()(), to.buffer()(), items);
-    print(context, copy);
+    run(copy, [&](const smem::ops::Launching& launch) { launch(from.buffer()(), to.buffer()(), items); });
     if (type == smem::DeviceType::cpu) continue;  // Oclgrind does not tell how wide an addition of vectors is
-    const smem::Plan fp32 = smem::plan_rates_fp32(device, kRounds);
+    const smem::Plan fp32 = smem::plan_rates(device, {smem::Rate::fp32, kRounds});
     const smem::Array<float> sums(context, fp32.global[0]);
     const cl_float factor = 0.5F;
-    context.runtime().run(
-        key(1), [&](const smem::Device&) { return fp32; }, {}, sums.buffer()(), factor, kRounds);
-    print(context, fp32);
+    run(fp32, [&](const smem::ops::Launching& launch) { launch(sums.buffer()(), factor, kRounds); });
   }
 }
 

@@ -246,7 +246,7 @@ int explain_heat(const HeatOptions& options) {
     const measure::Buffers buffers = explain_buffers(context, bytes);
     const cl::Buffer conductivities = make_buffer(context, options.conductivities ? bytes : 1);
     // What one launch does, which is what the plan describes.
-    Heat heat{.steps = heat_passes(context.device(), problem, plan.overrides).steps};
+    Heat heat{.steps = plan.number("steps")};
     heat.steps_per_pass = heat.steps;
     heat.max_conductivity = 1;
     const GridLayout layout{.batch = options.batch};

@@ -1,9 +1,9 @@
-/// What the filters of images share: grids as their kernels take them, and the launch.
+/// What the filters of images share: grids and weights as their kernels take them.
 #pragma once
 
 #include "ops/grids.hpp"
-#include "plan/separable_parts.hpp"
-#include "runtime/runtime.hpp"
+#include "ops/run.hpp"
+#include "plan/filters.hpp"
 
 #include <smem/boundary.hpp>
 #include <smem/separable.hpp>
@@ -34,11 +34,11 @@ struct FilterCall {
   Grid in, out;
   Boundary boundary = Boundary::zero;
   std::size_t row_taps = 1, column_taps = 1, row_origin = 0, column_origin = 0;
-  std::size_t band = 1;
-  bool streaming = false;
 
   Written cols() const { return written(boundary, in.size.width, row_taps, row_origin, in.channels); }
   Written rows() const { return written(boundary, in.size.height, column_taps, column_origin); }
+  /// Whether no window is all there, with Boundary::leave.
+  bool writes_nothing() const { return cols().none() || rows().none(); }
 };
 
 /// A problem of a call's grids and window; of buffers that are checked, with their alignment.
@@ -64,22 +64,19 @@ FilterWeights filter_weights(const Context& context, const FilterCall& filter, d
                              std::span<const double> row = {}, std::span<const double> column = {},
                              double amount = 0, double threshold = 0);
 
-/// Launches one of the kernels that take cl/separable/arguments.clh. `scratch`: temporary memory, or any.
-/// `more`: the arguments behind those.
-template <class MakePlan, class... More>
-cl::Event launch_filter(runtime::Runtime& runtime, const runtime::ProblemKey& key, const MakePlan& make_plan,
-                        std::span<const cl::Event> wait_for, const FilterCall& f, cl_mem weights,
-                        cl_mem scratch, const More&... more) {
+/// Gives one of the kernels that take cl/separable/arguments.clh its arguments. `more`: those behind them.
+template <class... More>
+void bind_filter(const Launching& launch, const FilterCall& f, cl_mem weights, const More&... more) {
   const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
   const auto small = [](std::size_t value) { return static_cast<cl_uint>(value); };
   const Written cols = f.cols(), rows = f.rows();
-  return runtime.run(key, make_plan, wait_for, f.in.buffer, number(f.in.offset), number(f.in.pitch),
-                     number(f.in.plane), number(f.in.batch_stride), f.out.buffer, number(f.out.offset),
-                     number(f.out.pitch), number(f.out.plane), number(f.out.batch_stride),
-                     number(f.in.row_elements()), number(f.in.size.height), number(f.in.size.depth),
-                     number(f.in.size.depth * f.in.batch), cols.first, cols.end, rows.first, rows.end,
-                     small(f.row_taps), small(f.column_taps), small(f.row_origin), small(f.column_origin),
-                     weights, small(f.band), small(f.streaming ? 1 : 0), scratch, more...);
+  launch(f.in.buffer, number(f.in.offset), number(f.in.pitch), number(f.in.plane), number(f.in.batch_stride),
+         f.out.buffer, number(f.out.offset), number(f.out.pitch), number(f.out.plane),
+         number(f.out.batch_stride), number(f.in.row_elements()), number(f.in.size.height),
+         number(f.in.size.depth), number(f.in.size.depth * f.in.batch), cols.first, cols.end, rows.first,
+         rows.end, small(f.row_taps), small(f.column_taps), small(f.row_origin), small(f.column_origin),
+         weights, small(launch.launch().number("band")), small(launch.launch().number("streaming")),
+         launch.scratch(0, f.out.buffer), more...);
 }
 
 /// A separable filter under the name of the operation that it serves.
@@ -88,7 +85,6 @@ struct SeparableCall {
   bool unsharp = false;
   double amount = 0, threshold = 0;
   bool half_up = false;
-  bool mean = false;
 };
 cl::Event run_separable(const Context& context, const Grid& in, const Grid& out,
                         std::span<const double> row_weights, std::span<const double> column_weights,

@@ -1,10 +1,8 @@
-// Heat diffusion: arguments -> plan -> a launch for each pass over memory.
+// Heat diffusion: grids -> problem -> a launch for each pass over memory.
 #include "formatted.hpp"
 #include "ops/grids.hpp"
-#include "ops/key.hpp"
-#include "ops/tuned.hpp"
-#include "plan/heat_parts.hpp"
-#include "runtime/scratch.hpp"
+#include "ops/run.hpp"
+#include "plan/heat_variants.hpp"
 
 #include <smem/error.hpp>
 #include <smem/heat.hpp>
@@ -123,86 +121,76 @@ struct KernelGrid {
         stride(grid.batch == 1 ? 0 : grid.batch_stride) {}
 };
 
-/// All that the plan of a pass depends on.
-runtime::ProblemKey key_of(const HeatProblem& problem, std::string_view variant, std::size_t steps,
-                           const PlanOverrides& fixed) {
-  const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
-  return ops::make_key(
-      ops::PlanMaker::heat,
-      {number(problem.type) | number(problem.walls) << 8 | number(problem.variable) << 12 |
-           number(problem.mean) << 13 | number(problem.source) << 14 |
-           number(heat_dimensions(problem)) << 16 | ops::variant_number(variant, heat_variants()) << 24 |
-           number(problem.alignment) << 32,
-       problem.width, problem.height, problem.depth, problem.batch, steps},
-      fixed);
+/// How many passes come before the launch.
+std::size_t passes_before(const ops::Launching& launch) {
+  std::size_t passes = launch.repeat();
+  for (const Launch* other : launch.plan().launches()) {
+    if (other == &launch.launch()) break;
+    passes += other->repeats;
+  }
+  return passes;
 }
 
 /// One call with its checked arguments.
 struct Call {
-  runtime::Runtime& runtime;
-  HeatProblem problem;
-  PlanOverrides fixed;
-  plan::HeatChoice choice;
+  const HeatProblem& problem;
   const Heat& heat;
   const Operands& operands;
 
+  /// From `in` to `out` by way of both: the last pass writes `out`, the ones before take turns.
+  void operator()(const ops::Launching& launch) const {
+    const Plan& plan = launch.plan();
+    std::size_t passes = 0;
+    for (const Launch* each : plan.launches())
+      passes += each->repeats;
+    const std::size_t pass = passes_before(launch);
+    const Grid between(launch.scratch(0, operands.out.buffer), problem.type, operands.in.size,
+                       {.pitch = plan.number("pitch"), .batch = problem.batch});
+    const bool writes_out = (passes - pass) % 2 == 1;
+    const Grid& from = pass == 0 ? operands.in : writes_out ? between : operands.out;
+    const Grid& to = writes_out ? operands.out : between;
+    if (problem.type == Scalar::float64) {
+      bind<cl_double>(launch, from, to);
+    } else {
+      bind<cl_float>(launch, from, to);
+    }
+  }
+
+  template <class T>
+  void bind(const ops::Launching& launch, const Grid& from, const Grid& to) const {
+    const Launch& pass = launch.launch();
+    const std::size_t steps = pass.number("steps");
+    const std::string_view variant = launch.plan().variant;
+    if (steps > 0 && (variant == "vector" || variant == "march")) {
+      bind_with<T>(launch, from, to);
+    } else if (steps > 0 && variant == "cpu") {
+      const auto number = [&](const char* name) { return static_cast<cl_ulong>(pass.number(name)); };
+      bind_with<T>(launch, from, to, static_cast<cl_uint>(steps), number("block_x"), number("block_y"),
+                   number("chunk"));
+    } else {
+      bind_with<T>(launch, from, to, static_cast<cl_uint>(steps));
+    }
+  }
+
+  /// `more`: the arguments behind those of all variants.
   template <class T, class... More>
-  cl::Event launch(const Grid& from, const Grid& to, std::size_t steps, std::span<const cl::Event> wait_for,
-                   const More&... more) const {
+  void bind_with(const ops::Launching& launch, const Grid& from, const Grid& to, const More&... more) const {
     const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
     const plan::HeatShape shape = plan::heat_shape(problem);
     const std::size_t dimensions = shape.dimensions;
     // What is not there is not read.
-    const Grid& some = from;
     const KernelGrid in(from, dimensions), out(to, dimensions),
-        k(problem.variable ? operands.conductivities : some, dimensions),
-        q(problem.source ? operands.source : some, dimensions);
+        k(problem.variable ? operands.conductivities : from, dimensions),
+        q(problem.source ? operands.source : from, dimensions);
     const double factor = factor_of(heat);
     // A grid of two dimensions is one of height 1, whose planes are its rows; what it has not is not used.
     const double along_y = dimensions == 3 ? flow(factor, heat.dy) : 0;
     const double along_z = dimensions == 1 ? 0 : flow(factor, dimensions == 2 ? heat.dy : heat.dz);
-    return runtime.run(
-        key_of(problem, choice.variant, steps, fixed),
-        [&](const Device& device) { return plan::plan_heat_pass(device, problem, choice, steps, fixed); },
-        wait_for, in.buffer, in.offset, in.pitch, in.plane, in.stride, out.buffer, out.offset, out.pitch,
-        out.plane, out.stride, k.buffer, k.offset, k.pitch, k.plane, k.stride, q.buffer, q.offset, q.pitch,
-        q.plane, q.stride, number(shape.width), number(shape.height), number(shape.depth),
-        number(problem.batch), static_cast<T>(flow(factor, heat.dx)), static_cast<T>(along_y),
-        static_cast<T>(along_z), static_cast<T>(heat.dt), static_cast<T>(heat.wall_value), more...);
-  }
-
-  template <class T>
-  cl::Event pass(const Grid& from, const Grid& to, std::size_t steps,
-                 std::span<const cl::Event> wait_for) const {
-    const auto count = static_cast<cl_uint>(steps);
-    if (steps > 0 && (choice.variant == "vector" || choice.variant == "march"))
-      return launch<T>(from, to, steps, wait_for);
-    if (steps > 0 && choice.variant == "cpu") {
-      const plan::HeatBlocks blocks = plan::heat_blocks(runtime.device(), problem, steps);
-      return launch<T>(from, to, steps, wait_for, count, static_cast<cl_ulong>(blocks.x),
-                       static_cast<cl_ulong>(blocks.y), static_cast<cl_ulong>(blocks.chunk));
-    }
-    return launch<T>(from, to, steps, wait_for, count);
-  }
-
-  /// From `in` to `out` by way of both: the last pass writes `out`, the ones before take turns.
-  cl::Event run(const HeatPasses& passes, std::span<const cl::Event> wait_for) const {
-    runtime::Lease lease(runtime.scratch(), plan::heat_scratch_bytes(problem, passes));
-    const Grid between(lease.memory_or(operands.out.buffer), problem.type, operands.in.size,
-                       {.pitch = plan::heat_scratch_pitch(problem), .batch = problem.batch});
-    cl::Event done;
-    Grid from = operands.in;
-    for (std::size_t pass_number = 0; pass_number < passes.passes; ++pass_number) {
-      const Grid& to = (passes.passes - pass_number) % 2 == 1 ? operands.out : between;
-      const std::size_t steps = passes.steps - (pass_number < passes.longer ? 0 : 1);
-      const cl::Event before = done;
-      const auto after = pass_number == 0 ? wait_for : std::span<const cl::Event>(&before, 1);
-      done = problem.type == Scalar::float64 ? pass<cl_double>(from, to, steps, after)
-                                             : pass<cl_float>(from, to, steps, after);
-      lease.used_until(done);
-      from = to;
-    }
-    return done;
+    launch(in.buffer, in.offset, in.pitch, in.plane, in.stride, out.buffer, out.offset, out.pitch, out.plane,
+           out.stride, k.buffer, k.offset, k.pitch, k.plane, k.stride, q.buffer, q.offset, q.pitch, q.plane,
+           q.stride, number(shape.width), number(shape.height), number(shape.depth), number(problem.batch),
+           static_cast<T>(flow(factor, heat.dx)), static_cast<T>(along_y), static_cast<T>(along_z),
+           static_cast<T>(heat.dt), static_cast<T>(heat.wall_value), more...);
   }
 };
 
@@ -251,32 +239,12 @@ cl::Event heat(const Context& context, const Grid& in, const Grid& out, const He
   check_beside("conductivities", what.conductivities, in);
   check_beside("source", what.source, in);
 
-  const PlanOverrides asked = ops::overrides_of(context.runtime(), kOperation, options);
-  const Device& device = context.device();
-  runtime::Runtime& runtime = context.runtime();
-  if (ops::is_empty(in)) {
-    plan::choose_heat(device, problem, asked);  // a wrong choice is refused
-    return runtime.marker(options.wait_for);
-  }
+  if (ops::is_empty(in)) return ops::run_empty(context, kOperation, plan_heat, problem, options);
   const Operands operands{in, out, what.conductivities, what.source};
   problem.alignment = check_grids(context, operands, problem.in_place, problem.steps);
-  const auto make_plan = [&](const PlanOverrides& fixed) { return plan_heat(device, problem, fixed); };
-  // The number of a call's steps belongs to the key here, not that of a pass.
-  const auto key = [&](const PlanOverrides& fixed) {
-    runtime::ProblemKey made = key_of(problem, fixed.variant, problem.steps, fixed);
-    made.add(std::uint64_t{problem.steps_per_pass} << 1 | (problem.in_place ? 1U : 0U));
-    return made;
-  };
-  ops::checked_choice(runtime, kOperation, options, key, make_plan);
-  const auto launch = [&](const PlanOverrides& fixed) {
-    const auto [passes, choice] = runtime.memo().get(key(fixed), [&] {
-      return std::pair(heat_passes(device, problem, fixed), plan::choose_heat(device, problem, fixed));
-    });
-    if (passes.passes == 0) return runtime.marker(options.wait_for);
-    const Call call{runtime, problem, fixed, choice, what, operands};
-    return call.run(passes, options.wait_for);
-  };
-  return ops::launch_tuned(runtime, kOperation, problem, options, asked, key, make_plan, launch);
+  if (problem.in_place && problem.steps == 0)
+    return ops::run_empty(context, kOperation, plan_heat, problem, options);
+  return ops::run(context, kOperation, plan_heat, problem, options, Call{problem, what, operands});
 }
 
 }  // namespace smem

@@ -1,7 +1,6 @@
 // What a device reaches: measured once, and kept.
 #include "formatted.hpp"
-#include "ops/key.hpp"
-#include "runtime/runtime.hpp"
+#include "ops/run.hpp"
 #include "runtime/status.hpp"
 
 #include <smem/error.hpp>
@@ -17,6 +16,9 @@
 #include <vector>
 
 namespace smem {
+
+/// Such problems are not tuned: by them other plans are judged.
+static TuningClass tuning_class(const RatesProblem& /*problem*/) { return {}; }
 
 namespace {
 
@@ -68,12 +70,12 @@ double copy_rate(const Context& context, std::size_t bytes) {
         clEnqueueFillBuffer(context.queue()(), buffer(), &zero, sizeof zero, 0, bytes, 0, nullptr, nullptr),
         "clEnqueueFillBuffer", "rates");
   }
-  const Plan plan = plan_rates_copy(context.device(), bytes);
+  const RatesProblem problem{Rate::copy, bytes};
+  const Plan plan = plan_rates(context.device(), problem);
   const cl_ulong items = bytes / (plan.vector_width * sizeof(cl_float));
   const double by_kernel = best_of(context, [&] {
-    context.runtime().run(
-        ops::make_key(ops::PlanMaker::rates_copy, {bytes}),
-        [&](const Device& d) { return plan_rates_copy(d, bytes); }, {}, from(), to(), items);
+    ops::run(context, "rates", plan_rates, problem, {},
+             [&](const ops::Launching& launch) { launch(from(), to(), items); });
   });
   const double by_driver = best_of(context, [&] {
     runtime::check(clEnqueueCopyBuffer(context.queue()(), from(), to(), 0, 0, bytes, 0, nullptr, nullptr),
@@ -100,13 +102,13 @@ double copy_rate(const Context& context) {
 double fp32_rate(const Context& context) {
   // From one round on, as many as take long enough.
   for (cl_uint rounds = 1;; rounds *= 4) {
-    const Plan plan = plan_rates_fp32(context.device(), rounds);
+    const RatesProblem problem{Rate::fp32, rounds};
+    const Plan plan = plan_rates(context.device(), problem);
     const cl::Buffer sums = make_buffer(context, plan.global[0] * sizeof(cl_float));
     const cl_float factor = 0.5F;
     const auto enqueue = [&] {
-      context.runtime().run(
-          ops::make_key(ops::PlanMaker::rates_fp32, {rounds}),
-          [&](const Device& d) { return plan_rates_fp32(d, rounds); }, {}, sums(), factor, rounds);
+      ops::run(context, "rates", plan_rates, problem, {},
+               [&](const ops::Launching& launch) { launch(sums(), factor, rounds); });
     };
     seconds_of(context, enqueue);
     if (rounds < kMostRounds && seconds_of(context, enqueue) < kEnough) continue;

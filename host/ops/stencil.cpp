@@ -1,13 +1,12 @@
-// Stencils: arguments -> plan -> launch.
+// Stencils: grids -> problem -> launch.
 #include "ops/stencil.hpp"
 #include "formatted.hpp"
 
 #include "ops/custom.hpp"
 #include "ops/grids.hpp"
-#include "ops/key.hpp"
-#include "ops/tuned.hpp"
+#include "ops/run.hpp"
 #include "plan/sizes.hpp"
-#include "plan/stencil_parts.hpp"
+#include "plan/stencil_problem.hpp"
 
 #include <smem/error.hpp>
 #include <smem/stencil.hpp>
@@ -32,40 +31,6 @@ constexpr const char* kOperation = "stencil";
                .argument = argument,
                .expected = std::move(expected),
                .got = std::move(got)});
-}
-
-/// All that the plan depends on. More numbers than a key has, so it holds their hash.
-runtime::ProblemKey key_of(const StencilProblem& p, const PlanOverrides& fixed) {
-  const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
-  const std::array<std::uint64_t, 20> numbers{p.size[0],
-                                              p.size[1],
-                                              p.size[2],
-                                              p.out_size[0],
-                                              p.out_size[1],
-                                              p.out_size[2],
-                                              p.batch,
-                                              p.window[0],
-                                              p.window[1],
-                                              p.window[2],
-                                              number(p.first[0]),
-                                              number(p.first[1]),
-                                              number(p.first[2]),
-                                              p.stride[0],
-                                              p.stride[1],
-                                              p.stride[2],
-                                              p.dilation[0],
-                                              p.dilation[1],
-                                              p.dilation[2],
-                                              p.channels};
-  const auto problem =
-      ops::text_key(std::string_view(reinterpret_cast<const char*>(numbers.data()), sizeof numbers));
-  const auto text = ops::text_key(std::string_view(p.expression));
-  return ops::make_key(ops::PlanMaker::stencil,
-                       {number(p.type) | number(p.shape) << 8 | number(p.boundary) << 12 |
-                            number(p.convolution) << 16 | p.in_alignment << 20 | p.out_alignment << 28 |
-                            ops::variant_number(fixed.variant, stencil_variants()) << 40,
-                        problem[0], problem[1], text[0], text[1]},
-                       fixed);
 }
 
 /// A number as an element of the type, as kernels compute with it.
@@ -97,26 +62,10 @@ std::vector<std::byte> table_of(const StencilProblem& problem, std::span<const d
   return {bytes.begin(), bytes.end()};
 }
 
-[[noreturn]] void rethrow(const StencilProblem& problem, const Error& error) {
-  ops::rethrow(plan::operation_name(problem), "expression",
-               "an expression of AT(dx, dy, dz) within the radius, and C, in OpenCL C", problem.expression,
-               error);
-}
-
-/// Compiles the caller's own expression where nothing is launched: a wrong one is refused all the same.
-void build(const Context& context, const StencilProblem& problem, const PlanOverrides& fixed) {
-  try {
-    context.runtime().build(key_of(problem, fixed),
-                            [&](const Device& device) { return plan_stencil(device, problem, fixed); });
-  } catch (const Error& error) {
-    rethrow(problem, error);
-  }
-}
-
 }  // namespace
 
 cl::Event ops::run_stencil(const Context& context, StencilProblem problem, const Grid& in, const Grid& out,
-                           std::span<const double> weights, double value, const CallOptions& options) {
+                           std::span<const double> weights, double value, const CallOptions& options) try {
   const char* operation = plan::operation_name(problem);
   plan::require_known(operation, "in", in.type);
   plan::require_known(operation, "out", out.type);
@@ -127,49 +76,34 @@ cl::Event ops::run_stencil(const Context& context, StencilProblem problem, const
                  .got = std::string(name_of(out.type))});
   }
   plan::check_stencil(context.device(), problem);
-  if (is_empty(in) || is_empty(out)) {
-    const PlanOverrides fixed = overrides_of(context.runtime(), operation, options);
-    plan_stencil(context.device(), problem, fixed);  // a wrong choice is refused
-    if (problem.shape == StencilShape::expression) build(context, problem, fixed);
-    return context.runtime().marker(options.wait_for);
-  }
+  if (is_empty(in) || is_empty(out)) return run_empty(context, operation, plan_stencil, problem, options);
   const Memory in_memory = check_grid(context, operation, "in", in, false);
   const Memory out_memory = check_grid(context, operation, "out", out, true);
   check_apart(operation, in, in_memory, out, out_memory);
   problem.in_alignment = row_alignment(in, in_memory);
   problem.out_alignment = row_alignment(out, out_memory);
-  const auto plan_here = [&](const PlanOverrides& overrides) {
-    return plan_stencil(context.device(), problem, overrides);
-  };
-  const auto key = [&](const PlanOverrides& fixed) { return key_of(problem, fixed); };
-  runtime::Runtime& runtime = context.runtime();
-  const PlanOverrides asked = checked_choice(runtime, operation, options, key, plan_here);
-  const cl::Buffer table = runtime.constants().get(table_of(problem, weights, value));
-  const plan::StencilJobs jobs =
-      runtime.memo().get(key({}), [&] { return plan::stencil_jobs(context.device(), problem); });
-  const auto number = [](auto n) { return static_cast<cl_ulong>(n); };
-  const auto place = [](std::ptrdiff_t n) { return static_cast<cl_long>(n); };
-  const auto small = [](std::size_t n) { return static_cast<cl_uint>(n); };
-  const auto& size = problem.size;
-  const auto& out_size = problem.out_size;
-  const auto launch = [&](const PlanOverrides& fixed) {
-    return runtime.run(
-        key(fixed), [&](const Device& device) { return plan_stencil(device, problem, fixed); },
-        options.wait_for, in.buffer, number(in.offset), number(in.pitch), number(in.plane),
-        number(in.batch_stride), out.buffer, number(out.offset), number(out.pitch), number(out.plane),
-        number(out.batch_stride), number(size[0]), number(size[1]), number(size[2]), number(out_size[0]),
-        number(out_size[1]), number(out_size[2]), number(problem.batch), place(problem.first[0]),
-        place(problem.first[1]), place(problem.first[2]), small(problem.window[0]), small(problem.window[1]),
-        small(problem.window[2]), small(problem.stride[0]), small(problem.stride[1]),
-        small(problem.dilation[0]), small(problem.dilation[1]), table(),
-        static_cast<cl_uint>(problem.boundary), static_cast<cl_uint>(problem.shape == StencilShape::star),
-        small(std::max<std::size_t>(jobs.strip, 1)), small(jobs.band), small(jobs.march));
-  };
-  try {
-    return launch_tuned(runtime, "stencil", problem, options, asked, key, plan_here, launch);
-  } catch (const Error& error) {
-    smem::rethrow(problem, error);
-  }
+  return run(context, operation, plan_stencil, problem, options, [&](const Launching& launch) {
+    const cl::Buffer table = context.runtime().constants().get(table_of(problem, weights, value));
+    const auto number = [](auto n) { return static_cast<cl_ulong>(n); };
+    const auto place = [](std::ptrdiff_t n) { return static_cast<cl_long>(n); };
+    const auto small = [](std::size_t n) { return static_cast<cl_uint>(n); };
+    const auto& [width, height, depth] = problem.size;
+    const auto& [out_width, out_height, out_depth] = problem.out_size;
+    const auto& [window_x, window_y, window_z] = problem.window;
+    const Launch& plan = launch.launch();
+    launch(in.buffer, number(in.offset), number(in.pitch), number(in.plane), number(in.batch_stride),
+           out.buffer, number(out.offset), number(out.pitch), number(out.plane), number(out.batch_stride),
+           number(width), number(height), number(depth), number(out_width), number(out_height),
+           number(out_depth), number(problem.batch), place(problem.first[0]), place(problem.first[1]),
+           place(problem.first[2]), small(window_x), small(window_y), small(window_z),
+           small(problem.stride[0]), small(problem.stride[1]), small(problem.dilation[0]),
+           small(problem.dilation[1]), table(), static_cast<cl_uint>(problem.boundary),
+           static_cast<cl_uint>(problem.shape == StencilShape::star), small(plan.number("strip")),
+           small(plan.number("band")), small(plan.number("planes")));
+  });
+} catch (const Error& error) {
+  rethrow(plan::operation_name(problem), "expression",
+          "an expression of AT(dx, dy, dz) within the radius, and C, in OpenCL C", problem.expression, error);
 }
 
 StencilProblem ops::problem_of(const Grid& in, const Grid& out) {

@@ -3,9 +3,9 @@
 #include <smem/error.hpp>
 
 #include "formatted.hpp"
-#include "plan/box_parts.hpp"
 #include "plan/box_policy.hpp"
 #include "plan/broken.hpp"
+#include "plan/filters.hpp"
 #include "plan/pixels.hpp"
 #include "plan/sizes.hpp"
 
@@ -84,8 +84,8 @@ Plan base_plan(const SeparableProblem& g, std::string_view variant, const char* 
   return plan;
 }
 
-Plan two_pass(const Device& device, const SeparableProblem& g, bool first) {
-  Plan plan = base_plan(g, "two_pass", "blur/box_pass.cl", "box_pass");
+Plan pass(const Device& device, const SeparableProblem& g, bool first) {
+  Plan plan = base_plan(g, first ? "first" : "two_pass", "blur/box_pass.cl", "box_pass");
   const std::array<std::size_t, 3> extent =
       first ? std::array<std::size_t, 3>{divide_up(g.width, kRun), g.height, g.planes}
             : std::array<std::size_t, 3>{g.row_elements(), divide_up(g.height, kRun), g.planes};
@@ -98,11 +98,17 @@ Plan two_pass(const Device& device, const SeparableProblem& g, bool first) {
                                    {"GROUP_2", plan.work_group[2]}})
     define(plan, name, size);
   plan.items_per_work_item = kRun;
-  plan.scratch_bytes = g.elements() * sum_of(g).bytes;
-  const auto scratch = static_cast<double>(plan.scratch_bytes);
-  (first ? plan.prediction.bytes_written : plan.prediction.bytes_read) = scratch;
+  (first ? plan.prediction.bytes_written : plan.prediction.bytes_read) =
+      static_cast<double>(g.elements() * sum_of(g).bytes);
   plan.reason =
       first ? "slides along rows, into temporary memory" : "slides down the columns of the launch before";
+  return plan;
+}
+
+Plan two_pass(const Device& device, const SeparableProblem& g) {
+  Plan plan = pass(device, g, false);
+  plan.before.push_back(pass(device, g, true));
+  plan::add_scratch(plan, g.elements() * sum_of(g).bytes);
   return plan;
 }
 
@@ -259,6 +265,7 @@ std::optional<Plan> march(const Device& device, const SeparableProblem& g, std::
   define(plan, "SMALL", is_float(g.in) ? 0 : size_of(g.in));
   if (uses_shuffles(device, strip->group)) define(plan, "SHUFFLES", 1);
   define(plan, "VECTOR_IN", columns != 3 && g.in_alignment >= columns * size_of(g.in) ? 1 : 0);
+  plan.numbers = {{"band", strip->band}};
   plan.reason = formatted("sums of columns slide down; the rows that leave them are {}",
                           strip->ring ? "kept in local memory" : "read again");
   return plan;
@@ -283,13 +290,14 @@ std::optional<Plan> cpu(const Device& device, const SeparableProblem& g) {
   plan.items_per_work_item = plan.tile_cols = plan.vector_width = kCpuLanes;
   plan.local_bytes = memory * sum_of(g).bytes;
   define(plan, "MEMORY", memory);
+  plan.numbers = {{"band", band}};
   plan.reason = "a thread keeps the sums of columns in its cache, and slides along them";
   return plan;
 }
 
 std::optional<Plan> plan_variant(const Device& device, const SeparableProblem& g, std::string_view variant,
                                  std::size_t wanted = 0) {
-  if (variant == "two_pass") return two_pass(device, g, false);
+  if (variant == "two_pass") return two_pass(device, g);
   if (variant == "march") return march(device, g, wanted);
   return cpu(device, g);
 }
@@ -350,31 +358,6 @@ SeparableProblem plan::box_as_separable(SeparableProblem g) {
 
 std::vector<std::string_view> box_variants() { return {"separable", "two_pass", "march", "cpu"}; }
 
-plan::BoxParts plan::box_parts_of(const Device& device, const BoxProblem& problem,
-                                  const PlanOverrides& fixed) {
-  const SeparableProblem& g = problem.grids;
-  const std::string_view variant = fixed.variant.empty() ? choose(device, g) : fixed.variant;
-  BoxParts parts;
-  parts.separable = variant == "separable";
-  if (variant == "two_pass") parts.scratch_bytes = g.elements() * sum_of(g).bytes;
-  if (variant == "march") {
-    const std::optional<Strip> strip = strip_for(device, g, fixed.work_items);
-    if (strip) parts.band = strip->band;
-  }
-  if (variant == "cpu") parts.band = cpu_band(device, g.height, g.planes, g.column_taps - 1);
-  return parts;
-}
-
-std::optional<Plan> plan_box_first(const Device& device, const BoxProblem& problem,
-                                   const PlanOverrides& overrides) {
-  plan::check_box(device, problem);
-  const PlanOverrides fixed = plan::with_sound_variant(
-      device, kOperation, overrides, [&](const PlanOverrides& o) { return plan_box(device, problem, o); });
-  const std::string_view variant = fixed.variant.empty() ? choose(device, problem.grids) : fixed.variant;
-  if (variant != "two_pass") return std::nullopt;
-  return two_pass(device, problem.grids, true);
-}
-
 namespace {
 
 /// The plan on a device whose driver breaks nothing.
@@ -391,7 +374,9 @@ Plan make_plan(const Device& device, const BoxProblem& problem, const PlanOverri
              formatted("\"separable\" for boxes of {} x {} elements of {}", g.row_taps, g.column_taps,
                        name_of(g.in)));
     }
-    return plan_separable(device, plan::box_as_separable(g));
+    Plan plan = plan_separable(device, plan::box_as_separable(g));
+    plan.overrides = overrides;
+    return plan;
   }
   std::optional<Plan> plan = plan_variant(device, g, chosen, overrides.work_items);
   if (!plan) {

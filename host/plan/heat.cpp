@@ -4,8 +4,8 @@
 
 #include "formatted.hpp"
 #include "plan/broken.hpp"
-#include "plan/heat_parts.hpp"
 #include "plan/heat_policy.hpp"
+#include "plan/heat_variants.hpp"
 #include "plan/sizes.hpp"
 
 #include <algorithm>
@@ -18,7 +18,6 @@ namespace smem {
 namespace {
 
 using plan::HeatAttempt;
-using plan::HeatChoice;
 using plan::HeatShape;
 using plan::refuse_heat;
 
@@ -93,7 +92,15 @@ std::size_t steps_that_run(const Device& device, const HeatProblem& problem, std
   return run;
 }
 
-HeatPasses spread(const HeatProblem& problem, std::size_t most) {
+/// How the steps of a call are spread over passes: `longer` passes make `steps`, the others one less. Where
+/// the result takes the place of the input, passes are an even number, and one of 0 steps copies.
+struct Passes {
+  std::size_t passes = 0;  ///< over memory
+  std::size_t steps = 0;   ///< of the longer passes
+  std::size_t longer = 0;  ///< how many passes make so many
+};
+
+Passes spread(const HeatProblem& problem, std::size_t most) {
   std::size_t passes = plan::divide_up(problem.steps, most);
   if (problem.in_place) {
     passes = plan::round_up(passes, 2);
@@ -102,7 +109,7 @@ HeatPasses spread(const HeatProblem& problem, std::size_t most) {
   }
   if (passes == 0) return {};
   const std::size_t least = problem.steps / passes, longer = problem.steps % passes;
-  return longer == 0 ? HeatPasses{passes, least, passes} : HeatPasses{passes, least + 1, longer};
+  return longer == 0 ? Passes{passes, least, passes} : Passes{passes, least + 1, longer};
 }
 
 std::string why_not(const Device& device, const HeatProblem& problem, std::string_view variant,
@@ -164,8 +171,21 @@ plan::HeatShape plan::heat_shape(const HeatProblem& problem) {
   return {dimensions, problem.width, problem.height, problem.depth};
 }
 
-HeatChoice plan::choose_heat(const Device& device, const HeatProblem& problem, const PlanOverrides& fixed) {
-  check_heat(device, problem);
+Plan plan_heat(const Device& device, const HeatProblem& problem, std::string_view variant) {
+  return plan_heat(device, problem, PlanOverrides{.variant = std::string(variant)});
+}
+
+namespace {
+
+/// What the plan, or the caller, chose for all passes of a call.
+struct Choice {
+  std::string variant;
+  std::size_t steps = 1;  ///< of a pass, at most
+};
+
+/// \throws Error as plan_heat().
+Choice choose(const Device& device, const HeatProblem& problem, const PlanOverrides& fixed) {
+  plan::check_heat(device, problem);
   check_choice(fixed);
   const std::size_t most = std::max<std::size_t>(problem.steps, 1);
   const std::size_t wanted = std::min(problem.steps_per_pass, kMostOfPass);
@@ -174,12 +194,13 @@ HeatChoice plan::choose_heat(const Device& device, const HeatProblem& problem, c
     const std::size_t asked = std::min(most, wanted != 0 ? wanted : usual_steps(device, problem, variant));
     const std::size_t steps = steps_that_run(device, problem, variant, asked, fixed);
     if (steps == 0) {
-      refuse_heat("variant", "one that can run this on " + device.name,
-                  formatted("\"{}\": {}", variant, try_heat(device, problem, variant, 1, fixed).why_not));
+      refuse_heat(
+          "variant", "one that can run this on " + device.name,
+          formatted("\"{}\": {}", variant, plan::try_heat(device, problem, variant, 1, fixed).why_not));
     }
     return {std::string(variant), steps};
   }
-  HeatChoice fewer{"", 0};  // what comes next to the steps that the caller wants
+  Choice fewer{"", 0};  // what comes next to the steps that the caller wants
   for (const std::string_view variant : preference(device, problem)) {
     const std::size_t asked = std::min(most, wanted != 0 ? wanted : usual_steps(device, problem, variant));
     const std::size_t steps = steps_that_run(device, problem, variant, asked, fixed);
@@ -195,10 +216,11 @@ HeatChoice plan::choose_heat(const Device& device, const HeatProblem& problem, c
   refuse_heat("variant", "one that can run this on " + device.name, "none");
 }
 
-Plan plan::plan_heat_pass(const Device& device, const HeatProblem& problem, const HeatChoice& choice,
-                          std::size_t steps, const PlanOverrides& fixed) {
+/// The plan of a pass. One of 0 steps copies, in the first variant.
+Plan plan_pass(const Device& device, const HeatProblem& problem, const Choice& choice, std::size_t steps,
+               const PlanOverrides& fixed) {
   const std::string_view variant = steps == 0 ? std::string_view("naive") : std::string_view(choice.variant);
-  HeatAttempt attempt = try_heat(device, problem, variant, steps, steps == 0 ? PlanOverrides{} : fixed);
+  HeatAttempt attempt = plan::try_heat(device, problem, variant, steps, steps == 0 ? PlanOverrides{} : fixed);
   if (!attempt.plan) {
     refuse_heat("variant", "one that can run this on " + device.name,
                 formatted("\"{}\": {}", variant, attempt.why_not));
@@ -206,37 +228,37 @@ Plan plan::plan_heat_pass(const Device& device, const HeatProblem& problem, cons
   return *std::move(attempt.plan);
 }
 
-std::size_t plan::heat_scratch_pitch(const HeatProblem& problem) {
-  return round_up(problem.width, kHeatAlignment / size_of(problem.type));
+/// Gives a plan its passes, and the memory between them.
+void add_passes(const Device& device, const HeatProblem& problem, const Choice& choice,
+                const PlanOverrides& fixed, const Passes& passes, Plan& plan) {
+  plan.repeats = passes.longer;
+  if (passes.passes < 2) return;
+  constexpr std::size_t kAlignment = 64;  // bytes, of rows between two passes
+  const std::size_t pitch = plan::round_up(problem.width, kAlignment / size_of(problem.type));
+  plan.numbers.emplace_back("pitch", pitch);
+  plan::add_scratch(plan, pitch * problem.height * problem.depth * problem.batch * size_of(problem.type));
+  plan.reason += formatted("; {} passes of {}{} steps", passes.passes, passes.steps,
+                           passes.longer < passes.passes ? formatted(" or {}", passes.steps - 1) : "");
+  if (passes.longer == passes.passes) return;
+  Launch shorter = plan_pass(device, problem, choice, passes.steps - 1, fixed);
+  shorter.variant = passes.steps > 1 ? "shorter" : "copy";
+  shorter.repeats = passes.passes - passes.longer;
+  // Only the first pass leaves a grid in place as it was: before another one, each kernel has been launched
+  // once, so that a device that refuses one refuses it in time.
+  if (problem.in_place && passes.longer > 1) {
+    plan.before.push_back(shorter);
+    plan.before.back().repeats = 1;
+    --shorter.repeats;
+  }
+  if (shorter.repeats > 0) plan.after.push_back(std::move(shorter));
 }
-
-std::size_t plan::heat_scratch_bytes(const HeatProblem& problem, const HeatPasses& passes) {
-  if (passes.passes < 2) return 0;
-  return heat_scratch_pitch(problem) * problem.height * problem.depth * problem.batch * size_of(problem.type);
-}
-
-HeatPasses heat_passes(const Device& device, const HeatProblem& problem, const PlanOverrides& overrides) {
-  const PlanOverrides fixed = plan::with_sound_variant(
-      device, "heat", overrides, [&](const PlanOverrides& o) { return plan_heat(device, problem, o); });
-  return spread(problem, plan::choose_heat(device, problem, fixed).steps);
-}
-
-Plan plan_heat(const Device& device, const HeatProblem& problem, std::string_view variant) {
-  return plan_heat(device, problem, PlanOverrides{.variant = std::string(variant)});
-}
-
-namespace {
 
 /// The plan on a device whose driver breaks nothing.
 Plan make_plan(const Device& device, const HeatProblem& problem, const PlanOverrides& overrides) {
-  const HeatChoice choice = plan::choose_heat(device, problem, overrides);
-  const HeatPasses passes = spread(problem, choice.steps);
-  Plan plan = plan::plan_heat_pass(device, problem, choice, passes.steps, overrides);
-  plan.scratch_bytes = plan::heat_scratch_bytes(problem, passes);
-  if (passes.passes > 1) {
-    plan.reason += formatted("; {} passes of {}{} steps", passes.passes, passes.steps,
-                             passes.longer < passes.passes ? formatted(" or {}", passes.steps - 1) : "");
-  }
+  const Choice choice = choose(device, problem, overrides);
+  const Passes passes = spread(problem, choice.steps);
+  Plan plan = plan_pass(device, problem, choice, passes.steps, overrides);
+  add_passes(device, problem, choice, overrides, passes, plan);
   plan::note_choice(
       plan, overrides, heat_variants(), device, problem,
       [steps = passes.steps](const Device& d, const HeatProblem& p, std::string_view other,

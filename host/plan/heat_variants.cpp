@@ -1,6 +1,6 @@
 // The variants of heat diffusion, each a plan for one pass or the reason why there is none.
+#include "plan/heat_variants.hpp"
 #include "formatted.hpp"
-#include "plan/heat_parts.hpp"
 #include "plan/heat_policy.hpp"
 
 #include <algorithm>
@@ -40,6 +40,7 @@ Plan base_plan(const HeatProblem& problem, std::string_view variant, const char*
   plan.prediction.operations =
       cells * static_cast<double>(steps) *
       (of_dimension * static_cast<double>(shape.dimensions) + (problem.source ? 2 : 0));
+  plan.numbers = {{"steps", steps}};
   plan.evidence = "no measurement";
   return plan;
 }
@@ -328,48 +329,13 @@ HeatAttempt marching(const Device& device, const HeatProblem& problem, std::size
   return plan;
 }
 
-HeatAttempt cpu(const Device& device, const HeatProblem& problem, std::size_t steps) {
-  if (!runs_cpu_variant(device)) return no_cpu_variant(device);
-  const std::size_t queue = heat_queue(device, problem.type);
-  if (steps > 1 && queue == 0) return no_room(device);
-  const HeatShape shape = heat_shape(problem);
-  const HeatBlocks blocks = heat_blocks(device, problem, steps);
-  if (steps > 1 && blocks.x == 0) return formatted("{} steps of a block do not fit {} cells", steps, queue);
-  Plan plan = base_plan(problem, "cpu", "heat/cpu.cl", "heat_cpu", steps);
-  const std::size_t jobs = divide_up(shape.width, blocks.x) * divide_up(shape.height, blocks.y) *
-                           divide_up(shape.depth, blocks.chunk) * problem.batch;
-  plan.global = {std::clamp<std::size_t>(jobs, 1, 32 * device.compute_units), 1, 1};
-  plan.tile_cols = blocks.x;
-  plan.tile_rows = blocks.y;
-  plan.vector_width = 64 / value_bytes(problem);
-  if (queue > 0) {
-    define(plan, "QUEUE", queue);
-    plan.local_bytes = queue * value_bytes(problem);
-  }
-  if (!device.prefetch_builtin) define(plan, "PREFETCH_AHEAD", 0);
-  // Results that a later pass or call would still find in the cache are not stored past it.
-  if (plan.prediction.bytes_written > static_cast<double>(device.cache_bytes)) define(plan, "STREAMING", 1);
-  plan.prediction.local_bytes = 2 * static_cast<double>(steps - 1) * plan.prediction.bytes_written;
-  plan.reason =
-      steps == 1
-          ? "a thread makes rows in vectors, in blocks whose planes its cache holds"
-          : formatted("{} steps a pass: a thread's cache holds three planes of a block for each", steps);
-  plan.evidence =
-      "PoCL, two Zen 4 cores, 256^3 float: 1.1 times C++ with two threads for one step, 1.7 times it for ten";
-  return plan;
-}
+/// The blocks of "cpu", which a thread makes one by one; blocks.x is 0 where none fits.
+struct Blocks {
+  std::size_t x = 1, y = 1;
+  std::size_t chunk = 1;  ///< planes
+};
 
-}  // namespace
-
-std::size_t heat_queue(const Device& device, Scalar type) {
-  // Half of a core's second-level cache, which is 1 MiB and more on today's servers: the rest is for the
-  // planes of the input and the output.
-  constexpr std::size_t kMost = std::size_t{512} * 1024, kLeast = std::size_t{32} * 1024;
-  const std::size_t bytes = std::min(std::bit_floor(device.local_bytes), kMost);
-  return bytes < kLeast ? 0 : bytes / size_of(heat_value_type(type));
-}
-
-HeatBlocks heat_blocks(const Device& device, const HeatProblem& problem, std::size_t steps) {
+Blocks blocks_of(const Device& device, const HeatProblem& problem, std::size_t steps) {
   const HeatShape shape = heat_shape(problem);
   const std::size_t width = std::max<std::size_t>(shape.width, 1),
                     height = std::max<std::size_t>(shape.height, 1),
@@ -377,7 +343,7 @@ HeatBlocks heat_blocks(const Device& device, const HeatProblem& problem, std::si
   const std::size_t units = std::max<std::size_t>(device.compute_units, 1);
   const std::size_t run = 64 / value_bytes(problem), halo = round_up(steps, run);
   const std::size_t halo_y = shape.dimensions == 3 ? steps : 0;
-  HeatBlocks blocks;
+  Blocks blocks;
   blocks.chunk = depth;
   if (steps <= 1) {
     // Three planes of a block stay in the second-level cache.
@@ -408,6 +374,49 @@ HeatBlocks heat_blocks(const Device& device, const HeatProblem& problem, std::si
     blocks.chunk = std::max(divide_up(depth, wanted), std::min(depth, least));
   }
   return blocks;
+}
+
+HeatAttempt cpu(const Device& device, const HeatProblem& problem, std::size_t steps) {
+  if (!runs_cpu_variant(device)) return no_cpu_variant(device);
+  const std::size_t queue = heat_queue(device, problem.type);
+  if (steps > 1 && queue == 0) return no_room(device);
+  const HeatShape shape = heat_shape(problem);
+  const Blocks blocks = blocks_of(device, problem, steps);
+  if (steps > 1 && blocks.x == 0) return formatted("{} steps of a block do not fit {} cells", steps, queue);
+  Plan plan = base_plan(problem, "cpu", "heat/cpu.cl", "heat_cpu", steps);
+  const std::size_t jobs = divide_up(shape.width, blocks.x) * divide_up(shape.height, blocks.y) *
+                           divide_up(shape.depth, blocks.chunk) * problem.batch;
+  plan.global = {std::clamp<std::size_t>(jobs, 1, 32 * device.compute_units), 1, 1};
+  plan.tile_cols = blocks.x;
+  plan.tile_rows = blocks.y;
+  plan.vector_width = 64 / value_bytes(problem);
+  plan.numbers.insert(plan.numbers.end(),
+                      {{"block_x", blocks.x}, {"block_y", blocks.y}, {"chunk", blocks.chunk}});
+  if (queue > 0) {
+    define(plan, "QUEUE", queue);
+    plan.local_bytes = queue * value_bytes(problem);
+  }
+  if (!device.prefetch_builtin) define(plan, "PREFETCH_AHEAD", 0);
+  // Results that a later pass or call would still find in the cache are not stored past it.
+  if (plan.prediction.bytes_written > static_cast<double>(device.cache_bytes)) define(plan, "STREAMING", 1);
+  plan.prediction.local_bytes = 2 * static_cast<double>(steps - 1) * plan.prediction.bytes_written;
+  plan.reason =
+      steps == 1
+          ? "a thread makes rows in vectors, in blocks whose planes its cache holds"
+          : formatted("{} steps a pass: a thread's cache holds three planes of a block for each", steps);
+  plan.evidence =
+      "PoCL, two Zen 4 cores, 256^3 float: 1.1 times C++ with two threads for one step, 1.7 times it for ten";
+  return plan;
+}
+
+}  // namespace
+
+std::size_t heat_queue(const Device& device, Scalar type) {
+  // Half of a core's second-level cache, which is 1 MiB and more on today's servers: the rest is for the
+  // planes of the input and the output.
+  constexpr std::size_t kMost = std::size_t{512} * 1024, kLeast = std::size_t{32} * 1024;
+  const std::size_t bytes = std::min(std::bit_floor(device.local_bytes), kMost);
+  return bytes < kLeast ? 0 : bytes / size_of(heat_value_type(type));
 }
 
 HeatAttempt try_heat(const Device& device, const HeatProblem& problem, std::string_view variant,

@@ -26,9 +26,7 @@ Plan base_plan(const Device& device, const char* variant, const char* entry) {
   return plan;
 }
 
-}  // namespace
-
-Plan plan_rates_copy(const Device& device, std::size_t bytes) {
+Plan copy(const Device& device, std::size_t bytes) {
   if (bytes == 0 || bytes % 64 != 0) {
     throw Error({.operation = "rates",
                  .argument = "bytes",
@@ -50,7 +48,7 @@ Plan plan_rates_copy(const Device& device, std::size_t bytes) {
   return plan;
 }
 
-Plan plan_rates_fp32(const Device& device, std::size_t rounds) {
+Plan fp32(const Device& device, std::size_t rounds) {
   Plan plan = base_plan(device, "fp32", "rates_fp32");
   const bool cpu = device.type == DeviceType::cpu;
   // 16 chains of 1: more than the latency of any GPU's multiply-add, with groups enough for all its lanes. A
@@ -70,6 +68,18 @@ Plan plan_rates_fp32(const Device& device, std::size_t rounds) {
       work_items * (static_cast<double>(2 * chains * length * width) * static_cast<double>(rounds) +
                     static_cast<double>(chains * width + width - 1));
   plan.prediction.bytes_written = work_items * sizeof(float);
+  return plan;
+}
+
+}  // namespace
+
+Plan plan_rates(const Device& device, const RatesProblem& problem, const PlanOverrides& overrides) {
+  plan::require_known("rates", "rate", problem.rate, Rate::fp32);
+  plan::require_choice("rates", overrides, {problem.rate == Rate::copy ? "copy" : "fp32"});
+  plan::require_work_items("rates", device, overrides);
+  Plan plan = problem.rate == Rate::copy ? copy(device, problem.amount) : fp32(device, problem.amount);
+  plan::require_fixed_group("rates", device, overrides, plan, "a thread has long vectors");
+  plan.overrides = overrides;
   return plan;
 }
 

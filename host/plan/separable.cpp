@@ -4,8 +4,8 @@
 
 #include "formatted.hpp"
 #include "plan/broken.hpp"
+#include "plan/filters.hpp"
 #include "plan/pixels.hpp"
-#include "plan/separable_parts.hpp"
 #include "plan/separable_policy.hpp"
 #include "plan/sizes.hpp"
 
@@ -90,13 +90,12 @@ Plan naive(const Device& device, const SeparableProblem& problem) {
   return plan;
 }
 
-Plan two_pass(const Device& device, const SeparableProblem& problem, bool first) {
-  Plan plan = base_plan(problem, "two_pass", "separable/pass.cl", "separable_pass");
+Plan pass(const Device& device, const SeparableProblem& problem, bool first) {
+  Plan plan = base_plan(problem, first ? "first" : "two_pass", "separable/pass.cl", "separable_pass");
   launch_grid(device, problem, plan);
   define(plan, "PASS", first ? 0 : 1);
-  plan.scratch_bytes = problem.elements() * value_bytes(problem);
-  const auto scratch = static_cast<double>(plan.scratch_bytes);
   const auto elements = static_cast<double>(problem.elements());
+  const double scratch = elements * static_cast<double>(value_bytes(problem));
   if (first) {
     plan.prediction.bytes_written = scratch;
     plan.prediction.operations = 2 * elements * static_cast<double>(problem.row_taps);
@@ -106,6 +105,13 @@ Plan two_pass(const Device& device, const SeparableProblem& problem, bool first)
   }
   plan.reason =
       first ? "sums along rows, into temporary memory" : "sums down the columns of the launch before";
+  return plan;
+}
+
+Plan two_pass(const Device& device, const SeparableProblem& problem) {
+  Plan plan = pass(device, problem, false);
+  plan.before.push_back(pass(device, problem, true));
+  plan::add_scratch(plan, problem.elements() * value_bytes(problem));
   return plan;
 }
 
@@ -188,11 +194,13 @@ std::optional<Plan> cpu(const Device& device, const SeparableProblem& problem) {
   plan.vector_width = kCpuBlock / 4;
   plan.local_bytes = memory * value_bytes(problem);
   define(plan, "MEMORY", memory);
+  const bool streaming = plan::is_streamed(device, problem.elements() * size_of(problem.out));
+  plan.numbers = {{"band", band}, {"streaming", std::size_t{streaming}}};
   plan.reason = formatted("a thread keeps the sums of the last {} rows in its cache", problem.column_taps);
   return plan;
 }
 
-/// How the work-items of "march" share a problem: the same whatever the size of a work-group.
+/// How the work-items of "march" share a problem.
 struct MarchShape {
   std::size_t cols = kMarchCols;  ///< of a work-item
   std::size_t step = 4;           ///< rows
@@ -312,6 +320,7 @@ std::optional<Plan> march(const Device& device, const SeparableProblem& problem,
   plan.prediction.local_bytes = static_cast<double>(problem.elements() * bytes) * (1 + vectors);
   define_march(device, problem, shape, plan);
   define(plan, "GROUP", group);
+  plan.numbers = {{"band", band}};
   plan.reason = formatted(
       "sums down columns stay in registers, and go through local memory once on their way to those along "
       "rows");
@@ -322,7 +331,7 @@ std::optional<Plan> plan_variant(const Device& device, const SeparableProblem& p
                                  std::string_view variant, std::size_t wanted = 0) {
   if (variant == "march") return march(device, problem, wanted);
   if (variant == "naive") return naive(device, problem);
-  if (variant == "two_pass") return two_pass(device, problem, false);
+  if (variant == "two_pass") return two_pass(device, problem);
   if (variant == "tiled") return tiled(device, problem, wanted);
   return cpu(device, problem);
 }
@@ -368,30 +377,6 @@ void plan::check_separable(const Device& device, const SeparableProblem& problem
 }
 
 std::vector<std::string_view> separable_variants() { return {"naive", "two_pass", "tiled", "march", "cpu"}; }
-
-plan::SeparableParts plan::separable_parts_of(const Device& device, const SeparableProblem& problem,
-                                              const PlanOverrides& fixed) {
-  SeparableParts parts;
-  const std::string_view variant = fixed.variant.empty() ? choose(device, problem) : fixed.variant;
-  if (variant == "two_pass") parts.scratch_bytes = problem.elements() * value_bytes(problem);
-  if (variant == "march") parts.band = march_band(device, problem);
-  if (variant == "cpu") {
-    parts.band = cpu_band(device, problem.height, problem.planes, problem.column_taps - 1);
-    parts.streaming = is_streamed(device, problem.elements() * size_of(problem.out));
-  }
-  return parts;
-}
-
-std::optional<Plan> plan_separable_first(const Device& device, const SeparableProblem& problem,
-                                         const PlanOverrides& overrides) {
-  plan::check_separable(device, problem);
-  const PlanOverrides fixed =
-      plan::with_sound_variant(device, kOperation, overrides,
-                               [&](const PlanOverrides& o) { return plan_separable(device, problem, o); });
-  const std::string_view variant = fixed.variant.empty() ? choose(device, problem) : fixed.variant;
-  if (variant != "two_pass") return std::nullopt;
-  return two_pass(device, problem, true);
-}
 
 Plan plan_separable(const Device& device, const SeparableProblem& problem, std::string_view variant) {
   return plan_separable(device, problem, PlanOverrides{.variant = std::string(variant)});

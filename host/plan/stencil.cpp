@@ -5,7 +5,7 @@
 #include "formatted.hpp"
 #include "plan/broken.hpp"
 #include "plan/sizes.hpp"
-#include "plan/stencil_parts.hpp"
+#include "plan/stencil_problem.hpp"
 #include "plan/stencil_variants.hpp"
 
 #include <algorithm>

@@ -4,8 +4,8 @@
 
 #include "formatted.hpp"
 #include "plan/sizes.hpp"
-#include "plan/stencil_parts.hpp"
 #include "plan/stencil_policy.hpp"
+#include "plan/stencil_problem.hpp"
 #include "plan/stencil_variants.hpp"
 
 #include <algorithm>

@@ -5,8 +5,8 @@
 
 #include "formatted.hpp"
 #include "plan/sizes.hpp"
-#include "plan/stencil_parts.hpp"
 #include "plan/stencil_policy.hpp"
+#include "plan/stencil_problem.hpp"
 #include "plan/stencil_variants.hpp"
 
 #include <algorithm>
@@ -72,6 +72,58 @@ Sizes group_that_fits(const Device& device, Sizes group, std::size_t wanted, con
 
 std::string no_room(const Device& device) {
   return formatted("the cells that a window covers do not fit {} bytes of local memory", device.local_bytes);
+}
+
+/// Planes of a job of "march": enough groups for all units, which read window - 1 planes more each.
+std::size_t march_planes(const Device& device, const StencilProblem& problem) {
+  const std::size_t across = divide_up(problem.size[0], 32) * divide_up(problem.size[1], 8) * problem.batch;
+  const std::size_t pieces = divide_up(8 * device.compute_units, std::max<std::size_t>(across, 1));
+  return std::min(std::max(divide_up(problem.size[2], pieces), 4 * problem.window[2]), std::size_t{1} << 30);
+}
+
+/// Jobs of "cpu": so many cells of so many rows.
+struct Jobs {
+  std::size_t strip = 0;  ///< 0: no line of cells fits
+  std::size_t band = 1;
+  std::size_t memory = 0;  ///< values of local memory
+  std::size_t lanes = 16;  ///< of a vector
+};
+
+Jobs cpu_jobs(const Device& device, const StencilProblem& problem) {
+  const std::size_t each = value_bytes(problem);
+  Jobs jobs;
+  jobs.memory = std::min(kCpuBytes, device.local_bytes) / each;
+  jobs.lanes =
+      std::clamp<std::size_t>(std::bit_floor(std::max<std::size_t>(device.vector_bytes, each)) / each, 4, 16);
+  const std::size_t block = 4 * jobs.lanes;
+  for (std::size_t d = 0; d < 3; ++d)  // so that no extent of a window overflows
+    if (size_product(problem.window.at(d), problem.dilation.at(d)) > device.local_bytes) return jobs;
+  const std::size_t ring = (problem.window[1] - 1) * problem.dilation[1] + 2;  // for two rows of results
+  const std::size_t lines = ring * problem.window[2];
+  const std::size_t reach = (problem.window[0] - 1) * problem.dilation[0];
+  const auto values = [&](std::size_t strip) {
+    return size_product(
+        lines, round_up(((strip - 1) * problem.stride[0] + reach + 1) * problem.channels + block, block));
+  };
+  const std::size_t whole = round_up(std::max<std::size_t>(problem.out_size[0], 1), block);
+  jobs.strip = std::min<std::size_t>(whole, 4096);
+  // Half of what a strip reads twice is its reach: it is not much shorter than that.
+  while (jobs.strip > block && values(jobs.strip) > kLineValues && jobs.strip * problem.channels > 512 &&
+         jobs.strip > 2 * reach)
+    jobs.strip = round_up(jobs.strip / 2, block);
+  while (jobs.strip > block && values(jobs.strip) > jobs.memory)
+    jobs.strip = round_up(jobs.strip / 2, block);
+  if (values(jobs.strip) > jobs.memory) {
+    jobs.strip = 0;
+    return jobs;
+  }
+  // Eight jobs a thread, but bands that are long beside the rows that two of them read.
+  const std::size_t strips =
+      divide_up(whole, jobs.strip) * std::max<std::size_t>(problem.out_size[2] * problem.batch, 1);
+  const std::size_t bands = divide_up(8 * device.compute_units, strips);
+  jobs.band = std::max<std::size_t>({divide_up(problem.out_size[1], bands), 4 * ring / problem.stride[1], 8});
+  jobs.band = std::min(jobs.band, std::size_t{1} << 30);
+  return jobs;
 }
 
 }  // namespace
@@ -225,7 +277,7 @@ Attempt march(const Device& device, const StencilProblem& problem, std::size_t w
   // A work-item has so much of the next plane under way; with less room in local memory groups grow small.
   if (share > 32) return {{}, "its groups would be small beside their halo"};
   Plan plan = base_plan(device, problem, "march");
-  const std::size_t planes = stencil_jobs(device, problem).march;
+  const std::size_t planes = march_planes(device, problem);
   plan.work_group = group;
   plan.global = global_size(
       {problem.size[0], problem.size[1], divide_up(problem.size[2], planes) * problem.batch}, group);
@@ -236,6 +288,7 @@ Attempt march(const Device& device, const StencilProblem& problem, std::size_t w
   define(plan, "GROUP_X", group[0]);
   define(plan, "GROUP_Y", group[1]);
   define_window(plan, device, problem);
+  plan.numbers = {{"planes", planes}};
   const auto share_of_plane = static_cast<double>(values(group)) /
                               static_cast<double>(problem.window[2] * group[0] * group[1] * problem.channels);
   plan.prediction.local_bytes = static_cast<double>(each) * static_cast<double>(problem.results()) *
@@ -247,7 +300,7 @@ Attempt march(const Device& device, const StencilProblem& problem, std::size_t w
 
 Attempt cpu(const Device& device, const StencilProblem& problem) {
   if (!runs_cpu_variant(device)) return {{}, no_cpu_variant(device)};
-  const StencilJobs jobs = stencil_jobs(device, problem);
+  const Jobs jobs = cpu_jobs(device, problem);
   if (jobs.strip == 0) return {{}, no_room(device)};
   Plan plan = base_plan(device, problem, "cpu");
   plan.evidence =
@@ -265,6 +318,7 @@ Attempt cpu(const Device& device, const StencilProblem& problem) {
   plan.local_bytes = jobs.memory * value_bytes(problem);
   define(plan, "MEMORY", jobs.memory);
   define(plan, "LANES", jobs.lanes);
+  plan.numbers = {{"strip", jobs.strip}, {"band", jobs.band}};
   const bool aligned = problem.out_alignment >= jobs.lanes * size_of(problem.type);
   // What a cache holds is left there for whoever reads it next.
   if (aligned && problem.type != Scalar::half &&
@@ -276,50 +330,3 @@ Attempt cpu(const Device& device, const StencilProblem& problem) {
 }
 
 }  // namespace smem::plan::stencil
-
-namespace smem::plan {
-
-StencilJobs stencil_jobs(const Device& device, const StencilProblem& problem) {
-  using stencil::kCpuBytes, stencil::kLineValues;
-  const std::size_t each = size_of(stencil_value_type(problem.type));
-  StencilJobs jobs;
-  // Enough groups for all units, which read window - 1 planes more each.
-  const std::size_t across = divide_up(problem.size[0], 32) * divide_up(problem.size[1], 8) * problem.batch;
-  const std::size_t pieces = divide_up(8 * device.compute_units, std::max<std::size_t>(across, 1));
-  jobs.march = std::max(divide_up(problem.size[2], pieces), 4 * problem.window[2]);
-  jobs.march = std::min(jobs.march, std::size_t{1} << 30);
-  jobs.memory = std::min(kCpuBytes, device.local_bytes) / each;
-  jobs.lanes =
-      std::clamp<std::size_t>(std::bit_floor(std::max<std::size_t>(device.vector_bytes, each)) / each, 4, 16);
-  const std::size_t block = 4 * jobs.lanes;
-  for (std::size_t d = 0; d < 3; ++d)  // so that no extent of a window overflows
-    if (size_product(problem.window.at(d), problem.dilation.at(d)) > device.local_bytes) return jobs;
-  const std::size_t ring = (problem.window[1] - 1) * problem.dilation[1] + 2;  // for two rows of results
-  const std::size_t lines = ring * problem.window[2];
-  const std::size_t reach = (problem.window[0] - 1) * problem.dilation[0];
-  const auto values = [&](std::size_t strip) {
-    return size_product(
-        lines, round_up(((strip - 1) * problem.stride[0] + reach + 1) * problem.channels + block, block));
-  };
-  const std::size_t whole = round_up(std::max<std::size_t>(problem.out_size[0], 1), block);
-  jobs.strip = std::min<std::size_t>(whole, 4096);
-  // Half of what a strip reads twice is its reach: it is not much shorter than that.
-  while (jobs.strip > block && values(jobs.strip) > kLineValues && jobs.strip * problem.channels > 512 &&
-         jobs.strip > 2 * reach)
-    jobs.strip = round_up(jobs.strip / 2, block);
-  while (jobs.strip > block && values(jobs.strip) > jobs.memory)
-    jobs.strip = round_up(jobs.strip / 2, block);
-  if (values(jobs.strip) > jobs.memory) {
-    jobs.strip = 0;
-    return jobs;
-  }
-  // Eight jobs a thread, but bands that are long beside the rows that two of them read.
-  const std::size_t strips =
-      divide_up(whole, jobs.strip) * std::max<std::size_t>(problem.out_size[2] * problem.batch, 1);
-  const std::size_t bands = divide_up(8 * device.compute_units, strips);
-  jobs.band = std::max<std::size_t>({divide_up(problem.out_size[1], bands), 4 * ring / problem.stride[1], 8});
-  jobs.band = std::min(jobs.band, std::size_t{1} << 30);
-  return jobs;
-}
-
-}  // namespace smem::plan

@@ -5,7 +5,7 @@
 #include "plan/reduce_types.hpp"
 #include "plan/scan_types.hpp"
 #include "plan/select_types.hpp"
-#include "plan/stencil_parts.hpp"
+#include "plan/stencil_problem.hpp"
 
 #include <algorithm>
 #include <cmath>

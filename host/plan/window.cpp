@@ -3,8 +3,8 @@
 #include <smem/error.hpp>
 
 #include "formatted.hpp"
-#include "plan/box_parts.hpp"
 #include "plan/broken.hpp"
+#include "plan/filters.hpp"
 #include "plan/pixels.hpp"
 #include "plan/sizes.hpp"
 
@@ -46,12 +46,13 @@ Plan make_plan(const Device& device, const WindowProblem& problem, bool cpu) {
   plan::define_folds(plan, g.boundary, g.row_taps / 2, g.width, g.row_taps / 2, g.height);
   // Intel's compiler runs 32 work-items in the registers of one thread.
   const std::size_t lanes = cpu ? kCpuLanes : device.vendor == Vendor::intel ? kLanes / 2 : kLanes;
+  const std::size_t band = cpu ? plan::cpu_band(device, g.height, g.planes, g.row_taps - 1) : 1;
   const std::array<std::size_t, 3> extent{cpu ? 1 : divide_up(g.row_elements(), lanes),
-                                          divide_up(g.height, cpu ? plan::window_band(device, problem) : 1),
-                                          g.planes};
+                                          divide_up(g.height, band), g.planes};
   plan.work_group = cpu ? std::array<std::size_t, 3>{1, 1, 1} : plan::shape_group(device, kGroup, 64, extent);
   plan.global = plan::global_size(extent, plan.work_group);
   plan.vector_width = plan.items_per_work_item = lanes;
+  plan.numbers = {{"band", band}};
   define(plan, "OPERATION", static_cast<std::size_t>(problem.op));
   define(plan, "SIZE", g.row_taps);
   define(plan, "LANES", lanes);
@@ -76,12 +77,6 @@ Plan make_plan(const Device& device, const WindowProblem& problem, bool cpu) {
 }
 
 }  // namespace
-
-std::size_t plan::window_band(const Device& device, const WindowProblem& problem) {
-  return runs_cpu_variant(device)
-             ? cpu_band(device, problem.grids.height, problem.grids.planes, problem.grids.row_taps - 1)
-             : 1;
-}
 
 std::vector<std::string_view> window_variants() { return {"registers", "cpu"}; }
 

@@ -4,12 +4,12 @@
 #include <smem/boundary.hpp>
 #include <smem/device.hpp>
 #include <smem/export.hpp>
+#include <smem/fields.hpp>
 #include <smem/plan.hpp>
 #include <smem/scalar.hpp>
 #include <smem/separable_plan.hpp>
 
 #include <cstddef>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -34,15 +34,14 @@ struct BoxProblem {
   SeparableProblem grids;  ///< its taps are twice the radius and one
   /// Of a radius.
   SMEM_API static BoxProblem of(SeparableProblem grids, BoxRadius radius);
+
+  auto fields() const { return std::tuple(smem::fields::choice("grids", grids)); }
 };
 
 /// The plan that box_blur() would use on `device`: of small boxes that of separable() with equal weights,
-/// which is the variant "separable"; of "two_pass" that of the launch down the columns. Overrides: `variant`,
-/// and `work_items` for "march". \throws Error as plan_separable().
+/// which is the variant "separable". "two_pass" slides along rows first, into temporary memory. Overrides:
+/// `variant`, and `work_items` for "march". \throws Error as plan_separable().
 SMEM_API Plan plan_box(const Device& device, const BoxProblem& problem, const PlanOverrides& overrides = {});
-/// The launch before it: of "two_pass" alone.
-SMEM_API std::optional<Plan> plan_box_first(const Device& device, const BoxProblem& problem,
-                                            const PlanOverrides& overrides = {});
 /// The names of all variants.
 SMEM_API std::vector<std::string_view> box_variants();
 
@@ -56,6 +55,11 @@ enum class WindowOp {
 struct WindowProblem {
   SeparableProblem grids;          ///< its taps are the window's size both: 3 or 5
   WindowOp op = WindowOp::median;  ///< what is made of a window
+
+  auto fields() const {
+    using namespace smem::fields;
+    return std::tuple(choice("grids", grids), choice("op", op));
+  }
 };
 
 /// The plan that median_blur() or sobel() would use on `device`. Overrides: `variant`. \throws Error as

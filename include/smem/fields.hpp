@@ -4,6 +4,7 @@
 
 #include <smem/export.hpp>
 
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <string>
@@ -109,13 +110,18 @@ struct FieldValue {
   std::string_view name;               ///< as the member is called
   FieldRole role = FieldRole::choice;  ///< for tuning
   std::string text;                    ///< "4096", "float32", "true"
-  std::size_t number = 0;              ///< of extents and alignments
+  std::size_t number = 0;              ///< of extents and alignments; of an array the product
   bool is_number = false;              ///< whether JSON has it without quotes
 };
 
 namespace detail {
 
 SMEM_API std::string text_of(double value);
+
+template <class T>
+inline constexpr bool is_array = false;
+template <class T, std::size_t kCount>
+inline constexpr bool is_array<std::array<T, kCount>> = true;
 
 template <class T>
 FieldValue field_value(const Field<T>& field) {
@@ -134,6 +140,13 @@ FieldValue field_value(const Field<T>& field) {
   } else if constexpr (std::is_integral_v<T>) {
     made.text = std::to_string(field.value);
     made.number = static_cast<std::size_t>(field.value);
+  } else if constexpr (is_array<T>) {  // "3 x 3 x 1"
+    made.number = 1;
+    for (const auto& element : field.value) {
+      made.text += (made.text.empty() ? "" : " x ") + std::to_string(element);
+      made.number *= static_cast<std::size_t>(element);
+    }
+    made.is_number = false;
   } else {
     made.text = field.value;
     made.is_number = false;

@@ -3,6 +3,7 @@
 
 #include <smem/device.hpp>
 #include <smem/export.hpp>
+#include <smem/fields.hpp>
 #include <smem/plan.hpp>
 #include <smem/scalar.hpp>
 
@@ -48,29 +49,28 @@ struct HeatProblem {
   bool in_place = false;               ///< whether the result takes the place of the input
   /// The largest power of two, at most 64, that divides the address of each row of every grid.
   std::size_t alignment = 64;
+
+  auto fields() const {
+    using namespace smem::fields;
+    return std::tuple(choice("type", type), extent("width", width), extent("height", height),
+                      extent("depth", depth), choice("dimensions", dimensions), extent("batch", batch),
+                      extent("steps", steps), choice("steps_per_pass", steps_per_pass),
+                      choice("walls", walls), choice("variable", variable), ignored("mean", mean),
+                      choice("source", source), choice("in_place", in_place),
+                      aligned("alignment", alignment));
+  }
 };
 
 /// The number of dimensions: as given, else the last one in which the grid has more than one cell, and at
 /// least 1. \throws Error naming "dimensions" when it is more than 3, or the grid has more.
 SMEM_API std::size_t heat_dimensions(const HeatProblem& problem);
 
-/// How the steps of a call are spread over passes: the first `longer` passes make `steps`, the others one
-/// less. Where the result takes the place of the input, passes are an even number, and one of 0 steps copies.
-struct HeatPasses {
-  std::size_t passes = 0;  ///< over memory
-  std::size_t steps = 0;   ///< of the longer passes
-  std::size_t longer = 0;  ///< how many passes make so many
-  friend bool operator==(const HeatPasses&, const HeatPasses&) = default;
-};
-
-/// The passes of the call, by the variant and the steps of a pass that plan_heat() would use.
-SMEM_API HeatPasses heat_passes(const Device& device, const HeatProblem& problem,
-                                const PlanOverrides& overrides = {});
-
-/// The plan of the longest pass of a call of heat() on `device`; its temporary memory is that of the call.
-/// Overrides: `variant`; and of "vector" and "march" `tile_cols` and `tile_rows`, the cells of x and y that a
-/// work-group makes. \throws Error when the problem or the device does not allow it, the variant is unknown
-/// or cannot run this problem on this device, or another field was fixed; it names the field.
+/// The plan that heat() would use on `device`. Each launch is a pass over memory, of as many steps as its
+/// number "steps" says. The main launch makes the longest passes; others have one step less, of which a pass
+/// of none copies. Where the result takes the place of the input, passes are an even number; those of 0 steps
+/// are none. Overrides: `variant`; and of "vector" and "march" `tile_cols` and `tile_rows`, the cells of x
+/// and y that a work-group makes. \throws Error when the problem or the device does not allow it, the variant
+/// is unknown or cannot run this problem on this device, or another field was fixed; it names the field.
 SMEM_API Plan plan_heat(const Device& device, const HeatProblem& problem, const PlanOverrides& overrides);
 /// The same, with at most the variant fixed.
 SMEM_API Plan plan_heat(const Device& device, const HeatProblem& problem, std::string_view variant = {});

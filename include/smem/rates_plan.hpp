@@ -3,16 +3,32 @@
 
 #include <smem/device.hpp>
 #include <smem/export.hpp>
+#include <smem/fields.hpp>
 #include <smem/plan.hpp>
 
 #include <cstddef>
 
 namespace smem {
 
-/// The copy of `bytes` bytes, a multiple of 64, from one buffer to another.
-SMEM_API Plan plan_rates_copy(const Device& device, std::size_t bytes);
+/// What is measured.
+enum class Rate {
+  copy,  ///< bytes from one buffer to another
+  fp32   ///< multiply-adds on the whole device; the output has one float a work-item
+};
 
-/// `rounds` rounds of fp32 multiply-adds on the whole device; the output has one float a work-item.
-SMEM_API Plan plan_rates_fp32(const Device& device, std::size_t rounds);
+/// One measurement.
+struct RatesProblem {
+  Rate rate = Rate::copy;  ///< which
+  std::size_t amount = 0;  ///< bytes to copy, a multiple of 64; rounds of multiply-adds
+
+  auto fields() const {
+    using namespace smem::fields;
+    return std::tuple(choice("rate", rate), extent("amount", amount));
+  }
+};
+
+/// The plan of the measurement. There are no overrides. \throws Error naming the argument that cannot be.
+SMEM_API Plan plan_rates(const Device& device, const RatesProblem& problem,
+                         const PlanOverrides& overrides = {});
 
 }  // namespace smem

@@ -4,12 +4,12 @@
 #include <smem/boundary.hpp>
 #include <smem/device.hpp>
 #include <smem/export.hpp>
+#include <smem/fields.hpp>
 #include <smem/plan.hpp>
 #include <smem/scalar.hpp>
 #include <smem/sizes.hpp>
 
 #include <cstddef>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -35,6 +35,15 @@ struct SeparableProblem {
   std::size_t in_alignment = 64;
   std::size_t out_alignment = 64;  ///< the same of the results
 
+  auto fields() const {
+    using namespace smem::fields;
+    return std::tuple(choice("in", in), choice("out", out), choice("boundary", boundary),
+                      extent("width", width), extent("height", height), extent("planes", planes),
+                      choice("channels", channels), choice("row_taps", row_taps),
+                      choice("column_taps", column_taps), ignored("row_origin", row_origin),
+                      choice("unsharp", unsharp), ignored("half_up", half_up), ignored("mean", mean),
+                      aligned("in_alignment", in_alignment), aligned("out_alignment", out_alignment));
+  }
   /// Elements of a row.
   std::size_t row_elements() const { return detail::size_product(width, channels); }
   /// Elements of all grids.
@@ -46,7 +55,7 @@ struct SeparableProblem {
   }  ///< elements that a row of results needs more
 };
 
-/// The plan that separable() would use on `device`; of "two_pass", that of the launch down the columns.
+/// The plan that separable() would use on `device`. "two_pass" sums along rows first, into temporary memory.
 /// Overrides: `variant`, and `work_items`, a power of two, for "tiled" and "march". \throws Error when the
 /// problem or the device does not allow it, the variant is unknown or cannot run this problem on this device,
 /// or another field was fixed; it names the field.
@@ -55,10 +64,6 @@ SMEM_API Plan plan_separable(const Device& device, const SeparableProblem& probl
 /// The same, with at most the variant fixed.
 SMEM_API Plan plan_separable(const Device& device, const SeparableProblem& problem,
                              std::string_view variant = {});
-
-/// The launch before it, which sums along rows into temporary memory: of "two_pass" alone.
-SMEM_API std::optional<Plan> plan_separable_first(const Device& device, const SeparableProblem& problem,
-                                                  const PlanOverrides& overrides = {});
 
 /// The names of all variants, slowest idea first: the steps of the ladder, and the one for CPUs last.
 SMEM_API std::vector<std::string_view> separable_variants();

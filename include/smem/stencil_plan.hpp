@@ -4,6 +4,7 @@
 #include <smem/boundary.hpp>
 #include <smem/device.hpp>
 #include <smem/export.hpp>
+#include <smem/fields.hpp>
 #include <smem/plan.hpp>
 #include <smem/scalar.hpp>
 #include <smem/sizes.hpp>
@@ -47,6 +48,15 @@ struct StencilProblem {
   std::size_t in_alignment = 64;
   std::size_t out_alignment = 64;  ///< the same of `out`
 
+  auto fields() const {
+    using namespace smem::fields;
+    return std::tuple(choice("type", type), choice("shape", shape), choice("boundary", boundary),
+                      choice("channels", channels), extent("size", size), ignored("out_size", out_size),
+                      extent("batch", batch), choice("window", window), ignored("first", first),
+                      choice("stride", stride), choice("dilation", dilation), text("expression", expression),
+                      choice("convolution", convolution), aligned("in_alignment", in_alignment),
+                      aligned("out_alignment", out_alignment));
+  }
   /// Cells of the window that have a weight; of an expression, those that it may look at.
   std::size_t weights() const {
     return shape == StencilShape::star ? window[0] + window[1] + window[2] - 2

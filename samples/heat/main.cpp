@@ -104,10 +104,9 @@ void run(const smem::Context& context, const fs::path& file, const fs::path& fol
                                   .variable = true,
                                   .source = true,
                                   .in_place = true};
-  const smem::HeatPasses passes = smem::heat_passes(context.device(), problem);
+  const smem::Plan plan = smem::plan_heat(context.device(), problem);
   fmt::print("{}: a plate of {} x {} cells, {} steps a pass over memory, by the variant \"{}\"\n",
-             context.device().name, size.width, size.height, passes.steps,
-             smem::plan_heat(context.device(), problem).variant);
+             context.device().name, size.width, size.height, plan.number("steps"), plan.variant);
 
   std::vector<std::vector<float>> frames;
   double seconds = 0;

@@ -315,11 +315,10 @@ TEST_CASE("bad input of plans: filters") {
        {FIELD(in_alignment), FIELD(out_alignment)},
        elements,
        [](const auto& d, const auto& p, const auto& fixed) {
-         if (const auto first = smem::plan_separable_first(d, p, fixed)) {
-           check_plan(d, *first);
-           CHECK(first->scratch_bytes == 4 * product({p.width, p.height, p.planes, p.channels}));
-         }
-         return smem::plan_separable(d, p, fixed);
+         smem::Plan plan = smem::plan_separable(d, p, fixed);
+         if (!plan.before.empty())
+           CHECK(plan.scratch_bytes == 4 * product({p.width, p.height, p.planes, p.channels}));
+         return plan;
        },
        smem::separable_variants()});
   sweep<smem::BoxProblem>(
@@ -330,12 +329,11 @@ TEST_CASE("bad input of plans: filters") {
        {FIELD(grids.in_alignment)},
        [&](const auto& p) { return elements(p.grids); },
        [](const auto& d, const auto& p, const auto& fixed) {
-         if (const auto first = smem::plan_box_first(d, p, fixed)) {
-           check_plan(d, *first);
-           const smem::SeparableProblem& g = p.grids;
-           CHECK(first->scratch_bytes == 4 * product({g.width, g.height, g.planes, g.channels}));
-         }
-         return smem::plan_box(d, p, fixed);
+         smem::Plan plan = smem::plan_box(d, p, fixed);
+         const smem::SeparableProblem& g = p.grids;
+         if (!plan.before.empty())
+           CHECK(plan.scratch_bytes == 4 * product({g.width, g.height, g.planes, g.channels}));
+         return plan;
        },
        smem::box_variants()});
   sweep<smem::WindowProblem>(
@@ -419,19 +417,17 @@ TEST_CASE("bad input of plans: heat diffusion") {
   for (const std::size_t depth : {1, 20}) {
     smem::HeatProblem problem{.width = 100, .height = 40, .depth = depth};
     problem.steps = 10;
-    sweep<smem::HeatProblem>({"heat",
-                              problem,
-                              {FIELD(width), FIELD(height), FIELD(depth), FIELD(dimensions), FIELD(batch),
-                               FIELD(steps), FIELD(steps_per_pass)},
-                              {FIELD(alignment)},
-                              [](const auto& p) {
-                                return product({p.width, p.height, p.depth, p.batch});
-                              },
-                              [](const auto& d, const auto& p, const auto& fixed) {
-                                smem::heat_passes(d, p, fixed);
-                                return smem::plan_heat(d, p, fixed);
-                              },
-                              smem::heat_variants()});
+    sweep<smem::HeatProblem>(
+        {"heat",
+         problem,
+         {FIELD(width), FIELD(height), FIELD(depth), FIELD(dimensions), FIELD(batch), FIELD(steps),
+          FIELD(steps_per_pass)},
+         {FIELD(alignment)},
+         [](const auto& p) {
+           return product({p.width, p.height, p.depth, p.batch});
+         },
+         [](const auto& d, const auto& p, const auto& fixed) { return smem::plan_heat(d, p, fixed); },
+         smem::heat_variants()});
   }
 }
 
@@ -439,10 +435,10 @@ TEST_CASE("bad input of plans: rates, layouts and functions of sizes") {
   for (const smem::Device& device : devices()) {
     for (const std::size_t number : kHostile) {
       try {
-        check_plan(device, smem::plan_rates_copy(device, number));
+        check_plan(device, smem::plan_rates(device, {smem::Rate::copy, number}));
       } catch (const smem::Error&) {
       }
-      const smem::Plan plan = smem::plan_rates_fp32(device, number);
+      const smem::Plan plan = smem::plan_rates(device, {smem::Rate::fp32, number});
       CHECK(plan.prediction.operations >= static_cast<double>(number));
       for (const std::size_t other : kHostile) {
         smem::Tile tile{number, other, 4, 32, {smem::Access::rows(other, true)}};

@@ -3,7 +3,6 @@
 #include <smem/error.hpp>
 #include <smem/heat_plan.hpp>
 
-#include "plan/heat_parts.hpp"
 #include "support/failure.hpp"
 #include "support/targets.hpp"
 
@@ -12,7 +11,6 @@
 #include <algorithm>
 #include <string>
 
-using smem::HeatPasses;
 using smem::HeatProblem;
 using smem::Scalar;
 using test::target;
@@ -23,6 +21,28 @@ HeatProblem cube(std::size_t edge, std::size_t steps) {
   HeatProblem problem{.width = edge, .height = edge, .depth = edge};
   problem.steps = steps;
   return problem;
+}
+
+/// How the steps of a call are spread: `longer` passes make `steps`, the others one less.
+struct Passes {
+  std::size_t passes = 0, steps = 0, longer = 0;
+  friend bool operator==(const Passes&, const Passes&) = default;
+};
+
+Passes passes_of(const smem::Plan& plan) {
+  Passes made{0, plan.number("steps"), plan.repeats};
+  for (const smem::Launch* launch : plan.launches()) {
+    made.passes += launch->repeats;
+    if (launch != &plan) CHECK(launch->number("steps") + 1 == made.steps);
+  }
+  return made;
+}
+
+std::size_t steps_of(const smem::Plan& plan) {
+  std::size_t steps = 0;
+  for (const smem::Launch* launch : plan.launches())
+    steps += launch->repeats * launch->number("steps");
+  return steps;
 }
 
 std::string refused(const smem::Device& device, const HeatProblem& problem,
@@ -54,20 +74,23 @@ TEST_CASE("plan of heat: problems of all kinds fit every target and its clamps")
                                                          : Scalar::float32;
             const smem::Plan plan = smem::plan_heat(device, problem);
             CAPTURE(plan.to_string());
-            CHECK(plan.local_bytes <= device.local_bytes);
-            CHECK(plan.work_items() <= device.max_work_group);
-            CHECK(plan.global[0] > 0);
-            for (std::size_t d = 0; d < 3; ++d)
-              CHECK(plan.global[d] % plan.work_group[d] == 0);
+            for (const smem::Launch* launch : plan.launches()) {
+              CHECK(launch->local_bytes <= device.local_bytes);
+              CHECK(launch->work_items() <= device.max_work_group);
+              CHECK(launch->global[0] > 0);
+              for (std::size_t d = 0; d < 3; ++d)
+                CHECK(launch->global[d] % launch->work_group[d] == 0);
+            }
+            CHECK(steps_of(plan) == steps);
             CHECK(plan.alternatives.size() == 5);
-            // What follows a refused launch makes the same passes.
+            // What follows a refused launch makes the same steps.
             if (plan.work_items() < 32 || steps == 0) continue;
-            const HeatPasses passes = smem::heat_passes(device, problem);
-            const smem::plan::HeatChoice choice = smem::plan::choose_heat(device, problem, {});
             smem::Device smaller = device;
             smaller.max_work_group = plan.work_items() / 2;
-            const smem::Plan again = smem::plan::plan_heat_pass(smaller, problem, choice, passes.steps, {});
-            CHECK(again.work_items() <= smaller.max_work_group);
+            const smem::Plan again = smem::plan_heat(smaller, problem);
+            for (const smem::Launch* launch : again.launches())
+              CHECK(launch->work_items() <= smaller.max_work_group);
+            CHECK(steps_of(again) == steps);
           }
         }
       }
@@ -151,18 +174,32 @@ TEST_CASE("plan of heat: steps are spread evenly over passes") {
   const auto passes = [&](std::size_t steps, bool in_place) {
     HeatProblem problem = cube(512, steps);
     problem.in_place = in_place;
-    return smem::heat_passes(device, problem);
+    return passes_of(smem::plan_heat(device, problem));
   };
-  CHECK(passes(0, false) == HeatPasses{1, 0, 1});  // a copy
-  CHECK(passes(0, true) == HeatPasses{});
-  CHECK(passes(3, false) == HeatPasses{1, 3, 1});
-  CHECK(passes(4, false) == HeatPasses{2, 2, 2});
-  CHECK(passes(7, false) == HeatPasses{3, 3, 1});
-  CHECK(passes(1, true) == HeatPasses{2, 1, 1});  // and a copy back
-  CHECK(passes(7, true) == HeatPasses{4, 2, 3});
+  CHECK(passes(0, false) == Passes{1, 0, 1});  // a copy
+  CHECK(passes(0, true) == Passes{});
+  CHECK(passes(3, false) == Passes{1, 3, 1});
+  CHECK(passes(4, false) == Passes{2, 2, 2});
+  CHECK(passes(7, false) == Passes{3, 3, 1});
+  CHECK(passes(1, true) == Passes{2, 1, 1});  // and a copy back
+  CHECK(passes(7, true) == Passes{4, 2, 3});
   HeatProblem problem = cube(512, 8);
   problem.steps_per_pass = 1;
-  CHECK(smem::heat_passes(device, problem) == HeatPasses{8, 1, 8});
+  CHECK(passes_of(smem::plan_heat(device, problem)) == Passes{8, 1, 8});
+  // In place, each kernel is launched before a pass writes what the first one has read.
+  problem = cube(512, 7);
+  problem.in_place = true;
+  smem::Plan plan = smem::plan_heat(device, problem);
+  REQUIRE(plan.before.size() == 1);
+  CHECK(plan.before[0].variant == "shorter");
+  CHECK(plan.before[0].repeats == 1);
+  CHECK(plan.after.empty());
+  problem.steps = 1;
+  plan = smem::plan_heat(device, problem);
+  CHECK(plan.before.empty());
+  REQUIRE(plan.after.size() == 1);
+  CHECK(plan.after[0].variant == "copy");
+  CHECK(plan.after[0].entry_point == "heat_naive");
 }
 
 TEST_CASE("plan of heat: what cannot be is refused") {
@@ -193,13 +230,12 @@ TEST_CASE("plan of heat: steps of a pass are at most those asked for") {
   HeatProblem problem{.width = 256, .height = 256, .depth = 64, .steps = 6};
   problem.steps_per_pass = 4;
   for (const std::string_view variant : {"naive", "vector"}) {
-    const smem::HeatPasses passes = smem::heat_passes(device, problem, {.variant = std::string(variant)});
-    CHECK(passes == smem::HeatPasses{6, 1, 6});
+    CHECK(passes_of(smem::plan_heat(device, problem, variant)) == Passes{6, 1, 6});
   }
   problem.variable = true;  // which no variant makes several steps of
-  CHECK(smem::heat_passes(device, problem) == smem::HeatPasses{6, 1, 6});
+  CHECK(passes_of(smem::plan_heat(device, problem)) == Passes{6, 1, 6});
   problem.variable = false;
   problem.steps = problem.steps_per_pass = std::size_t{1} << 30;
-  CHECK(smem::heat_passes(device, problem, {.variant = "naive"}).steps == 1);
-  CHECK(smem::heat_passes(device, problem).steps >= 2);
+  CHECK(smem::plan_heat(device, problem, "naive").number("steps") == 1);
+  CHECK(smem::plan_heat(device, problem).number("steps") >= 2);
 }

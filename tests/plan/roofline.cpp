@@ -95,12 +95,12 @@ TEST_CASE("roofline: families") {
 
 TEST_CASE("roofline: plans for the rates say what they do") {
   const smem::Device device = test::targets::nvidia("sm_90");
-  const smem::Plan copy = smem::plan_rates_copy(device, 1 << 20);
+  const smem::Plan copy = smem::plan_rates(device, {smem::Rate::copy, 1 << 20});
   CHECK(copy.prediction.bytes() == 2.0 * (1 << 20));
   CHECK(copy.prediction.operations == 0);
-  const smem::Plan fp32 = smem::plan_rates_fp32(device, 10);
-  CHECK(fp32.prediction.operations > smem::plan_rates_fp32(device, 9).prediction.operations);
+  const smem::Plan fp32 = smem::plan_rates(device, {smem::Rate::fp32, 10});
+  CHECK(fp32.prediction.operations > smem::plan_rates(device, {smem::Rate::fp32, 9}).prediction.operations);
   CHECK(fp32.prediction.intensity() > 100);
   for (const std::size_t bytes : {0, 63, 100})
-    CHECK(test::failure_of([&] { smem::plan_rates_copy(device, bytes); }).argument == "bytes");
+    CHECK(test::failure_of([&] { smem::plan_rates(device, {smem::Rate::copy, bytes}); }).argument == "bytes");
 }

@@ -40,8 +40,8 @@ TEST_CASE("plan separable: marches with small windows, tiles larger ones, and go
   CHECK(plan.prediction.bytes() == 2.0 * 4 * 8192 * 8192);
   CHECK(smem::plan_separable(device, image(61)).variant == "tiled");
   CHECK(smem::plan_separable(device, image(2001)).variant == "two_pass");
-  CHECK(smem::plan_separable_first(device, image(2001)).has_value());
-  CHECK(!smem::plan_separable_first(device, image(15)).has_value());
+  CHECK(smem::plan_separable(device, image(2001)).before.size() == 1);
+  CHECK(plan.before.empty());
   smem::Device small = device;
   small.local_bytes = 512;
   small.max_work_group = 4;

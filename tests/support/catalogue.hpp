@@ -85,8 +85,8 @@ inline void add_flip(const smem::Device& device, Catalogue& catalogue) {
 }
 
 inline void add_rates(const smem::Device& device, Catalogue& catalogue) {
-  catalogue.add("rates/copy", [&] { return smem::plan_rates_copy(device, 1 << 20); });
-  catalogue.add("rates/fp32", [&] { return smem::plan_rates_fp32(device, 1); });
+  catalogue.add("rates/copy", [&] { return smem::plan_rates(device, {smem::Rate::copy, 1 << 20}); });
+  catalogue.add("rates/fp32", [&] { return smem::plan_rates(device, {smem::Rate::fp32, 1}); });
 }
 
 inline void add_reduce(const smem::Device& device, Catalogue& catalogue) {
@@ -403,8 +403,6 @@ inline void add_separable(const smem::Device& device, Catalogue& catalogue) {
     const std::string name =
         fmt::format("separable/{}/{}{}", variant.empty() ? "chosen" : variant, name_of(problem.in), what);
     catalogue.add(name, [&] { return smem::plan_separable(device, problem, variant); });
-    if (const auto first = smem::plan_separable_first(device, problem, {.variant = std::string(variant)}))
-      catalogue.add(name + "/first", [&] { return *first; });
   };
   for (const std::string_view variant : smem::separable_variants())
     add(variant, "");
@@ -433,8 +431,6 @@ inline void add_blur(const smem::Device& device, Catalogue& catalogue) {
     const smem::BoxProblem problem = smem::BoxProblem::of(grids, 50);
     const std::string name = fmt::format("box_blur/{}/{}{}", variant, name_of(grids.in), what);
     catalogue.add(name, [&] { return smem::plan_box(device, problem, {.variant = variant}); });
-    if (const auto first = smem::plan_box_first(device, problem, {.variant = variant}))
-      catalogue.add(name + "/first", [&] { return *first; });
   };
   for (const char* variant : {"two_pass", "march", "cpu"})
     add_box(variant, "");

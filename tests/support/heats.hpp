@@ -207,14 +207,15 @@ void plain_steps(const smem::Context& context, const HeatCase& c, const smem::He
                  HostGrid<double>& cells) {
   HostGrid<double> next = cells;
   if constexpr (std::is_same_v<T, smem::half>) {
-    const smem::HeatPasses passes =
-        smem::heat_passes(context.device(), c.problem(), {.variant = std::string(c.variant)});
-    for (std::size_t pass = 0; pass < passes.passes; ++pass) {
-      for (std::size_t step = pass < passes.longer ? 0 : 1; step < passes.steps; ++step) {
-        rounded_step<T>(c, heat, dimensions, k, q, cells, next);
-        std::swap(cells, next);
+    const smem::Plan plan = smem::plan_heat(context.device(), c.problem(), c.variant);
+    for (const smem::Launch* launch : plan.launches()) {
+      for (std::size_t pass = 0; pass < launch->repeats; ++pass) {
+        for (std::size_t step = 0; step < launch->number("steps"); ++step) {
+          rounded_step<T>(c, heat, dimensions, k, q, cells, next);
+          std::swap(cells, next);
+        }
+        cells.for_each([](double& cell, auto...) { cell = as_double(number_as<T>(cell)); });
       }
-      cells.for_each([](double& cell, auto...) { cell = as_double(number_as<T>(cell)); });
     }
   } else {
     for (std::size_t step = 0; step < c.steps; ++step) {

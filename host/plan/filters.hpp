@@ -1,0 +1,23 @@
+/// What plans of separable filters, box blurs and small windows share with the calls that launch them.
+#pragma once
+
+#include <smem/blur_plan.hpp>
+#include <smem/separable_plan.hpp>
+
+#include <cstddef>
+
+namespace smem::plan {
+
+/// Numbers that a kernel is given by value: the least that OpenCL allows for all arguments is 1024 bytes.
+inline constexpr std::size_t kFewWeightsBytes = 384;
+
+/// \throws Error naming the argument unless the device can compute it.
+void check_separable(const Device& device, const SeparableProblem& problem);
+void check_box(const Device& device, const BoxProblem& problem);
+void check_window(const Device& device, const WindowProblem& problem);
+
+/// What separable() is asked for by the variant of that name. With `mean` its weights are 1, else those of
+/// the columns are the inverse of the area.
+SeparableProblem box_as_separable(SeparableProblem grids);
+
+}  // namespace smem::plan
