@@ -303,8 +303,6 @@ inline void add_gemm(const smem::Device& device, Catalogue& catalogue) {
     const std::string name =
         fmt::format("gemm/{}/{}{}", variant.empty() ? "chosen" : variant, name_of(problem.in), what);
     catalogue.add(name, [&] { return smem::plan_gemm(device, problem, variant); });
-    if (const auto finish = smem::plan_gemm_finish(device, problem, {.variant = std::string(variant)}))
-      catalogue.add(name + "/finish", [&] { return *finish; });
   };
   for (const std::string_view variant : smem::gemm_variants())
     add(variant, "");
@@ -353,8 +351,6 @@ inline void add_gemm(const smem::Device& device, Catalogue& catalogue) {
   problem.a_alignment = problem.b_alignment = problem.c_alignment = 2;
   for (const char* variant : {"mma", "wgmma"})
     add(variant, "/unaligned");
-  if (const auto pack = smem::plan_gemm_pack(device, problem))
-    catalogue.add("gemm/pack", [&] { return *pack; });
   problem.batch = 2;  // which is not packed
   add("wgmma", "/unaligned/batch");
   problem = {};
