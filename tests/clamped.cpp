@@ -284,9 +284,9 @@ TEST_CASE("clamped: filters and pooling on smaller devices") {
     p.grids.size = {61, 40};
     p.grids.channels = 4;
     pools.run(p);
-    smem::PoolProblem whole;
+    smem::GlobalPoolProblem whole;
     whole.width = whole.height = 100;
-    CHECK(smem::plan_global_pool_first(context.device(), whole).local_bytes <= context.device().local_bytes);
+    CHECK(smem::plan_global_pool(context.device(), whole).local_bytes <= context.device().local_bytes);
     CHECK(smem::plan_separable(context.device(), test::problem_of(test::SeparableCase{})).local_bytes <=
           context.device().local_bytes);
   }

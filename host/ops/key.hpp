@@ -41,8 +41,6 @@ enum class PlanMaker : std::uint64_t {
   box_blur,
   median_blur,
   sobel,
-  pool,
-  global_pool,
   stencil,
   conv2d,
   moving_mean,

@@ -368,29 +368,24 @@ TEST_CASE("bad input of plans: filters") {
        elements,
        [](const auto& d, const auto& p, const auto& fixed) { return smem::plan_pool(d, p, fixed); },
        smem::pool_variants()});
-  sweep<smem::PoolProblem>({"global_pool",
-                            pool,
-                            {FIELD(width), FIELD(height), FIELD(planes), FIELD(channels)},
-                            {},
-                            elements,
-                            [](const auto& d, const auto& p, const auto& fixed) {
-                              check_plan(d, smem::plan_global_pool(d, p, fixed));
-                              return smem::plan_global_pool_first(d, p, fixed);
-                            },
-                            {}});
-  sweep<smem::MovingMeanProblem>({"moving_mean",
-                                  {.width = 1000, .rows = 3, .window = 9},
-                                  {FIELD(width), FIELD(rows), FIELD(window)},
-                                  {},
-                                  [](const auto& p) {
-                                    return product({p.width, p.rows});
-                                  },
-                                  [](const auto& d, const auto& p, const auto& fixed) {
-                                    if (const auto first = smem::plan_moving_mean_first(d, p, fixed))
-                                      check_plan(d, *first);
-                                    return smem::plan_moving_mean(d, p, fixed);
-                                  },
-                                  smem::moving_mean_variants()});
+  sweep<smem::GlobalPoolProblem>(
+      {"global_pool",
+       {.width = 100, .height = 40},
+       {FIELD(width), FIELD(height), FIELD(planes), FIELD(channels)},
+       {},
+       elements,
+       [](const auto& d, const auto& p, const auto& fixed) { return smem::plan_global_pool(d, p, fixed); },
+       {"parts"}});
+  sweep<smem::MovingMeanProblem>(
+      {"moving_mean",
+       {.width = 1000, .rows = 3, .window = 9},
+       {FIELD(width), FIELD(rows), FIELD(window)},
+       {},
+       [](const auto& p) {
+         return product({p.width, p.rows});
+       },
+       [](const auto& d, const auto& p, const auto& fixed) { return smem::plan_moving_mean(d, p, fixed); },
+       smem::moving_mean_variants()});
 }
 
 TEST_CASE("bad input of plans: stencils") {

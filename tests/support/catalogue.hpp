@@ -498,8 +498,8 @@ inline void add_pool(const smem::Device& device, Catalogue& catalogue) {
   problem.op = smem::PoolOp::average;
   problem.windows = {};
   add("vector", "/average");
-  catalogue.add("pool/global/first", [&] { return smem::plan_global_pool_first(device, problem); });
-  catalogue.add("pool/global", [&] { return smem::plan_global_pool(device, problem); });
+  const smem::GlobalPoolProblem whole{problem.op, problem.in, problem.out, problem.width, problem.height};
+  catalogue.add("pool/global", [&] { return smem::plan_global_pool(device, whole); });
   problem.op = smem::PoolOp::max;
   problem.indices = true;
   problem.channels = 3;
