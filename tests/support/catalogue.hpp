@@ -560,8 +560,6 @@ inline void add_moving_mean(const smem::Device& device, Catalogue& catalogue) {
   };
   for (const char* variant : {"naive", "tiled", "blocks"})
     add(variant, "");
-  if (const auto first = smem::plan_moving_mean_first(device, p, {.variant = "blocks"}))
-    catalogue.add("moving_mean/blocks/first", [&] { return *first; });
   p.window = 2000;
   add("tiled", "/long");
   p.window = 12;
