@@ -42,8 +42,6 @@ enum class PlanMaker : std::uint64_t {
   median_blur,
   sobel,
   stencil,
-  conv2d,
-  moving_mean,
 };
 
 /// 0: chosen by the plan; else the variant's place in the list and 1; 255: unknown, for the plan to refuse.
