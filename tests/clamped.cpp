@@ -217,9 +217,9 @@ TEST_CASE("clamped: products of matrices on smaller devices") {
   c.n = 21;
   c.k = 9001;
   c.bias = 1;
-  CHECK(smem::plan_gemm_finish(context.device(), test::problem_of(c), {.variant = "split_k"})
-            .value()
-            .work_group[2] > 1);
+  const smem::Plan parts = smem::plan_gemm(context.device(), test::problem_of(c), "split_k");
+  REQUIRE(parts.after.size() == 1);
+  CHECK(parts.after[0].work_group[2] > 1);
   sweep.run(c);
   c.batch = 3;
   sweep.run(c);
@@ -284,9 +284,9 @@ TEST_CASE("clamped: filters and pooling on smaller devices") {
     p.grids.size = {61, 40};
     p.grids.channels = 4;
     pools.run(p);
-    smem::PoolProblem whole;
+    smem::GlobalPoolProblem whole;
     whole.width = whole.height = 100;
-    CHECK(smem::plan_global_pool_first(context.device(), whole).local_bytes <= context.device().local_bytes);
+    CHECK(smem::plan_global_pool(context.device(), whole).local_bytes <= context.device().local_bytes);
     CHECK(smem::plan_separable(context.device(), test::problem_of(test::SeparableCase{})).local_bytes <=
           context.device().local_bytes);
   }

@@ -18,10 +18,8 @@ class Entries {
  public:
   template <class Problem>
   void add(const Problem& problem, const smem::PlanOverrides& overrides) {
-    add_class(smem::tuning_class(problem), overrides);
-  }
-  void add_class(const smem::TuningClass& problems, const smem::PlanOverrides& overrides) {
-    smem::store_tuning(plain_.device(), {{problems, overrides, 1.5, 1e-4, "cpu", "2026-11-22"}});
+    smem::store_tuning(plain_.device(),
+                       {{smem::tuning_class(problem), overrides, 1.5, 1e-4, "cpu", "2026-11-22"}});
   }
 
   /// Checks that a call which fixes nothing builds what one does that fixes the overrides, with the results
@@ -157,11 +155,11 @@ TEST_CASE("tuning: every operation on grids uses its entry") {
   pool.height = 50;
   pool.out_alignment = 8;
   entries.add(pool, {.variant = "windows", .work_items = 16});
-  smem::PoolProblem planes;
+  smem::GlobalPoolProblem planes;
   planes.op = smem::PoolOp::average;
   planes.width = planes.height = 50;
   planes.planes = 2;
-  entries.add_class(smem::global_pool_tuning_class(planes), {.variant = "parts", .work_items = 16});
+  entries.add(planes, {.variant = "parts", .work_items = 16});
   smem::Conv2dProblem conv2d;
   conv2d.in_channels = 2;
   conv2d.width = conv2d.height = conv2d.out_width = conv2d.out_height = 20;

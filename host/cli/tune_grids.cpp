@@ -260,13 +260,12 @@ std::vector<TuneCase> poolings(Scale scale) {
 
 std::vector<TuneCase> whole_poolings(Scale scale) {
   const std::size_t planes = sized(scale, 16, 2048, 16384), edge = 56;
-  PoolProblem problem;
+  GlobalPoolProblem problem;
   problem.op = PoolOp::average;
   problem.width = problem.height = edge;
   problem.planes = planes;
-  TuneCase made = case_of(fmt::format("mean of {} x {} x {} float32", planes, edge, edge), problem,
-                          global_pool_tuning_class(problem), {},
-                          [](const auto&... all) { return plan_global_pool_first(all...); });
+  TuneCase made = case_of(fmt::format("mean of {} x {} x {} float32", planes, edge, edge), problem, {},
+                          [](const auto&... all) { return plan_global_pool(all...); });
   made.in = {Scalar::float32, planes * edge * edge};
   made.out = {Scalar::float32, planes};
   made.call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {

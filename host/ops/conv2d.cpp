@@ -1,10 +1,8 @@
-// Convolutions of many channels: arguments -> plan -> launch, or launches in slices with a product after
-// each.
+// Convolutions of many channels: grids -> problem -> launch, or launches in slices with products after each.
 #include "formatted.hpp"
 #include "ops/grids.hpp"
-#include "ops/key.hpp"
-#include "ops/tuned.hpp"
-#include "plan/conv2d_parts.hpp"
+#include "ops/run.hpp"
+#include "plan/conv2d_variants.hpp"
 #include "plan/sizes.hpp"
 #include "runtime/scratch.hpp"
 
@@ -13,7 +11,6 @@
 #include <smem/gemm.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <string>
 #include <utility>
 
@@ -22,7 +19,7 @@ namespace smem {
 namespace {
 
 constexpr const char* kOperation = "conv2d";
-constexpr std::size_t kMost = 65535;  // what keys of plans hold
+constexpr std::size_t kMost = 65535;
 constexpr std::size_t kMostChannels = (std::size_t{1} << 28) - 1;
 constexpr std::size_t kMostCells = std::size_t{1} << 30;  // of a row or column: kernels count in 32 bits
 
@@ -128,24 +125,6 @@ Conv2dProblem problem_of(const Grid& in, const Grid& weights, const Grid& out, c
   return p;
 }
 
-runtime::ProblemKey key_of(const Conv2dProblem& p, const PlanOverrides& fixed, ops::PlanMaker maker) {
-  const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
-  const auto power = [](std::size_t alignment) {
-    return static_cast<std::uint64_t>(std::countr_zero(alignment));
-  };
-  return ops::make_key(
-      maker,
-      {number(p.type) | number(p.activation) << 8 | number(p.bias) << 12 | number(p.in_packed) << 13 |
-           number(p.out_packed) << 14 | ops::variant_number(fixed.variant, conv2d_variants()) << 16 |
-           power(p.in_alignment) << 24 | power(p.out_alignment) << 28 | power(p.weight_alignment) << 32 |
-           number(p.groups) << 36,
-       p.images, p.in_channels | p.out_channels << 32, p.width | p.height << 32,
-       p.out_width | p.out_height << 32,
-       p.window_width | p.window_height << 16 | p.stride_x << 32 | p.stride_y << 48,
-       p.dilation_x | p.dilation_y << 16 | p.pad_left << 32 | p.pad_top << 48},
-      fixed);
-}
-
 /// As of rows: a plane without gaps is a row of a matrix.
 std::size_t plane_alignment(Grid grid, const ops::Memory& memory) {
   grid.size.height = 1;
@@ -158,33 +137,24 @@ struct Call {
   const Grid &in, &weights, &out;
   const Conv2d& how;
   Conv2dProblem problem;
-  PlanOverrides fixed;
 };
 
 cl_ulong number(std::size_t value) { return static_cast<cl_ulong>(value); }
 cl_uint small(std::size_t value) { return static_cast<cl_uint>(value); }
 
-/// What is computed of a problem once.
-struct Cut {
-  bool as_product;
-  plan::Conv2dCut tiles;
-  plan::Conv2dSlices slices;
-};
-
-/// One launch for all.
-cl::Event launch(const Call& c, const plan::Conv2dCut& cut, std::span<const cl::Event> wait_for) {
+/// The arguments of all variants but "gemm".
+void bind(const ops::Launching& launch, const Call& c) {
   const Conv2dProblem& p = c.problem;
-  const auto make_plan = [&](const Device& device) { return plan_conv2d(device, p, c.fixed); };
-  return c.context.runtime().run(
-      key_of(p, c.fixed, ops::PlanMaker::conv2d), make_plan, wait_for, c.in.buffer, number(c.in.offset),
-      number(c.in.pitch), number(c.in.plane), number(c.in.batch_stride), c.weights.buffer,
-      number(c.weights.offset), number(c.weights.batch_stride), c.out.buffer, number(c.out.offset),
-      number(c.out.pitch), number(c.out.plane), number(c.out.batch_stride),
-      p.bias ? c.how.bias.buffer : c.weights.buffer, number(c.how.bias.offset), small(p.bias ? 1 : 0),
-      number(p.images), small(p.groups), small(p.group_channels()), small(p.group_filters()), small(p.width),
-      small(p.height), small(p.out_width), small(p.out_height), small(p.window_width), small(p.window_height),
-      small(p.stride_x), small(p.stride_y), small(p.dilation_x), small(p.dilation_y), small(p.pad_left),
-      small(p.pad_top), small(cut.block_k), small(cut.tile_w), small(cut.tile_h), small(cut.depth));
+  const auto planned = [&](const char* name) { return small(launch.plan().number(name)); };
+  launch(c.in.buffer, number(c.in.offset), number(c.in.pitch), number(c.in.plane), number(c.in.batch_stride),
+         c.weights.buffer, number(c.weights.offset), number(c.weights.batch_stride), c.out.buffer,
+         number(c.out.offset), number(c.out.pitch), number(c.out.plane), number(c.out.batch_stride),
+         p.bias ? c.how.bias.buffer : c.weights.buffer, number(c.how.bias.offset), small(p.bias ? 1 : 0),
+         number(p.images), small(p.groups), small(p.group_channels()), small(p.group_filters()),
+         small(p.width), small(p.height), small(p.out_width), small(p.out_height), small(p.window_width),
+         small(p.window_height), small(p.stride_x), small(p.stride_y), small(p.dilation_x),
+         small(p.dilation_y), small(p.pad_left), small(p.pad_top), planned("block_k"), planned("tile_w"),
+         planned("tile_h"), planned("depth"));
 }
 
 /// A slice of the images, or of the rows of one.
@@ -193,21 +163,20 @@ struct Slice {
 };
 
 /// Lays the columns of a slice in `memory`.
-cl::Event lay_columns(const Call& c, const Slice& slice, cl_mem memory, std::span<const cl::Event> wait_for) {
+cl::Event lay_columns(const Call& c, const runtime::Ready::Step& columns, const Slice& slice, cl_mem memory,
+                      std::span<const cl::Event> wait_for) {
   const Conv2dProblem& p = c.problem;
-  const auto make_plan = [&](const Device& device) { return plan_conv2d(device, p, c.fixed); };
-  return c.context.runtime().run(
-      key_of(p, c.fixed, ops::PlanMaker::conv2d), make_plan, wait_for, c.in.buffer,
-      number(c.in.offset + slice.image * c.in.batch_stride), number(c.in.pitch), number(c.in.plane),
-      number(c.in.batch_stride), memory, number(slice.images), small(p.in_channels), small(p.width),
-      small(p.height), small(p.out_width), small(slice.row), small(slice.rows), small(p.window_width),
-      small(p.window_height), small(p.stride_x), small(p.stride_y), small(p.dilation_x), small(p.dilation_y),
-      small(p.pad_left), small(p.pad_top));
+  return c.context.runtime().launch(
+      columns, wait_for, c.in.buffer, number(c.in.offset + slice.image * c.in.batch_stride),
+      number(c.in.pitch), number(c.in.plane), number(c.in.batch_stride), memory, number(slice.images),
+      small(p.in_channels), small(p.width), small(p.height), small(p.out_width), small(slice.row),
+      small(slice.rows), small(p.window_width), small(p.window_height), small(p.stride_x), small(p.stride_y),
+      small(p.dilation_x), small(p.dilation_y), small(p.pad_left), small(p.pad_top));
 }
 
-/// The products of a slice: for each group of channels, filters times columns.
-cl::Event multiply(const Call& c, const Slice& slice, bool straight, cl_mem memory,
-                   std::span<const cl::Event> wait_for) {
+/// The products of a slice: for each group of channels, filters times columns, which lie in `memory`; null:
+/// the input is the columns.
+cl::Event multiply(const Call& c, const Slice& slice, cl_mem memory, std::span<const cl::Event> wait_for) {
   const Conv2dProblem& p = c.problem;
   const std::size_t bytes = size_of(p.type), results = slice.rows * p.out_width;
   cl::Event event, before;
@@ -215,16 +184,17 @@ cl::Event multiply(const Call& c, const Slice& slice, bool straight, cl_mem memo
     const Matrix filters(c.weights.buffer, bytes, p.group_filters(), p.depth(),
                          {.offset = c.weights.offset + g * p.group_filters() * c.weights.batch_stride,
                           .pitch = std::max(c.weights.batch_stride, p.depth())});
-    const Matrix columns = straight ? Matrix(c.in.buffer, bytes, p.group_channels(), results,
-                                             {.offset = c.in.offset + slice.image * c.in.batch_stride +
-                                                        g * p.group_channels() * c.in.plane,
-                                              .pitch = std::max(c.in.plane, results),
-                                              .batch = slice.images,
-                                              .batch_stride = c.in.batch_stride})
-                                    : Matrix(memory, bytes, p.depth(), results,
-                                             {.offset = g * p.depth() * results,
-                                              .batch = slice.images,
-                                              .batch_stride = p.groups * p.depth() * results});
+    const Matrix columns = memory == nullptr
+                               ? Matrix(c.in.buffer, bytes, p.group_channels(), results,
+                                        {.offset = c.in.offset + slice.image * c.in.batch_stride +
+                                                   g * p.group_channels() * c.in.plane,
+                                         .pitch = std::max(c.in.plane, results),
+                                         .batch = slice.images,
+                                         .batch_stride = c.in.batch_stride})
+                               : Matrix(memory, bytes, p.depth(), results,
+                                        {.offset = g * p.depth() * results,
+                                         .batch = slice.images,
+                                         .batch_stride = p.groups * p.depth() * results});
     const Matrix sums(c.out.buffer, bytes, p.group_filters(), results,
                       {.offset = c.out.offset + slice.image * c.out.batch_stride +
                                  g * p.group_filters() * c.out.plane + slice.row * p.out_width,
@@ -246,26 +216,29 @@ cl::Event multiply(const Call& c, const Slice& slice, bool straight, cl_mem memo
   return event;
 }
 
-cl::Event in_slices(const Call& c, const plan::Conv2dSlices& cut, std::span<const cl::Event> wait_for) {
+/// "gemm": the plan has the launches of a whole slice and one group of channels; products are calls of
+/// gemm(), since the groups may lie differently and the last slice may be smaller.
+cl::Event in_slices(const Call& c, const runtime::Ready& ready, std::span<const cl::Event> wait_for) {
   const Conv2dProblem& p = c.problem;
-  runtime::Lease scratch(c.context.runtime().scratch(), cut.scratch_bytes);
-  const cl_mem memory = scratch.memory_or(c.in.buffer);
+  const Plan& plan = ready.plan;
+  const std::size_t most_images = plan.number("images"), most_rows = plan.number("rows");
+  const bool has_columns = ready.steps.front().launch->variant == "columns";
+  runtime::Lease scratch(c.context.runtime().scratch(), has_columns ? plan.scratch.back().bytes : 0);
+  const cl_mem memory = scratch.memory_or(nullptr);
   cl::Event event, before;
-  for (std::size_t image = 0; image < p.images; image += cut.images) {
-    for (std::size_t row = 0; row < p.out_height; row += cut.rows) {
-      const Slice slice{image, std::min(cut.images, p.images - image), row,
-                        std::min(cut.rows, p.out_height - row)};
-      const bool first = image == 0 && row == 0;
-      std::span<const cl::Event> ready = first ? wait_for : std::span<const cl::Event>(&before, 1);
-      cl::Event columns;
-      if (!cut.straight) {
-        columns = lay_columns(c, slice, memory, ready);
-        scratch.used_until(columns);
-        ready = std::span<const cl::Event>(&columns, 1);
+  for (std::size_t image = 0; image < p.images; image += most_images) {
+    for (std::size_t row = 0; row < p.out_height; row += most_rows) {
+      const Slice slice{image, std::min(most_images, p.images - image), row,
+                        std::min(most_rows, p.out_height - row)};
+      if (has_columns) {
+        before = lay_columns(c, ready.steps.front(), slice, memory, wait_for);
+        scratch.used_until(before);
+        wait_for = {&before, 1};
       }
-      event = multiply(c, slice, cut.straight, memory, ready);
+      event = multiply(c, slice, memory, wait_for);
       scratch.used_until(event);
       before = event;
+      wait_for = {&before, 1};
     }
   }
   return event;
@@ -277,17 +250,10 @@ cl::Event conv2d(const Context& context, const Grid& in, const Grid& weights, co
                  const Conv2d& how, const CallOptions& options) {
   check_numbers(weights, how);
   check_shapes(in, weights, out, how);
-  Call call{context, in, weights, out, how, problem_of(in, weights, out, how), {}};
+  Call call{context, in, weights, out, how, problem_of(in, weights, out, how)};
   Conv2dProblem& problem = call.problem;
-  plan::check_conv2d(context.device(), problem);
-  const auto plan_here = [&](const PlanOverrides& fixed) {
-    return plan_conv2d(context.device(), problem, fixed);
-  };
-  runtime::Runtime& runtime = context.runtime();
-  if (ops::is_empty(out)) {
-    plan_here(ops::overrides_of(context.runtime(), kOperation, options));  // a wrong choice is refused
-    return runtime.marker(options.wait_for);
-  }
+  plan::conv2d::check(context.device(), problem);
+  if (ops::is_empty(out)) return ops::run_empty(context, kOperation, plan_conv2d, problem, options);
   if (ops::is_empty(in)) refuse("in", "a cell to be padded around", "none");
   const ops::Memory in_memory = ops::check_grid(context, kOperation, "in", in, false);
   const ops::Memory weight_memory = ops::check_grid(context, kOperation, "weights", weights, false);
@@ -309,19 +275,11 @@ cl::Event conv2d(const Context& context, const Grid& in, const Grid& weights, co
   Grid filters = weights;  // of which each is a row: its planes have no gaps between them
   filters.size.depth = 1;
   problem.weight_alignment = plane_alignment(filters, weight_memory);
-  const auto key = [&](const PlanOverrides& fixed) { return key_of(problem, fixed, ops::PlanMaker::conv2d); };
-  const PlanOverrides asked = ops::checked_choice(runtime, kOperation, options, key, plan_here);
-  return ops::launch_tuned(
-      runtime, kOperation, problem, options, asked, key, plan_here, [&](const PlanOverrides& fixed) {
-        call.fixed = fixed;
-        const Cut cut = runtime.memo().get(key(fixed), [&] {
-          const Device& device = context.device();
-          return Cut{plan::conv2d_choice(device, problem, fixed) == "gemm", plan::conv2d_cut(device, problem),
-                     plan::conv2d_slices(device, problem)};
-        });
-        return cut.as_product ? in_slices(call, cut.slices, options.wait_for)
-                              : launch(call, cut.tiles, options.wait_for);
-      });
+  return ops::run_by(context, kOperation, plan_conv2d, problem, options, [&](const runtime::Ready& ready) {
+    if (ready.plan.variant == "gemm") return in_slices(call, ready, options.wait_for);
+    return ops::launch_all(context.runtime(), ready, options.wait_for,
+                           [&](const ops::Launching& launch) { bind(launch, call); });
+  });
 }
 
 }  // namespace smem

@@ -1,9 +1,8 @@
-// Products of matrices: arguments -> plan -> launch; one before it where factors are packed, and one after it
-// where sums are made in parts.
+// Products of matrices: views -> problem -> launches: one before the main one where factors are packed, and
+// one after it where sums are made in parts.
 #include "formatted.hpp"
 #include "ops/custom.hpp"
-#include "ops/key.hpp"
-#include "ops/tuned.hpp"
+#include "ops/run.hpp"
 #include "ops/views.hpp"
 #include "plan/gemm_variants.hpp"
 #include "runtime/status.hpp"
@@ -11,13 +10,10 @@
 #include <smem/error.hpp>
 #include <smem/gemm.hpp>
 
-#include <array>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace smem {
 
@@ -164,27 +160,6 @@ void check_views(const Context& context, const Gemm& product, Operands& o) {
   }
 }
 
-/// All that the plan depends on.
-runtime::ProblemKey key_of(const GemmProblem& problem, const PlanOverrides& fixed, ops::PlanMaker maker) {
-  const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
-  const auto power = [](std::size_t alignment) {
-    return static_cast<std::uint64_t>(std::countr_zero(alignment));
-  };
-  const auto text = ops::text_key(std::string_view(problem.expression));
-  return ops::make_key(
-      maker,
-      {number(problem.in) | number(problem.out) << 8 | number(problem.a_along_k) << 16 |
-           number(problem.b_along_k) << 17 | number(problem.reads_c) << 18 | number(problem.listed) << 19 |
-           number(problem.epilogue) << 20 | number(problem.row_bias) << 22 |
-           number(problem.column_bias) << 23 | number(problem.residual) << 31 |
-           number(problem.residual_is_c) << 44 | number(problem.turned) << 21 | number(problem.tf32) << 30 |
-           number(problem.activation) << 24 | power(problem.a_alignment) << 32 |
-           power(problem.b_alignment) << 36 | power(problem.c_alignment) << 40 |
-           ops::variant_number(fixed.variant, gemm_variants()) << 48,
-       problem.m, problem.n, problem.k, problem.batch, text[0], text[1]},
-      fixed);
-}
-
 /// Elements that a listed matrix may begin behind its view's own offset, so that it ends in its buffer.
 cl_ulong room_of(const Matrix& view) {
   std::size_t bytes = 0;
@@ -193,137 +168,75 @@ cl_ulong room_of(const Matrix& view) {
   return bytes / view.element_bytes - view.offset - (view.rows - 1) * view.pitch - view.cols;
 }
 
+cl_ulong number(std::size_t value) { return static_cast<cl_ulong>(value); }
+
 /// A factor as kernels take it.
 struct Factor {
-  cl_mem buffer = nullptr;
-  cl_ulong offset = 0, pitch = 0, stride = 0;
+  cl_mem buffer;
+  cl_ulong offset, pitch, stride;
 };
 
-/// Enqueues the launch that packs what is to be packed, and makes the factors those in scratch memory.
-cl::Event pack(runtime::Runtime& runtime, const GemmProblem& problem, const plan::gemm::Packing& packing,
-               const runtime::ProblemKey& key, std::span<const cl::Event> wait_for, Factor& a, Factor& b,
-               cl_mem memory) {
-  const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
+Factor factor_of(const Operand& operand, cl_mem otherwise) {
+  const Matrix& view = operand.view;
+  return {operand.used ? view.buffer : otherwise, number(view.offset), number(view.pitch),
+          view.batch == 1 ? 0 : number(view.batch_stride)};
+}
+
+/// Factors whose lines are copied to `memory` before the product: a pitch of 0 says that one is not.
+struct Packed {
+  explicit Packed(const ops::Launching& launch, cl_mem otherwise)
+      : memory(launch.scratch(1, otherwise)),
+        a_pitch(launch.plan().number("packed_a_pitch")),
+        b(launch.plan().number("packed_b")),
+        b_pitch(launch.plan().number("packed_b_pitch")) {}
+  cl_mem memory;
+  cl_ulong a_pitch, b, b_pitch;
+};
+
+/// The arguments of the launch that packs.
+void bind_pack(const ops::Launching& launch, const GemmProblem& problem, const Factor& a, const Factor& b,
+               const Packed& packed) {
   const auto lines = [&](bool is_packed, bool along_k, std::size_t across) {
     return is_packed ? number(along_k ? across : problem.k) : 0;
   };
   const auto along = [&](bool along_k, std::size_t across) { return number(along_k ? problem.k : across); };
-  cl::Event event = runtime.run(
-      key, [&](const Device&) { return plan::gemm::pack(problem, packing); }, wait_for, a.buffer, a.offset,
-      a.pitch, a.stride, lines(packing.a, problem.a_along_k, problem.m), along(problem.a_along_k, problem.m),
-      cl_ulong{packing.a ? 1U : 0U}, b.buffer, b.offset, b.pitch, b.stride,
-      lines(packing.b, problem.b_along_k, problem.n), along(problem.b_along_k, problem.n),
-      cl_ulong{packing.b ? 1U : 0U}, memory, cl_ulong{0}, number(packing.a_pitch), number(packing.b_at),
-      number(packing.b_pitch));
-  if (packing.a) a = {memory, 0, number(packing.a_pitch), 0};
-  if (packing.b) b = {memory, number(packing.b_at), number(packing.b_pitch), 0};
-  return event;
-}
-
-[[noreturn]] void rethrow(const GemmProblem& problem, const Error& error) {
-  ops::rethrow("gemm", "expression", "an expression of x, row and col in OpenCL C", problem.expression,
-               error);
-}
-
-/// Compiles the caller's own expression where nothing is launched: a wrong one is refused all the same.
-void build(const Context& context, const GemmProblem& problem, const PlanOverrides& fixed) {
-  try {
-    context.runtime().build(key_of(problem, fixed, ops::PlanMaker::gemm),
-                            [&](const Device& device) { return plan_gemm(device, problem, fixed); });
-  } catch (const Error& error) {
-    rethrow(problem, error);
-  }
+  const bool of_a = packed.a_pitch > 0, of_b = packed.b_pitch > 0;
+  launch(a.buffer, a.offset, a.pitch, a.stride, lines(of_a, problem.a_along_k, problem.m),
+         along(problem.a_along_k, problem.m), cl_ulong{of_a ? 1U : 0U}, b.buffer, b.offset, b.pitch, b.stride,
+         lines(of_b, problem.b_along_k, problem.n), along(problem.b_along_k, problem.n),
+         cl_ulong{of_b ? 1U : 0U}, packed.memory, cl_ulong{0}, packed.a_pitch, packed.b, packed.b_pitch);
 }
 
 /// `T`: what sums are made in, as kernels take it.
 template <class T>
-cl::Event launch_fixed(const Context& context, const GemmProblem& problem, const Gemm& product,
-                       const Operands& o, const CallOptions& options, const PlanOverrides& fixed) {
-  runtime::Runtime& runtime = context.runtime();
-  // All launches must be of one mind, also where the driver refuses the target of one.
-  Device device = context.device();
-  plan::gemm::Choice parts = runtime.memo().get(key_of(problem, fixed, ops::PlanMaker::gemm),
-                                                [&] { return plan::gemm::choose(device, problem, fixed); });
-  if ((parts.scratch_bytes > 0 || parts.packing.bytes > 0) && parts.variant == "wgmma") {
-    const plan::gemm::Attempt attempt = plan::gemm::wgmma(device, problem, fixed, parts);
-    device.retargeting = attempt.plan && runtime.programs().find(*attempt.plan) != nullptr;
-    parts = plan::gemm::choose(device, problem, fixed);
-  }
-  const auto as_chosen = [&](Device asked) {
-    // Both launches of stream_k have the same tiles, or none.
-    if (parts.variant == "stream_k") return device;
-    asked.retargeting = asked.retargeting && device.retargeting;
-    return asked;
-  };
-  runtime::Lease scratch(runtime.scratch(), parts.scratch_bytes),
-      packed(runtime.scratch(), parts.packing.bytes);
-  const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
-  const auto stride = [&](const Matrix& view) { return view.batch == 1 ? 0 : number(view.batch_stride); };
-  // Factors that are not read may have no buffer: any one stands in for them.
-  const cl_mem c = o.c.view.buffer;
-  const auto buffer_of = [&](const Operand& operand) { return operand.used ? operand.view.buffer : c; };
-  const bool reads = problem.k > 0, listed = problem.listed;
-  const Matrix& a_view = o.a.view;
-  const Matrix& b_view = o.b.view;
-  Factor a{buffer_of(o.a), number(a_view.offset), number(a_view.pitch), stride(a_view)};
-  Factor b{buffer_of(o.b), number(b_view.offset), number(b_view.pitch), stride(b_view)};
-  const Matrix& residual = o.residual.view;
-  const auto run = [&](ops::PlanMaker maker, std::span<const cl::Event> wait_for, const auto& make_plan) {
-    return runtime.run(
-        key_of(problem, fixed, maker), make_plan, wait_for, a.buffer, a.offset, a.pitch, a.stride, b.buffer,
-        b.offset, b.pitch, b.stride, c, number(o.c.view.offset), number(o.c.view.pitch), stride(o.c.view),
-        number(problem.m), number(problem.n), number(problem.k), number(problem.batch),
-        static_cast<T>(product.alpha), static_cast<T>(product.beta), listed ? product.list.buffer : c,
-        number(product.list.offset), listed && reads ? room_of(a_view) : ~cl_ulong{0},
-        listed && reads ? room_of(b_view) : ~cl_ulong{0}, listed ? room_of(o.c.view) : ~cl_ulong{0},
-        buffer_of(o.bias), number(o.bias.view.offset), buffer_of(o.residual), number(residual.offset),
-        number(residual.pitch), stride(residual), static_cast<T>(product.epilogue.scale),
-        static_cast<cl_uint>(parts.parts), number(parts.part_depth), scratch.memory_or(c));
-  };
-  try {
-    std::span<const cl::Event> wait_for = options.wait_for;
-    std::array<cl::Event, 1> factors;
-    if (parts.packing.bytes > 0) {
-      factors = {pack(runtime, problem, parts.packing, key_of(problem, fixed, ops::PlanMaker::gemm_pack),
-                      options.wait_for, a, b, packed.memory_or(c))};
-      wait_for = factors;
-      packed.used_until(factors.front());
-    }
-    cl::Event event = run(ops::PlanMaker::gemm, wait_for,
-                          [&](const Device& asked) { return plan_gemm(as_chosen(asked), problem, fixed); });
-    if (parts.packing.bytes > 0) packed.used_until(event);
-    if (parts.scratch_bytes > 0) {
-      scratch.used_until(event);
-      const std::array<cl::Event, 1> sums{event};
-      event = run(ops::PlanMaker::gemm_finish, sums, [&](const Device& asked) {
-        return plan_gemm_finish(as_chosen(asked), problem, fixed).value();
-      });
-      scratch.used_until(event);
-    }
-    return event;
-  } catch (const Error& error) {
-    rethrow(problem, error);
-  }
-}
-
-template <class T>
 cl::Event launch(const Context& context, const GemmProblem& problem, const Gemm& product, const Operands& o,
                  const CallOptions& options) {
-  const auto make_plan = [&](const PlanOverrides& overrides) {
-    return plan_gemm(context.device(), problem, overrides);
-  };
-  const auto key = [&](const PlanOverrides& fixed) { return key_of(problem, fixed, ops::PlanMaker::gemm); };
-  const PlanOverrides asked = ops::checked_choice(context.runtime(), "gemm", options, key, make_plan);
-  return ops::launch_tuned(context.runtime(), "gemm", problem, options, asked, key, make_plan,
-                           [&](const PlanOverrides& fixed) {
-                             return launch_fixed<T>(context, problem, product, o, options, fixed);
-                           });
+  // Factors that are not read may have no buffer: any one stands in for them.
+  const Factor c = factor_of(o.c, nullptr), residual = factor_of(o.residual, c.buffer);
+  const bool reads = problem.k > 0, listed = problem.listed;
+  return ops::run(context, "gemm", plan_gemm, problem, options, [&](const ops::Launching& launch) {
+    Factor a = factor_of(o.a, c.buffer), b = factor_of(o.b, c.buffer);
+    const Packed packed(launch, c.buffer);
+    if (launch.launch().variant == "pack") return bind_pack(launch, problem, a, b, packed);
+    if (packed.a_pitch > 0) a = {packed.memory, 0, packed.a_pitch, 0};
+    if (packed.b_pitch > 0) b = {packed.memory, packed.b, packed.b_pitch, 0};
+    launch(a.buffer, a.offset, a.pitch, a.stride, b.buffer, b.offset, b.pitch, b.stride, c.buffer, c.offset,
+           c.pitch, c.stride, number(problem.m), number(problem.n), number(problem.k), number(problem.batch),
+           static_cast<T>(product.alpha), static_cast<T>(product.beta),
+           listed ? product.list.buffer : c.buffer, number(product.list.offset),
+           listed && reads ? room_of(o.a.view) : ~cl_ulong{0},
+           listed && reads ? room_of(o.b.view) : ~cl_ulong{0}, listed ? room_of(o.c.view) : ~cl_ulong{0},
+           o.bias.used ? o.bias.view.buffer : c.buffer, number(o.bias.view.offset), residual.buffer,
+           residual.offset, residual.pitch, residual.stride, static_cast<T>(product.epilogue.scale),
+           static_cast<cl_uint>(launch.plan().number("parts")), number(launch.plan().number("part_depth")),
+           launch.scratch(0, c.buffer));
+  });
 }
 
 }  // namespace
 
 cl::Event gemm(const Context& context, const Matrix& a, const Matrix& b, Scalar in, const Matrix& c,
-               Scalar out, const Gemm& call, const CallOptions& options) {
+               Scalar out, const Gemm& call, const CallOptions& options) try {
   Gemm product = call;
   const Epilogue& epilogue = product.epilogue;
   GemmProblem problem = check_shapes(product, a, b, c);
@@ -374,13 +287,8 @@ cl::Event gemm(const Context& context, const Matrix& a, const Matrix& b, Scalar 
       if (!ops::is_empty(c)) ops::check_apart("gemm", list, memory, c, o.c.memory, "list", "c");
     }
   }
-  if (problem.m == 0 || problem.n == 0 || problem.batch == 0) {
-    // What is wrong with the options is refused all the same.
-    const PlanOverrides fixed = ops::overrides_of(context.runtime(), "gemm", options);
-    plan_gemm(context.device(), problem, fixed);
-    if (!problem.expression.empty()) build(context, problem, fixed);
-    return context.runtime().marker(options.wait_for);
-  }
+  if (problem.m == 0 || problem.n == 0 || problem.batch == 0)
+    return ops::run_empty(context, "gemm", plan_gemm, problem, options);
   // A listed matrix may begin anywhere: at a multiple of its elements.
   const auto alignment = [&](const Operand& operand) {
     if (!operand.used) return std::size_t{64};
@@ -397,6 +305,9 @@ cl::Event gemm(const Context& context, const Matrix& a, const Matrix& b, Scalar 
     default:
       return launch<cl_float>(context, problem, product, o, options);
   }
+} catch (const Error& error) {
+  ops::rethrow("gemm", "expression", "an expression of x, row and col in OpenCL C", call.epilogue.expression,
+               error);
 }
 
 }  // namespace smem

@@ -70,6 +70,35 @@ void CallMemory::used_until(const cl::Event& event) {
   if (counters_) counters_->used_until(event);
 }
 
+PlanOverrides overrides_of(const runtime::Runtime& runtime, const char* operation,
+                           const CallOptions& options) {
+  runtime.check_events(operation, options.wait_for);
+  const auto refuse = [&](const char* argument, std::string expected, std::string got) {
+    throw Error({.operation = operation,
+                 .argument = argument,
+                 .expected = std::move(expected),
+                 .got = std::move(got)});
+  };
+  if (options.plan != nullptr) {
+    if (options.overrides != nullptr) refuse("overrides", "none beside a plan", "both");
+    if (!options.variant.empty() && options.variant != options.plan->variant) {
+      refuse("variant", formatted("the plan's own, \"{}\"", options.plan->variant),
+             std::string(options.variant));
+    }
+    return options.plan->overrides;
+  }
+  PlanOverrides fixed;
+  if (options.overrides != nullptr) fixed = *options.overrides;
+  if (!options.variant.empty()) {
+    if (!fixed.variant.empty() && fixed.variant != options.variant) {
+      refuse("overrides.variant", formatted("\"{}\", as in variant", options.variant),
+             formatted("\"{}\"", fixed.variant));
+    }
+    fixed.variant = options.variant;
+  }
+  return fixed;
+}
+
 void add_overrides(runtime::ProblemKey& key, const PlanOverrides& fixed) {
   key.add(fixed.variant);
   key.add(std::array{fixed.tile_rows, fixed.tile_cols, fixed.work_items});

@@ -43,25 +43,28 @@ class CallMemory {
   std::optional<runtime::Lease> counters_;
 };
 
+/// Where a call is in its launches.
+struct Turn {
+  std::size_t round = 0;   ///< of all launches
+  std::size_t step = 0;    ///< launch of a round
+  std::size_t repeat = 0;  ///< of the launch
+};
+
 /// One launch of a call, which waits for its arguments.
 class Launching {
  public:
-  Launching(runtime::Runtime& runtime, const runtime::Ready& ready, std::size_t step, std::size_t repeat,
+  Launching(runtime::Runtime& runtime, const runtime::Ready& ready, const Turn& turn,
             const CallMemory& memory, std::span<const cl::Event> wait_for, cl::Event& event)
-      : runtime_(runtime),
-        ready_(ready),
-        step_(step),
-        repeat_(repeat),
-        memory_(memory),
-        wait_for_(wait_for),
-        event_(event) {}
+      : runtime_(runtime), ready_(ready), turn_(turn), memory_(memory), wait_for_(wait_for), event_(event) {}
 
   const Plan& plan() const { return ready_.plan; }
-  const Launch& launch() const { return *ready_.steps[step_].launch; }
+  const Launch& launch() const { return *ready_.steps[turn_.step].launch; }
   /// Whether it is the plan's own launch, not one before or after it.
-  bool is_main() const { return step_ == ready_.plan.before.size(); }
-  /// How often the same launch was enqueued before, in this call.
-  std::size_t repeat() const { return repeat_; }
+  bool is_main() const { return turn_.step == ready_.plan.before.size(); }
+  /// How many rounds of all launches were enqueued before.
+  std::size_t round() const { return turn_.round; }
+  /// How often the same launch was enqueued before, in this round.
+  std::size_t repeat() const { return turn_.repeat; }
   /// Temporary memory; `otherwise`, any buffer, where the plan has none of that number.
   cl_mem scratch(std::size_t number, cl_mem otherwise) const { return memory_.area(number, otherwise); }
   cl_mem counters(cl_mem otherwise) const { return memory_.counters(otherwise); }
@@ -78,13 +81,13 @@ class Launching {
   /// Gives the kernel its arguments, in their order, and enqueues it.
   template <class... Arguments>
   void operator()(const Arguments&... arguments) const {
-    event_ = runtime_.launch(ready_.steps[step_], wait_for_, arguments...);
+    event_ = runtime_.launch(ready_.steps[turn_.step], wait_for_, arguments...);
   }
 
  private:
   runtime::Runtime& runtime_;
   const runtime::Ready& ready_;
-  std::size_t step_, repeat_;
+  Turn turn_;
   const CallMemory& memory_;
   std::span<const cl::Event> wait_for_;
   cl::Event& event_;
@@ -162,39 +165,53 @@ cl::Event launch_all(runtime::Runtime& runtime, const runtime::Ready& ready,
     wait_for = cleared;
   }
   cl::Event event, before;
-  for (std::size_t step = 0; step < ready.steps.size(); ++step) {
-    for (std::size_t repeat = 0; repeat < ready.steps[step].launch->repeats; ++repeat) {
-      bind(Launching(runtime, ready, step, repeat, memory, wait_for, event));
-      memory.used_until(event);
-      before = std::move(event);
-      wait_for = {&before, 1};
+  Turn turn;
+  for (turn.round = 0; turn.round < ready.plan.rounds; ++turn.round) {
+    for (turn.step = 0; turn.step < ready.steps.size(); ++turn.step) {
+      for (turn.repeat = 0; turn.repeat < ready.steps[turn.step].launch->repeats; ++turn.repeat) {
+        bind(Launching(runtime, ready, turn, memory, wait_for, event));
+        memory.used_until(event);
+        before = std::move(event);
+        wait_for = {&before, 1};
+      }
     }
   }
   return before;
 }
 
-/// Runs a problem: finds its plan, and launches it with the arguments that `bind(launching)` gives.
-/// `operation`: as the caller called it. \throws Error as the plan function does, or when what the options
-/// fix cannot be; then nothing was enqueued.
-template <class Problem, class Bind>
-cl::Event run(const Context& context, const char* operation,
-              PlanFunction<std::type_identity_t<Problem>> plan_of, const Problem& problem,
-              const CallOptions& options, const Bind& bind) {
+/// Finds a problem's plan, and has `enqueue(ready)` enqueue the call. For calls that make other calls; others
+/// use run(). `operation`: as the caller called it. \throws Error as the plan function does, or when what the
+/// options fix cannot be; then nothing was enqueued.
+template <class Problem, class Enqueue>
+cl::Event run_by(const Context& context, const char* operation,
+                 PlanFunction<std::type_identity_t<Problem>> plan_of, const Problem& problem,
+                 const CallOptions& options, const Enqueue& enqueue) {
   runtime::Runtime& runtime = context.runtime();
   const PlanOverrides fixed = overrides_of(runtime, operation, options);
   const runtime::ProblemKey key = problem_key<Problem>(plan_of, problem, fixed);
-  std::shared_ptr<const runtime::Ready> ready = runtime.find_ready(key);
+  std::shared_ptr<const runtime::Ready> ready = runtime.find(key);
   if (!ready)
     ready = prepare(runtime, key, planning_of<Problem>(operation, plan_of, problem), options, fixed);
   if (options.plan != nullptr) require_same_plan(operation, options, *ready);
   for (;;) {
     try {
-      return launch_all(runtime, *ready, options.wait_for, bind);
+      return enqueue(static_cast<const runtime::Ready&>(*ready));
     } catch (const Error& error) {
       ready = prepare_another(runtime, key, planning_of<Problem>(operation, plan_of, problem), fixed, *ready,
                               error);
     }
   }
+}
+
+/// Runs a problem: finds its plan, and launches it with the arguments that `bind(launching)` gives. As
+/// run_by().
+template <class Problem, class Bind>
+cl::Event run(const Context& context, const char* operation,
+              PlanFunction<std::type_identity_t<Problem>> plan_of, const Problem& problem,
+              const CallOptions& options, const Bind& bind) {
+  return run_by(context, operation, plan_of, problem, options, [&](const runtime::Ready& ready) {
+    return launch_all(context.runtime(), ready, options.wait_for, bind);
+  });
 }
 
 /// Rows, columns and batch of what a kernel does.

@@ -2,11 +2,9 @@
 #pragma once
 
 #include <smem/device.hpp>
-#include <smem/error.hpp>
 #include <smem/plan.hpp>
 #include <smem/scalar.hpp>
 
-#include <algorithm>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -39,20 +37,5 @@ class Broken {
   std::string_view operation_;
   std::vector<BrokenVariant> known_;
 };
-
-/// The overrides with the variant of a plan that stands in for a broken one: for what a call does beside its
-/// main launch. `make(overrides)`: the plan.
-template <class Make>
-PlanOverrides with_sound_variant(const Device& device, std::string_view operation,
-                                 const PlanOverrides& overrides, const Make& make) {
-  const auto& broken = device.broken;
-  const bool concerned = std::any_of(broken.begin(), broken.end(),
-                                     [&](const BrokenVariant& b) { return b.operation == operation; });
-  if (!concerned || !overrides.variant.empty()) return overrides;
-  const Plan plan = make(overrides);
-  PlanOverrides named = overrides;
-  if (!plan.in_place_of.empty()) named.variant = plan.variant;
-  return named;
-}
 
 }  // namespace smem::plan

@@ -4,7 +4,6 @@
 
 #include "formatted.hpp"
 #include "plan/broken.hpp"
-#include "plan/conv2d_parts.hpp"
 #include "plan/conv2d_variants.hpp"
 #include "plan/pixels.hpp"
 #include "plan/sizes.hpp"
@@ -21,10 +20,9 @@ namespace {
 using plan::conv2d::Attempt;
 using plan::conv2d::kOperation;
 using plan::conv2d::plan_variant;
-using plan::conv2d::product_of;
 
-constexpr std::size_t kShortLoops = 65535;    // of devices without long_loops
-constexpr std::size_t kMostOfWindow = 65535;  // what keys of plans hold
+constexpr std::size_t kShortLoops = 65535;  // of devices without long_loops
+constexpr std::size_t kMostOfWindow = 65535;
 // What a product of matrices needs to be worth its tiles.
 constexpr std::size_t kGemmFilters = 32, kGemmDepth = 64;
 // The same of half on matrix units, whose columns "implicit" does not need. H200, 64 filters, ms of "gemm"
@@ -48,7 +46,6 @@ constexpr std::size_t kImplicitFilters = 32, kImplicitDepth = 32;
 
 /// Whether a product of matrices is faster than tiles.
 bool prefers_product(const Device& device, const Conv2dProblem& p) {
-  const bool straight = plan::conv2d_slices(device, p).straight;
   if (plan::runs_cpu_variant(device)) {
     // A window of one cell gives a tile nothing to use again. Small planes use a weight too few times to
     // pay for its way into the cache, and leave vectors half empty. PoCL on two Zen 4 cores, ms with "cpu"
@@ -59,7 +56,7 @@ bool prefers_product(const Device& device, const Conv2dProblem& p) {
   }
   if (p.group_filters() < kGemmFilters || p.depth() < kGemmDepth) return false;
   const bool units = p.type == Scalar::half && device.vendor == Vendor::nvidia;  // matrix units
-  return straight || (units && p.depth() >= kUnitsDepth);
+  return plan::conv2d::is_straight(p) || (units && p.depth() >= kUnitsDepth);
 }
 
 /// Whether a product whose columns are gathered tile by tile is faster than tiles with a halo.
@@ -100,7 +97,7 @@ std::string why_not(const Device& device, const Conv2dProblem& p, std::string_vi
 
 }  // namespace
 
-void plan::check_conv2d(const Device& device, const Conv2dProblem& p) {
+void plan::conv2d::check(const Device& device, const Conv2dProblem& p) {
   require_known(kOperation, "in", p.type);
   require_known(kOperation, "activation", p.activation, Activation::gelu);
   for (const std::size_t number :
@@ -138,27 +135,25 @@ void plan::check_conv2d(const Device& device, const Conv2dProblem& p) {
   }
 }
 
-std::string_view plan::conv2d_choice(const Device& device, const Conv2dProblem& p,
-                                     const PlanOverrides& fixed) {
-  for (const std::string_view variant : conv2d_variants())
-    if (fixed.variant == variant) return variant;
+std::vector<std::string_view> conv2d_variants() { return {"naive", "direct", "implicit", "cpu", "gemm"}; }
+
+namespace {
+
+std::string_view choose(const Device& device, const Conv2dProblem& p) {
   for (const std::string_view variant : preference(device, p))
     if (plan_variant(device, p, variant).plan) return variant;
   return "naive";
 }
 
-std::vector<std::string_view> conv2d_variants() { return {"naive", "direct", "implicit", "cpu", "gemm"}; }
-
-namespace {
-
 /// The plan on a device whose driver breaks nothing.
 Plan make_plan(const Device& device, const Conv2dProblem& problem, const PlanOverrides& overrides) {
-  plan::check_conv2d(device, problem);
+  plan::conv2d::check(device, problem);
   const auto names = conv2d_variants();
   plan::require_choice(kOperation, overrides, names);
   if (overrides.work_items != 0)
     refuse(device, "work_items", "none: the shapes decide", formatted("{}", overrides.work_items));
-  const std::string_view variant = plan::conv2d_choice(device, problem, overrides);
+  const std::string_view variant =
+      overrides.variant.empty() ? choose(device, problem) : std::string_view(overrides.variant);
   Attempt attempt = plan_variant(device, problem, variant);
   if (!attempt.plan) {
     refuse(device, "variant", "one that can run this convolution on this device",
@@ -186,16 +181,6 @@ Plan plan_conv2d(const Device& device, const Conv2dProblem& problem, const PlanO
   return plan::Broken(device, kOperation, problem.type)
       .plan(conv2d_variants(), overrides,
             [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
-}
-
-std::optional<Plan> plan_conv2d_product(const Device& device, const Conv2dProblem& problem,
-                                        const PlanOverrides& overrides) {
-  plan::check_conv2d(device, problem);
-  const plan::Conv2dSlices slices = plan::conv2d_slices(device, problem);
-  const PlanOverrides fixed = plan::with_sound_variant(
-      device, kOperation, overrides, [&](const PlanOverrides& o) { return plan_conv2d(device, problem, o); });
-  if (plan::conv2d_choice(device, problem, fixed) != "gemm" || slices.straight) return std::nullopt;
-  return plan_gemm(device, product_of(problem, slices));
 }
 
 }  // namespace smem

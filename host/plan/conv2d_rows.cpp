@@ -1,6 +1,5 @@
 // What plans of conv2d have in common, and "cpu" where each channel has a filter of its own: it reads rows
 // where they lie.
-#include "plan/conv2d_parts.hpp"
 #include "plan/conv2d_variants.hpp"
 
 #include "formatted.hpp"
@@ -58,16 +57,13 @@ bool plan::conv2d::is_by_rows(const Conv2dProblem& p) {
          p.type != Scalar::half;  // whose vectors are converted one by one
 }
 
-std::size_t plan::conv2d::band_of(const Device& device, const Conv2dProblem& p) {
-  return cpu_band(device, std::max<std::size_t>(p.out_height, 1), p.images * p.groups, p.window_height - 1);
-}
-
 plan::conv2d::Attempt plan::conv2d::by_rows(const Device& device, const Conv2dProblem& p) {
   Plan plan = base_plan(p, "cpu", "conv2d/depthwise_cpu.cl", "conv2d_depthwise_cpu");
   predict(p, plan);
   // As many as a register of 32 bytes has: PoCL's vectors of 64 bytes are no faster here.
   const std::size_t lanes = std::clamp<std::size_t>(device.vector_bytes, 16, 32) / size_of(p.type);
-  const std::size_t band = band_of(device, p);
+  const std::size_t band =
+      cpu_band(device, std::max<std::size_t>(p.out_height, 1), p.images * p.groups, p.window_height - 1);
   const std::size_t jobs = p.images * p.groups * divide_up(std::max<std::size_t>(p.out_height, 1), band);
   plan.work_group = {1, 1, 1};
   plan.global = {std::clamp<std::size_t>(jobs, 1, kMaxTiles), 1, 1};
@@ -76,6 +72,7 @@ plan::conv2d::Attempt plan::conv2d::by_rows(const Device& device, const Conv2dPr
                                     {"WINDOW_H", p.window_height},
                                     {"STRIDE_X", p.stride_x}})
     define(plan, name, value);
+  plan.numbers = {{"block_k", 1}, {"tile_w", 1}, {"tile_h", band}, {"depth", 1}};
   plan.tile_rows = band;
   plan.tile_cols = p.out_width;
   plan.vector_width = lanes;

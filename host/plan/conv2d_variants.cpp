@@ -2,7 +2,6 @@
 #include "plan/conv2d_variants.hpp"
 
 #include "formatted.hpp"
-#include "plan/conv2d_parts.hpp"
 #include "plan/pixels.hpp"
 #include "plan/sizes.hpp"
 
@@ -171,9 +170,16 @@ Registers registers_of(const Device& device, const Conv2dProblem& p) {
   return r;
 }
 
+/// How "cpu" cuts its work.
+struct Cut {
+  std::size_t block_k = 0;  ///< planes of a job
+  std::size_t tile_w = 0;   ///< columns of results
+  std::size_t tile_h = 0;   ///< rows of results
+  std::size_t depth = 0;    ///< channels of the input at once
+};
+
 /// What of local memory "cpu" takes for a cut, in values: powers of two, so that few programs serve all.
-std::array<std::size_t, 3> items_of(const Device& device, const Conv2dProblem& p,
-                                    const plan::Conv2dCut& cut) {
+std::array<std::size_t, 3> items_of(const Device& device, const Conv2dProblem& p, const Cut& cut) {
   const Registers r = registers_of(device, p);
   const std::size_t rows = (cut.tile_h - 1) * p.stride_y + (p.window_height - 1) * p.dilation_y + 1;
   const std::size_t cols = (cut.tile_w - 1) * p.stride_x + (p.window_width - 1) * p.dilation_x + 1;
@@ -183,128 +189,13 @@ std::array<std::size_t, 3> items_of(const Device& device, const Conv2dProblem& p
           std::bit_ceil(planes * cut.tile_h * cut.tile_w)};
 }
 
-Attempt cpu(const Device& device, const Conv2dProblem& p) {
-  if (!plan::runs_cpu_variant(device)) return {{}, plan::no_cpu_variant(device)};
-  if (plan::conv2d::is_by_rows(p)) return plan::conv2d::by_rows(device, p);
-  const plan::Conv2dCut cut = plan::conv2d_cut(device, p);
-  if (cut.block_k == 0)
-    return {{}, formatted("no piece of the input fits {} bytes of local memory", device.local_bytes)};
-  const Registers r = registers_of(device, p);
-  const auto items = items_of(device, p, cut);
-  Plan plan = base_plan(p, "cpu", "conv2d/cpu.cl", "conv2d_cpu");
-  predict(p, plan);
-  const std::size_t jobs = p.images * p.groups * divide_up(p.group_filters(), cut.block_k) *
-                           divide_up(p.out_height, cut.tile_h) * divide_up(p.out_width, cut.tile_w);
-  plan.work_group = {1, 1, 1};
-  plan.global = {std::clamp<std::size_t>(jobs, 1, plan::kMaxTiles), 1, 1};
-  for (const auto& [name, value] : {std::pair{"LANES", r.lanes},
-                                    {"VECTORS", r.vectors},
-                                    {"EACH_K", r.each_k},
-                                    {"TILE_ITEMS", items[0]},
-                                    {"WEIGHT_ITEMS", items[1]},
-                                    {"SUM_ITEMS", items[2]}})
-    define(plan, name, value);
-  plan.tile_rows = cut.tile_h;
-  plan.tile_cols = cut.tile_w;
-  plan.vector_width = r.lanes;
-  plan.items_per_work_item = cut.block_k * cut.tile_h * cut.tile_w;
-  plan.local_bytes = (items[0] + items[1] + items[2]) * size_of(plan::pixel_value(p.type, p.type));
-  plan.reason = formatted(
-      "a thread makes {} planes of {} x {} columns and rows in its cache, {} x {} at a time in registers",
-      cut.block_k, cut.tile_w, cut.tile_h, r.each_k, r.vectors * r.lanes);
-  return {plan, {}};
-}
-
-Attempt gemm(const Device& device, const Conv2dProblem& p) {
-  if (!p.out_packed) return {{}, "rows of the output have gaps, which a matrix has not"};
-  const plan::Conv2dSlices slices = plan::conv2d_slices(device, p);
-  if (device.max_allocation > 0 && std::bit_ceil(slices.scratch_bytes) > device.max_allocation)
-    return {{}, formatted("the columns of a row take {} bytes, more than a buffer", slices.scratch_bytes)};
-  const Plan product = plan_gemm(device, plan::conv2d::product_of(p, slices));
-  if (slices.straight) {
-    Plan plan = product;
-    plan.operation = plan::conv2d::kOperation;
-    plan.variant = "gemm";
-    plan.reason = formatted("the input is a factor as it lies; {} x {} x {} by gemm / {}: {}",
-                            p.group_filters(), p.plane_results(), p.depth(), product.variant, product.reason);
-    plan.alternatives = {};
-    predict(p, plan);
-    return {plan, {}};
-  }
-  Plan plan;
-  plan.operation = plan::conv2d::kOperation;
-  plan.variant = "gemm";
-  plan.kernel_file = "conv2d/columns.cl";
-  plan.entry_point = "conv2d_columns";
-  define(plan, "ELEMENT_BYTES", size_of(p.type));
-  const bool whole = plan::runs_cpu_variant(device);
-  // Four results at once, where all rows of all slices begin at a multiple of them.
-  const std::size_t length = slices.rows < p.out_height ? p.out_width : p.plane_results();
-  const std::size_t each = !whole && length > 0 && length % 4 == 0 ? 4 : 1;
-  const std::array<std::size_t, 3> extent =
-      whole ? std::array<std::size_t, 3>{1, 1, slices.images * p.in_channels * p.taps()}
-            : std::array<std::size_t, 3>{std::max<std::size_t>(divide_up(slices.rows * p.out_width, each), 1),
-                                         p.in_channels, slices.images};
-  plan.work_group =
-      whole ? std::array<std::size_t, 3>{1, 1, 1} : plan::shape_group(device, kGroup, 64, extent);
-  plan.global = plan::global_size(extent, plan.work_group);
-  define(plan, "GROUP_0", plan.work_group[0]);
-  define(plan, "GROUP_1", plan.work_group[1]);
-  define(plan, "GROUP_2", plan.work_group[2]);
-  define(plan, "EACH", each);
-  if (whole) define(plan, "CPU", 1);
-  plan.items_per_work_item = whole ? slices.rows * p.out_width : each * p.taps();
-  plan.vector_width = each;
-  plan.scratch_bytes = slices.scratch_bytes;
-  predict(p, plan);
-  // The columns are written and read once; they may stay in the cache.
-  const double columns =
-      count(p.images) * count(p.in_channels * p.taps()) * count(p.plane_results()) * count(size_of(p.type));
-  plan.prediction.bytes_read += columns;
-  plan.prediction.bytes_written += columns;
-  plan.reason = formatted(
-      "columns of {} image(s), {} rows each, in temporary memory at a time; then {} x {} x {} by gemm / {}",
-      slices.images, slices.rows, p.group_filters(), slices.rows * p.out_width, p.depth(), product.variant);
-  return {plan, {}};
-}
-
-}  // namespace
-
-GemmProblem plan::conv2d::product_of(const Conv2dProblem& p, const plan::Conv2dSlices& slices) {
-  GemmProblem g;
-  g.in = g.out = p.type;
-  g.m = p.group_filters();
-  g.n = slices.rows * p.out_width;
-  g.k = p.depth();
-  g.batch = slices.images;
-  g.activation = p.activation;
-  g.row_bias = p.bias;
-  g.epilogue = p.bias || p.activation != Activation::none;
-  g.a_alignment = p.weight_alignment;
-  g.b_alignment = slices.straight ? p.in_alignment : power_in(g.n * size_of(p.type));
-  g.c_alignment = p.out_alignment;
-  if (slices.rows < p.out_height)
-    g.c_alignment = std::min(g.c_alignment, power_in(slices.rows * p.out_width * size_of(p.type)));
-  return g;
-}
-
-plan::conv2d::Attempt plan::conv2d::plan_variant(const Device& device, const Conv2dProblem& p,
-                                                 std::string_view variant) {
-  if (variant == "naive") return naive(device, p);
-  if (variant == "direct") return direct(device, p);
-  if (variant == "implicit") return implicit(device, p);
-  if (variant == "cpu") return cpu(device, p);
-  return gemm(device, p);
-}
-
-plan::Conv2dCut plan::conv2d_cut(const Device& device, const Conv2dProblem& p) {
-  if (conv2d::is_by_rows(p))
-    return {.block_k = 1, .tile_w = 1, .tile_h = conv2d::band_of(device, p), .depth = 1};
+/// The largest cut that local memory holds; nothing: none does.
+std::optional<Cut> cut_for(const Device& device, const Conv2dProblem& p) {
   const Registers r = registers_of(device, p);
   const std::size_t block_w = r.vectors * r.lanes, width = std::max<std::size_t>(p.out_width, 1);
   const std::size_t height = std::max<std::size_t>(p.out_height, 1);
   const std::size_t filters = std::max<std::size_t>(p.group_filters(), 1);
-  Conv2dCut cut;
+  Cut cut;
   // Weights of EACH_K planes and what they meet of a row fit the first-level cache with 288 of each sum.
   cut.depth = std::clamp<std::size_t>(288 / p.taps(), 1, std::max<std::size_t>(p.group_channels(), 1));
   cut.block_k = std::min(round_up(filters, r.each_k), round_up(64, r.each_k));
@@ -322,7 +213,7 @@ plan::Conv2dCut plan::conv2d_cut(const Device& device, const Conv2dProblem& p) {
       cut.block_k = round_up(cut.block_k / 2, r.each_k);
     }
   }
-  const std::size_t value = size_of(pixel_value(p.type, p.type));
+  const std::size_t value = size_of(plan::pixel_value(p.type, p.type));
   const auto fits = [&](std::size_t room) {
     const auto items = items_of(device, p, cut);
     return plan::size_product(items[0] + items[1] + items[2], value) <= room;
@@ -339,19 +230,63 @@ plan::Conv2dCut plan::conv2d_cut(const Device& device, const Conv2dProblem& p) {
     } else if (fits(device.local_bytes)) {
       break;
     } else {
-      return {};
+      return std::nullopt;
     }
   }
   return cut;
 }
 
-plan::Conv2dSlices plan::conv2d_slices(const Device& device, const Conv2dProblem& p) {
-  Conv2dSlices s;
+Attempt cpu(const Device& device, const Conv2dProblem& p) {
+  if (!plan::runs_cpu_variant(device)) return {{}, plan::no_cpu_variant(device)};
+  if (plan::conv2d::is_by_rows(p)) return plan::conv2d::by_rows(device, p);
+  const std::optional<Cut> found = cut_for(device, p);
+  if (!found)
+    return {{}, formatted("no piece of the input fits {} bytes of local memory", device.local_bytes)};
+  const Cut& cut = *found;
+  const Registers r = registers_of(device, p);
+  const auto items = items_of(device, p, cut);
+  Plan plan = base_plan(p, "cpu", "conv2d/cpu.cl", "conv2d_cpu");
+  predict(p, plan);
+  const std::size_t jobs = p.images * p.groups * divide_up(p.group_filters(), cut.block_k) *
+                           divide_up(p.out_height, cut.tile_h) * divide_up(p.out_width, cut.tile_w);
+  plan.work_group = {1, 1, 1};
+  plan.global = {std::clamp<std::size_t>(jobs, 1, plan::kMaxTiles), 1, 1};
+  for (const auto& [name, value] : {std::pair{"LANES", r.lanes},
+                                    {"VECTORS", r.vectors},
+                                    {"EACH_K", r.each_k},
+                                    {"TILE_ITEMS", items[0]},
+                                    {"WEIGHT_ITEMS", items[1]},
+                                    {"SUM_ITEMS", items[2]}})
+    define(plan, name, value);
+  plan.numbers = {
+      {"block_k", cut.block_k}, {"tile_w", cut.tile_w}, {"tile_h", cut.tile_h}, {"depth", cut.depth}};
+  plan.tile_rows = cut.tile_h;
+  plan.tile_cols = cut.tile_w;
+  plan.vector_width = r.lanes;
+  plan.items_per_work_item = cut.block_k * cut.tile_h * cut.tile_w;
+  plan.local_bytes = (items[0] + items[1] + items[2]) * size_of(plan::pixel_value(p.type, p.type));
+  plan.reason = formatted(
+      "a thread makes {} planes of {} x {} columns and rows in its cache, {} x {} at a time in registers",
+      cut.block_k, cut.tile_w, cut.tile_h, r.each_k, r.vectors * r.lanes);
+  return {plan, {}};
+}
+
+/// How "gemm" cuts its work.
+struct Slices {
+  std::size_t images = 1;
+  std::size_t rows = 1;   ///< of results of an image: less than all only where images is 1
+  std::size_t bytes = 0;  ///< of the columns of a slice
+
+  std::size_t count(const Conv2dProblem& p) const {
+    return std::max<std::size_t>(divide_up(p.images, images) * divide_up(p.out_height, rows), 1);
+  }
+};
+
+Slices slices_of(const Device& device, const Conv2dProblem& p) {
+  Slices s;
   s.rows = std::max<std::size_t>(p.out_height, 1);
   s.images = std::max<std::size_t>(p.images, 1);
-  s.straight = p.in_packed && p.taps() == 1 && p.stride_x == 1 && p.stride_y == 1 && p.pad_left == 0 &&
-               p.pad_top == 0 && p.out_width == p.width && p.out_height == p.height;
-  if (s.straight) return s;
+  if (plan::conv2d::is_straight(p)) return s;
   // Half of the last cache, so that the product finds the columns there.
   const bool is_cpu = device.type == DeviceType::cpu;
   const std::size_t room = is_cpu ? std::clamp<std::size_t>(device.cache_bytes / 8, 1 << 20, 4 << 20)
@@ -363,8 +298,103 @@ plan::Conv2dSlices plan::conv2d_slices(const Device& device, const Conv2dProblem
     s.images = 1;
     s.rows = std::clamp<std::size_t>(room / row, 1, s.rows);
   }
-  s.scratch_bytes = s.images * s.rows * row;
+  s.bytes = s.images * s.rows * row;
   return s;
+}
+
+/// What a product of matrices makes of one group of channels and one slice.
+GemmProblem product_of(const Conv2dProblem& p, const Slices& slices) {
+  GemmProblem g;
+  g.in = g.out = p.type;
+  g.m = p.group_filters();
+  g.n = slices.rows * p.out_width;
+  g.k = p.depth();
+  g.batch = slices.images;
+  g.activation = p.activation;
+  g.row_bias = p.bias;
+  g.epilogue = p.bias || p.activation != Activation::none;
+  g.a_alignment = p.weight_alignment;
+  g.b_alignment = plan::conv2d::is_straight(p) ? p.in_alignment : power_in(g.n * size_of(p.type));
+  g.c_alignment = p.out_alignment;
+  if (slices.rows < p.out_height)
+    g.c_alignment = std::min(g.c_alignment, power_in(slices.rows * p.out_width * size_of(p.type)));
+  return g;
+}
+
+/// The launch that lays the columns of a slice.
+Launch columns(const Device& device, const Conv2dProblem& p, const Slices& slices) {
+  Launch launch;
+  launch.operation = plan::conv2d::kOperation;
+  launch.variant = "columns";
+  launch.kernel_file = "conv2d/columns.cl";
+  launch.entry_point = "conv2d_columns";
+  define(launch, "ELEMENT_BYTES", size_of(p.type));
+  const bool whole = plan::runs_cpu_variant(device);
+  // Four results at once, where all rows of all slices begin at a multiple of them.
+  const std::size_t length = slices.rows < p.out_height ? p.out_width : p.plane_results();
+  const std::size_t each = !whole && length > 0 && length % 4 == 0 ? 4 : 1;
+  const std::array<std::size_t, 3> extent =
+      whole ? std::array<std::size_t, 3>{1, 1, slices.images * p.in_channels * p.taps()}
+            : std::array<std::size_t, 3>{std::max<std::size_t>(divide_up(slices.rows * p.out_width, each), 1),
+                                         p.in_channels, slices.images};
+  launch.work_group =
+      whole ? std::array<std::size_t, 3>{1, 1, 1} : plan::shape_group(device, kGroup, 64, extent);
+  launch.global = plan::global_size(extent, launch.work_group);
+  define(launch, "GROUP_0", launch.work_group[0]);
+  define(launch, "GROUP_1", launch.work_group[1]);
+  define(launch, "GROUP_2", launch.work_group[2]);
+  define(launch, "EACH", each);
+  if (whole) define(launch, "CPU", 1);
+  launch.items_per_work_item = whole ? slices.rows * p.out_width : each * p.taps();
+  launch.vector_width = each;
+  launch.reason = formatted("lays the columns of {} image(s), {} rows each, in temporary memory",
+                            slices.images, slices.rows);
+  return launch;
+}
+
+/// The launches of one slice and one group of channels. The call makes the products by gemm(), which has
+/// plans of its own for the groups and for the last slice, which may be smaller.
+Attempt gemm(const Device& device, const Conv2dProblem& p) {
+  if (!p.out_packed) return {{}, "rows of the output have gaps, which a matrix has not"};
+  const Slices slices = slices_of(device, p);
+  if (device.max_allocation > 0 && std::bit_ceil(slices.bytes) > device.max_allocation)
+    return {{}, formatted("the columns of a row take {} bytes, more than a buffer", slices.bytes)};
+  Plan plan = plan_gemm(device, product_of(p, slices));
+  plan.reason = formatted("{}{} x {} x {} by gemm / {}: {}",
+                          plan::conv2d::is_straight(p) ? "the input is a factor as it lies; " : "",
+                          p.group_filters(), slices.rows * p.out_width, p.depth(), plan.variant, plan.reason);
+  if (p.groups > 1) plan.reason += formatted("; for each of {} groups of channels", p.groups);
+  plan.operation = plan::conv2d::kOperation;
+  plan.variant = "gemm";
+  plan.in_place_of.clear();
+  plan.rounds = slices.count(p);
+  plan.numbers.insert(plan.numbers.begin(), {{"images", slices.images}, {"rows", slices.rows}});
+  predict(p, plan);
+  if (plan::conv2d::is_straight(p)) return {plan, {}};
+  plan.before.insert(plan.before.begin(), columns(device, p, slices));
+  plan::add_scratch(plan, slices.bytes);
+  // The columns are written and read once; they may stay in the cache.
+  const double bytes =
+      count(p.images) * count(p.in_channels * p.taps()) * count(p.plane_results()) * count(size_of(p.type));
+  plan.prediction.bytes_read += bytes;
+  plan.prediction.bytes_written += bytes;
+  return {plan, {}};
+}
+
+}  // namespace
+
+bool plan::conv2d::is_straight(const Conv2dProblem& p) {
+  return p.in_packed && p.taps() == 1 && p.stride_x == 1 && p.stride_y == 1 && p.pad_left == 0 &&
+         p.pad_top == 0 && p.out_width == p.width && p.out_height == p.height;
+}
+
+plan::conv2d::Attempt plan::conv2d::plan_variant(const Device& device, const Conv2dProblem& p,
+                                                 std::string_view variant) {
+  if (variant == "naive") return naive(device, p);
+  if (variant == "direct") return direct(device, p);
+  if (variant == "implicit") return implicit(device, p);
+  if (variant == "cpu") return cpu(device, p);
+  return gemm(device, p);
 }
 
 }  // namespace smem

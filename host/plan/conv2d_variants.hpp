@@ -1,8 +1,6 @@
 /// The variants of convolutions of many channels, for the file that chooses among them.
 #pragma once
 
-#include "plan/conv2d_parts.hpp"
-
 #include <smem/conv2d_plan.hpp>
 
 #include <cstddef>
@@ -11,6 +9,9 @@
 #include <string_view>
 
 namespace smem::plan::conv2d {
+
+/// \throws Error naming the argument unless the device can compute it.
+void check(const Device& device, const Conv2dProblem& problem);
 
 inline constexpr const char* kOperation = "conv2d";
 
@@ -31,14 +32,13 @@ Attempt plan_variant(const Device& device, const Conv2dProblem& p, std::string_v
 
 /// Whether "cpu" reads rows of the input where they lie: each channel has a filter of its own.
 bool is_by_rows(const Conv2dProblem& p);
-/// Rows of results of a job then.
-std::size_t band_of(const Device& device, const Conv2dProblem& p);
 Attempt by_rows(const Device& device, const Conv2dProblem& p);
 
 /// A product whose right factor is gathered from the input tile by tile.
 Attempt implicit(const Device& device, const Conv2dProblem& p);
 
-/// What a product of matrices makes of one group of channels and one slice.
-GemmProblem product_of(const Conv2dProblem& p, const Conv2dSlices& slices);
+/// Whether "gemm" has the input as its right factor, as it lies: of a window of 1 x 1 without stride and
+/// padding, on planes without gaps.
+bool is_straight(const Conv2dProblem& p);
 
 }  // namespace smem::plan::conv2d

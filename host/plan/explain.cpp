@@ -82,6 +82,7 @@ std::string body(const Plan& plan, const Device* device, const Knowledge& knowle
                  plan.repeats != 1 ? formatted(", {} times", plan.repeats) : ""));
   for (const Launch& launch : plan.after)
     line(text, "after it", side_text(launch));
+  if (plan.rounds != 1) line(text, "rounds", formatted("{}, of all launches", plan.rounds));
   if (const std::string numbers = numbers_text(plan); !numbers.empty()) line(text, "numbers", numbers);
   if (plan.scratch_bytes > 0) line(text, "scratch", amount(static_cast<double>(plan.scratch_bytes), "B"));
   line(text, "work-group",
@@ -237,6 +238,7 @@ std::string explain_json(const Plan& plan, const Device& device, const Knowledge
             {"items_per_work_item", plan.items_per_work_item},
             {"local_bytes", plan.local_bytes},
             {"scratch_bytes", plan.scratch_bytes}};
+  json["rounds"] = plan.rounds;
   json["launches"] = Json::array();
   for (const Launch* launch : plan.launches())
     json["launches"].push_back(launch_json(*launch));

@@ -154,33 +154,110 @@ Attempt naive(const Device& device, const GemmProblem& problem, const PlanOverri
 
 namespace {
 
-/// Of the tiles that groups cut: the same tiles as the product's.
-Plan stream_finish(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
-                   const Choice& choice) {
-  Attempt attempt = tiled(device, problem, fixed, "stream_k", choice);
-  if (!attempt.plan)
-    refuse("variant", formatted("one that can run this on {}", device.name), attempt.why_not);
-  Plan plan = std::move(*attempt.plan);
-  plan.entry_point = "gemm_stream_k_finish";
-  plan.global[0] = std::max<std::size_t>(choice.parts - 1, 1) * plan.work_group[0];
-  plan.local_bytes = 0;
-  plan.layout = {};
-  plan.prediction = {};
-  plan.reason = "adds the parts of the tiles that groups have cut, always in the same order";
-  return plan;
+bool is_free(const PlanOverrides& fixed) { return !fixes_tile(fixed) && fixed.layout == LayoutChoice{}; }
+
+bool is_nvidias(std::string_view variant) {
+  return variant == "multistage" || variant == "mma" || variant == "wgmma";
+}
+
+std::size_t tiles_of(const GemmProblem& problem, const TileShape& tile) {
+  return std::max<std::size_t>(count_tiles(problem, tile), 1);
+}
+
+constexpr std::size_t kLeastDepth = 256;  // of a part: what comes before and after is then little beside it
+
+/// Parts of each sum, of at least `depth` numbers: as many as give the device so many work-groups.
+std::size_t count_parts(const Device& device, const GemmProblem& problem, std::size_t tiles,
+                        std::size_t groups, std::size_t depth) {
+  // On the H200, 31 x 129 x 65536 in 64 parts leaves half of the device idle: 5.9 TFLOP/s, in 256 parts 10.4.
+  constexpr std::size_t kMostParts = 256;
+  const std::size_t sums = problem.m * problem.n * problem.batch * size_of(value_type(problem.in));
+  const std::size_t room =
+      device.max_allocation == 0 ? kMostParts : device.max_allocation / std::max<std::size_t>(sums, 1);
+  return std::max<std::size_t>(std::min({groups / tiles, problem.k / depth, kMostParts, room}), 1);
+}
+
+/// Cuts sums into parts that begin at multiples of `multiple`.
+void cut(const GemmProblem& problem, std::size_t parts, std::size_t multiple, Split& split) {
+  split.part_depth = round_up(std::max<std::size_t>(divide_up(problem.k, parts), 1), multiple);
+  split.parts = std::max<std::size_t>(divide_up(problem.k, split.part_depth), 1);
+  split.bytes = split.parts * problem.m * problem.n * problem.batch * size_of(value_type(problem.in));
 }
 
 }  // namespace
 
-Plan finish(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed) {
-  const Choice choice = choose(device, problem, fixed);
-  if (choice.variant == "stream_k") return stream_finish(device, problem, fixed, choice);
-  Plan plan = base_plan(problem, "finish", "gemm/finish.cl", "gemm_finish");
+std::string_view choose(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed) {
+  const bool has_room = device.local_bytes >= 1024;
+  if (is_free(fixed) && runs_on_cpu(device, problem)) return "cpu";
+  if (is_free(fixed) && has_room) {
+    if (const std::string_view own = nvidia_variant(device, problem); !own.empty()) return own;
+    const std::size_t tiles = tiles_of(problem, best_tile(device, problem));
+    const std::size_t groups = 2 * device.compute_units;
+    if (tiles * 2 <= device.compute_units && count_parts(device, problem, tiles, groups, kLeastDepth) > 1)
+      return "split_k";
+  }
+  return policy_of(device).variant;
+}
+
+Split split_of(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
+               std::string_view variant) {
+  if (variant == "stream_k") return stream_split(device, problem, fixed);
+  Split split;
+  split.part_depth = problem.k;
+  if (is_nvidias(variant)) {
+    if (variant == "wgmma") split.packing = packing_of(device, problem);
+    const GemmProblem packed = as_packed(problem, split.packing);
+    const std::size_t tiles = tiles_of(problem, nvidia_tile(device, packed, variant));
+    // Groups of float32 share a unit in pairs.
+    const std::size_t groups = (variant == "multistage" ? 2 : 1) * device.compute_units;
+    const std::size_t parts = count_parts(device, problem, tiles, groups, kLeastDepth);
+    if (parts > 1 && tiles * 2 <= device.compute_units) cut(problem, parts, 64, split);
+    if (split.parts == 1) split.bytes = 0;
+  } else if (variant == "split_k") {
+    const std::size_t tiles = tiles_of(problem, best_tile(device, problem));
+    // By hand, short sums are cut too.
+    const std::size_t parts =
+        std::max(count_parts(device, problem, tiles, 2 * device.compute_units, kLeastDepth),
+                 count_parts(device, problem, tiles, 4 * tiles, 16));
+    cut(problem, parts, 16, split);
+  }
+  return split;
+}
+
+namespace {
+
+Attempt plan_variant(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
+                     std::string_view variant, const Split& split) {
+  if (variant == "naive") return naive(device, problem, fixed);
+  if (variant == "async") return async(device, problem, fixed);
+  if (variant == "cpu") return cpu(device, problem, fixed);
+  if (variant == "multistage") return multistage(device, problem, fixed, split);
+  if (variant == "wgmma") return wgmma(device, problem, fixed, split);
+  if (variant == "mma") return mma(device, problem, fixed, split);
+  return tiled(device, problem, fixed, variant, split);
+}
+
+/// The launch that adds the parts of the tiles that groups of `plan`, "stream_k", cut.
+Launch finish_stream(const Plan& plan, const Split& split) {
+  Launch launch = plan;
+  launch.variant = "finish";
+  launch.entry_point = "gemm_stream_k_finish";
+  launch.global[0] = std::max<std::size_t>(split.parts - 1, 1) * plan.work_group[0];
+  launch.local_bytes = 0;
+  launch.layout = {};
+  launch.prediction = {};
+  launch.reason = "adds the parts of the tiles that groups have cut, always in the same order";
+  return launch;
+}
+
+/// The launch that adds the parts of all sums.
+Launch finish(const Device& device, const GemmProblem& problem, const Split& split) {
+  Launch launch = base_plan(problem, "finish", "gemm/finish.cl", "gemm_finish");
   std::array<std::size_t, 3> group = shape_group(device, 256, 16, {16, 16, 1});
   // Few results of many parts would leave the device idle: several work-items share each.
   constexpr std::size_t kMostSlices = 16, kItemsOfUnit = 512;
   const std::size_t results = std::max<std::size_t>(problem.m * problem.n * problem.batch, 1);
-  std::size_t slices = std::min({choice.parts / 2, device.compute_units * kItemsOfUnit / results, kMostSlices,
+  std::size_t slices = std::min({split.parts / 2, device.compute_units * kItemsOfUnit / results, kMostSlices,
                                  std::max<std::size_t>(device.max_work_items[2], 1)});
   slices = std::bit_floor(std::max<std::size_t>(slices, 1));
   const std::size_t item_bytes = size_of(value_type(problem.in));
@@ -191,111 +268,46 @@ Plan finish(const Device& device, const GemmProblem& problem, const PlanOverride
     while (slices > 1 && slices * group[0] * group[1] * item_bytes > device.local_bytes)
       slices /= 2;
   }
-  plan.work_group = {group[0], group[1], slices};
-  plan.global = global_size({problem.n, problem.m, problem.batch * slices}, plan.work_group);
-  plan.tile_rows = group[1];
-  plan.tile_cols = group[0];
-  define(plan, "GROUP_0", group[0]);
-  define(plan, "GROUP_1", group[1]);
+  launch.work_group = {group[0], group[1], slices};
+  launch.global = global_size({problem.n, problem.m, problem.batch * slices}, launch.work_group);
+  launch.tile_rows = group[1];
+  launch.tile_cols = group[0];
+  define(launch, "GROUP_0", group[0]);
+  define(launch, "GROUP_1", group[1]);
   if (slices > 1) {
-    define(plan, "SLICES", slices);
-    plan.local_bytes = slices * group[0] * group[1] * item_bytes;
+    define(launch, "SLICES", slices);
+    launch.local_bytes = slices * group[0] * group[1] * item_bytes;
   }
-  plan.scratch_bytes = choice.scratch_bytes;
-  plan.prediction.operations = 0;
-  plan.prediction.bytes_read = static_cast<double>(choice.scratch_bytes);
-  plan.reason = formatted("adds {} part(s) of each sum, always in the same order", choice.parts);
-  return plan;
+  launch.prediction.operations = 0;
+  launch.prediction.bytes_read = static_cast<double>(split.bytes);
+  launch.reason = formatted("adds {} part(s) of each sum, always in the same order", split.parts);
+  return launch;
 }
 
-namespace {
-
-bool is_free(const PlanOverrides& fixed) { return !fixes_tile(fixed) && fixed.layout == LayoutChoice{}; }
-
-bool is_nvidias(std::string_view variant) {
-  return variant == "multistage" || variant == "mma" || variant == "wgmma";
-}
-
-}  // namespace
-
-Choice choose(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed) {
-  constexpr std::size_t kLeastDepth = 256;  // of a part: what comes before and after is then little beside it
-  // On the H200, 31 x 129 x 65536 in 64 parts leaves half of the device idle: 5.9 TFLOP/s, in 256 parts 10.4.
-  constexpr std::size_t kMostParts = 256;
-  Choice choice;
-  choice.part_depth = problem.k;
-  const std::size_t sums = problem.m * problem.n * problem.batch;
-  const std::size_t bytes = size_of(value_type(problem.in));
-  // No more memory than a buffer has, and than A and B take.
-  const std::size_t room = device.max_allocation == 0
-                               ? kMostParts
-                               : device.max_allocation / std::max<std::size_t>(sums * bytes, 1);
-  const auto parts_for = [&](std::size_t tiles, std::size_t groups, std::size_t depth) {
-    const std::size_t wanted = std::min({groups / tiles, problem.k / depth, kMostParts, room});
-    return std::max<std::size_t>(wanted, 1);
-  };
-  const auto cut = [&](std::size_t parts, std::size_t multiple) {
-    choice.part_depth = round_up(std::max<std::size_t>(divide_up(problem.k, parts), 1), multiple);
-    choice.parts = std::max<std::size_t>(divide_up(problem.k, choice.part_depth), 1);
-    choice.scratch_bytes = choice.parts * sums * bytes;
-  };
-  const auto tiles_of = [&](const TileShape& tile) {
-    return std::max<std::size_t>(count_tiles(problem, tile), 1);
-  };
-  const bool has_room = device.local_bytes >= 1024;
-  choice.variant = fixed.variant;
-  if (fixed.variant.empty()) {
-    choice.variant = policy_of(device).variant;
-    if (is_free(fixed) && runs_on_cpu(device, problem)) {
-      choice.variant = "cpu";
-    } else if (const std::string_view own = nvidia_variant(device, problem);
-               is_free(fixed) && has_room && !own.empty()) {
-      choice.variant = own;
-    } else if (is_free(fixed) && has_room) {
-      const std::size_t tiles = tiles_of(best_tile(device, problem));
-      if (tiles * 2 <= device.compute_units && parts_for(tiles, 2 * device.compute_units, kLeastDepth) > 1)
-        choice.variant = "split_k";
-    }
+/// Gives the plan what its variant needs beside its own launch: temporary memory, of the sums first, then of
+/// packed factors, and the launches that fill and read it.
+void complete(const Device& device, const GemmProblem& problem, const Split& split, Plan& plan) {
+  const Packing& packing = split.packing;
+  if (split.bytes > 0 || packing.bytes > 0) add_scratch(plan, split.bytes);
+  if (split.bytes > 0) {
+    plan.after.push_back(plan.variant == "stream_k" ? finish_stream(plan, split)
+                                                    : finish(device, problem, split));
+    plan.numbers = {{"parts", split.parts}, {"part_depth", split.part_depth}};
   }
-  if (choice.variant == "stream_k") return stream(device, problem, fixed);
-  if (is_nvidias(choice.variant)) {
-    // Groups of float32 share a unit in pairs.
-    if (choice.variant == "wgmma") choice.packing = packing_of(device, problem);
-    const GemmProblem packed = as_packed(problem, choice.packing);
-    const std::size_t tiles = tiles_of(nvidia_tile(device, packed, choice.variant));
-    const std::size_t groups = (choice.variant == "multistage" ? 2 : 1) * device.compute_units;
-    const std::size_t parts = parts_for(tiles, groups, kLeastDepth);
-    if (parts > 1 && tiles * 2 <= device.compute_units) cut(parts, 64);
-    if (choice.parts == 1) choice.scratch_bytes = 0;
-  } else if (choice.variant == "split_k") {
-    const std::size_t tiles = tiles_of(best_tile(device, problem));
-    // By hand, short sums are cut too.
-    cut(std::max(parts_for(tiles, 2 * device.compute_units, kLeastDepth), parts_for(tiles, 4 * tiles, 16)),
-        16);
+  if (packing.bytes > 0) {
+    add_scratch(plan, packing.bytes);
+    plan.before.push_back(pack(problem, packing));
+    for (const auto& [name, number] : {std::pair{"packed_a_pitch", packing.a_pitch},
+                                       {"packed_b", packing.b_at},
+                                       {"packed_b_pitch", packing.b_pitch}})
+      plan.numbers.emplace_back(name, number);
   }
-  return choice;
-}
-
-namespace {
-
-Attempt plan_variant(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
-                     std::string_view variant) {
-  if (variant == "naive") return naive(device, problem, fixed);
-  if (variant == "async") return async(device, problem, fixed);
-  if (variant == "cpu") return cpu(device, problem, fixed);
-  PlanOverrides named = fixed;
-  named.variant = variant;
-  const Choice choice = choose(device, problem, named);
-  if (variant == "multistage") return multistage(device, problem, fixed, choice);
-  if (variant == "wgmma") return wgmma(device, problem, fixed, choice);
-  if (variant == "mma") return mma(device, problem, fixed, choice);
-  return tiled(device, problem, fixed, variant, choice);
 }
 
 /// Why `variant` was not chosen, against the plan that was.
 std::string why_not(const Device& device, const GemmProblem& problem, std::string_view variant,
                     const Plan& chosen) {
-  const Attempt attempt = plan_variant(device, problem, {}, variant);
+  const Attempt attempt = plan_variant(device, problem, {}, variant, split_of(device, problem, {}, variant));
   if (!attempt.plan) return attempt.why_not;
   const Plan& plan = *attempt.plan;
   if (variant == "naive") return "each element comes from global memory for each result that needs it";
@@ -381,16 +393,17 @@ Plan make_plan(const Device& device, const GemmProblem& problem, const PlanOverr
   gemm::check(device, problem);
   const auto names = gemm_variants();
   plan::require_choice("gemm", {.variant = overrides.variant}, names);
-  const gemm::Choice choice = gemm::choose(device, problem, overrides);
-  const std::string_view chosen = choice.variant;
-  gemm::Attempt attempt = gemm::plan_variant(device, problem, overrides, chosen);
+  const std::string_view chosen =
+      overrides.variant.empty() ? gemm::choose(device, problem, overrides) : overrides.variant;
+  gemm::Split split = gemm::split_of(device, problem, overrides, chosen);
+  gemm::Attempt attempt = gemm::plan_variant(device, problem, overrides, chosen, split);
   if (!attempt.plan) {
     const std::string reason = attempt.why_not;
-    if (overrides.variant.empty() && choice.parts > 1) {
-      // What the parts need is already there.
-      attempt = gemm::tiled(device, problem, overrides, "split_k", choice);
+    split.packing = {};
+    if (overrides.variant.empty() && split.parts > 1) {  // as many parts all the same
+      attempt = gemm::tiled(device, problem, overrides, "split_k", split);
     } else if (overrides.variant.empty() && chosen != "split_k") {
-      attempt = gemm::tiled(device, problem, overrides, gemm::policy_of(device).variant, choice);
+      attempt = gemm::tiled(device, problem, overrides, gemm::policy_of(device).variant, split);
       if (!attempt.plan) attempt = gemm::naive(device, problem, overrides);
     }
     if (!attempt.plan) {
@@ -400,6 +413,7 @@ Plan make_plan(const Device& device, const GemmProblem& problem, const PlanOverr
     attempt.plan->reason += "; " + reason;
   }
   Plan plan = std::move(*attempt.plan);
+  gemm::complete(device, problem, split, plan);
   if (plan.evidence.empty()) plan.evidence = gemm::policy_of(device).evidence;
   plan::note_choice(plan, overrides, names, device, problem, gemm::why_not);
   return plan;
@@ -415,29 +429,6 @@ Plan plan_gemm(const Device& device, const GemmProblem& problem, const PlanOverr
 
 Plan plan_gemm(const Device& device, const GemmProblem& problem, std::string_view variant) {
   return plan_gemm(device, problem, PlanOverrides{.variant = std::string(variant)});
-}
-
-std::optional<Plan> plan_gemm_pack(const Device& device, const GemmProblem& problem,
-                                   const PlanOverrides& overrides) {
-  plan::gemm::check(device, problem);
-  const PlanOverrides fixed = plan::with_sound_variant(
-      device, "gemm", overrides, [&](const PlanOverrides& o) { return plan_gemm(device, problem, o); });
-  const plan::gemm::Packing packing = plan::gemm::choose(device, problem, fixed).packing;
-  if (packing.bytes == 0) return std::nullopt;
-  Plan plan = plan::gemm::pack(problem, packing);
-  plan.overrides = overrides;
-  return plan;
-}
-
-std::optional<Plan> plan_gemm_finish(const Device& device, const GemmProblem& problem,
-                                     const PlanOverrides& overrides) {
-  plan::gemm::check(device, problem);
-  const PlanOverrides fixed = plan::with_sound_variant(
-      device, "gemm", overrides, [&](const PlanOverrides& o) { return plan_gemm(device, problem, o); });
-  if (plan::gemm::choose(device, problem, fixed).scratch_bytes == 0) return std::nullopt;
-  Plan plan = plan::gemm::finish(device, problem, fixed);
-  plan.overrides = overrides;
-  return plan;
 }
 
 }  // namespace smem

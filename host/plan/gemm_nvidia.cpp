@@ -77,16 +77,13 @@ std::size_t pack_items(const Lines& lines) {
   return divide_up(lines.along, 8) * divide_up(lines.count, nvidia::kPackLines);
 }
 
-/// What all of them have. `parts`: of each sum.
-Plan started(const GemmProblem& problem, const Choice& choice, std::string_view variant, const char* file,
+/// What all of them have.
+Plan started(const GemmProblem& problem, const Split& split, std::string_view variant, const char* file,
              const char* entry) {
   GemmProblem of_sums = problem;
-  if (choice.parts > 1) of_sums.epilogue = false;
+  if (split.parts > 1) of_sums.epilogue = false;
   Plan plan = base_plan(of_sums, variant, file, entry);
-  if (choice.parts > 1) {
-    define(plan, "PARTS", 1);
-    plan.scratch_bytes = choice.scratch_bytes;
-  }
+  if (split.parts > 1) define(plan, "PARTS", 1);
   return plan;
 }
 
@@ -105,14 +102,14 @@ void set_sizes(Plan& plan, const GemmProblem& problem, std::size_t tile_m, std::
 }
 
 /// Elements of C, or of the sums of parts, that a store takes: `most`, where all rows begin at a multiple.
-std::size_t store_width(const GemmProblem& problem, const Choice& choice, std::size_t most) {
-  if (choice.parts > 1) return problem.n % most == 0 ? most : 1;
+std::size_t store_width(const GemmProblem& problem, const Split& split, std::size_t most) {
+  if (split.parts > 1) return problem.n % most == 0 ? most : 1;
   return problem.c_alignment >= most * size_of(problem.out) ? most : 1;
 }
 
-std::string in_parts(const Choice& choice) {
-  return choice.parts > 1 ? formatted("; sums in {} parts of {}", choice.parts, choice.part_depth)
-                          : std::string();
+std::string in_parts(const Split& split) {
+  return split.parts > 1 ? formatted("; sums in {} parts of {}", split.parts, split.part_depth)
+                         : std::string();
 }
 
 }  // namespace
@@ -154,62 +151,59 @@ Packing packing_of(const Device& device, const GemmProblem& problem) {
       products < nvidia::kLeastPacked)
     return packing;
   const Lines a = lines_of_a(problem), b = lines_of_b(problem);
-  packing.a = problem.a_alignment < 16;
-  packing.b = problem.b_alignment < 16;
-  packing.a_pitch = round_up(a.along, nvidia::kPackPitch);
-  packing.b_pitch = round_up(b.along, nvidia::kPackPitch);
-  packing.b_at = packing.a ? a.count * packing.a_pitch : 0;
-  packing.bytes = (packing.b_at + (packing.b ? b.count * packing.b_pitch : 0)) * size_of(problem.in);
+  if (problem.a_alignment < 16) packing.a_pitch = round_up(a.along, nvidia::kPackPitch);
+  if (problem.b_alignment < 16) packing.b_pitch = round_up(b.along, nvidia::kPackPitch);
+  packing.b_at = a.count * packing.a_pitch;
+  packing.bytes = (packing.b_at + b.count * packing.b_pitch) * size_of(problem.in);
   const std::size_t items = pack_items(a) + pack_items(b);
   const bool has_room = device.max_allocation == 0 || packing.bytes <= device.max_allocation;
   return packing.bytes > 0 && has_room && items < kMaxTiles ? packing : Packing{};
 }
 
 GemmProblem as_packed(GemmProblem problem, const Packing& packing) {
-  if (packing.a) problem.a_alignment = 64;
-  if (packing.b) problem.b_alignment = 64;
+  if (packing.a_pitch > 0) problem.a_alignment = 64;
+  if (packing.b_pitch > 0) problem.b_alignment = 64;
   return problem;
 }
 
-Plan pack(const GemmProblem& problem, const Packing& packing) {
-  Plan plan;
-  plan.operation = "gemm";
-  plan.variant = "pack";
-  plan.kernel_file = "nvidia/gemm/pack.cl";
-  plan.entry_point = "gemm_pack";
-  define(plan, "GROUP", nvidia::kPackGroup);
-  define(plan, "LINES", nvidia::kPackLines);
+// H200: 15 of the 96 us of half 4097 x 4095 x 1023.
+Launch pack(const GemmProblem& problem, const Packing& packing) {
+  const bool of_a = packing.a_pitch > 0, of_b = packing.b_pitch > 0;
+  Launch launch;
+  launch.operation = "gemm";
+  launch.variant = "pack";
+  launch.kernel_file = "nvidia/gemm/pack.cl";
+  launch.entry_point = "gemm_pack";
+  define(launch, "GROUP", nvidia::kPackGroup);
+  define(launch, "LINES", nvidia::kPackLines);
   const Lines a = lines_of_a(problem), b = lines_of_b(problem);
-  const std::size_t items = (packing.a ? pack_items(a) : 0) + (packing.b ? pack_items(b) : 0);
-  plan.work_group = {nvidia::kPackGroup, 1, 1};
-  plan.global = {round_up(items, nvidia::kPackGroup), 1, 1};
-  plan.items_per_work_item = 8 * nvidia::kPackLines;
-  plan.vector_width = 8;
-  plan.scratch_bytes = packing.bytes;
-  const std::size_t elements = (packing.a ? a.count * a.along : 0) + (packing.b ? b.count * b.along : 0);
-  plan.prediction.bytes_read = static_cast<double>(elements * size_of(problem.in));
-  plan.prediction.bytes_written = static_cast<double>(packing.bytes);
-  plan.reason = formatted("{} moved to where rows begin at multiples of 128 bytes", packing.a && packing.b
-                                                                                        ? "A and B are"
-                                                                                    : packing.a ? "A is"
-                                                                                                : "B is");
-  plan.evidence = "H200: 15 of the 96 us of half 4097 x 4095 x 1023";
-  return plan;
+  const std::size_t items = (of_a ? pack_items(a) : 0) + (of_b ? pack_items(b) : 0);
+  launch.work_group = {nvidia::kPackGroup, 1, 1};
+  launch.global = {round_up(items, nvidia::kPackGroup), 1, 1};
+  launch.items_per_work_item = 8 * nvidia::kPackLines;
+  launch.vector_width = 8;
+  const std::size_t elements = (of_a ? a.count * a.along : 0) + (of_b ? b.count * b.along : 0);
+  launch.prediction.bytes_read = static_cast<double>(elements * size_of(problem.in));
+  launch.prediction.bytes_written = static_cast<double>(packing.bytes);
+  launch.reason = formatted("moves {} to where rows begin at multiples of 128 bytes", of_a && of_b ? "A and B"
+                                                                                      : of_a       ? "A"
+                                                                                                   : "B");
+  return launch;
 }
 
 Attempt multistage(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
-                   const Choice& choice) {
+                   const Split& split) {
   refuse_tile(fixed, "multistage");
   if (compute_capability(device) < 80)
     return std::string("needs the asynchronous copies of NVIDIA's sm_80 and later");
   if (problem.in != Scalar::float32) return std::string("multiplies float32");
   const nvidia::Multistage& tile = multistage_tile(device, problem);
-  const std::size_t groups = count(problem, tile.tile_m(), tile.tile_n(), choice.parts);
+  const std::size_t groups = count(problem, tile.tile_m(), tile.tile_n(), split.parts);
   const std::size_t bytes = tile.local_bytes(problem.a_along_k, problem.b_along_k);
   if (std::string reason = too_many(problem, groups); !reason.empty()) return reason;
   if (bytes > device.local_bytes || tile.group() > device.max_work_group)
     return too_much(device, tile.group(), bytes);
-  Plan plan = started(problem, choice, "multistage", "nvidia/gemm/multistage.cl", "gemm_multistage");
+  Plan plan = started(problem, split, "multistage", "nvidia/gemm/multistage.cl", "gemm_multistage");
   set_sizes(plan, problem, tile.tile_m(), tile.tile_n(), tile.group(), std::max<std::size_t>(groups, 1),
             bytes);
   define(plan, "WARPS_M", tile.warps_m);
@@ -223,29 +217,28 @@ Attempt multistage(const Device& device, const GemmProblem& problem, const PlanO
   const bool a_aligned = problem.a_alignment >= 16, b_aligned = problem.b_alignment >= 16;
   define(plan, "A_VECTOR", a_aligned && !problem.a_along_k ? 4 : 1);
   define(plan, "B_VECTOR", b_aligned && (!problem.b_along_k || problem.a_along_k) ? 4 : 1);
-  define(plan, "C_VECTOR", store_width(problem, choice, 4));
+  define(plan, "C_VECTOR", store_width(problem, split, 4));
   plan.vector_width = 4;
   plan.reason = formatted("asynchronous copies fill tiles ahead; {} x {} results a work-item{}", tile.item_m,
-                          tile.item_n, in_parts(choice));
+                          tile.item_n, in_parts(split));
   plan.evidence = formatted("H200, of cuBLAS: {}", tile.evidence);
   return plan;
 }
 
 Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverrides& fixed,
-              const Choice& choice) {
+              const Split& split) {
   refuse_tile(fixed, "wgmma");
   if (std::string reason = no_wgmma(device, given); !reason.empty()) return reason;
-  const GemmProblem problem = as_packed(given, choice.packing);
+  const GemmProblem problem = as_packed(given, split.packing);
   const nvidia::Wgmma& tile = wgmma_tile(problem);
-  const std::size_t tiles = count(problem, tile.tile_m(), tile.tile_n, choice.parts);
-  const std::size_t width = store_width(problem, choice, 2);
-  const std::size_t bytes = tile.local_bytes(width == 1 || (problem.epilogue && choice.parts == 1));
+  const std::size_t tiles = count(problem, tile.tile_m(), tile.tile_n, split.parts);
+  const std::size_t width = store_width(problem, split, 2);
+  const std::size_t bytes = tile.local_bytes(width == 1 || (problem.epilogue && split.parts == 1));
   if (std::string reason = too_many(problem, tiles); !reason.empty()) return reason;
   if (bytes > device.local_bytes || tile.group() > device.max_work_group)
     return too_much(device, tile.group(), bytes);
-  Plan plan = started(problem, choice, "wgmma", "nvidia/gemm/wgmma.cl", "gemm_wgmma");
+  Plan plan = started(problem, split, "wgmma", "nvidia/gemm/wgmma.cl", "gemm_wgmma");
   plan.target = "sm_90a";
-  plan.scratch_bytes += choice.packing.bytes;
   set_sizes(plan, problem, tile.tile_m(), tile.tile_n, tile.group(),
             std::clamp<std::size_t>(tiles, 1, device.compute_units), bytes);
   define(plan, "CONSUMERS", tile.consumers);
@@ -258,30 +251,30 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
   define(plan, "CONSUMER_REGISTERS", tile.consumer_registers);
   define(plan, "LOOSE", tile.loose ? 1 : 0);
   define(plan, "C_VECTOR", width);
-  define(plan, "BAND", problem.m <= 2048 || choice.packing.bytes > 0 ? 8 : tile.band);
+  define(plan, "BAND", problem.m <= 2048 || split.packing.bytes > 0 ? 8 : tile.band);
   plan.prediction.operations = 0;  // those of the matrix units stand beside no rate that was measured
   plan.reason =
       formatted("Hopper's matrix units; {} warp(s) in four fill the tiles that the others multiply{}",
-                4 * tile.producers / (tile.producers + tile.consumers), in_parts(choice));
-  if (choice.packing.bytes > 0)
-    plan.reason += formatted("; a launch before it packs {} bytes of factors", choice.packing.bytes);
+                4 * tile.producers / (tile.producers + tile.consumers), in_parts(split));
+  if (split.packing.bytes > 0)
+    plan.reason += formatted("; a launch before it packs {} bytes of factors", split.packing.bytes);
   plan.evidence = formatted("H200, TFLOP/s and of cuBLAS: {}",
-                            choice.packing.bytes > 0 ? nvidia::kPackEvidence : tile.evidence);
+                            split.packing.bytes > 0 ? nvidia::kPackEvidence : tile.evidence);
   return plan;
 }
 
 Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
-            const Choice& choice) {
+            const Split& split) {
   refuse_tile(fixed, "mma");
   if (compute_capability(device) < 80)
     return std::string("needs the matrix units of NVIDIA's sm_80 and later");
   if (!has_units(problem)) return std::string("multiplies half, bfloat16, int8, and where it may, TF32");
   const nvidia::Mma& tile = mma_tile(device);
-  const std::size_t groups = count(problem, tile.tile_m(), tile.tile_n(), choice.parts);
+  const std::size_t groups = count(problem, tile.tile_m(), tile.tile_n(), split.parts);
   if (std::string reason = too_many(problem, groups); !reason.empty()) return reason;
   if (tile.local_bytes() > device.local_bytes || tile.group() > device.max_work_group)
     return too_much(device, tile.group(), tile.local_bytes());
-  Plan plan = started(problem, choice, "mma", "nvidia/gemm/mma.cl", "gemm_mma");
+  Plan plan = started(problem, split, "mma", "nvidia/gemm/mma.cl", "gemm_mma");
   set_sizes(plan, problem, tile.tile_m(), tile.tile_n(), tile.group(), std::max<std::size_t>(groups, 1),
             tile.local_bytes());
   define(plan, "WARPS_M", tile.warps_m);
@@ -295,9 +288,9 @@ Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverride
   };
   define(plan, "A_ALIGNMENT", copied(problem.a_alignment));
   define(plan, "B_ALIGNMENT", copied(problem.b_alignment));
-  define(plan, "C_VECTOR", store_width(problem, choice, 2));
+  define(plan, "C_VECTOR", store_width(problem, split, 2));
   plan.prediction.operations = 0;
-  plan.reason = "matrix units, and asynchronous copies that fill tiles ahead" + in_parts(choice);
+  plan.reason = "matrix units, and asynchronous copies that fill tiles ahead" + in_parts(split);
   plan.evidence = formatted("H200, TFLOP/s and of cuBLAS: {}", tile.evidence);
   return plan;
 }

@@ -295,7 +295,7 @@ std::string no_tile_fits(const Device& device) {
 }
 
 Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
-              std::string_view variant, const Choice& parts) {
+              std::string_view variant, const Split& split) {
   const Rung& rung = *std::find_if(std::begin(kRungs), std::end(kRungs),
                                    [&](const Rung& r) { return r.variant == variant; });
   if (fixed.layout.kind) require_known("gemm", "layout", *fixed.layout.kind, Kind::swizzled);
@@ -334,8 +334,8 @@ Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverri
       bytes = rung.buffers * (a_layout.bytes() + b_layout.bytes());
       if (bytes <= device.local_bytes) {
         const bool streams = variant == "stream_k";
-        const std::size_t tiles = count_tiles(problem, tile, streams ? 1 : parts.parts);
-        const std::size_t groups = streams ? parts.parts : tiles;
+        const std::size_t tiles = count_tiles(problem, tile, streams ? 1 : split.parts);
+        const std::size_t groups = streams ? split.parts : tiles;
         if (tiles > kMaxTiles) return formatted("{} tiles are more than a launch can have", tiles);
         const bool in_parts = variant == "split_k";
         GemmProblem of_sums = problem;
@@ -344,9 +344,8 @@ Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverri
         plan.reason = rung.reason;
         if (in_parts) {
           define(plan, "PARTS", 1);
-          plan.reason = formatted("{}: {} parts of {}", rung.reason, parts.parts, parts.part_depth);
+          plan.reason = formatted("{}: {} parts of {}", rung.reason, split.parts, split.part_depth);
         }
-        if (in_parts || streams) plan.scratch_bytes = parts.scratch_bytes;
         set_tile(plan, device, problem, tile, groups, bytes);
         plan.vector_width = std::max(a.pack, b.pack);
         if (vectors) {
@@ -374,14 +373,13 @@ Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverri
   return no_tile_fits(device);
 }
 
-Choice stream(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed) {
-  Choice choice;
-  choice.variant = "stream_k";
-  choice.part_depth = problem.k;
-  choice.parts = kGroupsOfUnit * std::max<std::size_t>(device.compute_units, 1);
+Split stream_split(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed) {
+  Split split;
+  split.part_depth = problem.k;
+  split.parts = kGroupsOfUnit * std::max<std::size_t>(device.compute_units, 1);
   const TileShape tile = wanted_tile(device, stream_tile(device, problem), 4, 4, false, fixed);
-  choice.scratch_bytes = 2 * choice.parts * tile.m * tile.n * size_of(value_type(problem.in));
-  return choice;
+  split.bytes = 2 * split.parts * tile.m * tile.n * size_of(value_type(problem.in));
+  return split;
 }
 
 Attempt async(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed) {

@@ -26,25 +26,23 @@ struct Attempt {
 /// Factors of elements of 2 bytes whose rows begin anywhere, copied before the product to where they begin at
 /// multiples of 128 bytes: A first, then B. A line is what is contiguous in memory.
 struct Packing {
-  bool a = false;  ///< whether it is packed
-  bool b = false;
-  std::size_t a_pitch = 0, b_pitch = 0;  ///< of the packed lines, in elements
-  std::size_t b_at = 0;                  ///< elements before B
-  std::size_t bytes = 0;                 ///< of both
-  friend bool operator==(const Packing&, const Packing&) = default;
+  std::size_t a_pitch = 0;  ///< of packed lines, in elements; 0: A stays where it is
+  std::size_t b_pitch = 0;  ///< the same of B
+  std::size_t b_at = 0;     ///< elements before B
+  std::size_t bytes = 0;    ///< of both
 };
 
-/// Which variant a problem gets, and in how many parts its sums are made. They depend on nothing that a
-/// driver may still refuse, such as the size of a work-group, so that what the parts need is known before a
-/// launch.
-struct Choice {
-  std::string_view variant;
-  std::size_t parts = 1;          ///< more than 1: a second launch adds them
-  std::size_t part_depth = 0;     ///< numbers of a sum in each part
-  std::size_t scratch_bytes = 0;  ///< for the parts' sums
-  Packing packing = {};           ///< of "wgmma" alone
+/// How a variant makes its sums: in how many parts, and of which factors.
+struct Split {
+  std::size_t parts = 1;       ///< of each sum; of "stream_k": work-groups
+  std::size_t part_depth = 0;  ///< numbers of a sum in each part
+  std::size_t bytes = 0;       ///< for the sums of parts, which another launch adds; 0: there is none
+  Packing packing = {};        ///< of "wgmma" alone
 };
-Choice choose(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed);
+/// The variant that a problem gets when the caller fixes none.
+std::string_view choose(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed);
+Split split_of(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
+               std::string_view variant);
 
 /// A type's name, or the number of one that has none.
 std::string text_of(Scalar type);
@@ -56,20 +54,19 @@ Attempt naive(const Device& device, const GemmProblem& problem, const PlanOverri
 /// All that go through tiles in local memory, but for "async": tiled, padded, swizzled, rectangular,
 /// registers_1d, registers_2d, vector, double_buffered, two_level, split_k, stream_k.
 Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
-              std::string_view variant, const Choice& parts);
+              std::string_view variant, const Split& split);
 /// One thread a tile, in its caches and vector registers; and whether there is such a plan.
 bool runs_on_cpu(const Device& device, const GemmProblem& problem);
 Attempt cpu(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed);
 /// "stream_k": how many groups share the steps of all tiles, and the memory for the tiles that they cut.
-Choice stream(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed);
+Split stream_split(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed);
 Attempt async(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed);
 /// NVIDIA's own, by asynchronous copies and matrix units.
 Attempt multistage(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
-                   const Choice& choice);
-Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
-            const Choice& choice);
+                   const Split& split);
+Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed, const Split& split);
 Attempt wgmma(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
-              const Choice& choice);
+              const Split& split);
 /// The best of them for a problem, or nothing; and the tile of C that a group of it makes.
 std::string_view nvidia_variant(const Device& device, const GemmProblem& problem);
 TileShape nvidia_tile(const Device& device, const GemmProblem& problem, std::string_view variant);
@@ -79,12 +76,9 @@ Packing packing_of(const Device& device, const GemmProblem& problem);
 /// The problem with the alignments that packed factors have.
 GemmProblem as_packed(GemmProblem problem, const Packing& packing);
 /// The launch that packs.
-Plan pack(const GemmProblem& problem, const Packing& packing);
+Launch pack(const GemmProblem& problem, const Packing& packing);
 /// Why "wgmma" cannot run this; empty: it can.
 std::string no_wgmma(const Device& device, const GemmProblem& problem);
-/// The second launch, where sums are made in parts.
-Plan finish(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed);
-
 // What they share.
 
 using Kind = LocalLayout::Kind;

@@ -4,7 +4,7 @@
 
 #include "formatted.hpp"
 #include "plan/broken.hpp"
-#include "plan/moving_mean_parts.hpp"
+#include "plan/moving_mean_checks.hpp"
 #include "plan/pixels.hpp"
 #include "plan/sizes.hpp"
 
@@ -170,26 +170,34 @@ Attempt tiled(const Device& device, const MovingMeanProblem& p, std::size_t want
   return {plan, {}};
 }
 
-/// \returns the launch of PHASE `phase`.
-Attempt blocks(const Device& device, const MovingMeanProblem& p, std::size_t wanted, std::size_t phase) {
-  const plan::MovingMeanSlices slices = plan::moving_mean_slices(p);
-  if (device.max_allocation > 0 && std::bit_ceil(slices.scratch_bytes) > device.max_allocation)
-    return {{}, formatted("the sums of a row take {} bytes, more than a buffer", slices.scratch_bytes)};
+/// Rows that "blocks" does in a round, and the sums of them.
+struct Slice {
+  std::size_t rows, bytes;
+};
+
+Slice slice_of(const MovingMeanProblem& p) {
+  const std::size_t row = std::max<std::size_t>(2 * p.width * size_of(sum_type(p)), 1);
+  const std::size_t rows = std::clamp<std::size_t>(kSliceBytes / row, 1, std::max<std::size_t>(p.rows, 1));
+  return {rows, rows * row};
+}
+
+/// The launch of PHASE `phase`, of a slice.
+Plan phase_of_blocks(const Device& device, const MovingMeanProblem& p, std::size_t wanted,
+                     std::size_t phase) {
+  const std::size_t rows = slice_of(p).rows, sum = size_of(sum_type(p));
   // A CPU's thread goes through a block by itself: team scans are loops there. PoCL, two busy Zen 4 cores,
   // 2^24 float, windows of 100001: with groups of 256 830 ms.
   const std::size_t usual = phase == 0 && plan::runs_cpu_variant(device) ? 1 : kGroup;
-  const std::size_t group = std::max<std::size_t>(
-      plan::group_for(device, wanted != 0 ? wanted : usual, size_of(sum_type(p)), kOwnBytes), 1);
-  if (group * size_of(sum_type(p)) > device.local_bytes) return {{}, "there is no local memory"};
+  const std::size_t group =
+      std::max<std::size_t>(plan::group_for(device, wanted != 0 ? wanted : usual, sum, kOwnBytes), 1);
   Plan plan = base_plan(p, "blocks", "moving_mean/blocks.cl", "moving_mean_blocks");
   plan.work_group = {group, 1, 1};
-  const std::size_t jobs = slices.rows * divide_up(p.width, p.window);
+  const std::size_t jobs = rows * divide_up(p.width, p.window);
   plan.global = {
       std::clamp<std::size_t>(phase == 0 ? jobs : divide_up(p.width, group), 1, plan::kMaxTiles) * group,
-      phase == 0 ? 1 : std::clamp<std::size_t>(slices.rows, 1, plan::kMaxGroups), 1};
-  plan.local_bytes = phase == 0 ? group * size_of(sum_type(p)) : 0;
-  plan.scratch_bytes = slices.scratch_bytes;
-  const double sums = 2 * static_cast<double>(p.width * p.rows) * static_cast<double>(size_of(sum_type(p)));
+      phase == 0 ? 1 : std::clamp<std::size_t>(rows, 1, plan::kMaxGroups), 1};
+  plan.local_bytes = phase == 0 ? group * sum : 0;
+  const double sums = 2 * static_cast<double>(p.width * p.rows) * static_cast<double>(sum);
   if (phase == 0) {
     plan.prediction.bytes_read *= 2;  // from both ends
     plan.prediction.bytes_written = sums;
@@ -198,7 +206,23 @@ Attempt blocks(const Device& device, const MovingMeanProblem& p, std::size_t wan
   }
   define(plan, "PHASE", phase);
   define(plan, "GROUP", group);
-  plan.reason = formatted("groups sum blocks of {} elements into temporary memory, from both ends", p.window);
+  return plan;
+}
+
+Attempt blocks(const Device& device, const MovingMeanProblem& p, std::size_t wanted) {
+  const Slice slice = slice_of(p);
+  if (device.max_allocation > 0 && std::bit_ceil(slice.bytes) > device.max_allocation)
+    return {{}, formatted("the sums of a row take {} bytes, more than a buffer", slice.bytes)};
+  if (size_of(sum_type(p)) > device.local_bytes) return {{}, "there is no local memory"};
+  Plan plan = phase_of_blocks(device, p, wanted, 1);
+  plan.reason = formatted("each mean is the sum of two parts of blocks of {} elements", p.window);
+  Launch first = phase_of_blocks(device, p, wanted, 0);
+  first.variant = "sums";
+  first.reason = "groups sum blocks into temporary memory, from both ends";
+  plan.before.push_back(std::move(first));
+  plan.rounds = std::max<std::size_t>(divide_up(p.rows, slice.rows), 1);
+  plan.numbers = {{"rows", slice.rows}};
+  plan::add_scratch(plan, slice.bytes);
   return {plan, {}};
 }
 
@@ -231,7 +255,7 @@ Attempt plan_variant(const Device& device, const MovingMeanProblem& p, std::stri
                      std::size_t wanted) {
   if (variant == "naive") return naive(device, p);
   if (variant == "tiled") return tiled(device, p, wanted);
-  if (variant == "blocks") return blocks(device, p, wanted, 1);
+  if (variant == "blocks") return blocks(device, p, wanted);
   return cpu(device, p);
 }
 
@@ -272,33 +296,23 @@ void plan::check_moving_mean(const Device& device, const MovingMeanProblem& p) {
     refuse("window", formatted("1 to {} elements", kMost), formatted("{}", p.window));
 }
 
-plan::MovingMeanSlices plan::moving_mean_slices(const MovingMeanProblem& p) {
-  const std::size_t row = std::max<std::size_t>(2 * p.width * size_of(sum_type(p)), 1);
-  MovingMeanSlices slices;
-  slices.rows = std::clamp<std::size_t>(kSliceBytes / row, 1, std::max<std::size_t>(p.rows, 1));
-  slices.scratch_bytes = slices.rows * row;
-  return slices;
-}
+std::vector<std::string_view> moving_mean_variants() { return {"naive", "tiled", "blocks", "cpu"}; }
 
-std::string_view plan::moving_mean_choice(const Device& device, const MovingMeanProblem& p,
-                                          const PlanOverrides& fixed) {
-  for (const std::string_view variant : moving_mean_variants())
-    if (fixed.variant == variant) return variant;
+namespace {
+
+std::string_view choose(const Device& device, const MovingMeanProblem& p) {
   for (const std::string_view variant : {"cpu", "tiled", "blocks"})
     if (plan_variant(device, p, variant, 0).plan) return variant;
   return "naive";
 }
-
-std::vector<std::string_view> moving_mean_variants() { return {"naive", "tiled", "blocks", "cpu"}; }
-
-namespace {
 
 /// The plan on a device whose driver breaks nothing.
 Plan make_plan(const Device& device, const MovingMeanProblem& problem, const PlanOverrides& overrides) {
   plan::check_moving_mean(device, problem);
   const auto names = moving_mean_variants();
   plan::require_choice(kOperation, overrides, names);
-  const std::string_view variant = plan::moving_mean_choice(device, problem, overrides);
+  const std::string_view variant =
+      overrides.variant.empty() ? choose(device, problem) : std::string_view(overrides.variant);
   check_overrides(device, overrides, variant);
   Attempt attempt = plan_variant(device, problem, variant, overrides.work_items);
   if (!attempt.plan) {
@@ -326,16 +340,6 @@ Plan plan_moving_mean(const Device& device, const MovingMeanProblem& problem,
   return plan::Broken(device, kOperation, problem.in)
       .plan(moving_mean_variants(), overrides,
             [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
-}
-
-std::optional<Plan> plan_moving_mean_first(const Device& device, const MovingMeanProblem& problem,
-                                           const PlanOverrides& overrides) {
-  plan::check_moving_mean(device, problem);
-  const PlanOverrides fixed =
-      plan::with_sound_variant(device, kOperation, overrides,
-                               [&](const PlanOverrides& o) { return plan_moving_mean(device, problem, o); });
-  if (plan::moving_mean_choice(device, problem, fixed) != "blocks") return std::nullopt;
-  return blocks(device, problem, fixed.work_items, 0).plan;
 }
 
 }  // namespace smem

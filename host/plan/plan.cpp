@@ -57,8 +57,8 @@ std::string Plan::to_string() const { return explain(*this); }
 
 bool operator==(const Plan& a, const Plan& b) {
   const auto values = [](const Plan& p) {
-    return std::tie(static_cast<const Launch&>(p), p.evidence, p.before, p.after, p.scratch, p.counters,
-                    p.scratch_bytes, p.overrides, p.in_place_of);
+    return std::tie(static_cast<const Launch&>(p), p.evidence, p.before, p.after, p.rounds, p.scratch,
+                    p.counters, p.scratch_bytes, p.overrides, p.in_place_of);
   };
   return values(a) == values(b);
 }

@@ -5,7 +5,7 @@
 #include "formatted.hpp"
 #include "plan/broken.hpp"
 #include "plan/pixels.hpp"
-#include "plan/pool_parts.hpp"
+#include "plan/pool_checks.hpp"
 #include "plan/sizes.hpp"
 
 #include <algorithm>
@@ -33,24 +33,35 @@ constexpr std::size_t kOwnBytes = 64;  // of local memory, which compilers take 
 const char* operation_of(const PoolProblem& problem) {
   return problem.op == PoolOp::max ? "max_pool2d" : "avg_pool2d";
 }
+const char* operation_of(const GlobalPoolProblem& problem) {
+  return problem.op == PoolOp::max ? "global_max_pool" : "global_avg_pool";
+}
 
-Plan base_plan(const PoolProblem& problem, const char* operation, std::string_view variant, const char* file,
-               const char* entry) {
+/// What poolings of windows and of whole planes have.
+template <class Problem>
+Plan base_plan(const Problem& problem, std::string_view variant, const char* file, const char* entry) {
   Plan plan;
-  plan.operation = operation;
+  plan.operation = operation_of(problem);
   plan.variant = variant;
   plan.kernel_file = file;
   plan.entry_point = entry;
   plan::define_pixels(plan, problem.in, problem.out, Boundary::zero, problem.channels);
   if (!is_float(problem.in)) define(plan, "INTEGER", 1);
   if (problem.op == PoolOp::average) define(plan, "AVERAGE", 1);
+  plan.prediction.bytes_read = static_cast<double>(problem.width) * static_cast<double>(problem.height) *
+                               static_cast<double>(problem.planes * problem.channels) *
+                               static_cast<double>(size_of(problem.in));
+  return plan;
+}
+
+/// Of windows.
+Plan windows_plan(const PoolProblem& problem, std::string_view variant, const char* file, const char* entry) {
+  Plan plan = base_plan(problem, variant, file, entry);
   if (problem.count_padding) define(plan, "COUNT_PADDING", 1);
   if (problem.indices) define(plan, "INDICES", 1);
-  const auto cells = static_cast<double>(problem.planes * problem.channels);
-  const auto read = static_cast<double>(problem.width) * static_cast<double>(problem.height) * cells;
   const auto results = static_cast<double>(problem.windows.across(problem.width)) *
-                       static_cast<double>(problem.windows.down(problem.height)) * cells;
-  plan.prediction.bytes_read = read * static_cast<double>(size_of(problem.in));
+                       static_cast<double>(problem.windows.down(problem.height)) *
+                       static_cast<double>(problem.planes * problem.channels);
   plan.prediction.bytes_written =
       results * static_cast<double>(size_of(problem.out) + (problem.indices ? sizeof(std::uint32_t) : 0));
   plan.prediction.operations = results * static_cast<double>(problem.windows.width * problem.windows.height);
@@ -73,6 +84,7 @@ void set_launch(const Device& device, const PoolProblem& problem, std::size_t pe
                                    {"GROUP_2", plan.work_group[2]}})
     define(plan, name, size);
   plan.items_per_work_item = per_item;
+  plan.numbers = {{"band", band}};  // rows of results of a work-item
 }
 
 struct Block {
@@ -113,13 +125,13 @@ std::optional<Plan> plan_variant(const Device& device, const PoolProblem& proble
   if (cpu && !plan::runs_cpu_variant(device)) return std::nullopt;
   const std::optional<Block> block = block_for(device, problem);
   if (variant == "windows" || (cpu && !block)) {
-    Plan plan = base_plan(problem, operation_of(problem), variant, "pool/windows.cl", "pool_windows");
+    Plan plan = windows_plan(problem, variant, "pool/windows.cl", "pool_windows");
     set_launch(device, problem, 1, cpu, wanted, plan);
     plan.reason = cpu ? "a thread has whole rows" : "a work-item has one result, of any window";
     return plan;
   }
   if (!block) return std::nullopt;
-  Plan plan = base_plan(problem, operation_of(problem), variant, "pool/vector.cl", "pool_vector");
+  Plan plan = windows_plan(problem, variant, "pool/vector.cl", "pool_vector");
   set_launch(device, problem, block->results, cpu, wanted, plan);
   plan.vector_width = block->read;
   define(plan, "WINDOW_W", problem.windows.width);
@@ -156,50 +168,38 @@ std::size_t joined_rows(std::size_t height, std::size_t wanted) {
 
 std::vector<std::string_view> pool_variants() { return {"windows", "vector", "cpu"}; }
 
-std::size_t plan::pool_band(const Device& device, const PoolProblem& problem, const PlanOverrides& fixed) {
-  const bool cpu = fixed.variant.empty() ? runs_cpu_variant(device) : fixed.variant == "cpu";
-  return cpu ? cpu_band(device, problem.windows.down(problem.height), problem.planes, 0) : 1;
+namespace {
+
+[[noreturn]] void refuse(const char* operation, const char* argument, std::string expected, std::string got) {
+  throw Error(
+      {.operation = operation, .argument = argument, .expected = std::move(expected), .got = std::move(got)});
 }
 
-plan::GlobalPoolParts plan::global_pool_parts(const Device& device, const PoolProblem& problem) {
-  // Enough groups for the device, but parts of some thousand elements.
-  constexpr std::size_t kLeast = 16384;
-  const std::size_t row = std::max<std::size_t>(problem.width * problem.channels, 1);
-  const std::size_t height = std::max<std::size_t>(problem.height, 1);
-  const std::size_t wanted = divide_up(8 * device.compute_units, std::max<std::size_t>(problem.planes, 1));
-  GlobalPoolParts parts;
-  // Work-items beyond a short row's end have nothing to do: rows without gaps are taken as one.
-  if (problem.packed && row < kLeast / 8)
-    parts.joined = row * height <= 2 * kLeast ? height : joined_rows(height, divide_up(kLeast / 8, row));
-  const std::size_t rows = height / parts.joined;
-  parts.band = std::max({std::size_t{1}, divide_up(rows, wanted), divide_up(kLeast, row * parts.joined)});
-  parts.band = std::min({parts.band, rows, std::size_t{1} << 30});
-  parts.parts = divide_up(rows, parts.band);
-  if (parts.parts > 1) parts.scratch_bytes = parts.parts * problem.planes * problem.channels * 8;
-  return parts;
-}
-
-void plan::check_pool(const char* operation, const Device& device, const PoolProblem& problem, bool global) {
-  const auto refuse = [&](const char* argument, std::string expected, std::string got) {
-    throw Error({.operation = operation,
-                 .argument = argument,
-                 .expected = std::move(expected),
-                 .got = std::move(got)});
-  };
+template <class Problem>
+void check_planes(const char* operation, const Device& device, const Problem& problem) {
   plan::check_pixels(operation, device, problem.in, problem.out, problem.channels);
   plan::require_known(operation, "op", problem.op, PoolOp::average);
   plan::require_elements(operation, "in", {problem.width, problem.channels, problem.height, problem.planes});
-  if (problem.out != problem.in && problem.out != Scalar::float32)
-    refuse("out", formatted("{} or float32", name_of(problem.in)), std::string(name_of(problem.out)));
-  if (global) return;
+  if (problem.out != problem.in && problem.out != Scalar::float32) {
+    refuse(operation, "out", formatted("{} or float32", name_of(problem.in)),
+           std::string(name_of(problem.out)));
+  }
+}
+
+}  // namespace
+
+void plan::check_pool(const char* operation, const Device& device, const PoolProblem& problem) {
+  check_planes(operation, device, problem);
   const Pooling& w = problem.windows;
   const auto check = [&](std::size_t window, std::size_t stride, std::size_t before, std::size_t after) {
-    if (window == 0 || window > kMostWindow)
-      refuse("windows", formatted("windows of 1 to {} cells", kMostWindow), formatted("{}", window));
+    if (window == 0 || window > kMostWindow) {
+      refuse(operation, "windows", formatted("windows of 1 to {} cells", kMostWindow),
+             formatted("{}", window));
+    }
     if (stride == 0 || stride > kMostWindow)
-      refuse("windows", formatted("strides of 1 to {}", kMostWindow), formatted("{}", stride));
+      refuse(operation, "windows", formatted("strides of 1 to {}", kMostWindow), formatted("{}", stride));
     if (std::max(before, after) >= window) {
-      refuse("windows", formatted("paddings of less than {}, the window", window),
+      refuse(operation, "windows", formatted("paddings of less than {}, the window", window),
              formatted("{}", std::max(before, after)));
     }
   };
@@ -207,8 +207,14 @@ void plan::check_pool(const char* operation, const Device& device, const PoolPro
   check(w.height, w.stride_down, w.pad_top, w.pad_bottom);
   plan::require_elements(operation, "out",
                          {w.across(problem.width), problem.channels, w.down(problem.height), problem.planes});
-  if (problem.indices && problem.width * problem.height > 0xffffffff)
-    refuse("indices", "planes of at most 2^32 - 1 cells", formatted("{}", problem.width * problem.height));
+  if (problem.indices && problem.width * problem.height > 0xffffffff) {
+    refuse(operation, "indices", "planes of at most 2^32 - 1 cells",
+           formatted("{}", problem.width * problem.height));
+  }
+}
+
+void plan::check_global_pool(const char* operation, const Device& device, const GlobalPoolProblem& problem) {
+  check_planes(operation, device, problem);
 }
 
 namespace {
@@ -216,13 +222,7 @@ namespace {
 /// The plan on a device whose driver breaks nothing.
 Plan make_plan(const Device& device, const PoolProblem& problem, const PlanOverrides& overrides) {
   const char* operation = operation_of(problem);
-  plan::check_pool(operation, device, problem, false);
-  const auto refuse = [&](const char* argument, std::string expected, std::string got) {
-    throw Error({.operation = operation,
-                 .argument = argument,
-                 .expected = std::move(expected),
-                 .got = std::move(got)});
-  };
+  plan::check_pool(operation, device, problem);
   const auto names = pool_variants();
   plan::require_choice(operation, overrides, names);
   plan::require_work_items(operation, device, overrides);
@@ -232,12 +232,12 @@ Plan make_plan(const Device& device, const PoolProblem& problem, const PlanOverr
                                                                    : "windows";
   std::optional<Plan> plan = plan_variant(device, problem, chosen, overrides.work_items);
   if (!plan) {
-    refuse("variant", "one that can run this pooling on this device",
+    refuse(operation, "variant", "one that can run this pooling on this device",
            formatted("\"{}\" for windows of {} x {} of {} channels on {}", chosen, problem.windows.width,
                      problem.windows.height, problem.channels, device.name));
   }
   if (overrides.work_items != 0 && plan->work_items() != overrides.work_items) {
-    refuse("work_items",
+    refuse(operation, "work_items",
            plan->variant == "cpu" ? std::string("1: a thread has whole rows")
                                   : formatted("at most {}, for so few results", plan->work_items()),
            formatted("{}", overrides.work_items));
@@ -268,57 +268,92 @@ std::size_t usual_group(const Device& device, std::size_t elements) {
                                  kGroup);
 }
 
-Plan global_plan(const Device& device, const PoolProblem& problem, const PlanOverrides& overrides,
-                 bool first) {
-  ++plan::plans_made();
-  const char* operation = problem.op == PoolOp::max ? "global_max_pool" : "global_avg_pool";
-  plan::check_pool(operation, device, problem, true);
+/// How whole planes are cut.
+struct Cut {
+  std::size_t joined = 1;  ///< rows of the input that are one row
+  std::size_t band = 1;    ///< of these, a part
+  std::size_t parts = 1;   ///< of a plane; of more than one a second launch makes the results
+};
+
+Cut cut_planes(const Device& device, const GlobalPoolProblem& problem) {
+  // Enough groups for the device, but parts of some thousand elements.
+  constexpr std::size_t kLeast = 16384;
+  const std::size_t row = std::max<std::size_t>(problem.width * problem.channels, 1);
+  const std::size_t height = std::max<std::size_t>(problem.height, 1);
+  const std::size_t wanted = divide_up(8 * device.compute_units, std::max<std::size_t>(problem.planes, 1));
+  Cut cut;
+  // Work-items beyond a short row's end have nothing to do: rows without gaps are taken as one.
+  if (problem.packed && row < kLeast / 8)
+    cut.joined = row * height <= 2 * kLeast ? height : joined_rows(height, divide_up(kLeast / 8, row));
+  const std::size_t rows = height / cut.joined;
+  cut.band = std::max({std::size_t{1}, divide_up(rows, wanted), divide_up(kLeast, row * cut.joined)});
+  cut.band = std::min({cut.band, rows, std::size_t{1} << 30});
+  cut.parts = divide_up(rows, cut.band);
+  return cut;
+}
+
+/// The launch of PHASE `phase`, of groups of at most `wanted` work-items.
+Plan phase_of_planes(const Device& device, const GlobalPoolProblem& problem, std::size_t wanted,
+                     std::size_t phase) {
+  Plan plan = base_plan(problem, "parts", "pool/whole.cl", "pool_whole");
+  const double read = plan.prediction.bytes_read / static_cast<double>(size_of(problem.in));
+  plan.prediction.bytes_written =
+      static_cast<double>(problem.planes * problem.channels) * static_cast<double>(size_of(problem.out));
+  plan.prediction.operations = read;
+  // Without local memory, one work-item a group needs none to share.
+  const std::size_t group = std::max<std::size_t>(plan::group_for(device, wanted, 8, kOwnBytes), 1);
+  plan.work_group = {group, 1, 1};
+  define(plan, "PHASE", phase);
+  define(plan, "GROUP", group);
+  return plan;
+}
+
+Plan make_plan(const Device& device, const GlobalPoolProblem& problem, const PlanOverrides& overrides) {
+  const char* operation = operation_of(problem);
+  plan::check_global_pool(operation, device, problem);
   plan::require_choice(operation, overrides, {"parts"});
   plan::require_work_items(operation, device, overrides);
-  const plan::GlobalPoolParts parts = plan::global_pool_parts(device, problem);
-  const std::size_t elements = parts.band * parts.joined * problem.width * problem.channels;
-  const std::size_t usual = first ? usual_group(device, elements) : kGroup;
-  const std::size_t group =
-      plan::group_for(device, overrides.work_items != 0 ? overrides.work_items : usual, 8, kOwnBytes);
-  Plan plan = base_plan(problem, operation, "parts", "pool/whole.cl", "pool_whole");
-  const auto results = static_cast<double>(problem.planes * problem.channels);
-  plan.scratch_bytes = parts.scratch_bytes;
-  plan.prediction.bytes_written = results * static_cast<double>(size_of(problem.out));
-  plan.prediction.operations = plan.prediction.bytes_read / static_cast<double>(size_of(problem.in));
-  // Without local memory, one work-item a group needs none to share.
-  plan.work_group = {std::max<std::size_t>(group, 1), 1, 1};
-  const std::size_t jobs = parts.parts * problem.planes;
-  const std::size_t groups = first ? jobs : divide_up(problem.planes * problem.channels, plan.work_group[0]);
-  plan.global = {
-      std::clamp<std::size_t>(groups, 1, first ? std::size_t{1} << 20 : plan::kMaxTiles) * plan.work_group[0],
-      1, 1};
-  plan.local_bytes = first && plan.work_group[0] > 1 ? plan.work_group[0] * 8 : 0;
-  define(plan, "PHASE", first ? 0 : 1);
-  define(plan, "GROUP", plan.work_group[0]);
-  if (first && parts.parts == 1) define(plan, "ONE_PART", 1);
-  plan.reason = !first ? "joins the parts"
-                : parts.parts == 1
-                    ? "a group takes a plane"
-                    : formatted("groups take {} rows of a plane each", parts.band * parts.joined);
+  const Cut cut = cut_planes(device, problem);
+  const std::size_t rows = cut.band * cut.joined;
+  const auto wanted = [&](std::size_t usual) {
+    return overrides.work_items != 0 ? overrides.work_items : usual;
+  };
+  Plan plan = phase_of_planes(device, problem,
+                              wanted(usual_group(device, rows * problem.width * problem.channels)), 0);
+  const std::size_t group = plan.work_group[0];
+  plan.global = {std::clamp<std::size_t>(cut.parts * problem.planes, 1, std::size_t{1} << 20) * group, 1, 1};
+  plan.local_bytes = group > 1 ? group * 8 : 0;
+  plan.numbers = {{"joined", cut.joined}, {"band", cut.band}};
+  if (cut.parts == 1) {
+    define(plan, "ONE_PART", 1);
+    plan.reason = "a group takes a plane";
+  } else {
+    plan.reason = formatted("groups take {} rows of a plane each", rows);
+    plan::add_scratch(plan, cut.parts * problem.planes * problem.channels * 8);
+    Launch join = phase_of_planes(device, problem, wanted(kGroup), 1);
+    join.variant = "finish";
+    join.reason = "joins the parts";
+    join.global = {std::clamp<std::size_t>(divide_up(problem.planes * problem.channels, join.work_group[0]),
+                                           1, plan::kMaxTiles) *
+                       join.work_group[0],
+                   1, 1};
+    plan.after.push_back(std::move(join));
+  }
   plan.evidence = family_of(device) == "nvidia-hopper"
                       ? "H200, means of 16384 planes of 56 x 56 floats: 0.055 ms, 3.8 TB/s"
                       : "no measurement for this family: the sizes follow from the device's facts";
   plan.overrides = overrides;
+  ++plan::plans_made();
   return plan;
 }
 
 }  // namespace
 
-Plan plan_global_pool_first(const Device& device, const PoolProblem& problem,
-                            const PlanOverrides& overrides) {
+Plan plan_global_pool(const Device& device, const GlobalPoolProblem& problem,
+                      const PlanOverrides& overrides) {
   return plan::Broken(device, "global_pool", problem.in)
       .plan({"parts"}, overrides,
-            [&](const PlanOverrides& fixed) { return global_plan(device, problem, fixed, true); });
-}
-Plan plan_global_pool(const Device& device, const PoolProblem& problem, const PlanOverrides& overrides) {
-  return plan::Broken(device, "global_pool", problem.in)
-      .plan({"parts"}, overrides,
-            [&](const PlanOverrides& fixed) { return global_plan(device, problem, fixed, false); });
+            [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
 }
 
 }  // namespace smem

@@ -189,7 +189,7 @@ TuningClass tuning_class(const PoolProblem& p) {
           {{"width", p.width}, {"height", p.height}, {"planes", p.planes}}};
 }
 
-TuningClass global_pool_tuning_class(const PoolProblem& p) {
+TuningClass tuning_class(const GlobalPoolProblem& p) {
   return {"global_pool",
           kind_of({p.op == PoolOp::max ? "max" : "average", types(p.in, p.out),
                    formatted("{} channels", p.channels)}),

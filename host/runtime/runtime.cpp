@@ -97,16 +97,16 @@ void Runtime::open() {
   tuning_ = std::make_unique<Tuning>(device_);
 }
 
-std::shared_ptr<const Ready> Runtime::find_ready(const ProblemKey& key) const {
+std::shared_ptr<const Ready> Runtime::find(const ProblemKey& key) const {
   const std::shared_lock lock(mutex_);
-  const auto ready = calls_.find(key);
-  return ready == calls_.end() ? nullptr : ready->second;
+  const auto ready = ready_.find(key);
+  return ready == ready_.end() ? nullptr : ready->second;
 }
 
 std::shared_ptr<const Ready> Runtime::remember(const ProblemKey& key, std::shared_ptr<const Ready> ready) {
   const std::unique_lock lock(mutex_);
-  if (calls_.size() >= kReadyLimit) calls_.clear();  // programs stay; only plans are made again
-  calls_.insert_or_assign(key, ready);
+  if (ready_.size() >= kReadyLimit) ready_.clear();  // programs stay; only plans are made again
+  ready_.insert_or_assign(key, ready);
   return ready;
 }
 
@@ -127,20 +127,6 @@ std::shared_ptr<Ready> Runtime::make_ready(const Make& make_plan, const Device& 
   for (const Launch* launch : ready->plan.launches())
     ready->steps.push_back({launch, programs_->get(*launch)});
   return ready;
-}
-
-std::shared_ptr<const Prepared> Runtime::find(const ProblemKey& key) const {
-  const std::shared_lock lock(mutex_);
-  const auto ready = ready_.find(key);
-  return ready == ready_.end() ? nullptr : ready->second;
-}
-
-std::shared_ptr<const Prepared> Runtime::remember(const ProblemKey& key, Prepared made) {
-  auto entry = std::make_shared<const Prepared>(std::move(made));
-  const std::unique_lock lock(mutex_);
-  if (ready_.size() >= kReadyLimit) ready_.clear();  // programs stay; only plans are made again
-  ready_.insert_or_assign(key, entry);
-  return entry;
 }
 
 bool Runtime::is_too_large(const Error& error) {

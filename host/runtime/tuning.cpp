@@ -87,12 +87,6 @@ const TuningEntry* Tuning::nearest(const TuningClass& problems) const {
   return best;
 }
 
-void Tuning::set(const ProblemKey& key, std::shared_ptr<const PlanOverrides> choice) {
-  const std::unique_lock lock(mutex_);
-  if (choices_.size() >= kReadyLimit) choices_.clear();
-  choices_.insert_or_assign(key, std::move(choice));
-}
-
 }  // namespace runtime
 
 }  // namespace smem

@@ -3,13 +3,13 @@
 
 #include <smem/device.hpp>
 #include <smem/export.hpp>
+#include <smem/fields.hpp>
 #include <smem/gemm_plan.hpp>
 #include <smem/plan.hpp>
 #include <smem/scalar.hpp>
 #include <smem/sizes.hpp>
 
 #include <cstddef>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -54,19 +54,29 @@ struct Conv2dProblem {
   std::size_t plane_results() const {
     return detail::size_product(out_width, out_height);
   }  ///< of a plane of the output
+
+  auto fields() const {
+    using namespace smem::fields;
+    return std::tuple(
+        choice("type", type), extent("images", images), extent("in_channels", in_channels),
+        extent("width", width), extent("height", height), extent("out_channels", out_channels),
+        choice("window_width", window_width), choice("window_height", window_height),
+        ignored("out_width", out_width), ignored("out_height", out_height), choice("stride_x", stride_x),
+        choice("stride_y", stride_y), choice("dilation_x", dilation_x), choice("dilation_y", dilation_y),
+        ignored("pad_left", pad_left), ignored("pad_top", pad_top), choice("groups", groups),
+        ignored("bias", bias), ignored("activation", activation), choice("in_packed", in_packed),
+        choice("out_packed", out_packed), aligned("in_alignment", in_alignment),
+        aligned("out_alignment", out_alignment), aligned("weight_alignment", weight_alignment));
+  }
 };
 
-/// The plan that conv2d() would use on `device`. Where it is "gemm", that is the launch that lays the columns
-/// of a slice of the images in temporary memory, which the plan states, and plan_conv2d_product() the product
-/// that follows; of a window of 1 x 1 without stride and padding, on planes without gaps, it is the product
-/// itself. Overrides: `variant`. \throws Error when the problem or the device does not allow it, the variant
-/// is unknown or cannot run this problem on this device, or another field was fixed; it names the field.
+/// The plan that conv2d() would use on `device`. Where it is "gemm", it has the launches of one slice of the
+/// images and one group of channels: columns are laid in temporary memory, then multiplied; of a window of
+/// 1 x 1 without stride and padding, on planes without gaps, there are no columns. Rounds are slices.
+/// Overrides: `variant`. \throws Error when the problem or the device does not allow it, the variant is
+/// unknown or cannot run this problem on this device, or another field was fixed; it names the field.
 SMEM_API Plan plan_conv2d(const Device& device, const Conv2dProblem& problem,
                           const PlanOverrides& overrides = {});
-
-/// The product that follows the columns of "gemm": of one group of channels and one slice.
-SMEM_API std::optional<Plan> plan_conv2d_product(const Device& device, const Conv2dProblem& problem,
-                                                 const PlanOverrides& overrides = {});
 
 /// "naive", "direct", "implicit", "cpu" and "gemm".
 SMEM_API std::vector<std::string_view> conv2d_variants();

@@ -3,11 +3,11 @@
 
 #include <smem/device.hpp>
 #include <smem/export.hpp>
+#include <smem/fields.hpp>
 #include <smem/plan.hpp>
 #include <smem/scalar.hpp>
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,10 +52,28 @@ struct GemmProblem {
   std::size_t a_alignment = 64;
   std::size_t b_alignment = 64;  ///< the same of B
   std::size_t c_alignment = 64;  ///< the same of C
+
+  auto fields() const {
+    using namespace smem::fields;
+    return std::tuple(extent("m", m), extent("n", n), extent("k", k), extent("batch", batch),
+                      choice("in", in), choice("out", out), choice("a_along_k", a_along_k),
+                      choice("b_along_k", b_along_k), choice("reads_c", reads_c), choice("listed", listed),
+                      choice("epilogue", epilogue), ignored("row_bias", row_bias),
+                      ignored("column_bias", column_bias), ignored("residual", residual),
+                      ignored("residual_is_c", residual_is_c), ignored("activation", activation),
+                      text("expression", expression), choice("tf32", tf32), ignored("turned", turned),
+                      aligned("a_alignment", a_alignment), aligned("b_alignment", b_alignment),
+                      aligned("c_alignment", c_alignment));
+  }
 };
 
 /// The plan that gemm() would use on `device`. Tiles shrink until they fit; where none fits, the plan is
 /// "naive" and says so.
+///
+/// A launch after the main one adds the parts of each sum, where it makes them in parts: "split_k" and
+/// "stream_k" always, NVIDIA's own variants where C has few tiles and the sums are long. A launch before it
+/// copies factors whose rows begin anywhere to where "wgmma" reads them faster: large products of half and
+/// bfloat16 on NVIDIA's Hopper.
 ///
 /// Overrides: `variant`; for all but "naive" `tile_rows` and `tile_cols` (of C, powers of two from 4 to 256),
 /// `work_items` (a power of two; a work-item then has tile_rows * tile_cols / work_items results) and, but
@@ -65,16 +83,6 @@ struct GemmProblem {
 SMEM_API Plan plan_gemm(const Device& device, const GemmProblem& problem, const PlanOverrides& overrides);
 /// The same, with at most the variant fixed.
 SMEM_API Plan plan_gemm(const Device& device, const GemmProblem& problem, std::string_view variant = {});
-
-/// The launch before plan_gemm()'s that copies factors whose rows begin anywhere to where "wgmma" reads them
-/// faster: large products of half and bfloat16 on NVIDIA's Hopper.
-SMEM_API std::optional<Plan> plan_gemm_pack(const Device& device, const GemmProblem& problem,
-                                            const PlanOverrides& overrides = {});
-
-/// The launch that follows plan_gemm()'s and adds the parts of each sum, where it makes them in parts:
-/// "split_k" and "stream_k" always, NVIDIA's own variants where C has few tiles and the sums are long.
-SMEM_API std::optional<Plan> plan_gemm_finish(const Device& device, const GemmProblem& problem,
-                                              const PlanOverrides& overrides);
 
 /// The names of all variants, slowest idea first: the steps of the ladder.
 SMEM_API std::vector<std::string_view> gemm_variants();

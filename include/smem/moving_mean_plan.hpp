@@ -3,11 +3,11 @@
 
 #include <smem/device.hpp>
 #include <smem/export.hpp>
+#include <smem/fields.hpp>
 #include <smem/plan.hpp>
 #include <smem/scalar.hpp>
 
 #include <cstddef>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -20,16 +20,21 @@ struct MovingMeanProblem {
   std::size_t width = 0;         ///< elements of a row
   std::size_t rows = 1;          ///< of all planes and grids
   std::size_t window = 1;        ///< elements
+
+  auto fields() const {
+    using namespace smem::fields;
+    return std::tuple(choice("in", in), choice("out", out), extent("width", width), extent("rows", rows),
+                      extent("window", window));
+  }
 };
 
-/// The plan that moving_mean() would use on `device`. Overrides: `variant`, and of "tiled" and "blocks"
-/// `work_items`. \throws Error when the problem or the device does not allow it, the variant is unknown or
-/// cannot run this problem on this device, or another field was fixed; it names the field.
+/// The plan that moving_mean() would use on `device`. Where it is "blocks", a launch before the main one
+/// leaves the sums of blocks in temporary memory, and there is a round of both for each slice of the rows.
+/// Overrides: `variant`, and of "tiled" and "blocks" `work_items`. \throws Error when the problem or the
+/// device does not allow it, the variant is unknown or cannot run this problem on this device, or another
+/// field was fixed; it names the field.
 SMEM_API Plan plan_moving_mean(const Device& device, const MovingMeanProblem& problem,
                                const PlanOverrides& overrides = {});
-/// The launch before it that leaves the sums of blocks in temporary memory: of "blocks" alone.
-SMEM_API std::optional<Plan> plan_moving_mean_first(const Device& device, const MovingMeanProblem& problem,
-                                                    const PlanOverrides& overrides = {});
 
 /// "naive", "tiled", "blocks" and "cpu".
 SMEM_API std::vector<std::string_view> moving_mean_variants();

@@ -120,6 +120,7 @@ struct Plan : Launch {
   std::string evidence;        ///< the measurement behind its numbers, or that there is none for this family
   std::vector<Launch> before;  ///< launched before the main one, in this order
   std::vector<Launch> after;   ///< launched after it
+  std::size_t rounds = 1;      ///< how many times all of them are launched in turn: slices of a large problem
   std::vector<Scratch> scratch;   ///< temporary memory, at most kMostScratch
   bool counters = false;          ///< whether kernels share counters, which they find and leave zero
   std::size_t scratch_bytes = 0;  ///< of all temporary memory

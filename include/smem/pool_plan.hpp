@@ -3,6 +3,7 @@
 
 #include <smem/device.hpp>
 #include <smem/export.hpp>
+#include <smem/fields.hpp>
 #include <smem/plan.hpp>
 #include <smem/scalar.hpp>
 #include <smem/sizes.hpp>
@@ -39,6 +40,14 @@ struct Pooling {
     return count(extent, pad_top, pad_bottom, height, stride_down);
   }
 
+  auto fields() const {
+    using namespace smem::fields;
+    return std::tuple(choice("window_width", width), choice("window_height", height),
+                      choice("stride_across", stride_across), choice("stride_down", stride_down),
+                      choice("pad_left", pad_left), choice("pad_right", pad_right),
+                      choice("pad_top", pad_top), choice("pad_bottom", pad_bottom));
+  }
+
  private:
   static std::size_t count(std::size_t extent, std::size_t before, std::size_t after, std::size_t window,
                            std::size_t stride) {
@@ -65,7 +74,34 @@ struct PoolProblem {
   /// The largest power of two, at most 64, that divides the byte address of each row.
   std::size_t in_alignment = 64;
   std::size_t out_alignment = 64;  ///< the same of the results
-  bool packed = true;  ///< of whole planes: a row of the input begins where the one before it ends
+
+  auto fields() const {
+    using namespace smem::fields;
+    return std::tuple(choice("op", op), choice("in", in), choice("out", out), extent("width", width),
+                      extent("height", height), extent("planes", planes), choice("channels", channels),
+                      choice("windows", windows), choice("indices", indices),
+                      ignored("count_padding", count_padding), aligned("in_alignment", in_alignment),
+                      aligned("out_alignment", out_alignment));
+  }
+};
+
+/// A pooling of whole planes without its data: all that a plan depends on.
+struct GlobalPoolProblem {
+  PoolOp op = PoolOp::max;       ///< what is made of a plane
+  Scalar in = Scalar::float32;   ///< type of the input
+  Scalar out = Scalar::float32;  ///< type of the results
+  std::size_t width = 0;         ///< cells of a row of the input
+  std::size_t height = 0;        ///< rows of the input
+  std::size_t planes = 1;        ///< of all grids
+  std::size_t channels = 1;      ///< interleaved in each cell
+  bool packed = true;            ///< a row of the input begins where the one before it ends
+
+  auto fields() const {
+    using namespace smem::fields;
+    return std::tuple(choice("op", op), choice("in", in), choice("out", out), extent("width", width),
+                      extent("height", height), extent("planes", planes), choice("channels", channels),
+                      ignored("packed", packed));
+  }
 };
 
 /// The plan that max_pool2d() or avg_pool2d() would use on `device`. Overrides: `variant`, and
@@ -78,12 +114,10 @@ SMEM_API Plan plan_pool(const Device& device, const PoolProblem& problem,
 /// "windows", "vector" and "cpu".
 SMEM_API std::vector<std::string_view> pool_variants();
 
-/// The plans of the launches of global_max_pool() and global_avg_pool(): the windows, indices and alignments
-/// have no meaning. Overrides: `work_items`. \throws Error as plan_pool().
-SMEM_API Plan plan_global_pool_first(const Device& device, const PoolProblem& problem,
-                                     const PlanOverrides& overrides = {});
-/// The second launch, where planes are cut into parts.
-SMEM_API Plan plan_global_pool(const Device& device, const PoolProblem& problem,
+/// The plan that global_max_pool() or global_avg_pool() would use on `device`. Where planes are cut into
+/// parts, a launch after the main one joins them. Overrides: `variant`, which is "parts", and `work_items`.
+/// \throws Error as plan_pool().
+SMEM_API Plan plan_global_pool(const Device& device, const GlobalPoolProblem& problem,
                                const PlanOverrides& overrides = {});
 
 }  // namespace smem

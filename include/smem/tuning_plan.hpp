@@ -84,8 +84,8 @@ SMEM_API TuningClass tuning_class(const BoxProblem& problem);
 SMEM_API TuningClass tuning_class(const WindowProblem& problem);
 /// The class of a pooling by windows.
 SMEM_API TuningClass tuning_class(const PoolProblem& problem);
-/// The class of a pooling of whole planes, whose windows have no meaning.
-SMEM_API TuningClass global_pool_tuning_class(const PoolProblem& problem);
+/// The class of a pooling of whole planes.
+SMEM_API TuningClass tuning_class(const GlobalPoolProblem& problem);
 /// The class of a convolution of many channels, with any bias and activation.
 SMEM_API TuningClass tuning_class(const Conv2dProblem& problem);
 /// The class of a moving mean.

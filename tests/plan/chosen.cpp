@@ -68,16 +68,16 @@ TEST_CASE("plans of the H200: wide boxes have larger groups than narrow ones") {
 }
 
 TEST_CASE("plans of the H200: whole planes have as many work-items as they keep busy") {
-  smem::PoolProblem problem;
+  smem::GlobalPoolProblem problem;
   problem.op = smem::PoolOp::average;
   problem.width = problem.height = 56;
   problem.planes = 16384;
-  CHECK(smem::plan_global_pool_first(h200, problem).work_items() == 64);
+  CHECK(smem::plan_global_pool(h200, problem).work_items() == 64);
   problem.width = problem.height = 7;
-  CHECK(smem::plan_global_pool_first(h200, problem).work_items() == 32);
+  CHECK(smem::plan_global_pool(h200, problem).work_items() == 32);
   problem.width = problem.height = 4096;
   problem.planes = 1;
-  CHECK(smem::plan_global_pool_first(h200, problem).work_items() == 256);
+  CHECK(smem::plan_global_pool(h200, problem).work_items() == 256);
 }
 
 TEST_CASE("plans of the H200: groups of stencils are no wider than rows") {

@@ -47,9 +47,10 @@ TEST_CASE("plan of conv2d: layers of all kinds fit every target and its clamps")
           try {
             const smem::Plan plan = smem::plan_conv2d(device, problem, fixed);
             test::check_fits(device, plan, variant, smem::conv2d_variants().size());
-            const auto product = smem::plan_conv2d_product(device, problem, fixed);
-            if (product) CHECK(product->operation == "gemm");
-            if (product) CHECK(product->local_bytes <= device.local_bytes);
+            for (const smem::Launch* launch : plan.launches()) {
+              CHECK(launch->local_bytes <= device.local_bytes);
+              CHECK(launch->work_items() <= device.max_work_group);
+            }
           } catch (const smem::Error& error) {
             test::check_refused_variant(error, variant);
           }
@@ -66,7 +67,14 @@ TEST_CASE("plan of conv2d: what each kind of device and layer gets") {
   CHECK(smem::plan_conv2d(h200, layer(64, 3, 224, 64, 7)).variant == "implicit");
   Conv2dProblem of_half = layer(32, 64, 56, 64, 3);
   of_half.type = smem::Scalar::half;
-  CHECK(smem::plan_conv2d_product(h200, of_half));
+  const smem::Plan units = smem::plan_conv2d(h200, of_half);
+  CHECK(units.variant == "gemm");
+  CHECK(units.entry_point == "gemm_wgmma");
+  REQUIRE(units.before.size() == 1);
+  CHECK(units.before[0].entry_point == "conv2d_columns");
+  // 64 MiB at most of columns at a time: of 18 of the 32 images.
+  CHECK(units.number("images") == 18);
+  CHECK(units.rounds == 2);
   Conv2dProblem shallow = layer(64, 3, 224, 64, 7);  // whose columns cost more than matrix units save
   shallow.type = smem::Scalar::half;
   CHECK(smem::plan_conv2d(h200, shallow).variant == "implicit");
@@ -74,8 +82,11 @@ TEST_CASE("plan of conv2d: what each kind of device and layer gets") {
   CHECK(smem::plan_conv2d(h200, layer(32, 64, 56, 64, 3, 64)).variant == "direct");
   CHECK(smem::plan_conv2d(h200, layer(32, 64, 56, 64, 17)).variant == "direct");  // more than its bits
   // A window of one cell needs no columns: its plan is the product's own.
-  CHECK_FALSE(smem::plan_conv2d_product(h200, layer(32, 64, 56, 64, 1)));
-  CHECK(smem::plan_conv2d(h200, layer(32, 64, 56, 64, 1)).entry_point.starts_with("gemm_"));
+  const smem::Plan straight = smem::plan_conv2d(h200, layer(32, 64, 56, 64, 1));
+  CHECK(straight.variant == "gemm");
+  CHECK(straight.entry_point.starts_with("gemm_"));
+  CHECK(straight.before.empty());
+  CHECK(straight.rounds == 1);
   CHECK(smem::plan_conv2d(cpu, layer(1, 64, 56, 64, 3)).variant == "cpu");
   CHECK(smem::plan_conv2d(cpu, layer(1, 32, 112, 32, 3, 32)).entry_point == "conv2d_depthwise_cpu");
   CHECK(smem::plan_conv2d(cpu, layer(1, 32, 112, 32, 3)).entry_point != "conv2d_depthwise_cpu");

@@ -2,7 +2,6 @@
 #include <smem/error.hpp>
 #include <smem/gemm_plan.hpp>
 
-#include "plan/gemm_variants.hpp"
 #include "support/failure.hpp"
 #include "support/targets.hpp"
 
@@ -51,14 +50,14 @@ TEST_CASE("plan of gemm: problems of all kinds fit every target and its clamps")
             CHECK(plan.global[0] % plan.work_group[0] == 0);
             CHECK(plan.global[0] > 0);
             CHECK(plan.alternatives.size() + 1 == smem::gemm_variants().size());
-            const auto finish = smem::plan_gemm_finish(device, problem, {});
-            CHECK((finish.has_value() == (plan.scratch_bytes > 0)));
-            // A driver that refuses a launch gets smaller work-groups for the same parts.
-            const auto parts = smem::plan::gemm::choose(device, problem, {});
-            const auto smaller = smem::plan::gemm::choose(smem::clamp(device, "work_group=1"), problem, {});
-            CHECK(parts.variant == smaller.variant);
-            CHECK(parts.parts == smaller.parts);
-            CHECK(parts.scratch_bytes == smaller.scratch_bytes);
+            // Parts of sums have memory, and a launch that adds them.
+            CHECK(plan.before.empty());
+            CHECK(plan.after.empty() == (plan.scratch_bytes == 0));
+            CHECK(plan.after.empty() == (plan.number("parts") == 0));
+            for (const smem::Launch& finish : plan.after) {
+              CHECK(finish.local_bytes <= device.local_bytes);
+              CHECK(finish.work_items() <= device.max_work_group);
+            }
           }
         }
       }
@@ -119,10 +118,9 @@ TEST_CASE("plan of gemm: NVIDIA's own kernels") {
   // Long sums of few tiles are cut, in parts that begin where copies of 16 bytes may.
   plan = smem::plan_gemm(hopper, problem_of(31, 129, 65536));
   CHECK(plan.variant == "multistage");
-  const auto parts = smem::plan::gemm::choose(hopper, problem_of(31, 129, 65536), {});
-  CHECK(parts.parts > 8);
-  CHECK(parts.part_depth % 64 == 0);
-  CHECK(parts.scratch_bytes == parts.parts * 31 * 129 * 4);
+  CHECK(plan.number("parts") > 8);
+  CHECK(plan.number("part_depth") % 64 == 0);
+  CHECK(plan.scratch_bytes == plan.number("parts") * 31 * 129 * 4);
   CHECK(smem::plan_gemm(hopper, problem_of(31, 129, 100)).scratch_bytes == 0);
   smem::GemmProblem batched = problem_of(64, 64, 64);
   batched.batch = 10000;
@@ -144,17 +142,24 @@ TEST_CASE("plan of gemm: NVIDIA's own kernels") {
   const smem::Plan packed = smem::plan_gemm(hopper, halves);
   CHECK(packed.variant == "wgmma");
   CHECK(packed.scratch_bytes == std::size_t{2} * 4096 * 4096);
-  const smem::Plan pack = smem::plan_gemm_pack(hopper, halves).value();
-  CHECK(pack.scratch_bytes == packed.scratch_bytes);
-  CHECK(pack.global[0] == 4096 * 4096 / 8 / 2);
-  CHECK(pack.prediction.bytes_read == 2.0 * 4096 * 4096);
+  REQUIRE(packed.before.size() == 1);
+  CHECK(packed.before[0].entry_point == "gemm_pack");
+  CHECK(packed.before[0].global[0] == 4096 * 4096 / 8 / 2);
+  CHECK(packed.before[0].prediction.bytes_read == 2.0 * 4096 * 4096);
+  CHECK(packed.number("packed_a_pitch") == 0);
+  CHECK(packed.number("packed_b_pitch") == 4096);
   halves.a_alignment = 4;
-  CHECK(smem::plan_gemm_pack(hopper, halves).value().scratch_bytes == std::size_t{4} * 4096 * 4096);
-  CHECK(!smem::plan_gemm_pack(smem::clamp(hopper, "retargeting=0"), halves));
-  CHECK(!smem::plan_gemm_pack(hopper, problem_of(4096, 4096, 4096, Scalar::half)));
+  CHECK(smem::plan_gemm(hopper, halves).scratch_bytes == std::size_t{4} * 4096 * 4096);
+  CHECK(smem::plan_gemm(smem::clamp(hopper, "retargeting=0"), halves).before.empty());
+  CHECK(smem::plan_gemm(hopper, problem_of(4096, 4096, 4096, Scalar::half)).before.empty());
+  // What stands in for "wgmma" reads factors as they lie.
+  const smem::Plan instead = smem::plan_gemm(smem::clamp(hopper, "work_group=64"), halves);
+  CHECK(instead.variant == "two_level");
+  CHECK(instead.before.empty());
+  CHECK(instead.scratch_bytes == 0);
   halves.batch = 2;
-  CHECK(!smem::plan_gemm_pack(hopper, halves));
   const smem::Plan loose = smem::plan_gemm(hopper, halves);
+  CHECK(loose.before.empty());
   CHECK(std::find(loose.defines.begin(), loose.defines.end(), std::pair<std::string, long>{"LOOSE", 1}) !=
         loose.defines.end());
   CHECK(smem::plan_gemm(hopper, problem_of(4096, 4096, 4096, Scalar::int8)).variant == "mma");

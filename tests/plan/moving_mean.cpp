@@ -49,8 +49,17 @@ TEST_CASE("plan of moving_mean: what each kind of device and window gets, and wh
   CHECK(variant_of(h200, 101) == "tiled");
   CHECK(variant_of(h200, 100001) == "blocks");
   CHECK(variant_of(target("cpu"), 101) == "cpu");
-  CHECK(smem::plan_moving_mean_first(h200, {.width = 1 << 24, .window = 100001}).has_value());
-  CHECK_FALSE(smem::plan_moving_mean_first(h200, {.width = 1 << 24, .window = 101}).has_value());
+  // The sums of 128 MiB at a time: of a row here, and then of two.
+  const smem::Plan blocks = smem::plan_moving_mean(h200, {.width = 1 << 24, .rows = 3, .window = 100001});
+  REQUIRE(blocks.before.size() == 1);
+  CHECK(blocks.before[0].entry_point == "moving_mean_blocks");
+  CHECK(blocks.rounds == 3);
+  CHECK(blocks.scratch_bytes == std::size_t{1} << 27);
+  const smem::Plan two = smem::plan_moving_mean(h200, {.width = 1 << 23, .rows = 3, .window = 100001});
+  CHECK(two.number("rows") == 2);
+  CHECK(two.rounds == 2);
+  CHECK(two.scratch_bytes == std::size_t{1} << 27);
+  CHECK(smem::plan_moving_mean(h200, {.width = 1 << 24, .window = 101}).before.empty());
   const auto argument_of = [&](const MovingMeanProblem& problem, const smem::PlanOverrides& fixed = {}) {
     return failure_of([&] { smem::plan_moving_mean(h200, problem, fixed); }).argument;
   };

@@ -2,7 +2,6 @@
 #include <smem/smem.hpp>
 
 #include "plan/sizes.hpp"
-#include "runtime/memo.hpp"
 
 #include "support/matrices.hpp"
 
@@ -93,42 +92,4 @@ TEST_CASE("memo: a call that was made before makes no plan") {
     CHECK(smem::plan::plans_made() == made);
     context.finish();
   }
-}
-
-namespace {
-
-smem::runtime::ProblemKey key_of(std::uint64_t number) {
-  smem::runtime::ProblemKey key;
-  key.add(number);
-  return key;
-}
-
-}  // namespace
-
-TEST_CASE("memo: values are computed once, each type by itself, and what throws is not kept") {
-  smem::runtime::Memo memo;
-  const smem::runtime::ProblemKey key = key_of(1), other = key_of(2);
-  int made = 0;
-  const auto make = [&] { return ++made; };
-  CHECK(memo.get(key, make) == 1);
-  CHECK(memo.get(key, make) == 1);
-  CHECK(memo.get(other, make) == 2);
-  CHECK(memo.get(key, [&] { return std::string("text"); }) == "text");
-  CHECK(memo.get(key, [&] { return std::string("another"); }) == "text");
-  CHECK(memo.get(key, make) == 1);
-  const smem::runtime::ProblemKey third = key_of(3);
-  const auto fail = [&]() -> int { throw std::runtime_error("no"); };
-  CHECK_THROWS_AS(memo.get(third, fail), std::runtime_error);
-  CHECK(memo.get(third, make) == 3);
-}
-
-TEST_CASE("memo: it does not grow without end") {
-  smem::runtime::Memo memo;
-  int made = 0;
-  const auto make = [&] { return ++made; };
-  for (std::uint64_t i = 0; i <= smem::runtime::kReadyLimit; ++i)
-    memo.get(key_of(i), make);
-  // The first ones have gone.
-  CHECK(memo.get(key_of(0), make) == made);
-  CHECK(made == static_cast<int>(smem::runtime::kReadyLimit) + 2);
 }

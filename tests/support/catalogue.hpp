@@ -284,8 +284,6 @@ inline void add_gemm(const smem::Device& device, Catalogue& catalogue) {
     const std::string name =
         fmt::format("gemm/{}/{}{}", variant.empty() ? "chosen" : variant, name_of(problem.in), what);
     catalogue.add(name, [&] { return smem::plan_gemm(device, problem, variant); });
-    if (const auto finish = smem::plan_gemm_finish(device, problem, {.variant = std::string(variant)}))
-      catalogue.add(name + "/finish", [&] { return *finish; });
   };
   for (const std::string_view variant : smem::gemm_variants())
     add(variant, "");
@@ -334,8 +332,6 @@ inline void add_gemm(const smem::Device& device, Catalogue& catalogue) {
   problem.a_alignment = problem.b_alignment = problem.c_alignment = 2;
   for (const char* variant : {"mma", "wgmma"})
     add(variant, "/unaligned");
-  if (const auto pack = smem::plan_gemm_pack(device, problem))
-    catalogue.add("gemm/pack", [&] { return *pack; });
   problem.batch = 2;  // which is not packed
   add("wgmma", "/unaligned/batch");
   problem = {};
@@ -479,8 +475,8 @@ inline void add_pool(const smem::Device& device, Catalogue& catalogue) {
   problem.op = smem::PoolOp::average;
   problem.windows = {};
   add("vector", "/average");
-  catalogue.add("pool/global/first", [&] { return smem::plan_global_pool_first(device, problem); });
-  catalogue.add("pool/global", [&] { return smem::plan_global_pool(device, problem); });
+  const smem::GlobalPoolProblem whole{problem.op, problem.in, problem.out, problem.width, problem.height};
+  catalogue.add("pool/global", [&] { return smem::plan_global_pool(device, whole); });
   problem.op = smem::PoolOp::max;
   problem.indices = true;
   problem.channels = 3;
@@ -541,8 +537,6 @@ inline void add_moving_mean(const smem::Device& device, Catalogue& catalogue) {
   };
   for (const char* variant : {"naive", "tiled", "blocks"})
     add(variant, "");
-  if (const auto first = smem::plan_moving_mean_first(device, p, {.variant = "blocks"}))
-    catalogue.add("moving_mean/blocks/first", [&] { return *first; });
   p.window = 2000;
   add("tiled", "/long");
   p.window = 12;
