@@ -17,9 +17,6 @@
 
 namespace smem {
 
-/// Such problems are not tuned: by them other plans are judged.
-static TuningClass tuning_class(const RatesProblem& /*problem*/) { return {}; }
-
 namespace {
 
 using Clock = std::chrono::steady_clock;

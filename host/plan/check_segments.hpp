@@ -5,9 +5,9 @@
 #include <smem/fields.hpp>
 #include <smem/plan.hpp>
 #include <smem/scalar.hpp>
-#include <smem/tuning_plan.hpp>
 
 #include <cstddef>
+#include <string_view>
 
 namespace smem::plan {
 
@@ -16,6 +16,7 @@ struct CheckSegmentsProblem {
   Scalar bounds = Scalar::uint32;  ///< type of the offsets: uint32 or uint64
   std::size_t count = 0;           ///< of offsets
 
+  std::string_view name() const { return "check_segments"; }
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(choice("bounds", bounds), extent("count", count));
@@ -25,8 +26,5 @@ struct CheckSegmentsProblem {
 /// The launch that looks whether the offsets ascend. There is nothing to choose.
 Plan plan_check_segments(const Device& device, const CheckSegmentsProblem& problem,
                          const PlanOverrides& overrides = {});
-
-/// It is not tuned.
-inline TuningClass tuning_class(const CheckSegmentsProblem& /*problem*/) { return {}; }
 
 }  // namespace smem::plan

@@ -35,6 +35,8 @@ struct BoxProblem {
   /// Of a radius.
   SMEM_API static BoxProblem of(SeparableProblem grids, BoxRadius radius);
 
+  /// The operation, as `smem tune` calls it.
+  std::string_view name() const { return "box_blur"; }
   auto fields() const { return std::tuple(smem::fields::choice("grids", grids)); }
 };
 
@@ -56,6 +58,8 @@ struct WindowProblem {
   SeparableProblem grids;          ///< its taps are the window's size both: 3 or 5
   WindowOp op = WindowOp::median;  ///< what is made of a window
 
+  /// The operation, as `smem tune` calls it.
+  std::string_view name() const { return op == WindowOp::median ? "median_blur" : "sobel"; }
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(choice("grids", grids), choice("op", op));

@@ -55,6 +55,8 @@ struct Conv2dProblem {
     return detail::size_product(out_width, out_height);
   }  ///< of a plane of the output
 
+  /// The operation, as `smem tune` calls it.
+  std::string_view name() const { return "conv2d"; }
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(
@@ -63,7 +65,7 @@ struct Conv2dProblem {
         choice("window_width", window_width), choice("window_height", window_height),
         ignored("out_width", out_width), ignored("out_height", out_height), choice("stride_x", stride_x),
         choice("stride_y", stride_y), choice("dilation_x", dilation_x), choice("dilation_y", dilation_y),
-        ignored("pad_left", pad_left), ignored("pad_top", pad_top), choice("groups", groups),
+        ignored("pad_left", pad_left), ignored("pad_top", pad_top), extent("groups", groups),
         ignored("bias", bias), ignored("activation", activation), choice("in_packed", in_packed),
         choice("out_packed", out_packed), aligned("in_alignment", in_alignment),
         aligned("out_alignment", out_alignment), aligned("weight_alignment", weight_alignment));

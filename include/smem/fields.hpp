@@ -21,7 +21,7 @@ enum class FieldRole {
   extent,     ///< a size: may differ by a factor of two
   choice,     ///< must be equal
   alignment,  ///< of addresses, in bytes: 16 or more are equal
-  text,       ///< the caller's own OpenCL C: such problems are not tuned, unless it is empty
+  untuned,    ///< problems that have it, a text or true, are not tuned
   ignored     ///< makes no difference to tuning
 };
 
@@ -49,8 +49,8 @@ constexpr Field<T> aligned(std::string_view name, const T& value) {
   return {name, value, FieldRole::alignment};
 }
 template <class T>
-constexpr Field<T> text(std::string_view name, const T& value) {
-  return {name, value, FieldRole::text};
+constexpr Field<T> untuned(std::string_view name, const T& value) {
+  return {name, value, FieldRole::untuned};
 }
 template <class T>
 constexpr Field<T> ignored(std::string_view name, const T& value) {
@@ -110,7 +110,8 @@ struct FieldValue {
   std::string_view name;               ///< as the member is called
   FieldRole role = FieldRole::choice;  ///< for tuning
   std::string text;                    ///< "4096", "float32", "true"
-  std::size_t number = 0;              ///< of extents and alignments; of an array the product
+  std::size_t number = 0;              ///< of extents and alignments
+  std::vector<std::size_t> numbers;    ///< of an array
   bool is_number = false;              ///< whether JSON has it without quotes
 };
 
@@ -125,7 +126,7 @@ inline constexpr bool is_array<std::array<T, kCount>> = true;
 
 template <class T>
 FieldValue field_value(const Field<T>& field) {
-  FieldValue made{field.name, field.role, {}, 0, true};
+  FieldValue made{field.name, field.role, {}, 0, {}, true};
   if constexpr (std::is_same_v<T, bool>) {
     made.text = field.value ? "true" : "false";
   } else if constexpr (std::is_enum_v<T>) {
@@ -141,10 +142,9 @@ FieldValue field_value(const Field<T>& field) {
     made.text = std::to_string(field.value);
     made.number = static_cast<std::size_t>(field.value);
   } else if constexpr (is_array<T>) {  // "3 x 3 x 1"
-    made.number = 1;
     for (const auto& element : field.value) {
       made.text += (made.text.empty() ? "" : " x ") + std::to_string(element);
-      made.number *= static_cast<std::size_t>(element);
+      made.numbers.push_back(static_cast<std::size_t>(element));
     }
     made.is_number = false;
   } else {

@@ -20,6 +20,8 @@ struct FlipProblem {
   std::size_t batch = 1;          ///< matrices
   bool reverse_cols = true;       ///< whether each row is written backwards
 
+  /// The operation, as `smem tune` calls it.
+  std::string_view name() const { return "flip"; }
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(choice("element_bytes", element_bytes), extent("rows", rows), extent("cols", cols),

@@ -53,6 +53,8 @@ struct GemmProblem {
   std::size_t b_alignment = 64;  ///< the same of B
   std::size_t c_alignment = 64;  ///< the same of C
 
+  /// The operation, as `smem tune` calls it.
+  std::string_view name() const { return "gemm"; }
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(extent("m", m), extent("n", n), extent("k", k), extent("batch", batch),
@@ -61,7 +63,7 @@ struct GemmProblem {
                       choice("epilogue", epilogue), ignored("row_bias", row_bias),
                       ignored("column_bias", column_bias), ignored("residual", residual),
                       ignored("residual_is_c", residual_is_c), ignored("activation", activation),
-                      text("expression", expression), choice("tf32", tf32), ignored("turned", turned),
+                      untuned("expression", expression), choice("tf32", tf32), ignored("turned", turned),
                       aligned("a_alignment", a_alignment), aligned("b_alignment", b_alignment),
                       aligned("c_alignment", c_alignment));
   }

@@ -50,13 +50,15 @@ struct HeatProblem {
   /// The largest power of two, at most 64, that divides the address of each row of every grid.
   std::size_t alignment = 64;
 
+  /// The operation, as `smem tune` calls it.
+  std::string_view name() const { return "heat"; }
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(choice("type", type), extent("width", width), extent("height", height),
                       extent("depth", depth), choice("dimensions", dimensions), extent("batch", batch),
                       extent("steps", steps), choice("steps_per_pass", steps_per_pass),
                       choice("walls", walls), choice("variable", variable), ignored("mean", mean),
-                      choice("source", source), choice("in_place", in_place),
+                      choice("source", source), untuned("in_place", in_place),
                       aligned("alignment", alignment));
   }
 };

@@ -68,6 +68,8 @@ struct HistogramProblem {
   /// The largest power of two, at most 16, that divides the buffer's address.
   std::size_t alignment = 16;
 
+  /// The operation, as `smem tune` calls it.
+  std::string_view name() const { return "histogram"; }
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(choice("in", in), choice("out", out), choice("rule", rule), extent("bins", bins),
@@ -96,6 +98,8 @@ struct WeightedHistogramProblem {
   Scalar weights = Scalar::float32;  ///< of the weights
   Scalar out = Scalar::float32;      ///< of integers int32, uint32, int64 or uint64; else float32 or float64
 
+  /// The operation, as `smem tune` calls it.
+  std::string_view name() const { return "histogram_weighted"; }
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(choice("counts", counts), choice("weights", weights), choice("out", out));

@@ -21,6 +21,8 @@ struct MovingMeanProblem {
   std::size_t rows = 1;          ///< of all planes and grids
   std::size_t window = 1;        ///< elements
 
+  /// The operation, as `smem tune` calls it.
+  std::string_view name() const { return "moving_mean"; }
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(choice("in", in), choice("out", out), extent("width", width), extent("rows", rows),

@@ -75,6 +75,8 @@ struct PoolProblem {
   std::size_t in_alignment = 64;
   std::size_t out_alignment = 64;  ///< the same of the results
 
+  /// The operation, as `smem tune` calls it.
+  std::string_view name() const { return "pool"; }
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(choice("op", op), choice("in", in), choice("out", out), extent("width", width),
@@ -96,6 +98,8 @@ struct GlobalPoolProblem {
   std::size_t channels = 1;      ///< interleaved in each cell
   bool packed = true;            ///< a row of the input begins where the one before it ends
 
+  /// The operation, as `smem tune` calls it.
+  std::string_view name() const { return "global_pool"; }
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(choice("op", op), choice("in", in), choice("out", out), extent("width", width),

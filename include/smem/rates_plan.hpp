@@ -7,6 +7,7 @@
 #include <smem/plan.hpp>
 
 #include <cstddef>
+#include <string_view>
 
 namespace smem {
 
@@ -21,6 +22,8 @@ struct RatesProblem {
   Rate rate = Rate::copy;  ///< which
   std::size_t amount = 0;  ///< bytes to copy, a multiple of 64; rounds of multiply-adds
 
+  /// The operation, as `smem tune` calls it.
+  std::string_view name() const { return "rates"; }
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(choice("rate", rate), extent("amount", amount));

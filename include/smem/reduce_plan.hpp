@@ -79,8 +79,8 @@ struct Reduction {
 
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("op", op), choice("mode", mode), text("expression", expression),
-                      text("identity", identity), choice("commutes", commutes));
+    return std::tuple(choice("op", op), choice("mode", mode), untuned("expression", expression),
+                      untuned("identity", identity), choice("commutes", commutes));
   }
 };
 
@@ -102,6 +102,8 @@ struct ReduceProblem {
   /// buffer.
   std::size_t alignment = 16;
 
+  /// The operation, as `smem tune` calls it.
+  std::string_view name() const { return "reduce"; }
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(choice("reduction", reduction), choice("shape", shape), choice("in", in),

@@ -33,6 +33,8 @@ struct ScanProblem {
   std::size_t in_alignment = 16;
   std::size_t out_alignment = 16;  ///< the same of the results
 
+  /// The operation, as `smem tune` calls it.
+  std::string_view name() const { return "scan"; }
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(choice("operation", operation), choice("shape", shape), choice("exclusive", exclusive),

@@ -31,6 +31,8 @@ struct SelectProblem {
   std::size_t in_alignment = 16;
   std::size_t flags_alignment = 16;  ///< the same of the flags
 
+  /// The operation, as `smem tune` calls it.
+  std::string_view name() const { return "select"; }
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(choice("op", op), choice("in", in), extent("size", size),

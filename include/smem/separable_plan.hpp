@@ -35,12 +35,14 @@ struct SeparableProblem {
   std::size_t in_alignment = 64;
   std::size_t out_alignment = 64;  ///< the same of the results
 
+  /// The operation, as `smem tune` calls it.
+  std::string_view name() const { return "separable"; }
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(choice("in", in), choice("out", out), choice("boundary", boundary),
                       extent("width", width), extent("height", height), extent("planes", planes),
-                      choice("channels", channels), choice("row_taps", row_taps),
-                      choice("column_taps", column_taps), ignored("row_origin", row_origin),
+                      choice("channels", channels), extent("row_taps", row_taps),
+                      extent("column_taps", column_taps), ignored("row_origin", row_origin),
                       choice("unsharp", unsharp), ignored("half_up", half_up), ignored("mean", mean),
                       aligned("in_alignment", in_alignment), aligned("out_alignment", out_alignment));
   }

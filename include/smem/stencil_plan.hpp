@@ -48,14 +48,16 @@ struct StencilProblem {
   std::size_t in_alignment = 64;
   std::size_t out_alignment = 64;  ///< the same of `out`
 
+  /// The operation, as `smem tune` calls it.
+  std::string_view name() const { return "stencil"; }
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(choice("type", type), choice("shape", shape), choice("boundary", boundary),
                       choice("channels", channels), extent("size", size), ignored("out_size", out_size),
                       extent("batch", batch), choice("window", window), ignored("first", first),
-                      choice("stride", stride), choice("dilation", dilation), text("expression", expression),
-                      choice("convolution", convolution), aligned("in_alignment", in_alignment),
-                      aligned("out_alignment", out_alignment));
+                      choice("stride", stride), choice("dilation", dilation),
+                      untuned("expression", expression), choice("convolution", convolution),
+                      aligned("in_alignment", in_alignment), aligned("out_alignment", out_alignment));
   }
   /// Cells of the window that have a weight; of an expression, those that it may look at.
   std::size_t weights() const {

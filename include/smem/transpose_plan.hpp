@@ -25,6 +25,8 @@ struct TransposeProblem {
   /// The same of the buffers' own addresses. Less than 64 only for buffers over host memory of the caller's.
   std::size_t base_alignment = 64;
 
+  /// The operation, as `smem tune` calls it.
+  std::string_view name() const { return "transpose"; }
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(choice("element_bytes", element_bytes), extent("rows", rows), extent("cols", cols),
