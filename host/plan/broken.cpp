@@ -1,6 +1,8 @@
 #include "plan/broken.hpp"
 #include "formatted.hpp"
 
+#include <smem/error.hpp>
+
 #include <optional>
 #include <utility>
 
