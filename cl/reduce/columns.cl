@@ -53,14 +53,15 @@ void reduce_columns(REDUCE_ARGUMENTS) {
       for (; row + (UNROLL - 1) * step < end; row += UNROLL * step) {
         term_pack p[UNROLL];
 #pragma unroll
-        for (uint u = 0; u < UNROLL; ++u) p[u] = load_terms(columns, (row + u * step) * pitch, row + u * step);
+        for (uint u = 0; u < UNROLL; ++u) load_terms(&p[u], columns, (row + u * step) * pitch, row + u * step);
 #pragma unroll
         for (uint u = 0; u < UNROLL; ++u)
 #pragma unroll
           for (uint k = 0; k < PACK; ++k) mine[k] = accumulate(mine[k], term_of(&p[u], k), row + u * step);
       }
       for (; row < end; row += step) {
-        const term_pack p = load_terms(columns, row * pitch, row);
+        term_pack p;
+        load_terms(&p, columns, row * pitch, row);
 #pragma unroll
         for (uint k = 0; k < PACK; ++k) mine[k] = accumulate(mine[k], term_of(&p, k), row);
       }

@@ -60,7 +60,7 @@ static inline accumulator reduce_part(row_source row, uint lane, ulong part, ulo
   for (; i + step <= end; i += step) {
     term_pack p[UNROLL];
 #pragma unroll
-    for (uint u = 0; u < UNROLL; ++u) p[u] = load_terms(row, i + u * PACK, i + u * PACK);
+    for (uint u = 0; u < UNROLL; ++u) load_terms(&p[u], row, i + u * PACK, i + u * PACK);
 #pragma unroll
     for (uint e = 0; e < UNROLL * PACK; ++e) all = accumulate(all, term_of(&p[e / PACK], e % PACK), i + e);
   }
@@ -86,7 +86,7 @@ static inline accumulator reduce_part(row_source row, uint lane, ulong part, ulo
     const ulong first = head + (t * (TEAM * UNROLL) + lane) * PACK;
     term_pack p[UNROLL];
 #pragma unroll
-    for (uint u = 0; u < UNROLL; ++u) p[u] = load_terms(row, first + u * (TEAM * PACK), first + u * (TEAM * PACK));
+    for (uint u = 0; u < UNROLL; ++u) load_terms(&p[u], row, first + u * (TEAM * PACK), first + u * (TEAM * PACK));
 #pragma unroll
     for (uint u = 0; u < UNROLL; ++u) accumulate_pack(lanes, &p[u], first + u * (TEAM * PACK));
   }
@@ -94,7 +94,8 @@ static inline accumulator reduce_part(row_source row, uint lane, ulong part, ulo
   // The rest of the packs, and what lies after the last, belong to the part whose turn it is.
   if (t == tiles) {
     for (ulong v = tiles * (TEAM * UNROLL) + lane; v < packs; v += TEAM) {
-      const term_pack p = load_terms(row, head + v * PACK, head + v * PACK);
+      term_pack p;
+      load_terms(&p, row, head + v * PACK, head + v * PACK);
       accumulate_pack(lanes, &p, head + v * PACK);
     }
     for (ulong i = head + packs * PACK + lane; i < row.count; i += TEAM)
