@@ -69,16 +69,16 @@ static inline accumulator reduce_part(row_source row, uint lane, ulong part, ulo
 }
 #else
 static inline accumulator reduce_part(row_source row, uint lane, ulong part, ulong parts) {
-  accumulator lanes[LANES];
+  lane_set lanes;
 #pragma unroll
-  for (uint k = 0; k < LANES; ++k) lanes[k] = identity();
+  for (uint k = 0; k < LANES; ++k) put_lane(&lanes, k, identity());
   const ulong head = min((PACK - row.position % PACK) % PACK, row.count);
   const ulong packs = (row.count - head) / PACK;
   const ulong tiles = packs / (TEAM * UNROLL);
 
   // Before the first pack.
   if (part == 0)
-    for (ulong i = lane; i < head; i += TEAM) lanes[0] = accumulate(lanes[0], load_term(row, i, i), i);
+    for (ulong i = lane; i < head; i += TEAM) put_lane(&lanes, 0, accumulate(get_lane(&lanes, 0), load_term(row, i, i), i));
 
   // Whole tiles.
   ulong t = part;
@@ -88,7 +88,7 @@ static inline accumulator reduce_part(row_source row, uint lane, ulong part, ulo
 #pragma unroll
     for (uint u = 0; u < UNROLL; ++u) load_terms(&p[u], row, first + u * (TEAM * PACK), first + u * (TEAM * PACK));
 #pragma unroll
-    for (uint u = 0; u < UNROLL; ++u) accumulate_pack(lanes, &p[u], first + u * (TEAM * PACK));
+    for (uint u = 0; u < UNROLL; ++u) accumulate_pack(&lanes, &p[u], first + u * (TEAM * PACK));
   }
 
   // The rest of the packs, and what lies after the last, belong to the part whose turn it is.
@@ -96,12 +96,12 @@ static inline accumulator reduce_part(row_source row, uint lane, ulong part, ulo
     for (ulong v = tiles * (TEAM * UNROLL) + lane; v < packs; v += TEAM) {
       term_pack p;
       load_terms(&p, row, head + v * PACK, head + v * PACK);
-      accumulate_pack(lanes, &p, head + v * PACK);
+      accumulate_pack(&lanes, &p, head + v * PACK);
     }
     for (ulong i = head + packs * PACK + lane; i < row.count; i += TEAM)
-      lanes[0] = accumulate(lanes[0], load_term(row, i, i), i);
+      put_lane(&lanes, 0, accumulate(get_lane(&lanes, 0), load_term(row, i, i), i));
   }
-  return combine_lanes(lanes);
+  return combine_lanes(&lanes);
 }
 #endif
 
