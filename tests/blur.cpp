@@ -98,6 +98,7 @@ TEST_CASE("blur: boxes of every type, channels and batches") {
   std::size_t turn = 0;
   for (const std::string_view variant : smem::box_variants()) {
     if (variant == "separable") continue;  // which its own tests look at
+    std::size_t sound = 0;
     for (const auto& [in, out] : {std::pair{Scalar::uint8, Scalar::uint8},
                                   {Scalar::uint16, Scalar::uint16},
                                   {Scalar::half, Scalar::half},
@@ -121,8 +122,11 @@ TEST_CASE("blur: boxes of every type, channels and batches") {
       c.down_size = 23;
       sweep.run(c);
       ++turn;
+      const bool has_type = in != Scalar::float64 || context.device().fp64;
+      sound += has_type && !breaks_box(context.device(), variant, in) ? 1 : 0;
     }
-    CHECK((sweep.ran() >= 2) == always_runs(context.device(), variant));
+    REQUIRE(sound > 0);
+    CHECK((sweep.ran() >= std::min<std::size_t>(sound, 2)) == always_runs(context.device(), variant));
   }
 }
 
