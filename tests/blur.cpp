@@ -31,6 +31,14 @@ bool always_runs(const smem::Device& device, std::string_view variant) {
   return variant != "cpu" || test::has_cpu_variant(device);
 }
 
+/// Whether the driver breaks the variant of box_blur for inputs of the type.
+bool is_broken(const smem::Device& device, std::string_view variant, Scalar type) {
+  return std::any_of(device.broken.begin(), device.broken.end(), [&](const smem::BrokenVariant& broken) {
+    return broken.operation == "box_blur" && broken.variant == variant &&
+           (broken.type.empty() || broken.type == smem::name_of(type));
+  });
+}
+
 }  // namespace
 
 TEST_CASE("blur: weights of Gaussian windows") {
@@ -98,6 +106,7 @@ TEST_CASE("blur: boxes of every type, channels and batches") {
   std::size_t turn = 0;
   for (const std::string_view variant : smem::box_variants()) {
     if (variant == "separable") continue;  // which its own tests look at
+    std::size_t sound = 0;
     for (const auto& [in, out] : {std::pair{Scalar::uint8, Scalar::uint8},
                                   {Scalar::uint16, Scalar::uint16},
                                   {Scalar::half, Scalar::half},
@@ -121,8 +130,11 @@ TEST_CASE("blur: boxes of every type, channels and batches") {
       c.down_size = 23;
       sweep.run(c);
       ++turn;
+      const bool has_type = in != Scalar::float64 || context.device().fp64;
+      sound += has_type && !is_broken(context.device(), variant, in) ? 1 : 0;
     }
-    CHECK((sweep.ran() >= 2) == always_runs(context.device(), variant));
+    REQUIRE(sound > 0);
+    CHECK((sweep.ran() >= std::min<std::size_t>(sound, 2)) == always_runs(context.device(), variant));
   }
 }
 
@@ -159,14 +171,6 @@ TEST_CASE("blur: boxes whose sums need 64 bits, and boxes larger than strips") {
   c.down_size = 5;
   sweep.run(c);
   CHECK(sweep.ran() >= 5);
-}
-
-/// Whether the driver breaks the variant of box_blur for inputs of the type.
-bool is_broken(const smem::Device& device, std::string_view variant, Scalar type) {
-  return std::any_of(device.broken.begin(), device.broken.end(), [&](const smem::BrokenVariant& broken) {
-    return broken.operation == "box_blur" && broken.variant == variant &&
-           (broken.type.empty() || broken.type == smem::name_of(type));
-  });
 }
 
 TEST_CASE("blur: means of integers are exact, as floats too") {

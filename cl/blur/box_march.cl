@@ -437,7 +437,7 @@ void box_march(SEPARABLE_ARGUMENTS) {
             for (uint k = 0; k < STEP; ++k) {
               if (row + k < height) store_mean(to + k * out_pitch, j * GROUP, box[k], area, inverse);
 #if !SUM_INTEGER
-              check += 0 * box[k];
+              check += box[k] - box[k];  // 0 times it, Mesa's compilers take for 0
 #endif
             }
           }

@@ -114,7 +114,7 @@ GROUP_FUNCTION void fetch_weights(pack fetched[WEIGHT_STEPS], global const ELEME
 #pragma unroll
     for (uint i = 0; i < PACK; ++i) fetched[step].each[i] = 0;
     if (q < weights_of_filter)
-      fetched[step] = load_pack(filters, min(plane + step * PLANES_AT_ONCE, planes - 1) * weight_stride + q);
+      fetched[step].all = load_pack(filters, min(plane + step * PLANES_AT_ONCE, planes - 1) * weight_stride + q);
   }
 }
 GROUP_FUNCTION void put_weights(local VALUE* tile, const pack fetched[WEIGHT_STEPS]) {

@@ -6,6 +6,7 @@
 // share the columns, part p with rows p * DOWN, (p + parts) * DOWN, ... and DOWN - 1 after each, and another launch
 // combines the parts. Operations that do not commute (KEEP_ORDER): row d of work-items of part p has stretch p * DOWN + d of
 // the matrix's rows, and the stretches meet in their order.
+// LANES = PACK: a work-item has an accumulator for each of its columns.
 //
 // Launch: one dimension, GROUP work-items a group; group g does jobs g, g + groups, ... Local memory: GROUP * PACK
 // accumulators.
@@ -38,9 +39,9 @@ void reduce_columns(REDUCE_ARGUMENTS) {
     const row_source columns = find_columns(in, in_offset, stride, other, other_offset, rows, matrix, col);
 
     // Registers: rows row, row + step, ... of PACK columns.
-    accumulator mine[PACK];
+    lane_set mine;
 #pragma unroll
-    for (uint k = 0; k < PACK; ++k) mine[k] = identity();
+    for (uint k = 0; k < PACK; ++k) put_lane(&mine, k, identity());
 #if KEEP_ORDER
     const ulong step = 1, share = (rows + parts * DOWN - 1) / (parts * DOWN);
     ulong row = min((part * DOWN + item / ACROSS) * share, rows);
@@ -53,28 +54,31 @@ void reduce_columns(REDUCE_ARGUMENTS) {
       for (; row + (UNROLL - 1) * step < end; row += UNROLL * step) {
         term_pack p[UNROLL];
 #pragma unroll
-        for (uint u = 0; u < UNROLL; ++u) p[u] = load_terms(columns, (row + u * step) * pitch, row + u * step);
+        for (uint u = 0; u < UNROLL; ++u) load_terms(&p[u], columns, (row + u * step) * pitch, row + u * step);
 #pragma unroll
         for (uint u = 0; u < UNROLL; ++u)
 #pragma unroll
-          for (uint k = 0; k < PACK; ++k) mine[k] = accumulate(mine[k], term_of(&p[u], k), row + u * step);
+          for (uint k = 0; k < PACK; ++k)
+            put_lane(&mine, k, accumulate(get_lane(&mine, k), term_of(&p[u], k), row + u * step));
       }
       for (; row < end; row += step) {
-        const term_pack p = load_terms(columns, row * pitch, row);
+        term_pack p;
+        load_terms(&p, columns, row * pitch, row);
 #pragma unroll
-        for (uint k = 0; k < PACK; ++k) mine[k] = accumulate(mine[k], term_of(&p, k), row);
+        for (uint k = 0; k < PACK; ++k) put_lane(&mine, k, accumulate(get_lane(&mine, k), term_of(&p, k), row));
       }
     } else {  // the matrix's last columns
       for (; row < end; row += step) {
 #pragma unroll
         for (uint k = 0; k < PACK; ++k)
-          if (col + k < cols) mine[k] = accumulate(mine[k], load_term(columns, row * pitch + k, row), row);
+          if (col + k < cols)
+            put_lane(&mine, k, accumulate(get_lane(&mine, k), load_term(columns, row * pitch + k, row), row));
       }
     }
 
     // Local memory: the rows of work-items meet, as in a tree. A loop that never runs is left out: PoCL 5.0 dies of its barrier.
 #pragma unroll
-    for (uint k = 0; k < PACK; ++k) scratch[k][item] = mine[k];
+    for (uint k = 0; k < PACK; ++k) scratch[k][item] = get_lane(&mine, k);
 #if GROUP <= ACROSS
     // One row of work-items.
 #elif KEEP_ORDER
@@ -84,12 +88,12 @@ void reduce_columns(REDUCE_ARGUMENTS) {
       barrier(CLK_LOCAL_MEM_FENCE);
       if (item < left) {
 #pragma unroll
-        for (uint k = 0; k < PACK; ++k) mine[k] = combine(scratch[k][right - ACROSS], scratch[k][right]);
+        for (uint k = 0; k < PACK; ++k) put_lane(&mine, k, combine(scratch[k][right - ACROSS], scratch[k][right]));
       }
       barrier(CLK_LOCAL_MEM_FENCE);  // all have read what is now replaced
       if (item < left) {
 #pragma unroll
-        for (uint k = 0; k < PACK; ++k) scratch[k][item] = mine[k];
+        for (uint k = 0; k < PACK; ++k) scratch[k][item] = get_lane(&mine, k);
       }
     }
 #else

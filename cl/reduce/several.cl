@@ -60,7 +60,7 @@ static inline accumulator reduce_part(row_source row, uint lane, ulong part, ulo
   for (; i + step <= end; i += step) {
     term_pack p[UNROLL];
 #pragma unroll
-    for (uint u = 0; u < UNROLL; ++u) p[u] = load_terms(row, i + u * PACK, i + u * PACK);
+    for (uint u = 0; u < UNROLL; ++u) load_terms(&p[u], row, i + u * PACK, i + u * PACK);
 #pragma unroll
     for (uint e = 0; e < UNROLL * PACK; ++e) all = accumulate(all, term_of(&p[e / PACK], e % PACK), i + e);
   }
@@ -69,16 +69,16 @@ static inline accumulator reduce_part(row_source row, uint lane, ulong part, ulo
 }
 #else
 static inline accumulator reduce_part(row_source row, uint lane, ulong part, ulong parts) {
-  accumulator lanes[LANES];
+  lane_set lanes;
 #pragma unroll
-  for (uint k = 0; k < LANES; ++k) lanes[k] = identity();
+  for (uint k = 0; k < LANES; ++k) put_lane(&lanes, k, identity());
   const ulong head = min((PACK - row.position % PACK) % PACK, row.count);
   const ulong packs = (row.count - head) / PACK;
   const ulong tiles = packs / (TEAM * UNROLL);
 
   // Before the first pack.
   if (part == 0)
-    for (ulong i = lane; i < head; i += TEAM) lanes[0] = accumulate(lanes[0], load_term(row, i, i), i);
+    for (ulong i = lane; i < head; i += TEAM) put_lane(&lanes, 0, accumulate(get_lane(&lanes, 0), load_term(row, i, i), i));
 
   // Whole tiles.
   ulong t = part;
@@ -86,21 +86,22 @@ static inline accumulator reduce_part(row_source row, uint lane, ulong part, ulo
     const ulong first = head + (t * (TEAM * UNROLL) + lane) * PACK;
     term_pack p[UNROLL];
 #pragma unroll
-    for (uint u = 0; u < UNROLL; ++u) p[u] = load_terms(row, first + u * (TEAM * PACK), first + u * (TEAM * PACK));
+    for (uint u = 0; u < UNROLL; ++u) load_terms(&p[u], row, first + u * (TEAM * PACK), first + u * (TEAM * PACK));
 #pragma unroll
-    for (uint u = 0; u < UNROLL; ++u) accumulate_pack(lanes, &p[u], first + u * (TEAM * PACK));
+    for (uint u = 0; u < UNROLL; ++u) accumulate_pack(&lanes, &p[u], first + u * (TEAM * PACK));
   }
 
   // The rest of the packs, and what lies after the last, belong to the part whose turn it is.
   if (t == tiles) {
     for (ulong v = tiles * (TEAM * UNROLL) + lane; v < packs; v += TEAM) {
-      const term_pack p = load_terms(row, head + v * PACK, head + v * PACK);
-      accumulate_pack(lanes, &p, head + v * PACK);
+      term_pack p;
+      load_terms(&p, row, head + v * PACK, head + v * PACK);
+      accumulate_pack(&lanes, &p, head + v * PACK);
     }
     for (ulong i = head + packs * PACK + lane; i < row.count; i += TEAM)
-      lanes[0] = accumulate(lanes[0], load_term(row, i, i), i);
+      put_lane(&lanes, 0, accumulate(get_lane(&lanes, 0), load_term(row, i, i), i));
   }
-  return combine_lanes(lanes);
+  return combine_lanes(&lanes);
 }
 #endif
 

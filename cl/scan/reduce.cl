@@ -43,7 +43,7 @@ void scan_reduce(SCAN_ARGUMENTS) {
   for (; first + STEP <= end; first += STEP) {
     pack p[ITEMS / PACK];
 #pragma unroll
-    for (uint u = 0; u < ITEMS / PACK; ++u) p[u] = load_pack(row, first + (u * TEAM + item) * PACK);
+    for (uint u = 0; u < ITEMS / PACK; ++u) p[u].all = load_pack(row, first + (u * TEAM + item) * PACK);
 #pragma unroll
     for (uint u = 0; u < ITEMS / PACK; ++u)
 #pragma unroll

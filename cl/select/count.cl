@@ -38,7 +38,7 @@ void select_count(SELECT_ARGUMENTS) {
   for (; first + STEP <= end; first += STEP) {
     pack p[ITEMS / PACK];
 #pragma unroll
-    for (uint u = 0; u < ITEMS / PACK; ++u) p[u] = load_pack(row, first + (u * GROUP + item) * PACK);
+    for (uint u = 0; u < ITEMS / PACK; ++u) p[u].all = load_pack(row, first + (u * GROUP + item) * PACK);
 #pragma unroll
     for (uint u = 0; u < ITEMS / PACK; ++u) {
       const ulong i = first + (u * GROUP + item) * PACK;

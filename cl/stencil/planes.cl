@@ -110,7 +110,7 @@ static inline int element_in_few(int i, int elements) {
 }
 
 // A vector whose last elements lie beyond the row's end; `e`: its first one.
-static inline middle_pack load_part(global const ELEMENT* vector, int e, int elements, VALUE beyond) {
+static inline middle_vector load_part(global const ELEMENT* vector, int e, int elements, VALUE beyond) {
   global const single* first = (global const single*)vector;
   middle_pack loaded;
 UNROLLED
@@ -129,15 +129,15 @@ UNROLLED
     loaded.each[i] = each[0];
 #endif
   }
-  return loaded;
+  return loaded.all;
 }
 
 // A vector beyond an edge where a value stands.
-static inline middle_pack filled_with(VALUE beyond) {
+static inline middle_vector filled_with(VALUE beyond) {
   middle_pack filled;
 UNROLLED
   for (int i = 0; i < PACK / EACH_STORED; ++i) filled.each[i] = stored_of(beyond);
-  return filled;
+  return filled.all;
 }
 
 INLINED void load_beside(single beside[BESIDE + 1], global const ELEMENT* vector, const int beside_at[BESIDE + 1]) {
@@ -207,10 +207,10 @@ UNROLLED
       const int at_z = is_inside ? 0 : place_in_few(top + s, planes), at_y = is_inside ? 0 : place_in_few(y - BEFORE_Y + r, rows);
       global const ELEMENT* vector = is_inside ? corner + (ulong)s * in_plane + (ulong)r * in_pitch
                                                : from + (ulong)max(at_z, 0) * in_plane + (ulong)max(at_y, 0) * in_pitch;
-      middle[s][r] = is_inside || PACKED || room >= PACK ? load_middle(vector) : load_part(vector, e, elements, BEYOND);
+      middle[s][r].all = is_inside || PACKED || room >= PACK ? load_middle(vector) : load_part(vector, e, elements, BEYOND);
       if (IS_READ_BESIDE(s, r)) load_beside(beside[s][r], vector, beside_at);
       if (EDGE < 2 && (at_z | at_y) < 0) {
-        middle[s][r] = filled_with(BEYOND);
+        middle[s][r].all = filled_with(BEYOND);
 UNROLLED
         for (int i = 0; i < BESIDE; ++i) beside[s][r][i] = (single)stored_of(BEYOND);
       }

@@ -76,26 +76,24 @@ typedef union {
 #define LEFT_ARRAY (LEFT_PARTS + 1)
 #define RIGHT_ARRAY (RIGHT_PARTS + 1)
 
-static inline halo_pack load_halo(global const ELEMENT* p) {
-  halo_pack loaded;
+static inline halo_vector load_halo(global const ELEMENT* p) {
 #if HALO == 1
-  loaded.all = *(global const STORED*)p;
+  return *(global const STORED*)p;
 #elif ALIGNED
-  loaded.all = *(global const halo_vector*)p;
+  return *(global const halo_vector*)p;
 #else
-  loaded.all = JOIN(vload, HALO)(0, (global const STORED*)p);
+  return JOIN(vload, HALO)(0, (global const STORED*)p);
 #endif
-  return loaded;
 }
 
 // A row all of whose cells are there; `element`: the first of the middle.
 static inline void load_row(halo_pack left[LEFT_ARRAY], middle_pack* middle, halo_pack right[RIGHT_ARRAY],
                             global const ELEMENT* element) {
 UNROLLED
-  for (int i = 0; i < LEFT_PARTS; ++i) left[i] = load_halo(element - (LEFT_PARTS - i) * HALO);
-  *middle = load_middle(element);
+  for (int i = 0; i < LEFT_PARTS; ++i) left[i].all = load_halo(element - (LEFT_PARTS - i) * HALO);
+  middle->all = load_middle(element);
 UNROLLED
-  for (int i = 0; i < RIGHT_PARTS; ++i) right[i] = load_halo(element + PACK + i * HALO);
+  for (int i = 0; i < RIGHT_PARTS; ++i) right[i].all = load_halo(element + PACK + i * HALO);
 }
 
 // A row beyond an edge where a value stands.

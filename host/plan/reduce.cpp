@@ -250,7 +250,7 @@ std::optional<Plan> columns(const Device& device, const ReduceProblem& problem, 
   define(plan, "ACROSS", across);
   define(plan, "PACK", pack);
   define(plan, "UNROLL", unroll);
-  define(plan, "LANES", 1);
+  define(plan, "LANES", pack);
   share_results(device, problem, parts, plan);
   plan.reason = "work-items walk down neighbouring columns, and meet in local memory";
   return plan;
