@@ -75,14 +75,14 @@ TEST_CASE("retarget: the plan without it is used where the driver refuses") {
   const smem::Context context;
   smem::Device device = context.device();
   device.retargeting = true;
-  const smem::Plan plan = context.runtime().plan_that_builds(
+  const auto ready = context.runtime().make_ready(
       [](const smem::Device& facts) {
         smem::Plan made = marked_plan();
         if (!facts.retargeting) made.target.clear();
         return made;
       },
       device);
-  CHECK(plan.target.empty() == (context.runtime().programs().find(marked_plan()) == nullptr));
+  CHECK(ready->plan.target.empty() == (context.runtime().programs().find(marked_plan()) == nullptr));
 }
 
 TEST_CASE("retarget: markers go, and the target is another") {
