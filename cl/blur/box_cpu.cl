@@ -52,15 +52,17 @@ __attribute__((noinline)) void fill_line(local SUM* line, global const ELEMENT* 
   }
 }
 
+DEFINE_ADD_SUM(add_lanes, lanes)
+
 // Adds a line to the sums of the columns, or takes it away. Lines are filled up to a multiple of LANES.
 __attribute__((noinline)) void add_line(local SUM* high, local SUM* low, local const SUM* line, uint count, uint away) {
   PLAIN_LOOP for (uint i = 0; i < count; i += LANES) {
     lanes h = *(local lanes*)(high + i), l = *(local lanes*)(low + i);
     const lanes v = *(local const lanes*)(line + i);
     if (away) {
-      TAKE_SUM(h, l, v);
+      add_lanes(&h, &l, -v);
     } else {
-      ADD_SUM(h, l, v);
+      add_lanes(&h, &l, v);
     }
     *(local lanes*)(high + i) = h;
     *(local lanes*)(low + i) = l;

@@ -26,21 +26,25 @@ static inline SUM sum_at(global const ELEMENT* row, long i, long width, SUM beyo
   const long place = element_within(i, width);
   return place < 0 ? beyond : load_sum(row, (ulong)place);
 }
+
+// The sum of `taps` cells from element i on, none of which is taken away again.
+static inline SUM sum_anew(global const ELEMENT* row, long i, uint taps, long width, SUM beyond) {
+  SUM high = 0, low = 0;
+  for (long n = 0; n < (long)taps; ++n) add_sum(&high, &low, sum_at(row, i + n * CHANNELS, width, beyond));
+  return total_of(high, low);
+}
 #else
 static inline SUM sum_at(global const SUM* column, long i, long rows, ulong pitch, SUM beyond) {
   const long place = place_within(i, rows);
   return place < 0 ? beyond : column[(ulong)place * pitch];
 }
-#endif
 
-// The sum of `taps` numbers from place i on, `step` places apart, none of which is taken away again.
-#define SUM_ANEW(sum, taps, i, step, load)                                              \
-  SUM sum;                                                                              \
-  {                                                                                     \
-    SUM high = 0, low = 0;                                                              \
-    for (long n = 0; n < (long)(taps); ++n) ADD_SUM(high, low, load((i) + n * (step))); \
-    sum = total_of(high, low);                                                          \
-  }
+static inline SUM sum_anew(global const SUM* column, long i, uint taps, long rows, ulong pitch, SUM beyond) {
+  SUM high = 0, low = 0;
+  for (long n = 0; n < (long)taps; ++n) add_sum(&high, &low, sum_at(column, i + n, rows, pitch, beyond));
+  return total_of(high, low);
+}
+#endif
 
 kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
 void box_pass(SEPARABLE_ARGUMENTS) {
@@ -59,17 +63,16 @@ void box_pass(SEPARABLE_ARGUMENTS) {
         SUM high = 0, low = 0;
         long in_place = (long)(begin + c) - (long)row_origin * CHANNELS, out_place = in_place;
         for (uint i = 0; i < row_taps - 1; ++i, in_place += CHANNELS)
-          ADD_SUM(high, low, sum_at(from, in_place, (long)width, BOX_BEYOND));
+          add_sum(&high, &low, sum_at(from, in_place, (long)width, BOX_BEYOND));
         for (ulong col = begin + c; col < end; col += CHANNELS, in_place += CHANNELS, out_place += CHANNELS) {
-          ADD_SUM(high, low, sum_at(from, in_place, (long)width, BOX_BEYOND));
+          add_sum(&high, &low, sum_at(from, in_place, (long)width, BOX_BEYOND));
           sums[(p * rows + row) * width + col] = high + low;
-          TAKE_SUM(high, low, sum_at(from, out_place, (long)width, BOX_BEYOND));
+          add_sum(&high, &low, -sum_at(from, out_place, (long)width, BOX_BEYOND));
         }
         if (!is_spoiled(high + low)) continue;
-#define CELL_AT(i) sum_at(from, i, (long)width, BOX_BEYOND)
         for (ulong col = begin + c; col < end; col += CHANNELS) {
-          SUM_ANEW(sum, row_taps, (long)col - (long)row_origin * CHANNELS, CHANNELS, CELL_AT)
-          sums[(p * rows + row) * width + col] = sum;
+          sums[(p * rows + row) * width + col] =
+              sum_anew(from, (long)col - (long)row_origin * CHANNELS, row_taps, (long)width, BOX_BEYOND);
         }
       }
     }
@@ -87,16 +90,15 @@ void box_pass(SEPARABLE_ARGUMENTS) {
       SUM high = 0, low = 0;
       long in_place = (long)begin - (long)column_origin, out_place = in_place;
       for (uint i = 0; i < column_taps - 1; ++i, ++in_place)
-        ADD_SUM(high, low, sum_at(column, in_place, (long)rows, width, beyond));
+        add_sum(&high, &low, sum_at(column, in_place, (long)rows, width, beyond));
       for (ulong row = begin; row < min(begin + RUN, end_row); ++row, ++in_place, ++out_place) {
-        ADD_SUM(high, low, sum_at(column, in_place, (long)rows, width, beyond));
+        add_sum(&high, &low, sum_at(column, in_place, (long)rows, width, beyond));
         store_mean(out + PLANE_OFFSET(p, out) + row * out_pitch, col, high + low, area, inverse);
-        TAKE_SUM(high, low, sum_at(column, out_place, (long)rows, width, beyond));
+        add_sum(&high, &low, -sum_at(column, out_place, (long)rows, width, beyond));
       }
       if (!is_spoiled(high + low)) continue;
-#define ROW_AT(i) sum_at(column, i, (long)rows, width, beyond)
       for (ulong row = begin; row < min(begin + RUN, end_row); ++row) {
-        SUM_ANEW(sum, column_taps, (long)row - (long)column_origin, 1, ROW_AT)
+        const SUM sum = sum_anew(column, (long)row - (long)column_origin, column_taps, (long)rows, width, beyond);
         store_mean(out + PLANE_OFFSET(p, out) + row * out_pitch, col, sum, area, inverse);
       }
     }
