@@ -433,14 +433,14 @@ void box_march(SEPARABLE_ARGUMENTS) {
     const ulong p = t / (across * down), strip = (t - p * (across * down)) % across;
     const ulong top = first_row + (t - p * (across * down)) / across * band;
     const uint height = (uint)min((ulong)band, end_row - top);
-    global const ELEMENT* from = in + PLANE_OFFSET(p, in);
-    global RESULT* const first_to = out + PLANE_OFFSET(p, out) + top * out_pitch + strip * RESULTS + item;
+    global const ELEMENT* from = in + plane_offset(p, depth, in_offset, in_stride, in_plane);
+    global RESULT* const first_to = out + plane_offset(p, depth, out_offset, out_stride, out_plane) + top * out_pitch + strip * RESULTS + item;
     global RESULT* to = first_to;
 
     const own_columns own = find_columns((long)(strip * RESULTS) - LEFT + item * COLS, (long)width);
     const uint kept = column_taps - 1, last_read = height + kept - 1;
     const long first_read = (long)top - (long)column_origin;
-    const read_rows read = find_rows(from, in_pitch, first_read, last_read + 1, (long)rows, BEYOND);
+    const read_rows read = find_rows(from, in_pitch, first_read, last_read + 1, (long)rows, value_beyond(weights));
     global const ELEMENT* coming = from + (ulong)first_read * in_pitch;
 
     SUM high[COLS], low[COLS];

@@ -58,21 +58,21 @@ void box_pass(SEPARABLE_ARGUMENTS) {
   if (begin >= width) return;  // no barrier follows
   for (ulong p = get_global_id(2); p < planes; p += get_global_size(2)) {
     for (ulong row = get_global_id(1); row < rows; row += get_global_size(1)) {
-      global const ELEMENT* from = in + PLANE_OFFSET(p, in) + row * in_pitch;
+      global const ELEMENT* from = in + plane_offset(p, depth, in_offset, in_stride, in_plane) + row * in_pitch;
       for (uint c = 0; c < CHANNELS; ++c) {
         SUM high = 0, low = 0;
         long in_place = (long)(begin + c) - (long)row_origin * CHANNELS, out_place = in_place;
         for (uint i = 0; i < row_taps - 1; ++i, in_place += CHANNELS)
-          add_sum(&high, &low, sum_at(from, in_place, (long)width, BOX_BEYOND));
+          add_sum(&high, &low, sum_at(from, in_place, (long)width, (SUM)value_beyond(weights)));
         for (ulong col = begin + c; col < end; col += CHANNELS, in_place += CHANNELS, out_place += CHANNELS) {
-          add_sum(&high, &low, sum_at(from, in_place, (long)width, BOX_BEYOND));
+          add_sum(&high, &low, sum_at(from, in_place, (long)width, (SUM)value_beyond(weights)));
           sums[(p * rows + row) * width + col] = high + low;
-          add_sum(&high, &low, -sum_at(from, out_place, (long)width, BOX_BEYOND));
+          add_sum(&high, &low, -sum_at(from, out_place, (long)width, (SUM)value_beyond(weights)));
         }
         if (!is_spoiled(high + low)) continue;
         for (ulong col = begin + c; col < end; col += CHANNELS) {
           sums[(p * rows + row) * width + col] =
-              sum_anew(from, (long)col - (long)row_origin * CHANNELS, row_taps, (long)width, BOX_BEYOND);
+              sum_anew(from, (long)col - (long)row_origin * CHANNELS, row_taps, (long)width, (SUM)value_beyond(weights));
         }
       }
     }
@@ -81,7 +81,7 @@ void box_pass(SEPARABLE_ARGUMENTS) {
   (void)in, (void)in_offset, (void)in_pitch, (void)in_plane, (void)in_stride, (void)row_origin;
   const ulong col = first_col + get_global_id(0);
   if (col >= end_col) return;  // no barrier follows
-  const SUM beyond = BOX_BEYOND * (SUM)row_taps;
+  const SUM beyond = (SUM)value_beyond(weights) * (SUM)row_taps;
   const uint area = row_taps * column_taps;
   const VALUE inverse = (VALUE)1 / (VALUE)area;
   for (ulong p = get_global_id(2); p < planes; p += get_global_size(2)) {
@@ -93,13 +93,13 @@ void box_pass(SEPARABLE_ARGUMENTS) {
         add_sum(&high, &low, sum_at(column, in_place, (long)rows, width, beyond));
       for (ulong row = begin; row < min(begin + RUN, end_row); ++row, ++in_place, ++out_place) {
         add_sum(&high, &low, sum_at(column, in_place, (long)rows, width, beyond));
-        store_mean(out + PLANE_OFFSET(p, out) + row * out_pitch, col, high + low, area, inverse);
+        store_mean(out + plane_offset(p, depth, out_offset, out_stride, out_plane) + row * out_pitch, col, high + low, area, inverse);
         add_sum(&high, &low, -sum_at(column, out_place, (long)rows, width, beyond));
       }
       if (!is_spoiled(high + low)) continue;
       for (ulong row = begin; row < min(begin + RUN, end_row); ++row) {
         const SUM sum = sum_anew(column, (long)row - (long)column_origin, column_taps, (long)rows, width, beyond);
-        store_mean(out + PLANE_OFFSET(p, out) + row * out_pitch, col, sum, area, inverse);
+        store_mean(out + plane_offset(p, depth, out_offset, out_stride, out_plane) + row * out_pitch, col, sum, area, inverse);
       }
     }
   }

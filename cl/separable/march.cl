@@ -307,13 +307,13 @@ void separable_march(SEPARABLE_ARGUMENTS, few_weights few) {
     for (uint k = 0; k < STEP; ++k)
 #pragma unroll
       for (uint w = 0; w < WORDS; ++w) ahead[k][w] = 0;
-    global const ELEMENT* from = in + PLANE_OFFSET(p, in);
+    global const ELEMENT* from = in + plane_offset(p, depth, in_offset, in_stride, in_plane);
     global const ELEMENT* coming = from + ((ulong)(long)first_read * in_pitch + (ulong)first);
     if (0 - plain_begin < plain_count)
       read_plain(ahead, coming, in_pitch);
     else if (0 < needed)
       read_edge(ahead, places, item, first_read, (int)rows, coming, in_pitch);
-    global RESULT* to = out + PLANE_OFFSET(p, out) + (top * out_pitch + result);
+    global RESULT* to = out + plane_offset(p, depth, out_offset, out_stride, out_plane) + (top * out_pitch + result);
     global const ELEMENT* own = from + (top * in_pitch + result);  // the input in the results' places
 
     for (uint s = 0; s < steps; ++s) {
