@@ -52,15 +52,17 @@ __attribute__((noinline)) void fill_line(local SUM* line, global const ELEMENT* 
   }
 }
 
+DEFINE_ADD_SUM(add_lanes, lanes)
+
 // Adds a line to the sums of the columns, or takes it away. Lines are filled up to a multiple of LANES.
 __attribute__((noinline)) void add_line(local SUM* high, local SUM* low, local const SUM* line, uint count, uint away) {
   PLAIN_LOOP for (uint i = 0; i < count; i += LANES) {
     lanes h = *(local lanes*)(high + i), l = *(local lanes*)(low + i);
     const lanes v = *(local const lanes*)(line + i);
     if (away) {
-      TAKE_SUM(h, l, v);
+      add_lanes(&h, &l, -v);
     } else {
-      ADD_SUM(h, l, v);
+      add_lanes(&h, &l, v);
     }
     *(local lanes*)(high + i) = h;
     *(local lanes*)(low + i) = l;
@@ -125,13 +127,14 @@ void box_cpu(SEPARABLE_ARGUMENTS) {
   local SUM* low = memory + 2 * LINE;
   const uint area = row_taps * column_taps;
   const VALUE inverse = (VALUE)1 / (VALUE)area;
+  const SUM beyond = (SUM)value_beyond(weights);
   const uint halo = (row_taps - 1) * CHANNELS;
   const uint strip = min((uint)WIDEST, LINE - halo - LANES) / CHANNELS * CHANNELS;
   const ulong bands = (end_row - first_row + band - 1) / band;
   for (ulong job = get_group_id(0); job < bands * planes; job += get_num_groups(0)) {
     const ulong p = job / bands, top = first_row + job % bands * band;
     const uint height = (uint)min((ulong)band, end_row - top);
-    global const ELEMENT* from = in + PLANE_OFFSET(p, in);
+    global const ELEMENT* from = in + plane_offset(p, depth, in_offset, in_stride, in_plane);
     PLAIN_LOOP for (ulong col = first_col; col < end_col; col += strip) {
       const uint count = (uint)min((ulong)strip, end_col - col);
       const uint filled = (count + halo + LANES - 1) / LANES * LANES;
@@ -142,7 +145,7 @@ void box_cpu(SEPARABLE_ARGUMENTS) {
         PLAIN_LOOP for (uint away = 0; away < 2; ++away) {
           if (away && r < column_taps) break;
           const long source = place_within(read - (away ? (long)column_taps : 0), (long)rows);
-          fill_line(line, from + (source < 0 ? 0 : (ulong)source * in_pitch), first, filled, (long)width, BOX_BEYOND, source >= 0);
+          fill_line(line, from + (source < 0 ? 0 : (ulong)source * in_pitch), first, filled, (long)width, beyond, source >= 0);
           add_line(high, low, line, filled, away);
         }
         if (r + 1 >= column_taps) {
@@ -153,7 +156,7 @@ void box_cpu(SEPARABLE_ARGUMENTS) {
             *(local lanes*)(line + i) = *(local lanes*)(high + i) + *(local lanes*)(low + i);
           local const SUM* sums = line;
 #endif
-          global RESULT* to = out + PLANE_OFFSET(p, out) + (top + r + 1 - column_taps) * out_pitch + col;
+          global RESULT* to = out + plane_offset(p, depth, out_offset, out_stride, out_plane) + (top + r + 1 - column_taps) * out_pitch + col;
           const uint spoiled = slide(to, sums, count, row_taps, area, inverse);
 #if SUM_INTEGER
           (void)spoiled;
@@ -162,7 +165,7 @@ void box_cpu(SEPARABLE_ARGUMENTS) {
           PLAIN_LOOP for (uint i = 0; i < filled; ++i) high[i] = low[i] = 0;
           PLAIN_LOOP for (uint j = 0; j < column_taps; ++j) {
             const long source = place_within(read - (long)j, (long)rows);
-            fill_line(line, from + (source < 0 ? 0 : (ulong)source * in_pitch), first, filled, (long)width, BOX_BEYOND, source >= 0);
+            fill_line(line, from + (source < 0 ? 0 : (ulong)source * in_pitch), first, filled, (long)width, beyond, source >= 0);
             add_line(high, low, line, filled, 0);
           }
           PLAIN_LOOP for (uint i = 0; i < filled; ++i) line[i] = total_of(high[i], low[i]);

@@ -1,24 +1,26 @@
-// Mean of a box of any size, by a march down the rows whose cost hardly depends on the size.
+// Mean of a box of any size by plane streaming down the rows, at a cost that hardly depends on the size.
 //
-// A work-item owns COLS neighbouring columns of a strip, and their sums over the rows of a box. For each row it adds the row
-// that comes into the box and takes away the one that has left it; both are read AHEAD rows ahead of time. The rows between
-// are kept in a ring in local memory, or, where that would be too large, the row that leaves is read again, mostly from the
-// cache. The group turns STEP rows of such sums at a time into prefix sums along segments of 32 (without NVIDIA's shuffles
-// 16) work-items' columns. The sum of a box is the difference of two of them, and the totals of the segments that end
-// between: F. C. Crow, "Summed-area tables for texture mapping", SIGGRAPH 1984, kept for STEP rows of a strip at a time.
-// Prefixes of short segments also lose less by rounding than those of the whole strip. A work-item with a result that is not
-// finite, of which something else in the segment or above in the band may be the cause, makes its results anew in the end.
+// A work-item owns COLS neighbouring columns of a strip, and their sums over the rows of a box. For each row it adds the row that enters the
+// box and takes away the one that has left it; both are read AHEAD rows ahead of time. The rows between are kept in a ring in local memory,
+// or, where that would be too large, the row that leaves is read again, mostly from the cache.
+//
+// The group turns STEP rows of such sums at a time into prefix sums along segments of 32 (without NVIDIA's shuffles 16) work-items' columns.
+// The sum of a box is the difference of two of them, and the totals of the segments that end between: F. C. Crow, "Summed-area tables for
+// texture mapping", SIGGRAPH 1984, kept for STEP rows of a strip at a time. Prefixes of short segments also lose less by rounding than those
+// of the whole strip. A work-item with a result that is not finite, of which something else in the segment or above in the band may be the
+// cause, makes its results anew in the end.
 //
 // Launch: one dimension, GROUP work-items a group; group g takes strips of `band` rows: g, g + groups, ...
 // Local memory: STEP rows of GROUP * COLS sums: with shuffles two such tiles that take turns, so that STEP rows have one
 // barrier, else one and STEP rows of GROUP * CHANNELS totals; with RING so many rows of GROUP * COLS elements.
+#include "common/work_group.clh"
 #include "blur/box.clh"
 
 #ifndef GROUP
 #define GROUP 256
 #endif
 #ifndef COLS
-#define COLS 2  // columns of a work-item: 1, 2 or 4, and a multiple of CHANNELS; 3 for 3 channels
+#define COLS 2  // items per work-item: columns, 1, 2 or 4, and a multiple of CHANNELS; 3 for 3 channels
 #endif
 #ifndef STEP
 #define STEP 4  // rows between barriers
@@ -60,47 +62,33 @@ DEFINE_WARP_MOVES(sum, SUM)
 #endif
 #define SEGMENT_COLS (SEGMENT * COLS)
 // A work-item's columns in a row of local memory.
+#if COLS == 4 || COLS == 2
+typedef JOIN(SUM, COLS) own_sums;
+#endif
+GROUP_FUNCTION void put_columns(local SUM* row, uint item, const SUM v[COLS]) {
 #if COLS == 4
-#define PUT_COLUMNS(row, v) (((local JOIN(SUM, 4)*)(row))[item] = (JOIN(SUM, 4))((v)[0], (v)[1], (v)[2], (v)[3]))
-#define GET_COLUMNS(v, row)                                       \
-  {                                                               \
-    const JOIN(SUM, 4) got = ((local JOIN(SUM, 4)*)(row))[item]; \
-    (v)[0] = got.s0, (v)[1] = got.s1, (v)[2] = got.s2, (v)[3] = got.s3; \
-  }
-#elif COLS == 3
-#define PUT_COLUMNS(row, v) ((row)[item * 3] = (v)[0], (row)[item * 3 + 1] = (v)[1], (row)[item * 3 + 2] = (v)[2])
-#define GET_COLUMNS(v, row) ((v)[0] = (row)[item * 3], (v)[1] = (row)[item * 3 + 1], (v)[2] = (row)[item * 3 + 2])
+  ((local own_sums*)row)[item] = (own_sums)(v[0], v[1], v[2], v[3]);
 #elif COLS == 2
-#define PUT_COLUMNS(row, v) (((local JOIN(SUM, 2)*)(row))[item] = (JOIN(SUM, 2))((v)[0], (v)[1]))
-#define GET_COLUMNS(v, row)                                       \
-  {                                                               \
-    const JOIN(SUM, 2) got = ((local JOIN(SUM, 2)*)(row))[item]; \
-    (v)[0] = got.s0, (v)[1] = got.s1;                             \
-  }
+  ((local own_sums*)row)[item] = (own_sums)(v[0], v[1]);
 #else
-#define PUT_COLUMNS(row, v) ((row)[item] = (v)[0])
-#define GET_COLUMNS(v, row) ((v)[0] = (row)[item])
+#pragma unroll
+  for (uint c = 0; c < COLS; ++c) row[item * COLS + c] = v[c];
 #endif
-#if SMALL
-#define PUT_PART(row, p) ((row)[item] = (p))
-#define GET_PART(p, row) ((p) = (row)[item])
-#else
-#define PUT_PART(row, p) PUT_COLUMNS(row, (p).each)
-#define GET_PART(p, row) GET_COLUMNS((p).each, row)
-#endif
+}
 
-// Kahan's sum: W. Kahan, "Further remarks on reducing truncation errors", CACM 8 (1), 1965. `low` is what the sum lacks. It
-// loses something only where a number is larger than the sum before it, and then no more than that number's last place.
+// Adds to a sum that slides by Kahan's method: W. Kahan, "Further remarks on reducing truncation errors", CACM 8 (1), 1965. `low` is what
+// the sum lacks. It loses something only where a number is larger than the sum before it, and then no more than that number's last
+// place.
+static inline void slide(SUM* high, SUM* low, SUM v) {
 #if SUM_INTEGER
-#define SLIDE(high, low, v) ((high) += (v))
+  (void)low;
+  *high += v;
 #else
-#define SLIDE(high, low, v)                                          \
-  {                                                                  \
-    const SUM wanted = (v) + (low), sum_now = (high) + wanted;       \
-    (low) = wanted - (sum_now - (high));                             \
-    (high) = sum_now;                                                \
-  }
+  const SUM wanted = v + *low, sum = *high + wanted;
+  *low = wanted - (sum - *high);
+  *high = sum;
 #endif
+}
 
 // A work-item's part of a row as it was read: integers in the bytes of one word, which compilers take for vectors of
 // bytes else, each of them in a register.
@@ -114,13 +102,13 @@ typedef struct { float each[COLS]; } part;
 typedef struct { ELEMENT each[COLS]; } part;
 #endif
 #if SMALL
-#define NUMBER(p, c) ((SUM)((p) >> (8 * SMALL * (c)) & ((1u << 8 * SMALL) - 1)))
-#define SET_NUMBER(p, c, value) ((p) |= (part)(value) << (8 * SMALL * (c)))
 #define NO_PART 0
+static inline SUM number_of(const part* p, const uint c) { return (SUM)(*p >> (8 * SMALL * c) & ((1u << 8 * SMALL) - 1)); }
+static inline void set_number(part* p, const uint c, VALUE v) { *p |= (part)v << (8 * SMALL * c); }
 #else
-#define NUMBER(p, c) ((SUM)(p).each[c])
-#define SET_NUMBER(p, c, value) ((p).each[c] = (value))
 #define NO_PART {{0}}
+static inline SUM number_of(const part* p, const uint c) { return (SUM)p->each[c]; }
+static inline void set_number(part* p, const uint c, VALUE v) { p->each[c] = (SUM)v; }
 #endif
 
 // Neighbours that are all there.
@@ -141,7 +129,7 @@ static inline part load_part(global const ELEMENT* from) {
 #endif
 #else
 #pragma unroll
-  for (uint c = 0; c < COLS; ++c) SET_NUMBER(p, c, load_value(from, c));
+  for (uint c = 0; c < COLS; ++c) set_number(&p, c, load_value(from, c));
 #endif
   return p;
 #endif
@@ -153,15 +141,24 @@ typedef struct {
   bool inside;       // all are
 } own_columns;
 
-// Of a row that is there.
+static inline own_columns find_columns(long first, long width) {
+  own_columns own;
+  own.first = first;
+  own.inside = first >= 0 && first + COLS <= width;
+#pragma unroll
+  for (uint c = 0; c < COLS; ++c) own.place[c] = first < width + BOX ? element_within(first + c, width) : -1;
+  return own;
+}
+
+// The part of a row that is there.
 static inline part load_edge(global const ELEMENT* line, own_columns own, VALUE beyond) {
   part p = NO_PART;
 #pragma unroll
   for (uint c = 0; c < COLS; ++c) {
     if (own.place[c] < 0) {
-      SET_NUMBER(p, c, beyond);
+      set_number(&p, c, beyond);
     } else {
-      SET_NUMBER(p, c, load_value(line, (ulong)own.place[c]));
+      set_number(&p, c, load_value(line, (ulong)own.place[c]));
     }
   }
   return p;
@@ -175,53 +172,105 @@ static inline part load_any(global const ELEMENT* from, ulong in_pitch, long row
     const part none = NO_PART;
     p = none;
 #pragma unroll
-    for (uint c = 0; c < COLS; ++c) SET_NUMBER(p, c, beyond);
+    for (uint c = 0; c < COLS; ++c) set_number(&p, c, beyond);
   }
   return p;
 }
 
-// Rows i, i + 1, ... of those that the group reads, of which none lies after `last`, to parts[at], parts[at + 1], ...; where all
-// are in the plane, they are at `line`.
-#define LOAD_ROWS(parts, at, count, i, last, line)                                                                           \
-  if ((i) >= plain_from && (i) + (count) <= plain_end) {                                                                     \
-    if (own.inside) {                                                                                                        \
-      _Pragma("unroll") for (uint k = 0; k < (count); ++k) parts[(at) + k] = load_part((line) + k * in_pitch + own.first);   \
-    } else {                                                                                                                 \
-      _Pragma("unroll") for (uint k = 0; k < (count); ++k) parts[(at) + k] = load_edge((line) + k * in_pitch, own, BEYOND);  \
-    }                                                                                                                        \
-  } else {                                                                                                                   \
-    _Pragma("unroll") for (uint k = 0; k < (count); ++k) parts[(at) + k] =                                                   \
-        load_any(from, in_pitch, first_read + min((i) + k, (uint)(last)), (long)rows, own, BEYOND);                          \
+// The rows that a group reads for a strip.
+typedef struct {
+  global const ELEMENT* from;  // the plane
+  ulong in_pitch;
+  long first, rows;            // the row of the plane that is read first, and the plane's rows
+  uint plain_from, plain_end;  // those read rows that are in the plane
+  VALUE beyond;
+} read_rows;
+
+// `count`: rows that are read for results. What is read ahead after them counts as in the plane if it is.
+static inline read_rows find_rows(global const ELEMENT* from, ulong in_pitch, long first, uint count, long rows, VALUE beyond) {
+  read_rows x = {from, in_pitch, first, rows, 0, 0, beyond};
+  x.plain_from = (uint)clamp(-first, 0L, (long)count);
+  x.plain_end = (uint)clamp(rows - first, 0L, (long)count + 2 * AHEAD);
+  return x;
+}
+
+// Loads STEP rows from row i of those that the group reads, of which none lies after `last`; where all are in the plane, they are at
+// `line`.
+static inline void load_rows(part parts[STEP], uint i, uint last, global const ELEMENT* line, own_columns own, read_rows x) {
+  if (i >= x.plain_from && i + STEP <= x.plain_end) {
+    if (own.inside) {
+#pragma unroll
+      for (uint k = 0; k < STEP; ++k) parts[k] = load_part(line + k * x.in_pitch + own.first);
+    } else {
+#pragma unroll
+      for (uint k = 0; k < STEP; ++k) parts[k] = load_edge(line + k * x.in_pitch, own, x.beyond);
+    }
+  } else {
+#pragma unroll
+    for (uint k = 0; k < STEP; ++k) parts[k] = load_any(x.from, x.in_pitch, x.first + min(i + k, last), x.rows, own, x.beyond);
   }
+}
+
+// The ring of rows in local memory: a work-item reads and writes its own part only.
+#if SMALL
+typedef part ring_row[GROUP];
+#else
+typedef SUM ring_row[WIDTH] __attribute__((aligned(64)));
+#endif
+GROUP_FUNCTION void put_part(local ring_row* row, uint item, const part* p) {
+#if SMALL
+  (*row)[item] = *p;
+#else
+  put_columns(*row, item, p->each);
+#endif
+}
+GROUP_FUNCTION part get_part(local const ring_row* row, uint item) {
+#if SMALL
+  return (*row)[item];
+#else
+  part p;
+#if COLS == 4
+  const own_sums got = ((local const own_sums*)*row)[item];
+  p.each[0] = got.s0, p.each[1] = got.s1, p.each[2] = got.s2, p.each[3] = got.s3;
+#elif COLS == 2
+  const own_sums got = ((local const own_sums*)*row)[item];
+  p.each[0] = got.s0, p.each[1] = got.s1;
+#else
+#pragma unroll
+  for (uint c = 0; c < COLS; ++c) p.each[c] = (*row)[item * COLS + c];
+#endif
+  return p;
+#endif
+}
 
 #if !SUM_INTEGER
-// The sum of a row's ROW_TAPS cells from element `first` on.
-static inline SUM row_sum(global const ELEMENT* from, ulong in_pitch, long row, long rows, long first, long width, SUM beyond) {
-  const long source = place_within(row, rows);
-  global const ELEMENT* line = from + (ulong)max(source, 0L) * in_pitch;
+// The sum of ROW_TAPS cells, from element `first` on, of row i of those that the group reads.
+static inline SUM row_sum(read_rows x, uint i, long first, long width) {
+  const long source = place_within(x.first + i, x.rows);
+  global const ELEMENT* line = x.from + (ulong)max(source, 0L) * x.in_pitch;
   SUM sum = 0;
 #pragma unroll 1
-  for (uint i = 0; i < ROW_TAPS; ++i) {
-    const long place = source < 0 ? -1 : element_within(first + (long)(i * CHANNELS), width);
-    sum += place < 0 ? beyond : load_sum(line, (ulong)place);
+  for (uint n = 0; n < ROW_TAPS; ++n) {
+    const long place = source < 0 ? -1 : element_within(first + (long)(n * CHANNELS), width);
+    sum += place < 0 ? (SUM)x.beyond : load_sum(line, (ulong)place);
   }
   return sum;
 }
 
-// Makes the results of a column near something that is not finite: a box's rows slide down, but for those whose sums are not
-// finite, of which it is remembered how far down they matter. `first`, `first_read`: element and row where the first box begins.
-static inline void make_column(global RESULT* to, ulong out_pitch, uint height, global const ELEMENT* from, ulong in_pitch,
-                               long first_read, long rows, long first, long width, uint column_taps, SUM beyond, VALUE inverse) {
+// Makes the results of a column near something that is not finite: a box's rows slide down, but for those whose sums are not finite, of
+// which it is remembered how far down they matter. `first`: the element where the boxes begin.
+static inline void make_column(global RESULT* to, ulong out_pitch, uint height, read_rows read, long first, long width, uint column_taps,
+                               VALUE inverse) {
   SUM high = 0, low = 0;
   uint positive_end = 0, negative_end = 0;  // the row from which on no infinity of that sign, and no NaN, is in the box
 #pragma unroll 1
   for (uint r = 0; r < height + column_taps - 1; ++r) {
-    SUM sum = row_sum(from, in_pitch, first_read + r, rows, first, width, beyond);
+    SUM sum = row_sum(read, r, first, width);
     if (is_spoiled(sum)) {
       if (!(sum < 0)) positive_end = r + column_taps;
       if (!(sum > 0)) negative_end = r + column_taps;
     } else {
-      ADD_SUM(high, low, sum);
+      add_sum(&high, &low, sum);
     }
     if (r + 1 < column_taps) continue;
     const uint oldest = r + 1 - column_taps;
@@ -231,30 +280,149 @@ static inline void make_column(global RESULT* to, ulong out_pitch, uint height, 
     } else if (is_spoiled(box)) {  // the sum of finite rows overflows, or has done so
       high = low = 0;
 #pragma unroll 1
-      for (uint n = oldest; n <= r; ++n) {
-        sum = row_sum(from, in_pitch, first_read + n, rows, first, width, beyond);
-        ADD_SUM(high, low, sum);
-      }
+      for (uint n = oldest; n <= r; ++n) add_sum(&high, &low, row_sum(read, n, first, width));
       box = total_of(high, low);
     }
     store_pixel(to, (ulong)oldest * out_pitch, (VALUE)box * inverse);
-    sum = row_sum(from, in_pitch, first_read + oldest, rows, first, width, beyond);
-    if (!is_spoiled(sum)) TAKE_SUM(high, low, sum);
+    sum = row_sum(read, oldest, first, width);
+    if (!is_spoiled(sum)) add_sum(&high, &low, -sum);
   }
 }
+
+// Makes the written results of a work-item so, of which the first begin at `to` and are in column `col`.
+static inline void make_columns(global RESULT* to, ulong out_pitch, uint height, read_rows read, long col, uint written, long width,
+                                uint column_taps, VALUE inverse) {
+#pragma unroll 1
+  for (uint j = 0; j < COLS; ++j)
+    if (written >> j & 1)
+      make_column(to + j * GROUP, out_pitch, height, read, col + j * GROUP - SIDE, width, column_taps, inverse);
+}
 #endif
+
+// Turns the work-items' columns into prefix sums along segments: `ended` has the sums along each work-item's own columns, and gets what
+// stands before them in the segment as well.
+#if SHUFFLES
+GROUP_FUNCTION void scan_segments(SUM ended[STEP][COLS], uint lane) {
+  SUM sum[STEP][CHANNELS];
+#pragma unroll
+  for (uint k = 0; k < STEP; ++k)
+#pragma unroll
+    for (uint c = 0; c < CHANNELS; ++c) sum[k][c] = ended[k][COLS - CHANNELS + c];
+#pragma unroll
+  for (uint by = 1; by < SEGMENT; by *= 2)
+#pragma unroll
+    for (uint k = 0; k < STEP; ++k)
+#pragma unroll
+      for (uint c = 0; c < CHANNELS; ++c) {
+        const SUM left = sum_from_left(sum[k][c], by);
+        if (lane >= by) sum[k][c] += left;
+      }
+#pragma unroll
+  for (uint k = 0; k < STEP; ++k)
+#pragma unroll
+    for (uint c = 0; c < COLS; ++c) {
+      const SUM own_total = ended[k][COLS - CHANNELS + c % CHANNELS];
+      ended[k][c] = c >= COLS - CHANNELS ? sum[k][c % CHANNELS] : ended[k][c] + (sum[k][c % CHANNELS] - own_total);
+    }
+}
+#else
+typedef SUM item_totals[CHANNELS][GROUP];
+// By all work-items: it holds a barrier.
+GROUP_FUNCTION void scan_segments(SUM ended[STEP][COLS], uint lane, local item_totals* totals, uint item) {
+  SUM sum[STEP][CHANNELS];
+#pragma unroll
+  for (uint k = 0; k < STEP; ++k)
+#pragma unroll
+    for (uint c = 0; c < CHANNELS; ++c) {
+      totals[k][c][item] = ended[k][COLS - CHANNELS + c];
+      sum[k][c] = 0;
+    }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint n = SEGMENT - 1; n > 0; --n) {
+    if (lane >= n) {
+#pragma unroll
+      for (uint k = 0; k < STEP; ++k)
+#pragma unroll
+        for (uint c = 0; c < CHANNELS; ++c) sum[k][c] += totals[k][c][item - n];
+    }
+  }
+#pragma unroll
+  for (uint k = 0; k < STEP; ++k)
+#pragma unroll
+    for (uint c = 0; c < COLS; ++c) ended[k][c] += sum[k][c % CHANNELS];
+}
+#endif
+
+// One of the work-item's results in a row. Work-items take results GROUP apart, so that neighbours write neighbours.
+typedef struct {
+  uint before;   // the element before its box in a row of the tile
+  uint tail;     // the last element like it in its segment
+  bool farther;  // the box ends in the segment after the next BOX / SEGMENT_COLS
+} result_place;
+
+static inline result_place find_result(uint x) {
+  result_place r;
+  r.before = min(x, (uint)RESULTS - 1) + LEFT - SIDE - CHANNELS;
+  r.tail = r.before / SEGMENT_COLS * SEGMENT_COLS + SEGMENT_COLS - CHANNELS + r.before % CHANNELS;
+  r.farther = r.before % SEGMENT_COLS + BOX % SEGMENT_COLS >= SEGMENT_COLS;
+  return r;
+}
+
+// The sums of the STEP boxes of a result.
+GROUP_FUNCTION void sum_boxes(SUM box[STEP], local SUM (*tile)[WIDTH], result_place r) {
+#pragma unroll
+  for (uint k = 0; k < STEP; ++k) box[k] = tile[k][r.before + BOX] - tile[k][r.before];
+  for (uint n = 0; n < BOX / SEGMENT_COLS; ++n)
+#pragma unroll
+    for (uint k = 0; k < STEP; ++k) box[k] += tile[k][r.tail + n * SEGMENT_COLS];
+  if (r.farther) {
+#pragma unroll
+    for (uint k = 0; k < STEP; ++k) box[k] += tile[k][r.tail + BOX / SEGMENT_COLS * SEGMENT_COLS];
+  }
+}
+
+// Moves the sums of the columns down by a row and gives them, each with those of the work-item's columns before it.
+static inline void slide_down(SUM ended[COLS], SUM high[COLS], SUM low[COLS], const part* enter, const part* leave) {
+#pragma unroll
+  for (uint c = 0; c < COLS; ++c) {
+    slide(&high[c], &low[c], number_of(enter, c));
+    ended[c] = high[c];
+    slide(&high[c], &low[c], -number_of(leave, c));
+    if (c >= CHANNELS) ended[c] += ended[c < CHANNELS ? c : c - CHANNELS];
+  }
+}
+
+// Sums the `kept` rows of the first box but its last one, which begin at `line`, and puts them into the ring.
+GROUP_FUNCTION void sum_first_rows(SUM high[COLS], SUM low[COLS], uint kept, global const ELEMENT* line, own_columns own, read_rows read,
+                                   local ring_row* ring, uint item) {
+#pragma unroll
+  for (uint c = 0; c < COLS; ++c) high[c] = low[c] = 0;
+  for (uint row = 0; row < kept; row += AHEAD) {
+    part enter[AHEAD];
+#pragma unroll
+    for (uint k = 0; k < AHEAD; k += STEP) load_rows(enter + k, row + k, kept - 1, line + (ulong)(row + k) * read.in_pitch, own, read);
+#pragma unroll
+    for (uint k = 0; k < AHEAD; ++k) {
+      if (row + k < kept) {
+#pragma unroll
+        for (uint c = 0; c < COLS; ++c) slide(&high[c], &low[c], number_of(&enter[k], c));
+        if (RING) put_part(ring + row + k, item, &enter[k]);
+      }
+    }
+  }
+}
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void box_march(SEPARABLE_ARGUMENTS) {
   (void)streaming, (void)scratch, (void)row_origin;
   local SUM prefix[TILES][STEP][WIDTH] __attribute__((aligned(64)));
 #if !SHUFFLES
-  local SUM totals[STEP][CHANNELS][GROUP];
+  local item_totals totals[STEP];
 #endif
-#if RING && SMALL
-  local part ring[RING][GROUP];
-#elif RING
-  local SUM ring[RING][WIDTH] __attribute__((aligned(64)));
+#if RING
+  local ring_row ring[RING];
+#else
+  local ring_row* const ring = 0;
 #endif
   const uint item = get_local_id(0);
   const uint area = row_taps * column_taps;
@@ -265,65 +433,39 @@ void box_march(SEPARABLE_ARGUMENTS) {
     const ulong p = t / (across * down), strip = (t - p * (across * down)) % across;
     const ulong top = first_row + (t - p * (across * down)) / across * band;
     const uint height = (uint)min((ulong)band, end_row - top);
-    global const ELEMENT* from = in + PLANE_OFFSET(p, in);
-    global RESULT* to = out + PLANE_OFFSET(p, out) + top * out_pitch + strip * RESULTS + item;
+    global const ELEMENT* from = in + plane_offset(p, depth, in_offset, in_stride, in_plane);
+    global RESULT* const first_to = out + plane_offset(p, depth, out_offset, out_stride, out_plane) + top * out_pitch + strip * RESULTS + item;
+    global RESULT* to = first_to;
 
-    own_columns own;
-    own.first = (long)(strip * RESULTS) - LEFT + item * COLS;
-    own.inside = own.first >= 0 && own.first + COLS <= (long)width;
-#pragma unroll
-    for (uint c = 0; c < COLS; ++c)
-      own.place[c] = own.first < (long)width + BOX ? element_within(own.first + c, (long)width) : -1;
-    // The rows that the group reads, from 0 on; those that are in the plane.
-    const long first_read = (long)top - (long)column_origin;
+    const own_columns own = find_columns((long)(strip * RESULTS) - LEFT + item * COLS, (long)width);
     const uint kept = column_taps - 1, last_read = height + kept - 1;
-    const uint plain_from = (uint)clamp(-first_read, 0L, (long)last_read + 1);
-    const uint plain_end = (uint)clamp((long)rows - first_read, 0L, (long)last_read + 1 + 2 * AHEAD);
+    const long first_read = (long)top - (long)column_origin;
+    const read_rows read = find_rows(from, in_pitch, first_read, last_read + 1, (long)rows, value_beyond(weights));
     global const ELEMENT* coming = from + (ulong)first_read * in_pitch;
 
-    // The rows of the first box but its last.
     SUM high[COLS], low[COLS];
-#pragma unroll
-    for (uint c = 0; c < COLS; ++c) high[c] = low[c] = 0;
-    for (uint row = 0; row < kept; row += AHEAD) {
-      part come[AHEAD];
-      LOAD_ROWS(come, 0, AHEAD, row, kept - 1, coming + (ulong)row * in_pitch)
-#pragma unroll
-      for (uint k = 0; k < AHEAD; ++k) {
-        if (row + k < kept) {
-#pragma unroll
-          for (uint c = 0; c < COLS; ++c) SLIDE(high[c], low[c], NUMBER(come[k], c));
-#if RING
-          PUT_PART(ring[row + k], come[k]);
-#endif
-        }
-      }
-    }
+    sum_first_rows(high, low, kept, coming, own, read, ring, item);
 
-    // What is read ahead: of row r of the band, the row that comes for its boxes, and the one that leaves after them.
-#if !RING
-    part leave[AHEAD];
+    // What is read ahead: of row r of the band, the row that enters its boxes, and the one that leaves after them.
+    part leave[AHEAD], enter[AHEAD];
     global const ELEMENT* going = coming;
-    LOAD_ROWS(leave, 0, AHEAD, 0, last_read, going)
-    going += AHEAD * in_pitch;
-#endif
-    part enter[AHEAD];
     coming += kept * in_pitch;
-    LOAD_ROWS(enter, 0, AHEAD, kept, last_read, coming)
+#pragma unroll
+    for (uint k = 0; k < AHEAD; k += STEP) {
+      if (!RING) load_rows(leave + k, k, last_read, going + k * in_pitch, own, read);
+      load_rows(enter + k, kept + k, last_read, coming + k * in_pitch, own, read);
+    }
     coming += AHEAD * in_pitch;
+    going += AHEAD * in_pitch;
 
-    // The work-item's results: the element before each box, the last one like it in its segment, and whether the box ends
-    // in the segment after the next BOX / SEGMENT_COLS.
-    uint before[COLS], tail[COLS];
-    bool farther[COLS], writes[COLS];
+    result_place results[COLS];
+    uint written = 0;  // one bit for each result that is written
 #pragma unroll
     for (uint j = 0; j < COLS; ++j) {
       const uint x = item + j * GROUP;
       const ulong col = strip * RESULTS + x;
-      writes[j] = x < RESULTS && col >= first_col && col < end_col;
-      before[j] = min(x, (uint)RESULTS - 1) + LEFT - SIDE - CHANNELS;
-      tail[j] = before[j] / SEGMENT_COLS * SEGMENT_COLS + SEGMENT_COLS - CHANNELS + before[j] % CHANNELS;
-      farther[j] = before[j] % SEGMENT_COLS + BOX % SEGMENT_COLS >= SEGMENT_COLS;
+      results[j] = find_result(x);
+      if (x < RESULTS && col >= first_col && col < end_col) written |= 1u << j;
     }
 
 #if !SUM_INTEGER
@@ -340,99 +482,37 @@ void box_march(SEPARABLE_ARGUMENTS) {
 #pragma unroll
         for (uint k = 0; k < STEP; ++k) {
           const uint a = turn * STEP + k;
-#if RING
-          part gone;
-          GET_PART(gone, ring[slot]);
-          PUT_PART(ring[slot], enter[a]);
-          slot = slot + 1 == RING ? 0 : slot + 1;
-#else
-          const part gone = leave[a];
-#endif
-#pragma unroll
-          for (uint c = 0; c < COLS; ++c) {
-            SLIDE(high[c], low[c], NUMBER(enter[a], c));
-            ended[k][c] = high[c];
-            SLIDE(high[c], low[c], -NUMBER(gone, c));
-            if (c >= CHANNELS) ended[k][c] += ended[k][c < CHANNELS ? c : c - CHANNELS];
+          if (RING) {
+            leave[a] = get_part(ring + slot, item);
+            put_part(ring + slot, item, &enter[a]);
+            slot = slot + 1 == RING ? 0 : slot + 1;
           }
+          slide_down(ended[k], high, low, &enter[a], &leave[a]);
         }
 
         // The next rows come.
         const uint next = row + AHEAD;
         if (next < height) {
-          LOAD_ROWS(enter, turn * STEP, STEP, next + kept, last_read, coming)
-#if !RING
-          LOAD_ROWS(leave, turn * STEP, STEP, next, last_read, going)
-#endif
+          load_rows(enter + turn * STEP, next + kept, last_read, coming, own, read);
+          if (!RING) load_rows(leave + turn * STEP, next, last_read, going, own, read);
         }
         coming += STEP * in_pitch;
-#if !RING
         going += STEP * in_pitch;
-#endif
 
-        // What stands before the work-item in its segment, and the prefix sums.
-        SUM sum[STEP][CHANNELS];
 #if SHUFFLES
-#pragma unroll
-        for (uint k = 0; k < STEP; ++k)
-#pragma unroll
-          for (uint c = 0; c < CHANNELS; ++c) sum[k][c] = ended[k][COLS - CHANNELS + c];
-#pragma unroll
-        for (uint by = 1; by < SEGMENT; by *= 2)
-#pragma unroll
-          for (uint k = 0; k < STEP; ++k)
-#pragma unroll
-            for (uint c = 0; c < CHANNELS; ++c) {
-              const SUM left = sum_from_left(sum[k][c], by);
-              if (lane >= by) sum[k][c] += left;
-            }
-#pragma unroll
-        for (uint k = 0; k < STEP; ++k)
-#pragma unroll
-          for (uint c = 0; c < COLS; ++c) {
-            const SUM own_total = ended[k][COLS - CHANNELS + c % CHANNELS];
-            ended[k][c] = c >= COLS - CHANNELS ? sum[k][c % CHANNELS] : ended[k][c] + (sum[k][c % CHANNELS] - own_total);
-          }
+        scan_segments(ended, lane);
 #else
-#pragma unroll
-        for (uint k = 0; k < STEP; ++k)
-#pragma unroll
-          for (uint c = 0; c < CHANNELS; ++c) {
-            totals[k][c][item] = ended[k][COLS - CHANNELS + c];
-            sum[k][c] = 0;
-          }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (uint n = SEGMENT - 1; n > 0; --n) {
-          if (lane >= n) {
-#pragma unroll
-            for (uint k = 0; k < STEP; ++k)
-#pragma unroll
-              for (uint c = 0; c < CHANNELS; ++c) sum[k][c] += totals[k][c][item - n];
-          }
-        }
-#pragma unroll
-        for (uint k = 0; k < STEP; ++k)
-#pragma unroll
-          for (uint c = 0; c < COLS; ++c) ended[k][c] += sum[k][c % CHANNELS];
+        scan_segments(ended, lane, totals, item);
 #endif
 #pragma unroll
-        for (uint k = 0; k < STEP; ++k) PUT_COLUMNS(tile[k], ended[k]);
+        for (uint k = 0; k < STEP; ++k) put_columns(tile[k], item, ended[k]);
         barrier(CLK_LOCAL_MEM_FENCE);
 
-        // Neighbouring work-items write neighbouring results.
 #pragma unroll
         for (uint j = 0; j < COLS; ++j) {
-          if (writes[j]) {
+          if (written >> j & 1) {
             SUM box[STEP];
-#pragma unroll
-            for (uint k = 0; k < STEP; ++k) box[k] = tile[k][before[j] + BOX] - tile[k][before[j]];
-            for (uint n = 0; n < BOX / SEGMENT_COLS; ++n)
-#pragma unroll
-              for (uint k = 0; k < STEP; ++k) box[k] += tile[k][tail[j] + n * SEGMENT_COLS];
-            if (farther[j]) {
-#pragma unroll
-              for (uint k = 0; k < STEP; ++k) box[k] += tile[k][tail[j] + BOX / SEGMENT_COLS * SEGMENT_COLS];
-            }
+            sum_boxes(box, tile, results[j]);
 #pragma unroll
             for (uint k = 0; k < STEP; ++k) {
               if (row + k < height) store_mean(to + k * out_pitch, j * GROUP, box[k], area, inverse);
@@ -446,18 +526,9 @@ void box_march(SEPARABLE_ARGUMENTS) {
       }
     }
 #if !SUM_INTEGER
-    if (is_spoiled(check)) {
-      global RESULT* first_to = out + PLANE_OFFSET(p, out) + top * out_pitch + strip * RESULTS + item;
-#pragma unroll 1
-      for (uint j = 0; j < COLS; ++j) {
-        const long col = (long)(strip * RESULTS + item + j * GROUP);
-        if (writes[j])
-          make_column(first_to + j * GROUP, out_pitch, height, from, in_pitch, first_read, (long)rows, col - SIDE, (long)width,
-                      column_taps, BOX_BEYOND, inverse);
-      }
-    }
+    if (is_spoiled(check))
+      make_columns(first_to, out_pitch, height, read, (long)(strip * RESULTS + item), written, (long)width, column_taps, inverse);
 #endif
     barrier(CLK_LOCAL_MEM_FENCE);  // the next strip's first step uses memory that may still be read
-    (void)slot;
   }
 }

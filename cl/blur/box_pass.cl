@@ -26,21 +26,25 @@ static inline SUM sum_at(global const ELEMENT* row, long i, long width, SUM beyo
   const long place = element_within(i, width);
   return place < 0 ? beyond : load_sum(row, (ulong)place);
 }
+
+// The sum of `taps` cells from element i on, none of which is taken away again.
+static inline SUM sum_anew(global const ELEMENT* row, long i, uint taps, long width, SUM beyond) {
+  SUM high = 0, low = 0;
+  for (long n = 0; n < (long)taps; ++n) add_sum(&high, &low, sum_at(row, i + n * CHANNELS, width, beyond));
+  return total_of(high, low);
+}
 #else
 static inline SUM sum_at(global const SUM* column, long i, long rows, ulong pitch, SUM beyond) {
   const long place = place_within(i, rows);
   return place < 0 ? beyond : column[(ulong)place * pitch];
 }
-#endif
 
-// The sum of `taps` numbers from place i on, `step` places apart, none of which is taken away again.
-#define SUM_ANEW(sum, taps, i, step, load)                                              \
-  SUM sum;                                                                              \
-  {                                                                                     \
-    SUM high = 0, low = 0;                                                              \
-    for (long n = 0; n < (long)(taps); ++n) ADD_SUM(high, low, load((i) + n * (step))); \
-    sum = total_of(high, low);                                                          \
-  }
+static inline SUM sum_anew(global const SUM* column, long i, uint taps, long rows, ulong pitch, SUM beyond) {
+  SUM high = 0, low = 0;
+  for (long n = 0; n < (long)taps; ++n) add_sum(&high, &low, sum_at(column, i + n, rows, pitch, beyond));
+  return total_of(high, low);
+}
+#endif
 
 kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
 void box_pass(SEPARABLE_ARGUMENTS) {
@@ -54,22 +58,21 @@ void box_pass(SEPARABLE_ARGUMENTS) {
   if (begin >= width) return;  // no barrier follows
   for (ulong p = get_global_id(2); p < planes; p += get_global_size(2)) {
     for (ulong row = get_global_id(1); row < rows; row += get_global_size(1)) {
-      global const ELEMENT* from = in + PLANE_OFFSET(p, in) + row * in_pitch;
+      global const ELEMENT* from = in + plane_offset(p, depth, in_offset, in_stride, in_plane) + row * in_pitch;
       for (uint c = 0; c < CHANNELS; ++c) {
         SUM high = 0, low = 0;
         long in_place = (long)(begin + c) - (long)row_origin * CHANNELS, out_place = in_place;
         for (uint i = 0; i < row_taps - 1; ++i, in_place += CHANNELS)
-          ADD_SUM(high, low, sum_at(from, in_place, (long)width, BOX_BEYOND));
+          add_sum(&high, &low, sum_at(from, in_place, (long)width, (SUM)value_beyond(weights)));
         for (ulong col = begin + c; col < end; col += CHANNELS, in_place += CHANNELS, out_place += CHANNELS) {
-          ADD_SUM(high, low, sum_at(from, in_place, (long)width, BOX_BEYOND));
+          add_sum(&high, &low, sum_at(from, in_place, (long)width, (SUM)value_beyond(weights)));
           sums[(p * rows + row) * width + col] = high + low;
-          TAKE_SUM(high, low, sum_at(from, out_place, (long)width, BOX_BEYOND));
+          add_sum(&high, &low, -sum_at(from, out_place, (long)width, (SUM)value_beyond(weights)));
         }
         if (!is_spoiled(high + low)) continue;
-#define CELL_AT(i) sum_at(from, i, (long)width, BOX_BEYOND)
         for (ulong col = begin + c; col < end; col += CHANNELS) {
-          SUM_ANEW(sum, row_taps, (long)col - (long)row_origin * CHANNELS, CHANNELS, CELL_AT)
-          sums[(p * rows + row) * width + col] = sum;
+          sums[(p * rows + row) * width + col] =
+              sum_anew(from, (long)col - (long)row_origin * CHANNELS, row_taps, (long)width, (SUM)value_beyond(weights));
         }
       }
     }
@@ -78,7 +81,7 @@ void box_pass(SEPARABLE_ARGUMENTS) {
   (void)in, (void)in_offset, (void)in_pitch, (void)in_plane, (void)in_stride, (void)row_origin;
   const ulong col = first_col + get_global_id(0);
   if (col >= end_col) return;  // no barrier follows
-  const SUM beyond = BOX_BEYOND * (SUM)row_taps;
+  const SUM beyond = (SUM)value_beyond(weights) * (SUM)row_taps;
   const uint area = row_taps * column_taps;
   const VALUE inverse = (VALUE)1 / (VALUE)area;
   for (ulong p = get_global_id(2); p < planes; p += get_global_size(2)) {
@@ -87,17 +90,16 @@ void box_pass(SEPARABLE_ARGUMENTS) {
       SUM high = 0, low = 0;
       long in_place = (long)begin - (long)column_origin, out_place = in_place;
       for (uint i = 0; i < column_taps - 1; ++i, ++in_place)
-        ADD_SUM(high, low, sum_at(column, in_place, (long)rows, width, beyond));
+        add_sum(&high, &low, sum_at(column, in_place, (long)rows, width, beyond));
       for (ulong row = begin; row < min(begin + RUN, end_row); ++row, ++in_place, ++out_place) {
-        ADD_SUM(high, low, sum_at(column, in_place, (long)rows, width, beyond));
-        store_mean(out + PLANE_OFFSET(p, out) + row * out_pitch, col, high + low, area, inverse);
-        TAKE_SUM(high, low, sum_at(column, out_place, (long)rows, width, beyond));
+        add_sum(&high, &low, sum_at(column, in_place, (long)rows, width, beyond));
+        store_mean(out + plane_offset(p, depth, out_offset, out_stride, out_plane) + row * out_pitch, col, high + low, area, inverse);
+        add_sum(&high, &low, -sum_at(column, out_place, (long)rows, width, beyond));
       }
       if (!is_spoiled(high + low)) continue;
-#define ROW_AT(i) sum_at(column, i, (long)rows, width, beyond)
       for (ulong row = begin; row < min(begin + RUN, end_row); ++row) {
-        SUM_ANEW(sum, column_taps, (long)row - (long)column_origin, 1, ROW_AT)
-        store_mean(out + PLANE_OFFSET(p, out) + row * out_pitch, col, sum, area, inverse);
+        const SUM sum = sum_anew(column, (long)row - (long)column_origin, column_taps, (long)rows, width, beyond);
+        store_mean(out + plane_offset(p, depth, out_offset, out_stride, out_plane) + row * out_pitch, col, sum, area, inverse);
       }
     }
   }

@@ -1,6 +1,6 @@
 // Whether the bounds of segments ascend and stay inside a vector: sets `bad` to 1 where they do not.
 //
-// Launch: one dimension; work-item i looks at bounds i, i + work-items, ...
+// Launch: one dimension; work-item i checks bounds i, i + work-items, ...
 #ifndef BOUND
 #define BOUND uint  // uint or ulong
 #endif

@@ -27,6 +27,24 @@
 #include "scan/walk_back.clh"
 #endif
 
+// Scans the tile that begins with element `first`, step by step, and gives its aggregate. `s`, `begins` and `mine` are left as by scan_tile
+// for the last step.
+GROUP_FUNCTION state scan_steps(ACC s[ITEMS], uint* begins, state* mine, local ACC* tile, local state* meeting,
+                                global const ELEMENT* row, ulong first, ulong cols, uint item HEADS_PARAMETER) {
+  state aggregate = no_state();
+#if STEPS > 1
+  for (uint step = 0; step < STEPS; ++step) {
+    state total;
+    scan_tile(s, begins, mine, &total, tile, meeting, row, first + step * STEP, cols, item, 0 HEADS_PASSED);
+    aggregate = join(aggregate, total);
+    barrier(CLK_LOCAL_MEM_FENCE);  // the next step's elements take their place
+  }
+#else
+  scan_tile(s, begins, mine, &aggregate, tile, meeting, row, first, cols, item, 0 HEADS_PASSED);
+#endif
+  return aggregate;
+}
+
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void scan_look_back(SCAN_ARGUMENTS) {
   local ACC tile[TILE_ITEMS];
@@ -50,17 +68,8 @@ void scan_look_back(SCAN_ARGUMENTS) {
   // The tile's own elements.
   ACC s[ITEMS];
   uint begins;
-  state mine, own = no_state();
-#if STEPS > 1
-  for (uint step = 0; step < STEPS; ++step) {
-    state total;
-    scan_tile(s, &begins, &mine, &total, tile, meeting, row, begin + step * STEP, cols, item, 0 HEADS_ARGUMENT);
-    own = join(own, total);
-    barrier(CLK_LOCAL_MEM_FENCE);  // the next step's elements take their place
-  }
-#else
-  scan_tile(s, &begins, &mine, &own, tile, meeting, row, begin, cols, item, 0 HEADS_ARGUMENT);
-#endif
+  state mine;
+  const state own = scan_steps(s, &begins, &mine, tile, meeting, row, begin, cols, item HEADS_ARGUMENT);
 
   // What lies before it. No barrier in a branch: PoCL 3.1 miscompiles those of small groups.
   state before = start_state(start);
@@ -92,17 +101,7 @@ void scan_look_back(SCAN_ARGUMENTS) {
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     const ulong first = (ulong)subject[0] * TILE;
-    state aggregate = no_state();
-#if STEPS > 1
-    for (uint step = 0; step < STEPS; ++step) {
-      state total;
-      scan_tile(s, &begins, &mine, &total, tile, meeting, row, first + step * STEP, cols, item, 0 HEADS_ARGUMENT);
-      aggregate = join(aggregate, total);
-      barrier(CLK_LOCAL_MEM_FENCE);  // the next step's elements take their place
-    }
-#else
-    scan_tile(s, &begins, &mine, &aggregate, tile, meeting, row, first, cols, item, 0 HEADS_ARGUMENT);
-#endif
+    const state aggregate = scan_steps(s, &begins, &mine, tile, meeting, row, first, cols, item HEADS_ARGUMENT);
     if (item == 0 && first != begin) {
       const uint other = subject[0];
       publish_fallback(scratch, tiles + other, guard_of(tiles, blocks, other), aggregate, in_place);

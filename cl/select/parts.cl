@@ -1,8 +1,8 @@
 // Selection in two launches, the second one; or in one, where there is one part and the selected elements go nowhere else.
 //
-// A group has a part. It first joins the states of all parts before it, which the first launch left in the scratch
-// (select/count.cl), and for a partition those of all parts: behind what all select go the others. Then it takes the part's
-// tiles in their order, each after all before it.
+// A group has a part. It first joins the aggregates of all parts before it, which the first launch left in the scratch
+// (select/count.cl), and for a partition those of all parts: rejected elements go behind all selected ones. Then it takes the part's
+// tiles in their order, and adds their aggregates to the prefix.
 //
 // Launch: one dimension, GROUP work-items a group, a group for each part. Local memory: see select/tile.clh,
 // with GROUP states.
@@ -25,12 +25,12 @@ void select_parts(SELECT_ARGUMENTS) {
   global const ELEMENT* row = in + in_offset;
   global const FLAG* row_flags = flags + flags_offset;
 
-  global const state* told = (global const state*)scratch;
-  const ulong first_told = OUTPUT == 1 || parts > 1 ? 0 : parts;  // one part that nobody counted
+  global const state* aggregates = (global const state*)scratch;
+  const ulong first_part = OUTPUT == 1 || parts > 1 ? 0 : parts;  // one part alone was not counted
   state before = no_state(), every = no_state();
-  for (ulong p = first_told + item; p < (OUTPUT == 1 ? parts : part); p += GROUP) {
-    if (p < part) before = join(before, told[p]);
-    every = join(every, told[p]);
+  for (ulong p = first_part + item; p < (OUTPUT == 1 ? parts : part); p += GROUP) {
+    if (p < part) before = join(before, aggregates[p]);
+    every = join(every, aggregates[p]);
   }
   team_join(&before, meeting, item, GROUP);
 #if OUTPUT == 1

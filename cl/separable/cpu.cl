@@ -176,8 +176,8 @@ void separable_cpu(SEPARABLE_ARGUMENTS, few_weights few) {
   for (ulong job = get_group_id(0); job < bands * planes; job += get_num_groups(0)) {
     const ulong p = job / bands, top = first_row + job % bands * band;
     const uint height = (uint)min((ulong)band, end_row - top);
-    global const ELEMENT* from = in + PLANE_OFFSET(p, in);
-    global RESULT* to = out + PLANE_OFFSET(p, out);
+    global const ELEMENT* from = in + plane_offset(p, depth, in_offset, in_stride, in_plane);
+    global RESULT* to = out + plane_offset(p, depth, out_offset, out_stride, out_plane);
     PLAIN_LOOP for (ulong col = first_col; col < end_col; col += strip) {
       const uint count = (uint)min((ulong)strip, end_col - col);
       const uint blocks = (count + BLOCK - 1) / BLOCK * BLOCK;
@@ -186,12 +186,12 @@ void separable_cpu(SEPARABLE_ARGUMENTS, few_weights few) {
         const long source = place_within((long)(top + r) - (long)column_origin, (long)rows);
         const uint is_there = source >= 0;
         fill_line(line, from + (is_there ? (ulong)source * in_pitch : 0), (long)col - (long)row_origin * CHANNELS, blocks + halo,
-                  (long)width, BEYOND, is_there);
-        sum_line(ring + slot * strip, line, blocks, ROW_WEIGHTS, row_taps);
+                  (long)width, value_beyond(weights), is_there);
+        sum_line(ring + slot * strip, line, blocks, row_weights(weights), row_taps);
         slot = slot + 1 == column_taps ? 0 : slot + 1;
         if (r + 1 >= column_taps) {
           const ulong row = top + r + 1 - column_taps;
-          sum_ring(to + row * out_pitch + col, ring, strip, count, slot, weights, COLUMN_WEIGHTS, column_taps,
+          sum_ring(to + row * out_pitch + col, ring, strip, count, slot, weights, column_weights(weights, row_taps), column_taps,
                    from + row * in_pitch + col, row_taps * column_taps, streaming);
         }
       }

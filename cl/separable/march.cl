@@ -1,23 +1,26 @@
-// Separable filter that marches down: each element is read once a strip, and local memory is touched little.
+// Separable filter by plane streaming down the rows: each element is read once a strip, and local memory is touched little.
 //
-// A work-item owns COLS neighbouring columns. It reads their rows from top to bottom, STEP at a time and the next STEP ahead
-// of time, and keeps the COLUMN_TAPS - 1 sums down its columns that have begun but not ended in registers: a row adds to each
-// of them and ends one. The ended sums of STEP rows go to a tile in local memory, from which each work-item sums along rows
-// for COLS neighbouring results at once; two tiles take turns, so that a step has one barrier. At its ends a strip has
-// columns that only its neighbours' windows need: LEFT of them before its first result. A strip begins with LEAD rows, which
-// end no sum that is wanted, so that all results of a step are wanted, but for the last of a strip.
+// A work-item owns COLS neighbouring columns. It reads their rows from top to bottom, STEP at a time and the next STEP ahead of time. The
+// COLUMN_TAPS - 1 column sums that have begun but not ended are in registers: a row adds to each of them and ends one. The ended sums of
+// STEP rows go to a tile in local memory, from which each work-item sums along rows for COLS neighbouring results at once. Two tiles take
+// turns, so that a step has one barrier.
 //
-// What was read ahead stays as it lay in memory until its turn: a conversion would wait for it at once.
+// A strip has a halo: LEFT columns before its first result and RIGHT ones after its last, and LEAD rows that end no sum that is wanted.
+// So all results of a step are wanted, but for the last step of a strip.
+//
+// Rows that were read ahead stay as they lay in memory until their turn: a conversion would wait for them at once.
 //
 // Launch: one dimension, GROUP work-items a group; group g takes strips of `band` rows: g, g + groups, ...
-// Local memory: two tiles of STEP rows of GROUP * COLS values and a window more; COLS + 1 words for each work-item.
+// Local memory: two tiles of STEP rows of GROUP * COLS values and a window more; COLS + 1 words for each work-item. After: P. Micikevicius,
+// "3D finite difference computation on GPUs using CUDA", GPGPU-2, 2009.
+#include "common/work_group.clh"
 #include "separable/arguments.clh"
 
 #ifndef GROUP
 #define GROUP 128
 #endif
 #ifndef COLS
-#define COLS 4  // columns of a work-item: 4, 8
+#define COLS 4  // items per work-item: columns, 4 or 8
 #endif
 #ifndef STEP
 #define STEP 4  // rows
@@ -56,11 +59,11 @@
 #define NOWHERE INT_MIN
 
 // The weights, where compilers find each without a register for it.
-#define FEW_BEYOND few.each[0]
-#define FEW_COLUMN_WEIGHT(j) few.each[4 + ROW_TAPS + (j)]
-#define FEW_ROW_WEIGHT(i) few.each[4 + (i)]
+static inline VALUE row_weight(const few_weights* few, const uint i) { return few->each[4 + i]; }
+static inline VALUE column_weight(const few_weights* few, const uint j) { return few->each[4 + ROW_TAPS + j]; }
 
 typedef JOIN(VALUE, 4) columns;
+typedef columns tile_row[PARTS][GROUP + END_PART / PARTS];  // those past the group's are read for no result
 
 // Elements as they lie in memory, and the words in which they are read.
 #if ELEMENT_HALF
@@ -187,46 +190,105 @@ static inline void store_results(global RESULT* p, const VALUE v[COLS]) {
 #endif
 }
 
-// The rows of step s, of which row 0 would begin at `coming`. Those of most steps are there as they are; at the edges elements
-// come from elsewhere, one by one.
-#define READ_AHEAD(s)                                                                                                  \
-  if ((s) - plain_begin < plain_count) {                                                                               \
-    _Pragma("unroll") for (uint k = 0; k < STEP; ++k) load_words(ahead[k], coming + k * in_pitch);                     \
-  } else if ((s) < needed) {                                                                                           \
-    int place[COLS];                                                                                                   \
-    _Pragma("unroll") for (uint c = 0; c < COLS; ++c) place[c] = places[c][item];                                      \
-    _Pragma("unroll") for (uint k = 0; k < STEP; ++k) {                                                                \
-      const int row = first_read + (int)((s) * STEP + k), there = place_in_few(row, (int)rows);                        \
-      load_places(ahead[k], coming + ((long)k + there - row) * (long)in_pitch, there >= 0, place);                     \
-    }                                                                                                                  \
+// Says where the work-item's columns are read and which of its results are written: `places`, elements from column `first` on, or NOWHERE;
+// `written`, one bit for each column, which it gives as well. They wait in local memory, since only the edges need them, and there are no
+// registers for them.
+GROUP_FUNCTION uint find_edges(local int (*places)[GROUP], local uint* written, uint item, long first, ulong width, ulong result,
+                              ulong first_col, ulong end_col) {
+  uint bits = 0;
+#pragma unroll
+  for (uint c = 0; c < COLS; ++c) {
+    const long place = element_within(first + c, (long)width);
+    places[c][item] = place < 0 || first >= (long)width + RIGHT ? NOWHERE : (int)(place - first);
+    if (item * COLS < RESULTS && result + c >= first_col && result + c < end_col) bits |= 1u << c;
   }
+  written[item] = bits;
+  return bits;
+}
+
+// Reads the rows of a step, all of which are there as they are, from `from` on.
+GROUP_FUNCTION void read_plain(WORD ahead[STEP][WORDS], global const ELEMENT* from, ulong in_pitch) {
+#pragma unroll
+  for (uint k = 0; k < STEP; ++k) load_words(ahead[k], from + k * in_pitch);
+}
+
+// The same at the edges, where elements come from elsewhere, one by one. `first`: the step's first row, which would begin at `from`.
+GROUP_FUNCTION void read_edge(WORD ahead[STEP][WORDS], local int (*places)[GROUP], uint item, int first, int rows,
+                             global const ELEMENT* from, ulong in_pitch) {
+  int place[COLS];
+#pragma unroll
+  for (uint c = 0; c < COLS; ++c) place[c] = places[c][item];
+#pragma unroll
+  for (uint k = 0; k < STEP; ++k) {
+    const int row = first + (int)k, there = place_in_few(row, rows);
+    load_places(ahead[k], from + ((long)k + there - row) * (long)in_pitch, there >= 0, place);
+  }
+}
+
+#if BOUNDARY == 1
+// Four columns of a row, of which some lie beyond the edges: all with `no_row`, and those without a place.
+GROUP_FUNCTION columns replace_beyond(columns now, bool no_row, local int (*places)[GROUP], uint item, VALUE beyond) {
+  if (no_row || places[0][item] == NOWHERE) now.s0 = beyond;
+  if (no_row || places[1][item] == NOWHERE) now.s1 = beyond;
+  if (no_row || places[2][item] == NOWHERE) now.s2 = beyond;
+  if (no_row || places[3][item] == NOWHERE) now.s3 = beyond;
+  return now;
+}
+#endif
+
+// The sums of the work-item's windows along a row of the tile.
+GROUP_FUNCTION void sum_windows(VALUE sum[COLS], local const tile_row* row, uint item, const few_weights* few) {
+  VALUE window[(END_PART - FIRST_PART) * 4];
+#pragma unroll
+  for (uint n = FIRST_PART; n < END_PART; ++n) {
+    const columns v = (*row)[n % PARTS][item + n / PARTS];
+    const uint at = (n - FIRST_PART) * 4;
+    window[at] = v.s0, window[at + 1] = v.s1, window[at + 2] = v.s2, window[at + 3] = v.s3;
+  }
+#pragma unroll
+  for (uint c = 0; c < COLS; ++c) sum[c] = row_weight(few, 0) * window[SHIFT - FIRST_PART * 4 + c];
+#pragma unroll
+  for (uint i = 1; i < ROW_TAPS; ++i)
+#pragma unroll
+    for (uint c = 0; c < COLS; ++c) sum[c] += row_weight(few, i) * window[SHIFT - FIRST_PART * 4 + i * CHANNELS + c];
+#if MEAN
+#pragma unroll
+  for (uint c = 0; c < COLS; ++c) sum[c] = mean_of_window(sum[c], ROW_TAPS * COLUMN_TAPS);
+#endif
+}
+
+// Writes a row of results, those that `written` says.
+static inline void store_some(global RESULT* to, VALUE sum[COLS], uint written, global const ELEMENT* own, const few_weights* few) {
+#pragma unroll
+  for (uint c = 0; c < COLS; ++c) {
+    if (written >> c & 1) {
+#if UNSHARP
+      sum[c] = sharpened(load_value(own, c), sum[c], few->each[1], few->each[2]);
+#else
+      (void)own, (void)few;
+#endif
+      store_one(to + c, sum[c]);
+    }
+  }
+}
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void separable_march(SEPARABLE_ARGUMENTS, few_weights few) {
   (void)row_taps, (void)column_taps, (void)row_origin, (void)weights, (void)streaming, (void)scratch;
-  local columns tile[2][STEP][PARTS][GROUP + END_PART / PARTS];  // those past the group's are read for no result
-  // What only the edges need waits in local memory, since there are no registers for it.
+  local tile_row tile[2][STEP];
   local int places[COLS][GROUP];
-  local uint written[GROUP];  // one bit for each column that is written
+  local uint written[GROUP];
   const uint item = get_local_id(0);
   const ulong across = (end_col + RESULTS - 1) / RESULTS, bands = (end_row - first_row + band - 1) / band;
   for (ulong t = get_group_id(0); t < across * bands * planes; t += get_num_groups(0)) {
     const ulong p = t / (across * bands), strip = (t - p * (across * bands)) % across;
     const ulong top = first_row + (t - p * (across * bands)) / across * band;
     const uint height = (uint)min((ulong)band, end_row - top), steps = LEAD / STEP + (height + STEP - 1) / STEP;
-
     const long first = (long)(strip * RESULTS) - LEFT + item * COLS;  // column
     const ulong result = strip * RESULTS + item * COLS;               // of the first result
-    uint bits = 0;
-#pragma unroll
-    for (uint c = 0; c < COLS; ++c) {
-      const long place = element_within(first + c, (long)width);
-      places[c][item] = place < 0 || first >= (long)width + RIGHT ? NOWHERE : (int)(place - first);
-      if (item * COLS < RESULTS && result + c >= first_col && result + c < end_col) bits |= 1u << c;
-    }
-    written[item] = bits;
-    const uint whole_steps = bits + 1 == 1u << COLS ? LEAD / STEP + height / STEP : 0;
-    const uint bit_steps = bits == 0 ? 0 : steps;
+    const uint bits = find_edges(places, written, item, first, width, result, first_col, end_col);
+    const uint whole_steps = bits + 1 == 1u << COLS ? LEAD / STEP + height / STEP : 0;  // all of whose results are written
+    const uint bit_steps = bits == 0 ? 0 : steps;                                       // some
 
     // Steps whose rows are all there as they are, and those in which anything is needed.
     const int first_read = (int)top - (int)column_origin - (LEAD - (COLUMN_TAPS - 1));
@@ -245,75 +307,54 @@ void separable_march(SEPARABLE_ARGUMENTS, few_weights few) {
     for (uint k = 0; k < STEP; ++k)
 #pragma unroll
       for (uint w = 0; w < WORDS; ++w) ahead[k][w] = 0;
-    global const ELEMENT* from = in + PLANE_OFFSET(p, in);
+    global const ELEMENT* from = in + plane_offset(p, depth, in_offset, in_stride, in_plane);
     global const ELEMENT* coming = from + ((ulong)(long)first_read * in_pitch + (ulong)first);
-    READ_AHEAD(0u)
-    global RESULT* to = out + PLANE_OFFSET(p, out) + (top * out_pitch + result);
-#if UNSHARP
-    global const ELEMENT* own_row = from + (top * in_pitch + result);
-#endif
+    if (0 - plain_begin < plain_count)
+      read_plain(ahead, coming, in_pitch);
+    else if (0 < needed)
+      read_edge(ahead, places, item, first_read, (int)rows, coming, in_pitch);
+    global RESULT* to = out + plane_offset(p, depth, out_offset, out_stride, out_plane) + (top * out_pitch + result);
+    global const ELEMENT* own = from + (top * in_pitch + result);  // the input in the results' places
 
     for (uint s = 0; s < steps; ++s) {
       const uint turn = s & 1;
-      // Down the columns.
+      // Down the columns: a row adds to all sums that have begun, and ends the oldest.
 #pragma unroll
       for (uint k = 0; k < STEP; ++k) {
 #pragma unroll
         for (uint h = 0; h < PARTS; ++h) {
           columns now = numbers_at(ahead[k], 4 * h);
 #if BOUNDARY == 1
-          if (s - plain_begin >= plain_count) {
-            const bool beyond = (uint)(first_read + (int)(s * STEP + k)) >= (uint)rows;
-            if (beyond || places[4 * h][item] == NOWHERE) now.s0 = FEW_BEYOND;
-            if (beyond || places[4 * h + 1][item] == NOWHERE) now.s1 = FEW_BEYOND;
-            if (beyond || places[4 * h + 2][item] == NOWHERE) now.s2 = FEW_BEYOND;
-            if (beyond || places[4 * h + 3][item] == NOWHERE) now.s3 = FEW_BEYOND;
-          }
+          if (s - plain_begin >= plain_count)
+            now = replace_beyond(now, (uint)(first_read + (int)(s * STEP + k)) >= (uint)rows, places + 4 * h, item, few.each[0]);
 #endif
 #if COLUMN_TAPS > 1
-          tile[turn][k][h][item] = begun[0][h] + FEW_COLUMN_WEIGHT(COLUMN_TAPS - 1) * now;
+          tile[turn][k][h][item] = begun[0][h] + column_weight(&few, COLUMN_TAPS - 1) * now;
 #pragma unroll
-          for (uint j = 0; j < COLUMN_TAPS - 2; ++j) begun[j][h] = begun[j + 1][h] + FEW_COLUMN_WEIGHT(COLUMN_TAPS - 2 - j) * now;
-          begun[COLUMN_TAPS - 2][h] = FEW_COLUMN_WEIGHT(0) * now;
+          for (uint j = 0; j < COLUMN_TAPS - 2; ++j) begun[j][h] = begun[j + 1][h] + column_weight(&few, COLUMN_TAPS - 2 - j) * now;
+          begun[COLUMN_TAPS - 2][h] = column_weight(&few, 0) * now;
 #else
-          tile[turn][k][h][item] = FEW_COLUMN_WEIGHT(0) * now;
+          tile[turn][k][h][item] = column_weight(&few, 0) * now;
 #endif
         }
       }
       coming += STEP * in_pitch;
-      READ_AHEAD(s + 1)
+      if (s + 1 - plain_begin < plain_count)
+        read_plain(ahead, coming, in_pitch);
+      else if (s + 1 < needed)
+        read_edge(ahead, places, item, first_read + (int)((s + 1) * STEP), (int)rows, coming, in_pitch);
       barrier(CLK_LOCAL_MEM_FENCE);
 
       // Along the rows.
       if (s >= LEAD / STEP) {
 #if UNSHARP
         WORD middle[STEP][WORDS];
-        if (s < whole_steps) {
-#pragma unroll
-          for (uint k = 0; k < STEP; ++k) load_words(middle[k], own_row + k * in_pitch);
-        }
+        if (s < whole_steps) read_plain(middle, own, in_pitch);
 #endif
 #pragma unroll
         for (uint k = 0; k < STEP; ++k) {
-          VALUE window[(END_PART - FIRST_PART) * 4];
-#pragma unroll
-          for (uint n = FIRST_PART; n < END_PART; ++n) {
-            const columns v = tile[turn][k][n % PARTS][item + n / PARTS];
-            const uint at = (n - FIRST_PART) * 4;
-            window[at] = v.s0, window[at + 1] = v.s1, window[at + 2] = v.s2, window[at + 3] = v.s3;
-          }
           VALUE sum[COLS];
-#pragma unroll
-          for (uint c = 0; c < COLS; ++c) sum[c] = FEW_ROW_WEIGHT(0) * window[SHIFT - FIRST_PART * 4 + c];
-#pragma unroll
-          for (uint i = 1; i < ROW_TAPS; ++i)
-#pragma unroll
-            for (uint c = 0; c < COLS; ++c) sum[c] += FEW_ROW_WEIGHT(i) * window[SHIFT - FIRST_PART * 4 + i * CHANNELS + c];
-
-#if MEAN
-#pragma unroll
-          for (uint c = 0; c < COLS; ++c) sum[c] = mean_of_window(sum[c], ROW_TAPS * COLUMN_TAPS);
-#endif
+          sum_windows(sum, tile[turn] + k, item, &few);
           if (s < whole_steps) {
 #if UNSHARP
 #pragma unroll
@@ -321,21 +362,11 @@ void separable_march(SEPARABLE_ARGUMENTS, few_weights few) {
 #endif
             store_results(to + k * out_pitch, sum);
           } else if (s < bit_steps && s * STEP + k - LEAD < height) {
-#pragma unroll
-            for (uint c = 0; c < COLS; ++c) {
-              if (written[item] >> c & 1) {
-#if UNSHARP
-                sum[c] = sharpened(load_value(own_row + k * in_pitch, c), sum[c], few.each[1], few.each[2]);
-#endif
-                store_one(to + k * out_pitch + c, sum[c]);
-              }
-            }
+            store_some(to + k * out_pitch, sum, written[item], own + k * in_pitch, &few);
           }
         }
         to += STEP * out_pitch;
-#if UNSHARP
-        own_row += STEP * in_pitch;
-#endif
+        own += STEP * in_pitch;
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);  // the next strip's first step uses a tile that may still be read

@@ -22,8 +22,8 @@ void separable_naive(SEPARABLE_ARGUMENTS, few_weights few) {
   const long first = (long)col - (long)row_origin * CHANNELS;
   const uint inside = first >= 0 && first + (long)(row_taps - 1) * CHANNELS < (long)width;
   for (ulong p = get_global_id(2); p < planes; p += get_global_size(2)) {
-    global const ELEMENT* from = in + PLANE_OFFSET(p, in);
-    global RESULT* to = out + PLANE_OFFSET(p, out);
+    global const ELEMENT* from = in + plane_offset(p, depth, in_offset, in_stride, in_plane);
+    global RESULT* to = out + plane_offset(p, depth, out_offset, out_stride, out_plane);
     for (ulong row = first_row + get_global_id(1); row < end_row; row += get_global_size(1)) {
       VALUE sum = 0;
       for (uint j = 0; j < column_taps; ++j) {
@@ -33,9 +33,9 @@ void separable_naive(SEPARABLE_ARGUMENTS, few_weights few) {
         for (uint i = 0; i < row_taps; ++i) {
           const long at = first + (long)i * CHANNELS;
           const long place = inside ? at : element_within(at, (long)width);
-          row_sum += ROW_WEIGHTS[i] * (source < 0 || place < 0 ? BEYOND : load_value(line, place));
+          row_sum += row_weights(weights)[i] * (source < 0 || place < 0 ? value_beyond(weights) : load_value(line, place));
         }
-        sum += COLUMN_WEIGHTS[j] * row_sum;
+        sum += column_weights(weights, row_taps)[j] * row_sum;
       }
       store_pixel(to + row * out_pitch, col, finish_sum(sum, from + row * in_pitch, col, weights, row_taps * column_taps));
     }

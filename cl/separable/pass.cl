@@ -31,10 +31,10 @@ void separable_pass(SEPARABLE_ARGUMENTS, few_weights few) {
   const uint inside = first >= 0 && first + (long)(row_taps - 1) * CHANNELS < (long)width;
 #else
   VALUE beyond = 0;  // the sum of a row that has nothing but the value beyond the edges
-  for (uint i = 0; i < row_taps; ++i) beyond += ROW_WEIGHTS[i] * BEYOND;
+  for (uint i = 0; i < row_taps; ++i) beyond += row_weights(weights)[i] * value_beyond(weights);
 #endif
   for (ulong p = get_global_id(2); p < planes; p += get_global_size(2)) {
-    global const ELEMENT* from = in + PLANE_OFFSET(p, in);
+    global const ELEMENT* from = in + plane_offset(p, depth, in_offset, in_stride, in_plane);
     global VALUE* sums = scratch + p * rows * width;
 #if PASS == 0
     for (ulong row = get_global_id(1); row < rows; row += get_global_size(1)) {
@@ -43,17 +43,17 @@ void separable_pass(SEPARABLE_ARGUMENTS, few_weights few) {
       for (uint i = 0; i < row_taps; ++i) {
         const long at = first + (long)i * CHANNELS;
         const long place = inside ? at : element_within(at, (long)width);
-        sum += ROW_WEIGHTS[i] * (place < 0 ? BEYOND : load_value(line, place));
+        sum += row_weights(weights)[i] * (place < 0 ? value_beyond(weights) : load_value(line, place));
       }
       sums[row * width + col] = sum;
     }
 #else
-    global RESULT* to = out + PLANE_OFFSET(p, out);
+    global RESULT* to = out + plane_offset(p, depth, out_offset, out_stride, out_plane);
     for (ulong row = first_row + get_global_id(1); row < end_row; row += get_global_size(1)) {
       VALUE sum = 0;
       for (uint j = 0; j < column_taps; ++j) {
         const long source = place_within((long)row + (long)j - (long)column_origin, (long)rows);
-        sum += COLUMN_WEIGHTS[j] * (source < 0 ? beyond : sums[(ulong)source * width + col]);
+        sum += column_weights(weights, row_taps)[j] * (source < 0 ? beyond : sums[(ulong)source * width + col]);
       }
       store_pixel(to + row * out_pitch, col, finish_sum(sum, from + row * in_pitch, col, weights, row_taps * column_taps));
     }

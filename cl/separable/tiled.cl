@@ -37,7 +37,7 @@ void separable_tiled(SEPARABLE_ARGUMENTS, few_weights few) {
   for (ulong t = get_group_id(0); t < across * down * planes; t += get_num_groups(0)) {
     const ulong p = t / (across * down), in_plane_tile = t - p * (across * down);
     const ulong row = first_row + in_plane_tile / across * TILE_H, col = first_col + in_plane_tile % across * TILE_W;
-    global const ELEMENT* from = in + PLANE_OFFSET(p, in);
+    global const ELEMENT* from = in + plane_offset(p, depth, in_offset, in_stride, in_plane);
 
     // The tile, with what lies beyond the edges.
     for (uint r = line; r < tile_rows; r += LINES) {
@@ -45,7 +45,7 @@ void separable_tiled(SEPARABLE_ARGUMENTS, few_weights few) {
       global const ELEMENT* source_row = from + (ulong)(source < 0 ? 0 : source) * in_pitch;
       for (uint c = lane; c < tile_cols; c += LANES) {
         const long place = element_within((long)col + (long)c - (long)row_origin * CHANNELS, (long)width);
-        tile[r * tile_cols + c] = source < 0 || place < 0 ? BEYOND : load_value(source_row, place);
+        tile[r * tile_cols + c] = source < 0 || place < 0 ? value_beyond(weights) : load_value(source_row, place);
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -54,7 +54,7 @@ void separable_tiled(SEPARABLE_ARGUMENTS, few_weights few) {
     for (uint r = line; r < tile_rows; r += LINES) {
       for (uint c = lane; c < TILE_W; c += LANES) {
         VALUE sum = 0;
-        for (uint i = 0; i < row_taps; ++i) sum += ROW_WEIGHTS[i] * tile[r * tile_cols + c + i * CHANNELS];
+        for (uint i = 0; i < row_taps; ++i) sum += row_weights(weights)[i] * tile[r * tile_cols + c + i * CHANNELS];
         sums[r * TILE_W + c] = sum;
       }
     }
@@ -64,9 +64,9 @@ void separable_tiled(SEPARABLE_ARGUMENTS, few_weights few) {
     for (uint r = line; r < TILE_H; r += LINES) {
       for (uint c = lane; c < TILE_W; c += LANES) {
         VALUE sum = 0;
-        for (uint j = 0; j < column_taps; ++j) sum += COLUMN_WEIGHTS[j] * sums[(r + j) * TILE_W + c];
+        for (uint j = 0; j < column_taps; ++j) sum += column_weights(weights, row_taps)[j] * sums[(r + j) * TILE_W + c];
         if (row + r < end_row && col + c < end_col) {
-          store_pixel(out + PLANE_OFFSET(p, out) + (row + r) * out_pitch, col + c,
+          store_pixel(out + plane_offset(p, depth, out_offset, out_stride, out_plane) + (row + r) * out_pitch, col + c,
                       finish_sum(sum, from + (row + r) * in_pitch, col + c, weights, row_taps * column_taps));
         }
       }

@@ -7,7 +7,7 @@
 // ITEM_M + ITEM_N numbers for ITEM_M * ITEM_N multiplications. An SM issues as many instructions as it has lanes for
 // multiplications, so every other instruction takes the place of one: with 8 x 16 results six reads stand beside 128.
 //
-// Both tiles lie with k outermost. An operand that lies the other way in memory (k contiguous) is turned on its way: through
+// Both tiles lie with k outermost. An operand that lies the other way in memory (k contiguous) is transposed on its way: through
 // registers where its rows are aligned (STAGED), else by copies of 4 bytes, which serve rows at any alignment. Its rows in
 // local memory are padded by 4, so that 8 k times 4 rows of a warp's copy meet 32 banks. What lies outside of the matrices is
 // filled with zeros and never read.
@@ -46,7 +46,7 @@
 #define C_VECTOR 1  // floats of a store: 4 if all rows of C, with PARTS of the sums, begin at multiples of 16 bytes, else 1
 #endif
 #ifndef BAND
-#define BAND 8  // tiles down that groups take before they go on to the right: for the sake of the L2 cache
+#define BAND 8  // tile rasterisation: nvidia/gemm_band.clh
 #endif
 
 #define LANES_N (32 / LANES_M)
@@ -58,7 +58,7 @@
 #define A_ROW (TILE_M + (A_ALONG_K ? 4 : 0))
 #define B_ROW (TILE_N + (B_ALONG_K ? 4 : 0))
 
-// Turned through registers: a work-item reads 4 k of a row, half a step before it writes them to 4 rows of the tile. In every
+// Transposed through registers: a work-item reads 4 k of a row, half a step before it writes them to 4 rows of the tile. In every
 // second 8 rows of a tile, places are exchanged by 8, so that 4 x 4 k times 8 rows of a warp's writes meet 32 banks.
 #define STAGED_A (A_ALONG_K && A_VECTOR == 4 && LANES_M >= 4 && TILE_M * TILE_K / 4 % GROUP == 0)
 #define STAGED_B (B_ALONG_K && B_VECTOR == 4 && LANES_N >= 4 && TILE_N * TILE_K / 4 % GROUP == 0)
@@ -70,108 +70,140 @@
 #include "nvidia/gemm_band.clh"
 #include "nvidia/gemm_rows.clh"
 
-// COPY_TILE starts the copies of the next TILE_K k of an operand: `width` rows (of A) or columns (of B) by `depth` k lie in
-// the matrix from `from` on. WHOLE: all of them do.
-
-// Keeps a sum of addresses a sum: else the compiler would hold every address of a step in registers of its own.
-#define KEEP_SUM(at) __asm__ volatile("" : "+l"(at))
-
-// k contiguous: lane l of a warp has k l % 8 of row l / 8, so that a warp reads whole sectors of 32 bytes.
-#define COPY_TURNING(tile, ROW, TILE, from, pitch, width, depth, WHOLE)                           \
-  {                                                                                               \
-    const uint k = item % 8, first = item / 8;                                                    \
-    const uint to = local_address(tile) + (k * ROW + first) * 4;                                  \
-    global const float* at = from + (long)first * pitch + k;                                      \
-    _Pragma("unroll") for (uint i = 0; i < (TILE + GROUP / 8 - 1) / (GROUP / 8); ++i) {           \
-      if (TILE % (GROUP / 8) == 0 || first + i * (GROUP / 8) < TILE)                              \
-        _Pragma("unroll") for (uint j = 0; j < TILE_K; j += 8) {                                  \
-          if (WHOLE) {                                                                            \
-            copy_whole_4(to + (j * ROW + i * (GROUP / 8)) * 4, at + j);                           \
-          } else {                                                                                \
-            const int inside = first + i * (GROUP / 8) < width && k + j < depth;                  \
-            copy_4(to + (j * ROW + i * (GROUP / 8)) * 4, inside ? at + j : from, inside ? 4 : 0); \
-          }                                                                                       \
-        }                                                                                         \
-      at += GROUP / 8 * pitch;                                                                    \
-      KEEP_SUM(at);                                                                               \
-    }                                                                                             \
-  }
-
-#define STAGED_ROUNDS(TILE) (TILE * TILE_K / 4 / GROUP)
+#define STAGED_ROUNDS(size) ((size) * TILE_K / 4 / GROUP)
 #define STAGED_STEP (GROUP / (TILE_K / 4))
-#define FETCH(values, TILE, from, pitch, width, depth, WHOLE)                                     \
-  {                                                                                               \
-    const uint k = item % (TILE_K / 4) * 4, first = item / (TILE_K / 4);                          \
-    global const float* at = from + (long)first * pitch + k;                                      \
-    _Pragma("unroll") for (uint i = 0; i < STAGED_ROUNDS(TILE); ++i) {                            \
-      if (WHOLE)                                                                                  \
-        values[i] = *(global const float4*)at;                                                    \
-      else                                                                                        \
-        values[i] = read_first(at, first + i * STAGED_STEP < width && k < depth ? depth - k : 0); \
-      at += STAGED_STEP * pitch;                                                                  \
-      KEEP_SUM(at);                                                                               \
-    }                                                                                             \
+
+// What the group copies next.
+typedef struct {
+  global const float *a, *b;  // where the step's tiles begin
+  ulong a_pitch, b_pitch;
+  uint height, width;  // rows of A and columns of B that lie in the matrices
+  int whole;           // all rows and columns of the tiles do
+  uint steps, k;       // that are left
+} source;
+
+// The following bring TILE_K k of an operand, by `size` rows (of A) or columns (of B), of which `inside` and `depth` k lie in the matrix, to
+// a tile of pitch `row`. `whole`: all do.
+
+// k contiguous, by copies of 4 bytes: lane l of a warp has k l % 8 of row l / 8, so that a warp reads whole sectors of 32 bytes.
+GROUP_FUNCTION void copy_transposed(local float* tile, const uint row, const uint size, global const float* from, ulong pitch, uint inside,
+                                    uint depth, const int whole, uint item) {
+  const uint k = item % 8, first = item / 8;
+  const uint to = local_address(tile) + (k * row + first) * 4;
+  global const float* at = from + (long)first * pitch + k;
+#pragma unroll
+  for (uint i = 0; i < (size + GROUP / 8 - 1) / (GROUP / 8); ++i) {
+    if (size % (GROUP / 8) == 0 || first + i * (GROUP / 8) < size)
+#pragma unroll
+      for (uint j = 0; j < TILE_K; j += 8) {
+        if (whole) {
+          copy_whole_4(to + (j * row + i * (GROUP / 8)) * 4, at + j);
+        } else {
+          const int is_there = first + i * (GROUP / 8) < inside && k + j < depth;
+          copy_4(to + (j * row + i * (GROUP / 8)) * 4, is_there ? at + j : from, is_there ? 4 : 0);
+        }
+      }
+    at = running_pointer(at + GROUP / 8 * pitch);
   }
-#define PUT(values, TILE, ROW, tile)                                                                    \
-  {                                                                                                     \
-    const uint k = item % (TILE_K / 4) * 4, first = item / (TILE_K / 4);                                \
-    _Pragma("unroll") for (uint i = 0; i < STAGED_ROUNDS(TILE); ++i) {                                  \
-      local float* to = (tile) + k * ROW + ((first + i * STAGED_STEP) ^ SWAP(k));                       \
-      to[0] = values[i].x, to[ROW] = values[i].y, to[2 * ROW] = values[i].z, to[3 * ROW] = values[i].w; \
-    }                                                                                                   \
+}
+
+// m or n contiguous: pieces of `vector` floats, along the rows.
+GROUP_FUNCTION void copy_straight(local float* tile, const uint row, const uint size, const uint vector, global const float* from,
+                                  ulong pitch, uint inside, uint depth, const int whole, uint item) {
+  global const float* start = running_pointer(from);
+  const uint pieces = size / vector * TILE_K;
+#pragma unroll
+  for (uint i = 0; i < (pieces + GROUP - 1) / GROUP; ++i) {
+    const uint piece = item + i * GROUP, k = piece / (size / vector), x = piece % (size / vector) * vector;
+    if (pieces % GROUP == 0 || piece < pieces) {
+      const uint to = local_address(tile) + (k * row + x) * 4;
+      global const float* at = start + (long)k * pitch + x;
+      if (whole) {
+        if (vector == 4) copy_whole_16(to, at);
+        if (vector == 1) copy_whole_4(to, at);
+      } else {
+        const uint bytes = k < depth && x < inside ? min(inside - x, vector) * 4 : 0;
+        if (vector == 4) copy_16(to, bytes ? at : from, bytes);
+        if (vector == 1) copy_4(to, bytes ? at : from, bytes);
+      }
+    }
   }
+}
+
 #if STAGED_A || STAGED_B
 // The first `count` of 4 floats, and zeros.
 static inline float4 read_first(global const float* at, uint count) {
   if (count >= 4) return *(global const float4*)at;
   return (float4)(count > 0 ? at[0] : 0, count > 1 ? at[1] : 0, count > 2 ? at[2] : 0, 0);
 }
-#endif
 
-// m or n contiguous: pieces of VECTOR floats, along the rows.
-#define COPY_STRAIGHT(tile, ROW, TILE, VECTOR, from, pitch, width, depth, WHOLE)                              \
-  {                                                                                                           \
-    global const float* start = from;                                                                         \
-    KEEP_SUM(start);                                                                                          \
-    _Pragma("unroll") for (uint i = 0; i < (TILE / VECTOR * TILE_K + GROUP - 1) / GROUP; ++i) {               \
-      const uint piece = item + i * GROUP, k = piece / (TILE / VECTOR), x = piece % (TILE / VECTOR) * VECTOR; \
-      if (TILE / VECTOR * TILE_K % GROUP == 0 || piece < TILE / VECTOR * TILE_K) {                            \
-        const uint to = local_address(tile) + (k * ROW + x) * 4;                                              \
-        global const float* at = start + (long)k * pitch + x;                                                 \
-        if (WHOLE) {                                                                                          \
-          if (VECTOR == 4) copy_whole_16(to, at);                                                             \
-          if (VECTOR == 1) copy_whole_4(to, at);                                                              \
-        } else {                                                                                              \
-          const uint inside = k < depth && x < width ? min(width - x, (uint)VECTOR) * 4 : 0;                  \
-          if (VECTOR == 4) copy_16(to, inside ? at : from, inside);                                           \
-          if (VECTOR == 1) copy_4(to, inside ? at : from, inside);                                            \
-        }                                                                                                     \
-      }                                                                                                       \
-    }                                                                                                         \
+// k contiguous, through registers: fetch, and later put.
+GROUP_FUNCTION void fetch(float4* staged, const uint size, global const float* from, ulong pitch, uint inside, uint depth, const int whole,
+                          uint item) {
+  const uint k = item % (TILE_K / 4) * 4, first = item / (TILE_K / 4);
+  global const float* at = from + (long)first * pitch + k;
+#pragma unroll
+  for (uint i = 0; i < STAGED_ROUNDS(size); ++i) {
+    if (whole)
+      staged[i] = *(global const float4*)at;
+    else
+      staged[i] = read_first(at, first + i * STAGED_STEP < inside && k < depth ? depth - k : 0);
+    at = running_pointer(at + STAGED_STEP * pitch);
   }
+}
+GROUP_FUNCTION void put(const float4* staged, const uint size, const uint row, local float* tile, uint item) {
+  const uint k = item % (TILE_K / 4) * 4, first = item / (TILE_K / 4);
+#pragma unroll
+  for (uint i = 0; i < STAGED_ROUNDS(size); ++i) {
+    local float* to = tile + k * row + ((first + i * STAGED_STEP) ^ SWAP(k));
+    to[0] = staged[i].x, to[row] = staged[i].y, to[2 * row] = staged[i].z, to[3 * row] = staged[i].w;
+  }
+}
+#endif
 
+// The tiles of a step.
+GROUP_FUNCTION void bring_a(local float* to, float4* staged, const source* x, const int whole, uint item) {
 #if STAGED_A
-#define COPY_A(tile, from, pitch, width, depth, WHOLE) FETCH(staged_a, TILE_M, from, pitch, width, depth, WHOLE)
-#define A_STEP(pitch) TILE_K
-#elif !A_ALONG_K
-#define COPY_A(tile, from, pitch, width, depth, WHOLE) \
-  COPY_STRAIGHT(tile, A_ROW, TILE_M, A_VECTOR, from, pitch, width, depth, WHOLE)
-#define A_STEP(pitch) (TILE_K * (pitch))
+  (void)to;
+  fetch(staged, TILE_M, x->a, x->a_pitch, x->height, x->k, whole, item);
 #else
-#define COPY_A(tile, from, pitch, width, depth, WHOLE) COPY_TURNING(tile, A_ROW, TILE_M, from, pitch, width, depth, WHOLE)
-#define A_STEP(pitch) TILE_K
+  (void)staged;
+  if (A_ALONG_K)
+    copy_transposed(to, A_ROW, TILE_M, x->a, x->a_pitch, x->height, x->k, whole, item);
+  else
+    copy_straight(to, A_ROW, TILE_M, A_VECTOR, x->a, x->a_pitch, x->height, x->k, whole, item);
 #endif
+}
+GROUP_FUNCTION void bring_b(local float* to, float4* staged, const source* x, const int whole, uint item) {
 #if STAGED_B
-#define COPY_B(tile, from, pitch, width, depth, WHOLE) FETCH(staged_b, TILE_N, from, pitch, width, depth, WHOLE)
-#define B_STEP(pitch) TILE_K
-#elif B_ALONG_K
-#define COPY_B(tile, from, pitch, width, depth, WHOLE) COPY_TURNING(tile, B_ROW, TILE_N, from, pitch, width, depth, WHOLE)
-#define B_STEP(pitch) TILE_K
+  (void)to;
+  fetch(staged, TILE_N, x->b, x->b_pitch, x->width, x->k, whole, item);
 #else
-#define COPY_B(tile, from, pitch, width, depth, WHOLE) \
-  COPY_STRAIGHT(tile, B_ROW, TILE_N, B_VECTOR, from, pitch, width, depth, WHOLE)
-#define B_STEP(pitch) (TILE_K * (pitch))
+  (void)staged;
+  if (B_ALONG_K)
+    copy_transposed(to, B_ROW, TILE_N, x->b, x->b_pitch, x->width, x->k, whole, item);
+  else
+    copy_straight(to, B_ROW, TILE_N, B_VECTOR, x->b, x->b_pitch, x->width, x->k, whole, item);
 #endif
+}
+
+// Starts the copies of the next step, if one is left. Returns whether.
+GROUP_FUNCTION int copy_step(local float* to_a, local float* to_b, float4* staged_a, float4* staged_b, source* x, uint item) {
+  const int is_left = x->steps > 0;
+  if (is_left) {
+    if (x->whole && x->k >= TILE_K) {
+      bring_a(to_a, staged_a, x, 1, item);
+      bring_b(to_b, staged_b, x, 1, item);
+    } else {
+      bring_a(to_a, staged_a, x, 0, item);
+      bring_b(to_b, staged_b, x, 0, item);
+    }
+    x->a += A_ALONG_K ? TILE_K : TILE_K * x->a_pitch, x->b += B_ALONG_K ? TILE_K : TILE_K * x->b_pitch;
+    x->k -= TILE_K, --x->steps;
+  }
+  end_copies();
+  return is_left;
+}
 
 // Four neighbours of a row, at a multiple of 16 bytes.
 static inline void write_sums_4(const destination* d, ulong row, ulong col, float4 sum) {
@@ -202,6 +234,23 @@ GROUP_FUNCTION void read_fragments(a_fragment* a, b_fragment* b, local const flo
     b->v[s] = *(local const float4*)(b_row + s * (LANES_N * 4));
 }
 
+// What a step has fetched goes to its stage.
+GROUP_FUNCTION void put_step(local float* to_a, local float* to_b, const float4* staged_a, const float4* staged_b, uint item) {
+#if STAGED_A
+  put(staged_a, TILE_M, A_ROW, to_a, item);
+#else
+  (void)to_a, (void)staged_a;
+#endif
+#if STAGED_B
+  put(staged_b, TILE_N, B_ROW, to_b, item);
+#else
+  (void)to_b, (void)staged_b;
+#endif
+#if !STAGED_A && !STAGED_B
+  (void)item;
+#endif
+}
+
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_multistage(GEMM_ARGUMENTS) {
   (void)batch;  // the launch has as many groups as there are tiles
@@ -214,9 +263,6 @@ void gemm_multistage(GEMM_ARGUMENTS) {
   const product q = GEMM_PRODUCT(place.number);
   const uint height = row < q.m ? (uint)min(q.m - row, (ulong)TILE_M) : 0;
   const uint width = col < q.n ? (uint)min(q.n - col, (ulong)TILE_N) : 0;
-  const int whole = height == TILE_M && width == TILE_N;
-  global const float* from_a = q.a + (A_ALONG_K ? row * a_pitch : row);
-  global const float* from_b = q.b + (B_ALONG_K ? col * b_pitch : col);
 
   // The work-item's place. Neighbouring lanes in pairs down, so that 8 lanes, whose 16 bytes are read at once, touch few rows
   // and few columns.
@@ -227,32 +273,11 @@ void gemm_multistage(GEMM_ARGUMENTS) {
   const uint item_row = warp % WARPS_M * WARP_M + lane_m * 4, item_col = warp / WARPS_M * WARP_N + lane_n * 4;
 
   const uint steps = (uint)((q.k + TILE_K - 1) / TILE_K);
-  uint copied = 0, k_left = (uint)q.k;
-#define COPY_STEP(stage)                                        \
-  {                                                             \
-    is_fetched = copied < steps;                                \
-    if (is_fetched) {                                           \
-      local float* to_a = a_tiles + (stage) * (TILE_K * A_ROW); \
-      local float* to_b = b_tiles + (stage) * (TILE_K * B_ROW); \
-      if (whole && k_left >= TILE_K) {                          \
-        COPY_A(to_a, from_a, a_pitch, height, k_left, 1)        \
-        COPY_B(to_b, from_b, b_pitch, width, k_left, 1)         \
-      } else {                                                  \
-        COPY_A(to_a, from_a, a_pitch, height, k_left, 0)        \
-        COPY_B(to_b, from_b, b_pitch, width, k_left, 0)         \
-      }                                                         \
-      from_a += A_STEP(a_pitch), from_b += B_STEP(b_pitch);     \
-      k_left -= TILE_K, ++copied;                               \
-    }                                                           \
-    end_copies();                                               \
-  }
-
-  // What a step's fetches brought goes to its stage.
-#define PUT_STEP(stage)                                                                            \
-  {                                                                                                \
-    if (STAGED_A && is_fetched) PUT(staged_a, TILE_M, A_ROW, a_tiles + (stage) * (TILE_K * A_ROW)) \
-    if (STAGED_B && is_fetched) PUT(staged_b, TILE_N, B_ROW, b_tiles + (stage) * (TILE_K * B_ROW)) \
-  }
+  source from;
+  from.a = q.a + (A_ALONG_K ? row * a_pitch : row), from.a_pitch = a_pitch;
+  from.b = q.b + (B_ALONG_K ? col * b_pitch : col), from.b_pitch = b_pitch;
+  from.height = height, from.width = width, from.whole = height == TILE_M && width == TILE_N;
+  from.steps = steps, from.k = (uint)q.k;
   float4 staged_a[STAGED_A ? STAGED_ROUNDS(TILE_M) : 1], staged_b[STAGED_B ? STAGED_ROUNDS(TILE_N) : 1];
   int is_fetched;
 
@@ -265,8 +290,8 @@ void gemm_multistage(GEMM_ARGUMENTS) {
 
 #pragma unroll
   for (uint s = 0; s < STAGES - 1; ++s) {
-    COPY_STEP(s)
-    PUT_STEP(s)
+    is_fetched = copy_step(a_tiles + s * (TILE_K * A_ROW), b_tiles + s * (TILE_K * B_ROW), staged_a, staged_b, &from, item);
+    if (is_fetched) put_step(a_tiles + s * (TILE_K * A_ROW), b_tiles + s * (TILE_K * B_ROW), staged_a, staged_b, item);
   }
   WAIT_COPIES(STAGES - 2);
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -291,9 +316,10 @@ void gemm_multistage(GEMM_ARGUMENTS) {
       const uint after = (x + 1) % TILE_K;
       read_fragments(&a_now[after % 2], &b_now[after % 2], a_row + after * A_ROW + (STAGED_A && SWAP(after) ? swap_a : 0),
                      b_row + after * B_ROW + (STAGED_B && SWAP(after) ? swap_b : 0));
-      if (x == 0) COPY_STEP(next)
+      if (x == 0)
+        is_fetched = copy_step(a_tiles + next * (TILE_K * A_ROW), b_tiles + next * (TILE_K * B_ROW), staged_a, staged_b, &from, item);
       if (x == TILE_K / 2) {
-        PUT_STEP(next)
+        if (is_fetched) put_step(a_tiles + next * (TILE_K * A_ROW), b_tiles + next * (TILE_K * B_ROW), staged_a, staged_b, item);
         next = next + 1 == STAGES ? 0 : next + 1;
       }
 #pragma unroll
