@@ -13,7 +13,6 @@
 // `chunk` planes, then the batch. Blocks have block_x x block_y cells.
 // Local memory: QUEUE cells, at least (steps - 1) * 3 * (block_y + 2 * steps) rows of block_x + 2 * HALO cells, HALO being
 // `steps` rounded up to whole vectors; with one or two dimensions a plane has one row.
-#include "common/inlined.clh"
 #include "heat/step.clh"
 #include "heat/run.clh"
 

@@ -9,7 +9,6 @@
 // Launch: GROUP work-items a group; a group for each tile: along x first, then z, then the batch. 1 <= steps < TILE_X / 2,
 // and TILE_Z / 2 with two dimensions.
 // Local memory: 2 * TILE_X * TILE_Z cells, 3 with a grid of conductivities.
-#include "common/inlined.clh"
 #include "heat/step.clh"
 
 #ifndef TILE_X

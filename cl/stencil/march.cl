@@ -45,7 +45,6 @@
 kernel __attribute__((reqd_work_group_size(GROUP_X, GROUP_Y, 1)))
 void stencil_march(STENCIL_ARGUMENTS) {
   local VALUE queue[WINDOW_Z * PLANE];
-  (void)boundary, (void)star, (void)strip, (void)band, (void)out_width, (void)out_height, (void)out_depth, (void)stride_x, (void)stride_y, (void)dilation_x, (void)dilation_y;
   const uint lx = get_local_id(0), ly = get_local_id(1), item = ly * GROUP_X + lx;
   const ulong x = get_global_id(0);
   const ulong pieces = (depth + march - 1) / march;
@@ -90,7 +89,8 @@ UNROLLED
         if (z + 1 < end) READ_PLANE(z + WINDOW_Z);
 
         const ulong y = band + ly;
-        if (x < width && y < height && IS_WRITTEN(x, x, width) && IS_WRITTEN(y, y, height) && IS_WRITTEN(z, z, depth)) {
+        if (x < width && y < height && is_written(EDGE, x, first_x, size_x, width) &&
+            is_written(EDGE, y, first_y, size_y, height) && is_written(EDGE, z, first_z, size_z, depth)) {
           global RESULT* to = out + out_offset + grid * out_stride + z * out_plane + y * out_pitch + x * CHANNELS;
           local const VALUE* mine = queue + ly * LINE + lx * CHANNELS;
 UNROLLED

@@ -15,15 +15,14 @@ static inline VALUE read_cell(uint edge, global const ELEMENT* in, ulong pitch, 
   read_cell(EDGE, from, in_pitch, in_plane, x, y, z, (long)width, (long)height, (long)depth, channel, BEYOND)
 
 kernel void stencil_naive(STENCIL_ARGUMENTS) {
-  (void)strip, (void)band, (void)march;
   const ulong element = get_global_id(0), x = element / CHANNELS;
   const uint channel = (uint)(element - x * CHANNELS);
-  if (x >= out_width || !IS_WRITTEN(x, x, width)) return;
+  if (x >= out_width || !is_written(EDGE, x, first_x, size_x, width)) return;
   for (ulong p = get_global_id(2); p < out_depth * batch; p += get_global_size(2)) {
-    const ulong grid = GRID_OF(p), z = p - grid * out_depth;
+    const ulong grid = grid_of(p, out_depth, batch), z = p - grid * out_depth;
     global const ELEMENT* from = in + in_offset + grid * in_stride;
     for (ulong y = get_global_id(1); y < out_height; y += get_global_size(1)) {
-      if (!IS_WRITTEN(y, y, height) || !IS_WRITTEN(z, z, depth)) continue;
+      if (!is_written(EDGE, y, first_y, size_y, height) || !is_written(EDGE, z, first_z, size_z, depth)) continue;
 #if SHAPE == CUSTOM
 #define NEIGHBOUR(dx, dy, dz) READ_CELL((long)x + (dx), (long)y + (dy), (long)z + (dz))
       const VALUE sum = EXPRESSION;

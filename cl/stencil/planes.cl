@@ -276,9 +276,6 @@ UNROLLED
 
 kernel __attribute__((reqd_work_group_size(GROUP_X, GROUP_Y, 1)))
 void stencil_planes(STENCIL_ARGUMENTS) {
-  (void)out_width, (void)out_height, (void)out_depth, (void)stride_x, (void)stride_y, (void)dilation_x, (void)dilation_y;
-  (void)boundary, (void)star, (void)strip, (void)band, (void)march;
-  (void)first_x, (void)first_y, (void)first_z, (void)size_x, (void)size_y, (void)size_z;
   const int elements = (int)(width * CHANNELS), rows = (int)height, planes = (int)depth;
   const int e = (int)get_global_id(0) * PACK, room = elements - e;
   const int y = (int)get_global_id(1) * ROWS;
