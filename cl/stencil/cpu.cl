@@ -1,10 +1,10 @@
-// Stencil for a CPU: a thread takes bands of rows, in strips that its own cache holds.
+// Stencil for CPUs: a thread computes bands of rows, in strips that its own cache holds.
 //
-// A work-group is one work-item, which is one thread. Each row of the input that the window covers is converted once, with
-// what lies beyond its ends, into a line of numbers in a ring of the last lines; a row of results is a sum over the ring,
-// in vectors, without a question about edges or types. Window, stride and dilation are arguments: one program serves them.
+// A work-group is one work-item, which is one thread. Each row of the input that the windows cover is converted once, with the
+// values beyond its ends, into a line of a ring buffer of the last lines; a row of results is a sum over the ring, in vectors,
+// without branches for edges or types. Window, stride and dilation are arguments, so one program serves them all.
 //
-// Launch: one dimension, local size 1; group g does jobs g, g + groups, ...; a job is `strip` cells of `band` rows of
+// Launch: one dimension, local size 1; group g computes jobs g, g + groups, ...; a job is `strip` cells of `band` rows of
 // a plane.
 // Local memory: MEMORY values: for each plane of the window a ring of (size_y - 1) * dilation_y + 2 lines, each of the
 // elements that a strip's windows cover and what is left of a block.
@@ -201,7 +201,7 @@ kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void stencil_cpu(STENCIL_ARGUMENTS) {
   local VALUE lines[MEMORY];
   const uint ring = (size_y - 1) * dilation_y + 2;
-  const uint reach = (size_x - 1) * dilation_x;  // cells that a result looks at beyond the first
+  const uint reach = (size_x - 1) * dilation_x;  // cells of a row of the window beyond the first
   const uint most = ((min((ulong)strip, out_width) - 1) * stride_x + reach + 1) * CHANNELS;
   const uint line = (most + 2 * BLOCK - 1) / BLOCK * BLOCK;  // a block may begin at the last result
   const ulong strips = (out_width + strip - 1) / strip, bands = (out_height + band - 1) / band;

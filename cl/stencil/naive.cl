@@ -1,8 +1,7 @@
-// Stencil straight from global memory: what the window looks at comes from the cache, or does not. Any window, stride and
-// dilation; no local memory.
+// Stencil from global memory alone, with whatever the cache holds of the window: the baseline. Any window, stride and dilation.
 //
-// Launch: a work-item for each element of a row (cells times channels), row, and plane of all grids; those beyond the
-// launch's last two dimensions are done in loops.
+// Launch: a work-item for each element of a row (cells times channels), row, and plane of all grids; work-items stride along
+// the last two dimensions where the launch is smaller.
 #include "stencil/cells.clh"
 
 static inline VALUE read_cell(uint edge, global const ELEMENT* in, ulong pitch, ulong plane, long x, long y, long z, long width,
