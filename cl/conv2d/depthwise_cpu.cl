@@ -35,7 +35,7 @@ typedef JOIN(VALUE, LANES) vector;
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void conv2d_depthwise_cpu(CONV2D_ARGUMENTS) {
-  (void)in_channels, (void)out_channels, (void)window_w, (void)window_h;  // 1, and what the compiler was told
+  (void)in_channels, (void)out_channels, (void)window_w, (void)window_h;  // 1, and known to the compiler
   (void)stride_x, (void)block_k, (void)tile_w, (void)depth;
   const uint bands = (out_h + tile_h - 1) / tile_h;
   const ulong jobs = images * groups * bands;

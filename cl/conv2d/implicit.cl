@@ -153,7 +153,7 @@ GROUP_FUNCTION void multiply_tiles(VALUE sums[EACH_K][EACH_P], local const VALUE
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void conv2d_implicit(CONV2D_ARGUMENTS) {
-  (void)groups, (void)window_w, (void)window_h;  // the launch and the compiler were told
+  (void)groups, (void)window_w, (void)window_h;  // known from the launch and to the compiler
   (void)block_k, (void)tile_w, (void)tile_h, (void)depth;
   local value4 weight_vectors[2 * WEIGHT_ITEMS / 4], input_vectors[2 * INPUT_ITEMS / 4];
   local ulong2 tables[2 * DEPTH];

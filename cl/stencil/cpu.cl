@@ -1,10 +1,10 @@
-// Stencil for a CPU: a thread takes bands of rows, in strips that its own cache holds.
+// Stencil for CPUs: a thread computes bands of rows, in strips that its own cache holds.
 //
-// A work-group is one work-item, which is one thread. Each row of the input that the window covers is converted once, with
-// what lies beyond its ends, into a line of numbers in a ring of the last lines; a row of results is a sum over the ring,
-// in vectors, without a question about edges or types. Window, stride and dilation are arguments: one program serves them.
+// A work-group is one work-item, which is one thread. Each row of the input that the windows cover is converted once, with the
+// values beyond its ends, into a line of a ring buffer of the last lines; a row of results is a sum over the ring, in vectors,
+// without branches for edges or types. Window, stride and dilation are arguments, so one program serves them all.
 //
-// Launch: one dimension, local size 1; group g does jobs g, g + groups, ...; a job is `strip` cells of `band` rows of
+// Launch: one dimension, local size 1; group g computes jobs g, g + groups, ...; a job is `strip` cells of `band` rows of
 // a plane.
 // Local memory: MEMORY values: for each plane of the window a ring of (size_y - 1) * dilation_y + 2 lines, each of the
 // elements that a strip's windows cover and what is left of a block.
@@ -96,8 +96,6 @@ __attribute__((noinline)) void sum_row(global RESULT* to, local const VALUE* lin
                                        uint size_y, uint size_z, uint stride_x, uint dilation_x, uint dilation_y,
                                        WEIGHT_SPACE const VALUE* weights, uint star) {
 #if SHAPE == CUSTOM
-  (void)first_x, (void)first_y, (void)first_z, (void)size_x, (void)size_y, (void)size_z, (void)stride_x;
-  (void)dilation_x, (void)dilation_y, (void)weights, (void)star;
   // A pointer for each row of the window; the compiler makes vectors of the loop.
   local const VALUE* window[2 * RADIUS_Z + 1][2 * RADIUS_Y + 1];
   for (int k = 0; k <= 2 * RADIUS_Z; ++k)
@@ -202,17 +200,16 @@ __attribute__((noinline)) void sum_two_rows(global RESULT* to, ulong pitch, loca
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void stencil_cpu(STENCIL_ARGUMENTS) {
   local VALUE lines[MEMORY];
-  (void)march;
   const uint ring = (size_y - 1) * dilation_y + 2;
-  const uint reach = (size_x - 1) * dilation_x;  // cells that a result looks at beyond the first
+  const uint reach = (size_x - 1) * dilation_x;  // cells of a row of the window beyond the first
   const uint most = ((min((ulong)strip, out_width) - 1) * stride_x + reach + 1) * CHANNELS;
   const uint line = (most + 2 * BLOCK - 1) / BLOCK * BLOCK;  // a block may begin at the last result
   const ulong strips = (out_width + strip - 1) / strip, bands = (out_height + band - 1) / band;
   for (ulong job = get_group_id(0); job < strips * bands * out_depth * batch; job += get_num_groups(0)) {
-    const ulong bands_before = job / strips, plane = bands_before / bands, grid = GRID_OF(plane);
+    const ulong bands_before = job / strips, plane = bands_before / bands, grid = grid_of(plane, out_depth, batch);
     const ulong left = (job - bands_before * strips) * strip, top = (bands_before - plane * bands) * band;
     const ulong z = plane - grid * out_depth;
-    if (!IS_WRITTEN(z, z, depth)) continue;
+    if (!is_written(EDGE, z, first_z, size_z, depth)) continue;
     const ulong cells = min((ulong)strip, out_width - left), rows = min((ulong)band, out_height - top);
     const uint count = ((cells - 1) * stride_x + reach + 1) * CHANNELS;
     const long from_x = ((long)(left * stride_x) + first_x) * CHANNELS;
@@ -224,9 +221,9 @@ void stencil_cpu(STENCIL_ARGUMENTS) {
     global RESULT* to = out + out_offset + grid * out_stride + z * out_plane + left * CHANNELS;
     long filled = 0;  // input rows that were brought, from the first that the band's windows cover
     for (ulong r = 0; r < rows;) {
-      const bool is_first = IS_WRITTEN(top + r, y, height);
+      const bool is_first = is_written(EDGE, top + r, first_y, size_y, height);
       const bool two = SHAPE != CUSTOM && !IS_STAR && stride_x * stride_y * dilation_y == 1 && r + 1 < rows && is_first &&
-                       IS_WRITTEN(top + r + 1, y, height);
+                       is_written(EDGE, top + r + 1, first_y, size_y, height);
       const long lowest = (long)(r * stride_y), wanted = lowest + ring - (two ? 0 : 1);
       filled = max(filled, lowest);  // strides may skip rows
       for (; filled < wanted; ++filled) {

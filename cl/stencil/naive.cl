@@ -1,8 +1,7 @@
-// Stencil straight from global memory: what the window looks at comes from the cache, or does not. Any window, stride and
-// dilation; no local memory.
+// Stencil from global memory alone, with whatever the cache holds of the window: the baseline. Any window, stride and dilation.
 //
-// Launch: a work-item for each element of a row (cells times channels), row, and plane of all grids; those beyond the
-// launch's last two dimensions are done in loops.
+// Launch: a work-item for each element of a row (cells times channels), row, and plane of all grids; work-items stride along
+// the last two dimensions where the launch is smaller.
 #include "stencil/cells.clh"
 
 static inline VALUE read_cell(uint edge, global const ELEMENT* in, ulong pitch, ulong plane, long x, long y, long z, long width,
@@ -15,15 +14,14 @@ static inline VALUE read_cell(uint edge, global const ELEMENT* in, ulong pitch, 
   read_cell(EDGE, from, in_pitch, in_plane, x, y, z, (long)width, (long)height, (long)depth, channel, BEYOND)
 
 kernel void stencil_naive(STENCIL_ARGUMENTS) {
-  (void)strip, (void)band, (void)march;
   const ulong element = get_global_id(0), x = element / CHANNELS;
   const uint channel = (uint)(element - x * CHANNELS);
-  if (x >= out_width || !IS_WRITTEN(x, x, width)) return;
+  if (x >= out_width || !is_written(EDGE, x, first_x, size_x, width)) return;
   for (ulong p = get_global_id(2); p < out_depth * batch; p += get_global_size(2)) {
-    const ulong grid = GRID_OF(p), z = p - grid * out_depth;
+    const ulong grid = grid_of(p, out_depth, batch), z = p - grid * out_depth;
     global const ELEMENT* from = in + in_offset + grid * in_stride;
     for (ulong y = get_global_id(1); y < out_height; y += get_global_size(1)) {
-      if (!IS_WRITTEN(y, y, height) || !IS_WRITTEN(z, z, depth)) continue;
+      if (!is_written(EDGE, y, first_y, size_y, height) || !is_written(EDGE, z, first_z, size_z, depth)) continue;
 #if SHAPE == CUSTOM
 #define NEIGHBOUR(dx, dy, dz) READ_CELL((long)x + (dx), (long)y + (dy), (long)z + (dz))
       const VALUE sum = EXPRESSION;

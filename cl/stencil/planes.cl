@@ -1,17 +1,18 @@
-// Stencil of volumes in registers: a work-item makes PACK neighbouring elements of ROWS rows in each of DEEP planes. It reads
-// what they look at plane by plane, all of it first so that it is under way together, each row as a vector with the elements
-// beside it; a row goes into the sums of all results that look at it and is forgotten. The same rows are read by work-items
-// around: they are in the cache.
+// Stencil of volumes in registers: a work-item computes PACK neighbouring elements of ROWS rows in each of DEEP planes. It
+// loads the windows of all these results plane by plane, all before any is used so that the loads overlap, each row as a vector
+// with its halo. A row is added to the sums of all results whose windows hold it, and dropped. Neighbouring work-items load the
+// same rows, so they are in the cache.
 //
-// No local memory and no barrier. Of a star only what has a weight is read: the elements beside a vector and the rows around it
-// in the plane of the result alone. Per vector of results a star of 3 x 3 x 3 cells takes (DEEP + 2) / DEEP + 2 vectors with ROWS
-// = 1, a box 3 (DEEP + 2) / DEEP. This is the plan of P. Micikevicius, "3D finite difference computation on GPUs using CUDA",
-// GPGPU-2, 2009, in short columns instead of a march, which waits for each plane in turn.
+// There is no local memory and no barrier. Of a star only cells with weights are loaded: halos of vectors, and the rows around
+// them, in the plane of the result alone. Per vector of results a star of 3 x 3 x 3 cells takes (DEEP + 2) / DEEP + 2 vectors
+// with ROWS = 1, a box 3 (DEEP + 2) / DEEP. Neighbours along z come from registers, as in P. Micikevicius, "3D finite
+// difference computation on GPUs using CUDA", GPGPU-2, 2009, but in short columns, since a work-item that streams planes waits
+// for each.
 //
-// Elements beside a vector are read one by one, each from where the boundary puts it, which is the same place in every row: so
-// the ends of rows are made like all else, and a row of whole vectors has no branch for them.
+// Elements of the halo are loaded one by one, each from where the boundary condition puts it, which is the same place in every
+// row: so the ends of rows need no other code, and a row of whole vectors has no branch for them.
 //
-// Launch: GROUP_X x GROUP_Y work-items a group; PACK elements along x, ROWS rows along y for each; along z the pieces of DEEP
+// Launch: GROUP_X x GROUP_Y work-items a group; PACK elements along x, ROWS rows along y for each; along z the chunks of DEEP
 // planes of all grids. Stride and dilation are 1, the window lies around its result, and sides have less than 2^30 elements.
 #ifndef PACK
 #define PACK 4  // elements of a vector: 1, 2, 4, 8, 16; at most 16 bytes
@@ -153,7 +154,8 @@ UNROLLED
 UNROLLED
   for (int i = 0; i < BESIDE; ++i) {
     const int place = BESIDE_PLACE(i);
-    cells[AROUND + place] = EDGE < 2 && (e + place < 0 || place >= room) ? number_of((single)stored_of(beyond)) : number_of(beside[i]);
+    cells[AROUND + place] =
+        EDGE < 2 && (e + place < 0 || place >= room) ? number_of((single)stored_of(beyond)) : number_of(beside[i]);
   }
 }
 
@@ -189,44 +191,51 @@ UNROLLED
   }
 }
 
-// Makes the results of DEEP planes from plane z on and of ROWS rows from row y on. `is_inside`: all that is read and written is
-// there; a constant, so that there no branch keeps loads from being read early. `from`, `to`: of both grids, the vector's first
-// element in the first row.
-INLINED void make_planes(const bool is_inside, global const ELEMENT* from, ulong in_pitch, ulong in_plane, global RESULT* to,
-                         ulong out_pitch, ulong out_plane, int e, int y, int z, int elements, int rows, int planes,
-                         const int beside_at[BESIDE + 1], WEIGHT_SPACE const VALUE* weights) {
+// Loads all rows of the windows. `from`: the vector's first element in row 0 of plane 0; it belongs to row y of plane z.
+INLINED void load_windows(middle_pack middle[STEPS][LINES], single beside[STEPS][LINES][BESIDE + 1], const bool is_inside,
+                          global const ELEMENT* from, ulong in_pitch, ulong in_plane, int e, int y, int z, int elements,
+                          int rows, int planes, const int beside_at[BESIDE + 1], WEIGHT_SPACE const VALUE* weights) {
   const int room = elements - e, top = z - BEFORE_Z;
-  middle_pack middle[STEPS][LINES];
-  single beside[STEPS][LINES][BESIDE + 1];
   global const ELEMENT* corner = from + top * (long)in_plane + (y - BEFORE_Y) * (long)in_pitch;  // if it is there
 UNROLLED
   for (int s = 0; s < STEPS; ++s) {
 UNROLLED
     for (int r = 0; r < LINES; ++r) {
       if (!IS_READ(s, r)) continue;
-      const int at_z = is_inside ? 0 : place_in_few(top + s, planes), at_y = is_inside ? 0 : place_in_few(y - BEFORE_Y + r, rows);
+      const int at_z = is_inside ? 0 : place_in_few(top + s, planes);
+      const int at_y = is_inside ? 0 : place_in_few(y - BEFORE_Y + r, rows);
       global const ELEMENT* vector = is_inside ? corner + (ulong)s * in_plane + (ulong)r * in_pitch
                                                : from + (ulong)max(at_z, 0) * in_plane + (ulong)max(at_y, 0) * in_pitch;
-      middle[s][r].all = is_inside || PACKED || room >= PACK ? load_middle(vector) : load_part(vector, e, elements, BEYOND);
+      middle[s][r].all = is_inside || PACKED || room >= PACK ? load_middle(vector) : load_part(vector, e, elements, weights[0]);
       if (IS_READ_BESIDE(s, r)) load_beside(beside[s][r], vector, beside_at);
       if (EDGE < 2 && (at_z | at_y) < 0) {
-        middle[s][r].all = filled_with(BEYOND);
+        middle[s][r].all = filled_with(weights[0]);
 UNROLLED
-        for (int i = 0; i < BESIDE; ++i) beside[s][r][i] = (single)stored_of(BEYOND);
+        for (int i = 0; i < BESIDE; ++i) beside[s][r][i] = (single)stored_of(weights[0]);
       }
     }
   }
+}
+
+// Computes the results of DEEP planes from plane z on and of ROWS rows from row y on. `is_inside`, a constant: all that is
+// loaded and stored exists; so no branch there keeps loads from being issued early. `from`, `to`: the vector's first element in
+// row 0 of plane 0 of both grids.
+INLINED void compute_planes(const bool is_inside, global const ELEMENT* from, ulong in_pitch, ulong in_plane, global RESULT* to,
+                         ulong out_pitch, ulong out_plane, int e, int y, int z, int elements, int rows, int planes,
+                         const int beside_at[BESIDE + 1], WEIGHT_SPACE const VALUE* weights) {
+  const int room = elements - e;
+  middle_pack middle[STEPS][LINES];
+  single beside[STEPS][LINES][BESIDE + 1];
+  load_windows(middle, beside, is_inside, from, in_pitch, in_plane, e, y, z, elements, rows, planes, beside_at, weights);
 
   VALUE sums[DEEP][ROWS][PACK];
   global RESULT* first_to = to + (ulong)z * out_plane + (ulong)y * out_pitch;
-#define STORE_SUMS(o) \
-  store_sums(is_inside, sums[o], first_to + (ulong)(o) * out_plane, out_pitch, e, y, z + (o), elements, rows, planes)
 #if SHAPE == CUSTOM
   VALUE cells[STEPS][LINES][SPAN];
 UNROLLED
   for (int s = 0; s < STEPS; ++s)
 UNROLLED
-    for (int r = 0; r < LINES; ++r) convert_row(cells[s][r], &middle[s][r], beside[s][r], e, room, BEYOND);
+    for (int r = 0; r < LINES; ++r) convert_row(cells[s][r], &middle[s][r], beside[s][r], e, room, weights[0]);
 #define NEIGHBOUR(dx, dy, dz) cells[o + (dz) + RADIUS_Z][q + (dy) + RADIUS_Y][AROUND + i + (dx) * CHANNELS]
 UNROLLED
   for (int o = 0; o < DEEP; ++o) {
@@ -234,7 +243,7 @@ UNROLLED
     for (int q = 0; q < ROWS; ++q)
 UNROLLED
       for (int i = 0; i < PACK; ++i) sums[o][q][i] = EXPRESSION;
-    STORE_SUMS(o);
+    store_sums(is_inside, sums[o], first_to + (ulong)o * out_plane, out_pitch, e, y, z + o, elements, rows, planes);
   }
 #else
 UNROLLED
@@ -249,7 +258,7 @@ UNROLLED
     for (int r = 0; r < LINES; ++r) {
       if (!IS_READ(s, r)) continue;
       VALUE cells[SPAN];
-      convert_row(cells, &middle[s][r], beside[s][r], e, room, BEYOND);
+      convert_row(cells, &middle[s][r], beside[s][r], e, room, weights[0]);
 UNROLLED
       for (int k = 0; k < WINDOW_Z; ++k) {
         const int o = s - k;  // of its results this plane is plane k of their windows
@@ -269,16 +278,15 @@ UNROLLED
         }
       }
     }
-    if (s >= WINDOW_Z - 1) STORE_SUMS(s - (WINDOW_Z - 1));
+    const int o = s - (WINDOW_Z - 1);  // the plane of results that is complete
+    if (o >= 0)
+      store_sums(is_inside, sums[o], first_to + (ulong)o * out_plane, out_pitch, e, y, z + o, elements, rows, planes);
   }
 #endif
 }
 
 kernel __attribute__((reqd_work_group_size(GROUP_X, GROUP_Y, 1)))
 void stencil_planes(STENCIL_ARGUMENTS) {
-  (void)out_width, (void)out_height, (void)out_depth, (void)stride_x, (void)stride_y, (void)dilation_x, (void)dilation_y;
-  (void)boundary, (void)star, (void)strip, (void)band, (void)march;
-  (void)first_x, (void)first_y, (void)first_z, (void)size_x, (void)size_y, (void)size_z;
   const int elements = (int)(width * CHANNELS), rows = (int)height, planes = (int)depth;
   const int e = (int)get_global_id(0) * PACK, room = elements - e;
   const int y = (int)get_global_id(1) * ROWS;
@@ -297,10 +305,10 @@ UNROLLED
   const bool has_rows = is_whole && y >= BEFORE_Y && y - BEFORE_Y + LINES <= rows;
   const bool has_planes = z >= BEFORE_Z && z - BEFORE_Z + STEPS <= planes;
 
-#define MAKE_PLANES(is_inside)                                                                                                 \
-  make_planes(is_inside, from, in_pitch, in_plane, to, out_pitch, out_plane, e, y, z, elements, rows, planes, beside_at, weights)
   if (has_rows && has_planes)
-    MAKE_PLANES(true);
+    compute_planes(true, from, in_pitch, in_plane, to, out_pitch, out_plane, e, y, z, elements, rows, planes, beside_at,
+                   weights);
   else
-    MAKE_PLANES(false);
+    compute_planes(false, from, in_pitch, in_plane, to, out_pitch, out_plane, e, y, z, elements, rows, planes, beside_at,
+                   weights);
 }

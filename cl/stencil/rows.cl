@@ -1,25 +1,25 @@
-// Stencil in registers: a work-item makes PACK neighbouring elements of ROWS rows. It reads the rows of the input that they
-// need from top to bottom, each once, as vectors, STEPS of them at a time so that they are under way together; a row goes
-// into the sums of all results that look at it and is forgotten. Sums that have begun but not ended go on with the next
-// STEPS rows. What a row's vector needs to its left and right comes from the cache, into which neighbours have just brought it.
+// Stencil in registers: a work-item computes PACK neighbouring elements of ROWS rows. It loads the rows of the input that these
+// need from top to bottom, each once, as vectors, STEPS rows at a time so that the loads overlap. A row is added to the sums of
+// all results whose windows hold it, and dropped. Sums that are incomplete go on with the next STEPS rows. A row's halo, to the
+// left and right of the vector, comes from the cache, into which neighbouring work-items have just loaded it.
 //
-// No local memory and no barrier: per result, 3 x 3 cells take (ROWS + 2) / ROWS vectors and as many halos, which is less
-// than what the same block would read of a tile in local memory and write to it.
+// There is no local memory and no barrier: with 3 x 3 cells a result takes (ROWS + 2) / ROWS vectors and as many halos, fewer
+// accesses than writing the same block to a tile in local memory and reading it from there.
 //
-// Launch: GROUP_X x GROUP_Y work-items a group; PACK elements along x and ROWS rows along y for each, and at least one group
-// more along x: these make the elements at both ends of the rows, whose neighbours leave them, one by one; planes of all grids
-// along z. What lies beyond the launch's last two dimensions is done in loops. Stride and dilation are 1.
+// Launch: GROUP_X x GROUP_Y work-items a group; PACK elements along x and ROWS rows along y for each; planes of all grids along
+// z. At least one group more along x: these compute the elements at both ends of the rows, whose windows leave the row, one by
+// one. Work-items stride along y and z where the launch is smaller than the grid. Stride and dilation are 1.
 #ifndef PACK
 #define PACK 4  // elements of a vector: 1, 2, 4, 8, 16; at most 16 bytes
 #endif
-#define FIXED  // shape and boundary
+#define FIXED  // compiled for one shape and boundary
 #include "stencil/cells.clh"
 
 #ifndef STEPS
-#define STEPS 8  // rows of the input that are read at once
+#define STEPS 8  // rows of the input that are loaded at once
 #endif
 #ifndef TURNS
-#define TURNS 1  // how often; 1 for expressions
+#define TURNS 1  // how many times; 1 for expressions
 #endif
 #ifndef GROUP_X
 #define GROUP_X 32
@@ -40,18 +40,18 @@
 #define BEFORE_Y (WINDOW_Y / 2)
 #endif
 #ifndef HALO
-#define HALO 1  // elements that are read at once beside a vector: a power of two, at most PACK
+#define HALO 1  // elements of the halo that are loaded at once: a power of two, at most PACK
 #endif
 
 #define ROWS (STEPS * TURNS - (WINDOW_Y - 1))  // of results of a work-item
-// Sums under way: result o of them ends with row o of those that are read at once, and begins WINDOW_Y - 1 rows before.
+// Sums at a time: sum o is complete with row o of those that are loaded at once, and begins WINDOW_Y - 1 rows before.
 #define SUMS (TURNS == 1 ? STEPS : STEPS + WINDOW_Y - 1)
 #define BEGINS_BEFORE(o) ((o) < WINDOW_Y - 1)
 #define LEFT (BEFORE_X > 0 ? BEFORE_X * CHANNELS : 0)
 #define RIGHT (WINDOW_X - 1 - BEFORE_X > 0 ? (WINDOW_X - 1 - BEFORE_X) * CHANNELS : 0)
 #define LEFT_PARTS ((LEFT + HALO - 1) / HALO)
 #define RIGHT_PARTS ((RIGHT + HALO - 1) / HALO)
-#define SPAN (LEFT_PARTS * HALO + PACK + RIGHT_PARTS * HALO)  // elements of a row that are read
+#define SPAN (LEFT_PARTS * HALO + PACK + RIGHT_PARTS * HALO)  // elements of a row that are loaded
 #define BESIDE_WORDS(n) (HALO % (n) == 0)
 #include "stencil/row.clh"
 
@@ -71,8 +71,8 @@ typedef union {
   STORED each[HALO / EACH_STORED];
 } halo_pack;
 
-// Halves of the halo of a row, one part more than there are, since arrays have a size. No struct holds them with the middle:
-// rusticl copies those with padding at their end wrongly.
+// Parts of both sides of a row's halo; one more than are used, since an array must have a size. No struct holds them together
+// with the middle: rusticl copies structs with padding at their end wrongly.
 #define LEFT_ARRAY (LEFT_PARTS + 1)
 #define RIGHT_ARRAY (RIGHT_PARTS + 1)
 
@@ -86,7 +86,7 @@ static inline halo_vector load_halo(global const ELEMENT* p) {
 #endif
 }
 
-// A row all of whose cells are there; `element`: the first of the middle.
+// Loads a row whose cells all exist; `element`: the first of the middle.
 static inline void load_row(halo_pack left[LEFT_ARRAY], middle_pack* middle, halo_pack right[RIGHT_ARRAY],
                             global const ELEMENT* element) {
 UNROLLED
@@ -96,7 +96,7 @@ UNROLLED
   for (int i = 0; i < RIGHT_PARTS; ++i) right[i].all = load_halo(element + PACK + i * HALO);
 }
 
-// A row beyond an edge where a value stands.
+// A row beyond an edge, where all cells have one value.
 static inline void fill_row(halo_pack left[LEFT_ARRAY], middle_pack* middle, halo_pack right[RIGHT_ARRAY], VALUE beyond) {
   const STORED stored = stored_of(beyond);
 UNROLLED
@@ -107,7 +107,7 @@ UNROLLED
   for (int i = 0; i < RIGHT_PARTS * HALO; ++i) right[i / HALO].each[i % HALO / EACH_STORED] = stored;
 }
 
-// As numbers.
+// Converts a row from the format of memory.
 static inline void convert_row(VALUE cells[SPAN], const halo_pack left[LEFT_ARRAY], const middle_pack* middle,
                                const halo_pack right[RIGHT_ARRAY]) {
 UNROLLED
@@ -119,7 +119,7 @@ UNROLLED
     cells[LEFT_PARTS * HALO + PACK + i] = number_at(right[i / HALO].each, i % HALO);
 }
 
-// The weight of a cell of the window, by its place among them.
+// Where the weight of cell i of row j of the window stands among the weights.
 #if SHAPE == STAR
 #define HAS_WEIGHT(i, j) ((i) == BEFORE_X || (j) == BEFORE_Y)
 #define WEIGHT_PLACE(i, j) ((j) < BEFORE_Y ? (j) : (j) == BEFORE_Y ? (j) + (i) : (j) + WINDOW_X - 1)
@@ -129,77 +129,126 @@ UNROLLED
 #endif
 
 #if SHAPE == CUSTOM
-// An element whose row of neighbours leaves the grid: one cell after the other.
 static inline VALUE read_cell(global const ELEMENT* in, ulong pitch, ulong plane, long x, long y, long z, long width,
                               long height, long depth, uint channel, VALUE beyond) {
-  const long at_x = place_by(EDGE, x, width), at_y = place_by(EDGE, y, height), at_z = place_by(EDGE, z, depth);
+  const long at_x = place_by(BOUNDARY, x, width), at_y = place_by(BOUNDARY, y, height), at_z = place_by(BOUNDARY, z, depth);
   if ((at_x | at_y | at_z) < 0) return beyond;
   return load_value(in, (ulong)at_z * plane + (ulong)at_y * pitch + (ulong)at_x * CHANNELS + channel);
 }
-#define READ_CELL(x, y, z) \
-  read_cell(from, in_pitch, in_plane, x, y, z, (long)width, (long)height, (long)depth, channel, BEYOND)
 #endif
 
-kernel __attribute__((reqd_work_group_size(GROUP_X, GROUP_Y, 1)))
-void stencil_rows(STENCIL_ARGUMENTS) {
-  (void)stride_x, (void)stride_y, (void)dilation_x, (void)dilation_y, (void)boundary, (void)star;
-  (void)strip, (void)band, (void)march;
-  const ulong elements = out_width * CHANNELS, in_elements = width * CHANNELS;
-  // The vectors whose neighbours all lie in their row begin at `begin` to `end` - PACK.
-  const ulong begin = min((ulong)((LEFT_PARTS * HALO + PACK - 1) / PACK * PACK), elements);
-  const ulong room = in_elements > RIGHT_PARTS * HALO ? in_elements - RIGHT_PARTS * HALO : 0;
-  const ulong end = max(begin, min(room, elements) / PACK * PACK);
-  const ulong e = get_global_id(0) * PACK;
-  // Groups behind those of the vectors make what lies beside these.
-  const ulong vector_groups = (out_width * CHANNELS + GROUP_X * PACK - 1) / (GROUP_X * PACK);
-  const bool is_edge = get_group_id(0) >= vector_groups;
-  for (ulong p = get_group_id(2); p < out_depth * batch; p += get_num_groups(2)) {
-    const ulong grid = GRID_OF(p), z = p - grid * out_depth;
-    if (!IS_WRITTEN(z, z, depth)) continue;
-    global const ELEMENT* from = in + in_offset + grid * in_stride;
-    global RESULT* plane_to = out + out_offset + grid * out_stride + z * out_plane;
-    for (ulong first = get_group_id(1) * (GROUP_Y * ROWS); first < out_height; first += get_num_groups(1) * (GROUP_Y * ROWS)) {
-      if (is_edge) {
-        const uint across = (uint)(begin + (elements - end)), many = across * (uint)min((ulong)(GROUP_Y * ROWS), out_height - first);
-#pragma unroll 1
-        for (uint n = (uint)(get_group_id(0) - vector_groups) * (GROUP_X * GROUP_Y) + get_local_id(1) * GROUP_X + get_local_id(0);
-             n < many; n += (uint)(get_num_groups(0) - vector_groups) * (GROUP_X * GROUP_Y)) {
-          const uint row = n / across, col = n - row * across;
-          const ulong element = col < begin ? col : end + (col - begin), x = element / CHANNELS, y = first + row;
-          const uint channel = (uint)(element - x * CHANNELS);
-          if (!IS_WRITTEN(x, x, width)) continue;
-          if (!IS_WRITTEN(y, y, height)) continue;
+// The result for one channel of cell (x, y, z), each cell of whose window may lie beyond an edge.
+static inline VALUE edge_result(global const ELEMENT* in, ulong pitch, ulong plane, long x, long y, long z, long width,
+                                long height, long depth UNUSED, uint channel, WEIGHT_SPACE const VALUE* weights) {
 #if SHAPE == CUSTOM
-#define NEIGHBOUR(dx, dy, dz) READ_CELL((long)x + (dx), (long)y + (dy), (long)z + (dz))
-          const VALUE sum = EXPRESSION;
+// What AT(dx, dy, dz) means in the caller's expression.
+#define NEIGHBOUR(dx, dy, dz) \
+  read_cell(in, pitch, plane, x + (dx), y + (dy), z + (dz), width, height, depth, channel, weights[0])
+  return EXPRESSION;
 #undef NEIGHBOUR
 #else
-          long at_x[WINDOW_X];  // elements from the row's first one, or -1
+  long at_x[WINDOW_X];  // elements from the row's first one, or -1
 UNROLLED
-          for (int i = 0; i < WINDOW_X; ++i) {
-            at_x[i] = place_by(EDGE, (long)x + i - BEFORE_X, (long)width);
-            if (at_x[i] >= 0) at_x[i] = at_x[i] * CHANNELS + channel;
-          }
-          VALUE sum = 0;
-          // Small windows are read at once.
+  for (int i = 0; i < WINDOW_X; ++i) {
+    at_x[i] = place_by(BOUNDARY, x + i - BEFORE_X, width);
+    if (at_x[i] >= 0) at_x[i] = at_x[i] * CHANNELS + channel;
+  }
+  VALUE sum = 0;
+  // The loads of small windows overlap.
 #if WINDOW_X * WINDOW_Y <= 25 && !ROLLED
 #pragma unroll
 #else
 #pragma unroll 1
 #endif
-          for (int j = 0; j < WINDOW_Y; ++j) {
-            const long at_y = place_by(EDGE, (long)y + j - BEFORE_Y, (long)height);
-            global const ELEMENT* line = from + z * in_plane + (ulong)max(at_y, 0L) * in_pitch;
+  for (int j = 0; j < WINDOW_Y; ++j) {
+    const long at_y = place_by(BOUNDARY, y + j - BEFORE_Y, height);
+    global const ELEMENT* line = in + (ulong)z * plane + (ulong)max(at_y, 0L) * pitch;
 UNROLLED
-            for (int i = 0; i < WINDOW_X; ++i) {
-              if (!HAS_WEIGHT(i, j)) continue;
-              const VALUE cell = (at_x[i] | at_y) < 0 ? BEYOND : load_value(line, (ulong)at_x[i]);
-              sum = fma(weights[1 + WEIGHT_PLACE(i, j)], cell, sum);
-            }
-          }
+    for (int i = 0; i < WINDOW_X; ++i) {
+      if (!HAS_WEIGHT(i, j)) continue;
+      const VALUE cell = (at_x[i] | at_y) < 0 ? weights[0] : load_value(line, (ulong)at_x[i]);
+      sum = fma(weights[1 + WEIGHT_PLACE(i, j)], cell, sum);
+    }
+  }
+  return sum;
 #endif
-          store_cell(plane_to + y * out_pitch, element, sum);
-        }
+}
+
+// Writes the elements of `rows` rows from `first` on that lie before element `begin` or from `end` on. Of these, counted row by
+// row, a work-item writes number n, n + step, n + 2 * step, ...
+INLINED void write_ends(uint n, uint step, global RESULT* to, ulong to_pitch, ulong first, ulong rows, ulong begin, ulong end,
+                        ulong elements, global const ELEMENT* in, ulong pitch, ulong plane, ulong z, ulong width, ulong height,
+                        ulong depth, WEIGHT_SPACE const VALUE* weights) {
+  const uint across = (uint)(begin + (elements - end)), count = across * (uint)rows;
+#pragma unroll 1
+  for (; n < count; n += step) {
+    const uint row = n / across, col = n - row * across;
+    const ulong element = col < begin ? col : end + (col - begin), x = element / CHANNELS, y = first + row;
+    if (!is_written(BOUNDARY, x, -BEFORE_X, WINDOW_X, width)) continue;
+    if (!is_written(BOUNDARY, y, -BEFORE_Y, WINDOW_Y, height)) continue;
+    const VALUE result = edge_result(in, pitch, plane, (long)x, (long)y, (long)z, (long)width, (long)height, (long)depth,
+                                     (uint)(element - x * CHANNELS), weights);
+    store_cell(to + y * to_pitch, element, result);
+  }
+}
+
+#if SHAPE == CUSTOM
+// The results in whose windows row o is the last one.
+INLINED void evaluate(VALUE results[PACK], VALUE cells[STEPS][SPAN], int o) {
+// What AT(dx, dy, dz) means in the caller's expression.
+#define NEIGHBOUR(dx, dy, dz) cells[o + (dy) - RADIUS_Y][LEFT_PARTS * HALO + i + (dx) * CHANNELS]
+UNROLLED
+  for (int i = 0; i < PACK; ++i) results[i] = EXPRESSION;
+#undef NEIGHBOUR
+}
+#else
+// Adds row s of those that are loaded at once to all sums whose windows hold it.
+INLINED void add_row(VALUE sums[SUMS][PACK], const VALUE cells[SPAN], int s, WEIGHT_SPACE const VALUE* weights) {
+UNROLLED
+  for (int j = 0; j < WINDOW_Y; ++j) {
+    const int o = s + WINDOW_Y - 1 - j;  // the sum in whose window this is row j
+    if (o >= SUMS || (TURNS == 1 && BEGINS_BEFORE(o))) continue;
+UNROLLED
+    for (int c = 0; c < WINDOW_X; ++c) {
+      if (!HAS_WEIGHT(c, j)) continue;
+      const VALUE weight = AS_WEIGHT(weights[1 + WEIGHT_PLACE(c, j)]);
+UNROLLED
+      for (int i = 0; i < PACK; ++i)
+        sums[o][i] = fma(weight, cells[LEFT_PARTS * HALO + i + (c - BEFORE_X) * CHANNELS], sums[o][i]);
+    }
+  }
+}
+#endif
+
+INLINED void store_results(global RESULT* to, VALUE sums[PACK]) {
+UNROLLED
+  for (int i = 0; i < PACK; ++i) sums[i] = AS_RESULT(sums[i]);
+  store_pack(to, sums);
+}
+
+kernel __attribute__((reqd_work_group_size(GROUP_X, GROUP_Y, 1)))
+void stencil_rows(STENCIL_ARGUMENTS) {
+  const ulong elements = out_width * CHANNELS, in_elements = width * CHANNELS;
+  // The vectors whose halos all lie in their row begin at `begin` to `end` - PACK.
+  const ulong begin = min((ulong)((LEFT_PARTS * HALO + PACK - 1) / PACK * PACK), elements);
+  const ulong room = in_elements > RIGHT_PARTS * HALO ? in_elements - RIGHT_PARTS * HALO : 0;
+  const ulong end = max(begin, min(room, elements) / PACK * PACK);
+  const ulong e = get_global_id(0) * PACK;
+  // Groups behind those of the vectors write the ends of the rows.
+  const ulong vector_groups = (elements + GROUP_X * PACK - 1) / (GROUP_X * PACK);
+  const bool is_at_ends = get_group_id(0) >= vector_groups;
+  for (ulong p = get_group_id(2); p < out_depth * batch; p += get_num_groups(2)) {
+    const ulong grid = grid_of(p, out_depth, batch), z = p - grid * out_depth;
+    if (!is_written(BOUNDARY, z, first_z, size_z, depth)) continue;
+    global const ELEMENT* from = in + in_offset + grid * in_stride;
+    global RESULT* plane_to = out + out_offset + grid * out_stride + z * out_plane;
+    for (ulong first = get_group_id(1) * (GROUP_Y * ROWS); first < out_height; first += get_num_groups(1) * (GROUP_Y * ROWS)) {
+      if (is_at_ends) {
+        const uint group = (uint)(get_group_id(0) - vector_groups), groups = (uint)(get_num_groups(0) - vector_groups);
+        const uint item = group * (GROUP_X * GROUP_Y) + get_local_id(1) * GROUP_X + get_local_id(0);
+        write_ends(item, groups * (GROUP_X * GROUP_Y), plane_to, out_pitch, first,
+                   min((ulong)(GROUP_Y * ROWS), out_height - first), begin, end, elements, from, in_pitch, in_plane, z, width,
+                   height, depth, weights);
         continue;
       }
       const ulong y = first + get_local_id(1) * ROWS;
@@ -211,67 +260,46 @@ UNROLLED
       for (int o = 0; o < SUMS; ++o)
 UNROLLED
         for (int i = 0; i < PACK; ++i) sums[o][i] = 0;
-      long top = (long)y - BEFORE_Y;  // the first row of the input that is read next
-      global RESULT* to = plane_to + e + ((long)y - (WINDOW_Y - 1)) * (long)out_pitch;  // where the first sum goes, if it is there
-      long missing = (long)(out_height - y) + WINDOW_Y - 1;  // rows of results from there on
+      long top = (long)y - BEFORE_Y;  // the first row of the input that is loaded next
+      global RESULT* to = plane_to + e + ((long)y - (WINDOW_Y - 1)) * (long)out_pitch;  // where sum 0 goes, if it is a result
+      long missing = (long)(out_height - y) + WINDOW_Y - 1;                             // rows of results from there on
 
 #pragma unroll 1
       for (int turn = 0; turn < TURNS && missing > 0; ++turn) {
-        // Read all rows first, so that they are under way together.
+        // All rows are loaded before any is used, so that the loads overlap.
         halo_pack left[STEPS][LEFT_ARRAY], right[STEPS][RIGHT_ARRAY];
         middle_pack middle[STEPS];
-#define ROW(s) left[s], &middle[s], right[s]
         if (top >= 0 && top + STEPS <= (long)height) {
           global const ELEMENT* highest = plane + (ulong)top * in_pitch;
 UNROLLED
-          for (int s = 0; s < STEPS; ++s) load_row(ROW(s), highest + (ulong)s * in_pitch);
+          for (int s = 0; s < STEPS; ++s) load_row(left[s], &middle[s], right[s], highest + (ulong)s * in_pitch);
         } else {
 UNROLLED
           for (int s = 0; s < STEPS; ++s) {
-            const long at_y = place_by(EDGE, top + s, (long)height);
-            load_row(ROW(s), plane + (ulong)max(at_y, 0L) * in_pitch);
-            if (at_y < 0) fill_row(ROW(s), BEYOND);
+            const long at_y = place_by(BOUNDARY, top + s, (long)height);
+            load_row(left[s], &middle[s], right[s], plane + (ulong)max(at_y, 0L) * in_pitch);
+            if (at_y < 0) fill_row(left[s], &middle[s], right[s], weights[0]);
           }
         }
 
-        const bool all_there = missing >= STEPS;
-// Writes the result of sum o, if it is there.
-#define STORE_SUM(o)                                                                                      \
-  if ((all_there || (o) < missing) && (!BEGINS_BEFORE(o) || turn > 0) && IS_WRITTEN(out_height - missing + (o), y, height)) { \
-    UNROLLED for (int i = 0; i < PACK; ++i) sums[o][i] = AS_RESULT(sums[o][i]);                           \
-    store_pack(to + (o) * out_pitch, sums[o]);                                                            \
-  }
+        const bool all_exist = missing >= STEPS;
 #if SHAPE == CUSTOM
         VALUE cells[STEPS][SPAN];
 UNROLLED
-        for (int s = 0; s < STEPS; ++s) convert_row(cells[s], ROW(s));
-#define NEIGHBOUR(dx, dy, dz) cells[o + (dy) - RADIUS_Y][LEFT_PARTS * HALO + i + (dx) * CHANNELS]
+        for (int s = 0; s < STEPS; ++s) convert_row(cells[s], left[s], &middle[s], right[s]);
+#endif
 UNROLLED
-        for (int o = WINDOW_Y - 1; o < STEPS; ++o) {
-UNROLLED
-          for (int i = 0; i < PACK; ++i) sums[o][i] = EXPRESSION;
-          STORE_SUM(o)
-        }
+        for (int s = 0; s < STEPS; ++s) {  // row s completes sum s
+#if SHAPE == CUSTOM
+          if (!BEGINS_BEFORE(s)) evaluate(sums[s], cells, s);
 #else
-UNROLLED
-        for (int s = 0; s < STEPS; ++s) {
           VALUE cells[SPAN];
-          convert_row(cells, ROW(s));
-UNROLLED
-          for (int j = 0; j < WINDOW_Y; ++j) {
-            const int o = s + WINDOW_Y - 1 - j;  // the sum in whose window this row is row j
-            if (o >= SUMS || (TURNS == 1 && BEGINS_BEFORE(o))) continue;
-UNROLLED
-            for (int c = 0; c < WINDOW_X; ++c) {
-              if (!HAS_WEIGHT(c, j)) continue;
-              const VALUE weight = AS_WEIGHT(weights[1 + WEIGHT_PLACE(c, j)]);
-UNROLLED
-              for (int i = 0; i < PACK; ++i)
-                sums[o][i] = fma(weight, cells[LEFT_PARTS * HALO + i + (c - BEFORE_X) * CHANNELS], sums[o][i]);
-            }
-          }
-          if (TURNS == 1 && BEGINS_BEFORE(s)) continue;
-          STORE_SUM(s)
+          convert_row(cells, left[s], &middle[s], right[s]);
+          add_row(sums, cells, s, weights);
+#endif
+          if (BEGINS_BEFORE(s) && turn == 0) continue;
+          if ((all_exist || s < missing) && is_written(BOUNDARY, out_height - missing + s, -BEFORE_Y, WINDOW_Y, height))
+            store_results(to + s * out_pitch, sums[s]);
         }
 #if TURNS > 1
         top += STEPS;
@@ -281,7 +309,6 @@ UNROLLED
         for (int o = 0; o < SUMS; ++o)
 UNROLLED
           for (int i = 0; i < PACK; ++i) sums[o][i] = BEGINS_BEFORE(o) ? sums[min(o + STEPS, SUMS - 1)][i] : 0;
-#endif
 #endif
       }
     }

@@ -23,7 +23,6 @@
 kernel __attribute__((reqd_work_group_size(GROUP_X, GROUP_Y, GROUP_Z)))
 void stencil_tiled(STENCIL_ARGUMENTS) {
   local VALUE tile[TILE];
-  (void)strip, (void)band, (void)march;
   const uint lx = get_local_id(0), ly = get_local_id(1), lz = get_local_id(2);
   // The tile, in elements of a row, rows and planes.
   const uint line = ((GROUP_X - 1) * stride_x + (size_x - 1) * dilation_x + 1) * CHANNELS;
@@ -54,8 +53,8 @@ void stencil_tiled(STENCIL_ARGUMENTS) {
 
       // Sum from it.
       const ulong y = band + ly, z = first_plane + lz;
-      if (x < out_width && y < out_height && z < out_depth && IS_WRITTEN(x, x, width) && IS_WRITTEN(y, y, height) &&
-          IS_WRITTEN(z, z, depth)) {
+      if (x < out_width && y < out_height && z < out_depth && is_written(EDGE, x, first_x, size_x, width) &&
+          is_written(EDGE, y, first_y, size_y, height) && is_written(EDGE, z, first_z, size_z, depth)) {
         global RESULT* to = out + out_offset + grid * out_stride + z * out_plane + y * out_pitch;
         local const VALUE* mine = tile + (lz * rows + ly * stride_y) * line + lx * stride_x * CHANNELS;
         for (uint channel = 0; channel < CHANNELS; ++channel) {
