@@ -33,6 +33,8 @@ void reduce_columns(REDUCE_ARGUMENTS) {
   const uint tiles = (uint)((cols + ACROSS * PACK - 1) / (ACROSS * PACK));
   const ulong results = cols * batch;
   for (ulong job = get_group_id(0); job < (ulong)tiles * parts * batch; job += get_num_groups(0)) {
+    // Scratch is used again. PoCL 5.0 dies where this barrier is at the loop's end and no other loop has one.
+    barrier(CLK_LOCAL_MEM_FENCE);
     const uint tile = (uint)job % tiles, place = (uint)job / tiles;
     const ulong part = place % (uint)parts, matrix = place / (uint)parts;
     const ulong col = (ulong)tile * (ACROSS * PACK) + item % ACROSS * PACK;
@@ -118,6 +120,5 @@ void reduce_columns(REDUCE_ARGUMENTS) {
         partials[part * results + result] = all;
       }
     }
-    barrier(CLK_LOCAL_MEM_FENCE);  // scratch is used again
   }
 }

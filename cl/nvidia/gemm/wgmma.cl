@@ -87,6 +87,7 @@
 #include "nvidia/gemm_band.clh"
 #include "nvidia/gemm_pair.clh"
 #include "nvidia/gemm_rows.clh"
+#include "nvidia/gemm_operands.clh"
 #include "nvidia/wgmma.clh"
 #if LOOSE
 #include "nvidia/gemm_producer_unaligned.clh"
