@@ -24,10 +24,14 @@ struct SelectOptions : ExplainOptions {
 /// Seconds of a call on zeros and ones in no order: about half of the elements are selected, as plans assume.
 double seconds_of(const Context& context, const SelectProblem& problem, const Plan& plan) {
   const measure::Buffers buffers = explain_buffers(context, problem.size * size_of(problem.in));
+  const auto halves = [&](const cl::Buffer& buffer, Scalar type) {
+    const operations::ArrayRule rule{"in", type, problem.size, {.most = 1}};
+    fill(context, operations::place({rule}, buffer()).front(), rule, 1);
+  };
   for (const measure::BufferPair& pair : buffers.pairs)
-    fill(context, pair.in, {.type = problem.in, .elements = problem.size, .most = 1}, 1);
+    halves(pair.in, problem.in);
   const Array<std::uint8_t> flags(context, problem.size);
-  fill(context, flags.buffer(), {.type = Scalar::uint8, .elements = problem.size, .most = 1}, 1);
+  halves(flags.buffer(), Scalar::uint8);
   const Array<std::uint32_t> lengths(context, problem.size);
   const Array<std::uint64_t> count(context, 1);
   const auto call = [&](const measure::BufferPair& pair) {

@@ -75,6 +75,22 @@ std::uint64_t number_at(std::uint64_t seed, std::uint64_t i) {
   return z ^ z >> 31;
 }
 
+/// Element i, by 64 random bits.
+double number_of(const ArrayRule& rule, std::size_t i, std::uint64_t random) {
+  const Fill& fill = rule.fill;
+  const double part = static_cast<double>(random >> 32) * 0x1p-32;
+  if (fill.offsets_of != 0) {
+    if (i == 0 || i + 1 == rule.elements) return i == 0 ? 0 : static_cast<double>(fill.offsets_of);
+    return std::floor((static_cast<double>(i) + part) / static_cast<double>(rule.elements) *
+                      static_cast<double>(fill.offsets_of));
+  }
+  if (random % fill.rare != 0) return 0;
+  const double count = static_cast<double>(fill.most) + 1;
+  const double number = fill.zipf ? std::min(std::floor(std::exp(part * std::log(count + 1)) - 1), count - 1)
+                                  : static_cast<double>((random >> 32) % (fill.most + std::uint64_t{1}));
+  return fill.negative && (random >> 31 & 1) != 0 ? -number : number;
+}
+
 /// The first place in [begin, end) at which elements differ; `end`: none.
 template <class T>
 std::size_t first_difference(std::span<const T> expected, std::span<const T> got, std::size_t begin,
@@ -129,11 +145,7 @@ HostArray filled(const ArrayRule& rule, std::uint64_t seed) {
     in_parallel(values.size(), [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
         const std::uint64_t random = number_at(seed, i);
-        double number = 0;
-        if (random % rule.fill.rare == 0)
-          number = static_cast<double>((random >> 32) % (rule.fill.most + std::uint64_t{1}));
-        if (rule.fill.negative && (random >> 31 & 1) != 0) number = -number;
-        values[i] = from_double<T>(number);
+        values[i] = from_double<T>(number_of(rule, i, random));
       }
     });
   });

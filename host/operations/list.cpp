@@ -20,6 +20,16 @@ const Operation* find(std::string_view name) {
   return nullptr;
 }
 
+CallArrays arrays_of(const Case& of, cl_mem inputs, cl_mem others) {
+  std::vector<ArrayRule> rules = of.in_out;
+  rules.insert(rules.end(), of.out.begin(), of.out.end());
+  CallArrays arrays{place(of.in, inputs), {}, place(rules, others)};
+  const auto results = arrays.out.begin() + static_cast<std::ptrdiff_t>(of.in_out.size());
+  arrays.in_out.assign(arrays.out.begin(), results);
+  arrays.out.erase(arrays.out.begin(), results);
+  return arrays;
+}
+
 std::vector<std::string_view> Operation::variants() const {
   std::vector<std::string_view> names;
   for (const Step& step : steps)

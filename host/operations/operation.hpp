@@ -31,6 +31,9 @@ struct Case {
   double relative = 0;  ///< what results may differ by: 0 where all sums are exact
 };
 
+/// The arrays of a case: inputs in the first buffer, all others in the second one.
+CallArrays arrays_of(const Case& of, cl_mem inputs, cl_mem others);
+
 /// A case whose plan follows from its problem.
 template <class Problem>
 Case case_of(std::string text, const Problem& problem,
