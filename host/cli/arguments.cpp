@@ -67,27 +67,6 @@ std::optional<ReduceOp> parse_reduce_op(const std::string& text) {
   return std::nullopt;
 }
 
-Scalar usual_result(ReduceOp op, Scalar in) {
-  switch (op) {
-    case ReduceOp::argmin:
-    case ReduceOp::argmax:
-      return Scalar::uint64;
-    case ReduceOp::any:
-    case ReduceOp::all:
-      return Scalar::uint8;
-    case ReduceOp::sum:
-    case ReduceOp::product:
-      return !is_float(in)           ? (is_signed(in) ? Scalar::int64 : Scalar::uint64)
-             : in == Scalar::float64 ? in
-                                     : Scalar::float32;
-    case ReduceOp::mean:
-    case ReduceOp::norm:
-      return in == Scalar::float64 ? in : Scalar::float32;
-    default:
-      return in;
-  }
-}
-
 Validator scalar_validator() {
   return {[](const std::string& text) { return parse_scalar(text).has_value(); }, "TYPE",
           "not a type of numbers"};

@@ -38,9 +38,6 @@ std::optional<ReduceOp> parse_reduce_op(const std::string& text);
 Validator scalar_validator();
 Validator reduce_op_validator();
 
-/// float32 for sums, means and norms of floats, wide enough for those of integers.
-Scalar usual_result(ReduceOp op, Scalar in);
-
 /// The largest power of two, at most `most`, that divides the start of every packed row.
 std::size_t packed_alignment(std::size_t row_bytes, std::size_t most = 64);
 

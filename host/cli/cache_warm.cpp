@@ -8,6 +8,7 @@
 #include "cli/described.hpp"
 #include "cli/terminal.hpp"
 #include "cli/text.hpp"
+#include "cli/tune_case.hpp"
 #include "operations/list.hpp"
 
 #include <smem/smem.hpp>
@@ -56,50 +57,6 @@ void warm_rotate(Calls& calls) {
     on_matrices<float>(
         calls, rotation != Rotation::by_180,
         [=](const Context& context, const auto& in, const auto& out) { rotate(context, in, out, rotation); });
-  }
-}
-
-template <class T>
-void warm_reduce_of(Calls& calls) {
-  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::min, ReduceOp::max}) {
-    for (const std::size_t size : kSizes) {
-      calls.emplace_back([=](const Context& context) {
-        const auto in = zeros<T>(context, size), out = zeros<T>(context, 1);
-        reduce(context, in.vector(), out.vector(), op);
-      });
-    }
-  }
-  for (const Shape2 shape : kShapes) {
-    calls.emplace_back([=](const Context& context) {
-      const auto in = zeros<T>(context, shape.rows * shape.cols);
-      const auto out = zeros<T>(context, std::max(shape.rows, shape.cols));
-      reduce_rows(context, in.matrix(shape.rows, shape.cols), out.vector(0, shape.rows), ReduceOp::sum);
-      reduce_columns(context, in.matrix(shape.rows, shape.cols), out.vector(0, shape.cols), ReduceOp::sum);
-    });
-  }
-}
-
-void warm_reduce(Calls& calls) {
-  warm_reduce_of<float>(calls);
-  warm_reduce_of<std::int32_t>(calls);
-  for (const std::size_t size : kSizes) {
-    calls.emplace_back([=](const Context& context) {
-      const auto in = zeros<float>(context, size), out = zeros<float>(context, 1);
-      const auto place = zeros<std::uint64_t>(context, 1);
-      reduce(context, in.vector(), place.vector(), ReduceOp::argmax);
-      dot(context, in.vector(), in.vector(), out.vector());
-    });
-  }
-}
-
-void warm_matvec(Calls& calls) {
-  for (const Shape2 shape : kShapes) {
-    calls.emplace_back([=](const Context& context) {
-      const auto a = zeros<float>(context, shape.rows * shape.cols);
-      const auto left = zeros<float>(context, shape.rows), right = zeros<float>(context, shape.cols);
-      matvec(context, a.matrix(shape.rows, shape.cols), right.vector(), left.vector());
-      vecmat(context, left.vector(), a.matrix(shape.rows, shape.cols), right.vector());
-    });
   }
 }
 
@@ -283,8 +240,10 @@ Calls calls_of(const operations::Operation& operation, const Device& device) {
     calls.emplace_back([&operation, words = sample.words](const Context& context) {
       const operations::Case one = operation.parse(words);
       const CaseData data(one);
-      const measure::BufferPair pair{make_buffer(context, data.bytes()),
-                                     make_buffer(context, data.bytes())};
+      const measure::BufferPair pair{make_buffer(context, data.bytes()), make_buffer(context, data.bytes())};
+      const auto places = operations::place(one.in, pair.in());
+      for (std::size_t i = 0; i < places.size(); ++i)  // offsets that are none could keep a kernel busy
+        if (!one.in[i].fill.repeats()) fill(context, places[i], one.in[i], 1);
       one.call(context, data.arrays(pair), {}).wait();
     });
   }
@@ -298,8 +257,6 @@ struct Special {
 
 constexpr Special kSpecial[] = {
     {"rotate", warm_rotate},
-    {"reduce", warm_reduce},
-    {"matvec", warm_matvec},
     {"histogram", warm_histogram},
     {"scan", warm_scan},
     {"select", warm_select},

@@ -70,11 +70,6 @@ void add_explain_options(Command command, ExplainOptions& options,
 
 namespace {
 
-struct ReduceOptions : ExplainOptions {
-  std::string shape, op = "sum";
-  bool columns = false, compensated = false;
-};
-
 struct ScanOptions : ExplainOptions {
   std::string shape, op = "sum";
   bool columns = false, exclusive = false;
@@ -89,50 +84,6 @@ struct HeatOptions : ExplainOptions {
   std::size_t steps = 1, steps_per_pass = 0;
   bool conductivities = false;
 };
-
-int explain_reduce(const ReduceOptions& options) {
-  const std::optional<Shape> shape = parse_shape(options.shape);
-  ReduceProblem problem;
-  problem.reduction = {*parse_reduce_op(options.op),
-                       options.compensated ? FloatMode::compensated : FloatMode::reproducible};
-  problem.in = *parse_scalar(options.type);
-  problem.out = usual_result(problem.reduction.op, problem.in);
-  problem.shape = !shape ? ReduceShape::vector : options.columns ? ReduceShape::columns : ReduceShape::rows;
-  problem.rows = shape ? shape->rows : 1;
-  problem.cols = shape ? shape->cols : *parse_size(options.shape);
-  problem.batch = options.batch;
-  if (options.columns) problem.alignment = packed_alignment(problem.cols * size_of(problem.in), 16);
-  const PlanOverrides fixed{.variant = options.variant, .work_items = options.work_items};
-  const auto measure = [&](const Context& context, const Plan& plan) {
-    const measure::Buffers buffers =
-        explain_buffers(context, problem.rows * problem.cols * problem.batch * size_of(problem.in));
-    const std::size_t results = problem.results() * (problem.reduction.op == ReduceOp::minmax ? 2 : 1);
-    const cl::Buffer memory = make_buffer(context, std::max<std::size_t>(results, 1) * size_of(problem.out));
-    const Vector out(memory(), problem.out, results);
-    const auto call = [&](const measure::BufferPair& pair) {
-      const CallOptions call_options{.overrides = &plan.overrides};
-      if (problem.shape == ReduceShape::vector) {
-        return reduce(context, Vector(pair.in(), problem.in, problem.cols), out, problem.reduction,
-                      call_options);
-      }
-      const Matrix in(pair.in(), size_of(problem.in), problem.rows, problem.cols, {.batch = problem.batch});
-      return options.columns ? reduce_columns(context, in, problem.in, out, problem.reduction, call_options)
-                             : reduce_rows(context, in, problem.in, out, problem.reduction, call_options);
-    };
-    return measure::Meter(context).measure(buffers, plan.prediction.bytes(), call).call.median;
-  };
-  return show(
-      options,
-      fmt::format("{} of {} {}{}{}", options.op, options.shape, options.type, times(problem.batch),
-                  !shape            ? ""
-                  : options.columns ? ", by column,"
-                                    : ", by row,"),
-      problem, fixed,
-      [&](const Device& device, const PlanOverrides& overrides) {
-        return plan_reduce(device, problem, overrides);
-      },
-      measure);
-}
 
 int explain_scan(const ScanOptions& options) {
   const std::optional<Shape> shape = parse_shape(options.shape);
@@ -328,17 +279,6 @@ void add_heat(Command explain, int& exit_code) {
   command.on_run([options, &exit_code] { exit_code = explain_heat(*options); });
 }
 
-void add_reduce(Command explain, int& exit_code) {
-  const Command command = explain.add_command("reduce", "The plan of a reduction");
-  auto options = std::make_shared<ReduceOptions>();
-  add_shape_and_type(command, options->shape, *options);
-  command.add_option("--op", options->op, "Operation").check(reduce_op_validator()).show_default();
-  command.add_flag("--columns", options->columns, "A result for each column of a matrix, not for each row");
-  command.add_flag("--compensated", options->compensated, "Carry rounding errors along");
-  add_explain_options(command, *options, reduce_variants());
-  command.on_run([options, &exit_code] { exit_code = explain_reduce(*options); });
-}
-
 }  // namespace
 
 void add_explain(Command root, int& exit_code) {
@@ -346,7 +286,6 @@ void add_explain(Command root, int& exit_code) {
       "explain", "Print the plan of an operation: kernel, sizes, layout, what bounds it, and why");
   command.require_commands(1, 1);
   add_explain_operations(command, exit_code);
-  add_reduce(command, exit_code);
   add_scan(command, exit_code);
   add_histogram(command, exit_code);
   add_explain_select(command, exit_code);

@@ -2,27 +2,6 @@
 
 namespace smem::cli {
 
-std::vector<ReduceCase> reduce_goals(DeviceType type, bool small) {
-  // Shares of the copy bandwidth, which counts reads and writes: a reduction only reads. Of 2^20 floats: 1.5
-  // times the 8.0 us that CUB takes on an H200 in a queue of many, beside a copy kernel's 6.9 us.
-  const bool cpu = type == DeviceType::cpu;
-  const std::size_t large = std::size_t{1} << (small ? 22 : cpu ? 26 : 28);
-  const std::size_t edge = small ? 2048 : cpu ? 8192 : 16384;
-  using enum Scalar;
-  return {{ReduceOp::sum, float32, 0, large, 0.85},
-          {ReduceOp::sum, float32, 0, std::size_t{1} << 20, cpu ? 0 : 0.289},
-          {ReduceOp::sum, float32, edge, edge, 0.85},
-          {ReduceOp::sum, float32, edge, edge, 0.85, true},
-          {ReduceOp::sum, float32, 0, large, 0, false, true},
-          {ReduceOp::sum, int8, 0, 4 * large},
-          {ReduceOp::sum, half, 0, 2 * large},
-          {ReduceOp::min, float32, 0, large},
-          {ReduceOp::minmax, float32, 0, large},
-          {ReduceOp::argmin, float32, 0, large},
-          {ReduceOp::norm, float32, 0, large},
-          {ReduceOp::max, uint8, 0, 4 * large}};
-}
-
 std::vector<HistogramCase> histogram_goals(DeviceType type, bool small) {
   // GPUs: 0.95 of what CUB does with floats on an H200, and 1.5 times its rate with bytes, as shares of the
   // copy bandwidth measured beside it (CUB 3873, 4214, 2194 GB/s; copy 4252). CPUs: 0.9 of C++ with two

@@ -9,17 +9,6 @@
 
 namespace smem::cli {
 
-/// A vector of `cols` elements, or a matrix of `rows` x `cols`.
-struct ReduceCase {
-  ReduceOp op = ReduceOp::sum;
-  Scalar type = Scalar::float32;
-  std::size_t rows = 0;
-  std::size_t cols = 0;
-  double goal = 0;  ///< least share of the copy bandwidth; 0: measured for information
-  bool columns = false;
-  bool compensated = false;
-};
-
 /// How the elements of a histogram lie among its bins.
 enum class Spread { uniform, equal, zipf };
 
@@ -101,7 +90,6 @@ struct StencilCase {
 
 /// `small`: about a sixteenth of the data on a GPU and a quarter on a CPU, for a quick look; the goals were
 /// set for the full sizes.
-std::vector<ReduceCase> reduce_goals(DeviceType type, bool small);
 std::vector<HistogramCase> histogram_goals(DeviceType type, bool small);
 std::vector<ScanCase> scan_goals(DeviceType type, bool small);
 std::vector<SelectCase> select_goals(DeviceType type, bool small);

@@ -27,13 +27,6 @@ struct Step {
 };
 
 constexpr Step kSteps[] = {
-    {"reduce", "interleaved", "a tree in local memory, of work-items further and further apart"},
-    {"reduce", "sequential", "the tree's halves side by side: no idle sub-groups, no conflicts"},
-    {"reduce", "first_add", "each work-item adds two elements before the tree"},
-    {"reduce", "several", "many elements a work-item, in vectors, before the tree"},
-    {"reduce", "sub_group", "sub-group functions in place of the last levels"},
-    {"reduce", "shuffle", "NVIDIA's shuffles: no local memory between lanes"},
-    {"reduce", "cpu", "one thread a piece, vector registers"},
     {"scan", "hillis_steele", "log n rounds over the tile, n log n additions"},
     {"scan", "blelloch", "up and down a tree: 2 n additions"},
     {"scan", "reduce_then_scan", "several elements a work-item; a second reading"},
@@ -223,7 +216,6 @@ const std::vector<Ladder>& ladders() {
                          [&operation](const LadderOptions& options) { climb(operation, options); }});
     }
     const std::vector<Ladder> others{
-        {"reduce", reduce_variants(), ladder_reduce},
         {"scan", scan_variants(), ladder_scan},
         {"histogram", histogram_variants(), ladder_histogram},
         {"select", select_variants(), ladder_select},

@@ -22,53 +22,6 @@ TuneData summed(Scalar type, std::size_t elements) {
   return {type, elements, 1, rare};
 }
 
-TuneCase reduction(ReduceShape shape, std::size_t rows, std::size_t cols) {
-  const char* const names[] = {"sum", "sums of rows", "sums of columns"};
-  ReduceProblem problem;
-  problem.shape = shape;
-  problem.rows = rows;
-  problem.cols = cols;
-  TuneCase made = tuned::case_of(
-      shape == ReduceShape::vector
-          ? fmt::format("sum of {} float32", cols)
-          : fmt::format("{} of {} x {} float32", names[shape == ReduceShape::rows ? 1 : 2], rows, cols),
-      problem, reduce_variants(), [](const auto&... all) { return plan_reduce(all...); });
-  made.in = summed(Scalar::float32, rows * cols);
-  made.out = {Scalar::float32, problem.results()};
-  made.call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
-    const Vector out(pair.out(), Scalar::float32, problem.results());
-    if (shape == ReduceShape::vector)
-      return reduce(context, Vector(pair.in(), Scalar::float32, cols), out, ReduceOp::sum, o);
-    const Matrix in(pair.in(), 4, rows, cols);
-    return shape == ReduceShape::rows ? reduce_rows(context, in, Scalar::float32, out, ReduceOp::sum, o)
-                                      : reduce_columns(context, in, Scalar::float32, out, ReduceOp::sum, o);
-  };
-  return made;
-}
-
-/// A product of a matrix and a vector, which lies behind it; of numbers that leave all sums exact.
-TuneCase product_of_vector(ReduceShape shape, std::size_t rows, std::size_t cols) {
-  const bool by_rows = shape == ReduceShape::rows;
-  ReduceProblem problem;
-  problem.reduction = ReduceOp::dot;
-  problem.shape = shape;
-  problem.rows = rows;
-  problem.cols = cols;
-  TuneCase made =
-      tuned::case_of(fmt::format("{} of {} x {} float32", by_rows ? "matvec" : "vecmat", rows, cols), problem,
-                     reduce_variants(), [](const auto&... all) { return plan_reduce(all...); });
-  made.in = {Scalar::float32, rows * cols + problem.count(), 15};
-  made.out = {Scalar::float32, problem.results()};
-  made.call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
-    const Matrix a(pair.in(), 4, rows, cols);
-    const Vector x(pair.in(), Scalar::float32, problem.count(), rows * cols),
-        y(pair.out(), Scalar::float32, problem.results());
-    return by_rows ? matvec(context, a, x, y, FloatMode::reproducible, o)
-                   : vecmat(context, x, a, y, FloatMode::reproducible, o);
-  };
-  return made;
-}
-
 /// Half of the elements, of bits that are only moved, or runs of two or three.
 TuneCase selection(SelectOp op, std::size_t size) {
   SelectProblem problem;
@@ -97,22 +50,6 @@ TuneCase selection(SelectOp op, std::size_t size) {
 }  // namespace
 
 namespace tuned {
-
-std::vector<TuneCase> reductions(Scale scale) {
-  const std::size_t edge = sized(scale, 512, 4096, 16384);
-  return {reduction(ReduceShape::vector, 1, edge * edge), reduction(ReduceShape::rows, edge, edge),
-          reduction(ReduceShape::columns, edge, edge)};
-}
-
-std::vector<TuneCase> matrices_by_vectors(Scale scale) {
-  const std::size_t edge = sized(scale, 512, 4096, 16384);
-  return {product_of_vector(ReduceShape::rows, edge, edge)};
-}
-
-std::vector<TuneCase> vectors_by_matrices(Scale scale) {
-  const std::size_t edge = sized(scale, 512, 4096, 16384);
-  return {product_of_vector(ReduceShape::columns, edge, edge)};
-}
 
 std::vector<TuneCase> scans(Scale scale) {
   const std::size_t edge = sized(scale, 512, 4096, 16384);

@@ -16,9 +16,6 @@ struct TuneTarget {
 };
 
 constexpr TuneTarget kTargets[] = {
-    {"reduce", tuned::reductions},
-    {"matvec", tuned::matrices_by_vectors},
-    {"vecmat", tuned::vectors_by_matrices},
     {"scan", tuned::scans},
     {"histogram", tuned::histograms},
     {"histogram_weighted", tuned::weighted_histograms},

@@ -62,6 +62,10 @@ template <class T>
 T from_double(double value) {
   if constexpr (std::is_class_v<T>) {
     return T(static_cast<float>(value));
+  } else if constexpr (std::is_integral_v<T>) {
+    // What the type is too small for wraps.
+    return value < 0x1p63 ? static_cast<T>(static_cast<std::int64_t>(value))
+                          : static_cast<T>(static_cast<std::uint64_t>(value));
   } else {
     return static_cast<T>(value);
   }
@@ -78,16 +82,16 @@ std::uint64_t number_at(std::uint64_t seed, std::uint64_t i) {
 /// Element i, by 64 random bits.
 double number_of(const ArrayRule& rule, std::size_t i, std::uint64_t random) {
   const Fill& fill = rule.fill;
-  const double part = static_cast<double>(random >> 32) * 0x1p-32;
   if (fill.offsets_of != 0) {
     if (i == 0 || i + 1 == rule.elements) return i == 0 ? 0 : static_cast<double>(fill.offsets_of);
+    const double part = static_cast<double>(random >> 32) * 0x1p-32;
     return std::floor((static_cast<double>(i) + part) / static_cast<double>(rule.elements) *
                       static_cast<double>(fill.offsets_of));
   }
-  if (random % fill.rare != 0) return 0;
-  const double count = static_cast<double>(fill.most) + 1;
-  const double number = fill.zipf ? std::min(std::floor(std::exp(part * std::log(count + 1)) - 1), count - 1)
-                                  : static_cast<double>((random >> 32) % (fill.most + std::uint64_t{1}));
+  if (fill.number) return fill.number(random);
+  double number = fill.least;
+  if (random % fill.rare == 0)
+    number += static_cast<double>((random >> 32) % (fill.most - fill.least + std::uint64_t{1}));
   return fill.negative && (random >> 31 & 1) != 0 ? -number : number;
 }
 

@@ -5,12 +5,20 @@ namespace smem::operations {
 
 Operation transpose_operation();
 Operation flip_operation();
+Operation reduce_operation();
+Operation matvec_operation();
+Operation vecmat_operation();
 
 const std::vector<Operation>& all() {
+  // clang-format off: a line for each
   static const std::vector<Operation> operations{
       transpose_operation(),
       flip_operation(),
+      reduce_operation(),
+      matvec_operation(),
+      vecmat_operation(),
   };
+  // clang-format on
   return operations;
 }
 
