@@ -60,21 +60,9 @@ Validator grid_validator() {
           "not of the form WIDTH, WIDTHxHEIGHT or WIDTHxHEIGHTxDEPTH"};
 }
 
-std::optional<ReduceOp> parse_reduce_op(const std::string& text) {
-  for (int i = 0; i < static_cast<int>(ReduceOp::dot); ++i) {
-    if (text == name_of(static_cast<ReduceOp>(i))) return static_cast<ReduceOp>(i);
-  }
-  return std::nullopt;
-}
-
 Validator scalar_validator() {
   return {[](const std::string& text) { return parse_scalar(text).has_value(); }, "TYPE",
           "not a type of numbers"};
-}
-
-Validator reduce_op_validator() {
-  return {[](const std::string& text) { return parse_reduce_op(text).has_value(); }, "OP",
-          "not an operation"};
 }
 
 }  // namespace smem::cli

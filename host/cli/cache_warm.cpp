@@ -77,26 +77,6 @@ void warm_histogram(Calls& calls) {
 }
 
 template <class T>
-void warm_scan_of(Calls& calls) {
-  for (const std::size_t size : kSizes) {
-    calls.emplace_back([=](const Context& context) {
-      const auto in = zeros<T>(context, size), out = zeros<T>(context, size);
-      inclusive_scan(context, in.vector(), out.vector());
-      exclusive_scan(context, in.vector(), out.vector());
-    });
-  }
-  on_matrices<T>(calls, false, [](const Context& context, const auto& in, const auto& out) {
-    inclusive_scan_rows(context, in, out);
-    inclusive_scan_columns(context, in, out);
-  });
-}
-
-void warm_scan(Calls& calls) {
-  warm_scan_of<float>(calls);
-  warm_scan_of<std::int32_t>(calls);
-}
-
-template <class T>
 void warm_select_of(Calls& calls) {
   for (const std::size_t size : kSizes) {
     calls.emplace_back([=](const Context& context) {
@@ -256,17 +236,11 @@ struct Special {
 };
 
 constexpr Special kSpecial[] = {
-    {"rotate", warm_rotate},
-    {"histogram", warm_histogram},
-    {"scan", warm_scan},
-    {"select", warm_select},
-    {"gemm", warm_gemm},
-    {"stencil", warm_stencil},
-    {"convolve2d", warm_convolve2d},
-    {"conv2d", warm_conv2d},
-    {"blur", warm_blur},
-    {"pool", warm_pool},
-    {"moving_mean", warm_moving_mean},
+    {"rotate", warm_rotate},   {"histogram", warm_histogram},
+    {"select", warm_select},   {"gemm", warm_gemm},
+    {"stencil", warm_stencil}, {"convolve2d", warm_convolve2d},
+    {"conv2d", warm_conv2d},   {"blur", warm_blur},
+    {"pool", warm_pool},       {"moving_mean", warm_moving_mean},
     {"heat", warm_heat},
 };
 

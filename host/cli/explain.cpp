@@ -70,11 +70,6 @@ void add_explain_options(Command command, ExplainOptions& options,
 
 namespace {
 
-struct ScanOptions : ExplainOptions {
-  std::string shape, op = "sum";
-  bool columns = false, exclusive = false;
-};
-
 struct HistogramOptions : ExplainOptions {
   std::size_t size = 0, bins = 256, channels = 1;
 };
@@ -84,60 +79,6 @@ struct HeatOptions : ExplainOptions {
   std::size_t steps = 1, steps_per_pass = 0;
   bool conductivities = false;
 };
-
-int explain_scan(const ScanOptions& options) {
-  const std::optional<Shape> shape = parse_shape(options.shape);
-  ScanProblem problem;
-  problem.operation = *parse_reduce_op(options.op);
-  problem.in = problem.out = *parse_scalar(options.type);
-  problem.exclusive = options.exclusive;
-  problem.shape = !shape ? ScanShape::vector : options.columns ? ScanShape::columns : ScanShape::rows;
-  problem.rows = shape ? shape->rows : 1;
-  problem.cols = shape ? shape->cols : *parse_size(options.shape);
-  problem.batch = options.batch;
-  const std::size_t alignment = shape ? packed_alignment(problem.cols * size_of(problem.in), 16) : 16;
-  problem.in_alignment = problem.out_alignment = alignment;
-  const PlanOverrides fixed{.variant = options.variant, .work_items = options.work_items};
-  const auto measure = [&](const Context& context, const Plan& plan) {
-    const measure::Buffers buffers =
-        explain_buffers(context, problem.rows * problem.cols * problem.batch * size_of(problem.in));
-    const auto call = [&](const measure::BufferPair& pair) {
-      const CallOptions call_options{.overrides = &plan.overrides};
-      const std::size_t bytes = size_of(problem.in);
-      const Extent packed{.batch = problem.batch};
-      const Matrix in(pair.in(), bytes, problem.rows, problem.cols, packed);
-      const Matrix out(pair.out(), bytes, problem.rows, problem.cols, packed);
-      if (problem.shape == ScanShape::vector) {
-        const Vector from(pair.in(), problem.in, problem.cols), to(pair.out(), problem.in, problem.cols);
-        return problem.exclusive ? exclusive_scan(context, from, to, problem.operation, {}, call_options)
-                                 : inclusive_scan(context, from, to, problem.operation, call_options);
-      }
-      if (options.columns) {
-        return problem.exclusive ? exclusive_scan_columns(context, in, problem.in, out, problem.out,
-                                                          problem.operation, {}, call_options)
-                                 : inclusive_scan_columns(context, in, problem.in, out, problem.out,
-                                                          problem.operation, call_options);
-      }
-      return problem.exclusive ? exclusive_scan_rows(context, in, problem.in, out, problem.out,
-                                                     problem.operation, {}, call_options)
-                               : inclusive_scan_rows(context, in, problem.in, out, problem.out,
-                                                     problem.operation, call_options);
-    };
-    return measure::Meter(context).measure(buffers, plan.prediction.bytes(), call).call.median;
-  };
-  return show(
-      options,
-      fmt::format("{} {} of {} {}{}{}", options.exclusive ? "exclusive" : "inclusive", options.op,
-                  options.shape, options.type, times(problem.batch),
-                  !shape            ? ""
-                  : options.columns ? ", by column,"
-                                    : ", by row,"),
-      problem, fixed,
-      [&](const Device& device, const PlanOverrides& overrides) {
-        return plan_scan(device, problem, overrides);
-      },
-      measure);
-}
 
 int explain_histogram(const HistogramOptions& options) {
   const Scalar type = *parse_scalar(options.type);
@@ -225,26 +166,6 @@ void add_type(Command command, ExplainOptions& options) {
       .check(scalar_validator());
 }
 
-/// A vector or a matrix, and the type of its elements.
-void add_shape_and_type(Command command, std::string& shape, ExplainOptions& options) {
-  command.add_option("shape", shape, "Elements of a vector, or ROWSxCOLS of a matrix")
-      .required()
-      .check({[](const std::string& text) { return parse_shape(text) || parse_size(text); }, "SHAPE",
-              "neither a number nor ROWSxCOLS"});
-  add_type(command, options);
-}
-
-void add_scan(Command explain, int& exit_code) {
-  const Command command = explain.add_command("scan", "The plan of a scan");
-  auto options = std::make_shared<ScanOptions>();
-  add_shape_and_type(command, options->shape, *options);
-  command.add_option("--op", options->op, "Operation").check(reduce_op_validator()).show_default();
-  command.add_flag("--exclusive", options->exclusive, "Without the element itself");
-  command.add_flag("--columns", options->columns, "Down the columns of a matrix, not along its rows");
-  add_explain_options(command, *options, scan_variants());
-  command.on_run([options, &exit_code] { exit_code = explain_scan(*options); });
-}
-
 void add_histogram(Command explain, int& exit_code) {
   const Command command = explain.add_command(
       "histogram",
@@ -286,7 +207,6 @@ void add_explain(Command root, int& exit_code) {
       "explain", "Print the plan of an operation: kernel, sizes, layout, what bounds it, and why");
   command.require_commands(1, 1);
   add_explain_operations(command, exit_code);
-  add_scan(command, exit_code);
   add_histogram(command, exit_code);
   add_explain_select(command, exit_code);
   add_explain_gemm(command, exit_code);

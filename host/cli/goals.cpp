@@ -26,19 +26,6 @@ std::vector<HistogramCase> histogram_goals(DeviceType type, bool small) {
           {float32, std::size_t{1} << 20, size, Spread::zipf}};
 }
 
-std::vector<ScanCase> scan_goals(DeviceType type, bool small) {
-  // CUB's inclusive scan of 2^28 elements has 0.74 of an H200's copy bandwidth; smem aims at 0.90.
-  const bool cpu = type == DeviceType::cpu;
-  const std::size_t large = std::size_t{1} << (small ? 22 : cpu ? 24 : 28);
-  const double goal = cpu ? 0 : 0.74;
-  using enum Scalar;
-  return {{float32, large, goal},
-          {uint32, large, goal},
-          {int32, large, 0, true},
-          {uint64, large / 2},
-          {float32, std::size_t{1} << 20}};
-}
-
 std::vector<SelectCase> select_goals(DeviceType type, bool small) {
   // CUB's DeviceSelect::If takes 0.608 ms on an H200 for 2^28 floats of which half are selected: 0.62 of the
   // copy bandwidth, by the bytes that must be moved.

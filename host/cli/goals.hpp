@@ -22,14 +22,6 @@ struct HistogramCase {
   double goal = 0;  ///< least share of the copy bandwidth; 0: measured for information
 };
 
-/// An inclusive or exclusive sum of a vector.
-struct ScanCase {
-  Scalar type = Scalar::float32;
-  std::size_t size = 0;
-  double goal = 0;  ///< least share of the copy bandwidth; 0: measured for information
-  bool exclusive = false;
-};
-
 /// A selection among `size` elements, of which so many of a hundred are selected.
 struct SelectCase {
   SelectOp op = SelectOp::copy_if;
@@ -91,7 +83,6 @@ struct StencilCase {
 /// `small`: about a sixteenth of the data on a GPU and a quarter on a CPU, for a quick look; the goals were
 /// set for the full sizes.
 std::vector<HistogramCase> histogram_goals(DeviceType type, bool small);
-std::vector<ScanCase> scan_goals(DeviceType type, bool small);
 std::vector<SelectCase> select_goals(DeviceType type, bool small);
 std::vector<HeatCase> heat_goals(DeviceType type, bool small);
 std::vector<BlurCase> blur_goals(DeviceType type, bool small);

@@ -27,11 +27,6 @@ struct Step {
 };
 
 constexpr Step kSteps[] = {
-    {"scan", "hillis_steele", "log n rounds over the tile, n log n additions"},
-    {"scan", "blelloch", "up and down a tree: 2 n additions"},
-    {"scan", "reduce_then_scan", "several elements a work-item; a second reading"},
-    {"scan", "look_back", "one reading: tiles look back for what is before them"},
-    {"scan", "cpu", "one thread a piece, cached"},
     {"histogram", "global", "atomics on global memory"},
     {"histogram", "local", "a table of the work-group in local memory"},
     {"histogram", "replicated", "several tables: neighbours seldom meet"},
@@ -216,7 +211,6 @@ const std::vector<Ladder>& ladders() {
                          [&operation](const LadderOptions& options) { climb(operation, options); }});
     }
     const std::vector<Ladder> others{
-        {"scan", scan_variants(), ladder_scan},
         {"histogram", histogram_variants(), ladder_histogram},
         {"select", select_variants(), ladder_select},
         {"gemm", gemm_variants(), ladder_gemm},

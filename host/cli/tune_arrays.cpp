@@ -16,12 +16,6 @@ namespace {
 
 using tuned::Scale;
 
-/// Numbers of which 2^22 are 1 at most, so that float32 has every sum.
-TuneData summed(Scalar type, std::size_t elements) {
-  const auto rare = static_cast<unsigned>(std::max<std::size_t>(elements >> 21, 1));
-  return {type, elements, 1, rare};
-}
-
 /// Half of the elements, of bits that are only moved, or runs of two or three.
 TuneCase selection(SelectOp op, std::size_t size) {
   SelectProblem problem;
@@ -50,31 +44,6 @@ TuneCase selection(SelectOp op, std::size_t size) {
 }  // namespace
 
 namespace tuned {
-
-std::vector<TuneCase> scans(Scale scale) {
-  const std::size_t edge = sized(scale, 512, 4096, 16384);
-  std::vector<TuneCase> cases;
-  for (const bool by_rows : {false, true}) {
-    ScanProblem problem;
-    problem.shape = by_rows ? ScanShape::rows : ScanShape::vector;
-    problem.rows = by_rows ? edge : 1;
-    problem.cols = by_rows ? edge : edge * edge;
-    cases.push_back(case_of(
-        by_rows ? fmt::format("rows of {} x {} float32", edge, edge) : fmt::format("{} float32", edge * edge),
-        problem, scan_variants(), [](const auto&... all) { return plan_scan(all...); }));
-    cases.back().in = cases.back().out = summed(Scalar::float32, edge * edge);
-    cases.back().call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
-      constexpr Scalar kType = Scalar::float32;
-      if (!by_rows) {
-        return inclusive_scan(context, Vector(pair.in(), kType, edge * edge),
-                              Vector(pair.out(), kType, edge * edge), ReduceOp::sum, o);
-      }
-      return inclusive_scan_rows(context, Matrix(pair.in(), 4, edge, edge), kType,
-                                 Matrix(pair.out(), 4, edge, edge), kType, ReduceOp::sum, o);
-    };
-  }
-  return cases;
-}
 
 std::vector<TuneCase> histograms(Scale scale) {
   const std::size_t size = sized(scale, 1U << 20, 1U << 24, 1U << 28);

@@ -16,7 +16,6 @@ struct TuneTarget {
 };
 
 constexpr TuneTarget kTargets[] = {
-    {"scan", tuned::scans},
     {"histogram", tuned::histograms},
     {"histogram_weighted", tuned::weighted_histograms},
     {"select", tuned::selections},

@@ -8,15 +8,18 @@ Operation flip_operation();
 Operation reduce_operation();
 Operation matvec_operation();
 Operation vecmat_operation();
+Operation scan_operation();
 
 const std::vector<Operation>& all() {
-  // clang-format off: a line for each
+  // A line for each:
+  // clang-format off
   static const std::vector<Operation> operations{
       transpose_operation(),
       flip_operation(),
       reduce_operation(),
       matvec_operation(),
       vecmat_operation(),
+      scan_operation(),
   };
   // clang-format on
   return operations;
