@@ -76,26 +76,6 @@ void warm_histogram(Calls& calls) {
   }
 }
 
-template <class T>
-void warm_select_of(Calls& calls) {
-  for (const std::size_t size : kSizes) {
-    calls.emplace_back([=](const Context& context) {
-      const auto in = zeros<T>(context, size), out = zeros<T>(context, size);
-      const auto flags = zeros<std::uint8_t>(context, size);
-      const auto count = zeros<std::uint32_t>(context, 1), lengths = zeros<std::uint32_t>(context, size);
-      copy_flagged(context, in.vector(), flags.vector(), out.vector(), count.vector());
-      partition_flagged(context, in.vector(), flags.vector(), out.vector(), count.vector());
-      unique(context, in.vector(), out.vector(), count.vector());
-      run_length_encode(context, in.vector(), out.vector(), lengths.vector(), count.vector());
-    });
-  }
-}
-
-void warm_select(Calls& calls) {
-  warm_select_of<float>(calls);
-  warm_select_of<std::int32_t>(calls);
-}
-
 template <class In, class Out>
 void warm_gemm_of(Calls& calls) {
   for (const std::size_t edge : {std::size_t{64}, std::size_t{250}, std::size_t{1024}}) {
@@ -235,14 +215,20 @@ struct Special {
   void (*add)(Calls& calls);
 };
 
+// clang-format off
 constexpr Special kSpecial[] = {
-    {"rotate", warm_rotate},   {"histogram", warm_histogram},
-    {"select", warm_select},   {"gemm", warm_gemm},
-    {"stencil", warm_stencil}, {"convolve2d", warm_convolve2d},
-    {"conv2d", warm_conv2d},   {"blur", warm_blur},
-    {"pool", warm_pool},       {"moving_mean", warm_moving_mean},
+    {"rotate", warm_rotate},
+    {"histogram", warm_histogram},
+    {"gemm", warm_gemm},
+    {"stencil", warm_stencil},
+    {"convolve2d", warm_convolve2d},
+    {"conv2d", warm_conv2d},
+    {"blur", warm_blur},
+    {"pool", warm_pool},
+    {"moving_mean", warm_moving_mean},
     {"heat", warm_heat},
 };
+// clang-format on
 
 struct Work {
   std::string name;

@@ -208,7 +208,6 @@ void add_explain(Command root, int& exit_code) {
   command.require_commands(1, 1);
   add_explain_operations(command, exit_code);
   add_histogram(command, exit_code);
-  add_explain_select(command, exit_code);
   add_explain_gemm(command, exit_code);
   add_heat(command, exit_code);
   add_explain_stencil(command, exit_code);

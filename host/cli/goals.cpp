@@ -26,23 +26,6 @@ std::vector<HistogramCase> histogram_goals(DeviceType type, bool small) {
           {float32, std::size_t{1} << 20, size, Spread::zipf}};
 }
 
-std::vector<SelectCase> select_goals(DeviceType type, bool small) {
-  // CUB's DeviceSelect::If takes 0.608 ms on an H200 for 2^28 floats of which half are selected: 0.62 of the
-  // copy bandwidth, by the bytes that must be moved.
-  const bool cpu = type == DeviceType::cpu;
-  const std::size_t large = std::size_t{1} << (small ? 22 : cpu ? 24 : 28);
-  using enum Scalar;
-  return {{SelectOp::copy_if, float32, large, 50, cpu ? 0 : 0.63},
-          {SelectOp::copy_if, float32, large, 1},
-          {SelectOp::copy_if, float32, large, 99},
-          {SelectOp::copy_if, uint8, large, 50},
-          {SelectOp::copy_flagged, float32, large, 50},
-          {SelectOp::partition, float32, large, 50},
-          {SelectOp::unique, float32, large, 50},
-          {SelectOp::unique, int32, large, 5},
-          {SelectOp::run_length_encode, float32, large, 5}};
-}
-
 std::vector<HeatCase> heat_goals(DeviceType type, bool small) {
   // GPUs: a step at 0.88 of the copy bandwidth, and of several steps each 1.8 times as fast. CPUs: 0.95 of
   // C++ with two threads for one step, and 1.5 times its rate for ten, as shares of memcpy (0.80 and 0.75).

@@ -22,15 +22,6 @@ struct HistogramCase {
   double goal = 0;  ///< least share of the copy bandwidth; 0: measured for information
 };
 
-/// A selection among `size` elements, of which so many of a hundred are selected.
-struct SelectCase {
-  SelectOp op = SelectOp::copy_if;
-  Scalar type = Scalar::float32;
-  std::size_t size = 0;
-  std::size_t per_cent = 50;
-  double goal = 0;  ///< least share of the copy bandwidth; 0: measured for information
-};
-
 /// Steps of heat diffusion between insulated walls. What counts is a read and a write of each cell for every
 /// step, so several steps a pass can have more than the copy.
 struct HeatCase {
@@ -83,7 +74,6 @@ struct StencilCase {
 /// `small`: about a sixteenth of the data on a GPU and a quarter on a CPU, for a quick look; the goals were
 /// set for the full sizes.
 std::vector<HistogramCase> histogram_goals(DeviceType type, bool small);
-std::vector<SelectCase> select_goals(DeviceType type, bool small);
 std::vector<HeatCase> heat_goals(DeviceType type, bool small);
 std::vector<BlurCase> blur_goals(DeviceType type, bool small);
 std::vector<PoolCase> pool_goals(DeviceType type, bool small);

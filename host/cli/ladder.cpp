@@ -61,9 +61,6 @@ constexpr Step kSteps[] = {
     {"heat", "blocked", "several steps a pass, in a tile with a wide halo"},
     {"heat", "march", "several steps a pass, a pipeline of planes in registers"},
     {"heat", "cpu", "one thread a block, several steps while it is cached"},
-    {"select", "count_then_place", "count, scan, and read again to place"},
-    {"select", "look_back", "one reading: tiles look back for their place"},
-    {"select", "cpu", "one thread a piece, cached"},
 };
 
 struct Options : LadderOptions {
@@ -212,7 +209,6 @@ const std::vector<Ladder>& ladders() {
     }
     const std::vector<Ladder> others{
         {"histogram", histogram_variants(), ladder_histogram},
-        {"select", select_variants(), ladder_select},
         {"gemm", gemm_variants(), ladder_gemm},
         {"stencil", stencil_variants(), ladder_stencil},
         {"separable", separable_variants(), ladder_separable},

@@ -1,7 +1,6 @@
 // What smem tune measures of operations on arrays.
 #include "cli/arguments.hpp"
 #include "cli/gemm_case.hpp"
-#include "cli/select_case.hpp"
 #include "cli/tune_lists.hpp"
 
 #include <fmt/format.h>
@@ -15,31 +14,6 @@ namespace smem::cli {
 namespace {
 
 using tuned::Scale;
-
-/// Half of the elements, of bits that are only moved, or runs of two or three.
-TuneCase selection(SelectOp op, std::size_t size) {
-  SelectProblem problem;
-  problem.op = op;
-  problem.size = size;
-  const bool flagged = op == SelectOp::copy_flagged;
-  problem.predicate = op == SelectOp::copy_if || op == SelectOp::partition ? "x > 127.0f" : "";
-  TuneCase made = tuned::case_of(fmt::format("{} of {} float32", name_of(op), size), problem,
-                                 select_variants(), [](const auto&... all) { return plan_select(all...); });
-  // Flags are bytes behind the elements, whose bytes are of the same numbers then.
-  made.in = flagged ? TuneData{Scalar::uint8, 5 * size, 1}
-                    : TuneData{Scalar::float32, size, op == SelectOp::run_length_encode ? 1U : 255U};
-  const bool lengths = op == SelectOp::run_length_encode;
-  made.out = {Scalar::uint32, (lengths ? 2 : 1) * size + 1};
-  made.call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
-    constexpr Scalar kType = Scalar::float32, kCount = Scalar::uint32;
-    return run_select(context, problem,
-                      {Vector(pair.in(), kType, size), Vector(pair.in(), Scalar::uint8, size, 4 * size),
-                       Vector(pair.out(), kType, size), Vector(pair.out(), kCount, size, size),
-                       Vector(pair.out(), kCount, 1, (lengths ? 2 : 1) * size)},
-                      o);
-  };
-  return made;
-}
 
 }  // namespace
 
@@ -87,17 +61,6 @@ std::vector<TuneCase> weighted_histograms(Scale scale) {
                               Vector(pair.out(), kType, bins), Bins::even(bins, 0, 256), o);
   };
   return {made};
-}
-
-std::vector<TuneCase> selections(Scale scale) {
-  const std::size_t size = sized(scale, 1U << 18, 1U << 24, 1U << 28);
-  std::vector<TuneCase> cases;
-  for (const SelectOp op :
-       {SelectOp::copy_if, SelectOp::copy_flagged, SelectOp::partition, SelectOp::run_length_encode}) {
-    if (scale == Scale::small && op != SelectOp::copy_if && op != SelectOp::run_length_encode) continue;
-    cases.push_back(selection(op, size));
-  }
-  return cases;
 }
 
 std::vector<TuneCase> products(Scale scale) {

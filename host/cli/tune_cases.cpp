@@ -18,7 +18,6 @@ struct TuneTarget {
 constexpr TuneTarget kTargets[] = {
     {"histogram", tuned::histograms},
     {"histogram_weighted", tuned::weighted_histograms},
-    {"select", tuned::selections},
     {"gemm", tuned::products},
     {"stencil", tuned::stencils},
     {"convolve2d", tuned::convolutions},

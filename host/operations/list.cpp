@@ -9,6 +9,7 @@ Operation reduce_operation();
 Operation matvec_operation();
 Operation vecmat_operation();
 Operation scan_operation();
+Operation select_operation();
 
 const std::vector<Operation>& all() {
   // A line for each:
@@ -20,6 +21,7 @@ const std::vector<Operation>& all() {
       matvec_operation(),
       vecmat_operation(),
       scan_operation(),
+      select_operation(),
   };
   // clang-format on
   return operations;
