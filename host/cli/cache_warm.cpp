@@ -26,7 +26,6 @@ namespace smem::cli {
 
 namespace {
 
-constexpr std::array<std::size_t, 2> kSizes{1000, std::size_t{1} << 21};
 struct Shape2 {
   std::size_t rows, cols;
 };
@@ -57,22 +56,6 @@ void warm_rotate(Calls& calls) {
     on_matrices<float>(
         calls, rotation != Rotation::by_180,
         [=](const Context& context, const auto& in, const auto& out) { rotate(context, in, out, rotation); });
-  }
-}
-
-void warm_histogram(Calls& calls) {
-  for (const std::size_t size : kSizes) {
-    calls.emplace_back([=](const Context& context) {
-      const auto counts = zeros<std::uint32_t>(context, 256);
-      const auto bytes = zeros<std::uint8_t>(context, size);
-      const auto numbers = zeros<float>(context, size), weights = zeros<float>(context, 256);
-      const auto whole = zeros<std::int32_t>(context, size);
-      histogram(context, bytes.vector(), counts.vector(), Bins::of_values());
-      histogram(context, numbers.vector(), counts.vector(), Bins::even(256, 0, 1));
-      histogram(context, whole.vector(), counts.vector(), Bins::even(256, 0, 256));
-      histogram_weighted(context, numbers.vector(), numbers.vector(), weights.vector(),
-                         Bins::even(256, 0, 1));
-    });
   }
 }
 
@@ -158,7 +141,7 @@ void warm_pool(Calls& calls) {
 void warm_moving_mean(Calls& calls) {
   for (const std::size_t window : {5, 101, 100001}) {
     calls.emplace_back([=](const Context& context) {
-      const GridSize row{kSizes.back()};
+      const GridSize row{std::size_t{1} << 21};
       const auto in = zeros<float>(context, row.width), out = zeros<float>(context, row.width);
       moving_mean(context, in.grid(row), out.grid(row), window);
     });
@@ -218,7 +201,6 @@ struct Special {
 // clang-format off
 constexpr Special kSpecial[] = {
     {"rotate", warm_rotate},
-    {"histogram", warm_histogram},
     {"gemm", warm_gemm},
     {"stencil", warm_stencil},
     {"convolve2d", warm_convolve2d},

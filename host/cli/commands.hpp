@@ -18,7 +18,6 @@ void add_bench_operations(Command bench, int& exit_code);
 void add_explain_operations(Command explain, int& exit_code);
 void add_bench_banks(Command bench, int& exit_code);
 void add_bench_rates(Command bench);
-void add_bench_histogram(Command bench, int& exit_code);
 void add_bench_gemm(Command bench, int& exit_code);
 void add_bench_heat(Command bench, int& exit_code);
 void add_bench_blur(Command bench, int& exit_code);

@@ -70,51 +70,11 @@ void add_explain_options(Command command, ExplainOptions& options,
 
 namespace {
 
-struct HistogramOptions : ExplainOptions {
-  std::size_t size = 0, bins = 256, channels = 1;
-};
-
 struct HeatOptions : ExplainOptions {
   std::string size, tile;
   std::size_t steps = 1, steps_per_pass = 0;
   bool conductivities = false;
 };
-
-int explain_histogram(const HistogramOptions& options) {
-  const Scalar type = *parse_scalar(options.type);
-  const double high = is_float(type) ? 1
-                      : size_of(type) < 4
-                          ? std::exp2(8.0 * static_cast<double>(size_of(type)) - (is_signed(type) ? 1 : 0))
-                          : 0x1p20;
-  const double low = is_signed(type) && !is_float(type) ? -high : 0;
-  HistogramProblem problem;
-  problem.in = type;
-  problem.rule = even_bins(type, options.bins, low, high).rule;
-  problem.bins = options.bins;
-  problem.channels = options.channels;
-  problem.cols = options.size;
-  problem.batch = options.batch;
-  const PlanOverrides fixed{.variant = options.variant, .work_items = options.work_items};
-  const auto measure = [&](const Context& context, const Plan& plan) {
-    const measure::Buffers buffers = explain_buffers(context, options.size * options.batch * size_of(type));
-    const Array<std::uint32_t> counts(context, std::max<std::size_t>(problem.results(), 1));
-    const auto call = [&](const measure::BufferPair& pair) {
-      const Matrix in(pair.in(), size_of(type), 1, options.size, {.batch = options.batch});
-      return histogram(context, in, type, counts.vector(), Bins::even(options.bins, low, high),
-                       options.channels, {.overrides = &plan.overrides});
-    };
-    return measure::Meter(context).measure(buffers, plan.prediction.bytes(), call).call.median;
-  };
-  return show(
-      options,
-      fmt::format("histogram of {} {}{} {} even bins", options.size, options.type, times(options.batch),
-                  options.bins),
-      problem, fixed,
-      [&](const Device& device, const PlanOverrides& overrides) {
-        return plan_histogram(device, problem, overrides);
-      },
-      measure);
-}
 
 int explain_heat(const HeatOptions& options) {
   const GridSize size = *parse_grid(options.size);
@@ -166,23 +126,6 @@ void add_type(Command command, ExplainOptions& options) {
       .check(scalar_validator());
 }
 
-void add_histogram(Command explain, int& exit_code) {
-  const Command command = explain.add_command(
-      "histogram",
-      "The plan of a histogram: even bins over [0, 1), [-2^20, 2^20), or all values of a small type");
-  auto options = std::make_shared<HistogramOptions>();
-  command.add_option("size", options->size, "Elements").required().positive();
-  add_type(command, *options);
-  command.add_option("--bins", options->bins, "Of each channel")
-      .between(std::size_t{1}, kMaxBins)
-      .show_default();
-  command.add_option("--channels", options->channels, "Interleaved")
-      .between(std::size_t{1}, kMaxChannels)
-      .show_default();
-  add_explain_options(command, *options, histogram_variants());
-  command.on_run([options, &exit_code] { exit_code = explain_histogram(*options); });
-}
-
 void add_heat(Command explain, int& exit_code) {
   const Command command = explain.add_command("heat", "The plan of heat diffusion");
   auto options = std::make_shared<HeatOptions>();
@@ -207,7 +150,6 @@ void add_explain(Command root, int& exit_code) {
       "explain", "Print the plan of an operation: kernel, sizes, layout, what bounds it, and why");
   command.require_commands(1, 1);
   add_explain_operations(command, exit_code);
-  add_histogram(command, exit_code);
   add_explain_gemm(command, exit_code);
   add_heat(command, exit_code);
   add_explain_stencil(command, exit_code);

@@ -2,30 +2,6 @@
 
 namespace smem::cli {
 
-std::vector<HistogramCase> histogram_goals(DeviceType type, bool small) {
-  // GPUs: 0.95 of what CUB does with floats on an H200, and 1.5 times its rate with bytes, as shares of the
-  // copy bandwidth measured beside it (CUB 3873, 4214, 2194 GB/s; copy 4252). CPUs: 0.9 of C++ with two
-  // threads and four tables each, as shares of memcpy (0.28 and 0.23).
-  const bool cpu = type == DeviceType::cpu;
-  const std::size_t size = std::size_t{1} << (small ? 22 : cpu ? 24 : 28);
-  const double floats = cpu ? 0.25 : 0.865, equal = cpu ? 0.25 : 0.94, bytes = cpu ? 0.20 : 0.774;
-  using enum Scalar;
-  return {{float32, 256, size, Spread::uniform, floats},
-          {float32, 256, size, Spread::equal, equal},
-          {float32, 256, size, Spread::zipf, floats},
-          {uint8, 256, size, Spread::uniform, bytes},
-          {uint8, 256, size, Spread::equal, bytes},
-          {uint8, 256, size, Spread::zipf, bytes},
-          {int32, 256, size, Spread::uniform},
-          {float32, 4096, size, Spread::uniform},
-          {float32, 4096, size, Spread::equal},
-          {float32, 4096, size, Spread::zipf},
-          {float32, 65536, size, Spread::zipf},
-          {float32, std::size_t{1} << 20, size, Spread::uniform},
-          {float32, std::size_t{1} << 20, size, Spread::equal},
-          {float32, std::size_t{1} << 20, size, Spread::zipf}};
-}
-
 std::vector<HeatCase> heat_goals(DeviceType type, bool small) {
   // GPUs: a step at 0.88 of the copy bandwidth, and of several steps each 1.8 times as fast. CPUs: 0.95 of
   // C++ with two threads for one step, and 1.5 times its rate for ten, as shares of memcpy (0.80 and 0.75).

@@ -27,11 +27,6 @@ struct Step {
 };
 
 constexpr Step kSteps[] = {
-    {"histogram", "global", "atomics on global memory"},
-    {"histogram", "local", "a table of the work-group in local memory"},
-    {"histogram", "replicated", "several tables: neighbours seldom meet"},
-    {"histogram", "cached", "full bins in local memory, the others beside"},
-    {"histogram", "cpu", "tables of threads"},
     {"stencil", "naive", "every cell of the window from global memory"},
     {"stencil", "tiled", "a tile with its halo in local memory"},
     {"stencil", "rows", "vectors of several rows in registers, each row read once"},
@@ -208,7 +203,6 @@ const std::vector<Ladder>& ladders() {
                          [&operation](const LadderOptions& options) { climb(operation, options); }});
     }
     const std::vector<Ladder> others{
-        {"histogram", histogram_variants(), ladder_histogram},
         {"gemm", gemm_variants(), ladder_gemm},
         {"stencil", stencil_variants(), ladder_stencil},
         {"separable", separable_variants(), ladder_separable},

@@ -16,8 +16,6 @@ struct TuneTarget {
 };
 
 constexpr TuneTarget kTargets[] = {
-    {"histogram", tuned::histograms},
-    {"histogram_weighted", tuned::weighted_histograms},
     {"gemm", tuned::products},
     {"stencil", tuned::stencils},
     {"convolve2d", tuned::convolutions},

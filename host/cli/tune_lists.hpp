@@ -39,8 +39,6 @@ TuneCase case_of(std::string label, const Problem& problem, std::vector<std::str
 }
 
 // Of arrays.
-std::vector<TuneCase> histograms(Scale scale);
-std::vector<TuneCase> weighted_histograms(Scale scale);
 std::vector<TuneCase> products(Scale scale);
 // Of grids.
 std::vector<TuneCase> stencils(Scale scale);

@@ -10,6 +10,8 @@ Operation matvec_operation();
 Operation vecmat_operation();
 Operation scan_operation();
 Operation select_operation();
+Operation histogram_operation();
+Operation histogram_weighted_operation();
 
 const std::vector<Operation>& all() {
   // A line for each:
@@ -22,6 +24,8 @@ const std::vector<Operation>& all() {
       vecmat_operation(),
       scan_operation(),
       select_operation(),
+      histogram_operation(),
+      histogram_weighted_operation(),
   };
   // clang-format on
   return operations;
