@@ -60,42 +60,9 @@ Validator grid_validator() {
           "not of the form WIDTH, WIDTHxHEIGHT or WIDTHxHEIGHTxDEPTH"};
 }
 
-std::optional<ReduceOp> parse_reduce_op(const std::string& text) {
-  for (int i = 0; i < static_cast<int>(ReduceOp::dot); ++i) {
-    if (text == name_of(static_cast<ReduceOp>(i))) return static_cast<ReduceOp>(i);
-  }
-  return std::nullopt;
-}
-
-Scalar usual_result(ReduceOp op, Scalar in) {
-  switch (op) {
-    case ReduceOp::argmin:
-    case ReduceOp::argmax:
-      return Scalar::uint64;
-    case ReduceOp::any:
-    case ReduceOp::all:
-      return Scalar::uint8;
-    case ReduceOp::sum:
-    case ReduceOp::product:
-      return !is_float(in)           ? (is_signed(in) ? Scalar::int64 : Scalar::uint64)
-             : in == Scalar::float64 ? in
-                                     : Scalar::float32;
-    case ReduceOp::mean:
-    case ReduceOp::norm:
-      return in == Scalar::float64 ? in : Scalar::float32;
-    default:
-      return in;
-  }
-}
-
 Validator scalar_validator() {
   return {[](const std::string& text) { return parse_scalar(text).has_value(); }, "TYPE",
           "not a type of numbers"};
-}
-
-Validator reduce_op_validator() {
-  return {[](const std::string& text) { return parse_reduce_op(text).has_value(); }, "OP",
-          "not an operation"};
 }
 
 }  // namespace smem::cli

@@ -33,13 +33,7 @@ std::optional<GridSize> parse_grid(const std::string& text);
 Validator grid_validator();
 
 using operations::parse_scalar;
-/// "sum", ..., "norm": of one input and without an expression; empty when unknown.
-std::optional<ReduceOp> parse_reduce_op(const std::string& text);
 Validator scalar_validator();
-Validator reduce_op_validator();
-
-/// float32 for sums, means and norms of floats, wide enough for those of integers.
-Scalar usual_result(ReduceOp op, Scalar in);
 
 /// The largest power of two, at most `most`, that divides the start of every packed row.
 std::size_t packed_alignment(std::size_t row_bytes, std::size_t most = 64);

@@ -84,10 +84,6 @@ void add_bench(Command root, int& exit_code) {
   add_bench_operations(bench, exit_code);
   add_bench_banks(bench, exit_code);
   add_bench_rates(bench);
-  add_bench_reduce(bench, exit_code);
-  add_bench_histogram(bench, exit_code);
-  add_bench_scan(bench, exit_code);
-  add_bench_select(bench, exit_code);
   add_bench_gemm(bench, exit_code);
   add_bench_heat(bench, exit_code);
   add_bench_stencil(bench, exit_code);

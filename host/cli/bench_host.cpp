@@ -42,7 +42,8 @@ void print_operations(const Context& context, std::size_t calls) {
   for (const std::string& operation : tune_operations()) {
     for (const TuneCase& one : tune_cases(operation, context.device(), true)) {
       const measure::BufferPair pair{make_buffer(context, one.bytes()), make_buffer(context, one.bytes())};
-      fill(context, pair.in, one.in, 1);
+      fill_inputs(context, pair, one, 1);
+      prepare_others(context, pair, one, 1);
       std::vector<double> times;
       for (std::size_t i = 0; i <= calls; ++i) {
         const auto start = measure::Clock::now();

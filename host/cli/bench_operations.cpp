@@ -49,7 +49,7 @@ void run_case(BenchTable& table, const GoalCase& c, const std::vector<std::strin
       call(first).wait();
       return data.wrong(context, first);
     };
-    table.row({c.one.text, variant, c.goal}, *buffers, make_plan, call, check);
+    table.row({c.one.text, variant, c.goal, c.one.bytes}, *buffers, make_plan, call, check);
   }
 }
 

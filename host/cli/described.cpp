@@ -85,13 +85,7 @@ std::size_t CaseData::bytes() const {
 }
 
 operations::CallArrays CaseData::arrays(const measure::BufferPair& pair) const {
-  operations::CallArrays arrays;
-  arrays.in = operations::place(case_.in, pair.in());
-  arrays.out = operations::place(others_, pair.out());
-  const auto results = arrays.out.begin() + static_cast<std::ptrdiff_t>(case_.in_out.size());
-  arrays.in_out.assign(arrays.out.begin(), results);
-  arrays.out.erase(arrays.out.begin(), results);
-  return arrays;
+  return operations::arrays_of(case_, pair.in(), pair.out());
 }
 
 void CaseData::compute() const {

@@ -27,23 +27,6 @@ struct Step {
 };
 
 constexpr Step kSteps[] = {
-    {"reduce", "interleaved", "a tree in local memory, of work-items further and further apart"},
-    {"reduce", "sequential", "the tree's halves side by side: no idle sub-groups, no conflicts"},
-    {"reduce", "first_add", "each work-item adds two elements before the tree"},
-    {"reduce", "several", "many elements a work-item, in vectors, before the tree"},
-    {"reduce", "sub_group", "sub-group functions in place of the last levels"},
-    {"reduce", "shuffle", "NVIDIA's shuffles: no local memory between lanes"},
-    {"reduce", "cpu", "one thread a piece, vector registers"},
-    {"scan", "hillis_steele", "log n rounds over the tile, n log n additions"},
-    {"scan", "blelloch", "up and down a tree: 2 n additions"},
-    {"scan", "reduce_then_scan", "several elements a work-item; a second reading"},
-    {"scan", "look_back", "one reading: tiles look back for what is before them"},
-    {"scan", "cpu", "one thread a piece, cached"},
-    {"histogram", "global", "atomics on global memory"},
-    {"histogram", "local", "a table of the work-group in local memory"},
-    {"histogram", "replicated", "several tables: neighbours seldom meet"},
-    {"histogram", "cached", "full bins in local memory, the others beside"},
-    {"histogram", "cpu", "tables of threads"},
     {"stencil", "naive", "every cell of the window from global memory"},
     {"stencil", "tiled", "a tile with its halo in local memory"},
     {"stencil", "rows", "vectors of several rows in registers, each row read once"},
@@ -73,9 +56,6 @@ constexpr Step kSteps[] = {
     {"heat", "blocked", "several steps a pass, in a tile with a wide halo"},
     {"heat", "march", "several steps a pass, a pipeline of planes in registers"},
     {"heat", "cpu", "one thread a block, several steps while it is cached"},
-    {"select", "count_then_place", "count, scan, and read again to place"},
-    {"select", "look_back", "one reading: tiles look back for their place"},
-    {"select", "cpu", "one thread a piece, cached"},
 };
 
 struct Options : LadderOptions {
@@ -223,10 +203,6 @@ const std::vector<Ladder>& ladders() {
                          [&operation](const LadderOptions& options) { climb(operation, options); }});
     }
     const std::vector<Ladder> others{
-        {"reduce", reduce_variants(), ladder_reduce},
-        {"scan", scan_variants(), ladder_scan},
-        {"histogram", histogram_variants(), ladder_histogram},
-        {"select", select_variants(), ladder_select},
         {"gemm", gemm_variants(), ladder_gemm},
         {"stencil", stencil_variants(), ladder_stencil},
         {"separable", separable_variants(), ladder_separable},

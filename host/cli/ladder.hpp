@@ -23,10 +23,6 @@ struct LadderOptions {
   }
 };
 
-void ladder_reduce(const LadderOptions& options);
-void ladder_scan(const LadderOptions& options);
-void ladder_histogram(const LadderOptions& options);
-void ladder_select(const LadderOptions& options);
 void ladder_gemm(const LadderOptions& options);
 void ladder_stencil(const LadderOptions& options);
 void ladder_separable(const LadderOptions& options);

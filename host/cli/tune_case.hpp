@@ -2,20 +2,22 @@
 #pragma once
 
 #include "cli/measure.hpp"
+#include "operations/operation.hpp"
 
 #include <smem/smem.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace smem::cli {
 
-/// Whole numbers in a buffer, so few and so small that all sums of them are exact: then every variant must
-/// give the very same results, in whatever order it adds.
+/// An input or the results of a case that is not described.
 struct TuneData {
   Scalar type = Scalar::float32;
   std::size_t elements = 0;
@@ -23,6 +25,10 @@ struct TuneData {
   unsigned rare = 1;    ///< of so many elements, one is not 0
   double relative =
       0;  ///< of results: what they may differ by, where not every plan rounds at the same place
+
+  operations::ArrayRule rule(std::string name) const {
+    return {std::move(name), type, elements, {.most = most, .rare = rare}};
+  }
 };
 
 /// A problem, and how it is planned, called and checked.
@@ -30,13 +36,20 @@ struct TuneCase {
   std::string operation;  ///< "transpose"
   std::string label;      ///< "4096 x 4096, 4 B"
   TuningClass problems;   ///< that its outcome is for
-  TuneData in, out;       ///< of `out` the type and the elements count
+  TuneData in, out;       ///< of one that is not described; of `out` the type and the elements count
+  std::optional<operations::Case> described;
   std::vector<std::string_view> variants;
   std::function<Plan(const Device& device, const PlanOverrides& overrides)> plan;
   std::function<cl::Event(const Context& context, const measure::BufferPair& pair,
                           const CallOptions& options)>
       call;
 
+  /// In the first buffer.
+  std::vector<operations::ArrayRule> inputs() const;
+  /// In the second one: arrays that are read and written, then results.
+  std::vector<operations::ArrayRule> others() const;
+  /// What results may differ by.
+  double relative() const { return described ? described->relative : out.relative; }
   /// Of each of the two buffers.
   std::size_t bytes() const;
 };
@@ -46,15 +59,21 @@ std::vector<std::string> tune_operations();
 /// Their cases. `small`: sizes for a quick look.
 std::vector<TuneCase> tune_cases(const std::string& operation, const Device& device, bool small);
 
-/// Fills a buffer with numbers that `seed` decides.
-void fill(const Context& context, const cl::Buffer& buffer, const TuneData& data, std::uint64_t seed);
-/// Makes every byte 0xff: floats that are no numbers, and numbers that no sum gives.
-void poison(const Context& context, const cl::Buffer& buffer, const TuneData& data);
-/// Reads all elements.
-void read(const Context& context, const cl::Buffer& buffer, const TuneData& data,
-          std::vector<unsigned char>& into);
+/// Fills an array at the start of a buffer, or where it is placed, with numbers that `seed` decides.
+void fill(const Context& context, const operations::PlacedArray& place, const operations::ArrayRule& rule,
+          std::uint64_t seed);
+/// Fills the inputs.
+void fill_inputs(const Context& context, const measure::BufferPair& pair, const TuneCase& of,
+                 std::uint64_t seed);
+/// Fills what is read and written, and makes every byte of the results 0xff: floats that are no numbers, and
+/// numbers that no sum gives.
+void prepare_others(const Context& context, const measure::BufferPair& pair, const TuneCase& of,
+                    std::uint64_t seed);
+/// Reads what is read and written, and the results.
+std::vector<operations::HostArray> read_others(const Context& context, const measure::BufferPair& pair,
+                                               const TuneCase& of);
 /// The first element that is not as expected, in words.
-std::optional<std::string> difference(const TuneData& data, const std::vector<unsigned char>& expected,
-                                      const std::vector<unsigned char>& got);
+std::optional<std::string> difference(const TuneCase& of, const std::vector<operations::HostArray>& expected,
+                                      const std::vector<operations::HostArray>& got);
 
 }  // namespace smem::cli

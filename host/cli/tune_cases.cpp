@@ -16,13 +16,6 @@ struct TuneTarget {
 };
 
 constexpr TuneTarget kTargets[] = {
-    {"reduce", tuned::reductions},
-    {"matvec", tuned::matrices_by_vectors},
-    {"vecmat", tuned::vectors_by_matrices},
-    {"scan", tuned::scans},
-    {"histogram", tuned::histograms},
-    {"histogram_weighted", tuned::weighted_histograms},
-    {"select", tuned::selections},
     {"gemm", tuned::products},
     {"stencil", tuned::stencils},
     {"convolve2d", tuned::convolutions},
@@ -37,26 +30,17 @@ constexpr TuneTarget kTargets[] = {
     {"heat", tuned::diffusions},
 };
 
-TuneData data_of(const operations::ArrayRule& rule) {
-  return {rule.type, rule.elements, rule.fill.most, rule.fill.rare};
-}
-
-/// Of a described operation with one input and one result.
 TuneCase case_of(const operations::Operation& operation, const operations::Case& described) {
   TuneCase made;
   made.operation = operation.name;
   made.label = described.text;
   made.problems = described.tuning;
-  made.in = data_of(described.in.at(0));
-  made.out = data_of(described.out.at(0));
+  made.described = described;
   made.variants = operation.variants();
   made.plan = described.plan;
   made.call = [described](const Context& context, const measure::BufferPair& pair,
                           const CallOptions& options) {
-    return described.call(
-        context,
-        {operations::place(described.in, pair.in()), {}, operations::place(described.out, pair.out())},
-        options);
+    return described.call(context, arrays_of(described, pair.in(), pair.out()), options);
   };
   return made;
 }

@@ -39,13 +39,6 @@ TuneCase case_of(std::string label, const Problem& problem, std::vector<std::str
 }
 
 // Of arrays.
-std::vector<TuneCase> reductions(Scale scale);
-std::vector<TuneCase> matrices_by_vectors(Scale scale);
-std::vector<TuneCase> vectors_by_matrices(Scale scale);
-std::vector<TuneCase> scans(Scale scale);
-std::vector<TuneCase> histograms(Scale scale);
-std::vector<TuneCase> weighted_histograms(Scale scale);
-std::vector<TuneCase> selections(Scale scale);
 std::vector<TuneCase> products(Scale scale);
 // Of grids.
 std::vector<TuneCase> stencils(Scale scale);

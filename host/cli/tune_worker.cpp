@@ -88,18 +88,13 @@ class Bench {
  public:
   Bench(const Context& context, const TuneCase& of, bool thorough)
       : context_(context), case_(of), meter_(context), buffers_(measure::make_buffers(context, of.bytes())) {
-    // Fresh numbers for each process.
-    fill(context, buffers_.pairs.front().in, of.in, std::random_device()());
-    for (std::size_t i = 1; i < buffers_.pairs.size(); ++i) {
-      measure::check(
-          clEnqueueCopyBuffer(context.queue()(), buffers_.pairs.front().in(), buffers_.pairs[i].in(), 0, 0,
-                              of.in.elements * size_of(of.in.type), 0, nullptr, nullptr),
-          "clEnqueueCopyBuffer");
+    for (const measure::BufferPair& pair : buffers_.pairs) {
+      fill_inputs(context, pair, of, seed_);
+      prepare_others(context, pair, of, seed_);
     }
-    poison(context, buffers_.pairs.front().out, of.out);
     of.call(context, buffers_.pairs.front(), {});
     context.finish();
-    read(context, buffers_.pairs.front().out, of.out, expected_);
+    expected_ = read_others(context, buffers_.pairs.front(), of);
     effort_ = thorough ? measure::Effort{.least = 15, .most = 61, .seconds = 4}
                        : measure::Effort{.least = 5, .most = 15, .seconds = 0.6};
   }
@@ -112,13 +107,12 @@ class Bench {
       return case_.call(context_, pair, {.overrides = &overrides});
     };
     const auto wrong = [&] {
-      read(context_, first.out, case_.out, got_);
-      return difference(case_.out, expected_, got_);
-    };
-    try {
-      poison(context_, first.out, case_.out);
+      prepare_others(context_, first, case_, seed_);
       candidate(first);
       context_.finish();
+      return difference(case_, expected_, read_others(context_, first, case_));
+    };
+    try {
       std::optional<std::string> what = wrong();
       if (!what) {
         const measure::Turns turns = meter_.in_turns(buffers_, shipped, candidate, effort_);
@@ -128,12 +122,7 @@ class Bench {
         outcome.seconds = turns.second.median;
         outcome.shipped_seconds = turns.first.median;
         // What may win runs once more after many calls: what depends on chance had many.
-        if (outcome.gain > 1) {
-          poison(context_, first.out, case_.out);
-          candidate(first);
-          context_.finish();
-          what = wrong();
-        }
+        if (outcome.gain > 1) what = wrong();
       }
       if (what) outcome.dropped = fmt::format("wrong: {}", *what);
     } catch (const std::exception& error) {  // of drivers' libraries too
@@ -149,7 +138,8 @@ class Bench {
   measure::Meter meter_;
   measure::Buffers buffers_;
   measure::Effort effort_;
-  std::vector<unsigned char> expected_, got_;
+  std::uint64_t seed_ = std::random_device()();  ///< fresh numbers for each process
+  std::vector<operations::HostArray> expected_;
 };
 
 std::string request_of(const Batch& batch, std::size_t from) {

@@ -62,6 +62,10 @@ template <class T>
 T from_double(double value) {
   if constexpr (std::is_class_v<T>) {
     return T(static_cast<float>(value));
+  } else if constexpr (std::is_integral_v<T>) {
+    // What the type is too small for wraps.
+    return value < 0x1p63 ? static_cast<T>(static_cast<std::int64_t>(value))
+                          : static_cast<T>(static_cast<std::uint64_t>(value));
   } else {
     return static_cast<T>(value);
   }
@@ -73,6 +77,22 @@ std::uint64_t number_at(std::uint64_t seed, std::uint64_t i) {
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
   z = (z ^ z >> 27) * 0x94d049bb133111ebU;
   return z ^ z >> 31;
+}
+
+/// Element i, by 64 random bits.
+double number_of(const ArrayRule& rule, std::size_t i, std::uint64_t random) {
+  const Fill& fill = rule.fill;
+  if (fill.offsets_of != 0) {
+    if (i == 0 || i + 1 == rule.elements) return i == 0 ? 0 : static_cast<double>(fill.offsets_of);
+    const double part = static_cast<double>(random >> 32) * 0x1p-32;
+    return std::floor((static_cast<double>(i) + part) / static_cast<double>(rule.elements) *
+                      static_cast<double>(fill.offsets_of));
+  }
+  if (fill.number) return fill.number(random);
+  double number = fill.least;
+  if (random % fill.rare == 0)
+    number += static_cast<double>((random >> 32) % (fill.most - fill.least + std::uint64_t{1}));
+  return fill.negative && (random >> 31 & 1) != 0 ? -number : number;
 }
 
 /// The first place in [begin, end) at which elements differ; `end`: none.
@@ -129,11 +149,7 @@ HostArray filled(const ArrayRule& rule, std::uint64_t seed) {
     in_parallel(values.size(), [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
         const std::uint64_t random = number_at(seed, i);
-        double number = 0;
-        if (random % rule.fill.rare == 0)
-          number = static_cast<double>((random >> 32) % (rule.fill.most + std::uint64_t{1}));
-        if (rule.fill.negative && (random >> 31 & 1) != 0) number = -number;
-        values[i] = from_double<T>(number);
+        values[i] = from_double<T>(number_of(rule, i, random));
       }
     });
   });

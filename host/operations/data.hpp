@@ -16,9 +16,15 @@ namespace smem::operations {
 
 /// How an input is filled: with whole numbers, so few and so small that sums of them are exact.
 struct Fill {
-  unsigned most = 255;    ///< the largest number
-  unsigned rare = 1;      ///< of so many elements, one is not 0
-  bool negative = false;  ///< half of the numbers are
+  unsigned least = 0;          ///< the smallest number
+  unsigned most = 255;         ///< the largest number
+  unsigned rare = 1;           ///< of so many elements, one is not the smallest
+  bool negative = false;       ///< half of the numbers have a minus
+  std::size_t offsets_of = 0;  ///< not 0: ascending instead, from 0 to this, of segments of any lengths
+  std::function<double(std::uint64_t random)> number = {};  ///< instead: made of random bits
+
+  /// Whether each element is like any other, so that a part can stand for all.
+  bool repeats() const { return offsets_of == 0; }
 };
 
 /// A packed array of a call.

@@ -5,12 +5,29 @@ namespace smem::operations {
 
 Operation transpose_operation();
 Operation flip_operation();
+Operation reduce_operation();
+Operation matvec_operation();
+Operation vecmat_operation();
+Operation scan_operation();
+Operation select_operation();
+Operation histogram_operation();
+Operation histogram_weighted_operation();
 
 const std::vector<Operation>& all() {
+  // A line for each:
+  // clang-format off
   static const std::vector<Operation> operations{
       transpose_operation(),
       flip_operation(),
+      reduce_operation(),
+      matvec_operation(),
+      vecmat_operation(),
+      scan_operation(),
+      select_operation(),
+      histogram_operation(),
+      histogram_weighted_operation(),
   };
+  // clang-format on
   return operations;
 }
 
@@ -18,6 +35,16 @@ const Operation* find(std::string_view name) {
   for (const Operation& operation : all())
     if (operation.name == name) return &operation;
   return nullptr;
+}
+
+CallArrays arrays_of(const Case& of, cl_mem inputs, cl_mem others) {
+  std::vector<ArrayRule> rules = of.in_out;
+  rules.insert(rules.end(), of.out.begin(), of.out.end());
+  CallArrays arrays{place(of.in, inputs), {}, place(rules, others)};
+  const auto results = arrays.out.begin() + static_cast<std::ptrdiff_t>(of.in_out.size());
+  arrays.in_out.assign(arrays.out.begin(), results);
+  arrays.out.erase(arrays.out.begin(), results);
+  return arrays;
 }
 
 std::vector<std::string_view> Operation::variants() const {

@@ -29,7 +29,11 @@ struct Case {
   std::function<cl::Event(const Context&, const CallArrays&, const CallOptions&)> call;
   std::function<void(const HostArrays&)> reference;  ///< the results by a plain loop
   double relative = 0;  ///< what results may differ by: 0 where all sums are exact
+  double bytes = 0;     ///< that must be read and written; 0: as the plan predicts
 };
+
+/// The arrays of a case: inputs in the first buffer, all others in the second one.
+CallArrays arrays_of(const Case& of, cl_mem inputs, cl_mem others);
 
 /// A case whose plan follows from its problem.
 template <class Problem>

@@ -4,6 +4,7 @@
 
 #include "formatted.hpp"
 #include "plan/broken.hpp"
+#include "plan/histogram_policy.hpp"
 #include "plan/histogram_types.hpp"
 #include "plan/reduce_types.hpp"
 #include "plan/sizes.hpp"
@@ -21,20 +22,12 @@ namespace {
 
 using plan::define;
 using plan::divide_up;
+using plan::histogram_policy;
+using plan::HistogramPolicy;
 using plan::runs_cpu_variant;
 
-constexpr std::size_t kPackBytes = 16;  // the widest read of a work-item
-constexpr std::size_t kUnroll = 4;      // packs under way for each work-item of a GPU
-constexpr std::size_t kGroup = 512;
 constexpr std::size_t kWord = sizeof(std::uint32_t);
-constexpr std::size_t kOwnBytes = 64;        // of local memory, which compilers take for themselves
-constexpr std::size_t kUnitItems = 2048;     // work-items that a compute unit holds, about
-constexpr std::size_t kMostCopies = 32;      // as many as local memory has banks
-constexpr std::size_t kCopiesBytes = 65536;  // of all copies: several groups share a unit
-constexpr std::size_t kLeastWords = 8192;    // of a table: few programs serve the smaller ones
-constexpr std::size_t kLeastSlots = 32;
-constexpr std::size_t kSlots = 8192;    // at most, of the cache of full bins: 64 KiB with their owners
-constexpr std::size_t kMostPasses = 4;  // a pass reads all; atomics in global memory cost about as much
+constexpr std::size_t kOwnBytes = 64;  // of local memory, which compilers take for themselves
 constexpr std::size_t kMost32 = 0xffffffff;
 constexpr std::size_t kLargestPart = std::size_t{1} << 31;  // elements that a counter of 32 bits can count
 
@@ -45,17 +38,11 @@ constexpr std::size_t kLargestPart = std::size_t{1} << 31;  // elements that a c
                .got = std::move(got)});
 }
 
-/// Elements. Intel's compiler, which runs 32 work-items in the registers of one thread, spills with more.
-std::size_t pack_of(const Device& device, const HistogramProblem& problem) {
-  const std::size_t few = problem.channels == 1 ? kPackBytes / 2 : kPackBytes / 4;
-  const std::size_t widest = device.vendor == Vendor::intel ? std::max(few, size_of(problem.in)) : kPackBytes;
+/// Elements that a work-item reads at once.
+std::size_t pack_of(const HistogramPolicy& policy, const HistogramProblem& problem) {
+  const std::size_t bytes = problem.channels == 1 ? policy.pack_bytes : policy.pack_bytes_of_channels;
+  const std::size_t widest = std::max(bytes, size_of(problem.in));
   return std::max<std::size_t>(1, std::min(widest, problem.alignment) / size_of(problem.in));
-}
-
-/// Packs that a work-item reads at once. More do not help a CPU, whose compiler takes seconds over them.
-std::size_t unroll_for(const Device& device) {
-  if (device.type == DeviceType::cpu) return 2;
-  return device.vendor == Vendor::intel ? 1 : kUnroll;
 }
 
 /// A table in local memory.
@@ -69,18 +56,19 @@ struct Table {
 Table table_for(const Device& device, const HistogramProblem& problem, bool replicated) {
   const std::size_t most = (device.local_bytes - std::min(kOwnBytes, device.local_bytes)) / kWord,
                     entries = problem.entries();
+  const HistogramPolicy& policy = histogram_policy(device);
   Table table;
   if (replicated) {
-    const std::size_t budget = std::min(kCopiesBytes, device.local_bytes / 2) / kWord;
-    table.copies = kMostCopies;
+    const std::size_t budget = std::min(policy.copies_bytes, device.local_bytes / 2) / kWord;
+    table.copies = policy.most_copies;
     while (table.copies > 1 && std::bit_ceil(entries * table.copies) > budget)
       table.copies /= 2;
     if (table.copies == 1) return {};
     table.words =
-        std::max(std::bit_ceil(entries * table.copies), std::min(kLeastWords, std::bit_floor(budget)));
+        std::max(std::bit_ceil(entries * table.copies), std::min(policy.least_words, std::bit_floor(budget)));
     return table;
   }
-  table.words = std::min(std::max(std::bit_ceil(entries), kLeastWords), most);
+  table.words = std::min(std::max(std::bit_ceil(entries), policy.least_words), most);
   if (table.words > 0) table.passes = divide_up(entries, table.words);
   return table;
 }
@@ -95,12 +83,14 @@ Parts parts_of(const Device& device, const HistogramProblem& problem, std::strin
   const std::size_t elements = problem.rows * problem.cols;
   const std::size_t batch = std::max<std::size_t>(problem.batch, 1);
   const std::size_t least = divide_up(elements, kLargestPart);
+  const HistogramPolicy& policy = histogram_policy(device);
   if (variant == "cpu") {
     // Tables that fit the second level of a core's cache come four at a time. A part has more to count than
     // its tables have entries.
-    const std::size_t tables = problem.entries() <= 16384 ? 4 : 1;
+    const plan::HistogramThreads& threads = policy.threads;
+    const std::size_t tables = problem.entries() <= threads.table_entries ? threads.tables : 1;
     const std::size_t wanted = divide_up(tables * device.compute_units, batch);
-    const std::size_t piece = std::max<std::size_t>(65536, 4 * tables * problem.entries());
+    const std::size_t piece = std::max(threads.piece, threads.entry_elements * tables * problem.entries());
     return {std::max({std::size_t{1}, least, std::min(wanted, elements / piece)}), tables};
   }
   const Table table = variant == "local" || variant == "replicated"
@@ -108,10 +98,11 @@ Parts parts_of(const Device& device, const HistogramProblem& problem, std::strin
                           : Table{};
   const std::size_t bytes = std::max<std::size_t>(1, table.words * kWord);
   const std::size_t resident = std::clamp<std::size_t>(
-      std::max(device.unit.local_bytes, device.local_bytes) / bytes, 1, kUnitItems / kGroup);
+      std::max(device.unit.local_bytes, device.local_bytes) / bytes, 1, policy.unit_items / policy.group);
   // At least a tile for each part, and for each entry that it adds to the result.
-  const std::size_t most = elements * size_of(problem.in) / (kGroup * kPackBytes * kUnroll);
-  const std::size_t worth = 4 * elements / std::max<std::size_t>(1, std::min(table.words, problem.entries()));
+  const std::size_t most = elements * size_of(problem.in) / policy.part_bytes;
+  const std::size_t worth =
+      policy.entry_elements * elements / std::max<std::size_t>(1, std::min(table.words, problem.entries()));
   const std::size_t wanted = divide_up(resident * device.compute_units, batch * table.passes);
   return {std::max({std::size_t{1}, least, std::min({wanted, most, worth})})};
 }
@@ -138,19 +129,21 @@ Plan base_plan(const HistogramProblem& problem, std::string_view variant, const 
 std::optional<Plan> atomics(const Device& device, const HistogramProblem& problem, std::string_view variant,
                             std::size_t wanted) {
   const bool tables = variant == "local" || variant == "replicated";
+  const HistogramPolicy& policy = histogram_policy(device);
   const Table table = tables ? table_for(device, problem, variant == "replicated") : Table{};
   if (tables && table.words == 0) return std::nullopt;
-  // Three groups share a unit. With a quarter of these slots, Zipf's distribution over 2^20 bins takes an
-  // H200 5.8 ms instead of 2.4 (uniform data 2.6); with twice as many, equal elements 0.40 instead of 0.28.
-  std::size_t slots = kSlots;
-  while (slots > kLeastSlots && 3 * 2 * slots * kWord > device.local_bytes)
+  std::size_t slots = policy.slots;
+  while (slots > policy.least_slots && policy.slot_groups * 2 * slots * kWord > device.local_bytes)
     slots /= 2;
   if (variant == "cached" && 2 * slots * kWord > device.local_bytes) return std::nullopt;
   // Where a unit has room for one group only, it is a large one.
-  if (wanted == 0) wanted = tables && 2 * table.words * kWord > device.local_bytes ? 2 * kGroup : kGroup;
+  if (wanted == 0) {
+    const bool alone = tables && 2 * table.words * kWord > device.local_bytes;
+    wanted = alone ? policy.group_alone : policy.group;
+  }
   const std::size_t group = plan::group_for(device, wanted, 0);
-  const std::size_t pack = pack_of(device, problem);
-  const std::size_t unroll = unroll_for(device);
+  const std::size_t pack = pack_of(policy, problem);
+  const std::size_t unroll = policy.unroll;
   // Short rows share the group.
   const std::size_t team = problem.rows == 1
                                ? group
@@ -188,7 +181,7 @@ std::optional<Plan> atomics(const Device& device, const HistogramProblem& proble
   if (variant == "cached") define(plan, "SLOTS", slots);
   // A run goes on from pack to pack, but not from channel to channel. On the ladder's step "local" it shows
   // what skew costs; where there is no room for copies, it has to help there too.
-  const bool merges = variant == "cached" || (variant == "replicated" && table.copies < kMostCopies) ||
+  const bool merges = variant == "cached" || (variant == "replicated" && table.copies < policy.most_copies) ||
                       (variant == "local" && table_for(device, problem, true).words == 0);
   if (problem.channels == 1 && merges) define(plan, "MERGE", 1);
   plan.numbers = {{"parts", parts.parts}};
@@ -213,7 +206,10 @@ Launch finish(const Device& device, const HistogramProblem& problem, std::size_t
   launch.kernel_file = "histogram/finish.cl";
   launch.entry_point = "histogram_finish";
   launch.text_defines.emplace_back("RESULT", opencl_name_of(problem.out));
-  launch.global = {std::clamp<std::size_t>(problem.results() / 256, 1, 4 * device.compute_units), 1, 1};
+  const plan::HistogramThreads& threads = histogram_policy(device).threads;
+  launch.global = {std::clamp<std::size_t>(problem.results() / threads.finish_results, 1,
+                                           threads.finish_groups_a_unit * device.compute_units),
+                   1, 1};
   launch.items_per_work_item = divide_up(problem.results(), launch.global[0]);
   const auto results = static_cast<double>(problem.results());
   launch.prediction.bytes_read = results * static_cast<double>(tables * kWord);
@@ -228,7 +224,10 @@ std::optional<Plan> cpu(const Device& device, const HistogramProblem& problem) {
   if (!runs_cpu_variant(device)) return std::nullopt;
   const Parts parts = parts_of(device, problem, "cpu");
   Plan plan = base_plan(problem, "cpu", "histogram/cpu.cl", "histogram_cpu");
-  plan.global = {std::clamp<std::size_t>(parts.parts * problem.batch, 1, 32 * device.compute_units), 1, 1};
+  plan.global = {
+      std::clamp<std::size_t>(parts.parts * problem.batch, 1,
+                              histogram_policy(device).threads.groups_a_unit * device.compute_units),
+      1, 1};
   plan.items_per_work_item = plan.tile_cols = 64;
   const std::size_t words = (problem.entries() / 16 + 2) * 16;  // cl/histogram/thread_tables.clh
   plan::add_scratch(plan, problem.batch * parts.parts * parts.tables * words * kWord);
@@ -249,29 +248,24 @@ std::optional<Plan> plan_variant(const Device& device, const HistogramProblem& p
 std::string_view choose(const Device& device, const HistogramProblem& problem) {
   if (runs_cpu_variant(device)) return "cpu";
   const Table table = table_for(device, problem, false);
-  // NVIDIA's multiprocessors count the work-items of a warp that add 1 to one word, and add once: no data
-  // makes them wait. Bytes come faster than one table takes them.
-  if (device.vendor == Vendor::nvidia && size_of(problem.in) >= kWord && table.words > 0 && table.passes == 1)
+  const HistogramPolicy& policy = histogram_policy(device);
+  // Bytes come faster than one table takes them.
+  if (policy.merges_additions && size_of(problem.in) >= kWord && table.words > 0 && table.passes == 1)
     return "local";
   if (table_for(device, problem, true).words > 0) return "replicated";
-  if (table.words > 0 && table.passes <= kMostPasses) return "local";
+  if (table.words > 0 && table.passes <= policy.most_passes) return "local";
   return plan_variant(device, problem, "cached") ? "cached" : "global";
 }
 
 std::string evidence_for(const Device& device, const HistogramProblem& problem, std::string_view variant) {
-  if (family_of(device) == "nvidia-hopper") {
-    if (variant == "local" && size_of(problem.in) == kWord) {
-      return "H200, 2^28 floats, 256 bins, any spread: local 0.255 ms, replicated 0.277 ms, CUB 0.254 to "
-             "0.281 ms";
-    }
-    if (variant == "cached")
-      return "H200, 2^28 floats, 2^20 bins: uniform 2.64 ms, Zipf 2.37 ms, all equal 0.28 ms";
-    if (variant == "replicated" && size_of(problem.in) == 1) {
-      return "H200, 2^28 bytes, 256 bins, any spread: replicated 0.077 ms, local 0.073 to 0.125 ms, CUB "
-             "0.128 ms";
-    }
-  }
-  return "no measurement for this family: the sizes follow from the device's facts";
+  const HistogramPolicy& policy = histogram_policy(device);
+  const bool words = variant == "local" && size_of(problem.in) == kWord;
+  const bool bytes = variant == "replicated" && size_of(problem.in) == 1;
+  return (words                 ? policy.words
+          : bytes               ? policy.bytes
+          : variant == "cached" ? policy.many
+                                : policy.others)
+      .text(device);
 }
 
 std::string why_not(const Device& device, const HistogramProblem& problem, std::string_view variant,
@@ -282,7 +276,7 @@ std::string why_not(const Device& device, const HistogramProblem& problem, std::
   }
   if (chosen.variant == "cpu") return "atomic additions cost a CPU more than tables of its threads";
   if (variant == "global") return "all elements of a full bin wait for each other";
-  if (variant == "replicated" && device.vendor == Vendor::nvidia)
+  if (variant == "replicated" && histogram_policy(device).merges_additions)
     return "fewer groups have room, and each adds up its copies";
   if (variant == "local" && chosen.variant == "replicated")
     return "neighbours with equal values wait for each other";

@@ -4,6 +4,7 @@
 
 #include "formatted.hpp"
 #include "plan/broken.hpp"
+#include "plan/histogram_policy.hpp"
 #include "plan/histogram_types.hpp"
 #include "plan/sizes.hpp"
 
@@ -17,14 +18,13 @@ namespace {
 
 using plan::define;
 using plan::divide_up;
+using plan::weighted_policy;
+using plan::WeightedPolicy;
 
 constexpr const char* kOperation = "histogram_weighted";
-constexpr std::size_t kGroup = 256;
-constexpr std::size_t kGroupsPerUnit = 8;
 constexpr std::size_t kSumBytes = 8;
 constexpr std::size_t kExponentBytes = 16;
-constexpr std::size_t kOwnBytes = 64;         // of local memory, which compilers take for themselves
-constexpr std::size_t kLeastElements = 4096;  // of a part
+constexpr std::size_t kOwnBytes = 64;  // of local memory, which compilers take for themselves
 
 [[noreturn]] void refuse(const char* argument, std::string expected, std::string got) {
   throw Error({.operation = kOperation,
@@ -46,7 +46,6 @@ Plan base_plan(std::string_view variant, const char* file, const char* entry) {
   plan.variant = variant;
   plan.kernel_file = file;
   plan.entry_point = entry;
-  plan.evidence = "no measurement: the sizes follow from the device's facts";
   return plan;
 }
 
@@ -54,7 +53,9 @@ Plan base_plan(std::string_view variant, const char* file, const char* entry) {
 /// counts; 0: there is no room.
 std::size_t table_entries(const Device& device, std::size_t bins) {
   const std::size_t most = (device.local_bytes - std::min(kOwnBytes, device.local_bytes)) / kSumBytes;
-  return bins > most ? 0 : std::min(std::max<std::size_t>(plan::power_of_four(bins), 256), most);
+  return bins > most
+             ? 0
+             : std::min(std::max(plan::power_of_four(bins), weighted_policy(device).least_entries), most);
 }
 
 std::string_view choose(const Device& device, const WeightedHistogramProblem& problem) {
@@ -74,10 +75,13 @@ struct Parts {
 };
 
 Parts parts_of(const Device& device, const WeightedHistogramProblem& problem, std::string_view variant) {
+  const WeightedPolicy& policy = weighted_policy(device);
   const std::size_t batch = std::max<std::size_t>(problem.counts.batch, 1);
   // A part has more to sum than its table has entries.
-  const std::size_t most = problem.elements() / std::max(kLeastElements, 4 * problem.counts.bins);
-  const std::size_t wanted = (variant == "cpu" ? 4 : kGroupsPerUnit) * device.compute_units;
+  const std::size_t most =
+      problem.elements() / std::max(policy.part_elements, policy.entry_elements * problem.counts.bins);
+  const std::size_t wanted =
+      (variant == "cpu" ? policy.threads_a_unit : policy.groups_a_unit) * device.compute_units;
   const std::size_t parts =
       std::clamp<std::size_t>(divide_up(wanted, batch), 1, std::max<std::size_t>(1, most));
   return {parts, variant == "cpu" ? parts : 1};
@@ -85,16 +89,18 @@ Parts parts_of(const Device& device, const WeightedHistogramProblem& problem, st
 
 /// The launch that finds the greatest exponent of floating-point weights.
 Launch scale(const Device& device, const WeightedHistogramProblem& problem) {
+  const WeightedPolicy& policy = weighted_policy(device);
   Launch launch = base_plan("scale", "histogram/weight_scale.cl", "histogram_weight_scale");
   const std::size_t group =
-      plan::group_for(device, device.type == DeviceType::cpu ? 1 : kGroup, 0, kOwnBytes / 2);
+      plan::group_for(device, device.type == DeviceType::cpu ? 1 : policy.side_group, 0, kOwnBytes / 2);
   if (group == 0) {
     refuse("weights", formatted("integers on a device of less than {} bytes of local memory", kOwnBytes / 2),
            formatted("{}", name_of(problem.weights)));
   }
-  const std::size_t groups = problem.elements() * problem.counts.batch / (16 * group);
+  const std::size_t groups = problem.elements() * problem.counts.batch / (policy.scale_elements * group);
   launch.work_group = {group, 1, 1};
-  launch.global = {std::clamp<std::size_t>(groups, 1, kGroupsPerUnit * device.compute_units) * group, 1, 1};
+  launch.global = {std::clamp<std::size_t>(groups, 1, policy.groups_a_unit * device.compute_units) * group, 1,
+                   1};
   launch.local_bytes = kOwnBytes / 2;  // a word, with what compilers add
   launch.prediction.bytes_read = of_elements(problem, size_of(problem.weights));
   launch.prediction.bytes_written = sizeof(std::uint32_t);
@@ -106,13 +112,16 @@ Launch scale(const Device& device, const WeightedHistogramProblem& problem) {
 
 /// The launch that writes the results.
 Launch finish(const Device& device, const WeightedHistogramProblem& problem, std::size_t tables) {
+  const WeightedPolicy& policy = weighted_policy(device);
   Launch launch = base_plan("finish", "histogram/weighted_finish.cl", "histogram_weighted_finish");
   const std::size_t results = problem.counts.results();
-  const std::size_t group = plan::group_for(device, device.type == DeviceType::cpu ? 1 : kGroup, 0);
+  const std::size_t group =
+      plan::group_for(device, device.type == DeviceType::cpu ? 1 : policy.side_group, 0);
   launch.work_group = {group, 1, 1};
   launch.global = {
-      std::clamp<std::size_t>(divide_up(results, group), 1, kGroupsPerUnit * device.compute_units) * group, 1,
-      1};
+      std::clamp<std::size_t>(divide_up(results, group), 1, policy.groups_a_unit * device.compute_units) *
+          group,
+      1, 1};
   launch.prediction.bytes_read =
       static_cast<double>(results) * static_cast<double>(tables * kSumBytes + sizeof(std::uint32_t));
   launch.prediction.bytes_written = static_cast<double>(results) * static_cast<double>(size_of(problem.out));
@@ -190,9 +199,8 @@ Plan make_plan(const Device& device, const WeightedHistogramProblem& problem,
            formatted("\"{}\" for {} sums on {} with {} bytes of local memory", variant, problem.counts.bins,
                      device.name, device.local_bytes));
   }
-  // Chosen by the evidence below; groups of 128 take 1.32 ms.
-  const std::size_t usual = plan::is_nvidia_gpu(device) ? 2 * kGroup : kGroup;
-  const std::size_t wanted = overrides.work_items != 0 ? overrides.work_items : usual;
+  const WeightedPolicy& policy = weighted_policy(device);
+  const std::size_t wanted = overrides.work_items != 0 ? overrides.work_items : policy.group;
   const std::size_t group = variant == "cpu" ? 1 : plan::group_for(device, wanted, 0);
   if (overrides.work_items != 0 && group != overrides.work_items) {
     refuse("work_items",
@@ -219,8 +227,7 @@ Plan make_plan(const Device& device, const WeightedHistogramProblem& problem,
   plan.reason = variant == "global"  ? "sums in global memory, by atomic additions"
                 : variant == "local" ? "a table of sums in local memory for each work-group"
                                      : "a table of its own for each thread, and another launch adds them up";
-  if (family_of(device) == "nvidia-hopper" && variant == "local")
-    plan.evidence = "H200, 2^27 floats, 256 bins: 1.10 ms in groups of 512, 1.31 ms in groups of 256";
+  plan.evidence = (variant == "local" ? policy.local : policy.others).text(device);
   complete(device, problem, parts, plan);
   plan::note_choice(plan, overrides, names, device, problem, why_not);
   return plan;

@@ -2,12 +2,13 @@
 /// it.
 #pragma once
 
-#include "plan/scan_policy.hpp"
+#include "plan/look_back_policy.hpp"
 #include "plan/sizes.hpp"
 
 #include <smem/device.hpp>
 #include <smem/plan.hpp>
 
+#include <algorithm>
 #include <cstddef>
 
 namespace smem::plan {
@@ -20,21 +21,25 @@ inline bool prefers_look_back(const Device& device) {
   return device.forward_progress && can_look_back(device);
 }
 
-/// Words of 8 bytes for the status of a tile: a line of the cache (cl/scan/states.clh).
-inline std::size_t status_words(const Device& device) { return device.type == DeviceType::cpu ? 8 : 16; }
+/// Whether scans fall back on computing what another group has not published.
+inline bool falls_back(const Device& device, bool scans_integers) {
+  return !(scans_integers && !look_back_policy(device).integers_fall_back && device.forward_progress &&
+           device.ordered_start && device.poll_limit >= Device().poll_limit);
+}
 
 /// Bytes for the statuses of the parts of each row and of their blocks, and for the dynamic tile index.
 inline std::size_t status_bytes(const Device& device, std::size_t rows, std::size_t parts) {
   constexpr std::size_t kBlock = 32;  // tiles of a block (cl/nvidia/look_back.clh)
   const std::size_t entries = parts == 1 ? 0 : rows * (parts + divide_up(parts, kBlock));
-  return 8 * status_words(device) * (1 + entries);
+  return 8 * look_back_policy(device).status_words * (1 + entries);
 }
 
 /// Defines how a kernel publishes and polls (cl/scan/states.clh).
 inline void define_publishing(const Device& device, Launch& launch) {
-  define(launch, "LINE", status_words(device));
+  const LookBackPolicy& policy = look_back_policy(device);
+  define(launch, "LINE", policy.status_words);
   define(launch, "DEVICE_FENCE", device_fence(device));
-  define(launch, "POLL_LIMIT", poll_limit(device));
+  define(launch, "POLL_LIMIT", std::min(device.poll_limit, policy.polls));
 }
 
 }  // namespace smem::plan

@@ -104,10 +104,10 @@ std::size_t count_parts(const Device& device, const ReduceProblem& problem, std:
   const bool by_columns = problem.shape == ReduceShape::columns;
   const std::size_t wanted = policy.groups_a_unit * device.compute_units;
   const std::size_t jobs =
-      by_columns
-          ? divide_up(problem.cols, policy.across * std::min<std::size_t>(pack_of(policy, problem), 4)) *
-                problem.batch
-          : problem.results();
+      by_columns ? divide_up(problem.cols,
+                             policy.across * std::min(pack_of(policy, problem), policy.pack_of_columns)) *
+                       problem.batch
+                 : problem.results();
   // At least a tile for each part; for columns, as many rows as a group reads at once.
   const std::size_t most = by_columns ? problem.rows / policy.column_rows
                                       : problem.cols * size_of(problem.in) /
@@ -190,10 +190,10 @@ std::optional<Plan> several(const Device& device, const ReduceProblem& problem, 
   const std::size_t length = problem.shape == ReduceShape::segments
                                  ? problem.cols / std::max<std::size_t>(1, problem.rows)
                                  : problem.cols;
-  const std::size_t team =
-      parts.parts > 1 || sub_group || problem.results() == 1
-          ? group
-          : std::min(group, std::bit_ceil(std::max<std::size_t>(1, divide_up(length, 2 * pack))));
+  const std::size_t team = parts.parts > 1 || sub_group || problem.results() == 1
+                               ? group
+                               : std::min(group, std::bit_ceil(std::max<std::size_t>(
+                                                     1, divide_up(length, policy.packs_of_teams * pack))));
   const std::size_t groups = divide_up(problem.results() * parts.parts, group / team);
 
   Plan plan = base_plan(problem, variant, "reduce/several.cl", "reduce_several");
@@ -225,7 +225,7 @@ std::optional<Plan> columns(const Device& device, const ReduceProblem& problem, 
   if (variant != "several") return std::nullopt;
   // A work-item keeps an accumulator for each column of its pack, in registers and in local memory.
   const ReducePolicy& policy = reduce_policy(device);
-  std::size_t pack = std::min<std::size_t>(pack_of(policy, problem), 4);
+  std::size_t pack = std::min(pack_of(policy, problem), policy.pack_of_columns);
   std::size_t group = group_for(device, wanted, pack * plan::accumulator_bytes(problem));
   if (group == 0) {
     pack = 1;
@@ -271,7 +271,7 @@ std::optional<Plan> cpu(const Device& device, const ReduceProblem& problem) {
       parts.parts * (by_columns ? divide_up(problem.cols, lanes) * problem.batch : problem.results());
   Plan plan = base_plan(problem, "cpu", "reduce/cpu.cl", "reduce_cpu");
   plan.work_group = {1, 1, 1};
-  plan.global = {std::clamp<std::size_t>(jobs, 1, 32 * device.compute_units), 1, 1};
+  plan.global = {std::clamp<std::size_t>(jobs, 1, threads.groups_a_unit * device.compute_units), 1, 1};
   plan.tile_cols = plan.items_per_work_item = lanes;
   define(plan, "PACK", 1);
   define(plan, "LANES", lanes);
@@ -298,15 +298,20 @@ Launch finish(const Device& device, const ReduceProblem& problem, std::size_t pa
   std::erase_if(launch.defines, [](const auto& d) { return d.first == "SEGMENTED"; });
   std::erase_if(launch.text_defines, [](const auto& d) { return d.first == "BOUND"; });
   const bool on_cpu = device.type == DeviceType::cpu;
+  const ReducePolicy& policy = reduce_policy(device);
   const std::size_t group = std::max<std::size_t>(
-      1, group_for(device, on_cpu ? 1 : reduce_policy(device).group, plan::accumulator_bytes(problem)));
+      1, group_for(device, on_cpu ? 1 : policy.group, plan::accumulator_bytes(problem)));
   // Neighbouring work-items read neighbours: the parts of a row, or the same part of neighbouring columns.
-  const std::size_t team =
-      problem.shape == ReduceShape::columns ? 1 : std::min(group, std::bit_ceil(divide_up(parts, 4)));
+  const std::size_t team = problem.shape == ReduceShape::columns
+                               ? 1
+                               : std::min(group, std::bit_ceil(divide_up(parts, policy.parts_of_items)));
   const std::size_t groups = divide_up(problem.results(), group / team);
   launch.work_group = {group, 1, 1};
   launch.global = {
-      std::clamp<std::size_t>(groups, 1, on_cpu ? 32 * device.compute_units : plan::kMaxTiles) * group, 1, 1};
+      std::clamp<std::size_t>(
+          groups, 1, on_cpu ? policy.threads.groups_a_unit * device.compute_units : plan::kMaxTiles) *
+          group,
+      1, 1};
   launch.tile_rows = group / team;
   launch.tile_cols = team;
   launch.items_per_work_item = divide_up(parts, team);

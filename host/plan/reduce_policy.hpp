@@ -18,27 +18,31 @@ struct ReduceThreads {
   std::size_t accumulator_bytes = 256;   ///< independent ones of a thread: some vector registers
   std::size_t strip = 1024;              ///< columns that a thread reads at once
   std::size_t strip_rows = 64;           ///< of a part of columns, at least
+  std::size_t groups_a_unit = 32;        ///< that a launch has at most
 };
 
 struct ReducePolicy {
   When when;
-  Evidence vectors;          ///< reductions of whole vectors
-  Evidence matrices;         ///< of rows and columns
+  Evidence vectors;   ///< reductions of whole vectors
+  Evidence matrices;  ///< of rows and columns
   Evidence others = {.what = "no measurement: the sizes follow from the device's facts"};
   std::string_view variant;  ///< of vectors; "several" does all other shapes
   std::size_t group = 256;   ///< work-items
   /// Work-groups of a unit: 2048 work-items, which is what an NVIDIA multiprocessor holds.
   std::size_t groups_a_unit = 8;
-  std::size_t pack_bytes = 16;     ///< the widest read of a work-item
-  std::size_t packs = 4;           ///< that a work-item has under way
-  std::size_t packs_of_many = 4;   ///< the same where an element has several accumulators, or another factor
-  std::size_t lanes = 4;           ///< accumulators of a work-item that do not wait for each other, at most
-  std::size_t lanes_of_many = 4;   ///< the same where each is several numbers
-  std::size_t packs_of_parts = 4;  ///< that each work-item of a part reads at least
-  std::size_t across = 32;         ///< work-items of a group that read neighbouring columns, at most
-  std::size_t column_rows = 32;    ///< rows of a part of columns, at least
-  std::size_t most_parts = 16384;  ///< of a result
-  ReduceThreads threads;           ///< of CPUs
+  std::size_t pack_bytes = 16;      ///< the widest read of a work-item
+  std::size_t packs = 4;            ///< that a work-item has under way
+  std::size_t packs_of_many = 4;    ///< the same where an element has several accumulators, or another factor
+  std::size_t lanes = 4;            ///< accumulators of a work-item that do not wait for each other, at most
+  std::size_t lanes_of_many = 4;    ///< the same where each is several numbers
+  std::size_t packs_of_parts = 4;   ///< that each work-item of a part reads at least
+  std::size_t packs_of_teams = 2;   ///< of a row, for each work-item of those that share it
+  std::size_t pack_of_columns = 4;  ///< neighbouring columns of a work-item, at most
+  std::size_t parts_of_items = 4;   ///< that a work-item combines, about
+  std::size_t across = 32;          ///< work-items of a group that read neighbouring columns, at most
+  std::size_t column_rows = 32;     ///< rows of a part of columns, at least
+  std::size_t most_parts = 16384;   ///< of a result
+  ReduceThreads threads;            ///< of CPUs
 };
 
 // vecmat of 16384 x 16384 floats on the H200: groups of 512 were 1.08 times as fast in one run of smem tune,

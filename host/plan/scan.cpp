@@ -6,6 +6,7 @@
 #include "plan/broken.hpp"
 #include "plan/look_back.hpp"
 #include "plan/reduce_types.hpp"
+#include "plan/scan_policy.hpp"
 #include "plan/scan_types.hpp"
 #include "plan/sizes.hpp"
 
@@ -23,13 +24,8 @@ namespace {
 using plan::define;
 using plan::divide_up;
 using plan::is_segmented;
-
-constexpr std::size_t kPackBytes = 16;  // the widest read of a work-item
-constexpr std::size_t kGroupsPerUnit = 8;
-constexpr std::size_t kMostParts = 2048;            // all of which every part after them reads
-constexpr std::size_t kCpuPieceBytes = 128 * 1024;  // half of a small second-level cache
-constexpr std::size_t kColumnsOfGroup = 256;        // neighbouring columns that a group of a GPU walks down
-constexpr std::size_t kStrip = 256;                 // columns that a CPU's thread scans at once
+using plan::scan_policy;
+using plan::ScanPolicy;
 
 std::size_t number_bytes(const ScanProblem& problem) {
   return size_of(plan::accumulator_type(plan::as_reduction(problem)));
@@ -54,19 +50,15 @@ bool scans_in_registers(const Device& device, const ScanProblem& problem) {
 /// Work-items of a group, unless they are fixed by hand or do not fit.
 std::size_t group_of(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed) {
   if (fixed.work_items != 0) return fixed.work_items;
-  if (!plan::is_nvidia_gpu(device)) return 256;
-  // Larger tiles make the chain from tile to tile shorter, and two groups or more should share a
-  // multiprocessor's registers: one works while the other waits for its predecessors.
-  return number_bytes(problem) == 8 && scans_in_registers(device, problem) ? 256 : 512;
+  const ScanPolicy& policy = scan_policy(device);
+  return number_bytes(problem) == 8 && scans_in_registers(device, problem) ? policy.group_of_wide
+                                                                           : policy.group;
 }
 
 /// Elements that a work-item has in registers.
 std::size_t items_of(const Device& device, const ScanProblem& problem, bool in_registers) {
-  const std::size_t number = number_bytes(problem);
-  // A CPU's compiler makes loops of work-items, and long code of many registers. Intel's for GPUs runs 32
-  // work-items in the registers of one thread.
-  if (device.type == DeviceType::cpu) return 16 / number;
-  return (device.vendor == Vendor::intel ? 32 : in_registers ? 128 : 64) / number;
+  const ScanPolicy& policy = scan_policy(device);
+  return (in_registers ? policy.register_bytes : policy.item_bytes) / number_bytes(problem);
 }
 
 /// Elements of a tile of work-groups of group_of() work-items; smaller groups need several steps for it.
@@ -85,6 +77,8 @@ struct Parts {
 Parts parts_of(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed,
                std::string_view variant) {
   const bool by_columns = problem.shape == ScanShape::columns, on_cpu = variant == "cpu";
+  const ScanPolicy& policy = scan_policy(device);
+  const plan::ScanThreads& threads = policy.threads;
   const std::size_t rows = std::max<std::size_t>(problem.rows * problem.batch, 1);
   const std::size_t length = std::max<std::size_t>(by_columns ? problem.rows : problem.cols, 1);
   const std::size_t tile = tile_of(device, problem, fixed);
@@ -94,26 +88,30 @@ Parts parts_of(const Device& device, const ScanProblem& problem, const PlanOverr
     parts.parts = divide_up(length, parts.piece);
   };
   if (by_columns) {
-    const std::size_t strip = on_cpu ? kStrip : kColumnsOfGroup;
+    const std::size_t strip = on_cpu ? threads.strip : policy.across;
     const std::size_t jobs = std::max<std::size_t>(divide_up(problem.cols, strip) * problem.batch, 1);
-    const std::size_t wanted = (on_cpu ? 4 : kGroupsPerUnit) * device.compute_units;
-    cut(std::clamp<std::size_t>(std::min(wanted / jobs, length / 64), 1, kMostParts), 1);
+    const std::size_t wanted = (on_cpu ? threads.strips_a_unit : policy.groups_a_unit) * device.compute_units;
+    cut(std::clamp<std::size_t>(std::min(wanted / jobs, length / policy.column_rows), 1, policy.most_parts),
+        1);
   } else if (on_cpu) {
-    const std::size_t piece = kCpuPieceBytes / size_of(problem.in);
-    if (rows >= 4 * device.compute_units || length <= 2 * piece) {
+    const std::size_t piece = threads.piece_bytes / size_of(problem.in);
+    if (rows >= threads.enough_rows * device.compute_units || length <= threads.whole_pieces * piece) {
       cut(1, 1);
     } else if (plan::prefers_look_back(device)) {
       cut(divide_up(length, piece), piece);
       parts.single_pass = true;
     } else {
-      cut(std::min(divide_up(16 * device.compute_units, rows), divide_up(length, piece)), 64);
+      cut(std::min(divide_up(threads.pieces_a_unit * device.compute_units, rows), divide_up(length, piece)),
+          threads.multiple);
     }
   } else if (variant == "look_back") {
     cut(divide_up(length, tile), tile);
     parts.single_pass = true;
   } else {
-    const std::size_t wanted = kGroupsPerUnit * device.compute_units;
-    cut(std::clamp<std::size_t>(std::min(wanted / rows, length / (2 * tile)), 1, kMostParts), tile);
+    const std::size_t wanted = policy.groups_a_unit * device.compute_units;
+    cut(std::clamp<std::size_t>(std::min(wanted / rows, length / (policy.tiles_of_parts * tile)), 1,
+                                policy.most_parts),
+        tile);
   }
   parts.two_launches = parts.parts > 1 && !parts.single_pass;
   return parts;
@@ -138,7 +136,7 @@ std::string_view choose(const Device& device, const ScanProblem& problem, const 
   if (plan::runs_cpu_variant(device)) return "cpu";
   if (problem.shape == ScanShape::columns || !plan::prefers_look_back(device)) return "reduce_then_scan";
   // Where rows have one part each, one launch that needs no counters does all. Of rows that fill a tile the
-  // other one is faster, as it needs no loop: H200, 16384 x 16384 floats, 0.524 ms and 0.563.
+  // other one is faster, as it needs no loop.
   const std::size_t tile = tile_of(device, problem, fixed);
   const bool fills = problem.shape == ScanShape::rows && problem.cols <= tile && 2 * problem.cols > tile;
   if (fills && scans_in_registers(device, problem)) return "look_back";
@@ -186,8 +184,8 @@ struct TileSizes {
 };
 
 /// As wide as a work-item reads, or single elements: few sizes, so that few programs serve all alignments.
-std::size_t pack_of(std::size_t bytes, std::size_t alignment, std::size_t items) {
-  return alignment < kPackBytes ? 1 : std::min(kPackBytes / bytes, items);
+std::size_t pack_of(const ScanPolicy& policy, std::size_t bytes, std::size_t alignment, std::size_t items) {
+  return alignment < policy.pack_bytes ? 1 : std::min(policy.pack_bytes / bytes, items);
 }
 
 void define_tile(const TileSizes& sizes, Launch& plan) {
@@ -209,10 +207,11 @@ void set_registers(const Device& device, const ScanProblem& problem, const PlanO
                    TileSizes& sizes) {
   sizes.group = sizes.team = plan::group_for(device, group_of(device, problem, fixed), 0);
   sizes.items = items_of(device, problem, true);
-  const std::size_t run = kPackBytes / number_bytes(problem);
+  const ScanPolicy& policy = scan_policy(device);
+  const std::size_t run = policy.pack_bytes / number_bytes(problem);
   const std::size_t alignment = std::min(problem.in_alignment, problem.out_alignment);
-  sizes.pack = pack_of(size_of(problem.in), alignment, run);
-  sizes.out_pack = pack_of(size_of(problem.out), alignment, run);
+  sizes.pack = pack_of(policy, size_of(problem.in), alignment, run);
+  sizes.out_pack = pack_of(policy, size_of(problem.out), alignment, run);
   define_tile(sizes, plan);
   define(plan, "RUN", run);
   define(plan, "REGISTERS", 1);
@@ -224,6 +223,7 @@ void set_registers(const Device& device, const ScanProblem& problem, const PlanO
 /// part each; short ones share a group.
 bool set_tile(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed, bool whole_rows,
               Launch& plan, TileSizes& sizes) {
+  const ScanPolicy& policy = scan_policy(device);
   const std::size_t number = number_bytes(problem), state = state_bytes(problem);
   constexpr std::size_t kWords = 32;  // of the kernel's own, with their alignment
   sizes.items = items_of(device, problem, false);
@@ -241,8 +241,8 @@ bool set_tile(const Device& device, const ScanProblem& problem, const PlanOverri
     return true;
   }
   const std::size_t alignment = std::min(problem.in_alignment, problem.out_alignment);
-  sizes.pack = pack_of(size_of(problem.in), alignment, sizes.items);
-  sizes.out_pack = pack_of(size_of(problem.out), alignment, sizes.items);
+  sizes.pack = pack_of(policy, size_of(problem.in), alignment, sizes.items);
+  sizes.out_pack = pack_of(policy, size_of(problem.out), alignment, sizes.items);
 
   Tile tile;
   tile.rows = sizes.group;
@@ -323,7 +323,6 @@ std::optional<Plan> ladder(const Device& device, const ScanProblem& problem, con
                            std::string_view variant, const Parts& parts) {
   if (problem.shape != ScanShape::vector) return std::nullopt;
   const bool tree = variant == "blelloch";
-  constexpr std::size_t kRow = 32;  // numbers, as many as most devices have banks
   const std::size_t number = number_bytes(problem);
   const std::size_t group =
       plan::group_for(device, group_of(device, problem, fixed), 2 * number + (tree ? 2 * number / 8 : 0));
@@ -336,7 +335,7 @@ std::optional<Plan> ladder(const Device& device, const ScanProblem& problem, con
   define(plan, "LANES", 1);
   plan.local_bytes = 2 * group * number;
   if (tree) {
-    const std::size_t row = std::min(2 * group, kRow);
+    const std::size_t row = std::min(2 * group, scan_policy(device).tree_row);
     Tile tile;
     tile.rows = 2 * group / row;
     tile.cols = row;
@@ -369,9 +368,10 @@ std::optional<Plan> columns(const Device& device, const ScanProblem& problem, co
                             std::string_view variant, const Parts& parts) {
   const bool on_cpu = variant == "cpu";
   if (variant != "reduce_then_scan" && !(on_cpu && plan::runs_cpu_variant(device))) return std::nullopt;
-  const std::size_t wanted = fixed.work_items != 0 ? fixed.work_items : 256;
+  const ScanPolicy& policy = scan_policy(device);
+  const std::size_t wanted = fixed.work_items != 0 ? fixed.work_items : policy.across;
   const std::size_t group = on_cpu ? 1 : plan::group_for(device, wanted, 0);
-  const std::size_t strip = on_cpu ? kStrip : 1;
+  const std::size_t strip = on_cpu ? policy.threads.strip : 1;
   const std::size_t groups = divide_up(problem.cols, group * strip) * parts.parts * problem.batch;
   if (groups > plan::kMaxTiles) return std::nullopt;
   Plan plan = base_plan(problem, variant, "scan/columns.cl", "scan_columns");
@@ -382,7 +382,7 @@ std::optional<Plan> columns(const Device& device, const ScanProblem& problem, co
   plan.items_per_work_item = strip;
   define(plan, "GROUP", group);
   define(plan, "STRIP", strip);
-  define(plan, "UNROLL", on_cpu ? 1 : 4);
+  define(plan, "UNROLL", on_cpu ? 1 : policy.column_unroll);
   define(plan, "PACK", 1);
   define(plan, "LANES", 1);
   define(plan, "PHASE", 1);
@@ -394,13 +394,16 @@ std::optional<Plan> cpu(const Device& device, const ScanProblem& problem, const 
   if (!plan::runs_cpu_variant(device)) return std::nullopt;
   const std::size_t jobs = problem.rows * problem.batch * parts.parts;
   const bool single_pass = parts.single_pass;
+  const plan::ScanThreads& threads = scan_policy(device).threads;
   Plan plan = base_plan(problem, "cpu", "scan/cpu.cl", "scan_cpu");
   define_results(plan, problem);
   plan.work_group = {1, 1, 1};
-  plan.global = {std::clamp<std::size_t>(jobs, 1, (single_pass ? 1 : 32) * device.compute_units), 1, 1};
+  plan.global = {
+      std::clamp<std::size_t>(jobs, 1, (single_pass ? 1 : threads.groups_a_unit) * device.compute_units), 1,
+      1};
   plan.tile_cols = plan.items_per_work_item = parts.piece;
   define(plan, "PACK", 1);
-  define(plan, "LANES", 256 / number_bytes(problem));  // accumulators that fill a few vector registers
+  define(plan, "LANES", threads.accumulator_bytes / number_bytes(problem));
   define(plan, "PHASE", single_pass ? 2 : 1);
   define(plan, "ORDERED", is_ordered(problem) ? 1 : 0);
   const std::size_t written = problem.rows * problem.cols * problem.batch * size_of(problem.out);
@@ -505,9 +508,11 @@ Plan make_plan(const Device& device, const ScanProblem& problem, const PlanOverr
   std::optional<Plan> plan = plan_variant(device, problem, overrides, chosen);
   if (!plan) plan::refuse_variant(operation, device, chosen, "scan", plan::can_look_back(device));
   plan::require_fixed_group(operation, device, overrides, *plan, "a thread's compiler makes the vectors");
-  plan->evidence = family_of(device) == "nvidia-hopper"
-                       ? "H200, sum of 2^28 floats: look_back 0.580 ms, a copy 0.504 ms, CUB 0.703 ms"
-                       : "no measurement for this family: the sizes follow from the device's facts";
+  const ScanPolicy& policy = scan_policy(device);
+  plan->evidence = (problem.shape == ScanShape::vector ? policy.vectors
+                    : problem.shape == ScanShape::rows ? policy.rows
+                                                       : policy.others)
+                       .text(device);
   plan::note_choice(*plan, overrides, names, device, problem, why_not);
   return *plan;
 }

@@ -1,34 +1,80 @@
-/// How long a work-group of a single-pass scan or selection waits for another one.
+/// The numbers of scans' plans, with what chose them.
 #pragma once
 
-#include "plan/sizes.hpp"
+#include "plan/policy.hpp"
 
 #include <smem/device.hpp>
 
-#include <algorithm>
 #include <cstddef>
 
 namespace smem::plan {
 
-/// Polls of a status before the waiting group computes the missing aggregate itself (decoupled fallback).
-/// Waiting as long as computing would take costs at most twice what the better of both does, whatever the
-/// load: on CPUs a poll of a cached line takes some nanoseconds, a piece of 128 KiB some 15 microseconds. A
-/// GPU's poll takes half a microsecond and its groups go on together, so that one waits some ten polls:
-/// a thousand mean that something keeps the other group from going on. These are estimates; no measurement
-/// has chosen among limits.
-constexpr std::size_t kCpuPolls = 4096;
-constexpr std::size_t kGpuPolls = 1024;
+/// Of scans by threads of a CPU.
+struct ScanThreads {
+  std::size_t piece_bytes = 128 * 1024;  ///< half of a small second-level cache
+  std::size_t whole_pieces = 2;          ///< rows of so many are not cut
+  std::size_t enough_rows = 4;           ///< for each unit: then rows are not cut
+  std::size_t pieces_a_unit = 16;        ///< so that a late thread leaves little
+  std::size_t multiple = 64;             ///< elements that divide a piece of two launches
+  std::size_t strip = 256;               ///< columns that a thread scans at once
+  std::size_t strips_a_unit = 4;         ///< of columns, with their parts
+  std::size_t groups_a_unit = 32;        ///< that a launch has at most
+  std::size_t accumulator_bytes = 256;   ///< independent ones of a thread: some vector registers
+};
 
-/// Whether scans of integers on NVIDIA GPUs, whose groups go on once they have started, fall back as others
-/// do. The code for it takes registers from all work-items: H100, driver 580.159, 2^28 int32 0.755 ms without
-/// it and 0.910 with it, 2^27 uint64 0.791 and 0.870; scans of floats and selections are as fast with it.
-inline bool falls_back(const Device& device, bool scans_integers) {
-  return !(scans_integers && is_nvidia_gpu(device) && device.forward_progress && device.ordered_start &&
-           device.poll_limit >= Device().poll_limit);
-}
+struct ScanPolicy {
+  When when;
+  Evidence vectors;  ///< scans of whole vectors
+  Evidence rows;     ///< of a matrix
+  Evidence others = {.what = "no measurement: the sizes follow from the device's facts"};
+  std::size_t group = 256;  ///< work-items
+  /// The same where warps keep whole tiles of numbers of 8 bytes in their registers.
+  std::size_t group_of_wide = 256;
+  std::size_t item_bytes = 64;       ///< numbers of a work-item
+  std::size_t register_bytes = 128;  ///< the same where warps keep whole tiles in their registers
+  std::size_t pack_bytes = 16;       ///< the widest read of a work-item
+  std::size_t groups_a_unit = 8;     ///< that are wanted of two launches
+  std::size_t tiles_of_parts = 2;    ///< of a part of a row, at least
+  std::size_t most_parts = 2048;     ///< of a row, all of which every part after them reads
+  std::size_t across = 256;          ///< neighbouring columns that a group walks down
+  std::size_t column_rows = 64;      ///< of a part of columns, at least
+  std::size_t column_unroll = 4;     ///< rows under way of a work-item that walks down
+  std::size_t tree_row = 32;         ///< numbers of a row of a tree, as many as most devices have banks
+  ScanThreads threads;               ///< of CPUs
+};
 
-inline std::size_t poll_limit(const Device& device) {
-  return std::min(device.poll_limit, device.type == DeviceType::cpu ? kCpuPolls : kGpuPolls);
-}
+// nvidia: larger tiles make the chain from tile to tile shorter, and two groups or more should share a
+// multiprocessor's registers: one works while the other waits for its predecessors.
+//
+// intel: its compiler runs 32 work-items in the registers of one thread. cpu: compilers make loops of
+// work-items, and long code of many registers.
+inline constexpr ScanPolicy kScanPolicies[] = {
+    {.when = {.family = "nvidia-hopper"},
+     .vectors = {.device = "H200",
+                 .driver = "580.159",
+                 .what = "sum of 2^28 floats",
+                 .share = "look_back 0.580 ms, a copy 0.504 ms, CUB 0.703 ms"},
+     .rows = {.device = "H200",
+              .driver = "580.159",
+              .what = "rows of 16384 x 16384 floats, which fill a tile",
+              .share = "look_back 0.524 ms, reduce_then_scan 0.563 ms"},
+     .group = 512},
+    {.when = {.family = "nvidia"},
+     .vectors = {.what = "no measurement: a Hopper's sizes"},
+     .rows = {.what = "no measurement: a Hopper's sizes"},
+     .group = 512},
+    {.when = {.family = "intel"},
+     .vectors = {.what = "no measurement: what its compiler keeps in registers"},
+     .rows = {.what = "no measurement: what its compiler keeps in registers"},
+     .item_bytes = 32},
+    {.when = {.family = "cpu"},
+     .vectors = {.what = "no measurement: pieces that a core's cache holds"},
+     .rows = {.what = "no measurement: pieces that a core's cache holds"},
+     .item_bytes = 16},
+    {.vectors = {.what = "no measurement for this family: the sizes follow from the device's facts"},
+     .rows = {.what = "no measurement for this family: the sizes follow from the device's facts"}},
+};
+
+inline const ScanPolicy& scan_policy(const Device& device) { return row_for(kScanPolicies, device); }
 
 }  // namespace smem::plan

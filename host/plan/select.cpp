@@ -6,6 +6,7 @@
 #include "plan/broken.hpp"
 #include "plan/look_back.hpp"
 #include "plan/reduce_types.hpp"
+#include "plan/select_policy.hpp"
 #include "plan/select_types.hpp"
 #include "plan/sizes.hpp"
 
@@ -22,23 +23,17 @@ namespace {
 
 using plan::define;
 using plan::divide_up;
-
-constexpr std::size_t kPackBytes = 16;  // the widest read of a work-item
-constexpr std::size_t kGroupsPerUnit = 8;
-constexpr std::size_t kMostParts = 2048;            // all of which every part after them reads
-constexpr std::size_t kCpuPieceBytes = 128 * 1024;  // half of a small second-level cache
-constexpr std::size_t kMostItems = 32;              // bits of a word
+using plan::select_policy;
+using plan::SelectPolicy;
 
 /// Work-items of a group, unless they are fixed by hand or do not fit.
 std::size_t group_of(const Device& device, const SelectProblem& problem, const PlanOverrides& fixed) {
   if (fixed.work_items != 0) return fixed.work_items;
-  if (!plan::is_nvidia_gpu(device)) return 256;
-  // Larger tiles make the chain from tile to tile shorter; NVIDIA's multiprocessors hold 2048 work-items. On
-  // the H200, 2^28 floats, ms: copy_if 512 0.469, 256 0.478, 1024 0.488; copy_flagged 1024 0.534, 256 0.564,
-  // 512 0.663; run_length_encode 256 0.880, 512 0.937; partition, which has no chain, 64 0.991, 512 1.083.
-  if (plan::is_partition(problem.op)) return 64;
-  if (problem.op == SelectOp::run_length_encode) return 256;
-  return problem.op == SelectOp::copy_flagged && device.local_bytes >= 160 * 1024 ? 1024 : 512;
+  const SelectPolicy& policy = select_policy(device);
+  if (plan::is_partition(problem.op)) return policy.group_of_partitions;
+  if (problem.op == SelectOp::run_length_encode) return policy.group_of_runs;
+  const bool large = problem.op == SelectOp::copy_flagged && device.local_bytes >= policy.flagged_local_bytes;
+  return large ? policy.group_of_flagged : policy.group;
 }
 
 /// Whether warps read tiles into their registers (cl/nvidia/select_tile.clh).
@@ -46,22 +41,16 @@ bool selects_in_registers(const Device& device) { return plan::is_nvidia_gpu(dev
 
 /// Elements that a work-item has in registers.
 std::size_t items_of(const Device& device, const SelectProblem& problem) {
-  const std::size_t bytes = size_of(problem.in);
-  // A CPU's compiler makes loops of work-items, and long code of many registers. Intel's for GPUs runs 32
-  // work-items in the registers of one thread.
-  if (device.type == DeviceType::cpu) return 16 / bytes;
-  std::size_t most = kMostItems;
-  std::size_t room = device.vendor == Vendor::intel ? 32 : 64, each = bytes;
-  if (selects_in_registers(device)) {
-    // A tile is in local memory as well, of which NVIDIA's older multiprocessors have 64 KiB for two groups,
-    // newer ones 227 KiB. The lengths of runs take two bytes more an element.
-    if (device.local_bytes >= 96 * 1024) room = 128;
-    if (problem.op == SelectOp::run_length_encode) each += 2;
-    // Elements that are read one by one take more registers: 32 of them would spill.
-    if (problem.in_alignment < 16) most = 16;
-  }
-  const std::size_t items = std::bit_floor(room / each);
-  return std::min(items, most);
+  const SelectPolicy& policy = select_policy(device);
+  const bool in_registers = selects_in_registers(device);
+  // Of warps the lengths of runs take two bytes more an element.
+  const std::size_t each =
+      size_of(problem.in) + (in_registers && problem.op == SelectOp::run_length_encode ? 2 : 0);
+  const std::size_t room =
+      device.local_bytes >= policy.large_local_bytes ? policy.large_item_bytes : policy.item_bytes;
+  const std::size_t most =
+      in_registers && problem.in_alignment < policy.pack_bytes ? policy.most_single_items : policy.most_items;
+  return std::min(std::bit_floor(room / each), most);
 }
 
 /// Bytes of what a part selects, as kernels lay it out: a count, and for runs the place of the last one.
@@ -88,6 +77,8 @@ struct Parts {
 Parts parts_of(const Device& device, const SelectProblem& problem, const PlanOverrides& fixed,
                std::string_view variant) {
   const std::size_t length = std::max<std::size_t>(problem.size, 1);
+  const SelectPolicy& policy = select_policy(device);
+  const plan::SelectThreads& threads = policy.threads;
   // Of work-groups of group_of() work-items; smaller groups need several steps for it.
   const std::size_t tile = group_of(device, problem, fixed) * items_of(device, problem);
   Parts parts;
@@ -96,21 +87,24 @@ Parts parts_of(const Device& device, const SelectProblem& problem, const PlanOve
     parts.parts = divide_up(length, parts.piece);
   };
   if (variant == "cpu") {
-    const std::size_t piece = kCpuPieceBytes / size_of(problem.in);
-    if (length <= 2 * piece) {
+    const std::size_t piece = threads.piece_bytes / size_of(problem.in);
+    if (length <= threads.whole_pieces * piece) {
       cut(1, 1);
     } else if (plan::prefers_look_back(device) && selects_in_one_pass(device, problem)) {
       cut(divide_up(length, piece), piece);
       parts.single_pass = true;
     } else {
-      cut(std::clamp<std::size_t>(16 * device.compute_units, 1, divide_up(length, piece)), 64);
+      cut(std::clamp<std::size_t>(threads.pieces_a_unit * device.compute_units, 1, divide_up(length, piece)),
+          threads.multiple);
     }
   } else if (variant == "look_back") {
     cut(divide_up(length, tile), tile);
     parts.single_pass = true;
   } else {
-    const std::size_t wanted = kGroupsPerUnit * device.compute_units;
-    cut(std::clamp<std::size_t>(std::min(wanted, length / (2 * tile)), 1, kMostParts), tile);
+    const std::size_t wanted = policy.groups_a_unit * device.compute_units;
+    cut(std::clamp<std::size_t>(std::min(wanted, length / (policy.tiles_of_parts * tile)), 1,
+                                policy.most_parts),
+        tile);
   }
   parts.two_launches = !parts.single_pass && (parts.parts > 1 || plan::is_partition(problem.op));
   return parts;
@@ -190,8 +184,8 @@ Plan base_plan(const SelectProblem& problem, std::string_view variant, const cha
 }
 
 /// As wide as a work-item reads, or single elements: few sizes, so that few programs serve all alignments.
-std::size_t pack_of(std::size_t bytes, std::size_t alignment, std::size_t items) {
-  return alignment < kPackBytes ? 1 : std::min(kPackBytes / bytes, items);
+std::size_t pack_of(const SelectPolicy& policy, std::size_t bytes, std::size_t alignment, std::size_t items) {
+  return alignment < policy.pack_bytes ? 1 : std::min(policy.pack_bytes / bytes, items);
 }
 
 void define_tile(std::size_t group, std::size_t items, std::size_t pack, Launch& plan) {
@@ -207,6 +201,7 @@ void define_tile(std::size_t group, std::size_t items, std::size_t pack, Launch&
 /// each work-item has a state in local memory.
 bool set_tile(const Device& device, const SelectProblem& problem, const PlanOverrides& fixed, bool all_meet,
               Plan& plan) {
+  const SelectPolicy& policy = select_policy(device);
   const std::size_t bytes = size_of(problem.in), state = state_bytes(problem);
   const std::size_t items = items_of(device, problem);
   const std::size_t places = problem.op == SelectOp::run_length_encode ? 2 * items : 0;
@@ -217,12 +212,12 @@ bool set_tile(const Device& device, const SelectProblem& problem, const PlanOver
     const std::size_t each = items * bytes + places + state;
     const std::size_t group = plan::group_for(device, wanted, each, kWords);
     if (group != 0 && group % 32 == 0) {
-      const std::size_t run = std::min(kPackBytes / bytes, items);
-      define_tile(group, items, pack_of(bytes, problem.in_alignment, run), plan);
+      const std::size_t run = std::min(policy.pack_bytes / bytes, items);
+      define_tile(group, items, pack_of(policy, bytes, problem.in_alignment, run), plan);
       define(plan, "RUN", run);
       define(plan, "REGISTERS", 1);
       if (plan::is_flagged(problem.op))
-        define(plan, "FLAG_PACK", pack_of(size_of(problem.flags), problem.flags_alignment, run));
+        define(plan, "FLAG_PACK", pack_of(policy, size_of(problem.flags), problem.flags_alignment, run));
       plan.local_bytes = group * (items * bytes + places) + (all_meet ? group : group / 32) * state + kWords;
       plan.prediction.local_bytes = 2 * plan.prediction.bytes_written;
       plan.tile_cols = group * items;
@@ -233,7 +228,7 @@ bool set_tile(const Device& device, const SelectProblem& problem, const PlanOver
   const std::size_t padded = device.local_is_cache ? items : items + 1;
   const std::size_t group = plan::group_for(device, wanted, padded * bytes + marks + places + state, kWords);
   if (group == 0) return false;
-  const std::size_t pack = pack_of(bytes, problem.in_alignment, items);
+  const std::size_t pack = pack_of(policy, bytes, problem.in_alignment, items);
   Tile tile;
   tile.rows = group;
   tile.cols = items;
@@ -292,8 +287,10 @@ std::optional<Plan> cpu(const Device& device, const SelectProblem& problem, cons
   const bool single_pass = parts.single_pass;
   Plan plan = base_plan(problem, "cpu", "select/cpu.cl", "select_cpu");
   plan.work_group = {1, 1, 1};
-  plan.global = {std::clamp<std::size_t>(parts.parts, 1, (single_pass ? 1 : 32) * device.compute_units), 1,
-                 1};
+  plan.global = {std::clamp<std::size_t>(
+                     parts.parts, 1,
+                     (single_pass ? 1 : select_policy(device).threads.groups_a_unit) * device.compute_units),
+                 1, 1};
   plan.tile_cols = plan.items_per_work_item = parts.piece;
   define(plan, "PACK", 1);
   define(plan, "PHASE", single_pass ? 2 : 1);
@@ -329,8 +326,9 @@ std::optional<Launch> first(const Device& device, const SelectProblem& problem, 
     const std::size_t bytes = size_of(counted.in), state = state_bytes(counted);
     const std::size_t group = plan::group_for(device, group_of(device, problem, fixed), state);
     if (group == 0) return std::nullopt;
-    const std::size_t items = std::max<std::size_t>(64 / bytes, 1);
-    define_tile(group, items, pack_of(bytes, counted.in_alignment, items), launch);
+    const SelectPolicy& policy = select_policy(device);
+    const std::size_t items = std::max<std::size_t>(policy.count_bytes / bytes, 1);
+    define_tile(group, items, pack_of(policy, bytes, counted.in_alignment, items), launch);
     launch.global = {parts * group, 1, 1};
     launch.tile_cols = group * items;
     launch.local_bytes = group * state;
@@ -405,12 +403,8 @@ Plan make_plan(const Device& device, const SelectProblem& problem, const PlanOve
   std::optional<Plan> plan = plan_variant(device, problem, overrides, chosen);
   if (!plan) plan::refuse_variant(operation, device, chosen, "selection", plan::can_look_back(device));
   plan::require_fixed_group(operation, device, overrides, *plan, "a thread has a piece");
-  plan->evidence =
-      family_of(device) != "nvidia-hopper"
-          ? "no measurement for this family: the sizes follow from the device's facts"
-      : plan::is_partition(problem.op)
-          ? "H200, 2^28 floats: 0.99 ms in groups of 64, 1.08 ms in groups of 512"
-          : "H200, half of 2^28 floats: look_back 0.465 ms, count_then_place 0.708 ms, CUB 0.602 ms";
+  const SelectPolicy& policy = select_policy(device);
+  plan->evidence = (plan::is_partition(problem.op) ? policy.partitions : policy.copies).text(device);
   plan::note_choice(*plan, overrides, names, device, problem, why_not);
   return *plan;
 }

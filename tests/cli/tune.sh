@@ -39,7 +39,7 @@ expect "$text" '^[0-9]+ plans tried, 0 of them in an earlier run'
 
 # Operations that share a plan have names of their own.
 text=$("$smem" tune vecmat --small --minutes 0.1)
-expect "$text" '^vecmat +vecmat of 512 x 512 float32 '
+expect "$text" '^vecmat +512 x 512 float32 '
 
 # Plans that are wrong, hang or crash are dropped and named; the others are measured.
 cp -r "$kernels" "$folder/cl"

@@ -28,7 +28,8 @@ bool is_used(const cli::TuneCase& of, const Device& device, const PlanOverrides&
   const Context context;
   const measure::BufferPair pair{cl::Buffer(context.cl_context(), CL_MEM_READ_WRITE, of.bytes()),
                                  cl::Buffer(context.cl_context(), CL_MEM_READ_WRITE, of.bytes())};
-  cli::fill(context, pair.in, of.in, 1);
+  cli::fill_inputs(context, pair, of, 1);
+  cli::prepare_others(context, pair, of, 1);
   of.call(context, pair, {});
   const std::size_t built = context.cache_statistics().built_from_source;
   of.call(context, pair, {.overrides = &choice});

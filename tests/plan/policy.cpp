@@ -2,7 +2,11 @@
 #include "support/failure.hpp"
 #include "support/targets.hpp"
 
+#include "plan/histogram_policy.hpp"
+#include "plan/look_back_policy.hpp"
 #include "plan/reduce_policy.hpp"
+#include "plan/scan_policy.hpp"
+#include "plan/select_policy.hpp"
 #include "plan/transpose_policy.hpp"
 
 #include <doctest/doctest.h>
@@ -54,6 +58,13 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
   check_table("transpose", kTransposePolicies, &TransposePolicy::evidence);
   check_table("reduce", kReducePolicies, &ReducePolicy::vectors, &ReducePolicy::matrices,
               &ReducePolicy::others);
+  check_table("look back", kLookBackPolicies, &LookBackPolicy::evidence);
+  check_table("scan", kScanPolicies, &ScanPolicy::vectors, &ScanPolicy::rows, &ScanPolicy::others);
+  check_table("select", kSelectPolicies, &SelectPolicy::copies, &SelectPolicy::partitions,
+              &SelectPolicy::others);
+  check_table("histogram", kHistogramPolicies, &HistogramPolicy::words, &HistogramPolicy::bytes,
+              &HistogramPolicy::many, &HistogramPolicy::others);
+  check_table("histogram_weighted", kWeightedPolicies, &WeightedPolicy::local, &WeightedPolicy::others);
 }
 
 TEST_CASE("policies: evidence says where it was measured") {

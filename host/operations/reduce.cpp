@@ -1,0 +1,247 @@
+// reduce, described: of vectors, of rows and columns of matrices, and of segments.
+#include "operations/reductions.hpp"
+
+#include "formatted.hpp"
+
+#include <smem/reduce.hpp>
+
+#include <cmath>
+#include <limits>
+
+namespace smem::operations {
+
+namespace {
+
+/// What elements make of each other, whatever the operation.
+struct State {
+  double sum = 0, squares = 0, product = 1;
+  double least = std::numeric_limits<double>::infinity(), greatest = -least;
+  std::size_t least_at = ~std::size_t{0}, greatest_at = least_at;
+  std::uint64_t both = ~std::uint64_t{0}, either = 0;
+  bool any = false, all = true;
+
+  void add(double value, std::size_t place) {
+    sum += value;
+    squares += value * value;
+    product *= value;
+    if (value < least) least = value, least_at = place;
+    if (value > greatest) greatest = value, greatest_at = place;
+    both &= static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
+    either |= static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
+    any = any || value != 0;
+    all = all && value != 0;
+  }
+  /// Of elements that come after.
+  void join(const State& after) {
+    sum += after.sum;
+    squares += after.squares;
+    product *= after.product;
+    if (after.least < least) least = after.least, least_at = after.least_at;
+    if (after.greatest > greatest) greatest = after.greatest, greatest_at = after.greatest_at;
+    both &= after.both;
+    either |= after.either;
+    any = any || after.any;
+    all = all && after.all;
+  }
+  double result(ReduceOp op, std::size_t count) const {
+    switch (op) {
+      case ReduceOp::product:
+        return product;
+      case ReduceOp::max:
+        return greatest;
+      case ReduceOp::bit_and:
+        return static_cast<double>(both);
+      case ReduceOp::bit_or:
+        return static_cast<double>(either);
+      case ReduceOp::any:
+        return any ? 1 : 0;
+      case ReduceOp::all:
+        return all ? 1 : 0;
+      case ReduceOp::argmin:
+        return static_cast<double>(least_at);
+      case ReduceOp::argmax:
+        return static_cast<double>(greatest_at);
+      case ReduceOp::mean:
+        return sum / static_cast<double>(count);
+      case ReduceOp::norm:
+        return std::sqrt(squares);
+      case ReduceOp::min:
+      case ReduceOp::minmax:  // its first number
+        return least;
+      default:
+        return sum;
+    }
+  }
+};
+
+/// Elements first, first + step, ...
+State state_of(const HostArray& in, std::size_t first, std::size_t step, std::size_t begin, std::size_t end) {
+  State state;
+  for (std::size_t i = begin; i < end; ++i)
+    state.add(in.number(first + i * step), i);
+  return state;
+}
+
+/// The same on all cores.
+State state_of_many(const HostArray& in, std::size_t count) {
+  constexpr std::size_t kPieces = 64;
+  std::vector<State> states(kPieces);
+  in_parallel(kPieces, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t p = begin; p < end; ++p)
+      states[p] = state_of(in, 0, 1, count * p / kPieces, count * (p + 1) / kPieces);
+  });
+  for (std::size_t p = 1; p < kPieces; ++p)
+    states.front().join(states[p]);
+  return states.front();
+}
+
+/// \throws Error naming the word that does not fit the shape.
+void check_shape(const Words& words, const Extents& extents, bool by_columns, bool by_segments) {
+  if (by_columns && !extents.is_matrix) {
+    throw Error({.operation = "reduce",
+                 .argument = "columns",
+                 .expected = "a matrix: ROWSxCOLS",
+                 .got = words.text("shape")});
+  }
+  if (by_segments && extents.is_matrix) {
+    throw Error(
+        {.operation = "reduce", .argument = "segments", .expected = "a vector", .got = words.text("shape")});
+  }
+}
+
+Case read(const Words& words) {
+  const Extents extents = extents_of("reduce", words);
+  const ReduceOp op = reduction_of(words);
+  const bool compensated = words.flag("compensated"), by_columns = words.flag("columns");
+  const bool by_segments = words.text("segments") != "0";
+  check_shape(words, extents, by_columns, by_segments);
+  ReduceProblem problem;
+  problem.reduction = {op, compensated ? FloatMode::compensated : FloatMode::reproducible};
+  problem.in = words.scalar("type");
+  problem.out = usual_result(op, problem.in);
+  problem.shape = by_segments         ? ReduceShape::segments
+                  : by_columns        ? ReduceShape::columns
+                  : extents.is_matrix ? ReduceShape::rows
+                                      : ReduceShape::vector;
+  problem.rows = by_segments ? words.number("segments") : extents.rows;
+  problem.cols = extents.cols;
+  problem.batch = extents.batch;
+  if (by_columns) {
+    problem.alignment =
+        packed_alignment(extents.rows * extents.batch, extents.cols * size_of(problem.in), 16);
+  }
+  Case made = case_of(formatted("{} {}, {}{}{}", extents.text(), name_of(problem.in),
+                                compensated ? "compensated " : "", name_of(op),
+                                by_segments         ? formatted(" of {} segments", problem.rows)
+                                : by_columns        ? ", by column"
+                                : extents.is_matrix ? ", by row"
+                                                    : ""),
+                      problem, plan_reduce);
+  const std::size_t numbers = op == ReduceOp::minmax ? 2 : 1;
+  // Segments that are longer than the others have sums that are exact too.
+  const std::size_t count = by_segments ? problem.cols : problem.count();
+  made.in = {{"in", problem.in, extents.elements(), fill_for(op, problem.in, count)}};
+  if (by_segments)
+    made.in.push_back({"offsets", Scalar::uint32, problem.rows + 1, {.offsets_of = problem.cols}});
+  made.out = {{"out", problem.out, problem.results() * numbers}};
+  if (op == ReduceOp::mean || op == ReduceOp::norm) made.relative = 1e-6;  // a division or a root, rounded
+  made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
+    const Vector in = arrays.in[0].vector(), out = arrays.out[0].vector();
+    if (by_segments)
+      return reduce_segments(context, in, arrays.in[1].vector(), out, problem.reduction, options);
+    if (!extents.is_matrix) return reduce(context, in, out, problem.reduction, options);
+    const Matrix matrix(arrays.in[0].buffer, size_of(problem.in), extents.rows, extents.cols,
+                        {.batch = extents.batch});
+    return by_columns ? reduce_columns(context, matrix, problem.in, out, problem.reduction, options)
+                      : reduce_rows(context, matrix, problem.in, out, problem.reduction, options);
+  };
+  made.reference = [=](const HostArrays& arrays) {
+    const HostArray& in = arrays.in[0];
+    const auto set = [&](std::size_t result, const State& state, std::size_t of) {
+      arrays.out[0].set(result * numbers, state.result(op, of));
+      if (numbers == 2) arrays.out[0].set(2 * result + 1, state.greatest);
+    };
+    if (problem.shape == ReduceShape::vector) return set(0, state_of_many(in, extents.cols), extents.cols);
+    in_parallel(problem.results(), [&](std::size_t begin, std::size_t end) {
+      for (std::size_t r = begin; r < end; ++r) {
+        if (by_segments) {
+          const auto from = static_cast<std::size_t>(arrays.in[1].number(r));
+          const auto to = static_cast<std::size_t>(arrays.in[1].number(r + 1));
+          set(r, state_of(in, from, 1, 0, to - from), to - from);
+        } else if (by_columns) {
+          const std::size_t first = r / extents.cols * extents.rows * extents.cols + r % extents.cols;
+          set(r, state_of(in, first, extents.cols, 0, extents.rows), extents.rows);
+        } else {
+          set(r, state_of(in, r * extents.cols, 1, 0, extents.cols), extents.cols);
+        }
+      }
+    });
+  };
+  return made;
+}
+
+}  // namespace
+
+Operation reduce_operation() {
+  std::vector<WordRule> words = extent_rules();
+  words.push_back(reduction_rule(ReduceOp::norm));
+  words.push_back(
+      {.name = "columns", .kind = WordKind::flag, .help = "A result for each column, not each row"});
+  words.push_back({.name = "segments",
+                   .kind = WordKind::number,
+                   .help = "A result for each of so many segments of a vector; 0: for the whole",
+                   .usual = "0"});
+  words.push_back(
+      {.name = "compensated", .kind = WordKind::flag, .help = "With the rounding errors carried along"});
+  return {
+      .name = "reduce",
+      .summary = "Sums, extremes and the like of vectors, rows, columns and segments",
+      .steps = reduction_steps(),
+      .words = std::move(words),
+      .read = read,
+      // Shares of the copy bandwidth, which counts reads and writes: a reduction only reads. Of 2^20 floats:
+      // 1.5 times the 8.0 us that CUB takes on an H200 in a queue of many, beside a copy kernel's 6.9 us.
+      .samples = {{Scale::edges, "1"},
+                  {Scale::edges, "1009"},
+                  {Scale::edges, "70001"},
+                  {Scale::edges, "70001 --compensated"},
+                  {Scale::edges, "70001 uchar --op minmax"},
+                  {Scale::edges, "70001 short --op argmax"},
+                  {Scale::edges, "37x131 --batch 3"},
+                  {Scale::edges, "131x37 --columns --batch 3"},
+                  {Scale::edges, "333x77 half --op norm --columns"},
+                  {Scale::edges, "5003 int --segments 67"},
+                  {Scale::small, "65536"},
+                  {Scale::small, "4194304"},
+                  {Scale::small, "2048x2048"},
+                  {Scale::small, "2048x2048 --columns"},
+                  {Scale::small, "4194304 --op argmin"},
+                  {Scale::small, "16777216 int8"},
+                  {Scale::usual, "67108864", 0.85},
+                  {Scale::usual, "1048576"},
+                  {Scale::usual, "8192x8192", 0.85},
+                  {Scale::usual, "8192x8192 --columns", 0.85},
+                  {Scale::usual, "67108864 --compensated"},
+                  {Scale::usual, "268435456 int8"},
+                  {Scale::usual, "134217728 half"},
+                  {Scale::usual, "67108864 --op min"},
+                  {Scale::usual, "67108864 --op minmax"},
+                  {Scale::usual, "67108864 --op argmin"},
+                  {Scale::usual, "67108864 --op norm"},
+                  {Scale::usual, "268435456 uint8 --op max"},
+                  {Scale::large, "268435456", 0.85},
+                  {Scale::large, "1048576", 0.289},
+                  {Scale::large, "16384x16384", 0.85},
+                  {Scale::large, "16384x16384 --columns", 0.85},
+                  {Scale::large, "268435456 --compensated"},
+                  {Scale::large, "1073741824 int8"},
+                  {Scale::large, "536870912 half"},
+                  {Scale::large, "268435456 --op min"},
+                  {Scale::large, "268435456 --op minmax"},
+                  {Scale::large, "268435456 --op argmin"},
+                  {Scale::large, "268435456 --op norm"},
+                  {Scale::large, "1073741824 uint8 --op max"}},
+  };
+}
+
+}  // namespace smem::operations

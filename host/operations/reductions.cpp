@@ -1,0 +1,112 @@
+// What descriptions of reductions and scans share.
+#include "operations/reductions.hpp"
+
+#include "formatted.hpp"
+
+namespace smem::operations {
+
+std::string Extents::text() const {
+  return formatted("{}{}{}", batch == 1 ? "" : formatted("{} of ", batch),
+                   is_matrix ? formatted("{} x ", rows) : "", cols);
+}
+
+std::vector<WordRule> extent_rules() {
+  return {{.name = "shape",
+           .kind = WordKind::sizes,
+           .help = "Elements of a vector, or ROWSxCOLS of a matrix",
+           .positional = true,
+           .form = "ELEMENTS or ROWSxCOLS",
+           .least = 1,
+           .most = 2},
+          scalar_rule(),
+          batch_rule()};
+}
+
+Extents extents_of(std::string_view operation, const Words& words) {
+  const std::vector<std::size_t> sizes = words.sizes("shape");
+  const Extents extents{sizes.size() == 2, sizes.size() == 2 ? sizes[0] : 1, sizes.back(),
+                        words.number("batch")};
+  if (!extents.is_matrix && extents.batch != 1) {
+    throw Error({.operation = std::string(operation),
+                 .argument = "batch",
+                 .expected = "1 for a vector",
+                 .got = words.text("batch")});
+  }
+  return extents;
+}
+
+WordRule reduction_rule(ReduceOp last) {
+  WordRule rule{.name = "op", .kind = WordKind::choice, .help = "What is combined", .usual = "sum"};
+  for (int op = 0; op <= static_cast<int>(last); ++op)
+    rule.choices.emplace_back(name_of(static_cast<ReduceOp>(op)));
+  return rule;
+}
+
+ReduceOp reduction_of(const Words& words) {
+  int op = 0;
+  while (words.text("op") != name_of(static_cast<ReduceOp>(op)))
+    ++op;
+  return static_cast<ReduceOp>(op);
+}
+
+Scalar usual_result(ReduceOp op, Scalar in) {
+  switch (op) {
+    case ReduceOp::argmin:
+    case ReduceOp::argmax:
+      return Scalar::uint64;
+    case ReduceOp::any:
+    case ReduceOp::all:
+      return Scalar::uint8;
+    case ReduceOp::sum:
+    case ReduceOp::product:
+      if (!is_float(in)) return is_signed(in) ? Scalar::int64 : Scalar::uint64;
+      return in == Scalar::float64 ? in : Scalar::float32;
+    case ReduceOp::mean:
+    case ReduceOp::norm:
+      return in == Scalar::float64 ? in : Scalar::float32;
+    default:
+      return in;
+  }
+}
+
+Fill fill_for(ReduceOp op, Scalar type, std::size_t count) {
+  constexpr std::size_t kExact = std::size_t{1} << 22;  // half of a float's whole numbers, and its signs
+  const auto rare = [](std::size_t of) {
+    return static_cast<unsigned>(std::clamp<std::size_t>(of, 1, 1U << 30));
+  };
+  const bool negative = is_float(type) || is_signed(type);
+  switch (op) {
+    case ReduceOp::product:
+      return {.least = 1, .most = 2, .rare = rare(count / 8)};
+    case ReduceOp::bit_and:
+    case ReduceOp::bit_or:
+      return {.least = 64, .most = 127};
+    case ReduceOp::any:
+      return {.most = 1, .rare = rare(count)};
+    case ReduceOp::sum:
+    case ReduceOp::mean:
+    case ReduceOp::dot:
+    case ReduceOp::norm: {
+      const bool many = count > (1U << 16);  // 15 * 15 * 2^14 are exact
+      return {.most = many                 ? 1U
+                      : count > (1U << 14) ? 7U
+                                           : 15U,
+              .rare = rare(count / (kExact / 2)),
+              .negative = negative};
+    }
+    default:
+      return {.most = 100, .negative = negative};
+  }
+}
+
+std::vector<Step> reduction_steps() {
+  return {{"interleaved", "a tree in local memory, of work-items further and further apart"},
+          {"sequential", "the tree's halves side by side: no idle sub-groups, no conflicts"},
+          {"first_add", "each work-item adds two elements before the tree"},
+          {"several", "many elements a work-item, in vectors, before the tree"},
+          {"sub_group", "sub-group functions in place of the last levels"},
+          {"shuffle", "NVIDIA's shuffles: no local memory between lanes"},
+          {"cpu", "one thread a piece, vector registers"}};
+}
+
+}  // namespace smem::operations

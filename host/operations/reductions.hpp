@@ -1,0 +1,46 @@
+/// What descriptions of reductions and scans share: operations, types of results, and numbers whose results
+/// are exact.
+#pragma once
+
+#include "operations/matrices.hpp"
+#include "operations/operation.hpp"
+
+#include <smem/error.hpp>
+#include <smem/reduce_plan.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace smem::operations {
+
+/// A vector or a matrix.
+struct Extents {
+  bool is_matrix = false;
+  std::size_t rows = 1, cols = 0, batch = 1;
+
+  std::size_t elements() const { return rows * cols * batch; }
+  /// "3 of 100 x 200", "70001".
+  std::string text() const;
+};
+
+/// Words of an array's shape and of how many there are. \throws Error naming the batch of a vector.
+std::vector<WordRule> extent_rules();
+Extents extents_of(std::string_view operation, const Words& words);
+
+/// A word for an operation from sum to `last`.
+WordRule reduction_rule(ReduceOp last);
+ReduceOp reduction_of(const Words& words);
+
+/// Of sums and products of integers the widest; float32 for sums, means and norms of floats.
+Scalar usual_result(ReduceOp op, Scalar in);
+
+/// Numbers of `type` whose results, of `count` elements each, are exact.
+Fill fill_for(ReduceOp op, Scalar type, std::size_t count);
+
+/// The variants of reductions.
+std::vector<Step> reduction_steps();
+
+}  // namespace smem::operations

@@ -1,0 +1,259 @@
+// scan, described: of vectors, along rows and down columns of matrices, of segments and by keys.
+#include "operations/reductions.hpp"
+
+#include "formatted.hpp"
+
+#include <smem/scan.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace smem::operations {
+
+namespace {
+
+/// What an exclusive scan begins with.
+double identity_of(ReduceOp op, Scalar type) {
+  const double bits = 8.0 * static_cast<double>(size_of(type));
+  switch (op) {
+    case ReduceOp::product:
+    case ReduceOp::all:
+      return 1;
+    case ReduceOp::min:
+      return is_float(type) ? std::numeric_limits<double>::quiet_NaN()
+                            : std::exp2(bits - (is_signed(type) ? 1 : 0)) - 1;
+    case ReduceOp::max:
+      if (is_float(type)) return std::numeric_limits<double>::quiet_NaN();
+      return is_signed(type) ? -std::exp2(bits - 1) : 0;
+    case ReduceOp::bit_and:
+      return is_signed(type) ? -1 : std::exp2(bits) - 1;
+    default:
+      return 0;
+  }
+}
+
+/// `a`, which is an identity or a result, and the element `b`.
+double combined(ReduceOp op, double a, double b) {
+  switch (op) {
+    case ReduceOp::product:
+      return a * b;
+    case ReduceOp::min:
+      return std::fmin(a, b);
+    case ReduceOp::max:
+      return std::fmax(a, b);
+    case ReduceOp::bit_and:
+      return static_cast<double>(static_cast<std::int64_t>(a) & static_cast<std::int64_t>(b));
+    case ReduceOp::bit_or:
+      return static_cast<double>(static_cast<std::int64_t>(a) | static_cast<std::int64_t>(b));
+    case ReduceOp::any:
+      return a != 0 || b != 0 ? 1 : 0;
+    case ReduceOp::all:
+      return a != 0 && b != 0 ? 1 : 0;
+    default:
+      return a + b;
+  }
+}
+
+[[noreturn]] void refuse(const char* argument, std::string expected, std::string got) {
+  throw Error(
+      {.operation = "scan", .argument = argument, .expected = std::move(expected), .got = std::move(got)});
+}
+
+ScanShape shape_of(const Words& words, const Extents& extents) {
+  const bool columns = words.flag("columns"), keys = words.flag("by-key");
+  const bool segments = words.text("segments") != "0";
+  if (columns && !extents.is_matrix) refuse("columns", "a matrix: ROWSxCOLS", words.text("shape"));
+  if (segments && extents.is_matrix) refuse("segments", "a vector", words.text("shape"));
+  if (keys && extents.is_matrix) refuse("by-key", "a vector", words.text("shape"));
+  if (keys && segments) refuse("by-key", "keys or segments", "both");
+  return columns             ? ScanShape::columns
+         : extents.is_matrix ? ScanShape::rows
+         : segments          ? ScanShape::segments
+         : keys              ? ScanShape::keys
+                             : ScanShape::vector;
+}
+
+cl::Event call_scan(const Context& context, const ScanProblem& p, const PlacedArray& in, const Vector& marks,
+                    const PlacedArray& out, const CallOptions& options) {
+  const Vector from = in.vector(), to = out.vector();
+  switch (p.shape) {
+    case ScanShape::keys:
+      return p.exclusive ? exclusive_scan_by_key(context, marks, from, to, p.operation, {}, options)
+                         : inclusive_scan_by_key(context, marks, from, to, p.operation, options);
+    case ScanShape::segments:
+      return p.exclusive ? exclusive_scan_segments(context, from, marks, to, p.operation, {}, options)
+                         : inclusive_scan_segments(context, from, marks, to, p.operation, options);
+    case ScanShape::vector:
+      return p.exclusive ? exclusive_scan(context, from, to, p.operation, {}, options)
+                         : inclusive_scan(context, from, to, p.operation, options);
+    default:
+      break;
+  }
+  const Extent packed{.batch = p.batch};
+  const Matrix a(in.buffer, size_of(p.in), p.rows, p.cols, packed);
+  const Matrix b(out.buffer, size_of(p.out), p.rows, p.cols, packed);
+  if (p.shape == ScanShape::columns) {
+    return p.exclusive ? exclusive_scan_columns(context, a, p.in, b, p.out, p.operation, {}, options)
+                       : inclusive_scan_columns(context, a, p.in, b, p.out, p.operation, options);
+  }
+  return p.exclusive ? exclusive_scan_rows(context, a, p.in, b, p.out, p.operation, {}, options)
+                     : inclusive_scan_rows(context, a, p.in, b, p.out, p.operation, options);
+}
+
+/// Where segments or runs of equal keys begin.
+std::vector<bool> begins_of(const ScanProblem& p, const std::vector<HostArray>& marks) {
+  std::vector<bool> begins(p.cols);
+  if (p.shape == ScanShape::keys) {
+    for (std::size_t i = 1; i < p.cols; ++i)
+      begins[i] = marks[0].number(i) != marks[0].number(i - 1);
+  } else if (p.shape == ScanShape::segments) {
+    for (std::size_t s = 0; s < marks[0].size(); ++s) {
+      const auto at = static_cast<std::size_t>(marks[0].number(s));
+      if (at < p.cols) begins[at] = true;
+    }
+  }
+  return begins;
+}
+
+void scan_plainly(const ScanProblem& p, const HostArray& in, const std::vector<HostArray>& marks,
+                  HostArray& out) {
+  const bool by_columns = p.shape == ScanShape::columns;
+  const std::size_t lines = (by_columns ? p.cols : p.rows) * p.batch, length = by_columns ? p.rows : p.cols;
+  const std::size_t step = by_columns ? p.cols : 1;
+  const double identity = identity_of(p.operation.op, p.in);
+  const std::vector<bool> begins = begins_of(p, marks);
+  in_parallel(lines, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t line = begin; line < end; ++line) {
+      std::size_t at = by_columns ? line / p.cols * p.rows * p.cols + line % p.cols : line * p.cols;
+      double value = identity;
+      for (std::size_t i = 0; i < length; ++i, at += step) {
+        if (!by_columns && begins[at % p.cols]) value = identity;
+        const double next = combined(p.operation.op, value, in.number(at));
+        out.set(at, p.exclusive ? value : next);
+        value = next;
+      }
+    }
+  });
+}
+
+Case read(const Words& words) {
+  const Extents extents = extents_of("scan", words);
+  const ReduceOp op = reduction_of(words);
+  const bool in_place = words.flag("in-place");
+  ScanProblem problem;
+  problem.operation = op;
+  problem.shape = shape_of(words, extents);
+  problem.exclusive = words.flag("exclusive");
+  problem.in = words.scalar("type");
+  problem.out = op == ReduceOp::any || op == ReduceOp::all ? Scalar::uint8 : problem.in;
+  problem.rows = extents.rows;
+  problem.cols = extents.cols;
+  problem.batch = extents.batch;
+  problem.in_alignment =
+      packed_alignment(extents.rows * extents.batch, extents.cols * size_of(problem.in), 16);
+  problem.out_alignment =
+      packed_alignment(extents.rows * extents.batch, extents.cols * size_of(problem.out), 16);
+  if (in_place && size_of(problem.in) != size_of(problem.out))
+    refuse("in-place", "results of the elements' size", std::string(name_of(problem.out)));
+  const std::size_t segments = problem.shape == ScanShape::segments ? words.number("segments") : 0;
+  const bool by_key = problem.shape == ScanShape::keys;
+  Case made = case_of(formatted("{} {}, {} {}{}{}", extents.text(), name_of(problem.in),
+                                problem.exclusive ? "exclusive" : "inclusive", name_of(op),
+                                segments != 0                         ? formatted(" of {} segments", segments)
+                                : by_key                              ? ", by key"
+                                : problem.shape == ScanShape::columns ? ", by column"
+                                : problem.shape == ScanShape::rows    ? ", by row"
+                                                                      : "",
+                                in_place ? ", in place" : ""),
+                      problem, plan_scan);
+  const std::size_t length = problem.shape == ScanShape::columns ? extents.rows : extents.cols;
+  const ArrayRule elements{"in", problem.in, extents.elements(), fill_for(op, problem.in, length)};
+  if (by_key) made.in.push_back({"keys", problem.marks, extents.cols, {.most = 1000, .rare = 8}});
+  if (segments != 0)
+    made.in.push_back({"offsets", problem.marks, segments + 1, {.offsets_of = extents.cols}});
+  if (in_place) {
+    made.in_out = {elements};
+    made.in_out[0].name = "in and out";
+  } else {
+    made.in.push_back(elements);
+    made.out = {{"out", problem.out, extents.elements()}};
+  }
+  made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
+    const PlacedArray& in = in_place ? arrays.in_out[0] : arrays.in.back();
+    PlacedArray out = in_place ? arrays.in_out[0] : arrays.out[0];
+    out.type = problem.out;
+    const bool has_marks = by_key || segments != 0;
+    return call_scan(context, problem, in, has_marks ? arrays.in[0].vector() : Vector(), out, options);
+  };
+  made.reference = [=](const HostArrays& arrays) {
+    const HostArray from = in_place ? arrays.in_out[0] : HostArray();
+    scan_plainly(problem, in_place ? from : arrays.in.back(), arrays.in,
+                 in_place ? arrays.in_out[0] : arrays.out[0]);
+  };
+  return made;
+}
+
+}  // namespace
+
+Operation scan_operation() {
+  std::vector<WordRule> words = extent_rules();
+  words.push_back(reduction_rule(ReduceOp::all));
+  words.push_back({.name = "exclusive", .kind = WordKind::flag, .help = "Without the element itself"});
+  words.push_back({.name = "columns",
+                   .kind = WordKind::flag,
+                   .help = "Down the columns of a matrix, not along its rows"});
+  words.push_back({.name = "by-key",
+                   .kind = WordKind::flag,
+                   .help = "Each run of a vector's elements with equal keys by itself"});
+  words.push_back({.name = "segments",
+                   .kind = WordKind::number,
+                   .help = "Each of so many segments of a vector by itself; 0: the whole",
+                   .usual = "0"});
+  words.push_back({.name = "in-place", .kind = WordKind::flag, .help = "Results take the elements' places"});
+  return {
+      .name = "scan",
+      .summary = "Inclusive and exclusive scans of vectors, rows, columns, segments and runs of keys",
+      .steps = {{"hillis_steele", "log n rounds over the tile, n log n additions"},
+                {"blelloch", "up and down a tree: 2 n additions"},
+                {"reduce_then_scan", "several elements a work-item; a second reading"},
+                {"look_back", "one reading: tiles look back for what is before them"},
+                {"cpu", "one thread a piece, cached"}},
+      .words = std::move(words),
+      .read = read,
+      // CUB's inclusive scan of 2^28 elements has 0.74 of an H200's copy bandwidth; smem aims at 0.90.
+      .samples = {{Scale::edges, "1"},
+                  {Scale::edges, "1009"},
+                  {Scale::edges, "300007"},
+                  {Scale::edges, "70001 uchar --op max --exclusive"},
+                  {Scale::edges, "37x131 --batch 3"},
+                  {Scale::edges, "131x37 int --columns --batch 2"},
+                  {Scale::edges, "70001 int --by-key"},
+                  {Scale::edges, "70001 --segments 97 --exclusive"},
+                  {Scale::edges, "300007 --in-place"},
+                  {Scale::small, "65536"},
+                  {Scale::small, "4194304"},
+                  {Scale::small, "512x512"},
+                  {Scale::small, "4194304 int --exclusive"},
+                  {Scale::usual, "16777216"},
+                  {Scale::usual, "16777216 uint"},
+                  {Scale::usual, "16777216 int --exclusive"},
+                  {Scale::usual, "8388608 ulong"},
+                  {Scale::usual, "1048576"},
+                  {Scale::usual, "4096x4096"},
+                  {Scale::usual, "4096x4096 --columns"},
+                  {Scale::usual, "16777216 --by-key"},
+                  {Scale::usual, "16777216 --in-place"},
+                  {Scale::large, "268435456", 0.74},
+                  {Scale::large, "268435456 uint", 0.74},
+                  {Scale::large, "268435456 int --exclusive"},
+                  {Scale::large, "134217728 ulong"},
+                  {Scale::large, "1048576"},
+                  {Scale::large, "16384x16384"},
+                  {Scale::large, "16384x16384 --columns"},
+                  {Scale::large, "268435456 --by-key"},
+                  {Scale::large, "268435456 --in-place"}},
+  };
+}
+
+}  // namespace smem::operations

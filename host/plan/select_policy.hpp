@@ -1,0 +1,97 @@
+/// The numbers of selections' plans, with what chose them.
+#pragma once
+
+#include "plan/policy.hpp"
+
+#include <smem/device.hpp>
+
+#include <cstddef>
+
+namespace smem::plan {
+
+/// Of selections by threads of a CPU.
+struct SelectThreads {
+  std::size_t piece_bytes = 128 * 1024;  ///< half of a small second-level cache
+  std::size_t whole_pieces = 2;          ///< vectors of so many are not cut
+  std::size_t pieces_a_unit = 16;        ///< so that a late thread leaves little
+  std::size_t multiple = 64;             ///< elements that divide a piece of two launches
+  std::size_t groups_a_unit = 32;        ///< that a launch has at most
+};
+
+struct SelectPolicy {
+  When when;
+  Evidence copies;  ///< copies of selected elements
+  Evidence partitions;
+  Evidence others = {.what = "no measurement: the sizes follow from the device's facts"};
+  std::size_t group = 256;             ///< work-items of copy_if and unique
+  std::size_t group_of_flagged = 256;  ///< of copy_flagged, where local memory has flagged_local_bytes
+  std::size_t group_of_partitions = 256;
+  std::size_t group_of_runs = 256;  ///< of run_length_encode
+  std::size_t flagged_local_bytes = 0;
+  std::size_t item_bytes = 64;        ///< elements of a work-item
+  std::size_t large_item_bytes = 64;  ///< the same where local memory has large_local_bytes
+  std::size_t large_local_bytes = 0;
+  std::size_t most_items = 32;         ///< bits of a word
+  std::size_t most_single_items = 32;  ///< of warps that read elements one by one
+  std::size_t count_bytes = 64;        ///< elements of a work-item that only counts
+  std::size_t pack_bytes = 16;         ///< the widest read of a work-item
+  std::size_t groups_a_unit = 8;       ///< that are wanted of two launches
+  std::size_t tiles_of_parts = 2;      ///< of a part, at least
+  std::size_t most_parts = 2048;       ///< all of which every part after them reads
+  SelectThreads threads;               ///< of CPUs
+};
+
+// nvidia: larger tiles make the chain from tile to tile shorter; multiprocessors hold 2048 work-items. On the
+// H200, 2^28 floats, ms: copy_if 512 0.469, 256 0.478, 1024 0.488; copy_flagged 1024 0.534, 256 0.564, 512
+// 0.663; run_length_encode 256 0.880, 512 0.937; partition, which has no chain, 64 0.991, 512 1.083. A tile
+// is in local memory as well, of which older multiprocessors have 64 KiB for two groups, newer ones 227 KiB.
+// Elements that are read one by one take more registers: 32 of them would spill.
+//
+// intel: its compiler runs 32 work-items in the registers of one thread. cpu: compilers make loops of
+// work-items, and long code of many registers.
+inline constexpr SelectPolicy kSelectPolicies[] = {
+    {.when = {.family = "nvidia-hopper"},
+     .copies = {.device = "H200",
+                .driver = "580.159",
+                .what = "copy_if, half of 2^28 floats",
+                .share = "look_back 0.465 ms, count_then_place 0.708 ms, CUB 0.602 ms"},
+     .partitions = {.device = "H200",
+                    .driver = "580.159",
+                    .what = "partition of 2^28 floats",
+                    .share = "0.99 ms in groups of 64, 1.08 ms in groups of 512"},
+     .group = 512,
+     .group_of_flagged = 1024,
+     .group_of_partitions = 64,
+     .group_of_runs = 256,
+     .flagged_local_bytes = 160 * 1024,
+     .large_item_bytes = 128,
+     .large_local_bytes = 96 * 1024,
+     .most_single_items = 16},
+    {.when = {.family = "nvidia"},
+     .copies = {.what = "no measurement: a Hopper's sizes, of tiles that local memory has room for"},
+     .partitions = {.what = "no measurement: a Hopper's sizes"},
+     .group = 512,
+     .group_of_flagged = 1024,
+     .group_of_partitions = 64,
+     .group_of_runs = 256,
+     .flagged_local_bytes = 160 * 1024,
+     .large_item_bytes = 128,
+     .large_local_bytes = 96 * 1024,
+     .most_single_items = 16},
+    {.when = {.family = "intel"},
+     .copies = {.what = "no measurement: what its compiler keeps in registers"},
+     .partitions = {.what = "no measurement: what its compiler keeps in registers"},
+     .item_bytes = 32,
+     .large_item_bytes = 32},
+    {.when = {.family = "cpu"},
+     .copies = {.what = "no measurement: pieces that a core's cache holds"},
+     .partitions = {.what = "no measurement: pieces that a core's cache holds"},
+     .item_bytes = 16,
+     .large_item_bytes = 16},
+    {.copies = {.what = "no measurement for this family: the sizes follow from the device's facts"},
+     .partitions = {.what = "no measurement for this family: the sizes follow from the device's facts"}},
+};
+
+inline const SelectPolicy& select_policy(const Device& device) { return row_for(kSelectPolicies, device); }
+
+}  // namespace smem::plan
