@@ -2,8 +2,13 @@
 #include "support/failure.hpp"
 #include "support/targets.hpp"
 
+#include "plan/box_policy.hpp"
+#include "plan/heat_policy.hpp"
 #include "plan/reduce_policy.hpp"
+#include "plan/separable_policy.hpp"
+#include "plan/stencil_policy.hpp"
 #include "plan/transpose_policy.hpp"
+#include "plan/window_policy.hpp"
 
 #include <doctest/doctest.h>
 
@@ -54,6 +59,12 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
   check_table("transpose", kTransposePolicies, &TransposePolicy::evidence);
   check_table("reduce", kReducePolicies, &ReducePolicy::vectors, &ReducePolicy::matrices,
               &ReducePolicy::others);
+  check_table("heat", kHeatPolicies, &HeatPolicy::evidence, &HeatPolicy::others, &HeatPolicy::of_threads);
+  check_table("stencil", kStencilPolicies, &StencilPolicy::evidence, &StencilPolicy::others,
+              &StencilPolicy::of_threads);
+  check_table("separable", kSeparablePolicies, &SeparablePolicy::evidence, &SeparablePolicy::others);
+  check_table("box_blur", kBoxPolicies, &BoxPolicy::evidence, &BoxPolicy::others);
+  check_table("median_blur and sobel", kWindowPolicies, &WindowPolicy::evidence);
 }
 
 TEST_CASE("policies: evidence says where it was measured") {
