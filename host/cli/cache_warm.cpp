@@ -262,18 +262,6 @@ void warm_conv2d(Calls& calls) {
   }
 }
 
-void warm_heat(Calls& calls) {
-  for (const std::size_t steps : {std::size_t{1}, std::size_t{12}}) {
-    for (const GridSize size : {GridSize{1024, 1024}, GridSize{128, 128, 128}}) {
-      calls.emplace_back([=](const Context& context) {
-        const auto in = zeros<float>(context, size.width * size.height * size.depth);
-        const auto out = zeros<float>(context, in.size());
-        heat(context, in.grid(size), out.grid(size), {.steps = steps, .dt = 0.1});
-      });
-    }
-  }
-}
-
 /// A call on each small sample, and on each that the device would be measured with.
 Calls calls_of(const operations::Operation& operation, const Device& device) {
   Calls calls;
@@ -310,7 +298,6 @@ constexpr Special kSpecial[] = {
     {"blur", warm_blur},
     {"pool", warm_pool},
     {"moving_mean", warm_moving_mean},
-    {"heat", warm_heat},
 };
 
 struct Work {

@@ -77,27 +77,6 @@ std::vector<SelectCase> select_goals(DeviceType type, bool small) {
           {SelectOp::run_length_encode, float32, large, 5}};
 }
 
-std::vector<HeatCase> heat_goals(DeviceType type, bool small) {
-  // GPUs: a step at 0.88 of the copy bandwidth, and of several steps each 1.8 times as fast. CPUs: 0.95 of
-  // C++ with two threads for one step, and 1.5 times its rate for ten, as shares of memcpy (0.80 and 0.75).
-  const bool cpu = type == DeviceType::cpu;
-  const std::size_t cube = small ? 128 : cpu ? 256 : 512, square = small ? 2048 : cpu ? 4096 : 16384;
-  const std::size_t many = cpu ? 10 : 12;
-  const GridSize solid{cube, cube, cube}, flat{square, square};
-  using enum Scalar;
-  return {{float32, solid, 1, false, cpu ? 0.76 : 0.88},
-          {float32, solid, many, false, cpu ? 1.13 : 1.584},
-          {float32, solid, 1, true},
-          {float64, solid, 1},
-          {float64, solid, many},
-          {half, solid, 1},
-          {half, solid, many},
-          {float32, flat, 1},
-          {float32, flat, many},
-          {float32, flat, many, true},
-          {float32, {square * 4096}, 2 * many}};
-}
-
 std::vector<BlurCase> blur_goals(DeviceType type, bool small) {
   // GPUs: what fused passes should leave of the copy bandwidth. CPUs: the time of OpenCV's filters with two
   // threads (floats: Gaussian 5 x 5 15 ms, 15 x 15 45 ms, box 3 x 3 29 ms; bytes: at half their

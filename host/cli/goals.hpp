@@ -50,16 +50,6 @@ struct SelectCase {
   double goal = 0;  ///< least share of the copy bandwidth; 0: measured for information
 };
 
-/// Steps of heat diffusion between insulated walls. What counts is a read and a write of each cell for every
-/// step, so several steps a pass can have more than the copy.
-struct HeatCase {
-  Scalar type = Scalar::float32;
-  GridSize size;
-  std::size_t steps = 1;
-  bool variable = false;  ///< a conductivity for each cell, which is not counted
-  double goal = 0;        ///< least share of the copy bandwidth; 0: measured for information
-};
-
 /// A blur of square grids of `edge` x `edge` cells.
 enum class BlurKind { gaussian, box, median, gradient, unsharp };
 struct BlurCase {
@@ -105,7 +95,6 @@ std::vector<ReduceCase> reduce_goals(DeviceType type, bool small);
 std::vector<HistogramCase> histogram_goals(DeviceType type, bool small);
 std::vector<ScanCase> scan_goals(DeviceType type, bool small);
 std::vector<SelectCase> select_goals(DeviceType type, bool small);
-std::vector<HeatCase> heat_goals(DeviceType type, bool small);
 std::vector<BlurCase> blur_goals(DeviceType type, bool small);
 std::vector<PoolCase> pool_goals(DeviceType type, bool small);
 std::vector<MovingMeanCase> moving_mean_goals(DeviceType type, bool small);

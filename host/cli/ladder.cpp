@@ -67,12 +67,6 @@ constexpr Step kSteps[] = {
     {"moving_mean", "tiled", "sums of chunks of a tile in local memory serve each window"},
     {"moving_mean", "blocks", "running sums of blocks as long as the window, through scratch"},
     {"moving_mean", "cpu", "one thread a strip, its two running sums in its cache"},
-    {"heat", "naive", "one step a pass, every neighbour from global memory"},
-    {"heat", "tiled", "one step a pass, neighbours from a tile in local memory"},
-    {"heat", "vector", "one step a pass, vectors in registers along z"},
-    {"heat", "blocked", "several steps a pass, in a tile with a wide halo"},
-    {"heat", "march", "several steps a pass, a pipeline of planes in registers"},
-    {"heat", "cpu", "one thread a block, several steps while it is cached"},
     {"select", "count_then_place", "count, scan, and read again to place"},
     {"select", "look_back", "one reading: tiles look back for their place"},
     {"select", "cpu", "one thread a piece, cached"},
@@ -233,7 +227,6 @@ const std::vector<Ladder>& ladders() {
         {"conv2d", conv2d_variants(), ladder_conv2d},
         {"pool", pool_variants(), ladder_pool},
         {"moving_mean", moving_mean_variants(), ladder_moving_mean},
-        {"heat", heat_variants(), ladder_heat},
     };
     ladders.insert(ladders.end(), others.begin(), others.end());
     return ladders;

@@ -34,7 +34,6 @@ constexpr TuneTarget kTargets[] = {
     {"pool", tuned::poolings},
     {"global_pool", tuned::whole_poolings},
     {"moving_mean", tuned::moving_means},
-    {"heat", tuned::diffusions},
 };
 
 TuneData data_of(const operations::ArrayRule& rule) {
@@ -49,6 +48,7 @@ TuneCase case_of(const operations::Operation& operation, const operations::Case&
   made.problems = described.tuning;
   made.in = data_of(described.in.at(0));
   made.out = data_of(described.out.at(0));
+  made.out.relative = described.relative;
   made.variants = operation.variants();
   made.plan = described.plan;
   made.call = [described](const Context& context, const measure::BufferPair& pair,
@@ -78,7 +78,9 @@ std::vector<TuneCase> tune_cases(const std::string& operation, const Device& dev
   if (const operations::Operation* described = operations::find(operation)) {
     std::vector<TuneCase> cases;
     for (const operations::Sample& sample : described->at(operations::scale_for(device, small)))
-      cases.push_back(case_of(*described, described->parse(sample.words)));
+      if (const operations::Case one = described->parse(sample.words);
+          one.in.size() == 1 && one.out.size() == 1 && can_compute(device, one))
+        cases.push_back(case_of(*described, one));
     return cases;
   }
   for (const TuneTarget& target : kTargets) {

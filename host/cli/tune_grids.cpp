@@ -297,35 +297,4 @@ std::vector<TuneCase> moving_means(Scale scale) {
   return cases;
 }
 
-/// Four steps of an eighth each keep numbers below 256 exact in float32: three bits a step. Half is exact for
-/// one, and rounded once a pass.
-std::vector<TuneCase> diffusions(Scale scale) {
-  const std::size_t edge = sized(scale, 512, 4096, 16384), cube = sized(scale, 64, 256, 512);
-  std::vector<TuneCase> cases;
-  for (const auto& [size, type] : {std::pair{GridSize{edge, edge}, Scalar::float32},
-                                   {GridSize{cube, cube, cube}, Scalar::float32},
-                                   {GridSize{cube, cube, cube}, Scalar::half}}) {
-    for (const std::size_t steps : {1, 4}) {
-      if (scale == Scale::small && steps == 1) continue;
-      const GridSize cells = size;
-      const Scalar element = type;
-      HeatProblem problem{.type = type, .width = cells.width, .height = cells.height, .depth = cells.depth};
-      problem.steps = steps;
-      problem.alignment = packed_alignment(cells.width * size_of(type));
-      cases.push_back(case_of(fmt::format("{} x {}{} {}, {} step{}", cells.width, cells.height,
-                                          cells.depth > 1 ? fmt::format(" x {}", cells.depth) : "",
-                                          name_of(type), steps, steps == 1 ? "" : "s"),
-                              problem, heat_variants(),
-                              [](const auto&... all) { return plan_heat(all...); }));
-      cases.back().in = cases.back().out = {type, cells.width * cells.height * cells.depth};
-      if (type == Scalar::half) cases.back().out.relative = 0x1p-9;  // four roundings
-      cases.back().call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
-        return smem::heat(context, Grid(pair.in(), element, cells), Grid(pair.out(), element, cells),
-                          {.steps = steps, .dt = 0.125}, o);
-      };
-    }
-  }
-  return cases;
-}
-
 }  // namespace smem::cli::tuned

@@ -58,6 +58,5 @@ std::vector<TuneCase> gradients(Scale scale);
 std::vector<TuneCase> poolings(Scale scale);
 std::vector<TuneCase> whole_poolings(Scale scale);
 std::vector<TuneCase> moving_means(Scale scale);
-std::vector<TuneCase> diffusions(Scale scale);
 
 }  // namespace smem::cli::tuned

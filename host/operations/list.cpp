@@ -5,11 +5,13 @@ namespace smem::operations {
 
 Operation transpose_operation();
 Operation flip_operation();
+Operation heat_operation();
 
 const std::vector<Operation>& all() {
   static const std::vector<Operation> operations{
       transpose_operation(),
       flip_operation(),
+      heat_operation(),
   };
   return operations;
 }
@@ -18,6 +20,13 @@ const Operation* find(std::string_view name) {
   for (const Operation& operation : all())
     if (operation.name == name) return &operation;
   return nullptr;
+}
+
+bool can_compute(const Device& device, const Case& of) {
+  for (const std::vector<ArrayRule>* rules : {&of.in, &of.in_out, &of.out})
+    for (const ArrayRule& rule : *rules)
+      if (rule.type == Scalar::float64 && !device.fp64) return false;
+  return true;
 }
 
 std::vector<std::string_view> Operation::variants() const {

@@ -28,8 +28,12 @@ struct Case {
   std::function<Plan(const Device&, const PlanOverrides&)> plan;
   std::function<cl::Event(const Context&, const CallArrays&, const CallOptions&)> call;
   std::function<void(const HostArrays&)> reference;  ///< the results by a plain loop
+  double bytes = 0;     ///< read and written, as a rate counts them; 0: as the plan predicts
   double relative = 0;  ///< what results may differ by: 0 where all sums are exact
 };
+
+/// Whether the device computes with the types of the arrays.
+bool can_compute(const Device& device, const Case& of);
 
 /// A case whose plan follows from its problem.
 template <class Problem>
@@ -73,7 +77,8 @@ struct Operation {
   std::vector<WordRule> words;
   /// \throws Error naming the word that does not fit.
   std::function<Case(const Words&)> read;
-  std::vector<Sample> samples;  ///< of each scale; the ladder has the first
+  std::vector<Sample> samples;                          ///< of each scale; the ladder has the first
+  std::string_view counted = "bytes read and written";  ///< by a rate
 
   /// The problem of a text.
   Case parse(std::string_view text) const { return read(Words::parse(name, words, text)); }
