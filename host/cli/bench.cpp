@@ -89,7 +89,6 @@ void add_bench(Command root, int& exit_code) {
   add_bench_scan(bench, exit_code);
   add_bench_select(bench, exit_code);
   add_bench_gemm(bench, exit_code);
-  add_bench_stencil(bench, exit_code);
   add_bench_conv2d(bench, exit_code);
   add_bench_blur(bench, exit_code);
   add_bench_pool(bench, exit_code);

@@ -194,15 +194,6 @@ void on_planes(Calls& calls, const Operation& operation) {
   }
 }
 
-void warm_stencil(Calls& calls) {
-  for (const std::size_t radius : {std::size_t{1}, std::size_t{2}}) {
-    const std::vector<double> weights((2 * radius + 1) * (2 * radius + 1), 0.1);
-    on_planes(calls, [=](const Context& context, const Grid& in, const Grid& out) {
-      stencil(context, in, out, Stencil::box({radius, radius}, weights));
-    });
-  }
-}
-
 void warm_convolve2d(Calls& calls) {
   const std::vector<double> weights{1, 2, 3, 4, 5, 6, 7, 8, 10};  // of no rank 1
   on_planes(calls, [=](const Context& context, const Grid& in, const Grid& out) {
@@ -292,7 +283,6 @@ constexpr Special kSpecial[] = {
     {"scan", warm_scan},
     {"select", warm_select},
     {"gemm", warm_gemm},
-    {"stencil", warm_stencil},
     {"convolve2d", warm_convolve2d},
     {"conv2d", warm_conv2d},
     {"blur", warm_blur},

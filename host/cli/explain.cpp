@@ -284,7 +284,6 @@ void add_explain(Command root, int& exit_code) {
   add_histogram(command, exit_code);
   add_explain_select(command, exit_code);
   add_explain_gemm(command, exit_code);
-  add_explain_stencil(command, exit_code);
   add_explain_filters(command, exit_code);
 }
 

@@ -85,7 +85,6 @@ inline std::string times(std::size_t batch) { return batch == 1 ? "" : fmt::form
 
 void add_explain_gemm(Command explain, int& exit_code);
 void add_explain_select(Command explain, int& exit_code);
-void add_explain_stencil(Command explain, int& exit_code);
 void add_explain_filters(Command explain, int& exit_code);
 
 }  // namespace smem::cli

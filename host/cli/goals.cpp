@@ -133,31 +133,4 @@ std::vector<MovingMeanCase> moving_mean_goals(DeviceType type, bool small) {
           {half, large, 101},       {float64, large, 101}, {float32, edge, 101, edge}};
 }
 
-std::vector<StencilCase> stencil_goals(DeviceType type, bool small) {
-  // GPUs: of an H200. CPUs: as fast as OpenCV's filter2D with two threads for float, half as fast for bytes,
-  // which is judged beside it; the shares here are for information.
-  const bool cpu = type == DeviceType::cpu;
-  const std::size_t edge = cpu ? (small ? 2048 : 4096) : (small ? 2048 : 8192);
-  const std::size_t cube = small ? 128 : cpu ? 256 : 512, line = edge * edge;
-  const double three = cpu ? 0 : 0.90, five = cpu ? 0 : 0.85, bytes = cpu ? 0 : 0.80;
-  using enum Scalar;
-  using enum StencilShape;
-  return {{float32, box, {edge, edge, 1}, {1, 1, 0}, 1, three},
-          {float32, box, {edge, edge, 1}, {2, 2, 0}, 1, five},
-          {uint8, box, {edge, edge, 1}, {1, 1, 0}, 4, bytes},
-          {uint8, box, {edge, edge, 1}, {2, 2, 0}, 4},
-          {uint8, box, {edge, edge, 1}, {1, 1, 0}},
-          {uint16, box, {edge, edge, 1}, {1, 1, 0}},
-          {half, box, {edge, edge, 1}, {1, 1, 0}},
-          {half, box, {edge, edge, 1}, {2, 2, 0}},
-          {float64, box, {edge, edge / 2, 1}, {1, 1, 0}},
-          {float32, star, {edge, edge, 1}, {1, 1, 0}},
-          {float32, box, {edge - 1, edge - 1, 1}, {1, 1, 0}},
-          {float32, box, {edge, edge, 1}, {7, 7, 0}},
-          {float32, box, {line, 1, 1}, {1, 0, 0}},
-          {float32, star, {cube, cube, cube}, {1, 1, 1}},
-          {float32, box, {cube, cube, cube}, {1, 1, 1}},
-          {float32, star, {cube, cube, cube}, {4, 4, 4}}};
-}
-
 }  // namespace smem::cli

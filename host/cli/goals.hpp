@@ -79,16 +79,6 @@ struct MovingMeanCase {
   std::size_t rows = 1;
 };
 
-/// A stencil of a packed grid.
-struct StencilCase {
-  Scalar type = Scalar::float32;
-  StencilShape shape = StencilShape::box;    ///< or star
-  std::array<std::size_t, 3> size{1, 1, 1};  ///< cells along x, y and z
-  std::array<std::size_t, 3> radius{0, 0, 0};
-  std::size_t channels = 1;
-  double goal = 0;  ///< least share of the copy bandwidth; 0: measured for information
-};
-
 /// `small`: about a sixteenth of the data on a GPU and a quarter on a CPU, for a quick look; the goals were
 /// set for the full sizes.
 std::vector<ReduceCase> reduce_goals(DeviceType type, bool small);
@@ -98,6 +88,5 @@ std::vector<SelectCase> select_goals(DeviceType type, bool small);
 std::vector<BlurCase> blur_goals(DeviceType type, bool small);
 std::vector<PoolCase> pool_goals(DeviceType type, bool small);
 std::vector<MovingMeanCase> moving_mean_goals(DeviceType type, bool small);
-std::vector<StencilCase> stencil_goals(DeviceType type, bool small);
 
 }  // namespace smem::cli

@@ -148,25 +148,6 @@ TuneCase pooling(PoolOp op, Scalar type, std::size_t edge, const Pooling& window
 
 }  // namespace
 
-std::vector<TuneCase> stencils(Scale scale) {
-  const std::size_t edge = sized(scale, 512, 4096, 8192), cube = sized(scale, 64, 256, 512);
-  std::vector<StencilCase> asked{
-      {.size = {edge, edge, 1}, .radius = {1, 1, 0}},
-      {.shape = StencilShape::star, .size = {cube, cube, cube}, .radius = {1, 1, 1}}};
-  if (scale != Scale::small)
-    asked.push_back({.type = Scalar::uint8, .size = {edge, edge, 1}, .radius = {2, 2, 0}});
-  std::vector<TuneCase> cases;
-  for (const StencilCase& c : asked) {
-    cases.push_back(case_of(label_of(c), problem_of(c), stencil_variants(),
-                            [](const auto&... all) { return plan_stencil(all...); }));
-    cases.back().in = cases.back().out = {c.type, elements_of(c)};
-    cases.back().call = [c](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
-      return run_stencil(context, c, pair, o);
-    };
-  }
-  return cases;
-}
-
 std::vector<TuneCase> filters(Scale scale) {
   const std::size_t edge = sized(scale, 512, 4096, 8192);
   std::vector<TuneCase> cases;

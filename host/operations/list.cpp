@@ -6,12 +6,14 @@ namespace smem::operations {
 Operation transpose_operation();
 Operation flip_operation();
 Operation heat_operation();
+Operation stencil_operation();
 
 const std::vector<Operation>& all() {
   static const std::vector<Operation> operations{
       transpose_operation(),
       flip_operation(),
       heat_operation(),
+      stencil_operation(),
   };
   return operations;
 }
