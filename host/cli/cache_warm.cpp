@@ -194,13 +194,6 @@ void on_planes(Calls& calls, const Operation& operation) {
   }
 }
 
-void warm_convolve2d(Calls& calls) {
-  const std::vector<double> weights{1, 2, 3, 4, 5, 6, 7, 8, 10};  // of no rank 1
-  on_planes(calls, [=](const Context& context, const Grid& in, const Grid& out) {
-    convolve2d(context, in, out, {3, 3, weights});
-  });
-}
-
 void warm_blur(Calls& calls) {
   on_planes(calls, [](const Context& context, const Grid& in, const Grid& out) {
     gaussian_blur(context, in, out, {.size = 3});
@@ -283,7 +276,6 @@ constexpr Special kSpecial[] = {
     {"scan", warm_scan},
     {"select", warm_select},
     {"gemm", warm_gemm},
-    {"convolve2d", warm_convolve2d},
     {"conv2d", warm_conv2d},
     {"blur", warm_blur},
     {"pool", warm_pool},

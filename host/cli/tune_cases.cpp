@@ -24,7 +24,6 @@ constexpr TuneTarget kTargets[] = {
     {"histogram_weighted", tuned::weighted_histograms},
     {"select", tuned::selections},
     {"gemm", tuned::products},
-    {"convolve2d", tuned::convolutions},
     {"conv2d", tuned::layers},
     {"separable", tuned::filters},
     {"box_blur", tuned::boxes},

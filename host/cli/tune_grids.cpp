@@ -74,29 +74,6 @@ TuneCase layer(const Layer& l, Scalar type) {
   return made;
 }
 
-/// A correlation with a dense kernel, in one pass.
-TuneCase convolution(std::size_t edge, std::size_t taps, std::size_t stride) {
-  const std::size_t out_edge = convolved_size(edge, taps, stride, 1, taps / 2, taps / 2);
-  StencilProblem problem = stencil_problem(Scalar::float32, {edge, edge, 1}, {taps / 2, taps / 2, 0});
-  problem.convolution = true;
-  problem.boundary = Boundary::zero;
-  problem.out_size = {out_edge, out_edge, 1};
-  problem.stride = {stride, stride, 1};
-  problem.out_alignment = packed_alignment(out_edge * sizeof(float));
-  TuneCase made =
-      case_of(fmt::format("{} x {} float32, {} x {} / {}", edge, edge, taps, taps, stride), problem,
-              stencil_variants(), [](const auto&... all) { return plan_stencil(all...); });
-  made.in = {Scalar::float32, edge * edge};
-  made.out = {Scalar::float32, out_edge * out_edge};
-  made.call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
-    return convolve2d(context, Grid(pair.in(), Scalar::float32, {edge, edge}),
-                      Grid(pair.out(), Scalar::float32, {out_edge, out_edge}),
-                      {taps, taps, weights_for(taps * taps)},
-                      {.stride_x = stride, .stride_y = stride, .separable = Separable::never}, o);
-  };
-  return made;
-}
-
 /// Of square grids and windows, with the boundary that blurs have.
 SeparableProblem grids_of(Scalar type, std::size_t edge, std::size_t size) {
   SeparableProblem problem;
@@ -168,11 +145,6 @@ std::vector<TuneCase> filters(Scale scale) {
     };
   }
   return cases;
-}
-
-std::vector<TuneCase> convolutions(Scale scale) {
-  const std::size_t edge = sized(scale, 512, 4096, 8192);
-  return {convolution(edge, 5, 1), convolution(edge, 3, 2)};
 }
 
 std::vector<TuneCase> layers(Scale scale) {

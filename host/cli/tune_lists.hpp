@@ -48,7 +48,6 @@ std::vector<TuneCase> weighted_histograms(Scale scale);
 std::vector<TuneCase> selections(Scale scale);
 std::vector<TuneCase> products(Scale scale);
 // Of grids.
-std::vector<TuneCase> convolutions(Scale scale);
 std::vector<TuneCase> layers(Scale scale);
 std::vector<TuneCase> filters(Scale scale);
 std::vector<TuneCase> boxes(Scale scale);

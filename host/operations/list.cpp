@@ -7,14 +7,18 @@ Operation transpose_operation();
 Operation flip_operation();
 Operation heat_operation();
 Operation stencil_operation();
+Operation convolve2d_operation();
 
 const std::vector<Operation>& all() {
+  // clang-format off: a line for each
   static const std::vector<Operation> operations{
       transpose_operation(),
       flip_operation(),
       heat_operation(),
       stencil_operation(),
+      convolve2d_operation(),
   };
+  // clang-format on
   return operations;
 }
 
