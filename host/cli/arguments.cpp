@@ -41,25 +41,6 @@ Validator shape_validator() {
           "not of the form ROWSxCOLS"};
 }
 
-std::optional<GridSize> parse_grid(const std::string& text) {
-  std::size_t extents[] = {1, 1, 1};
-  std::string_view rest = text;
-  for (std::size_t& extent : extents) {
-    const std::size_t x = rest.find('x');
-    const auto number = parse_number(rest.substr(0, x));
-    if (!number) return std::nullopt;
-    extent = *number;
-    if (x == std::string_view::npos) return GridSize{extents[0], extents[1], extents[2]};
-    rest.remove_prefix(x + 1);
-  }
-  return std::nullopt;
-}
-
-Validator grid_validator() {
-  return {[](const std::string& text) { return parse_grid(text).has_value(); }, "WIDTHxHEIGHTxDEPTH",
-          "not of the form WIDTH, WIDTHxHEIGHT or WIDTHxHEIGHTxDEPTH"};
-}
-
 Validator scalar_validator() {
   return {[](const std::string& text) { return parse_scalar(text).has_value(); }, "TYPE",
           "not a type of numbers"};

@@ -27,11 +27,6 @@ std::optional<std::size_t> parse_size(const std::string& text);
 std::optional<Shape> parse_shape(const std::string& text);
 Validator shape_validator();
 
-/// "4096", "4097x3001" or "512x512x512": cells along a row, rows, planes; empty when it is not of this form,
-/// or one of them is 0.
-std::optional<GridSize> parse_grid(const std::string& text);
-Validator grid_validator();
-
 using operations::parse_scalar;
 Validator scalar_validator();
 

@@ -85,8 +85,6 @@ void add_bench(Command root, int& exit_code) {
   add_bench_banks(bench, exit_code);
   add_bench_rates(bench);
   add_bench_gemm(bench, exit_code);
-  add_bench_heat(bench, exit_code);
-  add_bench_stencil(bench, exit_code);
   add_bench_conv2d(bench, exit_code);
   add_bench_blur(bench, exit_code);
   add_bench_pool(bench, exit_code);

@@ -1,4 +1,5 @@
 // smem bench of described operations: the share of the device's own copy bandwidth, every result compared.
+#include "cli/arguments.hpp"
 #include "cli/bench_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/described.hpp"
@@ -20,6 +21,7 @@ using operations::Operation;
 
 struct Options : BenchOptions {
   WordValues words;
+  std::string tile;
 };
 
 struct GoalCase {
@@ -27,7 +29,25 @@ struct GoalCase {
   double goal = 0;
 };
 
-void run_case(BenchTable& table, const GoalCase& c, const std::vector<std::string>& variants) {
+/// A variant, and the tile that was asked for: among all variants, where it has that choice.
+PlanOverrides fixed_for(const Case& c, const Device& device, const std::string& variant,
+                        const Options& options) {
+  PlanOverrides fixed{.variant = variant};
+  if (options.tile.empty()) return fixed;
+  const Shape tile = *parse_shape(options.tile);
+  fixed.tile_rows = tile.rows;
+  fixed.tile_cols = tile.cols;
+  if (!options.all_variants) return fixed;
+  try {
+    c.plan(device, fixed);
+  } catch (const Error&) {
+    return {.variant = variant};
+  }
+  return fixed;
+}
+
+void run_case(BenchTable& table, const GoalCase& c, const std::vector<std::string>& variants,
+              const Options& options = {}) {
   const CaseData data(c.one);
   const auto buffers = table.buffers(c.one.text, data.bytes(), 2);
   if (!buffers) return;
@@ -37,11 +57,11 @@ void run_case(BenchTable& table, const GoalCase& c, const std::vector<std::strin
     data.write_others(context, pair);
   }
   for (const std::string& variant : variants) {
-    const auto make_plan = [&](const std::string& name) {
-      return c.one.plan(context.device(), PlanOverrides{.variant = name});
-    };
+    const PlanOverrides fixed = fixed_for(c.one, context.device(), variant, options);
+    const auto make_plan = [&](const std::string&) { return c.one.plan(context.device(), fixed); };
     const auto call = [&](const measure::BufferPair& pair) {
-      return c.one.call(context, data.arrays(pair), {.variant = variant});
+      if (options.tile.empty()) return c.one.call(context, data.arrays(pair), {.variant = variant});
+      return c.one.call(context, data.arrays(pair), {.overrides = &fixed});
     };
     const auto check = [&] {
       const measure::BufferPair& first = buffers->pairs.front();
@@ -55,13 +75,15 @@ void run_case(BenchTable& table, const GoalCase& c, const std::vector<std::strin
 
 std::vector<GoalCase> samples_of(const Operation& operation, const Device& device, bool small) {
   std::vector<GoalCase> cases;
-  for (const operations::Sample& sample : operation.at(operations::scale_for(device, small)))
+  for (const operations::Sample& sample : operation.at(operations::scale_for(device, small))) {
     cases.push_back({operation.parse(sample.words), sample.goal});
+    if (!can_compute(device, cases.back().one)) cases.pop_back();
+  }
   return cases;
 }
 
 int run(const Operation& operation, const Options& options) {
-  BenchTable table(options, "bytes read and written");
+  BenchTable table(options, std::string(operation.counted));
   std::vector<GoalCase> cases;
   if (options.is_list()) {
     cases = samples_of(operation, table.device(), options.goals_small);
@@ -70,7 +92,7 @@ int run(const Operation& operation, const Options& options) {
       cases.push_back({std::move(one), 0});
   }
   for (const GoalCase& c : cases)
-    run_case(table, c, options.variants_of(operation.variants()));
+    run_case(table, c, options.variants_of(operation.variants()), options);
   return table.end();
 }
 
@@ -87,6 +109,8 @@ void add_bench_operations(Command bench, int& exit_code) {
     const Command command = bench.add_command(std::string(operation.name), std::string(operation.summary));
     auto options = std::make_shared<Options>();
     const std::vector<Option> words = add_words(command, operation.words, options->words);
+    command.add_option("--tile", options->tile, "Fix the tile, in elements: ROWSxCOLS")
+        .check(shape_validator());
     add_bench_options(
         command, *options, operation.variants(), words, {words.front()}, exit_code,
         [&operation, options] { return run(operation, *options); }, false);

@@ -94,22 +94,6 @@ void on_planes(Calls& calls, const Operation& operation) {
   }
 }
 
-void warm_stencil(Calls& calls) {
-  for (const std::size_t radius : {std::size_t{1}, std::size_t{2}}) {
-    const std::vector<double> weights((2 * radius + 1) * (2 * radius + 1), 0.1);
-    on_planes(calls, [=](const Context& context, const Grid& in, const Grid& out) {
-      stencil(context, in, out, Stencil::box({radius, radius}, weights));
-    });
-  }
-}
-
-void warm_convolve2d(Calls& calls) {
-  const std::vector<double> weights{1, 2, 3, 4, 5, 6, 7, 8, 10};  // of no rank 1
-  on_planes(calls, [=](const Context& context, const Grid& in, const Grid& out) {
-    convolve2d(context, in, out, {3, 3, weights});
-  });
-}
-
 void warm_blur(Calls& calls) {
   on_planes(calls, [](const Context& context, const Grid& in, const Grid& out) {
     gaussian_blur(context, in, out, {.size = 3});
@@ -162,18 +146,6 @@ void warm_conv2d(Calls& calls) {
   }
 }
 
-void warm_heat(Calls& calls) {
-  for (const std::size_t steps : {std::size_t{1}, std::size_t{12}}) {
-    for (const GridSize size : {GridSize{1024, 1024}, GridSize{128, 128, 128}}) {
-      calls.emplace_back([=](const Context& context) {
-        const auto in = zeros<float>(context, size.width * size.height * size.depth);
-        const auto out = zeros<float>(context, in.size());
-        heat(context, in.grid(size), out.grid(size), {.steps = steps, .dt = 0.1});
-      });
-    }
-  }
-}
-
 /// A call on each small sample, and on each that the device would be measured with.
 Calls calls_of(const operations::Operation& operation, const Device& device) {
   Calls calls;
@@ -202,13 +174,10 @@ struct Special {
 constexpr Special kSpecial[] = {
     {"rotate", warm_rotate},
     {"gemm", warm_gemm},
-    {"stencil", warm_stencil},
-    {"convolve2d", warm_convolve2d},
     {"conv2d", warm_conv2d},
     {"blur", warm_blur},
     {"pool", warm_pool},
     {"moving_mean", warm_moving_mean},
-    {"heat", warm_heat},
 };
 // clang-format on
 

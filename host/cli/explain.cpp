@@ -68,91 +68,12 @@ void add_explain_options(Command command, ExplainOptions& options,
   like.excludes(device).excludes(run_flag);
 }
 
-namespace {
-
-struct HeatOptions : ExplainOptions {
-  std::string size, tile;
-  std::size_t steps = 1, steps_per_pass = 0;
-  bool conductivities = false;
-};
-
-int explain_heat(const HeatOptions& options) {
-  const GridSize size = *parse_grid(options.size);
-  HeatProblem problem;
-  problem.type = *parse_scalar(options.type);
-  problem.width = size.width;
-  problem.height = size.height;
-  problem.depth = size.depth;
-  problem.batch = options.batch;
-  problem.steps = options.steps;
-  problem.steps_per_pass = options.steps_per_pass;
-  problem.variable = options.conductivities;
-  problem.alignment = packed_alignment(size.width * size_of(problem.type));
-  PlanOverrides fixed{.variant = options.variant, .work_items = options.work_items};
-  if (!options.tile.empty()) {
-    fixed.tile_rows = parse_shape(options.tile)->rows;
-    fixed.tile_cols = parse_shape(options.tile)->cols;
-  }
-  const auto measure = [&](const Context& context, const Plan& plan) {
-    const std::size_t bytes = size.width * size.height * size.depth * options.batch * size_of(problem.type);
-    const measure::Buffers buffers = explain_buffers(context, bytes);
-    const cl::Buffer conductivities = make_buffer(context, options.conductivities ? bytes : 1);
-    // What one launch does, which is what the plan describes.
-    Heat heat{.steps = plan.number("steps")};
-    heat.steps_per_pass = heat.steps;
-    heat.max_conductivity = 1;
-    const GridLayout layout{.batch = options.batch};
-    if (options.conductivities) heat.conductivities = Grid(conductivities(), problem.type, size, layout);
-    const auto call = [&](const measure::BufferPair& pair) {
-      return smem::heat(context, Grid(pair.in(), problem.type, size, layout),
-                        Grid(pair.out(), problem.type, size, layout), heat, {.overrides = &plan.overrides});
-    };
-    return measure::Meter(context).measure(buffers, plan.prediction.bytes(), call).call.median;
-  };
-  return show(
-      options,
-      fmt::format("{} step(s) of heat diffusion in {} {}{}", options.steps, options.size, options.type,
-                  times(options.batch)),
-      problem, fixed,
-      [&](const Device& device, const PlanOverrides& overrides) {
-        return plan_heat(device, problem, overrides);
-      },
-      measure);
-}
-
-void add_type(Command command, ExplainOptions& options) {
-  command.add_option("type", options.type, "Element type, as float32 or uchar")
-      .required()
-      .check(scalar_validator());
-}
-
-void add_heat(Command explain, int& exit_code) {
-  const Command command = explain.add_command("heat", "The plan of heat diffusion");
-  auto options = std::make_shared<HeatOptions>();
-  command.add_option("size", options->size, "Cells along a row, rows, planes: one to three numbers")
-      .required()
-      .check(grid_validator());
-  add_type(command, *options);
-  command.add_option("--steps", options->steps, "Of a call").show_default();
-  command.add_option("--steps-per-pass", options->steps_per_pass,
-                     "Over memory, at most; else the plan chooses");
-  command.add_option("--tile", options->tile, "Fix what a work-group makes, in cells: ROWSxCOLS")
-      .check(shape_validator());
-  command.add_flag("--conductivities", options->conductivities, "A conductivity for each cell");
-  add_explain_options(command, *options, heat_variants());
-  command.on_run([options, &exit_code] { exit_code = explain_heat(*options); });
-}
-
-}  // namespace
-
 void add_explain(Command root, int& exit_code) {
   const Command command = root.add_command(
       "explain", "Print the plan of an operation: kernel, sizes, layout, what bounds it, and why");
   command.require_commands(1, 1);
   add_explain_operations(command, exit_code);
   add_explain_gemm(command, exit_code);
-  add_heat(command, exit_code);
-  add_explain_stencil(command, exit_code);
   add_explain_filters(command, exit_code);
 }
 

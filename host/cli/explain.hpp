@@ -84,7 +84,6 @@ int show(const ExplainOptions& options, const std::string& text, const MakePlan&
 inline std::string times(std::size_t batch) { return batch == 1 ? "" : fmt::format(", {} of them,", batch); }
 
 void add_explain_gemm(Command explain, int& exit_code);
-void add_explain_stencil(Command explain, int& exit_code);
 void add_explain_filters(Command explain, int& exit_code);
 
 }  // namespace smem::cli

@@ -36,6 +36,7 @@ Plan plan_of(const Case& c, const Context* context, const Device& device, const 
   return c.plan(device, fixed);
 }
 
+/// Of the main launch, which is what a plan's bound is for: its share of the call's, by bytes.
 double seconds_of(const Case& c, const Context& context, const Plan& plan) {
   const CaseData data(c);
   const measure::Buffers buffers = explain_buffers(context, data.bytes());
@@ -46,7 +47,11 @@ double seconds_of(const Case& c, const Context& context, const Plan& plan) {
   const auto call = [&](const measure::BufferPair& pair) {
     return c.call(context, data.arrays(pair), {.overrides = &plan.overrides});
   };
-  return measure::Meter(context).measure(buffers, plan.prediction.bytes(), call).call.median;
+  double bytes = 0;
+  for (const Launch* launch : plan.launches())
+    bytes += launch->prediction.bytes() * static_cast<double>(launch->repeats);
+  const double share = bytes > 0 ? plan.prediction.bytes() / bytes : 1;
+  return share * measure::Meter(context).measure(buffers, bytes, call).call.median;
 }
 
 int explain_operation(const Operation& operation, const Options& options) {

@@ -9,16 +9,6 @@
 
 namespace smem::cli {
 
-/// Steps of heat diffusion between insulated walls. What counts is a read and a write of each cell for every
-/// step, so several steps a pass can have more than the copy.
-struct HeatCase {
-  Scalar type = Scalar::float32;
-  GridSize size;
-  std::size_t steps = 1;
-  bool variable = false;  ///< a conductivity for each cell, which is not counted
-  double goal = 0;        ///< least share of the copy bandwidth; 0: measured for information
-};
-
 /// A blur of square grids of `edge` x `edge` cells.
 enum class BlurKind { gaussian, box, median, gradient, unsharp };
 struct BlurCase {
@@ -48,22 +38,10 @@ struct MovingMeanCase {
   std::size_t rows = 1;
 };
 
-/// A stencil of a packed grid.
-struct StencilCase {
-  Scalar type = Scalar::float32;
-  StencilShape shape = StencilShape::box;    ///< or star
-  std::array<std::size_t, 3> size{1, 1, 1};  ///< cells along x, y and z
-  std::array<std::size_t, 3> radius{0, 0, 0};
-  std::size_t channels = 1;
-  double goal = 0;  ///< least share of the copy bandwidth; 0: measured for information
-};
-
 /// `small`: about a sixteenth of the data on a GPU and a quarter on a CPU, for a quick look; the goals were
 /// set for the full sizes.
-std::vector<HeatCase> heat_goals(DeviceType type, bool small);
 std::vector<BlurCase> blur_goals(DeviceType type, bool small);
 std::vector<PoolCase> pool_goals(DeviceType type, bool small);
 std::vector<MovingMeanCase> moving_mean_goals(DeviceType type, bool small);
-std::vector<StencilCase> stencil_goals(DeviceType type, bool small);
 
 }  // namespace smem::cli

@@ -27,12 +27,6 @@ struct Step {
 };
 
 constexpr Step kSteps[] = {
-    {"stencil", "naive", "every cell of the window from global memory"},
-    {"stencil", "tiled", "a tile with its halo in local memory"},
-    {"stencil", "rows", "vectors of several rows in registers, each row read once"},
-    {"stencil", "march", "a queue of planes in local memory"},
-    {"stencil", "planes", "vectors of several planes in registers"},
-    {"stencil", "cpu", "one thread a band of rows, vector registers"},
     {"separable", "naive", "the whole window from global memory"},
     {"separable", "two_pass", "along rows, then along columns, through scratch"},
     {"separable", "tiled", "both passes through tiles in local memory"},
@@ -50,12 +44,6 @@ constexpr Step kSteps[] = {
     {"moving_mean", "tiled", "sums of chunks of a tile in local memory serve each window"},
     {"moving_mean", "blocks", "running sums of blocks as long as the window, through scratch"},
     {"moving_mean", "cpu", "one thread a strip, its two running sums in its cache"},
-    {"heat", "naive", "one step a pass, every neighbour from global memory"},
-    {"heat", "tiled", "one step a pass, neighbours from a tile in local memory"},
-    {"heat", "vector", "one step a pass, vectors in registers along z"},
-    {"heat", "blocked", "several steps a pass, in a tile with a wide halo"},
-    {"heat", "march", "several steps a pass, a pipeline of planes in registers"},
-    {"heat", "cpu", "one thread a block, several steps while it is cached"},
 };
 
 struct Options : LadderOptions {
@@ -204,12 +192,10 @@ const std::vector<Ladder>& ladders() {
     }
     const std::vector<Ladder> others{
         {"gemm", gemm_variants(), ladder_gemm},
-        {"stencil", stencil_variants(), ladder_stencil},
         {"separable", separable_variants(), ladder_separable},
         {"conv2d", conv2d_variants(), ladder_conv2d},
         {"pool", pool_variants(), ladder_pool},
         {"moving_mean", moving_mean_variants(), ladder_moving_mean},
-        {"heat", heat_variants(), ladder_heat},
     };
     ladders.insert(ladders.end(), others.begin(), others.end());
     return ladders;

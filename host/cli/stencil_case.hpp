@@ -1,4 +1,4 @@
-/// Stencils as the command line gives them.
+/// Extents and pixels as the command line gives them.
 #pragma once
 
 #include "cli/goals.hpp"
@@ -23,14 +23,5 @@ Validator extent_validator(std::size_t least);
 /// "float32" or "float", ..., of those that stencils compute with.
 std::optional<Scalar> parse_pixel(const std::string& text);
 Validator pixel_validator();
-
-std::size_t elements_of(const StencilCase& c);
-std::string label_of(const StencilCase& c);
-/// Of packed grids.
-StencilProblem problem_of(const StencilCase& c);
-/// Weights that are whole numbers, for sums that are exact: of integers a mean that does not saturate.
-Stencil weights_of(const StencilCase& c);
-cl::Event run_stencil(const Context& context, const StencilCase& c, const measure::BufferPair& pair,
-                      const CallOptions& options);
 
 }  // namespace smem::cli

@@ -17,8 +17,6 @@ struct TuneTarget {
 
 constexpr TuneTarget kTargets[] = {
     {"gemm", tuned::products},
-    {"stencil", tuned::stencils},
-    {"convolve2d", tuned::convolutions},
     {"conv2d", tuned::layers},
     {"separable", tuned::filters},
     {"box_blur", tuned::boxes},
@@ -27,7 +25,6 @@ constexpr TuneTarget kTargets[] = {
     {"pool", tuned::poolings},
     {"global_pool", tuned::whole_poolings},
     {"moving_mean", tuned::moving_means},
-    {"heat", tuned::diffusions},
 };
 
 TuneCase case_of(const operations::Operation& operation, const operations::Case& described) {
@@ -62,7 +59,9 @@ std::vector<TuneCase> tune_cases(const std::string& operation, const Device& dev
   if (const operations::Operation* described = operations::find(operation)) {
     std::vector<TuneCase> cases;
     for (const operations::Sample& sample : described->at(operations::scale_for(device, small)))
-      cases.push_back(case_of(*described, described->parse(sample.words)));
+      if (const operations::Case one = described->parse(sample.words);
+          one.in.size() == 1 && one.out.size() == 1 && can_compute(device, one))
+        cases.push_back(case_of(*described, one));
     return cases;
   }
   for (const TuneTarget& target : kTargets) {

@@ -74,29 +74,6 @@ TuneCase layer(const Layer& l, Scalar type) {
   return made;
 }
 
-/// A correlation with a dense kernel, in one pass.
-TuneCase convolution(std::size_t edge, std::size_t taps, std::size_t stride) {
-  const std::size_t out_edge = convolved_size(edge, taps, stride, 1, taps / 2, taps / 2);
-  StencilProblem problem = stencil_problem(Scalar::float32, {edge, edge, 1}, {taps / 2, taps / 2, 0});
-  problem.convolution = true;
-  problem.boundary = Boundary::zero;
-  problem.out_size = {out_edge, out_edge, 1};
-  problem.stride = {stride, stride, 1};
-  problem.out_alignment = packed_alignment(out_edge * sizeof(float));
-  TuneCase made =
-      case_of(fmt::format("{} x {} float32, {} x {} / {}", edge, edge, taps, taps, stride), problem,
-              stencil_variants(), [](const auto&... all) { return plan_stencil(all...); });
-  made.in = {Scalar::float32, edge * edge};
-  made.out = {Scalar::float32, out_edge * out_edge};
-  made.call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
-    return convolve2d(context, Grid(pair.in(), Scalar::float32, {edge, edge}),
-                      Grid(pair.out(), Scalar::float32, {out_edge, out_edge}),
-                      {taps, taps, weights_for(taps * taps)},
-                      {.stride_x = stride, .stride_y = stride, .separable = Separable::never}, o);
-  };
-  return made;
-}
-
 /// Of square grids and windows, with the boundary that blurs have.
 SeparableProblem grids_of(Scalar type, std::size_t edge, std::size_t size) {
   SeparableProblem problem;
@@ -148,25 +125,6 @@ TuneCase pooling(PoolOp op, Scalar type, std::size_t edge, const Pooling& window
 
 }  // namespace
 
-std::vector<TuneCase> stencils(Scale scale) {
-  const std::size_t edge = sized(scale, 512, 4096, 8192), cube = sized(scale, 64, 256, 512);
-  std::vector<StencilCase> asked{
-      {.size = {edge, edge, 1}, .radius = {1, 1, 0}},
-      {.shape = StencilShape::star, .size = {cube, cube, cube}, .radius = {1, 1, 1}}};
-  if (scale != Scale::small)
-    asked.push_back({.type = Scalar::uint8, .size = {edge, edge, 1}, .radius = {2, 2, 0}});
-  std::vector<TuneCase> cases;
-  for (const StencilCase& c : asked) {
-    cases.push_back(case_of(label_of(c), problem_of(c), stencil_variants(),
-                            [](const auto&... all) { return plan_stencil(all...); }));
-    cases.back().in = cases.back().out = {c.type, elements_of(c)};
-    cases.back().call = [c](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
-      return run_stencil(context, c, pair, o);
-    };
-  }
-  return cases;
-}
-
 std::vector<TuneCase> filters(Scale scale) {
   const std::size_t edge = sized(scale, 512, 4096, 8192);
   std::vector<TuneCase> cases;
@@ -187,11 +145,6 @@ std::vector<TuneCase> filters(Scale scale) {
     };
   }
   return cases;
-}
-
-std::vector<TuneCase> convolutions(Scale scale) {
-  const std::size_t edge = sized(scale, 512, 4096, 8192);
-  return {convolution(edge, 5, 1), convolution(edge, 3, 2)};
 }
 
 std::vector<TuneCase> layers(Scale scale) {
@@ -293,37 +246,6 @@ std::vector<TuneCase> moving_means(Scale scale) {
       return moving_mean(context, Grid(pair.in(), Scalar::float32, {size}),
                          Grid(pair.out(), Scalar::float32, {size}), window, MeanEnds::shrink, o);
     };
-  }
-  return cases;
-}
-
-/// Four steps of an eighth each keep numbers below 256 exact in float32: three bits a step. Half is exact for
-/// one, and rounded once a pass.
-std::vector<TuneCase> diffusions(Scale scale) {
-  const std::size_t edge = sized(scale, 512, 4096, 16384), cube = sized(scale, 64, 256, 512);
-  std::vector<TuneCase> cases;
-  for (const auto& [size, type] : {std::pair{GridSize{edge, edge}, Scalar::float32},
-                                   {GridSize{cube, cube, cube}, Scalar::float32},
-                                   {GridSize{cube, cube, cube}, Scalar::half}}) {
-    for (const std::size_t steps : {1, 4}) {
-      if (scale == Scale::small && steps == 1) continue;
-      const GridSize cells = size;
-      const Scalar element = type;
-      HeatProblem problem{.type = type, .width = cells.width, .height = cells.height, .depth = cells.depth};
-      problem.steps = steps;
-      problem.alignment = packed_alignment(cells.width * size_of(type));
-      cases.push_back(case_of(fmt::format("{} x {}{} {}, {} step{}", cells.width, cells.height,
-                                          cells.depth > 1 ? fmt::format(" x {}", cells.depth) : "",
-                                          name_of(type), steps, steps == 1 ? "" : "s"),
-                              problem, heat_variants(),
-                              [](const auto&... all) { return plan_heat(all...); }));
-      cases.back().in = cases.back().out = {type, cells.width * cells.height * cells.depth};
-      if (type == Scalar::half) cases.back().out.relative = 0x1p-9;  // four roundings
-      cases.back().call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
-        return smem::heat(context, Grid(pair.in(), element, cells), Grid(pair.out(), element, cells),
-                          {.steps = steps, .dt = 0.125}, o);
-      };
-    }
   }
   return cases;
 }

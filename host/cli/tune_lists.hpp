@@ -41,8 +41,6 @@ TuneCase case_of(std::string label, const Problem& problem, std::vector<std::str
 // Of arrays.
 std::vector<TuneCase> products(Scale scale);
 // Of grids.
-std::vector<TuneCase> stencils(Scale scale);
-std::vector<TuneCase> convolutions(Scale scale);
 std::vector<TuneCase> layers(Scale scale);
 std::vector<TuneCase> filters(Scale scale);
 std::vector<TuneCase> boxes(Scale scale);
@@ -51,6 +49,5 @@ std::vector<TuneCase> gradients(Scale scale);
 std::vector<TuneCase> poolings(Scale scale);
 std::vector<TuneCase> whole_poolings(Scale scale);
 std::vector<TuneCase> moving_means(Scale scale);
-std::vector<TuneCase> diffusions(Scale scale);
 
 }  // namespace smem::cli::tuned

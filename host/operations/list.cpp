@@ -12,10 +12,12 @@ Operation scan_operation();
 Operation select_operation();
 Operation histogram_operation();
 Operation histogram_weighted_operation();
+Operation heat_operation();
+Operation stencil_operation();
+Operation convolve2d_operation();
 
 const std::vector<Operation>& all() {
-  // A line for each:
-  // clang-format off
+  // clang-format off: a line for each
   static const std::vector<Operation> operations{
       transpose_operation(),
       flip_operation(),
@@ -26,6 +28,9 @@ const std::vector<Operation>& all() {
       select_operation(),
       histogram_operation(),
       histogram_weighted_operation(),
+      heat_operation(),
+      stencil_operation(),
+      convolve2d_operation(),
   };
   // clang-format on
   return operations;
@@ -45,6 +50,13 @@ CallArrays arrays_of(const Case& of, cl_mem inputs, cl_mem others) {
   arrays.in_out.assign(arrays.out.begin(), results);
   arrays.out.erase(arrays.out.begin(), results);
   return arrays;
+}
+
+bool can_compute(const Device& device, const Case& of) {
+  for (const std::vector<ArrayRule>* rules : {&of.in, &of.in_out, &of.out})
+    for (const ArrayRule& rule : *rules)
+      if (rule.type == Scalar::float64 && !device.fp64) return false;
+  return true;
 }
 
 std::vector<std::string_view> Operation::variants() const {

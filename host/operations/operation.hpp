@@ -34,6 +34,8 @@ struct Case {
 
 /// The arrays of a case: inputs in the first buffer, all others in the second one.
 CallArrays arrays_of(const Case& of, cl_mem inputs, cl_mem others);
+/// Whether the device computes with the types of the arrays.
+bool can_compute(const Device& device, const Case& of);
 
 /// A case whose plan follows from its problem.
 template <class Problem>
@@ -77,7 +79,8 @@ struct Operation {
   std::vector<WordRule> words;
   /// \throws Error naming the word that does not fit.
   std::function<Case(const Words&)> read;
-  std::vector<Sample> samples;  ///< of each scale; the ladder has the first
+  std::vector<Sample> samples;                          ///< of each scale; the ladder has the first
+  std::string_view counted = "bytes read and written";  ///< by a rate
 
   /// The problem of a text.
   Case parse(std::string_view text) const { return read(Words::parse(name, words, text)); }

@@ -18,8 +18,13 @@ namespace {
 std::optional<std::size_t> parse_number(std::string_view text) {
   std::size_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value == 0) return std::nullopt;
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+/// Whether a rule takes the number.
+bool takes(const WordRule& rule, std::optional<std::size_t> number) {
+  return number && (rule.zero || *number != 0);
 }
 
 std::vector<std::size_t> parse_sizes(std::string_view text) {
@@ -80,12 +85,13 @@ std::optional<Scalar> parse_scalar(const std::string& text) {
 bool fits(const WordRule& rule, const std::string& text) {
   switch (rule.kind) {
     case WordKind::number:
-      return parse_number(text).has_value();
+      return takes(rule, parse_number(text));
     case WordKind::real:
       return parse_real(text).has_value();
     case WordKind::sizes: {
-      const std::size_t count = parse_sizes(text).size();
-      return count >= rule.least && count <= rule.most;
+      const std::vector<std::size_t> sizes = parse_sizes(text);
+      return sizes.size() >= rule.least && sizes.size() <= rule.most &&
+             std::all_of(sizes.begin(), sizes.end(), [&](std::size_t size) { return takes(rule, size); });
     }
     case WordKind::element:
       return parse_element(text).has_value();

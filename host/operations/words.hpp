@@ -14,9 +14,9 @@ namespace smem::operations {
 
 /// What a word of a problem must be like.
 enum class WordKind {
-  number,   ///< a whole number, 1 or more
+  number,   ///< a whole number, 1 or more; with `zero` 0 too
   real,     ///< any number
-  sizes,    ///< whole numbers, 1 or more, with an x between them: 1024x768
+  sizes,    ///< such numbers with an x between them: 1024x768
   element,  ///< an element's type, also a vector's as uchar4, or its bytes
   scalar,   ///< a type that operations compute with
   choice,   ///< one of some words
@@ -33,6 +33,7 @@ struct WordRule {
   std::string form = {};                  ///< of sizes: "ROWSxCOLS"
   std::size_t least = 1, most = 1;        ///< of sizes: how many numbers
   std::vector<std::string> choices = {};  ///< of a choice
+  bool zero = false;                      ///< whether numbers may be 0
 };
 
 /// Whether the text is what the rule wants.

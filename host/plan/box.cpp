@@ -24,12 +24,7 @@ using plan::divide_up;
 using plan::round_up;
 
 constexpr const char* kOperation = "box_blur";
-constexpr std::size_t kGroup = 256;
-constexpr std::size_t kWide = 64;
-constexpr std::size_t kOwnBytes = 64;         // of local memory, which compilers take for themselves
-constexpr std::size_t kSmall = 15;            // cells of a window that is cheaper summed anew for each result
-constexpr std::size_t kRun = 64;              // results along which a work-item slides (cl/blur/box_pass.cl)
-constexpr std::size_t kCpuMemory = 3 * 8192;  // sums of a thread: a part of its second-level cache
+constexpr std::size_t kOwnBytes = 64;  // of local memory, which compilers take for themselves
 constexpr std::size_t kCpuLanes = 8;
 
 [[noreturn]] void refuse(const char* argument, std::string expected, std::string got) {
@@ -86,18 +81,19 @@ Plan base_plan(const SeparableProblem& g, std::string_view variant, const char* 
 
 Plan pass(const Device& device, const SeparableProblem& g, bool first) {
   Plan plan = base_plan(g, first ? "first" : "two_pass", "blur/box_pass.cl", "box_pass");
+  const std::size_t run = plan::box_policy(device).run;
   const std::array<std::size_t, 3> extent =
-      first ? std::array<std::size_t, 3>{divide_up(g.width, kRun), g.height, g.planes}
-            : std::array<std::size_t, 3>{g.row_elements(), divide_up(g.height, kRun), g.planes};
-  plan.work_group = plan::shape_group(device, kGroup, 64, extent);
+      first ? std::array<std::size_t, 3>{divide_up(g.width, run), g.height, g.planes}
+            : std::array<std::size_t, 3>{g.row_elements(), divide_up(g.height, run), g.planes};
+  plan.work_group = plan::shape_group(device, plan::box_policy(device).group, 64, extent);
   plan.global = plan::global_size(extent, plan.work_group);
   define(plan, "PASS", first ? 0 : 1);
-  define(plan, "RUN", kRun);
+  define(plan, "RUN", run);
   for (const auto& [name, size] : {std::pair{"GROUP_0", plan.work_group[0]},
                                    {"GROUP_1", plan.work_group[1]},
                                    {"GROUP_2", plan.work_group[2]}})
     define(plan, name, size);
-  plan.items_per_work_item = kRun;
+  plan.items_per_work_item = run;
   (first ? plan.prediction.bytes_written : plan.prediction.bytes_read) =
       static_cast<double>(g.elements() * sum_of(g).bytes);
   plan.reason =
@@ -149,13 +145,13 @@ std::size_t tile_bytes(const Device& device, const SeparableProblem& g, const St
 std::size_t resident_groups(const Device& device, const Strip& strip) {
   const std::size_t memory = std::max(device.unit.local_bytes, device.local_bytes);
   const std::size_t by_memory = memory / (strip.bytes + device.unit.local_reserved + kOwnBytes);
-  const std::size_t by_items = plan::box_policy(device).items_a_unit / strip.group;
+  const std::size_t by_items = plan::box_policy(device).march.items_a_unit / strip.group;
   return std::max<std::size_t>(std::min(by_memory, by_items), 1);
 }
 
 /// Bands, so that the groups are one round of those that are resident.
 void set_bands(const Device& device, const SeparableProblem& g, Strip& strip) {
-  const plan::BoxPolicy& policy = plan::box_policy(device);
+  const plan::BoxMarch& policy = plan::box_policy(device).march;
   const std::size_t units = std::max<std::size_t>(device.compute_units, 1);
   const std::size_t strips = divide_up(g.row_elements(), strip.results) * g.planes;
   std::size_t bands = units * resident_groups(device, strip) / std::max<std::size_t>(strips, 1);
@@ -177,7 +173,7 @@ void set_bands(const Device& device, const SeparableProblem& g, Strip& strip) {
 
 std::optional<Strip> make_strip(const Device& device, const SeparableProblem& g, std::size_t group,
                                 std::size_t columns) {
-  const plan::BoxPolicy& policy = plan::box_policy(device);
+  const plan::BoxMarch& policy = plan::box_policy(device).march;
   const std::size_t halo = strip_halo(g, columns);
   const std::size_t most = device.local_bytes - std::min(kOwnBytes, device.local_bytes);
   if (group * columns < halo + columns) return std::nullopt;
@@ -185,12 +181,10 @@ std::optional<Strip> make_strip(const Device& device, const SeparableProblem& g,
   strip.group = group;
   strip.columns = columns;
   strip.results = group * columns - halo;
-  // Groups of more than 512 have 64 registers a work-item on NVIDIA's devices.
-  const std::size_t most_ahead = group > 512 ? 2 : policy.ahead;
+  const std::size_t most_ahead = group > 512 ? policy.ahead_of_large : policy.ahead;
   const std::size_t ahead = std::max<std::size_t>(policy.ahead_words * 4 / part_bytes(g, columns), 1);
   strip.ahead = std::min(most_ahead, std::bit_floor(ahead));
-  // Four columns of eight rows are more than the 128 registers of those of more than 256 hold.
-  const std::size_t most_step = group > 256 && columns == 4 ? 4 : policy.step;
+  const std::size_t most_step = group > 256 && columns == 4 ? policy.step_of_four : policy.step;
   strip.step = std::min(most_step, strip.ahead);
   while (tile_bytes(device, g, strip) > most && strip.step > 1)
     strip.step /= 2;
@@ -209,8 +203,8 @@ std::optional<Strip> make_strip(const Device& device, const SeparableProblem& g,
 
 /// The strip whose units are done first; `wanted`: work-items of a group, or 0.
 std::optional<Strip> strip_for(const Device& device, const SeparableProblem& g, std::size_t wanted) {
-  const plan::BoxPolicy& policy = plan::box_policy(device);
-  const std::size_t limit = plan::group_for(device, kGroup * 4, 0);
+  const plan::BoxMarch& policy = plan::box_policy(device).march;
+  const std::size_t limit = plan::group_for(device, 2 * policy.most_group, 0);
   const std::size_t least = g.channels == 3 ? 3 : is_float(g.in) ? std::max(g.channels, policy.columns) : 4;
   std::optional<Strip> best;
   const auto consider = [&](std::size_t group, std::size_t columns) {
@@ -223,23 +217,21 @@ std::optional<Strip> strip_for(const Device& device, const SeparableProblem& g, 
       consider(wanted, columns);
       continue;
     }
-    // Wide boxes take the largest groups, of which fewer read the same halo: H200, 101 x 101 bytes, groups of
-    // 512 0.256 ms, of 1024 0.306, of 256 0.371; of floats 512 0.249, 256 0.300.
-    const std::size_t least_group = g.row_taps > kWide ? 2 * kGroup : std::bit_floor(policy.width / columns);
+    const std::size_t least_group =
+        g.row_taps > policy.wide ? policy.wide_group : std::bit_floor(policy.width / columns);
     const std::size_t first = std::min(limit, least_group);
-    for (std::size_t group = first; group <= std::min(limit, 2 * kGroup); group *= 2)
+    for (std::size_t group = first; group <= std::min(limit, policy.most_group); group *= 2)
       consider(group, columns);
     // Smaller ones where local memory is small, and larger ones where the box is.
     for (std::size_t group = first / 2; group > 0 && !best && !consider(group, columns); group /= 2) {
     }
-    if (!best && limit > 2 * kGroup) consider(4 * kGroup, columns);
+    if (!best && limit > policy.most_group) consider(2 * policy.most_group, columns);
   }
   return best;
 }
 
 std::optional<Plan> march(const Device& device, const SeparableProblem& g, std::size_t wanted) {
-  // Intel's compiler runs 32 work-items in the registers of one thread, and keeps their columns in memory.
-  if (device.vendor == Vendor::intel && device.type == DeviceType::gpu) return std::nullopt;
+  if (!plan::box_policy(device).march.used) return std::nullopt;
   const std::optional<Strip> strip = strip_for(device, g, wanted);
   if (!strip) return std::nullopt;
   Plan plan = base_plan(g, "march", "blur/box_march.cl", "box_march");
@@ -276,7 +268,7 @@ std::size_t cpu_memory(const Device& device, const SeparableProblem& g) {
   const std::size_t most = (device.local_bytes - std::min(kOwnBytes, device.local_bytes)) / sum_of(g).bytes;
   const std::size_t least = 3 * (round_up(g.halo() + 16 * kCpuLanes, 16));
   if (least > most) return 0;
-  return std::min(most, std::max(kCpuMemory, 2 * least));
+  return std::min(most, std::max(plan::box_policy(device).thread_sums, 2 * least));
 }
 
 std::optional<Plan> cpu(const Device& device, const SeparableProblem& g) {
@@ -284,7 +276,8 @@ std::optional<Plan> cpu(const Device& device, const SeparableProblem& g) {
   if (!plan::runs_cpu_variant(device) || memory == 0) return std::nullopt;
   Plan plan = base_plan(g, "cpu", "blur/box_cpu.cl", "box_cpu");
   const std::size_t band = plan::cpu_band(device, g.height, g.planes, g.column_taps - 1);
-  plan.global = {std::clamp<std::size_t>(divide_up(g.height, band) * g.planes, 1, 64 * device.compute_units),
+  plan.global = {std::clamp<std::size_t>(divide_up(g.height, band) * g.planes, 1,
+                                         plan::box_policy(device).threads_items * device.compute_units),
                  1, 1};
   plan.tile_rows = band;
   plan.items_per_work_item = plan.tile_cols = plan.vector_width = kCpuLanes;
@@ -304,7 +297,8 @@ std::optional<Plan> plan_variant(const Device& device, const SeparableProblem& g
 
 std::string_view choose(const Device& device, const SeparableProblem& g) {
   // Float sums of 16-bit numbers are whole up to 255 of them alone, and means of those need a division.
-  if (std::max(g.row_taps, g.column_taps) <= kSmall && g.in != Scalar::uint16) return "separable";
+  if (std::max(g.row_taps, g.column_taps) <= plan::box_policy(device).small && g.in != Scalar::uint16)
+    return "separable";
   if (cpu(device, g)) return "cpu";
   return march(device, g, 0) ? "march" : "two_pass";
 }
@@ -385,9 +379,8 @@ Plan make_plan(const Device& device, const BoxProblem& problem, const PlanOverri
                      g.column_taps, device.name, device.local_bytes));
   }
   plan::require_fixed_group(kOperation, device, overrides, *plan, "a thread has a band of rows");
-  plan->evidence = plan->variant == "march"
-                       ? std::string(plan::box_policy(device).evidence)
-                       : "no measurement for this family: the sizes follow from the device's facts";
+  const plan::BoxPolicy& policy = plan::box_policy(device);
+  plan->evidence = (plan->variant == "march" ? policy.evidence : policy.others).text(device);
   plan::note_choice(*plan, overrides, names, device, g, why_not);
   return *plan;
 }

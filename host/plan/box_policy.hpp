@@ -1,25 +1,44 @@
-/// The numbers of the variant "march" of box blurs, by family.
+/// The numbers of box blurs' plans, with what chose them.
 #pragma once
+
+#include "plan/policy.hpp"
 
 #include <smem/device.hpp>
 
 #include <cstddef>
-#include <iterator>
-#include <string_view>
 
 namespace smem::plan {
 
+/// Of "march": strips of columns that slide down.
+struct BoxMarch {
+  bool used = true;
+  std::size_t width = 512;  ///< columns of the narrowest strip
+  std::size_t columns;      ///< of a work-item, at least; 4 of integers, whose bytes come as words
+  std::size_t step;         ///< rows between barriers, at most
+  std::size_t step_of_four =
+      4;              ///< the same of groups of more than 256 with 4 columns each: in 128 registers
+  std::size_t ahead;  ///< rows that are read ahead of time, at most
+  std::size_t ahead_of_large = 2;  ///< the same of groups of more than 512: in 64 registers
+  std::size_t ahead_words;         ///< registers for them, of the rows that come
+  std::size_t ring_items;          ///< rows stay in local memory where so many work-items find room on a unit
+  std::size_t items_a_unit =
+      512;  ///< resident work-items that a launch is made for: registers leave room for them
+  std::size_t band_boxes = 1;    ///< a band has at least so many times the rows of a box, if it can
+  std::size_t wide = 64;         ///< cells of a box along a row, more than which take
+  std::size_t wide_group = 512;  ///< ... groups of so many at least, of which fewer read the same halo
+  std::size_t most_group = 512;  ///< work-items, where boxes are not so large that only twice as many do
+};
+
 struct BoxPolicy {
-  std::string_view family;
-  std::string_view evidence;
-  std::size_t width;         ///< columns of the narrowest strip
-  std::size_t columns;       ///< of a work-item, at least; 4 of integers, whose bytes come as words
-  std::size_t step;          ///< rows between barriers, at most
-  std::size_t ahead;         ///< rows that are read ahead of time, at most
-  std::size_t ahead_words;   ///< registers for them, of the rows that come
-  std::size_t ring_items;    ///< rows stay in local memory where so many work-items find room on a unit
-  std::size_t items_a_unit;  ///< resident work-items that a launch is made for: registers leave room for them
-  std::size_t band_boxes;    ///< a band has at least so many times the rows of a box, if it can
+  When when;
+  Evidence evidence;  ///< of "march"
+  Evidence others = {.what = "no measurement: the sizes follow from the device's facts"};
+  std::size_t group = 256;  ///< work-items of "two_pass"
+  std::size_t run = 64;     ///< results along which one of them slides
+  std::size_t small = 15;   ///< cells of a side of a box that is cheaper summed anew for each result
+  BoxMarch march;
+  std::size_t thread_sums = 3 * 8192;  ///< of a CPU's thread: a part of its second-level cache
+  std::size_t threads_items = 64;      ///< work-items of a CPU that take bands in turns, for each thread
 };
 
 // On the H200, 8192 x 8192 float, share of copy, 101 x 101 and 31 x 31: two columns a work-item, 8 rows a
@@ -27,17 +46,24 @@ struct BoxPolicy {
 // 0.38 and 0.61, four 0.44 and 0.33. The ring: 31 x 31 0.74 with it, 0.41 without; 101 x 101, where it leaves
 // room for 256 work-items, 0.38 with it, 0.52 without. A kernel that scanned each step with three barriers, 4
 // columns a work-item, made 0.22 and 0.29.
+//
+// wide_group: there, 101 x 101 bytes, groups of 512 0.256 ms, of 1024 0.306, of 256 0.371; of floats 512
+// 0.249, 256 0.300. wide was not measured.
 inline constexpr BoxPolicy kBoxPolicies[] = {
-    {"nvidia-hopper", "H200, 8192 x 8192 float, of copy: 31 x 31 0.74, 101 x 101 0.53, 401 x 401 0.28", 512,
-     2, 8, 8, 16, 512, 512, 1},
-    // The last one is for every device that smem does not know.
-    {"generic", "no measurement: the H200's sizes, with less read ahead", 512, 4, 2, 2, 8, 256, 512, 1},
+    {.when = {.family = "nvidia-hopper"},
+     .evidence = {.device = "H200",
+                  .driver = "580.159",
+                  .what = "8192 x 8192 float, boxes of 31 x 31, 101 x 101 and 401 x 401",
+                  .share = "0.74, 0.53 and 0.28 of copy"},
+     .march = {.columns = 2, .step = 8, .ahead = 8, .ahead_words = 16, .ring_items = 512}},
+    {.when = {.family = "intel"},
+     .evidence = {.what = "no measurement: its compiler runs 32 work-items in the registers of one thread, "
+                          "and keeps a march's columns in memory"},
+     .march = {.used = false, .columns = 4, .step = 2, .ahead = 2, .ahead_words = 8, .ring_items = 256}},
+    {.evidence = {.what = "no measurement: a Hopper's sizes, with less read ahead"},
+     .march = {.columns = 4, .step = 2, .ahead = 2, .ahead_words = 8, .ring_items = 256}},
 };
 
-inline const BoxPolicy& box_policy(const Device& device) {
-  for (const BoxPolicy& policy : kBoxPolicies)
-    if (policy.family == family_of(device)) return policy;
-  return *(std::end(kBoxPolicies) - 1);
-}
+inline const BoxPolicy& box_policy(const Device& device) { return row_for(kBoxPolicies, device); }
 
 }  // namespace smem::plan

@@ -44,15 +44,14 @@ void check_choice(const PlanOverrides& fixed) {
 std::size_t usual_steps(const Device& device, const HeatProblem& problem, std::string_view variant) {
   const plan::HeatPolicy& policy = plan::heat_policy(device);
   const std::size_t dimensions = heat_dimensions(problem);
-  if (variant == "blocked") return dimensions == 1 ? policy.steps_1d : policy.steps_2d;
+  if (variant == "blocked") return dimensions == 1 ? policy.tiles.steps_1d : policy.tiles.steps_2d;
   if (variant == "march") {
-    // Sources take the registers of a step.
-    const std::size_t steps = dimensions == 3 ? policy.march_steps_3d : policy.march_steps_2d;
+    const std::size_t steps = dimensions == 3 ? policy.march_3d.steps : policy.march_2d.steps;
     return problem.source ? std::max<std::size_t>(steps - 1, 1) : steps;
   }
   if (variant != "cpu" || plan::heat_queue(device, problem.type) == 0) return 1;
-  // PoCL on two Zen 4 cores; more cost more in the blocks' overlap than they save in memory.
-  return dimensions == 3 ? 5 : dimensions == 2 ? 8 : 16;
+  const plan::HeatThreads& threads = policy.threads;
+  return dimensions == 3 ? threads.steps_3d : dimensions == 2 ? threads.steps_2d : threads.steps_1d;
 }
 
 /// The variants to try, best first.
@@ -64,8 +63,7 @@ std::vector<std::string_view> preference(const Device& device, const HeatProblem
     return several ? std::vector<std::string_view>{"blocked", "naive"}
                    : std::vector<std::string_view>{"naive"};
   }
-  // Of half, columns keep two cells in a register, which a march does not: H200, four steps of 512^3, 0.625
-  // ms in four passes, 0.816 in two.
+  // Of half, columns keep two cells in a register, which a march does not.
   const plan::HeatPolicy& policy = plan::heat_policy(device);
   const bool pairs =
       problem.type == Scalar::half && plan::heat_column_bytes(policy, problem.type, problem.variable) == 2;

@@ -1,22 +1,24 @@
-/// The numbers of heat diffusion's plans, by family, with what chose them.
+/// The numbers of heat diffusion's plans, with what chose them.
 #pragma once
+
+#include "plan/policy.hpp"
 
 #include <smem/device.hpp>
 #include <smem/scalar.hpp>
 
 #include <cstddef>
-#include <iterator>
-#include <string_view>
 
 namespace smem::plan {
 
 /// Of a kernel that marches along z: the cells of x and y that a work-group makes, and how.
 struct HeatMarch {
-  std::size_t cols;       ///< cells; float32's, half as many of float64
-  std::size_t rows;       ///< cells
-  std::size_t rows_each;  ///< of a work-item
-  std::size_t resident;   ///< groups that a compute unit holds, for the number of chunks
-  std::size_t most;       ///< work-items, for whose registers there is room
+  std::size_t cols;        ///< cells; float32's, half as many of float64
+  std::size_t rows;        ///< cells
+  std::size_t rows_each;   ///< of a work-item
+  std::size_t resident;    ///< groups that a compute unit holds, for the number of chunks
+  std::size_t most;        ///< work-items, for whose registers there is room
+  std::size_t most_heavy;  ///< the same where sources, walls that are held or float64 take some of them
+  std::size_t steps;       ///< of a pass; one less with sources, which take the registers of a step
 };
 
 /// Of a kernel that makes columns along z: the cells of x and y that a work-group makes, and the planes.
@@ -27,22 +29,48 @@ struct HeatColumns {
   std::size_t most;  ///< work-items, for whose registers there is room
 };
 
+/// Of tiles in local memory, with their halo.
+struct HeatTiles {
+  std::size_t x_1d, steps_1d;
+  std::size_t x_2d, z_2d, steps_2d;
+  std::size_t group;  ///< work-items
+};
+
+/// Of the threads of a CPU.
+struct HeatThreads {
+  /// Steps a pass: more cost more in the blocks' overlap than they save in memory.
+  std::size_t steps_1d = 16, steps_2d = 8, steps_3d = 5;
+  /// Of the planes between the steps of a pass: half of a core's second-level cache, which is 1 MiB and more
+  /// on today's servers. The rest is for the planes of the input and the output.
+  std::size_t most_queue_bytes = std::size_t{512} * 1024;
+  std::size_t least_queue_bytes = std::size_t{32} * 1024;  ///< with less, passes have one step
+  // Blocks of passes of one step, of which three planes stay in the second-level cache.
+  std::size_t line_cells = 65536;   ///< of a grid of one dimension
+  std::size_t row_cells = 16384;    ///< of a block's row, of other grids
+  std::size_t plane_cells = 65536;  ///< of a block's plane
+  std::size_t jobs_a_unit = 4;      ///< blocks for each thread at least, else blocks are cut along z
+  std::size_t chunk_planes = 16;    ///< of a block that is cut, at least
+  std::size_t items_a_unit = 32;    ///< work-items that take blocks in turns, for each thread
+};
+
 struct HeatPolicy {
-  std::string_view family;
-  std::string_view evidence;
-  std::size_t vector_bytes;          ///< of an access
+  When when;
+  Evidence evidence;  ///< of "vector" and "march"
+  Evidence others = {.what = "no measurement: the sizes follow from the device's facts"};
+  Evidence of_threads = others;      ///< of "cpu"
+  std::size_t vector_bytes = 16;     ///< of an access
+  std::size_t items = 256;           ///< of the groups of "naive"
   HeatColumns vector_2d, vector_3d;  ///< one step
   HeatMarch march_2d, march_3d;      ///< several
-  std::size_t march_steps_2d, march_steps_3d;
-  std::size_t tile_x_1d, steps_1d;  ///< of tiles in local memory, with their halo
-  std::size_t tile_x_2d, tile_z_2d, steps_2d;
-  std::size_t group;  ///< work-items of such a tile
+  HeatTiles tiles;
+  HeatThreads threads = {};
 };
 
 // vector_3d on the H200, 512^3 float, share of copy: tiles of 128 x 4 cells, 4 planes deep 0.895, 128 x 8
 // 0.887, 256 x 4 0.881, 64 x 8 0.878; 2 planes 0.81 (128 x 8), 6 0.88, 8 0.83, 16 0.85; 8 planes and groups
 // of 512 0.66. A march that kept its planes and had the next one on its way made 0.70 to 0.77: its loop waits
-// for each.
+// for each. Of half, columns keep two cells in a register, which a march does not: four steps of 512^3 0.625
+// ms in four passes, 0.816 in two marches.
 //
 // march_3d there, 12 steps, of copy for each: 18 x 53 work-items of 4 cells in 64 registers make 64 x 47 of a
 // tile of 72 x 53, 3 steps a pass: 1.645; 48 rows, of which 512 take as many tiles, 1.638; 36 rows 1.29. 2
@@ -51,104 +79,79 @@ struct HeatPolicy {
 //
 // Intel's compiler keeps arrays in memory with 16 bytes a work-item, not with 8 (pvc).
 inline constexpr HeatPolicy kHeatPolicies[] = {
-    {"nvidia-hopper",
-     "H200, of copy for each step: float 512^3 one step 0.91, 12 steps 1.72",
-     16,
-     {1024, 1, 8, 256},
-     {128, 4, 4, 128},
-     {504, 1, 1, 6, 256},
-     {64, 47, 1, 1, 1024},
-     3,
-     3,
-     2048,
-     16,
-     64,
-     64,
-     4,
-     512},
-    {"nvidia",
-     "no measurement; a Hopper's sizes with less local memory",
-     16,
-     {1024, 1, 8, 256},
-     {128, 4, 4, 128},
-     {504, 1, 1, 4, 256},
-     {64, 16, 2, 2, 256},
-     3,
-     2,
-     2048,
-     16,
-     64,
-     64,
-     4,
-     256},
-    {"amd-cdna",
-     "no measurement; compiled for gfx90a without spills",
-     16,
-     {1024, 1, 8, 256},
-     {128, 4, 4, 128},
-     {504, 1, 1, 4, 256},
-     {64, 16, 2, 1, 256},
-     3,
-     2,
-     2048,
-     16,
-     64,
-     32,
-     4,
-     256},
-    {"amd-rdna",
-     "no measurement; sizes as for CDNA",
-     16,
-     {1024, 1, 8, 256},
-     {128, 4, 4, 128},
-     {504, 1, 1, 4, 256},
-     {64, 16, 2, 1, 256},
-     3,
-     2,
-     2048,
-     16,
-     64,
-     32,
-     4,
-     256},
-    {"intel",
-     "no measurement; compiled for pvc with all arrays in registers",
-     8,
-     {512, 1, 4, 256},
-     {64, 8, 4, 256},
-     {248, 1, 1, 4, 256},
-     {32, 8, 1, 2, 256},
-     2,
-     2,
-     1024,
-     16,
-     64,
-     32,
-     4,
-     256},
-    // The last one is for every device that smem does not know.
-    {"generic",
-     "no measurement: small tiles, shrunk to the device's facts",
-     16,
-     {256, 1, 4, 256},
-     {64, 8, 4, 256},
-     {120, 1, 1, 4, 256},
-     {32, 16, 1, 2, 256},
-     2,
-     2,
-     1024,
-     8,
-     32,
-     32,
-     4,
-     128},
+    {.when = {.family = "nvidia-hopper"},
+     .evidence = {.device = "H200",
+                  .driver = "580.159",
+                  .what = "float 512^3, one step and 12",
+                  .share = "0.91 and 1.72 of copy for each step"},
+     .vector_2d = {.cols = 1024, .rows = 1, .deep = 8, .most = 256},
+     .vector_3d = {.cols = 128, .rows = 4, .deep = 4, .most = 128},
+     .march_2d =
+         {.cols = 504, .rows = 1, .rows_each = 1, .resident = 6, .most = 256, .most_heavy = 192, .steps = 3},
+     .march_3d =
+         {.cols = 64, .rows = 47, .rows_each = 1, .resident = 1, .most = 1024, .most_heavy = 768, .steps = 3},
+     .tiles = {.x_1d = 2048, .steps_1d = 16, .x_2d = 64, .z_2d = 64, .steps_2d = 4, .group = 512}},
+    {.when = {.family = "nvidia"},
+     .evidence = {.what = "no measurement: a Hopper's sizes with less local memory"},
+     .vector_2d = {.cols = 1024, .rows = 1, .deep = 8, .most = 256},
+     .vector_3d = {.cols = 128, .rows = 4, .deep = 4, .most = 128},
+     .march_2d =
+         {.cols = 504, .rows = 1, .rows_each = 1, .resident = 4, .most = 256, .most_heavy = 192, .steps = 3},
+     .march_3d =
+         {.cols = 64, .rows = 16, .rows_each = 2, .resident = 2, .most = 256, .most_heavy = 192, .steps = 2},
+     .tiles = {.x_1d = 2048, .steps_1d = 16, .x_2d = 64, .z_2d = 64, .steps_2d = 4, .group = 256}},
+    {.when = {.family = "amd-cdna"},
+     .evidence = {.what = "no measurement: sizes that gfx90a compiles without spills"},
+     .vector_2d = {.cols = 1024, .rows = 1, .deep = 8, .most = 256},
+     .vector_3d = {.cols = 128, .rows = 4, .deep = 4, .most = 128},
+     .march_2d =
+         {.cols = 504, .rows = 1, .rows_each = 1, .resident = 4, .most = 256, .most_heavy = 192, .steps = 3},
+     .march_3d =
+         {.cols = 64, .rows = 16, .rows_each = 2, .resident = 1, .most = 256, .most_heavy = 192, .steps = 2},
+     .tiles = {.x_1d = 2048, .steps_1d = 16, .x_2d = 64, .z_2d = 32, .steps_2d = 4, .group = 256}},
+    {.when = {.family = "amd-rdna"},
+     .evidence = {.what = "no measurement: sizes as for CDNA"},
+     .vector_2d = {.cols = 1024, .rows = 1, .deep = 8, .most = 256},
+     .vector_3d = {.cols = 128, .rows = 4, .deep = 4, .most = 128},
+     .march_2d =
+         {.cols = 504, .rows = 1, .rows_each = 1, .resident = 4, .most = 256, .most_heavy = 192, .steps = 3},
+     .march_3d =
+         {.cols = 64, .rows = 16, .rows_each = 2, .resident = 1, .most = 256, .most_heavy = 192, .steps = 2},
+     .tiles = {.x_1d = 2048, .steps_1d = 16, .x_2d = 64, .z_2d = 32, .steps_2d = 4, .group = 256}},
+    {.when = {.family = "intel"},
+     .evidence = {.what = "no measurement: sizes with which pvc's compiler keeps all arrays in registers"},
+     .vector_bytes = 8,
+     .vector_2d = {.cols = 512, .rows = 1, .deep = 4, .most = 256},
+     .vector_3d = {.cols = 64, .rows = 8, .deep = 4, .most = 256},
+     .march_2d =
+         {.cols = 248, .rows = 1, .rows_each = 1, .resident = 4, .most = 256, .most_heavy = 192, .steps = 2},
+     .march_3d =
+         {.cols = 32, .rows = 8, .rows_each = 1, .resident = 2, .most = 256, .most_heavy = 192, .steps = 2},
+     .tiles = {.x_1d = 1024, .steps_1d = 16, .x_2d = 64, .z_2d = 32, .steps_2d = 4, .group = 256}},
+    {.when = {.family = "cpu"},
+     .evidence = {.what = "no measurement: small tiles, shrunk to the device's facts"},
+     .of_threads = {.device = "Zen 4",
+                    .driver = "PoCL",
+                    .what = "two cores, 256^3 float, one step and ten",
+                    .share = "1.1 and 1.7 times C++ with two threads"},
+     .vector_2d = {.cols = 256, .rows = 1, .deep = 4, .most = 256},
+     .vector_3d = {.cols = 64, .rows = 8, .deep = 4, .most = 256},
+     .march_2d =
+         {.cols = 120, .rows = 1, .rows_each = 1, .resident = 4, .most = 256, .most_heavy = 192, .steps = 2},
+     .march_3d =
+         {.cols = 32, .rows = 16, .rows_each = 1, .resident = 2, .most = 256, .most_heavy = 192, .steps = 2},
+     .tiles = {.x_1d = 1024, .steps_1d = 8, .x_2d = 32, .z_2d = 32, .steps_2d = 4, .group = 128}},
+    {.evidence = {.what = "no measurement: small tiles, shrunk to the device's facts"},
+     .vector_2d = {.cols = 256, .rows = 1, .deep = 4, .most = 256},
+     .vector_3d = {.cols = 64, .rows = 8, .deep = 4, .most = 256},
+     .march_2d =
+         {.cols = 120, .rows = 1, .rows_each = 1, .resident = 4, .most = 256, .most_heavy = 192, .steps = 2},
+     .march_3d =
+         {.cols = 32, .rows = 16, .rows_each = 1, .resident = 2, .most = 256, .most_heavy = 192, .steps = 2},
+     .tiles = {.x_1d = 1024, .steps_1d = 8, .x_2d = 32, .z_2d = 32, .steps_2d = 4, .group = 128}},
 };
 
-inline const HeatPolicy& heat_policy(const Device& device) {
-  for (const HeatPolicy& policy : kHeatPolicies)
-    if (policy.family == family_of(device)) return policy;
-  return *(std::end(kHeatPolicies) - 1);
-}
+inline const HeatPolicy& heat_policy(const Device& device) { return row_for(kHeatPolicies, device); }
 
 /// Bytes that a cell has in the columns of "vector". They keep half as its bits, twice as many cells in as
 /// many registers: on a Hopper 27 instructions a cell instead of 42. Not where 16 bytes are too many for an

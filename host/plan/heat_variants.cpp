@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t kLongest = std::size_t{1} << 30;  // cells of a side that kernels count in 32 bits
 
-Plan base_plan(const HeatProblem& problem, std::string_view variant, const char* file, const char* entry,
-               std::size_t steps) {
+Plan base_plan(const Device& device, const HeatProblem& problem, std::string_view variant, const char* file,
+               const char* entry, std::size_t steps) {
   const HeatShape shape = heat_shape(problem);
   Plan plan;
   plan.operation = "heat";
@@ -41,7 +41,12 @@ Plan base_plan(const HeatProblem& problem, std::string_view variant, const char*
       cells * static_cast<double>(steps) *
       (of_dimension * static_cast<double>(shape.dimensions) + (problem.source ? 2 : 0));
   plan.numbers = {{"steps", steps}};
-  plan.evidence = "no measurement";
+  const HeatPolicy& policy = heat_policy(device);
+  const bool has_columns = variant == "vector" || variant == "march";
+  plan.evidence = (has_columns        ? policy.evidence
+                   : variant == "cpu" ? policy.of_threads
+                                      : policy.others)
+                      .text(device);
   return plan;
 }
 
@@ -56,13 +61,14 @@ std::string no_room(const Device& device) {
 HeatAttempt naive(const Device& device, const HeatProblem& problem, std::size_t steps) {
   if (steps > 1) return "makes one step a pass";
   const HeatShape shape = heat_shape(problem);
-  Plan plan = base_plan(problem, "naive", "heat/naive.cl", "heat_naive", steps);
+  Plan plan = base_plan(device, problem, "naive", "heat/naive.cl", "heat_naive", steps);
   const auto some = [](std::size_t cells) { return std::max<std::size_t>(cells, 1); };
   const std::array<std::size_t, 3> extent{some(shape.width), some(shape.height),
                                           some(shape.depth * problem.batch)};
+  const std::size_t items = heat_policy(device).items;
   // One shape for each number of dimensions, so that few programs serve all sizes.
-  plan.work_group = shape_group(device, 256, shape.dimensions == 1 ? 256 : 64,
-                                {256, shape.dimensions == 3 ? std::size_t{4} : 1, 4});
+  plan.work_group = shape_group(device, items, shape.dimensions == 1 ? items : items / 4,
+                                {items, shape.dimensions == 3 ? std::size_t{4} : 1, 4});
   plan.global = global_size(extent, plan.work_group);
   for (std::size_t d = 0; d < 3; ++d)
     define(plan, d == 0 ? "GROUP_0" : d == 1 ? "GROUP_1" : "GROUP_2", plan.work_group[d]);
@@ -79,7 +85,7 @@ HeatAttempt tiled(const Device& device, const HeatProblem& problem, std::string_
   if (variant == "tiled" && steps > 1) return "makes one step a pass";
   const std::size_t cell = value_bytes(problem) * (problem.variable ? 3 : 2);
   const bool flat = shape.dimensions == 1;
-  std::size_t x = flat ? policy.tile_x_1d : policy.tile_x_2d, z = flat ? 1 : policy.tile_z_2d;
+  std::size_t x = flat ? policy.tiles.x_1d : policy.tiles.x_2d, z = flat ? 1 : policy.tiles.z_2d;
   while (x * z * cell > device.local_bytes && x > 0 && z > 0)
     (z >= x ? z : x) /= 2;
   // Half of a tile's cells are written at least, so that the halo is no more work than the rest.
@@ -93,9 +99,9 @@ HeatAttempt tiled(const Device& device, const HeatProblem& problem, std::string_
   const std::size_t groups = divide_up(shape.width, out_x) * divide_up(shape.depth, out_z);
   if (groups > kMaxTiles / std::max<std::size_t>(problem.batch, 1))
     return "its tiles are more than a launch can have";
-  Plan plan = base_plan(problem, variant, "heat/tiled.cl", "heat_tiled", steps);
-  const std::size_t group = std::bit_floor(
-      std::min({policy.group, device.max_work_group, std::max<std::size_t>(device.max_work_items[0], 1)}));
+  Plan plan = base_plan(device, problem, variant, "heat/tiled.cl", "heat_tiled", steps);
+  const std::size_t group = std::bit_floor(std::min(
+      {policy.tiles.group, device.max_work_group, std::max<std::size_t>(device.max_work_items[0], 1)}));
   plan.work_group = {group, 1, 1};
   plan.global = {std::max<std::size_t>(groups * problem.batch, 1) * group, 1, 1};
   plan.tile_cols = out_x;
@@ -114,7 +120,6 @@ HeatAttempt tiled(const Device& device, const HeatProblem& problem, std::string_
       steps == 1
           ? "a tile and its halo in local memory"
           : formatted("{} steps in local memory between reading and writing a tile of {} x {}", steps, x, z);
-  plan.evidence = policy.evidence;
   return plan;
 }
 
@@ -236,7 +241,7 @@ HeatAttempt vector(const Device& device, const HeatProblem& problem, std::size_t
                     chunks = divide_up(shape.depth, deep);
   if (tiles > kMaxTiles / std::max<std::size_t>(chunks, 1))
     return "its tiles are more than a launch can have";
-  Plan plan = base_plan(problem, "vector", "heat/vector.cl", "heat_vector", steps);
+  Plan plan = base_plan(device, problem, "vector", "heat/vector.cl", "heat_vector", steps);
   plan.work_group = {group, 1, 1};
   plan.global = {std::max<std::size_t>(tiles * chunks, 1) * group, 1, 1};
   plan.tile_cols = lanes() * tile.pack;
@@ -251,7 +256,6 @@ HeatAttempt vector(const Device& device, const HeatProblem& problem, std::size_t
   if (shape.width % tile.pack == 0) define(plan, "PACKED", 1);
   plan.reason = formatted("{} cells of each of {} planes in a work-item's registers, read all at once",
                           tile.pack, deep);
-  plan.evidence = policy.evidence;
   return plan;
 }
 
@@ -280,9 +284,8 @@ HeatAttempt marching(const Device& device, const HeatProblem& problem, std::size
   const bool solid = shape.dimensions == 3;
   const HeatMarch& sizes = solid ? policy.march_3d : policy.march_2d;
   const HeatTile tile = heat_tile(problem, policy, value_bytes(problem), sizes.cols, sizes.rows, fixed);
-  // Sources, walls that are held and float64 take registers of their own.
   const bool heavy = problem.source || problem.walls == Walls::held || problem.type == Scalar::float64;
-  const std::size_t wanted = heavy ? sizes.most * 3 / 4 : sizes.most;
+  const std::size_t wanted = heavy ? sizes.most_heavy : sizes.most;
   const std::size_t most = tile.by_hand ? largest_group(device) : std::min(largest_group(device), wanted);
   std::size_t rows_each = sizes.rows_each;
   std::optional<March> fitting = march_that_fits(device, problem, tile, steps, rows_each, most);
@@ -302,7 +305,7 @@ HeatAttempt marching(const Device& device, const HeatProblem& problem, std::size
   if (tiles > kMaxTiles / std::max<std::size_t>(chunks, 1))
     return "its tiles are more than a launch can have";
   const std::size_t group = march.lanes * march.rows;
-  Plan plan = base_plan(problem, "march", "heat/march.cl", "heat_march", steps);
+  Plan plan = base_plan(device, problem, "march", "heat/march.cl", "heat_march", steps);
   plan.work_group = {group, 1, 1};
   plan.global = {std::max<std::size_t>(tiles * chunks, 1) * group, 1, 1};
   plan.tile_cols = march.cols_made;
@@ -325,7 +328,6 @@ HeatAttempt marching(const Device& device, const HeatProblem& problem, std::size
   plan.reason =
       formatted("{} step{} a pass: a tile of {} x {} goes along {}, each step a plane behind the last", steps,
                 steps == 1 ? "" : "s", march.cols_made, march.rows_made, solid ? "z" : "y");
-  plan.evidence = policy.evidence;
   return plan;
 }
 
@@ -341,14 +343,14 @@ Blocks blocks_of(const Device& device, const HeatProblem& problem, std::size_t s
                     height = std::max<std::size_t>(shape.height, 1),
                     depth = std::max<std::size_t>(shape.depth, 1);
   const std::size_t units = std::max<std::size_t>(device.compute_units, 1);
+  const HeatThreads& threads = heat_policy(device).threads;
   const std::size_t run = 64 / value_bytes(problem), halo = round_up(steps, run);
   const std::size_t halo_y = shape.dimensions == 3 ? steps : 0;
   Blocks blocks;
   blocks.chunk = depth;
   if (steps <= 1) {
-    // Three planes of a block stay in the second-level cache.
-    blocks.x = std::min<std::size_t>(width, shape.dimensions == 1 ? 65536 : 16384);
-    blocks.y = std::min(height, std::max<std::size_t>(1, 65536 / round_up(blocks.x, run)));
+    blocks.x = std::min(width, shape.dimensions == 1 ? threads.line_cells : threads.row_cells);
+    blocks.y = std::min(height, std::max<std::size_t>(1, threads.plane_cells / round_up(blocks.x, run)));
   } else {
     const std::size_t rows =
         heat_queue(device, problem.type) / (3 * (steps - 1));  // cells of a plane of a stage
@@ -369,8 +371,9 @@ Blocks blocks_of(const Device& device, const HeatProblem& problem, std::size_t s
   if (shape.dimensions == 3 && across % units != 0) along = round_up(along, units);
   blocks.y = divide_up(height, std::min(along, height));
   const std::size_t jobs = across * divide_up(height, blocks.y);
-  if (jobs < 4 * units && shape.dimensions > 1) {
-    const std::size_t wanted = divide_up(4 * units, jobs), least = std::max<std::size_t>(16, 8 * steps);
+  if (jobs < threads.jobs_a_unit * units && shape.dimensions > 1) {
+    const std::size_t wanted = divide_up(threads.jobs_a_unit * units, jobs),
+                      least = std::max(threads.chunk_planes, 8 * steps);
     blocks.chunk = std::max(divide_up(depth, wanted), std::min(depth, least));
   }
   return blocks;
@@ -383,10 +386,12 @@ HeatAttempt cpu(const Device& device, const HeatProblem& problem, std::size_t st
   const HeatShape shape = heat_shape(problem);
   const Blocks blocks = blocks_of(device, problem, steps);
   if (steps > 1 && blocks.x == 0) return formatted("{} steps of a block do not fit {} cells", steps, queue);
-  Plan plan = base_plan(problem, "cpu", "heat/cpu.cl", "heat_cpu", steps);
+  Plan plan = base_plan(device, problem, "cpu", "heat/cpu.cl", "heat_cpu", steps);
   const std::size_t jobs = divide_up(shape.width, blocks.x) * divide_up(shape.height, blocks.y) *
                            divide_up(shape.depth, blocks.chunk) * problem.batch;
-  plan.global = {std::clamp<std::size_t>(jobs, 1, 32 * device.compute_units), 1, 1};
+  plan.global = {
+      std::clamp<std::size_t>(jobs, 1, heat_policy(device).threads.items_a_unit * device.compute_units), 1,
+      1};
   plan.tile_cols = blocks.x;
   plan.tile_rows = blocks.y;
   plan.vector_width = 64 / value_bytes(problem);
@@ -404,19 +409,15 @@ HeatAttempt cpu(const Device& device, const HeatProblem& problem, std::size_t st
       steps == 1
           ? "a thread makes rows in vectors, in blocks whose planes its cache holds"
           : formatted("{} steps a pass: a thread's cache holds three planes of a block for each", steps);
-  plan.evidence =
-      "PoCL, two Zen 4 cores, 256^3 float: 1.1 times C++ with two threads for one step, 1.7 times it for ten";
   return plan;
 }
 
 }  // namespace
 
 std::size_t heat_queue(const Device& device, Scalar type) {
-  // Half of a core's second-level cache, which is 1 MiB and more on today's servers: the rest is for the
-  // planes of the input and the output.
-  constexpr std::size_t kMost = std::size_t{512} * 1024, kLeast = std::size_t{32} * 1024;
-  const std::size_t bytes = std::min(std::bit_floor(device.local_bytes), kMost);
-  return bytes < kLeast ? 0 : bytes / size_of(heat_value_type(type));
+  const HeatThreads& threads = heat_policy(device).threads;
+  const std::size_t bytes = std::min(std::bit_floor(device.local_bytes), threads.most_queue_bytes);
+  return bytes < threads.least_queue_bytes ? 0 : bytes / size_of(heat_value_type(type));
 }
 
 HeatAttempt try_heat(const Device& device, const HeatProblem& problem, std::string_view variant,

@@ -23,19 +23,11 @@ using plan::define;
 using plan::divide_up;
 
 constexpr const char* kOperation = "separable";
-constexpr std::size_t kGroup = 256;
-constexpr std::size_t kOwnBytes = 64;   // of local memory, which compilers take for themselves
-constexpr std::size_t kTileWidth = 64;  // of "tiled"
-constexpr std::size_t kTileHeight = 32;
-constexpr std::size_t kTileBytes = 48 << 10;  // at most, so that some groups share a unit
+constexpr std::size_t kOwnBytes = 64;  // of local memory, which compilers take for themselves
 constexpr std::size_t kCpuBlock = 64;  // results that a CPU sums at once (cl/separable/cpu.cl); 32 doubles
-constexpr std::size_t kCpuMemory = 65536;  // values: a quarter of a core's second-level cache
 
-constexpr std::size_t kMarchCols = 4;         // columns of a work-item (cl/separable/march.cl), or 8
-constexpr std::size_t kMarchRegisters = 128;  // for sums that have begun: half of what a work-item can have
-constexpr std::size_t kOwnRegisters = 32;     // for addresses and counts: as NVIDIA's compiler has it
-constexpr std::size_t kMarchMost = 1 << 30;   // elements along a row, and rows: places at edges have 32 bits
-constexpr std::size_t kMostRounds = 8;        // of resident groups, in which a launch is imagined
+constexpr std::size_t kMarchCols = 4;        // columns of a work-item (cl/separable/march.cl), or 8
+constexpr std::size_t kMarchMost = 1 << 30;  // elements along a row, and rows: places at edges have 32 bits
 
 [[noreturn]] void refuse(const char* argument, std::string expected, std::string got) {
   throw Error({.operation = kOperation,
@@ -73,7 +65,7 @@ Plan base_plan(const SeparableProblem& problem, std::string_view variant, const 
 /// One work-item for each result.
 void launch_grid(const Device& device, const SeparableProblem& problem, Plan& plan) {
   const std::array<std::size_t, 3> extent{problem.row_elements(), problem.height, problem.planes};
-  plan.work_group = plan::shape_group(device, kGroup, 64, extent);
+  plan.work_group = plan::shape_group(device, plan::separable_policy(device).group, 64, extent);
   plan.global = plan::global_size(extent, plan.work_group);
   define(plan, "GROUP_0", plan.work_group[0]);
   define(plan, "GROUP_1", plan.work_group[1]);
@@ -116,7 +108,7 @@ Plan two_pass(const Device& device, const SeparableProblem& problem) {
 }
 
 struct TileSize {
-  std::size_t width = kTileWidth, height = kTileHeight;
+  std::size_t width = 0, height = 0;
   std::size_t values = 0;  ///< of both tiles; 0: they do not fit
 };
 
@@ -126,9 +118,10 @@ TileSize tile_for(const Device& device, const SeparableProblem& problem) {
   const auto values = [&](const TileSize& tile) {
     return (tile.height + problem.column_taps - 1) * (2 * tile.width + problem.halo());
   };
-  TileSize tile;
+  const plan::SeparableTile& sizes = plan::separable_policy(device).tile;
+  TileSize tile{sizes.width, sizes.height};
   // A wide window would make a small tile nothing but halo: it may have all memory that there is.
-  while (tile.height > problem.column_taps && values(tile) > std::min(most, kTileBytes / bytes))
+  while (tile.height > problem.column_taps && values(tile) > std::min(most, sizes.bytes / bytes))
     tile.height /= 2;
   while (values(tile) > most && tile.width * tile.height > 1) {
     if (tile.height >= tile.width) {
@@ -144,7 +137,8 @@ TileSize tile_for(const Device& device, const SeparableProblem& problem) {
 std::optional<Plan> tiled(const Device& device, const SeparableProblem& problem, std::size_t wanted) {
   const TileSize tile = tile_for(device, problem);
   if (tile.values == 0) return std::nullopt;
-  const std::size_t group = plan::group_for(device, wanted == 0 ? kGroup : wanted, 0);
+  const std::size_t group =
+      plan::group_for(device, wanted == 0 ? plan::separable_policy(device).group : wanted, 0);
   Plan plan = base_plan(problem, "tiled", "separable/tiled.cl", "separable_tiled");
   const std::size_t tiles =
       divide_up(problem.row_elements(), tile.width) * divide_up(problem.height, tile.height) * problem.planes;
@@ -174,7 +168,7 @@ std::size_t cpu_memory(const Device& device, const SeparableProblem& problem) {
   const std::size_t bytes = value_bytes(problem);
   const std::size_t least = problem.halo() + kCpuBlock * (problem.column_taps + 2);
   const std::size_t most = (device.local_bytes - std::min(kOwnBytes, device.local_bytes)) / bytes;
-  std::size_t memory = kCpuMemory;
+  std::size_t memory = plan::separable_policy(device).thread_values;
   while (memory > most)
     memory /= 2;
   // Windows of many rows or columns: all that there is.
@@ -188,7 +182,9 @@ std::optional<Plan> cpu(const Device& device, const SeparableProblem& problem) {
   Plan plan = base_plan(problem, "cpu", "separable/cpu.cl", "separable_cpu");
   const std::size_t band = plan::cpu_band(device, problem.height, problem.planes, problem.column_taps - 1);
   const std::size_t jobs = divide_up(problem.height, band) * problem.planes;
-  plan.global = {std::clamp<std::size_t>(jobs, 1, 64 * device.compute_units), 1, 1};
+  plan.global = {
+      std::clamp<std::size_t>(jobs, 1, plan::separable_policy(device).threads_items * device.compute_units),
+      1, 1};
   plan.tile_rows = band;
   plan.tile_cols = plan.items_per_work_item = kCpuBlock;
   plan.vector_width = kCpuBlock / 4;
@@ -210,7 +206,7 @@ struct MarchShape {
 };
 
 MarchShape march_shape(const Device& device, const SeparableProblem& problem) {
-  const plan::MarchPolicy& policy = plan::march_policy(device);
+  const plan::SeparableMarch& policy = plan::separable_policy(device).march;
   const std::size_t words = value_bytes(problem) / sizeof(float);
   const bool small = size_of(problem.in) < sizeof(float);
   MarchShape shape;
@@ -224,8 +220,8 @@ MarchShape march_shape(const Device& device, const SeparableProblem& problem) {
   // again, and compares.
   const std::size_t ahead = (problem.unsharp ? 3 : 1) * shape.step * shape.cols;
   const std::size_t window = plan::round_up(shape.cols + problem.halo(), 4);
-  shape.registers =
-      plan::round_up(kOwnRegisters + words * (shape.cols * (problem.column_taps - 1) + ahead + window), 8);
+  shape.registers = plan::round_up(
+      policy.own_registers + words * (shape.cols * (problem.column_taps - 1) + ahead + window), 8);
   return shape;
 }
 
@@ -272,7 +268,7 @@ std::size_t march_group(const Device& device, const SeparableProblem& problem, s
 /// Rows of a band: those with which all groups are done first. A round of the groups that are resident takes
 /// as long as a band has rows, with those that it reads twice.
 std::size_t march_band(const Device& device, const SeparableProblem& problem) {
-  const plan::MarchPolicy& policy = plan::march_policy(device);
+  const plan::SeparableMarch& policy = plan::separable_policy(device).march;
   const MarchShape shape = march_shape(device, problem);
   const std::size_t a_unit = policy.registers_a_unit == 0
                                  ? policy.groups_a_unit
@@ -281,8 +277,9 @@ std::size_t march_band(const Device& device, const SeparableProblem& problem) {
   const std::size_t width = shape.group * shape.cols;
   const std::size_t strips =
       problem.planes * divide_up(problem.row_elements(), width - std::min(shape.halo, width / 2));
-  const std::size_t most = std::min(divide_up(problem.height, policy.least_band),
-                                    divide_up(kMostRounds * resident, std::max<std::size_t>(strips, 1)));
+  const std::size_t most =
+      std::min(divide_up(problem.height, policy.least_band),
+               divide_up(policy.most_rounds * resident, std::max<std::size_t>(strips, 1)));
   std::size_t best = std::max<std::size_t>(1, problem.height), best_rows = 0;
   for (std::size_t bands = 1; bands <= most; ++bands) {
     const std::size_t band = plan::round_up(divide_up(problem.height, bands), shape.step);
@@ -296,9 +293,9 @@ std::size_t march_band(const Device& device, const SeparableProblem& problem) {
 }
 
 std::optional<Plan> march(const Device& device, const SeparableProblem& problem, std::size_t wanted) {
-  const std::size_t bytes = value_bytes(problem), registers = kMarchRegisters * sizeof(float) / bytes;
-  // Intel's compiler runs 32 work-items in the registers of one thread, and keeps their columns in memory.
-  if (device.vendor == Vendor::intel && device.type == DeviceType::gpu) return std::nullopt;
+  const plan::SeparableMarch& policy = plan::separable_policy(device).march;
+  if (!policy.used) return std::nullopt;
+  const std::size_t bytes = value_bytes(problem), registers = policy.registers * sizeof(float) / bytes;
   if (problem.column_taps > registers / kMarchCols || problem.halo() + 2 * kMarchCols > registers / 2 ||
       (4 + problem.row_taps + problem.column_taps) * bytes > plan::kFewWeightsBytes ||
       problem.row_elements() > kMarchMost || problem.height > kMarchMost)
@@ -398,9 +395,8 @@ Plan make_plan(const Device& device, const SeparableProblem& problem, const Plan
                      problem.row_taps, problem.column_taps, device.name, device.local_bytes));
   }
   plan::require_fixed_group(kOperation, device, overrides, *plan, "a thread has a band of rows");
-  plan->evidence = plan->variant == "march"
-                       ? std::string(plan::march_policy(device).evidence)
-                       : "no measurement for this family: the sizes follow from the device's facts";
+  const plan::SeparablePolicy& policy = plan::separable_policy(device);
+  plan->evidence = (plan->variant == "march" ? policy.evidence : policy.others).text(device);
   plan::note_choice(*plan, overrides, names, device, problem, why_not);
   return *plan;
 }

@@ -1,43 +1,70 @@
-/// The numbers of the variant "march" of separable filters, by family.
+/// The numbers of separable filters' plans, with what chose them.
 #pragma once
+
+#include "plan/policy.hpp"
 
 #include <smem/device.hpp>
 
 #include <cstddef>
-#include <iterator>
-#include <string_view>
 
 namespace smem::plan {
 
-struct MarchPolicy {
-  std::string_view family;
-  std::string_view evidence;
-  std::size_t group;             ///< work-items
-  std::size_t group_of_small;    ///< of elements of fewer than 4 bytes; half as many where each has 8 columns
-  std::size_t step;              ///< rows that a work-item reads ahead of time
-  std::size_t step_of_small;     ///< the same of elements of fewer than 4 bytes
-  std::size_t cols_of_bytes;     ///< columns of a work-item that has elements of one byte: 4, 8
-  std::size_t wide_registers;    ///< ... if the sums that it has begun take at most so many registers
-  std::size_t registers_a_unit;  ///< of 4 bytes; 0: not known
-  std::size_t groups_a_unit;     ///< that are taken to run at once where registers are not known
-  std::size_t least_band;        ///< rows
+/// Of "march": how work-items share a problem.
+struct SeparableMarch {
+  bool used = true;
+  std::size_t group;  ///< work-items
+  std::size_t group_of_small =
+      128;               ///< of elements of fewer than 4 bytes; half as many where each has 8 columns
+  std::size_t step = 4;  ///< rows that a work-item reads ahead of time
+  std::size_t step_of_small = 4;     ///< the same of elements of fewer than 4 bytes
+  std::size_t cols_of_bytes = 8;     ///< columns of a work-item that has elements of one byte: 4, 8
+  std::size_t wide_registers = 32;   ///< ... if the sums that it has begun take at most so many registers
+  std::size_t registers = 128;       ///< for sums that have begun: half of what a work-item can have
+  std::size_t own_registers = 32;    ///< for addresses and counts: as NVIDIA's compiler has it
+  std::size_t registers_a_unit = 0;  ///< of 4 bytes; 0: not known
+  std::size_t groups_a_unit;         ///< that are taken to run at once where registers are not known
+  std::size_t least_band = 32;       ///< rows
+  std::size_t most_rounds = 8;       ///< of resident groups, in which a launch is imagined
+};
+
+/// Of "tiled".
+struct SeparableTile {
+  std::size_t width = 64, height = 32;  ///< results
+  std::size_t bytes = 48 << 10;         ///< of its local memory at most, so that some groups share a unit
+};
+
+struct SeparablePolicy {
+  When when;
+  Evidence evidence;  ///< of "march"
+  Evidence others = {.what = "no measurement: the sizes follow from the device's facts"};
+  std::size_t group = 256;  ///< work-items of the other variants
+  SeparableMarch march;
+  SeparableTile tile = {};
+  std::size_t thread_values = 65536;  ///< of a CPU's thread: a quarter of a core's second-level cache
+  std::size_t threads_items = 64;     ///< work-items of a CPU that take bands in turns, for each thread
 };
 
 // group on the H200, 8192 x 8192, share of copy, Gaussian 5 x 5 and 15 x 15 of float: 64 0.79 and 0.79, 128
 // 0.81 and 0.81, 256 0.84 and 0.81; of bytes 128 0.29 and 0.16, 256 0.26 and 0.15. step: 2 0.71 and 0.69, 4
 // 0.81 and 0.81, 8 0.79 and 0.79: 4 rows of 4 columns make 64 bytes a work-item that are under way. Of an 8th
 // of the registers a group more or less is resident, so that the rows of a band follow from them.
-inline constexpr MarchPolicy kMarchPolicies[] = {
-    {"nvidia-hopper", "H200, 8192 x 8192 float, of copy: Gaussian 5 x 5 0.84, 15 x 15 0.81; uint8 0.29, 0.16",
-     256, 128, 4, 4, 8, 32, 65536, 4, 32},
-    // The last one is for every device that smem does not know.
-    {"generic", "no measurement: the H200's sizes", 128, 128, 4, 4, 8, 32, 0, 8, 32},
+inline constexpr SeparablePolicy kSeparablePolicies[] = {
+    {.when = {.family = "nvidia-hopper"},
+     .evidence = {.device = "H200",
+                  .driver = "580.159",
+                  .what = "8192 x 8192, Gaussian 5 x 5 and 15 x 15 of float, and of uint8",
+                  .share = "0.84 and 0.81, 0.29 and 0.16 of copy"},
+     .march = {.group = 256, .registers_a_unit = 65536, .groups_a_unit = 4}},
+    {.when = {.family = "intel"},
+     .evidence = {.what = "no measurement: its compiler runs 32 work-items in the registers of one thread, "
+                          "and keeps a march's columns in memory"},
+     .march = {.used = false, .group = 128, .groups_a_unit = 8}},
+    {.evidence = {.what = "no measurement: a Hopper's sizes, by smaller groups"},
+     .march = {.group = 128, .groups_a_unit = 8}},
 };
 
-inline const MarchPolicy& march_policy(const Device& device) {
-  for (const MarchPolicy& policy : kMarchPolicies)
-    if (policy.family == family_of(device)) return policy;
-  return *(std::end(kMarchPolicies) - 1);
+inline const SeparablePolicy& separable_policy(const Device& device) {
+  return row_for(kSeparablePolicies, device);
 }
 
 }  // namespace smem::plan

@@ -1,12 +1,29 @@
-/// The numbers of stencil plans, by family, with what chose them.
+/// The numbers of stencil plans, with what chose them.
 #pragma once
+
+#include "plan/policy.hpp"
 
 #include <smem/device.hpp>
 
 #include <cstddef>
-#include <string_view>
 
 namespace smem::plan {
+
+/// Of "rows": what a work-item makes, and its group.
+struct StencilRows {
+  std::size_t rows;       ///< of results, at most
+  std::size_t registers;  ///< of 32 bits that it may fill
+  std::size_t across;     ///< work-items along x of a group
+  std::size_t group;      ///< work-items of a group
+  // Tenths of the registers: NVIDIA's compilers convert halves early, bytes where they do not come in words,
+  // and keep copies of doubles.
+  std::size_t tenths_of_bytes = 7, tenths_of_halves = 5, tenths_of_doubles = 6;
+  std::size_t byte_steps;         ///< rows of bytes that a work-item reads at once
+  std::size_t byte_turns = 1;     ///< how often, in a row; 1: once, as many as it needs for `rows`
+  std::size_t byte_group = 64;    ///< work-items along x of groups that do so
+  std::size_t busy_items = 1024;  ///< of a unit that hide what each waits for: else turns are fewer
+  std::size_t ends_each = 2;  ///< elements at a row's ends for each work-item that makes these, and each turn
+};
 
 /// Of "planes": what a work-item makes, and its group.
 struct StencilColumns {
@@ -15,21 +32,46 @@ struct StencilColumns {
   std::size_t rows;       ///< of results in each plane, at most
   std::size_t deep;       ///< planes of results, at most
   std::size_t registers;  ///< of 32 bits that it may fill
+  std::size_t tenths_of_small =
+      8;  ///< of the registers: what is packed takes some while numbers are made of it
+};
+
+/// Of "tiled" and "march".
+struct StencilTiles {
+  std::size_t group;                  ///< work-items
+  std::size_t bytes = 32768;          ///< of a tile, so that several groups share a unit's local memory
+  std::size_t least_values = 2048;    ///< of a tile of "tiled": few programs serve the smaller ones
+  std::size_t groups_a_unit = 8;      ///< that a march leaves planes for, at least
+  std::size_t windows_of_planes = 4;  ///< of a march's planes, at least
+  std::size_t reads_each = 32;  ///< of the next plane that a work-item of a march has under way, at most
+};
+
+/// Of the threads of a CPU.
+struct StencilThreads {
+  std::size_t bytes = std::size_t{256} << 10;  ///< of the lines: half a core's second-level cache
+  std::size_t line_values = 6144;              ///< that stay in its first-level cache: 24 KiB of floats
+  std::size_t strip = 4096;                    ///< results of a line, at most
+  std::size_t least_strip = 512;  ///< elements, to which strips are cut for the first-level cache
+  std::size_t jobs_a_unit = 8;
+  std::size_t rings_of_rows = 4;  ///< rows of a job are so many times those that two jobs read, at least
+  std::size_t least_rows = 8;     ///< of a job
 };
 
 struct StencilPolicy {
-  std::string_view family;
-  std::string_view evidence;
-  std::size_t rows;         ///< of results that a work-item of "rows" makes, at most
-  std::size_t registers;    ///< of 32 bits that it may fill
-  std::size_t rows_across;  ///< work-items along x of its groups
-  std::size_t rows_group;   ///< work-items of its groups
-  std::size_t tile_group;   ///< work-items of the groups of "tiled" and "march"
-  std::size_t byte_steps;   ///< rows of bytes that a work-item of "rows" reads at once
-  std::size_t byte_turns;   ///< how often, in a row; 1: once, as many as it needs for `rows`
-  std::size_t byte_group;   ///< work-items along x of groups that do so
-  StencilColumns columns;   ///< of volumes
-  StencilColumns boxes;     ///< of boxes of float in volumes
+  When when;
+  Evidence evidence;  ///< of "rows" and "planes"
+  Evidence others = {.what = "no measurement: the sizes follow from the device's facts"};
+  Evidence of_threads = others;      ///< of "cpu"
+  std::size_t vector_bytes = 16;     ///< of an access
+  std::size_t naive_group = 256;     ///< work-items
+  std::size_t most_unrolled = 4096;  ///< multiplications written out: about 64 KiB of instructions
+  /// Of all loops of "planes", those that do nothing too.
+  std::size_t most_passes = 10000;
+  StencilRows rows;
+  StencilColumns columns;  ///< of volumes
+  StencilColumns boxes;    ///< of boxes of float in volumes
+  StencilTiles tiles;
+  StencilThreads threads = {};
 };
 
 // On the H200, 8192 x 8192, share of copy. Float 5 x 5: 0.88; with 4 rows 0.79, 16 rows 0.73, groups of 256
@@ -54,88 +96,65 @@ struct StencilPolicy {
 // 256: 0.955, 0.59, 0.585. Of these three, double 2 x 4 0.92, 0.77, 0.63 and 1 x 4 0.85, 0.65, 0.59; half 1 x
 // 4 0.89, 0.75, 0.57 and 2 x 4 0.92, 0.65, 0.55; uint16 0.80, 0.52, 0.51; bytes 0.74, 0.50, 0.35. A star of
 // radius 4 0.52, through local memory 0.20; a box of radius 2 0.15 and 0.054.
+//
+// ends_each: few, since each waits for its cells, but groups that end soon take the places of others. Four
+// channels of bytes, 3 x 3, 8 turns: 16 and 32 a work-item 0.801, 8 0.796, 2 0.787; half, one turn: 8 0.943,
+// 2 0.954. busy_items was not measured.
+//
+// most_passes: NVIDIA's compiler writes out 8748, of a star of radius 4 (0.52); of 30758, of radius 6, it
+// leaves some, and all arrays in memory (0.02).
 inline constexpr StencilPolicy kStencilPolicies[] = {
-    {"nvidia-hopper",
-     "H200, 8192 x 8192, of copy: float 3 x 3 0.97, 5 x 5 0.88; half 3 x 3 0.95; uint8 x 4 3 x 3 0.81; "
-     "volumes 512^3 float: star 0.95, box 3 x 3 x 3 0.80, star of radius 2 0.84",
-     8,
-     160,
-     32,
-     128,
-     256,
-     6,
-     8,
-     64,
-     {32, 128, 2, 4, 255},
-     {32, 128, 1, 6, 255}},
-    {"nvidia",
-     "no measurement: groups of 256, with which ptxas spills nothing for sm_75",
-     8,
-     160,
-     32,
-     256,
-     256,
-     8,
-     1,
-     64,
-     {32, 128, 1, 4, 160},
-     {32, 128, 1, 4, 160}},
-    {"amd-cdna",
-     "no measurement: sizes by arithmetic",
-     8,
-     128,
-     64,
-     256,
-     256,
-     8,
-     1,
-     64,
-     {64, 256, 1, 4, 128},
-     {64, 256, 1, 4, 128}},
-    {"amd-rdna",
-     "no measurement: sizes by arithmetic",
-     8,
-     128,
-     32,
-     128,
-     256,
-     8,
-     1,
-     64,
-     {32, 128, 1, 4, 128},
-     {32, 128, 1, 4, 128}},
-    {"intel",
-     "no measurement: sizes by arithmetic",
-     4,
-     40,
-     32,
-     128,
-     256,
-     4,
-     1,
-     64,
-     {32, 128, 1, 4, 40},
-     {32, 128, 1, 4, 40}},
-    {"cpu", "", 4, 256, 16, 64, 64, 4, 1, 64, {16, 64, 1, 4, 256}, {16, 64, 1, 4, 256}},
-    // The last one is for every device that smem does not know.
-    {"generic",
-     "no measurement: sizes that need few registers, shrunk to the device's facts",
-     4,
-     64,
-     32,
-     128,
-     128,
-     4,
-     1,
-     64,
-     {32, 128, 1, 4, 64},
-     {32, 128, 1, 4, 64}},
+    {.when = {.family = "nvidia-hopper"},
+     .evidence = {.device = "H200",
+                  .driver = "580.159",
+                  .what = "8192 x 8192, float 3 x 3 and 5 x 5, half 3 x 3, uint8 x 4 3 x 3; 512^3 float, "
+                          "star, box 3 x 3 x 3, star of radius 2",
+                  .share = "0.97, 0.88, 0.95, 0.81; 0.95, 0.80, 0.84 of copy"},
+     .rows = {.rows = 8, .registers = 160, .across = 32, .group = 128, .byte_steps = 6, .byte_turns = 8},
+     .columns = {.across = 32, .group = 128, .rows = 2, .deep = 4, .registers = 255},
+     .boxes = {.across = 32, .group = 128, .rows = 1, .deep = 6, .registers = 255},
+     .tiles = {.group = 256}},
+    {.when = {.family = "nvidia"},
+     .evidence = {.what = "no measurement: groups of 256, with which ptxas spills nothing for sm_75"},
+     .rows = {.rows = 8, .registers = 160, .across = 32, .group = 256, .byte_steps = 8},
+     .columns = {.across = 32, .group = 128, .rows = 1, .deep = 4, .registers = 160},
+     .boxes = {.across = 32, .group = 128, .rows = 1, .deep = 4, .registers = 160},
+     .tiles = {.group = 256}},
+    {.when = {.family = "amd-cdna"},
+     .evidence = {.what = "no measurement: sizes by arithmetic"},
+     .rows = {.rows = 8, .registers = 128, .across = 64, .group = 256, .byte_steps = 8},
+     .columns = {.across = 64, .group = 256, .rows = 1, .deep = 4, .registers = 128},
+     .boxes = {.across = 64, .group = 256, .rows = 1, .deep = 4, .registers = 128},
+     .tiles = {.group = 256}},
+    {.when = {.family = "amd-rdna"},
+     .evidence = {.what = "no measurement: sizes by arithmetic"},
+     .rows = {.rows = 8, .registers = 128, .across = 32, .group = 128, .byte_steps = 8},
+     .columns = {.across = 32, .group = 128, .rows = 1, .deep = 4, .registers = 128},
+     .boxes = {.across = 32, .group = 128, .rows = 1, .deep = 4, .registers = 128},
+     .tiles = {.group = 256}},
+    {.when = {.family = "intel"},
+     .evidence = {.what = "no measurement: sizes by arithmetic"},
+     .rows = {.rows = 4, .registers = 40, .across = 32, .group = 128, .byte_steps = 4},
+     .columns = {.across = 32, .group = 128, .rows = 1, .deep = 4, .registers = 40},
+     .boxes = {.across = 32, .group = 128, .rows = 1, .deep = 4, .registers = 40},
+     .tiles = {.group = 256}},
+    {.when = {.family = "cpu"},
+     .evidence = {.what = "no measurement: sizes by arithmetic"},
+     .of_threads = {.device = "Zen 4",
+                    .driver = "PoCL",
+                    .what = "two cores, 4096 x 4096, 5 x 5, float and bytes",
+                    .share = "0.68 and 0.43 of the time of OpenCV's filter2D with two threads"},
+     .rows = {.rows = 4, .registers = 256, .across = 16, .group = 64, .byte_steps = 4},
+     .columns = {.across = 16, .group = 64, .rows = 1, .deep = 4, .registers = 256},
+     .boxes = {.across = 16, .group = 64, .rows = 1, .deep = 4, .registers = 256},
+     .tiles = {.group = 64}},
+    {.evidence = {.what = "no measurement: sizes that need few registers, shrunk to the device's facts"},
+     .rows = {.rows = 4, .registers = 64, .across = 32, .group = 128, .byte_steps = 4},
+     .columns = {.across = 32, .group = 128, .rows = 1, .deep = 4, .registers = 64},
+     .boxes = {.across = 32, .group = 128, .rows = 1, .deep = 4, .registers = 64},
+     .tiles = {.group = 128}},
 };
 
-inline const StencilPolicy& stencil_policy(const Device& device) {
-  for (const StencilPolicy& policy : kStencilPolicies)
-    if (policy.family == family_of(device)) return policy;
-  return *(std::end(kStencilPolicies) - 1);
-}
+inline const StencilPolicy& stencil_policy(const Device& device) { return row_for(kStencilPolicies, device); }
 
 }  // namespace smem::plan

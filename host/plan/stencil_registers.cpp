@@ -18,18 +18,8 @@ namespace smem::plan::stencil {
 
 namespace {
 
-constexpr std::size_t kVectorBytes = 16;
 constexpr std::size_t kLongestSide = std::size_t{1} << 30;
 constexpr std::size_t kAllRegisters = 255;  // of 32 bits: what a work-item of NVIDIA's and AMD's can have
-// Elements at a row's ends for each work-item that makes these, and each turn: few, since each waits for its
-// cells, but groups that end soon take the places of others. H200, four channels of bytes, 3 x 3, 8 turns, of
-// copy: 16 and 32 a work-item 0.801, 8 0.796, 2 0.787; half, one turn: 8 0.943, 2 0.954.
-constexpr std::size_t kEndsEach = 2;
-// Passes of all loops of "planes", those that do nothing too. NVIDIA's compiler writes out 8748, of a star of
-// radius 4 (0.52 of copy on the H200); of 30758, of radius 6, it leaves some, and all arrays in memory
-// (0.02).
-constexpr std::size_t kMostPasses = 10000;
-constexpr std::size_t kBusy = 1024;  // work-items of a unit that hide what each waits for: not measured
 
 /// Elements of a vector of a row.
 struct Vector {
@@ -39,20 +29,20 @@ struct Vector {
 };
 Vector vector_of(const Device& device, const StencilProblem& problem) {
   Vector v;
-  v.aligned = std::min(problem.in_alignment, problem.out_alignment) >= kVectorBytes;
+  const std::size_t bytes = stencil_policy(device).vector_bytes;
+  v.aligned = std::min(problem.in_alignment, problem.out_alignment) >= bytes;
   v.half_words = v.aligned && problem.type == Scalar::half && compute_capability(device) >= 80;
-  v.pack = v.aligned || device.packed_vectors ? kVectorBytes / size_of(problem.type) : 1;
+  v.pack = v.aligned || device.packed_vectors ? bytes / size_of(problem.type) : 1;
   return v;
 }
 
-/// Registers that a work-item of "rows" may fill. NVIDIA's compilers convert halves early, bytes where they
-/// do not come in words, and keep copies of doubles.
-std::size_t register_budget(const StencilPolicy& policy, const StencilProblem& problem, const Vector& v) {
-  const std::size_t tenths = problem.type == Scalar::uint8     ? (v.aligned ? 10 : 7)
-                             : problem.type == Scalar::half    ? (v.half_words ? 10 : 5)
-                             : problem.type == Scalar::float64 ? 6
-                                                               : 10;
-  return policy.registers * tenths / 10;
+/// Registers that a work-item of "rows" may fill.
+std::size_t register_budget(const StencilRows& sizes, const StencilProblem& problem, const Vector& v) {
+  std::size_t tenths = 10;
+  if (problem.type == Scalar::uint8 && !v.aligned) tenths = sizes.tenths_of_bytes;
+  if (problem.type == Scalar::half && !v.half_words) tenths = sizes.tenths_of_halves;
+  if (problem.type == Scalar::float64) tenths = sizes.tenths_of_doubles;
+  return sizes.registers * tenths / 10;
 }
 
 /// How cl/stencil/row.clh reads and writes vectors.
@@ -113,6 +103,7 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
     return {{}, "a volume's planes would each be read as often as the window is deep"};
   const bool custom = problem.shape == StencilShape::expression;
   const StencilPolicy& policy = stencil_policy(device);
+  const StencilRows& sizes = policy.rows;
   const std::size_t bytes = size_of(problem.type);
   const Vector v = vector_of(device, problem);
   const bool aligned = v.aligned;
@@ -132,7 +123,7 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
   const std::size_t raw_words =
       bytes >= 4 ? span * value_words
                  : divide_up(pack * bytes, 4) + (span - pack) / halo * divide_up(halo * bytes, 4);
-  std::size_t count = problem.out_size[1] > 1 ? policy.rows : 1;
+  std::size_t count = problem.out_size[1] > 1 ? sizes.rows : 1;
   const auto registers = [&] {
     const std::size_t steps = count + problem.window[1] - 1;
     if (custom) return steps * span * value_words + 2 * pack * value_words;
@@ -140,44 +131,44 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
            (bytes >= 4 ? 0 : span * value_words);
   };
   const auto unrolled = [&] { return count * pack * problem.weights(); };
-  const std::size_t budget = register_budget(policy, problem, v);
-  while (count > 1 && (registers() > budget || unrolled() > kMostUnrolled))
+  const std::size_t budget = register_budget(sizes, problem, v);
+  while (count > 1 && (registers() > budget || unrolled() > policy.most_unrolled))
     count /= 2;
-  if (registers() > budget || unrolled() > kMostUnrolled)
+  if (registers() > budget || unrolled() > policy.most_unrolled)
     return {{}, "the window does not fit its registers"};
   // Of bytes, sums that have begun go on from turn to turn, where all units have work nevertheless.
   std::size_t steps = count + problem.window[1] - 1, turns = 1;
   const std::size_t across_all = divide_up(problem.out_size[0] * problem.channels, pack);
-  if (problem.type == Scalar::uint8 && aligned && !custom && policy.byte_turns > 1) {
+  if (problem.type == Scalar::uint8 && aligned && !custom && sizes.byte_turns > 1) {
     const std::size_t jobs = across_all * problem.out_size[2] * problem.batch;
     const auto busy = [&](std::size_t rows) {
-      return jobs * (problem.out_size[1] / rows) >= kBusy * device.compute_units;
+      return jobs * (problem.out_size[1] / rows) >= sizes.busy_items * device.compute_units;
     };
-    for (turns = policy.byte_turns; turns > 1 && !busy(policy.byte_steps * turns);)
+    for (turns = sizes.byte_turns; turns > 1 && !busy(sizes.byte_steps * turns);)
       turns /= 4;
     turns = std::max<std::size_t>(turns, 1);
-    if (policy.byte_steps < 2 * problem.window[1]) turns = 1;  // too many sums would wait for their next rows
+    if (sizes.byte_steps < 2 * problem.window[1]) turns = 1;  // too many sums would wait for their next rows
     if (turns > 1) {
-      steps = policy.byte_steps;
+      steps = sizes.byte_steps;
       count = steps * turns - (problem.window[1] - 1);
     }
   }
   Plan plan = base_plan(device, problem, "rows");
   const Sizes extent{across_all, divide_up(problem.out_size[1], count), problem.out_size[2] * problem.batch};
   const std::size_t most = std::bit_floor(std::max<std::size_t>(device.max_work_group, 1));
-  const std::size_t group =
-      wanted != 0 ? wanted : std::min(turns > 1 ? policy.byte_group : policy.rows_group, most);
+  const std::size_t group = wanted != 0 ? wanted : std::min(turns > 1 ? sizes.byte_group : sizes.group, most);
   const std::size_t across =
       std::min({group, std::bit_floor(std::max<std::size_t>(device.max_work_items[0], 1)),
                 problem.out_size[1] == 1 ? group
-                : turns > 1              ? policy.byte_group
-                                         : std::min(policy.rows_across, std::bit_ceil(across_all))});
+                : turns > 1              ? sizes.byte_group
+                                         : std::min(sizes.across, std::bit_ceil(across_all))});
   plan.work_group = {across, std::min(group / across, std::max<std::size_t>(device.max_work_items[1], 1)), 1};
   plan.global = global_size(extent, plan.work_group);
   // Both ends of the rows: about a vector each, and few elements for a work-item, which waits for each cell.
   const std::size_t ends =
       (2 * pack + round_up(left, halo) + round_up(right, halo)) * count * plan.work_group[1];
-  plan.global[0] += plan.work_group[0] * std::max<std::size_t>(divide_up(ends, kEndsEach * turns * group), 1);
+  plan.global[0] +=
+      plan.work_group[0] * std::max<std::size_t>(divide_up(ends, sizes.ends_each * turns * group), 1);
   plan.tile_rows = count * plan.work_group[1];
   plan.tile_cols = pack * plan.work_group[0];
   plan.vector_width = pack;
@@ -200,14 +191,14 @@ Attempt planes(const Device& device, const StencilProblem& problem, const PlanOv
   if (!is_plain(problem) || problem.size != problem.out_size)
     return {{}, "its planes of results lie as those of the input: strides and dilations are 1"};
   if (problem.window[2] == 1) return {{}, "the window is flat: rows of one plane serve all results"};
+  const StencilPolicy& policy = stencil_policy(device);
   for (std::size_t d = 0; d < 3; ++d) {
     if (problem.first.at(d) != -static_cast<std::ptrdiff_t>(problem.window.at(d) / 2))
       return {{}, "the window does not lie around its result"};
     if (problem.size.at(d) * problem.channels >= kLongestSide)
       return {{}, formatted("counts elements of a side in 32 bits, fewer than {}", kLongestSide)};
-    if (problem.window.at(d) > kMostUnrolled) return {{}, "the window does not fit its registers"};
+    if (problem.window.at(d) > policy.most_unrolled) return {{}, "the window does not fit its registers"};
   }
-  const StencilPolicy& policy = stencil_policy(device);
   const bool small = size_of(problem.type) < 4;
   const bool is_float_box = problem.type == Scalar::float32 && problem.shape == StencilShape::box;
   const StencilColumns& sizes = is_float_box ? policy.boxes : policy.columns;
@@ -227,8 +218,8 @@ Attempt planes(const Device& device, const StencilProblem& problem, const PlanOv
   const std::size_t along = std::min(group / across, std::max<std::size_t>(device.max_work_items[1], 1));
 
   const auto fits = [&](const Columns& c, std::size_t registers) {
-    return c.registers(problem, v.pack) <= registers && c.passes(problem) <= kMostPasses &&
-           c.deep * c.rows * v.pack * problem.weights() <= kMostUnrolled;
+    return c.registers(problem, v.pack) <= registers && c.passes(problem) <= policy.most_passes &&
+           c.deep * c.rows * v.pack * problem.weights() <= policy.most_unrolled;
   };
   // Of small elements a vector has many, and each row a sum for each of them.
   Columns columns{small ? 1 : sizes.rows, sizes.deep};
@@ -245,8 +236,8 @@ Attempt planes(const Device& device, const StencilProblem& problem, const PlanOv
                   fixed.tile_rows);
     }
   }
-  // What is packed in registers takes some more while it is made numbers of.
-  const std::size_t budget = fixed.tile_rows != 0 ? kAllRegisters : sizes.registers * (small ? 8 : 10) / 10;
+  const std::size_t budget =
+      fixed.tile_rows != 0 ? kAllRegisters : sizes.registers * (small ? sizes.tenths_of_small : 10) / 10;
   while (!fits(columns, budget) && (columns.deep > 1 || columns.rows > 1))
     --(columns.rows > 1 ? columns.rows : columns.deep);
   // With one plane each all others of the window would be read for it alone.

@@ -13,6 +13,7 @@
 #include <array>
 #include <bit>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace smem::plan::stencil {
@@ -20,11 +21,8 @@ namespace smem::plan::stencil {
 namespace {
 
 constexpr std::size_t kConstantBytes = 65536;  // that every device of OpenCL's full profile has
-constexpr std::size_t kTileBytes = 32768;      // several groups share a unit's local memory
-constexpr std::size_t kLeastTile = 2048;       // values: few programs serve the smaller ones
+constexpr std::size_t kAcross = 32;            // work-items along x of a group, which read a row together
 constexpr std::size_t kLocalLot = 64;  // bytes that local memory is given in, where compilers round up
-constexpr std::size_t kCpuBytes = std::size_t{256} << 10;  // of the lines: half a core's second-level cache
-constexpr std::size_t kLineValues = 6144;  // that stay in its first-level cache: 24 KiB of floats
 
 /// The expression on one line, where macros have their text.
 std::string in_one_line(std::string text) {
@@ -63,7 +61,7 @@ Sizes group_that_fits(const Device& device, Sizes group, std::size_t wanted, con
       group[1] *= 2;
     return bytes(group) <= device.local_bytes ? group : Sizes{};
   }
-  while (items() > 64 && bytes(group) > kTileBytes)
+  while (items() > 64 && bytes(group) > stencil_policy(device).tiles.bytes)
     halve();
   while (items() > 1 && bytes(group) > device.local_bytes)
     halve();
@@ -76,9 +74,13 @@ std::string no_room(const Device& device) {
 
 /// Planes of a job of "march": enough groups for all units, which read window - 1 planes more each.
 std::size_t march_planes(const Device& device, const StencilProblem& problem) {
-  const std::size_t across = divide_up(problem.size[0], 32) * divide_up(problem.size[1], 8) * problem.batch;
-  const std::size_t pieces = divide_up(8 * device.compute_units, std::max<std::size_t>(across, 1));
-  return std::min(std::max(divide_up(problem.size[2], pieces), 4 * problem.window[2]), std::size_t{1} << 30);
+  const StencilTiles& sizes = stencil_policy(device).tiles;
+  const std::size_t across =
+      divide_up(problem.size[0], kAcross) * divide_up(problem.size[1], 8) * problem.batch;
+  const std::size_t pieces =
+      divide_up(sizes.groups_a_unit * device.compute_units, std::max<std::size_t>(across, 1));
+  return std::min(std::max(divide_up(problem.size[2], pieces), sizes.windows_of_planes * problem.window[2]),
+                  std::size_t{1} << 30);
 }
 
 /// Jobs of "cpu": so many cells of so many rows.
@@ -91,8 +93,9 @@ struct Jobs {
 
 Jobs cpu_jobs(const Device& device, const StencilProblem& problem) {
   const std::size_t each = value_bytes(problem);
+  const StencilThreads& sizes = stencil_policy(device).threads;
   Jobs jobs;
-  jobs.memory = std::min(kCpuBytes, device.local_bytes) / each;
+  jobs.memory = std::min(sizes.bytes, device.local_bytes) / each;
   jobs.lanes =
       std::clamp<std::size_t>(std::bit_floor(std::max<std::size_t>(device.vector_bytes, each)) / each, 4, 16);
   const std::size_t block = 4 * jobs.lanes;
@@ -106,10 +109,10 @@ Jobs cpu_jobs(const Device& device, const StencilProblem& problem) {
         lines, round_up(((strip - 1) * problem.stride[0] + reach + 1) * problem.channels + block, block));
   };
   const std::size_t whole = round_up(std::max<std::size_t>(problem.out_size[0], 1), block);
-  jobs.strip = std::min<std::size_t>(whole, 4096);
+  jobs.strip = std::min(whole, sizes.strip);
   // Half of what a strip reads twice is its reach: it is not much shorter than that.
-  while (jobs.strip > block && values(jobs.strip) > kLineValues && jobs.strip * problem.channels > 512 &&
-         jobs.strip > 2 * reach)
+  while (jobs.strip > block && values(jobs.strip) > sizes.line_values &&
+         jobs.strip * problem.channels > sizes.least_strip && jobs.strip > 2 * reach)
     jobs.strip = round_up(jobs.strip / 2, block);
   while (jobs.strip > block && values(jobs.strip) > jobs.memory)
     jobs.strip = round_up(jobs.strip / 2, block);
@@ -117,11 +120,11 @@ Jobs cpu_jobs(const Device& device, const StencilProblem& problem) {
     jobs.strip = 0;
     return jobs;
   }
-  // Eight jobs a thread, but bands that are long beside the rows that two of them read.
   const std::size_t strips =
       divide_up(whole, jobs.strip) * std::max<std::size_t>(problem.out_size[2] * problem.batch, 1);
-  const std::size_t bands = divide_up(8 * device.compute_units, strips);
-  jobs.band = std::max<std::size_t>({divide_up(problem.out_size[1], bands), 4 * ring / problem.stride[1], 8});
+  const std::size_t bands = divide_up(sizes.jobs_a_unit * device.compute_units, strips);
+  jobs.band = std::max({divide_up(problem.out_size[1], bands), sizes.rings_of_rows * ring / problem.stride[1],
+                        sizes.least_rows});
   jobs.band = std::min(jobs.band, std::size_t{1} << 30);
   return jobs;
 }
@@ -154,7 +157,12 @@ Plan base_plan(const Device& device, const StencilProblem& problem, const char* 
   plan.variant = variant;
   plan.kernel_file = formatted("stencil/{}.cl", variant);
   plan.entry_point = formatted("stencil_{}", variant);
-  plan.evidence = stencil_policy(device).evidence;
+  const StencilPolicy& policy = stencil_policy(device);
+  const std::string_view name = variant;
+  plan.evidence = (name == "rows" || name == "planes" ? policy.evidence
+                   : name == "cpu"                    ? policy.of_threads
+                                                      : policy.others)
+                      .text(device);
   const Scalar type = problem.type;
   plan.text_defines.emplace_back("ELEMENT", opencl_name_of(type));
   plan.text_defines.emplace_back("VALUE", opencl_name_of(stencil_value_type(type)));
@@ -203,7 +211,7 @@ Attempt naive(const Device& device, const StencilProblem& problem) {
   Plan plan = base_plan(device, problem, "naive");
   const Sizes extent{problem.out_size[0] * problem.channels, problem.out_size[1],
                      problem.out_size[2] * problem.batch};
-  plan.work_group = shape_group(device, 256, 64, extent);
+  plan.work_group = shape_group(device, stencil_policy(device).naive_group, 64, extent);
   plan.global = global_size(extent, plan.work_group);
   plan.reason = "each element asks global memory for its neighbours";
   return {std::move(plan)};
@@ -224,16 +232,17 @@ Attempt tiled(const Device& device, const StencilProblem& problem, std::size_t w
         problem.stride.at(d) > device.local_bytes)
       return {{}, no_room(device)};
   }
-  const std::size_t items = stencil_policy(device).tile_group;
-  const Sizes shape = problem.window[2] > 1 ? Sizes{32, 4, items / 128 > 0 ? items / 128 : 1}
-                      : problem.out_size[1] > 1 || problem.window[1] > 1 ? Sizes{32, items / 32, 1}
+  const StencilTiles& sizes = stencil_policy(device).tiles;
+  const std::size_t items = sizes.group;
+  const Sizes shape = problem.window[2] > 1 ? Sizes{kAcross, 4, items / 128 > 0 ? items / 128 : 1}
+                      : problem.out_size[1] > 1 || problem.window[1] > 1 ? Sizes{kAcross, items / kAcross, 1}
                                                                          : Sizes{items, 1, 1};
   const Sizes group =
       group_that_fits(device, shape, wanted, [&](const Sizes& g) { return size_product(values(g), each); });
   if (group[0] == 0) return {{}, no_room(device)};
   Plan plan = base_plan(device, problem, "tiled");
   // Powers of two, so that few programs serve all windows.
-  const std::size_t needed = std::max(values(group), std::min(kLeastTile, device.local_bytes / each));
+  const std::size_t needed = std::max(values(group), std::min(sizes.least_values, device.local_bytes / each));
   const std::size_t tile =
       std::bit_ceil(needed) * each <= device.local_bytes ? std::bit_ceil(needed) : needed;
   plan.work_group = group;
@@ -261,7 +270,7 @@ Attempt march(const Device& device, const StencilProblem& problem, std::size_t w
   if (!is_plain(problem) || problem.size != problem.out_size)
     return {{}, "its planes of results lie as those of the input: strides and dilations are 1"};
   if (problem.window[2] == 1) return {{}, "the window is flat: there is nothing to keep from plane to plane"};
-  if (problem.weights() * problem.channels > kMostUnrolled / 4)
+  if (problem.weights() * problem.channels > stencil_policy(device).most_unrolled / 4)
     return {{}, "the window is too large to be written out"};
   const std::size_t each = value_bytes(problem);
   const auto values = [&](const Sizes& group) {
@@ -269,13 +278,13 @@ Attempt march(const Device& device, const StencilProblem& problem, std::size_t w
         problem.channels * (group[0] + problem.window[0] - 1) * (group[1] + problem.window[1] - 1);
     return round_up(problem.window[2] * plane, kLocalLot / each);
   };
-  const std::size_t items = stencil_policy(device).tile_group;
-  const Sizes group =
-      group_that_fits(device, {32, items / 32, 1}, wanted, [&](const Sizes& g) { return values(g) * each; });
+  const StencilTiles& sizes = stencil_policy(device).tiles;
+  const Sizes group = group_that_fits(device, {kAcross, sizes.group / kAcross, 1}, wanted,
+                                      [&](const Sizes& g) { return values(g) * each; });
   if (group[0] == 0) return {{}, no_room(device)};
   const std::size_t share = divide_up(values(group) / problem.window[2], group[0] * group[1]);
-  // A work-item has so much of the next plane under way; with less room in local memory groups grow small.
-  if (share > 32) return {{}, "its groups would be small beside their halo"};
+  // With less room in local memory groups grow small.
+  if (share > sizes.reads_each) return {{}, "its groups would be small beside their halo"};
   Plan plan = base_plan(device, problem, "march");
   const std::size_t planes = march_planes(device, problem);
   plan.work_group = group;
@@ -303,10 +312,6 @@ Attempt cpu(const Device& device, const StencilProblem& problem) {
   const Jobs jobs = cpu_jobs(device, problem);
   if (jobs.strip == 0) return {{}, no_room(device)};
   Plan plan = base_plan(device, problem, "cpu");
-  plan.evidence =
-      "PoCL, two Zen 4 cores, 4096 x 4096, 5 x 5: 0.68 of the time of OpenCV's filter2D with two threads for "
-      "float, "
-      "0.43 for bytes";
   const std::size_t count = divide_up(std::max<std::size_t>(problem.out_size[0], 1), jobs.strip) *
                             divide_up(std::max<std::size_t>(problem.out_size[1], 1), jobs.band) *
                             problem.out_size[2] * problem.batch;

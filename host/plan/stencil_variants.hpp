@@ -21,8 +21,6 @@ struct Attempt {
 using Sizes = std::array<std::size_t, 3>;
 
 // What several of them need.
-inline constexpr std::size_t kMostUnrolled =
-    4096;  // multiplications written out: about 64 KiB of instructions
 std::size_t value_bytes(const StencilProblem& problem);
 /// Whether results lie as cells do: no stride, no dilation.
 bool is_plain(const StencilProblem& problem);

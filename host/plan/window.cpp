@@ -7,6 +7,7 @@
 #include "plan/filters.hpp"
 #include "plan/pixels.hpp"
 #include "plan/sizes.hpp"
+#include "plan/window_policy.hpp"
 
 #include <algorithm>
 #include <string>
@@ -18,10 +19,6 @@ namespace {
 
 using plan::define;
 using plan::divide_up;
-
-constexpr std::size_t kGroup = 256;
-constexpr std::size_t kLanes = 4;      // results of a work-item of a GPU: 100 registers of a window of 25
-constexpr std::size_t kCpuLanes = 16;  // results that a CPU makes at once
 
 const char* operation_of(const WindowProblem& problem) {
   return problem.op == WindowOp::median ? "median_blur" : "sobel";
@@ -44,12 +41,13 @@ Plan make_plan(const Device& device, const WindowProblem& problem, bool cpu) {
   plan.entry_point = "window";
   plan::define_pixels(plan, g.in, g.out, g.boundary, g.channels);
   plan::define_folds(plan, g.boundary, g.row_taps / 2, g.width, g.row_taps / 2, g.height);
-  // Intel's compiler runs 32 work-items in the registers of one thread.
-  const std::size_t lanes = cpu ? kCpuLanes : device.vendor == Vendor::intel ? kLanes / 2 : kLanes;
+  const plan::WindowPolicy& policy = plan::window_policy(device);
+  const std::size_t lanes = cpu ? policy.thread_lanes : policy.lanes;
   const std::size_t band = cpu ? plan::cpu_band(device, g.height, g.planes, g.row_taps - 1) : 1;
   const std::array<std::size_t, 3> extent{cpu ? 1 : divide_up(g.row_elements(), lanes),
                                           divide_up(g.height, band), g.planes};
-  plan.work_group = cpu ? std::array<std::size_t, 3>{1, 1, 1} : plan::shape_group(device, kGroup, 64, extent);
+  plan.work_group =
+      cpu ? std::array<std::size_t, 3>{1, 1, 1} : plan::shape_group(device, policy.group, 64, extent);
   plan.global = plan::global_size(extent, plan.work_group);
   plan.vector_width = plan.items_per_work_item = lanes;
   plan.numbers = {{"band", band}};
@@ -114,7 +112,7 @@ Plan plan_here(const Device& device, const WindowProblem& problem, const PlanOve
            formatted("\"cpu\" on {}: {}", device.name, plan::no_cpu_variant(device)));
   }
   Plan plan = make_plan(device, problem, cpu);
-  plan.evidence = "no measurement for this family: the sizes follow from the device's facts";
+  plan.evidence = plan::window_policy(device).evidence.text(device);
   plan::note_choice(plan, overrides, names, device, problem, why_not);
   return plan;
 }

@@ -2,12 +2,17 @@
 #include "support/failure.hpp"
 #include "support/targets.hpp"
 
+#include "plan/box_policy.hpp"
+#include "plan/heat_policy.hpp"
 #include "plan/histogram_policy.hpp"
 #include "plan/look_back_policy.hpp"
 #include "plan/reduce_policy.hpp"
 #include "plan/scan_policy.hpp"
 #include "plan/select_policy.hpp"
+#include "plan/separable_policy.hpp"
+#include "plan/stencil_policy.hpp"
 #include "plan/transpose_policy.hpp"
+#include "plan/window_policy.hpp"
 
 #include <doctest/doctest.h>
 
@@ -65,6 +70,12 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
   check_table("histogram", kHistogramPolicies, &HistogramPolicy::words, &HistogramPolicy::bytes,
               &HistogramPolicy::many, &HistogramPolicy::others);
   check_table("histogram_weighted", kWeightedPolicies, &WeightedPolicy::local, &WeightedPolicy::others);
+  check_table("heat", kHeatPolicies, &HeatPolicy::evidence, &HeatPolicy::others, &HeatPolicy::of_threads);
+  check_table("stencil", kStencilPolicies, &StencilPolicy::evidence, &StencilPolicy::others,
+              &StencilPolicy::of_threads);
+  check_table("separable", kSeparablePolicies, &SeparablePolicy::evidence, &SeparablePolicy::others);
+  check_table("box_blur", kBoxPolicies, &BoxPolicy::evidence, &BoxPolicy::others);
+  check_table("median_blur and sobel", kWindowPolicies, &WindowPolicy::evidence);
 }
 
 TEST_CASE("policies: evidence says where it was measured") {

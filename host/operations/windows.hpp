@@ -1,0 +1,51 @@
+/// Plain loops over the windows of packed grids, for the references of filters.
+#pragma once
+
+#include "operations/grids.hpp"
+#include "operations/words.hpp"
+
+#include <smem/boundary.hpp>
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace smem::operations {
+
+/// A weight of a window, and where its cell lies from the window's place.
+struct Tap {
+  std::ptrdiff_t x = 0, y = 0, z = 0;
+  double weight = 1;
+};
+
+/// Windows of packed grids.
+struct Windows {
+  GridSize in, out;
+  std::size_t channels = 1, batch = 1;
+  std::array<std::size_t, 2> stride{1, 1};  ///< cells and rows from one window to the next
+  Boundary boundary = Boundary::zero;
+  std::vector<Tap> taps = {};
+};
+
+/// `take(result, elements)`: the elements under the taps of each result, in order; beyond the edges as the
+/// boundary says.
+void for_each_window(
+    const Windows& windows, const std::vector<double>& cells,
+    const std::function<void(std::size_t result, const std::vector<double>& elements)>& take);
+/// `take(result, sum)`: the weighted sum of each window.
+void for_each_sum(const Windows& windows, const std::vector<double>& cells,
+                  const std::function<void(std::size_t result, double sum)>& take);
+
+/// Weights that are whole numbers of 64ths, for sums that are exact: of integers a mean that seldom
+/// saturates.
+double weight_of(std::size_t tap);
+
+/// `usual`: the boundary where none is said.
+WordRule boundary_rule(const std::string& usual);
+Boundary boundary_of(const Words& words);
+WordRule pixel_rule();
+WordRule channels_rule();
+
+}  // namespace smem::operations

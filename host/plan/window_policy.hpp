@@ -1,0 +1,30 @@
+/// The numbers of plans for medians and gradients, with what chose them.
+#pragma once
+
+#include "plan/policy.hpp"
+
+#include <smem/device.hpp>
+
+#include <cstddef>
+
+namespace smem::plan {
+
+struct WindowPolicy {
+  When when;
+  Evidence evidence;
+  std::size_t group = 256;        ///< work-items
+  std::size_t lanes = 4;          ///< results of a work-item: 100 registers of a window of 25
+  std::size_t thread_lanes = 16;  ///< results that a CPU's thread makes at once
+};
+
+inline constexpr WindowPolicy kWindowPolicies[] = {
+    {.when = {.family = "intel"},
+     .evidence = {.what = "no measurement: half as many results a work-item, since the compiler runs 32 of "
+                          "them in the registers of one thread"},
+     .lanes = 2},
+    {.evidence = {.what = "no measurement: the sizes follow from the registers of a window"}},
+};
+
+inline const WindowPolicy& window_policy(const Device& device) { return row_for(kWindowPolicies, device); }
+
+}  // namespace smem::plan
