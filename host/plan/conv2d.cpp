@@ -4,6 +4,7 @@
 
 #include "formatted.hpp"
 #include "plan/broken.hpp"
+#include "plan/conv2d_policy.hpp"
 #include "plan/conv2d_variants.hpp"
 #include "plan/pixels.hpp"
 #include "plan/sizes.hpp"
@@ -23,18 +24,6 @@ using plan::conv2d::plan_variant;
 
 constexpr std::size_t kShortLoops = 65535;  // of devices without long_loops
 constexpr std::size_t kMostOfWindow = 65535;
-// What a product of matrices needs to be worth its tiles.
-constexpr std::size_t kGemmFilters = 32, kGemmDepth = 64;
-// The same of half on matrix units, whose columns "implicit" does not need. H200, 64 filters, ms of "gemm"
-// and "implicit": of 147 weights 0.618, 0.537, of 576 0.363, 0.525.
-constexpr std::size_t kUnitsDepth = 256;
-// "gemm" with columns instead of "direct" on GPUs, where "implicit" does not run. H200, float, ms of "direct"
-// and "gemm": 64 filters of 64 x 3^2 0.99, 2.06; 128 of 128 x 3^2 1.18, 1.77; 256 of 256 x 3^2 1.41, 1.36;
-// 512 of 512 x 3^2 1.63, 1.52; 512 of 256 x 1 / 2 2.81, 0.75.
-constexpr std::size_t kColumnsFilters = 256;
-// "implicit" instead of "direct": half of its smallest wide tile, and four steps of its sums. With 16 filters
-// of 16 x 3^2, "direct" took 0.265 ms there, 14 TFLOP/s, with registers full of them.
-constexpr std::size_t kImplicitFilters = 32, kImplicitDepth = 32;
 
 [[noreturn]] void refuse(const Device& device, const char* argument, std::string expected, std::string got) {
   throw Error({.operation = kOperation,
@@ -46,32 +35,30 @@ constexpr std::size_t kImplicitFilters = 32, kImplicitDepth = 32;
 
 /// Whether a product of matrices is faster than tiles.
 bool prefers_product(const Device& device, const Conv2dProblem& p) {
-  if (plan::runs_cpu_variant(device)) {
-    // A window of one cell gives a tile nothing to use again. Small planes use a weight too few times to
-    // pay for its way into the cache, and leave vectors half empty. PoCL on two Zen 4 cores, ms with "cpu"
-    // and "gemm": 64 x 56^2, 64 of 3 x 3 2.8, 4.5; 128 x 28^2, 128 3.7, 3.6; 256 x 14^2, 256 5.6, 4.1; 1 x
-    // 1, 64 x 56^2, 256 3.1, 2.0.
-    if (p.taps() == 1) return p.group_filters() >= 8 && p.depth() >= 16;
-    return p.group_filters() >= 128 && p.depth() >= kGemmDepth && p.plane_results() <= 400;
-  }
-  if (p.group_filters() < kGemmFilters || p.depth() < kGemmDepth) return false;
+  const plan::conv2d::Policy& policy = plan::conv2d::policy_of(device);
+  const auto is_worth = [&](const plan::conv2d::Worth& worth) {
+    return worth.holds(p.group_filters(), p.depth(), p.plane_results());
+  };
+  if (plan::runs_cpu_variant(device)) return is_worth(p.taps() == 1 ? policy.product : policy.columns);
   const bool units = p.type == Scalar::half && device.vendor == Vendor::nvidia;  // matrix units
-  return plan::conv2d::is_straight(p) || (units && p.depth() >= kUnitsDepth);
+  return is_worth(policy.product) &&
+         (plan::conv2d::is_straight(p) || (units && p.depth() >= policy.units_depth));
 }
 
 /// Whether a product whose columns are gathered tile by tile is faster than tiles with a halo.
 bool prefers_implicit(const Device& device, const Conv2dProblem& p) {
-  return device.type == DeviceType::gpu && p.group_filters() >= kImplicitFilters &&
-         p.depth() >= kImplicitDepth;
+  return device.type == DeviceType::gpu &&
+         plan::conv2d::policy_of(device).implicit.holds(p.group_filters(), p.depth());
 }
 
 /// The variants to try, best first; "naive" runs everywhere.
 std::vector<std::string_view> preference(const Device& device, const Conv2dProblem& p) {
-  const bool columns = p.group_filters() >= kColumnsFilters && p.depth() >= kGemmDepth;
+  const plan::conv2d::Worth& columns = plan::conv2d::policy_of(device).columns;
   if (prefers_product(device, p)) return {"gemm", "implicit", "cpu", "direct", "naive"};
-  if (prefers_implicit(device, p) && columns) return {"implicit", "gemm", "direct", "naive"};
+  if (prefers_implicit(device, p) && columns.holds(p.group_filters(), p.depth()))
+    return {"implicit", "gemm", "direct", "naive"};
   if (prefers_implicit(device, p)) return {"implicit", "direct", "gemm", "naive"};
-  if (p.depth() >= kGemmDepth) return {"cpu", "direct", "gemm", "naive"};
+  if (p.depth() >= columns.depth) return {"cpu", "direct", "gemm", "naive"};
   return {"cpu", "direct", "naive"};
 }
 
@@ -160,17 +147,7 @@ Plan make_plan(const Device& device, const Conv2dProblem& problem, const PlanOve
            formatted("\"{}\": {}", variant, attempt.why_not));
   }
   Plan plan = *std::move(attempt.plan);
-  plan.evidence =
-      plan::runs_cpu_variant(device)
-          ? "PoCL, two busy Zen 4 cores, float, ms beside OpenCV's dnn: 3 x 224^2, 64 of 7 x 7 / "
-            "2 1.8 (4.8); 64 x "
-            "56^2, 64 of 3 x 3 2.8 (4.0); 256 x 14^2, 256 of 3 x 3 4.1 (3.5); 64 x 56^2, 256 of "
-            "1 x 1 2.0 (2.1)"
-      : family_of(device) == "nvidia-hopper"
-          ? "H200, float, TFLOP/s of \"implicit\", \"gemm\" and \"direct\": 64 x 56^2, 64 of 3 x 3 37.6, "
-            "13.0, 15.0; 256 x 14^2, 256 of 3 x 3 38.7, 13.6, 10.5; 64 x 56^2, 256 of 1 x 1 30.4, 31.8, "
-            "9.2; 16 x 112^2, 16 of 3 x 3 9.1, 4.3, 14.0"
-          : "no measurement for this family: the sizes follow from the device's facts";
+  plan.evidence = plan::conv2d::policy_of(device).evidence.text(device);
   plan::note_choice(plan, overrides, names, device, problem, why_not);
   return plan;
 }

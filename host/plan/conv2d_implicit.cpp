@@ -1,5 +1,6 @@
 // Convolutions of many channels as products whose right factor is gathered tile by tile ("implicit"): the
 // tiles, and what they predict.
+#include "plan/conv2d_policy.hpp"
 #include "plan/conv2d_variants.hpp"
 
 #include "formatted.hpp"
@@ -7,7 +8,6 @@
 #include "plan/sizes.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <span>
 #include <utility>
@@ -21,6 +21,7 @@ using plan::divide_up;
 using plan::round_up;
 using plan::conv2d::Attempt;
 using plan::conv2d::count;
+using plan::conv2d::Shape;
 
 // Bits that a window has for its columns and rows.
 constexpr std::size_t kMostColumns = 15, kMostRows = 16;
@@ -31,40 +32,18 @@ constexpr std::size_t kOwnBytes = 64;  // of local memory, which compilers take 
 // when they are stored, and vectors of 4 stay aligned.
 constexpr std::size_t kPadding = 4;
 
-/// What a work-group makes at a time, and a work-item of it.
-struct Shape {
-  std::size_t planes, results, depth, each_k, each_p;
-  /// Multiplications among all instructions of its innermost loop, against those of the first one.
-  double speed;
+std::size_t weight_pitch(const Device& device, const Shape& s) {
+  return s.planes + (device.local_is_cache ? 0 : kPadding);
+}
 
-  std::size_t group() const { return planes / each_k * (results / each_p); }
-  std::size_t weight_pitch(const Device& device) const {
-    return planes + (device.local_is_cache ? 0 : kPadding);
-  }
-  std::size_t bytes(const Device& device, std::size_t value) const {
-    constexpr std::size_t kPlace = 16;  // of a row of the table
-    return 2 * depth * ((weight_pitch(device) + results) * value + kPlace);
-  }
-};
-
-// What nvdisasm counts of the loop for sm_90, without the rows of the table, which one warp
-// makes: 1.20, 1.23, 1.30 and 1.46 instructions a multiplication; the small ones are for small devices. 8 x 8
-// results take 130 registers: three groups of 128 share an SM then, but a group of 256 would be alone.
-constexpr std::array<Shape, 6> kShapes{{{128, 64, 8, 8, 8, 1.0},
-                                        {64, 128, 8, 8, 8, 0.97},
-                                        {64, 64, 16, 8, 4, 0.9},
-                                        {32, 128, 8, 4, 8, 0.8},
-                                        {32, 32, 8, 4, 4, 0.6},
-                                        {16, 16, 8, 4, 4, 0.5}}};
-// Fewer registers: of doubles, which take two each; on Intel's GPUs, whose compiler runs 32 work-items in the
-// registers of one thread; and for PoCL, which compiles 8 x 8 results for seconds.
-constexpr std::array<Shape, 3> kSmallShapes{
-    {{64, 64, 8, 4, 4, 1.0}, {32, 32, 8, 4, 4, 0.9}, {16, 16, 8, 4, 4, 0.7}}};
+std::size_t bytes_of(const Device& device, const Shape& s, std::size_t value) {
+  constexpr std::size_t kPlace = 16;  // of a row of the table
+  return 2 * s.depth * ((weight_pitch(device, s) + s.results) * value + kPlace);
+}
 
 std::span<const Shape> shapes_for(const Device& device, const Conv2dProblem& p) {
-  const bool few = device.type == DeviceType::cpu || device.vendor == Vendor::intel;
-  if (few || p.type == Scalar::float64) return kSmallShapes;
-  return kShapes;
+  const plan::conv2d::Policy& policy = plan::conv2d::policy_of(device);
+  return p.type == Scalar::float64 ? policy.wide : policy.shapes;
 }
 
 /// Work-groups of a problem.
@@ -82,7 +61,7 @@ const Shape* shape_for(const Device& device, const Conv2dProblem& p) {
   double least = 0;
   for (const Shape& s : shapes_for(device, p)) {
     if (s.group() > std::min(device.max_work_group, device.max_work_items[0]) ||
-        s.bytes(device, value) > room)
+        bytes_of(device, s, value) > room)
       continue;
     const std::size_t rounds = divide_up(jobs_of(p, s), std::max<std::size_t>(device.compute_units, 1));
     const double time = count(rounds * s.planes * s.results) / s.speed;
@@ -172,7 +151,7 @@ Attempt plan::conv2d::implicit(const Device& device, const Conv2dProblem& p) {
                                      {"EACH_P", s.each_p},
                                      {"LANES_DOWN", lanes.first},
                                      {"LANES_ACROSS", lanes.second},
-                                     {"WEIGHT_PITCH", s.weight_pitch(device)},
+                                     {"WEIGHT_PITCH", weight_pitch(device, s)},
                                      {"PACK_OUT", pack_out}})
     define(plan, name, number);
   // As gemm: other compilers than NVIDIA's are slow with long loops, or leave what they hold in memory.
@@ -183,7 +162,7 @@ Attempt plan::conv2d::implicit(const Device& device, const Conv2dProblem& p) {
   plan.tile_cols = s.results;
   plan.vector_width = pack;
   plan.items_per_work_item = s.each_k * s.each_p;
-  plan.local_bytes = s.bytes(device, value);
+  plan.local_bytes = bytes_of(device, s, value);
   // Each number of the tiles is written once, and a work-item reads those of its results.
   plan.prediction.local_bytes = count(jobs) * count(round_up(p.depth(), s.depth)) *
                                 count(s.planes + s.results + s.group() * (s.each_k + s.each_p)) *

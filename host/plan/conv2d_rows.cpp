@@ -1,5 +1,6 @@
 // What plans of conv2d have in common, and "cpu" where each channel has a filter of its own: it reads rows
 // where they lie.
+#include "plan/conv2d_policy.hpp"
 #include "plan/conv2d_variants.hpp"
 
 #include "formatted.hpp"
@@ -40,20 +41,10 @@ void plan::conv2d::predict(const Conv2dProblem& p, Plan& plan) {
   plan.prediction.operations = 2 * results * count(p.depth());
 }
 
-namespace {
-
-// Weights that stay in registers, or in the first lines of a cache.
-constexpr std::size_t kMostTaps = 49;
-// Windows that leave their row go one by one: few of a row may. PoCL, two busy Zen 4 cores, ms of CPU time
-// with this and with tiles: 256 x 14^2, 5 x 5 0.66, 0.54; 512 x 14^2, 3 x 3 0.58, 0.63; 32 x 448^2, 3 x
-// 3 4.5, 12.6 (OpenCV's dnn 7.1). A call takes 0.25 of these.
-constexpr std::size_t kColumnsOfAWeight = 6;
-
-}  // namespace
-
-bool plan::conv2d::is_by_rows(const Conv2dProblem& p) {
-  return p.group_channels() == 1 && p.group_filters() == 1 && p.taps() <= kMostTaps && p.stride_x <= 2 &&
-         p.out_width >= kColumnsOfAWeight * (p.window_width - 1) &&
+bool plan::conv2d::is_by_rows(const Device& device, const Conv2dProblem& p) {
+  const CpuPolicy& policy = policy_of(device).cpu;
+  return p.group_channels() == 1 && p.group_filters() == 1 && p.taps() <= policy.most_taps &&
+         p.stride_x <= 2 && p.out_width >= policy.columns_a_weight * (p.window_width - 1) &&
          p.type != Scalar::half;  // whose vectors are converted one by one
 }
 

@@ -1,5 +1,6 @@
 // The variants of convolutions of many channels: their sizes, and what they predict.
 #include "plan/conv2d_variants.hpp"
+#include "plan/conv2d_policy.hpp"
 
 #include "formatted.hpp"
 #include "plan/pixels.hpp"
@@ -19,16 +20,12 @@ using plan::divide_up;
 using plan::round_up;
 using plan::conv2d::Attempt;
 
-constexpr std::size_t kGroup = 256;
 constexpr std::size_t kOwnBytes = 64;  // of local memory, which compilers take for themselves
-// Of local memory, for a group of 256: four of them share an SM of Hopper, which then has 1024 work-items.
-constexpr std::size_t kTileBytes = 24 * 1024;
-// For "cpu": half of a second-level cache of 1 MiB, as what is read again and again lies there.
-constexpr std::size_t kCacheBytes = 512 * 1024;
 constexpr std::size_t kMostItems = std::size_t{1} << 60;  // of a tile: more than local memory has
 
 using plan::conv2d::base_plan;
 using plan::conv2d::count;
+using plan::conv2d::policy_of;
 using plan::conv2d::predict;
 
 /// The largest power of two, at most 64, that divides so many bytes.
@@ -40,7 +37,7 @@ Attempt naive(const Device& device, const Conv2dProblem& p) {
   const std::size_t planes = std::max<std::size_t>(p.images * p.out_channels, 1);
   const std::array<std::size_t, 3> extent{std::max<std::size_t>(p.out_width, 1),
                                           std::max<std::size_t>(p.out_height, 1), planes};
-  plan.work_group = plan::shape_group(device, kGroup, 64, extent);
+  plan.work_group = plan::shape_group(device, policy_of(device).group, 64, extent);
   plan.global = plan::global_size(extent, plan.work_group);
   define(plan, "GROUP_0", plan.work_group[0]);
   define(plan, "GROUP_1", plan.work_group[1]);
@@ -72,8 +69,9 @@ struct Tiles {
 };
 
 std::optional<Tiles> tiles_for(const Device& device, const Conv2dProblem& p) {
+  const plan::conv2d::Policy& policy = policy_of(device);
   const std::size_t most = std::bit_floor(
-      std::max<std::size_t>(std::min({kGroup, device.max_work_group, device.max_work_items[0]}), 1));
+      std::max<std::size_t>(std::min({policy.group, device.max_work_group, device.max_work_items[0]}), 1));
   const std::size_t filters = std::max<std::size_t>(p.group_filters(), 1);
   const std::size_t width = std::max<std::size_t>(p.out_width, 1);
   Tiles t;
@@ -90,10 +88,10 @@ std::optional<Tiles> tiles_for(const Device& device, const Conv2dProblem& p) {
   t.lanes_x = std::min({std::bit_ceil(divide_up(width, t.each_x)), std::size_t{16}, most / t.lanes_k});
   t.lanes_y = std::min(
       {std::bit_ceil(std::max<std::size_t>(p.out_height, 1)), std::size_t{32}, most / t.lanes_k / t.lanes_x});
-  t.depth = std::clamp<std::size_t>(p.group_channels(), 1, 16);
+  t.depth = std::clamp<std::size_t>(p.group_channels(), 1, policy.direct_depth);
   const std::size_t own = std::min(device.local_bytes, kOwnBytes);
   const std::size_t room = device.local_bytes - own;
-  const std::size_t wanted = std::min(room, kTileBytes);
+  const std::size_t wanted = std::min(room, policy.tile_bytes);
   while (t.bytes(p) > wanted && t.depth > 1)
     t.depth = divide_up(t.depth, 2);
   // A plane of the input alone needs more than wanted: whatever fits, then smaller pieces.
@@ -195,18 +193,19 @@ std::optional<Cut> cut_for(const Device& device, const Conv2dProblem& p) {
   const std::size_t block_w = r.vectors * r.lanes, width = std::max<std::size_t>(p.out_width, 1);
   const std::size_t height = std::max<std::size_t>(p.out_height, 1);
   const std::size_t filters = std::max<std::size_t>(p.group_filters(), 1);
+  const plan::conv2d::CpuPolicy& policy = policy_of(device).cpu;
   Cut cut;
-  // Weights of EACH_K planes and what they meet of a row fit the first-level cache with 288 of each sum.
-  cut.depth = std::clamp<std::size_t>(288 / p.taps(), 1, std::max<std::size_t>(p.group_channels(), 1));
-  cut.block_k = std::min(round_up(filters, r.each_k), round_up(64, r.each_k));
-  cut.tile_w = round_up(divide_up(width, divide_up(width, 128)), block_w);
-  cut.tile_h = std::min(height, std::max<std::size_t>(512 / cut.tile_w, 1));
-  // A few jobs for each thread, as the threads of a busy machine do not end together.
+  cut.depth =
+      std::clamp<std::size_t>(policy.weights / p.taps(), 1, std::max<std::size_t>(p.group_channels(), 1));
+  cut.block_k = std::min(round_up(filters, r.each_k), round_up(policy.filters, r.each_k));
+  cut.tile_w = round_up(divide_up(width, divide_up(width, policy.cols)), block_w);
+  cut.tile_h = std::min(height, std::max<std::size_t>(policy.results / cut.tile_w, 1));
   const auto jobs = [&] {
     return p.images * p.groups * divide_up(filters, cut.block_k) * divide_up(width, cut.tile_w) *
            divide_up(height, cut.tile_h);
   };
-  while (jobs() < 4 * device.compute_units && (cut.tile_h > 4 || cut.block_k > 4 * r.each_k)) {
+  while (jobs() < policy.jobs_a_unit * device.compute_units &&
+         (cut.tile_h > 4 || cut.block_k > 4 * r.each_k)) {
     if (cut.tile_h > 4) {
       cut.tile_h = divide_up(cut.tile_h, 2);
     } else {
@@ -218,7 +217,7 @@ std::optional<Cut> cut_for(const Device& device, const Conv2dProblem& p) {
     const auto items = items_of(device, p, cut);
     return plan::size_product(items[0] + items[1] + items[2], value) <= room;
   };
-  while (!fits(std::min(device.local_bytes, kCacheBytes))) {
+  while (!fits(std::min(device.local_bytes, policy.cache_bytes))) {
     if (cut.tile_h > 1) {
       cut.tile_h = divide_up(cut.tile_h, 2);
     } else if (cut.depth > 1) {
@@ -238,7 +237,7 @@ std::optional<Cut> cut_for(const Device& device, const Conv2dProblem& p) {
 
 Attempt cpu(const Device& device, const Conv2dProblem& p) {
   if (!plan::runs_cpu_variant(device)) return {{}, plan::no_cpu_variant(device)};
-  if (plan::conv2d::is_by_rows(p)) return plan::conv2d::by_rows(device, p);
+  if (plan::conv2d::is_by_rows(device, p)) return plan::conv2d::by_rows(device, p);
   const std::optional<Cut> found = cut_for(device, p);
   if (!found)
     return {{}, formatted("no piece of the input fits {} bytes of local memory", device.local_bytes)};
@@ -287,10 +286,9 @@ Slices slices_of(const Device& device, const Conv2dProblem& p) {
   s.rows = std::max<std::size_t>(p.out_height, 1);
   s.images = std::max<std::size_t>(p.images, 1);
   if (plan::conv2d::is_straight(p)) return s;
-  // Half of the last cache, so that the product finds the columns there.
-  const bool is_cpu = device.type == DeviceType::cpu;
-  const std::size_t room = is_cpu ? std::clamp<std::size_t>(device.cache_bytes / 8, 1 << 20, 4 << 20)
-                                  : std::clamp<std::size_t>(device.cache_bytes / 2, 16 << 20, 64 << 20);
+  const plan::conv2d::Policy& policy = policy_of(device);
+  const std::size_t room =
+      std::clamp(device.cache_bytes / policy.cache_share, policy.least_columns, policy.most_columns);
   const std::size_t row = std::max<std::size_t>(p.in_channels * p.taps() * p.out_width * size_of(p.type), 1);
   if (plan::size_product(row, s.rows) <= room) {
     s.images = std::min(s.images, room / (row * s.rows));
@@ -337,8 +335,8 @@ Launch columns(const Device& device, const Conv2dProblem& p, const Slices& slice
       whole ? std::array<std::size_t, 3>{1, 1, slices.images * p.in_channels * p.taps()}
             : std::array<std::size_t, 3>{std::max<std::size_t>(divide_up(slices.rows * p.out_width, each), 1),
                                          p.in_channels, slices.images};
-  launch.work_group =
-      whole ? std::array<std::size_t, 3>{1, 1, 1} : plan::shape_group(device, kGroup, 64, extent);
+  launch.work_group = whole ? std::array<std::size_t, 3>{1, 1, 1}
+                            : plan::shape_group(device, policy_of(device).group, 64, extent);
   launch.global = plan::global_size(extent, launch.work_group);
   define(launch, "GROUP_0", launch.work_group[0]);
   define(launch, "GROUP_1", launch.work_group[1]);

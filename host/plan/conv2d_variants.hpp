@@ -31,7 +31,7 @@ void predict(const Conv2dProblem& p, Plan& plan);
 Attempt plan_variant(const Device& device, const Conv2dProblem& p, std::string_view variant);
 
 /// Whether "cpu" reads rows of the input where they lie: each channel has a filter of its own.
-bool is_by_rows(const Conv2dProblem& p);
+bool is_by_rows(const Device& device, const Conv2dProblem& p);
 Attempt by_rows(const Device& device, const Conv2dProblem& p);
 
 /// A product whose right factor is gathered from the input tile by tile.

@@ -4,6 +4,7 @@
 
 #include "formatted.hpp"
 #include "plan/broken.hpp"
+#include "plan/gemm_nvidia.hpp"
 #include "plan/gemm_variants.hpp"
 #include "plan/sizes.hpp"
 
@@ -43,7 +44,7 @@ constexpr std::size_t kShortLoops = 32768;
 void set_grid(const Device& device, const GemmProblem& problem, Plan& plan) {
   const std::array<std::size_t, 3> extent{problem.n, problem.m, problem.batch};
   // One group for all shapes, so that one program serves them.
-  plan.work_group = shape_group(device, 256, 16, {16, 16, 1});
+  plan.work_group = shape_group(device, policy_of(device).group, 16, {16, 16, 1});
   plan.global = global_size(extent, plan.work_group);
   plan.tile_rows = plan.work_group[1];
   plan.tile_cols = plan.work_group[0];
@@ -164,17 +165,14 @@ std::size_t tiles_of(const GemmProblem& problem, const TileShape& tile) {
   return std::max<std::size_t>(count_tiles(problem, tile), 1);
 }
 
-constexpr std::size_t kLeastDepth = 256;  // of a part: what comes before and after is then little beside it
-
 /// Parts of each sum, of at least `depth` numbers: as many as give the device so many work-groups.
 std::size_t count_parts(const Device& device, const GemmProblem& problem, std::size_t tiles,
                         std::size_t groups, std::size_t depth) {
-  // On the H200, 31 x 129 x 65536 in 64 parts leaves half of the device idle: 5.9 TFLOP/s, in 256 parts 10.4.
-  constexpr std::size_t kMostParts = 256;
+  const std::size_t most = policy_of(device).parts.most;
   const std::size_t sums = problem.m * problem.n * problem.batch * size_of(value_type(problem.in));
   const std::size_t room =
-      device.max_allocation == 0 ? kMostParts : device.max_allocation / std::max<std::size_t>(sums, 1);
-  return std::max<std::size_t>(std::min({groups / tiles, problem.k / depth, kMostParts, room}), 1);
+      device.max_allocation == 0 ? most : device.max_allocation / std::max<std::size_t>(sums, 1);
+  return std::max<std::size_t>(std::min({groups / tiles, problem.k / depth, most, room}), 1);
 }
 
 /// Cuts sums into parts that begin at multiples of `multiple`.
@@ -192,8 +190,10 @@ std::string_view choose(const Device& device, const GemmProblem& problem, const 
   if (is_free(fixed) && has_room) {
     if (const std::string_view own = nvidia_variant(device, problem); !own.empty()) return own;
     const std::size_t tiles = tiles_of(problem, best_tile(device, problem));
-    const std::size_t groups = 2 * device.compute_units;
-    if (tiles * 2 <= device.compute_units && count_parts(device, problem, tiles, groups, kLeastDepth) > 1)
+    const PartsPolicy& policy = policy_of(device).parts;
+    const std::size_t groups = policy.groups_a_unit * device.compute_units;
+    if (tiles * 2 <= device.compute_units &&
+        count_parts(device, problem, tiles, groups, policy.least_depth) > 1)
       return "split_k";
   }
   return policy_of(device).variant;
@@ -202,6 +202,7 @@ std::string_view choose(const Device& device, const GemmProblem& problem, const 
 Split split_of(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
                std::string_view variant) {
   if (variant == "stream_k") return stream_split(device, problem, fixed);
+  const PartsPolicy& policy = policy_of(device).parts;
   Split split;
   split.part_depth = problem.k;
   if (is_nvidias(variant)) {
@@ -209,16 +210,17 @@ Split split_of(const Device& device, const GemmProblem& problem, const PlanOverr
     const GemmProblem packed = as_packed(problem, split.packing);
     const std::size_t tiles = tiles_of(problem, nvidia_tile(device, packed, variant));
     // Groups of float32 share a unit in pairs.
-    const std::size_t groups = (variant == "multistage" ? 2 : 1) * device.compute_units;
-    const std::size_t parts = count_parts(device, problem, tiles, groups, kLeastDepth);
+    const std::size_t groups =
+        (variant == "multistage" ? nvidia::policy_of(device).groups_a_unit : 1) * device.compute_units;
+    const std::size_t parts = count_parts(device, problem, tiles, groups, policy.least_depth);
     if (parts > 1 && tiles * 2 <= device.compute_units) cut(problem, parts, 64, split);
     if (split.parts == 1) split.bytes = 0;
   } else if (variant == "split_k") {
     const std::size_t tiles = tiles_of(problem, best_tile(device, problem));
     // By hand, short sums are cut too.
-    const std::size_t parts =
-        std::max(count_parts(device, problem, tiles, 2 * device.compute_units, kLeastDepth),
-                 count_parts(device, problem, tiles, 4 * tiles, 16));
+    const std::size_t parts = std::max(
+        count_parts(device, problem, tiles, policy.groups_a_unit * device.compute_units, policy.least_depth),
+        count_parts(device, problem, tiles, 4 * tiles, 16));
     cut(problem, parts, 16, split);
   }
   return split;
@@ -252,17 +254,18 @@ Launch finish_stream(const Plan& plan, const Split& split) {
 
 /// The launch that adds the parts of all sums.
 Launch finish(const Device& device, const GemmProblem& problem, const Split& split) {
+  const Policy& policy = policy_of(device);
   Launch launch = base_plan(problem, "finish", "gemm/finish.cl", "gemm_finish");
-  std::array<std::size_t, 3> group = shape_group(device, 256, 16, {16, 16, 1});
+  std::array<std::size_t, 3> group = shape_group(device, policy.group, 16, {16, 16, 1});
   // Few results of many parts would leave the device idle: several work-items share each.
-  constexpr std::size_t kMostSlices = 16, kItemsOfUnit = 512;
   const std::size_t results = std::max<std::size_t>(problem.m * problem.n * problem.batch, 1);
-  std::size_t slices = std::min({split.parts / 2, device.compute_units * kItemsOfUnit / results, kMostSlices,
-                                 std::max<std::size_t>(device.max_work_items[2], 1)});
+  std::size_t slices =
+      std::min({split.parts / 2, device.compute_units * policy.parts.items_a_unit / results,
+                policy.parts.most_slices, std::max<std::size_t>(device.max_work_items[2], 1)});
   slices = std::bit_floor(std::max<std::size_t>(slices, 1));
   const std::size_t item_bytes = size_of(value_type(problem.in));
   if (slices > 1) {
-    const std::size_t most = std::bit_floor(std::clamp<std::size_t>(device.max_work_group, 1, 256));
+    const std::size_t most = std::bit_floor(std::clamp<std::size_t>(device.max_work_group, 1, policy.group));
     slices = std::min(slices, most);
     group = shape_group(device, most / slices, 16, {16, 16, 1});
     while (slices > 1 && slices * group[0] * group[1] * item_bytes > device.local_bytes)
@@ -296,7 +299,7 @@ void complete(const Device& device, const GemmProblem& problem, const Split& spl
   }
   if (packing.bytes > 0) {
     add_scratch(plan, packing.bytes);
-    plan.before.push_back(pack(problem, packing));
+    plan.before.push_back(pack(device, problem, packing));
     for (const auto& [name, number] : {std::pair{"packed_a_pitch", packing.a_pitch},
                                        {"packed_b", packing.b_at},
                                        {"packed_b_pitch", packing.b_pitch}})
@@ -414,7 +417,7 @@ Plan make_plan(const Device& device, const GemmProblem& problem, const PlanOverr
   }
   Plan plan = std::move(*attempt.plan);
   gemm::complete(device, problem, split, plan);
-  if (plan.evidence.empty()) plan.evidence = gemm::policy_of(device).evidence;
+  if (plan.evidence.empty()) plan.evidence = gemm::policy_of(device).evidence.text(device);
   plan::note_choice(plan, overrides, names, device, problem, gemm::why_not);
   return plan;
 }

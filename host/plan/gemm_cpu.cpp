@@ -10,12 +10,7 @@ namespace smem::plan::gemm {
 
 namespace {
 
-// As cl/gemm/cpu.cl has them.
-constexpr std::size_t kBlockM = 6;
-// Of values of 4 bytes: 864 KiB of a second-level cache of 1 MiB. PoCL on two Zen 4 cores, 2048 float, of
-// OpenBLAS with two threads: 384 x 256 x 192 0.92; 192 x 256 0.80; 192 x 512 0.85; 192 x 256 x 256 0.73; x
-// 128 0.81; blocks of 8 x 16 instead of 6 x 32 0.70.
-constexpr std::size_t kMostM = 384, kMostN = 256, kDepth = 192;
+constexpr std::size_t kBlockM = 6;  // as cl/gemm/cpu.cl has it
 
 /// A tile of C, and how deep its factors lie in local memory.
 struct CpuTile {
@@ -37,8 +32,7 @@ std::pair<std::size_t, std::size_t> cut(const Device& device, const GemmProblem&
       const std::size_t rows = round_up(divide_up(problem.m, down), kBlockM);
       const std::size_t cols = round_up(divide_up(problem.n, across), tile.block_n());
       const std::size_t turns = divide_up(down * across * problem.batch, device.compute_units);
-      // To bring a row or column of the factors takes about as long as to multiply 16 numbers with it.
-      const std::size_t work = turns * (rows * cols + 16 * (rows + cols));
+      const std::size_t work = turns * (rows * cols + policy_of(device).cpu.brought * (rows + cols));
       if (work < least_work) {
         least_work = work;
         best = {down, across};
@@ -53,7 +47,9 @@ std::optional<CpuTile> cpu_tile(const Device& device, const GemmProblem& problem
   const std::size_t value = size_of(value_type(problem.in));
   // A register of 64 bytes comes with 31 others, which vectors of 32 bytes use as well; one of 32 with 15.
   const std::size_t vector_bytes = std::clamp<std::size_t>(device.vector_bytes, 16, 32);
-  CpuTile tile{vector_bytes / value, device.vector_bytes == 32 ? 2u : 4u, kMostM, kMostN, kDepth * 4 / value};
+  const CpuTiles& policy = policy_of(device).cpu;
+  CpuTile tile{vector_bytes / value, device.vector_bytes == 32 ? 2u : 4u, policy.most_m, policy.most_n,
+               policy.depth_bytes / value};
   while (tile.bytes(value) > device.local_bytes) {
     if (tile.m >= tile.n && tile.m % (2 * kBlockM) == 0) {
       tile.m /= 2;
@@ -103,9 +99,7 @@ Attempt cpu(const Device& device, const GemmProblem& problem, const PlanOverride
                       (number(across) * number(problem.m) + number(down) * number(problem.n));
   plan.prediction.bytes_read += read - number(problem.batch) * number(problem.k) *
                                            number(problem.m + problem.n) * number(size_of(problem.in));
-  plan.evidence =
-      "PoCL, two Zen 4 cores, float, of OpenBLAS with two threads: 512 0.97, 1024 0.95, 2048 0.94, 1000 x "
-      "333 x 777 0.93";
+  plan.evidence = policy_of(device).cpu_evidence.text(device);
   plan.reason = formatted("a thread makes tiles of {} x {} in its cache, {} x {} at a time in registers",
                           plan.tile_rows, plan.tile_cols, kBlockM, tile.block_n());
   return plan;

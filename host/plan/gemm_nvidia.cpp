@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
 namespace smem::plan::gemm {
 
@@ -26,32 +27,27 @@ std::size_t count(const GemmProblem& problem, std::size_t tile_m, std::size_t ti
 }
 
 const nvidia::Multistage& multistage_tile(const Device& device, const GemmProblem& problem) {
-  using nvidia::kMultistage;
-  if (problem.m <= 4) return kMultistage[8];
-  if (problem.m <= 32) return kMultistage[7];
-  if (problem.n <= 48) return kMultistage[6];
-  if (problem.m <= 64 && problem.n <= 64) return kMultistage[5];
-  if (problem.m * problem.n * problem.batch < 1000000) return kMultistage[4];
-  const auto fills = [&](const nvidia::Multistage& tile) {
-    return count(problem, tile.tile_m(), tile.tile_n()) >= device.compute_units;
-  };
-  if (!fills(kMultistage[1])) return kMultistage[3];
-  const bool crossed = !problem.a_along_k && problem.b_along_k;
-  const nvidia::Multistage& large =
-      problem.a_alignment < 16 || problem.b_alignment < 16 ? kMultistage[2] : kMultistage[0];
-  const bool fits = large.local_bytes(problem.a_along_k, problem.b_along_k) <= device.local_bytes;
-  return fits && fills(large) && !crossed ? large : kMultistage[1];
+  const std::span<const nvidia::Multistage> tiles = nvidia::policy_of(device).multistage;
+  for (const nvidia::Multistage& tile : tiles) {
+    const bool is_full = !tile.fills || count(problem, tile.tile_m(), tile.tile_n()) >= device.compute_units;
+    const std::size_t bytes = tile.local_bytes(problem.a_along_k, problem.b_along_k);
+    if (tile.suits(problem) && is_full && bytes <= device.local_bytes) return tile;
+  }
+  return tiles.back();
 }
 
-const nvidia::Wgmma& wgmma_tile(const GemmProblem& problem) {
-  using nvidia::kWgmma;
-  constexpr std::size_t kManyTiles = 100;
-  if (problem.a_alignment < 16 || problem.b_alignment < 16) return kWgmma[2];
-  return count(problem, kWgmma[0].tile_m(), kWgmma[0].tile_n) >= kManyTiles ? kWgmma[0] : kWgmma[1];
+const nvidia::Wgmma& wgmma_tile(const Device& device, const GemmProblem& problem) {
+  const std::span<const nvidia::Wgmma> tiles = nvidia::policy_of(device).wgmma;
+  for (const nvidia::Wgmma& tile : tiles)
+    if (tile.suits(problem) && count(problem, tile.tile_m(), tile.tile_n) >= tile.least_tiles) return tile;
+  return tiles.back();
 }
 
 const nvidia::Mma& mma_tile(const Device& device) {
-  return nvidia::kMma[nvidia::kMma[0].local_bytes() <= device.local_bytes ? 0 : 1];
+  const std::span<const nvidia::Mma> tiles = nvidia::policy_of(device).mma;
+  for (const nvidia::Mma& tile : tiles)
+    if (tile.local_bytes() <= device.local_bytes) return tile;
+  return tiles.back();
 }
 
 std::string too_much(const Device& device, std::size_t group, std::size_t bytes) {
@@ -72,9 +68,9 @@ struct Lines {
 Lines lines_of_a(const GemmProblem& p) { return p.a_along_k ? Lines{p.m, p.k} : Lines{p.k, p.m}; }
 Lines lines_of_b(const GemmProblem& p) { return p.b_along_k ? Lines{p.n, p.k} : Lines{p.k, p.n}; }
 
-/// Work-items that pack.cl has for one factor: one for each 16 bytes of kPackLines lines.
-std::size_t pack_items(const Lines& lines) {
-  return divide_up(lines.along, 8) * divide_up(lines.count, nvidia::kPackLines);
+/// Work-items that pack.cl has for one factor: one for each 16 bytes of some lines.
+std::size_t pack_items(const nvidia::Pack& pack, const Lines& lines) {
+  return divide_up(lines.along, 8) * divide_up(lines.count, pack.lines);
 }
 
 /// What all of them have.
@@ -127,7 +123,7 @@ TileShape nvidia_tile(const Device& device, const GemmProblem& problem, std::str
     return {tile.tile_m(), tile.tile_n(), tile.tile_k, 1, 1};
   }
   if (variant == "wgmma") {
-    const nvidia::Wgmma& tile = wgmma_tile(problem);
+    const nvidia::Wgmma& tile = wgmma_tile(device, problem);
     return {tile.tile_m(), tile.tile_n, 128 / size_of(problem.in), 1, 1};
   }
   const nvidia::Mma& tile = mma_tile(device);
@@ -144,18 +140,19 @@ std::string no_wgmma(const Device& device, const GemmProblem& problem) {
 }
 
 Packing packing_of(const Device& device, const GemmProblem& problem) {
+  const nvidia::Pack& policy = nvidia::policy_of(device).pack;
   Packing packing;
   const double products =
       static_cast<double>(problem.m) * static_cast<double>(problem.n) * static_cast<double>(problem.k);
   if (!no_wgmma(device, problem).empty() || !is_16_bit(problem.in) || problem.listed || problem.batch != 1 ||
-      products < nvidia::kLeastPacked)
+      products < policy.least)
     return packing;
   const Lines a = lines_of_a(problem), b = lines_of_b(problem);
-  if (problem.a_alignment < 16) packing.a_pitch = round_up(a.along, nvidia::kPackPitch);
-  if (problem.b_alignment < 16) packing.b_pitch = round_up(b.along, nvidia::kPackPitch);
+  if (problem.a_alignment < 16) packing.a_pitch = round_up(a.along, policy.pitch);
+  if (problem.b_alignment < 16) packing.b_pitch = round_up(b.along, policy.pitch);
   packing.b_at = a.count * packing.a_pitch;
   packing.bytes = (packing.b_at + b.count * packing.b_pitch) * size_of(problem.in);
-  const std::size_t items = pack_items(a) + pack_items(b);
+  const std::size_t items = pack_items(policy, a) + pack_items(policy, b);
   const bool has_room = device.max_allocation == 0 || packing.bytes <= device.max_allocation;
   return packing.bytes > 0 && has_room && items < kMaxTiles ? packing : Packing{};
 }
@@ -166,21 +163,21 @@ GemmProblem as_packed(GemmProblem problem, const Packing& packing) {
   return problem;
 }
 
-// H200: 15 of the 96 us of half 4097 x 4095 x 1023.
-Launch pack(const GemmProblem& problem, const Packing& packing) {
+Launch pack(const Device& device, const GemmProblem& problem, const Packing& packing) {
+  const nvidia::Pack& policy = nvidia::policy_of(device).pack;
   const bool of_a = packing.a_pitch > 0, of_b = packing.b_pitch > 0;
   Launch launch;
   launch.operation = "gemm";
   launch.variant = "pack";
   launch.kernel_file = "nvidia/gemm/pack.cl";
   launch.entry_point = "gemm_pack";
-  define(launch, "GROUP", nvidia::kPackGroup);
-  define(launch, "LINES", nvidia::kPackLines);
+  define(launch, "GROUP", policy.group);
+  define(launch, "LINES", policy.lines);
   const Lines a = lines_of_a(problem), b = lines_of_b(problem);
-  const std::size_t items = (of_a ? pack_items(a) : 0) + (of_b ? pack_items(b) : 0);
-  launch.work_group = {nvidia::kPackGroup, 1, 1};
-  launch.global = {round_up(items, nvidia::kPackGroup), 1, 1};
-  launch.items_per_work_item = 8 * nvidia::kPackLines;
+  const std::size_t items = (of_a ? pack_items(policy, a) : 0) + (of_b ? pack_items(policy, b) : 0);
+  launch.work_group = {policy.group, 1, 1};
+  launch.global = {round_up(items, policy.group), 1, 1};
+  launch.items_per_work_item = 8 * policy.lines;
   launch.vector_width = 8;
   const std::size_t elements = (of_a ? a.count * a.along : 0) + (of_b ? b.count * b.along : 0);
   launch.prediction.bytes_read = static_cast<double>(elements * size_of(problem.in));
@@ -221,7 +218,7 @@ Attempt multistage(const Device& device, const GemmProblem& problem, const PlanO
   plan.vector_width = 4;
   plan.reason = formatted("asynchronous copies fill tiles ahead; {} x {} results a work-item{}", tile.item_m,
                           tile.item_n, in_parts(split));
-  plan.evidence = formatted("H200, of cuBLAS: {}", tile.evidence);
+  plan.evidence = tile.evidence.text(device);
   return plan;
 }
 
@@ -230,7 +227,7 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
   refuse_tile(fixed, "wgmma");
   if (std::string reason = no_wgmma(device, given); !reason.empty()) return reason;
   const GemmProblem problem = as_packed(given, split.packing);
-  const nvidia::Wgmma& tile = wgmma_tile(problem);
+  const nvidia::Wgmma& tile = wgmma_tile(device, problem);
   const std::size_t tiles = count(problem, tile.tile_m(), tile.tile_n, split.parts);
   const std::size_t width = store_width(problem, split, 2);
   const std::size_t bytes = tile.local_bytes(width == 1 || (problem.epilogue && split.parts == 1));
@@ -251,15 +248,16 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
   define(plan, "CONSUMER_REGISTERS", tile.consumer_registers);
   define(plan, "LOOSE", tile.loose ? 1 : 0);
   define(plan, "C_VECTOR", width);
-  define(plan, "BAND", problem.m <= 2048 || split.packing.bytes > 0 ? 8 : tile.band);
+  const nvidia::Policy& policy = nvidia::policy_of(device);
+  const bool small = problem.m <= policy.few_rows || split.packing.bytes > 0;
+  define(plan, "BAND", small ? policy.small_band : tile.band);
   plan.prediction.operations = 0;  // those of the matrix units stand beside no rate that was measured
   plan.reason =
       formatted("Hopper's matrix units; {} warp(s) in four fill the tiles that the others multiply{}",
                 4 * tile.producers / (tile.producers + tile.consumers), in_parts(split));
   if (split.packing.bytes > 0)
     plan.reason += formatted("; a launch before it packs {} bytes of factors", split.packing.bytes);
-  plan.evidence = formatted("H200, TFLOP/s and of cuBLAS: {}",
-                            split.packing.bytes > 0 ? nvidia::kPackEvidence : tile.evidence);
+  plan.evidence = (split.packing.bytes > 0 ? policy.packed : tile.evidence).text(device);
   return plan;
 }
 
@@ -291,7 +289,7 @@ Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverride
   define(plan, "C_VECTOR", store_width(problem, split, 2));
   plan.prediction.operations = 0;
   plan.reason = "matrix units, and asynchronous copies that fill tiles ahead" + in_parts(split);
-  plan.evidence = formatted("H200, TFLOP/s and of cuBLAS: {}", tile.evidence);
+  plan.evidence = tile.evidence.text(device);
   return plan;
 }
 

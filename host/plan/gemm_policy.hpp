@@ -1,6 +1,8 @@
 /// The numbers of gemm plans, by family, with what chose them.
 #pragma once
 
+#include "plan/policy.hpp"
+
 #include <smem/device.hpp>
 
 #include <array>
@@ -21,12 +23,33 @@ struct TileShape {
   friend bool operator==(const TileShape&, const TileShape&) = default;
 };
 
+/// Of "cpu": the largest tile of C of a thread, and how deep its factors lie in its cache.
+struct CpuTiles {
+  std::size_t most_m = 384, most_n = 256;
+  std::size_t depth_bytes = 192 * 4;
+  std::size_t brought = 16;  ///< numbers that are multiplied in the time that one takes to come
+};
+
+/// How sums are cut among work-groups, and their parts added.
+struct PartsPolicy {
+  std::size_t least_depth = 256;   ///< of a part: what comes before and after is then little beside it
+  std::size_t most = 256;          ///< of a sum
+  std::size_t groups_a_unit = 2;   ///< that are wanted, also by "stream_k"
+  std::size_t most_slices = 16;    ///< work-items that add the parts of a result
+  std::size_t items_a_unit = 512;  ///< that the adding launch wants
+};
+
 struct Policy {
-  std::string_view family;
-  std::string_view evidence;
+  When when;
+  Evidence evidence;
+  /// Of "cpu".
+  Evidence cpu_evidence = {.what = "no measurement: its own cache's size"};
   std::string_view variant;        ///< the best one that the family has
   std::array<TileShape, 4> tiles;  ///< of the variants with vectors, largest first
-  std::size_t unroll;              ///< turns of the innermost loop that are written out; 0: all
+  std::size_t unroll = 0;          ///< turns of the innermost loop that are written out; 0: all
+  std::size_t group = 256;         ///< work-items of "naive", and of the launch that adds parts
+  PartsPolicy parts = {};
+  CpuTiles cpu = {};
 };
 
 // Large C: 8 x 8 results a work-item, 16 operations for each number from local memory. Small C: tiles of
@@ -40,24 +63,52 @@ inline constexpr std::array<TileShape, 4> kSmallGpuTiles{
 inline constexpr TileShape kCpuTile{32, 32, 16, 4, 4, 1.0};
 inline constexpr std::array<TileShape, 4> kCpuTiles{kCpuTile, kCpuTile, kCpuTile, kCpuTile};
 
+// parts.most: on the H200, 31 x 129 x 65536 in 64 parts leaves half of the device idle: 5.9 TFLOP/s, in 256
+// parts 10.4.
+//
+// cpu: of values of 4 bytes 864 KiB of a second-level cache of 1 MiB. PoCL on two Zen 4 cores, 2048 float, of
+// OpenBLAS with two threads: 384 x 256 x 192 0.92; 192 x 256 0.80; 192 x 512 0.85; 192 x 256 x 256 0.73; x
+// 128 0.81; blocks of 8 x 16 instead of 6 x 32 0.70.
 inline constexpr Policy kPolicies[] = {
-    {"nvidia-hopper",
-     "H200, 4096, TFLOP/s: double 19.9 by two_level; float 38.0, double_buffered 39.6, vector 31.3",
-     "two_level", kGpuTiles, 0},
-    {"nvidia", "no measurement: tiles by operations a byte", "two_level", kGpuTiles, 0},
-    {"amd-cdna", "no measurement: tiles by operations a byte", "double_buffered", kGpuTiles, 4},
-    {"amd-rdna", "no measurement: tiles by operations a byte", "double_buffered", kGpuTiles, 4},
-    {"intel", "no measurement: tiles with few registers", "vector", kSmallGpuTiles, 4},
-    {"cpu", "two Zen 4 cores, 1024: double_buffered 38 GFLOP/s, vector 24, registers_2d 6, tiled 3",
-     "double_buffered", kCpuTiles, 1},
-    // The last one is for every device that smem does not know.
-    {"generic", "no measurement: tiles with few registers", "vector", kSmallGpuTiles, 4},
+    {.when = {.family = "nvidia-hopper"},
+     .evidence = {.device = "H200",
+                  .driver = "580.159",
+                  .what = "4096, TFLOP/s",
+                  .share = "double 19.9 by two_level; float 38.0, double_buffered 39.6, vector 31.3"},
+     .variant = "two_level",
+     .tiles = kGpuTiles},
+    {.when = {.family = "nvidia"},
+     .evidence = {.what = "no measurement: tiles by operations a byte"},
+     .variant = "two_level",
+     .tiles = kGpuTiles},
+    {.when = {.family = "amd-cdna"},
+     .evidence = {.what = "no measurement: tiles by operations a byte"},
+     .variant = "double_buffered",
+     .tiles = kGpuTiles,
+     .unroll = 4},
+    {.when = {.family = "amd-rdna"},
+     .evidence = {.what = "no measurement: tiles by operations a byte"},
+     .variant = "double_buffered",
+     .tiles = kGpuTiles,
+     .unroll = 4},
+    {.when = {.family = "cpu"},
+     .evidence = {.device = "Zen 4",
+                  .driver = "PoCL",
+                  .what = "1024 on two cores, GFLOP/s",
+                  .share = "double_buffered 38, vector 24, registers_2d 6, tiled 3"},
+     .cpu_evidence = {.device = "Zen 4",
+                      .driver = "PoCL",
+                      .what = "float on two cores, of OpenBLAS with two threads",
+                      .share = "512 0.97, 1024 0.95, 2048 0.94, 1000 x 333 x 777 0.93"},
+     .variant = "double_buffered",
+     .tiles = kCpuTiles,
+     .unroll = 1},
+    {.evidence = {.what = "no measurement: tiles with few registers"},
+     .variant = "vector",
+     .tiles = kSmallGpuTiles,
+     .unroll = 4},
 };
 
-inline const Policy& policy_of(const Device& device) {
-  for (const Policy& policy : kPolicies)
-    if (policy.family == family_of(device)) return policy;
-  return *(std::end(kPolicies) - 1);
-}
+inline const Policy& policy_of(const Device& device) { return row_for(kPolicies, device); }
 
 }  // namespace smem::plan::gemm

@@ -10,9 +10,6 @@ namespace smem::plan::gemm {
 
 namespace {
 
-/// Work-groups that a unit runs at once, as far as what they take is known before they are compiled.
-constexpr std::size_t kGroupsOfUnit = 2;
-
 /// Where the elements of a tile come from, and how many a work-item reads at once.
 struct Side {
   std::size_t width;  ///< of the tile: rows or columns of C
@@ -376,7 +373,7 @@ Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverri
 Split stream_split(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed) {
   Split split;
   split.part_depth = problem.k;
-  split.parts = kGroupsOfUnit * std::max<std::size_t>(device.compute_units, 1);
+  split.parts = policy_of(device).parts.groups_a_unit * std::max<std::size_t>(device.compute_units, 1);
   const TileShape tile = wanted_tile(device, stream_tile(device, problem), 4, 4, false, fixed);
   split.bytes = 2 * split.parts * tile.m * tile.n * size_of(value_type(problem.in));
   return split;

@@ -76,7 +76,7 @@ Packing packing_of(const Device& device, const GemmProblem& problem);
 /// The problem with the alignments that packed factors have.
 GemmProblem as_packed(GemmProblem problem, const Packing& packing);
 /// The launch that packs.
-Launch pack(const GemmProblem& problem, const Packing& packing);
+Launch pack(const Device& device, const GemmProblem& problem, const Packing& packing);
 /// Why "wgmma" cannot run this; empty: it can.
 std::string no_wgmma(const Device& device, const GemmProblem& problem);
 // What they share.

@@ -5,6 +5,7 @@
 #include "formatted.hpp"
 #include "plan/broken.hpp"
 #include "plan/moving_mean_checks.hpp"
+#include "plan/moving_mean_policy.hpp"
 #include "plan/pixels.hpp"
 #include "plan/sizes.hpp"
 
@@ -23,21 +24,10 @@ using plan::define;
 using plan::divide_up;
 
 constexpr const char* kOperation = "moving_mean";
-constexpr std::size_t kGroup = 256;
 constexpr std::size_t kOwnBytes = 64;  // of local memory, which compilers take for themselves
-// Of "tiled": elements of a work-item, which registers hold; half as many where a window is no longer.
-constexpr std::size_t kItems = 16;
-// Windows that are added up element by element: as many reads of local memory as the other way takes.
-constexpr std::size_t kShortWindow = 8;
-// Work-items of a group: more for long windows, fewer for short rows. With 1024 there are 64 registers for
-// each on NVIDIA's units, which are not enough.
-constexpr std::size_t kMostGroup = 512, kLeastGroup = 64;
-// Groups of a unit, each of which loops over tiles: what it computes before its first is a third of a tile's
-// instructions.
-constexpr std::size_t kGroupsOfUnit = 32;
-// Of "cpu": elements in a thread's own cache, two sums each.
-constexpr std::size_t kLeastStrip = 8192, kMostStripBytes = 256 * 1024;
-constexpr std::size_t kSliceBytes = std::size_t{128} << 20;  // of "blocks", where a row is no longer
+
+using plan::moving_mean_policy;
+using plan::MovingMeanPolicy;
 
 Scalar sum_type(const MovingMeanProblem& p) {
   if (is_float(p.in)) return plan::pixel_value(p.in, p.out);
@@ -84,7 +74,7 @@ Attempt naive(const Device& device, const MovingMeanProblem& p) {
   Plan plan = base_plan(p, "naive", "moving_mean/naive.cl", "moving_mean_naive");
   const std::array<std::size_t, 3> extent{std::max<std::size_t>(p.width, 1), std::max<std::size_t>(p.rows, 1),
                                           1};
-  plan.work_group = plan::shape_group(device, kGroup, 64, extent);
+  plan.work_group = plan::shape_group(device, moving_mean_policy(device).group, 64, extent);
   plan.global = plan::global_size(extent, plan.work_group);
   define(plan, "GROUP_0", plan.work_group[0]);
   define(plan, "GROUP_1", plan.work_group[1]);
@@ -95,9 +85,9 @@ Attempt naive(const Device& device, const MovingMeanProblem& p) {
 
 /// A work-group of "tiled" and what it has in local memory.
 struct Tile {
-  std::size_t group = 0, items = kItems;  // work-items, and elements of each
-  std::size_t banks = 32;                 // sums that local memory delivers at once
-  bool is_short = false;                  // windows are added up element by element
+  std::size_t group = 0, items = 0;  // work-items, and elements of each
+  std::size_t banks = 32;            // sums that local memory delivers at once
+  bool is_short = false;             // windows are added up element by element
 
   std::size_t elements() const { return group * items; }
   /// Of `window`: where there are many, whole lines of memory (moving_mean/tiled.cl has the same).
@@ -115,23 +105,19 @@ struct Tile {
 /// `wanted`: work-items, or 0. \returns a tile of no work-items where none has room for two windows.
 Tile tile_of(const Device& device, const MovingMeanProblem& p, std::size_t wanted) {
   const std::size_t sum = size_of(sum_type(p));
+  const MovingMeanPolicy& policy = moving_mean_policy(device);
   Tile tile;
-  tile.is_short = p.window <= kShortWindow;
-  if (!tile.is_short && p.window <= kItems) tile.items /= 2;
-  // Intel's compiler keeps arrays in memory that take more.
-  constexpr std::size_t kIntelBytes = 32;
-  if (!tile.is_short && device.vendor == Vendor::intel && device.type == DeviceType::gpu)
-    tile.items = std::min(tile.items, kIntelBytes / sum);
+  tile.items = policy.items;
+  tile.is_short = p.window <= policy.short_window;
+  if (!tile.is_short && p.window <= policy.items) tile.items /= 2;
+  if (!tile.is_short) tile.items = std::min(tile.items, policy.item_bytes / sum);
   const std::size_t bytes = device.local_is_cache ? 0 : device.local_banks * device.local_bank_bytes;
   tile.banks = std::max(std::bit_floor(std::max<std::size_t>(bytes, 128)) / sum, tile.items);
-  std::size_t group = wanted != 0 ? wanted : kGroup;
-  // A window is read beside each tile: a quarter of it, if that can be. On the H200 an eighth, with groups of
-  // 512 that are alone on their unit when a work-item has more than 64 registers, made windows of 1001 0.50
-  // of copy, a quarter 0.73.
-  while (wanted == 0 && group < kMostGroup && group * tile.items < 4 * p.window)
+  std::size_t group = wanted != 0 ? wanted : policy.group;
+  while (wanted == 0 && group < policy.most_group && group * tile.items < policy.windows_a_tile * p.window)
     group *= 2;
   // Rows may be shorter than a tile.
-  while (wanted == 0 && group > kLeastGroup &&
+  while (wanted == 0 && group > policy.least_group &&
          group / 2 * tile.items >= p.window + std::max(p.width, p.window + 1) - 1)
     group /= 2;
   tile.group = plan::group_for(device, group, (tile.items + 5) * sum, kOwnBytes + tile.items * sum);
@@ -146,7 +132,8 @@ Attempt tiled(const Device& device, const MovingMeanProblem& p, std::size_t want
     return {{}, formatted("a window of {} elements is more than half of the longest tile", p.window)};
   Plan plan = base_plan(p, "tiled", "moving_mean/tiled.cl", "moving_mean_tiled");
   const std::size_t results = tile.results(p.window), rows = std::max<std::size_t>(p.rows, 1);
-  const std::size_t groups = std::max<std::size_t>(kGroupsOfUnit * device.compute_units / rows, 1);
+  const std::size_t groups =
+      std::max<std::size_t>(moving_mean_policy(device).groups_a_unit * device.compute_units / rows, 1);
   plan.work_group = {tile.group, 1, 1};
   plan.global = {std::clamp<std::size_t>(divide_up(p.width, results), 1, groups) * tile.group,
                  std::min(rows, plan::kMaxGroups), 1};
@@ -175,19 +162,19 @@ struct Slice {
   std::size_t rows, bytes;
 };
 
-Slice slice_of(const MovingMeanProblem& p) {
+Slice slice_of(const Device& device, const MovingMeanProblem& p) {
   const std::size_t row = std::max<std::size_t>(2 * p.width * size_of(sum_type(p)), 1);
-  const std::size_t rows = std::clamp<std::size_t>(kSliceBytes / row, 1, std::max<std::size_t>(p.rows, 1));
+  const std::size_t rows = std::clamp<std::size_t>(moving_mean_policy(device).slice_bytes / row, 1,
+                                                   std::max<std::size_t>(p.rows, 1));
   return {rows, rows * row};
 }
 
 /// The launch of PHASE `phase`, of a slice.
 Plan phase_of_blocks(const Device& device, const MovingMeanProblem& p, std::size_t wanted,
                      std::size_t phase) {
-  const std::size_t rows = slice_of(p).rows, sum = size_of(sum_type(p));
-  // A CPU's thread goes through a block by itself: team scans are loops there. PoCL, two busy Zen 4 cores,
-  // 2^24 float, windows of 100001: with groups of 256 830 ms.
-  const std::size_t usual = phase == 0 && plan::runs_cpu_variant(device) ? 1 : kGroup;
+  const std::size_t rows = slice_of(device, p).rows, sum = size_of(sum_type(p));
+  const MovingMeanPolicy& policy = moving_mean_policy(device);
+  const std::size_t usual = phase == 0 ? policy.sums_group : policy.group;
   const std::size_t group =
       std::max<std::size_t>(plan::group_for(device, wanted != 0 ? wanted : usual, sum, kOwnBytes), 1);
   Plan plan = base_plan(p, "blocks", "moving_mean/blocks.cl", "moving_mean_blocks");
@@ -210,7 +197,7 @@ Plan phase_of_blocks(const Device& device, const MovingMeanProblem& p, std::size
 }
 
 Attempt blocks(const Device& device, const MovingMeanProblem& p, std::size_t wanted) {
-  const Slice slice = slice_of(p);
+  const Slice slice = slice_of(device, p);
   if (device.max_allocation > 0 && std::bit_ceil(slice.bytes) > device.max_allocation)
     return {{}, formatted("the sums of a row take {} bytes, more than a buffer", slice.bytes)};
   if (size_of(sum_type(p)) > device.local_bytes) return {{}, "there is no local memory"};
@@ -229,8 +216,9 @@ Attempt blocks(const Device& device, const MovingMeanProblem& p, std::size_t wan
 /// Elements that "cpu" has in its cache at once; 0: too few for the window.
 std::size_t cpu_tile(const Device& device, const MovingMeanProblem& p) {
   const std::size_t sum = size_of(sum_type(p));
-  std::size_t tile = std::bit_floor(std::min(device.local_bytes / 2, kMostStripBytes) / sum);
-  while (tile > kLeastStrip && tile > 8 * p.window)
+  const MovingMeanPolicy& policy = moving_mean_policy(device);
+  std::size_t tile = std::bit_floor(std::min(device.local_bytes / 2, policy.strip_bytes) / sum);
+  while (tile > policy.least_strip && tile > policy.windows_a_strip * p.window)
     tile /= 2;
   return tile >= 2 * p.window ? tile : 0;
 }
@@ -323,12 +311,7 @@ Plan make_plan(const Device& device, const MovingMeanProblem& problem, const Pla
                  .device = device.name});
   }
   Plan plan = *std::move(attempt.plan);
-  plan.evidence = plan::runs_cpu_variant(device)
-                      ? "PoCL, two busy Zen 4 cores, 2^24 float, ms beside a running sum of two threads: "
-                        "window 5 17 (28), 31 27 (29), 101 39 (33), 1001 45 (29), 100001 78 (15)"
-                  : family_of(device) == "nvidia-hopper"
-                      ? "H200, 2^28 floats, of copy: windows of 5 and 101 0.89, 1001 0.73, 100001 0.11"
-                      : "no measurement for this family: the sizes follow from the device's facts";
+  plan.evidence = moving_mean_policy(device).evidence.text(device);
   plan::note_choice(plan, overrides, names, device, problem, why_not);
   return plan;
 }

@@ -6,6 +6,7 @@
 #include "plan/broken.hpp"
 #include "plan/pixels.hpp"
 #include "plan/pool_checks.hpp"
+#include "plan/pool_policy.hpp"
 #include "plan/sizes.hpp"
 
 #include <algorithm>
@@ -22,11 +23,6 @@ namespace {
 using plan::define;
 using plan::divide_up;
 
-constexpr std::size_t kGroup = 256;
-constexpr std::size_t kReadBytes = 16;  // of a vector
-constexpr std::size_t kSpanBytes = 32;  // of a row that a work-item reads, where windows lie side by side
-constexpr std::size_t kMostSpan = 48;   // elements of a row that a work-item keeps in registers
-constexpr std::size_t kMostKept = 160;  // and of all rows of a window
 constexpr std::size_t kMostWindow = std::size_t{1} << 20;
 constexpr std::size_t kOwnBytes = 64;  // of local memory, which compilers take for themselves
 
@@ -97,16 +93,16 @@ std::optional<Block> block_for(const Device& device, const PoolProblem& problem)
   const Pooling& w = problem.windows;
   const std::size_t bytes = size_of(problem.in);
   if (problem.channels != 1 || problem.indices) return std::nullopt;
-  // Windows that overlap are unpacked, and Intel's compiler runs 32 work-items in the registers of one
-  // thread.
-  const bool few = device.vendor == Vendor::intel || w.width != w.stride_across;
-  Block block{std::clamp<std::size_t>(kSpanBytes / (few ? 2 : 1) / bytes / w.stride_across, 2, 16), 1};
+  const plan::PoolPolicy& policy = plan::pool_policy(device);
+  const std::size_t span_bytes = w.width == w.stride_across ? policy.span_bytes : policy.overlapping_bytes;
+  Block block{std::clamp<std::size_t>(span_bytes / bytes / w.stride_across, 2, 16), 1};
   block.results = std::bit_floor(block.results);
   const auto span = [&] { return (block.results - 1) * w.stride_across + w.width; };
-  while (block.results > 2 && (span() > kMostSpan || span() * w.height > kMostKept))
+  const auto fits = [&] { return span() <= policy.most_span && span() * w.height <= policy.most_kept; };
+  while (block.results > 2 && !fits())
     block.results /= 2;
-  if (span() > kMostSpan || span() * w.height > kMostKept) return std::nullopt;
-  const std::size_t read = std::min(kReadBytes, problem.in_alignment) / bytes;
+  if (!fits()) return std::nullopt;
+  const std::size_t read = std::min(policy.read_bytes, problem.in_alignment) / bytes;
   if (w.pad_left == 0 && read > 1 && span() % read == 0 && block.results * w.stride_across % read == 0)
     block.read = read;
   // Compilers keep single elements of half in memory.
@@ -116,10 +112,8 @@ std::optional<Block> block_for(const Device& device, const PoolProblem& problem)
 
 std::optional<Plan> plan_variant(const Device& device, const PoolProblem& problem, std::string_view variant,
                                  std::size_t work_items = 0) {
-  // H200, 16384 x 16384, groups of 64, 128 and 256, ms: max 3 x 3 / 2 of floats 0.418, 0.427, 0.470; means of
-  // 2 x 2 bytes 0.125, 0.124, 0.146; max 2 x 2 of floats 0.310 with each.
-  const bool nvidia = plan::is_nvidia_gpu(device);
-  const std::size_t usual = nvidia && variant == "vector" ? 64 : kGroup;
+  const plan::PoolPolicy& policy = plan::pool_policy(device);
+  const std::size_t usual = variant == "vector" ? policy.vector_group : policy.group;
   const std::size_t wanted = work_items != 0 ? work_items : usual;
   const bool cpu = variant == "cpu";
   if (cpu && !plan::runs_cpu_variant(device)) return std::nullopt;
@@ -242,10 +236,7 @@ Plan make_plan(const Device& device, const PoolProblem& problem, const PlanOverr
                                   : formatted("at most {}, for so few results", plan->work_items()),
            formatted("{}", overrides.work_items));
   }
-  plan->evidence =
-      family_of(device) == "nvidia-hopper"
-          ? "H200, 8192 x 8192, of copy: max 2 x 2 float 0.99, uint8 0.74, half 0.51; 3 x 3 float 0.62"
-          : "no measurement for this family: the sizes follow from the device's facts";
+  plan->evidence = plan::pool_policy(device).evidence.text(device);
   plan::note_choice(*plan, overrides, names, device, problem, why_not);
   return *plan;
 }
@@ -260,12 +251,11 @@ Plan plan_pool(const Device& device, const PoolProblem& problem, const PlanOverr
 
 namespace {
 
-/// Work-items for a part of so many elements: some 64 for each. H200, 16384 planes of 56 x 56 floats: 64
-/// work-items 0.055 ms, 128 0.065.
+/// Work-items for a part of so many elements.
 std::size_t usual_group(const Device& device, std::size_t elements) {
-  if (device.type == DeviceType::cpu) return kGroup;
-  return std::clamp<std::size_t>(std::bit_ceil(divide_up(elements, 64)), std::min<std::size_t>(32, kGroup),
-                                 kGroup);
+  const plan::GlobalPoolPolicy& policy = plan::global_pool_policy(device);
+  return std::clamp(std::bit_ceil(divide_up(elements, policy.item_elements)), policy.least_group,
+                    policy.most_group);
 }
 
 /// How whole planes are cut.
@@ -276,17 +266,21 @@ struct Cut {
 };
 
 Cut cut_planes(const Device& device, const GlobalPoolProblem& problem) {
-  // Enough groups for the device, but parts of some thousand elements.
-  constexpr std::size_t kLeast = 16384;
+  const plan::GlobalPoolPolicy& policy = plan::global_pool_policy(device);
   const std::size_t row = std::max<std::size_t>(problem.width * problem.channels, 1);
   const std::size_t height = std::max<std::size_t>(problem.height, 1);
-  const std::size_t wanted = divide_up(8 * device.compute_units, std::max<std::size_t>(problem.planes, 1));
+  const std::size_t wanted =
+      divide_up(policy.groups_a_unit * device.compute_units, std::max<std::size_t>(problem.planes, 1));
   Cut cut;
   // Work-items beyond a short row's end have nothing to do: rows without gaps are taken as one.
-  if (problem.packed && row < kLeast / 8)
-    cut.joined = row * height <= 2 * kLeast ? height : joined_rows(height, divide_up(kLeast / 8, row));
+  if (problem.packed && row < policy.joined_elements) {
+    cut.joined = row * height <= 2 * policy.part_elements
+                     ? height
+                     : joined_rows(height, divide_up(policy.joined_elements, row));
+  }
   const std::size_t rows = height / cut.joined;
-  cut.band = std::max({std::size_t{1}, divide_up(rows, wanted), divide_up(kLeast, row * cut.joined)});
+  cut.band =
+      std::max({std::size_t{1}, divide_up(rows, wanted), divide_up(policy.part_elements, row * cut.joined)});
   cut.band = std::min({cut.band, rows, std::size_t{1} << 30});
   cut.parts = divide_up(rows, cut.band);
   return cut;
@@ -330,7 +324,7 @@ Plan make_plan(const Device& device, const GlobalPoolProblem& problem, const Pla
   } else {
     plan.reason = formatted("groups take {} rows of a plane each", rows);
     plan::add_scratch(plan, cut.parts * problem.planes * problem.channels * 8);
-    Launch join = phase_of_planes(device, problem, wanted(kGroup), 1);
+    Launch join = phase_of_planes(device, problem, wanted(plan::global_pool_policy(device).most_group), 1);
     join.variant = "finish";
     join.reason = "joins the parts";
     join.global = {std::clamp<std::size_t>(divide_up(problem.planes * problem.channels, join.work_group[0]),
@@ -339,9 +333,7 @@ Plan make_plan(const Device& device, const GlobalPoolProblem& problem, const Pla
                    1, 1};
     plan.after.push_back(std::move(join));
   }
-  plan.evidence = family_of(device) == "nvidia-hopper"
-                      ? "H200, means of 16384 planes of 56 x 56 floats: 0.055 ms, 3.8 TB/s"
-                      : "no measurement for this family: the sizes follow from the device's facts";
+  plan.evidence = plan::global_pool_policy(device).evidence.text(device);
   plan.overrides = overrides;
   ++plan::plans_made();
   return plan;

@@ -8,6 +8,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <string>
 #include <utility>
 
@@ -103,6 +105,31 @@ TEST_CASE("plan of gemm: what each kind of device and shape gets") {
   const smem::Device none = smem::clamp(target("sm_90"), "local=0");
   CHECK(smem::plan_gemm(none, large).variant == "naive");
   CHECK(test::contains(smem::plan_gemm(none, large).reason, "no tile fits 0 bytes"));
+}
+
+TEST_CASE("plan of gemm: NVIDIA's own tiles fit 48 KiB of local memory") {
+  const smem::Device ampere = test::targets::nvidia("sm_86");  // whose driver reports 48 KiB
+  for (const auto& shape : {std::array<std::size_t, 2>{4096, 4096},
+                            {512, 3000},
+                            {1000, 333},
+                            {31, 65536},
+                            {3, 4096},
+                            {4096, 37},
+                            {64, 64}}) {
+    for (const bool a_along_k : {true, false}) {
+      for (const bool b_along_k : {true, false}) {
+        CAPTURE(shape[0]);
+        CAPTURE(shape[1]);
+        smem::GemmProblem problem = problem_of(shape[0], shape[1], 4096);
+        problem.a_along_k = a_along_k;
+        problem.b_along_k = b_along_k;
+        const smem::Plan plan = smem::plan_gemm(ampere, problem);
+        CHECK(plan.variant == "multistage");
+        CHECK(plan.local_bytes <= ampere.local_bytes);
+        CHECK_FALSE(test::contains(plan.evidence, "H200"));
+      }
+    }
+  }
 }
 
 TEST_CASE("plan of gemm: NVIDIA's own kernels") {

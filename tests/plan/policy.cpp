@@ -6,6 +6,11 @@
 #include "plan/heat_policy.hpp"
 #include "plan/histogram_policy.hpp"
 #include "plan/look_back_policy.hpp"
+#include "plan/conv2d_policy.hpp"
+#include "plan/gemm_nvidia.hpp"
+#include "plan/gemm_policy.hpp"
+#include "plan/moving_mean_policy.hpp"
+#include "plan/pool_policy.hpp"
 #include "plan/reduce_policy.hpp"
 #include "plan/scan_policy.hpp"
 #include "plan/select_policy.hpp"
@@ -76,6 +81,26 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
   check_table("separable", kSeparablePolicies, &SeparablePolicy::evidence, &SeparablePolicy::others);
   check_table("box_blur", kBoxPolicies, &BoxPolicy::evidence, &BoxPolicy::others);
   check_table("median_blur and sobel", kWindowPolicies, &WindowPolicy::evidence);
+  check_table("moving_mean", kMovingMeanPolicies, &MovingMeanPolicy::evidence);
+  check_table("pool", kPoolPolicies, &PoolPolicy::evidence);
+  check_table("global_pool", kGlobalPoolPolicies, &GlobalPoolPolicy::evidence);
+  check_table("gemm", gemm::kPolicies, &gemm::Policy::evidence, &gemm::Policy::cpu_evidence);
+  check_table("gemm, NVIDIA's own", gemm::nvidia::kPolicies, &gemm::nvidia::Policy::packed);
+  check_table("conv2d", conv2d::kPolicies, &conv2d::Policy::evidence);
+}
+
+TEST_CASE("policies: tiles of NVIDIA's own gemm kernels have evidence of the family that gets them") {
+  for (const smem::plan::gemm::nvidia::Policy& policy : smem::plan::gemm::nvidia::kPolicies) {
+    const auto check = [&](const auto& tiles) {
+      for (const auto& tile : tiles) {
+        const Evidence& evidence = tile.evidence;
+        check_evidence(evidence, policy.when.family);
+      }
+    };
+    check(policy.multistage);
+    check(policy.wgmma);
+    check(policy.mma);
+  }
 }
 
 TEST_CASE("policies: evidence says where it was measured") {

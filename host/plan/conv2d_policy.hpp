@@ -1,0 +1,137 @@
+/// The numbers of conv2d's plans, with what chose them.
+#pragma once
+
+#include "plan/policy.hpp"
+
+#include <smem/device.hpp>
+
+#include <array>
+#include <cstddef>
+#include <limits>
+#include <span>
+
+namespace smem::plan::conv2d {
+
+/// Of "implicit": what a work-group makes at a time, and a work-item of it.
+struct Shape {
+  std::size_t planes, results, depth, each_k, each_p;
+  /// Multiplications among all instructions of its innermost loop, against those of the first one.
+  double speed;
+
+  std::size_t group() const { return planes / each_k * (results / each_p); }
+};
+
+/// What a product of matrices needs to be worth its tiles: filters and weights of a group of channels, and
+/// results of a plane.
+struct Worth {
+  std::size_t filters, depth;
+  std::size_t most_results = std::numeric_limits<std::size_t>::max();
+
+  bool holds(std::size_t of_filters, std::size_t of_depth, std::size_t of_results = 0) const {
+    return of_filters >= filters && of_depth >= depth && of_results <= most_results;
+  }
+};
+
+/// Of "cpu".
+struct CpuPolicy {
+  /// Half of a second-level cache of 1 MiB, as what is read again and again lies there.
+  std::size_t cache_bytes = 512 * 1024;
+  std::size_t weights = 288;  ///< of each sum that lie in the first-level cache, with what they meet of a row
+  std::size_t filters = 64;   ///< of a job
+  std::size_t cols = 128;     ///< of results of a job, about
+  std::size_t results = 512;  ///< of a plane of a job
+  std::size_t jobs_a_unit = 4;       ///< as the threads of a busy machine do not end together
+  std::size_t most_taps = 49;        ///< of rows read where they lie: weights that stay in registers
+  std::size_t columns_a_weight = 6;  ///< of them: windows that leave their row go one by one
+};
+
+struct Policy {
+  When when;
+  Evidence evidence;
+  std::size_t group = 256;              ///< work-items
+  std::size_t tile_bytes = 24 * 1024;   ///< of "direct": four groups of 256 share an SM of Hopper then
+  std::size_t direct_depth = 16;        ///< channels that it has in local memory at once, at most
+  std::span<const Shape> shapes, wide;  ///< of "implicit"; and for doubles, which take two registers each
+  Worth product;                        ///< "gemm" where the input is a factor as it lies
+  Worth columns;                        ///< "gemm" with columns instead of "direct"
+  /// "implicit" instead of "direct".
+  Worth implicit{32, 32};
+  std::size_t units_depth = 256;  ///< "gemm" of half on matrix units, whose columns "implicit" does not need
+  /// Of the columns of a slice: a share of the last cache, so that the product finds them there.
+  std::size_t cache_share = 2, least_columns = 16 << 20, most_columns = 64 << 20;
+  CpuPolicy cpu = {};
+};
+
+// What nvdisasm counts of the loop for sm_90, without the rows of the table, which one warp
+// makes: 1.20, 1.23, 1.30 and 1.46 instructions a multiplication; the small ones are for small devices. 8 x 8
+// results take 130 registers: three groups of 128 share an SM then, but a group of 256 would be alone.
+inline constexpr std::array<Shape, 6> kShapes{{{128, 64, 8, 8, 8, 1.0},
+                                               {64, 128, 8, 8, 8, 0.97},
+                                               {64, 64, 16, 8, 4, 0.9},
+                                               {32, 128, 8, 4, 8, 0.8},
+                                               {32, 32, 8, 4, 4, 0.6},
+                                               {16, 16, 8, 4, 4, 0.5}}};
+// Fewer registers: of doubles; on Intel's GPUs, whose compiler runs 32 work-items in the registers of one
+// thread; and for PoCL, which compiles 8 x 8 results for seconds.
+inline constexpr std::array<Shape, 3> kSmallShapes{
+    {{64, 64, 8, 4, 4, 1.0}, {32, 32, 8, 4, 4, 0.9}, {16, 16, 8, 4, 4, 0.7}}};
+
+// units_depth: H200, 64 filters of half, ms of "gemm" and "implicit": of 147 weights 0.618, 0.537, of 576
+// 0.363, 0.525.
+//
+// columns: on GPUs where "implicit" does not run. H200, float, ms of "direct" and "gemm": 64 filters of 64 x
+// 3^2 0.99, 2.06; 128 of 128 x 3^2 1.18, 1.77; 256 of 256 x 3^2 1.41, 1.36; 512 of 512 x 3^2 1.63, 1.52; 512
+// of 256 x 1 / 2 2.81, 0.75.
+//
+// implicit: half of its smallest wide tile, and four steps of its sums. With 16 filters of 16 x 3^2, "direct"
+// took 0.265 ms on the H200, 14 TFLOP/s, with registers full of them.
+//
+// Of CPUs, product: a window of one cell gives a tile nothing to use again. columns: small planes use a
+// weight too few times to pay for its way into the cache, and leave vectors half empty. PoCL on two Zen 4
+// cores, ms with "cpu" and "gemm": 64 x 56^2, 64 of 3 x 3 2.8, 4.5; 128 x 28^2, 128 3.7, 3.6; 256 x 14^2, 256
+// 5.6, 4.1; 1 x 1, 64 x 56^2, 256 3.1, 2.0.
+//
+// cpu.columns_a_weight: ms of CPU time there with rows where they lie and with tiles: 256 x 14^2, 5 x 5 0.66,
+// 0.54; 512 x 14^2, 3 x 3 0.58, 0.63; 32 x 448^2, 3 x 3 4.5, 12.6 (OpenCV's dnn 7.1). A call takes 0.25 of
+// these.
+inline constexpr Policy kPolicies[] = {
+    {.when = {.family = "nvidia-hopper"},
+     .evidence = {.device = "H200",
+                  .driver = "580.159",
+                  .what = "float, TFLOP/s of \"implicit\", \"gemm\" and \"direct\"",
+                  .share = "64 x 56^2, 64 of 3 x 3 37.6, 13.0, 15.0; 256 x 14^2, 256 of 3 x 3 38.7, 13.6, "
+                           "10.5; 64 x 56^2, 256 of 1 x 1 30.4, 31.8, 9.2; 16 x 112^2, 16 of 3 x 3 9.1, 4.3, "
+                           "14.0"},
+     .shapes = kShapes,
+     .wide = kSmallShapes,
+     .product = {32, 64},
+     .columns = {256, 64}},
+    {.when = {.family = "intel"},
+     .evidence = {.what = "no measurement: what its compiler keeps in registers"},
+     .shapes = kSmallShapes,
+     .wide = kSmallShapes,
+     .product = {32, 64},
+     .columns = {256, 64}},
+    {.when = {.family = "cpu"},
+     .evidence = {.device = "Zen 4",
+                  .driver = "PoCL",
+                  .what = "float on two busy cores, ms beside OpenCV's dnn",
+                  .share = "3 x 224^2, 64 of 7 x 7 / 2 1.8 (4.8); 64 x 56^2, 64 of 3 x 3 2.8 (4.0); 256 x "
+                           "14^2, 256 of 3 x 3 4.1 (3.5); 64 x 56^2, 256 of 1 x 1 2.0 (2.1)"},
+     .shapes = kSmallShapes,
+     .wide = kSmallShapes,
+     .product = {8, 16},
+     .columns = {128, 64, 400},
+     .cache_share = 8,
+     .least_columns = 1 << 20,
+     .most_columns = 4 << 20},
+    {.evidence = {.what = "no measurement for this family: the sizes follow from the device's facts"},
+     .shapes = kShapes,
+     .wide = kSmallShapes,
+     .product = {32, 64},
+     .columns = {256, 64}},
+};
+
+inline const Policy& policy_of(const Device& device) { return row_for(kPolicies, device); }
+
+}  // namespace smem::plan::conv2d

@@ -1,0 +1,68 @@
+/// The numbers of moving means' plans, with what chose them.
+#pragma once
+
+#include "plan/policy.hpp"
+
+#include <smem/device.hpp>
+
+#include <cstddef>
+
+namespace smem::plan {
+
+struct MovingMeanPolicy {
+  When when;
+  Evidence evidence;
+  std::size_t group = 256;  ///< work-items
+  /// Of "tiled": elements of a work-item, which registers hold; half as many where a window is no longer.
+  std::size_t items = 16;
+  std::size_t item_bytes = 16 * 8;  ///< and bytes of their sums
+  std::size_t short_window = 8;     ///< the longest that is added up element by element
+  std::size_t most_group = 512;     ///< of long windows
+  std::size_t least_group = 64;     ///< of short rows
+  std::size_t windows_a_tile = 4;   ///< that a tile is as long as: one is read beside it
+  std::size_t groups_a_unit = 32;   ///< each of which loops over tiles
+  /// Of "blocks": work-items that sum a block, and bytes of sums that a round has where rows are shorter.
+  std::size_t sums_group = 256;
+  std::size_t slice_bytes = std::size_t{128} << 20;
+  // Of "cpu", whose thread has elements in its own cache, two sums each:
+  std::size_t least_strip = 8192;        ///< elements
+  std::size_t strip_bytes = 256 * 1024;  ///< of one of the two sums, at most
+  std::size_t windows_a_strip = 8;       ///< that a strip is as long as
+};
+
+// short_window: as many reads of local memory as the other way takes.
+//
+// most_group: with 1024 there are 64 registers for each on NVIDIA's units, which are not enough.
+//
+// windows_a_tile: on the H200 eight, with groups of 512 that are alone on their unit when a work-item has
+// more than 64 registers, made windows of 1001 0.50 of copy, four 0.73.
+//
+// groups_a_unit: what a group computes before its first tile is a third of a tile's instructions.
+//
+// item_bytes: Intel's compiler keeps arrays in memory that take more than 32.
+//
+// sums_group: a CPU's thread goes through a block by itself: team scans are loops there. PoCL, two busy Zen 4
+// cores, 2^24 float, windows of 100001: with groups of 256 830 ms.
+inline constexpr MovingMeanPolicy kMovingMeanPolicies[] = {
+    {.when = {.family = "nvidia-hopper"},
+     .evidence = {.device = "H200",
+                  .driver = "580.159",
+                  .what = "2^28 floats",
+                  .share = "windows of 5 and 101 0.89 of copy, 1001 0.73, 100001 0.11"}},
+    {.when = {.family = "intel"},
+     .evidence = {.what = "no measurement: what its compiler keeps in registers"},
+     .item_bytes = 32},
+    {.when = {.family = "cpu"},
+     .evidence = {.device = "Zen 4",
+                  .driver = "PoCL",
+                  .what = "2^24 float on two busy cores, ms beside a running sum of two threads",
+                  .share = "window 5 17 (28), 31 27 (29), 101 39 (33), 1001 45 (29), 100001 78 (15)"},
+     .sums_group = 1},
+    {.evidence = {.what = "no measurement for this family: the sizes follow from the device's facts"}},
+};
+
+inline const MovingMeanPolicy& moving_mean_policy(const Device& device) {
+  return row_for(kMovingMeanPolicies, device);
+}
+
+}  // namespace smem::plan

@@ -1,0 +1,79 @@
+/// The numbers of pools' plans, with what chose them.
+#pragma once
+
+#include "plan/policy.hpp"
+
+#include <smem/device.hpp>
+
+#include <cstddef>
+
+namespace smem::plan {
+
+/// Of poolings of windows.
+struct PoolPolicy {
+  When when;
+  Evidence evidence;
+  std::size_t group = 256;         ///< work-items
+  std::size_t vector_group = 256;  ///< of the variant "vector"
+  std::size_t read_bytes = 16;     ///< of a vector
+  /// Of a row that a work-item reads where windows lie side by side, and where they overlap.
+  std::size_t span_bytes = 32;
+  std::size_t overlapping_bytes = 16;
+  std::size_t most_span = 48;   ///< elements of a row that a work-item keeps in registers
+  std::size_t most_kept = 160;  ///< and of all rows of a window
+};
+
+// vector_group: H200, 16384 x 16384, groups of 64, 128 and 256, ms: max 3 x 3 / 2 of floats 0.418, 0.427,
+// 0.470; means of 2 x 2 bytes 0.125, 0.124, 0.146; max 2 x 2 of floats 0.310 with each.
+//
+// overlapping_bytes: windows that overlap are unpacked.
+//
+// span_bytes: Intel's compiler runs 32 work-items in the registers of one thread.
+inline constexpr PoolPolicy kPoolPolicies[] = {
+    {.when = {.family = "nvidia-hopper"},
+     .evidence = {.device = "H200",
+                  .driver = "580.159",
+                  .what = "8192 x 8192",
+                  .share = "max 2 x 2 float 0.99 of copy, uint8 0.74, half 0.51; 3 x 3 float 0.62"},
+     .vector_group = 64},
+    {.when = {.family = "nvidia"},
+     .evidence = {.what = "no measurement: a Hopper's sizes"},
+     .vector_group = 64},
+    {.when = {.family = "intel"},
+     .evidence = {.what = "no measurement: what its compiler keeps in registers"},
+     .span_bytes = 16},
+    {.evidence = {.what = "no measurement for this family: the sizes follow from the device's facts"}},
+};
+
+inline const PoolPolicy& pool_policy(const Device& device) { return row_for(kPoolPolicies, device); }
+
+/// Of poolings of whole planes.
+struct GlobalPoolPolicy {
+  When when;
+  Evidence evidence;
+  std::size_t least_group = 32;        ///< work-items
+  std::size_t most_group = 256;        ///< and of the launch that joins parts
+  std::size_t item_elements = 64;      ///< that a work-item reads, where it may
+  std::size_t part_elements = 16384;   ///< of a part, at least: about as many as its start takes
+  std::size_t joined_elements = 2048;  ///< of a row made of several: shorter ones leave work-items idle
+  std::size_t groups_a_unit = 8;
+};
+
+// item_elements: H200, 16384 planes of 56 x 56 floats: 64 work-items 0.055 ms, 128 0.065.
+inline constexpr GlobalPoolPolicy kGlobalPoolPolicies[] = {
+    {.when = {.family = "nvidia-hopper"},
+     .evidence = {.device = "H200",
+                  .driver = "580.159",
+                  .what = "means of 16384 planes of 56 x 56 floats",
+                  .share = "0.055 ms, 3.8 TB/s"}},
+    {.when = {.family = "cpu"},
+     .evidence = {.what = "no measurement for this family: the sizes follow from the device's facts"},
+     .least_group = 256},
+    {.evidence = {.what = "no measurement for this family: the sizes follow from the device's facts"}},
+};
+
+inline const GlobalPoolPolicy& global_pool_policy(const Device& device) {
+  return row_for(kGlobalPoolPolicies, device);
+}
+
+}  // namespace smem::plan
