@@ -23,7 +23,6 @@ void add_bench_histogram(Command bench, int& exit_code);
 void add_bench_scan(Command bench, int& exit_code);
 void add_bench_select(Command bench, int& exit_code);
 void add_bench_gemm(Command bench, int& exit_code);
-void add_bench_blur(Command bench, int& exit_code);
 void add_bench_pool(Command bench, int& exit_code);
 void add_bench_moving_mean(Command bench, int& exit_code);
 void add_bench_conv2d(Command bench, int& exit_code);

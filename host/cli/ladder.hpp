@@ -28,7 +28,6 @@ void ladder_scan(const LadderOptions& options);
 void ladder_histogram(const LadderOptions& options);
 void ladder_select(const LadderOptions& options);
 void ladder_gemm(const LadderOptions& options);
-void ladder_separable(const LadderOptions& options);
 void ladder_conv2d(const LadderOptions& options);
 void ladder_pool(const LadderOptions& options);
 void ladder_moving_mean(const LadderOptions& options);

@@ -30,6 +30,7 @@ struct Case {
   std::function<void(const HostArrays&)> reference;  ///< the results by a plain loop
   double bytes = 0;     ///< read and written, as a rate counts them; 0: as the plan predicts
   double relative = 0;  ///< what results may differ by: 0 where all sums are exact
+  double absolute = 0;  ///< the same, where results may be small beside what they are differences of
 };
 
 /// Whether the device computes with the types of the arrays.
