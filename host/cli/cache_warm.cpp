@@ -226,8 +226,7 @@ Calls calls_of(const operations::Operation& operation, const Device& device) {
     calls.emplace_back([&operation, words = sample.words](const Context& context) {
       const operations::Case one = operation.parse(words);
       const CaseData data(one);
-      const measure::BufferPair pair{make_buffer(context, data.bytes()),
-                                     make_buffer(context, data.bytes())};
+      const measure::BufferPair pair{make_buffer(context, data.bytes()), make_buffer(context, data.bytes())};
       one.call(context, data.arrays(pair), {}).wait();
     });
   }
@@ -240,16 +239,11 @@ struct Special {
 };
 
 constexpr Special kSpecial[] = {
-    {"rotate", warm_rotate},
-    {"reduce", warm_reduce},
-    {"matvec", warm_matvec},
-    {"histogram", warm_histogram},
-    {"scan", warm_scan},
-    {"select", warm_select},
-    {"gemm", warm_gemm},
-    {"conv2d", warm_conv2d},
-    {"pool", warm_pool},
-    {"moving_mean", warm_moving_mean},
+    {"rotate", warm_rotate}, {"reduce", warm_reduce},
+    {"matvec", warm_matvec}, {"histogram", warm_histogram},
+    {"scan", warm_scan},     {"select", warm_select},
+    {"gemm", warm_gemm},     {"conv2d", warm_conv2d},
+    {"pool", warm_pool},     {"moving_mean", warm_moving_mean},
 };
 
 struct Work {
