@@ -77,35 +77,6 @@ void warm_gemm(Calls& calls) {
   warm_gemm_of<std::int8_t, std::int32_t>(calls);
 }
 
-/// A call on two planes of each shape, of bytes and of floats.
-template <class Operation>
-void on_planes(Calls& calls, const Operation& operation) {
-  for (const Shape2 shape : kShapes) {
-    const GridSize size{shape.cols, shape.rows};
-    calls.emplace_back([=](const Context& context) {
-      const auto in = zeros<float>(context, size.width * size.height), out = zeros<float>(context, in.size());
-      operation(context, in.grid(size), out.grid(size));
-    });
-    calls.emplace_back([=](const Context& context) {
-      const auto in = zeros<std::uint8_t>(context, size.width * size.height);
-      const auto out = zeros<std::uint8_t>(context, in.size());
-      operation(context, in.grid(size), out.grid(size));
-    });
-  }
-}
-
-void warm_blur(Calls& calls) {
-  on_planes(calls, [](const Context& context, const Grid& in, const Grid& out) {
-    gaussian_blur(context, in, out, {.size = 3});
-    gaussian_blur(context, in, out, {.size = 5});
-    box_blur(context, in, out, 1);
-    box_blur(context, in, out, 10);
-    median_blur(context, in, out, 3);
-    sobel(context, in, out, Sobel::magnitude);
-    unsharp_mask(context, in, out, {.window = {.size = 5}});
-  });
-}
-
 void warm_pool(Calls& calls) {
   for (const Shape2 shape : kShapes) {
     calls.emplace_back([=](const Context& context) {
@@ -175,7 +146,6 @@ constexpr Special kSpecial[] = {
     {"rotate", warm_rotate},
     {"gemm", warm_gemm},
     {"conv2d", warm_conv2d},
-    {"blur", warm_blur},
     {"pool", warm_pool},
     {"moving_mean", warm_moving_mean},
 };

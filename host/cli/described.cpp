@@ -129,7 +129,8 @@ std::optional<std::string> CaseData::wrong(const Context& context, const measure
         clEnqueueReadBuffer(context.queue()(), pair.out(), CL_TRUE, places[i].first * size_of(places[i].type),
                             got.bytes.size(), got.bytes.data(), 0, nullptr, nullptr),
         "clEnqueueReadBuffer");
-    if (auto wrong = operations::difference(others_[i].name, after_[i], got, case_.relative)) return wrong;
+    if (auto wrong = operations::difference(others_[i].name, after_[i], got, case_.relative, case_.absolute))
+      return wrong;
   }
   return std::nullopt;
 }

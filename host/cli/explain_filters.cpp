@@ -1,4 +1,4 @@
-// smem explain blur, pool, conv2d and moving_mean.
+// smem explain pool, conv2d and moving_mean.
 #include "cli/explain.hpp"
 #include "cli/stencil_case.hpp"
 
@@ -26,7 +26,7 @@ std::size_t alignment_of(std::size_t bytes) { return std::min<std::size_t>(64, b
 
 /// What all of these are asked besides.
 struct FilterOptions : ExplainOptions {
-  std::string extent, kind = "gaussian";
+  std::string extent, kind;
   std::size_t size = 3, stride = 0, padding = 0, channels = 1, filters = 1, groups = 1;
 
   std::size_t width() const { return (*parse_extent(extent, 1))[0]; }
@@ -48,37 +48,6 @@ Command add(Command explain, const char* name, const char* what, FilterOptions& 
 
 void add_number(Command command, const char* name, std::size_t& value, const char* what, std::size_t least) {
   command.add_option(name, value, what).show_default().between(least, std::size_t{1} << 20);
-}
-
-int explain_blur(const FilterOptions& o) {
-  SeparableProblem p;
-  p.in = p.out = o.scalar();
-  p.boundary = Boundary::mirror;
-  p.width = o.width(), p.height = o.height(), p.planes = o.batch, p.channels = o.channels;
-  p.row_taps = p.column_taps = o.size;
-  p.half_up = o.kind == "gaussian" && p.in == Scalar::uint8;
-  p.in_alignment = p.out_alignment = alignment_of(p.row_elements() * size_of(p.in));
-  const auto make_plan = [&](const Device& device) {
-    if (o.kind == "box") return plan_box(device, {p}, o.fixed());
-    return plan_window(device, {p, o.kind == "median" ? WindowOp::median : WindowOp::gradient}, o.fixed());
-  };
-  const auto call = [&](const Context& context, const measure::BufferPair& pair, const CallOptions& options) {
-    const GridLayout layout{.channels = p.channels, .batch = o.batch};
-    const Grid in(pair.in(), p.in, {p.width, p.height}, layout),
-        out(pair.out(), p.in, {p.width, p.height}, layout);
-    if (o.kind == "box") return box_blur(context, in, out, BoxRadius{o.size / 2, o.size / 2}, {}, options);
-    if (o.kind == "median") return median_blur(context, in, out, o.size, {}, options);
-    if (o.kind == "sobel") return sobel(context, in, out, Sobel::magnitude, o.size, {}, options);
-    return gaussian_blur(context, in, out, Gaussian{.size = o.size}, {}, options);
-  };
-  const std::string text = fmt::format("{} x {} {}, {} of {} x {}{}", p.width, p.height, name_of(p.in),
-                                       o.kind, o.size, o.size, times(o.batch));
-  const auto measure = timed(p.elements() * size_of(p.in), call);
-  if (o.kind != "gaussian") return show(o, text, make_plan, measure);
-  return show(
-      o, text, p, o.fixed(),
-      [&](const Device& device, const PlanOverrides& fixed) { return plan_separable(device, p, fixed); },
-      measure);
 }
 
 int explain_pool(const FilterOptions& o) {
@@ -164,24 +133,10 @@ void add_explain_filters(Command explain, int& exit_code) {
     add_explain_options(command, *options, variants);
     command.on_run([options, run, &exit_code] { exit_code = run(*options); });
   };
-  auto blur = std::make_shared<FilterOptions>();
-  Command command = add(explain, "blur", "The plan of a blur of packed grids", *blur);
-  command.add_option("--kind", blur->kind, "gaussian, as every separable filter; box, median or sobel")
-      .show_default()
-      .one_of({"gaussian", "box", "median", "sobel"});
-  add_number(command, "--size", blur->size, "Of the window, odd", 1);
-  add_number(command, "--channels", blur->channels, "Interleaved in each cell", 1);
-  std::vector<std::string_view> variants = separable_variants();
-  for (const auto& more : {box_variants(), window_variants()}) {
-    for (const std::string_view name : more)
-      if (std::find(variants.begin(), variants.end(), name) == variants.end()) variants.push_back(name);
-  }
-  finish(command, blur, variants, explain_blur);
-
   auto pool = std::make_shared<FilterOptions>();
   pool->kind = "max";
   pool->size = 2;
-  command = add(explain, "pool", "The plan of a pooling of packed planes", *pool);
+  Command command = add(explain, "pool", "The plan of a pooling of packed planes", *pool);
   command.add_option("--kind", pool->kind, "max or average").show_default().one_of({"max", "average"});
   add_number(command, "--size", pool->size, "Of the windows", 1);
   add_number(command, "--stride", pool->stride, "From a window to the next; 0: side by side", 0);

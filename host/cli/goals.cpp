@@ -2,38 +2,6 @@
 
 namespace smem::cli {
 
-std::vector<BlurCase> blur_goals(DeviceType type, bool small) {
-  // GPUs: what fused passes should leave of the copy bandwidth. CPUs: the time of OpenCV's filters with two
-  // threads (floats: Gaussian 5 x 5 15 ms, 15 x 15 45 ms, box 3 x 3 29 ms; bytes: at half their
-  // speed 7.2, 22.6 and 23.7 ms) as shares of a memcpy of 24.9 GB/s.
-  const bool cpu = type == DeviceType::cpu;
-  const std::size_t edge = small ? 2048 : cpu ? 4096 : 8192;
-  using enum Scalar;
-  using enum BlurKind;
-  return {{gaussian, float32, edge, 5, cpu ? 0.36 : 0},
-          {gaussian, float32, edge, 15, cpu ? 0.12 : 0.75},
-          {gaussian, uint8, edge, 5, cpu ? 0.19 : 0},
-          {gaussian, uint8, edge, 15, cpu ? 0.06 : 0},
-          {gaussian, uint8, edge / 2, 5, 0, 4},
-          {gaussian, half, edge, 15},
-          {gaussian, uint16, edge, 15},
-          {box, float32, edge, 3, cpu ? 0.19 : 0},
-          {box, uint8, edge, 3, cpu ? 0.057 : 0},
-          {box, float32, edge, 101, cpu ? 0 : 0.5},
-          {box, float32, edge, 31},
-          {box, float32, edge, 401},
-          {box, uint8, edge, 101},
-          {box, uint16, edge, 101},
-          {median, float32, edge, 3},
-          {median, float32, edge, 5},
-          {median, uint8, edge, 3},
-          {median, uint8, edge, 5},
-          {gradient, float32, edge, 3},
-          {gradient, uint8, edge, 3},
-          {unsharp, float32, edge, 9},
-          {unsharp, uint8, edge, 9}};
-}
-
 std::vector<PoolCase> pool_goals(DeviceType type, bool small) {
   const bool cpu = type == DeviceType::cpu;
   const std::size_t edge = small ? 2048 : cpu ? 4096 : 8192;

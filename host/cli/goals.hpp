@@ -9,17 +9,6 @@
 
 namespace smem::cli {
 
-/// A blur of square grids of `edge` x `edge` cells.
-enum class BlurKind { gaussian, box, median, gradient, unsharp };
-struct BlurCase {
-  BlurKind kind = BlurKind::gaussian;
-  Scalar type = Scalar::float32;
-  std::size_t edge = 0;
-  std::size_t size = 3;  ///< of the window, odd
-  double goal = 0;       ///< least share of the copy bandwidth; 0: measured for information
-  std::size_t channels = 1;
-};
-
 /// A pooling of `planes` square planes of `edge` x `edge` cells.
 struct PoolCase {
   PoolOp op = PoolOp::max;
@@ -40,7 +29,6 @@ struct MovingMeanCase {
 
 /// `small`: about a sixteenth of the data on a GPU and a quarter on a CPU, for a quick look; the goals were
 /// set for the full sizes.
-std::vector<BlurCase> blur_goals(DeviceType type, bool small);
 std::vector<PoolCase> pool_goals(DeviceType type, bool small);
 std::vector<MovingMeanCase> moving_mean_goals(DeviceType type, bool small);
 

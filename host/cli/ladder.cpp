@@ -27,11 +27,6 @@ struct Step {
 };
 
 constexpr Step kSteps[] = {
-    {"separable", "naive", "the whole window from global memory"},
-    {"separable", "two_pass", "along rows, then along columns, through scratch"},
-    {"separable", "tiled", "both passes through tiles in local memory"},
-    {"separable", "march", "sums down the columns in registers, along rows in local memory"},
-    {"separable", "cpu", "one thread a band of rows, vector registers"},
     {"conv2d", "naive", "one result a work-item, all from global memory"},
     {"conv2d", "direct", "input and weights in local memory, results in registers"},
     {"conv2d", "implicit", "a matrix product, whose right factor is gathered tile by tile"},
@@ -192,7 +187,6 @@ const std::vector<Ladder>& ladders() {
     }
     const std::vector<Ladder> others{
         {"gemm", gemm_variants(), ladder_gemm},
-        {"separable", separable_variants(), ladder_separable},
         {"conv2d", conv2d_variants(), ladder_conv2d},
         {"pool", pool_variants(), ladder_pool},
         {"moving_mean", moving_mean_variants(), ladder_moving_mean},

@@ -24,7 +24,6 @@ struct LadderOptions {
 };
 
 void ladder_gemm(const LadderOptions& options);
-void ladder_separable(const LadderOptions& options);
 void ladder_conv2d(const LadderOptions& options);
 void ladder_pool(const LadderOptions& options);
 void ladder_moving_mean(const LadderOptions& options);

@@ -18,10 +18,6 @@ struct TuneTarget {
 constexpr TuneTarget kTargets[] = {
     {"gemm", tuned::products},
     {"conv2d", tuned::layers},
-    {"separable", tuned::filters},
-    {"box_blur", tuned::boxes},
-    {"median_blur", tuned::medians},
-    {"sobel", tuned::gradients},
     {"pool", tuned::poolings},
     {"global_pool", tuned::whole_poolings},
     {"moving_mean", tuned::moving_means},
@@ -60,7 +56,7 @@ std::vector<TuneCase> tune_cases(const std::string& operation, const Device& dev
     std::vector<TuneCase> cases;
     for (const operations::Sample& sample : described->at(operations::scale_for(device, small)))
       if (const operations::Case one = described->parse(sample.words);
-          one.in.size() == 1 && one.out.size() == 1 && can_compute(device, one))
+          one.in.size() == 1 && one.out.size() == 1 && one.absolute == 0 && can_compute(device, one))
         cases.push_back(case_of(*described, one));
     return cases;
   }

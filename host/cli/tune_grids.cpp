@@ -12,13 +12,6 @@ namespace smem::cli::tuned {
 
 namespace {
 
-std::vector<double> weights_for(std::size_t count) {
-  std::vector<double> weights(count);
-  for (std::size_t i = 0; i < count; ++i)
-    weights[i] = static_cast<double>(i % 3) / 8;
-  return weights;
-}
-
 /// Square planes and windows of a network's layer, with as much padding as keeps the size, but for the
 /// stride.
 struct Layer {
@@ -74,32 +67,6 @@ TuneCase layer(const Layer& l, Scalar type) {
   return made;
 }
 
-/// Of square grids and windows, with the boundary that blurs have.
-SeparableProblem grids_of(Scalar type, std::size_t edge, std::size_t size) {
-  SeparableProblem problem;
-  problem.in = problem.out = type;
-  problem.boundary = BlurOptions{}.boundary;
-  problem.width = problem.height = edge;
-  problem.row_taps = problem.column_taps = size;
-  problem.in_alignment = problem.out_alignment = packed_alignment(edge * size_of(type));
-  return problem;
-}
-
-TuneCase small_window(WindowOp op, Scalar type, std::size_t edge, std::size_t size) {
-  const bool median = op == WindowOp::median;
-  TuneCase made = case_of(fmt::format("{} x {} {}, {} x {}", edge, edge, name_of(type), size, size),
-                          WindowProblem{grids_of(type, edge, size), op}, window_variants(),
-                          [](const auto&... all) { return plan_window(all...); });
-  made.in = {type, edge * edge};
-  made.out = {.type = type, .elements = edge * edge, .relative = median ? 0 : 0x1p-20};
-  made.call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
-    const Grid in(pair.in(), type, {edge, edge}), out(pair.out(), type, {edge, edge});
-    return median ? median_blur(context, in, out, size, {}, o)
-                  : sobel(context, in, out, Sobel::magnitude, size, {}, o);
-  };
-  return made;
-}
-
 TuneCase pooling(PoolOp op, Scalar type, std::size_t edge, const Pooling& windows) {
   PoolProblem problem;
   problem.op = op;
@@ -125,28 +92,6 @@ TuneCase pooling(PoolOp op, Scalar type, std::size_t edge, const Pooling& window
 
 }  // namespace
 
-std::vector<TuneCase> filters(Scale scale) {
-  const std::size_t edge = sized(scale, 512, 4096, 8192);
-  std::vector<TuneCase> cases;
-  for (const std::size_t taps : {std::size_t{5}, std::size_t{15}}) {
-    SeparableProblem problem;
-    problem.width = problem.height = edge;
-    problem.row_taps = problem.column_taps = taps;
-    problem.boundary = Boundary::clamp;
-    cases.push_back(case_of(fmt::format("{} x {} float32, {} x {} taps", edge, edge, taps, taps), problem,
-                            separable_variants(), [](const auto&... all) { return plan_separable(all...); }));
-    cases.back().in = cases.back().out = {Scalar::float32, edge * edge};
-    const std::vector<double> weights = weights_for(taps);
-    cases.back().call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
-      const GridSize size{edge, edge};
-      return separable(context, Grid(pair.in(), Scalar::float32, size),
-                       Grid(pair.out(), Scalar::float32, size), weights, weights,
-                       {.boundary = Boundary::clamp}, o);
-    };
-  }
-  return cases;
-}
-
 std::vector<TuneCase> layers(Scale scale) {
   const std::size_t images = sized(scale, 1, 1, 64), edge = sized(scale, 28, 56, 56);
   std::vector<Layer> asked{{images, 64, edge, 64, 3}, {images, 32, 2 * edge, 32, 3, 1, 32}};
@@ -161,45 +106,6 @@ std::vector<TuneCase> layers(Scale scale) {
     if (scale == Scale::gpu) cases.push_back(layer(l, Scalar::half));
   }
   return cases;
-}
-
-std::vector<TuneCase> boxes(Scale scale) {
-  const std::size_t edge = sized(scale, 512, 4096, 8192);
-  std::vector<TuneCase> cases;
-  for (const auto& [type, radius] : {std::pair{Scalar::float32, std::size_t{1}},
-                                     {Scalar::float32, 15},
-                                     {Scalar::float32, 50},
-                                     {Scalar::uint8, 1},
-                                     {Scalar::uint8, 50}}) {
-    if (scale == Scale::small && (radius == 15 || type == Scalar::uint8)) continue;
-    const Scalar element = type;  // a structured binding cannot be captured by all compilers
-    const std::size_t reach = radius;
-    cases.push_back(case_of(fmt::format("{} x {} {}, radius {}", edge, edge, name_of(type), radius),
-                            BoxProblem{grids_of(type, edge, 2 * radius + 1)}, box_variants(),
-                            [](const auto&... all) { return plan_box(all...); }));
-    cases.back().in = {element, edge * edge};
-    // The mean is a quotient, or a sum of parts.
-    cases.back().out = {
-        .type = element, .elements = edge * edge, .relative = is_float(element) ? 0x1p-18 : 0};
-    cases.back().call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
-      return box_blur(context, Grid(pair.in(), element, {edge, edge}),
-                      Grid(pair.out(), element, {edge, edge}), reach, {}, o);
-    };
-  }
-  return cases;
-}
-
-std::vector<TuneCase> medians(Scale scale) {
-  const std::size_t edge = sized(scale, 512, 4096, 8192);
-  if (scale == Scale::small) return {small_window(WindowOp::median, Scalar::float32, edge, 3)};
-  return {small_window(WindowOp::median, Scalar::float32, edge, 3),
-          small_window(WindowOp::median, Scalar::float32, edge, 5),
-          small_window(WindowOp::median, Scalar::uint8, edge, 5)};
-}
-
-std::vector<TuneCase> gradients(Scale scale) {
-  const std::size_t edge = sized(scale, 512, 4096, 8192);
-  return {small_window(WindowOp::gradient, Scalar::float32, edge, 3)};
 }
 
 std::vector<TuneCase> poolings(Scale scale) {

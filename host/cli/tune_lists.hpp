@@ -42,10 +42,6 @@ TuneCase case_of(std::string label, const Problem& problem, std::vector<std::str
 std::vector<TuneCase> products(Scale scale);
 // Of grids.
 std::vector<TuneCase> layers(Scale scale);
-std::vector<TuneCase> filters(Scale scale);
-std::vector<TuneCase> boxes(Scale scale);
-std::vector<TuneCase> medians(Scale scale);
-std::vector<TuneCase> gradients(Scale scale);
 std::vector<TuneCase> poolings(Scale scale);
 std::vector<TuneCase> whole_poolings(Scale scale);
 std::vector<TuneCase> moving_means(Scale scale);

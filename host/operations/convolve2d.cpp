@@ -74,8 +74,8 @@ Case read(const Words& words) {
                             static_cast<std::ptrdiff_t>(i / taps[0] * dilation[1]) + problem.first[1], 0,
                             weights[i]});
   }
-  made.in = {{"in", type, cells_of(size) * channels * batch, {.most = 15}}};
-  made.out = {{"out", type, cells_of(out) * channels * batch}};
+  made.in = {{"in", type, elements_of(size, batch, channels), {.most = 15}}};
+  made.out = {{"out", type, elements_of(out, batch, channels)}};
   made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
     return convolve2d(context, grid_of(arrays.in[0], size, batch, channels),
                       grid_of(arrays.out[0], out, batch, channels), kernel, how, options);

@@ -98,12 +98,12 @@ double number_of(const ArrayRule& rule, std::size_t i, std::uint64_t random) {
 /// The first place in [begin, end) at which elements differ; `end`: none.
 template <class T>
 std::size_t first_difference(std::span<const T> expected, std::span<const T> got, std::size_t begin,
-                             std::size_t end, double relative) {
+                             std::size_t end, double relative, double absolute) {
   for (std::size_t i = begin; i < end; ++i) {
     if (std::memcmp(&expected[i], &got[i], sizeof(T)) == 0) continue;
     const double wanted = as_double(expected[i]), found = as_double(got[i]);
     // 0 and -0 are equal, and what is no number equals nothing.
-    if (!(std::abs(found - wanted) <= relative * std::abs(wanted))) return i;
+    if (!(std::abs(found - wanted) <= relative * std::abs(wanted) + absolute)) return i;
   }
   return end;
 }
@@ -171,12 +171,12 @@ void in_parallel(std::size_t count, const std::function<void(std::size_t begin, 
 }
 
 std::optional<std::string> difference(const std::string& name, const HostArray& expected,
-                                      const HostArray& got, double relative) {
+                                      const HostArray& got, double relative, double absolute) {
   if (expected.bytes == got.bytes) return std::nullopt;
   return with_type(expected.type, [&](auto zero) -> std::optional<std::string> {
     using T = decltype(zero);
     const std::span<const T> wanted = expected.as<T>(), found = got.as<T>();
-    const std::size_t i = first_difference(wanted, found, 0, wanted.size(), relative);
+    const std::size_t i = first_difference(wanted, found, 0, wanted.size(), relative, absolute);
     if (i == wanted.size()) return std::nullopt;
     return formatted("element {} of {} is {}, not {}", i, name, as_double(found[i]), as_double(wanted[i]));
   });

@@ -4,6 +4,7 @@
 #include <smem/scalar.hpp>
 #include <smem/view.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -33,7 +34,11 @@ struct ArrayRule {
   Scalar type = Scalar::float32;
   std::size_t elements = 0;
   Fill fill = {};  ///< of inputs
-  std::size_t bytes() const { return elements * size_of(type); }
+  /// Of more than any memory has, about 2^56.
+  std::size_t bytes() const {
+    const std::size_t bytes = size_of(type);
+    return std::min(elements, (std::size_t{1} << 56) / bytes) * bytes;
+  }
 };
 
 /// An array's place in a buffer.
@@ -88,8 +93,8 @@ HostArray poisoned(const ArrayRule& rule);
 /// `body(begin, end)` on parts of 0 .. count-1, on all the host's cores.
 void in_parallel(std::size_t count, const std::function<void(std::size_t begin, std::size_t end)>& body);
 
-/// The first element that is not as expected, in words. `relative`: what results may differ by.
+/// The first element that is not as expected, in words. `relative`, `absolute`: what results may differ by.
 std::optional<std::string> difference(const std::string& name, const HostArray& expected,
-                                      const HostArray& got, double relative);
+                                      const HostArray& got, double relative, double absolute = 0);
 
 }  // namespace smem::operations

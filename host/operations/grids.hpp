@@ -8,6 +8,7 @@
 #include "formatted.hpp"
 
 #include <smem/grid.hpp>
+#include <smem/sizes.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -47,7 +48,10 @@ inline std::string text_of(const GridSize& size, Scalar type, std::size_t batch 
                    channels == 1 ? "" : formatted(" x {}", channels));
 }
 
-inline std::size_t cells_of(const GridSize& size) { return size.width * size.height * size.depth; }
+/// As many as fit a number, where there are more.
+inline std::size_t elements_of(const GridSize& size, std::size_t batch = 1, std::size_t channels = 1) {
+  return detail::size_product(size.width, size.height, size.depth, batch, channels);
+}
 
 /// The packed grids of an array.
 inline Grid grid_of(const PlacedArray& place, const GridSize& size, std::size_t batch = 1,

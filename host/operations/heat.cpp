@@ -93,7 +93,7 @@ Case read(const Words& words) {
                 problem.walls == Walls::insulated ? "" : formatted(", {} walls", name_of(problem.walls)),
                 problem.in_place ? ", in place" : ""),
       problem, plan_heat);
-  const std::size_t cells = cells_of(size) * problem.batch;
+  const std::size_t cells = elements_of(size, problem.batch);
   // A read and a write of each cell for every step, which several steps of one pass save.
   made.bytes = 2.0 * static_cast<double>(cells * size_of(problem.type)) * static_cast<double>(problem.steps);
   made.relative = relative_of(problem);

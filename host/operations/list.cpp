@@ -15,9 +15,14 @@ Operation histogram_weighted_operation();
 Operation heat_operation();
 Operation stencil_operation();
 Operation convolve2d_operation();
+Operation separable_operation();
+Operation box_blur_operation();
+Operation median_blur_operation();
+Operation sobel_operation();
 
 const std::vector<Operation>& all() {
-  // clang-format off: a line for each
+  // A line for each.
+  // clang-format off
   static const std::vector<Operation> operations{
       transpose_operation(),
       flip_operation(),
@@ -31,6 +36,10 @@ const std::vector<Operation>& all() {
       heat_operation(),
       stencil_operation(),
       convolve2d_operation(),
+      separable_operation(),
+      box_blur_operation(),
+      median_blur_operation(),
+      sobel_operation(),
   };
   // clang-format on
   return operations;

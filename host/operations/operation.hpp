@@ -30,6 +30,7 @@ struct Case {
   std::function<void(const HostArrays&)> reference;  ///< the results by a plain loop
   double relative = 0;  ///< what results may differ by: 0 where all sums are exact
   double bytes = 0;     ///< that must be read and written; 0: as the plan predicts
+  double absolute = 0;  ///< the same, where results may be small beside what they are differences of
 };
 
 /// The arrays of a case: inputs in the first buffer, all others in the second one.

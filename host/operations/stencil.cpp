@@ -49,7 +49,7 @@ Case read(const Words& words) {
   windows.taps = taps_of(what.shape, radius);
   for (const Tap& tap : windows.taps)
     what.weights.push_back(tap.weight);
-  made.in = {{"in", type, cells_of(size) * channels * batch, {.most = 15}}};
+  made.in = {{"in", type, elements_of(size, batch, channels), {.most = 15}}};
   made.out = {{"out", type, made.in[0].elements}};
   made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
     return stencil(context, grid_of(arrays.in[0], size, batch, channels),

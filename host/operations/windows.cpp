@@ -119,6 +119,47 @@ void for_each_sum(const Windows& windows, const std::vector<double>& cells,
   });
 }
 
+void for_each_product(const Windows& windows, const std::vector<double>& row,
+                      const std::vector<double>& column, const std::vector<double>& cells,
+                      const std::function<void(std::size_t result, double sum)>& take) {
+  const auto place = [](std::size_t i, std::size_t count) { return signed_of(i) - signed_of(count / 2); };
+  Windows along = windows, down = windows;
+  for (std::size_t i = 0; i < row.size(); ++i)
+    along.taps.push_back({place(i, row.size()), 0, 0, row[i]});
+  for (std::size_t i = 0; i < column.size(); ++i)
+    down.taps.push_back({0, place(i, column.size()), 0, column[i]});
+  std::vector<double> sums(cells.size());
+  for_each_sum(along, cells, [&](std::size_t result, double sum) { sums[result] = sum; });
+  for_each_sum(down, sums, take);
+}
+
+SeparableProblem blurred_grids(const Words& words) {
+  const GridSize size = grid_size(words);
+  SeparableProblem problem;
+  problem.in = problem.out = words.scalar("type");
+  problem.boundary = boundary_of(words);
+  problem.width = size.width, problem.height = size.height;
+  problem.planes = size.depth * words.number("batch");
+  problem.channels = words.number("channels");
+  problem.in_alignment = problem.out_alignment =
+      packed_alignment(problem.height * problem.planes, problem.row_elements() * size_of(problem.in));
+  return problem;
+}
+
+Windows planes_of(const SeparableProblem& problem) {
+  const GridSize size{problem.width, problem.height};
+  return {size, size, problem.channels, problem.planes, {1, 1}, problem.boundary};
+}
+
+std::vector<Tap> square_taps(std::size_t edge) {
+  std::vector<Tap> taps;
+  const std::ptrdiff_t reach = signed_of(edge / 2);
+  for (std::ptrdiff_t y = -reach; y <= reach; ++y)
+    for (std::ptrdiff_t x = -reach; x <= reach; ++x)
+      taps.push_back({x, y});
+  return taps;
+}
+
 double weight_of(std::size_t tap) { return static_cast<double>(tap % 3) / 64; }
 
 WordRule boundary_rule(const std::string& usual) {
@@ -141,6 +182,14 @@ WordRule pixel_rule() {
           .help = "uint8, uint16, half, float32 or float64",
           .usual = "float32",
           .positional = true};
+}
+
+WordRule edge_rule() {
+  return {.name = "window",
+          .kind = WordKind::choice,
+          .help = "Cells and rows of the window",
+          .usual = "3",
+          .choices = {"3", "5"}};
 }
 
 WordRule channels_rule() {

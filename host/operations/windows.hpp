@@ -5,6 +5,7 @@
 #include "operations/words.hpp"
 
 #include <smem/boundary.hpp>
+#include <smem/separable_plan.hpp>
 
 #include <array>
 #include <cstddef>
@@ -38,6 +39,18 @@ void for_each_window(
 void for_each_sum(const Windows& windows, const std::vector<double>& cells,
                   const std::function<void(std::size_t result, double sum)>& take);
 
+/// The same of a row and a column of weights, whose middle ones are the result's own.
+void for_each_product(const Windows& windows, const std::vector<double>& row,
+                      const std::vector<double>& column, const std::vector<double>& cells,
+                      const std::function<void(std::size_t result, double sum)>& take);
+
+/// The packed grids of a blur's words: size, type, batch, channels and boundary.
+SeparableProblem blurred_grids(const Words& words);
+/// Windows of its planes, as many as its results.
+Windows planes_of(const SeparableProblem& problem);
+/// Of `edge` x `edge` cells, row by row.
+std::vector<Tap> square_taps(std::size_t edge);
+
 /// Weights that are whole numbers of 64ths, for sums that are exact: of integers a mean that seldom
 /// saturates.
 double weight_of(std::size_t tap);
@@ -47,5 +60,7 @@ WordRule boundary_rule(const std::string& usual);
 Boundary boundary_of(const Words& words);
 WordRule pixel_rule();
 WordRule channels_rule();
+/// A median's or a gradient's window: 3 or 5.
+WordRule edge_rule();
 
 }  // namespace smem::operations

@@ -1,0 +1,145 @@
+// separable, described, with what is made of it: Gaussian blurs and unsharp masks.
+#include "operations/operation.hpp"
+#include "operations/windows.hpp"
+
+#include <smem/blur.hpp>
+#include <smem/separable.hpp>
+
+namespace smem::operations {
+
+namespace {
+
+enum class Filter { weights, gaussian, unsharp };
+
+/// What makes results differ: products of weights that are no fractions of a power of two.
+void set_tolerance(Filter filter, Scalar type, Case& made) {
+  if (filter == Filter::weights || (filter == Filter::gaussian && type == Scalar::uint8)) return;
+  made.relative = type == Scalar::float64 ? 0x1p-40 : type == Scalar::float32 ? 0x1p-16 : 0x1p-10;
+  // A difference may be small beside what it is the difference of.
+  if (filter == Filter::unsharp)
+    made.absolute = type == Scalar::float64 ? 0x1p-30 : is_float(type) ? 0x1p-8 : 1;
+}
+
+Case read(const Words& words) {
+  const GridSize size = grid_size(words);
+  const Scalar type = words.scalar("type");
+  const std::size_t channels = words.number("channels"), batch = words.number("batch");
+  std::vector<std::size_t> taps = words.sizes("window");
+  taps.resize(2, taps[0]);
+  const std::string& kind = words.text("filter");
+  const Filter filter = kind == "weights"    ? Filter::weights
+                        : kind == "gaussian" ? Filter::gaussian
+                                             : Filter::unsharp;
+  if (filter == Filter::unsharp) taps[1] = taps[0];
+  const SeparableProblem problem = [&] {
+    SeparableProblem p = blurred_grids(words);
+    p.row_taps = taps[0], p.column_taps = taps[1];
+    p.unsharp = filter == Filter::unsharp;
+    p.half_up = filter == Filter::gaussian && type == Scalar::uint8;
+    return p;
+  }();
+  Case made =
+      case_of(formatted("{}, {} of {} x {}", text_of(size, type, batch, channels), kind, taps[0], taps[1]),
+              problem, plan_separable);
+  set_tolerance(filter, type, made);
+  std::array<std::vector<double>, 2> weights;
+  for (std::size_t d = 0; d < 2; ++d) {
+    if (filter == Filter::weights) {
+      for (std::size_t i = 0; i < taps[d]; ++i)
+        weights.at(d).push_back(8 * weight_of(i + 1));
+    } else {
+      weights.at(d) = gaussian_weights({.size = taps[d]}, filter == Filter::unsharp ? Scalar::float64 : type);
+    }
+  }
+  made.in = {{"in", type, problem.elements(), {.most = filter == Filter::weights ? 15U : 255U}}};
+  made.out = {{"out", type, problem.elements()}};
+  // Not what a first pass leaves for a second one.
+  made.bytes = static_cast<double>(made.in[0].bytes() + made.out[0].bytes());
+  made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
+    const Grid in = grid_of(arrays.in[0], size, batch, channels),
+               out = grid_of(arrays.out[0], size, batch, channels);
+    const BlurOptions blur{.boundary = problem.boundary};
+    if (filter == Filter::weights)
+      return separable(context, in, out, weights[0], weights[1], {.boundary = problem.boundary}, options);
+    if (filter == Filter::gaussian) {
+      return taps[0] == taps[1] ? gaussian_blur(context, in, out, Gaussian{.size = taps[0]}, blur, options)
+                                : gaussian_blur(context, in, out, Gaussian{.size = taps[0]},
+                                                Gaussian{.size = taps[1]}, blur, options);
+    }
+    return unsharp_mask(context, in, out, {.window = {.size = taps[0]}}, blur, options);
+  };
+  made.reference = [=](const HostArrays& arrays) {
+    const std::vector<double> cells = numbers_of(arrays.in[0]);
+    for_each_product(planes_of(problem), weights[0], weights[1], cells, [&](std::size_t result, double sum) {
+      if (problem.unsharp) sum = 2 * cells[result] - sum;
+      store(arrays.out[0], result, problem.half_up ? std::floor(sum + 0.5) : sum);
+    });
+  };
+  return made;
+}
+
+}  // namespace
+
+Operation separable_operation() {
+  return {
+      .name = "separable",
+      .summary = "Filters of a row and a column of weights: any, Gaussian blurs, unsharp masks",
+      .steps = {{"naive", "the whole window from global memory"},
+                {"two_pass", "along rows, then along columns, through scratch"},
+                {"tiled", "both passes through tiles in local memory"},
+                {"march", "sums down the columns in registers, along rows in local memory"},
+                {"cpu", "one thread a band of rows, vector registers"}},
+      .words = {grid_rule(),
+                pixel_rule(),
+                grids_rule(),
+                {.name = "window",
+                 .kind = WordKind::sizes,
+                 .help = "Weights along rows and columns: one number, or ACROSSxDOWN",
+                 .usual = "5",
+                 .form = "ACROSSxDOWN",
+                 .least = 1,
+                 .most = 2},
+                {.name = "filter",
+                 .kind = WordKind::choice,
+                 .help = "What the weights are",
+                 .usual = "gaussian",
+                 .choices = {"gaussian", "unsharp", "weights"}},
+                channels_rule(),
+                boundary_rule("mirror")},
+      .read = read,
+      // GPUs: what fused passes should leave of the copy bandwidth. CPUs: the time of OpenCV's filters with
+      // two threads (floats: Gaussian 5 x 5 15 ms, 15 x 15 45 ms; bytes: at half their speed 7.2 and 22.6 ms)
+      // as shares of a memcpy of 24.9 GB/s.
+      .samples = {{Scale::edges, "1x1 float"},
+                  {Scale::edges, "131x37 float --window 7x3 --filter weights --boundary zero"},
+                  {Scale::edges, "67x40 uchar --channels 3 --batch 2"},
+                  {Scale::edges, "256x33 half --window 5x4 --filter weights --boundary wrap"},
+                  {Scale::edges, "65x31x2 ushort --window 15 --filter weights --boundary reflect"},
+                  {Scale::edges, "40x37 double --window 3 --boundary clamp"},
+                  {Scale::edges, "130x50 float --window 9 --filter unsharp"},
+                  {Scale::small, "200x200 float --window 15"},
+                  {Scale::small, "2048x2048 float --window 5"},
+                  {Scale::small, "2048x2048 uchar --window 5"},
+                  {Scale::usual, "2048x2048 float --window 15"},
+                  {Scale::usual, "4096x4096 float --window 5", 0.36},
+                  {Scale::usual, "4096x4096 float --window 15", 0.12},
+                  {Scale::usual, "4096x4096 uchar --window 5", 0.19},
+                  {Scale::usual, "4096x4096 uchar --window 15", 0.06},
+                  {Scale::usual, "2048x2048 uchar --window 5 --channels 4"},
+                  {Scale::usual, "4096x4096 half --window 15"},
+                  {Scale::usual, "4096x4096 ushort --window 15"},
+                  {Scale::usual, "4096x4096 float --window 9 --filter unsharp"},
+                  {Scale::usual, "4096x4096 uchar --window 9 --filter unsharp"},
+                  {Scale::large, "8192x8192 float --window 15", 0.75},
+                  {Scale::large, "8192x8192 float --window 5"},
+                  {Scale::large, "8192x8192 uchar --window 5"},
+                  {Scale::large, "8192x8192 uchar --window 15"},
+                  {Scale::large, "4096x4096 uchar --window 5 --channels 4"},
+                  {Scale::large, "8192x8192 half --window 15"},
+                  {Scale::large, "8192x8192 ushort --window 15"},
+                  {Scale::large, "8192x8192 float --window 9 --filter unsharp"},
+                  {Scale::large, "8192x8192 uchar --window 9 --filter unsharp"}},
+  };
+}
+
+}  // namespace smem::operations
