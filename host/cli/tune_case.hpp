@@ -50,6 +50,7 @@ struct TuneCase {
   std::vector<operations::ArrayRule> others() const;
   /// What results may differ by.
   double relative() const { return described ? described->relative : out.relative; }
+  double absolute() const { return described ? described->absolute : 0; }
   /// Of each of the two buffers.
   std::size_t bytes() const;
 };

@@ -54,10 +54,10 @@ std::vector<TuneCase> tune_cases(const std::string& operation, const Device& dev
   const Scale scale = small ? Scale::small : device.type == DeviceType::cpu ? Scale::cpu : Scale::gpu;
   if (const operations::Operation* described = operations::find(operation)) {
     std::vector<TuneCase> cases;
-    for (const operations::Sample& sample : described->at(operations::scale_for(device, small)))
-      if (const operations::Case one = described->parse(sample.words);
-          one.in.size() == 1 && one.out.size() == 1 && one.absolute == 0 && can_compute(device, one))
-        cases.push_back(case_of(*described, one));
+    for (const operations::Sample& sample : described->at(operations::scale_for(device, small))) {
+      const operations::Case one = described->parse(sample.words);
+      if (can_compute(device, one)) cases.push_back(case_of(*described, one));
+    }
     return cases;
   }
   for (const TuneTarget& target : kTargets) {

@@ -91,7 +91,8 @@ std::optional<std::string> difference(const TuneCase& of, const std::vector<Host
                                       const std::vector<HostArray>& got) {
   const std::vector<ArrayRule> rules = of.others();
   for (std::size_t i = 0; i < rules.size(); ++i) {
-    if (auto wrong = operations::difference(rules[i].name, expected[i], got[i], of.relative())) return wrong;
+    if (auto wrong = operations::difference(rules[i].name, expected[i], got[i], of.relative(), of.absolute()))
+      return wrong;
   }
   return std::nullopt;
 }
