@@ -95,6 +95,13 @@ double number_of(const ArrayRule& rule, std::size_t i, std::uint64_t random) {
   return fill.negative && (random >> 31 & 1) != 0 ? -number : number;
 }
 
+template <class T>
+bool is_poisoned(const T& value) {
+  unsigned char bytes[sizeof(T)];
+  std::memcpy(bytes, &value, sizeof(T));
+  return std::all_of(bytes, bytes + sizeof(T), [](unsigned char byte) { return byte == 0xff; });
+}
+
 /// The first place in [begin, end) at which elements differ; `end`: none.
 template <class T>
 std::size_t first_difference(std::span<const T> expected, std::span<const T> got, std::size_t begin,
@@ -102,7 +109,8 @@ std::size_t first_difference(std::span<const T> expected, std::span<const T> got
   for (std::size_t i = begin; i < end; ++i) {
     if (std::memcmp(&expected[i], &got[i], sizeof(T)) == 0) continue;
     const double wanted = as_double(expected[i]), found = as_double(got[i]);
-    // 0 and -0 are equal, and what is no number equals nothing.
+    // What is no number may have any bits but those of poisoned(). 0 and -0 are equal.
+    if (std::isnan(wanted) && std::isnan(found) && !is_poisoned(got[i])) continue;
     if (!(std::abs(found - wanted) <= relative * std::abs(wanted) + absolute)) return i;
   }
   return end;

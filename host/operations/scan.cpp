@@ -226,6 +226,7 @@ Operation scan_operation() {
                   {Scale::edges, "1009"},
                   {Scale::edges, "300007"},
                   {Scale::edges, "70001 uchar --op max --exclusive"},
+                  {Scale::edges, "70001 --op min --exclusive"},
                   {Scale::edges, "37x131 --batch 3"},
                   {Scale::edges, "131x37 int --columns --batch 2"},
                   {Scale::edges, "70001 int --by-key"},
