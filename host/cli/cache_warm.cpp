@@ -93,16 +93,6 @@ void warm_pool(Calls& calls) {
   }
 }
 
-void warm_moving_mean(Calls& calls) {
-  for (const std::size_t window : {5, 101, 100001}) {
-    calls.emplace_back([=](const Context& context) {
-      const GridSize row{std::size_t{1} << 21};
-      const auto in = zeros<float>(context, row.width), out = zeros<float>(context, row.width);
-      moving_mean(context, in.grid(row), out.grid(row), window);
-    });
-  }
-}
-
 void warm_conv2d(Calls& calls) {
   for (const std::size_t window : {std::size_t{1}, std::size_t{3}}) {
     for (const std::size_t channels : {std::size_t{3}, std::size_t{64}}) {
@@ -125,6 +115,7 @@ Calls calls_of(const operations::Operation& operation, const Device& device) {
       continue;
     calls.emplace_back([&operation, words = sample.words](const Context& context) {
       const operations::Case one = operation.parse(words);
+      if (!can_compute(context.device(), one)) return;
       const CaseData data(one);
       const measure::BufferPair pair{make_buffer(context, data.bytes()), make_buffer(context, data.bytes())};
       const auto places = operations::place(one.in, pair.in());
@@ -147,7 +138,6 @@ constexpr Special kSpecial[] = {
     {"gemm", warm_gemm},
     {"conv2d", warm_conv2d},
     {"pool", warm_pool},
-    {"moving_mean", warm_moving_mean},
 };
 // clang-format on
 

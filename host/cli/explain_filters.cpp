@@ -1,4 +1,4 @@
-// smem explain pool, conv2d and moving_mean.
+// smem explain pool and conv2d.
 #include "cli/explain.hpp"
 #include "cli/stencil_case.hpp"
 
@@ -112,19 +112,6 @@ int explain_conv2d(const FilterOptions& o) {
       timed(elements * bytes, call));
 }
 
-int explain_moving_mean(const FilterOptions& o) {
-  const MovingMeanProblem p{o.scalar(), o.scalar(), o.width(), o.height() * o.batch, o.size};
-  const auto call = [&](const Context& context, const measure::BufferPair& pair, const CallOptions& options) {
-    const GridSize size{p.width, p.rows};
-    return moving_mean(context, Grid(pair.in(), p.in, size), Grid(pair.out(), p.in, size), p.window,
-                       MeanEnds::shrink, options);
-  };
-  return show(
-      o, fmt::format("{} rows of {} {}, means of {}", p.rows, p.width, name_of(p.in), p.window), p, o.fixed(),
-      [&](const Device& device, const PlanOverrides& fixed) { return plan_moving_mean(device, p, fixed); },
-      timed(p.width * p.rows * size_of(p.in), call));
-}
-
 }  // namespace
 
 void add_explain_filters(Command explain, int& exit_code) {
@@ -154,11 +141,6 @@ void add_explain_filters(Command explain, int& exit_code) {
   add_number(command, "--padding", conv->padding, "On all sides", 0);
   add_number(command, "--groups", conv->groups, "Of channels", 1);
   finish(command, conv, conv2d_variants(), explain_conv2d);
-
-  auto mean = std::make_shared<FilterOptions>();
-  command = add(explain, "moving_mean", "The plan of moving means of packed rows", *mean);
-  add_number(command, "--window", mean->size, "Elements", 1);
-  finish(command, mean, moving_mean_variants(), explain_moving_mean);
 }
 
 }  // namespace smem::cli

@@ -19,17 +19,8 @@ struct PoolCase {
   std::size_t planes = 1;
 };
 
-/// Moving means of `rows` rows of `size` elements. Measured for information.
-struct MovingMeanCase {
-  Scalar type = Scalar::float32;
-  std::size_t size = 0;
-  std::size_t window = 101;  ///< elements
-  std::size_t rows = 1;
-};
-
 /// `small`: about a sixteenth of the data on a GPU and a quarter on a CPU, for a quick look; the goals were
 /// set for the full sizes.
 std::vector<PoolCase> pool_goals(DeviceType type, bool small);
-std::vector<MovingMeanCase> moving_mean_goals(DeviceType type, bool small);
 
 }  // namespace smem::cli

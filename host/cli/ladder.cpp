@@ -35,10 +35,6 @@ constexpr Step kSteps[] = {
     {"pool", "windows", "one result after the other"},
     {"pool", "vector", "several results of a work-item, rows read in vectors"},
     {"pool", "cpu", "one thread a band of rows, vector registers"},
-    {"moving_mean", "naive", "every window summed anew"},
-    {"moving_mean", "tiled", "sums of chunks of a tile in local memory serve each window"},
-    {"moving_mean", "blocks", "running sums of blocks as long as the window, through scratch"},
-    {"moving_mean", "cpu", "one thread a strip, its two running sums in its cache"},
 };
 
 struct Options : LadderOptions {
@@ -189,7 +185,6 @@ const std::vector<Ladder>& ladders() {
         {"gemm", gemm_variants(), ladder_gemm},
         {"conv2d", conv2d_variants(), ladder_conv2d},
         {"pool", pool_variants(), ladder_pool},
-        {"moving_mean", moving_mean_variants(), ladder_moving_mean},
     };
     ladders.insert(ladders.end(), others.begin(), others.end());
     return ladders;

@@ -20,7 +20,6 @@ constexpr TuneTarget kTargets[] = {
     {"conv2d", tuned::layers},
     {"pool", tuned::poolings},
     {"global_pool", tuned::whole_poolings},
-    {"moving_mean", tuned::moving_means},
 };
 
 TuneCase case_of(const operations::Operation& operation, const operations::Case& described) {
@@ -30,6 +29,8 @@ TuneCase case_of(const operations::Operation& operation, const operations::Case&
   made.problems = described.tuning;
   made.described = described;
   made.variants = operation.variants();
+  for (const std::string_view slow : described.slow)
+    std::erase(made.variants, slow);
   made.plan = described.plan;
   made.call = [described](const Context& context, const measure::BufferPair& pair,
                           const CallOptions& options) {

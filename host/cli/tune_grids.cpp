@@ -134,26 +134,4 @@ std::vector<TuneCase> whole_poolings(Scale scale) {
   return {made};
 }
 
-/// Of numbers so small that windows of a hundred thousand have exact sums.
-std::vector<TuneCase> moving_means(Scale scale) {
-  const std::size_t size = sized(scale, 1U << 18, 1U << 24, 1U << 28);
-  std::vector<TuneCase> cases;
-  for (const std::size_t window : {std::size_t{5}, std::size_t{101}, std::size_t{100001}}) {
-    if (scale == Scale::small && window == 5) continue;
-    const MovingMeanProblem problem{Scalar::float32, Scalar::float32, size, 1, window};
-    std::vector<std::string_view> variants = moving_mean_variants();
-    if (window > 10000) std::erase(variants, "naive");  // which takes minutes to add them up
-    cases.push_back(case_of(fmt::format("{} float32, window of {}", size, window), problem,
-                            std::move(variants),
-                            [](const auto&... all) { return plan_moving_mean(all...); }));
-    cases.back().in = {Scalar::float32, size, 15};
-    cases.back().out = {Scalar::float32, size};
-    cases.back().call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
-      return moving_mean(context, Grid(pair.in(), Scalar::float32, {size}),
-                         Grid(pair.out(), Scalar::float32, {size}), window, MeanEnds::shrink, o);
-    };
-  }
-  return cases;
-}
-
 }  // namespace smem::cli::tuned

@@ -44,6 +44,5 @@ std::vector<TuneCase> products(Scale scale);
 std::vector<TuneCase> layers(Scale scale);
 std::vector<TuneCase> poolings(Scale scale);
 std::vector<TuneCase> whole_poolings(Scale scale);
-std::vector<TuneCase> moving_means(Scale scale);
 
 }  // namespace smem::cli::tuned

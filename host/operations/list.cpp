@@ -19,6 +19,7 @@ Operation separable_operation();
 Operation box_blur_operation();
 Operation median_blur_operation();
 Operation sobel_operation();
+Operation moving_mean_operation();
 
 const std::vector<Operation>& all() {
   // A line for each.
@@ -40,6 +41,7 @@ const std::vector<Operation>& all() {
       box_blur_operation(),
       median_blur_operation(),
       sobel_operation(),
+      moving_mean_operation(),
   };
   // clang-format on
   return operations;

@@ -31,6 +31,7 @@ struct Case {
   double relative = 0;  ///< what results may differ by: 0 where all sums are exact
   double bytes = 0;     ///< that must be read and written; 0: as the plan predicts
   double absolute = 0;  ///< the same, where results may be small beside what they are differences of
+  std::vector<std::string_view> slow;  ///< variants that would take minutes, which tune leaves out
 };
 
 /// The arrays of a case: inputs in the first buffer, all others in the second one.

@@ -1,0 +1,126 @@
+// moving_mean, described.
+#include "operations/operation.hpp"
+#include "operations/planes.hpp"
+#include "operations/windows.hpp"
+
+#include "formatted.hpp"
+
+#include <smem/moving_mean.hpp>
+#include <smem/moving_mean_plan.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace smem::operations {
+
+namespace {
+
+/// Means of the elements [begin, end) of all rows: sums of whole numbers, which doubles hold.
+void means(const MovingMeanProblem& p, MeanEnds ends, const HostArray& in, HostArray& out, std::size_t begin,
+           std::size_t end) {
+  double sum = 0;
+  std::size_t first = 0, last = 0;  // of the elements that are summed
+  for (std::size_t i = begin; i < end; ++i) {
+    const std::size_t x = i % p.width, row = i - x;
+    if (i == begin || x == 0) sum = 0, first = last = row + x - std::min(x, p.window / 2);
+    const std::size_t from = row + x - std::min(x, p.window / 2);
+    const std::size_t to = row + std::min(p.width, x + p.window - p.window / 2);
+    while (last < to)
+      sum += in.number(last++);
+    while (first < from)
+      sum -= in.number(first++);
+    const double mean = sum / static_cast<double>(ends == MeanEnds::zero ? p.window : to - from);
+    out.set(i, is_float(p.out) ? mean : std::nearbyint(mean));
+  }
+}
+
+Case read(const Words& words) {
+  const GridSize plane = plane_of(words);
+  const std::size_t rows = detail::size_product(plane.height, words.number("batch"));
+  const MovingMeanProblem p{words.scalar("type"), results_of(words), plane.width, rows,
+                            words.number("window")};
+  const std::size_t elements = elements_of({p.width, rows});
+  const MeanEnds ends = words.text("ends") == "zero" ? MeanEnds::zero : MeanEnds::shrink;
+  Case made =
+      case_of(formatted("means of {} of {}{} {}{}{}", p.window, rows == 1 ? "" : formatted("{} x ", rows),
+                        p.width, name_of(p.in), p.out == p.in ? "" : formatted(" to {}", name_of(p.out)),
+                        ends == MeanEnds::zero ? ", zeros at the ends" : ""),
+              p, plan_moving_mean);
+  // Sums of floats are exact in 24 bits.
+  made.in = {{"in", p.in, elements, {.most = p.window > 65536 ? 15U : 255U}}};
+  made.out = {{"out", p.out, elements}};
+  made.bytes = static_cast<double>(made.in[0].bytes() + made.out[0].bytes());
+  if (p.window > 10000) made.slow = {"naive"};
+  made.relative = mean_tolerance(p.in, p.out);
+  made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
+    const GridSize size{p.width, rows};
+    return moving_mean(context, grid_of(arrays.in[0], size), grid_of(arrays.out[0], size), p.window, ends,
+                       options);
+  };
+  made.reference = [=](const HostArrays& arrays) {
+    in_parallel(elements, [&](std::size_t begin, std::size_t end) {
+      means(p, ends, arrays.in[0], arrays.out[0], begin, end);
+    });
+  };
+  return made;
+}
+
+}  // namespace
+
+Operation moving_mean_operation() {
+  return {
+      .name = "moving_mean",
+      .summary = "Moving means of packed rows",
+      .steps = {{"naive", "every window summed anew"},
+                {"tiled", "sums of chunks of a tile in local memory serve each window"},
+                {"blocks", "running sums of blocks as long as the window, through scratch"},
+                {"cpu", "one thread a strip, its two running sums in its cache"}},
+      .words = {plane_rule("Elements of a row, and rows"),
+                pixel_rule(),
+                {.name = "window", .kind = WordKind::number, .help = "Elements", .usual = "101"},
+                results_rule(),
+                {.name = "ends",
+                 .kind = WordKind::choice,
+                 .help = "What windows that leave a row are the mean of: of what is there, or with zeros",
+                 .usual = "shrink",
+                 .choices = {"shrink", "zero"}},
+                {.name = "batch", .kind = WordKind::number, .help = "Number of planes", .usual = "1"}},
+      .read = read,
+      // Windows for each way to sum: in a tile, in several, and in blocks through global memory.
+      .samples = {{Scale::edges, "1 uchar --window 1"},
+                  {Scale::edges, "37x3 uchar --window 5"},
+                  {Scale::edges, "1000x3 ushort --window 8 --out float32"},
+                  {Scale::edges, "4099x2 half --window 101 --batch 2"},
+                  {Scale::edges, "300 uchar --window 1000 --ends zero"},
+                  {Scale::edges, "3001x5 float --window 1000 --ends zero"},
+                  {Scale::edges, "20011 float --window 301"},
+                  {Scale::edges, "36001 float --window 33000"},
+                  {Scale::edges, "257x4 double --window 12"},
+                  {Scale::small, "65536 float"},
+                  {Scale::small, "4194304 float --window 5"},
+                  {Scale::small, "4194304 float"},
+                  {Scale::small, "4194304 float --window 100001"},
+                  {Scale::small, "4194304 uchar"},
+                  {Scale::small, "1024x1024 float"},
+                  {Scale::usual, "16777216 float"},
+                  {Scale::usual, "16777216 float --window 5"},
+                  {Scale::usual, "16777216 float --window 1001"},
+                  {Scale::usual, "16777216 float --window 100001"},
+                  {Scale::usual, "16777216 uchar"},
+                  {Scale::usual, "16777216 ushort"},
+                  {Scale::usual, "16777216 half"},
+                  {Scale::usual, "16777216 double"},
+                  {Scale::usual, "4096x4096 float"},
+                  {Scale::large, "268435456 float"},
+                  {Scale::large, "268435456 float --window 5"},
+                  {Scale::large, "268435456 float --window 1001"},
+                  {Scale::large, "268435456 float --window 100001"},
+                  {Scale::large, "268435456 uchar"},
+                  {Scale::large, "268435456 ushort"},
+                  {Scale::large, "268435456 half"},
+                  {Scale::large, "268435456 double"},
+                  {Scale::large, "4096x4096 float"}},
+  };
+}
+
+}  // namespace smem::operations
