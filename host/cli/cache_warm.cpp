@@ -77,22 +77,6 @@ void warm_gemm(Calls& calls) {
   warm_gemm_of<std::int8_t, std::int32_t>(calls);
 }
 
-void warm_pool(Calls& calls) {
-  for (const Shape2 shape : kShapes) {
-    calls.emplace_back([=](const Context& context) {
-      const Pooling windows = Pooling::square(2);
-      const GridSize size{shape.cols, shape.rows},
-          half_size{windows.across(size.width), windows.down(size.height)};
-      const auto in = zeros<float>(context, size.width * size.height);
-      const auto out = zeros<float>(context, in.size());
-      max_pool2d(context, in.grid(size), out.grid(half_size), windows);
-      avg_pool2d(context, in.grid(size), out.grid(half_size), windows);
-      global_max_pool(context, in.grid(size), out.grid({1, 1}));
-      global_avg_pool(context, in.grid(size), out.grid({1, 1}));
-    });
-  }
-}
-
 void warm_conv2d(Calls& calls) {
   for (const std::size_t window : {std::size_t{1}, std::size_t{3}}) {
     for (const std::size_t channels : {std::size_t{3}, std::size_t{64}}) {
@@ -137,7 +121,6 @@ constexpr Special kSpecial[] = {
     {"rotate", warm_rotate},
     {"gemm", warm_gemm},
     {"conv2d", warm_conv2d},
-    {"pool", warm_pool},
 };
 // clang-format on
 

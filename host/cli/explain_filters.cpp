@@ -1,4 +1,4 @@
-// smem explain pool and conv2d.
+// smem explain conv2d.
 #include "cli/explain.hpp"
 #include "cli/stencil_case.hpp"
 
@@ -26,7 +26,7 @@ std::size_t alignment_of(std::size_t bytes) { return std::min<std::size_t>(64, b
 
 /// What all of these are asked besides.
 struct FilterOptions : ExplainOptions {
-  std::string extent, kind;
+  std::string extent;
   std::size_t size = 3, stride = 0, padding = 0, channels = 1, filters = 1, groups = 1;
 
   std::size_t width() const { return (*parse_extent(extent, 1))[0]; }
@@ -48,31 +48,6 @@ Command add(Command explain, const char* name, const char* what, FilterOptions& 
 
 void add_number(Command command, const char* name, std::size_t& value, const char* what, std::size_t least) {
   command.add_option(name, value, what).show_default().between(least, std::size_t{1} << 20);
-}
-
-int explain_pool(const FilterOptions& o) {
-  PoolProblem p;
-  p.op = o.kind == "average" ? PoolOp::average : PoolOp::max;
-  p.in = p.out = o.scalar();
-  p.width = o.width(), p.height = o.height(), p.planes = o.batch, p.channels = o.channels;
-  p.windows = Pooling::square(o.size, o.stride, o.padding);
-  const GridSize size{p.windows.across(p.width), p.windows.down(p.height)};
-  p.in_alignment = alignment_of(p.width * p.channels * size_of(p.in));
-  p.out_alignment = alignment_of(size.width * p.channels * size_of(p.in));
-  const auto call = [&](const Context& context, const measure::BufferPair& pair, const CallOptions& options) {
-    const GridLayout layout{.channels = p.channels, .batch = o.batch};
-    const Grid in(pair.in(), p.in, {p.width, p.height}, layout), out(pair.out(), p.in, size, layout);
-    return p.op == PoolOp::max ? max_pool2d(context, in, out, p.windows, options)
-                               : avg_pool2d(context, in, out, p.windows, false, options);
-  };
-  const std::size_t cells = std::max(p.width * p.height, size.width * size.height);
-  return show(
-      o,
-      fmt::format("{} x {} {}, {} of {} x {} / {}{}", p.width, p.height, name_of(p.in), o.kind, o.size,
-                  o.size, p.windows.stride_down, times(o.batch)),
-      p, o.fixed(),
-      [&](const Device& device, const PlanOverrides& fixed) { return plan_pool(device, p, fixed); },
-      timed(cells * p.channels * o.batch * size_of(p.in), call));
 }
 
 int explain_conv2d(const FilterOptions& o) {
@@ -120,20 +95,9 @@ void add_explain_filters(Command explain, int& exit_code) {
     add_explain_options(command, *options, variants);
     command.on_run([options, run, &exit_code] { exit_code = run(*options); });
   };
-  auto pool = std::make_shared<FilterOptions>();
-  pool->kind = "max";
-  pool->size = 2;
-  Command command = add(explain, "pool", "The plan of a pooling of packed planes", *pool);
-  command.add_option("--kind", pool->kind, "max or average").show_default().one_of({"max", "average"});
-  add_number(command, "--size", pool->size, "Of the windows", 1);
-  add_number(command, "--stride", pool->stride, "From a window to the next; 0: side by side", 0);
-  add_number(command, "--padding", pool->padding, "On all sides", 0);
-  add_number(command, "--channels", pool->channels, "Interleaved in each cell", 1);
-  finish(command, pool, pool_variants(), explain_pool);
-
   auto conv = std::make_shared<FilterOptions>();
   conv->stride = 1;
-  command = add(explain, "conv2d", "The plan of a convolution of many channels", *conv);
+  const Command command = add(explain, "conv2d", "The plan of a convolution of many channels", *conv);
   add_number(command, "--channels", conv->channels, "Of an image", 1);
   add_number(command, "--filters", conv->filters, "Channels of the output", 1);
   add_number(command, "--window", conv->size, "Rows and columns of a filter", 1);

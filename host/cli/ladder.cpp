@@ -32,9 +32,6 @@ constexpr Step kSteps[] = {
     {"conv2d", "implicit", "a matrix product, whose right factor is gathered tile by tile"},
     {"conv2d", "cpu", "a thread's rows and channels in vector registers"},
     {"conv2d", "gemm", "windows side by side in scratch, then a matrix product"},
-    {"pool", "windows", "one result after the other"},
-    {"pool", "vector", "several results of a work-item, rows read in vectors"},
-    {"pool", "cpu", "one thread a band of rows, vector registers"},
 };
 
 struct Options : LadderOptions {
@@ -184,7 +181,6 @@ const std::vector<Ladder>& ladders() {
     const std::vector<Ladder> others{
         {"gemm", gemm_variants(), ladder_gemm},
         {"conv2d", conv2d_variants(), ladder_conv2d},
-        {"pool", pool_variants(), ladder_pool},
     };
     ladders.insert(ladders.end(), others.begin(), others.end());
     return ladders;

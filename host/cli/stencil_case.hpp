@@ -1,7 +1,6 @@
 /// Extents and pixels as the command line gives them.
 #pragma once
 
-#include "cli/goals.hpp"
 #include "cli/measure.hpp"
 #include "cli/parser.hpp"
 

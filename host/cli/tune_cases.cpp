@@ -18,8 +18,6 @@ struct TuneTarget {
 constexpr TuneTarget kTargets[] = {
     {"gemm", tuned::products},
     {"conv2d", tuned::layers},
-    {"pool", tuned::poolings},
-    {"global_pool", tuned::whole_poolings},
 };
 
 TuneCase case_of(const operations::Operation& operation, const operations::Case& described) {

@@ -67,29 +67,6 @@ TuneCase layer(const Layer& l, Scalar type) {
   return made;
 }
 
-TuneCase pooling(PoolOp op, Scalar type, std::size_t edge, const Pooling& windows) {
-  PoolProblem problem;
-  problem.op = op;
-  problem.in = problem.out = type;
-  problem.width = problem.height = edge;
-  problem.windows = windows;
-  const std::size_t across = windows.across(edge), down = windows.down(edge);
-  problem.in_alignment = packed_alignment(edge * size_of(type));
-  problem.out_alignment = packed_alignment(across * size_of(type));
-  TuneCase made =
-      case_of(fmt::format("{} {} x {} / {} of {} x {} {}", op == PoolOp::max ? "max" : "mean", windows.width,
-                          windows.height, windows.stride_down, edge, edge, name_of(type)),
-              problem, pool_variants(), [](const auto&... all) { return plan_pool(all...); });
-  made.in = {type, edge * edge};
-  made.out = {type, across * down};
-  made.call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
-    const Grid in(pair.in(), type, {edge, edge}), out(pair.out(), type, {across, down});
-    return op == PoolOp::max ? max_pool2d(context, in, out, windows, o)
-                             : avg_pool2d(context, in, out, windows, true, o);
-  };
-  return made;
-}
-
 }  // namespace
 
 std::vector<TuneCase> layers(Scale scale) {
@@ -106,32 +83,6 @@ std::vector<TuneCase> layers(Scale scale) {
     if (scale == Scale::gpu) cases.push_back(layer(l, Scalar::half));
   }
   return cases;
-}
-
-std::vector<TuneCase> poolings(Scale scale) {
-  const std::size_t edge = sized(scale, 512, 4096, 16384);
-  std::vector<TuneCase> cases{pooling(PoolOp::max, Scalar::float32, edge, Pooling::square(2)),
-                              pooling(PoolOp::max, Scalar::float32, edge, Pooling::square(3, 2, 1))};
-  if (scale != Scale::small)
-    cases.push_back(pooling(PoolOp::average, Scalar::uint8, edge, Pooling::square(2)));
-  return cases;
-}
-
-std::vector<TuneCase> whole_poolings(Scale scale) {
-  const std::size_t planes = sized(scale, 16, 2048, 16384), edge = 56;
-  GlobalPoolProblem problem;
-  problem.op = PoolOp::average;
-  problem.width = problem.height = edge;
-  problem.planes = planes;
-  TuneCase made = case_of(fmt::format("mean of {} x {} x {} float32", planes, edge, edge), problem, {},
-                          [](const auto&... all) { return plan_global_pool(all...); });
-  made.in = {Scalar::float32, planes * edge * edge};
-  made.out = {Scalar::float32, planes};
-  made.call = [=](const Context& context, const measure::BufferPair& pair, const CallOptions& o) {
-    return global_avg_pool(context, Grid(pair.in(), Scalar::float32, {edge, edge, planes}),
-                           Grid(pair.out(), Scalar::float32, {1, 1, planes}), o);
-  };
-  return {made};
 }
 
 }  // namespace smem::cli::tuned

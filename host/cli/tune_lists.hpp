@@ -42,7 +42,5 @@ TuneCase case_of(std::string label, const Problem& problem, std::vector<std::str
 std::vector<TuneCase> products(Scale scale);
 // Of grids.
 std::vector<TuneCase> layers(Scale scale);
-std::vector<TuneCase> poolings(Scale scale);
-std::vector<TuneCase> whole_poolings(Scale scale);
 
 }  // namespace smem::cli::tuned

@@ -20,6 +20,8 @@ Operation box_blur_operation();
 Operation median_blur_operation();
 Operation sobel_operation();
 Operation moving_mean_operation();
+Operation pool_operation();
+Operation global_pool_operation();
 
 const std::vector<Operation>& all() {
   // A line for each.
@@ -42,6 +44,8 @@ const std::vector<Operation>& all() {
       median_blur_operation(),
       sobel_operation(),
       moving_mean_operation(),
+      pool_operation(),
+      global_pool_operation(),
   };
   // clang-format on
   return operations;

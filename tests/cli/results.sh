@@ -56,10 +56,10 @@ if "$smem" bench --compare "$folder/a.json" "$folder/broken.json" 2>"$folder/out
 expect "$(cat "$folder/out")" '^smem: .*--compare'
 
 # Several operations and sizes make one file; the worst of them is the exit code.
-text=$("$smem" bench scan 3001,5003 pool --edge 64 --json "$folder/several.json")
+text=$("$smem" bench scan 3001,5003 pool 64x64 --json "$folder/several.json")
 [ "$(grep -c '"case"' "$folder/several.json")" = 3 ] || fail "not three rows: $(cat "$folder/several.json")"
 code=0
-text=$("$smem" bench reduce 9 --variant shuffle pool --edge 64) || code=$?
+text=$("$smem" bench reduce 9 --variant shuffle pool 64x64) || code=$?
 expect "$text" 'skipped: '
 expect "$text" '^max 2 x 2 '
 [ "$code" = 1 ] || fail "exit code $code after a row that cannot be"
