@@ -3,7 +3,6 @@
 #include "cli/bench_grids.hpp"
 #include "cli/bench_table.hpp"
 #include "cli/commands.hpp"
-#include "cli/gemm_case.hpp"
 #include "cli/ladder.hpp"
 #include "cli/results.hpp"
 
@@ -208,7 +207,7 @@ class Table {
     const CallCosts costs = costs_of(context_, buffers.pairs.front(), call);
     const std::optional<std::string> wrong = check(context_, c, buffers.pairs.front().out);
     const measure::Statistics seconds =
-        meter_.measure(buffers, plan.prediction.bytes(), call, gemm_effort(context_, buffers, call)).call;
+        meter_.measure(buffers, plan.prediction.bytes(), call, effort_of(context_, buffers, call)).call;
     const std::size_t taps = c.channels / c.groups * c.window * c.window;
     const double operations = 2.0 * static_cast<double>(c.results()) * static_cast<double>(taps);
     Result result{.operation = "conv2d",

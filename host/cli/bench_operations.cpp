@@ -1,4 +1,5 @@
-// smem bench of described operations: the share of the device's own copy bandwidth, every result compared.
+// smem bench of described operations: the share of the device's own copy bandwidth or fp32 rate, every result
+// compared.
 #include "cli/arguments.hpp"
 #include "cli/bench_table.hpp"
 #include "cli/commands.hpp"
@@ -49,8 +50,9 @@ PlanOverrides fixed_for(const Case& c, const Device& device, const std::string& 
 void run_case(BenchTable& table, const GoalCase& c, const std::vector<std::string>& variants,
               const Options& options = {}) {
   const CaseData data(c.one);
-  const auto buffers = table.buffers(c.one.text, data.bytes(), 2);
+  auto buffers = table.buffers(c.one.text, data.bytes(), 2);
   if (!buffers) return;
+  if (c.one.operations > 0) buffers->pairs.resize(1);  // as a program that computes with what stays there
   const Context& context = table.context();
   for (const measure::BufferPair& pair : buffers->pairs) {
     data.write_inputs(context, pair);
@@ -69,7 +71,7 @@ void run_case(BenchTable& table, const GoalCase& c, const std::vector<std::strin
       call(first).wait();
       return data.wrong(context, first);
     };
-    table.row({c.one.text, variant, c.goal, c.one.bytes}, *buffers, make_plan, call, check);
+    table.row({c.one.text, variant, c.goal, c.one.bytes, c.one.operations}, *buffers, make_plan, call, check);
   }
 }
 
@@ -83,7 +85,8 @@ std::vector<GoalCase> samples_of(const Operation& operation, const Device& devic
 }
 
 int run(const Operation& operation, const Options& options) {
-  BenchTable table(options, std::string(operation.counted));
+  const bool counts_operations = operation.parse(operation.samples.front().words).operations > 0;
+  BenchTable table(options, std::string(operation.counted), counts_operations);
   std::vector<GoalCase> cases;
   if (options.is_list()) {
     cases = samples_of(operation, table.device(), options.goals_small);

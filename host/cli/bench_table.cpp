@@ -103,22 +103,24 @@ void run_all_lists(const std::string& device, bool small) {
     run(device, small);
 }
 
-BenchTable::BenchTable(const BenchOptions& options, std::string traffic)
+BenchTable::BenchTable(const BenchOptions& options, std::string traffic, bool operations)
     : contexts_{Context({.device = options.device, .profiling = true}), Context({.device = options.device})},
       options_(options),
-      traffic_(std::move(traffic)) {
+      traffic_(std::move(traffic)),
+      of_operations_(operations) {
   if (!options_.csv.empty()) {
     csv_.open(options_.csv);
     if (!csv_) refuse_csv(options_.csv);
-    csv_
-        << "device,driver,case,asked,variant,median_ms,low_ms,high_ms,gb_per_s,copy,copy_gb_per_s,share,goal,"
-           "stable,result\n";
+    csv_ << fmt::format(
+        "device,driver,case,asked,variant,median_ms,low_ms,high_ms,{},share,goal,stable,result\n",
+        of_operations_ ? "gflops,rate,rate_gflops" : "gb_per_s,copy,copy_gb_per_s");
   }
   if (options_.quiet) return;
   const Device& device = this->device();
   fmt::print("{} ({}, driver {})\n", device.name, device.platform, device.driver);
-  fmt::print(fmt::runtime(kRow), "case", "variant", "ms", "spread", "GB/s", "copy", "of copy", "built ms",
-             "host us", "goal", "");
+  fmt::print(fmt::runtime(kRow), "case", "variant", "ms", "spread", of_operations_ ? "GFLOP/s" : "GB/s",
+             of_operations_ ? "fp32" : "copy", of_operations_ ? "of fp32" : "of copy", "built ms", "host us",
+             "goal", "");
   std::fflush(stdout);
 }
 
@@ -150,53 +152,59 @@ void BenchTable::print(const BenchRow& row, const Plan& plan, const measure::Mea
                        const CallCosts& costs, const std::optional<std::string>& wrong) {
   const bool automatic = row.variant.empty();
   const double goal = automatic ? row.goal : 0;
-  std::string verdict = goal == 0 ? "" : m.share() >= goal ? "PASS" : "MISS";
-  if (wrong) verdict = fmt::format("WRONG: {}", *wrong);
-  if (!m.stable()) verdict += verdict.empty() ? "unstable" : " unstable";
   copy_name_ = m.copy_name;
-  ++rows_;
-  wrong_ += wrong ? 1 : 0;
-  missed_ += m.share() < goal ? 1 : 0;
+  if (row.operations > 0 && !rates_) rates_ = measure_rates(context());
   Result result{.operation = plan.operation,
                 .label = row.label,
                 .asked = automatic ? "auto" : row.variant,
                 .seconds = m.call,
                 .bytes = m.bytes,
-                .operations = plan.prediction.operations,
-                .copy_rate = m.copy_rate,
+                .operations = row.operations > 0 ? row.operations : plan.prediction.operations,
+                .copy_rate = row.operations > 0 ? 0 : m.copy_rate,
+                .fp32_rate = row.operations > 0 ? rates_->fp32 : 0,
                 .goal = goal,
                 .wrong = wrong.value_or(""),
                 .costs = costs};
   set_plan(result, device(), plan);
+  std::string verdict = goal == 0 ? "" : result.share() >= goal ? "PASS" : "MISS";
+  if (wrong) verdict = fmt::format("WRONG: {}", *wrong);
+  if (!m.stable()) verdict += verdict.empty() ? "unstable" : " unstable";
+  ++rows_;
+  wrong_ += wrong ? 1 : 0;
+  missed_ += result.share() < goal ? 1 : 0;
+  if (!options_.quiet) print_row(result, m, verdict);
+  if (csv_.is_open()) {
+    csv_ << fmt::format(
+        "\"{}\",\"{}\",\"{}\",{},{},{:.6f},{:.6f},{:.6f},{:.3f},\"{}\",{:.3f},{:.4f},{},{},{}\n",
+        device().name, device().driver, row.label, result.asked, plan.variant, m.call.median * 1e3,
+        m.call.low * 1e3, m.call.high * 1e3, result.rate() * 1e-9, of_operations_ ? "fp32" : m.copy_name,
+        (result.by_operations() ? result.fp32_rate : result.copy_rate) * 1e-9, result.share(),
+        goal > 0 ? fmt::format("{}", goal) : "", m.stable() ? "yes" : "no", wrong ? "wrong" : "right");
+  }
   record(device(), std::move(result));
-  if (!options_.quiet) print_row(row, plan, m, costs, goal, verdict);
-  if (!csv_.is_open()) return;
-  csv_ << fmt::format(
-      "\"{}\",\"{}\",\"{}\",{},{},{:.6f},{:.6f},{:.6f},{:.3f},\"{}\",{:.3f},{:.4f},{},{},{}\n", device().name,
-      device().driver, row.label, automatic ? "auto" : row.variant, plan.variant, m.call.median * 1e3,
-      m.call.low * 1e3, m.call.high * 1e3, m.rate() * 1e-9, m.copy_name, m.copy_rate * 1e-9, m.share(),
-      goal > 0 ? fmt::format("{}", goal) : "", m.stable() ? "yes" : "no", wrong ? "wrong" : "right");
 }
 
-void BenchTable::print_row(const BenchRow& row, const Plan& plan, const measure::Measurement& m,
-                           const CallCosts& costs, double goal, const std::string& verdict) const {
-  fmt::print(fmt::runtime(kRow), row.label,
-             row.variant.empty() ? fmt::format("auto: {}", plan.variant) : row.variant,
+void BenchTable::print_row(const Result& r, const measure::Measurement& m, const std::string& verdict) const {
+  fmt::print(fmt::runtime(kRow), r.label, r.asked == "auto" ? fmt::format("auto: {}", r.variant) : r.asked,
              fmt::format("{:.4f}", m.call.median * 1e3), fmt::format("{:.1f} %", 100 * m.call.spread()),
-             fmt::format("{:.1f}", m.rate() * 1e-9), fmt::format("{:.1f}", m.copy_rate * 1e-9),
-             fmt::format("{:.3f}", m.share()), build_text(costs.build), host_text(costs.host),
-             goal > 0 ? fmt::format("{:.3f}", goal) : "", verdict);
+             fmt::format("{:.1f}", r.rate() * 1e-9),
+             fmt::format("{:.1f}", (r.by_operations() ? r.fp32_rate : r.copy_rate) * 1e-9),
+             fmt::format("{:.3f}", r.share()), build_text(r.costs.build), host_text(r.costs.host),
+             r.goal > 0 ? fmt::format("{:.3f}", r.goal) : "", verdict);
   std::fflush(stdout);
 }
 
 int BenchTable::end() {
   if (rows_ > 0 && !options_.quiet) {
     fmt::print(
-        "ms: median; spread: the middle four fifths of the repetitions, 'unstable' above 5 %;\nGB/s: {};\n"
-        "copy: bytes read and written by {}, in turns with the operation;\n"
+        "ms: median; spread: the middle four fifths of the repetitions, 'unstable' above 5 %;\n{};\n{};\n"
         "built: compiled in the first call, if no cache had it; host: until a call returns.\n"
         "{} result(s) compared with a plain loop: {}.\n",
-        traffic_, copy_name_, rows_, wrong_ == 0 ? "all right" : fmt::format("{} wrong", wrong_));
+        fmt::format("{}: {}", of_operations_ ? "GFLOP/s" : "GB/s", traffic_),
+        of_operations_
+            ? std::string("fp32: the rate that the device reaches (smem bench rates), whatever the type")
+            : fmt::format("copy: bytes read and written by {}, in turns with the operation", copy_name_),
+        rows_, wrong_ == 0 ? "all right" : fmt::format("{} wrong", wrong_));
   }
   if (csv_.is_open()) {
     if (!csv_.finish()) refuse_csv("a write that failed");

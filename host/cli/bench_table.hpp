@@ -5,6 +5,7 @@
 #include "cli/call_costs.hpp"
 #include "cli/measure.hpp"
 #include "cli/parser.hpp"
+#include "cli/results.hpp"
 #include "cli/whole_file.hpp"
 
 #include <smem/smem.hpp>
@@ -45,19 +46,34 @@ std::array<Option, 2> add_list_flags(Command command, bool& goals, bool& goals_s
 /// Runs the lists of all commands that have one. `device`: empty: the usual one.
 void run_all_lists(const std::string& device, bool small);
 
+/// Fewer repetitions of what takes long.
+template <class Call>
+measure::Effort effort_of(const Context& context, const measure::Buffers& buffers, const Call& call) {
+  call(buffers.pairs.front());
+  context.finish();
+  const auto start = measure::Clock::now();
+  call(buffers.pairs.front());
+  context.finish();
+  if (measure::seconds_since(start) < 0.1) return {};
+  return {.least = 3, .most = 15, .seconds = 1};
+}
+
 /// What a row is made of.
 struct BenchRow {
   std::string label;
   std::string variant;  ///< empty: the plan's own choice
-  double goal = 0;      ///< least share of the copy bandwidth, of the plan's own choice; 0: for information
-  double bytes = 0;     ///< read and written; 0: as the plan predicts
+  double goal = 0;   ///< least share of the copy bandwidth or the fp32 rate, of the plan's own choice; 0: for
+                     ///< information
+  double bytes = 0;  ///< read and written; 0: as the plan predicts
+  /// Floating-point operations, which count instead where there are any: beside the device's fp32 rate.
+  double operations = 0;
 };
 
 class BenchTable {
  public:
-  /// `traffic`: what GB/s counts, as "bytes read and written". \throws Error naming --csv when it cannot be
-  /// written.
-  BenchTable(const BenchOptions& options, std::string traffic);
+  /// `traffic`: what rates count, as "bytes read and written". `operations`: whether these are operations,
+  /// not bytes. \throws Error naming --csv when it cannot be written.
+  BenchTable(const BenchOptions& options, std::string traffic, bool operations = false);
 
   /// Inputs and outputs of `bytes` bytes; nothing, and a row that says so, where `times` as much does not fit
   /// the device's memory. Rows of few bytes are timed by calls in a queue without profiling: see context().
@@ -82,7 +98,8 @@ class BenchTable {
     const std::optional<std::string> wrong = check();
     print(row, plan,
           meters_.at(of_short_ ? 1 : 0)
-              ->measure(buffers, row.bytes > 0 ? row.bytes : plan.prediction.bytes(), call),
+              ->measure(buffers, row.bytes > 0 ? row.bytes : plan.prediction.bytes(), call,
+                        row.operations > 0 ? effort_of(context(), buffers, call) : measure::Effort{}),
           costs, wrong);
   }
 
@@ -96,14 +113,15 @@ class BenchTable {
   void skip(const std::string& label, const std::string& variant, const std::string& why);
   void print(const BenchRow& row, const Plan& plan, const measure::Measurement& m, const CallCosts& costs,
              const std::optional<std::string>& wrong);
-  void print_row(const BenchRow& row, const Plan& plan, const measure::Measurement& m, const CallCosts& costs,
-                 double goal, const std::string& verdict) const;
+  void print_row(const Result& result, const measure::Measurement& m, const std::string& verdict) const;
 
   std::array<Context, 2> contexts_;  ///< with profiling, and for short calls without
   std::array<std::unique_ptr<measure::Meter>, 2> meters_;
   bool of_short_ = false;
   BenchOptions options_;
   std::string traffic_, copy_name_ = "none";
+  bool of_operations_ = false;  ///< its rows
+  std::optional<Rates> rates_;  ///< measured for the first such row
   WholeFile csv_;
   std::size_t rows_ = 0, skipped_ = 0, missed_ = 0, wrong_ = 0;
 };

@@ -59,24 +59,6 @@ void warm_rotate(Calls& calls) {
   }
 }
 
-template <class In, class Out>
-void warm_gemm_of(Calls& calls) {
-  for (const std::size_t edge : {std::size_t{64}, std::size_t{250}, std::size_t{1024}}) {
-    calls.emplace_back([=](const Context& context) {
-      const auto a = zeros<In>(context, edge * edge), b = zeros<In>(context, edge * edge);
-      const auto c = zeros<Out>(context, edge * edge);
-      gemm(context, a.matrix(edge, edge), b.matrix(edge, edge), c.matrix(edge, edge));
-      gemm(context, a.matrix(edge, edge), b.matrix(edge, edge), c.matrix(edge, edge), {.transpose_b = true});
-    });
-  }
-}
-
-void warm_gemm(Calls& calls) {
-  warm_gemm_of<float, float>(calls);
-  warm_gemm_of<half, float>(calls);
-  warm_gemm_of<std::int8_t, std::int32_t>(calls);
-}
-
 void warm_conv2d(Calls& calls) {
   for (const std::size_t window : {std::size_t{1}, std::size_t{3}}) {
     for (const std::size_t channels : {std::size_t{3}, std::size_t{64}}) {
@@ -119,7 +101,6 @@ struct Special {
 // clang-format off
 constexpr Special kSpecial[] = {
     {"rotate", warm_rotate},
-    {"gemm", warm_gemm},
     {"conv2d", warm_conv2d},
 };
 // clang-format on

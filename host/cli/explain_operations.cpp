@@ -1,5 +1,6 @@
 // smem explain of described operations.
 #include "cli/arguments.hpp"
+#include "cli/bench_table.hpp"
 #include "cli/described.hpp"
 #include "cli/explain.hpp"
 #include "operations/list.hpp"
@@ -36,10 +37,12 @@ Plan plan_of(const Case& c, const Context* context, const Device& device, const 
   return c.plan(device, fixed);
 }
 
-/// Of the main launch, which is what a plan's bound is for: its share of the call's, by bytes.
+/// Of the main launch, which is what a plan's bound is for: its share of the call's, by bytes; of the call
+/// where operations count.
 double seconds_of(const Case& c, const Context& context, const Plan& plan) {
   const CaseData data(c);
-  const measure::Buffers buffers = explain_buffers(context, data.bytes());
+  measure::Buffers buffers = explain_buffers(context, data.bytes());
+  if (c.operations > 0) buffers.pairs.resize(1);
   for (const measure::BufferPair& pair : buffers.pairs) {
     data.write_inputs(context, pair);
     data.write_others(context, pair);
@@ -50,8 +53,9 @@ double seconds_of(const Case& c, const Context& context, const Plan& plan) {
   double bytes = 0;
   for (const Launch* launch : plan.launches())
     bytes += launch->prediction.bytes() * static_cast<double>(launch->repeats);
-  const double share = bytes > 0 ? plan.prediction.bytes() / bytes : 1;
-  return share * measure::Meter(context).measure(buffers, bytes, call).call.median;
+  const double share = bytes > 0 && c.operations == 0 ? plan.prediction.bytes() / bytes : 1;
+  const measure::Effort effort = effort_of(context, buffers, call);
+  return share * measure::Meter(context).measure(buffers, bytes, call, effort).call.median;
 }
 
 int explain_operation(const Operation& operation, const Options& options) {

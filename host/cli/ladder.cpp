@@ -179,7 +179,6 @@ const std::vector<Ladder>& ladders() {
                          [&operation](const LadderOptions& options) { climb(operation, options); }});
     }
     const std::vector<Ladder> others{
-        {"gemm", gemm_variants(), ladder_gemm},
         {"conv2d", conv2d_variants(), ladder_conv2d},
     };
     ladders.insert(ladders.end(), others.begin(), others.end());
@@ -210,7 +209,6 @@ std::string_view step_of(std::string_view operation, std::string_view variant) {
     for (const operations::Step& step : described->steps)
       if (step.variant == variant) return step.what;
   }
-  if (operation == "gemm") return gemm_step(variant);
   for (const Step& step : kSteps)
     if (step.operation == operation && step.variant == variant) return step.what;
   return {};

@@ -23,7 +23,6 @@ struct LadderOptions {
   }
 };
 
-void ladder_gemm(const LadderOptions& options);
 void ladder_conv2d(const LadderOptions& options);
 
 /// Every one of `variants` through a table that prints nothing: `run_case(table, variants)` adds its rows.

@@ -16,7 +16,6 @@ struct TuneTarget {
 };
 
 constexpr TuneTarget kTargets[] = {
-    {"gemm", tuned::products},
     {"conv2d", tuned::layers},
 };
 

@@ -1,4 +1,4 @@
-/// Lists of cases, by operation: tune_arrays.cpp and tune_grids.cpp.
+/// Lists of cases of operations that are not described.
 #pragma once
 
 #include "cli/tune_case.hpp"
@@ -38,9 +38,6 @@ TuneCase case_of(std::string label, const Problem& problem, std::vector<std::str
   return case_of(std::move(label), problem, tuning_class(problem), std::move(variants), make_plan);
 }
 
-// Of arrays.
-std::vector<TuneCase> products(Scale scale);
-// Of grids.
 std::vector<TuneCase> layers(Scale scale);
 
 }  // namespace smem::cli::tuned

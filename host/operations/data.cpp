@@ -156,7 +156,7 @@ HostArray filled(const ArrayRule& rule, std::uint64_t seed) {
     const std::span<T> values = array.as<T>();
     in_parallel(values.size(), [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
-        const std::uint64_t random = number_at(seed, i);
+        const std::uint64_t random = number_at(seed, rule.fill.period == 0 ? i : i % rule.fill.period);
         values[i] = from_double<T>(number_of(rule, i, random));
       }
     });

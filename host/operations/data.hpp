@@ -21,6 +21,7 @@ struct Fill {
   unsigned most = 255;         ///< the largest number
   unsigned rare = 1;           ///< of so many elements, one is not the smallest
   bool negative = false;       ///< half of the numbers have a minus
+  std::size_t period = 0;      ///< not 0: after so many elements they come again
   std::size_t offsets_of = 0;  ///< not 0: ascending instead, from 0 to this, of segments of any lengths
   std::function<double(std::uint64_t random)> number = {};  ///< instead: made of random bits
 

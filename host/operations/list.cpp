@@ -22,6 +22,7 @@ Operation sobel_operation();
 Operation moving_mean_operation();
 Operation pool_operation();
 Operation global_pool_operation();
+Operation gemm_operation();
 
 const std::vector<Operation>& all() {
   // A line for each.
@@ -46,6 +47,7 @@ const std::vector<Operation>& all() {
       moving_mean_operation(),
       pool_operation(),
       global_pool_operation(),
+      gemm_operation(),
   };
   // clang-format on
   return operations;

@@ -28,9 +28,10 @@ struct Case {
   std::function<Plan(const Device&, const PlanOverrides&)> plan;
   std::function<cl::Event(const Context&, const CallArrays&, const CallOptions&)> call;
   std::function<void(const HostArrays&)> reference;  ///< the results by a plain loop
-  double relative = 0;  ///< what results may differ by: 0 where all sums are exact
-  double bytes = 0;     ///< that must be read and written; 0: as the plan predicts
-  double absolute = 0;  ///< the same, where results may be small beside what they are differences of
+  double relative = 0;    ///< what results may differ by: 0 where all sums are exact
+  double bytes = 0;       ///< that must be read and written; 0: as the plan predicts
+  double absolute = 0;    ///< the same, where results may be small beside what they are differences of
+  double operations = 0;  ///< where these count, and not bytes: floating-point operations of a call
   std::vector<std::string_view> slow;  ///< variants that would take minutes, which tune leaves out
 };
 
@@ -65,7 +66,7 @@ enum class Scale {
 struct Sample {
   Scale scale;
   std::string_view words;  ///< "16384x16384 float"
-  double goal = 0;         ///< least share of the device's copy bandwidth; 0: for information
+  double goal = 0;  ///< least share of the device's copy bandwidth, or of its fp32 rate; 0: for information
 };
 
 /// A variant, as a step of the ladder.

@@ -31,7 +31,7 @@ expect "$(complete_bash cache cl)" '^ clear $'
 expect "$(complete_bash cache warm --device gpu sc)" '^ scan $'
 expect "$(complete_bash selftest --quick hea)" '^ heat $'
 expect "$(complete_bash completion '')" '^ bash zsh fish $'
-expect "$(complete_bash bench gemm --size '')" '^  $'
+expect "$(complete_bash bench gemm --batch '')" '^  $'
 (cd "$folder" && expect "$(complete_bash bench transpose --csv sm)" ' smem.bash ')
 command -v shellcheck >/dev/null && shellcheck -s bash -S warning "$folder/smem.bash"
 
