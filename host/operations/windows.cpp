@@ -1,6 +1,9 @@
 // Plain loops over windows of grids.
 #include "operations/windows.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace smem::operations {
 
 namespace {
