@@ -226,6 +226,24 @@ std::string marked(Line line, Shown shown, bool by_plan) {
   return result + formatted("^ {}\n", shown.message);
 }
 
+/// A function that the linker does not find, which it says without a place: where the caller's own text calls
+/// it.
+std::optional<Shown> unresolved_in(std::string_view log, const std::vector<Line>& lines, std::size_t own) {
+  constexpr std::string_view kUnresolved = "Unresolved extern function '";
+  const std::size_t found = log.find(kUnresolved);
+  if (found == std::string_view::npos) return std::nullopt;
+  std::string_view name = log.substr(found + kUnresolved.size());
+  name = name.substr(0, name.find('\''));
+  for (std::size_t i = 0; i < own; ++i) {
+    const Line& line = lines[i];
+    const std::size_t column = line.text.find(name);
+    if (line.number == 0 || line.file.empty() || line.file == kWrapper || column == std::string_view::npos)
+      continue;
+    return Shown{i, column + 1, "no such function"};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string explained_log(std::string_view log, std::string_view preamble, std::string_view source) {
@@ -258,6 +276,8 @@ std::string explained_log(std::string_view log, std::string_view preamble, std::
     }
     return marked(lines[shown->index], *shown, shown->index < own && own < lines.size()) + std::string(log);
   }
+  if (const std::optional<Shown> shown = unresolved_in(log, lines, own))
+    return marked(lines[shown->index], *shown, own < lines.size()) + std::string(log);
   return std::string(log);
 }
 

@@ -37,6 +37,7 @@ struct BoxProblem {
 
   /// The operation, as `smem tune` calls it.
   std::string_view name() const { return "box_blur"; }
+  /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const { return std::tuple(smem::fields::choice("grids", grids)); }
 };
 
@@ -60,6 +61,7 @@ struct WindowProblem {
 
   /// The operation, as `smem tune` calls it.
   std::string_view name() const { return op == WindowOp::median ? "median_blur" : "sobel"; }
+  /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(choice("grids", grids), choice("op", op));

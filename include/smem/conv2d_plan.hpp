@@ -57,6 +57,7 @@ struct Conv2dProblem {
 
   /// The operation, as `smem tune` calls it.
   std::string_view name() const { return "conv2d"; }
+  /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(

@@ -22,6 +22,7 @@ struct FlipProblem {
 
   /// The operation, as `smem tune` calls it.
   std::string_view name() const { return "flip"; }
+  /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(choice("element_bytes", element_bytes), extent("rows", rows), extent("cols", cols),

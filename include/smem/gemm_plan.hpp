@@ -55,6 +55,7 @@ struct GemmProblem {
 
   /// The operation, as `smem tune` calls it.
   std::string_view name() const { return "gemm"; }
+  /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(extent("m", m), extent("n", n), extent("k", k), extent("batch", batch),

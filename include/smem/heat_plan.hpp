@@ -52,6 +52,7 @@ struct HeatProblem {
 
   /// The operation, as `smem tune` calls it.
   std::string_view name() const { return "heat"; }
+  /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(choice("type", type), extent("width", width), extent("height", height),

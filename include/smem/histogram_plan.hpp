@@ -70,6 +70,7 @@ struct HistogramProblem {
 
   /// The operation, as `smem tune` calls it.
   std::string_view name() const { return "histogram"; }
+  /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(choice("in", in), choice("out", out), choice("rule", rule), extent("bins", bins),
@@ -100,6 +101,7 @@ struct WeightedHistogramProblem {
 
   /// The operation, as `smem tune` calls it.
   std::string_view name() const { return "histogram_weighted"; }
+  /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(choice("counts", counts), choice("weights", weights), choice("out", out));

@@ -23,6 +23,7 @@ struct MovingMeanProblem {
 
   /// The operation, as `smem tune` calls it.
   std::string_view name() const { return "moving_mean"; }
+  /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(choice("in", in), choice("out", out), extent("width", width), extent("rows", rows),

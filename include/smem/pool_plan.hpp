@@ -40,6 +40,7 @@ struct Pooling {
     return count(extent, pad_top, pad_bottom, height, stride_down);
   }
 
+  /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(choice("window_width", width), choice("window_height", height),
@@ -77,6 +78,7 @@ struct PoolProblem {
 
   /// The operation, as `smem tune` calls it.
   std::string_view name() const { return "pool"; }
+  /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(choice("op", op), choice("in", in), choice("out", out), extent("width", width),
@@ -100,6 +102,7 @@ struct GlobalPoolProblem {
 
   /// The operation, as `smem tune` calls it.
   std::string_view name() const { return "global_pool"; }
+  /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(choice("op", op), choice("in", in), choice("out", out), extent("width", width),

@@ -24,6 +24,7 @@ struct RatesProblem {
 
   /// The operation, as `smem tune` calls it.
   std::string_view name() const { return "rates"; }
+  /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(choice("rate", rate), extent("amount", amount));

@@ -77,6 +77,7 @@ struct Reduction {
     return reduction;
   }
 
+  /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(choice("op", op), choice("mode", mode), untuned("expression", expression),
@@ -104,6 +105,7 @@ struct ReduceProblem {
 
   /// The operation, as `smem tune` calls it.
   std::string_view name() const { return "reduce"; }
+  /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(choice("reduction", reduction), choice("shape", shape), choice("in", in),

@@ -35,6 +35,7 @@ struct ScanProblem {
 
   /// The operation, as `smem tune` calls it.
   std::string_view name() const { return "scan"; }
+  /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(choice("operation", operation), choice("shape", shape), choice("exclusive", exclusive),

@@ -33,6 +33,7 @@ struct SelectProblem {
 
   /// The operation, as `smem tune` calls it.
   std::string_view name() const { return "select"; }
+  /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(choice("op", op), choice("in", in), extent("size", size),

@@ -37,6 +37,7 @@ struct SeparableProblem {
 
   /// The operation, as `smem tune` calls it.
   std::string_view name() const { return "separable"; }
+  /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(choice("in", in), choice("out", out), choice("boundary", boundary),

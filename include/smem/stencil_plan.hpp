@@ -50,6 +50,7 @@ struct StencilProblem {
 
   /// The operation, as `smem tune` calls it.
   std::string_view name() const { return "stencil"; }
+  /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
     return std::tuple(choice("type", type), choice("shape", shape), choice("boundary", boundary),
