@@ -84,7 +84,6 @@ void add_bench(Command root, int& exit_code) {
   add_bench_operations(bench, exit_code);
   add_bench_banks(bench, exit_code);
   add_bench_rates(bench);
-  add_bench_conv2d(bench, exit_code);
   add_bench_host(bench, exit_code);
   add_bench_first_call(bench, exit_code);
   for (const Command one : bench.commands())

@@ -14,7 +14,7 @@ namespace smem::cli {
 namespace {
 
 constexpr int kMostValues = 1000;  // of an option; with no limit, CLI11 takes one
-constexpr const char* kRow = "{:<42}{:<24}{:>10}{:>9}{:>9}{:>9}{:>9}{:>10}{:>9}{:>7}  {}\n";
+constexpr const char* kRow = "{:<41} {:<24}{:>10}{:>9}{:>9}{:>9}{:>9}{:>10}{:>9}{:>7}  {}\n";
 
 [[noreturn]] void refuse_csv(const std::string& got) {
   throw Error(
@@ -125,7 +125,7 @@ BenchTable::BenchTable(const BenchOptions& options, std::string traffic, bool op
 }
 
 void BenchTable::skip(const std::string& label, const std::string& variant, const std::string& why) {
-  if (!options_.quiet) fmt::print("{:<42}{:<24}skipped: {}\n", label, variant, why);
+  if (!options_.quiet) fmt::print("{:<41} {:<24}skipped: {}\n", label, variant, why);
   ++skipped_;
 }
 

@@ -59,20 +59,6 @@ void warm_rotate(Calls& calls) {
   }
 }
 
-void warm_conv2d(Calls& calls) {
-  for (const std::size_t window : {std::size_t{1}, std::size_t{3}}) {
-    for (const std::size_t channels : {std::size_t{3}, std::size_t{64}}) {
-      calls.emplace_back([=](const Context& context) {
-        const GridSize size{28, 28, channels};
-        const auto in = zeros<float>(context, 28 * 28 * channels), out = zeros<float>(context, in.size());
-        const auto weights = zeros<float>(context, channels * channels * window * window);
-        conv2d(context, in.grid(size), weights.grid({window, window, channels}, {.batch = channels}),
-               out.grid(size), Conv2d::square(1, window / 2));
-      });
-    }
-  }
-}
-
 /// A call on each small sample, and on each that the device would be measured with.
 Calls calls_of(const operations::Operation& operation, const Device& device) {
   Calls calls;
@@ -101,7 +87,6 @@ struct Special {
 // clang-format off
 constexpr Special kSpecial[] = {
     {"rotate", warm_rotate},
-    {"conv2d", warm_conv2d},
 };
 // clang-format on
 

@@ -18,7 +18,6 @@ void add_bench_operations(Command bench, int& exit_code);
 void add_explain_operations(Command explain, int& exit_code);
 void add_bench_banks(Command bench, int& exit_code);
 void add_bench_rates(Command bench);
-void add_bench_conv2d(Command bench, int& exit_code);
 void add_bench_host(Command bench, int& exit_code);
 void add_bench_first_call(Command bench, int& exit_code);
 void add_selftest(Command root, int& exit_code);

@@ -73,7 +73,6 @@ void add_explain(Command root, int& exit_code) {
       "explain", "Print the plan of an operation: kernel, sizes, layout, what bounds it, and why");
   command.require_commands(1, 1);
   add_explain_operations(command, exit_code);
-  add_explain_filters(command, exit_code);
 }
 
 }  // namespace smem::cli

@@ -22,18 +22,6 @@ namespace smem::cli {
 
 namespace {
 
-struct Step {
-  std::string_view operation, variant, what;
-};
-
-constexpr Step kSteps[] = {
-    {"conv2d", "naive", "one result a work-item, all from global memory"},
-    {"conv2d", "direct", "input and weights in local memory, results in registers"},
-    {"conv2d", "implicit", "a matrix product, whose right factor is gathered tile by tile"},
-    {"conv2d", "cpu", "a thread's rows and channels in vector registers"},
-    {"conv2d", "gemm", "windows side by side in scratch, then a matrix product"},
-};
-
 struct Options : LadderOptions {
   std::string operation, plot, json;
   std::vector<std::string> operations;
@@ -178,10 +166,6 @@ const std::vector<Ladder>& ladders() {
       ladders.push_back({operation.name, operation.variants(),
                          [&operation](const LadderOptions& options) { climb(operation, options); }});
     }
-    const std::vector<Ladder> others{
-        {"conv2d", conv2d_variants(), ladder_conv2d},
-    };
-    ladders.insert(ladders.end(), others.begin(), others.end());
     return ladders;
   }();
   return all;
@@ -209,8 +193,6 @@ std::string_view step_of(std::string_view operation, std::string_view variant) {
     for (const operations::Step& step : described->steps)
       if (step.variant == variant) return step.what;
   }
-  for (const Step& step : kSteps)
-    if (step.operation == operation && step.variant == variant) return step.what;
   return {};
 }
 

@@ -23,7 +23,6 @@ struct LadderOptions {
   }
 };
 
-void ladder_conv2d(const LadderOptions& options);
 
 /// Every one of `variants` through a table that prints nothing: `run_case(table, variants)` adds its rows.
 void climb(const LadderOptions& options, const std::vector<std::string_view>& variants,

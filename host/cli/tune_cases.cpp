@@ -1,6 +1,5 @@
 // The operations that smem tune measures.
 #include "cli/tune_case.hpp"
-#include "cli/tune_lists.hpp"
 #include "operations/list.hpp"
 
 #include <string>
@@ -9,15 +8,6 @@
 namespace smem::cli {
 
 namespace {
-
-struct TuneTarget {
-  const char* operation;
-  std::vector<TuneCase> (*cases)(tuned::Scale scale);
-};
-
-constexpr TuneTarget kTargets[] = {
-    {"conv2d", tuned::layers},
-};
 
 TuneCase case_of(const operations::Operation& operation, const operations::Case& described) {
   TuneCase made;
@@ -42,27 +32,16 @@ std::vector<std::string> tune_operations() {
   std::vector<std::string> names;
   for (const operations::Operation& operation : operations::all())
     names.emplace_back(operation.name);
-  for (const TuneTarget& target : kTargets)
-    names.emplace_back(target.operation);
   return names;
 }
 
 std::vector<TuneCase> tune_cases(const std::string& operation, const Device& device, bool small) {
-  using tuned::Scale;
-  const Scale scale = small ? Scale::small : device.type == DeviceType::cpu ? Scale::cpu : Scale::gpu;
   if (const operations::Operation* described = operations::find(operation)) {
     std::vector<TuneCase> cases;
     for (const operations::Sample& sample : described->at(operations::scale_for(device, small))) {
       const operations::Case one = described->parse(sample.words);
       if (can_compute(device, one)) cases.push_back(case_of(*described, one));
     }
-    return cases;
-  }
-  for (const TuneTarget& target : kTargets) {
-    if (operation != target.operation) continue;
-    std::vector<TuneCase> cases = target.cases(scale);
-    for (TuneCase& one : cases)
-      one.operation = operation;
     return cases;
   }
   return {};

@@ -23,6 +23,7 @@ Operation moving_mean_operation();
 Operation pool_operation();
 Operation global_pool_operation();
 Operation gemm_operation();
+Operation conv2d_operation();
 
 const std::vector<Operation>& all() {
   // A line for each.
@@ -48,6 +49,7 @@ const std::vector<Operation>& all() {
       pool_operation(),
       global_pool_operation(),
       gemm_operation(),
+      conv2d_operation(),
   };
   // clang-format on
   return operations;

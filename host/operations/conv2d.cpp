@@ -1,0 +1,206 @@
+// conv2d, described.
+#include "operations/matrices.hpp"
+#include "operations/operation.hpp"
+#include "operations/planes.hpp"
+
+#include "formatted.hpp"
+
+#include <smem/conv2d.hpp>
+#include <smem/conv2d_plan.hpp>
+
+#include <algorithm>
+#include <vector>
+
+namespace smem::operations {
+
+namespace {
+
+/// Whole numbers, which float holds.
+std::vector<float> numbers(const HostArray& from) {
+  std::vector<float> to(from.size());
+  in_parallel(to.size(), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i)
+      to[i] = static_cast<float>(from.number(i));
+  });
+  return to;
+}
+
+/// Adds what one weight, of row r and column s of its window, adds to a plane of results.
+void add_weight(const Conv2dProblem& p, std::size_t r, std::size_t s, double weight, const float* in,
+                double* sums) {
+  for (std::size_t y = 0; y < p.out_height; ++y) {
+    const std::size_t row = y * p.stride_y + r * p.dilation_y - p.pad_top;  // wraps above the first
+    if (row >= p.height) continue;
+    for (std::size_t x = 0; x < p.out_width; ++x) {
+      const std::size_t col = x * p.stride_x + s * p.dilation_x - p.pad_left;
+      if (col < p.width) sums[y * p.out_width + x] += weight * static_cast<double>(in[row * p.width + col]);
+    }
+  }
+}
+
+void convolve(const Conv2dProblem& p, const HostArrays& arrays) {
+  const std::vector<float> in = numbers(arrays.in[0]), weights = numbers(arrays.in[1]);
+  in_parallel(p.images * p.out_channels, [&](std::size_t begin, std::size_t end) {
+    std::vector<double> sums(p.plane_results());
+    for (std::size_t plane = begin; plane < end; ++plane) {
+      const std::size_t n = plane / p.out_channels, k = plane % p.out_channels;
+      const std::size_t first = n * p.in_channels + k / p.group_filters() * p.group_channels();
+      std::fill(sums.begin(), sums.end(), p.bias ? arrays.in[2].number(k) : 0.0);
+      for (std::size_t i = 0; i < p.depth(); ++i) {
+        const std::size_t c = i / p.taps(), r = i % p.taps() / p.window_width, s = i % p.window_width;
+        add_weight(p, r, s, static_cast<double>(weights[k * p.depth() + i]),
+                   in.data() + (first + c) * p.width * p.height, sums.data());
+      }
+      for (std::size_t i = 0; i < sums.size(); ++i) {
+        const double result = p.activation == Activation::relu ? std::max(sums[i], 0.0) : sums[i];
+        arrays.out[0].set(plane * sums.size() + i, result);
+      }
+    }
+  });
+}
+
+Case read(const Words& words) {
+  Conv2dProblem p;
+  p.type = words.scalar("type");
+  const GridSize plane = plane_of(words);
+  p.images = words.number("batch");
+  p.in_channels = words.number("channels"), p.out_channels = words.number("filters");
+  p.width = plane.width, p.height = plane.height;
+  p.window_width = p.window_height = words.number("window");
+  p.stride_x = p.stride_y = words.number("stride");
+  p.dilation_x = p.dilation_y = words.number("dilation");
+  p.groups = words.number("groups");
+  p.bias = words.flag("bias");
+  if (words.text("activation") == "relu") p.activation = Activation::relu;
+  const bool keeps = words.text("padding") == "same";
+  const std::size_t around = (p.window_width - 1) * p.dilation_x;
+  const std::size_t before = keeps ? around - around / 2 : words.number("padding");
+  const std::size_t after = keeps ? around / 2 : before;
+  p.pad_left = p.pad_top = before;
+  p.out_width = convolved_size(p.width, p.window_width, p.stride_x, p.dilation_x, before, after);
+  p.out_height = convolved_size(p.height, p.window_height, p.stride_y, p.dilation_y, before, after);
+  const std::size_t bytes = size_of(p.type);
+  p.in_alignment = packed_alignment(p.images * p.in_channels, p.width * p.height * bytes);
+  p.out_alignment = packed_alignment(p.images * p.out_channels, p.plane_results() * bytes);
+  p.weight_alignment = packed_alignment(p.out_channels, p.depth() * bytes);
+  Case made = case_of(formatted("{}{} x {} x {} {}, {} of {} x {} / {}{}{}",
+                                p.images == 1 ? "" : formatted("{} x ", p.images), p.in_channels, p.height,
+                                p.width, name_of(p.type), p.out_channels, p.window_height, p.window_width,
+                                p.stride_x, p.groups > 1 ? formatted(", {} groups", p.groups) : "",
+                                p.dilation_x > 1 ? formatted(", dilation {}", p.dilation_x) : ""),
+                      p, plan_conv2d);
+  // Sums are exact, also in the range of half.
+  const Fill small{.most = 3, .negative = true};
+  made.in = {{"in", p.type, p.images * p.in_channels * p.width * p.height, small},
+             {"weights", p.type, p.out_channels * p.depth(), small}};
+  if (p.bias) made.in.push_back({"bias", p.type, p.out_channels, small});
+  const std::size_t results = p.images * p.out_channels * p.plane_results();
+  made.out = {{"out", p.type, results}};
+  made.operations = 2 * static_cast<double>(results) * static_cast<double>(p.depth());
+  made.relative = p.type == Scalar::half ? 0x1p-10 : 0;
+  made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
+    Conv2d how = Conv2d::square(p.stride_x);
+    how.dilation_x = how.dilation_y = p.dilation_x;
+    how.padding = {before, before, after, after};
+    how.groups = p.groups;
+    if (p.bias) how.bias = arrays.in[2].vector();
+    how.activation = p.activation;
+    return conv2d(context, grid_of(arrays.in[0], {p.width, p.height, p.in_channels}, {.batch = p.images}),
+                  grid_of(arrays.in[1], {p.window_width, p.window_height, p.group_channels()},
+                          {.batch = p.out_channels}),
+                  grid_of(arrays.out[0], {p.out_width, p.out_height, p.out_channels}, {.batch = p.images}),
+                  how, options);
+  };
+  made.reference = [=](const HostArrays& arrays) { convolve(p, arrays); };
+  return made;
+}
+
+WordRule number_rule(std::string name, std::string help, std::string usual) {
+  return {
+      .name = std::move(name), .kind = WordKind::number, .help = std::move(help), .usual = std::move(usual)};
+}
+
+}  // namespace
+
+Operation conv2d_operation() {
+  return {
+      .name = "conv2d",
+      .summary = "Convolutions of many channels, as networks have them",
+      .steps = {{"naive", "one result a work-item, all from global memory"},
+                {"direct", "input and weights in local memory, results in registers"},
+                {"implicit", "a matrix product, whose right factor is gathered tile by tile"},
+                {"cpu", "a thread's rows and channels in vector registers"},
+                {"gemm", "windows side by side in scratch, then a matrix product"}},
+      .words = {plane_rule("Cells of a plane of the input"),
+                {.name = "type",
+                 .kind = WordKind::choice,
+                 .help = "Of all numbers",
+                 .usual = "float",
+                 .positional = true,
+                 .choices = {"half", "float32", "float64", "float", "double"}},
+                number_rule("channels", "Of an image", "1"),
+                number_rule("filters", "Channels of the output", "1"),
+                number_rule("batch", "Number of images", "1"),
+                number_rule("window", "Rows and columns of a filter", "3"),
+                number_rule("stride", "From a window to the next", "1"),
+                number_rule("dilation", "From a weight to the next", "1"),
+                {.name = "padding",
+                 .kind = WordKind::number,
+                 .help = "On all sides; else what keeps the size, but for the stride",
+                 .usual = "same",
+                 .zero = true},
+                number_rule("groups", "Of channels", "1"),
+                {.name = "bias", .kind = WordKind::flag, .help = "A number for each filter is added"},
+                {.name = "activation",
+                 .kind = WordKind::choice,
+                 .help = "Of the sum with its bias",
+                 .usual = "none",
+                 .choices = {"none", "relu"}}},
+      .read = read,
+      // Layers of ResNet-50 and MobileNet.
+      .samples =
+          {
+              {Scale::edges, "1 float"},
+              {Scale::edges, "19x13 float --channels 6 --filters 10 --stride 2 --groups 2 --batch 2"},
+              {Scale::edges, "17x9 half --channels 5 --filters 33 --window 1 --bias --activation relu"},
+              {Scale::edges, "30x7 double --channels 3 --filters 4 --window 5 --padding 1 --dilation 2"},
+              {Scale::edges, "33x20 float --channels 4 --filters 4 --groups 4 --window 2"},
+              {Scale::edges, "12x12 float --channels 16 --filters 40 --padding 0"},
+              {Scale::small, "14x14 float --channels 64 --filters 64"},
+              {Scale::small, "56x56 float --channels 64 --filters 64"},
+              {Scale::small, "28x28 float --channels 32 --filters 32 --groups 32"},
+              {Scale::usual, "56x56 float --channels 64 --filters 64"},
+              {Scale::usual, "224x224 float --channels 3 --filters 64 --window 7 --stride 2"},
+              {Scale::usual, "56x56 float --channels 64 --filters 256 --window 1"},
+              {Scale::usual, "28x28 float --channels 128 --filters 128"},
+              {Scale::usual, "14x14 float --channels 256 --filters 256"},
+              {Scale::usual, "56x56 float --channels 256 --filters 512 --window 1 --stride 2"},
+              {Scale::usual, "7x7 float --channels 512 --filters 512"},
+              {Scale::usual, "112x112 float --channels 16 --filters 16"},
+              {Scale::usual, "112x112 float --channels 32 --filters 32 --groups 32"},
+              {Scale::usual, "14x14 float --channels 256 --filters 256 --window 5 --groups 256"},
+              {Scale::large, "56x56 float --channels 64 --filters 64 --batch 64"},
+              {Scale::large, "224x224 float --channels 3 --filters 64 --window 7 --stride 2 --batch 64"},
+              {Scale::large, "56x56 float --channels 64 --filters 256 --window 1 --batch 64"},
+              {Scale::large, "28x28 float --channels 128 --filters 128 --batch 64"},
+              {Scale::large, "14x14 float --channels 256 --filters 256 --batch 64"},
+              {Scale::large, "56x56 float --channels 256 --filters 512 --window 1 --stride 2 --batch 64"},
+              {Scale::large, "7x7 float --channels 512 --filters 512 --batch 64"},
+              {Scale::large, "112x112 float --channels 16 --filters 16 --batch 64"},
+              {Scale::large, "112x112 float --channels 32 --filters 32 --groups 32 --batch 64"},
+              {Scale::large, "14x14 float --channels 256 --filters 256 --window 5 --groups 256 --batch 64"},
+              {Scale::large, "56x56 half --channels 64 --filters 64 --batch 64"},
+              {Scale::large, "224x224 half --channels 3 --filters 64 --window 7 --stride 2 --batch 64"},
+              {Scale::large, "56x56 half --channels 64 --filters 256 --window 1 --batch 64"},
+              {Scale::large, "28x28 half --channels 128 --filters 128 --batch 64"},
+              {Scale::large, "14x14 half --channels 256 --filters 256 --batch 64"},
+              {Scale::large, "56x56 half --channels 256 --filters 512 --window 1 --stride 2 --batch 64"},
+              {Scale::large, "7x7 half --channels 512 --filters 512 --batch 64"},
+              {Scale::large, "112x112 half --channels 16 --filters 16 --batch 64"},
+              {Scale::large, "112x112 half --channels 32 --filters 32 --groups 32 --batch 64"},
+              {Scale::large, "14x14 half --channels 256 --filters 256 --window 5 --groups 256 --batch 64"},
+          },
+  };
+}
+
+}  // namespace smem::operations
