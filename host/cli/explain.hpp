@@ -83,5 +83,4 @@ int show(const ExplainOptions& options, const std::string& text, const MakePlan&
 /// ", 3 of them,"; nothing for one.
 inline std::string times(std::size_t batch) { return batch == 1 ? "" : fmt::format(", {} of them,", batch); }
 
-
 }  // namespace smem::cli

@@ -23,7 +23,6 @@ struct LadderOptions {
   }
 };
 
-
 /// Every one of `variants` through a table that prints nothing: `run_case(table, variants)` adds its rows.
 void climb(const LadderOptions& options, const std::vector<std::string_view>& variants,
            const std::function<void(BenchTable&, const std::vector<std::string>&)>& run_case);

@@ -105,11 +105,10 @@ Case read(const Words& words) {
     how.groups = p.groups;
     if (p.bias) how.bias = arrays.in[2].vector();
     how.activation = p.activation;
-    return conv2d(context, grid_of(arrays.in[0], {p.width, p.height, p.in_channels}, {.batch = p.images}),
-                  grid_of(arrays.in[1], {p.window_width, p.window_height, p.group_channels()},
-                          {.batch = p.out_channels}),
-                  grid_of(arrays.out[0], {p.out_width, p.out_height, p.out_channels}, {.batch = p.images}),
-                  how, options);
+    return conv2d(
+        context, grid_of(arrays.in[0], {p.width, p.height, p.in_channels}, p.images),
+        grid_of(arrays.in[1], {p.window_width, p.window_height, p.group_channels()}, p.out_channels),
+        grid_of(arrays.out[0], {p.out_width, p.out_height, p.out_channels}, p.images), how, options);
   };
   made.reference = [=](const HostArrays& arrays) { convolve(p, arrays); };
   return made;

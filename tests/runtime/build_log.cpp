@@ -50,6 +50,15 @@ TEST_CASE("build log: the line and the column that compilers name") {
   CHECK(head("<kernel>:10:8: error: undeclared 'nosuch'", kPreamble, kPreamble + kKernel) == line + caret);
 }
 
+TEST_CASE("build log: a function that the linker does not find is shown where the caller's text calls it") {
+  const std::string preamble = "#line 1 \"expression.cl\"\nnosuch(C)\n#line 2 \"custom.cl\"\n";
+  const std::string log = "(): Warning: inlined\nptxas fatal   : Unresolved extern function 'nosuch'";
+  CHECK(head(log, preamble, preamble + kKernel) ==
+        "expression.cl:1: nosuch(C)\n" + std::string(17, ' ') + "^ no such function\n");
+  CHECK(explained_log("Unresolved extern function 'other'", preamble, preamble + kKernel) ==
+        "Unresolved extern function 'other'");
+}
+
 TEST_CASE("build log: what is wrong with the end of the caller's text is shown there") {
   const std::string shown = "predicate.cl:1: x <\n" + std::string(19, ' ') + "^ expected expression\n";
   CHECK(head("custom.cl:2:1: error: expected expression", kPreamble, kPreamble + kKernel) == shown);
