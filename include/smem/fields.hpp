@@ -36,22 +36,27 @@ struct Field {
 /// The members of a problem are listed by these: `return std::tuple(extent("rows", rows), ...)`.
 namespace fields {
 
+/// A size.
 template <class T>
 constexpr Field<T> extent(std::string_view name, const T& value) {
   return {name, value, FieldRole::extent};
 }
+/// What must be equal.
 template <class T>
 constexpr Field<T> choice(std::string_view name, const T& value) {
   return {name, value, FieldRole::choice};
 }
+/// An alignment in bytes.
 template <class T>
 constexpr Field<T> aligned(std::string_view name, const T& value) {
   return {name, value, FieldRole::alignment};
 }
+/// What keeps a problem from being tuned.
 template <class T>
 constexpr Field<T> untuned(std::string_view name, const T& value) {
   return {name, value, FieldRole::untuned};
 }
+/// What makes no difference to tuning.
 template <class T>
 constexpr Field<T> ignored(std::string_view name, const T& value) {
   return {name, value, FieldRole::ignored};

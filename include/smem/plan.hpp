@@ -97,7 +97,7 @@ struct Scratch {
 /// The variants that were not chosen, with their reasons, which are made when somebody reads them.
 class Alternatives {
  public:
-  using Make = std::function<std::vector<Alternative>()>;
+  using Make = std::function<std::vector<Alternative>()>;  ///< makes all of them
 
   Alternatives() = default;
   /// `make()` is called once, by the first who reads.
