@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -164,11 +165,12 @@ cl::Event launch_all(runtime::Runtime& runtime, const runtime::Ready& ready,
     cleared.insert(cleared.end(), wait_for.begin(), wait_for.end());
     wait_for = cleared;
   }
-  cl::Event event, before;
+  cl::Event before;
   Turn turn;
   for (turn.round = 0; turn.round < ready.plan.rounds; ++turn.round) {
     for (turn.step = 0; turn.step < ready.steps.size(); ++turn.step) {
       for (turn.repeat = 0; turn.repeat < ready.steps[turn.step].launch->repeats; ++turn.repeat) {
+        cl::Event event;
         bind(Launching(runtime, ready, turn, memory, wait_for, event));
         memory.used_until(event);
         before = std::move(event);
@@ -234,8 +236,11 @@ cl::Event run_empty(const Context& context, const char* operation,
                     const CallOptions& options) {
   runtime::Runtime& runtime = context.runtime();
   const PlanOverrides fixed = overrides_of(runtime, operation, options);
-  const Plan plan = plan_of(context.device(), problem, fixed);
-  if (!plan.preamble.empty()) runtime.make_ready([&](const Device&) { return plan; }, context.device());
+  const std::string preamble = plan_of(context.device(), problem, fixed).preamble;
+  if (!preamble.empty()) {
+    runtime.make_ready([&](const Device& device) { return plan_of(device, problem, fixed); },
+                       context.device());
+  }
   return runtime.marker(options.wait_for);
 }
 
