@@ -224,22 +224,21 @@ GROUP_FUNCTION void put_part(local ring_row* row, uint item, const part* p) {
   put_columns(*row, item, p->each);
 #endif
 }
-GROUP_FUNCTION part get_part(local const ring_row* row, uint item) {
+// Not returned: what an always inlined function returns as a struct, Oclgrind does not run.
+GROUP_FUNCTION void get_part(part* p, local const ring_row* row, uint item) {
 #if SMALL
-  return (*row)[item];
+  *p = (*row)[item];
 #else
-  part p;
 #if COLS == 4
   const own_sums got = ((local const own_sums*)*row)[item];
-  p.each[0] = got.s0, p.each[1] = got.s1, p.each[2] = got.s2, p.each[3] = got.s3;
+  p->each[0] = got.s0, p->each[1] = got.s1, p->each[2] = got.s2, p->each[3] = got.s3;
 #elif COLS == 2
   const own_sums got = ((local const own_sums*)*row)[item];
-  p.each[0] = got.s0, p.each[1] = got.s1;
+  p->each[0] = got.s0, p->each[1] = got.s1;
 #else
 #pragma unroll
-  for (uint c = 0; c < COLS; ++c) p.each[c] = (*row)[item * COLS + c];
+  for (uint c = 0; c < COLS; ++c) p->each[c] = (*row)[item * COLS + c];
 #endif
-  return p;
 #endif
 }
 
@@ -483,7 +482,7 @@ void box_march(SEPARABLE_ARGUMENTS) {
         for (uint k = 0; k < STEP; ++k) {
           const uint a = turn * STEP + k;
           if (RING) {
-            leave[a] = get_part(ring + slot, item);
+            get_part(&leave[a], ring + slot, item);
             put_part(ring + slot, item, &enter[a]);
             slot = slot + 1 == RING ? 0 : slot + 1;
           }
