@@ -51,10 +51,9 @@ void fix_tile(PlanOverrides& fixed, const std::string& tile, const std::string& 
 }
 
 void add_explain_options(Command command, ExplainOptions& options,
-                         const std::vector<std::string_view>& variants, bool with_batch) {
+                         const std::vector<std::string_view>& variants) {
   command.add_option("--variant", options.variant, "Instead of the one that the plan would choose")
       .one_of({variants.begin(), variants.end()});
-  if (with_batch) command.add_option("--batch", options.batch, "Number of matrices").positive();
   command.add_option("--work-items", options.work_items, "Fix the size of a work-group").positive();
   const Option device = add_device_option(command, options.device);
   const Option like =

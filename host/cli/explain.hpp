@@ -19,7 +19,7 @@ namespace smem::cli {
 /// What every operation's explanation can be asked.
 struct ExplainOptions {
   std::string type, variant, device, like;
-  std::size_t batch = 1, work_items = 0;
+  std::size_t work_items = 0;
   bool run = false, json = false;
 };
 
@@ -29,10 +29,9 @@ Device read_facts(const std::string& path);
 /// Buffers for an input of so many bytes. \throws Error naming --run when the device has none so large.
 measure::Buffers explain_buffers(const Context& context, std::size_t bytes);
 
-/// Adds --variant, --work-items, --device, --like, --run, --json, and --batch unless the operation has its
-/// own.
+/// Adds --variant, --work-items, --device, --like, --run and --json.
 void add_explain_options(Command command, ExplainOptions& options,
-                         const std::vector<std::string_view>& variants, bool with_batch = true);
+                         const std::vector<std::string_view>& variants);
 
 /// Fixes what --tile and --layout say; empty: nothing.
 void fix_tile(PlanOverrides& fixed, const std::string& tile, const std::string& layout);
@@ -79,8 +78,5 @@ int show(const ExplainOptions& options, const std::string& text, const MakePlan&
   return show_chosen(
       options, text, [&](const Context*, const Device& device) { return make_plan(device); }, measure);
 }
-
-/// ", 3 of them,"; nothing for one.
-inline std::string times(std::size_t batch) { return batch == 1 ? "" : fmt::format(", {} of them,", batch); }
 
 }  // namespace smem::cli

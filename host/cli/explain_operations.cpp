@@ -88,7 +88,7 @@ void add_explain_operations(Command explain, int& exit_code) {
         .check(shape_validator());
     command.add_option("--layout", options->layout,
                        "Fix the tile's layout: plain, padded[:ITEMS] or swizzled[:MASK]");
-    add_explain_options(command, *options, operation.variants(), false);
+    add_explain_options(command, *options, operation.variants());
     command.on_run([&operation, options, &exit_code] { exit_code = explain_operation(operation, *options); });
   }
 }
