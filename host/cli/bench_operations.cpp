@@ -114,9 +114,8 @@ void add_bench_operations(Command bench, int& exit_code) {
     const std::vector<Option> words = add_words(command, operation.words, options->words);
     command.add_option("--tile", options->tile, "Fix the tile, in elements: ROWSxCOLS")
         .check(shape_validator());
-    add_bench_options(
-        command, *options, operation.variants(), words, {words.front()}, exit_code,
-        [&operation, options] { return run(operation, *options); }, false);
+    add_bench_options(command, *options, operation.variants(), words, {words.front()}, exit_code,
+                      [&operation, options] { return run(operation, *options); });
   }
 }
 

@@ -13,23 +13,11 @@ namespace smem::cli {
 
 namespace {
 
-constexpr int kMostValues = 1000;  // of an option; with no limit, CLI11 takes one
 constexpr const char* kRow = "{:<41} {:<24}{:>10}{:>9}{:>9}{:>9}{:>9}{:>10}{:>9}{:>7}  {}\n";
 
 [[noreturn]] void refuse_csv(const std::string& got) {
   throw Error(
       {.operation = "bench", .argument = "--csv", .expected = "a file that can be written", .got = got});
-}
-
-/// Calls `run` for each combination of the options' values.
-void for_each_value(const std::vector<Option>& options, std::size_t from, const std::function<void()>& run) {
-  while (from < options.size() && options[from].values().size() < 2)
-    ++from;
-  if (from == options.size()) return run();
-  for (const std::string& value : options[from].values()) {
-    options[from].set(value);
-    for_each_value(options, from + 1, run);
-  }
 }
 
 /// Whether a list was asked for by a command beside this one, or by the one above.
@@ -57,12 +45,11 @@ std::vector<std::string> BenchOptions::variants_of(const std::vector<std::string
 
 void add_bench_options(Command command, BenchOptions& options, const std::vector<std::string_view>& names,
                        const std::vector<Option>& of_one, const std::vector<Option>& asked, int& exit_code,
-                       const std::function<int()>& run, bool takes_many) {
+                       const std::function<int()>& run) {
   add_device_option(command, options.device);
   const auto [goals, goals_small] = add_list_flags(command, options.goals, options.goals_small);
   for (const Option option : of_one) {
     option.excludes(goals).excludes(goals_small);
-    if (takes_many) option.takes(1, kMostValues);
   }
   command.add_option("--variant", options.variants, "Instead of the plan's own choice; may be repeated")
       .one_of({names.begin(), names.end()});
@@ -87,7 +74,7 @@ void add_bench_options(Command command, BenchOptions& options, const std::vector
       all += option.name() + ", ";
     }
     if (!any) throw_required(all + "--goals, or --goals-small");
-    for_each_value(of_one, 0, [&] { exit_code = std::max(exit_code, run()); });
+    exit_code = std::max(exit_code, run());
   });
 }
 

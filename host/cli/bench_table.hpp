@@ -35,12 +35,12 @@ struct BenchOptions {
 };
 
 /// Adds --device, --goals, --goals-small, --variant, --all-variants and --csv. Each of `of_one` describes a
-/// single case, and excludes the lists; of several values, each makes a case, where `takes_many`. `run`,
+/// single case, and excludes the lists. `run`,
 /// which returns an exit code, is called when one of `asked` was given, or a list: of this command, of one
 /// beside it or of the one above. The worst code of all that run is `exit_code`.
 void add_bench_options(Command command, BenchOptions& options, const std::vector<std::string_view>& names,
                        const std::vector<Option>& of_one, const std::vector<Option>& asked, int& exit_code,
-                       const std::function<int()>& run, bool takes_many = true);
+                       const std::function<int()>& run);
 /// Adds --goals and --goals-small, and returns them.
 std::array<Option, 2> add_list_flags(Command command, bool& goals, bool& goals_small);
 /// Runs the lists of all commands that have one. `device`: empty: the usual one.
