@@ -44,12 +44,6 @@ Option Option::hidden() const { return Option(option_->group("")); }
 
 std::string Option::name() const { return option_->get_name(); }
 bool Option::is_given() const { return option_->count() > 0; }
-std::vector<std::string> Option::values() const { return option_->results(); }
-void Option::set(const std::string& value) const {
-  option_->clear();
-  option_->add_result(value);
-  option_->run_callback();
-}
 
 Command Command::add_command(const std::string& name, const std::string& description) const {
   return Command(app_->add_subcommand(name, description));

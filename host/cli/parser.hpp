@@ -51,10 +51,6 @@ class Option {
   /// The name that errors have.
   std::string name() const;
   bool is_given() const;
-  /// As they were given.
-  std::vector<std::string> values() const;
-  /// Writes a value to the variable, as if it alone had been given.
-  void set(const std::string& value) const;
 
  private:
   CLI::Option* option_;
