@@ -48,9 +48,8 @@ void add_bench_options(Command command, BenchOptions& options, const std::vector
                        const std::function<int()>& run) {
   add_device_option(command, options.device);
   const auto [goals, goals_small] = add_list_flags(command, options.goals, options.goals_small);
-  for (const Option option : of_one) {
+  for (const Option option : of_one)
     option.excludes(goals).excludes(goals_small);
-  }
   command.add_option("--variant", options.variants, "Instead of the plan's own choice; may be repeated")
       .one_of({names.begin(), names.end()});
   command.add_flag("--all-variants", options.all_variants, "The plan's own choice, and then every variant");
