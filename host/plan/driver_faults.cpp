@@ -18,6 +18,8 @@ struct Fault {
   BrokenVariant broken;
 };
 
+// Not among these, since a row knows no sizes: PoCL 5.0 so ends with reduce_columns by "several" in groups of
+// at most 64 work-items, which only a clamp or a fixed size gives.
 constexpr const char* kRegions = "PoCL 5 ends the process when it compiles its regions between barriers";
 
 const std::vector<Fault>& faults() {
