@@ -20,7 +20,7 @@
 #define QUEUE 64  // cells; 64: there is no queue, and one step
 #endif
 
-// Walls beside a row: those of y and z, and those of x, at its ends.
+// Boundaries that a row touches: bits for its neighbours along y and z, and for its ends along x.
 #define WALL_BEFORE 1
 #define WALL_AFTER 2
 #define WALL_BELOW 4
@@ -41,7 +41,7 @@ typedef struct {
 
 // These are defined for each kind of memory, `from` and `to`, global or local: OpenCL C 1.2 has no pointers to either.
 
-// rows_around_<from>(here, pitch, below, above, walls): the row `here`, whose neighbours along y are `pitch` cells away.
+// rows_around_<from>(here, pitch, below, above, walls): the row `here` and its four neighbour rows; those along y are `pitch` cells away.
 #define DEFINE_ROWS_AROUND(from)                                                                                        \
   static inline from##_rows rows_around_##from(from const from##_cell* here, long pitch, from const from##_cell* below, \
                                                from const from##_cell* above, int walls) {                              \

@@ -45,7 +45,7 @@ typedef struct {
   uint row, col;
 } tile_index;
 
-// Tiles at walls take longer and come first, so that no compute unit is left with one at the end.
+// Boundary tiles take longest. They are scheduled first, which shortens the tail of the launch.
 static inline tile_index tile_in_order(uint t, uint across, uint along) {
   tile_index tile = {t / across, t % across};
   if (across > 2 && along > 2) {
