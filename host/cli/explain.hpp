@@ -18,7 +18,7 @@ namespace smem::cli {
 
 /// What every operation's explanation can be asked.
 struct ExplainOptions {
-  std::string type, variant, device, like;
+  std::string variant, device, like;
   std::size_t work_items = 0;
   bool run = false, json = false;
 };
@@ -57,26 +57,6 @@ int show_chosen(const ExplainOptions& options, const std::string& text, const Ch
     fmt::print("{} on {}", text, explain(plan, device, knowledge));
   }
   return kGood;
-}
-
-/// The same for what `make_plan(device, overrides)` makes: of what is fixed, else of what was tuned.
-template <class Problem, class MakePlan, class Measure>
-int show(const ExplainOptions& options, const std::string& text, const Problem& problem,
-         const PlanOverrides& fixed, const MakePlan& make_plan, const Measure& measure) {
-  const auto choose = [&](const Context* context, const Device& device) {
-    const auto plan_here = [&](const PlanOverrides& overrides) { return make_plan(device, overrides); };
-    return context != nullptr && fixed == PlanOverrides{} ? tuned_plan(*context, problem, plan_here)
-                                                          : plan_here(fixed);
-  };
-  return show_chosen(options, text, choose, measure);
-}
-
-/// The same for operations that are not tuned: what `make_plan(device)` makes.
-template <class MakePlan, class Measure>
-int show(const ExplainOptions& options, const std::string& text, const MakePlan& make_plan,
-         const Measure& measure) {
-  return show_chosen(
-      options, text, [&](const Context*, const Device& device) { return make_plan(device); }, measure);
 }
 
 }  // namespace smem::cli

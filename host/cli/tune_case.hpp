@@ -17,27 +17,12 @@
 
 namespace smem::cli {
 
-/// An input or the results of a case that is not described.
-struct TuneData {
-  Scalar type = Scalar::float32;
-  std::size_t elements = 0;
-  unsigned most = 255;  ///< the largest number
-  unsigned rare = 1;    ///< of so many elements, one is not 0
-  double relative =
-      0;  ///< of results: what they may differ by, where not every plan rounds at the same place
-
-  operations::ArrayRule rule(std::string name) const {
-    return {std::move(name), type, elements, {.most = most, .rare = rare}};
-  }
-};
-
 /// A problem, and how it is planned, called and checked.
 struct TuneCase {
   std::string operation;  ///< "transpose"
   std::string label;      ///< "4096 x 4096, 4 B"
   TuningClass problems;   ///< that its outcome is for
-  TuneData in, out;       ///< of one that is not described; of `out` the type and the elements count
-  std::optional<operations::Case> described;
+  operations::Case described;
   std::vector<std::string_view> variants;
   std::function<Plan(const Device& device, const PlanOverrides& overrides)> plan;
   std::function<cl::Event(const Context& context, const measure::BufferPair& pair,
@@ -49,8 +34,8 @@ struct TuneCase {
   /// In the second one: arrays that are read and written, then results.
   std::vector<operations::ArrayRule> others() const;
   /// What results may differ by.
-  double relative() const { return described ? described->relative : out.relative; }
-  double absolute() const { return described ? described->absolute : 0; }
+  double relative() const { return described.relative; }
+  double absolute() const { return described.absolute; }
   /// Of each of the two buffers.
   std::size_t bytes() const;
 };

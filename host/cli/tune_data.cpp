@@ -16,18 +16,15 @@ using operations::PlacedArray;
 std::size_t byte_offset(const PlacedArray& place) { return place.first * size_of(place.type); }
 
 /// Those of `in_out` among others().
-std::size_t count_in_out(const TuneCase& of) { return of.described ? of.described->in_out.size() : 0; }
+std::size_t count_in_out(const TuneCase& of) { return of.described.in_out.size(); }
 
 }  // namespace
 
-std::vector<ArrayRule> TuneCase::inputs() const {
-  return described ? described->in : std::vector<ArrayRule>{in.rule("in")};
-}
+std::vector<ArrayRule> TuneCase::inputs() const { return described.in; }
 
 std::vector<ArrayRule> TuneCase::others() const {
-  if (!described) return {out.rule("out")};
-  std::vector<ArrayRule> rules = described->in_out;
-  rules.insert(rules.end(), described->out.begin(), described->out.end());
+  std::vector<ArrayRule> rules = described.in_out;
+  rules.insert(rules.end(), described.out.begin(), described.out.end());
   return rules;
 }
 
