@@ -30,15 +30,12 @@ class Studio {
       : context_(context),
         photo_(photo),
         in_(context, bytes_of(photo)),
-        out_(context, photo.pixels.size() * kChannels) {}
+        out_(context, smem::Count{photo.pixels.size() * kChannels}) {}
 
-  smem::Grid in() const { return grid(in_); }
-  smem::Grid out() const { return grid(out_); }
-
-  /// What `make` has written to out(), as a picture without gaps.
+  /// What `make` writes of the photograph, as an opaque picture.
   template <class Make>
   Image picture(const Make& make) const {
-    make(in(), out());
+    make(grid(in_), grid(out_));
     const std::vector<std::uint8_t> bytes = out_.to_host();
     Image result(photo_.rows, photo_.cols);
     std::memcpy(result.pixels.data(), bytes.data(), bytes.size());
@@ -54,10 +51,10 @@ class Studio {
     grey.reserve(photo_.pixels.size());
     for (const Pixel& p : photo_.pixels)  // the weights of ITU-R BT.601
       grey.push_back(0.299F * p.red + 0.587F * p.green + 0.114F * p.blue);
-    const smem::Array<float> brightness(context_, grey), smooth(context_, grey.size());
+    const smem::Array<float> brightness(context_, grey), smooth(context_, smem::Count{grey.size()});
     // Grain has slopes, too: a little blur takes it away before they are looked for.
     smem::gaussian_blur(context_, brightness.grid(size), smooth.grid(size), {.sigma = 1});
-    smem::sobel(context_, smooth.grid(size), brightness.grid(size), smem::Sobel::magnitude);
+    smem::sobel(context_, smooth.grid(size), brightness.grid(size));
     const std::vector<float> strength = brightness.to_host();
     std::vector<float> sorted = strength;
     const auto bright = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() * 99 / 100);
@@ -95,16 +92,16 @@ void draw(const smem::Context& context, const fs::path& file, const fs::path& fo
   const auto soft = static_cast<double>(far) / 2;
   const std::vector<Captioned> pictures{
       {"as it was", photo},
-      {"gaussian blur", studio.picture([&](const smem::Grid& in, const smem::Grid& out) {
+      {"gaussian blur", studio.picture([&](const smem::ConstGrid& in, const smem::Grid& out) {
          smem::gaussian_blur(context, in, out, {.sigma = soft});
        })},
-      {"box blur", studio.picture([&](const smem::Grid& in, const smem::Grid& out) {
+      {"box blur", studio.picture([&](const smem::ConstGrid& in, const smem::Grid& out) {
          smem::box_blur(context, in, out, far);
        })},
-      {"median 5 x 5", studio.picture([&](const smem::Grid& in, const smem::Grid& out) {
+      {"median 5 x 5", studio.picture([&](const smem::ConstGrid& in, const smem::Grid& out) {
          smem::median_blur(context, in, out, 5);
        })},
-      {"sharpened", studio.picture([&](const smem::Grid& in, const smem::Grid& out) {
+      {"sharpened", studio.picture([&](const smem::ConstGrid& in, const smem::Grid& out) {
          smem::unsharp_mask(context, in, out, {.window = {.sigma = 1.5}, .amount = 1.2, .threshold = 3});
        })},
       {"edges", studio.edges()}};

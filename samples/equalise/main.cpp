@@ -39,7 +39,9 @@ std::vector<std::uint8_t> brightness(const Image& image) {
 /// Counts bytes on the device, and compares with a plain loop.
 Counts counted(const smem::Context& context, const std::vector<std::uint8_t>& values, std::size_t channels) {
   const smem::Array<std::uint8_t> array(context, values);
-  Counts counts = smem::histogram(context, array.matrix(1, values.size()), smem::Bins::of_values(), channels);
+  smem::Bins bins = smem::Bins::of_values();
+  bins.channels = channels;
+  Counts counts = smem::histogram(context, array.matrix(1, values.size()), bins);
   Counts expected(kLevels * channels);
   for (std::size_t i = 0; i < values.size(); ++i)
     ++expected[i % channels * kLevels + values[i]];

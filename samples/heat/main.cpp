@@ -94,10 +94,9 @@ void run(const smem::Context& context, const fs::path& file, const fs::path& fol
   const smem::Array<float> plate(context, std::vector<float>(cells));
 
   smem::Heat heat{.steps = kStepsPerFrame, .max_conductivity = 1};
-  heat.conductivities = smem::GridView<float>(k.buffer(), size);
-  heat.source = smem::GridView<float>(q.buffer(), size);
+  heat.conductivities = k.grid(size);
+  heat.source = q.grid(size);
   heat.dt = smem::heat_time_step_limit(heat, 2);
-  const smem::GridView<float> view(plate.buffer(), size);
   const smem::HeatProblem problem{.width = size.width,
                                   .height = size.height,
                                   .steps = kStepsPerFrame,
@@ -112,7 +111,7 @@ void run(const smem::Context& context, const fs::path& file, const fs::path& fol
   double seconds = 0;
   for (std::size_t frame = 0; frame < kFrames; ++frame) {
     const auto start = std::chrono::steady_clock::now();
-    smem::heat(context, view, view, heat);  // in place
+    smem::heat(context, plate.grid(size), plate.grid(size), heat);  // in place
     context.finish();
     // The first call also compiles.
     if (frame > 0) seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

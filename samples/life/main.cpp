@@ -160,7 +160,7 @@ void run(const smem::Context& context, const fs::path& folder) {
              kGenerations, group);
 
   World world = first_world();
-  smem::Array<std::uint8_t> from(context, world), to(context, world.size());
+  smem::Array<std::uint8_t> from(context, world), to(context, smem::Count{world.size()});
   const auto groups = [&](std::size_t cells) { return (cells + made - 1) / made; };
   std::vector<std::uint8_t> ages(world.size(), 15);
   const fs::path path = folder / "life.gif";

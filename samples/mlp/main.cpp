@@ -76,23 +76,19 @@ class Network {
         first_bias_(weights(1, kHidden, 0)),
         second_(weights(kHidden, kDigits, 1)),
         second_bias_(context, std::vector<float>(kDigits, 0.0F)),
-        hidden_(context, kTest * kHidden),
-        outputs_(context, kTest * kDigits),
-        output_errors_(context, kBatch * kDigits),
-        hidden_errors_(context, kBatch * kHidden),
+        hidden_(context, smem::Count{kTest * kHidden}),
+        outputs_(context, smem::Count{kTest * kDigits}),
+        output_errors_(context, smem::Count{kBatch * kDigits}),
+        hidden_errors_(context, smem::Count{kBatch * kHidden}),
         ones_(context, std::vector<half>(kBatch, half(1.0F))) {}
 
   /// The outputs of `count` pictures from number `first` on.
   void read(const smem::Array<half>& pictures, std::size_t first, std::size_t count) {
-    smem::Gemm layer;
-    layer.epilogue.bias = first_bias_.rounded.vector();
-    layer.epilogue.activation = smem::Activation::relu;
     smem::gemm(context_, pictures.matrix(count, kPixels, {.offset = first * kPixels}),
-               first_.rounded.matrix(kPixels, kHidden), hidden_.matrix(count, kHidden), layer);
-    layer.epilogue = {};
-    layer.epilogue.bias = second_bias_.vector();
+               first_.rounded.matrix(kPixels, kHidden), hidden_.matrix(count, kHidden),
+               {.epilogue = {.bias = first_bias_.rounded, .activation = smem::Activation::relu}});
     smem::gemm(context_, hidden_.matrix(count, kHidden), second_.rounded.matrix(kHidden, kDigits),
-               outputs_.matrix(count, kDigits), layer);
+               outputs_.matrix(count, kDigits), {.epilogue = {.bias = second_bias_}});
   }
 
   /// One step down the gradient of the cross entropy, over kBatch pictures.

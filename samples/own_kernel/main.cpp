@@ -98,7 +98,7 @@ void run(const smem::Context& context, const std::vector<fs::path>& files, const
 
   for (const fs::path& file : files) {
     const Image photo = read_image(file);
-    const smem::Array<Pixel> in(context, photo.pixels), out(context, photo.pixels.size());
+    const smem::Array<Pixel> in(context, photo.pixels), out(context, smem::Count{photo.pixels.size()});
     const auto whole = [&](std::size_t size) { return (size + edge - 1) / edge * edge; };
     panes({.global = {whole(photo.cols), whole(photo.rows), 1}, .work_group = {edge, edge, 1}}, in, out,
           static_cast<cl_uint>(photo.rows), static_cast<cl_uint>(photo.cols));

@@ -20,42 +20,48 @@
 namespace {
 
 namespace fs = std::filesystem;
-using View = smem::MatrixView<Pixel>;
 
 /// One way to turn a picture: on the device, and where a pixel of the result comes from.
 struct Turn {
   const char* name;
   bool swaps_sides;  // whether a picture of rows x cols becomes one of cols x rows
-  std::function<void(const smem::Context&, const View& in, const View& out)> on_device;
+  std::function<void(const smem::Context&, const smem::ConstMatrix& in, const smem::Matrix& out)> on_device;
   std::function<Pixel(const Image& in, std::size_t row, std::size_t col)> source;
 };
 
 std::vector<Turn> turns() {
   using namespace smem;
   return {
-      {"transposed", true, [](const Context& c, const View& in, const View& out) { transpose(c, in, out); },
+      {"transposed", true,
+       [](const Context& c, const ConstMatrix& in, const Matrix& out) { transpose(c, in, out); },
        [](const Image& in, std::size_t r, std::size_t c) { return in.at(c, r); }},
       {"rotated_90", true,
-       [](const Context& c, const View& in, const View& out) { rotate(c, in, out, Rotation::by_90); },
+       [](const Context& c, const ConstMatrix& in, const Matrix& out) {
+         rotate(c, in, out, Rotation::by_90);
+       },
        [](const Image& in, std::size_t r, std::size_t c) { return in.at(in.rows - 1 - c, r); }},
       {"rotated_180", false,
-       [](const Context& c, const View& in, const View& out) { rotate(c, in, out, Rotation::by_180); },
+       [](const Context& c, const ConstMatrix& in, const Matrix& out) {
+         rotate(c, in, out, Rotation::by_180);
+       },
        [](const Image& in, std::size_t r, std::size_t c) { return in.at(in.rows - 1 - r, in.cols - 1 - c); }},
       {"rotated_270", true,
-       [](const Context& c, const View& in, const View& out) { rotate(c, in, out, Rotation::by_270); },
+       [](const Context& c, const ConstMatrix& in, const Matrix& out) {
+         rotate(c, in, out, Rotation::by_270);
+       },
        [](const Image& in, std::size_t r, std::size_t c) { return in.at(c, in.cols - 1 - r); }},
       {"flipped_horizontal", false,
-       [](const Context& c, const View& in, const View& out) { flip(c, in, out, Flip::horizontal); },
+       [](const Context& c, const ConstMatrix& in, const Matrix& out) { flip(c, in, out, Flip::horizontal); },
        [](const Image& in, std::size_t r, std::size_t c) { return in.at(r, in.cols - 1 - c); }},
       {"flipped_vertical", false,
-       [](const Context& c, const View& in, const View& out) { flip(c, in, out, Flip::vertical); },
+       [](const Context& c, const ConstMatrix& in, const Matrix& out) { flip(c, in, out, Flip::vertical); },
        [](const Image& in, std::size_t r, std::size_t c) { return in.at(in.rows - 1 - r, c); }},
       // The last of the eight ways in which a rectangle can lie: over the other diagonal, in two calls. The
       // second follows the first on the queue, and OpenCL keeps the buffer between them until it is done with
       // it.
       {"transverse", true,
-       [](const Context& c, const View& in, const View& out) {
-         const Array<Pixel> between(c, in.rows * in.cols);
+       [](const Context& c, const ConstMatrix& in, const Matrix& out) {
+         const Array<Pixel> between(c, smem::Count{in.rows * in.cols});
          transpose(c, in, between.matrix(out.rows, out.cols));
          rotate(c, between.matrix(out.rows, out.cols), out, Rotation::by_180);
        },
@@ -67,7 +73,7 @@ std::vector<Turn> turns() {
 Image turned(const smem::Context& context, const Turn& turn, const Image& in) {
   Image out = turn.swaps_sides ? Image(in.cols, in.rows) : Image(in.rows, in.cols);
   const smem::Array<Pixel> device_in(context, in.pixels);
-  const smem::Array<Pixel> device_out(context, out.pixels.size());
+  const smem::Array<Pixel> device_out(context, smem::Count{out.pixels.size()});
   turn.on_device(context, device_in.matrix(in.rows, in.cols), device_out.matrix(out.rows, out.cols));
   out.pixels = device_out.to_host();  // waits
   return out;

@@ -25,7 +25,7 @@ std::string local_text(const smem::Plan& plan) {
 std::optional<smem::Plan> plan_of(const smem::Device& device, const smem::TransposeProblem& problem,
                                   std::string_view variant) {
   try {
-    return smem::plan_transpose(device, problem, variant);
+    return smem::plan_transpose(device, problem, {.variant = std::string(variant)});
   } catch (const smem::Error&) {
     return std::nullopt;
   }

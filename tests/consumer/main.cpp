@@ -16,7 +16,7 @@ int main() {
 
     const smem::Context context;
     const smem::Array<float> in(context, host);
-    const smem::Array<float> out(context, rows * cols);
+    const smem::Array<float> out(context, smem::Count{rows * cols});
     smem::transpose(context, in.matrix(rows, cols), out.matrix(cols, rows));
     const std::vector<float> result = out.to_host();
 
