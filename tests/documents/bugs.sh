@@ -3,8 +3,7 @@
 #   tests/documents/bugs.sh GUIDE GUIDE_FILES
 set -euo pipefail
 . "$(dirname "$0")/../kernels/lib.sh"
-need OCLGRIND oclgrind
-kernel=$(command -v oclgrind-kernel || echo "$(dirname "$(command -v "$OCLGRIND")")/oclgrind-kernel")
+kernel=$(command -v oclgrind-kernel) || kernel="$(dirname "$(command -v "${OCLGRIND:-oclgrind}" || echo .)")/oclgrind-kernel"
 [ -x "$kernel" ] || missing oclgrind-kernel
 guide="$1"
 cd "$2"
