@@ -35,10 +35,10 @@
 #define SPAN ((RESULTS - 1) * STRIDE_W + WINDOW_W)  // elements of a row that RESULTS windows have
 #if INTEGER
 typedef int number;
-#define GREATER(a, b) max(a, b)
+static inline number greater_of(number a, number b) { return max(a, b); }
 #else
 typedef VALUE number;
-#define GREATER(a, b) (is_greater(b, a) ? (b) : (a))
+static inline number greater_of(number a, number b) { return is_greater(b, a) ? b : a; }
 #endif
 
 static inline void read_span(global const ELEMENT* p, number v[SPAN]) {
@@ -89,20 +89,25 @@ static inline void store_numbers(global RESULT* to, const number made[RESULTS]) 
 #endif
 }
 
-// One result, of as much of its window as is there.
+// One result, of the cells of its window that lie in the plane.
 static inline void make_one(global RESULT* to, global const ELEMENT* from, ulong in_pitch, ulong x, long top, ulong in_w, ulong in_h,
                             uint pad_left) {
   const long left = (long)(x * STRIDE_W) - (long)pad_left;
-  const long y0 = max(top, 0L), y1 = min(top + WINDOW_H, (long)in_h), x0 = max(left, 0L), x1 = min(left + WINDOW_W, (long)in_w);
-  number made = AVERAGE ? 0 : (number)load_value(from + (ulong)y0 * in_pitch, (ulong)x0);
-  for (long row = y0; row < y1; ++row) {
-    for (long i = x0; i < x1; ++i) {
-      const number v = (number)load_value(from + (ulong)row * in_pitch, (ulong)i);
-      made = AVERAGE ? made + v : GREATER(made, v);
+  number made = 0;
+  uint found = 0;  // cells of the window that lie in the plane
+#pragma unroll
+  for (uint j = 0; j < WINDOW_H; ++j)
+#pragma unroll
+    for (uint i = 0; i < WINDOW_W; ++i) {
+      const long row = top + j, column = left + i;
+      if (row >= 0 && row < (long)in_h && column >= 0 && column < (long)in_w) {
+        const number v = (number)load_value(from + (ulong)row * in_pitch, (ulong)column);
+        made = AVERAGE ? made + v : found == 0 ? v : greater_of(made, v);
+        ++found;
+      }
     }
-  }
 #if AVERAGE
-  const ulong count = COUNT_PADDING ? WINDOW_W * WINDOW_H : (ulong)((y1 - y0) * (x1 - x0));
+  const ulong count = COUNT_PADDING ? WINDOW_W * WINDOW_H : found;
   store_pool_mean(to, x, (pool_sum)made, count);
 #else
   store_pixel(to, x, (VALUE)made);
@@ -137,7 +142,7 @@ void pool_vector(POOL_ARGUMENTS) {
 #if AVERAGE
                   made[k] += v[j][k * STRIDE_W + i];
 #else
-                  made[k] = GREATER(made[k], v[j][k * STRIDE_W + i]);
+                  made[k] = greater_of(made[k], v[j][k * STRIDE_W + i]);
 #endif
                 }
             }

@@ -1,6 +1,7 @@
 // smem: see, measure and compare the library on one's own device.
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/results.hpp"
 #include "cli/terminal.hpp"
 
 #include <smem/smem.hpp>
@@ -52,6 +53,10 @@ int main(int argc, char** argv) {
   // later.
   for (const char* name : {"bench", "ladder", "roofline"})
     root.command(name).on_chosen([] { ::setenv("SMEM_TUNING", "0", 1); });
+
+  recorded().command = "smem";
+  for (int i = 1; i < argc; ++i)
+    recorded().command.append(" ").append(argv[i]);
 
   try {
     return with_output(parser.run(argc, argv) ? exit_code : kUsage);

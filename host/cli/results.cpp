@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <array>
+#include <ctime>
 #include <fstream>
 #include <sstream>
 #include <utility>
@@ -136,8 +138,12 @@ void write_text(const char* argument, const std::string& path, const std::string
 }
 
 std::string to_markdown(const Results& results) {
-  std::string text = fmt::format("{} ({}, driver {}), smem {}\n\n", results.device, results.platform,
-                                 results.driver, results.smem);
+  std::array<char, 16> today{};
+  const std::time_t now = std::time(nullptr);
+  std::strftime(today.data(), today.size(), "%F", std::gmtime(&now));
+  std::string text =
+      fmt::format("{} ({}, driver {}), smem {}, {}: `{}`\n\n", results.device, results.platform,
+                  results.driver, results.smem, today.data(), results.command);
   text +=
       "| operation | case | variant | ms | spread | rate | of the device | built ms | host us |\n"
       "|---|---|---|---|---|---|---|---|---|\n";

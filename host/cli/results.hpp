@@ -49,6 +49,7 @@ void set_plan(Result& result, const Device& device, const Plan& plan);
 
 struct Results {
   std::string smem, device, platform, driver;
+  std::string command;  ///< the command line; not in files
   std::vector<Result> rows;
 };
 
@@ -62,6 +63,7 @@ Results read_results(const char* argument, const std::string& path);
 /// Writes text to a file. \throws Error naming `argument` when it cannot be written.
 void write_text(const char* argument, const std::string& path, const std::string& text);
 
+/// A table, below the device, its driver, today's date and the command.
 std::string to_markdown(const Results& results);
 
 /// What two results of one case say of each other.

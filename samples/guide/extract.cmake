@@ -1,7 +1,8 @@
-# Takes the code blocks out of the guide: what the reader sees is what is compiled.
-#   guide_extract(README FOLDER) writes each block that opens with "```c NAME", "```cpp NAME" to FOLDER/NAME, and all
-#   "```text" blocks, one after the other, to FOLDER/expected.txt. Sets guide_sources to the .cpp files.
-# A block of code without a name would not be compiled, so it is an error. Text is never a list here: code has semicolons.
+# Extracts the code blocks of the guide: what the reader sees is what is compiled.
+#   guide_extract(README FOLDER) writes each block that opens with "```c NAME", "```cpp NAME" or "```text NAME" to FOLDER/NAME, and
+#   all "```text" blocks, one after the other, to FOLDER/expected.txt. Sets guide_sources to the .cpp files.
+# Blocks of commands ("```sh"), which tests/documents checks, and of other output ("```") are left out. A block of code without a
+# name would not be compiled, so it is an error. Text is never a list here: code has semicolons.
 function(guide_write file text)
   set(before "")
   if(EXISTS ${file})
@@ -34,7 +35,7 @@ function(guide_extract readme folder)
     math(EXPR at "${at} + 4")
     string(SUBSTRING "${rest}" ${at} -1 rest)
     string(SUBSTRING "${block}" 1 -1 block)  # the line break of the opening line
-    if(head MATCHES "^(c|cpp) ([a-z_]+\\.(cl|cpp|hpp))$")
+    if(head MATCHES "^(c|cpp|text) ([a-z_]+\\.(cl|cpp|hpp|sim))$")
       set(name ${CMAKE_MATCH_2})
       guide_write(${folder}/${name} "${block}\n")
       if(name MATCHES "\\.cpp$")
@@ -42,8 +43,8 @@ function(guide_extract readme folder)
       endif()
     elseif(head STREQUAL "text")
       string(APPEND expected "${block}\n")
-    else()
-      message(FATAL_ERROR "${readme}: a block is \"c NAME.cl\", \"cpp NAME.cpp\" or \"text\", not \"${head}\"")
+    elseif(NOT head STREQUAL "sh" AND NOT head STREQUAL "")
+      message(FATAL_ERROR "${readme}: a block is \"c NAME.cl\", \"cpp NAME.cpp\", \"text NAME.sim\", \"text\", \"sh\" or \"\", not \"${head}\"")
     endif()
   endwhile()
   guide_write(${folder}/expected.txt "${expected}")

@@ -34,6 +34,7 @@ expect "$(cat "$folder/out")" '^smem: .*--plot'
 
 # A file compared with itself is noise; half the speed is slower, and a wrong result is never good.
 text=$("$smem" bench transpose 65x33 --json "$folder/a.json" --markdown)
+expect "$text" "driver .*, $(date -u +%F): \`smem bench transpose 65x33 --json .* --markdown\`\$"
 expect "$text" '^\| transpose \| 65 x 33, 4 B \| \*\*'
 expect "$text" ' \| [0-9]+ \| [0-9.]+ \|$'  # what the first call compiled, and a call's time on the host
 expect "$(cat "$folder/a.json")" '"build_s": 0\.[0-9]*[1-9]'
