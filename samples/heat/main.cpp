@@ -93,10 +93,8 @@ void run(const smem::Context& context, const fs::path& file, const fs::path& fol
   const smem::Array<float> k(context, conductivities_of(photo, factor, size)), q(context, sources);
   const smem::Array<float> plate(context, std::vector<float>(cells));
 
-  smem::Heat heat{.steps = kStepsPerFrame,
-                  .conductivities = k.grid(size),
-                  .max_conductivity = 1,
-                  .source = q.grid(size)};
+  smem::Heat heat{
+      .steps = kStepsPerFrame, .conductivities = k.grid(size), .max_conductivity = 1, .source = q.grid(size)};
   heat.dt = smem::heat_time_step_limit(heat, 2);
   const smem::HeatProblem problem{.width = size.width,
                                   .height = size.height,
