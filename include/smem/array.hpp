@@ -5,28 +5,44 @@
 #include <smem/grid.hpp>
 #include <smem/view.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <vector>
 
 namespace smem {
 
-/// Owns a buffer of `size()` elements. Copies share the buffer, as cl::Buffer does. An array that was moved
-/// from can be assigned to and destroyed; all else throws Error.
+/// How many elements an Array has: Array<float>(context, smem::Count{1000}).
+struct Count {
+  std::size_t elements;
+  constexpr explicit Count(std::size_t number) : elements(number) {}
+};
+
+/// Owns a buffer of `size()` elements, which is a vector wherever one is taken. Copies share the buffer, as
+/// cl::Buffer does. An array that was moved from can be assigned to and destroyed; all else throws Error.
 template <class T>
 class Array {
   static_assert(std::is_trivially_copyable_v<T>, "the elements of a buffer are copied byte by byte");
 
  public:
+  using value_type = T;
+
   /// Uninitialised elements. \throws Error when they are more than the device's memory holds.
-  Array(const Context& context, std::size_t size)
-      : context_(context), size_(size), buffer_(make_buffer(context, checked_bytes(size))) {}
+  Array(const Context& context, Count count)
+      : context_(context), size_(count.elements), buffer_(make_buffer(context, checked_bytes(size_))) {}
   /// The host's elements, copied before it returns.
-  Array(const Context& context, std::span<const T> host) : Array(context, host.size()) { write(host); }
+  Array(const Context& context, std::span<const T> host) : Array(context, Count(host.size())) { write(host); }
   /// The same of a vector.
   Array(const Context& context, const std::vector<T>& host) : Array(context, std::span<const T>(host)) {}
+  /// These elements: Array<int>(context, {5}) holds a 5.
+  Array(const Context& context, std::initializer_list<T> elements)
+      : Array(context, std::span<const T>(elements.begin(), elements.size())) {}
+  template <std::integral Number>
+  Array(const Context&, Number) = delete;  // Count{1000} is a number of elements, {1000} is an element
 
   /// Elements.
   std::size_t size() const {
@@ -56,19 +72,20 @@ class Array {
     return host;
   }
 
-  /// The array seen as numbers that follow each other; part of it.
+  /// The array as a vector, which operations take it for.
   VectorView<T> vector() const { return VectorView<T>(buffer(), size_); }
+  operator VectorView<T>() const { return vector(); }
   /// `count` elements from element `offset` on.
   VectorView<T> vector(std::size_t offset, std::size_t count) const {
     return VectorView<T>(buffer(), count, offset);
   }
 
-  /// The array seen as row-major matrices.
+  /// The array as row-major matrices.
   MatrixView<T> matrix(std::size_t rows, std::size_t cols, const Extent& extent = {}) const {
     return MatrixView<T>(buffer(), rows, cols, extent);
   }
 
-  /// The array seen as grids: a signal, an image, a volume.
+  /// The array as grids: a signal, an image, a volume.
   GridView<T> grid(const GridSize& cells, const GridLayout& layout = {}) const {
     return GridView<T>(buffer(), cells, layout);
   }

@@ -8,16 +8,9 @@
 #include <smem/options.hpp>
 
 #include <cstddef>
-#include <type_traits>
 #include <vector>
 
 namespace smem {
-
-/// What lies beyond the edges of an image. Boundary::mirror is what OpenCV does where it is told nothing.
-struct BlurOptions {
-  Boundary boundary = Boundary::mirror;  ///< beyond the edges
-  double value = 0;                      ///< beyond the edges, with Boundary::constant
-};
 
 /// A Gaussian window. What is 0 follows from the other, as in OpenCV: sigma = 0.3 * ((size - 1) / 2 - 1) +
 /// 0.8 (where both a size of at most 9 and no sigma are given, OpenCV's tables for these sizes); size = 2 * 3
@@ -25,9 +18,12 @@ struct BlurOptions {
 struct Gaussian {
   std::size_t size = 0;  ///< cells, odd, at most 4000
   double sigma = 0;      ///< cells
+  // Of another window along columns; both 0: the same one.
+  std::size_t size_down = 0;  ///< cells
+  double sigma_down = 0;      ///< cells
 };
 
-/// The weights of a window, which add up to 1: exp(-x^2 / (2 sigma^2)), scaled. For uint8 they are multiples
+/// The weights along rows, which add up to 1: exp(-x^2 / (2 sigma^2)), scaled. For uint8 they are multiples
 /// of 1/256, in which each rounding error goes to the next weight, and the middle one takes what is left.
 /// \throws Error when both are 0, the size is even or above 4000, or sigma is negative or not finite.
 SMEM_API std::vector<double> gaussian_weights(const Gaussian& window, Scalar type);
@@ -39,13 +35,9 @@ SMEM_API std::vector<double> gaussian_weights(const Gaussian& window, Scalar typ
 ///
 /// D. Marr and E. Hildreth, "Theory of edge detection", Proc. R. Soc. Lond. B 207, 1980. The rules for sizes:
 /// OpenCV, getGaussianKernel and GaussianBlur.
-SMEM_API cl::Event gaussian_blur(const Context& context, const Grid& in, const Grid& out,
-                                 const Gaussian& window, const BlurOptions& options = {},
-                                 const CallOptions& call = {});
-/// With another window down the columns than along the rows.
-SMEM_API cl::Event gaussian_blur(const Context& context, const Grid& in, const Grid& out,
-                                 const Gaussian& across, const Gaussian& down, const BlurOptions& options,
-                                 const CallOptions& call = {});
+SMEM_API cl::Event gaussian_blur(const Context& context, const ConstGrid& in, const Grid& out,
+                                 const Gaussian& window, const Edges& edges = {},
+                                 const CallOptions& options = {});
 
 /// The mean of all elements at most a radius away, along rows and columns; beyond the edges, the boundary's.
 /// Integers' means are exact, rounded to the nearest number of `out`. Beyond a window of 15 x 15 the cost of
@@ -56,43 +48,50 @@ SMEM_API cl::Event gaussian_blur(const Context& context, const Grid& in, const G
 /// once. No host wait. \throws Error also for the variant "separable" of integers whose sums may exceed 2^24.
 ///
 /// Source of the sums: F. C. Crow, "Summed-area tables for texture mapping", SIGGRAPH 1984.
-SMEM_API cl::Event box_blur(const Context& context, const Grid& in, const Grid& out, const BoxRadius& radius,
-                            const BlurOptions& options = {}, const CallOptions& call = {});
+SMEM_API cl::Event box_blur(const Context& context, const ConstGrid& in, const Grid& out,
+                            const BoxRadius& radius, const Edges& edges = {},
+                            const CallOptions& options = {});
 
 /// The median of a window of `size` x `size` cells, 3 or 5; of each channel by itself. `out` has the type of
 /// `in`, or float32. Where a window holds a NaN, its result is one of its elements. O(size^4) comparisons an
 /// element, in registers. \throws Error when the size is another, and as separable().
-SMEM_API cl::Event median_blur(const Context& context, const Grid& in, const Grid& out, std::size_t size,
-                               const BlurOptions& options = {}, const CallOptions& call = {});
+SMEM_API cl::Event median_blur(const Context& context, const ConstGrid& in, const Grid& out, std::size_t size,
+                               const Edges& edges = {}, const CallOptions& options = {});
 
 /// What sobel() gives.
-enum class Sobel {
+enum class Gradient {
   across,    ///< the slope along rows: right less left
   down,      ///< the slope along columns: below less above
   magnitude  ///< the root of the sum of both squares
 };
 
-/// Slopes by Sobel's weights of `size` 3, (-1 0 1) times (1 2 1), or 5, (-1 -2 0 2 1) times (1 4 6 4 1), not
+/// A gradient by Sobel's weights.
+struct Sobel {
+  Gradient gradient = Gradient::magnitude;  ///< or one of its components
+  std::size_t size = 3;                     ///< of the window: 3 or 5
+};
+
+/// Slopes by Sobel's weights of size 3, (-1 0 1) times (1 2 1), or 5, (-1 -2 0 2 1) times (1 4 6 4 1), not
 /// scaled. `out` has the type of `in`, float32, or int16 where `in` is uint8; what does not fit is saturated.
 /// Types, grids and errors as of separable(). \throws Error when the size is another.
 ///
 /// I. Sobel and G. Feldman, "A 3 x 3 isotropic gradient operator for image processing", 1968.
-SMEM_API cl::Event sobel(const Context& context, const Grid& in, const Grid& out, Sobel what,
-                         std::size_t size = 3, const BlurOptions& options = {}, const CallOptions& call = {});
+SMEM_API cl::Event sobel(const Context& context, const ConstGrid& in, const Grid& out,
+                         const Sobel& sobel = {}, const Edges& edges = {}, const CallOptions& options = {});
 
 /// How an image is sharpened.
 struct UnsharpMask {
-  Gaussian window = {.size = 0, .sigma = 1.5};  ///< of the blur
-  double amount = 1;                            ///< of the difference that is added
-  double threshold = 0;  ///< differences of less, in units of the elements, are left as they are
+  Gaussian window = {.sigma = 1.5};  ///< of the blur
+  double amount = 1;                 ///< of the difference that is added
+  double threshold = 0;              ///< smaller differences, in units of the elements, are not added
 };
 
 /// out = in + amount * (in - blurred), where in and blurred differ by the threshold or more; else in. One
 /// launch, as gaussian_blur(), but with weights that are not rounded; integers are rounded once, half-way
 /// cases to even. Types, grids and errors as there. \throws Error when the amount is not finite, or the
 /// threshold is negative or no number. An amount beyond the range of float is for float64 alone.
-SMEM_API cl::Event unsharp_mask(const Context& context, const Grid& in, const Grid& out,
-                                const UnsharpMask& mask = {}, const BlurOptions& options = {},
-                                const CallOptions& call = {});
+SMEM_API cl::Event unsharp_mask(const Context& context, const ConstGrid& in, const Grid& out,
+                                const UnsharpMask& mask = {}, const Edges& edges = {},
+                                const CallOptions& options = {});
 
 }  // namespace smem

@@ -4,6 +4,7 @@
 #include <smem/export.hpp>
 
 #include <cstddef>
+#include <optional>
 #include <string_view>
 
 namespace smem {
@@ -20,6 +21,13 @@ enum class Boundary {
   mirror,    ///< dcb|abcd|cba, mirrored at the edge element, which stands once
   wrap,      ///< bcd|abcd|abc, the other end
   leave      ///< elements whose neighbours are not all there are not computed, and `out` keeps what it has
+};
+
+/// What an operation reads beyond the edges of a grid.
+struct Edges {
+  /// Nothing: mirror for blurs and slopes, as in OpenCV; zero for all others.
+  std::optional<Boundary> boundary = {};
+  double value = 0;  ///< of Boundary::constant, as an element of the grid
 };
 
 /// "zero" to "leave".

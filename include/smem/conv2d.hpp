@@ -3,39 +3,33 @@
 
 #include <smem/context.hpp>
 #include <smem/conv2d_plan.hpp>
-#include <smem/convolve2d.hpp>
 #include <smem/grid.hpp>
 #include <smem/options.hpp>
 #include <smem/view.hpp>
+#include <smem/window.hpp>
 
 #include <cstddef>
-#include <type_traits>
 
 namespace smem {
 
-/// How filters are applied.
+/// How filters are applied. Strides and dilations are at least 1.
 struct Conv2d {
-  std::size_t stride_x = 1;                  ///< cells from one window to the next
-  std::size_t stride_y = 1;                  ///< rows from one window to the next
-  std::size_t dilation_x = 1;                ///< cells from one weight to the next
-  std::size_t dilation_y = 1;                ///< rows from one weight to the next
+  Stride stride = {};                        ///< from one window to the next
+  Dilation dilation = {};                    ///< from one weight to the next
   Padding padding = {};                      ///< zeros around each plane
   std::size_t groups = 1;                    ///< of channels; as many as channels: depthwise
-  Vector bias = {};                          ///< a number for each filter, of out's type. Empty: none
+  ConstVector bias = {};                     ///< a number for each filter, of out's type. Empty: none
   Activation activation = Activation::none;  ///< of the sum with its bias
 
   /// Windows `stride` apart, with the same padding on all sides.
   static Conv2d square(std::size_t stride, std::size_t padding = 0) {
-    Conv2d how;
-    how.stride_x = how.stride_y = stride;
-    how.padding = {padding, padding, padding, padding};
-    return how;
+    return {.stride = {stride, stride}, .padding = {padding, padding, padding, padding}};
   }
 };
 
 /// out(n, k, y, x) = activation(bias(k) + sum over c, r, s of weights(k, c, r, s) * in(n, g * C / groups + c,
-/// y * stride_y + r * dilation_y - top, x * stride_x + s * dilation_x - left)), where g = k / (K / groups) is
-/// the group of k, and what lies in the padding is 0: the cross-correlation that networks call convolution.
+/// y * stride.y + r * dilation.y - top, x * stride.x + s * dilation.x - left)), where g = k / (K / groups) is
+/// the group of k, and padding is 0: the cross-correlation that networks call convolution.
 ///
 /// "NCHW": `in` has N grids of W x H x C cells, which is GridSize{W, H, C} with a batch of N; `weights` K
 /// grids of S x R x C / groups cells; `out` N grids of Q x P x K cells, Q and P as convolved_size() says. All
@@ -54,18 +48,7 @@ struct Conv2d {
 ///
 /// V. Dumoulin and F. Visin, "A guide to convolution arithmetic for deep learning", 2016. Sources of the
 /// kernels: cl/conv2d/.
-SMEM_API cl::Event conv2d(const Context& context, const Grid& in, const Grid& weights, const Grid& out,
-                          const Conv2d& how = {}, const CallOptions& options = {});
-
-/// The same of typed views.
-template <class In, class Weight, class Out>
-cl::Event conv2d(const Context& context, const GridView<In>& in, const GridView<Weight>& weights,
-                 const GridView<Out>& out, const Conv2d& how = {}, const CallOptions& options = {}) {
-  static_assert(
-      std::is_same_v<std::remove_const_t<In>, Out> && std::is_same_v<std::remove_const_t<Weight>, Out>,
-      "in, weights and out must have the same element type");
-  return conv2d(context, static_cast<const Grid&>(in), static_cast<const Grid&>(weights),
-                static_cast<const Grid&>(out), how, options);
-}
+SMEM_API cl::Event conv2d(const Context& context, const ConstGrid& in, const ConstGrid& weights,
+                          const Grid& out, const Conv2d& convolution = {}, const CallOptions& options = {});
 
 }  // namespace smem

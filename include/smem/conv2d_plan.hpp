@@ -7,7 +7,7 @@
 #include <smem/gemm_plan.hpp>
 #include <smem/plan.hpp>
 #include <smem/scalar.hpp>
-#include <smem/sizes.hpp>
+#include <smem/window.hpp>
 
 #include <cstddef>
 #include <string_view>
@@ -23,16 +23,12 @@ struct Conv2dProblem {
   std::size_t width = 0;                     ///< cells of a row of the input: W
   std::size_t height = 0;                    ///< rows of the input: H
   std::size_t out_channels = 1;              ///< filters, in all groups: K
-  std::size_t window_width = 1;              ///< of a filter: S
-  std::size_t window_height = 1;             ///< of a filter: R
+  Window2d window = {};                      ///< of a filter: S x R
   std::size_t out_width = 0;                 ///< of the output: Q
   std::size_t out_height = 0;                ///< of the output: P
-  std::size_t stride_x = 1;                  ///< cells from a window to the next
-  std::size_t stride_y = 1;                  ///< rows from a window to the next
-  std::size_t dilation_x = 1;                ///< cells from a weight to the next
-  std::size_t dilation_y = 1;                ///< rows from a weight to the next
-  std::size_t pad_left = 0;                  ///< zeros before each row
-  std::size_t pad_top = 0;                   ///< rows of zeros before the first
+  Stride stride = {};                        ///< from a window to the next
+  Dilation dilation = {};                    ///< from a weight to the next
+  Padding padding = {};                      ///< zeros; those on the right and below follow from the output
   std::size_t groups = 1;                    ///< of channels
   bool bias = false;                         ///< a number for each filter is added
   Activation activation = Activation::none;  ///< of the sum with its bias
@@ -44,7 +40,7 @@ struct Conv2dProblem {
   std::size_t weight_alignment = 64;  ///< the same of the filters
 
   std::size_t taps() const {
-    return detail::size_product(window_width, window_height);
+    return detail::size_product(window.width, window.height);
   }                                                                    ///< weights of a plane
   std::size_t group_channels() const { return in_channels / groups; }  ///< that a filter sees
   std::size_t group_filters() const { return out_channels / groups; }  ///< filters of a group
@@ -60,16 +56,15 @@ struct Conv2dProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(
-        choice("type", type), extent("images", images), extent("in_channels", in_channels),
-        extent("width", width), extent("height", height), extent("out_channels", out_channels),
-        choice("window_width", window_width), choice("window_height", window_height),
-        ignored("out_width", out_width), ignored("out_height", out_height), choice("stride_x", stride_x),
-        choice("stride_y", stride_y), choice("dilation_x", dilation_x), choice("dilation_y", dilation_y),
-        ignored("pad_left", pad_left), ignored("pad_top", pad_top), extent("groups", groups),
-        ignored("bias", bias), ignored("activation", activation), choice("in_packed", in_packed),
-        choice("out_packed", out_packed), aligned("in_alignment", in_alignment),
-        aligned("out_alignment", out_alignment), aligned("weight_alignment", weight_alignment));
+    return std::tuple(choice("type", type), extent("images", images), extent("in_channels", in_channels),
+                      extent("width", width), extent("height", height), extent("out_channels", out_channels),
+                      choice("window", window), ignored("out_width", out_width),
+                      ignored("out_height", out_height), choice("stride", stride),
+                      choice("dilation", dilation), ignored("padding", padding), extent("groups", groups),
+                      ignored("bias", bias), ignored("activation", activation),
+                      choice("in_packed", in_packed), choice("out_packed", out_packed),
+                      aligned("in_alignment", in_alignment), aligned("out_alignment", out_alignment),
+                      aligned("weight_alignment", weight_alignment));
   }
 };
 

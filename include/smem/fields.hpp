@@ -152,6 +152,9 @@ FieldValue field_value(const Field<T>& field) {
       made.numbers.push_back(static_cast<std::size_t>(element));
     }
     made.is_number = false;
+  } else if constexpr (requires { field.value.numbers(); }) {
+    const auto numbers = field.value.numbers();
+    made = field_value(Field<decltype(numbers)>{field.name, numbers, field.role});
   } else {
     made.text = field.value;
     made.is_number = false;

@@ -33,9 +33,8 @@ struct FlipProblem {
 /// The plan that flip() and rotate() by 180 degrees would use on `device`. Variants: "items", one element
 /// after the other, and "vector", several at once. Overrides: `variant` and `work_items`, a power of two.
 /// \throws Error as plan_transpose() does.
-SMEM_API Plan plan_flip(const Device& device, const FlipProblem& problem, const PlanOverrides& overrides);
-/// The same, with at most the variant fixed.
-SMEM_API Plan plan_flip(const Device& device, const FlipProblem& problem, std::string_view variant = {});
+SMEM_API Plan plan_flip(const Device& device, const FlipProblem& problem,
+                        const PlanOverrides& overrides = {});
 /// The names of the variants, the plainest first.
 SMEM_API std::vector<std::string_view> flip_variants();
 

@@ -7,7 +7,6 @@
 #include <smem/view.hpp>
 
 #include <string>
-#include <type_traits>
 
 namespace smem {
 
@@ -31,8 +30,8 @@ enum class BiasOf { column, row };
 /// What becomes of x = alpha * sum + beta * C before it is written, in this order. In float for half and
 /// bfloat16, rounded once at the end.
 struct Epilogue {
-  Vector bias =
-      {};  ///< x += bias[col] or bias[row]; of C's type, as many as C has columns or rows. Empty: none
+  /// x += bias[col] or bias[row]; of C's type, as many as C has columns or rows. Empty: none.
+  ConstVector bias = {};
   BiasOf bias_of = BiasOf::column;           ///< to what the bias belongs
   Activation activation = Activation::none;  ///< of the sum with its bias
   /// x = an expression in OpenCL C, e.g. "x * tanh(x)", of `x` (float for half and bfloat16, int for int32)
@@ -41,7 +40,7 @@ struct Epilogue {
   double scale = 1;  ///< x *= scale; of int32 a whole number
   /// x += residual(row, col); shape and type of C. May be C itself, as it was before: with a list, each
   /// product's own C then. Empty: none.
-  Matrix residual = {};
+  ConstMatrix residual = {};
 };
 
 /// A product: C = alpha op(A) op(B) + beta C. alpha, beta and the epilogue's scale are rounded to the type
@@ -52,16 +51,15 @@ struct Gemm {
   double beta = 0;           ///< 0: C is not read. Of int32 both are whole numbers
   bool transpose_a = false;  ///< whether op(A) is the transposed A
   bool transpose_b = false;  ///< whether op(B) is the transposed B
-  /// Of float32: lets matrix units multiply, which read 10 bits behind the point of each factor and no more:
-  /// a relative error of at most 2^-10 of each. Sums stay float32. Devices without such units multiply as
-  /// ever.
+  /// Of float32: factors are rounded to TF32 (10 bits of mantissa, a relative error of at most 2^-10), which
+  /// matrix units multiply. Sums stay float32. Without effect on devices without such units.
   bool tf32 = false;
   Order order = Order::row_major;  ///< how all three matrices lie
   Epilogue epilogue = {};          ///< done to each result before it is stored
   /// Three uint64 for each product of the batch: how many elements its A, B and C lie behind those of the
   /// views, whose batch is 1. Empty: batches lie as the views say. What would leave a buffer is left out, and
-  /// matrices C that overlap have no defined result: the list is on the device, and nobody reads it before.
-  Vector list = {};
+  /// matrices C that overlap have no defined result: the host does not read the list.
+  ConstVector list = {};
 };
 
 /// C = alpha op(A) op(B) + beta C, for each product of the batch; op(A) is m x k, op(B) is k x n, C is m x n.
@@ -84,18 +82,7 @@ struct Gemm {
 /// Tiles in local memory and registers: V. Volkov and J. Demmel, "Benchmarking GPUs to tune dense linear
 /// algebra", SC 2008; K. Matsumoto, N. Nakasato and S. Sedukhin, "Performance tuning of matrix
 /// multiplication in OpenCL on different GPUs and CPUs", SC Companion 2012.
-SMEM_API cl::Event gemm(const Context& context, const Matrix& a, const Matrix& b, Scalar in, const Matrix& c,
-                        Scalar out, const Gemm& product = {}, const CallOptions& options = {});
-
-/// The same of typed views, which know their types.
-template <class A, class B, class C>
-cl::Event gemm(const Context& context, const MatrixView<A>& a, const MatrixView<B>& b, const MatrixView<C>& c,
-               const Gemm& product = {}, const CallOptions& options = {}) {
-  static_assert(std::is_same_v<std::remove_const_t<A>, std::remove_const_t<B>>,
-                "a and b must have the same element type");
-  static_assert(!std::is_const_v<C>, "c must not be const");
-  return gemm(context, static_cast<const Matrix&>(a), static_cast<const Matrix&>(b), scalar_of<A>,
-              static_cast<const Matrix&>(c), scalar_of<C>, product, options);
-}
+SMEM_API cl::Event gemm(const Context& context, const ConstMatrix& a, const ConstMatrix& b, const Matrix& c,
+                        const Gemm& product = {}, const CallOptions& options = {});
 
 }  // namespace smem

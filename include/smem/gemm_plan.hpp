@@ -83,9 +83,8 @@ struct GemmProblem {
 /// for "async", `layout`, of both tiles. Nothing shrinks what was fixed by hand. \throws Error when the types
 /// do not fit each other or the device, the variant is unknown or cannot run this problem on this device, or
 /// what was fixed contradicts itself or does not fit; it names the field.
-SMEM_API Plan plan_gemm(const Device& device, const GemmProblem& problem, const PlanOverrides& overrides);
-/// The same, with at most the variant fixed.
-SMEM_API Plan plan_gemm(const Device& device, const GemmProblem& problem, std::string_view variant = {});
+SMEM_API Plan plan_gemm(const Device& device, const GemmProblem& problem,
+                        const PlanOverrides& overrides = {});
 
 /// The names of all variants, slowest idea first: the steps of the ladder.
 SMEM_API std::vector<std::string_view> gemm_variants();

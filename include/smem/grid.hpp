@@ -1,8 +1,8 @@
 /// smem: grids of one to three dimensions in a buffer: signals, images, volumes.
 #pragma once
 
+#include <smem/element.hpp>
 #include <smem/opencl.hpp>
-#include <smem/scalar.hpp>
 #include <smem/sizes.hpp>
 
 #include <cstddef>
@@ -28,23 +28,23 @@ struct GridLayout {
   std::size_t batch_stride = 0;  ///< from one grid to the next; 0: packed, that is depth * plane
 };
 
-/// One or more grids of numbers.
-struct Grid {
-  cl_mem buffer = nullptr;        ///< not owned; one that kernels may read, or write
-  Scalar type = Scalar::float32;  ///< of an element
-  GridSize size = {};             ///< of one grid
-  std::size_t channels = 1;       ///< elements of a cell, side by side
-  std::size_t offset = 0;         ///< elements before the first cell
-  std::size_t pitch = 0;          ///< elements, at least width * channels
-  std::size_t plane = 0;          ///< elements from one plane to the next
-  std::size_t batch = 1;          ///< grids
-  std::size_t batch_stride = 0;   ///< elements from one grid to the next
+/// One or more grids, as an input.
+struct ConstGrid {
+  cl_mem buffer = nullptr;       ///< not owned
+  ElementType type = {};         ///< of an element
+  GridSize size = {};            ///< of one grid
+  std::size_t channels = 1;      ///< elements of a cell, side by side
+  std::size_t offset = 0;        ///< elements before the first cell
+  std::size_t pitch = 0;         ///< elements, at least width * channels
+  std::size_t plane = 0;         ///< elements from one plane to the next
+  std::size_t batch = 1;         ///< grids
+  std::size_t batch_stride = 0;  ///< elements from one grid to the next
 
-  Grid() = default;
+  ConstGrid() = default;
   /// Where the layout says 0, rows, planes and grids follow each other.
-  Grid(cl_mem memory, Scalar type_of_an_element, const GridSize& cells, const GridLayout& layout = {})
+  ConstGrid(cl_mem memory, ElementType element, const GridSize& cells, const GridLayout& layout = {})
       : buffer(memory),
-        type(type_of_an_element),
+        type(element),
         size(cells),
         channels(layout.channels),
         offset(layout.offset),
@@ -58,20 +58,31 @@ struct Grid {
   std::size_t row_elements() const { return detail::size_product(size.width, channels); }
 };
 
-/// Grids of T in any OpenCL buffer, smem's or the caller's own. `GridView<const T>` is an input.
+/// One or more grids, as an output.
+struct Grid : ConstGrid {
+  /// As of ConstGrid.
+  Grid(cl_mem memory, ElementType element, const GridSize& cells, const GridLayout& layout = {})
+      : ConstGrid(memory, element, cells, layout) {}
+};
+
+/// Grids of T in any OpenCL buffer, smem's or the caller's own; of const T an input.
 template <class T>
-struct GridView : Grid {
-  GridView() { type = scalar_of<T>; }
+struct GridView : std::conditional_t<std::is_const_v<T>, ConstGrid, Grid> {
+  using value_type = std::remove_const_t<T>;
+  using Base = std::conditional_t<std::is_const_v<T>, ConstGrid, Grid>;
+
   /// A view of the caller's buffer.
   GridView(const cl::Buffer& memory, const GridSize& cells, const GridLayout& layout = {})
-      : Grid(memory(), scalar_of<T>, cells, layout) {}
+      : GridView(memory(), cells, layout) {}
   /// The same of a handle.
   GridView(cl_mem memory, const GridSize& cells, const GridLayout& layout = {})
-      : Grid(memory, scalar_of<T>, cells, layout) {}
+      : Base(memory, element_of<T>, cells, layout) {}
 
   /// A view for writing can be read.
   operator GridView<const T>() const requires(!std::is_const_v<T>) {
-    return GridView<const T>(buffer, size, {channels, offset, pitch, plane, batch, batch_stride});
+    return {
+        this->buffer, this->size,
+        GridLayout{this->channels, this->offset, this->pitch, this->plane, this->batch, this->batch_stride}};
   }
 };
 

@@ -7,7 +7,6 @@
 #include <smem/options.hpp>
 
 #include <cstddef>
-#include <type_traits>
 
 namespace smem {
 
@@ -22,14 +21,14 @@ struct Heat {
   double conductivity = 1;  ///< of all cells, where there is no grid of them
   /// One conductivity for each cell, of the type and extents of `in`: for every grid of the batch its own, or
   /// one for all. None: without a buffer.
-  Grid conductivities = {};
+  ConstGrid conductivities = {};
   /// The largest of `conductivities`, as the caller knows it: they lie on the device, where a call that does
   /// not wait cannot look. Above 0: 0 is what is not given, and refused. Of conductivities that are all 0,
   /// any positive number.
   double max_conductivity = 0;
   FaceMean mean = FaceMean::harmonic;  ///< of `conductivities`
   /// What comes to each cell a unit of time, as `conductivities`. None: without a buffer.
-  Grid source = {};
+  ConstGrid source = {};
   Walls walls = Walls::insulated;  ///< what its outermost cells do
   double wall_value = 0;           ///< of Walls::fixed
   std::size_t dimensions = 0;      ///< 1 to 3; 0: the last one in which the grid has more than one cell
@@ -43,7 +42,7 @@ struct Heat {
 /// numbers.
 SMEM_API double heat_time_step_limit(const Heat& heat, std::size_t dimensions);
 
-/// out = in after `what.steps` explicit steps (forward in time, centred in space) of u_t = div(k grad u) + q:
+/// out = in after `heat.steps` explicit steps (forward in time, centred in space) of u_t = div(k grad u) + q:
 ///
 ///   u'(i) = u(i) + dt * (sum over the faces of cell i: k(face) * (u(neighbour) - u(i)) / d^2 + q(i))
 ///
@@ -80,16 +79,7 @@ SMEM_API double heat_time_step_limit(const Heat& heat, std::size_t dimensions);
 /// Sources: R. Courant, K. Friedrichs and H. Lewy, 1928, for the limit; S. V. Patankar, "Numerical Heat
 /// Transfer and Fluid Flow", 1980, for the mean at faces; P. Micikevicius, GPGPU 2009, A. Nguyen et al., SC
 /// 2010, and J. Holewinski et al., ICS 2012, for the kernels (cl/heat/).
-SMEM_API cl::Event heat(const Context& context, const Grid& in, const Grid& out, const Heat& what,
+SMEM_API cl::Event heat(const Context& context, const ConstGrid& in, const Grid& out, const Heat& heat,
                         const CallOptions& options = {});
-
-/// The same of typed views.
-template <class In, class Out>
-cl::Event heat(const Context& context, const GridView<In>& in, const GridView<Out>& out, const Heat& what,
-               const CallOptions& options = {}) {
-  static_assert(!std::is_const_v<Out>, "out must not be const");
-  static_assert(std::is_same_v<std::remove_const_t<In>, Out>, "in and out have the same type");
-  return heat(context, static_cast<const Grid&>(in), static_cast<const Grid&>(out), what, options);
-}
 
 }  // namespace smem

@@ -74,9 +74,8 @@ SMEM_API std::size_t heat_dimensions(const HeatProblem& problem);
 /// are none. Overrides: `variant`; and of "vector" and "march" `tile_cols` and `tile_rows`, the cells of x
 /// and y that a work-group makes. \throws Error when the problem or the device does not allow it, the variant
 /// is unknown or cannot run this problem on this device, or another field was fixed; it names the field.
-SMEM_API Plan plan_heat(const Device& device, const HeatProblem& problem, const PlanOverrides& overrides);
-/// The same, with at most the variant fixed.
-SMEM_API Plan plan_heat(const Device& device, const HeatProblem& problem, std::string_view variant = {});
+SMEM_API Plan plan_heat(const Device& device, const HeatProblem& problem,
+                        const PlanOverrides& overrides = {});
 
 /// The names of all variants, slowest idea first: the steps of the ladder, and the one for CPUs last.
 SMEM_API std::vector<std::string_view> heat_variants();

@@ -1,11 +1,9 @@
 /// smem: histograms.
 #pragma once
 
-#include <smem/array.hpp>
 #include <smem/context.hpp>
 #include <smem/histogram_plan.hpp>
 #include <smem/options.hpp>
-#include <smem/reduce.hpp>
 #include <smem/view.hpp>
 
 #include <cstddef>
@@ -21,16 +19,12 @@ struct Bins {
   double low = 0;                   ///< the first bin begins here
   double high = 0;                  ///< the last bin ends before
   Outside outside = Outside::drop;  ///< what becomes of elements outside all bins
-  Vector edges;                     ///< on the device; where there are any, low and high have no meaning
+  ConstVector edges = {};           ///< on the device; where there are any, low and high have no meaning
+  std::size_t channels = 1;         ///< interleaved in each row: 1 to kMaxChannels
 
   /// `count` bins of equal width over [low, high).
   static Bins even(std::size_t count, double low, double high, Outside outside = Outside::drop) {
-    Bins bins;
-    bins.count = count;
-    bins.low = low;
-    bins.high = high;
-    bins.outside = outside;
-    return bins;
+    return {count, low, high, outside};
   }
   /// A bin for each value of a byte, or of another integer type of at most 16 bits.
   template <class T = std::uint8_t>
@@ -42,12 +36,8 @@ struct Bins {
   }
   /// Bin i holds x with edges[i] <= x < edges[i + 1]. The edges have the type of the counted elements and
   /// ascend; equal ones make an empty bin.
-  static Bins between(const Vector& edges, Outside outside = Outside::drop) {
-    Bins bins;
-    bins.count = edges.size == 0 ? 0 : edges.size - 1;
-    bins.outside = outside;
-    bins.edges = edges;
-    return bins;
+  static Bins between(const ConstVector& edges, Outside outside = Outside::drop) {
+    return {edges.size == 0 ? 0 : edges.size - 1, 0, 0, outside, edges};
   }
 };
 
@@ -68,7 +58,7 @@ struct Bins {
 ///
 /// The edges lie on the device, where a call that does not wait cannot refuse them: what a histogram between
 /// edges that do not ascend holds is not defined, but nothing outside `in`, `out` and the edges is touched.
-/// check_edges() tells whether they are good.
+/// check_edges() checks them.
 ///
 /// \returns the event after which the result is there. \throws Error when the bins are none, too many or
 /// wrong (see even_bins()), types do not fit, `out` is too small or of 32 bits for more than 2^32 - 1
@@ -76,15 +66,14 @@ struct Bins {
 /// and a type is float64, or the variant cannot run; nothing is enqueued then.
 ///
 /// Sources of the kernels: cl/histogram/.
-SMEM_API cl::Event histogram(const Context& context, const Vector& in, const Vector& out, const Bins& bins,
-                             const CallOptions& options = {});
+SMEM_API cl::Event histogram(const Context& context, const ConstVector& in, const Vector& out,
+                             const Bins& bins, const CallOptions& options = {});
 
 /// out[(b * channels + c) * bins + i] = how many elements of channel c of matrix b lie in bin i. A row holds
-/// pixels of `channels` (1 to 4) interleaved elements each; `in.cols` counts elements, and is a multiple of
-/// the channels. As histogram(). The untyped form is told the elements' type, whose size is that of the
-/// matrix's elements.
-SMEM_API cl::Event histogram(const Context& context, const Matrix& in, Scalar type, const Vector& out,
-                             const Bins& bins, std::size_t channels = 1, const CallOptions& options = {});
+/// pixels of Bins::channels interleaved elements each; `in.cols` counts elements, and is a multiple of them.
+/// As histogram().
+SMEM_API cl::Event histogram(const Context& context, const ConstMatrix& in, const Vector& out,
+                             const Bins& bins, const CallOptions& options = {});
 
 /// out[i] = the sum of the weights of the elements of `in` that lie in bin i; which do, is as in histogram().
 /// `weights`: any type, as many as `in` has elements. `out`: of integer weights int32, uint32, int64 or
@@ -98,80 +87,24 @@ SMEM_API cl::Event histogram(const Context& context, const Matrix& in, Scalar ty
 /// Reads `in` once and floating-point weights twice. Takes temporary memory of 12 bytes for each result, and
 /// on CPUs for the tables of threads. No host wait. \returns the event after which the result is there.
 /// \throws Error as histogram(), or when sizes or types do not fit; nothing is enqueued then.
-SMEM_API cl::Event histogram_weighted(const Context& context, const Vector& in, const Vector& weights,
-                                      const Vector& out, const Bins& bins, const CallOptions& options = {});
+SMEM_API cl::Event histogram_weighted(const Context& context, const ConstVector& in,
+                                      const ConstVector& weights, const Vector& out, const Bins& bins,
+                                      const CallOptions& options = {});
 
-/// The same of matrices of one shape: out[b * bins + i] is the sum of bin i of matrix b. The untyped form is
-/// told the types of both.
-SMEM_API cl::Event histogram_weighted(const Context& context, const Matrix& in, Scalar type,
-                                      const Matrix& weights, Scalar weights_type, const Vector& out,
-                                      const Bins& bins, const CallOptions& options = {});
+/// The same of matrices of one shape: out[b * bins + i] is the sum of bin i of matrix b.
+SMEM_API cl::Event histogram_weighted(const Context& context, const ConstMatrix& in,
+                                      const ConstMatrix& weights, const Vector& out, const Bins& bins,
+                                      const CallOptions& options = {});
 
 /// Waits for the device. \throws Error naming the first of the `edges` that is less than the one before, or
 /// is a NaN.
-SMEM_API void check_edges(const Context& context, const Vector& edges);
+SMEM_API void check_edges(const Context& context, const ConstVector& edges);
 
-/// The same of typed views, which know their types.
-template <class In, class Out>
-cl::Event histogram(const Context& context, const VectorView<In>& in, const VectorView<Out>& out,
-                    const Bins& bins, const CallOptions& options = {}) {
-  detail::require_output<In, Out>();
-  return histogram(context, static_cast<const Vector&>(in), static_cast<const Vector&>(out), bins, options);
-}
-
-/// The same of typed views, which know their types.
-template <class In, class Out>
-cl::Event histogram(const Context& context, const MatrixView<In>& in, const VectorView<Out>& out,
-                    const Bins& bins, std::size_t channels = 1, const CallOptions& options = {}) {
-  detail::require_output<In, Out>();
-  return histogram(context, static_cast<const Matrix&>(in), scalar_of<In>, static_cast<const Vector&>(out),
-                   bins, channels, options);
-}
-
-/// The same of typed views, which know their types.
-template <class In, class Weight, class Out>
-cl::Event histogram_weighted(const Context& context, const VectorView<In>& in,
-                             const VectorView<Weight>& weights, const VectorView<Out>& out, const Bins& bins,
-                             const CallOptions& options = {}) {
-  detail::require_output<In, Out>();
-  return histogram_weighted(context, static_cast<const Vector&>(in), static_cast<const Vector&>(weights),
-                            static_cast<const Vector&>(out), bins, options);
-}
-
-/// The same of typed views, which know their types.
-template <class In, class Weight, class Out>
-cl::Event histogram_weighted(const Context& context, const MatrixView<In>& in,
-                             const MatrixView<Weight>& weights, const VectorView<Out>& out, const Bins& bins,
-                             const CallOptions& options = {}) {
-  detail::require_output<In, Out>();
-  return histogram_weighted(context, static_cast<const Matrix&>(in), scalar_of<In>,
-                            static_cast<const Matrix&>(weights), scalar_of<Weight>,
-                            static_cast<const Vector&>(out), bins, options);
-}
-
-namespace detail {
-
-/// Runs the histogram, waits, and returns the counts; checks edges before.
-SMEM_API std::vector<std::uint64_t> histogram_to_host(const Context& context, const Matrix& in, Scalar type,
-                                                      const Bins& bins, std::size_t channels,
-                                                      const CallOptions& options);
-
-}  // namespace detail
-
-/// Waits for the device, and returns the counts. `in` is an Array or a VectorView. Edges are checked.
-template <class In>
-std::vector<std::uint64_t> histogram(const Context& context, const In& in, const Bins& bins,
-                                     const CallOptions& options = {}) {
-  const Vector vector = detail::view_of(in);
-  return detail::histogram_to_host(
-      context, {vector.buffer, size_of(vector.type), 1, vector.size, {.offset = vector.offset}}, vector.type,
-      bins, 1, options);
-}
-/// The same of a matrix, or of an image of several channels: as the call that does not wait orders them.
-template <class In>
-std::vector<std::uint64_t> histogram(const Context& context, const MatrixView<In>& in, const Bins& bins,
-                                     std::size_t channels = 1, const CallOptions& options = {}) {
-  return detail::histogram_to_host(context, in, scalar_of<In>, bins, channels, options);
-}
+/// As histogram(); waits for the device and returns the counts. Checks the edges.
+SMEM_API std::vector<std::uint64_t> histogram(const Context& context, const ConstVector& in, const Bins& bins,
+                                              const CallOptions& options = {});
+/// The same of matrices.
+SMEM_API std::vector<std::uint64_t> histogram(const Context& context, const ConstMatrix& in, const Bins& bins,
+                                              const CallOptions& options = {});
 
 }  // namespace smem

@@ -87,10 +87,7 @@ struct HistogramProblem {
 /// does not allow it, the variant is unknown or cannot run this problem on this device, or another field was
 /// fixed; it names the field.
 SMEM_API Plan plan_histogram(const Device& device, const HistogramProblem& problem,
-                             const PlanOverrides& overrides);
-/// The same, with at most the variant fixed.
-SMEM_API Plan plan_histogram(const Device& device, const HistogramProblem& problem,
-                             std::string_view variant = {});
+                             const PlanOverrides& overrides = {});
 
 /// A weighted histogram without its data: `counts` as it would be without weights, of one channel; its `out`
 /// and alignment have no meaning.

@@ -34,7 +34,8 @@ enum class MeanEnds {
 ///
 /// M. van Herk, "A fast algorithm for local minimum and maximum filters on rectangular and octagonal
 /// kernels", Pattern Recognition Letters 13, 1992, whose blocks serve sums as well.
-SMEM_API cl::Event moving_mean(const Context& context, const Grid& in, const Grid& out, std::size_t window,
-                               MeanEnds ends = MeanEnds::shrink, const CallOptions& options = {});
+SMEM_API cl::Event moving_mean(const Context& context, const ConstGrid& in, const Grid& out,
+                               std::size_t window, MeanEnds ends = MeanEnds::shrink,
+                               const CallOptions& options = {});
 
 }  // namespace smem

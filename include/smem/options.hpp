@@ -1,4 +1,4 @@
-/// smem: what every call can be told besides its data.
+/// smem: options that every call takes.
 #pragma once
 
 #include <smem/opencl.hpp>
@@ -9,7 +9,7 @@
 
 namespace smem {
 
-/// What a call can be told besides its data and its problem.
+/// Options that every call takes.
 struct CallOptions {
   /// Events that must have completed before the call's kernel starts; others than the context's are refused.
   std::span<const cl::Event> wait_for = {};
@@ -17,8 +17,7 @@ struct CallOptions {
   std::string_view variant = {};
   /// A plan to launch as it is, made by the operation's plan function for the same problem; not owned.
   const Plan* plan = nullptr;
-  /// What to fix besides the variant: tile, work-group, layout of the tile; not owned. Not together with a
-  /// plan.
+  /// Fixed besides the variant: tile, work-group, layout of the tile; not owned. Not together with a plan.
   const PlanOverrides* overrides = nullptr;
 };
 

@@ -6,7 +6,7 @@
 #include <smem/fields.hpp>
 #include <smem/plan.hpp>
 #include <smem/scalar.hpp>
-#include <smem/sizes.hpp>
+#include <smem/window.hpp>
 
 #include <cstddef>
 #include <string_view>
@@ -14,46 +14,32 @@
 
 namespace smem {
 
-/// Windows of a pooling, in cells.
+/// The windows of a pooling.
 struct Pooling {
-  std::size_t width = 2;          ///< along a row
-  std::size_t height = 2;         ///< rows
-  std::size_t stride_across = 2;  ///< from a window to the next in its row, at least 1
-  std::size_t stride_down = 2;    ///< from a row of windows to the next, at least 1
-  // Cells beyond the edges that windows may have: fewer than a window has.
-  std::size_t pad_left = 0;    ///< before a row
-  std::size_t pad_right = 0;   ///< after a row
-  std::size_t pad_top = 0;     ///< before the first row
-  std::size_t pad_bottom = 0;  ///< after the last row
+  Window2d window = {2, 2};   ///< cells
+  Stride stride = {2, 2};     ///< from one window to the next, at least 1
+  Padding padding = {};       ///< cells beyond the edges that windows may have: fewer than a window has
+  bool count_padding = true;  ///< means are of whole windows, in which padding is 0; else of what is there
 
   /// Windows of size x size, `stride` apart (0: side by side), with the same padding on all sides.
   static Pooling square(std::size_t size, std::size_t stride = 0, std::size_t padding = 0) {
     const std::size_t apart = stride == 0 ? size : stride;
-    return {size, size, apart, apart, padding, padding, padding, padding};
+    return {{size, size}, {apart, apart}, {padding, padding, padding, padding}};
   }
-  /// Windows in a row of `extent` cells: floor((extent + padding - window) / stride) + 1.
-  std::size_t across(std::size_t extent) const {
-    return count(extent, pad_left, pad_right, width, stride_across);
+  /// Windows in a row of `width` cells.
+  std::size_t across(std::size_t width) const {
+    return convolved_size(width, window.width, stride.x, 1, padding.left, padding.right);
   }
-  /// Windows in a column of `extent` cells.
-  std::size_t down(std::size_t extent) const {
-    return count(extent, pad_top, pad_bottom, height, stride_down);
+  /// Windows in a column of `height` cells.
+  std::size_t down(std::size_t height) const {
+    return convolved_size(height, window.height, stride.y, 1, padding.top, padding.bottom);
   }
 
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("window_width", width), choice("window_height", height),
-                      choice("stride_across", stride_across), choice("stride_down", stride_down),
-                      choice("pad_left", pad_left), choice("pad_right", pad_right),
-                      choice("pad_top", pad_top), choice("pad_bottom", pad_bottom));
-  }
-
- private:
-  static std::size_t count(std::size_t extent, std::size_t before, std::size_t after, std::size_t window,
-                           std::size_t stride) {
-    const std::size_t padded = detail::size_sum(extent, detail::size_sum(before, after));
-    return stride == 0 || window == 0 || padded < window ? 0 : (padded - window) / stride + 1;
+    return std::tuple(choice("window", window), choice("stride", stride), choice("padding", padding),
+                      ignored("count_padding", count_padding));
   }
 };
 
@@ -69,9 +55,8 @@ struct PoolProblem {
   std::size_t height = 0;        ///< rows of the input
   std::size_t planes = 1;        ///< of all grids
   std::size_t channels = 1;      ///< interleaved in each cell
-  Pooling windows;               ///< their sizes, strides and paddings
+  Pooling pooling;               ///< its windows
   bool indices = false;          ///< the places of the greatest are written too
-  bool count_padding = false;    ///< means count what lies in the padding
   /// The largest power of two, at most 64, that divides the byte address of each row.
   std::size_t in_alignment = 64;
   std::size_t out_alignment = 64;  ///< the same of the results
@@ -83,9 +68,8 @@ struct PoolProblem {
     using namespace smem::fields;
     return std::tuple(choice("op", op), choice("in", in), choice("out", out), extent("width", width),
                       extent("height", height), extent("planes", planes), choice("channels", channels),
-                      choice("windows", windows), choice("indices", indices),
-                      ignored("count_padding", count_padding), aligned("in_alignment", in_alignment),
-                      aligned("out_alignment", out_alignment));
+                      choice("pooling", pooling), choice("indices", indices),
+                      aligned("in_alignment", in_alignment), aligned("out_alignment", out_alignment));
   }
 };
 

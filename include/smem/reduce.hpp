@@ -1,7 +1,6 @@
 /// smem: reductions.
 #pragma once
 
-#include <smem/array.hpp>
 #include <smem/context.hpp>
 #include <smem/options.hpp>
 #include <smem/reduce_plan.hpp>
@@ -46,71 +45,43 @@ namespace smem {
 ///
 /// The steps from a simple tree to several elements per work-item are those of M. Harris, "Optimizing
 /// Parallel Reduction in CUDA", NVIDIA, 2007.
-SMEM_API cl::Event reduce(const Context& context, const Vector& in, const Vector& out,
+SMEM_API cl::Event reduce(const Context& context, const ConstVector& in, const Vector& out,
                           const Reduction& reduction, const CallOptions& options = {});
 
 /// out[r + b * rows] = the reduction of row r of matrix b: along the last axis. As reduce().
-/// The untyped form is told the elements' type, whose size is that of the matrix's elements.
-SMEM_API cl::Event reduce_rows(const Context& context, const Matrix& in, Scalar type, const Vector& out,
+SMEM_API cl::Event reduce_rows(const Context& context, const ConstMatrix& in, const Vector& out,
                                const Reduction& reduction, const CallOptions& options = {});
 /// out[c + b * cols] = the reduction of column c of matrix b. As reduce().
-SMEM_API cl::Event reduce_columns(const Context& context, const Matrix& in, Scalar type, const Vector& out,
+SMEM_API cl::Event reduce_columns(const Context& context, const ConstMatrix& in, const Vector& out,
                                   const Reduction& reduction, const CallOptions& options = {});
 
 /// out[s] = the reduction of in[offsets[s]] to in[offsets[s + 1] - 1]: `offsets` are one more than the
-/// segments, of type uint32 or uint64. As reduce(); places are counted from the segment's begin.
+/// segments, of type uint32 or uint64. As reduce(); indices count from the beginning of the segment.
 ///
 /// The offsets lie on the device, where a call that does not wait cannot refuse them: a segment that ends
 /// before it begins counts as empty, and what lies beyond `in` is left out, so nothing outside `in` is ever
-/// read. check_segments() tells whether they are good. A work-group has a segment at a time, so a few long
+/// read. check_segments() checks them. A work-group has a segment at a time, so a few long
 /// ones among many short ones are slow.
-SMEM_API cl::Event reduce_segments(const Context& context, const Vector& in, const Vector& offsets,
+SMEM_API cl::Event reduce_segments(const Context& context, const ConstVector& in, const ConstVector& offsets,
                                    const Vector& out, const Reduction& reduction,
                                    const CallOptions& options = {});
 
 /// Waits for the device. \throws Error naming the first of the `offsets` that is less than the one before, or
 /// more than `size`.
-SMEM_API void check_segments(const Context& context, const Vector& offsets, std::size_t size);
+SMEM_API void check_segments(const Context& context, const ConstVector& offsets, std::size_t size);
 
 /// out[0] = the sum of a[i] * b[i]. Types, errors and modes as for a sum; a compensated one also carries the
 /// products' rounding errors (T. Ogita, S. M. Rump and S. Oishi, "Accurate sum and dot product", SIAM J. Sci.
 /// Comput. 26, 2005). Reads fastest when the offsets of `a` and `b` differ by a multiple of 16 bytes.
-SMEM_API cl::Event dot(const Context& context, const Vector& a, const Vector& b, const Vector& out,
+SMEM_API cl::Event dot(const Context& context, const ConstVector& a, const ConstVector& b, const Vector& out,
                        FloatMode mode = FloatMode::reproducible, const CallOptions& options = {});
 
 namespace detail {
 
-template <class In, class Out>
-void require_output() {
-  static_assert(!std::is_const_v<Out>, "out must not be const");
-}
-
 /// Runs the reduction, waits, and writes `count` results of `type` to `result`. `other`: of a dot product.
-SMEM_API void reduce_to_host(const Context& context, const Vector& in, const Vector* other,
+SMEM_API void reduce_to_host(const Context& context, const ConstVector& in, const ConstVector* other,
                              const Reduction& reduction, void* result, Scalar type, std::size_t count,
                              const CallOptions& options);
-
-template <class T>
-const VectorView<T>& view_of(const VectorView<T>& view) {
-  return view;
-}
-template <class T>
-VectorView<T> view_of(const Array<T>& array) {
-  return array.vector();
-}
-template <class In>
-struct ElementOf;
-template <class T>
-struct ElementOf<VectorView<T>> {
-  using type = std::remove_const_t<T>;
-};
-template <class T>
-struct ElementOf<Array<T>> {
-  using type = T;
-};
-/// Of an Array or a VectorView.
-template <class In>
-using Element = typename ElementOf<In>::type;
 
 template <class T>
 using Sum =
@@ -121,124 +92,99 @@ using Mean = std::conditional_t<is_float(scalar_of<T>), Sum<T>, double>;
 template <class Wanted, class Otherwise>
 using Or = std::conditional_t<std::is_void_v<Wanted>, Otherwise, Wanted>;
 
-template <class R, class In>
-R reduced(const Context& context, const In& in, const Reduction& reduction, const CallOptions& options) {
+template <class R>
+R reduced(const Context& context, const ConstVector& in, const Reduction& reduction,
+          const CallOptions& options) {
   R result{};
-  reduce_to_host(context, view_of(in), nullptr, reduction, &result, scalar_of<R>, 1, options);
+  reduce_to_host(context, in, nullptr, reduction, &result, scalar_of<R>, 1, options);
   return result;
 }
 
 }  // namespace detail
 
-/// The same of typed views, which know their types.
-template <class In, class Out>
-cl::Event reduce(const Context& context, const VectorView<In>& in, const VectorView<Out>& out,
-                 const Reduction& reduction, const CallOptions& options = {}) {
-  detail::require_output<In, Out>();
-  return reduce(context, static_cast<const Vector&>(in), static_cast<const Vector&>(out), reduction, options);
-}
-
-/// The same of typed views, which know their types.
-template <class In, class Out>
-cl::Event reduce_rows(const Context& context, const MatrixView<In>& in, const VectorView<Out>& out,
-                      const Reduction& reduction, const CallOptions& options = {}) {
-  detail::require_output<In, Out>();
-  return reduce_rows(context, in, scalar_of<In>, out, reduction, options);
-}
-
-/// The same of typed views, which know their types.
-template <class In, class Out>
-cl::Event reduce_columns(const Context& context, const MatrixView<In>& in, const VectorView<Out>& out,
-                         const Reduction& reduction, const CallOptions& options = {}) {
-  detail::require_output<In, Out>();
-  return reduce_columns(context, in, scalar_of<In>, out, reduction, options);
-}
+/// An Array or a VectorView.
+template <class In>
+concept TypedVector = std::is_convertible_v<const In&, ConstVector> && requires {
+  typename In::value_type;
+};
 
 // ---------------------------------------------------------------------------------------------------------
-// Blocking: they wait for the device, and return the result. `in` is an Array or a VectorView. The type of a
-// sum, product, mean or norm can be asked for: sum<float>(context, halves), mean<float>(context, integers).
+// Blocking: they wait for the device, and return the result. The type of a sum, product, mean or norm can be
+// asked for: sum<float>(context, halves), mean<float>(context, integers).
 
 /// int64 for signed and uint64 for unsigned integers, double for double, else float.
-template <class R = void, class In>
+template <class R = void, TypedVector In>
 auto sum(const Context& context, const In& in, FloatMode mode = FloatMode::reproducible,
          const CallOptions& options = {}) {
-  using Result = detail::Or<R, detail::Sum<detail::Element<In>>>;
+  using Result = detail::Or<R, detail::Sum<typename In::value_type>>;
   return detail::reduced<Result>(context, in, {ReduceOp::sum, mode}, options);
 }
 /// As sum().
-template <class R = void, class In>
+template <class R = void, TypedVector In>
 auto product(const Context& context, const In& in, const CallOptions& options = {}) {
-  using Result = detail::Or<R, detail::Sum<detail::Element<In>>>;
+  using Result = detail::Or<R, detail::Sum<typename In::value_type>>;
   return detail::reduced<Result>(context, in, ReduceOp::product, options);
 }
 /// double for integers and double, else float.
-template <class R = void, class In>
+template <class R = void, TypedVector In>
 auto mean(const Context& context, const In& in, FloatMode mode = FloatMode::reproducible,
           const CallOptions& options = {}) {
-  using Result = detail::Or<R, detail::Mean<detail::Element<In>>>;
+  using Result = detail::Or<R, detail::Mean<typename In::value_type>>;
   return detail::reduced<Result>(context, in, {ReduceOp::mean, mode}, options);
 }
 /// As mean().
-template <class R = void, class In>
+template <class R = void, TypedVector In>
 auto norm(const Context& context, const In& in, const CallOptions& options = {}) {
-  using Result = detail::Or<R, detail::Mean<detail::Element<In>>>;
+  using Result = detail::Or<R, detail::Mean<typename In::value_type>>;
   return detail::reduced<Result>(context, in, ReduceOp::norm, options);
 }
-/// The smallest element, which is returned; waits.
-template <class In>
-auto min(const Context& context, const In& in, const CallOptions& options = {}) {
-  return detail::reduced<detail::Element<In>>(context, in, ReduceOp::min, options);
+/// Any operation whose result has the element's type: min, max, bit_and, bit_or, custom.
+template <TypedVector In>
+typename In::value_type reduce(const Context& context, const In& in, const Reduction& reduction,
+                               const CallOptions& options = {}) {
+  return detail::reduced<typename In::value_type>(context, in, reduction, options);
 }
-/// The largest element, which is returned; waits.
-template <class In>
-auto max(const Context& context, const In& in, const CallOptions& options = {}) {
-  return detail::reduced<detail::Element<In>>(context, in, ReduceOp::max, options);
+/// The smallest element.
+template <TypedVector In>
+typename In::value_type min(const Context& context, const In& in, const CallOptions& options = {}) {
+  return reduce(context, in, ReduceOp::min, options);
 }
-/// The least and the greatest.
-template <class In>
+/// The largest element.
+template <TypedVector In>
+typename In::value_type max(const Context& context, const In& in, const CallOptions& options = {}) {
+  return reduce(context, in, ReduceOp::max, options);
+}
+/// The smallest and the largest element.
+template <TypedVector In>
 auto minmax(const Context& context, const In& in, const CallOptions& options = {}) {
-  using T = detail::Element<In>;
+  using T = typename In::value_type;
   T both[2] = {};
-  detail::reduce_to_host(context, detail::view_of(in), nullptr, ReduceOp::minmax, both, scalar_of<T>, 2,
-                         options);
+  detail::reduce_to_host(context, in, nullptr, ReduceOp::minmax, both, scalar_of<T>, 2, options);
   return std::pair<T, T>(both[0], both[1]);
 }
-/// The place of the smallest element, which is returned; waits.
-template <class In>
-std::size_t argmin(const Context& context, const In& in, const CallOptions& options = {}) {
+/// The index of the smallest element.
+inline std::size_t argmin(const Context& context, const ConstVector& in, const CallOptions& options = {}) {
   return detail::reduced<std::uint64_t>(context, in, ReduceOp::argmin, options);
 }
-/// The place of the largest element, which is returned; waits.
-template <class In>
-std::size_t argmax(const Context& context, const In& in, const CallOptions& options = {}) {
+/// The index of the largest element.
+inline std::size_t argmax(const Context& context, const ConstVector& in, const CallOptions& options = {}) {
   return detail::reduced<std::uint64_t>(context, in, ReduceOp::argmax, options);
 }
-/// Whether any element is not zero; waits.
-template <class In>
-bool any(const Context& context, const In& in, const CallOptions& options = {}) {
+/// Whether any element is not zero.
+inline bool any(const Context& context, const ConstVector& in, const CallOptions& options = {}) {
   return detail::reduced<std::uint8_t>(context, in, ReduceOp::any, options) != 0;
 }
-/// Whether all elements are not zero; waits.
-template <class In>
-bool all(const Context& context, const In& in, const CallOptions& options = {}) {
+/// Whether all elements are not zero.
+inline bool all(const Context& context, const ConstVector& in, const CallOptions& options = {}) {
   return detail::reduced<std::uint8_t>(context, in, ReduceOp::all, options) != 0;
 }
-/// Any operation whose result has the element's type: bit_and, bit_or, custom, min, max.
-template <class In>
-auto reduce(const Context& context, const In& in, const Reduction& reduction,
-            const CallOptions& options = {}) {
-  return detail::reduced<detail::Element<In>>(context, in, reduction, options);
-}
 /// As sum().
-template <class R = void, class A, class B>
-auto dot(const Context& context, const A& a, const B& b, FloatMode mode = FloatMode::reproducible,
-         const CallOptions& options = {}) -> detail::Or<R, detail::Sum<detail::Element<A>>> {
-  static_assert(std::is_same_v<detail::Element<A>, detail::Element<B>>,
-                "a and b must have the same element type");
-  detail::Or<R, detail::Sum<detail::Element<A>>> result{};
-  const Vector other = detail::view_of(b);
-  detail::reduce_to_host(context, detail::view_of(a), &other, {ReduceOp::dot, mode}, &result,
-                         scalar_of<decltype(result)>, 1, options);
+template <class R = void, TypedVector A>
+auto dot(const Context& context, const A& a, const ConstVector& b, FloatMode mode = FloatMode::reproducible,
+         const CallOptions& options = {}) -> detail::Or<R, detail::Sum<typename A::value_type>> {
+  detail::Or<R, detail::Sum<typename A::value_type>> result{};
+  detail::reduce_to_host(context, a, &b, {ReduceOp::dot, mode}, &result, scalar_of<decltype(result)>, 1,
+                         options);
   return result;
 }
 

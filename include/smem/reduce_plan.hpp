@@ -53,8 +53,9 @@ struct Reduction {
   std::string identity = {};                 ///< of custom(): OpenCL C, a constant
   bool commutes = true;                      ///< false: elements are combined in their order
 
-  /// The operation alone says it.
-  Reduction(ReduceOp operation) : op(operation) {}  // NOLINT(google-explicit-constructor): an op is one
+  /// An operation; a sum where nothing is said.
+  Reduction(ReduceOp operation = ReduceOp::sum)  // NOLINT(google-explicit-constructor): an op is one
+      : op(operation) {}
   /// An operation with its mode.
   Reduction(ReduceOp operation, FloatMode float_mode) : op(operation), mode(float_mode) {}
 
@@ -123,9 +124,8 @@ struct ReduceProblem {
 /// of two, for all variants but "cpu". Nothing shrinks what was fixed by hand. \throws Error when the types
 /// do not fit the operation or the device, the variant is unknown or cannot run this problem on this device,
 /// or another field was fixed; it names the field.
-SMEM_API Plan plan_reduce(const Device& device, const ReduceProblem& problem, const PlanOverrides& overrides);
-/// The same, with at most the variant fixed.
-SMEM_API Plan plan_reduce(const Device& device, const ReduceProblem& problem, std::string_view variant = {});
+SMEM_API Plan plan_reduce(const Device& device, const ReduceProblem& problem,
+                          const PlanOverrides& overrides = {});
 
 /// The names of all variants, slowest idea first: the steps of the ladder, and the one for CPUs last.
 SMEM_API std::vector<std::string_view> reduce_variants();

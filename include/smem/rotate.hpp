@@ -6,11 +6,6 @@
 #include <smem/options.hpp>
 #include <smem/view.hpp>
 
-#include <cstddef>
-#include <string_view>
-#include <type_traits>
-#include <vector>
-
 namespace smem {
 
 /// Clockwise, as a person sees an image whose first row is at the top.
@@ -22,29 +17,11 @@ enum class Flip { horizontal, vertical };
 /// Turns every matrix of the batch clockwise. `in` is rows x cols; `out` is cols x rows for 90 and 270
 /// degrees, which are a transpose with one side read or written from its last row, and rows x cols for 180.
 /// Views, elements, errors and events as for transpose().
-SMEM_API cl::Event rotate(const Context& context, const Matrix& in, const Matrix& out, Rotation rotation,
+SMEM_API cl::Event rotate(const Context& context, const ConstMatrix& in, const Matrix& out, Rotation rotation,
                           const CallOptions& options = {});
 
 /// Mirrors every matrix of the batch; `out` has the shape of `in`.
-SMEM_API cl::Event flip(const Context& context, const Matrix& in, const Matrix& out, Flip direction,
+SMEM_API cl::Event flip(const Context& context, const ConstMatrix& in, const Matrix& out, Flip direction,
                         const CallOptions& options = {});
-
-/// The same of typed views, which know their types.
-template <class In, class Out>
-cl::Event rotate(const Context& context, const MatrixView<In>& in, const MatrixView<Out>& out,
-                 Rotation rotation, const CallOptions& options = {}) {
-  static_assert(std::is_same_v<std::remove_const_t<In>, Out>,
-                "out must have in's element type, and not be const");
-  return rotate(context, static_cast<const Matrix&>(in), static_cast<const Matrix&>(out), rotation, options);
-}
-
-/// The same of typed views, which know their types.
-template <class In, class Out>
-cl::Event flip(const Context& context, const MatrixView<In>& in, const MatrixView<Out>& out, Flip direction,
-               const CallOptions& options = {}) {
-  static_assert(std::is_same_v<std::remove_const_t<In>, Out>,
-                "out must have in's element type, and not be const");
-  return flip(context, static_cast<const Matrix&>(in), static_cast<const Matrix&>(out), direction, options);
-}
 
 }  // namespace smem

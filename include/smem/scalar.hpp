@@ -84,12 +84,23 @@ struct bfloat16 {
 
 namespace detail {
 
+/// Whether a Scalar stands for the type.
+template <class T, class U = std::remove_cv_t<T>>
+inline constexpr bool is_scalar = std::is_same_v<U, half> || std::is_same_v<U, bfloat16> ||
+                                  std::is_same_v<U, float> || std::is_same_v<U, double> ||
+                                  (std::is_integral_v<U> && !std::is_same_v<U, bool> && sizeof(U) <= 8);
+
+/// Bytes of a number; 0 of no known type.
+constexpr std::size_t scalar_bytes(Scalar type) {
+  constexpr unsigned char kBytes[] = {1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 2};
+  const auto index = static_cast<std::size_t>(type);
+  return index < sizeof kBytes ? kBytes[index] : 0;
+}
+
 template <class T>
 consteval Scalar scalar_for() {
   using U = std::remove_cv_t<T>;
-  static_assert(std::is_same_v<U, half> || std::is_same_v<U, bfloat16> || std::is_same_v<U, float> ||
-                    std::is_same_v<U, double> ||
-                    (std::is_integral_v<U> && !std::is_same_v<U, bool> && sizeof(U) <= 8),
+  static_assert(is_scalar<T>,
                 "elements are integers of 8 to 64 bits, smem::half, smem::bfloat16, float or double");
   if constexpr (std::is_same_v<U, half>) {
     return Scalar::half;

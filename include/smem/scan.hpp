@@ -12,7 +12,7 @@
 
 namespace smem {
 
-/// What an exclusive scan begins with. Made of a number; without one, the operation's identity.
+/// What an exclusive scan begins with: a number, else the operation's identity.
 class Initial {
  public:
   Initial() = default;
@@ -71,34 +71,29 @@ class Initial {
 /// D. Merrill and M. Garland, "Single-pass parallel prefix scan with decoupled look-back", NVR-2016-002,
 /// 2016; G. E. Blelloch, "Prefix sums and their applications", 1990; W. D. Hillis and G. L. Steele, "Data
 /// parallel algorithms", CACM 29, 1986.
-SMEM_API cl::Event inclusive_scan(const Context& context, const Vector& in, const Vector& out,
+SMEM_API cl::Event inclusive_scan(const Context& context, const ConstVector& in, const Vector& out,
                                   const Reduction& operation = ReduceOp::sum,
                                   const CallOptions& options = {});
 /// out[i] = initial op in[0] op ... op in[i - 1]: the first is `initial`. As inclusive_scan(). For integers
 /// `initial` is an integer of any type, of which the low bits count; for floating-point numbers any number.
-SMEM_API cl::Event exclusive_scan(const Context& context, const Vector& in, const Vector& out,
+SMEM_API cl::Event exclusive_scan(const Context& context, const ConstVector& in, const Vector& out,
                                   const Reduction& operation = ReduceOp::sum, const Initial& initial = {},
                                   const CallOptions& options = {});
 
-/// Each row of each matrix by itself. As inclusive_scan(). The untyped form is told the elements' types,
-/// whose sizes are those of the matrices' elements.
-SMEM_API cl::Event inclusive_scan_rows(const Context& context, const Matrix& in, Scalar in_type,
-                                       const Matrix& out, Scalar out_type,
+/// Each row of each matrix by itself. As inclusive_scan().
+SMEM_API cl::Event inclusive_scan_rows(const Context& context, const ConstMatrix& in, const Matrix& out,
                                        const Reduction& operation = ReduceOp::sum,
                                        const CallOptions& options = {});
 /// As inclusive_scan_rows() and exclusive_scan().
-SMEM_API cl::Event exclusive_scan_rows(const Context& context, const Matrix& in, Scalar in_type,
-                                       const Matrix& out, Scalar out_type,
+SMEM_API cl::Event exclusive_scan_rows(const Context& context, const ConstMatrix& in, const Matrix& out,
                                        const Reduction& operation = ReduceOp::sum,
                                        const Initial& initial = {}, const CallOptions& options = {});
 /// Each column of each matrix by itself. As inclusive_scan_rows().
-SMEM_API cl::Event inclusive_scan_columns(const Context& context, const Matrix& in, Scalar in_type,
-                                          const Matrix& out, Scalar out_type,
+SMEM_API cl::Event inclusive_scan_columns(const Context& context, const ConstMatrix& in, const Matrix& out,
                                           const Reduction& operation = ReduceOp::sum,
                                           const CallOptions& options = {});
 /// As inclusive_scan_columns() and exclusive_scan().
-SMEM_API cl::Event exclusive_scan_columns(const Context& context, const Matrix& in, Scalar in_type,
-                                          const Matrix& out, Scalar out_type,
+SMEM_API cl::Event exclusive_scan_columns(const Context& context, const ConstMatrix& in, const Matrix& out,
                                           const Reduction& operation = ReduceOp::sum,
                                           const Initial& initial = {}, const CallOptions& options = {});
 
@@ -107,74 +102,26 @@ SMEM_API cl::Event exclusive_scan_columns(const Context& context, const Matrix& 
 /// follows the last, so that both the begins of segments and those with an end behind them will do; equal
 /// offsets have no element between them, and those beyond `in` no meaning. Offsets that descend give wrong
 /// segments, but nothing outside the views is touched; check_segments() tells. As inclusive_scan().
-SMEM_API cl::Event inclusive_scan_segments(const Context& context, const Vector& in, const Vector& offsets,
-                                           const Vector& out, const Reduction& operation = ReduceOp::sum,
+SMEM_API cl::Event inclusive_scan_segments(const Context& context, const ConstVector& in,
+                                           const ConstVector& offsets, const Vector& out,
+                                           const Reduction& operation = ReduceOp::sum,
                                            const CallOptions& options = {});
 /// As inclusive_scan_segments() and exclusive_scan(): each segment begins with `initial`.
-SMEM_API cl::Event exclusive_scan_segments(const Context& context, const Vector& in, const Vector& offsets,
-                                           const Vector& out, const Reduction& operation = ReduceOp::sum,
+SMEM_API cl::Event exclusive_scan_segments(const Context& context, const ConstVector& in,
+                                           const ConstVector& offsets, const Vector& out,
+                                           const Reduction& operation = ReduceOp::sum,
                                            const Initial& initial = {}, const CallOptions& options = {});
 
 /// Each run of neighbours with equal keys by itself. `keys` has as many elements as `in`, of any type; they
 /// are compared bit by bit, so that a NaN equals itself, and zeros of both signs differ. As inclusive_scan().
-SMEM_API cl::Event inclusive_scan_by_key(const Context& context, const Vector& keys, const Vector& in,
-                                         const Vector& out, const Reduction& operation = ReduceOp::sum,
+SMEM_API cl::Event inclusive_scan_by_key(const Context& context, const ConstVector& keys,
+                                         const ConstVector& in, const Vector& out,
+                                         const Reduction& operation = ReduceOp::sum,
                                          const CallOptions& options = {});
 /// As inclusive_scan_by_key() and exclusive_scan(): each run begins with `initial`.
-SMEM_API cl::Event exclusive_scan_by_key(const Context& context, const Vector& keys, const Vector& in,
-                                         const Vector& out, const Reduction& operation = ReduceOp::sum,
+SMEM_API cl::Event exclusive_scan_by_key(const Context& context, const ConstVector& keys,
+                                         const ConstVector& in, const Vector& out,
+                                         const Reduction& operation = ReduceOp::sum,
                                          const Initial& initial = {}, const CallOptions& options = {});
-
-// ---------------------------------------------------------------------------------------------------------
-// Typed matrices know their types. Typed vectors are Vectors.
-
-/// The same of typed views, which know their types.
-template <class In, class Out>
-cl::Event inclusive_scan_rows(const Context& context, const MatrixView<In>& in, const MatrixView<Out>& out,
-                              const Reduction& operation = ReduceOp::sum, const CallOptions& options = {}) {
-  static_assert(!std::is_const_v<Out>, "out must not be const");
-  return inclusive_scan_rows(context, in, scalar_of<In>, out, scalar_of<Out>, operation, options);
-}
-/// The same of typed views, which know their types.
-template <class In, class Out>
-cl::Event exclusive_scan_rows(const Context& context, const MatrixView<In>& in, const MatrixView<Out>& out,
-                              const Reduction& operation = ReduceOp::sum, const Initial& initial = {},
-                              const CallOptions& options = {}) {
-  static_assert(!std::is_const_v<Out>, "out must not be const");
-  return exclusive_scan_rows(context, in, scalar_of<In>, out, scalar_of<Out>, operation, initial, options);
-}
-/// The same of typed views, which know their types.
-template <class In, class Out>
-cl::Event inclusive_scan_columns(const Context& context, const MatrixView<In>& in, const MatrixView<Out>& out,
-                                 const Reduction& operation = ReduceOp::sum,
-                                 const CallOptions& options = {}) {
-  static_assert(!std::is_const_v<Out>, "out must not be const");
-  return inclusive_scan_columns(context, in, scalar_of<In>, out, scalar_of<Out>, operation, options);
-}
-/// The same of typed views, which know their types.
-template <class In, class Out>
-cl::Event exclusive_scan_columns(const Context& context, const MatrixView<In>& in, const MatrixView<Out>& out,
-                                 const Reduction& operation = ReduceOp::sum, const Initial& initial = {},
-                                 const CallOptions& options = {}) {
-  static_assert(!std::is_const_v<Out>, "out must not be const");
-  return exclusive_scan_columns(context, in, scalar_of<In>, out, scalar_of<Out>, operation, initial, options);
-}
-/// The same of typed views, which know their types.
-template <class In, class Out>
-cl::Event inclusive_scan(const Context& context, const VectorView<In>& in, const VectorView<Out>& out,
-                         const Reduction& operation = ReduceOp::sum, const CallOptions& options = {}) {
-  static_assert(!std::is_const_v<Out>, "out must not be const");
-  return inclusive_scan(context, static_cast<const Vector&>(in), static_cast<const Vector&>(out), operation,
-                        options);
-}
-/// The same of typed views, which know their types.
-template <class In, class Out>
-cl::Event exclusive_scan(const Context& context, const VectorView<In>& in, const VectorView<Out>& out,
-                         const Reduction& operation = ReduceOp::sum, const Initial& initial = {},
-                         const CallOptions& options = {}) {
-  static_assert(!std::is_const_v<Out>, "out must not be const");
-  return exclusive_scan(context, static_cast<const Vector&>(in), static_cast<const Vector&>(out), operation,
-                        initial, options);
-}
 
 }  // namespace smem

@@ -50,9 +50,8 @@ struct ScanProblem {
 /// a power of two, for all variants but "cpu". Nothing shrinks what was fixed by hand. \throws Error when the
 /// types do not fit the operation or the device, the variant is unknown or cannot run this problem on this
 /// device, or another field was fixed; it names the field.
-SMEM_API Plan plan_scan(const Device& device, const ScanProblem& problem, const PlanOverrides& overrides);
-/// The same, with at most the variant fixed.
-SMEM_API Plan plan_scan(const Device& device, const ScanProblem& problem, std::string_view variant = {});
+SMEM_API Plan plan_scan(const Device& device, const ScanProblem& problem,
+                        const PlanOverrides& overrides = {});
 
 /// The names of all variants, slowest idea first: the steps of the ladder, and the one for CPUs last.
 SMEM_API std::vector<std::string_view> scan_variants();

@@ -9,7 +9,6 @@
 
 #include <cstddef>
 #include <string>
-#include <type_traits>
 
 namespace smem {
 
@@ -34,31 +33,33 @@ namespace smem {
 /// M. Billeter, O. Olsson and U. Assarsson, "Efficient stream compaction on wide SIMD many-core
 /// architectures", HPG 2009; D. Merrill and M. Garland, "Single-pass parallel prefix scan with decoupled
 /// look-back", NVR-2016-002, 2016.
-SMEM_API cl::Event copy_if(const Context& context, const Vector& in, const Vector& out, const Vector& count,
-                           const std::string& predicate, const CallOptions& options = {});
+SMEM_API cl::Event copy_if(const Context& context, const ConstVector& in, const Vector& out,
+                           const Vector& count, const std::string& predicate,
+                           const CallOptions& options = {});
 /// The elements of `in` whose flag is not zero. `flags` has as many elements as `in`, of any integer type. As
 /// copy_if(), but float64 needs no fp64.
-SMEM_API cl::Event copy_flagged(const Context& context, const Vector& in, const Vector& flags,
+SMEM_API cl::Event copy_flagged(const Context& context, const ConstVector& in, const ConstVector& flags,
                                 const Vector& out, const Vector& count, const CallOptions& options = {});
 
 /// The elements for which `predicate` is not zero in their order, then all others in theirs; the number of
 /// the former in `count`. As copy_if(). Each element is read twice: where the others begin is known only when
-/// all have been looked at.
-SMEM_API cl::Event partition(const Context& context, const Vector& in, const Vector& out, const Vector& count,
-                             const std::string& predicate, const CallOptions& options = {});
+/// all are counted.
+SMEM_API cl::Event partition(const Context& context, const ConstVector& in, const Vector& out,
+                             const Vector& count, const std::string& predicate,
+                             const CallOptions& options = {});
 /// As partition() and copy_flagged().
-SMEM_API cl::Event partition_flagged(const Context& context, const Vector& in, const Vector& flags,
+SMEM_API cl::Event partition_flagged(const Context& context, const ConstVector& in, const ConstVector& flags,
                                      const Vector& out, const Vector& count, const CallOptions& options = {});
 
 /// The first element of each run of equal neighbours; the number of runs in `count`. Numbers are compared,
 /// not bits: zeros of both signs are equal, and a NaN, which equals nothing, is a run of its own. As
 /// copy_if().
-SMEM_API cl::Event unique(const Context& context, const Vector& in, const Vector& out, const Vector& count,
-                          const CallOptions& options = {});
+SMEM_API cl::Event unique(const Context& context, const ConstVector& in, const Vector& out,
+                          const Vector& count, const CallOptions& options = {});
 /// The first element of each run of equal neighbours in `values`, as unique() has it, and the run's length in
 /// `lengths`, of type uint32 or uint64 (past 2^32 - 1 elements of `in`, uint64). Both have at least as many
 /// elements as `in`. As copy_if().
-SMEM_API cl::Event run_length_encode(const Context& context, const Vector& in, const Vector& values,
+SMEM_API cl::Event run_length_encode(const Context& context, const ConstVector& in, const Vector& values,
                                      const Vector& lengths, const Vector& count,
                                      const CallOptions& options = {});
 
@@ -66,140 +67,23 @@ SMEM_API cl::Event run_length_encode(const Context& context, const Vector& in, c
 // The same, returning the count: these wait.
 
 /// As copy_if() above; waits for the device and returns the count.
-SMEM_API std::size_t copy_if(const Context& context, const Vector& in, const Vector& out,
+SMEM_API std::size_t copy_if(const Context& context, const ConstVector& in, const Vector& out,
                              const std::string& predicate, const CallOptions& options = {});
 /// As copy_flagged() above; waits for the device and returns the count.
-SMEM_API std::size_t copy_flagged(const Context& context, const Vector& in, const Vector& flags,
+SMEM_API std::size_t copy_flagged(const Context& context, const ConstVector& in, const ConstVector& flags,
                                   const Vector& out, const CallOptions& options = {});
 /// As partition() above; waits for the device and returns the count.
-SMEM_API std::size_t partition(const Context& context, const Vector& in, const Vector& out,
+SMEM_API std::size_t partition(const Context& context, const ConstVector& in, const Vector& out,
                                const std::string& predicate, const CallOptions& options = {});
 /// As partition_flagged() above; waits for the device and returns the count.
-SMEM_API std::size_t partition_flagged(const Context& context, const Vector& in, const Vector& flags,
-                                       const Vector& out, const CallOptions& options = {});
+SMEM_API std::size_t partition_flagged(const Context& context, const ConstVector& in,
+                                       const ConstVector& flags, const Vector& out,
+                                       const CallOptions& options = {});
 /// As unique() above; waits for the device and returns the count.
-SMEM_API std::size_t unique(const Context& context, const Vector& in, const Vector& out,
+SMEM_API std::size_t unique(const Context& context, const ConstVector& in, const Vector& out,
                             const CallOptions& options = {});
 /// As run_length_encode() above; waits for the device and returns the count.
-SMEM_API std::size_t run_length_encode(const Context& context, const Vector& in, const Vector& values,
+SMEM_API std::size_t run_length_encode(const Context& context, const ConstVector& in, const Vector& values,
                                        const Vector& lengths, const CallOptions& options = {});
-
-// ---------------------------------------------------------------------------------------------------------
-// Typed vectors: what does not fit is found by the compiler.
-
-namespace detail {
-
-/// `Counters`: what counts and lengths are written to.
-template <class In, class Out, class... Counters>
-constexpr void check_selection() {
-  static_assert(!std::is_const_v<Out> && (!std::is_const_v<Counters> && ...), "outputs must not be const");
-  static_assert(scalar_of<In> == scalar_of<Out>, "out must have the element type of in");
-  static_assert(((scalar_of<Counters> == Scalar::uint32 || scalar_of<Counters> == Scalar::uint64) && ...),
-                "counts and lengths are unsigned integers of 32 or 64 bits");
-}
-
-/// The untyped view.
-inline const Vector& untyped(const Vector& view) { return view; }
-
-}  // namespace detail
-
-/// The same of typed views, which know their types.
-template <class In, class Out, class Count>
-cl::Event copy_if(const Context& context, const VectorView<In>& in, const VectorView<Out>& out,
-                  const VectorView<Count>& count, const std::string& predicate,
-                  const CallOptions& options = {}) {
-  detail::check_selection<In, Out, Count>();
-  return copy_if(context, detail::untyped(in), detail::untyped(out), detail::untyped(count), predicate,
-                 options);
-}
-/// The same of typed views, which know their types.
-template <class In, class Flags, class Out, class Count>
-cl::Event copy_flagged(const Context& context, const VectorView<In>& in, const VectorView<Flags>& flags,
-                       const VectorView<Out>& out, const VectorView<Count>& count,
-                       const CallOptions& options = {}) {
-  detail::check_selection<In, Out, Count>();
-  return copy_flagged(context, detail::untyped(in), detail::untyped(flags), detail::untyped(out),
-                      detail::untyped(count), options);
-}
-/// The same of typed views, which know their types.
-template <class In, class Out, class Count>
-cl::Event partition(const Context& context, const VectorView<In>& in, const VectorView<Out>& out,
-                    const VectorView<Count>& count, const std::string& predicate,
-                    const CallOptions& options = {}) {
-  detail::check_selection<In, Out, Count>();
-  return partition(context, detail::untyped(in), detail::untyped(out), detail::untyped(count), predicate,
-                   options);
-}
-/// The same of typed views, which know their types.
-template <class In, class Flags, class Out, class Count>
-cl::Event partition_flagged(const Context& context, const VectorView<In>& in, const VectorView<Flags>& flags,
-                            const VectorView<Out>& out, const VectorView<Count>& count,
-                            const CallOptions& options = {}) {
-  detail::check_selection<In, Out, Count>();
-  return partition_flagged(context, detail::untyped(in), detail::untyped(flags), detail::untyped(out),
-                           detail::untyped(count), options);
-}
-/// The same of typed views, which know their types.
-template <class In, class Out, class Count>
-cl::Event unique(const Context& context, const VectorView<In>& in, const VectorView<Out>& out,
-                 const VectorView<Count>& count, const CallOptions& options = {}) {
-  detail::check_selection<In, Out, Count>();
-  return unique(context, detail::untyped(in), detail::untyped(out), detail::untyped(count), options);
-}
-/// The same of typed views, which know their types.
-template <class In, class Out, class Lengths, class Count>
-cl::Event run_length_encode(const Context& context, const VectorView<In>& in, const VectorView<Out>& values,
-                            const VectorView<Lengths>& lengths, const VectorView<Count>& count,
-                            const CallOptions& options = {}) {
-  detail::check_selection<In, Out, Lengths, Count>();
-  return run_length_encode(context, detail::untyped(in), detail::untyped(values), detail::untyped(lengths),
-                           detail::untyped(count), options);
-}
-
-/// The same of typed views; waits for the device and returns the count.
-template <class In, class Out>
-std::size_t copy_if(const Context& context, const VectorView<In>& in, const VectorView<Out>& out,
-                    const std::string& predicate, const CallOptions& options = {}) {
-  detail::check_selection<In, Out>();
-  return copy_if(context, detail::untyped(in), detail::untyped(out), predicate, options);
-}
-/// The same of typed views; waits for the device and returns the count.
-template <class In, class Flags, class Out>
-std::size_t copy_flagged(const Context& context, const VectorView<In>& in, const VectorView<Flags>& flags,
-                         const VectorView<Out>& out, const CallOptions& options = {}) {
-  detail::check_selection<In, Out>();
-  return copy_flagged(context, detail::untyped(in), detail::untyped(flags), detail::untyped(out), options);
-}
-/// The same of typed views; waits for the device and returns the count.
-template <class In, class Out>
-std::size_t partition(const Context& context, const VectorView<In>& in, const VectorView<Out>& out,
-                      const std::string& predicate, const CallOptions& options = {}) {
-  detail::check_selection<In, Out>();
-  return partition(context, detail::untyped(in), detail::untyped(out), predicate, options);
-}
-/// The same of typed views; waits for the device and returns the count.
-template <class In, class Flags, class Out>
-std::size_t partition_flagged(const Context& context, const VectorView<In>& in,
-                              const VectorView<Flags>& flags, const VectorView<Out>& out,
-                              const CallOptions& options = {}) {
-  detail::check_selection<In, Out>();
-  return partition_flagged(context, detail::untyped(in), detail::untyped(flags), detail::untyped(out),
-                           options);
-}
-/// The same of typed views; waits for the device and returns the count.
-template <class In, class Out>
-std::size_t unique(const Context& context, const VectorView<In>& in, const VectorView<Out>& out,
-                   const CallOptions& options = {}) {
-  detail::check_selection<In, Out>();
-  return unique(context, detail::untyped(in), detail::untyped(out), options);
-}
-/// The same of typed views; waits for the device and returns the count.
-template <class In, class Out, class Lengths>
-std::size_t run_length_encode(const Context& context, const VectorView<In>& in, const VectorView<Out>& values,
-                              const VectorView<Lengths>& lengths, const CallOptions& options = {}) {
-  detail::check_selection<In, Out, Lengths>();
-  return run_length_encode(context, detail::untyped(in), detail::untyped(values), detail::untyped(lengths),
-                           options);
-}
 
 }  // namespace smem

@@ -49,9 +49,8 @@ struct SelectProblem {
 /// Nothing shrinks what was fixed by hand. \throws Error when the types do not fit the operation or the
 /// device, the variant is unknown or cannot run this problem on this device, or another field was fixed; it
 /// names the field.
-SMEM_API Plan plan_select(const Device& device, const SelectProblem& problem, const PlanOverrides& overrides);
-/// The same, with at most the variant fixed.
-SMEM_API Plan plan_select(const Device& device, const SelectProblem& problem, std::string_view variant = {});
+SMEM_API Plan plan_select(const Device& device, const SelectProblem& problem,
+                          const PlanOverrides& overrides = {});
 
 /// The names of all variants, slowest idea first; the one for CPUs last.
 SMEM_API std::vector<std::string_view> select_variants();

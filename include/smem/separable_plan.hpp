@@ -63,10 +63,7 @@ struct SeparableProblem {
 /// problem or the device does not allow it, the variant is unknown or cannot run this problem on this device,
 /// or another field was fixed; it names the field.
 SMEM_API Plan plan_separable(const Device& device, const SeparableProblem& problem,
-                             const PlanOverrides& overrides);
-/// The same, with at most the variant fixed.
-SMEM_API Plan plan_separable(const Device& device, const SeparableProblem& problem,
-                             std::string_view variant = {});
+                             const PlanOverrides& overrides = {});
 
 /// The names of all variants, slowest idea first: the steps of the ladder, and the one for CPUs last.
 SMEM_API std::vector<std::string_view> separable_variants();

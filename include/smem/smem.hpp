@@ -6,6 +6,7 @@
 #include <smem/cache.hpp>
 #include <smem/context.hpp>
 #include <smem/device.hpp>
+#include <smem/element.hpp>
 #include <smem/error.hpp>
 #include <smem/explain.hpp>
 #include <smem/failures.hpp>
@@ -20,6 +21,7 @@
 #include <smem/tuning_plan.hpp>
 #include <smem/version.hpp>
 #include <smem/view.hpp>
+#include <smem/window.hpp>
 
 // operations
 #include <smem/blur.hpp>

@@ -9,13 +9,12 @@
 
 #include <cstddef>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace smem {
 
-/// How far a stencil looks along each axis, to both sides.
+/// How far a stencil reaches along each axis, to both sides.
 struct Radius {
   std::size_t x = 0;  ///< cells along a row
   std::size_t y = 0;  ///< rows
@@ -23,35 +22,31 @@ struct Radius {
   friend bool operator==(const Radius&, const Radius&) = default;
 };
 
-/// What is made of a cell and its neighbours, and what stands for those beyond the edges.
+/// What a cell becomes of its neighbours, and what it reads beyond the edges.
 struct Stencil {
   StencilShape shape = StencilShape::box;  ///< which neighbours there are
   Radius radius = {};                      ///< how far away
   std::vector<double> weights = {};        ///< as box() and star() order them
   std::string expression = {};             ///< OpenCL C; see of()
-  Boundary boundary = Boundary::zero;      ///< beyond the edges
-  double value = 0;  ///< beyond the edges, with Boundary::constant: as an element of the grid
+  Edges edges = {};                        ///< beyond the edges
 
   /// A weight for each of the (2 x + 1) (2 y + 1) (2 z + 1) neighbours, the cell itself in the middle: row by
   /// row, plane by plane, as the cells lie in the grid.
-  static Stencil box(const Radius& radius, std::vector<double> weights, Boundary boundary = Boundary::zero,
-                     double value = 0) {
-    return {StencilShape::box, radius, std::move(weights), {}, boundary, value};
+  static Stencil box(const Radius& radius, std::vector<double> weights, const Edges& edges = {}) {
+    return {StencilShape::box, radius, std::move(weights), {}, edges};
   }
   /// Weights of the neighbours along the axes: of the cell itself, and for each axis of those r cells before
   /// it to those r cells behind it, without itself: 2 r numbers, as {w(-2), w(-1), w(1), w(2)}. Neighbours
-  /// off the axes are not looked at.
+  /// off the axes are not read.
   SMEM_API static Stencil star(double centre, const std::vector<double>& along_x,
                                const std::vector<double>& along_y = {},
-                               const std::vector<double>& along_z = {}, Boundary boundary = Boundary::zero,
-                               double value = 0);
+                               const std::vector<double>& along_z = {}, const Edges& edges = {});
   /// An expression in OpenCL C of AT(dx, dy, dz), the neighbour that lies so many cells away, and C, which is
   /// AT(0, 0, 0): "C + 0.1f * (AT(-1, 0, 0) - 2 * C + AT(1, 0, 0))". They are float, or double of float64;
   /// the distances are whole constants within the radius: others do not compile. The functions of OpenCL C
   /// can be called; a line comment cannot stand in it. Each text is a program of its own, compiled once.
-  static Stencil of(std::string expression, const Radius& radius, Boundary boundary = Boundary::zero,
-                    double value = 0) {
-    return {StencilShape::expression, radius, {}, std::move(expression), boundary, value};
+  static Stencil of(std::string expression, const Radius& radius, const Edges& edges = {}) {
+    return {StencilShape::expression, radius, {}, std::move(expression), edges};
   }
 };
 
@@ -76,15 +71,7 @@ struct Stencil {
 /// then.
 ///
 /// Sources of the kernels: cl/stencil/.
-SMEM_API cl::Event stencil(const Context& context, const Grid& in, const Grid& out, const Stencil& what,
-                           const CallOptions& options = {});
-
-/// The same of typed views.
-template <class In, class Out>
-cl::Event stencil(const Context& context, const GridView<In>& in, const GridView<Out>& out,
-                  const Stencil& what, const CallOptions& options = {}) {
-  static_assert(std::is_same_v<std::remove_const_t<In>, Out>, "in and out must have the same element type");
-  return stencil(context, static_cast<const Grid&>(in), static_cast<const Grid&>(out), what, options);
-}
+SMEM_API cl::Event stencil(const Context& context, const ConstGrid& in, const Grid& out,
+                           const Stencil& stencil, const CallOptions& options = {});
 
 }  // namespace smem

@@ -81,10 +81,7 @@ SMEM_API StencilProblem stencil_problem(Scalar type, const std::array<std::size_
 /// when the problem or the device does not allow it, the variant is unknown or cannot run this problem on
 /// this device, or another field was fixed; it names the field.
 SMEM_API Plan plan_stencil(const Device& device, const StencilProblem& problem,
-                           const PlanOverrides& overrides);
-/// The same, with at most the variant fixed.
-SMEM_API Plan plan_stencil(const Device& device, const StencilProblem& problem,
-                           std::string_view variant = {});
+                           const PlanOverrides& overrides = {});
 
 /// The names of all variants, slowest idea first: the steps of the ladder, and the one for CPUs last.
 SMEM_API std::vector<std::string_view> stencil_variants();

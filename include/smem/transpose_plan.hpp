@@ -46,10 +46,7 @@ struct TransposeProblem {
 /// hand. \throws Error when the element size is not supported, the variant is unknown, or what was fixed
 /// contradicts itself or does not fit the device; it names the field.
 SMEM_API Plan plan_transpose(const Device& device, const TransposeProblem& problem,
-                             const PlanOverrides& overrides);
-/// The same, with at most the variant fixed.
-SMEM_API Plan plan_transpose(const Device& device, const TransposeProblem& problem,
-                             std::string_view variant = {});
+                             const PlanOverrides& overrides = {});
 
 /// The names of all variants, slowest idea first: the steps of the ladder, and the one for CPUs last.
 SMEM_API std::vector<std::string_view> transpose_variants();

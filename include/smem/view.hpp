@@ -1,9 +1,10 @@
 /// smem: views say where data lies in a buffer. They own nothing; OpenCL keeps a buffer alive while an
-/// enqueued command uses it.
+/// enqueued command uses it. ConstVector, ConstMatrix and ConstGrid are inputs; Vector, Matrix and Grid are
+/// outputs, which can be read too. An output is always somewhere: it has no default.
 #pragma once
 
+#include <smem/element.hpp>
 #include <smem/opencl.hpp>
-#include <smem/scalar.hpp>
 #include <smem/sizes.hpp>
 
 #include <cstddef>
@@ -19,23 +20,23 @@ struct Extent {
   std::size_t batch_stride = 0;  ///< from one matrix to the next; 0: packed, that is rows * pitch
 };
 
-/// One or more row-major matrices of untyped elements.
-struct Matrix {
-  cl_mem buffer = nullptr;        ///< not owned; one that kernels may read, or write
-  std::size_t element_bytes = 0;  ///< 1, 2, 4, 8 or 16 in most calls
-  std::size_t rows = 0;           ///< of a matrix
-  std::size_t cols = 0;           ///< elements in a row
-  std::size_t offset = 0;         ///< elements
-  std::size_t pitch = 0;          ///< elements, at least cols
-  std::size_t batch = 1;          ///< matrices
-  std::size_t batch_stride = 0;   ///< elements
+/// One or more row-major matrices, as an input.
+struct ConstMatrix {
+  cl_mem buffer = nullptr;       ///< not owned
+  ElementType type = {};         ///< of an element
+  std::size_t rows = 0;          ///< of a matrix
+  std::size_t cols = 0;          ///< elements in a row
+  std::size_t offset = 0;        ///< elements before the first one
+  std::size_t pitch = 0;         ///< elements, at least cols
+  std::size_t batch = 1;         ///< matrices
+  std::size_t batch_stride = 0;  ///< elements
 
-  Matrix() = default;
+  ConstMatrix() = default;
   /// Where the extent says 0, rows and matrices follow each other.
-  Matrix(cl_mem memory, std::size_t bytes_of_an_element, std::size_t row_count, std::size_t col_count,
-         const Extent& extent = {})
+  ConstMatrix(cl_mem memory, ElementType element, std::size_t row_count, std::size_t col_count,
+              const Extent& extent = {})
       : buffer(memory),
-        element_bytes(bytes_of_an_element),
+        type(element),
         rows(row_count),
         cols(col_count),
         offset(extent.offset),
@@ -45,54 +46,71 @@ struct Matrix {
                                               : extent.batch_stride) {}
 };
 
-/// Row-major matrices of T in any OpenCL buffer, smem's or the caller's own. `MatrixView<const T>` is an
-/// input.
-template <class T>
-struct MatrixView : Matrix {
-  static_assert(std::is_trivially_copyable_v<T>, "the elements of a buffer are copied byte by byte");
+/// One or more row-major matrices, as an output.
+struct Matrix : ConstMatrix {
+  /// As of ConstMatrix.
+  Matrix(cl_mem memory, ElementType element, std::size_t row_count, std::size_t col_count,
+         const Extent& extent = {})
+      : ConstMatrix(memory, element, row_count, col_count, extent) {}
+};
 
-  MatrixView() { element_bytes = sizeof(T); }
+/// Row-major matrices of T in any OpenCL buffer, smem's or the caller's own; of const T an input.
+template <class T>
+struct MatrixView : std::conditional_t<std::is_const_v<T>, ConstMatrix, Matrix> {
+  using value_type = std::remove_const_t<T>;
+  using Base = std::conditional_t<std::is_const_v<T>, ConstMatrix, Matrix>;
+
   /// A view of the caller's buffer.
   MatrixView(const cl::Buffer& memory, std::size_t row_count, std::size_t col_count,
              const Extent& extent = {})
-      : Matrix(memory(), sizeof(T), row_count, col_count, extent) {}
+      : MatrixView(memory(), row_count, col_count, extent) {}
   /// The same of a handle.
   MatrixView(cl_mem memory, std::size_t row_count, std::size_t col_count, const Extent& extent = {})
-      : Matrix(memory, sizeof(T), row_count, col_count, extent) {}
+      : Base(memory, element_of<T>, row_count, col_count, extent) {}
 
   /// A view for writing can be read.
   operator MatrixView<const T>() const requires(!std::is_const_v<T>) {
-    return MatrixView<const T>(buffer, rows, cols, {offset, pitch, batch, batch_stride});
+    return {this->buffer, this->rows, this->cols,
+            Extent{this->offset, this->pitch, this->batch, this->batch_stride}};
   }
 };
 
-/// Numbers that follow each other.
-struct Vector {
-  cl_mem buffer = nullptr;        ///< not owned; one that kernels may read, or write
-  Scalar type = Scalar::float32;  ///< of an element
-  std::size_t offset = 0;         ///< elements before the first one
-  std::size_t size = 0;           ///< elements
+/// Elements that follow each other, as an input.
+struct ConstVector {
+  cl_mem buffer = nullptr;  ///< not owned
+  ElementType type = {};    ///< of an element
+  std::size_t offset = 0;   ///< elements before the first one
+  std::size_t size = 0;     ///< elements
 
-  Vector() = default;
-  /// A view of a handle, from element `first` on.
-  Vector(cl_mem memory, Scalar type_of_an_element, std::size_t element_count, std::size_t first = 0)
-      : buffer(memory), type(type_of_an_element), offset(first), size(element_count) {}
+  ConstVector() = default;
+  /// From element `first` on.
+  ConstVector(cl_mem memory, ElementType element, std::size_t element_count, std::size_t first = 0)
+      : buffer(memory), type(element), offset(first), size(element_count) {}
 };
 
-/// `size` elements of T from `offset` on, in any OpenCL buffer. `VectorView<const T>` is an input.
+/// Elements that follow each other, as an output.
+struct Vector : ConstVector {
+  /// As of ConstVector.
+  Vector(cl_mem memory, ElementType element, std::size_t element_count, std::size_t first = 0)
+      : ConstVector(memory, element, element_count, first) {}
+};
+
+/// `size` elements of T from `offset` on, in any OpenCL buffer; of const T an input.
 template <class T>
-struct VectorView : Vector {
-  VectorView() { type = scalar_of<T>; }
+struct VectorView : std::conditional_t<std::is_const_v<T>, ConstVector, Vector> {
+  using value_type = std::remove_const_t<T>;
+  using Base = std::conditional_t<std::is_const_v<T>, ConstVector, Vector>;
+
   /// A view of the caller's buffer, from element `first` on.
   VectorView(const cl::Buffer& memory, std::size_t element_count, std::size_t first = 0)
-      : Vector(memory(), scalar_of<T>, element_count, first) {}
+      : VectorView(memory(), element_count, first) {}
   /// The same of a handle.
   VectorView(cl_mem memory, std::size_t element_count, std::size_t first = 0)
-      : Vector(memory, scalar_of<T>, element_count, first) {}
+      : Base(memory, element_of<T>, element_count, first) {}
 
   /// A view for writing can be read.
   operator VectorView<const T>() const requires(!std::is_const_v<T>) {
-    return VectorView<const T>(buffer, size, offset);
+    return {this->buffer, this->size, this->offset};
   }
 };
 

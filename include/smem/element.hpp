@@ -1,0 +1,49 @@
+/// smem: the elements of a buffer: numbers, or bytes that are moved as they are. Includes no OpenCL header.
+#pragma once
+
+#include <smem/scalar.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <type_traits>
+
+namespace smem {
+
+/// The type of a view's elements. A Scalar is one; operations that only move elements take any.
+struct ElementType {
+  std::size_t bytes = 4;                           ///< of an element
+  std::optional<Scalar> scalar = Scalar::float32;  ///< nothing where elements are opaque
+
+  constexpr ElementType() = default;
+  /// Numbers.
+  constexpr ElementType(Scalar type)  // NOLINT(google-explicit-constructor): a scalar is one
+      : bytes(detail::scalar_bytes(type)), scalar(type) {}
+  /// Opaque elements, which are moved but not computed with.
+  static constexpr ElementType of_bytes(std::size_t bytes) {
+    ElementType type;
+    type.bytes = bytes;
+    type.scalar = std::nullopt;
+    return type;
+  }
+  friend constexpr bool operator==(const ElementType&, const ElementType&) = default;
+};
+
+namespace detail {
+
+template <class T>
+constexpr ElementType element_for() {
+  static_assert(std::is_trivially_copyable_v<T>, "the elements of a buffer are copied byte by byte");
+  if constexpr (is_scalar<T>) {
+    return scalar_for<T>();
+  } else {
+    return ElementType::of_bytes(sizeof(T));
+  }
+}
+
+}  // namespace detail
+
+/// The element type of a C++ type: its Scalar where it is a number, else opaque.
+template <class T>
+inline constexpr ElementType element_of = detail::element_for<T>();
+
+}  // namespace smem
