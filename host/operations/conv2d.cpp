@@ -29,10 +29,10 @@ std::vector<float> numbers(const HostArray& from) {
 void add_weight(const Conv2dProblem& p, std::size_t r, std::size_t s, double weight, const float* in,
                 double* sums) {
   for (std::size_t y = 0; y < p.out_height; ++y) {
-    const std::size_t row = y * p.stride_y + r * p.dilation_y - p.pad_top;  // wraps above the first
+    const std::size_t row = y * p.stride.y + r * p.dilation.y - p.padding.top;  // wraps above the first
     if (row >= p.height) continue;
     for (std::size_t x = 0; x < p.out_width; ++x) {
-      const std::size_t col = x * p.stride_x + s * p.dilation_x - p.pad_left;
+      const std::size_t col = x * p.stride.x + s * p.dilation.x - p.padding.left;
       if (col < p.width) sums[y * p.out_width + x] += weight * static_cast<double>(in[row * p.width + col]);
     }
   }
@@ -47,7 +47,7 @@ void convolve(const Conv2dProblem& p, const HostArrays& arrays) {
       const std::size_t first = n * p.in_channels + k / p.group_filters() * p.group_channels();
       std::fill(sums.begin(), sums.end(), p.bias ? arrays.in[2].number(k) : 0.0);
       for (std::size_t i = 0; i < p.depth(); ++i) {
-        const std::size_t c = i / p.taps(), r = i % p.taps() / p.window_width, s = i % p.window_width;
+        const std::size_t c = i / p.taps(), r = i % p.taps() / p.window.width, s = i % p.window.width;
         add_weight(p, r, s, static_cast<double>(weights[k * p.depth() + i]),
                    in.data() + (first + c) * p.width * p.height, sums.data());
       }
@@ -66,28 +66,28 @@ Case read(const Words& words) {
   p.images = words.number("batch");
   p.in_channels = words.number("channels"), p.out_channels = words.number("filters");
   p.width = plane.width, p.height = plane.height;
-  p.window_width = p.window_height = words.number("window");
-  p.stride_x = p.stride_y = words.number("stride");
-  p.dilation_x = p.dilation_y = words.number("dilation");
+  p.window.width = p.window.height = words.number("window");
+  p.stride.x = p.stride.y = words.number("stride");
+  p.dilation.x = p.dilation.y = words.number("dilation");
   p.groups = words.number("groups");
   p.bias = words.flag("bias");
   if (words.text("activation") == "relu") p.activation = Activation::relu;
   const bool keeps = words.text("padding") == "same";
-  const std::size_t around = (p.window_width - 1) * p.dilation_x;
+  const std::size_t around = (p.window.width - 1) * p.dilation.x;
   const std::size_t before = keeps ? around - around / 2 : words.number("padding");
   const std::size_t after = keeps ? around / 2 : before;
-  p.pad_left = p.pad_top = before;
-  p.out_width = convolved_size(p.width, p.window_width, p.stride_x, p.dilation_x, before, after);
-  p.out_height = convolved_size(p.height, p.window_height, p.stride_y, p.dilation_y, before, after);
+  p.padding = {before, before, after, after};
+  p.out_width = convolved_size(p.width, p.window.width, p.stride.x, p.dilation.x, before, after);
+  p.out_height = convolved_size(p.height, p.window.height, p.stride.y, p.dilation.y, before, after);
   const std::size_t bytes = size_of(p.type);
   p.in_alignment = packed_alignment(p.images * p.in_channels, p.width * p.height * bytes);
   p.out_alignment = packed_alignment(p.images * p.out_channels, p.plane_results() * bytes);
   p.weight_alignment = packed_alignment(p.out_channels, p.depth() * bytes);
   Case made = case_of(formatted("{}{} x {} x {} {}, {} of {} x {} / {}{}{}",
                                 p.images == 1 ? "" : formatted("{} x ", p.images), p.in_channels, p.height,
-                                p.width, name_of(p.type), p.out_channels, p.window_height, p.window_width,
-                                p.stride_x, p.groups > 1 ? formatted(", {} groups", p.groups) : "",
-                                p.dilation_x > 1 ? formatted(", dilation {}", p.dilation_x) : ""),
+                                p.width, name_of(p.type), p.out_channels, p.window.height, p.window.width,
+                                p.stride.x, p.groups > 1 ? formatted(", {} groups", p.groups) : "",
+                                p.dilation.x > 1 ? formatted(", dilation {}", p.dilation.x) : ""),
                       p, plan_conv2d);
   // Sums are exact, also in the range of half.
   const Fill small{.most = 3, .negative = true};
@@ -99,16 +99,13 @@ Case read(const Words& words) {
   made.operations = 2 * static_cast<double>(results) * static_cast<double>(p.depth());
   made.relative = p.type == Scalar::half ? 0x1p-10 : 0;
   made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
-    Conv2d how = Conv2d::square(p.stride_x);
-    how.dilation_x = how.dilation_y = p.dilation_x;
-    how.padding = {before, before, after, after};
-    how.groups = p.groups;
-    if (p.bias) how.bias = arrays.in[2].vector();
-    how.activation = p.activation;
+    Conv2d convolution{.stride = p.stride, .dilation = p.dilation, .padding = p.padding, .groups = p.groups};
+    if (p.bias) convolution.bias = arrays.in[2].vector();
+    convolution.activation = p.activation;
     return conv2d(
         context, grid_of(arrays.in[0], {p.width, p.height, p.in_channels}, p.images),
-        grid_of(arrays.in[1], {p.window_width, p.window_height, p.group_channels()}, p.out_channels),
-        grid_of(arrays.out[0], {p.out_width, p.out_height, p.out_channels}, p.images), how, options);
+        grid_of(arrays.in[1], {p.window.width, p.window.height, p.group_channels()}, p.out_channels),
+        grid_of(arrays.out[0], {p.out_width, p.out_height, p.out_channels}, p.images), convolution, options);
   };
   made.reference = [=](const HostArrays& arrays) { convolve(p, arrays); };
   return made;

@@ -31,16 +31,14 @@ Case read(const Words& words) {
   for (std::size_t i = 0; i < taps[0] * taps[1]; ++i)
     kernel.weights.push_back(weight_of(i));
   // In one pass: two are separable's.
-  const Convolution how{.turned = words.flag("turned"),
-                        .stride_x = stride[0],
-                        .stride_y = stride[1],
-                        .dilation_x = dilation[0],
-                        .dilation_y = dilation[1],
-                        .boundary = boundary_of(words),
-                        .separable = Separable::never};
+  const Convolution convolution{.turned = words.flag("turned"),
+                                .stride = {stride[0], stride[1]},
+                                .dilation = {dilation[0], dilation[1]},
+                                .edges = {boundary_of(words)},
+                                .separable = Separable::never};
   // Of the middle weight, from both ends.
   const auto before = [&](std::size_t d) {
-    return (how.turned ? taps[d] - 1 - taps[d] / 2 : taps[d] / 2) * dilation[d];
+    return (convolution.turned ? taps[d] - 1 - taps[d] / 2 : taps[d] / 2) * dilation[d];
   };
   const auto out_cells = [&](std::size_t cells, std::size_t d) {
     return convolved_size(cells, taps[d], stride[d], dilation[d], before(d),
@@ -49,7 +47,7 @@ Case read(const Words& words) {
   const GridSize out{out_cells(size.width, 0), out_cells(size.height, 1), size.depth};
   StencilProblem problem = stencil_problem(type, {size.width, size.height, size.depth}, {0, 0, 0}, channels);
   problem.convolution = true;
-  problem.boundary = how.boundary;
+  problem.boundary = boundary_of(words);
   problem.batch = batch;
   problem.out_size = {out.width, out.height, out.depth};
   problem.window = {taps[0], taps[1], 1};
@@ -64,11 +62,11 @@ Case read(const Words& words) {
       formatted("{}, {} x {}{}{}{}", text_of(size, type, batch, channels), taps[0], taps[1],
                 stride[0] * stride[1] == 1 ? "" : formatted(" / {}", words.text("stride")),
                 dilation[0] * dilation[1] == 1 ? "" : formatted(", dilation {}", words.text("dilation")),
-                how.turned ? ", turned" : ""),
+                convolution.turned ? ", turned" : ""),
       problem, plan_stencil);
-  Windows windows{size, out, channels, batch, {stride[0], stride[1]}, how.boundary};
+  Windows windows{size, out, channels, batch, {stride[0], stride[1]}, problem.boundary};
   std::vector<double> weights = kernel.weights;
-  if (how.turned) std::reverse(weights.begin(), weights.end());
+  if (convolution.turned) std::reverse(weights.begin(), weights.end());
   for (std::size_t i = 0; i < weights.size(); ++i) {
     windows.taps.push_back({static_cast<std::ptrdiff_t>(i % taps[0] * dilation[0]) + problem.first[0],
                             static_cast<std::ptrdiff_t>(i / taps[0] * dilation[1]) + problem.first[1], 0,
@@ -78,7 +76,7 @@ Case read(const Words& words) {
   made.out = {{"out", type, elements_of(out, batch, channels)}};
   made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
     return convolve2d(context, grid_of(arrays.in[0], size, batch, channels),
-                      grid_of(arrays.out[0], out, batch, channels), kernel, how, options);
+                      grid_of(arrays.out[0], out, batch, channels), kernel, convolution, options);
   };
   made.reference = [=](const HostArrays& arrays) {
     for_each_sum(windows, numbers_of(arrays.in[0]),

@@ -50,6 +50,9 @@ struct PlacedArray {
   std::size_t elements = 0;
 
   Vector vector() const { return {buffer, type, elements, first}; }
+  Matrix matrix(std::size_t rows, std::size_t cols, std::size_t batch = 1) const {
+    return {buffer, type, rows, cols, {.offset = first, .batch = batch}};
+  }
 };
 
 /// Several arrays in one buffer, each where every element and vector is aligned.

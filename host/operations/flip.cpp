@@ -20,10 +20,9 @@ Case read(const Words& words) {
                       FlipProblem{bytes, rows, cols, batch, !vertical}, plan_flip);
   made.in = {moved("in", bytes, rows * cols * batch)};
   made.out = {moved("out", bytes, rows * cols * batch)};
-  const Extent packed{.batch = batch};
   made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
-    return flip(context, Matrix(arrays.in[0].buffer, bytes, rows, cols, packed),
-                Matrix(arrays.out[0].buffer, bytes, rows, cols, packed),
+    return flip(context, moved_matrix(arrays.in[0], bytes, rows, cols, batch),
+                moved_matrix(arrays.out[0], bytes, rows, cols, batch),
                 vertical ? Flip::vertical : Flip::horizontal, options);
   };
   made.reference = [=](const HostArrays& arrays) {

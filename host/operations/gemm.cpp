@@ -121,12 +121,11 @@ Case read(const Words& words) {
   made.out = {{"c", p.out, detail::size_product(p.m, p.n, p.batch)}};
   made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
     const auto matrix = [&](const PlacedArray& at, bool transposed, std::size_t rows, std::size_t cols) {
-      return Matrix(at.buffer, size_of(at.type), transposed ? cols : rows, transposed ? rows : cols,
-                    {.offset = at.first, .batch = of.p.batch});
+      return at.matrix(transposed ? cols : rows, transposed ? rows : cols, of.p.batch);
     };
     return gemm(context, matrix(arrays.in[0], of.transpose_a, of.p.m, of.p.k),
-                matrix(arrays.in[1], of.transpose_b, of.p.k, of.p.n), of.p.in,
-                matrix(arrays.out[0], false, of.p.m, of.p.n), of.p.out,
+                matrix(arrays.in[1], of.transpose_b, of.p.k, of.p.n),
+                matrix(arrays.out[0], false, of.p.m, of.p.n),
                 {.transpose_a = of.transpose_a, .transpose_b = of.transpose_b, .tf32 = of.p.tf32}, options);
   };
   made.reference = [=](const HostArrays& arrays) {

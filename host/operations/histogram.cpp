@@ -122,10 +122,10 @@ Case read(const Words& words) {
   made.out = {{"out", Scalar::uint32, s.results()}};
   made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
     const Vector in = arrays.in[0].vector(), out = arrays.out[0].vector();
-    const Bins bins = s.edges ? Bins::between(arrays.in[1].vector()) : s.even();
+    Bins bins = s.edges ? Bins::between(arrays.in[1].vector()) : s.even();
+    bins.channels = s.channels;
     if (s.channels == 1 && s.batch == 1) return histogram(context, in, out, bins, options);
-    const Matrix matrix(arrays.in[0].buffer, size_of(s.type), 1, s.size, {.batch = s.batch});
-    return histogram(context, matrix, s.type, out, bins, s.channels, options);
+    return histogram(context, arrays.in[0].matrix(1, s.size, s.batch), out, bins, options);
   };
   made.reference = [=](const HostArrays& arrays) {
     std::vector<std::uint32_t> counts(s.results());
@@ -152,12 +152,8 @@ Case read_weighted(const Words& words) {
   made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
     const Vector in = arrays.in[0].vector(), weights = arrays.in[1].vector(), out = arrays.out[0].vector();
     if (s.batch == 1) return histogram_weighted(context, in, weights, out, s.even(), options);
-    const Extent packed{.batch = s.batch};
-    return histogram_weighted(context, Matrix(arrays.in[0].buffer, size_of(s.type), 1, s.size, packed),
-                              s.type,
-                              Matrix(arrays.in[1].buffer, size_of(problem.weights), 1, s.size,
-                                     {.offset = arrays.in[1].first, .batch = s.batch}),
-                              problem.weights, out, s.even(), options);
+    return histogram_weighted(context, arrays.in[0].matrix(1, s.size, s.batch),
+                              arrays.in[1].matrix(1, s.size, s.batch), out, s.even(), options);
   };
   made.reference = [=](const HostArrays& arrays) {
     std::vector<double> sums(s.results());

@@ -51,6 +51,16 @@ inline ArrayRule moved(std::string name, std::size_t element_bytes, std::size_t 
   return {std::move(name), type, elements * (element_bytes / size_of(type)), {.most = most}};
 }
 
+/// The packed matrices of a moved array.
+inline Matrix moved_matrix(const PlacedArray& place, std::size_t element_bytes, std::size_t rows,
+                           std::size_t cols, std::size_t batch) {
+  return {place.buffer,
+          ElementType::of_bytes(element_bytes),
+          rows,
+          cols,
+          {.offset = place.first * size_of(place.type) / element_bytes, .batch = batch}};
+}
+
 /// Copies element `from_at` of one array to element `to_at` of another.
 inline void copy_element(const HostArray& from, std::size_t from_at, HostArray& to, std::size_t to_at,
                          std::size_t bytes) {

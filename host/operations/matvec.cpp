@@ -35,7 +35,7 @@ Case read(const Words& words, bool by_rows) {
       {"x", problem.in, problem.count() * batch, {.most = numbers.most, .negative = numbers.negative}}};
   made.out = {{"y", problem.out, problem.results()}};
   made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
-    const Matrix a(arrays.in[0].buffer, size_of(problem.in), rows, cols, {.batch = batch});
+    const Matrix a = arrays.in[0].matrix(rows, cols, batch);
     const Vector x = arrays.in[1].vector(), y = arrays.out[0].vector();
     return by_rows ? matvec(context, a, x, y, mode, options) : vecmat(context, x, a, y, mode, options);
   };

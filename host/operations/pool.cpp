@@ -49,12 +49,12 @@ struct Span {
 
 /// Result `i` of one channel of a plane, from its window.
 void pool_window(const PoolProblem& p, std::size_t i, const HostArray& in, std::vector<HostArray>& out) {
-  const Pooling& w = p.windows;
+  const Pooling& w = p.pooling;
   const std::size_t across = w.across(p.width), down = w.down(p.height);
   const std::size_t channel = i % p.channels, cell = i / p.channels;
   const std::size_t plane = cell / across / down;
-  const Span xs(cell % across, w.stride_across, w.width, w.pad_left, p.width);
-  const Span ys(cell / across % down, w.stride_down, w.height, w.pad_top, p.height);
+  const Span xs(cell % across, w.stride.x, w.window.width, w.padding.left, p.width);
+  const Span ys(cell / across % down, w.stride.y, w.window.height, w.padding.top, p.height);
   double sum = 0, most = -std::numeric_limits<double>::infinity();
   std::size_t place = 0;
   for (std::size_t y = ys.begin; y < ys.end; ++y) {
@@ -64,7 +64,8 @@ void pool_window(const PoolProblem& p, std::size_t i, const HostArray& in, std::
       if (value > most) most = value, place = y * p.width + x;
     }
   }
-  const std::size_t count = p.count_padding ? w.width * w.height : (xs.end - xs.begin) * (ys.end - ys.begin);
+  const std::size_t count =
+      w.count_padding ? w.window.width * w.window.height : (xs.end - xs.begin) * (ys.end - ys.begin);
   const double mean = sum / static_cast<double>(count);
   out[0].set(i, p.op == PoolOp::max ? most : is_float(p.out) ? mean : std::nearbyint(mean));
   if (p.indices) out[1].set(i, static_cast<double>(place));
@@ -81,10 +82,9 @@ Case read_windows(const Words& words) {
   const auto [width, height] = pair_of(words, "size");
   const auto stride = words.text("stride") == "size" ? pair_of(words, "size") : pair_of(words, "stride");
   const std::size_t pad = words.number("padding");
-  p.windows = {width, height, stride[0], stride[1], pad, pad, pad, pad};
+  p.pooling = {{width, height}, {stride[0], stride[1]}, {pad, pad, pad, pad}, words.flag("count-padding")};
   p.indices = p.op == PoolOp::max && words.flag("indices");
-  p.count_padding = p.op == PoolOp::average && words.flag("count-padding");
-  const GridSize size{p.windows.across(p.width), p.windows.down(p.height)};
+  const GridSize size{p.pooling.across(p.width), p.pooling.down(p.height)};
   p.in_alignment =
       packed_alignment(detail::size_product(p.height, p.planes), p.width * p.channels * size_of(p.in));
   p.out_alignment =
@@ -103,9 +103,9 @@ Case read_windows(const Words& words) {
       return grid_of(array, of, p.planes, p.channels);
     };
     const Grid in = grid(arrays.in[0], plane), out = grid(arrays.out[0], size);
-    if (p.op == PoolOp::average) return avg_pool2d(context, in, out, p.windows, p.count_padding, options);
-    if (!p.indices) return max_pool2d(context, in, out, p.windows, options);
-    return max_pool2d(context, in, out, grid(arrays.out[1], size), p.windows, options);
+    if (p.op == PoolOp::average) return avg_pool2d(context, in, out, p.pooling, options);
+    if (!p.indices) return max_pool2d(context, in, out, p.pooling, options);
+    return max_pool2d(context, in, out, grid(arrays.out[1], size), p.pooling, options);
   };
   made.reference = [=](const HostArrays& arrays) {
     in_parallel(results, [&](std::size_t begin, std::size_t end) {
@@ -144,7 +144,7 @@ Case read_planes(const Words& words) {
     PoolProblem whole;
     whole.op = p.op, whole.in = p.in, whole.out = p.out;
     whole.width = p.width, whole.height = p.height, whole.planes = p.planes, whole.channels = p.channels;
-    whole.windows = {p.width, p.height, 1, 1};
+    whole.pooling = {{p.width, p.height}, {1, 1}};
     in_parallel(results, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i)
         pool_window(whole, i, arrays.in[0], arrays.out);

@@ -150,10 +150,9 @@ Case read(const Words& words) {
     if (by_segments)
       return reduce_segments(context, in, arrays.in[1].vector(), out, problem.reduction, options);
     if (!extents.is_matrix) return reduce(context, in, out, problem.reduction, options);
-    const Matrix matrix(arrays.in[0].buffer, size_of(problem.in), extents.rows, extents.cols,
-                        {.batch = extents.batch});
-    return by_columns ? reduce_columns(context, matrix, problem.in, out, problem.reduction, options)
-                      : reduce_rows(context, matrix, problem.in, out, problem.reduction, options);
+    const Matrix matrix = arrays.in[0].matrix(extents.rows, extents.cols, extents.batch);
+    return by_columns ? reduce_columns(context, matrix, out, problem.reduction, options)
+                      : reduce_rows(context, matrix, out, problem.reduction, options);
   };
   made.reference = [=](const HostArrays& arrays) {
     const HostArray& in = arrays.in[0];

@@ -74,8 +74,8 @@ ScanShape shape_of(const Words& words, const Extents& extents) {
                              : ScanShape::vector;
 }
 
-cl::Event call_scan(const Context& context, const ScanProblem& p, const PlacedArray& in, const Vector& marks,
-                    const PlacedArray& out, const CallOptions& options) {
+cl::Event call_scan(const Context& context, const ScanProblem& p, const PlacedArray& in,
+                    const ConstVector& marks, const PlacedArray& out, const CallOptions& options) {
   const Vector from = in.vector(), to = out.vector();
   switch (p.shape) {
     case ScanShape::keys:
@@ -90,15 +90,13 @@ cl::Event call_scan(const Context& context, const ScanProblem& p, const PlacedAr
     default:
       break;
   }
-  const Extent packed{.batch = p.batch};
-  const Matrix a(in.buffer, size_of(p.in), p.rows, p.cols, packed);
-  const Matrix b(out.buffer, size_of(p.out), p.rows, p.cols, packed);
+  const Matrix a = in.matrix(p.rows, p.cols, p.batch), b = out.matrix(p.rows, p.cols, p.batch);
   if (p.shape == ScanShape::columns) {
-    return p.exclusive ? exclusive_scan_columns(context, a, p.in, b, p.out, p.operation, {}, options)
-                       : inclusive_scan_columns(context, a, p.in, b, p.out, p.operation, options);
+    return p.exclusive ? exclusive_scan_columns(context, a, b, p.operation, {}, options)
+                       : inclusive_scan_columns(context, a, b, p.operation, options);
   }
-  return p.exclusive ? exclusive_scan_rows(context, a, p.in, b, p.out, p.operation, {}, options)
-                     : inclusive_scan_rows(context, a, p.in, b, p.out, p.operation, options);
+  return p.exclusive ? exclusive_scan_rows(context, a, b, p.operation, {}, options)
+                     : inclusive_scan_rows(context, a, b, p.operation, options);
 }
 
 /// Where segments or runs of equal keys begin.
@@ -184,7 +182,8 @@ Case read(const Words& words) {
     PlacedArray out = in_place ? arrays.in_out[0] : arrays.out[0];
     out.type = problem.out;
     const bool has_marks = by_key || segments != 0;
-    return call_scan(context, problem, in, has_marks ? arrays.in[0].vector() : Vector(), out, options);
+    return call_scan(context, problem, in, has_marks ? ConstVector(arrays.in[0].vector()) : ConstVector(),
+                     out, options);
   };
   made.reference = [=](const HostArrays& arrays) {
     const HostArray from = in_place ? arrays.in_out[0] : HostArray();

@@ -58,15 +58,12 @@ Case read(const Words& words) {
   made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
     const Grid in = grid_of(arrays.in[0], size, batch, channels),
                out = grid_of(arrays.out[0], size, batch, channels);
-    const BlurOptions blur{.boundary = problem.boundary};
+    const Edges edges{.boundary = problem.boundary};
     if (filter == Filter::weights)
-      return separable(context, in, out, weights[0], weights[1], {.boundary = problem.boundary}, options);
-    if (filter == Filter::gaussian) {
-      return taps[0] == taps[1] ? gaussian_blur(context, in, out, Gaussian{.size = taps[0]}, blur, options)
-                                : gaussian_blur(context, in, out, Gaussian{.size = taps[0]},
-                                                Gaussian{.size = taps[1]}, blur, options);
-    }
-    return unsharp_mask(context, in, out, {.window = {.size = taps[0]}}, blur, options);
+      return separable(context, in, out, {weights[0], weights[1]}, edges, options);
+    const Gaussian window{.size = taps[0], .size_down = taps[1]};
+    return filter == Filter::gaussian ? gaussian_blur(context, in, out, window, edges, options)
+                                      : unsharp_mask(context, in, out, {.window = window}, edges, options);
   };
   made.reference = [=](const HostArrays& arrays) {
     const std::vector<double> cells = numbers_of(arrays.in[0]);

@@ -26,7 +26,7 @@ Case read(const Words& words) {
   made.out = {{"out", type, grids.elements()}};
   made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
     return sobel(context, grid_of(arrays.in[0], size, batch, channels),
-                 grid_of(arrays.out[0], size, batch, channels), Sobel::magnitude, edge,
+                 grid_of(arrays.out[0], size, batch, channels), {Gradient::magnitude, edge},
                  {.boundary = grids.boundary}, options);
   };
   made.reference = [=](const HostArrays& arrays) {

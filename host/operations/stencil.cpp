@@ -35,17 +35,17 @@ Case read(const Words& words) {
   Stencil what;
   what.shape = words.text("shape") == "star" ? StencilShape::star : StencilShape::box;
   what.radius = {radius[0], radius[1], radius[2]};
-  what.boundary = boundary_of(words);
+  what.edges.boundary = boundary_of(words);
   StencilProblem problem = stencil_problem(type, {size.width, size.height, size.depth}, radius, channels);
   problem.shape = what.shape;
-  problem.boundary = what.boundary;
+  problem.boundary = boundary_of(words);
   problem.batch = batch;
   problem.in_alignment = problem.out_alignment =
       packed_alignment(size.height * size.depth * batch, size.width * channels * size_of(type));
   Case made = case_of(formatted("{}, {} of radius {}", text_of(size, type, batch, channels),
                                 name_of(what.shape), words.text("radius")),
                       problem, plan_stencil);
-  Windows windows{size, size, channels, batch, {1, 1}, what.boundary};
+  Windows windows{size, size, channels, batch, {1, 1}, problem.boundary};
   windows.taps = taps_of(what.shape, radius);
   for (const Tap& tap : windows.taps)
     what.weights.push_back(tap.weight);

@@ -23,19 +23,18 @@ Case read(const Words& words) {
                                 bytes, in_place ? ", in place" : ""),
                       problem, plan_transpose);
   const ArrayRule elements = moved("in", bytes, rows * cols * batch);
-  const Extent packed{.batch = batch};
   if (in_place) {
     made.in_out = {elements};
     made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
-      return transpose_in_place(context, Matrix(arrays.in_out[0].buffer, bytes, rows, cols, packed), options);
+      return transpose_in_place(context, moved_matrix(arrays.in_out[0], bytes, rows, cols, batch), options);
     };
   } else {
     made.in = {elements};
     made.out = {elements};
     made.out[0].name = "out";
     made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
-      return transpose(context, Matrix(arrays.in[0].buffer, bytes, rows, cols, packed),
-                       Matrix(arrays.out[0].buffer, bytes, cols, rows, packed), options);
+      return transpose(context, moved_matrix(arrays.in[0], bytes, rows, cols, batch),
+                       moved_matrix(arrays.out[0], bytes, cols, rows, batch), options);
     };
   }
   made.reference = [=](const HostArrays& arrays) {

@@ -1,5 +1,6 @@
 #include "ops/bins.hpp"
 #include "formatted.hpp"
+#include "ops/views.hpp"
 #include "plan/sizes.hpp"
 
 #include <smem/error.hpp>
@@ -31,10 +32,7 @@ BinArguments bin_arguments(const char* operation, const Bins& bins, HistogramPro
   }
   problem.rule = BinRule::edges;
   arguments.edges = bins.edges;
-  plan::require_known(operation, "bins.edges", bins.edges.type);
-  if (bins.edges.type != problem.in) {
-    refuse_edges(formatted("{}, as in has", name_of(problem.in)), std::string(name_of(bins.edges.type)));
-  }
+  check_type(operation, "bins.edges", bins.edges.type, problem.in);
   if (bins.edges.size != bins.count + 1) {
     refuse_edges(formatted("{} for {} bins", bins.count + 1, bins.count), formatted("{}", bins.edges.size));
   }

@@ -9,7 +9,7 @@ inline constexpr cl_uint kNoBin = 0xffffffff;  ///< NO_BIN of cl/histogram/bin.c
 
 struct BinArguments {
   EvenBins even;
-  Vector edges;
+  ConstVector edges = {};
   cl_uint count = 0, below = kNoBin, above = kNoBin;
 
   /// In the order of BIN_ARGUMENTS. `unused`: a buffer, where there are no edges.

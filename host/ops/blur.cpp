@@ -98,12 +98,23 @@ std::vector<double> weights_of(const char* operation, const Gaussian& wanted, Sc
   return weights;
 }
 
-/// \throws Error unless `out` is of a type that blurs give.
-void check_out(const char* operation, const Grid& in, const Grid& out) {
-  plan::require_known(operation, "in", in.type);
-  plan::require_known(operation, "out", out.type);
-  if (out.type != in.type && out.type != Scalar::float32)
-    refuse(operation, "out", formatted("{} or float32", name_of(in.type)), std::string(name_of(out.type)));
+/// The type of `in`. \throws Error unless `out` is of a type that blurs give.
+Scalar checked_type(const char* operation, const ConstGrid& in, const Grid& out) {
+  const Scalar type = ops::number_type(operation, "in", in.type),
+               given = ops::number_type(operation, "out", out.type);
+  if (given != type && given != Scalar::float32)
+    refuse(operation, "out", formatted("{} or float32", name_of(type)), std::string(name_of(given)));
+  return type;
+}
+
+/// Weights along rows and along columns.
+struct Weights {
+  std::vector<double> row, column;
+};
+Weights both_weights(const char* operation, const Gaussian& window, Scalar type, bool whole) {
+  std::vector<double> row = weights_of(operation, window, type, whole);
+  if (window.size_down == 0 && window.sigma_down == 0) return {row, row};
+  return {std::move(row), weights_of(operation, {window.size_down, window.sigma_down}, type, whole)};
 }
 
 }  // namespace
@@ -113,51 +124,48 @@ std::vector<double> gaussian_weights(const Gaussian& window, Scalar type) {
   return weights_of("gaussian_weights", window, type, type == Scalar::uint8);
 }
 
-cl::Event gaussian_blur(const Context& context, const Grid& in, const Grid& out, const Gaussian& window,
-                        const BlurOptions& options, const CallOptions& call) {
-  return gaussian_blur(context, in, out, window, window, options, call);
-}
-
-cl::Event gaussian_blur(const Context& context, const Grid& in, const Grid& out, const Gaussian& across,
-                        const Gaussian& down, const BlurOptions& options, const CallOptions& call) {
+cl::Event gaussian_blur(const Context& context, const ConstGrid& in, const Grid& out, const Gaussian& window,
+                        const Edges& edges, const CallOptions& options) {
   constexpr const char* kOperation = "gaussian_blur";
-  check_out(kOperation, in, out);
-  const bool bytes = in.type == Scalar::uint8;
-  const std::vector<double> row = weights_of(kOperation, across, in.type, bytes);
-  const std::vector<double> column = weights_of(kOperation, down, in.type, bytes);
-  return ops::run_separable(context, in, out, row, column, {options.boundary, options.value}, call,
-                            {.operation = kOperation, .half_up = bytes});
+  const Scalar type = checked_type(kOperation, in, out);
+  const bool bytes = type == Scalar::uint8;
+  const Weights weights = both_weights(kOperation, window, type, bytes);
+  return ops::run_separable(context, in, out, {weights.row, weights.column}, edges, options,
+                            {.operation = kOperation, .boundary = Boundary::mirror, .half_up = bytes});
 }
 
-cl::Event unsharp_mask(const Context& context, const Grid& in, const Grid& out, const UnsharpMask& mask,
-                       const BlurOptions& options, const CallOptions& call) {
+cl::Event unsharp_mask(const Context& context, const ConstGrid& in, const Grid& out, const UnsharpMask& mask,
+                       const Edges& edges, const CallOptions& options) {
   constexpr const char* kOperation = "unsharp_mask";
-  check_out(kOperation, in, out);
+  const Scalar type = checked_type(kOperation, in, out);
   // As a number of what is computed with.
   const double most =
-      in.type == Scalar::float64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
+      type == Scalar::float64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
   if (!(std::abs(mask.amount) <= most)) {
     refuse(kOperation, "amount", formatted("a number from {} to {}", -most, most),
            formatted("{}", mask.amount));
   }
   if (!(mask.threshold >= 0)) refuse(kOperation, "threshold", "0 or more", formatted("{}", mask.threshold));
-  const std::vector<double> weights = weights_of(kOperation, mask.window, in.type, false);
-  return ops::run_separable(
-      context, in, out, weights, weights, {options.boundary, options.value}, call,
-      {.operation = kOperation, .unsharp = true, .amount = mask.amount, .threshold = mask.threshold});
+  const Weights weights = both_weights(kOperation, mask.window, type, false);
+  return ops::run_separable(context, in, out, {weights.row, weights.column}, edges, options,
+                            {.operation = kOperation,
+                             .boundary = Boundary::mirror,
+                             .unsharp = true,
+                             .amount = mask.amount,
+                             .threshold = mask.threshold});
 }
 
 namespace ops {
 
-cl::Event sobel_slope(const Context& context, const Grid& in, const Grid& out, bool across, std::size_t size,
-                      const BlurOptions& options, const CallOptions& call) {
+cl::Event sobel_slope(const Context& context, const ConstGrid& in, const Grid& out, bool across,
+                      std::size_t size, const Edges& edges, const CallOptions& options) {
   const bool small = size == 3;
   const std::vector<double> slope =
       small ? std::vector<double>{-1, 0, 1} : std::vector<double>{-1, -2, 0, 2, 1};
   const std::vector<double> smooth =
       small ? std::vector<double>{1, 2, 1} : std::vector<double>{1, 4, 6, 4, 1};
-  return run_separable(context, in, out, across ? slope : smooth, across ? smooth : slope,
-                       {options.boundary, options.value}, call, {.operation = "sobel"});
+  return run_separable(context, in, out, {across ? slope : smooth, across ? smooth : slope}, edges, options,
+                       {.operation = "sobel", .boundary = Boundary::mirror});
 }
 
 }  // namespace ops

@@ -16,8 +16,8 @@
 namespace smem {
 
 namespace ops {
-cl::Event sobel_slope(const Context& context, const Grid& in, const Grid& out, bool across, std::size_t size,
-                      const BlurOptions& options, const CallOptions& call);
+cl::Event sobel_slope(const Context& context, const ConstGrid& in, const Grid& out, bool across,
+                      std::size_t size, const Edges& edges, const CallOptions& options);
 }
 
 namespace {
@@ -30,82 +30,80 @@ constexpr const char* kBox = "box_blur";
 }
 
 /// A window whose middle is the element's own place.
-ops::FilterCall filter_of(const Grid& in, const Grid& out, const BlurOptions& options, std::size_t across,
+ops::FilterCall filter_of(const ConstGrid& in, const Grid& out, const Edges& edges, std::size_t across,
                           std::size_t down) {
-  return {in, out, options.boundary, across, down, across / 2, down / 2};
+  return {in, out, edges.boundary.value_or(Boundary::mirror), across, down, across / 2, down / 2};
 }
 
 /// \throws Error when a type of integers has no such number.
-void check_value(const Grid& in, const BlurOptions& options) {
-  if (options.boundary != Boundary::constant || is_float(in.type)) return;
-  const double most = in.type == Scalar::uint8 ? 255 : 65535;
-  if (options.value >= 0 && options.value <= most && options.value == std::floor(options.value)) return;
-  refuse("box_blur", "value", formatted("one of {}'s numbers", name_of(in.type)),
-         formatted("{}", options.value));
+void check_value(Scalar in, const Edges& edges) {
+  if (edges.boundary != Boundary::constant || is_float(in)) return;
+  const double most = in == Scalar::uint8 ? 255 : 65535;
+  if (edges.value >= 0 && edges.value <= most && edges.value == std::floor(edges.value)) return;
+  refuse("box_blur", "value", formatted("one of {}'s numbers", name_of(in)), formatted("{}", edges.value));
 }
 
-cl::Event run_window(const Context& context, const char* operation, WindowOp op, const Grid& in,
-                     const Grid& out, std::size_t size, const BlurOptions& options, const CallOptions& call) {
-  const ops::FilterCall filter = filter_of(in, out, options, size, size);
-  WindowProblem problem{ops::problem_of(filter), op};
+cl::Event run_window(const Context& context, const char* operation, WindowOp op, const ConstGrid& in,
+                     const Grid& out, std::size_t size, const Edges& edges, const CallOptions& options) {
+  const ops::FilterCall filter = filter_of(in, out, edges, size, size);
+  WindowProblem problem{ops::problem_of(operation, filter), op};
   plan::check_window(context.device(), problem);
   ops::check_same_grid(operation, in, out);
-  if (ops::is_empty(in)) return ops::run_empty(context, operation, plan_window, problem, call);
+  if (ops::is_empty(in)) return ops::run_empty(context, operation, plan_window, problem, options);
   ops::check_filter(context, operation, filter, problem.grids);
   problem.grids.in_alignment = problem.grids.out_alignment = 64;  // its vectors lie anywhere
-  if (filter.writes_nothing()) return ops::run_empty(context, operation, plan_window, problem, call);
-  return ops::run(context, operation, plan_window, problem, call, [&](const ops::Launching& launch) {
-    ops::bind_filter(launch, filter, ops::filter_weights(context, filter, options.value).all());
+  if (filter.writes_nothing()) return ops::run_empty(context, operation, plan_window, problem, options);
+  return ops::run(context, operation, plan_window, problem, options, [&](const ops::Launching& launch) {
+    ops::bind_filter(launch, filter, ops::filter_weights(context, filter, edges.value).all());
   });
 }
 
 }  // namespace
 
-cl::Event box_blur(const Context& context, const Grid& in, const Grid& out, const BoxRadius& radius,
-                   const BlurOptions& options, const CallOptions& call) {
-  plan::require_known(kBox, "in", in.type);
-  plan::require_known(kBox, "out", out.type);
-  if (out.type != in.type && out.type != Scalar::float32)
-    refuse(kBox, "out", formatted("{} or float32", name_of(in.type)), std::string(name_of(out.type)));
-  plan::require_known(kBox, "boundary", options.boundary);
+cl::Event box_blur(const Context& context, const ConstGrid& in, const Grid& out, const BoxRadius& radius,
+                   const Edges& edges, const CallOptions& options) {
+  const Scalar type = ops::number_type(kBox, "in", in.type), given = ops::number_type(kBox, "out", out.type);
+  if (given != type && given != Scalar::float32)
+    refuse(kBox, "out", formatted("{} or float32", name_of(type)), std::string(name_of(given)));
+  if (edges.boundary) plan::require_known(kBox, "boundary", *edges.boundary);
   const std::size_t most = std::max(radius.across, radius.down);
   if (most > kMaxBoxRadius)
     refuse(kBox, "radius", formatted("at most {}", kMaxBoxRadius), formatted("{}", most));
-  check_value(in, options);
+  check_value(type, edges);
   const std::size_t across = 2 * radius.across + 1, down = 2 * radius.down + 1;
-  const ops::FilterCall filter = filter_of(in, out, options, across, down);
-  BoxProblem problem{ops::problem_of(filter)};
+  const ops::FilterCall filter = filter_of(in, out, edges, across, down);
+  BoxProblem problem{ops::problem_of(kBox, filter)};
   plan::check_box(context.device(), problem);
   ops::check_same_grid(kBox, in, out);
-  if (ops::is_empty(in)) return ops::run_empty(context, kBox, plan_box, problem, call);
+  if (ops::is_empty(in)) return ops::run_empty(context, kBox, plan_box, problem, options);
   ops::check_filter(context, kBox, filter, problem.grids);
-  if (filter.writes_nothing()) return ops::run_empty(context, kBox, plan_box, problem, call);
-  return ops::run(context, kBox, plan_box, problem, call, [&](const ops::Launching& launch) {
+  if (filter.writes_nothing()) return ops::run_empty(context, kBox, plan_box, problem, options);
+  return ops::run(context, kBox, plan_box, problem, options, [&](const ops::Launching& launch) {
     if (launch.plan().operation == kBox) {
-      ops::bind_filter(launch, filter, ops::filter_weights(context, filter, options.value).all());
+      ops::bind_filter(launch, filter, ops::filter_weights(context, filter, edges.value).all());
     } else {  // one of separable()'s plans
       const bool mean = plan::box_as_separable(problem.grids).mean;
       const double weight = mean ? 1 : 1 / static_cast<double>(across * down);
-      const ops::FilterWeights weights =
-          ops::filter_weights(context, filter, options.value, std::vector<double>(across, 1.0),
-                              std::vector<double>(down, weight));
+      const ops::FilterWeights weights = ops::filter_weights(
+          context, filter, edges.value, std::vector<double>(across, 1.0), std::vector<double>(down, weight));
       ops::bind_filter(launch, filter, weights.all(), weights.few);
     }
   });
 }
 
-cl::Event median_blur(const Context& context, const Grid& in, const Grid& out, std::size_t size,
-                      const BlurOptions& options, const CallOptions& call) {
-  return run_window(context, "median_blur", WindowOp::median, in, out, size, options, call);
+cl::Event median_blur(const Context& context, const ConstGrid& in, const Grid& out, std::size_t size,
+                      const Edges& edges, const CallOptions& options) {
+  return run_window(context, "median_blur", WindowOp::median, in, out, size, edges, options);
 }
 
-cl::Event sobel(const Context& context, const Grid& in, const Grid& out, Sobel what, std::size_t size,
-                const BlurOptions& options, const CallOptions& call) {
-  plan::require_known("sobel", "what", what, Sobel::magnitude);
+cl::Event sobel(const Context& context, const ConstGrid& in, const Grid& out, const Sobel& sobel,
+                const Edges& edges, const CallOptions& options) {
+  const auto [gradient, size] = sobel;
+  plan::require_known("sobel", "gradient", gradient, Gradient::magnitude);
   if (size != 3 && size != 5) refuse("sobel", "size", "3 or 5", formatted("{}", size));
-  if (what != Sobel::magnitude)
-    return ops::sobel_slope(context, in, out, what == Sobel::across, size, options, call);
-  return run_window(context, "sobel", WindowOp::gradient, in, out, size, options, call);
+  if (gradient != Gradient::magnitude)
+    return ops::sobel_slope(context, in, out, gradient == Gradient::across, size, edges, options);
+  return run_window(context, "sobel", WindowOp::gradient, in, out, size, edges, options);
 }
 
 }  // namespace smem

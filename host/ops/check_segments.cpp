@@ -16,23 +16,23 @@
 
 namespace smem {
 
-void check_segments(const Context& context, const Vector& offsets, std::size_t size) {
+void check_segments(const Context& context, const ConstVector& offsets, std::size_t size) {
   const auto refuse_offsets = [](std::string expected, std::string got) {
     throw Error({.operation = "check_segments",
                  .argument = "offsets",
                  .expected = std::move(expected),
                  .got = std::move(got)});
   };
-  plan::require_known("check_segments", "offsets", offsets.type);
-  if (offsets.type != Scalar::uint32 && offsets.type != Scalar::uint64)
-    refuse_offsets("uint32 or uint64", std::string(name_of(offsets.type)));
+  const Scalar type = ops::number_type("check_segments", "offsets", offsets.type);
+  if (type != Scalar::uint32 && type != Scalar::uint64)
+    refuse_offsets("uint32 or uint64", std::string(name_of(type)));
   if (offsets.size == 0) return;
   ops::check_view(context, "check_segments", "offsets", ops::as_matrix(offsets), false);
   runtime::Runtime& runtime = context.runtime();
   const cl::Buffer flag = runtime.scratch().take_zeroed();
   const cl::Event looked = ops::run(
-      context, "check_segments", plan::plan_check_segments,
-      plan::CheckSegmentsProblem{offsets.type, offsets.size}, {}, [&](const ops::Launching& launch) {
+      context, "check_segments", plan::plan_check_segments, plan::CheckSegmentsProblem{type, offsets.size},
+      {}, [&](const ops::Launching& launch) {
         launch(offsets.buffer, cl_ulong{offsets.offset}, cl_ulong{offsets.size}, cl_ulong{size}, flag());
       });
   cl_uint bad = 0;
@@ -48,7 +48,7 @@ void check_segments(const Context& context, const Vector& offsets, std::size_t s
   runtime.scratch().give_back_zeroed(flag, looked);
   runtime.settle();
   if (bad == 0) return;
-  const std::size_t width = size_of(offsets.type);
+  const std::size_t width = offsets.type.bytes;
   std::vector<unsigned char> bytes(offsets.size * width);
   runtime::check(clEnqueueReadBuffer(context.queue()(), offsets.buffer, CL_TRUE, offsets.offset * width,
                                      bytes.size(), bytes.data(), 0, nullptr, nullptr),

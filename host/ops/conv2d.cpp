@@ -30,16 +30,17 @@ constexpr std::size_t kMostCells = std::size_t{1} << 30;  // of a row or column:
                .got = std::move(got)});
 }
 
-void check_numbers(const Grid& weights, const Conv2d& how) {
+void check_numbers(const ConstGrid& weights, const Conv2d& convolution) {
   const auto check = [](const char* name, std::size_t least, std::size_t number) {
     if (number < least || number > kMost)
       refuse(name, formatted("{} to {}", least, kMost), formatted("{}", number));
   };
-  check("stride_x", 1, how.stride_x);
-  check("stride_y", 1, how.stride_y);
-  check("dilation_x", 1, how.dilation_x);
-  check("dilation_y", 1, how.dilation_y);
-  for (const std::size_t side : {how.padding.left, how.padding.top, how.padding.right, how.padding.bottom})
+  check("stride.x", 1, convolution.stride.x);
+  check("stride.y", 1, convolution.stride.y);
+  check("dilation.x", 1, convolution.dilation.x);
+  check("dilation.y", 1, convolution.dilation.y);
+  for (const std::size_t side : {convolution.padding.left, convolution.padding.top, convolution.padding.right,
+                                 convolution.padding.bottom})
     check("padding", 0, side);
   if (std::min(weights.size.width, weights.size.height) < 1 ||
       std::max(weights.size.width, weights.size.height) > kMost) {
@@ -49,15 +50,15 @@ void check_numbers(const Grid& weights, const Conv2d& how) {
 }
 
 /// \throws Error unless the shapes fit each other.
-void check_shapes(const Grid& in, const Grid& weights, const Grid& out, const Conv2d& how) {
-  for (const auto& [name, grid] : {std::pair{"in", &in}, {"weights", &weights}, {"out", &out}}) {
+void check_shapes(const ConstGrid& in, const ConstGrid& weights, const Grid& out, const Conv2d& convolution) {
+  for (const auto& [name, grid] :
+       {std::pair<const char*, const ConstGrid*>{"in", &in}, {"weights", &weights}, {"out", &out}}) {
     if (grid->channels != 1) {
       refuse(name, "planes of one channel: channels are planes, one behind the other",
              formatted("{} interleaved", grid->channels));
     }
-    plan::require_known(kOperation, name, grid->type);
-    if (grid->type != in.type)
-      refuse(name, formatted("{}, as in has", name_of(in.type)), std::string(name_of(grid->type)));
+    ops::number_type(kOperation, name, grid->type);
+    ops::check_type(kOperation, name, grid->type, in.type);
     if (std::max(grid->size.width, grid->size.height) > kMostCells) {
       refuse(name, formatted("at most {} cells along an axis", kMostCells),
              formatted("{} x {}", grid->size.width, grid->size.height));
@@ -68,12 +69,13 @@ void check_shapes(const Grid& in, const Grid& weights, const Grid& out, const Co
     refuse("in", formatted("1 to {} channels", kMostChannels), formatted("{}", channels));
   if (filters > kMostChannels)
     refuse("weights", formatted("at most {} filters", kMostChannels), formatted("{}", filters));
-  if (how.groups < 1 || channels % how.groups != 0 || filters % how.groups != 0) {
+  if (convolution.groups < 1 || channels % convolution.groups != 0 || filters % convolution.groups != 0) {
     refuse("groups", formatted("a number that divides {} channels and {} filters", channels, filters),
-           formatted("{}", how.groups));
+           formatted("{}", convolution.groups));
   }
-  if (weights.size.depth != channels / how.groups)
-    refuse("weights", formatted("{} channels", channels / how.groups), formatted("{}", weights.size.depth));
+  if (weights.size.depth != channels / convolution.groups)
+    refuse("weights", formatted("{} channels", channels / convolution.groups),
+           formatted("{}", weights.size.depth));
   const bool packed = (weights.size.height == 1 || weights.pitch == weights.size.width) &&
                       (weights.size.depth == 1 ||
                        weights.plane == plan::size_product(weights.size.width, weights.size.height));
@@ -81,52 +83,49 @@ void check_shapes(const Grid& in, const Grid& weights, const Grid& out, const Co
     refuse("weights", "weights of a filter that follow each other",
            formatted("a pitch of {} and planes of {}", weights.pitch, weights.plane));
   }
-  const Padding& p = how.padding;
-  const GridSize size{
-      convolved_size(in.size.width, weights.size.width, how.stride_x, how.dilation_x, p.left, p.right),
-      convolved_size(in.size.height, weights.size.height, how.stride_y, how.dilation_y, p.top, p.bottom),
-      filters};
+  const Padding& p = convolution.padding;
+  const GridSize size{convolved_size(in.size.width, weights.size.width, convolution.stride.x,
+                                     convolution.dilation.x, p.left, p.right),
+                      convolved_size(in.size.height, weights.size.height, convolution.stride.y,
+                                     convolution.dilation.y, p.top, p.bottom),
+                      filters};
   if (out.size != size || out.batch != in.batch) {
     refuse("out",
            formatted("{} x {} cells, {} channels, batch {}", size.width, size.height, filters, in.batch),
            formatted("{} x {} cells, {} channels, batch {}", out.size.width, out.size.height, out.size.depth,
                      out.batch));
   }
-  if (how.bias.buffer != nullptr) plan::require_known(kOperation, "bias", how.bias.type);
-  if (how.bias.buffer != nullptr && (how.bias.type != in.type || how.bias.size != filters)) {
-    refuse("bias", formatted("{} of {}, one for each filter", filters, name_of(in.type)),
-           formatted("{} of {}", how.bias.size, name_of(how.bias.type)));
-  }
+  if (convolution.bias.buffer == nullptr) return;
+  ops::check_type(kOperation, "bias", convolution.bias.type, in.type);
+  if (convolution.bias.size != filters)
+    refuse("bias", formatted("{}, one for each filter", filters), formatted("{}", convolution.bias.size));
 }
 
-Conv2dProblem problem_of(const Grid& in, const Grid& weights, const Grid& out, const Conv2d& how) {
+Conv2dProblem problem_of(const ConstGrid& in, const ConstGrid& weights, const Grid& out,
+                         const Conv2d& convolution) {
   Conv2dProblem p;
-  p.type = in.type;
+  p.type = *in.type.scalar;
   p.images = in.batch;
   p.in_channels = in.size.depth;
   p.width = in.size.width;
   p.height = in.size.height;
   p.out_channels = weights.batch;
-  p.window_width = weights.size.width;
-  p.window_height = weights.size.height;
+  p.window = {weights.size.width, weights.size.height};
   p.out_width = out.size.width;
   p.out_height = out.size.height;
-  p.stride_x = how.stride_x;
-  p.stride_y = how.stride_y;
-  p.dilation_x = how.dilation_x;
-  p.dilation_y = how.dilation_y;
-  p.pad_left = how.padding.left;
-  p.pad_top = how.padding.top;
-  p.groups = how.groups;
-  p.bias = how.bias.buffer != nullptr;
-  p.activation = how.activation;
+  p.stride = convolution.stride;
+  p.dilation = convolution.dilation;
+  p.padding = convolution.padding;
+  p.groups = convolution.groups;
+  p.bias = convolution.bias.buffer != nullptr;
+  p.activation = convolution.activation;
   p.in_packed = in.size.height == 1 || in.pitch == in.size.width;
   p.out_packed = out.size.height == 1 || out.pitch == out.size.width;
   return p;
 }
 
 /// As of rows: a plane without gaps is a row of a matrix.
-std::size_t plane_alignment(Grid grid, const ops::Memory& memory) {
+std::size_t plane_alignment(ConstGrid grid, const ops::Memory& memory) {
   grid.size.height = 1;
   return ops::row_alignment(grid, memory);
 }
@@ -134,8 +133,9 @@ std::size_t plane_alignment(Grid grid, const ops::Memory& memory) {
 /// The grids of a call, and how they are used.
 struct Call {
   const Context& context;
-  const Grid &in, &weights, &out;
-  const Conv2d& how;
+  const ConstGrid &in, &weights;
+  const Grid& out;
+  const Conv2d& convolution;
   Conv2dProblem problem;
 };
 
@@ -149,12 +149,12 @@ void bind(const ops::Launching& launch, const Call& c) {
   launch(c.in.buffer, number(c.in.offset), number(c.in.pitch), number(c.in.plane), number(c.in.batch_stride),
          c.weights.buffer, number(c.weights.offset), number(c.weights.batch_stride), c.out.buffer,
          number(c.out.offset), number(c.out.pitch), number(c.out.plane), number(c.out.batch_stride),
-         p.bias ? c.how.bias.buffer : c.weights.buffer, number(c.how.bias.offset), small(p.bias ? 1 : 0),
-         number(p.images), small(p.groups), small(p.group_channels()), small(p.group_filters()),
-         small(p.width), small(p.height), small(p.out_width), small(p.out_height), small(p.window_width),
-         small(p.window_height), small(p.stride_x), small(p.stride_y), small(p.dilation_x),
-         small(p.dilation_y), small(p.pad_left), small(p.pad_top), planned("block_k"), planned("tile_w"),
-         planned("tile_h"), planned("depth"));
+         p.bias ? c.convolution.bias.buffer : c.weights.buffer, number(c.convolution.bias.offset),
+         small(p.bias ? 1 : 0), number(p.images), small(p.groups), small(p.group_channels()),
+         small(p.group_filters()), small(p.width), small(p.height), small(p.out_width), small(p.out_height),
+         small(p.window.width), small(p.window.height), small(p.stride.x), small(p.stride.y),
+         small(p.dilation.x), small(p.dilation.y), small(p.padding.left), small(p.padding.top),
+         planned("block_k"), planned("tile_w"), planned("tile_h"), planned("depth"));
 }
 
 /// A slice of the images, or of the rows of one.
@@ -170,32 +170,32 @@ cl::Event lay_columns(const Call& c, const runtime::Ready::Step& columns, const 
       columns, wait_for, c.in.buffer, number(c.in.offset + slice.image * c.in.batch_stride),
       number(c.in.pitch), number(c.in.plane), number(c.in.batch_stride), memory, number(slice.images),
       small(p.in_channels), small(p.width), small(p.height), small(p.out_width), small(slice.row),
-      small(slice.rows), small(p.window_width), small(p.window_height), small(p.stride_x), small(p.stride_y),
-      small(p.dilation_x), small(p.dilation_y), small(p.pad_left), small(p.pad_top));
+      small(slice.rows), small(p.window.width), small(p.window.height), small(p.stride.x), small(p.stride.y),
+      small(p.dilation.x), small(p.dilation.y), small(p.padding.left), small(p.padding.top));
 }
 
 /// The products of a slice: for each group of channels, filters times columns, which lie in `memory`; null:
 /// the input is the columns.
 cl::Event multiply(const Call& c, const Slice& slice, cl_mem memory, std::span<const cl::Event> wait_for) {
   const Conv2dProblem& p = c.problem;
-  const std::size_t bytes = size_of(p.type), results = slice.rows * p.out_width;
+  const std::size_t results = slice.rows * p.out_width;
   cl::Event event, before;
   for (std::size_t g = 0; g < p.groups; ++g) {
-    const Matrix filters(c.weights.buffer, bytes, p.group_filters(), p.depth(),
-                         {.offset = c.weights.offset + g * p.group_filters() * c.weights.batch_stride,
-                          .pitch = std::max(c.weights.batch_stride, p.depth())});
-    const Matrix columns = memory == nullptr
-                               ? Matrix(c.in.buffer, bytes, p.group_channels(), results,
-                                        {.offset = c.in.offset + slice.image * c.in.batch_stride +
-                                                   g * p.group_channels() * c.in.plane,
-                                         .pitch = std::max(c.in.plane, results),
-                                         .batch = slice.images,
-                                         .batch_stride = c.in.batch_stride})
-                               : Matrix(memory, bytes, p.depth(), results,
-                                        {.offset = g * p.depth() * results,
-                                         .batch = slice.images,
-                                         .batch_stride = p.groups * p.depth() * results});
-    const Matrix sums(c.out.buffer, bytes, p.group_filters(), results,
+    const ConstMatrix filters(c.weights.buffer, p.type, p.group_filters(), p.depth(),
+                              {.offset = c.weights.offset + g * p.group_filters() * c.weights.batch_stride,
+                               .pitch = std::max(c.weights.batch_stride, p.depth())});
+    const ConstMatrix columns = memory == nullptr
+                                    ? ConstMatrix(c.in.buffer, p.type, p.group_channels(), results,
+                                                  {.offset = c.in.offset + slice.image * c.in.batch_stride +
+                                                             g * p.group_channels() * c.in.plane,
+                                                   .pitch = std::max(c.in.plane, results),
+                                                   .batch = slice.images,
+                                                   .batch_stride = c.in.batch_stride})
+                                    : ConstMatrix(memory, p.type, p.depth(), results,
+                                                  {.offset = g * p.depth() * results,
+                                                   .batch = slice.images,
+                                                   .batch_stride = p.groups * p.depth() * results});
+    const Matrix sums(c.out.buffer, p.type, p.group_filters(), results,
                       {.offset = c.out.offset + slice.image * c.out.batch_stride +
                                  g * p.group_filters() * c.out.plane + slice.row * p.out_width,
                        .pitch = std::max(c.out.plane, results),
@@ -205,12 +205,12 @@ cl::Event multiply(const Call& c, const Slice& slice, cl_mem memory, std::span<c
     product.epilogue.activation = p.activation;
     product.epilogue.bias_of = BiasOf::row;
     if (p.bias) {
-      product.epilogue.bias =
-          Vector(c.how.bias.buffer, p.type, p.group_filters(), c.how.bias.offset + g * p.group_filters());
+      product.epilogue.bias = ConstVector(c.convolution.bias.buffer, p.type, p.group_filters(),
+                                          c.convolution.bias.offset + g * p.group_filters());
     }
     // One after the other: what runs last is the event of all.
     const std::span<const cl::Event> first = g == 0 ? wait_for : std::span<const cl::Event>(&before, 1);
-    event = gemm(c.context, filters, columns, p.type, sums, p.type, product, {.wait_for = first});
+    event = gemm(c.context, filters, columns, sums, product, {.wait_for = first});
     before = event;
   }
   return event;
@@ -246,11 +246,11 @@ cl::Event in_slices(const Call& c, const runtime::Ready& ready, std::span<const 
 
 }  // namespace
 
-cl::Event conv2d(const Context& context, const Grid& in, const Grid& weights, const Grid& out,
-                 const Conv2d& how, const CallOptions& options) {
-  check_numbers(weights, how);
-  check_shapes(in, weights, out, how);
-  Call call{context, in, weights, out, how, problem_of(in, weights, out, how)};
+cl::Event conv2d(const Context& context, const ConstGrid& in, const ConstGrid& weights, const Grid& out,
+                 const Conv2d& convolution, const CallOptions& options) {
+  check_numbers(weights, convolution);
+  check_shapes(in, weights, out, convolution);
+  Call call{context, in, weights, out, convolution, problem_of(in, weights, out, convolution)};
   Conv2dProblem& problem = call.problem;
   plan::conv2d::check(context.device(), problem);
   if (ops::is_empty(out)) return ops::run_empty(context, kOperation, plan_conv2d, problem, options);
@@ -266,13 +266,14 @@ cl::Event conv2d(const Context& context, const Grid& in, const Grid& weights, co
   ops::check_apart(kOperation, weights, weight_memory, out, out_memory, "weights", "out");
   if (problem.bias) {
     // As a grid of one row, for the same checks.
-    const Grid row(how.bias.buffer, how.bias.type, {how.bias.size}, {.offset = how.bias.offset});
+    const ConstGrid row(convolution.bias.buffer, convolution.bias.type, {convolution.bias.size},
+                        {.offset = convolution.bias.offset});
     const ops::Memory memory = ops::check_grid(context, kOperation, "bias", row, false);
     ops::check_apart(kOperation, row, memory, out, out_memory, "bias", "out");
   }
   problem.in_alignment = plane_alignment(in, in_memory);
   problem.out_alignment = plane_alignment(out, out_memory);
-  Grid filters = weights;  // of which each is a row: its planes have no gaps between them
+  ConstGrid filters = weights;  // of which each is a row: its planes have no gaps between them
   filters.size.depth = 1;
   problem.weight_alignment = plane_alignment(filters, weight_memory);
   return ops::run_by(context, kOperation, plan_conv2d, problem, options, [&](const runtime::Ready& ready) {

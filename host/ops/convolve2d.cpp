@@ -39,53 +39,53 @@ struct Window {
   std::size_t left = 0, top = 0, right = 0, bottom = 0;
 };
 
-void check_numbers(const ConvolutionKernel& kernel, const Convolution& how) {
-  plan::require_known(kOperation, "boundary", how.boundary);
-  plan::require_known(kOperation, "separable", how.separable, Separable::always);
+void check_numbers(const ConvolutionKernel& kernel, const Convolution& convolution) {
+  const Boundary boundary = convolution.edges.boundary.value_or(Boundary::zero);
+  plan::require_known(kOperation, "boundary", boundary);
+  plan::require_known(kOperation, "separable", convolution.separable, Separable::always);
   for (const auto& [name, number] : {std::pair{"kernel.width", kernel.width},
                                      {"kernel.height", kernel.height},
-                                     {"stride_x", how.stride_x},
-                                     {"stride_y", how.stride_y},
-                                     {"dilation_x", how.dilation_x},
-                                     {"dilation_y", how.dilation_y}}) {
+                                     {"stride.x", convolution.stride.x},
+                                     {"stride.y", convolution.stride.y},
+                                     {"dilation.x", convolution.dilation.x},
+                                     {"dilation.y", convolution.dilation.y}}) {
     if (number < 1 || number > kMost) refuse(name, formatted("1 to {}", kMost), formatted("{}", number));
   }
   if (kernel.weights.size() != plan::size_product(kernel.width, kernel.height)) {
     refuse("kernel.weights", formatted("{} x {}", kernel.width, kernel.height),
            formatted("{}", kernel.weights.size()));
   }
-  for (const auto& [name, dilation, size] : {std::tuple{"dilation_x", how.dilation_x, kernel.width},
-                                             {"dilation_y", how.dilation_y, kernel.height}}) {
+  for (const auto& [name, dilation, size] : {std::tuple{"dilation.x", convolution.dilation.x, kernel.width},
+                                             {"dilation.y", convolution.dilation.y, kernel.height}}) {
     if ((size - 1) * dilation >= kMost)
       refuse(name, formatted("a window of at most {} cells", kMost), formatted("{}", dilation));
   }
-  if (how.boundary == Boundary::leave)
-    refuse("boundary", "one that says what lies in the padding", "\"leave\"");
+  if (boundary == Boundary::leave) refuse("boundary", "one that says what lies in the padding", "\"leave\"");
 }
 
-Window window_of(const ConvolutionKernel& kernel, const Convolution& how) {
+Window window_of(const ConvolutionKernel& kernel, const Convolution& convolution) {
   Window window;
   window.weights = kernel.weights;
-  if (how.turned) std::reverse(window.weights.begin(), window.weights.end());
+  if (convolution.turned) std::reverse(window.weights.begin(), window.weights.end());
   const auto anchor = [&](const char* name, const std::optional<std::size_t>& asked, std::size_t size) {
-    if (!asked) return how.turned ? size - 1 - size / 2 : size / 2;
-    if (how.padding) refuse(name, "none beside a padding", formatted("{}", *asked));
+    if (!asked) return convolution.turned ? size - 1 - size / 2 : size / 2;
+    if (convolution.padding) refuse(name, "none beside a padding", formatted("{}", *asked));
     if (*asked >= size) refuse(name, formatted("less than {}", size), formatted("{}", *asked));
-    return how.turned ? size - 1 - *asked : *asked;
+    return convolution.turned ? size - 1 - *asked : *asked;
   };
-  const std::size_t x = anchor("anchor_x", how.anchor_x, kernel.width),
-                    y = anchor("anchor_y", how.anchor_y, kernel.height);
-  if (how.padding) {
-    const Padding& p = *how.padding;
+  const std::size_t x = anchor("anchor_x", convolution.anchor_x, kernel.width),
+                    y = anchor("anchor_y", convolution.anchor_y, kernel.height);
+  if (convolution.padding) {
+    const Padding& p = *convolution.padding;
     for (const std::size_t side : {p.left, p.top, p.right, p.bottom}) {
       if (side > kMost) refuse("padding", formatted("at most {}", kMost), formatted("{}", side));
     }
     window.left = p.left, window.top = p.top, window.right = p.right, window.bottom = p.bottom;
   } else {
-    window.left = x * how.dilation_x;
-    window.top = y * how.dilation_y;
-    window.right = (kernel.width - 1 - x) * how.dilation_x;
-    window.bottom = (kernel.height - 1 - y) * how.dilation_y;
+    window.left = x * convolution.dilation.x;
+    window.top = y * convolution.dilation.y;
+    window.right = (kernel.width - 1 - x) * convolution.dilation.x;
+    window.bottom = (kernel.height - 1 - y) * convolution.dilation.y;
   }
   return window;
 }
@@ -118,13 +118,14 @@ std::optional<Factors> factors_of(const std::vector<double>& weights, std::size_
 
 /// The factors, where the kernel is to be applied as two.
 std::optional<Factors> choose_factors(const Window& window, const StencilProblem& problem,
-                                      const Convolution& how, const CallOptions& options) {
-  if (how.separable == Separable::never) return std::nullopt;
+                                      const Convolution& convolution, const CallOptions& options) {
+  if (convolution.separable == Separable::never) return std::nullopt;
   const std::size_t width = problem.window[0], height = problem.window[1];
-  const bool fits = std::max({how.stride_x, how.stride_y, how.dilation_x, how.dilation_y}) == 1 &&
+  const bool fits = std::max({convolution.stride.x, convolution.stride.y, convolution.dilation.x,
+                              convolution.dilation.y}) == 1 &&
                     problem.size == problem.out_size && window.left < width && window.top < height &&
                     width <= kMostTaps && height <= kMostTaps;
-  const bool always = how.separable == Separable::always;
+  const bool always = convolution.separable == Separable::always;
   if (!always && (!fits || width * height < 2 * (width + height) || !options.variant.empty() ||
                   options.plan != nullptr || options.overrides != nullptr))
     return std::nullopt;
@@ -143,36 +144,37 @@ std::optional<Factors> choose_factors(const Window& window, const StencilProblem
 
 }  // namespace
 
-cl::Event convolve2d(const Context& context, const Grid& in, const Grid& out, const ConvolutionKernel& kernel,
-                     const Convolution& how, const CallOptions& options) {
-  check_numbers(kernel, how);
-  const Window window = window_of(kernel, how);
-  const GridSize size{
-      convolved_size(in.size.width, kernel.width, how.stride_x, how.dilation_x, window.left, window.right),
-      convolved_size(in.size.height, kernel.height, how.stride_y, how.dilation_y, window.top, window.bottom),
-      in.size.depth};
+cl::Event convolve2d(const Context& context, const ConstGrid& in, const Grid& out,
+                     const ConvolutionKernel& kernel, const Convolution& convolution,
+                     const CallOptions& options) {
+  check_numbers(kernel, convolution);
+  const Window window = window_of(kernel, convolution);
+  const GridSize size{convolved_size(in.size.width, kernel.width, convolution.stride.x,
+                                     convolution.dilation.x, window.left, window.right),
+                      convolved_size(in.size.height, kernel.height, convolution.stride.y,
+                                     convolution.dilation.y, window.top, window.bottom),
+                      in.size.depth};
   if (std::min(in.size.width, in.size.height) == 0 && std::min(size.width, size.height) != 0)
     refuse("in", "a cell to be padded around", "none");
-  Grid shape = in;  // what `out` must be
+  ConstGrid shape = in;  // what `out` must be
   shape.size = size;
   if (out.size != size) {
     refuse("out", formatted("{} x {} x {} cells", size.width, size.height, size.depth),
            formatted("{} x {} x {}", out.size.width, out.size.height, out.size.depth));
   }
   ops::check_same_grid(kOperation, shape, out);
-  StencilProblem problem = ops::problem_of(in, out);
+  StencilProblem problem = ops::problem_of(kOperation, in, out);
   problem.convolution = true;
-  problem.boundary = how.boundary;
+  problem.boundary = convolution.edges.boundary.value_or(Boundary::zero);
   problem.window = {kernel.width, kernel.height, 1};
-  problem.stride = {how.stride_x, how.stride_y, 1};
-  problem.dilation = {how.dilation_x, how.dilation_y, 1};
+  problem.stride = {convolution.stride.x, convolution.stride.y, 1};
+  problem.dilation = {convolution.dilation.x, convolution.dilation.y, 1};
   problem.first = {-static_cast<std::ptrdiff_t>(window.left), -static_cast<std::ptrdiff_t>(window.top), 0};
-  if (const auto factors = choose_factors(window, problem, how, options); factors && in.type == out.type) {
-    const SeparableOptions passes{
-        .boundary = how.boundary, .value = how.value, .row_origin = window.left, .column_origin = window.top};
-    return separable(context, in, out, factors->row, factors->column, passes, options);
+  if (const auto factors = choose_factors(window, problem, convolution, options)) {
+    return separable(context, in, out, {factors->row, factors->column, window.left, window.top},
+                     convolution.edges, options);
   }
-  return ops::run_stencil(context, problem, in, out, window.weights, how.value, options);
+  return ops::run_stencil(context, problem, in, out, window.weights, convolution.edges.value, options);
 }
 
 }  // namespace smem

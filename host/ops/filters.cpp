@@ -9,10 +9,10 @@
 
 namespace smem::ops {
 
-SeparableProblem problem_of(const FilterCall& filter) {
+SeparableProblem problem_of(const char* operation, const FilterCall& filter) {
   SeparableProblem problem;
-  problem.in = filter.in.type;
-  problem.out = filter.out.type;
+  problem.in = number_type(operation, "in", filter.in.type);
+  problem.out = number_type(operation, "out", filter.out.type);
   problem.boundary = filter.boundary;
   problem.width = filter.in.size.width;
   problem.height = filter.in.size.height;
@@ -53,7 +53,7 @@ FilterWeights filter_weights(const Context& context, const FilterCall& filter, d
   std::vector<double> numbers{filter.boundary == Boundary::constant ? value : 0, amount, threshold, 0};
   numbers.insert(numbers.end(), row.begin(), row.end());
   numbers.insert(numbers.end(), column.begin(), column.end());
-  return plan::pixel_value(filter.in.type, filter.out.type) == Scalar::float64
+  return plan::pixel_value(*filter.in.type.scalar, *filter.out.type.scalar) == Scalar::float64
              ? typed_weights<double>(context, numbers)
              : typed_weights<float>(context, numbers);
 }

@@ -31,7 +31,8 @@ inline Written written(Boundary boundary, std::size_t extent, std::size_t taps, 
 
 /// A window of row_taps x column_taps cells on grids: the arguments of cl/separable/arguments.clh.
 struct FilterCall {
-  Grid in, out;
+  ConstGrid in;
+  Grid out;
   Boundary boundary = Boundary::zero;
   std::size_t row_taps = 1, column_taps = 1, row_origin = 0, column_origin = 0;
 
@@ -41,8 +42,8 @@ struct FilterCall {
   bool writes_nothing() const { return cols().none() || rows().none(); }
 };
 
-/// A problem of a call's grids and window; of buffers that are checked, with their alignment.
-SeparableProblem problem_of(const FilterCall& filter);
+/// The problem of a call's grids and window. \throws Error naming a grid that holds no numbers.
+SeparableProblem problem_of(const char* operation, const FilterCall& filter);
 
 /// Checks the grids, and fills in the problem's alignments. \throws Error naming the argument.
 void check_filter(const Context& context, const char* operation, const FilterCall& filter,
@@ -82,12 +83,13 @@ void bind_filter(const Launching& launch, const FilterCall& f, cl_mem weights, c
 /// A separable filter under the name of the operation that it serves.
 struct SeparableCall {
   const char* operation = "separable";
+  Boundary boundary = Boundary::zero;  ///< where the edges say none
   bool unsharp = false;
   double amount = 0, threshold = 0;
   bool half_up = false;
 };
-cl::Event run_separable(const Context& context, const Grid& in, const Grid& out,
-                        std::span<const double> row_weights, std::span<const double> column_weights,
-                        const SeparableOptions& options, const CallOptions& call, const SeparableCall& how);
+cl::Event run_separable(const Context& context, const ConstGrid& in, const Grid& out,
+                        const SeparableKernel& kernel, const Edges& edges, const CallOptions& options,
+                        const SeparableCall& how);
 
 }  // namespace smem::ops

@@ -24,7 +24,7 @@ using plan::gemm::refuse;
 /// A matrix of the call: as the caller gave it, under the caller's name.
 struct Operand {
   const char* name = "";
-  Matrix view = {};
+  ConstMatrix view = {};
   ops::Memory memory = {};
   bool used = false;
 };
@@ -37,16 +37,16 @@ struct Operands {
 bool has_residual(const Gemm& product) { return product.epilogue.residual.buffer != nullptr; }
 bool has_bias(const Gemm& product) { return product.epilogue.bias.buffer != nullptr; }
 
-std::string shape_of(const Matrix& view) { return formatted("{} x {}", view.rows, view.cols); }
+std::string shape_of(const ConstMatrix& view) { return formatted("{} x {}", view.rows, view.cols); }
 
 /// \throws Error unless the shapes fit each other. \returns the problem, row-major, but for alignments.
-GemmProblem check_shapes(const Gemm& product, const Matrix& a, const Matrix& b, const Matrix& c) {
+GemmProblem check_shapes(const Gemm& product, const ConstMatrix& a, const ConstMatrix& b, const Matrix& c) {
   // Rows and columns of the matrices, whatever the order in memory.
   const bool turned = product.order == Order::column_major;
   if (!turned && product.order != Order::row_major)
     refuse("order", "row_major or column_major", formatted("number {}", static_cast<int>(product.order)));
-  const auto rows = [&](const Matrix& view) { return turned ? view.cols : view.rows; };
-  const auto cols = [&](const Matrix& view) { return turned ? view.rows : view.cols; };
+  const auto rows = [&](const ConstMatrix& view) { return turned ? view.cols : view.rows; };
+  const auto cols = [&](const ConstMatrix& view) { return turned ? view.rows : view.cols; };
   const std::size_t m = product.transpose_a ? cols(a) : rows(a);
   const std::size_t k = product.transpose_a ? rows(a) : cols(a);
   const std::size_t b_rows = product.transpose_b ? cols(b) : rows(b);
@@ -73,14 +73,15 @@ GemmProblem check_shapes(const Gemm& product, const Matrix& a, const Matrix& b, 
 }
 
 /// \throws Error unless the batches fit each other. \returns the number of products.
-std::size_t check_batch(const Gemm& product, const Matrix& a, const Matrix& b, const Matrix& c) {
-  const Vector& list = product.list;
+std::size_t check_batch(const Gemm& product, const ConstMatrix& a, const ConstMatrix& b, const Matrix& c) {
+  const ConstVector& list = product.list;
   const bool listed = list.buffer != nullptr;
   const std::size_t products = listed ? list.size / 3 : c.batch;
-  if (listed && list.type != Scalar::uint64) refuse("list", "uint64", plan::gemm::text_of(list.type));
+  if (listed && list.type != Scalar::uint64)
+    refuse("list", "uint64", std::string(name_of(ops::number_type("gemm", "list", list.type))));
   if (listed && list.size % 3 != 0)
     refuse("list", "three offsets for each product", formatted("{} elements", list.size));
-  const auto check = [&](const char* name, const Matrix& view) {
+  const auto check = [&](const char* name, const ConstMatrix& view) {
     if (listed && view.batch != 1)
       refuse(name, "a batch of 1: the list says where the others are", formatted("{}", view.batch));
     if (!listed && view.batch != products && view.batch != 1)
@@ -89,7 +90,7 @@ std::size_t check_batch(const Gemm& product, const Matrix& a, const Matrix& b, c
   check("a", a);
   check("b", b);
   check("c", c);
-  const Matrix& residual = product.epilogue.residual;
+  const ConstMatrix& residual = product.epilogue.residual;
   if (has_residual(product) && residual.batch != products && residual.batch != 1) {
     refuse("residual", formatted("a batch of {}, as c has, or 1", products), formatted("{}", residual.batch));
   }
@@ -115,27 +116,22 @@ void check_epilogue(const Gemm& product, const GemmProblem& problem, Scalar out)
     if (!of_row && epilogue.bias_of != BiasOf::column)
       refuse("bias_of", "column or row", formatted("number {}", static_cast<int>(epilogue.bias_of)));
     const std::size_t wanted = of_row ? rows : cols;
-    if (epilogue.bias.type != out) {
-      refuse("bias", formatted("{}, as c has", name_of(out)), plan::gemm::text_of(epilogue.bias.type));
-    }
+    ops::check_type("gemm", "bias", epilogue.bias.type, out, "c");
     if (epilogue.bias.size != wanted) {
       refuse("bias", formatted("{} elements, one for each {} of c", wanted, of_row ? "row" : "column"),
              formatted("{}", epilogue.bias.size));
     }
   }
   if (has_residual(product)) {
-    const Matrix& residual = epilogue.residual;
-    if (residual.element_bytes != size_of(out)) {
-      refuse("residual", formatted("elements of {} bytes, as c has", size_of(out)),
-             formatted("elements of {} bytes", residual.element_bytes));
-    }
+    const ConstMatrix& residual = epilogue.residual;
+    ops::check_type("gemm", "residual", residual.type, out, "c");
     if (residual.rows != problem.m || residual.cols != problem.n)
       refuse("residual", formatted("{} x {}, as c", problem.m, problem.n), shape_of(residual));
   }
 }
 
 /// Whether the residual is C as it was: with a list, each product's own.
-bool is_c(const Matrix& residual, const Matrix& c) {
+bool is_c(const ConstMatrix& residual, const ConstMatrix& c) {
   return residual.buffer == c.buffer && residual.offset == c.offset && residual.pitch == c.pitch &&
          residual.batch == c.batch && (c.batch == 1 || residual.batch_stride == c.batch_stride);
 }
@@ -150,9 +146,9 @@ void check_views(const Context& context, const Gemm& product, Operands& o) {
     operand->memory = ops::check_view(context, "gemm", operand->name, operand->view, operand == &o.c);
   }
   if (ops::is_empty(o.c.view)) return;
-  const Matrix& c = o.c.view;
+  const ConstMatrix& c = o.c.view;
   for (const Operand* operand : {&o.a, &o.b, &o.residual, &o.bias}) {
-    const Matrix& view = operand->view;
+    const ConstMatrix& view = operand->view;
     if (!operand->used || ops::is_empty(view)) continue;
     if (operand == &o.residual && is_c(view, c)) continue;
     if (listed && operand != &o.bias) continue;
@@ -161,11 +157,11 @@ void check_views(const Context& context, const Gemm& product, Operands& o) {
 }
 
 /// Elements that a listed matrix may begin behind its view's own offset, so that it ends in its buffer.
-cl_ulong room_of(const Matrix& view) {
+cl_ulong room_of(const ConstMatrix& view) {
   std::size_t bytes = 0;
   runtime::check(clGetMemObjectInfo(view.buffer, CL_MEM_SIZE, sizeof bytes, &bytes, nullptr),
                  "clGetMemObjectInfo", "gemm");
-  return bytes / view.element_bytes - view.offset - (view.rows - 1) * view.pitch - view.cols;
+  return bytes / view.type.bytes - view.offset - (view.rows - 1) * view.pitch - view.cols;
 }
 
 cl_ulong number(std::size_t value) { return static_cast<cl_ulong>(value); }
@@ -177,7 +173,7 @@ struct Factor {
 };
 
 Factor factor_of(const Operand& operand, cl_mem otherwise) {
-  const Matrix& view = operand.view;
+  const ConstMatrix& view = operand.view;
   return {operand.used ? view.buffer : otherwise, number(view.offset), number(view.pitch),
           view.batch == 1 ? 0 : number(view.batch_stride)};
 }
@@ -235,9 +231,11 @@ cl::Event launch(const Context& context, const GemmProblem& problem, const Gemm&
 
 }  // namespace
 
-cl::Event gemm(const Context& context, const Matrix& a, const Matrix& b, Scalar in, const Matrix& c,
-               Scalar out, const Gemm& call, const CallOptions& options) try {
-  Gemm product = call;
+cl::Event gemm(const Context& context, const ConstMatrix& a, const ConstMatrix& b, const Matrix& c,
+               const Gemm& given, const CallOptions& options) try {
+  Gemm product = given;
+  const Scalar in = ops::number_type("gemm", "a", a.type), out = ops::number_type("gemm", "c", c.type);
+  ops::check_type("gemm", "b", b.type, in, "a");
   const Epilogue& epilogue = product.epilogue;
   GemmProblem problem = check_shapes(product, a, b, c);
   problem.in = in;
@@ -246,12 +244,6 @@ cl::Event gemm(const Context& context, const Matrix& a, const Matrix& b, Scalar 
   problem.expression = epilogue.expression;
   problem.batch = check_batch(product, a, b, c);
   plan::gemm::check(context.device(), problem);
-  for (const auto& [name, view, type] : {std::tuple{"a", &a, in}, {"b", &b, in}, {"c", &c, out}}) {
-    if (view->element_bytes != size_of(type)) {
-      refuse(name, formatted("elements of {} bytes for {}", size_of(type), name_of(type)),
-             formatted("elements of {} bytes", view->element_bytes));
-    }
-  }
   check_numbers(product, out);
   check_epilogue(product, problem, out);
   if (plan::gemm::value_type(in) == Scalar::float32) {
@@ -281,7 +273,7 @@ cl::Event gemm(const Context& context, const Matrix& a, const Matrix& b, Scalar 
   check_views(context, product, o);
   if (problem.reads_c) ops::require_readable("gemm", "c", o.c.memory);
   if (problem.listed) {
-    const Matrix list = ops::as_matrix(product.list);
+    const ConstMatrix list = ops::as_matrix(product.list);
     if (!ops::is_empty(list)) {
       const ops::Memory memory = ops::check_view(context, "gemm", "list", list, false);
       if (!ops::is_empty(c)) ops::check_apart("gemm", list, memory, c, o.c.memory, "list", "c");
@@ -292,7 +284,7 @@ cl::Event gemm(const Context& context, const Matrix& a, const Matrix& b, Scalar 
   // A listed matrix may begin anywhere: at a multiple of its elements.
   const auto alignment = [&](const Operand& operand) {
     if (!operand.used) return std::size_t{64};
-    return problem.listed ? operand.view.element_bytes : ops::row_alignment(operand.view, operand.memory);
+    return problem.listed ? operand.view.type.bytes : ops::row_alignment(operand.view, operand.memory);
   };
   problem.a_alignment = alignment(o.a);
   problem.b_alignment = alignment(o.b);
@@ -306,7 +298,7 @@ cl::Event gemm(const Context& context, const Matrix& a, const Matrix& b, Scalar 
       return launch<cl_float>(context, problem, product, o, options);
   }
 } catch (const Error& error) {
-  ops::rethrow("gemm", "expression", "an expression of x, row and col in OpenCL C", call.epilogue.expression,
+  ops::rethrow("gemm", "expression", "an expression of x, row and col in OpenCL C", given.epilogue.expression,
                error);
 }
 

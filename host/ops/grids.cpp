@@ -18,17 +18,17 @@ namespace {
 }
 
 /// Elements from the first of the first row to the last of the last: of a plane, and of a grid.
-std::size_t plane_span(const Grid& grid) {
+std::size_t plane_span(const ConstGrid& grid) {
   return multiply_add(grid.size.height - 1, grid.pitch, grid.row_elements());
 }
-std::size_t grid_span(const Grid& grid) {
+std::size_t grid_span(const ConstGrid& grid) {
   return multiply_add(grid.size.depth - 1, grid.plane, plane_span(grid));
 }
 
 /// The whole batch as one row, which has the same first and last element: for the checks of its place.
-Matrix as_row(const Grid& grid) {
+ConstMatrix as_row(const ConstGrid& grid) {
   return {grid.buffer,
-          size_of(grid.type),
+          grid.type,
           1,
           multiply_add(grid.batch - 1, grid.batch_stride, grid_span(grid)),
           {.offset = grid.offset}};
@@ -42,7 +42,7 @@ std::string text_of(const GridSize& size) {
 
 }  // namespace
 
-Memory check_grid(const Context& context, const char* operation, const char* argument, const Grid& grid,
+Memory check_grid(const Context& context, const char* operation, const char* argument, const ConstGrid& grid,
                   bool written) {
   if (grid.channels < 1 || grid.channels > 4)
     refuse(operation, argument, "1 to 4 interleaved channels", formatted("{}", grid.channels));
@@ -61,12 +61,12 @@ Memory check_grid(const Context& context, const char* operation, const char* arg
   return check_view(context, operation, argument, as_row(grid), written);
 }
 
-void check_apart(const char* operation, const Grid& in, const Memory& in_memory, const Grid& out,
+void check_apart(const char* operation, const ConstGrid& in, const Memory& in_memory, const ConstGrid& out,
                  const Memory& out_memory, const char* in_name, const char* out_name) {
   check_apart(operation, as_row(in), in_memory, as_row(out), out_memory, in_name, out_name);
 }
 
-void check_same_grid(const char* operation, const Grid& in, const Grid& out) {
+void check_same_grid(const char* operation, const ConstGrid& in, const ConstGrid& out) {
   if (out.size != in.size)
     refuse(operation, "out", formatted("{} cells, as in has", text_of(in.size)), text_of(out.size));
   if (out.channels != in.channels)
@@ -75,8 +75,8 @@ void check_same_grid(const char* operation, const Grid& in, const Grid& out) {
     refuse(operation, "out", formatted("a batch of {}, as in has", in.batch), formatted("{}", out.batch));
 }
 
-std::size_t row_alignment(const Grid& grid, const Memory& memory) {
-  const std::size_t bytes = size_of(grid.type);
+std::size_t row_alignment(const ConstGrid& grid, const Memory& memory) {
+  const std::size_t bytes = grid.type.bytes;
   std::size_t bits = 64 | memory.host_address | (grid.offset * bytes);
   if (grid.size.height > 1) bits |= grid.pitch * bytes;
   if (grid.size.depth > 1) bits |= grid.plane * bytes;

@@ -70,7 +70,9 @@ void check_numbers(const Heat& heat, std::size_t dimensions, Scalar type) {
 
 /// Grids of a call, and where they lie.
 struct Operands {
-  Grid in, out, conductivities, source;
+  ConstGrid in;
+  Grid out;
+  ConstGrid conductivities, source;
 };
 
 /// `steps`: of the call; more than one may take several passes, which read `out`.
@@ -80,7 +82,7 @@ std::size_t check_grids(const Context& context, const Operands& o, bool in_place
   if (steps > 1) ops::require_readable(kOperation, "out", out);
   if (!in_place) ops::check_apart(kOperation, o.in, in, o.out, out);
   std::size_t alignment = std::min(ops::row_alignment(o.in, in), ops::row_alignment(o.out, out));
-  const auto beside = [&](const char* name, const Grid& grid) {
+  const auto beside = [&](const char* name, const ConstGrid& grid) {
     if (grid.buffer == nullptr) return;
     const ops::Memory memory = ops::check_grid(context, kOperation, name, grid, false);
     ops::check_apart(kOperation, grid, memory, o.out, out, name, "out");
@@ -92,14 +94,12 @@ std::size_t check_grids(const Context& context, const Operands& o, bool in_place
 }
 
 /// \throws Error naming the argument unless the grid, if there is one, fits `in`.
-void check_beside(const char* name, const Grid& grid, const Grid& in) {
+void check_beside(const char* name, const ConstGrid& grid, const ConstGrid& in) {
   if (grid.buffer == nullptr) return;
   const auto text = [](const GridSize& size) {
     return formatted("{} x {} x {}", size.width, size.height, size.depth);
   };
-  plan::require_known(kOperation, name, grid.type);
-  if (grid.type != in.type)
-    refuse_heat(name, formatted("{}, as in has", name_of(in.type)), std::string(name_of(grid.type)));
+  ops::check_type(kOperation, name, grid.type, in.type);
   if (grid.size != in.size)
     refuse_heat(name, formatted("{} cells, as in has", text(in.size)), text(grid.size));
   if (grid.channels != 1) refuse_heat(name, "one channel", formatted("{}", grid.channels));
@@ -113,7 +113,7 @@ struct KernelGrid {
   cl_ulong offset, pitch, plane, stride;
 
   /// In two dimensions a row is a plane.
-  KernelGrid(const Grid& grid, std::size_t dimensions)
+  KernelGrid(const ConstGrid& grid, std::size_t dimensions)
       : buffer(grid.buffer),
         offset(grid.offset),
         pitch(grid.pitch),
@@ -147,7 +147,7 @@ struct Call {
     const Grid between(launch.scratch(0, operands.out.buffer), problem.type, operands.in.size,
                        {.pitch = plan.number("pitch"), .batch = problem.batch});
     const bool writes_out = (passes - pass) % 2 == 1;
-    const Grid& from = pass == 0 ? operands.in : writes_out ? between : operands.out;
+    const ConstGrid& from = pass == 0 ? operands.in : writes_out ? between : operands.out;
     const Grid& to = writes_out ? operands.out : between;
     if (problem.type == Scalar::float64) {
       bind<cl_double>(launch, from, to);
@@ -157,7 +157,7 @@ struct Call {
   }
 
   template <class T>
-  void bind(const ops::Launching& launch, const Grid& from, const Grid& to) const {
+  void bind(const ops::Launching& launch, const ConstGrid& from, const Grid& to) const {
     const Launch& pass = launch.launch();
     const std::size_t steps = pass.number("steps");
     const std::string_view variant = launch.plan().variant;
@@ -174,7 +174,8 @@ struct Call {
 
   /// `more`: the arguments behind those of all variants.
   template <class T, class... More>
-  void bind_with(const ops::Launching& launch, const Grid& from, const Grid& to, const More&... more) const {
+  void bind_with(const ops::Launching& launch, const ConstGrid& from, const Grid& to,
+                 const More&... more) const {
     const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
     const plan::HeatShape shape = plan::heat_shape(problem);
     const std::size_t dimensions = shape.dimensions;
@@ -194,7 +195,7 @@ struct Call {
   }
 };
 
-bool is_same(const Grid& a, const Grid& b) {
+bool is_same(const ConstGrid& a, const ConstGrid& b) {
   return a.buffer == b.buffer && a.offset == b.offset && a.pitch == b.pitch && a.plane == b.plane &&
          a.batch_stride == b.batch_stride;
 }
@@ -213,38 +214,36 @@ double heat_time_step_limit(const Heat& heat, std::size_t dimensions) {
   return sum > 0 ? 1 / sum : std::numeric_limits<double>::infinity();
 }
 
-cl::Event heat(const Context& context, const Grid& in, const Grid& out, const Heat& what,
+cl::Event heat(const Context& context, const ConstGrid& in, const Grid& out, const Heat& heat,
                const CallOptions& options) {
   HeatProblem problem;
-  problem.type = in.type;
+  problem.type = ops::number_type(kOperation, "in", in.type);
   problem.width = in.size.width;
   problem.height = in.size.height;
   problem.depth = in.size.depth;
-  problem.dimensions = what.dimensions;
+  problem.dimensions = heat.dimensions;
   problem.batch = in.batch;
-  problem.steps = what.steps;
-  problem.steps_per_pass = what.steps_per_pass;
-  problem.walls = what.walls;
-  problem.variable = what.conductivities.buffer != nullptr;
-  problem.mean = what.mean;
-  problem.source = what.source.buffer != nullptr;
+  problem.steps = heat.steps;
+  problem.steps_per_pass = heat.steps_per_pass;
+  problem.walls = heat.walls;
+  problem.variable = heat.conductivities.buffer != nullptr;
+  problem.mean = heat.mean;
+  problem.source = heat.source.buffer != nullptr;
   problem.in_place = is_same(in, out);
   plan::check_heat(context.device(), problem);
-  check_numbers(what, heat_dimensions(problem), problem.type);
+  check_numbers(heat, heat_dimensions(problem), problem.type);
   if (in.channels != 1) refuse_heat("in", "one channel", formatted("{}", in.channels));
-  plan::require_known(kOperation, "out", out.type);
-  if (out.type != in.type)
-    refuse_heat("out", formatted("{}, as in has", name_of(in.type)), std::string(name_of(out.type)));
+  ops::check_type(kOperation, "out", out.type, in.type);
   ops::check_same_grid(kOperation, in, out);
-  check_beside("conductivities", what.conductivities, in);
-  check_beside("source", what.source, in);
+  check_beside("conductivities", heat.conductivities, in);
+  check_beside("source", heat.source, in);
 
   if (ops::is_empty(in)) return ops::run_empty(context, kOperation, plan_heat, problem, options);
-  const Operands operands{in, out, what.conductivities, what.source};
+  const Operands operands{in, out, heat.conductivities, heat.source};
   problem.alignment = check_grids(context, operands, problem.in_place, problem.steps);
   if (problem.in_place && problem.steps == 0)
     return ops::run_empty(context, kOperation, plan_heat, problem, options);
-  return ops::run(context, kOperation, plan_heat, problem, options, Call{problem, what, operands});
+  return ops::run(context, kOperation, plan_heat, problem, options, Call{problem, heat, operands});
 }
 
 }  // namespace smem

@@ -30,7 +30,7 @@ constexpr const char* kOperation = "histogram";
 }
 
 struct Operands {
-  Matrix in;
+  ConstMatrix in;
   Vector out;
   ops::BinArguments bins;
 };
@@ -70,7 +70,7 @@ cl::Event check_and_launch(const Context& context, HistogramProblem problem, Ope
     refuse("out", formatted("at least {} elements", problem.results()), formatted("{}", o.out.size));
   if (problem.results() == 0) return ops::run_empty(context, kOperation, plan_histogram, problem, options);
   o.out.size = problem.results();
-  const Matrix out = ops::as_matrix(o.out);
+  const ConstMatrix out = ops::as_matrix(o.out);
   const ops::Memory out_memory = ops::check_view(context, kOperation, "out", out, true);
   std::size_t bits = 16;
   if (!nothing) {
@@ -79,7 +79,7 @@ cl::Event check_and_launch(const Context& context, HistogramProblem problem, Ope
     bits |= memory.host_address;
   }
   if (problem.rule == BinRule::edges) {
-    const Matrix edges = ops::as_matrix(o.bins.edges);
+    const ConstMatrix edges = ops::as_matrix(o.bins.edges);
     const ops::Memory memory = ops::check_view(context, kOperation, "bins.edges", edges, false);
     ops::check_apart(kOperation, edges, memory, out, out_memory);
   }
@@ -89,29 +89,23 @@ cl::Event check_and_launch(const Context& context, HistogramProblem problem, Ope
 
 }  // namespace
 
-cl::Event histogram(const Context& context, const Vector& in, const Vector& out, const Bins& bins,
+cl::Event histogram(const Context& context, const ConstVector& in, const Vector& out, const Bins& bins,
                     const CallOptions& options) {
-  plan::require_known(kOperation, "in", in.type);
-  return histogram(context, ops::as_matrix(in), in.type, out, bins, 1, options);
+  return histogram(context, ops::as_matrix(in), out, bins, options);
 }
 
-cl::Event histogram(const Context& context, const Matrix& in, Scalar type, const Vector& out,
-                    const Bins& bins, std::size_t channels, const CallOptions& options) {
-  plan::require_known(kOperation, "type", type);
-  if (in.element_bytes != size_of(type)) {
-    refuse("type", formatted("a type of {} bytes, as elements of in have", in.element_bytes),
-           std::string(name_of(type)));
-  }
+cl::Event histogram(const Context& context, const ConstMatrix& in, const Vector& out, const Bins& bins,
+                    const CallOptions& options) {
   HistogramProblem problem;
-  problem.in = type;
-  problem.out = out.type;
-  problem.channels = channels;
+  problem.in = ops::number_type(kOperation, "in", in.type);
+  problem.out = ops::number_type(kOperation, "out", out.type);
+  problem.channels = bins.channels;
   problem.rows = in.rows;
   problem.cols = in.cols;
   problem.batch = in.batch;
   Operands o{in, out, ops::bin_arguments(kOperation, bins, problem)};
-  if (channels != 0 && in.cols % channels != 0) {
-    refuse("in", formatted("rows of whole pixels of {} channels", channels),
+  if (bins.channels != 0 && in.cols % bins.channels != 0) {
+    refuse("in", formatted("rows of whole pixels of {} channels", bins.channels),
            formatted("{} elements", in.cols));
   }
   // Rows without gaps are one long row.
@@ -124,18 +118,18 @@ cl::Event histogram(const Context& context, const Matrix& in, Scalar type, const
   return check_and_launch(context, problem, o, options);
 }
 
-void check_edges(const Context& context, const Vector& edges) {
+void check_edges(const Context& context, const ConstVector& edges) {
   const auto refuse_edges = [](std::string expected, std::string got) {
     throw Error({.operation = "check_edges",
                  .argument = "edges",
                  .expected = std::move(expected),
                  .got = std::move(got)});
   };
-  plan::require_known("check_edges", "edges", edges.type);
+  const Scalar type = ops::number_type("check_edges", "edges", edges.type);
   if (edges.size < 2 || edges.size > kMaxBins + 1)
     refuse_edges(formatted("2 to {}", kMaxBins + 1), formatted("{}", edges.size));
   ops::check_view(context, "check_edges", "edges", ops::as_matrix(edges), false);
-  const std::size_t width = size_of(edges.type);
+  const std::size_t width = edges.type.bytes;
   std::vector<unsigned char> bytes(edges.size * width);
   runtime::check(clEnqueueReadBuffer(context.queue()(), edges.buffer, CL_TRUE, edges.offset * width,
                                      bytes.size(), bytes.data(), 0, nullptr, nullptr),
@@ -157,7 +151,7 @@ void check_edges(const Context& context, const Vector& edges) {
         refuse_edges("ascending numbers", formatted("{} after {} at index {}", edge, before, i));
     }
   };
-  switch (edges.type) {
+  switch (type) {
     case Scalar::int8:
       return ascend(std::int8_t{});
     case Scalar::int16:
@@ -185,13 +179,18 @@ void check_edges(const Context& context, const Vector& edges) {
   }
 }
 
-std::vector<std::uint64_t> detail::histogram_to_host(const Context& context, const Matrix& in, Scalar type,
-                                                     const Bins& bins, std::size_t channels,
-                                                     const CallOptions& options) {
+std::vector<std::uint64_t> histogram(const Context& context, const ConstVector& in, const Bins& bins,
+                                     const CallOptions& options) {
+  return histogram(context, ops::as_matrix(in), bins, options);
+}
+
+std::vector<std::uint64_t> histogram(const Context& context, const ConstMatrix& in, const Bins& bins,
+                                     const CallOptions& options) {
+  const std::size_t channels = bins.channels;
   if (bins.edges.buffer != nullptr || bins.edges.size != 0) check_edges(context, bins.edges);
   // Checked before memory is taken for them.
   if (bins.count > kMaxBins || channels > kMaxChannels)
-    histogram(context, in, type, Vector(nullptr, Scalar::uint64, 0), bins, channels, options);
+    histogram(context, in, Vector(nullptr, Scalar::uint64, 0), bins, options);
   const std::size_t most = context.device().global_bytes / sizeof(std::uint64_t);
   if (plan::size_product(bins.count, channels, in.batch) > most) {
     refuse("in", formatted("a batch of at most {} counts, as the device's memory holds", most),
@@ -203,8 +202,7 @@ std::vector<std::uint64_t> detail::histogram_to_host(const Context& context, con
   const cl::Buffer buffer = pool.take(std::max<std::size_t>(bytes, 64));
   cl::Event ended;
   try {
-    ended = histogram(context, in, type, Vector(buffer(), Scalar::uint64, counts.size()), bins, channels,
-                      options);
+    ended = histogram(context, in, Vector(buffer(), Scalar::uint64, counts.size()), bins, options);
     if (bytes > 0) {
       runtime::check(clEnqueueReadBuffer(context.queue()(), buffer(), CL_TRUE, 0, bytes, counts.data(), 1,
                                          &ended(), nullptr),

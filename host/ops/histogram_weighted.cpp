@@ -26,8 +26,8 @@ constexpr const char* kOperation = "histogram_weighted";
                .got = std::move(got)});
 }
 
-cl::Event launch(const Context& context, const WeightedHistogramProblem& problem, const Matrix& in,
-                 const Matrix& weights, const Vector& out, const ops::BinArguments& bins,
+cl::Event launch(const Context& context, const WeightedHistogramProblem& problem, const ConstMatrix& in,
+                 const ConstMatrix& weights, const Vector& out, const ops::BinArguments& bins,
                  const CallOptions& options) {
   const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
   const HistogramProblem& p = problem.counts;
@@ -55,36 +55,25 @@ cl::Event launch(const Context& context, const WeightedHistogramProblem& problem
 
 }  // namespace
 
-cl::Event histogram_weighted(const Context& context, const Vector& in, const Vector& weights,
+cl::Event histogram_weighted(const Context& context, const ConstVector& in, const ConstVector& weights,
                              const Vector& out, const Bins& bins, const CallOptions& options) {
-  plan::require_known(kOperation, "in", in.type);
-  plan::require_known(kOperation, "weights", weights.type);
-  return histogram_weighted(context, ops::as_matrix(in), in.type, ops::as_matrix(weights), weights.type, out,
-                            bins, options);
+  return histogram_weighted(context, ops::as_matrix(in), ops::as_matrix(weights), out, bins, options);
 }
 
-cl::Event histogram_weighted(const Context& context, const Matrix& in, Scalar type, const Matrix& weights,
-                             Scalar weights_type, const Vector& out, const Bins& bins,
-                             const CallOptions& options) {
-  const auto check_type = [](const char* argument, const char* view, const Matrix& matrix, Scalar scalar) {
-    plan::require_known(kOperation, argument, scalar);
-    if (matrix.element_bytes == size_of(scalar)) return;
-    refuse(argument, formatted("a type of {} bytes, as elements of {} have", matrix.element_bytes, view),
-           std::string(name_of(scalar)));
-  };
-  check_type("type", "in", in, type);
-  check_type("weights_type", "weights", weights, weights_type);
+cl::Event histogram_weighted(const Context& context, const ConstMatrix& in, const ConstMatrix& weights,
+                             const Vector& out, const Bins& bins, const CallOptions& options) {
   if (weights.rows != in.rows || weights.cols != in.cols || weights.batch != in.batch) {
     refuse("weights", formatted("{} x {}, {} of them, as in has", in.rows, in.cols, in.batch),
            formatted("{} x {}, {} of them", weights.rows, weights.cols, weights.batch));
   }
   WeightedHistogramProblem problem;
-  problem.counts.in = type;
+  problem.counts.in = ops::number_type(kOperation, "in", in.type);
+  problem.counts.channels = bins.channels;
   problem.counts.rows = in.rows;
   problem.counts.cols = in.cols;
   problem.counts.batch = in.batch;
-  problem.weights = weights_type;
-  problem.out = out.type;
+  problem.weights = ops::number_type(kOperation, "weights", weights.type);
+  problem.out = ops::number_type(kOperation, "out", out.type);
   const ops::BinArguments arguments = ops::bin_arguments(kOperation, bins, problem.counts);
   plan::check_weighted(context.device(), problem);
   const std::size_t results = problem.counts.results();
@@ -93,9 +82,9 @@ cl::Event histogram_weighted(const Context& context, const Matrix& in, Scalar ty
   if (results == 0) return ops::run_empty(context, kOperation, plan_histogram_weighted, problem, options);
   Vector written = out;
   written.size = results;
-  const Matrix to = ops::as_matrix(written);
+  const ConstMatrix to = ops::as_matrix(written);
   const ops::Memory to_memory = ops::check_view(context, kOperation, "out", to, true);
-  const auto check_read = [&](const char* argument, const Matrix& view) {
+  const auto check_read = [&](const char* argument, const ConstMatrix& view) {
     if (ops::is_empty(view)) return;
     const ops::Memory memory = ops::check_view(context, kOperation, argument, view, false);
     ops::check_apart(kOperation, view, memory, to, to_memory, argument);

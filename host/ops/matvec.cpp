@@ -1,6 +1,7 @@
 // Products of matrices and vectors: a dot product for each row or column.
 #include "formatted.hpp"
 #include "ops/reduce.hpp"
+#include "ops/views.hpp"
 #include "plan/sizes.hpp"
 
 #include <smem/error.hpp>
@@ -12,24 +13,18 @@ namespace smem {
 
 namespace {
 
-cl::Event product(const Context& context, ReduceShape shape, const Matrix& a, const Vector& x,
+cl::Event product(const Context& context, ReduceShape shape, const ConstMatrix& a, const ConstVector& x,
                   const Vector& y, FloatMode mode, const CallOptions& options) {
   const char* operation = shape == ReduceShape::rows ? "matvec" : "vecmat";
   ReduceProblem problem;
   problem.reduction = {ReduceOp::dot, mode};
   problem.shape = shape;
-  problem.in = x.type;
-  problem.out = y.type;
+  problem.in = ops::number_type(operation, "a", a.type);
+  problem.out = ops::number_type(operation, "y", y.type);
   problem.rows = a.rows;
   problem.cols = a.cols;
   problem.batch = a.batch;
-  plan::require_known(operation, "x", x.type);
-  if (a.element_bytes != size_of(x.type)) {
-    throw Error({.operation = operation,
-                 .argument = "x",
-                 .expected = formatted("elements of {} bytes, as a has", a.element_bytes),
-                 .got = std::string(name_of(x.type))});
-  }
+  ops::check_type(operation, "x", x.type, a.type, "a");
   const std::size_t needed = plan::size_product(problem.count(), problem.batch);
   if (x.size != needed) {
     throw Error({.operation = operation,
@@ -42,13 +37,13 @@ cl::Event product(const Context& context, ReduceShape shape, const Matrix& a, co
 
 }  // namespace
 
-cl::Event matvec(const Context& context, const Matrix& a, const Vector& x, const Vector& y, FloatMode mode,
-                 const CallOptions& options) {
+cl::Event matvec(const Context& context, const ConstMatrix& a, const ConstVector& x, const Vector& y,
+                 FloatMode mode, const CallOptions& options) {
   return product(context, ReduceShape::rows, a, x, y, mode, options);
 }
 
-cl::Event vecmat(const Context& context, const Vector& x, const Matrix& a, const Vector& y, FloatMode mode,
-                 const CallOptions& options) {
+cl::Event vecmat(const Context& context, const ConstVector& x, const ConstMatrix& a, const Vector& y,
+                 FloatMode mode, const CallOptions& options) {
   return product(context, ReduceShape::columns, a, x, y, mode, options);
 }
 

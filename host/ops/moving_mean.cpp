@@ -17,8 +17,8 @@ namespace {
 
 constexpr const char* kOperation = "moving_mean";
 
-cl::Event launch(const Context& context, const MovingMeanProblem& problem, const Grid& in, const Grid& out,
-                 MeanEnds ends, const CallOptions& options) {
+cl::Event launch(const Context& context, const MovingMeanProblem& problem, const ConstGrid& in,
+                 const Grid& out, MeanEnds ends, const CallOptions& options) {
   const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
   return ops::run(context, kOperation, plan_moving_mean, problem, options, [&](const ops::Launching& launch) {
     // Of a round, where there are several.
@@ -34,9 +34,9 @@ cl::Event launch(const Context& context, const MovingMeanProblem& problem, const
 
 }  // namespace
 
-cl::Event moving_mean(const Context& context, const Grid& in, const Grid& out, std::size_t window,
+cl::Event moving_mean(const Context& context, const ConstGrid& in, const Grid& out, std::size_t window,
                       MeanEnds ends, const CallOptions& options) {
-  for (const auto& [name, grid] : {std::pair{"in", &in}, {"out", &out}}) {
+  for (const auto& [name, grid] : {std::pair<const char*, const ConstGrid*>{"in", &in}, {"out", &out}}) {
     if (grid->channels == 1) continue;
     throw Error({.operation = kOperation,
                  .argument = name,
@@ -45,7 +45,8 @@ cl::Event moving_mean(const Context& context, const Grid& in, const Grid& out, s
   }
   ops::check_same_grid(kOperation, in, out);
   plan::require_known(kOperation, "ends", ends, MeanEnds::zero);
-  const MovingMeanProblem problem{in.type, out.type, in.size.width,
+  const MovingMeanProblem problem{ops::number_type(kOperation, "in", in.type),
+                                  ops::number_type(kOperation, "out", out.type), in.size.width,
                                   plan::size_product(in.size.height, in.size.depth, in.batch), window};
   plan::check_moving_mean(context.device(), problem);
   if (ops::is_empty(in)) return ops::run_empty(context, kOperation, plan_moving_mean, problem, options);

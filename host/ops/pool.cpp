@@ -15,24 +15,12 @@ namespace smem {
 
 namespace {
 
-std::size_t planes_of(const Grid& in) { return plan::size_product(in.size.depth, in.batch); }
-
-PoolProblem problem_of(PoolOp op, const Grid& in, const Grid& out, const Pooling& windows) {
-  PoolProblem problem;
-  problem.op = op;
-  problem.in = in.type;
-  problem.out = out.type;
-  problem.width = in.size.width;
-  problem.height = in.size.height;
-  problem.planes = planes_of(in);
-  problem.channels = in.channels;
-  problem.windows = windows;
-  return problem;
-}
+std::size_t planes_of(const ConstGrid& in) { return plan::size_product(in.size.depth, in.batch); }
 
 /// The arguments that all kernels take.
-void bind(const ops::Launching& launch, const Grid& in, const Grid& out, const Grid& indices,
+void bind(const ops::Launching& launch, const ConstGrid& in, const Grid& out, const Grid* given,
           const Pooling& w) {
+  const ConstGrid indices = given != nullptr ? ConstGrid(*given) : ConstGrid();
   const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
   const auto small = [](std::size_t value) { return static_cast<cl_uint>(value); };
   launch(in.buffer, number(in.offset), number(in.pitch), number(in.plane), number(in.batch_stride),
@@ -40,13 +28,13 @@ void bind(const ops::Launching& launch, const Grid& in, const Grid& out, const G
          indices.buffer != nullptr ? indices.buffer : out.buffer, number(indices.offset),
          number(indices.pitch), number(indices.plane), number(indices.batch_stride), number(in.size.width),
          number(in.size.height), number(out.size.width), number(out.size.height), number(in.size.depth),
-         number(planes_of(in)), small(w.width), small(w.height), small(w.stride_across), small(w.stride_down),
-         small(w.pad_left), small(w.pad_top), small(launch.plan().number("band")),
+         number(planes_of(in)), small(w.window.width), small(w.window.height), small(w.stride.x),
+         small(w.stride.y), small(w.padding.left), small(w.padding.top), small(launch.plan().number("band")),
          launch.scratch(0, out.buffer));
 }
 
 /// \throws Error naming `argument`, unless the grid has `size` cells and the channels and batch of `in`.
-void check_size(const char* operation, const char* argument, const Grid& in, const Grid& grid,
+void check_size(const char* operation, const char* argument, const ConstGrid& in, const ConstGrid& grid,
                 const GridSize& size) {
   if (grid.size == size && grid.channels == in.channels && grid.batch == in.batch) return;
   const auto text = [](const GridSize& s, std::size_t channels, std::size_t batch) {
@@ -59,47 +47,62 @@ void check_size(const char* operation, const char* argument, const Grid& in, con
                .got = text(grid.size, grid.channels, grid.batch)});
 }
 
-cl::Event run_pool(const Context& context, const char* operation, const Grid& in, const Grid& out,
-                   const Grid& indices, bool with_indices, PoolProblem problem, const CallOptions& call) {
-  problem.indices = with_indices;
+/// `indices`: where the places of the greatest are written; null: nowhere.
+cl::Event run_pool(const Context& context, const char* operation, PoolOp op, const ConstGrid& in,
+                   const Grid& out, const Grid* indices, const Pooling& pooling, const CallOptions& options) {
+  PoolProblem problem;
+  problem.op = op;
+  problem.in = ops::number_type(operation, "in", in.type);
+  problem.out = ops::number_type(operation, "out", out.type);
+  problem.width = in.size.width;
+  problem.height = in.size.height;
+  problem.planes = planes_of(in);
+  problem.channels = in.channels;
+  problem.pooling = pooling;
+  problem.indices = indices != nullptr;
   plan::check_pool(operation, context.device(), problem);
-  const GridSize size{problem.windows.across(in.size.width), problem.windows.down(in.size.height),
-                      in.size.depth};
+  const GridSize size{pooling.across(in.size.width), pooling.down(in.size.height), in.size.depth};
   check_size(operation, "out", in, out, size);
-  if (with_indices) {
-    check_size(operation, "indices", in, indices, size);
-    plan::require_known(operation, "indices", indices.type);
-    if (indices.type != Scalar::uint32) {
+  if (indices != nullptr) {
+    check_size(operation, "indices", in, *indices, size);
+    const Scalar type = ops::number_type(operation, "indices", indices->type);
+    if (type != Scalar::uint32) {
       throw Error({.operation = operation,
                    .argument = "indices",
                    .expected = "uint32",
-                   .got = std::string(name_of(indices.type))});
+                   .got = std::string(name_of(type))});
     }
   }
   if (ops::is_empty(in) || ops::is_empty(out))
-    return ops::run_empty(context, operation, plan_pool, problem, call);
+    return ops::run_empty(context, operation, plan_pool, problem, options);
   const ops::Memory in_memory = ops::check_grid(context, operation, "in", in, false);
   const ops::Memory out_memory = ops::check_grid(context, operation, "out", out, true);
   ops::check_apart(operation, in, in_memory, out, out_memory);
-  if (with_indices) {
-    const ops::Memory memory = ops::check_grid(context, operation, "indices", indices, true);
-    ops::check_apart(operation, in, in_memory, indices, memory, "in", "indices");
-    ops::check_apart(operation, out, out_memory, indices, memory, "out", "indices");
+  if (indices != nullptr) {
+    const ops::Memory memory = ops::check_grid(context, operation, "indices", *indices, true);
+    ops::check_apart(operation, in, in_memory, *indices, memory, "in", "indices");
+    ops::check_apart(operation, out, out_memory, *indices, memory, "out", "indices");
   }
   problem.in_alignment = ops::row_alignment(in, in_memory);
   problem.out_alignment = ops::row_alignment(out, out_memory);
-  return ops::run(context, operation, plan_pool, problem, call,
-                  [&](const ops::Launching& launch) { bind(launch, in, out, indices, problem.windows); });
+  return ops::run(context, operation, plan_pool, problem, options,
+                  [&](const ops::Launching& launch) { bind(launch, in, out, indices, pooling); });
 }
 
-cl::Event run_global(const Context& context, const char* operation, PoolOp op, const Grid& in,
-                     const Grid& out, const CallOptions& call) {
+cl::Event run_global(const Context& context, const char* operation, PoolOp op, const ConstGrid& in,
+                     const Grid& out, const CallOptions& options) {
   const bool packed = in.size.height <= 1 || in.pitch == in.row_elements();
-  const GlobalPoolProblem problem{
-      op, in.type, out.type, in.size.width, in.size.height, planes_of(in), in.channels, packed};
+  const GlobalPoolProblem problem{op,
+                                  ops::number_type(operation, "in", in.type),
+                                  ops::number_type(operation, "out", out.type),
+                                  in.size.width,
+                                  in.size.height,
+                                  planes_of(in),
+                                  in.channels,
+                                  packed};
   plan::check_global_pool(operation, context.device(), problem);
   check_size(operation, "out", in, out, {1, 1, in.size.depth});
-  if (problem.planes == 0) return ops::run_empty(context, operation, plan_global_pool, problem, call);
+  if (problem.planes == 0) return ops::run_empty(context, operation, plan_global_pool, problem, options);
   if (ops::is_empty(in)) {
     throw Error({.operation = operation,
                  .argument = "in",
@@ -109,42 +112,41 @@ cl::Event run_global(const Context& context, const char* operation, PoolOp op, c
   const ops::Memory in_memory = ops::check_grid(context, operation, "in", in, false);
   const ops::Memory out_memory = ops::check_grid(context, operation, "out", out, true);
   ops::check_apart(operation, in, in_memory, out, out_memory);
-  return ops::run(context, operation, plan_global_pool, problem, call, [&](const ops::Launching& launch) {
+  return ops::run(context, operation, plan_global_pool, problem, options, [&](const ops::Launching& launch) {
     const std::size_t joined = launch.plan().number("joined");
-    Grid rows = in;
+    ConstGrid rows = in;
     rows.size.width *= joined;
     rows.size.height /= joined;
     rows.pitch *= joined;
-    bind(launch, rows, out, {}, {1, 1, 1, 1});
+    bind(launch, rows, out, nullptr, {{1, 1}, {1, 1}});
   });
 }
 
 }  // namespace
 
-cl::Event max_pool2d(const Context& context, const Grid& in, const Grid& out, const Pooling& windows,
-                     const CallOptions& call) {
-  return run_pool(context, "max_pool2d", in, out, {}, false, problem_of(PoolOp::max, in, out, windows), call);
+cl::Event max_pool2d(const Context& context, const ConstGrid& in, const Grid& out, const Pooling& pooling,
+                     const CallOptions& options) {
+  return run_pool(context, "max_pool2d", PoolOp::max, in, out, nullptr, pooling, options);
 }
 
-cl::Event max_pool2d(const Context& context, const Grid& in, const Grid& out, const Grid& indices,
-                     const Pooling& windows, const CallOptions& call) {
-  return run_pool(context, "max_pool2d", in, out, indices, true, problem_of(PoolOp::max, in, out, windows),
-                  call);
+cl::Event max_pool2d(const Context& context, const ConstGrid& in, const Grid& out, const Grid& indices,
+                     const Pooling& pooling, const CallOptions& options) {
+  return run_pool(context, "max_pool2d", PoolOp::max, in, out, &indices, pooling, options);
 }
 
-cl::Event avg_pool2d(const Context& context, const Grid& in, const Grid& out, const Pooling& windows,
-                     bool count_padding, const CallOptions& call) {
-  PoolProblem problem = problem_of(PoolOp::average, in, out, windows);
-  problem.count_padding = count_padding;
-  return run_pool(context, "avg_pool2d", in, out, {}, false, problem, call);
+cl::Event avg_pool2d(const Context& context, const ConstGrid& in, const Grid& out, const Pooling& pooling,
+                     const CallOptions& options) {
+  return run_pool(context, "avg_pool2d", PoolOp::average, in, out, nullptr, pooling, options);
 }
 
-cl::Event global_max_pool(const Context& context, const Grid& in, const Grid& out, const CallOptions& call) {
-  return run_global(context, "global_max_pool", PoolOp::max, in, out, call);
+cl::Event global_max_pool(const Context& context, const ConstGrid& in, const Grid& out,
+                          const CallOptions& options) {
+  return run_global(context, "global_max_pool", PoolOp::max, in, out, options);
 }
 
-cl::Event global_avg_pool(const Context& context, const Grid& in, const Grid& out, const CallOptions& call) {
-  return run_global(context, "global_avg_pool", PoolOp::average, in, out, call);
+cl::Event global_avg_pool(const Context& context, const ConstGrid& in, const Grid& out,
+                          const CallOptions& options) {
+  return run_global(context, "global_avg_pool", PoolOp::average, in, out, options);
 }
 
 }  // namespace smem

@@ -75,7 +75,7 @@ cl::Event ops::reduce(const Context& context, ReduceProblem problem, const Reduc
   if (needed == 0) return run_empty(context, operation, plan_reduce, problem, options);
   Vector written = o.out;
   written.size = needed;
-  const Matrix out = as_matrix(written);
+  const ConstMatrix out = as_matrix(written);
   const Memory out_memory = check_view(context, operation, out_name, out, true);
   std::size_t bits = 16;
   if (!is_empty(o.in)) {
@@ -84,15 +84,15 @@ cl::Event ops::reduce(const Context& context, ReduceProblem problem, const Reduc
     bits |= memory.host_address;
     if (problem.shape == ReduceShape::columns) bits |= row_alignment(o.in, memory);
     if (is_dot) {
-      const Matrix other = as_matrix(o.other);
+      const ConstMatrix other = as_matrix(o.other);
       const Memory other_memory = check_view(context, operation, other_name, other, false);
       check_apart(operation, other, other_memory, out, out_memory, other_name, out_name);
       bits |= other_memory.host_address;
-      if (problem.shape == ReduceShape::vector) bits |= (o.in.offset - o.other.offset) * other.element_bytes;
+      if (problem.shape == ReduceShape::vector) bits |= (o.in.offset - o.other.offset) * other.type.bytes;
     }
   }
   if (problem.shape == ReduceShape::segments) {
-    const Matrix bounds = as_matrix(o.bounds);
+    const ConstMatrix bounds = as_matrix(o.bounds);
     const Memory memory = check_view(context, operation, "offsets", bounds, false);
     check_apart(operation, bounds, memory, out, out_memory, "offsets");
   }
@@ -104,89 +104,72 @@ cl::Event ops::reduce(const Context& context, ReduceProblem problem, const Reduc
 
 namespace {
 
-cl::Event reduce_matrix(const Context& context, ReduceShape shape, const Matrix& in, Scalar type,
-                        const Vector& out, const Reduction& reduction, const CallOptions& options) {
+/// The problem of a reduction of one input, but for its extents.
+ReduceProblem problem_of(ReduceShape shape, const ElementType& in, const ElementType& out,
+                         const Reduction& reduction) {
   ReduceProblem problem;
   problem.reduction = reduction;
   problem.shape = shape;
-  problem.in = type;
-  problem.out = out.type;
+  const char* operation = plan::operation_name(problem);
+  problem.in = ops::number_type(operation, "in", in);
+  problem.out = ops::number_type(operation, "out", out);
+  if (reduction.op == ReduceOp::dot) refuse(problem, "reduction", "an operation of one input", "dot");
+  return problem;
+}
+
+cl::Event reduce_matrix(const Context& context, ReduceShape shape, const ConstMatrix& in, const Vector& out,
+                        const Reduction& reduction, const CallOptions& options) {
+  ReduceProblem problem = problem_of(shape, in.type, out.type, reduction);
   problem.rows = in.rows;
   problem.cols = in.cols;
   problem.batch = in.batch;
-  plan::require_known(plan::operation_name(problem), "type", type);
-  if (in.element_bytes != size_of(type)) {
-    refuse(problem, "type", formatted("a type of {} bytes, as elements of in have", in.element_bytes),
-           std::string(name_of(type)));
-  }
-  if (reduction.op == ReduceOp::dot) refuse(problem, "reduction", "an operation of one input", "dot");
   return ops::reduce(context, problem, {in, {}, {}, out}, options);
 }
 
 }  // namespace
 
-cl::Event reduce(const Context& context, const Vector& in, const Vector& out, const Reduction& reduction,
+cl::Event reduce(const Context& context, const ConstVector& in, const Vector& out, const Reduction& reduction,
                  const CallOptions& options) {
-  ReduceProblem problem;
-  problem.reduction = reduction;
-  problem.in = in.type;
-  problem.out = out.type;
+  ReduceProblem problem = problem_of(ReduceShape::vector, in.type, out.type, reduction);
   problem.cols = in.size;
-  plan::require_known("reduce", "in", in.type);
-  if (reduction.op == ReduceOp::dot) {
-    throw Error({.operation = "reduce",
-                 .argument = "reduction",
-                 .expected = "an operation of one input",
-                 .got = "dot"});
-  }
   return ops::reduce(context, problem, {ops::as_matrix(in), {}, {}, out}, options);
 }
 
-cl::Event reduce_rows(const Context& context, const Matrix& in, Scalar type, const Vector& out,
+cl::Event reduce_rows(const Context& context, const ConstMatrix& in, const Vector& out,
                       const Reduction& reduction, const CallOptions& options) {
-  return reduce_matrix(context, ReduceShape::rows, in, type, out, reduction, options);
+  return reduce_matrix(context, ReduceShape::rows, in, out, reduction, options);
 }
 
-cl::Event reduce_columns(const Context& context, const Matrix& in, Scalar type, const Vector& out,
+cl::Event reduce_columns(const Context& context, const ConstMatrix& in, const Vector& out,
                          const Reduction& reduction, const CallOptions& options) {
-  return reduce_matrix(context, ReduceShape::columns, in, type, out, reduction, options);
+  return reduce_matrix(context, ReduceShape::columns, in, out, reduction, options);
 }
 
-cl::Event reduce_segments(const Context& context, const Vector& in, const Vector& offsets, const Vector& out,
-                          const Reduction& reduction, const CallOptions& options) {
-  ReduceProblem problem;
-  problem.reduction = reduction;
-  problem.shape = ReduceShape::segments;
-  problem.in = in.type;
-  problem.out = out.type;
-  problem.bounds = offsets.type;
+cl::Event reduce_segments(const Context& context, const ConstVector& in, const ConstVector& offsets,
+                          const Vector& out, const Reduction& reduction, const CallOptions& options) {
+  ReduceProblem problem = problem_of(ReduceShape::segments, in.type, out.type, reduction);
+  problem.bounds = ops::number_type(plan::operation_name(problem), "offsets", offsets.type);
   problem.cols = in.size;
-  plan::require_known(plan::operation_name(problem), "in", in.type);
   if (offsets.size == 0) refuse(problem, "offsets", "one more than there are segments", "none");
-  if (reduction.op == ReduceOp::dot) refuse(problem, "reduction", "an operation of one input", "dot");
   problem.rows = offsets.size - 1;
   return ops::reduce(context, problem, {ops::as_matrix(in), {}, offsets, out}, options);
 }
 
-cl::Event dot(const Context& context, const Vector& a, const Vector& b, const Vector& out, FloatMode mode,
-              const CallOptions& options) {
+cl::Event dot(const Context& context, const ConstVector& a, const ConstVector& b, const Vector& out,
+              FloatMode mode, const CallOptions& options) {
   ReduceProblem problem;
   problem.reduction = {ReduceOp::dot, mode};
-  problem.in = a.type;
-  problem.out = out.type;
+  problem.in = ops::number_type("dot", "a", a.type);
+  problem.out = ops::number_type("dot", "out", out.type);
   problem.cols = a.size;
-  plan::require_known("dot", "a", a.type);
-  plan::require_known("dot", "b", b.type);
-  if (b.type != a.type) {
-    refuse(problem, "b", formatted("{}, as a has", name_of(a.type)), std::string(name_of(b.type)));
-  }
+  ops::check_type("dot", "b", b.type, a.type, "a");
   if (b.size != a.size) {
     refuse(problem, "b", formatted("{} elements, as a has", a.size), formatted("{}", b.size));
   }
   return ops::reduce(context, problem, {ops::as_matrix(a), b, {}, out}, options);
 }
 
-void detail::reduce_to_host(const Context& context, const Vector& in, const Vector* other,
+void detail::reduce_to_host(const Context& context, const ConstVector& in, const ConstVector* other,
                             const Reduction& reduction, void* result, Scalar type, std::size_t count,
                             const CallOptions& options) {
   runtime::Lease memory(context.runtime().scratch(), count * size_of(type));

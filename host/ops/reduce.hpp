@@ -10,8 +10,9 @@ namespace smem::ops {
 
 /// What a kernel of reduce is given besides the problem; see cl/reduce/input.clh.
 struct ReduceOperands {
-  Matrix in;
-  Vector other, bounds, out;
+  ConstMatrix in;
+  ConstVector other, bounds;
+  Vector out;
 };
 
 /// Checks views, types and options, and launches. An `in` without elements is left out of the checks.

@@ -18,11 +18,11 @@ struct Mirrored {
   bool cols;
 };
 
-cl::Event mirror(const Context& context, const char* operation, const Matrix& in, const Matrix& out,
+cl::Event mirror(const Context& context, const char* operation, const ConstMatrix& in, const Matrix& out,
                  Mirrored mirrored, const CallOptions& options) {
-  plan::require_element(operation, in.element_bytes);
+  plan::require_element(operation, in.type.bytes);
   ops::check_shape(operation, in, out, in.rows, in.cols);
-  const FlipProblem problem{in.element_bytes, in.rows, in.cols, in.batch, mirrored.cols};
+  const FlipProblem problem{in.type.bytes, in.rows, in.cols, in.batch, mirrored.cols};
   if (ops::is_empty(in)) return ops::run_empty(context, operation, plan_flip, problem, options);
   const ops::Memory in_memory = ops::check_view(context, operation, "in", in, false);
   const ops::Memory out_memory = ops::check_view(context, operation, "out", out, true);
@@ -36,7 +36,7 @@ cl::Event mirror(const Context& context, const char* operation, const Matrix& in
 
 }  // namespace
 
-cl::Event rotate(const Context& context, const Matrix& in, const Matrix& out, Rotation rotation,
+cl::Event rotate(const Context& context, const ConstMatrix& in, const Matrix& out, Rotation rotation,
                  const CallOptions& options) {
   switch (rotation) {
     case Rotation::by_90:
@@ -52,7 +52,7 @@ cl::Event rotate(const Context& context, const Matrix& in, const Matrix& out, Ro
                .got = formatted("{}", static_cast<int>(rotation))});
 }
 
-cl::Event flip(const Context& context, const Matrix& in, const Matrix& out, Flip direction,
+cl::Event flip(const Context& context, const ConstMatrix& in, const Matrix& out, Flip direction,
                const CallOptions& options) {
   plan::require_known("flip", "direction", direction, Flip::vertical);
   const bool horizontal = direction == Flip::horizontal;

@@ -48,7 +48,7 @@ cl::Event enqueue_zeros(runtime::Runtime& runtime, const char* operation, cl_mem
 
 cl::Event fill_zero(runtime::Runtime& runtime, const char* operation, const Vector& vector,
                     std::span<const cl::Event> wait_for) {
-  const std::size_t width = size_of(vector.type);
+  const std::size_t width = vector.type.bytes;
   return enqueue_zeros(runtime, operation, vector.buffer, vector.offset * width, vector.size * width, width,
                        wait_for);
 }

@@ -30,8 +30,9 @@ namespace {
 
 /// What a kernel of scan is given besides the problem; see cl/scan/operation.clh. `marks`: keys or offsets.
 struct Operands {
-  Matrix in, out;
-  Vector marks;
+  ConstMatrix in;
+  Matrix out;
+  ConstVector marks;
   const Initial& initial;
 };
 
@@ -65,11 +66,10 @@ cl::Event launch(const Context& context, const ScanProblem& problem, const Opera
 }
 
 /// Whether the views are the very same elements, of types of one size.
-bool is_in_place(const Matrix& in, const ops::Memory& in_memory, const Matrix& out,
+bool is_in_place(const ConstMatrix& in, const ops::Memory& in_memory, const Matrix& out,
                  const ops::Memory& out_memory) {
-  return in_memory.root == out_memory.root && in.element_bytes == out.element_bytes &&
-         in_memory.origin + in.offset * in.element_bytes ==
-             out_memory.origin + out.offset * out.element_bytes &&
+  return in_memory.root == out_memory.root && in.type.bytes == out.type.bytes &&
+         in_memory.origin + in.offset * in.type.bytes == out_memory.origin + out.offset * out.type.bytes &&
          (in.rows == 1 || in.pitch == out.pitch) && (in.batch == 1 || in.batch_stride == out.batch_stride);
 }
 
@@ -89,7 +89,7 @@ cl::Event check_and_launch(const Context& context, ScanProblem problem, const Op
   if (!is_in_place(o.in, in_memory, o.out, out_memory))
     ops::check_apart(operation, o.in, in_memory, o.out, out_memory);
   if (plan::is_segmented(problem) && o.marks.size > 0) {
-    const Matrix marks = ops::as_matrix(o.marks);
+    const ConstMatrix marks = ops::as_matrix(o.marks);
     const ops::Memory memory = ops::check_view(
         context, operation, problem.shape == ScanShape::keys ? "keys" : "offsets", marks, false);
     ops::check_apart(operation, marks, memory, o.out, out_memory);
@@ -101,48 +101,41 @@ cl::Event check_and_launch(const Context& context, ScanProblem problem, const Op
   ops::rethrow(plan::operation_name(problem), problem.operation, error);
 }
 
-ScanProblem problem_of(ScanShape shape, bool exclusive, const Reduction& operation, Scalar in, Scalar out) {
+ScanProblem problem_of(ScanShape shape, bool exclusive, const Reduction& operation, const ElementType& in,
+                       const ElementType& out) {
   ScanProblem problem;
   problem.operation = operation;
   problem.shape = shape;
   problem.exclusive = exclusive;
-  problem.in = in;
-  problem.out = out;
+  problem.in = ops::number_type(plan::operation_name(problem), "in", in);
+  problem.out = ops::number_type(plan::operation_name(problem), "out", out);
   return problem;
 }
 
-cl::Event scan_vector(const Context& context, ScanShape shape, bool exclusive, const Vector& in,
-                      const Vector& marks, const Vector& out, const Reduction& operation,
+cl::Event scan_vector(const Context& context, ScanShape shape, bool exclusive, const ConstVector& in,
+                      const ConstVector& marks, const Vector& out, const Reduction& operation,
                       const Initial& initial, const CallOptions& options) {
   ScanProblem problem = problem_of(shape, exclusive, operation, in.type, out.type);
   problem.cols = in.size;
-  if (shape == ScanShape::keys || shape == ScanShape::segments) problem.marks = marks.type;
-  plan::require_known(plan::operation_name(problem), "in", in.type);
-  plan::require_known(plan::operation_name(problem), "out", out.type);
+  if (plan::is_segmented(problem)) {
+    problem.marks = ops::number_type(plan::operation_name(problem),
+                                     shape == ScanShape::keys ? "keys" : "offsets", marks.type);
+  }
   if (out.size != in.size)
     refuse(problem, "out", formatted("{} elements, as in has", in.size), formatted("{}", out.size));
   if (shape == ScanShape::keys && marks.size != in.size)
     refuse(problem, "keys", formatted("{} elements, as in has", in.size), formatted("{}", marks.size));
-  return check_and_launch(context, problem, {ops::as_matrix(in), ops::as_matrix(out), marks, initial},
-                          options);
+  const Matrix to(out.buffer, out.type, 1, out.size, {.offset = out.offset});
+  return check_and_launch(context, problem, {ops::as_matrix(in), to, marks, initial}, options);
 }
 
-cl::Event scan_matrix(const Context& context, ScanShape shape, bool exclusive, const Matrix& in,
-                      Scalar in_type, const Matrix& out, Scalar out_type, const Reduction& operation,
-                      const Initial& initial, const CallOptions& options) {
-  ScanProblem problem = problem_of(shape, exclusive, operation, in_type, out_type);
+cl::Event scan_matrix(const Context& context, ScanShape shape, bool exclusive, const ConstMatrix& in,
+                      const Matrix& out, const Reduction& operation, const Initial& initial,
+                      const CallOptions& options) {
+  ScanProblem problem = problem_of(shape, exclusive, operation, in.type, out.type);
   problem.rows = in.rows;
   problem.cols = in.cols;
   problem.batch = in.batch;
-  const auto check_type = [&](const char* argument, const char* view, const Matrix& matrix, Scalar type) {
-    plan::require_known(plan::operation_name(problem), argument, type);
-    if (matrix.element_bytes == size_of(type)) return;
-    refuse(problem, argument,
-           formatted("a type of {} bytes, as elements of {} have", matrix.element_bytes, view),
-           std::string(name_of(type)));
-  };
-  check_type("in_type", "in", in, in_type);
-  check_type("out_type", "out", out, out_type);
   if (out.rows != in.rows || out.cols != in.cols || out.batch != in.batch) {
     refuse(problem, "out", formatted("{} x {}, {} of them, as in has", in.rows, in.cols, in.batch),
            formatted("{} x {}, {} of them", out.rows, out.cols, out.batch));
@@ -152,51 +145,50 @@ cl::Event scan_matrix(const Context& context, ScanShape shape, bool exclusive, c
 
 }  // namespace
 
-cl::Event inclusive_scan(const Context& context, const Vector& in, const Vector& out,
+cl::Event inclusive_scan(const Context& context, const ConstVector& in, const Vector& out,
                          const Reduction& operation, const CallOptions& options) {
   return scan_vector(context, ScanShape::vector, false, in, {}, out, operation, {}, options);
 }
-cl::Event exclusive_scan(const Context& context, const Vector& in, const Vector& out,
+cl::Event exclusive_scan(const Context& context, const ConstVector& in, const Vector& out,
                          const Reduction& operation, const Initial& initial, const CallOptions& options) {
   return scan_vector(context, ScanShape::vector, true, in, {}, out, operation, initial, options);
 }
 
-cl::Event inclusive_scan_rows(const Context& context, const Matrix& in, Scalar in_type, const Matrix& out,
-                              Scalar out_type, const Reduction& operation, const CallOptions& options) {
-  return scan_matrix(context, ScanShape::rows, false, in, in_type, out, out_type, operation, {}, options);
+cl::Event inclusive_scan_rows(const Context& context, const ConstMatrix& in, const Matrix& out,
+                              const Reduction& operation, const CallOptions& options) {
+  return scan_matrix(context, ScanShape::rows, false, in, out, operation, {}, options);
 }
-cl::Event exclusive_scan_rows(const Context& context, const Matrix& in, Scalar in_type, const Matrix& out,
-                              Scalar out_type, const Reduction& operation, const Initial& initial,
+cl::Event exclusive_scan_rows(const Context& context, const ConstMatrix& in, const Matrix& out,
+                              const Reduction& operation, const Initial& initial,
                               const CallOptions& options) {
-  return scan_matrix(context, ScanShape::rows, true, in, in_type, out, out_type, operation, initial, options);
+  return scan_matrix(context, ScanShape::rows, true, in, out, operation, initial, options);
 }
 
-cl::Event inclusive_scan_columns(const Context& context, const Matrix& in, Scalar in_type, const Matrix& out,
-                                 Scalar out_type, const Reduction& operation, const CallOptions& options) {
-  return scan_matrix(context, ScanShape::columns, false, in, in_type, out, out_type, operation, {}, options);
+cl::Event inclusive_scan_columns(const Context& context, const ConstMatrix& in, const Matrix& out,
+                                 const Reduction& operation, const CallOptions& options) {
+  return scan_matrix(context, ScanShape::columns, false, in, out, operation, {}, options);
 }
-cl::Event exclusive_scan_columns(const Context& context, const Matrix& in, Scalar in_type, const Matrix& out,
-                                 Scalar out_type, const Reduction& operation, const Initial& initial,
+cl::Event exclusive_scan_columns(const Context& context, const ConstMatrix& in, const Matrix& out,
+                                 const Reduction& operation, const Initial& initial,
                                  const CallOptions& options) {
-  return scan_matrix(context, ScanShape::columns, true, in, in_type, out, out_type, operation, initial,
-                     options);
+  return scan_matrix(context, ScanShape::columns, true, in, out, operation, initial, options);
 }
 
-cl::Event inclusive_scan_segments(const Context& context, const Vector& in, const Vector& offsets,
+cl::Event inclusive_scan_segments(const Context& context, const ConstVector& in, const ConstVector& offsets,
                                   const Vector& out, const Reduction& operation, const CallOptions& options) {
   return scan_vector(context, ScanShape::segments, false, in, offsets, out, operation, {}, options);
 }
-cl::Event exclusive_scan_segments(const Context& context, const Vector& in, const Vector& offsets,
+cl::Event exclusive_scan_segments(const Context& context, const ConstVector& in, const ConstVector& offsets,
                                   const Vector& out, const Reduction& operation, const Initial& initial,
                                   const CallOptions& options) {
   return scan_vector(context, ScanShape::segments, true, in, offsets, out, operation, initial, options);
 }
 
-cl::Event inclusive_scan_by_key(const Context& context, const Vector& keys, const Vector& in,
+cl::Event inclusive_scan_by_key(const Context& context, const ConstVector& keys, const ConstVector& in,
                                 const Vector& out, const Reduction& operation, const CallOptions& options) {
   return scan_vector(context, ScanShape::keys, false, in, keys, out, operation, {}, options);
 }
-cl::Event exclusive_scan_by_key(const Context& context, const Vector& keys, const Vector& in,
+cl::Event exclusive_scan_by_key(const Context& context, const ConstVector& keys, const ConstVector& in,
                                 const Vector& out, const Reduction& operation, const Initial& initial,
                                 const CallOptions& options) {
   return scan_vector(context, ScanShape::keys, true, in, keys, out, operation, initial, options);

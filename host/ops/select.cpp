@@ -30,7 +30,8 @@ namespace {
 
 /// What a kernel of select is given besides the problem; see cl/select/operation.clh.
 struct Operands {
-  Vector in, flags, out, lengths, count;
+  ConstVector in, flags, lengths;
+  Vector out, count;
 };
 
 bool has_lengths(const SelectProblem& problem) { return problem.op == SelectOp::run_length_encode; }
@@ -38,7 +39,7 @@ bool has_lengths(const SelectProblem& problem) { return problem.op == SelectOp::
 cl::Event launch(const Context& context, const SelectProblem& problem, const Operands& o,
                  const CallOptions& options) {
   const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
-  const auto is_wide = [](const Vector& counts) -> cl_uint { return size_of(counts.type) == 8 ? 1 : 0; };
+  const auto is_wide = [](const ConstVector& counts) -> cl_uint { return counts.type.bytes == 8 ? 1 : 0; };
   const cl_mem in = o.in.buffer, out = o.out.buffer, count = o.count.buffer;
   const cl_mem flags = plan::is_flagged(problem.op) ? o.flags.buffer : in;
   const cl_mem lengths = has_lengths(problem) ? o.lengths.buffer : out;
@@ -56,29 +57,25 @@ cl::Event launch(const Context& context, const SelectProblem& problem, const Ope
 cl::Event check_and_launch(const Context& context, SelectProblem problem, const Operands& o,
                            const CallOptions& options) try {
   const char* operation = plan::operation_name(problem);
-  problem.in = o.in.type;
+  problem.in = ops::number_type(operation, "in", o.in.type);
   problem.size = o.in.size;
   const bool flagged = plan::is_flagged(problem.op);
-  if (flagged) problem.flags = o.flags.type;
+  if (flagged) problem.flags = ops::number_type(operation, "flags", o.flags.type);
   plan::check_select(context.device(), problem);
   const char* out_name = has_lengths(problem) ? "values" : "out";
-  plan::require_known(operation, out_name, o.out.type);
-  const auto require_room = [&](const char* name, const Vector& view) {
+  const auto require_room = [&](const char* name, const ConstVector& view) {
     if (view.size >= problem.size) return;
     refuse(problem, name, formatted("at least {} elements, as in has", problem.size),
            formatted("{}", view.size));
   };
-  const auto require_counter = [&](const char* name, const Vector& view) {
-    plan::require_known(operation, name, view.type);
-    if (view.type != Scalar::uint32 && view.type != Scalar::uint64)
-      refuse(problem, name, "uint32 or uint64", std::string(name_of(view.type)));
-    if (view.type == Scalar::uint32 && plan::is_wide(problem))
+  const auto require_counter = [&](const char* name, const ConstVector& view) {
+    const Scalar type = ops::number_type(operation, name, view.type);
+    if (type != Scalar::uint32 && type != Scalar::uint64)
+      refuse(problem, name, "uint32 or uint64", std::string(name_of(type)));
+    if (type == Scalar::uint32 && plan::is_wide(problem))
       refuse(problem, name, formatted("uint64 for {} elements", problem.size), "uint32");
   };
-  if (o.out.type != o.in.type) {
-    refuse(problem, out_name, formatted("{}, as in has", name_of(o.in.type)),
-           std::string(name_of(o.out.type)));
-  }
+  ops::check_type(operation, out_name, o.out.type, o.in.type);
   require_room(out_name, o.out);
   if (flagged && o.flags.size != o.in.size) {
     refuse(problem, "flags", formatted("{} elements, as in has", o.in.size), formatted("{}", o.flags.size));
@@ -92,13 +89,13 @@ cl::Event check_and_launch(const Context& context, SelectProblem problem, const 
 
   struct View {
     const char* name;
-    Matrix matrix;
+    ConstMatrix matrix;
     bool written;
     ops::Memory memory;
   };
   std::vector<View> views;
-  const auto check = [&](const char* name, const Vector& vector, bool written) {
-    const Matrix matrix = ops::as_matrix(vector);
+  const auto check = [&](const char* name, const ConstVector& vector, bool written) {
+    const ConstMatrix matrix = ops::as_matrix(vector);
     if (ops::is_empty(matrix)) return;
     const ops::Memory memory = ops::check_view(context, operation, name, matrix, written);
     for (const View& other : views) {
@@ -152,63 +149,64 @@ std::size_t counted(const Context& context, SelectOp op, const Call& call) {
 
 }  // namespace
 
-cl::Event copy_if(const Context& context, const Vector& in, const Vector& out, const Vector& count,
+cl::Event copy_if(const Context& context, const ConstVector& in, const Vector& out, const Vector& count,
                   const std::string& predicate, const CallOptions& options) {
-  return check_and_launch(context, problem_of(SelectOp::copy_if, predicate), {in, {}, out, {}, count},
+  return check_and_launch(context, problem_of(SelectOp::copy_if, predicate), {in, {}, {}, out, count},
                           options);
 }
-cl::Event copy_flagged(const Context& context, const Vector& in, const Vector& flags, const Vector& out,
-                       const Vector& count, const CallOptions& options) {
-  return check_and_launch(context, problem_of(SelectOp::copy_flagged), {in, flags, out, {}, count}, options);
+cl::Event copy_flagged(const Context& context, const ConstVector& in, const ConstVector& flags,
+                       const Vector& out, const Vector& count, const CallOptions& options) {
+  return check_and_launch(context, problem_of(SelectOp::copy_flagged), {in, flags, {}, out, count}, options);
 }
 
-cl::Event partition(const Context& context, const Vector& in, const Vector& out, const Vector& count,
+cl::Event partition(const Context& context, const ConstVector& in, const Vector& out, const Vector& count,
                     const std::string& predicate, const CallOptions& options) {
-  return check_and_launch(context, problem_of(SelectOp::partition, predicate), {in, {}, out, {}, count},
+  return check_and_launch(context, problem_of(SelectOp::partition, predicate), {in, {}, {}, out, count},
                           options);
 }
-cl::Event partition_flagged(const Context& context, const Vector& in, const Vector& flags, const Vector& out,
-                            const Vector& count, const CallOptions& options) {
-  return check_and_launch(context, problem_of(SelectOp::partition_flagged), {in, flags, out, {}, count},
+cl::Event partition_flagged(const Context& context, const ConstVector& in, const ConstVector& flags,
+                            const Vector& out, const Vector& count, const CallOptions& options) {
+  return check_and_launch(context, problem_of(SelectOp::partition_flagged), {in, flags, {}, out, count},
                           options);
 }
 
-cl::Event unique(const Context& context, const Vector& in, const Vector& out, const Vector& count,
+cl::Event unique(const Context& context, const ConstVector& in, const Vector& out, const Vector& count,
                  const CallOptions& options) {
-  return check_and_launch(context, problem_of(SelectOp::unique), {in, {}, out, {}, count}, options);
+  return check_and_launch(context, problem_of(SelectOp::unique), {in, {}, {}, out, count}, options);
 }
-cl::Event run_length_encode(const Context& context, const Vector& in, const Vector& values,
+cl::Event run_length_encode(const Context& context, const ConstVector& in, const Vector& values,
                             const Vector& lengths, const Vector& count, const CallOptions& options) {
-  return check_and_launch(context, problem_of(SelectOp::run_length_encode), {in, {}, values, lengths, count},
+  return check_and_launch(context, problem_of(SelectOp::run_length_encode), {in, {}, lengths, values, count},
                           options);
 }
 
-std::size_t copy_if(const Context& context, const Vector& in, const Vector& out, const std::string& predicate,
-                    const CallOptions& options) {
+std::size_t copy_if(const Context& context, const ConstVector& in, const Vector& out,
+                    const std::string& predicate, const CallOptions& options) {
   return counted(context, SelectOp::copy_if,
                  [&](const Vector& count) { return copy_if(context, in, out, count, predicate, options); });
 }
-std::size_t copy_flagged(const Context& context, const Vector& in, const Vector& flags, const Vector& out,
-                         const CallOptions& options) {
+std::size_t copy_flagged(const Context& context, const ConstVector& in, const ConstVector& flags,
+                         const Vector& out, const CallOptions& options) {
   return counted(context, SelectOp::copy_flagged,
                  [&](const Vector& count) { return copy_flagged(context, in, flags, out, count, options); });
 }
-std::size_t partition(const Context& context, const Vector& in, const Vector& out,
+std::size_t partition(const Context& context, const ConstVector& in, const Vector& out,
                       const std::string& predicate, const CallOptions& options) {
   return counted(context, SelectOp::partition,
                  [&](const Vector& count) { return partition(context, in, out, count, predicate, options); });
 }
-std::size_t partition_flagged(const Context& context, const Vector& in, const Vector& flags,
+std::size_t partition_flagged(const Context& context, const ConstVector& in, const ConstVector& flags,
                               const Vector& out, const CallOptions& options) {
   return counted(context, SelectOp::partition_flagged, [&](const Vector& count) {
     return partition_flagged(context, in, flags, out, count, options);
   });
 }
-std::size_t unique(const Context& context, const Vector& in, const Vector& out, const CallOptions& options) {
+std::size_t unique(const Context& context, const ConstVector& in, const Vector& out,
+                   const CallOptions& options) {
   return counted(context, SelectOp::unique,
                  [&](const Vector& count) { return unique(context, in, out, count, options); });
 }
-std::size_t run_length_encode(const Context& context, const Vector& in, const Vector& values,
+std::size_t run_length_encode(const Context& context, const ConstVector& in, const Vector& values,
                               const Vector& lengths, const CallOptions& options) {
   return counted(context, SelectOp::run_length_encode, [&](const Vector& count) {
     return run_length_encode(context, in, values, lengths, count, options);

@@ -25,34 +25,32 @@ std::size_t checked_origin(const char* operation, const char* argument, std::opt
 
 }  // namespace
 
-cl::Event ops::run_separable(const Context& context, const Grid& in, const Grid& out,
-                             std::span<const double> row_weights, std::span<const double> column_weights,
-                             const SeparableOptions& options, const CallOptions& call,
+cl::Event ops::run_separable(const Context& context, const ConstGrid& in, const Grid& out,
+                             const SeparableKernel& kernel, const Edges& edges, const CallOptions& options,
                              const SeparableCall& how) {
-  FilterCall filter{in, out, options.boundary, row_weights.size(), column_weights.size()};
-  SeparableProblem problem = problem_of(filter);
+  FilterCall filter{in, out, edges.boundary.value_or(how.boundary), kernel.row.size(), kernel.column.size()};
+  SeparableProblem problem = problem_of(how.operation, filter);
   problem.unsharp = how.unsharp;
   problem.half_up = how.half_up;
   plan::check_separable(context.device(), problem);
   filter.row_origin = problem.row_origin =
-      checked_origin(how.operation, "row_origin", options.row_origin, problem.row_taps);
+      checked_origin(how.operation, "row_origin", kernel.row_origin, problem.row_taps);
   filter.column_origin =
-      checked_origin(how.operation, "column_origin", options.column_origin, problem.column_taps);
+      checked_origin(how.operation, "column_origin", kernel.column_origin, problem.column_taps);
   check_same_grid(how.operation, in, out);
-  if (is_empty(in)) return run_empty(context, how.operation, plan_separable, problem, call);
+  if (is_empty(in)) return run_empty(context, how.operation, plan_separable, problem, options);
   check_filter(context, how.operation, filter, problem);
-  if (filter.writes_nothing()) return run_empty(context, how.operation, plan_separable, problem, call);
-  return run(context, how.operation, plan_separable, problem, call, [&](const Launching& launch) {
-    const FilterWeights weights = filter_weights(context, filter, options.value, row_weights, column_weights,
-                                                 how.amount, how.threshold);
+  if (filter.writes_nothing()) return run_empty(context, how.operation, plan_separable, problem, options);
+  return run(context, how.operation, plan_separable, problem, options, [&](const Launching& launch) {
+    const FilterWeights weights =
+        filter_weights(context, filter, edges.value, kernel.row, kernel.column, how.amount, how.threshold);
     bind_filter(launch, filter, weights.all(), weights.few);
   });
 }
 
-cl::Event separable(const Context& context, const Grid& in, const Grid& out,
-                    std::span<const double> row_weights, std::span<const double> column_weights,
-                    const SeparableOptions& options, const CallOptions& call) {
-  return ops::run_separable(context, in, out, row_weights, column_weights, options, call, {});
+cl::Event separable(const Context& context, const ConstGrid& in, const Grid& out,
+                    const SeparableKernel& kernel, const Edges& edges, const CallOptions& options) {
+  return ops::run_separable(context, in, out, kernel, edges, options, {});
 }
 
 }  // namespace smem

@@ -64,17 +64,10 @@ std::vector<std::byte> table_of(const StencilProblem& problem, std::span<const d
 
 }  // namespace
 
-cl::Event ops::run_stencil(const Context& context, StencilProblem problem, const Grid& in, const Grid& out,
-                           std::span<const double> weights, double value, const CallOptions& options) try {
+cl::Event ops::run_stencil(const Context& context, StencilProblem problem, const ConstGrid& in,
+                           const Grid& out, std::span<const double> weights, double value,
+                           const CallOptions& options) try {
   const char* operation = plan::operation_name(problem);
-  plan::require_known(operation, "in", in.type);
-  plan::require_known(operation, "out", out.type);
-  if (in.type != out.type) {
-    throw Error({.operation = operation,
-                 .argument = "out",
-                 .expected = formatted("{}, as in has", name_of(in.type)),
-                 .got = std::string(name_of(out.type))});
-  }
   plan::check_stencil(context.device(), problem);
   if (is_empty(in) || is_empty(out)) return run_empty(context, operation, plan_stencil, problem, options);
   const Memory in_memory = check_grid(context, operation, "in", in, false);
@@ -106,9 +99,10 @@ cl::Event ops::run_stencil(const Context& context, StencilProblem problem, const
           "an expression of AT(dx, dy, dz) within the radius, and C, in OpenCL C", problem.expression, error);
 }
 
-StencilProblem ops::problem_of(const Grid& in, const Grid& out) {
+StencilProblem ops::problem_of(const char* operation, const ConstGrid& in, const Grid& out) {
   StencilProblem problem;
-  problem.type = in.type;
+  problem.type = number_type(operation, "in", in.type);
+  check_type(operation, "out", out.type, in.type);
   problem.channels = in.channels;
   problem.size = {in.size.width, in.size.height, in.size.depth};
   problem.out_size = {out.size.width, out.size.height, out.size.depth};
@@ -117,11 +111,10 @@ StencilProblem ops::problem_of(const Grid& in, const Grid& out) {
 }
 
 Stencil Stencil::star(double centre, const std::vector<double>& along_x, const std::vector<double>& along_y,
-                      const std::vector<double>& along_z, Boundary boundary, double value) {
+                      const std::vector<double>& along_z, const Edges& edges) {
   Stencil made;
   made.shape = StencilShape::star;
-  made.boundary = boundary;
-  made.value = value;
+  made.edges = edges;
   const auto half_of = [](const char* argument, const std::vector<double>& weights) {
     if (weights.size() % 2 != 0)
       refuse(argument, "as many weights before the cell as behind it", formatted("{}", weights.size()));
@@ -144,16 +137,16 @@ Stencil Stencil::star(double centre, const std::vector<double>& along_x, const s
   return made;
 }
 
-cl::Event stencil(const Context& context, const Grid& in, const Grid& out, const Stencil& what,
+cl::Event stencil(const Context& context, const ConstGrid& in, const Grid& out, const Stencil& stencil,
                   const CallOptions& options) {
   ops::check_same_grid(kOperation, in, out);
-  plan::require_known(kOperation, "shape", what.shape, StencilShape::expression);
-  plan::require_known(kOperation, "boundary", what.boundary);
-  StencilProblem problem = ops::problem_of(in, out);
-  problem.shape = what.shape;
-  problem.boundary = what.boundary;
-  problem.expression = what.expression;
-  const std::array<std::size_t, 3> radius{what.radius.x, what.radius.y, what.radius.z};
+  plan::require_known(kOperation, "shape", stencil.shape, StencilShape::expression);
+  StencilProblem problem = ops::problem_of(kOperation, in, out);
+  problem.shape = stencil.shape;
+  problem.boundary = stencil.edges.boundary.value_or(Boundary::zero);
+  plan::require_known(kOperation, "boundary", problem.boundary);
+  problem.expression = stencil.expression;
+  const std::array<std::size_t, 3> radius{stencil.radius.x, stencil.radius.y, stencil.radius.z};
   constexpr std::size_t kMost = std::size_t{1} << 29;
   for (std::size_t d = 0; d < 3; ++d) {
     if (radius.at(d) >= kMost)
@@ -161,18 +154,18 @@ cl::Event stencil(const Context& context, const Grid& in, const Grid& out, const
     problem.window.at(d) = 2 * radius.at(d) + 1;
     problem.first.at(d) = -static_cast<std::ptrdiff_t>(radius.at(d));
   }
-  const bool weighted = what.shape != StencilShape::expression;
-  if (what.weights.size() != (weighted ? problem.weights() : 0)) {
+  const bool weighted = stencil.shape != StencilShape::expression;
+  if (stencil.weights.size() != (weighted ? problem.weights() : 0)) {
     refuse("weights",
            weighted ? formatted("{}: one for each cell of a {} of radius {}, {}, {}", problem.weights(),
-                                name_of(what.shape), radius[0], radius[1], radius[2])
+                                name_of(stencil.shape), radius[0], radius[1], radius[2])
                     : std::string("none beside an expression"),
-           formatted("{}", what.weights.size()));
+           formatted("{}", stencil.weights.size()));
   }
-  if (!weighted && what.expression.empty()) refuse("expression", "OpenCL C", "nothing");
-  if (weighted && !what.expression.empty())
-    refuse("expression", "none beside weights", formatted("\"{}\"", what.expression));
-  return ops::run_stencil(context, problem, in, out, what.weights, what.value, options);
+  if (!weighted && stencil.expression.empty()) refuse("expression", "OpenCL C", "nothing");
+  if (weighted && !stencil.expression.empty())
+    refuse("expression", "none beside weights", formatted("\"{}\"", stencil.expression));
+  return ops::run_stencil(context, problem, in, out, stencil.weights, stencil.edges.value, options);
 }
 
 }  // namespace smem

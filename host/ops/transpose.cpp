@@ -21,11 +21,11 @@ cl::Event launch(const Context& context, const char* operation, const TransposeP
 
 }  // namespace
 
-cl::Event ops::turn(const Context& context, const char* operation, const Matrix& in, const Matrix& out,
+cl::Event ops::turn(const Context& context, const char* operation, const ConstMatrix& in, const Matrix& out,
                     Backwards backwards, const CallOptions& options) {
-  plan::require_element(operation, in.element_bytes);
+  plan::require_element(operation, in.type.bytes);
   check_shape(operation, in, out, in.cols, in.rows);
-  TransposeProblem problem{in.element_bytes, in.rows, in.cols, in.batch};
+  TransposeProblem problem{in.type.bytes, in.rows, in.cols, in.batch};
   if (is_empty(in)) return run_empty(context, operation, plan_transpose, problem, options);
   const Memory in_memory = check_view(context, operation, "in", in, false);
   const Memory out_memory = check_view(context, operation, "out", out, true);
@@ -38,14 +38,15 @@ cl::Event ops::turn(const Context& context, const char* operation, const Matrix&
                 backwards.out ? to.backwards(out.rows) : to, options);
 }
 
-cl::Event transpose(const Context& context, const Matrix& in, const Matrix& out, const CallOptions& options) {
+cl::Event transpose(const Context& context, const ConstMatrix& in, const Matrix& out,
+                    const CallOptions& options) {
   return ops::turn(context, "transpose", in, out, {}, options);
 }
 
 cl::Event transpose_in_place(const Context& context, const Matrix& matrix, const CallOptions& options) {
   constexpr const char* kOperation = "transpose_in_place";
-  TransposeProblem problem{matrix.element_bytes, matrix.rows, matrix.cols, matrix.batch, true};
-  plan::require_element(kOperation, matrix.element_bytes);
+  TransposeProblem problem{matrix.type.bytes, matrix.rows, matrix.cols, matrix.batch, true};
+  plan::require_element(kOperation, matrix.type.bytes);
   if (ops::is_empty(matrix)) return ops::run_empty(context, kOperation, plan_transpose, problem, options);
   const ops::Memory memory = ops::check_view(context, kOperation, "matrix", matrix, true);
   ops::require_readable(kOperation, "matrix", memory);

@@ -15,7 +15,7 @@ struct Backwards {
 
 /// Checks and launches a transpose with one or both sides backwards: a quarter turn, or a mirror on a
 /// diagonal.
-cl::Event turn(const Context& context, const char* operation, const Matrix& in, const Matrix& out,
+cl::Event turn(const Context& context, const char* operation, const ConstMatrix& in, const Matrix& out,
                Backwards backwards, const CallOptions& options);
 
 }  // namespace smem::ops

@@ -1,6 +1,7 @@
 #include "ops/views.hpp"
 #include "formatted.hpp"
 
+#include "plan/sizes.hpp"
 #include "runtime/status.hpp"
 
 #include <smem/error.hpp>
@@ -29,24 +30,44 @@ T memory_value(cl_mem memory, cl_mem_info what, const char* operation) {
 }
 
 /// Elements from the first of the first row to the last of the last, of one matrix.
-std::size_t matrix_span(const Matrix& view) { return multiply_add(view.rows - 1, view.pitch, view.cols); }
+std::size_t matrix_span(const ConstMatrix& view) {
+  return multiply_add(view.rows - 1, view.pitch, view.cols);
+}
 
 /// The same of the whole batch.
-std::size_t batch_span(const Matrix& view) {
+std::size_t batch_span(const ConstMatrix& view) {
   return multiply_add(view.batch - 1, view.batch_stride, matrix_span(view));
 }
 
 /// Whether the matrices of a batch share no element: one after the other, or side by side in each row.
-bool batch_is_apart(const Matrix& view) {
+bool batch_is_apart(const ConstMatrix& view) {
   return view.batch == 1 || view.batch_stride >= matrix_span(view) ||
          (view.batch_stride >= view.cols &&
           multiply_add(view.batch - 1, view.batch_stride, view.cols) <= view.pitch);
 }
 
+std::string text_of(const ElementType& type) {
+  return type.scalar ? std::string(name_of(*type.scalar))
+                     : formatted("opaque elements of {} bytes", type.bytes);
+}
+
 }  // namespace
 
-Memory check_view(const Context& context, const char* operation, const char* argument, const Matrix& view,
-                  bool written) {
+Scalar number_type(const char* operation, const char* argument, const ElementType& type) {
+  if (!type.scalar) refuse(operation, argument, "numbers", text_of(type));
+  plan::require_known(operation, argument, *type.scalar);
+  return *type.scalar;
+}
+
+void check_type(const char* operation, const char* argument, const ElementType& type, const ElementType& in,
+                const char* in_name) {
+  if (type.scalar) plan::require_known(operation, argument, *type.scalar);
+  if (type == in || (type.bytes == in.bytes && (!type.scalar || !in.scalar))) return;
+  refuse(operation, argument, formatted("{}, as {} has", text_of(in), in_name), text_of(type));
+}
+
+Memory check_view(const Context& context, const char* operation, const char* argument,
+                  const ConstMatrix& view, bool written) {
   if (view.buffer == nullptr) refuse(operation, argument, "a buffer", "an empty handle");
   if (view.rows > 1 && view.pitch < view.cols) {
     refuse(operation, argument, formatted("a pitch of at least {} elements", view.cols),
@@ -79,7 +100,7 @@ Memory check_view(const Context& context, const char* operation, const char* arg
   if (!written) require_readable(operation, argument, memory);
   const auto bytes = memory_value<std::size_t>(view.buffer, CL_MEM_SIZE, operation);
   const std::size_t end =
-      detail::size_product(detail::size_sum(view.offset, batch_span(view)), view.element_bytes);
+      detail::size_product(detail::size_sum(view.offset, batch_span(view)), view.type.bytes);
   if (end > bytes) {
     refuse(operation, argument, formatted("a view inside its buffer of {} bytes", bytes),
            end == SIZE_MAX ? "one whose end exceeds 64 bits" : formatted("one that ends at byte {}", end));
@@ -88,10 +109,9 @@ Memory check_view(const Context& context, const char* operation, const char* arg
     memory.host_address =
         reinterpret_cast<std::uintptr_t>(memory_value<void*>(view.buffer, CL_MEM_HOST_PTR, operation));
   }
-  if (memory.host_address % view.element_bytes !=
-      0) {  // elements are read whole, and vectors of them on CPUs
+  if (memory.host_address % view.type.bytes != 0) {  // elements are read whole, and vectors of them on CPUs
     refuse(operation, argument,
-           formatted("memory that is aligned to its elements of {} bytes", view.element_bytes),
+           formatted("memory that is aligned to its elements of {} bytes", view.type.bytes),
            formatted("a buffer over host memory at address {:#x}", memory.host_address));
   }
   return memory;
@@ -102,13 +122,14 @@ void require_readable(const char* operation, const char* argument, const Memory&
     refuse(operation, argument, "a buffer that kernels may read", "one of CL_MEM_WRITE_ONLY");
 }
 
-void check_apart(const char* operation, const Matrix& in, const Memory& in_memory, const Matrix& out,
-                 const Memory& out_memory, const char* in_name, const char* out_name) {
+void check_apart(const char* operation, const ConstMatrix& in, const Memory& in_memory,
+                 const ConstMatrix& out, const Memory& out_memory, const char* in_name,
+                 const char* out_name) {
   if (in_memory.root != out_memory.root) return;
-  const std::size_t in_begin = in_memory.origin + in.offset * in.element_bytes;
-  const std::size_t out_begin = out_memory.origin + out.offset * out.element_bytes;
-  const std::size_t in_end = in_begin + batch_span(in) * in.element_bytes;
-  const std::size_t out_end = out_begin + batch_span(out) * out.element_bytes;
+  const std::size_t in_begin = in_memory.origin + in.offset * in.type.bytes;
+  const std::size_t out_begin = out_memory.origin + out.offset * out.type.bytes;
+  const std::size_t in_end = in_begin + batch_span(in) * in.type.bytes;
+  const std::size_t out_end = out_begin + batch_span(out) * out.type.bytes;
   if (in_begin < out_end && out_begin < in_end) {
     refuse(operation, out_name, formatted("a view that does not overlap {}", in_name),
            formatted("bytes {} to {} of the buffer that {} uses from {} to {}", out_begin, out_end, in_name,
@@ -116,12 +137,9 @@ void check_apart(const char* operation, const Matrix& in, const Memory& in_memor
   }
 }
 
-void check_shape(const char* operation, const Matrix& in, const Matrix& out, std::size_t rows,
+void check_shape(const char* operation, const ConstMatrix& in, const ConstMatrix& out, std::size_t rows,
                  std::size_t cols) {
-  if (in.element_bytes != out.element_bytes) {
-    refuse(operation, "out", formatted("elements of {} bytes, as in has", in.element_bytes),
-           formatted("elements of {} bytes", out.element_bytes));
-  }
+  check_type(operation, "out", out.type, in.type);
   if (out.rows != rows || out.cols != cols) {
     refuse(operation, "out", formatted("{} x {} (in is {} x {})", rows, cols, in.rows, in.cols),
            formatted("{} x {}", out.rows, out.cols));
@@ -131,10 +149,10 @@ void check_shape(const char* operation, const Matrix& in, const Matrix& out, std
   }
 }
 
-std::size_t row_alignment(const Matrix& view, const Memory& memory) {
-  std::size_t bits = 64 | memory.host_address | (view.offset * view.element_bytes);
-  if (view.rows > 1) bits |= view.pitch * view.element_bytes;
-  if (view.batch > 1) bits |= view.batch_stride * view.element_bytes;
+std::size_t row_alignment(const ConstMatrix& view, const Memory& memory) {
+  std::size_t bits = 64 | memory.host_address | (view.offset * view.type.bytes);
+  if (view.rows > 1) bits |= view.pitch * view.type.bytes;
+  if (view.batch > 1) bits |= view.batch_stride * view.type.bytes;
   return std::size_t{1} << std::countr_zero(bits);
 }
 

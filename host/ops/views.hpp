@@ -15,9 +15,18 @@
 namespace smem::ops {
 
 /// A vector as a matrix of one row, for the checks of views.
-inline Matrix as_matrix(const Vector& vector) {
-  return {vector.buffer, size_of(vector.type), 1, vector.size, {.offset = vector.offset}};
+inline ConstMatrix as_matrix(const ConstVector& vector) {
+  return {vector.buffer, vector.type, 1, vector.size, {.offset = vector.offset}};
 }
+
+/// The type that a view's elements are computed with. \throws Error naming `argument` when they are opaque or
+/// of no known type.
+Scalar number_type(const char* operation, const char* argument, const ElementType& type);
+
+/// \throws Error naming `argument` unless its elements are those of the input `in_name`; opaque ones are of
+/// as many bytes.
+void check_type(const char* operation, const char* argument, const ElementType& type, const ElementType& in,
+                const char* in_name = "in");
 
 /// What is known of a view's buffer once it is checked.
 struct Memory {
@@ -38,25 +47,26 @@ inline std::size_t multiply_add(std::size_t a, std::size_t b, std::size_t c) {
 
 /// \throws Error naming `argument`, when the view leaves its buffer, its rows or matrices overlap, or the
 /// buffer belongs to another context, is none, or is not for kernels to read, or where `written` to write.
-Memory check_view(const Context& context, const char* operation, const char* argument, const Matrix& view,
-                  bool written);
+Memory check_view(const Context& context, const char* operation, const char* argument,
+                  const ConstMatrix& view, bool written);
 
 /// \throws Error naming `argument` when kernels may only write the buffer: for outputs that are read, too.
 void require_readable(const char* operation, const char* argument, const Memory& memory);
 
 /// \throws Error naming the written view when the two may share an element.
-void check_apart(const char* operation, const Matrix& in, const Memory& in_memory, const Matrix& out,
-                 const Memory& out_memory, const char* in_name = "in", const char* out_name = "out");
+void check_apart(const char* operation, const ConstMatrix& in, const Memory& in_memory,
+                 const ConstMatrix& out, const Memory& out_memory, const char* in_name = "in",
+                 const char* out_name = "out");
 
-/// \throws Error when batch counts or element sizes differ, or `out` is not rows x cols.
-void check_shape(const char* operation, const Matrix& in, const Matrix& out, std::size_t rows,
+/// \throws Error when batch counts or element types differ, or `out` is not rows x cols.
+void check_shape(const char* operation, const ConstMatrix& in, const ConstMatrix& out, std::size_t rows,
                  std::size_t cols);
 
 /// Whether the view has no element.
-inline bool is_empty(const Matrix& view) { return view.rows == 0 || view.cols == 0 || view.batch == 0; }
+inline bool is_empty(const ConstMatrix& view) { return view.rows == 0 || view.cols == 0 || view.batch == 0; }
 
 /// The largest power of two, at most 64, that divides the byte address of each row.
-std::size_t row_alignment(const Matrix& view, const Memory& memory);
+std::size_t row_alignment(const ConstMatrix& view, const Memory& memory);
 
 /// A matrix as kernels take it: with a signed pitch, so that rows can run backwards.
 struct KernelMatrix {
@@ -65,7 +75,7 @@ struct KernelMatrix {
   cl_long pitch;
   cl_ulong stride;
 
-  explicit KernelMatrix(const Matrix& view)
+  explicit KernelMatrix(const ConstMatrix& view)
       : buffer(view.buffer),
         offset(view.offset),
         pitch(static_cast<cl_long>(view.pitch)),

@@ -88,30 +88,30 @@ void plan::conv2d::check(const Device& device, const Conv2dProblem& p) {
   require_known(kOperation, "in", p.type);
   require_known(kOperation, "activation", p.activation, Activation::gelu);
   for (const std::size_t number :
-       {p.window_width, p.window_height, p.stride_x, p.stride_y, p.dilation_x, p.dilation_y}) {
+       {p.window.width, p.window.height, p.stride.x, p.stride.y, p.dilation.x, p.dilation.y}) {
     if (number > kMostOfWindow) {
       refuse(device, "weights", formatted("windows, strides and dilations of at most {}", kMostOfWindow),
              formatted("{}", number));
     }
   }
-  if (std::max(p.pad_left, p.pad_top) > kMostOfWindow) {
+  if (std::max(p.padding.left, p.padding.top) > kMostOfWindow) {
     refuse(device, "padding", formatted("at most {}", kMostOfWindow),
-           formatted("{}", std::max(p.pad_left, p.pad_top)));
+           formatted("{}", std::max(p.padding.left, p.padding.top)));
   }
   require_elements(kOperation, "in", {p.images, p.in_channels, p.width, p.height});
   require_elements(kOperation, "out", {p.images, p.out_channels, p.out_width, p.out_height});
   require_elements(
       kOperation, "weights",
-      {p.out_channels, p.in_channels / std::max<std::size_t>(p.groups, 1), p.window_width, p.window_height});
+      {p.out_channels, p.in_channels / std::max<std::size_t>(p.groups, 1), p.window.width, p.window.height});
   // The columns of a row of results, which "gemm" lays in memory.
-  require_elements(kOperation, "weights", {p.in_channels, p.window_width, p.window_height, p.out_width});
+  require_elements(kOperation, "weights", {p.in_channels, p.window.width, p.window.height, p.out_width});
   if (p.type != Scalar::half && p.type != Scalar::float32 && p.type != Scalar::float64)
     refuse(device, "in", "half, float32 or float64", std::string(name_of(p.type)));
   if (p.type == Scalar::float64 && !device.fp64)
     refuse(device, "in", "a type that the device computes with; it has no fp64", "float64");
-  if (p.taps() == 0 || p.stride_x * p.stride_y == 0) {
+  if (p.taps() == 0 || p.stride.x * p.stride.y == 0) {
     refuse(device, "weights", "windows and strides of at least 1",
-           formatted("{} x {}, strides {} and {}", p.window_width, p.window_height, p.stride_x, p.stride_y));
+           formatted("{} x {}, strides {} and {}", p.window.width, p.window.height, p.stride.x, p.stride.y));
   }
   if (p.groups == 0 || p.in_channels % p.groups != 0 || p.out_channels % p.groups != 0)
     refuse(device, "groups", "a number that divides the channels and the filters", formatted("{}", p.groups));

@@ -121,7 +121,7 @@ LocalLayout layout_of(const Device& device, const Shape& s, std::size_t value, s
 Attempt plan::conv2d::implicit(const Device& device, const Conv2dProblem& p) {
   if (device.vendor == Vendor::intel && device.type == DeviceType::gpu && p.type == Scalar::float64)
     return {{}, "Intel's compiler keeps its sums in memory"};
-  if (p.window_width > kMostColumns || p.window_height > kMostRows)
+  if (p.window.width > kMostColumns || p.window.height > kMostRows)
     return {{}, formatted("its windows have at most {} x {} weights", kMostColumns, kMostRows)};
   if (std::max(p.plane_results(), p.depth()) > kMost32)
     return {{}, "planes and filters that 32 bits do not count"};
@@ -142,8 +142,8 @@ Attempt plan::conv2d::implicit(const Device& device, const Conv2dProblem& p) {
   predict(p, plan);
   plan.work_group = {s.group(), 1, 1};
   plan.global = {jobs * s.group(), 1, 1};
-  for (const auto& [name, number] : {std::pair{"WINDOW_W", p.window_width},
-                                     {"WINDOW_H", p.window_height},
+  for (const auto& [name, number] : {std::pair{"WINDOW_W", p.window.width},
+                                     {"WINDOW_H", p.window.height},
                                      {"BLOCK_K", s.planes},
                                      {"BLOCK_P", s.results},
                                      {"DEPTH", s.depth},

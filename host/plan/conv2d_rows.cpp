@@ -44,7 +44,7 @@ void plan::conv2d::predict(const Conv2dProblem& p, Plan& plan) {
 bool plan::conv2d::is_by_rows(const Device& device, const Conv2dProblem& p) {
   const CpuPolicy& policy = policy_of(device).cpu;
   return p.group_channels() == 1 && p.group_filters() == 1 && p.taps() <= policy.most_taps &&
-         p.stride_x <= 2 && p.out_width >= policy.columns_a_weight * (p.window_width - 1) &&
+         p.stride.x <= 2 && p.out_width >= policy.columns_a_weight * (p.window.width - 1) &&
          p.type != Scalar::half;  // whose vectors are converted one by one
 }
 
@@ -54,14 +54,14 @@ plan::conv2d::Attempt plan::conv2d::by_rows(const Device& device, const Conv2dPr
   // As many as a register of 32 bytes has: PoCL's vectors of 64 bytes are no faster here.
   const std::size_t lanes = std::clamp<std::size_t>(device.vector_bytes, 16, 32) / size_of(p.type);
   const std::size_t band =
-      cpu_band(device, std::max<std::size_t>(p.out_height, 1), p.images * p.groups, p.window_height - 1);
+      cpu_band(device, std::max<std::size_t>(p.out_height, 1), p.images * p.groups, p.window.height - 1);
   const std::size_t jobs = p.images * p.groups * divide_up(std::max<std::size_t>(p.out_height, 1), band);
   plan.work_group = {1, 1, 1};
   plan.global = {std::clamp<std::size_t>(jobs, 1, kMaxTiles), 1, 1};
   for (const auto& [name, value] : {std::pair{"LANES", lanes},
-                                    {"WINDOW_W", p.window_width},
-                                    {"WINDOW_H", p.window_height},
-                                    {"STRIDE_X", p.stride_x}})
+                                    {"WINDOW_W", p.window.width},
+                                    {"WINDOW_H", p.window.height},
+                                    {"STRIDE_X", p.stride.x}})
     define(plan, name, value);
   plan.numbers = {{"block_k", 1}, {"tile_w", 1}, {"tile_h", band}, {"depth", 1}};
   plan.tile_rows = band;

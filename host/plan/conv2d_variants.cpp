@@ -54,9 +54,9 @@ struct Tiles {
   std::size_t block_w() const { return lanes_x * each_x; }
   std::size_t block_k() const { return lanes_k * each_k; }
   std::size_t tile_items(const Conv2dProblem& p) const {
-    const std::size_t rows = (lanes_y - 1) * p.stride_y + (p.window_height - 1) * p.dilation_y + 1;
-    const std::size_t cols = (block_w() - 1) * p.stride_x + (p.window_width - 1) * p.dilation_x + 1;
-    const std::size_t items = plan::size_product(depth, rows, round_up(cols, p.stride_x));
+    const std::size_t rows = (lanes_y - 1) * p.stride.y + (p.window.height - 1) * p.dilation.y + 1;
+    const std::size_t cols = (block_w() - 1) * p.stride.x + (p.window.width - 1) * p.dilation.x + 1;
+    const std::size_t items = plan::size_product(depth, rows, round_up(cols, p.stride.x));
     return round_up(std::min(items, kMostItems), 8);  // what follows begins at 32 bytes
   }
   std::size_t weight_items(const Conv2dProblem& p) const {
@@ -179,10 +179,10 @@ struct Cut {
 /// What of local memory "cpu" takes for a cut, in values: powers of two, so that few programs serve all.
 std::array<std::size_t, 3> items_of(const Device& device, const Conv2dProblem& p, const Cut& cut) {
   const Registers r = registers_of(device, p);
-  const std::size_t rows = (cut.tile_h - 1) * p.stride_y + (p.window_height - 1) * p.dilation_y + 1;
-  const std::size_t cols = (cut.tile_w - 1) * p.stride_x + (p.window_width - 1) * p.dilation_x + 1;
+  const std::size_t rows = (cut.tile_h - 1) * p.stride.y + (p.window.height - 1) * p.dilation.y + 1;
+  const std::size_t cols = (cut.tile_w - 1) * p.stride.x + (p.window.width - 1) * p.dilation.x + 1;
   const std::size_t planes = round_up(cut.block_k, r.each_k);
-  const std::size_t tile = plan::size_product(cut.depth, rows, round_up(cols, p.stride_x));
+  const std::size_t tile = plan::size_product(cut.depth, rows, round_up(cols, p.stride.x));
   return {std::bit_ceil(std::min(tile, kMostItems)), std::bit_ceil(planes * cut.depth * p.taps()),
           std::bit_ceil(planes * cut.tile_h * cut.tile_w)};
 }
@@ -382,8 +382,8 @@ Attempt gemm(const Device& device, const Conv2dProblem& p) {
 }  // namespace
 
 bool plan::conv2d::is_straight(const Conv2dProblem& p) {
-  return p.in_packed && p.taps() == 1 && p.stride_x == 1 && p.stride_y == 1 && p.pad_left == 0 &&
-         p.pad_top == 0 && p.out_width == p.width && p.out_height == p.height;
+  return p.in_packed && p.taps() == 1 && p.stride.x == 1 && p.stride.y == 1 && p.padding.left == 0 &&
+         p.padding.top == 0 && p.out_width == p.width && p.out_height == p.height;
 }
 
 plan::conv2d::Attempt plan::conv2d::plan_variant(const Device& device, const Conv2dProblem& p,

@@ -13,10 +13,6 @@ namespace smem {
 
 std::vector<std::string_view> flip_variants() { return {"items", "vector"}; }
 
-Plan plan_flip(const Device& device, const FlipProblem& problem, std::string_view variant) {
-  return plan_flip(device, problem, PlanOverrides{.variant = std::string(variant)});
-}
-
 namespace {
 
 /// Why the one variant was not chosen, against the other that was.

@@ -430,8 +430,4 @@ Plan plan_gemm(const Device& device, const GemmProblem& problem, const PlanOverr
             [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
 }
 
-Plan plan_gemm(const Device& device, const GemmProblem& problem, std::string_view variant) {
-  return plan_gemm(device, problem, PlanOverrides{.variant = std::string(variant)});
-}
-
 }  // namespace smem

@@ -169,10 +169,6 @@ plan::HeatShape plan::heat_shape(const HeatProblem& problem) {
   return {dimensions, problem.width, problem.height, problem.depth};
 }
 
-Plan plan_heat(const Device& device, const HeatProblem& problem, std::string_view variant) {
-  return plan_heat(device, problem, PlanOverrides{.variant = std::string(variant)});
-}
-
 namespace {
 
 /// What the plan, or the caller, chose for all passes of a call.

@@ -346,10 +346,6 @@ void plan::check_histogram(const Device& device, const HistogramProblem& p) {
     refuse("out", formatted("uint64 for {} elements of a channel", counted), "uint32");
 }
 
-Plan plan_histogram(const Device& device, const HistogramProblem& problem, std::string_view variant) {
-  return plan_histogram(device, problem, PlanOverrides{.variant = std::string(variant)});
-}
-
 namespace {
 
 /// The plan on a device whose driver breaks nothing.

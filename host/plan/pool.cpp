@@ -53,22 +53,23 @@ Plan base_plan(const Problem& problem, std::string_view variant, const char* fil
 /// Of windows.
 Plan windows_plan(const PoolProblem& problem, std::string_view variant, const char* file, const char* entry) {
   Plan plan = base_plan(problem, variant, file, entry);
-  if (problem.count_padding) define(plan, "COUNT_PADDING", 1);
+  if (problem.op == PoolOp::average && problem.pooling.count_padding) define(plan, "COUNT_PADDING", 1);
   if (problem.indices) define(plan, "INDICES", 1);
-  const auto results = static_cast<double>(problem.windows.across(problem.width)) *
-                       static_cast<double>(problem.windows.down(problem.height)) *
+  const auto results = static_cast<double>(problem.pooling.across(problem.width)) *
+                       static_cast<double>(problem.pooling.down(problem.height)) *
                        static_cast<double>(problem.planes * problem.channels);
   plan.prediction.bytes_written =
       results * static_cast<double>(size_of(problem.out) + (problem.indices ? sizeof(std::uint32_t) : 0));
-  plan.prediction.operations = results * static_cast<double>(problem.windows.width * problem.windows.height);
+  plan.prediction.operations =
+      results * static_cast<double>(problem.pooling.window.width * problem.pooling.window.height);
   return plan;
 }
 
 /// `wanted`: work-items of a group.
 void set_launch(const Device& device, const PoolProblem& problem, std::size_t per_item, bool cpu,
                 std::size_t wanted, Plan& plan) {
-  const std::size_t cols = problem.windows.across(problem.width) * problem.channels;
-  const std::size_t rows = problem.windows.down(problem.height);
+  const std::size_t cols = problem.pooling.across(problem.width) * problem.channels;
+  const std::size_t rows = problem.pooling.down(problem.height);
   const std::size_t band = cpu ? plan::cpu_band(device, rows, problem.planes, 0) : 1;
   const std::array<std::size_t, 3> extent{cpu ? 1 : divide_up(std::max<std::size_t>(cols, 1), per_item),
                                           divide_up(std::max<std::size_t>(rows, 1), band),
@@ -90,20 +91,22 @@ struct Block {
 
 /// Results that a work-item makes of windows in vectors; none where it cannot.
 std::optional<Block> block_for(const Device& device, const PoolProblem& problem) {
-  const Pooling& w = problem.windows;
+  const Pooling& w = problem.pooling;
   const std::size_t bytes = size_of(problem.in);
   if (problem.channels != 1 || problem.indices) return std::nullopt;
   const plan::PoolPolicy& policy = plan::pool_policy(device);
-  const std::size_t span_bytes = w.width == w.stride_across ? policy.span_bytes : policy.overlapping_bytes;
-  Block block{std::clamp<std::size_t>(span_bytes / bytes / w.stride_across, 2, 16), 1};
+  const std::size_t span_bytes = w.window.width == w.stride.x ? policy.span_bytes : policy.overlapping_bytes;
+  Block block{std::clamp<std::size_t>(span_bytes / bytes / w.stride.x, 2, 16), 1};
   block.results = std::bit_floor(block.results);
-  const auto span = [&] { return (block.results - 1) * w.stride_across + w.width; };
-  const auto fits = [&] { return span() <= policy.most_span && span() * w.height <= policy.most_kept; };
+  const auto span = [&] { return (block.results - 1) * w.stride.x + w.window.width; };
+  const auto fits = [&] {
+    return span() <= policy.most_span && span() * w.window.height <= policy.most_kept;
+  };
   while (block.results > 2 && !fits())
     block.results /= 2;
   if (!fits()) return std::nullopt;
   const std::size_t read = std::min(policy.read_bytes, problem.in_alignment) / bytes;
-  if (w.pad_left == 0 && read > 1 && span() % read == 0 && block.results * w.stride_across % read == 0)
+  if (w.padding.left == 0 && read > 1 && span() % read == 0 && block.results * w.stride.x % read == 0)
     block.read = read;
   // Compilers keep single elements of half in memory.
   if (problem.in == Scalar::half && block.read == 1) return std::nullopt;
@@ -128,9 +131,9 @@ std::optional<Plan> plan_variant(const Device& device, const PoolProblem& proble
   Plan plan = windows_plan(problem, variant, "pool/vector.cl", "pool_vector");
   set_launch(device, problem, block->results, cpu, wanted, plan);
   plan.vector_width = block->read;
-  define(plan, "WINDOW_W", problem.windows.width);
-  define(plan, "WINDOW_H", problem.windows.height);
-  define(plan, "STRIDE_W", problem.windows.stride_across);
+  define(plan, "WINDOW_W", problem.pooling.window.width);
+  define(plan, "WINDOW_H", problem.pooling.window.height);
+  define(plan, "STRIDE_W", problem.pooling.stride.x);
   define(plan, "RESULTS", block->results);
   define(plan, "READ", block->read);
   define(plan, "VECTOR_OUT", problem.out_alignment >= block->results * size_of(problem.out) ? 1 : 0);
@@ -184,21 +187,21 @@ void check_planes(const char* operation, const Device& device, const Problem& pr
 
 void plan::check_pool(const char* operation, const Device& device, const PoolProblem& problem) {
   check_planes(operation, device, problem);
-  const Pooling& w = problem.windows;
+  const Pooling& w = problem.pooling;
   const auto check = [&](std::size_t window, std::size_t stride, std::size_t before, std::size_t after) {
     if (window == 0 || window > kMostWindow) {
-      refuse(operation, "windows", formatted("windows of 1 to {} cells", kMostWindow),
+      refuse(operation, "pooling", formatted("windows of 1 to {} cells", kMostWindow),
              formatted("{}", window));
     }
     if (stride == 0 || stride > kMostWindow)
-      refuse(operation, "windows", formatted("strides of 1 to {}", kMostWindow), formatted("{}", stride));
+      refuse(operation, "pooling", formatted("strides of 1 to {}", kMostWindow), formatted("{}", stride));
     if (std::max(before, after) >= window) {
-      refuse(operation, "windows", formatted("paddings of less than {}, the window", window),
+      refuse(operation, "pooling", formatted("paddings of less than {}, the window", window),
              formatted("{}", std::max(before, after)));
     }
   };
-  check(w.width, w.stride_across, w.pad_left, w.pad_right);
-  check(w.height, w.stride_down, w.pad_top, w.pad_bottom);
+  check(w.window.width, w.stride.x, w.padding.left, w.padding.right);
+  check(w.window.height, w.stride.y, w.padding.top, w.padding.bottom);
   plan::require_elements(operation, "out",
                          {w.across(problem.width), problem.channels, w.down(problem.height), problem.planes});
   if (problem.indices && problem.width * problem.height > 0xffffffff) {
@@ -226,9 +229,10 @@ Plan make_plan(const Device& device, const PoolProblem& problem, const PlanOverr
                                                                    : "windows";
   std::optional<Plan> plan = plan_variant(device, problem, chosen, overrides.work_items);
   if (!plan) {
-    refuse(operation, "variant", "one that can run this pooling on this device",
-           formatted("\"{}\" for windows of {} x {} of {} channels on {}", chosen, problem.windows.width,
-                     problem.windows.height, problem.channels, device.name));
+    refuse(
+        operation, "variant", "one that can run this pooling on this device",
+        formatted("\"{}\" for windows of {} x {} of {} channels on {}", chosen, problem.pooling.window.width,
+                  problem.pooling.window.height, problem.channels, device.name));
   }
   if (overrides.work_items != 0 && plan->work_items() != overrides.work_items) {
     refuse(operation, "work_items",

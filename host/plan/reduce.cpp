@@ -355,10 +355,6 @@ std::vector<std::string_view> reduce_variants() {
   return {"interleaved", "sequential", "first_add", "several", "sub_group", "shuffle", "cpu"};
 }
 
-Plan plan_reduce(const Device& device, const ReduceProblem& problem, std::string_view variant) {
-  return plan_reduce(device, problem, PlanOverrides{.variant = std::string(variant)});
-}
-
 namespace {
 
 /// The plan on a device whose driver breaks nothing.

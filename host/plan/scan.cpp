@@ -490,10 +490,6 @@ std::vector<std::string_view> scan_variants() {
   return {"hillis_steele", "blelloch", "reduce_then_scan", "look_back", "cpu"};
 }
 
-Plan plan_scan(const Device& device, const ScanProblem& problem, std::string_view variant) {
-  return plan_scan(device, problem, PlanOverrides{.variant = std::string(variant)});
-}
-
 namespace {
 
 /// The plan on a device whose driver breaks nothing.

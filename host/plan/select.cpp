@@ -385,10 +385,6 @@ std::string why_not(const Device& device, const SelectProblem& problem, std::str
 
 std::vector<std::string_view> select_variants() { return {"count_then_place", "look_back", "cpu"}; }
 
-Plan plan_select(const Device& device, const SelectProblem& problem, std::string_view variant) {
-  return plan_select(device, problem, PlanOverrides{.variant = std::string(variant)});
-}
-
 namespace {
 
 /// The plan on a device whose driver breaks nothing.

@@ -375,10 +375,6 @@ void plan::check_separable(const Device& device, const SeparableProblem& problem
 
 std::vector<std::string_view> separable_variants() { return {"naive", "two_pass", "tiled", "march", "cpu"}; }
 
-Plan plan_separable(const Device& device, const SeparableProblem& problem, std::string_view variant) {
-  return plan_separable(device, problem, PlanOverrides{.variant = std::string(variant)});
-}
-
 namespace {
 
 /// The plan on a device whose driver breaks nothing.

@@ -128,10 +128,6 @@ std::vector<std::string_view> stencil_variants() {
   return {"naive", "tiled", "rows", "march", "planes", "cpu"};
 }
 
-Plan plan_stencil(const Device& device, const StencilProblem& problem, std::string_view variant) {
-  return plan_stencil(device, problem, PlanOverrides{.variant = std::string(variant)});
-}
-
 namespace {
 
 /// The plan on a device whose driver breaks nothing.

@@ -126,8 +126,4 @@ Plan plan_transpose(const Device& device, const TransposeProblem& problem, const
             [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
 }
 
-Plan plan_transpose(const Device& device, const TransposeProblem& problem, std::string_view variant) {
-  return plan_transpose(device, problem, PlanOverrides{.variant = std::string(variant)});
-}
-
 }  // namespace smem

@@ -154,7 +154,7 @@ FieldValue field_value(const Field<T>& field) {
     made.is_number = false;
   } else if constexpr (requires { field.value.numbers(); }) {
     const auto numbers = field.value.numbers();
-    made = field_value(Field<decltype(numbers)>{field.name, numbers, field.role});
+    made = field_value(Field<std::remove_const_t<decltype(numbers)>>{field.name, numbers, field.role});
   } else {
     made.text = field.value;
     made.is_number = false;
