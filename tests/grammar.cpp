@@ -13,8 +13,8 @@
 
 namespace {
 
-// Every call whose output `out` is a vector, a matrix or a grid, without and with `{}` in its trailing places.
-// v, m, g: inputs; w, h: other outputs.
+// Every call whose output `out` is a vector, a matrix or a grid, without and with `{}` in its trailing
+// places. v, m, g: inputs; w, h: other outputs.
 // clang-format off
 #define VECTOR_CALLS(CALL)                                                                     \
   CALL(smem::reduce(c, v, out, {}, {}))                                                        \
@@ -202,12 +202,16 @@ namespace {
 
 template <class Out>
 struct Calls {
-#define ARGUMENTS                                                                                        \
-  const smem::Context &c, Out out, V v, M m, G g, W w, H h, const std::string &text,                     \
-      const smem::Bins &bins, const smem::Stencil &stencil, const smem::ConvolutionKernel &kernel,       \
-      std::span<const double> weights, const smem::Heat &heat
-#define ACCEPTED(...) static_assert(requires(ARGUMENTS) { __VA_ARGS__; }, #__VA_ARGS__);
-#define REFUSED(...) static_assert(!requires(ARGUMENTS) { __VA_ARGS__; }, "refused: " #__VA_ARGS__);
+#define ARGUMENTS                                                                                            \
+  const smem::Context &c, Out out, V v, M m, G g, W w, H h, const std::string &text, const smem::Bins &bins, \
+      const smem::Stencil &stencil, const smem::ConvolutionKernel &kernel, std::span<const double> weights,  \
+      const smem::Heat &heat
+#define ACCEPTED(...) \
+  static_assert(      \
+      requires(ARGUMENTS) { __VA_ARGS__; }, #__VA_ARGS__);
+#define REFUSED(...) \
+  static_assert(     \
+      !requires(ARGUMENTS) { __VA_ARGS__; }, "refused: " #__VA_ARGS__);
   template <class V, class M, class G, class W, class H>
   static constexpr bool vectors_are_accepted() {
     VECTOR_CALLS(ACCEPTED)
@@ -246,18 +250,18 @@ static_assert(Calls<VectorView<float>>::vectors_are_accepted<
               VectorView<float>, MatrixView<float>, GridView<float>, VectorView<float>, GridView<float>>());
 static_assert(Calls<Array<float>>::vectors_are_accepted<
               Array<float>, MatrixView<const float>, GridView<const float>, Array<float>, GridView<float>>());
-static_assert(Calls<smem::Vector>::vectors_are_accepted<
-              VectorView<const float>, smem::ConstMatrix, smem::ConstGrid, smem::Vector, smem::Grid>());
+static_assert(Calls<smem::Vector>::vectors_are_accepted<VectorView<const float>, smem::ConstMatrix,
+                                                        smem::ConstGrid, smem::Vector, smem::Grid>());
 static_assert(Calls<MatrixView<float>>::matrices_are_accepted<
               Array<float>, MatrixView<const float>, GridView<float>, Array<float>, GridView<float>>());
-static_assert(Calls<smem::Matrix>::matrices_are_accepted<
-              Array<float>, smem::ConstMatrix, smem::ConstGrid, smem::Vector, smem::Grid>());
+static_assert(Calls<smem::Matrix>::matrices_are_accepted<Array<float>, smem::ConstMatrix, smem::ConstGrid,
+                                                         smem::Vector, smem::Grid>());
 static_assert(Calls<GridView<float>>::grids_are_accepted<
               Array<float>, MatrixView<float>, GridView<const float>, Array<float>, GridView<float>>());
-static_assert(Calls<smem::Grid>::grids_are_accepted<
-              Array<float>, MatrixView<float>, smem::ConstGrid, smem::Vector, smem::Grid>());
-static_assert(Calls<Array<float>>::host_calls_are_accepted<
-              Array<float>, MatrixView<float>, GridView<float>, Array<float>, GridView<float>>());
+static_assert(Calls<smem::Grid>::grids_are_accepted<Array<float>, MatrixView<float>, smem::ConstGrid,
+                                                    smem::Vector, smem::Grid>());
+static_assert(Calls<Array<float>>::host_calls_are_accepted<Array<float>, MatrixView<float>, GridView<float>,
+                                                           Array<float>, GridView<float>>());
 static_assert(Calls<VectorView<const float>>::host_calls_are_accepted<
               Array<float>, MatrixView<float>, GridView<float>, Array<float>, GridView<float>>());
 
@@ -279,11 +283,11 @@ static_assert(Makes<float, smem::Count> && Makes<float, std::vector<float>> &&
 static_assert(!Makes<float, int> && !Makes<float, std::size_t> && !Makes<int, std::int64_t>);
 
 // Every plan function has its overrides as last argument, which may be `{}`.
-#define PLAN(NAME, PROBLEM)                                                                            \
-  static_assert(requires(const smem::Device& device, const smem::PROBLEM##Problem& problem) {          \
-    { smem::plan_##NAME(device, problem) } -> std::same_as<smem::Plan>;                                 \
-    { smem::plan_##NAME(device, problem, {}) } -> std::same_as<smem::Plan>;                             \
-    { smem::plan_##NAME(device, problem, {.variant = "naive"}) } -> std::same_as<smem::Plan>;           \
+#define PLAN(NAME, PROBLEM)                                                                   \
+  static_assert(requires(const smem::Device& device, const smem::PROBLEM##Problem& problem) { \
+    { smem::plan_##NAME(device, problem) } -> std::same_as<smem::Plan>;                       \
+    { smem::plan_##NAME(device, problem, {}) } -> std::same_as<smem::Plan>;                   \
+    { smem::plan_##NAME(device, problem, {.variant = "naive"}) } -> std::same_as<smem::Plan>; \
   });
 PLANS(PLAN)
 

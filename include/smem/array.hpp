@@ -18,7 +18,8 @@ namespace smem {
 
 /// How many elements an Array has: Array<float>(context, smem::Count{1000}).
 struct Count {
-  std::size_t elements;
+  std::size_t elements;  ///< how many
+  /// So many.
   constexpr explicit Count(std::size_t number) : elements(number) {}
 };
 
@@ -29,7 +30,7 @@ class Array {
   static_assert(std::is_trivially_copyable_v<T>, "the elements of a buffer are copied byte by byte");
 
  public:
-  using value_type = T;
+  using value_type = T;  ///< of an element
 
   /// Uninitialised elements. \throws Error when they are more than the device's memory holds.
   Array(const Context& context, Count count)
@@ -41,6 +42,7 @@ class Array {
   /// These elements: Array<int>(context, {5}) holds a 5.
   Array(const Context& context, std::initializer_list<T> elements)
       : Array(context, std::span<const T>(elements.begin(), elements.size())) {}
+  /// Neither: a number of elements is a Count, elements are in braces.
   template <std::integral Number>
   Array(const Context&, Number) = delete;  // Count{1000} is a number of elements, {1000} is an element
 
@@ -72,8 +74,9 @@ class Array {
     return host;
   }
 
-  /// The array as a vector, which operations take it for.
+  /// The array as a vector.
   VectorView<T> vector() const { return VectorView<T>(buffer(), size_); }
+  /// The same, wherever a vector is wanted.
   operator VectorView<T>() const { return vector(); }
   /// `count` elements from element `offset` on.
   VectorView<T> vector(std::size_t offset, std::size_t count) const {

@@ -48,7 +48,7 @@ SMEM_API Plan plan_box(const Device& device, const BoxProblem& problem, const Pl
 /// The names of all variants.
 SMEM_API std::vector<std::string_view> box_variants();
 
-/// What a small square window is looked at for.
+/// What is computed of a small square window.
 enum class WindowOp {
   median,   ///< the middle one of the window's elements
   gradient  ///< the magnitude of the gradient, by Sobel's weights

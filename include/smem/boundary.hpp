@@ -9,7 +9,7 @@
 
 namespace smem {
 
-/// What an operation that looks at neighbours reads beyond the first and last element of a row, column or
+/// What an operation reads beyond the first and last element of a row, column or
 /// plane. The names are those of scipy.ndimage; a row `abcd` goes on as the line says. A window may reach any
 /// distance beyond a grid: it is reflected and repeated as often as that takes, as in scipy.ndimage,
 /// numpy.pad and OpenCV's borderInterpolate. Of one element all of a mirrored row is that element.

@@ -15,7 +15,7 @@ struct ElementType {
   std::optional<Scalar> scalar = Scalar::float32;  ///< nothing where elements are opaque
 
   constexpr ElementType() = default;
-  /// Numbers.
+  /// Numbers of the type.
   constexpr ElementType(Scalar type)  // NOLINT(google-explicit-constructor): a scalar is one
       : bytes(detail::scalar_bytes(type)), scalar(type) {}
   /// Opaque elements, which are moved but not computed with.
@@ -29,6 +29,10 @@ struct ElementType {
 };
 
 namespace detail {
+
+/// What a view of T is: an input of const elements, else an output.
+template <class T, class Input, class Output>
+using ViewBase = std::conditional_t<std::is_const_v<T>, Input, Output>;
 
 template <class T>
 constexpr ElementType element_for() {

@@ -16,7 +16,7 @@ enum class Order {
   column_major  ///< column by column: the views are those of column_major()
 };
 
-/// A view of a column-major matrix: the rows that a view knows are its columns. `extent.pitch` is from one
+/// A view of a column-major matrix: the rows of the view are its columns. `extent.pitch` is from one
 /// column to the next, the "leading dimension" of BLAS.
 template <class T>
 MatrixView<T> column_major(const cl::Buffer& memory, std::size_t rows, std::size_t cols,
@@ -51,8 +51,8 @@ struct Gemm {
   double beta = 0;           ///< 0: C is not read. Of int32 both are whole numbers
   bool transpose_a = false;  ///< whether op(A) is the transposed A
   bool transpose_b = false;  ///< whether op(B) is the transposed B
-  /// Of float32: factors are rounded to TF32 (10 bits of mantissa, a relative error of at most 2^-10), which
-  /// matrix units multiply. Sums stay float32. Without effect on devices without such units.
+  /// Of float32: lets matrix units multiply, in TF32: factors have 10 bits of mantissa, a relative error of
+  /// at most 2^-10. Sums stay float32. No effect on devices without such units.
   bool tf32 = false;
   Order order = Order::row_major;  ///< how all three matrices lie
   Epilogue epilogue = {};          ///< done to each result before it is stored

@@ -67,16 +67,15 @@ struct Grid : ConstGrid {
 
 /// Grids of T in any OpenCL buffer, smem's or the caller's own; of const T an input.
 template <class T>
-struct GridView : std::conditional_t<std::is_const_v<T>, ConstGrid, Grid> {
-  using value_type = std::remove_const_t<T>;
-  using Base = std::conditional_t<std::is_const_v<T>, ConstGrid, Grid>;
+struct GridView : detail::ViewBase<T, ConstGrid, Grid> {
+  using value_type = std::remove_const_t<T>;  ///< of an element
 
   /// A view of the caller's buffer.
   GridView(const cl::Buffer& memory, const GridSize& cells, const GridLayout& layout = {})
       : GridView(memory(), cells, layout) {}
   /// The same of a handle.
   GridView(cl_mem memory, const GridSize& cells, const GridLayout& layout = {})
-      : Base(memory, element_of<T>, cells, layout) {}
+      : detail::ViewBase<T, ConstGrid, Grid>(memory, element_of<T>, cells, layout) {}
 
   /// A view for writing can be read.
   operator GridView<const T>() const requires(!std::is_const_v<T>) {

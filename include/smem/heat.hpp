@@ -60,7 +60,7 @@ SMEM_API double heat_time_step_limit(const Heat& heat, std::size_t dimensions);
 ///
 /// half is storage, of `conductivities` and `source` too: a pass makes its steps in float32 and rounds once,
 /// to the nearest, ties to even, when it writes. So results depend on the number of steps a pass, which
-/// Heat::steps_per_pass limits and the plan tells; for the same number every variant has the same bits.
+/// Heat::steps_per_pass limits and the plan states; for the same number every variant has the same bits.
 /// (The plan, a variant, and what `smem tune` has measured choose it elsewhere.) What a pass changes in a
 /// cell by less than half a unit in its last place, 2^-12 of the cell or so, vanishes, however often it
 /// happens: near equilibrium nothing moves any more, and insulated walls keep the sum only that well. For

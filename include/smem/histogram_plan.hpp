@@ -39,7 +39,7 @@ SMEM_API std::string_view name_of(BinRule rule);
 inline constexpr std::size_t kMaxBins = std::size_t{1} << 20;  ///< of a histogram
 inline constexpr std::size_t kMaxChannels = 4;                 ///< interleaved in a row
 
-/// Even bins as kernels are told them: the bits of numbers of the type computed in, which is float for half,
+/// Even bins as kernels take them: the bits of numbers of the type computed in, which is float for half,
 /// and 32 bits for smaller integers.
 struct EvenBins {
   BinRule rule = BinRule::even;  ///< how bins are found

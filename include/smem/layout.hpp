@@ -130,7 +130,7 @@ SMEM_API LayoutChoice parse_layout(std::string_view text);
 /// \throws Error naming the field when the choice contradicts itself or cannot exist for this tile.
 SMEM_API LocalLayout infer_layout(const Device& device, const Tile& tile, const LayoutChoice& choice = {});
 
-/// What TILE_AT of cl/common/tile.clh is told of a layout: TILE_STRIDE, and of a swizzle its mask, shift and
+/// What TILE_AT of cl/common/tile.clh takes of a layout: TILE_STRIDE, and of a swizzle its mask, shift and
 /// unit.
 SMEM_API std::vector<std::pair<std::string, long>> layout_defines(const LocalLayout& layout);
 

@@ -70,7 +70,7 @@ struct Launch {
   LocalLayout layout;                              ///< of the tile in local memory
   std::size_t local_bytes = 0;                     ///< of one work-group
   std::size_t repeats = 1;                         ///< how many times it is launched, one after the other
-  /// What the kernel is told of the plan besides its defines, by name: "parts", "steps".
+  /// Arguments of the kernel that the plan decides, by name: "parts", "steps".
   std::vector<std::pair<std::string, std::size_t>> numbers;
   Prediction prediction;  ///< what it should cost
 
@@ -94,7 +94,7 @@ struct Scratch {
   friend bool operator==(const Scratch&, const Scratch&) = default;
 };
 
-/// The variants that were not chosen, with their reasons, which are made when somebody reads them.
+/// The variants that were not chosen, with their reasons, which are made when they are read.
 class Alternatives {
  public:
   using Make = std::function<std::vector<Alternative>()>;  ///< makes all of them

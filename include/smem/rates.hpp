@@ -15,8 +15,8 @@ namespace smem {
 /// Other work on the device makes them smaller. \throws Error when OpenCL fails.
 SMEM_API Rates measure_rates(const Context& context, bool again = false);
 
-/// 32-bit registers of a work-item of the plan's compiled kernel: NVIDIA's compiler tells them in its log,
-/// AMD's and Intel's in the binary. 0 where nobody tells. Compiles the kernel anew. \throws Error when it
+/// 32-bit registers of a work-item of the plan's compiled kernel: from NVIDIA's build log, or
+/// AMD's and Intel's binary. 0: not known. Compiles the kernel anew. \throws Error when it
 /// does not compile.
 SMEM_API std::size_t registers_of(const Context& context, const Plan& plan);
 

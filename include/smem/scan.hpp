@@ -101,7 +101,7 @@ SMEM_API cl::Event exclusive_scan_columns(const Context& context, const ConstMat
 /// uint64, and ends before the next. What lies before the first offset is a segment too, and so is what
 /// follows the last, so that both the begins of segments and those with an end behind them will do; equal
 /// offsets have no element between them, and those beyond `in` no meaning. Offsets that descend give wrong
-/// segments, but nothing outside the views is touched; check_segments() tells. As inclusive_scan().
+/// segments, but nothing outside the views is touched; check_segments() checks them. As inclusive_scan().
 SMEM_API cl::Event inclusive_scan_segments(const Context& context, const ConstVector& in,
                                            const ConstVector& offsets, const Vector& out,
                                            const Reduction& operation = ReduceOp::sum,

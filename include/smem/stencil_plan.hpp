@@ -28,7 +28,7 @@ enum class StencilShape {
 SMEM_API std::string_view name_of(StencilShape shape);
 
 /// A stencil or a convolution without its data: all that a plan depends on. The weights are data. Result x of
-/// a row looks at the cells x * stride + first + i * dilation for each i of the window; so do rows and
+/// a row reads the cells x * stride + first + i * dilation for each i of the window; so do rows and
 /// planes. Arrays are along x, y and z.
 struct StencilProblem {
   Scalar type = Scalar::float32;                 ///< uint8, uint16, half, float32 or float64; of both grids
@@ -71,7 +71,7 @@ struct StencilProblem {
   }
 };
 
-/// The problem of a stencil that looks as far as `radius` along each axis, of packed grids of one size.
+/// The problem of a stencil of this radius along each axis, of packed grids of one size.
 SMEM_API StencilProblem stencil_problem(Scalar type, const std::array<std::size_t, 3>& size,
                                         const std::array<std::size_t, 3>& radius, std::size_t channels = 1);
 

@@ -56,9 +56,8 @@ struct Matrix : ConstMatrix {
 
 /// Row-major matrices of T in any OpenCL buffer, smem's or the caller's own; of const T an input.
 template <class T>
-struct MatrixView : std::conditional_t<std::is_const_v<T>, ConstMatrix, Matrix> {
-  using value_type = std::remove_const_t<T>;
-  using Base = std::conditional_t<std::is_const_v<T>, ConstMatrix, Matrix>;
+struct MatrixView : detail::ViewBase<T, ConstMatrix, Matrix> {
+  using value_type = std::remove_const_t<T>;  ///< of an element
 
   /// A view of the caller's buffer.
   MatrixView(const cl::Buffer& memory, std::size_t row_count, std::size_t col_count,
@@ -66,7 +65,7 @@ struct MatrixView : std::conditional_t<std::is_const_v<T>, ConstMatrix, Matrix> 
       : MatrixView(memory(), row_count, col_count, extent) {}
   /// The same of a handle.
   MatrixView(cl_mem memory, std::size_t row_count, std::size_t col_count, const Extent& extent = {})
-      : Base(memory, element_of<T>, row_count, col_count, extent) {}
+      : detail::ViewBase<T, ConstMatrix, Matrix>(memory, element_of<T>, row_count, col_count, extent) {}
 
   /// A view for writing can be read.
   operator MatrixView<const T>() const requires(!std::is_const_v<T>) {
@@ -97,16 +96,15 @@ struct Vector : ConstVector {
 
 /// `size` elements of T from `offset` on, in any OpenCL buffer; of const T an input.
 template <class T>
-struct VectorView : std::conditional_t<std::is_const_v<T>, ConstVector, Vector> {
-  using value_type = std::remove_const_t<T>;
-  using Base = std::conditional_t<std::is_const_v<T>, ConstVector, Vector>;
+struct VectorView : detail::ViewBase<T, ConstVector, Vector> {
+  using value_type = std::remove_const_t<T>;  ///< of an element
 
   /// A view of the caller's buffer, from element `first` on.
   VectorView(const cl::Buffer& memory, std::size_t element_count, std::size_t first = 0)
       : VectorView(memory(), element_count, first) {}
   /// The same of a handle.
   VectorView(cl_mem memory, std::size_t element_count, std::size_t first = 0)
-      : Base(memory, element_of<T>, element_count, first) {}
+      : detail::ViewBase<T, ConstVector, Vector>(memory, element_of<T>, element_count, first) {}
 
   /// A view for writing can be read.
   operator VectorView<const T>() const requires(!std::is_const_v<T>) {
