@@ -273,6 +273,13 @@ static_assert(refused<VectorView<const float>> && refused<smem::ConstVector>);
 static_assert(refused<MatrixView<const float>> && refused<smem::ConstMatrix>);
 static_assert(refused<GridView<const float>> && refused<smem::ConstGrid>);
 
+// Views know their elements: numbers, or so many bytes.
+struct Pixel {
+  float red, green, blue;
+};
+static_assert(smem::element_of<const smem::half> == smem::Scalar::half &&
+              smem::element_of<Pixel> == smem::ElementType::of_bytes(12) && !smem::element_of<bool>.scalar);
+
 // An element is in braces, a number of elements is a Count.
 template <class T, class... Arguments>
 concept Makes = requires(const smem::Context& context, Arguments... arguments) {

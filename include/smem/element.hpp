@@ -19,13 +19,11 @@ struct ElementType {
   constexpr ElementType(Scalar type)  // NOLINT(google-explicit-constructor): a scalar is one
       : bytes(detail::scalar_bytes(type)), scalar(type) {}
   /// Opaque elements, which are moved but not computed with.
-  static constexpr ElementType of_bytes(std::size_t bytes) {
-    ElementType type;
-    type.bytes = bytes;
-    type.scalar = std::nullopt;
-    return type;
-  }
+  static constexpr ElementType of_bytes(std::size_t bytes) { return {bytes, std::nullopt}; }
   friend constexpr bool operator==(const ElementType&, const ElementType&) = default;
+
+ private:
+  constexpr ElementType(std::size_t size, std::optional<Scalar> number) : bytes(size), scalar(number) {}
 };
 
 namespace detail {
