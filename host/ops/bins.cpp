@@ -12,10 +12,7 @@ namespace smem::ops {
 
 BinArguments bin_arguments(const char* operation, const Bins& bins, HistogramProblem& problem) {
   const auto refuse_edges = [&](std::string expected, std::string got) {
-    throw Error({.operation = operation,
-                 .argument = "bins.edges",
-                 .expected = std::move(expected),
-                 .got = std::move(got)});
+    refuse(operation, "bins.edges", std::move(expected), std::move(got));
   };
   plan::require_known(operation, "bins.outside", bins.outside, Outside::clamp);
   problem.bins = bins.count;

@@ -15,12 +15,9 @@
 
 namespace smem {
 
-namespace {
+using ops::refuse;
 
-[[noreturn]] void refuse(const char* operation, const char* argument, std::string expected, std::string got) {
-  throw Error(
-      {.operation = operation, .argument = argument, .expected = std::move(expected), .got = std::move(got)});
-}
+namespace {
 
 constexpr std::size_t kMostCells = 4000;  // of a window, as separable() has them
 

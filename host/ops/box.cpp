@@ -20,14 +20,11 @@ cl::Event sobel_slope(const Context& context, const ConstGrid& in, const Grid& o
                       std::size_t size, const Edges& edges, const CallOptions& options);
 }
 
+using ops::refuse;
+
 namespace {
 
 constexpr const char* kBox = "box_blur";
-
-[[noreturn]] void refuse(const char* operation, const char* argument, std::string expected, std::string got) {
-  throw Error(
-      {.operation = operation, .argument = argument, .expected = std::move(expected), .got = std::move(got)});
-}
 
 /// A window whose middle is the element's own place.
 ops::FilterCall filter_of(const ConstGrid& in, const Grid& out, const Edges& edges, std::size_t across,

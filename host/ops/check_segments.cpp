@@ -18,10 +18,7 @@ namespace smem {
 
 void check_segments(const Context& context, const ConstVector& offsets, std::size_t size) {
   const auto refuse_offsets = [](std::string expected, std::string got) {
-    throw Error({.operation = "check_segments",
-                 .argument = "offsets",
-                 .expected = std::move(expected),
-                 .got = std::move(got)});
+    ops::refuse("check_segments", "offsets", std::move(expected), std::move(got));
   };
   const Scalar type = ops::number_type("check_segments", "offsets", offsets.type);
   if (type != Scalar::uint32 && type != Scalar::uint64)

@@ -16,6 +16,8 @@
 
 namespace smem {
 
+using ops::refuse;
+
 namespace {
 
 constexpr const char* kOperation = "conv2d";
@@ -23,17 +25,10 @@ constexpr std::size_t kMost = 65535;
 constexpr std::size_t kMostChannels = (std::size_t{1} << 28) - 1;
 constexpr std::size_t kMostCells = std::size_t{1} << 30;  // of a row or column: kernels count in 32 bits
 
-[[noreturn]] void refuse(const char* argument, std::string expected, std::string got) {
-  throw Error({.operation = kOperation,
-               .argument = argument,
-               .expected = std::move(expected),
-               .got = std::move(got)});
-}
-
 void check_numbers(const ConstGrid& weights, const Conv2d& convolution) {
   const auto check = [](const char* name, std::size_t least, std::size_t number) {
     if (number < least || number > kMost)
-      refuse(name, formatted("{} to {}", least, kMost), formatted("{}", number));
+      refuse(kOperation, name, formatted("{} to {}", least, kMost), formatted("{}", number));
   };
   check("stride.x", 1, convolution.stride.x);
   check("stride.y", 1, convolution.stride.y);
@@ -44,7 +39,7 @@ void check_numbers(const ConstGrid& weights, const Conv2d& convolution) {
     check("padding", 0, side);
   if (std::min(weights.size.width, weights.size.height) < 1 ||
       std::max(weights.size.width, weights.size.height) > kMost) {
-    refuse("weights", formatted("windows of 1 to {} cells", kMost),
+    refuse(kOperation, "weights", formatted("windows of 1 to {} cells", kMost),
            formatted("{} x {}", weights.size.width, weights.size.height));
   }
 }
@@ -54,33 +49,34 @@ void check_shapes(const ConstGrid& in, const ConstGrid& weights, const Grid& out
   for (const auto& [name, grid] :
        {std::pair<const char*, const ConstGrid*>{"in", &in}, {"weights", &weights}, {"out", &out}}) {
     if (grid->channels != 1) {
-      refuse(name, "planes of one channel: channels are planes, one behind the other",
+      refuse(kOperation, name, "planes of one channel: channels are planes, one behind the other",
              formatted("{} interleaved", grid->channels));
     }
     ops::number_type(kOperation, name, grid->type);
     ops::check_type(kOperation, name, grid->type, in.type);
     if (std::max(grid->size.width, grid->size.height) > kMostCells) {
-      refuse(name, formatted("at most {} cells along an axis", kMostCells),
+      refuse(kOperation, name, formatted("at most {} cells along an axis", kMostCells),
              formatted("{} x {}", grid->size.width, grid->size.height));
     }
   }
   const std::size_t channels = in.size.depth, filters = weights.batch;
   if (channels < 1 || channels > kMostChannels)
-    refuse("in", formatted("1 to {} channels", kMostChannels), formatted("{}", channels));
+    refuse(kOperation, "in", formatted("1 to {} channels", kMostChannels), formatted("{}", channels));
   if (filters > kMostChannels)
-    refuse("weights", formatted("at most {} filters", kMostChannels), formatted("{}", filters));
+    refuse(kOperation, "weights", formatted("at most {} filters", kMostChannels), formatted("{}", filters));
   if (convolution.groups < 1 || channels % convolution.groups != 0 || filters % convolution.groups != 0) {
-    refuse("groups", formatted("a number that divides {} channels and {} filters", channels, filters),
+    refuse(kOperation, "groups",
+           formatted("a number that divides {} channels and {} filters", channels, filters),
            formatted("{}", convolution.groups));
   }
   if (weights.size.depth != channels / convolution.groups)
-    refuse("weights", formatted("{} channels", channels / convolution.groups),
+    refuse(kOperation, "weights", formatted("{} channels", channels / convolution.groups),
            formatted("{}", weights.size.depth));
   const bool packed = (weights.size.height == 1 || weights.pitch == weights.size.width) &&
                       (weights.size.depth == 1 ||
                        weights.plane == plan::size_product(weights.size.width, weights.size.height));
   if (!packed) {
-    refuse("weights", "weights of a filter that follow each other",
+    refuse(kOperation, "weights", "weights of a filter that follow each other",
            formatted("a pitch of {} and planes of {}", weights.pitch, weights.plane));
   }
   const Padding& p = convolution.padding;
@@ -90,7 +86,7 @@ void check_shapes(const ConstGrid& in, const ConstGrid& weights, const Grid& out
                                      convolution.dilation.y, p.top, p.bottom),
                       filters};
   if (out.size != size || out.batch != in.batch) {
-    refuse("out",
+    refuse(kOperation, "out",
            formatted("{} x {} cells, {} channels, batch {}", size.width, size.height, filters, in.batch),
            formatted("{} x {} cells, {} channels, batch {}", out.size.width, out.size.height, out.size.depth,
                      out.batch));
@@ -98,7 +94,8 @@ void check_shapes(const ConstGrid& in, const ConstGrid& weights, const Grid& out
   if (convolution.bias.buffer == nullptr) return;
   ops::check_type(kOperation, "bias", convolution.bias.type, in.type);
   if (convolution.bias.size != filters)
-    refuse("bias", formatted("{}, one for each filter", filters), formatted("{}", convolution.bias.size));
+    refuse(kOperation, "bias", formatted("{}, one for each filter", filters),
+           formatted("{}", convolution.bias.size));
 }
 
 Conv2dProblem problem_of(const ConstGrid& in, const ConstGrid& weights, const Grid& out,
@@ -254,12 +251,12 @@ cl::Event conv2d(const Context& context, const ConstGrid& in, const ConstGrid& w
   Conv2dProblem& problem = call.problem;
   plan::conv2d::check(context.device(), problem);
   if (ops::is_empty(out)) return ops::run_empty(context, kOperation, plan_conv2d, problem, options);
-  if (ops::is_empty(in)) refuse("in", "a cell to be padded around", "none");
+  if (ops::is_empty(in)) refuse(kOperation, "in", "a cell to be padded around", "none");
   const ops::Memory in_memory = ops::check_grid(context, kOperation, "in", in, false);
   const ops::Memory weight_memory = ops::check_grid(context, kOperation, "weights", weights, false);
   const ops::Memory out_memory = ops::check_grid(context, kOperation, "out", out, true);
   if (weights.batch > 1 && weights.batch_stride < problem.depth()) {
-    refuse("weights", formatted("filters of {} weights that share none", problem.depth()),
+    refuse(kOperation, "weights", formatted("filters of {} weights that share none", problem.depth()),
            formatted("a batch stride of {}", weights.batch_stride));
   }
   ops::check_apart(kOperation, in, in_memory, out, out_memory);

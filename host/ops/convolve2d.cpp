@@ -20,18 +20,13 @@
 
 namespace smem {
 
+using ops::refuse;
+
 namespace {
 
 constexpr const char* kOperation = "convolve2d";
 constexpr std::size_t kMost = std::size_t{1} << 30;  // cells of a window, a stride, a dilation
 constexpr std::size_t kMostTaps = 4000;              // of a pass of separable()
-
-[[noreturn]] void refuse(const char* argument, std::string expected, std::string got) {
-  throw Error({.operation = kOperation,
-               .argument = argument,
-               .expected = std::move(expected),
-               .got = std::move(got)});
-}
 
 /// A kernel as the sum goes through it: correlation, with what lies before the first window.
 struct Window {
@@ -49,18 +44,20 @@ void check_numbers(const ConvolutionKernel& kernel, const Convolution& convoluti
                                      {"stride.y", convolution.stride.y},
                                      {"dilation.x", convolution.dilation.x},
                                      {"dilation.y", convolution.dilation.y}}) {
-    if (number < 1 || number > kMost) refuse(name, formatted("1 to {}", kMost), formatted("{}", number));
+    if (number < 1 || number > kMost)
+      refuse(kOperation, name, formatted("1 to {}", kMost), formatted("{}", number));
   }
   if (kernel.weights.size() != plan::size_product(kernel.width, kernel.height)) {
-    refuse("kernel.weights", formatted("{} x {}", kernel.width, kernel.height),
+    refuse(kOperation, "kernel.weights", formatted("{} x {}", kernel.width, kernel.height),
            formatted("{}", kernel.weights.size()));
   }
   for (const auto& [name, dilation, size] : {std::tuple{"dilation.x", convolution.dilation.x, kernel.width},
                                              {"dilation.y", convolution.dilation.y, kernel.height}}) {
     if ((size - 1) * dilation >= kMost)
-      refuse(name, formatted("a window of at most {} cells", kMost), formatted("{}", dilation));
+      refuse(kOperation, name, formatted("a window of at most {} cells", kMost), formatted("{}", dilation));
   }
-  if (boundary == Boundary::leave) refuse("boundary", "one that says what lies in the padding", "\"leave\"");
+  if (boundary == Boundary::leave)
+    refuse(kOperation, "boundary", "one that says what lies in the padding", "\"leave\"");
 }
 
 Window window_of(const ConvolutionKernel& kernel, const Convolution& convolution) {
@@ -69,8 +66,8 @@ Window window_of(const ConvolutionKernel& kernel, const Convolution& convolution
   if (convolution.turned) std::reverse(window.weights.begin(), window.weights.end());
   const auto anchor = [&](const char* name, const std::optional<std::size_t>& asked, std::size_t size) {
     if (!asked) return convolution.turned ? size - 1 - size / 2 : size / 2;
-    if (convolution.padding) refuse(name, "none beside a padding", formatted("{}", *asked));
-    if (*asked >= size) refuse(name, formatted("less than {}", size), formatted("{}", *asked));
+    if (convolution.padding) refuse(kOperation, name, "none beside a padding", formatted("{}", *asked));
+    if (*asked >= size) refuse(kOperation, name, formatted("less than {}", size), formatted("{}", *asked));
     return convolution.turned ? size - 1 - *asked : *asked;
   };
   const std::size_t x = anchor("anchor_x", convolution.anchor_x, kernel.width),
@@ -78,7 +75,7 @@ Window window_of(const ConvolutionKernel& kernel, const Convolution& convolution
   if (convolution.padding) {
     const Padding& p = *convolution.padding;
     for (const std::size_t side : {p.left, p.top, p.right, p.bottom}) {
-      if (side > kMost) refuse("padding", formatted("at most {}", kMost), formatted("{}", side));
+      if (side > kMost) refuse(kOperation, "padding", formatted("at most {}", kMost), formatted("{}", side));
     }
     window.left = p.left, window.top = p.top, window.right = p.right, window.bottom = p.bottom;
   } else {
@@ -131,14 +128,14 @@ std::optional<Factors> choose_factors(const Window& window, const StencilProblem
     return std::nullopt;
   if (!fits) {
     refuse(
-        "separable",
+        kOperation, "separable",
         formatted("no stride and no dilation, out of in's size, and at most {} weights in a row and column",
                   kMostTaps),
         "\"always\"");
   }
   auto factors = factors_of(window.weights, width, problem.type == Scalar::float64 ? 0x1p-50 : 0x1p-22);
   if (always && !factors)
-    refuse("kernel", "a kernel of rank 1, to be applied as a column and a row", "another one");
+    refuse(kOperation, "kernel", "a kernel of rank 1, to be applied as a column and a row", "another one");
   return factors;
 }
 
@@ -155,11 +152,11 @@ cl::Event convolve2d(const Context& context, const ConstGrid& in, const Grid& ou
                                      convolution.dilation.y, window.top, window.bottom),
                       in.size.depth};
   if (std::min(in.size.width, in.size.height) == 0 && std::min(size.width, size.height) != 0)
-    refuse("in", "a cell to be padded around", "none");
+    refuse(kOperation, "in", "a cell to be padded around", "none");
   ConstGrid shape = in;  // what `out` must be
   shape.size = size;
   if (out.size != size) {
-    refuse("out", formatted("{} x {} x {} cells", size.width, size.height, size.depth),
+    refuse(kOperation, "out", formatted("{} x {} x {} cells", size.width, size.height, size.depth),
            formatted("{} x {} x {}", out.size.width, out.size.height, out.size.depth));
   }
   ops::check_same_grid(kOperation, shape, out);

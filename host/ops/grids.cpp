@@ -12,11 +12,6 @@ namespace smem::ops {
 
 namespace {
 
-[[noreturn]] void refuse(const char* operation, const char* argument, std::string expected, std::string got) {
-  throw Error(
-      {.operation = operation, .argument = argument, .expected = std::move(expected), .got = std::move(got)});
-}
-
 /// Elements from the first of the first row to the last of the last: of a plane, and of a grid.
 std::size_t plane_span(const ConstGrid& grid) {
   return multiply_add(grid.size.height - 1, grid.pitch, grid.row_elements());

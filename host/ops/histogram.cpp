@@ -18,16 +18,11 @@
 
 namespace smem {
 
+using ops::refuse;
+
 namespace {
 
 constexpr const char* kOperation = "histogram";
-
-[[noreturn]] void refuse(const char* argument, std::string expected, std::string got) {
-  throw Error({.operation = kOperation,
-               .argument = argument,
-               .expected = std::move(expected),
-               .got = std::move(got)});
-}
 
 struct Operands {
   ConstMatrix in;
@@ -67,7 +62,8 @@ cl::Event check_and_launch(const Context& context, HistogramProblem problem, Ope
   plan::check_histogram(context.device(), problem);
   const bool nothing = ops::is_empty(o.in);
   if (o.out.size < problem.results())
-    refuse("out", formatted("at least {} elements", problem.results()), formatted("{}", o.out.size));
+    refuse(kOperation, "out", formatted("at least {} elements", problem.results()),
+           formatted("{}", o.out.size));
   if (problem.results() == 0) return ops::run_empty(context, kOperation, plan_histogram, problem, options);
   o.out.size = problem.results();
   const ConstMatrix out = ops::as_matrix(o.out);
@@ -105,7 +101,7 @@ cl::Event histogram(const Context& context, const ConstMatrix& in, const Vector&
   problem.batch = in.batch;
   Operands o{in, out, ops::bin_arguments(kOperation, bins, problem)};
   if (bins.channels != 0 && in.cols % bins.channels != 0) {
-    refuse("in", formatted("rows of whole pixels of {} channels", bins.channels),
+    refuse(kOperation, "in", formatted("rows of whole pixels of {} channels", bins.channels),
            formatted("{} elements", in.cols));
   }
   // Rows without gaps are one long row.
@@ -120,10 +116,7 @@ cl::Event histogram(const Context& context, const ConstMatrix& in, const Vector&
 
 void check_edges(const Context& context, const ConstVector& edges) {
   const auto refuse_edges = [](std::string expected, std::string got) {
-    throw Error({.operation = "check_edges",
-                 .argument = "edges",
-                 .expected = std::move(expected),
-                 .got = std::move(got)});
+    refuse("check_edges", "edges", std::move(expected), std::move(got));
   };
   const Scalar type = ops::number_type("check_edges", "edges", edges.type);
   if (edges.size < 2 || edges.size > kMaxBins + 1)
@@ -193,7 +186,7 @@ std::vector<std::uint64_t> histogram(const Context& context, const ConstMatrix& 
     histogram(context, in, Vector(nullptr, Scalar::uint64, 0), bins, options);
   const std::size_t most = context.device().global_bytes / sizeof(std::uint64_t);
   if (plan::size_product(bins.count, channels, in.batch) > most) {
-    refuse("in", formatted("a batch of at most {} counts, as the device's memory holds", most),
+    refuse(kOperation, "in", formatted("a batch of at most {} counts, as the device's memory holds", most),
            formatted("{} matrices of {} counts", in.batch, bins.count * channels));
   }
   std::vector<std::uint64_t> counts(bins.count * channels * in.batch);

@@ -15,16 +15,11 @@
 
 namespace smem {
 
+using ops::refuse;
+
 namespace {
 
 constexpr const char* kOperation = "histogram_weighted";
-
-[[noreturn]] void refuse(const char* argument, std::string expected, std::string got) {
-  throw Error({.operation = kOperation,
-               .argument = argument,
-               .expected = std::move(expected),
-               .got = std::move(got)});
-}
 
 cl::Event launch(const Context& context, const WeightedHistogramProblem& problem, const ConstMatrix& in,
                  const ConstMatrix& weights, const Vector& out, const ops::BinArguments& bins,
@@ -63,7 +58,7 @@ cl::Event histogram_weighted(const Context& context, const ConstVector& in, cons
 cl::Event histogram_weighted(const Context& context, const ConstMatrix& in, const ConstMatrix& weights,
                              const Vector& out, const Bins& bins, const CallOptions& options) {
   if (weights.rows != in.rows || weights.cols != in.cols || weights.batch != in.batch) {
-    refuse("weights", formatted("{} x {}, {} of them, as in has", in.rows, in.cols, in.batch),
+    refuse(kOperation, "weights", formatted("{} x {}, {} of them, as in has", in.rows, in.cols, in.batch),
            formatted("{} x {}, {} of them", weights.rows, weights.cols, weights.batch));
   }
   WeightedHistogramProblem problem;
@@ -78,7 +73,7 @@ cl::Event histogram_weighted(const Context& context, const ConstMatrix& in, cons
   plan::check_weighted(context.device(), problem);
   const std::size_t results = problem.counts.results();
   if (out.size < results)
-    refuse("out", formatted("at least {} elements", results), formatted("{}", out.size));
+    refuse(kOperation, "out", formatted("at least {} elements", results), formatted("{}", out.size));
   if (results == 0) return ops::run_empty(context, kOperation, plan_histogram_weighted, problem, options);
   Vector written = out;
   written.size = results;

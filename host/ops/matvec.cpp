@@ -27,10 +27,7 @@ cl::Event product(const Context& context, ReduceShape shape, const ConstMatrix& 
   ops::check_type(operation, "x", x.type, a.type, "a");
   const std::size_t needed = plan::size_product(problem.count(), problem.batch);
   if (x.size != needed) {
-    throw Error({.operation = operation,
-                 .argument = "x",
-                 .expected = formatted("{} elements", needed),
-                 .got = formatted("{}", x.size)});
+    ops::refuse(operation, "x", formatted("{} elements", needed), formatted("{}", x.size));
   }
   return ops::reduce(context, problem, {a, x, {}, y}, options);
 }

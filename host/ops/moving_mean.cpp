@@ -38,10 +38,7 @@ cl::Event moving_mean(const Context& context, const ConstGrid& in, const Grid& o
                       MeanEnds ends, const CallOptions& options) {
   for (const auto& [name, grid] : {std::pair<const char*, const ConstGrid*>{"in", &in}, {"out", &out}}) {
     if (grid->channels == 1) continue;
-    throw Error({.operation = kOperation,
-                 .argument = name,
-                 .expected = "one channel",
-                 .got = std::to_string(grid->channels)});
+    ops::refuse(kOperation, name, "one channel", std::to_string(grid->channels));
   }
   ops::check_same_grid(kOperation, in, out);
   plan::require_known(kOperation, "ends", ends, MeanEnds::zero);

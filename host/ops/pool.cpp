@@ -41,10 +41,8 @@ void check_size(const char* operation, const char* argument, const ConstGrid& in
     return formatted("{} x {} x {} cells of {} channels, batch {}", s.width, s.height, s.depth, channels,
                      batch);
   };
-  throw Error({.operation = operation,
-               .argument = argument,
-               .expected = text(size, in.channels, in.batch),
-               .got = text(grid.size, grid.channels, grid.batch)});
+  ops::refuse(operation, argument, text(size, in.channels, in.batch),
+              text(grid.size, grid.channels, grid.batch));
 }
 
 /// `indices`: where the places of the greatest are written; null: nowhere.
@@ -67,10 +65,7 @@ cl::Event run_pool(const Context& context, const char* operation, PoolOp op, con
     check_size(operation, "indices", in, *indices, size);
     const Scalar type = ops::number_type(operation, "indices", indices->type);
     if (type != Scalar::uint32) {
-      throw Error({.operation = operation,
-                   .argument = "indices",
-                   .expected = "uint32",
-                   .got = std::string(name_of(type))});
+      ops::refuse(operation, "indices", "uint32", std::string(name_of(type)));
     }
   }
   if (ops::is_empty(in) || ops::is_empty(out))
@@ -104,10 +99,8 @@ cl::Event run_global(const Context& context, const char* operation, PoolOp op, c
   check_size(operation, "out", in, out, {1, 1, in.size.depth});
   if (problem.planes == 0) return ops::run_empty(context, operation, plan_global_pool, problem, options);
   if (ops::is_empty(in)) {
-    throw Error({.operation = operation,
-                 .argument = "in",
-                 .expected = "planes with an element",
-                 .got = formatted("{} x {}", in.size.width, in.size.height)});
+    ops::refuse(operation, "in", "planes with an element",
+                formatted("{} x {}", in.size.width, in.size.height));
   }
   const ops::Memory in_memory = ops::check_grid(context, operation, "in", in, false);
   const ops::Memory out_memory = ops::check_grid(context, operation, "out", out, true);

@@ -22,15 +22,9 @@
 
 namespace smem {
 
-namespace {
+using ops::refuse;
 
-[[noreturn]] void refuse(const ReduceProblem& problem, const char* argument, std::string expected,
-                         std::string got) {
-  throw Error({.operation = plan::operation_name(problem),
-               .argument = argument,
-               .expected = std::move(expected),
-               .got = std::move(got)});
-}
+namespace {
 
 cl::Event launch(const Context& context, const ReduceProblem& problem, const ops::ReduceOperands& o,
                  const CallOptions& options) {
@@ -70,7 +64,8 @@ cl::Event ops::reduce(const Context& context, ReduceProblem problem, const Reduc
   plan::check_reduction(context.device(), problem);
   const std::size_t needed = problem.results() * (problem.reduction.op == ReduceOp::minmax ? 2 : 1);
   if (o.out.size < needed) {
-    refuse(problem, out_name, formatted("at least {} elements", needed), formatted("{}", o.out.size));
+    refuse(plan::operation_name(problem), out_name, formatted("at least {} elements", needed),
+           formatted("{}", o.out.size));
   }
   if (needed == 0) return run_empty(context, operation, plan_reduce, problem, options);
   Vector written = o.out;
@@ -113,7 +108,8 @@ ReduceProblem problem_of(ReduceShape shape, const ElementType& in, const Element
   const char* operation = plan::operation_name(problem);
   problem.in = ops::number_type(operation, "in", in);
   problem.out = ops::number_type(operation, "out", out);
-  if (reduction.op == ReduceOp::dot) refuse(problem, "reduction", "an operation of one input", "dot");
+  if (reduction.op == ReduceOp::dot)
+    refuse(plan::operation_name(problem), "reduction", "an operation of one input", "dot");
   return problem;
 }
 
@@ -150,7 +146,8 @@ cl::Event reduce_segments(const Context& context, const ConstVector& in, const C
   ReduceProblem problem = problem_of(ReduceShape::segments, in.type, out.type, reduction);
   problem.bounds = ops::number_type(plan::operation_name(problem), "offsets", offsets.type);
   problem.cols = in.size;
-  if (offsets.size == 0) refuse(problem, "offsets", "one more than there are segments", "none");
+  if (offsets.size == 0)
+    refuse(plan::operation_name(problem), "offsets", "one more than there are segments", "none");
   problem.rows = offsets.size - 1;
   return ops::reduce(context, problem, {ops::as_matrix(in), {}, offsets, out}, options);
 }
@@ -164,7 +161,8 @@ cl::Event dot(const Context& context, const ConstVector& a, const ConstVector& b
   problem.cols = a.size;
   ops::check_type("dot", "b", b.type, a.type, "a");
   if (b.size != a.size) {
-    refuse(problem, "b", formatted("{} elements, as a has", a.size), formatted("{}", b.size));
+    refuse(plan::operation_name(problem), "b", formatted("{} elements, as a has", a.size),
+           formatted("{}", b.size));
   }
   return ops::reduce(context, problem, {ops::as_matrix(a), b, {}, out}, options);
 }

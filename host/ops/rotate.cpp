@@ -46,10 +46,7 @@ cl::Event rotate(const Context& context, const ConstMatrix& in, const Matrix& ou
     case Rotation::by_180:
       return mirror(context, "rotate", in, out, {.rows = true, .cols = true}, options);
   }
-  throw Error({.operation = "rotate",
-               .argument = "rotation",
-               .expected = "90, 180 or 270 degrees",
-               .got = formatted("{}", static_cast<int>(rotation))});
+  ops::refuse("rotate", "rotation", "90, 180 or 270 degrees", formatted("{}", static_cast<int>(rotation)));
 }
 
 cl::Event flip(const Context& context, const ConstMatrix& in, const Matrix& out, Flip direction,

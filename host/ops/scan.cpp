@@ -18,15 +18,9 @@
 
 namespace smem {
 
-namespace {
+using ops::refuse;
 
-[[noreturn]] void refuse(const ScanProblem& problem, const char* argument, std::string expected,
-                         std::string got) {
-  throw Error({.operation = plan::operation_name(problem),
-               .argument = argument,
-               .expected = std::move(expected),
-               .got = std::move(got)});
-}
+namespace {
 
 /// What a kernel of scan is given besides the problem; see cl/scan/operation.clh. `marks`: keys or offsets.
 struct Operands {
@@ -80,7 +74,7 @@ cl::Event check_and_launch(const Context& context, ScanProblem problem, const Op
   plan::check_scan(context.device(), problem);
   if (o.initial.is_set() && is_float(o.initial.type()) && !is_float(problem.in) &&
       problem.operation.op != ReduceOp::any && problem.operation.op != ReduceOp::all) {
-    refuse(problem, "initial", formatted("an integer for {}", name_of(problem.in)),
+    refuse(plan::operation_name(problem), "initial", formatted("an integer for {}", name_of(problem.in)),
            std::string(name_of(o.initial.type())));
   }
   if (ops::is_empty(o.in)) return ops::run_empty(context, operation, plan_scan, problem, options);
@@ -122,9 +116,11 @@ cl::Event scan_vector(const Context& context, ScanShape shape, bool exclusive, c
                                      shape == ScanShape::keys ? "keys" : "offsets", marks.type);
   }
   if (out.size != in.size)
-    refuse(problem, "out", formatted("{} elements, as in has", in.size), formatted("{}", out.size));
+    refuse(plan::operation_name(problem), "out", formatted("{} elements, as in has", in.size),
+           formatted("{}", out.size));
   if (shape == ScanShape::keys && marks.size != in.size)
-    refuse(problem, "keys", formatted("{} elements, as in has", in.size), formatted("{}", marks.size));
+    refuse(plan::operation_name(problem), "keys", formatted("{} elements, as in has", in.size),
+           formatted("{}", marks.size));
   const Matrix to(out.buffer, out.type, 1, out.size, {.offset = out.offset});
   return check_and_launch(context, problem, {ops::as_matrix(in), to, marks, initial}, options);
 }
@@ -137,7 +133,8 @@ cl::Event scan_matrix(const Context& context, ScanShape shape, bool exclusive, c
   problem.cols = in.cols;
   problem.batch = in.batch;
   if (out.rows != in.rows || out.cols != in.cols || out.batch != in.batch) {
-    refuse(problem, "out", formatted("{} x {}, {} of them, as in has", in.rows, in.cols, in.batch),
+    refuse(plan::operation_name(problem), "out",
+           formatted("{} x {}, {} of them, as in has", in.rows, in.cols, in.batch),
            formatted("{} x {}, {} of them", out.rows, out.cols, out.batch));
   }
   return check_and_launch(context, problem, {in, out, {}, initial}, options);

@@ -18,15 +18,9 @@
 
 namespace smem {
 
-namespace {
+using ops::refuse;
 
-[[noreturn]] void refuse(const SelectProblem& problem, const char* argument, std::string expected,
-                         std::string got) {
-  throw Error({.operation = plan::operation_name(problem),
-               .argument = argument,
-               .expected = std::move(expected),
-               .got = std::move(got)});
-}
+namespace {
 
 /// What a kernel of select is given besides the problem; see cl/select/operation.clh.
 struct Operands {
@@ -65,27 +59,30 @@ cl::Event check_and_launch(const Context& context, SelectProblem problem, const 
   const char* out_name = has_lengths(problem) ? "values" : "out";
   const auto require_room = [&](const char* name, const ConstVector& view) {
     if (view.size >= problem.size) return;
-    refuse(problem, name, formatted("at least {} elements, as in has", problem.size),
+    refuse(plan::operation_name(problem), name, formatted("at least {} elements, as in has", problem.size),
            formatted("{}", view.size));
   };
   const auto require_counter = [&](const char* name, const ConstVector& view) {
     const Scalar type = ops::number_type(operation, name, view.type);
     if (type != Scalar::uint32 && type != Scalar::uint64)
-      refuse(problem, name, "uint32 or uint64", std::string(name_of(type)));
+      refuse(plan::operation_name(problem), name, "uint32 or uint64", std::string(name_of(type)));
     if (type == Scalar::uint32 && plan::is_wide(problem))
-      refuse(problem, name, formatted("uint64 for {} elements", problem.size), "uint32");
+      refuse(plan::operation_name(problem), name, formatted("uint64 for {} elements", problem.size),
+             "uint32");
   };
   ops::check_type(operation, out_name, o.out.type, o.in.type);
   require_room(out_name, o.out);
   if (flagged && o.flags.size != o.in.size) {
-    refuse(problem, "flags", formatted("{} elements, as in has", o.in.size), formatted("{}", o.flags.size));
+    refuse(plan::operation_name(problem), "flags", formatted("{} elements, as in has", o.in.size),
+           formatted("{}", o.flags.size));
   }
   if (has_lengths(problem)) {
     require_counter("lengths", o.lengths);
     require_room("lengths", o.lengths);
   }
   require_counter("count", o.count);
-  if (o.count.size != 1) refuse(problem, "count", "1 element", formatted("{}", o.count.size));
+  if (o.count.size != 1)
+    refuse(plan::operation_name(problem), "count", "1 element", formatted("{}", o.count.size));
 
   struct View {
     const char* name;

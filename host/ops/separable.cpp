@@ -17,10 +17,7 @@ std::size_t checked_origin(const char* operation, const char* argument, std::opt
                            std::size_t taps) {
   if (!origin) return taps / 2;
   if (*origin < taps) return *origin;
-  throw Error({.operation = operation,
-               .argument = argument,
-               .expected = formatted("one of the {} weights", taps),
-               .got = formatted("number {}", *origin)});
+  ops::refuse(operation, argument, formatted("one of the {} weights", taps), formatted("number {}", *origin));
 }
 
 }  // namespace

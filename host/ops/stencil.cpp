@@ -22,16 +22,11 @@
 
 namespace smem {
 
+using ops::refuse;
+
 namespace {
 
 constexpr const char* kOperation = "stencil";
-
-[[noreturn]] void refuse(const char* argument, std::string expected, std::string got) {
-  throw Error({.operation = kOperation,
-               .argument = argument,
-               .expected = std::move(expected),
-               .got = std::move(got)});
-}
 
 /// A number as an element of the type, as kernels compute with it.
 double as_element(Scalar type, double value) {
@@ -117,7 +112,8 @@ Stencil Stencil::star(double centre, const std::vector<double>& along_x, const s
   made.edges = edges;
   const auto half_of = [](const char* argument, const std::vector<double>& weights) {
     if (weights.size() % 2 != 0)
-      refuse(argument, "as many weights before the cell as behind it", formatted("{}", weights.size()));
+      refuse(kOperation, argument, "as many weights before the cell as behind it",
+             formatted("{}", weights.size()));
     return weights.size() / 2;
   };
   made.radius = {half_of("along_x", along_x), half_of("along_y", along_y), half_of("along_z", along_z)};
@@ -150,21 +146,21 @@ cl::Event stencil(const Context& context, const ConstGrid& in, const Grid& out, 
   constexpr std::size_t kMost = std::size_t{1} << 29;
   for (std::size_t d = 0; d < 3; ++d) {
     if (radius.at(d) >= kMost)
-      refuse("radius", formatted("less than {}", kMost), formatted("{}", radius.at(d)));
+      refuse(kOperation, "radius", formatted("less than {}", kMost), formatted("{}", radius.at(d)));
     problem.window.at(d) = 2 * radius.at(d) + 1;
     problem.first.at(d) = -static_cast<std::ptrdiff_t>(radius.at(d));
   }
   const bool weighted = stencil.shape != StencilShape::expression;
   if (stencil.weights.size() != (weighted ? problem.weights() : 0)) {
-    refuse("weights",
+    refuse(kOperation, "weights",
            weighted ? formatted("{}: one for each cell of a {} of radius {}, {}, {}", problem.weights(),
                                 name_of(stencil.shape), radius[0], radius[1], radius[2])
                     : std::string("none beside an expression"),
            formatted("{}", stencil.weights.size()));
   }
-  if (!weighted && stencil.expression.empty()) refuse("expression", "OpenCL C", "nothing");
+  if (!weighted && stencil.expression.empty()) refuse(kOperation, "expression", "OpenCL C", "nothing");
   if (weighted && !stencil.expression.empty())
-    refuse("expression", "none beside weights", formatted("\"{}\"", stencil.expression));
+    refuse(kOperation, "expression", "none beside weights", formatted("\"{}\"", stencil.expression));
   return ops::run_stencil(context, problem, in, out, stencil.weights, stencil.edges.value, options);
 }
 

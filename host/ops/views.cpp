@@ -16,11 +16,6 @@ namespace smem::ops {
 
 namespace {
 
-[[noreturn]] void refuse(const char* operation, const char* argument, std::string expected, std::string got) {
-  throw Error(
-      {.operation = operation, .argument = argument, .expected = std::move(expected), .got = std::move(got)});
-}
-
 template <class T>
 T memory_value(cl_mem memory, cl_mem_info what, const char* operation) {
   T value{};
@@ -52,6 +47,11 @@ std::string text_of(const ElementType& type) {
 }
 
 }  // namespace
+
+void refuse(const char* operation, const char* argument, std::string expected, std::string got) {
+  throw Error(
+      {.operation = operation, .argument = argument, .expected = std::move(expected), .got = std::move(got)});
+}
 
 Scalar number_type(const char* operation, const char* argument, const ElementType& type) {
   if (!type.scalar) refuse(operation, argument, "numbers", text_of(type));

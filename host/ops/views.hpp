@@ -11,6 +11,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace smem::ops {
 
@@ -18,6 +19,9 @@ namespace smem::ops {
 inline ConstMatrix as_matrix(const ConstVector& vector) {
   return {vector.buffer, vector.type, 1, vector.size, {.offset = vector.offset}};
 }
+
+/// \throws Error. What every check that is not one of the plans' ends with.
+[[noreturn]] void refuse(const char* operation, const char* argument, std::string expected, std::string got);
 
 /// The type that a view's elements are computed with. \throws Error naming `argument` when they are opaque or
 /// of no known type.
