@@ -1,8 +1,11 @@
 // The grammar of calls, proved by the compiler: op(context, inputs..., outputs..., what, options).
 #include <smem/smem.hpp>
 
+#include "support/failure.hpp"
+
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
@@ -306,4 +309,40 @@ TEST_CASE("grammar: an array's elements are in braces") {
   CHECK(smem::Array<int>(context, {1, 2, 3}).to_host() == std::vector<int>{1, 2, 3});
   CHECK(smem::Array<float>(context, {}).size() == 0);
   CHECK(smem::Array<float>(context, smem::Count{1000}).size() == 1000);
+}
+
+TEST_CASE("grammar: types that do not fit are refused by the argument's name") {
+  const smem::Context context;
+  const smem::Array<float> floats(context, smem::Count{64});
+  const smem::Array<int> ints(context, smem::Count{64});
+  const smem::Array<Pixel> pixels(context, smem::Count{64});
+  const auto f = floats.matrix(4, 4), g = floats.matrix(4, 4, {.offset = 32});
+  const auto i = ints.matrix(4, 4);
+  const auto refused = [](const char* argument, const auto& call) {
+    CHECK(test::failure_of(call).argument == argument);
+  };
+  refused("out", [&] { smem::transpose(context, f, i); });
+  refused("out", [&] { smem::flip(context, f, i, smem::Flip::vertical); });
+  refused("in", [&] { smem::reduce(context, pixels, floats, {}); });
+  refused("out", [&] { smem::inclusive_scan(context, floats, pixels); });
+  refused("b", [&] { smem::gemm(context, f, i, g); });
+  refused("x", [&] { smem::matvec(context, f, ints, floats.vector(32, 4)); });
+  refused("out", [&] { smem::unique(context, floats, ints); });
+  refused("weights",
+          [&] { smem::histogram_weighted(context, floats, pixels, ints, smem::Bins::even(4, 0, 1)); });
+  refused("bins.edges", [&] { smem::histogram(context, floats, smem::Bins::between(ints)); });
+  refused("out", [&] {
+    smem::stencil(context, floats.grid({8, 8}), ints.grid({8, 8}), smem::Stencil::box({}, {1}));
+  });
+  refused("in", [&] { smem::box_blur(context, pixels.grid({8, 8}), floats.grid({8, 8}), 1); });
+  refused("weights", [&] {
+    smem::conv2d(context, floats.grid({8, 8}), ints.grid({1, 1}), floats.grid({8, 8}));
+  });
+  // Moved elements are bytes, or of one type.
+  const auto bytes = smem::Matrix(ints.buffer()(), smem::ElementType::of_bytes(4), 4, 4);
+  const smem::Array<float> from(context, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16});
+  smem::transpose(context, from.matrix(4, 4), bytes);
+  smem::transpose(context, bytes, f);
+  const std::vector<float> back = floats.to_host(), sent = from.to_host();
+  CHECK(std::equal(sent.begin(), sent.end(), back.begin()));
 }
