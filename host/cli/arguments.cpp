@@ -1,6 +1,7 @@
 #include "cli/arguments.hpp"
 
-#include <bit>
+#include <CLI/CLI.hpp>
+
 #include <charconv>
 #include <string_view>
 
@@ -17,15 +18,9 @@ std::optional<std::size_t> parse_number(std::string_view text) {
 
 }  // namespace
 
-Option add_device_option(Command command, std::string& device) {
-  return command.add_option("-d,--device", device, "Index, part of a name, gpu, cpu or accelerator");
+CLI::Option* add_device_option(CLI::App* command, std::string& device) {
+  return command->add_option("-d,--device", device, "Index, part of a name, gpu, cpu or accelerator");
 }
-
-std::size_t packed_alignment(std::size_t row_bytes, std::size_t most) {
-  return std::size_t{1} << std::countr_zero(most | row_bytes);
-}
-
-std::optional<std::size_t> parse_size(const std::string& text) { return parse_number(text); }
 
 std::optional<Shape> parse_shape(const std::string& text) {
   const std::size_t x = text.find('x');
@@ -36,14 +31,11 @@ std::optional<Shape> parse_shape(const std::string& text) {
   return Shape{*rows, *cols};
 }
 
-Validator shape_validator() {
-  return {[](const std::string& text) { return parse_shape(text).has_value(); }, "ROWSxCOLS",
-          "not of the form ROWSxCOLS"};
-}
-
-Validator scalar_validator() {
-  return {[](const std::string& text) { return parse_scalar(text).has_value(); }, "TYPE",
-          "not a type of numbers"};
+CLI::Validator shape_validator() {
+  const auto fault_of = [](const std::string& text) {
+    return parse_shape(text) ? std::string() : "not of the form ROWSxCOLS: " + text;
+  };
+  return {fault_of, "ROWSxCOLS"};
 }
 
 }  // namespace smem::cli

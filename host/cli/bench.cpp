@@ -4,7 +4,10 @@
 #include "cli/commands.hpp"
 #include "cli/results.hpp"
 
+#include <smem/smem.hpp>
+
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <cstdio>
 #include <memory>
@@ -66,38 +69,56 @@ void write_results(const Options& options) {
   if (options.markdown) fmt::print("\n{}", to_markdown(all));
 }
 
+/// The two rates of the roofline, measured anew and kept.
+void add_rates(CLI::App* bench) {
+  CLI::App* const command = bench->add_subcommand(
+      "rates", "Copy bandwidth and fp32 rate of the device: measured anew, and kept for the roofline");
+  auto device = std::make_shared<std::string>();
+  add_device_option(command, *device);
+  command->callback([device] {
+    const Context context({.device = *device});
+    const Rates rates = measure_rates(context, true);
+    fmt::print("{} ({}, driver {})\n", context.device().name, context.device().platform,
+               context.device().driver);
+    fmt::print("copy  {:>10.1f} GB/s, read and written\nfp32  {:>10.1f} GFLOP/s\n", rates.copy * 1e-9,
+               rates.fp32 * 1e-9);
+    fmt::print("balance {:>8.1f} operations a byte: below it memory bounds a kernel, above it arithmetic\n",
+               rates.fp32 / rates.copy);
+  });
+}
+
 }  // namespace
 
-void add_bench(Command root, int& exit_code) {
-  const Command bench = root.add_command(
+void add_bench(CLI::App* root, int& exit_code) {
+  CLI::App* const bench = root->add_subcommand(
       "bench", "Measure operations, calls and first calls, one after the other; compare results");
-  bench.require_commands(0, 0);  // any number
+  bench->require_subcommand(0, 0);  // any number
   auto options = std::make_shared<Options>();
-  bench.add_option("--json", options->json, "Write the rows of operations to this file").type_name("FILE");
-  bench.add_flag("--markdown", options->markdown, "Print them once more as a table in Markdown");
-  const Option files =
-      bench.add_option("--compare", options->files, "Two files of --json: what is faster, what is slower")
-          .takes(2, 2)
-          .type_name("FILE");
+  bench->add_option("--json", options->json, "Write the rows of operations to this file")->type_name("FILE");
+  bench->add_flag("--markdown", options->markdown, "Print them once more as a table in Markdown");
+  CLI::Option* const files =
+      bench->add_option("--compare", options->files, "Two files of --json: what is faster, what is slower")
+          ->expected(2, 2)
+          ->type_name("FILE");
   add_list_flags(bench, options->goals, options->goals_small);
   add_device_option(bench, options->device);
   add_bench_operations(bench, exit_code);
   add_bench_banks(bench, exit_code);
-  add_bench_rates(bench);
+  add_rates(bench);
   add_bench_host(bench, exit_code);
   add_bench_first_call(bench, exit_code);
-  for (const Command one : bench.commands())
-    one.fall_through();
+  for (CLI::App* const one : bench->get_subcommands([](const CLI::App*) { return true; }))
+    one->fallthrough();
   // Called after those of the subcommands.
-  bench.on_run([bench, files, options, &exit_code] {
-    const bool any = !bench.chosen().empty(), lists = options->goals || options->goals_small;
-    if ((any || lists) == files.is_given())
-      throw_required("A subcommand, --goals, --goals-small, or --compare with two files");
-    if (files.is_given()) {
+  bench->callback([bench, files, options, &exit_code] {
+    const bool any = !bench->get_subcommands().empty(), lists = options->goals || options->goals_small;
+    if ((any || lists) == (files->count() > 0))
+      throw CLI::RequiredError("A subcommand, --goals, --goals-small, or --compare with two files");
+    if (files->count() > 0) {
       exit_code = compare_files(*options);
       return;
     }
-    if (!any) run_all_lists(options->device, options->goals_small);
+    if (!any) exit_code = run_all_lists(options->device, options->goals_small);
     write_results(*options);
   });
 }

@@ -6,6 +6,7 @@
 #include <smem/smem.hpp>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 
@@ -231,12 +232,12 @@ int run(const std::string& device_name) {
 
 }  // namespace
 
-void add_bench_banks(Command bench, int& exit_code) {
-  const Command command =
-      bench.add_command("banks", "Bank conflicts of local memory: the model's prediction beside the device");
+void add_bench_banks(CLI::App* bench, int& exit_code) {
+  CLI::App* const command = bench->add_subcommand(
+      "banks", "Bank conflicts of local memory: the model's prediction beside the device");
   auto device = std::make_shared<std::string>();
   add_device_option(command, *device);
-  command.on_run([device, &exit_code] { exit_code = std::max(exit_code, run(*device)); });
+  command->callback([device, &exit_code] { exit_code = std::max(exit_code, run(*device)); });
 }
 
 }  // namespace smem::cli

@@ -7,6 +7,7 @@
 #include <smem/smem.hpp>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 
@@ -194,16 +195,18 @@ int run(const Options& options) {
 
 }  // namespace
 
-void add_bench_first_call(Command bench, int& exit_code) {
-  const Command command =
-      bench.add_command("first-call", "The first call of a new process, with cold and warm caches");
+void add_bench_first_call(CLI::App* bench, int& exit_code) {
+  CLI::App* const command =
+      bench->add_subcommand("first-call", "The first call of a new process, with cold and warm caches");
   auto options = std::make_shared<Options>();
   add_device_option(command, options->device);
-  command.add_option("--repetitions", options->repetitions, "New processes of each kind")
-      .show_default()
-      .positive();
-  command.add_option("--child", options->child).hidden().one_of({"smem", "plain", "device"});
-  command.on_run([options, &exit_code] {
+  command->add_option("--repetitions", options->repetitions, "New processes of each kind")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_option("--child", options->child)
+      ->group("")
+      ->check(CLI::IsMember({"smem", "plain", "device"}));
+  command->callback([options, &exit_code] {
     exit_code = std::max(exit_code, options->child.empty() ? run(*options) : run_in_child(*options));
   });
 }

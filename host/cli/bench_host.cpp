@@ -1,12 +1,14 @@
 // smem bench host: what a call of smem costs the host, beside the bare OpenCL calls.
 #include "cli/arguments.hpp"
 #include "cli/commands.hpp"
+#include "cli/described.hpp"
 #include "cli/measure.hpp"
-#include "cli/tune_case.hpp"
+#include "operations/list.hpp"
 
 #include <smem/smem.hpp>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -33,27 +35,27 @@ kernel void bare(global const uint* in, ulong in_offset, long in_pitch, ulong in
 }
 )";
 
-/// The host's time of a call of every operation, at the small problems of smem tune; each call ends before
+/// The host's time of a call of every operation, at its small samples; each call ends before
 /// the next begins.
 void print_operations(const Context& context, std::size_t calls) {
   constexpr const char* kRow = "{:<20}{:<58}{:>10}{:>14}\n";
   fmt::print("\n{} calls each, with a wait after each\n", calls);
   fmt::print(fmt::runtime(kRow), "operation", "host time of a call", "median us", "10-90 % us");
-  for (const std::string& operation : tune_operations()) {
-    for (const TuneCase& one : tune_cases(operation, context.device(), true)) {
-      const measure::BufferPair pair{make_buffer(context, one.bytes()), make_buffer(context, one.bytes())};
-      fill_inputs(context, pair, one, 1);
-      prepare_others(context, pair, one, 1);
+  for (const operations::Operation& operation : operations::all()) {
+    for (const auto& [one, goal] : samples_of(operation, context.device(), true)) {
+      const CaseData data(one);
+      const measure::BufferPair pair{make_buffer(context, data.bytes()), make_buffer(context, data.bytes())};
+      data.write(context, pair);
       std::vector<double> times;
       for (std::size_t i = 0; i <= calls; ++i) {
         const auto start = measure::Clock::now();
-        one.call(context, pair, {});
+        one.call(context, data.arrays(pair), {});
         const double seconds = measure::seconds_since(start);
         context.finish();
         if (i > 0) times.push_back(seconds);  // the first one compiles
       }
       const measure::Statistics time = measure::statistics(times);
-      fmt::print(fmt::runtime(kRow), operation, one.label, fmt::format("{:.2f}", time.median * 1e6),
+      fmt::print(fmt::runtime(kRow), operation.name, one.text, fmt::format("{:.2f}", time.median * 1e6),
                  fmt::format("{:.2f}-{:.2f}", time.low * 1e6, time.high * 1e6));
       std::fflush(stdout);
     }
@@ -126,8 +128,9 @@ int run(const std::string& device, std::size_t batches, bool all) {
 
 }  // namespace
 
-void add_bench_host(Command bench, int& exit_code) {
-  const Command command = bench.add_command("host", "Host time of a call, beside the bare OpenCL calls");
+void add_bench_host(CLI::App* bench, int& exit_code) {
+  CLI::App* const command =
+      bench->add_subcommand("host", "Host time of a call, beside the bare OpenCL calls");
   struct Options {
     std::string device;
     std::size_t batches = kBatches;
@@ -135,11 +138,11 @@ void add_bench_host(Command bench, int& exit_code) {
   };
   auto options = std::make_shared<Options>();
   add_device_option(command, options->device);
-  command.add_option("--batches", options->batches, fmt::format("Turns of {} calls", kBatch))
-      .show_default()
-      .positive();
-  command.add_flag("--all", options->all, "Also as many calls of every operation");
-  command.on_run([options, &exit_code] {
+  command->add_option("--batches", options->batches, fmt::format("Turns of {} calls", kBatch))
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--all", options->all, "Also as many calls of every operation");
+  command->callback([options, &exit_code] {
     exit_code = std::max(exit_code, run(options->device, options->batches, options->all));
   });
 }

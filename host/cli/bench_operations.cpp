@@ -4,11 +4,12 @@
 #include "cli/bench_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/described.hpp"
-#include "cli/ladder.hpp"
 #include "operations/list.hpp"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,11 +24,7 @@ using operations::Operation;
 struct Options : BenchOptions {
   WordValues words;
   std::string tile;
-};
-
-struct GoalCase {
-  Case one;
-  double goal = 0;
+  std::vector<std::string> variants;
 };
 
 /// A variant, and the tile that was asked for: among all variants, where it has that choice.
@@ -47,17 +44,15 @@ PlanOverrides fixed_for(const Case& c, const Device& device, const std::string& 
   return fixed;
 }
 
-void run_case(BenchTable& table, const GoalCase& c, const std::vector<std::string>& variants,
+void run_case(BenchTable& table, const SampleCase& c, const std::vector<std::string>& variants,
               const Options& options = {}) {
   const CaseData data(c.one);
   auto buffers = table.buffers(c.one.text, data.bytes(), 2);
   if (!buffers) return;
   if (c.one.operations > 0) buffers->pairs.resize(1);  // as a program that computes with what stays there
   const Context& context = table.context();
-  for (const measure::BufferPair& pair : buffers->pairs) {
-    data.write_inputs(context, pair);
-    data.write_others(context, pair);
-  }
+  for (const measure::BufferPair& pair : buffers->pairs)
+    data.write(context, pair);
   for (const std::string& variant : variants) {
     const PlanOverrides fixed = fixed_for(c.one, context.device(), variant, options);
     const auto make_plan = [&](const std::string&) { return c.one.plan(context.device(), fixed); };
@@ -75,48 +70,95 @@ void run_case(BenchTable& table, const GoalCase& c, const std::vector<std::strin
   }
 }
 
-std::vector<GoalCase> samples_of(const Operation& operation, const Device& device, bool small) {
-  std::vector<GoalCase> cases;
-  for (const operations::Sample& sample : operation.at(operations::scale_for(device, small))) {
-    cases.push_back({operation.parse(sample.words), sample.goal});
-    if (!can_compute(device, cases.back().one)) cases.pop_back();
-  }
-  return cases;
-}
-
 int run(const Operation& operation, const Options& options) {
   const bool counts_operations = operation.parse(operation.samples.front().words).operations > 0;
   BenchTable table(options, std::string(operation.counted), counts_operations);
-  std::vector<GoalCase> cases;
+  std::vector<SampleCase> cases;
   if (options.is_list()) {
     cases = samples_of(operation, table.device(), options.goals_small);
   } else {
     for (Case& one : cases_of(operation, options.words))
       cases.push_back({std::move(one), 0});
   }
-  for (const GoalCase& c : cases)
-    run_case(table, c, options.variants_of(operation.variants()), options);
+  std::vector<std::string> variants = options.variants;
+  if (variants.empty()) variants.emplace_back();  // the plan's own choice has no name
+  const std::vector<std::string_view> names = operation.variants();
+  if (options.all_variants) variants.insert(variants.end(), names.begin(), names.end());
+  for (const SampleCase& c : cases)
+    run_case(table, c, variants, options);
   return table.end();
+}
+
+bool is_given(const CLI::App* command, const char* flag) {
+  const CLI::Option* option = command->get_option_no_throw(flag);
+  return option != nullptr && option->count() > 0;
+}
+
+/// Whether a list was asked for by a command beside this one, or by the one above.
+bool is_asked_elsewhere(const CLI::App* command, const char* flag) {
+  const CLI::App* above = command->get_parent();
+  const std::vector<CLI::App*> beside = above->get_subcommands();
+  return is_given(above, flag) ||
+         std::any_of(beside.begin(), beside.end(), [&](const CLI::App* one) { return is_given(one, flag); });
+}
+
+void add_operation(CLI::App* bench, const Operation& operation, int& exit_code) {
+  CLI::App* const command =
+      bench->add_subcommand(std::string(operation.name), std::string(operation.summary));
+  auto options = std::make_shared<Options>();
+  const std::vector<CLI::Option*> words = add_words(command, operation.words, options->words);
+  command->add_option("--tile", options->tile, "Fix the tile, in elements: ROWSxCOLS")
+      ->check(shape_validator());
+  add_device_option(command, options->device);
+  const auto [goals, goals_small] = add_list_flags(command, options->goals, options->goals_small);
+  for (CLI::Option* const word : words)
+    word->excludes(goals)->excludes(goals_small);
+  const std::vector<std::string_view> names = operation.variants();
+  command->add_option("--variant", options->variants, "Instead of the plan's own choice; may be repeated")
+      ->check(CLI::IsMember(std::vector<std::string>(names.begin(), names.end())));
+  command->add_flag("--all-variants", options->all_variants, "The plan's own choice, and then every variant");
+  command->add_option("--csv", options->csv, "Write the rows to this file too")->type_name("FILE");
+  command->callback([&operation, &exit_code, command, words, options] {
+    const bool named =
+        std::any_of(words.begin(), words.end(), [](const CLI::Option* word) { return word->count() > 0; });
+    if (!named && !options->is_list()) {
+      options->goals = is_asked_elsewhere(command, "--goals");
+      options->goals_small = !options->goals && is_asked_elsewhere(command, "--goals-small");
+    }
+    if (words.front()->count() == 0 && !options->is_list())
+      throw CLI::RequiredError(words.front()->get_name() + ", --goals, or --goals-small");
+    exit_code = std::max(exit_code, run(operation, *options));
+  });
 }
 
 }  // namespace
 
-void climb(const Operation& operation, const LadderOptions& options) {
-  climb(options, operation.variants(), [&](BenchTable& table, const std::vector<std::string>& variants) {
-    run_case(table, samples_of(operation, table.device(), options.small).front(), variants);
-  });
+std::vector<Result> measure_variants(const Operation& operation, const std::string& device, bool small) {
+  const std::size_t before = recorded().rows.size();
+  Options options;
+  options.device = device;
+  options.quiet = true;
+  BenchTable table(options, "");
+  const std::vector<std::string_view> names = operation.variants();
+  run_case(table, samples_of(operation, table.device(), small).front(), {names.begin(), names.end()});
+  table.end();
+  return {recorded().rows.begin() + static_cast<std::ptrdiff_t>(before), recorded().rows.end()};
 }
 
-void add_bench_operations(Command bench, int& exit_code) {
+int run_all_lists(const std::string& device, bool small) {
+  int worst = kGood;
   for (const Operation& operation : operations::all()) {
-    const Command command = bench.add_command(std::string(operation.name), std::string(operation.summary));
-    auto options = std::make_shared<Options>();
-    const std::vector<Option> words = add_words(command, operation.words, options->words);
-    command.add_option("--tile", options->tile, "Fix the tile, in elements: ROWSxCOLS")
-        .check(shape_validator());
-    add_bench_options(command, *options, operation.variants(), words, {words.front()}, exit_code,
-                      [&operation, options] { return run(operation, *options); });
+    Options options;
+    options.device = device;
+    (small ? options.goals_small : options.goals) = true;
+    worst = std::max(worst, run(operation, options));
   }
+  return worst;
+}
+
+void add_bench_operations(CLI::App* bench, int& exit_code) {
+  for (const Operation& operation : operations::all())
+    add_operation(bench, operation, exit_code);
 }
 
 }  // namespace smem::cli

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
 
 namespace smem::cli {
@@ -20,74 +19,7 @@ constexpr const char* kRow = "{:<41} {:<24}{:>10}{:>9}{:>9}{:>9}{:>9}{:>10}{:>9}
       {.operation = "bench", .argument = "--csv", .expected = "a file that can be written", .got = got});
 }
 
-/// Whether a list was asked for by a command beside this one, or by the one above.
-bool is_asked_elsewhere(Command command, const char* flag) {
-  const Command above = command.parent();
-  const std::vector<Command> beside = above.chosen();
-  return above.is_given(flag) ||
-         std::any_of(beside.begin(), beside.end(), [&](Command one) { return one.is_given(flag); });
-}
-
-using RunList = std::function<void(const std::string& device, bool small)>;
-std::vector<RunList>& lists() {
-  static std::vector<RunList> all;
-  return all;
-}
-
 }  // namespace
-
-std::vector<std::string> BenchOptions::variants_of(const std::vector<std::string_view>& names) const {
-  std::vector<std::string> all = variants;
-  if (all.empty()) all.emplace_back();
-  if (all_variants) all.insert(all.end(), names.begin(), names.end());
-  return all;
-}
-
-void add_bench_options(Command command, BenchOptions& options, const std::vector<std::string_view>& names,
-                       const std::vector<Option>& of_one, const std::vector<Option>& asked, int& exit_code,
-                       const std::function<int()>& run) {
-  add_device_option(command, options.device);
-  const auto [goals, goals_small] = add_list_flags(command, options.goals, options.goals_small);
-  for (const Option option : of_one)
-    option.excludes(goals).excludes(goals_small);
-  command.add_option("--variant", options.variants, "Instead of the plan's own choice; may be repeated")
-      .one_of({names.begin(), names.end()});
-  command.add_flag("--all-variants", options.all_variants, "The plan's own choice, and then every variant");
-  command.add_option("--csv", options.csv, "Write the rows to this file too").type_name("FILE");
-  lists().emplace_back([&options, &exit_code, run](const std::string& device, bool small) {
-    options.device = device;
-    (small ? options.goals_small : options.goals) = true;
-    exit_code = std::max(exit_code, run());
-  });
-  command.on_run([command, &options, &exit_code, of_one, asked, run] {
-    const bool named =
-        std::any_of(of_one.begin(), of_one.end(), [](Option option) { return option.is_given(); });
-    if (!named && !options.is_list()) {
-      options.goals = is_asked_elsewhere(command, "--goals");
-      options.goals_small = !options.goals && is_asked_elsewhere(command, "--goals-small");
-    }
-    bool any = options.is_list();
-    std::string all;
-    for (const Option option : asked) {
-      any = any || option.is_given();
-      all += option.name() + ", ";
-    }
-    if (!any) throw_required(all + "--goals, or --goals-small");
-    exit_code = std::max(exit_code, run());
-  });
-}
-
-std::array<Option, 2> add_list_flags(Command command, bool& goals, bool& goals_small) {
-  const Option all =
-      command.add_flag("--goals", goals, "The list that smem is judged by; a missed goal is exit code 1");
-  return {all,
-          command.add_flag("--goals-small", goals_small, "The same at sizes for a quick look").excludes(all)};
-}
-
-void run_all_lists(const std::string& device, bool small) {
-  for (const RunList& run : lists())
-    run(device, small);
-}
 
 BenchTable::BenchTable(const BenchOptions& options, std::string traffic, bool operations)
     : contexts_{Context({.device = options.device, .profiling = true}), Context({.device = options.device})},
@@ -127,11 +59,6 @@ std::optional<measure::Buffers> BenchTable::buffers(const std::string& label, st
     return measure::make_buffers(context(), bytes);
   skip(label, "", "does not fit the device's memory");
   return std::nullopt;
-}
-
-void BenchTable::fill(const measure::Buffers& buffers, const std::vector<unsigned char>& host) const {
-  for (const measure::BufferPair& pair : buffers.pairs)
-    write_buffer(context(), pair.in, host.data(), host.size());
 }
 
 void BenchTable::print(const BenchRow& row, const Plan& plan, const measure::Measurement& m,

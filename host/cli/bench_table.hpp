@@ -4,47 +4,44 @@
 
 #include "cli/call_costs.hpp"
 #include "cli/measure.hpp"
-#include "cli/parser.hpp"
 #include "cli/results.hpp"
 #include "cli/whole_file.hpp"
+#include "operations/operation.hpp"
 
 #include <smem/smem.hpp>
 
 #include <array>
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace smem::cli {
 
 struct BenchOptions {
   std::string device, csv;
-  std::vector<std::string> variants;
   bool all_variants = false, goals = false, goals_small = false;
   bool quiet = false;  ///< no table: what is measured is recorded (results.hpp)
 
   /// A list of cases, which goes on without what a device cannot do.
   bool is_list() const { return goals || goals_small; }
-  /// The plan's own choice has no name.
-  std::vector<std::string> variants_of(const std::vector<std::string_view>& names) const;
 };
 
-/// Adds --device, --goals, --goals-small, --variant, --all-variants and --csv. Each of `of_one` describes a
-/// single case, and excludes the lists. `run`,
-/// which returns an exit code, is called when one of `asked` was given, or a list: of this command, of one
-/// beside it or of the one above. The worst code of all that run is `exit_code`.
-void add_bench_options(Command command, BenchOptions& options, const std::vector<std::string_view>& names,
-                       const std::vector<Option>& of_one, const std::vector<Option>& asked, int& exit_code,
-                       const std::function<int()>& run);
 /// Adds --goals and --goals-small, and returns them.
-std::array<Option, 2> add_list_flags(Command command, bool& goals, bool& goals_small);
-/// Runs the lists of all commands that have one. `device`: empty: the usual one.
-void run_all_lists(const std::string& device, bool small);
+std::array<CLI::Option*, 2> add_list_flags(CLI::App* command, bool& goals, bool& goals_small);
+/// Runs the lists of all operations. `device`: empty: the usual one. \returns the worst exit code.
+int run_all_lists(const std::string& device, bool small);
+/// Measures every variant of an operation on its first sample for the device. \returns the rows, which are
+/// recorded too.
+std::vector<Result> measure_variants(const operations::Operation& operation, const std::string& device,
+                                     bool small);
 
 /// Fewer repetitions of what takes long.
 template <class Call>
@@ -78,8 +75,6 @@ class BenchTable {
   /// Inputs and outputs of `bytes` bytes; nothing, and a row that says so, where `times` as much does not fit
   /// the device's memory. Rows of few bytes are timed by calls in a queue without profiling: see context().
   std::optional<measure::Buffers> buffers(const std::string& label, std::size_t bytes, double times);
-  /// Writes the same data to all inputs.
-  void fill(const measure::Buffers& buffers, const std::vector<unsigned char>& host) const;
 
   /// A row. `make_plan(variant)`; `call(pair)` returns the event of the operation on a pair of buffers;
   /// `check()`: what is wrong after a call on the first pair.

@@ -1,5 +1,4 @@
 // smem cache: the compiled programs on disk.
-#include "cli/cache.hpp"
 #include "cli/arguments.hpp"
 #include "cli/commands.hpp"
 #include "cli/terminal.hpp"
@@ -8,6 +7,7 @@
 #include <smem/smem.hpp>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <chrono>
 #include <memory>
@@ -113,34 +113,36 @@ int clear(bool dry_run) {
 
 }  // namespace
 
-void add_cache(Command root, int& exit_code) {
-  const Command command =
-      root.add_command("cache", "The compiled programs on disk; without a subcommand, ls");
-  command.require_commands(0, 1);
-  command.on_run([command, &exit_code] {
-    if (command.chosen().empty()) exit_code = list(false);
+void add_cache(CLI::App* root, int& exit_code) {
+  CLI::App* const command =
+      root->add_subcommand("cache", "The compiled programs on disk; without a subcommand, ls");
+  command->require_subcommand(0, 1);
+  command->callback([command, &exit_code] {
+    if (command->get_subcommands().empty()) exit_code = list(false);
   });
 
-  const Command ls = command.add_command("ls", "List the entries, the one that was used last first");
+  CLI::App* const ls = command->add_subcommand("ls", "List the entries, the one that was used last first");
   auto verbose = std::make_shared<bool>(false);
-  ls.add_flag("-v,--verbose", *verbose, "With options, driver and file of each");
-  ls.on_run([verbose, &exit_code] { exit_code = list(*verbose); });
+  ls->add_flag("-v,--verbose", *verbose, "With options, driver and file of each");
+  ls->callback([verbose, &exit_code] { exit_code = list(*verbose); });
 
-  command.add_command("stats", "Folder, number of entries, size and limit").on_run([&exit_code] {
+  command->add_subcommand("stats", "Folder, number of entries, size and limit")->callback([&exit_code] {
     exit_code = print_statistics();
   });
 
-  const Command clearing = command.add_command("clear", "Remove smem's entries, and no other file");
+  CLI::App* const clearing = command->add_subcommand("clear", "Remove smem's entries, and no other file");
   auto dry_run = std::make_shared<bool>(false);
-  clearing.add_flag("-n,--dry-run", *dry_run, "Only say what would be removed");
-  clearing.on_run([dry_run, &exit_code] { exit_code = clear(*dry_run); });
+  clearing->add_flag("-n,--dry-run", *dry_run, "Only say what would be removed");
+  clearing->callback([dry_run, &exit_code] { exit_code = clear(*dry_run); });
 
-  const Command warm =
-      command.add_command("warm", "Build the programs that operations need, before they are needed");
-  auto options = std::make_shared<WarmOptions>();
-  warm.add_option("operations", options->operations, "All, when none is named").one_of(warm_operations());
-  add_device_option(warm, options->device);
-  warm.on_run([options, &exit_code] { exit_code = warm_cache(*options); });
+  CLI::App* const warm =
+      command->add_subcommand("warm", "Build the programs that operations need, before they are needed");
+  auto operations = std::make_shared<std::vector<std::string>>();
+  auto device = std::make_shared<std::string>();
+  warm->add_option("operations", *operations, "All, when none is named")
+      ->check(CLI::IsMember(warm_operations()));
+  add_device_option(warm, *device);
+  warm->callback([device, operations, &exit_code] { exit_code = warm_cache(*device, *operations); });
 }
 
 }  // namespace smem::cli

@@ -3,12 +3,10 @@
 // A program depends on the operation, the types, the device, and on sizes only where a plan chooses another
 // kernel for them; so each call is made with a few elements, with many, and with rows that are not aligned.
 // What has an expression or custom operation in it cannot be built before it is known.
-#include "cli/cache.hpp"
 #include "cli/commands.hpp"
 #include "cli/described.hpp"
 #include "cli/terminal.hpp"
 #include "cli/text.hpp"
-#include "cli/tune_case.hpp"
 #include "operations/list.hpp"
 
 #include <smem/smem.hpp>
@@ -16,52 +14,42 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <cstdint>
 #include <functional>
 #include <string_view>
+#include <utility>
 
 namespace smem::cli {
 
 namespace {
 
-struct Shape2 {
-  std::size_t rows, cols;
-};
-constexpr std::array<Shape2, 3> kShapes{{{64, 64}, {1024, 1024}, {1001, 999}}};
-
 using Call = std::function<void(const Context&)>;
-using Calls = std::vector<Call>;
 
-template <class T>
-Array<T> zeros(const Context& context, std::size_t size) {
-  return Array<T>(context, std::vector<T>(size));
-}
+struct Work {
+  std::string name;
+  std::vector<Call> calls;
+};
 
-/// A call on two matrices of one shape and type, turned where `is_turned`.
-template <class T, class Operation>
-void on_matrices(Calls& calls, bool is_turned, const Operation& operation) {
-  for (const Shape2 shape : kShapes) {
-    calls.emplace_back([=](const Context& context) {
-      const auto in = zeros<T>(context, shape.rows * shape.cols), out = zeros<T>(context, in.size());
-      operation(context, in.matrix(shape.rows, shape.cols),
-                is_turned ? out.matrix(shape.cols, shape.rows) : out.matrix(shape.rows, shape.cols));
-    });
-  }
-}
-
-void warm_rotate(Calls& calls) {
+/// Turns of matrices, which the transposes and flips are made of.
+Work rotations() {
+  Work work{"rotate", {}};
   for (const Rotation rotation : {Rotation::by_90, Rotation::by_180, Rotation::by_270}) {
-    on_matrices<float>(
-        calls, rotation != Rotation::by_180,
-        [=](const Context& context, const auto& in, const auto& out) { rotate(context, in, out, rotation); });
+    for (const auto& [rows, cols] : {std::pair{64, 64}, {1024, 1024}, {1001, 999}}) {
+      work.calls.emplace_back(
+          [=, rows = std::size_t(rows), cols = std::size_t(cols)](const Context& context) {
+            const bool turned = rotation != Rotation::by_180;
+            const Array<float> in(context, std::vector<float>(rows * cols)), out(context, in.size());
+            rotate(context, in.matrix(rows, cols), turned ? out.matrix(cols, rows) : out.matrix(rows, cols),
+                   rotation);
+          });
+    }
   }
+  return work;
 }
 
 /// A call on each small sample, and on each that the device would be measured with.
-Calls calls_of(const operations::Operation& operation, const Device& device) {
-  Calls calls;
+std::vector<Call> calls_of(const operations::Operation& operation, const Device& device) {
+  std::vector<Call> calls;
   for (const operations::Sample& sample : operation.samples) {
     if (sample.scale != operations::Scale::small && sample.scale != operations::scale_for(device, false))
       continue;
@@ -70,44 +58,19 @@ Calls calls_of(const operations::Operation& operation, const Device& device) {
       if (!can_compute(context.device(), one)) return;
       const CaseData data(one);
       const measure::BufferPair pair{make_buffer(context, data.bytes()), make_buffer(context, data.bytes())};
-      const auto places = operations::place(one.in, pair.in());
-      for (std::size_t i = 0; i < places.size(); ++i)  // offsets that are none could keep a kernel busy
-        if (!one.in[i].fill.repeats()) fill(context, places[i], one.in[i], 1);
+      data.write_offsets(context, pair);
       one.call(context, data.arrays(pair), {}).wait();
     });
   }
   return calls;
 }
 
-struct Special {
-  const char* name;
-  void (*add)(Calls& calls);
-};
-
-// clang-format off
-constexpr Special kSpecial[] = {
-    {"rotate", warm_rotate},
-};
-// clang-format on
-
-struct Work {
-  std::string name;
-  Calls calls;
-};
-
 std::vector<Work> asked_work(const std::vector<std::string>& names, const Device& device) {
-  const auto is_asked = [&](std::string_view name) {
-    return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
-  };
   std::vector<Work> all;
-  for (const operations::Operation& operation : operations::all()) {
-    if (is_asked(operation.name)) all.push_back({std::string(operation.name), calls_of(operation, device)});
-  }
-  for (const Special& special : kSpecial) {
-    if (!is_asked(special.name)) continue;
-    all.push_back({special.name, {}});
-    special.add(all.back().calls);
-  }
+  for (const operations::Operation& operation : operations::all())
+    if (is_asked(operation.name, names))
+      all.push_back({std::string(operation.name), calls_of(operation, device)});
+  if (is_asked("rotate", names)) all.push_back(rotations());
   return all;
 }
 
@@ -133,21 +96,18 @@ std::string make_calls(const Context& context, const Work& work, std::size_t don
 }  // namespace
 
 std::vector<std::string> warm_operations() {
-  std::vector<std::string> names;
-  for (const operations::Operation& operation : operations::all())
-    names.emplace_back(operation.name);
-  for (const Special& special : kSpecial)
-    names.emplace_back(special.name);
+  std::vector<std::string> names = operation_names();
+  names.emplace_back("rotate");
   return names;
 }
 
-int warm_cache(const WarmOptions& options) {
+int warm_cache(const std::string& device, const std::vector<std::string>& operations) {
   if (cache_folder().empty()) {
     throw Error({.operation = "cache warm", .expected = "a cache on disk", .got = "SMEM_CACHE: off"});
   }
   const auto start = std::chrono::steady_clock::now();
-  const Context context({.device = options.device});
-  const std::vector<Work> all = asked_work(options.operations, context.device());
+  const Context context({.device = device});
+  const std::vector<Work> all = asked_work(operations, context.device());
   std::size_t steps = 0, done = 0, failures = 0;
   for (const Work& work : all)
     steps += work.calls.size();

@@ -68,7 +68,7 @@ void append(const CommandText& command, std::vector<const CommandText*>& all) {
 
 }  // namespace
 
-CommandText command_tree(Command root) { return described(*root.app_, ""); }
+CommandText command_tree(CLI::App* root) { return described(*root, ""); }
 
 std::vector<const CommandText*> all_commands(const CommandText& root) {
   std::vector<const CommandText*> all;

@@ -1,10 +1,12 @@
 /// The command line as a tree of plain values: what completion scripts and the manual page are made from.
 #pragma once
 
-#include "cli/parser.hpp"
-
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace smem::cli {
 
@@ -26,7 +28,7 @@ struct CommandText {
 };
 
 /// Hidden options and commands are left out.
-CommandText command_tree(Command root);
+CommandText command_tree(CLI::App* root);
 
 /// All commands of the tree, each before those below it.
 std::vector<const CommandText*> all_commands(const CommandText& root);

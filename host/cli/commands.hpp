@@ -2,29 +2,42 @@
 /// code.
 #pragma once
 
-#include "cli/parser.hpp"
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace smem::cli {
 
 /// 2 is left to the command line's own errors. An interrupt ends with 130.
 enum ExitCode { kGood = 0, kFailure = 1, kUsage = 2 };
 
-void add_devices(Command root, int& exit_code);
-void add_explain(Command root, int& exit_code);
-void add_ladder(Command root, int& exit_code);
-void add_roofline(Command root, int& exit_code);
-void add_bench(Command root, int& exit_code);
-void add_bench_operations(Command bench, int& exit_code);
-void add_explain_operations(Command explain, int& exit_code);
-void add_bench_banks(Command bench, int& exit_code);
-void add_bench_rates(Command bench);
-void add_bench_host(Command bench, int& exit_code);
-void add_bench_first_call(Command bench, int& exit_code);
-void add_selftest(Command root, int& exit_code);
-void add_tune(Command root, int& exit_code);
-void add_cache(Command root, int& exit_code);
+void add_devices(CLI::App* root, int& exit_code);
+void add_explain(CLI::App* root);
+void add_ladder(CLI::App* root, int& exit_code);
+void add_roofline(CLI::App* root, int& exit_code);
+void add_bench(CLI::App* root, int& exit_code);
+void add_bench_operations(CLI::App* bench, int& exit_code);
+void add_bench_banks(CLI::App* bench, int& exit_code);
+void add_bench_host(CLI::App* bench, int& exit_code);
+void add_bench_first_call(CLI::App* bench, int& exit_code);
+void add_selftest(CLI::App* root, int& exit_code);
+void add_tune(CLI::App* root, int& exit_code);
+void add_cache(CLI::App* root, int& exit_code);
+/// Parses, and runs what was chosen; without any argument prints the help. \returns false after an error of
+/// usage, which was printed in a line.
+bool parse(CLI::App& app, int argc, char** argv);
+/// What `smem cache warm` can be told.
+std::vector<std::string> warm_operations();
+/// Calls operations (of none: all) on little data, with the plans' own choices, so that their programs are
+/// built and kept. Prints how many were, and the time. \returns the exit code.
+int warm_cache(const std::string& device, const std::vector<std::string>& operations);
+/// Prints what the last of the words after "smem" can become, a line each with its description.
+int complete(CLI::App* root, std::vector<std::string> words);
 /// These two describe the whole command line, so they are added last.
-void add_completion(Command root);
-void add_man(Command root);
+void add_completion(CLI::App* root);
+void add_man(CLI::App* root);
 
 }  // namespace smem::cli

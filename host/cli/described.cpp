@@ -1,6 +1,12 @@
 #include "cli/described.hpp"
 
+#include "operations/list.hpp"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
 #include <algorithm>
+#include <utility>
 
 namespace smem::cli {
 
@@ -15,7 +21,6 @@ void write_at(const Context& context, const operations::PlacedArray& place,
 }
 
 using operations::ArrayRule;
-using operations::HostArray;
 using operations::WordKind;
 using operations::WordRule;
 
@@ -32,25 +37,26 @@ std::vector<std::string> parts_of(const std::string& text) {
 
 }  // namespace
 
-std::vector<Option> add_words(Command command, const std::vector<WordRule>& rules, WordValues& values) {
-  std::vector<Option> options;
+std::vector<CLI::Option*> add_words(CLI::App* command, const std::vector<WordRule>& rules,
+                                    WordValues& values) {
+  std::vector<CLI::Option*> options;
   for (const WordRule& rule : rules) {
     const std::string name = rule.positional ? rule.name : "--" + rule.name;
     if (rule.kind == WordKind::flag) {
-      options.push_back(command.add_flag(name, values.flags[rule.name], rule.help));
+      options.push_back(command->add_flag(name, values.flags[rule.name], rule.help));
       continue;
     }
     const std::string help = rule.usual.empty() ? rule.help : rule.help + " [" + rule.usual + "]";
-    options.push_back(command.add_option(name, values.texts[rule.name], help));
-    options.back().check({[rule](const std::string& text) {
-                            const auto parts = parts_of(text);
-                            return std::all_of(parts.begin(), parts.end(), [&](const std::string& part) {
-                              return operations::fits(rule, part);
-                            });
-                          },
-                          operations::form_of(rule),
-                          rule.kind == WordKind::choice ? "not one of " + operations::form_of(rule)
-                                                        : "not of the form " + operations::form_of(rule)});
+    options.push_back(command->add_option(name, values.texts[rule.name], help));
+    const std::string form = operations::form_of(rule);
+    const auto fault_of = [rule, form](const std::string& text) {
+      const auto parts = parts_of(text);
+      const auto fits = [&](const std::string& part) { return operations::fits(rule, part); };
+      if (std::all_of(parts.begin(), parts.end(), fits)) return std::string();
+      return fmt::format("not {} {}: {}", rule.kind == WordKind::choice ? "one of" : "of the form", form,
+                         text);
+    };
+    options.back()->check(CLI::Validator(fault_of, form));
   }
   return options;
 }
@@ -76,7 +82,28 @@ std::vector<operations::Case> cases_of(const operations::Operation& operation, c
   return cases;
 }
 
-CaseData::CaseData(const operations::Case& of) : case_(of), others_(of.in_out) {
+std::vector<std::string> operation_names() {
+  std::vector<std::string> names;
+  for (const operations::Operation& operation : operations::all())
+    names.emplace_back(operation.name);
+  return names;
+}
+
+bool is_asked(std::string_view name, const std::vector<std::string>& asked) {
+  return asked.empty() || std::find(asked.begin(), asked.end(), name) != asked.end();
+}
+
+std::vector<SampleCase> samples_of(const operations::Operation& operation, const Device& device, bool small) {
+  std::vector<SampleCase> cases;
+  for (const operations::Sample& sample : operation.at(operations::scale_for(device, small))) {
+    cases.push_back({operation.parse(sample.words), sample.goal});
+    if (!can_compute(device, cases.back().one)) cases.pop_back();
+  }
+  return cases;
+}
+
+CaseData::CaseData(const operations::Case& of, std::uint64_t seed)
+    : case_(of), others_(of.in_out), seed_(seed) {
   others_.insert(others_.end(), of.out.begin(), of.out.end());
 }
 
@@ -88,48 +115,67 @@ operations::CallArrays CaseData::arrays(const measure::BufferPair& pair) const {
   return operations::arrays_of(case_, pair.in(), pair.out());
 }
 
-void CaseData::compute() const {
-  if (is_computed_) return;
-  is_computed_ = true;
-  std::uint64_t seed = 0;
+void CaseData::fill() const {
+  if (!before_.empty()) return;
+  std::uint64_t seed = seed_;
   for (const ArrayRule& rule : case_.in)
     in_.push_back(operations::filled(rule, ++seed));
   for (const ArrayRule& rule : case_.in_out)
     before_.push_back(operations::filled(rule, ++seed));
   for (const ArrayRule& rule : case_.out)
     before_.push_back(operations::poisoned(rule));
-  const auto results = static_cast<std::ptrdiff_t>(case_.in_out.size());
-  std::vector<HostArray> in_out(before_.begin(), before_.begin() + results);
-  std::vector<HostArray> out(before_.begin() + results, before_.end());
-  case_.reference({in_, in_out, out});
-  after_ = std::move(in_out);
-  after_.insert(after_.end(), out.begin(), out.end());
 }
 
-void CaseData::write_inputs(const Context& context, const measure::BufferPair& pair) const {
-  compute();
+void CaseData::write(const Context& context, const measure::BufferPair& pair) const {
+  fill();
   const auto places = operations::place(case_.in, pair.in());
   for (std::size_t i = 0; i < places.size(); ++i)
     write_at(context, places[i], in_[i]);
+  write_others(context, pair);
 }
 
 void CaseData::write_others(const Context& context, const measure::BufferPair& pair) const {
-  compute();
+  fill();
   const auto places = operations::place(others_, pair.out());
   for (std::size_t i = 0; i < places.size(); ++i)
     write_at(context, places[i], before_[i]);
 }
 
-std::optional<std::string> CaseData::wrong(const Context& context, const measure::BufferPair& pair) const {
-  compute();
-  const auto places = operations::place(others_, pair.out());
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    HostArray got{after_[i].type, std::vector<unsigned char>(after_[i].bytes.size())};
+void CaseData::write_offsets(const Context& context, const measure::BufferPair& pair) const {
+  const auto places = operations::place(case_.in, pair.in());
+  for (std::size_t i = 0; i < places.size(); ++i)
+    if (!case_.in[i].fill.repeats()) write_at(context, places[i], operations::filled(case_.in[i], 1));
+}
+
+CaseData::Arrays CaseData::read(const Context& context, const measure::BufferPair& pair) const {
+  Arrays arrays;
+  for (const operations::PlacedArray& place : operations::place(others_, pair.out())) {
+    arrays.push_back({place.type, std::vector<unsigned char>(place.elements * size_of(place.type))});
     measure::check(
-        clEnqueueReadBuffer(context.queue()(), pair.out(), CL_TRUE, places[i].first * size_of(places[i].type),
-                            got.bytes.size(), got.bytes.data(), 0, nullptr, nullptr),
+        clEnqueueReadBuffer(context.queue()(), pair.out(), CL_TRUE, place.first * size_of(place.type),
+                            arrays.back().bytes.size(), arrays.back().bytes.data(), 0, nullptr, nullptr),
         "clEnqueueReadBuffer");
-    if (auto wrong = operations::difference(others_[i].name, after_[i], got, case_.relative, case_.absolute))
+  }
+  return arrays;
+}
+
+void CaseData::expect(const Context& context, const measure::BufferPair& pair) {
+  after_ = read(context, pair);
+}
+
+std::optional<std::string> CaseData::wrong(const Context& context, const measure::BufferPair& pair) const {
+  if (after_.empty()) {
+    fill();
+    const auto results = before_.begin() + static_cast<std::ptrdiff_t>(case_.in_out.size());
+    Arrays in_out(before_.begin(), results), out(results, before_.end());
+    case_.reference({in_, in_out, out});
+    after_ = std::move(in_out);
+    after_.insert(after_.end(), out.begin(), out.end());
+  }
+  const Arrays got = read(context, pair);
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    if (auto wrong =
+            operations::difference(others_[i].name, after_[i], got[i], case_.relative, case_.absolute))
       return wrong;
   }
   return std::nullopt;

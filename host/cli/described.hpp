@@ -2,16 +2,21 @@
 #pragma once
 
 #include "cli/measure.hpp"
-#include "cli/parser.hpp"
 #include "operations/operation.hpp"
 
 #include <smem/smem.hpp>
 
-#include <functional>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace smem::cli {
 
@@ -22,33 +27,55 @@ struct WordValues {
 };
 
 /// Adds an option, a flag or a positional argument for each word. \returns them in order.
-std::vector<Option> add_words(Command command, const std::vector<operations::WordRule>& rules,
-                              WordValues& values);
+std::vector<CLI::Option*> add_words(CLI::App* command, const std::vector<operations::WordRule>& rules,
+                                    WordValues& values);
 /// The problems that were asked for: a word with commas stands for several.
 std::vector<operations::Case> cases_of(const operations::Operation& operation, const WordValues& values);
 
-/// A case's arrays on the host, with the results that a plain loop gives.
+/// The names of all operations.
+std::vector<std::string> operation_names();
+
+/// Whether a name is one of those asked for, or none is.
+bool is_asked(std::string_view name, const std::vector<std::string>& asked);
+
+/// A sample of an operation, read.
+struct SampleCase {
+  operations::Case one;
+  double goal = 0;
+};
+/// Those for a device, but for types that it does not compute with. `small`: sizes for a quick look.
+std::vector<SampleCase> samples_of(const operations::Operation& operation, const Device& device, bool small);
+
+/// A case's arrays on the host, and the results that a plain loop gives; both made when they are first asked
+/// for.
 class CaseData {
  public:
-  explicit CaseData(const operations::Case& of);
+  /// `seed`: of the arrays' numbers.
+  explicit CaseData(const operations::Case& of, std::uint64_t seed = 0);
 
   /// Of the buffer that holds the inputs, and of the one that holds the other arrays, the larger.
   std::size_t bytes() const;
   operations::CallArrays arrays(const measure::BufferPair& pair) const;
-  /// Writes the inputs.
-  void write_inputs(const Context& context, const measure::BufferPair& pair) const;
+  /// Writes the inputs, and all others.
+  void write(const Context& context, const measure::BufferPair& pair) const;
   /// Writes what is read and written, and bytes that a missing write leaves into the results.
   void write_others(const Context& context, const measure::BufferPair& pair) const;
+  /// Writes only inputs that are offsets, which could keep a kernel busy where they are none.
+  void write_offsets(const Context& context, const measure::BufferPair& pair) const;
+  /// What is on the device now are the results to expect, not those of a plain loop.
+  void expect(const Context& context, const measure::BufferPair& pair);
   /// What is wrong with the results; empty: nothing.
   std::optional<std::string> wrong(const Context& context, const measure::BufferPair& pair) const;
 
  private:
-  void compute() const;
+  using Arrays = std::vector<operations::HostArray>;
+  void fill() const;
+  Arrays read(const Context& context, const measure::BufferPair& pair) const;
 
   const operations::Case& case_;
   std::vector<operations::ArrayRule> others_;  ///< read and written, then results
-  mutable bool is_computed_ = false;
-  mutable std::vector<operations::HostArray> in_, before_, after_;  ///< inputs; the others
+  std::uint64_t seed_;
+  mutable Arrays in_, before_, after_;  ///< inputs; the others
 };
 
 }  // namespace smem::cli

@@ -5,6 +5,7 @@
 #include <smem/smem.hpp>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <optional>
 #include <string>
@@ -104,18 +105,18 @@ int print_json(const std::string& device) {
 
 }  // namespace
 
-void add_devices(Command root, int& exit_code) {
-  const Command command =
-      root.add_command("devices", "List the OpenCL devices, and the facts that plans are made of");
+void add_devices(CLI::App* root, int& exit_code) {
+  CLI::App* const command =
+      root->add_subcommand("devices", "List the OpenCL devices, and the facts that plans are made of");
   auto verbose = std::make_shared<bool>(false);
-  command.add_flag("-v,--verbose", *verbose, "All facts of each device");
+  command->add_flag("-v,--verbose", *verbose, "All facts of each device");
   auto device = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
-  const Option json_flag = command.add_flag(
+  CLI::Option* const json_flag = command->add_flag(
       "--json", *json, "The facts of one device as JSON: the file that smem explain --like reads");
-  command.add_option("-d,--device", *device, "Of --json: index, part of a name, gpu, cpu or accelerator")
-      .needs(json_flag);
-  command.on_run([=, &exit_code] { exit_code = *json ? print_json(*device) : run(*verbose); });
+  command->add_option("-d,--device", *device, "Of --json: index, part of a name, gpu, cpu or accelerator")
+      ->needs(json_flag);
+  command->callback([=, &exit_code] { exit_code = *json ? print_json(*device) : run(*verbose); });
 }
 
 }  // namespace smem::cli

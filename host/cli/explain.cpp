@@ -1,15 +1,15 @@
 // smem explain: the plan of an operation in words, for a device that is here or for one that is not.
-#include "cli/explain.hpp"
-
 #include "cli/arguments.hpp"
+#include "cli/bench_table.hpp"
+#include "cli/commands.hpp"
+#include "cli/described.hpp"
+#include "operations/list.hpp"
 
 #include <smem/smem.hpp>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -19,6 +19,41 @@
 
 namespace smem::cli {
 
+namespace {
+
+using operations::Case;
+using operations::Operation;
+
+struct Options {
+  WordValues words;
+  std::string variant, tile, layout, device, like;
+  std::size_t work_items = 0;
+  bool run = false, json = false;
+
+  PlanOverrides fixed() const {
+    PlanOverrides fixed{.variant = variant, .work_items = work_items};
+    if (!layout.empty()) fixed.layout = parse_layout(layout);
+    if (tile.empty()) return fixed;
+    const Shape shape = parse_shape(tile).value();
+    fixed.tile_rows = shape.rows;
+    fixed.tile_cols = shape.cols;
+    return fixed;
+  }
+};
+
+CLI::Validator layout_validator() {
+  const auto fault_of = [](const std::string& text) -> std::string {
+    try {
+      parse_layout(text);
+      return {};
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  return {fault_of, "LAYOUT"};
+}
+
+/// The facts in a file. \throws Error naming --like when it cannot be read.
 Device read_facts(const std::string& path) {
   std::ifstream file(path);
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
@@ -31,47 +66,108 @@ Device read_facts(const std::string& path) {
   return device_from_json(text);
 }
 
-measure::Buffers explain_buffers(const Context& context, std::size_t bytes) {
-  if (bytes > context.device().max_allocation) {
+/// Of what is fixed, else of what was tuned, else the shipped plan.
+Plan plan_of(const Case& c, const Context* context, const Device& device, const PlanOverrides& fixed) {
+  if (context == nullptr || fixed != PlanOverrides{}) return c.plan(device, fixed);
+  if (const auto entry = find_tuning(*context, c.tuning)) {
+    try {
+      Plan plan = c.plan(device, entry->overrides);
+      plan.evidence = entry->evidence();
+      return plan;
+    } catch (const Error&) {  // NOLINT(bugprone-empty-catch): then the shipped plan stands
+    }
+  }
+  return c.plan(device, fixed);
+}
+
+/// Of the main launch, which is what a plan's bound is for: its share of the call's, by bytes; of the call
+/// where operations count.
+double seconds_of(const Case& c, const Context& context, const Plan& plan) {
+  const CaseData data(c);
+  if (data.bytes() > context.device().max_allocation) {
     throw Error({.operation = "explain",
                  .argument = "--run",
                  .expected = fmt::format("inputs of at most {} bytes", context.device().max_allocation),
-                 .got = fmt::format("{} bytes", bytes),
+                 .got = fmt::format("{} bytes", data.bytes()),
                  .device = context.device().name});
   }
-  return measure::make_buffers(context, bytes);
+  measure::Buffers buffers = measure::make_buffers(context, data.bytes());
+  if (c.operations > 0) buffers.pairs.resize(1);
+  for (const measure::BufferPair& pair : buffers.pairs)
+    data.write(context, pair);
+  const auto call = [&](const measure::BufferPair& pair) {
+    return c.call(context, data.arrays(pair), {.overrides = &plan.overrides});
+  };
+  double bytes = 0;
+  for (const Launch* launch : plan.launches())
+    bytes += launch->prediction.bytes() * static_cast<double>(launch->repeats);
+  const double share = bytes > 0 && c.operations == 0 ? plan.prediction.bytes() / bytes : 1;
+  const measure::Effort effort = effort_of(context, buffers, call);
+  return share * measure::Meter(context).measure(buffers, bytes, call, effort).call.median;
 }
 
-void fix_tile(PlanOverrides& fixed, const std::string& tile, const std::string& layout) {
-  if (!layout.empty()) fixed.layout = parse_layout(layout);
-  if (tile.empty()) return;
-  const auto shape = parse_shape(tile).value();
-  fixed.tile_rows = shape.rows;
-  fixed.tile_cols = shape.cols;
+void explain_case(const Operation& operation, const Case& c, const Options& options) {
+  std::optional<Context> context;
+  if (options.like.empty()) context.emplace(ContextOptions{.device = options.device, .profiling = true});
+  const Device device = context ? context->device() : read_facts(options.like);
+  const Plan plan = plan_of(c, context ? &*context : nullptr, device, options.fixed());
+  Knowledge knowledge;
+  if (options.run) {
+    knowledge.rates = measure_rates(*context);
+    knowledge.registers = registers_of(*context, plan);
+    knowledge.measured_seconds = seconds_of(c, *context, plan);
+  }
+  if (options.json) {
+    fmt::print("{}", explain_json(plan, device, knowledge));
+  } else {
+    fmt::print("{} of {} on {}", operation.name, c.text, explain(plan, device, knowledge));
+  }
 }
 
-void add_explain_options(Command command, ExplainOptions& options,
-                         const std::vector<std::string_view>& variants) {
-  command.add_option("--variant", options.variant, "Instead of the one that the plan would choose")
-      .one_of({variants.begin(), variants.end()});
-  command.add_option("--work-items", options.work_items, "Fix the size of a work-group").positive();
-  const Option device = add_device_option(command, options.device);
-  const Option like =
+void add_operation(CLI::App* explain, const Operation& operation) {
+  CLI::App* const command =
+      explain->add_subcommand(std::string(operation.name), std::string(operation.summary));
+  auto options = std::make_shared<Options>();
+  const std::vector<CLI::Option*> words = add_words(command, operation.words, options->words);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const operations::WordRule& rule = operation.words[i];
+    if (rule.usual.empty() && rule.kind != operations::WordKind::flag) words[i]->required();
+  }
+  command->add_option("--tile", options->tile, "Fix the tile, in elements: ROWSxCOLS")
+      ->check(shape_validator());
+  command
+      ->add_option("--layout", options->layout,
+                   "Fix the tile's layout: plain, padded[:ITEMS] or swizzled[:MASK]")
+      ->check(layout_validator());
+  const std::vector<std::string_view> names = operation.variants();
+  command->add_option("--variant", options->variant, "Instead of the one that the plan would choose")
+      ->check(CLI::IsMember(std::vector<std::string>(names.begin(), names.end())));
+  command->add_option("--work-items", options->work_items, "Fix the size of a work-group")
+      ->check(CLI::PositiveNumber);
+  CLI::Option* const device = add_device_option(command, options->device);
+  CLI::Option* const like =
       command
-          .add_option("--like", options.like,
-                      "A facts file (smem devices --json): the plan for a device that is not here")
-          .type_name("FILE");
-  const Option run_flag = command.add_flag(
-      "--run", options.run, "Run it too: the measured time beside the bound by the device's measured rates");
-  command.add_flag("--json", options.json, "As JSON");
-  like.excludes(device).excludes(run_flag);
+          ->add_option("--like", options->like,
+                       "A facts file (smem devices --json): the plan for a device that is not here")
+          ->type_name("FILE");
+  CLI::Option* const run_flag = command->add_flag(
+      "--run", options->run, "Run it too: the measured time beside the bound by the device's measured rates");
+  command->add_flag("--json", options->json, "As JSON");
+  like->excludes(device)->excludes(run_flag);
+  command->callback([&operation, options] {
+    for (const Case& c : cases_of(operation, options->words))
+      explain_case(operation, c, *options);
+  });
 }
 
-void add_explain(Command root, int& exit_code) {
-  const Command command = root.add_command(
+}  // namespace
+
+void add_explain(CLI::App* root) {
+  CLI::App* const command = root->add_subcommand(
       "explain", "Print the plan of an operation: kernel, sizes, layout, what bounds it, and why");
-  command.require_commands(1, 1);
-  add_explain_operations(command, exit_code);
+  command->require_subcommand(1, 1);
+  for (const Operation& operation : operations::all())
+    add_operation(command, operation);
 }
 
 }  // namespace smem::cli

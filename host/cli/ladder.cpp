@@ -1,9 +1,9 @@
 // smem ladder: every variant of an operation on this device, what changed and what it brought. smem roofline:
 // the fastest variants of all operations under the device's measured roof.
-#include "cli/ladder.hpp"
-
 #include "cli/arguments.hpp"
+#include "cli/bench_table.hpp"
 #include "cli/commands.hpp"
+#include "cli/described.hpp"
 #include "cli/results.hpp"
 #include "cli/svg.hpp"
 #include "operations/list.hpp"
@@ -11,20 +11,24 @@
 #include <smem/smem.hpp>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <memory>
-#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace smem::cli {
 
 namespace {
 
-struct Options : LadderOptions {
-  std::string operation, plot, json;
+struct Options {
+  std::string device, operation, plot, json;
   std::vector<std::string> operations;
+  bool small = false;
 };
 
 std::string predicted(const Result& r) {
@@ -40,29 +44,26 @@ std::string predicted(const Result& r) {
   return text;
 }
 
-/// The rows that a function records.
-template <class Measure>
-std::vector<Result> rows_of(const Measure& measure) {
-  const std::size_t before = recorded().rows.size();
-  measure();
-  return {recorded().rows.begin() + static_cast<std::ptrdiff_t>(before), recorded().rows.end()};
+std::string_view step_of(const operations::Operation& operation, std::string_view variant) {
+  for (const operations::Step& step : operation.steps)
+    if (step.variant == variant) return step.what;
+  return {};
 }
 
 /// Without an operation: which there are, and their steps.
 int list_steps() {
-  for (const Ladder& of : ladders()) {
-    fmt::print("{}\n", of.operation);
-    for (const std::string_view variant : of.variants)
-      fmt::print("  {:<18}{}\n", variant, step_of(of.operation, variant));
+  for (const operations::Operation& operation : operations::all()) {
+    fmt::print("{}\n", operation.name);
+    for (const operations::Step& step : operation.steps)
+      fmt::print("  {:<18}{}\n", step.variant, step.what);
   }
   return kGood;
 }
 
 int ladder(const Options& options) {
   if (options.operation.empty()) return list_steps();
-  const auto of = std::find_if(ladders().begin(), ladders().end(),
-                               [&](const Ladder& l) { return l.operation == options.operation; });
-  const std::vector<Result> rows = rows_of([&] { of->measure(options); });
+  const operations::Operation& operation = *operations::find(options.operation);
+  const std::vector<Result> rows = measure_variants(operation, options.device, options.small);
   if (rows.empty()) {
     fmt::print(stderr, "smem: no variant of {} runs on this device\n", options.operation);
     return kFailure;
@@ -84,12 +85,12 @@ int ladder(const Options& options) {
     const double seconds = r.seconds.median;
     fmt::print("{:<18}{:>10.4f}{:>11.1f}{:>10.3f}{:>9.3f}{:>9}  {}{}{}\n", name, seconds * 1e3,
                r.rate() * 1e-9, r.share(), fastest / seconds,
-               before > 0 ? fmt::format("x {:.2f}", before / seconds) : "", step_of(options.operation, name),
+               before > 0 ? fmt::format("x {:.2f}", before / seconds) : "", step_of(operation, name),
                r.stable() ? "" : " (unstable)", r.wrong.empty() ? "" : fmt::format(" WRONG: {}", r.wrong));
     if (const std::string why = predicted(r); !why.empty()) fmt::print("{:<67}  {}\n", "", why);
     before = seconds;
     bars.push_back({name, fmt::format("{:.0f} {}", r.rate() * 1e-9, operations ? "GFLOP/s" : "GB/s"),
-                    std::string(step_of(options.operation, name)), r.share(), seconds == fastest});
+                    std::string(step_of(operation, name)), r.share(), seconds == fastest});
   }
   fmt::print(
       "of {0}: of the device's own {0}, measured in the same run; before: times faster than the rung "
@@ -115,11 +116,9 @@ int roofline_plot(const Options& options) {
   fmt::print("{:<16}{:<42}{:<18}{:>12}{:>12}{:>13}\n", "operation", "case", "variant", "ops a byte",
              "GFLOP/s", "of the roof");
   std::vector<RoofPoint> points;
-  for (const Ladder& of : ladders()) {
-    if (!options.operations.empty() && std::find(options.operations.begin(), options.operations.end(),
-                                                 of.operation) == options.operations.end())
-      continue;
-    const std::vector<Result> rows = rows_of([&] { of.measure(options); });
+  for (const operations::Operation& operation : operations::all()) {
+    if (!is_asked(operation.name, options.operations)) continue;
+    const std::vector<Result> rows = measure_variants(operation, options.device, options.small);
     const auto best = std::min_element(rows.begin(), rows.end(), [](const Result& a, const Result& b) {
       return a.seconds.median < b.seconds.median;
     });
@@ -150,71 +149,35 @@ int roofline_plot(const Options& options) {
   return kGood;
 }
 
-std::array<Option, 4> add_options(Command command, Options& options) {
+std::array<CLI::Option*, 4> add_options(CLI::App* command, Options& options) {
   return {add_device_option(command, options.device),
-          command.add_flag("--small", options.small, "At sizes for a quick look"),
-          command.add_option("--plot", options.plot, "Write a picture to this file: SVG").type_name("FILE"),
-          command.add_option("--json", options.json, "Write the results to this file").type_name("FILE")};
+          command->add_flag("--small", options.small, "At sizes for a quick look"),
+          command->add_option("--plot", options.plot, "Write a picture to this file: SVG")->type_name("FILE"),
+          command->add_option("--json", options.json, "Write the results to this file")->type_name("FILE")};
 }
 
 }  // namespace
 
-const std::vector<Ladder>& ladders() {
-  static const std::vector<Ladder> all = [] {
-    std::vector<Ladder> ladders;
-    for (const operations::Operation& operation : operations::all()) {
-      ladders.push_back({operation.name, operation.variants(),
-                         [&operation](const LadderOptions& options) { climb(operation, options); }});
-    }
-    return ladders;
-  }();
-  return all;
-}
-
-void climb(const LadderOptions& options, const std::vector<std::string_view>& variants,
-           const std::function<void(BenchTable&, const std::vector<std::string>&)>& run_case) {
-  BenchOptions quiet;
-  quiet.device = options.device;
-  quiet.quiet = true;
-  BenchTable table(quiet, "");
-  run_case(table, {variants.begin(), variants.end()});
-  table.end();
-}
-
-std::vector<std::string> ladder_names() {
-  std::vector<std::string> names;
-  for (const Ladder& l : ladders())
-    names.emplace_back(l.operation);
-  return names;
-}
-
-std::string_view step_of(std::string_view operation, std::string_view variant) {
-  if (const operations::Operation* described = operations::find(operation)) {
-    for (const operations::Step& step : described->steps)
-      if (step.variant == variant) return step.what;
-  }
-  return {};
-}
-
-void add_ladder(Command root, int& exit_code) {
-  const Command command = root.add_command(
+void add_ladder(CLI::App* root, int& exit_code) {
+  CLI::App* const command = root->add_subcommand(
       "ladder", "The optimisation steps of an operation: every variant, what changed and what it brought");
   auto options = std::make_shared<Options>();
-  const Option operation =
-      command.add_option("operation", options->operation, "Whose ladder; without it, the steps of all")
-          .one_of(ladder_names());
-  for (const Option option : add_options(command, *options))
-    option.needs(operation);
-  command.on_run([options, &exit_code] { exit_code = ladder(*options); });
+  CLI::Option* const operation =
+      command->add_option("operation", options->operation, "Whose ladder; without it, the steps of all")
+          ->check(CLI::IsMember(operation_names()));
+  for (CLI::Option* const option : add_options(command, *options))
+    option->needs(operation);
+  command->callback([options, &exit_code] { exit_code = ladder(*options); });
 }
 
-void add_roofline(Command root, int& exit_code) {
-  const Command command =
-      root.add_command("roofline", "The fastest variants of all operations under the device's measured roof");
+void add_roofline(CLI::App* root, int& exit_code) {
+  CLI::App* const command = root->add_subcommand(
+      "roofline", "The fastest variants of all operations under the device's measured roof");
   auto options = std::make_shared<Options>();
-  command.add_option("operations", options->operations, "Only these").one_of(ladder_names());
+  command->add_option("operations", options->operations, "Only these")
+      ->check(CLI::IsMember(operation_names()));
   add_options(command, *options);
-  command.on_run([options, &exit_code] { exit_code = roofline_plot(*options); });
+  command->callback([options, &exit_code] { exit_code = roofline_plot(*options); });
 }
 
 }  // namespace smem::cli

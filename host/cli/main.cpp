@@ -7,12 +7,15 @@
 #include <smem/smem.hpp>
 
 #include <fmt/core.h>
+#include <CLI/CLI.hpp>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <string>
+#include <vector>
 
 namespace {
 
@@ -30,16 +33,16 @@ int main(int argc, char** argv) {
   using namespace smem::cli;
   end_on_interrupt();
   int exit_code = kGood;
-  const Parser parser(
-      "smem", SMEM_VERSION,
-      "OpenCL kernels around local memory: what they would do on a device, and how fast they are.");
-  const Command root = parser.root();
-  root.require_commands(1, 1);
-  root.footer(
+  CLI::App app("OpenCL kernels around local memory: what they would do on a device, and how fast they are.",
+               "smem");
+  CLI::App* const root = &app;
+  root->set_version_flag("--version", "smem " SMEM_VERSION);
+  root->require_subcommand(1, 1);
+  root->footer(
       "Exit codes: 0 good, 1 failure, 2 usage, 130 interrupted. Without --device: SMEM_DEVICE, else the best "
       "GPU, else a CPU.");
   add_devices(root, exit_code);
-  add_explain(root, exit_code);
+  add_explain(root);
   add_ladder(root, exit_code);
   add_roofline(root, exit_code);
   add_bench(root, exit_code);
@@ -52,14 +55,16 @@ int main(int argc, char** argv) {
   // Benchmarks compare what smem ships, whatever was tuned here. Variables are read by contexts, which open
   // later.
   for (const char* name : {"bench", "ladder", "roofline"})
-    root.command(name).on_chosen([] { ::setenv("SMEM_TUNING", "0", 1); });
+    root->get_subcommand(name)->preparse_callback([](std::size_t) { ::setenv("SMEM_TUNING", "0", 1); });
 
   recorded().command = "smem";
   for (int i = 1; i < argc; ++i)
     recorded().command.append(" ").append(argv[i]);
 
   try {
-    return with_output(parser.run(argc, argv) ? exit_code : kUsage);
+    if (argc > 1 && std::strcmp(argv[1], "--complete") == 0)
+      return complete(root, std::vector<std::string>(argv + 2, argv + argc));
+    return with_output(parse(app, argc, argv) ? exit_code : kUsage);
   } catch (const std::exception& error) {
     std::fflush(stdout);
     fmt::print(stderr, "{} {}\n", painted(stderr, Paint::red, "smem:"), error.what());

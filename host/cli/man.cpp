@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
 
 #include <string>
 #include <utility>
@@ -131,9 +132,9 @@ std::string page(const CommandText& root) {
 
 }  // namespace
 
-void add_man(Command root) {
-  const Command command = root.add_command("man", "Print the manual page").hidden();
-  command.on_run([root] { fmt::print("{}", page(command_tree(root))); });
+void add_man(CLI::App* root) {
+  CLI::App* const command = root->add_subcommand("man", "Print the manual page")->group("");
+  command->callback([root] { fmt::print("{}", page(command_tree(root))); });
 }
 
 }  // namespace smem::cli

@@ -8,6 +8,7 @@
 #include <smem/smem.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstddef>
@@ -185,6 +186,14 @@ struct Effort {
   double seconds = 1.2;  ///< after which no repetition beyond the least is begun
 };
 
+/// Calls `once()` as often, while it returns true.
+template <class Once>
+void repeat(const Effort& effort, const Once& once) {
+  const auto start = Clock::now();
+  for (std::size_t i = 0; i < effort.least || (i < effort.most && seconds_since(start) < effort.seconds); ++i)
+    if (!once()) return;
+}
+
 struct Measurement {
   Statistics call;                 ///< seconds
   double bytes = 0;                ///< that a call reads and writes
@@ -246,9 +255,7 @@ class Meter {
     const auto launches =
         host_copy_ ? std::size_t{1} : static_cast<std::size_t>(std::clamp(3e-3 / estimate, 1.0, 1000.0));
     std::vector<double> firsts, seconds, ratios;
-    const auto start = Clock::now();
-    while (ratios.size() < effort.least ||
-           (ratios.size() < effort.most && seconds_since(start) < effort.seconds)) {
+    repeat(effort, [&] {
       // Each goes first every other time.
       const bool swapped = ratios.size() % 2 == 1;
       if (swapped) seconds.push_back(seconds_of(launches, second));
@@ -256,8 +263,8 @@ class Meter {
       if (!swapped) seconds.push_back(seconds_of(launches, second));
       ratios.push_back(firsts.back() / seconds.back());
       constexpr double kHopeless = 0.7;
-      if (ratios.size() >= 3 && statistics(ratios).high < kHopeless) break;
-    }
+      return ratios.size() < 3 || statistics(ratios).high >= kHopeless;
+    });
     return {statistics(firsts), statistics(seconds), statistics(ratios)};
   }
 
@@ -274,12 +281,11 @@ class Meter {
       once();
     host_copy_->seconds();
     std::vector<double> calls, copies;
-    const auto start = Clock::now();
-    while (calls.size() < effort.least ||
-           (calls.size() < effort.most && seconds_since(start) < effort.seconds)) {
+    repeat(effort, [&] {
       calls.push_back(once());
       copies.push_back(host_copy_->seconds());
-    }
+      return true;
+    });
     Measurement result;
     result.call = statistics(calls);
     result.copy_rate = 2.0 * static_cast<double>(HostCopy::kBytes) / statistics(copies).median;
@@ -310,8 +316,7 @@ class Meter {
     const auto seconds_between = [&](const cl::Event& before, const cl::Event& last) {
       return static_cast<double>(event_end(last) - event_end(before)) * 1e-9 / static_cast<double>(launches);
     };
-    std::vector<double> calls, driver_copies, kernel_copies;
-    const auto repetition = [&] {
+    return beside_copies(buffers, effort, [&] {
       const auto copy_by_driver = [&](const BufferPair& pair) {
         return device_copy_->by_driver(pair.in, pair.out, buffers.bytes);
       };
@@ -322,21 +327,9 @@ class Meter {
           [&](const BufferPair& pair) { return device_copy_->by_kernel(pair.in, pair.out, buffers.bytes); });
       const cl::Event called = sequence(call);
       context_.finish();
-      calls.push_back(seconds_between(by_kernel, called));
-      driver_copies.push_back(seconds_between(lead, by_driver));
-      kernel_copies.push_back(seconds_between(by_driver, by_kernel));
-    };
-    constexpr double kWarmUp = 0.05;
-    for (const auto start = Clock::now(); seconds_since(start) < kWarmUp;)
-      repetition();
-    calls.clear();
-    driver_copies.clear();
-    kernel_copies.clear();
-    const auto start = Clock::now();
-    while (calls.size() < effort.least ||
-           (calls.size() < effort.most && seconds_since(start) < effort.seconds))
-      repetition();
-    return beside_copies(buffers, calls, driver_copies, kernel_copies);
+      return std::array{seconds_between(by_kernel, called), seconds_between(lead, by_driver),
+                        seconds_between(by_driver, by_kernel)};
+    });
   }
 
   /// Many calls of a GPU between two looks at the host's clock, in a queue without profiling: events make
@@ -362,31 +355,30 @@ class Meter {
     // A repetition takes five milliseconds, so that the wait at its end does not count.
     seconds_of(10, call);
     const auto launches = static_cast<std::size_t>(std::clamp(5e-3 / seconds_of(10, call), 1.0, 1000.0));
-    std::vector<double> calls, driver_copies, kernel_copies;
-    const auto repetition = [&] {
-      driver_copies.push_back(seconds_of(launches, copy_by_driver));
-      kernel_copies.push_back(seconds_of(launches, copy_by_kernel));
-      calls.push_back(seconds_of(launches, call));
-    };
-    constexpr double kWarmUp = 0.05;
-    for (const auto start = Clock::now(); seconds_since(start) < kWarmUp;)
-      repetition();
-    driver_copies.clear();
-    kernel_copies.clear();
-    calls.clear();
-    const auto start = Clock::now();
-    while (calls.size() < effort.least ||
-           (calls.size() < effort.most && seconds_since(start) < effort.seconds))
-      repetition();
-    return beside_copies(buffers, calls, driver_copies, kernel_copies);
+    return beside_copies(buffers, effort, [&] {
+      const double by_driver = seconds_of(launches, copy_by_driver);
+      const double by_kernel = seconds_of(launches, copy_by_kernel);
+      return std::array{seconds_of(launches, call), by_driver, by_kernel};
+    });
   }
 
-  static Measurement beside_copies(const Buffers& buffers, const std::vector<double>& calls,
-                                   const std::vector<double>& driver_copies,
-                                   const std::vector<double>& kernel_copies) {
+  /// `repetition()`: seconds of the call, of the driver's copy and of the kernel's.
+  template <class Repetition>
+  static Measurement beside_copies(const Buffers& buffers, const Effort& effort,
+                                   const Repetition& repetition) {
+    constexpr double kWarmUp = 0.05;  // seconds, for the clocks to rise
+    for (const auto start = Clock::now(); seconds_since(start) < kWarmUp;)
+      repetition();
+    std::array<std::vector<double>, 3> all;
+    repeat(effort, [&] {
+      const std::array<double, 3> seconds = repetition();
+      for (std::size_t i = 0; i < all.size(); ++i)
+        all.at(i).push_back(seconds.at(i));
+      return true;
+    });
     Measurement result;
-    result.call = statistics(calls);
-    const double driver = statistics(driver_copies).median, kernel = statistics(kernel_copies).median;
+    result.call = statistics(all[0]);
+    const double driver = statistics(all[1]).median, kernel = statistics(all[2]).median;
     result.copy_name = driver <= kernel ? "clEnqueueCopyBuffer" : "float4 kernel";
     result.copy_rate = 2.0 * static_cast<double>(buffers.bytes) / std::min(driver, kernel);
     return result;

@@ -73,19 +73,14 @@ void set_attributes(posix_spawnattr_t& attributes) {
                            POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 }
 
-/// Starts the program with its output, and errors where asked for, going to `to`. `from`: its input;
-/// negative: none.
+/// Starts the program with its output, and errors where asked for, going to `to`. `from`: its input.
 pid_t spawn(const ProcessCommand& command, int from, int to) {
   std::vector<std::string> words{command.program};
   words.insert(words.end(), command.arguments.begin(), command.arguments.end());
   std::vector<std::string> variables = changed_environment(command.environment);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  if (from >= 0) {
-    posix_spawn_file_actions_adddup2(&actions, from, STDIN_FILENO);
-  } else {
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  }
+  posix_spawn_file_actions_adddup2(&actions, from, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, to, STDOUT_FILENO);
   if (command.errors_too) posix_spawn_file_actions_adddup2(&actions, to, STDERR_FILENO);
   posix_spawnattr_t attributes;
@@ -169,44 +164,6 @@ void collect(pid_t child, Ended& ended) {
 
 }  // namespace
 
-Ended run_process(const ProcessCommand& command) {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) fail("pipe", errno);
-  pid_t child = 0;
-  try {
-    child = spawn(command, -1, ends[1]);
-  } catch (...) {
-    ::close(ends[0]);
-    ::close(ends[1]);
-    throw;
-  }
-  ::close(ends[1]);
-  const OnInterrupt end_child([child] { stop(child, 500ms); });
-  Ended ended;
-  Kept output(command.most_output);
-  constexpr int kOften = 100;
-  // Also until the process has ended: what it started may hold its output open.
-  while (read_some(ends[0], kOften, output) && !has_ended(child)) {
-    if (!command.may_go_on || command.may_go_on()) continue;
-    ended.stopped = true;
-    stop(child, 2s);
-    break;
-  }
-  while (!has_ended(child) && !ended.stopped) {
-    if (command.may_go_on && !command.may_go_on()) {
-      ended.stopped = true;
-      stop(child, 2s);
-    }
-    std::this_thread::sleep_for(5ms);
-  }
-  collect(child, ended);
-  for (pollfd ready{ends[0], POLLIN, 0}; ::poll(&ready, 1, 0) > 0 && read_some(ends[0], 0, output);) {
-  }
-  ::close(ends[0]);
-  ended.output = output.text();
-  return ended;
-}
-
 struct Worker::State {
   explicit State(const ProcessCommand& command) : most_output(command.most_output), output(most_output) {
     std::array<int, 2> output_ends{}, socket_ends{};
@@ -247,6 +204,7 @@ struct Worker::State {
   int from = -1, socket = -1;
   pid_t child = 0;
   std::optional<OnInterrupt> end_child;
+  bool is_closed = false;  ///< the socket, by the child
   std::string answer;
   std::optional<Ended> ended;
 };
@@ -270,13 +228,15 @@ void Worker::ask(const std::string& line) {
 
 std::optional<std::string> Worker::answer() {
   constexpr int kOften = 100;
-  std::array<pollfd, 2> ready{{{state_->from, POLLIN, 0}, {state_->socket, POLLIN, 0}}};
+  std::array<pollfd, 2> ready{
+      {{state_->from, POLLIN, 0}, {state_->is_closed ? -1 : state_->socket, POLLIN, 0}}};
   if (::poll(ready.data(), ready.size(), kOften) <= 0) return std::nullopt;
   if (ready[0].revents != 0 && !read_some(state_->from, 0, state_->output))
     std::this_thread::sleep_for(5ms);  // closed: it ends
   if (ready[1].revents == 0) return std::nullopt;
-  std::array<char, 64> part{};
+  std::array<char, 4096> part{};
   const ssize_t got = ::recv(state_->socket, part.data(), part.size(), MSG_DONTWAIT);
+  state_->is_closed = got == 0;
   if (got > 0) state_->answer.append(part.data(), static_cast<std::size_t>(got));
   const std::size_t end = state_->answer.find('\n');
   if (end == std::string::npos) return std::nullopt;
@@ -308,14 +268,25 @@ Ended Worker::stop() {
   return ended;
 }
 
+void Worker::end_input() { ::shutdown(state_->socket, SHUT_WR); }
+
 Ended Worker::finish() {
-  if (!state_->ended) ::shutdown(state_->socket, SHUT_WR);
+  if (!state_->ended) end_input();
   constexpr std::chrono::seconds kPatience(10);
   for (const Clock::time_point end = Clock::now() + kPatience; !has_ended() && Clock::now() < end;) {
     state_->read_rest();
     std::this_thread::sleep_for(5ms);
   }
   return stop();
+}
+
+Ended run_process(const ProcessCommand& command) {
+  Worker process(command);
+  process.end_input();
+  // Until it has ended, not its output: what it started may hold that open.
+  while (!process.has_ended() && (!command.may_go_on || command.may_go_on()))
+    process.answer();
+  return process.stop();
 }
 
 std::string signal_text(int signal) {

@@ -48,6 +48,8 @@ class Worker {
   /// Waits for at most a tenth of a second. \returns the answer, once it has come.
   std::optional<std::string> answer();
   bool has_ended() const;
+  /// There is no more input.
+  void end_input();
   /// Processor time of all its threads, in seconds.
   double processor_seconds() const;
   /// What it wrote since it was asked.

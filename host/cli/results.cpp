@@ -17,54 +17,45 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// The members of a row in a file: `visit(name, member)`, those of the plan by `of_plan`.
+template <class Row, class Visit, class OfPlan>
+void visit_row(Row& r, const Visit& visit, const OfPlan& of_plan) {
+  visit("operation", r.operation);
+  visit("case", r.label);
+  visit("asked", r.asked);
+  visit("variant", r.variant);
+  visit("median_s", r.seconds.median);
+  visit("low_s", r.seconds.low);
+  visit("high_s", r.seconds.high);
+  visit("bytes", r.bytes);
+  visit("operations", r.operations);
+  visit("copy_bytes_per_s", r.copy_rate);
+  visit("fp32_per_s", r.fp32_rate);
+  visit("goal", r.goal);
+  visit("wrong", r.wrong);
+  of_plan("store_degree", r.store_degree);
+  of_plan("load_degree", r.load_degree);
+  of_plan("local_bytes", r.local_bytes);
+  of_plan("residency", r.residency);
+  of_plan("reason", r.reason);
+}
+
 Json row_to_json(const Result& r) {
-  return {{"operation", r.operation},
-          {"case", r.label},
-          {"asked", r.asked},
-          {"variant", r.variant},
-          {"median_s", r.seconds.median},
-          {"low_s", r.seconds.low},
-          {"high_s", r.seconds.high},
-          {"bytes", r.bytes},
-          {"operations", r.operations},
-          {"copy_bytes_per_s", r.copy_rate},
-          {"fp32_per_s", r.fp32_rate},
-          {"share", r.share()},
-          {"goal", r.goal},
-          {"stable", r.stable()},
-          {"wrong", r.wrong},
-          {"build_s", r.costs.build},
-          {"host_s", r.costs.host},
-          {"plan",
-           {{"store_degree", r.store_degree},
-            {"load_degree", r.load_degree},
-            {"local_bytes", r.local_bytes},
-            {"residency", r.residency},
-            {"reason", r.reason}}}};
+  Json json, plan;
+  visit_row(
+      r, [&](const char* name, const auto& member) { json[name] = member; },
+      [&](const char* name, const auto& member) { plan[name] = member; });
+  json.update({{"share", r.share()}, {"stable", r.stable()}});
+  json.update({{"build_s", r.costs.build}, {"host_s", r.costs.host}, {"plan", plan}});
+  return json;
 }
 
 Result row_from_json(const Json& json) {
   Result r;
-  json.at("operation").get_to(r.operation);
-  json.at("case").get_to(r.label);
-  json.at("asked").get_to(r.asked);
-  json.at("variant").get_to(r.variant);
-  json.at("median_s").get_to(r.seconds.median);
-  json.at("low_s").get_to(r.seconds.low);
-  json.at("high_s").get_to(r.seconds.high);
-  json.at("bytes").get_to(r.bytes);
-  json.at("operations").get_to(r.operations);
-  json.at("copy_bytes_per_s").get_to(r.copy_rate);
-  json.at("fp32_per_s").get_to(r.fp32_rate);
-  json.at("goal").get_to(r.goal);
-  json.at("wrong").get_to(r.wrong);
+  visit_row(
+      r, [&](const char* name, auto& member) { json.at(name).get_to(member); },
+      [&](const char* name, auto& member) { json.at("plan").at(name).get_to(member); });
   r.costs = {json.value("build_s", 0.0), json.value("host_s", 0.0)};  // older files have none
-  const Json& plan = json.at("plan");
-  plan.at("store_degree").get_to(r.store_degree);
-  plan.at("load_degree").get_to(r.load_degree);
-  plan.at("local_bytes").get_to(r.local_bytes);
-  plan.at("residency").get_to(r.residency);
-  plan.at("reason").get_to(r.reason);
   return r;
 }
 

@@ -12,6 +12,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -375,37 +376,37 @@ int run(const SelftestOptions& options, bool list_only) {
 
 }  // namespace
 
-void add_selftest(Command root, int& exit_code) {
-  const Command command = root.add_command(
+void add_selftest(CLI::App* root, int& exit_code) {
+  CLI::App* const command = root->add_subcommand(
       "selftest", "Whether every operation, variant and type is right on a device; writes a report");
   auto options = std::make_shared<SelftestOptions>();
   auto quick = std::make_shared<bool>(false), full = std::make_shared<bool>(false);
   auto list_only = std::make_shared<bool>(false), forget_only = std::make_shared<bool>(false);
-  command.add_option("operations", options->operations, "All, when none is named")
-      .one_of(selftest_operations());
+  command->add_option("operations", options->operations, "All, when none is named")
+      ->check(CLI::IsMember(selftest_operations()));
   add_device_option(command, options->device);
-  const Option quick_flag = command.add_flag("--quick", *quick, "Every variant at small sizes alone");
-  command.add_flag("--full", *full, "Also long sweeps, smaller devices, and data of gigabytes")
-      .excludes(quick_flag);
-  const Option limit = command.add_option("--time-limit", options->time_limit,
-                                          "Seconds after which a case counts as hung: 120, with --full 600");
-  limit.between(1.0, 86400.0).type_name("SECONDS");
+  CLI::Option* const quick_flag = command->add_flag("--quick", *quick, "Every variant at small sizes alone");
+  command->add_flag("--full", *full, "Also long sweeps, smaller devices, and data of gigabytes")
+      ->excludes(quick_flag);
+  CLI::Option* const limit = command->add_option(
+      "--time-limit", options->time_limit, "Seconds after which a case counts as hung: 120, with --full 600");
+  limit->check(CLI::Range(1.0, 86400.0))->type_name("SECONDS");
   command
-      .add_option(
+      ->add_option(
           "--processes", options->processes,
           "Test processes side by side: as many as cores and memory allow. 1 for a device that takes one")
-      .between(1, 1024)
-      .type_name("NUMBER");
-  command.add_option("--report", options->report,
-                     "The report's files, without .txt and .json: else by device and date, in this folder");
-  command.add_flag("--remember", options->remember,
-                   "Keep what fails on this device and driver: plans avoid it, and smem explain says so");
-  command.add_flag("--forget", *forget_only, "Only forget what was kept");
-  command.add_flag("--list", *list_only, "Only say what would be run");
-  command.on_run([=, &exit_code] {
+      ->check(CLI::Range(1, 1024))
+      ->type_name("NUMBER");
+  command->add_option("--report", options->report,
+                      "The report's files, without .txt and .json: else by device and date, in this folder");
+  command->add_flag("--remember", options->remember,
+                    "Keep what fails on this device and driver: plans avoid it, and smem explain says so");
+  command->add_flag("--forget", *forget_only, "Only forget what was kept");
+  command->add_flag("--list", *list_only, "Only say what would be run");
+  command->callback([=, &exit_code] {
     options->level = *quick ? "quick" : *full ? "full" : "usual";
     constexpr double kFullLimit = 600;
-    if (*full && !limit.is_given()) options->time_limit = kFullLimit;
+    if (*full && !limit->count() > 0) options->time_limit = kFullLimit;
     exit_code = *forget_only ? forget(options->device) : run(*options, *list_only);
   });
 }

@@ -1,4 +1,5 @@
 // The test program: where it is, and which test cases it has.
+#include "cli/described.hpp"
 #include "cli/process.hpp"
 #include "cli/selftest.hpp"
 
@@ -8,7 +9,9 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string_view>
+#include <utility>
 
 namespace smem::cli {
 
@@ -16,66 +19,39 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Test cases belong to an operation by their file's name, and in files of several by a word in their own.
-struct Operation {
-  const char* name;
-  std::vector<std::string_view> words;
+/// What names of test cases have for operations, besides their own names.
+constexpr std::pair<std::string_view, std::string_view> kWords[] = {
+    {"rotat", "rotate"},       {"overrides:", "transpose"}, {"reduc", "reduce"},
+    {"product", "gemm"},       {"filter", "separable"},     {"filter", "blur"},
+    {"weighted", "histogram"}, {"many channels", "conv2d"}, {"moving mean", "moving_mean"},
 };
 
-const std::vector<Operation>& operations() {
-  static const std::vector<Operation> all{
-      {"rotate", {"rotat"}},
-      {"flip", {"flip"}},
-      {"transpose", {"transpose", "overrides:"}},
-      {"reduce", {"reduc"}},
-      {"matvec", {"matvec"}},
-      {"histogram", {"histogram"}},
-      {"scan", {"scan"}},
-      {"select", {"select"}},
-      {"gemm", {"gemm", "product"}},
-      {"heat", {"heat"}},
-      {"separable", {"separable", "filter"}},
-      {"blur", {"blur", "filter"}},
-      {"pool", {"pool"}},
-      {"stencil", {"stencil"}},
-      {"convolve2d", {"convolve2d"}},
-      {"conv2d", {"conv2d", "many channels"}},
-      {"moving_mean", {"moving_mean", "moving mean"}},
-  };
-  return all;
+bool has_word(std::string_view operation, const std::string& name) {
+  return name.find(operation) != std::string::npos ||
+         std::any_of(std::begin(kWords), std::end(kWords), [&](const auto& word) {
+           return word.second == operation && name.find(word.first) != std::string::npos;
+         });
 }
 
-bool has_word(const Operation& operation, std::string_view name) {
-  return std::any_of(operation.words.begin(), operation.words.end(),
-                     [&](std::string_view word) { return name.find(word) != std::string_view::npos; });
-}
-
-/// Whether a file is of one operation: "gemm.cpp" and "gemm_nvidia.cpp".
-bool is_file_of(const Operation& operation, const std::string& stem) {
-  return stem == operation.name || stem.starts_with(fmt::format("{}_", operation.name));
-}
-
+/// A test case belongs to an operation by the beginning of its name, by its file's, "gemm.cpp" or
+/// "gemm_nvidia.cpp", and in files of several by a word in its name.
 std::string operation_of(const std::string& name, const std::string& stem) {
-  for (const Operation& operation : operations()) {
-    if (name.starts_with(operation.name)) return operation.name;
-  }
-  for (const Operation& operation : operations()) {
-    if (is_file_of(operation, stem)) return operation.name;
-  }
-  for (const Operation& operation : operations()) {
-    if (has_word(operation, name)) return operation.name;
-  }
-  return {};
+  const std::vector<std::string> all = selftest_operations();
+  const auto first = [&](const auto& is_of) {
+    const auto found = std::find_if(all.begin(), all.end(), is_of);
+    return found == all.end() ? std::string() : *found;
+  };
+  std::string of = first([&](const std::string& one) { return name.starts_with(one); });
+  if (of.empty())
+    of = first([&](const std::string& one) { return stem == one || stem.starts_with(one + "_"); });
+  return of.empty() ? first([&](const std::string& one) { return has_word(one, name); }) : of;
 }
 
 bool is_asked(const Test& test, const std::vector<std::string>& asked) {
   return asked.empty() || std::any_of(asked.begin(), asked.end(), [&](const std::string& name) {
-           if (name == test.operation) return true;
-           const auto operation = std::find_if(operations().begin(), operations().end(),
-                                               [&](const Operation& one) { return one.name == name; });
            // Filters are several operations.
-           return operation != operations().end() && test.name.find("filter") != std::string::npos &&
-                  has_word(*operation, test.name);
+           return name == test.operation ||
+                  (test.name.find("filter") != std::string::npos && has_word(name, test.name));
          });
 }
 
@@ -98,10 +74,8 @@ std::string attribute(std::string_view line, std::string_view name) {
 }  // namespace
 
 std::vector<std::string> selftest_operations() {
-  std::vector<std::string> names;
-  for (const Operation& operation : operations())
-    names.emplace_back(operation.name);
-  std::sort(names.begin(), names.end());
+  std::vector<std::string> names = operation_names();
+  names.insert(names.begin(), {"rotate", "blur"});
   return names;
 }
 

@@ -28,17 +28,8 @@ std::vector<double> powers_of_ten(double from, double to) {
 
 std::string escaped(const std::string& text) {
   std::string all;
-  for (const char c : text) {
-    if (c == '&') {
-      all += "&amp;";
-    } else if (c == '<') {
-      all += "&lt;";
-    } else if (c == '>') {
-      all += "&gt;";
-    } else {
-      all += c;
-    }
-  }
+  for (const char c : text)
+    all += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
   return all;
 }
 

@@ -4,12 +4,14 @@
 #include "cli/arguments.hpp"
 #include "cli/child.hpp"
 #include "cli/commands.hpp"
+#include "cli/described.hpp"
 #include "cli/results.hpp"
 #include "cli/terminal.hpp"
-#include "cli/tune_search.hpp"
+#include "operations/list.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -88,12 +90,10 @@ void write_json(const std::string& path, const Device& device, const std::vector
 
 std::vector<TuneCase> asked_cases(const TuneOptions& options, const Device& device) {
   std::vector<TuneCase> all;
-  for (const std::string& operation : tune_operations()) {
-    if (!options.operations.empty() && std::find(options.operations.begin(), options.operations.end(),
-                                                 operation) == options.operations.end())
-      continue;
-    for (TuneCase& one : tune_cases(operation, device, options.small))
-      if (one.label.find(options.part) != std::string::npos) all.push_back(std::move(one));
+  for (const operations::Operation& operation : operations::all()) {
+    if (!is_asked(operation.name, options.operations)) continue;
+    for (TuneCase& of : tune_cases(operation, device, options.small))
+      if (of.one.text.find(options.part) != std::string::npos) all.push_back(std::move(of));
   }
   if (all.empty()) {
     throw Error({.operation = "tune",
@@ -175,6 +175,29 @@ bool is_of(const TuningEntry& entry, const std::vector<std::string>& operations)
   });
 }
 
+std::string problems_of(const TuningEntry& entry) {
+  std::string text = entry.problems.kind;
+  for (const TuningExtent& extent : entry.problems.extents)
+    text += fmt::format(", {} {}", extent.name, extent.value);
+  return text;
+}
+
+std::string policy_of(const Device& device, const TuningEntry& entry) {
+  const PlanOverrides& o = entry.overrides;
+  const std::string layout = layout_text(o.layout);
+  return fmt::format(
+      "// {}, family \"{}\", instead of {}, {}\n"
+      ".evidence = {{.device = \"{}\",\n"
+      "             .driver = \"{}\",\n"
+      "             .what = \"{}\",\n"
+      "             .share = \"{:.2f} times the plan before\"}},\n"
+      "PlanOverrides{{.variant = \"{}\", .tile_rows = {}, .tile_cols = {}, .work_items = {}{}}}\n\n",
+      entry.problems.operation, family_of(device), entry.shipped, entry.date, device.name, device.driver,
+      problems_of(entry), entry.gain, o.variant, o.tile_rows, o.tile_cols, o.work_items,
+      layout.empty() ? "" : fmt::format(", .layout = parse_layout(\"{}\")", layout));
+}
+
+/// Prints what is kept as entries for the policy tables of the library.
 int print_policies(const TuneOptions& options) {
   const Device device = Context({.device = options.device}).device();
   std::vector<TuningEntry> entries = tuning_entries(device);
@@ -185,35 +208,44 @@ int print_policies(const TuneOptions& options) {
     fmt::print(stderr, "smem: nothing to export: no tuned entry in {}\n", tuning_file(device).string());
     return kFailure;
   }
-  fmt::print("{}", policy_text(device, entries));
+  for (const TuningEntry& entry : entries)
+    fmt::print("{}", policy_of(device, entry));
   return kGood;
 }
 
 }  // namespace
 
-void add_tune(Command root, int& exit_code) {
-  const Command command = root.add_command(
+std::vector<TuneCase> tune_cases(const operations::Operation& operation, const Device& device, bool small) {
+  std::vector<TuneCase> cases;
+  for (SampleCase& sample : samples_of(operation, device, small))
+    cases.push_back({&operation, std::move(sample.one)});
+  return cases;
+}
+
+void add_tune(CLI::App* root, int& exit_code) {
+  CLI::App* const command = root->add_subcommand(
       "tune", "Search for plans that are faster here than the shipped ones; operations then use them");
   auto options = std::make_shared<TuneOptions>();
-  command.add_option("operations", options->operations, "Only these").one_of(tune_operations());
+  command->add_option("operations", options->operations, "Only these")
+      ->check(CLI::IsMember(operation_names()));
   add_device_option(command, options->device);
-  command.add_option("--minutes", options->minutes, "Time for all; a next run goes on where this one ends")
-      .show_default()
-      .positive();
-  command.add_option("--limit", options->limit, "Seconds after which a plan counts as hung")
-      .show_default()
-      .positive();
-  command.add_option("--case", options->part, "Only cases that have this in their name");
-  command.add_flag("--small", options->small, "Small sizes, for a quick look");
-  command.add_flag("--restart", options->restart, "Measure again what earlier runs have measured");
-  command.add_option("--json", options->json, "Write what was found to this file").type_name("FILE");
-  const Option only_export = command.add_flag(
+  command->add_option("--minutes", options->minutes, "Time for all; a next run goes on where this one ends")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_option("--limit", options->limit, "Seconds after which a plan counts as hung")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_option("--case", options->part, "Only cases that have this in their name");
+  command->add_flag("--small", options->small, "Small sizes, for a quick look");
+  command->add_flag("--restart", options->restart, "Measure again what earlier runs have measured");
+  command->add_option("--json", options->json, "Write what was found to this file")->type_name("FILE");
+  CLI::Option* const only_export = command->add_flag(
       "--export", options->only_export, "Measure nothing: print what is kept as entries for policy tables");
-  command.add_option("--candidates", options->candidates).hidden().excludes(only_export);
-  command.on_run([options, &exit_code] {
-    exit_code = !options->candidates.empty() ? run_candidates(options->candidates)
-                : options->only_export       ? print_policies(*options)
-                                             : tune(*options);
+  command->add_flag("--worker", options->worker, "")->group("")->excludes(only_export);
+  command->callback([options, &exit_code] {
+    exit_code = options->worker        ? answer_trials()
+                : options->only_export ? print_policies(*options)
+                                       : tune(*options);
   });
 }
 

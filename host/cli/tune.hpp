@@ -1,27 +1,44 @@
 /// The parts of smem tune: candidates, the child processes that try them, and what is kept of them.
 #pragma once
 
-#include "cli/tune_case.hpp"
+#include "operations/operation.hpp"
+
+#include <smem/smem.hpp>
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace smem::cli {
 
 struct TuneOptions {
   std::vector<std::string> operations;
-  std::string device, json, candidates;
+  std::string device, json;
   std::string part;  ///< of the labels of the cases that are asked for
   double minutes = 10;
   double limit = 30;  ///< seconds that a candidate may take, with its compilation
-  bool small = false, restart = false, only_export = false;
+  bool small = false, restart = false, only_export = false, worker = false;
 };
+
+/// A problem of an operation, at a size that a device is used for.
+struct TuneCase {
+  const operations::Operation* operation;
+  operations::Case one;
+
+  std::string name() const { return std::string(operation->name); }
+};
+/// The cases of an operation. `small`: sizes for a quick look.
+std::vector<TuneCase> tune_cases(const operations::Operation& operation, const Device& device, bool small);
 
 /// What became of a candidate.
 struct Outcome {
@@ -41,20 +58,30 @@ PlanOverrides overrides_from(const nlohmann::ordered_json& json);
 nlohmann::ordered_json to_json(const Outcome& outcome);
 Outcome outcome_from(const nlohmann::ordered_json& json);
 
-/// A batch for a child process: one case, and what is to be tried.
-struct Batch {
-  std::string device, operation, label;
-  bool small = false;
-  bool thorough = false;  ///< to confirm a winner: more repetitions
-  double limit = 30;
-  std::vector<PlanOverrides> candidates;
-};
+class Worker;
 
-/// Tries them, in child processes that outlive none that hangs or crashes. As many outcomes as candidates.
-std::vector<Outcome> try_candidates(const Batch& batch);
-/// The child's side: the candidates in the file, a line of JSON for each on the output. \returns the exit
-/// code.
-int run_candidates(const std::string& file);
+/// Tries candidates of a case in a child process; another one takes its place when it hangs or crashes.
+class Trial {
+ public:
+  /// `thorough`: to confirm a winner, with more repetitions.
+  Trial(const TuneOptions& options, const TuneCase& of, bool thorough);
+  ~Trial();
+  Trial(const Trial&) = delete;
+  Trial& operator=(const Trial&) = delete;
+
+  /// \throws Error when the shipped plan does not run.
+  Outcome outcome_of(const PlanOverrides& overrides);
+
+ private:
+  void start();
+
+  const TuneOptions& options_;
+  const TuneCase& case_;
+  bool thorough_;
+  std::unique_ptr<Worker> process_;
+};
+/// The child's side. \returns the exit code.
+int answer_trials();
 
 /// All that was measured on a device, driver and version, in a file beside the tuning file: what is in it is
 /// not measured again.
@@ -64,13 +91,11 @@ class Journal {
   Journal(const Device& device, bool restart);
   const Outcome* find(const TuneCase& of, const PlanOverrides& overrides, bool thorough) const;
   void add(const TuneCase& of, bool thorough, const Outcome& outcome);
-  std::size_t found() const { return found_; }  ///< when it was opened
 
  private:
   void read(const std::string& header);
   std::filesystem::path path_;
   std::map<std::string, Outcome> outcomes_;
-  std::size_t found_ = 0;
 };
 
 /// The plans of a case that can be, as far as plan functions tell without the device.
@@ -107,10 +132,13 @@ struct CaseReport {
   std::vector<Outcome> dropped;
 };
 
+/// Tries variants, then from the best one on what differs from it in one respect, until nothing is better or
+/// the time is over; at last the winner once more, at length. `tell(report, gain)` is called between.
+CaseReport search_case(const TuneCase& of, const Device& device, const TuneOptions& options, Journal& journal,
+                       std::chrono::steady_clock::time_point end,
+                       const std::function<void(const CaseReport& report, double gain)>& tell);
+
 /// Gains below this are not worth a change: it is what medians differ by from day to day.
 constexpr double kLeastGain = 1.03;
-
-/// Entries for the policy tables of the library, of what the device's tuning file has.
-std::string policy_text(const Device& device, const std::vector<TuningEntry>& entries);
 
 }  // namespace smem::cli

@@ -21,7 +21,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string key_of(const TuneCase& of, const PlanOverrides& overrides, bool thorough) {
-  return fmt::format("{}\n{}\n{}", of.problems.to_string(), text_of(overrides), thorough);
+  return fmt::format("{}\n{}\n{}", of.one.tuning.to_string(), text_of(overrides), thorough);
 }
 
 /// All that a measurement holds for besides what the file's name says: kernels of one's own.
@@ -138,7 +138,6 @@ void Journal::read(const std::string& header) {
     } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): a line that was cut off
     }
   }
-  found_ = outcomes_.size();
 }
 
 const Outcome* Journal::find(const TuneCase& of, const PlanOverrides& overrides, bool thorough) const {

@@ -1,5 +1,5 @@
 // The search of one case: greedy, by one respect at a time.
-#include "cli/tune_search.hpp"
+#include "cli/tune.hpp"
 
 #include <fmt/format.h>
 
@@ -12,9 +12,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A child measures so many between two looks at the clock: its start, with the data, takes as long as a few
-// candidates.
-constexpr std::size_t kBatch = 8;
+constexpr std::size_t kBatch = 8;  // candidates between two looks at the clock
 constexpr std::size_t kFinalists = 3;
 constexpr std::size_t kRounds = 8;  // of neighbours; each must have found something better
 
@@ -23,14 +21,15 @@ class Search {
   Search(const TuneCase& of, const Device& device, const TuneOptions& options, Journal& journal,
          Clock::time_point end, const std::function<void(const CaseReport&, double)>& tell)
       : case_(of), options_(options), journal_(journal), end_(end), tell_(tell), space_(of, device) {
-    report_.operation = of.operation;
-    report_.label = of.label;
-    report_.problems = of.problems;
+    report_.operation = of.name();
+    report_.label = of.one.text;
+    report_.problems = of.one.tuning;
     report_.shipped = space_.shipped().variant;
   }
 
   CaseReport run() {
     tell_(report_, best_.gain);
+    trial_.emplace(options_, case_, false);
     try_all(space_.variants());
     for (std::size_t round = 0; round < kRounds && report_.is_complete; ++round) {
       const double before = best_.gain;
@@ -43,9 +42,15 @@ class Search {
   }
 
  private:
-  Batch batch_of(std::vector<PlanOverrides> candidates, bool thorough) const {
-    return {options_.device, case_.operation, case_.label,          options_.small,
-            thorough,        options_.limit,  std::move(candidates)};
+  /// What was measured before, else what the child measures now.
+  Outcome outcome_of(const PlanOverrides& candidate, bool thorough) {
+    if (const Outcome* known = journal_.find(case_, candidate, thorough)) {
+      report_.from_journal += thorough ? 0 : 1;
+      return *known;
+    }
+    Outcome outcome = trial_->outcome_of(candidate);
+    journal_.add(case_, thorough, outcome);
+    return outcome;
   }
 
   void take(const Outcome& outcome) {
@@ -60,26 +65,13 @@ class Search {
   }
 
   void try_all(const std::vector<PlanOverrides>& candidates) {
-    std::vector<PlanOverrides> open;
+    std::size_t measured = 0;
     for (const PlanOverrides& candidate : candidates) {
-      if (const Outcome* known = journal_.find(case_, candidate, false)) {
-        ++report_.from_journal;
-        take(*known);
-      } else {
-        open.push_back(candidate);
-      }
-    }
-    for (std::size_t begin = 0; begin < open.size(); begin += kBatch) {
-      if (Clock::now() >= end_) {
+      if (journal_.find(case_, candidate, false) == nullptr && measured++ % kBatch == 0 &&
+          Clock::now() >= end_)
         report_.is_complete = false;
-        return;
-      }
-      const auto from = open.begin() + static_cast<std::ptrdiff_t>(begin);
-      const auto to = from + static_cast<std::ptrdiff_t>(std::min(kBatch, open.size() - begin));
-      for (const Outcome& outcome : try_candidates(batch_of({from, to}, false))) {
-        journal_.add(case_, false, outcome);
-        take(outcome);
-      }
+      if (!report_.is_complete) return;
+      take(outcome_of(candidate, false));
       tell_(report_, best_.gain);
     }
   }
@@ -91,22 +83,9 @@ class Search {
     std::sort(measured_.begin(), measured_.end(),
               [](const Outcome& a, const Outcome& b) { return a.gain > b.gain; });
     if (measured_.size() > kFinalists) measured_.resize(kFinalists);
-    std::vector<PlanOverrides> open;
-    std::vector<Outcome> again;
-    for (const Outcome& outcome : measured_) {
-      if (const Outcome* known = journal_.find(case_, outcome.overrides, true)) {
-        again.push_back(*known);
-      } else {
-        open.push_back(outcome.overrides);
-      }
-    }
-    if (!open.empty()) {
-      for (const Outcome& outcome : try_candidates(batch_of(open, true))) {
-        journal_.add(case_, true, outcome);
-        again.push_back(outcome);
-      }
-    }
-    for (const Outcome& outcome : again) {
+    trial_.emplace(options_, case_, true);
+    for (const Outcome& winner : measured_) {
+      const Outcome outcome = outcome_of(winner.overrides, true);
       if (!outcome.dropped.empty()) {
         report_.dropped.push_back(outcome);
         continue;
@@ -133,6 +112,7 @@ class Search {
   Clock::time_point end_;
   const std::function<void(const CaseReport&, double)>& tell_;
   TuneSpace space_;
+  std::optional<Trial> trial_;
   CaseReport report_;
   std::vector<Outcome> measured_;
   Outcome best_{.gain = 1};  ///< no overrides: the shipped plan
@@ -147,9 +127,9 @@ CaseReport search_case(const TuneCase& of, const Device& device, const TuneOptio
     return Search(of, device, options, journal, end, tell).run();
   } catch (const Error& error) {
     CaseReport report;
-    report.operation = of.operation;
-    report.label = of.label;
-    report.problems = of.problems;
+    report.operation = of.name();
+    report.label = of.one.text;
+    report.problems = of.one.tuning;
     report.failed = error.what();
     return report;
   }

@@ -23,12 +23,12 @@ std::size_t times(std::size_t value, std::size_t by, std::size_t parts) { return
 }  // namespace
 
 TuneSpace::TuneSpace(const TuneCase& of, const Device& device)
-    : case_(of), device_(device), shipped_(of.plan(device, {})), known_{launch_of(shipped_)} {}
+    : case_(of), device_(device), shipped_(of.one.plan(device, {})), known_{launch_of(shipped_)} {}
 
 void TuneSpace::offer(const PlanOverrides& candidate, std::vector<std::pair<double, PlanOverrides>>& into) {
   Plan plan;
   try {
-    plan = case_.plan(device_, candidate);
+    plan = case_.one.plan(device_, candidate);
   } catch (const Error&) {
     return;  // it cannot be, or does not fit the device
   }
@@ -55,14 +55,17 @@ std::vector<PlanOverrides> TuneSpace::sorted(std::vector<std::pair<double, PlanO
 
 std::vector<PlanOverrides> TuneSpace::variants() {
   std::vector<std::pair<double, PlanOverrides>> found;
+  const std::vector<std::string_view> names = case_.operation->variants();
+  const auto& slow = case_.one.slow;
   // The later steps of a ladder are the faster ones, where the prediction sees no difference.
-  for (auto name = case_.variants.rbegin(); name != case_.variants.rend(); ++name)
-    offer({.variant = std::string(*name)}, found);
+  for (auto name = names.rbegin(); name != names.rend(); ++name)
+    if (std::find(slow.begin(), slow.end(), *name) == slow.end())
+      offer({.variant = std::string(*name)}, found);
   return sorted(std::move(found));
 }
 
 std::vector<PlanOverrides> TuneSpace::neighbours(const PlanOverrides& choice) {
-  const Plan plan = case_.plan(device_, choice);
+  const Plan plan = case_.one.plan(device_, choice);
   PlanOverrides base = choice;
   base.variant = plan.variant;
   std::vector<std::pair<double, PlanOverrides>> found;

@@ -89,6 +89,11 @@ Operation box_blur_operation() {
                   {Scale::large, "8192x8192 float --radius 200"},
                   {Scale::large, "8192x8192 uchar --radius 50"},
                   {Scale::large, "8192x8192 ushort --radius 50"}},
+      .programs = {{"8192x8192 --radius 50", {"two_pass", "march", "cpu"}},
+                   {"8192x8192 uint8 --radius 50", {"march"}},
+                   {"8192x8192 uint8 --radius 50 --channels 3", {"march"}},
+                   // The mean of bytes as a float, on grids smaller than their windows.
+                   {"3x3 uint8 --radius 7", {""}, "out=float32 in_alignment=64 out_alignment=64"}},
   };
 }
 

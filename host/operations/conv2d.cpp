@@ -1,4 +1,5 @@
 // conv2d, described.
+#include "operations/activations.hpp"
 #include "operations/matrices.hpp"
 #include "operations/operation.hpp"
 #include "operations/planes.hpp"
@@ -7,6 +8,7 @@
 
 #include <smem/conv2d.hpp>
 #include <smem/conv2d_plan.hpp>
+#include <smem/sizes.hpp>
 
 #include <algorithm>
 #include <vector>
@@ -51,10 +53,8 @@ void convolve(const Conv2dProblem& p, const HostArrays& arrays) {
         add_weight(p, r, s, static_cast<double>(weights[k * p.depth() + i]),
                    in.data() + (first + c) * p.width * p.height, sums.data());
       }
-      for (std::size_t i = 0; i < sums.size(); ++i) {
-        const double result = p.activation == Activation::relu ? std::max(sums[i], 0.0) : sums[i];
-        arrays.out[0].set(plane * sums.size() + i, result);
-      }
+      for (std::size_t i = 0; i < sums.size(); ++i)
+        arrays.out[0].set(plane * sums.size() + i, activated(p.activation, sums[i]));
     }
   });
 }
@@ -71,7 +71,7 @@ Case read(const Words& words) {
   p.dilation.x = p.dilation.y = words.number("dilation");
   p.groups = words.number("groups");
   p.bias = words.flag("bias");
-  if (words.text("activation") == "relu") p.activation = Activation::relu;
+  p.activation = activation_of(words);
   const bool keeps = words.text("padding") == "same";
   const std::size_t around = (p.window.width - 1) * p.dilation.x;
   const std::size_t before = keeps ? around - around / 2 : words.number("padding");
@@ -91,13 +91,17 @@ Case read(const Words& words) {
                       p, plan_conv2d);
   // Sums are exact, also in the range of half.
   const Fill small{.most = 3, .negative = true};
-  made.in = {{"in", p.type, p.images * p.in_channels * p.width * p.height, small},
-             {"weights", p.type, p.out_channels * p.depth(), small}};
+  made.in = {{"in", p.type, detail::size_product(p.images, p.in_channels, p.width, p.height), small},
+             {"weights", p.type, detail::size_product(p.out_channels, p.depth()), small}};
   if (p.bias) made.in.push_back({"bias", p.type, p.out_channels, small});
-  const std::size_t results = p.images * p.out_channels * p.plane_results();
+  const std::size_t results = detail::size_product(p.images, p.out_channels, p.plane_results());
   made.out = {{"out", p.type, results}};
   made.operations = 2 * static_cast<double>(results) * static_cast<double>(p.depth());
   made.relative = p.type == Scalar::half ? 0x1p-10 : 0;
+  if (p.activation == Activation::gelu) {  // of float and double within some units in the last place
+    made.relative = std::max(made.relative, p.type == Scalar::float64 ? 0x1p-50 : 0x1p-21);
+    made.absolute = p.type == Scalar::half ? 0x1p-24 : 0x1p-126;
+  }
   made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
     Conv2d convolution{.stride = p.stride, .dilation = p.dilation, .padding = p.padding, .groups = p.groups};
     if (p.bias) convolution.bias = arrays.in[2].vector();
@@ -114,6 +118,23 @@ Case read(const Words& words) {
 WordRule number_rule(std::string name, std::string help, std::string usual) {
   return {
       .name = std::move(name), .kind = WordKind::number, .help = std::move(help), .usual = std::move(usual)};
+}
+
+std::vector<Programs> programs() {
+  const std::vector<std::string> generic{"naive", "direct", "implicit", "gemm"};
+  const std::string layer = "56x56 float --channels 64 --batch 8",
+                    halves = "56x56 half --channels 64 --batch 8";
+  return {
+      {layer + " --filters 64", generic},
+      // Tiles, packs and windows of "implicit".
+      {"7x7 float --channels 512 --filters 512 --batch 8", {"implicit"}, "in_alignment=64 out_alignment=4"},
+      {"224x224 float --channels 3 --filters 128 --batch 64 --window 7",
+       {"implicit"},
+       "out_alignment=4 weight_alignment=4"},
+      {layer + " --filters 32", {"implicit"}},
+      {halves + " --filters 64 --activation gelu", generic},
+      {halves + " --filters 64 --groups 64", {"direct"}, "weight_alignment=64"},
+      {"56x56 double --channels 64 --filters 64 --batch 8", {"direct", "implicit"}}};
 }
 
 }  // namespace
@@ -147,11 +168,7 @@ Operation conv2d_operation() {
                  .zero = true},
                 number_rule("groups", "Of channels", "1"),
                 {.name = "bias", .kind = WordKind::flag, .help = "A number for each filter is added"},
-                {.name = "activation",
-                 .kind = WordKind::choice,
-                 .help = "Of the sum with its bias",
-                 .usual = "none",
-                 .choices = {"none", "relu"}}},
+                activation_rule("Of the sum with its bias")},
       .read = read,
       // Layers of ResNet-50 and MobileNet.
       .samples =
@@ -159,9 +176,10 @@ Operation conv2d_operation() {
               {Scale::edges, "1 float"},
               {Scale::edges, "19x13 float --channels 6 --filters 10 --stride 2 --groups 2 --batch 2"},
               {Scale::edges, "17x9 half --channels 5 --filters 33 --window 1 --bias --activation relu"},
-              {Scale::edges, "30x7 double --channels 3 --filters 4 --window 5 --padding 1 --dilation 2"},
+              {Scale::edges,
+               "30x7 double --channels 3 --filters 4 --window 5 --padding 1 --dilation 2 --activation gelu"},
               {Scale::edges, "33x20 float --channels 4 --filters 4 --groups 4 --window 2"},
-              {Scale::edges, "12x12 float --channels 16 --filters 40 --padding 0"},
+              {Scale::edges, "12x12 float --channels 16 --filters 40 --padding 0 --activation gelu"},
               {Scale::small, "14x14 float --channels 64 --filters 64"},
               {Scale::small, "56x56 float --channels 64 --filters 64"},
               {Scale::small, "28x28 float --channels 32 --filters 32 --groups 32"},
@@ -196,6 +214,7 @@ Operation conv2d_operation() {
               {Scale::large, "112x112 half --channels 32 --filters 32 --groups 32 --batch 64"},
               {Scale::large, "14x14 half --channels 256 --filters 256 --window 5 --groups 256 --batch 64"},
           },
+      .programs = programs(),
   };
 }
 

@@ -27,6 +27,7 @@ Case read(const Words& words) {
   const std::size_t channels = words.number("channels"), batch = words.number("batch");
   const std::vector<std::size_t> taps = words.sizes("kernel"), stride = words.sizes("stride"),
                                  dilation = words.sizes("dilation");
+  check_weights("convolve2d", "kernel", taps);
   ConvolutionKernel kernel{taps[0], taps[1]};
   for (std::size_t i = 0; i < taps[0] * taps[1]; ++i)
     kernel.weights.push_back(weight_of(i));

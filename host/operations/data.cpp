@@ -82,6 +82,7 @@ std::uint64_t number_at(std::uint64_t seed, std::uint64_t i) {
 /// Element i, by 64 random bits.
 double number_of(const ArrayRule& rule, std::size_t i, std::uint64_t random) {
   const Fill& fill = rule.fill;
+  if (fill.at) return fill.at(i);
   if (fill.offsets_of != 0) {
     if (i == 0 || i + 1 == rule.elements) return i == 0 ? 0 : static_cast<double>(fill.offsets_of);
     const double part = static_cast<double>(random >> 32) * 0x1p-32;

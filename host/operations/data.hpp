@@ -24,9 +24,10 @@ struct Fill {
   std::size_t period = 0;      ///< not 0: after so many elements they come again
   std::size_t offsets_of = 0;  ///< not 0: ascending instead, from 0 to this, of segments of any lengths
   std::function<double(std::uint64_t random)> number = {};  ///< instead: made of random bits
+  std::function<double(std::size_t i)> at = {};             ///< instead: element i, whatever the seed
 
   /// Whether each element is like any other, so that a part can stand for all.
-  bool repeats() const { return offsets_of == 0; }
+  bool repeats() const { return offsets_of == 0 && !at; }
 };
 
 /// A packed array of a call.

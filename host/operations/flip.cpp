@@ -6,6 +6,7 @@
 
 #include <smem/flip_plan.hpp>
 #include <smem/rotate.hpp>
+#include <smem/sizes.hpp>
 
 namespace smem::operations {
 
@@ -18,8 +19,8 @@ Case read(const Words& words) {
   Case made = case_of(formatted("{}{} x {}, {} B, {}", batch == 1 ? "" : formatted("{} of ", batch), rows,
                                 cols, bytes, vertical ? "vertical" : "horizontal"),
                       FlipProblem{bytes, rows, cols, batch, !vertical}, plan_flip);
-  made.in = {moved("in", bytes, rows * cols * batch)};
-  made.out = {moved("out", bytes, rows * cols * batch)};
+  made.in = {moved("in", bytes, detail::size_product(rows, cols, batch))};
+  made.out = {moved("out", bytes, detail::size_product(rows, cols, batch))};
   made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
     return flip(context, moved_matrix(arrays.in[0], bytes, rows, cols, batch),
                 moved_matrix(arrays.out[0], bytes, rows, cols, batch),
@@ -63,6 +64,16 @@ Operation flip_operation() {
                   {Scale::usual, "4096x4096 float --vertical"},
                   {Scale::large, "16384x16384 float", 0.95},
                   {Scale::large, "16384x16384 float --vertical", 0.95}},
+      .programs = {{"4096x4096 1"},
+                   {"4096x4096 2"},
+                   {"4096x4096 4"},
+                   {"4096x4096 8"},
+                   {"4096x4096 16"},
+                   {"4096x4096 1 --vertical"},
+                   {"4096x4096 2 --vertical"},
+                   {"4096x4096 4 --vertical"},
+                   {"4096x4096 8 --vertical"},
+                   {"4096x4096 16 --vertical"}},
   };
 }
 

@@ -1,4 +1,5 @@
 // gemm, described.
+#include "operations/activations.hpp"
 #include "operations/matrices.hpp"
 #include "operations/operation.hpp"
 
@@ -9,9 +10,12 @@
 #include <smem/sizes.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace smem::operations {
@@ -21,11 +25,15 @@ namespace {
 /// Rows of A that differ, of products that are too large for a plain loop: no size of a tile is a multiple.
 constexpr std::size_t kRows = 61;
 
+/// A product as the caller sees it, with matrices that are packed.
 struct Product {
-  GemmProblem p;
-  bool transpose_a = false, transpose_b = false;
+  std::size_t m = 0, n = 0, k = 0;
+  GemmProblem p;  ///< what plans are made for: row-major
+  Gemm how;       ///< but for its arrays
+  bool bias = false, residual = false, shares_residual = false;
   std::size_t rows = 0;  ///< of A that differ
 
+  bool turned() const { return how.order == Order::column_major; }
   /// `body` on parts of a matrix's rows: on all cores, unless there are other products for them.
   void on_rows(std::size_t count, const std::function<void(std::size_t begin, std::size_t end)>& body) const {
     if (p.batch == 1) {
@@ -34,6 +42,8 @@ struct Product {
       body(0, count);
     }
   }
+  /// Where product `q` has its matrices: a list names them backwards.
+  std::size_t place(std::size_t q) const { return p.listed ? p.batch - 1 - q : q; }
 };
 
 Scalar sums_of(Scalar in) {
@@ -60,23 +70,39 @@ double wrapped(double sum) {
   return static_cast<double>(static_cast<std::int32_t>(bits));
 }
 
-void multiply(const Product& of, std::size_t q, const HostArray& a_of, const HostArray& b_of, HostArray& c) {
-  const GemmProblem& p = of.p;
-  const std::vector<float> a = packed(of, a_of, q, p.m, p.k, of.transpose_a);
-  const std::vector<float> b = packed(of, b_of, q, p.k, p.n, of.transpose_b);
-  of.on_rows(std::min(of.rows, p.m), [&](std::size_t begin, std::size_t end) {
-    std::vector<double> sums(p.n);
+/// What the epilogue makes of alpha * sum + beta * C. The bias is the third input.
+double finished(const Product& of, const HostArrays& arrays, double x, std::size_t row, std::size_t col) {
+  const Epilogue& e = of.how.epilogue;
+  if (of.bias) x += arrays.in[2].number(e.bias_of == BiasOf::row ? row : col);
+  x = activated(e.activation, x);
+  if (!e.expression.empty()) x = std::abs(x) + static_cast<double>(row);
+  return x * e.scale;
+}
+
+void multiply(const Product& of, std::size_t q, const HostArrays& arrays) {
+  const bool turned = of.turned();
+  const std::vector<float> a = packed(of, arrays.in[0], q, of.m, of.k, of.how.transpose_a != turned);
+  const std::vector<float> b = packed(of, arrays.in[1], q, of.k, of.n, of.how.transpose_b != turned);
+  HostArray& c = of.p.reads_c ? arrays.in_out[0] : arrays.out[0];
+  of.on_rows(std::min(of.rows, of.m), [&](std::size_t begin, std::size_t end) {
+    std::vector<double> sums(of.n);
     for (std::size_t i = begin; i < end; ++i) {
       std::fill(sums.begin(), sums.end(), 0.0);
-      for (std::size_t x = 0; x < p.k; ++x) {
-        const double factor = static_cast<double>(a[i * p.k + x]);
-        const std::span<const float> row(b.data() + x * p.n, p.n);
-        for (std::size_t j = 0; j < p.n; ++j)
+      for (std::size_t x = 0; x < of.k; ++x) {
+        const double factor = static_cast<double>(a[i * of.k + x]);
+        const std::span<const float> row(b.data() + x * of.n, of.n);
+        for (std::size_t j = 0; j < of.n; ++j)
           sums[j] += factor * static_cast<double>(row[j]);
       }
-      for (std::size_t same = i; same < p.m; same += of.rows)
-        for (std::size_t j = 0; j < p.n; ++j)
-          c.set((q * p.m + same) * p.n + j, p.out == Scalar::int32 ? wrapped(sums[j]) : sums[j]);
+      for (std::size_t same = i; same < of.m; same += of.rows)
+        for (std::size_t j = 0; j < of.n; ++j) {
+          const std::size_t at = q * of.m * of.n + (turned ? j * of.m + same : same * of.n + j);
+          double x = of.how.alpha * sums[j];
+          if (of.p.reads_c) x += of.how.beta * c.number(at);
+          x = finished(of, arrays, x, same, j);
+          if (of.residual) x += arrays.in.back().number(of.shares_residual ? at % (of.m * of.n) : at);
+          c.set(at, of.p.out == Scalar::int32 ? wrapped(x) : x);
+        }
     }
   });
 }
@@ -86,52 +112,132 @@ Fill fill_of(const GemmProblem& p) {
   return {.most = p.in == Scalar::int8 ? 127U : p.k > 65536 ? 3U : 15U, .negative = true};
 }
 
+/// The three matrices of each product, the last product's first.
+Fill list_of(const Product& of) {
+  Fill fill;
+  fill.at = [=](std::size_t i) {
+    const std::size_t sizes[] = {of.m * of.k, of.k * of.n, of.m * of.n};
+    return static_cast<double>(of.place(i / 3) * sizes[i % 3]);
+  };
+  return fill;
+}
+
+/// The words of a product's problem: what gemm() makes of its arguments.
+void set_problem(Product& of) {
+  GemmProblem& p = of.p;
+  const Gemm& how = of.how;
+  p.turned = of.turned();
+  p.m = p.turned ? of.n : of.m, p.n = p.turned ? of.m : of.n, p.k = of.k;
+  p.a_along_k = p.turned ? !how.transpose_b : !how.transpose_a;
+  p.b_along_k = p.turned ? how.transpose_a : how.transpose_b;
+  p.reads_c = how.beta != 0;
+  p.activation = how.epilogue.activation;
+  p.expression = how.epilogue.expression;
+  p.residual = of.residual;
+  p.row_bias = of.bias && (how.epilogue.bias_of == BiasOf::row) != p.turned;
+  p.column_bias = of.bias && !p.row_bias;
+  p.epilogue = of.bias || of.residual || how.epilogue.scale != 1 || p.activation != Activation::none ||
+               !p.expression.empty();
+  p.tf32 = how.tf32;
+  const auto alignment = [&](std::size_t rows, std::size_t cols, Scalar type) {
+    if (p.listed) return size_of(type);  // a matrix may begin anywhere
+    return packed_alignment(detail::size_product(rows, p.batch), cols * size_of(type));
+  };
+  p.a_alignment = alignment(p.a_along_k ? p.m : p.k, p.a_along_k ? p.k : p.m, p.in);
+  p.b_alignment = alignment(p.b_along_k ? p.n : p.k, p.b_along_k ? p.k : p.n, p.in);
+  p.c_alignment = alignment(p.m, p.n, p.out);
+}
+
+std::string text_of(const Product& of, const Words& words) {
+  const GemmProblem& p = of.p;
+  std::string text =
+      formatted("{}{}x{}x{} {}{}", p.batch == 1 ? "" : formatted("{} of ", p.batch), of.m, of.n, of.k,
+                name_of(p.in), p.out == p.in ? "" : formatted(" to {}", name_of(p.out)));
+  if (of.how.transpose_a || of.how.transpose_b)
+    text += formatted(", {}{}", of.how.transpose_a ? "T" : "N", of.how.transpose_b ? "T" : "N");
+  if (p.tf32) text += " by TF32";
+  if (p.turned) text += ", column-major";
+  if (p.listed) text += ", listed";
+  for (const auto& [name, usual] : {std::pair{"alpha", "1"},
+                                    {"beta", "0"},
+                                    {"bias", "none"},
+                                    {"activation", "none"},
+                                    {"scale", "1"},
+                                    {"residual", "none"}})
+    if (words.text(name) != usual) text += formatted(", {} {}", name, words.text(name));
+  if (words.flag("expression")) text += ", expression";
+  return text;
+}
+
+/// What results may differ by: those of whole numbers are exact but for the last rounding; gelu's may be
+/// smaller than any normal number.
+void set_tolerance(Case& made, const GemmProblem& p) {
+  made.relative = p.out == Scalar::half ? 0x1p-10 : p.out == Scalar::bfloat16 ? 0x1p-7 : 0;
+  if (p.activation != Activation::gelu) return;
+  made.relative = std::max(made.relative, p.out == Scalar::float64 ? 0x1p-50 : 0x1p-21);
+  made.absolute = p.out == Scalar::half ? 0x1p-24 : 0x1p-126;
+}
+
 Case read(const Words& words) {
   Product of;
-  GemmProblem& p = of.p;
   const auto sizes = words.sizes("shape");
-  p.m = sizes[0], p.n = sizes[1], p.k = sizes[2];
-  p.batch = words.number("batch");
-  p.in = words.scalar("type");
-  p.out = words.text("out") == "sums" ? sums_of(p.in) : words.scalar("out");
-  p.tf32 = words.flag("tf32");
-  of.transpose_a = words.flag("transpose-a"), of.transpose_b = words.flag("transpose-b");
-  p.a_along_k = !of.transpose_a, p.b_along_k = of.transpose_b;
-  const auto alignment = [&](bool transposed, std::size_t rows, std::size_t cols, Scalar type) {
-    return packed_alignment(detail::size_product(transposed ? cols : rows, p.batch),
-                            (transposed ? rows : cols) * size_of(type));
-  };
-  p.a_alignment = alignment(of.transpose_a, p.m, p.k, p.in);
-  p.b_alignment = alignment(of.transpose_b, p.k, p.n, p.in);
-  p.c_alignment = alignment(false, p.m, p.n, p.out);
-  const double products = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
-  const bool repeats = products > 0x1p31 && !of.transpose_a && p.batch == 1;
-  of.rows = repeats ? kRows : std::max<std::size_t>(p.m, 1);
-  std::string text = formatted("{}{}x{}x{} {}{}", p.batch == 1 ? "" : formatted("{} of ", p.batch), p.m, p.n,
-                               p.k, name_of(p.in), p.out == p.in ? "" : formatted(" to {}", name_of(p.out)));
-  if (of.transpose_a || of.transpose_b)
-    text += formatted(", {}{}", of.transpose_a ? "T" : "N", of.transpose_b ? "T" : "N");
-  if (p.tf32) text += " by TF32";
-  Case made = case_of(std::move(text), p, plan_gemm);
+  of.m = sizes[0], of.n = sizes[1], of.k = sizes[2];
+  of.p.batch = words.number("batch");
+  of.p.in = words.scalar("type");
+  of.p.out = words.text("out") == "sums" ? sums_of(of.p.in) : words.scalar("out");
+  of.p.listed = words.flag("list");
+  of.how.alpha = words.real("alpha"), of.how.beta = words.real("beta");
+  of.how.transpose_a = words.flag("transpose-a"), of.how.transpose_b = words.flag("transpose-b");
+  of.how.tf32 = words.flag("tf32");
+  if (words.flag("column-major")) of.how.order = Order::column_major;
+  of.bias = words.text("bias") != "none", of.residual = words.text("residual") != "none";
+  of.shares_residual = words.text("residual") == "one";
+  Epilogue& epilogue = of.how.epilogue;
+  if (words.text("bias") == "row") epilogue.bias_of = BiasOf::row;
+  epilogue.activation = activation_of(words);
+  if (words.flag("expression"))
+    epilogue.expression = of.p.in == Scalar::int8 ? "abs(x) + row" : "fabs(x) + row";
+  epilogue.scale = words.real("scale");
+  set_problem(of);
+  const GemmProblem& p = of.p;
+  const double products = static_cast<double>(of.m) * static_cast<double>(of.n) * static_cast<double>(of.k);
+  const bool repeats = products > 0x1p31 && !of.how.transpose_a && p.batch == 1 && !p.turned;
+  of.rows = repeats ? kRows : std::max<std::size_t>(of.m, 1);
+  Case made = case_of(text_of(of, words), p, plan_gemm);
   made.operations = 2 * products * static_cast<double>(p.batch);
-  made.relative = p.out == Scalar::half ? 0x1p-10 : p.out == Scalar::bfloat16 ? 0x1p-7 : 0;
-  made.in = {{"a", p.in, detail::size_product(p.m, p.k, p.batch), fill_of(p)},
-             {"b", p.in, detail::size_product(p.k, p.n, p.batch), fill_of(p)}};
-  if (repeats) made.in[0].fill.period = kRows * p.k;
-  made.out = {{"c", p.out, detail::size_product(p.m, p.n, p.batch)}};
+  set_tolerance(made, p);
+  const std::size_t results = detail::size_product(of.m, of.n, p.batch);
+  const Fill fill = fill_of(p);
+  made.in = {{"a", p.in, detail::size_product(of.m, of.k, p.batch), fill},
+             {"b", p.in, detail::size_product(of.k, of.n, p.batch), fill}};
+  if (repeats) made.in[0].fill.period = kRows * of.k;
+  const ArrayRule c{"c", p.out, results, fill};
+  (p.reads_c ? made.in_out : made.out) = {c};
+  if (of.bias) made.in.push_back({"bias", p.out, epilogue.bias_of == BiasOf::row ? of.m : of.n, fill});
+  if (p.listed) made.in.push_back({"list", Scalar::uint64, detail::size_product(3, p.batch), list_of(of)});
+  if (of.residual)
+    made.in.push_back(
+        {"residual", p.out, of.shares_residual ? detail::size_product(of.m, of.n) : results, fill});
   made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
-    const auto matrix = [&](const PlacedArray& at, bool transposed, std::size_t rows, std::size_t cols) {
-      return at.matrix(transposed ? cols : rows, transposed ? rows : cols, of.p.batch);
+    const auto matrix = [&](const PlacedArray& at, bool transposed, std::size_t rows, std::size_t cols,
+                            bool is_one) {
+      if (transposed != of.turned()) std::swap(rows, cols);
+      return at.matrix(rows, cols, is_one ? 1 : of.p.batch);
     };
-    return gemm(context, matrix(arrays.in[0], of.transpose_a, of.p.m, of.p.k),
-                matrix(arrays.in[1], of.transpose_b, of.p.k, of.p.n),
-                matrix(arrays.out[0], false, of.p.m, of.p.n),
-                {.transpose_a = of.transpose_a, .transpose_b = of.transpose_b, .tf32 = of.p.tf32}, options);
+    Gemm how = of.how;
+    if (of.bias) how.epilogue.bias = arrays.in[2].vector();
+    if (of.p.listed) how.list = arrays.in[of.bias ? 3 : 2].vector();
+    if (of.residual) how.epilogue.residual = matrix(arrays.in.back(), false, of.m, of.n, of.shares_residual);
+    const PlacedArray& out = of.p.reads_c ? arrays.in_out[0] : arrays.out[0];
+    const bool listed = of.p.listed;
+    return gemm(context, matrix(arrays.in[0], how.transpose_a, of.m, of.k, listed),
+                matrix(arrays.in[1], how.transpose_b, of.k, of.n, listed),
+                matrix(out, false, of.m, of.n, listed), how, options);
   };
   made.reference = [=](const HostArrays& arrays) {
     const auto multiply_each = [&](std::size_t begin, std::size_t end) {
       for (std::size_t q = begin; q < end; ++q)
-        multiply(of, q, arrays.in[0], arrays.in[1], arrays.out[0]);
+        multiply(of, q, arrays);
     };
     if (of.p.batch == 1) {
       multiply_each(0, 1);
@@ -181,7 +287,24 @@ Operation gemm_operation() {
                 {.name = "batch", .kind = WordKind::number, .help = "Number of products", .usual = "1"},
                 {.name = "transpose-a", .kind = WordKind::flag, .help = "A is K x M"},
                 {.name = "transpose-b", .kind = WordKind::flag, .help = "B is N x K"},
-                {.name = "tf32", .kind = WordKind::flag, .help = "Let matrix units cut float to TF32"}},
+                {.name = "tf32", .kind = WordKind::flag, .help = "Let matrix units cut float to TF32"},
+                {.name = "column-major", .kind = WordKind::flag, .help = "All matrices lie column by column"},
+                {.name = "list", .kind = WordKind::flag, .help = "A list says where the matrices lie"},
+                {.name = "alpha", .kind = WordKind::real, .help = "Factor of the product", .usual = "1"},
+                {.name = "beta", .kind = WordKind::real, .help = "Factor of C, which is added", .usual = "0"},
+                {.name = "bias",
+                 .kind = WordKind::choice,
+                 .help = "A number for each row or column of C is added",
+                 .usual = "none",
+                 .choices = {"none", "row", "column"}},
+                activation_rule("Of the sum with its bias"),
+                {.name = "expression", .kind = WordKind::flag, .help = "Apply |x| + row as an expression"},
+                {.name = "scale", .kind = WordKind::real, .help = "Factor of each result", .usual = "1"},
+                {.name = "residual",
+                 .kind = WordKind::choice,
+                 .help = "Another matrix is added: to each product its own, or one to all",
+                 .usual = "none",
+                 .choices = {"none", "each", "one"}}},
       .read = read,
       .samples = {{Scale::edges, "1x1x1 float"},
                   {Scale::edges, "67x35x131 float"},
@@ -190,6 +313,14 @@ Operation gemm_operation() {
                   {Scale::edges, "64x64x64 int8"},
                   {Scale::edges, "13x130x37 double --transpose-a --transpose-b"},
                   {Scale::edges, "5x129x2050 float --transpose-b --tf32"},
+                  {Scale::edges,
+                   "33x20x17 float --alpha 0.5 --beta -2 --bias column --activation relu --residual each "
+                   "--column-major"},
+                  {Scale::edges,
+                   "20x33x40 half --out half --batch 3 --list --bias row --activation gelu --scale 0.5 "
+                   "--residual one"},
+                  {Scale::edges,
+                   "35x18x9 int8 --alpha 3 --bias row --column-major --transpose-b --expression --scale -2"},
                   {Scale::small, "100x100x100 float"},
                   {Scale::small, "256x256x256 float"},
                   {Scale::small, "256x256x256 half"},
@@ -219,6 +350,24 @@ Operation gemm_operation() {
                   {Scale::large, "4096x4096x4096 float --transpose-b --tf32"},
                   {Scale::large, "4096x4096x4096 double"}},
       .counted = "floating-point operations of the call",
+      .programs = {{"4096x4096x4096"},
+                   {"4096x4096x4096 --transpose-a --transpose-b",
+                    {"registers_2d", "async", ""},
+                    "a_alignment=4 b_alignment=4 c_alignment=4"},
+                   {"4096x4096x4096 --transpose-a --transpose-b", {""}},
+                   {"4096x4096x4096 half", {"", "async", "mma"}},
+                   {"4096x4096x4096 half --out half", {""}},
+                   {"4096x4096x4096 bfloat16 --out bfloat16", {""}},
+                   {"4096x4096x4096 int8", {""}},
+                   {"4096x4096x4096 double", {""}},
+                   {"4096x4096x4096 --bias column --activation gelu --residual each", {""}},
+                   {"4096x4096x4096 --bias column --activation gelu --residual each",
+                    {""},
+                    "epilogue=0 listed=1 a_alignment=4 b_alignment=4 c_alignment=4"},
+                   {"31x129x65536", {"split_k", ""}, "a_alignment=64 b_alignment=64 c_alignment=64"},
+                   {"4096x4096x4096 half", {"mma", "wgmma"}, "a_alignment=2 b_alignment=2 c_alignment=2"},
+                   {"4096x4096x4096 half --batch 2", {"wgmma"}, "a_alignment=2 b_alignment=2 c_alignment=2"},
+                   {"4096x4096x4096 --transpose-b --tf32", {"mma", "wgmma"}}},
   };
 }
 

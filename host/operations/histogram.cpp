@@ -5,6 +5,7 @@
 #include "formatted.hpp"
 
 #include <smem/histogram.hpp>
+#include <smem/sizes.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -22,7 +23,7 @@ struct Spread {
   std::string kind;          ///< "uniform", "equal" or "zipf"
   double low = 0, high = 0;  ///< of whole numbers: all of a type of 8 or 16 bits, else 2^20 to both sides
 
-  std::size_t elements() const { return size * batch; }
+  std::size_t elements() const { return detail::size_product(size, batch); }
   std::size_t results() const { return bins * channels * batch; }
   Bins even() const { return Bins::even(bins, low, high); }
 };
@@ -177,6 +178,26 @@ std::vector<WordRule> spread_rules() {
           batch_rule()};
 }
 
+/// The rules, types and sizes in which kernels differ, in the variant that is chosen.
+std::vector<Programs> programs() {
+  std::vector<Programs> all{{"16777216"}};
+  const auto add = [&](const char* words, BinRule rule, const char* more = "") {
+    all.push_back({words, {""}, formatted("rule={} {}", static_cast<int>(rule), more)});
+  };
+  add("16777216 uint8", BinRule::whole);
+  add("16777216 uint8", BinRule::small);
+  add("16777216 int16 --bins 65536", BinRule::whole);
+  add("16777216 half", BinRule::even);
+  add("16777216 int32", BinRule::even);
+  add("16777216 uint64", BinRule::even);
+  add("16777216 int32", BinRule::direct);
+  add("16777216", BinRule::edges);
+  add("16777216 --bins 4096", BinRule::even);
+  add("16777216 --bins 1048576", BinRule::even, "out=uint64");
+  add("300 uint8 --channels 3", BinRule::whole, "rows=4096");
+  return all;
+}
+
 }  // namespace
 
 Operation histogram_operation() {
@@ -237,6 +258,7 @@ Operation histogram_operation() {
                   {Scale::large, "268435456 --bins 1048576"},
                   {Scale::large, "268435456 --bins 1048576 --spread equal"},
                   {Scale::large, "268435456 --bins 1048576 --spread zipf"}},
+      .programs = programs(),
   };
 }
 
@@ -261,6 +283,7 @@ Operation histogram_weighted_operation() {
                   {Scale::usual, "8388608 --spread zipf"},
                   {Scale::large, "134217728"},
                   {Scale::large, "134217728 --spread zipf"}},
+      .programs = {{"16777216"}, {"16777216 --weights int64", {"local"}}},
   };
 }
 

@@ -1,6 +1,10 @@
 // The list of operations: a line for each.
 #include "operations/list.hpp"
 
+#include <map>
+#include <sstream>
+#include <string>
+
 namespace smem::operations {
 
 Operation transpose_operation();
@@ -76,6 +80,22 @@ bool can_compute(const Device& device, const Case& of) {
     for (const ArrayRule& rule : *rules)
       if (rule.type == Scalar::float64 && !device.fp64) return false;
   return true;
+}
+
+Change change_of(std::string_view text) {
+  std::map<std::string, std::string> values;
+  std::istringstream words{std::string(text)};
+  for (std::string word; words >> word;) {
+    const std::size_t equals = word.find('=');
+    values[word.substr(0, equals)] = equals == std::string::npos ? "" : word.substr(equals + 1);
+  }
+  return [values](const Member& member, std::size_t value) {
+    const auto found = values.find(std::string(member.name));
+    if (found == values.end()) return value;
+    if (member.kind == Member::Kind::scalar)
+      return static_cast<std::size_t>(parse_scalar(found->second).value());
+    return static_cast<std::size_t>(std::stoull(found->second));
+  };
 }
 
 std::vector<std::string_view> Operation::variants() const {

@@ -4,6 +4,7 @@
 #include "formatted.hpp"
 
 #include <smem/matvec.hpp>
+#include <smem/sizes.hpp>
 
 #include <utility>
 
@@ -30,9 +31,11 @@ Case read(const Words& words, bool by_rows) {
                       problem, plan_reduce);
   // Products are exact as squares are.
   const Fill numbers = fill_for(ReduceOp::dot, problem.in, problem.count());
-  made.in = {
-      {"a", problem.in, rows * cols * batch, numbers},
-      {"x", problem.in, problem.count() * batch, {.most = numbers.most, .negative = numbers.negative}}};
+  made.in = {{"a", problem.in, detail::size_product(rows, cols, batch), numbers},
+             {"x",
+              problem.in,
+              detail::size_product(problem.count(), batch),
+              {.most = numbers.most, .negative = numbers.negative}}};
   made.out = {{"y", problem.out, problem.results()}};
   made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
     const Matrix a = arrays.in[0].matrix(rows, cols, batch);
@@ -77,6 +80,7 @@ Operation product(std::string_view name, std::string_view summary, bool by_rows)
                   {Scale::usual, "4096x4096 half"},
                   {Scale::large, "16384x16384", 0.85},
                   {Scale::large, "16384x16384 half"}},
+      .programs = {{"4096x4096", reduction_variants(ReduceOp::dot, Scalar::float32)}},
   };
 }
 

@@ -67,6 +67,7 @@ Operation median_blur_operation() {
                   {Scale::large, "8192x8192 float --window 5"},
                   {Scale::large, "8192x8192 uchar"},
                   {Scale::large, "8192x8192 uchar --window 5"}},
+      .programs = {{"8192x8192 uint8 --window 5", {""}}, {"8192x8192", {""}}},
   };
 }
 

@@ -120,6 +120,13 @@ Operation moving_mean_operation() {
                   {Scale::large, "268435456 half"},
                   {Scale::large, "268435456 double"},
                   {Scale::large, "4096x4096 float"}},
+      .programs = {{"1048576", {"naive", "tiled", "blocks"}},
+                   {"1048576 --window 2000", {"tiled"}},
+                   {"1048576 --window 12", {"tiled"}},
+                   {"1048576 --window 5", {"tiled"}},
+                   {"1048576 uint8", {"tiled"}},
+                   {"1048576 half", {"tiled"}},
+                   {"1048576 double", {"tiled"}}},
   };
 }
 

@@ -15,9 +15,50 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace smem::operations {
+
+/// A number among the members of a problem.
+struct Member {
+  enum class Kind { number, flag, scalar, enumeration };
+
+  std::string_view name;  ///< as the member is called
+  FieldRole role = FieldRole::choice;
+  Kind kind = Kind::number;
+  std::size_t index = 0;  ///< in an array
+};
+
+/// What a member becomes whose value is `value`.
+using Change = std::function<std::size_t(const Member& member, std::size_t value)>;
+
+/// The problem with other numbers: `change` is asked for each.
+template <class Problem>
+Problem changed(Problem problem, const Change& change) {
+  const auto change_one = [&]<class T>(const T& value, Member member) {
+    member.kind = std::is_same_v<T, bool>     ? Member::Kind::flag
+                  : std::is_same_v<T, Scalar> ? Member::Kind::scalar
+                  : std::is_enum_v<T>         ? Member::Kind::enumeration
+                                              : Member::Kind::number;
+    // A member of `problem`, which is this function's own.
+    const_cast<T&>(value) = static_cast<T>(change(member, static_cast<std::size_t>(value)));  // NOLINT
+  };
+  detail::visit_fields(problem, [&](const auto& field) {
+    using T = std::remove_cvref_t<decltype(field.value)>;
+    if constexpr (detail::is_array<T>) {
+      for (std::size_t i = 0; i < field.value.size(); ++i)
+        change_one(field.value.at(i), {field.name, field.role, {}, i});
+    } else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
+      change_one(field.value, {field.name, field.role});
+    }
+  });
+  return problem;
+}
+
+/// The change that sets members by name: "in_alignment=4 out=uint64"; enumerations but types by number.
+Change change_of(std::string_view text);
 
 /// A problem of an operation, on packed arrays: how it is planned, called and checked.
 struct Case {
@@ -26,6 +67,8 @@ struct Case {
   TuningClass tuning;               ///< that its outcome is for
   std::vector<ArrayRule> in, in_out, out;
   std::function<Plan(const Device&, const PlanOverrides&)> plan;
+  /// The same of the problem with other numbers, as no call on packed arrays has them.
+  std::function<Plan(const Device&, const PlanOverrides&, const Change&)> plan_changed;
   std::function<cl::Event(const Context&, const CallArrays&, const CallOptions&)> call;
   std::function<void(const HostArrays&)> reference;  ///< the results by a plain loop
   double relative = 0;    ///< what results may differ by: 0 where all sums are exact
@@ -51,6 +94,10 @@ Case case_of(std::string text, const Problem& problem,
   made.plan = [problem, plan_of](const Device& device, const PlanOverrides& overrides) {
     return plan_of(device, problem, overrides);
   };
+  made.plan_changed = [problem, plan_of](const Device& device, const PlanOverrides& overrides,
+                                         const Change& change) {
+    return plan_of(device, changed(problem, change), overrides);
+  };
   return made;
 }
 
@@ -75,6 +122,14 @@ struct Step {
   std::string_view what;  ///< it does that the one before it does not, in a clause
 };
 
+/// Problems whose programs offline compilers shall see, for devices that are not here: types, sizes,
+/// alignments and windows in which kernels differ.
+struct Programs {
+  std::string words;                       ///< of a problem
+  std::vector<std::string> variants = {};  ///< empty: all; an empty name: the plan's own choice
+  std::string changes = {};                ///< members that no packed arrays give: see change_of()
+};
+
 struct Operation {
   std::string_view name;     ///< "transpose"
   std::string_view summary;  ///< "Transposes of packed matrices"
@@ -84,6 +139,7 @@ struct Operation {
   std::function<Case(const Words&)> read;
   std::vector<Sample> samples;                          ///< of each scale; the ladder has the first
   std::string_view counted = "bytes read and written";  ///< by a rate
+  std::vector<Programs> programs = {};
 
   /// The problem of a text.
   Case parse(std::string_view text) const { return read(Words::parse(name, words, text)); }

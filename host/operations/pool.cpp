@@ -228,6 +228,10 @@ Operation pool_operation() {
                   {Scale::large, "8192x8192 float --op average"},
                   {Scale::large, "8192x8192 uchar --op average"},
                   {Scale::large, "112x112 float --size 3 --stride 2 --batch 5329"}},
+      .programs = {{"4096x4096", {"windows", "vector"}},
+                   {"4096x4096 half --size 3 --stride 2 --padding 1", {"vector"}},
+                   {"4096x4096 uint8 --op average", {"vector"}},
+                   {"4096x4096 uint8 --channels 3 --indices", {"windows"}}},
   };
 }
 
@@ -253,6 +257,7 @@ Operation global_pool_operation() {
                   {Scale::large, "56x56 float --op average --batch 16384"},
                   {Scale::large, "16384x16384 float"},
                   {Scale::large, "16384x16384 uchar --op average"}},
+      .programs = {{"4096x4096 uint8 --op average"}},
   };
 }
 

@@ -7,6 +7,8 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
+#include <utility>
 
 namespace smem::operations {
 
@@ -179,6 +181,40 @@ Case read(const Words& words) {
   return made;
 }
 
+/// Every operation on floats, and every type with the sum: the rest is made of the same parts.
+std::vector<Programs> programs() {
+  std::vector<Programs> all;
+  const auto add = [&](const char* extents, ReduceOp op, Scalar in, const char* more = "",
+                       const char* changes = "") {
+    const bool average = op == ReduceOp::mean || op == ReduceOp::norm;
+    const Scalar out = average || op == ReduceOp::any || op == ReduceOp::argmax ? usual_result(op, in) : in;
+    all.push_back({formatted("{} {}{}", extents, name_of(in), more), reduction_variants(op, in),
+                   formatted("op={} out={} {}", static_cast<int>(op), name_of(out), changes)});
+  };
+  constexpr const char* kVector = "16777216";
+  for (const Scalar in : {Scalar::float32, Scalar::int8, Scalar::uint64, Scalar::half}) {
+    for (const ReduceOp op :
+         {ReduceOp::sum, ReduceOp::product, ReduceOp::min, ReduceOp::any, ReduceOp::minmax, ReduceOp::argmax,
+          ReduceOp::mean, ReduceOp::norm, ReduceOp::dot}) {
+      if (in != Scalar::float32 && op != ReduceOp::sum) continue;
+      add(kVector, op, in);
+      if (op != ReduceOp::sum && op != ReduceOp::minmax && op != ReduceOp::argmax) continue;
+      add("4096x4096", op, in, " --columns");
+      if (in != Scalar::float32) continue;
+      add("4096x4096", op, in);
+      add("4096", op, in, " --segments 4096");
+    }
+  }
+  add(kVector, ReduceOp::bit_or, Scalar::int32);
+  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::mean, ReduceOp::dot})
+    for (const char* size : {kVector, "4096"})
+      add(size, op, Scalar::float32, " --compensated");
+  // Operations that do not commute.
+  for (const auto& [extents, more] : {std::pair{kVector, ""}, {"4096x4096", " --columns"}})
+    add(extents, ReduceOp::sum, Scalar::float32, more, "commutes=0");
+  return all;
+}
+
 }  // namespace
 
 Operation reduce_operation() {
@@ -240,6 +276,7 @@ Operation reduce_operation() {
                   {Scale::large, "268435456 --op argmin"},
                   {Scale::large, "268435456 --op norm"},
                   {Scale::large, "1073741824 uint8 --op max"}},
+      .programs = programs(),
   };
 }
 

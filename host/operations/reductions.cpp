@@ -109,4 +109,10 @@ std::vector<Step> reduction_steps() {
           {"cpu", "one thread a piece, vector registers"}};
 }
 
+std::vector<std::string> reduction_variants(ReduceOp op, Scalar type) {
+  constexpr const char* kTrees[] = {"interleaved", "sequential", "first_add"};
+  return {kTrees[(static_cast<int>(op) + static_cast<int>(type)) % 3], "several", "sub_group", "shuffle",
+          "cpu"};
+}
+
 }  // namespace smem::operations

@@ -7,6 +7,7 @@
 
 #include <smem/error.hpp>
 #include <smem/reduce_plan.hpp>
+#include <smem/sizes.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -21,7 +22,7 @@ struct Extents {
   bool is_matrix = false;
   std::size_t rows = 1, cols = 0, batch = 1;
 
-  std::size_t elements() const { return rows * cols * batch; }
+  std::size_t elements() const { return detail::size_product(rows, cols, batch); }
   /// "3 of 100 x 200", "70001".
   std::string text() const;
 };
@@ -42,5 +43,7 @@ Fill fill_for(ReduceOp op, Scalar type, std::size_t count);
 
 /// The variants of reductions.
 std::vector<Step> reduction_steps();
+/// Variants whose programs differ: of the three rungs with trees, which differ in the tree alone, one.
+std::vector<std::string> reduction_variants(ReduceOp op, Scalar type);
 
 }  // namespace smem::operations

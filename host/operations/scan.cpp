@@ -4,6 +4,7 @@
 #include "formatted.hpp"
 
 #include <smem/scan.hpp>
+#include <smem/sizes.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -169,7 +170,8 @@ Case read(const Words& words) {
   const ArrayRule elements{"in", problem.in, extents.elements(), fill_for(op, problem.in, length)};
   if (by_key) made.in.push_back({"keys", problem.marks, extents.cols, {.most = 1000, .rare = 8}});
   if (segments != 0)
-    made.in.push_back({"offsets", problem.marks, segments + 1, {.offsets_of = extents.cols}});
+    made.in.push_back(
+        {"offsets", problem.marks, detail::size_sum(segments, 1), {.offsets_of = extents.cols}});
   if (in_place) {
     made.in_out = {elements};
     made.in_out[0].name = "in and out";
@@ -191,6 +193,18 @@ Case read(const Words& words) {
                  in_place ? arrays.in_out[0] : arrays.out[0]);
   };
   return made;
+}
+
+std::vector<Programs> programs() {
+  const std::vector<std::string> usual{"reduce_then_scan", "look_back", "cpu"};
+  return {{"268435456"},
+          {"268435456 uint64 --exclusive", usual},
+          {"268435456 int8", usual},
+          {"268435456 int32", usual, "in_alignment=4 out_alignment=4"},
+          {"268435456 --segments 1000", usual},
+          {"268435456 --by-key", usual},
+          {"65536x100", usual},
+          {"4096x4096 --columns", usual}};
 }
 
 }  // namespace
@@ -253,6 +267,7 @@ Operation scan_operation() {
                   {Scale::large, "16384x16384 --columns"},
                   {Scale::large, "268435456 --by-key"},
                   {Scale::large, "268435456 --in-place"}},
+      .programs = programs(),
   };
 }
 

@@ -180,6 +180,16 @@ Operation select_operation() {
                   {Scale::large, "268435456 --op unique"},
                   {Scale::large, "268435456 int --op unique --per-cent 5"},
                   {Scale::large, "268435456 --op run_length_encode --per-cent 5"}},
+      .programs = {{"268435456 --per-cent 1"},
+                   {"268435456 --op copy_flagged"},
+                   {"268435456 --op partition --per-cent 1"},
+                   {"268435456 --op unique"},
+                   {"268435456 --op run_length_encode"},
+                   {"268435456 int8 --op unique"},
+                   {"268435456 half --per-cent 1"},
+                   {"268435456 uint64 --op run_length_encode"},
+                   {"268435456 int32 --per-cent 1", {}, "in_alignment=4"},
+                   {"8589934592 int32 --op run_length_encode"}},
   };
 }
 

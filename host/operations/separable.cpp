@@ -4,6 +4,7 @@
 
 #include <smem/blur.hpp>
 #include <smem/separable.hpp>
+#include <smem/sizes.hpp>
 
 namespace smem::operations {
 
@@ -26,6 +27,7 @@ Case read(const Words& words) {
   const std::size_t channels = words.number("channels"), batch = words.number("batch");
   std::vector<std::size_t> taps = words.sizes("window");
   taps.resize(2, taps[0]);
+  check_weights("separable", "window", {detail::size_sum(taps[0], taps[1])});
   const std::string& kind = words.text("filter");
   const Filter filter = kind == "weights"    ? Filter::weights
                         : kind == "gaussian" ? Filter::gaussian
@@ -136,6 +138,15 @@ Operation separable_operation() {
                   {Scale::large, "8192x8192 ushort --window 15"},
                   {Scale::large, "8192x8192 float --window 9 --filter unsharp"},
                   {Scale::large, "8192x8192 uchar --window 9 --filter unsharp"}},
+      .programs = {{"4096x4096 --filter weights"},
+                   {"4096x4096 uint8 --filter weights", {""}},
+                   {"4096x4096 half --filter weights", {""}},
+                   {"4096x4096 double --filter weights", {""}},
+                   {"4096x4096 --filter weights --window 15", {""}},
+                   {"4096x4096 --filter unsharp --window 3 --channels 3",
+                    {""},
+                    formatted("in_alignment=4 out_alignment=4 boundary={}",
+                              static_cast<int>(Boundary::constant))}},
   };
 }
 

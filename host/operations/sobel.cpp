@@ -70,6 +70,7 @@ Operation sobel_operation() {
                   {Scale::usual, "4096x4096 uchar"},
                   {Scale::large, "8192x8192 float"},
                   {Scale::large, "8192x8192 uchar"}},
+      .programs = {{"8192x8192", {""}}},
   };
 }
 

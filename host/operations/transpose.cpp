@@ -4,6 +4,7 @@
 
 #include "formatted.hpp"
 
+#include <smem/sizes.hpp>
 #include <smem/transpose.hpp>
 
 #include <algorithm>
@@ -22,7 +23,7 @@ Case read(const Words& words) {
   Case made = case_of(formatted("{}{} x {}, {} B{}", batch == 1 ? "" : formatted("{} of ", batch), rows, cols,
                                 bytes, in_place ? ", in place" : ""),
                       problem, plan_transpose);
-  const ArrayRule elements = moved("in", bytes, rows * cols * batch);
+  const ArrayRule elements = moved("in", bytes, detail::size_product(rows, cols, batch));
   if (in_place) {
     made.in_out = {elements};
     made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
@@ -49,6 +50,18 @@ Case read(const Words& words) {
     });
   };
   return made;
+}
+
+/// Rows at cache lines; at words of 4, 8 and 16 bytes; anywhere.
+std::vector<Programs> programs() {
+  std::vector<Programs> all;
+  for (const std::size_t bytes : {1, 2, 4, 8, 16})
+    for (const char* place : {"", " --in-place"})
+      for (const std::size_t alignment : {64, 16, 8, 4, 1})
+        all.push_back({formatted("4096x4096 {}{}", bytes, place),
+                       {},
+                       formatted("in_alignment={0} out_alignment={0}", std::max(alignment, bytes))});
+  return all;
 }
 
 }  // namespace
@@ -110,6 +123,7 @@ Operation transpose_operation() {
                   {Scale::large, "32749x16381 ushort"},
                   {Scale::large, "16381x8191 double"},
                   {Scale::large, "8191x8191 float4"}},
+      .programs = programs(),
   };
 }
 

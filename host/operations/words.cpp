@@ -4,6 +4,7 @@
 #include "formatted.hpp"
 
 #include <smem/error.hpp>
+#include <smem/sizes.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -55,6 +56,19 @@ std::optional<double> parse_real(const std::string& text) {
 }
 
 }  // namespace
+
+void check_weights(std::string_view operation, const std::string& word,
+                   const std::vector<std::size_t>& taps) {
+  constexpr std::size_t kMost = std::size_t{1} << 20;
+  std::size_t weights = 1;
+  for (const std::size_t count : taps)
+    weights = detail::size_product(weights, count);
+  if (weights <= kMost) return;
+  std::string got;
+  for (const std::size_t count : taps)
+    got += (got.empty() ? "" : " x ") + std::to_string(count);
+  refuse(operation, word, "at most " + std::to_string(kMost) + " weights", got);
+}
 
 std::optional<std::size_t> parse_element(const std::string& text) {
   static const std::map<std::string, std::size_t> scalars{

@@ -62,6 +62,9 @@ class Words {
   std::map<std::string, std::string> values_;
 };
 
+/// Weights that a description makes. \throws Error naming the word when there are more than it can hold.
+void check_weights(std::string_view operation, const std::string& word, const std::vector<std::size_t>& taps);
+
 /// Bytes of an OpenCL type's name, as "float" or "uchar4", or of a number of bytes; empty when unknown.
 std::optional<std::size_t> parse_element(const std::string& text);
 /// "float32", or as OpenCL C has it, "float"; empty when unknown.

@@ -5,6 +5,9 @@ set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 smem="$1"
 
+# The scripts ask the command that is completed.
+ln -s "$smem" "$folder/smem"
+PATH="$folder:$PATH"
 "$smem" completion bash >"$folder/smem.bash"
 bash -n "$folder/smem.bash"
 source "$folder/smem.bash"
@@ -62,7 +65,7 @@ if command -v zsh >/dev/null; then
   }
   expect "$(complete_zsh smem '')" '^bench:'
   expect "$(complete_zsh smem bench '')" '^transpose:'
-  expect "$(complete_zsh smem bench transpose --variant '')" '^swizzled$'
+  expect "$(complete_zsh smem bench transpose --variant '')" '^swizzled'
   expect "$(complete_zsh smem bench transpose --)" '^--csv:'
   expect "$(complete_zsh smem bench transpose --csv '')" '^(files|message)'
 fi

@@ -1,6 +1,8 @@
 // Whether what smem tune keeps for its cases is what their operations then use: the class of a case must be
 // that of the call. Prints the cases for which it is not; exit code 1 if there is one.
+#include "cli/described.hpp"
 #include "cli/tune.hpp"
+#include "operations/list.hpp"
 
 #include <smem/smem.hpp>
 
@@ -24,17 +26,16 @@ PlanOverrides another_choice(const cli::TuneCase& of, const Device& device) {
 
 /// Whether a call that fixes nothing builds all that one builds which fixes the choice.
 bool is_used(const cli::TuneCase& of, const Device& device, const PlanOverrides& choice) {
-  store_tuning(device, {{of.problems, choice, 2, 1e-3, "other", "2026-11-22"}});
+  store_tuning(device, {{of.one.tuning, choice, 2, 1e-3, "other", "2026-11-22"}});
   const Context context;
-  const measure::BufferPair pair{cl::Buffer(context.cl_context(), CL_MEM_READ_WRITE, of.bytes()),
-                                 cl::Buffer(context.cl_context(), CL_MEM_READ_WRITE, of.bytes())};
-  cli::fill_inputs(context, pair, of, 1);
-  cli::prepare_others(context, pair, of, 1);
-  of.call(context, pair, {});
+  const cli::CaseData data(of.one);
+  const measure::BufferPair pair{make_buffer(context, data.bytes()), make_buffer(context, data.bytes())};
+  data.write(context, pair);
+  of.one.call(context, data.arrays(pair), {});
   const std::size_t built = context.cache_statistics().built_from_source;
-  of.call(context, pair, {.overrides = &choice});
+  of.one.call(context, data.arrays(pair), {.overrides = &choice});
   context.finish();
-  store_tuning(device, {}, {of.problems});
+  store_tuning(device, {}, {of.one.tuning});
   return context.cache_statistics().built_from_source == built;
 }
 
@@ -47,13 +48,13 @@ int main(int argc, char** argv) {
   ::setenv("SMEM_CACHE", "0", 1);
   const Device device = Context().device();
   std::size_t checked = 0, unused = 0;
-  for (const std::string& operation : cli::tune_operations()) {
+  for (const operations::Operation& operation : operations::all()) {
     for (const cli::TuneCase& one : cli::tune_cases(operation, device, true)) {
       const PlanOverrides choice = another_choice(one, device);
       const bool good = choice != PlanOverrides{} && is_used(one, device, choice);
       ++checked;
       unused += good ? 0 : 1;
-      if (!good) fmt::print("{}, {}: {} is not used\n", operation, one.label, cli::text_of(choice));
+      if (!good) fmt::print("{}, {}: {} is not used\n", operation.name, one.one.text, cli::text_of(choice));
     }
   }
   fmt::print("{} cases, {} not used\n", checked, unused);

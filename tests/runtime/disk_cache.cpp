@@ -1,5 +1,6 @@
 // The disk cache by itself: bytes under keys, and everything that can go wrong with files.
 #include "runtime/disk_cache.hpp"
+#include "runtime/programs.hpp"
 
 #include "support/environment.hpp"
 #include "support/failure.hpp"
@@ -390,5 +391,18 @@ TEST_CASE("disk cache: the environment says where and how large") {
     CHECK(error.got == std::string("\"") + nonsense + "\"");
     const test::Variable disabled("SMEM_CACHE", "0");
     CHECK_FALSE(DiskCache::from_environment().enabled());
+  }
+}
+
+TEST_CASE("disk cache: keys tell devices, platforms and drivers apart") {
+  smem::Device device;
+  device.name = "a device", device.vendor_name = "its vendor", device.platform = "a platform";
+  device.platform_version = "OpenCL 3.0", device.driver = "1.0";
+  for (std::string smem::Device::*fact :
+       {&smem::Device::name, &smem::Device::vendor_name, &smem::Device::platform,
+        &smem::Device::platform_version, &smem::Device::driver}) {
+    smem::Device other = device;
+    other.*fact += "1";
+    CHECK(smem::runtime::device_key(other) != smem::runtime::device_key(device));
   }
 }

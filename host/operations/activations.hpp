@@ -1,0 +1,33 @@
+/// What descriptions of operations with an activation share.
+#pragma once
+
+#include "operations/words.hpp"
+
+#include <smem/gemm_plan.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+namespace smem::operations {
+
+inline WordRule activation_rule(std::string help) {
+  return {.name = "activation",
+          .kind = WordKind::choice,
+          .help = std::move(help),
+          .usual = "none",
+          .choices = {"none", "relu", "gelu"}};
+}
+
+inline Activation activation_of(const Words& words) {
+  const std::string& name = words.text("activation");
+  return name == "relu" ? Activation::relu : name == "gelu" ? Activation::gelu : Activation::none;
+}
+
+inline double activated(Activation activation, double x) {
+  if (activation == Activation::gelu) return x / 2 * std::erfc(-x / std::sqrt(2.0));
+  return activation == Activation::relu ? std::max(x, 0.0) : x;
+}
+
+}  // namespace smem::operations
