@@ -34,7 +34,7 @@ struct Buffers {
 
   ~Buffers() { CHECK(out.to_host() == poison); }
   Matrix matrix(const smem::Array<float>& of, std::size_t rows, std::size_t cols) const {
-    return Matrix(of.buffer()(), 4, rows, cols);
+    return Matrix(of.buffer()(), smem::ElementType::of_bytes(4), rows, cols);
   }
 };
 
@@ -98,13 +98,14 @@ TEST_CASE("bad input of calls: views that touch do not overlap") {
 TEST_CASE("bad input of calls: arrays and counts on the host") {
   const smem::Context context;
   for (const std::size_t size : {(std::size_t{1} << 61) + 1, SIZE_MAX}) {
-    const auto error = failure_of([&] { smem::Array<double>(context, size); });
+    const auto error = failure_of([&] { smem::Array<double>(context, smem::Count{size}); });
     CHECK(error.operation == "Array");
     CHECK(error.argument == "size");
     CHECK(error.got == std::to_string(size));
   }
-  CHECK(failure_of([&] { smem::Array<double>(context, std::size_t{1} << 60); }).argument == "bytes");
-  const smem::Array<float> in(context, 4);
+  CHECK(failure_of([&] { smem::Array<double>(context, smem::Count{std::size_t{1} << 60}); }).argument ==
+        "bytes");
+  const smem::Array<float> in(context, smem::Count{4});
   for (const std::size_t batch : {kHuge, std::size_t{1} << 50}) {
     const smem::MatrixView<const float> many(in.buffer(), 1, 4, {.batch = batch});
     CHECK(failure_of([&] { smem::histogram(context, many, smem::Bins::even(4, 0, 1)); }).argument == "in");
@@ -127,8 +128,8 @@ TEST_CASE("bad input of calls: stencils and convolutions whose windows overflow"
   const auto convolved = [&](const smem::Convolution& how) {
     return failure_of([&] { smem::convolve2d(b.context, in, out, {3, 3, kNine}, how); }).argument;
   };
-  CHECK(convolved({.stride_x = SIZE_MAX}) == "stride_x");
-  CHECK(convolved({.dilation_y = kHuge}) == "dilation_y");
+  CHECK(convolved({.stride = {SIZE_MAX}}) == "stride.x");
+  CHECK(convolved({.dilation = {1, kHuge}}) == "dilation.y");
   CHECK(convolved({.padding = smem::Padding{kHuge, 0, 0, 0}}) == "padding");
   CHECK(convolved({.anchor_x = SIZE_MAX}) == "anchor_x");
 }
@@ -146,7 +147,9 @@ TEST_CASE("bad input of calls: windows of filters") {
     }
     CHECK(failure_of([&] { smem::gaussian_weights({.size = size}, Scalar::uint8); }).argument == "window");
     CHECK(failure_of([&] { smem::median_blur(b.context, in, out, size); }).argument == "size");
-    CHECK(failure_of([&] { smem::sobel(b.context, in, out, smem::Sobel::across, size); }).argument == "size");
+    CHECK(failure_of([&] {
+            smem::sobel(b.context, in, out, {smem::Gradient::across, size});
+          }).argument == "size");
     CHECK(failure_of([&] { smem::moving_mean(b.context, in, out, kHuge + size % 2); }).argument == "window");
   }
   for (const std::size_t radius : {SIZE_MAX, kHuge, kHalf})
@@ -220,20 +223,20 @@ TEST_CASE("bad input of calls: values outside their enumeration") {
     CHECK(error.operation != "size_of");
     return error.argument;
   };
-  const smem::BlurOptions nowhere{static_cast<smem::Boundary>(99)};
+  const smem::Edges nowhere{static_cast<smem::Boundary>(99)};
   CHECK(refused([&] { smem::gaussian_blur(context, in, out, {.size = 3}, nowhere); }) == "boundary");
   CHECK(refused([&] { smem::box_blur(context, in, out, 1, nowhere); }) == "boundary");
   CHECK(refused([&] { smem::median_blur(context, in, out, 3, nowhere); }) == "boundary");
-  CHECK(refused([&] { smem::sobel(context, in, out, smem::Sobel::across, 3, nowhere); }) == "boundary");
-  CHECK(refused([&] { smem::sobel(context, in, out, static_cast<smem::Sobel>(3)); }) == "what");
+  CHECK(refused([&] { smem::sobel(context, in, out, {smem::Gradient::across, 3}, nowhere); }) == "boundary");
+  CHECK(refused([&] { smem::sobel(context, in, out, {static_cast<smem::Gradient>(3)}); }) == "gradient");
   CHECK(refused([&] {
-          smem::stencil(context, in, out, smem::Stencil::box({1, 1}, kNine, nowhere.boundary));
+          smem::stencil(context, in, out, smem::Stencil::box({1, 1}, kNine, {nowhere.boundary}));
         }) == "boundary");
   smem::Stencil shapeless = smem::Stencil::box({1, 1}, kNine);
   shapeless.shape = static_cast<smem::StencilShape>(-1);
   CHECK(refused([&] { smem::stencil(context, in, out, shapeless); }) == "shape");
   smem::Convolution how;
-  how.boundary = nowhere.boundary;
+  how.edges.boundary = nowhere.boundary;
   CHECK(refused([&] { smem::convolve2d(context, in, out, {3, 3, kNine}, how); }) == "boundary");
   how = {};
   how.separable = static_cast<smem::Separable>(3);
@@ -251,7 +254,7 @@ TEST_CASE("bad input of calls: values outside their enumeration") {
   const auto mode = static_cast<smem::FloatMode>(99);
   CHECK(refused([&] { smem::reduce(context, v, one, op); }) == "reduction");
   CHECK(refused([&] { smem::reduce(context, v, one, {smem::ReduceOp::sum, mode}); }) == "mode");
-  CHECK(refused([&] { smem::reduce_rows(context, from, Scalar::float32, w, op); }) == "reduction");
+  CHECK(refused([&] { smem::reduce_rows(context, from, w, op); }) == "reduction");
   CHECK(refused([&] { smem::dot(context, v, v, one, mode); }) == "mode");
   CHECK(refused([&] { smem::inclusive_scan(context, v, w, op); }) == "operation");
   CHECK(refused([&] { smem::inclusive_scan(context, v, w, {smem::ReduceOp::sum, mode}); }) == "mode");
@@ -264,7 +267,7 @@ TEST_CASE("bad input of calls: values outside their enumeration") {
   const auto of = [&](const smem::Array<float>& array) { return Vector(array.buffer()(), type, 64); };
   CHECK(refused([&] { smem::reduce(context, of(b.in), one, smem::ReduceOp::sum); }) == "in");
   CHECK(refused([&] { smem::reduce(context, v, of(b.out), smem::ReduceOp::sum); }) == "out");
-  CHECK(refused([&] { smem::reduce_rows(context, from, type, w, smem::ReduceOp::sum); }) == "type");
+  CHECK(refused([&] { smem::reduce_rows(context, from, w, smem::ReduceOp::sum); }) == "type");
   CHECK(refused([&] { smem::reduce_segments(context, v, of(b.in), w, smem::ReduceOp::sum); }) == "offsets");
   CHECK(refused([&] { smem::check_segments(context, of(b.in), 3); }) == "offsets");
   CHECK(refused([&] { smem::dot(context, v, of(b.in), one); }) == "b");
@@ -272,7 +275,7 @@ TEST_CASE("bad input of calls: values outside their enumeration") {
   CHECK(refused([&] { smem::inclusive_scan(context, of(b.in), w); }) == "in");
   CHECK(refused([&] { smem::inclusive_scan(context, v, of(b.out)); }) == "out");
   CHECK(refused([&] { smem::inclusive_scan_by_key(context, of(b.in), v, w); }) == "keys");
-  CHECK(refused([&] { smem::inclusive_scan_rows(context, from, Scalar::float32, to, type); }) == "out_type");
+  CHECK(refused([&] { smem::inclusive_scan_rows(context, from, to); }) == "out_type");
   CHECK(refused([&] { smem::unique(context, of(b.in), w, count); }) == "in");
   CHECK(refused([&] { smem::unique(context, v, of(b.out), count); }) == "out");
   CHECK(refused([&] { smem::unique(context, v, w, of(b.out)); }) == "count");
@@ -289,7 +292,7 @@ TEST_CASE("bad input of calls: values outside their enumeration") {
     CHECK(refused([&] { call(bad_in, out); }) == "in");
     CHECK(refused([&] { call(in, bad_out); }) == "out");
   };
-  both([&](const Grid& i, const Grid& o) { smem::separable(context, i, o, kNine, kNine); });
+  both([&](const Grid& i, const Grid& o) { smem::separable(context, i, o, {kNine, kNine}); });
   both([&](const Grid& i, const Grid& o) { smem::gaussian_blur(context, i, o, {.size = 3}); });
   both([&](const Grid& i, const Grid& o) { smem::unsharp_mask(context, i, o); });
   both([&](const Grid& i, const Grid& o) { smem::box_blur(context, i, o, 1); });
@@ -333,7 +336,7 @@ TEST_CASE("bad input of calls: buffers that kernels may not read or write") {
             smem::heat(context, b.in.grid({4, 4}), smem::GridView<float>(read_only, {4, 4}), {.dt = 0.1});
           }).argument == "out");
     CHECK(failure_of([&] { smem::transpose_in_place(context, view(read_only)); }).argument == "matrix");
-    smem::Array<float> turned(context, 16);
+    smem::Array<float> turned(context, smem::Count{16});
     smem::transpose(context, view(read_only), turned.matrix(4, 4)).wait();  // to be read
     CHECK(turned.to_host() == std::vector<float>(16, 3));
   }
@@ -342,9 +345,7 @@ TEST_CASE("bad input of calls: buffers that kernels may not read or write") {
     CHECK(error.argument == "in");
     CHECK(error.got == "one of CL_MEM_WRITE_ONLY");
     CHECK(failure_of([&] { smem::transpose_in_place(context, view(write_only)); }).argument == "matrix");
-    CHECK(failure_of([&] {
-            smem::gemm(context, in, in, Scalar::float32, view(write_only), Scalar::float32, {.beta = 1});
-          }).argument == "c");
+    CHECK(failure_of([&] { smem::gemm(context, in, in, view(write_only), {.beta = 1}); }).argument == "c");
     CHECK(failure_of([&] {
             smem::heat(context, b.in.grid({4, 4}), smem::GridView<float>(write_only, {4, 4}),
                        {.steps = 9, .dt = 0.1});
@@ -367,7 +368,7 @@ TEST_CASE("bad input of calls: buffers that kernels may not read or write") {
     clReleaseMemObject(image);
   }
   const smem::Context other;
-  const smem::Array<float> foreign(other, 64);
+  const smem::Array<float> foreign(other, smem::Count{64});
   CHECK(failure_of([&] { smem::transpose(context, foreign.matrix(4, 4), out); }).argument == "in");
 }
 
@@ -387,7 +388,7 @@ TEST_CASE("bad input of calls: events that are none, of empty views and kernels 
   };
   refused([&] { smem::transpose(b.context, empty, empty, options); });
   refused([&] { smem::inclusive_scan(b.context, nothing, nothing, smem::ReduceOp::sum, options); });
-  refused([&] { smem::separable(b.context, none, none, kNine, kNine, {}, options); });
+  refused([&] { smem::separable(b.context, none, none, {kNine, kNine}, {}, options); });
   refused([&] { kernel({.global = {64, 1, 1}}, list, b.out); });
 }
 
@@ -407,16 +408,14 @@ TEST_CASE("bad input of calls: wrong expressions are refused of empty inputs too
   CHECK(count.to_host() == std::vector<std::uint32_t>{77});
   refused("expression", [&] { smem::inclusive_scan(context, nothing, into, wrong); });
   refused("expression", [&] { smem::reduce(context, nothing, b.out.vector(0, 1), wrong); });
-  refused("expression", [&] { smem::reduce_rows(context, b.in.matrix(0, 8), Scalar::float32, into, wrong); });
+  refused("expression", [&] { smem::reduce_rows(context, b.in.matrix(0, 8), into, wrong); });
   refused("expression", [&] {
     smem::stencil(context, b.in.grid({0, 8}), b.out.grid({0, 8}), smem::Stencil::of("C + nosuch", {1, 1}));
   });
   smem::Gemm product;
   product.epilogue.expression = "x + nosuch";
-  refused("expression", [&] {
-    smem::gemm(context, b.in.matrix(0, 8), b.in.matrix(8, 8), Scalar::float32, b.out.matrix(0, 8),
-               Scalar::float32, product);
-  });
+  refused("expression",
+          [&] { smem::gemm(context, b.in.matrix(0, 8), b.in.matrix(8, 8), b.out.matrix(0, 8), product); });
   // What is right is compiled once.
   smem::copy_if(context, nothing, into, count.vector(), "x < 0").wait();
   const std::size_t built = context.cache_statistics().built_from_source;

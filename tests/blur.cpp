@@ -192,7 +192,7 @@ TEST_CASE("blur: means of integers are exact, as floats too") {
           if (size == 2) bytes.push_back(static_cast<unsigned char>(number >> 8));
         }
         const smem::Array<unsigned char> in(context, bytes);
-        const smem::Array<float> out(context, 40 * 9);
+        const smem::Array<float> out(context, smem::Count{40 * 9});
         const auto run = [&](std::size_t rows, std::size_t down) {
           smem::box_blur(context, smem::Grid(in.buffer()(), type, {40, rows}), out.grid({40, rows}),
                          {radius.across, down}, {.boundary = Boundary::clamp},
@@ -241,7 +241,7 @@ constexpr std::size_t kWidth = 90, kHeight = 60;
 /// Blurs by boxes of the radius, and counts the results that are not the mean of their own box.
 std::size_t wrong_means(const smem::Context& context, const std::vector<float>& numbers,
                         std::string_view variant, std::size_t radius) {
-  const smem::Array<float> in(context, numbers), out(context, numbers.size());
+  const smem::Array<float> in(context, numbers), out(context, smem::Count{numbers.size()});
   smem::box_blur(context, in.grid({kWidth, kHeight}), out.grid({kWidth, kHeight}), radius,
                  {.boundary = Boundary::clamp}, {.variant = std::string(variant)});
   const std::vector<float> got = out.to_host();
@@ -394,12 +394,12 @@ TEST_CASE("blur: Gaussian, of bytes exact, and unsharp masks") {
 
 TEST_CASE("blur: nothing to do") {
   const smem::Context context;
-  const smem::Array<float> array(context, 4);
+  const smem::Array<float> array(context, smem::Count{4});
   const auto none = array.grid({0, 4});
   CHECK(smem::gaussian_blur(context, none, none, {.size = 3})() != nullptr);
   CHECK(smem::box_blur(context, none, none, 50)() != nullptr);
   CHECK(smem::median_blur(context, none, none, 5)() != nullptr);
-  CHECK(smem::sobel(context, none, none, smem::Sobel::magnitude)() != nullptr);
+  CHECK(smem::sobel(context, none, none, {smem::Gradient::magnitude})() != nullptr);
 }
 
 TEST_CASE("bad input of blurs") {
@@ -428,8 +428,10 @@ TEST_CASE("bad input of blurs") {
         smem::box_blur(context, bytes.grid({10, 10}), to, 1, {.boundary = Boundary::constant, .value = 0.5});
       }).argument == "value");
   CHECK(failure_of([&] { smem::median_blur(context, from, to, 4); }).argument == "size");
-  CHECK(failure_of([&] { smem::sobel(context, from, to, smem::Sobel::across, 7); }).argument == "size");
-  CHECK(failure_of([&] { smem::sobel(context, from, to, smem::Sobel::magnitude, 7); }).argument == "size");
+  CHECK(failure_of([&] { smem::sobel(context, from, to, {smem::Gradient::across, 7}); }).argument == "size");
+  CHECK(failure_of([&] {
+          smem::sobel(context, from, to, {smem::Gradient::magnitude, 7});
+        }).argument == "size");
   CHECK(failure_of([&] { smem::unsharp_mask(context, from, to, {.amount = INFINITY}); }).argument ==
         "amount");
   CHECK(failure_of([&] { smem::unsharp_mask(context, from, to, {.threshold = -1}); }).argument ==

@@ -43,7 +43,7 @@ void check_small_grids(const smem::Context& context, const Continued& row, long 
     std::vector<float> numbers(width * height);
     for (std::size_t i = 0; i < numbers.size(); ++i)
       numbers[i] = static_cast<float>(1 + i * i);
-    const smem::Array<float> in(context, numbers), out(context, numbers.size());
+    const smem::Array<float> in(context, numbers), out(context, smem::Count{numbers.size()});
     CAPTURE(what);
     CAPTURE(width);
     CAPTURE(height);
@@ -90,7 +90,7 @@ TEST_CASE("boundaries: stencils larger than the grid") {
           [&](long i, long j) { return weights[static_cast<std::size_t>((j + 4) * 9 + i + 4)]; },
           "stencil " + std::string(variant),
           [&](const smem::Grid& in, const smem::Grid& out) {
-            smem::stencil(context, in, out, smem::Stencil::box({4, 4}, weights, row.boundary),
+            smem::stencil(context, in, out, smem::Stencil::box({4, 4}, weights, {row.boundary}),
                           {.variant = std::string(variant)});
           });
     }
@@ -110,7 +110,7 @@ TEST_CASE("boundaries: filters and blurs larger than the grid") {
         },
         "separable " + std::string(variant),
         [&](const smem::Grid& in, const smem::Grid& out) {
-          smem::separable(context, in, out, weights, weights, {.boundary = row.boundary},
+          smem::separable(context, in, out, {weights, weights}, {.boundary = row.boundary},
                           {.variant = std::string(variant)});
         });
   }
@@ -124,7 +124,7 @@ TEST_CASE("boundaries: filters and blurs larger than the grid") {
   }
   for (const std::string_view variant : smem::window_variants()) {
     // A row of one cell: all that a window sees is that cell.
-    const smem::Array<float> in(context, std::vector<float>{5}), out(context, 1);
+    const smem::Array<float> in(context, std::vector<float>{5}), out(context, smem::Count{1});
     try {
       smem::median_blur(context, in.grid({1, 1}), out.grid({1, 1}), 5, {}, {.variant = std::string(variant)});
     } catch (const smem::Error& error) {
@@ -139,8 +139,8 @@ TEST_CASE("boundaries: paddings larger than the grid") {
   const smem::Context context;
   for (const Continued& row : kContinued) {
     const smem::Array<float> in(context, std::vector<float>{1, 2, 4});
-    const smem::Array<float> out(context, 23);
-    smem::Convolution how{.boundary = row.boundary};
+    const smem::Array<float> out(context, smem::Count{23});
+    smem::Convolution how{.edges = {row.boundary}};
     how.padding = smem::Padding{.left = 10, .right = 10};
     smem::convolve2d(context, in.grid({3, 1}), out.grid({23, 1}), {1, 1, {1.0}}, how);
     const std::vector<float> got = out.to_host();

@@ -42,8 +42,9 @@ void on_a_smaller_device(const char* limits, std::size_t local_bytes, std::size_
         for (const auto& [rows, cols] : {test::Shape{100, 131}, {33, 1}, {67, 67}}) {
           test::Case c{operation, std::string(variant), element_bytes, rows, cols, {}, {}};
           if (operation == Operation::in_place) c.cols = c.rows;
-          const smem::Matrix in(nullptr, element_bytes, c.rows, c.cols);
-          const smem::Matrix out(nullptr, element_bytes, c.out_rows(), c.out_cols());
+          const smem::Matrix in(nullptr, smem::ElementType::of_bytes(element_bytes), c.rows, c.cols);
+          const smem::Matrix out(nullptr, smem::ElementType::of_bytes(element_bytes), c.out_rows(),
+                                 c.out_cols());
           try {
             const smem::Plan plan = test::plan_of(context, c, in, out);
             CHECK(plan.local_bytes <= local_bytes);
@@ -97,8 +98,8 @@ TEST_CASE("clamped: reductions on smaller devices") {
         c.layout.extent.offset = 1;
         for (const std::size_t size : {1, 513, 70001}) {
           c.cols = size;
-          CHECK(smem::plan_reduce(context.device(), test::problem_of(c), variant).local_bytes <=
-                context.device().local_bytes);
+          CHECK(smem::plan_reduce(context.device(), test::problem_of(c), {.variant = std::string(variant)})
+                    .local_bytes <= context.device().local_bytes);
           sweep.run(c);
         }
         if (variant == std::string("sequential")) continue;
@@ -135,8 +136,9 @@ TEST_CASE("clamped: histograms on smaller devices") {
         smem::HistogramProblem problem;
         problem.bins = bins;
         problem.cols = c.cols;
-        CHECK(smem::plan_histogram(context.device(), problem, variant).local_bytes <=
-              context.device().local_bytes);
+        CHECK(
+            smem::plan_histogram(context.device(), problem, {.variant = std::string(variant)}).local_bytes <=
+            context.device().local_bytes);
         sweep.run(c);
       }
     }
@@ -158,8 +160,8 @@ TEST_CASE("clamped: scans on smaller devices") {
       for (const std::size_t size : {1, 513, 70001}) {
         c.cols = size;
         sweep.run(c);
-        CHECK(smem::plan_scan(context.device(), test::problem_of(c), variant).local_bytes <=
-              context.device().local_bytes);
+        CHECK(smem::plan_scan(context.device(), test::problem_of(c), {.variant = std::string(variant)})
+                  .local_bytes <= context.device().local_bytes);
       }
     }
     CHECK(sweep.ran() == (context.device().forward_progress ? 6 : 3));
@@ -180,8 +182,8 @@ TEST_CASE("clamped: selections on smaller devices") {
       for (const std::size_t size : {1, 513, 70001}) {
         c.size = size;
         sweep.run(c);
-        CHECK(smem::plan_select(context.device(), test::problem_of(c), variant).local_bytes <=
-              context.device().local_bytes);
+        CHECK(smem::plan_select(context.device(), test::problem_of(c), {.variant = std::string(variant)})
+                  .local_bytes <= context.device().local_bytes);
       }
     }
     CHECK(sweep.ran() == (context.device().forward_progress ? 6 : 3));
@@ -217,7 +219,7 @@ TEST_CASE("clamped: products of matrices on smaller devices") {
   c.n = 21;
   c.k = 9001;
   c.bias = 1;
-  const smem::Plan parts = smem::plan_gemm(context.device(), test::problem_of(c), "split_k");
+  const smem::Plan parts = smem::plan_gemm(context.device(), test::problem_of(c), {.variant = "split_k"});
   REQUIRE(parts.after.size() == 1);
   CHECK(parts.after[0].work_group[2] > 1);
   sweep.run(c);
@@ -242,7 +244,8 @@ TEST_CASE("clamped: heat on smaller devices") {
         if (size.depth > 1 && std::string(variant).empty()) c.type = smem::Scalar::half;
         sweep.run(c);
         try {
-          const smem::Plan plan = smem::plan_heat(context.device(), c.problem(), variant);
+          const smem::Plan plan =
+              smem::plan_heat(context.device(), c.problem(), {.variant = std::string(variant)});
           CHECK(plan.local_bytes <= context.device().local_bytes);
           CHECK(plan.work_items() <= context.device().max_work_group);
         } catch (const smem::Error& error) {
@@ -319,7 +322,7 @@ TEST_CASE("clamped: convolutions of many channels and moving means on smaller de
     smem::Conv2dProblem p;
     p.in_channels = p.out_channels = 64;
     p.width = p.height = p.out_width = p.out_height = 56;
-    p.window_width = p.window_height = 3, p.pad_left = p.pad_top = 1;
+    p.window.width = p.window.height = 3, p.padding.left = p.padding.top = 1;
     const smem::Plan plan = smem::plan_conv2d(context.device(), p);
     CHECK(plan.local_bytes <= local);
     CHECK(plan.work_items() <= context.device().max_work_group);

@@ -166,7 +166,7 @@ TEST_CASE("conv2d: GELU is within 2 units in the last place, also where it is sm
     numbers[i] = static_cast<float>(i) * 0x1p-8F - 13;
   numbers[0] = -std::numeric_limits<float>::infinity();
   const smem::Array<float> in(context, numbers), weight(context, std::vector<float>{1}),
-      out(context, numbers.size());
+      out(context, smem::Count{numbers.size()});
   Conv2d how;
   how.activation = Activation::gelu;
   for (const char* variant : {"naive", ""}) {
@@ -202,7 +202,7 @@ TEST_CASE("conv2d: the plan's choice, and slices") {
   c.bias = true;
   smem::Conv2dProblem p;
   p.images = 3, p.in_channels = 24, p.width = p.out_width = 113, p.height = p.out_height = 97;
-  p.out_channels = 3, p.window_width = p.window_height = 3, p.pad_left = p.pad_top = 1, p.groups = 3;
+  p.out_channels = 3, p.window.width = p.window.height = 3, p.padding.left = p.padding.top = 1, p.groups = 3;
   const smem::Plan plan = smem::plan_conv2d(context.device(), p, {.variant = "gemm"});
   REQUIRE(!plan.scratch.empty());
   const std::size_t columns = plan.scratch.back().bytes;
@@ -225,9 +225,9 @@ TEST_CASE("conv2d: the plan's choice, and slices") {
 TEST_CASE("conv2d: a plan is taken that fits the problem, and no other") {
   const smem::Context context;
   const smem::Array<float> in(context, std::vector<float>(2 * 6 * 5, 1.0F)),
-      weights(context, std::vector<float>(3 * 2 * 4, 2.0F)), out(context, 3 * 5 * 4);
+      weights(context, std::vector<float>(3 * 2 * 4, 2.0F)), out(context, smem::Count{3 * 5 * 4});
   smem::Conv2dProblem p;
-  p.in_channels = 2, p.width = 6, p.height = 5, p.out_channels = 3, p.window_width = p.window_height = 2;
+  p.in_channels = 2, p.width = 6, p.height = 5, p.out_channels = 3, p.window.width = p.window.height = 2;
   p.out_width = 5, p.out_height = 4;
   p.in_alignment = 8, p.out_alignment = 16, p.weight_alignment = 32;
   smem::Plan plan = smem::plan_conv2d(context.device(), p, {.variant = "naive"});
@@ -243,7 +243,7 @@ TEST_CASE("conv2d: a plan is taken that fits the problem, and no other") {
 
 TEST_CASE("conv2d: nothing to do") {
   const smem::Context context;
-  const smem::Array<float> array(context, 64);
+  const smem::Array<float> array(context, smem::Count{64});
   const auto weights = array.grid({3, 3, 2}, {.batch = 3});
   CHECK(smem::conv2d(context, array.grid({2, 2, 2}), weights, array.grid({0, 0, 3}))() != nullptr);
   CHECK(smem::conv2d(context, array.grid({3, 3, 2}), array.grid({3, 3, 2}, {.batch = 0}),
@@ -255,7 +255,8 @@ TEST_CASE("bad input of conv2d") {
   const smem::Array<float> in(context, std::vector<float>(200, 1.0F)),
       weights(context, std::vector<float>(200, 1.0F));
   const std::vector<float> poison(200, 7.0F);
-  const smem::Array<float> out(context, poison), bias(context, 8), foreign(other, 200);
+  const smem::Array<float> out(context, poison), bias(context, smem::Count{8}),
+      foreign(other, smem::Count{200});
   const auto from = in.grid({8, 8, 2}), to = out.grid({6, 6, 3});
   const auto filters = weights.grid({3, 3, 2}, {.batch = 3});
   const auto fails = [&](const smem::Grid& a, const smem::Grid& w, const smem::Grid& b,
@@ -264,10 +265,10 @@ TEST_CASE("bad input of conv2d") {
     CHECK(error.operation == "conv2d");
     return error.argument;
   };
-  CHECK(fails(from, filters, to, how(0, 1, 1, 1, {})) == "stride_x");
-  CHECK(fails(from, filters, to, how(1, 65536, 1, 1, {})) == "stride_y");
-  CHECK(fails(from, filters, to, how(1, 1, 0, 1, {})) == "dilation_x");
-  CHECK(fails(from, filters, to, how(1, 1, 1, 0, {})) == "dilation_y");
+  CHECK(fails(from, filters, to, how(0, 1, 1, 1, {})) == "stride.x");
+  CHECK(fails(from, filters, to, how(1, 65536, 1, 1, {})) == "stride.y");
+  CHECK(fails(from, filters, to, how(1, 1, 0, 1, {})) == "dilation.x");
+  CHECK(fails(from, filters, to, how(1, 1, 1, 0, {})) == "dilation.y");
   CHECK(fails(from, filters, to, how(1, 1, 1, 1, {65536, 0, 0, 0})) == "padding");
   CHECK(fails(from, filters, to, how(1, 1, 1, 1, {}, 0)) == "groups");
   CHECK(fails(from, filters, to, how(1, 1, 1, 1, {}, 2)) == "groups");  // of three filters

@@ -27,10 +27,10 @@ void on_images(test::ConvolutionSweep& sweep, ConvolutionCase c) {
     c.in.row_gap = 1 + turn % 3;
     c.out.offset = turn % 2;
     c.out.plane_gap = turn % 5;
-    const std::size_t far_x = std::max(c.width * c.how.dilation_x, c.how.padding ? c.how.padding->left : 0),
-                      far_y = std::max(c.height * c.how.dilation_y, c.how.padding ? c.how.padding->top : 0);
-    if (far_x > smem::reach_of(c.how.boundary, size.width) ||
-        far_y > smem::reach_of(c.how.boundary, size.height))
+    const std::size_t far_x = std::max(c.width * c.how.dilation.x, c.how.padding ? c.how.padding->left : 0),
+                      far_y = std::max(c.height * c.how.dilation.y, c.how.padding ? c.how.padding->top : 0);
+    const Boundary boundary = c.how.edges.boundary.value_or(Boundary::zero);
+    if (far_x > smem::reach_of(boundary, size.width) || far_y > smem::reach_of(boundary, size.height))
       continue;
     sweep.run(c);
     ++turn;
@@ -48,21 +48,21 @@ TEST_CASE("convolve2d: every variant, stride, dilation, padding and anchor") {
                                     Boundary::mirror, Boundary::wrap}) {
       ConvolutionCase c;
       c.variant = variant;
-      c.how.boundary = boundary;
+      c.how.edges.boundary = boundary;
       c.width = 3, c.height = 4;
       on_images(sweep, c);
       c.how.turned = true;
       c.how.anchor_x = 2, c.how.anchor_y = 0;
       on_images(sweep, c);
-      c.how.stride_x = 2, c.how.stride_y = 3;
+      c.how.stride.x = 2, c.how.stride.y = 3;
       on_images(sweep, c);
-      c.how.dilation_x = 3, c.how.dilation_y = 2;
+      c.how.dilation.x = 3, c.how.dilation.y = 2;
       on_images(sweep, c);
-      c.how.stride_x = c.how.stride_y = 1;
+      c.how.stride.x = c.how.stride.y = 1;
       on_images(sweep, c);
-      c.how = {.stride_x = 3, .dilation_y = 3, .padding = smem::Padding{2, 0, 1, 4}, .boundary = boundary};
+      c.how = {.stride = {3}, .dilation = {1, 3}, .padding = smem::Padding{2, 0, 1, 4}, .edges = {boundary}};
       on_images(sweep, c);
-      c.how = {.stride_y = 5, .padding = smem::Padding{0, 1, 5, 0}, .boundary = boundary};
+      c.how = {.stride = {1, 5}, .padding = smem::Padding{0, 1, 5, 0}, .edges = {boundary}};
       c.width = 6, c.height = 1;
       on_images(sweep, c);
     }
@@ -77,13 +77,13 @@ TEST_CASE("convolve2d: rows of registers, for windows that lie beside their resu
   ConvolutionCase c;
   c.variant = "rows";
   c.width = 4, c.height = 2;
-  c.how.boundary = Boundary::clamp;
+  c.how.edges.boundary = Boundary::clamp;
   on_images(sweep, c);
   c.how.turned = true;
   c.how.padding = smem::Padding{0, 0, 0, 0};  // the windows that are all there
   on_images(sweep, c);
   c.how.padding = smem::Padding{9, 0, 1, 3};  // some lie wholly in the padding
-  c.how.boundary = Boundary::constant;
+  c.how.edges.boundary = Boundary::constant;
   on_images(sweep, c);
   c.type = smem::Scalar::uint8;
   c.in.channels = c.out.channels = 4;
@@ -97,7 +97,7 @@ TEST_CASE("convolve2d: kernels of rank 1") {
   test::ConvolutionSweep sweep(context);
   ConvolutionCase c;
   c.rank_1 = true;
-  c.how.boundary = Boundary::reflect;
+  c.how.edges.boundary = Boundary::reflect;
   for (const smem::Separable separable : {smem::Separable::automatic, smem::Separable::always}) {
     c.how.separable = separable;
     c.width = 7, c.height = 5;
@@ -113,7 +113,7 @@ TEST_CASE("convolve2d: kernels of rank 1") {
   }
   CHECK(sweep.ran() > 20);
   // What is not one is found out.
-  const smem::Array<float> in(context, std::vector<float>(100, 1.0F)), out(context, 100);
+  const smem::Array<float> in(context, std::vector<float>(100, 1.0F)), out(context, smem::Count{100});
   std::vector<double> weights(25, 0.5);
   weights[7] = 0.5001;
   const auto error = test::failure_of([&] {
@@ -139,17 +139,17 @@ TEST_CASE("bad input of convolve2d") {
   };
   CHECK(fail({0, 3, {}}).argument == "kernel.width");
   CHECK(fail({3, 3, weights}).argument == "kernel.weights");
-  CHECK(fail({3, 2, weights}, {.stride_x = 0}).argument == "stride_x");
-  CHECK(fail({3, 2, weights}, {.dilation_y = 0}).argument == "dilation_y");
-  CHECK(fail({3, 2, weights}, {.dilation_x = std::size_t{1} << 40}).argument == "dilation_x");
-  CHECK(fail({3, 2, weights}, {.boundary = Boundary::leave}).argument == "boundary");
+  CHECK(fail({3, 2, weights}, {.stride = {0}}).argument == "stride.x");
+  CHECK(fail({3, 2, weights}, {.dilation = {1, 0}}).argument == "dilation.y");
+  CHECK(fail({3, 2, weights}, {.dilation = {std::size_t{1} << 40}}).argument == "dilation.x");
+  CHECK(fail({3, 2, weights}, {.edges = {Boundary::leave}}).argument == "boundary");
   CHECK(fail({3, 2, weights}, {.anchor_x = 3}).argument == "anchor_x");
   CHECK(fail({3, 2, weights}, {.anchor_y = 1, .padding = smem::Padding{}}).argument == "anchor_y");
   auto error = fail({3, 2, weights}, {}, {9, 10});
   CHECK(error.argument == "out");
   CHECK(error.expected == "10 x 10 x 1 cells");
-  CHECK(fail({3, 2, weights}, {.stride_x = 2}).expected == "5 x 10 x 1 cells");
-  CHECK(fail({3, 2, weights}, {.stride_x = 2, .separable = smem::Separable::always}, {5, 10}).argument ==
+  CHECK(fail({3, 2, weights}, {.stride = {2}}).expected == "5 x 10 x 1 cells");
+  CHECK(fail({3, 2, weights}, {.stride = {2}, .separable = smem::Separable::always}, {5, 10}).argument ==
         "separable");
   CHECK(out.to_host() == poison);
 }

@@ -31,13 +31,16 @@ void count_transposes(const smem::Context& context) {
     for (const std::size_t bytes : {2, 4, 8}) {
       // Oclgrind's compiler stores vectors of small elements word by word, and then once more as vectors.
       if (variant == "vector" && bytes == 2) continue;
-      const smem::Array<char> in(context, kRows * kCols * bytes), out(context, kRows * kCols * bytes);
+      const smem::Array<char> in(context, smem::Count{kRows * kCols * bytes}),
+          out(context, smem::Count{kRows * kCols * bytes});
       smem::TransposeProblem problem{bytes, kRows, kCols};
       problem.in_alignment = kCols * bytes % 64 == 0 ? 64 : 32;
       problem.out_alignment = kRows * bytes % 64 == 0 ? 64 : 32;
-      const smem::Plan plan = smem::plan_transpose(context.device(), problem, variant);
-      smem::transpose(context, smem::Matrix(in.buffer()(), bytes, kRows, kCols),
-                      smem::Matrix(out.buffer()(), bytes, kCols, kRows), {.plan = &plan});
+      const smem::Plan plan =
+          smem::plan_transpose(context.device(), problem, {.variant = std::string(variant)});
+      smem::transpose(context, smem::Matrix(in.buffer()(), smem::ElementType::of_bytes(bytes), kRows, kCols),
+                      smem::Matrix(out.buffer()(), smem::ElementType::of_bytes(bytes), kCols, kRows),
+                      {.plan = &plan});
       print(context, plan);
     }
   }
@@ -46,8 +49,10 @@ void count_transposes(const smem::Context& context) {
 void count_flips(const smem::Context& context) {
   constexpr std::size_t kRows = 33, kCols = 70;
   for (const std::string_view variant : smem::flip_variants()) {
-    const smem::Array<float> in(context, kRows * kCols), out(context, kRows * kCols);
-    const smem::Plan plan = smem::plan_flip(context.device(), {4, kRows, kCols}, variant);
+    const smem::Array<float> in(context, smem::Count{kRows * kCols}),
+        out(context, smem::Count{kRows * kCols});
+    const smem::Plan plan =
+        smem::plan_flip(context.device(), {4, kRows, kCols}, {.variant = std::string(variant)});
     smem::flip(context, in.matrix(kRows, kCols), out.matrix(kRows, kCols), smem::Flip::horizontal,
                {.variant = variant});
     print(context, plan);
@@ -63,10 +68,10 @@ void count_products(const smem::Context& context) {
   problem.n = kN;
   problem.k = kK;
   const smem::Array<float> a(context, std::vector<float>(kM * kK)), b(context, std::vector<float>(kK * kN)),
-      c(context, kM * kN);
+      c(context, smem::Count{kM * kN});
   for (const std::string_view variant :
        {"naive", "tiled", "padded", "swizzled", "rectangular", "registers_1d", "registers_2d"}) {
-    smem::Plan plan = smem::plan_gemm(context.device(), problem, variant);
+    smem::Plan plan = smem::plan_gemm(context.device(), problem, {.variant = std::string(variant)});
     smem::gemm(context, a.matrix(kM, kK), b.matrix(kK, kN), c.matrix(kM, kN), {}, {.variant = variant});
     const bool naive = variant == "naive";
     const std::size_t rows = naive ? 1 : plan.tile_rows, cols = naive ? 1 : plan.tile_cols;
@@ -91,12 +96,12 @@ void count_rates(const smem::Context& context) {
       print(context, plan);
     };
     const smem::Plan copy = smem::plan_rates(device, {smem::Rate::copy, kBytes});
-    const smem::Array<float> from(context, kBytes / 4), to(context, kBytes / 4);
+    const smem::Array<float> from(context, smem::Count{kBytes / 4}), to(context, smem::Count{kBytes / 4});
     const cl_ulong items = kBytes / 4 / copy.vector_width;
     run(copy, [&](const smem::ops::Launching& launch) { launch(from.buffer()(), to.buffer()(), items); });
     if (type == smem::DeviceType::cpu) continue;  // Oclgrind does not tell how wide an addition of vectors is
     const smem::Plan fp32 = smem::plan_rates(device, {smem::Rate::fp32, kRounds});
-    const smem::Array<float> sums(context, fp32.global[0]);
+    const smem::Array<float> sums(context, smem::Count{fp32.global[0]});
     const cl_float factor = 0.5F;
     run(fp32, [&](const smem::ops::Launching& launch) { launch(sums.buffer()(), factor, kRounds); });
   }

@@ -85,7 +85,7 @@ TEST_CASE("failures: contexts that open avoid them, and say why") {
   const smem::Context before;
   smem::remember_failures(before.device(), {{"transpose", "tiled", "", kVector.reason}});
   const smem::Context context;
-  const smem::Array<float> in(context, 6), out(context, 6);
+  const smem::Array<float> in(context, smem::Count{6}), out(context, smem::Count{6});
   smem::CallOptions options;
   options.variant = "tiled";
   const auto error =

@@ -32,7 +32,7 @@ std::vector<std::string> single_pass(const smem::Device& device) {
   std::vector<std::string> variants;
   for (const char* variant : {"look_back", "cpu"}) {
     try {
-      smem::plan_scan(device, problem, variant);
+      smem::plan_scan(device, problem, {.variant = std::string(variant)});
       variants.emplace_back(variant);
     } catch (const smem::Error&) {
     }
@@ -45,7 +45,7 @@ std::size_t size_of_tiles(const smem::Device& device, const test::ScanCase& c, s
   smem::ScanProblem problem = problem_of(c);
   problem.rows = 1;
   problem.cols = std::size_t{1} << 24;
-  return tiles * smem::plan_scan(device, problem, c.variant).tile_cols - 7;
+  return tiles * smem::plan_scan(device, problem, {.variant = std::string(c.variant)}).tile_cols - 7;
 }
 
 /// Vectors of many tiles, one of them in place.
@@ -156,7 +156,8 @@ TEST_CASE("fallback: selections where nobody polls, and where they poll once") {
         c.in_offset = 1;
         smem::SelectProblem problem = problem_of(c);
         problem.size = std::size_t{1} << 24;
-        const std::size_t tile = smem::plan_select(context.device(), problem, variant).tile_cols;
+        const std::size_t tile =
+            smem::plan_select(context.device(), problem, {.variant = std::string(variant)}).tile_cols;
         c.size = (variant == "cpu" ? 6 : 70) * tile - 7;
         for (const std::size_t per_mille : {1, 500}) {
           c.per_mille = per_mille;
@@ -181,7 +182,7 @@ TEST_CASE("fallback: the same bits whichever groups fell back, also on busy core
     CAPTURE(limits);
     const test::Variable clamp("SMEM_CLAMP", limits);
     const smem::Context context;
-    const smem::Array<float> in(context, values), out(context, size);
+    const smem::Array<float> in(context, values), out(context, smem::Count{size});
     const std::vector<std::string> variants = single_pass(context.device());
     for (std::size_t v = 0; v < variants.size(); ++v) {
       const smem::CallOptions options{.variant = variants[v]};

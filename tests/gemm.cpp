@@ -308,7 +308,7 @@ TEST_CASE("gemm: half at K = 1024 stays inside of 1e-2") {
     for (smem::half& x : *values)
       x = smem::half(static_cast<float>(random.next() >> 40) * 0x1p-23F - 1);
   const smem::Array<smem::half> left(context, a), right(context, b);
-  const smem::Array<float> c(context, kM * kN);
+  const smem::Array<float> c(context, smem::Count{kM * kN});
   for (const char* variant : {"", "double_buffered", "async"}) {
     smem::gemm(context, left.matrix(kM, kK), right.matrix(kK, kN), c.matrix(kM, kN), {},
                {.variant = variant});
@@ -351,7 +351,7 @@ TEST_CASE("gemm: the same bits in every run, and tiles by hand") {
   std::vector<float> values(64 * 2000);
   for (float& x : values)
     x = static_cast<float>(random.next() >> 40) * 0x1p-23F - 1;
-  const smem::Array<float> a(context, values), out(context, 64 * 64);
+  const smem::Array<float> a(context, values), out(context, smem::Count{64 * 64});
   std::vector<float> first;
   for (int run = 0; run < 3; ++run) {
     smem::gemm(context, a.matrix(64, 2000), a.matrix(2000, 64), out.matrix(64, 64), {},

@@ -38,7 +38,7 @@ struct Fixture {
 TEST_CASE_FIXTURE(Fixture, "gemm refuses: shapes that do not fit") {
   const auto of = [&](const smem::Matrix& x, const smem::Matrix& y, const smem::Matrix& z,
                       const smem::Gemm& product = {}) {
-    return test::failure_of([&] { smem::gemm(context, x, y, Scalar::float32, z, Scalar::float32, product); });
+    return test::failure_of([&] { smem::gemm(context, x, y, z, product); });
   };
   auto error = of(a.matrix(3, 5), b.matrix(6, 4), c.matrix(3, 4));
   CHECK(error.operation == "gemm");
@@ -69,7 +69,7 @@ TEST_CASE_FIXTURE(Fixture, "gemm refuses: shapes that do not fit") {
   // Matrices of C that share elements.
   error = of(a.matrix(2, 2), b.matrix(2, 2), c.matrix(2, 2, {.batch = 3, .batch_stride = 1}));
   CHECK(error.argument == "c");
-  error = of(smem::Matrix(nullptr, 4, 3, 5), b.matrix(5, 4), c.matrix(3, 4));
+  error = of(smem::Matrix(nullptr, smem::ElementType::of_bytes(4), 3, 5), b.matrix(5, 4), c.matrix(3, 4));
   CHECK(error.argument == "a");
 }
 
@@ -88,7 +88,7 @@ TEST_CASE_FIXTURE(Fixture, "gemm refuses: a C that overlaps what is read") {
   product.epilogue.bias = c.vector(11, 4);
   CHECK(failure(product).expected == "a view that does not overlap bias");
   // Beside it is allowed: this is the Fixture's C elsewhere.
-  const smem::Array<float> both(context, 64);
+  const smem::Array<float> both(context, smem::Count{64});
   smem::gemm(context, both.matrix(3, 5, {.offset = 12}), b.matrix(5, 4), both.matrix(3, 4));
 }
 
@@ -109,7 +109,7 @@ TEST_CASE_FIXTURE(Fixture, "gemm refuses: epilogues that do not fit") {
   error = failure(product);
   CHECK(error.argument == "residual");
   CHECK(error.expected == "3 x 4, as c");
-  product.epilogue.residual = smem::Matrix(a.buffer()(), 2, 3, 4);
+  product.epilogue.residual = smem::Matrix(a.buffer()(), smem::ElementType::of_bytes(2), 3, 4);
   CHECK(failure(product).argument == "residual");
   product.epilogue = {};
   for (const char* expression : {"x +", "x + nosuch", "y"}) {
@@ -122,9 +122,8 @@ TEST_CASE_FIXTURE(Fixture, "gemm refuses: epilogues that do not fit") {
 
 TEST_CASE_FIXTURE(Fixture, "gemm refuses: types and numbers that do not fit") {
   const auto of = [&](Scalar in, Scalar out, const smem::Gemm& product = {}) {
-    const smem::Matrix x(a.buffer()(), smem::size_of(in), 3, 5), y(b.buffer()(), smem::size_of(in), 5, 4),
-        z(c.buffer()(), smem::size_of(out), 3, 4);
-    return test::failure_of([&] { smem::gemm(context, x, y, in, z, out, product); });
+    const smem::Matrix x(a.buffer()(), in, 3, 5), y(b.buffer()(), in, 5, 4), z(c.buffer()(), out, 3, 4);
+    return test::failure_of([&] { smem::gemm(context, x, y, z, product); });
   };
   CHECK(of(Scalar::uint8, Scalar::int32).argument == "in");
   CHECK(of(Scalar::float32, Scalar::half).expected == "float32 for float32");
@@ -145,7 +144,7 @@ TEST_CASE_FIXTURE(Fixture, "gemm refuses: types and numbers that do not fit") {
   {
     const test::Variable clamp("SMEM_CLAMP", "fp64=0");
     const smem::Context small;
-    const smem::Array<double> x(small, 4);
+    const smem::Array<double> x(small, smem::Count{4});
     const auto error =
         test::failure_of([&] { smem::gemm(small, x.matrix(2, 2), x.matrix(2, 2), x.matrix(2, 2)); });
     CHECK(error.argument == "in");
@@ -163,8 +162,8 @@ TEST_CASE_FIXTURE(Fixture, "gemm refuses: enumerations without such a value") {
     CAPTURE(value);
     const auto type = static_cast<Scalar>(value);
     const auto of = [&](Scalar in, Scalar out) {
-      return test::failure_of(
-          [&] { smem::gemm(context, a.matrix(3, 5), b.matrix(5, 4), in, c.matrix(3, 4), out); });
+      const smem::Matrix x(a.buffer()(), in, 3, 5), y(b.buffer()(), in, 5, 4), z(c.buffer()(), out, 3, 4);
+      return test::failure_of([&] { smem::gemm(context, x, y, z); });
     };
     CHECK(of(type, Scalar::float32).argument == "in");
     CHECK(of(type, Scalar::float32).got == fmt::format("{}", value));
@@ -196,8 +195,9 @@ TEST_CASE_FIXTURE(Fixture, "gemm refuses: sizes whose products nobody can count"
     CAPTURE(k);
     const auto of = [&](std::size_t m, std::size_t n, double alpha) {
       return test::failure_of([&] {
-        smem::gemm(context, smem::Matrix(a.buffer()(), 4, m, k), smem::Matrix(b.buffer()(), 4, k, n),
-                   Scalar::float32, smem::Matrix(c.buffer()(), 4, m, n), Scalar::float32, {.alpha = alpha});
+        smem::gemm(context, smem::Matrix(a.buffer()(), Scalar::float32, m, k),
+                   smem::Matrix(b.buffer()(), Scalar::float32, k, n),
+                   smem::Matrix(c.buffer()(), Scalar::float32, m, n), {.alpha = alpha});
       });
     };
     CHECK(of(0, 4, 1).argument == "a");
@@ -228,7 +228,7 @@ TEST_CASE_FIXTURE(Fixture, "gemm refuses: choices that cannot be") {
   {
     const test::Variable clamp("SMEM_CLAMP", "local=0");
     const smem::Context none;
-    const smem::Array<float> x(none, 16);
+    const smem::Array<float> x(none, smem::Count{16});
     CHECK(test::failure_of([&] {
             smem::gemm(none, x.matrix(2, 2), x.matrix(2, 2, {.offset = 4}), x.matrix(2, 2, {.offset = 8}), {},
                        {.variant = "vector"});

@@ -23,7 +23,7 @@ void around_tiles(test::GemmSweep& sweep, GemmCase c) {
   problem.in = c.in;
   problem.out = c.out;
   problem.m = problem.n = problem.k = 4096;
-  const smem::Plan plan = smem::plan_gemm(sweep.context().device(), problem, "cpu");
+  const smem::Plan plan = smem::plan_gemm(sweep.context().device(), problem, {.variant = "cpu"});
   const auto define = [&](std::string_view wanted) {
     for (const auto& [name, value] : plan.defines)
       if (name == wanted) return static_cast<std::size_t>(value);

@@ -31,7 +31,7 @@ bool runs(const smem::Device& device, const char* variant, Scalar in, bool tf32)
   problem.b_along_k = true;
   problem.tf32 = tf32;
   try {
-    smem::plan_gemm(device, problem, variant);
+    smem::plan_gemm(device, problem, {.variant = std::string(variant)});
     return true;
   } catch (const smem::Error&) {
     return false;

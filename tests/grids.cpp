@@ -35,7 +35,10 @@ TEST_CASE("grids: what is wrong is refused, and nothing is written") {
        [&](const Grid& a, const Grid& b) {
          smem::convolve2d(context, a, b, {3, 3, nine}, {.separable = smem::Separable::never});
        }},
-      {"separable", [&](const Grid& a, const Grid& b) { smem::separable(context, a, b, three, three); }},
+      {"separable",
+       [&](const Grid& a, const Grid& b) {
+         smem::separable(context, a, b, {three, three});
+       }},
       {"gaussian_blur",
        [&](const Grid& a, const Grid& b) {
          smem::gaussian_blur(context, a, b, smem::Gaussian{3, 1.0});

@@ -192,7 +192,7 @@ TEST_CASE("heat: of half, changes below half a unit vanish with each pass") {
   start[20] = smem::half(1.0F + 0x1p-10F);  // the next number
   const smem::Array<smem::half> in(context, start);
   const auto after = [&](std::size_t steps_per_pass) {
-    const smem::Array<smem::half> out(context, kCells);
+    const smem::Array<smem::half> out(context, smem::Count{kCells});
     Heat heat{.steps = 40, .dt = 0.2};
     heat.steps_per_pass = steps_per_pass;
     smem::heat(context, smem::GridView<const smem::half>(in.buffer(), {kCells}),
@@ -241,7 +241,7 @@ TEST_CASE("heat: the same bits in every variant, whatever the steps of a pass") 
       cell = static_cast<float>(random.next() >> 40);
     const smem::Array<float> in(context, start);
     const auto after = [&](const char* variant, std::size_t steps_per_pass) -> std::vector<float> {
-      const smem::Array<float> out(context, start.size());
+      const smem::Array<float> out(context, smem::Count{start.size()});
       Heat heat{.steps = 6, .dt = 0.15, .dz = 1.5};
       heat.steps_per_pass = steps_per_pass;
       try {
@@ -284,7 +284,7 @@ TEST_CASE("heat: insulated walls keep the energy") {
   const smem::Array<float> in(context, start), conductivities(context, k);
   for (const bool variable : {false, true}) {
     for (const FaceMean mean : {FaceMean::harmonic, FaceMean::arithmetic}) {
-      const smem::Array<float> out(context, cells);
+      const smem::Array<float> out(context, smem::Count{cells});
       Heat heat{.steps = 100, .dt = 0.15};
       heat.mean = mean;
       heat.max_conductivity = 1;
@@ -324,7 +324,7 @@ TEST_CASE("heat: converges at second order to the analytic solution") {
       // Steps of a quarter of the spacing's square, whole in number.
       heat.steps = static_cast<std::size_t>(std::ceil(kTime / (0.1 * d * d)));
       heat.dt = kTime / static_cast<double>(heat.steps);
-      const smem::Array<double> in(context, start), out(context, start.size());
+      const smem::Array<double> in(context, start), out(context, smem::Count{start.size()});
       smem::heat(context, smem::GridView<double>(in.buffer(), size),
                  smem::GridView<double>(out.buffer(), size), heat);
       const std::vector<double> got = out.to_host();

@@ -216,9 +216,9 @@ TEST_CASE("histogram: calls that return the counts") {
   expected[1] = expected[2] = 2;
   CHECK(smem::histogram(context, bytes, smem::Bins::of_values()) == expected);
   // Two channels.
-  const std::vector<std::uint64_t> of_channels =
-      smem::histogram(context, bytes.matrix(1, 6), smem::Bins::even(2, 0, 4), 2);
-  CHECK(of_channels == std::vector<std::uint64_t>{2, 1, 1, 1});
+  smem::Bins bins = smem::Bins::even(2, 0, 4);
+  bins.channels = 2;
+  CHECK(smem::histogram(context, bytes.matrix(1, 6), bins) == std::vector<std::uint64_t>{2, 1, 1, 1});
   const smem::Array<float> values(context, {0.5F, 1.0F, 1.5F, 3.0F});
   const smem::Array<float> edges(context, {0.0F, 1.0F, 3.0F});
   CHECK(smem::histogram(context, values, smem::Bins::between(edges.vector())) ==
@@ -247,7 +247,7 @@ TEST_CASE("histogram: waits for the events it is given") {
 TEST_CASE("histogram: overrides and plans") {
   const smem::Context context;
   const smem::Array<float> in(context, std::vector<float>(5000, 0.5F));
-  const smem::Array<std::uint32_t> out(context, 10);
+  const smem::Array<std::uint32_t> out(context, smem::Count{10});
   const smem::Bins bins = smem::Bins::even(10, 0, 1);
   const smem::PlanOverrides fixed{.variant = "local", .work_items = 32};
   smem::HistogramProblem problem;

@@ -115,9 +115,9 @@ TEST_CASE("bad input of histogram: types, sizes, buffers and variants") {
   CHECK(error.expected == "at least 101 elements");
   CHECK(error.got == "100");
   const auto image = [&](std::size_t cols, std::size_t channels) {
-    return failure_of([&] {
-      smem::histogram(b.context, b.in.matrix(2, cols), b.out.vector(), Bins::even(40, 0, 1), channels);
-    });
+    Bins bins = Bins::even(40, 0, 1);
+    bins.channels = channels;
+    return failure_of([&] { smem::histogram(b.context, b.in.matrix(2, cols), b.out.vector(), bins); });
   };
   CHECK(image(30, 0).argument == "channels");
   CHECK(image(30, 5).argument == "channels");
@@ -132,8 +132,7 @@ TEST_CASE("bad input of histogram: types, sizes, buffers and variants") {
                           Bins::even(10, 0, 1));
         }).argument == "out");
   CHECK(failure_of([&] {
-          smem::histogram(b.context, b.in.matrix(2, 10), Scalar::float64, b.out.vector(),
-                          Bins::even(10, 0, 1));
+          smem::histogram(b.context, b.in.matrix(2, 10), b.out.vector(), Bins::even(10, 0, 1));
         }).argument == "type");
   CHECK(b.fail(Bins::even(10, 0, 1), {.variant = "nosuch"}).argument == "variant");
   const smem::Context other;

@@ -201,7 +201,7 @@ TEST_CASE("histogram weighted: pitched matrices, edges, and what lies outside") 
       }
       for (const std::string& variant : variants_of(context, 4)) {
         CAPTURE(variant);
-        const smem::Array<std::int32_t> out(context, kBatch * 4);
+        const smem::Array<std::int32_t> out(context, smem::Count{kBatch * 4});
         const smem::Extent layout{.pitch = kPitch, .batch = kBatch, .batch_stride = kStride};
         smem::Extent shifted = layout;
         shifted.offset = 1;
@@ -221,7 +221,7 @@ TEST_CASE("histogram weighted: weights that are not finite, and the ends of the 
                                           -kMax, 0.0F, std::numeric_limits<float>::quiet_NaN()});
   for (const std::string& variant : variants_of(context, 4)) {
     CAPTURE(variant);
-    const smem::Array<float> out(context, 4);
+    const smem::Array<float> out(context, smem::Count{4});
     smem::histogram_weighted(context, in.vector(), with.vector(), out.vector(), Bins::even(4, 0, 4),
                              {.variant = variant});
     const std::vector<float> got = out.to_host();
@@ -272,7 +272,7 @@ TEST_CASE("bad input of weighted histograms") {
                                Bins::even(bins, 0, 1), options);
     });
   };
-  const smem::Array<int> integers(context, 100);
+  const smem::Array<int> integers(context, smem::Count{100});
   CHECK(fail(with.vector(), out.vector(), 11) == "out");
   CHECK(fail(smem::VectorView<float>(with.buffer(), 99), out.vector(), 10) == "weights");
   CHECK(fail(smem::VectorView<float>(with.buffer(), 100, 1), out.vector(), 10) == "weights");

@@ -119,9 +119,9 @@ struct Windows {
   Windows(const smem::Matrix& view, std::size_t buffer_bytes, test::Random& random) {
     for (std::size_t b = 0; b < view.batch; ++b) {
       for (std::size_t i = 0; i < view.rows; ++i) {  // in ascending order
-        const std::size_t row = (view.offset + b * view.batch_stride + i * view.pitch) * view.element_bytes;
+        const std::size_t row = (view.offset + b * view.batch_stride + i * view.pitch) * view.type.bytes;
         const std::size_t first = row < kMargin ? 0 : row - kMargin;
-        const std::size_t end = std::min(row + view.cols * view.element_bytes + kMargin, buffer_bytes);
+        const std::size_t end = std::min(row + view.cols * view.type.bytes + kMargin, buffer_bytes);
         if (windows.empty() || first > windows.back().first + windows.back().bytes.size())
           windows.push_back({first, {}});
         Window& window = windows.back();
@@ -149,9 +149,11 @@ void sparse(const smem::Context& context, const test::Case& c, const cl::Buffer&
   CAPTURE(c.text());
   test::Random random(11);
   const bool in_place = c.operation == Operation::in_place;
-  const smem::Matrix in(in_buffer(), c.element_bytes, c.rows, c.cols, c.in.extent);
-  const smem::Matrix out =
-      in_place ? in : smem::Matrix(out_buffer(), c.element_bytes, c.out_rows(), c.out_cols(), c.out.extent);
+  const smem::Matrix in(in_buffer(), smem::ElementType::of_bytes(c.element_bytes), c.rows, c.cols,
+                        c.in.extent);
+  const smem::Matrix out = in_place ? in
+                                    : smem::Matrix(out_buffer(), smem::ElementType::of_bytes(c.element_bytes),
+                                                   c.out_rows(), c.out_cols(), c.out.extent);
   Windows before(in, in_buffer.getInfo<CL_MEM_SIZE>(), random);
   Windows expected = in_place ? before : Windows(out, out_buffer.getInfo<CL_MEM_SIZE>(), random);
   write(context, in, before);
@@ -268,7 +270,7 @@ TEST_CASE("large: a product whose A has more than 2^31 elements, and one whose C
   REQUIRE(clEnqueueWriteBuffer(context.queue()(), (*memory)(), CL_TRUE, (kM - kOwn) * kK, last.size(),
                                last.data(), 0, nullptr, nullptr) == CL_SUCCESS);
   const smem::Array<std::int8_t> b(context, right);
-  const smem::Array<std::int32_t> c(context, kM * kN);
+  const smem::Array<std::int32_t> c(context, smem::Count{kM * kN});
   const smem::MatrixView<std::int8_t> a(*memory, kM, kK);
   const auto expected = [&](std::size_t row, std::size_t col) {
     std::int32_t sum = 0;
@@ -318,8 +320,8 @@ TEST_CASE("large: filters of bytes whose rows and planes lie far apart") {
   std::vector<unsigned char> host(kCells);
   for (std::size_t i = 0; i < kCells; ++i)
     host[i] = pattern(i);
-  const smem::Array<unsigned char> near_in(context, host), near_out(context, kCells),
-      far_out(context, kCells);
+  const smem::Array<unsigned char> near_in(context, host), near_out(context, smem::Count{kCells}),
+      far_out(context, smem::Count{kCells});
   const std::vector<double> weights{0.1, 0.2, 0.1, 0.2, -0.3, 0.2, 0.1, 0.2, 0.2};
   const auto run = [&](int filter, const smem::Grid& in, const smem::Grid& out) {
     if (filter == 0)

@@ -141,7 +141,7 @@ TEST_CASE("matvec: float32 of every shape with every variant") {
     problem.shape = smem::ReduceShape::rows;
     problem.cols = 100;
     try {
-      smem::plan_reduce(context.device(), problem, variant);
+      smem::plan_reduce(context.device(), problem, {.variant = std::string(variant)});
     } catch (const smem::Error& error) {
       REQUIRE(error.details().argument == "variant");
       REQUIRE(variant != std::string("several"));
@@ -183,7 +183,7 @@ TEST_CASE("matvec: compensated sums keep what plain ones lose") {
   const smem::Context context;
   // 2^24 + 1 is no float: a plain sum of float32 drops every 1.
   const smem::Array<float> a(context, std::vector<float>{0x1p24F, 1, 1, -0x1p24F}), x(context, {1, 1, 1, 1});
-  const smem::Array<float> y(context, 1);
+  const smem::Array<float> y(context, smem::Count{1});
   smem::matvec(context, a.matrix(1, 4), x.vector(), y.vector(), smem::FloatMode::compensated);
   CHECK(y.to_host() == std::vector<float>{2});
   smem::vecmat(context, x.vector(), a.matrix(4, 1), y.vector(), smem::FloatMode::compensated);

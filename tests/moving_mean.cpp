@@ -21,7 +21,7 @@ TEST_CASE("moving_mean: means of integers as floats are exact") {
   const smem::Context context;
   const std::vector<std::uint16_t> host(3000, 39321);
   const smem::Array<std::uint16_t> in(context, host);
-  const smem::Array<float> out(context, host.size());
+  const smem::Array<float> out(context, smem::Count{host.size()});
   for (const std::string_view variant : smem::moving_mean_variants()) {
     try {
       smem::moving_mean(context, in.grid({host.size()}), out.grid({host.size()}), 777, smem::MeanEnds::shrink,
@@ -101,7 +101,7 @@ TEST_CASE("moving_mean: the mean of equal numbers is that number, and of infinit
   for (const float number : {1.0F, 0.75F, INFINITY}) {
     const smem::Array<float> in(context, std::vector<float>(5000, number));
     for (const std::size_t window : {3, 41, 49, 83, 1001}) {
-      const smem::Array<float> out(context, 5000);
+      const smem::Array<float> out(context, smem::Count{5000});
       smem::moving_mean(context, in.grid({5000}), out.grid({5000}), window, MeanEnds::shrink,
                         {.variant = "tiled"});
       const std::vector<float> got = out.to_host();
@@ -149,7 +149,7 @@ TEST_CASE("moving_mean: what has left the window leaves nothing behind") {
   const smem::Array<float> in(context, host);
   for (const std::string_view variant : smem::moving_mean_variants()) {
     if (variant == "cpu" && !test::has_cpu_variant(context.device())) continue;
-    const smem::Array<float> out(context, host.size());
+    const smem::Array<float> out(context, smem::Count{host.size()});
     smem::moving_mean(context, in.grid({9000}), out.grid({9000}), 15, MeanEnds::shrink, {.variant = variant});
     const std::vector<float> got = out.to_host();
     std::size_t wrong = 0;

@@ -133,7 +133,7 @@ TEST_CASE("overrides: contradictory options of a call are refused") {
   const smem::Array<float> in(context, std::vector<float>(6)), out(context, std::vector<float>(6, 7.0F));
   const smem::PlanOverrides fixed{.variant = "naive"};
   const smem::Plan plan = smem::plan_transpose(
-      context.device(), {.rows = 2, .cols = 3, .in_alignment = 4, .out_alignment = 8}, "naive");
+      context.device(), {.rows = 2, .cols = 3, .in_alignment = 4, .out_alignment = 8}, {.variant = "naive"});
   const auto field = [&](const smem::CallOptions& options) {
     return test::failure_of([&] { smem::transpose(context, in.matrix(2, 3), out.matrix(3, 2), options); })
         .argument;

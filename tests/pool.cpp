@@ -32,13 +32,13 @@ TEST_CASE("pool: every variant, window and padding") {
   for (const std::string_view variant : smem::pool_variants()) {
     std::size_t turn = 0;
     for (const Pooling& windows :
-         {Pooling::square(2), Pooling::square(3, 2, 1), Pooling{5, 1, 3, 2, 2, 4, 0, 0},
+         {Pooling::square(2), Pooling::square(3, 2, 1), Pooling{{5, 1}, {3, 2}, {2, 0, 4, 0}},
           Pooling::square(1, 3), Pooling::square(40, 7, 20)}) {
       PoolCase c;
       c.variant = variant;
       c.op = turn % 2 == 0 ? PoolOp::max : PoolOp::average;
-      c.count_padding = turn == 3;
       c.windows = windows;
+      c.windows.count_padding = turn == 3;
       for (const auto& [width, height] : {std::pair{40, 40}, {67, 41}, {130, 44}}) {
         c.grids.size = {static_cast<std::size_t>(width), static_cast<std::size_t>(height)};
         if (variant == "windows" && width == 67) continue;  // another group, which is another program
@@ -70,7 +70,7 @@ TEST_CASE("pool: every type, channels and batches") {
       c.grids.channels = 1 + turn % 3;
       c.grids.batch = 2;
       c.grids.gaps = turn % 2 == 0;
-      c.count_padding = turn % 4 == 1;
+      c.windows.count_padding = turn % 4 == 1;
       c.variant = turn % 3 == 0 ? "windows" : "";
       sweep.run(c);
       if (in == Scalar::float64 || turn % 2 == 1) {
@@ -132,8 +132,8 @@ TEST_CASE("pool: places of the greatest") {
   const std::size_t across = windows.across(kWidth), down = windows.down(kHeight);
   for (const char* variant : {"windows", "cpu"}) {
     if (!always_runs(context.device(), variant)) continue;
-    const smem::Array<float> out(context, across * down * kChannels);
-    const smem::Array<std::uint32_t> places(context, across * down * kChannels);
+    const smem::Array<float> out(context, smem::Count{across * down * kChannels});
+    const smem::Array<std::uint32_t> places(context, smem::Count{across * down * kChannels});
     const smem::GridLayout layout{.channels = kChannels};
     smem::max_pool2d(context, in.grid({kWidth, kHeight}, layout), out.grid({across, down}, layout),
                      places.grid({across, down}, layout), windows, {.variant = variant});
@@ -182,7 +182,7 @@ TEST_CASE("pool: a NaN is greater than every number, in every variant") {
     }
   }
   const auto same = [](float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); };
-  const smem::Array<float> out(context, expected.size()), one(context, 1);
+  const smem::Array<float> out(context, smem::Count{expected.size()}), one(context, smem::Count{1});
   std::size_t ran = 0;
   for (const std::string_view variant : smem::pool_variants()) {
     try {
@@ -207,14 +207,14 @@ TEST_CASE("pool: means of integers as floats are exact") {
   constexpr std::size_t kWidth = 300, kHeight = 257;  // whose sum a float does not hold
   std::vector<std::uint16_t> host(kWidth * kHeight, 65003);
   const smem::Array<std::uint16_t> in(context, host);
-  const smem::Array<float> out(context, 1);
+  const smem::Array<float> out(context, smem::Count{1});
   smem::global_avg_pool(context, in.grid({kWidth, kHeight}), out.grid({1, 1}));
   CHECK(out.to_host()[0] == 65003);
 }
 
 TEST_CASE("pool: nothing to do") {
   const smem::Context context;
-  const smem::Array<float> array(context, 4);
+  const smem::Array<float> array(context, smem::Count{4});
   CHECK(smem::max_pool2d(context, array.grid({1, 1}), array.grid({0, 0}))() != nullptr);
   CHECK(smem::avg_pool2d(context, array.grid({0, 0}), array.grid({0, 0}))() != nullptr);
 }
@@ -224,14 +224,14 @@ TEST_CASE("bad input of pooling") {
   const smem::Array<float> in(context, std::vector<float>(100, 1.0F));
   const std::vector<float> poison(100, 7.0F);
   const smem::Array<float> out(context, poison);
-  const smem::Array<std::uint32_t> places(context, 100);
+  const smem::Array<std::uint32_t> places(context, smem::Count{100});
   const auto from = in.grid({10, 10}), to = out.grid({5, 5});
   using test::failure_of;
   auto error = failure_of([&] { smem::max_pool2d(context, from, to, Pooling{2, 2, 0, 2}); });
   CHECK(error.operation == "max_pool2d");
-  CHECK(error.argument == "windows");
+  CHECK(error.argument == "pooling");
   CHECK(error.got == "0");
-  CHECK(failure_of([&] { smem::max_pool2d(context, from, to, Pooling{0, 2, 2, 2}); }).argument == "windows");
+  CHECK(failure_of([&] { smem::max_pool2d(context, from, to, Pooling{0, 2, 2, 2}); }).argument == "pooling");
   error = failure_of([&] { smem::avg_pool2d(context, from, to, Pooling::square(2, 2, 2)); });
   CHECK(error.expected == "paddings of less than 2, the window");
   error = failure_of([&] { smem::max_pool2d(context, from, out.grid({5, 4})); });

@@ -108,7 +108,7 @@ TEST_CASE("random: scans") {
       keep_if_possible(program.variant, [&] {
         smem::ScanProblem problem = problem_of(program);
         if (program.shape != ScanShape::rows && program.shape != ScanShape::columns) problem.rows = 1;
-        smem::plan_scan(context.device(), problem, program.variant);
+        smem::plan_scan(context.device(), problem, {.variant = std::string(program.variant)});
       });
       program.rows = 1;
     }
@@ -157,8 +157,9 @@ TEST_CASE("random: selections") {
       } while (!test::can_select(context.device(), program));
       program.variant = random_variant(random, smem::select_variants());
       program.size = 1000;
-      keep_if_possible(program.variant,
-                       [&] { smem::plan_select(context.device(), problem_of(program), program.variant); });
+      keep_if_possible(program.variant, [&] {
+        smem::plan_select(context.device(), problem_of(program), {.variant = std::string(program.variant)});
+      });
     }
     test::SelectCase c = program;
     c.lengths = random.chance(2) ? Scalar::uint32 : Scalar::uint64;
@@ -196,8 +197,9 @@ TEST_CASE("random: reductions") {
       program.variant = random_variant(random, smem::reduce_variants());
       program.bound = random.chance(2) ? Scalar::uint32 : Scalar::uint64;
       program.cols = 100;
-      keep_if_possible(program.variant,
-                       [&] { smem::plan_reduce(context.device(), problem_of(program), program.variant); });
+      keep_if_possible(program.variant, [&] {
+        smem::plan_reduce(context.device(), problem_of(program), {.variant = std::string(program.variant)});
+      });
     }
     test::ReduceCase c = program;
     const ReduceOp op = c.reduction.op;
@@ -252,7 +254,7 @@ TEST_CASE("random: histograms") {
         problem.in = program.in;
         problem.bins = program.bins;
         problem.cols = 1000;
-        smem::plan_histogram(context.device(), problem, program.variant);
+        smem::plan_histogram(context.device(), problem, {.variant = std::string(program.variant)});
       });
     }
     test::HistogramCase c = program;

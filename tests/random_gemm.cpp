@@ -190,7 +190,7 @@ struct Matrices {
   }
   smem::Matrix view(const smem::Array<unsigned char>& array) const {
     const std::size_t lines = by_columns ? cols : rows, along = by_columns ? rows : cols;
-    return {array.buffer()(), smem::size_of(type), lines, along, extent};
+    return {array.buffer()(), type, lines, along, extent};
   }
 };
 
@@ -245,7 +245,7 @@ std::string fault_of(const smem::Context& context, const Case& c, bool& refused)
   if (how.residual == 1) call.epilogue.residual = other.view(other_array);
   if (how.residual == 2) call.epilogue.residual = out.view(out_array);
   try {
-    smem::gemm(context, a.view(a_array), b.view(b_array), how.in, out.view(out_array), how.out, call,
+    smem::gemm(context, a.view(a_array), b.view(b_array), out.view(out_array), call,
                {.variant = how.variant});
   } catch (const smem::Error& error) {
     refused = !how.variant.empty() && error.details().argument == "variant";

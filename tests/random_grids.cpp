@@ -135,8 +135,8 @@ bool is_missing(const smem::Context& context, Scalar type) {
 
 std::string text_of(const PlainGrid& in, std::string_view what) {
   return fmt::format("{} x {} x {} cells of {} {}, batch {}, offset {}, pitch {}: {}", in.view.size.width,
-                     in.view.size.height, in.view.size.depth, in.view.channels, smem::name_of(in.view.type),
-                     in.view.batch, in.view.offset, in.view.pitch, what);
+                     in.view.size.height, in.view.size.depth, in.view.channels,
+                     smem::name_of(*in.view.type.scalar), in.view.batch, in.view.offset, in.view.pitch, what);
 }
 
 /// What the filters of images have in common.
@@ -231,7 +231,7 @@ TEST_CASE("random: stencils") {
       const std::size_t count = star ? 2 * (radius.x + radius.y + radius.z) + 1
                                      : width(radius.x) * width(radius.y) * width(radius.z);
       const std::vector<double> weights = few_weights(more, count);
-      smem::Stencil what = smem::Stencil::box(radius, weights, boundary, value);
+      smem::Stencil what = smem::Stencil::box(radius, weights, {boundary, value});
       if (star) what.shape = smem::StencilShape::star;
       text = text_of(in, fmt::format("{} of radius {}, {}, {}, \"{}\", {} {}", star ? "star" : "box",
                                      radius.x, radius.y, radius.z, variant, smem::name_of(boundary), value));
@@ -272,17 +272,17 @@ TEST_CASE("random: convolutions of images") {
     const Scalar type = one_of(random, kTypes);
     const std::size_t channels = random.chance(2) ? 1 : random.between(1, 4);
     smem::Convolution how;
-    how.boundary = kBoundaries[random.between(0, 5)];
+    how.edges.boundary = kBoundaries[random.between(0, 5)];
     how.separable = smem::Separable::never;
     const std::size_t width = random.between(1, 5), height = random.between(1, 5);
     const bool plain = random.chance(2);
     return [=, &context](Random& more, std::string& text) mutable {
       if (is_missing(context, type)) return test::without_fp64();
-      how.value = few_digits(more, type);
+      how.edges.value = few_digits(more, type);
       how.turned = more.chance(2);
       if (!plain) {
-        how.stride_x = more.between(1, 3), how.stride_y = more.between(1, 3);
-        how.dilation_x = more.between(1, 3), how.dilation_y = more.between(1, 3);
+        how.stride.x = more.between(1, 3), how.stride.y = more.between(1, 3);
+        how.dilation.x = more.between(1, 3), how.dilation.y = more.between(1, 3);
       }
       const std::vector<double> weights = few_weights(more, width * height);
       std::size_t left, top, right, bottom;
@@ -296,34 +296,35 @@ TEST_CASE("random: convolutions of images") {
         how.anchor_x = more.between(0, width - 1), how.anchor_y = more.between(0, height - 1);
         const std::size_t x = how.turned ? width - 1 - *how.anchor_x : *how.anchor_x,
                           y = how.turned ? height - 1 - *how.anchor_y : *how.anchor_y;
-        left = x * how.dilation_x, right = (width - 1 - x) * how.dilation_x;
-        top = y * how.dilation_y, bottom = (height - 1 - y) * how.dilation_y;
+        left = x * how.dilation.x, right = (width - 1 - x) * how.dilation.x;
+        top = y * how.dilation.y, bottom = (height - 1 - y) * how.dilation.y;
       }
       const smem::GridSize size = some_size(more, more.chance(4));
       const auto results = [](std::size_t extent, std::size_t window, std::size_t stride) {
         return extent < window ? 0 : (extent - window) / stride + 1;
       };
       const smem::GridSize out_size{
-          results(size.width + left + right, (width - 1) * how.dilation_x + 1, how.stride_x),
-          results(size.height + top + bottom, (height - 1) * how.dilation_y + 1, how.stride_y), size.depth};
+          results(size.width + left + right, (width - 1) * how.dilation.x + 1, how.stride.x),
+          results(size.height + top + bottom, (height - 1) * how.dilation.y + 1, how.stride.y), size.depth};
       const std::size_t batch = more.chance(3) ? more.between(1, 3) : 1;
       PlainGrid in(context, more, type, size, channels, batch),
           out(context, more, type, out_size, channels, batch);
       in.fill([&] { return few_digits(more, type); });
       text = text_of(
-          in, fmt::format(
-                  "kernel {} x {}, stride {} {}, dilation {} {}, padding {} {} {} {}{}, \"{}\", {} {}", width,
-                  height, how.stride_x, how.stride_y, how.dilation_x, how.dilation_y, left, top, right,
-                  bottom, how.turned ? ", turned" : "", variant, smem::name_of(how.boundary), how.value));
-      const Endless cells{in, how.boundary, how.value};
+          in,
+          fmt::format("kernel {} x {}, stride {} {}, dilation {} {}, padding {} {} {} {}{}, \"{}\", {} {}",
+                      width, height, how.stride.x, how.stride.y, how.dilation.x, how.dilation.y, left, top,
+                      right, bottom, how.turned ? ", turned" : "", variant,
+                      smem::name_of(*how.edges.boundary), how.edges.value));
+      const Endless cells{in, *how.edges.boundary, how.edges.value};
       PlainCheck check;
       check.wrong = [&](std::size_t x, std::size_t y, std::size_t plane, std::size_t c, double got) {
         double sum = 0;
         for (std::size_t j = 0; j < height; ++j)
           for (std::size_t i = 0; i < width; ++i)
             sum += weights[how.turned ? (height - 1 - j) * width + width - 1 - i : j * width + i] *
-                   cells.in_plane(whole(x * how.stride_x + i * how.dilation_x) - whole(left),
-                                  whole(y * how.stride_y + j * how.dilation_y) - whole(top), plane, c);
+                   cells.in_plane(whole(x * how.stride.x + i * how.dilation.x) - whole(left),
+                                  whole(y * how.stride.y + j * how.dilation.y) - whole(top), plane, c);
         return unless_equal(got, as_type(type, sum));
       };
       return test::run_plain({&in}, out, check, [&] {
@@ -346,7 +347,7 @@ TEST_CASE("random: separable filters") {
           context, more, text, f, [&] { return few_digits(more, f.in); },
           {left, across - 1 - left, up, down - 1 - up}, "separable",
           [&](const smem::Grid& in, const smem::Grid& out, double value) {
-            return smem::separable(context, in, out, row, column, {f.boundary, value, left, up},
+            return smem::separable(context, in, out, {row, column, left, up}, {f.boundary, value},
                                    {.variant = f.variant});
           },
           [&](const Endless& cells, long x, long y, std::size_t plane, std::size_t c, double got) {
@@ -450,7 +451,7 @@ TEST_CASE("random: medians and slopes") {
           [&](const smem::Grid& in, const smem::Grid& out, double value) {
             const smem::CallOptions call{.variant = f.variant};
             if (what == 0) return smem::median_blur(context, in, out, size, {f.boundary, value}, call);
-            return smem::sobel(context, in, out, static_cast<smem::Sobel>(what - 1), size,
+            return smem::sobel(context, in, out, {static_cast<smem::Gradient>(what - 1), size},
                                {f.boundary, value}, call);
           },
           [&](const Endless& cells, long x, long y, std::size_t plane, std::size_t c, double got) {

@@ -84,8 +84,8 @@ std::size_t some_side(Random& random, std::size_t most) {
 std::string text_of(const PlainGrid& in, const PlainGrid& out, std::string_view what) {
   return fmt::format("{} x {} x {} cells of {} {} into {}, batch {}, offset {}, pitch {}: {}",
                      in.view.size.width, in.view.size.height, in.view.size.depth, in.view.channels,
-                     smem::name_of(in.view.type), smem::name_of(out.view.type), in.view.batch, in.view.offset,
-                     in.view.pitch, what);
+                     smem::name_of(*in.view.type.scalar), smem::name_of(*out.view.type.scalar), in.view.batch,
+                     in.view.offset, in.view.pitch, what);
 }
 
 }  // namespace
@@ -98,34 +98,37 @@ TEST_CASE("random: pools with NaN and the places of the greatest") {
     const std::string variant = some_variant(random, smem::pool_variants());
     const std::size_t channels = random.chance(2) ? 1 : random.between(1, 4);
     smem::Pooling windows;
-    windows.width = random.between(1, 5), windows.height = random.between(1, 5);
-    windows.stride_across = random.between(1, 4), windows.stride_down = random.between(1, 4);
+    windows.window.width = random.between(1, 5), windows.window.height = random.between(1, 5);
+    windows.stride.x = random.between(1, 4), windows.stride.y = random.between(1, 4);
+    windows.count_padding = count_padding;
     return [=, in_type = in_type, out_type = out_type, &context](Random& more, std::string& text) mutable {
       if (is_missing(context, in_type)) return test::without_fp64();
-      windows.pad_left = more.between(0, windows.width - 1);
-      windows.pad_right = more.between(0, windows.width - 1);
-      windows.pad_top = more.between(0, windows.height - 1);
-      windows.pad_bottom = more.between(0, windows.height - 1);
+      windows.padding.left = more.between(0, windows.window.width - 1);
+      windows.padding.right = more.between(0, windows.window.width - 1);
+      windows.padding.top = more.between(0, windows.window.height - 1);
+      windows.padding.bottom = more.between(0, windows.window.height - 1);
       const smem::GridSize size{some_side(more, more.chance(4) ? 70 : 14), some_side(more, 14),
                                 more.chance(4) ? more.between(1, 3) : 1};
       const auto results = [](std::size_t extent, std::size_t window, std::size_t stride) {
         return extent < window ? 0 : (extent - window) / stride + 1;
       };
-      const smem::GridSize out_size{
-          results(size.width + windows.pad_left + windows.pad_right, windows.width, windows.stride_across),
-          results(size.height + windows.pad_top + windows.pad_bottom, windows.height, windows.stride_down),
-          size.depth};
+      const smem::GridSize out_size{results(size.width + windows.padding.left + windows.padding.right,
+                                            windows.window.width, windows.stride.x),
+                                    results(size.height + windows.padding.top + windows.padding.bottom,
+                                            windows.window.height, windows.stride.y),
+                                    size.depth};
       const std::size_t batch = more.chance(3) ? more.between(1, 3) : 1;
       PlainGrid in(context, more, in_type, size, channels, batch),
           out(context, more, out_type, out_size, channels, batch),
           indices(context, more, Scalar::uint32, out_size, channels, batch);
       const std::size_t one_in = more.chance(2) ? more.between(2, 40) : 0;
       in.fill([&] { return max ? with_special(more, in_type, one_in) : some_number(more, in_type); });
-      text = text_of(in, out,
-                     fmt::format("{}{}, windows {} x {}, strides {} {}, padding {} {} {} {}, \"{}\"",
-                                 max ? "max" : "avg", places ? " and places" : "", windows.width,
-                                 windows.height, windows.stride_across, windows.stride_down, windows.pad_left,
-                                 windows.pad_right, windows.pad_top, windows.pad_bottom, variant));
+      text =
+          text_of(in, out,
+                  fmt::format("{}{}, windows {} x {}, strides {} {}, padding {} {} {} {}, \"{}\"",
+                              max ? "max" : "avg", places ? " and places" : "", windows.window.width,
+                              windows.window.height, windows.stride.x, windows.stride.y, windows.padding.left,
+                              windows.padding.right, windows.padding.top, windows.padding.bottom, variant));
       indices.upload();
       const std::vector<unsigned char> poison = indices.bytes();
       std::vector<unsigned char> expected_indices = poison;
@@ -134,13 +137,13 @@ TEST_CASE("random: pools with NaN and the places of the greatest") {
         double sum = 0, greatest = -INFINITY;
         std::size_t count = 0, place = 0;
         bool any = false;
-        for (std::size_t j = 0; j < windows.height; ++j) {
-          for (std::size_t i = 0; i < windows.width; ++i) {
-            const std::size_t px = x * windows.stride_across + i, py = y * windows.stride_down + j;
-            if (px < windows.pad_left || px - windows.pad_left >= size.width || py < windows.pad_top ||
-                py - windows.pad_top >= size.height)
+        for (std::size_t j = 0; j < windows.window.height; ++j) {
+          for (std::size_t i = 0; i < windows.window.width; ++i) {
+            const std::size_t px = x * windows.stride.x + i, py = y * windows.stride.y + j;
+            if (px < windows.padding.left || px - windows.padding.left >= size.width ||
+                py < windows.padding.top || py - windows.padding.top >= size.height)
               continue;
-            const std::size_t ix = px - windows.pad_left, iy = py - windows.pad_top;
+            const std::size_t ix = px - windows.padding.left, iy = py - windows.padding.top;
             const double v = in.at(ix, iy, plane, c);
             sum += v;
             ++count;
@@ -150,7 +153,7 @@ TEST_CASE("random: pools with NaN and the places of the greatest") {
           }
         }
         if (!any) return std::string("a window has no element");
-        if (count_padding) count = windows.width * windows.height;
+        if (count_padding) count = windows.window.width * windows.window.height;
         if (places) {
           const auto number = static_cast<std::uint32_t>(place);
           std::memcpy(expected_indices.data() + 4 * indices.index(x, y, plane, c), &number, sizeof number);
@@ -164,7 +167,7 @@ TEST_CASE("random: pools with NaN and the places of the greatest") {
         else if (max)
           smem::max_pool2d(context, in.view, out.view, windows, call);
         else
-          smem::avg_pool2d(context, in.view, out.view, windows, count_padding, call);
+          smem::avg_pool2d(context, in.view, out.view, windows, call);
       });
       indices.download();
       if (outcome.fault.empty() && indices.bytes() != (outcome.refused ? poison : expected_indices))
@@ -224,8 +227,8 @@ TEST_CASE("random: convolutions of many channels") {
                       width = random.between(1, 4), height = random.between(1, 4);
     smem::Conv2d how;
     how.groups = groups;
-    if (random.chance(2)) how.stride_x = random.between(1, 3), how.stride_y = random.between(1, 3);
-    if (random.chance(3)) how.dilation_x = random.between(1, 3), how.dilation_y = random.between(1, 3);
+    if (random.chance(2)) how.stride.x = random.between(1, 3), how.stride.y = random.between(1, 3);
+    if (random.chance(3)) how.dilation.x = random.between(1, 3), how.dilation.y = random.between(1, 3);
     const bool bias = random.chance(2), rectified = random.chance(3);
     if (rectified) how.activation = smem::Activation::relu;
     return [=, &context](Random& more, std::string& text) mutable {
@@ -236,9 +239,9 @@ TEST_CASE("random: convolutions of many channels") {
         return extent < window ? 0 : (extent - window) / stride + 1;
       };
       const smem::GridSize out_size{results(size.width + how.padding.left + how.padding.right,
-                                            (width - 1) * how.dilation_x + 1, how.stride_x),
+                                            (width - 1) * how.dilation.x + 1, how.stride.x),
                                     results(size.height + how.padding.top + how.padding.bottom,
-                                            (height - 1) * how.dilation_y + 1, how.stride_y),
+                                            (height - 1) * how.dilation.y + 1, how.stride.y),
                                     filters};
       const std::size_t batch = more.between(1, 3), depth = in_channels / groups;
       PlainGrid in(context, more, type, size, 1, batch), out(context, more, type, out_size, 1, batch),
@@ -266,8 +269,8 @@ TEST_CASE("random: convolutions of many channels") {
           text_of(in, out,
                   fmt::format("{} filters of {} x {}, {} groups, stride {} {}, dilation {} {}, padding {} "
                               "{} {} {}{}{}, \"{}\"",
-                              filters, width, height, groups, how.stride_x, how.stride_y, how.dilation_x,
-                              how.dilation_y, how.padding.left, how.padding.top, how.padding.right,
+                              filters, width, height, groups, how.stride.x, how.stride.y, how.dilation.x,
+                              how.dilation.y, how.padding.left, how.padding.top, how.padding.right,
                               how.padding.bottom, bias ? ", bias" : "", rectified ? ", relu" : "", variant));
       PlainCheck check;
       check.wrong = [&](std::size_t x, std::size_t y, std::size_t plane, std::size_t, double got) {
@@ -276,8 +279,8 @@ TEST_CASE("random: convolutions of many channels") {
         for (std::size_t c = 0; c < depth; ++c) {
           for (std::size_t r = 0; r < height; ++r) {
             for (std::size_t s = 0; s < width; ++s) {
-              const std::size_t px = x * how.stride_x + s * how.dilation_x,
-                                py = y * how.stride_y + r * how.dilation_y;
+              const std::size_t px = x * how.stride.x + s * how.dilation.x,
+                                py = y * how.stride.y + r * how.dilation.y;
               if (px < how.padding.left || px - how.padding.left >= size.width || py < how.padding.top ||
                   py - how.padding.top >= size.height)
                 continue;

@@ -172,7 +172,7 @@ TEST_CASE("check_segments: names the first offset that is wrong, and what is rig
     const smem::Array<std::uint64_t> wide(context, {0, std::uint64_t{1} << 40, std::uint64_t{1} << 41});
     smem::check_segments(context, wide.vector(), std::size_t{1} << 41);
   }
-  const smem::Array<float> floats(context, 3);
+  const smem::Array<float> floats(context, smem::Count{3});
   CHECK(test::failure_of([&] { smem::check_segments(context, floats.vector(), 3); }).expected ==
         "uint32 or uint64");
 }

@@ -76,10 +76,8 @@ TEST_CASE("bad input of reduce: places among nothing") {
   CHECK(error.argument == "in");
   CHECK(error.expected == "at least one element for argmin");
   CHECK(error.got == "none");
-  error = failure_of([&] {
-    smem::reduce_columns(b.context, b.in.matrix(0, 4), Scalar::float32, b.as(Scalar::uint32),
-                         ReduceOp::argmax);
-  });
+  error = failure_of(
+      [&] { smem::reduce_columns(b.context, b.in.matrix(0, 4), b.as(Scalar::uint32), ReduceOp::argmax); });
   CHECK(error.operation == "reduce_columns");
   CHECK(error.argument == "in");
 }
@@ -161,7 +159,7 @@ TEST_CASE("bad input of reduce: dot products of vectors that do not match") {
 TEST_CASE("bad input of reduce: another context's buffers") {
   const Buffers b;
   const smem::Context other;
-  const smem::Array<float> theirs(other, 100);
+  const smem::Array<float> theirs(other, smem::Count{100});
   CHECK(b.fail(ReduceOp::sum, theirs.vector(), b.out.vector()).argument == "in");
   const auto error = b.fail(ReduceOp::sum, b.in.vector(), theirs.vector());
   CHECK(error.argument == "out");
@@ -170,7 +168,7 @@ TEST_CASE("bad input of reduce: another context's buffers") {
 
 TEST_CASE("bad input of reduce: segments without offsets, and offsets of a wrong type") {
   const Buffers b;
-  const smem::Array<std::uint32_t> offsets(b.context, 4);
+  const smem::Array<std::uint32_t> offsets(b.context, smem::Count{4});
   auto error = failure_of([&] {
     smem::reduce_segments(b.context, b.in.vector(), offsets.vector(0, 0), b.out.vector(), ReduceOp::sum);
   });
@@ -208,7 +206,7 @@ TEST_CASE("reduce: a plan that fits is launched") {
   const smem::Array<float> in(context, std::vector<float>(99, 2.0F));
   smem::ReduceProblem problem;
   problem.cols = 99;
-  const smem::Plan plan = smem::plan_reduce(context.device(), problem, "sequential");
+  const smem::Plan plan = smem::plan_reduce(context.device(), problem, {.variant = "sequential"});
   CHECK(smem::sum(context, in, FloatMode::reproducible, {.plan = &plan}) == 198.0F);
 }
 

@@ -34,7 +34,7 @@ void for_variants(const smem::Context& context, const Work& work) {
   for (const std::string_view variant : smem::reduce_variants()) {
     CAPTURE(variant);
     try {
-      smem::plan_reduce(context.device(), problem, variant);
+      smem::plan_reduce(context.device(), problem, {.variant = std::string(variant)});
     } catch (const smem::Error&) {
       continue;
     }
@@ -298,7 +298,8 @@ TEST_CASE("reduce numbers: a caller's own operation need not be commutative") {
            {std::pair<std::size_t, std::size_t>{2, 140003}, {1201, 67}, {4001, 3}}) {
         CAPTURE(rows);
         const auto matrix = in.matrix(rows, cols, {.offset = 1});
-        const smem::Array<std::uint32_t> by_row(context, rows), by_column(context, cols);
+        const smem::Array<std::uint32_t> by_row(context, smem::Count{rows}),
+            by_column(context, smem::Count{cols});
         smem::reduce_rows(context, matrix, by_row.vector(), composition, options);
         smem::reduce_columns(context, matrix, by_column.vector(), composition, options);
         const std::vector<std::uint32_t> of_rows = by_row.to_host(), of_columns = by_column.to_host();
@@ -309,7 +310,8 @@ TEST_CASE("reduce numbers: a caller's own operation need not be commutative") {
           wrong += of_columns[c] != composed(maps, 1 + c, rows, cols);
         CHECK(wrong == 0);
       }
-      const smem::Array<std::uint32_t> offsets(context, {0, 1, 1, 5000, 300007}), segments(context, 4);
+      const smem::Array<std::uint32_t> offsets(context, {0, 1, 1, 5000, 300007}),
+          segments(context, smem::Count{4});
       smem::reduce_segments(context, in.vector(), offsets.vector(), segments.vector(), composition, options);
       CHECK(segments.to_host() == std::vector<std::uint32_t>{maps[0], 0x10000, composed(maps, 1, 4999, 1),
                                                              composed(maps, 5000, 295007, 1)});
@@ -320,8 +322,9 @@ TEST_CASE("reduce numbers: a caller's own operation need not be commutative") {
     problem.in = problem.out = smem::Scalar::uint32;
     problem.cols = 1000;
     for (const char* variant : {"sequential", "shuffle"})
-      CHECK(test::failure_of([&] { smem::plan_reduce(context.device(), problem, variant); }).argument ==
-            "variant");
+      CHECK(test::failure_of([&] {
+              smem::plan_reduce(context.device(), problem, {.variant = std::string(variant)});
+            }).argument == "variant");
   }
 }
 

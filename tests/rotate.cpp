@@ -49,7 +49,7 @@ TEST_CASE("rotate: clockwise is what a person sees") {
   const smem::Context context;
   const smem::Array<int> in(context, {1, 2, 3,  //
                                       4, 5, 6});
-  const smem::Array<int> tall(context, 6), wide(context, 6);
+  const smem::Array<int> tall(context, smem::Count{6}), wide(context, smem::Count{6});
   smem::rotate(context, in.matrix(2, 3), tall.matrix(3, 2), smem::Rotation::by_90);
   CHECK(tall.to_host() == std::vector<int>{4, 1,  //
                                            5, 2,  //

@@ -102,8 +102,8 @@ TEST_CASE("select: runs longer than tiles and parts, and one alone") {
   std::vector<std::int32_t> values(500000, 4);
   std::fill(values.begin() + 70001, values.begin() + 350000, -4);
   values.back() = 5;
-  const smem::Array<std::int32_t> in(context, values), out(context, values.size());
-  const smem::Array<std::uint64_t> lengths(context, values.size());
+  const smem::Array<std::int32_t> in(context, values), out(context, smem::Count{values.size()});
+  const smem::Array<std::uint64_t> lengths(context, smem::Count{values.size()});
   for (const std::string& variant : running_variants(context.device())) {
     CAPTURE(variant);
     const std::size_t count =
@@ -128,7 +128,7 @@ TEST_CASE("select: counts on the host, of nothing too") {
     values[i] = std::floor(static_cast<float>(i) / 3.0F);
   std::vector<std::uint16_t> marked(values.size());
   marked[5] = marked[29999] = 256;
-  const smem::Array<float> in(context, values), out(context, values.size());
+  const smem::Array<float> in(context, values), out(context, smem::Count{values.size()});
   const smem::Array<std::uint16_t> flags(context, marked);
   const smem::VectorView<const float> view = in.vector();
   CHECK(smem::copy_if(context, view, out.vector(), "x < 100.0f") == 300);
@@ -142,14 +142,15 @@ TEST_CASE("select: counts on the host, of nothing too") {
   CHECK(out.to_host()[2] == 0.0F);
   CHECK(smem::unique(context, in.vector(), out.vector()) == 10000);
   CHECK(smem::copy_if(context, in.vector(7, 0), out.vector(), "x < 100.0f") == 0);
-  CHECK(smem::unique(context, smem::Vector(), smem::Vector()) == 0);
+  CHECK(smem::unique(context, smem::ConstVector(), smem::Vector(nullptr, smem::Scalar::float32, 0)) == 0);
 }
 
 TEST_CASE("select: zeros of both signs are equal, and each NaN is a run of its own") {
   const smem::Context context;
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  const smem::Array<float> in(context, {-0.0F, 0.0F, -0.0F, nan, nan, 1.0F, 1.0F}), out(context, 7);
-  const smem::Array<std::uint32_t> lengths(context, 7);
+  const smem::Array<float> in(context, {-0.0F, 0.0F, -0.0F, nan, nan, 1.0F, 1.0F}),
+      out(context, smem::Count{7});
+  const smem::Array<std::uint32_t> lengths(context, smem::Count{7});
   for (const std::string& variant : running_variants(context.device())) {
     CAPTURE(variant);
     CHECK(smem::run_length_encode(context, in.vector(), out.vector(), lengths.vector(),
@@ -180,7 +181,7 @@ TEST_CASE("select: the same result in every run, by many threads at once") {
     CAPTURE(variant);
     std::atomic<int> wrong = 0;
     const auto run = [&] {
-      const smem::Array<std::uint32_t> out(context, values.size());
+      const smem::Array<std::uint32_t> out(context, smem::Count{values.size()});
       const std::size_t count =
           smem::copy_if(context, in.vector(), out.vector(), "x % 3 == 0", {.variant = variant});
       std::vector<std::uint32_t> got = out.to_host();
@@ -206,7 +207,8 @@ TEST_CASE("select: the same result in every run, by many threads at once") {
 TEST_CASE("select: a wait list is waited for, also by an empty selection") {
   const smem::Context context;
   for (const std::size_t size : {std::size_t{0}, std::size_t{1000}}) {
-    const smem::Array<std::int32_t> in(context, std::vector<std::int32_t>(1000, 1)), out(context, 1000);
+    const smem::Array<std::int32_t> in(context, std::vector<std::int32_t>(1000, 1)),
+        out(context, smem::Count{1000});
     const smem::Array<std::uint32_t> count(context, std::vector<std::uint32_t>{77});
     cl::UserEvent gate(context.cl_context());
     const std::vector<cl::Event> events{gate};
@@ -222,7 +224,8 @@ TEST_CASE("select: a wait list is waited for, also by an empty selection") {
 
 TEST_CASE("select: a plan that fits is launched, and work-items that are fixed are kept") {
   const smem::Context context;
-  const smem::Array<std::uint32_t> in(context, std::vector<std::uint32_t>(20000, 7)), out(context, 20000);
+  const smem::Array<std::uint32_t> in(context, std::vector<std::uint32_t>(20000, 7)),
+      out(context, smem::Count{20000});
   smem::SelectProblem problem;
   problem.in = Scalar::uint32;
   problem.size = 20000;

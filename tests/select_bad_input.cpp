@@ -108,7 +108,7 @@ TEST_CASE("bad input of select: sizes and views") {
   });
   CHECK(error.argument == "lengths");
   const smem::Context other;
-  const smem::Array<float> theirs(other, 100);
+  const smem::Array<float> theirs(other, smem::Count{100});
   CHECK(b.fail(theirs.vector(), b.out.vector(), b.one()).argument == "in");
 }
 

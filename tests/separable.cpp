@@ -187,7 +187,7 @@ TEST_CASE("separable: results that go past the cache") {
   const smem::Array<float> in(context, std::vector<float>(width * height, 2.0F));
   const smem::Array<float> out(context, std::vector<float>(width * height, 0.0F));
   const std::vector<double> weights{0.25, 0.5, 0.25};
-  smem::separable(context, in.grid({width, height}), out.grid({width, height}), weights, weights,
+  smem::separable(context, in.grid({width, height}), out.grid({width, height}), {weights, weights},
                   {.boundary = Boundary::clamp});
   CHECK(out.to_host() == std::vector<float>(width * height, 2.0F));
 }
@@ -202,8 +202,8 @@ TEST_CASE("separable: infinity and NaN stay in their windows") {
   const std::vector<double> weights{0.25, 0.5, 0.25};
   for (const std::string_view variant : smem::separable_variants()) {
     if (!always_runs(context.device(), variant)) continue;
-    const smem::Array<float> out(context, n * n);
-    smem::separable(context, in.grid({n, n}), out.grid({n, n}), weights, weights,
+    const smem::Array<float> out(context, smem::Count{n * n});
+    smem::separable(context, in.grid({n, n}), out.grid({n, n}), {weights, weights},
                     {.boundary = Boundary::mirror}, {.variant = variant});
     const std::vector<float> got = out.to_host();
     std::size_t strange = 0;
@@ -215,13 +215,13 @@ TEST_CASE("separable: infinity and NaN stay in their windows") {
 
 TEST_CASE("separable: nothing to do") {
   const smem::Context context;
-  const smem::Array<float> array(context, 4);
+  const smem::Array<float> array(context, smem::Count{4});
   const std::vector<double> weights{1.0};
   const std::vector<double> wide(9, 1.0);
-  CHECK(smem::separable(context, array.grid({0, 4}), array.grid({0, 4}), weights, weights)() != nullptr);
-  CHECK(smem::separable(context, array.grid({4, 0}), array.grid({4, 0}), weights, weights)() != nullptr);
+  CHECK(smem::separable(context, array.grid({0, 4}), array.grid({0, 4}), {weights, weights})() != nullptr);
+  CHECK(smem::separable(context, array.grid({4, 0}), array.grid({4, 0}), {weights, weights})() != nullptr);
   const smem::Array<float> out(context, std::vector<float>(4, 7.0F));
-  smem::separable(context, array.grid({4}), out.grid({4}), wide, weights, {.boundary = Boundary::leave});
+  smem::separable(context, array.grid({4}), out.grid({4}), {wide, weights}, {.boundary = Boundary::leave});
   CHECK(out.to_host() == std::vector<float>(4, 7.0F));
 }
 
@@ -233,24 +233,25 @@ TEST_CASE("bad input of separable") {
   const auto from = in.grid({10, 10}), to = out.grid({10, 10});
   const std::vector<double> none, three(3, 1.0), too_long(4001, 1.0);
   using test::failure_of;
-  auto error = failure_of([&] { smem::separable(context, from, to, none, three); });
+  auto error = failure_of([&] { smem::separable(context, from, to, {none, three}); });
   CHECK(error.operation == "separable");
   CHECK(error.argument == "row_weights");
   CHECK(error.expected == "1 to 4000 weights");
-  CHECK(failure_of([&] { smem::separable(context, from, to, three, none); }).argument == "column_weights");
-  CHECK(failure_of([&] { smem::separable(context, from, to, too_long, three); }).got == "4001");
-  error = failure_of([&] { smem::separable(context, from, to, three, three, {.row_origin = 3}); });
+  CHECK(failure_of([&] { smem::separable(context, from, to, {three, none}); }).argument == "column_weights");
+  CHECK(failure_of([&] { smem::separable(context, from, to, {too_long, three}); }).got == "4001");
+  error = failure_of([&] { smem::separable(context, from, to, {three, three, 3}); });
   CHECK(error.argument == "row_origin");
   CHECK(error.got == "number 3");
   CHECK(failure_of([&] {
-          smem::separable(context, from, out.grid({9, 10}), three, three);
+          smem::separable(context, from, out.grid({9, 10}), {three, three});
         }).argument == "out");
   CHECK(failure_of([&] {
-          smem::separable(context, from, out.grid({10, 10}, {.offset = 1}), three, three);
+          smem::separable(context, from, out.grid({10, 10}, {.offset = 1}), {three, three});
         }).argument == "out");
-  CHECK(failure_of([&] { smem::separable(context, from, from, three, three); }).argument == "out");
+  CHECK(failure_of([&] { smem::separable(context, from, from, {three, three}); }).argument == "out");
   const smem::CallOptions unknown{.variant = "nosuch"};
-  CHECK(failure_of([&] { smem::separable(context, from, to, three, three, {}, unknown); }).argument ==
-        "variant");
+  CHECK(failure_of([&] {
+          smem::separable(context, from, to, {three, three}, {}, unknown);
+        }).argument == "variant");
   CHECK(out.to_host() == poison);
 }

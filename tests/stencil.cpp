@@ -308,7 +308,7 @@ TEST_CASE("stencil: waits for the events it is given, and takes plans and overri
   const smem::GridSize size{40, 30};
   const smem::Array<float> in(context, std::vector<float>(1200, 2.0F));
   const smem::Array<float> out(context, std::vector<float>(1200, 7.0F));
-  const smem::Stencil mean = smem::Stencil::box({1, 1}, std::vector<double>(9, 0.125), Boundary::clamp);
+  const smem::Stencil mean = smem::Stencil::box({1, 1}, std::vector<double>(9, 0.125), {Boundary::clamp});
   cl::UserEvent gate(context.cl_context());
   const std::vector<cl::Event> events{gate};
   const cl::Event done = smem::stencil(context, in.grid(size), out.grid(size), mean, {.wait_for = events});

@@ -94,6 +94,6 @@ TEST_CASE("bad input of stencil: grids and options") {
   const smem::PlanOverrides odd{.variant = "tiled", .work_items = 48};
   CHECK(g.fail(mean, {.overrides = &odd}).argument == "work_items");
   const smem::Context other;
-  const smem::Array<float> foreign(other, 100);
+  const smem::Array<float> foreign(other, smem::Count{100});
   CHECK(fail(foreign.grid({10, 10}), out).argument == "in");
 }

@@ -67,7 +67,7 @@ TEST_CASE("transpose: typed views of floats keep every bit of a NaN") {
   for (const std::string_view variant : smem::transpose_variants()) {
     CAPTURE(variant);
     if (test::tile_of(context, Operation::transpose, variant, 4).first == 0) continue;
-    const smem::Array<float> out(context, input.size());
+    const smem::Array<float> out(context, smem::Count{input.size()});
     smem::CallOptions options;
     options.variant = variant;
     smem::transpose(context, in.matrix(kRows, kCols), out.matrix(kCols, kRows), options);
@@ -91,7 +91,7 @@ TEST_CASE("transpose: elements of 16 bytes are any struct, and views may be cons
   const std::vector<Four> input{{1, 2, 3, 4},     {5, 6, 7, 8},     {9, 10, 11, 12},
                                 {13, 14, 15, 16}, {17, 18, 19, 20}, {21, 22, 23, 24}};
   const smem::Array<Four> in(context, input);
-  const smem::Array<Four> out(context, input.size());
+  const smem::Array<Four> out(context, smem::Count{input.size()});
   const smem::MatrixView<const Four> read_only = in.matrix(2, 3);
   smem::transpose(context, read_only, out.matrix(3, 2));
   const std::vector<Four> got = out.to_host();
@@ -107,10 +107,11 @@ TEST_CASE("transpose: twice is the identity") {
   const smem::Context context;
   test::Random random(2);
   const std::vector<unsigned char> input = random.bytes(std::size_t{123} * 457 * 4);
-  const smem::Array<unsigned char> in(context, input), turned(context, input.size()),
-      back(context, input.size());
-  const smem::Matrix a(in.buffer()(), 4, 123, 457), b(turned.buffer()(), 4, 457, 123),
-      c(back.buffer()(), 4, 123, 457);
+  const smem::Array<unsigned char> in(context, input), turned(context, smem::Count{input.size()}),
+      back(context, smem::Count{input.size()});
+  const auto type = smem::ElementType::of_bytes(4);
+  const smem::Matrix a(in.buffer()(), type, 123, 457), b(turned.buffer()(), type, 457, 123),
+      c(back.buffer()(), type, 123, 457);
   smem::transpose(context, a, b);
   smem::transpose(context, b, c);
   CHECK(back.to_host() == input);

@@ -186,7 +186,7 @@ TEST_CASE("bad input: overlap of sub-buffers of one buffer") {
 TEST_CASE("bad input: a buffer of another context") {
   Buffers b;
   const smem::Context other;
-  const smem::Array<float> foreign(other, 100);
+  const smem::Array<float> foreign(other, smem::Count{100});
   auto error = failure_of([&] { smem::transpose(b.context, foreign.matrix(6, 4), b.out.matrix(4, 6)); });
   CHECK(error.operation == "transpose");
   CHECK(error.argument == "in");
@@ -210,7 +210,9 @@ TEST_CASE("bad input: an empty handle") {
 TEST_CASE("bad input: element sizes that differ or are not supported") {
   Buffers b;
   const auto matrix = [](const smem::Array<float>& array, std::size_t bytes, std::size_t rows,
-                         std::size_t cols) { return smem::Matrix(array.buffer()(), bytes, rows, cols); };
+                         std::size_t cols) {
+    return smem::Matrix(array.buffer()(), smem::ElementType::of_bytes(bytes), rows, cols);
+  };
   auto error = failure_of([&] { smem::transpose(b.context, matrix(b.in, 4, 2, 3), matrix(b.out, 8, 3, 2)); });
   CHECK(error.argument == "out");
   CHECK(contains(error.expected, "4 bytes"));
@@ -271,7 +273,7 @@ TEST_CASE("bad input: a rotation that is none") {
 
 TEST_CASE("bad input: more host elements than the array has") {
   const smem::Context context;
-  smem::Array<int> array(context, 3);
+  smem::Array<int> array(context, smem::Count{3});
   const std::vector<int> four(4);
   const auto error = failure_of([&] { array.write(four); });
   CHECK(error.operation == "Array::write");

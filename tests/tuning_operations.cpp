@@ -164,7 +164,7 @@ TEST_CASE("tuning: every operation on grids uses its entry") {
   conv2d.in_channels = 2;
   conv2d.width = conv2d.height = conv2d.out_width = conv2d.out_height = 20;
   conv2d.out_channels = 3;
-  conv2d.window_width = conv2d.window_height = 3;
+  conv2d.window.width = conv2d.window.height = 3;
   conv2d.weight_alignment = 8;
   entries.add(conv2d, {.variant = "naive"});
   const auto kType = smem::Scalar::float32;
@@ -181,7 +181,7 @@ TEST_CASE("tuning: every operation on grids uses its entry") {
                 });
   entries.check(
       {.variant = "naive"}, [&](const Context& c, const Floats& in, const Floats& out, const CallOptions& o) {
-        const smem::Stencil box{.radius = {1, 1}, .weights = weights, .boundary = smem::Boundary::clamp};
+        const smem::Stencil box{.radius = {1, 1}, .weights = weights, .edges = {smem::Boundary::clamp}};
         smem::stencil(c, grid(in, flat), grid(out, flat), box, o);
       });
   entries.check({.variant = "tiled", .work_items = 32},
@@ -191,7 +191,7 @@ TEST_CASE("tuning: every operation on grids uses its entry") {
   entries.check({.variant = "naive"}, [&](const Context& c, const Floats& in, const Floats& out,
                                           const CallOptions& o) {
     const std::vector<double> taps{0.25, 0.5, 0.25};
-    smem::separable(c, grid(in, flat), grid(out, flat), taps, taps, {.boundary = smem::Boundary::clamp}, o);
+    smem::separable(c, grid(in, flat), grid(out, flat), {taps, taps}, {.boundary = smem::Boundary::clamp}, o);
   });
   entries.check({.variant = "registers"},
                 [&](const Context& c, const Floats& in, const Floats& out, const CallOptions& o) {
@@ -199,7 +199,7 @@ TEST_CASE("tuning: every operation on grids uses its entry") {
                 });
   entries.check({.variant = "registers"},
                 [&](const Context& c, const Floats& in, const Floats& out, const CallOptions& o) {
-                  smem::sobel(c, grid(in, flat), grid(out, flat), smem::Sobel::magnitude, 3, {}, o);
+                  smem::sobel(c, grid(in, flat), grid(out, flat), {smem::Gradient::magnitude, 3}, {}, o);
                 });
   entries.check({.variant = "two_pass"},
                 [&](const Context& c, const Floats& in, const Floats& out, const CallOptions& o) {

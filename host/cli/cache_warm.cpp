@@ -35,13 +35,13 @@ Work rotations() {
   Work work{"rotate", {}};
   for (const Rotation rotation : {Rotation::by_90, Rotation::by_180, Rotation::by_270}) {
     for (const auto& [rows, cols] : {std::pair{64, 64}, {1024, 1024}, {1001, 999}}) {
-      work.calls.emplace_back(
-          [=, rows = std::size_t(rows), cols = std::size_t(cols)](const Context& context) {
-            const bool turned = rotation != Rotation::by_180;
-            const Array<float> in(context, std::vector<float>(rows * cols)), out(context, in.size());
-            rotate(context, in.matrix(rows, cols), turned ? out.matrix(cols, rows) : out.matrix(rows, cols),
-                   rotation);
-          });
+      work.calls.emplace_back([=, rows = std::size_t(rows),
+                               cols = std::size_t(cols)](const Context& context) {
+        const bool turned = rotation != Rotation::by_180;
+        const Array<float> in(context, std::vector<float>(rows * cols)), out(context, smem::Count{in.size()});
+        rotate(context, in.matrix(rows, cols), turned ? out.matrix(cols, rows) : out.matrix(rows, cols),
+               rotation);
+      });
     }
   }
   return work;

@@ -104,7 +104,7 @@ std::vector<Case> cases() {
          smem::PoolProblem problem;
          problem.width = 640;
          problem.height = 480;
-         problem.windows = smem::Pooling::square(2);
+         problem.pooling = smem::Pooling::square(2);
          return smem::plan_pool(d, problem, o);
        }},
       {"conv2d", "float32", smem::conv2d_variants(),
@@ -112,7 +112,7 @@ std::vector<Case> cases() {
          smem::Conv2dProblem problem;
          problem.in_channels = problem.out_channels = 64;
          problem.width = problem.height = problem.out_width = problem.out_height = 56;
-         problem.window_width = problem.window_height = 1;
+         problem.window.width = problem.window.height = 1;
          return smem::plan_conv2d(d, problem, o);
        }},
       {"moving_mean", "float32", smem::moving_mean_variants(),

@@ -82,7 +82,8 @@ TEST_CASE("plans of the H200: whole planes have as many work-items as they keep 
 
 TEST_CASE("plans of the H200: groups of stencils are no wider than rows") {
   const auto group = [](Scalar type, std::size_t width) {
-    return smem::plan_stencil(h200, smem::stencil_problem(type, {width, 8192, 1}, {1, 1, 0}), "rows")
+    return smem::plan_stencil(h200, smem::stencil_problem(type, {width, 8192, 1}, {1, 1, 0}),
+                              {.variant = "rows"})
         .work_group;
   };
   CHECK(group(Scalar::float64, 8192) == Sizes{32, 4, 1});

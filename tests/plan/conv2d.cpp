@@ -24,8 +24,8 @@ Conv2dProblem layer(std::size_t images, std::size_t channels, std::size_t edge, 
   p.in_channels = channels;
   p.out_channels = filters;
   p.width = p.height = p.out_width = p.out_height = edge;
-  p.window_width = p.window_height = window;
-  p.pad_left = p.pad_top = window / 2;
+  p.window.width = p.window.height = window;
+  p.padding.left = p.padding.top = window / 2;
   p.groups = groups;
   return p;
 }
@@ -117,7 +117,7 @@ TEST_CASE("plan of conv2d: what cannot be is refused by its name") {
   Conv2dProblem p = layer(1, 6, 9, 4, 3, 4);
   CHECK(argument_of(p) == "groups");
   p = layer(1, 8, 9, 4, 3);
-  p.stride_x = 0;
+  p.stride.x = 0;
   CHECK(argument_of(p) == "weights");
   p = layer(1, 8, 9, 4, 3);
   p.type = smem::Scalar::int32;

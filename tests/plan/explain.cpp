@@ -15,7 +15,7 @@ namespace {
 smem::Plan plan_for(const smem::Device& device, std::string_view variant = {}) {
   smem::TransposeProblem problem;
   problem.rows = problem.cols = 4096;
-  return smem::plan_transpose(device, problem, variant);
+  return smem::plan_transpose(device, problem, {.variant = std::string(variant)});
 }
 
 smem::Device hopper() {

@@ -66,7 +66,8 @@ TEST_CASE("plan of gemm: problems of all kinds fit every target and its clamps")
       if (device.local_bytes == 0) continue;
       for (const std::string_view variant : smem::gemm_variants()) {
         if (variant == "cpu" || variant == "multistage" || variant == "mma" || variant == "wgmma") continue;
-        const smem::Plan plan = smem::plan_gemm(device, problem_of(1000, 333, 777), variant);
+        const smem::Plan plan =
+            smem::plan_gemm(device, problem_of(1000, 333, 777), {.variant = std::string(variant)});
         CHECK(plan.local_bytes <= device.local_bytes);
         CHECK(plan.work_items() <= device.max_work_group);
         CHECK_FALSE(smem::gemm_step(variant).empty());
@@ -201,8 +202,12 @@ TEST_CASE("plan of gemm: NVIDIA's own kernels") {
   cut.b_along_k = true;
   CHECK(smem::plan_gemm(hopper, cut).variant == "wgmma");
   for (const char* variant : {"multistage", "mma", "wgmma"}) {
-    CHECK(test::failure_of([&] { smem::plan_gemm(target("gfx90a"), large, variant); }).argument == "variant");
-    CHECK(test::failure_of([&] { smem::plan_gemm(target("sm_75"), halves, variant); }).argument == "variant");
+    CHECK(test::failure_of([&] {
+            smem::plan_gemm(target("gfx90a"), large, {.variant = std::string(variant)});
+          }).argument == "variant");
+    CHECK(test::failure_of([&] {
+            smem::plan_gemm(target("sm_75"), halves, {.variant = std::string(variant)});
+          }).argument == "variant");
   }
 }
 
@@ -217,12 +222,15 @@ TEST_CASE("plan of gemm: what it predicts") {
   CHECK(smem::plan_gemm(target("sm_75"), problem).prediction.bytes_read ==
         3 * 2.0 * (100 * 300 + 300 * 200) + 3 * 4.0 * 100 * 200);
   // A's tile is written down its columns where A lies along k: plain, all of them lie in one bank.
-  plan = smem::plan_gemm(target("sm_90"), problem_of(512, 512, 512), "tiled");
+  plan = smem::plan_gemm(target("sm_90"), problem_of(512, 512, 512), {.variant = "tiled"});
   CHECK(plan.layout.store_degree() == 8);
-  CHECK(smem::plan_gemm(target("sm_90"), problem_of(512, 512, 512), "padded").layout.store_degree() < 3);
-  CHECK(smem::plan_gemm(target("sm_90"), problem_of(512, 512, 512), "swizzled").layout.store_degree() < 3);
+  CHECK(smem::plan_gemm(target("sm_90"), problem_of(512, 512, 512), {.variant = "padded"})
+            .layout.store_degree() < 3);
+  CHECK(smem::plan_gemm(target("sm_90"), problem_of(512, 512, 512), {.variant = "swizzled"})
+            .layout.store_degree() < 3);
   for (const char* variant : {"vector", "two_level"})
-    CHECK(smem::plan_gemm(target("sm_90"), problem_of(512, 512, 512), variant).layout.load_degree() == 1);
+    CHECK(smem::plan_gemm(target("sm_90"), problem_of(512, 512, 512), {.variant = std::string(variant)})
+              .layout.load_degree() == 1);
   const auto error =
       test::failure_of([] { smem::plan_gemm(target("tgllp"), problem_of(5, 5, 5, Scalar::float64)); });
   CHECK(error.argument == "in");

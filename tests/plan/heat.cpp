@@ -119,7 +119,7 @@ TEST_CASE("plan of heat: what each kind of device chooses") {
   HeatProblem line{.width = 1000000, .steps = 40};
   CHECK(smem::plan_heat(nvidia, line).variant == "blocked");
   CHECK(smem::plan_heat(cpu, cube(256, 10)).variant == "cpu");
-  CHECK(smem::plan_heat(cpu, cube(256, 10), "march").variant == "march");
+  CHECK(smem::plan_heat(cpu, cube(256, 10), {.variant = "march"}).variant == "march");
   // A side that 32 bits do not count.
   HeatProblem wide{.width = std::size_t{1} << 31, .height = 2};
   CHECK(smem::plan_heat(nvidia, wide).variant == "naive");
@@ -137,7 +137,7 @@ TEST_CASE("plan of heat: half is storage") {
   HeatProblem asked = problem;
   asked.steps_per_pass = 3;
   CHECK(smem::plan_heat(nvidia, asked).variant == "march");
-  const smem::Plan narrow = smem::plan_heat(nvidia, problem, "march");
+  const smem::Plan narrow = smem::plan_heat(nvidia, problem, {.variant = "march"});
   CHECK(narrow.variant == wide.variant);
   CHECK(narrow.work_group == wide.work_group);
   CHECK(narrow.local_bytes == wide.local_bytes);  // numbers, as of float32
@@ -154,19 +154,19 @@ TEST_CASE("plan of heat: half is storage") {
   CHECK(!has(wide, "NVIDIA_HALVES", 1));
   CHECK(!has(smem::plan_heat(target("gfx90a"), problem), "NVIDIA_HALVES", 1));
   // Columns keep bits: twice as many cells.
-  const smem::Plan columns = smem::plan_heat(nvidia, problem, "vector");
+  const smem::Plan columns = smem::plan_heat(nvidia, problem, {.variant = "vector"});
   CHECK(columns.vector_width == 8);
   CHECK(columns.tile_cols == 256);
   HeatProblem variable = problem;
   variable.variable = true;
-  CHECK(smem::plan_heat(nvidia, variable, "vector").vector_width == 4);
-  CHECK(smem::plan_heat(target("pvc"), problem, "vector").vector_width == 2);
+  CHECK(smem::plan_heat(nvidia, variable, {.variant = "vector"}).vector_width == 4);
+  CHECK(smem::plan_heat(target("pvc"), problem, {.variant = "vector"}).vector_width == 2);
   CHECK(refused(nvidia, problem, {.variant = "vector", .tile_cols = 36}) == "tile_cols");
   // Four halves are 8 bytes: what float32 has not, they are.
   problem.alignment = 8;
-  CHECK(!has(smem::plan_heat(nvidia, problem, "march"), "ALIGNED", 0));
+  CHECK(!has(smem::plan_heat(nvidia, problem, {.variant = "march"}), "ALIGNED", 0));
   problem.alignment = 4;
-  CHECK(has(smem::plan_heat(nvidia, problem, "march"), "ALIGNED", 0));
+  CHECK(has(smem::plan_heat(nvidia, problem, {.variant = "march"}), "ALIGNED", 0));
 }
 
 TEST_CASE("plan of heat: steps are spread evenly over passes") {
@@ -230,12 +230,12 @@ TEST_CASE("plan of heat: steps of a pass are at most those asked for") {
   HeatProblem problem{.width = 256, .height = 256, .depth = 64, .steps = 6};
   problem.steps_per_pass = 4;
   for (const std::string_view variant : {"naive", "vector"}) {
-    CHECK(passes_of(smem::plan_heat(device, problem, variant)) == Passes{6, 1, 6});
+    CHECK(passes_of(smem::plan_heat(device, problem, {.variant = std::string(variant)})) == Passes{6, 1, 6});
   }
   problem.variable = true;  // which no variant makes several steps of
   CHECK(passes_of(smem::plan_heat(device, problem)) == Passes{6, 1, 6});
   problem.variable = false;
   problem.steps = problem.steps_per_pass = std::size_t{1} << 30;
-  CHECK(smem::plan_heat(device, problem, "naive").number("steps") == 1);
+  CHECK(smem::plan_heat(device, problem, {.variant = "naive"}).number("steps") == 1);
   CHECK(smem::plan_heat(device, problem).number("steps") >= 2);
 }

@@ -89,7 +89,8 @@ TEST_CASE("plan of reduce: what each kind of device chooses") {
   smem::Device impatient = target("cpu");
   impatient.long_loops = false;
   CHECK(smem::plan_reduce(impatient, problem).variant == "several");
-  CHECK(test::failure_of([&] { smem::plan_reduce(impatient, problem, "cpu"); }).argument == "variant");
+  CHECK(test::failure_of([&] { smem::plan_reduce(impatient, problem, {.variant = "cpu"}); }).argument ==
+        "variant");
 }
 
 TEST_CASE(
@@ -135,20 +136,24 @@ TEST_CASE("plan of reduce: short rows share a work-group, long ones have several
 TEST_CASE("plan of reduce: sub-group functions and shuffles only where they are") {
   smem::Device intel = target("pvc");
   const smem::ReduceProblem problem = vector_of(1 << 20);
-  CHECK(test::failure_of([&] { smem::plan_reduce(intel, problem, "sub_group"); }).argument == "variant");
+  CHECK(test::failure_of([&] { smem::plan_reduce(intel, problem, {.variant = "sub_group"}); }).argument ==
+        "variant");
   intel.sub_groups = true;
-  CHECK(smem::plan_reduce(intel, problem, "sub_group").language == "CL2.0");
+  CHECK(smem::plan_reduce(intel, problem, {.variant = "sub_group"}).language == "CL2.0");
   // There is none for NaNs to be left out by, nor for pairs.
   CHECK(test::failure_of([&] {
-          smem::plan_reduce(intel, vector_of(9, ReduceOp::min), "sub_group");
+          smem::plan_reduce(intel, vector_of(9, ReduceOp::min), {.variant = "sub_group"});
         }).argument == "variant");
   CHECK(test::failure_of([&] {
-          smem::plan_reduce(intel, vector_of(9, ReduceOp::minmax), "sub_group");
+          smem::plan_reduce(intel, vector_of(9, ReduceOp::minmax), {.variant = "sub_group"});
         }).argument == "variant");
-  CHECK(test::failure_of([&] { smem::plan_reduce(intel, problem, "shuffle"); }).argument == "variant");
-  CHECK(has(smem::plan_reduce(target("sm_75"), problem, "shuffle"), "MEETING"));
-  CHECK(test::failure_of([&] { smem::plan_reduce(intel, problem, "cpu"); }).argument == "variant");
-  CHECK(test::failure_of([&] { smem::plan_reduce(intel, problem, "nosuch"); }).got == "\"nosuch\"");
+  CHECK(test::failure_of([&] { smem::plan_reduce(intel, problem, {.variant = "shuffle"}); }).argument ==
+        "variant");
+  CHECK(has(smem::plan_reduce(target("sm_75"), problem, {.variant = "shuffle"}), "MEETING"));
+  CHECK(test::failure_of([&] { smem::plan_reduce(intel, problem, {.variant = "cpu"}); }).argument ==
+        "variant");
+  CHECK(test::failure_of([&] { smem::plan_reduce(intel, problem, {.variant = "nosuch"}); }).got ==
+        "\"nosuch\"");
 }
 
 TEST_CASE("scalars: names, sizes, and half in both directions") {

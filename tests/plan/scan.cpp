@@ -61,7 +61,8 @@ TEST_CASE("plan of scan: problems of all kinds fit every target and its clamps")
             CHECK((plan.number("parts") - 1) * plan.number("piece") < length);
             // A driver that refuses a launch gets smaller work-groups over the same pieces.
             const smem::Device small = smem::clamp(device, "work_group=1");
-            const smem::Plan smaller = smem::plan_scan(small, problem, plan.variant);
+            const smem::Plan smaller =
+                smem::plan_scan(small, problem, {.variant = std::string(plan.variant)});
             CHECK(smaller.numbers == plan.numbers);
             CHECK(smaller.scratch == plan.scratch);
           }
@@ -111,7 +112,7 @@ TEST_CASE(
     smem::ScanProblem problem;
     problem.in = problem.out = type;
     problem.cols = 1 << 24;
-    const smem::Plan plan = smem::plan_scan(device, problem, "look_back");
+    const smem::Plan plan = smem::plan_scan(device, problem, {.variant = "look_back"});
     return std::find(plan.defines.begin(), plan.defines.end(),
                      std::pair<std::string, long>{"FALLS_BACK", 0}) == plan.defines.end();
   };
@@ -127,9 +128,9 @@ TEST_CASE(
 TEST_CASE("plan of scan: look-back needs a way to publish, and no forward progress") {
   CHECK_FALSE(smem::Device().forward_progress);
   const smem::Device stopping = smem::clamp(target("sm_90"), "forward_progress=0");
-  CHECK(smem::plan_scan(stopping, vector_of(1 << 22), "look_back").variant == "look_back");
+  CHECK(smem::plan_scan(stopping, vector_of(1 << 22), {.variant = "look_back"}).variant == "look_back");
   const auto error = test::failure_of(
-      [&] { smem::plan_scan(target("gfx90a"), vector_of(std::size_t{1} << 28), "look_back"); });
+      [&] { smem::plan_scan(target("gfx90a"), vector_of(std::size_t{1} << 28), {.variant = "look_back"}); });
   CHECK(error.argument == "variant");
   CHECK(test::contains(error.got, "cannot publish to each other"));
 }

@@ -61,7 +61,8 @@ TEST_CASE("plan of select: problems of all kinds fit every target and its clamps
             CHECK((plan.number("parts") - 1) * plan.number("piece") < length);
             // A driver that refuses a launch gets smaller work-groups over the same pieces.
             const smem::Device small = smem::clamp(device, "work_group=1");
-            const smem::Plan smaller = smem::plan_select(small, problem, plan.variant);
+            const smem::Plan smaller =
+                smem::plan_select(small, problem, {.variant = std::string(plan.variant)});
             CHECK(smaller.numbers == plan.numbers);
             CHECK(smaller.scratch == plan.scratch);
           }
@@ -105,7 +106,7 @@ TEST_CASE("plan of select: what each kind of device chooses") {
 TEST_CASE("plan of select: what cannot be published in one pass is not") {
   const smem::Device device = target("sm_90");
   const auto refusal = [&](const smem::Device& on, const smem::SelectProblem& problem) {
-    return test::failure_of([&] { smem::plan_select(on, problem, "look_back"); });
+    return test::failure_of([&] { smem::plan_select(on, problem, {.variant = "look_back"}); });
   };
   CHECK(refusal(device, problem_for(SelectOp::partition, 1000)).argument == "variant");
   // A count and a place of 64 bits each.

@@ -83,8 +83,8 @@ TEST_CASE("plan separable: what is fixed by hand") {
   CHECK(smem::plan_separable(device, image(5), {.variant = "march", .work_items = 256}).work_items() == 256);
   CHECK_THROWS_AS(smem::plan_separable(device, image(5), {.variant = "march", .work_items = 100}),
                   smem::Error);
-  CHECK_THROWS_AS(smem::plan_separable(device, image(5), "nosuch"), smem::Error);
-  CHECK_THROWS_AS(smem::plan_separable(device, image(5), "cpu"), smem::Error);
+  CHECK_THROWS_AS(smem::plan_separable(device, image(5), {.variant = "nosuch"}), smem::Error);
+  CHECK_THROWS_AS(smem::plan_separable(device, image(5), {.variant = "cpu"}), smem::Error);
   CHECK_THROWS_AS(smem::plan_separable(device, image(0)), smem::Error);
   CHECK_THROWS_AS(smem::plan_separable(device, image(4001)), smem::Error);
 }
@@ -120,6 +120,6 @@ TEST_CASE("plan pool: vectors where they serve") {
   CHECK(smem::plan_pool(device, problem).vector_width == 4);
   problem.channels = 3;
   CHECK(smem::plan_pool(device, problem).variant == "windows");
-  problem.windows.stride_down = 0;
+  problem.pooling.stride.y = 0;
   CHECK_THROWS_AS(smem::plan_pool(device, problem), smem::Error);
 }

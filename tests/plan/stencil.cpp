@@ -42,7 +42,8 @@ TEST_CASE("plan of stencil: problems of all kinds fit every target and its clamp
             const smem::StencilProblem problem = smem::stencil_problem(type, size, radius, 3);
             for (const std::string_view variant : {"", "naive", "tiled", "rows", "march", "planes", "cpu"}) {
               try {
-                const smem::Plan plan = smem::plan_stencil(device, problem, variant);
+                const smem::Plan plan =
+                    smem::plan_stencil(device, problem, {.variant = std::string(variant)});
                 test::check_fits(device, plan, variant, smem::stencil_variants().size());
               } catch (const smem::Error& error) {
                 test::check_refused_variant(error, variant);
@@ -131,7 +132,8 @@ TEST_CASE(
     "much") {
   const auto plan_of = [](const char* device, Scalar type, std::size_t edge, std::size_t radius) {
     return smem::plan_stencil(target(device),
-                              smem::stencil_problem(type, {edge, edge, 1}, {radius, radius, 0}, 4), "rows");
+                              smem::stencil_problem(type, {edge, edge, 1}, {radius, radius, 0}, 4),
+                              {.variant = "rows"});
   };
   const smem::Plan large = plan_of("sm_90", Scalar::uint8, 8192, 1);
   CHECK(defined(large, "NVIDIA_BYTES") == 1);
@@ -153,5 +155,5 @@ TEST_CASE(
   // Rows that begin anywhere are read byte by byte.
   smem::StencilProblem odd = smem::stencil_problem(Scalar::uint8, {8191, 8191, 1}, {1, 1, 0}, 1);
   odd.in_alignment = odd.out_alignment = 1;
-  CHECK(defined(smem::plan_stencil(target("sm_90"), odd, "rows"), "NVIDIA_BYTES") == 0);
+  CHECK(defined(smem::plan_stencil(target("sm_90"), odd, {.variant = "rows"}), "NVIDIA_BYTES") == 0);
 }

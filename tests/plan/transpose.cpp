@@ -111,7 +111,7 @@ TEST_CASE("plan: the variant that is chosen is one that can be asked for and giv
       const smem::Plan chosen = smem::plan_transpose(device, p);
       CAPTURE(chosen.to_string());
       CHECK(std::find(names.begin(), names.end(), chosen.variant) != names.end());
-      const smem::Plan asked = smem::plan_transpose(device, p, chosen.variant);
+      const smem::Plan asked = smem::plan_transpose(device, p, {.variant = std::string(chosen.variant)});
       CHECK(asked.alternatives.empty());  // nothing else was to be had
       CHECK(chosen.alternatives.size() == names.size() - 1);
       smem::Plan without = chosen;
@@ -134,22 +134,22 @@ TEST_CASE("plan: predicted bank conflicts of the ladder's rungs") {
   for (const char* name : {"sm_75", "sm_90", "gfx1030", "gfx1100"}) {
     const smem::Device device = target(name);
     CAPTURE(name);
-    const auto tiled = smem::plan_transpose(device, p, "tiled").layout;
+    const auto tiled = smem::plan_transpose(device, p, {.variant = "tiled"}).layout;
     CHECK(tiled.kind == smem::LocalLayout::Kind::plain);
     CHECK(tiled.store_degree() == 1);
     CHECK(tiled.load_degree() == 32);  // a column of 32 x 32 floats lies in one bank
     for (const char* better : {"padded", "swizzled"}) {
-      const auto layout = smem::plan_transpose(device, p, better).layout;
+      const auto layout = smem::plan_transpose(device, p, {.variant = std::string(better)}).layout;
       CHECK(layout.store_degree() == 1);
       CHECK(layout.load_degree() == 1);
       CHECK(smem::name_of(layout.kind) == better);
     }
-    const auto padded = smem::plan_transpose(device, p, "padded").layout;
-    const auto swizzled = smem::plan_transpose(device, p, "swizzled").layout;
+    const auto padded = smem::plan_transpose(device, p, {.variant = "padded"}).layout;
+    const auto swizzled = smem::plan_transpose(device, p, {.variant = "swizzled"}).layout;
     CHECK(padded.bytes() > swizzled.bytes());
     CHECK(swizzled.bytes() == tiled.bytes());
   }
-  CHECK(smem::plan_transpose(target("cpu"), p, "tiled").layout.load_degree() == 1);
+  CHECK(smem::plan_transpose(target("cpu"), p, {.variant = "tiled"}).layout.load_degree() == 1);
 }
 
 TEST_CASE("plan: without local memory it is naive and says so") {
@@ -165,7 +165,8 @@ TEST_CASE("plan: without local memory it is naive and says so") {
 
 TEST_CASE("plan: a variant that does not fit is refused by name") {
   const smem::Device small = smem::clamp(target("sm_90"), "local=8");
-  const auto error = test::failure_of([&] { smem::plan_transpose(small, problem(8, 10, 10), "tiled"); });
+  const auto error =
+      test::failure_of([&] { smem::plan_transpose(small, problem(8, 10, 10), {.variant = "tiled"}); });
   CHECK(error.operation == "transpose");
   CHECK(error.argument == "variant");
   CHECK(test::contains(error.got, "tiled"));
@@ -179,13 +180,13 @@ TEST_CASE("plan: comparison and text") {
   CHECK(a == smem::plan_transpose(device, problem(4, 1000, 2000)));
   CHECK(a != smem::plan_transpose(device, problem(4, 1000, 2001)));
   CHECK(a != smem::plan_transpose(device, problem(8, 1000, 2000)));
-  CHECK(a != smem::plan_transpose(device, problem(4, 1000, 2000), "naive"));
+  CHECK(a != smem::plan_transpose(device, problem(4, 1000, 2000), {.variant = "naive"}));
   CHECK(a.prediction.bytes() == 2.0 * 4 * 1000 * 2000);
   CHECK(a.prediction.operations == 0);
   CHECK(a.prediction.intensity() == 0);
   for (const std::string_view variant : smem::transpose_variants()) {
-    const smem::Plan plan =
-        smem::plan_transpose(target(variant == "cpu" ? "cpu" : "sm_90"), problem(4, 1000, 2000), variant);
+    const smem::Plan plan = smem::plan_transpose(target(variant == "cpu" ? "cpu" : "sm_90"),
+                                                 problem(4, 1000, 2000), {.variant = std::string(variant)});
     const std::string text = plan.to_string();
     CHECK(plan.variant == variant);
     CHECK(test::contains(text, "transpose"));
@@ -211,12 +212,13 @@ TEST_CASE("plan: bad problems are refused") {
   smem::TransposeProblem p = problem(4, 4, 5);
   p.in_place = true;
   CHECK(test::failure_of([&] { smem::plan_transpose(device, p); }).got == "4 x 5");
-  const auto unknown = test::failure_of([&] { smem::plan_transpose(device, problem(4, 4, 4), "fastest"); });
+  const auto unknown =
+      test::failure_of([&] { smem::plan_transpose(device, problem(4, 4, 4), {.variant = "fastest"}); });
   CHECK(unknown.argument == "variant");
   CHECK(unknown.got == "\"fastest\"");
   for (const std::string_view variant : smem::transpose_variants())
     CHECK(test::contains(unknown.expected, std::string(variant)));
-  CHECK(test::failure_of([&] { smem::plan_flip(device, {}, "fastest"); }).argument == "variant");
+  CHECK(test::failure_of([&] { smem::plan_flip(device, {}, {.variant = "fastest"}); }).argument == "variant");
 }
 
 TEST_CASE("plan: a caller's plan is launched and a plan for another problem is refused") {
@@ -235,7 +237,7 @@ TEST_CASE("plan: a caller's plan is launched and a plan for another problem is r
     CAPTURE(variant);
     smem::Plan plan;
     try {
-      plan = smem::plan_transpose(context.device(), right, variant);
+      plan = smem::plan_transpose(context.device(), right, {.variant = std::string(variant)});
     } catch (const smem::Error& error) {
       CHECK(error.details().argument == "variant");
       continue;

@@ -100,7 +100,7 @@ TEST_CASE("tuning: classes of selections, pooling, convolutions and means") {
   CHECK(apart(tuning_class(wide), tuning_class(other)));
 
   smem::PoolProblem pool{.width = 64, .height = 64}, padded = pool;
-  padded.windows = smem::Pooling::square(2, 2, 1);
+  padded.pooling = smem::Pooling::square(2, 2, 1);
   CHECK(apart(tuning_class(pool), tuning_class(padded)));
   CHECK(apart(tuning_class(pool), tuning_class(smem::GlobalPoolProblem{.width = 64, .height = 64})));
 

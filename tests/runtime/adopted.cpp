@@ -47,7 +47,7 @@ TEST_CASE("adopted: a queue with profiling tells times") {
   check_operations(context);
   const smem::Context made(smem::ContextOptions{.profiling = true});
   for (const smem::Context& c : {context, made}) {
-    const smem::Array<float> in(c, std::vector<float>(100)), out(c, 100);
+    const smem::Array<float> in(c, std::vector<float>(100)), out(c, smem::Count{100});
     const cl::Event event = smem::transpose(c, in.matrix(10, 10), out.matrix(10, 10));
     event.wait();
     cl_ulong start = 0, end = 0;
@@ -72,7 +72,7 @@ TEST_CASE("adopted: an out-of-order queue with calls that chain by events") {
   std::vector<int> input(n * n);
   for (std::size_t i = 0; i < input.size(); ++i)
     input[i] = static_cast<int>(i);
-  smem::Array<int> a(context, input), b(context, n * n);
+  smem::Array<int> a(context, input), b(context, smem::Count{n * n});
   // Four quarter turns, there and back between two buffers.
   std::vector<cl::Event> last;
   for (int turn = 0; turn < 4; ++turn) {
@@ -94,7 +94,7 @@ TEST_CASE("adopted: a context with a queue of smem's own") {
   CHECK(context.queue()() != own.queue()());
   check_operations(context);
   // Buffers are shared, since the OpenCL context is.
-  const smem::Array<int> in(own, {1, 2, 3, 4}), out(context, 4);
+  const smem::Array<int> in(own, {1, 2, 3, 4}), out(context, smem::Count{4});
   smem::transpose(context, in.matrix(2, 2), out.matrix(2, 2));
   CHECK(out.to_host() == std::vector<int>{1, 3, 2, 4});
 }
@@ -142,8 +142,9 @@ TEST_CASE("adopted: the caller's own memory at addresses that are not aligned") 
         smem::CallOptions options;
         options.variant = variant;
         try {
-          smem::transpose(context, smem::Matrix(in(), element_bytes, kRows, kCols),
-                          smem::Matrix(out(), element_bytes, kCols, kRows), options);
+          smem::transpose(
+              context, smem::Matrix(in(), smem::ElementType::of_bytes(element_bytes), kRows, kCols),
+              smem::Matrix(out(), smem::ElementType::of_bytes(element_bytes), kCols, kRows), options);
         } catch (const smem::Error& error) {
           CHECK(error.details().argument == "variant");  // a variant that wants aligned rows
           continue;
@@ -184,7 +185,8 @@ TEST_CASE("adopted: views of sub-buffers") {
   };
   const cl::Buffer in = part(0), out = part(bytes);
   test::Case c{test::Operation::transpose, "", 4, 40, 50, {}, {}};
-  const smem::Matrix in_view(in(), 4, 40, 50), out_view(out(), 4, 50, 40);
+  const smem::Matrix in_view(in(), smem::ElementType::of_bytes(4), 40, 50),
+      out_view(out(), smem::ElementType::of_bytes(4), 50, 40);
   std::vector<unsigned char> expected = input;
   std::vector<unsigned char> second(expected.begin() + static_cast<std::ptrdiff_t>(bytes), expected.end());
   test::reference(c, in_view, out_view, input, second);
@@ -193,7 +195,7 @@ TEST_CASE("adopted: views of sub-buffers") {
   CHECK(whole.to_host() == expected);
   // A view that fits the whole buffer, but not the part.
   CHECK(test::failure_of([&] {
-          smem::transpose(context, smem::Matrix(in(), 4, 40, bytes / 160 + 1),
-                          smem::Matrix(out(), 4, bytes / 160 + 1, 40));
+          smem::transpose(context, smem::Matrix(in(), smem::ElementType::of_bytes(4), 40, bytes / 160 + 1),
+                          smem::Matrix(out(), smem::ElementType::of_bytes(4), bytes / 160 + 1, 40));
         }).argument == "in");
 }

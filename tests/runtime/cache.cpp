@@ -19,7 +19,7 @@ namespace {
 
 /// One program of smem's own, and one of the caller's, built, run and stored.
 void fill(const smem::Context& context) {
-  const smem::Array<float> in(context, std::vector<float>(77, 1.0f)), out(context, 77);
+  const smem::Array<float> in(context, std::vector<float>(77, 1.0f)), out(context, smem::Count{77});
   smem::transpose(context, in.matrix(7, 11), out.matrix(11, 7));
   const smem::Kernel mine =
       context.build({.source = "kernel void one(global float* out) { out[get_global_id(0)] = SEVEN; }",

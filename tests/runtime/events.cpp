@@ -97,7 +97,8 @@ TEST_CASE("events: the result does not appear before the wait list completes") {
 
 TEST_CASE("events: calls chain through their events") {
   const smem::Context context;
-  const smem::Array<int> a(context, {1, 2, 3, 4, 5, 6}), b(context, 6), c(context, 6);
+  const smem::Array<int> a(context, {1, 2, 3, 4, 5, 6}), b(context, smem::Count{6}),
+      c(context, smem::Count{6});
   const std::vector<cl::Event> first{smem::transpose(context, a.matrix(2, 3), b.matrix(3, 2))};
   smem::CallOptions options;
   options.wait_for = first;
@@ -123,8 +124,8 @@ TEST_CASE("events: empty input is a no-op whose event waits too") {
     gate.open();
     CHECK(event.wait() == CL_SUCCESS);
     // Without a wait list, with no buffer at all, and with a batch of none.
-    CHECK(test::call(context, operation, smem::MatrixView<float>(), smem::MatrixView<float>()).wait() ==
-          CL_SUCCESS);
+    const smem::MatrixView<float> nothing(nullptr, 0, 0);
+    CHECK(test::call(context, operation, nothing, nothing).wait() == CL_SUCCESS);
     CHECK(test::call(context, operation, in.matrix(3, 3, {.batch = 0}), out.matrix(3, 3, {.batch = 0}))
               .wait() == CL_SUCCESS);
   }

@@ -62,7 +62,7 @@ TEST_CASE("kernel: a tile of every layout, and a function of the work-group") {
   const smem::Array<int> in(context, values);
   for (const auto kind :
        {smem::LocalLayout::Kind::plain, smem::LocalLayout::Kind::padded, smem::LocalLayout::Kind::swizzled}) {
-    const smem::Array<int> out(context, values.size()), most(context, 1);
+    const smem::Array<int> out(context, smem::Count{values.size()}), most(context, smem::Count{1});
     const smem::Kernel turn = context.build(turn_with(layout_of(context.device(), kind)));
     CHECK(turn.max_work_group() >= 1);  // rusticl says 32, and runs more
     CHECK(turn.max_work_group() <= context.device().max_work_group);

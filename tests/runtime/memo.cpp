@@ -27,7 +27,7 @@ std::vector<Call> all_calls(const smem::Context& context, cl_mem in, cl_mem out,
   const auto f = Scalar::float32;
   const smem::Vector x(in, f, kSize), y(out, f, kSize), one(out, f, 1), counts(out, Scalar::uint32, 64),
       count(more, Scalar::uint32, 1);
-  const smem::Matrix a(in, 4, kEdge, kEdge), b(more, 4, kEdge, kEdge), c(out, 4, kEdge, kEdge);
+  const smem::Matrix a(in, f, kEdge, kEdge), b(more, f, kEdge, kEdge), c(out, f, kEdge, kEdge);
   const smem::Grid grid(in, f, {kEdge, kEdge}), result(out, f, {kEdge, kEdge});
   const smem::Grid half_size(out, f, {kEdge / 2, kEdge / 2}), cell(out, f, {1, 1});
   const smem::Grid image(in, f, {kEdge, kEdge / 8, 8}), layer(out, f, {kEdge, kEdge / 8, 8});
@@ -46,13 +46,16 @@ std::vector<Call> all_calls(const smem::Context& context, cl_mem in, cl_mem out,
          histogram_weighted(context, x, smem::Vector(more, f, kSize), smem::Vector(out, f, 64), bins, o);
        }},
       {"copy_if", "", [=](Options o) { copy_if(context, x, y, count, "x > 0", o); }},
-      {"gemm", "", [=](Options o) { gemm(context, a, b, f, c, f, {}, o); }},
+      {"gemm", "", [=](Options o) { gemm(context, a, b, c, {}, o); }},
       {"stencil", "",
        [=](Options o) {
          stencil(context, grid, result, smem::Stencil::star(1, {1, 1}, {1, 1}), o);
        }},
       {"conv2d", "naive", [=](Options o) { conv2d(context, image, filters, layer, {}, o); }},
-      {"separable", "naive", [=](Options o) { separable(context, grid, result, weights, weights, {}, o); }},
+      {"separable", "naive",
+       [=](Options o) {
+         separable(context, grid, result, {weights, weights}, {}, o);
+       }},
       {"box_blur", "",
        [=](Options o) {
          box_blur(context, grid, result, smem::BoxRadius{5, 5}, {}, o);

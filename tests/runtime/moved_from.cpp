@@ -26,7 +26,7 @@ const char* const kOne = "kernel void one(global int* x) { *x = 1; }";
 // NOLINTBEGIN(bugprone-use-after-move): that is what is tested
 TEST_CASE("moved from: contexts") {
   smem::Context context;
-  const smem::Array<float> x(context, {1, 2, 3, 4}), y(context, 4);
+  const smem::Array<float> x(context, {1, 2, 3, 4}), y(context, smem::Count{4});
   const smem::Context taken = std::move(context);
   const std::vector<std::function<void()>> calls{
       [&] { (void)context.device(); },
@@ -44,7 +44,7 @@ TEST_CASE("moved from: contexts") {
         char bytes[4];
         smem::read_buffer(context, x.buffer(), bytes, 4);
       },
-      [&] { const smem::Array<int> array(context, 3); },
+      [&] { const smem::Array<int> array(context, smem::Count{3}); },
       [&] { smem::transpose(context, x.matrix(2, 2), y.matrix(2, 2)); },
       [&] { smem::reduce(context, x, smem::ReduceOp::sum); },
       [&] { smem::measure_rates(context); },
@@ -61,7 +61,7 @@ TEST_CASE("moved from: contexts") {
 
 TEST_CASE("moved from: arrays") {
   const smem::Context context;
-  smem::Array<float> x(context, {1, 2, 3, 4}), y(context, 4);
+  smem::Array<float> x(context, {1, 2, 3, 4}), y(context, smem::Count{4});
   const smem::Kernel one = context.build({.source = kOne, .entry_point = "one"});
   const smem::Array<float> taken = std::move(x);
   const std::vector<float> host{1, 2};

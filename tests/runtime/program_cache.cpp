@@ -59,7 +59,7 @@ TEST_CASE("program cache: the end of a context stores what has run") {
   const test::CacheFolder folder;
   {
     const smem::Context context;
-    const smem::Array<int> in(context, {1, 2, 3, 4}), out(context, 4);
+    const smem::Array<int> in(context, {1, 2, 3, 4}), out(context, smem::Count{4});
     smem::transpose(context, in.matrix(2, 2), out.matrix(2, 2)).wait();
     CHECK(entries_in(folder.path()).empty());
   }
@@ -69,7 +69,7 @@ TEST_CASE("program cache: the end of a context stores what has run") {
 TEST_CASE("program cache: reading a result back stores what has run") {
   const test::CacheFolder folder;
   const smem::Context context;
-  const smem::Array<int> in(context, {1, 2, 3, 4}), out(context, 4);
+  const smem::Array<int> in(context, {1, 2, 3, 4}), out(context, smem::Count{4});
   smem::transpose(context, in.matrix(2, 2), out.matrix(2, 2));
   // rusticl may say only a moment after a read that the kernel before it has ended; a later read finds it so.
   for (int read = 0; read < 1000 && context.cache_statistics().stored_on_disk == 0; ++read)

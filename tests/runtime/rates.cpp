@@ -37,7 +37,7 @@ TEST_CASE("rates: registers where the compiler tells") {
   const smem::Context context;
   smem::TransposeProblem problem;
   problem.rows = problem.cols = 256;
-  const smem::Plan plan = smem::plan_transpose(context.device(), problem, "tiled");
+  const smem::Plan plan = smem::plan_transpose(context.device(), problem, {.variant = "tiled"});
   const std::size_t registers = smem::registers_of(context, plan);
   if (context.device().vendor == smem::Vendor::nvidia) {
     CHECK(registers >= 8);

@@ -18,8 +18,8 @@ constexpr std::size_t kRows = 24, kCols = 40;
 /// In two rounds: into temporary memory, and twice from there to the output.
 smem::Plan plan_there_and_back(const smem::Device& device, const smem::TransposeProblem& problem,
                                const smem::PlanOverrides& /*overrides*/) {
-  smem::Plan plan = smem::plan_transpose(device, {4, problem.cols, problem.rows}, "naive");
-  plan.before.push_back(smem::plan_transpose(device, problem, "naive"));
+  smem::Plan plan = smem::plan_transpose(device, {4, problem.cols, problem.rows}, {.variant = "naive"});
+  plan.before.push_back(smem::plan_transpose(device, problem, {.variant = "naive"}));
   plan.before[0].variant = "there";
   plan.repeats = 2;
   plan.rounds = 2;
@@ -34,7 +34,7 @@ TEST_CASE("runtime: launches of a call come in rounds, each after the one before
   const smem::Context context;
   std::vector<float> host(kRows * kCols);
   std::iota(host.begin(), host.end(), 0.0F);
-  const smem::Array<float> in(context, host), out(context, 4 * host.size() + 7);
+  const smem::Array<float> in(context, host), out(context, smem::Count{4 * host.size() + 7});
   std::vector<std::string> seen;
   std::size_t number = 0;
   const cl_ulong rows = kRows, cols = kCols, one = 1, none = 0;

@@ -68,7 +68,7 @@ TEST_CASE("scratch: an event of a command that failed frees the buffer") {
 
 TEST_CASE("scratch: transposes need none") {
   const smem::Context context;
-  const smem::Array<int> in(context, 10000), out(context, 10000);
+  const smem::Array<int> in(context, smem::Count{10000}), out(context, smem::Count{10000});
   smem::transpose(context, in.matrix(100, 100), out.matrix(100, 100));
   smem::transpose_in_place(context, out.matrix(100, 100));
   context.finish();

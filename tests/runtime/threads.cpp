@@ -69,7 +69,7 @@ TEST_CASE("threads: every operation and size at once gives right results and one
       const auto operation = test::kOperations[random.next() % std::size(test::kOperations)];
       const std::size_t n = random.chance(2) ? 70 : 90;
       test::Case c{operation, "", random.chance(2) ? std::size_t{4} : std::size_t{1}, n, n, {}, {}};
-      const smem::Matrix view(nullptr, c.element_bytes, n, n);
+      const smem::Matrix view(nullptr, smem::ElementType::of_bytes(c.element_bytes), n, n);
       const smem::Plan plan = test::plan_of(context, c, view, view);
       const std::string fault = test::run(context, c, random).fault;
       const std::scoped_lock lock(mutex);

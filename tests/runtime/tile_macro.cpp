@@ -26,7 +26,7 @@ std::vector<cl_uint> places_by_kernel(const smem::Context& context, const smem::
   const cl::Program program(context.cl_context(), source);
   REQUIRE(program.build({context.cl_device()}, options.c_str()) == CL_SUCCESS);
   cl::Kernel kernel(program, "places");
-  const smem::Array<cl_uint> out(context, 32 * 32);
+  const smem::Array<cl_uint> out(context, smem::Count{32 * 32});
   kernel.setArg(0, out.buffer());
   REQUIRE(context.queue().enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(32, 32)) == CL_SUCCESS);
   return out.to_host();

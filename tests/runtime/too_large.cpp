@@ -44,7 +44,7 @@ TEST_CASE("runtime: a launch that the driver refuses is repeated with smaller wo
   std::vector<unsigned> host(40000);
   for (std::size_t i = 0; i < host.size(); ++i)
     host[i] = static_cast<unsigned>(i);
-  const smem::Array<unsigned> in(context, host), out(context, host.size());
+  const smem::Array<unsigned> in(context, host), out(context, smem::Count{host.size()});
   asked().clear();
   const auto run = [&] {
     return smem::ops::run(context, "transpose", plan_too_large, smem::TransposeProblem{4, 1, 40000}, {},

@@ -35,22 +35,23 @@ struct BlurCase {
 
 inline cl::Event call(const smem::Context& context, const BlurCase& c, const smem::Grid& in,
                       const smem::Grid& out, const smem::CallOptions& options) {
-  const smem::BlurOptions beyond{c.grids.boundary, c.grids.value};
-  const smem::Gaussian window{c.size, c.sigma};
+  const smem::Edges beyond{c.grids.boundary, c.grids.value};
+  const smem::Gaussian window{.size = c.size, .sigma = c.sigma};
   switch (c.blur) {
     case Blur::gaussian:
-      return smem::gaussian_blur(context, in, out, window, smem::Gaussian{c.down(), c.sigma}, beyond,
-                                 options);
+      return smem::gaussian_blur(
+          context, in, out, {.size = c.size, .sigma = c.sigma, .size_down = c.down(), .sigma_down = c.sigma},
+          beyond, options);
     case Blur::box:
       return smem::box_blur(context, in, out, {c.size / 2, c.down() / 2}, beyond, options);
     case Blur::median:
       return smem::median_blur(context, in, out, c.size, beyond, options);
     case Blur::across:
-      return smem::sobel(context, in, out, smem::Sobel::across, c.size, beyond, options);
+      return smem::sobel(context, in, out, {smem::Gradient::across, c.size}, beyond, options);
     case Blur::down:
-      return smem::sobel(context, in, out, smem::Sobel::down, c.size, beyond, options);
+      return smem::sobel(context, in, out, {smem::Gradient::down, c.size}, beyond, options);
     case Blur::magnitude:
-      return smem::sobel(context, in, out, smem::Sobel::magnitude, c.size, beyond, options);
+      return smem::sobel(context, in, out, {smem::Gradient::magnitude, c.size}, beyond, options);
     case Blur::unsharp:
       return smem::unsharp_mask(context, in, out,
                                 {.window = window, .amount = c.amount, .threshold = c.threshold}, beyond,

@@ -21,8 +21,8 @@ struct Conv2dCase {
     return fmt::format(
         "conv2d {} of {} x {} x {} x {} with {} filters of {} x {}, stride {} {}, dilation {} {}, padding {} "
         "{} {} {}, {} groups{}, {}{}{}, variant \"{}\"; SMEM_SEED={}",
-        name_of(type), images, in_channels, height, width, out_channels, window_h, window_w, how.stride_y,
-        how.stride_x, how.dilation_y, how.dilation_x, p.left, p.top, p.right, p.bottom, how.groups,
+        name_of(type), images, in_channels, height, width, out_channels, window_h, window_w, how.stride.y,
+        how.stride.x, how.dilation.y, how.dilation.x, p.left, p.top, p.right, p.bottom, how.groups,
         bias ? ", bias" : "", smem::name_of(how.activation), gaps ? ", gaps" : "",
         gaps_in_rows ? " also after rows" : "", variant, seed());
   }
@@ -55,7 +55,7 @@ struct Conv2dGrid {
     return grid.offset + image * grid.batch_stride + channel * grid.plane + y * grid.pitch + x;
   }
   double at(std::size_t x, std::size_t y, std::size_t channel, std::size_t image) const {
-    return decode(grid.type, bytes.data() + place(x, y, channel, image) * smem::size_of(grid.type));
+    return decode(*grid.type.scalar, bytes.data() + place(x, y, channel, image) * grid.type.bytes);
   }
 };
 
@@ -68,8 +68,8 @@ inline Wanted convolved(const Conv2dCase& c, const Conv2dGrid& in, const Conv2dG
   for (std::size_t r = 0; r < c.window_h; ++r) {
     for (std::size_t s = 0; s < c.window_w; ++s) {
       // Unsigned: what lies before the plane is far behind it.
-      const std::size_t row = y * c.how.stride_y + r * c.how.dilation_y - c.how.padding.top;
-      const std::size_t col = x * c.how.stride_x + s * c.how.dilation_x - c.how.padding.left;
+      const std::size_t row = y * c.how.stride.y + r * c.how.dilation.y - c.how.padding.top;
+      const std::size_t col = x * c.how.stride.x + s * c.how.dilation.x - c.how.padding.left;
       if (row >= c.height || col >= c.width) continue;
       for (std::size_t channel = 0; channel < channels; ++channel) {
         const double product = in.at(col, row, first + channel, n) * weights.at(s, r, channel, k);
@@ -94,8 +94,8 @@ inline Outcome run(const smem::Context& context, Conv2dCase c, Random& random) {
   const smem::GridSize size{c.width, c.height, c.in_channels};
   const smem::Padding& p = c.how.padding;
   const smem::GridSize out_size{
-      smem::convolved_size(c.width, c.window_w, c.how.stride_x, c.how.dilation_x, p.left, p.right),
-      smem::convolved_size(c.height, c.window_h, c.how.stride_y, c.how.dilation_y, p.top, p.bottom),
+      smem::convolved_size(c.width, c.window_w, c.how.stride.x, c.how.dilation.x, p.left, p.right),
+      smem::convolved_size(c.height, c.window_h, c.how.stride.y, c.how.dilation.y, p.top, p.bottom),
       c.out_channels};
   const smem::GridSize filter{c.window_w, c.window_h, c.in_channels / c.how.groups};
   Conv2dGrid in(c.type, size, c.layout(size, c.images, 0), &random);

@@ -26,10 +26,10 @@ struct ConvolutionCase {
         "boundary {}, variant \"{}\", {} channels {} grids offset {} gaps {} {} {}; SMEM_SEED={}",
         smem::name_of(type), width, height, rank_1 ? " of rank 1" : "", how.turned ? " turned" : "",
         size.width, size.height, size.depth, how.anchor_x.value_or(99), how.anchor_y.value_or(99),
-        how.stride_x, how.stride_y, how.dilation_x, how.dilation_y,
+        how.stride.x, how.stride.y, how.dilation.x, how.dilation.y,
         p ? fmt::format("{} {} {} {}", p->left, p->top, p->right, p->bottom) : "same",
-        smem::name_of(how.boundary), variant, in.channels, in.batch, in.offset, in.row_gap, in.plane_gap,
-        in.grid_gap, seed());
+        smem::name_of(how.edges.boundary.value_or(smem::Boundary::zero)), variant, in.channels, in.batch,
+        in.offset, in.row_gap, in.plane_gap, in.grid_gap, seed());
   }
 };
 
@@ -42,16 +42,17 @@ Outcome run_convolution(const smem::Context& context, const ConvolutionCase& c, 
       kernel.weights[i] = static_cast<float>(row[i % c.width] * column[i / c.width]);
   }
   smem::Convolution how = c.how;
-  how.value = beyond_of(how.boundary);
+  const smem::Boundary boundary = how.edges.boundary.value_or(smem::Boundary::zero);
+  how.edges.value = beyond_of(boundary);
   const std::size_t ax = how.anchor_x.value_or(c.width / 2), ay = how.anchor_y.value_or(c.height / 2);
   const std::size_t before_x = how.turned ? c.width - 1 - ax : ax,
                     before_y = how.turned ? c.height - 1 - ay : ay;
   const smem::Padding pad = how.padding.value_or(
-      smem::Padding{before_x * how.dilation_x, before_y * how.dilation_y,
-                    (c.width - 1 - before_x) * how.dilation_x, (c.height - 1 - before_y) * how.dilation_y});
+      smem::Padding{before_x * how.dilation.x, before_y * how.dilation.y,
+                    (c.width - 1 - before_x) * how.dilation.x, (c.height - 1 - before_y) * how.dilation.y});
   const smem::GridSize out_size{
-      smem::convolved_size(c.size.width, c.width, how.stride_x, how.dilation_x, pad.left, pad.right),
-      smem::convolved_size(c.size.height, c.height, how.stride_y, how.dilation_y, pad.top, pad.bottom),
+      smem::convolved_size(c.size.width, c.width, how.stride.x, how.dilation.x, pad.left, pad.right),
+      smem::convolved_size(c.size.height, c.height, how.stride.y, how.dilation.y, pad.top, pad.bottom),
       c.size.depth};
   const smem::Grid in_shape(nullptr, c.type, c.size, c.in.layout(c.size));
   const smem::Grid out_shape(nullptr, c.type, out_size, c.out.layout(out_size));
@@ -69,7 +70,7 @@ Outcome run_convolution(const smem::Context& context, const ConvolutionCase& c, 
       }
     }
   }
-  const StencilGrid<T> grid{in_shape, input, how.boundary};
+  const StencilGrid<T> grid{in_shape, input, boundary};
   const auto n = [](std::size_t size) { return static_cast<std::ptrdiff_t>(size); };
   const smem::Array<T> in_array(context, input), out_array(context, before);
   const smem::GridView<const T> in(in_array.buffer(), c.size, c.in.layout(c.size));
@@ -98,8 +99,8 @@ Outcome run_convolution(const smem::Context& context, const ConvolutionCase& c, 
               const std::size_t k = ky * c.width + kx;
               sum = std::fma(
                   static_cast<Summed<T>>(kernel.weights[how.turned ? kernel.weights.size() - 1 - k : k]),
-                  grid.at(b, n(i / c.in.channels * how.stride_x + kx * how.dilation_x) - n(pad.left),
-                          n(y * how.stride_y + ky * how.dilation_y) - n(pad.top), n(z), i % c.in.channels),
+                  grid.at(b, n(i / c.in.channels * how.stride.x + kx * how.dilation.x) - n(pad.left),
+                          n(y * how.stride.y + ky * how.dilation.y) - n(pad.top), n(z), i % c.in.channels),
                   sum);
             }
           }

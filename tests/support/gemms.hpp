@@ -120,7 +120,7 @@ class Numbers {
 
 /// One matrix of a case, or a batch of them: its view, and where its elements are.
 struct GemmMatrix {
-  smem::Matrix view;
+  smem::Matrix view{nullptr, smem::Scalar::float32, 0, 0};
   bool turned = false;  ///< the view's rows are the matrix's columns
   std::vector<std::size_t> starts = {};
 
@@ -134,7 +134,7 @@ struct GemmMatrix {
       extent = layout.extent;
     }
     extent.batch = batch;
-    view = smem::Matrix(nullptr, smem::size_of(type), rows, cols, extent);
+    view = smem::Matrix(nullptr, type, rows, cols, extent);
     for (std::size_t b = 0; b < batch; ++b)
       starts.push_back(view.offset + b * view.batch_stride);
     if (c.listed) view.batch = 1;
@@ -260,7 +260,7 @@ inline Outcome run(const smem::Context& context, const GemmCase& c, Random& rand
     plan_refuses = true;
   }
   try {
-    const cl::Event event = smem::gemm(context, a.view, b.view, c.in, out.view, c.out, call, options);
+    const cl::Event event = smem::gemm(context, a.view, b.view, out.view, call, options);
     if (event() == nullptr) return {false, "the call returned no event"};
     if (plan_refuses) return {false, "the plan refuses the variant, and the call runs it"};
   } catch (const smem::Error& error) {

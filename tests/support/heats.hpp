@@ -207,7 +207,8 @@ void plain_steps(const smem::Context& context, const HeatCase& c, const smem::He
                  HostGrid<double>& cells) {
   HostGrid<double> next = cells;
   if constexpr (std::is_same_v<T, smem::half>) {
-    const smem::Plan plan = smem::plan_heat(context.device(), c.problem(), c.variant);
+    const smem::Plan plan =
+        smem::plan_heat(context.device(), c.problem(), {.variant = std::string(c.variant)});
     for (const smem::Launch* launch : plan.launches()) {
       for (std::size_t pass = 0; pass < launch->repeats; ++pass) {
         for (std::size_t step = 0; step < launch->number("steps"); ++step) {

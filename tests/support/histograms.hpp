@@ -182,7 +182,7 @@ Outcome run_histogram(const smem::Context& context, const HistogramCase& c, Rand
                                           : nearest<T>(c.low + (c.high - c.low) * part * part));
     }
   }
-  const smem::Matrix shape(nullptr, sizeof(T), c.rows, c.cols, c.layout.extent);
+  const smem::Matrix shape(nullptr, smem::ElementType::of_bytes(sizeof(T)), c.rows, c.cols, c.layout.extent);
   // Around and between the rows lies what would be counted.
   std::vector<T> input(std::max<std::size_t>(elements_of(shape) + c.layout.tail, 1));
   for (T& element : input)
@@ -207,16 +207,17 @@ Outcome run_histogram(const smem::Context& context, const HistogramCase& c, Rand
   const smem::Array<T> edge_array(context, edges);
   const smem::Array<unsigned char> out_array(context, poison);
   const smem::Vector out(out_array.buffer()(), c.out, expected.size(), c.out_offset);
-  const smem::Matrix in(in_array.buffer()(), sizeof(T), c.rows, c.cols, c.layout.extent);
-  const smem::Bins bins = c.edges ? smem::Bins::between(edge_array.vector(), c.outside)
-                                  : smem::Bins::even(c.bins, c.low, c.high, c.outside);
+  const smem::Matrix in(in_array.buffer()(), c.in, c.rows, c.cols, c.layout.extent);
+  smem::Bins bins = c.edges ? smem::Bins::between(edge_array.vector(), c.outside)
+                            : smem::Bins::even(c.bins, c.low, c.high, c.outside);
+  bins.channels = c.channels;
   try {
     const smem::CallOptions options{.variant = c.variant};
     const bool vector = c.rows == 1 && shape.batch == 1 && c.channels == 1;
     const cl::Event event =
         vector
             ? smem::histogram(context, smem::Vector(in.buffer, c.in, c.cols, in.offset), out, bins, options)
-            : smem::histogram(context, in, c.in, out, bins, c.channels, options);
+            : smem::histogram(context, in, out, bins, options);
     if (event() == nullptr) return {false, "the call returned no event"};
   } catch (const smem::Error& error) {
     if (error.details().argument != "variant")

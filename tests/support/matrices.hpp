@@ -184,9 +184,9 @@ inline std::size_t elements_of(const smem::Matrix& view) {
 
 /// The largest power of two, at most 64, that divides the byte offset of every row.
 inline std::size_t alignment_of(const smem::Matrix& view) {
-  std::size_t bits = 64 | view.offset * view.element_bytes;
-  if (view.rows > 1) bits |= view.pitch * view.element_bytes;
-  if (view.batch > 1) bits |= view.batch_stride * view.element_bytes;
+  std::size_t bits = 64 | view.offset * view.type.bytes;
+  if (view.rows > 1) bits |= view.pitch * view.type.bytes;
+  if (view.batch > 1) bits |= view.batch_stride * view.type.bytes;
   return bits & (~bits + 1);
 }
 
@@ -227,14 +227,16 @@ inline smem::TransposeProblem problem_of(const Case& c, const smem::Matrix& in, 
 /// The plan that the call should launch. \throws smem::Error when the variant cannot run.
 inline smem::Plan plan_of(const smem::Context& context, const Case& c, const smem::Matrix& in,
                           const smem::Matrix& out) {
-  if (is_turn(c.operation)) return smem::plan_transpose(context.device(), problem_of(c, in, out), c.variant);
+  if (is_turn(c.operation))
+    return smem::plan_transpose(context.device(), problem_of(c, in, out),
+                                {.variant = std::string(c.variant)});
   smem::FlipProblem problem;
   problem.element_bytes = c.element_bytes;
   problem.rows = in.rows;
   problem.cols = in.cols;
   problem.batch = in.batch;
   problem.reverse_cols = c.operation != Operation::flip_vertical;
-  return smem::plan_flip(context.device(), problem, c.variant);
+  return smem::plan_flip(context.device(), problem, {.variant = std::string(c.variant)});
 }
 
 /// Says where two buffers differ first, as a place in the view.
@@ -243,7 +245,7 @@ inline std::string difference(const smem::Matrix& view, const std::vector<unsign
   const auto at = std::mismatch(expected.begin(), expected.end(), got.begin());
   if (at.first == expected.end()) return {};
   const auto byte = static_cast<std::size_t>(at.first - expected.begin());
-  const std::size_t element = byte / view.element_bytes;
+  const std::size_t element = byte / view.type.bytes;
   const std::string values =
       fmt::format("byte {}: expected {:#04x}, got {:#04x}", byte, *at.first, *at.second);
   for (std::size_t b = 0; b < view.batch; ++b) {
@@ -261,9 +263,10 @@ inline std::string difference(const smem::Matrix& view, const std::vector<unsign
 /// buffer is full of other random data before, and compared whole.
 inline Outcome run(const smem::Context& context, const Case& c, Random& random) {
   const bool in_place = c.operation == Operation::in_place;
-  smem::Matrix in(nullptr, c.element_bytes, c.rows, c.cols, c.in.extent);
-  smem::Matrix out =
-      in_place ? in : smem::Matrix(nullptr, c.element_bytes, c.out_rows(), c.out_cols(), c.out.extent);
+  smem::Matrix in(nullptr, smem::ElementType::of_bytes(c.element_bytes), c.rows, c.cols, c.in.extent);
+  smem::Matrix out = in_place ? in
+                              : smem::Matrix(nullptr, smem::ElementType::of_bytes(c.element_bytes),
+                                             c.out_rows(), c.out_cols(), c.out.extent);
   const std::size_t tail = in_place ? c.in.tail : c.out.tail;
   // A buffer cannot be empty, so that one element stands in for nothing.
   const std::vector<unsigned char> input =

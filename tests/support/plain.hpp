@@ -31,12 +31,12 @@ class PlainGrid {
            y * view.pitch + x * view.channels + c;
   }
   double at(std::size_t x, std::size_t y, std::size_t plane, std::size_t c) const {
-    return decode(view.type, bytes_.data() + index(x, y, plane, c) * smem::size_of(view.type));
+    return decode(*view.type.scalar, bytes_.data() + index(x, y, plane, c) * view.type.bytes);
   }
   std::size_t planes() const { return view.size.depth * view.batch; }
   void fill(const std::function<double()>& number) {
     each_element(view, [&](std::size_t at, std::size_t, std::size_t, std::size_t, std::size_t) {
-      encode(view.type, number(), bytes_.data() + at * smem::size_of(view.type));
+      encode(*view.type.scalar, number(), bytes_.data() + at * view.type.bytes);
     });
   }
   /// Puts it on the device; `view` then is a view of it.
@@ -94,10 +94,10 @@ inline Outcome run_plain(const std::vector<PlainGrid*>& inputs, PlainGrid& out, 
   out.download();
   std::vector<unsigned char> rest = out.bytes();
   std::string fault;
-  const std::size_t size = smem::size_of(out.view.type);
+  const std::size_t size = out.view.type.bytes;
   each_element(out.view, [&](std::size_t at, std::size_t x, std::size_t y, std::size_t c, std::size_t plane) {
     if (!fault.empty() || (check.kept && check.kept(x, y, plane))) return;
-    const double got = decode(out.view.type, rest.data() + at * size);
+    const double got = decode(*out.view.type.scalar, rest.data() + at * size);
     const std::string why = check.wrong(x, y, plane, c, got);
     if (!why.empty())
       fault = fmt::format("({}, {}) of plane {}, channel {}, is {}: {}", x, y, plane, c, got, why);

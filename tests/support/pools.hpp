@@ -10,7 +10,6 @@ struct PoolCase {
   FilterGrids grids;  ///< whose out_size follows from the windows
   smem::Pooling windows;
   std::string variant;
-  bool count_padding = false;
   bool global = false;
 
   Tested tested() const {
@@ -23,9 +22,10 @@ struct PoolCase {
   std::string text() const {
     const smem::Pooling& w = windows;
     return fmt::format("{}{} pool {} x {}, strides {} {}, paddings {} {} {} {}{}, variant \"{}\": {}",
-                       global ? "global " : "", op == smem::PoolOp::max ? "max" : "average", w.width,
-                       w.height, w.stride_across, w.stride_down, w.pad_left, w.pad_right, w.pad_top,
-                       w.pad_bottom, count_padding ? " counted" : "", variant, grids.text());
+                       global ? "global " : "", op == smem::PoolOp::max ? "max" : "average", w.window.width,
+                       w.window.height, w.stride.x, w.stride.y, w.padding.left, w.padding.right,
+                       w.padding.top, w.padding.bottom, w.count_padding ? " counted" : "", variant,
+                       grids.text());
   }
 };
 
@@ -36,12 +36,12 @@ inline cl::Event call(const smem::Context& context, const PoolCase& c, const sme
     return max ? smem::global_max_pool(context, in, out) : smem::global_avg_pool(context, in, out);
   const smem::CallOptions options{.variant = c.variant};
   return max ? smem::max_pool2d(context, in, out, c.windows, options)
-             : smem::avg_pool2d(context, in, out, c.windows, c.count_padding, options);
+             : smem::avg_pool2d(context, in, out, c.windows, options);
 }
 
 inline Outcome run(const smem::Context& context, PoolCase c, Random& random) {
   const smem::GridSize& size = c.grids.size;
-  if (c.global) c.windows = {size.width, size.height, 1, 1};
+  if (c.global) c.windows = {{size.width, size.height}, {1, 1}};
   const smem::Pooling& w = c.windows;
   c.grids.out_size = {w.across(size.width), w.down(size.height), size.depth};
   const auto in_range = [](std::ptrdiff_t at, std::size_t extent) {
@@ -53,12 +53,12 @@ inline Outcome run(const smem::Context& context, PoolCase c, Random& random) {
       [&](const Pixels& pixels, std::ptrdiff_t x, std::ptrdiff_t y) -> std::optional<Wanted> {
         double sum = 0, most = -HUGE_VAL, magnitude = 0;
         std::size_t count = 0;
-        for (std::size_t j = 0; j < w.height; ++j) {
-          for (std::size_t i = 0; i < w.width; ++i) {
-            const auto px = x * static_cast<std::ptrdiff_t>(w.stride_across) +
-                            static_cast<std::ptrdiff_t>(i) - static_cast<std::ptrdiff_t>(w.pad_left);
-            const auto py = y * static_cast<std::ptrdiff_t>(w.stride_down) + static_cast<std::ptrdiff_t>(j) -
-                            static_cast<std::ptrdiff_t>(w.pad_top);
+        for (std::size_t j = 0; j < w.window.height; ++j) {
+          for (std::size_t i = 0; i < w.window.width; ++i) {
+            const auto px = x * static_cast<std::ptrdiff_t>(w.stride.x) + static_cast<std::ptrdiff_t>(i) -
+                            static_cast<std::ptrdiff_t>(w.padding.left);
+            const auto py = y * static_cast<std::ptrdiff_t>(w.stride.y) + static_cast<std::ptrdiff_t>(j) -
+                            static_cast<std::ptrdiff_t>(w.padding.top);
             if (!in_range(px, size.width) || !in_range(py, size.height)) continue;
             const double v = pixels(px, py);
             sum += v;
@@ -69,7 +69,7 @@ inline Outcome run(const smem::Context& context, PoolCase c, Random& random) {
         }
         const bool whole = !smem::is_float(c.grids.out);
         if (c.op == smem::PoolOp::max) return Wanted{most, whole ? -0.4 : 0};
-        if (c.count_padding) count = w.width * w.height;
+        if (w.count_padding) count = w.window.width * w.window.height;
         const double mean = sum / static_cast<double>(count);
         if (whole) return Wanted{std::nearbyint(mean), -0.4};
         const double unit = c.grids.in == smem::Scalar::float64 ? 0x1p-52 : 0x1p-23;

@@ -37,7 +37,8 @@ inline void run_vectors(ReduceSweep& sweep, ReduceCase c) {
   c.cols = std::size_t{1} << 24;
   std::size_t tile = 0;
   try {
-    tile = smem::plan_reduce(sweep.context().device(), problem_of(c), c.variant).tile_cols;
+    tile = smem::plan_reduce(sweep.context().device(), problem_of(c), {.variant = std::string(c.variant)})
+               .tile_cols;
   } catch (const smem::Error&) {
     return;  // the sweep of another size looks into it
   }

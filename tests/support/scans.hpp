@@ -160,19 +160,19 @@ class PlainScan {
 
 /// Launches the scan of a case.
 inline cl::Event launch_scan(const smem::Context& context, const ScanCase& c, const smem::Matrix& in,
-                             const smem::Matrix& out, smem::Scalar out_type, const smem::Vector& marks) {
+                             const smem::Matrix& out, const smem::Vector& marks) {
   using smem::ScanShape;
   const smem::CallOptions options{.variant = c.variant};
-  const smem::Vector from(in.buffer, c.in, c.cols, in.offset), to(out.buffer, out_type, c.cols, out.offset);
+  const smem::Vector from(in.buffer, c.in, c.cols, in.offset), to(out.buffer, out.type, c.cols, out.offset);
   const smem::Initial initial = c.initial ? smem::Initial(*c.initial) : smem::Initial();
   const bool ex = c.exclusive;
   switch (c.shape) {
     case ScanShape::rows:
-      return ex ? exclusive_scan_rows(context, in, c.in, out, out_type, c.operation, initial, options)
-                : inclusive_scan_rows(context, in, c.in, out, out_type, c.operation, options);
+      return ex ? exclusive_scan_rows(context, in, out, c.operation, initial, options)
+                : inclusive_scan_rows(context, in, out, c.operation, options);
     case ScanShape::columns:
-      return ex ? exclusive_scan_columns(context, in, c.in, out, out_type, c.operation, initial, options)
-                : inclusive_scan_columns(context, in, c.in, out, out_type, c.operation, options);
+      return ex ? exclusive_scan_columns(context, in, out, c.operation, initial, options)
+                : inclusive_scan_columns(context, in, out, c.operation, options);
     case ScanShape::segments:
       return ex ? exclusive_scan_segments(context, from, marks, to, c.operation, initial, options)
                 : inclusive_scan_segments(context, from, marks, to, c.operation, options);
@@ -192,8 +192,8 @@ Outcome run_typed(const smem::Context& context, const ScanCase& c, Random& rando
   const Layout& to = c.in_place ? c.from : c.to;
   smem::Extent out_extent = to.extent;
   out_extent.batch = c.from.extent.batch;
-  const smem::Matrix in_shape(nullptr, sizeof(T), c.rows, c.cols, c.from.extent);
-  const smem::Matrix out_shape(nullptr, out_bytes, c.rows, c.cols, out_extent);
+  const smem::Matrix in_shape(nullptr, smem::scalar_of<T>, c.rows, c.cols, c.from.extent);
+  const smem::Matrix out_shape(nullptr, problem.out, c.rows, c.cols, out_extent);
   std::vector<T> input(elements_of(in_shape) + c.from.tail + 1);
   for (T& element : input)
     element = element_for<T>(c.operation.op, random, c.nans);
@@ -240,17 +240,17 @@ Outcome run_typed(const smem::Context& context, const ScanCase& c, Random& rando
 
   bool plan_refuses = false;
   try {
-    smem::plan_scan(context.device(), problem, c.variant);
+    smem::plan_scan(context.device(), problem, {.variant = std::string(c.variant)});
   } catch (const smem::Error& error) {
     if (error.details().argument != "variant") return {false, fmt::format("no plan: {}", error.what())};
     plan_refuses = true;
   }
   const cl_mem to_buffer = c.in_place ? in_array.buffer()() : out_array.buffer()();
   try {
-    const cl::Event event =
-        launch_scan(context, c, smem::Matrix(in_array.buffer()(), sizeof(T), c.rows, c.cols, c.from.extent),
-                    smem::Matrix(to_buffer, out_bytes, c.rows, c.cols, out_extent), problem.out,
-                    smem::Vector(mark_array.buffer()(), c.mark, c.marks.size()));
+    const cl::Event event = launch_scan(
+        context, c, smem::Matrix(in_array.buffer()(), smem::scalar_of<T>, c.rows, c.cols, c.from.extent),
+        smem::Matrix(to_buffer, problem.out, c.rows, c.cols, out_extent),
+        smem::Vector(mark_array.buffer()(), c.mark, c.marks.size()));
     context.finish();
     if (event() == nullptr) return {false, "the call returned no event"};
     if (plan_refuses) return {false, "the plan refuses the variant, and the call runs it"};
@@ -288,7 +288,8 @@ inline void scan_vectors(ScanSweep& sweep, ScanCase c) {
   c.cols = 1 << 20;
   std::size_t tile = 0;
   try {
-    tile = smem::plan_scan(sweep.context().device(), problem_of(c), c.variant).tile_cols;
+    tile = smem::plan_scan(sweep.context().device(), problem_of(c), {.variant = std::string(c.variant)})
+               .tile_cols;
   } catch (const smem::Error&) {
     sweep.run(c);  // refused, or an error to look into
     return;

@@ -225,7 +225,7 @@ Outcome run_typed(const smem::Context& context, const SelectCase& c, Random& ran
 
   bool plan_refuses = false;
   try {
-    smem::plan_select(context.device(), problem_of(c), c.variant);
+    smem::plan_select(context.device(), problem_of(c), {.variant = std::string(c.variant)});
   } catch (const smem::Error& error) {
     if (error.details().argument != "variant") return {false, fmt::format("no plan: {}", error.what())};
     plan_refuses = true;
@@ -268,7 +268,8 @@ inline void select_vectors(SelectSweep& sweep, SelectCase c) {
   c.size = 1 << 20;
   std::size_t tile = 0;
   try {
-    tile = smem::plan_select(sweep.context().device(), problem_of(c), c.variant).tile_cols;
+    tile = smem::plan_select(sweep.context().device(), problem_of(c), {.variant = std::string(c.variant)})
+               .tile_cols;
   } catch (const smem::Error&) {
     sweep.run(c);  // refused, or an error to look into
     return;

@@ -50,7 +50,6 @@ inline Outcome run(const smem::Context& context, const SeparableCase& c, Random&
   const std::vector<double> row = weights_of(c.row_taps, random), column = weights_of(c.column_taps, random);
   const std::size_t row_origin = c.row_origin.value_or(c.row_taps / 2);
   const std::size_t column_origin = c.column_origin.value_or(c.column_taps / 2);
-  const smem::SeparableOptions options{c.grids.boundary, c.grids.value, c.row_origin, c.column_origin};
   const bool wide = c.grids.in == smem::Scalar::float64;
   const auto inside = [&](std::ptrdiff_t at, std::size_t origin, std::size_t taps, std::size_t extent) {
     const std::ptrdiff_t first = at - static_cast<std::ptrdiff_t>(origin);
@@ -59,7 +58,8 @@ inline Outcome run(const smem::Context& context, const SeparableCase& c, Random&
   return run_filter(
       context, c.grids, random,
       [&](const smem::Grid& in, const smem::Grid& out) {
-        return smem::separable(context, in, out, row, column, options, {.variant = c.variant});
+        return smem::separable(context, in, out, {row, column, c.row_origin, c.column_origin},
+                               {c.grids.boundary, c.grids.value}, {.variant = c.variant});
       },
       [&](const Pixels& pixels, std::ptrdiff_t x, std::ptrdiff_t y) -> std::optional<Wanted> {
         if (c.grids.boundary == smem::Boundary::leave &&

@@ -203,8 +203,8 @@ Outcome run_stencil(const smem::Context& context, const StencilCase& c, Random& 
   smem::Stencil what;
   what.shape = c.shape;
   what.radius = c.radius;
-  what.boundary = c.boundary;
-  what.value = beyond_of(c.boundary);
+  what.edges.boundary = c.boundary;
+  what.edges.value = beyond_of(c.boundary);
   const std::size_t wx = 2 * c.radius.x + 1, wy = 2 * c.radius.y + 1, wz = 2 * c.radius.z + 1;
   if (c.shape == smem::StencilShape::expression) {
     what.expression = expression_for(c.radius);

@@ -39,9 +39,11 @@ class Sweep : public CaseSweep<Case> {
  private:
   bool may_build(const Case& c) {
     try {
-      const smem::Plan plan =
-          plan_of(context(), c, smem::Matrix(nullptr, c.element_bytes, c.rows, c.cols, c.in.extent),
-                  smem::Matrix(nullptr, c.element_bytes, c.out_rows(), c.out_cols(), c.out.extent));
+      const smem::Plan plan = plan_of(
+          context(), c,
+          smem::Matrix(nullptr, smem::ElementType::of_bytes(c.element_bytes), c.rows, c.cols, c.in.extent),
+          smem::Matrix(nullptr, smem::ElementType::of_bytes(c.element_bytes), c.out_rows(), c.out_cols(),
+                       c.out.extent));
       const std::string program = plan.kernel_file + plan.build_options();
       if (programs_.size() >= allowed_ && !programs_.contains(program)) return false;
       programs_.insert(program);
@@ -61,7 +63,7 @@ inline Shape tile_of(const smem::Context& context, Operation operation, std::str
   c.operation = operation;
   c.variant = variant;
   c.element_bytes = element_bytes;
-  const smem::Matrix large(nullptr, element_bytes, 8192, 8192);
+  const smem::Matrix large(nullptr, smem::ElementType::of_bytes(element_bytes), 8192, 8192);
   try {
     const smem::Plan plan = plan_of(context, c, large, large);
     return {plan.tile_rows, plan.tile_cols};
