@@ -143,11 +143,11 @@ LocalLayout both_layouts(LocalLayout a, const LocalLayout& b) {
 
 /// The block of a sub-group's work-items: powers of two, about twice as wide as high.
 std::pair<std::size_t, std::size_t> lanes_of(const Device& device, const TileShape& tile) {
-  const std::size_t width = std::bit_floor(std::max<std::size_t>(device.sub_group_width, 1));
+  const std::size_t width = std::bit_floor(at_least_1(device.sub_group_width));
   const std::size_t down = tile.m / tile.each_m, across = tile.n / tile.each_n;
   const auto wanted = static_cast<std::size_t>(std::countr_zero(width) + 1) / 2;
   const std::size_t lanes_across = std::min(across, std::size_t{1} << wanted);
-  return {std::min(down, std::max<std::size_t>(width / lanes_across, 1)), lanes_across};
+  return {std::min(down, at_least_1(width / lanes_across)), lanes_across};
 }
 
 }  // namespace
@@ -163,9 +163,8 @@ const TileShape& best_tile(const Device& device, const GemmProblem& problem) {
   const TileShape* best = &policy.tiles.front();
   double least = 0;
   for (const TileShape& tile : policy.tiles) {
-    const std::size_t rounds =
-        divide_up(count_tiles(problem, tile), std::max<std::size_t>(device.compute_units, 1));
-    const double time = static_cast<double>(rounds) * static_cast<double>(tile.m * tile.n) / tile.speed;
+    const std::size_t rounds = divide_up(count_tiles(problem, tile), at_least_1(device.compute_units));
+    const double time = real(rounds, tile.m * tile.n) / tile.speed;
     if (least != 0 && time >= least) continue;
     least = time;
     best = &tile;
@@ -251,9 +250,7 @@ void set_tile(Plan& plan, const Device& device, const GemmProblem& problem, cons
   plan.work_group = {tile.group(), 1, 1};
   plan.global = {groups * tile.group(), 1, 1};
   plan.local_bytes = local_bytes;
-  define(plan, "TILE_M", tile.m);
-  define(plan, "TILE_N", tile.n);
-  define(plan, "TILE_K", tile.k);
+  define(plan, {{"TILE_M", tile.m}, {"TILE_N", tile.n}, {"TILE_K", tile.k}});
   if (plan.kernel_file != "gemm/tiled.cl") {  // which has one result a work-item, as others may have too
     define(plan, "GROUP", tile.group());
     define(plan, "EACH_M", tile.each_m);
@@ -267,11 +264,9 @@ void set_tile(Plan& plan, const Device& device, const GemmProblem& problem, cons
   if (device.vendor == Vendor::intel && device.architecture.starts_with("pvc"))
     define(plan, "INTEL_SUB_GROUP", 16);
   // Each number of the tiles is written once, and a work-item reads those of its results.
-  const double numbers =
-      static_cast<double>(tile.m + tile.n) + static_cast<double>(tile.group() * (tile.each_m + tile.each_n));
-  plan.prediction.local_bytes = static_cast<double>(count_tiles(problem, tile)) *
-                                static_cast<double>(round_up(problem.k, tile.k)) * numbers *
-                                static_cast<double>(size_of(value_type(problem.in)));
+  const double numbers = real(tile.m + tile.n) + real(tile.group() * (tile.each_m + tile.each_n));
+  plan.prediction.local_bytes = real(count_tiles(problem, tile), round_up(problem.k, tile.k)) * numbers *
+                                real(size_of(value_type(problem.in)));
 }
 
 void refuse_fixed(const Device& device, const PlanOverrides& fixed, std::size_t local_bytes) {
@@ -284,11 +279,6 @@ void refuse_fixed(const Device& device, const PlanOverrides& fixed, std::size_t 
                    device.max_work_group, device.name),
          local_bytes > device.local_bytes ? formatted("some of {} bytes", local_bytes)
                                           : "some that no work-group here can hold");
-}
-
-std::string no_tile_fits(const Device& device) {
-  return formatted("no tile fits {} bytes of local memory and work-groups of {}", device.local_bytes,
-                   device.max_work_group);
 }
 
 Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
@@ -346,16 +336,14 @@ Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverri
         set_tile(plan, device, problem, tile, groups, bytes);
         plan.vector_width = std::max(a.pack, b.pack);
         if (vectors) {
-          define(plan, "PACK_A", a.pack);
-          define(plan, "PACK_B", b.pack);
+          define(plan, {{"PACK_A", a.pack}, {"PACK_B", b.pack}});
           const std::size_t pack = pack_of(problem.c_alignment, problem.out);
           // Intel's compiler leaves results in memory that it gathers in vectors, where more is done with
           // them.
           if (!in_parts && pack != 1 && device.vendor != Vendor::intel) define(plan, "PACK_C", pack);
         }
         if (variant == "two_level") {
-          define(plan, "LANES_DOWN", lanes_down);
-          define(plan, "LANES_ACROSS", lanes_across);
+          define(plan, {{"LANES_DOWN", lanes_down}, {"LANES_ACROSS", lanes_across}});
         }
         define_side(plan, "A_", a_layout);
         define_side(plan, "B_", b_layout);
@@ -373,7 +361,7 @@ Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverri
 Split stream_split(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed) {
   Split split;
   split.part_depth = problem.k;
-  split.parts = policy_of(device).parts.groups_a_unit * std::max<std::size_t>(device.compute_units, 1);
+  split.parts = policy_of(device).parts.groups_a_unit * at_least_1(device.compute_units);
   const TileShape tile = wanted_tile(device, stream_tile(device, problem), 4, 4, false, fixed);
   split.bytes = 2 * split.parts * tile.m * tile.n * size_of(value_type(problem.in));
   return split;
@@ -405,8 +393,7 @@ Attempt async(const Device& device, const GemmProblem& problem, const PlanOverri
         Plan plan = base_plan(problem, "async", "gemm/async.cl", "gemm_async");
         plan.language = device.event_language;
         set_tile(plan, device, problem, tile, groups, bytes);
-        define(plan, "A_LINE", a.stride);
-        define(plan, "B_LINE", b.stride);
+        define(plan, {{"A_LINE", a.stride}, {"B_LINE", b.stride}});
         plan.layout = both_layouts(a, b);
         plan.reason = "the device's own copies bring the next tiles while the present ones are multiplied";
         return plan;

@@ -9,15 +9,10 @@ namespace smem::plan::transpose {
 
 Plan base_plan(const TransposeProblem& problem, std::string_view variant, const char* file,
                const char* entry) {
-  Plan plan;
-  plan.operation = "transpose";
-  plan.variant = variant;
-  plan.kernel_file = file;
-  plan.entry_point = entry;
-  plan.defines = {{"ELEMENT_BYTES", static_cast<long>(problem.element_bytes)}};
-  if (problem.in_place) plan.defines.emplace_back("IN_PLACE", 1);
-  const double bytes = static_cast<double>(problem.element_bytes) * static_cast<double>(problem.rows) *
-                       static_cast<double>(problem.cols) * static_cast<double>(problem.batch);
+  Plan plan = named_plan("transpose", variant, file, entry);
+  define(plan, "ELEMENT_BYTES", problem.element_bytes);
+  if (problem.in_place) define(plan, "IN_PLACE", 1);
+  const double bytes = real(problem.element_bytes, problem.rows, problem.cols, problem.batch);
   plan.prediction.bytes_read = plan.prediction.bytes_written = bytes;
   return plan;
 }
@@ -32,18 +27,15 @@ void set_layout(Plan& plan, const LocalLayout& layout, std::size_t tiles_of_a_gr
 
 void allow_only(const PlanOverrides& fixed, std::string_view variant) {
   const auto none = [&](const char* field, std::size_t value) {
-    if (value != 0) refuse(field, formatted("none with the variant \"{}\"", variant), std::to_string(value));
+    if (value != 0)
+      refuse("transpose", field, formatted("none with the variant \"{}\"", variant), std::to_string(value));
   };
   none("tile_rows", fixed.tile_rows);
   none("tile_cols", fixed.tile_cols);
   none("work_items", fixed.work_items);
   if (fixed.layout != LayoutChoice{})
-    refuse("layout", formatted("none with the variant \"{}\"", variant), "a layout fixed by hand");
-}
-
-std::string no_tile_fits(const Device& device) {
-  return formatted("no tile fits {} bytes of local memory and work-groups of {}", device.local_bytes,
-                   device.max_work_group);
+    refuse("transpose", "layout", formatted("none with the variant \"{}\"", variant),
+           "a layout fixed by hand");
 }
 
 Attempt skewed_tile(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed) {
@@ -51,23 +43,22 @@ Attempt skewed_tile(const Device& device, const TransposeProblem& problem, const
   const std::size_t element = problem.element_bytes;
   const std::size_t word_bytes = std::max(element, kWordBytes);
   const std::size_t word = word_bytes / element;  // elements of a word
-  if (problem.in_place) return std::string("it cannot work in place");
+  if (problem.in_place) return "it cannot work in place";
   if (problem.base_alignment < word_bytes) {
     return formatted("the buffers begin at multiples of {} bytes, and its words need {}",
                      problem.base_alignment, word_bytes);
   }
 
-  const plan::TransposePolicy& policy = plan::transpose_policy(device);
+  const TransposePolicy& policy = transpose_policy(device);
   // For smaller devices and smaller matrices: the smallest tile of so many lanes, with reads in groups of
   // four.
   const auto smallest = [&](std::size_t lanes) {
-    return plan::SkewedPolicy{lanes, lanes * word, lanes * word, lanes * 8, 2, 1};
+    return SkewedPolicy{lanes, lanes * word, lanes * word, lanes * 8, 2, 1};
   };
-  const plan::SkewedPolicy sizes[] = {policy.skewed[plan::size_index(element)], smallest(32), smallest(16),
-                                      smallest(8)};
-  const std::size_t window = std::max<std::size_t>(1, kSectorBytes / element);
-  const std::size_t halo = plan::round_up(window - 1, word);
-  for (const plan::SkewedPolicy& size : sizes) {
+  const SkewedPolicy sizes[] = {policy.skewed[size_index(element)], smallest(32), smallest(16), smallest(8)};
+  const std::size_t window = at_least_1(kSectorBytes / element);
+  const std::size_t halo = round_up(window - 1, word);
+  for (const SkewedPolicy& size : sizes) {
     const bool first = &size == sizes;
     if (size.lanes > device.sub_group_width && device.sub_group_width > 1) continue;
     if (first && (problem.rows < size.rows || problem.cols < size.cols)) continue;
@@ -91,7 +82,7 @@ Attempt skewed_tile(const Device& device, const TransposeProblem& problem, const
     if (layout.bytes() > device.local_bytes) continue;
     const std::size_t groups =
         divide_up(problem.rows + window - 1, size.rows) * divide_up(problem.cols, size.cols) * problem.batch;
-    if (groups > plan::kMaxTiles) continue;
+    if (groups > kMaxTiles) continue;
 
     Plan plan = base_plan(problem, "skewed", "transpose/skewed.cl", "transpose_skewed");
     plan.tile_rows = size.rows;
@@ -100,13 +91,13 @@ Attempt skewed_tile(const Device& device, const TransposeProblem& problem, const
     plan.items_per_work_item = divide_up(size.rows * size.cols, size.group);
     plan.work_group = {size.group, 1, 1};
     plan.global = {groups * size.group, 1, 1};
-    define(plan, "LANES", size.lanes);
-    define(plan, "TILE_R", size.rows);
-    define(plan, "TILE_C", size.cols);
-    define(plan, "GROUP", size.group);
-    define(plan, "ALIGN", kSectorBytes);
-    define(plan, "AHEAD", size.ahead);
-    define(plan, "UNROLL_READS", size.unroll);
+    define(plan, {{"LANES", size.lanes},
+                  {"TILE_R", size.rows},
+                  {"TILE_C", size.cols},
+                  {"GROUP", size.group},
+                  {"ALIGN", kSectorBytes},
+                  {"AHEAD", size.ahead},
+                  {"UNROLL_READS", size.unroll}});
     set_layout(plan, layout, 1);
     if (device.type == DeviceType::cpu)
       define(plan, "PATHS", 1);  // PoCL 3.1 miscompiles the kernel with both paths
@@ -121,10 +112,8 @@ Attempt skewed_tile(const Device& device, const TransposeProblem& problem, const
 
 Attempt cpu_tile(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed) {
   allow_only(fixed, "cpu");
-  if (device.type != DeviceType::cpu)
-    return std::string("it is for CPUs: a GPU would run one work-item in 32");
-  if (!device.packed_vectors)
-    return std::string("it reads vectors at any alignment, which this driver gets wrong");
+  if (device.type != DeviceType::cpu) return "it is for CPUs: a GPU would run one work-item in 32";
+  if (!device.packed_vectors) return "it reads vectors at any alignment, which this driver gets wrong";
   constexpr std::size_t kLineBytes = 64;
   const std::size_t element = problem.element_bytes;
   const std::size_t line = kLineBytes / element;
@@ -167,13 +156,11 @@ Attempt cpu_tile(const Device& device, const TransposeProblem& problem, const Pl
   plan.tile_cols = cols;
   plan.vector_width = block;
   plan.items_per_work_item = rows * cols;
-  plan.work_group = {1, 1, 1};
   // PoCL compiles a kernel once more for launches of 65536 groups or more; the kernel loops over the rest.
   plan.global = {std::min<std::size_t>(
                      divide_up(problem.rows, rows) * divide_up(problem.cols, cols) * problem.batch, 4096),
                  1, 1};
-  define(plan, "TILE_R", rows);
-  define(plan, "TILE_C", cols);
+  define(plan, {{"TILE_R", rows}, {"TILE_C", cols}});
   if (!device.prefetch_builtin) define(plan, "PREFETCH_AHEAD", 0);
   plan.evidence = "two Zen 4 cores with PoCL, 4096 x 4096 float: 0.85 of a two-thread memcpy";
   plan.reason =
