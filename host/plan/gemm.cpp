@@ -1,5 +1,4 @@
 // Plans for products of matrices: which variant, and why not the others.
-#include <smem/error.hpp>
 #include <smem/gemm_plan.hpp>
 
 #include "formatted.hpp"
@@ -82,7 +81,8 @@ void check(const Device& device, const GemmProblem& problem) {
     refuse("activation", "none or relu of integers", "gelu");
 }
 
-Plan base_plan(const GemmProblem& problem, std::string_view variant, const char* file, const char* entry) {
+Plan base_plan(const GemmProblem& problem, std::string_view variant, std::string_view file,
+               std::string_view entry) {
   Plan plan = named_plan("gemm", variant, file, entry);
   define(plan, {{"ELEMENT_TYPE", type_number(problem.in)},
                 {"RESULT_TYPE", type_number(problem.out)},
@@ -300,7 +300,7 @@ std::string why_not(const Device& device, const GemmProblem& problem, std::strin
   if (is_nvidias(chosen.variant))
     return formatted("{} has the device copy tiles without registers, steps ahead", chosen.variant);
   if (chosen.variant == "split_k") return "its work-groups would leave most of the device idle";
-  if (chosen.variant == "cpu") return "work-items that meet in local memory are loops on a CPU";
+  if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
   if (chosen.variant == "naive") return "a tile would be nearly empty";
   if (plan.layout.store_degree() > chosen.layout.store_degree() ||
       plan.layout.load_degree() > chosen.layout.load_degree()) {

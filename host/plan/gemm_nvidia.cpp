@@ -39,7 +39,7 @@ const nvidia::Multistage& multistage_tile(const Device& device, const GemmProble
 const nvidia::Wgmma& wgmma_tile(const Device& device, const GemmProblem& problem) {
   const std::span<const nvidia::Wgmma> tiles = nvidia::policy_of(device).wgmma;
   for (const nvidia::Wgmma& tile : tiles)
-    if (tile.suits(problem) && count(problem, tile.tile_m(), tile.tile_n) >= tile.least_tiles) return tile;
+    if (tile.suits(problem) && count(problem, tile.tile_m(), tile.of.tile_n) >= tile.least_tiles) return tile;
   return tiles.back();
 }
 
@@ -119,14 +119,14 @@ std::string_view nvidia_variant(const Device& device, const GemmProblem& problem
 TileShape nvidia_tile(const Device& device, const GemmProblem& problem, std::string_view variant) {
   if (variant == "multistage") {
     const nvidia::Multistage& tile = multistage_tile(device, problem);
-    return {tile.tile_m(), tile.tile_n(), tile.tile_k, 1, 1};
+    return {tile.tile_m(), tile.tile_n(), tile.of.tile_k, 1, 1};
   }
   if (variant == "wgmma") {
     const nvidia::Wgmma& tile = wgmma_tile(device, problem);
-    return {tile.tile_m(), tile.tile_n, 128 / size_of(problem.in), 1, 1};
+    return {tile.tile_m(), tile.of.tile_n, 128 / size_of(problem.in), 1, 1};
   }
   const nvidia::Mma& tile = mma_tile(device);
-  return {tile.tile_m(), tile.tile_n(), tile.row_bytes / size_of(problem.in), 1, 1};
+  return {tile.tile_m(), tile.tile_n(), tile.of.row_bytes / size_of(problem.in), 1, 1};
 }
 
 std::string no_wgmma(const Device& device, const GemmProblem& problem) {
@@ -194,21 +194,21 @@ Attempt multistage(const Device& device, const GemmProblem& problem, const PlanO
     return too_much(device, tile.group(), bytes);
   Plan plan = started(problem, split, "multistage", "nvidia/gemm/multistage.cl", "gemm_multistage");
   set_sizes(plan, problem, tile.tile_m(), tile.tile_n(), tile.group(), at_least_1(groups), bytes);
-  define(plan, {{"WARPS_M", tile.warps_m},
-                {"WARPS_N", tile.warps_n},
-                {"LANES_M", tile.lanes_m},
-                {"ITEM_M", tile.item_m},
-                {"ITEM_N", tile.item_n},
-                {"TILE_K", tile.tile_k},
-                {"STAGES", tile.stages}});
+  define(plan, {{"WARPS_M", tile.of.warps_m},
+                {"WARPS_N", tile.of.warps_n},
+                {"LANES_M", tile.of.lanes_m},
+                {"ITEM_M", tile.of.item_m},
+                {"ITEM_N", tile.of.item_n},
+                {"TILE_K", tile.of.tile_k},
+                {"STAGES", tile.of.stages}});
   // Numbers along k are turned by copies of 4 bytes, or through registers.
   const bool a_aligned = problem.a_alignment >= 16, b_aligned = problem.b_alignment >= 16;
   define(plan, {{"A_VECTOR", a_aligned && !problem.a_along_k ? 4 : 1},
                 {"B_VECTOR", b_aligned && (!problem.b_along_k || problem.a_along_k) ? 4 : 1},
                 {"C_VECTOR", store_width(problem, split, 4)}});
   plan.vector_width = 4;
-  plan.reason = formatted("asynchronous copies fill tiles ahead; {} x {} results a work-item{}", tile.item_m,
-                          tile.item_n, in_parts(split));
+  plan.reason = formatted("asynchronous copies fill tiles ahead; {} x {} results a work-item{}",
+                          tile.of.item_m, tile.of.item_n, in_parts(split));
   plan.evidence = tile.evidence.text(device);
   return plan;
 }
@@ -219,7 +219,7 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
   if (std::string reason = no_wgmma(device, given); !reason.empty()) return reason;
   const GemmProblem problem = as_packed(given, split.packing);
   const nvidia::Wgmma& tile = wgmma_tile(device, problem);
-  const std::size_t tiles = count(problem, tile.tile_m(), tile.tile_n, split.parts);
+  const std::size_t tiles = count(problem, tile.tile_m(), tile.of.tile_n, split.parts);
   const std::size_t width = store_width(problem, split, 2);
   const std::size_t bytes = tile.local_bytes(width == 1 || (problem.epilogue && split.parts == 1));
   if (std::string reason = too_many(problem, tiles); !reason.empty()) return reason;
@@ -227,14 +227,14 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
     return too_much(device, tile.group(), bytes);
   Plan plan = started(problem, split, "wgmma", "nvidia/gemm/wgmma.cl", "gemm_wgmma");
   plan.target = "sm_90a";
-  set_sizes(plan, problem, tile.tile_m(), tile.tile_n, tile.group(),
+  set_sizes(plan, problem, tile.tile_m(), tile.of.tile_n, tile.group(),
             std::clamp<std::size_t>(tiles, 1, device.compute_units), bytes);
-  define(plan, {{"CONSUMERS", tile.consumers},
-                {"PRODUCERS", tile.producers},
-                {"TILE_N", tile.tile_n},
-                {"MMA_N", tile.mma_n},
-                {"STAGES", tile.stages},
-                {"LAG", tile.lag},
+  define(plan, {{"CONSUMERS", tile.of.consumers},
+                {"PRODUCERS", tile.of.producers},
+                {"TILE_N", tile.of.tile_n},
+                {"MMA_N", tile.of.mma_n},
+                {"STAGES", tile.of.stages},
+                {"LAG", tile.of.lag},
                 {"PRODUCER_REGISTERS", tile.producer_registers},
                 {"CONSUMER_REGISTERS", tile.consumer_registers},
                 {"LOOSE", tile.loose ? 1 : 0},
@@ -245,7 +245,7 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
   plan.prediction.operations = 0;  // those of the matrix units stand beside no rate that was measured
   plan.reason =
       formatted("Hopper's matrix units; {} warp(s) in four fill the tiles that the others multiply{}",
-                4 * tile.producers / (tile.producers + tile.consumers), in_parts(split));
+                4 * tile.of.producers / (tile.of.producers + tile.of.consumers), in_parts(split));
   if (split.packing.bytes > 0)
     plan.reason += formatted("; a launch before it packs {} bytes of factors", split.packing.bytes);
   plan.evidence = (split.packing.bytes > 0 ? policy.packed : tile.evidence).text(device);
@@ -265,12 +265,12 @@ Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverride
   Plan plan = started(problem, split, "mma", "nvidia/gemm/mma.cl", "gemm_mma");
   set_sizes(plan, problem, tile.tile_m(), tile.tile_n(), tile.group(), at_least_1(groups),
             tile.local_bytes());
-  define(plan, {{"WARPS_M", tile.warps_m},
-                {"WARPS_N", tile.warps_n},
-                {"WARP_M", tile.warp_m},
-                {"WARP_N", tile.warp_n},
-                {"ROW_BYTES", tile.row_bytes},
-                {"STAGES", tile.stages}});
+  define(plan, {{"WARPS_M", tile.of.warps_m},
+                {"WARPS_N", tile.of.warps_n},
+                {"WARP_M", tile.of.warp_m},
+                {"WARP_N", tile.of.warp_n},
+                {"ROW_BYTES", tile.of.row_bytes},
+                {"STAGES", tile.of.stages}});
   const auto copied = [](std::size_t alignment) -> std::size_t {
     return alignment >= 16 ? 16 : alignment >= 4 ? 4 : 1;
   };

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 
 namespace smem::plan::gemm {
 
@@ -22,75 +21,39 @@ enum class Form { one, strided, vectors };
 
 struct Rung {
   std::string_view variant;
+  const char* entry;  ///< the kernel, and as "gemm_" and this its function
   Form form;
-  Kind kind;  ///< of the layouts; none: inferred
-  const char* file;
-  const char* entry;
-  TileShape tile;       ///< m of 0: the policy's
   std::size_t buffers;  ///< tiles of each factor
+  Kind kind;            ///< of the layouts; none: inferred
+  TileShape tile;       ///< m of 0: the policy's
   const char* reason;
 };
 
-constexpr TileShape kOfPolicy{0, 0, 0, 0, 0};
+constexpr TileShape kOfPolicy{0, 0, 0, 0, 0}, kSquare{16, 16, 16, 1, 1}, kWide{8, 32, 32, 1, 1},
+    kColumns{64, 32, 16, 8, 1}, kBlocks{64, 64, 16, 4, 4};
 
 constexpr Rung kRungs[] = {
-    {"tiled",
-     Form::one,
-     Kind::plain,
-     "gemm/tiled.cl",
-     "gemm_tiled",
-     {16, 16, 16, 1, 1},
-     1,
+    {"tiled", "tiled", Form::one, 1, Kind::plain, kSquare,
      "a work-group shares what it reads through tiles in local memory"},
-    {"padded",
-     Form::one,
-     Kind::padded,
-     "gemm/tiled.cl",
-     "gemm_tiled",
-     {16, 16, 16, 1, 1},
-     1,
+    {"padded", "tiled", Form::one, 1, Kind::padded, kSquare,
      "tiles in local memory, padded so that their columns are spread over the banks"},
-    {"swizzled",
-     Form::one,
-     Kind::swizzled,
-     "gemm/tiled.cl",
-     "gemm_tiled",
-     {16, 16, 16, 1, 1},
-     1,
+    {"swizzled", "tiled", Form::one, 1, Kind::swizzled, kSquare,
      "tiles in local memory; an XOR of row and column spreads their columns over the banks"},
-    {"rectangular",
-     Form::one,
-     Kind::none,
-     "gemm/tiled.cl",
-     "gemm_tiled",
-     {8, 32, 32, 1, 1},
-     1,
+    {"rectangular", "tiled", Form::one, 1, Kind::none, kWide,
      "tiles that are wider than high: rows of B and C are read and written in longer pieces"},
-    {"registers_1d",
-     Form::strided,
-     Kind::none,
-     "gemm/registers.cl",
-     "gemm_registers",
-     {64, 32, 16, 8, 1},
-     1,
+    {"registers_1d", "registers", Form::strided, 1, Kind::none, kColumns,
      "a column of results in the registers of each work-item"},
-    {"registers_2d",
-     Form::strided,
-     Kind::none,
-     "gemm/registers.cl",
-     "gemm_registers",
-     {64, 64, 16, 4, 4},
-     1,
+    {"registers_2d", "registers", Form::strided, 1, Kind::none, kBlocks,
      "a block of results in the registers of each work-item"},
-    {"vector", Form::vectors, Kind::none, "gemm/vector.cl", "gemm_vector", kOfPolicy, 1,
+    {"vector", "vector", Form::vectors, 1, Kind::none, kOfPolicy,
      "blocks of results in registers, and vectors on all ways"},
-    {"double_buffered", Form::vectors, Kind::none, "gemm/double_buffered.cl", "gemm_double_buffered",
-     kOfPolicy, 2, "the next tiles come while the present ones are multiplied"},
-    {"two_level", Form::vectors, Kind::none, "gemm/two_level.cl", "gemm_two_level", kOfPolicy, 2,
+    {"double_buffered", "double_buffered", Form::vectors, 2, Kind::none, kOfPolicy,
+     "the next tiles come while the present ones are multiplied"},
+    {"two_level", "two_level", Form::vectors, 2, Kind::none, kOfPolicy,
      "the tile of a work-group is cut into blocks of its sub-groups, which read little of local memory"},
-    {"split_k", Form::vectors, Kind::none, "gemm/vector.cl", "gemm_vector", kOfPolicy, 1,
+    {"split_k", "vector", Form::vectors, 1, Kind::none, kOfPolicy,
      "C has few tiles for this device, and its sums are long: several work-groups share each"},
-    {"stream_k", Form::vectors, Kind::none, "gemm/stream_k.cl", "gemm_stream_k", kOfPolicy, 1,
+    {"stream_k", "stream_k", Form::vectors, 1, Kind::none, kOfPolicy,
      "every work-group does the same number of steps, across the borders of tiles"},
 };
 
@@ -260,9 +223,7 @@ void set_tile(Plan& plan, const Device& device, const GemmProblem& problem, cons
     if (unroll != 0)
       define(plan, "UNROLL", std::clamp<std::size_t>(unroll, plan.variant == "two_level" ? 2 : 1, tile.k));
   }
-  // With sub-groups of 32, its compiler leaves the work-items' numbers in memory.
-  if (device.vendor == Vendor::intel && device.architecture.starts_with("pvc"))
-    define(plan, "INTEL_SUB_GROUP", 16);
+  define_sub_group(device, plan);
   // Each number of the tiles is written once, and a work-item reads those of its results.
   const double numbers = real(tile.m + tile.n) + real(tile.group() * (tile.each_m + tile.each_n));
   plan.prediction.local_bytes = real(count_tiles(problem, tile), round_up(problem.k, tile.k)) * numbers *
@@ -327,7 +288,8 @@ Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverri
         const bool in_parts = variant == "split_k";
         GemmProblem of_sums = problem;
         if (in_parts) of_sums.epilogue = false;
-        Plan plan = base_plan(of_sums, variant, rung.file, rung.entry);
+        Plan plan = base_plan(of_sums, variant, formatted("gemm/{}.cl", rung.entry),
+                              formatted("gemm_{}", rung.entry));
         plan.reason = rung.reason;
         if (in_parts) {
           define(plan, "PARTS", 1);
@@ -371,7 +333,7 @@ Attempt async(const Device& device, const GemmProblem& problem, const PlanOverri
   if (fixed.layout != LayoutChoice{})
     refuse("layout", "none: the lines of async's tiles are as long as what is copied", "one");
   const std::size_t bytes_of_one = size_of(problem.in);
-  TileShape tile = wanted_tile(device, {64, 64, 16, 4, 4}, 1, 1, false, fixed);
+  TileShape tile = wanted_tile(device, kBlocks, 1, 1, false, fixed);
   std::size_t bytes = 0;
   for (bool more = true; more; more = shrink(tile, 1, 1, !group_fits(device, tile))) {
     if (group_fits(device, tile)) {

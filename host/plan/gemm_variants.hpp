@@ -76,7 +76,8 @@ using Kind = LocalLayout::Kind;
 /// What products are summed in.
 Scalar value_type(Scalar in);
 
-Plan base_plan(const GemmProblem& problem, std::string_view variant, const char* file, const char* entry);
+Plan base_plan(const GemmProblem& problem, std::string_view variant, std::string_view file,
+               std::string_view entry);
 
 [[noreturn]] inline void refuse(const char* field, std::string_view expected, std::string_view got) {
   plan::refuse("gemm", field, expected, got);

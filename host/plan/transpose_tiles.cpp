@@ -49,7 +49,7 @@ Attempt naive(const Device& device, const TransposeProblem& problem, const PlanO
   allow_only(fixed, "naive");
   Plan plan = base_plan(problem, "naive", "transpose/naive.cl", "transpose_naive");
   const std::array<std::size_t, 3> extent{problem.rows, problem.cols, problem.batch};
-  set_grid(plan, device, 256, extent);
+  set_grid(plan, device, transpose_policy(device).naive_group, extent);
   plan.tile_rows = plan.work_group[0];
   plan.tile_cols = plan.work_group[1];
   define_group(plan);
@@ -63,8 +63,8 @@ Attempt square_tile(const Device& device, const TransposeProblem& problem, const
   const char* reasons[] = {
       "", "both sides of global memory are contiguous; a column of the tile lies in few banks",
       "both sides of global memory are contiguous; padding spreads the tile's columns over the banks",
-      "both sides of global memory are contiguous; an XOR of row and column spreads the tile's "
-      "columns over the banks, without more memory"};
+      "both sides of global memory are contiguous; an XOR of row and column spreads the tile's columns over "
+      "the banks, without more memory"};
   const char* name = names[static_cast<int>(kind)];
   check_power("tile_rows", fixed.tile_rows, 64);
   check_power("tile_cols", fixed.tile_cols, 64);
@@ -81,13 +81,14 @@ Attempt square_tile(const Device& device, const TransposeProblem& problem, const
   }
   LayoutChoice choice = fixed.layout;
   choice.kind = kind;
+  const TransposePolicy& policy = transpose_policy(device);
   const std::size_t fixed_tile = std::max(fixed.tile_rows, fixed.tile_cols);
-  for (std::size_t tile = fixed_tile != 0 ? fixed_tile : 32; tile >= 2; tile /= 2) {
+  for (std::size_t tile = fixed_tile != 0 ? fixed_tile : policy.square; tile >= 2; tile /= 2) {
     if (fixed_tile != 0 && tile != fixed_tile) break;
     if (tile > device.max_work_group || tile > device.max_work_items[0]) continue;
     const std::size_t most_steps = std::min({tile, device.max_work_group / tile, device.max_work_items[1]});
     const std::size_t step = fixed.work_items != 0 ? fixed.work_items / tile
-                                                   : std::bit_floor(std::min<std::size_t>(8, most_steps));
+                                                   : std::bit_floor(std::min(policy.square_rows, most_steps));
     if (step == 0 || step > most_steps) continue;
     const LocalLayout layout = infer_layout(device,
                                             {tile,
@@ -152,9 +153,7 @@ Attempt vector_tile(const Device& device, const TransposeProblem& problem, const
   std::size_t rows = std::max<std::size_t>(policy.tile_bytes / element, 32);
   std::size_t cols = policy.tile_bytes / element;
   if (problem.rows <= rows && problem.cols <= cols) {
-    // A matrix that is one tile: quarters keep more groups under way. H200, 4096 matrices of 64 x 64 floats:
-    // 0.867, whole tiles 0.850.
-    rows = std::max(block, std::bit_ceil(problem.rows) / 4);
+    rows = std::max(block, std::bit_ceil(problem.rows) / policy.quarters);
     cols = std::max(block, std::bit_ceil(problem.cols));
   }
   rows = std::max(block, std::min(rows, std::bit_ceil(problem.rows)));

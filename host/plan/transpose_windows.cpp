@@ -3,7 +3,6 @@
 #include "plan/transpose_variants.hpp"
 
 #include <algorithm>
-#include <bit>
 
 namespace smem::plan::transpose {
 
@@ -118,22 +117,21 @@ Attempt cpu_tile(const Device& device, const TransposeProblem& problem, const Pl
   const std::size_t element = problem.element_bytes;
   const std::size_t line = kLineBytes / element;
   const std::size_t block = element == 1 ? 16 : element <= 4 ? 8 : 4;  // edge of the kernel's register block
-  // Out of place: 256 bytes of each output row, 1024 elements of each input row. On two Zen 4 cores with
-  // PoCL, 4096 x 4096 float, tiles of 64 x 64 elements reached 0.45 to 0.6 of a memcpy's rate, 64 x 1024
-  // reached 0.9: reads of 4 KiB in a row matter most. In place a tile is square, and both of a pair must stay
-  // in the L2 cache.
-  std::size_t rows = (problem.in_place ? 512 : 256) / element;
-  std::size_t cols = problem.in_place ? rows : 1024;
+  const TransposePolicy& policy = transpose_policy(device);
+  const TransposeThreads& threads = policy.threads;
+  std::size_t rows = (problem.in_place ? threads.side_bytes : threads.row_bytes) / element;
+  std::size_t cols = problem.in_place ? rows : threads.cols;
   const auto bytes = [&] { return cols * (rows + line) * element * (problem.in_place ? 2 : 1); };
   const auto tiles = [&] {
     return divide_up(problem.rows, rows) * divide_up(problem.cols, cols) * problem.batch;
   };
+  const auto few = [&] { return tiles() < threads.tiles_a_unit * device.compute_units; };
   if (problem.in_place) {
-    while (rows > line && (bytes() > device.local_bytes || tiles() < 4 * device.compute_units))
+    while (rows > line && (bytes() > device.local_bytes || few()))
       cols = rows /= 2;
   } else {
     // Every core has work, and the last ones to end do not leave the others idle for long.
-    while (cols > 64 && tiles() < 4 * device.compute_units)
+    while (cols > threads.least_cols && few())
       cols /= 2;
     while (cols > block && bytes() > device.local_bytes)
       cols /= 2;
@@ -156,13 +154,10 @@ Attempt cpu_tile(const Device& device, const TransposeProblem& problem, const Pl
   plan.tile_cols = cols;
   plan.vector_width = block;
   plan.items_per_work_item = rows * cols;
-  // PoCL compiles a kernel once more for launches of 65536 groups or more; the kernel loops over the rest.
-  plan.global = {std::min<std::size_t>(
-                     divide_up(problem.rows, rows) * divide_up(problem.cols, cols) * problem.batch, 4096),
-                 1, 1};
+  plan.global = {std::min(tiles(), threads.most_groups), 1, 1};  // the kernel loops over the rest
   define(plan, {{"TILE_R", rows}, {"TILE_C", cols}});
   if (!device.prefetch_builtin) define(plan, "PREFETCH_AHEAD", 0);
-  plan.evidence = "two Zen 4 cores with PoCL, 4096 x 4096 float: 0.85 of a two-thread memcpy";
+  plan.evidence = policy.of_threads.text(device);
   plan.reason =
       "one thread a tile: long reads, blocks turned in registers, whole cache lines written past the cache";
   return plan;
