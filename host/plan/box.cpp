@@ -1,6 +1,5 @@
 // Plans for box blurs: where the sums that slide are kept, and why.
 #include <smem/blur_plan.hpp>
-#include <smem/error.hpp>
 
 #include "formatted.hpp"
 #include "plan/box_policy.hpp"
@@ -12,7 +11,6 @@
 #include <bit>
 #include <optional>
 #include <string>
-#include <utility>
 
 namespace smem {
 
@@ -234,7 +232,7 @@ Attempt march(const Device& device, const SeparableProblem& g, std::size_t wante
   if (uses_shuffles(device, strip->group)) define(plan, "SHUFFLES", 1);
   define(plan, "VECTOR_IN", columns != 3 && g.in_alignment >= columns * size_of(g.in) ? 1 : 0);
   plan.numbers = {{"band", strip->band}};
-  plan.reason = formatted("sums of columns slide down; the rows that leave them are {}",
+  plan.reason = formatted("running sums of columns; the rows that leave the box are {}",
                           strip->ring ? "kept in local memory" : "read again");
   return plan;
 }
@@ -288,7 +286,7 @@ std::string why_not(const Device& /*device*/, const BoxProblem& problem, std::st
                     const Plan& /*chosen*/) {
   const SeparableProblem& g = problem.grids;
   if (variant == "separable") return formatted("adds {} elements for a result", g.row_taps + g.column_taps);
-  if (variant == "two_pass") return "the sums along rows go to memory and come back";
+  if (variant == "two_pass") return "the sums along rows go through global memory";
   return variant == "march" ? "work-items that share a row are loops on a CPU"
                             : "a small box is cheaper summed anew for each result";
 }
@@ -297,6 +295,16 @@ const Evidence& evidence(const Device& device, const BoxProblem& /*problem*/, co
   const BoxPolicy& policy = box_policy(device);
   return plan.variant == "march" ? policy.evidence : policy.others;
 }
+
+constexpr Operation<BoxProblem> kBox{.what = "blur",
+                                     .name = [](const BoxProblem&) { return kOperation; },
+                                     .variants = box_variants,
+                                     .check = check_box,
+                                     .preference = preference,
+                                     .attempt = plan_variant,
+                                     .why_not = why_not,
+                                     .evidence = evidence,
+                                     .one_work_item = "a thread has a band of rows"};
 
 }  // namespace
 
@@ -327,20 +335,6 @@ SeparableProblem plan::box_as_separable(SeparableProblem g) {
 }
 
 std::vector<std::string_view> box_variants() { return {"separable", "two_pass", "march", "cpu"}; }
-
-namespace {
-
-constexpr Operation<BoxProblem> kBox{.what = "blur",
-                                     .name = [](const BoxProblem&) { return kOperation; },
-                                     .variants = box_variants,
-                                     .check = check_box,
-                                     .preference = preference,
-                                     .attempt = plan_variant,
-                                     .why_not = why_not,
-                                     .evidence = evidence,
-                                     .one_work_item = "a thread has a band of rows"};
-
-}  // namespace
 
 Plan plan_box(const Device& device, const BoxProblem& problem, const PlanOverrides& overrides) {
   return plan_call(kBox, kOperation, problem.grids.in, device, problem, overrides);

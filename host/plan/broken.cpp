@@ -4,7 +4,6 @@
 #include <smem/error.hpp>
 
 #include <optional>
-#include <utility>
 
 namespace smem::plan {
 

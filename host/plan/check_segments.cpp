@@ -14,7 +14,7 @@ Plan plan_check_segments(const Device& device, const CheckSegmentsProblem& probl
   plan.work_group = shape_group(device, device.type == DeviceType::cpu ? 1 : 256, 256, {count, 1, 1});
   plan.global = {
       std::min(divide_up(count, plan.work_group[0]), 8 * device.compute_units) * plan.work_group[0], 1, 1};
-  plan.reason = "each work-item looks at neighbours; a wrong one raises a flag";
+  plan.reason = "each work-item compares neighbouring offsets; a descending pair sets a flag";
   plan.prediction.bytes_read = real(count, size_of(type));
   return plan;
 }

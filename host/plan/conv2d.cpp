@@ -1,6 +1,5 @@
 // Plans for convolutions of many channels: tiles or a product of matrices, and why.
 #include <smem/conv2d_plan.hpp>
-#include <smem/error.hpp>
 
 #include "formatted.hpp"
 #include "plan/conv2d_policy.hpp"
@@ -8,9 +7,7 @@
 #include "plan/pixels.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <string>
-#include <utility>
 
 namespace smem {
 
@@ -69,6 +66,20 @@ std::string why_not(const Device& device, const Conv2dProblem& p, std::string_vi
   return "work-items of few results are loops on a CPU";
 }
 
+const Evidence& evidence(const Device& device, const Conv2dProblem& /*p*/, const Plan& /*plan*/) {
+  return conv2d::policy_of(device).evidence;
+}
+
+constexpr Operation<Conv2dProblem> kConv2d{.what = "convolution",
+                                           .name = [](const Conv2dProblem&) { return kOperation; },
+                                           .variants = conv2d_variants,
+                                           .check = conv2d::check,
+                                           .preference = preference,
+                                           .attempt = plan_variant,
+                                           .why_not = why_not,
+                                           .evidence = evidence,
+                                           .one_work_item = ""};
+
 }  // namespace
 
 void plan::conv2d::check(const Device& device, const Conv2dProblem& p) {
@@ -109,24 +120,6 @@ void plan::conv2d::check(const Device& device, const Conv2dProblem& p) {
 }
 
 std::vector<std::string_view> conv2d_variants() { return {"naive", "direct", "implicit", "cpu", "gemm"}; }
-
-namespace {
-
-const Evidence& evidence(const Device& device, const Conv2dProblem& /*p*/, const Plan& /*plan*/) {
-  return conv2d::policy_of(device).evidence;
-}
-
-constexpr Operation<Conv2dProblem> kConv2d{.what = "convolution",
-                                           .name = [](const Conv2dProblem&) { return kOperation; },
-                                           .variants = conv2d_variants,
-                                           .check = conv2d::check,
-                                           .preference = preference,
-                                           .attempt = plan_variant,
-                                           .why_not = why_not,
-                                           .evidence = evidence,
-                                           .one_work_item = ""};
-
-}  // namespace
 
 Plan plan_conv2d(const Device& device, const Conv2dProblem& problem, const PlanOverrides& overrides) {
   return plan_call(kConv2d, kOperation, problem.type, device, problem, overrides);

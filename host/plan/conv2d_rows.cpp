@@ -7,7 +7,6 @@
 #include "plan/pixels.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace smem {
 

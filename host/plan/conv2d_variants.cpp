@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <utility>
 
 namespace smem {
 
@@ -29,7 +28,7 @@ Attempt naive(const Device& device, const Conv2dProblem& p) {
   const std::array<std::size_t, 3> extent{at_least_1(p.out_width), at_least_1(p.out_height), planes};
   set_grid(plan, device, policy_of(device).group, extent);
   define_group(plan);
-  plan.reason = "a work-item has one result";
+  plan.reason = "one result a work-item";
   return plan;
 }
 
@@ -83,19 +82,10 @@ std::optional<Tiles> tiles_for(const Device& device, const Conv2dProblem& p) {
     t.depth = divide_up(t.depth, 2);
   // A plane of the input alone needs more than wanted: whatever fits, then smaller pieces.
   while (t.bytes(p) > room) {
-    if (t.lanes_k > 1) {
-      t.lanes_k /= 2;
-    } else if (t.lanes_y > 1) {
-      t.lanes_y /= 2;
-    } else if (t.each_x > 1) {
-      t.each_x /= 2;
-    } else if (t.lanes_x > 1) {
-      t.lanes_x /= 2;
-    } else if (t.each_k > 1) {
-      t.each_k /= 2;
-    } else {
-      return std::nullopt;
-    }
+    std::size_t* const sizes[] = {&t.lanes_k, &t.lanes_y, &t.each_x, &t.lanes_x, &t.each_k};
+    const auto more = std::find_if(std::begin(sizes), std::end(sizes), [](auto* size) { return *size > 1; });
+    if (more == std::end(sizes)) return std::nullopt;
+    **more /= 2;
   }
   // PoCL copies the code of a group of two instead of making a loop, and PoCL 3.1's compiler crashes on the
   // copies.
@@ -321,7 +311,7 @@ Launch columns(const Device& device, const Conv2dProblem& p, const Slices& slice
   if (whole) define(launch, "CPU", 1);
   launch.items_per_work_item = whole ? slices.rows * p.out_width : each * p.taps();
   launch.vector_width = each;
-  launch.reason = formatted("lays the columns of {} image(s), {} rows each, in temporary memory",
+  launch.reason = formatted("writes the columns (im2col) of {} image(s), {} rows each, to temporary memory",
                             slices.images, slices.rows);
   return launch;
 }
@@ -329,7 +319,7 @@ Launch columns(const Device& device, const Conv2dProblem& p, const Slices& slice
 /// The launches of one slice and one group of channels. The call makes the products by gemm(), which has
 /// plans of its own for the groups and for the last slice, which may be smaller.
 Attempt gemm(const Device& device, const Conv2dProblem& p) {
-  if (!p.out_packed) return "rows of the output have gaps, which a matrix has not";
+  if (!p.out_packed) return "the output has gaps between its rows, and a matrix has none";
   const Slices slices = slices_of(device, p);
   if (device.max_allocation > 0 && std::bit_ceil(slices.bytes) > device.max_allocation)
     return formatted("the columns of a row take {} bytes, more than a buffer", slices.bytes);

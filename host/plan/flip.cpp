@@ -64,12 +64,6 @@ const Evidence& evidence(const Device& device, const FlipProblem& /*problem*/, c
   return flip_policy(device).evidence;
 }
 
-}  // namespace
-
-std::vector<std::string_view> flip_variants() { return {"items", "vector"}; }
-
-namespace {
-
 constexpr Operation<FlipProblem> kFlip{.what = "copy",
                                        .name = [](const FlipProblem&) { return "flip"; },
                                        .variants = flip_variants,
@@ -81,6 +75,8 @@ constexpr Operation<FlipProblem> kFlip{.what = "copy",
                                        .one_work_item = nullptr};  // groups are as large as the matrix
 
 }  // namespace
+
+std::vector<std::string_view> flip_variants() { return {"items", "vector"}; }
 
 Plan plan_flip(const Device& device, const FlipProblem& problem, std::string_view variant) {
   return plan_flip(device, problem, PlanOverrides{.variant = std::string(variant)});

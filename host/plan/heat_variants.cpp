@@ -191,9 +191,9 @@ std::size_t largest_group(const Device& device) {
   return std::min(device.max_work_group, at_least_1(device.max_work_items[0]));
 }
 
-/// Why no kernel that goes along z can run; empty where one can.
+/// Why no kernel that streams along z can run; empty where one can.
 std::string no_depth(const HeatShape& shape) {
-  if (shape.dimensions == 1) return "there is no second dimension to go along";
+  if (shape.dimensions == 1) return "there is no second dimension to stream along";
   if (std::max({shape.width, shape.height, shape.depth}) > kLongest)
     return formatted("counts cells of a side in 32 bits, at most {}", kLongest);
   return {};
@@ -298,9 +298,10 @@ Attempt marching(const Device& device, const HeatProblem& problem, std::size_t s
   const std::size_t exchanged = (solid ? (march.rows_each > 1 ? 4 : 3) * tile.pack : 0) + 4 * march.rows_each;
   plan.prediction.local_bytes =
       real(tiles, group * steps * exchanged * value_bytes(problem), shape.depth + chunks * 2 * steps);
-  plan.reason =
-      formatted("{} step{} a pass: a tile of {} x {} goes along {}, each step a plane behind the last", steps,
-                steps == 1 ? "" : "s", march.cols_made, march.rows_made, solid ? "z" : "y");
+  plan.reason = formatted(
+      "{} step{} a pass: a tile of {} x {} streams along {} (2.5D blocking), each step one plane behind the "
+      "last",
+      steps, steps == 1 ? "" : "s", march.cols_made, march.rows_made, solid ? "z" : "y");
   return plan;
 }
 

@@ -1,5 +1,4 @@
 // Plans for histograms: where the counts are kept, how many copies of them, and why.
-#include <smem/error.hpp>
 #include <smem/histogram_plan.hpp>
 
 #include "formatted.hpp"
@@ -11,9 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <optional>
 #include <string>
-#include <utility>
 
 namespace smem {
 
@@ -241,6 +238,16 @@ std::string why_not(const Device& device, const HistogramProblem& /*problem*/, s
   return "a table in local memory holds all bins";
 }
 
+constexpr Operation<HistogramProblem> kHistogram{.what = "histogram",
+                                                 .name = [](const HistogramProblem&) { return "histogram"; },
+                                                 .variants = histogram_variants,
+                                                 .check = check_histogram,
+                                                 .preference = preference,
+                                                 .attempt = plan_variant,
+                                                 .why_not = why_not,
+                                                 .evidence = evidence,
+                                                 .one_work_item = "a thread has tables of its own"};
+
 }  // namespace
 
 std::string_view name_of(Outside outside) { return outside == Outside::drop ? "drop" : "clamp"; }
@@ -297,20 +304,6 @@ void plan::check_histogram(const Device& device, const HistogramProblem& p) {
 Plan plan_histogram(const Device& device, const HistogramProblem& problem, std::string_view variant) {
   return plan_histogram(device, problem, PlanOverrides{.variant = std::string(variant)});
 }
-
-namespace {
-
-constexpr Operation<HistogramProblem> kHistogram{.what = "histogram",
-                                                 .name = [](const HistogramProblem&) { return "histogram"; },
-                                                 .variants = histogram_variants,
-                                                 .check = check_histogram,
-                                                 .preference = preference,
-                                                 .attempt = plan_variant,
-                                                 .why_not = why_not,
-                                                 .evidence = evidence,
-                                                 .one_work_item = "a thread has tables of its own"};
-
-}  // namespace
 
 Plan plan_histogram(const Device& device, const HistogramProblem& problem, const PlanOverrides& overrides) {
   return plan_call(kHistogram, "histogram", problem.in, device, problem, overrides);

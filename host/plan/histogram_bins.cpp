@@ -2,12 +2,10 @@
 #include "formatted.hpp"
 #include "plan/sizes.hpp"
 
-#include <smem/error.hpp>
 #include <smem/histogram_plan.hpp>
 
 #include <bit>
 #include <cmath>
-#include <string>
 #include <utility>
 
 namespace smem {

@@ -1,5 +1,4 @@
 // Plans for weighted histograms: where the sums are kept.
-#include <smem/error.hpp>
 #include <smem/histogram_plan.hpp>
 
 #include "formatted.hpp"
@@ -9,7 +8,6 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
 
 namespace smem {
 

@@ -1,15 +1,12 @@
 // Bank conflicts from addresses, and the layout of a tile that has the fewest.
-#include <smem/error.hpp>
 #include <smem/layout.hpp>
 
 #include "formatted.hpp"
 #include "plan/sizes.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <charconv>
-#include <numeric>
 #include <tuple>
 
 namespace smem {

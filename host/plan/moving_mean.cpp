@@ -1,5 +1,4 @@
 // Plans for moving means: where the sums of blocks are kept, and why.
-#include <smem/error.hpp>
 #include <smem/moving_mean_plan.hpp>
 
 #include "formatted.hpp"
@@ -11,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -241,6 +239,17 @@ const Evidence& evidence(const Device& device, const MovingMeanProblem& /*p*/, c
   return moving_mean_policy(device).evidence;
 }
 
+constexpr Operation<MovingMeanProblem> kMovingMean{
+    .what = "window",
+    .name = [](const MovingMeanProblem&) { return kOperation; },
+    .variants = moving_mean_variants,
+    .check = check_moving_mean,
+    .preference = preference,
+    .attempt = plan_variant,
+    .why_not = why_not,
+    .evidence = evidence,
+    .one_work_item = "a thread has a strip"};
+
 }  // namespace
 
 void plan::check_moving_mean(const Device& device, const MovingMeanProblem& p) {
@@ -254,21 +263,6 @@ void plan::check_moving_mean(const Device& device, const MovingMeanProblem& p) {
 }
 
 std::vector<std::string_view> moving_mean_variants() { return {"naive", "tiled", "blocks", "cpu"}; }
-
-namespace {
-
-constexpr Operation<MovingMeanProblem> kMovingMean{
-    .what = "window",
-    .name = [](const MovingMeanProblem&) { return kOperation; },
-    .variants = moving_mean_variants,
-    .check = check_moving_mean,
-    .preference = preference,
-    .attempt = plan_variant,
-    .why_not = why_not,
-    .evidence = evidence,
-    .one_work_item = "a thread has a strip"};
-
-}  // namespace
 
 Plan plan_moving_mean(const Device& device, const MovingMeanProblem& problem,
                       const PlanOverrides& overrides) {

@@ -3,11 +3,7 @@
 
 #include "plan/sizes.hpp"
 
-#include <smem/error.hpp>
-
 #include <algorithm>
-#include <string>
-#include <utility>
 
 namespace smem::plan {
 

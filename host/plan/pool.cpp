@@ -1,5 +1,4 @@
 // Plans for pooling: how many results a work-item makes, and why.
-#include <smem/error.hpp>
 #include <smem/pool_plan.hpp>
 
 #include "formatted.hpp"
@@ -106,7 +105,7 @@ Attempt plan_variant(const Device& device, const PoolProblem& problem, const Pla
   if (variant == "windows" || (cpu && !block)) {
     Plan plan = windows_plan(problem, variant, "pool/windows.cl", "pool_windows");
     set_launch(device, problem, 1, cpu, wanted, plan);
-    plan.reason = cpu ? "a thread has whole rows" : "a work-item has one result, of any window";
+    plan.reason = cpu ? "a thread takes whole rows" : "one result a work-item, of any window";
     return plan;
   }
   if (!block) {
@@ -278,7 +277,7 @@ Attempt plan_parts(const Device& device, const GlobalPoolProblem& problem, const
     Launch join =
         phase_of_planes(device, problem, group_wanted(fixed, global_pool_policy(device).most_group), 1);
     join.variant = "finish";
-    join.reason = "joins the parts";
+    join.reason = "combines the parts";
     set_groups(join, join.work_group[0], divide_up(problem.planes * problem.channels, join.work_group[0]));
     plan.after.push_back(std::move(join));
   }

@@ -1,8 +1,6 @@
 // Plans for measuring what a device reaches.
-#include <smem/error.hpp>
 #include <smem/rates_plan.hpp>
 
-#include "formatted.hpp"
 #include "plan/sizes.hpp"
 
 #include <algorithm>

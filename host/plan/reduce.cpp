@@ -1,5 +1,4 @@
 // Plans for reductions: which variant, how many parts, and why.
-#include <smem/error.hpp>
 #include <smem/reduce_plan.hpp>
 
 #include "formatted.hpp"
@@ -9,7 +8,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <optional>
 #include <string>
 
 namespace smem {
@@ -121,7 +119,7 @@ void share_results(const Device& device, const ReduceProblem& problem, const Par
   define(plan, {{"ONE_LAUNCH", 1}, {"DEVICE_FENCE", device_fence(device)}});
 }
 
-constexpr const char* kOtherOrder = "combines elements in an order of its own";
+constexpr const char* kOtherOrder = "does not keep the order of elements, and the operation does not commute";
 
 /// One tree for every GROUP elements. Vectors only.
 Attempt tree(const Device& device, const ReduceProblem& problem, std::string_view variant,
@@ -131,9 +129,9 @@ Attempt tree(const Device& device, const ReduceProblem& problem, std::string_vie
   const std::size_t rung = variant == "interleaved" ? 0 : variant == "sequential" ? 1 : 2;
   const std::size_t group = group_for(device, wanted, accumulator_bytes(problem));
   if (group == 0) return no_tile_fits(device);
-  const char* reasons[] = {"a tree whose working work-items lie further and further apart",
-                           "a tree whose working work-items are neighbours",
-                           "a tree of neighbours, each of which combines two elements first"};
+  const char* reasons[] = {"a tree whose active work-items are interleaved with idle ones",
+                           "a tree whose active work-items are neighbours",
+                           "a tree of neighbours, each of which first combines two elements"};
   Plan plan = base_plan(problem, variant, "reduce/tree.cl", "reduce_tree");
   const Parts parts = parts_of(device, problem, variant);
   plan.work_group = {group, 1, 1};
@@ -196,8 +194,8 @@ Attempt several(const Device& device, const ReduceProblem& problem, std::string_
   if (sub_group) plan.language = device.sub_group_language;
   share_results(device, problem, parts, plan);
   plan.reason = formatted("{} packs of {} elements under way for each work-item; {}", unroll, pack,
-                          shuffle     ? "warps meet by shuffles"
-                          : sub_group ? "sub-groups meet by their own functions"
+                          shuffle     ? "warps combine by shuffles"
+                          : sub_group ? "sub-groups combine by sub-group functions"
                                       : "one tree in local memory at the end");
   return plan;
 }
@@ -230,7 +228,7 @@ Attempt columns(const Device& device, const ReduceProblem& problem, std::string_
   plan.local_bytes = group * pack * accumulator_bytes(problem);
   define(plan, {{"GROUP", group}, {"ACROSS", across}, {"PACK", pack}, {"UNROLL", unroll}, {"LANES", pack}});
   share_results(device, problem, parts, plan);
-  plan.reason = "work-items walk down neighbouring columns, and meet in local memory";
+  plan.reason = "neighbouring work-items reduce neighbouring columns, and combine in local memory";
   return plan;
 }
 
@@ -253,8 +251,8 @@ Attempt cpu(const Device& device, const ReduceProblem& problem) {
   define(plan, {{"PACK", 1}, {"LANES", lanes}});
   if (by_columns) define(plan, "COLUMNS", 1);
   share_results(device, problem, parts, plan);
-  plan.reason = lanes == 1 ? "one thread a piece, read from front to back"
-                           : "one thread a piece, read from front to back into independent accumulators";
+  plan.reason = lanes == 1 ? "a thread reduces a part from front to back"
+                           : "a thread reduces a part from front to back, into independent accumulators";
   return plan;
 }
 
@@ -311,7 +309,7 @@ std::vector<std::string_view> preference(const Device& device, const ReduceProbl
 std::string why_not(const Device& /*device*/, const ReduceProblem& /*problem*/, std::string_view variant,
                     const Plan& chosen) {
   if (is_rung(variant)) return "a tree for every tile, where the chosen one needs one in all";
-  if (chosen.variant == "cpu") return "work-items that meet in local memory are loops on a CPU";
+  if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
   if (variant == "several") return "a tree in local memory has more barriers than shuffles have";
   if (variant == "shuffle") return "measured for vectors only, where it gains 3 %";
   return "not measured to be faster on any device so far";
@@ -322,18 +320,6 @@ const Evidence& evidence(const Device& device, const ReduceProblem& problem, con
   if (problem.shape == ReduceShape::segments || !problem.reduction.commutes) return policy.others;
   return problem.shape == ReduceShape::vector ? policy.vectors : policy.matrices;
 }
-
-}  // namespace
-
-std::vector<std::string_view> reduce_variants() {
-  return {"interleaved", "sequential", "first_add", "several", "sub_group", "shuffle", "cpu"};
-}
-
-Plan plan_reduce(const Device& device, const ReduceProblem& problem, std::string_view variant) {
-  return plan_reduce(device, problem, PlanOverrides{.variant = std::string(variant)});
-}
-
-namespace {
 
 constexpr Operation<ReduceProblem> kReduce{.what = "reduction",
                                            .name = operation_name,
@@ -346,6 +332,14 @@ constexpr Operation<ReduceProblem> kReduce{.what = "reduction",
                                            .one_work_item = "a thread's compiler makes the vectors"};
 
 }  // namespace
+
+std::vector<std::string_view> reduce_variants() {
+  return {"interleaved", "sequential", "first_add", "several", "sub_group", "shuffle", "cpu"};
+}
+
+Plan plan_reduce(const Device& device, const ReduceProblem& problem, std::string_view variant) {
+  return plan_reduce(device, problem, PlanOverrides{.variant = std::string(variant)});
+}
 
 Plan plan_reduce(const Device& device, const ReduceProblem& problem, const PlanOverrides& overrides) {
   return plan_call(kReduce, "reduce", problem.in, device, problem, overrides);

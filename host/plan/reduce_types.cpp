@@ -4,12 +4,9 @@
 
 #include "plan/sizes.hpp"
 
-#include <smem/error.hpp>
-
 #include <array>
 #include <bit>
 #include <string>
-#include <utility>
 
 namespace smem {
 

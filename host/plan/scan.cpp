@@ -1,5 +1,4 @@
 // Plans for scans: which variant, how many parts, and why.
-#include <smem/error.hpp>
 #include <smem/scan_plan.hpp>
 
 #include "formatted.hpp"
@@ -10,8 +9,6 @@
 #include "plan/variants.hpp"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <optional>
 #include <string>
 #include <utility>
@@ -26,7 +23,7 @@ std::size_t number_bytes(const ScanProblem& problem) {
   return size_of(accumulator_type(as_reduction(problem)));
 }
 
-/// Bytes of what a part makes, as kernels lay it out: a number, and for segments whether one begins in it.
+/// Bytes of an aggregate, as kernels lay it out: a number, and for segments whether one begins in it.
 std::size_t state_bytes(const ScanProblem& problem) {
   return number_bytes(problem) * (is_segmented(problem) ? 2 : 1);
 }
@@ -227,7 +224,7 @@ Attempt look_back(const Device& device, const ScanProblem& problem, const PlanOv
   if (device.ordered_start) define(plan, "ORDERED_START", 1);
   plan.global = {tiles * sizes.group, 1, 1};
   plan.tile_cols = parts.piece;
-  plan.reason = "one pass: a tile looks back over those before it for what they make";
+  plan.reason = "single pass: each tile publishes its aggregate and looks back over the tiles before it";
   return plan;
 }
 
@@ -241,10 +238,10 @@ Attempt reduce_then_scan(const Device& device, const ScanProblem& problem, const
   const std::size_t groups = divide_up(problem.rows * problem.batch * parts.parts, sizes.group / sizes.team);
   if (groups > kMaxTiles) return kTooManyTiles;
   set_groups(plan, sizes.group, groups);
-  plan.reason =
-      parts.parts == 1
-          ? "rows of one part each: a work-group goes along a row, or several short ones"
-          : formatted("{} parts of a row: first what each makes, then the scan of all", parts.parts);
+  plan.reason = parts.parts == 1
+                    ? "one part a row: a work-group scans a row, or several short ones"
+                    : formatted("{} parts of a row: the first launch reduces each, the second one scans them",
+                                parts.parts);
   return plan;
 }
 
@@ -277,8 +274,8 @@ Attempt ladder(const Device& device, const ScanProblem& problem, const PlanOverr
   set_groups(plan, group, parts.parts);
   plan.items_per_work_item = tree ? 2 : 1;
   plan.tile_cols = plan.items_per_work_item * group;
-  plan.reason = tree ? "a tree of sums up and down again, with as many operations as elements, twice"
-                     : "in each step a place joins the one twice as far away: few steps, many operations";
+  plan.reason = tree ? "a tree of partial sums, up-sweep and down-sweep: two operations an element"
+                     : "each step adds the partial sum twice as far away: few steps, many operations";
   return plan;
 }
 
@@ -304,7 +301,7 @@ Attempt columns(const Device& device, const ScanProblem& problem, const PlanOver
                 {"PACK", 1},
                 {"LANES", 1},
                 {"PHASE", 1}});
-  plan.reason = "work-items walk down neighbouring columns: no local memory is needed";
+  plan.reason = "neighbouring work-items scan neighbouring columns, without local memory";
   return plan;
 }
 
@@ -324,12 +321,12 @@ Attempt cpu(const Device& device, const ScanProblem& problem, const Parts& parts
   const std::size_t written = problem.rows * problem.cols * problem.batch * size_of(problem.out);
   if (device.cache_bytes != 0 && written > device.cache_bytes) define(plan, "STREAMING", 1);
   if (single_pass) define_publishing(device, plan);
-  plan.reason = single_pass ? "one thread a piece that its cache holds: what it makes, then its scan"
-                            : "one thread a piece, from front to back";
+  plan.reason = single_pass ? "a thread takes a part that its cache holds: its aggregate first, then its scan"
+                            : "a thread scans a part from front to back";
   return plan;
 }
 
-/// The launch before `plan`'s, which finds out what the elements of each part make.
+/// The launch before `plan`'s, which computes the aggregate of each part.
 std::optional<Launch> first(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed,
                             const Plan& plan) {
   Launch launch = plan;
@@ -352,7 +349,7 @@ std::optional<Launch> first(const Device& device, const ScanProblem& problem, co
   launch.variant = "first";
   launch.numbers = plan.numbers;
   launch.prediction.bytes_written = real(plan.scratch_bytes);
-  launch.reason = formatted("what each of {} parts makes", plan.number("parts"));
+  launch.reason = formatted("reduces each of {} parts to its aggregate", plan.number("parts"));
   return launch;
 }
 
@@ -379,10 +376,10 @@ Attempt plan_variant(const Device& device, const ScanProblem& problem, const Pla
 
 std::string why_not(const Device& device, const ScanProblem& /*problem*/, std::string_view variant,
                     const Plan& chosen) {
-  if (chosen.variant == "cpu") return "work-items that meet in local memory are loops on a CPU";
+  if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
   if (variant == "look_back" && !prefers_look_back(device))
-    return "work-groups that may stop keep others waiting, which then compute the same elements again";
-  if (variant == "look_back") return "rows of one part need nothing of each other";
+    return "without forward progress work-groups wait for others, and then reduce the same elements again";
+  if (variant == "look_back") return "rows of one part need no look-back";
   if (variant == "reduce_then_scan") return "reads every element twice";
   return "reads every element twice, and works on tiles of one or two elements a work-item";
 }
@@ -393,18 +390,6 @@ const Evidence& evidence(const Device& device, const ScanProblem& problem, const
          : problem.shape == ScanShape::rows ? policy.rows
                                             : policy.others;
 }
-
-}  // namespace
-
-std::vector<std::string_view> scan_variants() {
-  return {"hillis_steele", "blelloch", "reduce_then_scan", "look_back", "cpu"};
-}
-
-Plan plan_scan(const Device& device, const ScanProblem& problem, std::string_view variant) {
-  return plan_scan(device, problem, PlanOverrides{.variant = std::string(variant)});
-}
-
-namespace {
 
 constexpr Operation<ScanProblem> kScan{.what = "scan",
                                        .name = operation_name,
@@ -417,6 +402,14 @@ constexpr Operation<ScanProblem> kScan{.what = "scan",
                                        .one_work_item = "a thread's compiler makes the vectors"};
 
 }  // namespace
+
+std::vector<std::string_view> scan_variants() {
+  return {"hillis_steele", "blelloch", "reduce_then_scan", "look_back", "cpu"};
+}
+
+Plan plan_scan(const Device& device, const ScanProblem& problem, std::string_view variant) {
+  return plan_scan(device, problem, PlanOverrides{.variant = std::string(variant)});
+}
 
 Plan plan_scan(const Device& device, const ScanProblem& problem, const PlanOverrides& overrides) {
   return plan_call(kScan, "scan", problem.in, device, problem, overrides);

@@ -1,15 +1,10 @@
 // Which types a scan takes.
 #include "plan/scan_types.hpp"
-#include "formatted.hpp"
 
 #include "plan/reduce_types.hpp"
 #include "plan/sizes.hpp"
 
-#include <smem/error.hpp>
-
 #include <array>
-#include <string>
-#include <utility>
 
 namespace smem::plan {
 

@@ -1,5 +1,4 @@
 // Plans for selections: which variant, how many parts, and why.
-#include <smem/error.hpp>
 #include <smem/select_plan.hpp>
 
 #include "formatted.hpp"
@@ -10,7 +9,6 @@
 #include "plan/variants.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <optional>
 #include <string>
@@ -198,7 +196,7 @@ bool set_tile(const Device& device, const SelectProblem& problem, const PlanOver
 Attempt look_back(const Device& device, const SelectProblem& problem, const PlanOverrides& fixed,
                   const Parts& parts) {
   if (is_partition(problem.op))
-    return "where the others begin is known only when all elements have been counted";
+    return "a partition writes the others behind all selected elements, whose count comes last";
   if (!can_look_back(device)) return kCannotPublish;
   if (!selects_in_one_pass(device, problem))
     return "tiles cannot publish counts and places of 64 bits at once";
@@ -210,7 +208,7 @@ Attempt look_back(const Device& device, const SelectProblem& problem, const Plan
   if (device.ordered_start) define(plan, "ORDERED_START", 1);
   plan.global = {parts.parts * plan.work_group[0], 1, 1};
   plan.tile_cols = parts.piece;
-  plan.reason = "one pass: a tile looks back over those before it for how many they select";
+  plan.reason = "single pass: each tile publishes its count and looks back over the tiles before it";
   return plan;
 }
 
@@ -219,9 +217,11 @@ Attempt count_then_place(const Device& device, const SelectProblem& problem, con
   Plan plan = base_plan(problem, "count_then_place", "select/parts.cl", "select_parts");
   if (!set_tile(device, problem, fixed, true, plan)) return no_tile_fits(device);
   plan.global = {parts.parts * plan.work_group[0], 1, 1};
-  plan.reason = parts.two_launches
-                    ? formatted("{} part(s): first how many each selects, then their elements", parts.parts)
-                    : "one part: a work-group goes along it";
+  plan.reason =
+      parts.two_launches
+          ? formatted("{} part(s): the first launch counts what each selects, the second one writes it",
+                      parts.parts)
+          : "one part, of a single work-group";
   return plan;
 }
 
@@ -234,9 +234,8 @@ Attempt cpu(const Device& device, const SelectProblem& problem, const Parts& par
   plan.tile_cols = plan.items_per_work_item = parts.piece;
   define(plan, {{"PACK", 1}, {"PHASE", single_pass ? 2 : 1}});
   if (single_pass) define_publishing(device, plan);
-  plan.reason = single_pass
-                    ? "one thread a piece that its cache holds: how many it selects, then its elements"
-                    : "one thread a piece, from front to back";
+  plan.reason = single_pass ? "a thread takes a part that its cache holds: it counts first, then it writes"
+                            : "a thread selects from a part, front to back";
   return plan;
 }
 
@@ -275,7 +274,7 @@ std::optional<Launch> first(const Device& device, const SelectProblem& problem, 
   launch.numbers = plan.numbers;
   launch.prediction.bytes_written = real(plan.scratch_bytes);
   launch.prediction.local_bytes = 0;
-  launch.reason = formatted("how many elements each of {} part(s) selects", parts);
+  launch.reason = formatted("counts what each of {} part(s) selects", parts);
   return launch;
 }
 
@@ -297,26 +296,16 @@ Attempt plan_variant(const Device& device, const SelectProblem& problem, const P
 
 std::string why_not(const Device& device, const SelectProblem& /*problem*/, std::string_view variant,
                     const Plan& chosen) {
-  if (chosen.variant == "cpu") return "work-items that meet in local memory are loops on a CPU";
+  if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
   if (variant == "look_back" && !prefers_look_back(device))
-    return "work-groups that may stop keep others waiting, which then count the same elements again";
-  return variant == "look_back" ? "one part needs nothing of others" : "reads every element twice";
+    return "without forward progress work-groups wait for others, and then count the same elements again";
+  return variant == "look_back" ? "one part needs no look-back" : "reads every element twice";
 }
 
 const Evidence& evidence(const Device& device, const SelectProblem& problem, const Plan& /*plan*/) {
   const SelectPolicy& policy = select_policy(device);
   return is_partition(problem.op) ? policy.partitions : policy.copies;
 }
-
-}  // namespace
-
-std::vector<std::string_view> select_variants() { return {"count_then_place", "look_back", "cpu"}; }
-
-Plan plan_select(const Device& device, const SelectProblem& problem, std::string_view variant) {
-  return plan_select(device, problem, PlanOverrides{.variant = std::string(variant)});
-}
-
-namespace {
 
 constexpr Operation<SelectProblem> kSelect{.what = "selection",
                                            .name = operation_name,
@@ -329,6 +318,12 @@ constexpr Operation<SelectProblem> kSelect{.what = "selection",
                                            .one_work_item = "a thread has a piece"};
 
 }  // namespace
+
+std::vector<std::string_view> select_variants() { return {"count_then_place", "look_back", "cpu"}; }
+
+Plan plan_select(const Device& device, const SelectProblem& problem, std::string_view variant) {
+  return plan_select(device, problem, PlanOverrides{.variant = std::string(variant)});
+}
 
 Plan plan_select(const Device& device, const SelectProblem& problem, const PlanOverrides& overrides) {
   return plan_call(kSelect, "select", problem.in, device, problem, overrides);

@@ -3,11 +3,7 @@
 
 #include "plan/sizes.hpp"
 
-#include <smem/error.hpp>
-
 #include <array>
-#include <string>
-#include <utility>
 
 namespace smem::plan {
 

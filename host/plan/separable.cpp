@@ -1,5 +1,4 @@
 // Plans for separable filters: where the sums along rows wait for those down columns, and why.
-#include <smem/error.hpp>
 #include <smem/separable_plan.hpp>
 
 #include "formatted.hpp"
@@ -10,9 +9,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <optional>
 #include <string>
-#include <utility>
 
 namespace smem {
 
@@ -321,7 +318,7 @@ std::string why_not(const Device& /*device*/, const SeparableProblem& problem, s
                     const Plan& /*chosen*/) {
   if (variant == "naive")
     return formatted("{} reads a result instead of about one", problem.row_taps * problem.column_taps);
-  if (variant == "two_pass") return "the sums along rows go to memory and come back";
+  if (variant == "two_pass") return "the sums along rows go through global memory";
   if (variant == "march") return "a CPU has no registers for so many columns at once";
   return "its local memory is read and written for every step of both passes";
 }
@@ -330,6 +327,16 @@ const Evidence& evidence(const Device& device, const SeparableProblem& /*problem
   const SeparablePolicy& policy = separable_policy(device);
   return plan.variant == "march" ? policy.evidence : policy.others;
 }
+
+constexpr Operation<SeparableProblem> kSeparable{.what = "filter",
+                                                 .name = [](const SeparableProblem&) { return kOperation; },
+                                                 .variants = separable_variants,
+                                                 .check = check_separable,
+                                                 .preference = preference,
+                                                 .attempt = plan_variant,
+                                                 .why_not = why_not,
+                                                 .evidence = evidence,
+                                                 .one_work_item = "a thread has a band of rows"};
 
 }  // namespace
 
@@ -365,20 +372,6 @@ std::vector<std::string_view> separable_variants() { return {"naive", "two_pass"
 Plan plan_separable(const Device& device, const SeparableProblem& problem, std::string_view variant) {
   return plan_separable(device, problem, PlanOverrides{.variant = std::string(variant)});
 }
-
-namespace {
-
-constexpr Operation<SeparableProblem> kSeparable{.what = "filter",
-                                                 .name = [](const SeparableProblem&) { return kOperation; },
-                                                 .variants = separable_variants,
-                                                 .check = check_separable,
-                                                 .preference = preference,
-                                                 .attempt = plan_variant,
-                                                 .why_not = why_not,
-                                                 .evidence = evidence,
-                                                 .one_work_item = "a thread has a band of rows"};
-
-}  // namespace
 
 Plan plan_separable(const Device& device, const SeparableProblem& problem, const PlanOverrides& overrides) {
   return plan_call(kSeparable, kOperation, problem.in, device, problem, overrides);

@@ -1,5 +1,4 @@
 // Plans for stencils and convolutions: where the neighbours are kept, and why.
-#include <smem/error.hpp>
 #include <smem/stencil_plan.hpp>
 
 #include "formatted.hpp"
@@ -7,9 +6,7 @@
 #include "plan/stencil_variants.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <string>
-#include <utility>
 
 namespace smem {
 
@@ -38,10 +35,21 @@ std::vector<std::string_view> preference(const Device& /*device*/, const Stencil
 std::string why_not(const Device& /*device*/, const StencilProblem& problem, std::string_view variant,
                     const Plan& chosen) {
   if (variant == "naive")
-    return formatted("each of {} neighbours of each element is asked of the cache", problem.weights());
+    return formatted("each element reads {} neighbours from the cache", problem.weights());
   if (chosen.variant == "cpu") return "work-items of one element each are loops on a CPU";
   return "each weight costs a read of local memory; in registers a row serves several results";
 }
+
+constexpr Operation<StencilProblem> kStencil{.what = "stencil",
+                                             .name = operation_name,
+                                             .variants = stencil_variants,
+                                             .check = check_stencil,
+                                             .preference = preference,
+                                             .attempt = plan_variant,
+                                             .why_not = why_not,
+                                             .evidence = nullptr,
+                                             .one_work_item = "a thread has lines of its own",
+                                             .with_tile = "planes"};
 
 }  // namespace
 
@@ -109,21 +117,6 @@ std::vector<std::string_view> stencil_variants() {
 Plan plan_stencil(const Device& device, const StencilProblem& problem, std::string_view variant) {
   return plan_stencil(device, problem, PlanOverrides{.variant = std::string(variant)});
 }
-
-namespace {
-
-constexpr Operation<StencilProblem> kStencil{.what = "stencil",
-                                             .name = operation_name,
-                                             .variants = stencil_variants,
-                                             .check = check_stencil,
-                                             .preference = preference,
-                                             .attempt = plan_variant,
-                                             .why_not = why_not,
-                                             .evidence = nullptr,
-                                             .one_work_item = "a thread has lines of its own",
-                                             .with_tile = "planes"};
-
-}  // namespace
 
 Plan plan_stencil(const Device& device, const StencilProblem& problem, const PlanOverrides& overrides) {
   return plan_call(kStencil, "stencil", problem.type, device, problem, overrides);

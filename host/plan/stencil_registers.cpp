@@ -1,5 +1,4 @@
 // The variants of stencils that keep their results in registers: "rows" of flat grids, "planes" of volumes.
-#include <smem/error.hpp>
 #include <smem/stencil_plan.hpp>
 
 #include "formatted.hpp"
@@ -10,7 +9,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
-#include <string>
 #include <utility>
 
 namespace smem::plan::stencil {
@@ -93,7 +91,7 @@ struct Columns {
 }  // namespace
 
 Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wanted) {
-  if (!is_plain(problem)) return "its rows of results lie as those of the input: strides and dilations are 1";
+  if (!is_plain(problem)) return "needs strides and dilations of 1";
   if (problem.window[2] > 1) return "a volume's planes would each be read as often as the window is deep";
   const bool custom = problem.shape == StencilShape::expression;
   const StencilPolicy& policy = stencil_policy(device);
@@ -179,8 +177,7 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
 }
 
 Attempt planes(const Device& device, const StencilProblem& problem, const PlanOverrides& fixed) {
-  if (!is_plain(problem) || problem.size != problem.out_size)
-    return "its planes of results lie as those of the input: strides and dilations are 1";
+  if (!is_plain(problem) || problem.size != problem.out_size) return "needs strides and dilations of 1";
   if (problem.window[2] == 1) return "the window is flat: rows of one plane serve all results";
   const StencilPolicy& policy = stencil_policy(device);
   for (std::size_t d = 0; d < 3; ++d) {

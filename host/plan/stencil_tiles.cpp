@@ -1,6 +1,5 @@
 // The variants of stencils that go by tiles in local memory, by single cells or on a CPU: their groups, and
 // what they cost.
-#include <smem/error.hpp>
 #include <smem/stencil_plan.hpp>
 
 #include "formatted.hpp"
@@ -13,7 +12,6 @@
 #include <bit>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace smem::plan::stencil {
 
@@ -202,7 +200,7 @@ Attempt naive(const Device& device, const StencilProblem& problem) {
   const Sizes extent{problem.out_size[0] * problem.channels, problem.out_size[1],
                      problem.out_size[2] * problem.batch};
   set_grid(plan, device, stencil_policy(device).naive_group, extent);
-  plan.reason = "each element asks global memory for its neighbours";
+  plan.reason = "each work-item reads its neighbours from global memory";
   return plan;
 }
 
@@ -252,8 +250,7 @@ Attempt tiled(const Device& device, const StencilProblem& problem, std::size_t w
 }
 
 Attempt march(const Device& device, const StencilProblem& problem, std::size_t wanted) {
-  if (!is_plain(problem) || problem.size != problem.out_size)
-    return "its planes of results lie as those of the input: strides and dilations are 1";
+  if (!is_plain(problem) || problem.size != problem.out_size) return "needs strides and dilations of 1";
   if (problem.window[2] == 1) return "the window is flat: there is nothing to keep from plane to plane";
   if (problem.weights() * problem.channels > stencil_policy(device).most_unrolled / 4)
     return "the window is too large to be written out";
@@ -285,8 +282,9 @@ Attempt march(const Device& device, const StencilProblem& problem, std::size_t w
   const auto share_of_plane =
       real(values(group)) / real(problem.window[2] * group[0] * group[1] * problem.channels);
   plan.prediction.local_bytes = real(each, problem.results()) * (share_of_plane + real(problem.weights()));
-  plan.reason = formatted("a march along z keeps the last {} planes of a {} x {} tile in local memory",
-                          problem.window[2], group[0], group[1]);
+  plan.reason = formatted(
+      "plane streaming (2.5D blocking) along z keeps the last {} planes of a {} x {} tile in local memory",
+      problem.window[2], group[0], group[1]);
   return plan;
 }
 

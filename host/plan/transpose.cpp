@@ -1,5 +1,4 @@
 // Plans for transpose: which variant, and why not the others.
-#include <smem/error.hpp>
 #include <smem/transpose_plan.hpp>
 
 #include "formatted.hpp"

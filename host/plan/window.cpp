@@ -1,6 +1,5 @@
 // Plans for what small windows hold: medians and gradients.
 #include <smem/blur_plan.hpp>
-#include <smem/error.hpp>
 
 #include "formatted.hpp"
 #include "plan/filters.hpp"
@@ -8,9 +7,7 @@
 #include "plan/variants.hpp"
 #include "plan/window_policy.hpp"
 
-#include <algorithm>
 #include <string>
-#include <utility>
 
 namespace smem {
 
@@ -66,6 +63,16 @@ const Evidence& evidence(const Device& device, const WindowProblem& /*problem*/,
   return window_policy(device).evidence;
 }
 
+constexpr Operation<WindowProblem> kWindow{.what = "filter",
+                                           .name = operation_of,
+                                           .variants = window_variants,
+                                           .check = check_window,
+                                           .preference = preference,
+                                           .attempt = plan_variant,
+                                           .why_not = why_not,
+                                           .evidence = evidence,
+                                           .one_work_item = ""};
+
 }  // namespace
 
 std::vector<std::string_view> window_variants() { return {"registers", "cpu"}; }
@@ -79,20 +86,6 @@ void plan::check_window(const Device& device, const WindowProblem& problem) {
   if (problem.op == WindowOp::median && g.out == Scalar::int16)
     refuse(operation_of(problem), "out", formatted("{} or float32", name_of(g.in)), "int16");
 }
-
-namespace {
-
-constexpr Operation<WindowProblem> kWindow{.what = "filter",
-                                           .name = operation_of,
-                                           .variants = window_variants,
-                                           .check = check_window,
-                                           .preference = preference,
-                                           .attempt = plan_variant,
-                                           .why_not = why_not,
-                                           .evidence = evidence,
-                                           .one_work_item = ""};
-
-}  // namespace
 
 Plan plan_window(const Device& device, const WindowProblem& problem, const PlanOverrides& overrides) {
   return plan_call(kWindow, operation_of(problem), problem.grids.in, device, problem, overrides);
