@@ -66,7 +66,7 @@ void check_table(const char* name, const Row (&table)[kRows], Members... evidenc
 
 TEST_CASE("policies: every row has evidence of its family, and a device that gets it") {
   using namespace smem::plan;
-  check_table("transpose", kTransposePolicies, &TransposePolicy::evidence);
+  check_table("transpose", kTransposePolicies, &TransposePolicy::evidence, &TransposePolicy::of_threads);
   check_table("flip", kFlipPolicies, &FlipPolicy::evidence);
   check_table("reduce", kReducePolicies, &ReducePolicy::vectors, &ReducePolicy::matrices,
               &ReducePolicy::others);
