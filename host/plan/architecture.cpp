@@ -6,7 +6,6 @@
 
 #include "plan/sizes.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <string_view>
 

@@ -1,38 +1,25 @@
 // Plans for box blurs: where the sums that slide are kept, and why.
 #include <smem/blur_plan.hpp>
-#include <smem/error.hpp>
 
 #include "formatted.hpp"
 #include "plan/box_policy.hpp"
-#include "plan/broken.hpp"
 #include "plan/filters.hpp"
 #include "plan/pixels.hpp"
-#include "plan/sizes.hpp"
+#include "plan/variants.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <optional>
 #include <string>
-#include <utility>
 
 namespace smem {
 
 namespace {
 
-using plan::define;
-using plan::divide_up;
-using plan::round_up;
+using namespace plan;
 
 constexpr const char* kOperation = "box_blur";
-constexpr std::size_t kOwnBytes = 64;  // of local memory, which compilers take for themselves
 constexpr std::size_t kCpuLanes = 8;
-
-[[noreturn]] void refuse(const char* argument, std::string expected, std::string got) {
-  throw Error({.operation = kOperation,
-               .argument = argument,
-               .expected = std::move(expected),
-               .got = std::move(got)});
-}
 
 /// The largest number of an integer type of pixels.
 std::size_t most_of(Scalar type) { return type == Scalar::uint8 ? 255 : 65535; }
@@ -45,8 +32,7 @@ struct Sum {
 
 Sum sum_of(const SeparableProblem& g) {
   if (is_float(g.in)) {
-    return plan::pixel_value(g.in, g.out) == Scalar::float64 ? Sum{"double", 8, false}
-                                                             : Sum{"float", 4, false};
+    return pixel_value(g.in, g.out) == Scalar::float64 ? Sum{"double", 8, false} : Sum{"float", 4, false};
   }
   // Half an area is added before it is divided by.
   const std::size_t area = g.row_taps * g.column_taps;
@@ -62,40 +48,25 @@ bool has_small_sums(const SeparableProblem& g) {
 bool is_separable(const SeparableProblem& g) { return is_float(g.in) || has_small_sums(g); }
 
 Plan base_plan(const SeparableProblem& g, std::string_view variant, const char* file, const char* entry) {
-  Plan plan;
-  plan.operation = kOperation;
-  plan.variant = variant;
-  plan.kernel_file = file;
-  plan.entry_point = entry;
-  plan::define_pixels(plan, g.in, g.out, g.boundary, g.channels);
-  plan::define_folds(plan, g.boundary, g.row_taps / 2, g.width, g.column_taps / 2, g.height);
+  Plan plan = filter_plan(kOperation, variant, file, entry, g, g.row_taps / 2, g.column_taps / 2);
   plan.text_defines.emplace_back("SUM", sum_of(g).name);
   define(plan, "SUM_INTEGER", sum_of(g).integer ? 1 : 0);
   if (!is_float(g.in) && is_float(g.out) && has_small_sums(g)) define(plan, "SMALL_SUMS", 1);
-  const auto elements = static_cast<double>(g.elements());
-  plan.prediction.bytes_read = elements * static_cast<double>(size_of(g.in));
-  plan.prediction.bytes_written = elements * static_cast<double>(size_of(g.out));
-  plan.prediction.operations = 6 * elements;
+  plan.prediction.operations = 6 * real(g.elements());
   return plan;
 }
 
 Plan pass(const Device& device, const SeparableProblem& g, bool first) {
   Plan plan = base_plan(g, first ? "first" : "two_pass", "blur/box_pass.cl", "box_pass");
-  const std::size_t run = plan::box_policy(device).run;
+  const std::size_t run = box_policy(device).run;
   const std::array<std::size_t, 3> extent =
       first ? std::array<std::size_t, 3>{divide_up(g.width, run), g.height, g.planes}
             : std::array<std::size_t, 3>{g.row_elements(), divide_up(g.height, run), g.planes};
-  plan.work_group = plan::shape_group(device, plan::box_policy(device).group, 64, extent);
-  plan.global = plan::global_size(extent, plan.work_group);
-  define(plan, "PASS", first ? 0 : 1);
-  define(plan, "RUN", run);
-  for (const auto& [name, size] : {std::pair{"GROUP_0", plan.work_group[0]},
-                                   {"GROUP_1", plan.work_group[1]},
-                                   {"GROUP_2", plan.work_group[2]}})
-    define(plan, name, size);
+  set_grid(plan, device, box_policy(device).group, extent);
+  define(plan, {{"PASS", first ? 0 : 1}, {"RUN", run}});
+  define_group(plan);
   plan.items_per_work_item = run;
-  (first ? plan.prediction.bytes_written : plan.prediction.bytes_read) =
-      static_cast<double>(g.elements() * sum_of(g).bytes);
+  (first ? plan.prediction.bytes_written : plan.prediction.bytes_read) = real(g.elements() * sum_of(g).bytes);
   plan.reason =
       first ? "slides along rows, into temporary memory" : "slides down the columns of the launch before";
   return plan;
@@ -104,7 +75,7 @@ Plan pass(const Device& device, const SeparableProblem& g, bool first) {
 Plan two_pass(const Device& device, const SeparableProblem& g) {
   Plan plan = pass(device, g, false);
   plan.before.push_back(pass(device, g, true));
-  plan::add_scratch(plan, g.elements() * sum_of(g).bytes);
+  add_scratch(plan, g.elements() * sum_of(g).bytes);
   return plan;
 }
 
@@ -119,7 +90,7 @@ struct Strip {
 };
 
 bool uses_shuffles(const Device& device, std::size_t group) {
-  return plan::is_nvidia_gpu(device) && group % 32 == 0;
+  return is_nvidia_gpu(device) && group % 32 == 0;
 }
 
 /// Bytes of what a work-item reads of a row.
@@ -145,44 +116,43 @@ std::size_t tile_bytes(const Device& device, const SeparableProblem& g, const St
 std::size_t resident_groups(const Device& device, const Strip& strip) {
   const std::size_t memory = std::max(device.unit.local_bytes, device.local_bytes);
   const std::size_t by_memory = memory / (strip.bytes + device.unit.local_reserved + kOwnBytes);
-  const std::size_t by_items = plan::box_policy(device).march.items_a_unit / strip.group;
-  return std::max<std::size_t>(std::min(by_memory, by_items), 1);
+  const std::size_t by_items = box_policy(device).march.items_a_unit / strip.group;
+  return at_least_1(std::min(by_memory, by_items));
 }
 
 /// Bands, so that the groups are one round of those that are resident.
 void set_bands(const Device& device, const SeparableProblem& g, Strip& strip) {
-  const plan::BoxMarch& policy = plan::box_policy(device).march;
-  const std::size_t units = std::max<std::size_t>(device.compute_units, 1);
+  const BoxMarch& policy = box_policy(device).march;
+  const std::size_t units = at_least_1(device.compute_units);
   const std::size_t strips = divide_up(g.row_elements(), strip.results) * g.planes;
-  std::size_t bands = units * resident_groups(device, strip) / std::max<std::size_t>(strips, 1);
+  std::size_t bands = units * resident_groups(device, strip) / at_least_1(strips);
   if (!strip.ring && device.cache_bytes != 0) {
     // The rows of all bands' boxes are read again from the cache if half of it holds them.
-    const std::size_t rows = plan::size_product(g.column_taps, g.row_elements(), size_of(g.in));
-    bands = std::min(bands, std::max(device.cache_bytes / 2 / std::max<std::size_t>(rows, 1),
-                                     units / std::max<std::size_t>(strips, 1)));
+    const std::size_t rows = size_product(g.column_taps, g.row_elements(), size_of(g.in));
+    bands = std::min(bands, std::max(device.cache_bytes / 2 / at_least_1(rows), units / at_least_1(strips)));
   }
   const std::size_t least = std::min(g.height, policy.band_boxes * g.column_taps);
-  strip.band = std::max({std::size_t{1}, least, divide_up(g.height, std::max<std::size_t>(bands, 1))});
+  strip.band = std::max({std::size_t{1}, least, divide_up(g.height, at_least_1(bands))});
   strip.band = std::min(strip.band, std::size_t{1} << 30);
   strip.bands = divide_up(g.height, strip.band);
   // A row that is read again costs about half of what else is done for a row.
-  const auto rows = static_cast<double>(strip.band + g.column_taps - 1);
-  strip.work = static_cast<double>(divide_up(strips * strip.bands, units)) * rows *
-               static_cast<double>(strip.group * strip.columns) * (strip.ring ? 1 : 1.25);
+  const auto rows = real(strip.band + g.column_taps - 1);
+  strip.work = real(divide_up(strips * strip.bands, units)) * rows * real(strip.group * strip.columns) *
+               (strip.ring ? 1 : 1.25);
 }
 
 std::optional<Strip> make_strip(const Device& device, const SeparableProblem& g, std::size_t group,
                                 std::size_t columns) {
-  const plan::BoxMarch& policy = plan::box_policy(device).march;
+  const BoxMarch& policy = box_policy(device).march;
   const std::size_t halo = strip_halo(g, columns);
-  const std::size_t most = device.local_bytes - std::min(kOwnBytes, device.local_bytes);
+  const std::size_t most = local_room(device);
   if (group * columns < halo + columns) return std::nullopt;
   Strip strip;
   strip.group = group;
   strip.columns = columns;
   strip.results = group * columns - halo;
   const std::size_t most_ahead = group > 512 ? policy.ahead_of_large : policy.ahead;
-  const std::size_t ahead = std::max<std::size_t>(policy.ahead_words * 4 / part_bytes(g, columns), 1);
+  const std::size_t ahead = at_least_1(policy.ahead_words * 4 / part_bytes(g, columns));
   strip.ahead = std::min(most_ahead, std::bit_floor(ahead));
   const std::size_t most_step = group > 256 && columns == 4 ? policy.step_of_four : policy.step;
   strip.step = std::min(most_step, strip.ahead);
@@ -203,8 +173,8 @@ std::optional<Strip> make_strip(const Device& device, const SeparableProblem& g,
 
 /// The strip whose units are done first; `wanted`: work-items of a group, or 0.
 std::optional<Strip> strip_for(const Device& device, const SeparableProblem& g, std::size_t wanted) {
-  const plan::BoxMarch& policy = plan::box_policy(device).march;
-  const std::size_t limit = plan::group_for(device, 2 * policy.most_group, 0);
+  const BoxMarch& policy = box_policy(device).march;
+  const std::size_t limit = group_for(device, 2 * policy.most_group, 0);
   const std::size_t least = g.channels == 3 ? 3 : is_float(g.in) ? std::max(g.channels, policy.columns) : 4;
   std::optional<Strip> best;
   const auto consider = [&](std::size_t group, std::size_t columns) {
@@ -230,55 +200,59 @@ std::optional<Strip> strip_for(const Device& device, const SeparableProblem& g, 
   return best;
 }
 
-std::optional<Plan> march(const Device& device, const SeparableProblem& g, std::size_t wanted) {
-  if (!plan::box_policy(device).march.used) return std::nullopt;
+std::string no_room(const Device& device, const SeparableProblem& g) {
+  return formatted("a box of {} x {} does not fit {} bytes of local memory", g.row_taps, g.column_taps,
+                   device.local_bytes);
+}
+
+Attempt march(const Device& device, const SeparableProblem& g, std::size_t wanted) {
+  if (!box_policy(device).march.used) return "its columns would not stay in registers";
   const std::optional<Strip> strip = strip_for(device, g, wanted);
-  if (!strip) return std::nullopt;
+  if (!strip) return no_room(device, g);
   Plan plan = base_plan(g, "march", "blur/box_march.cl", "box_march");
   const std::size_t columns = strip->columns;
   const std::size_t groups = divide_up(g.row_elements(), strip->results) * strip->bands * g.planes;
-  plan.work_group = {strip->group, 1, 1};
-  plan.global = {std::clamp<std::size_t>(groups, 1, std::size_t{1} << 20) * strip->group, 1, 1};
+  set_groups(plan, strip->group, groups, std::size_t{1} << 20);
   plan.tile_rows = strip->step;
   plan.tile_cols = strip->results;
   plan.vector_width = columns;
   plan.items_per_work_item = strip->step * columns;
   plan.local_bytes = strip->bytes;
-  const double share = static_cast<double>(strip->group * columns) / static_cast<double>(strip->results);
-  const auto sum = static_cast<double>(sum_of(g).bytes), element = static_cast<double>(size_of(g.in));
+  const double share = real(strip->group * columns) / real(strip->results);
+  const auto sum = real(sum_of(g).bytes), element = real(size_of(g.in));
   plan.prediction.local_bytes =
-      static_cast<double>(g.elements()) * (share * (sum + (strip->ring ? 2 * element : 0)) + 3 * sum);
-  define(plan, "GROUP", strip->group);
-  define(plan, "COLS", columns);
-  define(plan, "STEP", strip->step);
-  define(plan, "AHEAD", strip->ahead);
-  define(plan, "ROW_TAPS", g.row_taps);
-  define(plan, "RING", strip->ring ? g.column_taps - 1 : 0);
-  define(plan, "SMALL", is_float(g.in) ? 0 : size_of(g.in));
+      real(g.elements()) * (share * (sum + (strip->ring ? 2 * element : 0)) + 3 * sum);
+  define(plan, {{"GROUP", strip->group},
+                {"COLS", columns},
+                {"STEP", strip->step},
+                {"AHEAD", strip->ahead},
+                {"ROW_TAPS", g.row_taps},
+                {"RING", strip->ring ? g.column_taps - 1 : 0},
+                {"SMALL", is_float(g.in) ? 0 : size_of(g.in)}});
   if (uses_shuffles(device, strip->group)) define(plan, "SHUFFLES", 1);
   define(plan, "VECTOR_IN", columns != 3 && g.in_alignment >= columns * size_of(g.in) ? 1 : 0);
   plan.numbers = {{"band", strip->band}};
-  plan.reason = formatted("sums of columns slide down; the rows that leave them are {}",
+  plan.reason = formatted("running sums of columns; the rows that leave the box are {}",
                           strip->ring ? "kept in local memory" : "read again");
   return plan;
 }
 
 /// Sums of local memory that a thread of a CPU uses; 0: too few.
 std::size_t cpu_memory(const Device& device, const SeparableProblem& g) {
-  const std::size_t most = (device.local_bytes - std::min(kOwnBytes, device.local_bytes)) / sum_of(g).bytes;
+  const std::size_t most = local_room(device) / sum_of(g).bytes;
   const std::size_t least = 3 * (round_up(g.halo() + 16 * kCpuLanes, 16));
   if (least > most) return 0;
-  return std::min(most, std::max(plan::box_policy(device).thread_sums, 2 * least));
+  return std::min(most, std::max(box_policy(device).thread_sums, 2 * least));
 }
 
-std::optional<Plan> cpu(const Device& device, const SeparableProblem& g) {
+Attempt cpu(const Device& device, const SeparableProblem& g) {
   const std::size_t memory = cpu_memory(device, g);
-  if (!plan::runs_cpu_variant(device) || memory == 0) return std::nullopt;
+  if (!runs_cpu_variant(device)) return no_cpu_variant(device);
+  if (memory == 0) return no_room(device, g);
   Plan plan = base_plan(g, "cpu", "blur/box_cpu.cl", "box_cpu");
-  const std::size_t band = plan::cpu_band(device, g.height, g.planes, g.column_taps - 1);
-  plan.global = {std::clamp<std::size_t>(divide_up(g.height, band) * g.planes, 1,
-                                         plan::box_policy(device).threads_items * device.compute_units),
-                 1, 1};
+  const std::size_t band = cpu_band(device, g.height, g.planes, g.column_taps - 1);
+  set_groups(plan, 1, divide_up(g.height, band) * g.planes,
+             box_policy(device).threads_items * device.compute_units);
   plan.tile_rows = band;
   plan.items_per_work_item = plan.tile_cols = plan.vector_width = kCpuLanes;
   plan.local_bytes = memory * sum_of(g).bytes;
@@ -288,47 +262,58 @@ std::optional<Plan> cpu(const Device& device, const SeparableProblem& g) {
   return plan;
 }
 
-std::optional<Plan> plan_variant(const Device& device, const SeparableProblem& g, std::string_view variant,
-                                 std::size_t wanted = 0) {
-  if (variant == "two_pass") return two_pass(device, g);
-  if (variant == "march") return march(device, g, wanted);
-  return cpu(device, g);
-}
-
-std::string_view choose(const Device& device, const SeparableProblem& g) {
-  // Float sums of 16-bit numbers are whole up to 255 of them alone, and means of those need a division.
-  if (std::max(g.row_taps, g.column_taps) <= plan::box_policy(device).small && g.in != Scalar::uint16)
-    return "separable";
-  if (cpu(device, g)) return "cpu";
-  return march(device, g, 0) ? "march" : "two_pass";
-}
-
-std::string why_not(const Device& device, const SeparableProblem& g, std::string_view variant,
-                    const Plan& /*chosen*/) {
+Attempt plan_variant(const Device& device, const BoxProblem& problem, const PlanOverrides& fixed,
+                     std::string_view variant) {
+  const SeparableProblem& g = problem.grids;
   if (variant == "separable") {
-    return is_separable(g) ? formatted("adds {} elements for a result", g.row_taps + g.column_taps)
-                           : std::string("its float sums are not exact");
+    if (!is_separable(g)) return "its float sums are not exact";
+    return plan_separable(device, box_as_separable(g), PlanOverrides{.work_items = fixed.work_items});
   }
-  if (!plan_variant(device, g, variant)) {
-    if (variant == "cpu" && !plan::runs_cpu_variant(device)) return plan::no_cpu_variant(device);
-    return formatted("a box of {} x {} does not fit {} bytes of local memory", g.row_taps, g.column_taps,
-                     device.local_bytes);
-  }
-  if (variant == "two_pass") return "the sums along rows go to memory and come back";
+  if (variant == "two_pass") return two_pass(device, g);
+  return variant == "march" ? march(device, g, fixed.work_items) : cpu(device, g);
+}
+
+std::vector<std::string_view> preference(const Device& device, const BoxProblem& problem,
+                                         const PlanOverrides& /*fixed*/) {
+  const SeparableProblem& g = problem.grids;
+  // Float sums of 16-bit numbers are whole up to 255 of them alone, and means of those need a division.
+  if (std::max(g.row_taps, g.column_taps) <= box_policy(device).small && g.in != Scalar::uint16)
+    return {"separable"};
+  return {"cpu", "march", "two_pass"};
+}
+
+std::string why_not(const Device& /*device*/, const BoxProblem& problem, std::string_view variant,
+                    const Plan& /*chosen*/) {
+  const SeparableProblem& g = problem.grids;
+  if (variant == "separable") return formatted("adds {} elements for a result", g.row_taps + g.column_taps);
+  if (variant == "two_pass") return "the sums along rows go through global memory";
   return variant == "march" ? "work-items that share a row are loops on a CPU"
                             : "a small box is cheaper summed anew for each result";
 }
+
+const Evidence& evidence(const Device& device, const BoxProblem& /*problem*/, const Plan& plan) {
+  const BoxPolicy& policy = box_policy(device);
+  return plan.variant == "march" ? policy.evidence : policy.others;
+}
+
+constexpr Operation<BoxProblem> kBox{.what = "blur",
+                                     .name = [](const BoxProblem&) { return kOperation; },
+                                     .variants = box_variants,
+                                     .check = check_box,
+                                     .preference = preference,
+                                     .attempt = plan_variant,
+                                     .why_not = why_not,
+                                     .evidence = evidence,
+                                     .one_work_item = "a thread has a band of rows"};
 
 }  // namespace
 
 void plan::check_box(const Device& device, const BoxProblem& problem) {
   const SeparableProblem& g = problem.grids;
-  plan::check_pixels(kOperation, device, g.in, g.out, g.channels);
-  plan::require_known(kOperation, "boundary", g.boundary);
-  plan::require_elements(kOperation, "in", {g.width, g.channels, g.height, g.planes});
+  check_grids(kOperation, device, g);
   for (const std::size_t taps : {g.row_taps, g.column_taps}) {
     if (taps % 2 != 1 || taps / 2 > kMaxBoxRadius)
-      refuse("radius", formatted("at most {}", kMaxBoxRadius), formatted("{}", taps / 2));
+      refuse(kOperation, "radius", formatted("at most {}", kMaxBoxRadius), formatted("{}", taps / 2));
   }
 }
 
@@ -343,54 +328,16 @@ SeparableProblem plan::box_as_separable(SeparableProblem g) {
   // Of integers the sum of weighted rows is off by a rounding for each, and two more. No mean is nearer to a
   // half than the inverse of twice the area.
   constexpr double kRounding = 0x1p-24;
-  const auto area = static_cast<double>(g.row_taps * g.column_taps);
-  const double error =
-      static_cast<double>((g.column_taps + 2) * most_of(is_float(g.in) ? Scalar::uint8 : g.in)) * kRounding;
+  const auto area = real(g.row_taps * g.column_taps);
+  const double error = real((g.column_taps + 2) * most_of(is_float(g.in) ? Scalar::uint8 : g.in)) * kRounding;
   g.mean = !is_float(g.in) && (is_float(g.out) || error >= 1 / (2 * area));
   return g;
 }
 
 std::vector<std::string_view> box_variants() { return {"separable", "two_pass", "march", "cpu"}; }
 
-namespace {
-
-/// The plan on a device whose driver breaks nothing.
-Plan make_plan(const Device& device, const BoxProblem& problem, const PlanOverrides& overrides) {
-  const SeparableProblem& g = problem.grids;
-  plan::check_box(device, problem);
-  const auto names = box_variants();
-  plan::require_choice(kOperation, overrides, names);
-  plan::require_work_items(kOperation, device, overrides);
-  const std::string_view chosen = overrides.variant.empty() ? choose(device, g) : overrides.variant;
-  if (chosen == "separable") {
-    if (!is_separable(g)) {
-      refuse("variant", "one whose sums are exact",
-             formatted("\"separable\" for boxes of {} x {} elements of {}", g.row_taps, g.column_taps,
-                       name_of(g.in)));
-    }
-    Plan plan = plan_separable(device, plan::box_as_separable(g));
-    plan.overrides = overrides;
-    return plan;
-  }
-  std::optional<Plan> plan = plan_variant(device, g, chosen, overrides.work_items);
-  if (!plan) {
-    refuse("variant", "one that can run this blur on this device",
-           formatted("\"{}\" for boxes of {} x {} on {} with {} bytes of local memory", chosen, g.row_taps,
-                     g.column_taps, device.name, device.local_bytes));
-  }
-  plan::require_fixed_group(kOperation, device, overrides, *plan, "a thread has a band of rows");
-  const plan::BoxPolicy& policy = plan::box_policy(device);
-  plan->evidence = (plan->variant == "march" ? policy.evidence : policy.others).text(device);
-  plan::note_choice(*plan, overrides, names, device, g, why_not);
-  return *plan;
-}
-
-}  // namespace
-
 Plan plan_box(const Device& device, const BoxProblem& problem, const PlanOverrides& overrides) {
-  return plan::Broken(device, kOperation, problem.grids.in)
-      .plan(box_variants(), overrides,
-            [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
+  return plan_call(kBox, kOperation, problem.grids.in, device, problem, overrides);
 }
 
 }  // namespace smem

@@ -4,7 +4,6 @@
 #include <smem/error.hpp>
 
 #include <optional>
-#include <utility>
 
 namespace smem::plan {
 
@@ -48,8 +47,8 @@ const std::string* Broken::why(std::string_view variant) const { return why_amon
 void Broken::refuse(std::string expected, std::string got) const {
   throw Error({.operation = std::string(operation_),
                .argument = "variant",
-               .expected = std::move(expected),
-               .got = std::move(got),
+               .expected = expected,
+               .got = got,
                .device = device_.name});
 }
 

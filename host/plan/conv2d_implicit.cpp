@@ -5,7 +5,6 @@
 
 #include "formatted.hpp"
 #include "plan/pixels.hpp"
-#include "plan/sizes.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -16,18 +15,13 @@ namespace smem {
 
 namespace {
 
-using plan::define;
-using plan::divide_up;
-using plan::round_up;
-using plan::conv2d::Attempt;
-using plan::conv2d::count;
-using plan::conv2d::Shape;
+using namespace plan;
+using namespace plan::conv2d;
 
 // Bits that a window has for its columns and rows.
 constexpr std::size_t kMostColumns = 15, kMostRows = 16;
 constexpr std::size_t kMost32 =
-    (std::size_t{1} << 31) - 1024;     // what kernels count in 32 bits, and a tile more
-constexpr std::size_t kOwnBytes = 64;  // of local memory, which compilers take for themselves
+    (std::size_t{1} << 31) - 1024;  // what kernels count in 32 bits, and a tile more
 // Items after each row of the weights' tile: 8 weights by 4 planes, or 2 packs of 4 by 16, meet all 32 banks
 // when they are stored, and vectors of 4 stay aligned.
 constexpr std::size_t kPadding = 4;
@@ -42,29 +36,28 @@ std::size_t bytes_of(const Device& device, const Shape& s, std::size_t value) {
 }
 
 std::span<const Shape> shapes_for(const Device& device, const Conv2dProblem& p) {
-  const plan::conv2d::Policy& policy = plan::conv2d::policy_of(device);
+  const conv2d::Policy& policy = conv2d::policy_of(device);
   return p.type == Scalar::float64 ? policy.wide : policy.shapes;
 }
 
 /// Work-groups of a problem.
 std::size_t jobs_of(const Conv2dProblem& p, const Shape& s) {
-  return std::max<std::size_t>(
-      p.groups * divide_up(p.group_filters(), s.planes) * divide_up(p.images * p.plane_results(), s.results),
-      1);
+  return at_least_1(p.groups * divide_up(p.group_filters(), s.planes) *
+                    divide_up(p.images * p.plane_results(), s.results));
 }
 
 /// Of those that fit, the one with which the units are done first; null: none fits.
 const Shape* shape_for(const Device& device, const Conv2dProblem& p) {
-  const std::size_t value = size_of(plan::pixel_value(p.type, p.type));
-  const std::size_t room = device.local_bytes - std::min(device.local_bytes, kOwnBytes);
+  const std::size_t value = size_of(pixel_value(p.type, p.type));
+  const std::size_t room = local_room(device);
   const Shape* best = nullptr;
   double least = 0;
   for (const Shape& s : shapes_for(device, p)) {
     if (s.group() > std::min(device.max_work_group, device.max_work_items[0]) ||
         bytes_of(device, s, value) > room)
       continue;
-    const std::size_t rounds = divide_up(jobs_of(p, s), std::max<std::size_t>(device.compute_units, 1));
-    const double time = count(rounds * s.planes * s.results) / s.speed;
+    const std::size_t rounds = divide_up(jobs_of(p, s), at_least_1(device.compute_units));
+    const double time = real(rounds * s.planes * s.results) / s.speed;
     if (best != nullptr && time >= least) continue;
     best = &s;
     least = time;
@@ -79,10 +72,10 @@ std::size_t pack_of(std::size_t length, std::size_t alignment, Scalar type) {
 
 /// The block of a sub-group's work-items, down and across: powers of two, about twice as wide as high.
 std::pair<std::size_t, std::size_t> lanes_of(const Device& device, const Shape& s) {
-  const std::size_t width = std::bit_floor(std::max<std::size_t>(device.sub_group_width, 1));
+  const std::size_t width = std::bit_floor(at_least_1(device.sub_group_width));
   const auto wanted = static_cast<std::size_t>(std::countr_zero(width) + 1) / 2;
   const std::size_t across = std::min(s.results / s.each_p, std::size_t{1} << wanted);
-  return {std::min(s.planes / s.each_k, std::max<std::size_t>(width / across, 1)), across};
+  return {std::min(s.planes / s.each_k, at_least_1(width / across)), across};
 }
 
 /// The weights' tile, with what the accesses of both tiles cost.
@@ -120,20 +113,18 @@ LocalLayout layout_of(const Device& device, const Shape& s, std::size_t value, s
 
 Attempt plan::conv2d::implicit(const Device& device, const Conv2dProblem& p) {
   if (device.vendor == Vendor::intel && device.type == DeviceType::gpu && p.type == Scalar::float64)
-    return {{}, "Intel's compiler keeps its sums in memory"};
+    return "Intel's compiler keeps its sums in memory";
   if (p.window.width > kMostColumns || p.window.height > kMostRows)
-    return {{}, formatted("its windows have at most {} x {} weights", kMostColumns, kMostRows)};
-  if (std::max(p.plane_results(), p.depth()) > kMost32)
-    return {{}, "planes and filters that 32 bits do not count"};
+    return formatted("its windows have at most {} x {} weights", kMostColumns, kMostRows);
+  if (std::max(p.plane_results(), p.depth()) > kMost32) return "planes and filters that 32 bits do not count";
   const Shape* const found = shape_for(device, p);
   if (found == nullptr) {
-    return {{},
-            formatted("no tile fits {} bytes of local memory and work-groups of {}", device.local_bytes,
-                      device.max_work_group)};
+    return formatted("no tile fits {} bytes of local memory and work-groups of {}", device.local_bytes,
+                     device.max_work_group);
   }
   const Shape& s = *found;
   const std::size_t jobs = jobs_of(p, s);
-  if (jobs > kMaxTiles) return {{}, formatted("{} tiles are more than a launch can have", jobs)};
+  if (jobs > kMaxTiles) return formatted("{} tiles are more than a launch can have", jobs);
   const std::size_t value = size_of(pixel_value(p.type, p.type));
   const std::size_t pack = pack_of(p.depth(), p.weight_alignment, p.type);
   const std::size_t pack_out = p.out_packed ? pack_of(p.plane_results(), p.out_alignment, p.type) : 1;
@@ -142,18 +133,17 @@ Attempt plan::conv2d::implicit(const Device& device, const Conv2dProblem& p) {
   predict(p, plan);
   plan.work_group = {s.group(), 1, 1};
   plan.global = {jobs * s.group(), 1, 1};
-  for (const auto& [name, number] : {std::pair{"WINDOW_W", p.window.width},
-                                     {"WINDOW_H", p.window.height},
-                                     {"BLOCK_K", s.planes},
-                                     {"BLOCK_P", s.results},
-                                     {"DEPTH", s.depth},
-                                     {"EACH_K", s.each_k},
-                                     {"EACH_P", s.each_p},
-                                     {"LANES_DOWN", lanes.first},
-                                     {"LANES_ACROSS", lanes.second},
-                                     {"WEIGHT_PITCH", weight_pitch(device, s)},
-                                     {"PACK_OUT", pack_out}})
-    define(plan, name, number);
+  define(plan, {{"WINDOW_W", p.window.width},
+                {"WINDOW_H", p.window.height},
+                {"BLOCK_K", s.planes},
+                {"BLOCK_P", s.results},
+                {"DEPTH", s.depth},
+                {"EACH_K", s.each_k},
+                {"EACH_P", s.each_p},
+                {"LANES_DOWN", lanes.first},
+                {"LANES_ACROSS", lanes.second},
+                {"WEIGHT_PITCH", weight_pitch(device, s)},
+                {"PACK_OUT", pack_out}});
   // As gemm: other compilers than NVIDIA's are slow with long loops, or leave what they hold in memory.
   if (device.vendor != Vendor::nvidia || device.type == DeviceType::cpu)
     define(plan, "UNROLL", device.type == DeviceType::cpu ? 1 : 4);
@@ -164,15 +154,14 @@ Attempt plan::conv2d::implicit(const Device& device, const Conv2dProblem& p) {
   plan.items_per_work_item = s.each_k * s.each_p;
   plan.local_bytes = bytes_of(device, s, value);
   // Each number of the tiles is written once, and a work-item reads those of its results.
-  plan.prediction.local_bytes = count(jobs) * count(round_up(p.depth(), s.depth)) *
-                                count(s.planes + s.results + s.group() * (s.each_k + s.each_p)) *
-                                count(value);
+  plan.prediction.local_bytes = real(jobs, round_up(p.depth(), s.depth),
+                                     s.planes + s.results + s.group() * (s.each_k + s.each_p), value);
   plan.reason = formatted(
       "a product of {} x {} x {} whose right factor is gathered from the input: tiles of {} filters x {} "
       "results, {} weights at a time, {} x {} results a work-item",
       p.group_filters(), p.images * p.plane_results(), p.depth(), s.planes, s.results, s.depth, s.each_k,
       s.each_p);
-  return {plan, {}};
+  return plan;
 }
 
 }  // namespace smem

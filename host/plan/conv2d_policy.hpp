@@ -21,6 +21,20 @@ struct Shape {
   std::size_t group() const { return planes / each_k * (results / each_p); }
 };
 
+// What nvdisasm counts of the loop for sm_90, without the rows of the table, which one warp
+// makes: 1.20, 1.23, 1.30 and 1.46 instructions a multiplication; the small ones are for small devices. 8 x 8
+// results take 130 registers: three groups of 128 share an SM then, but a group of 256 would be alone.
+inline constexpr std::array<Shape, 6> kShapes{{{128, 64, 8, 8, 8, 1.0},
+                                               {64, 128, 8, 8, 8, 0.97},
+                                               {64, 64, 16, 8, 4, 0.9},
+                                               {32, 128, 8, 4, 8, 0.8},
+                                               {32, 32, 8, 4, 4, 0.6},
+                                               {16, 16, 8, 4, 4, 0.5}}};
+// Fewer registers: of doubles; on Intel's GPUs, whose compiler runs 32 work-items in the registers of one
+// thread; and for PoCL, which compiles 8 x 8 results for seconds.
+inline constexpr std::array<Shape, 3> kSmallShapes{
+    {{64, 64, 8, 4, 4, 1.0}, {32, 32, 8, 4, 4, 0.9}, {16, 16, 8, 4, 4, 0.7}}};
+
 /// What a product of matrices needs to be worth its tiles: filters and weights of a group of channels, and
 /// results of a plane.
 struct Worth {
@@ -47,13 +61,14 @@ struct CpuPolicy {
 
 struct Policy {
   When when;
-  Evidence evidence;
-  std::size_t group = 256;              ///< work-items
-  std::size_t tile_bytes = 24 * 1024;   ///< of "direct": four groups of 256 share an SM of Hopper then
-  std::size_t direct_depth = 16;        ///< channels that it has in local memory at once, at most
-  std::span<const Shape> shapes, wide;  ///< of "implicit"; and for doubles, which take two registers each
-  Worth product;                        ///< "gemm" where the input is a factor as it lies
-  Worth columns;                        ///< "gemm" with columns instead of "direct"
+  Evidence evidence = kFromFacts;
+  std::size_t group = 256;             ///< work-items
+  std::size_t tile_bytes = 24 * 1024;  ///< of "direct": four groups of 256 share an SM of Hopper then
+  std::size_t direct_depth = 16;       ///< channels that it has in local memory at once, at most
+  /// Of "implicit"; and for doubles, which take two registers each.
+  std::span<const Shape> shapes = kShapes, wide = kSmallShapes;
+  Worth product{32, 64};   ///< "gemm" where the input is a factor as it lies
+  Worth columns{256, 64};  ///< "gemm" with columns instead of "direct"
   /// "implicit" instead of "direct".
   Worth implicit{32, 32};
   std::size_t units_depth = 256;  ///< "gemm" of half on matrix units, whose columns "implicit" does not need
@@ -61,20 +76,6 @@ struct Policy {
   std::size_t cache_share = 2, least_columns = 16 << 20, most_columns = 64 << 20;
   CpuPolicy cpu = {};
 };
-
-// What nvdisasm counts of the loop for sm_90, without the rows of the table, which one warp
-// makes: 1.20, 1.23, 1.30 and 1.46 instructions a multiplication; the small ones are for small devices. 8 x 8
-// results take 130 registers: three groups of 128 share an SM then, but a group of 256 would be alone.
-inline constexpr std::array<Shape, 6> kShapes{{{128, 64, 8, 8, 8, 1.0},
-                                               {64, 128, 8, 8, 8, 0.97},
-                                               {64, 64, 16, 8, 4, 0.9},
-                                               {32, 128, 8, 4, 8, 0.8},
-                                               {32, 32, 8, 4, 4, 0.6},
-                                               {16, 16, 8, 4, 4, 0.5}}};
-// Fewer registers: of doubles; on Intel's GPUs, whose compiler runs 32 work-items in the registers of one
-// thread; and for PoCL, which compiles 8 x 8 results for seconds.
-inline constexpr std::array<Shape, 3> kSmallShapes{
-    {{64, 64, 8, 4, 4, 1.0}, {32, 32, 8, 4, 4, 0.9}, {16, 16, 8, 4, 4, 0.7}}};
 
 // units_depth: H200, 64 filters of half, ms of "gemm" and "implicit": of 147 weights 0.618, 0.537, of 576
 // 0.363, 0.525.
@@ -101,17 +102,8 @@ inline constexpr Policy kPolicies[] = {
                   .what = "float, TFLOP/s of \"implicit\", \"gemm\" and \"direct\"",
                   .share = "64 x 56^2, 64 of 3 x 3 37.6, 13.0, 15.0; 256 x 14^2, 256 of 3 x 3 38.7, 13.6, "
                            "10.5; 64 x 56^2, 256 of 1 x 1 30.4, 31.8, 9.2; 16 x 112^2, 16 of 3 x 3 9.1, 4.3, "
-                           "14.0"},
-     .shapes = kShapes,
-     .wide = kSmallShapes,
-     .product = {32, 64},
-     .columns = {256, 64}},
-    {.when = {.family = "intel"},
-     .evidence = {.what = "no measurement: what its compiler keeps in registers"},
-     .shapes = kSmallShapes,
-     .wide = kSmallShapes,
-     .product = {32, 64},
-     .columns = {256, 64}},
+                           "14.0"}},
+    {.when = {.family = "intel"}, .evidence = kFromRegisters, .shapes = kSmallShapes},
     {.when = {.family = "cpu"},
      .evidence = {.device = "Zen 4",
                   .driver = "PoCL",
@@ -119,17 +111,12 @@ inline constexpr Policy kPolicies[] = {
                   .share = "3 x 224^2, 64 of 7 x 7 / 2 1.8 (4.8); 64 x 56^2, 64 of 3 x 3 2.8 (4.0); 256 x "
                            "14^2, 256 of 3 x 3 4.1 (3.5); 64 x 56^2, 256 of 1 x 1 2.0 (2.1)"},
      .shapes = kSmallShapes,
-     .wide = kSmallShapes,
      .product = {8, 16},
      .columns = {128, 64, 400},
      .cache_share = 8,
      .least_columns = 1 << 20,
      .most_columns = 4 << 20},
-    {.evidence = {.what = "no measurement for this family: the sizes follow from the device's facts"},
-     .shapes = kShapes,
-     .wide = kSmallShapes,
-     .product = {32, 64},
-     .columns = {256, 64}},
+    {},
 };
 
 inline const Policy& policy_of(const Device& device) { return row_for(kPolicies, device); }

@@ -4,29 +4,19 @@
 
 #include "formatted.hpp"
 #include "plan/pixels.hpp"
-#include "plan/sizes.hpp"
 
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <utility>
 
 namespace smem {
 
 namespace {
 
-using plan::define;
-using plan::divide_up;
-using plan::round_up;
-using plan::conv2d::Attempt;
+using namespace plan;
+using namespace plan::conv2d;
 
-constexpr std::size_t kOwnBytes = 64;  // of local memory, which compilers take for themselves
 constexpr std::size_t kMostItems = std::size_t{1} << 60;  // of a tile: more than local memory has
-
-using plan::conv2d::base_plan;
-using plan::conv2d::count;
-using plan::conv2d::policy_of;
-using plan::conv2d::predict;
 
 /// The largest power of two, at most 64, that divides so many bytes.
 std::size_t power_in(std::size_t bytes) { return std::size_t{1} << std::countr_zero(64 | bytes); }
@@ -34,16 +24,12 @@ std::size_t power_in(std::size_t bytes) { return std::size_t{1} << std::countr_z
 Attempt naive(const Device& device, const Conv2dProblem& p) {
   Plan plan = base_plan(p, "naive", "conv2d/naive.cl", "conv2d_naive");
   predict(p, plan);
-  const std::size_t planes = std::max<std::size_t>(p.images * p.out_channels, 1);
-  const std::array<std::size_t, 3> extent{std::max<std::size_t>(p.out_width, 1),
-                                          std::max<std::size_t>(p.out_height, 1), planes};
-  plan.work_group = plan::shape_group(device, policy_of(device).group, 64, extent);
-  plan.global = plan::global_size(extent, plan.work_group);
-  define(plan, "GROUP_0", plan.work_group[0]);
-  define(plan, "GROUP_1", plan.work_group[1]);
-  define(plan, "GROUP_2", plan.work_group[2]);
-  plan.reason = "a work-item has one result";
-  return {plan, {}};
+  const std::size_t planes = at_least_1(p.images * p.out_channels);
+  const std::array<std::size_t, 3> extent{at_least_1(p.out_width), at_least_1(p.out_height), planes};
+  set_grid(plan, device, policy_of(device).group, extent);
+  define_group(plan);
+  plan.reason = "one result a work-item";
+  return plan;
 }
 
 /// The tiles of "direct".
@@ -56,24 +42,24 @@ struct Tiles {
   std::size_t tile_items(const Conv2dProblem& p) const {
     const std::size_t rows = (lanes_y - 1) * p.stride.y + (p.window.height - 1) * p.dilation.y + 1;
     const std::size_t cols = (block_w() - 1) * p.stride.x + (p.window.width - 1) * p.dilation.x + 1;
-    const std::size_t items = plan::size_product(depth, rows, round_up(cols, p.stride.x));
+    const std::size_t items = size_product(depth, rows, round_up(cols, p.stride.x));
     return round_up(std::min(items, kMostItems), 8);  // what follows begins at 32 bytes
   }
   std::size_t weight_items(const Conv2dProblem& p) const {
     return round_up(depth * p.taps() * (block_k() + (block_k() > 8 ? 4 : 0)), 8);
   }
   std::size_t bytes(const Conv2dProblem& p) const {
-    const std::size_t value = size_of(plan::pixel_value(p.type, p.type));
-    return plan::size_product(tile_items(p) + weight_items(p), value);
+    const std::size_t value = size_of(pixel_value(p.type, p.type));
+    return size_product(tile_items(p) + weight_items(p), value);
   }
 };
 
 std::optional<Tiles> tiles_for(const Device& device, const Conv2dProblem& p) {
-  const plan::conv2d::Policy& policy = policy_of(device);
-  const std::size_t most = std::bit_floor(
-      std::max<std::size_t>(std::min({policy.group, device.max_work_group, device.max_work_items[0]}), 1));
-  const std::size_t filters = std::max<std::size_t>(p.group_filters(), 1);
-  const std::size_t width = std::max<std::size_t>(p.out_width, 1);
+  const conv2d::Policy& policy = policy_of(device);
+  const std::size_t most =
+      std::bit_floor(at_least_1(std::min({policy.group, device.max_work_group, device.max_work_items[0]})));
+  const std::size_t filters = at_least_1(p.group_filters());
+  const std::size_t width = at_least_1(p.out_width);
   Tiles t;
   // Doubles take two registers each; Intel's compiler runs 32 work-items in the registers of one thread, and
   // keeps what is more than 8 results in memory.
@@ -86,8 +72,8 @@ std::optional<Tiles> tiles_for(const Device& device, const Conv2dProblem& p) {
   if (few) t.each_x = std::min<std::size_t>(t.each_x, wide ? 1 : 8 / t.each_k);
   t.lanes_k = std::min({std::bit_ceil(divide_up(filters, t.each_k)), std::size_t{8}, most});
   t.lanes_x = std::min({std::bit_ceil(divide_up(width, t.each_x)), std::size_t{16}, most / t.lanes_k});
-  t.lanes_y = std::min(
-      {std::bit_ceil(std::max<std::size_t>(p.out_height, 1)), std::size_t{32}, most / t.lanes_k / t.lanes_x});
+  t.lanes_y =
+      std::min({std::bit_ceil(at_least_1(p.out_height)), std::size_t{32}, most / t.lanes_k / t.lanes_x});
   t.depth = std::clamp<std::size_t>(p.group_channels(), 1, policy.direct_depth);
   const std::size_t own = std::min(device.local_bytes, kOwnBytes);
   const std::size_t room = device.local_bytes - own;
@@ -96,19 +82,10 @@ std::optional<Tiles> tiles_for(const Device& device, const Conv2dProblem& p) {
     t.depth = divide_up(t.depth, 2);
   // A plane of the input alone needs more than wanted: whatever fits, then smaller pieces.
   while (t.bytes(p) > room) {
-    if (t.lanes_k > 1) {
-      t.lanes_k /= 2;
-    } else if (t.lanes_y > 1) {
-      t.lanes_y /= 2;
-    } else if (t.each_x > 1) {
-      t.each_x /= 2;
-    } else if (t.lanes_x > 1) {
-      t.lanes_x /= 2;
-    } else if (t.each_k > 1) {
-      t.each_k /= 2;
-    } else {
-      return std::nullopt;
-    }
+    std::size_t* const sizes[] = {&t.lanes_k, &t.lanes_y, &t.each_x, &t.lanes_x, &t.each_k};
+    const auto more = std::find_if(std::begin(sizes), std::end(sizes), [](auto* size) { return *size > 1; });
+    if (more == std::end(sizes)) return std::nullopt;
+    **more /= 2;
   }
   // PoCL copies the code of a group of two instead of making a loop, and PoCL 3.1's compiler crashes on the
   // copies.
@@ -118,38 +95,35 @@ std::optional<Tiles> tiles_for(const Device& device, const Conv2dProblem& p) {
 
 Attempt direct(const Device& device, const Conv2dProblem& p) {
   const std::optional<Tiles> found = tiles_for(device, p);
-  if (!found)
-    return {{}, formatted("no piece of the input fits {} bytes of local memory", device.local_bytes)};
+  if (!found) return formatted("no piece of the input fits {} bytes of local memory", device.local_bytes);
   const Tiles& t = *found;
   Plan plan = base_plan(p, "direct", "conv2d/direct.cl", "conv2d_direct");
   predict(p, plan);
   const std::size_t jobs = p.images * p.groups * divide_up(p.group_filters(), t.block_k()) *
                            divide_up(p.out_height, t.lanes_y) * divide_up(p.out_width, t.block_w());
-  plan.work_group = {t.group(), 1, 1};
-  plan.global = {std::clamp<std::size_t>(jobs, 1, plan::kMaxTiles) * t.group(), 1, 1};
-  for (const auto& [name, value] : {std::pair{"LANES_X", t.lanes_x},
-                                    {"LANES_Y", t.lanes_y},
-                                    {"LANES_K", t.lanes_k},
-                                    {"EACH_X", t.each_x},
-                                    {"EACH_K", t.each_k},
-                                    {"DEPTH", t.depth},
-                                    {"TILE_ITEMS", t.tile_items(p)},
-                                    {"WEIGHT_ITEMS", t.weight_items(p)}})
-    define(plan, name, value);
+  set_groups(plan, t.group(), jobs);
+  define(plan, {{"LANES_X", t.lanes_x},
+                {"LANES_Y", t.lanes_y},
+                {"LANES_K", t.lanes_k},
+                {"EACH_X", t.each_x},
+                {"EACH_K", t.each_k},
+                {"DEPTH", t.depth},
+                {"TILE_ITEMS", t.tile_items(p)},
+                {"WEIGHT_ITEMS", t.weight_items(p)}});
   plan.tile_rows = t.lanes_y;
   plan.tile_cols = t.block_w();
   plan.items_per_work_item = t.each_x * t.each_k;
   plan.local_bytes = t.bytes(p);
   // Each product reads its factors' shares; each chunk of channels is written once.
-  const double value = count(size_of(plan::pixel_value(p.type, p.type)));
+  const double value = real(size_of(pixel_value(p.type, p.type)));
   plan.prediction.local_bytes =
-      plan.prediction.operations / 2 * value * (1 / count(t.each_x) + 1 / count(t.each_k)) +
-      count(jobs) * count(divide_up(p.group_channels(), t.depth)) * count(t.bytes(p));
+      plan.prediction.operations / 2 * value * (1 / real(t.each_x) + 1 / real(t.each_k)) +
+      real(jobs, divide_up(p.group_channels(), t.depth), t.bytes(p));
   plan.reason = formatted(
       "{} x {} columns and rows of {} planes a group, {} results a work-item, {} channels in local memory at "
       "once",
       t.block_w(), t.lanes_y, t.block_k(), plan.items_per_work_item, t.depth);
-  return {plan, {}};
+  return plan;
 }
 
 /// Planes and vectors of columns that "cpu" has in registers.
@@ -157,12 +131,12 @@ struct Registers {
   std::size_t lanes = 8, vectors = 2, each_k = 8;
 };
 Registers registers_of(const Device& device, const Conv2dProblem& p) {
-  const std::size_t value = size_of(plan::pixel_value(p.type, p.type));
+  const std::size_t value = size_of(pixel_value(p.type, p.type));
   Registers r;
   // A register of 64 bytes comes with 31 others, which vectors of 32 bytes use as well; one of 32 with 15.
   const bool many = device.vector_bytes != 32;
   r.lanes = std::clamp<std::size_t>(device.vector_bytes, 16, 32) / value;
-  const std::size_t filters = std::max<std::size_t>(p.group_filters(), 1);
+  const std::size_t filters = at_least_1(p.group_filters());
   r.each_k = filters < 8 ? std::bit_ceil(filters) : many ? 8 : 6;
   r.vectors = r.each_k < 4 && p.out_width > 2 * r.lanes ? 4 : p.out_width > r.lanes ? 2 : 1;
   return r;
@@ -182,7 +156,7 @@ std::array<std::size_t, 3> items_of(const Device& device, const Conv2dProblem& p
   const std::size_t rows = (cut.tile_h - 1) * p.stride.y + (p.window.height - 1) * p.dilation.y + 1;
   const std::size_t cols = (cut.tile_w - 1) * p.stride.x + (p.window.width - 1) * p.dilation.x + 1;
   const std::size_t planes = round_up(cut.block_k, r.each_k);
-  const std::size_t tile = plan::size_product(cut.depth, rows, round_up(cols, p.stride.x));
+  const std::size_t tile = size_product(cut.depth, rows, round_up(cols, p.stride.x));
   return {std::bit_ceil(std::min(tile, kMostItems)), std::bit_ceil(planes * cut.depth * p.taps()),
           std::bit_ceil(planes * cut.tile_h * cut.tile_w)};
 }
@@ -190,16 +164,15 @@ std::array<std::size_t, 3> items_of(const Device& device, const Conv2dProblem& p
 /// The largest cut that local memory holds; nothing: none does.
 std::optional<Cut> cut_for(const Device& device, const Conv2dProblem& p) {
   const Registers r = registers_of(device, p);
-  const std::size_t block_w = r.vectors * r.lanes, width = std::max<std::size_t>(p.out_width, 1);
-  const std::size_t height = std::max<std::size_t>(p.out_height, 1);
-  const std::size_t filters = std::max<std::size_t>(p.group_filters(), 1);
-  const plan::conv2d::CpuPolicy& policy = policy_of(device).cpu;
+  const std::size_t block_w = r.vectors * r.lanes, width = at_least_1(p.out_width);
+  const std::size_t height = at_least_1(p.out_height);
+  const std::size_t filters = at_least_1(p.group_filters());
+  const conv2d::CpuPolicy& policy = policy_of(device).cpu;
   Cut cut;
-  cut.depth =
-      std::clamp<std::size_t>(policy.weights / p.taps(), 1, std::max<std::size_t>(p.group_channels(), 1));
+  cut.depth = std::clamp<std::size_t>(policy.weights / p.taps(), 1, at_least_1(p.group_channels()));
   cut.block_k = std::min(round_up(filters, r.each_k), round_up(policy.filters, r.each_k));
   cut.tile_w = round_up(divide_up(width, divide_up(width, policy.cols)), block_w);
-  cut.tile_h = std::min(height, std::max<std::size_t>(policy.results / cut.tile_w, 1));
+  cut.tile_h = std::min(height, at_least_1(policy.results / cut.tile_w));
   const auto jobs = [&] {
     return p.images * p.groups * divide_up(filters, cut.block_k) * divide_up(width, cut.tile_w) *
            divide_up(height, cut.tile_h);
@@ -212,10 +185,10 @@ std::optional<Cut> cut_for(const Device& device, const Conv2dProblem& p) {
       cut.block_k = round_up(cut.block_k / 2, r.each_k);
     }
   }
-  const std::size_t value = size_of(plan::pixel_value(p.type, p.type));
+  const std::size_t value = size_of(pixel_value(p.type, p.type));
   const auto fits = [&](std::size_t room) {
     const auto items = items_of(device, p, cut);
-    return plan::size_product(items[0] + items[1] + items[2], value) <= room;
+    return size_product(items[0] + items[1] + items[2], value) <= room;
   };
   while (!fits(std::min(device.local_bytes, policy.cache_bytes))) {
     if (cut.tile_h > 1) {
@@ -236,11 +209,10 @@ std::optional<Cut> cut_for(const Device& device, const Conv2dProblem& p) {
 }
 
 Attempt cpu(const Device& device, const Conv2dProblem& p) {
-  if (!plan::runs_cpu_variant(device)) return {{}, plan::no_cpu_variant(device)};
-  if (plan::conv2d::is_by_rows(device, p)) return plan::conv2d::by_rows(device, p);
+  if (!runs_cpu_variant(device)) return no_cpu_variant(device);
+  if (conv2d::is_by_rows(device, p)) return conv2d::by_rows(device, p);
   const std::optional<Cut> found = cut_for(device, p);
-  if (!found)
-    return {{}, formatted("no piece of the input fits {} bytes of local memory", device.local_bytes)};
+  if (!found) return formatted("no piece of the input fits {} bytes of local memory", device.local_bytes);
   const Cut& cut = *found;
   const Registers r = registers_of(device, p);
   const auto items = items_of(device, p, cut);
@@ -248,26 +220,24 @@ Attempt cpu(const Device& device, const Conv2dProblem& p) {
   predict(p, plan);
   const std::size_t jobs = p.images * p.groups * divide_up(p.group_filters(), cut.block_k) *
                            divide_up(p.out_height, cut.tile_h) * divide_up(p.out_width, cut.tile_w);
-  plan.work_group = {1, 1, 1};
-  plan.global = {std::clamp<std::size_t>(jobs, 1, plan::kMaxTiles), 1, 1};
-  for (const auto& [name, value] : {std::pair{"LANES", r.lanes},
-                                    {"VECTORS", r.vectors},
-                                    {"EACH_K", r.each_k},
-                                    {"TILE_ITEMS", items[0]},
-                                    {"WEIGHT_ITEMS", items[1]},
-                                    {"SUM_ITEMS", items[2]}})
-    define(plan, name, value);
+  set_groups(plan, 1, jobs);
+  define(plan, {{"LANES", r.lanes},
+                {"VECTORS", r.vectors},
+                {"EACH_K", r.each_k},
+                {"TILE_ITEMS", items[0]},
+                {"WEIGHT_ITEMS", items[1]},
+                {"SUM_ITEMS", items[2]}});
   plan.numbers = {
       {"block_k", cut.block_k}, {"tile_w", cut.tile_w}, {"tile_h", cut.tile_h}, {"depth", cut.depth}};
   plan.tile_rows = cut.tile_h;
   plan.tile_cols = cut.tile_w;
   plan.vector_width = r.lanes;
   plan.items_per_work_item = cut.block_k * cut.tile_h * cut.tile_w;
-  plan.local_bytes = (items[0] + items[1] + items[2]) * size_of(plan::pixel_value(p.type, p.type));
+  plan.local_bytes = (items[0] + items[1] + items[2]) * size_of(pixel_value(p.type, p.type));
   plan.reason = formatted(
       "a thread makes {} planes of {} x {} columns and rows in its cache, {} x {} at a time in registers",
       cut.block_k, cut.tile_w, cut.tile_h, r.each_k, r.vectors * r.lanes);
-  return {plan, {}};
+  return plan;
 }
 
 /// How "gemm" cuts its work.
@@ -277,20 +247,20 @@ struct Slices {
   std::size_t bytes = 0;  ///< of the columns of a slice
 
   std::size_t count(const Conv2dProblem& p) const {
-    return std::max<std::size_t>(divide_up(p.images, images) * divide_up(p.out_height, rows), 1);
+    return at_least_1(divide_up(p.images, images) * divide_up(p.out_height, rows));
   }
 };
 
 Slices slices_of(const Device& device, const Conv2dProblem& p) {
   Slices s;
-  s.rows = std::max<std::size_t>(p.out_height, 1);
-  s.images = std::max<std::size_t>(p.images, 1);
-  if (plan::conv2d::is_straight(p)) return s;
-  const plan::conv2d::Policy& policy = policy_of(device);
+  s.rows = at_least_1(p.out_height);
+  s.images = at_least_1(p.images);
+  if (conv2d::is_straight(p)) return s;
+  const conv2d::Policy& policy = policy_of(device);
   const std::size_t room =
       std::clamp(device.cache_bytes / policy.cache_share, policy.least_columns, policy.most_columns);
-  const std::size_t row = std::max<std::size_t>(p.in_channels * p.taps() * p.out_width * size_of(p.type), 1);
-  if (plan::size_product(row, s.rows) <= room) {
+  const std::size_t row = at_least_1(p.in_channels * p.taps() * p.out_width * size_of(p.type));
+  if (size_product(row, s.rows) <= room) {
     s.images = std::min(s.images, room / (row * s.rows));
   } else {
     s.images = 1;
@@ -312,7 +282,7 @@ GemmProblem product_of(const Conv2dProblem& p, const Slices& slices) {
   g.row_bias = p.bias;
   g.epilogue = p.bias || p.activation != Activation::none;
   g.a_alignment = p.weight_alignment;
-  g.b_alignment = plan::conv2d::is_straight(p) ? p.in_alignment : power_in(g.n * size_of(p.type));
+  g.b_alignment = conv2d::is_straight(p) ? p.in_alignment : power_in(g.n * size_of(p.type));
   g.c_alignment = p.out_alignment;
   if (slices.rows < p.out_height)
     g.c_alignment = std::min(g.c_alignment, power_in(slices.rows * p.out_width * size_of(p.type)));
@@ -321,31 +291,27 @@ GemmProblem product_of(const Conv2dProblem& p, const Slices& slices) {
 
 /// The launch that lays the columns of a slice.
 Launch columns(const Device& device, const Conv2dProblem& p, const Slices& slices) {
-  Launch launch;
-  launch.operation = plan::conv2d::kOperation;
-  launch.variant = "columns";
-  launch.kernel_file = "conv2d/columns.cl";
-  launch.entry_point = "conv2d_columns";
+  Launch launch = named_plan(conv2d::kOperation, "columns", "conv2d/columns.cl", "conv2d_columns");
   define(launch, "ELEMENT_BYTES", size_of(p.type));
-  const bool whole = plan::runs_cpu_variant(device);
+  const bool whole = runs_cpu_variant(device);
   // Four results at once, where all rows of all slices begin at a multiple of them.
   const std::size_t length = slices.rows < p.out_height ? p.out_width : p.plane_results();
   const std::size_t each = !whole && length > 0 && length % 4 == 0 ? 4 : 1;
   const std::array<std::size_t, 3> extent =
       whole ? std::array<std::size_t, 3>{1, 1, slices.images * p.in_channels * p.taps()}
-            : std::array<std::size_t, 3>{std::max<std::size_t>(divide_up(slices.rows * p.out_width, each), 1),
+            : std::array<std::size_t, 3>{at_least_1(divide_up(slices.rows * p.out_width, each)),
                                          p.in_channels, slices.images};
-  launch.work_group = whole ? std::array<std::size_t, 3>{1, 1, 1}
-                            : plan::shape_group(device, policy_of(device).group, 64, extent);
-  launch.global = plan::global_size(extent, launch.work_group);
-  define(launch, "GROUP_0", launch.work_group[0]);
-  define(launch, "GROUP_1", launch.work_group[1]);
-  define(launch, "GROUP_2", launch.work_group[2]);
-  define(launch, "EACH", each);
+  launch.work_group =
+      whole ? std::array<std::size_t, 3>{1, 1, 1} : shape_group(device, policy_of(device).group, 64, extent);
+  launch.global = global_size(extent, launch.work_group);
+  define(launch, {{"GROUP_0", launch.work_group[0]},
+                  {"GROUP_1", launch.work_group[1]},
+                  {"GROUP_2", launch.work_group[2]},
+                  {"EACH", each}});
   if (whole) define(launch, "CPU", 1);
   launch.items_per_work_item = whole ? slices.rows * p.out_width : each * p.taps();
   launch.vector_width = each;
-  launch.reason = formatted("lays the columns of {} image(s), {} rows each, in temporary memory",
+  launch.reason = formatted("writes the columns (im2col) of {} image(s), {} rows each, to temporary memory",
                             slices.images, slices.rows);
   return launch;
 }
@@ -353,30 +319,29 @@ Launch columns(const Device& device, const Conv2dProblem& p, const Slices& slice
 /// The launches of one slice and one group of channels. The call makes the products by gemm(), which has
 /// plans of its own for the groups and for the last slice, which may be smaller.
 Attempt gemm(const Device& device, const Conv2dProblem& p) {
-  if (!p.out_packed) return {{}, "rows of the output have gaps, which a matrix has not"};
+  if (!p.out_packed) return "the output has gaps between its rows, and a matrix has none";
   const Slices slices = slices_of(device, p);
   if (device.max_allocation > 0 && std::bit_ceil(slices.bytes) > device.max_allocation)
-    return {{}, formatted("the columns of a row take {} bytes, more than a buffer", slices.bytes)};
+    return formatted("the columns of a row take {} bytes, more than a buffer", slices.bytes);
   Plan plan = plan_gemm(device, product_of(p, slices));
   plan.reason = formatted("{}{} x {} x {} by gemm / {}: {}",
-                          plan::conv2d::is_straight(p) ? "the input is a factor as it lies; " : "",
+                          conv2d::is_straight(p) ? "the input is a factor as it lies; " : "",
                           p.group_filters(), slices.rows * p.out_width, p.depth(), plan.variant, plan.reason);
   if (p.groups > 1) plan.reason += formatted("; for each of {} groups of channels", p.groups);
-  plan.operation = plan::conv2d::kOperation;
+  plan.operation = conv2d::kOperation;
   plan.variant = "gemm";
   plan.in_place_of.clear();
   plan.rounds = slices.count(p);
   plan.numbers.insert(plan.numbers.begin(), {{"images", slices.images}, {"rows", slices.rows}});
   predict(p, plan);
-  if (plan::conv2d::is_straight(p)) return {plan, {}};
+  if (conv2d::is_straight(p)) return plan;
   plan.before.insert(plan.before.begin(), columns(device, p, slices));
-  plan::add_scratch(plan, slices.bytes);
+  add_scratch(plan, slices.bytes);
   // The columns are written and read once; they may stay in the cache.
-  const double bytes =
-      count(p.images) * count(p.in_channels * p.taps()) * count(p.plane_results()) * count(size_of(p.type));
+  const double bytes = real(p.images, p.in_channels * p.taps(), p.plane_results(), size_of(p.type));
   plan.prediction.bytes_read += bytes;
   plan.prediction.bytes_written += bytes;
-  return {plan, {}};
+  return plan;
 }
 
 }  // namespace
@@ -386,8 +351,10 @@ bool plan::conv2d::is_straight(const Conv2dProblem& p) {
          p.padding.top == 0 && p.out_width == p.width && p.out_height == p.height;
 }
 
-plan::conv2d::Attempt plan::conv2d::plan_variant(const Device& device, const Conv2dProblem& p,
-                                                 std::string_view variant) {
+plan::Attempt plan::conv2d::plan_variant(const Device& device, const Conv2dProblem& p,
+                                         const PlanOverrides& fixed, std::string_view variant) {
+  if (fixed.work_items != 0)
+    refuse(device, kOperation, "work_items", "none: the shapes decide", formatted("{}", fixed.work_items));
   if (variant == "naive") return naive(device, p);
   if (variant == "direct") return direct(device, p);
   if (variant == "implicit") return implicit(device, p);

@@ -1,11 +1,11 @@
 /// The variants of convolutions of many channels, for the file that chooses among them.
 #pragma once
 
+#include "plan/variants.hpp"
+
 #include <smem/conv2d_plan.hpp>
 
 #include <cstddef>
-#include <optional>
-#include <string>
 #include <string_view>
 
 namespace smem::plan::conv2d {
@@ -15,20 +15,14 @@ void check(const Device& device, const Conv2dProblem& problem);
 
 inline constexpr const char* kOperation = "conv2d";
 
-/// A variant's plan, or why there is none.
-struct Attempt {
-  std::optional<Plan> plan;
-  std::string why_not;
-};
-
-inline double count(std::size_t n) { return static_cast<double>(n); }
 /// With the defines that all kernels have, but the columns of "gemm". `pack`: elements that are read at once.
 Plan base_plan(const Conv2dProblem& p, std::string_view variant, const char* file, const char* entry,
                std::size_t pack = 1);
 /// Fills in what every variant reads, writes and computes at least.
 void predict(const Conv2dProblem& p, Plan& plan);
 
-Attempt plan_variant(const Device& device, const Conv2dProblem& p, std::string_view variant);
+Attempt plan_variant(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed,
+                     std::string_view variant);
 
 /// Whether "cpu" reads rows of the input where they lie: each channel has a filter of its own.
 bool is_by_rows(const Device& device, const Conv2dProblem& p);

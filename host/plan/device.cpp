@@ -1,41 +1,28 @@
 // Facts about devices as values: their names, and smaller devices made of larger ones.
 #include "formatted.hpp"
+#include "plan/sizes.hpp"
 
 #include <smem/device.hpp>
 #include <smem/error.hpp>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace smem {
 
 std::string_view name_of(DeviceType type) {
-  switch (type) {
-    case DeviceType::gpu:
-      return "gpu";
-    case DeviceType::cpu:
-      return "cpu";
-    case DeviceType::accelerator:
-      return "accelerator";
-  }
-  return "?";
+  static constexpr std::array<std::string_view, 3> kNames{"gpu", "cpu", "accelerator"};
+  return plan::name_among(kNames, type);
 }
 
 std::string_view name_of(Vendor vendor) {
-  switch (vendor) {
-    case Vendor::nvidia:
-      return "nvidia";
-    case Vendor::amd:
-      return "amd";
-    case Vendor::intel:
-      return "intel";
-    case Vendor::other:
-      return "other";
-  }
-  return "?";
+  static constexpr std::array<std::string_view, 4> kNames{"nvidia", "amd", "intel", "other"};
+  return plan::name_among(kNames, vendor);
 }
 
 namespace {
@@ -82,6 +69,15 @@ BrokenVariant broken_in(std::string_view entry, std::string_view text) {
 }  // namespace
 
 Device clamp(Device device, std::string_view text) {
+  static constexpr std::array<std::pair<std::string_view, bool Device::*>, 4> kFlags{
+      {{"fp64", &Device::fp64},
+       {"forward_progress", &Device::forward_progress},
+       {"ordered_start", &Device::ordered_start},
+       {"retargeting", &Device::retargeting}}};
+  static constexpr std::array<std::pair<std::string_view, std::size_t Device::*>, 3> kMost{
+      {{"cache", &Device::cache_bytes},
+       {"compute_units", &Device::compute_units},
+       {"poll_limit", &Device::poll_limit}}};
   while (!text.empty()) {
     const std::size_t comma = std::min(text.find(','), text.size());
     const std::string_view entry = text.substr(0, comma);
@@ -89,19 +85,20 @@ Device clamp(Device device, std::string_view text) {
     const std::size_t equals = entry.find('=');
     if (equals == std::string_view::npos) refuse_clamp(entry);
     const std::string_view key = entry.substr(0, equals);
+    const auto named = [&](const auto& one) { return one.first == key; };
     if (key == "broken") {
       device.broken.push_back(broken_in(entry, entry.substr(equals + 1)));
       continue;
     }
     const std::size_t value = number_in(entry, entry.substr(equals + 1));
-    const bool may_be_zero = key == "local" || key == "fp64" || key == "forward_progress" ||
-                             key == "ordered_start" || key == "retargeting" || key == "poll_limit";
-    if (!may_be_zero && value == 0) refuse_clamp(entry);
+    if (const auto flag = std::find_if(kFlags.begin(), kFlags.end(), named); flag != kFlags.end()) {
+      device.*flag->second = device.*flag->second && value != 0;
+      continue;
+    }
+    if (value == 0 && key != "local" && key != "poll_limit") refuse_clamp(entry);
     if (key == "local") {
       device.local_bytes = std::min(device.local_bytes, value);
       device.local_bytes_reported = std::min(device.local_bytes_reported, value);
-    } else if (key == "cache") {
-      device.cache_bytes = std::min(device.cache_bytes, value);
     } else if (key == "work_group") {
       device.max_work_group = std::min(device.max_work_group, value);
       for (std::size_t& items : device.max_work_items)
@@ -110,18 +107,8 @@ Device clamp(Device device, std::string_view text) {
       // Plans for a width that the device has not: its own functions for sub-groups are then of no use.
       device.sub_groups = device.sub_groups && device.sub_group_width == value;
       device.sub_group_width = value;
-    } else if (key == "compute_units") {
-      device.compute_units = std::min(device.compute_units, value);
-    } else if (key == "fp64") {
-      device.fp64 = device.fp64 && value != 0;
-    } else if (key == "forward_progress") {
-      device.forward_progress = device.forward_progress && value != 0;
-    } else if (key == "poll_limit") {
-      device.poll_limit = std::min(device.poll_limit, value);
-    } else if (key == "ordered_start") {
-      device.ordered_start = device.ordered_start && value != 0;
-    } else if (key == "retargeting") {
-      device.retargeting = device.retargeting && value != 0;
+    } else if (const auto most = std::find_if(kMost.begin(), kMost.end(), named); most != kMost.end()) {
+      device.*most->second = std::min(device.*most->second, value);
     } else {
       refuse_clamp(entry);
     }

@@ -11,6 +11,13 @@ namespace smem::plan {
 /// Numbers that a kernel is given by value: the least that OpenCL allows for all arguments is 1024 bytes.
 inline constexpr std::size_t kFewWeightsBytes = 384;
 
+/// \throws Error naming the argument of `operation` unless it can filter such grids on the device.
+void check_grids(const char* operation, const Device& device, const SeparableProblem& grids);
+/// The plan of a filter whose window reaches so many cells from its result, with what all kernels of filters
+/// are told.
+Plan filter_plan(const char* operation, std::string_view variant, const char* file, const char* entry,
+                 const SeparableProblem& grids, std::size_t across, std::size_t down);
+
 /// \throws Error naming the argument unless the device can compute it.
 void check_separable(const Device& device, const SeparableProblem& problem);
 void check_box(const Device& device, const BoxProblem& problem);

@@ -1,12 +1,9 @@
 // Plans for products of matrices: which variant, and why not the others.
-#include <smem/error.hpp>
 #include <smem/gemm_plan.hpp>
 
 #include "formatted.hpp"
-#include "plan/broken.hpp"
 #include "plan/gemm_nvidia.hpp"
 #include "plan/gemm_variants.hpp"
-#include "plan/sizes.hpp"
 
 #include <algorithm>
 #include <array>
@@ -48,9 +45,7 @@ void set_grid(const Device& device, const GemmProblem& problem, Plan& plan) {
   plan.global = global_size(extent, plan.work_group);
   plan.tile_rows = plan.work_group[1];
   plan.tile_cols = plan.work_group[0];
-  define(plan, "GROUP_0", plan.work_group[0]);
-  define(plan, "GROUP_1", plan.work_group[1]);
-  define(plan, "GROUP_2", plan.work_group[2]);
+  define_group(plan);
 }
 
 }  // namespace
@@ -72,37 +67,27 @@ void check(const Device& device, const GemmProblem& problem) {
   require_elements("gemm", "a", {problem.m, problem.k});
   require_elements("gemm", "b", {problem.k, problem.n});
   require_elements("gemm", "c", {problem.m, problem.n, problem.batch});
+  using enum Scalar;
+  require_one_of("gemm", "in", problem.in, {float32, float64, half, bfloat16, int8});
   const std::string in(name_of(problem.in));
-  if (problem.in != Scalar::float32 && problem.in != Scalar::float64 && problem.in != Scalar::half &&
-      problem.in != Scalar::bfloat16 && problem.in != Scalar::int8)
-    refuse("in", "float32, float64, half, bfloat16 or int8", in);
   const Scalar sums = value_type(problem.in);
-  const bool storage = problem.in == Scalar::half || problem.in == Scalar::bfloat16;
+  const bool storage = problem.in == half || problem.in == bfloat16;
   if (problem.out != sums && !(storage && problem.out == problem.in)) {
     refuse("out", formatted("{}{} for {}", name_of(sums), storage ? formatted(" or {}", in) : "", in),
-           std::string(name_of(problem.out)));
+           name_of(problem.out));
   }
-  if (!device.fp64 && problem.in == Scalar::float64) {
-    throw Error({.operation = "gemm",
-                 .argument = "in",
-                 .expected = "a type that the device computes with; it has no fp64",
-                 .got = in,
-                 .device = device.name});
-  }
+  require_fp64("gemm", device, "in", problem.in);
   if (problem.activation == Activation::gelu && !is_float(problem.in))
     refuse("activation", "none or relu of integers", "gelu");
 }
 
-Plan base_plan(const GemmProblem& problem, std::string_view variant, const char* file, const char* entry) {
-  Plan plan;
-  plan.operation = "gemm";
-  plan.variant = variant;
-  plan.kernel_file = file;
-  plan.entry_point = entry;
-  define(plan, "ELEMENT_TYPE", type_number(problem.in));
-  define(plan, "RESULT_TYPE", type_number(problem.out));
-  define(plan, "A_ALONG_K", problem.a_along_k ? 1 : 0);
-  define(plan, "B_ALONG_K", problem.b_along_k ? 1 : 0);
+Plan base_plan(const GemmProblem& problem, std::string_view variant, std::string_view file,
+               std::string_view entry) {
+  Plan plan = named_plan("gemm", variant, file, entry);
+  define(plan, {{"ELEMENT_TYPE", type_number(problem.in)},
+                {"RESULT_TYPE", type_number(problem.out)},
+                {"A_ALONG_K", problem.a_along_k ? 1 : 0},
+                {"B_ALONG_K", problem.b_along_k ? 1 : 0}});
   if (problem.listed) define(plan, "LISTED", problem.turned ? 2 : 1);
   if (problem.epilogue) {
     define(plan, "EPILOGUE", 1);
@@ -123,9 +108,8 @@ Plan base_plan(const GemmProblem& problem, std::string_view variant, const char*
         plan.preamble.insert(0, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
     }
   }
-  const auto m = static_cast<double>(problem.m), n = static_cast<double>(problem.n),
-             k = static_cast<double>(problem.k), batch = static_cast<double>(problem.batch);
-  const auto in = static_cast<double>(size_of(problem.in)), out = static_cast<double>(size_of(problem.out));
+  const auto m = real(problem.m), n = real(problem.n), k = real(problem.k), batch = real(problem.batch);
+  const auto in = real(size_of(problem.in)), out = real(size_of(problem.out));
   plan.prediction.operations = is_float(problem.in) ? 2 * m * n * k * batch : 0;
   plan.prediction.bytes_read = batch * ((m * k + k * n) * in + (problem.reads_c ? m * n * out : 0));
   plan.prediction.bytes_written = batch * m * n * out;
@@ -162,7 +146,7 @@ bool is_nvidias(std::string_view variant) {
 }
 
 std::size_t tiles_of(const GemmProblem& problem, const TileShape& tile) {
-  return std::max<std::size_t>(count_tiles(problem, tile), 1);
+  return at_least_1(count_tiles(problem, tile));
 }
 
 /// Parts of each sum, of at least `depth` numbers: as many as give the device so many work-groups.
@@ -170,15 +154,14 @@ std::size_t count_parts(const Device& device, const GemmProblem& problem, std::s
                         std::size_t groups, std::size_t depth) {
   const std::size_t most = policy_of(device).parts.most;
   const std::size_t sums = problem.m * problem.n * problem.batch * size_of(value_type(problem.in));
-  const std::size_t room =
-      device.max_allocation == 0 ? most : device.max_allocation / std::max<std::size_t>(sums, 1);
-  return std::max<std::size_t>(std::min({groups / tiles, problem.k / depth, most, room}), 1);
+  const std::size_t room = device.max_allocation == 0 ? most : device.max_allocation / at_least_1(sums);
+  return at_least_1(std::min({groups / tiles, problem.k / depth, most, room}));
 }
 
 /// Cuts sums into parts that begin at multiples of `multiple`.
 void cut(const GemmProblem& problem, std::size_t parts, std::size_t multiple, Split& split) {
-  split.part_depth = round_up(std::max<std::size_t>(divide_up(problem.k, parts), 1), multiple);
-  split.parts = std::max<std::size_t>(divide_up(problem.k, split.part_depth), 1);
+  split.part_depth = round_up(at_least_1(divide_up(problem.k, parts)), multiple);
+  split.parts = at_least_1(divide_up(problem.k, split.part_depth));
   split.bytes = split.parts * problem.m * problem.n * problem.batch * size_of(value_type(problem.in));
 }
 
@@ -244,7 +227,7 @@ Launch finish_stream(const Plan& plan, const Split& split) {
   Launch launch = plan;
   launch.variant = "finish";
   launch.entry_point = "gemm_stream_k_finish";
-  launch.global[0] = std::max<std::size_t>(split.parts - 1, 1) * plan.work_group[0];
+  launch.global[0] = at_least_1(split.parts - 1) * plan.work_group[0];
   launch.local_bytes = 0;
   launch.layout = {};
   launch.prediction = {};
@@ -258,11 +241,10 @@ Launch finish(const Device& device, const GemmProblem& problem, const Split& spl
   Launch launch = base_plan(problem, "finish", "gemm/finish.cl", "gemm_finish");
   std::array<std::size_t, 3> group = shape_group(device, policy.group, 16, {16, 16, 1});
   // Few results of many parts would leave the device idle: several work-items share each.
-  const std::size_t results = std::max<std::size_t>(problem.m * problem.n * problem.batch, 1);
-  std::size_t slices =
-      std::min({split.parts / 2, device.compute_units * policy.parts.items_a_unit / results,
-                policy.parts.most_slices, std::max<std::size_t>(device.max_work_items[2], 1)});
-  slices = std::bit_floor(std::max<std::size_t>(slices, 1));
+  const std::size_t results = at_least_1(problem.m * problem.n * problem.batch);
+  std::size_t slices = std::min({split.parts / 2, device.compute_units * policy.parts.items_a_unit / results,
+                                 policy.parts.most_slices, at_least_1(device.max_work_items[2])});
+  slices = std::bit_floor(at_least_1(slices));
   const std::size_t item_bytes = size_of(value_type(problem.in));
   if (slices > 1) {
     const std::size_t most = std::bit_floor(std::clamp<std::size_t>(device.max_work_group, 1, policy.group));
@@ -275,14 +257,13 @@ Launch finish(const Device& device, const GemmProblem& problem, const Split& spl
   launch.global = global_size({problem.n, problem.m, problem.batch * slices}, launch.work_group);
   launch.tile_rows = group[1];
   launch.tile_cols = group[0];
-  define(launch, "GROUP_0", group[0]);
-  define(launch, "GROUP_1", group[1]);
+  define(launch, {{"GROUP_0", group[0]}, {"GROUP_1", group[1]}});
   if (slices > 1) {
     define(launch, "SLICES", slices);
     launch.local_bytes = slices * group[0] * group[1] * item_bytes;
   }
   launch.prediction.operations = 0;
-  launch.prediction.bytes_read = static_cast<double>(split.bytes);
+  launch.prediction.bytes_read = real(split.bytes);
   launch.reason = formatted("adds {} part(s) of each sum, always in the same order", split.parts);
   return launch;
 }
@@ -319,7 +300,7 @@ std::string why_not(const Device& device, const GemmProblem& problem, std::strin
   if (is_nvidias(chosen.variant))
     return formatted("{} has the device copy tiles without registers, steps ahead", chosen.variant);
   if (chosen.variant == "split_k") return "its work-groups would leave most of the device idle";
-  if (chosen.variant == "cpu") return "work-items that meet in local memory are loops on a CPU";
+  if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
   if (chosen.variant == "naive") return "a tile would be nearly empty";
   if (plan.layout.store_degree() > chosen.layout.store_degree() ||
       plan.layout.load_degree() > chosen.layout.load_degree()) {
@@ -399,7 +380,7 @@ Plan make_plan(const Device& device, const GemmProblem& problem, const PlanOverr
   const std::string_view chosen =
       overrides.variant.empty() ? gemm::choose(device, problem, overrides) : overrides.variant;
   gemm::Split split = gemm::split_of(device, problem, overrides, chosen);
-  gemm::Attempt attempt = gemm::plan_variant(device, problem, overrides, chosen, split);
+  plan::Attempt attempt = gemm::plan_variant(device, problem, overrides, chosen, split);
   if (!attempt.plan) {
     const std::string reason = attempt.why_not;
     split.packing = {};
@@ -418,7 +399,9 @@ Plan make_plan(const Device& device, const GemmProblem& problem, const PlanOverr
   Plan plan = std::move(*attempt.plan);
   gemm::complete(device, problem, split, plan);
   if (plan.evidence.empty()) plan.evidence = gemm::policy_of(device).evidence.text(device);
-  plan::note_choice(plan, overrides, names, device, problem, gemm::why_not);
+  plan::note_choice(plan, overrides, names, [device, problem](std::string_view other, const Plan& instead) {
+    return gemm::why_not(device, problem, other, instead);
+  });
   return plan;
 }
 

@@ -23,8 +23,8 @@ struct CpuTile {
 /// Tiles down and across C: equal shares, with which the busiest thread is done first.
 std::pair<std::size_t, std::size_t> cut(const Device& device, const GemmProblem& problem,
                                         const CpuTile& tile) {
-  const std::size_t least_down = std::max<std::size_t>(divide_up(problem.m, tile.m), 1);
-  const std::size_t least_across = std::max<std::size_t>(divide_up(problem.n, tile.n), 1);
+  const std::size_t least_down = at_least_1(divide_up(problem.m, tile.m));
+  const std::size_t least_across = at_least_1(divide_up(problem.n, tile.n));
   std::pair<std::size_t, std::size_t> best{least_down, least_across};
   std::size_t least_work = std::numeric_limits<std::size_t>::max();
   for (std::size_t down = least_down; down < least_down + 4; ++down) {
@@ -72,29 +72,28 @@ bool runs_on_cpu(const Device& device, const GemmProblem& problem) {
 
 Attempt cpu(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed) {
   refuse_tile(fixed, "cpu");
-  if (!runs_cpu_variant(device)) return std::string(no_cpu_variant(device));
+  if (!runs_cpu_variant(device)) return no_cpu_variant(device);
   const std::optional<CpuTile> found = cpu_tile(device, problem);
   if (!found) return no_tile_fits(device);
   const CpuTile& tile = *found;
   const std::size_t value = size_of(value_type(problem.in));
   const auto [down, across] = cut(device, problem, tile);
   if (problem.batch > kMaxTiles || down > kMaxTiles || across > kMaxTiles)
-    return std::string("more tiles than a launch has work-groups");
+    return "more tiles than a launch has work-groups";
   Plan plan = base_plan(problem, "cpu", "gemm/cpu.cl", "gemm_cpu");
-  plan.work_group = {1, 1, 1};
   plan.global = {across, down, problem.batch};
-  plan.tile_rows = round_up(std::max<std::size_t>(divide_up(problem.m, down), 1), kBlockM);
-  plan.tile_cols = round_up(std::max<std::size_t>(divide_up(problem.n, across), 1), tile.block_n());
+  plan.tile_rows = round_up(at_least_1(divide_up(problem.m, down)), kBlockM);
+  plan.tile_cols = round_up(at_least_1(divide_up(problem.n, across)), tile.block_n());
   plan.items_per_work_item = plan.tile_rows * plan.tile_cols;
   plan.vector_width = tile.lanes;
   plan.local_bytes = tile.bytes(value);
-  define(plan, "LANES", tile.lanes);
-  define(plan, "VECTORS", tile.vectors);
-  define(plan, "TILE_M", tile.m);
-  define(plan, "TILE_N", tile.n);
-  define(plan, "DEPTH", tile.depth);
+  define(plan, {{"LANES", tile.lanes},
+                {"VECTORS", tile.vectors},
+                {"TILE_M", tile.m},
+                {"TILE_N", tile.n},
+                {"DEPTH", tile.depth}});
   // Each tile reads its rows of A and columns of B.
-  const auto number = [](std::size_t n) { return static_cast<double>(n); };
+  const auto number = [](std::size_t n) { return real(n); };
   const double read = number(problem.batch) * number(problem.k) * number(size_of(problem.in)) *
                       (number(across) * number(problem.m) + number(down) * number(problem.n));
   plan.prediction.bytes_read += read - number(problem.batch) * number(problem.k) *

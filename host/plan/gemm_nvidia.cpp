@@ -39,7 +39,7 @@ const nvidia::Multistage& multistage_tile(const Device& device, const GemmProble
 const nvidia::Wgmma& wgmma_tile(const Device& device, const GemmProblem& problem) {
   const std::span<const nvidia::Wgmma> tiles = nvidia::policy_of(device).wgmma;
   for (const nvidia::Wgmma& tile : tiles)
-    if (tile.suits(problem) && count(problem, tile.tile_m(), tile.tile_n) >= tile.least_tiles) return tile;
+    if (tile.suits(problem) && count(problem, tile.tile_m(), tile.of.tile_n) >= tile.least_tiles) return tile;
   return tiles.back();
 }
 
@@ -92,9 +92,8 @@ void set_sizes(Plan& plan, const GemmProblem& problem, std::size_t tile_m, std::
   plan.items_per_work_item = tile_m * tile_n / group;
   plan.local_bytes = local_bytes;
   // What is brought there, once, and read for the multiplications.
-  plan.prediction.local_bytes = 2 * static_cast<double>(count(problem, tile_m, tile_n)) *
-                                static_cast<double>(problem.k) * static_cast<double>(tile_m + tile_n) *
-                                static_cast<double>(size_of(problem.in));
+  plan.prediction.local_bytes = 2 * real(count(problem, tile_m, tile_n)) * real(problem.k) *
+                                real(tile_m + tile_n) * real(size_of(problem.in));
 }
 
 /// Elements of C, or of the sums of parts, that a store takes: `most`, where all rows begin at a multiple.
@@ -120,14 +119,14 @@ std::string_view nvidia_variant(const Device& device, const GemmProblem& problem
 TileShape nvidia_tile(const Device& device, const GemmProblem& problem, std::string_view variant) {
   if (variant == "multistage") {
     const nvidia::Multistage& tile = multistage_tile(device, problem);
-    return {tile.tile_m(), tile.tile_n(), tile.tile_k, 1, 1};
+    return {tile.tile_m(), tile.tile_n(), tile.of.tile_k, 1, 1};
   }
   if (variant == "wgmma") {
     const nvidia::Wgmma& tile = wgmma_tile(device, problem);
-    return {tile.tile_m(), tile.tile_n, 128 / size_of(problem.in), 1, 1};
+    return {tile.tile_m(), tile.of.tile_n, 128 / size_of(problem.in), 1, 1};
   }
   const nvidia::Mma& tile = mma_tile(device);
-  return {tile.tile_m(), tile.tile_n(), tile.row_bytes / size_of(problem.in), 1, 1};
+  return {tile.tile_m(), tile.tile_n(), tile.of.row_bytes / size_of(problem.in), 1, 1};
 }
 
 std::string no_wgmma(const Device& device, const GemmProblem& problem) {
@@ -142,8 +141,7 @@ std::string no_wgmma(const Device& device, const GemmProblem& problem) {
 Packing packing_of(const Device& device, const GemmProblem& problem) {
   const nvidia::Pack& policy = nvidia::policy_of(device).pack;
   Packing packing;
-  const double products =
-      static_cast<double>(problem.m) * static_cast<double>(problem.n) * static_cast<double>(problem.k);
+  const double products = real(problem.m, problem.n, problem.k);
   if (!no_wgmma(device, problem).empty() || !is_16_bit(problem.in) || problem.listed || problem.batch != 1 ||
       products < policy.least)
     return packing;
@@ -166,13 +164,8 @@ GemmProblem as_packed(GemmProblem problem, const Packing& packing) {
 Launch pack(const Device& device, const GemmProblem& problem, const Packing& packing) {
   const nvidia::Pack& policy = nvidia::policy_of(device).pack;
   const bool of_a = packing.a_pitch > 0, of_b = packing.b_pitch > 0;
-  Launch launch;
-  launch.operation = "gemm";
-  launch.variant = "pack";
-  launch.kernel_file = "nvidia/gemm/pack.cl";
-  launch.entry_point = "gemm_pack";
-  define(launch, "GROUP", policy.group);
-  define(launch, "LINES", policy.lines);
+  Launch launch = named_plan("gemm", "pack", "nvidia/gemm/pack.cl", "gemm_pack");
+  define(launch, {{"GROUP", policy.group}, {"LINES", policy.lines}});
   const Lines a = lines_of_a(problem), b = lines_of_b(problem);
   const std::size_t items = (of_a ? pack_items(policy, a) : 0) + (of_b ? pack_items(policy, b) : 0);
   launch.work_group = {policy.group, 1, 1};
@@ -180,8 +173,8 @@ Launch pack(const Device& device, const GemmProblem& problem, const Packing& pac
   launch.items_per_work_item = 8 * policy.lines;
   launch.vector_width = 8;
   const std::size_t elements = (of_a ? a.count * a.along : 0) + (of_b ? b.count * b.along : 0);
-  launch.prediction.bytes_read = static_cast<double>(elements * size_of(problem.in));
-  launch.prediction.bytes_written = static_cast<double>(packing.bytes);
+  launch.prediction.bytes_read = real(elements * size_of(problem.in));
+  launch.prediction.bytes_written = real(packing.bytes);
   launch.reason = formatted("moves {} to where rows begin at multiples of 128 bytes", of_a && of_b ? "A and B"
                                                                                       : of_a       ? "A"
                                                                                                    : "B");
@@ -191,9 +184,8 @@ Launch pack(const Device& device, const GemmProblem& problem, const Packing& pac
 Attempt multistage(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
                    const Split& split) {
   refuse_tile(fixed, "multistage");
-  if (compute_capability(device) < 80)
-    return std::string("needs the asynchronous copies of NVIDIA's sm_80 and later");
-  if (problem.in != Scalar::float32) return std::string("multiplies float32");
+  if (compute_capability(device) < 80) return "needs the asynchronous copies of NVIDIA's sm_80 and later";
+  if (problem.in != Scalar::float32) return "multiplies float32";
   const nvidia::Multistage& tile = multistage_tile(device, problem);
   const std::size_t groups = count(problem, tile.tile_m(), tile.tile_n(), split.parts);
   const std::size_t bytes = tile.local_bytes(problem.a_along_k, problem.b_along_k);
@@ -201,23 +193,22 @@ Attempt multistage(const Device& device, const GemmProblem& problem, const PlanO
   if (bytes > device.local_bytes || tile.group() > device.max_work_group)
     return too_much(device, tile.group(), bytes);
   Plan plan = started(problem, split, "multistage", "nvidia/gemm/multistage.cl", "gemm_multistage");
-  set_sizes(plan, problem, tile.tile_m(), tile.tile_n(), tile.group(), std::max<std::size_t>(groups, 1),
-            bytes);
-  define(plan, "WARPS_M", tile.warps_m);
-  define(plan, "WARPS_N", tile.warps_n);
-  define(plan, "LANES_M", tile.lanes_m);
-  define(plan, "ITEM_M", tile.item_m);
-  define(plan, "ITEM_N", tile.item_n);
-  define(plan, "TILE_K", tile.tile_k);
-  define(plan, "STAGES", tile.stages);
+  set_sizes(plan, problem, tile.tile_m(), tile.tile_n(), tile.group(), at_least_1(groups), bytes);
+  define(plan, {{"WARPS_M", tile.of.warps_m},
+                {"WARPS_N", tile.of.warps_n},
+                {"LANES_M", tile.of.lanes_m},
+                {"ITEM_M", tile.of.item_m},
+                {"ITEM_N", tile.of.item_n},
+                {"TILE_K", tile.of.tile_k},
+                {"STAGES", tile.of.stages}});
   // Numbers along k are turned by copies of 4 bytes, or through registers.
   const bool a_aligned = problem.a_alignment >= 16, b_aligned = problem.b_alignment >= 16;
-  define(plan, "A_VECTOR", a_aligned && !problem.a_along_k ? 4 : 1);
-  define(plan, "B_VECTOR", b_aligned && (!problem.b_along_k || problem.a_along_k) ? 4 : 1);
-  define(plan, "C_VECTOR", store_width(problem, split, 4));
+  define(plan, {{"A_VECTOR", a_aligned && !problem.a_along_k ? 4 : 1},
+                {"B_VECTOR", b_aligned && (!problem.b_along_k || problem.a_along_k) ? 4 : 1},
+                {"C_VECTOR", store_width(problem, split, 4)}});
   plan.vector_width = 4;
-  plan.reason = formatted("asynchronous copies fill tiles ahead; {} x {} results a work-item{}", tile.item_m,
-                          tile.item_n, in_parts(split));
+  plan.reason = formatted("asynchronous copies fill tiles ahead; {} x {} results a work-item{}",
+                          tile.of.item_m, tile.of.item_n, in_parts(split));
   plan.evidence = tile.evidence.text(device);
   return plan;
 }
@@ -228,7 +219,7 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
   if (std::string reason = no_wgmma(device, given); !reason.empty()) return reason;
   const GemmProblem problem = as_packed(given, split.packing);
   const nvidia::Wgmma& tile = wgmma_tile(device, problem);
-  const std::size_t tiles = count(problem, tile.tile_m(), tile.tile_n, split.parts);
+  const std::size_t tiles = count(problem, tile.tile_m(), tile.of.tile_n, split.parts);
   const std::size_t width = store_width(problem, split, 2);
   const std::size_t bytes = tile.local_bytes(width == 1 || (problem.epilogue && split.parts == 1));
   if (std::string reason = too_many(problem, tiles); !reason.empty()) return reason;
@@ -236,25 +227,25 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
     return too_much(device, tile.group(), bytes);
   Plan plan = started(problem, split, "wgmma", "nvidia/gemm/wgmma.cl", "gemm_wgmma");
   plan.target = "sm_90a";
-  set_sizes(plan, problem, tile.tile_m(), tile.tile_n, tile.group(),
+  set_sizes(plan, problem, tile.tile_m(), tile.of.tile_n, tile.group(),
             std::clamp<std::size_t>(tiles, 1, device.compute_units), bytes);
-  define(plan, "CONSUMERS", tile.consumers);
-  define(plan, "PRODUCERS", tile.producers);
-  define(plan, "TILE_N", tile.tile_n);
-  define(plan, "MMA_N", tile.mma_n);
-  define(plan, "STAGES", tile.stages);
-  define(plan, "LAG", tile.lag);
-  define(plan, "PRODUCER_REGISTERS", tile.producer_registers);
-  define(plan, "CONSUMER_REGISTERS", tile.consumer_registers);
-  define(plan, "LOOSE", tile.loose ? 1 : 0);
-  define(plan, "C_VECTOR", width);
+  define(plan, {{"CONSUMERS", tile.of.consumers},
+                {"PRODUCERS", tile.of.producers},
+                {"TILE_N", tile.of.tile_n},
+                {"MMA_N", tile.of.mma_n},
+                {"STAGES", tile.of.stages},
+                {"LAG", tile.of.lag},
+                {"PRODUCER_REGISTERS", tile.producer_registers},
+                {"CONSUMER_REGISTERS", tile.consumer_registers},
+                {"LOOSE", tile.loose ? 1 : 0},
+                {"C_VECTOR", width}});
   const nvidia::Policy& policy = nvidia::policy_of(device);
   const bool small = problem.m <= policy.few_rows || split.packing.bytes > 0;
   define(plan, "BAND", small ? policy.small_band : tile.band);
   plan.prediction.operations = 0;  // those of the matrix units stand beside no rate that was measured
   plan.reason =
       formatted("Hopper's matrix units; {} warp(s) in four fill the tiles that the others multiply{}",
-                4 * tile.producers / (tile.producers + tile.consumers), in_parts(split));
+                4 * tile.of.producers / (tile.of.producers + tile.of.consumers), in_parts(split));
   if (split.packing.bytes > 0)
     plan.reason += formatted("; a launch before it packs {} bytes of factors", split.packing.bytes);
   plan.evidence = (split.packing.bytes > 0 ? policy.packed : tile.evidence).text(device);
@@ -264,29 +255,28 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
 Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
             const Split& split) {
   refuse_tile(fixed, "mma");
-  if (compute_capability(device) < 80)
-    return std::string("needs the matrix units of NVIDIA's sm_80 and later");
-  if (!has_units(problem)) return std::string("multiplies half, bfloat16, int8, and where it may, TF32");
+  if (compute_capability(device) < 80) return "needs the matrix units of NVIDIA's sm_80 and later";
+  if (!has_units(problem)) return "multiplies half, bfloat16, int8, and where it may, TF32";
   const nvidia::Mma& tile = mma_tile(device);
   const std::size_t groups = count(problem, tile.tile_m(), tile.tile_n(), split.parts);
   if (std::string reason = too_many(problem, groups); !reason.empty()) return reason;
   if (tile.local_bytes() > device.local_bytes || tile.group() > device.max_work_group)
     return too_much(device, tile.group(), tile.local_bytes());
   Plan plan = started(problem, split, "mma", "nvidia/gemm/mma.cl", "gemm_mma");
-  set_sizes(plan, problem, tile.tile_m(), tile.tile_n(), tile.group(), std::max<std::size_t>(groups, 1),
+  set_sizes(plan, problem, tile.tile_m(), tile.tile_n(), tile.group(), at_least_1(groups),
             tile.local_bytes());
-  define(plan, "WARPS_M", tile.warps_m);
-  define(plan, "WARPS_N", tile.warps_n);
-  define(plan, "WARP_M", tile.warp_m);
-  define(plan, "WARP_N", tile.warp_n);
-  define(plan, "ROW_BYTES", tile.row_bytes);
-  define(plan, "STAGES", tile.stages);
+  define(plan, {{"WARPS_M", tile.of.warps_m},
+                {"WARPS_N", tile.of.warps_n},
+                {"WARP_M", tile.of.warp_m},
+                {"WARP_N", tile.of.warp_n},
+                {"ROW_BYTES", tile.of.row_bytes},
+                {"STAGES", tile.of.stages}});
   const auto copied = [](std::size_t alignment) -> std::size_t {
     return alignment >= 16 ? 16 : alignment >= 4 ? 4 : 1;
   };
-  define(plan, "A_ALIGNMENT", copied(problem.a_alignment));
-  define(plan, "B_ALIGNMENT", copied(problem.b_alignment));
-  define(plan, "C_VECTOR", store_width(problem, split, 2));
+  define(plan, {{"A_ALIGNMENT", copied(problem.a_alignment)},
+                {"B_ALIGNMENT", copied(problem.b_alignment)},
+                {"C_VECTOR", store_width(problem, split, 2)}});
   plan.prediction.operations = 0;
   plan.reason = "matrix units, and asynchronous copies that fill tiles ahead" + in_parts(split);
   plan.evidence = tile.evidence.text(device);

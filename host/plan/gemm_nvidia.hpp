@@ -32,14 +32,16 @@ inline bool aligned_straight(const GemmProblem& p) { return !loose(p) && !crosse
 struct Multistage {
   Suits* suits;
   bool fills = false;  ///< only where each unit gets a tile
-  std::size_t warps_m, warps_n, lanes_m, item_m, item_n, tile_k, stages;
+  struct Shape {
+    std::size_t warps_m, warps_n, lanes_m, item_m, item_n, tile_k, stages;
+  } of;
   Evidence evidence;
 
-  constexpr std::size_t tile_m() const { return warps_m * lanes_m * item_m; }
-  constexpr std::size_t tile_n() const { return warps_n * (32 / lanes_m) * item_n; }
-  constexpr std::size_t group() const { return 32 * warps_m * warps_n; }
+  constexpr std::size_t tile_m() const { return of.warps_m * of.lanes_m * of.item_m; }
+  constexpr std::size_t tile_n() const { return of.warps_n * (32 / of.lanes_m) * of.item_n; }
+  constexpr std::size_t group() const { return 32 * of.warps_m * of.warps_n; }
   constexpr std::size_t local_bytes(bool a_along_k, bool b_along_k) const {
-    return stages * tile_k * (tile_m() + (a_along_k ? 4 : 0) + tile_n() + (b_along_k ? 4 : 0)) * 4;
+    return of.stages * of.tile_k * (tile_m() + (a_along_k ? 4 : 0) + tile_n() + (b_along_k ? 4 : 0)) * 4;
   }
 };
 
@@ -52,128 +54,56 @@ constexpr Evidence kSmallLocal{.what =
                                    "no measurement: two or three stages, which fit 48 KiB of local memory"};
 
 // A_VECTOR 1 where A lies along k: turned by copies of 4 bytes, 51.1 TFLOP/s at 8192; through registers
-// (A_VECTOR 4) 50.0. B along k is better through registers (B_VECTOR 4: 48.6; 1: 45.4), unless A lies along
-// m (48.2 by copies, 47.6 through registers).
+// (A_VECTOR 4) 50.0. B along k is better through registers (B_VECTOR 4: 48.6; 1: 45.4), unless A lies along m
+// (48.2 by copies, 47.6 through registers).
 inline constexpr std::array<Multistage, 12> kMultistage{
     {{.suits = at_most_4_rows,
-      .warps_m = 1,
-      .warps_n = 4,
-      .lanes_m = 1,
-      .item_m = 4,
-      .item_n = 4,
-      .tile_k = 16,
-      .stages = 4,
+      .of = {.warps_m = 1, .warps_n = 4, .lanes_m = 1, .item_m = 4, .item_n = 4, .tile_k = 16, .stages = 4},
       .evidence = h200("m of at most 4, of cuBLAS", "1 x 4096 x 4096 in 16 parts of k: 27.6 us, 1.02")},
      {.suits = at_most_32_rows,
-      .warps_m = 1,
-      .warps_n = 4,
-      .lanes_m = 4,
-      .item_m = 8,
-      .item_n = 8,
-      .tile_k = 16,
-      .stages = 4,
+      .of = {.warps_m = 1, .warps_n = 4, .lanes_m = 4, .item_m = 8, .item_n = 8, .tile_k = 16, .stages = 4},
       .evidence = h200("m of at most 32, TFLOP/s and of cuBLAS", "31 x 65536 x 129: 23.7, 1.40")},
      {.suits = at_most_48_columns,
-      .warps_m = 4,
-      .warps_n = 1,
-      .lanes_m = 8,
-      .item_m = 4,
-      .item_n = 12,
-      .tile_k = 16,
-      .stages = 4,
+      .of = {.warps_m = 4, .warps_n = 1, .lanes_m = 8, .item_m = 4, .item_n = 12, .tile_k = 16, .stages = 4},
       .evidence =
           h200("n of at most 48, TFLOP/s and of cuBLAS", "4096 x 37 x 4096 in 8 parts of k: 18.0, 1.02")},
      {.suits = within_64,
-      .warps_m = 1,
-      .warps_n = 2,
-      .lanes_m = 8,
-      .item_m = 8,
-      .item_n = 8,
-      .tile_k = 8,
-      .stages = 4,
+      .of = {.warps_m = 1, .warps_n = 2, .lanes_m = 8, .item_m = 8, .item_n = 8, .tile_k = 8, .stages = 4},
       .evidence = h200("batches of small matrices, 64 x 64 each, TFLOP/s and of cuBLAS",
                        "64^3, 10,000 of them: 33.6, 1.24")},
      {.suits = under_a_million,
-      .warps_m = 2,
-      .warps_n = 2,
-      .lanes_m = 8,
-      .item_m = 4,
-      .item_n = 8,
-      .tile_k = 16,
-      .stages = 4,
+      .of = {.warps_m = 2, .warps_n = 2, .lanes_m = 8, .item_m = 4, .item_n = 8, .tile_k = 16, .stages = 4},
       .evidence =
           h200("C of less than a million results, TFLOP/s and of cuBLAS", "1000 x 333 x 777: 13.0, 0.84")},
      {.suits = loose_straight,
       .fills = true,
-      .warps_m = 2,
-      .warps_n = 4,
-      .lanes_m = 4,
-      .item_m = 16,
-      .item_n = 8,
-      .tile_k = 16,
-      .stages = 3,
+      .of = {.warps_m = 2, .warps_n = 4, .lanes_m = 4, .item_m = 16, .item_n = 8, .tile_k = 16, .stages = 3},
       .evidence =
           h200("rows not aligned to 16 bytes, TFLOP/s and of cuBLAS", "4097 x 4095 x 1023: 41.4, 0.84")},
      {.suits = aligned_straight,
       .fills = true,
-      .warps_m = 2,
-      .warps_n = 4,
-      .lanes_m = 4,
-      .item_m = 16,
-      .item_n = 8,
-      .tile_k = 32,
-      .stages = 2,
+      .of = {.warps_m = 2, .warps_n = 4, .lanes_m = 4, .item_m = 16, .item_n = 8, .tile_k = 32, .stages = 2},
       .evidence = h200("not A along m with B along k, TFLOP/s and of cuBLAS",
                        "8192: 51.1, 1.01; 4096: 50.4, 0.99; B along k: 48.6, 0.95; A along m: 52.5, 0.99")},
      {.suits = any,
       .fills = true,
-      .warps_m = 2,
-      .warps_n = 2,
-      .lanes_m = 8,
-      .item_m = 8,
-      .item_n = 16,
-      .tile_k = 16,
-      .stages = 3,
-      .evidence = h200("fewer tiles, or A along m with B along k: two groups a unit, TFLOP/s and of cuBLAS",
-                       "2048: 46.7, 0.95; 8192 A along m, B along k: 48.8, 0.97; 4096 x 4096 x 37: 22.0, "
-                       "1.10")},
+      .of = {.warps_m = 2, .warps_n = 2, .lanes_m = 8, .item_m = 8, .item_n = 16, .tile_k = 16, .stages = 3},
+      .evidence =
+          h200("fewer tiles, or A along m with B along k: two groups a unit, TFLOP/s and of cuBLAS",
+               "2048: 46.7, 0.95; 8192 A along m, B along k: 48.8, 0.97; 4096 x 4096 x 37: 22.0, 1.10")},
      {.suits = any,
-      .warps_m = 2,
-      .warps_n = 2,
-      .lanes_m = 4,
-      .item_m = 8,
-      .item_n = 8,
-      .tile_k = 16,
-      .stages = 4,
+      .of = {.warps_m = 2, .warps_n = 2, .lanes_m = 4, .item_m = 8, .item_n = 8, .tile_k = 16, .stages = 4},
       .evidence = h200("fewer tiles than units of the larger ones, TFLOP/s and of cuBLAS",
                        "1024: 35.2, 1.08; 2048: 46.1, 0.94")},
      {.suits = at_most_32_rows,
-      .warps_m = 1,
-      .warps_n = 4,
-      .lanes_m = 4,
-      .item_m = 8,
-      .item_n = 8,
-      .tile_k = 16,
-      .stages = 2,
+      .of = {.warps_m = 1, .warps_n = 4, .lanes_m = 4, .item_m = 8, .item_n = 8, .tile_k = 16, .stages = 2},
       .evidence = kSmallLocal},
      {.suits = any,
       .fills = true,
-      .warps_m = 2,
-      .warps_n = 2,
-      .lanes_m = 8,
-      .item_m = 8,
-      .item_n = 16,
-      .tile_k = 16,
-      .stages = 2,
+      .of = {.warps_m = 2, .warps_n = 2, .lanes_m = 8, .item_m = 8, .item_n = 16, .tile_k = 16, .stages = 2},
       .evidence = kSmallLocal},
      {.suits = any,
-      .warps_m = 2,
-      .warps_n = 2,
-      .lanes_m = 4,
-      .item_m = 8,
-      .item_n = 8,
-      .tile_k = 16,
-      .stages = 3,
+      .of = {.warps_m = 2, .warps_n = 2, .lanes_m = 4, .item_m = 8, .item_n = 8, .tile_k = 16, .stages = 3},
       .evidence = kSmallLocal}}};
 
 /// wgmma.cl: half and bfloat16 any way; int8 and TF32 where both factors lie along k. Rows of A and B begin
@@ -181,28 +111,26 @@ inline constexpr std::array<Multistage, 12> kMultistage{
 struct Wgmma {
   Suits* suits;
   std::size_t least_tiles = 0;
-  std::size_t consumers, producers, tile_n, mma_n, stages, lag, producer_registers = 0,
-                                                                consumer_registers = 0, band = 12;
+  struct Shape {
+    std::size_t consumers, producers, tile_n, mma_n, stages, lag;
+  } of;
+  std::size_t producer_registers = 0, consumer_registers = 0, band = 12;
   bool loose = false;
   Evidence evidence;
 
-  constexpr std::size_t tile_m() const { return 64 * consumers; }
-  constexpr std::size_t group() const { return 128 * (consumers + producers); }
+  constexpr std::size_t tile_m() const { return 64 * of.consumers; }
+  constexpr std::size_t group() const { return 128 * (of.consumers + of.producers); }
   /// `through_local`: C's rows are not aligned to pairs, or there is an epilogue.
   constexpr std::size_t local_bytes(bool through_local) const {
-    return stages * (tile_m() + tile_n) * 128 + (loose ? (tile_m() + tile_n) * 144 : 0) +
-           (through_local ? consumers * 10240 : 0) + 16 * stages;
+    const std::size_t lines = tile_m() + of.tile_n;
+    return of.stages * lines * 128 + (loose ? lines * 144 : 0) + (through_local ? of.consumers * 10240 : 0) +
+           16 * of.stages;
   }
 };
 
 inline constexpr std::array<Wgmma, 3> kWgmma{
     {{.suits = nvidia::loose,
-      .consumers = 2,
-      .producers = 2,
-      .tile_n = 256,
-      .mma_n = 128,
-      .stages = 3,
-      .lag = 1,
+      .of = {.consumers = 2, .producers = 2, .tile_n = 256, .mma_n = 128, .stages = 3, .lag = 1},
       .producer_registers = 96,
       .consumer_registers = 160,
       .loose = true,
@@ -210,55 +138,36 @@ inline constexpr std::array<Wgmma, 3> kWgmma{
                        "half 4097 x 4095 x 1023: 250, 1.8; 8191: 333, 2.25; with one producer 230 and 278")},
      {.suits = any,
       .least_tiles = 100,
-      .consumers = 2,
-      .producers = 1,
-      .tile_n = 256,
-      .mma_n = 256,
-      .stages = 4,
-      .lag = 1,
-      .evidence = h200("at least 100 tiles, TFLOP/s and of cuBLAS",
-                       "half 8192: 722 to 735, 0.97 to 1.00; 4096: 697, 0.98; 2048 (band 8): 508, 1.08; "
-                       "bfloat16 8192: 758, 1.00; half out: 719, 0.95; int8: 1501, 1.11; TF32: 392, 1.08; "
-                       "bias, ReLU and residual: 676")},
+      .of = {.consumers = 2, .producers = 1, .tile_n = 256, .mma_n = 256, .stages = 4, .lag = 1},
+      .evidence = h200(
+          "at least 100 tiles, TFLOP/s and of cuBLAS",
+          "half 8192: 722 to 735, 0.97 to 1.00; 4096: 697, 0.98; 2048 (band 8): 508, 1.08; bfloat16 8192: "
+          "758, 1.00; half out: 719, 0.95; int8: 1501, 1.11; TF32: 392, 1.08; bias, ReLU and residual: 676")},
      {.suits = any,
-      .consumers = 1,
-      .producers = 1,
-      .tile_n = 128,
-      .mma_n = 128,
-      .stages = 6,
-      .lag = 4,
+      .of = {.consumers = 1, .producers = 1, .tile_n = 128, .mma_n = 128, .stages = 6, .lag = 4},
       .evidence = h200("fewer tiles, TFLOP/s and of cuBLAS",
                        "1024 (8 stages): 172, 1.26; 1000 x 776 x 336: 46.8, 1.24; 16 x 4096 x 4096, 4 parts: "
                        "27.6, 0.93")}}};
 
 /// mma.cl: sm_80 and later, any alignment.
 struct Mma {
-  std::size_t warps_m, warps_n, warp_m, warp_n, row_bytes, stages;
+  struct Shape {
+    std::size_t warps_m, warps_n, warp_m, warp_n, row_bytes, stages;
+  } of;
   Evidence evidence;
 
-  constexpr std::size_t tile_m() const { return warps_m * warp_m; }
-  constexpr std::size_t tile_n() const { return warps_n * warp_n; }
-  constexpr std::size_t group() const { return 32 * warps_m * warps_n; }
-  constexpr std::size_t local_bytes() const { return stages * (tile_m() + tile_n()) * row_bytes; }
+  constexpr std::size_t tile_m() const { return of.warps_m * of.warp_m; }
+  constexpr std::size_t tile_n() const { return of.warps_n * of.warp_n; }
+  constexpr std::size_t group() const { return 32 * of.warps_m * of.warps_n; }
+  constexpr std::size_t local_bytes() const { return of.stages * (tile_m() + tile_n()) * of.row_bytes; }
 };
 
 inline constexpr std::array<Mma, 2> kMma{
-    {{.warps_m = 2,
-      .warps_n = 4,
-      .warp_m = 64,
-      .warp_n = 64,
-      .row_bytes = 128,
-      .stages = 3,
-      .evidence =
-          h200("144 KiB of local memory, TFLOP/s and of cuBLAS",
-               "half 8192: 448, 0.60; 4096: 411; 2048: 339, 0.72; int8 along k (4 stages): 873, 0.63, "
-               "else 158; TF32 along k (4 stages): 186, else 105")},
-     {.warps_m = 2,
-      .warps_n = 2,
-      .warp_m = 64,
-      .warp_n = 64,
-      .row_bytes = 64,
-      .stages = 3,
+    {{.of = {.warps_m = 2, .warps_n = 4, .warp_m = 64, .warp_n = 64, .row_bytes = 128, .stages = 3},
+      .evidence = h200("144 KiB of local memory, TFLOP/s and of cuBLAS",
+                       "half 8192: 448, 0.60; 4096: 411; 2048: 339, 0.72; int8 along k (4 stages): 873, "
+                       "0.63, else 158; TF32 along k (4 stages): 186, else 105")},
+     {.of = {.warps_m = 2, .warps_n = 2, .warp_m = 64, .warp_n = 64, .row_bytes = 64, .stages = 3},
       .evidence = h200("48 KiB of local memory, TFLOP/s and of cuBLAS", "half 8192: 416, 0.56")}}};
 
 /// pack.cl before wgmma.cl: rows that begin anywhere, with scratch memory for both factors at pitches of a

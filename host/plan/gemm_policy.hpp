@@ -23,6 +23,17 @@ struct TileShape {
   friend bool operator==(const TileShape&, const TileShape&) = default;
 };
 
+// Large C: 8 x 8 results a work-item, 16 operations for each number from local memory. Small C: tiles of
+// which there are enough for all units. Skinny C: tiles as high or as wide as it.
+inline constexpr std::array<TileShape, 4> kGpuTiles{
+    {{128, 128, 16, 8, 8, 1.0}, {64, 64, 16, 4, 4, 0.7}, {16, 256, 16, 4, 8, 0.6}, {256, 16, 16, 8, 4, 0.6}}};
+// Fewer registers: 4 x 8 results a work-item.
+inline constexpr std::array<TileShape, 4> kSmallGpuTiles{
+    {{64, 128, 16, 4, 8, 1.0}, {64, 64, 16, 4, 4, 0.9}, {16, 128, 16, 4, 4, 0.7}, {128, 16, 16, 4, 4, 0.7}}};
+// PoCL compiles 8 x 8 results for two to ten seconds, 4 x 4 for half of one; and one tile serves all shapes.
+inline constexpr TileShape kCpuTile{32, 32, 16, 4, 4, 1.0};
+inline constexpr std::array<TileShape, 4> kCpuTiles{kCpuTile, kCpuTile, kCpuTile, kCpuTile};
+
 /// Of "cpu": the largest tile of C of a thread, and how deep its factors lie in its cache.
 struct CpuTiles {
   std::size_t most_m = 384, most_n = 256;
@@ -44,24 +55,13 @@ struct Policy {
   Evidence evidence;
   /// Of "cpu".
   Evidence cpu_evidence = {.what = "no measurement: its own cache's size"};
-  std::string_view variant;        ///< the best one that the family has
-  std::array<TileShape, 4> tiles;  ///< of the variants with vectors, largest first
-  std::size_t unroll = 0;          ///< turns of the innermost loop that are written out; 0: all
-  std::size_t group = 256;         ///< work-items of "naive", and of the launch that adds parts
+  std::string_view variant = "double_buffered";  ///< the best one that the family has
+  std::array<TileShape, 4> tiles = kGpuTiles;    ///< of the variants with vectors, largest first
+  std::size_t unroll = 4;                        ///< turns of the innermost loop that are written out; 0: all
+  std::size_t group = 256;                       ///< work-items of "naive", and of the launch that adds parts
   PartsPolicy parts = {};
   CpuTiles cpu = {};
 };
-
-// Large C: 8 x 8 results a work-item, 16 operations for each number from local memory. Small C: tiles of
-// which there are enough for all units. Skinny C: tiles as high or as wide as it.
-inline constexpr std::array<TileShape, 4> kGpuTiles{
-    {{128, 128, 16, 8, 8, 1.0}, {64, 64, 16, 4, 4, 0.7}, {16, 256, 16, 4, 8, 0.6}, {256, 16, 16, 8, 4, 0.6}}};
-// Fewer registers: 4 x 8 results a work-item.
-inline constexpr std::array<TileShape, 4> kSmallGpuTiles{
-    {{64, 128, 16, 4, 8, 1.0}, {64, 64, 16, 4, 4, 0.9}, {16, 128, 16, 4, 4, 0.7}, {128, 16, 16, 4, 4, 0.7}}};
-// PoCL compiles 8 x 8 results for two to ten seconds, 4 x 4 for half of one; and one tile serves all shapes.
-inline constexpr TileShape kCpuTile{32, 32, 16, 4, 4, 1.0};
-inline constexpr std::array<TileShape, 4> kCpuTiles{kCpuTile, kCpuTile, kCpuTile, kCpuTile};
 
 // parts.most: on the H200, 31 x 129 x 65536 in 64 parts leaves half of the device idle: 5.9 TFLOP/s, in 256
 // parts 10.4.
@@ -76,21 +76,13 @@ inline constexpr Policy kPolicies[] = {
                   .what = "4096, TFLOP/s",
                   .share = "double 19.9 by two_level; float 38.0, double_buffered 39.6, vector 31.3"},
      .variant = "two_level",
-     .tiles = kGpuTiles},
+     .unroll = 0},
     {.when = {.family = "nvidia"},
      .evidence = {.what = "no measurement: tiles by operations a byte"},
      .variant = "two_level",
-     .tiles = kGpuTiles},
-    {.when = {.family = "amd-cdna"},
-     .evidence = {.what = "no measurement: tiles by operations a byte"},
-     .variant = "double_buffered",
-     .tiles = kGpuTiles,
-     .unroll = 4},
-    {.when = {.family = "amd-rdna"},
-     .evidence = {.what = "no measurement: tiles by operations a byte"},
-     .variant = "double_buffered",
-     .tiles = kGpuTiles,
-     .unroll = 4},
+     .unroll = 0},
+    {.when = {.family = "amd-cdna"}, .evidence = {.what = "no measurement: tiles by operations a byte"}},
+    {.when = {.family = "amd-rdna"}, .evidence = {.what = "no measurement: tiles by operations a byte"}},
     {.when = {.family = "cpu"},
      .evidence = {.device = "Zen 4",
                   .driver = "PoCL",
@@ -100,13 +92,11 @@ inline constexpr Policy kPolicies[] = {
                       .driver = "PoCL",
                       .what = "float on two cores, of OpenBLAS with two threads",
                       .share = "512 0.97, 1024 0.95, 2048 0.94, 1000 x 333 x 777 0.93"},
-     .variant = "double_buffered",
      .tiles = kCpuTiles,
      .unroll = 1},
     {.evidence = {.what = "no measurement: tiles with few registers"},
      .variant = "vector",
-     .tiles = kSmallGpuTiles,
-     .unroll = 4},
+     .tiles = kSmallGpuTiles},
 };
 
 inline const Policy& policy_of(const Device& device) { return row_for(kPolicies, device); }

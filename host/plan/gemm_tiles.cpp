@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 
 namespace smem::plan::gemm {
 
@@ -22,75 +21,39 @@ enum class Form { one, strided, vectors };
 
 struct Rung {
   std::string_view variant;
+  const char* entry;  ///< the kernel, and as "gemm_" and this its function
   Form form;
-  Kind kind;  ///< of the layouts; none: inferred
-  const char* file;
-  const char* entry;
-  TileShape tile;       ///< m of 0: the policy's
   std::size_t buffers;  ///< tiles of each factor
+  Kind kind;            ///< of the layouts; none: inferred
+  TileShape tile;       ///< m of 0: the policy's
   const char* reason;
 };
 
-constexpr TileShape kOfPolicy{0, 0, 0, 0, 0};
+constexpr TileShape kOfPolicy{0, 0, 0, 0, 0}, kSquare{16, 16, 16, 1, 1}, kWide{8, 32, 32, 1, 1},
+    kColumns{64, 32, 16, 8, 1}, kBlocks{64, 64, 16, 4, 4};
 
 constexpr Rung kRungs[] = {
-    {"tiled",
-     Form::one,
-     Kind::plain,
-     "gemm/tiled.cl",
-     "gemm_tiled",
-     {16, 16, 16, 1, 1},
-     1,
+    {"tiled", "tiled", Form::one, 1, Kind::plain, kSquare,
      "a work-group shares what it reads through tiles in local memory"},
-    {"padded",
-     Form::one,
-     Kind::padded,
-     "gemm/tiled.cl",
-     "gemm_tiled",
-     {16, 16, 16, 1, 1},
-     1,
+    {"padded", "tiled", Form::one, 1, Kind::padded, kSquare,
      "tiles in local memory, padded so that their columns are spread over the banks"},
-    {"swizzled",
-     Form::one,
-     Kind::swizzled,
-     "gemm/tiled.cl",
-     "gemm_tiled",
-     {16, 16, 16, 1, 1},
-     1,
+    {"swizzled", "tiled", Form::one, 1, Kind::swizzled, kSquare,
      "tiles in local memory; an XOR of row and column spreads their columns over the banks"},
-    {"rectangular",
-     Form::one,
-     Kind::none,
-     "gemm/tiled.cl",
-     "gemm_tiled",
-     {8, 32, 32, 1, 1},
-     1,
+    {"rectangular", "tiled", Form::one, 1, Kind::none, kWide,
      "tiles that are wider than high: rows of B and C are read and written in longer pieces"},
-    {"registers_1d",
-     Form::strided,
-     Kind::none,
-     "gemm/registers.cl",
-     "gemm_registers",
-     {64, 32, 16, 8, 1},
-     1,
+    {"registers_1d", "registers", Form::strided, 1, Kind::none, kColumns,
      "a column of results in the registers of each work-item"},
-    {"registers_2d",
-     Form::strided,
-     Kind::none,
-     "gemm/registers.cl",
-     "gemm_registers",
-     {64, 64, 16, 4, 4},
-     1,
+    {"registers_2d", "registers", Form::strided, 1, Kind::none, kBlocks,
      "a block of results in the registers of each work-item"},
-    {"vector", Form::vectors, Kind::none, "gemm/vector.cl", "gemm_vector", kOfPolicy, 1,
+    {"vector", "vector", Form::vectors, 1, Kind::none, kOfPolicy,
      "blocks of results in registers, and vectors on all ways"},
-    {"double_buffered", Form::vectors, Kind::none, "gemm/double_buffered.cl", "gemm_double_buffered",
-     kOfPolicy, 2, "the next tiles come while the present ones are multiplied"},
-    {"two_level", Form::vectors, Kind::none, "gemm/two_level.cl", "gemm_two_level", kOfPolicy, 2,
+    {"double_buffered", "double_buffered", Form::vectors, 2, Kind::none, kOfPolicy,
+     "the next tiles come while the present ones are multiplied"},
+    {"two_level", "two_level", Form::vectors, 2, Kind::none, kOfPolicy,
      "the tile of a work-group is cut into blocks of its sub-groups, which read little of local memory"},
-    {"split_k", Form::vectors, Kind::none, "gemm/vector.cl", "gemm_vector", kOfPolicy, 1,
+    {"split_k", "vector", Form::vectors, 1, Kind::none, kOfPolicy,
      "C has few tiles for this device, and its sums are long: several work-groups share each"},
-    {"stream_k", Form::vectors, Kind::none, "gemm/stream_k.cl", "gemm_stream_k", kOfPolicy, 1,
+    {"stream_k", "stream_k", Form::vectors, 1, Kind::none, kOfPolicy,
      "every work-group does the same number of steps, across the borders of tiles"},
 };
 
@@ -143,11 +106,11 @@ LocalLayout both_layouts(LocalLayout a, const LocalLayout& b) {
 
 /// The block of a sub-group's work-items: powers of two, about twice as wide as high.
 std::pair<std::size_t, std::size_t> lanes_of(const Device& device, const TileShape& tile) {
-  const std::size_t width = std::bit_floor(std::max<std::size_t>(device.sub_group_width, 1));
+  const std::size_t width = std::bit_floor(at_least_1(device.sub_group_width));
   const std::size_t down = tile.m / tile.each_m, across = tile.n / tile.each_n;
   const auto wanted = static_cast<std::size_t>(std::countr_zero(width) + 1) / 2;
   const std::size_t lanes_across = std::min(across, std::size_t{1} << wanted);
-  return {std::min(down, std::max<std::size_t>(width / lanes_across, 1)), lanes_across};
+  return {std::min(down, at_least_1(width / lanes_across)), lanes_across};
 }
 
 }  // namespace
@@ -163,9 +126,8 @@ const TileShape& best_tile(const Device& device, const GemmProblem& problem) {
   const TileShape* best = &policy.tiles.front();
   double least = 0;
   for (const TileShape& tile : policy.tiles) {
-    const std::size_t rounds =
-        divide_up(count_tiles(problem, tile), std::max<std::size_t>(device.compute_units, 1));
-    const double time = static_cast<double>(rounds) * static_cast<double>(tile.m * tile.n) / tile.speed;
+    const std::size_t rounds = divide_up(count_tiles(problem, tile), at_least_1(device.compute_units));
+    const double time = real(rounds, tile.m * tile.n) / tile.speed;
     if (least != 0 && time >= least) continue;
     least = time;
     best = &tile;
@@ -251,9 +213,7 @@ void set_tile(Plan& plan, const Device& device, const GemmProblem& problem, cons
   plan.work_group = {tile.group(), 1, 1};
   plan.global = {groups * tile.group(), 1, 1};
   plan.local_bytes = local_bytes;
-  define(plan, "TILE_M", tile.m);
-  define(plan, "TILE_N", tile.n);
-  define(plan, "TILE_K", tile.k);
+  define(plan, {{"TILE_M", tile.m}, {"TILE_N", tile.n}, {"TILE_K", tile.k}});
   if (plan.kernel_file != "gemm/tiled.cl") {  // which has one result a work-item, as others may have too
     define(plan, "GROUP", tile.group());
     define(plan, "EACH_M", tile.each_m);
@@ -263,15 +223,11 @@ void set_tile(Plan& plan, const Device& device, const GemmProblem& problem, cons
     if (unroll != 0)
       define(plan, "UNROLL", std::clamp<std::size_t>(unroll, plan.variant == "two_level" ? 2 : 1, tile.k));
   }
-  // With sub-groups of 32, its compiler leaves the work-items' numbers in memory.
-  if (device.vendor == Vendor::intel && device.architecture.starts_with("pvc"))
-    define(plan, "INTEL_SUB_GROUP", 16);
+  define_sub_group(device, plan);
   // Each number of the tiles is written once, and a work-item reads those of its results.
-  const double numbers =
-      static_cast<double>(tile.m + tile.n) + static_cast<double>(tile.group() * (tile.each_m + tile.each_n));
-  plan.prediction.local_bytes = static_cast<double>(count_tiles(problem, tile)) *
-                                static_cast<double>(round_up(problem.k, tile.k)) * numbers *
-                                static_cast<double>(size_of(value_type(problem.in)));
+  const double numbers = real(tile.m + tile.n) + real(tile.group() * (tile.each_m + tile.each_n));
+  plan.prediction.local_bytes = real(count_tiles(problem, tile), round_up(problem.k, tile.k)) * numbers *
+                                real(size_of(value_type(problem.in)));
 }
 
 void refuse_fixed(const Device& device, const PlanOverrides& fixed, std::size_t local_bytes) {
@@ -284,11 +240,6 @@ void refuse_fixed(const Device& device, const PlanOverrides& fixed, std::size_t 
                    device.max_work_group, device.name),
          local_bytes > device.local_bytes ? formatted("some of {} bytes", local_bytes)
                                           : "some that no work-group here can hold");
-}
-
-std::string no_tile_fits(const Device& device) {
-  return formatted("no tile fits {} bytes of local memory and work-groups of {}", device.local_bytes,
-                   device.max_work_group);
 }
 
 Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
@@ -337,7 +288,8 @@ Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverri
         const bool in_parts = variant == "split_k";
         GemmProblem of_sums = problem;
         if (in_parts) of_sums.epilogue = false;
-        Plan plan = base_plan(of_sums, variant, rung.file, rung.entry);
+        Plan plan = base_plan(of_sums, variant, formatted("gemm/{}.cl", rung.entry),
+                              formatted("gemm_{}", rung.entry));
         plan.reason = rung.reason;
         if (in_parts) {
           define(plan, "PARTS", 1);
@@ -346,16 +298,14 @@ Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverri
         set_tile(plan, device, problem, tile, groups, bytes);
         plan.vector_width = std::max(a.pack, b.pack);
         if (vectors) {
-          define(plan, "PACK_A", a.pack);
-          define(plan, "PACK_B", b.pack);
+          define(plan, {{"PACK_A", a.pack}, {"PACK_B", b.pack}});
           const std::size_t pack = pack_of(problem.c_alignment, problem.out);
           // Intel's compiler leaves results in memory that it gathers in vectors, where more is done with
           // them.
           if (!in_parts && pack != 1 && device.vendor != Vendor::intel) define(plan, "PACK_C", pack);
         }
         if (variant == "two_level") {
-          define(plan, "LANES_DOWN", lanes_down);
-          define(plan, "LANES_ACROSS", lanes_across);
+          define(plan, {{"LANES_DOWN", lanes_down}, {"LANES_ACROSS", lanes_across}});
         }
         define_side(plan, "A_", a_layout);
         define_side(plan, "B_", b_layout);
@@ -373,7 +323,7 @@ Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverri
 Split stream_split(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed) {
   Split split;
   split.part_depth = problem.k;
-  split.parts = policy_of(device).parts.groups_a_unit * std::max<std::size_t>(device.compute_units, 1);
+  split.parts = policy_of(device).parts.groups_a_unit * at_least_1(device.compute_units);
   const TileShape tile = wanted_tile(device, stream_tile(device, problem), 4, 4, false, fixed);
   split.bytes = 2 * split.parts * tile.m * tile.n * size_of(value_type(problem.in));
   return split;
@@ -383,7 +333,7 @@ Attempt async(const Device& device, const GemmProblem& problem, const PlanOverri
   if (fixed.layout != LayoutChoice{})
     refuse("layout", "none: the lines of async's tiles are as long as what is copied", "one");
   const std::size_t bytes_of_one = size_of(problem.in);
-  TileShape tile = wanted_tile(device, {64, 64, 16, 4, 4}, 1, 1, false, fixed);
+  TileShape tile = wanted_tile(device, kBlocks, 1, 1, false, fixed);
   std::size_t bytes = 0;
   for (bool more = true; more; more = shrink(tile, 1, 1, !group_fits(device, tile))) {
     if (group_fits(device, tile)) {
@@ -405,8 +355,7 @@ Attempt async(const Device& device, const GemmProblem& problem, const PlanOverri
         Plan plan = base_plan(problem, "async", "gemm/async.cl", "gemm_async");
         plan.language = device.event_language;
         set_tile(plan, device, problem, tile, groups, bytes);
-        define(plan, "A_LINE", a.stride);
-        define(plan, "B_LINE", b.stride);
+        define(plan, {{"A_LINE", a.stride}, {"B_LINE", b.stride}});
         plan.layout = both_layouts(a, b);
         plan.reason = "the device's own copies bring the next tiles while the present ones are multiplied";
         return plan;

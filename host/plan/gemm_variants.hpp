@@ -1,27 +1,17 @@
 /// The variants of gemm, each a plan or the reason why there is none.
 #pragma once
 
-#include <smem/error.hpp>
 #include <smem/gemm_plan.hpp>
 
 #include "plan/gemm_policy.hpp"
-#include "plan/sizes.hpp"
+#include "plan/variants.hpp"
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 namespace smem::plan::gemm {
-
-/// A variant's plan, or why there is none for this problem on this device.
-struct Attempt {
-  Attempt(Plan made) : plan(std::move(made)) {}
-  Attempt(std::string reason) : why_not(std::move(reason)) {}
-  std::optional<Plan> plan;
-  std::string why_not;
-};
 
 /// Factors of elements of 2 bytes whose rows begin anywhere, copied before the product to where they begin at
 /// multiples of 128 bytes: A first, then B. A line is what is contiguous in memory.
@@ -86,11 +76,11 @@ using Kind = LocalLayout::Kind;
 /// What products are summed in.
 Scalar value_type(Scalar in);
 
-Plan base_plan(const GemmProblem& problem, std::string_view variant, const char* file, const char* entry);
+Plan base_plan(const GemmProblem& problem, std::string_view variant, std::string_view file,
+               std::string_view entry);
 
-[[noreturn]] inline void refuse(const char* field, std::string expected, std::string got) {
-  throw Error(
-      {.operation = "gemm", .argument = field, .expected = std::move(expected), .got = std::move(got)});
+[[noreturn]] inline void refuse(const char* field, std::string_view expected, std::string_view got) {
+  plan::refuse("gemm", field, expected, got);
 }
 
 /// The tile of those of a family with which C takes the least time, by the model of its policy.
@@ -117,6 +107,4 @@ void set_tile(Plan& plan, const Device& device, const GemmProblem& problem, cons
 
 /// \throws Error naming what was fixed by hand and fits no work-group here.
 [[noreturn]] void refuse_fixed(const Device& device, const PlanOverrides& fixed, std::size_t local_bytes);
-std::string no_tile_fits(const Device& device);
-
 }  // namespace smem::plan::gemm

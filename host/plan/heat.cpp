@@ -3,23 +3,18 @@
 #include <smem/heat_plan.hpp>
 
 #include "formatted.hpp"
-#include "plan/broken.hpp"
 #include "plan/heat_policy.hpp"
 #include "plan/heat_variants.hpp"
-#include "plan/sizes.hpp"
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <string>
 
 namespace smem {
 
 namespace {
 
-using plan::HeatAttempt;
-using plan::HeatShape;
-using plan::refuse_heat;
+using namespace plan;
 
 constexpr std::size_t kMostSteps = std::size_t{1} << 32;  // of a call: each is microseconds at least
 // Of a pass: more than any tile leaves results of.
@@ -42,21 +37,21 @@ void check_choice(const PlanOverrides& fixed) {
 
 /// Steps a pass that a variant has where the caller fixes none.
 std::size_t usual_steps(const Device& device, const HeatProblem& problem, std::string_view variant) {
-  const plan::HeatPolicy& policy = plan::heat_policy(device);
+  const HeatPolicy& policy = heat_policy(device);
   const std::size_t dimensions = heat_dimensions(problem);
   if (variant == "blocked") return dimensions == 1 ? policy.tiles.steps_1d : policy.tiles.steps_2d;
   if (variant == "march") {
     const std::size_t steps = dimensions == 3 ? policy.march_3d.steps : policy.march_2d.steps;
-    return problem.source ? std::max<std::size_t>(steps - 1, 1) : steps;
+    return problem.source ? at_least_1(steps - 1) : steps;
   }
-  if (variant != "cpu" || plan::heat_queue(device, problem.type) == 0) return 1;
-  const plan::HeatThreads& threads = policy.threads;
+  if (variant != "cpu" || heat_queue(device, problem.type) == 0) return 1;
+  const HeatThreads& threads = policy.threads;
   return dimensions == 3 ? threads.steps_3d : dimensions == 2 ? threads.steps_2d : threads.steps_1d;
 }
 
 /// The variants to try, best first.
 std::vector<std::string_view> preference(const Device& device, const HeatProblem& problem) {
-  if (plan::runs_cpu_variant(device)) return {"cpu"};
+  if (runs_cpu_variant(device)) return {"cpu"};
   const bool several = problem.steps > 1 && problem.steps_per_pass != 1;
   const std::size_t dimensions = heat_dimensions(problem);
   if (dimensions == 1) {
@@ -64,9 +59,9 @@ std::vector<std::string_view> preference(const Device& device, const HeatProblem
                    : std::vector<std::string_view>{"naive"};
   }
   // Of half, columns keep two cells in a register, which a march does not.
-  const plan::HeatPolicy& policy = plan::heat_policy(device);
+  const HeatPolicy& policy = heat_policy(device);
   const bool pairs =
-      problem.type == Scalar::half && plan::heat_column_bytes(policy, problem.type, problem.variable) == 2;
+      problem.type == Scalar::half && heat_column_bytes(policy, problem.type, problem.variable) == 2;
   if (several && dimensions == 3 && pairs && problem.steps_per_pass == 0) return {"vector", "march", "naive"};
   if (several && !problem.variable) return {"march", "vector", "naive"};
   if (several && dimensions == 2) return {"blocked", "vector", "naive"};
@@ -77,7 +72,7 @@ std::vector<std::string_view> preference(const Device& device, const HeatProblem
 std::size_t steps_that_run(const Device& device, const HeatProblem& problem, std::string_view variant,
                            std::size_t wanted, const PlanOverrides& fixed) {
   const auto runs = [&](std::size_t steps) {
-    return plan::try_heat(device, problem, variant, steps, fixed).plan.has_value();
+    return try_heat(device, problem, variant, steps, fixed).plan.has_value();
   };
   constexpr std::size_t kMost = 4096;  // of which a tile would be nothing but overlap
   wanted = std::min(wanted, kMost);
@@ -99,11 +94,11 @@ struct Passes {
 };
 
 Passes spread(const HeatProblem& problem, std::size_t most) {
-  std::size_t passes = plan::divide_up(problem.steps, most);
+  std::size_t passes = divide_up(problem.steps, most);
   if (problem.in_place) {
-    passes = plan::round_up(passes, 2);
+    passes = round_up(passes, 2);
   } else {
-    passes = std::max<std::size_t>(passes, 1);
+    passes = at_least_1(passes);
   }
   if (passes == 0) return {};
   const std::size_t least = problem.steps / passes, longer = problem.steps % passes;
@@ -112,9 +107,8 @@ Passes spread(const HeatProblem& problem, std::size_t most) {
 
 std::string why_not(const Device& device, const HeatProblem& problem, std::string_view variant,
                     const Plan& chosen, std::size_t steps) {
-  const std::size_t usual =
-      std::min(usual_steps(device, problem, variant), std::max<std::size_t>(problem.steps, 1));
-  const HeatAttempt attempt = plan::try_heat(device, problem, variant, usual, {});
+  const std::size_t usual = std::min(usual_steps(device, problem, variant), at_least_1(problem.steps));
+  const Attempt attempt = try_heat(device, problem, variant, usual, {});
   if (!attempt.plan) return attempt.why_not;
   if (chosen.variant == "cpu") return "a thread's own cache and vectors serve a CPU better than work-items";
   if (usual < steps) return formatted("reads and writes memory for each step, not for {}", steps);
@@ -134,16 +128,14 @@ void plan::check_heat(const Device& device, const HeatProblem& problem) {
   require_elements("heat", "in", {problem.width, problem.height, problem.depth, problem.batch});
   if (problem.steps > kMostSteps)
     refuse_heat("steps", formatted("at most {}", kMostSteps), formatted("{}", problem.steps));
-  if (problem.type != Scalar::half && problem.type != Scalar::float32 && problem.type != Scalar::float64)
-    refuse_heat("in", "half, float32 or float64", std::string(name_of(problem.type)));
-  if (problem.type == Scalar::float64 && !device.fp64)
-    refuse_heat("in", "a type that the device computes with; it has no fp64", "float64");
+  require_one_of("heat", "in", problem.type, {Scalar::half, Scalar::float32, Scalar::float64});
+  require_fp64("heat", device, "in", problem.type);
   heat_dimensions(problem);
 }
 
 std::string_view name_of(Walls walls) {
   constexpr std::array<std::string_view, 3> kNames{"insulated", "fixed", "held"};
-  return plan::name_among(kNames, walls);
+  return name_among(kNames, walls);
 }
 
 std::string_view name_of(FaceMean mean) { return mean == FaceMean::harmonic ? "harmonic" : "arithmetic"; }
@@ -179,18 +171,17 @@ struct Choice {
 
 /// \throws Error as plan_heat().
 Choice choose(const Device& device, const HeatProblem& problem, const PlanOverrides& fixed) {
-  plan::check_heat(device, problem);
+  check_heat(device, problem);
   check_choice(fixed);
-  const std::size_t most = std::max<std::size_t>(problem.steps, 1);
+  const std::size_t most = at_least_1(problem.steps);
   const std::size_t wanted = std::min(problem.steps_per_pass, kMostOfPass);
   if (!fixed.variant.empty()) {
     const std::string_view variant = fixed.variant;
     const std::size_t asked = std::min(most, wanted != 0 ? wanted : usual_steps(device, problem, variant));
     const std::size_t steps = steps_that_run(device, problem, variant, asked, fixed);
     if (steps == 0) {
-      refuse_heat(
-          "variant", "one that can run this on " + device.name,
-          formatted("\"{}\": {}", variant, plan::try_heat(device, problem, variant, 1, fixed).why_not));
+      refuse_heat("variant", "one that can run this on " + device.name,
+                  formatted("\"{}\": {}", variant, try_heat(device, problem, variant, 1, fixed).why_not));
     }
     return {std::string(variant), steps};
   }
@@ -214,7 +205,7 @@ Choice choose(const Device& device, const HeatProblem& problem, const PlanOverri
 Plan plan_pass(const Device& device, const HeatProblem& problem, const Choice& choice, std::size_t steps,
                const PlanOverrides& fixed) {
   const std::string_view variant = steps == 0 ? std::string_view("naive") : std::string_view(choice.variant);
-  HeatAttempt attempt = plan::try_heat(device, problem, variant, steps, steps == 0 ? PlanOverrides{} : fixed);
+  Attempt attempt = try_heat(device, problem, variant, steps, steps == 0 ? PlanOverrides{} : fixed);
   if (!attempt.plan) {
     refuse_heat("variant", "one that can run this on " + device.name,
                 formatted("\"{}\": {}", variant, attempt.why_not));
@@ -228,9 +219,9 @@ void add_passes(const Device& device, const HeatProblem& problem, const Choice& 
   plan.repeats = passes.longer;
   if (passes.passes < 2) return;
   constexpr std::size_t kAlignment = 64;  // bytes, of rows between two passes
-  const std::size_t pitch = plan::round_up(problem.width, kAlignment / size_of(problem.type));
+  const std::size_t pitch = round_up(problem.width, kAlignment / size_of(problem.type));
   plan.numbers.emplace_back("pitch", pitch);
-  plan::add_scratch(plan, pitch * problem.height * problem.depth * problem.batch * size_of(problem.type));
+  add_scratch(plan, pitch * problem.height * problem.depth * problem.batch * size_of(problem.type));
   plan.reason += formatted("; {} passes of {}{} steps", passes.passes, passes.steps,
                            passes.longer < passes.passes ? formatted(" or {}", passes.steps - 1) : "");
   if (passes.longer == passes.passes) return;
@@ -253,17 +244,17 @@ Plan make_plan(const Device& device, const HeatProblem& problem, const PlanOverr
   const Passes passes = spread(problem, choice.steps);
   Plan plan = plan_pass(device, problem, choice, passes.steps, overrides);
   add_passes(device, problem, choice, overrides, passes, plan);
-  plan::note_choice(
-      plan, overrides, heat_variants(), device, problem,
-      [steps = passes.steps](const Device& d, const HeatProblem& p, std::string_view other,
-                             const Plan& chosen) { return why_not(d, p, other, chosen, steps); });
+  note_choice(plan, overrides, heat_variants(),
+              [device, problem, steps = passes.steps](std::string_view other, const Plan& chosen) {
+                return why_not(device, problem, other, chosen, steps);
+              });
   return plan;
 }
 
 }  // namespace
 
 Plan plan_heat(const Device& device, const HeatProblem& problem, const PlanOverrides& overrides) {
-  return plan::Broken(device, "heat", problem.type)
+  return Broken(device, "heat", problem.type)
       .plan(heat_variants(), overrides,
             [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
 }

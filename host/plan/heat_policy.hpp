@@ -12,28 +12,28 @@ namespace smem::plan {
 
 /// Of a kernel that marches along z: the cells of x and y that a work-group makes, and how.
 struct HeatMarch {
-  std::size_t cols;        ///< cells; float32's, half as many of float64
-  std::size_t rows;        ///< cells
-  std::size_t rows_each;   ///< of a work-item
-  std::size_t resident;    ///< groups that a compute unit holds, for the number of chunks
-  std::size_t most;        ///< work-items, for whose registers there is room
-  std::size_t most_heavy;  ///< the same where sources, walls that are held or float64 take some of them
-  std::size_t steps;       ///< of a pass; one less with sources, which take the registers of a step
+  std::size_t cols;              ///< cells; float32's, half as many of float64
+  std::size_t rows = 1;          ///< cells
+  std::size_t rows_each = 1;     ///< of a work-item
+  std::size_t resident = 4;      ///< groups that a compute unit holds, for the number of chunks
+  std::size_t most = 256;        ///< work-items, for whose registers there is room
+  std::size_t most_heavy = 192;  ///< the same where sources, walls that are held or float64 take some of them
+  std::size_t steps = 2;         ///< of a pass; one less with sources, which take the registers of a step
 };
 
 /// Of a kernel that makes columns along z: the cells of x and y that a work-group makes, and the planes.
 struct HeatColumns {
-  std::size_t cols;  ///< cells; float32's, half as many of float64
-  std::size_t rows;  ///< cells
-  std::size_t deep;  ///< planes of a work-item: of one grid of float32
-  std::size_t most;  ///< work-items, for whose registers there is room
+  std::size_t cols;        ///< cells; float32's, half as many of float64
+  std::size_t rows = 1;    ///< cells
+  std::size_t deep = 4;    ///< planes of a work-item: of one grid of float32
+  std::size_t most = 256;  ///< work-items, for whose registers there is room
 };
 
 /// Of tiles in local memory, with their halo.
 struct HeatTiles {
-  std::size_t x_1d, steps_1d;
-  std::size_t x_2d, z_2d, steps_2d;
-  std::size_t group;  ///< work-items
+  std::size_t x_1d = 2048, steps_1d = 16;
+  std::size_t x_2d = 64, z_2d = 32, steps_2d = 4;
+  std::size_t group = 256;  ///< work-items
 };
 
 /// Of the threads of a CPU.
@@ -57,12 +57,14 @@ struct HeatPolicy {
   When when;
   Evidence evidence;  ///< of "vector" and "march"
   Evidence others = {.what = "no measurement: the sizes follow from the device's facts"};
-  Evidence of_threads = others;      ///< of "cpu"
-  std::size_t vector_bytes = 16;     ///< of an access
-  std::size_t items = 256;           ///< of the groups of "naive"
-  HeatColumns vector_2d, vector_3d;  ///< one step
-  HeatMarch march_2d, march_3d;      ///< several
-  HeatTiles tiles;
+  Evidence of_threads = others;   ///< of "cpu"
+  std::size_t vector_bytes = 16;  ///< of an access
+  std::size_t items = 256;        ///< of the groups of "naive"
+  /// One step.
+  HeatColumns vector_2d = {.cols = 1024, .deep = 8}, vector_3d = {.cols = 128, .rows = 4, .most = 128};
+  HeatMarch march_2d = {.cols = 504, .steps = 3};  ///< several
+  HeatMarch march_3d = {.cols = 64, .rows = 16, .rows_each = 2, .resident = 1};
+  HeatTiles tiles = {};
   HeatThreads threads = {};
 };
 
@@ -78,77 +80,50 @@ struct HeatPolicy {
 // the tiles at walls first 1.72; if none were at a wall 1.815.
 //
 // Intel's compiler keeps arrays in memory with 16 bytes a work-item, not with 8 (pvc).
+//
+// What a row leaves out is as for AMD's GPUs: sizes that gfx90a compiles without spills.
+inline constexpr HeatTiles kSmallHeatTiles{.x_1d = 1024, .steps_1d = 8, .x_2d = 32, .group = 128};
 inline constexpr HeatPolicy kHeatPolicies[] = {
     {.when = {.family = "nvidia-hopper"},
      .evidence = {.device = "H200",
                   .driver = "580.159",
                   .what = "float 512^3, one step and 12",
                   .share = "0.91 and 1.72 of copy for each step"},
-     .vector_2d = {.cols = 1024, .rows = 1, .deep = 8, .most = 256},
-     .vector_3d = {.cols = 128, .rows = 4, .deep = 4, .most = 128},
-     .march_2d =
-         {.cols = 504, .rows = 1, .rows_each = 1, .resident = 6, .most = 256, .most_heavy = 192, .steps = 3},
-     .march_3d =
-         {.cols = 64, .rows = 47, .rows_each = 1, .resident = 1, .most = 1024, .most_heavy = 768, .steps = 3},
-     .tiles = {.x_1d = 2048, .steps_1d = 16, .x_2d = 64, .z_2d = 64, .steps_2d = 4, .group = 512}},
+     .march_2d = {.cols = 504, .resident = 6, .steps = 3},
+     .march_3d = {.cols = 64, .rows = 47, .resident = 1, .most = 1024, .most_heavy = 768, .steps = 3},
+     .tiles = {.z_2d = 64, .group = 512}},
     {.when = {.family = "nvidia"},
      .evidence = {.what = "no measurement: a Hopper's sizes with less local memory"},
-     .vector_2d = {.cols = 1024, .rows = 1, .deep = 8, .most = 256},
-     .vector_3d = {.cols = 128, .rows = 4, .deep = 4, .most = 128},
-     .march_2d =
-         {.cols = 504, .rows = 1, .rows_each = 1, .resident = 4, .most = 256, .most_heavy = 192, .steps = 3},
-     .march_3d =
-         {.cols = 64, .rows = 16, .rows_each = 2, .resident = 2, .most = 256, .most_heavy = 192, .steps = 2},
-     .tiles = {.x_1d = 2048, .steps_1d = 16, .x_2d = 64, .z_2d = 64, .steps_2d = 4, .group = 256}},
+     .march_3d = {.cols = 64, .rows = 16, .rows_each = 2, .resident = 2},
+     .tiles = {.z_2d = 64}},
     {.when = {.family = "amd-cdna"},
-     .evidence = {.what = "no measurement: sizes that gfx90a compiles without spills"},
-     .vector_2d = {.cols = 1024, .rows = 1, .deep = 8, .most = 256},
-     .vector_3d = {.cols = 128, .rows = 4, .deep = 4, .most = 128},
-     .march_2d =
-         {.cols = 504, .rows = 1, .rows_each = 1, .resident = 4, .most = 256, .most_heavy = 192, .steps = 3},
-     .march_3d =
-         {.cols = 64, .rows = 16, .rows_each = 2, .resident = 1, .most = 256, .most_heavy = 192, .steps = 2},
-     .tiles = {.x_1d = 2048, .steps_1d = 16, .x_2d = 64, .z_2d = 32, .steps_2d = 4, .group = 256}},
-    {.when = {.family = "amd-rdna"},
-     .evidence = {.what = "no measurement: sizes as for CDNA"},
-     .vector_2d = {.cols = 1024, .rows = 1, .deep = 8, .most = 256},
-     .vector_3d = {.cols = 128, .rows = 4, .deep = 4, .most = 128},
-     .march_2d =
-         {.cols = 504, .rows = 1, .rows_each = 1, .resident = 4, .most = 256, .most_heavy = 192, .steps = 3},
-     .march_3d =
-         {.cols = 64, .rows = 16, .rows_each = 2, .resident = 1, .most = 256, .most_heavy = 192, .steps = 2},
-     .tiles = {.x_1d = 2048, .steps_1d = 16, .x_2d = 64, .z_2d = 32, .steps_2d = 4, .group = 256}},
+     .evidence = {.what = "no measurement: sizes that gfx90a compiles without spills"}},
+    {.when = {.family = "amd-rdna"}, .evidence = {.what = "no measurement: sizes as for CDNA"}},
     {.when = {.family = "intel"},
      .evidence = {.what = "no measurement: sizes with which pvc's compiler keeps all arrays in registers"},
      .vector_bytes = 8,
-     .vector_2d = {.cols = 512, .rows = 1, .deep = 4, .most = 256},
-     .vector_3d = {.cols = 64, .rows = 8, .deep = 4, .most = 256},
-     .march_2d =
-         {.cols = 248, .rows = 1, .rows_each = 1, .resident = 4, .most = 256, .most_heavy = 192, .steps = 2},
-     .march_3d =
-         {.cols = 32, .rows = 8, .rows_each = 1, .resident = 2, .most = 256, .most_heavy = 192, .steps = 2},
-     .tiles = {.x_1d = 1024, .steps_1d = 16, .x_2d = 64, .z_2d = 32, .steps_2d = 4, .group = 256}},
+     .vector_2d = {.cols = 512},
+     .vector_3d = {.cols = 64, .rows = 8},
+     .march_2d = {.cols = 248},
+     .march_3d = {.cols = 32, .rows = 8, .resident = 2},
+     .tiles = {.x_1d = 1024}},
     {.when = {.family = "cpu"},
      .evidence = {.what = "no measurement: small tiles, shrunk to the device's facts"},
      .of_threads = {.device = "Zen 4",
                     .driver = "PoCL",
                     .what = "two cores, 256^3 float, one step and ten",
                     .share = "1.1 and 1.7 times C++ with two threads"},
-     .vector_2d = {.cols = 256, .rows = 1, .deep = 4, .most = 256},
-     .vector_3d = {.cols = 64, .rows = 8, .deep = 4, .most = 256},
-     .march_2d =
-         {.cols = 120, .rows = 1, .rows_each = 1, .resident = 4, .most = 256, .most_heavy = 192, .steps = 2},
-     .march_3d =
-         {.cols = 32, .rows = 16, .rows_each = 1, .resident = 2, .most = 256, .most_heavy = 192, .steps = 2},
-     .tiles = {.x_1d = 1024, .steps_1d = 8, .x_2d = 32, .z_2d = 32, .steps_2d = 4, .group = 128}},
+     .vector_2d = {.cols = 256},
+     .vector_3d = {.cols = 64, .rows = 8},
+     .march_2d = {.cols = 120},
+     .march_3d = {.cols = 32, .rows = 16, .resident = 2},
+     .tiles = kSmallHeatTiles},
     {.evidence = {.what = "no measurement: small tiles, shrunk to the device's facts"},
-     .vector_2d = {.cols = 256, .rows = 1, .deep = 4, .most = 256},
-     .vector_3d = {.cols = 64, .rows = 8, .deep = 4, .most = 256},
-     .march_2d =
-         {.cols = 120, .rows = 1, .rows_each = 1, .resident = 4, .most = 256, .most_heavy = 192, .steps = 2},
-     .march_3d =
-         {.cols = 32, .rows = 16, .rows_each = 1, .resident = 2, .most = 256, .most_heavy = 192, .steps = 2},
-     .tiles = {.x_1d = 1024, .steps_1d = 8, .x_2d = 32, .z_2d = 32, .steps_2d = 4, .group = 128}},
+     .vector_2d = {.cols = 256},
+     .vector_3d = {.cols = 64, .rows = 8},
+     .march_2d = {.cols = 120},
+     .march_3d = {.cols = 32, .rows = 16, .resident = 2},
+     .tiles = kSmallHeatTiles},
 };
 
 inline const HeatPolicy& heat_policy(const Device& device) { return row_for(kHeatPolicies, device); }

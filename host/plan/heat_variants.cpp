@@ -15,11 +15,7 @@ constexpr std::size_t kLongest = std::size_t{1} << 30;  // cells of a side that 
 Plan base_plan(const Device& device, const HeatProblem& problem, std::string_view variant, const char* file,
                const char* entry, std::size_t steps) {
   const HeatShape shape = heat_shape(problem);
-  Plan plan;
-  plan.operation = "heat";
-  plan.variant = variant;
-  plan.kernel_file = file;
-  plan.entry_point = entry;
+  Plan plan = named_plan("heat", variant, file, entry);
   plan.text_defines.emplace_back("REAL", opencl_name_of(heat_value_type(problem.type)));
   if (problem.type == Scalar::half) {
     plan.text_defines.emplace_back("ELEMENT", "half");
@@ -30,16 +26,14 @@ Plan base_plan(const Device& device, const HeatProblem& problem, std::string_vie
   if (problem.variable) define(plan, "VARIABLE", problem.mean == FaceMean::harmonic ? 2 : 1);
   if (problem.source) define(plan, "SOURCE", 1);
   if (problem.type == Scalar::float64) define(plan, "USE_DOUBLE", 1);
-  const double cells = static_cast<double>(shape.width) * static_cast<double>(shape.height) *
-                       static_cast<double>(shape.depth) * static_cast<double>(problem.batch);
-  const double grid = cells * static_cast<double>(size_of(problem.type));
+  const double cells = real(shape.width, shape.height, shape.depth, problem.batch);
+  const double grid = cells * real(size_of(problem.type));
   plan.prediction.bytes_read = grid * (1.0 + (problem.variable ? 1 : 0) + (problem.source ? 1 : 0));
   plan.prediction.bytes_written = grid;
   // Of a dimension: a sum and two multiply-adds; with faces of their own, two means, two flows and their sum.
   const double of_dimension = !problem.variable ? 5 : problem.mean == FaceMean::harmonic ? 19 : 11;
   plan.prediction.operations =
-      cells * static_cast<double>(steps) *
-      (of_dimension * static_cast<double>(shape.dimensions) + (problem.source ? 2 : 0));
+      cells * real(steps) * (of_dimension * real(shape.dimensions) + (problem.source ? 2 : 0));
   plan.numbers = {{"steps", steps}};
   const HeatPolicy& policy = heat_policy(device);
   const bool has_columns = variant == "vector" || variant == "march";
@@ -53,16 +47,11 @@ Plan base_plan(const Device& device, const HeatProblem& problem, std::string_vie
 /// Bytes of a number in local memory or a register.
 std::size_t value_bytes(const HeatProblem& problem) { return size_of(heat_value_type(problem.type)); }
 
-std::string no_room(const Device& device) {
-  return formatted("no tile fits {} bytes of local memory and work-groups of {}", device.local_bytes,
-                   device.max_work_group);
-}
-
-HeatAttempt naive(const Device& device, const HeatProblem& problem, std::size_t steps) {
+Attempt naive(const Device& device, const HeatProblem& problem, std::size_t steps) {
   if (steps > 1) return "makes one step a pass";
   const HeatShape shape = heat_shape(problem);
   Plan plan = base_plan(device, problem, "naive", "heat/naive.cl", "heat_naive", steps);
-  const auto some = [](std::size_t cells) { return std::max<std::size_t>(cells, 1); };
+  const auto some = [](std::size_t cells) { return at_least_1(cells); };
   const std::array<std::size_t, 3> extent{some(shape.width), some(shape.height),
                                           some(shape.depth * problem.batch)};
   const std::size_t items = heat_policy(device).items;
@@ -77,8 +66,7 @@ HeatAttempt naive(const Device& device, const HeatProblem& problem, std::size_t 
 }
 
 /// The tile of local memory: of one step, or several.
-HeatAttempt tiled(const Device& device, const HeatProblem& problem, std::string_view variant,
-                  std::size_t steps) {
+Attempt tiled(const Device& device, const HeatProblem& problem, std::string_view variant, std::size_t steps) {
   const HeatPolicy& policy = heat_policy(device);
   const HeatShape shape = heat_shape(problem);
   if (shape.dimensions == 3) return "its tiles have two dimensions";
@@ -93,29 +81,24 @@ HeatAttempt tiled(const Device& device, const HeatProblem& problem, std::string_
                     out_z = flat       ? 1
                             : z > halo ? z - halo
                                        : 0;
-  if (out_x * out_z == 0) return no_room(device);
+  if (out_x * out_z == 0) return no_tile_fits(device);
   if (variant == "blocked" && 4 * out_x * out_z < x * z)
     return formatted("of a tile of {} x {} cells, {} steps leave {} x {}", x, z, steps, out_x, out_z);
   const std::size_t groups = divide_up(shape.width, out_x) * divide_up(shape.depth, out_z);
-  if (groups > kMaxTiles / std::max<std::size_t>(problem.batch, 1))
-    return "its tiles are more than a launch can have";
+  if (groups > kMaxTiles / at_least_1(problem.batch)) return "its tiles are more than a launch can have";
   Plan plan = base_plan(device, problem, variant, "heat/tiled.cl", "heat_tiled", steps);
-  const std::size_t group = std::bit_floor(std::min(
-      {policy.tiles.group, device.max_work_group, std::max<std::size_t>(device.max_work_items[0], 1)}));
-  plan.work_group = {group, 1, 1};
-  plan.global = {std::max<std::size_t>(groups * problem.batch, 1) * group, 1, 1};
+  const std::size_t group = std::bit_floor(
+      std::min({policy.tiles.group, device.max_work_group, at_least_1(device.max_work_items[0])}));
+  set_groups(plan, group, groups * problem.batch);
   plan.tile_cols = out_x;
   plan.tile_rows = out_z;
   plan.items_per_work_item = divide_up(x * z, group);
   plan.local_bytes = x * z * cell;
-  define(plan, "TILE_X", x);
-  define(plan, "TILE_Z", z);
-  define(plan, "GROUP", group);
+  define(plan, {{"TILE_X", x}, {"TILE_Z", z}, {"GROUP", group}});
   // A step reads each cell and its neighbours, and writes it.
-  const double tile = static_cast<double>(x * z * value_bytes(problem)),
-               per_cell = shape.dimensions == 1 ? 4 : 6;
-  plan.prediction.local_bytes = static_cast<double>(groups * problem.batch) * tile *
-                                (1 + static_cast<double>(steps) * per_cell * (problem.variable ? 2 : 1));
+  const double tile = real(x * z * value_bytes(problem)), per_cell = shape.dimensions == 1 ? 4 : 6;
+  plan.prediction.local_bytes =
+      real(groups * problem.batch) * tile * (1 + real(steps) * per_cell * (problem.variable ? 2 : 1));
   plan.reason =
       steps == 1
           ? "a tile and its halo in local memory"
@@ -126,7 +109,7 @@ HeatAttempt tiled(const Device& device, const HeatProblem& problem, std::string_
 /// The chunks along z for tiles that march: the fewest rounds of groups, planes that are made twice counted.
 std::size_t chunks_for(const Device& device, std::size_t tiles, std::size_t depth, std::size_t resident,
                        std::size_t again) {
-  const std::size_t slots = std::max<std::size_t>(device.compute_units * resident, 1);
+  const std::size_t slots = at_least_1(device.compute_units * resident);
   std::size_t best = 1, least = 0;
   for (std::size_t wanted = 1; wanted <= std::min<std::size_t>(depth, 1024); ++wanted) {
     const std::size_t chunk = divide_up(depth, wanted), chunks = divide_up(depth, chunk);
@@ -150,7 +133,7 @@ March march_of(const HeatProblem& problem, std::size_t pack, std::size_t steps, 
   const std::size_t halo_lanes = divide_up(steps, pack), halo_y = shape.dimensions == 3 ? steps : 0;
   March march{};
   march.rows_each = rows_each;
-  march.lanes = std::max<std::size_t>(cols / pack, 1) + 2 * halo_lanes;
+  march.lanes = at_least_1(cols / pack) + 2 * halo_lanes;
   march.rows = divide_up(rows + 2 * halo_y, rows_each);
   march.cols_made = (march.lanes - 2 * halo_lanes) * pack;
   march.rows_made = march.rows * rows_each - 2 * halo_y;
@@ -175,7 +158,7 @@ HeatTile heat_tile(const HeatProblem& problem, const HeatPolicy& policy, std::si
   // Where 16 bytes are too many, so are 8 with conductivities.
   const std::size_t vector_bytes =
       problem.variable && policy.vector_bytes < 16 ? policy.vector_bytes / 2 : policy.vector_bytes;
-  const std::size_t pack = std::max<std::size_t>(vector_bytes / cell, 1);
+  const std::size_t pack = at_least_1(vector_bytes / cell);
   constexpr std::size_t kMost = 65536;  // more than any work-group makes
   if (fixed.tile_cols % pack != 0 || fixed.tile_cols > kMost) {
     refuse_heat("tile_cols", formatted("a multiple of {}, at most {}", pack, kMost),
@@ -205,20 +188,20 @@ void define_access(const Device& device, const HeatProblem& problem, std::size_t
 }
 
 std::size_t largest_group(const Device& device) {
-  return std::min(device.max_work_group, std::max<std::size_t>(device.max_work_items[0], 1));
+  return std::min(device.max_work_group, at_least_1(device.max_work_items[0]));
 }
 
-/// Why no kernel that goes along z can run; empty where one can.
+/// Why no kernel that streams along z can run; empty where one can.
 std::string no_depth(const HeatShape& shape) {
-  if (shape.dimensions == 1) return "there is no second dimension to go along";
+  if (shape.dimensions == 1) return "there is no second dimension to stream along";
   if (std::max({shape.width, shape.height, shape.depth}) > kLongest)
     return formatted("counts cells of a side in 32 bits, at most {}", kLongest);
   return {};
 }
 
 /// One step by columns of cells in registers.
-HeatAttempt vector(const Device& device, const HeatProblem& problem, std::size_t steps,
-                   const PlanOverrides& fixed) {
+Attempt vector(const Device& device, const HeatProblem& problem, std::size_t steps,
+               const PlanOverrides& fixed) {
   const HeatShape shape = heat_shape(problem);
   if (std::string reason = no_depth(shape); !reason.empty()) return reason;
   if (steps > 1) return "makes one step a pass";
@@ -227,32 +210,28 @@ HeatAttempt vector(const Device& device, const HeatProblem& problem, std::size_t
   HeatTile tile = heat_tile(problem, policy, heat_column_bytes(policy, problem.type, problem.variable),
                             sizes.cols, sizes.rows, fixed);
   const std::size_t most = tile.by_hand ? largest_group(device) : std::min(largest_group(device), sizes.most);
-  const auto lanes = [&] { return std::max<std::size_t>(tile.cols / tile.pack, 1); };
+  const auto lanes = [&] { return at_least_1(tile.cols / tile.pack); };
   while (lanes() * tile.rows > most) {
     if (tile.by_hand) refuse_tile(fixed, most, device.local_bytes, {lanes(), tile.rows, 1, 0, 0, 0});
     (tile.rows > 1 ? tile.rows : tile.cols) /= 2;
   }
   // A work-item keeps a column for each grid; float64's are twice as large.
   const std::size_t grids = (problem.variable ? 2U : 1U) * (problem.type == Scalar::float64 ? 2U : 1U);
-  const std::size_t deep = std::max<std::size_t>(sizes.deep / grids, 1);
+  const std::size_t deep = at_least_1(sizes.deep / grids);
   const std::size_t group = lanes() * tile.rows,
                     tiles = divide_up(shape.width, lanes() * tile.pack) * divide_up(shape.height, tile.rows) *
                             problem.batch,
                     chunks = divide_up(shape.depth, deep);
-  if (tiles > kMaxTiles / std::max<std::size_t>(chunks, 1))
-    return "its tiles are more than a launch can have";
+  if (tiles > kMaxTiles / at_least_1(chunks)) return "its tiles are more than a launch can have";
   Plan plan = base_plan(device, problem, "vector", "heat/vector.cl", "heat_vector", steps);
-  plan.work_group = {group, 1, 1};
-  plan.global = {std::max<std::size_t>(tiles * chunks, 1) * group, 1, 1};
+  set_groups(plan, group, tiles * chunks);
   plan.tile_cols = lanes() * tile.pack;
   plan.tile_rows = tile.rows;
   plan.vector_width = tile.pack;
   plan.items_per_work_item = tile.pack * deep;
   define(plan, "PACK", tile.pack);
   define_access(device, problem, tile.pack, plan);
-  define(plan, "LANES", lanes());
-  define(plan, "ROWS", tile.rows);
-  define(plan, "DEEP", deep);
+  define(plan, {{"LANES", lanes()}, {"ROWS", tile.rows}, {"DEEP", deep}});
   if (shape.width % tile.pack == 0) define(plan, "PACKED", 1);
   plan.reason = formatted("{} cells of each of {} planes in a work-item's registers, read all at once",
                           tile.pack, deep);
@@ -269,14 +248,13 @@ std::optional<March> march_that_fits(const Device& device, const HeatProblem& pr
     if (tile.by_hand || (tile.cols == tile.pack && tile.rows <= rows_each)) return std::nullopt;
     const bool narrow = 2 * tile.rows > tile.cols;
     if (tile.rows == 1 || !narrow) tile.cols = std::max(tile.cols / 2 / tile.pack * tile.pack, tile.pack);
-    if (tile.rows > 1 && (narrow || tile.cols == tile.pack))
-      tile.rows -= std::max<std::size_t>(tile.rows / 8, 1);
+    if (tile.rows > 1 && (narrow || tile.cols == tile.pack)) tile.rows -= at_least_1(tile.rows / 8);
   }
 }
 
 /// The kernel that marches along z: a pipeline of several steps through local memory.
-HeatAttempt marching(const Device& device, const HeatProblem& problem, std::size_t steps,
-                     const PlanOverrides& fixed) {
+Attempt marching(const Device& device, const HeatProblem& problem, std::size_t steps,
+                 const PlanOverrides& fixed) {
   const HeatShape shape = heat_shape(problem);
   if (std::string reason = no_depth(shape); !reason.empty()) return reason;
   if (problem.variable) return "keeps no conductivities of cells";
@@ -296,18 +274,16 @@ HeatAttempt marching(const Device& device, const HeatProblem& problem, std::size
     refuse_tile(fixed, most, device.local_bytes,
                 march_of(problem, tile.pack, steps, tile.cols, tile.rows, std::min(rows_each, tile.rows)));
   }
-  if (!fitting) return no_room(device);
+  if (!fitting) return no_tile_fits(device);
   const March& march = *fitting;
   const std::size_t tiles =
       divide_up(shape.width, march.cols_made) * divide_up(shape.height, march.rows_made) * problem.batch;
   const std::size_t chunks =
       tiles > kMaxTiles ? 1 : chunks_for(device, tiles, shape.depth, sizes.resident, 2 * steps);
-  if (tiles > kMaxTiles / std::max<std::size_t>(chunks, 1))
-    return "its tiles are more than a launch can have";
+  if (tiles > kMaxTiles / at_least_1(chunks)) return "its tiles are more than a launch can have";
   const std::size_t group = march.lanes * march.rows;
   Plan plan = base_plan(device, problem, "march", "heat/march.cl", "heat_march", steps);
-  plan.work_group = {group, 1, 1};
-  plan.global = {std::max<std::size_t>(tiles * chunks, 1) * group, 1, 1};
+  set_groups(plan, group, tiles * chunks);
   plan.tile_cols = march.cols_made;
   plan.tile_rows = march.rows_made;
   plan.vector_width = tile.pack;
@@ -315,19 +291,17 @@ HeatAttempt marching(const Device& device, const HeatProblem& problem, std::size
   plan.local_bytes = march.local_bytes;
   define(plan, "PACK", tile.pack);
   define_access(device, problem, tile.pack, plan);
-  define(plan, "LANES", march.lanes);
-  define(plan, "ROWS", march.rows);
-  define(plan, "ROWS_EACH", march.rows_each);
-  define(plan, "STEPS", steps);
+  define(plan,
+         {{"LANES", march.lanes}, {"ROWS", march.rows}, {"ROWS_EACH", march.rows_each}, {"STEPS", steps}});
   if (shape.width % tile.pack == 0) define(plan, "PACKED", 1);
   // Each plane and stage: written once; read by the neighbours above, below, left and right.
   const std::size_t exchanged = (solid ? (march.rows_each > 1 ? 4 : 3) * tile.pack : 0) + 4 * march.rows_each;
-  plan.prediction.local_bytes = static_cast<double>(tiles) *
-                                static_cast<double>(group * steps * exchanged * value_bytes(problem)) *
-                                static_cast<double>(shape.depth + chunks * 2 * steps);
-  plan.reason =
-      formatted("{} step{} a pass: a tile of {} x {} goes along {}, each step a plane behind the last", steps,
-                steps == 1 ? "" : "s", march.cols_made, march.rows_made, solid ? "z" : "y");
+  plan.prediction.local_bytes =
+      real(tiles, group * steps * exchanged * value_bytes(problem), shape.depth + chunks * 2 * steps);
+  plan.reason = formatted(
+      "{} step{} a pass: a tile of {} x {} streams along {} (2.5D blocking), each step one plane behind the "
+      "last",
+      steps, steps == 1 ? "" : "s", march.cols_made, march.rows_made, solid ? "z" : "y");
   return plan;
 }
 
@@ -339,10 +313,9 @@ struct Blocks {
 
 Blocks blocks_of(const Device& device, const HeatProblem& problem, std::size_t steps) {
   const HeatShape shape = heat_shape(problem);
-  const std::size_t width = std::max<std::size_t>(shape.width, 1),
-                    height = std::max<std::size_t>(shape.height, 1),
-                    depth = std::max<std::size_t>(shape.depth, 1);
-  const std::size_t units = std::max<std::size_t>(device.compute_units, 1);
+  const std::size_t width = at_least_1(shape.width), height = at_least_1(shape.height),
+                    depth = at_least_1(shape.depth);
+  const std::size_t units = at_least_1(device.compute_units);
   const HeatThreads& threads = heat_policy(device).threads;
   const std::size_t run = 64 / value_bytes(problem), halo = round_up(steps, run);
   const std::size_t halo_y = shape.dimensions == 3 ? steps : 0;
@@ -350,13 +323,13 @@ Blocks blocks_of(const Device& device, const HeatProblem& problem, std::size_t s
   blocks.chunk = depth;
   if (steps <= 1) {
     blocks.x = std::min(width, shape.dimensions == 1 ? threads.line_cells : threads.row_cells);
-    blocks.y = std::min(height, std::max<std::size_t>(1, threads.plane_cells / round_up(blocks.x, run)));
+    blocks.y = std::min(height, at_least_1(threads.plane_cells / round_up(blocks.x, run)));
   } else {
     const std::size_t rows =
         heat_queue(device, problem.type) / (3 * (steps - 1));  // cells of a plane of a stage
     const auto pitch = [&](std::size_t x) { return round_up(x, run) + 2 * halo; };
     const std::size_t least_y = shape.dimensions == 3 ? std::min(height, 4 * steps) : 1;
-    blocks.x = std::min(width, std::max<std::size_t>(rows / (least_y + 2 * halo_y), 1));
+    blocks.x = std::min(width, at_least_1(rows / (least_y + 2 * halo_y)));
     while (blocks.x > 0 && pitch(blocks.x) * (least_y + 2 * halo_y) > rows)
       blocks.x = blocks.x > run ? round_up(blocks.x, run) - run : 0;
     if (blocks.x == 0) return {0, 0, 0};
@@ -366,7 +339,7 @@ Blocks blocks_of(const Device& device, const HeatProblem& problem, std::size_t s
     blocks.y = std::min(height, rows / pitch(blocks.x) - 2 * halo_y);
   }
   // As many blocks as threads have the same work of; else pieces along z.
-  const std::size_t across = divide_up(width, blocks.x) * std::max<std::size_t>(problem.batch, 1);
+  const std::size_t across = divide_up(width, blocks.x) * at_least_1(problem.batch);
   std::size_t along = divide_up(height, blocks.y);
   if (shape.dimensions == 3 && across % units != 0) along = round_up(along, units);
   blocks.y = divide_up(height, std::min(along, height));
@@ -379,19 +352,17 @@ Blocks blocks_of(const Device& device, const HeatProblem& problem, std::size_t s
   return blocks;
 }
 
-HeatAttempt cpu(const Device& device, const HeatProblem& problem, std::size_t steps) {
+Attempt cpu(const Device& device, const HeatProblem& problem, std::size_t steps) {
   if (!runs_cpu_variant(device)) return no_cpu_variant(device);
   const std::size_t queue = heat_queue(device, problem.type);
-  if (steps > 1 && queue == 0) return no_room(device);
+  if (steps > 1 && queue == 0) return no_tile_fits(device);
   const HeatShape shape = heat_shape(problem);
   const Blocks blocks = blocks_of(device, problem, steps);
   if (steps > 1 && blocks.x == 0) return formatted("{} steps of a block do not fit {} cells", steps, queue);
   Plan plan = base_plan(device, problem, "cpu", "heat/cpu.cl", "heat_cpu", steps);
   const std::size_t jobs = divide_up(shape.width, blocks.x) * divide_up(shape.height, blocks.y) *
                            divide_up(shape.depth, blocks.chunk) * problem.batch;
-  plan.global = {
-      std::clamp<std::size_t>(jobs, 1, heat_policy(device).threads.items_a_unit * device.compute_units), 1,
-      1};
+  set_groups(plan, 1, jobs, heat_policy(device).threads.items_a_unit * device.compute_units);
   plan.tile_cols = blocks.x;
   plan.tile_rows = blocks.y;
   plan.vector_width = 64 / value_bytes(problem);
@@ -403,8 +374,8 @@ HeatAttempt cpu(const Device& device, const HeatProblem& problem, std::size_t st
   }
   if (!device.prefetch_builtin) define(plan, "PREFETCH_AHEAD", 0);
   // Results that a later pass or call would still find in the cache are not stored past it.
-  if (plan.prediction.bytes_written > static_cast<double>(device.cache_bytes)) define(plan, "STREAMING", 1);
-  plan.prediction.local_bytes = 2 * static_cast<double>(steps - 1) * plan.prediction.bytes_written;
+  if (plan.prediction.bytes_written > real(device.cache_bytes)) define(plan, "STREAMING", 1);
+  plan.prediction.local_bytes = 2 * real(steps - 1) * plan.prediction.bytes_written;
   plan.reason =
       steps == 1
           ? "a thread makes rows in vectors, in blocks whose planes its cache holds"
@@ -420,8 +391,8 @@ std::size_t heat_queue(const Device& device, Scalar type) {
   return bytes < threads.least_queue_bytes ? 0 : bytes / size_of(heat_value_type(type));
 }
 
-HeatAttempt try_heat(const Device& device, const HeatProblem& problem, std::string_view variant,
-                     std::size_t steps, const PlanOverrides& fixed) {
+Attempt try_heat(const Device& device, const HeatProblem& problem, std::string_view variant,
+                 std::size_t steps, const PlanOverrides& fixed) {
   if (variant == "naive") return naive(device, problem, steps);
   if (variant == "tiled" || variant == "blocked") return tiled(device, problem, variant, steps);
   if (variant == "vector") return vector(device, problem, steps, fixed);

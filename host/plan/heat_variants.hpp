@@ -1,12 +1,10 @@
 /// Heat diffusion: what the parts of its plans, and the call, share.
 #pragma once
 
-#include <smem/error.hpp>
 #include <smem/heat_plan.hpp>
 
-#include "plan/sizes.hpp"
+#include "plan/variants.hpp"
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,19 +27,11 @@ inline Scalar heat_value_type(Scalar type) { return type == Scalar::half ? Scala
 std::size_t heat_queue(const Device& device, Scalar type);
 
 /// The plan of a pass of so many steps by a variant, or why there is none.
-struct HeatAttempt {
-  HeatAttempt(Plan made) : plan(std::move(made)) {}
-  HeatAttempt(std::string reason) : why_not(std::move(reason)) {}
-  HeatAttempt(const char* reason) : why_not(reason) {}
-  std::optional<Plan> plan;
-  std::string why_not;
-};
-HeatAttempt try_heat(const Device& device, const HeatProblem& problem, std::string_view variant,
-                     std::size_t steps, const PlanOverrides& fixed);
+Attempt try_heat(const Device& device, const HeatProblem& problem, std::string_view variant,
+                 std::size_t steps, const PlanOverrides& fixed);
 
-[[noreturn]] inline void refuse_heat(const char* argument, std::string expected, std::string got) {
-  throw Error(
-      {.operation = "heat", .argument = argument, .expected = std::move(expected), .got = std::move(got)});
+[[noreturn]] inline void refuse_heat(const char* argument, std::string_view expected, std::string_view got) {
+  refuse("heat", argument, expected, got);
 }
 
 }  // namespace smem::plan

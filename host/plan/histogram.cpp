@@ -1,48 +1,33 @@
 // Plans for histograms: where the counts are kept, how many copies of them, and why.
-#include <smem/error.hpp>
 #include <smem/histogram_plan.hpp>
 
 #include "formatted.hpp"
-#include "plan/broken.hpp"
 #include "plan/histogram_policy.hpp"
 #include "plan/histogram_types.hpp"
 #include "plan/reduce_types.hpp"
-#include "plan/sizes.hpp"
+#include "plan/variants.hpp"
 
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <optional>
 #include <string>
-#include <utility>
 
 namespace smem {
 
 namespace {
 
-using plan::define;
-using plan::divide_up;
-using plan::histogram_policy;
-using plan::HistogramPolicy;
-using plan::runs_cpu_variant;
+using namespace plan;
 
 constexpr std::size_t kWord = sizeof(std::uint32_t);
-constexpr std::size_t kOwnBytes = 64;  // of local memory, which compilers take for themselves
+constexpr const char* kNoRoom = "its tables do not fit local memory";
 constexpr std::size_t kMost32 = 0xffffffff;
 constexpr std::size_t kLargestPart = std::size_t{1} << 31;  // elements that a counter of 32 bits can count
-
-[[noreturn]] void refuse(const char* argument, std::string expected, std::string got) {
-  throw Error({.operation = "histogram",
-               .argument = argument,
-               .expected = std::move(expected),
-               .got = std::move(got)});
-}
 
 /// Elements that a work-item reads at once.
 std::size_t pack_of(const HistogramPolicy& policy, const HistogramProblem& problem) {
   const std::size_t bytes = problem.channels == 1 ? policy.pack_bytes : policy.pack_bytes_of_channels;
   const std::size_t widest = std::max(bytes, size_of(problem.in));
-  return std::max<std::size_t>(1, std::min(widest, problem.alignment) / size_of(problem.in));
+  return at_least_1(std::min(widest, problem.alignment) / size_of(problem.in));
 }
 
 /// A table in local memory.
@@ -54,8 +39,7 @@ struct Table {
 
 /// Sizes are powers of two where they fit, so that few programs serve all bin counts.
 Table table_for(const Device& device, const HistogramProblem& problem, bool replicated) {
-  const std::size_t most = (device.local_bytes - std::min(kOwnBytes, device.local_bytes)) / kWord,
-                    entries = problem.entries();
+  const std::size_t most = local_room(device) / kWord, entries = problem.entries();
   const HistogramPolicy& policy = histogram_policy(device);
   Table table;
   if (replicated) {
@@ -81,13 +65,13 @@ struct Parts {
 
 Parts parts_of(const Device& device, const HistogramProblem& problem, std::string_view variant) {
   const std::size_t elements = problem.rows * problem.cols;
-  const std::size_t batch = std::max<std::size_t>(problem.batch, 1);
+  const std::size_t batch = at_least_1(problem.batch);
   const std::size_t least = divide_up(elements, kLargestPart);
   const HistogramPolicy& policy = histogram_policy(device);
   if (variant == "cpu") {
     // Tables that fit the second level of a core's cache come four at a time. A part has more to count than
     // its tables have entries.
-    const plan::HistogramThreads& threads = policy.threads;
+    const HistogramThreads& threads = policy.threads;
     const std::size_t tables = problem.entries() <= threads.table_entries ? threads.tables : 1;
     const std::size_t wanted = divide_up(tables * device.compute_units, batch);
     const std::size_t piece = std::max(threads.piece, threads.entry_elements * tables * problem.entries());
@@ -96,66 +80,56 @@ Parts parts_of(const Device& device, const HistogramProblem& problem, std::strin
   const Table table = variant == "local" || variant == "replicated"
                           ? table_for(device, problem, variant == "replicated")
                           : Table{};
-  const std::size_t bytes = std::max<std::size_t>(1, table.words * kWord);
+  const std::size_t bytes = at_least_1(table.words * kWord);
   const std::size_t resident = std::clamp<std::size_t>(
       std::max(device.unit.local_bytes, device.local_bytes) / bytes, 1, policy.unit_items / policy.group);
   // At least a tile for each part, and for each entry that it adds to the result.
   const std::size_t most = elements * size_of(problem.in) / policy.part_bytes;
   const std::size_t worth =
-      policy.entry_elements * elements / std::max<std::size_t>(1, std::min(table.words, problem.entries()));
+      policy.entry_elements * elements / at_least_1(std::min(table.words, problem.entries()));
   const std::size_t wanted = divide_up(resident * device.compute_units, batch * table.passes);
   return {std::max({std::size_t{1}, least, std::min({wanted, most, worth})})};
 }
 
 Plan base_plan(const HistogramProblem& problem, std::string_view variant, const char* file,
                const char* entry) {
-  Plan plan;
-  plan.operation = "histogram";
-  plan.variant = variant;
-  plan.kernel_file = file;
-  plan.entry_point = entry;
-  plan::define_bins(plan, problem);
-  const double elements = static_cast<double>(problem.rows) * static_cast<double>(problem.cols) *
-                          static_cast<double>(problem.batch);
-  plan.prediction.bytes_read = elements * static_cast<double>(size_of(problem.in));
-  plan.prediction.bytes_written =
-      static_cast<double>(problem.results()) * static_cast<double>(size_of(problem.out));
+  Plan plan = named_plan("histogram", variant, file, entry);
+  define_bins(plan, problem);
+  const double elements = real(problem.rows, problem.cols, problem.batch);
+  plan.prediction.bytes_read = elements * real(size_of(problem.in));
+  plan.prediction.bytes_written = real(problem.results(), size_of(problem.out));
   plan.prediction.operations = is_float(problem.in) && problem.rule == BinRule::even ? 2 * elements : 0;
   return plan;
 }
 
 /// The variants with atomic additions. `wanted`: work-items of a group, 0: the plan's choice; fewer where
 /// they do not fit.
-std::optional<Plan> atomics(const Device& device, const HistogramProblem& problem, std::string_view variant,
-                            std::size_t wanted) {
+Attempt atomics(const Device& device, const HistogramProblem& problem, std::string_view variant,
+                std::size_t wanted) {
   const bool tables = variant == "local" || variant == "replicated";
   const HistogramPolicy& policy = histogram_policy(device);
   const Table table = tables ? table_for(device, problem, variant == "replicated") : Table{};
-  if (tables && table.words == 0) return std::nullopt;
+  if (tables && table.words == 0) return kNoRoom;
   std::size_t slots = policy.slots;
   while (slots > policy.least_slots && policy.slot_groups * 2 * slots * kWord > device.local_bytes)
     slots /= 2;
-  if (variant == "cached" && 2 * slots * kWord > device.local_bytes) return std::nullopt;
+  if (variant == "cached" && 2 * slots * kWord > device.local_bytes) return kNoRoom;
   // Where a unit has room for one group only, it is a large one.
   if (wanted == 0) {
     const bool alone = tables && 2 * table.words * kWord > device.local_bytes;
     wanted = alone ? policy.group_alone : policy.group;
   }
-  const std::size_t group = plan::group_for(device, wanted, 0);
+  const std::size_t group = group_for(device, wanted, 0);
   const std::size_t pack = pack_of(policy, problem);
   const std::size_t unroll = policy.unroll;
   // Short rows share the group.
-  const std::size_t team = problem.rows == 1
-                               ? group
-                               : std::min(group, plan::power_of_four(divide_up(problem.cols, pack * unroll)));
+  const std::size_t team =
+      problem.rows == 1 ? group : std::min(group, power_of_four(divide_up(problem.cols, pack * unroll)));
   Plan plan = tables                ? base_plan(problem, variant, "histogram/tables.cl", "histogram_tables")
               : variant == "cached" ? base_plan(problem, variant, "histogram/cached.cl", "histogram_cached")
                                     : base_plan(problem, variant, "histogram/global.cl", "histogram_global");
   const Parts parts = parts_of(device, problem, variant);
-  plan.work_group = {group, 1, 1};
-  plan.global = {
-      std::clamp<std::size_t>(parts.parts * problem.batch * table.passes, 1, std::size_t{1} << 20) * group, 1,
-      1};
+  set_groups(plan, group, parts.parts * problem.batch * table.passes, std::size_t{1} << 20);
   plan.tile_rows = group / team;
   plan.tile_cols = team * pack * unroll;
   plan.vector_width = pack;
@@ -163,19 +137,14 @@ std::optional<Plan> atomics(const Device& device, const HistogramProblem& proble
   plan.local_bytes = (tables ? table.words : variant == "cached" ? 2 * slots : 0) * kWord;
   // One addition, which reads and writes, for each element.
   if (plan.local_bytes > 0) {
-    plan.prediction.local_bytes =
-        2 * kWord * plan.prediction.bytes_read / static_cast<double>(size_of(problem.in));
+    plan.prediction.local_bytes = 2 * kWord * plan.prediction.bytes_read / real(size_of(problem.in));
   }
-  plan.prediction.bytes_read *= static_cast<double>(table.passes);
-  define(plan, "GROUP", group);
-  define(plan, "TEAM", team);
-  define(plan, "PACK", pack);
-  define(plan, "UNROLL", unroll);
+  plan.prediction.bytes_read *= real(table.passes);
+  define(plan, {{"GROUP", group}, {"TEAM", team}, {"PACK", pack}, {"UNROLL", unroll}});
   if (device.type == DeviceType::cpu) define(plan, "ROLLED", 1);
   if (problem.out == Scalar::uint64) define(plan, "WIDE_COUNT", 1);
   if (tables) {
-    define(plan, "TABLE", table.words);
-    define(plan, "COPIES", table.copies);
+    define(plan, {{"TABLE", table.words}, {"COPIES", table.copies}});
     if (table.passes > 1) define(plan, "PASSES", 1);
   }
   if (variant == "cached") define(plan, "SLOTS", slots);
@@ -200,80 +169,65 @@ std::optional<Plan> atomics(const Device& device, const HistogramProblem& proble
 
 /// The launch that adds up tables.
 Launch finish(const Device& device, const HistogramProblem& problem, std::size_t tables) {
-  Launch launch;
-  launch.operation = "histogram";
-  launch.variant = "finish";
-  launch.kernel_file = "histogram/finish.cl";
-  launch.entry_point = "histogram_finish";
+  Launch launch = named_plan("histogram", "finish", "histogram/finish.cl", "histogram_finish");
   launch.text_defines.emplace_back("RESULT", opencl_name_of(problem.out));
-  const plan::HistogramThreads& threads = histogram_policy(device).threads;
-  launch.global = {std::clamp<std::size_t>(problem.results() / threads.finish_results, 1,
-                                           threads.finish_groups_a_unit * device.compute_units),
-                   1, 1};
+  const HistogramThreads& threads = histogram_policy(device).threads;
+  set_groups(launch, 1, problem.results() / threads.finish_results,
+             threads.finish_groups_a_unit * device.compute_units);
   launch.items_per_work_item = divide_up(problem.results(), launch.global[0]);
-  const auto results = static_cast<double>(problem.results());
-  launch.prediction.bytes_read = results * static_cast<double>(tables * kWord);
-  launch.prediction.bytes_written = results * static_cast<double>(size_of(problem.out));
+  const auto results = real(problem.results());
+  launch.prediction.bytes_read = results * real(tables * kWord);
+  launch.prediction.bytes_written = results * real(size_of(problem.out));
   launch.numbers = {{"tables", tables}};
   launch.reason = formatted("adds up {} tables", tables);
   return launch;
 }
 
 /// One work-item a group.
-std::optional<Plan> cpu(const Device& device, const HistogramProblem& problem) {
-  if (!runs_cpu_variant(device)) return std::nullopt;
+Attempt cpu(const Device& device, const HistogramProblem& problem) {
+  if (!runs_cpu_variant(device)) return no_cpu_variant(device);
   const Parts parts = parts_of(device, problem, "cpu");
   Plan plan = base_plan(problem, "cpu", "histogram/cpu.cl", "histogram_cpu");
-  plan.global = {
-      std::clamp<std::size_t>(parts.parts * problem.batch, 1,
-                              histogram_policy(device).threads.groups_a_unit * device.compute_units),
-      1, 1};
+  set_groups(plan, 1, parts.parts * problem.batch,
+             histogram_policy(device).threads.groups_a_unit * device.compute_units);
   plan.items_per_work_item = plan.tile_cols = 64;
   const std::size_t words = (problem.entries() / 16 + 2) * 16;  // cl/histogram/thread_tables.clh
-  plan::add_scratch(plan, problem.batch * parts.parts * parts.tables * words * kWord);
+  add_scratch(plan, problem.batch * parts.parts * parts.tables * words * kWord);
   plan.numbers = {{"parts", parts.parts}};
-  define(plan, "PACK", 1);
-  define(plan, "TABLES", parts.tables);
+  define(plan, {{"PACK", 1}, {"TABLES", parts.tables}});
   plan.reason = formatted("a thread counts in {}, and another launch adds them up",
                           parts.tables == 1 ? "a table of its own" : "four tables of its own, in turns");
   plan.after.push_back(finish(device, problem, parts.parts * parts.tables));
   return plan;
 }
 
-std::optional<Plan> plan_variant(const Device& device, const HistogramProblem& problem,
-                                 std::string_view variant, std::size_t wanted = 0) {
-  return variant == "cpu" ? cpu(device, problem) : atomics(device, problem, variant, wanted);
+Attempt plan_variant(const Device& device, const HistogramProblem& problem, const PlanOverrides& fixed,
+                     std::string_view variant) {
+  return variant == "cpu" ? cpu(device, problem) : atomics(device, problem, variant, fixed.work_items);
 }
 
-std::string_view choose(const Device& device, const HistogramProblem& problem) {
-  if (runs_cpu_variant(device)) return "cpu";
+std::vector<std::string_view> preference(const Device& device, const HistogramProblem& problem,
+                                         const PlanOverrides& /*fixed*/) {
+  if (runs_cpu_variant(device)) return {"cpu"};
   const Table table = table_for(device, problem, false);
   const HistogramPolicy& policy = histogram_policy(device);
   // Bytes come faster than one table takes them.
   if (policy.merges_additions && size_of(problem.in) >= kWord && table.words > 0 && table.passes == 1)
-    return "local";
-  if (table_for(device, problem, true).words > 0) return "replicated";
-  if (table.words > 0 && table.passes <= policy.most_passes) return "local";
-  return plan_variant(device, problem, "cached") ? "cached" : "global";
+    return {"local"};
+  if (table_for(device, problem, true).words > 0) return {"replicated"};
+  if (table.words > 0 && table.passes <= policy.most_passes) return {"local"};
+  return {"cached", "global"};
 }
 
-std::string evidence_for(const Device& device, const HistogramProblem& problem, std::string_view variant) {
+const Evidence& evidence(const Device& device, const HistogramProblem& problem, const Plan& plan) {
   const HistogramPolicy& policy = histogram_policy(device);
-  const bool words = variant == "local" && size_of(problem.in) == kWord;
-  const bool bytes = variant == "replicated" && size_of(problem.in) == 1;
-  return (words                 ? policy.words
-          : bytes               ? policy.bytes
-          : variant == "cached" ? policy.many
-                                : policy.others)
-      .text(device);
+  if (plan.variant == "local" && size_of(problem.in) == kWord) return policy.words;
+  if (plan.variant == "replicated" && size_of(problem.in) == 1) return policy.bytes;
+  return plan.variant == "cached" ? policy.many : policy.others;
 }
 
-std::string why_not(const Device& device, const HistogramProblem& problem, std::string_view variant,
+std::string why_not(const Device& device, const HistogramProblem& /*problem*/, std::string_view variant,
                     const Plan& chosen) {
-  if (!plan_variant(device, problem, variant)) {
-    if (variant == "cpu") return plan::no_cpu_variant(device);
-    return "its tables do not fit local memory";
-  }
   if (chosen.variant == "cpu") return "atomic additions cost a CPU more than tables of its threads";
   if (variant == "global") return "all elements of a full bin wait for each other";
   if (variant == "replicated" && histogram_policy(device).merges_additions)
@@ -284,51 +238,53 @@ std::string why_not(const Device& device, const HistogramProblem& problem, std::
   return "a table in local memory holds all bins";
 }
 
+constexpr Operation<HistogramProblem> kHistogram{.what = "histogram",
+                                                 .name = [](const HistogramProblem&) { return "histogram"; },
+                                                 .variants = histogram_variants,
+                                                 .check = check_histogram,
+                                                 .preference = preference,
+                                                 .attempt = plan_variant,
+                                                 .why_not = why_not,
+                                                 .evidence = evidence,
+                                                 .one_work_item = "a thread has tables of its own"};
+
 }  // namespace
 
 std::string_view name_of(Outside outside) { return outside == Outside::drop ? "drop" : "clamp"; }
 
 std::string_view name_of(BinRule rule) {
   constexpr std::array<std::string_view, 5> kNames{"even", "direct", "whole", "edges", "small"};
-  return plan::name_among(kNames, rule);
+  return name_among(kNames, rule);
 }
 
 void plan::check_bins(const char* operation, const Device& device, const HistogramProblem& p) {
-  const auto refuse_argument = [&](const char* argument, std::string expected, std::string got) {
-    throw Error({.operation = operation,
-                 .argument = argument,
-                 .expected = std::move(expected),
-                 .got = std::move(got),
-                 .device = device.name});
-  };
   require_known(operation, "in", p.in);
   require_known(operation, "rule", p.rule, BinRule::small);
   if (p.bins == 0 || p.bins > kMaxBins)
-    refuse_argument("bins", formatted("1 to {} bins", kMaxBins), formatted("{}", p.bins));
+    refuse(device, operation, "bins", formatted("1 to {} bins", kMaxBins), formatted("{}", p.bins));
   if (p.channels == 0 || p.channels > kMaxChannels)
-    refuse_argument("channels", formatted("1 to {}", kMaxChannels), formatted("{}", p.channels));
+    refuse(device, operation, "channels", formatted("1 to {}", kMaxChannels), formatted("{}", p.channels));
   if (p.cols % p.channels != 0) {
-    refuse_argument("in", formatted("rows of whole pixels of {} channels", p.channels),
-                    formatted("{} elements", p.cols));
+    refuse(device, operation, "in", formatted("rows of whole pixels of {} channels", p.channels),
+           formatted("{} elements", p.cols));
   }
   require_elements(operation, "in", {p.rows, p.cols, p.batch});
   require_elements(operation, "out", {p.bins, p.channels, p.batch});
   if (!device.fp64 && p.in == Scalar::float64)
-    refuse_argument("in", "a type that the device computes with; it has no fp64", "float64");
+    refuse(device, operation, "in", "a type that the device computes with; it has no fp64", "float64");
 }
 
 void plan::define_bins(Launch& plan, const HistogramProblem& problem) {
   const Scalar in = problem.in, value = value_type(in);
-  define(plan, "RULE", static_cast<std::size_t>(problem.rule));
-  define(plan, "CHANNELS", problem.channels);
-  define(plan, "ELEMENT_BYTES", size_of(in));
-  define(plan, "FLOATING", is_float(in) ? 1 : 0);
+  define(plan, {{"RULE", static_cast<std::size_t>(problem.rule)},
+                {"CHANNELS", problem.channels},
+                {"ELEMENT_BYTES", size_of(in)},
+                {"FLOATING", is_float(in) ? 1 : 0}});
   if (!is_float(in) && !is_signed(in)) define(plan, "UNSIGNED_VALUE", 1);
   if (size_of(value) == 8) define(plan, "WIDE_VALUE", 1);
   if (in == Scalar::float64) define(plan, "USE_DOUBLE", 1);
   if (in == Scalar::half) define(plan, "ELEMENT_HALF", 1);
-  plan.text_defines.emplace_back("ELEMENT", opencl_name_of(in));
-  plan.text_defines.emplace_back("VALUE", opencl_name_of(value));
+  define_types(plan, {{"ELEMENT", in}, {"VALUE", value}});
 }
 
 std::vector<std::string_view> histogram_variants() {
@@ -336,49 +292,17 @@ std::vector<std::string_view> histogram_variants() {
 }
 
 void plan::check_histogram(const Device& device, const HistogramProblem& p) {
-  plan::require_number("histogram", "in", p.in);
-  plan::check_bins("histogram", device, p);
-  plan::require_known("histogram", "out", p.out);
-  if (p.out != Scalar::uint32 && p.out != Scalar::uint64)
-    refuse("out", "uint32 or uint64", std::string(name_of(p.out)));
+  require_number("histogram", "in", p.in);
+  check_bins("histogram", device, p);
+  require_known("histogram", "out", p.out);
+  require_one_of("histogram", "out", p.out, {Scalar::uint32, Scalar::uint64});
   const std::size_t counted = p.rows * p.cols / p.channels;
   if (p.out == Scalar::uint32 && counted > kMost32)
-    refuse("out", formatted("uint64 for {} elements of a channel", counted), "uint32");
+    refuse("histogram", "out", formatted("uint64 for {} elements of a channel", counted), "uint32");
 }
-
-namespace {
-
-/// The plan on a device whose driver breaks nothing.
-Plan make_plan(const Device& device, const HistogramProblem& problem, const PlanOverrides& overrides) {
-  plan::check_histogram(device, problem);
-  const auto names = histogram_variants();
-  const std::string_view variant = overrides.variant;
-  plan::require_choice("histogram", overrides, names);
-
-  const std::string_view chosen = variant.empty() ? choose(device, problem) : variant;
-  std::optional<Plan> plan = plan_variant(device, problem, chosen, overrides.work_items);
-  if (!plan) {
-    refuse("variant", "one that can run this histogram on this device",
-           formatted("\"{}\" for {} counts on {} with {} bytes of local memory", chosen, problem.entries(),
-                     device.name, device.local_bytes));
-  }
-  if (overrides.work_items != 0 && plan->work_items() != overrides.work_items) {
-    refuse("work_items",
-           chosen == "cpu" ? std::string("1: a thread has tables of its own")
-                           : formatted("a power of two of at most {}", device.max_work_group),
-           formatted("{}", overrides.work_items));
-  }
-  plan->evidence = evidence_for(device, problem, plan->variant);
-  plan::note_choice(*plan, overrides, names, device, problem, why_not);
-  return *plan;
-}
-
-}  // namespace
 
 Plan plan_histogram(const Device& device, const HistogramProblem& problem, const PlanOverrides& overrides) {
-  return plan::Broken(device, "histogram", problem.in)
-      .plan(histogram_variants(), overrides,
-            [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
+  return plan_call(kHistogram, "histogram", problem.in, device, problem, overrides);
 }
 
 }  // namespace smem

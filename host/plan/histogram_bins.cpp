@@ -2,43 +2,36 @@
 #include "formatted.hpp"
 #include "plan/sizes.hpp"
 
-#include <smem/error.hpp>
 #include <smem/histogram_plan.hpp>
 
 #include <bit>
 #include <cmath>
-#include <string>
 #include <utility>
 
 namespace smem {
+
+using namespace plan;
 
 namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-[[noreturn]] void refuse(const char* argument, std::string expected, std::string got) {
-  throw Error({.operation = "histogram",
-               .argument = argument,
-               .expected = std::move(expected),
-               .got = std::move(got)});
-}
-
 void check_bounds(double low, double high) {
   for (const auto& [name, bound] : {std::pair{"bins.low", low}, {"bins.high", high}}) {
-    if (!std::isfinite(bound)) refuse(name, "a finite number", formatted("{}", bound));
+    if (!std::isfinite(bound)) refuse("histogram", name, "a finite number", formatted("{}", bound));
   }
-  if (low >= high) refuse("bins.high", formatted("more than low, which is {}", low), formatted("{}", high));
+  if (low >= high)
+    refuse("histogram", "bins.high", formatted("more than low, which is {}", low), formatted("{}", high));
 }
 
 template <class T, class Bits>
 EvenBins floating_bins(std::size_t count, double low, double high) {
   const auto first = static_cast<T>(low), end = static_cast<T>(high);
-  const T scale =
-      static_cast<T>(static_cast<double>(count) / (static_cast<double>(end) - static_cast<double>(first)));
+  const T scale = static_cast<T>(real(count) / (real(end) - real(first)));
   if (!(first < end) || !std::isfinite(first) || !std::isfinite(end) || !std::isfinite(end - first) ||
       !std::isnormal(scale)) {
     refuse(
-        "bins.high",
+        "histogram", "bins.high",
         "a number whose distance from low, and the inverse of the bins' width, are ordinary numbers of the "
         "type computed in",
         formatted("{} with low {} and {} bins", high, low, count));
@@ -58,7 +51,8 @@ EvenBins integer_bins(Scalar type, std::size_t count, double low, double high) {
   const double beyond = least + std::ldexp(1.0, bits);  // the largest value and 1
   for (const auto& [name, bound] : {std::pair{"bins.low", low}, {"bins.high", high}}) {
     if (bound != std::floor(bound) || bound < least || bound > beyond) {
-      refuse(name, formatted("a whole number from {} to {} for {}", least, beyond, name_of(type)),
+      refuse("histogram", name,
+             formatted("a whole number from {} to {} for {}", least, beyond, name_of(type)),
              formatted("{}", bound));
     }
   }
@@ -82,7 +76,8 @@ EvenBins integer_bins(Scalar type, std::size_t count, double low, double high) {
     return bins;
   }
   if (range > std::uint64_t{1} << 63) {
-    refuse("bins.high", "at most 2^63 or exactly 2^64 more than low", formatted("{} with low {}", high, low));
+    refuse("histogram", "bins.high", "at most 2^63 or exactly 2^64 more than low",
+           formatted("{} with low {}", high, low));
   }
   // The same with the upper 64 bits of a product, and d * e < 2^(64 - shift): for all ranges up to 2^32.
   // For 64-bit integers it is rounded down, and the kernel corrects a result that is one too low.
@@ -96,9 +91,9 @@ EvenBins integer_bins(Scalar type, std::size_t count, double low, double high) {
 }  // namespace
 
 EvenBins even_bins(Scalar type, std::size_t count, double low, double high) {
-  plan::require_known("histogram", "type", type);
+  require_known("histogram", "type", type);
   if (count == 0 || count > kMaxBins)
-    refuse("bins", formatted("1 to {} bins", kMaxBins), formatted("{}", count));
+    refuse("histogram", "bins", formatted("1 to {} bins", kMaxBins), formatted("{}", count));
   check_bounds(low, high);
   if (type == Scalar::float64) return floating_bins<double, std::uint64_t>(count, low, high);
   if (is_float(type)) return floating_bins<float, std::uint32_t>(count, low, high);

@@ -22,9 +22,9 @@ struct HistogramThreads {
 
 struct HistogramPolicy {
   When when;
-  Evidence words;  ///< the variant "local" on elements of 4 bytes
-  Evidence bytes;  ///< "replicated" on elements of one byte
-  Evidence many;   ///< "cached"
+  Evidence words = kFromFacts;  ///< the variant "local" on elements of 4 bytes
+  Evidence bytes = kFromFacts;  ///< "replicated" on elements of one byte
+  Evidence many = kFromFacts;   ///< "cached"
   Evidence others = {.what = "no measurement: the sizes follow from the device's facts"};
   /// Whether lanes that add 1 to one word add once: then no data makes them wait, and one table does.
   bool merges_additions = false;
@@ -72,9 +72,9 @@ inline constexpr HistogramPolicy kHistogramPolicies[] = {
      .many = {.what = "no measurement: a Hopper's sizes"},
      .merges_additions = true},
     {.when = {.family = "intel"},
-     .words = {.what = "no measurement: what its compiler keeps in registers"},
-     .bytes = {.what = "no measurement: what its compiler keeps in registers"},
-     .many = {.what = "no measurement: what its compiler keeps in registers"},
+     .words = kFromRegisters,
+     .bytes = kFromRegisters,
+     .many = kFromRegisters,
      .pack_bytes = 8,
      .pack_bytes_of_channels = 4,
      .unroll = 1},
@@ -83,9 +83,7 @@ inline constexpr HistogramPolicy kHistogramPolicies[] = {
      .bytes = {.what = "no measurement: tables that a core's cache holds"},
      .many = {.what = "no measurement: tables that a core's cache holds"},
      .unroll = 2},
-    {.words = {.what = "no measurement for this family: the sizes follow from the device's facts"},
-     .bytes = {.what = "no measurement for this family: the sizes follow from the device's facts"},
-     .many = {.what = "no measurement for this family: the sizes follow from the device's facts"}},
+    {},
 };
 
 inline const HistogramPolicy& histogram_policy(const Device& device) {
@@ -95,7 +93,7 @@ inline const HistogramPolicy& histogram_policy(const Device& device) {
 /// Of weighted histograms.
 struct WeightedPolicy {
   When when;
-  Evidence local;  ///< the variant "local"
+  Evidence local = kFromFacts;  ///< the variant "local"
   Evidence others = {.what = "no measurement: the sizes follow from the device's facts"};
   std::size_t group = 256;       ///< work-items
   std::size_t side_group = 256;  ///< of the launches before and after
@@ -115,7 +113,7 @@ inline constexpr WeightedPolicy kWeightedPolicies[] = {
                .share = "1.10 ms in groups of 512, 1.31 ms in groups of 256, 1.32 ms in groups of 128"},
      .group = 512},
     {.when = {.family = "nvidia"}, .local = {.what = "no measurement: a Hopper's sizes"}, .group = 512},
-    {.local = {.what = "no measurement for this family: the sizes follow from the device's facts"}},
+    {},
 };
 
 inline const WeightedPolicy& weighted_policy(const Device& device) {

@@ -1,18 +1,17 @@
 // Bank conflicts from addresses, and the layout of a tile that has the fewest.
-#include <smem/error.hpp>
 #include <smem/layout.hpp>
 
 #include "formatted.hpp"
 #include "plan/sizes.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <charconv>
-#include <numeric>
 #include <tuple>
 
 namespace smem {
+
+using namespace plan;
 
 std::vector<std::pair<std::string, long>> layout_defines(const LocalLayout& layout) {
   std::vector<std::pair<std::string, long>> defines{{"TILE_STRIDE", static_cast<long>(layout.stride)}};
@@ -82,10 +81,10 @@ bool phases_join(std::span<const std::size_t> byte_addresses, std::size_t work_i
 
 Conflicts find_conflicts(const Device& device, std::span<const std::size_t> byte_addresses,
                          std::size_t access_bytes) {
-  plan::require_element("find_conflicts", access_bytes);
+  require_element("find_conflicts", access_bytes);
   if (device.local_is_cache || byte_addresses.empty()) return {};
-  const std::size_t banks = std::max<std::size_t>(device.local_banks, 1);
-  const std::size_t bank_bytes = std::max<std::size_t>(device.local_bank_bytes, 1);
+  const std::size_t banks = at_least_1(device.local_banks);
+  const std::size_t bank_bytes = at_least_1(device.local_bank_bytes);
   // A phase serves as many work-items as fill all banks once, and never more than there are banks.
   const std::size_t at_once = std::clamp<std::size_t>(banks * bank_bytes / access_bytes, 1, banks);
   std::vector<Words> phases;
@@ -115,21 +114,17 @@ Conflicts find_conflicts(const Device& device, std::span<const std::size_t> byte
 }
 
 Access Access::rows(std::size_t cols, bool store, std::size_t width) {
-  return {"rows", store, width,
-          [vectors = std::max<std::size_t>(width == 0 ? 0 : cols / width, 1), width](std::size_t k) {
+  return {"rows", store, width, [vectors = at_least_1(width == 0 ? 0 : cols / width), width](std::size_t k) {
             return Item{k / vectors, k % vectors * width};
           }};
 }
 
 Access Access::columns(std::size_t rows, bool store) {
-  return {"columns", store, 1, [rows = std::max<std::size_t>(rows, 1)](std::size_t k) {
-            return Item{k % rows, k / rows};
-          }};
+  return {"columns", store, 1, [rows = at_least_1(rows)](std::size_t k) { return Item{k % rows, k / rows}; }};
 }
 
 Access Access::diagonal(std::size_t rows, std::size_t cols, bool store) {
-  return {"diagonal", store, 1,
-          [rows = std::max<std::size_t>(rows, 1), cols = std::max<std::size_t>(cols, 1)](std::size_t k) {
+  return {"diagonal", store, 1, [rows = at_least_1(rows), cols = at_least_1(cols)](std::size_t k) {
             return Item{k % rows, k % cols};
           }};
 }
@@ -152,7 +147,7 @@ namespace {
 
 AccessCost cost_of(const Device& device, const Tile& tile, const LocalLayout& layout, const Access& access) {
   AccessCost cost{access.name, access.store, access.width * tile.item_bytes, 1, 1};
-  const std::size_t wave = std::max<std::size_t>(device.sub_group_width, 1);
+  const std::size_t wave = at_least_1(device.sub_group_width);
   std::size_t cycles = 0, phases = 0;
   std::vector<std::size_t> addresses;
   for (std::size_t first = 0; first < tile.work_items; first += wave) {
@@ -166,15 +161,12 @@ AccessCost cost_of(const Device& device, const Tile& tile, const LocalLayout& la
     cycles += conflicts.cycles;
     phases += conflicts.phases;
   }
-  cost.slowdown = phases == 0 ? 1 : static_cast<double>(cycles) / static_cast<double>(phases);
+  cost.slowdown = phases == 0 ? 1 : real(cycles) / real(phases);
   return cost;
 }
 
-[[noreturn]] void refuse(const char* field, std::string expected, std::string got) {
-  throw Error({.operation = "infer_layout",
-               .argument = field,
-               .expected = std::move(expected),
-               .got = std::move(got)});
+[[noreturn]] void refuse(const char* field, std::string_view expected, std::string_view got) {
+  plan::refuse("infer_layout", field, expected, got);
 }
 
 std::size_t widest(const Tile& tile) {
@@ -185,12 +177,12 @@ std::size_t widest(const Tile& tile) {
 }
 
 void check_tile(const Tile& tile) {
-  plan::require_element("infer_layout", tile.item_bytes);
+  require_element("infer_layout", tile.item_bytes);
   if (tile.rows == 0 || tile.cols == 0) {
     refuse(tile.rows == 0 ? "tile.rows" : "tile.cols", "at least 1", "0");
   }
   constexpr std::size_t kMostBytes = std::size_t{1} << 30, kMostItems = 65536;
-  if (plan::size_product(tile.rows, tile.cols, tile.item_bytes) > kMostBytes) {
+  if (size_product(tile.rows, tile.cols, tile.item_bytes) > kMostBytes) {
     refuse("tile", formatted("at most {} bytes", kMostBytes),
            formatted("{} x {} items of {} bytes", tile.rows, tile.cols, tile.item_bytes));
   }
@@ -214,7 +206,7 @@ void check_tile(const Tile& tile) {
 
 void check_choice(const Tile& tile, const LayoutChoice& choice) {
   using Kind = LocalLayout::Kind;
-  if (choice.kind) plan::require_known("infer_layout", "layout.kind", *choice.kind, Kind::swizzled);
+  if (choice.kind) require_known("infer_layout", "layout.kind", *choice.kind, Kind::swizzled);
   const auto name = [&] { return std::string(name_of(*choice.kind)); };
   if (choice.kind == Kind::none) refuse("layout.kind", "plain, padded or swizzled", "none");
   if (choice.padding && choice.kind && *choice.kind != Kind::padded)
@@ -357,10 +349,8 @@ LayoutChoice parse_layout(std::string_view text) {
     (*choice.kind == Kind::padded ? choice.padding : choice.swizzle_mask) = number;
   }
   if (!good) {
-    throw Error({.operation = "parse_layout",
-                 .argument = "layout",
-                 .expected = "plain, padded, padded:ITEMS, swizzled or swizzled:MASK",
-                 .got = formatted("\"{}\"", text)});
+    refuse("parse_layout", "layout", "plain, padded, padded:ITEMS, swizzled or swizzled:MASK",
+           formatted("\"{}\"", text));
   }
   return choice;
 }

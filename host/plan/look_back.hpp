@@ -6,6 +6,7 @@
 #include "plan/sizes.hpp"
 
 #include <smem/device.hpp>
+#include <smem/layout.hpp>
 #include <smem/plan.hpp>
 
 #include <algorithm>
@@ -34,12 +35,70 @@ inline std::size_t status_bytes(const Device& device, std::size_t rows, std::siz
   return 8 * look_back_policy(device).status_words * (1 + entries);
 }
 
+/// Why no variant of a single pass runs, where can_look_back() says so.
+inline constexpr const char* kCannotPublish = "work-groups of one launch cannot publish to each other there";
+
+/// How a row of elements is cut into parts, and how these come together.
+struct Parts {
+  std::size_t parts = 1;
+  std::size_t piece = 1;      ///< elements of a part; the last one may be shorter
+  bool single_pass = false;   ///< they publish their aggregates to each other
+  bool two_launches = false;  ///< the first one computes the aggregates
+
+  /// About `wanted` parts of whole multiples of `multiple` elements.
+  void cut(std::size_t length, std::size_t wanted, std::size_t multiple) {
+    piece = round_up(divide_up(length, at_least_1(wanted)), multiple);
+    parts = divide_up(length, piece);
+  }
+  /// Parts of a single pass, of so many elements each.
+  void cut_for_single_pass(std::size_t length, std::size_t elements) {
+    cut(length, divide_up(length, elements), elements);
+    single_pass = true;
+  }
+};
+
+/// Gives the plan the memory in which parts come together, of each of `rows`, and tells the kernel of them.
+/// `state_bytes`: of what a part makes.
+inline void share_results(const Device& device, const Parts& parts, std::size_t rows, std::size_t state_bytes,
+                          Plan& plan) {
+  plan.numbers = {{"parts", parts.parts}, {"piece", parts.piece}};
+  const std::size_t bytes = status_bytes(device, rows, parts.parts);
+  if (parts.single_pass) {
+    add_scratch(plan, bytes, bytes);
+  } else if (parts.two_launches) {
+    add_scratch(plan, parts.parts * rows * state_bytes);
+  }
+}
+
+/// Elements that a work-item reads at once: `bytes` of them, or single ones: few sizes, so that few programs
+/// serve all alignments.
+inline std::size_t pack_of(std::size_t bytes, Scalar type, std::size_t alignment, std::size_t most) {
+  return alignment < bytes ? 1 : std::min(bytes / size_of(type), most);
+}
+
+/// Accesses of a tile whose rows belong to a work-item each: by those of a group together, `pack` elements of
+/// one at a time, and by each to its own row.
+inline Access across_items(const char* name, bool store, std::size_t items, std::size_t pack) {
+  return {name, store, 1, [=](std::size_t k) { return Item{k * pack / items, k * pack % items}; }};
+}
+inline Access own_items(const char* name, bool store) {
+  return {name, store, 1, [](std::size_t k) { return Item{k, 0}; }};
+}
+
+/// Lays a tile out in local memory, beside `beside` bytes.
+inline void lay_tile(const Device& device, const Tile& tile, std::size_t beside, Launch& plan) {
+  plan.layout = infer_layout(device, tile);
+  if (plan.layout.bytes() + beside > device.local_bytes)
+    plan.layout = infer_layout(device, tile, {.kind = LocalLayout::Kind::plain});
+  plan.local_bytes = plan.layout.bytes() + beside;
+}
+
 /// Defines how a kernel publishes and polls (cl/scan/states.clh).
 inline void define_publishing(const Device& device, Launch& launch) {
   const LookBackPolicy& policy = look_back_policy(device);
-  define(launch, "LINE", policy.status_words);
-  define(launch, "DEVICE_FENCE", device_fence(device));
-  define(launch, "POLL_LIMIT", std::min(device.poll_limit, policy.polls));
+  define(launch, {{"LINE", policy.status_words},
+                  {"DEVICE_FENCE", device_fence(device)},
+                  {"POLL_LIMIT", std::min(device.poll_limit, policy.polls)}});
 }
 
 }  // namespace smem::plan

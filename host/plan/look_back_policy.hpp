@@ -15,12 +15,12 @@ struct LookBackPolicy {
   /// Polls of a status before the waiting group computes the missing aggregate itself (decoupled fallback).
   /// Waiting as long as computing would take costs at most twice what the better of both does, whatever the
   /// load. No measurement has chosen among limits.
-  std::size_t polls;
-  std::size_t
-      status_words;  ///< of 8 bytes: the status of a tile has a line of the cache (cl/scan/states.clh)
+  std::size_t polls = 1024;
+  std::size_t status_words =
+      16;  ///< of 8 bytes: the status of a tile has a line of the cache (cl/scan/states.clh)
   /// Whether scans of integers fall back as others do where groups go on once they have started. The code for
   /// it takes registers from all work-items; scans of floats and selections are as fast with it.
-  bool integers_fall_back;
+  bool integers_fall_back = true;
 };
 
 // polls: on CPUs a poll of a cached line takes some nanoseconds, a piece of 128 KiB some 15 microseconds. A
@@ -32,23 +32,15 @@ inline constexpr LookBackPolicy kLookBackPolicies[] = {
                   .driver = "580.159",
                   .what = "scans of 2^28 int32 and 2^27 uint64",
                   .share = "0.755 and 0.791 ms without the fallback, 0.910 and 0.870 ms with it"},
-     .polls = 1024,
-     .status_words = 16,
      .integers_fall_back = false},
     {.when = {.family = "nvidia"},
      .evidence = {.what = "no measurement: a Hopper's choice"},
-     .polls = 1024,
-     .status_words = 16,
      .integers_fall_back = false},
     {.when = {.family = "cpu"},
      .evidence = {.what = "no measurement: as many polls as take the time of a piece"},
      .polls = 4096,
-     .status_words = 8,
-     .integers_fall_back = true},
-    {.evidence = {.what = "no measurement: a hundred times the polls that a group waits for another"},
-     .polls = 1024,
-     .status_words = 16,
-     .integers_fall_back = true},
+     .status_words = 8},
+    {.evidence = {.what = "no measurement: a hundred times the polls that a group waits for another"}},
 };
 
 inline const LookBackPolicy& look_back_policy(const Device& device) {

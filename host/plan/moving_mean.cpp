@@ -1,18 +1,15 @@
 // Plans for moving means: where the sums of blocks are kept, and why.
-#include <smem/error.hpp>
 #include <smem/moving_mean_plan.hpp>
 
 #include "formatted.hpp"
-#include "plan/broken.hpp"
 #include "plan/moving_mean_checks.hpp"
 #include "plan/moving_mean_policy.hpp"
 #include "plan/pixels.hpp"
-#include "plan/sizes.hpp"
+#include "plan/variants.hpp"
 
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -20,33 +17,23 @@ namespace smem {
 
 namespace {
 
-using plan::define;
-using plan::divide_up;
+using namespace plan;
 
 constexpr const char* kOperation = "moving_mean";
-constexpr std::size_t kOwnBytes = 64;  // of local memory, which compilers take for themselves
-
-using plan::moving_mean_policy;
-using plan::MovingMeanPolicy;
 
 Scalar sum_type(const MovingMeanProblem& p) {
-  if (is_float(p.in)) return plan::pixel_value(p.in, p.out);
+  if (is_float(p.in)) return pixel_value(p.in, p.out);
   const std::size_t most = p.in == Scalar::uint8 ? 255 : 65535;
   return p.window <= 0xffffffff / most ? Scalar::uint32 : Scalar::uint64;
 }
 
 Plan base_plan(const MovingMeanProblem& p, std::string_view variant, const char* file, const char* entry) {
-  Plan plan;
-  plan.operation = kOperation;
-  plan.variant = variant;
-  plan.kernel_file = file;
-  plan.entry_point = entry;
+  Plan plan = named_plan(kOperation, variant, file, entry);
   const Scalar sum = sum_type(p);
-  plan.text_defines.emplace_back("ELEMENT", opencl_name_of(p.in));
-  plan.text_defines.emplace_back("RESULT", opencl_name_of(p.out));
-  // What single elements are read and written as.
-  plan.text_defines.emplace_back("VALUE", is_float(p.in) ? opencl_name_of(sum) : std::string_view("uint"));
-  plan.text_defines.emplace_back("SUM", opencl_name_of(sum));
+  // VALUE: what single elements are read and written as.
+  define_types(
+      plan,
+      {{"ELEMENT", p.in}, {"RESULT", p.out}, {"VALUE", is_float(p.in) ? sum : Scalar::uint32}, {"SUM", sum}});
   define(plan, "PACK", 1);
   if (p.in == Scalar::half) define(plan, "ELEMENT_HALF", 1);
   if (p.out == Scalar::half) define(plan, "RESULT_HALF", 1);
@@ -56,31 +43,21 @@ Plan base_plan(const MovingMeanProblem& p, std::string_view variant, const char*
   const bool to_float = !is_float(p.in) && is_float(p.out);
   if (to_float && p.window <= (std::size_t{1} << 24) / (p.in == Scalar::uint8 ? 255 : 65535))
     define(plan, "SMALL_SUMS", 1);
-  const double elements = static_cast<double>(p.width) * static_cast<double>(p.rows);
-  plan.prediction.bytes_read = elements * static_cast<double>(size_of(p.in));
-  plan.prediction.bytes_written = elements * static_cast<double>(size_of(p.out));
+  const double elements = real(p.width, p.rows);
+  predict(plan, elements, p.in, p.out);
   plan.prediction.operations = 4 * elements;  // two sums, one of both, and the division
   return plan;
 }
 
-/// A variant's plan, or why there is none.
-struct Attempt {
-  std::optional<Plan> plan;
-  std::string why_not;
-};
-
 Attempt naive(const Device& device, const MovingMeanProblem& p) {
-  if (!device.long_loops && p.window > 65535) return {{}, "its loops are shorter than the window"};
+  if (!device.long_loops && p.window > 65535) return "its loops are shorter than the window";
   Plan plan = base_plan(p, "naive", "moving_mean/naive.cl", "moving_mean_naive");
-  const std::array<std::size_t, 3> extent{std::max<std::size_t>(p.width, 1), std::max<std::size_t>(p.rows, 1),
-                                          1};
-  plan.work_group = plan::shape_group(device, moving_mean_policy(device).group, 64, extent);
-  plan.global = plan::global_size(extent, plan.work_group);
-  define(plan, "GROUP_0", plan.work_group[0]);
-  define(plan, "GROUP_1", plan.work_group[1]);
-  plan.prediction.operations *= static_cast<double>(p.window) / 4;
+  const std::array<std::size_t, 3> extent{at_least_1(p.width), at_least_1(p.rows), 1};
+  set_grid(plan, device, moving_mean_policy(device).group, extent);
+  define(plan, {{"GROUP_0", plan.work_group[0]}, {"GROUP_1", plan.work_group[1]}});
+  plan.prediction.operations *= real(p.window) / 4;
   plan.reason = "a work-item adds up a window";
-  return {plan, {}};
+  return plan;
 }
 
 /// A work-group of "tiled" and what it has in local memory.
@@ -120,7 +97,7 @@ Tile tile_of(const Device& device, const MovingMeanProblem& p, std::size_t wante
   while (wanted == 0 && group > policy.least_group &&
          group / 2 * tile.items >= p.window + std::max(p.width, p.window + 1) - 1)
     group /= 2;
-  tile.group = plan::group_for(device, group, (tile.items + 5) * sum, kOwnBytes + tile.items * sum);
+  tile.group = group_for(device, group, (tile.items + 5) * sum, kOwnBytes + tile.items * sum);
   if (tile.elements() < 2 * p.window) tile.group = 0;
   return tile;
 }
@@ -129,32 +106,31 @@ Attempt tiled(const Device& device, const MovingMeanProblem& p, std::size_t want
   const std::size_t sum = size_of(sum_type(p));
   const Tile tile = tile_of(device, p, wanted);
   if (tile.group == 0)
-    return {{}, formatted("a window of {} elements is more than half of the longest tile", p.window)};
+    return formatted("a window of {} elements is more than half of the longest tile", p.window);
   Plan plan = base_plan(p, "tiled", "moving_mean/tiled.cl", "moving_mean_tiled");
-  const std::size_t results = tile.results(p.window), rows = std::max<std::size_t>(p.rows, 1);
+  const std::size_t results = tile.results(p.window), rows = at_least_1(p.rows);
   const std::size_t groups =
-      std::max<std::size_t>(moving_mean_policy(device).groups_a_unit * device.compute_units / rows, 1);
+      at_least_1(moving_mean_policy(device).groups_a_unit * device.compute_units / rows);
   plan.work_group = {tile.group, 1, 1};
   plan.global = {std::clamp<std::size_t>(divide_up(p.width, results), 1, groups) * tile.group,
-                 std::min(rows, plan::kMaxGroups), 1};
+                 std::min(rows, kMaxGroups), 1};
   plan.local_bytes = tile.sums() * sum;
   plan.tile_cols = results;
   plan.items_per_work_item = tile.items;
-  define(plan, "GROUP", tile.group);
-  define(plan, "ITEMS", tile.items);
-  define(plan, "BANKS", tile.banks);
-  define(plan, "SHORT", tile.is_short ? 1 : 0);
+  define(plan, {{"GROUP", tile.group},
+                {"ITEMS", tile.items},
+                {"BANKS", tile.banks},
+                {"SHORT", tile.is_short ? 1 : 0}});
   // A tile is written and read by elements, by chunks and as sums; in each step that doubles the chunks of a
   // sum a work-item reads and writes two. Short windows are read but for their first elements.
-  const auto steps = static_cast<double>(std::bit_width((p.window - 1) / tile.items));
-  const double accesses =
-      tile.is_short ? static_cast<double>(p.window) : 6 + (2 + 4 * steps) / static_cast<double>(tile.items);
-  const auto halo = static_cast<double>(tile.elements()) / static_cast<double>(results);
-  plan.prediction.local_bytes = accesses * halo * static_cast<double>(p.width * p.rows * sum);
-  plan.prediction.operations *= tile.is_short ? static_cast<double>(p.window) / 4 : 1.5;
+  const auto steps = real(std::bit_width((p.window - 1) / tile.items));
+  const double accesses = tile.is_short ? real(p.window) : 6 + (2 + 4 * steps) / real(tile.items);
+  const auto halo = real(tile.elements()) / real(results);
+  plan.prediction.local_bytes = accesses * halo * real(p.width * p.rows * sum);
+  plan.prediction.operations *= tile.is_short ? real(p.window) / 4 : 1.5;
   plan.reason = formatted("tiles of {} elements in local memory make {} means each{}", tile.elements(),
                           results, tile.is_short ? ", added up one by one" : "");
-  return {plan, {}};
+  return plan;
 }
 
 /// Rows that "blocks" does in a round, and the sums of them.
@@ -163,9 +139,9 @@ struct Slice {
 };
 
 Slice slice_of(const Device& device, const MovingMeanProblem& p) {
-  const std::size_t row = std::max<std::size_t>(2 * p.width * size_of(sum_type(p)), 1);
-  const std::size_t rows = std::clamp<std::size_t>(moving_mean_policy(device).slice_bytes / row, 1,
-                                                   std::max<std::size_t>(p.rows, 1));
+  const std::size_t row = at_least_1(2 * p.width * size_of(sum_type(p)));
+  const std::size_t rows =
+      std::clamp<std::size_t>(moving_mean_policy(device).slice_bytes / row, 1, at_least_1(p.rows));
   return {rows, rows * row};
 }
 
@@ -175,42 +151,39 @@ Plan phase_of_blocks(const Device& device, const MovingMeanProblem& p, std::size
   const std::size_t rows = slice_of(device, p).rows, sum = size_of(sum_type(p));
   const MovingMeanPolicy& policy = moving_mean_policy(device);
   const std::size_t usual = phase == 0 ? policy.sums_group : policy.group;
-  const std::size_t group =
-      std::max<std::size_t>(plan::group_for(device, wanted != 0 ? wanted : usual, sum, kOwnBytes), 1);
+  const std::size_t group = at_least_1(group_for(device, wanted != 0 ? wanted : usual, sum, kOwnBytes));
   Plan plan = base_plan(p, "blocks", "moving_mean/blocks.cl", "moving_mean_blocks");
   plan.work_group = {group, 1, 1};
   const std::size_t jobs = rows * divide_up(p.width, p.window);
-  plan.global = {
-      std::clamp<std::size_t>(phase == 0 ? jobs : divide_up(p.width, group), 1, plan::kMaxTiles) * group,
-      phase == 0 ? 1 : std::clamp<std::size_t>(rows, 1, plan::kMaxGroups), 1};
+  plan.global = {std::clamp<std::size_t>(phase == 0 ? jobs : divide_up(p.width, group), 1, kMaxTiles) * group,
+                 phase == 0 ? 1 : std::clamp<std::size_t>(rows, 1, kMaxGroups), 1};
   plan.local_bytes = phase == 0 ? group * sum : 0;
-  const double sums = 2 * static_cast<double>(p.width * p.rows) * static_cast<double>(sum);
+  const double sums = 2 * real(p.width * p.rows) * real(sum);
   if (phase == 0) {
     plan.prediction.bytes_read *= 2;  // from both ends
     plan.prediction.bytes_written = sums;
   } else {
     plan.prediction.bytes_read = sums;
   }
-  define(plan, "PHASE", phase);
-  define(plan, "GROUP", group);
+  define(plan, {{"PHASE", phase}, {"GROUP", group}});
   return plan;
 }
 
 Attempt blocks(const Device& device, const MovingMeanProblem& p, std::size_t wanted) {
   const Slice slice = slice_of(device, p);
   if (device.max_allocation > 0 && std::bit_ceil(slice.bytes) > device.max_allocation)
-    return {{}, formatted("the sums of a row take {} bytes, more than a buffer", slice.bytes)};
-  if (size_of(sum_type(p)) > device.local_bytes) return {{}, "there is no local memory"};
+    return formatted("the sums of a row take {} bytes, more than a buffer", slice.bytes);
+  if (size_of(sum_type(p)) > device.local_bytes) return "there is no local memory";
   Plan plan = phase_of_blocks(device, p, wanted, 1);
   plan.reason = formatted("each mean is the sum of two parts of blocks of {} elements", p.window);
   Launch first = phase_of_blocks(device, p, wanted, 0);
   first.variant = "sums";
   first.reason = "groups sum blocks into temporary memory, from both ends";
   plan.before.push_back(std::move(first));
-  plan.rounds = std::max<std::size_t>(divide_up(p.rows, slice.rows), 1);
+  plan.rounds = at_least_1(divide_up(p.rows, slice.rows));
   plan.numbers = {{"rows", slice.rows}};
-  plan::add_scratch(plan, slice.bytes);
-  return {plan, {}};
+  add_scratch(plan, slice.bytes);
+  return plan;
 }
 
 /// Elements that "cpu" has in its cache at once; 0: too few for the window.
@@ -224,105 +197,76 @@ std::size_t cpu_tile(const Device& device, const MovingMeanProblem& p) {
 }
 
 Attempt cpu(const Device& device, const MovingMeanProblem& p) {
-  if (!plan::runs_cpu_variant(device)) return {{}, plan::no_cpu_variant(device)};
+  if (!runs_cpu_variant(device)) return no_cpu_variant(device);
   const std::size_t tile = cpu_tile(device, p);
-  if (tile == 0) return {{}, formatted("a window of {} elements is too long for a thread's cache", p.window)};
+  if (tile == 0) return formatted("a window of {} elements is too long for a thread's cache", p.window);
   Plan plan = base_plan(p, "cpu", "moving_mean/cpu.cl", "moving_mean_cpu");
   const std::size_t strip = tile - p.window + 1, jobs = divide_up(p.width, strip) * p.rows;
-  plan.work_group = {1, 1, 1};
-  plan.global = {std::clamp<std::size_t>(jobs, 1, plan::kMaxTiles), 1, 1};
+  set_groups(plan, 1, jobs);
   plan.tile_cols = strip;
   plan.items_per_work_item = strip;
   plan.local_bytes = 2 * tile * size_of(sum_type(p));
   define(plan, "TILE", tile);
   plan.reason = formatted("a thread has {} elements in its cache and makes {} means of them", tile, strip);
-  return {plan, {}};
+  return plan;
 }
 
-Attempt plan_variant(const Device& device, const MovingMeanProblem& p, std::string_view variant,
-                     std::size_t wanted) {
-  if (variant == "naive") return naive(device, p);
+Attempt plan_variant(const Device& device, const MovingMeanProblem& p, const PlanOverrides& fixed,
+                     std::string_view variant) {
+  const std::size_t wanted = fixed.work_items;
   if (variant == "tiled") return tiled(device, p, wanted);
   if (variant == "blocks") return blocks(device, p, wanted);
-  return cpu(device, p);
+  if (wanted != 0) {
+    refuse(kOperation, "work_items", formatted("none: \"{}\" has its own", variant), formatted("{}", wanted));
+  }
+  return variant == "naive" ? naive(device, p) : cpu(device, p);
 }
 
-std::string why_not(const Device& device, const MovingMeanProblem& p, std::string_view variant,
+std::vector<std::string_view> preference(const Device& device, const MovingMeanProblem& /*p*/,
+                                         const PlanOverrides& /*fixed*/) {
+  if (runs_cpu_variant(device)) return {"cpu", "tiled", "blocks", "naive"};
+  return {"tiled", "blocks", "naive"};
+}
+
+std::string why_not(const Device& /*device*/, const MovingMeanProblem& p, std::string_view variant,
                     const Plan& chosen) {
-  const Attempt attempt = plan_variant(device, p, variant, 0);
-  if (!attempt.plan) return attempt.why_not;
   if (variant == "naive") return formatted("each mean reads {} elements", p.window);
   if (variant == "blocks") return "the window fits local memory, which saves the way through global memory";
   return chosen.variant == "cpu" ? "work-items of few elements are loops on a CPU" : "another one is faster";
 }
 
-void check_overrides(const Device& device, const PlanOverrides& overrides, std::string_view variant) {
-  plan::require_work_items(kOperation, device, overrides);
-  if (overrides.work_items != 0 && variant != "tiled" && variant != "blocks") {
-    throw Error({.operation = kOperation,
-                 .argument = "work_items",
-                 .expected = formatted("none: \"{}\" has its own", variant),
-                 .got = formatted("{}", overrides.work_items)});
-  }
+const Evidence& evidence(const Device& device, const MovingMeanProblem& /*p*/, const Plan& /*plan*/) {
+  return moving_mean_policy(device).evidence;
 }
+
+constexpr Operation<MovingMeanProblem> kMovingMean{
+    .what = "window",
+    .name = [](const MovingMeanProblem&) { return kOperation; },
+    .variants = moving_mean_variants,
+    .check = check_moving_mean,
+    .preference = preference,
+    .attempt = plan_variant,
+    .why_not = why_not,
+    .evidence = evidence,
+    .one_work_item = "a thread has a strip"};
 
 }  // namespace
 
 void plan::check_moving_mean(const Device& device, const MovingMeanProblem& p) {
-  plan::check_pixels(kOperation, device, p.in, p.out, 1);
-  plan::require_elements(kOperation, "in", {p.width, p.rows});
-  const auto refuse = [](const char* argument, std::string expected, std::string got) {
-    throw Error({.operation = kOperation,
-                 .argument = argument,
-                 .expected = std::move(expected),
-                 .got = std::move(got)});
-  };
+  check_pixels(kOperation, device, p.in, p.out, 1);
+  require_elements(kOperation, "in", {p.width, p.rows});
   if (p.out != p.in && p.out != Scalar::float32)
-    refuse("out", formatted("{} or float32", name_of(p.in)), std::string(name_of(p.out)));
+    refuse(kOperation, "out", formatted("{} or float32", name_of(p.in)), name_of(p.out));
   constexpr std::size_t kMost = std::size_t{1} << 46;  // sums of 16 bits fit 64
   if (p.window == 0 || p.window > kMost)
-    refuse("window", formatted("1 to {} elements", kMost), formatted("{}", p.window));
+    refuse(kOperation, "window", formatted("1 to {} elements", kMost), formatted("{}", p.window));
 }
 
 std::vector<std::string_view> moving_mean_variants() { return {"naive", "tiled", "blocks", "cpu"}; }
 
-namespace {
-
-std::string_view choose(const Device& device, const MovingMeanProblem& p) {
-  for (const std::string_view variant : {"cpu", "tiled", "blocks"})
-    if (plan_variant(device, p, variant, 0).plan) return variant;
-  return "naive";
-}
-
-/// The plan on a device whose driver breaks nothing.
-Plan make_plan(const Device& device, const MovingMeanProblem& problem, const PlanOverrides& overrides) {
-  plan::check_moving_mean(device, problem);
-  const auto names = moving_mean_variants();
-  plan::require_choice(kOperation, overrides, names);
-  const std::string_view variant =
-      overrides.variant.empty() ? choose(device, problem) : std::string_view(overrides.variant);
-  check_overrides(device, overrides, variant);
-  Attempt attempt = plan_variant(device, problem, variant, overrides.work_items);
-  if (!attempt.plan) {
-    throw Error({.operation = kOperation,
-                 .argument = "variant",
-                 .expected = "one that can run this window on this device",
-                 .got = formatted("\"{}\": {}", variant, attempt.why_not),
-                 .device = device.name});
-  }
-  Plan plan = *std::move(attempt.plan);
-  plan.evidence = moving_mean_policy(device).evidence.text(device);
-  plan::note_choice(plan, overrides, names, device, problem, why_not);
-  return plan;
-}
-
-}  // namespace
-
 Plan plan_moving_mean(const Device& device, const MovingMeanProblem& problem,
                       const PlanOverrides& overrides) {
-  return plan::Broken(device, kOperation, problem.in)
-      .plan(moving_mean_variants(), overrides,
-            [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
+  return plan_call(kMovingMean, kOperation, problem.in, device, problem, overrides);
 }
 
 }  // namespace smem

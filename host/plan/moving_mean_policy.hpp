@@ -11,7 +11,7 @@ namespace smem::plan {
 
 struct MovingMeanPolicy {
   When when;
-  Evidence evidence;
+  Evidence evidence = kFromFacts;
   std::size_t group = 256;  ///< work-items
   /// Of "tiled": elements of a work-item, which registers hold; half as many where a window is no longer.
   std::size_t items = 16;
@@ -49,16 +49,14 @@ inline constexpr MovingMeanPolicy kMovingMeanPolicies[] = {
                   .driver = "580.159",
                   .what = "2^28 floats",
                   .share = "windows of 5 and 101 0.89 of copy, 1001 0.73, 100001 0.11"}},
-    {.when = {.family = "intel"},
-     .evidence = {.what = "no measurement: what its compiler keeps in registers"},
-     .item_bytes = 32},
+    {.when = {.family = "intel"}, .evidence = kFromRegisters, .item_bytes = 32},
     {.when = {.family = "cpu"},
      .evidence = {.device = "Zen 4",
                   .driver = "PoCL",
                   .what = "2^24 float on two busy cores, ms beside a running sum of two threads",
                   .share = "window 5 17 (28), 31 27 (29), 101 39 (33), 1001 45 (29), 100001 78 (15)"},
      .sums_group = 1},
-    {.evidence = {.what = "no measurement for this family: the sizes follow from the device's facts"}},
+    {},
 };
 
 inline const MovingMeanPolicy& moving_mean_policy(const Device& device) {

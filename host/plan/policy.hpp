@@ -22,6 +22,12 @@ struct Evidence {
   std::string text(const Device& at_hand) const;
 };
 
+/// Of numbers that nobody measured on the family, nor on one like it.
+inline constexpr Evidence kFromFacts{
+    .what = "no measurement for this family: the sizes follow from the device's facts"};
+/// Of Intel's GPUs: its compiler runs 32 work-items in the registers of one thread.
+inline constexpr Evidence kFromRegisters{.what = "no measurement: what its compiler keeps in registers"};
+
 /// The family of a device that evidence names: "nvidia-hopper" of "H200"; empty: of a device that nobody
 /// measured.
 std::string_view family_of_measured(std::string_view device);

@@ -1,13 +1,11 @@
 // Plans for pooling: how many results a work-item makes, and why.
-#include <smem/error.hpp>
 #include <smem/pool_plan.hpp>
 
 #include "formatted.hpp"
-#include "plan/broken.hpp"
 #include "plan/pixels.hpp"
 #include "plan/pool_checks.hpp"
 #include "plan/pool_policy.hpp"
-#include "plan/sizes.hpp"
+#include "plan/variants.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -20,11 +18,9 @@ namespace smem {
 
 namespace {
 
-using plan::define;
-using plan::divide_up;
+using namespace plan;
 
 constexpr std::size_t kMostWindow = std::size_t{1} << 20;
-constexpr std::size_t kOwnBytes = 64;  // of local memory, which compilers take for themselves
 
 const char* operation_of(const PoolProblem& problem) {
   return problem.op == PoolOp::max ? "max_pool2d" : "avg_pool2d";
@@ -36,17 +32,12 @@ const char* operation_of(const GlobalPoolProblem& problem) {
 /// What poolings of windows and of whole planes have.
 template <class Problem>
 Plan base_plan(const Problem& problem, std::string_view variant, const char* file, const char* entry) {
-  Plan plan;
-  plan.operation = operation_of(problem);
-  plan.variant = variant;
-  plan.kernel_file = file;
-  plan.entry_point = entry;
-  plan::define_pixels(plan, problem.in, problem.out, Boundary::zero, problem.channels);
+  Plan plan = named_plan(operation_of(problem), variant, file, entry);
+  define_pixels(plan, problem.in, problem.out, Boundary::zero, problem.channels);
   if (!is_float(problem.in)) define(plan, "INTEGER", 1);
   if (problem.op == PoolOp::average) define(plan, "AVERAGE", 1);
-  plan.prediction.bytes_read = static_cast<double>(problem.width) * static_cast<double>(problem.height) *
-                               static_cast<double>(problem.planes * problem.channels) *
-                               static_cast<double>(size_of(problem.in));
+  plan.prediction.bytes_read =
+      real(problem.width, problem.height, problem.planes * problem.channels, size_of(problem.in));
   return plan;
 }
 
@@ -55,13 +46,11 @@ Plan windows_plan(const PoolProblem& problem, std::string_view variant, const ch
   Plan plan = base_plan(problem, variant, file, entry);
   if (problem.op == PoolOp::average && problem.pooling.count_padding) define(plan, "COUNT_PADDING", 1);
   if (problem.indices) define(plan, "INDICES", 1);
-  const auto results = static_cast<double>(problem.pooling.across(problem.width)) *
-                       static_cast<double>(problem.pooling.down(problem.height)) *
-                       static_cast<double>(problem.planes * problem.channels);
+  const auto results = real(problem.pooling.across(problem.width), problem.pooling.down(problem.height),
+                            problem.planes * problem.channels);
   plan.prediction.bytes_written =
-      results * static_cast<double>(size_of(problem.out) + (problem.indices ? sizeof(std::uint32_t) : 0));
-  plan.prediction.operations =
-      results * static_cast<double>(problem.pooling.window.width * problem.pooling.window.height);
+      results * real(size_of(problem.out) + (problem.indices ? sizeof(std::uint32_t) : 0));
+  plan.prediction.operations = results * real(problem.pooling.window.width * problem.pooling.window.height);
   return plan;
 }
 
@@ -70,16 +59,11 @@ void set_launch(const Device& device, const PoolProblem& problem, std::size_t pe
                 std::size_t wanted, Plan& plan) {
   const std::size_t cols = problem.pooling.across(problem.width) * problem.channels;
   const std::size_t rows = problem.pooling.down(problem.height);
-  const std::size_t band = cpu ? plan::cpu_band(device, rows, problem.planes, 0) : 1;
-  const std::array<std::size_t, 3> extent{cpu ? 1 : divide_up(std::max<std::size_t>(cols, 1), per_item),
-                                          divide_up(std::max<std::size_t>(rows, 1), band),
-                                          std::max<std::size_t>(problem.planes, 1)};
-  plan.work_group = cpu ? std::array<std::size_t, 3>{1, 1, 1} : plan::shape_group(device, wanted, 64, extent);
-  plan.global = plan::global_size(extent, plan.work_group);
-  for (const auto& [name, size] : {std::pair{"GROUP_0", plan.work_group[0]},
-                                   {"GROUP_1", plan.work_group[1]},
-                                   {"GROUP_2", plan.work_group[2]}})
-    define(plan, name, size);
+  const std::size_t band = cpu ? cpu_band(device, rows, problem.planes, 0) : 1;
+  const std::array<std::size_t, 3> extent{cpu ? 1 : divide_up(at_least_1(cols), per_item),
+                                          divide_up(at_least_1(rows), band), at_least_1(problem.planes)};
+  set_grid(plan, device, cpu ? 1 : wanted, extent);
+  define_group(plan);
   plan.items_per_work_item = per_item;
   plan.numbers = {{"band", band}};  // rows of results of a work-item
 }
@@ -94,14 +78,12 @@ std::optional<Block> block_for(const Device& device, const PoolProblem& problem)
   const Pooling& w = problem.pooling;
   const std::size_t bytes = size_of(problem.in);
   if (problem.channels != 1 || problem.indices) return std::nullopt;
-  const plan::PoolPolicy& policy = plan::pool_policy(device);
+  const PoolPolicy& policy = pool_policy(device);
   const std::size_t span_bytes = w.window.width == w.stride.x ? policy.span_bytes : policy.overlapping_bytes;
   Block block{std::clamp<std::size_t>(span_bytes / bytes / w.stride.x, 2, 16), 1};
   block.results = std::bit_floor(block.results);
   const auto span = [&] { return (block.results - 1) * w.stride.x + w.window.width; };
-  const auto fits = [&] {
-    return span() <= policy.most_span && span() * w.window.height <= policy.most_kept;
-  };
+  const auto fits = [&] { return span() <= policy.most_span && span() * w.window.height <= policy.most_kept; };
   while (block.results > 2 && !fits())
     block.results /= 2;
   if (!fits()) return std::nullopt;
@@ -113,45 +95,51 @@ std::optional<Block> block_for(const Device& device, const PoolProblem& problem)
   return block;
 }
 
-std::optional<Plan> plan_variant(const Device& device, const PoolProblem& problem, std::string_view variant,
-                                 std::size_t work_items = 0) {
-  const plan::PoolPolicy& policy = plan::pool_policy(device);
-  const std::size_t usual = variant == "vector" ? policy.vector_group : policy.group;
-  const std::size_t wanted = work_items != 0 ? work_items : usual;
+Attempt plan_variant(const Device& device, const PoolProblem& problem, const PlanOverrides& fixed,
+                     std::string_view variant) {
+  const PoolPolicy& policy = pool_policy(device);
+  const std::size_t wanted = group_wanted(fixed, variant == "vector" ? policy.vector_group : policy.group);
   const bool cpu = variant == "cpu";
-  if (cpu && !plan::runs_cpu_variant(device)) return std::nullopt;
+  if (cpu && !runs_cpu_variant(device)) return no_cpu_variant(device);
   const std::optional<Block> block = block_for(device, problem);
   if (variant == "windows" || (cpu && !block)) {
     Plan plan = windows_plan(problem, variant, "pool/windows.cl", "pool_windows");
     set_launch(device, problem, 1, cpu, wanted, plan);
-    plan.reason = cpu ? "a thread has whole rows" : "a work-item has one result, of any window";
+    plan.reason = cpu ? "a thread takes whole rows" : "one result a work-item, of any window";
     return plan;
   }
-  if (!block) return std::nullopt;
+  if (!block) {
+    return problem.channels != 1 ? "its vectors have one channel"
+           : problem.indices     ? "it keeps no places"
+                                 : "windows are too large for its registers";
+  }
   Plan plan = windows_plan(problem, variant, "pool/vector.cl", "pool_vector");
   set_launch(device, problem, block->results, cpu, wanted, plan);
   plan.vector_width = block->read;
-  define(plan, "WINDOW_W", problem.pooling.window.width);
-  define(plan, "WINDOW_H", problem.pooling.window.height);
-  define(plan, "STRIDE_W", problem.pooling.stride.x);
-  define(plan, "RESULTS", block->results);
-  define(plan, "READ", block->read);
-  define(plan, "VECTOR_OUT", problem.out_alignment >= block->results * size_of(problem.out) ? 1 : 0);
+  define(plan, {{"WINDOW_W", problem.pooling.window.width},
+                {"WINDOW_H", problem.pooling.window.height},
+                {"STRIDE_W", problem.pooling.stride.x},
+                {"RESULTS", block->results},
+                {"READ", block->read},
+                {"VECTOR_OUT", problem.out_alignment >= block->results * size_of(problem.out) ? 1 : 0}});
   plan.reason = formatted("{} results {}, whose windows are read {} elements at a time", block->results,
                           cpu ? "after the other" : "a work-item", block->read);
   return plan;
 }
 
-std::string why_not(const Device& device, const PoolProblem& problem, std::string_view variant,
+std::vector<std::string_view> preference(const Device& /*device*/, const PoolProblem& /*problem*/,
+                                         const PlanOverrides& /*fixed*/) {
+  return {"cpu", "vector", "windows"};
+}
+
+std::string why_not(const Device& /*device*/, const PoolProblem& /*problem*/, std::string_view /*variant*/,
                     const Plan& chosen) {
-  if (variant == "cpu") return plan::no_cpu_variant(device);
-  if (!plan_variant(device, problem, variant)) {
-    return problem.channels != 1 ? "its vectors have one channel"
-           : problem.indices     ? "it keeps no places"
-                                 : "windows are too large for its registers";
-  }
-  if (chosen.variant == "cpu") return "work-items of few results are loops on a CPU";
-  return "it reads single elements";
+  return chosen.variant == "cpu" ? "work-items of few results are loops on a CPU"
+                                 : "it reads single elements";
+}
+
+const Evidence& evidence(const Device& device, const PoolProblem& /*problem*/, const Plan& /*plan*/) {
+  return pool_policy(device).evidence;
 }
 
 /// A number that divides `height`, at least `wanted` and not much larger; 1 where there is none.
@@ -167,25 +155,19 @@ std::vector<std::string_view> pool_variants() { return {"windows", "vector", "cp
 
 namespace {
 
-[[noreturn]] void refuse(const char* operation, const char* argument, std::string expected, std::string got) {
-  throw Error(
-      {.operation = operation, .argument = argument, .expected = std::move(expected), .got = std::move(got)});
-}
-
 template <class Problem>
 void check_planes(const char* operation, const Device& device, const Problem& problem) {
-  plan::check_pixels(operation, device, problem.in, problem.out, problem.channels);
-  plan::require_known(operation, "op", problem.op, PoolOp::average);
-  plan::require_elements(operation, "in", {problem.width, problem.channels, problem.height, problem.planes});
-  if (problem.out != problem.in && problem.out != Scalar::float32) {
-    refuse(operation, "out", formatted("{} or float32", name_of(problem.in)),
-           std::string(name_of(problem.out)));
-  }
+  check_pixels(operation, device, problem.in, problem.out, problem.channels);
+  require_known(operation, "op", problem.op, PoolOp::average);
+  require_elements(operation, "in", {problem.width, problem.channels, problem.height, problem.planes});
+  if (problem.out != problem.in && problem.out != Scalar::float32)
+    refuse(operation, "out", formatted("{} or float32", name_of(problem.in)), name_of(problem.out));
 }
 
 }  // namespace
 
 void plan::check_pool(const char* operation, const Device& device, const PoolProblem& problem) {
+  check_planes(operation, device, problem);
   check_planes(operation, device, problem);
   const Pooling& w = problem.pooling;
   const auto check = [&](std::size_t window, std::size_t stride, std::size_t before, std::size_t after) {
@@ -202,8 +184,8 @@ void plan::check_pool(const char* operation, const Device& device, const PoolPro
   };
   check(w.window.width, w.stride.x, w.padding.left, w.padding.right);
   check(w.window.height, w.stride.y, w.padding.top, w.padding.bottom);
-  plan::require_elements(operation, "out",
-                         {w.across(problem.width), problem.channels, w.down(problem.height), problem.planes});
+  require_elements(operation, "out",
+                   {w.across(problem.width), problem.channels, w.down(problem.height), problem.planes});
   if (problem.indices && problem.width * problem.height > 0xffffffff) {
     refuse(operation, "indices", "planes of at most 2^32 - 1 cells",
            formatted("{}", problem.width * problem.height));
@@ -216,48 +198,20 @@ void plan::check_global_pool(const char* operation, const Device& device, const 
 
 namespace {
 
-/// The plan on a device whose driver breaks nothing.
-Plan make_plan(const Device& device, const PoolProblem& problem, const PlanOverrides& overrides) {
-  const char* operation = operation_of(problem);
-  plan::check_pool(operation, device, problem);
-  const auto names = pool_variants();
-  plan::require_choice(operation, overrides, names);
-  plan::require_work_items(operation, device, overrides);
-  const std::string_view chosen = !overrides.variant.empty()       ? std::string_view(overrides.variant)
-                                  : plan::runs_cpu_variant(device) ? "cpu"
-                                  : block_for(device, problem)     ? "vector"
-                                                                   : "windows";
-  std::optional<Plan> plan = plan_variant(device, problem, chosen, overrides.work_items);
-  if (!plan) {
-    refuse(
-        operation, "variant", "one that can run this pooling on this device",
-        formatted("\"{}\" for windows of {} x {} of {} channels on {}", chosen, problem.pooling.window.width,
-                  problem.pooling.window.height, problem.channels, device.name));
-  }
-  if (overrides.work_items != 0 && plan->work_items() != overrides.work_items) {
-    refuse(operation, "work_items",
-           plan->variant == "cpu" ? std::string("1: a thread has whole rows")
-                                  : formatted("at most {}, for so few results", plan->work_items()),
-           formatted("{}", overrides.work_items));
-  }
-  plan->evidence = plan::pool_policy(device).evidence.text(device);
-  plan::note_choice(*plan, overrides, names, device, problem, why_not);
-  return *plan;
-}
-
-}  // namespace
-
-Plan plan_pool(const Device& device, const PoolProblem& problem, const PlanOverrides& overrides) {
-  return plan::Broken(device, "pool", problem.in)
-      .plan(pool_variants(), overrides,
-            [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
-}
-
-namespace {
+constexpr Operation<PoolProblem> kPool{
+    .what = "pooling",
+    .name = operation_of,
+    .variants = pool_variants,
+    .check = [](const Device& device, const PoolProblem& p) { check_pool(operation_of(p), device, p); },
+    .preference = preference,
+    .attempt = plan_variant,
+    .why_not = why_not,
+    .evidence = evidence,
+    .one_work_item = "a thread has whole rows"};
 
 /// Work-items for a part of so many elements.
 std::size_t usual_group(const Device& device, std::size_t elements) {
-  const plan::GlobalPoolPolicy& policy = plan::global_pool_policy(device);
+  const GlobalPoolPolicy& policy = global_pool_policy(device);
   return std::clamp(std::bit_ceil(divide_up(elements, policy.item_elements)), policy.least_group,
                     policy.most_group);
 }
@@ -270,11 +224,11 @@ struct Cut {
 };
 
 Cut cut_planes(const Device& device, const GlobalPoolProblem& problem) {
-  const plan::GlobalPoolPolicy& policy = plan::global_pool_policy(device);
-  const std::size_t row = std::max<std::size_t>(problem.width * problem.channels, 1);
-  const std::size_t height = std::max<std::size_t>(problem.height, 1);
+  const GlobalPoolPolicy& policy = global_pool_policy(device);
+  const std::size_t row = at_least_1(problem.width * problem.channels);
+  const std::size_t height = at_least_1(problem.height);
   const std::size_t wanted =
-      divide_up(policy.groups_a_unit * device.compute_units, std::max<std::size_t>(problem.planes, 1));
+      divide_up(policy.groups_a_unit * device.compute_units, at_least_1(problem.planes));
   Cut cut;
   // Work-items beyond a short row's end have nothing to do: rows without gaps are taken as one.
   if (problem.packed && row < policy.joined_elements) {
@@ -294,32 +248,24 @@ Cut cut_planes(const Device& device, const GlobalPoolProblem& problem) {
 Plan phase_of_planes(const Device& device, const GlobalPoolProblem& problem, std::size_t wanted,
                      std::size_t phase) {
   Plan plan = base_plan(problem, "parts", "pool/whole.cl", "pool_whole");
-  const double read = plan.prediction.bytes_read / static_cast<double>(size_of(problem.in));
-  plan.prediction.bytes_written =
-      static_cast<double>(problem.planes * problem.channels) * static_cast<double>(size_of(problem.out));
+  const double read = plan.prediction.bytes_read / real(size_of(problem.in));
+  plan.prediction.bytes_written = real(problem.planes * problem.channels, size_of(problem.out));
   plan.prediction.operations = read;
   // Without local memory, one work-item a group needs none to share.
-  const std::size_t group = std::max<std::size_t>(plan::group_for(device, wanted, 8, kOwnBytes), 1);
+  const std::size_t group = at_least_1(group_for(device, wanted, 8, kOwnBytes));
   plan.work_group = {group, 1, 1};
-  define(plan, "PHASE", phase);
-  define(plan, "GROUP", group);
+  define(plan, {{"PHASE", phase}, {"GROUP", group}});
   return plan;
 }
 
-Plan make_plan(const Device& device, const GlobalPoolProblem& problem, const PlanOverrides& overrides) {
-  const char* operation = operation_of(problem);
-  plan::check_global_pool(operation, device, problem);
-  plan::require_choice(operation, overrides, {"parts"});
-  plan::require_work_items(operation, device, overrides);
+Attempt plan_parts(const Device& device, const GlobalPoolProblem& problem, const PlanOverrides& fixed,
+                   std::string_view /*variant*/) {
   const Cut cut = cut_planes(device, problem);
   const std::size_t rows = cut.band * cut.joined;
-  const auto wanted = [&](std::size_t usual) {
-    return overrides.work_items != 0 ? overrides.work_items : usual;
-  };
-  Plan plan = phase_of_planes(device, problem,
-                              wanted(usual_group(device, rows * problem.width * problem.channels)), 0);
+  Plan plan = phase_of_planes(
+      device, problem, group_wanted(fixed, usual_group(device, rows * problem.width * problem.channels)), 0);
   const std::size_t group = plan.work_group[0];
-  plan.global = {std::clamp<std::size_t>(cut.parts * problem.planes, 1, std::size_t{1} << 20) * group, 1, 1};
+  set_groups(plan, group, cut.parts * problem.planes, std::size_t{1} << 20);
   plan.local_bytes = group > 1 ? group * 8 : 0;
   plan.numbers = {{"joined", cut.joined}, {"band", cut.band}};
   if (cut.parts == 1) {
@@ -327,29 +273,42 @@ Plan make_plan(const Device& device, const GlobalPoolProblem& problem, const Pla
     plan.reason = "a group takes a plane";
   } else {
     plan.reason = formatted("groups take {} rows of a plane each", rows);
-    plan::add_scratch(plan, cut.parts * problem.planes * problem.channels * 8);
-    Launch join = phase_of_planes(device, problem, wanted(plan::global_pool_policy(device).most_group), 1);
+    add_scratch(plan, cut.parts * problem.planes * problem.channels * 8);
+    Launch join =
+        phase_of_planes(device, problem, group_wanted(fixed, global_pool_policy(device).most_group), 1);
     join.variant = "finish";
-    join.reason = "joins the parts";
-    join.global = {std::clamp<std::size_t>(divide_up(problem.planes * problem.channels, join.work_group[0]),
-                                           1, plan::kMaxTiles) *
-                       join.work_group[0],
-                   1, 1};
+    join.reason = "combines the parts";
+    set_groups(join, join.work_group[0], divide_up(problem.planes * problem.channels, join.work_group[0]));
     plan.after.push_back(std::move(join));
   }
-  plan.evidence = plan::global_pool_policy(device).evidence.text(device);
-  plan.overrides = overrides;
-  ++plan::plans_made();
   return plan;
 }
 
+std::vector<std::string_view> only_parts() { return {"parts"}; }
+
+constexpr Operation<GlobalPoolProblem> kGlobalPool{
+    .what = "pooling",
+    .name = operation_of,
+    .variants = only_parts,
+    .check = [](const Device& device,
+                const GlobalPoolProblem& p) { check_global_pool(operation_of(p), device, p); },
+    .preference = [](const Device&, const GlobalPoolProblem&, const PlanOverrides&) { return only_parts(); },
+    .attempt = plan_parts,
+    .why_not = nullptr,  // there is no other
+    .evidence = [](const Device& device, const GlobalPoolProblem&, const Plan&) -> const Evidence& {
+      return global_pool_policy(device).evidence;
+    },
+    .one_work_item = ""};
+
 }  // namespace
+
+Plan plan_pool(const Device& device, const PoolProblem& problem, const PlanOverrides& overrides) {
+  return plan_call(kPool, "pool", problem.in, device, problem, overrides);
+}
 
 Plan plan_global_pool(const Device& device, const GlobalPoolProblem& problem,
                       const PlanOverrides& overrides) {
-  return plan::Broken(device, "global_pool", problem.in)
-      .plan({"parts"}, overrides,
-            [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
+  return plan_call(kGlobalPool, "global_pool", problem.in, device, problem, overrides);
 }
 
 }  // namespace smem

@@ -12,7 +12,7 @@ namespace smem::plan {
 /// Of poolings of windows.
 struct PoolPolicy {
   When when;
-  Evidence evidence;
+  Evidence evidence = kFromFacts;
   std::size_t group = 256;         ///< work-items
   std::size_t vector_group = 256;  ///< of the variant "vector"
   std::size_t read_bytes = 16;     ///< of a vector
@@ -39,10 +39,8 @@ inline constexpr PoolPolicy kPoolPolicies[] = {
     {.when = {.family = "nvidia"},
      .evidence = {.what = "no measurement: a Hopper's sizes"},
      .vector_group = 64},
-    {.when = {.family = "intel"},
-     .evidence = {.what = "no measurement: what its compiler keeps in registers"},
-     .span_bytes = 16},
-    {.evidence = {.what = "no measurement for this family: the sizes follow from the device's facts"}},
+    {.when = {.family = "intel"}, .evidence = kFromRegisters, .span_bytes = 16},
+    {},
 };
 
 inline const PoolPolicy& pool_policy(const Device& device) { return row_for(kPoolPolicies, device); }
@@ -50,7 +48,7 @@ inline const PoolPolicy& pool_policy(const Device& device) { return row_for(kPoo
 /// Of poolings of whole planes.
 struct GlobalPoolPolicy {
   When when;
-  Evidence evidence;
+  Evidence evidence = kFromFacts;
   std::size_t least_group = 32;        ///< work-items
   std::size_t most_group = 256;        ///< and of the launch that joins parts
   std::size_t item_elements = 64;      ///< that a work-item reads, where it may
@@ -66,10 +64,8 @@ inline constexpr GlobalPoolPolicy kGlobalPoolPolicies[] = {
                   .driver = "580.159",
                   .what = "means of 16384 planes of 56 x 56 floats",
                   .share = "0.055 ms, 3.8 TB/s"}},
-    {.when = {.family = "cpu"},
-     .evidence = {.what = "no measurement for this family: the sizes follow from the device's facts"},
-     .least_group = 256},
-    {.evidence = {.what = "no measurement for this family: the sizes follow from the device's facts"}},
+    {.when = {.family = "cpu"}, .least_group = 256},
+    {},
 };
 
 inline const GlobalPoolPolicy& global_pool_policy(const Device& device) {

@@ -1,50 +1,41 @@
 // Plans for measuring what a device reaches.
-#include <smem/error.hpp>
 #include <smem/rates_plan.hpp>
 
-#include "formatted.hpp"
 #include "plan/sizes.hpp"
 
 #include <algorithm>
 
 namespace smem {
 
+using namespace plan;
+
 namespace {
 
 Plan base_plan(const Device& device, const char* variant, const char* entry) {
-  Plan plan;
-  plan.operation = "rates";
-  plan.variant = variant;
-  plan.kernel_file = "rates.cl";
-  plan.entry_point = entry;
+  Plan plan = named_plan("rates", variant, "rates.cl", entry);
   const bool cpu = device.type == DeviceType::cpu;
   // A CPU's work-items are loops: long vectors, and one work-item a group.
   plan.work_group[0] =
       cpu ? 1 : std::bit_floor(std::min({std::size_t{256}, device.max_work_group, device.max_work_items[0]}));
   plan.vector_width = cpu ? 16 : 4;
-  plan.defines = {{"GROUP", static_cast<long>(plan.work_group[0])}};
+  define(plan, "GROUP", plan.work_group[0]);
   return plan;
 }
 
 Plan copy(const Device& device, std::size_t bytes) {
   if (bytes == 0 || bytes % 64 != 0) {
-    throw Error({.operation = "rates",
-                 .argument = "bytes",
-                 .expected = "a multiple of 64, at least 64",
-                 .got = std::to_string(bytes)});
+    refuse("rates", "bytes", "a multiple of 64, at least 64", std::to_string(bytes));
   }
   Plan plan = base_plan(device, "copy", "rates_copy");
   const bool cpu = device.type == DeviceType::cpu;
   const std::size_t run = cpu ? 4096 : 1;  // 256 KiB
   const std::size_t items = bytes / (plan.vector_width * sizeof(float));
   plan.items_per_work_item = plan.vector_width * run;
-  plan.global[0] = plan::round_up(plan::divide_up(items, run), plan.work_group[0]);
+  plan.global[0] = round_up(divide_up(items, run), plan.work_group[0]);
   plan.global[1] = plan.global[2] = 1;
-  plan.defines.insert(plan.defines.end(), {{"WIDTH", static_cast<long>(plan.vector_width)},
-                                           {"RUN", static_cast<long>(run)},
-                                           {"STREAMING", cpu ? 1 : 0}});
+  define(plan, {{"WIDTH", plan.vector_width}, {"RUN", run}, {"STREAMING", cpu}});
   plan.reason = "vectors of neighbours, read and written once";
-  plan.prediction.bytes_read = plan.prediction.bytes_written = static_cast<double>(bytes);
+  plan.prediction.bytes_read = plan.prediction.bytes_written = real(bytes);
   return plan;
 }
 
@@ -57,16 +48,13 @@ Plan fp32(const Device& device, std::size_t rounds) {
   const std::size_t chains = cpu ? 8 : 16, length = 16;
   plan.items_per_work_item = chains * plan.vector_width;
   plan.global = {device.compute_units * (cpu ? 4 : 32 * 256), 1, 1};  // whole groups, whatever their size
-  plan.defines.insert(plan.defines.end(), {{"WIDTH", static_cast<long>(plan.vector_width)},
-                                           {"CHAINS", static_cast<long>(chains)},
-                                           {"LENGTH", static_cast<long>(length)}});
+  define(plan, {{"WIDTH", plan.vector_width}, {"CHAINS", chains}, {"LENGTH", length}});
   plan.reason = "independent chains of multiply-adds in registers";
-  const auto work_items = static_cast<double>(plan.global[0]);
+  const auto work_items = real(plan.global[0]);
   // Per work-item: the chains, and the sum of their ends.
   const std::size_t width = plan.vector_width;
   plan.prediction.operations =
-      work_items * (static_cast<double>(2 * chains * length * width) * static_cast<double>(rounds) +
-                    static_cast<double>(chains * width + width - 1));
+      work_items * (real(2 * chains * length * width, rounds) + real(chains * width + width - 1));
   plan.prediction.bytes_written = work_items * sizeof(float);
   return plan;
 }
@@ -74,11 +62,11 @@ Plan fp32(const Device& device, std::size_t rounds) {
 }  // namespace
 
 Plan plan_rates(const Device& device, const RatesProblem& problem, const PlanOverrides& overrides) {
-  plan::require_known("rates", "rate", problem.rate, Rate::fp32);
-  plan::require_choice("rates", overrides, {problem.rate == Rate::copy ? "copy" : "fp32"});
-  plan::require_work_items("rates", device, overrides);
+  require_known("rates", "rate", problem.rate, Rate::fp32);
+  require_choice("rates", overrides, {problem.rate == Rate::copy ? "copy" : "fp32"});
+  require_work_items("rates", device, overrides);
   Plan plan = problem.rate == Rate::copy ? copy(device, problem.amount) : fp32(device, problem.amount);
-  plan::require_fixed_group("rates", device, overrides, plan, "a thread has long vectors");
+  require_fixed_group("rates", device, overrides, plan, "a thread has long vectors");
   plan.overrides = overrides;
   return plan;
 }

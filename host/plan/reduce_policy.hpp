@@ -23,11 +23,11 @@ struct ReduceThreads {
 
 struct ReducePolicy {
   When when;
-  Evidence vectors;   ///< reductions of whole vectors
-  Evidence matrices;  ///< of rows and columns
+  Evidence vectors = kFromFacts;   ///< reductions of whole vectors
+  Evidence matrices = kFromFacts;  ///< of rows and columns
   Evidence others = {.what = "no measurement: the sizes follow from the device's facts"};
-  std::string_view variant;  ///< of vectors; "several" does all other shapes
-  std::size_t group = 256;   ///< work-items
+  std::string_view variant = "several";  ///< of vectors; "several" does all other shapes
+  std::size_t group = 256;               ///< work-items
   /// Work-groups of a unit: 2048 work-items, which is what an NVIDIA multiprocessor holds.
   std::size_t groups_a_unit = 8;
   std::size_t pack_bytes = 16;      ///< the widest read of a work-item
@@ -66,16 +66,13 @@ inline constexpr ReducePolicy kReducePolicies[] = {
      .matrices = {.what = "no measurement: a Hopper's sizes"},
      .variant = "shuffle"},
     {.when = {.family = "intel"},
-     .vectors = {.what = "no measurement: what its compiler keeps in registers"},
-     .matrices = {.what = "no measurement: what its compiler keeps in registers"},
-     .variant = "several",
+     .vectors = kFromRegisters,
+     .matrices = kFromRegisters,
      .packs = 2,
      .packs_of_many = 1,
      .lanes = 2,
      .lanes_of_many = 1},
-    {.vectors = {.what = "no measurement for this family: the sizes follow from the device's facts"},
-     .matrices = {.what = "no measurement for this family: the sizes follow from the device's facts"},
-     .variant = "several"},
+    {},
 };
 
 inline const ReducePolicy& reduce_policy(const Device& device) { return row_for(kReducePolicies, device); }

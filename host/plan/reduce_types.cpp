@@ -4,11 +4,9 @@
 
 #include "plan/sizes.hpp"
 
-#include <smem/error.hpp>
-
 #include <array>
+#include <bit>
 #include <string>
-#include <utility>
 
 namespace smem {
 
@@ -23,14 +21,6 @@ bool is_sum(ReduceOp op) { return op == ReduceOp::sum || op == ReduceOp::product
 bool is_place(ReduceOp op) { return op == ReduceOp::argmin || op == ReduceOp::argmax; }
 bool is_average(ReduceOp op) { return op == ReduceOp::mean || op == ReduceOp::norm; }
 
-[[noreturn]] void refuse(const ReduceProblem& problem, const char* argument, std::string expected,
-                         std::string got) {
-  throw Error({.operation = plan::operation_name(problem),
-               .argument = argument,
-               .expected = std::move(expected),
-               .got = std::move(got)});
-}
-
 }  // namespace
 
 std::string_view name_of(ReduceOp op) { return plan::name_among(kNames, op); }
@@ -43,23 +33,18 @@ const char* operation_name(const ReduceProblem& problem) {
            : problem.shape == ReduceShape::columns ? "vecmat"
                                                    : "dot";
   }
-  switch (problem.shape) {
-    case ReduceShape::vector:
-      return "reduce";
-    case ReduceShape::rows:
-      return "reduce_rows";
-    case ReduceShape::columns:
-      return "reduce_columns";
-    case ReduceShape::segments:
-      return "reduce_segments";
-  }
-  return "reduce";
+  static constexpr std::array<const char*, 4> kOfShape{"reduce", "reduce_rows", "reduce_columns",
+                                                       "reduce_segments"};
+  return kOfShape.at(std::min<std::size_t>(static_cast<std::size_t>(problem.shape), 3));
 }
 
 const char* result_name(const ReduceProblem& problem) {
   return problem.reduction.op == ReduceOp::dot && problem.shape != ReduceShape::vector ? "y" : "out";
 }
 
+namespace {
+
+/// Empty when `out` is a type that the operation can give, else which ones it can.
 std::string wrong_result(const ReduceProblem& problem) {
   const ReduceOp op = problem.reduction.op;
   const Scalar out = problem.out;
@@ -69,6 +54,25 @@ std::string wrong_result(const ReduceProblem& problem) {
   if (is_place(op)) return out == Scalar::uint32 || out == Scalar::uint64 ? "" : "uint32 or uint64";
   if (op == ReduceOp::any || op == ReduceOp::all) return out == Scalar::uint8 ? "" : "uint8";
   return out == problem.in ? "" : formatted("{}, as in has", name_of(problem.in));
+}
+
+}  // namespace
+
+void check_operation(const Device& device, const char* operation, const char* result,
+                     const ReduceProblem& problem) {
+  const auto& [op, mode, expression, identity, commutes] = problem.reduction;
+  require_number(operation, "in", problem.in);
+  require_number(operation, result, problem.out);
+  if ((op == ReduceOp::bit_and || op == ReduceOp::bit_or) && is_float(problem.in))
+    refuse(operation, "in", formatted("integers for {}", name_of(op)), name_of(problem.in));
+  if (op == ReduceOp::custom && (expression.empty() || identity.empty()))
+    refuse(operation, expression.empty() ? "expression" : "identity", "OpenCL C", "nothing");
+  if (const std::string types = wrong_result(problem); !types.empty()) {
+    refuse(operation, result, formatted("{} for {} of {}", types, name_of(op), name_of(problem.in)),
+           name_of(problem.out));
+  }
+  require_fp64(operation, device, "in", problem.in);
+  require_fp64(operation, device, result, problem.out);
 }
 
 void check_reduction(const Device& device, const ReduceProblem& problem) {
@@ -84,46 +88,25 @@ void check_reduction(const Device& device, const ReduceProblem& problem) {
   } else {
     require_elements(operation, "in", {problem.rows, problem.cols, problem.batch});
   }
-  require_number(operation_name(problem), "in", problem.in);
-  require_number(operation_name(problem), result_name(problem), problem.out);
-  if ((op == ReduceOp::bit_and || op == ReduceOp::bit_or) && is_float(problem.in)) {
-    refuse(problem, "in", formatted("integers for {}", name_of(op)), std::string(name_of(problem.in)));
-  }
   if (mode == FloatMode::compensated &&
       (op == ReduceOp::product || op == ReduceOp::norm || op == ReduceOp::custom)) {
-    refuse(problem, "mode", formatted("reproducible: there is no compensated {}", name_of(op)),
+    refuse(operation, "mode", formatted("reproducible: there is no compensated {}", name_of(op)),
            "compensated");
   }
-  if (op == ReduceOp::custom && (expression.empty() || identity.empty())) {
-    refuse(problem, expression.empty() ? "expression" : "identity", "OpenCL C", "nothing");
-  }
-  if (const std::string types = wrong_result(problem); !types.empty()) {
-    refuse(problem, result_name(problem),
-           formatted("{} for {} of {}", types, name_of(op), name_of(problem.in)),
-           std::string(name_of(problem.out)));
-  }
-  if (!device.fp64 && (problem.in == Scalar::float64 || problem.out == Scalar::float64)) {
-    throw Error({.operation = operation_name(problem),
-                 .argument = problem.in == Scalar::float64 ? "in" : result_name(problem),
-                 .expected = "a type that the device computes with; it has no fp64",
-                 .got = "float64",
-                 .device = device.name});
-  }
-  if (problem.shape == ReduceShape::segments && problem.bounds != Scalar::uint32 &&
-      problem.bounds != Scalar::uint64) {
-    refuse(problem, "offsets", "uint32 or uint64", std::string(name_of(problem.bounds)));
-  }
+  check_operation(device, operation, result_name(problem), problem);
+  if (problem.shape == ReduceShape::segments)
+    require_one_of(operation, "offsets", problem.bounds, {Scalar::uint32, Scalar::uint64});
   constexpr std::size_t kMostOfBatch = (std::size_t{1} << 32) - 1;  // what kernels divide by has 32 bits
   if (problem.batch > 1 && problem.results() > kMostOfBatch) {
-    refuse(problem, "in", formatted("a batch of at most {} results", kMostOfBatch),
+    refuse(operation, "in", formatted("a batch of at most {} results", kMostOfBatch),
            formatted("{}", problem.results()));
   }
   const std::size_t count = problem.count();
   if (is_place(op) && problem.out == Scalar::uint32 && count > std::size_t{1} << 32) {
-    refuse(problem, "out", formatted("uint64 for places among {} elements", count), "uint32");
+    refuse(operation, "out", formatted("uint64 for places among {} elements", count), "uint32");
   }
   if (is_place(op) && count == 0 && problem.results() > 0 && problem.shape != ReduceShape::segments) {
-    refuse(problem, "in", formatted("at least one element for {}", name_of(op)), "none");
+    refuse(operation, "in", formatted("at least one element for {}", name_of(op)), "none");
   }
 }
 
@@ -132,6 +115,10 @@ Scalar value_type(Scalar in) {
   if (in == Scalar::int8 || in == Scalar::int16) return Scalar::int32;
   if (in == Scalar::uint8 || in == Scalar::uint16) return Scalar::uint32;
   return in;
+}
+
+Scalar bits_of(Scalar type) {
+  return static_cast<Scalar>(static_cast<int>(Scalar::uint8) + std::countr_zero(size_of(type)));
 }
 
 Scalar accumulator_type(const ReduceProblem& problem) {
@@ -165,28 +152,21 @@ void define_operation(Launch& plan, const ReduceProblem& problem) {
   const auto& [op, mode, expression, identity, commutes] = problem.reduction;
   const Scalar value = value_type(problem.in), accumulator = accumulator_type(problem);
   const auto flag = [&](const char* name, bool set) {
-    if (set) plan.defines.emplace_back(name, 1);
+    if (set) define(plan, name, 1);
   };
   const auto word = [&](const char* name, std::string_view text) {
     plan.text_defines.emplace_back(name, text);
   };
-  plan.defines.emplace_back("OPERATION", static_cast<long>(op));
-  plan.defines.emplace_back("FLOATING", is_float(problem.in) ? 1 : 0);
-  const bool wide = [&] {
-    for (const Scalar type : {problem.in, problem.out, accumulator})
-      if (type == Scalar::float64) return true;
-    return false;
-  }();
+  define(plan, {{"OPERATION", static_cast<int>(op)}, {"FLOATING", is_float(problem.in)}});
+  const bool wide = problem.in == Scalar::float64 || problem.out == Scalar::float64;
   flag("USE_DOUBLE", wide);
   flag("COMPENSATED", mode == FloatMode::compensated && is_float(problem.in));
   flag("WIDE_ACC", size_of(accumulator) == 8);
   flag("ELEMENT_HALF", problem.in == Scalar::half);
   flag("RESULT_HALF", problem.out == Scalar::half);
   flag("NORM_DOUBLE", op == ReduceOp::norm && accumulator == Scalar::float64);
-  word("ELEMENT", opencl_name_of(problem.in));
-  word("VALUE", opencl_name_of(value));
-  word("ACC", opencl_name_of(accumulator));
-  word("RESULT", opencl_name_of(problem.out));
+  define_types(plan,
+               {{"ELEMENT", problem.in}, {"VALUE", value}, {"ACC", accumulator}, {"RESULT", problem.out}});
   if (!is_float(problem.in)) {
     static constexpr std::array<std::string_view, 8> kLimits{"CHAR",  "SHRT",  "INT",  "LONG",
                                                              "UCHAR", "USHRT", "UINT", "ULONG"};

@@ -18,11 +18,15 @@ const char* result_name(const ReduceProblem& problem);
 /// \throws Error naming the argument, unless the types fit the operation and the device.
 void check_reduction(const Device& device, const ReduceProblem& problem);
 
-/// Empty when `out` is a type that the operation can give, else which ones it can.
-std::string wrong_result(const ReduceProblem& problem);
+/// The part of it that scans share: whether the types fit the operation and the device. `result`: as the
+/// function `operation` calls it.
+void check_operation(const Device& device, const char* operation, const char* result,
+                     const ReduceProblem& problem);
 
 /// What elements are computed with: int and uint for small integers, float for half.
 Scalar value_type(Scalar in);
+/// The unsigned integer that has a type's bits.
+Scalar bits_of(Scalar type);
 /// What is accumulated in. Sums of integers are unsigned, so that they wrap.
 Scalar accumulator_type(const ReduceProblem& problem);
 /// Numbers in an accumulator.

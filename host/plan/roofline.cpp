@@ -7,6 +7,8 @@
 
 namespace smem {
 
+using namespace plan;
+
 Occupancy occupancy(const Device& device, const Plan& plan, std::size_t registers) {
   const std::size_t items = plan.work_items();
   if (device.type == DeviceType::cpu) return {1, items, 0, "groups"};  // a core runs one after the other
@@ -17,20 +19,18 @@ Occupancy occupancy(const Device& device, const Plan& plan, std::size_t register
     found.groups = groups;
     found.limit = by;
   };
-  const std::size_t width = std::max<std::size_t>(device.sub_group_width, 1);
-  const std::size_t waves = plan::divide_up(items, width);
+  const std::size_t width = at_least_1(device.sub_group_width);
+  const std::size_t waves = divide_up(items, width);
   if (unit.groups > 0) limit(unit.groups, "groups");
   if (unit.work_items > 0) limit(unit.work_items / (waves * width), "work-items");
   if (unit.local_bytes > 0 && plan.local_bytes > 0)
     limit(unit.local_bytes / (plan.local_bytes + unit.local_reserved), "local memory");
   if (unit.registers > 0 && registers > 0) {
-    const std::size_t of_a_wave =
-        plan::round_up(registers * width, std::max<std::size_t>(unit.register_lot, 1));
+    const std::size_t of_a_wave = round_up(registers * width, at_least_1(unit.register_lot));
     limit(unit.registers / (of_a_wave * waves), "registers");
   }
   found.work_items = found.groups * items;
-  if (unit.work_items > 0)
-    found.share = static_cast<double>(found.groups * waves * width) / static_cast<double>(unit.work_items);
+  if (unit.work_items > 0) found.share = real(found.groups * waves * width) / real(unit.work_items);
   return found;
 }
 

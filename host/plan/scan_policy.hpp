@@ -24,8 +24,8 @@ struct ScanThreads {
 
 struct ScanPolicy {
   When when;
-  Evidence vectors;  ///< scans of whole vectors
-  Evidence rows;     ///< of a matrix
+  Evidence vectors = kFromFacts;  ///< scans of whole vectors
+  Evidence rows = kFromFacts;     ///< of a matrix
   Evidence others = {.what = "no measurement: the sizes follow from the device's facts"};
   std::size_t group = 256;  ///< work-items
   /// The same where warps keep whole tiles of numbers of 8 bytes in their registers.
@@ -63,16 +63,12 @@ inline constexpr ScanPolicy kScanPolicies[] = {
      .vectors = {.what = "no measurement: a Hopper's sizes"},
      .rows = {.what = "no measurement: a Hopper's sizes"},
      .group = 512},
-    {.when = {.family = "intel"},
-     .vectors = {.what = "no measurement: what its compiler keeps in registers"},
-     .rows = {.what = "no measurement: what its compiler keeps in registers"},
-     .item_bytes = 32},
+    {.when = {.family = "intel"}, .vectors = kFromRegisters, .rows = kFromRegisters, .item_bytes = 32},
     {.when = {.family = "cpu"},
      .vectors = {.what = "no measurement: pieces that a core's cache holds"},
      .rows = {.what = "no measurement: pieces that a core's cache holds"},
      .item_bytes = 16},
-    {.vectors = {.what = "no measurement for this family: the sizes follow from the device's facts"},
-     .rows = {.what = "no measurement for this family: the sizes follow from the device's facts"}},
+    {},
 };
 
 inline const ScanPolicy& scan_policy(const Device& device) { return row_for(kScanPolicies, device); }

@@ -1,29 +1,12 @@
 // Which types a scan takes.
 #include "plan/scan_types.hpp"
-#include "formatted.hpp"
 
 #include "plan/reduce_types.hpp"
 #include "plan/sizes.hpp"
 
-#include <smem/error.hpp>
-
 #include <array>
-#include <string>
-#include <utility>
 
 namespace smem::plan {
-
-namespace {
-
-[[noreturn]] void refuse(const ScanProblem& problem, const char* argument, std::string expected,
-                         std::string got) {
-  throw Error({.operation = operation_name(problem),
-               .argument = argument,
-               .expected = std::move(expected),
-               .got = std::move(got)});
-}
-
-}  // namespace
 
 ReduceProblem as_reduction(const ScanProblem& problem) {
   ReduceProblem reduction;
@@ -52,9 +35,6 @@ void check_scan(const Device& device, const ScanProblem& problem) {
   if (is_segmented(problem))
     require_known(operation, problem.shape == ScanShape::keys ? "keys" : "offsets", problem.marks);
   require_elements(operation, "in", {problem.rows, problem.cols, problem.batch});
-  const std::string in_name(name_of(problem.in));
-  require_number(operation, "in", problem.in);
-  require_number(operation, "out", problem.out);
   switch (op) {
     case ReduceOp::minmax:
     case ReduceOp::argmin:
@@ -62,31 +42,16 @@ void check_scan(const Device& device, const ScanProblem& problem) {
     case ReduceOp::mean:
     case ReduceOp::norm:
     case ReduceOp::dot:
-      refuse(problem, "operation", "sum, product, min, max, bit_and, bit_or, any, all or custom",
-             std::string(name_of(op)));
+      refuse(operation, "operation", "sum, product, min, max, bit_and, bit_or, any, all or custom",
+             name_of(op));
     default:
       break;
   }
   if (mode == FloatMode::compensated)
-    refuse(problem, "mode", "reproducible: there is no compensated scan", "compensated");
-  if ((op == ReduceOp::bit_and || op == ReduceOp::bit_or) && is_float(problem.in))
-    refuse(problem, "in", formatted("integers for {}", name_of(op)), in_name);
-  if (op == ReduceOp::custom && (expression.empty() || identity.empty()))
-    refuse(problem, expression.empty() ? "expression" : "identity", "OpenCL C", "nothing");
-  if (const std::string types = wrong_result(as_reduction(problem)); !types.empty()) {
-    refuse(problem, "out", formatted("{} for {} of {}", types, name_of(op), in_name),
-           std::string(name_of(problem.out)));
-  }
-  if (!device.fp64 && (problem.in == Scalar::float64 || problem.out == Scalar::float64)) {
-    throw Error({.operation = operation_name(problem),
-                 .argument = problem.in == Scalar::float64 ? "in" : "out",
-                 .expected = "a type that the device computes with; it has no fp64",
-                 .got = "float64",
-                 .device = device.name});
-  }
-  if (problem.shape == ScanShape::segments && problem.marks != Scalar::uint32 &&
-      problem.marks != Scalar::uint64)
-    refuse(problem, "offsets", "uint32 or uint64", std::string(name_of(problem.marks)));
+    refuse(operation, "mode", "reproducible: there is no compensated scan", "compensated");
+  check_operation(device, operation, "out", as_reduction(problem));
+  if (problem.shape == ScanShape::segments)
+    require_one_of(operation, "offsets", problem.marks, {Scalar::uint32, Scalar::uint64});
 }
 
 }  // namespace smem::plan

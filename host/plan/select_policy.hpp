@@ -6,6 +6,7 @@
 #include <smem/device.hpp>
 
 #include <cstddef>
+#include <string_view>
 
 namespace smem::plan {
 
@@ -20,8 +21,8 @@ struct SelectThreads {
 
 struct SelectPolicy {
   When when;
-  Evidence copies;  ///< copies of selected elements
-  Evidence partitions;
+  Evidence copies = kFromFacts;  ///< copies of selected elements
+  Evidence partitions = kFromFacts;
   Evidence others = {.what = "no measurement: the sizes follow from the device's facts"};
   std::size_t group = 256;             ///< work-items of copy_if and unique
   std::size_t group_of_flagged = 256;  ///< of copy_flagged, where local memory has flagged_local_bytes
@@ -49,38 +50,41 @@ struct SelectPolicy {
 //
 // intel: its compiler runs 32 work-items in the registers of one thread. cpu: compilers make loops of
 // work-items, and long code of many registers.
+inline constexpr SelectPolicy kNvidiaSelect{
+    .when = {.family = "nvidia"},
+    .copies = {.what = "no measurement: a Hopper's sizes, of tiles that local memory has room for"},
+    .partitions = {.what = "no measurement: a Hopper's sizes"},
+    .group = 512,
+    .group_of_flagged = 1024,
+    .group_of_partitions = 64,
+    .flagged_local_bytes = 160 * 1024,
+    .large_item_bytes = 128,
+    .large_local_bytes = 96 * 1024,
+    .most_single_items = 16};
+
+/// A row's numbers for the family on which they were measured.
+constexpr SelectPolicy measured_on(std::string_view family, SelectPolicy row, Evidence copies,
+                                   Evidence partitions) {
+  row.when.family = family;
+  row.copies = copies;
+  row.partitions = partitions;
+  return row;
+}
+
 inline constexpr SelectPolicy kSelectPolicies[] = {
-    {.when = {.family = "nvidia-hopper"},
-     .copies = {.device = "H200",
-                .driver = "580.159",
-                .what = "copy_if, half of 2^28 floats",
-                .share = "look_back 0.465 ms, count_then_place 0.708 ms, CUB 0.602 ms"},
-     .partitions = {.device = "H200",
-                    .driver = "580.159",
-                    .what = "partition of 2^28 floats",
-                    .share = "0.99 ms in groups of 64, 1.08 ms in groups of 512"},
-     .group = 512,
-     .group_of_flagged = 1024,
-     .group_of_partitions = 64,
-     .group_of_runs = 256,
-     .flagged_local_bytes = 160 * 1024,
-     .large_item_bytes = 128,
-     .large_local_bytes = 96 * 1024,
-     .most_single_items = 16},
-    {.when = {.family = "nvidia"},
-     .copies = {.what = "no measurement: a Hopper's sizes, of tiles that local memory has room for"},
-     .partitions = {.what = "no measurement: a Hopper's sizes"},
-     .group = 512,
-     .group_of_flagged = 1024,
-     .group_of_partitions = 64,
-     .group_of_runs = 256,
-     .flagged_local_bytes = 160 * 1024,
-     .large_item_bytes = 128,
-     .large_local_bytes = 96 * 1024,
-     .most_single_items = 16},
+    measured_on("nvidia-hopper", kNvidiaSelect,
+                {.device = "H200",
+                 .driver = "580.159",
+                 .what = "copy_if, half of 2^28 floats",
+                 .share = "look_back 0.465 ms, count_then_place 0.708 ms, CUB 0.602 ms"},
+                {.device = "H200",
+                 .driver = "580.159",
+                 .what = "partition of 2^28 floats",
+                 .share = "0.99 ms in groups of 64, 1.08 ms in groups of 512"}),
+    kNvidiaSelect,
     {.when = {.family = "intel"},
-     .copies = {.what = "no measurement: what its compiler keeps in registers"},
-     .partitions = {.what = "no measurement: what its compiler keeps in registers"},
+     .copies = kFromRegisters,
+     .partitions = kFromRegisters,
      .item_bytes = 32,
      .large_item_bytes = 32},
     {.when = {.family = "cpu"},
@@ -88,8 +92,7 @@ inline constexpr SelectPolicy kSelectPolicies[] = {
      .partitions = {.what = "no measurement: pieces that a core's cache holds"},
      .item_bytes = 16,
      .large_item_bytes = 16},
-    {.copies = {.what = "no measurement for this family: the sizes follow from the device's facts"},
-     .partitions = {.what = "no measurement for this family: the sizes follow from the device's facts"}},
+    {},
 };
 
 inline const SelectPolicy& select_policy(const Device& device) { return row_for(kSelectPolicies, device); }

@@ -3,44 +3,23 @@
 
 #include "plan/sizes.hpp"
 
-#include <smem/error.hpp>
-
 #include <array>
-#include <string>
-#include <utility>
 
 namespace smem::plan {
-
-namespace {
-
-[[noreturn]] void refuse(const SelectProblem& problem, const char* argument, std::string expected,
-                         std::string got) {
-  throw Error({.operation = operation_name(problem),
-               .argument = argument,
-               .expected = std::move(expected),
-               .got = std::move(got)});
-}
-
-}  // namespace
 
 const char* operation_name(const SelectProblem& problem) { return name_of(problem.op).data(); }
 
 void check_select(const Device& device, const SelectProblem& problem) {
   require_known("select", "op", problem.op, SelectOp::run_length_encode);
-  if (is_flagged(problem.op)) require_known(operation_name(problem), "flags", problem.flags);
-  require_elements(operation_name(problem), "in", {problem.size});
-  require_number(operation_name(problem), "in", problem.in);
+  const char* operation = operation_name(problem);
+  if (is_flagged(problem.op)) require_known(operation, "flags", problem.flags);
+  require_elements(operation, "in", {problem.size});
+  require_number(operation, "in", problem.in);
   if (is_by_predicate(problem.op) && problem.predicate.empty())
-    refuse(problem, "predicate", "OpenCL C, of x", "nothing");
+    refuse(operation, "predicate", "OpenCL C, of x", "nothing");
   if (is_flagged(problem.op) && is_float(problem.flags))
-    refuse(problem, "flags", "an integer type", std::string(name_of(problem.flags)));
-  if (!device.fp64 && problem.in == Scalar::float64 && !is_flagged(problem.op)) {
-    throw Error({.operation = operation_name(problem),
-                 .argument = "in",
-                 .expected = "a type that the device computes with; it has no fp64",
-                 .got = "float64",
-                 .device = device.name});
-  }
+    refuse(operation, "flags", "an integer type", name_of(problem.flags));
+  if (!is_flagged(problem.op)) require_fp64(operation, device, "in", problem.in);
 }
 
 }  // namespace smem::plan

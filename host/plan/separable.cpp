@@ -1,83 +1,57 @@
 // Plans for separable filters: where the sums along rows wait for those down columns, and why.
-#include <smem/error.hpp>
 #include <smem/separable_plan.hpp>
 
 #include "formatted.hpp"
-#include "plan/broken.hpp"
 #include "plan/filters.hpp"
 #include "plan/pixels.hpp"
 #include "plan/separable_policy.hpp"
-#include "plan/sizes.hpp"
+#include "plan/variants.hpp"
 
 #include <algorithm>
 #include <bit>
-#include <optional>
 #include <string>
-#include <utility>
 
 namespace smem {
 
 namespace {
 
-using plan::define;
-using plan::divide_up;
+using namespace plan;
 
 constexpr const char* kOperation = "separable";
-constexpr std::size_t kOwnBytes = 64;  // of local memory, which compilers take for themselves
 constexpr std::size_t kCpuBlock = 64;  // results that a CPU sums at once (cl/separable/cpu.cl); 32 doubles
 
 constexpr std::size_t kMarchCols = 4;        // columns of a work-item (cl/separable/march.cl), or 8
 constexpr std::size_t kMarchMost = 1 << 30;  // elements along a row, and rows: places at edges have 32 bits
 
-[[noreturn]] void refuse(const char* argument, std::string expected, std::string got) {
-  throw Error({.operation = kOperation,
-               .argument = argument,
-               .expected = std::move(expected),
-               .got = std::move(got)});
-}
-
 std::size_t value_bytes(const SeparableProblem& problem) {
-  return size_of(plan::pixel_value(problem.in, problem.out));
+  return size_of(pixel_value(problem.in, problem.out));
 }
 
 Plan base_plan(const SeparableProblem& problem, std::string_view variant, const char* file,
                const char* entry) {
-  Plan plan;
-  plan.operation = kOperation;
-  plan.variant = variant;
-  plan.kernel_file = file;
-  plan.entry_point = entry;
-  plan::define_pixels(plan, problem.in, problem.out, problem.boundary, problem.channels);
   // The origin along columns is no part of a problem.
-  plan::define_folds(plan, problem.boundary,
-                     std::max(problem.origin(), problem.row_taps - 1 - problem.origin()), problem.width,
-                     problem.column_taps - 1, problem.height);
+  Plan plan = filter_plan(kOperation, variant, file, entry, problem,
+                          std::max(problem.origin(), problem.row_taps - 1 - problem.origin()),
+                          problem.column_taps - 1);
   if (problem.unsharp) define(plan, "UNSHARP", 1);
   if (problem.half_up) define(plan, "HALF_UP", 1);
   if (problem.mean) define(plan, "MEAN", 1);
-  const auto elements = static_cast<double>(problem.elements());
-  plan.prediction.bytes_read = elements * static_cast<double>(size_of(problem.in));
-  plan.prediction.bytes_written = elements * static_cast<double>(size_of(problem.out));
-  plan.prediction.operations = 2 * elements * static_cast<double>(problem.row_taps + problem.column_taps);
+  plan.prediction.operations = 2 * real(problem.elements(), problem.row_taps + problem.column_taps);
   return plan;
 }
 
 /// One work-item for each result.
 void launch_grid(const Device& device, const SeparableProblem& problem, Plan& plan) {
-  const std::array<std::size_t, 3> extent{problem.row_elements(), problem.height, problem.planes};
-  plan.work_group = plan::shape_group(device, plan::separable_policy(device).group, 64, extent);
-  plan.global = plan::global_size(extent, plan.work_group);
-  define(plan, "GROUP_0", plan.work_group[0]);
-  define(plan, "GROUP_1", plan.work_group[1]);
-  define(plan, "GROUP_2", plan.work_group[2]);
+  set_grid(plan, device, separable_policy(device).group,
+           {problem.row_elements(), problem.height, problem.planes});
+  define_group(plan);
 }
 
 Plan naive(const Device& device, const SeparableProblem& problem) {
   Plan plan = base_plan(problem, "naive", "separable/naive.cl", "separable_naive");
   launch_grid(device, problem, plan);
-  plan.prediction.operations = 2 * static_cast<double>(problem.elements()) *
-                               static_cast<double>(problem.row_taps + 1) *
-                               static_cast<double>(problem.column_taps);
+  plan.prediction.operations =
+      2 * real(problem.elements()) * real(problem.row_taps + 1) * real(problem.column_taps);
   plan.reason = "every result from all elements of its window";
   return plan;
 }
@@ -86,14 +60,14 @@ Plan pass(const Device& device, const SeparableProblem& problem, bool first) {
   Plan plan = base_plan(problem, first ? "first" : "two_pass", "separable/pass.cl", "separable_pass");
   launch_grid(device, problem, plan);
   define(plan, "PASS", first ? 0 : 1);
-  const auto elements = static_cast<double>(problem.elements());
-  const double scratch = elements * static_cast<double>(value_bytes(problem));
+  const auto elements = real(problem.elements());
+  const double scratch = elements * real(value_bytes(problem));
   if (first) {
     plan.prediction.bytes_written = scratch;
-    plan.prediction.operations = 2 * elements * static_cast<double>(problem.row_taps);
+    plan.prediction.operations = 2 * elements * real(problem.row_taps);
   } else {
     plan.prediction.bytes_read = scratch + (problem.unsharp ? plan.prediction.bytes_read : 0);
-    plan.prediction.operations = 2 * elements * static_cast<double>(problem.column_taps);
+    plan.prediction.operations = 2 * elements * real(problem.column_taps);
   }
   plan.reason =
       first ? "sums along rows, into temporary memory" : "sums down the columns of the launch before";
@@ -103,8 +77,13 @@ Plan pass(const Device& device, const SeparableProblem& problem, bool first) {
 Plan two_pass(const Device& device, const SeparableProblem& problem) {
   Plan plan = pass(device, problem, false);
   plan.before.push_back(pass(device, problem, true));
-  plan::add_scratch(plan, problem.elements() * value_bytes(problem));
+  add_scratch(plan, problem.elements() * value_bytes(problem));
   return plan;
+}
+
+std::string no_room(const Device& device, const SeparableProblem& problem) {
+  return formatted("a window of {} x {} does not fit {} bytes of local memory", problem.row_taps,
+                   problem.column_taps, device.local_bytes);
 }
 
 struct TileSize {
@@ -114,11 +93,11 @@ struct TileSize {
 
 TileSize tile_for(const Device& device, const SeparableProblem& problem) {
   const std::size_t bytes = value_bytes(problem);
-  const std::size_t most = (device.local_bytes - std::min(kOwnBytes, device.local_bytes)) / bytes;
+  const std::size_t most = local_room(device) / bytes;
   const auto values = [&](const TileSize& tile) {
     return (tile.height + problem.column_taps - 1) * (2 * tile.width + problem.halo());
   };
-  const plan::SeparableTile& sizes = plan::separable_policy(device).tile;
+  const SeparableTile& sizes = separable_policy(device).tile;
   TileSize tile{sizes.width, sizes.height};
   // A wide window would make a small tile nothing but halo: it may have all memory that there is.
   while (tile.height > problem.column_taps && values(tile) > std::min(most, sizes.bytes / bytes))
@@ -134,30 +113,26 @@ TileSize tile_for(const Device& device, const SeparableProblem& problem) {
   return tile;
 }
 
-std::optional<Plan> tiled(const Device& device, const SeparableProblem& problem, std::size_t wanted) {
+Attempt tiled(const Device& device, const SeparableProblem& problem, std::size_t wanted) {
   const TileSize tile = tile_for(device, problem);
-  if (tile.values == 0) return std::nullopt;
-  const std::size_t group =
-      plan::group_for(device, wanted == 0 ? plan::separable_policy(device).group : wanted, 0);
+  if (tile.values == 0) return no_room(device, problem);
+  const std::size_t group = group_for(device, wanted == 0 ? separable_policy(device).group : wanted, 0);
   Plan plan = base_plan(problem, "tiled", "separable/tiled.cl", "separable_tiled");
   const std::size_t tiles =
       divide_up(problem.row_elements(), tile.width) * divide_up(problem.height, tile.height) * problem.planes;
-  plan.work_group = {group, 1, 1};
-  plan.global = {std::clamp<std::size_t>(tiles, 1, std::size_t{1} << 20) * group, 1, 1};
+  set_groups(plan, group, tiles, std::size_t{1} << 20);
   plan.tile_rows = tile.height;
   plan.tile_cols = tile.width;
   plan.local_bytes = tile.values * value_bytes(problem);
   plan.items_per_work_item = divide_up(tile.width * tile.height, group);
-  const double halo_rows =
-      static_cast<double>(tile.height + problem.column_taps - 1) / static_cast<double>(tile.height);
-  plan.prediction.local_bytes =
-      static_cast<double>(problem.elements() * value_bytes(problem)) *
-      (halo_rows * static_cast<double>(2 + problem.row_taps) + static_cast<double>(problem.column_taps));
-  define(plan, "GROUP", group);
-  define(plan, "LANES", std::min<std::size_t>(group, 32));
-  define(plan, "TILE_W", tile.width);
-  define(plan, "TILE_H", tile.height);
-  define(plan, "MEMORY", tile.values);
+  const double halo_rows = real(tile.height + problem.column_taps - 1) / real(tile.height);
+  plan.prediction.local_bytes = real(problem.elements() * value_bytes(problem)) *
+                                (halo_rows * real(2 + problem.row_taps) + real(problem.column_taps));
+  define(plan, {{"GROUP", group},
+                {"LANES", std::min<std::size_t>(group, 32)},
+                {"TILE_W", tile.width},
+                {"TILE_H", tile.height},
+                {"MEMORY", tile.values}});
   plan.reason =
       formatted("both passes on a tile of {} x {} results in local memory", tile.width, tile.height);
   return plan;
@@ -167,8 +142,8 @@ std::optional<Plan> tiled(const Device& device, const SeparableProblem& problem,
 std::size_t cpu_memory(const Device& device, const SeparableProblem& problem) {
   const std::size_t bytes = value_bytes(problem);
   const std::size_t least = problem.halo() + kCpuBlock * (problem.column_taps + 2);
-  const std::size_t most = (device.local_bytes - std::min(kOwnBytes, device.local_bytes)) / bytes;
-  std::size_t memory = plan::separable_policy(device).thread_values;
+  const std::size_t most = local_room(device) / bytes;
+  std::size_t memory = separable_policy(device).thread_values;
   while (memory > most)
     memory /= 2;
   // Windows of many rows or columns: all that there is.
@@ -176,21 +151,20 @@ std::size_t cpu_memory(const Device& device, const SeparableProblem& problem) {
   return memory < least ? 0 : memory;
 }
 
-std::optional<Plan> cpu(const Device& device, const SeparableProblem& problem) {
+Attempt cpu(const Device& device, const SeparableProblem& problem) {
   const std::size_t memory = cpu_memory(device, problem);
-  if (!plan::runs_cpu_variant(device) || memory == 0) return std::nullopt;
+  if (!runs_cpu_variant(device)) return no_cpu_variant(device);
+  if (memory == 0) return no_room(device, problem);
   Plan plan = base_plan(problem, "cpu", "separable/cpu.cl", "separable_cpu");
-  const std::size_t band = plan::cpu_band(device, problem.height, problem.planes, problem.column_taps - 1);
+  const std::size_t band = cpu_band(device, problem.height, problem.planes, problem.column_taps - 1);
   const std::size_t jobs = divide_up(problem.height, band) * problem.planes;
-  plan.global = {
-      std::clamp<std::size_t>(jobs, 1, plan::separable_policy(device).threads_items * device.compute_units),
-      1, 1};
+  set_groups(plan, 1, jobs, separable_policy(device).threads_items * device.compute_units);
   plan.tile_rows = band;
   plan.tile_cols = plan.items_per_work_item = kCpuBlock;
   plan.vector_width = kCpuBlock / 4;
   plan.local_bytes = memory * value_bytes(problem);
   define(plan, "MEMORY", memory);
-  const bool streaming = plan::is_streamed(device, problem.elements() * size_of(problem.out));
+  const bool streaming = is_streamed(device, problem.elements() * size_of(problem.out));
   plan.numbers = {{"band", band}, {"streaming", std::size_t{streaming}}};
   plan.reason = formatted("a thread keeps the sums of the last {} rows in its cache", problem.column_taps);
   return plan;
@@ -206,7 +180,7 @@ struct MarchShape {
 };
 
 MarchShape march_shape(const Device& device, const SeparableProblem& problem) {
-  const plan::SeparableMarch& policy = plan::separable_policy(device).march;
+  const SeparableMarch& policy = separable_policy(device).march;
   const std::size_t words = value_bytes(problem) / sizeof(float);
   const bool small = size_of(problem.in) < sizeof(float);
   MarchShape shape;
@@ -214,21 +188,21 @@ MarchShape march_shape(const Device& device, const SeparableProblem& problem) {
     shape.cols = policy.cols_of_bytes;
   shape.step = small ? policy.step_of_small : policy.step;
   const std::size_t left = problem.origin() * problem.channels, right = problem.halo() - left;
-  shape.halo = plan::round_up(left, shape.cols) + plan::round_up(right, shape.cols);
+  shape.halo = round_up(left, shape.cols) + round_up(right, shape.cols);
   shape.group = (small ? policy.group_of_small : policy.group) * kMarchCols / shape.cols;
   // Where elements are read one by one, each has a register until all are there. An unsharp mask reads some
   // again, and compares.
   const std::size_t ahead = (problem.unsharp ? 3 : 1) * shape.step * shape.cols;
-  const std::size_t window = plan::round_up(shape.cols + problem.halo(), 4);
-  shape.registers = plan::round_up(
-      policy.own_registers + words * (shape.cols * (problem.column_taps - 1) + ahead + window), 8);
+  const std::size_t window = round_up(shape.cols + problem.halo(), 4);
+  shape.registers =
+      round_up(policy.own_registers + words * (shape.cols * (problem.column_taps - 1) + ahead + window), 8);
   return shape;
 }
 
 /// Bytes of the vectors past the end of the tiles' rows, which work-items without results read.
 std::size_t march_slack(const SeparableProblem& problem, const MarchShape& shape) {
   const std::size_t left = problem.origin() * problem.channels;
-  const std::size_t shift = plan::round_up(left, shape.cols) - left;
+  const std::size_t shift = round_up(left, shape.cols) - left;
   const std::size_t past = divide_up(shift + shape.cols + problem.halo(), 4) / (shape.cols / 4);
   return 2 * shape.step * shape.cols * past * value_bytes(problem);
 }
@@ -246,13 +220,13 @@ bool in_vectors(std::size_t cols, Scalar type, std::size_t alignment) {
 void define_march(const Device& device, const SeparableProblem& problem, const MarchShape& shape,
                   Plan& plan) {
   const bool vectors = in_vectors(shape.cols, problem.in, problem.in_alignment);
-  define(plan, "COLS", shape.cols);
-  define(plan, "STEP", shape.step);
-  define(plan, "ROW_TAPS", problem.row_taps);
-  define(plan, "ROW_ORIGIN", problem.origin());
-  define(plan, "COLUMN_TAPS", problem.column_taps);
-  define(plan, "VECTOR_IN", vectors ? 1 : 0);
-  define(plan, "VECTOR_OUT", in_vectors(shape.cols, problem.out, problem.out_alignment) ? 1 : 0);
+  define(plan, {{"COLS", shape.cols},
+                {"STEP", shape.step},
+                {"ROW_TAPS", problem.row_taps},
+                {"ROW_ORIGIN", problem.origin()},
+                {"COLUMN_TAPS", problem.column_taps},
+                {"VECTOR_IN", vectors ? 1 : 0},
+                {"VECTOR_OUT", in_vectors(shape.cols, problem.out, problem.out_alignment) ? 1 : 0}});
   if (!vectors || size_of(problem.in) >= sizeof(float)) return;
   define(plan, "WORD_ELEMENTS", sizeof(float) / size_of(problem.in));
   if (device.vendor == Vendor::nvidia && problem.in != Scalar::half) define(plan, "BITS_TO_FLOAT", 1);
@@ -262,27 +236,26 @@ std::size_t march_group(const Device& device, const SeparableProblem& problem, s
   const MarchShape shape = march_shape(device, problem);
   // A tile for each of two turns with the vectors past its end, and what edges need.
   const std::size_t slack = march_slack(problem, shape), item = march_local_bytes(problem, shape, 1) - slack;
-  return plan::group_for(device, wanted == 0 ? shape.group : wanted, item, kOwnBytes + slack);
+  return group_for(device, wanted == 0 ? shape.group : wanted, item, kOwnBytes + slack);
 }
 
 /// Rows of a band: those with which all groups are done first. A round of the groups that are resident takes
 /// as long as a band has rows, with those that it reads twice.
 std::size_t march_band(const Device& device, const SeparableProblem& problem) {
-  const plan::SeparableMarch& policy = plan::separable_policy(device).march;
+  const SeparableMarch& policy = separable_policy(device).march;
   const MarchShape shape = march_shape(device, problem);
   const std::size_t a_unit = policy.registers_a_unit == 0
                                  ? policy.groups_a_unit
                                  : policy.registers_a_unit / (shape.registers * shape.group);
-  const std::size_t resident = std::max<std::size_t>(1, a_unit * device.compute_units);
+  const std::size_t resident = at_least_1(a_unit * device.compute_units);
   const std::size_t width = shape.group * shape.cols;
   const std::size_t strips =
       problem.planes * divide_up(problem.row_elements(), width - std::min(shape.halo, width / 2));
-  const std::size_t most =
-      std::min(divide_up(problem.height, policy.least_band),
-               divide_up(policy.most_rounds * resident, std::max<std::size_t>(strips, 1)));
-  std::size_t best = std::max<std::size_t>(1, problem.height), best_rows = 0;
+  const std::size_t most = std::min(divide_up(problem.height, policy.least_band),
+                                    divide_up(policy.most_rounds * resident, at_least_1(strips)));
+  std::size_t best = at_least_1(problem.height), best_rows = 0;
   for (std::size_t bands = 1; bands <= most; ++bands) {
-    const std::size_t band = plan::round_up(divide_up(problem.height, bands), shape.step);
+    const std::size_t band = round_up(divide_up(problem.height, bands), shape.step);
     const std::size_t rounds = divide_up(strips * divide_up(problem.height, band), resident);
     const std::size_t rows = rounds * (band + problem.column_taps - 1);
     if (best_rows != 0 && rows >= best_rows) continue;
@@ -292,29 +265,32 @@ std::size_t march_band(const Device& device, const SeparableProblem& problem) {
   return best;
 }
 
-std::optional<Plan> march(const Device& device, const SeparableProblem& problem, std::size_t wanted) {
-  const plan::SeparableMarch& policy = plan::separable_policy(device).march;
-  if (!policy.used) return std::nullopt;
+Attempt march(const Device& device, const SeparableProblem& problem, std::size_t wanted) {
+  const SeparableMarch& policy = separable_policy(device).march;
+  const auto too_large = [&] {
+    return formatted("a window of {} x {} needs too many registers, or too wide a strip", problem.row_taps,
+                     problem.column_taps);
+  };
+  if (!policy.used) return "its columns would not stay in registers";
   const std::size_t bytes = value_bytes(problem), registers = policy.registers * sizeof(float) / bytes;
   if (problem.column_taps > registers / kMarchCols || problem.halo() + 2 * kMarchCols > registers / 2 ||
-      (4 + problem.row_taps + problem.column_taps) * bytes > plan::kFewWeightsBytes ||
+      (4 + problem.row_taps + problem.column_taps) * bytes > kFewWeightsBytes ||
       problem.row_elements() > kMarchMost || problem.height > kMarchMost)
-    return std::nullopt;
+    return too_large();
   const MarchShape shape = march_shape(device, problem);
   const std::size_t group = march_group(device, problem, wanted);
-  if (group * shape.cols < 2 * shape.halo + shape.cols) return std::nullopt;
+  if (group * shape.cols < 2 * shape.halo + shape.cols) return too_large();
   Plan plan = base_plan(problem, "march", "separable/march.cl", "separable_march");
   const std::size_t results = group * shape.cols - shape.halo, band = march_band(device, problem);
   const std::size_t strips = divide_up(problem.row_elements(), results) * divide_up(problem.height, band);
-  plan.work_group = {group, 1, 1};
-  plan.global = {std::clamp<std::size_t>(strips * problem.planes, 1, std::size_t{1} << 20) * group, 1, 1};
+  set_groups(plan, group, strips * problem.planes, std::size_t{1} << 20);
   plan.tile_rows = shape.step;
   plan.tile_cols = results;
   plan.vector_width = shape.cols;
   plan.items_per_work_item = shape.step * shape.cols;
   plan.local_bytes = march_local_bytes(problem, shape, group);
-  const double vectors = static_cast<double>(divide_up(shape.cols + problem.halo(), shape.cols));
-  plan.prediction.local_bytes = static_cast<double>(problem.elements() * bytes) * (1 + vectors);
+  const double vectors = real(divide_up(shape.cols + problem.halo(), shape.cols));
+  plan.prediction.local_bytes = real(problem.elements() * bytes) * (1 + vectors);
   define_march(device, problem, shape, plan);
   define(plan, "GROUP", group);
   plan.numbers = {{"band", band}};
@@ -324,50 +300,68 @@ std::optional<Plan> march(const Device& device, const SeparableProblem& problem,
   return plan;
 }
 
-std::optional<Plan> plan_variant(const Device& device, const SeparableProblem& problem,
-                                 std::string_view variant, std::size_t wanted = 0) {
-  if (variant == "march") return march(device, problem, wanted);
+Attempt plan_variant(const Device& device, const SeparableProblem& problem, const PlanOverrides& fixed,
+                     std::string_view variant) {
+  if (variant == "march") return march(device, problem, fixed.work_items);
   if (variant == "naive") return naive(device, problem);
   if (variant == "two_pass") return two_pass(device, problem);
-  if (variant == "tiled") return tiled(device, problem, wanted);
+  if (variant == "tiled") return tiled(device, problem, fixed.work_items);
   return cpu(device, problem);
 }
 
-std::string_view choose(const Device& device, const SeparableProblem& problem) {
-  if (cpu(device, problem)) return "cpu";
-  if (march(device, problem, 0)) return "march";
-  return tiled(device, problem, 0) ? "tiled" : "two_pass";
+std::vector<std::string_view> preference(const Device& /*device*/, const SeparableProblem& /*problem*/,
+                                         const PlanOverrides& /*fixed*/) {
+  return {"cpu", "march", "tiled", "two_pass"};
 }
 
-std::string why_not(const Device& device, const SeparableProblem& problem, std::string_view variant,
+std::string why_not(const Device& /*device*/, const SeparableProblem& problem, std::string_view variant,
                     const Plan& /*chosen*/) {
-  if (!plan_variant(device, problem, variant)) {
-    if (variant == "cpu" && !plan::runs_cpu_variant(device)) return plan::no_cpu_variant(device);
-    if (variant == "march") {
-      return formatted("a window of {} x {} needs too many registers, or too wide a strip", problem.row_taps,
-                       problem.column_taps);
-    }
-    return formatted("a window of {} x {} does not fit {} bytes of local memory", problem.row_taps,
-                     problem.column_taps, device.local_bytes);
-  }
-  if (variant == "naive") {
+  if (variant == "naive")
     return formatted("{} reads a result instead of about one", problem.row_taps * problem.column_taps);
-  }
-  if (variant == "two_pass") return "the sums along rows go to memory and come back";
+  if (variant == "two_pass") return "the sums along rows go through global memory";
   if (variant == "march") return "a CPU has no registers for so many columns at once";
   return "its local memory is read and written for every step of both passes";
 }
 
+const Evidence& evidence(const Device& device, const SeparableProblem& /*problem*/, const Plan& plan) {
+  const SeparablePolicy& policy = separable_policy(device);
+  return plan.variant == "march" ? policy.evidence : policy.others;
+}
+
+constexpr Operation<SeparableProblem> kSeparable{.what = "filter",
+                                                 .name = [](const SeparableProblem&) { return kOperation; },
+                                                 .variants = separable_variants,
+                                                 .check = check_separable,
+                                                 .preference = preference,
+                                                 .attempt = plan_variant,
+                                                 .why_not = why_not,
+                                                 .evidence = evidence,
+                                                 .one_work_item = "a thread has a band of rows"};
+
 }  // namespace
 
+void plan::check_grids(const char* operation, const Device& device, const SeparableProblem& g) {
+  check_pixels(operation, device, g.in, g.out, g.channels);
+  require_known(operation, "boundary", g.boundary);
+  require_elements(operation, "in", {g.width, g.channels, g.height, g.planes});
+}
+
+Plan plan::filter_plan(const char* operation, std::string_view variant, const char* file, const char* entry,
+                       const SeparableProblem& g, std::size_t across, std::size_t down) {
+  Plan plan = named_plan(operation, variant, file, entry);
+  define_pixels(plan, g.in, g.out, g.boundary, g.channels);
+  define_folds(plan, g.boundary, across, g.width, down, g.height);
+  predict(plan, real(g.elements()), g.in, g.out);
+  return plan;
+}
+
 void plan::check_separable(const Device& device, const SeparableProblem& problem) {
-  plan::check_pixels(kOperation, device, problem.in, problem.out, problem.channels);
-  plan::require_known(kOperation, "boundary", problem.boundary);
-  plan::require_elements(kOperation, "in", {problem.width, problem.channels, problem.height, problem.planes});
+  check_grids(kOperation, device, problem);
   const auto check_taps = [](const char* name, std::size_t taps) {
     constexpr std::size_t kMost =
         4000;  // of two times as many doubles, the constant memory of every device has room
-    if (taps == 0 || taps > kMost) refuse(name, formatted("1 to {} weights", kMost), formatted("{}", taps));
+    if (taps == 0 || taps > kMost)
+      refuse(kOperation, name, formatted("1 to {} weights", kMost), formatted("{}", taps));
   };
   check_taps("row_weights", problem.row_taps);
   check_taps("column_weights", problem.column_taps);
@@ -375,34 +369,8 @@ void plan::check_separable(const Device& device, const SeparableProblem& problem
 
 std::vector<std::string_view> separable_variants() { return {"naive", "two_pass", "tiled", "march", "cpu"}; }
 
-namespace {
-
-/// The plan on a device whose driver breaks nothing.
-Plan make_plan(const Device& device, const SeparableProblem& problem, const PlanOverrides& overrides) {
-  plan::check_separable(device, problem);
-  const auto names = separable_variants();
-  plan::require_choice(kOperation, overrides, names);
-  plan::require_work_items(kOperation, device, overrides);
-  const std::string_view chosen = overrides.variant.empty() ? choose(device, problem) : overrides.variant;
-  std::optional<Plan> plan = plan_variant(device, problem, chosen, overrides.work_items);
-  if (!plan) {
-    refuse("variant", "one that can run this filter on this device",
-           formatted("\"{}\" for windows of {} x {} on {} with {} bytes of local memory", chosen,
-                     problem.row_taps, problem.column_taps, device.name, device.local_bytes));
-  }
-  plan::require_fixed_group(kOperation, device, overrides, *plan, "a thread has a band of rows");
-  const plan::SeparablePolicy& policy = plan::separable_policy(device);
-  plan->evidence = (plan->variant == "march" ? policy.evidence : policy.others).text(device);
-  plan::note_choice(*plan, overrides, names, device, problem, why_not);
-  return *plan;
-}
-
-}  // namespace
-
 Plan plan_separable(const Device& device, const SeparableProblem& problem, const PlanOverrides& overrides) {
-  return plan::Broken(device, kOperation, problem.in)
-      .plan(separable_variants(), overrides,
-            [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
+  return plan_call(kSeparable, kOperation, problem.in, device, problem, overrides);
 }
 
 }  // namespace smem

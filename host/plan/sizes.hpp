@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <initializer_list>
 #include <string>
@@ -26,14 +27,24 @@ constexpr std::size_t divide_up(std::size_t value, std::size_t by) {
   return value / by + (value % by != 0 ? 1 : 0);
 }
 constexpr std::size_t round_up(std::size_t value, std::size_t to) { return divide_up(value, to) * to; }
+constexpr std::size_t at_least_1(std::size_t value) { return std::max<std::size_t>(value, 1); }
+
+/// The product of numbers as a double, of which no product is too large.
+template <class... Numbers>
+constexpr double real(Numbers... numbers) {
+  return (... * static_cast<double>(numbers));
+}
+
+/// \throws Error that names the argument of an operation; with a device, whose limits refuse it.
+[[noreturn]] void refuse(std::string_view operation, std::string_view argument, std::string_view expected,
+                         std::string_view got);
+[[noreturn]] void refuse(const Device& device, std::string_view operation, std::string_view argument,
+                         std::string_view expected, std::string_view got);
 
 /// \throws Error unless an element of `bytes` bytes can be moved as a whole: 1, 2, 4, 8 or 16.
 inline void require_element(const char* operation, std::size_t bytes) {
   if (std::has_single_bit(bytes) && bytes <= 16) return;
-  throw Error({.operation = operation,
-               .argument = "element size",
-               .expected = "1, 2, 4, 8 or 16 bytes",
-               .got = std::to_string(bytes) + " bytes"});
+  refuse(operation, "element size", "1, 2, 4, 8 or 16 bytes", std::to_string(bytes) + " bytes");
 }
 
 /// Elements of an array: more than any memory holds, and few enough that what plans make of them, as bytes,
@@ -112,8 +123,58 @@ inline std::array<std::size_t, 3> global_size(const std::array<std::size_t, 3>& 
   return global;
 }
 
-inline void define(Launch& plan, const char* name, std::size_t value) {
-  plan.defines.emplace_back(name, static_cast<long>(value));
+/// A number that a kernel is compiled with.
+struct Define {
+  template <std::integral Number>
+  Define(const char* of, Number number) : name(of), value(static_cast<long>(number)) {}
+  const char* name;
+  long value;
+};
+inline void define(Launch& launch, std::initializer_list<Define> all) {
+  for (const Define& one : all)
+    launch.defines.emplace_back(one.name, one.value);
+}
+template <std::integral Number>
+void define(Launch& launch, const char* name, Number value) {
+  define(launch, {{name, value}});
+}
+
+/// Types that a kernel is compiled with.
+inline void define_types(Launch& launch, std::initializer_list<std::pair<const char*, Scalar>> all) {
+  for (const auto& [name, type] : all)
+    launch.text_defines.emplace_back(name, opencl_name_of(type));
+}
+
+/// The plan of a call with what every plan has.
+inline Plan named_plan(std::string_view operation, std::string_view variant, std::string_view kernel_file,
+                       std::string_view entry_point) {
+  Plan plan;
+  plan.operation = operation;
+  plan.variant = variant;
+  plan.kernel_file = kernel_file;
+  plan.entry_point = entry_point;
+  return plan;
+}
+
+/// Gives a launch `groups` work-groups, from 1 to `most`, in the first dimension.
+inline void set_groups(Launch& launch, std::size_t group, std::size_t groups, std::size_t most = kMaxTiles) {
+  launch.work_group = {group, 1, 1};
+  launch.global = {std::clamp<std::size_t>(groups, 1, most) * group, 1, 1};
+}
+
+/// Tells a kernel the three sizes of its work-group.
+inline void define_group(Launch& launch) {
+  define(launch, {{"GROUP_0", launch.work_group[0]},
+                  {"GROUP_1", launch.work_group[1]},
+                  {"GROUP_2", launch.work_group[2]}});
+}
+
+/// Gives a launch a work-item for each place of a grid, in work-groups of `wanted`.
+inline void set_grid(Launch& launch, const Device& device, std::size_t wanted,
+                     const std::array<std::size_t, 3>& extent) {
+  constexpr std::size_t kWidest = 64;  // work-items of a group along a row
+  launch.work_group = shape_group(device, wanted, kWidest, extent);
+  launch.global = global_size(extent, launch.work_group);
 }
 
 /// Tells a kernel's TILE_AT of a layout.
@@ -122,14 +183,27 @@ inline void define_layout(Launch& plan, const LocalLayout& layout) {
     plan.defines.push_back(std::move(define));
 }
 
+/// What a launch reads and writes: of each type so many elements, in bytes.
+inline void predict(Launch& launch, double elements, Scalar in, Scalar out) {
+  launch.prediction.bytes_read = elements * real(size_of(in));
+  launch.prediction.bytes_written = elements * real(size_of(out));
+}
+
 /// \throws Error unless the operation computes with the type.
 inline void require_number(const char* operation, const char* argument, Scalar type) {
   require_known(operation, argument, type);
   if (type != Scalar::bfloat16) return;
-  throw Error({.operation = operation,
-               .argument = argument,
-               .expected = "a type that this operation computes with; bfloat16 is for gemm",
-               .got = "bfloat16"});
+  refuse(operation, argument, "a type that this operation computes with; bfloat16 is for gemm", "bfloat16");
+}
+
+/// \throws Error naming `argument` unless the type is one of `all`.
+void require_one_of(std::string_view operation, const char* argument, Scalar type,
+                    std::initializer_list<Scalar> all);
+
+/// \throws Error unless the device computes with the type.
+inline void require_fp64(const char* operation, const Device& device, const char* argument, Scalar type) {
+  if (type != Scalar::float64 || device.fp64) return;
+  refuse(device, operation, argument, "a type that the device computes with; it has no fp64", "float64");
 }
 
 /// 90 of "sm_90"; 0 for what is not NVIDIA's.
@@ -138,6 +212,11 @@ unsigned compute_capability(const Device& device);
 /// Whether it runs in warps of 32, with NVIDIA's instructions.
 inline bool is_nvidia_gpu(const Device& device) {
   return device.vendor == Vendor::nvidia && device.type == DeviceType::gpu;
+}
+
+/// Whether the warps of such a group are whole, so that they can use shuffles.
+inline bool uses_shuffles(const Device& device, std::size_t group) {
+  return is_nvidia_gpu(device) && group % 32 == 0;
 }
 
 /// Whether variants for CPUs run there: one work-item a thread, whose loops are long. A GPU would run one
@@ -159,36 +238,21 @@ void require_choice(const char* operation, const PlanOverrides& overrides,
 /// \throws Error unless the fixed size of a work-group, if any, is a power of two that the device has.
 void require_work_items(const char* operation, const Device& device, const PlanOverrides& overrides);
 
+/// Work-items of a group: those that were fixed, or else the plan's own choice.
+inline std::size_t group_wanted(const PlanOverrides& fixed, std::size_t usual) {
+  return fixed.work_items != 0 ? fixed.work_items : usual;
+}
+
 /// \throws Error unless the plan has the fixed size of a work-group. `cpu_reason`: why the variant for CPUs
 /// has one work-item.
 void require_fixed_group(const char* operation, const Device& device, const PlanOverrides& overrides,
                          const Launch& plan, const char* cpu_reason);
 
-/// Says that a variant cannot run `what`, where tiles do not fit or cannot publish to each other.
-[[noreturn]] void refuse_variant(const char* operation, const Device& device, std::string_view variant,
-                                 const char* what, bool can_publish);
+/// Why no variant with tiles of a work-group runs.
+std::string no_tile_fits(const Device& device);
 
 /// How many plans this thread has made: by it tests see that a call makes none that was made before.
 std::size_t& plans_made();
-
-/// Notes the variants that were not chosen, where the choice was the plan's, and what the caller had fixed,
-/// and counts the plan. `why_not(device, problem, variant, plan)` is asked when somebody reads the reasons.
-template <class Problem, class WhyNot>
-void note_choice(Plan& plan, const PlanOverrides& overrides, const std::vector<std::string_view>& names,
-                 const Device& device, const Problem& problem, const WhyNot& why_not) {
-  ++plans_made();
-  if (overrides.variant.empty()) {
-    plan.alternatives = Alternatives([plan, names, device, problem, why_not] {
-      std::vector<Alternative> others;
-      for (const std::string_view other : names) {
-        if (other != plan.variant)
-          others.push_back({std::string(other), why_not(device, problem, other, plan)});
-      }
-      return others;
-    });
-  }
-  plan.overrides = overrides;
-}
 
 /// Gives a plan another area of temporary memory, whose first `zeroed` bytes are zero before the first
 /// launch.
@@ -202,6 +266,19 @@ inline void add_scratch(Plan& plan, std::size_t bytes, std::size_t zeroed = 0) {
 inline std::size_t device_fence(const Device& device) {
   if (is_nvidia_gpu(device)) return 2;
   return device.type == DeviceType::cpu && device.prefetch_builtin ? 1 : 0;
+}
+
+inline constexpr std::size_t kOwnBytes = 64;  ///< of local memory, which compilers take for themselves
+/// Local memory that is left for what a plan lays there.
+inline std::size_t local_room(const Device& device) {
+  return device.local_bytes - std::min(kOwnBytes, device.local_bytes);
+}
+
+/// Asks Intel's compiler for pvc for sub-groups of 16: with those of 32 it leaves the work-items' arrays in
+/// memory.
+inline void define_sub_group(const Device& device, Launch& launch) {
+  if (device.vendor == Vendor::intel && device.architecture.starts_with("pvc"))
+    define(launch, "INTEL_SUB_GROUP", 16);
 }
 
 /// The largest group of at most `wanted` work-items for which `bytes` each, and `flag` bytes, fit local

@@ -27,18 +27,17 @@ struct StencilRows {
 
 /// Of "planes": what a work-item makes, and its group.
 struct StencilColumns {
-  std::size_t across;     ///< work-items along x of a group
-  std::size_t group;      ///< work-items of a group
-  std::size_t rows;       ///< of results in each plane, at most
-  std::size_t deep;       ///< planes of results, at most
-  std::size_t registers;  ///< of 32 bits that it may fill
-  std::size_t tenths_of_small =
-      8;  ///< of the registers: what is packed takes some while numbers are made of it
+  std::size_t across = 32;          ///< work-items along x of a group
+  std::size_t group = 128;          ///< work-items of a group
+  std::size_t rows = 1;             ///< of results in each plane, at most
+  std::size_t deep = 4;             ///< planes of results, at most
+  std::size_t registers;            ///< of 32 bits that it may fill
+  std::size_t tenths_of_small = 8;  ///< of them: what is packed takes some while numbers are made of it
 };
 
 /// Of "tiled" and "march".
 struct StencilTiles {
-  std::size_t group;                  ///< work-items
+  std::size_t group = 256;            ///< work-items
   std::size_t bytes = 32768;          ///< of a tile, so that several groups share a unit's local memory
   std::size_t least_values = 2048;    ///< of a tile of "tiled": few programs serve the smaller ones
   std::size_t groups_a_unit = 8;      ///< that a march leaves planes for, at least
@@ -68,9 +67,9 @@ struct StencilPolicy {
   /// Of all loops of "planes", those that do nothing too.
   std::size_t most_passes = 10000;
   StencilRows rows;
-  StencilColumns columns;  ///< of volumes
-  StencilColumns boxes;    ///< of boxes of float in volumes
-  StencilTiles tiles;
+  StencilColumns columns;          ///< of volumes
+  StencilColumns boxes = columns;  ///< of boxes of float in volumes
+  StencilTiles tiles = {};
   StencilThreads threads = {};
 };
 
@@ -111,33 +110,24 @@ inline constexpr StencilPolicy kStencilPolicies[] = {
                           "star, box 3 x 3 x 3, star of radius 2",
                   .share = "0.97, 0.88, 0.95, 0.81; 0.95, 0.80, 0.84 of copy"},
      .rows = {.rows = 8, .registers = 160, .across = 32, .group = 128, .byte_steps = 6, .byte_turns = 8},
-     .columns = {.across = 32, .group = 128, .rows = 2, .deep = 4, .registers = 255},
-     .boxes = {.across = 32, .group = 128, .rows = 1, .deep = 6, .registers = 255},
-     .tiles = {.group = 256}},
+     .columns = {.rows = 2, .registers = 255},
+     .boxes = {.deep = 6, .registers = 255}},
     {.when = {.family = "nvidia"},
      .evidence = {.what = "no measurement: groups of 256, with which ptxas spills nothing for sm_75"},
      .rows = {.rows = 8, .registers = 160, .across = 32, .group = 256, .byte_steps = 8},
-     .columns = {.across = 32, .group = 128, .rows = 1, .deep = 4, .registers = 160},
-     .boxes = {.across = 32, .group = 128, .rows = 1, .deep = 4, .registers = 160},
-     .tiles = {.group = 256}},
+     .columns = {.registers = 160}},
     {.when = {.family = "amd-cdna"},
      .evidence = {.what = "no measurement: sizes by arithmetic"},
      .rows = {.rows = 8, .registers = 128, .across = 64, .group = 256, .byte_steps = 8},
-     .columns = {.across = 64, .group = 256, .rows = 1, .deep = 4, .registers = 128},
-     .boxes = {.across = 64, .group = 256, .rows = 1, .deep = 4, .registers = 128},
-     .tiles = {.group = 256}},
+     .columns = {.across = 64, .group = 256, .registers = 128}},
     {.when = {.family = "amd-rdna"},
      .evidence = {.what = "no measurement: sizes by arithmetic"},
      .rows = {.rows = 8, .registers = 128, .across = 32, .group = 128, .byte_steps = 8},
-     .columns = {.across = 32, .group = 128, .rows = 1, .deep = 4, .registers = 128},
-     .boxes = {.across = 32, .group = 128, .rows = 1, .deep = 4, .registers = 128},
-     .tiles = {.group = 256}},
+     .columns = {.registers = 128}},
     {.when = {.family = "intel"},
      .evidence = {.what = "no measurement: sizes by arithmetic"},
      .rows = {.rows = 4, .registers = 40, .across = 32, .group = 128, .byte_steps = 4},
-     .columns = {.across = 32, .group = 128, .rows = 1, .deep = 4, .registers = 40},
-     .boxes = {.across = 32, .group = 128, .rows = 1, .deep = 4, .registers = 40},
-     .tiles = {.group = 256}},
+     .columns = {.registers = 40}},
     {.when = {.family = "cpu"},
      .evidence = {.what = "no measurement: sizes by arithmetic"},
      .of_threads = {.device = "Zen 4",
@@ -145,13 +135,11 @@ inline constexpr StencilPolicy kStencilPolicies[] = {
                     .what = "two cores, 4096 x 4096, 5 x 5, float and bytes",
                     .share = "0.68 and 0.43 of the time of OpenCV's filter2D with two threads"},
      .rows = {.rows = 4, .registers = 256, .across = 16, .group = 64, .byte_steps = 4},
-     .columns = {.across = 16, .group = 64, .rows = 1, .deep = 4, .registers = 256},
-     .boxes = {.across = 16, .group = 64, .rows = 1, .deep = 4, .registers = 256},
+     .columns = {.across = 16, .group = 64, .registers = 256},
      .tiles = {.group = 64}},
     {.evidence = {.what = "no measurement: sizes that need few registers, shrunk to the device's facts"},
      .rows = {.rows = 4, .registers = 64, .across = 32, .group = 128, .byte_steps = 4},
-     .columns = {.across = 32, .group = 128, .rows = 1, .deep = 4, .registers = 64},
-     .boxes = {.across = 32, .group = 128, .rows = 1, .deep = 4, .registers = 64},
+     .columns = {.registers = 64},
      .tiles = {.group = 128}},
 };
 

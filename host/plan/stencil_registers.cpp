@@ -1,9 +1,7 @@
 // The variants of stencils that keep their results in registers: "rows" of flat grids, "planes" of volumes.
-#include <smem/error.hpp>
 #include <smem/stencil_plan.hpp>
 
 #include "formatted.hpp"
-#include "plan/sizes.hpp"
 #include "plan/stencil_policy.hpp"
 #include "plan/stencil_problem.hpp"
 #include "plan/stencil_variants.hpp"
@@ -11,7 +9,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
-#include <string>
 #include <utility>
 
 namespace smem::plan::stencil {
@@ -86,21 +83,16 @@ struct Columns {
   }
 };
 
-[[noreturn]] void refuse_tile(const StencilProblem& problem, const char* field, std::string expected,
+[[noreturn]] void refuse_tile(const StencilProblem& problem, const char* field, std::string_view expected,
                               std::size_t got) {
-  throw Error({.operation = operation_name(problem),
-               .argument = field,
-               .expected = std::move(expected),
-               .got = formatted("{}", got)});
+  refuse(operation_name(problem), field, expected, formatted("{}", got));
 }
 
 }  // namespace
 
 Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wanted) {
-  if (!is_plain(problem))
-    return {{}, "its rows of results lie as those of the input: strides and dilations are 1"};
-  if (problem.window[2] > 1)
-    return {{}, "a volume's planes would each be read as often as the window is deep"};
+  if (!is_plain(problem)) return "needs strides and dilations of 1";
+  if (problem.window[2] > 1) return "a volume's planes would each be read as often as the window is deep";
   const bool custom = problem.shape == StencilShape::expression;
   const StencilPolicy& policy = stencil_policy(device);
   const StencilRows& sizes = policy.rows;
@@ -116,7 +108,7 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
   // Bytes come in words, and halves where one instruction makes numbers of them.
   const std::size_t least = aligned && problem.type == Scalar::uint8 ? 4 : v.half_words ? 2 : 1;
   const std::size_t halo = std::min(pack, std::bit_ceil(std::max({left, right, least})));
-  if (left > 1024 || right > 1024) return {{}, "the window does not fit its registers"};
+  if (left > 1024 || right > 1024) return "the window does not fit its registers";
   const std::size_t span = round_up(left, halo) + pack + round_up(right, halo);
   // As they are read, rows of small elements are packed; the row at work and the sums are not.
   const std::size_t value_words = value_bytes(problem) / 4;
@@ -135,7 +127,7 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
   while (count > 1 && (registers() > budget || unrolled() > policy.most_unrolled))
     count /= 2;
   if (registers() > budget || unrolled() > policy.most_unrolled)
-    return {{}, "the window does not fit its registers"};
+    return "the window does not fit its registers";
   // Of bytes, sums that have begun go on from turn to turn, where all units have work nevertheless.
   std::size_t steps = count + problem.window[1] - 1, turns = 1;
   const std::size_t across_all = divide_up(problem.out_size[0] * problem.channels, pack);
@@ -146,7 +138,7 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
     };
     for (turns = sizes.byte_turns; turns > 1 && !busy(sizes.byte_steps * turns);)
       turns /= 4;
-    turns = std::max<std::size_t>(turns, 1);
+    turns = at_least_1(turns);
     if (sizes.byte_steps < 2 * problem.window[1]) turns = 1;  // too many sums would wait for their next rows
     if (turns > 1) {
       steps = sizes.byte_steps;
@@ -155,20 +147,18 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
   }
   Plan plan = base_plan(device, problem, "rows");
   const Sizes extent{across_all, divide_up(problem.out_size[1], count), problem.out_size[2] * problem.batch};
-  const std::size_t most = std::bit_floor(std::max<std::size_t>(device.max_work_group, 1));
+  const std::size_t most = std::bit_floor(at_least_1(device.max_work_group));
   const std::size_t group = wanted != 0 ? wanted : std::min(turns > 1 ? sizes.byte_group : sizes.group, most);
-  const std::size_t across =
-      std::min({group, std::bit_floor(std::max<std::size_t>(device.max_work_items[0], 1)),
-                problem.out_size[1] == 1 ? group
-                : turns > 1              ? sizes.byte_group
-                                         : std::min(sizes.across, std::bit_ceil(across_all))});
-  plan.work_group = {across, std::min(group / across, std::max<std::size_t>(device.max_work_items[1], 1)), 1};
+  const std::size_t across = std::min({group, std::bit_floor(at_least_1(device.max_work_items[0])),
+                                       problem.out_size[1] == 1 ? group
+                                       : turns > 1              ? sizes.byte_group
+                                                   : std::min(sizes.across, std::bit_ceil(across_all))});
+  plan.work_group = {across, std::min(group / across, at_least_1(device.max_work_items[1])), 1};
   plan.global = global_size(extent, plan.work_group);
   // Both ends of the rows: about a vector each, and few elements for a work-item, which waits for each cell.
   const std::size_t ends =
       (2 * pack + round_up(left, halo) + round_up(right, halo)) * count * plan.work_group[1];
-  plan.global[0] +=
-      plan.work_group[0] * std::max<std::size_t>(divide_up(ends, sizes.ends_each * turns * group), 1);
+  plan.global[0] += plan.work_group[0] * at_least_1(divide_up(ends, sizes.ends_each * turns * group));
   plan.tile_rows = count * plan.work_group[1];
   plan.tile_cols = pack * plan.work_group[0];
   plan.vector_width = pack;
@@ -176,46 +166,44 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
   define_vector(plan, device, problem, v);
   define(plan, "STEPS", steps);
   if (turns > 1) define(plan, "TURNS", turns);
-  define(plan, "GROUP_X", plan.work_group[0]);
-  define(plan, "GROUP_Y", plan.work_group[1]);
+  define(plan, {{"GROUP_X", plan.work_group[0]}, {"GROUP_Y", plan.work_group[1]}});
   define_window(plan, device, problem);
   for (const auto& [name, d] : {std::pair{"BEFORE_X", 0}, {"BEFORE_Y", 1}})
     plan.defines.emplace_back(name, static_cast<long>(-problem.first.at(static_cast<std::size_t>(d))));
   define(plan, "HALO", halo);
   plan.reason = formatted("{} x {} results in a work-item's registers; a row that is read serves all of them",
                           pack, count);
-  return {std::move(plan)};
+  return plan;
 }
 
 Attempt planes(const Device& device, const StencilProblem& problem, const PlanOverrides& fixed) {
-  if (!is_plain(problem) || problem.size != problem.out_size)
-    return {{}, "its planes of results lie as those of the input: strides and dilations are 1"};
-  if (problem.window[2] == 1) return {{}, "the window is flat: rows of one plane serve all results"};
+  if (!is_plain(problem) || problem.size != problem.out_size) return "needs strides and dilations of 1";
+  if (problem.window[2] == 1) return "the window is flat: rows of one plane serve all results";
   const StencilPolicy& policy = stencil_policy(device);
   for (std::size_t d = 0; d < 3; ++d) {
     if (problem.first.at(d) != -static_cast<std::ptrdiff_t>(problem.window.at(d) / 2))
-      return {{}, "the window does not lie around its result"};
+      return "the window does not lie around its result";
     if (problem.size.at(d) * problem.channels >= kLongestSide)
-      return {{}, formatted("counts elements of a side in 32 bits, fewer than {}", kLongestSide)};
-    if (problem.window.at(d) > policy.most_unrolled) return {{}, "the window does not fit its registers"};
+      return formatted("counts elements of a side in 32 bits, fewer than {}", kLongestSide);
+    if (problem.window.at(d) > policy.most_unrolled) return "the window does not fit its registers";
   }
   const bool small = size_of(problem.type) < 4;
   const bool is_float_box = problem.type == Scalar::float32 && problem.shape == StencilShape::box;
   const StencilColumns& sizes = is_float_box ? policy.boxes : policy.columns;
   const Vector v = vector_of(device, problem);
-  const std::size_t most = std::bit_floor(std::max<std::size_t>(device.max_work_group, 1));
+  const std::size_t most = std::bit_floor(at_least_1(device.max_work_group));
   const std::size_t group = fixed.work_items != 0 ? fixed.work_items : std::min(sizes.group, most);
   if (fixed.tile_cols % v.pack != 0)
     refuse_tile(problem, "tile_cols", formatted("a multiple of {}", v.pack), fixed.tile_cols);
   const std::size_t across =
-      fixed.tile_cols != 0 ? fixed.tile_cols / v.pack
-                           : std::min({group, sizes.across,
-                                       std::bit_floor(std::max<std::size_t>(device.max_work_items[0], 1))});
+      fixed.tile_cols != 0
+          ? fixed.tile_cols / v.pack
+          : std::min({group, sizes.across, std::bit_floor(at_least_1(device.max_work_items[0]))});
   if (group % across != 0 || across > device.max_work_items[0]) {
     refuse_tile(problem, "tile_cols", formatted("what {} work-items of {} can be", group, v.pack),
                 fixed.tile_cols);
   }
-  const std::size_t along = std::min(group / across, std::max<std::size_t>(device.max_work_items[1], 1));
+  const std::size_t along = std::min(group / across, at_least_1(device.max_work_items[1]));
 
   const auto fits = [&](const Columns& c, std::size_t registers) {
     return c.registers(problem, v.pack) <= registers && c.passes(problem) <= policy.most_passes &&
@@ -242,17 +230,17 @@ Attempt planes(const Device& device, const StencilProblem& problem, const PlanOv
     --(columns.rows > 1 ? columns.rows : columns.deep);
   // With one plane each all others of the window would be read for it alone.
   if (!fits(columns, budget) || (columns.deep < 2 && fixed.tile_rows == 0 && sizes.deep > 1))
-    return {{}, "the window does not fit its registers"};
+    return "the window does not fit its registers";
 
   const std::size_t bands = divide_up(problem.size[1], along * columns.rows),
                     pieces = divide_up(problem.size[2], columns.deep);
-  if (bands > kMaxGroups || pieces > kMaxGroups / std::max<std::size_t>(problem.batch, 1))
-    return {{}, "its tiles are more than a launch can have"};
+  if (bands > kMaxGroups || pieces > kMaxGroups / at_least_1(problem.batch))
+    return "its tiles are more than a launch can have";
   Plan plan = base_plan(device, problem, "planes");
   plan.work_group = {across, along, 1};
   plan.global = {
       std::max<std::size_t>(round_up(divide_up(problem.size[0] * problem.channels, v.pack), across), across),
-      std::max<std::size_t>(bands, 1) * along, std::max<std::size_t>(pieces * problem.batch, 1)};
+      at_least_1(bands) * along, at_least_1(pieces * problem.batch)};
   plan.tile_rows = along * columns.rows * columns.deep;
   plan.tile_cols = v.pack * across;
   plan.vector_width = v.pack;
@@ -260,15 +248,14 @@ Attempt planes(const Device& device, const StencilProblem& problem, const PlanOv
   define_vector(plan, device, problem, v);
   define(plan, "STEPS", columns.steps(problem));
   if (columns.rows > 1) define(plan, "ROWS", columns.rows);
-  define(plan, "GROUP_X", across);
-  define(plan, "GROUP_Y", along);
+  define(plan, {{"GROUP_X", across}, {"GROUP_Y", along}});
   define_window(plan, device, problem);
   if (problem.size[0] * problem.channels % v.pack == 0) define(plan, "PACKED", 1);
   plan.reason = formatted(
       "{} x {} results of each of {} planes in a work-item's registers; a row that is read serves all of "
       "them",
       v.pack, columns.rows, columns.deep);
-  return {std::move(plan)};
+  return plan;
 }
 
 }  // namespace smem::plan::stencil

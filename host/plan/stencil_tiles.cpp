@@ -1,10 +1,8 @@
 // The variants of stencils that go by tiles in local memory, by single cells or on a CPU: their groups, and
 // what they cost.
-#include <smem/error.hpp>
 #include <smem/stencil_plan.hpp>
 
 #include "formatted.hpp"
-#include "plan/sizes.hpp"
 #include "plan/stencil_policy.hpp"
 #include "plan/stencil_problem.hpp"
 #include "plan/stencil_variants.hpp"
@@ -14,7 +12,6 @@
 #include <bit>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace smem::plan::stencil {
 
@@ -36,7 +33,7 @@ std::string in_one_line(std::string text) {
 template <class Bytes>
 Sizes group_that_fits(const Device& device, Sizes group, std::size_t wanted, const Bytes& bytes) {
   for (std::size_t d = 0; d < 3; ++d)
-    group[d] = std::min(group[d], std::bit_floor(std::max<std::size_t>(device.max_work_items[d], 1)));
+    group[d] = std::min(group[d], std::bit_floor(at_least_1(device.max_work_items[d])));
   const auto items = [&] { return group[0] * group[1] * group[2]; };
   const auto halve = [&] {  // the last dimension that is more than one, and the first at last
     for (const std::size_t d : {2, 1, 0}) {
@@ -52,8 +49,7 @@ Sizes group_that_fits(const Device& device, Sizes group, std::size_t wanted, con
       }
     }
   };
-  const std::size_t most =
-      wanted != 0 ? wanted : std::bit_floor(std::max<std::size_t>(device.max_work_group, 1));
+  const std::size_t most = wanted != 0 ? wanted : std::bit_floor(at_least_1(device.max_work_group));
   while (items() > most)
     halve();
   if (wanted != 0) {  // what was fixed does not shrink
@@ -77,8 +73,7 @@ std::size_t march_planes(const Device& device, const StencilProblem& problem) {
   const StencilTiles& sizes = stencil_policy(device).tiles;
   const std::size_t across =
       divide_up(problem.size[0], kAcross) * divide_up(problem.size[1], 8) * problem.batch;
-  const std::size_t pieces =
-      divide_up(sizes.groups_a_unit * device.compute_units, std::max<std::size_t>(across, 1));
+  const std::size_t pieces = divide_up(sizes.groups_a_unit * device.compute_units, at_least_1(across));
   return std::min(std::max(divide_up(problem.size[2], pieces), sizes.windows_of_planes * problem.window[2]),
                   std::size_t{1} << 30);
 }
@@ -108,7 +103,7 @@ Jobs cpu_jobs(const Device& device, const StencilProblem& problem) {
     return size_product(
         lines, round_up(((strip - 1) * problem.stride[0] + reach + 1) * problem.channels + block, block));
   };
-  const std::size_t whole = round_up(std::max<std::size_t>(problem.out_size[0], 1), block);
+  const std::size_t whole = round_up(at_least_1(problem.out_size[0]), block);
   jobs.strip = std::min(whole, sizes.strip);
   // Half of what a strip reads twice is its reach: it is not much shorter than that.
   while (jobs.strip > block && values(jobs.strip) > sizes.line_values &&
@@ -120,8 +115,7 @@ Jobs cpu_jobs(const Device& device, const StencilProblem& problem) {
     jobs.strip = 0;
     return jobs;
   }
-  const std::size_t strips =
-      divide_up(whole, jobs.strip) * std::max<std::size_t>(problem.out_size[2] * problem.batch, 1);
+  const std::size_t strips = divide_up(whole, jobs.strip) * at_least_1(problem.out_size[2] * problem.batch);
   const std::size_t bands = divide_up(sizes.jobs_a_unit * device.compute_units, strips);
   jobs.band = std::max({divide_up(problem.out_size[1], bands), sizes.rings_of_rows * ring / problem.stride[1],
                         sizes.least_rows});
@@ -152,11 +146,8 @@ bool is_folded(const StencilProblem& p) {
 }
 
 Plan base_plan(const Device& device, const StencilProblem& problem, const char* variant) {
-  Plan plan;
-  plan.operation = operation_name(problem);
-  plan.variant = variant;
-  plan.kernel_file = formatted("stencil/{}.cl", variant);
-  plan.entry_point = formatted("stencil_{}", variant);
+  Plan plan = named_plan(operation_name(problem), variant, formatted("stencil/{}.cl", variant),
+                         formatted("stencil_{}", variant));
   const StencilPolicy& policy = stencil_policy(device);
   const std::string_view name = variant;
   plan.evidence = (name == "rows" || name == "planes" ? policy.evidence
@@ -164,9 +155,7 @@ Plan base_plan(const Device& device, const StencilProblem& problem, const char* 
                                                       : policy.others)
                       .text(device);
   const Scalar type = problem.type;
-  plan.text_defines.emplace_back("ELEMENT", opencl_name_of(type));
-  plan.text_defines.emplace_back("VALUE", opencl_name_of(stencil_value_type(type)));
-  plan.text_defines.emplace_back("RESULT", opencl_name_of(type));
+  define_types(plan, {{"ELEMENT", type}, {"VALUE", stencil_value_type(type)}, {"RESULT", type}});
   if (type == Scalar::half) define(plan, "ELEMENT_HALF", 1), define(plan, "RESULT_HALF", 1);
   if (type == Scalar::float64) define(plan, "USE_DOUBLE", 1);
   if (!is_float(type)) define(plan, "RESULT_HIGH", type == Scalar::uint8 ? 255 : 65535);
@@ -184,12 +173,11 @@ Plan base_plan(const Device& device, const StencilProblem& problem, const char* 
     plan.preamble =
         formatted("#line 1 \"expression.cl\"\n#define EXPRESSION ({})\n", in_one_line(problem.expression));
   }
-  const auto results = static_cast<double>(problem.results()), bytes = static_cast<double>(size_of(type));
-  plan.prediction.bytes_read = static_cast<double>(problem.size[0] * problem.size[1] * problem.size[2] *
-                                                   problem.channels * problem.batch) *
-                               bytes;
+  const auto results = real(problem.results()), bytes = real(size_of(type));
+  plan.prediction.bytes_read =
+      real(problem.size[0] * problem.size[1] * problem.size[2] * problem.channels * problem.batch) * bytes;
   plan.prediction.bytes_written = results * bytes;
-  plan.prediction.operations = 2 * static_cast<double>(problem.weights()) * results;
+  plan.prediction.operations = 2 * real(problem.weights()) * results;
   return plan;
 }
 
@@ -198,23 +186,22 @@ void define_window(Plan& plan, const Device& device, const StencilProblem& probl
   if (problem.shape == StencilShape::star) define(plan, "SHAPE", static_cast<std::size_t>(problem.shape));
   // A constant is what zero is with another value.
   const Boundary boundary = problem.boundary == Boundary::constant ? Boundary::zero : problem.boundary;
-  define(plan, "BOUNDARY", static_cast<std::size_t>(boundary));
-  define(plan, "WINDOW_X", problem.window[0]);
-  define(plan, "WINDOW_Y", problem.window[1]);
-  define(plan, "WINDOW_Z", problem.window[2]);
+  define(plan, {{"BOUNDARY", static_cast<std::size_t>(boundary)},
+                {"WINDOW_X", problem.window[0]},
+                {"WINDOW_Y", problem.window[1]},
+                {"WINDOW_Z", problem.window[2]}});
 }
 
 Attempt naive(const Device& device, const StencilProblem& problem) {
   constexpr std::size_t kShortLoops = 32768;  // with some room: a work-item's loops end after 65535 turns
   if (!device.long_loops && problem.weights() > kShortLoops)
-    return {{}, formatted("its loop of {} is longer than this device runs it", problem.weights())};
+    return formatted("its loop of {} is longer than this device runs it", problem.weights());
   Plan plan = base_plan(device, problem, "naive");
   const Sizes extent{problem.out_size[0] * problem.channels, problem.out_size[1],
                      problem.out_size[2] * problem.batch};
-  plan.work_group = shape_group(device, stencil_policy(device).naive_group, 64, extent);
-  plan.global = global_size(extent, plan.work_group);
-  plan.reason = "each element asks global memory for its neighbours";
-  return {std::move(plan)};
+  set_grid(plan, device, stencil_policy(device).naive_group, extent);
+  plan.reason = "each work-item reads its neighbours from global memory";
+  return plan;
 }
 
 Attempt tiled(const Device& device, const StencilProblem& problem, std::size_t wanted) {
@@ -230,7 +217,7 @@ Attempt tiled(const Device& device, const StencilProblem& problem, std::size_t w
   for (std::size_t d = 0; d < 3; ++d) {  // so that no extent of a tile overflows
     if (size_product(problem.window.at(d), problem.dilation.at(d)) > device.local_bytes ||
         problem.stride.at(d) > device.local_bytes)
-      return {{}, no_room(device)};
+      return no_room(device);
   }
   const StencilTiles& sizes = stencil_policy(device).tiles;
   const std::size_t items = sizes.group;
@@ -239,7 +226,7 @@ Attempt tiled(const Device& device, const StencilProblem& problem, std::size_t w
                                                                          : Sizes{items, 1, 1};
   const Sizes group =
       group_that_fits(device, shape, wanted, [&](const Sizes& g) { return size_product(values(g), each); });
-  if (group[0] == 0) return {{}, no_room(device)};
+  if (group[0] == 0) return no_room(device);
   Plan plan = base_plan(device, problem, "tiled");
   // Powers of two, so that few programs serve all windows.
   const std::size_t needed = std::max(values(group), std::min(sizes.least_values, device.local_bytes / each));
@@ -252,26 +239,21 @@ Attempt tiled(const Device& device, const StencilProblem& problem, std::size_t w
   plan.tile_rows = group[1];
   plan.tile_cols = group[0];
   plan.local_bytes = tile * each;
-  define(plan, "GROUP_X", group[0]);
-  define(plan, "GROUP_Y", group[1]);
-  define(plan, "GROUP_Z", group[2]);
-  define(plan, "TILE", tile);
-  const auto groups = static_cast<double>(divide_up(problem.out_size[0], group[0]) *
-                                          divide_up(problem.out_size[1], group[1]) * layers * problem.batch);
-  plan.prediction.local_bytes = static_cast<double>(each) * (groups * static_cast<double>(values(group)) +
-                                                             static_cast<double>(problem.results()) *
-                                                                 static_cast<double>(problem.weights()));
+  define(plan, {{"GROUP_X", group[0]}, {"GROUP_Y", group[1]}, {"GROUP_Z", group[2]}, {"TILE", tile}});
+  const auto groups = real(divide_up(problem.out_size[0], group[0]) *
+                           divide_up(problem.out_size[1], group[1]) * layers * problem.batch);
+  plan.prediction.local_bytes =
+      real(each) * (groups * real(values(group)) + real(problem.results(), problem.weights()));
   plan.reason = formatted("a group's {} x {} x {} cells and their halo are read once, into local memory",
                           group[0], group[1], group[2]);
-  return {std::move(plan)};
+  return plan;
 }
 
 Attempt march(const Device& device, const StencilProblem& problem, std::size_t wanted) {
-  if (!is_plain(problem) || problem.size != problem.out_size)
-    return {{}, "its planes of results lie as those of the input: strides and dilations are 1"};
-  if (problem.window[2] == 1) return {{}, "the window is flat: there is nothing to keep from plane to plane"};
+  if (!is_plain(problem) || problem.size != problem.out_size) return "needs strides and dilations of 1";
+  if (problem.window[2] == 1) return "the window is flat: there is nothing to keep from plane to plane";
   if (problem.weights() * problem.channels > stencil_policy(device).most_unrolled / 4)
-    return {{}, "the window is too large to be written out"};
+    return "the window is too large to be written out";
   const std::size_t each = value_bytes(problem);
   const auto values = [&](const Sizes& group) {
     const std::size_t plane =
@@ -281,10 +263,10 @@ Attempt march(const Device& device, const StencilProblem& problem, std::size_t w
   const StencilTiles& sizes = stencil_policy(device).tiles;
   const Sizes group = group_that_fits(device, {kAcross, sizes.group / kAcross, 1}, wanted,
                                       [&](const Sizes& g) { return values(g) * each; });
-  if (group[0] == 0) return {{}, no_room(device)};
+  if (group[0] == 0) return no_room(device);
   const std::size_t share = divide_up(values(group) / problem.window[2], group[0] * group[1]);
   // With less room in local memory groups grow small.
-  if (share > sizes.reads_each) return {{}, "its groups would be small beside their halo"};
+  if (share > sizes.reads_each) return "its groups would be small beside their halo";
   Plan plan = base_plan(device, problem, "march");
   const std::size_t planes = march_planes(device, problem);
   plan.work_group = group;
@@ -294,44 +276,41 @@ Attempt march(const Device& device, const StencilProblem& problem, std::size_t w
   plan.tile_cols = group[0];
   plan.items_per_work_item = planes;
   plan.local_bytes = values(group) * each;
-  define(plan, "GROUP_X", group[0]);
-  define(plan, "GROUP_Y", group[1]);
+  define(plan, {{"GROUP_X", group[0]}, {"GROUP_Y", group[1]}});
   define_window(plan, device, problem);
   plan.numbers = {{"planes", planes}};
-  const auto share_of_plane = static_cast<double>(values(group)) /
-                              static_cast<double>(problem.window[2] * group[0] * group[1] * problem.channels);
-  plan.prediction.local_bytes = static_cast<double>(each) * static_cast<double>(problem.results()) *
-                                (share_of_plane + static_cast<double>(problem.weights()));
-  plan.reason = formatted("a march along z keeps the last {} planes of a {} x {} tile in local memory",
-                          problem.window[2], group[0], group[1]);
-  return {std::move(plan)};
+  const auto share_of_plane =
+      real(values(group)) / real(problem.window[2] * group[0] * group[1] * problem.channels);
+  plan.prediction.local_bytes = real(each, problem.results()) * (share_of_plane + real(problem.weights()));
+  plan.reason = formatted(
+      "plane streaming (2.5D blocking) along z keeps the last {} planes of a {} x {} tile in local memory",
+      problem.window[2], group[0], group[1]);
+  return plan;
 }
 
 Attempt cpu(const Device& device, const StencilProblem& problem) {
-  if (!runs_cpu_variant(device)) return {{}, no_cpu_variant(device)};
+  if (!runs_cpu_variant(device)) return no_cpu_variant(device);
   const Jobs jobs = cpu_jobs(device, problem);
-  if (jobs.strip == 0) return {{}, no_room(device)};
+  if (jobs.strip == 0) return no_room(device);
   Plan plan = base_plan(device, problem, "cpu");
-  const std::size_t count = divide_up(std::max<std::size_t>(problem.out_size[0], 1), jobs.strip) *
-                            divide_up(std::max<std::size_t>(problem.out_size[1], 1), jobs.band) *
-                            problem.out_size[2] * problem.batch;
-  plan.global = {std::clamp<std::size_t>(count, 1, kMaxTiles), 1, 1};
+  const std::size_t count = divide_up(at_least_1(problem.out_size[0]), jobs.strip) *
+                            divide_up(at_least_1(problem.out_size[1]), jobs.band) * problem.out_size[2] *
+                            problem.batch;
+  set_groups(plan, 1, count);
   plan.tile_rows = jobs.band;
   plan.tile_cols = jobs.strip;
   plan.vector_width = jobs.lanes;
   plan.items_per_work_item = jobs.strip * jobs.band;
   plan.local_bytes = jobs.memory * value_bytes(problem);
-  define(plan, "MEMORY", jobs.memory);
-  define(plan, "LANES", jobs.lanes);
+  define(plan, {{"MEMORY", jobs.memory}, {"LANES", jobs.lanes}});
   plan.numbers = {{"strip", jobs.strip}, {"band", jobs.band}};
   const bool aligned = problem.out_alignment >= jobs.lanes * size_of(problem.type);
   // What a cache holds is left there for whoever reads it next.
-  if (aligned && problem.type != Scalar::half &&
-      plan.prediction.bytes() > 2.0 * static_cast<double>(device.cache_bytes))
+  if (aligned && problem.type != Scalar::half && plan.prediction.bytes() > 2.0 * real(device.cache_bytes))
     define(plan, "STREAMING", 1);
   plan.reason = formatted(
       "a thread keeps the lines of {} cells that the windows cover in its cache, as numbers", jobs.strip);
-  return {std::move(plan)};
+  return plan;
 }
 
 }  // namespace smem::plan::stencil

@@ -1,22 +1,14 @@
 /// The plans of each variant of stencils.
 #pragma once
 
-#include <smem/device.hpp>
-#include <smem/plan.hpp>
+#include "plan/variants.hpp"
+
 #include <smem/stencil_plan.hpp>
 
 #include <array>
 #include <cstddef>
-#include <optional>
-#include <string>
 
 namespace smem::plan::stencil {
-
-/// A plan, or why there is none.
-struct Attempt {
-  std::optional<Plan> plan = {};
-  std::string why_not = {};
-};
 
 using Sizes = std::array<std::size_t, 3>;
 

@@ -1,11 +1,7 @@
 // Plans for transpose: which variant, and why not the others.
-#include <smem/error.hpp>
 #include <smem/transpose_plan.hpp>
 
 #include "formatted.hpp"
-#include "plan/broken.hpp"
-#include "plan/sizes.hpp"
-#include "plan/transpose_policy.hpp"
 #include "plan/transpose_variants.hpp"
 
 #include <algorithm>
@@ -16,6 +12,7 @@ namespace smem {
 
 namespace {
 
+using namespace plan;
 using namespace plan::transpose;
 
 Attempt plan_variant(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed,
@@ -26,8 +23,7 @@ Attempt plan_variant(const Device& device, const TransposeProblem& problem, cons
   if (variant == "swizzled") return square_tile(device, problem, fixed, Kind::swizzled);
   if (variant == "vector") return vector_tile(device, problem, fixed);
   if (variant == "skewed") return skewed_tile(device, problem, fixed);
-  if (variant == "cpu") return cpu_tile(device, problem, fixed);
-  refuse("variant", formatted("one of {}", joined(transpose_variants())), formatted("\"{}\"", variant));
+  return cpu_tile(device, problem, fixed);
 }
 
 /// The variants to try, best first.
@@ -35,8 +31,7 @@ std::vector<std::string_view> preference(const Device& device, const TransposePr
   if (device.type == DeviceType::cpu) return {"cpu", "swizzled"};
   // Tiles of which only a few rows or columns are there: the cache serves the strided side as well.
   if (std::min(problem.rows, problem.cols) < 8) return {"naive"};
-  const std::size_t wanted =
-      plan::transpose_policy(device).vector_bytes[plan::size_index(problem.element_bytes)];
+  const std::size_t wanted = transpose_policy(device).vector_bytes[size_index(problem.element_bytes)];
   const bool aligned = problem.in_alignment >= wanted && problem.out_alignment >= kSectorBytes;
   if (problem.in_place || aligned) return {"vector", "swizzled"};
   return {"skewed", "swizzled"};
@@ -49,7 +44,7 @@ std::string why_not(const Device& device, const TransposeProblem& problem, std::
   if (!attempt.plan) return attempt.why_not;
   const Plan& plan = *attempt.plan;
   if (variant == "naive") {
-    const std::size_t sector = std::max<std::size_t>(1, kSectorBytes / problem.element_bytes);
+    const std::size_t sector = at_least_1(kSectorBytes / problem.element_bytes);
     return formatted("neighbours write a whole row apart: of each {} bytes written, {} are used at a time",
                      kSectorBytes, kSectorBytes / sector);
   }
@@ -88,19 +83,18 @@ namespace {
 
 /// The plan on a device whose driver breaks nothing.
 Plan make_plan(const Device& device, const TransposeProblem& problem, const PlanOverrides& overrides) {
-  plan::require_element("transpose", problem.element_bytes);
-  plan::require_elements("transpose", "in", {problem.rows, problem.cols, problem.batch});
+  require_choice("transpose", {.variant = overrides.variant}, transpose_variants());
+  require_element("transpose", problem.element_bytes);
+  require_elements("transpose", "in", {problem.rows, problem.cols, problem.batch});
   if (problem.in_place && problem.rows != problem.cols) {
-    throw Error({.operation = "transpose_in_place",
-                 .argument = "matrix",
-                 .expected = "a square matrix",
-                 .got = formatted("{} x {}", problem.rows, problem.cols)});
+    refuse("transpose_in_place", "matrix", "a square matrix",
+           formatted("{} x {}", problem.rows, problem.cols));
   }
   std::optional<Plan> plan;
   if (!overrides.variant.empty()) {
     Attempt attempt = plan_variant(device, problem, overrides, overrides.variant);
     if (!attempt.plan) {
-      refuse("variant", "one that can run this on " + device.name,
+      refuse("transpose", "variant", "one that can run this on " + device.name,
              formatted("\"{}\": {}", overrides.variant, attempt.why_not));
     }
     plan = std::move(attempt.plan);
@@ -114,14 +108,17 @@ Plan make_plan(const Device& device, const TransposeProblem& problem, const Plan
       plan->reason += "; " + no_tile_fits(device);
     }
   }
-  plan::note_choice(*plan, overrides, transpose_variants(), device, problem, why_not);
+  note_choice(*plan, overrides, transpose_variants(),
+              [device, problem](std::string_view other, const Plan& chosen) {
+                return why_not(device, problem, other, chosen);
+              });
   return *plan;
 }
 
 }  // namespace
 
 Plan plan_transpose(const Device& device, const TransposeProblem& problem, const PlanOverrides& overrides) {
-  return plan::Broken(device, "transpose", formatted("{} B", problem.element_bytes))
+  return Broken(device, "transpose", formatted("{} B", problem.element_bytes))
       .plan(transpose_variants(), overrides,
             [&](const PlanOverrides& fixed) { return make_plan(device, problem, fixed); });
 }

@@ -14,7 +14,7 @@ namespace {
 /// \throws Error when a field that was fixed is not a power of two in [1, most].
 void check_power(const char* field, std::size_t value, std::size_t most) {
   if (value == 0 || (std::has_single_bit(value) && value <= most)) return;
-  refuse(field, formatted("a power of two, at most {}", most), std::to_string(value));
+  refuse("transpose", field, formatted("a power of two, at most {}", most), std::to_string(value));
 }
 
 /// \throws Error when the caller fixed something of which no tile could be made.
@@ -23,7 +23,7 @@ void refuse_fixed(const Device& device, const PlanOverrides& fixed, std::size_t 
                           ? (fixed.tile_rows > 0 ? "tile_rows" : "tile_cols")
                       : fixed.work_items > 0 ? "work_items"
                                              : "layout";
-  refuse(field,
+  refuse("transpose", field,
          formatted("a tile that fits {} bytes of local memory and work-groups of {} on {}",
                    device.local_bytes, device.max_work_group, device.name),
          local_bytes > device.local_bytes ? formatted("one of {} bytes", local_bytes)
@@ -49,13 +49,10 @@ Attempt naive(const Device& device, const TransposeProblem& problem, const PlanO
   allow_only(fixed, "naive");
   Plan plan = base_plan(problem, "naive", "transpose/naive.cl", "transpose_naive");
   const std::array<std::size_t, 3> extent{problem.rows, problem.cols, problem.batch};
-  plan.work_group = plan::shape_group(device, 256, 64, extent);
-  plan.global = plan::global_size(extent, plan.work_group);
+  set_grid(plan, device, transpose_policy(device).naive_group, extent);
   plan.tile_rows = plan.work_group[0];
   plan.tile_cols = plan.work_group[1];
-  define(plan, "GROUP_0", plan.work_group[0]);
-  define(plan, "GROUP_1", plan.work_group[1]);
-  define(plan, "GROUP_2", plan.work_group[2]);
+  define_group(plan);
   plan.reason = "one element after the other, without local memory";
   return plan;
 }
@@ -66,31 +63,32 @@ Attempt square_tile(const Device& device, const TransposeProblem& problem, const
   const char* reasons[] = {
       "", "both sides of global memory are contiguous; a column of the tile lies in few banks",
       "both sides of global memory are contiguous; padding spreads the tile's columns over the banks",
-      "both sides of global memory are contiguous; an XOR of row and column spreads the tile's "
-      "columns over the banks, without more memory"};
+      "both sides of global memory are contiguous; an XOR of row and column spreads the tile's columns over "
+      "the banks, without more memory"};
   const char* name = names[static_cast<int>(kind)];
   check_power("tile_rows", fixed.tile_rows, 64);
   check_power("tile_cols", fixed.tile_cols, 64);
   check_power("work_items", fixed.work_items, device.max_work_group);
   if (fixed.tile_rows != 0 && fixed.tile_cols != 0 && fixed.tile_rows != fixed.tile_cols) {
-    refuse("tile_cols", formatted("{}, as tile_rows: the tile is a square", fixed.tile_rows),
+    refuse("transpose", "tile_cols", formatted("{}, as tile_rows: the tile is a square", fixed.tile_rows),
            std::to_string(fixed.tile_cols));
   }
   if (fixed.layout.kind) require_known("transpose", "layout", *fixed.layout.kind, Kind::swizzled);
   if (fixed.layout.kind && *fixed.layout.kind != kind) {
-    refuse("layout",
+    refuse("transpose", "layout",
            formatted("one that is {}, or the variant that is {}", name_of(kind), name_of(*fixed.layout.kind)),
            formatted("a {} layout with the variant \"{}\"", name_of(*fixed.layout.kind), name));
   }
   LayoutChoice choice = fixed.layout;
   choice.kind = kind;
+  const TransposePolicy& policy = transpose_policy(device);
   const std::size_t fixed_tile = std::max(fixed.tile_rows, fixed.tile_cols);
-  for (std::size_t tile = fixed_tile != 0 ? fixed_tile : 32; tile >= 2; tile /= 2) {
+  for (std::size_t tile = fixed_tile != 0 ? fixed_tile : policy.square; tile >= 2; tile /= 2) {
     if (fixed_tile != 0 && tile != fixed_tile) break;
     if (tile > device.max_work_group || tile > device.max_work_items[0]) continue;
     const std::size_t most_steps = std::min({tile, device.max_work_group / tile, device.max_work_items[1]});
     const std::size_t step = fixed.work_items != 0 ? fixed.work_items / tile
-                                                   : std::bit_floor(std::min<std::size_t>(8, most_steps));
+                                                   : std::bit_floor(std::min(policy.square_rows, most_steps));
     if (step == 0 || step > most_steps) continue;
     const LocalLayout layout = infer_layout(device,
                                             {tile,
@@ -102,15 +100,14 @@ Attempt square_tile(const Device& device, const TransposeProblem& problem, const
     const std::size_t tiles_of_a_group = problem.in_place ? 2 : 1;
     if (layout.bytes() * tiles_of_a_group > device.local_bytes) continue;
     const std::size_t groups = count_tiles(problem, tile, tile);
-    if (groups > plan::kMaxTiles) return formatted("{} tiles are more than a launch can have", groups);
+    if (groups > kMaxTiles) return formatted("{} tiles are more than a launch can have", groups);
 
     Plan plan = base_plan(problem, name, "transpose/tiled.cl", "transpose_tiled");
     plan.tile_rows = plan.tile_cols = tile;
     plan.items_per_work_item = tile / step;
     plan.work_group = {tile, step, 1};
     plan.global = {groups * tile, step, 1};
-    define(plan, "TILE", tile);
-    define(plan, "TILE_STEP", step);
+    define(plan, {{"TILE", tile}, {"TILE_STEP", step}});
     set_layout(plan, layout, tiles_of_a_group);
     plan.reason = reasons[static_cast<int>(kind)];
     return plan;
@@ -143,22 +140,20 @@ LocalLayout vector_layout(const Device& device, const Tile& tile, std::size_t co
 }  // namespace
 
 Attempt vector_tile(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed) {
-  const plan::TransposePolicy& policy = plan::transpose_policy(device);
+  const TransposePolicy& policy = transpose_policy(device);
   const std::size_t element = problem.element_bytes;
   const std::size_t word_bytes = std::max(element, kWordBytes);
   const std::size_t alignment = std::min(problem.in_alignment, problem.out_alignment);
   if (alignment < word_bytes)
     return formatted("rows begin at multiples of {} bytes, and its vectors need {}", alignment, word_bytes);
-  std::size_t vector_bytes = std::min(policy.vector_bytes[plan::size_index(element)], alignment);
+  std::size_t vector_bytes = std::min(policy.vector_bytes[size_index(element)], alignment);
   while (vector_bytes > word_bytes && vector_bytes * vector_bytes / element > policy.register_bytes)
     vector_bytes /= 2;
   const std::size_t block = vector_bytes / element;
   std::size_t rows = std::max<std::size_t>(policy.tile_bytes / element, 32);
   std::size_t cols = policy.tile_bytes / element;
   if (problem.rows <= rows && problem.cols <= cols) {
-    // A matrix that is one tile: quarters keep more groups under way. H200, 4096 matrices of 64 x 64 floats:
-    // 0.867, whole tiles 0.850.
-    rows = std::max(block, std::bit_ceil(problem.rows) / 4);
+    rows = std::max(block, std::bit_ceil(problem.rows) / policy.quarters);
     cols = std::max(block, std::bit_ceil(problem.cols));
   }
   rows = std::max(block, std::min(rows, std::bit_ceil(problem.rows)));
@@ -171,7 +166,7 @@ Attempt vector_tile(const Device& device, const TransposeProblem& problem, const
   const bool by_hand = fixes_more_than_variant(fixed);
   if (problem.in_place) {
     if (fixed.tile_rows != 0 && fixed.tile_cols != 0 && rows != cols) {
-      refuse("tile_cols", formatted("{}, as tile_rows: in place the tile is a square", rows),
+      refuse("transpose", "tile_cols", formatted("{}, as tile_rows: in place the tile is a square", rows),
              std::to_string(cols));
     }
     cols = rows = fixed.tile_rows != 0 ? rows : fixed.tile_cols != 0 ? cols : std::min(rows, cols);
@@ -183,7 +178,7 @@ Attempt vector_tile(const Device& device, const TransposeProblem& problem, const
     const std::size_t blocks = (rows / block) * (cols / block);
     const std::size_t group =
         fixed.work_items != 0 ? fixed.work_items
-                              : std::bit_floor(std::min({policy.group, std::max<std::size_t>(1, blocks),
+                              : std::bit_floor(std::min({policy.group, at_least_1(blocks),
                                                          device.max_work_group, device.max_work_items[0]}));
     const bool fits_registers = group <= blocks && rows * cols * element <= group * policy.register_bytes;
     if (fits_registers) {
@@ -207,7 +202,7 @@ Attempt vector_tile(const Device& device, const TransposeProblem& problem, const
       bytes = layout.bytes() * copies;
       if (bytes <= device.local_bytes) {
         const std::size_t groups = count_tiles(problem, rows, cols);
-        if (groups > plan::kMaxTiles) return formatted("{} tiles are more than a launch can have", groups);
+        if (groups > kMaxTiles) return formatted("{} tiles are more than a launch can have", groups);
         Plan plan = base_plan(problem, "vector", "transpose/vector.cl", "transpose_vector");
         plan.tile_rows = rows;
         plan.tile_cols = cols;
@@ -215,10 +210,10 @@ Attempt vector_tile(const Device& device, const TransposeProblem& problem, const
         plan.items_per_work_item = rows * cols / group;
         plan.work_group = {group, 1, 1};
         plan.global = {groups * group, 1, 1};
-        define(plan, "VECTOR_WORDS", vector_bytes / word_bytes);
-        define(plan, "TILE_R", rows);
-        define(plan, "TILE_C", cols);
-        define(plan, "GROUP", group);
+        define(plan, {{"VECTOR_WORDS", vector_bytes / word_bytes},
+                      {"TILE_R", rows},
+                      {"TILE_C", cols},
+                      {"GROUP", group}});
         set_layout(plan, layout, copies);
         if (policy.tile_loop) define(plan, "TILE_LOOP", 1);
         plan.reason = formatted("rows are aligned, so both sides move vectors of {} bytes", vector_bytes);

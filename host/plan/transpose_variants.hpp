@@ -1,26 +1,15 @@
 /// The variants of transpose, each a plan or the reason why there is none.
 #pragma once
 
-#include <smem/error.hpp>
 #include <smem/transpose_plan.hpp>
 
 #include "formatted.hpp"
-#include "plan/sizes.hpp"
 #include "plan/transpose_policy.hpp"
+#include "plan/variants.hpp"
 
-#include <optional>
-#include <string>
-#include <utility>
+#include <string_view>
 
 namespace smem::plan::transpose {
-
-/// A variant's plan, or why there is none for this problem on this device.
-struct Attempt {
-  Attempt(Plan made) : plan(std::move(made)) {}
-  Attempt(std::string reason) : why_not(std::move(reason)) {}
-  std::optional<Plan> plan;
-  std::string why_not;
-};
 
 Attempt naive(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed);
 /// A square tile of single elements: the rungs tiled, padded and swizzled.
@@ -46,14 +35,7 @@ Plan base_plan(const TransposeProblem& problem, std::string_view variant, const 
 /// The layout's side of a plan: what common/tile.clh reads.
 void set_layout(Plan& plan, const LocalLayout& layout, std::size_t tiles_of_a_group);
 
-[[noreturn]] inline void refuse(const char* field, std::string expected, std::string got) {
-  throw Error(
-      {.operation = "transpose", .argument = field, .expected = std::move(expected), .got = std::move(got)});
-}
-
 /// \throws Error when the caller fixed a field that the variant has not.
 void allow_only(const PlanOverrides& fixed, std::string_view variant);
-
-std::string no_tile_fits(const Device& device);
 
 }  // namespace smem::plan::transpose

@@ -3,21 +3,15 @@
 #include "plan/transpose_variants.hpp"
 
 #include <algorithm>
-#include <bit>
 
 namespace smem::plan::transpose {
 
 Plan base_plan(const TransposeProblem& problem, std::string_view variant, const char* file,
                const char* entry) {
-  Plan plan;
-  plan.operation = "transpose";
-  plan.variant = variant;
-  plan.kernel_file = file;
-  plan.entry_point = entry;
-  plan.defines = {{"ELEMENT_BYTES", static_cast<long>(problem.element_bytes)}};
-  if (problem.in_place) plan.defines.emplace_back("IN_PLACE", 1);
-  const double bytes = static_cast<double>(problem.element_bytes) * static_cast<double>(problem.rows) *
-                       static_cast<double>(problem.cols) * static_cast<double>(problem.batch);
+  Plan plan = named_plan("transpose", variant, file, entry);
+  define(plan, "ELEMENT_BYTES", problem.element_bytes);
+  if (problem.in_place) define(plan, "IN_PLACE", 1);
+  const double bytes = real(problem.element_bytes, problem.rows, problem.cols, problem.batch);
   plan.prediction.bytes_read = plan.prediction.bytes_written = bytes;
   return plan;
 }
@@ -32,18 +26,15 @@ void set_layout(Plan& plan, const LocalLayout& layout, std::size_t tiles_of_a_gr
 
 void allow_only(const PlanOverrides& fixed, std::string_view variant) {
   const auto none = [&](const char* field, std::size_t value) {
-    if (value != 0) refuse(field, formatted("none with the variant \"{}\"", variant), std::to_string(value));
+    if (value != 0)
+      refuse("transpose", field, formatted("none with the variant \"{}\"", variant), std::to_string(value));
   };
   none("tile_rows", fixed.tile_rows);
   none("tile_cols", fixed.tile_cols);
   none("work_items", fixed.work_items);
   if (fixed.layout != LayoutChoice{})
-    refuse("layout", formatted("none with the variant \"{}\"", variant), "a layout fixed by hand");
-}
-
-std::string no_tile_fits(const Device& device) {
-  return formatted("no tile fits {} bytes of local memory and work-groups of {}", device.local_bytes,
-                   device.max_work_group);
+    refuse("transpose", "layout", formatted("none with the variant \"{}\"", variant),
+           "a layout fixed by hand");
 }
 
 Attempt skewed_tile(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed) {
@@ -51,23 +42,22 @@ Attempt skewed_tile(const Device& device, const TransposeProblem& problem, const
   const std::size_t element = problem.element_bytes;
   const std::size_t word_bytes = std::max(element, kWordBytes);
   const std::size_t word = word_bytes / element;  // elements of a word
-  if (problem.in_place) return std::string("it cannot work in place");
+  if (problem.in_place) return "it cannot work in place";
   if (problem.base_alignment < word_bytes) {
     return formatted("the buffers begin at multiples of {} bytes, and its words need {}",
                      problem.base_alignment, word_bytes);
   }
 
-  const plan::TransposePolicy& policy = plan::transpose_policy(device);
+  const TransposePolicy& policy = transpose_policy(device);
   // For smaller devices and smaller matrices: the smallest tile of so many lanes, with reads in groups of
   // four.
   const auto smallest = [&](std::size_t lanes) {
-    return plan::SkewedPolicy{lanes, lanes * word, lanes * word, lanes * 8, 2, 1};
+    return SkewedPolicy{lanes, lanes * word, lanes * word, lanes * 8, 2, 1};
   };
-  const plan::SkewedPolicy sizes[] = {policy.skewed[plan::size_index(element)], smallest(32), smallest(16),
-                                      smallest(8)};
-  const std::size_t window = std::max<std::size_t>(1, kSectorBytes / element);
-  const std::size_t halo = plan::round_up(window - 1, word);
-  for (const plan::SkewedPolicy& size : sizes) {
+  const SkewedPolicy sizes[] = {policy.skewed[size_index(element)], smallest(32), smallest(16), smallest(8)};
+  const std::size_t window = at_least_1(kSectorBytes / element);
+  const std::size_t halo = round_up(window - 1, word);
+  for (const SkewedPolicy& size : sizes) {
     const bool first = &size == sizes;
     if (size.lanes > device.sub_group_width && device.sub_group_width > 1) continue;
     if (first && (problem.rows < size.rows || problem.cols < size.cols)) continue;
@@ -91,7 +81,7 @@ Attempt skewed_tile(const Device& device, const TransposeProblem& problem, const
     if (layout.bytes() > device.local_bytes) continue;
     const std::size_t groups =
         divide_up(problem.rows + window - 1, size.rows) * divide_up(problem.cols, size.cols) * problem.batch;
-    if (groups > plan::kMaxTiles) continue;
+    if (groups > kMaxTiles) continue;
 
     Plan plan = base_plan(problem, "skewed", "transpose/skewed.cl", "transpose_skewed");
     plan.tile_rows = size.rows;
@@ -100,13 +90,13 @@ Attempt skewed_tile(const Device& device, const TransposeProblem& problem, const
     plan.items_per_work_item = divide_up(size.rows * size.cols, size.group);
     plan.work_group = {size.group, 1, 1};
     plan.global = {groups * size.group, 1, 1};
-    define(plan, "LANES", size.lanes);
-    define(plan, "TILE_R", size.rows);
-    define(plan, "TILE_C", size.cols);
-    define(plan, "GROUP", size.group);
-    define(plan, "ALIGN", kSectorBytes);
-    define(plan, "AHEAD", size.ahead);
-    define(plan, "UNROLL_READS", size.unroll);
+    define(plan, {{"LANES", size.lanes},
+                  {"TILE_R", size.rows},
+                  {"TILE_C", size.cols},
+                  {"GROUP", size.group},
+                  {"ALIGN", kSectorBytes},
+                  {"AHEAD", size.ahead},
+                  {"UNROLL_READS", size.unroll}});
     set_layout(plan, layout, 1);
     if (device.type == DeviceType::cpu)
       define(plan, "PATHS", 1);  // PoCL 3.1 miscompiles the kernel with both paths
@@ -121,30 +111,27 @@ Attempt skewed_tile(const Device& device, const TransposeProblem& problem, const
 
 Attempt cpu_tile(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed) {
   allow_only(fixed, "cpu");
-  if (device.type != DeviceType::cpu)
-    return std::string("it is for CPUs: a GPU would run one work-item in 32");
-  if (!device.packed_vectors)
-    return std::string("it reads vectors at any alignment, which this driver gets wrong");
+  if (device.type != DeviceType::cpu) return "it is for CPUs: a GPU would run one work-item in 32";
+  if (!device.packed_vectors) return "it reads vectors at any alignment, which this driver gets wrong";
   constexpr std::size_t kLineBytes = 64;
   const std::size_t element = problem.element_bytes;
   const std::size_t line = kLineBytes / element;
   const std::size_t block = element == 1 ? 16 : element <= 4 ? 8 : 4;  // edge of the kernel's register block
-  // Out of place: 256 bytes of each output row, 1024 elements of each input row. On two Zen 4 cores with
-  // PoCL, 4096 x 4096 float, tiles of 64 x 64 elements reached 0.45 to 0.6 of a memcpy's rate, 64 x 1024
-  // reached 0.9: reads of 4 KiB in a row matter most. In place a tile is square, and both of a pair must stay
-  // in the L2 cache.
-  std::size_t rows = (problem.in_place ? 512 : 256) / element;
-  std::size_t cols = problem.in_place ? rows : 1024;
+  const TransposePolicy& policy = transpose_policy(device);
+  const TransposeThreads& threads = policy.threads;
+  std::size_t rows = (problem.in_place ? threads.side_bytes : threads.row_bytes) / element;
+  std::size_t cols = problem.in_place ? rows : threads.cols;
   const auto bytes = [&] { return cols * (rows + line) * element * (problem.in_place ? 2 : 1); };
   const auto tiles = [&] {
     return divide_up(problem.rows, rows) * divide_up(problem.cols, cols) * problem.batch;
   };
+  const auto few = [&] { return tiles() < threads.tiles_a_unit * device.compute_units; };
   if (problem.in_place) {
-    while (rows > line && (bytes() > device.local_bytes || tiles() < 4 * device.compute_units))
+    while (rows > line && (bytes() > device.local_bytes || few()))
       cols = rows /= 2;
   } else {
     // Every core has work, and the last ones to end do not leave the others idle for long.
-    while (cols > 64 && tiles() < 4 * device.compute_units)
+    while (cols > threads.least_cols && few())
       cols /= 2;
     while (cols > block && bytes() > device.local_bytes)
       cols /= 2;
@@ -167,15 +154,10 @@ Attempt cpu_tile(const Device& device, const TransposeProblem& problem, const Pl
   plan.tile_cols = cols;
   plan.vector_width = block;
   plan.items_per_work_item = rows * cols;
-  plan.work_group = {1, 1, 1};
-  // PoCL compiles a kernel once more for launches of 65536 groups or more; the kernel loops over the rest.
-  plan.global = {std::min<std::size_t>(
-                     divide_up(problem.rows, rows) * divide_up(problem.cols, cols) * problem.batch, 4096),
-                 1, 1};
-  define(plan, "TILE_R", rows);
-  define(plan, "TILE_C", cols);
+  plan.global = {std::min(tiles(), threads.most_groups), 1, 1};  // the kernel loops over the rest
+  define(plan, {{"TILE_R", rows}, {"TILE_C", cols}});
   if (!device.prefetch_builtin) define(plan, "PREFETCH_AHEAD", 0);
-  plan.evidence = "two Zen 4 cores with PoCL, 4096 x 4096 float: 0.85 of a two-thread memcpy";
+  plan.evidence = policy.of_threads.text(device);
   plan.reason =
       "one thread a tile: long reads, blocks turned in registers, whole cache lines written past the cache";
   return plan;

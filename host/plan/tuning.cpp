@@ -3,7 +3,6 @@
 
 #include "formatted.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <string_view>
 

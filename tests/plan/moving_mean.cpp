@@ -66,6 +66,12 @@ TEST_CASE("plan of moving_mean: what each kind of device and window gets, and wh
   CHECK(argument_of({.width = 9, .window = 0}) == "window");
   CHECK(argument_of({.in = Scalar::float32, .out = Scalar::uint8, .width = 9, .window = 3}) == "out");
   CHECK(argument_of({.width = 9, .window = 3}, {.work_items = 48}) == "work_items");
+  smem::Device small = h200;  // whose local memory has no room for the sums of so many
+  small.local_bytes = 8192;
+  const auto fixed_there = [&] {
+    smem::plan_moving_mean(small, {.width = 1 << 20, .window = 3}, {.work_items = 1024});
+  };
+  CHECK(failure_of(fixed_there).argument == "work_items");
   CHECK(argument_of({.width = 9, .window = 3}, {.variant = "nosuch"}) == "variant");
   CHECK(argument_of({.width = 9, .window = 3}, {.variant = "cpu"}) == "variant");
 }

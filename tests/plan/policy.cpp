@@ -4,6 +4,7 @@
 
 #include "plan/box_policy.hpp"
 #include "plan/conv2d_policy.hpp"
+#include "plan/flip_policy.hpp"
 #include "plan/gemm_nvidia.hpp"
 #include "plan/gemm_policy.hpp"
 #include "plan/heat_policy.hpp"
@@ -65,7 +66,8 @@ void check_table(const char* name, const Row (&table)[kRows], Members... evidenc
 
 TEST_CASE("policies: every row has evidence of its family, and a device that gets it") {
   using namespace smem::plan;
-  check_table("transpose", kTransposePolicies, &TransposePolicy::evidence);
+  check_table("transpose", kTransposePolicies, &TransposePolicy::evidence, &TransposePolicy::of_threads);
+  check_table("flip", kFlipPolicies, &FlipPolicy::evidence);
   check_table("reduce", kReducePolicies, &ReducePolicy::vectors, &ReducePolicy::matrices,
               &ReducePolicy::others);
   check_table("look back", kLookBackPolicies, &LookBackPolicy::evidence);

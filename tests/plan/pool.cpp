@@ -42,3 +42,14 @@ TEST_CASE("pool: work-groups that are fixed by hand are launched, or refused") {
   CHECK(error.argument == "work_items");
   CHECK(test::contains(error.expected, "a thread has whole rows"));
 }
+
+TEST_CASE("global pool: a work-group that is fixed by hand is launched, or refused") {
+  smem::Device device = test::target("sm_90");
+  smem::GlobalPoolProblem problem;
+  problem.width = problem.height = 64;
+  problem.planes = 16;
+  CHECK(smem::plan_global_pool(device, problem, {.work_items = 64}).work_items() == 64);
+  device.local_bytes = 600;
+  CHECK(test::failure_of([&] { smem::plan_global_pool(device, problem, {.work_items = 128}); }).argument ==
+        "work_items");
+}

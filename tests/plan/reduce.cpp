@@ -133,6 +133,17 @@ TEST_CASE("plan of reduce: short rows share a work-group, long ones have several
   CHECK(wide.global[0] == 64 * 8 * 256);
 }
 
+TEST_CASE("plan of reduce: an error says why a variant does not run") {
+  const auto why = [](const char* device, const smem::ReduceProblem& problem, const char* variant) {
+    return test::failure_of([&] { smem::plan_reduce(target(device), problem, variant); }).got;
+  };
+  CHECK(test::contains(why("gfx90a", vector_of(1000), "shuffle"), "NVIDIA's shuffle instructions"));
+  smem::ReduceProblem rows = vector_of(1000);
+  rows.shape = ReduceShape::rows;
+  rows.rows = 3;
+  CHECK(test::contains(why("sm_75", rows, "sequential"), "whole vectors only"));
+}
+
 TEST_CASE("plan of reduce: sub-group functions and shuffles only where they are") {
   smem::Device intel = target("pvc");
   const smem::ReduceProblem problem = vector_of(1 << 20);

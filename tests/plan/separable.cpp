@@ -112,6 +112,15 @@ TEST_CASE("plan box: sums anew in small boxes, keeps the rows of large ones wher
   CHECK(smem::plan_box(device, smem::BoxProblem::of(image(1), 5000)).variant == "two_pass");
 }
 
+TEST_CASE("plan box: a work-group that is fixed by hand is launched, or refused") {
+  const smem::BoxProblem small = smem::BoxProblem::of(image(1), 1);  // which separable() computes
+  CHECK(smem::plan_box(gpu(), small).work_items() == 256);
+  CHECK(smem::plan_box(gpu(), small, {.work_items = 64}).work_items() == 64);
+  smem::Device device = gpu();
+  device.local_bytes = 8192;
+  CHECK_THROWS_AS(smem::plan_box(device, small, {.work_items = 1024}), smem::Error);
+}
+
 TEST_CASE("plan pool: vectors where they serve") {
   const smem::Device device = gpu();
   smem::PoolProblem problem;

@@ -1,0 +1,41 @@
+/// The numbers of mirror images' plans, with what chose them.
+#pragma once
+
+#include "plan/policy.hpp"
+
+#include <smem/device.hpp>
+
+#include <cstddef>
+
+namespace smem::plan {
+
+struct FlipPolicy {
+  When when;
+  Evidence evidence;
+  std::size_t group = 256;        ///< work-items
+  std::size_t vector_bytes = 16;  ///< of a run that a work-item of "vector" reverses; two elements at least
+  /// Elements of so many bytes get "vector", smaller ones too: larger ones are vectors by themselves.
+  std::size_t most_element_bytes = 8;
+};
+
+// group: H200, 16384 x 16384 floats, both ways: groups of 128 0.513 ms, 256 0.522, 512 0.546, 64 0.643.
+//
+// most_element_bytes: a GPU's first-level cache joins runs of 16 bytes, and more bytes are under way at once.
+// A CPU's compiler turns a run of a work-item's own elements into vectors, of any size.
+inline constexpr FlipPolicy kFlipPolicies[] = {
+    {.when = {.family = "nvidia-hopper"},
+     .evidence = {.device = "H200",
+                  .driver = "580.159",
+                  .what = "16384 x 16384 floats",
+                  .share = "0.98 of copy; single elements 0.47"},
+     .group = 128},
+    {.when = {.family = "nvidia"}, .evidence = {.what = "no measurement: a Hopper's sizes"}, .group = 128},
+    {.when = {.family = "cpu"},
+     .evidence = {.what = "no measurement: runs that its compiler turns into vectors"},
+     .most_element_bytes = 16},
+    {.evidence = {.what = "no measurement for this family: runs of 16 bytes"}},
+};
+
+inline const FlipPolicy& flip_policy(const Device& device) { return row_for(kFlipPolicies, device); }
+
+}  // namespace smem::plan
