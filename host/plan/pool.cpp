@@ -118,10 +118,17 @@ std::optional<Plan> plan_variant(const Device& device, const PoolProblem& proble
   const bool cpu = variant == "cpu";
   if (cpu && !plan::runs_cpu_variant(device)) return std::nullopt;
   const std::optional<Block> block = block_for(device, problem);
-  if (variant == "windows" || (cpu && !block)) {
+  if (variant == "windows") {
     Plan plan = windows_plan(problem, variant, "pool/windows.cl", "pool_windows");
     set_launch(device, problem, 1, cpu, wanted, plan);
-    plan.reason = cpu ? "a thread has whole rows" : "a work-item has one result, of any window";
+    plan.reason = "a work-item has one result, of any window";
+    return plan;
+  }
+  if (cpu && (!block || problem.in == Scalar::half)) {
+    Plan plan = windows_plan(problem, variant, "pool/cpu.cl", "pool_cpu");
+    set_launch(device, problem, 1, cpu, wanted, plan);
+    define(plan, "STRIDE_W", problem.windows.stride_across);
+    plan.reason = "a thread has whole rows, whose windows it joins cell by cell in vectors";
     return plan;
   }
   if (!block) return std::nullopt;
@@ -324,7 +331,7 @@ Plan make_plan(const Device& device, const GlobalPoolProblem& problem, const Pla
   } else {
     plan.reason = formatted("groups take {} rows of a plane each", rows);
     plan::add_scratch(plan, cut.parts * problem.planes * problem.channels * 8);
-    Launch join = phase_of_planes(device, problem, wanted(plan::global_pool_policy(device).most_group), 1);
+    Launch join = phase_of_planes(device, problem, wanted(plan::global_pool_policy(device).finish_group), 1);
     join.variant = "finish";
     join.reason = "joins the parts";
     join.global = {std::clamp<std::size_t>(divide_up(problem.planes * problem.channels, join.work_group[0]),

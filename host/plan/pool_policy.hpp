@@ -52,7 +52,8 @@ struct GlobalPoolPolicy {
   When when;
   Evidence evidence;
   std::size_t least_group = 32;        ///< work-items
-  std::size_t most_group = 256;        ///< and of the launch that joins parts
+  std::size_t most_group = 256;
+  std::size_t finish_group = 256;      ///< of the launch that joins parts
   std::size_t item_elements = 64;      ///< that a work-item reads, where it may
   std::size_t part_elements = 16384;   ///< of a part, at least: about as many as its start takes
   std::size_t joined_elements = 2048;  ///< of a row made of several: shorter ones leave work-items idle
@@ -68,7 +69,8 @@ inline constexpr GlobalPoolPolicy kGlobalPoolPolicies[] = {
                   .share = "0.055 ms, 3.8 TB/s"}},
     {.when = {.family = "cpu"},
      .evidence = {.what = "no measurement for this family: the sizes follow from the device's facts"},
-     .least_group = 256},
+     .least_group = 1,
+     .most_group = 1},
     {.evidence = {.what = "no measurement for this family: the sizes follow from the device's facts"}},
 };
 
