@@ -118,6 +118,24 @@ TEST_CASE("pool: whole planes") {
   CHECK(sweep.ran() == 24);
 }
 
+TEST_CASE("pool: windows and strides that are longer than what a thread of a CPU reads at once") {
+  const smem::Context context;
+  test::PoolSweep sweep(context);
+  for (const PoolOp op : {PoolOp::max, PoolOp::average}) {
+    PoolCase c;
+    c.op = op;
+    c.grids.in = c.grids.out = Scalar::half;
+    c.grids.channels = op == PoolOp::max ? 2 : 1;
+    c.grids.size = {3001, 3};
+    for (const Pooling& windows :
+         {Pooling{1300, 2, 2, 1, 700, 9}, Pooling{3, 2, 2, 1, 2, 2}, Pooling{7, 1, 700, 2}}) {
+      c.windows = windows;
+      sweep.run(c);
+    }
+  }
+  CHECK(sweep.ran() == 6);
+}
+
 TEST_CASE("pool: places of the greatest") {
   const smem::Context context;
   constexpr std::size_t kWidth = 37, kHeight = 21, kChannels = 2;
@@ -128,6 +146,8 @@ TEST_CASE("pool: places of the greatest") {
     v = random.chance(9) ? NAN : static_cast<float>(random.between(0, 5));  // equal ones, too
   for (std::size_t i = 0; i < 3 * kWidth * kChannels; ++i)
     host[i] = NAN;
+  for (std::size_t i = host.size() - 5 * kWidth * kChannels; i < host.size(); ++i)
+    host[i] = -INFINITY;
   const smem::Array<float> in(context, host);
   const std::size_t across = windows.across(kWidth), down = windows.down(kHeight);
   for (const char* variant : {"windows", "cpu"}) {

@@ -34,6 +34,10 @@ typedef JOIN(VALUE, LANES) vector;
 #define STORE JOIN(vstore, LANES)
 
 DEFINE_LOAD_RUN(load_values, local, VALUE)
+#if ELEMENT_HALF
+#define CHUNK 256  // elements that are converted before they are dealt out by their remainders
+DEFINE_LOAD_RUN(load_chunk, private, VALUE)
+#endif
 #if RESULT_HALF
 DEFINE_STORE_RUN(store_values, local)
 #endif
@@ -41,6 +45,24 @@ DEFINE_STORE_RUN(store_values, local)
 // A row of the tile: of `cols` columns from `left` on, of which in_w are there.
 static inline void fill_row(local VALUE* to, global const ELEMENT* from, long left, uint cols, uint in_w, bool there,
                             uint stride, uint phase) {
+#if ELEMENT_HALF
+  if (stride != 1) {
+    const long end = there ? min((long)in_w - left, (long)(stride * phase)) : 0;  // of what is there, from `left` on
+    const long begin = min(max(-left, 0L), max(end, 0L));
+    if (begin > 0 || end < (long)(stride * phase))
+      for (uint i = 0; i < stride * phase; ++i) to[i] = 0;
+    for (long first = begin; first < end; first += CHUNK) {
+      const uint count = (uint)min((long)CHUNK, end - first);
+      VALUE x[CHUNK];
+      load_chunk(x, from, (ulong)(left + first), count);
+      for (uint remainder = 0; remainder < stride; ++remainder) {
+        uint i = ((uint)first + stride - 1 - remainder) / stride;
+        for (uint k = remainder + i * stride - (uint)first; k < count; k += stride, ++i) to[remainder * phase + i] = x[k];
+      }
+    }
+    return;
+  }
+#endif
   for (uint remainder = 0; remainder < stride; ++remainder) {
     local VALUE* piece = to + remainder * phase;
     // Item i is column left + remainder + i * stride.

@@ -151,6 +151,41 @@ GROUP_FUNCTION void multiply_tiles(VALUE sums[EACH_K][EACH_P], local const VALUE
   }
 }
 
+// Writes the results of one plane, where it is there. `out`: plane 0 of the block; `bias`: its own; to[j / PACK_OUT]: where result j
+// is in a plane.
+GROUP_FUNCTION void write_plane(const VALUE sums[EACH_P], uint plane, uint planes, global RESULT* out, ulong out_plane,
+                                global const ELEMENT* bias, uint with_bias, const ulong to[EACH_P / PACK_OUT], uint results_left) {
+  if (plane >= planes) return;  // no barrier follows
+  const VALUE add = with_bias ? load_value(bias, plane) : 0;
+#pragma unroll
+  for (uint j = 0; j < EACH_P; j += PACK_OUT) {
+    if (RESULT_OF(j) < results_left) {
+      const ulong at = to[j / PACK_OUT] + plane * out_plane;
+#if PACK_OUT == 4
+      const value4 all = (value4)(activate(sums[j] + add), activate(sums[j + 1] + add), activate(sums[j + 2] + add),
+                                  activate(sums[j + 3] + add));
+#if RESULT_HALF
+      vstorea_half4_rte(all, 0, out + at);
+#else
+      *(global value4*)(out + at) = all;
+#endif
+#else
+      store_result(out, at, activate(sums[j] + add));
+#endif
+    }
+  }
+}
+
+// Four planes, call by call: Intel's compiler obeys no "#pragma unroll" of a loop that calls functions, and where they are as long as
+// GELU it leaves the sums of a loop that is not written out in memory.
+GROUP_FUNCTION void write_planes(const VALUE sums[4][EACH_P], uint plane, uint planes, global RESULT* out, ulong out_plane,
+                                 global const ELEMENT* bias, uint with_bias, const ulong to[EACH_P / PACK_OUT], uint results_left) {
+  write_plane(sums[0], plane, planes, out, out_plane, bias, with_bias, to, results_left);
+  write_plane(sums[1], plane + 1, planes, out, out_plane, bias, with_bias, to, results_left);
+  write_plane(sums[2], plane + 2, planes, out, out_plane, bias, with_bias, to, results_left);
+  write_plane(sums[3], plane + 3, planes, out, out_plane, bias, with_bias, to, results_left);
+}
+
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void conv2d_implicit(CONV2D_ARGUMENTS) {
   (void)groups, (void)window_w, (void)window_h;  // known from the launch and to the compiler
@@ -221,29 +256,11 @@ void conv2d_implicit(CONV2D_ARGUMENTS) {
     const uint col = p - n * plane_results - row * out_w;
     to[j / PACK_OUT] = out_offset + (first_image + n) * out_stride + (ulong)row * out_pitch + col;
   }
+  const ulong first_filter = (ulong)group * out_channels + first_k;
+  const uint results_left = results_here - min(my_p, results_here);
+  out += first_filter * out_plane;
+  bias += with_bias ? bias_offset + first_filter : 0;
 #pragma unroll
-  for (uint i = 0; i < EACH_K; ++i) {
-    const uint plane = my_k + PLANE_OF(i);
-    if (plane < planes) {
-      const ulong filter = (ulong)group * out_channels + first_k + plane;
-      const VALUE add = with_bias ? load_value(bias, bias_offset + filter) : 0;
-#pragma unroll
-      for (uint j = 0; j < EACH_P; j += PACK_OUT) {
-        if (my_p + RESULT_OF(j) < results_here) {
-          const ulong at = to[j / PACK_OUT] + filter * out_plane;
-#if PACK_OUT == 4
-          const value4 all = (value4)(activate(sums[i][j] + add), activate(sums[i][j + 1] + add),
-                                      activate(sums[i][j + 2] + add), activate(sums[i][j + 3] + add));
-#if RESULT_HALF
-          vstorea_half4_rte(all, 0, out + at);
-#else
-          *(global value4*)(out + at) = all;
-#endif
-#else
-          store_result(out, at, activate(sums[i][j] + add));
-#endif
-        }
-      }
-    }
-  }
+  for (uint i = 0; i < EACH_K; i += 4)
+    write_planes(sums + i, my_k + PLANE_OF(i), planes, out, out_plane, bias, with_bias, to, results_left);
 }

@@ -24,6 +24,30 @@
 DEFINE_ADD_WIDE(add_global, global)
 DEFINE_ADD_WIDE(add_local, local)
 
+#if SUMS == 2
+#define BLOCK 64  // elements that are read at once
+DEFINE_LOAD_RUN(load_values, private, VALUE)
+#if WEIGHT_HALF
+DEFINE_LOAD_HALVES(load_weights, private, float)
+#else
+static inline void load_weights(weight_value* w, global const WEIGHT* p, const uint count) {
+  for (uint k = 0; k < count; ++k) w[k] = (weight_value)p[k];
+}
+#endif
+#endif
+
+// A weight as it is summed. `mark` is set where it is not finite.
+static inline ulong sum_of_weight(weight_value w, int scale, global uint* mark) {
+#if WEIGHT_FLOATING
+  if (exponent_of(w) < NOT_FINITE) return fixed_point(w, scale);
+  atomic_or(mark, 1u);
+  return 0;
+#else
+  (void)scale, (void)mark;
+  return (ulong)w;
+#endif
+}
+
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void histogram_weighted(global const ELEMENT* restrict in, ulong in_offset, ulong in_pitch, ulong in_stride,
                         global const WEIGHT* restrict weights, ulong weights_offset, ulong weights_pitch, ulong weights_stride,
@@ -37,17 +61,33 @@ void histogram_weighted(global const ELEMENT* restrict in, ulong in_offset, ulon
 #if WEIGHT_FLOATING
   const int scale = scale_for(*greatest, room);
 #else
+  const int scale = 0;
   (void)greatest, (void)room;
 #endif
   for (ulong job = get_group_id(0); job < batch * parts; job += get_num_groups(0)) {
     const ulong matrix = job / parts, part = job % parts, count = rows * cols;
 #if SUMS == 2
-    const ulong piece = (count + parts - 1) / parts, first = part * piece, end = min(first + piece, count), step = 1;
+    const ulong piece = (count + parts - 1) / parts, end = min((part + 1) * piece, count);
+    global const ELEMENT* from = in + in_offset + matrix * in_stride;
+    global const WEIGHT* from_weights = weights + weights_offset + matrix * weights_stride;
     global ulong* table = (global ulong*)sums + job * bins;
+    for (ulong i = part * piece; i < end;) {
+      const ulong row = i / cols, col = i - row * cols;
+      const uint here = (uint)min(min(end - i, cols - col), (ulong)BLOCK);
+      VALUE x[BLOCK];
+      weight_value w[BLOCK];
+      load_values(x, from, row * in_pitch + col, here);
+      load_weights(w, from_weights + row * weights_pitch + col, here);
+      for (uint k = 0; k < here; ++k) {
+        const uint bin = bin_of(x[k], rule);
+        if (bin != NO_BIN) table[bin] += sum_of_weight(w[k], scale, marks + matrix * bins + bin);
+      }
+      i += here;
+    }
+    (void)item;
 #else
     const ulong first = part * GROUP + item, end = count, step = parts * GROUP;
     global uint* table = sums + 2 * matrix * bins;
-#endif
 #if SUMS == 1
     for (uint e = item; e < bins; e += GROUP) low_words[e] = high_words[e] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -59,25 +99,18 @@ void histogram_weighted(global const ELEMENT* restrict in, ulong in_offset, ulon
       const uint bin = bin_of(load_value(in + in_offset + matrix * in_stride, row * in_pitch + col), rule);
       if (bin != NO_BIN) {
         const weight_value w = load_weight(weights, weights_offset + matrix * weights_stride + row * weights_pitch + col);
-#if WEIGHT_FLOATING
-        const int finite = exponent_of(w) < NOT_FINITE;
-        const ulong v = finite ? fixed_point(w, scale) : 0;
-        if (!finite) atomic_or(marks + matrix * bins + bin, 1u);
-#else
-        const ulong v = (ulong)w;
-#endif
+        const ulong v = sum_of_weight(w, scale, marks + matrix * bins + bin);
 #if SUMS == 0
         add_global(table + 2 * bin, table + 2 * bin + 1, v);
-#elif SUMS == 1
-        add_local(low_words + bin, high_words + bin, v);
 #else
-        table[bin] += v;
+        add_local(low_words + bin, high_words + bin, v);
 #endif
       }
       row += step_rows;
       col += step_cols;
       if (col >= cols) col -= cols, ++row;
     }
+#endif
 #if SUMS == 1
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint e = item; e < bins; e += GROUP) {

@@ -4,7 +4,8 @@
 // The order in which numbers are added is fixed by the launch, so the same plan gives the same bits.
 //
 // Launch: one dimension. PHASE 0: GROUP work-items a group; group g does jobs g, g + groups, ...: job p * parts + n is part n
-// of plane p, of `band` rows. PHASE 1: a work-item for each result, of groups of GROUP.
+// of plane p, of `band` rows. One work-item is a thread of a CPU, which joins RUN numbers at once, in vectors. PHASE 1: a
+// work-item for each result, of groups of GROUP.
 // Local memory: PHASE 0: GROUP numbers; of one work-item none.
 #include "pool/arguments.clh"
 
@@ -17,6 +18,8 @@
 #ifndef ONE_PART
 #define ONE_PART 0  // 1: a part is a plane
 #endif
+
+#define RUN 48  // elements: whole vectors, and whole cells of any number of channels
 
 static inline pool_sum join(pool_sum a, pool_sum b) {
 #if AVERAGE
@@ -37,6 +40,38 @@ static inline void store_whole(global RESULT* out, ulong i, pool_sum all, ulong 
 }
 #endif
 
+#if PHASE == 0 && GROUP == 1
+#if INTEGER
+#define NUMBER int
+#else
+#define NUMBER VALUE
+#endif
+DEFINE_LOAD_RUN(load_numbers, private, NUMBER)
+
+// Joins `height` rows of `width` cells; own[c] is channel c's result. Not inlined: PoCL copies a kernel's body three times, and
+// vectorises each.
+__attribute__((noinline)) void join_rows(pool_sum own[CHANNELS], global const ELEMENT* rows, ulong pitch, ulong width, ulong height) {
+  pool_sum lanes[RUN];
+  for (uint k = 0; k < RUN; ++k) lanes[k] = AVERAGE ? 0 : (pool_sum)load_value(rows, k % CHANNELS);
+  const ulong elements = width * CHANNELS;
+  for (ulong row = 0; row < height; ++row) {
+    global const ELEMENT* from = rows + row * pitch;
+    NUMBER x[RUN];
+    ulong i = 0;
+    for (; i + RUN <= elements; i += RUN) {
+      load_numbers(x, from, i, RUN);
+      for (uint k = 0; k < RUN; ++k) lanes[k] = join(lanes[k], (pool_sum)x[k]);
+    }
+    load_numbers(x, from, i, (uint)(elements - i));
+    for (uint k = 0; k < (uint)(elements - i); ++k) lanes[k] = join(lanes[k], (pool_sum)x[k]);
+  }
+  for (uint c = 0; c < CHANNELS; ++c) {
+    own[c] = lanes[c];
+    for (uint k = c + CHANNELS; k < RUN; k += CHANNELS) own[c] = join(own[c], lanes[k]);
+  }
+}
+#endif
+
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void pool_whole(POOL_ARGUMENTS) {
   (void)indices, (void)index_offset, (void)index_pitch, (void)index_plane, (void)index_stride, (void)out_w, (void)out_h;
@@ -44,11 +79,22 @@ void pool_whole(POOL_ARGUMENTS) {
   const ulong parts = (in_h + band - 1) / band;
 #if PHASE == 0
   (void)out, (void)out_offset, (void)out_pitch, (void)out_plane, (void)out_stride, (void)scratch;
-#if GROUP > 1
-  local
+#if GROUP == 1
+  for (ulong job = get_group_id(0); job < planes * parts; job += get_num_groups(0)) {
+    const ulong p = job / parts, first = job % parts * band;
+    pool_sum own[CHANNELS];
+    join_rows(own, in + PLANE_OFFSET(p, in) + first * in_pitch, in_pitch, in_w, min((ulong)band, in_h - first));
+    for (uint c = 0; c < CHANNELS; ++c) {
+#if ONE_PART
+      store_whole(out + PLANE_OFFSET(p, out), c, own[c], in_w * in_h);
+#else
+      scratch[job * CHANNELS + c] = own[c];
 #endif
-      pool_sum shared[GROUP];  // one work-item has nobody to share with
-  const uint item = GROUP > 1 ? get_local_id(0) : 0;
+    }
+  }
+#else
+  local pool_sum shared[GROUP];
+  const uint item = get_local_id(0);
   // Each work-item stays with one channel: some have nothing to do.
   const uint step = GROUP >= CHANNELS ? GROUP / CHANNELS * CHANNELS : GROUP;
   for (ulong job = get_group_id(0); job < planes * parts; job += get_num_groups(0)) {
@@ -82,6 +128,7 @@ void pool_whole(POOL_ARGUMENTS) {
       barrier(CLK_LOCAL_MEM_FENCE);  // the next part takes its place
     }
   }
+#endif
 #else
   (void)in, (void)in_offset, (void)in_pitch, (void)in_plane, (void)in_stride;
   const ulong result = get_global_id(0);

@@ -15,28 +15,31 @@
 #define STRIP LANES  // columns that are accumulated at once
 
 #if ELEMENT_HALF
+#define BLOCK (LANES < 64 ? 64 : LANES)  // elements that are read at once
 DEFINE_LOAD_RUN(load_run, private, VALUE)
-// LANES neighbours, of which element i is number `place` of those that make a result, join the lanes. `other`: as many
-// places of the other factor, or 0: one for all.
-static inline void accumulate_run(lane_set* lanes, row_source row, ulong i, ulong place, const uint along) {
-  VALUE first[LANES];
-  load_run(first, row.first, i, LANES);
+// `count` neighbours, BLOCK at most, of which element i is number `place` of those that make a result, join the lanes in turns.
+// `other`: as many places of the other factor, or 0: one for all.
+static inline void accumulate_run(lane_set* lanes, row_source row, ulong i, ulong place, const uint along, const uint count) {
+  VALUE first[BLOCK];
+  load_run(first, row.first, i, count);
 #if OPERATION == OP_DOT
-  VALUE other[LANES];
+  VALUE other[BLOCK];
   if (along) {
-    load_run(other, row.other, place, LANES);
+    load_run(other, row.other, place, count);
   } else {
     const VALUE same = load_value(row.other, place);
-    for (uint k = 0; k < LANES; ++k) other[k] = same;
+    for (uint k = 0; k < count; ++k) other[k] = same;
   }
 #endif
-  for (uint k = 0; k < LANES; ++k) {
+  for (uint turn = 0; turn < count; turn += LANES) {
+    for (uint k = 0; k < min((uint)LANES, count - turn); ++k) {
 #if OPERATION == OP_DOT
-    const term t = {(ACC)first[k], (ACC)other[k]};
+      const term t = {(ACC)first[turn + k], (ACC)other[turn + k]};
 #else
-    const term t = first[k];
+      const term t = first[turn + k];
 #endif
-    put_lane(lanes, k, accumulate(get_lane(lanes, k), t, along ? place + k : place));
+      put_lane(lanes, k, accumulate(get_lane(lanes, k), t, along ? place + turn + k : place));
+    }
   }
 }
 #endif
@@ -46,13 +49,14 @@ __attribute__((noinline)) accumulator reduce_run(row_source row, ulong begin, ul
   lane_set lanes;
   for (uint k = 0; k < LANES; ++k) put_lane(&lanes, k, identity());
   ulong i = begin;
-  for (; i + LANES <= end; i += LANES)
 #if ELEMENT_HALF
-    accumulate_run(&lanes, row, i, i, 1);
+  for (; i + BLOCK <= end; i += BLOCK) accumulate_run(&lanes, row, i, i, 1, BLOCK);
+  if (i < end) accumulate_run(&lanes, row, i, i, 1, (uint)(end - i));
 #else
+  for (; i + LANES <= end; i += LANES)
     for (uint k = 0; k < LANES; ++k) put_lane(&lanes, k, accumulate(get_lane(&lanes, k), load_term(row, i + k, i + k), i + k));
-#endif
   for (uint k = 0; i < end; ++i, ++k) put_lane(&lanes, k, accumulate(get_lane(&lanes, k), load_term(row, i, i), i));
+#endif
   for (uint apart = LANES / 2; apart > 0; apart /= 2)
     for (uint k = 0; k < apart; ++k) put_lane(&lanes, k, combine(get_lane(&lanes, k), get_lane(&lanes, k + apart)));
   return get_lane(&lanes, 0);
@@ -63,10 +67,12 @@ __attribute__((noinline)) accumulator reduce_run(row_source row, ulong begin, ul
 __attribute__((noinline)) void reduce_strip(lane_set* restrict lanes, row_source columns, ulong pitch, ulong begin, ulong end, uint width) {
   for (uint k = 0; k < STRIP; ++k) put_lane(lanes, k, identity());
   ulong r = begin;
-  if (width == STRIP) {
 #if ELEMENT_HALF
-    for (; r < end; ++r) accumulate_run(lanes, columns, r * pitch, r, 0);
+  if (width == STRIP)
+    for (; r < end; ++r) accumulate_run(lanes, columns, r * pitch, r, 0, STRIP);
+  for (; r < end; ++r) accumulate_run(lanes, columns, r * pitch, r, 0, width);
 #else
+  if (width == STRIP) {
     for (; r + 4 <= end; r += 4) {
       for (uint k = 0; k < STRIP; ++k) {
         accumulator a = get_lane(lanes, k);
@@ -77,10 +83,10 @@ __attribute__((noinline)) void reduce_strip(lane_set* restrict lanes, row_source
         put_lane(lanes, k, a);
       }
     }
-#endif
   }
   for (; r < end; ++r)
     for (uint k = 0; k < width; ++k) put_lane(lanes, k, accumulate(get_lane(lanes, k), load_term(columns, r * pitch + k, r), r));
+#endif
 }
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))

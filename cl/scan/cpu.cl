@@ -24,7 +24,8 @@
 #ifndef STREAMING
 #define STREAMING 0  // 1: results are stored past the cache, which holds less than all of them
 #endif
-#define RUN 16  // elements that are scanned at once
+#define RUN 16    // elements that are scanned at once
+#define BLOCK 64  // elements that are read, and results that are written, at once
 // Whether the language has the operation for vectors.
 #define IN_VECTORS (OPERATION != OP_ANY && OPERATION != OP_ALL && OPERATION != OP_CUSTOM)
 
@@ -97,17 +98,20 @@ static inline ulong first_mark(scan_row row, ulong i) {
 #endif
 }
 
-#if ELEMENT_HALF && !SEGMENTED && !ORDERED
 DEFINE_LOAD_RUN(load_values, private, VALUE)
-#endif
+DEFINE_STORE_RUN(store_values, private)
 
 // The aggregate of elements [begin, end). Not inlined: PoCL copies a kernel's body three times, and vectorises each.
 __attribute__((noinline)) state reduce_piece(scan_row row, ulong begin, ulong end) {
 #if SEGMENTED || ORDERED
   state s = no_state();
   ulong mark = first_mark(row, begin);
-  for (ulong i = begin; i < end; ++i)
-    s = join(s, make_state(lift(load_value(row.first, i)), begins_at(row, i, &mark)));
+  for (ulong i = begin; i < end; i += BLOCK) {
+    const uint count = (uint)min((ulong)BLOCK, end - i);
+    VALUE x[BLOCK];
+    load_values(x, row.first, i, count);
+    for (uint k = 0; k < count; ++k) s = join(s, make_state(lift(x[k]), begins_at(row, i + k, &mark)));
+  }
   return s;
 #else
   ACC lanes[LANES];
@@ -131,12 +135,27 @@ __attribute__((noinline)) state reduce_piece(scan_row row, ulong begin, ulong en
 
 #if !SEGMENTED
 static inline ACC scan_singly(scan_row row, ulong begin, ulong end, ACC carry) {
+#if ELEMENT_HALF || RESULT_HALF
+  for (ulong i = begin; i < end; i += RUN) {
+    const uint count = (uint)min((ulong)RUN, end - i);
+    VALUE x[RUN];
+    result_value made[RUN];
+    load_values(x, row.first, i, count);
+    for (uint k = 0; k < count; ++k) {
+      if (EXCLUSIVE) made[k] = (result_value)carry;
+      carry = combine(carry, lift(x[k]));
+      if (!EXCLUSIVE) made[k] = (result_value)carry;
+    }
+    store_values(row.results, i, made, count);
+  }
+#else
   for (ulong i = begin; i < end; ++i) {
     const ACC x = lift(load_value(row.first, i));
     if (EXCLUSIVE) store_result(row.results, i, (result_value)carry);
     carry = combine(carry, x);
     if (!EXCLUSIVE) store_result(row.results, i, (result_value)carry);
   }
+#endif
   return carry;
 }
 #endif
@@ -145,13 +164,20 @@ static inline ACC scan_singly(scan_row row, ulong begin, ulong end, ACC carry) {
 __attribute__((noinline)) state scan_piece(scan_row row, ulong begin, ulong end, state before, ACC start, uint has_initial) {
 #if SEGMENTED
   ulong mark = first_mark(row, begin);
-  for (ulong i = begin; i < end; ++i) {
-    const uint head = begins_at(row, i, &mark);
-    ACC result = head ? identity() : value_of(before);
-    before = join(before, make_state(lift(load_value(row.first, i)), head));
-    if (!EXCLUSIVE) result = value_of(before);
-    if (has_initial) result = combine(start, result);
-    store_result(row.results, i, (result_value)result);
+  for (ulong i = begin; i < end; i += BLOCK) {
+    const uint count = (uint)min((ulong)BLOCK, end - i);
+    VALUE x[BLOCK];
+    result_value made[BLOCK];
+    load_values(x, row.first, i, count);
+    for (uint k = 0; k < count; ++k) {
+      const uint head = begins_at(row, i + k, &mark);
+      ACC result = head ? identity() : value_of(before);
+      before = join(before, make_state(lift(x[k]), head));
+      if (!EXCLUSIVE) result = value_of(before);
+      if (has_initial) result = combine(start, result);
+      made[k] = (result_value)result;
+    }
+    store_values(row.results, i, made, count);
   }
   return before;
 #else
@@ -175,19 +201,28 @@ __attribute__((noinline)) state scan_piece(scan_row row, ulong begin, ulong end,
     carry = v.sf;
 #else
     ACC x[RUN];
+#if ELEMENT_HALF
+    VALUE read[RUN];
+    load_values(read, row.first, i, RUN);
+#pragma unroll
+    for (uint k = 0; k < RUN; ++k) x[k] = lift(read[k]);
+#else
 #pragma unroll
     for (uint k = 0; k < RUN; ++k) x[k] = lift(load_value(row.first, i + k));
+#endif
 #pragma unroll
     for (uint apart = 1; apart < RUN; apart *= 2)
 #pragma unroll
       for (uint k = RUN - 1; k >= apart; --k) x[k] = combine(x[k - apart], x[k]);
-#if EXCLUSIVE
-    store_result(row.results, i, (result_value)carry);
+    result_value made[RUN];
+    made[0] = (result_value)(EXCLUSIVE ? carry : combine(carry, x[0]));
 #pragma unroll
-    for (uint k = 1; k < RUN; ++k) store_result(row.results, i + k, (result_value)combine(carry, x[k - 1]));
+    for (uint k = 1; k < RUN; ++k) made[k] = (result_value)combine(carry, x[EXCLUSIVE ? k - 1 : k]);
+#if RESULT_HALF
+    store_values(row.results, i, made, RUN);
 #else
 #pragma unroll
-    for (uint k = 0; k < RUN; ++k) store_result(row.results, i + k, (result_value)combine(carry, x[k]));
+    for (uint k = 0; k < RUN; ++k) store_result(row.results, i + k, made[k]);
 #endif
     carry = combine(carry, x[RUN - 1]);
 #endif

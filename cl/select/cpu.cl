@@ -23,6 +23,11 @@
 #ifndef CHUNK
 #define CHUNK 512  // elements that are placed at once: at most 65536
 #endif
+#define OF_HALVES (TYPE_HALF && RULE != 1)  // numbers are compared, which a load of several makes of halves
+#if OF_HALVES
+#define BLOCK 64  // elements that are counted at once
+DEFINE_LOAD_HALVES(load_numbers, private, NUMBER)
+#endif
 
 // What elements [begin, end) select. Not inlined: PoCL copies a kernel's body three times, and vectorises each.
 __attribute__((noinline)) state count_piece(global const ELEMENT* in, global const FLAG* flags, ulong begin, ulong end) {
@@ -32,10 +37,27 @@ __attribute__((noinline)) state count_piece(global const ELEMENT* in, global con
     selected = last = 1;
     i = 1;
   }
+#if OF_HALVES
+  NUMBER x[1 + BLOCK];  // after the one before them
+  x[0] = RULE == 2 && i > 0 ? number_of(in[i - 1]) : 0;
+  while (i < end) {
+    const uint count = (uint)min((ulong)BLOCK, end - i);
+    load_numbers(x + 1, (global const half*)in + i, count);
+    for (uint k = 0; k < count; ++k) {
+      const uint is_selected = selects_number(x[1 + k], x[k]);
+      selected += is_selected;
+      if (OUTPUT == 2) last = max(last, is_selected ? (number)(i + k + 1) : 0);
+    }
+    x[0] = x[count];
+    i += count;
+  }
+  (void)flags;
+#else
   for (; i < end; ++i) selected += selects(in[i], in[RULE == 2 ? i - 1 : i], flags, i);
 #if OUTPUT == 2
   for (i = end; i > begin && last < i; --i)
     if (selects(in[i - 1], in[i > 1 ? i - 2 : 0], flags, i - 1)) last = (number)i;
+#endif
 #endif
   return state_with(selected, last);
 }
@@ -50,9 +72,17 @@ __attribute__((noinline)) state place_piece(global const ELEMENT* in, global con
 #elif OUTPUT == 2
   ushort places[CHUNK];
 #endif
+#if OF_HALVES
+  NUMBER numbers[1 + CHUNK];  // after the one before them
+  numbers[0] = RULE == 2 && begin > 0 ? number_of(in[begin - 1]) : 0;
+#endif
   for (ulong first = begin; first < end; first += CHUNK) {
     const uint here = (uint)min((ulong)CHUNK, end - first);
+#if OF_HALVES
+    load_numbers(numbers + 1, (global const half*)in + first, here);
+#else
     ELEMENT left = RULE == 2 && first > 0 ? in[first - 1] : 0;
+#endif
     uint rank = 0;
     for (uint e = 0; e < here; ++e) {
       const ELEMENT x = in[first + e];
@@ -62,9 +92,16 @@ __attribute__((noinline)) state place_piece(global const ELEMENT* in, global con
 #elif OUTPUT == 2
       places[rank] = (ushort)e;
 #endif
+#if OF_HALVES
+      rank += selects_number(numbers[1 + e], numbers[e]) | begins_all(first + e);
+    }
+    numbers[0] = numbers[here];
+    (void)flags;
+#else
       rank += selects(x, left, flags, first + e) | begins_all(first + e);
       left = x;
     }
+#endif
     global ELEMENT* to = out + count_of(before);
     for (uint r = 0; r < rank; ++r) to[r] = taken[r];
     number last = 0;

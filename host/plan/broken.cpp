@@ -3,6 +3,7 @@
 
 #include <smem/error.hpp>
 
+#include <algorithm>
 #include <optional>
 
 namespace smem::plan {
@@ -32,17 +33,18 @@ const std::string* why_among(const std::vector<BrokenVariant>& known, std::strin
 
 Broken::Broken(const Device& device, std::string_view operation, std::string_view type)
     : device_(device), operation_(operation) {
-  for (const BrokenVariant& broken : device.broken) {
-    if (broken.operation == operation && (broken.type.empty() || broken.type == type))
-      known_.push_back(broken);
-  }
+  const auto concerns = [&](const BrokenVariant& broken) {
+    return broken.operation == operation && (broken.type.empty() || broken.type == type);
+  };
+  for (const BrokenVariant& broken : device.broken)
+    if (concerns(broken)) known_.push_back(broken);
+  for (const LaunchFault& fault : known_launch_faults(device))
+    if (concerns(fault.broken)) of_launches_.push_back(fault);
 }
 
 Broken::Broken(const Device& device, std::string_view operation, Scalar type)
     : Broken(device, operation,
              type >= Scalar::int8 && type <= Scalar::bfloat16 ? name_of(type) : std::string_view()) {}
-
-const std::string* Broken::why(std::string_view variant) const { return why_among(known_, variant); }
 
 void Broken::refuse(std::string expected, std::string got) const {
   throw Error({.operation = std::string(operation_),
@@ -52,9 +54,26 @@ void Broken::refuse(std::string expected, std::string got) const {
                .device = device_.name});
 }
 
+bool Broken::breaks(const LaunchFault& fault, const PlanOverrides& overrides, const Make& make) {
+  PlanOverrides named = overrides;
+  named.variant = fault.broken.variant;
+  try {
+    const Plan plan = make(named);
+    const std::vector<const Launch*> launches = plan.launches();
+    return std::any_of(launches.begin(), launches.end(),
+                       [&](const Launch* one) { return fault.is_in(*one); });
+  } catch (const Error&) {  // does not run this problem
+    return false;
+  }
+}
+
 Plan Broken::plan(const std::vector<std::string_view>& names, const PlanOverrides& overrides,
                   const Make& make) const {
-  if (none()) return make(overrides);
+  std::vector<BrokenVariant> known = known_;
+  for (const LaunchFault& fault : of_launches_)
+    if (breaks(fault, overrides, make)) known.push_back(fault.broken);
+  if (known.empty()) return make(overrides);
+  const auto why = [&](std::string_view variant) { return why_among(known, variant); };
   if (const std::string* reason = why(overrides.variant))
     refuse("one that its driver does not break", formatted("\"{}\": {}", overrides.variant, *reason));
   Plan first = make(overrides);
@@ -62,7 +81,7 @@ Plan Broken::plan(const std::vector<std::string_view>& names, const PlanOverride
   const std::string_view chosen = variant_of(first, names);
   const std::string* reason = why(chosen);
   if (reason == nullptr) {
-    first.alternatives = Alternatives([known = known_, before = first.alternatives] {
+    first.alternatives = Alternatives([known, before = first.alternatives] {
       std::vector<Alternative> all = before.all();
       for (Alternative& other : all)
         if (const std::string* is_broken = why_among(known, other.variant)) other.why_not = *is_broken;
@@ -84,7 +103,7 @@ Plan Broken::plan(const std::vector<std::string_view>& names, const PlanOverride
     plan->overrides = overrides;
     plan->in_place_of = chosen;
     plan->reason += formatted("; \"{}\" is broken on this device: {}", chosen, *reason);
-    plan->alternatives = Alternatives([known = known_, first, names, instead = *name] {
+    plan->alternatives = Alternatives([known, first, names, instead = *name] {
       std::vector<Alternative> all;
       for (const std::string_view other : names) {
         const std::string* is_broken = why_among(known, other);

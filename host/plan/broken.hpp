@@ -1,5 +1,8 @@
-/// Variants that a device's driver breaks (Device::broken): no plan has one.
+/// Variants that a device's driver breaks (Device::broken, and by its launches plan/driver_faults.hpp): no
+/// plan has one.
 #pragma once
+
+#include "plan/driver_faults.hpp"
 
 #include <smem/device.hpp>
 #include <smem/plan.hpp>
@@ -19,10 +22,6 @@ class Broken {
   /// An unknown type is the operation's to refuse.
   Broken(const Device& device, std::string_view operation, Scalar type);
 
-  bool none() const { return known_.empty(); }
-  /// Why the variant is broken; null: it is not.
-  const std::string* why(std::string_view variant) const;
-
   using Make = std::function<Plan(const PlanOverrides&)>;
   /// The plan of `make(overrides)`, which knows nothing of broken variants. Where the plan's choice is
   /// broken, that of the last step of the ladder `names` which is sound and runs. \throws Error with the
@@ -32,10 +31,13 @@ class Broken {
 
  private:
   [[noreturn]] void refuse(std::string expected, std::string got) const;
+  /// Whether a driver breaks the plan that `make` makes of the variant.
+  static bool breaks(const LaunchFault& fault, const PlanOverrides& overrides, const Make& make);
 
   const Device& device_;
   std::string_view operation_;
   std::vector<BrokenVariant> known_;
+  std::vector<LaunchFault> of_launches_;
 };
 
 }  // namespace smem::plan

@@ -16,10 +16,9 @@ struct Fault {
   bool (*is_of)(const Device&);
   Version from, below;  ///< versions of CL_DRIVER_VERSION: from <= version < below
   BrokenVariant broken;
+  bool (*is_in)(const Launch&) = nullptr;  ///< which launches of the variant; null: all of them
 };
 
-// Not among these, since a row knows no sizes: PoCL 5.0 so ends with reduce_columns by "several" in groups of
-// at most 64 work-items, which only a clamp or a fixed size gives.
 constexpr const char* kRegions = "PoCL 5 ends the process when it compiles its regions between barriers";
 
 const std::vector<Fault>& faults() {
@@ -50,8 +49,25 @@ const std::vector<Fault>& faults() {
       {is_pocl,
        {5, 0},
        {6, 0},
-       {.operation = "box_blur", .variant = "march", .type = "uint8", .reason = kRegions}}};
+       {.operation = "box_blur", .variant = "march", .type = "uint8", .reason = kRegions}},
+      // 5.0 with LLVM 17, as Ubuntu 24.04 has it: every type. Only a clamp or a fixed size gives such groups.
+      {is_pocl,
+       {5, 0},
+       {6, 0},
+       {.operation = "reduce",
+        .variant = "several",
+        .type = "",
+        .reason = "PoCL 5 ends the process when it compiles reductions of columns for groups of at most 64 "
+                  "work-items"},
+       [](const Launch& launch) {
+         return launch.entry_point == "reduce_columns" && launch.work_items() <= 64;
+       }}};
   return all;
+}
+
+bool concerns(const Fault& fault, const Device& device) {
+  const Version version = version_in(device.driver);
+  return fault.is_of(device) && fault.from <= version && version < fault.below;
 }
 
 }  // namespace
@@ -70,10 +86,16 @@ Version version_in(const std::string& text) {
 bool is_pocl(const Device& device) { return contains(device.platform, "Portable Computing Language"); }
 
 std::vector<BrokenVariant> known_faults(const Device& device) {
-  const Version version = version_in(device.driver);
   std::vector<BrokenVariant> broken;
   for (const Fault& fault : faults())
-    if (fault.is_of(device) && fault.from <= version && version < fault.below) broken.push_back(fault.broken);
+    if (fault.is_in == nullptr && concerns(fault, device)) broken.push_back(fault.broken);
+  return broken;
+}
+
+std::vector<LaunchFault> known_launch_faults(const Device& device) {
+  std::vector<LaunchFault> broken;
+  for (const Fault& fault : faults())
+    if (fault.is_in != nullptr && concerns(fault, device)) broken.push_back({fault.broken, fault.is_in});
   return broken;
 }
 

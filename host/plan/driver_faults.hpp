@@ -2,6 +2,7 @@
 #pragma once
 
 #include <smem/device.hpp>
+#include <smem/plan.hpp>
 
 #include <compare>
 #include <string>
@@ -20,7 +21,15 @@ Version version_in(const std::string& text);
 /// Whether it is PoCL, in any version.
 bool is_pocl(const Device& device);
 
-/// The variants that the device's driver breaks.
+/// The variants that the device's driver breaks, whatever their launches.
 std::vector<BrokenVariant> known_faults(const Device& device);
+
+/// A variant that a driver breaks in some of its launches only.
+struct LaunchFault {
+  BrokenVariant broken;
+  bool (*is_in)(const Launch&);  ///< whether the driver breaks the variant by this launch
+};
+/// Those of the device's driver: which of them concern a plan, its launches say.
+std::vector<LaunchFault> known_launch_faults(const Device& device);
 
 }  // namespace smem::plan

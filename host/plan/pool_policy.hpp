@@ -50,7 +50,8 @@ struct GlobalPoolPolicy {
   When when;
   Evidence evidence = kFromFacts;
   std::size_t least_group = 32;        ///< work-items
-  std::size_t most_group = 256;        ///< and of the launch that joins parts
+  std::size_t most_group = 256;
+  std::size_t finish_group = 256;      ///< of the launch that joins parts
   std::size_t item_elements = 64;      ///< that a work-item reads, where it may
   std::size_t part_elements = 16384;   ///< of a part, at least: about as many as its start takes
   std::size_t joined_elements = 2048;  ///< of a row made of several: shorter ones leave work-items idle
@@ -64,7 +65,7 @@ inline constexpr GlobalPoolPolicy kGlobalPoolPolicies[] = {
                   .driver = "580.159",
                   .what = "means of 16384 planes of 56 x 56 floats",
                   .share = "0.055 ms, 3.8 TB/s"}},
-    {.when = {.family = "cpu"}, .least_group = 256},
+    {.when = {.family = "cpu"}, .least_group = 1, .most_group = 1},
     {},
 };
 

@@ -1,4 +1,5 @@
 // What is known to be wrong with drivers, and of their compilers' languages.
+#include <smem/explain.hpp>
 #include <smem/smem.hpp>
 
 #include "plan/driver_faults.hpp"
@@ -94,6 +95,41 @@ TEST_CASE("driver faults: the variants that a driver breaks, by its version") {
   CHECK(broken_in("3.1+debian").empty());
   device.event_language = "CL3.0";
   CHECK(broken_in("6.0+debian").empty());
+}
+
+TEST_CASE("driver faults: a variant that a driver breaks in small work-groups alone is refused in these") {
+  Device device = test::targets::cpu();
+  device.platform = "Portable Computing Language";
+  device.driver = "5.0+debian";
+  const char* const why = "groups of at most 64";
+  const smem::ReduceProblem columns{.shape = smem::ReduceShape::columns, .rows = 1000, .cols = 1000};
+  const auto refusal = [&](const Device& d, const smem::PlanOverrides& fixed) {
+    return test::failure_of([&] { smem::plan_reduce(d, columns, fixed); });
+  };
+  CHECK(smem::plan_reduce(device, columns, {.variant = "several"}).work_items() > 64);
+  CHECK(smem::plan_reduce(device, columns, {.variant = "several", .work_items = 128}).work_items() == 128);
+  const smem::ErrorDetails small = refusal(device, {.variant = "several", .work_items = 64});
+  CHECK(small.argument == "variant");
+  CHECK(contains(small.got, why));
+  // By a clamp, which leaves no larger group.
+  device.max_work_group = 64;
+  CHECK(contains(refusal(device, {.variant = "several"}).got, why));
+  const smem::Plan chosen = smem::plan_reduce(device, columns);
+  CHECK(chosen.variant == "cpu");
+  CHECK(contains(smem::explain(chosen, device), why));
+  // Where it would be chosen, another one is, or none is left; never this one.
+  Device slow = device;
+  slow.long_loops = false;
+  CHECK(contains(refusal(slow, {}).got, why));
+  // Other shapes, versions and drivers are not concerned.
+  CHECK(smem::plan_reduce(device, {.cols = 1 << 20}, {.variant = "several"}).work_items() <= 64);
+  for (const char* driver : {"3.1+debian", "6.0+debian"}) {
+    device.driver = driver;
+    CHECK(smem::plan_reduce(device, columns, {.variant = "several"}).work_items() <= 64);
+  }
+  device.platform = "Intel(R) OpenCL";
+  device.driver = "5.0";
+  CHECK(smem::plan_reduce(device, columns, {.variant = "several"}).work_items() <= 64);
 }
 
 TEST_CASE("driver faults: a large buffer that NVIDIA's driver refuses names the variable that lifts it") {
