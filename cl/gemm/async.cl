@@ -43,10 +43,10 @@ GROUP_FUNCTION void clear_rest(local element* tile, const uint line, uint depth,
 
 kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_async(GEMM_ARGUMENTS) {
-  (void)batch;  // the launch has as many groups as there are tiles
+  const gemm_arguments g = GEMM_ALL_ARGUMENTS;
   local element a_tiles[2 * A_TILE_ELEMENTS], b_tiles[2 * B_TILE_ELEMENTS];
   const place_in_c place = place_of_group(get_group_id(0), m, n);
-  const product q = GEMM_PRODUCT(place.number);
+  const product q = product_of(&g, place.number);
   const uint y = get_local_id(0) / ACROSS, x = get_local_id(0) % ACROSS;
   const tile_source source = source_of(q, place.row, place.col, a_pitch, b_pitch);
   value sums[EACH_M][EACH_N];
@@ -95,7 +95,7 @@ void gemm_async(GEMM_ARGUMENTS) {
     barrier(CLK_LOCAL_MEM_FENCE);  // what came, and what was cleared, is there; what was read may be overwritten
   }
 
-  const destination d = GEMM_DESTINATION(place.number);
+  const destination d = destination_of(&g, place.number);
 #pragma unroll
   for (uint r = 0; r < EACH_M; ++r) {
     const ulong row = place.row + y + r * DOWN;

@@ -33,26 +33,32 @@
 #endif
 #define UNROLLED _Pragma("unroll")
 
+// Names of types and built-in functions by their vector width: NAME(vload, LANES) is vload8.
 #define NAME_JOINED(a, b) a##b
 #define NAME(a, b) NAME_JOINED(a, b)
 #if ELEMENT_TYPE == TYPE_DOUBLE
 typedef NAME(double, LANES) vector;
-#define MULTIPLY_ADD(a, b, sum) fma(a, b, sum)
 #elif ELEMENT_TYPE == TYPE_INT8
 typedef NAME(int, LANES) vector;
-#define MULTIPLY_ADD(a, b, sum) ((a) * (b) + (sum))
 #else
 typedef NAME(float, LANES) vector;
-#define MULTIPLY_ADD(a, b, sum) fma(a, b, sum)
 #endif
 
-// Neighbours of A in memory stay neighbours: by rows, or by blocks of BLOCK_M rows.
-#if A_ALONG_K
-#define A_AT(block, row, p) (((block) * BLOCK_M + (row)) * DEPTH + (p))
+static inline vector multiply_add(vector a, vector b, vector sum) {
+#if ELEMENT_TYPE == TYPE_INT8
+  return a * b + sum;
 #else
-#define A_AT(block, row, p) (((block) * DEPTH + (p)) * BLOCK_M + (row))
+  return fma(a, b, sum);
 #endif
-#define B_AT(strip, p) (((strip) * DEPTH + (p)) * BLOCK_N)
+}
+
+// Where element (row, p) of a block of A lies in its tile. Neighbours in memory stay neighbours: by rows, or by blocks of
+// BLOCK_M rows.
+static inline uint a_at(uint block, uint row, uint p) {
+  return A_ALONG_K ? (block * BLOCK_M + row) * DEPTH + p : (block * DEPTH + p) * BLOCK_M + row;
+}
+// Where row p of a strip of B begins in its tile.
+static inline uint b_at(uint strip, uint p) { return (strip * DEPTH + p) * BLOCK_N; }
 
 // LANES elements from anywhere.
 static inline vector load_vector(global const element* p) {
@@ -82,7 +88,7 @@ GROUP_FUNCTION void pack_a(local value* tile, global const element* a, ulong pit
   for (uint p = 0; p < depth; ++p) {
     global const element* from = a + p * pitch;
     for (uint block = 0; block < blocks; ++block) {
-      local value* to = tile + A_AT(block, 0, p);
+      local value* to = tile + a_at(block, 0, p);
       if ((block + 1) * BLOCK_M <= rows) {
         UNROLLED
         for (uint r = 0; r < BLOCK_M; ++r) to[r] = load_element(from + block * BLOCK_M + r);
@@ -113,23 +119,23 @@ GROUP_FUNCTION void pack_b(local value* tile, global const element* b, ulong pit
           UNROLLED
           for (uint q = 0; q < LANES; ++q)
             UNROLLED
-            for (uint j = 0; j < LANES; ++j) tile[B_AT(strip, p + q) + v * LANES + j] = square[j][q];
+            for (uint j = 0; j < LANES; ++j) tile[b_at(strip, p + q) + v * LANES + j] = square[j][q];
         }
       }
     }
     for (; p < depth; ++p)
       for (uint j = 0; j < BLOCK_N; ++j)
-        tile[B_AT(strip, p) + j] = j < wide ? load_element(b + (ulong)(first + j) * pitch + p) : 0;
+        tile[b_at(strip, p) + j] = j < wide ? load_element(b + (ulong)(first + j) * pitch + p) : 0;
 #else
     if (wide == BLOCK_N) {
       for (; p < depth; ++p)
         UNROLLED
         for (uint v = 0; v < VECTORS; ++v)
-          NAME(vstore, LANES)(load_vector(b + p * pitch + first + v * LANES), v, tile + B_AT(strip, p));
+          NAME(vstore, LANES)(load_vector(b + p * pitch + first + v * LANES), v, tile + b_at(strip, p));
     }
     for (; p < depth; ++p)
       for (uint j = 0; j < BLOCK_N; ++j)
-        tile[B_AT(strip, p) + j] = j < wide ? load_element(b + p * pitch + first + j) : 0;
+        tile[b_at(strip, p) + j] = j < wide ? load_element(b + p * pitch + first + j) : 0;
 #endif
   }
 }
@@ -147,9 +153,9 @@ GROUP_FUNCTION void multiply_block(local value* sums, local const value* a, loca
     for (uint v = 0; v < VECTORS; ++v) right[v] = ((local const vector*)(b + p * BLOCK_N))[v];
     UNROLLED
     for (uint r = 0; r < BLOCK_M; ++r) {
-      const vector left = a[A_AT(0, r, p)];
+      const vector left = a[a_at(0, r, p)];
       UNROLLED
-      for (uint v = 0; v < VECTORS; ++v) acc[r][v] = MULTIPLY_ADD(left, right[v], acc[r][v]);
+      for (uint v = 0; v < VECTORS; ++v) acc[r][v] = multiply_add(left, right[v], acc[r][v]);
     }
   }
   UNROLLED
@@ -174,13 +180,13 @@ GROUP_FUNCTION void write_row(const destination* d, ulong row, ulong col, local 
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void gemm_cpu(GEMM_ARGUMENTS) {
+  const gemm_arguments g = GEMM_ALL_ARGUMENTS;
   local value a_tile[TILE_M * DEPTH] __attribute__((aligned(64)));
   local value b_tile[TILE_N * DEPTH] __attribute__((aligned(64)));
   local value sums[TILE_M * TILE_N] __attribute__((aligned(64)));
   const ulong number = get_group_id(2);  // less than `batch`
-  (void)batch;
-  const product q = GEMM_PRODUCT(number);
-  const destination d = GEMM_DESTINATION(number);
+  const product q = product_of(&g, number);
+  const destination d = destination_of(&g, number);
   // Equal shares of C, in whole blocks.
   const ulong across = get_num_groups(0), down = get_num_groups(1);
   const ulong share_n = ((q.n + across - 1) / across + BLOCK_N - 1) / BLOCK_N * BLOCK_N;
@@ -200,8 +206,8 @@ void gemm_cpu(GEMM_ARGUMENTS) {
     // A strip of B stays in the first-level cache while all blocks of A go by.
     for (uint strip = 0; strip < strips; ++strip)
       for (uint block = 0; block < blocks; ++block)
-        multiply_block(sums + block * BLOCK_M * TILE_N + strip * BLOCK_N, a_tile + A_AT(block, 0, 0),
-                       b_tile + B_AT(strip, 0), depth);
+        multiply_block(sums + block * BLOCK_M * TILE_N + strip * BLOCK_N, a_tile + a_at(block, 0, 0),
+                       b_tile + b_at(strip, 0), depth);
   }
 
   for (uint i = 0; i < rows; ++i) write_row(&d, row + i, col, sums + i * TILE_N, cols);

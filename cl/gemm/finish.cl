@@ -19,6 +19,7 @@
 
 kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, SLICES)))
 void gemm_finish(GEMM_ARGUMENTS) {
+  const gemm_arguments g = GEMM_ALL_ARGUMENTS;
 #if SLICES > 1
   local value slices[SLICES][GROUP_1 * GROUP_0];
   const uint item = get_local_id(1) * GROUP_0 + get_local_id(0);
@@ -29,8 +30,8 @@ void gemm_finish(GEMM_ARGUMENTS) {
   // Some drivers limit the second and third dimension of a launch: what exceeds it is a loop, of the same turns for all
   // work-items of a group.
   for (ulong number = get_group_id(2); number < batch; number += get_num_groups(2)) {
-    const product q = GEMM_PRODUCT(number);
-    const destination d = GEMM_DESTINATION(number);
+    const product q = product_of(&g, number);
+    const destination d = destination_of(&g, number);
     for (ulong first = get_group_id(1) * GROUP_1; first < m; first += get_num_groups(1) * GROUP_1) {
       const ulong row = first + get_local_id(1);
       const bool is_there = row < q.m && col < q.n;

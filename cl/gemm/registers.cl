@@ -19,10 +19,10 @@
 
 kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_registers(GEMM_ARGUMENTS) {
-  (void)batch;  // the launch has as many groups as there are tiles
+  const gemm_arguments g = GEMM_ALL_ARGUMENTS;
   local value a_tile[A_ITEMS], b_tile[B_ITEMS];
   const place_in_c place = place_of_group(get_group_id(0), m, n);
-  const product q = GEMM_PRODUCT(place.number);
+  const product q = product_of(&g, place.number);
   const uint y = get_local_id(0) / ACROSS, x = get_local_id(0) % ACROSS;
   const tile_source source = source_of(q, place.row, place.col, a_pitch, b_pitch);
   value sums[EACH_M][EACH_N];
@@ -45,9 +45,9 @@ void gemm_registers(GEMM_ARGUMENTS) {
     for (uint p = 0; p < TILE_K; ++p) {
       value left[EACH_M], right[EACH_N];
 #pragma unroll
-      for (uint r = 0; r < EACH_M; ++r) left[r] = a_tile[A_AT(p, y + r * DOWN)];
+      for (uint r = 0; r < EACH_M; ++r) left[r] = a_tile[a_at(p, y + r * DOWN)];
 #pragma unroll
-      for (uint s = 0; s < EACH_N; ++s) right[s] = b_tile[B_AT(p, x + s * ACROSS)];
+      for (uint s = 0; s < EACH_N; ++s) right[s] = b_tile[b_at(p, x + s * ACROSS)];
 #pragma unroll
       for (uint r = 0; r < EACH_M; ++r)
 #pragma unroll
@@ -56,7 +56,7 @@ void gemm_registers(GEMM_ARGUMENTS) {
     barrier(CLK_LOCAL_MEM_FENCE);  // the next tiles take their place
   }
 
-  const destination d = GEMM_DESTINATION(place.number);
+  const destination d = destination_of(&g, place.number);
 #pragma unroll
   for (uint r = 0; r < EACH_M; ++r) {
     const ulong row = place.row + y + r * DOWN;

@@ -24,6 +24,7 @@ static inline ulong count_tiles(ulong m, ulong n, ulong batch) {
 
 kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_stream_k(GEMM_ARGUMENTS) {
+  const gemm_arguments g = GEMM_ALL_ARGUMENTS;
   local value4 a_vectors[A_ITEMS / 4], b_vectors[B_ITEMS / 4];
   local value *const a_tile = (local value*)a_vectors, *const b_tile = (local value*)b_vectors;
   const uint y = get_local_id(0) / ACROSS, x = get_local_id(0) % ACROSS;
@@ -34,7 +35,7 @@ void gemm_stream_k(GEMM_ARGUMENTS) {
     const uint tile = (uint)(at / of_tile), first = (uint)(at - tile * of_tile);
     const uint last = (uint)min(of_tile, first + (end - at));
     const place_in_c place = place_of_group(tile, m, n);
-    const product q = GEMM_PRODUCT(place.number);
+    const product q = product_of(&g, place.number);
     const tile_source source = source_of(q, place.row, place.col, a_pitch, b_pitch);
     value sums[EACH_M][EACH_N];
     clear_sums(sums);
@@ -50,7 +51,7 @@ void gemm_stream_k(GEMM_ARGUMENTS) {
       barrier(CLK_LOCAL_MEM_FENCE);  // the next tiles take their place
     }
     if (first == 0 && last == of_tile) {
-      const destination d = GEMM_DESTINATION(place.number);
+      const destination d = destination_of(&g, place.number);
       write_sums(&d, &q, place.row, place.col, y, x, sums);
     } else {
       global value* to = partials + (2 * group + (at != begin)) * (TILE_M * TILE_N);
@@ -66,14 +67,15 @@ void gemm_stream_k(GEMM_ARGUMENTS) {
 // Group b adds up the tile that is cut where the share of group b + 1 begins, unless it is cut before that too.
 kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_stream_k_finish(GEMM_ARGUMENTS) {
+  const gemm_arguments g = GEMM_ALL_ARGUMENTS;
   const ulong of_tile = steps_of_tile(k), all = count_tiles(m, n, batch) * of_tile;
   const ulong group = get_group_id(0), cut = begin_of(group + 1, parts, all), tile = cut / of_tile;
   const ulong tile_begin = tile * of_tile, tile_end = tile_begin + of_tile;
   if (cut == tile_begin || begin_of(group, parts, all) > tile_begin) return;  // no barrier follows
 
   const place_in_c place = place_of_group((uint)tile, m, n);
-  const product q = GEMM_PRODUCT(place.number);
-  const destination d = GEMM_DESTINATION(place.number);
+  const product q = product_of(&g, place.number);
+  const destination d = destination_of(&g, place.number);
   for (uint i = get_local_id(0); i < TILE_M * TILE_N; i += GROUP) {
     const ulong row = place.row + i / TILE_N, col = place.col + i % TILE_N;
     if (row < q.m && col < q.n) {

@@ -18,10 +18,10 @@
 
 kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_tiled(GEMM_ARGUMENTS) {
-  (void)batch;  // the launch has as many groups as there are tiles
+  const gemm_arguments g = GEMM_ALL_ARGUMENTS;
   local value a_tile[A_ITEMS], b_tile[B_ITEMS];
   const place_in_c place = place_of_group(get_group_id(0), m, n);
-  const product q = GEMM_PRODUCT(place.number);
+  const product q = product_of(&g, place.number);
   const uint row = get_local_id(0) / TILE_N, col = get_local_id(0) % TILE_N;
   tile_source source = source_of(q, place.row, place.col, a_pitch, b_pitch);
   value sum = 0;
@@ -37,9 +37,9 @@ void gemm_tiled(GEMM_ARGUMENTS) {
 
     // A row of A's tile is one number for a whole row of work-items; B's are neighbours.
 #pragma unroll
-    for (uint p = 0; p < TILE_K; ++p) sum += a_tile[A_AT(p, row)] * b_tile[B_AT(p, col)];
+    for (uint p = 0; p < TILE_K; ++p) sum += a_tile[a_at(p, row)] * b_tile[b_at(p, col)];
     barrier(CLK_LOCAL_MEM_FENCE);  // the next tiles take their place
   }
-  const destination d = GEMM_DESTINATION(place.number);
+  const destination d = destination_of(&g, place.number);
   if (place.row + row < q.m && place.col + col < q.n) write_sum(&d, place.row + row, place.col + col, sum);
 }

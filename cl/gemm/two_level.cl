@@ -19,11 +19,11 @@
 
 kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_two_level(GEMM_ARGUMENTS) {
-  (void)batch;  // the launch has as many groups as there are tiles
+  const gemm_arguments g = GEMM_ALL_ARGUMENTS;
   local value4 a_vectors[2 * A_ITEMS / 4], b_vectors[2 * B_ITEMS / 4];
   local value *const a_tiles = (local value*)a_vectors, *const b_tiles = (local value*)b_vectors;
   const place_in_c place = place_of_group(get_group_id(0), m, n);
-  const product q = GEMM_PRODUCT(place.number);
+  const product q = product_of(&g, place.number);
   const uint block = get_local_id(0) / LANES, lane = get_local_id(0) % LANES;
   const uint y = block / BLOCKS_ACROSS * LANES_DOWN + lane / LANES_ACROSS;
   const uint x = block % BLOCKS_ACROSS * LANES_ACROSS + lane % LANES_ACROSS;
@@ -54,6 +54,6 @@ void gemm_two_level(GEMM_ARGUMENTS) {
       put_b(b_tiles + (t + 1) % 2 * B_ITEMS, b_packs);
     }
   }
-  const destination d = GEMM_DESTINATION(place.number);
+  const destination d = destination_of(&g, place.number);
   write_sums(&d, &q, place.row, place.col, y, x, sums);
 }

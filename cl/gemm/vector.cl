@@ -8,11 +8,11 @@
 
 kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_vector(GEMM_ARGUMENTS) {
-  (void)batch;  // the launch has as many groups as there are tiles
+  const gemm_arguments g = GEMM_ALL_ARGUMENTS;
   local value4 a_vectors[A_ITEMS / 4], b_vectors[B_ITEMS / 4];
   local value *const a_tile = (local value*)a_vectors, *const b_tile = (local value*)b_vectors;
   const place_in_c place = place_of_group(get_group_id(0), m, n);
-  const product q = GEMM_PRODUCT(place.number);
+  const product q = product_of(&g, place.number);
   const uint y = get_local_id(0) / ACROSS, x = get_local_id(0) % ACROSS;
   const tile_source source = source_of(q, place.row, place.col, a_pitch, b_pitch);
   value sums[EACH_M][EACH_N];
@@ -30,6 +30,6 @@ void gemm_vector(GEMM_ARGUMENTS) {
     multiply_tiles(sums, a_tile, b_tile, y, x);
     barrier(CLK_LOCAL_MEM_FENCE);  // the next tiles take their place
   }
-  const destination d = GEMM_DESTINATION(place.number);
+  const destination d = destination_of(&g, place.number);
   write_sums(&d, &q, place.row, place.col, y, x, sums);
 }
