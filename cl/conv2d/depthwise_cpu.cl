@@ -22,16 +22,18 @@
 typedef JOIN(VALUE, LANES) vector;
 #define STORE JOIN(vstore, LANES)
 
-// LANES elements that are STRIDE_X apart; with a stride of 2 it reads one more behind them.
+// Loads LANES elements that are STRIDE_X apart; with a stride of 2 it reads one element after the last of them.
+static inline vector load_row(global const ELEMENT* from) {
 #if STRIDE_X == 1
-#define LOAD_ROW(from) JOIN(vload, LANES)(0, from)
+  return JOIN(vload, LANES)(0, from);
 #elif LANES == 8
-#define LOAD_ROW(from) vload16(0, from).even
+  return vload16(0, from).even;
 #elif LANES == 4
-#define LOAD_ROW(from) vload8(0, from).even
+  return vload8(0, from).even;
 #else
-#define LOAD_ROW(from) vload4(0, from).even
+  return vload4(0, from).even;
 #endif
+}
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void conv2d_depthwise_cpu(CONV2D_ARGUMENTS) {
@@ -66,7 +68,7 @@ void conv2d_depthwise_cpu(CONV2D_ARGUMENTS) {
           if (row < 0 || row >= (int)in_h) continue;
           global const ELEMENT* at = from + row * in_pitch + (x * STRIDE_X - pad_left);
 #pragma unroll
-          for (uint s = 0; s < WINDOW_W; ++s) sum = fma((vector)w[r * WINDOW_W + s], LOAD_ROW(at + s * dilation_x), sum);
+          for (uint s = 0; s < WINDOW_W; ++s) sum = fma((vector)w[r * WINDOW_W + s], load_row(at + s * dilation_x), sum);
         }
         sum += add;
 #if ACTIVATION == 0

@@ -33,7 +33,7 @@ void moving_mean_blocks(MOVING_MEAN_ARGUMENTS) {
   const ulong blocks = (width + window - 1) / window;
   for (ulong job = get_group_id(0); job < rows * blocks; job += get_num_groups(0)) {
     const ulong r = job / blocks, first = (job - r * blocks) * window, length = min(window, width - first);
-    global const ELEMENT* from = in + ROW_OFFSET(first_row + r, in) + first;
+    global const ELEMENT* from = in + row_offset(first_row + r, height, depth, in_offset, in_pitch, in_plane, in_stride) + first;
     // What was summed before goes on from piece to piece: the same in all work-items.
     SUM before = 0, after = 0;
     for (ulong done = 0; done < length; done += GROUP) {
@@ -65,7 +65,7 @@ void moving_mean_blocks(MOVING_MEAN_ARGUMENTS) {
       } else {
         sum = ends[r * width + low] + begins[r * width + high];
       }
-      store_mean(out + ROW_OFFSET(first_row + r, out), x, sum, whole ? window : high - low + 1);
+      store_mean(out + row_offset(first_row + r, height, depth, out_offset, out_pitch, out_plane, out_stride), x, sum, whole ? window : high - low + 1);
     }
   }
 #endif

@@ -27,8 +27,8 @@ void moving_mean_cpu(MOVING_MEAN_ARGUMENTS) {
   for (ulong job = get_group_id(0); job < rows * strips; job += get_num_groups(0)) {
     const ulong r = job / strips, first = (job - r * strips) * strip;
     const uint results = (uint)min((ulong)strip, width - first), all = results + length - 1;
-    global const ELEMENT* from = in + ROW_OFFSET(first_row + r, in);
-    global RESULT* to = out + ROW_OFFSET(first_row + r, out) + first;
+    global const ELEMENT* from = in + row_offset(first_row + r, height, depth, in_offset, in_pitch, in_plane, in_stride);
+    global RESULT* to = out + row_offset(first_row + r, height, depth, out_offset, out_pitch, out_plane, out_stride) + first;
     // Elements, and 0 where there are none.
     const long start = (long)first - (long)(window / 2);
     const uint missing = start < 0 ? (uint)min((ulong)-start, (ulong)all) : 0;

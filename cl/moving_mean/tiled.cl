@@ -28,20 +28,16 @@
 #define ALIGN 32  // results: the next tile's begin where a line of memory does
 #define TILE (GROUP * ITEMS)
 
-#if SHORT
-#define AT(i) (i)
-#define PLACES (TILE + ITEMS)
-#else
-// Neighbouring work-items meet different banks both at neighbouring elements and at those of the same place in their chunks.
-#define AT(i) ((i) + (i) / BANKS)
-#define PLACES (TILE + TILE / BANKS)
-#endif
-// Element `item` of the k-th GROUP of them: from `across`, which is that of the first, by a number that is known.
-#if SHORT || GROUP % BANKS == 0
-#define ACROSS(k) across[(k) * AT(GROUP)]
-#else
-#define ACROSS(k) tile[AT(item + (k) * GROUP)]
-#endif
+#define PLACES (SHORT ? TILE + ITEMS : TILE + TILE / BANKS)
+
+// The place of element i of the tile. Neighbouring work-items access different banks both at neighbouring elements and at
+// the same element of their chunks.
+static inline uint place_of(uint i) { return SHORT ? i : i + i / BANKS; }
+
+// Element `item` of the k-th GROUP elements. `across` is element `item` of the tile, from which the distance is a constant.
+static inline local SUM* element_across(local SUM* tile, local SUM* across, uint item, int k) {
+  return SHORT || GROUP % BANKS == 0 ? across + k * (int)place_of(GROUP) : tile + place_of(item + k * GROUP);
+}
 
 #if !SHORT
 typedef JOIN(SUM, 2) pair;
@@ -56,11 +52,11 @@ void moving_mean_tiled(MOVING_MEAN_ARGUMENTS) {
 #endif
   const uint item = get_local_id(0), length = (uint)window, before = length / 2, most = TILE - length + 1;
   const uint results = most < ALIGN ? most : most / ALIGN * ALIGN;
-  local SUM *across = tile + AT(item), *own = tile + AT(item * ITEMS);
+  local SUM *across = tile + place_of(item), *own = tile + place_of(item * ITEMS);
   (void)across, (void)own;
   for (ulong r = get_group_id(1); r < rows; r += get_num_groups(1)) {
-    global const ELEMENT* from = in + ROW_OFFSET(first_row + r, in);
-    global RESULT* to = out + ROW_OFFSET(first_row + r, out);
+    global const ELEMENT* from = in + row_offset(first_row + r, height, depth, in_offset, in_pitch, in_plane, in_stride);
+    global RESULT* to = out + row_offset(first_row + r, height, depth, out_offset, out_pitch, out_plane, out_stride);
     for (ulong first = get_group_id(0) * (ulong)results; first < width; first += get_num_groups(0) * (ulong)results) {
       // The tile's elements begin `before` the first result; [begin, end) of them are in the row.
       const uint begin = first < before ? before - (uint)first : 0;
@@ -78,7 +74,7 @@ void moving_mean_tiled(MOVING_MEAN_ARGUMENTS) {
           values[k] = k * GROUP >= low && k * GROUP < high ? (SUM)load_value(source, k * GROUP) : 0;
       }
 #pragma unroll
-      for (int k = 0; k < ITEMS; ++k) ACROSS(k) = values[k];
+      for (int k = 0; k < ITEMS; ++k) *element_across(tile, across, item, k) = values[k];
 
 #if SHORT
       for (uint i = item; i < ITEMS; i += GROUP) tile[TILE + i] = 0;  // read for windows of no result
@@ -120,8 +116,8 @@ void moving_mean_tiled(MOVING_MEAN_ARGUMENTS) {
 
       // The windows that begin in this chunk end in one chunk, or in the next from its begin on.
       const uint ending = (item + chunks) & (GROUP - 1), following = (item + chunks + 1) & (GROUP - 1);
-      local const SUM *here = tile + AT(ending * ITEMS) + rest, *there = tile + AT(following * ITEMS) + rest - ITEMS;
-      const SUM longer = mine.y + tile[AT(ending * ITEMS) + ITEMS - 1];
+      local const SUM *here = tile + place_of(ending * ITEMS) + rest, *there = tile + place_of(following * ITEMS) + rest - ITEMS;
+      const SUM longer = mine.y + tile[place_of(ending * ITEMS) + ITEMS - 1];
 #pragma unroll
       for (int k = 0; k < ITEMS; ++k) {
         if (k + rest < ITEMS) values[k] += mine.y + here[k];
@@ -133,7 +129,7 @@ void moving_mean_tiled(MOVING_MEAN_ARGUMENTS) {
       for (int k = 0; k < ITEMS; ++k) own[k] = values[k];
       barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
-      for (int k = 0; k < ITEMS; ++k) values[k] = ACROSS(k);
+      for (int k = 0; k < ITEMS; ++k) values[k] = *element_across(tile, across, item, k);
 #endif
 
       const int count = (int)min((ulong)results, width - first) - (int)item;

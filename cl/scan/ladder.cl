@@ -21,7 +21,9 @@
 #ifndef ROW
 #define ROW 32  // numbers in a row of the layout: a power of two, at most 2 * GROUP
 #endif
-#define AT(i) TILE_AT((i) / ROW, (i) % ROW)
+
+// The place of number i of the tree.
+static inline uint place_of(uint i) { return TILE_AT(i / ROW, i % ROW); }
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void scan_ladder(SCAN_ARGUMENTS) {
@@ -62,32 +64,32 @@ void scan_ladder(SCAN_ARGUMENTS) {
     // Neighbouring work-items read neighbours.
     const ulong i = first + item, j = i + GROUP;
     const ACC x = i < end ? lift(load_value(row, i)) : identity(), y = j < end ? lift(load_value(row, j)) : identity();
-    tree[AT(item)] = x;
-    tree[AT(item + GROUP)] = y;
+    tree[place_of(item)] = x;
+    tree[place_of(item + GROUP)] = y;
     // Up: each node is the sum of its two children, and lies where the right one did.
     for (uint apart = 1, nodes = GROUP; nodes > 0; apart *= 2, nodes /= 2) {
       barrier(CLK_LOCAL_MEM_FENCE);
       if (item < nodes) {
         const uint right = 2 * apart * (item + 1) - 1;
-        tree[AT(right)] = combine(tree[AT(right - apart)], tree[AT(right)]);
+        tree[place_of(right)] = combine(tree[place_of(right - apart)], tree[place_of(right)]);
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    const ACC whole = tree[AT(2 * GROUP - 1)];
+    const ACC whole = tree[place_of(2 * GROUP - 1)];
     // Down: what lies before a node lies before its left child; before the right one comes the left one's sum too. Nothing
     // lies before the root.
     for (uint apart = GROUP, nodes = 1; nodes <= GROUP; apart /= 2, nodes *= 2) {
       barrier(CLK_LOCAL_MEM_FENCE);
       if (item < nodes) {
         const uint right = 2 * apart * (item + 1) - 1;
-        const ACC left_sum = tree[AT(right - apart)];
-        const ACC before_node = nodes == 1 ? identity() : tree[AT(right)];
-        tree[AT(right - apart)] = before_node;
-        tree[AT(right)] = combine(before_node, left_sum);
+        const ACC left_sum = tree[place_of(right - apart)];
+        const ACC before_node = nodes == 1 ? identity() : tree[place_of(right)];
+        tree[place_of(right - apart)] = before_node;
+        tree[place_of(right)] = combine(before_node, left_sum);
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    const ACC p = combine(before, tree[AT(item)]), q = combine(before, tree[AT(item + GROUP)]);
+    const ACC p = combine(before, tree[place_of(item)]), q = combine(before, tree[place_of(item + GROUP)]);
     if (i < end) store_result(results, i, (result_value)(EXCLUSIVE ? p : combine(p, x)));
     if (j < end) store_result(results, j, (result_value)(EXCLUSIVE ? q : combine(q, y)));
     before = combine(before, whole);

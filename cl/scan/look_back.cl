@@ -30,17 +30,18 @@
 // Scans the tile that begins with element `first`, step by step, and gives its aggregate. `s`, `begins` and `mine` are left as by scan_tile
 // for the last step.
 GROUP_FUNCTION state scan_steps(ACC s[ITEMS], uint* begins, state* mine, local ACC* tile, local state* meeting,
-                                global const ELEMENT* row, ulong first, ulong cols, uint item HEADS_PARAMETER) {
+                                global const ELEMENT* row, ulong first, ulong cols, uint item,
+                                local uchar* heads, global const MARK* marks, ulong marks_count) {
   state aggregate = no_state();
 #if STEPS > 1
   for (uint step = 0; step < STEPS; ++step) {
     state total;
-    scan_tile(s, begins, mine, &total, tile, meeting, row, first + step * STEP, cols, item, 0 HEADS_PASSED);
+    scan_tile(s, begins, mine, &total, tile, meeting, row, first + step * STEP, cols, item, 0, heads, marks, marks_count);
     aggregate = join(aggregate, total);
     barrier(CLK_LOCAL_MEM_FENCE);  // the next step's elements take their place
   }
 #else
-  scan_tile(s, begins, mine, &aggregate, tile, meeting, row, first, cols, item, 0 HEADS_PASSED);
+  scan_tile(s, begins, mine, &aggregate, tile, meeting, row, first, cols, item, 0, heads, marks, marks_count);
 #endif
   return aggregate;
 }
@@ -50,8 +51,12 @@ void scan_look_back(SCAN_ARGUMENTS) {
   local ACC tile[TILE_ITEMS];
   local state meeting[MEETING], found[1];
   local uint taken[1], subject[1];  // the tile whose elements the group computes with
-  DECLARE_HEADS
-  (void)marks, (void)marks_offset, (void)marks_count, (void)piece;
+#if SEGMENTED
+  local uchar heads[GROUP * ITEMS];
+#else
+  local uchar* const heads = 0;
+#endif
+  (void)piece;
   uint item = get_local_id(0);
   const uint job = take_tile(scratch, taken, item);
   // The plan sees to it that tiles can be counted in 32 bits.
@@ -69,7 +74,7 @@ void scan_look_back(SCAN_ARGUMENTS) {
   ACC s[ITEMS];
   uint begins;
   state mine;
-  const state own = scan_steps(s, &begins, &mine, tile, meeting, row, begin, cols, item HEADS_ARGUMENT);
+  const state own = scan_steps(s, &begins, &mine, tile, meeting, row, begin, cols, item, heads, marks + marks_offset, marks_count);
 
   // What lies before it. No barrier in a branch: PoCL 3.1 miscompiles those of small groups.
   state before = start_state(start);
@@ -101,7 +106,7 @@ void scan_look_back(SCAN_ARGUMENTS) {
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     const ulong first = (ulong)subject[0] * TILE;
-    const state aggregate = scan_steps(s, &begins, &mine, tile, meeting, row, first, cols, item HEADS_ARGUMENT);
+    const state aggregate = scan_steps(s, &begins, &mine, tile, meeting, row, first, cols, item, heads, marks + marks_offset, marks_count);
     if (item == 0 && first != begin) {
       const uint other = subject[0];
       publish_fallback(scratch, tiles + other, guard_of(tiles, blocks, other), aggregate, in_place);
@@ -115,7 +120,7 @@ void scan_look_back(SCAN_ARGUMENTS) {
 #if STEPS > 1
   for (uint step = 0; step < STEPS; ++step) {
     state total;
-    scan_tile(s, &begins, &mine, &total, tile, meeting, row, begin + step * STEP, cols, item, 0 HEADS_ARGUMENT);
+    scan_tile(s, &begins, &mine, &total, tile, meeting, row, begin + step * STEP, cols, item, 0, heads, marks + marks_offset, marks_count);
     write_results(s, begins, join(before, mine), tile, results, begin + step * STEP, cols, item, 0, start, has_initial);
     before = join(before, total);
     barrier(CLK_LOCAL_MEM_FENCE);  // the next step's elements take their place

@@ -22,8 +22,11 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void scan_parts(SCAN_ARGUMENTS) {
   local ACC tile[TILE_ITEMS];
   local state meeting[MEETING];
-  DECLARE_HEADS
-  (void)marks, (void)marks_offset, (void)marks_count;
+#if SEGMENTED
+  local uchar heads[GROUP * ITEMS];
+#else
+  local uchar* const heads = 0;
+#endif
   const uint item = get_local_id(0), lane = item % TEAM, base = item - lane;
   const ulong job = (ulong)get_group_id(0) * (GROUP / TEAM) + item / TEAM;
   const int works = job < rows * batch * parts;  // a team without a part takes part in the meetings all the same
@@ -50,7 +53,7 @@ void scan_parts(SCAN_ARGUMENTS) {
   for (ulong first = begin; first < end; first += STEP) {  // the same for all teams: they have whole rows
     ACC s[ITEMS];
     uint begins;
-    scan_tile(s, &begins, &mine, &total, tile, meeting, row, first, count, item, base HEADS_ARGUMENT);
+    scan_tile(s, &begins, &mine, &total, tile, meeting, row, first, count, item, base, heads, marks + marks_offset, marks_count);
     write_results(s, begins, join(before, mine), tile, results, first, count, item, base, start, has_initial);
     before = join(before, total);
     barrier(CLK_LOCAL_MEM_FENCE);  // the next elements take their place

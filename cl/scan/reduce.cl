@@ -26,12 +26,16 @@ void scan_reduce(SCAN_ARGUMENTS) {
   state mine = no_state(), total;
 #if ORDERED
   local ACC tile[TILE_ITEMS];
-  DECLARE_HEADS
+#if SEGMENTED
+  local uchar heads[GROUP * ITEMS];
+#else
+  local uchar* const heads = 0;
+#endif
   state own = no_state();
   for (ulong first = begin; first < end; first += STEP) {
     ACC s[ITEMS];
     uint begins;
-    scan_tile(s, &begins, &mine, &total, tile, meeting, row, first, cols, item, 0 HEADS_ARGUMENT);
+    scan_tile(s, &begins, &mine, &total, tile, meeting, row, first, cols, item, 0, heads, marks + marks_offset, marks_count);
     own = join(own, total);
     barrier(CLK_LOCAL_MEM_FENCE);  // the next elements take their place
   }

@@ -55,8 +55,8 @@ static inline void store_lanes(global RESULT* to, lanes v, const bool streaming)
 
 // line[i] = the element at place from + i of the row, for i < count. Not inlined: PoCL copies a kernel's body three times.
 __attribute__((noinline)) void fill_line(local VALUE* line, global const ELEMENT* row, long from, long count, long width,
-                                         VALUE beyond, uint is_there) {
-  if (!is_there) {
+                                         VALUE beyond, uint is_inside) {
+  if (!is_inside) {
     PLAIN_LOOP for (long i = 0; i < count; ++i) line[i] = beyond;
     return;
   }
@@ -89,42 +89,39 @@ __attribute__((noinline)) void sum_line(local VALUE* sums, local const VALUE* li
   }
 }
 
-// Adds to four vectors those of the ring's rows from `row` on.
-#define ADD_ROWS(row, count)                                                                            \
-  PLAIN_LOOP for (uint j = 0; j < (count); ++j, ++weight) {                                             \
-    local const VALUE* from = ring + ((row) + j) * pitch + x;                                           \
-    const lanes w = (lanes)*weight;                                                                     \
-    a += w * LOOSE(from), b += w * LOOSE(from + LANES), c += w * LOOSE(from + 2 * LANES), d += w * LOOSE(from + 3 * LANES); \
+// Adds `count` rows of the ring, each times its weight, to four vectors.
+static inline void add_rows(lanes* a, lanes* b, lanes* c, lanes* d, local const VALUE* from, uint pitch, uint count,
+                            constant VALUE* weight) {
+  PLAIN_LOOP for (uint j = 0; j < count; ++j) {
+    local const VALUE* row = from + j * pitch;
+    const lanes w = (lanes)weight[j];
+    *a += w * LOOSE(row), *b += w * LOOSE(row + LANES), *c += w * LOOSE(row + 2 * LANES), *d += w * LOOSE(row + 3 * LANES);
   }
+}
 
+// The results of a vector of sums: finish_sum() of each.
+static inline lanes finish_lanes(lanes v, global const ELEMENT* own, constant VALUE* settings, VALUE area, VALUE inverse) {
+  (void)own, (void)settings, (void)area, (void)inverse;
 #if UNSHARP
-#define FINISH(v, k)                                                                                   \
-  {                                                                                                    \
-    const lanes own = LOAD_ELEMENTS(own_row + x + (k) * LANES), difference = own - v;                  \
-    v = own + (fabs(difference) >= (lanes)settings[2] ? (lanes)settings[1] * difference : (lanes)0);   \
-  }
+  const lanes element = LOAD_ELEMENTS(own), difference = element - v;
+  return element + (fabs(difference) >= (lanes)settings[2] ? (lanes)settings[1] * difference : (lanes)0);
 #elif MEAN && RESULT_INTEGER
-// Rounded by what is left of the sum. All numbers are whole and below 2^24: nothing is lost.
-#define FINISH(v, k)                                                                          \
-  {                                                                                           \
-    const lanes mean = v * (lanes)inverse + (lanes)0x1.8p23f - (lanes)0x1.8p23f;              \
-    const lanes left = v - mean * (lanes)area;                                                \
-    v = mean + (left > (lanes)(area / 2) ? (lanes)1 : (lanes)0) - (left < (lanes)(area / -2) ? (lanes)1 : (lanes)0); \
-  }
+  // Rounded by the remainder of the sum. All numbers are integers below 2^24, so all operations are exact.
+  const lanes mean = v * (lanes)inverse + (lanes)0x1.8p23f - (lanes)0x1.8p23f;
+  const lanes left = v - mean * (lanes)area;
+  return mean + (left > (lanes)(area / 2) ? (lanes)1 : (lanes)0) - (left < (lanes)(area / -2) ? (lanes)1 : (lanes)0);
 #elif MEAN
-#define FINISH(v, k) v /= (lanes)area;  // which CPUs round correctly
+  return v / (lanes)area;  // CPUs round divisions correctly
 #else
-#define FINISH(v, k)
+  return v;
 #endif
+}
 
 // to[x] = the sum down the ring at x, for x < count. The oldest of the ring's `taps` rows is `oldest`.
 __attribute__((noinline)) void sum_ring(global RESULT* to, local const VALUE* ring, uint pitch, uint count, uint oldest,
                                         constant VALUE* settings, constant VALUE* weights, uint taps,
                                         global const ELEMENT* own_row, uint window_area, uint streaming) {
-#if MEAN
   const VALUE area = (VALUE)window_area, inverse = 1 / area;
-  (void)inverse;
-#endif
   uint x = 0;
 #if !RESULT_HALF
   // Up to the first whole vector in memory.
@@ -137,10 +134,12 @@ __attribute__((noinline)) void sum_ring(global RESULT* to, local const VALUE* ri
     if (part == 1) {
       PLAIN_LOOP for (; x + BLOCK <= count; x += BLOCK) {
         lanes a = 0, b = 0, c = 0, d = 0;
-        constant VALUE* weight = weights;
-        ADD_ROWS(oldest, taps - oldest)
-        ADD_ROWS(0, oldest)
-        FINISH(a, 0) FINISH(b, 1) FINISH(c, 2) FINISH(d, 3)
+        add_rows(&a, &b, &c, &d, ring + oldest * pitch + x, pitch, taps - oldest, weights);
+        add_rows(&a, &b, &c, &d, ring + x, pitch, oldest, weights + (taps - oldest));
+        a = finish_lanes(a, own_row + x, settings, area, inverse);
+        b = finish_lanes(b, own_row + x + LANES, settings, area, inverse);
+        c = finish_lanes(c, own_row + x + 2 * LANES, settings, area, inverse);
+        d = finish_lanes(d, own_row + x + 3 * LANES, settings, area, inverse);
         if (streaming) {
           store_lanes(to + x, a, true), store_lanes(to + x + LANES, b, true);
           store_lanes(to + x + 2 * LANES, c, true), store_lanes(to + x + 3 * LANES, d, true);
@@ -184,9 +183,9 @@ void separable_cpu(SEPARABLE_ARGUMENTS, few_weights few) {
       uint slot = 0;  // of the ring, for the next row
       PLAIN_LOOP for (uint r = 0; r < height + column_taps - 1; ++r) {
         const long source = place_within((long)(top + r) - (long)column_origin, (long)rows);
-        const uint is_there = source >= 0;
-        fill_line(line, from + (is_there ? (ulong)source * in_pitch : 0), (long)col - (long)row_origin * CHANNELS, blocks + halo,
-                  (long)width, value_beyond(weights), is_there);
+        const uint is_inside = source >= 0;
+        fill_line(line, from + (is_inside ? (ulong)source * in_pitch : 0), (long)col - (long)row_origin * CHANNELS, blocks + halo,
+                  (long)width, value_beyond(weights), is_inside);
         sum_line(ring + slot * strip, line, blocks, row_weights(weights), row_taps);
         slot = slot + 1 == column_taps ? 0 : slot + 1;
         if (r + 1 >= column_taps) {

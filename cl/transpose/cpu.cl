@@ -53,15 +53,15 @@ typedef struct __attribute__((packed)) { block_row v; } packed_row;
 #endif
 typedef struct __attribute__((packed)) { cache_line v; } packed_line;
 
-// A builtin of the compiler, where there is one.
+// By the compiler's builtin, if it has one.
+static inline void prefetch_line(global const element* p) {
+  (void)p;
 #ifdef __has_builtin
 #if __has_builtin(__builtin_prefetch) && PREFETCH_AHEAD
-#define PREFETCH(p) __builtin_prefetch(p)
+  __builtin_prefetch(p);
 #endif
 #endif
-#ifndef PREFETCH
-#define PREFETCH(p)
-#endif
+}
 
 // Loops over edges stay plain, and the two tile functions are not inlined: PoCL copies a kernel's body three times and
 // vectorises every loop of each, which took 220 ms at the first call instead of 75.
@@ -90,7 +90,7 @@ void read_tile(local element (*tile)[TILE_PITCH], global const element* from, lo
     const long ahead = (r + 2 * BLOCK <= height ? BLOCK : 0) * pitch;  // the next BLOCK rows, which this pass fetches
     PLAIN_LOOP for (int c = 0; c < whole_cols; c += BLOCK) {
       global const element* s = from + r * pitch + c;
-      UNROLL for (int i = 0; i < BLOCK; i++) PREFETCH(s + i * pitch + ahead);
+      UNROLL for (int i = 0; i < BLOCK; i++) prefetch_line(s + i * pitch + ahead);
 #if ELEMENT_BYTES < 16
       block_row b[BLOCK];
       UNROLL for (int i = 0; i < BLOCK; i++) b[i] = ((global const packed_row*)(s + i * pitch))->v;

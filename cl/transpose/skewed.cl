@@ -53,15 +53,19 @@
 
 // Where a column's word lies: columns are dealt out, so that the WORD_ELEMENTS columns of a word are far apart and
 // neighbouring work-items write neighbouring columns of each share.
-#define CELL(col, word_row) \
-  ((((col) % WORD_ELEMENTS) * (TILE_C / WORD_ELEMENTS) + (col) / WORD_ELEMENTS) * TILE_STRIDE + (word_row))
+static inline uint cell_at(uint col, uint word_row) {
+  return (col % WORD_ELEMENTS * (TILE_C / WORD_ELEMENTS) + col / WORD_ELEMENTS) * TILE_STRIDE + word_row;
+}
 
-// The WORD_ELEMENTS elements from number `first` of the low word on.
+// The WORD_ELEMENTS elements of two neighbouring words from element `first` of the low word on.
+static inline word cut_words(word low, word high, uint first) {
 #if WORD_ELEMENTS > 1
-#define CUT(low, high, first) ((uint)((((ulong)(high) << 32) | (low)) >> (8 * ELEMENT_BYTES * (first))))
+  return (uint)((((ulong)high << 32) | low) >> (8 * ELEMENT_BYTES * first));
 #else
-#define CUT(low, high, first) (low)
+  (void)high, (void)first;
+  return low;
 #endif
+}
 
 // Reads input rows row .. row + TILE_R + HALO - 1 of columns col .. col + TILE_C - 1. Guarded, rows and words outside the
 // matrix are replaced by its first and last ones: a branch around a read would keep the reads from being under way
@@ -83,7 +87,7 @@ static inline void read_tile(local word* tile, global const element* in, ulong b
 #pragma unroll
         for (uint s = 0; s < STEPS_IN; ++s) {
           const int i = guarded ? min((int)(lane + s * LANES), last) : (int)(lane + s * LANES);
-          w[n][s][k] = CUT(p[i], p[i + 1], (uint)begin % WORD_ELEMENTS);
+          w[n][s][k] = cut_words(p[i], p[i + 1], (uint)begin % WORD_ELEMENTS);
         }
       }
     }
@@ -96,7 +100,7 @@ static inline void read_tile(local word* tile, global const element* in, ulong b
           transpose_words(w[n][s]);
 #pragma unroll
           for (uint k = 0; k < WORD_ELEMENTS; ++k)
-            tile[CELL((lane + s * LANES) * WORD_ELEMENTS + k, word_row)] = w[n][s][k];
+            tile[cell_at((lane + s * LANES) * WORD_ELEMENTS + k, word_row)] = w[n][s][k];
         }
       }
     }
@@ -113,7 +117,7 @@ static inline void read_last_columns(local word* tile, global const element* in,
     const uint down = i / (2 * WORD_ELEMENTS);
     const long r = row + down;
     if (c >= 0 && c < TILE_C && col + (ulong)c < cols && r >= 0 && r < rows)
-      cells[CELL(c, down / WORD_ELEMENTS) * WORD_ELEMENTS + down % WORD_ELEMENTS] = in[base + (ulong)(r * pitch) + col + c];
+      cells[cell_at(c, down / WORD_ELEMENTS) * WORD_ELEMENTS + down % WORD_ELEMENTS] = in[base + (ulong)(r * pitch) + col + c];
   }
 }
 #endif
@@ -129,12 +133,12 @@ static inline void write_tile(local const word* tile, global element* out, ulong
     const ulong start = base + (ulong)((long)(col + c) * pitch);  // the output row's first element
     const uint skew = (uint)start & (WINDOW - 1);
     const uint q = HALO - skew;  // the window's first row in the tile
-    local const word* from = tile + CELL(c, q / WORD_ELEMENTS) + lane;
+    local const word* from = tile + cell_at(c, q / WORD_ELEMENTS) + lane;
     global word* to = (global word*)out + (start + (ulong)(row - (long)skew)) / WORD_ELEMENTS + lane;
 #pragma unroll
     for (uint s = 0; s < STEPS_OUT; ++s) {
       const long r = row - (long)skew + (lane + s * LANES) * WORD_ELEMENTS;
-      const word w = CUT(from[s * LANES], from[s * LANES + 1], q % WORD_ELEMENTS);
+      const word w = cut_words(from[s * LANES], from[s * LANES + 1], q % WORD_ELEMENTS);
       if (!guarded || (col + c < cols && r >= 0 && r + WORD_ELEMENTS <= rows)) {
         to[s * LANES] = w;
       }
@@ -162,7 +166,7 @@ void transpose_skewed(global const element* restrict in, ulong in_offset, long i
                       col + TILE_C + (WORD_ELEMENTS > 1 ? WORD_ELEMENTS : 0) <= cols;  // the same for the whole group
 
 #if WORD_ELEMENTS > 1  // the word behind a column's last one is read, not used
-  for (uint c = get_local_id(0); c < TILE_C; c += GROUP) tile[CELL(c, COLUMN_WORDS)] = 0;
+  for (uint c = get_local_id(0); c < TILE_C; c += GROUP) tile[cell_at(c, COLUMN_WORDS)] = 0;
 #endif
 
   if (inside) {

@@ -44,9 +44,11 @@
 #ifndef TILE_STRIDE
 #define TILE_STRIDE BLOCKS_DOWN
 #endif
-#define LOCAL_ROW(c) ((c) % BLOCK * BLOCKS_ACROSS + (c) / BLOCK)
 #include "common/grid.clh"
 #include "common/tile.clh"
+
+// The row in local memory of column c of a tile. A macro: as a function it changes the registers of this kernel on NVIDIA.
+#define LOCAL_ROW(c) ((c) % BLOCK * BLOCKS_ACROSS + (c) / BLOCK)
 
 #if VECTOR_WORDS == 1
 typedef word vector;
