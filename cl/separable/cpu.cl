@@ -89,13 +89,13 @@ __attribute__((noinline)) void sum_line(local VALUE* sums, local const VALUE* li
   }
 }
 
-// Adds `count` rows of the ring, each times its weight, to four vectors.
-static inline void add_rows(lanes* a, lanes* b, lanes* c, lanes* d, local const VALUE* from, uint pitch, uint count,
-                            constant VALUE* weight) {
-  PLAIN_LOOP for (uint j = 0; j < count; ++j) {
-    local const VALUE* row = from + j * pitch;
-    const lanes w = (lanes)weight[j];
-    *a += w * LOOSE(row), *b += w * LOOSE(row + LANES), *c += w * LOOSE(row + 2 * LANES), *d += w * LOOSE(row + 3 * LANES);
+// Adds `count` rows of the ring from `row` on, each times its weight, to four vectors at x.
+static inline void add_rows(lanes* a, lanes* b, lanes* c, lanes* d, local const VALUE* ring, uint row, uint pitch, uint x,
+                            uint count, constant VALUE* weight) {
+  PLAIN_LOOP for (uint j = 0; j < count; ++j, ++weight) {
+    local const VALUE* from = ring + (row + j) * pitch + x;
+    const lanes w = (lanes)*weight;
+    *a += w * LOOSE(from), *b += w * LOOSE(from + LANES), *c += w * LOOSE(from + 2 * LANES), *d += w * LOOSE(from + 3 * LANES);
   }
 }
 
@@ -134,8 +134,8 @@ __attribute__((noinline)) void sum_ring(global RESULT* to, local const VALUE* ri
     if (part == 1) {
       PLAIN_LOOP for (; x + BLOCK <= count; x += BLOCK) {
         lanes a = 0, b = 0, c = 0, d = 0;
-        add_rows(&a, &b, &c, &d, ring + oldest * pitch + x, pitch, taps - oldest, weights);
-        add_rows(&a, &b, &c, &d, ring + x, pitch, oldest, weights + (taps - oldest));
+        add_rows(&a, &b, &c, &d, ring, oldest, pitch, x, taps - oldest, weights);
+        add_rows(&a, &b, &c, &d, ring, 0, pitch, x, oldest, weights + (taps - oldest));
         a = finish_lanes(a, own_row + x, settings, area, inverse);
         b = finish_lanes(b, own_row + x + LANES, settings, area, inverse);
         c = finish_lanes(c, own_row + x + 2 * LANES, settings, area, inverse);
