@@ -1,8 +1,8 @@
-// Matrix product whose next tiles are under way while the present ones are multiplied.
+// Matrix product with double buffering: the next tiles are loaded during the multiplication of the current ones.
 //
-// As gemm/vector.cl, with two tiles of each factor: a work-item reads its packs of the next tiles into registers before it
-// multiplies, and puts them into the other tiles after. So the way from global memory takes no time of its own, and there is
-// one barrier for each TILE_K numbers instead of two.
+// As gemm/vector.cl, with two tiles of each factor: a work-item loads its packs of the next tiles into registers, multiplies the
+// current tiles, and stores the packs to the other buffers. So the multiplication hides the latency of global memory, and there
+// is one barrier for each TILE_K instead of two.
 //
 // Launch: (TILE_M / EACH_M) * (TILE_N / EACH_N) work-items a group, a group for each tile of C of each product.
 // Local memory: twice TILE_K rows of both tiles, as their layouts have them.
@@ -27,8 +27,7 @@ void gemm_double_buffered(GEMM_ARGUMENTS) {
     put_b(b_tiles, b_packs);
   }
   for (uint t = 0; t < tiles; ++t) {
-    // The present tiles are there; the others have been read by all since the barrier before.
-    barrier(CLK_LOCAL_MEM_FENCE);
+    barrier(CLK_LOCAL_MEM_FENCE);  // the current tiles are complete, and all reads of the other ones are done
     if (t + 1 < tiles) fetch_tiles(&source, t + 1, a_packs, b_packs, a_pitch, b_pitch);
     multiply_tiles(sums, a_tiles + t % 2 * A_ITEMS, b_tiles + t % 2 * B_ITEMS, y, x);
     if (t + 1 < tiles) {

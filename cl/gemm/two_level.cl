@@ -1,8 +1,8 @@
-// Matrix product in two levels of tiles: the work-group's, and in it one for each sub-group.
+// Matrix product with tiles of work-groups, sub-groups and work-items.
 //
-// As gemm/double_buffered.cl, but the work-items of a sub-group make a block of LANES_DOWN x LANES_ACROSS among
-// themselves, nearly a square, instead of a row: so together they read fewer different vectors of the tiles. And what a
-// work-item reads of the next row of the tiles is under way while it multiplies this one's.
+// As gemm/double_buffered.cl, but the work-items of a sub-group compute a block of LANES_DOWN x LANES_ACROSS register tiles,
+// nearly a square, instead of a row: so they read fewer different vectors of the tiles. A work-item reads the next fragments
+// while it multiplies the current ones.
 //
 // Launch: (TILE_M / EACH_M) * (TILE_N / EACH_N) work-items a group, a group for each tile of C of each product.
 // Local memory: twice TILE_K rows of both tiles, as their layouts have them.
@@ -38,8 +38,7 @@ void gemm_two_level(GEMM_ARGUMENTS) {
     put_b(b_tiles, b_packs);
   }
   for (uint t = 0; t < tiles; ++t) {
-    // The present tiles are there; the others have been read by all since the barrier before.
-    barrier(CLK_LOCAL_MEM_FENCE);
+    barrier(CLK_LOCAL_MEM_FENCE);  // the current tiles are complete, and all reads of the other ones are done
     if (t + 1 < tiles) fetch_tiles(&source, t + 1, a_packs, b_packs, a_pitch, b_pitch);
     local const value *const a_tile = a_tiles + t % 2 * A_ITEMS, *const b_tile = b_tiles + t % 2 * B_ITEMS;
     value left[2][EACH_M], right[2][EACH_N];

@@ -1,8 +1,8 @@
-// Matrix product with results in registers and vectors on every way: from global to local memory where rows are aligned,
-// and from local memory to registers always (gemm/fragments.clh). The rung "vector"; and "split_k", which gives the parts of
-// a long sum to several work-groups where C has too few tiles to fill the device.
+// Matrix product with register tiles and vector accesses: from global to local memory where rows are aligned, from local memory
+// to registers always (gemm/fragments.clh). Steps of the ladder: "vector"; and "split_k", which divides k among several
+// work-groups if C has too few tiles to fill the device.
 //
-// Launch: (TILE_M / EACH_M) * (TILE_N / EACH_N) work-items a group, a group for each tile of C of each product, or part.
+// Launch: (TILE_M / EACH_M) * (TILE_N / EACH_N) work-items a group, a group for each tile of C of each product, or split.
 // Local memory: TILE_K rows of both tiles, as their layouts have them.
 #include "gemm/fragments.clh"
 
@@ -20,7 +20,6 @@ void gemm_vector(GEMM_ARGUMENTS) {
 
   const uint tiles = (q.k + TILE_K - 1) / TILE_K;
   for (uint t = 0; t < tiles; ++t) {
-    // Global memory to local memory.
     value a_packs[A_STEPS * PACK_A], b_packs[B_STEPS * PACK_B];
     fetch_tiles(&source, t, a_packs, b_packs, a_pitch, b_pitch);
     put_a(a_tile, a_packs);
@@ -28,7 +27,7 @@ void gemm_vector(GEMM_ARGUMENTS) {
     barrier(CLK_LOCAL_MEM_FENCE);
 
     multiply_tiles(sums, a_tile, b_tile, y, x);
-    barrier(CLK_LOCAL_MEM_FENCE);  // the next tiles take their place
+    barrier(CLK_LOCAL_MEM_FENCE);  // before the next tiles are stored
   }
   const destination d = destination_of(&g, place.number);
   write_sums(&d, &q, place.row, place.col, y, x, sums);

@@ -1,14 +1,14 @@
-// Scan, the first rungs: the scan of one tile in local memory, as the textbooks have it. Vectors only.
+// Scan, first steps of the ladder: textbook scans of one tile in local memory. Vectors only.
 //
-// RUNG 0, "hillis_steele": an element a work-item; in step k each place joins the one 2^k before it. n log n operations. W. D.
+// RUNG 0, "hillis_steele": an element a work-item; in step k each element adds the one 2^k before it. n log n operations. W. D.
 // Hillis and G. L. Steele, "Data parallel algorithms", CACM 29, 1986.
-// RUNG 1, "blelloch": two elements a work-item; a tree of sums up, and down again, each node handing its left child what lies
-// before it, its right child that and the left child's sum. 2 n operations. G. E. Blelloch, "Prefix sums and their
-// applications", 1990. The strides of a tree are powers of two, which few banks serve: the plan's layout spreads them (M.
-// Harris, S. Sengupta and J. D. Owens, "Parallel prefix sum (scan) with CUDA", GPU Gems 3, 2007).
+// RUNG 1, "blelloch": two elements a work-item; the up-sweep builds a tree of sums; in the down-sweep a node passes its exclusive
+// prefix to its left child, and that plus the left child's sum to its right child. 2 n operations. G. E. Blelloch, "Prefix sums
+// and their applications", 1990. The strides of the tree are powers of two, which conflict in the banks: the plan's layout
+// avoids it (M. Harris, S. Sengupta and J. D. Owens, "Parallel prefix sum (scan) with CUDA", GPU Gems 3, 2007).
 //
-// Launch: one dimension, GROUP work-items a group, which has a part and takes its tiles one after the other; what the parts
-// make comes from another launch (scan/reduce.cl). Local memory: 2 * GROUP numbers (blelloch: in the layout).
+// Launch: one dimension, GROUP work-items a group, which scans the tiles of its part in their order; the aggregates of the parts
+// come from a first launch (scan/reduce.cl). Local memory: 2 * GROUP numbers (blelloch: in the layout).
 #include "scan/operation.clh"
 #include "common/tile.clh"
 
@@ -41,7 +41,7 @@ void scan_ladder(SCAN_ARGUMENTS) {
   for (ulong first = part * piece; first < end; first += GROUP) {
     const ulong i = first + item;
     const ACC x = i < end ? lift(load_value(row, i)) : identity();
-    uint from = 0;  // the half that is read; the other one is written, so that one barrier a step is enough
+    uint from = 0;  // the half that is read; the other one is written: one barrier a step
     tree[item] = x;
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint apart = 1; apart < GROUP; apart *= 2) {
@@ -57,16 +57,16 @@ void scan_ladder(SCAN_ARGUMENTS) {
 #endif
     if (i < end) store_result(results, i, (result_value)result);
     before = combine(before, tree[from + GROUP - 1]);
-    barrier(CLK_LOCAL_MEM_FENCE);  // the next tile takes its place
+    barrier(CLK_LOCAL_MEM_FENCE);  // before the next tile is stored
   }
 #else
   for (ulong first = part * piece; first < end; first += 2 * GROUP) {
-    // Neighbouring work-items read neighbours.
+    // Coalesced loads.
     const ulong i = first + item, j = i + GROUP;
     const ACC x = i < end ? lift(load_value(row, i)) : identity(), y = j < end ? lift(load_value(row, j)) : identity();
     tree[place_of(item)] = x;
     tree[place_of(item + GROUP)] = y;
-    // Up: each node is the sum of its two children, and lies where the right one did.
+    // Up-sweep: each node is the sum of its children, stored at the place of the right one.
     for (uint apart = 1, nodes = GROUP; nodes > 0; apart *= 2, nodes /= 2) {
       barrier(CLK_LOCAL_MEM_FENCE);
       if (item < nodes) {
@@ -76,8 +76,7 @@ void scan_ladder(SCAN_ARGUMENTS) {
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     const ACC whole = tree[place_of(2 * GROUP - 1)];
-    // Down: what lies before a node lies before its left child; before the right one comes the left one's sum too. Nothing
-    // lies before the root.
+    // Down-sweep: exclusive prefixes; the root's is the identity.
     for (uint apart = GROUP, nodes = 1; nodes <= GROUP; apart /= 2, nodes *= 2) {
       barrier(CLK_LOCAL_MEM_FENCE);
       if (item < nodes) {
@@ -93,7 +92,7 @@ void scan_ladder(SCAN_ARGUMENTS) {
     if (i < end) store_result(results, i, (result_value)(EXCLUSIVE ? p : combine(p, x)));
     if (j < end) store_result(results, j, (result_value)(EXCLUSIVE ? q : combine(q, y)));
     before = combine(before, whole);
-    barrier(CLK_LOCAL_MEM_FENCE);  // the next tile takes its place
+    barrier(CLK_LOCAL_MEM_FENCE);  // before the next tile is stored
   }
 #endif
 }
