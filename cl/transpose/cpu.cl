@@ -47,7 +47,7 @@ typedef ulong4 block_row;
 #endif
 typedef ulong8 cache_line;  // whatever is in it
 
-// Vectors at the alignment of an element. vload says the same, but PoCL makes 128-bit pieces of it.
+// Unaligned vectors. PoCL splits vload into pieces of 128 bits.
 #if ELEMENT_BYTES < 16
 typedef struct __attribute__((packed)) { block_row v; } packed_row;
 #endif

@@ -111,7 +111,7 @@ GROUP_FUNCTION void read_fragments(uint a[MS][4], uint b[NS][2], uint a_tile, ui
 #pragma unroll
   for (uint i = 0; i < MS; ++i) {
     if (A_TRANSPOSED)
-      load_matrices_turned(a[i], a_tile + block_place(x * 16 + lane / 16 * 8 + lane % 8, row / 8 + i * 2 + lane / 8 % 2));
+      load_matrices_transposed(a[i], a_tile + block_place(x * 16 + lane / 16 * 8 + lane % 8, row / 8 + i * 2 + lane / 8 % 2));
     else
       load_matrices(a[i], a_tile + row_place(row + i * 16 + lane % 16, x * 2 + lane / 16));
   }
@@ -119,7 +119,7 @@ GROUP_FUNCTION void read_fragments(uint a[MS][4], uint b[NS][2], uint a_tile, ui
   for (uint j = 0; j < NS; j += 2) {
     uint two[4];
     if (B_TRANSPOSED)
-      load_matrices_turned(two, b_tile + block_place(x * 16 + lane % 16, col / 8 + j + lane / 16));
+      load_matrices_transposed(two, b_tile + block_place(x * 16 + lane % 16, col / 8 + j + lane / 16));
     else
       load_matrices(two, b_tile + row_place(col + j * 8 + lane / 16 * 8 + lane % 8, x * 2 + lane / 8 % 2));
     b[j][0] = two[0], b[j][1] = two[1], b[j + 1][0] = two[2], b[j + 1][1] = two[3];
