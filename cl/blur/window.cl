@@ -1,14 +1,14 @@
-// What a small square window holds: the median of SIZE x SIZE, or the magnitude of the gradient by Sobel's weights.
+// Filters of small square windows: the median of SIZE x SIZE, or the magnitude of the gradient by Sobel's weights.
 //
-// A work-item takes LANES neighbours of a row at a time, and reads their windows as SIZE * SIZE vectors: from memory, where
-// the cache serves all but the first of the reads of an element. Medians are found in registers: of 9 by a network of 19
+// A work-item computes LANES neighbours of a row at a time, and loads their windows as SIZE * SIZE vectors from global memory;
+// the cache serves all but the first load of an element. Medians are computed in registers: of 9 by a sorting network of 19
 // exchanges (J. L. Smith, "Implementing median filters in XC4000E FPGAs", Xcell 23, 1996; A. W. Paeth, "Median finding on a
-// 3 x 3 grid", Graphics Gems, 1990), of 25 by forgetful selection: of the first 14 neither the least nor the greatest can be
-// the median, they are forgotten, and the next one takes their place (M. McGuire, "A fast, small-radius GPU median filter",
+// 3 x 3 grid", Graphics Gems, 1990), of 25 by forgetful selection: of the first 14 neither the minimum nor the maximum can
+// be the median, so both are dropped and the next element is added (M. McGuire, "A fast, small-radius GPU median filter",
 // ShaderX6, 2008; G. Perrot et al., "Fine-tuned high-speed implementation of a GPU-based median filter", Journal of Signal
 // Processing Systems 75, 2014).
 //
-// Launch: three dimensions of work-items: vectors of a row, bands of `band` rows, planes; what exceeds the launch is a loop.
+// Launch: three dimensions of work-items: vectors of a row, bands of `band` rows, planes; grid-stride loops over all three.
 #include "separable/arguments.clh"
 
 #ifndef OPERATION
@@ -40,7 +40,7 @@
 #define RADIUS (SIZE / 2)
 #define COUNT (SIZE * SIZE)
 
-// Bytes are compared as bytes, which a vector holds more of.
+// Bytes are compared as bytes, of which a vector has more.
 #if OPERATION == 0 && !ELEMENT_HALF
 typedef ELEMENT number;
 typedef JOIN(ELEMENT, LANES) numbers;
@@ -51,7 +51,7 @@ typedef JOIN(VALUE, LANES) numbers;
 
 #include "common/convert.clh"
 
-// A vector by its elements: compilers for GPUs keep it in registers.
+// Access to the elements of a vector: compilers for GPUs keep it in registers.
 typedef union {
   numbers all;
   number each[LANES];
@@ -82,8 +82,8 @@ static inline numbers results_of(numbers w[COUNT]) {
   sort_pair(w, 4, 7); sort_pair(w, 4, 2); sort_pair(w, 6, 4); sort_pair(w, 4, 2);
   return w[4];
 #else
-  // Round n has the places n to 13: those from both ends are put in order, then the least goes to place n and the greatest to
-  // place 13, where the next element follows. 132 exchanges.
+  // Round n has elements n to 13: pairs from both ends are sorted, then the minimum moves to n and the maximum to 13, where the
+  // next element replaces it. 132 exchanges.
   sort_pair(w, 0, 13); sort_pair(w, 1, 12); sort_pair(w, 2, 11); sort_pair(w, 3, 10); sort_pair(w, 4, 9);
   sort_pair(w, 5, 8); sort_pair(w, 6, 7); sort_pair(w, 0, 1); sort_pair(w, 0, 2); sort_pair(w, 0, 3);
   sort_pair(w, 0, 4); sort_pair(w, 0, 5); sort_pair(w, 0, 6); sort_pair(w, 7, 13); sort_pair(w, 8, 13);
@@ -152,7 +152,7 @@ static inline void store_numbers(global RESULT* to, numbers v) {
 #endif
 }
 
-// The elements at `col` and its neighbours, which may lie beyond the edges. `source`: their row, -1: the value beyond.
+// Loads the elements at `col` and its neighbours, which may lie beyond the edges. `source`: their row; -1: the value beyond the edges.
 static inline numbers gather_numbers(global const ELEMENT* from, ulong in_pitch, long source, long col, long width, VALUE beyond) {
   lanes gathered;
 #pragma unroll
@@ -163,7 +163,7 @@ static inline numbers gather_numbers(global const ELEMENT* from, ulong in_pitch,
   return gathered.all;
 }
 
-// A row of the window around `col`.
+// Loads a row of the window around `col`.
 static inline void gather_row(numbers w[SIZE], global const ELEMENT* from, ulong in_pitch, long source, long col, long width,
                               VALUE beyond) {
   w[0] = gather_numbers(from, in_pitch, source, col - RADIUS * CHANNELS, width, beyond);

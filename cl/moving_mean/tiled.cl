@@ -146,7 +146,7 @@ void moving_mean_tiled(MOVING_MEAN_ARGUMENTS) {
           if (k * GROUP < count) store_mean(target, k * GROUP, values[k], whole ? length : (uint)there);
         }
       }
-      barrier(CLK_LOCAL_MEM_FENCE);  // the next tile takes its place
+      barrier(CLK_LOCAL_MEM_FENCE);  // before the next tile is stored
     }
   }
 }

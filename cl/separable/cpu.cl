@@ -1,11 +1,11 @@
-// Separable filter for a CPU: a thread takes bands of rows, in strips that its own cache holds.
+// Separable filter for a CPU: a thread computes bands of rows, in strips that fit its cache.
 //
-// A work-group is one work-item, which is one thread. Each row of the input is converted once, with what lies beyond its
-// ends, into a line of numbers; its sums along the row go into a ring of the last column_taps rows; a row of results is then
-// a sum down the ring. So memory is read and written once, and both passes run on the first two levels of the cache, in
-// vectors. The windows' sizes are arguments: one program serves them all.
+// A work-group is one work-item, which is one thread. Each row of the input is converted once, with its halo, into a line; its
+// sums along the row go to a ring buffer of the last column_taps rows; a row of results is a sum down the ring. So main memory is
+// read and written once, and both passes work on the first two levels of the cache, in vectors. The windows' sizes are
+// arguments, so one program serves all of them.
 //
-// Launch: one dimension, local size 1; group g does bands g, g + groups, ...; a band has `band` rows of a plane.
+// Launch: one dimension, local size 1; group g computes bands g, g + groups, ...; a band has `band` rows of a plane.
 // Local memory: MEMORY values: a line of STRIP + (row_taps - 1) * CHANNELS and column_taps rows of STRIP.
 #include "common/stream.clh"
 #include "separable/arguments.clh"
@@ -31,14 +31,14 @@ static inline void store_lanes(global RESULT* to, lanes v, const bool streaming)
   JOIN(JOIN(vstore_half, LANES), _rte)(v, 0, to);
 #else
 #if RESULT_INTEGER
-  // As fmin and fmax, which PoCL 3.1 calls for each element.
+  // Comparisons, because PoCL 3.1 calls fmin and fmax for each element.
   v = v > (lanes)RESULT_LOW ? v : (lanes)RESULT_LOW;
   v = v < (lanes)RESULT_HIGH ? v : (lanes)RESULT_HIGH;
 #if HALF_UP
   const int_lanes whole = CONVERT(int_lanes, v + (lanes)(0.5f - RESULT_LOW)) + RESULT_LOW;
 #elif USE_DOUBLE
   const int_lanes whole = CONVERT(int_lanes, v + (lanes)0x1.8p52 - (lanes)0x1.8p52);
-#else  // the last place of what is added is 1, so that the addition rounds to even
+#else  // the unit in the last place of the addend is 1, so the addition rounds to even
   const int_lanes whole = JOIN(as_int, LANES)(v + (lanes)0x1.8p23f) - 0x4b400000;
 #endif
   const results r = CONVERT(results, whole);
@@ -53,7 +53,7 @@ static inline void store_lanes(global RESULT* to, lanes v, const bool streaming)
 #endif
 }
 
-// line[i] = the element at place from + i of the row, for i < count. Not inlined: PoCL copies a kernel's body three times.
+// line[i] = the element at index from + i of the row, for i < count. Not inlined: PoCL copies a kernel's body three times.
 __attribute__((noinline)) void fill_line(local VALUE* line, global const ELEMENT* row, long from, long count, long width,
                                          VALUE beyond, uint is_inside) {
   if (!is_inside) {
@@ -117,20 +117,20 @@ static inline lanes finish_lanes(lanes v, global const ELEMENT* own, constant VA
 #endif
 }
 
-// to[x] = the sum down the ring at x, for x < count. The oldest of the ring's `taps` rows is `oldest`.
+// to[x] = the result of the sum down the ring at x, for x < count. `oldest`: the oldest of the ring's `taps` rows.
 __attribute__((noinline)) void sum_ring(global RESULT* to, local const VALUE* ring, uint pitch, uint count, uint oldest,
                                         constant VALUE* settings, constant VALUE* weights, uint taps,
                                         global const ELEMENT* own_row, uint window_area, uint streaming) {
   const VALUE area = (VALUE)window_area, inverse = 1 / area;
   uint x = 0;
 #if !RESULT_HALF
-  // Up to the first whole vector in memory.
+  // The elements before the first aligned vector.
   const uint bytes = (uint)((ulong)to % sizeof(results));
   const uint head = bytes == 0 ? 0 : min((uint)((sizeof(results) - bytes) / sizeof(RESULT)), count);
 #else
   const uint head = 0;
 #endif
-  PLAIN_LOOP for (uint part = 0; part < 3; ++part) {  // the head one by one, whole blocks, the rest one by one
+  PLAIN_LOOP for (uint part = 0; part < 3; ++part) {  // scalar head, whole blocks, scalar tail
     if (part == 1) {
       PLAIN_LOOP for (; x + BLOCK <= count; x += BLOCK) {
         lanes a = 0, b = 0, c = 0, d = 0;

@@ -73,7 +73,7 @@ void stencil_tiled(STENCIL_ARGUMENTS) {
           store_cell(to, x * CHANNELS + channel, sum);
         }
       }
-      barrier(CLK_LOCAL_MEM_FENCE);  // the next tile takes its place
+      barrier(CLK_LOCAL_MEM_FENCE);  // before the next tile is stored
     }
   }
 }
