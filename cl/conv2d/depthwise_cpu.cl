@@ -1,8 +1,8 @@
-// Convolution of planes by themselves (depthwise: a channel and a filter in each group) for a CPU.
+// Depthwise convolution for a CPU: a channel and a filter in each group.
 //
-// A work-group is one work-item, which is one thread, and makes rows of one plane. A window has few weights, which stay in
-// registers, and the rows that it touches are in the first-level cache by themselves: so rows are read where they lie, in
-// vectors of LANES results, and nothing is copied. Only windows that leave their row go one by one.
+// A work-group is one work-item, which is one thread, and computes rows of one plane. A window has few weights, which stay in
+// registers, and its rows stay in the first-level cache: so rows are loaded from global memory, in vectors of LANES results,
+// without a copy. Results whose windows reach beyond their row are computed one at a time.
 //
 // Launch: local size 1; jobs: tile_h rows of a plane, then planes. Local memory: none.
 #include "conv2d/arguments.clh"
@@ -37,11 +37,11 @@ static inline vector load_row(global const ELEMENT* from) {
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void conv2d_depthwise_cpu(CONV2D_ARGUMENTS) {
-  (void)in_channels, (void)out_channels, (void)window_w, (void)window_h;  // 1, and known to the compiler
+  (void)in_channels, (void)out_channels, (void)window_w, (void)window_h;  // constants of this program
   (void)stride_x, (void)block_k, (void)tile_w, (void)depth;
   const uint bands = (out_h + tile_h - 1) / tile_h;
   const ulong jobs = images * groups * bands;
-  // Windows of the columns [first_x, end_x) lie in their row, with what vectors read behind them.
+  // Windows of the columns [first_x, end_x) lie in their row, with the elements that vectors load after them.
   const uint reach = (WINDOW_W - 1) * dilation_x + STRIDE_X;
   const uint first_x = min((pad_left + STRIDE_X - 1) / STRIDE_X, out_w);
   uint end_x = in_w + pad_left < reach ? 0 : min((in_w + pad_left - reach) / STRIDE_X + 1, out_w);
@@ -58,7 +58,7 @@ void conv2d_depthwise_cpu(CONV2D_ARGUMENTS) {
     for (uint y = first_y; y < end_y; ++y) {
       global RESULT* to = out + out_offset + n * out_stride + group * out_plane + y * out_pitch;
       const int top = (int)(y * stride_y) - (int)pad_top;
-      // Columns at a time, the last ones twice where they do not fill a vector.
+      // LANES columns at a time; the last vector overlaps the one before.
       for (uint next = first_x; next < end_x; next += LANES) {
         const uint x = min(next, end_x - LANES);
         vector sum = 0;

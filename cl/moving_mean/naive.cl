@@ -1,6 +1,6 @@
-// Moving means: a work-item adds up the window of one result, in global memory.
+// Moving means, first step of the ladder: a work-item sums the window of one result from global memory.
 //
-// Launch: two dimensions of work-items: element of a row, row; rows that exceed the launch are a loop. No local memory.
+// Launch: two dimensions of work-items: element of a row, row; a grid-stride loop over the rows. No local memory.
 #include "moving_mean/arguments.clh"
 
 #ifndef GROUP_0
