@@ -224,9 +224,10 @@ void window(SEPARABLE_ARGUMENTS) {
   for (ulong p = get_global_id(2); p < planes; p += get_global_size(2)) {
     for (ulong top = first_row + get_global_id(1) * band; top < end_row; top += get_global_size(1) * band) {
       for (ulong row = top; row < min(top + band, end_row); ++row) {
-        compute_row(out + plane_offset(p, depth, out_offset, out_stride, out_plane) + row * out_pitch, in + plane_offset(p, depth, in_offset, in_stride, in_plane), in_pitch, (long)row,
-                 first_col + get_global_id(0) * LANES, get_global_size(0) * LANES, first_col, end_col, (long)rows, (long)width,
-                 value_beyond(weights));
+        compute_row(out + plane_offset(p, depth, out_offset, out_stride, out_plane) + row * out_pitch,
+                    in + plane_offset(p, depth, in_offset, in_stride, in_plane), in_pitch, (long)row,
+                    first_col + get_global_id(0) * LANES, get_global_size(0) * LANES, first_col, end_col, (long)rows, (long)width,
+                    value_beyond(weights));
       }
     }
   }

@@ -3,8 +3,9 @@
 // A work-group is one work-item, which is one thread, and computes a tile of C. "Local memory" is that thread's share of the
 // second-level cache: it holds DEPTH columns of A's tile and rows of B's, packed in the order in which they are multiplied, and
 // the tile's sums. The micro-kernel keeps BLOCK_M rows of BLOCK_N = LANES * VECTORS sums in vector registers; it reads VECTORS
-// vectors of a strip of B, which the first-level cache holds, and broadcasts single elements of A. K. Goto and R. van de Geijn, "Anatomy of high-performance matrix
-// multiplication", ACM TOMS 34, 2008; the micro-kernel as in F. Van Zee and R. van de Geijn, "BLIS", ACM TOMS 41, 2015.
+// vectors of a strip of B, which the first-level cache holds, and broadcasts single elements of A.
+// K. Goto and R. van de Geijn, "Anatomy of high-performance matrix multiplication", ACM TOMS 34, 2008; the micro-kernel as in F.
+// Van Zee and R. van de Geijn, "BLIS", ACM TOMS 41, 2015.
 //
 // Elements outside of the matrices are 0 in the tiles, so that blocks are always whole.
 //

@@ -65,7 +65,8 @@ void moving_mean_blocks(MOVING_MEAN_ARGUMENTS) {
       } else {
         sum = ends[r * width + low] + begins[r * width + high];
       }
-      store_mean(out + row_offset(first_row + r, height, depth, out_offset, out_pitch, out_plane, out_stride), x, sum, whole ? window : high - low + 1);
+      global RESULT* to = out + row_offset(first_row + r, height, depth, out_offset, out_pitch, out_plane, out_stride);
+      store_mean(to, x, sum, whole ? window : high - low + 1);
     }
   }
 #endif

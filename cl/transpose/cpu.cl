@@ -1,7 +1,7 @@
 // Transpose for a CPU: out[c][r] = in[r][c].
 //
-// A work-group is one work-item, which is one thread. The tile in local memory stays in the L2 cache; it makes accesses to main
-// memory long and contiguous on both sides, for DRAM pages and the TLB. A thread reads up to TILE_C neighbours of each input
+// A work-group is one work-item, which is one thread. The tile in local memory stays in the L2 cache; with it accesses to main
+// memory are long and contiguous on both sides, for DRAM pages and the TLB. A thread reads up to TILE_C neighbours of each input
 // row, transposes them in registers in blocks of BLOCK x BLOCK elements, and writes whole cache lines by non-temporal stores, so
 // that no line of the output is read before it is overwritten. A line rarely begins where a tile does: every output row has a
 // window of its own, shifted to the next line boundary, so that each line is written once, by one work-item; for that a tile
