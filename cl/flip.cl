@@ -1,15 +1,15 @@
 // Copy of a matrix whose rows, columns or both run backwards: mirror images, and rotation by 180 degrees.
 //
-// Rows that run backwards need no code here: the caller gives the offset of the last row and a negative pitch. Columns
-// are reversed by writing each row from its end: a work-item writes WIDTH neighbours in the reverse order of the WIDTH
-// neighbours that it reads, so both sides stay contiguous and no local memory is needed.
+// The order of rows needs no code here: the caller passes the offset of the last row and a negative pitch. Columns are
+// reversed by writing each row from its end: a work-item loads a vector of WIDTH neighbours and stores it in reverse order, so
+// loads and stores are coalesced without local memory.
 //
-// Launch: a group has GROUP_1 rows of GROUP_0 * WIDTH columns of GROUP_2 matrices; groups are counted in one dimension.
+// Launch: a group has GROUP_1 rows of GROUP_0 * WIDTH columns of GROUP_2 matrices; groups are numbered in one dimension.
 #include "common/element.clh"
 #include "common/grid.clh"
 
 #ifndef WIDTH
-#define WIDTH 1  // elements of a work-item: 1, 2, 4, 8, 16
+#define WIDTH 1  // vector width: 1, 2, 4, 8, 16 elements
 #endif
 #ifndef REVERSE
 #define REVERSE 1  // 1: each row is written backwards
@@ -28,7 +28,7 @@ kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
 void flip(global const element* restrict in, ulong in_offset, long in_pitch, ulong in_stride,
           global element* restrict out, ulong out_offset, long out_pitch, ulong out_stride,
           ulong rows, ulong cols, ulong batch) {
-  // Groups along the rows first: the output is written from front to back.
+  // Groups along the rows first: the output is written in order of addresses.
   const tile_place place = place_of_tile(get_group_id(0), (cols + GROUP_0 * WIDTH - 1) / (GROUP_0 * WIDTH),
                                          (rows + GROUP_1 - 1) / GROUP_1);
   const ulong first = ((ulong)place.row * GROUP_0 + get_local_id(0)) * WIDTH;

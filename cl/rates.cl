@@ -1,4 +1,4 @@
-// What a device reaches: a copy, and fused multiply-adds. The roofline's two rates (smem::measure_rates).
+// Measures a device's two rates of the roofline model: a copy, and fused multiply-adds (smem::measure_rates).
 //
 // Launch: GROUP work-items a group.
 // Local memory: none.
@@ -8,10 +8,10 @@
 #define GROUP 256  // work-items
 #endif
 #ifndef STREAMING
-#define STREAMING 0  // 1: stores past the cache, which pays on CPUs
+#define STREAMING 0  // 1: non-temporal stores, which are faster on CPUs
 #endif
 #ifndef RUN
-#define RUN 1  // vectors that a work-item copies: neighbours, on CPUs many
+#define RUN 1  // neighbouring vectors that a work-item copies: many on CPUs
 #endif
 #ifndef WIDTH
 #define WIDTH 4  // floats of a vector: 4, 16
@@ -44,7 +44,7 @@ void rates_copy(global const item* restrict from, global item* restrict to, ulon
   }
 }
 
-// 2 * CHAINS * LENGTH * WIDTH operations a round and work-item. The sums are stored, so that nothing is left out.
+// 2 * CHAINS * LENGTH * WIDTH operations a round and work-item. The sums are stored, so that compilers do not remove them.
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void rates_fp32(global float* sums, float factor, uint rounds) {
   item chain[CHAINS];

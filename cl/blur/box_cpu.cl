@@ -1,11 +1,11 @@
-// Mean of a box of any size, for a CPU: a thread takes bands of rows, in strips that its own cache holds.
+// Mean of a box of any size, for a CPU: a thread computes bands of rows, in strips that fit its cache.
 //
-// A work-group is one work-item, which is one thread. The sums of a strip's columns are kept in local memory, which is the
-// thread's cache: the row that comes in is added and the one that leaves taken away, in vectors. Along a row of these sums
-// RUNS windows slide at once, since each of their additions waits for the one before. Where an infinity or a NaN
-// has reached the sums, the row of results and its column sums are computed again from the elements.
+// A work-group is one work-item, which is one thread. Running sums of a strip's columns are in local memory, which is the
+// thread's cache: the row that enters the box is added and the row that leaves it subtracted, in vectors. Along a row of these
+// sums RUNS running sums are computed at once, because each is a chain of dependent additions. If an infinity or a NaN is in the
+// sums, the row of results and its column sums are computed again from the elements.
 //
-// Launch: one dimension, local size 1; group g does bands g, g + groups, ...; a band has `band` rows of a plane.
+// Launch: one dimension, local size 1; group g computes bands g, g + groups, ...; a band has `band` rows of a plane.
 // Local memory: 3 lines of MEMORY / 3 sums: STRIP and the width of a box.
 #define EXACT_DIVISION 1  // as on all CPUs
 #include "blur/box.clh"
@@ -31,7 +31,7 @@ typedef struct __attribute__((packed)) { JOIN(ELEMENT, 8) v; } loose_elements;
 #define LOAD_ELEMENTS(p) CONVERT(lanes, ((global const loose_elements*)(p))->v)
 #endif
 
-// line[i] = the element at place from + i of the row, for i < count.
+// line[i] = the element at index from + i of the row, for i < count.
 __attribute__((noinline)) void fill_line(local SUM* line, global const ELEMENT* row, long from, long count, long width, SUM beyond,
                                          uint is_there) {
   if (!is_there) {
@@ -54,7 +54,7 @@ __attribute__((noinline)) void fill_line(local SUM* line, global const ELEMENT* 
 
 DEFINE_ADD_SUM(add_lanes, lanes)
 
-// Adds a line to the sums of the columns, or takes it away. Lines are filled up to a multiple of LANES.
+// Adds a line to the sums of the columns, or subtracts it. Lines are filled up to a multiple of LANES.
 __attribute__((noinline)) void add_line(local SUM* high, local SUM* low, local const SUM* line, uint count, uint away) {
   PLAIN_LOOP for (uint i = 0; i < count; i += LANES) {
     lanes h = *(local lanes*)(high + i), l = *(local lanes*)(low + i);
@@ -69,8 +69,7 @@ __attribute__((noinline)) void add_line(local SUM* high, local SUM* low, local c
   }
 }
 
-// to[x] = the mean of the box at x, for x < count: sums of `taps` cells, from that of x on. Returns whether any sum has become
-// infinite or NaN.
+// to[x] = the mean of the box at x, for x < count: sums of `taps` cells from x on. Returns whether a sum is infinite or NaN.
 __attribute__((noinline)) uint slide(global RESULT* to, local const SUM* sums, uint count, uint taps, uint area, VALUE inverse) {
   const uint cells = count / CHANNELS, run = (cells + RUNS - 1) / RUNS;
   uint spoiled = 0;
@@ -105,7 +104,7 @@ __attribute__((noinline)) uint slide(global RESULT* to, local const SUM* sums, u
 }
 
 #if !SUM_INTEGER
-// The same, each box by itself.
+// The same, with a new sum for each box.
 __attribute__((noinline)) void sum_boxes(global RESULT* to, local const SUM* sums, uint count, uint taps, uint area,
                                          VALUE inverse) {
   PLAIN_LOOP for (uint x = 0; x < count; x += LANES) {

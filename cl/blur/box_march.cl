@@ -1,16 +1,16 @@
 // Mean of a box of any size by plane streaming down the rows, at a cost that hardly depends on the size.
 //
 // A work-item owns COLS neighbouring columns of a strip, and their sums over the rows of a box. For each row it adds the row that enters the
-// box and takes away the one that has left it; both are read AHEAD rows ahead of time. The rows between are kept in a ring in local memory,
+// box and subtracts the one that has left it; both are prefetched AHEAD rows ahead. The rows between are kept in a ring in local memory,
 // or, where that would be too large, the row that leaves is read again, mostly from the cache.
 //
 // The group turns STEP rows of such sums at a time into prefix sums along segments of 32 (without NVIDIA's shuffles 16) work-items' columns.
 // The sum of a box is the difference of two of them, and the totals of the segments that end between: F. C. Crow, "Summed-area tables for
 // texture mapping", SIGGRAPH 1984, kept for STEP rows of a strip at a time. Prefixes of short segments also lose less by rounding than those
-// of the whole strip. A work-item with a result that is not finite, of which something else in the segment or above in the band may be the
-// cause, makes its results anew in the end.
+// of the whole strip. If a work-item has a result that is not finite, which other elements of the segment or above in the band may have caused,
+// it computes its results again at the end.
 //
-// Launch: one dimension, GROUP work-items a group; group g takes strips of `band` rows: g, g + groups, ...
+// Launch: one dimension, GROUP work-items a group; group g computes strips of `band` rows: g, g + groups, ...
 // Local memory: STEP rows of GROUP * COLS sums: with shuffles two such tiles that take turns, so that STEP rows have one
 // barrier, else one and STEP rows of GROUP * CHANNELS totals; with RING so many rows of GROUP * COLS elements.
 #include "common/work_group.clh"
@@ -26,7 +26,7 @@
 #define STEP 4  // rows between barriers
 #endif
 #ifndef AHEAD
-#define AHEAD 8  // rows that are read ahead of time: a multiple of STEP
+#define AHEAD 8  // rows that are prefetched: a multiple of STEP
 #endif
 #ifndef ROW_TAPS
 #define ROW_TAPS 101  // cells of a box, along rows
@@ -76,8 +76,8 @@ GROUP_FUNCTION void put_columns(local SUM* row, uint item, const SUM v[COLS]) {
 #endif
 }
 
-// Adds to a sum that slides by Kahan's method: W. Kahan, "Further remarks on reducing truncation errors", CACM 8 (1), 1965. `low` is what
-// the sum lacks. It loses something only where a number is larger than the sum before it, and then no more than that number's last
+// Adds to a running sum by Kahan's method: W. Kahan, "Further remarks on reducing truncation errors", CACM 8 (1), 1965. `low` is the
+// compensation. It loses something only where a number is larger than the sum before it, and then no more than that number's last
 // place.
 static inline void slide(SUM* high, SUM* low, SUM v) {
 #if SUM_INTEGER
@@ -90,8 +90,8 @@ static inline void slide(SUM* high, SUM* low, SUM v) {
 #endif
 }
 
-// A work-item's part of a row as it was read: integers in the bytes of one word, which compilers take for vectors of
-// bytes else, each of them in a register.
+// A work-item's part of a row in the format of memory: integers in the bytes of one word, because compilers keep each element of a
+// vector of bytes in a register of its own.
 #if SMALL == 1
 typedef uint part;
 #elif SMALL == 2
@@ -111,7 +111,7 @@ static inline SUM number_of(const part* p, const uint c) { return (SUM)p->each[c
 static inline void set_number(part* p, const uint c, VALUE v) { p->each[c] = (SUM)v; }
 #endif
 
-// Neighbours that are all there.
+// Loads neighbours that all lie in the row.
 static inline part load_part(global const ELEMENT* from) {
 #if VECTOR_IN && SMALL
   return *(global const part*)from;
@@ -138,7 +138,7 @@ static inline part load_part(global const ELEMENT* from) {
 typedef struct {
   long first;        // column
   long place[COLS];  // -1: the value beyond the edges
-  bool inside;       // all are
+  bool inside;       // all lie in the row
 } own_columns;
 
 static inline own_columns find_columns(long first, long width) {
@@ -150,7 +150,7 @@ static inline own_columns find_columns(long first, long width) {
   return own;
 }
 
-// The part of a row that is there.
+// Loads the part of a row of the plane.
 static inline part load_edge(global const ELEMENT* line, own_columns own, VALUE beyond) {
   part p = NO_PART;
 #pragma unroll
@@ -164,7 +164,7 @@ static inline part load_edge(global const ELEMENT* line, own_columns own, VALUE 
   return p;
 }
 
-// Of any row.
+// Loads the part of any row, also beyond the edges.
 static inline part load_any(global const ELEMENT* from, ulong in_pitch, long row, long rows, own_columns own, VALUE beyond) {
   const long source = place_within(row, rows);
   part p = load_edge(from + (ulong)max(source, 0L) * in_pitch, own, beyond);
@@ -186,7 +186,7 @@ typedef struct {
   VALUE beyond;
 } read_rows;
 
-// `count`: rows that are read for results. What is read ahead after them counts as in the plane if it is.
+// `count`: rows that are read for results. Rows that are prefetched after them may lie in the plane or not.
 static inline read_rows find_rows(global const ELEMENT* from, ulong in_pitch, long first, uint count, long rows, VALUE beyond) {
   read_rows x = {from, in_pitch, first, rows, 0, 0, beyond};
   x.plain_from = (uint)clamp(-first, 0L, (long)count);
@@ -224,7 +224,7 @@ GROUP_FUNCTION void put_part(local ring_row* row, uint item, const part* p) {
   put_columns(*row, item, p->each);
 #endif
 }
-// Not returned: what an always inlined function returns as a struct, Oclgrind does not run.
+// By a pointer: Oclgrind does not support always-inlined functions that return structs.
 GROUP_FUNCTION void get_part(part* p, local const ring_row* row, uint item) {
 #if SMALL
   *p = (*row)[item];
@@ -256,8 +256,8 @@ static inline SUM row_sum(read_rows x, uint i, long first, long width) {
   return sum;
 }
 
-// Makes the results of a column near something that is not finite: a box's rows slide down, but for those whose sums are not finite, of
-// which it is remembered how far down they matter. `first`: the element where the boxes begin.
+// Computes the results of a column with elements that are not finite: a running sum of rows, without the rows whose sums are not finite,
+// for which it keeps the row where they leave the box. `first`: the element where the boxes begin.
 static inline void make_column(global RESULT* to, ulong out_pitch, uint height, read_rows read, long first, long width, uint column_taps,
                                VALUE inverse) {
   SUM high = 0, low = 0;
@@ -288,7 +288,7 @@ static inline void make_column(global RESULT* to, ulong out_pitch, uint height, 
   }
 }
 
-// Makes the written results of a work-item so, of which the first begin at `to` and are in column `col`.
+// Computes all written results of a work-item this way. The first of them are at `to`, in column `col`.
 static inline void make_columns(global RESULT* to, ulong out_pitch, uint height, read_rows read, long col, uint written, long width,
                                 uint column_taps, VALUE inverse) {
 #pragma unroll 1
@@ -298,8 +298,8 @@ static inline void make_columns(global RESULT* to, ulong out_pitch, uint height,
 }
 #endif
 
-// Turns the work-items' columns into prefix sums along segments: `ended` has the sums along each work-item's own columns, and gets what
-// stands before them in the segment as well.
+// Prefix sums along segments: `ended` has the inclusive scans of each work-item's own columns, to which it adds the segment's sums before
+// them.
 #if SHUFFLES
 GROUP_FUNCTION void scan_segments(SUM ended[STEP][COLS], uint lane) {
   SUM sum[STEP][CHANNELS];
@@ -326,7 +326,7 @@ GROUP_FUNCTION void scan_segments(SUM ended[STEP][COLS], uint lane) {
 }
 #else
 typedef SUM item_totals[CHANNELS][GROUP];
-// By all work-items: it holds a barrier.
+// By all work-items: it contains a barrier.
 GROUP_FUNCTION void scan_segments(SUM ended[STEP][COLS], uint lane, local item_totals* totals, uint item) {
   SUM sum[STEP][CHANNELS];
 #pragma unroll
@@ -352,7 +352,7 @@ GROUP_FUNCTION void scan_segments(SUM ended[STEP][COLS], uint lane, local item_t
 }
 #endif
 
-// One of the work-item's results in a row. Work-items take results GROUP apart, so that neighbours write neighbours.
+// One of the work-item's results in a row. A work-item has results GROUP apart, so that stores are coalesced.
 typedef struct {
   uint before;   // the element before its box in a row of the tile
   uint tail;     // the last element like it in its segment
@@ -380,7 +380,7 @@ GROUP_FUNCTION void sum_boxes(SUM box[STEP], local SUM (*tile)[WIDTH], result_pl
   }
 }
 
-// Moves the sums of the columns down by a row and gives them, each with those of the work-item's columns before it.
+// Moves the sums of the columns down by a row and returns their inclusive scan over the work-item's columns.
 static inline void slide_down(SUM ended[COLS], SUM high[COLS], SUM low[COLS], const part* enter, const part* leave) {
 #pragma unroll
   for (uint c = 0; c < COLS; ++c) {
@@ -391,7 +391,7 @@ static inline void slide_down(SUM ended[COLS], SUM high[COLS], SUM low[COLS], co
   }
 }
 
-// Sums the `kept` rows of the first box but its last one, which begin at `line`, and puts them into the ring.
+// Sums the `kept` rows of the first box without its last one, which begin at `line`, and stores them to the ring.
 GROUP_FUNCTION void sum_first_rows(SUM high[COLS], SUM low[COLS], uint kept, global const ELEMENT* line, own_columns own, read_rows read,
                                    local ring_row* ring, uint item) {
 #pragma unroll
@@ -445,7 +445,7 @@ void box_march(SEPARABLE_ARGUMENTS) {
     SUM high[COLS], low[COLS];
     sum_first_rows(high, low, kept, coming, own, read, ring, item);
 
-    // What is read ahead: of row r of the band, the row that enters its boxes, and the one that leaves after them.
+    // The prefetched rows: for row r of the band, the row that enters its boxes, and the one that leaves after them.
     part leave[AHEAD], enter[AHEAD];
     global const ELEMENT* going = coming;
     coming += kept * in_pitch;
@@ -468,7 +468,7 @@ void box_march(SEPARABLE_ARGUMENTS) {
     }
 
 #if !SUM_INTEGER
-    SUM check = 0;  // NaN as soon as a result is not finite
+    SUM check = 0;  // NaN if a result is not finite
 #endif
     uint slot = 0;  // of the ring
     for (uint first = 0; first < height; first += AHEAD) {
@@ -489,7 +489,7 @@ void box_march(SEPARABLE_ARGUMENTS) {
           slide_down(ended[k], high, low, &enter[a], &leave[a]);
         }
 
-        // The next rows come.
+        // Prefetches the next rows.
         const uint next = row + AHEAD;
         if (next < height) {
           load_rows(enter + turn * STEP, next + kept, last_read, coming, own, read);
@@ -516,7 +516,7 @@ void box_march(SEPARABLE_ARGUMENTS) {
             for (uint k = 0; k < STEP; ++k) {
               if (row + k < height) store_mean(to + k * out_pitch, j * GROUP, box[k], area, inverse);
 #if !SUM_INTEGER
-              check += box[k] - box[k];  // 0 times it, Mesa's compilers take for 0
+              check += box[k] - box[k];  // Mesa's compilers simplify 0 times it to 0
 #endif
             }
           }

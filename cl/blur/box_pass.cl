@@ -1,6 +1,6 @@
-// Mean of a box in two launches, without local memory: sums along rows into a scratch, then down its columns. A work-item
-// slides along RUN results: it adds what comes in and takes away what goes out, whatever the size of the box. A run in which a
-// number is not finite is summed anew for each result.
+// Mean of a box in two passes, without local memory: sums along rows into a scratch, then down its columns. A work-item computes RUN
+// results by a running sum: it adds the element that enters the box and subtracts the one that leaves it, so the cost does not
+// depend on the size of the box. A run with a number that is not finite is summed again for each result.
 //
 // Launch: three dimensions of work-items: PASS 0: run of a row, row, plane; PASS 1: column, run of rows, plane.
 #include "blur/box.clh"
@@ -27,7 +27,7 @@ static inline SUM sum_at(global const ELEMENT* row, long i, long width, SUM beyo
   return place < 0 ? beyond : load_sum(row, (ulong)place);
 }
 
-// The sum of `taps` cells from element i on, none of which is taken away again.
+// The sum of `taps` cells from element i on.
 static inline SUM sum_anew(global const ELEMENT* row, long i, uint taps, long width, SUM beyond) {
   SUM high = 0, low = 0;
   for (long n = 0; n < (long)taps; ++n) add_sum(&high, &low, sum_at(row, i + n * CHANNELS, width, beyond));

@@ -1,14 +1,14 @@
-// What a small square window holds: the median of SIZE x SIZE, or the magnitude of the gradient by Sobel's weights.
+// Filters of small square windows: the median of SIZE x SIZE, or the magnitude of the gradient by Sobel's weights.
 //
-// A work-item takes LANES neighbours of a row at a time, and reads their windows as SIZE * SIZE vectors: from memory, where
-// the cache serves all but the first of the reads of an element. Medians are found in registers: of 9 by a network of 19
+// A work-item computes LANES neighbours of a row at a time, and loads their windows as SIZE * SIZE vectors from global memory;
+// the cache serves all but the first load of an element. Medians are computed in registers: of 9 by a sorting network of 19
 // exchanges (J. L. Smith, "Implementing median filters in XC4000E FPGAs", Xcell 23, 1996; A. W. Paeth, "Median finding on a
-// 3 x 3 grid", Graphics Gems, 1990), of 25 by forgetful selection: of the first 14 neither the least nor the greatest can be
-// the median, they are forgotten, and the next one takes their place (M. McGuire, "A fast, small-radius GPU median filter",
+// 3 x 3 grid", Graphics Gems, 1990), of 25 by forgetful selection: of the first 14 neither the minimum nor the maximum can
+// be the median, so both are dropped and the next element is added (M. McGuire, "A fast, small-radius GPU median filter",
 // ShaderX6, 2008; G. Perrot et al., "Fine-tuned high-speed implementation of a GPU-based median filter", Journal of Signal
 // Processing Systems 75, 2014).
 //
-// Launch: three dimensions of work-items: vectors of a row, bands of `band` rows, planes; what exceeds the launch is a loop.
+// Launch: three dimensions of work-items: vectors of a row, bands of `band` rows, planes; grid-stride loops over all three.
 #include "separable/arguments.clh"
 
 #ifndef OPERATION
@@ -40,7 +40,7 @@
 #define RADIUS (SIZE / 2)
 #define COUNT (SIZE * SIZE)
 
-// Bytes are compared as bytes, which a vector holds more of.
+// Bytes are compared as bytes, of which a vector has more.
 #if OPERATION == 0 && !ELEMENT_HALF
 typedef ELEMENT number;
 typedef JOIN(ELEMENT, LANES) numbers;
@@ -51,7 +51,7 @@ typedef JOIN(VALUE, LANES) numbers;
 
 #include "common/convert.clh"
 
-// A vector by its elements: compilers for GPUs keep it in registers.
+// Access to the elements of a vector: compilers for GPUs keep it in registers.
 typedef union {
   numbers all;
   number each[LANES];
@@ -68,54 +68,72 @@ static inline numbers load_numbers(global const ELEMENT* p) {
 }
 
 #if OPERATION == 0
-// Puts two of the window's places in order. As a comparison, since PoCL 3.1 calls fmin for each element of a vector.
-#define E(a, b)                                                                                        \
-  {                                                                                                    \
-    const numbers least = w[a] < w[b] ? w[a] : w[b], most = w[a] < w[b] ? w[b] : w[a];                 \
-    w[a] = least, w[b] = most;                                                                         \
-  }
+// Sorts two elements of the window. A comparison, since PoCL 3.1 calls fmin for each element of a vector.
+static inline void sort_pair(numbers w[COUNT], const uint a, const uint b) {
+  const numbers least = w[a] < w[b] ? w[a] : w[b], most = w[a] < w[b] ? w[b] : w[a];
+  w[a] = least, w[b] = most;
+}
 
 static inline numbers results_of(numbers w[COUNT]) {
 #if SIZE == 3
-  E(1, 2) E(4, 5) E(7, 8) E(0, 1) E(3, 4) E(6, 7) E(1, 2) E(4, 5) E(7, 8) E(0, 3) E(5, 8) E(4, 7) E(3, 6) E(1, 4)
-    E(2, 5) E(4, 7) E(4, 2) E(6, 4) E(4, 2)
+  sort_pair(w, 1, 2); sort_pair(w, 4, 5); sort_pair(w, 7, 8); sort_pair(w, 0, 1); sort_pair(w, 3, 4);
+  sort_pair(w, 6, 7); sort_pair(w, 1, 2); sort_pair(w, 4, 5); sort_pair(w, 7, 8); sort_pair(w, 0, 3);
+  sort_pair(w, 5, 8); sort_pair(w, 4, 7); sort_pair(w, 3, 6); sort_pair(w, 1, 4); sort_pair(w, 2, 5);
+  sort_pair(w, 4, 7); sort_pair(w, 4, 2); sort_pair(w, 6, 4); sort_pair(w, 4, 2);
   return w[4];
 #else
-  // Round n has the places n to 13: those from both ends are put in order, then the least goes to place n and the greatest to
-  // place 13, where the next element follows. 132 exchanges.
-  E(0, 13) E(1, 12) E(2, 11) E(3, 10) E(4, 9) E(5, 8) E(6, 7) E(0, 1) E(0, 2) E(0, 3) E(0, 4) E(0, 5) E(0, 6)
-    E(7, 13) E(8, 13) E(9, 13) E(10, 13) E(11, 13) E(12, 13) w[13] = w[14];
-  E(1, 13) E(2, 12) E(3, 11) E(4, 10) E(5, 9) E(6, 8) E(1, 2) E(1, 3) E(1, 4) E(1, 5) E(1, 6) E(1, 7) E(7, 13)
-    E(8, 13) E(9, 13) E(10, 13) E(11, 13) E(12, 13) w[13] = w[15];
-  E(2, 13) E(3, 12) E(4, 11) E(5, 10) E(6, 9) E(7, 8) E(2, 3) E(2, 4) E(2, 5) E(2, 6) E(2, 7) E(8, 13) E(9, 13)
-    E(10, 13) E(11, 13) E(12, 13) w[13] = w[16];
-  E(3, 13) E(4, 12) E(5, 11) E(6, 10) E(7, 9) E(3, 4) E(3, 5) E(3, 6) E(3, 7) E(3, 8) E(8, 13) E(9, 13) E(10, 13)
-    E(11, 13) E(12, 13) w[13] = w[17];
-  E(4, 13) E(5, 12) E(6, 11) E(7, 10) E(8, 9) E(4, 5) E(4, 6) E(4, 7) E(4, 8) E(9, 13) E(10, 13) E(11, 13) E(12, 13)
-    w[13] = w[18];
-  E(5, 13) E(6, 12) E(7, 11) E(8, 10) E(5, 6) E(5, 7) E(5, 8) E(5, 9) E(9, 13) E(10, 13) E(11, 13) E(12, 13)
-    w[13] = w[19];
-  E(6, 13) E(7, 12) E(8, 11) E(9, 10) E(6, 7) E(6, 8) E(6, 9) E(10, 13) E(11, 13) E(12, 13) w[13] = w[20];
-  E(7, 13) E(8, 12) E(9, 11) E(7, 8) E(7, 9) E(7, 10) E(10, 13) E(11, 13) E(12, 13) w[13] = w[21];
-  E(8, 13) E(9, 12) E(10, 11) E(8, 9) E(8, 10) E(11, 13) E(12, 13) w[13] = w[22];
-  E(9, 13) E(10, 12) E(9, 10) E(9, 11) E(11, 13) E(12, 13) w[13] = w[23];
-  E(10, 13) E(11, 12) E(10, 11) E(12, 13) w[13] = w[24];
-  E(11, 13) E(11, 12) E(12, 13)
+  // Round n has elements n to 13: pairs from both ends are sorted, then the minimum moves to n and the maximum to 13, where the
+  // next element replaces it. 132 exchanges.
+  sort_pair(w, 0, 13); sort_pair(w, 1, 12); sort_pair(w, 2, 11); sort_pair(w, 3, 10); sort_pair(w, 4, 9);
+  sort_pair(w, 5, 8); sort_pair(w, 6, 7); sort_pair(w, 0, 1); sort_pair(w, 0, 2); sort_pair(w, 0, 3);
+  sort_pair(w, 0, 4); sort_pair(w, 0, 5); sort_pair(w, 0, 6); sort_pair(w, 7, 13); sort_pair(w, 8, 13);
+  sort_pair(w, 9, 13); sort_pair(w, 10, 13); sort_pair(w, 11, 13); sort_pair(w, 12, 13); w[13] = w[14];
+  sort_pair(w, 1, 13); sort_pair(w, 2, 12); sort_pair(w, 3, 11); sort_pair(w, 4, 10); sort_pair(w, 5, 9);
+  sort_pair(w, 6, 8); sort_pair(w, 1, 2); sort_pair(w, 1, 3); sort_pair(w, 1, 4); sort_pair(w, 1, 5);
+  sort_pair(w, 1, 6); sort_pair(w, 1, 7); sort_pair(w, 7, 13); sort_pair(w, 8, 13); sort_pair(w, 9, 13);
+  sort_pair(w, 10, 13); sort_pair(w, 11, 13); sort_pair(w, 12, 13); w[13] = w[15];
+  sort_pair(w, 2, 13); sort_pair(w, 3, 12); sort_pair(w, 4, 11); sort_pair(w, 5, 10); sort_pair(w, 6, 9);
+  sort_pair(w, 7, 8); sort_pair(w, 2, 3); sort_pair(w, 2, 4); sort_pair(w, 2, 5); sort_pair(w, 2, 6);
+  sort_pair(w, 2, 7); sort_pair(w, 8, 13); sort_pair(w, 9, 13); sort_pair(w, 10, 13); sort_pair(w, 11, 13);
+  sort_pair(w, 12, 13); w[13] = w[16];
+  sort_pair(w, 3, 13); sort_pair(w, 4, 12); sort_pair(w, 5, 11); sort_pair(w, 6, 10); sort_pair(w, 7, 9);
+  sort_pair(w, 3, 4); sort_pair(w, 3, 5); sort_pair(w, 3, 6); sort_pair(w, 3, 7); sort_pair(w, 3, 8);
+  sort_pair(w, 8, 13); sort_pair(w, 9, 13); sort_pair(w, 10, 13); sort_pair(w, 11, 13); sort_pair(w, 12, 13);
+  w[13] = w[17];
+  sort_pair(w, 4, 13); sort_pair(w, 5, 12); sort_pair(w, 6, 11); sort_pair(w, 7, 10); sort_pair(w, 8, 9);
+  sort_pair(w, 4, 5); sort_pair(w, 4, 6); sort_pair(w, 4, 7); sort_pair(w, 4, 8); sort_pair(w, 9, 13);
+  sort_pair(w, 10, 13); sort_pair(w, 11, 13); sort_pair(w, 12, 13); w[13] = w[18];
+  sort_pair(w, 5, 13); sort_pair(w, 6, 12); sort_pair(w, 7, 11); sort_pair(w, 8, 10); sort_pair(w, 5, 6);
+  sort_pair(w, 5, 7); sort_pair(w, 5, 8); sort_pair(w, 5, 9); sort_pair(w, 9, 13); sort_pair(w, 10, 13);
+  sort_pair(w, 11, 13); sort_pair(w, 12, 13); w[13] = w[19];
+  sort_pair(w, 6, 13); sort_pair(w, 7, 12); sort_pair(w, 8, 11); sort_pair(w, 9, 10); sort_pair(w, 6, 7);
+  sort_pair(w, 6, 8); sort_pair(w, 6, 9); sort_pair(w, 10, 13); sort_pair(w, 11, 13); sort_pair(w, 12, 13);
+  w[13] = w[20];
+  sort_pair(w, 7, 13); sort_pair(w, 8, 12); sort_pair(w, 9, 11); sort_pair(w, 7, 8); sort_pair(w, 7, 9);
+  sort_pair(w, 7, 10); sort_pair(w, 10, 13); sort_pair(w, 11, 13); sort_pair(w, 12, 13); w[13] = w[21];
+  sort_pair(w, 8, 13); sort_pair(w, 9, 12); sort_pair(w, 10, 11); sort_pair(w, 8, 9); sort_pair(w, 8, 10);
+  sort_pair(w, 11, 13); sort_pair(w, 12, 13); w[13] = w[22];
+  sort_pair(w, 9, 13); sort_pair(w, 10, 12); sort_pair(w, 9, 10); sort_pair(w, 9, 11); sort_pair(w, 11, 13);
+  sort_pair(w, 12, 13); w[13] = w[23];
+  sort_pair(w, 10, 13); sort_pair(w, 11, 12); sort_pair(w, 10, 11); sort_pair(w, 12, 13); w[13] = w[24];
+  sort_pair(w, 11, 13); sort_pair(w, 11, 12); sort_pair(w, 12, 13);
   return w[12];
 #endif
 }
 #else
-// Across, (-1 0 1) times (1 2 1); of 5, (-1 -2 0 2 1) times (1 4 6 4 1). Down, turned.
-#define SLOPE(i) (SIZE == 3 ? (i) - 1 : (i) == 0 ? -1 : (i) == 1 ? -2 : (i) == 2 ? 0 : (i) == 3 ? 2 : 1)
-#define SMOOTH(i) (SIZE == 3 ? ((i) == 1 ? 2 : 1) : (i) == 2 ? 6 : (i) % 4 == 0 ? 1 : 4)
+// The derivative across is the product of (-1 0 1) across and (1 2 1) down; with SIZE 5 of (-1 -2 0 2 1) and (1 4 6 4 1). The
+// derivative down is its transpose.
+static inline int slope(int i) { return SIZE == 3 ? i - 1 : i == 0 ? -1 : i == 1 ? -2 : i == 2 ? 0 : i == 3 ? 2 : 1; }
+static inline int smooth(int i) { return SIZE == 3 ? (i == 1 ? 2 : 1) : i == 2 ? 6 : i % 4 == 0 ? 1 : 4; }
+
 static inline numbers results_of(numbers w[COUNT]) {
   numbers across = 0, down = 0;
 #pragma unroll
   for (int j = 0; j < SIZE; ++j)
 #pragma unroll
     for (int i = 0; i < SIZE; ++i) {
-      across += (number)(SLOPE(i) * SMOOTH(j)) * w[j * SIZE + i];
-      down += (number)(SMOOTH(i) * SLOPE(j)) * w[j * SIZE + i];
+      across += (number)(slope(i) * smooth(j)) * w[j * SIZE + i];
+      down += (number)(smooth(i) * slope(j)) * w[j * SIZE + i];
     }
   return sqrt(across * across + down * down);
 }
@@ -134,7 +152,7 @@ static inline void store_numbers(global RESULT* to, numbers v) {
 #endif
 }
 
-// The elements at `col` and its neighbours, which may lie beyond the edges. `source`: their row, -1: the value beyond.
+// Loads the elements at `col` and its neighbours, which may lie beyond the edges. `source`: their row; -1: the value beyond the edges.
 static inline numbers gather_numbers(global const ELEMENT* from, ulong in_pitch, long source, long col, long width, VALUE beyond) {
   lanes gathered;
 #pragma unroll
@@ -145,8 +163,20 @@ static inline numbers gather_numbers(global const ELEMENT* from, ulong in_pitch,
   return gathered.all;
 }
 
-// The results of a row from `begin` on, a vector every `step`.
-static inline void make_row(global RESULT* to, global const ELEMENT* from, ulong in_pitch, long row, ulong begin, ulong step,
+// Loads a row of the window around `col`.
+static inline void gather_row(numbers w[SIZE], global const ELEMENT* from, ulong in_pitch, long source, long col, long width,
+                              VALUE beyond) {
+  w[0] = gather_numbers(from, in_pitch, source, col - RADIUS * CHANNELS, width, beyond);
+  w[1] = gather_numbers(from, in_pitch, source, col - (RADIUS - 1) * CHANNELS, width, beyond);
+  w[2] = gather_numbers(from, in_pitch, source, col - (RADIUS - 2) * CHANNELS, width, beyond);
+#if SIZE == 5
+  w[3] = gather_numbers(from, in_pitch, source, col + CHANNELS, width, beyond);
+  w[4] = gather_numbers(from, in_pitch, source, col + 2 * CHANNELS, width, beyond);
+#endif
+}
+
+// Computes the results of a row from `begin` on, a vector every `step`.
+static inline void compute_row(global RESULT* to, global const ELEMENT* from, ulong in_pitch, long row, ulong begin, ulong step,
                             ulong first_col, ulong end_col, long rows, long width, VALUE beyond) {
   long places[SIZE];
   int there = 1;
@@ -166,17 +196,13 @@ static inline void make_row(global RESULT* to, global const ELEMENT* from, ulong
         for (int i = 0; i < SIZE; ++i) w[j * SIZE + i] = load_numbers(line + i * CHANNELS);
       }
     } else {
-      // Written out, since compilers do not unroll so much, and would then keep the window in memory.
-#define GATHER(j, i) \
-  w[(j) * SIZE + (i)] = gather_numbers(from, in_pitch, places[j], (long)col + ((i) - RADIUS) * CHANNELS, width, beyond);
-#if SIZE == 3
-#define GATHER_ROW(j) GATHER(j, 0) GATHER(j, 1) GATHER(j, 2)
-#else
-#define GATHER_ROW(j) GATHER(j, 0) GATHER(j, 1) GATHER(j, 2) GATHER(j, 3) GATHER(j, 4)
-#endif
-      GATHER_ROW(0) GATHER_ROW(1) GATHER_ROW(2)
+      // Without a loop: compilers do not unroll so much, and would keep the window in memory.
+      gather_row(w, from, in_pitch, places[0], (long)col, width, beyond);
+      gather_row(w + SIZE, from, in_pitch, places[1], (long)col, width, beyond);
+      gather_row(w + 2 * SIZE, from, in_pitch, places[2], (long)col, width, beyond);
 #if SIZE == 5
-      GATHER_ROW(3) GATHER_ROW(4)
+      gather_row(w + 3 * SIZE, from, in_pitch, places[3], (long)col, width, beyond);
+      gather_row(w + 4 * SIZE, from, in_pitch, places[4], (long)col, width, beyond);
 #endif
     }
     lanes made;
@@ -198,9 +224,10 @@ void window(SEPARABLE_ARGUMENTS) {
   for (ulong p = get_global_id(2); p < planes; p += get_global_size(2)) {
     for (ulong top = first_row + get_global_id(1) * band; top < end_row; top += get_global_size(1) * band) {
       for (ulong row = top; row < min(top + band, end_row); ++row) {
-        make_row(out + plane_offset(p, depth, out_offset, out_stride, out_plane) + row * out_pitch, in + plane_offset(p, depth, in_offset, in_stride, in_plane), in_pitch, (long)row,
-                 first_col + get_global_id(0) * LANES, get_global_size(0) * LANES, first_col, end_col, (long)rows, (long)width,
-                 value_beyond(weights));
+        compute_row(out + plane_offset(p, depth, out_offset, out_stride, out_plane) + row * out_pitch,
+                    in + plane_offset(p, depth, in_offset, in_stride, in_plane), in_pitch, (long)row,
+                    first_col + get_global_id(0) * LANES, get_global_size(0) * LANES, first_col, end_col, (long)rows, (long)width,
+                    value_beyond(weights));
       }
     }
   }

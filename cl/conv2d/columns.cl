@@ -1,13 +1,13 @@
-// What each result of a convolution is made of, as the columns of a matrix for a product ("im2col"): row (c * window_h + r) *
+// im2col: the windows of all results of a convolution as the columns of a matrix, for a matrix product. Row (c * window_h + r) *
 // window_w + s of the matrix of an image has in(c, y * stride_y + r * dilation_y - pad_top, x * stride_x + s * dilation_x -
-// pad_left) for every result (y, x) of the rows first_y to first_y + rows - 1, or 0 where there is none. Elements travel as
-// they are. K. Chellapilla, S. Puri and P. Simard, "High performance convolutional neural networks for document processing",
+// pad_left) for every result (y, x) of the rows first_y to first_y + rows - 1, or 0 outside of the plane. Elements are not
+// converted. K. Chellapilla, S. Puri and P. Simard, "High performance convolutional neural networks for document processing",
 // IWFHR 2006.
 //
 // `in`: channel 0 of the first image; `columns`: images follow each other, without gaps.
 //
 // Launch: three dimensions of work-items: EACH results of the matrix's rows, channel, image; a work-item writes them to all
-// rows of its channel. CPU: the third alone, of rows of the matrix. What exceeds the launch is a loop. No local memory.
+// rows of its channel. CPU: the third dimension only, of rows of the matrix. Grid-stride loops. No local memory.
 #include "common/element.clh"
 
 #ifndef GROUP_0
@@ -20,7 +20,7 @@
 #define GROUP_2 1
 #endif
 #ifndef EACH
-#define EACH 1  // neighbouring results of a work-item: 4 where all rows of the matrix begin at a multiple of 4, else 1
+#define EACH 1  // vector width, in results: 4 if all rows of the matrix begin at a multiple of 4, else 1
 #endif
 #ifndef CPU
 #define CPU 0  // 1: a work-item has whole rows of the matrix
@@ -51,7 +51,7 @@ void conv2d_columns(global const element* in, ulong in_offset, ulong in_pitch, u
     global const element* from = in + in_offset + n * in_stride + c * in_plane;
     global element* to = columns + line * results;
     const long left = (long)s * dilation_x - pad_left;
-    // Results from `first` on, and before `end`, are made of a column that is there.
+    // Results in [first, end) read a column that lies in the plane.
     const long first = clamp(left >= 0 ? 0L : (-left + stride_x - 1) / stride_x, 0L, (long)out_w);
     const long end = clamp(left >= (long)in_w ? 0L : ((long)in_w - left + stride_x - 1) / stride_x, first, (long)out_w);
     for (uint y = 0; y < rows; ++y, to += out_w) {
@@ -73,7 +73,7 @@ void conv2d_columns(global const element* in, ulong in_offset, ulong in_pitch, u
 #else
   const uint first = get_global_id(0) * EACH;
   if (first >= results) return;
-  // Where the windows of the work-item's results begin; what is negative is very large without a sign.
+  // Where the windows of the work-item's results begin; negative numbers are very large as unsigned ones.
   uint tops[EACH], lefts[EACH];
   uint y = first / out_w, x = first - y * out_w;
 #pragma unroll

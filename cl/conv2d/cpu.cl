@@ -1,12 +1,12 @@
 // Convolution of many channels for a CPU.
 //
-// A work-group is one work-item, which is one thread, and makes up to block_k planes of a piece of tile_h rows and tile_w
-// columns. "Local memory" is its share of the caches: `depth` channels of the input, with their halo and their zeros, lie
-// there by the remainders of their columns to stride_x, so that vectors of results read vectors at any stride; so do the
-// weights, and the piece's sums, which are read again for the next `depth` channels only. The innermost loop keeps EACH_K
-// planes of VECTORS * LANES columns in vector registers.
+// A work-group is one work-item, which is one thread, and computes up to block_k planes of a tile of tile_h rows and tile_w
+// columns. "Local memory" is its share of the caches: `depth` channels of the input with their halo and their zeros, ordered by
+// the remainder of the column modulo stride_x, so that vectors of results load vectors at any stride; the weights; and the tile's
+// sums, which are loaded once for each `depth` channels. The innermost loop keeps EACH_K planes of VECTORS * LANES columns in
+// vector registers.
 //
-// Launch: local size 1; jobs: planes innermost, then pieces along rows and down, then images and groups.
+// Launch: local size 1; jobs: planes innermost, then tiles along rows and down, then images and groups.
 // Local memory: TILE_ITEMS + WEIGHT_ITEMS + SUM_ITEMS values.
 #include "conv2d/arguments.clh"
 
@@ -42,7 +42,7 @@ DEFINE_LOAD_RUN(load_chunk, private, VALUE)
 DEFINE_STORE_RUN(store_values, local)
 #endif
 
-// A row of the tile: of `cols` columns from `left` on, of which in_w are there.
+// Loads a row of the tile: `cols` columns from `left` on, with 0 outside of the plane's in_w columns.
 static inline void fill_row(local VALUE* to, global const ELEMENT* from, long left, uint cols, uint in_w, bool there,
                             uint stride, uint phase) {
 #if ELEMENT_HALF
@@ -122,7 +122,7 @@ void conv2d_cpu(CONV2D_ARGUMENTS) {
         global const ELEMENT* filter = filters + min(k, planes - 1) * weight_stride + (ulong)first_c * taps;
         load_values(weight_tile + k * length, filter, 0, length);
       }
-      // All columns of a row, and all rows, go by a block of weights, which the first-level cache holds.
+      // A block of weights stays in the first-level cache for all columns and rows.
       for (uint k = 0; k < blocked; k += EACH_K) {
         for (uint y = 0; y < high; ++y) {
           for (uint x = 0; x < vectors_wide; x += BLOCK_W) {

@@ -1,8 +1,8 @@
-// Convolution of planes by themselves (depthwise: a channel and a filter in each group) for a CPU.
+// Depthwise convolution for a CPU: a channel and a filter in each group.
 //
-// A work-group is one work-item, which is one thread, and makes rows of one plane. A window has few weights, which stay in
-// registers, and the rows that it touches are in the first-level cache by themselves: so rows are read where they lie, in
-// vectors of LANES results, and nothing is copied. Only windows that leave their row go one by one.
+// A work-group is one work-item, which is one thread, and computes rows of one plane. A window has few weights, which stay in
+// registers, and its rows stay in the first-level cache: so rows are loaded from global memory, in vectors of LANES results,
+// without a copy. Results whose windows reach beyond their row are computed one at a time.
 //
 // Launch: local size 1; jobs: tile_h rows of a plane, then planes. Local memory: none.
 #include "conv2d/arguments.clh"
@@ -22,24 +22,26 @@
 typedef JOIN(VALUE, LANES) vector;
 #define STORE JOIN(vstore, LANES)
 
-// LANES elements that are STRIDE_X apart; with a stride of 2 it reads one more behind them.
+// Loads LANES elements that are STRIDE_X apart; with a stride of 2 it reads one element after the last of them.
+static inline vector load_row(global const ELEMENT* from) {
 #if STRIDE_X == 1
-#define LOAD_ROW(from) JOIN(vload, LANES)(0, from)
+  return JOIN(vload, LANES)(0, from);
 #elif LANES == 8
-#define LOAD_ROW(from) vload16(0, from).even
+  return vload16(0, from).even;
 #elif LANES == 4
-#define LOAD_ROW(from) vload8(0, from).even
+  return vload8(0, from).even;
 #else
-#define LOAD_ROW(from) vload4(0, from).even
+  return vload4(0, from).even;
 #endif
+}
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void conv2d_depthwise_cpu(CONV2D_ARGUMENTS) {
-  (void)in_channels, (void)out_channels, (void)window_w, (void)window_h;  // 1, and known to the compiler
+  (void)in_channels, (void)out_channels, (void)window_w, (void)window_h;  // constants of this program
   (void)stride_x, (void)block_k, (void)tile_w, (void)depth;
   const uint bands = (out_h + tile_h - 1) / tile_h;
   const ulong jobs = images * groups * bands;
-  // Windows of the columns [first_x, end_x) lie in their row, with what vectors read behind them.
+  // Windows of the columns [first_x, end_x) lie in their row, with the elements that vectors load after them.
   const uint reach = (WINDOW_W - 1) * dilation_x + STRIDE_X;
   const uint first_x = min((pad_left + STRIDE_X - 1) / STRIDE_X, out_w);
   uint end_x = in_w + pad_left < reach ? 0 : min((in_w + pad_left - reach) / STRIDE_X + 1, out_w);
@@ -56,7 +58,7 @@ void conv2d_depthwise_cpu(CONV2D_ARGUMENTS) {
     for (uint y = first_y; y < end_y; ++y) {
       global RESULT* to = out + out_offset + n * out_stride + group * out_plane + y * out_pitch;
       const int top = (int)(y * stride_y) - (int)pad_top;
-      // Columns at a time, the last ones twice where they do not fill a vector.
+      // LANES columns at a time; the last vector overlaps the one before.
       for (uint next = first_x; next < end_x; next += LANES) {
         const uint x = min(next, end_x - LANES);
         vector sum = 0;
@@ -66,7 +68,7 @@ void conv2d_depthwise_cpu(CONV2D_ARGUMENTS) {
           if (row < 0 || row >= (int)in_h) continue;
           global const ELEMENT* at = from + row * in_pitch + (x * STRIDE_X - pad_left);
 #pragma unroll
-          for (uint s = 0; s < WINDOW_W; ++s) sum = fma((vector)w[r * WINDOW_W + s], LOAD_ROW(at + s * dilation_x), sum);
+          for (uint s = 0; s < WINDOW_W; ++s) sum = fma((vector)w[r * WINDOW_W + s], load_row(at + s * dilation_x), sum);
         }
         sum += add;
 #if ACTIVATION == 0

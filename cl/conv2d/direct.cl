@@ -1,12 +1,11 @@
-// Convolution of many channels through tiles in local memory: a work-group makes LANES_K * EACH_K planes of a piece of
+// Convolution of many channels through tiles in local memory: a work-group computes LANES_K * EACH_K planes of a tile of
 // LANES_X * EACH_X columns and LANES_Y rows; a work-item has EACH_K planes of EACH_X columns in registers, LANES_X apart.
 //
-// DEPTH channels of the input, with their halo, and the weights that belong to them are in local memory at once. A row of the
-// tile has its columns by their remainder to stride_x: neighbouring work-items then read neighbouring items at any stride.
-// Weights lie with the planes innermost, so that a work-item reads those of its EACH_K planes as vectors, which all work-items
-// of a plane share.
+// DEPTH channels of the input with their halo, and their weights, are in local memory at once. The columns of a row of the tile
+// are ordered by their remainder modulo stride_x: neighbouring work-items read neighbouring items at any stride. Weights have the
+// planes innermost, so that a work-item loads those of its EACH_K planes as vectors, a broadcast to all work-items of a plane.
 //
-// Launch: one dimension, groups of LANES_X * LANES_Y * LANES_K work-items; jobs that exceed the launch are a loop.
+// Launch: one dimension, groups of LANES_X * LANES_Y * LANES_K work-items; a grid-stride loop over the jobs.
 // Local memory: TILE_ITEMS + WEIGHT_ITEMS values.
 #include "conv2d/arguments.clh"
 
@@ -37,7 +36,7 @@
 #define GROUP (LANES_X * LANES_Y * LANES_K)
 #define BLOCK_W (LANES_X * EACH_X)
 #define BLOCK_K (LANES_K * EACH_K)
-#define WEIGHT_PITCH (BLOCK_K + (BLOCK_K > 8 ? 4 : 0))  // padded against conflicts of the stores, whole vectors all the same
+#define WEIGHT_PITCH (BLOCK_K + (BLOCK_K > 8 ? 4 : 0))  // padded against bank conflicts of the stores; a multiple of a vector
 #define READERS (GROUP < 32 ? GROUP : 32)               // work-items that read a row together
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
@@ -55,7 +54,7 @@ void conv2d_direct(CONV2D_ARGUMENTS) {
   const uint blocks = (out_channels + BLOCK_K - 1) / BLOCK_K;
   const ulong jobs = images * groups * blocks * pieces_y * pieces_x;
   for (ulong job = get_group_id(0); job < jobs; job += get_num_groups(0)) {
-    // Blocks of planes are innermost: they share what they read of the input.
+    // Blocks of planes are innermost: they share their input in the cache.
     const ulong piece = job / blocks, row_of_pieces = piece / pieces_x, image_group = row_of_pieces / pieces_y;
     const uint first_k = (uint)(job - piece * blocks) * BLOCK_K, first_x = (uint)(piece - row_of_pieces * pieces_x) * BLOCK_W;
     const uint first_y = (uint)(row_of_pieces - image_group * pieces_y) * LANES_Y;
@@ -73,11 +72,11 @@ void conv2d_direct(CONV2D_ARGUMENTS) {
 
     for (uint first_c = 0; first_c < in_channels; first_c += DEPTH) {
       const uint channels = min(in_channels - first_c, (uint)DEPTH);
-      // The input to local memory, a row by READERS work-items; 0 where there is none.
+      // Loads the input, a row by READERS work-items, with 0 outside of the plane.
       for (uint line = item / READERS; line < channels * rows; line += GROUP / READERS) {
         const uint c = line / rows;
         const int y = top + (int)(line - c * rows);
-        const bool there = (uint)y < in_h;  // what is negative is very large without a sign
+        const bool there = (uint)y < in_h;  // negative numbers are very large as unsigned ones
         global const ELEMENT* source = from + (ulong)(first_c + c) * in_plane + (there ? (ulong)y : 0) * in_pitch;
         for (uint i = item % READERS; i < cols; i += READERS) {
           const uint x = (uint)left + i;
@@ -85,7 +84,7 @@ void conv2d_direct(CONV2D_ARGUMENTS) {
           tile[line * pitch + at] = there && x < in_w ? load_value(source, x) : 0;
         }
       }
-      // The weights, along a filter.
+      // Loads the weights, along a filter.
       for (uint line = item / READERS; line < BLOCK_K; line += GROUP / READERS) {
         for (uint i = item % READERS; i < channels * taps; i += READERS)
           weight_tile[i * WEIGHT_PITCH + line] =
@@ -124,7 +123,7 @@ void conv2d_direct(CONV2D_ARGUMENTS) {
           }
         }
       }
-      barrier(CLK_LOCAL_MEM_FENCE);  // the next channels take their place
+      barrier(CLK_LOCAL_MEM_FENCE);  // before the next channels are stored
     }
 
     const uint y = first_y + lane_y;
@@ -140,6 +139,6 @@ void conv2d_direct(CONV2D_ARGUMENTS) {
         if (i < planes_here && j * LANES_X < wide) store_result(to, j * LANES_X, activate(sums[i][j] + add));
       to += out_plane;
     }
-    barrier(CLK_LOCAL_MEM_FENCE);  // for PoCL 3.1, which else mistakes the end of the loop over jobs
+    barrier(CLK_LOCAL_MEM_FENCE);  // for PoCL 3.1, which miscompiles the end of the loop over jobs without it
   }
 }

@@ -1,7 +1,8 @@
-// Convolution of many channels: a work-item makes one result, of elements and weights in global memory.
+// Convolution of many channels, first step of the ladder: a work-item computes one result from elements and weights in global
+// memory.
 //
-// Launch: three dimensions of work-items: column of a plane of results, row, and plane; rows and planes that exceed the launch
-// are loops. No local memory.
+// Launch: three dimensions of work-items: column of a plane of results, row, and plane; grid-stride loops over rows and planes.
+// No local memory.
 #include "conv2d/arguments.clh"
 
 #ifndef GROUP_0
@@ -34,7 +35,7 @@ void conv2d_naive(CONV2D_ARGUMENTS) {
           const int row = top + (int)(r * dilation_y);
           global const ELEMENT* line = from + c * in_plane + (ulong)max(row, 0) * in_pitch;
           for (uint s = 0; s < window_w; ++s, ++w) {
-            // What is negative is very large without a sign.
+            // Negative numbers are very large as unsigned ones.
             const uint col = (uint)left + s * dilation_x;
             if ((uint)row < in_h && col < in_w) sum += load_value(line, col) * load_value(w, 0);
           }

@@ -1,8 +1,8 @@
-// Matrix product whose tiles are brought by the device's own copies: async_work_group_copy.
+// Matrix product with async_work_group_copy: double buffering by the device's own copies.
 //
-// The tiles lie in local memory as in global memory, in lines of neighbours and as the elements are: A_LINES lines of A along
-// k, or TILE_K lines along m; a copy moves one line. The copies of the next tiles run while the present ones are multiplied,
-// where the device can do so; on others they are loops of all work-items.
+// The tiles have the layout of global memory: elements without conversion, in lines along k (A_ALONG_K) or along m. One copy
+// moves one line. On devices with asynchronous copies those of the next tiles run during the multiplication of the current
+// ones; on others a copy is a loop of all work-items.
 //
 // Launch: (TILE_M / EACH_M) * (TILE_N / EACH_N) work-items a group, a group for each tile of C of each product.
 // Local memory: two tiles of each factor, in lines of A_LINE and B_LINE elements.
@@ -25,7 +25,7 @@
 #define A_TILE_ELEMENTS ((A_ALONG_K ? TILE_M : TILE_K) * A_LINE)
 #define B_TILE_ELEMENTS ((B_ALONG_K ? TILE_N : TILE_K) * B_LINE)
 
-// Begins the copies of a tile. `first`: what they belong to, or 0. All arguments are the same for the whole group.
+// Starts the copies of a tile. `first`: the event that they are added to, or 0. All arguments are uniform in the group.
 GROUP_FUNCTION event_t copy_tile(local element* tile, const uint line, global const element* from, ulong pitch, uint depth,
                                  uint extent, const bool along_k, event_t first) {
   const uint lines = along_k ? extent : depth, length = along_k ? depth : extent;
@@ -33,7 +33,7 @@ GROUP_FUNCTION event_t copy_tile(local element* tile, const uint line, global co
   return first;
 }
 
-// The last tile of a sum may be short: its other numbers are 0, in both factors, for 0 times anything may be a NaN.
+// The last tile along k may be partial: the rest is filled with 0, in both factors, because 0 times anything may be a NaN.
 GROUP_FUNCTION void clear_rest(local element* tile, const uint line, uint depth, const uint width, const bool along_k) {
   for (uint i = get_local_id(0) + depth * width; i < TILE_K * width; i += GROUP) {
     const uint p = i / width, other = i % width;
@@ -43,10 +43,10 @@ GROUP_FUNCTION void clear_rest(local element* tile, const uint line, uint depth,
 
 kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_async(GEMM_ARGUMENTS) {
-  (void)batch;  // the launch has as many groups as there are tiles
+  const gemm_arguments g = GEMM_ALL_ARGUMENTS;
   local element a_tiles[2 * A_TILE_ELEMENTS], b_tiles[2 * B_TILE_ELEMENTS];
   const place_in_c place = place_of_group(get_group_id(0), m, n);
-  const product q = GEMM_PRODUCT(place.number);
+  const product q = product_of(&g, place.number);
   const uint y = get_local_id(0) / ACROSS, x = get_local_id(0) % ACROSS;
   const tile_source source = source_of(q, place.row, place.col, a_pitch, b_pitch);
   value sums[EACH_M][EACH_N];
@@ -58,8 +58,8 @@ void gemm_async(GEMM_ARGUMENTS) {
   const uint tiles = (q.k + TILE_K - 1) / TILE_K;
   const uint turns = tiles > 0 ? tiles + 1 : 0;
   for (uint t = 0; t < turns; ++t) {
-    // Tile t begins to come, and tile t - 1, which began a turn ago, is multiplied meanwhile. In the last turn the last tile
-    // comes again, into the other place, for a wait in a branch is more than some compilers understand.
+    // Starts the copies of tile t and multiplies tile t - 1 meanwhile. The last iteration copies the last tile again, to the other
+    // buffer, because some compilers do not accept a wait in a branch.
     const ulong first = (ulong)min(t, tiles - 1) * TILE_K;
     const uint depth = min(q.k - first, (ulong)TILE_K);
     local element *const a_next = a_tiles + t % 2 * A_TILE_ELEMENTS, *const b_next = b_tiles + t % 2 * B_TILE_ELEMENTS;
@@ -92,10 +92,10 @@ void gemm_async(GEMM_ARGUMENTS) {
       }
     }
     wait_group_events(1, &copies);
-    barrier(CLK_LOCAL_MEM_FENCE);  // what came, and what was cleared, is there; what was read may be overwritten
+    barrier(CLK_LOCAL_MEM_FENCE);  // the copied and cleared elements are visible; the other tiles may be overwritten
   }
 
-  const destination d = GEMM_DESTINATION(place.number);
+  const destination d = destination_of(&g, place.number);
 #pragma unroll
   for (uint r = 0; r < EACH_M; ++r) {
     const ulong row = place.row + y + r * DOWN;

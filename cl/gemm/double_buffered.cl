@@ -1,8 +1,8 @@
-// Matrix product whose next tiles are under way while the present ones are multiplied.
+// Matrix product with double buffering: the next tiles are loaded during the multiplication of the current ones.
 //
-// As gemm/vector.cl, with two tiles of each factor: a work-item reads its packs of the next tiles into registers before it
-// multiplies, and puts them into the other tiles after. So the way from global memory takes no time of its own, and there is
-// one barrier for each TILE_K numbers instead of two.
+// As gemm/vector.cl, with two tiles of each factor: a work-item loads its packs of the next tiles into registers, multiplies the
+// current tiles, and stores the packs to the other buffers. So the multiplication hides the latency of global memory, and there
+// is one barrier for each TILE_K instead of two.
 //
 // Launch: (TILE_M / EACH_M) * (TILE_N / EACH_N) work-items a group, a group for each tile of C of each product.
 // Local memory: twice TILE_K rows of both tiles, as their layouts have them.
@@ -10,11 +10,11 @@
 
 kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_double_buffered(GEMM_ARGUMENTS) {
-  (void)batch;  // the launch has as many groups as there are tiles
+  const gemm_arguments g = GEMM_ALL_ARGUMENTS;
   local value4 a_vectors[2 * A_ITEMS / 4], b_vectors[2 * B_ITEMS / 4];
   local value *const a_tiles = (local value*)a_vectors, *const b_tiles = (local value*)b_vectors;
   const place_in_c place = place_of_group(get_group_id(0), m, n);
-  const product q = GEMM_PRODUCT(place.number);
+  const product q = product_of(&g, place.number);
   const uint y = get_local_id(0) / ACROSS, x = get_local_id(0) % ACROSS;
   const tile_source source = source_of(q, place.row, place.col, a_pitch, b_pitch);
   value sums[EACH_M][EACH_N], a_packs[A_STEPS * PACK_A], b_packs[B_STEPS * PACK_B];
@@ -27,8 +27,7 @@ void gemm_double_buffered(GEMM_ARGUMENTS) {
     put_b(b_tiles, b_packs);
   }
   for (uint t = 0; t < tiles; ++t) {
-    // The present tiles are there; the others have been read by all since the barrier before.
-    barrier(CLK_LOCAL_MEM_FENCE);
+    barrier(CLK_LOCAL_MEM_FENCE);  // the current tiles are complete, and all reads of the other ones are done
     if (t + 1 < tiles) fetch_tiles(&source, t + 1, a_packs, b_packs, a_pitch, b_pitch);
     multiply_tiles(sums, a_tiles + t % 2 * A_ITEMS, b_tiles + t % 2 * B_ITEMS, y, x);
     if (t + 1 < tiles) {
@@ -36,6 +35,6 @@ void gemm_double_buffered(GEMM_ARGUMENTS) {
       put_b(b_tiles + (t + 1) % 2 * B_ITEMS, b_packs);
     }
   }
-  const destination d = GEMM_DESTINATION(place.number);
+  const destination d = destination_of(&g, place.number);
   write_sums(&d, &q, place.row, place.col, y, x, sums);
 }

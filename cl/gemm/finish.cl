@@ -1,9 +1,10 @@
-// The second launch where sums are made in parts: adds those of each sum, always in the same order, and writes the result.
+// Split-k, second launch: adds the partial sums of the splits, always in the same order, and writes the results.
 //
-// Many parts of few results: SLICES work-items share each result. Work-item s of them adds parts s, s + SLICES, ..., and the
-// first one adds what the others have.
+// With many splits and few results SLICES work-items share each result: work-item s of them adds splits s, s + SLICES, ...,
+// and the first one adds their sums.
 //
-// Launch: three dimensions of work-items: column, row, and slice of a product of the batch.
+// Launch: three dimensions of work-items: column, row, and slice of a product of the batch; grid-stride loops over rows and
+// products.
 // Local memory: GROUP_0 * GROUP_1 * SLICES values, if SLICES is more than 1.
 #include "gemm/operation.clh"
 
@@ -19,6 +20,7 @@
 
 kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, SLICES)))
 void gemm_finish(GEMM_ARGUMENTS) {
+  const gemm_arguments g = GEMM_ALL_ARGUMENTS;
 #if SLICES > 1
   local value slices[SLICES][GROUP_1 * GROUP_0];
   const uint item = get_local_id(1) * GROUP_0 + get_local_id(0);
@@ -26,16 +28,16 @@ void gemm_finish(GEMM_ARGUMENTS) {
   const uint slice = get_local_id(2);
   const ulong col = get_global_id(0);
 
-  // Some drivers limit the second and third dimension of a launch: what exceeds it is a loop, of the same turns for all
-  // work-items of a group.
+  // Grid-stride loops, because some drivers limit the second and third dimension of a launch. The trip counts are uniform in a
+  // group.
   for (ulong number = get_group_id(2); number < batch; number += get_num_groups(2)) {
-    const product q = GEMM_PRODUCT(number);
-    const destination d = GEMM_DESTINATION(number);
+    const product q = product_of(&g, number);
+    const destination d = destination_of(&g, number);
     for (ulong first = get_group_id(1) * GROUP_1; first < m; first += get_num_groups(1) * GROUP_1) {
       const ulong row = first + get_local_id(1);
-      const bool is_there = row < q.m && col < q.n;
+      const bool is_inside = row < q.m && col < q.n;
       value sum = 0;
-      if (is_there) {
+      if (is_inside) {
         global const value* part = partials + (number * parts * m + row) * n + col;
 #pragma unroll 4
         for (uint p = slice; p < parts; p += SLICES) sum += part[p * m * n];
@@ -46,9 +48,9 @@ void gemm_finish(GEMM_ARGUMENTS) {
       if (slice == 0)
         for (uint s = 1; s < SLICES; ++s) sum += slices[s][item];
 #endif
-      if (slice == 0 && is_there) write_sum(&d, row, col, sum);
+      if (slice == 0 && is_inside) write_sum(&d, row, col, sum);
 #if SLICES > 1
-      barrier(CLK_LOCAL_MEM_FENCE);  // the next results take their place
+      barrier(CLK_LOCAL_MEM_FENCE);  // before the next results are stored
 #endif
     }
   }

@@ -1,7 +1,7 @@
-// Matrix product, first rung: one result a work-item, its sum read from global memory. No local memory.
+// Matrix product, first step of the ladder: one result a work-item, operands read from global memory. No local memory. Each
+// element of A is read n times and each of B m times; only the caches reuse them.
 //
-// Launch: three dimensions of work-items: column, row, product of the batch. Each element of A is read n times and each of
-// B m times, of which the caches must save what they can.
+// Launch: three dimensions of work-items: column, row, product of the batch; grid-stride loops over rows and products.
 #include "gemm/operation.clh"
 
 #ifndef GROUP_0
@@ -16,13 +16,14 @@
 
 kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
 void gemm_naive(GEMM_ARGUMENTS) {
+  const gemm_arguments g = GEMM_ALL_ARGUMENTS;
   const ulong col = get_global_id(0);
   if (col >= n) return;  // no barrier follows
 
-  // Some drivers limit the second and third dimension of a launch: what exceeds it is a loop.
+  // Grid-stride loops, because some drivers limit the second and third dimension of a launch.
   for (ulong number = get_global_id(2); number < batch; number += get_global_size(2)) {
-    const product q = GEMM_PRODUCT(number);
-    const destination d = GEMM_DESTINATION(number);
+    const product q = product_of(&g, number);
+    const destination d = destination_of(&g, number);
     for (ulong row = get_global_id(1); row < q.m; row += get_global_size(1)) {
       global const element* left = q.a + (A_ALONG_K ? row * a_pitch : row);
       global const element* right = q.b + (B_ALONG_K ? col * b_pitch : col);

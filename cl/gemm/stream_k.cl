@@ -1,19 +1,19 @@
-// Matrix product in which every work-group does the same number of steps, wherever tiles of C end ("stream-K").
+// Stream-K matrix product: every work-group does the same number of steps, across the borders of tiles.
 //
-// All steps of all tiles, TILE_K numbers of each sum, stand in one row, and group g takes its share of it: the end of a tile,
-// whole tiles, the beginning of another. Whole tiles are written at once; sums of a part of a tile go to `partials`, and
-// gemm_stream_k_finish adds them, always in the same order. So no group waits for another, and none is idle where the
-// number of tiles is not a multiple of what the device runs at once. After: M. Osama, D. Merrill, C. Cecka, M. Garland and J.
+// The steps of all tiles, TILE_K of k each, are one sequence, and group g has an equal share of it: the end of a tile, whole
+// tiles, the begin of another. Results of whole tiles are written at once; partial sums of a cut tile go to `partials`, and
+// gemm_stream_k_finish adds them, always in the same order. So no group waits for another, and none is idle if the number of
+// tiles is not a multiple of the resident groups. After: M. Osama, D. Merrill, C. Cecka, M. Garland and J.
 // Owens, "Stream-K: work-centric parallel decomposition for dense matrix-matrix multiplication on the GPU", PPoPP 2023.
 //
-// `parts`: groups of the product. Group g has two places of TILE_M * TILE_N values in `partials`: 2 g for the tile that its
-// share begins in, 2 g + 1 for the one that it ends in, if that is another.
+// `parts`: groups of the product. Group g has two blocks of TILE_M * TILE_N values in `partials`: 2 g for the tile that its
+// share begins in, 2 g + 1 for the tile that it ends in, if that is another.
 //
 // Launch: (TILE_M / EACH_M) * (TILE_N / EACH_N) work-items a group; `parts` groups; gemm_stream_k_finish one less.
 // Local memory: TILE_K rows of both tiles, as their layouts have them; gemm_stream_k_finish none.
 #include "gemm/fragments.clh"
 
-// Where the share of group g begins, of `steps` in all.
+// The first step of the share of group g, of `steps` in all.
 static inline ulong begin_of(ulong g, ulong groups, ulong steps) {
   return g * (steps / groups) + min(g, steps % groups);
 }
@@ -24,6 +24,7 @@ static inline ulong count_tiles(ulong m, ulong n, ulong batch) {
 
 kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_stream_k(GEMM_ARGUMENTS) {
+  const gemm_arguments g = GEMM_ALL_ARGUMENTS;
   local value4 a_vectors[A_ITEMS / 4], b_vectors[B_ITEMS / 4];
   local value *const a_tile = (local value*)a_vectors, *const b_tile = (local value*)b_vectors;
   const uint y = get_local_id(0) / ACROSS, x = get_local_id(0) % ACROSS;
@@ -34,12 +35,12 @@ void gemm_stream_k(GEMM_ARGUMENTS) {
     const uint tile = (uint)(at / of_tile), first = (uint)(at - tile * of_tile);
     const uint last = (uint)min(of_tile, first + (end - at));
     const place_in_c place = place_of_group(tile, m, n);
-    const product q = GEMM_PRODUCT(place.number);
+    const product q = product_of(&g, place.number);
     const tile_source source = source_of(q, place.row, place.col, a_pitch, b_pitch);
     value sums[EACH_M][EACH_N];
     clear_sums(sums);
     for (uint t = first; t < last; ++t) {
-      // Global memory to local memory. A product that a list leaves out has no numbers.
+      // A listed product that is not computed has no elements.
       value a_packs[A_STEPS * PACK_A], b_packs[B_STEPS * PACK_B];
       fetch_tiles(&source, (ulong)t * TILE_K < q.k ? t : 0, a_packs, b_packs, a_pitch, b_pitch);
       put_a(a_tile, a_packs);
@@ -47,10 +48,10 @@ void gemm_stream_k(GEMM_ARGUMENTS) {
       barrier(CLK_LOCAL_MEM_FENCE);
 
       multiply_tiles(sums, a_tile, b_tile, y, x);
-      barrier(CLK_LOCAL_MEM_FENCE);  // the next tiles take their place
+      barrier(CLK_LOCAL_MEM_FENCE);  // before the next tiles are stored
     }
     if (first == 0 && last == of_tile) {
-      const destination d = GEMM_DESTINATION(place.number);
+      const destination d = destination_of(&g, place.number);
       write_sums(&d, &q, place.row, place.col, y, x, sums);
     } else {
       global value* to = partials + (2 * group + (at != begin)) * (TILE_M * TILE_N);
@@ -63,17 +64,18 @@ void gemm_stream_k(GEMM_ARGUMENTS) {
   }
 }
 
-// Group b adds up the tile that is cut where the share of group b + 1 begins, unless it is cut before that too.
+// Group b adds the partial sums of the tile that is cut where the share of group b + 1 begins, unless an earlier group cuts it too.
 kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_stream_k_finish(GEMM_ARGUMENTS) {
+  const gemm_arguments g = GEMM_ALL_ARGUMENTS;
   const ulong of_tile = steps_of_tile(k), all = count_tiles(m, n, batch) * of_tile;
   const ulong group = get_group_id(0), cut = begin_of(group + 1, parts, all), tile = cut / of_tile;
   const ulong tile_begin = tile * of_tile, tile_end = tile_begin + of_tile;
   if (cut == tile_begin || begin_of(group, parts, all) > tile_begin) return;  // no barrier follows
 
   const place_in_c place = place_of_group((uint)tile, m, n);
-  const product q = GEMM_PRODUCT(place.number);
-  const destination d = GEMM_DESTINATION(place.number);
+  const product q = product_of(&g, place.number);
+  const destination d = destination_of(&g, place.number);
   for (uint i = get_local_id(0); i < TILE_M * TILE_N; i += GROUP) {
     const ulong row = place.row + i / TILE_N, col = place.col + i % TILE_N;
     if (row < q.m && col < q.n) {

@@ -1,8 +1,8 @@
-// Matrix product in two levels of tiles: the work-group's, and in it one for each sub-group.
+// Matrix product with tiles of work-groups, sub-groups and work-items.
 //
-// As gemm/double_buffered.cl, but the work-items of a sub-group make a block of LANES_DOWN x LANES_ACROSS among
-// themselves, nearly a square, instead of a row: so together they read fewer different vectors of the tiles. And what a
-// work-item reads of the next row of the tiles is under way while it multiplies this one's.
+// As gemm/double_buffered.cl, but the work-items of a sub-group compute a block of LANES_DOWN x LANES_ACROSS register tiles,
+// nearly a square, instead of a row: so they read fewer different vectors of the tiles. A work-item reads the next fragments
+// while it multiplies the current ones.
 //
 // Launch: (TILE_M / EACH_M) * (TILE_N / EACH_N) work-items a group, a group for each tile of C of each product.
 // Local memory: twice TILE_K rows of both tiles, as their layouts have them.
@@ -19,11 +19,11 @@
 
 kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_two_level(GEMM_ARGUMENTS) {
-  (void)batch;  // the launch has as many groups as there are tiles
+  const gemm_arguments g = GEMM_ALL_ARGUMENTS;
   local value4 a_vectors[2 * A_ITEMS / 4], b_vectors[2 * B_ITEMS / 4];
   local value *const a_tiles = (local value*)a_vectors, *const b_tiles = (local value*)b_vectors;
   const place_in_c place = place_of_group(get_group_id(0), m, n);
-  const product q = GEMM_PRODUCT(place.number);
+  const product q = product_of(&g, place.number);
   const uint block = get_local_id(0) / LANES, lane = get_local_id(0) % LANES;
   const uint y = block / BLOCKS_ACROSS * LANES_DOWN + lane / LANES_ACROSS;
   const uint x = block % BLOCKS_ACROSS * LANES_ACROSS + lane % LANES_ACROSS;
@@ -38,8 +38,7 @@ void gemm_two_level(GEMM_ARGUMENTS) {
     put_b(b_tiles, b_packs);
   }
   for (uint t = 0; t < tiles; ++t) {
-    // The present tiles are there; the others have been read by all since the barrier before.
-    barrier(CLK_LOCAL_MEM_FENCE);
+    barrier(CLK_LOCAL_MEM_FENCE);  // the current tiles are complete, and all reads of the other ones are done
     if (t + 1 < tiles) fetch_tiles(&source, t + 1, a_packs, b_packs, a_pitch, b_pitch);
     local const value *const a_tile = a_tiles + t % 2 * A_ITEMS, *const b_tile = b_tiles + t % 2 * B_ITEMS;
     value left[2][EACH_M], right[2][EACH_N];
@@ -54,6 +53,6 @@ void gemm_two_level(GEMM_ARGUMENTS) {
       put_b(b_tiles + (t + 1) % 2 * B_ITEMS, b_packs);
     }
   }
-  const destination d = GEMM_DESTINATION(place.number);
+  const destination d = destination_of(&g, place.number);
   write_sums(&d, &q, place.row, place.col, y, x, sums);
 }

@@ -27,11 +27,11 @@
 #define WALL_ABOVE 8
 #define WALL_LEFT 16
 #define WALL_RIGHT 32
-#define HELD 64  // the row keeps its cells, because it is at one of these walls:
+#define HELD 64  // the row is at a held boundary, where cells keep their values: at one of HOLDING_WALLS
 #define HOLDING_WALLS \
   (WALLS != 2 ? 0 : (DIMS > 1 ? WALL_BELOW | WALL_ABOVE : 0) | (DIMS > 2 ? WALL_BEFORE | WALL_AFTER : 0))
 
-// A row and its neighbours along y and z; where there is a wall, the row itself.
+// A row and its neighbours along y and z; the row itself in place of a neighbour beyond a wall.
 typedef struct {
   global const global_cell *here, *before, *after, *below, *above;
 } global_rows;
@@ -39,7 +39,8 @@ typedef struct {
   local const local_cell *here, *before, *after, *below, *above;
 } local_rows;
 
-// These are defined for each kind of memory, `from` and `to`, global or local: OpenCL C 1.2 has no pointers to either.
+// Macros define these for each address space, `from` and `to`, global or local, and for runs and cells: OpenCL C 1.2 has neither
+// generic pointers nor generic functions.
 
 // rows_around_<from>(here, pitch, below, above, walls): the row `here` and its four neighbour rows; those along y are `pitch` cells away.
 #define DEFINE_ROWS_AROUND(from)                                                                                        \
@@ -50,8 +51,8 @@ typedef struct {
     return rows;                                                                                                        \
   }
 
-// advance_<from>_<kind>: the run or cell, of type V, at place i of a row after a step. For a row beyond a wall stands the row
-// itself, which is right unless the wall has a value of its own.
+// advance_<from>_<kind>: the run or cell, of type V, at place i of a row after a step. A row beyond a wall is the row itself,
+// which is right unless the wall has a fixed value.
 #define DEFINE_ADVANCE(V, kind, from)                                                                                   \
   INLINED void advance_##from##_##kind(V* result, int i, int at_left, int at_right, int walls, from##_rows rows,        \
                                        global_rows k, global const ELEMENT* q, step_rates rate) {                       \
@@ -156,7 +157,7 @@ static inline global_rows rows_of(input_grid grid, long x, long y, long z, int w
   return rows_around_global(row, grid.pitch, row - grid.plane, row + grid.plane, walls);
 }
 
-// The queue: for each step but the last, three planes in turn. Rows of the planes begin at a vector.
+// The queue: for each step but the last, three planes in a ring. Rows of the planes are aligned to vectors.
 typedef struct {
   local REAL* first;  // the cell of the block's first one, in plane 0 of step 1
   long pitch, plane;
@@ -178,7 +179,7 @@ static inline local REAL* queued(plane_queue queue, block_place block, long step
 INLINED void advance_plane(long z, long step, long last, block_place block, plane_queue queue, long width, long height,
                            long depth, input_grid in, output_grid out, input_grid conductivity, input_grid source,
                            const step_rates* rates) {
-  // The steps that are left need cells around the block, fewer with each step.
+  // The remaining steps need a halo of the block, smaller with each step.
   const long left = last - step, left_y = DIMS > 2 ? left : 0;
   const long begin_x = max(block.x0 - left, 0L), end_x = min(block.x1 + left, width);
   const long begin_y = max(block.y0 - left_y, 0L), end_y = min(block.y1 + left_y, height);

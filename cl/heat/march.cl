@@ -3,10 +3,10 @@
 // CPUs and GPUs", SC 2010.
 //
 // A work-group streams the planes of a tile of x and y. The steps are the stages of a pipeline: stage s runs one plane behind
-// stage s - 1, so that when plane z arrives, stage 0 makes plane z - 1, stage 1 plane z - 2, and so on, and plane z - STEPS is
-// written. Each work-item keeps the last two planes of every stage for its PACK x ROWS_EACH cells in registers. Neighbours
+// stage s - 1, so that when plane z is loaded, stage 0 computes plane z - 1, stage 1 plane z - 2, and so on, and plane z - STEPS
+// is written. Each work-item keeps the last two planes of every stage for its PACK x ROWS_EACH cells in registers. Neighbours
 // along x and y exchange their outermost cells through local memory, in two sets used in turn: one barrier a plane is enough.
-// The tile has a halo of STEPS cells, which neighbouring groups compute too; each stage makes it one cell smaller.
+// The tile has a halo of STEPS cells, which neighbouring groups compute too; each stage invalidates one more cell of it.
 //
 // Launch: LANES * ROWS work-items a group; a group for each tile and each chunk of planes: chunks first, then the batch, then
 // the tiles. Two dimensions have one row: ROWS and ROWS_EACH are 1, and nothing is exchanged along y.
@@ -217,7 +217,7 @@ void heat_march(HEAT_ARGUMENTS) {
   at.from_x = at.x;
 #endif
   const int writes = lane >= HALO_LANES && lane < LANES - HALO_LANES && at.x < at.width;
-  const int tile_at_wall = tile_x < HALO_X || tile_x + OUT_X + HALO_X >= at.width ||  // the same for the whole group
+  const int tile_at_wall = tile_x < HALO_X || tile_x + OUT_X + HALO_X >= at.width ||  // uniform in the group
                            (DIMS > 2 && (tile_y < HALO_Y || tile_y + OUT_Y + HALO_Y >= at.height));
 
   // This work-item's rows of the plane that is loaded next. Rows beyond the grid are its outermost row.

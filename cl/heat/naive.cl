@@ -1,7 +1,7 @@
 // One step of heat diffusion, one cell a work-item, all from global memory: the baseline.
 //
-// Launch: GROUP_0 x GROUP_1 x GROUP_2 work-items a group, over width, height, and depth times batch; work-items stride along
-// the second and third dimension where the launch is smaller. `steps`: 1, or 0 to copy.
+// Launch: GROUP_0 x GROUP_1 x GROUP_2 work-items a group, over width, height, and depth times batch; grid-stride
+// loops over the second and third dimension. `steps`: 1, or 0 to copy.
 #include "heat/step.clh"
 
 #ifndef GROUP_0
@@ -19,7 +19,7 @@ static inline REAL neighbour(global const ELEMENT* cell, long distance, int is_a
   return is_at_wall ? beyond_wall(u, wall) : load_cell(cell + distance);
 }
 
-// Adds what flows along one axis to `sum` of cell u, which is *c; *k: its conductivity. Distances: to the next cell.
+// Adds the flow along one axis to `sum` of cell u, which is *c; *k: its conductivity. Distances: to the next cell.
 static inline REAL add_axis(REAL sum, REAL rate, REAL u, global const ELEMENT* c, ulong distance, global const ELEMENT* k,
                             ulong k_distance, int at_first, int at_last, REAL wall) {
   const REAL before = neighbour(c, -(long)distance, at_first, u, wall), after = neighbour(c, distance, at_last, u, wall);

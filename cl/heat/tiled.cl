@@ -27,7 +27,7 @@ static inline REAL neighbour(local const REAL* cell, int distance, int is_at_wal
   return is_at_wall ? beyond_wall(u, wall) : cell[distance];
 }
 
-// Adds what flows along one axis to `sum` of a cell, which is *cell; k: its conductivity.
+// Adds the flow along one axis to `sum` of a cell, which is *cell; k: its conductivity.
 INLINED REAL add_axis(REAL sum, REAL rate, local const REAL* cell, local const REAL* k, int distance, int at_first, int at_last,
                       REAL wall) {
   const REAL u = *cell;

@@ -1,11 +1,11 @@
-// Histogram of more entries than local memory holds: full bins in local memory, the others in global memory.
+// Histogram of more entries than fit local memory: frequent entries are counted in local memory, the others in global memory.
 //
-// Local memory is a cache of SLOTS entries. The first entry to come to a slot has it for as long as the group works on a
-// part: of skewed data, an entry that many elements have comes early. Those of all other entries go to global memory, where
-// they are spread over many words and seldom meet. Runs of equal entries are counted in registers first.
+// Local memory is a direct-mapped cache of SLOTS entries. The first entry that hits a slot owns it until the end of the part: in
+// skewed data, a frequent entry comes early. All other entries are counted in global memory, where they are spread over many
+// words and have little contention. Runs of equal entries are counted in registers first.
 //
-// `out` is zero before. Launch: one dimension, GROUP work-items a group; group g does jobs g, g + groups, ...; a job is one
-// of `parts` of a matrix. Local memory: 2 * SLOTS words.
+// `out` is zero before the launch. Launch: one dimension, GROUP work-items a group; group g has jobs g, g + groups, ...; a job is
+// one of `parts` of a matrix. Local memory: 2 * SLOTS words.
 #include "histogram/bin.clh"
 #include "histogram/output.clh"
 #include "common/work_group.clh"
@@ -18,7 +18,7 @@
 #define COUNTER_ARGUMENTS owners, slots, counts, base
 GROUP_FUNCTION void count_entry(COUNTER, uint entry, uint n) {
   const uint slot = entry % SLOTS;
-  uint owner = *(volatile local uint*)(owners + slot);  // many may read a word at once; atomics take turns
+  uint owner = *(volatile local uint*)(owners + slot);  // loads of one word are not serialised as atomics are
   if (owner == NO_BIN) owner = atomic_cmpxchg(owners + slot, NO_BIN, entry);
   if (owner == NO_BIN || owner == entry) {
     atomic_add(slots + slot, n);

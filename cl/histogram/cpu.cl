@@ -1,11 +1,11 @@
-// Histogram for a CPU: every thread counts in tables of its own.
+// Histogram for a CPU: every thread has private tables.
 //
-// A work-group is one work-item, which is one thread. Neighbouring elements count in different ones of TABLES tables: a
-// processor that counts the same word again at once waits for its own store. Entries are computed BLOCK elements ahead,
-// which compilers make vectors of. What has no bin is counted too, in a last entry that nobody reads. Another launch adds
-// up the tables (histogram/finish.cl).
+// A work-group is one work-item, which is one thread. Neighbouring elements are counted in different ones of TABLES tables, because
+// an increment of a word waits for the last store to it. Entries are computed BLOCK elements ahead, in loops that compilers
+// vectorise. Elements without a bin are counted in a last entry that is not read. A second launch adds the tables
+// (histogram/finish.cl).
 //
-// Launch: one dimension, local size 1; group g does jobs g, g + groups, ...; job m * parts + p is part p of matrix m. `out`
+// Launch: one dimension, local size 1; group g has jobs g, g + groups, ...; job m * parts + p is part p of matrix m. `out`
 // has for each job TABLES tables of TABLE_WORDS(bins * CHANNELS) words.
 #include "histogram/bin.clh"
 #include "histogram/thread_tables.clh"
@@ -22,14 +22,14 @@
 DEFINE_LOAD_RUN(load_values, private, VALUE)
 #endif
 
-// Elements [begin, end) of a row; `begin` belongs to channel 0. Not inlined: PoCL copies a kernel's body three times.
+// Counts elements [begin, end) of a row; `begin` is of channel 0. Not inlined: PoCL copies a kernel's body three times.
 __attribute__((noinline)) void count_run(global const ELEMENT* restrict row, ulong begin, ulong end, global uint* restrict tables,
                                          bin_rule rule) {
   const uint entries = rule.bins * CHANNELS;
   const ulong size = TABLE_WORDS((ulong)entries);
   ulong i = begin;
 #if RULE == RULE_WHOLE && ELEMENT_BYTES == 1 && CHANNELS == 1 && TABLES == 4
-  // Bytes come one by one: to take them out of words costs more. Signed ones become unsigned, in order.
+  // Bytes are loaded one at a time: to extract them from words takes longer. Signed ones become unsigned, in order.
   global const uchar* restrict bytes = (global const uchar*)row;
   global uint* restrict table1 = tables + size;
   global uint* restrict table2 = table1 + size;

@@ -1,6 +1,6 @@
-// Histogram for a CPU, the second launch: adds up the tables of each matrix.
+// Histogram for a CPU, second launch: adds the tables of each matrix.
 //
-// Launch: one dimension, local size 1; group g has a run of neighbouring results. Result m * entries + e is the sum of entry
+// Launch: one dimension, local size 1; group g has a range of neighbouring results. Result m * entries + e is the sum of entry
 // e of the `tables` tables of matrix m.
 #include "histogram/thread_tables.clh"
 

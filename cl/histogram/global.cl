@@ -1,8 +1,7 @@
-// Histogram by atomic additions in global memory: the first step of the ladder. All elements of a full bin wait for each
-// other.
+// Histogram by atomic additions in global memory: the first step of the ladder. Additions to a frequent bin are serialised.
 //
-// `out` is zero before. Launch: one dimension, GROUP work-items a group; group g does jobs g, g + groups, ...; a job is one
-// of `parts` of a matrix. No local memory.
+// `out` is zero before the launch. Launch: one dimension, GROUP work-items a group; group g has jobs g, g + groups, ...; a job is
+// one of `parts` of a matrix. No local memory.
 #include "histogram/bin.clh"
 #include "histogram/output.clh"
 #include "common/work_group.clh"

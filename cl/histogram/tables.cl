@@ -1,17 +1,16 @@
-// Histogram in tables in local memory, by atomic additions there.
+// Histogram in privatised tables in local memory, by atomic additions there.
 //
-// COPIES tables lie interleaved: copy c of entry e is word e * COPIES + c, and a work-item counts in copy (its number) %
-// COPIES. With as many copies as there are banks, each of a warp's work-items has a bank of its own: whatever the data, no
-// two of them meet, neither on a bank nor on a word. With fewer copies, runs of equal entries are counted in registers
-// first (MERGE). Where a table does not hold all entries, the matrix is read in several passes, RANGE entries each. In the
-// end every work-group adds its counts to those in global memory.
+// COPIES tables are interleaved: copy c of entry e is word e * COPIES + c, and work-item i counts in copy i % COPIES. With as many
+// copies as banks, each work-item of a warp has a bank of its own: for any data, there is neither a bank conflict nor contention.
+// With fewer copies, runs of equal entries are counted in registers first (MERGE). If the entries do not fit a table, the matrix
+// is read in several passes, RANGE entries each. At the end every work-group adds its counts to those in global memory.
 //
-// V. Podlozhnyuk, "Histogram calculation in CUDA", NVIDIA, 2007, for tables of their own for parts of a work-group; J.
-// Gomez-Luna et al., "An optimized approach to histogram computation on GPU", Machine Vision and Applications 24, 2013,
-// for copies and their layout.
+// V. Podlozhnyuk, "Histogram calculation in CUDA", NVIDIA, 2007, for private tables of parts of a work-group; J. Gomez-Luna et
+// al., "An optimized approach to histogram computation on GPU", Machine Vision and Applications 24, 2013, for copies and their
+// layout.
 //
-// `out` is zero before. Launch: one dimension, GROUP work-items a group; group g does jobs g, g + groups, ...; a job is one
-// pass over one of `parts` of a matrix. Local memory: TABLE words.
+// `out` is zero before the launch. Launch: one dimension, GROUP work-items a group; group g has jobs g, g + groups, ...; a job is
+// one pass over one of `parts` of a matrix. Local memory: TABLE words.
 #include "histogram/bin.clh"
 #include "histogram/output.clh"
 #include "common/work_group.clh"
@@ -48,7 +47,7 @@ void histogram_tables(HISTOGRAM_ARGUMENTS) {
   const uint entries = bins * CHANNELS;
   const ulong passes = PASSES ? (entries + RANGE - 1) / RANGE : 1;
   for (ulong job = get_group_id(0); job < batch * passes * parts; job += get_num_groups(0)) {
-    // The passes over a part follow each other among the groups: it is read from a cache then.
+    // The passes over a part are neighbouring jobs, so that it is read from the cache.
     const uint pass = (uint)(job % passes);
     const ulong part = job / passes % parts, matrix = job / passes / parts;
     const uint first_entry = pass * RANGE;
@@ -59,12 +58,12 @@ void histogram_tables(HISTOGRAM_ARGUMENTS) {
     walk(table, first_entry, in, in_offset + matrix * stride, pitch, rows, cols, part, parts, rule);
     barrier(CLK_LOCAL_MEM_FENCE);
 
-    // Neighbouring work-items have neighbouring entries, and begin with different copies: with different banks.
+    // Neighbouring work-items have neighbouring entries, and begin with different copies, in different banks.
     for (uint i = item; i < used; i += GROUP) {
       uint sum = 0;
       for (uint c = 0; c < COPIES; ++c) sum += table[i * COPIES + (c + item) % COPIES];
       if (sum != 0) add_count(out, out_offset + matrix * entries + first_entry + i, sum);
     }
-    barrier(CLK_LOCAL_MEM_FENCE);  // the table is used again
+    barrier(CLK_LOCAL_MEM_FENCE);  // before the table is overwritten
   }
 }

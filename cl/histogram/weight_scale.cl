@@ -1,6 +1,6 @@
 // The greatest exponent of the finite weights, for their sums in fixed point (histogram/weighted.clh).
 //
-// Launch: one dimension, GROUP work-items a group, which take turns. `greatest` is zero before. Local memory: a word.
+// Launch: one dimension, GROUP work-items a group; a grid-stride loop. `greatest` is zero before the launch. Local memory: a word.
 #include "histogram/weighted.clh"
 
 #ifndef GROUP

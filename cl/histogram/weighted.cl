@@ -1,13 +1,13 @@
-// Weighted histogram: what the weights of a bin's elements sum up to, in fixed point (histogram/weighted.clh).
+// Weighted histogram: the sum of the weights of each bin's elements, in fixed point (histogram/weighted.clh).
 //
-// SUMS says where: 0: in global memory by atomic additions; 1: in a table in local memory by atomic additions, which each
-// work-group adds to those in global memory in the end; 2: in a table of its own for each part, in global memory, for CPUs,
-// whose work-groups are one work-item.
+// SUMS is the place of the sums. 0: global memory, by atomic additions. 1: a table in local memory, by atomic additions; at the end
+// each work-group adds its table to global memory. 2: a private table for each part in global memory, for CPUs, whose work-groups
+// are one work-item.
 //
-// Launch: one dimension, GROUP work-items a group; group g does jobs g, g + groups, ...; a job is one of `parts` of a matrix:
-// every parts-th GROUP elements of it, or for SUMS 2 neighbours. `sums` and `marks` are zero before; entry e of matrix m is
-// numbers 2 (m * bins + e) and the one after (of part p with SUMS 2: m * parts + p instead of m). Local memory: SUMS 1, two
-// words for each of TABLE entries.
+// Launch: one dimension, GROUP work-items a group; group g has jobs g, g + groups, ...; a job is one of `parts` of a matrix: every
+// parts-th GROUP elements of it, or with SUMS 2 a chunk. `sums` and `marks` are zero before the launch; entry e of matrix m is
+// words 2 (m * bins + e) and the one after (of part p with SUMS 2: m * parts + p instead of m). Local memory: SUMS 1, two words
+// for each of TABLE entries.
 #include "histogram/bin.clh"
 #include "histogram/weighted.clh"
 
@@ -92,7 +92,7 @@ void histogram_weighted(global const ELEMENT* restrict in, ulong in_offset, ulon
     for (uint e = item; e < bins; e += GROUP) low_words[e] = high_words[e] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
 #endif
-    // Element i is column `col` of row `row`; no division for each.
+    // Element i is column `col` of row `row`, without a division for each element.
     const ulong step_rows = step / cols, step_cols = step - step_rows * cols;
     ulong row = first / cols, col = first - row * cols;
     for (ulong i = first; i < end; i += step) {
@@ -117,7 +117,7 @@ void histogram_weighted(global const ELEMENT* restrict in, ulong in_offset, ulon
       const ulong v = (ulong)high_words[e] << 32 | low_words[e];
       if (v != 0) add_global(table + 2 * e, table + 2 * e + 1, v);
     }
-    barrier(CLK_LOCAL_MEM_FENCE);  // the table is used again
+    barrier(CLK_LOCAL_MEM_FENCE);  // before the table is overwritten
 #endif
   }
 #if !WEIGHT_FLOATING

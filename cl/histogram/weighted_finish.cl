@@ -1,6 +1,6 @@
-// Weighted histogram, the last launch: sums in fixed point become results.
+// Weighted histogram, last launch: converts the fixed-point sums to results.
 //
-// Launch: one dimension; work-item r makes results r, r + work-items, ... of `bins` * `batch`. Matrix m has `tables` tables.
+// Launch: one dimension; a grid-stride loop over `bins` * `batch` results. Matrix m has `tables` tables.
 #include "histogram/weighted.clh"
 
 #ifndef RESULT
@@ -21,7 +21,7 @@ kernel void histogram_weighted_finish(global const ulong* restrict sums, global 
     ulong sum = 0;
     for (ulong t = 0; t < tables; ++t) sum += sums[(matrix * tables + t) * bins + bin];
 #if WEIGHT_FLOATING
-    // In two steps: 2^-scale by itself may be too large or too small for the type.
+    // In two steps, because 2^-scale may overflow or underflow the type.
     const int scale = scale_for(*greatest, room);
     const RESULT value = ldexp(ldexp((RESULT)(long)sum, -62), 62 - scale);
     out[out_offset + r] = marks[r] != 0 ? (RESULT)NAN : value;

@@ -1,12 +1,12 @@
-// Moving means of windows that are longer than local memory: a row is cut into blocks of `window` elements, and for each
-// element the sum from its block's begin to it, and from it to its block's end, is left in temporary memory. A window is the
-// end of one block and the begin of the next: two reads and one addition. M. van Herk, "A fast algorithm for local minimum
+// Moving means of windows that are longer than local memory: a row is divided into blocks of `window` elements; the scratch
+// has for each element the sum from its block's begin to it, and from it to its block's end. A window is the end of one block
+// and the begin of the next: two loads and one addition. M. van Herk, "A fast algorithm for local minimum
 // and maximum filters on rectangular and octagonal kernels", Pattern Recognition Letters 13, 1992, for sums. Nothing is
-// subtracted, so nothing drifts.
+// subtracted, so rounding errors do not accumulate.
 //
-// Launch: PHASE 0: one dimension, groups of GROUP work-items: blocks of all rows; what exceeds the launch is a loop. PHASE 1:
-// two dimensions of work-items: element of a row, row.
-// Local memory: PHASE 0: GROUP sums. Temporary memory: 2 * rows * width sums: to the ends, then from the begins.
+// Launch: PHASE 0: one dimension, GROUP work-items a group; a grid-stride loop over the blocks of all rows. PHASE 1: two
+// dimensions of work-items: element of a row, row.
+// Local memory: PHASE 0: GROUP sums. Scratch: 2 * rows * width sums: to the ends, then from the begins.
 #include "common/work_group.clh"
 #include "moving_mean/arguments.clh"
 
@@ -33,8 +33,8 @@ void moving_mean_blocks(MOVING_MEAN_ARGUMENTS) {
   const ulong blocks = (width + window - 1) / window;
   for (ulong job = get_group_id(0); job < rows * blocks; job += get_num_groups(0)) {
     const ulong r = job / blocks, first = (job - r * blocks) * window, length = min(window, width - first);
-    global const ELEMENT* from = in + ROW_OFFSET(first_row + r, in) + first;
-    // What was summed before goes on from piece to piece: the same in all work-items.
+    global const ELEMENT* from = in + row_offset(first_row + r, height, depth, in_offset, in_pitch, in_plane, in_stride) + first;
+    // The sum of all chunks before this one, uniform in the group.
     SUM before = 0, after = 0;
     for (ulong done = 0; done < length; done += GROUP) {
       const ulong place = done + item;
@@ -57,7 +57,7 @@ void moving_mean_blocks(MOVING_MEAN_ARGUMENTS) {
     for (ulong x = get_global_id(0); x < width; x += get_global_size(0)) {
       const ulong before = window / 2;
       const ulong low = x > before ? x - before : 0, high = min(x + (window - before), width) - 1;
-      // A window within a block, as those at the ends may be, begins or ends with it.
+      // A window inside of one block, as at the ends of the row, begins or ends with it.
       const ulong block = low / window;
       SUM sum;
       if (block == high / window) {
@@ -65,7 +65,8 @@ void moving_mean_blocks(MOVING_MEAN_ARGUMENTS) {
       } else {
         sum = ends[r * width + low] + begins[r * width + high];
       }
-      store_mean(out + ROW_OFFSET(first_row + r, out), x, sum, whole ? window : high - low + 1);
+      global RESULT* to = out + row_offset(first_row + r, height, depth, out_offset, out_pitch, out_plane, out_stride);
+      store_mean(to, x, sum, whole ? window : high - low + 1);
     }
   }
 #endif

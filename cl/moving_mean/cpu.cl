@@ -1,8 +1,7 @@
 // Moving means for a CPU: the method of moving_mean/blocks.cl.
 //
-// A work-group is one work-item, which is one thread, and makes `strip` results of a row: as many as leave room for a window
-// in TILE elements, which its own cache holds. Short windows are added up element by element, in vectors, which is faster
-// than a chain of additions.
+// A work-group is one work-item, which is one thread, and computes `strip` results of a row: TILE elements, which fit its cache,
+// without the window. Short windows are summed element by element, in vectors, which is faster than a chain of additions.
 //
 // Launch: local size 1; jobs: strips, then rows. Local memory: 2 * TILE sums.
 #include "moving_mean/arguments.clh"
@@ -27,9 +26,9 @@ void moving_mean_cpu(MOVING_MEAN_ARGUMENTS) {
   for (ulong job = get_group_id(0); job < rows * strips; job += get_num_groups(0)) {
     const ulong r = job / strips, first = (job - r * strips) * strip;
     const uint results = (uint)min((ulong)strip, width - first), all = results + length - 1;
-    global const ELEMENT* from = in + ROW_OFFSET(first_row + r, in);
-    global RESULT* to = out + ROW_OFFSET(first_row + r, out) + first;
-    // Elements, and 0 where there are none.
+    global const ELEMENT* from = in + row_offset(first_row + r, height, depth, in_offset, in_pitch, in_plane, in_stride);
+    global RESULT* to = out + row_offset(first_row + r, height, depth, out_offset, out_pitch, out_plane, out_stride) + first;
+    // The elements, and 0 outside of the row.
     const long start = (long)first - (long)(window / 2);
     const uint missing = start < 0 ? (uint)min((ulong)-start, (ulong)all) : 0;
     const uint there = (uint)clamp((long)width - start, (long)missing, (long)all);
@@ -43,8 +42,8 @@ void moving_mean_cpu(MOVING_MEAN_ARGUMENTS) {
       for (uint k = 1; k < length; ++k)
         for (uint i = 0; i < results; ++i) sums[i] += values[i + k];
     } else {
-      // Both chains of a block at once: from its begin to `sums`, and to its end in place. A block that is not whole is the
-      // last one, in which no window begins but ends.
+      // Both chains of a block at once: from its begin to `sums`, and to its end in place. Only the last block is partial; no window
+      // begins in it.
       for (uint block = 0; block < all; block += length) {
         const uint size = min(length, all - block);
         SUM begin = 0, end = 0;
@@ -57,7 +56,7 @@ void moving_mean_cpu(MOVING_MEAN_ARGUMENTS) {
           values[block + i - 1] = end;
         }
       }
-      // Windows that are blocks have all in one of them.
+      // A window that is a block has its sum in one chain.
       uint i = 0;
       for (uint block = 0; block < results; block += length) {
         const uint end = min(block + length, results);
@@ -66,10 +65,10 @@ void moving_mean_cpu(MOVING_MEAN_ARGUMENTS) {
       for (i = 0; i < results; ++i) sums[i] = values[i];
     }
 
-    // Windows that are all there, and those at the ends of the row.
+    // Windows inside of the row, and windows at its ends.
     const ulong before = window / 2, after = window - before;
     const ulong low = before > first ? min(before - first, (ulong)results) : 0;
-    const ulong end = width >= after ? width - after + 1 : 0;  // the first result whose window leaves the row behind
+    const ulong end = width >= after ? width - after + 1 : 0;  // the first result whose window reaches beyond the row's end
     const ulong high = clamp(end > first ? end - first : 0, low, (ulong)results);
     for (ulong i = 0; i < low; ++i) store_mean(to, i, sums[i], mean_count(first + i, width, window, whole));
 #if INTEGER

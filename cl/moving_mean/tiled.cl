@@ -1,14 +1,14 @@
 // Moving means of a tile of a row in local memory, at a cost that hardly depends on the window.
 //
-// A work-item owns a chunk of ITEMS neighbouring elements in registers, and sums it from its begin to each of them and from
-// each to its end. A window is the end of one chunk, whole chunks, and the begin of another: M. van Herk, "A fast algorithm
-// for local minimum and maximum filters on rectangular and octagonal kernels", Pattern Recognition Letters 13, 1992, has
-// blocks as long as the window in place of the chunks. Sums of whole chunks are made of those of 1, 2, 4... chunks, each of
-// two of the one before, as W. D. Hillis and G. L. Steele, "Data parallel algorithms", CACM 29, 1986, make them. SHORT:
-// windows are added up element by element. Nothing is subtracted, so nothing drifts.
+// A work-item has a chunk of ITEMS neighbouring elements in registers, and computes its prefix sums and its suffix sums. A window is
+// the end of one chunk, whole chunks, and the begin of another: M. van Herk, "A fast algorithm
+// for local minimum and maximum filters on rectangular and octagonal kernels", Pattern Recognition Letters 13, 1992, uses
+// blocks as long as the window instead of chunks. Sums of whole chunks are combined from sums of 1, 2, 4... chunks, by doubling:
+// W. D. Hillis and G. L. Steele, "Data parallel algorithms", CACM 29, 1986. SHORT: windows are summed element by element.
+// Nothing is subtracted, so rounding errors do not accumulate.
 //
-// Launch: two dimensions: tiles, rows; what exceeds the launch is a loop. A tile of TILE elements makes TILE - window + 1
-// results, or as many less as it takes to be a multiple of ALIGN.
+// Launch: two dimensions: tiles, rows; grid-stride loops over both. A tile of TILE elements has TILE - window + 1 results,
+// rounded down to a multiple of ALIGN.
 // Local memory: TILE sums, one more for every BANKS of them, and 4 * GROUP. SHORT: TILE + ITEMS sums.
 #include "common/work_group.clh"
 #include "moving_mean/arguments.clh"
@@ -23,25 +23,21 @@
 #define SHORT 0  // 1: windows are at most ITEMS elements; 0: longer than ITEMS, and at most TILE / 2
 #endif
 #ifndef BANKS
-#define BANKS 32  // sums that local memory delivers at once: a multiple of ITEMS
+#define BANKS 32  // of local memory: a multiple of ITEMS
 #endif
-#define ALIGN 32  // results: the next tile's begin where a line of memory does
+#define ALIGN 32  // results: tiles begin at cache lines
 #define TILE (GROUP * ITEMS)
 
-#if SHORT
-#define AT(i) (i)
-#define PLACES (TILE + ITEMS)
-#else
-// Neighbouring work-items meet different banks both at neighbouring elements and at those of the same place in their chunks.
-#define AT(i) ((i) + (i) / BANKS)
-#define PLACES (TILE + TILE / BANKS)
-#endif
-// Element `item` of the k-th GROUP of them: from `across`, which is that of the first, by a number that is known.
-#if SHORT || GROUP % BANKS == 0
-#define ACROSS(k) across[(k) * AT(GROUP)]
-#else
-#define ACROSS(k) tile[AT(item + (k) * GROUP)]
-#endif
+#define PLACES (SHORT ? TILE + ITEMS : TILE + TILE / BANKS)
+
+// The place of element i of the tile. Neighbouring work-items access different banks both at neighbouring elements and at
+// the same element of their chunks.
+static inline uint place_of(uint i) { return SHORT ? i : i + i / BANKS; }
+
+// Element `item` of the k-th GROUP elements. `across` is element `item` of the tile, from which the distance is a constant.
+static inline local SUM* element_across(local SUM* tile, local SUM* across, uint item, int k) {
+  return SHORT || GROUP % BANKS == 0 ? across + k * (int)place_of(GROUP) : tile + place_of(item + k * GROUP);
+}
 
 #if !SHORT
 typedef JOIN(SUM, 2) pair;
@@ -56,17 +52,17 @@ void moving_mean_tiled(MOVING_MEAN_ARGUMENTS) {
 #endif
   const uint item = get_local_id(0), length = (uint)window, before = length / 2, most = TILE - length + 1;
   const uint results = most < ALIGN ? most : most / ALIGN * ALIGN;
-  local SUM *across = tile + AT(item), *own = tile + AT(item * ITEMS);
+  local SUM *across = tile + place_of(item), *own = tile + place_of(item * ITEMS);
   (void)across, (void)own;
   for (ulong r = get_group_id(1); r < rows; r += get_num_groups(1)) {
-    global const ELEMENT* from = in + ROW_OFFSET(first_row + r, in);
-    global RESULT* to = out + ROW_OFFSET(first_row + r, out);
+    global const ELEMENT* from = in + row_offset(first_row + r, height, depth, in_offset, in_pitch, in_plane, in_stride);
+    global RESULT* to = out + row_offset(first_row + r, height, depth, out_offset, out_pitch, out_plane, out_stride);
     for (ulong first = get_group_id(0) * (ulong)results; first < width; first += get_num_groups(0) * (ulong)results) {
       // The tile's elements begin `before` the first result; [begin, end) of them are in the row.
       const uint begin = first < before ? before - (uint)first : 0;
       const uint end = (uint)min((ulong)TILE, width - first + before);
       const bool whole_tile = begin == 0 && end == TILE;
-      const int low = (int)begin - (int)item, high = (int)end - (int)item;  // as this work-item counts
+      const int low = (int)begin - (int)item, high = (int)end - (int)item;  // relative to this work-item
       global const ELEMENT* source = from + ((long)first - (long)before + (long)item);
       SUM values[ITEMS];
       if (whole_tile) {
@@ -78,10 +74,10 @@ void moving_mean_tiled(MOVING_MEAN_ARGUMENTS) {
           values[k] = k * GROUP >= low && k * GROUP < high ? (SUM)load_value(source, k * GROUP) : 0;
       }
 #pragma unroll
-      for (int k = 0; k < ITEMS; ++k) ACROSS(k) = values[k];
+      for (int k = 0; k < ITEMS; ++k) *element_across(tile, across, item, k) = values[k];
 
 #if SHORT
-      for (uint i = item; i < ITEMS; i += GROUP) tile[TILE + i] = 0;  // read for windows of no result
+      for (uint i = item; i < ITEMS; i += GROUP) tile[TILE + i] = 0;  // read by windows without a result
       barrier(CLK_LOCAL_MEM_FENCE);
       for (uint n = 1; n < length; ++n) {
 #pragma unroll
@@ -90,7 +86,7 @@ void moving_mean_tiled(MOVING_MEAN_ARGUMENTS) {
 #else
       barrier(CLK_LOCAL_MEM_FENCE);
 
-      // In the tile the chunk's sums from its begin, in registers those to its end.
+      // Prefix sums of the chunk in the tile, suffix sums in registers.
       SUM sum = 0;
 #pragma unroll
       for (int k = 0; k < ITEMS; ++k) {
@@ -101,9 +97,9 @@ void moving_mean_tiled(MOVING_MEAN_ARGUMENTS) {
 #pragma unroll
       for (int k = ITEMS - 1; k > 0; --k) values[k - 1] += values[k];
 
-      // A window ends `chunks` chunks and `rest` elements after its begin, and has `inner` whole chunks or one more within.
-      // In each step place i of `sums` has the sum of the 2^k chunks after chunk i, and that of as many of them as the lowest
-      // k bits of `inner` say; two arrays take turns. What goes around the end is of no result.
+      // A window ends `chunks` chunks and `rest` elements after its begin, and contains `inner` whole chunks, or one more. After step
+      // k element i of `sums` has the sum of the 2^k chunks after chunk i, and the sum of the first (inner mod 2^k) of them; two
+      // arrays alternate. Sums that wrap around the end belong to no result.
       const uint chunks = (length - 1) / ITEMS, rest = (length - 1) % ITEMS, inner = chunks - 1;
       uint now = 0;
       sums[(item - 1) & (GROUP - 1)] = (pair)(sum, 0);
@@ -118,22 +114,22 @@ void moving_mean_tiled(MOVING_MEAN_ARGUMENTS) {
         barrier(CLK_LOCAL_MEM_FENCE);
       }
 
-      // The windows that begin in this chunk end in one chunk, or in the next from its begin on.
+      // The windows that begin in this chunk end in one chunk or in the next one.
       const uint ending = (item + chunks) & (GROUP - 1), following = (item + chunks + 1) & (GROUP - 1);
-      local const SUM *here = tile + AT(ending * ITEMS) + rest, *there = tile + AT(following * ITEMS) + rest - ITEMS;
-      const SUM longer = mine.y + tile[AT(ending * ITEMS) + ITEMS - 1];
+      local const SUM *here = tile + place_of(ending * ITEMS) + rest, *there = tile + place_of(following * ITEMS) + rest - ITEMS;
+      const SUM longer = mine.y + tile[place_of(ending * ITEMS) + ITEMS - 1];
 #pragma unroll
       for (int k = 0; k < ITEMS; ++k) {
         if (k + rest < ITEMS) values[k] += mine.y + here[k];
         else values[k] += longer + there[k];
       }
       barrier(CLK_LOCAL_MEM_FENCE);
-      // Through the tile, so that neighbouring work-items write neighbouring results.
+      // Through the tile, so that stores are coalesced.
 #pragma unroll
       for (int k = 0; k < ITEMS; ++k) own[k] = values[k];
       barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
-      for (int k = 0; k < ITEMS; ++k) values[k] = ACROSS(k);
+      for (int k = 0; k < ITEMS; ++k) values[k] = *element_across(tile, across, item, k);
 #endif
 
       const int count = (int)min((ulong)results, width - first) - (int)item;
@@ -150,7 +146,7 @@ void moving_mean_tiled(MOVING_MEAN_ARGUMENTS) {
           if (k * GROUP < count) store_mean(target, k * GROUP, values[k], whole ? length : (uint)there);
         }
       }
-      barrier(CLK_LOCAL_MEM_FENCE);  // the next tile takes its place
+      barrier(CLK_LOCAL_MEM_FENCE);  // before the next tile is stored
     }
   }
 }

@@ -1,14 +1,14 @@
 // Reduce along the columns of matrices: one result a column.
 //
-// A work-group has ACROSS * PACK neighbouring columns, and reads whole packs of each row, so that global memory sees long
-// pieces of rows. Its GROUP / ACROSS rows of work-items share the matrix's rows: in registers each accumulates PACK
-// columns; then those of the same columns meet in local memory. Where that makes too few work-groups, `parts` of them
-// share the columns, part p with rows p * DOWN, (p + parts) * DOWN, ... and DOWN - 1 after each, and another launch
-// combines the parts. Operations that do not commute (KEEP_ORDER): row d of work-items of part p has stretch p * DOWN + d of
-// the matrix's rows, and the stretches meet in their order.
+// A work-group has ACROSS * PACK neighbouring columns and loads whole packs of each row, so that loads are coalesced. Its
+// GROUP / ACROSS rows of work-items share the matrix's rows: each work-item accumulates PACK columns in registers; then the
+// accumulators of the same columns are combined in local memory. If that is too few work-groups, `parts` of them share the
+// columns: part p has rows p * DOWN, (p + parts) * DOWN, ... and the DOWN - 1 rows after each, and a second launch combines the
+// partial results. Operations that do not commute (KEEP_ORDER): row d of work-items of part p has chunk p * DOWN + d of the
+// matrix's rows, and the chunks are combined in their order.
 // LANES = PACK: a work-item has an accumulator for each of its columns.
 //
-// Launch: one dimension, GROUP work-items a group; group g does jobs g, g + groups, ... Local memory: GROUP * PACK
+// Launch: one dimension, GROUP work-items a group; group g computes jobs g, g + groups, ... Local memory: GROUP * PACK
 // accumulators.
 #define COLUMNS 1
 #include "reduce/input.clh"
@@ -17,10 +17,10 @@
 #define GROUP 256  // work-items: a power of two
 #endif
 #ifndef ACROSS
-#define ACROSS 32  // packs of a row that a group reads: a power of two, at most GROUP
+#define ACROSS 32  // packs of a row that a group loads: a power of two, at most GROUP
 #endif
 #ifndef UNROLL
-#define UNROLL 4  // packs that a work-item reads at once
+#define UNROLL 4  // loads of packs in flight of a work-item
 #endif
 #define DOWN (GROUP / ACROSS)
 
@@ -29,11 +29,11 @@ void reduce_columns(REDUCE_ARGUMENTS) {
   (void)bounds, (void)bounds_offset, (void)counters;
   local accumulator scratch[PACK][GROUP];
   const uint item = get_local_id(0);
-  // 64-bit divisions are calls on GPUs. 32 bits are enough for tiles: the plan sees to it.
+  // 64-bit divisions are calls on GPUs. The plan limits the number of tiles to 32 bits.
   const uint tiles = (uint)((cols + ACROSS * PACK - 1) / (ACROSS * PACK));
   const ulong results = cols * batch;
   for (ulong job = get_group_id(0); job < (ulong)tiles * parts * batch; job += get_num_groups(0)) {
-    // Scratch is used again. PoCL 5.0 dies where this barrier is at the loop's end and no other loop has one.
+    // Before scratch is overwritten. PoCL 5.0 crashes if this barrier is at the loop's end and no other loop has one.
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint tile = (uint)job % tiles, place = (uint)job / tiles;
     const ulong part = place % (uint)parts, matrix = place / (uint)parts;
@@ -69,7 +69,7 @@ void reduce_columns(REDUCE_ARGUMENTS) {
 #pragma unroll
         for (uint k = 0; k < PACK; ++k) put_lane(&mine, k, accumulate(get_lane(&mine, k), term_of(&p, k), row));
       }
-    } else {  // the matrix's last columns
+    } else {  // the last columns of the matrix
       for (; row < end; row += step) {
 #pragma unroll
         for (uint k = 0; k < PACK; ++k)
@@ -78,13 +78,13 @@ void reduce_columns(REDUCE_ARGUMENTS) {
       }
     }
 
-    // Local memory: the rows of work-items meet, as in a tree. A loop that never runs is left out: PoCL 5.0 dies of its barrier.
+    // Local memory: a tree over the rows of work-items. A loop that never runs is left out, because PoCL 5.0 crashes on its barrier.
 #pragma unroll
     for (uint k = 0; k < PACK; ++k) scratch[k][item] = get_lane(&mine, k);
 #if GROUP <= ACROSS
     // One row of work-items.
 #elif KEEP_ORDER
-    // Neighbours are combined, and what they make moves together.
+    // Combines neighbours and compacts the results, so that the order is kept.
     const uint right = item + item / ACROSS * ACROSS + ACROSS;
     for (uint left = GROUP / 2; left >= ACROSS; left /= 2) {
       barrier(CLK_LOCAL_MEM_FENCE);
@@ -92,7 +92,7 @@ void reduce_columns(REDUCE_ARGUMENTS) {
 #pragma unroll
         for (uint k = 0; k < PACK; ++k) put_lane(&mine, k, combine(scratch[k][right - ACROSS], scratch[k][right]));
       }
-      barrier(CLK_LOCAL_MEM_FENCE);  // all have read what is now replaced
+      barrier(CLK_LOCAL_MEM_FENCE);  // before scratch is overwritten
       if (item < left) {
 #pragma unroll
         for (uint k = 0; k < PACK; ++k) scratch[k][item] = get_lane(&mine, k);

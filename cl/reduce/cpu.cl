@@ -1,24 +1,23 @@
 // Reduce for a CPU: rows, vectors and segments, or columns.
 //
-// A work-group is one work-item, which is one thread: there is nobody to share local memory with. A thread reads long
-// pieces of memory from front to back. LANES accumulators that do not wait for each other, as a structure of arrays, are
-// what the compiler makes vectors of.
+// A work-group is one work-item, which is one thread, and uses no local memory. A thread reads long contiguous chunks. The
+// compiler vectorises LANES independent accumulators, which are a structure of arrays.
 //
-// Launch: one dimension, local size 1; group g does a run of neighbouring jobs. A job is a row or, where there are few
-// rows, one of `parts` pieces of it; for columns (COLUMNS 1) a strip of STRIP columns, or some rows of one.
+// Launch: one dimension, local size 1; group g computes a range of neighbouring jobs. A job is a row or, if there are few
+// rows, one of its `parts` chunks; for columns (COLUMNS 1) a strip of STRIP columns, or a chunk of its rows.
 #include "reduce/input.clh"
 #include "common/hand_over.clh"
 
 #ifndef ONE_LAUNCH
-#define ONE_LAUNCH 0  // 1: the last part of a result to end combines all; 0: another launch does (reduce/finish.cl)
+#define ONE_LAUNCH 0  // 1: the last part of a result to finish combines all; 0: a second launch does (reduce/finish.cl)
 #endif
 #define STRIP LANES  // columns that are accumulated at once
 
 #if ELEMENT_HALF
 #define BLOCK (LANES < 64 ? 64 : LANES)  // elements that are read at once
 DEFINE_LOAD_RUN(load_run, private, VALUE)
-// `count` neighbours, BLOCK at most, of which element i is number `place` of those that make a result, join the lanes in turns.
-// `other`: as many places of the other factor, or 0: one for all.
+// Accumulates `count` neighbours, at most BLOCK, in turns of one a lane. Element i is number `place` of the elements of its result.
+// `along`: 1 if the other factor has an element for each, 0 if it has one for all.
 static inline void accumulate_run(lane_set* lanes, row_source row, ulong i, ulong place, const uint along, const uint count) {
   VALUE first[BLOCK];
   load_run(first, row.first, i, count);
@@ -44,7 +43,7 @@ static inline void accumulate_run(lane_set* lanes, row_source row, ulong i, ulon
 }
 #endif
 
-// Elements [begin, end) of a row. Not inlined: PoCL copies a kernel's body three times, and vectorises each.
+// Accumulates elements [begin, end) of a row. Not inlined: PoCL copies a kernel's body three times, and vectorises each copy.
 __attribute__((noinline)) accumulator reduce_run(row_source row, ulong begin, ulong end) {
   lane_set lanes;
   for (uint k = 0; k < LANES; ++k) put_lane(&lanes, k, identity());
@@ -62,8 +61,8 @@ __attribute__((noinline)) accumulator reduce_run(row_source row, ulong begin, ul
   return get_lane(&lanes, 0);
 }
 
-// Rows [begin, end) of `width` columns. Four rows at once: the accumulators, which are in the L1 cache, pass through
-// registers a quarter as often.
+// Accumulates rows [begin, end) of `width` columns, four rows at a time: the accumulators, which are in the L1 cache, are loaded
+// and stored a quarter as often.
 __attribute__((noinline)) void reduce_strip(lane_set* restrict lanes, row_source columns, ulong pitch, ulong begin, ulong end, uint width) {
   for (uint k = 0; k < STRIP; ++k) put_lane(lanes, k, identity());
   ulong r = begin;
@@ -123,13 +122,13 @@ void reduce_cpu(REDUCE_ARGUMENTS) {
     } else {
       partials[job] = mine;
 #if ONE_LAUNCH
-      // The last part to end finds all others there.
+      // The last part to finish combines all partial results.
       if (hand_over(counters + result) == parts - 1) {
         take_over();
         accumulator all = partials[result * parts];
         for (ulong p = 1; p < parts; ++p) all = combine(all, partials[result * parts + p]);
         write_result(out + out_offset, result, all, row.count);
-        counters[result] = 0;  // as it was found
+        counters[result] = 0;  // ready for the next launch
       }
 #else
       (void)counters;

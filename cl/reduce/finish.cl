@@ -1,9 +1,9 @@
-// Reduce, the second launch: combines the parts of each result, in their order.
+// Reduce, second launch: combines the partial results of each result, in their order.
 //
-// Part p of result r is partials[r * result_step + p * part_step]. A team of TEAM work-items has a result, each every
-// TEAM-th part of it, or neighbouring ones (KEEP_ORDER); then they meet in a tree.
+// Partial result p of result r is partials[r * result_step + p * part_step]. A team of TEAM work-items has a result; each
+// work-item combines every TEAM-th part, or neighbouring parts (KEEP_ORDER); then a tree combines the work-items' values.
 //
-// Launch: one dimension, GROUP work-items a group; group g does GROUP / TEAM results from g on, then those of g + groups.
+// Launch: one dimension, GROUP work-items a group, GROUP / TEAM results a group; a grid-stride loop over the results.
 // Local memory: GROUP accumulators.
 #include "reduce/operation.clh"
 #include "common/work_group.clh"

@@ -1,18 +1,18 @@
-// Reduce, several elements per work-item: the portable fast one, for rows, vectors and segments.
+// Reduce with several items per work-item: the portable fast variant, for rows, vectors and segments.
 //
-// A work-item reads UNROLL packs of PACK elements before it uses the first, so that many reads are under way, and joins
-// them to LANES accumulators in registers. A team of TEAM work-items has a row, or one of its parts; part p takes tiles
-// p, p + parts, ... of it, in this order. Only then is local memory used, once: the team's accumulators meet in a tree.
-// What lies before the first aligned pack of a row, and after the last, is read element by element.
+// A work-item loads UNROLL packs of PACK elements before it uses the first, so that many loads are in flight, and accumulates
+// them in LANES accumulators in registers. A team of TEAM work-items has a row, or one of its parts; part p has tiles p,
+// p + parts, ... of it, in this order. At the end, once, the team's accumulators are combined in a tree. The elements before
+// the first aligned pack of a row, and after the last, are loaded one at a time.
 //
-// Operations that do not commute (KEEP_ORDER): work-item l of part p has stretch p * TEAM + l of the row, and reads it from
-// front to back; the stretches meet in their order.
+// Operations that do not commute (KEEP_ORDER): work-item l of part p has chunk p * TEAM + l of the row and reads it in order;
+// the chunks are combined in their order.
 //
-// How a team meets is the variant: "several" in local memory (common/work_group.clh), "sub_group" by sub-group functions,
-// "shuffle" by NVIDIA's shuffle instructions.
+// The variants differ in the team's reduction: "several" in local memory (common/work_group.clh), "sub_group" by sub-group
+// functions, "shuffle" by NVIDIA's shuffle instructions.
 //
-// Launch: one dimension, GROUP work-items a group; group g does GROUP / TEAM rows or parts from g on, then those of
-// g + groups, ... Local memory: GROUP accumulators, and a flag.
+// Launch: one dimension, GROUP work-items a group, GROUP / TEAM rows or parts a group; a grid-stride loop over them. Local
+// memory: GROUP accumulators, and a flag.
 #include "reduce/input.clh"
 #include "common/work_group.clh"
 
@@ -23,13 +23,13 @@
 #define TEAM GROUP  // work-items of a row: a power of two
 #endif
 #ifndef UNROLL
-#define UNROLL 4  // packs that a work-item reads at once
+#define UNROLL 4  // loads of packs in flight of a work-item
 #endif
 #ifndef ONE_LAUNCH
-#define ONE_LAUNCH 0  // 1: the last part of a result to end combines all; 0: another launch does (reduce/finish.cl)
+#define ONE_LAUNCH 0  // 1: the last part of a result to finish combines all; 0: a second launch does (reduce/finish.cl)
 #endif
 #ifndef MEETING
-#define MEETING 0  // 0: local memory, 1: sub-group functions, 2: NVIDIA's shuffles
+#define MEETING 0  // the team's reduction. 0: local memory, 1: sub-group functions, 2: NVIDIA's shuffles
 #endif
 
 #if ONE_LAUNCH
@@ -48,7 +48,7 @@ DEFINE_TEAM_REDUCE(team_reduce, accumulator, combine)
 DEFINE_TEAM_SHUFFLE(team_reduce, accumulator, combine)
 #endif
 
-// Part `part` of `parts` of a row: what this work-item has of it.
+// Accumulates this work-item's share of part `part` of `parts` of a row.
 #if KEEP_ORDER
 static inline accumulator reduce_part(row_source row, uint lane, ulong part, ulong parts) {
   const ulong step = UNROLL * PACK, stretches = parts * TEAM;
@@ -91,7 +91,7 @@ static inline accumulator reduce_part(row_source row, uint lane, ulong part, ulo
     for (uint u = 0; u < UNROLL; ++u) accumulate_pack(&lanes, &p[u], first + u * (TEAM * PACK));
   }
 
-  // The rest of the packs, and what lies after the last, belong to the part whose turn it is.
+  // The rest of the packs, and the elements after the last pack, belong to the part that is next in turn.
   if (t == tiles) {
     for (ulong v = tiles * (TEAM * UNROLL) + lane; v < packs; v += TEAM) {
       term_pack p;
@@ -116,9 +116,9 @@ void reduce_several(REDUCE_ARGUMENTS) {
   const ulong results = rows * batch;
   const ulong jobs = results * parts;
   for (ulong base = (ulong)get_group_id(0) * (GROUP / TEAM); base < jobs; base += (ulong)get_num_groups(0) * (GROUP / TEAM)) {
-    // A team without a job takes part in the meeting all the same.
+    // A team without a job reaches the barriers too.
     const ulong job = base + item / TEAM;
-    // 64-bit divisions are calls on GPUs. Where there are parts or batches, 32 bits are enough: the plan sees to it.
+    // 64-bit divisions are calls on GPUs. With parts or batches the plan limits their number to 32 bits.
     const ulong result = parts == 1 ? job : (uint)job / (uint)parts, part = job - result * parts;
     const ulong matrix = batch == 1 ? 0 : (uint)result / (uint)rows;
     accumulator mine = identity();
@@ -137,11 +137,11 @@ void reduce_several(REDUCE_ARGUMENTS) {
       }
     }
 #if ONE_LAUNCH
-    // The parts of a result count those that have ended; the last one finds all partials there. Here TEAM is GROUP.
-    if (parts > 1) {  // the same for all groups
+    // A counter of the finished parts of each result; the last part combines all partial results. Here TEAM is GROUP.
+    if (parts > 1) {  // uniform in the launch
       if (item == 0) is_last = hand_over(counters + result) == parts - 1;
       barrier(CLK_LOCAL_MEM_FENCE);
-      if (is_last) {  // the same for the whole group
+      if (is_last) {  // uniform in the group
         take_over();
         accumulator all = identity();
 #if KEEP_ORDER
@@ -154,10 +154,10 @@ void reduce_several(REDUCE_ARGUMENTS) {
         team_reduce(&all, scratch, item, GROUP);
         if (item == 0) {
           write_result(out + out_offset, result, all, row.count);
-          counters[result] = 0;  // as it was found
+          counters[result] = 0;  // ready for the next launch
         }
       }
-      barrier(CLK_LOCAL_MEM_FENCE);  // is_last is written again
+      barrier(CLK_LOCAL_MEM_FENCE);  // before is_last is overwritten
     }
 #else
     (void)counters;

@@ -1,12 +1,12 @@
-// Reduce, the first rungs: a tree in local memory for every GROUP elements of a vector. M. Harris, "Optimizing Parallel
+// Reduce, first steps of the ladder: a tree in local memory for every GROUP elements of a vector. M. Harris, "Optimizing Parallel
 // Reduction in CUDA", NVIDIA, 2007.
 //
-// RUNG 0, "interleaved": in step k every 2^k-th work-item adds its neighbour's place: the working ones are spread over all
-// sub-groups, and their places over few banks. RUNG 1, "sequential": the first half adds the second half: the working ones
-// are neighbours, their places too. RUNG 2, "first_add": as 1, but each work-item combines two elements when it reads them,
-// since half of the group would otherwise only read.
+// RUNG 0, "interleaved": in step k every 2^k-th work-item adds the value of its neighbour: active work-items diverge in all
+// sub-groups, and their accesses have bank conflicts. RUNG 1, "sequential": the first half adds the second half: active
+// work-items and their accesses are contiguous. RUNG 2, "first_add": as 1, but each work-item combines two elements when it
+// loads them, because otherwise half of the group would be idle after the load.
 //
-// Launch: one dimension, GROUP work-items a group; the work-group of part p takes tiles p, p + parts, ... of GROUP elements
+// Launch: one dimension, GROUP work-items a group; the work-group of part p has tiles p, p + parts, ... of GROUP elements
 // (first_add: 2 * GROUP), with a tree for each; a second launch combines the parts. Local memory: GROUP accumulators.
 #include "reduce/input.clh"
 
@@ -29,7 +29,7 @@ void reduce_tree(REDUCE_ARGUMENTS) {
   const uint item = get_local_id(0);
   const ulong part = get_group_id(0);
   const row_source row = find_row(in, in_offset, pitch, stride, other, other_offset, bounds, bounds_offset, cols, 0, 0);
-  accumulator sum = identity();  // of the trees so far; the first work-item's counts
+  accumulator sum = identity();  // of all trees so far, in the first work-item
   for (ulong first = part * TILE; first < row.count; first += parts * TILE) {
     tree[item] = read_element(row, first + item);
 #if RUNG == 2

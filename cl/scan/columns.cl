@@ -1,23 +1,23 @@
 // Scan along the columns of matrices.
 //
-// A work-item has STRIP neighbouring columns and walks down them; neighbouring work-items have neighbouring ones, so no local
-// memory is needed. Where that makes too few work-items, `parts` of them share a column: a first launch (PHASE 0) leaves what
-// each part of `piece` rows makes in the scratch, number (b * parts + p) * cols + c for part p of column c of matrix b.
+// A work-item scans STRIP neighbouring columns; neighbouring work-items have neighbouring columns, so loads are coalesced
+// without local memory. If that is too few work-items, `parts` of them share a column: a first launch (PHASE 0) stores the
+// aggregate of each chunk of `piece` rows in the scratch, at (b * parts + p) * cols + c for chunk p of column c of matrix b.
 //
-// Launch: one dimension, GROUP work-items a group; group g does tile g % (tiles across) of part g / (tiles across).
+// Launch: one dimension, GROUP work-items a group; group g has tile g % (tiles across) of chunk g / (tiles across).
 #include "scan/operation.clh"
 
 #ifndef GROUP
 #define GROUP 256  // work-items
 #endif
 #ifndef STRIP
-#define STRIP 1  // columns of a work-item: many on CPUs, whose compilers make vectors of them
+#define STRIP 1  // columns of a work-item: many on CPUs, whose compilers vectorise them
 #endif
 #ifndef UNROLL
-#define UNROLL 4  // rows that are read at once
+#define UNROLL 4  // loads of rows in flight
 #endif
 #ifndef PHASE
-#define PHASE 1  // 0: what each part makes, 1: the scan
+#define PHASE 1  // 0: aggregates of the chunks, 1: the scan
 #endif
 
 #if ELEMENT_HALF && STRIP % 16 == 0
@@ -40,7 +40,7 @@ static inline void store_row(global RESULT* results, ulong i, const ACC a[STRIP]
 }
 #endif
 
-// Rows [r, r + count) of `width` columns.
+// Scans rows [r, r + count) of `width` columns.
 static inline void walk(global const ELEMENT* column, ulong in_pitch, global RESULT* results, ulong out_pitch, ulong r,
                         uint count, uint width, ACC a[STRIP]) {
   ACC x[UNROLL][STRIP];

@@ -1,14 +1,14 @@
-// Scan, the first rungs: the scan of one tile in local memory, as the textbooks have it. Vectors only.
+// Scan, first steps of the ladder: textbook scans of one tile in local memory. Vectors only.
 //
-// RUNG 0, "hillis_steele": an element a work-item; in step k each place joins the one 2^k before it. n log n operations. W. D.
+// RUNG 0, "hillis_steele": an element a work-item; in step k each element adds the one 2^k before it. n log n operations. W. D.
 // Hillis and G. L. Steele, "Data parallel algorithms", CACM 29, 1986.
-// RUNG 1, "blelloch": two elements a work-item; a tree of sums up, and down again, each node handing its left child what lies
-// before it, its right child that and the left child's sum. 2 n operations. G. E. Blelloch, "Prefix sums and their
-// applications", 1990. The strides of a tree are powers of two, which few banks serve: the plan's layout spreads them (M.
-// Harris, S. Sengupta and J. D. Owens, "Parallel prefix sum (scan) with CUDA", GPU Gems 3, 2007).
+// RUNG 1, "blelloch": two elements a work-item; the up-sweep builds a tree of sums; in the down-sweep a node passes its exclusive
+// prefix to its left child, and that plus the left child's sum to its right child. 2 n operations. G. E. Blelloch, "Prefix sums
+// and their applications", 1990. The strides of the tree are powers of two, which conflict in the banks: the plan's layout
+// avoids it (M. Harris, S. Sengupta and J. D. Owens, "Parallel prefix sum (scan) with CUDA", GPU Gems 3, 2007).
 //
-// Launch: one dimension, GROUP work-items a group, which has a part and takes its tiles one after the other; what the parts
-// make comes from another launch (scan/reduce.cl). Local memory: 2 * GROUP numbers (blelloch: in the layout).
+// Launch: one dimension, GROUP work-items a group, which scans the tiles of its part in their order; the aggregates of the parts
+// come from a first launch (scan/reduce.cl). Local memory: 2 * GROUP numbers (blelloch: in the layout).
 #include "scan/operation.clh"
 #include "common/tile.clh"
 
@@ -21,7 +21,9 @@
 #ifndef ROW
 #define ROW 32  // numbers in a row of the layout: a power of two, at most 2 * GROUP
 #endif
-#define AT(i) TILE_AT((i) / ROW, (i) % ROW)
+
+// The place of number i of the tree.
+static inline uint place_of(uint i) { return TILE_AT(i / ROW, i % ROW); }
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void scan_ladder(SCAN_ARGUMENTS) {
@@ -39,7 +41,7 @@ void scan_ladder(SCAN_ARGUMENTS) {
   for (ulong first = part * piece; first < end; first += GROUP) {
     const ulong i = first + item;
     const ACC x = i < end ? lift(load_value(row, i)) : identity();
-    uint from = 0;  // the half that is read; the other one is written, so that one barrier a step is enough
+    uint from = 0;  // the half that is read; the other one is written: one barrier a step
     tree[item] = x;
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint apart = 1; apart < GROUP; apart *= 2) {
@@ -55,43 +57,42 @@ void scan_ladder(SCAN_ARGUMENTS) {
 #endif
     if (i < end) store_result(results, i, (result_value)result);
     before = combine(before, tree[from + GROUP - 1]);
-    barrier(CLK_LOCAL_MEM_FENCE);  // the next tile takes its place
+    barrier(CLK_LOCAL_MEM_FENCE);  // before the next tile is stored
   }
 #else
   for (ulong first = part * piece; first < end; first += 2 * GROUP) {
-    // Neighbouring work-items read neighbours.
+    // Coalesced loads.
     const ulong i = first + item, j = i + GROUP;
     const ACC x = i < end ? lift(load_value(row, i)) : identity(), y = j < end ? lift(load_value(row, j)) : identity();
-    tree[AT(item)] = x;
-    tree[AT(item + GROUP)] = y;
-    // Up: each node is the sum of its two children, and lies where the right one did.
+    tree[place_of(item)] = x;
+    tree[place_of(item + GROUP)] = y;
+    // Up-sweep: each node is the sum of its children, stored at the place of the right one.
     for (uint apart = 1, nodes = GROUP; nodes > 0; apart *= 2, nodes /= 2) {
       barrier(CLK_LOCAL_MEM_FENCE);
       if (item < nodes) {
         const uint right = 2 * apart * (item + 1) - 1;
-        tree[AT(right)] = combine(tree[AT(right - apart)], tree[AT(right)]);
+        tree[place_of(right)] = combine(tree[place_of(right - apart)], tree[place_of(right)]);
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    const ACC whole = tree[AT(2 * GROUP - 1)];
-    // Down: what lies before a node lies before its left child; before the right one comes the left one's sum too. Nothing
-    // lies before the root.
+    const ACC whole = tree[place_of(2 * GROUP - 1)];
+    // Down-sweep: exclusive prefixes; the root's is the identity.
     for (uint apart = GROUP, nodes = 1; nodes <= GROUP; apart /= 2, nodes *= 2) {
       barrier(CLK_LOCAL_MEM_FENCE);
       if (item < nodes) {
         const uint right = 2 * apart * (item + 1) - 1;
-        const ACC left_sum = tree[AT(right - apart)];
-        const ACC before_node = nodes == 1 ? identity() : tree[AT(right)];
-        tree[AT(right - apart)] = before_node;
-        tree[AT(right)] = combine(before_node, left_sum);
+        const ACC left_sum = tree[place_of(right - apart)];
+        const ACC before_node = nodes == 1 ? identity() : tree[place_of(right)];
+        tree[place_of(right - apart)] = before_node;
+        tree[place_of(right)] = combine(before_node, left_sum);
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    const ACC p = combine(before, tree[AT(item)]), q = combine(before, tree[AT(item + GROUP)]);
+    const ACC p = combine(before, tree[place_of(item)]), q = combine(before, tree[place_of(item + GROUP)]);
     if (i < end) store_result(results, i, (result_value)(EXCLUSIVE ? p : combine(p, x)));
     if (j < end) store_result(results, j, (result_value)(EXCLUSIVE ? q : combine(q, y)));
     before = combine(before, whole);
-    barrier(CLK_LOCAL_MEM_FENCE);  // the next tile takes its place
+    barrier(CLK_LOCAL_MEM_FENCE);  // before the next tile is stored
   }
 #endif
 }

@@ -1,15 +1,14 @@
 // Scan in a single pass, with decoupled look-back: D. Merrill and M. Garland, "Single-pass parallel prefix scan with
 // decoupled look-back", NVIDIA technical report NVR-2016-002, 2016; and decoupled fallback (scan/states.clh).
 //
-// A group scans its tile, publishes the aggregate, looks back for what lies before the tile, and writes the results. Elements
-// are read once and written once. All predecessors of a tile have started before it: groups start in their order
-// (ORDERED_START), or tiles are taken by a counter (dynamic tile index). Where a predecessor does not publish in time, the
-// group computes its aggregate in the owner's place and looks back again. Where GROUP work-items have less than TILE elements
-// at once, a tile is read twice.
+// A group scans its tile, publishes the aggregate, looks back for the exclusive prefix of the tile, and writes the results.
+// Elements are read once and written once. All predecessors of a tile have started before it: groups start in their order
+// (ORDERED_START), or take a dynamic tile index. If a predecessor does not publish in time, the group computes its aggregate
+// itself and looks back again. If a TILE has more than GROUP * ITEMS elements, it is read twice.
 //
-// The same bits in every run, whichever predecessor's PREFIX was found and whichever group computed an aggregate: each is made
-// by operations whose order only the tile's number decides. Here the prefix of tile k is that of tile k - 1 joined with k's
-// aggregate; NVIDIA's warps look back in two levels (nvidia/look_back.clh).
+// The results have the same bits in every run, whichever predecessor's PREFIX was found and whichever group computed an
+// aggregate: the order of all operations depends on the tile's number only. Here the inclusive prefix of tile k is that of
+// tile k - 1 combined with k's aggregate; NVIDIA's warps look back in two levels (nvidia/look_back.clh).
 //
 // Launch: one dimension, GROUP work-items a group, a group for each tile of each row (`parts` tiles of `piece` = TILE
 // elements a row). Local memory: see scan/tile.clh; and a few words. Scratch: entries of all tiles, then of all blocks.
@@ -27,20 +26,21 @@
 #include "scan/walk_back.clh"
 #endif
 
-// Scans the tile that begins with element `first`, step by step, and gives its aggregate. `s`, `begins` and `mine` are left as by scan_tile
-// for the last step.
+// Scans the tile that begins with element `first` in STEPS steps and returns its aggregate. `s`, `begins` and `mine` are those of
+// scan_tile() for the last step.
 GROUP_FUNCTION state scan_steps(ACC s[ITEMS], uint* begins, state* mine, local ACC* tile, local state* meeting,
-                                global const ELEMENT* row, ulong first, ulong cols, uint item HEADS_PARAMETER) {
+                                global const ELEMENT* row, ulong first, ulong cols, uint item,
+                                local uchar* heads, global const MARK* marks, ulong marks_count) {
   state aggregate = no_state();
 #if STEPS > 1
   for (uint step = 0; step < STEPS; ++step) {
     state total;
-    scan_tile(s, begins, mine, &total, tile, meeting, row, first + step * STEP, cols, item, 0 HEADS_PASSED);
+    scan_tile(s, begins, mine, &total, tile, meeting, row, first + step * STEP, cols, item, 0, heads, marks, marks_count);
     aggregate = join(aggregate, total);
-    barrier(CLK_LOCAL_MEM_FENCE);  // the next step's elements take their place
+    barrier(CLK_LOCAL_MEM_FENCE);  // before the next step's elements are stored
   }
 #else
-  scan_tile(s, begins, mine, &aggregate, tile, meeting, row, first, cols, item, 0 HEADS_PASSED);
+  scan_tile(s, begins, mine, &aggregate, tile, meeting, row, first, cols, item, 0, heads, marks, marks_count);
 #endif
   return aggregate;
 }
@@ -49,12 +49,16 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void scan_look_back(SCAN_ARGUMENTS) {
   local ACC tile[TILE_ITEMS];
   local state meeting[MEETING], found[1];
-  local uint taken[1], subject[1];  // the tile whose elements the group computes with
-  DECLARE_HEADS
-  (void)marks, (void)marks_offset, (void)marks_count, (void)piece;
+  local uint taken[1], subject[1];  // the tile whose aggregate the group computes
+#if SEGMENTED
+  local uchar heads[GROUP * ITEMS];
+#else
+  local uchar* const heads = 0;
+#endif
+  (void)piece;
   uint item = get_local_id(0);
   const uint job = take_tile(scratch, taken, item);
-  // The plan sees to it that tiles can be counted in 32 bits.
+  // The plan limits the number of tiles to 32 bits.
   const uint number = rows * batch == 1 ? 0 : job / (uint)parts;
   const uint matrix = batch == 1 ? 0 : number / (uint)rows;
   const uint tiles = number * (uint)parts, place = job - tiles;
@@ -65,18 +69,18 @@ void scan_look_back(SCAN_ARGUMENTS) {
   const int in_place = (global const void*)(in + in_offset) == (global const void*)(out + out_offset);
   const ACC start = start_value(initial_bits, has_initial);
 
-  // The tile's own elements.
+  // The aggregate of the tile.
   ACC s[ITEMS];
   uint begins;
   state mine;
-  const state own = scan_steps(s, &begins, &mine, tile, meeting, row, begin, cols, item HEADS_ARGUMENT);
+  const state own = scan_steps(s, &begins, &mine, tile, meeting, row, begin, cols, item, heads, marks + marks_offset, marks_count);
 
-  // What lies before it. No barrier in a branch: PoCL 3.1 miscompiles those of small groups.
+  // The exclusive prefix. No barrier in a branch: PoCL 3.1 miscompiles those of small groups.
   state before = start_state(start);
   if (item < POLLERS) {
     int complete = 1;
     if (parts > 1) complete = look_back(scratch, tiles, blocks, place, own, &before, item);
-    if (in_place) device_fence();  // what was published, before the first result
+    if (in_place) device_fence();  // release: the published status, before the first result
     if (item == 0) {
       found[0] = before;
       subject[0] = complete ? place : place + 1;
@@ -85,11 +89,10 @@ void scan_look_back(SCAN_ARGUMENTS) {
   barrier(CLK_LOCAL_MEM_FENCE);
 
 #if FALLS_BACK
-  // Falls back: computes the aggregates that are missing, and in the end its own elements again, so that nothing of them is
-  // kept in registers meanwhile.
-  while (subject[0] != place) {  // the same for all
+  // Fallback: computes the missing aggregates, and at last its own tile again, so that its elements need no registers meanwhile.
+  while (subject[0] != place) {  // uniform in the group
     DISCARD_ADDRESSES(item);
-    barrier(CLK_LOCAL_MEM_FENCE);  // all know so
+    barrier(CLK_LOCAL_MEM_FENCE);  // all have read subject
     if (item < POLLERS) {
       state earlier = start_state(start);
       const uint missing = fall_back(scratch, tiles, blocks, place, own, &earlier, item);
@@ -101,7 +104,7 @@ void scan_look_back(SCAN_ARGUMENTS) {
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     const ulong first = (ulong)subject[0] * TILE;
-    const state aggregate = scan_steps(s, &begins, &mine, tile, meeting, row, first, cols, item HEADS_ARGUMENT);
+    const state aggregate = scan_steps(s, &begins, &mine, tile, meeting, row, first, cols, item, heads, marks + marks_offset, marks_count);
     if (item == 0 && first != begin) {
       const uint other = subject[0];
       publish_fallback(scratch, tiles + other, guard_of(tiles, blocks, other), aggregate, in_place);
@@ -111,14 +114,14 @@ void scan_look_back(SCAN_ARGUMENTS) {
 #endif
   before = found[0];
 
-  // Its results.
+  // The results.
 #if STEPS > 1
   for (uint step = 0; step < STEPS; ++step) {
     state total;
-    scan_tile(s, &begins, &mine, &total, tile, meeting, row, begin + step * STEP, cols, item, 0 HEADS_ARGUMENT);
+    scan_tile(s, &begins, &mine, &total, tile, meeting, row, begin + step * STEP, cols, item, 0, heads, marks + marks_offset, marks_count);
     write_results(s, begins, join(before, mine), tile, results, begin + step * STEP, cols, item, 0, start, has_initial);
     before = join(before, total);
-    barrier(CLK_LOCAL_MEM_FENCE);  // the next step's elements take their place
+    barrier(CLK_LOCAL_MEM_FENCE);  // before the next step's elements are stored
   }
 #else
   write_results(s, begins, join(before, mine), tile, results, begin, cols, item, 0, start, has_initial);

@@ -1,11 +1,11 @@
-// Scan in two launches, the second one; or in one, where a row is one part.
+// Scan in two launches (reduce, then scan), the second one; or in one launch, if a row is one chunk.
 //
-// A team has a part of a row. It first combines the states of all parts before it, which the first launch left in the
-// scratch (scan/reduce.cl), and then takes the part's tiles in their order, each after all before it. Rows of one part need
-// no first launch, and short ones share a work-group.
+// A team has a chunk of a row. It first combines the aggregates of all chunks before it, which the first launch stored in the
+// scratch (scan/reduce.cl), and then scans the chunk's tiles in their order. Rows of one chunk need no first launch, and
+// short rows share a work-group.
 //
-// Launch: one dimension, GROUP work-items a group, a team for each part of each row; several teams only where rows have one
-// part. Local memory: see scan/tile.clh.
+// Launch: one dimension, GROUP work-items a group, a team for each chunk of each row; several teams only if rows have one
+// chunk. Local memory: see scan/tile.clh.
 #include "scan/tile.clh"
 
 #ifndef MEET_ALWAYS
@@ -22,11 +22,14 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void scan_parts(SCAN_ARGUMENTS) {
   local ACC tile[TILE_ITEMS];
   local state meeting[MEETING];
-  DECLARE_HEADS
-  (void)marks, (void)marks_offset, (void)marks_count;
+#if SEGMENTED
+  local uchar heads[GROUP * ITEMS];
+#else
+  local uchar* const heads = 0;
+#endif
   const uint item = get_local_id(0), lane = item % TEAM, base = item - lane;
   const ulong job = (ulong)get_group_id(0) * (GROUP / TEAM) + item / TEAM;
-  const int works = job < rows * batch * parts;  // a team without a part takes part in the meetings all the same
+  const int works = job < rows * batch * parts;  // a team without a chunk reaches the barriers too
   const ulong number = !works ? 0 : parts == 1 ? job : rows * batch == 1 ? 0 : job / parts;
   const ulong matrix = batch == 1 ? 0 : number / rows;
   const ulong part = works ? job - number * parts : 0;
@@ -36,8 +39,8 @@ void scan_parts(SCAN_ARGUMENTS) {
   const ACC start = start_value(initial_bits, has_initial);
   state before = start_state(start), mine, total;
 
-  // All parts before this one: neighbouring ones by each work-item, then all of them in their order.
-  if (MEET_ALWAYS || parts > 1) {  // the same for all groups
+  // The aggregates of all chunks before this one: each work-item combines neighbouring ones, then a scan of the team.
+  if (MEET_ALWAYS || parts > 1) {  // uniform in the launch
     global const state* earlier = (global const state*)scratch + number * parts;
     const ulong share = (part + TEAM - 1) / TEAM;
     mine = no_state();
@@ -47,12 +50,12 @@ void scan_parts(SCAN_ARGUMENTS) {
   }
 
   const ulong count = works ? cols : 0;
-  for (ulong first = begin; first < end; first += STEP) {  // the same for all teams: they have whole rows
+  for (ulong first = begin; first < end; first += STEP) {  // the same trip count for all teams: they have whole rows
     ACC s[ITEMS];
     uint begins;
-    scan_tile(s, &begins, &mine, &total, tile, meeting, row, first, count, item, base HEADS_ARGUMENT);
+    scan_tile(s, &begins, &mine, &total, tile, meeting, row, first, count, item, base, heads, marks + marks_offset, marks_count);
     write_results(s, begins, join(before, mine), tile, results, first, count, item, base, start, has_initial);
     before = join(before, total);
-    barrier(CLK_LOCAL_MEM_FENCE);  // the next elements take their place
+    barrier(CLK_LOCAL_MEM_FENCE);  // before the next elements are stored
   }
 }

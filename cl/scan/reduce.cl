@@ -1,10 +1,10 @@
-// Scan in two launches, the first one: what the elements of each part make.
+// Scan in two launches (reduce, then scan), the first one: the aggregate of each chunk.
 //
-// Where the operation is commutative and there are no segments, work-items read packs of neighbours all over a part and meet
-// once in local memory. Else the part's tiles pass through local memory in their order.
+// If the operation is commutative and there are no segments, work-items accumulate coalesced packs of the whole chunk and are
+// combined once in local memory. Else the chunk's tiles are scanned through local memory in their order.
 //
-// Launch: one dimension, GROUP work-items a group, a group for each part of each row; state of part p of row r goes to place
-// r * parts + p of the scratch. Local memory: see scan/tile.clh; without tiles, GROUP states.
+// Launch: one dimension, GROUP work-items a group, a group for each chunk of each row; the aggregate of chunk p of row r is
+// stored at r * parts + p of the scratch. Local memory: see scan/tile.clh; without tiles, GROUP states.
 #include "scan/tile.clh"
 
 #ifndef ORDERED
@@ -26,14 +26,18 @@ void scan_reduce(SCAN_ARGUMENTS) {
   state mine = no_state(), total;
 #if ORDERED
   local ACC tile[TILE_ITEMS];
-  DECLARE_HEADS
+#if SEGMENTED
+  local uchar heads[GROUP * ITEMS];
+#else
+  local uchar* const heads = 0;
+#endif
   state own = no_state();
   for (ulong first = begin; first < end; first += STEP) {
     ACC s[ITEMS];
     uint begins;
-    scan_tile(s, &begins, &mine, &total, tile, meeting, row, first, cols, item, 0 HEADS_ARGUMENT);
+    scan_tile(s, &begins, &mine, &total, tile, meeting, row, first, cols, item, 0, heads, marks + marks_offset, marks_count);
     own = join(own, total);
-    barrier(CLK_LOCAL_MEM_FENCE);  // the next elements take their place
+    barrier(CLK_LOCAL_MEM_FENCE);  // before the next elements are stored
   }
 #else
   ACC lanes[LANES];

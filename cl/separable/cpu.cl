@@ -1,11 +1,11 @@
-// Separable filter for a CPU: a thread takes bands of rows, in strips that its own cache holds.
+// Separable filter for a CPU: a thread computes bands of rows, in strips that fit its cache.
 //
-// A work-group is one work-item, which is one thread. Each row of the input is converted once, with what lies beyond its
-// ends, into a line of numbers; its sums along the row go into a ring of the last column_taps rows; a row of results is then
-// a sum down the ring. So memory is read and written once, and both passes run on the first two levels of the cache, in
-// vectors. The windows' sizes are arguments: one program serves them all.
+// A work-group is one work-item, which is one thread. Each row of the input is converted once, with its halo, into a line; its
+// sums along the row go to a ring buffer of the last column_taps rows; a row of results is a sum down the ring. So main memory is
+// read and written once, and both passes work on the first two levels of the cache, in vectors. The windows' sizes are
+// arguments, so one program serves all of them.
 //
-// Launch: one dimension, local size 1; group g does bands g, g + groups, ...; a band has `band` rows of a plane.
+// Launch: one dimension, local size 1; group g computes bands g, g + groups, ...; a band has `band` rows of a plane.
 // Local memory: MEMORY values: a line of STRIP + (row_taps - 1) * CHANNELS and column_taps rows of STRIP.
 #include "common/stream.clh"
 #include "separable/arguments.clh"
@@ -31,14 +31,14 @@ static inline void store_lanes(global RESULT* to, lanes v, const bool streaming)
   JOIN(JOIN(vstore_half, LANES), _rte)(v, 0, to);
 #else
 #if RESULT_INTEGER
-  // As fmin and fmax, which PoCL 3.1 calls for each element.
+  // Comparisons, because PoCL 3.1 calls fmin and fmax for each element.
   v = v > (lanes)RESULT_LOW ? v : (lanes)RESULT_LOW;
   v = v < (lanes)RESULT_HIGH ? v : (lanes)RESULT_HIGH;
 #if HALF_UP
   const int_lanes whole = CONVERT(int_lanes, v + (lanes)(0.5f - RESULT_LOW)) + RESULT_LOW;
 #elif USE_DOUBLE
   const int_lanes whole = CONVERT(int_lanes, v + (lanes)0x1.8p52 - (lanes)0x1.8p52);
-#else  // the last place of what is added is 1, so that the addition rounds to even
+#else  // the unit in the last place of the addend is 1, so the addition rounds to even
   const int_lanes whole = JOIN(as_int, LANES)(v + (lanes)0x1.8p23f) - 0x4b400000;
 #endif
   const results r = CONVERT(results, whole);
@@ -53,10 +53,10 @@ static inline void store_lanes(global RESULT* to, lanes v, const bool streaming)
 #endif
 }
 
-// line[i] = the element at place from + i of the row, for i < count. Not inlined: PoCL copies a kernel's body three times.
+// line[i] = the element at index from + i of the row, for i < count. Not inlined: PoCL copies a kernel's body three times.
 __attribute__((noinline)) void fill_line(local VALUE* line, global const ELEMENT* row, long from, long count, long width,
-                                         VALUE beyond, uint is_there) {
-  if (!is_there) {
+                                         VALUE beyond, uint is_inside) {
+  if (!is_inside) {
     PLAIN_LOOP for (long i = 0; i < count; ++i) line[i] = beyond;
     return;
   }
@@ -89,58 +89,57 @@ __attribute__((noinline)) void sum_line(local VALUE* sums, local const VALUE* li
   }
 }
 
-// Adds to four vectors those of the ring's rows from `row` on.
-#define ADD_ROWS(row, count)                                                                            \
-  PLAIN_LOOP for (uint j = 0; j < (count); ++j, ++weight) {                                             \
-    local const VALUE* from = ring + ((row) + j) * pitch + x;                                           \
-    const lanes w = (lanes)*weight;                                                                     \
-    a += w * LOOSE(from), b += w * LOOSE(from + LANES), c += w * LOOSE(from + 2 * LANES), d += w * LOOSE(from + 3 * LANES); \
+// Adds `count` rows of the ring from `row` on, each times its weight, to four vectors at x.
+static inline void add_rows(lanes* a, lanes* b, lanes* c, lanes* d, local const VALUE* ring, uint row, uint pitch, uint x,
+                            uint count, constant VALUE* weight) {
+  PLAIN_LOOP for (uint j = 0; j < count; ++j, ++weight) {
+    local const VALUE* from = ring + (row + j) * pitch + x;
+    const lanes w = (lanes)*weight;
+    *a += w * LOOSE(from), *b += w * LOOSE(from + LANES), *c += w * LOOSE(from + 2 * LANES), *d += w * LOOSE(from + 3 * LANES);
   }
+}
 
+// The results of a vector of sums: finish_sum() of each.
+static inline lanes finish_lanes(lanes v, global const ELEMENT* own, constant VALUE* settings, VALUE area, VALUE inverse) {
+  (void)own, (void)settings, (void)area, (void)inverse;
 #if UNSHARP
-#define FINISH(v, k)                                                                                   \
-  {                                                                                                    \
-    const lanes own = LOAD_ELEMENTS(own_row + x + (k) * LANES), difference = own - v;                  \
-    v = own + (fabs(difference) >= (lanes)settings[2] ? (lanes)settings[1] * difference : (lanes)0);   \
-  }
+  const lanes element = LOAD_ELEMENTS(own), difference = element - v;
+  return element + (fabs(difference) >= (lanes)settings[2] ? (lanes)settings[1] * difference : (lanes)0);
 #elif MEAN && RESULT_INTEGER
-// Rounded by what is left of the sum. All numbers are whole and below 2^24: nothing is lost.
-#define FINISH(v, k)                                                                          \
-  {                                                                                           \
-    const lanes mean = v * (lanes)inverse + (lanes)0x1.8p23f - (lanes)0x1.8p23f;              \
-    const lanes left = v - mean * (lanes)area;                                                \
-    v = mean + (left > (lanes)(area / 2) ? (lanes)1 : (lanes)0) - (left < (lanes)(area / -2) ? (lanes)1 : (lanes)0); \
-  }
+  // Rounded by the remainder of the sum. All numbers are integers below 2^24, so all operations are exact.
+  const lanes mean = v * (lanes)inverse + (lanes)0x1.8p23f - (lanes)0x1.8p23f;
+  const lanes left = v - mean * (lanes)area;
+  return mean + (left > (lanes)(area / 2) ? (lanes)1 : (lanes)0) - (left < (lanes)(area / -2) ? (lanes)1 : (lanes)0);
 #elif MEAN
-#define FINISH(v, k) v /= (lanes)area;  // which CPUs round correctly
+  return v / (lanes)area;  // CPUs round divisions correctly
 #else
-#define FINISH(v, k)
+  return v;
 #endif
+}
 
-// to[x] = the sum down the ring at x, for x < count. The oldest of the ring's `taps` rows is `oldest`.
+// to[x] = the result of the sum down the ring at x, for x < count. `oldest`: the oldest of the ring's `taps` rows.
 __attribute__((noinline)) void sum_ring(global RESULT* to, local const VALUE* ring, uint pitch, uint count, uint oldest,
                                         constant VALUE* settings, constant VALUE* weights, uint taps,
                                         global const ELEMENT* own_row, uint window_area, uint streaming) {
-#if MEAN
   const VALUE area = (VALUE)window_area, inverse = 1 / area;
-  (void)inverse;
-#endif
   uint x = 0;
 #if !RESULT_HALF
-  // Up to the first whole vector in memory.
+  // The elements before the first aligned vector.
   const uint bytes = (uint)((ulong)to % sizeof(results));
   const uint head = bytes == 0 ? 0 : min((uint)((sizeof(results) - bytes) / sizeof(RESULT)), count);
 #else
   const uint head = 0;
 #endif
-  PLAIN_LOOP for (uint part = 0; part < 3; ++part) {  // the head one by one, whole blocks, the rest one by one
+  PLAIN_LOOP for (uint part = 0; part < 3; ++part) {  // scalar head, whole blocks, scalar tail
     if (part == 1) {
       PLAIN_LOOP for (; x + BLOCK <= count; x += BLOCK) {
         lanes a = 0, b = 0, c = 0, d = 0;
-        constant VALUE* weight = weights;
-        ADD_ROWS(oldest, taps - oldest)
-        ADD_ROWS(0, oldest)
-        FINISH(a, 0) FINISH(b, 1) FINISH(c, 2) FINISH(d, 3)
+        add_rows(&a, &b, &c, &d, ring, oldest, pitch, x, taps - oldest, weights);
+        add_rows(&a, &b, &c, &d, ring, 0, pitch, x, oldest, weights + (taps - oldest));
+        a = finish_lanes(a, own_row + x, settings, area, inverse);
+        b = finish_lanes(b, own_row + x + LANES, settings, area, inverse);
+        c = finish_lanes(c, own_row + x + 2 * LANES, settings, area, inverse);
+        d = finish_lanes(d, own_row + x + 3 * LANES, settings, area, inverse);
         if (streaming) {
           store_lanes(to + x, a, true), store_lanes(to + x + LANES, b, true);
           store_lanes(to + x + 2 * LANES, c, true), store_lanes(to + x + 3 * LANES, d, true);
@@ -184,9 +183,9 @@ void separable_cpu(SEPARABLE_ARGUMENTS, few_weights few) {
       uint slot = 0;  // of the ring, for the next row
       PLAIN_LOOP for (uint r = 0; r < height + column_taps - 1; ++r) {
         const long source = place_within((long)(top + r) - (long)column_origin, (long)rows);
-        const uint is_there = source >= 0;
-        fill_line(line, from + (is_there ? (ulong)source * in_pitch : 0), (long)col - (long)row_origin * CHANNELS, blocks + halo,
-                  (long)width, value_beyond(weights), is_there);
+        const uint is_inside = source >= 0;
+        fill_line(line, from + (is_inside ? (ulong)source * in_pitch : 0), (long)col - (long)row_origin * CHANNELS, blocks + halo,
+                  (long)width, value_beyond(weights), is_inside);
         sum_line(ring + slot * strip, line, blocks, row_weights(weights), row_taps);
         slot = slot + 1 == column_taps ? 0 : slot + 1;
         if (r + 1 >= column_taps) {

@@ -1,16 +1,16 @@
-// Separable filter by plane streaming down the rows: each element is read once a strip, and local memory is touched little.
+// Separable filter by plane streaming down the rows: each element is loaded once a strip, with few accesses to local memory.
 //
-// A work-item owns COLS neighbouring columns. It reads their rows from top to bottom, STEP at a time and the next STEP ahead of time. The
-// COLUMN_TAPS - 1 column sums that have begun but not ended are in registers: a row adds to each of them and ends one. The ended sums of
-// STEP rows go to a tile in local memory, from which each work-item sums along rows for COLS neighbouring results at once. Two tiles take
-// turns, so that a step has one barrier.
+// A work-item owns COLS neighbouring columns. It loads their rows from top to bottom, STEP at a time, and prefetches the next STEP. The
+// COLUMN_TAPS - 1 partial column sums are in registers: a row is added to each of them and completes one. The complete sums of STEP rows
+// go to a tile in local memory, from which each work-item sums along rows for COLS neighbouring results at once. Two tiles alternate, so
+// that a step has one barrier.
 //
-// A strip has a halo: LEFT columns before its first result and RIGHT ones after its last, and LEAD rows that end no sum that is wanted.
-// So all results of a step are wanted, but for the last step of a strip.
+// A strip has a halo: LEFT columns before its first result and RIGHT ones after its last, and LEAD rows before its first row of results.
+// So a step completes STEP rows of results, except the last step of a strip.
 //
-// Rows that were read ahead stay as they lay in memory until their turn: a conversion would wait for them at once.
+// Prefetched rows stay in the format of memory until they are used: a conversion would wait for the loads.
 //
-// Launch: one dimension, GROUP work-items a group; group g takes strips of `band` rows: g, g + groups, ...
+// Launch: one dimension, GROUP work-items a group; group g computes strips of `band` rows: g, g + groups, ...
 // Local memory: two tiles of STEP rows of GROUP * COLS values and a window more; COLS + 1 words for each work-item. After: P. Micikevicius,
 // "3D finite difference computation on GPUs using CUDA", GPGPU-2, 2009.
 #include "common/work_group.clh"
@@ -41,7 +41,7 @@
 #define VECTOR_OUT 1  // the same of results
 #endif
 #ifndef WORD_ELEMENTS
-#define WORD_ELEMENTS 1  // elements in a word of 32 bits that is read: 4 of 8 bits, 2 of 16; 1: they are read as they are
+#define WORD_ELEMENTS 1  // elements in a loaded word of 32 bits: 4 of 8 bits, 2 of 16; 1: elements are loaded without words
 #endif
 #ifndef BITS_TO_FLOAT
 #define BITS_TO_FLOAT 0  // 1: integers become floats by their bits, where a conversion takes longer
@@ -53,19 +53,19 @@
 #define RESULTS (GROUP * COLS - LEFT - RIGHT)  // of a row of a strip
 #define SHIFT (LEFT - ROW_ORIGIN * CHANNELS)   // from a work-item's place in the tile to its windows' first element
 #define FIRST_PART (SHIFT / 4)
-#define END_PART ((SHIFT + COLS + (ROW_TAPS - 1) * CHANNELS + 3) / 4)  // of the vectors that its windows touch
+#define END_PART ((SHIFT + COLS + (ROW_TAPS - 1) * CHANNELS + 3) / 4)  // of the vectors that its windows cover
 #define LEAD ((COLUMN_TAPS - 1 + STEP - 1) / STEP * STEP)
 #define BEGUN (COLUMN_TAPS > 1 ? COLUMN_TAPS - 1 : 1)
 #define NOWHERE INT_MIN
 
-// The weights, where compilers find each without a register for it.
+// The weights as constant operands, which need no registers.
 static inline VALUE row_weight(const few_weights* few, const uint i) { return few->each[4 + i]; }
 static inline VALUE column_weight(const few_weights* few, const uint j) { return few->each[4 + ROW_TAPS + j]; }
 
 typedef JOIN(VALUE, 4) columns;
-typedef columns tile_row[PARTS][GROUP + END_PART / PARTS];  // those past the group's are read for no result
+typedef columns tile_row[PARTS][GROUP + END_PART / PARTS];  // elements after the group's are read for no result
 
-// Elements as they lie in memory, and the words in which they are read.
+// Elements in the format of memory, and the words in which they are loaded.
 #if ELEMENT_HALF
 #define STORED ushort
 #else
@@ -77,7 +77,7 @@ typedef columns tile_row[PARTS][GROUP + END_PART / PARTS];  // those past the gr
 #define WORD STORED
 #endif
 
-// COLS neighbours of a row, all of which are there.
+// Loads COLS neighbours that all lie in the row.
 static inline void load_words(WORD w[WORDS], global const ELEMENT* p) {
 #if !VECTOR_IN
 #pragma unroll
@@ -96,7 +96,7 @@ static inline void load_words(WORD w[WORDS], global const ELEMENT* p) {
 #endif
 }
 
-// COLS elements where they are: so many elements from `p` on. Zero where they have no place, or the row has none.
+// Loads COLS elements by their offsets from `p`. Elements beyond the edges are zero.
 static inline void load_places(WORD w[WORDS], global const ELEMENT* p, bool has_row, const int place[COLS]) {
 #pragma unroll
   for (uint c = 0; c < COLS; ++c) {
@@ -110,7 +110,7 @@ static inline void load_places(WORD w[WORDS], global const ELEMENT* p, bool has_
   }
 }
 
-// Element c of those that were read.
+// Element c of the loaded elements.
 static inline VALUE number_at(const WORD w[WORDS], uint c) {
 #if WORD_ELEMENTS > 1
   const uint whole = w[c / WORD_ELEMENTS] >> 32 / WORD_ELEMENTS * (c % WORD_ELEMENTS) & (0xffffffffu >> (32 - 32 / WORD_ELEMENTS));
@@ -131,7 +131,7 @@ static inline columns numbers_at(const WORD w[WORDS], uint first) {
   return (columns)(number_at(w, first), number_at(w, first + 1), number_at(w, first + 2), number_at(w, first + 3));
 }
 
-// An integer RESULT in a word, what lies above it undefined: what is added to a number leaves its last places there.
+// An integer RESULT in the low bits of a word, with undefined bits above it: an addend that moves the integer to the last places of a float.
 #if RESULT_INTEGER
 #if RESULT_HIGH == 255
 #define RESULT_ELEMENTS 4  // in a word
@@ -157,7 +157,7 @@ static inline void store_one(global RESULT* p, VALUE v) {
 #endif
 }
 
-// COLS results, all of which are written.
+// Writes COLS results.
 static inline void store_results(global RESULT* p, const VALUE v[COLS]) {
 #if !VECTOR_OUT
 #pragma unroll
@@ -190,9 +190,9 @@ static inline void store_results(global RESULT* p, const VALUE v[COLS]) {
 #endif
 }
 
-// Says where the work-item's columns are read and which of its results are written: `places`, elements from column `first` on, or NOWHERE;
-// `written`, one bit for each column, which it gives as well. They wait in local memory, since only the edges need them, and there are no
-// registers for them.
+// Computes where the work-item's columns are loaded and which of its results are written: `places`, elements from column `first` on, or
+// NOWHERE; `written`, one bit for each column, which it returns too. They are kept in local memory, because only the edges need them and
+// registers are scarce.
 GROUP_FUNCTION uint find_edges(local int (*places)[GROUP], local uint* written, uint item, long first, ulong width, ulong result,
                               ulong first_col, ulong end_col) {
   uint bits = 0;
@@ -206,13 +206,13 @@ GROUP_FUNCTION uint find_edges(local int (*places)[GROUP], local uint* written, 
   return bits;
 }
 
-// Reads the rows of a step, all of which are there as they are, from `from` on.
+// Loads the rows of a step that all lie in the plane, from `from` on.
 GROUP_FUNCTION void read_plain(WORD ahead[STEP][WORDS], global const ELEMENT* from, ulong in_pitch) {
 #pragma unroll
   for (uint k = 0; k < STEP; ++k) load_words(ahead[k], from + k * in_pitch);
 }
 
-// The same at the edges, where elements come from elsewhere, one by one. `first`: the step's first row, which would begin at `from`.
+// The same at the edges, element by element, by the boundary condition. `first`: the step's first row, which would begin at `from`.
 GROUP_FUNCTION void read_edge(WORD ahead[STEP][WORDS], local int (*places)[GROUP], uint item, int first, int rows,
                              global const ELEMENT* from, ulong in_pitch) {
   int place[COLS];
@@ -226,7 +226,7 @@ GROUP_FUNCTION void read_edge(WORD ahead[STEP][WORDS], local int (*places)[GROUP
 }
 
 #if BOUNDARY == 1
-// Four columns of a row, of which some lie beyond the edges: all with `no_row`, and those without a place.
+// Replaces columns beyond the edges by the value there: all four with `no_row`, else those without a place.
 GROUP_FUNCTION columns replace_beyond(columns now, bool no_row, local int (*places)[GROUP], uint item, VALUE beyond) {
   if (no_row || places[0][item] == NOWHERE) now.s0 = beyond;
   if (no_row || places[1][item] == NOWHERE) now.s1 = beyond;
@@ -257,7 +257,7 @@ GROUP_FUNCTION void sum_windows(VALUE sum[COLS], local const tile_row* row, uint
 #endif
 }
 
-// Writes a row of results, those that `written` says.
+// Writes the results of a row whose bits are set in `written`.
 static inline void store_some(global RESULT* to, VALUE sum[COLS], uint written, global const ELEMENT* own, const few_weights* few) {
 #pragma unroll
   for (uint c = 0; c < COLS; ++c) {
@@ -287,10 +287,10 @@ void separable_march(SEPARABLE_ARGUMENTS, few_weights few) {
     const long first = (long)(strip * RESULTS) - LEFT + item * COLS;  // column
     const ulong result = strip * RESULTS + item * COLS;               // of the first result
     const uint bits = find_edges(places, written, item, first, width, result, first_col, end_col);
-    const uint whole_steps = bits + 1 == 1u << COLS ? LEAD / STEP + height / STEP : 0;  // all of whose results are written
-    const uint bit_steps = bits == 0 ? 0 : steps;                                       // some
+    const uint whole_steps = bits + 1 == 1u << COLS ? LEAD / STEP + height / STEP : 0;  // steps whose results are all written
+    const uint bit_steps = bits == 0 ? 0 : steps;                                       // steps of which some are
 
-    // Steps whose rows are all there as they are, and those in which anything is needed.
+    // Steps whose rows all lie in the plane, and steps with results.
     const int first_read = (int)top - (int)column_origin - (LEAD - (COLUMN_TAPS - 1));
     const uint plain_begin = (uint)max(STEP - 1 - first_read, 0) / STEP;
     const uint plain_end = first < 0 || first + COLS > (long)width ? 0 : min(((uint)rows - first_read) / STEP, steps);
@@ -314,11 +314,11 @@ void separable_march(SEPARABLE_ARGUMENTS, few_weights few) {
     else if (0 < needed)
       read_edge(ahead, places, item, first_read, (int)rows, coming, in_pitch);
     global RESULT* to = out + plane_offset(p, depth, out_offset, out_stride, out_plane) + (top * out_pitch + result);
-    global const ELEMENT* own = from + (top * in_pitch + result);  // the input in the results' places
+    global const ELEMENT* own = from + (top * in_pitch + result);  // the input at the results' elements
 
     for (uint s = 0; s < steps; ++s) {
       const uint turn = s & 1;
-      // Down the columns: a row adds to all sums that have begun, and ends the oldest.
+      // Down the columns: a row is added to all partial sums and completes the oldest.
 #pragma unroll
       for (uint k = 0; k < STEP; ++k) {
 #pragma unroll

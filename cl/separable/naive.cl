@@ -1,7 +1,7 @@
-// Separable filter, first rung: every result from all elements of its window in global memory, no local memory.
+// Separable filter, first step of the ladder: a work-item reads the row_taps * column_taps elements of its result's window from
+// global memory. No local memory; only the caches reuse the elements that windows share.
 //
-// Launch: three dimensions of work-items: element of a row, row, plane. Each reads row_taps * column_taps elements, of
-// which its neighbours read nearly the same.
+// Launch: three dimensions of work-items: element of a row, row, plane; grid-stride loops over the last two.
 #include "separable/arguments.clh"
 
 #ifndef GROUP_0

@@ -1,7 +1,7 @@
-// Separable filter in two launches, for windows that fill local memory: PASS 0 sums along rows into a scratch of the
-// planes' size, PASS 1 sums that along columns. No local memory; row_taps + column_taps reads a result.
+// Separable filter in two passes, for windows that are too large for local memory: PASS 0 sums along rows into a scratch of the
+// planes' size, PASS 1 sums the scratch along columns. No local memory; row_taps + column_taps loads a result.
 //
-// Launch: three dimensions of work-items: element of a row, row, plane.
+// Launch: three dimensions of work-items: element of a row, row, plane; grid-stride loops over the last two.
 #include "separable/arguments.clh"
 
 #ifndef PASS
@@ -30,7 +30,7 @@ void separable_pass(SEPARABLE_ARGUMENTS, few_weights few) {
   const long first = (long)col - (long)row_origin * CHANNELS;
   const uint inside = first >= 0 && first + (long)(row_taps - 1) * CHANNELS < (long)width;
 #else
-  VALUE beyond = 0;  // the sum of a row that has nothing but the value beyond the edges
+  VALUE beyond = 0;  // the sum along a row beyond the edges
   for (uint i = 0; i < row_taps; ++i) beyond += row_weights(weights)[i] * value_beyond(weights);
 #endif
   for (ulong p = get_global_id(2); p < planes; p += get_global_size(2)) {

@@ -1,9 +1,9 @@
 // Separable filter through two tiles in local memory: the input with its halo, and the sums along its rows.
 //
-// Each element is read from global memory once a tile, and summed along rows once a tile; a tile's results are then sums
-// down the columns of the second one. The windows' sizes are arguments: one program serves them all.
+// Each element of a tile with its halo is loaded once and summed along rows once; the results are sums down the columns of the
+// second tile. The windows' sizes are arguments, so one program serves all of them.
 //
-// Launch: one dimension, GROUP work-items a group, in lines of LANES; group g does tiles g, g + groups, ...
+// Launch: one dimension, GROUP work-items a group, in lines of LANES; group g computes tiles g, g + groups, ...
 // Local memory: (TILE_H + column_taps - 1) rows of TILE_W + (row_taps - 1) * CHANNELS values, and as many of TILE_W; MEMORY
 // is at least that.
 #include "separable/arguments.clh"
@@ -39,7 +39,7 @@ void separable_tiled(SEPARABLE_ARGUMENTS, few_weights few) {
     const ulong row = first_row + in_plane_tile / across * TILE_H, col = first_col + in_plane_tile % across * TILE_W;
     global const ELEMENT* from = in + plane_offset(p, depth, in_offset, in_stride, in_plane);
 
-    // The tile, with what lies beyond the edges.
+    // The tile with its halo.
     for (uint r = line; r < tile_rows; r += LINES) {
       const long source = place_within((long)row + (long)r - (long)column_origin, (long)rows);
       global const ELEMENT* source_row = from + (ulong)(source < 0 ? 0 : source) * in_pitch;
@@ -71,6 +71,6 @@ void separable_tiled(SEPARABLE_ARGUMENTS, few_weights few) {
         }
       }
     }
-    barrier(CLK_LOCAL_MEM_FENCE);  // the next tile takes its place
+    barrier(CLK_LOCAL_MEM_FENCE);  // before the next tile is stored
   }
 }

@@ -1,13 +1,13 @@
-// Stencil for CPUs: a thread computes bands of rows, in strips that its own cache holds.
+// Stencil for CPUs: a thread computes bands of rows, in strips whose ring buffer fits its cache.
 //
-// A work-group is one work-item, which is one thread. Each row of the input that the windows cover is converted once, with the
-// values beyond its ends, into a line of a ring buffer of the last lines; a row of results is a sum over the ring, in vectors,
-// without branches for edges or types. Window, stride and dilation are arguments, so one program serves them all.
+// A work-group is one work-item, which is one thread. Each row of the input is converted once, with its halo, into a line of a
+// ring buffer of the last lines; a row of results is a sum over the ring, in vectors, without branches for edges or types.
+// Window, stride and dilation are arguments, so one program serves all of them.
 //
 // Launch: one dimension, local size 1; group g computes jobs g, g + groups, ...; a job is `strip` cells of `band` rows of
 // a plane.
 // Local memory: MEMORY values: for each plane of the window a ring of (size_y - 1) * dilation_y + 2 lines, each of the
-// elements that a strip's windows cover and what is left of a block.
+// elements that a strip's windows cover, rounded up to whole blocks.
 #include "common/stream.clh"
 #include "stencil/cells.clh"
 
@@ -18,7 +18,7 @@
 #define LANES 16  // values of a vector: 2, 4, 8, 16
 #endif
 #ifndef STREAMING
-#define STREAMING 0  // 1: whole vectors of results are aligned, and go past the cache
+#define STREAMING 0  // 1: vectors of results are aligned, and stored past the cache
 #endif
 #include "common/lanes.clh"
 #if USE_DOUBLE
@@ -45,7 +45,7 @@ static inline void store_lanes(global RESULT* to, lanes v) {
   // Comparisons, and not fmin and fmax, which PoCL 3.1 calls for each lane.
   v = v > (lanes)0 ? v : (lanes)0;
   v = v < (lanes)RESULT_HIGH ? v : (lanes)RESULT_HIGH;
-  // The last place of what is added is 1, so that the addition rounds to even.
+  // The unit in the last place of the addend is 1, so the addition rounds to even.
   const results r = CONVERT(results, JOIN(as_int, LANES)(v + (lanes)ROUNDER) - 0x4b400000);
 #else
   const results r = CONVERT(results, v);
@@ -58,7 +58,7 @@ static inline void store_lanes(global RESULT* to, lanes v) {
 #endif
 }
 
-// The results of elements x to x + BLOCK - 1, as far as they lie from `begin` to `end`.
+// Stores the results of elements [x, x + BLOCK) that lie in [begin, end).
 static inline void store_block(global RESULT* to, const block_sums* sums, long x, long begin, long end) {
   if (x >= begin && x + BLOCK <= end) {
     for (uint i = 0; i < 4; ++i) store_lanes(to + x + i * LANES, sums->v[i]);
@@ -67,11 +67,11 @@ static inline void store_block(global RESULT* to, const block_sums* sums, long x
   }
 }
 
-// line[i] = the element that stands at place from + i of the row, for i < count. Not inlined: PoCL copies a kernel's body
-// three times.
+// line[i] = the element at index from + i of the row, for i < count, with the halo by the boundary condition. Not inlined: PoCL
+// copies a kernel's body three times.
 __attribute__((noinline)) void fill_line(local VALUE* line, global const ELEMENT* row, long from, long count, long width,
-                                         VALUE beyond, uint is_there, uint boundary) {
-  if (!is_there) {
+                                         VALUE beyond, uint is_inside, uint boundary) {
+  if (!is_inside) {
     PLAIN_LOOP for (long i = 0; i < count; ++i) line[i] = beyond;
     return;
   }
@@ -89,14 +89,13 @@ __attribute__((noinline)) void fill_line(local VALUE* line, global const ELEMENT
   }
 }
 
-// to[x] = the sum at element x, for x < count, of which the part from `begin` to `end` is written. `first`: the line of the
-// window's first row in the ring of each plane.
+// to[x] = the sum at element x, for x in [begin, end). `first`: the line of the window's first row in the ring of each plane.
 __attribute__((noinline)) void sum_row(global RESULT* to, local const VALUE* lines, long begin, long end, uint line,
                                        uint ring, uint first, long first_x, long first_y, long first_z, uint size_x,
                                        uint size_y, uint size_z, uint stride_x, uint dilation_x, uint dilation_y,
                                        WEIGHT_SPACE const VALUE* weights, uint star) {
 #if SHAPE == CUSTOM
-  // A pointer for each row of the window; the compiler makes vectors of the loop.
+  // A pointer for each row of the window; the compiler vectorises the loop.
   local const VALUE* window[2 * RADIUS_Z + 1][2 * RADIUS_Y + 1];
   for (int k = 0; k <= 2 * RADIUS_Z; ++k)
     for (int j = 0; j <= 2 * RADIUS_Y; ++j) {
@@ -110,16 +109,17 @@ __attribute__((noinline)) void sum_row(global RESULT* to, local const VALUE* lin
     store_block(to, &sums, block, begin, end);
   }
 #else
-  if (stride_x != 1) {  // each result by itself: its neighbour's window lies elsewhere
+  const window_shape shape = shape_of(IS_STAR, first_x, first_y, first_z, size_x, size_y);
+  if (stride_x != 1) {  // one result at a time: windows of neighbours do not begin at neighbouring elements
     for (long x = begin; x < end; ++x) {
       const long cell = x / CHANNELS;
       local const VALUE* from = lines + cell * stride_x * CHANNELS + (x - cell * CHANNELS);
       VALUE sum = 0;
       uint n = 1;
       for (uint k = 0; k < size_z; ++k)
-        for (uint j = FROM_Y(k); j < TO_Y(k); ++j) {
+        for (uint j = begin_y(shape, k); j < end_y(shape, k); ++j) {
           const uint slot = first + j * dilation_y < ring ? first + j * dilation_y : first + j * dilation_y - ring;
-          for (uint i = FROM_X(k, j); i < TO_X(k, j); ++i)
+          for (uint i = begin_x(shape, k, j); i < end_x(shape, k, j); ++i)
             sum = fma(weights[n++], from[(k * ring + slot) * line + i * dilation_x * CHANNELS], sum);
         }
       store_cell(to, (ulong)x, sum);
@@ -131,12 +131,12 @@ __attribute__((noinline)) void sum_row(global RESULT* to, local const VALUE* lin
     lanes a = 0, b = 0, c = 0, d = 0;
     uint n = 1;
     PLAIN_LOOP for (uint k = 0; k < size_z; ++k) {
-      const uint last = TO_Y(k);
-      PLAIN_LOOP for (uint j = FROM_Y(k); j < last; ++j) {
+      const uint last = end_y(shape, k);
+      PLAIN_LOOP for (uint j = begin_y(shape, k); j < last; ++j) {
         const uint slot = first + j * dilation_y < ring ? first + j * dilation_y : first + j * dilation_y - ring;
-        const uint begin_x = FROM_X(k, j), end_x = TO_X(k, j);
-        local const VALUE* from = lines + (k * ring + slot) * line + x + begin_x * apart;
-        PLAIN_LOOP for (uint i = begin_x; i < end_x; ++i, from += apart) {
+        const uint begin_i = begin_x(shape, k, j), end_i = end_x(shape, k, j);
+        local const VALUE* from = lines + (k * ring + slot) * line + x + begin_i * apart;
+        PLAIN_LOOP for (uint i = begin_i; i < end_i; ++i, from += apart) {
           const lanes w = (lanes)weights[n++];
           a += w * LOOSE(from);
           b += w * LOOSE(from + LANES);
@@ -152,8 +152,8 @@ __attribute__((noinline)) void sum_row(global RESULT* to, local const VALUE* lin
 }
 
 #if SHAPE != CUSTOM
-// Two rows of results, of a box without stride, and without dilation along y: what is read of a line serves both. Sums alone
-// would wait for their reads, most of which lie in two cache lines.
+// Two rows of results, of a box without stride, and without dilation along y: each load of a line is used for both. The loop is
+// bound by its loads, most of which cross a cache line.
 __attribute__((noinline)) void sum_two_rows(global RESULT* to, ulong pitch, local const VALUE* lines, long begin, long end,
                                             uint line, uint ring, uint first, uint size_x, uint size_y, uint size_z,
                                             uint apart, WEIGHT_SPACE const VALUE* weights) {
@@ -219,7 +219,7 @@ void stencil_cpu(STENCIL_ARGUMENTS) {
       end = min(end, ((long)width - (long)size_x + 1 - first_x - (long)left) * CHANNELS);
     }
     global RESULT* to = out + out_offset + grid * out_stride + z * out_plane + left * CHANNELS;
-    long filled = 0;  // input rows that were brought, from the first that the band's windows cover
+    long filled = 0;  // input rows that were loaded, from the first that the band's windows cover
     for (ulong r = 0; r < rows;) {
       const bool is_first = is_written(EDGE, top + r, first_y, size_y, height);
       const bool two = SHAPE != CUSTOM && !IS_STAR && stride_x * stride_y * dilation_y == 1 && r + 1 < rows && is_first &&
@@ -230,10 +230,10 @@ void stencil_cpu(STENCIL_ARGUMENTS) {
         const long at_y = place_by(EDGE, (long)(top * stride_y) + first_y + filled, (long)height);
         for (uint k = 0; k < size_z; ++k) {
           const long at_z = place_by(EDGE, (long)z + first_z + k, (long)depth);
-          const uint is_there = (at_y | at_z) >= 0;
+          const uint is_inside = (at_y | at_z) >= 0;
           global const ELEMENT* row = in + in_offset + grid * in_stride +
-                                      (is_there ? (ulong)at_z * in_plane + (ulong)at_y * in_pitch : 0);
-          fill_line(lines + (k * ring + (uint)(filled % ring)) * line, row, from_x, count, (long)width, BEYOND, is_there, boundary);
+                                      (is_inside ? (ulong)at_z * in_plane + (ulong)at_y * in_pitch : 0);
+          fill_line(lines + (k * ring + (uint)(filled % ring)) * line, row, from_x, count, (long)width, BEYOND, is_inside, boundary);
         }
       }
       global RESULT* row = to + (top + r) * out_pitch;

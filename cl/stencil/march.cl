@@ -1,10 +1,10 @@
 // Stencil of volumes by plane streaming (2.5D blocking): a work-group keeps the last WINDOW_Z planes of its tile in local
-// memory, as a queue, so that each cell is read from global memory once, and once more for each neighbouring tile whose halo
-// holds it. While a plane is summed, the next one is loaded into registers. P. Micikevicius, "3D finite difference computation on GPUs
+// memory, as a queue, so that each cell is loaded from global memory once, and once more for each neighbouring tile whose halo
+// contains it. While a plane is summed, the next one is loaded into registers. P. Micikevicius, "3D finite difference computation on GPUs
 // using CUDA", GPGPU-2, 2009.
 //
 // Launch: GROUP_X x GROUP_Y work-items a group, a cell for each; groups along x, y, and the chunks of `march` planes of all
-// grids; groups stride along the last two dimensions where the launch is smaller. Stride and dilation are 1.
+// grids; grid-stride loops over the last two dimensions. Stride and dilation are 1.
 // Local memory: WINDOW_Z planes of LINES rows of LINE values.
 #define FIXED  // shape and boundary
 #include "stencil/cells.clh"
@@ -25,7 +25,7 @@
 #define WINDOW_Z 3
 #endif
 #ifndef ROLLED
-#define ROLLED 0  // 1: loops are not unrolled here: compilers for CPUs take seconds over unrolled ones
+#define ROLLED 0  // 1: loops are not unrolled, for compilers for CPUs, which take seconds over unrolled ones
 #endif
 
 #define LINE ((GROUP_X + WINDOW_X - 1) * CHANNELS)
@@ -39,10 +39,10 @@
 #define UNROLLED _Pragma("unroll")
 #endif
 
-// The place in the queue of the plane that is `k` after the oldest one. A function takes 7 registers more on NVIDIA's devices.
+// The place in the queue of the plane that is `k` after the oldest one. A macro: a function takes 7 registers more on NVIDIA's devices.
 #define SLOT(oldest, k) ((oldest) + (k) < WINDOW_Z ? (oldest) + (k) : (oldest) + (k) - WINDOW_Z)
 
-// Loads a work-item's values of plane z. places: where they stand in a plane; -1: beyond an edge.
+// Loads a work-item's values of plane z. places: their offsets in a plane; -1: beyond an edge.
 INLINED void load_plane(VALUE next[EACH], global const ELEMENT* from, ulong plane, const long places[EACH], long z, long depth,
                         WEIGHT_SPACE const VALUE* weights) {
   const long at_z = place_by(BOUNDARY, z, depth);
@@ -68,7 +68,7 @@ void stencil_march(STENCIL_ARGUMENTS) {
     const ulong begin = (p - grid * pieces) * march, end = min(begin + march, depth);
     global const ELEMENT* from = in + in_offset + grid * in_stride;
     for (ulong band = get_group_id(1) * GROUP_Y; band < height; band += get_num_groups(1) * GROUP_Y) {
-      // Where this work-item's values of each plane stand; -1: beyond an edge.
+      // The offsets of this work-item's values in each plane; -1: beyond an edge.
       long places[EACH];
 UNROLLED
       for (uint n = 0; n < EACH; ++n) {
@@ -80,7 +80,7 @@ UNROLLED
       }
       VALUE next[EACH];
 
-      // Fill the queue but for its last plane.
+      // Fills the queue without its last plane.
       for (uint k = 0; k < WINDOW_Z - 1; ++k) {
         load_plane(next, from, in_plane, places, (long)(begin + k) + first_z, (long)depth, weights);
         put_plane(queue + k * PLANE, next, item);
@@ -133,7 +133,7 @@ UNROLLED
           }
         }
         oldest = SLOT(oldest, 1);
-        barrier(CLK_LOCAL_MEM_FENCE);  // the oldest plane's place is free
+        barrier(CLK_LOCAL_MEM_FENCE);  // before the oldest plane is overwritten
       }
     }
   }

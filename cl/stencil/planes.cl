@@ -1,6 +1,6 @@
 // Stencil of volumes in registers: a work-item computes PACK neighbouring elements of ROWS rows in each of DEEP planes. It
 // loads the windows of all these results plane by plane, all before any is used so that the loads overlap, each row as a vector
-// with its halo. A row is added to the sums of all results whose windows hold it, and dropped. Neighbouring work-items load the
+// with its halo. A row is added to the sums of all results whose windows contain it, and dropped. Neighbouring work-items load the
 // same rows, so they are in the cache.
 //
 // There is no local memory and no barrier. Of a star only cells with weights are loaded: halos of vectors, and the rows around
@@ -9,8 +9,8 @@
 // difference computation on GPUs using CUDA", GPGPU-2, 2009, but in short columns, since a work-item that streams planes waits
 // for each.
 //
-// Elements of the halo are loaded one by one, each from where the boundary condition puts it, which is the same place in every
-// row: so the ends of rows need no other code, and a row of whole vectors has no branch for them.
+// Elements of the halo are loaded one at a time, each from the index by the boundary condition, which is the same in every row: so the
+// ends of rows need no other code, and a row of whole vectors has no branch for them.
 //
 // Launch: GROUP_X x GROUP_Y work-items a group; PACK elements along x, ROWS rows along y for each; along z the chunks of DEEP
 // planes of all grids. Stride and dilation are 1, the window lies around its result, and sides have less than 2^30 elements.
@@ -55,10 +55,10 @@
 #define AROUND (BEFORE_X * CHANNELS)  // elements on each side of a vector
 #define BESIDE (2 * AROUND)
 #define SPAN (BESIDE + PACK)  // elements of a row that are read
-// Where element i of those beside a vector stands, from the vector's first one on, unless the row ends before.
+// The offset from a vector's first element of element i of its halo, unless the row ends before.
 #define BESIDE_PLACE(i) ((i) < AROUND ? (i) - AROUND : PACK + (i) - AROUND)
 
-// The weight of cell i of row j of plane k of the window, by its place among them.
+// The index of the weight of cell i of row j of plane k of the window. These are macros, constants of unrolled loops.
 #if SHAPE == STAR
 #define HAS_WEIGHT(i, j, k) (((i) != BEFORE_X) + ((j) != BEFORE_Y) + ((k) != BEFORE_Z) < 2)
 #define WEIGHT_PLACE(i, j, k)                                                          \
@@ -69,8 +69,7 @@
 #define HAS_WEIGHT(i, j, k) 1
 #define WEIGHT_PLACE(i, j, k) (((k) * WINDOW_Y + (j)) * WINDOW_X + (i))
 #endif
-// What is read of row r of plane s: of a star a row around those of the results, and what is beside a vector, only where the
-// plane can be a result's own.
+// Whether row r of plane s, or its halo, is loaded: of a star rows around those of the results, and halos, only in planes of results.
 #if SHAPE == STAR
 #define IS_OWN_ROW(r) ((r) >= BEFORE_Y && (r) < BEFORE_Y + ROWS)
 #define IS_OWN_PLANE(s) ((s) >= BEFORE_Z && (s) < BEFORE_Z + DEEP)
@@ -81,7 +80,7 @@
 #define IS_READ_BESIDE(s, r) 1
 #endif
 
-// An element by itself, as it lies in memory; its number, and that of a value beyond the edges.
+// A single element in the format of memory; its number, and that of the value beyond the edges.
 #if ELEMENT_HALF
 typedef ushort single;
 #else
@@ -99,7 +98,7 @@ static inline VALUE number_of(single element) {
 #endif
 }
 
-// The place of element i of a row, which may lie outside; -1 where a value stands.
+// The index of element i of a row, which may lie outside, by the boundary condition; -1: the value beyond the edges.
 static inline int element_in_few(int i, int elements) {
 #if CHANNELS == 1
   return place_in_few(i, elements);
@@ -133,7 +132,7 @@ UNROLLED
   return loaded.all;
 }
 
-// A vector beyond an edge where a value stands.
+// A vector of the value beyond the edges.
 static inline middle_vector filled_with(VALUE beyond) {
   middle_pack filled;
 UNROLLED
@@ -159,7 +158,7 @@ UNROLLED
   }
 }
 
-// Those of PACK results that lie from place `from` to before place `to` of the vector.
+// Stores elements [from, to) of a vector of PACK results.
 INLINED void store_part(global RESULT* p, const VALUE v[PACK], int from, int to) {
   if (from <= 0 && to >= PACK) {
     store_pack(p, v);
@@ -170,10 +169,10 @@ UNROLLED
   }
 }
 
-// Whether the window of a result at a place lies inside the grid; with "leave" no other result is written.
+// Whether the window of a result at an index lies inside the grid; with "leave" no other result is written.
 #define IS_WITHIN(at, before, extent) (EDGE != LEAVE || ((at) >= (before) && (at) + (before) < (extent)))
 
-// Writes the results of plane z and rows from y on: the vector of row y belongs at `to`.
+// Writes the results of plane z and rows from y on, the vector of row y to `to`.
 INLINED void store_sums(const bool is_inside, const VALUE sums[ROWS][PACK], global RESULT* to, ulong out_pitch, int e, int y,
                         int z, int elements, int rows, int planes) {
   const int room = elements - e;
@@ -191,12 +190,12 @@ UNROLLED
   }
 }
 
-// Loads all rows of the windows. `from`: the vector's first element in row 0 of plane 0; it belongs to row y of plane z.
+// Loads all rows of the windows of the results of row y of plane z. `from`: the vector's first element in row 0 of plane 0.
 INLINED void load_windows(middle_pack middle[STEPS][LINES], single beside[STEPS][LINES][BESIDE + 1], const bool is_inside,
                           global const ELEMENT* from, ulong in_pitch, ulong in_plane, int e, int y, int z, int elements,
                           int rows, int planes, const int beside_at[BESIDE + 1], WEIGHT_SPACE const VALUE* weights) {
   const int room = elements - e, top = z - BEFORE_Z;
-  global const ELEMENT* corner = from + top * (long)in_plane + (y - BEFORE_Y) * (long)in_pitch;  // if it is there
+  global const ELEMENT* corner = from + top * (long)in_plane + (y - BEFORE_Y) * (long)in_pitch;  // if it lies in the grid
 UNROLLED
   for (int s = 0; s < STEPS; ++s) {
 UNROLLED
@@ -217,8 +216,8 @@ UNROLLED
   }
 }
 
-// Computes the results of DEEP planes from plane z on and of ROWS rows from row y on. `is_inside`, a constant: all that is
-// loaded and stored exists; so no branch there keeps loads from being issued early. `from`, `to`: the vector's first element in
+// Computes the results of DEEP planes from plane z on and of ROWS rows from row y on. `is_inside`, a constant: all loads
+// and stores are inside of the grids; so no branch there keeps loads from being issued early. `from`, `to`: the vector's first element in
 // row 0 of plane 0 of both grids.
 INLINED void compute_planes(const bool is_inside, global const ELEMENT* from, ulong in_pitch, ulong in_plane, global RESULT* to,
                          ulong out_pitch, ulong out_plane, int e, int y, int z, int elements, int rows, int planes,
@@ -300,7 +299,7 @@ UNROLLED
   for (int i = 0; i < BESIDE; ++i) beside_at[i] = max(element_in_few(e + BESIDE_PLACE(i), elements), 0) - e;
   global const ELEMENT* from = in + in_offset + grid * in_stride + e;
   global RESULT* to = out + out_offset + grid * out_stride + e;
-  // Whether all rows are there, and the vector in its row; with "leave", as far inside that all its results are written.
+  // Whether all rows lie in the grid, and the vector in its row; with "leave", whether all its results are written.
   const bool is_whole = EDGE == LEAVE ? e >= AROUND && room >= PACK + AROUND : PACKED || room >= PACK;
   const bool has_rows = is_whole && y >= BEFORE_Y && y - BEFORE_Y + LINES <= rows;
   const bool has_planes = z >= BEFORE_Z && z - BEFORE_Z + STEPS <= planes;

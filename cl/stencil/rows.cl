@@ -1,14 +1,14 @@
 // Stencil in registers: a work-item computes PACK neighbouring elements of ROWS rows. It loads the rows of the input that these
 // need from top to bottom, each once, as vectors, STEPS rows at a time so that the loads overlap. A row is added to the sums of
-// all results whose windows hold it, and dropped. Sums that are incomplete go on with the next STEPS rows. A row's halo, to the
+// all results whose windows contain it, and dropped. Partial sums continue with the next STEPS rows. A row's halo, to the
 // left and right of the vector, comes from the cache, into which neighbouring work-items have just loaded it.
 //
 // There is no local memory and no barrier: with 3 x 3 cells a result takes (ROWS + 2) / ROWS vectors and as many halos, fewer
 // accesses than writing the same block to a tile in local memory and reading it from there.
 //
 // Launch: GROUP_X x GROUP_Y work-items a group; PACK elements along x and ROWS rows along y for each; planes of all grids along
-// z. At least one group more along x: these compute the elements at both ends of the rows, whose windows leave the row, one by
-// one. Work-items stride along y and z where the launch is smaller than the grid. Stride and dilation are 1.
+// z. At least one group more along x: these compute the elements at both ends of the rows, whose windows reach beyond the row, one
+// at a time. Grid-stride loops over y and z. Stride and dilation are 1.
 #ifndef PACK
 #define PACK 4  // elements of a vector: 1, 2, 4, 8, 16; at most 16 bytes
 #endif
@@ -19,7 +19,7 @@
 #define STEPS 8  // rows of the input that are loaded at once
 #endif
 #ifndef TURNS
-#define TURNS 1  // how many times; 1 for expressions
+#define TURNS 1  // batches of STEPS rows; 1 for expressions
 #endif
 #ifndef GROUP_X
 #define GROUP_X 32
@@ -119,7 +119,7 @@ UNROLLED
     cells[LEFT_PARTS * HALO + PACK + i] = number_at(right[i / HALO].each, i % HALO);
 }
 
-// Where the weight of cell i of row j of the window stands among the weights.
+// The index of the weight of cell i of row j of the window. These are macros, constants of unrolled loops.
 #if SHAPE == STAR
 #define HAS_WEIGHT(i, j) ((i) == BEFORE_X || (j) == BEFORE_Y)
 #define WEIGHT_PLACE(i, j) ((j) < BEFORE_Y ? (j) : (j) == BEFORE_Y ? (j) + (i) : (j) + WINDOW_X - 1)
@@ -137,11 +137,11 @@ static inline VALUE read_cell(global const ELEMENT* in, ulong pitch, ulong plane
 }
 #endif
 
-// The result for one channel of cell (x, y, z), each cell of whose window may lie beyond an edge.
+// The result for one channel of cell (x, y, z); cells of its window may lie beyond the edges.
 static inline VALUE edge_result(global const ELEMENT* in, ulong pitch, ulong plane, long x, long y, long z, long width,
                                 long height, long depth UNUSED, uint channel, WEIGHT_SPACE const VALUE* weights) {
 #if SHAPE == CUSTOM
-// What AT(dx, dy, dz) means in the caller's expression.
+// AT(dx, dy, dz) of the caller's expression.
 #define NEIGHBOUR(dx, dy, dz) \
   read_cell(in, pitch, plane, x + (dx), y + (dy), z + (dz), width, height, depth, channel, weights[0])
   return EXPRESSION;
@@ -195,14 +195,14 @@ INLINED void write_ends(uint n, uint step, global RESULT* to, ulong to_pitch, ul
 #if SHAPE == CUSTOM
 // The results in whose windows row o is the last one.
 INLINED void evaluate(VALUE results[PACK], VALUE cells[STEPS][SPAN], int o) {
-// What AT(dx, dy, dz) means in the caller's expression.
+// AT(dx, dy, dz) of the caller's expression.
 #define NEIGHBOUR(dx, dy, dz) cells[o + (dy) - RADIUS_Y][LEFT_PARTS * HALO + i + (dx) * CHANNELS]
 UNROLLED
   for (int i = 0; i < PACK; ++i) results[i] = EXPRESSION;
 #undef NEIGHBOUR
 }
 #else
-// Adds row s of those that are loaded at once to all sums whose windows hold it.
+// Adds row s of the loaded rows to all sums whose windows contain it.
 INLINED void add_row(VALUE sums[SUMS][PACK], const VALUE cells[SPAN], int s, WEIGHT_SPACE const VALUE* weights) {
 UNROLLED
   for (int j = 0; j < WINDOW_Y; ++j) {
@@ -234,7 +234,7 @@ void stencil_rows(STENCIL_ARGUMENTS) {
   const ulong room = in_elements > RIGHT_PARTS * HALO ? in_elements - RIGHT_PARTS * HALO : 0;
   const ulong end = max(begin, min(room, elements) / PACK * PACK);
   const ulong e = get_global_id(0) * PACK;
-  // Groups behind those of the vectors write the ends of the rows.
+  // The groups after those of the vectors write the ends of the rows.
   const ulong vector_groups = (elements + GROUP_X * PACK - 1) / (GROUP_X * PACK);
   const bool is_at_ends = get_group_id(0) >= vector_groups;
   for (ulong p = get_group_id(2); p < out_depth * batch; p += get_num_groups(2)) {
@@ -261,7 +261,7 @@ UNROLLED
 UNROLLED
         for (int i = 0; i < PACK; ++i) sums[o][i] = 0;
       long top = (long)y - BEFORE_Y;  // the first row of the input that is loaded next
-      global RESULT* to = plane_to + e + ((long)y - (WINDOW_Y - 1)) * (long)out_pitch;  // where sum 0 goes, if it is a result
+      global RESULT* to = plane_to + e + ((long)y - (WINDOW_Y - 1)) * (long)out_pitch;  // the destination of sum 0, if it is a result
       long missing = (long)(out_height - y) + WINDOW_Y - 1;                             // rows of results from there on
 
 #pragma unroll 1

@@ -1,9 +1,9 @@
-// Stencil through a tile in local memory: a work-group reads the cells that its results' windows cover, once each, with what
-// lies beyond the edges, and then sums from there. The window, the stride and the dilation are arguments: one program serves
-// them all. Of an expression the radius is known when it is compiled.
+// Stencil through a tile in local memory: a work-group loads the cells that its results' windows cover, once each and with the
+// halo, and sums from the tile. The window, the stride and the dilation are arguments, so one program serves all of them; the
+// radius of an expression is a constant of its program.
 //
-// Launch: GROUP_X x GROUP_Y x GROUP_Z work-items a group, a cell for each; groups along x, y, and the planes of all grids;
-// those beyond the launch's last two dimensions are done in loops.
+// Launch: GROUP_X x GROUP_Y x GROUP_Z work-items a group, one cell each; groups along x, y, and the planes of all grids;
+// grid-stride loops over the last two dimensions.
 // Local memory: TILE values, at least CHANNELS * X * Y * Z: the cells that a group's windows cover along x, y and z.
 #include "stencil/cells.clh"
 
@@ -36,7 +36,6 @@ void stencil_tiled(STENCIL_ARGUMENTS) {
     const ulong first_plane = (p - grid * layers) * GROUP_Z;
     global const ELEMENT* from = in + in_offset + grid * in_stride;
     for (ulong band = get_group_id(1) * GROUP_Y; band < out_height; band += get_num_groups(1) * GROUP_Y) {
-      // Fill the tile, row by row.
       for (uint k = lz; k < planes; k += GROUP_Z) {
         const long at_z = place_by(EDGE, (long)(first_plane + k) + first_z, (long)depth);
         for (uint j = ly; j < rows; j += GROUP_Y) {
@@ -51,7 +50,6 @@ void stencil_tiled(STENCIL_ARGUMENTS) {
       }
       barrier(CLK_LOCAL_MEM_FENCE);
 
-      // Sum from it.
       const ulong y = band + ly, z = first_plane + lz;
       if (x < out_width && y < out_height && z < out_depth && is_written(EDGE, x, first_x, size_x, width) &&
           is_written(EDGE, y, first_y, size_y, height) && is_written(EDGE, z, first_z, size_z, depth)) {
@@ -62,19 +60,20 @@ void stencil_tiled(STENCIL_ARGUMENTS) {
 #define NEIGHBOUR(dx, dy, dz) mine[(((dz) + RADIUS_Z) * rows + (dy) + RADIUS_Y) * line + ((dx) + RADIUS_X) * CHANNELS + channel]
           const VALUE sum = EXPRESSION;
 #else
+          const window_shape shape = shape_of(IS_STAR, first_x, first_y, first_z, size_x, size_y);
           VALUE sum = 0;
           uint n = 1;
           for (uint k = 0; k < size_z; ++k)
-            for (uint j = FROM_Y(k); j < TO_Y(k); ++j) {
+            for (uint j = begin_y(shape, k); j < end_y(shape, k); ++j) {
               local const VALUE* cells = mine + (k * rows + j * dilation_y) * line + channel;
-              for (uint i = FROM_X(k, j); i < TO_X(k, j); ++i)
+              for (uint i = begin_x(shape, k, j); i < end_x(shape, k, j); ++i)
                 sum = fma(weights[n++], cells[i * dilation_x * CHANNELS], sum);
             }
 #endif
           store_cell(to, x * CHANNELS + channel, sum);
         }
       }
-      barrier(CLK_LOCAL_MEM_FENCE);  // the next tile takes its place
+      barrier(CLK_LOCAL_MEM_FENCE);  // before the next tile is stored
     }
   }
 }

@@ -1,14 +1,13 @@
 // Transpose for a CPU: out[c][r] = in[r][c].
 //
-// A CPU has no banks to avoid and no neighbours to share a cache line with: a work-group is one work-item, which is one
-// thread. The tile in local memory, which lives in the L2 cache, serves another end: both sides of main memory are
-// touched in pieces that DRAM and the TLB like. A tile reads up to TILE_C neighbours of each of its input rows, turns
-// them in registers in blocks of BLOCK x BLOCK elements, and writes whole cache lines past the cache, so that no line
-// of the output is fetched before it is overwritten. A line seldom begins where a tile does: every output row has a
-// window of its own, shifted to the next line boundary, so that each line is written once, by one work-item; for that a
-// tile reads up to one line's worth of input rows more than it has.
+// A work-group is one work-item, which is one thread. The tile in local memory stays in the L2 cache; with it accesses to main
+// memory are long and contiguous on both sides, for DRAM pages and the TLB. A thread reads up to TILE_C neighbours of each input
+// row, transposes them in registers in blocks of BLOCK x BLOCK elements, and writes whole cache lines by non-temporal stores, so
+// that no line of the output is read before it is overwritten. A line rarely begins where a tile does: every output row has a
+// window of its own, shifted to the next line boundary, so that each line is written once, by one work-item; for that a tile
+// reads up to a line of input rows more than it has.
 //
-// Launch: one dimension, local size 1; group g does the tiles g, g + groups, ...: along a row of tiles first.
+// Launch: one dimension, local size 1; group g transposes the tiles g, g + groups, ...: along a row of tiles first.
 // Local memory: TILE_C * (TILE_R + LINE) elements; in place, where TILE_R is TILE_C, twice that.
 #include "common/element.clh"
 #include "common/stream.clh"
@@ -45,26 +44,26 @@ typedef ulong4 block_row;
 #else
 #define BLOCK 4
 #endif
-typedef ulong8 cache_line;  // whatever is in it
+typedef ulong8 cache_line;  // of any elements
 
-// Vectors at the alignment of an element. vload says the same, but PoCL makes 128-bit pieces of it.
+// Unaligned vectors. PoCL splits vload into pieces of 128 bits.
 #if ELEMENT_BYTES < 16
 typedef struct __attribute__((packed)) { block_row v; } packed_row;
 #endif
 typedef struct __attribute__((packed)) { cache_line v; } packed_line;
 
-// A builtin of the compiler, where there is one.
+// By the compiler's builtin, if it has one.
+static inline void prefetch_line(global const element* p) {
+  (void)p;
 #ifdef __has_builtin
 #if __has_builtin(__builtin_prefetch) && PREFETCH_AHEAD
-#define PREFETCH(p) __builtin_prefetch(p)
+  __builtin_prefetch(p);
 #endif
 #endif
-#ifndef PREFETCH
-#define PREFETCH(p)
-#endif
+}
 
-// Loops over edges stay plain, and the two tile functions are not inlined: PoCL copies a kernel's body three times and
-// vectorises every loop of each, which took 220 ms at the first call instead of 75.
+// Loops over edges are not vectorised, and the two tile functions are not inlined: PoCL copies a kernel's body three times and
+// vectorises every loop of each copy, which took 220 ms at the first call instead of 75.
 #define PLAIN_LOOP _Pragma("clang loop vectorize(disable) unroll(disable)")
 #define UNROLL _Pragma("unroll")
 
@@ -87,27 +86,27 @@ __attribute__((noinline))
 void read_tile(local element (*tile)[TILE_PITCH], global const element* from, long pitch, int height, int width) {
   const int whole_rows = height / BLOCK * BLOCK, whole_cols = width / BLOCK * BLOCK;
   PLAIN_LOOP for (int r = 0; r < whole_rows; r += BLOCK) {
-    const long ahead = (r + 2 * BLOCK <= height ? BLOCK : 0) * pitch;  // the next BLOCK rows, which this pass fetches
+    const long ahead = (r + 2 * BLOCK <= height ? BLOCK : 0) * pitch;  // the next BLOCK rows, which are prefetched
     PLAIN_LOOP for (int c = 0; c < whole_cols; c += BLOCK) {
       global const element* s = from + r * pitch + c;
-      UNROLL for (int i = 0; i < BLOCK; i++) PREFETCH(s + i * pitch + ahead);
+      UNROLL for (int i = 0; i < BLOCK; i++) prefetch_line(s + i * pitch + ahead);
 #if ELEMENT_BYTES < 16
       block_row b[BLOCK];
       UNROLL for (int i = 0; i < BLOCK; i++) b[i] = ((global const packed_row*)(s + i * pitch))->v;
       transpose_block(b);
       UNROLL for (int i = 0; i < BLOCK; i++) ((local packed_row*)(tile[c + i] + r))->v = b[i];
-#else  // an element is a vector already
+#else  // an element is a vector
       UNROLL for (int i = 0; i < BLOCK; i++)
         UNROLL for (int j = 0; j < BLOCK; j++) tile[c + j][r + i] = s[i * pitch + j];
 #endif
     }
   }
-  PLAIN_LOOP for (int r = 0; r < height; r++)  // what fills no block
+  PLAIN_LOOP for (int r = 0; r < height; r++)  // rows that do not fill a block
     PLAIN_LOOP for (int c = r < whole_rows ? whole_cols : 0; c < width; c++) tile[c][r] = from[r * pitch + c];
 }
 
-// to[c][r] = tile[c][r] for c < width and the r of the row's window: from 0 where the matrix begins (`first`), else from
-// the first line boundary; to the first line boundary from TILE_R on, or to `height` where the matrix ends.
+// to[c][r] = tile[c][r] for c < width and r in the row's window: from 0 where the matrix begins (`first`), else from the first
+// line boundary; up to the first line boundary from TILE_R on, or to `height` where the matrix ends.
 __attribute__((noinline))
 void write_tile(global element* to, long pitch, local element (*tile)[TILE_PITCH], int height, int width, int first) {
   PLAIN_LOOP for (int c = 0; c < width; c++) {

@@ -1,8 +1,8 @@
-// Transpose, first rung: out[j][i] = in[i][j], one element after the other, no local memory.
+// Transpose, first step of the ladder: out[j][i] = in[i][j], one element a work-item, no local memory. Stores are coalesced; loads
+// are a whole row apart, so each fetches a cache line for one element. In place, the work-item with i < j exchanges the pair.
 //
-// Launch: three dimensions of work-items: i (a row of the input), j (a column), matrix of the batch. Neighbouring
-// work-items write neighbouring elements, and read elements that lie a whole row apart: each read fetches a cache
-// line for one element of it. In place, i < j exchanges the pair.
+// Launch: three dimensions of work-items: i (a row of the input), j (a column), matrix of the batch; grid-stride loops over the
+// last two.
 #include "common/element.clh"
 
 #ifndef IN_PLACE
@@ -25,7 +25,7 @@ void transpose_naive(global const element* in, ulong in_offset, long in_pitch, u
   const long i = get_global_id(0);
   if (i >= (long)rows) return;  // no barrier follows
 
-  // Some drivers limit the second and third dimension of a launch: what exceeds it is a loop.
+  // Grid-stride loops, because some drivers limit the second and third dimension of a launch.
   for (ulong b = get_global_id(2); b < batch; b += get_global_size(2)) {
     global const element* from = in + in_offset + b * in_stride;
     global element* to = out + out_offset + b * out_stride;

@@ -1,14 +1,14 @@
 // Transpose for rows of any alignment: out[j][i] = in[i][j].
 //
-// When rows do not begin at a multiple of 32 bytes, a tile's stores fill the memory sectors at both of its ends only
-// partly, and the memory must merge them. Here, of each of TILE_C output rows, a group writes a window of TILE_R elements
-// that begins at a multiple of ALIGN bytes: skew(row) < WINDOW elements before the tile's first one. So all stores but
-// those at the two ends of a whole output row fill their sectors. For this a group reads HALO input rows more than it
-// writes, which its neighbour has just brought to the cache.
+// If rows do not begin at a multiple of 32 bytes, a tile's stores fill the memory sectors at both of its ends only partly, and
+// the memory must merge them. Here a group writes, of each of TILE_C output rows, a window of TILE_R elements that begins at
+// a multiple of ALIGN bytes: skew(row) < WINDOW elements before the tile's first one. So all stores but those at the two ends
+// of a whole output row fill their sectors. For this a group reads a halo of HALO input rows, which its neighbour has just
+// loaded to the cache.
 //
-// Local memory holds words (common/word.clh); a word of small elements holds WORD_ELEMENTS input rows of one column. On
-// the way in it is cut from two aligned words, by the input row's misalignment; on the way out, from two neighbouring
-// words of the tile, by the skew. So bytes, too, are moved four at a time.
+// Local memory has words (common/word.clh); a word of small elements has WORD_ELEMENTS input rows of one column. A load shifts
+// two aligned words by the input row's misalignment; a store shifts two neighbouring words of the tile by the skew. So bytes,
+// too, are moved four at a time.
 //
 // Launch: GROUP work-items a group, as lines of LANES; a group has one tile, and there are
 // ceil((rows + WINDOW - 1) / TILE_R) tiles down a matrix.
@@ -17,7 +17,7 @@
 #include "common/word.clh"
 
 #ifndef LANES
-#define LANES 32  // work-items side by side along a row, on both sides: at most the device's sub-group width
+#define LANES 32  // work-items along a row, of loads and of stores: at most the device's sub-group width
 #endif
 #ifndef TILE_R
 #define TILE_R 64  // rows of the input: a multiple of LANES * WORD_ELEMENTS and of WINDOW
@@ -32,10 +32,10 @@
 #define ALIGN 32  // bytes: a memory sector
 #endif
 #ifndef AHEAD
-#define AHEAD 6  // words down a column that a work-item asks for before it stores the first of them
+#define AHEAD 6  // loads of words down a column in flight of a work-item
 #endif
 #ifndef UNROLL_READS
-#define UNROLL_READS 1  // rounds of such reads that are unrolled
+#define UNROLL_READS 1  // rounds of such loads that are unrolled
 #endif
 #ifndef PATHS
 #define PATHS 2  // 2: tiles inside the matrix run without guards; 1: guards everywhere (PoCL 3.1 miscompiles two paths)
@@ -51,26 +51,30 @@
 #define STEPS_IN (TILE_C / WORD_ELEMENTS / LANES)
 #define STEPS_OUT (TILE_R / WORD_ELEMENTS / LANES)
 
-// Where a column's word lies: columns are dealt out, so that the WORD_ELEMENTS columns of a word are far apart and
-// neighbouring work-items write neighbouring columns of each share.
-#define CELL(col, word_row) \
-  ((((col) % WORD_ELEMENTS) * (TILE_C / WORD_ELEMENTS) + (col) / WORD_ELEMENTS) * TILE_STRIDE + (word_row))
+// The place in the tile of a column's word: columns are interleaved, so that the WORD_ELEMENTS columns of a word are far apart and
+// neighbouring work-items write neighbouring columns.
+static inline uint cell_at(uint col, uint word_row) {
+  return (col % WORD_ELEMENTS * (TILE_C / WORD_ELEMENTS) + col / WORD_ELEMENTS) * TILE_STRIDE + word_row;
+}
 
-// The WORD_ELEMENTS elements from number `first` of the low word on.
+// The WORD_ELEMENTS elements of two neighbouring words from element `first` of the low word on.
+static inline word cut_words(word low, word high, uint first) {
 #if WORD_ELEMENTS > 1
-#define CUT(low, high, first) ((uint)((((ulong)(high) << 32) | (low)) >> (8 * ELEMENT_BYTES * (first))))
+  return (uint)((((ulong)high << 32) | low) >> (8 * ELEMENT_BYTES * first));
 #else
-#define CUT(low, high, first) (low)
+  (void)high, (void)first;
+  return low;
 #endif
+}
 
-// Reads input rows row .. row + TILE_R + HALO - 1 of columns col .. col + TILE_C - 1. Guarded, rows and words outside the
-// matrix are replaced by its first and last ones: a branch around a read would keep the reads from being under way
-// together. `last` is the last word of this tile whose two source words lie inside every row.
+// Loads input rows row .. row + TILE_R + HALO - 1 of columns col .. col + TILE_C - 1. `guarded`: rows and words outside of the
+// matrix are clamped to its first and last ones, because loads in branches would not be in flight together. `last` is the last
+// word of this tile whose two source words lie inside every row.
 static inline void read_tile(local word* tile, global const element* in, ulong base, long pitch, long row, ulong col, long rows,
                       int last, const bool guarded) {
   const uint lane = get_local_id(0) % LANES, line = get_local_id(0) / LANES;
 #pragma unroll UNROLL_READS
-  for (uint first = 0; first < COLUMN_WORDS; first += LINES * AHEAD) {  // as many rounds for every work-item
+  for (uint first = 0; first < COLUMN_WORDS; first += LINES * AHEAD) {  // uniform in the group
     word w[AHEAD][STEPS_IN][WORD_ELEMENTS];
 #pragma unroll
     for (uint n = 0; n < AHEAD; ++n) {
@@ -83,7 +87,7 @@ static inline void read_tile(local word* tile, global const element* in, ulong b
 #pragma unroll
         for (uint s = 0; s < STEPS_IN; ++s) {
           const int i = guarded ? min((int)(lane + s * LANES), last) : (int)(lane + s * LANES);
-          w[n][s][k] = CUT(p[i], p[i + 1], (uint)begin % WORD_ELEMENTS);
+          w[n][s][k] = cut_words(p[i], p[i + 1], (uint)begin % WORD_ELEMENTS);
         }
       }
     }
@@ -96,7 +100,7 @@ static inline void read_tile(local word* tile, global const element* in, ulong b
           transpose_words(w[n][s]);
 #pragma unroll
           for (uint k = 0; k < WORD_ELEMENTS; ++k)
-            tile[CELL((lane + s * LANES) * WORD_ELEMENTS + k, word_row)] = w[n][s][k];
+            tile[cell_at((lane + s * LANES) * WORD_ELEMENTS + k, word_row)] = w[n][s][k];
         }
       }
     }
@@ -104,7 +108,7 @@ static inline void read_tile(local word* tile, global const element* in, ulong b
 }
 
 #if WORD_ELEMENTS > 1
-// Reads the columns from `begin` on that fill no word, element by element.
+// Loads the columns from `begin` on that do not fill a word, element by element.
 static inline void read_last_columns(local word* tile, global const element* in, ulong base, long pitch, long row, ulong col,
                               long rows, ulong cols, int begin) {
   local element* cells = (local element*)tile;
@@ -113,7 +117,7 @@ static inline void read_last_columns(local word* tile, global const element* in,
     const uint down = i / (2 * WORD_ELEMENTS);
     const long r = row + down;
     if (c >= 0 && c < TILE_C && col + (ulong)c < cols && r >= 0 && r < rows)
-      cells[CELL(c, down / WORD_ELEMENTS) * WORD_ELEMENTS + down % WORD_ELEMENTS] = in[base + (ulong)(r * pitch) + col + c];
+      cells[cell_at(c, down / WORD_ELEMENTS) * WORD_ELEMENTS + down % WORD_ELEMENTS] = in[base + (ulong)(r * pitch) + col + c];
   }
 }
 #endif
@@ -129,12 +133,12 @@ static inline void write_tile(local const word* tile, global element* out, ulong
     const ulong start = base + (ulong)((long)(col + c) * pitch);  // the output row's first element
     const uint skew = (uint)start & (WINDOW - 1);
     const uint q = HALO - skew;  // the window's first row in the tile
-    local const word* from = tile + CELL(c, q / WORD_ELEMENTS) + lane;
+    local const word* from = tile + cell_at(c, q / WORD_ELEMENTS) + lane;
     global word* to = (global word*)out + (start + (ulong)(row - (long)skew)) / WORD_ELEMENTS + lane;
 #pragma unroll
     for (uint s = 0; s < STEPS_OUT; ++s) {
       const long r = row - (long)skew + (lane + s * LANES) * WORD_ELEMENTS;
-      const word w = CUT(from[s * LANES], from[s * LANES + 1], q % WORD_ELEMENTS);
+      const word w = cut_words(from[s * LANES], from[s * LANES + 1], q % WORD_ELEMENTS);
       if (!guarded || (col + c < cols && r >= 0 && r + WORD_ELEMENTS <= rows)) {
         to[s * LANES] = w;
       }
@@ -152,17 +156,17 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void transpose_skewed(global const element* restrict in, ulong in_offset, long in_pitch, ulong in_stride,
                       global element* restrict out, ulong out_offset, long out_pitch, ulong out_stride,
                       ulong rows, ulong cols, ulong batch) {
-  (void)batch;  // the launch has as many groups as the batch has tiles
+  (void)batch;  // the launch has a group for each tile of the batch
   local word tile[TILE_C * TILE_STRIDE];
   const tile_place place = place_of_tile(get_group_id(0), (rows + WINDOW - 1 + TILE_R - 1) / TILE_R, (cols + TILE_C - 1) / TILE_C);
   const long row = (long)place.row * TILE_R;
   const ulong col = (ulong)place.col * TILE_C;
   const ulong in_base = in_offset + place.matrix * in_stride, out_base = out_offset + place.matrix * out_stride;
   const bool inside = PATHS == 2 && row >= HALO && row + TILE_R <= (long)rows &&
-                      col + TILE_C + (WORD_ELEMENTS > 1 ? WORD_ELEMENTS : 0) <= cols;  // the same for the whole group
+                      col + TILE_C + (WORD_ELEMENTS > 1 ? WORD_ELEMENTS : 0) <= cols;  // uniform in the group
 
-#if WORD_ELEMENTS > 1  // the word behind a column's last one is read, not used
-  for (uint c = get_local_id(0); c < TILE_C; c += GROUP) tile[CELL(c, COLUMN_WORDS)] = 0;
+#if WORD_ELEMENTS > 1  // the word after a column's last one is read, but not used
+  for (uint c = get_local_id(0); c < TILE_C; c += GROUP) tile[cell_at(c, COLUMN_WORDS)] = 0;
 #endif
 
   if (inside) {

@@ -1,11 +1,11 @@
-// Transpose with several elements per work-item: out[j][i] = in[i][j], for rows that begin at a multiple of a vector.
+// Transpose with several items per work-item: out[j][i] = in[i][j], for rows that begin at a multiple of a vector.
 //
-// A vector is VECTOR_WORDS words, BLOCK elements. A work-item reads BLOCK x BLOCK elements as BLOCK vectors, one of each
-// input row, transposes them in registers, and puts BLOCK vectors into the tile; one vector of the tile holds BLOCK rows
-// of one input column. After the barrier the vectors leave along the output's rows. So global and local memory see
-// whole vectors on both sides. The tile's layout (common/tile.clh) keeps the writes, whose neighbours differ in column,
-// and the reads, whose neighbours differ in row, free of bank conflicts; for that its columns are dealt out: column c is
-// row LOCAL_ROW(c) of the tile, so that neighbouring work-items, BLOCK columns apart, write neighbouring rows.
+// A vector has VECTOR_WORDS words, BLOCK elements. A work-item loads BLOCK x BLOCK elements as BLOCK vectors, one of each
+// input row, transposes them in registers, and stores BLOCK vectors to the tile; one vector of the tile has BLOCK rows of one
+// input column. After the barrier the vectors are written along the output's rows. So all accesses to global and local memory
+// are vectors. The tile's layout (common/tile.clh) avoids bank conflicts of the stores, whose neighbours differ in column, and
+// of the loads, whose neighbours differ in row; for that its columns are interleaved: column c is row LOCAL_ROW(c) of the
+// tile, so that neighbouring work-items, BLOCK columns apart, write neighbouring rows.
 //
 // Launch: GROUP work-items a group. A group has one tile of TILE_R x TILE_C elements; in place, a pair of tiles.
 // Local memory: TILE_C rows of TILE_STRIDE vectors, twice that in place.
@@ -24,7 +24,7 @@
 #define GROUP 256  // work-items: a power of two, at most the blocks of a tile
 #endif
 #ifndef TILE_LOOP
-#define TILE_LOOP 0  // 1: in a loop over tiles, though the launch has a group for each
+#define TILE_LOOP 0  // 1: a loop over tiles, although the launch has a group for each
 #endif
 #ifndef IN_PLACE
 #define IN_PLACE 0  // 1: in and out are the same square matrix
@@ -33,7 +33,7 @@
 #if IN_PLACE
 #define RESTRICT
 #else
-#define RESTRICT restrict  // reads may pass through the read-only cache
+#define RESTRICT restrict  // allows loads through the read-only cache
 #endif
 
 #define BLOCK (WORD_ELEMENTS * VECTOR_WORDS)
@@ -44,9 +44,11 @@
 #ifndef TILE_STRIDE
 #define TILE_STRIDE BLOCKS_DOWN
 #endif
-#define LOCAL_ROW(c) ((c) % BLOCK * BLOCKS_ACROSS + (c) / BLOCK)
 #include "common/grid.clh"
 #include "common/tile.clh"
+
+// The row in local memory of column c of a tile. A macro: as a function it changes the registers of this kernel on NVIDIA.
+#define LOCAL_ROW(c) ((c) % BLOCK * BLOCKS_ACROSS + (c) / BLOCK)
 
 #if VECTOR_WORDS == 1
 typedef word vector;
@@ -62,11 +64,11 @@ typedef union {
   word w[VECTOR_WORDS];
 } vector_words;
 
-// Reads a tile from `in`, its first element, and leaves it turned in local memory.
+// Loads a tile, whose first element is `in`, and stores it transposed in local memory.
 static inline void read_tile(local vector* tile, global const element* in, long pitch, ulong height, ulong width) {
   const uint item = get_local_id(0);
-  if (height >= TILE_R && width >= TILE_C) {  // the same for the whole group
-    // All reads come first, so that they are under way together.
+  if (height >= TILE_R && width >= TILE_C) {  // uniform in the group
+    // All loads first, so that they are in flight together.
     vector_words rows[BLOCKS_EACH][BLOCK];
 #pragma unroll
     for (uint n = 0; n < BLOCKS_EACH; ++n) {
@@ -96,7 +98,7 @@ static inline void read_tile(local vector* tile, global const element* in, long 
           tile[TILE_AT((j * WORD_ELEMENTS + k) * BLOCKS_ACROSS + across, down)] = columns[k].v;
       }
     }
-  } else {  // a tile at the edge: element by element, to the same places
+  } else {  // a tile at the edge: element by element, in the same layout
     local element* cells = (local element*)tile;
     for (uint i = item; i < TILE_R * TILE_C; i += GROUP) {
       const uint c = i % TILE_C, r = i / TILE_C;
@@ -105,7 +107,7 @@ static inline void read_tile(local vector* tile, global const element* in, long 
   }
 }
 
-// Writes a turned tile to `out`, the first element of its place there. height and width are those of the input's tile.
+// Writes a transposed tile to the output, whose first element there is `out`. `height` and `width`: of the input's tile.
 static inline void write_tile(local const vector* tile, global element* out, long pitch, ulong height, ulong width) {
   const uint item = get_local_id(0);
   if (height >= TILE_R && width >= TILE_C) {
@@ -137,7 +139,7 @@ void transpose_vector(global const element* RESTRICT in, ulong in_offset, long i
   const uint tiles = (IN_PLACE ? tiles_down * (tiles_down + 1) / 2 : tiles_down * tiles_across) * (uint)batch;
   for (uint t = get_group_id(0); t < tiles; t += get_num_groups(0))
 #else
-  (void)batch;  // the launch has as many groups as the batch has tiles
+  (void)batch;  // the launch has a group for each tile of the batch
   const uint t = get_group_id(0);
 #endif
   {
@@ -147,12 +149,12 @@ void transpose_vector(global const element* RESTRICT in, ulong in_offset, long i
     const tile_place place = place_of_tile(t, tiles_down, tiles_across);
 #endif
     const ulong row = (ulong)place.row * TILE_R, col = (ulong)place.col * TILE_C;
-    const ulong height = rows - row, width = cols - col;  // of what is left from here on
+    const ulong height = rows - row, width = cols - col;  // from here on to the end of the matrix
     global const element* from = in + in_offset + place.matrix * in_stride + ((long)row * in_pitch + (long)col);
     global element* to = out + out_offset + place.matrix * out_stride + ((long)col * out_pitch + (long)row);
 
     read_tile(tile, from, in_pitch, height, width);
-#if IN_PLACE  // `to` is the mirror's place: both tiles are read before either is overwritten
+#if IN_PLACE  // `to` is the mirror tile: both tiles are loaded before either is overwritten
     if (row != col) read_tile(mirror, to, out_pitch, width, height);
 #endif
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -162,7 +164,7 @@ void transpose_vector(global const element* RESTRICT in, ulong in_offset, long i
     if (row != col) write_tile(mirror, (global element*)from, in_pitch, width, height);
 #endif
 #if TILE_LOOP
-    barrier(CLK_LOCAL_MEM_FENCE);  // the next tile takes its place
+    barrier(CLK_LOCAL_MEM_FENCE);  // before the next tile is stored
 #endif
   }
 }

@@ -1,17 +1,17 @@
 // GEMM by the matrix units of NVIDIA's sm_80 and later: C = alpha A B + beta C of half and bfloat16 with sums in float, of
 // int8 with sums in int, and of float rounded to TF32.
 //
-// cp.async fills tiles in local memory STAGES - 1 steps ahead; a warp has WARP_M x WARP_N results, whose fragments ldmatrix
-// reads one sub-step of 32 bytes of k ahead. It takes any alignment: A_ALIGNMENT and B_ALIGNMENT below 4 go through registers
-// (nvidia/fill_tile.clh).
+// cp.async fills stages in local memory STAGES - 1 steps ahead. A warp computes WARP_M x WARP_N results; ldmatrix reads its
+// fragments one sub-step of 32 bytes of k ahead. Any alignment is allowed: with A_ALIGNMENT or B_ALIGNMENT below 4 the copies
+// go through registers (nvidia/fill_tile.clh).
 //
-// Launch: GROUP work-items; groups: one for each tile of C of each product, or of each part of one. Local memory: STAGES *
-// (TILE_M + TILE_N) * ROW_BYTES. After: Thakkar et al., CUTLASS, "Efficient GEMM in CUDA".
+// Launch: GROUP work-items a group, one group for each tile of C of each product, or of each split. Local memory: STAGES *
+// (TILE_M + TILE_N) * ROW_BYTES bytes. After: Thakkar et al., CUTLASS, "Efficient GEMM in CUDA".
 #ifndef WARPS_M
 #define WARPS_M 2  // warps of a group, down: 1 to 8
 #endif
 #ifndef WARPS_N
-#define WARPS_N 4  // and across
+#define WARPS_N 4  // warps of a group, across
 #endif
 #ifndef WARP_M
 #define WARP_M 64  // rows of a warp: 16, 32, 64, 128
@@ -20,13 +20,13 @@
 #define WARP_N 64  // columns: 16, 32, 64, 128; WARP_M * WARP_N at most 4096
 #endif
 #ifndef ROW_BYTES
-#define ROW_BYTES 128  // bytes of k in a step: 64, 128
+#define ROW_BYTES 128  // bytes of k in a stage: 64, 128
 #endif
 #ifndef STAGES
-#define STAGES 3  // tiles in local memory: 2 to 8
+#define STAGES 3  // 2 to 8
 #endif
 #ifndef A_ALIGNMENT
-#define A_ALIGNMENT 1  // bytes that divide the place of each line of A: 16, 4, 1
+#define A_ALIGNMENT 1  // bytes, of each line of A in memory: 16, 4, 1
 #endif
 #ifndef B_ALIGNMENT
 #define B_ALIGNMENT 1
@@ -35,7 +35,7 @@
 #define C_VECTOR 1  // results of a store: 2 if all rows of C, with PARTS of the sums, begin at multiples of two, else 1
 #endif
 #ifndef BAND
-#define BAND 8  // tiles down that groups take before they go on to the right: for the sake of the L2 cache
+#define BAND 8  // tile rasterisation: nvidia/gemm_band.clh
 #endif
 
 #define TILE_M (WARPS_M * WARP_M)
@@ -60,28 +60,66 @@
 #define TILE_K (ROW_BYTES / ELEMENT_BYTES)
 #include "nvidia/fill_tile.clh"
 
-#define TURNED(ALONG_K) (!(ALONG_K) && ELEMENT_BYTES == 2)  // ldmatrix turns it
+#define A_TRANSPOSED (!A_ALONG_K && ELEMENT_BYTES == 2)  // ldmatrix transposes it
+#define B_TRANSPOSED (!B_ALONG_K && ELEMENT_BYTES == 2)
 #define A_BYTES (TILE_M * ROW_BYTES)
 #define STAGE_BYTES ((TILE_M + TILE_N) * ROW_BYTES)
 #define MS (WARP_M / 16)
 #define NS (WARP_N / 8)
-#define OUT_ROW (WARP_N + 8)  // of a row of results on their way out
+#define OUT_ROW (WARP_N + 8)  // pitch of the rows of results in local memory, before the epilogue
 
-// Sub-step x of a warp's part of the tiles of a stage.
+// The operands of a tile of C, from the step on whose copies start next.
+typedef struct {
+  global const element *a, *b;          // where the step begins
+  global const element *end_a, *end_b;  // of the matrices
+  ulong a_pitch, b_pitch;
+  uint height, width;  // rows of A and columns of B that lie in the matrices
+  uint copied, steps;  // steps whose copies were started, and all
+  ulong k;             // that is left
+} source;
+
+static inline source source_of(const gemm_arguments* g, const product* q, ulong row, ulong col) {
+  source x;
+  x.a = q->a + (A_ALONG_K ? row * g->a_pitch : row);
+  x.b = q->b + (B_ALONG_K ? col * g->b_pitch : col);
+  x.end_a = q->a + (A_ALONG_K ? (q->m - 1) * g->a_pitch + q->k : (q->k - 1) * g->a_pitch + q->m);
+  x.end_b = q->b + (B_ALONG_K ? (q->n - 1) * g->b_pitch + q->k : (q->k - 1) * g->b_pitch + q->n);
+  x.a_pitch = g->a_pitch, x.b_pitch = g->b_pitch;
+  x.height = row < q->m ? (uint)min(q->m - row, (ulong)TILE_M) : 0;
+  x.width = col < q->n ? (uint)min(q->n - col, (ulong)TILE_N) : 0;
+  x.copied = 0, x.steps = (uint)((q->k + TILE_K - 1) / TILE_K);
+  x.k = q->k;
+  return x;
+}
+
+// Starts the copies of the next step to a stage, if a step is left, and ends a group of copies.
+GROUP_FUNCTION void copy_step(source* x, uint stages, uint stage, uint item) {
+  if (x->copied < x->steps) {
+    const uint depth = (uint)min(x->k, (ulong)TILE_K), to = stages + stage * STAGE_BYTES;
+    fill_tile(to, x->a, x->a_pitch, x->height, depth, x->end_a, TILE_M, A_ALONG_K, A_ALIGNMENT, item);
+    fill_tile(to + A_BYTES, x->b, x->b_pitch, x->width, depth, x->end_b, TILE_N, B_ALONG_K, B_ALIGNMENT, item);
+    x->a += A_ALONG_K ? TILE_K : TILE_K * x->a_pitch;
+    x->b += B_ALONG_K ? TILE_K : TILE_K * x->b_pitch;
+    x->k -= depth, ++x->copied;
+  }
+  end_copies();
+}
+
+// Reads the fragments of sub-step x of a warp's part of a stage.
 GROUP_FUNCTION void read_fragments(uint a[MS][4], uint b[NS][2], uint a_tile, uint b_tile, uint row, uint col, uint x,
                                    uint lane) {
 #pragma unroll
   for (uint i = 0; i < MS; ++i) {
-    if (TURNED(A_ALONG_K))
-      load_matrices_turned(a[i], a_tile + block_place(x * 16 + lane / 16 * 8 + lane % 8, row / 8 + i * 2 + lane / 8 % 2));
+    if (A_TRANSPOSED)
+      load_matrices_transposed(a[i], a_tile + block_place(x * 16 + lane / 16 * 8 + lane % 8, row / 8 + i * 2 + lane / 8 % 2));
     else
       load_matrices(a[i], a_tile + row_place(row + i * 16 + lane % 16, x * 2 + lane / 16));
   }
 #pragma unroll
   for (uint j = 0; j < NS; j += 2) {
     uint two[4];
-    if (TURNED(B_ALONG_K))
-      load_matrices_turned(two, b_tile + block_place(x * 16 + lane % 16, col / 8 + j + lane / 16));
+    if (B_TRANSPOSED)
+      load_matrices_transposed(two, b_tile + block_place(x * 16 + lane % 16, col / 8 + j + lane / 16));
     else
       load_matrices(two, b_tile + row_place(col + j * 8 + lane / 16 * 8 + lane % 8, x * 2 + lane / 8 % 2));
     b[j][0] = two[0], b[j][1] = two[1], b[j + 1][0] = two[2], b[j + 1][1] = two[3];
@@ -98,36 +136,16 @@ GROUP_FUNCTION void read_fragments(uint a[MS][4], uint b[NS][2], uint a_tile, ui
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_mma(GEMM_ARGUMENTS) {
-  (void)batch;  // the launch has as many groups as there are tiles
+  const gemm_arguments g = GEMM_ALL_ARGUMENTS;
   local uchar tiles[STAGES * STAGE_BYTES] __attribute__((aligned(1024)));
   const uint item = get_local_id(0), lane = item % 32, warp = item / 32;
   const tile_place place =
       place_in_bands((uint)get_group_id(0), (uint)((m + TILE_M - 1) / TILE_M), (uint)((n + TILE_N - 1) / TILE_N));
   const ulong row = (ulong)place.down * TILE_M, col = (ulong)place.across * TILE_N;
-  const product q = GEMM_PRODUCT(place.number);
-  const uint height = row < q.m ? (uint)min(q.m - row, (ulong)TILE_M) : 0;
-  const uint width = col < q.n ? (uint)min(q.n - col, (ulong)TILE_N) : 0;
-  global const element* from_a = q.a + (A_ALONG_K ? row * a_pitch : row);
-  global const element* from_b = q.b + (B_ALONG_K ? col * b_pitch : col);
-  global const element* end_a = q.a + (A_ALONG_K ? (q.m - 1) * a_pitch + q.k : (q.k - 1) * a_pitch + q.m);
-  global const element* end_b = q.b + (B_ALONG_K ? (q.n - 1) * b_pitch + q.k : (q.k - 1) * b_pitch + q.n);
-  const uint stages = local_address(tiles), steps = (uint)((q.k + TILE_K - 1) / TILE_K);
+  const product q = product_of(&g, place.number);
+  const uint stages = local_address(tiles);
   const uint warp_row = warp % WARPS_M * WARP_M, warp_col = warp / WARPS_M * WARP_N;
-
-  uint copied = 0;
-  ulong k_left = q.k;
-#define COPY_STEP(stage)                                                                                   \
-  {                                                                                                        \
-    if (copied < steps) {                                                                                  \
-      const uint depth = (uint)min(k_left, (ulong)TILE_K), to = stages + (stage) * STAGE_BYTES;              \
-      fill_tile(to, from_a, a_pitch, height, depth, end_a, TILE_M, A_ALONG_K, A_ALIGNMENT, item);          \
-      fill_tile(to + A_BYTES, from_b, b_pitch, width, depth, end_b, TILE_N, B_ALONG_K, B_ALIGNMENT, item); \
-      from_a += A_ALONG_K ? TILE_K : TILE_K * a_pitch;                                                     \
-      from_b += B_ALONG_K ? TILE_K : TILE_K * b_pitch;                                                     \
-      k_left -= depth, ++copied;                                                                           \
-    }                                                                                                      \
-    end_copies();                                                                                          \
-  }
+  source from = source_of(&g, &q, row, col);
 
   value sum[MS][NS][4];
 #pragma unroll
@@ -135,19 +153,19 @@ void gemm_mma(GEMM_ARGUMENTS) {
     sum[i / (NS * 4)][i / 4 % NS][i % 4] = 0;
 #pragma unroll 1
   for (uint s = 0; s < STAGES - 1; ++s)
-    COPY_STEP(s)
+    copy_step(&from, stages, s, item);
   WAIT_COPIES(STAGES - 2);
   barrier(CLK_LOCAL_MEM_FENCE);
 
   uint left[2][MS][4], right[2][NS][2];
-  uint stage = 0, next = STAGES - 1;  // that which is read, and that which is filled
+  uint stage = 0, next = STAGES - 1;  // the stage that is read, and the stage that is filled
   read_fragments(left[0], right[0], stages, stages + A_BYTES, warp_row, warp_col, 0, lane);
 #pragma unroll 1
-  for (uint step = 0; step < steps; ++step) {
+  for (uint step = 0; step < from.steps; ++step) {
 #pragma unroll
     for (uint x = 0; x < ROW_BYTES / 32; ++x) {
       const uint after = (x + 1) % (ROW_BYTES / 32);
-      if (after == 0) {  // all fragments of this stage are in registers: on to the next
+      if (after == 0) {  // all fragments of this stage are in registers: go to the next stage
         WAIT_COPIES(STAGES - 2);
         barrier(CLK_LOCAL_MEM_FENCE);
         stage = stage + 1 == STAGES ? 0 : stage + 1;
@@ -155,7 +173,7 @@ void gemm_mma(GEMM_ARGUMENTS) {
       const uint at = stages + stage * STAGE_BYTES;
       read_fragments(left[(x + 1) % 2], right[(x + 1) % 2], at, at + A_BYTES, warp_row, warp_col, after, lane);
       if (x == 0) {
-        COPY_STEP(next)
+        copy_step(&from, stages, next, item);
         next = next + 1 == STAGES ? 0 : next + 1;
       }
 #pragma unroll
@@ -167,9 +185,9 @@ void gemm_mma(GEMM_ARGUMENTS) {
   }
   WAIT_COPIES(0);
 
-  const destination d = GEMM_DESTINATION(place.number);
+  const destination d = destination_of(&g, place.number);
 #if EPILOGUE
-  barrier(CLK_LOCAL_MEM_FENCE);  // the tiles are no longer needed
+  barrier(CLK_LOCAL_MEM_FENCE);  // the stages are no longer read
   local value* const mine = (local value*)tiles + warp * (8 * OUT_ROW);
 #pragma unroll
   for (uint i = 0; i < MS; ++i)

@@ -1,18 +1,18 @@
-// GEMM of float, on NVIDIA from sm_80 on: C = alpha A B + beta C by tiles in local memory that cp.async fills STAGES - 1
-// steps ahead, and register tiles whose next fragments are read while the present ones are multiplied.
+// GEMM of float, on NVIDIA from sm_80 on: C = alpha A B + beta C. cp.async fills stages in local memory STAGES - 1 steps
+// ahead; a work-item reads its next fragments while it multiplies the current ones.
 //
-// Three levels. A group has a tile of TILE_M x TILE_N results. A warp has WARP_M x WARP_N of them, by LANES_M x LANES_N
-// lanes. A work-item has ITEM_M x ITEM_N, in strips of 4 x 4 that lie LANES_M * 4 rows and LANES_N * 4 columns apart: so the
-// lanes of a warp read neighbouring float4 of a tile's row, without bank conflicts. In a step of one k a work-item reads
-// ITEM_M + ITEM_N numbers for ITEM_M * ITEM_N multiplications. An SM issues as many instructions as it has lanes for
-// multiplications, so every other instruction takes the place of one: with 8 x 16 results six reads stand beside 128.
+// Three levels of tiles. A group computes TILE_M x TILE_N results. A warp computes WARP_M x WARP_N of them, by LANES_M x
+// LANES_N lanes. A work-item computes ITEM_M x ITEM_N, in strips of 4 x 4 that lie LANES_M * 4 rows and LANES_N * 4 columns
+// apart: the lanes of a warp read neighbouring float4 of a tile's row, without bank conflicts. For each k a work-item reads
+// ITEM_M + ITEM_N numbers and does ITEM_M * ITEM_N multiply-adds. An SM issues as many instructions as it has lanes for
+// multiply-adds, so every other instruction delays one: with 8 x 16 results there are six reads for 128 multiply-adds.
 //
-// Both tiles lie with k outermost. An operand that lies the other way in memory (k contiguous) is transposed on its way: through
-// registers where its rows are aligned (STAGED), else by copies of 4 bytes, which serve rows at any alignment. Its rows in
-// local memory are padded by 4, so that 8 k times 4 rows of a warp's copy meet 32 banks. What lies outside of the matrices is
-// filled with zeros and never read.
+// Both tiles are stored with k outermost. An operand whose k is contiguous in memory is transposed while it is copied: through
+// registers where its rows are aligned (STAGED), else by copies of 4 bytes, which allow any alignment. Its rows in local memory
+// are padded by 4, so that 8 k times 4 rows of a warp's copy access 32 banks. Elements outside of the matrices are filled with
+// zeros and never read from memory.
 //
-// Launch: GROUP work-items; groups: one for each tile of C of each product, or of each part of one. Local memory: STAGES *
+// Launch: GROUP work-items a group, one group for each tile of C of each product, or of each split. Local memory: STAGES *
 // TILE_K * (A_ROW + B_ROW) floats. Tiling after: Thakkar et al., CUTLASS, "Efficient GEMM in CUDA"; the order of tiles:
 // Triton's tutorial on matrix multiplication, "L2 cache optimizations".
 #ifndef WARPS_M
@@ -59,10 +59,9 @@
 #define B_ROW (TILE_N + (B_ALONG_K ? 4 : 0))
 
 // Transposed through registers: a work-item reads 4 k of a row, half a step before it writes them to 4 rows of the tile. In every
-// second 8 rows of a tile, places are exchanged by 8, so that 4 x 4 k times 8 rows of a warp's writes meet 32 banks.
+// second 8 rows of a tile, places are exchanged by 8, so that 4 x 4 k times 8 rows of a warp's writes access 32 banks.
 #define STAGED_A (A_ALONG_K && A_VECTOR == 4 && LANES_M >= 4 && TILE_M * TILE_K / 4 % GROUP == 0)
 #define STAGED_B (B_ALONG_K && B_VECTOR == 4 && LANES_N >= 4 && TILE_N * TILE_K / 4 % GROUP == 0)
-#define SWAP(k) ((k) / 8 % 2 * 8)
 
 #include "common/work_group.clh"
 #include "gemm/operation.clh"
@@ -70,22 +69,25 @@
 #include "nvidia/gemm_band.clh"
 #include "nvidia/gemm_rows.clh"
 
+// The exchange of places at k: 0 or 8.
+static inline uint swap_of(uint k) { return k / 8 % 2 * 8; }
+
 #define STAGED_ROUNDS(size) ((size) * TILE_K / 4 / GROUP)
 #define STAGED_STEP (GROUP / (TILE_K / 4))
 
-// What the group copies next.
+// The operands of the step that the group copies next.
 typedef struct {
   global const float *a, *b;  // where the step's tiles begin
   ulong a_pitch, b_pitch;
   uint height, width;  // rows of A and columns of B that lie in the matrices
-  int whole;           // all rows and columns of the tiles do
+  int whole;           // all rows and columns of the tiles lie in the matrices
   uint steps, k;       // that are left
 } source;
 
-// The following bring TILE_K k of an operand, by `size` rows (of A) or columns (of B), of which `inside` and `depth` k lie in the matrix, to
-// a tile of pitch `row`. `whole`: all do.
+// The following functions copy TILE_K k by `size` rows (of A) or columns (of B) to a tile of pitch `row`. Of these, `depth` k and
+// `inside` rows or columns lie in the matrix. `whole`: all do.
 
-// k contiguous, by copies of 4 bytes: lane l of a warp has k l % 8 of row l / 8, so that a warp reads whole sectors of 32 bytes.
+// k contiguous, by copies of 4 bytes: lane l of a warp copies k l % 8 of row l / 8, so that a warp reads whole sectors of 32 bytes.
 GROUP_FUNCTION void copy_transposed(local float* tile, const uint row, const uint size, global const float* from, ulong pitch, uint inside,
                                     uint depth, const int whole, uint item) {
   const uint k = item % 8, first = item / 8;
@@ -99,15 +101,15 @@ GROUP_FUNCTION void copy_transposed(local float* tile, const uint row, const uin
         if (whole) {
           copy_whole_4(to + (j * row + i * (GROUP / 8)) * 4, at + j);
         } else {
-          const int is_there = first + i * (GROUP / 8) < inside && k + j < depth;
-          copy_4(to + (j * row + i * (GROUP / 8)) * 4, is_there ? at + j : from, is_there ? 4 : 0);
+          const int is_inside = first + i * (GROUP / 8) < inside && k + j < depth;
+          copy_4(to + (j * row + i * (GROUP / 8)) * 4, is_inside ? at + j : from, is_inside ? 4 : 0);
         }
       }
     at = running_pointer(at + GROUP / 8 * pitch);
   }
 }
 
-// m or n contiguous: pieces of `vector` floats, along the rows.
+// m or n contiguous: vectors of `vector` floats, along the rows.
 GROUP_FUNCTION void copy_straight(local float* tile, const uint row, const uint size, const uint vector, global const float* from,
                                   ulong pitch, uint inside, uint depth, const int whole, uint item) {
   global const float* start = running_pointer(from);
@@ -131,13 +133,13 @@ GROUP_FUNCTION void copy_straight(local float* tile, const uint row, const uint 
 }
 
 #if STAGED_A || STAGED_B
-// The first `count` of 4 floats, and zeros.
+// Reads the first `count` of 4 floats; the others are zeros.
 static inline float4 read_first(global const float* at, uint count) {
   if (count >= 4) return *(global const float4*)at;
   return (float4)(count > 0 ? at[0] : 0, count > 1 ? at[1] : 0, count > 2 ? at[2] : 0, 0);
 }
 
-// k contiguous, through registers: fetch, and later put.
+// k contiguous, through registers: fetch reads global memory, put writes the tile half a step later.
 GROUP_FUNCTION void fetch(float4* staged, const uint size, global const float* from, ulong pitch, uint inside, uint depth, const int whole,
                           uint item) {
   const uint k = item % (TILE_K / 4) * 4, first = item / (TILE_K / 4);
@@ -155,13 +157,13 @@ GROUP_FUNCTION void put(const float4* staged, const uint size, const uint row, l
   const uint k = item % (TILE_K / 4) * 4, first = item / (TILE_K / 4);
 #pragma unroll
   for (uint i = 0; i < STAGED_ROUNDS(size); ++i) {
-    local float* to = tile + k * row + ((first + i * STAGED_STEP) ^ SWAP(k));
+    local float* to = tile + k * row + ((first + i * STAGED_STEP) ^ swap_of(k));
     to[0] = staged[i].x, to[row] = staged[i].y, to[2 * row] = staged[i].z, to[3 * row] = staged[i].w;
   }
 }
 #endif
 
-// The tiles of a step.
+// Start the copies of a step's tile, or read it into registers.
 GROUP_FUNCTION void bring_a(local float* to, float4* staged, const source* x, const int whole, uint item) {
 #if STAGED_A
   (void)to;
@@ -187,7 +189,7 @@ GROUP_FUNCTION void bring_b(local float* to, float4* staged, const source* x, co
 #endif
 }
 
-// Starts the copies of the next step, if one is left. Returns whether.
+// Starts the copies of the next step. Returns 0 if none is left.
 GROUP_FUNCTION int copy_step(local float* to_a, local float* to_b, float4* staged_a, float4* staged_b, source* x, uint item) {
   const int is_left = x->steps > 0;
   if (is_left) {
@@ -205,7 +207,7 @@ GROUP_FUNCTION int copy_step(local float* to_a, local float* to_b, float4* stage
   return is_left;
 }
 
-// Four neighbours of a row, at a multiple of 16 bytes.
+// Writes four neighbours of a row, at a multiple of 16 bytes.
 static inline void write_sums_4(const destination* d, ulong row, ulong col, float4 sum) {
 #if PARTS
   *(global float4*)(d->partials + row * d->n + col) = sum;
@@ -234,7 +236,7 @@ GROUP_FUNCTION void read_fragments(a_fragment* a, b_fragment* b, local const flo
     b->v[s] = *(local const float4*)(b_row + s * (LANES_N * 4));
 }
 
-// What a step has fetched goes to its stage.
+// Writes the staged registers of a step to its stage.
 GROUP_FUNCTION void put_step(local float* to_a, local float* to_b, const float4* staged_a, const float4* staged_b, uint item) {
 #if STAGED_A
   put(staged_a, TILE_M, A_ROW, to_a, item);
@@ -253,19 +255,19 @@ GROUP_FUNCTION void put_step(local float* to_a, local float* to_b, const float4*
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_multistage(GEMM_ARGUMENTS) {
-  (void)batch;  // the launch has as many groups as there are tiles
+  const gemm_arguments g = GEMM_ALL_ARGUMENTS;
   local float tiles[STAGES * TILE_K * (A_ROW + B_ROW)] __attribute__((aligned(128)));
   local float *const a_tiles = tiles, *const b_tiles = tiles + STAGES * TILE_K * A_ROW;
   const uint item = get_local_id(0);
   const tile_place place =
       place_in_bands((uint)get_group_id(0), (uint)((m + TILE_M - 1) / TILE_M), (uint)((n + TILE_N - 1) / TILE_N));
   const ulong row = (ulong)place.down * TILE_M, col = (ulong)place.across * TILE_N;
-  const product q = GEMM_PRODUCT(place.number);
+  const product q = product_of(&g, place.number);
   const uint height = row < q.m ? (uint)min(q.m - row, (ulong)TILE_M) : 0;
   const uint width = col < q.n ? (uint)min(q.n - col, (ulong)TILE_N) : 0;
 
-  // The work-item's place. Neighbouring lanes in pairs down, so that 8 lanes, whose 16 bytes are read at once, touch few rows
-  // and few columns.
+  // The work-item's place in the tile. Pairs of neighbouring lanes lie down the rows: 8 lanes, whose 16 bytes are read in one
+  // transaction, access few rows and few columns.
   const uint lane = item % 32, warp = item / 32;
   const uint pair = (LANES_M > 1) & (LANES_N > 1);
   const uint lane_m = pair ? lane / (2 * LANES_N) * 2 + lane % 2 : LANES_N == 1 ? lane : 0;
@@ -299,14 +301,14 @@ void gemm_multistage(GEMM_ARGUMENTS) {
   a_fragment a_now[2];
   b_fragment b_now[2];
   const int swap_a = (int)(item_row ^ 8) - (int)item_row, swap_b = (int)(item_col ^ 8) - (int)item_col;
-  uint stage = 0, next = STAGES - 1;  // that which is read, and that which is filled
+  uint stage = 0, next = STAGES - 1;  // the stage that is read, and the stage that is filled
   local const float* a_row = a_tiles + item_row;
   local const float* b_row = b_tiles + item_col;
   read_fragments(&a_now[0], &b_now[0], a_row, b_row);
   for (uint step = 0; step < steps; ++step) {
 #pragma unroll
     for (uint x = 0; x < TILE_K; ++x) {
-      if (x == TILE_K - 1) {  // all fragments of this stage are in registers: on to the next
+      if (x == TILE_K - 1) {  // all fragments of this stage are in registers: go to the next stage
         WAIT_COPIES(STAGES - 2);
         barrier(CLK_LOCAL_MEM_FENCE);
         stage = stage + 1 == STAGES ? 0 : stage + 1;
@@ -314,8 +316,8 @@ void gemm_multistage(GEMM_ARGUMENTS) {
         b_row = b_tiles + stage * (TILE_K * B_ROW) + item_col;
       }
       const uint after = (x + 1) % TILE_K;
-      read_fragments(&a_now[after % 2], &b_now[after % 2], a_row + after * A_ROW + (STAGED_A && SWAP(after) ? swap_a : 0),
-                     b_row + after * B_ROW + (STAGED_B && SWAP(after) ? swap_b : 0));
+      read_fragments(&a_now[after % 2], &b_now[after % 2], a_row + after * A_ROW + (STAGED_A && swap_of(after) ? swap_a : 0),
+                     b_row + after * B_ROW + (STAGED_B && swap_of(after) ? swap_b : 0));
       if (x == 0)
         is_fetched = copy_step(a_tiles + next * (TILE_K * A_ROW), b_tiles + next * (TILE_K * B_ROW), staged_a, staged_b, &from, item);
       if (x == TILE_K / 2) {
@@ -331,9 +333,9 @@ void gemm_multistage(GEMM_ARGUMENTS) {
   }
   WAIT_COPIES(0);
 
-  const destination d = GEMM_DESTINATION(place.number);
+  const destination d = destination_of(&g, place.number);
 #if EPILOGUE
-  barrier(CLK_LOCAL_MEM_FENCE);  // the tiles are no longer needed
+  barrier(CLK_LOCAL_MEM_FENCE);  // the stages are no longer read
   local float* const mine = tiles + warp * (LANES_M * WARP_N);
 #pragma unroll
   for (uint i = 0; i < ITEM_M; ++i) {

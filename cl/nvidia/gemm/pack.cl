@@ -1,8 +1,8 @@
-// Copies A and B, of elements of 2 bytes, to where all lines begin at multiples of 16 bytes: nvidia/gemm/wgmma.cl reads such lines
-// several times as fast as others. A line is what is contiguous in memory.
+// Packs A and B, of elements of 2 bytes, into a buffer in which all lines begin at multiples of 16 bytes: nvidia/gemm/wgmma.cl reads
+// such lines several times as fast. A line is a row or column that is contiguous in memory.
 //
-// A work-item writes pieces of 16 bytes, the same ones of LINES lines, each from the two aligned pieces in which it lies. All
-// of them are under way before the first is shifted. What a line's last piece has beyond the line is zeros.
+// A work-item writes pieces of 16 bytes, the same piece of LINES lines, each from the two aligned pieces that contain it. All loads
+// are in flight before the first shift. The last piece of a line is filled with zeros.
 //
 // Launch: one dimension, work-items for the pieces and blocks of LINES lines of A's matrix, then of B's, fewer than 2^32; and
 // the second dimension, the matrices of A or B, whichever has more. No local memory.
@@ -22,7 +22,7 @@ typedef struct {
   ulong packed, packed_pitch;
 } operand;
 
-// An aligned piece; of one that goes beyond `end` only the elements before, and zeros.
+// Loads an aligned piece; elements beyond `end` are zeros.
 static inline uint4 read_piece(ulong at, ulong end) {
   if (at + 16 <= end) return *(global const uint4*)at;
   uint words[4] = {0, 0, 0, 0};
@@ -72,7 +72,7 @@ static inline __attribute__((always_inline)) void pack_pieces(const operand* x, 
     }
 }
 
-// Work-items that an operand takes.
+// Work-items of an operand.
 static inline ulong work_of(const operand* x) { return (x->along + 7) / 8 * ((x->lines + LINES - 1) / LINES); }
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
@@ -89,7 +89,7 @@ void gemm_pack(
   of_b.matrices = b_matrices;
   of_b.packed = packed_b, of_b.packed_pitch = packed_b_pitch;
   const ulong place = get_global_id(0), of_a_all = work_of(&of_a);
-  // The second dimension of a launch is limited: what exceeds it is a loop.
+  // A grid-stride loop, because the second dimension of a launch is limited.
   for (ulong matrix = get_global_id(1); matrix < max(a_matrices, b_matrices); matrix += get_global_size(1)) {
     if (place < of_a_all) {
       if (matrix < a_matrices) pack_pieces(&of_a, (uint)place, matrix, packed);

@@ -1,15 +1,15 @@
 // GEMM by Hopper's matrix units, warp-specialised: C = alpha A B + beta C of half or bfloat16 with sums in float; and where both
-// factors are contiguous along k, of int8 with sums in int, and of float, of which TF32's bits are read.
+// factors are contiguous along k, of int8 with sums in int, and of float, of which the bits of TF32 are read.
 //
 // PRODUCERS warpgroups fill the STAGES stages of a pipeline in local memory with tiles of A and B, 128 bytes of k each. CONSUMERS
-// warpgroups multiply them: each has 64 rows by TILE_N columns of accumulators in registers. They meet at the barriers of the stages
-// alone (nvidia/pipeline.clh). The kernel is persistent: a group takes one tile of C after another, and its producers go on to the next
-// tile while its consumers store the last.
+// warpgroups multiply them: each has 64 rows by TILE_N columns of accumulators in registers. They synchronise only at the barriers of
+// the stages (nvidia/pipeline.clh). The kernel is persistent: a group computes several tiles of C, and its producers load the next tile
+// while its consumers store the last one.
 //
-// Tiles lie as nvidia/wgmma.clh says, whichever dimension is contiguous in memory: wgmma takes 16-bit operands K-major and MN-major, so
-// nothing is transposed. Where all rows of A and B are aligned, cp.async copies pieces of 16 bytes to their places
-// (nvidia/gemm_producer.clh); unaligned rows are shifted on their way (nvidia/gemm_producer_unaligned.clh). What lies outside of the
-// matrices is filled with zeros.
+// Tiles have the layouts of nvidia/wgmma.clh, whichever dimension is contiguous in memory: wgmma takes 16-bit operands K-major and
+// MN-major, so nothing is transposed. If all rows of A and B are aligned, cp.async copies pieces of 16 bytes to their places
+// (nvidia/gemm_producer.clh); unaligned rows are shifted while they are copied (nvidia/gemm_producer_unaligned.clh). Elements outside
+// of the matrices are zeros.
 //
 // Launch: GROUP work-items; as many groups as multiprocessors, or tiles if they are fewer. Local memory: STAGES * (TILE_M + TILE_N) * 128
 // bytes, the barriers, and with LOOSE (TILE_M + TILE_N) * 144; with C_VECTOR 1 or EPILOGUE, CONSUMERS * 10240. For sm_90a: see
@@ -34,16 +34,16 @@
 #define STAGES 4  // 2 to 8, as local memory allows
 #endif
 #ifndef LAG
-#define LAG 1  // steps whose copies a producer leaves under way: 0 to STAGES - 2
+#define LAG 1  // steps whose copies a producer keeps in flight: 0 to STAGES - 2
 #endif
 #ifndef PRODUCER_REGISTERS
-#define PRODUCER_REGISTERS 0  // 0: as the compiler gives; else a multiple of 8
+#define PRODUCER_REGISTERS 0  // 0: the compiler's choice; else a multiple of 8
 #endif
 #ifndef CONSUMER_REGISTERS
 #define CONSUMER_REGISTERS 0
 #endif
 #ifndef LOOSE
-#define LOOSE 0  // 1: rows of A and B are unaligned: not all begin at a multiple of 16 bytes
+#define LOOSE 0  // 1: rows of A and B are unaligned, that is, not all begin at a multiple of 16 bytes
 #endif
 #ifndef C_VECTOR
 #define C_VECTOR 1  // elements of a store: 2 if all rows of C begin at a multiple of two elements' bytes, else 1
@@ -58,9 +58,9 @@
 #define A_BYTES (TILE_M * 128)
 #define B_BYTES (TILE_N * 128)
 #define STAGE_BYTES (A_BYTES + B_BYTES)
-// Results go through local memory where rows of C begin anywhere, and where there is an epilogue (nvidia/gemm_rows.clh).
+// Results go through local memory if rows of C are unaligned or there is an epilogue (nvidia/gemm_rows.clh).
 #define THROUGH_LOCAL (C_VECTOR == 1 || EPILOGUE)
-#define OUT_ROW 40  // pitch of 32 results in local memory: so the pairs of 4 rows meet 32 banks
+#define OUT_ROW 40  // pitch of 32 results in local memory: the pairs of 4 rows access 32 banks
 
 #include "common/work_group.clh"
 #include "gemm/operation.clh"
@@ -95,8 +95,8 @@
 #include "nvidia/gemm_producer.clh"
 #endif
 
-// Adds the products of a tile's `steps` stages to a consumer's accumulators. A stage is released a step later, when the instructions
-// that read it are done.
+// Adds the products of a tile's `steps` stages to a consumer's accumulators. A stage is released one step later, when the instructions
+// that read it are complete.
 GROUP_FUNCTION void multiply_tile(value sum[TILE_N / 2], uint steps, pipeline* p, uint consumer, uint lane) {
   uint last = 0;  // the stage of the step before
   for (uint step = 0; step < steps; ++step) {
@@ -122,8 +122,8 @@ GROUP_FUNCTION void multiply_tile(value sum[TILE_N / 2], uint steps, pipeline* p
 }
 
 #if THROUGH_LOCAL
-// Stores a warp's accumulators by way of local memory, 32 columns at a time, so that a warp writes 32 neighbours of a row. Rows and columns
-// before row_end and col_end are there.
+// Stores a warp's accumulators through local memory, 32 columns at a time, so that stores are coalesced. Rows and columns before
+// row_end and col_end lie in C.
 GROUP_FUNCTION void store_through_local(const destination d, const value sum[TILE_N / 2], ulong row, ulong row_end, ulong col,
                                         ulong col_end, uint lane, local value* mine) {
 #pragma unroll
