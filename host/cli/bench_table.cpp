@@ -5,6 +5,7 @@
 #include "cli/results.hpp"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <cstdio>
 

@@ -406,7 +406,7 @@ void add_selftest(CLI::App* root, int& exit_code) {
   command->callback([=, &exit_code] {
     options->level = *quick ? "quick" : *full ? "full" : "usual";
     constexpr double kFullLimit = 600;
-    if (*full && !limit->count() > 0) options->time_limit = kFullLimit;
+    if (*full && limit->count() == 0) options->time_limit = kFullLimit;
     exit_code = *forget_only ? forget(options->device) : run(*options, *list_only);
   });
 }

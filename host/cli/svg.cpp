@@ -15,6 +15,7 @@ constexpr const char* kFaint = "#6b6b6b";
 constexpr const char* kGrid = "#e3e3e3";
 constexpr const char* kPlain = "#9ecae8";
 constexpr const char* kStrong = "#0072b2";
+constexpr const char* kBold = "font-weight=\"bold\"";
 constexpr const char* kRoof = "#d55e00";
 
 std::vector<double> powers_of_ten(double from, double to) {
@@ -43,16 +44,10 @@ class Svg {
         width, height);
   }
   void text(double x, double y, const std::string& words, double size, const char* colour = kInk,
-            const char* anchor = "start", bool bold = false) {
+            const char* anchor = "start", const char* more = "") {
     body_ += fmt::format(
-        "<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"{:g}\" fill=\"{}\" text-anchor=\"{}\"{}>{}</text>\n", x,
-        y, size, colour, anchor, bold ? " font-weight=\"bold\"" : "", escaped(words));
-  }
-  void turned_text(double x, double y, const std::string& words, double size) {
-    body_ += fmt::format(
-        "<text transform=\"translate({:.1f} {:.1f}) rotate(-90)\" font-size=\"{:g}\" fill=\"{}\" "
-        "text-anchor=\"middle\">{}</text>\n",
-        x, y, size, kFaint, escaped(words));
+        "<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"{:g}\" fill=\"{}\" text-anchor=\"{}\" {}>{}</text>\n", x,
+        y, size, colour, anchor, more, escaped(words));
   }
   void line(double x0, double y0, double x1, double y1, const char* colour, double width = 1) {
     body_ += fmt::format(
@@ -93,7 +88,7 @@ std::string draw_bars(const std::string& title, const std::string& subtitle, con
   constexpr double kLeft = 170, kPlot = 470, kRight = 150, kTop = 76, kStep = 38, kBar = 18;
   const double height = kTop + kStep * static_cast<double>(bars.size()) + 44, end = height - 40;
   Svg svg(kLeft + kPlot + kRight, height);
-  svg.text(20, 30, title, 17, kInk, "start", true);
+  svg.text(20, 30, title, 17, kInk, "start", kBold);
   svg.text(20, 50, subtitle, 12, kFaint);
   for (int i = 0; i <= 4; ++i) {
     const double x = kLeft + kPlot * i / 4;
@@ -105,7 +100,7 @@ std::string draw_bars(const std::string& title, const std::string& subtitle, con
     const Bar& bar = bars[i];
     const double y = kTop + kStep * static_cast<double>(i), length = kPlot * std::clamp(bar.value, 0.0, 1.05);
     svg.bar(kLeft, y, length, kBar, bar.is_best ? kStrong : kPlain);
-    svg.text(kLeft - 10, y + 13.5, bar.name, 13, kInk, "end", bar.is_best);
+    svg.text(kLeft - 10, y + 13.5, bar.name, 13, kInk, "end", bar.is_best ? kBold : "");
     svg.text(kLeft + length + 7, y + 13.5, bar.text, 12, kInk);
     svg.text(kLeft, y + kBar + 12, bar.note, 10, kFaint);
   }
@@ -127,7 +122,7 @@ std::string draw_roofline(const std::string& title, const std::string& subtitle,
     return kTop + kHeight * (1 - std::log(v / lowest) / std::log(highest / lowest));
   };
   Svg svg(kLeft + kWidth + 40, kTop + kHeight + 66);
-  svg.text(20, 30, title, 17, kInk, "start", true);
+  svg.text(20, 30, title, 17, kInk, "start", kBold);
   svg.text(20, 50, subtitle, 12, kFaint);
   for (const double v : powers_of_ten(least, most)) {
     svg.line(x_of(v), kTop, x_of(v), kTop + kHeight, kGrid);
@@ -139,7 +134,8 @@ std::string draw_roofline(const std::string& title, const std::string& subtitle,
   }
   svg.text(kLeft + kWidth / 2, kTop + kHeight + 42, "floating-point operations a byte of global memory", 12,
            kFaint, "middle");
-  svg.turned_text(24, kTop + kHeight / 2, "floating-point operations a second", 12);
+  svg.text(0, 0, "floating-point operations a second", 12, kFaint, "middle",
+           fmt::format("transform=\"translate(24 {}) rotate(-90)\"", kTop + kHeight / 2).c_str());
   const double knee = fp32 / bandwidth;
   svg.line(x_of(least), y_of(least * bandwidth), x_of(knee), y_of(fp32), kRoof, 2.5);
   svg.line(x_of(knee), y_of(fp32), x_of(most), y_of(fp32), kRoof, 2.5);

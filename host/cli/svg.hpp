@@ -1,7 +1,6 @@
 /// Pictures of measurements, as SVG: bars of a ladder, and points under a roof.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <vector>
 

@@ -15,7 +15,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,8 +33,6 @@ struct TuneOptions {
 struct TuneCase {
   const operations::Operation* operation;
   operations::Case one;
-
-  std::string name() const { return std::string(operation->name); }
 };
 /// The cases of an operation. `small`: sizes for a quick look.
 std::vector<TuneCase> tune_cases(const operations::Operation& operation, const Device& device, bool small);

@@ -21,7 +21,7 @@ class Search {
   Search(const TuneCase& of, const Device& device, const TuneOptions& options, Journal& journal,
          Clock::time_point end, const std::function<void(const CaseReport&, double)>& tell)
       : case_(of), options_(options), journal_(journal), end_(end), tell_(tell), space_(of, device) {
-    report_.operation = of.name();
+    report_.operation = std::string(of.operation->name);
     report_.label = of.one.text;
     report_.problems = of.one.tuning;
     report_.shipped = space_.shipped().variant;
@@ -127,7 +127,7 @@ CaseReport search_case(const TuneCase& of, const Device& device, const TuneOptio
     return Search(of, device, options, journal, end, tell).run();
   } catch (const Error& error) {
     CaseReport report;
-    report.operation = of.name();
+    report.operation = std::string(of.operation->name);
     report.label = of.one.text;
     report.problems = of.one.tuning;
     report.failed = error.what();

@@ -174,7 +174,7 @@ std::string text_of(const Product& of, const Words& words) {
 void set_tolerance(Case& made, const GemmProblem& p) {
   made.relative = p.out == Scalar::half ? 0x1p-10 : p.out == Scalar::bfloat16 ? 0x1p-7 : 0;
   if (p.activation != Activation::gelu) return;
-  made.relative = std::max(made.relative, p.out == Scalar::float64 ? 0x1p-50 : 0x1p-21);
+  made.relative = std::max(made.relative, p.out == Scalar::float64 ? 0x1p-44 : 0x1p-21);
   made.absolute = p.out == Scalar::half ? 0x1p-24 : 0x1p-126;
 }
 
