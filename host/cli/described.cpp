@@ -14,6 +14,7 @@ namespace {
 
 void write_at(const Context& context, const operations::PlacedArray& place,
               const operations::HostArray& from) {
+  if (from.bytes.empty()) return;
   const std::size_t offset = place.first * size_of(place.type);
   measure::check(clEnqueueWriteBuffer(context.queue()(), place.buffer, CL_TRUE, offset, from.bytes.size(),
                                       from.bytes.data(), 0, nullptr, nullptr),
@@ -151,6 +152,7 @@ CaseData::Arrays CaseData::read(const Context& context, const measure::BufferPai
   Arrays arrays;
   for (const operations::PlacedArray& place : operations::place(others_, pair.out())) {
     arrays.push_back({place.type, std::vector<unsigned char>(place.elements * size_of(place.type))});
+    if (arrays.back().bytes.empty()) continue;
     measure::check(
         clEnqueueReadBuffer(context.queue()(), pair.out(), CL_TRUE, place.first * size_of(place.type),
                             arrays.back().bytes.size(), arrays.back().bytes.data(), 0, nullptr, nullptr),

@@ -135,7 +135,7 @@ TEST_CASE("plan of reduce: short rows share a work-group, long ones have several
 
 TEST_CASE("plan of reduce: an error says why a variant does not run") {
   const auto why = [](const char* device, const smem::ReduceProblem& problem, const char* variant) {
-    return test::failure_of([&] { smem::plan_reduce(target(device), problem, variant); }).got;
+    return test::failure_of([&] { smem::plan_reduce(target(device), problem, {.variant = variant}); }).got;
   };
   CHECK(test::contains(why("gfx90a", vector_of(1000), "shuffle"), "NVIDIA's shuffle instructions"));
   smem::ReduceProblem rows = vector_of(1000);
