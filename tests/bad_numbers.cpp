@@ -34,7 +34,7 @@ struct Buffers {
 
   ~Buffers() { CHECK(out.to_host() == poison); }
   Matrix matrix(const smem::Array<float>& of, std::size_t rows, std::size_t cols) const {
-    return Matrix(of.buffer()(), smem::ElementType::of_bytes(4), rows, cols);
+    return Matrix(of.buffer()(), Scalar::float32, rows, cols);
   }
 };
 
@@ -267,7 +267,9 @@ TEST_CASE("bad input of calls: values outside their enumeration") {
   const auto of = [&](const smem::Array<float>& array) { return Vector(array.buffer()(), type, 64); };
   CHECK(refused([&] { smem::reduce(context, of(b.in), one, smem::ReduceOp::sum); }) == "in");
   CHECK(refused([&] { smem::reduce(context, v, of(b.out), smem::ReduceOp::sum); }) == "out");
-  CHECK(refused([&] { smem::reduce_rows(context, from, w, smem::ReduceOp::sum); }) == "type");
+  CHECK(refused([&] {
+          smem::reduce_rows(context, Matrix(b.in.buffer()(), type, 8, 8), w, smem::ReduceOp::sum);
+        }) == "in");
   CHECK(refused([&] { smem::reduce_segments(context, v, of(b.in), w, smem::ReduceOp::sum); }) == "offsets");
   CHECK(refused([&] { smem::check_segments(context, of(b.in), 3); }) == "offsets");
   CHECK(refused([&] { smem::dot(context, v, of(b.in), one); }) == "b");
@@ -275,7 +277,8 @@ TEST_CASE("bad input of calls: values outside their enumeration") {
   CHECK(refused([&] { smem::inclusive_scan(context, of(b.in), w); }) == "in");
   CHECK(refused([&] { smem::inclusive_scan(context, v, of(b.out)); }) == "out");
   CHECK(refused([&] { smem::inclusive_scan_by_key(context, of(b.in), v, w); }) == "keys");
-  CHECK(refused([&] { smem::inclusive_scan_rows(context, from, to); }) == "out_type");
+  CHECK(refused([&] { smem::inclusive_scan_rows(context, from, Matrix(b.out.buffer()(), type, 8, 8)); }) ==
+        "out");
   CHECK(refused([&] { smem::unique(context, of(b.in), w, count); }) == "in");
   CHECK(refused([&] { smem::unique(context, v, of(b.out), count); }) == "out");
   CHECK(refused([&] { smem::unique(context, v, w, of(b.out)); }) == "count");

@@ -165,9 +165,9 @@ TEST_CASE_FIXTURE(Fixture, "gemm refuses: enumerations without such a value") {
       const smem::Matrix x(a.buffer()(), in, 3, 5), y(b.buffer()(), in, 5, 4), z(c.buffer()(), out, 3, 4);
       return test::failure_of([&] { smem::gemm(context, x, y, z); });
     };
-    CHECK(of(type, Scalar::float32).argument == "in");
+    CHECK(of(type, Scalar::float32).argument == "a");
     CHECK(of(type, Scalar::float32).got == fmt::format("{}", value));
-    CHECK(of(Scalar::float32, type).argument == "out");
+    CHECK(of(Scalar::float32, type).argument == "c");
     smem::Gemm product;
     product.order = static_cast<smem::Order>(value);
     CHECK(failure(product).argument == "order");

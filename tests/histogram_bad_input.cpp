@@ -132,8 +132,9 @@ TEST_CASE("bad input of histogram: types, sizes, buffers and variants") {
                           Bins::even(10, 0, 1));
         }).argument == "out");
   CHECK(failure_of([&] {
-          smem::histogram(b.context, b.in.matrix(2, 10), b.out.vector(), Bins::even(10, 0, 1));
-        }).argument == "type");
+          const smem::Matrix opaque(b.in.buffer()(), smem::ElementType::of_bytes(4), 2, 10);
+          smem::histogram(b.context, opaque, b.out.vector(), Bins::even(10, 0, 1));
+        }).argument == "in");
   CHECK(b.fail(Bins::even(10, 0, 1), {.variant = "nosuch"}).argument == "variant");
   const smem::Context other;
   CHECK(failure_of([&] {

@@ -216,7 +216,7 @@ TEST_CASE("matvec: bad input is refused by name and nothing is written") {
   error = test::failure_of(
       [&] { smem::matvec(context, static_cast<const smem::Matrix&>(matrix), bytes, y.vector()); });
   CHECK(error.argument == "x");
-  CHECK(error.expected == "elements of 4 bytes, as a has");
+  CHECK(error.expected == "float32, as a has");
   error = test::failure_of(
       [&] { smem::matvec(context, matrix, x.vector(0, 5), smem::VectorView<std::int32_t>(y.buffer(), 4)); });
   CHECK(error.argument == "y");

@@ -25,6 +25,9 @@ struct Evidence {
 /// Of numbers that nobody measured on the family, nor on one like it.
 inline constexpr Evidence kFromFacts{
     .what = "no measurement for this family: the sizes follow from the device's facts"};
+/// Of NVIDIA's GPUs before Ampere, whose compiler spills what a Hopper's sizes need.
+inline constexpr Evidence kWithoutSpills{
+    .what = "no measurement: sizes with which ptxas spills nothing for sm_75"};
 /// Of Intel's GPUs: its compiler runs 32 work-items in the registers of one thread.
 inline constexpr Evidence kFromRegisters{.what = "no measurement: what its compiler keeps in registers"};
 

@@ -15,6 +15,7 @@ struct StencilRows {
   std::size_t registers;  ///< of 32 bits that it may fill
   std::size_t across;     ///< work-items along x of a group
   std::size_t group;      ///< work-items of a group
+  std::size_t group_of_doubles = group;
   // Tenths of the registers: NVIDIA's compilers convert halves early, bytes where they do not come in words,
   // and keep copies of doubles.
   std::size_t tenths_of_bytes = 7, tenths_of_halves = 5, tenths_of_doubles = 6;
@@ -112,9 +113,14 @@ inline constexpr StencilPolicy kStencilPolicies[] = {
      .rows = {.rows = 8, .registers = 160, .across = 32, .group = 128, .byte_steps = 6, .byte_turns = 8},
      .columns = {.rows = 2, .registers = 255},
      .boxes = {.deep = 6, .registers = 255}},
-    {.when = {.family = "nvidia"},
-     .evidence = {.what = "no measurement: groups of 256, with which ptxas spills nothing for sm_75"},
+    {.when = {.family = "nvidia", .compute_capability = 80},
+     .evidence = {.what = "no measurement: a Hopper's sizes, in groups of 256"},
      .rows = {.rows = 8, .registers = 160, .across = 32, .group = 256, .byte_steps = 8},
+     .columns = {.registers = 160}},
+    {.when = {.family = "nvidia"},
+     .evidence = kWithoutSpills,
+     .rows =
+         {.rows = 8, .registers = 160, .across = 32, .group = 256, .group_of_doubles = 512, .byte_steps = 8},
      .columns = {.registers = 160}},
     {.when = {.family = "amd-cdna"},
      .evidence = {.what = "no measurement: sizes by arithmetic"},

@@ -148,7 +148,10 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
   Plan plan = base_plan(device, problem, "rows");
   const Sizes extent{across_all, divide_up(problem.out_size[1], count), problem.out_size[2] * problem.batch};
   const std::size_t most = std::bit_floor(at_least_1(device.max_work_group));
-  const std::size_t group = wanted != 0 ? wanted : std::min(turns > 1 ? sizes.byte_group : sizes.group, most);
+  const std::size_t usual = turns > 1                         ? sizes.byte_group
+                            : problem.type == Scalar::float64 ? sizes.group_of_doubles
+                                                              : sizes.group;
+  const std::size_t group = wanted != 0 ? wanted : std::min(usual, most);
   const std::size_t across = std::min({group, std::bit_floor(at_least_1(device.max_work_items[0])),
                                        problem.out_size[1] == 1 ? group
                                        : turns > 1              ? sizes.byte_group

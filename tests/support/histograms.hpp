@@ -182,7 +182,7 @@ Outcome run_histogram(const smem::Context& context, const HistogramCase& c, Rand
                                           : nearest<T>(c.low + (c.high - c.low) * part * part));
     }
   }
-  const smem::Matrix shape(nullptr, smem::ElementType::of_bytes(sizeof(T)), c.rows, c.cols, c.layout.extent);
+  const smem::Matrix shape(nullptr, smem::scalar_of<T>, c.rows, c.cols, c.layout.extent);
   // Around and between the rows lies what would be counted.
   std::vector<T> input(std::max<std::size_t>(elements_of(shape) + c.layout.tail, 1));
   for (T& element : input)

@@ -303,7 +303,7 @@ Outcome run_typed(const smem::Context& context, const ReduceCase& c, Random& ran
   const smem::ReduceProblem problem = problem_of(c);
   const std::size_t out_bytes = smem::size_of(problem.out);
   const bool pairs = c.reduction.op == smem::ReduceOp::minmax;
-  const smem::Matrix shape(nullptr, smem::ElementType::of_bytes(sizeof(T)), c.rows, c.cols, c.layout.extent);
+  const smem::Matrix shape(nullptr, smem::scalar_of<T>, c.rows, c.cols, c.layout.extent);
   // Between the rows and around them lie NaNs, or any integers.
   std::vector<T> input(std::max<std::size_t>(elements_of(shape) + c.layout.tail, 1));
   for (T& element : input) {
@@ -352,8 +352,7 @@ Outcome run_typed(const smem::Context& context, const ReduceCase& c, Random& ran
   const smem::Array<unsigned char> out_array(context, poison);
   const smem::Vector out(out_array.buffer()(), problem.out, expected.size(), c.out_offset);
   const smem::Vector vector(in_array.buffer()(), c.in, c.cols, shape.offset);
-  const smem::Matrix matrix(in_array.buffer()(), smem::ElementType::of_bytes(sizeof(T)), c.rows, c.cols,
-                            c.layout.extent);
+  const smem::Matrix matrix(in_array.buffer()(), smem::scalar_of<T>, c.rows, c.cols, c.layout.extent);
   const smem::CallOptions options{.variant = c.variant};
 
   bool plan_refuses = false;
