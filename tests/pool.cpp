@@ -127,8 +127,8 @@ TEST_CASE("pool: windows and strides that are longer than what a thread of a CPU
     c.grids.in = c.grids.out = Scalar::half;
     c.grids.channels = op == PoolOp::max ? 2 : 1;
     c.grids.size = {3001, 3};
-    for (const Pooling& windows :
-         {Pooling{1300, 2, 2, 1, 700, 9}, Pooling{3, 2, 2, 1, 2, 2}, Pooling{7, 1, 700, 2}}) {
+    for (const Pooling& windows : {Pooling{{1300, 2}, {2, 1}, {700, 0, 9, 0}},
+                                   Pooling{{3, 2}, {2, 1}, {2, 0, 2, 0}}, Pooling{{7, 1}, {700, 2}}}) {
       c.windows = windows;
       sweep.run(c);
     }
@@ -207,7 +207,7 @@ TEST_CASE("pool: a NaN is greater than every number, in every variant") {
   for (const std::string_view variant : smem::pool_variants()) {
     try {
       smem::max_pool2d(context, in.grid({kWidth, kHeight}), out.grid({kWidth / 2, kHeight / 3}),
-                       Pooling{2, 3, 2, 3}, {.variant = std::string(variant)});
+                       Pooling{{2, 3}, {2, 3}}, {.variant = std::string(variant)});
     } catch (const smem::Error& error) {
       CHECK(error.details().argument == "variant");
       continue;
@@ -247,11 +247,13 @@ TEST_CASE("bad input of pooling") {
   const smem::Array<std::uint32_t> places(context, smem::Count{100});
   const auto from = in.grid({10, 10}), to = out.grid({5, 5});
   using test::failure_of;
-  auto error = failure_of([&] { smem::max_pool2d(context, from, to, Pooling{2, 2, 0, 2}); });
+  auto error = failure_of([&] { smem::max_pool2d(context, from, to, Pooling{{2, 2}, {0, 2}}); });
   CHECK(error.operation == "max_pool2d");
   CHECK(error.argument == "pooling");
   CHECK(error.got == "0");
-  CHECK(failure_of([&] { smem::max_pool2d(context, from, to, Pooling{0, 2, 2, 2}); }).argument == "pooling");
+  CHECK(failure_of([&] {
+          smem::max_pool2d(context, from, to, Pooling{{0, 2}, {2, 2}});
+        }).argument == "pooling");
   error = failure_of([&] { smem::avg_pool2d(context, from, to, Pooling::square(2, 2, 2)); });
   CHECK(error.expected == "paddings of less than 2, the window");
   error = failure_of([&] { smem::max_pool2d(context, from, out.grid({5, 4})); });
