@@ -23,8 +23,8 @@ constexpr const char* kRow = "{:<41} {:<24}{:>10}{:>9}{:>9}{:>9}{:>9}{:>10}{:>9}
 }  // namespace
 
 std::array<CLI::Option*, 2> add_list_flags(CLI::App* command, bool& goals, bool& goals_small) {
-  CLI::Option* all = command->add_flag("--goals", goals,
-                                       "The list that smem is judged by; a missed goal is exit code 1");
+  CLI::Option* all =
+      command->add_flag("--goals", goals, "The list that smem is judged by; a missed goal is exit code 1");
   CLI::Option* small = command->add_flag("--goals-small", goals_small, "The same at sizes for a quick look");
   return {all, small->excludes(all)};
 }

@@ -83,7 +83,9 @@ std::optional<Block> block_for(const Device& device, const PoolProblem& problem)
   Block block{std::clamp<std::size_t>(span_bytes / bytes / w.stride.x, 2, 16), 1};
   block.results = std::bit_floor(block.results);
   const auto span = [&] { return (block.results - 1) * w.stride.x + w.window.width; };
-  const auto fits = [&] { return span() <= policy.most_span && span() * w.window.height <= policy.most_kept; };
+  const auto fits = [&] {
+    return span() <= policy.most_span && span() * w.window.height <= policy.most_kept;
+  };
   while (block.results > 2 && !fits())
     block.results /= 2;
   if (!fits()) return std::nullopt;

@@ -49,7 +49,7 @@ inline const PoolPolicy& pool_policy(const Device& device) { return row_for(kPoo
 struct GlobalPoolPolicy {
   When when;
   Evidence evidence = kFromFacts;
-  std::size_t least_group = 32;        ///< work-items
+  std::size_t least_group = 32;  ///< work-items
   std::size_t most_group = 256;
   std::size_t finish_group = 256;      ///< of the launch that joins parts
   std::size_t item_elements = 64;      ///< that a work-item reads, where it may
