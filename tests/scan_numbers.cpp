@@ -245,9 +245,11 @@ TEST_CASE("bad input of scan: views") {
       [&] { smem::inclusive_scan_rows(b.context, b.in.matrix(5, 4), b.out.matrix(4, 5), ReduceOp::sum); });
   CHECK(error.operation == "inclusive_scan_rows");
   CHECK(error.argument == "out");
-  error = failure_of([&] { smem::exclusive_scan_columns(b.context, b.in.matrix(5, 4), b.out.matrix(5, 4)); });
+  const smem::Matrix opaque(b.in.buffer()(), smem::ElementType::of_bytes(4), 5, 4);
+  error = failure_of([&] { smem::exclusive_scan_columns(b.context, opaque, b.out.matrix(5, 4)); });
   CHECK(error.operation == "exclusive_scan_columns");
-  CHECK(error.argument == "in_type");
+  CHECK(error.argument == "in");
+  CHECK(error.got == "opaque elements of 4 bytes");
 }
 
 TEST_CASE("bad input of scan: keys and offsets") {
