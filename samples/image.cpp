@@ -14,8 +14,7 @@
 namespace {
 
 constexpr int kChannels = 4;
-constexpr Pixel kPaper{32, 34, 38, 255};
-constexpr Pixel kInk{236, 236, 232, 255};
+constexpr int kTextScale = 2;
 
 /// Each pixel of the result is the mean of the `factor` x `factor` pixels that it stands for.
 Image shrunk(const Image& image, std::size_t factor) {
@@ -46,29 +45,6 @@ void paste(Image& sheet, const Image& image, std::size_t top, std::size_t left) 
     std::copy_n(&image.at(row, 0), image.cols, &sheet.at(top + row, left));
 }
 
-/// Letters of stb_easy_font, which are made of rectangles, twice as large as it makes them.
-void write_text(Image& sheet, std::size_t top, std::size_t left, std::string text) {
-  struct Corner {
-    float x, y, z;
-    unsigned char colour[4];
-  };
-  constexpr float kScale = 2;
-  std::vector<Corner> corners(text.size() * 100);
-  const int rectangles = stb_easy_font_print(0, 0, text.data(), nullptr, corners.data(),
-                                             static_cast<int>(corners.size() * sizeof(Corner)));
-  for (std::size_t i = 0; i < static_cast<std::size_t>(rectangles); ++i) {
-    const Corner& from = corners[4 * i];
-    const Corner& to = corners[4 * i + 2];
-    for (auto y = static_cast<std::size_t>(from.y * kScale); y < static_cast<std::size_t>(to.y * kScale);
-         ++y) {
-      for (auto x = static_cast<std::size_t>(from.x * kScale); x < static_cast<std::size_t>(to.x * kScale);
-           ++x) {
-        if (top + y < sheet.rows && left + x < sheet.cols) sheet.at(top + y, left + x) = kInk;
-      }
-    }
-  }
-}
-
 }  // namespace
 
 Image read_image(const std::filesystem::path& path) {
@@ -91,19 +67,59 @@ void write_png(const std::filesystem::path& path, const Image& image) {
     throw std::runtime_error(path.string() + ": cannot be written");
 }
 
+void write_text(Image& picture, std::size_t top, std::size_t left, std::string text) {
+  struct Corner {
+    float x, y, z;
+    unsigned char colour[4];
+  };
+  std::vector<Corner> corners(text.size() * 100);
+  const int rectangles = stb_easy_font_print(0, 0, text.data(), nullptr, corners.data(),
+                                             static_cast<int>(corners.size() * sizeof(Corner)));
+  const auto pixel = [](float at) { return static_cast<std::size_t>(at * kTextScale); };
+  for (std::size_t i = 0; i < static_cast<std::size_t>(rectangles); ++i) {
+    const Corner& from = corners[4 * i];
+    const Corner& to = corners[4 * i + 2];
+    for (std::size_t row = top + pixel(from.y); row < std::min(picture.rows, top + pixel(to.y)); ++row) {
+      for (std::size_t col = left + pixel(from.x); col < std::min(picture.cols, left + pixel(to.x)); ++col)
+        picture.at(row, col) = kInk;
+    }
+  }
+}
+
+std::size_t text_width(std::string text) {
+  return static_cast<std::size_t>(stb_easy_font_width(text.data()) * kTextScale);
+}
+
+Image stacked(const std::vector<Image>& pictures, std::size_t gap) {
+  std::size_t rows = gap * (pictures.size() - 1), cols = 0, top = 0;
+  for (const Image& picture : pictures) {
+    rows += picture.rows;
+    cols = std::max(cols, picture.cols);
+  }
+  Image all(rows, cols, kPaper);
+  for (const Image& picture : pictures) {
+    paste(all, picture, top, 0);
+    top += picture.rows + gap;
+  }
+  return all;
+}
+
 Image contact_sheet(const std::vector<Captioned>& pictures, std::size_t columns) {
   constexpr std::size_t kWidest = 256, kGap = 16, kCaption = 28;
-  std::size_t edge = 1;
-  for (const Captioned& picture : pictures)
-    edge = std::max({edge, picture.image.rows, picture.image.cols});
-  const std::size_t factor = (edge + kWidest - 1) / kWidest;
-  const std::size_t cell = edge / factor;
+  std::size_t width = 1, height = 1;
+  for (const Captioned& picture : pictures) {
+    width = std::max(width, picture.image.cols);
+    height = std::max(height, picture.image.rows);
+  }
+  const std::size_t factor = (width + kWidest - 1) / kWidest;
+  width /= factor;
+  height /= factor;
 
   const std::size_t lines = (pictures.size() + columns - 1) / columns;
-  Image sheet(kGap + lines * (cell + kCaption + kGap), kGap + columns * (cell + kGap), kPaper);
+  Image sheet(kGap + lines * (height + kCaption + kGap), kGap + columns * (width + kGap), kPaper);
   for (std::size_t i = 0; i < pictures.size(); ++i) {
-    const std::size_t top = kGap + i / columns * (cell + kCaption + kGap);
-    const std::size_t left = kGap + i % columns * (cell + kGap);
+    const std::size_t top = kGap + i / columns * (height + kCaption + kGap);
+    const std::size_t left = kGap + i % columns * (width + kGap);
     write_text(sheet, top, left, pictures[i].caption);
     paste(sheet, shrunk(pictures[i].image, factor), top + kCaption, left);
   }

@@ -31,6 +31,20 @@ Image read_image(const std::filesystem::path& path);
 /// \throws std::runtime_error when the file cannot be written.
 void write_png(const std::filesystem::path& path, const Image& image);
 
+/// What sheets and strips are painted with.
+constexpr Pixel kPaper{32, 34, 38, 255};
+constexpr Pixel kInk{236, 236, 232, 255};
+
+/// Letters twice as large as those of stb_easy_font, whose upper left corner is at `top`, `left`. What leaves
+/// the picture is cut off.
+void write_text(Image& picture, std::size_t top, std::size_t left, std::string text);
+/// Pixels that write_text() needs for it.
+std::size_t text_width(std::string text);
+constexpr std::size_t kTextHeight = 24;  ///< of a line
+
+/// The pictures from top to bottom, with `gap` rows between them, on paper.
+Image stacked(const std::vector<Image>& pictures, std::size_t gap);
+
 struct Captioned {
   std::string caption;
   Image image;

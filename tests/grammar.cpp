@@ -292,6 +292,13 @@ static_assert(Makes<float, smem::Count> && Makes<float, std::vector<float>> &&
               Makes<float, std::span<const float>> && Makes<int, std::initializer_list<int>>);
 static_assert(!Makes<float, int> && !Makes<float, std::size_t> && !Makes<int, std::int64_t>);
 
+// Events that a kernel waits for are in braces.
+static_assert(requires(const smem::Kernel& kernel, const cl::Event& event, const smem::Array<int>& array) {
+  kernel({}, {event}, array);
+  kernel({}, {event, event}, array, cl_int{1});
+  kernel({}, {}, array);
+});
+
 // Every plan function has its overrides as last argument, which may be `{}`.
 #define PLAN(NAME, PROBLEM)                                                                   \
   static_assert(requires(const smem::Device& device, const smem::PROBLEM##Problem& problem) { \
@@ -302,6 +309,24 @@ static_assert(!Makes<float, int> && !Makes<float, std::size_t> && !Makes<int, st
 PLANS(PLAN)
 
 }  // namespace
+
+TEST_CASE("grammar: events to wait for are in braces, and the options hold them") {
+  const smem::Context context;
+  const smem::Array<int> a(context, {1, 2, 3, 4, 5, 6}), b(context, smem::Count{6}),
+      c(context, smem::Count{6});
+  cl_int status = CL_SUCCESS;
+  const cl::Event gate(clCreateUserEvent(context.cl_context()(), &status));
+  REQUIRE(status == CL_SUCCESS);
+  const smem::CallOptions options{.wait_for = {gate}};
+  CHECK(gate.getInfo<CL_EVENT_REFERENCE_COUNT>() == 2);
+  const cl::Event first = smem::transpose(context, a.matrix(2, 3), b.matrix(3, 2), options);
+  const cl::Event second =
+      smem::flip(context, b.matrix(3, 2), c.matrix(3, 2), smem::Flip::vertical, {.wait_for = {first, gate}});
+  CHECK(second.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>() > CL_COMPLETE);
+  REQUIRE(clSetUserEventStatus(gate(), CL_COMPLETE) == CL_SUCCESS);
+  CHECK(second.wait() == CL_SUCCESS);
+  CHECK(c.to_host() == std::vector<int>{3, 6, 2, 5, 1, 4});
+}
 
 TEST_CASE("grammar: an array's elements are in braces") {
   const smem::Context context;

@@ -207,7 +207,7 @@ cl::Event multiply(const Call& c, const Slice& slice, cl_mem memory, std::span<c
     }
     // One after the other: what runs last is the event of all.
     const std::span<const cl::Event> first = g == 0 ? wait_for : std::span<const cl::Event>(&before, 1);
-    event = gemm(c.context, filters, columns, sums, product, {.wait_for = first});
+    event = gemm(c.context, filters, columns, sums, product, {.wait_for = {first.begin(), first.end()}});
     before = event;
   }
   return event;

@@ -60,3 +60,11 @@ if(NOT IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
 endif()
 configure_file(host/package/smem.pc.in ${CMAKE_CURRENT_BINARY_DIR}/generated/smem.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/generated/smem.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# A program that is linked by hand, as with pkg-config, needs a loader that knows the shared library.
+if(BUILD_SHARED_LIBS)
+  install(CODE "set(smem_libdir \"${CMAKE_INSTALL_LIBDIR}\")
+set(smem_file libsmem.so.${soversion})
+cmake_path(ABSOLUTE_PATH smem_libdir BASE_DIRECTORY \"\${CMAKE_INSTALL_PREFIX}\")")
+  install(SCRIPT ${PROJECT_SOURCE_DIR}/host/package/loader_cache.cmake)
+endif()

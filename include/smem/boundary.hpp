@@ -1,6 +1,7 @@
 /// smem: what lies beyond the edges of a grid. Includes no OpenCL header.
 #pragma once
 
+#include <smem/cplusplus.hpp>
 #include <smem/export.hpp>
 
 #include <cstddef>

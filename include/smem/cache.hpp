@@ -12,6 +12,7 @@
 /// All functions here throw Error where SMEM_CACHE_LIMIT is no size, as a context does that opens.
 #pragma once
 
+#include <smem/cplusplus.hpp>
 #include <smem/export.hpp>
 
 #include <chrono>

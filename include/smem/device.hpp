@@ -2,6 +2,7 @@
 /// which are not there can be made, printed and tested.
 #pragma once
 
+#include <smem/cplusplus.hpp>
 #include <smem/export.hpp>
 
 #include <array>

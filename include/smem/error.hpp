@@ -1,6 +1,7 @@
 /// smem: the one exception type.
 #pragma once
 
+#include <smem/cplusplus.hpp>
 #include <smem/export.hpp>
 
 #include <stdexcept>

@@ -2,6 +2,7 @@
 /// again, the problem's text and JSON, and its class for tuning. Includes no OpenCL header.
 #pragma once
 
+#include <smem/cplusplus.hpp>
 #include <smem/export.hpp>
 
 #include <array>

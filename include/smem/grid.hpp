@@ -63,6 +63,8 @@ struct Grid : ConstGrid {
   /// As of ConstGrid.
   Grid(cl_mem memory, ElementType element, const GridSize& cells, const GridLayout& layout = {})
       : ConstGrid(memory, element, cells, layout) {}
+  /// A view for reading is no output.
+  Grid(const ConstGrid&) = delete;  // no output: its elements are const
 };
 
 /// Grids of T in any OpenCL buffer, smem's or the caller's own; of const T an input.

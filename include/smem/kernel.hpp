@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstddef>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -67,6 +68,12 @@ class Kernel {
                        const Arguments&... arguments) const {
     const std::array<Argument, sizeof...(Arguments)> all{argument_of(arguments)...};
     return launch(size, wait_for, all);
+  }
+  /// The same with the events in braces: kernel(size, {event}, in, out).
+  template <class... Arguments>
+  cl::Event operator()(const LaunchSize& size, std::initializer_list<cl::Event> wait_for,
+                       const Arguments&... arguments) const {
+    return (*this)(size, std::span<const cl::Event>(wait_for.begin(), wait_for.size()), arguments...);
   }
   /// The same without events to wait for.
   template <class First, class... Arguments>

@@ -1,6 +1,8 @@
 /// smem: the OpenCL C++ header, with defaults for a program that has not chosen its own.
 #pragma once
 
+#include <smem/cplusplus.hpp>
+
 // The same value for target and minimum is the combination that every release of the header accepts.
 #ifndef CL_HPP_TARGET_OPENCL_VERSION
 #define CL_HPP_TARGET_OPENCL_VERSION 120

@@ -4,15 +4,16 @@
 #include <smem/opencl.hpp>
 #include <smem/plan.hpp>
 
-#include <span>
 #include <string_view>
+#include <vector>
 
 namespace smem {
 
 /// Options that every call takes.
 struct CallOptions {
-  /// Events that must have completed before the call's kernel starts; others than the context's are refused.
-  std::span<const cl::Event> wait_for = {};
+  /// Events that must have completed before the call's kernel starts, as in {.wait_for = {event}}. \throws
+  /// Error where one is not of the context.
+  std::vector<cl::Event> wait_for = {};
   /// The variant to use instead of the one that the plan would choose, by name; empty: the plan chooses.
   std::string_view variant = {};
   /// A plan to launch as it is, made by the operation's plan function for the same problem; not owned.

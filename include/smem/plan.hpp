@@ -2,6 +2,7 @@
 /// read, printed and compared for a device that is not there.
 #pragma once
 
+#include <smem/cplusplus.hpp>
 #include <smem/export.hpp>
 #include <smem/layout.hpp>
 

@@ -1,6 +1,7 @@
 /// smem: the numbers that a buffer can hold. Includes no OpenCL header.
 #pragma once
 
+#include <smem/cplusplus.hpp>
 #include <smem/export.hpp>
 
 #include <bit>

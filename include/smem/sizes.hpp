@@ -1,6 +1,8 @@
 /// smem: sums and products of sizes that do not wrap.
 #pragma once
 
+#include <smem/cplusplus.hpp>
+
 #include <cstddef>
 #include <cstdint>
 

@@ -2,6 +2,7 @@
 /// Includes no OpenCL header.
 #pragma once
 
+#include <smem/cplusplus.hpp>
 #include <smem/export.hpp>
 #include <smem/fields.hpp>
 #include <smem/plan.hpp>

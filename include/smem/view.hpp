@@ -52,6 +52,8 @@ struct Matrix : ConstMatrix {
   Matrix(cl_mem memory, ElementType element, std::size_t row_count, std::size_t col_count,
          const Extent& extent = {})
       : ConstMatrix(memory, element, row_count, col_count, extent) {}
+  /// A view for reading is no output.
+  Matrix(const ConstMatrix&) = delete;  // no output: its elements are const
 };
 
 /// Row-major matrices of T in any OpenCL buffer, smem's or the caller's own; of const T an input.
@@ -92,6 +94,8 @@ struct Vector : ConstVector {
   /// As of ConstVector.
   Vector(cl_mem memory, ElementType element, std::size_t element_count, std::size_t first = 0)
       : ConstVector(memory, element, element_count, first) {}
+  /// A view for reading is no output.
+  Vector(const ConstVector&) = delete;  // no output: its elements are const
 };
 
 /// `size` elements of T from `offset` on, in any OpenCL buffer; of const T an input.

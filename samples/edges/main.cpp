@@ -91,7 +91,7 @@ void draw(const smem::Context& context, const fs::path& file, const fs::path& fo
       std::max<std::size_t>(photo.cols / 60, 2);  // so that each picture shows as much of a blur
   const auto soft = static_cast<double>(far) / 2;
   const std::vector<Captioned> pictures{
-      {"as it was", photo},
+      {"original", photo},
       {"gaussian blur", studio.picture([&](const smem::ConstGrid& in, const smem::Grid& out) {
          smem::gaussian_blur(context, in, out, {.sigma = soft});
        })},
@@ -109,7 +109,7 @@ void draw(const smem::Context& context, const fs::path& file, const fs::path& fo
   for (const Captioned& picture : pictures) {
     std::string what = picture.caption;
     std::replace(what.begin(), what.end(), ' ', '_');
-    if (what != "as_it_was") write_png(folder / fmt::format("{}_{}.png", name, what), picture.image);
+    if (what != "original") write_png(folder / fmt::format("{}_{}.png", name, what), picture.image);
   }
   const fs::path sheet = folder / fmt::format("{}_edges_sheet.png", name);
   write_png(sheet, contact_sheet(pictures, 3));

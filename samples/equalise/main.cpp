@@ -1,5 +1,6 @@
 // Equalises photographs by the histogram of their brightness on the best OpenCL device, checks every count
-// against a plain loop, and writes both pictures above their histograms as a PNG file.
+// against a plain loop, and writes the pictures above their histograms as a PNG file. Without PICTURE it
+// looks at a photograph through haze, which leaves a fifth of the levels.
 //
 //   equalise [PICTURE...]     SMEM_SAMPLE_OUTPUT: the folder to write into, else ./output
 #include "image.hpp"
@@ -105,13 +106,13 @@ Image drawn(const smem::Context& context, const Image& image) {
   return plot;
 }
 
-/// Two pictures of the same width, one above the other.
-Image above(const Image& top, const Image& bottom) {
-  const std::size_t gap = top.rows / 50;
-  Image both(top.rows + gap + bottom.rows, top.cols, {32, 34, 38, 255});
-  std::copy(top.pixels.begin(), top.pixels.end(), both.pixels.begin());
-  std::copy(bottom.pixels.begin(), bottom.pixels.end(), &both.at(top.rows + gap, 0));
-  return both;
+/// As through haze: all levels between 110 and 166.
+Image hazed(Image image) {
+  for (Pixel& p : image.pixels) {
+    for (std::uint8_t Pixel::*channel : {&Pixel::red, &Pixel::green, &Pixel::blue})
+      p.*channel = static_cast<std::uint8_t>(110 + p.*channel * 56 / 255);
+  }
+  return image;
 }
 
 /// How far the levels are from being equally frequent: the largest distance of the share of pixels up to a
@@ -127,19 +128,24 @@ double unevenness(const Counts& counts) {
   return most;
 }
 
-void equalise(const smem::Context& context, const fs::path& file, const fs::path& folder) {
-  const Image photo = read_image(file);
-  const std::vector<std::uint8_t> grey = brightness(photo);
+void equalise(const smem::Context& context, const std::string& name, const Captioned& photo,
+              std::vector<Captioned> beside, const fs::path& folder) {
+  const Image& image = photo.image;
+  const std::vector<std::uint8_t> grey = brightness(image);
   const Counts counts = counted(context, grey, 1);
-  const Image result = equalised(photo, grey, levels_for(counts));
+  const Image result = equalised(image, grey, levels_for(counts));
   const Counts after = counted(context, brightness(result), 1);
 
-  const fs::path path = folder / fmt::format("{}_equalised.png", file.stem().string());
-  write_png(path, contact_sheet({{"as it was", above(photo, drawn(context, photo))},
-                                 {"equalised", above(result, drawn(context, result))}},
-                                2));
-  fmt::print("{} ({} x {}): every count right; from equal brightness {:.3f} away before, {:.3f} after; {}\n",
-             file.filename().string(), photo.rows, photo.cols, unevenness(counts), unevenness(after),
+  const auto with_histogram = [&](const Image& shown) {
+    return stacked({shown, drawn(context, shown)}, shown.rows / 50);
+  };
+  std::vector<Captioned> panes{{photo.caption, with_histogram(image)}, {"equalised", with_histogram(result)}};
+  for (const Captioned& other : beside)
+    panes.push_back({other.caption, with_histogram(other.image)});
+  const fs::path path = folder / fmt::format("{}_equalised.png", name);
+  write_png(path, contact_sheet(panes, panes.size()));
+  fmt::print("{}, {} ({} x {}): every count right; {:.3f} from equal brightness before, {:.3f} after; {}\n",
+             name, photo.caption, image.rows, image.cols, unevenness(counts), unevenness(after),
              path.string());
 }
 
@@ -149,7 +155,16 @@ int main(int argc, char** argv) {
   return run_sample("equalise", [&] {
     const smem::Context context;
     fmt::print("{} ({})\n", context.device().name, context.device().platform);
-    for (const fs::path& file : pictures_of(argc, argv))
-      equalise(context, file, output_folder());
+    std::vector<fs::path> files = pictures_of(argc, argv);
+    if (argc == 1) files.resize(1);  // the portrait
+    for (const fs::path& file : files) {
+      const Image photo = read_image(file);
+      const std::string name = file.stem().string();
+      if (argc > 1) {
+        equalise(context, name, {"original", photo}, {}, output_folder());
+      } else {
+        equalise(context, name, {"in haze", hazed(photo)}, {{"without haze", photo}}, output_folder());
+      }
+    }
   });
 }

@@ -28,6 +28,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kWidest = 256;  // cells of the plate's longer side, about
 constexpr std::size_t kFrames = 60;
 constexpr std::size_t kStepsPerFrame = 160;  // of which several are made in one pass over memory
+constexpr std::size_t kGap = 6;              // rows of the animation between the plate and the scale
 
 /// Conductivities of 0.01 (black) to 1 (white), of squares of the photograph.
 std::vector<float> conductivities_of(const Image& photo, std::size_t factor, const smem::GridSize& size) {
@@ -84,6 +85,48 @@ Image picture_of(const std::vector<std::uint8_t>& numbers, const smem::GridSize&
   return picture;
 }
 
+/// The temperatures that the colours stand for: 0 at the left, `hottest` at the right.
+Image scale_of(std::size_t width, float hottest) {
+  constexpr std::size_t kBar = 12, kMargin = 16;
+  Image scale(kBar + 4 + 2 * kTextHeight, width, kPaper);
+  if (width <= 2 * kMargin) return scale;
+  const std::size_t length = width - 2 * kMargin;
+  std::vector<std::uint8_t> numbers(length);
+  for (std::size_t i = 0; i < length; ++i)
+    numbers[i] = static_cast<std::uint8_t>(i * 255 / std::max<std::size_t>(1, length - 1));
+  const Image line = picture_of(numbers, {length, 1}, 1);
+  for (std::size_t row = 0; row < kBar; ++row)
+    std::copy(line.pixels.begin(), line.pixels.end(), &scale.at(row, kMargin));
+  const auto write = [&](std::size_t row, float share, const std::string& text) {
+    const std::size_t room = length - std::min(length, text_width(text));
+    write_text(scale, row, kMargin + static_cast<std::size_t>(share * static_cast<float>(room)), text);
+  };
+  // Colours go with the root of the temperature: half way along the bar is a quarter of the hottest.
+  for (const float share : {0.0F, 0.5F, 1.0F})
+    write(kBar + 4, share, fmt::format("{:.2g}", share * share * hottest));
+  write(kBar + 4 + kTextHeight, 0.5F, "temperature");
+  return scale;
+}
+
+Image caption_of(std::size_t width, const std::string& text) {
+  Image caption(kTextHeight, width, kPaper);
+  write_text(caption, 0, 0, text);
+  return caption;
+}
+
+/// Numbers of the colours: paper becomes black, ink white.
+std::vector<std::uint8_t> numbers_of(const Image& picture) {
+  const std::vector<Colour> colours = heat_colours();
+  std::vector<std::uint8_t> numbers;
+  numbers.reserve(picture.pixels.size());
+  for (const Pixel& p : picture.pixels) {
+    const auto found = std::find(colours.begin(), colours.end(), Colour{p.red, p.green, p.blue});
+    numbers.push_back(p == kPaper || p == kInk ? std::uint8_t(p == kInk ? 255 : 0)
+                                               : static_cast<std::uint8_t>(found - colours.begin()));
+  }
+  return numbers;
+}
+
 void run(const smem::Context& context, const fs::path& file, const fs::path& folder) {
   const Image photo = read_image(file);
   const std::size_t factor = std::max<std::size_t>(1, std::max(photo.rows, photo.cols) / kWidest);
@@ -128,19 +171,29 @@ void run(const smem::Context& context, const fs::path& file, const fs::path& fol
 
   const float hottest = *std::max_element(frames.back().begin(), frames.back().end());
   const fs::path animation = folder / fmt::format("{}_heat.gif", file.stem().string());
-  GifWriter gif(animation, size.width, size.height, heat_colours(), 6);
-  for (const std::vector<float>& frame : frames)
-    gif.add(colours_of(frame, hottest));
+  const std::vector<std::uint8_t> scale = numbers_of(scale_of(size.width, hottest));
+  GifWriter gif(animation, size.width, kTextHeight + size.height + kGap + scale.size() / size.width,
+                heat_colours(), 6);
+  for (std::size_t frame = 0; frame < kFrames; ++frame) {
+    const std::string caption = fmt::format("heat: step {}", (frame + 1) * kStepsPerFrame);
+    std::vector<std::uint8_t> pixels = numbers_of(caption_of(size.width, caption));
+    const std::vector<std::uint8_t> plate_colours = colours_of(frames[frame], hottest);
+    pixels.insert(pixels.end(), plate_colours.begin(), plate_colours.end());
+    pixels.resize(pixels.size() + kGap * size.width);
+    pixels.insert(pixels.end(), scale.begin(), scale.end());
+    gif.add(pixels);
+  }
   gif.close();
   const fs::path sheet = folder / fmt::format("{}_heat.png", file.stem().string());
   const auto shown = [&](std::size_t frame) {
     return picture_of(colours_of(frames[frame], hottest), size, factor);
   };
-  write_png(sheet,
-            contact_sheet({{"conductivity", photo},
-                           {fmt::format("after {} steps", 10 * kStepsPerFrame), shown(9)},
-                           {fmt::format("after {} steps", kFrames * kStepsPerFrame), shown(kFrames - 1)}},
-                          3));
+  const Image panes =
+      contact_sheet({{"conductivity: brightness", photo},
+                     {fmt::format("after {} steps", 10 * kStepsPerFrame), shown(9)},
+                     {fmt::format("after {} steps", kFrames * kStepsPerFrame), shown(kFrames - 1)}},
+                    3);
+  write_png(sheet, stacked({panes, scale_of(panes.cols, hottest)}, 0));
   fmt::print("{} frames: {}\n{}\n", gif.frames(), animation.string(), sheet.string());
 }
 

@@ -9,16 +9,20 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <vector>
 
 namespace {
 
-/// Why a variant is as fast as it is: its plan says so.
 std::string local_text(const smem::Plan& plan) {
-  if (plan.local_bytes == 0) return "none";
-  return fmt::format("{} bytes, conflicts {} / {}", plan.local_bytes, plan.layout.store_degree(),
-                     plan.layout.load_degree());
+  return plan.local_bytes == 0 ? "none" : fmt::format("{} bytes", plan.local_bytes);
+}
+
+/// How many times longer a wave's writes and reads of local memory take than without bank conflicts.
+std::string conflicts_text(const smem::Plan& plan) {
+  if (plan.local_bytes == 0) return "-";
+  return fmt::format("{} / {}", plan.layout.store_degree(), plan.layout.load_degree());
 }
 
 /// Empty when the variant cannot run on the device.
@@ -31,10 +35,20 @@ std::optional<smem::Plan> plan_of(const smem::Device& device, const smem::Transp
   }
 }
 
-constexpr const char* kRow = "  {:<12}{:>10}{:>9}{:>9}{:>10}  {:<32}{}\n";
+/// Whether the plans that use local memory differ in their conflicts. Where they do not, as on a CPU, the
+/// table has no such column.
+bool conflicts_differ(const std::vector<std::optional<smem::Plan>>& plans) {
+  std::set<std::string> texts;
+  for (const std::optional<smem::Plan>& plan : plans) {
+    if (plan && plan->local_bytes != 0) texts.insert(conflicts_text(*plan));
+  }
+  return texts.size() > 1;
+}
 
-/// Elements are 4 bytes on both: a pixel, a float.
-void print_table(smem::measure::Meter& meter, const smem::Context& context, const std::string& what,
+constexpr const char* kRow = "  {:<12}{:>10}{:>9}{:>9}{:>10}{:>15}{}  {}\n";
+
+/// Elements are 4 bytes on both: a pixel, a float. \returns whether the table has a column of conflicts.
+bool print_table(smem::measure::Meter& meter, const smem::Context& context, const std::string& what,
                  std::size_t rows, std::size_t cols, std::map<std::string_view, std::string>& reasons) {
   const smem::measure::Buffers buffers = smem::measure::make_buffers(context, rows * cols * sizeof(float));
   std::vector<float> numbers(rows * cols);
@@ -54,16 +68,24 @@ void print_table(smem::measure::Meter& meter, const smem::Context& context, cons
   const std::string chosen = smem::plan_transpose(context.device(), problem).variant;
 
   fmt::print("\n{} ({} x {}, 4 bytes an element)\n", what, rows, cols);
-  fmt::print(fmt::runtime(kRow), "variant", "ms", "spread", "GB/s", "of copy", "local memory (write / read)",
-             "");
+  const std::vector<std::string_view> variants = smem::transpose_variants();
+  std::vector<std::optional<smem::Plan>> plans;
+  for (const std::string_view variant : variants)
+    plans.push_back(plan_of(context.device(), problem, variant));
+  const bool with_conflicts = conflicts_differ(plans);
+  const auto conflicts_cell = [&](const std::string& text) {
+    return with_conflicts ? fmt::format("{:>11}", text) : std::string();
+  };
+  fmt::print(fmt::runtime(kRow), "variant", "ms", "spread", "GB/s", "of copy", "local memory",
+             conflicts_cell("conflicts"), "");
   const char* copy_name = "";
-  for (const std::string_view variant : smem::transpose_variants()) {
-    const std::optional<smem::Plan> fitting = plan_of(context.device(), problem, variant);
-    if (!fitting) {
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const std::string_view variant = variants[i];
+    if (!plans[i]) {
       fmt::print("  {:<12}does not fit this device\n", variant);
       continue;
     }
-    const smem::Plan& plan = *fitting;
+    const smem::Plan& plan = *plans[i];
     reasons[variant] = plan.reason;
     const auto m = meter.measure(buffers, plan.prediction.bytes(),
                                  [&](const auto& pair) { return transpose(pair, variant); },
@@ -71,10 +93,11 @@ void print_table(smem::measure::Meter& meter, const smem::Context& context, cons
     copy_name = m.copy_name;
     fmt::print(fmt::runtime(kRow), variant, fmt::format("{:.3f}", m.call.median * 1e3),
                fmt::format("{:.0f} %", 100 * m.call.spread()), fmt::format("{:.1f}", m.rate() * 1e-9),
-               fmt::format("{:.2f}", m.share()), local_text(plan),
+               fmt::format("{:.2f}", m.share()), local_text(plan), conflicts_cell(conflicts_text(plan)),
                variant == chosen ? "<- the plan's choice" : "");
   }
   fmt::print("  copy: {}\n", copy_name);
+  return with_conflicts;
 }
 
 }  // namespace
@@ -83,16 +106,17 @@ void print_variants(const smem::Context& context, const std::string& photo, std:
                     std::size_t cols) {
   smem::measure::Meter meter(context);
   std::map<std::string_view, std::string> reasons;
-  print_table(meter, context, photo, rows, cols, reasons);
+  bool with_conflicts = print_table(meter, context, photo, rows, cols, reasons);
   const std::size_t edge = context.device().type == smem::DeviceType::cpu ? 2048 : 8192;
-  print_table(meter, context, "a large matrix", edge, edge, reasons);
+  with_conflicts |= print_table(meter, context, "a large matrix", edge, edge, reasons);
   fmt::print("\nwhy\n");
   for (const std::string_view variant : smem::transpose_variants()) {
     if (reasons.contains(variant)) fmt::print("  {:<12}{}\n", variant, reasons[variant]);
   }
-  fmt::print(
-      "of copy: share of the device's own copy bandwidth, measured in turns with each row. conflicts: how "
-      "many times\n"
-      "longer a wave's access to local memory takes than without bank conflicts (1: none; a CPU has no "
-      "banks).\n");
+  fmt::print("of copy: share of the device's own copy bandwidth, measured in turns with each row.\n");
+  if (with_conflicts) {
+    fmt::print(
+        "conflicts: how many times longer a wave's writes / reads of local memory take than without bank "
+        "conflicts.\n");
+  }
 }
