@@ -253,7 +253,7 @@ TEST_CASE("bad input of operations: hostile numbers of problems are refused, or 
                                           smem::clamp(test::target("gfx90a"), "local=1K")};
   for (const Operation& operation : smem::operations::all()) {
     CAPTURE(operation.name);
-    const std::vector<Sample> samples = operation.at(Scale::edges);
+    const std::vector<Sample>& samples = operation.at(Scale::edges);
     for (std::size_t s = 0; s < samples.size(); ++s) {
       CAPTURE(samples[s].words);
       const Case c = operation.parse(samples[s].words);
@@ -485,7 +485,10 @@ TEST_CASE("operations: every sample has a plan that fits every target, and its c
       CAPTURE(device.name);
       CAPTURE(limits);
       for (const Operation& operation : smem::operations::all()) {
-        for (const Sample& sample : operation.samples) {
+        std::vector<Sample> samples;
+        for (const Scale scale : {Scale::edges, Scale::small, Scale::usual, Scale::large})
+          samples.insert(samples.end(), operation.at(scale).begin(), operation.at(scale).end());
+        for (const Sample& sample : samples) {
           CAPTURE(operation.name);
           CAPTURE(sample.words);
           const Case c = operation.parse(sample.words);
@@ -515,7 +518,7 @@ TEST_CASE("operations: evidence of a plan is of the device's own family") {
     CAPTURE(device.name);
     for (const Operation& operation : smem::operations::all()) {
       CAPTURE(operation.name);
-      const smem::Plan plan = operation.parse(operation.samples.front().words).plan(device, {});
+      const smem::Plan plan = operation.parse(operation.samples.edges.front().words).plan(device, {});
       for (const char* measured : {"H100", "H200", "Zen 4", "Xeon"}) {
         if (smem::plan::family_of_measured(measured) == family_of(device)) continue;
         CHECK_FALSE(test::contains(plan.evidence, measured));

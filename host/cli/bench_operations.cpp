@@ -71,7 +71,7 @@ void run_case(BenchTable& table, const SampleCase& c, const std::vector<std::str
 }
 
 int run(const Operation& operation, const Options& options) {
-  const bool counts_operations = operation.parse(operation.samples.front().words).operations > 0;
+  const bool counts_operations = operation.parse(operation.samples.edges.front().words).operations > 0;
   BenchTable table(options, std::string(operation.counted), counts_operations);
   std::vector<SampleCase> cases;
   if (options.is_list()) {

@@ -49,17 +49,18 @@ Work rotations() {
 /// A call on each small sample, and on each that the device would be measured with.
 std::vector<Call> calls_of(const operations::Operation& operation, const Device& device) {
   std::vector<Call> calls;
-  for (const operations::Sample& sample : operation.samples) {
-    if (sample.scale != operations::Scale::small && sample.scale != operations::scale_for(device, false))
-      continue;
-    calls.emplace_back([&operation, words = sample.words](const Context& context) {
-      const operations::Case one = operation.parse(words);
-      if (!can_compute(context.device(), one)) return;
-      const CaseData data(one);
-      const measure::BufferPair pair{make_buffer(context, data.bytes()), make_buffer(context, data.bytes())};
-      data.write_offsets(context, pair);
-      one.call(context, data.arrays(pair), {}).wait();
-    });
+  for (const bool small : {true, false}) {
+    for (const operations::Sample& sample : operation.at(operations::scale_for(device, small))) {
+      calls.emplace_back([&operation, words = sample.words](const Context& context) {
+        const operations::Case one = operation.parse(words);
+        if (!can_compute(context.device(), one)) return;
+        const CaseData data(one);
+        const measure::BufferPair pair{make_buffer(context, data.bytes()),
+                                       make_buffer(context, data.bytes())};
+        data.write_offsets(context, pair);
+        one.call(context, data.arrays(pair), {}).wait();
+      });
+    }
   }
   return calls;
 }

@@ -13,17 +13,10 @@
 namespace smem::operations {
 
 inline WordRule activation_rule(std::string help) {
-  return {.name = "activation",
-          .kind = WordKind::choice,
-          .help = std::move(help),
-          .usual = "none",
-          .choices = {"none", "relu", "gelu"}};
+  return choice_rule("activation", std::move(help), {"none", "relu", "gelu"});
 }
 
-inline Activation activation_of(const Words& words) {
-  const std::string& name = words.text("activation");
-  return name == "relu" ? Activation::relu : name == "gelu" ? Activation::gelu : Activation::none;
-}
+inline Activation activation_of(const Words& words) { return words.enumerator<Activation>("activation"); }
 
 inline double activated(Activation activation, double x) {
   if (activation == Activation::gelu) return x / 2 * std::erfc(-x / std::sqrt(2.0));

@@ -9,27 +9,21 @@ namespace smem::operations {
 namespace {
 
 Case read(const Words& words) {
-  const GridSize size = grid_size(words);
-  const Scalar type = words.scalar("type");
-  const std::size_t channels = words.number("channels"), batch = words.number("batch");
-  std::vector<std::size_t> radius = words.sizes("radius");
-  radius.resize(2, radius[0]);
+  const PackedGrids packed = packed_grids(words);
+  const auto radius = pair_of(words, "radius");
   const BoxProblem problem = BoxProblem::of(blurred_grids(words), {radius[0], radius[1]});
   const SeparableProblem grids = problem.grids;
-  Case made = case_of(formatted("{}, box of {} x {}", text_of(size, type, batch, channels), grids.row_taps,
-                                grids.column_taps),
+  Case made = case_of(formatted("{}, box of {} x {}", packed.text(), grids.row_taps, grids.column_taps),
                       problem, plan_box);
   // The mean is a quotient, or a sum of parts. Of integers it is rounded correctly.
-  if (is_float(type))
-    made.relative = type == Scalar::float64 ? 0x1p-40 : type == Scalar::float32 ? 0x1p-16 : 0x1p-10;
-  made.in = {{"in", type, grids.elements()}};
-  made.out = {{"out", type, grids.elements()}};
+  if (is_float(packed.type)) made.relative = filter_tolerance(packed.type);
+  made.in = {packed.array("in")};
+  made.out = {packed.array("out")};
   // Not what a first pass leaves for a second one.
   made.bytes = static_cast<double>(made.in[0].bytes() + made.out[0].bytes());
   made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
-    return box_blur(context, grid_of(arrays.in[0], size, batch, channels),
-                    grid_of(arrays.out[0], size, batch, channels), BoxRadius{radius[0], radius[1]},
-                    {.boundary = grids.boundary}, options);
+    return box_blur(context, packed.of(arrays.in[0]), packed.of(arrays.out[0]),
+                    BoxRadius{radius[0], radius[1]}, {.boundary = grids.boundary}, options);
   };
   made.reference = [=](const HostArrays& arrays) {
     const std::vector<double> row(grids.row_taps, 1), column(grids.column_taps, 1);
@@ -50,45 +44,27 @@ Operation box_blur_operation() {
                 {"two_pass", "sums that slide along rows, then down columns, through scratch"},
                 {"march", "sums of columns slide down, and are added along rows in local memory"},
                 {"cpu", "one thread a band of rows, its sums in its cache"}},
-      .words = {grid_rule(),
-                pixel_rule(),
-                grids_rule(),
-                {.name = "radius",
-                 .kind = WordKind::sizes,
-                 .help = "Cells to each side, rows up and down: one number, or ACROSSxDOWN",
-                 .usual = "1",
-                 .form = "ACROSSxDOWN",
-                 .least = 1,
-                 .most = 2,
-                 .zero = true},
-                channels_rule(),
-                boundary_rule("mirror")},
+      .words = {grid_rule(), pixel_rule(), grids_rule(),
+                or_zero(sizes_rule("radius",
+                                   "Cells to each side, rows up and down: one number, or ACROSSxDOWN",
+                                   "ACROSSxDOWN", {1, 2}, "1")),
+                channels_rule(), boundary_rule("mirror")},
       .read = read,
       // CPUs: the time of OpenCV's box 3 x 3 with two threads, 29 ms of floats, 23.7 ms of bytes at half its
       // speed, as shares of a memcpy of 24.9 GB/s.
-      .samples = {{Scale::edges, "1x1 float"},
-                  {Scale::edges, "131x67 float --radius 3x1"},
-                  {Scale::edges, "101x37 uchar --channels 3 --batch 2 --radius 9 --boundary clamp"},
-                  {Scale::edges, "150x61 ushort --radius 20x2 --boundary reflect"},
-                  {Scale::edges, "64x70x2 half --radius 12x8 --boundary zero"},
-                  {Scale::edges, "65x33 double --radius 2x10 --boundary wrap"},
-                  {Scale::small, "200x200 float --radius 15"},
-                  {Scale::small, "512x512 float"},
-                  {Scale::small, "512x512 float --radius 50"},
-                  {Scale::usual, "4096x4096 float --radius 15"},
-                  {Scale::usual, "4096x4096 float", 0.19},
-                  {Scale::usual, "4096x4096 uchar", 0.057},
-                  {Scale::usual, "4096x4096 float --radius 50"},
-                  {Scale::usual, "4096x4096 float --radius 200"},
-                  {Scale::usual, "4096x4096 uchar --radius 50"},
-                  {Scale::usual, "4096x4096 ushort --radius 50"},
-                  {Scale::large, "8192x8192 float --radius 50", 0.5},
-                  {Scale::large, "8192x8192 float"},
-                  {Scale::large, "8192x8192 uchar"},
-                  {Scale::large, "8192x8192 float --radius 15"},
-                  {Scale::large, "8192x8192 float --radius 200"},
-                  {Scale::large, "8192x8192 uchar --radius 50"},
-                  {Scale::large, "8192x8192 ushort --radius 50"}},
+      .samples = {.edges = {"1x1 float", "131x67 float --radius 3x1",
+                            "101x37 uchar --channels 3 --batch 2 --radius 9 --boundary clamp",
+                            "150x61 ushort --radius 20x2 --boundary reflect",
+                            "64x70x2 half --radius 12x8 --boundary zero",
+                            "65x33 double --radius 2x10 --boundary wrap"},
+                  .small = {"200x200 float --radius 15", "512x512 float", "512x512 float --radius 50"},
+                  .usual = {"4096x4096 float --radius 15", goal("4096x4096 float", 0.19),
+                            goal("4096x4096 uchar", 0.057), "4096x4096 float --radius 50",
+                            "4096x4096 float --radius 200", "4096x4096 uchar --radius 50",
+                            "4096x4096 ushort --radius 50"},
+                  .large = {goal("8192x8192 float --radius 50", 0.5), "8192x8192 float", "8192x8192 uchar",
+                            "8192x8192 float --radius 15", "8192x8192 float --radius 200",
+                            "8192x8192 uchar --radius 50", "8192x8192 ushort --radius 50"}},
       .programs = {{"8192x8192 --radius 50", {"two_pass", "march", "cpu"}},
                    {"8192x8192 uint8 --radius 50", {"march"}},
                    {"8192x8192 uint8 --radius 50 --channels 3", {"march"}},

@@ -20,10 +20,7 @@ namespace {
 /// Whole numbers, which float holds.
 std::vector<float> numbers(const HostArray& from) {
   std::vector<float> to(from.size());
-  in_parallel(to.size(), [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i)
-      to[i] = static_cast<float>(from.number(i));
-  });
+  for_each_in_parallel(to.size(), [&](std::size_t i) { to[i] = static_cast<float>(from.number(i)); });
   return to;
 }
 
@@ -115,11 +112,6 @@ Case read(const Words& words) {
   return made;
 }
 
-WordRule number_rule(std::string name, std::string help, std::string usual) {
-  return {
-      .name = std::move(name), .kind = WordKind::number, .help = std::move(help), .usual = std::move(usual)};
-}
-
 std::vector<Programs> programs() {
   const std::vector<std::string> generic{"naive", "direct", "implicit", "gemm"};
   const std::string layer = "56x56 float --channels 64 --batch 8",
@@ -149,71 +141,58 @@ Operation conv2d_operation() {
                 {"cpu", "a thread's rows and channels in vector registers"},
                 {"gemm", "windows side by side in scratch, then a matrix product"}},
       .words = {plane_rule("Cells of a plane of the input"),
-                {.name = "type",
-                 .kind = WordKind::choice,
-                 .help = "Of all numbers",
-                 .usual = "float",
-                 .positional = true,
-                 .choices = {"half", "float32", "float64", "float", "double"}},
+                type_rule(WordKind::choice, "Of all numbers", "float",
+                          {"half", "float32", "float64", "float", "double"}),
                 number_rule("channels", "Of an image", "1"),
                 number_rule("filters", "Channels of the output", "1"),
                 number_rule("batch", "Number of images", "1"),
                 number_rule("window", "Rows and columns of a filter", "3"),
                 number_rule("stride", "From a window to the next", "1"),
                 number_rule("dilation", "From a weight to the next", "1"),
-                {.name = "padding",
-                 .kind = WordKind::number,
-                 .help = "On all sides; else what keeps the size, but for the stride",
-                 .usual = "same",
-                 .zero = true},
+                or_zero(number_rule("padding", "On all sides; else what keeps the size, but for the stride",
+                                    "same")),
                 number_rule("groups", "Of channels", "1"),
-                {.name = "bias", .kind = WordKind::flag, .help = "A number for each filter is added"},
+                flag_rule("bias", "A number for each filter is added"),
                 activation_rule("Of the sum with its bias")},
       .read = read,
       // Layers of ResNet-50 and MobileNet.
       .samples =
-          {
-              {Scale::edges, "1 float"},
-              {Scale::edges, "19x13 float --channels 6 --filters 10 --stride 2 --groups 2 --batch 2"},
-              {Scale::edges, "17x9 half --channels 5 --filters 33 --window 1 --bias --activation relu"},
-              {Scale::edges,
-               "30x7 double --channels 3 --filters 4 --window 5 --padding 1 --dilation 2 --activation gelu"},
-              {Scale::edges, "33x20 float --channels 4 --filters 4 --groups 4 --window 2"},
-              {Scale::edges, "12x12 float --channels 16 --filters 40 --padding 0 --activation gelu"},
-              {Scale::small, "14x14 float --channels 64 --filters 64"},
-              {Scale::small, "56x56 float --channels 64 --filters 64"},
-              {Scale::small, "28x28 float --channels 32 --filters 32 --groups 32"},
-              {Scale::usual, "56x56 float --channels 64 --filters 64"},
-              {Scale::usual, "224x224 float --channels 3 --filters 64 --window 7 --stride 2"},
-              {Scale::usual, "56x56 float --channels 64 --filters 256 --window 1"},
-              {Scale::usual, "28x28 float --channels 128 --filters 128"},
-              {Scale::usual, "14x14 float --channels 256 --filters 256"},
-              {Scale::usual, "56x56 float --channels 256 --filters 512 --window 1 --stride 2"},
-              {Scale::usual, "7x7 float --channels 512 --filters 512"},
-              {Scale::usual, "112x112 float --channels 16 --filters 16"},
-              {Scale::usual, "112x112 float --channels 32 --filters 32 --groups 32"},
-              {Scale::usual, "14x14 float --channels 256 --filters 256 --window 5 --groups 256"},
-              {Scale::large, "56x56 float --channels 64 --filters 64 --batch 64"},
-              {Scale::large, "224x224 float --channels 3 --filters 64 --window 7 --stride 2 --batch 64"},
-              {Scale::large, "56x56 float --channels 64 --filters 256 --window 1 --batch 64"},
-              {Scale::large, "28x28 float --channels 128 --filters 128 --batch 64"},
-              {Scale::large, "14x14 float --channels 256 --filters 256 --batch 64"},
-              {Scale::large, "56x56 float --channels 256 --filters 512 --window 1 --stride 2 --batch 64"},
-              {Scale::large, "7x7 float --channels 512 --filters 512 --batch 64"},
-              {Scale::large, "112x112 float --channels 16 --filters 16 --batch 64"},
-              {Scale::large, "112x112 float --channels 32 --filters 32 --groups 32 --batch 64"},
-              {Scale::large, "14x14 float --channels 256 --filters 256 --window 5 --groups 256 --batch 64"},
-              {Scale::large, "56x56 half --channels 64 --filters 64 --batch 64"},
-              {Scale::large, "224x224 half --channels 3 --filters 64 --window 7 --stride 2 --batch 64"},
-              {Scale::large, "56x56 half --channels 64 --filters 256 --window 1 --batch 64"},
-              {Scale::large, "28x28 half --channels 128 --filters 128 --batch 64"},
-              {Scale::large, "14x14 half --channels 256 --filters 256 --batch 64"},
-              {Scale::large, "56x56 half --channels 256 --filters 512 --window 1 --stride 2 --batch 64"},
-              {Scale::large, "7x7 half --channels 512 --filters 512 --batch 64"},
-              {Scale::large, "112x112 half --channels 16 --filters 16 --batch 64"},
-              {Scale::large, "112x112 half --channels 32 --filters 32 --groups 32 --batch 64"},
-              {Scale::large, "14x14 half --channels 256 --filters 256 --window 5 --groups 256 --batch 64"},
-          },
+          {.edges =
+               {"1 float", "19x13 float --channels 6 --filters 10 --stride 2 --groups 2 --batch 2",
+                "17x9 half --channels 5 --filters 33 --window 1 --bias --activation relu",
+                "30x7 double --channels 3 --filters 4 --window 5 --padding 1 --dilation 2 --activation gelu",
+                "33x20 float --channels 4 --filters 4 --groups 4 --window 2",
+                "12x12 float --channels 16 --filters 40 --padding 0 --activation gelu"},
+           .small = {"14x14 float --channels 64 --filters 64", "56x56 float --channels 64 --filters 64",
+                     "28x28 float --channels 32 --filters 32 --groups 32"},
+           .usual = {"56x56 float --channels 64 --filters 64",
+                     "224x224 float --channels 3 --filters 64 --window 7 --stride 2",
+                     "56x56 float --channels 64 --filters 256 --window 1",
+                     "28x28 float --channels 128 --filters 128", "14x14 float --channels 256 --filters 256",
+                     "56x56 float --channels 256 --filters 512 --window 1 --stride 2",
+                     "7x7 float --channels 512 --filters 512", "112x112 float --channels 16 --filters 16",
+                     "112x112 float --channels 32 --filters 32 --groups 32",
+                     "14x14 float --channels 256 --filters 256 --window 5 --groups 256"},
+           .large = {"56x56 float --channels 64 --filters 64 --batch 64",
+                     "224x224 float --channels 3 --filters 64 --window 7 --stride 2 --batch 64",
+                     "56x56 float --channels 64 --filters 256 --window 1 --batch 64",
+                     "28x28 float --channels 128 --filters 128 --batch 64",
+                     "14x14 float --channels 256 --filters 256 --batch 64",
+                     "56x56 float --channels 256 --filters 512 --window 1 --stride 2 --batch 64",
+                     "7x7 float --channels 512 --filters 512 --batch 64",
+                     "112x112 float --channels 16 --filters 16 --batch 64",
+                     "112x112 float --channels 32 --filters 32 --groups 32 --batch 64",
+                     "14x14 float --channels 256 --filters 256 --window 5 --groups 256 --batch 64",
+                     "56x56 half --channels 64 --filters 64 --batch 64",
+                     "224x224 half --channels 3 --filters 64 --window 7 --stride 2 --batch 64",
+                     "56x56 half --channels 64 --filters 256 --window 1 --batch 64",
+                     "28x28 half --channels 128 --filters 128 --batch 64",
+                     "14x14 half --channels 256 --filters 256 --batch 64",
+                     "56x56 half --channels 256 --filters 512 --window 1 --stride 2 --batch 64",
+                     "7x7 half --channels 512 --filters 512 --batch 64",
+                     "112x112 half --channels 16 --filters 16 --batch 64",
+                     "112x112 half --channels 32 --filters 32 --groups 32 --batch 64",
+                     "14x14 half --channels 256 --filters 256 --window 5 --groups 256 --batch 64"}},
       .programs = programs(),
   };
 }

@@ -12,19 +12,11 @@ namespace {
 
 /// "WIDTHxHEIGHT" of what planes have for each direction.
 WordRule pair_rule(std::string name, std::string help, std::string usual) {
-  return {.name = std::move(name),
-          .kind = WordKind::sizes,
-          .help = std::move(help),
-          .usual = std::move(usual),
-          .form = "WIDTHxHEIGHT",
-          .least = 2,
-          .most = 2};
+  return sizes_rule(std::move(name), std::move(help), "WIDTHxHEIGHT", {2, 2}, std::move(usual));
 }
 
 Case read(const Words& words) {
-  const GridSize size = grid_size(words);
-  const Scalar type = words.scalar("type");
-  const std::size_t channels = words.number("channels"), batch = words.number("batch");
+  const PackedGrids packed = packed_grids(words);
   const std::vector<std::size_t> taps = words.sizes("kernel"), stride = words.sizes("stride"),
                                  dilation = words.sizes("dilation");
   check_weights("convolve2d", "kernel", taps);
@@ -45,27 +37,27 @@ Case read(const Words& words) {
     return convolved_size(cells, taps[d], stride[d], dilation[d], before(d),
                           (taps[d] - 1) * dilation[d] - before(d));
   };
-  const GridSize out{out_cells(size.width, 0), out_cells(size.height, 1), size.depth};
-  StencilProblem problem = stencil_problem(type, {size.width, size.height, size.depth}, {0, 0, 0}, channels);
+  const GridSize& size = packed.size;
+  PackedGrids out = packed;
+  out.size = {out_cells(size.width, 0), out_cells(size.height, 1), size.depth};
+  StencilProblem problem =
+      stencil_problem(packed.type, {size.width, size.height, size.depth}, {0, 0, 0}, packed.channels);
   problem.convolution = true;
   problem.boundary = boundary_of(words);
-  problem.batch = batch;
-  problem.out_size = {out.width, out.height, out.depth};
+  problem.batch = packed.batch;
+  problem.out_size = {out.size.width, out.size.height, out.size.depth};
   problem.window = {taps[0], taps[1], 1};
   problem.first = {-static_cast<std::ptrdiff_t>(before(0)), -static_cast<std::ptrdiff_t>(before(1)), 0};
   problem.stride = {stride[0], stride[1], 1};
   problem.dilation = {dilation[0], dilation[1], 1};
-  const auto alignment = [&](const GridSize& grid) {
-    return packed_alignment(grid.height * grid.depth * batch, grid.width * channels * size_of(type));
-  };
-  problem.in_alignment = alignment(size), problem.out_alignment = alignment(out);
+  problem.in_alignment = packed.alignment(), problem.out_alignment = out.alignment();
   Case made = case_of(
-      formatted("{}, {} x {}{}{}{}", text_of(size, type, batch, channels), taps[0], taps[1],
+      formatted("{}, {} x {}{}{}{}", packed.text(), taps[0], taps[1],
                 stride[0] * stride[1] == 1 ? "" : formatted(" / {}", words.text("stride")),
                 dilation[0] * dilation[1] == 1 ? "" : formatted(", dilation {}", words.text("dilation")),
                 convolution.turned ? ", turned" : ""),
       problem, plan_stencil);
-  Windows windows{size, out, channels, batch, {stride[0], stride[1]}, problem.boundary};
+  Windows windows{size, out.size, packed.channels, packed.batch, {stride[0], stride[1]}, problem.boundary};
   std::vector<double> weights = kernel.weights;
   if (convolution.turned) std::reverse(weights.begin(), weights.end());
   for (std::size_t i = 0; i < weights.size(); ++i) {
@@ -73,11 +65,10 @@ Case read(const Words& words) {
                             static_cast<std::ptrdiff_t>(i / taps[0] * dilation[1]) + problem.first[1], 0,
                             weights[i]});
   }
-  made.in = {{"in", type, elements_of(size, batch, channels), {.most = 15}}};
-  made.out = {{"out", type, elements_of(out, batch, channels)}};
+  made.in = {packed.array("in", {.most = 15})};
+  made.out = {out.array("out")};
   made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
-    return convolve2d(context, grid_of(arrays.in[0], size, batch, channels),
-                      grid_of(arrays.out[0], out, batch, channels), kernel, convolution, options);
+    return convolve2d(context, packed.of(arrays.in[0]), out.of(arrays.out[0]), kernel, convolution, options);
   };
   made.reference = [=](const HostArrays& arrays) {
     for_each_sum(windows, numbers_of(arrays.in[0]),
@@ -98,30 +89,21 @@ Operation convolve2d_operation() {
                 {"march", "a queue of planes in local memory: of volumes only"},
                 {"planes", "vectors of several planes in registers: of volumes only"},
                 {"cpu", "one thread a band of rows, vector registers"}},
-      .words = {grid_rule(),
-                pixel_rule(),
-                grids_rule(),
-                pair_rule("kernel", "Weights of the kernel", "3x3"),
+      .words = {grid_rule(), pixel_rule(), grids_rule(), pair_rule("kernel", "Weights of the kernel", "3x3"),
                 pair_rule("stride", "Cells and rows from one window to the next", "1x1"),
-                pair_rule("dilation", "Cells and rows from one weight to the next", "1x1"),
-                channels_rule(),
+                pair_rule("dilation", "Cells and rows from one weight to the next", "1x1"), channels_rule(),
                 boundary_rule("zero"),
-                {.name = "turned",
-                 .kind = WordKind::flag,
-                 .help = "Convolution, for which the kernel is turned by 180 degrees, not correlation"}},
+                flag_rule("turned",
+                          "Convolution, for which the kernel is turned by 180 degrees, not correlation")},
       .read = read,
-      .samples = {{Scale::edges, "1x1 float"},
-                  {Scale::edges, "37x29 float --kernel 5x5"},
-                  {Scale::edges, "64x33 uchar --kernel 4x3 --turned --channels 3"},
-                  {Scale::edges, "131x40 float --stride 2x2 --boundary mirror"},
-                  {Scale::edges, "61x30x2 half --kernel 3x5 --dilation 2x1 --batch 2"},
-                  {Scale::edges, "65x20 double --kernel 1x7 --boundary wrap"},
-                  {Scale::small, "512x512 float --kernel 5x5"},
-                  {Scale::small, "512x512 float --stride 2x2"},
-                  {Scale::usual, "4096x4096 float --kernel 5x5"},
-                  {Scale::usual, "4096x4096 float --stride 2x2"},
-                  {Scale::large, "8192x8192 float --kernel 5x5"},
-                  {Scale::large, "8192x8192 float --stride 2x2"}},
+      .samples = {.edges = {"1x1 float", "37x29 float --kernel 5x5",
+                            "64x33 uchar --kernel 4x3 --turned --channels 3",
+                            "131x40 float --stride 2x2 --boundary mirror",
+                            "61x30x2 half --kernel 3x5 --dilation 2x1 --batch 2",
+                            "65x20 double --kernel 1x7 --boundary wrap"},
+                  .small = {"512x512 float --kernel 5x5", "512x512 float --stride 2x2"},
+                  .usual = {"4096x4096 float --kernel 5x5", "4096x4096 float --stride 2x2"},
+                  .large = {"8192x8192 float --kernel 5x5", "8192x8192 float --stride 2x2"}},
   };
 }
 

@@ -2,6 +2,7 @@
 #include "operations/data.hpp"
 
 #include "formatted.hpp"
+#include "with_type.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -16,37 +17,6 @@ constexpr std::size_t kPlaceBytes = 256;  // what arrays of one buffer begin at 
 
 std::size_t placed_bytes(const ArrayRule& rule) {
   return (rule.bytes() + kPlaceBytes - 1) / kPlaceBytes * kPlaceBytes;
-}
-
-template <class Visit>
-auto with_type(Scalar type, const Visit& visit) {
-  switch (type) {
-    case Scalar::int8:
-      return visit(std::int8_t{});
-    case Scalar::int16:
-      return visit(std::int16_t{});
-    case Scalar::int32:
-      return visit(std::int32_t{});
-    case Scalar::int64:
-      return visit(std::int64_t{});
-    case Scalar::uint8:
-      return visit(std::uint8_t{});
-    case Scalar::uint16:
-      return visit(std::uint16_t{});
-    case Scalar::uint32:
-      return visit(std::uint32_t{});
-    case Scalar::uint64:
-      return visit(std::uint64_t{});
-    case Scalar::half:
-      return visit(half{});
-    case Scalar::bfloat16:
-      return visit(bfloat16{});
-    case Scalar::float64:
-      return visit(double{});
-    case Scalar::float32:
-      break;
-  }
-  return visit(float{});
 }
 
 template <class T>
@@ -155,11 +125,9 @@ HostArray filled(const ArrayRule& rule, std::uint64_t seed) {
   with_type(rule.type, [&](auto zero) {
     using T = decltype(zero);
     const std::span<T> values = array.as<T>();
-    in_parallel(values.size(), [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) {
-        const std::uint64_t random = number_at(seed, rule.fill.period == 0 ? i : i % rule.fill.period);
-        values[i] = from_double<T>(number_of(rule, i, random));
-      }
+    for_each_in_parallel(values.size(), [&](std::size_t i) {
+      const std::uint64_t random = number_at(seed, rule.fill.period == 0 ? i : i % rule.fill.period);
+      values[i] = from_double<T>(number_of(rule, i, random));
     });
   });
   return array;

@@ -98,6 +98,15 @@ HostArray poisoned(const ArrayRule& rule);
 /// `body(begin, end)` on parts of 0 .. count-1, on all the host's cores.
 void in_parallel(std::size_t count, const std::function<void(std::size_t begin, std::size_t end)>& body);
 
+/// `body(i)` for i of 0 .. count-1, on all the host's cores.
+template <class Body>
+void for_each_in_parallel(std::size_t count, const Body& body) {
+  in_parallel(count, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i)
+      body(i);
+  });
+}
+
 /// The first element that is not as expected, in words. `relative`, `absolute`: what results may differ by.
 std::optional<std::string> difference(const std::string& name, const HostArray& expected,
                                       const HostArray& got, double relative, double absolute = 0);

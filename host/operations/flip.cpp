@@ -16,8 +16,8 @@ Case read(const Words& words) {
   const std::size_t bytes = words.element_bytes("type"), batch = words.number("batch");
   const std::size_t rows = words.sizes("shape")[0], cols = words.sizes("shape")[1];
   const bool vertical = words.flag("vertical");
-  Case made = case_of(formatted("{}{} x {}, {} B, {}", batch == 1 ? "" : formatted("{} of ", batch), rows,
-                                cols, bytes, vertical ? "vertical" : "horizontal"),
+  Case made = case_of(formatted("{}{} x {}, {} B, {}", batch_text(batch), rows, cols, bytes,
+                                vertical ? "vertical" : "horizontal"),
                       FlipProblem{bytes, rows, cols, batch, !vertical}, plan_flip);
   made.in = {moved("in", bytes, detail::size_product(rows, cols, batch))};
   made.out = {moved("out", bytes, detail::size_product(rows, cols, batch))};
@@ -27,13 +27,11 @@ Case read(const Words& words) {
                 vertical ? Flip::vertical : Flip::horizontal, options);
   };
   made.reference = [=](const HostArrays& arrays) {
-    in_parallel(batch * rows, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t line = begin; line < end; ++line) {
-        const std::size_t row = line % rows, mirrored = line - row + (vertical ? rows - 1 - row : row);
-        for (std::size_t j = 0; j < cols; ++j) {
-          copy_element(arrays.in[0], mirrored * cols + (vertical ? j : cols - 1 - j), arrays.out[0],
-                       line * cols + j, bytes);
-        }
+    for_each_in_parallel(batch * rows, [&](std::size_t line) {
+      const std::size_t row = line % rows, mirrored = line - row + (vertical ? rows - 1 - row : row);
+      for (std::size_t j = 0; j < cols; ++j) {
+        copy_element(arrays.in[0], mirrored * cols + (vertical ? j : cols - 1 - j), arrays.out[0],
+                     line * cols + j, bytes);
       }
     });
   };
@@ -48,22 +46,14 @@ Operation flip_operation() {
       .summary = "Packed matrices with their rows or columns backwards",
       .steps = {{"items", "neighbouring work-items move neighbours"},
                 {"vector", "a run of neighbours is reversed in registers"}},
-      .words = {shape_rule("Of the matrices"),
-                element_rule(),
-                batch_rule(),
-                {.name = "vertical", .kind = WordKind::flag, .help = "Rows backwards, not columns"}},
+      .words = {shape_rule("Of the matrices"), element_rule(), batch_rule(),
+                flag_rule("vertical", "Rows backwards, not columns")},
       .read = read,
-      .samples = {{Scale::edges, "1x1 uchar"},
-                  {Scale::edges, "37x131 uchar --batch 3"},
-                  {Scale::edges, "65x33 ushort --vertical"},
-                  {Scale::edges, "5x258 float"},
-                  {Scale::edges, "67x35 float4"},
-                  {Scale::small, "512x512 float"},
-                  {Scale::small, "512x512 float --vertical"},
-                  {Scale::usual, "4096x4096 float"},
-                  {Scale::usual, "4096x4096 float --vertical"},
-                  {Scale::large, "16384x16384 float", 0.95},
-                  {Scale::large, "16384x16384 float --vertical", 0.95}},
+      .samples = {.edges = {"1x1 uchar", "37x131 uchar --batch 3", "65x33 ushort --vertical", "5x258 float",
+                            "67x35 float4"},
+                  .small = {"512x512 float", "512x512 float --vertical"},
+                  .usual = {"4096x4096 float", "4096x4096 float --vertical"},
+                  .large = {goal("16384x16384 float", 0.95), goal("16384x16384 float --vertical", 0.95)}},
       .programs = {{"4096x4096 1"},
                    {"4096x4096 2"},
                    {"4096x4096 4"},

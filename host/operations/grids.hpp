@@ -18,19 +18,11 @@
 
 namespace smem::operations {
 
-inline WordRule grid_rule(std::size_t most = 3) {
-  const std::string form = most == 3 ? "WIDTHxHEIGHTxDEPTH" : "WIDTHxHEIGHT";
-  return {.name = "size",
-          .kind = WordKind::sizes,
-          .help = "Cells along a row, rows" + std::string(most == 3 ? ", planes: " : ": ") + form,
-          .positional = true,
-          .form = form,
-          .least = 1,
-          .most = most};
+inline WordRule grid_rule() {
+  return sizes_rule("size", "Cells along a row, rows, planes: WIDTHxHEIGHTxDEPTH", "WIDTHxHEIGHTxDEPTH",
+                    {1, 3});
 }
-inline WordRule grids_rule() {
-  return {.name = "batch", .kind = WordKind::number, .help = "Number of grids", .usual = "1"};
-}
+inline WordRule grids_rule() { return number_rule("batch", "Number of grids", "1"); }
 
 /// The cells that the word `size` says.
 inline GridSize grid_size(const Words& words) {
@@ -42,7 +34,7 @@ inline GridSize grid_size(const Words& words) {
 /// "3 of 512x512x64 float32 x 4": the batch and the channels where they are more than one.
 inline std::string text_of(const GridSize& size, Scalar type, std::size_t batch = 1,
                            std::size_t channels = 1) {
-  return formatted("{}{}{}{} {}{}", batch == 1 ? "" : formatted("{} of ", batch), size.width,
+  return formatted("{}{}{}{} {}{}", batch_text(batch), size.width,
                    size.height > 1 || size.depth > 1 ? formatted("x{}", size.height) : "",
                    size.depth > 1 ? formatted("x{}", size.depth) : "", name_of(type),
                    channels == 1 ? "" : formatted(" x {}", channels));
@@ -60,13 +52,32 @@ inline Grid grid_of(const PlacedArray& place, const GridSize& size, std::size_t 
           GridLayout{.channels = channels, .offset = place.first, .batch = batch}};
 }
 
+/// Packed grids of one type.
+struct PackedGrids {
+  GridSize size;
+  Scalar type = Scalar::float32;
+  std::size_t batch = 1, channels = 1;
+
+  std::string text() const { return text_of(size, type, batch, channels); }
+  /// Of their rows.
+  std::size_t alignment() const {
+    return packed_alignment(size.height * size.depth * batch, size.width * channels * size_of(type));
+  }
+  ArrayRule array(std::string name, Fill fill = {}) const {
+    return {std::move(name), type, elements_of(size, batch, channels), std::move(fill)};
+  }
+  Grid of(const PlacedArray& place) const { return grid_of(place, size, batch, channels); }
+};
+
+/// Those that the words size, type, batch and channels say.
+inline PackedGrids packed_grids(const Words& words) {
+  return {grid_size(words), words.scalar("type"), words.number("batch"), words.number("channels")};
+}
+
 /// All elements, as they are computed with.
 inline std::vector<double> numbers_of(const HostArray& array) {
   std::vector<double> numbers(array.size());
-  in_parallel(numbers.size(), [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i)
-      numbers[i] = array.number(i);
-  });
+  for_each_in_parallel(numbers.size(), [&](std::size_t i) { numbers[i] = array.number(i); });
   return numbers;
 }
 

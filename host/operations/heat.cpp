@@ -60,12 +60,10 @@ struct Plain {
   }
 
   void step(const std::vector<double>& from, std::vector<double>& to) const {
-    in_parallel(problem.height * problem.depth * problem.batch, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t row = begin; row < end; ++row) {
-        const std::size_t y = row % problem.height, z = row / problem.height % problem.depth;
-        for (std::size_t x = 0; x < problem.width; ++x)
-          to[row * problem.width + x] = after(from, row * problem.width + x, {x, y, z});
-      }
+    for_each_in_parallel(problem.height * problem.depth * problem.batch, [&](std::size_t row) {
+      const std::size_t y = row % problem.height, z = row / problem.height % problem.depth;
+      for (std::size_t x = 0; x < problem.width; ++x)
+        to[row * problem.width + x] = after(from, row * problem.width + x, {x, y, z});
     });
   }
 };
@@ -81,9 +79,8 @@ Case read(const Words& words) {
   problem.variable = words.flag("conductivities");
   problem.source = words.flag("source");
   problem.in_place = words.flag("in-place");
-  problem.mean = words.text("mean") == "harmonic" ? FaceMean::harmonic : FaceMean::arithmetic;
-  for (const Walls walls : {Walls::fixed, Walls::held})
-    if (words.text("walls") == name_of(walls)) problem.walls = walls;
+  problem.mean = words.enumerator<FaceMean>("mean");
+  problem.walls = words.enumerator<Walls>("walls");
   problem.alignment =
       packed_alignment(size.height * size.depth * problem.batch, size.width * size_of(problem.type));
   Case made = case_of(
@@ -122,10 +119,7 @@ Case read(const Words& words) {
     const Plain plain{problem, k, source};
     for (std::size_t step = 0; step < problem.steps; ++step, std::swap(now, next))
       plain.step(now, next);
-    in_parallel(now.size(), [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i)
-        to.set(i, now[i]);
-    });
+    for_each_in_parallel(now.size(), [&](std::size_t i) { to.set(i, now[i]); });
   };
   return made;
 }
@@ -142,70 +136,35 @@ Operation heat_operation() {
                 {"blocked", "several steps a pass, in a tile with a wide halo"},
                 {"march", "several steps a pass, a pipeline of planes in registers"},
                 {"cpu", "one thread a block, several steps while it is cached"}},
-      .words = {grid_rule(),
-                scalar_rule(),
-                grids_rule(),
-                {.name = "steps", .kind = WordKind::number, .help = "Of a call", .usual = "1"},
-                {.name = "steps-per-pass",
-                 .kind = WordKind::number,
-                 .help = "Over memory, at most; 0: the plan chooses",
-                 .usual = "0",
-                 .zero = true},
-                {.name = "walls",
-                 .kind = WordKind::choice,
-                 .help = "What the outermost cells do",
-                 .usual = "insulated",
-                 .choices = {"insulated", "fixed", "held"}},
-                {.name = "conductivities",
-                 .kind = WordKind::flag,
-                 .help = "A conductivity for each cell, which is not counted"},
-                {.name = "mean",
-                 .kind = WordKind::choice,
-                 .help = "Of the conductivities of two cells",
-                 .usual = "harmonic",
-                 .choices = {"harmonic", "arithmetic"}},
-                {.name = "source", .kind = WordKind::flag, .help = "A source in each cell, not counted"},
-                {.name = "in-place", .kind = WordKind::flag, .help = "The result takes the input's place"}},
+      .words = {grid_rule(), scalar_rule(), grids_rule(), number_rule("steps", "Of a call", "1"),
+                or_zero(number_rule("steps-per-pass", "Over memory, at most; 0: the plan chooses", "0")),
+                choice_rule("walls", "What the outermost cells do", {"insulated", "fixed", "held"}),
+                flag_rule("conductivities", "A conductivity for each cell, which is not counted"),
+                choice_rule("mean", "Of the conductivities of two cells", {"harmonic", "arithmetic"}),
+                flag_rule("source", "A source in each cell, not counted"),
+                flag_rule("in-place", "The result takes the input's place")},
       .read = read,
       // GPUs: a step at 0.88 of the copy bandwidth, and of several steps each 1.8 times as fast. CPUs: 0.95
       // of C++ with two threads for one step, and 1.5 times its rate for ten, as shares of memcpy (0.80 and
       // 0.75).
-      .samples = {{Scale::edges, "1 float"},
-                  {Scale::edges, "301 float --steps 5"},
-                  {Scale::edges, "37x29 half --steps 3 --batch 2 --walls held"},
-                  {Scale::edges, "131x67 float --steps 4 --conductivities"},
-                  {Scale::edges, "33x17x9 double --steps 3 --source --walls fixed"},
-                  {Scale::edges, "40x31x20 float --steps 7 --in-place --batch 2"},
-                  {Scale::edges, "64x5x6 float --conductivities --mean arithmetic --steps 2"},
-                  {Scale::small, "32x32x32 float --steps 6"},
-                  {Scale::small, "128x128x128 float"},
-                  {Scale::small, "128x128x128 float --steps 12"},
-                  {Scale::small, "128x128x128 half"},
-                  {Scale::small, "2048x2048 float --steps 12"},
-                  {Scale::usual, "192x192x192 float --steps 6"},
-                  {Scale::usual, "256x256x256 float", 0.76},
-                  {Scale::usual, "256x256x256 float --steps 10", 1.13},
-                  {Scale::usual, "256x256x256 float --conductivities"},
-                  {Scale::usual, "256x256x256 double"},
-                  {Scale::usual, "256x256x256 double --steps 10"},
-                  {Scale::usual, "256x256x256 half"},
-                  {Scale::usual, "256x256x256 half --steps 10"},
-                  {Scale::usual, "4096x4096 float"},
-                  {Scale::usual, "4096x4096 float --steps 10"},
-                  {Scale::usual, "4096x4096 float --steps 10 --conductivities"},
-                  {Scale::usual, "16777216 float --steps 20"},
-                  {Scale::large, "512x512x512 float --steps 6"},
-                  {Scale::large, "512x512x512 float", 0.88},
-                  {Scale::large, "512x512x512 float --steps 12", 1.584},
-                  {Scale::large, "512x512x512 float --conductivities"},
-                  {Scale::large, "512x512x512 double"},
-                  {Scale::large, "512x512x512 double --steps 12"},
-                  {Scale::large, "512x512x512 half"},
-                  {Scale::large, "512x512x512 half --steps 12"},
-                  {Scale::large, "16384x16384 float"},
-                  {Scale::large, "16384x16384 float --steps 12"},
-                  {Scale::large, "16384x16384 float --steps 12 --conductivities"},
-                  {Scale::large, "67108864 float --steps 24"}},
+      .samples = {.edges = {"1 float", "301 float --steps 5", "37x29 half --steps 3 --batch 2 --walls held",
+                            "131x67 float --steps 4 --conductivities",
+                            "33x17x9 double --steps 3 --source --walls fixed",
+                            "40x31x20 float --steps 7 --in-place --batch 2",
+                            "64x5x6 float --conductivities --mean arithmetic --steps 2"},
+                  .small = {"32x32x32 float --steps 6", "128x128x128 float", "128x128x128 float --steps 12",
+                            "128x128x128 half", "2048x2048 float --steps 12"},
+                  .usual = {"192x192x192 float --steps 6", goal("256x256x256 float", 0.76),
+                            goal("256x256x256 float --steps 10", 1.13), "256x256x256 float --conductivities",
+                            "256x256x256 double", "256x256x256 double --steps 10", "256x256x256 half",
+                            "256x256x256 half --steps 10", "4096x4096 float", "4096x4096 float --steps 10",
+                            "4096x4096 float --steps 10 --conductivities", "16777216 float --steps 20"},
+                  .large = {"512x512x512 float --steps 6", goal("512x512x512 float", 0.88),
+                            goal("512x512x512 float --steps 12", 1.584), "512x512x512 float --conductivities",
+                            "512x512x512 double", "512x512x512 double --steps 12", "512x512x512 half",
+                            "512x512x512 half --steps 12", "16384x16384 float",
+                            "16384x16384 float --steps 12", "16384x16384 float --steps 12 --conductivities",
+                            "67108864 float --steps 24"}},
       .counted = "a read and a write of each cell for every step",
       .programs = {{"67108864 --steps 16", {"blocked", "cpu"}},
                    {"67108864", {"naive"}},

@@ -96,8 +96,8 @@ HistogramProblem problem_of(const Spread& s) {
 }
 
 std::string text_of(const Spread& s) {
-  return formatted("{}{} {} {}, {}{} bins", s.batch == 1 ? "" : formatted("{} of ", s.batch), s.size, s.kind,
-                   name_of(s.type), s.channels == 1 ? "" : formatted("{} x ", s.channels), s.bins);
+  return formatted("{}{} {} {}, {}{} bins", batch_text(s.batch), s.size, s.kind, name_of(s.type),
+                   s.channels == 1 ? "" : formatted("{} x ", s.channels), s.bins);
 }
 
 /// Calls `visit(element, result)` for every element that lies in a bin.
@@ -166,16 +166,15 @@ Case read_weighted(const Words& words) {
   return made;
 }
 
-std::vector<WordRule> spread_rules() {
-  return {{.name = "size", .kind = WordKind::number, .help = "Elements", .positional = true},
-          scalar_rule(),
-          {.name = "bins", .kind = WordKind::number, .help = "Of equal width", .usual = "256"},
-          {.name = "spread",
-           .kind = WordKind::choice,
-           .help = "Of the elements among the bins",
-           .usual = "uniform",
-           .choices = {"uniform", "equal", "zipf"}},
-          batch_rule()};
+std::vector<WordRule> spread_rules(const std::vector<WordRule>& more) {
+  std::vector<WordRule> rules{
+      {.name = "size", .kind = WordKind::number, .help = "Elements", .positional = true},
+      scalar_rule(),
+      number_rule("bins", "Of equal width", "256"),
+      choice_rule("spread", "Of the elements among the bins", {"uniform", "equal", "zipf"}),
+      batch_rule()};
+  rules.insert(rules.end(), more.begin(), more.end());
+  return rules;
 }
 
 /// The rules, types and sizes in which kernels differ, in the variant that is chosen.
@@ -201,10 +200,6 @@ std::vector<Programs> programs() {
 }  // namespace
 
 Operation histogram_operation() {
-  std::vector<WordRule> words = spread_rules();
-  words.push_back(
-      {.name = "channels", .kind = WordKind::number, .help = "Interleaved, 1 to 4", .usual = "1"});
-  words.push_back({.name = "edges", .kind = WordKind::flag, .help = "Bins between edges, of any width"});
   return {
       .name = "histogram",
       .summary = "Counts of elements in bins: of a type of 8 or 16 bits all values, of others 2^20",
@@ -213,76 +208,51 @@ Operation histogram_operation() {
                 {"replicated", "several tables: neighbours seldom meet"},
                 {"cached", "full bins in local memory, the others beside"},
                 {"cpu", "tables of threads"}},
-      .words = std::move(words),
+      .words = spread_rules({number_rule("channels", "Interleaved, 1 to 4", "1"),
+                             flag_rule("edges", "Bins between edges, of any width")}),
       .read = read,
       // GPUs: 0.95 of what CUB does with floats on an H200, and 1.5 times its rate with bytes, as shares of
       // the copy bandwidth measured beside it (CUB 3873, 4214, 2194 GB/s; copy 4252). CPUs: 0.9 of C++ with
       // two threads and four tables each, as shares of memcpy (0.28 and 0.23).
-      .samples = {{Scale::edges, "1"},
-                  {Scale::edges, "70001 --bins 1000"},
-                  {Scale::edges, "70001 uchar --spread equal"},
-                  {Scale::edges, "70001 short --bins 100 --spread zipf"},
-                  {Scale::edges, "30003 uchar --channels 3 --bins 10 --batch 2"},
-                  {Scale::edges, "70001 int --bins 77 --edges"},
-                  {Scale::edges, "300007 --bins 1048576 --spread zipf"},
-                  {Scale::small, "65536"},
-                  {Scale::small, "4194304"},
-                  {Scale::small, "4194304 uchar --spread zipf"},
-                  {Scale::small, "4194304 --bins 4096"},
-                  {Scale::small, "4194304 --bins 1048576 --spread zipf"},
-                  {Scale::usual, "16777216", 0.25},
-                  {Scale::usual, "16777216 --spread equal", 0.25},
-                  {Scale::usual, "16777216 --spread zipf", 0.25},
-                  {Scale::usual, "16777216 uint8", 0.20},
-                  {Scale::usual, "16777216 uint8 --spread equal", 0.20},
-                  {Scale::usual, "16777216 uint8 --spread zipf", 0.20},
-                  {Scale::usual, "16777216 int"},
-                  {Scale::usual, "16777216 --bins 4096"},
-                  {Scale::usual, "16777216 --bins 4096 --spread equal"},
-                  {Scale::usual, "16777216 --bins 4096 --spread zipf"},
-                  {Scale::usual, "16777216 --bins 65536 --spread zipf"},
-                  {Scale::usual, "16777216 --bins 1048576"},
-                  {Scale::usual, "16777216 --bins 1048576 --spread equal"},
-                  {Scale::usual, "16777216 --bins 1048576 --spread zipf"},
-                  {Scale::large, "268435456", 0.865},
-                  {Scale::large, "268435456 --spread equal", 0.94},
-                  {Scale::large, "268435456 --spread zipf", 0.865},
-                  {Scale::large, "268435456 uint8", 0.774},
-                  {Scale::large, "268435456 uint8 --spread equal", 0.774},
-                  {Scale::large, "268435456 uint8 --spread zipf", 0.774},
-                  {Scale::large, "268435456 int"},
-                  {Scale::large, "268435456 --bins 4096"},
-                  {Scale::large, "268435456 --bins 4096 --spread equal"},
-                  {Scale::large, "268435456 --bins 4096 --spread zipf"},
-                  {Scale::large, "268435456 --bins 65536 --spread zipf"},
-                  {Scale::large, "268435456 --bins 1048576"},
-                  {Scale::large, "268435456 --bins 1048576 --spread equal"},
-                  {Scale::large, "268435456 --bins 1048576 --spread zipf"}},
+      .samples =
+          {.edges = {"1", "70001 --bins 1000", "70001 uchar --spread equal",
+                     "70001 short --bins 100 --spread zipf", "30003 uchar --channels 3 --bins 10 --batch 2",
+                     "70001 int --bins 77 --edges", "300007 --bins 1048576 --spread zipf"},
+           .small = {"65536", "4194304", "4194304 uchar --spread zipf", "4194304 --bins 4096",
+                     "4194304 --bins 1048576 --spread zipf"},
+           .usual = {goal("16777216", 0.25), goal("16777216 --spread equal", 0.25),
+                     goal("16777216 --spread zipf", 0.25), goal("16777216 uint8", 0.20),
+                     goal("16777216 uint8 --spread equal", 0.20), goal("16777216 uint8 --spread zipf", 0.20),
+                     "16777216 int", "16777216 --bins 4096", "16777216 --bins 4096 --spread equal",
+                     "16777216 --bins 4096 --spread zipf", "16777216 --bins 65536 --spread zipf",
+                     "16777216 --bins 1048576", "16777216 --bins 1048576 --spread equal",
+                     "16777216 --bins 1048576 --spread zipf"},
+           .large = {goal("268435456", 0.865), goal("268435456 --spread equal", 0.94),
+                     goal("268435456 --spread zipf", 0.865), goal("268435456 uint8", 0.774),
+                     goal("268435456 uint8 --spread equal", 0.774),
+                     goal("268435456 uint8 --spread zipf", 0.774), "268435456 int", "268435456 --bins 4096",
+                     "268435456 --bins 4096 --spread equal", "268435456 --bins 4096 --spread zipf",
+                     "268435456 --bins 65536 --spread zipf", "268435456 --bins 1048576",
+                     "268435456 --bins 1048576 --spread equal", "268435456 --bins 1048576 --spread zipf"}},
       .programs = programs(),
   };
 }
 
 Operation histogram_weighted_operation() {
-  std::vector<WordRule> words = spread_rules();
-  words.push_back({.name = "weights", .kind = WordKind::scalar, .help = "Their type", .usual = "float32"});
   return {
       .name = "histogram_weighted",
       .summary = "Sums of weights of the elements in bins",
       .steps = {{"global", "atomics on global memory"},
                 {"local", "a table of the work-group in local memory"},
                 {"cpu", "tables of threads"}},
-      .words = std::move(words),
+      .words = spread_rules(
+          {{.name = "weights", .kind = WordKind::scalar, .help = "Their type", .usual = "float32"}}),
       .read = read_weighted,
-      .samples = {{Scale::edges, "1"},
-                  {Scale::edges, "70001 --bins 1000"},
-                  {Scale::edges, "70001 uchar --weights int --spread zipf"},
-                  {Scale::edges, "30003 --weights half --batch 2 --bins 10"},
-                  {Scale::small, "262144"},
-                  {Scale::small, "262144 uchar --weights int"},
-                  {Scale::usual, "8388608"},
-                  {Scale::usual, "8388608 --spread zipf"},
-                  {Scale::large, "134217728"},
-                  {Scale::large, "134217728 --spread zipf"}},
+      .samples = {.edges = {"1", "70001 --bins 1000", "70001 uchar --weights int --spread zipf",
+                            "30003 --weights half --batch 2 --bins 10"},
+                  .small = {"262144", "262144 uchar --weights int"},
+                  .usual = {"8388608", "8388608 --spread zipf"},
+                  .large = {"134217728", "134217728 --spread zipf"}},
       .programs = {{"16777216"}, {"16777216 --weights int64", {"local"}}},
   };
 }

@@ -1,4 +1,4 @@
-// The list of operations: a line for each.
+// The list of operations.
 #include "operations/list.hpp"
 
 #include <map>
@@ -7,55 +7,36 @@
 
 namespace smem::operations {
 
-Operation transpose_operation();
-Operation flip_operation();
-Operation reduce_operation();
-Operation matvec_operation();
-Operation vecmat_operation();
-Operation scan_operation();
-Operation select_operation();
-Operation histogram_operation();
-Operation histogram_weighted_operation();
-Operation heat_operation();
-Operation stencil_operation();
-Operation convolve2d_operation();
-Operation separable_operation();
-Operation box_blur_operation();
-Operation median_blur_operation();
-Operation sobel_operation();
-Operation moving_mean_operation();
-Operation pool_operation();
-Operation global_pool_operation();
-Operation gemm_operation();
-Operation conv2d_operation();
+// A line for each.
+#define SMEM_OPERATIONS(DO) \
+  DO(transpose)             \
+  DO(flip)                  \
+  DO(reduce)                \
+  DO(matvec)                \
+  DO(vecmat)                \
+  DO(scan)                  \
+  DO(select)                \
+  DO(histogram)             \
+  DO(histogram_weighted)    \
+  DO(heat)                  \
+  DO(stencil)               \
+  DO(convolve2d)            \
+  DO(separable)             \
+  DO(box_blur)              \
+  DO(median_blur)           \
+  DO(sobel)                 \
+  DO(moving_mean)           \
+  DO(pool)                  \
+  DO(global_pool)           \
+  DO(gemm)                  \
+  DO(conv2d)
+
+#define SMEM_DECLARE(name) Operation name##_operation();
+SMEM_OPERATIONS(SMEM_DECLARE)
 
 const std::vector<Operation>& all() {
-  // A line for each.
-  // clang-format off
-  static const std::vector<Operation> operations{
-      transpose_operation(),
-      flip_operation(),
-      reduce_operation(),
-      matvec_operation(),
-      vecmat_operation(),
-      scan_operation(),
-      select_operation(),
-      histogram_operation(),
-      histogram_weighted_operation(),
-      heat_operation(),
-      stencil_operation(),
-      convolve2d_operation(),
-      separable_operation(),
-      box_blur_operation(),
-      median_blur_operation(),
-      sobel_operation(),
-      moving_mean_operation(),
-      pool_operation(),
-      global_pool_operation(),
-      gemm_operation(),
-      conv2d_operation(),
-  };
-  // clang-format on
+#define SMEM_MAKE(name) name##_operation(),
+  static const std::vector<Operation> operations{SMEM_OPERATIONS(SMEM_MAKE)};
   return operations;
 }
 
@@ -105,11 +86,17 @@ std::vector<std::string_view> Operation::variants() const {
   return names;
 }
 
-std::vector<Sample> Operation::at(Scale scale) const {
-  std::vector<Sample> found;
-  for (const Sample& sample : samples)
-    if (sample.scale == scale) found.push_back(sample);
-  return found;
+const std::vector<Sample>& Operation::at(Scale scale) const {
+  switch (scale) {
+    case Scale::edges:
+      return samples.edges;
+    case Scale::small:
+      return samples.small;
+    case Scale::usual:
+      return samples.usual;
+    default:
+      return samples.large;
+  }
 }
 
 }  // namespace smem::operations

@@ -11,31 +11,16 @@
 namespace smem::operations {
 
 inline WordRule shape_rule(std::string help) {
-  return {.name = "shape",
-          .kind = WordKind::sizes,
-          .help = std::move(help) + ": ROWSxCOLS",
-          .positional = true,
-          .form = "ROWSxCOLS",
-          .least = 2,
-          .most = 2};
+  return sizes_rule("shape", std::move(help) + ": ROWSxCOLS", "ROWSxCOLS", {2, 2});
 }
 inline WordRule element_rule() {
-  return {.name = "type",
-          .kind = WordKind::element,
-          .help = "Element type, as float or uchar4, or its bytes: 1, 2, 4, 8 or 16",
-          .usual = "float",
-          .positional = true};
+  return type_rule(WordKind::element, "Element type, as float or uchar4, or its bytes: 1, 2, 4, 8 or 16",
+                   "float");
 }
 inline WordRule scalar_rule() {
-  return {.name = "type",
-          .kind = WordKind::scalar,
-          .help = "Element type, as float32 or uchar",
-          .usual = "float32",
-          .positional = true};
+  return type_rule(WordKind::scalar, "Element type, as float32 or uchar", "float32");
 }
-inline WordRule batch_rule() {
-  return {.name = "batch", .kind = WordKind::number, .help = "Number of matrices", .usual = "1"};
-}
+inline WordRule batch_rule() { return number_rule("batch", "Number of matrices", "1"); }
 
 /// The largest power of two, at most `most`, that divides the start of every one of `rows` packed rows.
 inline std::size_t packed_alignment(std::size_t rows, std::size_t row_bytes, std::size_t most = 64) {

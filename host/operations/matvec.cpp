@@ -6,8 +6,6 @@
 #include <smem/matvec.hpp>
 #include <smem/sizes.hpp>
 
-#include <utility>
-
 namespace smem::operations {
 
 namespace {
@@ -26,8 +24,8 @@ Case read(const Words& words, bool by_rows) {
   problem.cols = cols;
   problem.batch = batch;
   if (!by_rows) problem.alignment = packed_alignment(rows * batch, cols * size_of(problem.in), 16);
-  Case made = case_of(formatted("{}{} x {} {}{}", batch == 1 ? "" : formatted("{} of ", batch), rows, cols,
-                                name_of(problem.in), words.flag("compensated") ? ", compensated" : ""),
+  Case made = case_of(formatted("{}{} x {} {}{}", batch_text(batch), rows, cols, name_of(problem.in),
+                                words.flag("compensated") ? ", compensated" : ""),
                       problem, plan_reduce);
   // Products are exact as squares are.
   const Fill numbers = fill_for(ReduceOp::dot, problem.in, problem.count());
@@ -44,15 +42,13 @@ Case read(const Words& words, bool by_rows) {
   };
   made.reference = [=](const HostArrays& arrays) {
     const std::size_t count = problem.count(), results = by_rows ? rows : cols;
-    in_parallel(problem.results(), [&](std::size_t begin, std::size_t end) {
-      for (std::size_t r = begin; r < end; ++r) {
-        const std::size_t b = r / results, first = b * rows * cols + r % results * (by_rows ? cols : 1);
-        double sum = 0;
-        for (std::size_t i = 0; i < count; ++i) {
-          sum += arrays.in[0].number(first + i * (by_rows ? 1 : cols)) * arrays.in[1].number(b * count + i);
-        }
-        arrays.out[0].set(r, sum);
+    for_each_in_parallel(problem.results(), [&](std::size_t r) {
+      const std::size_t b = r / results, first = b * rows * cols + r % results * (by_rows ? cols : 1);
+      double sum = 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        sum += arrays.in[0].number(first + i * (by_rows ? 1 : cols)) * arrays.in[1].number(b * count + i);
       }
+      arrays.out[0].set(r, sum);
     });
   };
   return made;
@@ -63,23 +59,13 @@ Operation product(std::string_view name, std::string_view summary, bool by_rows)
       .name = name,
       .summary = summary,
       .steps = reduction_steps(),
-      .words = {shape_rule("Of the matrix"),
-                scalar_rule(),
-                batch_rule(),
-                {.name = "compensated",
-                 .kind = WordKind::flag,
-                 .help = "With the rounding errors carried along"}},
+      .words = {shape_rule("Of the matrix"), scalar_rule(), batch_rule(),
+                flag_rule("compensated", "With the rounding errors carried along")},
       .read = [by_rows](const Words& words) { return read(words, by_rows); },
-      .samples = {{Scale::edges, "1x1"},
-                  {Scale::edges, "37x131 --batch 3"},
-                  {Scale::edges, "131x37"},
-                  {Scale::edges, "67x300 int --compensated"},
-                  {Scale::small, "512x512"},
-                  {Scale::small, "501x1003"},
-                  {Scale::usual, "4096x4096"},
-                  {Scale::usual, "4096x4096 half"},
-                  {Scale::large, "16384x16384", 0.85},
-                  {Scale::large, "16384x16384 half"}},
+      .samples = {.edges = {"1x1", "37x131 --batch 3", "131x37", "67x300 int --compensated"},
+                  .small = {"512x512", "501x1003"},
+                  .usual = {"4096x4096", "4096x4096 half"},
+                  .large = {goal("16384x16384", 0.85), "16384x16384 half"}},
       .programs = {{"4096x4096", reduction_variants(ReduceOp::dot, Scalar::float32)}},
   };
 }

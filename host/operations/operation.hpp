@@ -111,9 +111,20 @@ enum class Scale {
 
 /// A problem to be measured, in words.
 struct Sample {
-  Scale scale;
   std::string_view words;  ///< "16384x16384 float"
   double goal = 0;  ///< least share of the device's copy bandwidth, or of its fp32 rate; 0: for information
+
+  Sample(const char* text) : words(text) {}
+};
+inline Sample goal(const char* words, double share) {
+  Sample sample(words);
+  sample.goal = share;
+  return sample;
+}
+
+/// The problems of each scale.
+struct Samples {
+  std::vector<Sample> edges, small, usual, large;
 };
 
 /// A variant, as a step of the ladder.
@@ -137,7 +148,7 @@ struct Operation {
   std::vector<WordRule> words;
   /// \throws Error naming the word that does not fit.
   std::function<Case(const Words&)> read;
-  std::vector<Sample> samples;                          ///< of each scale; the ladder has the first
+  Samples samples;                                      ///< of each scale; the ladder has the first
   std::string_view counted = "bytes read and written";  ///< by a rate
   std::vector<Programs> programs = {};
 
@@ -145,7 +156,7 @@ struct Operation {
   Case parse(std::string_view text) const { return read(Words::parse(name, words, text)); }
   std::vector<std::string_view> variants() const;
   /// The samples of a scale.
-  std::vector<Sample> at(Scale scale) const;
+  const std::vector<Sample>& at(Scale scale) const;
 };
 
 /// The scale for a device.

@@ -4,7 +4,6 @@
 #include "operations/grids.hpp"
 #include "operations/words.hpp"
 
-#include <cstddef>
 #include <string>
 #include <utility>
 
@@ -12,13 +11,7 @@ namespace smem::operations {
 
 /// "WIDTH" or "WIDTHxHEIGHT".
 inline WordRule plane_rule(std::string help) {
-  return {.name = "shape",
-          .kind = WordKind::sizes,
-          .help = std::move(help) + ": WIDTH or WIDTHxHEIGHT",
-          .positional = true,
-          .form = "WIDTH or WIDTHxHEIGHT",
-          .least = 1,
-          .most = 2};
+  return sizes_rule("shape", std::move(help) + ": WIDTH or WIDTHxHEIGHT", "WIDTH or WIDTHxHEIGHT", {1, 2});
 }
 inline GridSize plane_of(const Words& words) {
   const auto sizes = words.sizes("shape");
@@ -26,11 +19,7 @@ inline GridSize plane_of(const Words& words) {
 }
 /// Of results: the input's type, or float32.
 inline WordRule results_rule() {
-  return {.name = "out",
-          .kind = WordKind::choice,
-          .help = "Type of the results: that of the input, or float32",
-          .usual = "same",
-          .choices = {"same", "float32"}};
+  return choice_rule("out", "Type of the results: that of the input, or float32", {"same", "float32"});
 }
 inline Scalar results_of(const Words& words) {
   return words.text("out") == "same" ? words.scalar("type") : Scalar::float32;

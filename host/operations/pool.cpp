@@ -10,19 +10,12 @@
 #include <smem/pool_plan.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
 namespace smem::operations {
 
 namespace {
-
-/// "3" or "3x2", across and down.
-std::array<std::size_t, 2> pair_of(const Words& words, const std::string& name) {
-  const auto sizes = words.sizes(name);
-  return {sizes[0], sizes.back()};
-}
 
 PoolOp op_of(const Words& words) { return words.text("op") == "max" ? PoolOp::max : PoolOp::average; }
 
@@ -108,10 +101,7 @@ Case read_windows(const Words& words) {
     return max_pool2d(context, in, out, grid(arrays.out[1], size), p.pooling, options);
   };
   made.reference = [=](const HostArrays& arrays) {
-    in_parallel(results, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i)
-        pool_window(p, i, arrays.in[0], arrays.out);
-    });
+    for_each_in_parallel(results, [&](std::size_t i) { pool_window(p, i, arrays.in[0], arrays.out); });
   };
   return made;
 }
@@ -145,26 +135,18 @@ Case read_planes(const Words& words) {
     whole.op = p.op, whole.in = p.in, whole.out = p.out;
     whole.width = p.width, whole.height = p.height, whole.planes = p.planes, whole.channels = p.channels;
     whole.pooling = {{p.width, p.height}, {1, 1}};
-    in_parallel(results, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i)
-        pool_window(whole, i, arrays.in[0], arrays.out);
-    });
+    for_each_in_parallel(results, [&](std::size_t i) { pool_window(whole, i, arrays.in[0], arrays.out); });
   };
   return made;
 }
 
 std::vector<WordRule> with_planes(std::vector<WordRule> rules) {
-  const std::vector<WordRule> first{
-      plane_rule("Cells of a plane"),
-      pixel_rule(),
-      {.name = "op",
-       .kind = WordKind::choice,
-       .help = "Of the elements",
-       .usual = "max",
-       .choices = {"max", "average"}},
-      results_rule(),
-      {.name = "channels", .kind = WordKind::number, .help = "Interleaved in each cell", .usual = "1"},
-      {.name = "batch", .kind = WordKind::number, .help = "Number of planes", .usual = "1"}};
+  const std::vector<WordRule> first{plane_rule("Cells of a plane"),
+                                    pixel_rule(),
+                                    choice_rule("op", "Of the elements", {"max", "average"}),
+                                    results_rule(),
+                                    number_rule("channels", "Interleaved in each cell", "1"),
+                                    number_rule("batch", "Number of planes", "1")};
   rules.insert(rules.begin(), first.begin(), first.end());
   return rules;
 }
@@ -179,55 +161,30 @@ Operation pool_operation() {
                 {"vector", "several results of a work-item, rows read in vectors"},
                 {"cpu", "one thread a band of rows, vector registers"}},
       .words = with_planes(
-          {{.name = "size",
-            .kind = WordKind::sizes,
-            .help = "Of the windows: SIZE or WIDTHxHEIGHT",
-            .usual = "2",
-            .form = "SIZE or WIDTHxHEIGHT",
-            .least = 1,
-            .most = 2},
-           {.name = "stride",
-            .kind = WordKind::sizes,
-            .help = "From a window to the next; else side by side",
-            .usual = "size",
-            .form = "CELLS or ACROSSxDOWN",
-            .least = 1,
-            .most = 2},
-           {.name = "padding", .kind = WordKind::number, .help = "On all sides", .usual = "0", .zero = true},
-           {.name = "indices", .kind = WordKind::flag, .help = "The places of the greatest are written too"},
-           {.name = "count-padding",
-            .kind = WordKind::flag,
-            .help = "Means count what lies in the padding"}}),
+          {sizes_rule("size", "Of the windows: SIZE or WIDTHxHEIGHT", "SIZE or WIDTHxHEIGHT", {1, 2}, "2"),
+           sizes_rule("stride", "From a window to the next; else side by side", "CELLS or ACROSSxDOWN",
+                      {1, 2}, "size"),
+           or_zero(number_rule("padding", "On all sides", "0")),
+           flag_rule("indices", "The places of the greatest are written too"),
+           flag_rule("count-padding", "Means count what lies in the padding")}),
       .read = read_windows,
-      .samples = {{Scale::edges, "1 uchar --size 1"},
-                  {Scale::edges, "37x13 uchar --size 3 --stride 2"},
-                  {Scale::edges, "64x40 uchar --op average --batch 3"},
-                  {Scale::edges, "131x67 ushort --size 3x2 --op average --padding 1 --channels 3"},
-                  {Scale::edges, "256x33 half"},
-                  {Scale::edges, "129x64 half --op average --size 3 --stride 2 --padding 1 --count-padding"},
-                  {Scale::edges, "130x70 float --size 3 --stride 2 --padding 1"},
-                  {Scale::edges, "67x35 float --size 5x7 --stride 3x1 --padding 2 --indices --channels 2"},
-                  {Scale::edges, "100x100 uchar --op average --size 2 --out float32"},
-                  {Scale::edges, "66x31 double --op average --size 4 --stride 2"},
-                  {Scale::small, "200x200 float"},
-                  {Scale::small, "2048x2048 float"},
-                  {Scale::small, "2048x2048 float --size 3 --stride 2"},
-                  {Scale::small, "2048x2048 uchar --op average"},
-                  {Scale::small, "112x112 float --size 3 --stride 2 --batch 324"},
-                  {Scale::usual, "4096x4096 float"},
-                  {Scale::usual, "4096x4096 half"},
-                  {Scale::usual, "4096x4096 uchar"},
-                  {Scale::usual, "4096x4096 float --size 3 --stride 2"},
-                  {Scale::usual, "4096x4096 float --op average"},
-                  {Scale::usual, "4096x4096 uchar --op average"},
-                  {Scale::usual, "112x112 float --size 3 --stride 2 --batch 1296"},
-                  {Scale::large, "8192x8192 float", 0.90},
-                  {Scale::large, "8192x8192 half"},
-                  {Scale::large, "8192x8192 uchar"},
-                  {Scale::large, "8192x8192 float --size 3 --stride 2"},
-                  {Scale::large, "8192x8192 float --op average"},
-                  {Scale::large, "8192x8192 uchar --op average"},
-                  {Scale::large, "112x112 float --size 3 --stride 2 --batch 5329"}},
+      .samples = {.edges = {"1 uchar --size 1", "37x13 uchar --size 3 --stride 2",
+                            "64x40 uchar --op average --batch 3",
+                            "131x67 ushort --size 3x2 --op average --padding 1 --channels 3", "256x33 half",
+                            "129x64 half --op average --size 3 --stride 2 --padding 1 --count-padding",
+                            "130x70 float --size 3 --stride 2 --padding 1",
+                            "67x35 float --size 5x7 --stride 3x1 --padding 2 --indices --channels 2",
+                            "100x100 uchar --op average --size 2 --out float32",
+                            "66x31 double --op average --size 4 --stride 2"},
+                  .small = {"200x200 float", "2048x2048 float", "2048x2048 float --size 3 --stride 2",
+                            "2048x2048 uchar --op average", "112x112 float --size 3 --stride 2 --batch 324"},
+                  .usual = {"4096x4096 float", "4096x4096 half", "4096x4096 uchar",
+                            "4096x4096 float --size 3 --stride 2", "4096x4096 float --op average",
+                            "4096x4096 uchar --op average", "112x112 float --size 3 --stride 2 --batch 1296"},
+                  .large = {goal("8192x8192 float", 0.90), "8192x8192 half", "8192x8192 uchar",
+                            "8192x8192 float --size 3 --stride 2", "8192x8192 float --op average",
+                            "8192x8192 uchar --op average",
+                            "112x112 float --size 3 --stride 2 --batch 5329"}},
       .programs = {{"4096x4096", {"windows", "vector"}},
                    {"4096x4096 half --size 3 --stride 2 --padding 1", {"vector"}},
                    {"4096x4096 uint8 --op average", {"vector"}},
@@ -242,21 +199,15 @@ Operation global_pool_operation() {
       .steps = {{"parts", "groups take planes, or parts that a second launch joins"}},
       .words = with_planes({}),
       .read = read_planes,
-      .samples = {{Scale::edges, "1 uchar"},
-                  {Scale::edges, "37x13 uchar --op average --batch 5"},
-                  {Scale::edges, "131x67 ushort --channels 3 --batch 2"},
-                  {Scale::edges, "300x301 half --op average"},
-                  {Scale::edges, "500x311 float --op average --channels 2"},
-                  {Scale::edges, "100x100 uchar --op average --out float32"},
-                  {Scale::edges, "66x31 double --op average"},
-                  {Scale::small, "56x56 float --op average --batch 16"},
-                  {Scale::small, "2048x2048 float"},
-                  {Scale::usual, "56x56 float --op average --batch 2048"},
-                  {Scale::usual, "4096x4096 float"},
-                  {Scale::usual, "4096x4096 uchar --op average"},
-                  {Scale::large, "56x56 float --op average --batch 16384"},
-                  {Scale::large, "16384x16384 float"},
-                  {Scale::large, "16384x16384 uchar --op average"}},
+      .samples = {.edges = {"1 uchar", "37x13 uchar --op average --batch 5",
+                            "131x67 ushort --channels 3 --batch 2", "300x301 half --op average",
+                            "500x311 float --op average --channels 2",
+                            "100x100 uchar --op average --out float32", "66x31 double --op average"},
+                  .small = {"56x56 float --op average --batch 16", "2048x2048 float"},
+                  .usual = {"56x56 float --op average --batch 2048", "4096x4096 float",
+                            "4096x4096 uchar --op average"},
+                  .large = {"56x56 float --op average --batch 16384", "16384x16384 float",
+                            "16384x16384 uchar --op average"}},
       .programs = {{"4096x4096 uint8 --op average"}},
   };
 }

@@ -7,7 +7,6 @@
 
 #include <cmath>
 #include <limits>
-#include <string>
 #include <utility>
 
 namespace smem::operations {
@@ -88,9 +87,8 @@ State state_of(const HostArray& in, std::size_t first, std::size_t step, std::si
 State state_of_many(const HostArray& in, std::size_t count) {
   constexpr std::size_t kPieces = 64;
   std::vector<State> states(kPieces);
-  in_parallel(kPieces, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t p = begin; p < end; ++p)
-      states[p] = state_of(in, 0, 1, count * p / kPieces, count * (p + 1) / kPieces);
+  for_each_in_parallel(kPieces, [&](std::size_t p) {
+    states[p] = state_of(in, 0, 1, count * p / kPieces, count * (p + 1) / kPieces);
   });
   for (std::size_t p = 1; p < kPieces; ++p)
     states.front().join(states[p]);
@@ -99,21 +97,14 @@ State state_of_many(const HostArray& in, std::size_t count) {
 
 /// \throws Error naming the word that does not fit the shape.
 void check_shape(const Words& words, const Extents& extents, bool by_columns, bool by_segments) {
-  if (by_columns && !extents.is_matrix) {
-    throw Error({.operation = "reduce",
-                 .argument = "columns",
-                 .expected = "a matrix: ROWSxCOLS",
-                 .got = words.text("shape")});
-  }
-  if (by_segments && extents.is_matrix) {
-    throw Error(
-        {.operation = "reduce", .argument = "segments", .expected = "a vector", .got = words.text("shape")});
-  }
+  if (by_columns && !extents.is_matrix)
+    refuse("reduce", "columns", "a matrix: ROWSxCOLS", words.text("shape"));
+  if (by_segments && extents.is_matrix) refuse("reduce", "segments", "a vector", words.text("shape"));
 }
 
 Case read(const Words& words) {
   const Extents extents = extents_of("reduce", words);
-  const ReduceOp op = reduction_of(words);
+  const ReduceOp op = words.enumerator<ReduceOp>("op");
   const bool compensated = words.flag("compensated"), by_columns = words.flag("columns");
   const bool by_segments = words.text("segments") != "0";
   check_shape(words, extents, by_columns, by_segments);
@@ -163,18 +154,16 @@ Case read(const Words& words) {
       if (numbers == 2) arrays.out[0].set(2 * result + 1, state.greatest);
     };
     if (problem.shape == ReduceShape::vector) return set(0, state_of_many(in, extents.cols), extents.cols);
-    in_parallel(problem.results(), [&](std::size_t begin, std::size_t end) {
-      for (std::size_t r = begin; r < end; ++r) {
-        if (by_segments) {
-          const auto from = static_cast<std::size_t>(arrays.in[1].number(r));
-          const auto to = static_cast<std::size_t>(arrays.in[1].number(r + 1));
-          set(r, state_of(in, from, 1, 0, to - from), to - from);
-        } else if (by_columns) {
-          const std::size_t first = r / extents.cols * extents.rows * extents.cols + r % extents.cols;
-          set(r, state_of(in, first, extents.cols, 0, extents.rows), extents.rows);
-        } else {
-          set(r, state_of(in, r * extents.cols, 1, 0, extents.cols), extents.cols);
-        }
+    for_each_in_parallel(problem.results(), [&](std::size_t r) {
+      if (by_segments) {
+        const auto from = static_cast<std::size_t>(arrays.in[1].number(r));
+        const auto to = static_cast<std::size_t>(arrays.in[1].number(r + 1));
+        set(r, state_of(in, from, 1, 0, to - from), to - from);
+      } else if (by_columns) {
+        const std::size_t first = r / extents.cols * extents.rows * extents.cols + r % extents.cols;
+        set(r, state_of(in, first, extents.cols, 0, extents.rows), extents.rows);
+      } else {
+        set(r, state_of(in, r * extents.cols, 1, 0, extents.cols), extents.cols);
       }
     });
   };
@@ -218,64 +207,31 @@ std::vector<Programs> programs() {
 }  // namespace
 
 Operation reduce_operation() {
-  std::vector<WordRule> words = extent_rules();
-  words.push_back(reduction_rule(ReduceOp::norm));
-  words.push_back(
-      {.name = "columns", .kind = WordKind::flag, .help = "A result for each column, not each row"});
-  words.push_back({.name = "segments",
-                   .kind = WordKind::number,
-                   .help = "A result for each of so many segments of a vector; 0: for the whole",
-                   .usual = "0"});
-  words.push_back(
-      {.name = "compensated", .kind = WordKind::flag, .help = "With the rounding errors carried along"});
   return {
       .name = "reduce",
       .summary = "Sums, extremes and the like of vectors, rows, columns and segments",
       .steps = reduction_steps(),
-      .words = std::move(words),
+      .words = extent_rules(
+          {reduction_rule(ReduceOp::norm), flag_rule("columns", "A result for each column, not each row"),
+           number_rule("segments", "A result for each of so many segments of a vector; 0: for the whole",
+                       "0"),
+           flag_rule("compensated", "With the rounding errors carried along")}),
       .read = read,
       // Shares of the copy bandwidth, which counts reads and writes: a reduction only reads. Of 2^20 floats:
       // 1.5 times the 8.0 us that CUB takes on an H200 in a queue of many, beside a copy kernel's 6.9 us.
-      .samples = {{Scale::edges, "1"},
-                  {Scale::edges, "1009"},
-                  {Scale::edges, "70001"},
-                  {Scale::edges, "70001 --compensated"},
-                  {Scale::edges, "70001 uchar --op minmax"},
-                  {Scale::edges, "70001 short --op argmax"},
-                  {Scale::edges, "37x131 --batch 3"},
-                  {Scale::edges, "131x37 --columns --batch 3"},
-                  {Scale::edges, "333x77 half --op norm --columns"},
-                  {Scale::edges, "5003 int --segments 67"},
-                  {Scale::small, "65536"},
-                  {Scale::small, "4194304"},
-                  {Scale::small, "2048x2048"},
-                  {Scale::small, "2048x2048 --columns"},
-                  {Scale::small, "4194304 --op argmin"},
-                  {Scale::small, "16777216 int8"},
-                  {Scale::usual, "67108864", 0.85},
-                  {Scale::usual, "1048576"},
-                  {Scale::usual, "8192x8192", 0.85},
-                  {Scale::usual, "8192x8192 --columns", 0.85},
-                  {Scale::usual, "67108864 --compensated"},
-                  {Scale::usual, "268435456 int8"},
-                  {Scale::usual, "134217728 half"},
-                  {Scale::usual, "67108864 --op min"},
-                  {Scale::usual, "67108864 --op minmax"},
-                  {Scale::usual, "67108864 --op argmin"},
-                  {Scale::usual, "67108864 --op norm"},
-                  {Scale::usual, "268435456 uint8 --op max"},
-                  {Scale::large, "268435456", 0.85},
-                  {Scale::large, "1048576", 0.289},
-                  {Scale::large, "16384x16384", 0.85},
-                  {Scale::large, "16384x16384 --columns", 0.85},
-                  {Scale::large, "268435456 --compensated"},
-                  {Scale::large, "1073741824 int8"},
-                  {Scale::large, "536870912 half"},
-                  {Scale::large, "268435456 --op min"},
-                  {Scale::large, "268435456 --op minmax"},
-                  {Scale::large, "268435456 --op argmin"},
-                  {Scale::large, "268435456 --op norm"},
-                  {Scale::large, "1073741824 uint8 --op max"}},
+      .samples = {.edges = {"1", "1009", "70001", "70001 --compensated", "70001 uchar --op minmax",
+                            "70001 short --op argmax", "37x131 --batch 3", "131x37 --columns --batch 3",
+                            "333x77 half --op norm --columns", "5003 int --segments 67"},
+                  .small = {"65536", "4194304", "2048x2048", "2048x2048 --columns", "4194304 --op argmin",
+                            "16777216 int8"},
+                  .usual = {goal("67108864", 0.85), "1048576", goal("8192x8192", 0.85),
+                            goal("8192x8192 --columns", 0.85), "67108864 --compensated", "268435456 int8",
+                            "134217728 half", "67108864 --op min", "67108864 --op minmax",
+                            "67108864 --op argmin", "67108864 --op norm", "268435456 uint8 --op max"},
+                  .large = {goal("268435456", 0.85), goal("1048576", 0.289), goal("16384x16384", 0.85),
+                            goal("16384x16384 --columns", 0.85), "268435456 --compensated", "1073741824 int8",
+                            "536870912 half", "268435456 --op min", "268435456 --op minmax",
+                            "268435456 --op argmin", "268435456 --op norm", "1073741824 uint8 --op max"}},
       .programs = programs(),
   };
 }

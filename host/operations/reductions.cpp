@@ -3,51 +3,32 @@
 
 #include "formatted.hpp"
 
+#include <algorithm>
+
 namespace smem::operations {
 
 std::string Extents::text() const {
-  return formatted("{}{}{}", batch == 1 ? "" : formatted("{} of ", batch),
-                   is_matrix ? formatted("{} x ", rows) : "", cols);
+  return formatted("{}{}{}", batch_text(batch), is_matrix ? formatted("{} x ", rows) : "", cols);
 }
 
-std::vector<WordRule> extent_rules() {
-  return {{.name = "shape",
-           .kind = WordKind::sizes,
-           .help = "Elements of a vector, or ROWSxCOLS of a matrix",
-           .positional = true,
-           .form = "ELEMENTS or ROWSxCOLS",
-           .least = 1,
-           .most = 2},
-          scalar_rule(),
-          batch_rule()};
+std::vector<WordRule> extent_rules(const std::vector<WordRule>& more) {
+  std::vector<WordRule> rules{
+      sizes_rule("shape", "Elements of a vector, or ROWSxCOLS of a matrix", "ELEMENTS or ROWSxCOLS", {1, 2}),
+      scalar_rule(), batch_rule()};
+  rules.insert(rules.end(), more.begin(), more.end());
+  return rules;
 }
 
 Extents extents_of(std::string_view operation, const Words& words) {
   const std::vector<std::size_t> sizes = words.sizes("shape");
   const Extents extents{sizes.size() == 2, sizes.size() == 2 ? sizes[0] : 1, sizes.back(),
                         words.number("batch")};
-  if (!extents.is_matrix && extents.batch != 1) {
-    throw Error({.operation = std::string(operation),
-                 .argument = "batch",
-                 .expected = "1 for a vector",
-                 .got = words.text("batch")});
-  }
+  if (!extents.is_matrix && extents.batch != 1)
+    refuse(operation, "batch", "1 for a vector", words.text("batch"));
   return extents;
 }
 
-WordRule reduction_rule(ReduceOp last) {
-  WordRule rule{.name = "op", .kind = WordKind::choice, .help = "What is combined", .usual = "sum"};
-  for (int op = 0; op <= static_cast<int>(last); ++op)
-    rule.choices.emplace_back(name_of(static_cast<ReduceOp>(op)));
-  return rule;
-}
-
-ReduceOp reduction_of(const Words& words) {
-  int op = 0;
-  while (words.text("op") != name_of(static_cast<ReduceOp>(op)))
-    ++op;
-  return static_cast<ReduceOp>(op);
-}
+WordRule reduction_rule(ReduceOp last) { return choice_rule("op", "What is combined", names_to(last)); }
 
 Scalar usual_result(ReduceOp op, Scalar in) {
   switch (op) {

@@ -5,14 +5,11 @@
 #include "operations/matrices.hpp"
 #include "operations/operation.hpp"
 
-#include <smem/error.hpp>
 #include <smem/reduce_plan.hpp>
 #include <smem/sizes.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace smem::operations {
@@ -27,13 +24,13 @@ struct Extents {
   std::string text() const;
 };
 
-/// Words of an array's shape and of how many there are. \throws Error naming the batch of a vector.
-std::vector<WordRule> extent_rules();
+/// Words of an array's shape, type and of how many there are, and `more`. \throws Error naming the batch of a
+/// vector.
+std::vector<WordRule> extent_rules(const std::vector<WordRule>& more);
 Extents extents_of(std::string_view operation, const Words& words);
 
 /// A word for an operation from sum to `last`.
 WordRule reduction_rule(ReduceOp last);
-ReduceOp reduction_of(const Words& words);
 
 /// Of sums and products of integers the widest; float32 for sums, means and norms of floats.
 Scalar usual_result(ReduceOp op, Scalar in);

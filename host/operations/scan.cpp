@@ -6,7 +6,6 @@
 #include <smem/scan.hpp>
 #include <smem/sizes.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -56,18 +55,13 @@ double combined(ReduceOp op, double a, double b) {
   }
 }
 
-[[noreturn]] void refuse(const char* argument, std::string expected, std::string got) {
-  throw Error(
-      {.operation = "scan", .argument = argument, .expected = std::move(expected), .got = std::move(got)});
-}
-
 ScanShape shape_of(const Words& words, const Extents& extents) {
   const bool columns = words.flag("columns"), keys = words.flag("by-key");
   const bool segments = words.text("segments") != "0";
-  if (columns && !extents.is_matrix) refuse("columns", "a matrix: ROWSxCOLS", words.text("shape"));
-  if (segments && extents.is_matrix) refuse("segments", "a vector", words.text("shape"));
-  if (keys && extents.is_matrix) refuse("by-key", "a vector", words.text("shape"));
-  if (keys && segments) refuse("by-key", "keys or segments", "both");
+  if (columns && !extents.is_matrix) refuse("scan", "columns", "a matrix: ROWSxCOLS", words.text("shape"));
+  if (segments && extents.is_matrix) refuse("scan", "segments", "a vector", words.text("shape"));
+  if (keys && extents.is_matrix) refuse("scan", "by-key", "a vector", words.text("shape"));
+  if (keys && segments) refuse("scan", "by-key", "keys or segments", "both");
   return columns             ? ScanShape::columns
          : extents.is_matrix ? ScanShape::rows
          : segments          ? ScanShape::segments
@@ -122,23 +116,21 @@ void scan_plainly(const ScanProblem& p, const HostArray& in, const std::vector<H
   const std::size_t step = by_columns ? p.cols : 1;
   const double identity = identity_of(p.operation.op, p.in);
   const std::vector<bool> begins = begins_of(p, marks);
-  in_parallel(lines, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t line = begin; line < end; ++line) {
-      std::size_t at = by_columns ? line / p.cols * p.rows * p.cols + line % p.cols : line * p.cols;
-      double value = identity;
-      for (std::size_t i = 0; i < length; ++i, at += step) {
-        if (!by_columns && begins[at % p.cols]) value = identity;
-        const double next = combined(p.operation.op, value, in.number(at));
-        out.set(at, p.exclusive ? value : next);
-        value = next;
-      }
+  for_each_in_parallel(lines, [&](std::size_t line) {
+    std::size_t at = by_columns ? line / p.cols * p.rows * p.cols + line % p.cols : line * p.cols;
+    double value = identity;
+    for (std::size_t i = 0; i < length; ++i, at += step) {
+      if (!by_columns && begins[at % p.cols]) value = identity;
+      const double next = combined(p.operation.op, value, in.number(at));
+      out.set(at, p.exclusive ? value : next);
+      value = next;
     }
   });
 }
 
 Case read(const Words& words) {
   const Extents extents = extents_of("scan", words);
-  const ReduceOp op = reduction_of(words);
+  const ReduceOp op = words.enumerator<ReduceOp>("op");
   const bool in_place = words.flag("in-place");
   ScanProblem problem;
   problem.operation = op;
@@ -154,7 +146,7 @@ Case read(const Words& words) {
   problem.out_alignment =
       packed_alignment(extents.rows * extents.batch, extents.cols * size_of(problem.out), 16);
   if (in_place && size_of(problem.in) != size_of(problem.out))
-    refuse("in-place", "results of the elements' size", std::string(name_of(problem.out)));
+    refuse("scan", "in-place", "results of the elements' size", std::string(name_of(problem.out)));
   const std::size_t segments = problem.shape == ScanShape::segments ? words.number("segments") : 0;
   const bool by_key = problem.shape == ScanShape::keys;
   Case made = case_of(formatted("{} {}, {} {}{}{}", extents.text(), name_of(problem.in),
@@ -210,20 +202,6 @@ std::vector<Programs> programs() {
 }  // namespace
 
 Operation scan_operation() {
-  std::vector<WordRule> words = extent_rules();
-  words.push_back(reduction_rule(ReduceOp::all));
-  words.push_back({.name = "exclusive", .kind = WordKind::flag, .help = "Without the element itself"});
-  words.push_back({.name = "columns",
-                   .kind = WordKind::flag,
-                   .help = "Down the columns of a matrix, not along its rows"});
-  words.push_back({.name = "by-key",
-                   .kind = WordKind::flag,
-                   .help = "Each run of a vector's elements with equal keys by itself"});
-  words.push_back({.name = "segments",
-                   .kind = WordKind::number,
-                   .help = "Each of so many segments of a vector by itself; 0: the whole",
-                   .usual = "0"});
-  words.push_back({.name = "in-place", .kind = WordKind::flag, .help = "Results take the elements' places"});
   return {
       .name = "scan",
       .summary = "Inclusive and exclusive scans of vectors, rows, columns, segments and runs of keys",
@@ -232,41 +210,25 @@ Operation scan_operation() {
                 {"reduce_then_scan", "several elements a work-item; a second reading"},
                 {"look_back", "one reading: tiles look back for what is before them"},
                 {"cpu", "one thread a piece, cached"}},
-      .words = std::move(words),
+      .words = extent_rules(
+          {reduction_rule(ReduceOp::all), flag_rule("exclusive", "Without the element itself"),
+           flag_rule("columns", "Down the columns of a matrix, not along its rows"),
+           flag_rule("by-key", "Each run of a vector's elements with equal keys by itself"),
+           number_rule("segments", "Each of so many segments of a vector by itself; 0: the whole", "0"),
+           flag_rule("in-place", "Results take the elements' places")}),
       .read = read,
       // CUB's inclusive scan of 2^28 elements has 0.74 of an H200's copy bandwidth; smem aims at 0.90.
-      .samples = {{Scale::edges, "1"},
-                  {Scale::edges, "1009"},
-                  {Scale::edges, "300007"},
-                  {Scale::edges, "70001 uchar --op max --exclusive"},
-                  {Scale::edges, "70001 --op min --exclusive"},
-                  {Scale::edges, "37x131 --batch 3"},
-                  {Scale::edges, "131x37 int --columns --batch 2"},
-                  {Scale::edges, "70001 int --by-key"},
-                  {Scale::edges, "70001 --segments 97 --exclusive"},
-                  {Scale::edges, "300007 --in-place"},
-                  {Scale::small, "65536"},
-                  {Scale::small, "4194304"},
-                  {Scale::small, "512x512"},
-                  {Scale::small, "4194304 int --exclusive"},
-                  {Scale::usual, "16777216"},
-                  {Scale::usual, "16777216 uint"},
-                  {Scale::usual, "16777216 int --exclusive"},
-                  {Scale::usual, "8388608 ulong"},
-                  {Scale::usual, "1048576"},
-                  {Scale::usual, "4096x4096"},
-                  {Scale::usual, "4096x4096 --columns"},
-                  {Scale::usual, "16777216 --by-key"},
-                  {Scale::usual, "16777216 --in-place"},
-                  {Scale::large, "268435456", 0.74},
-                  {Scale::large, "268435456 uint", 0.74},
-                  {Scale::large, "268435456 int --exclusive"},
-                  {Scale::large, "134217728 ulong"},
-                  {Scale::large, "1048576"},
-                  {Scale::large, "16384x16384"},
-                  {Scale::large, "16384x16384 --columns"},
-                  {Scale::large, "268435456 --by-key"},
-                  {Scale::large, "268435456 --in-place"}},
+      .samples = {.edges = {"1", "1009", "300007", "70001 uchar --op max --exclusive",
+                            "70001 --op min --exclusive", "37x131 --batch 3",
+                            "131x37 int --columns --batch 2", "70001 int --by-key",
+                            "70001 --segments 97 --exclusive", "300007 --in-place"},
+                  .small = {"65536", "4194304", "512x512", "4194304 int --exclusive"},
+                  .usual = {"16777216", "16777216 uint", "16777216 int --exclusive", "8388608 ulong",
+                            "1048576", "4096x4096", "4096x4096 --columns", "16777216 --by-key",
+                            "16777216 --in-place"},
+                  .large = {goal("268435456", 0.74), goal("268435456 uint", 0.74),
+                            "268435456 int --exclusive", "134217728 ulong", "1048576", "16384x16384",
+                            "16384x16384 --columns", "268435456 --by-key", "268435456 --in-place"}},
       .programs = programs(),
   };
 }

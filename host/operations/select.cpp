@@ -4,7 +4,6 @@
 
 #include "formatted.hpp"
 
-#include <smem/error.hpp>
 #include <smem/select.hpp>
 
 #include <cmath>
@@ -16,15 +15,6 @@ namespace {
 bool is_flagged(SelectOp op) { return op == SelectOp::copy_flagged || op == SelectOp::partition_flagged; }
 bool is_partition(SelectOp op) { return op == SelectOp::partition || op == SelectOp::partition_flagged; }
 bool has_runs(SelectOp op) { return op == SelectOp::unique || op == SelectOp::run_length_encode; }
-
-constexpr int kLast = static_cast<int>(SelectOp::run_length_encode);
-
-SelectOp op_of(const Words& words) {
-  int op = 0;
-  while (words.text("op") != name_of(static_cast<SelectOp>(op)))
-    ++op;
-  return static_cast<SelectOp>(op);
-}
 
 /// Elements of 0 to 99, flags of 0 and 1; of runs zeros among other numbers.
 std::vector<ArrayRule> inputs_of(const SelectProblem& p, double share) {
@@ -91,14 +81,9 @@ cl::Event call_select(const Context& context, const SelectProblem& p, const Call
 
 Case read(const Words& words) {
   const double per_cent = words.real("per-cent");
-  if (!(per_cent >= 0 && per_cent <= 100)) {
-    throw Error({.operation = "select",
-                 .argument = "per-cent",
-                 .expected = "0 to 100",
-                 .got = words.text("per-cent")});
-  }
+  if (!(per_cent >= 0 && per_cent <= 100)) refuse("select", "per-cent", "0 to 100", words.text("per-cent"));
   SelectProblem problem;
-  problem.op = op_of(words);
+  problem.op = words.enumerator<SelectOp>("op");
   problem.in = words.scalar("type");
   problem.size = words.number("size");
   if (problem.op == SelectOp::copy_if || problem.op == SelectOp::partition)
@@ -128,9 +113,6 @@ Case read(const Words& words) {
 }  // namespace
 
 Operation select_operation() {
-  WordRule op{.name = "op", .kind = WordKind::choice, .help = "Which selection", .usual = "copy_if"};
-  for (int i = 0; i <= kLast; ++i)
-    op.choices.emplace_back(name_of(static_cast<SelectOp>(i)));
   return {
       .name = "select",
       .summary = "Selections: copy_if, partition, unique, run_length_encode, and by flags",
@@ -140,46 +122,25 @@ Operation select_operation() {
       .words =
           {{.name = "size", .kind = WordKind::number, .help = "Elements of a vector", .positional = true},
            scalar_rule(),
-           op,
-           {.name = "per-cent",
-            .kind = WordKind::real,
-            .help = "Of the elements that are selected",
-            .usual = "50"}},
+           choice_rule("op", "Which selection", names_to(SelectOp::run_length_encode)),
+           {"per-cent", WordKind::real, "Of the elements that are selected", "50"}},
       .read = read,
       // CUB's DeviceSelect::If takes 0.608 ms on an H200 for 2^28 floats of which half are selected: 0.62 of
       // the copy bandwidth, by the bytes that must be moved.
-      .samples = {{Scale::edges, "1"},
-                  {Scale::edges, "1009"},
-                  {Scale::edges, "300007"},
-                  {Scale::edges, "70001 uchar --per-cent 99"},
-                  {Scale::edges, "70001 half --op copy_flagged"},
-                  {Scale::edges, "70001 int --op partition --per-cent 7"},
-                  {Scale::edges, "70001 ushort --op partition_flagged"},
-                  {Scale::edges, "70001 --op unique"},
-                  {Scale::edges, "70001 ulong --op run_length_encode --per-cent 5"},
-                  {Scale::small, "65536"},
-                  {Scale::small, "4194304"},
-                  {Scale::small, "4194304 --op copy_flagged"},
-                  {Scale::small, "4194304 --op partition"},
-                  {Scale::small, "4194304 --op run_length_encode --per-cent 5"},
-                  {Scale::usual, "16777216"},
-                  {Scale::usual, "16777216 --per-cent 1"},
-                  {Scale::usual, "16777216 --per-cent 99"},
-                  {Scale::usual, "16777216 uint8"},
-                  {Scale::usual, "16777216 --op copy_flagged"},
-                  {Scale::usual, "16777216 --op partition"},
-                  {Scale::usual, "16777216 --op unique"},
-                  {Scale::usual, "16777216 int --op unique --per-cent 5"},
-                  {Scale::usual, "16777216 --op run_length_encode --per-cent 5"},
-                  {Scale::large, "268435456", 0.63},
-                  {Scale::large, "268435456 --per-cent 1"},
-                  {Scale::large, "268435456 --per-cent 99"},
-                  {Scale::large, "268435456 uint8"},
-                  {Scale::large, "268435456 --op copy_flagged"},
-                  {Scale::large, "268435456 --op partition"},
-                  {Scale::large, "268435456 --op unique"},
-                  {Scale::large, "268435456 int --op unique --per-cent 5"},
-                  {Scale::large, "268435456 --op run_length_encode --per-cent 5"}},
+      .samples = {.edges = {"1", "1009", "300007", "70001 uchar --per-cent 99",
+                            "70001 half --op copy_flagged", "70001 int --op partition --per-cent 7",
+                            "70001 ushort --op partition_flagged", "70001 --op unique",
+                            "70001 ulong --op run_length_encode --per-cent 5"},
+                  .small = {"65536", "4194304", "4194304 --op copy_flagged", "4194304 --op partition",
+                            "4194304 --op run_length_encode --per-cent 5"},
+                  .usual = {"16777216", "16777216 --per-cent 1", "16777216 --per-cent 99", "16777216 uint8",
+                            "16777216 --op copy_flagged", "16777216 --op partition", "16777216 --op unique",
+                            "16777216 int --op unique --per-cent 5",
+                            "16777216 --op run_length_encode --per-cent 5"},
+                  .large = {goal("268435456", 0.63), "268435456 --per-cent 1", "268435456 --per-cent 99",
+                            "268435456 uint8", "268435456 --op copy_flagged", "268435456 --op partition",
+                            "268435456 --op unique", "268435456 int --op unique --per-cent 5",
+                            "268435456 --op run_length_encode --per-cent 5"}},
       .programs = {{"268435456 --per-cent 1"},
                    {"268435456 --op copy_flagged"},
                    {"268435456 --op partition --per-cent 1"},

@@ -15,18 +15,15 @@ enum class Filter { weights, gaussian, unsharp };
 /// What makes results differ: products of weights that are no fractions of a power of two.
 void set_tolerance(Filter filter, Scalar type, Case& made) {
   if (filter == Filter::weights || (filter == Filter::gaussian && type == Scalar::uint8)) return;
-  made.relative = type == Scalar::float64 ? 0x1p-40 : type == Scalar::float32 ? 0x1p-16 : 0x1p-10;
+  made.relative = filter_tolerance(type);
   // A difference may be small beside what it is the difference of.
   if (filter == Filter::unsharp)
     made.absolute = type == Scalar::float64 ? 0x1p-30 : is_float(type) ? 0x1p-8 : 1;
 }
 
 Case read(const Words& words) {
-  const GridSize size = grid_size(words);
-  const Scalar type = words.scalar("type");
-  const std::size_t channels = words.number("channels"), batch = words.number("batch");
-  std::vector<std::size_t> taps = words.sizes("window");
-  taps.resize(2, taps[0]);
+  const PackedGrids packed = packed_grids(words);
+  auto taps = pair_of(words, "window");
   check_weights("separable", "window", {detail::size_sum(taps[0], taps[1])});
   const std::string& kind = words.text("filter");
   const Filter filter = kind == "weights"    ? Filter::weights
@@ -37,29 +34,28 @@ Case read(const Words& words) {
     SeparableProblem p = blurred_grids(words);
     p.row_taps = taps[0], p.column_taps = taps[1];
     p.unsharp = filter == Filter::unsharp;
-    p.half_up = filter == Filter::gaussian && type == Scalar::uint8;
+    p.half_up = filter == Filter::gaussian && packed.type == Scalar::uint8;
     return p;
   }();
   Case made =
-      case_of(formatted("{}, {} of {} x {}", text_of(size, type, batch, channels), kind, taps[0], taps[1]),
-              problem, plan_separable);
-  set_tolerance(filter, type, made);
+      case_of(formatted("{}, {} of {} x {}", packed.text(), kind, taps[0], taps[1]), problem, plan_separable);
+  set_tolerance(filter, packed.type, made);
   std::array<std::vector<double>, 2> weights;
   for (std::size_t d = 0; d < 2; ++d) {
     if (filter == Filter::weights) {
       for (std::size_t i = 0; i < taps[d]; ++i)
         weights.at(d).push_back(8 * weight_of(i + 1));
     } else {
-      weights.at(d) = gaussian_weights({.size = taps[d]}, filter == Filter::unsharp ? Scalar::float64 : type);
+      weights.at(d) =
+          gaussian_weights({.size = taps[d]}, filter == Filter::unsharp ? Scalar::float64 : packed.type);
     }
   }
-  made.in = {{"in", type, problem.elements(), {.most = filter == Filter::weights ? 15U : 255U}}};
-  made.out = {{"out", type, problem.elements()}};
+  made.in = {packed.array("in", {.most = filter == Filter::weights ? 15U : 255U})};
+  made.out = {packed.array("out")};
   // Not what a first pass leaves for a second one.
   made.bytes = static_cast<double>(made.in[0].bytes() + made.out[0].bytes());
   made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
-    const Grid in = grid_of(arrays.in[0], size, batch, channels),
-               out = grid_of(arrays.out[0], size, batch, channels);
+    const Grid in = packed.of(arrays.in[0]), out = packed.of(arrays.out[0]);
     const Edges edges{.boundary = problem.boundary};
     if (filter == Filter::weights)
       return separable(context, in, out, {weights[0], weights[1]}, edges, options);
@@ -88,56 +84,33 @@ Operation separable_operation() {
                 {"tiled", "both passes through tiles in local memory"},
                 {"march", "sums down the columns in registers, along rows in local memory"},
                 {"cpu", "one thread a band of rows, vector registers"}},
-      .words = {grid_rule(),
-                pixel_rule(),
-                grids_rule(),
-                {.name = "window",
-                 .kind = WordKind::sizes,
-                 .help = "Weights along rows and columns: one number, or ACROSSxDOWN",
-                 .usual = "5",
-                 .form = "ACROSSxDOWN",
-                 .least = 1,
-                 .most = 2},
-                {.name = "filter",
-                 .kind = WordKind::choice,
-                 .help = "What the weights are",
-                 .usual = "gaussian",
-                 .choices = {"gaussian", "unsharp", "weights"}},
-                channels_rule(),
-                boundary_rule("mirror")},
+      .words = {grid_rule(), pixel_rule(), grids_rule(),
+                sizes_rule("window", "Weights along rows and columns: one number, or ACROSSxDOWN",
+                           "ACROSSxDOWN", {1, 2}, "5"),
+                choice_rule("filter", "What the weights are", {"gaussian", "unsharp", "weights"}),
+                channels_rule(), boundary_rule("mirror")},
       .read = read,
       // GPUs: what fused passes should leave of the copy bandwidth. CPUs: the time of OpenCV's filters with
       // two threads (floats: Gaussian 5 x 5 15 ms, 15 x 15 45 ms; bytes: at half their speed 7.2 and 22.6 ms)
       // as shares of a memcpy of 24.9 GB/s.
-      .samples = {{Scale::edges, "1x1 float"},
-                  {Scale::edges, "131x37 float --window 7x3 --filter weights --boundary zero"},
-                  {Scale::edges, "67x40 uchar --channels 3 --batch 2"},
-                  {Scale::edges, "256x33 half --window 5x4 --filter weights --boundary wrap"},
-                  {Scale::edges, "65x31x2 ushort --window 15 --filter weights --boundary reflect"},
-                  {Scale::edges, "40x37 double --window 3 --boundary clamp"},
-                  {Scale::edges, "130x50 float --window 9 --filter unsharp"},
-                  {Scale::small, "200x200 float --window 15"},
-                  {Scale::small, "2048x2048 float --window 5"},
-                  {Scale::small, "2048x2048 uchar --window 5"},
-                  {Scale::usual, "2048x2048 float --window 15"},
-                  {Scale::usual, "4096x4096 float --window 5", 0.36},
-                  {Scale::usual, "4096x4096 float --window 15", 0.12},
-                  {Scale::usual, "4096x4096 uchar --window 5", 0.19},
-                  {Scale::usual, "4096x4096 uchar --window 15", 0.06},
-                  {Scale::usual, "2048x2048 uchar --window 5 --channels 4"},
-                  {Scale::usual, "4096x4096 half --window 15"},
-                  {Scale::usual, "4096x4096 ushort --window 15"},
-                  {Scale::usual, "4096x4096 float --window 9 --filter unsharp"},
-                  {Scale::usual, "4096x4096 uchar --window 9 --filter unsharp"},
-                  {Scale::large, "8192x8192 float --window 15", 0.75},
-                  {Scale::large, "8192x8192 float --window 5"},
-                  {Scale::large, "8192x8192 uchar --window 5"},
-                  {Scale::large, "8192x8192 uchar --window 15"},
-                  {Scale::large, "4096x4096 uchar --window 5 --channels 4"},
-                  {Scale::large, "8192x8192 half --window 15"},
-                  {Scale::large, "8192x8192 ushort --window 15"},
-                  {Scale::large, "8192x8192 float --window 9 --filter unsharp"},
-                  {Scale::large, "8192x8192 uchar --window 9 --filter unsharp"}},
+      .samples =
+          {.edges = {"1x1 float", "131x37 float --window 7x3 --filter weights --boundary zero",
+                     "67x40 uchar --channels 3 --batch 2",
+                     "256x33 half --window 5x4 --filter weights --boundary wrap",
+                     "65x31x2 ushort --window 15 --filter weights --boundary reflect",
+                     "40x37 double --window 3 --boundary clamp", "130x50 float --window 9 --filter unsharp"},
+           .small = {"200x200 float --window 15", "2048x2048 float --window 5", "2048x2048 uchar --window 5"},
+           .usual = {"2048x2048 float --window 15", goal("4096x4096 float --window 5", 0.36),
+                     goal("4096x4096 float --window 15", 0.12), goal("4096x4096 uchar --window 5", 0.19),
+                     goal("4096x4096 uchar --window 15", 0.06), "2048x2048 uchar --window 5 --channels 4",
+                     "4096x4096 half --window 15", "4096x4096 ushort --window 15",
+                     "4096x4096 float --window 9 --filter unsharp",
+                     "4096x4096 uchar --window 9 --filter unsharp"},
+           .large = {goal("8192x8192 float --window 15", 0.75), "8192x8192 float --window 5",
+                     "8192x8192 uchar --window 5", "8192x8192 uchar --window 15",
+                     "4096x4096 uchar --window 5 --channels 4", "8192x8192 half --window 15",
+                     "8192x8192 ushort --window 15", "8192x8192 float --window 9 --filter unsharp",
+                     "8192x8192 uchar --window 9 --filter unsharp"}},
       .programs = {{"4096x4096 --filter weights"},
                    {"4096x4096 uint8 --filter weights", {""}},
                    {"4096x4096 half --filter weights", {""}},

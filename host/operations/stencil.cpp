@@ -38,9 +38,7 @@ std::string largest_of(const std::vector<Tap>& taps) {
 }
 
 Case read(const Words& words) {
-  const GridSize size = grid_size(words);
-  const Scalar type = words.scalar("type");
-  const std::size_t channels = words.number("channels"), batch = words.number("batch");
+  const PackedGrids packed = packed_grids(words);
   std::vector<std::size_t> reach = words.sizes("radius");
   reach.resize(3, 0);
   const std::array<std::size_t, 3> radius{reach[0], reach[1], reach[2]};
@@ -49,34 +47,31 @@ Case read(const Words& words) {
     window.push_back(detail::size_sum(detail::size_product(r, 2), 1));
   check_weights("stencil", "radius", window);
   Stencil what;
-  const std::string& shape = words.text("shape");
-  what.shape = shape == "star"         ? StencilShape::star
-               : shape == "expression" ? StencilShape::expression
-                                       : StencilShape::box;
+  what.shape = words.enumerator<StencilShape>("shape");
   what.radius = {radius[0], radius[1], radius[2]};
   what.edges.boundary = boundary_of(words);
-  StencilProblem problem = stencil_problem(type, {size.width, size.height, size.depth}, radius, channels);
+  const GridSize& size = packed.size;
+  StencilProblem problem =
+      stencil_problem(packed.type, {size.width, size.height, size.depth}, radius, packed.channels);
   if (what.shape == StencilShape::expression)
     what.expression = largest_of(taps_of(StencilShape::star, radius));
   problem.shape = what.shape;
   problem.expression = what.expression;
   problem.boundary = boundary_of(words);
-  problem.batch = batch;
-  problem.in_alignment = problem.out_alignment =
-      packed_alignment(size.height * size.depth * batch, size.width * channels * size_of(type));
-  Case made = case_of(formatted("{}, {} of radius {}", text_of(size, type, batch, channels),
-                                name_of(what.shape), words.text("radius")),
-                      problem, plan_stencil);
-  Windows windows{size, size, channels, batch, {1, 1}, problem.boundary};
+  problem.batch = packed.batch;
+  problem.in_alignment = problem.out_alignment = packed.alignment();
+  Case made =
+      case_of(formatted("{}, {} of radius {}", packed.text(), name_of(what.shape), words.text("radius")),
+              problem, plan_stencil);
+  Windows windows{size, size, packed.channels, packed.batch, {1, 1}, problem.boundary};
   windows.taps = taps_of(what.shape == StencilShape::box ? what.shape : StencilShape::star, radius);
   if (what.shape != StencilShape::expression)
     for (const Tap& tap : windows.taps)
       what.weights.push_back(tap.weight);
-  made.in = {{"in", type, elements_of(size, batch, channels), {.most = 15}}};
-  made.out = {{"out", type, made.in[0].elements}};
+  made.in = {packed.array("in", {.most = 15})};
+  made.out = {packed.array("out")};
   made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
-    return stencil(context, grid_of(arrays.in[0], size, batch, channels),
-                   grid_of(arrays.out[0], size, batch, channels), what, options);
+    return stencil(context, packed.of(arrays.in[0]), packed.of(arrays.out[0]), what, options);
   };
   made.reference = [=](const HostArrays& arrays) {
     if (what.shape == StencilShape::expression) {
@@ -130,72 +125,39 @@ Operation stencil_operation() {
                 {"march", "a queue of planes in local memory"},
                 {"planes", "vectors of several planes in registers"},
                 {"cpu", "one thread a band of rows, vector registers"}},
-      .words = {grid_rule(),
-                pixel_rule(),
-                grids_rule(),
-                {.name = "radius",
-                 .kind = WordKind::sizes,
-                 .help = "Of the window: X, XxY or XxYxZ",
-                 .usual = "1x1",
-                 .form = "XxYxZ",
-                 .least = 1,
-                 .most = 3,
-                 .zero = true},
-                {.name = "shape",
-                 .kind = WordKind::choice,
-                 .help = "Which neighbours have a weight; expression: the largest of a star's, as OpenCL C",
-                 .usual = "box",
-                 .choices = {"box", "star", "expression"}},
-                channels_rule(),
-                boundary_rule("clamp")},
+      .words = {grid_rule(), pixel_rule(), grids_rule(),
+                or_zero(sizes_rule("radius", "Of the window: X, XxY or XxYxZ", "XxYxZ", {1, 3}, "1x1")),
+                choice_rule(
+                    "shape",
+                    "Which neighbours have a weight; expression: the largest of a star's, as OpenCL C",
+                    {"box", "star", "expression"}),
+                channels_rule(), boundary_rule("clamp")},
       .read = read,
       // GPUs: of an H200. CPUs: as fast as OpenCV's filter2D with two threads for float, half as fast for
       // bytes, which is judged beside it; the shares here are for information.
-      .samples = {{Scale::edges, "1 float"},
-                  {Scale::edges, "301x7 half --radius 3x2 --boundary zero"},
-                  {Scale::edges, "133x37 uchar --channels 3 --batch 2 --radius 1x2 --boundary mirror"},
-                  {Scale::edges, "256x64 uchar --channels 4 --boundary wrap"},
-                  {Scale::edges, "67x33x9 float --radius 2x1x1 --boundary reflect"},
-                  {Scale::edges, "64x35x17 float --radius 1x1x1 --shape star"},
-                  {Scale::edges, "65x20 double --radius 2x2 --shape star"},
-                  {Scale::edges, "37x20x5 float --radius 1x1x1 --shape expression --boundary clamp"},
-                  {Scale::small, "200x200 float --radius 2x2"},
-                  {Scale::small, "2048x2048 float"},
-                  {Scale::small, "2048x2048 uchar --channels 4"},
-                  {Scale::small, "128x128x128 float --radius 1x1x1 --shape star"},
-                  {Scale::usual, "2048x2048 float --radius 2x2"},
-                  {Scale::usual, "4096x4096 float"},
-                  {Scale::usual, "4096x4096 float --radius 2x2"},
-                  {Scale::usual, "4096x4096 uchar --channels 4"},
-                  {Scale::usual, "4096x4096 uchar --radius 2x2 --channels 4"},
-                  {Scale::usual, "4096x4096 uchar"},
-                  {Scale::usual, "4096x4096 ushort"},
-                  {Scale::usual, "4096x4096 half"},
-                  {Scale::usual, "4096x4096 half --radius 2x2"},
-                  {Scale::usual, "4096x2048 double"},
-                  {Scale::usual, "4096x4096 float --shape star"},
-                  {Scale::usual, "4095x4095 float"},
-                  {Scale::usual, "4096x4096 float --radius 7x7"},
-                  {Scale::usual, "16777216 float --radius 1"},
-                  {Scale::usual, "256x256x256 float --radius 1x1x1 --shape star"},
-                  {Scale::usual, "256x256x256 float --radius 1x1x1"},
-                  {Scale::usual, "256x256x256 float --radius 4x4x4 --shape star"},
-                  {Scale::large, "8192x8192 float --radius 2x2", 0.85},
-                  {Scale::large, "8192x8192 float", 0.90},
-                  {Scale::large, "8192x8192 uchar --channels 4", 0.80},
-                  {Scale::large, "8192x8192 uchar --radius 2x2 --channels 4"},
-                  {Scale::large, "8192x8192 uchar"},
-                  {Scale::large, "8192x8192 ushort"},
-                  {Scale::large, "8192x8192 half"},
-                  {Scale::large, "8192x8192 half --radius 2x2"},
-                  {Scale::large, "8192x4096 double"},
-                  {Scale::large, "8192x8192 float --shape star"},
-                  {Scale::large, "8191x8191 float"},
-                  {Scale::large, "8192x8192 float --radius 7x7"},
-                  {Scale::large, "67108864 float --radius 1"},
-                  {Scale::large, "512x512x512 float --radius 1x1x1 --shape star"},
-                  {Scale::large, "512x512x512 float --radius 1x1x1"},
-                  {Scale::large, "512x512x512 float --radius 4x4x4 --shape star"}},
+      .samples =
+          {.edges = {"1 float", "301x7 half --radius 3x2 --boundary zero",
+                     "133x37 uchar --channels 3 --batch 2 --radius 1x2 --boundary mirror",
+                     "256x64 uchar --channels 4 --boundary wrap",
+                     "67x33x9 float --radius 2x1x1 --boundary reflect",
+                     "64x35x17 float --radius 1x1x1 --shape star", "65x20 double --radius 2x2 --shape star",
+                     "37x20x5 float --radius 1x1x1 --shape expression --boundary clamp"},
+           .small = {"200x200 float --radius 2x2", "2048x2048 float", "2048x2048 uchar --channels 4",
+                     "128x128x128 float --radius 1x1x1 --shape star"},
+           .usual = {"2048x2048 float --radius 2x2", "4096x4096 float", "4096x4096 float --radius 2x2",
+                     "4096x4096 uchar --channels 4", "4096x4096 uchar --radius 2x2 --channels 4",
+                     "4096x4096 uchar", "4096x4096 ushort", "4096x4096 half", "4096x4096 half --radius 2x2",
+                     "4096x2048 double", "4096x4096 float --shape star", "4095x4095 float",
+                     "4096x4096 float --radius 7x7", "16777216 float --radius 1",
+                     "256x256x256 float --radius 1x1x1 --shape star", "256x256x256 float --radius 1x1x1",
+                     "256x256x256 float --radius 4x4x4 --shape star"},
+           .large = {goal("8192x8192 float --radius 2x2", 0.85), goal("8192x8192 float", 0.90),
+                     goal("8192x8192 uchar --channels 4", 0.80), "8192x8192 uchar --radius 2x2 --channels 4",
+                     "8192x8192 uchar", "8192x8192 ushort", "8192x8192 half", "8192x8192 half --radius 2x2",
+                     "8192x4096 double", "8192x8192 float --shape star", "8191x8191 float",
+                     "8192x8192 float --radius 7x7", "67108864 float --radius 1",
+                     "512x512x512 float --radius 1x1x1 --shape star", "512x512x512 float --radius 1x1x1",
+                     "512x512x512 float --radius 4x4x4 --shape star"}},
       .programs = programs(),
   };
 }

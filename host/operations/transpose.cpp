@@ -20,9 +20,9 @@ Case read(const Words& words) {
   TransposeProblem problem{bytes, rows, cols, batch, in_place};
   problem.in_alignment = packed_alignment(rows * batch, cols * bytes);
   problem.out_alignment = packed_alignment(cols * batch, rows * bytes);
-  Case made = case_of(formatted("{}{} x {}, {} B{}", batch == 1 ? "" : formatted("{} of ", batch), rows, cols,
-                                bytes, in_place ? ", in place" : ""),
-                      problem, plan_transpose);
+  Case made = case_of(
+      formatted("{}{} x {}, {} B{}", batch_text(batch), rows, cols, bytes, in_place ? ", in place" : ""),
+      problem, plan_transpose);
   const ArrayRule elements = moved("in", bytes, detail::size_product(rows, cols, batch));
   if (in_place) {
     made.in_out = {elements};
@@ -41,12 +41,10 @@ Case read(const Words& words) {
   made.reference = [=](const HostArrays& arrays) {
     const HostArray from = in_place ? arrays.in_out[0] : arrays.in[0];
     HostArray& to = in_place ? arrays.in_out[0] : arrays.out[0];
-    in_parallel(batch * cols, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t line = begin; line < end; ++line) {  // a row of the output
-        const std::size_t b = line / cols, j = line % cols;
-        for (std::size_t i = 0; i < rows; ++i)
-          copy_element(from, (b * rows + i) * cols + j, to, line * rows + i, bytes);
-      }
+    for_each_in_parallel(batch * cols, [&](std::size_t line) {  // a row of the output
+      const std::size_t b = line / cols, j = line % cols;
+      for (std::size_t i = 0; i < rows; ++i)
+        copy_element(from, (b * rows + i) * cols + j, to, line * rows + i, bytes);
     });
   };
   return made;
@@ -77,52 +75,24 @@ Operation transpose_operation() {
                 {"vector", "several elements at once, transposed in registers"},
                 {"skewed", "a window for each output row: all stores fill sectors"},
                 {"cpu", "one thread a tile, whole cache lines"}},
-      .words = {shape_rule("Of the input"),
-                element_rule(),
-                batch_rule(),
-                {.name = "in-place",
-                 .kind = WordKind::flag,
-                 .help = "Input and output are the same square matrix"}},
+      .words = {shape_rule("Of the input"), element_rule(), batch_rule(),
+                flag_rule("in-place", "Input and output are the same square matrix")},
       .read = read,
       // Odd shapes are primes or nearly: no tile divides them, and no row but the first is aligned.
-      .samples = {{Scale::edges, "1x1 uchar"},
-                  {Scale::edges, "37x131 uchar --batch 3"},
-                  {Scale::edges, "65x33 ushort"},
-                  {Scale::edges, "129x258 float"},
-                  {Scale::edges, "1x300 float"},
-                  {Scale::edges, "300x1 double --batch 2"},
-                  {Scale::edges, "67x35 float4"},
-                  {Scale::edges, "97x97 float --in-place --batch 2"},
-                  {Scale::small, "333x333 float"},
-                  {Scale::small, "2048x2048 float"},
-                  {Scale::small, "2049x1501 float"},
-                  {Scale::small, "4096x4096 uchar"},
-                  {Scale::small, "4096x2048 ushort"},
-                  {Scale::small, "2048x1024 double"},
-                  {Scale::small, "1024x1024 float4"},
-                  {Scale::small, "4093x4099 uchar"},
-                  {Scale::usual, "4096x4096 float", 0.75},
-                  {Scale::usual, "4097x3001 float", 0.65},
-                  {Scale::usual, "8192x8192 uchar"},
-                  {Scale::usual, "8192x4096 ushort"},
-                  {Scale::usual, "4096x2048 double"},
-                  {Scale::usual, "2048x2048 float4"},
-                  {Scale::usual, "8191x8193 uchar"},
-                  {Scale::usual, "8191x4099 ushort"},
-                  {Scale::usual, "4099x2053 double"},
-                  {Scale::usual, "2053x2039 float4"},
-                  {Scale::usual, "64x64 float --batch 4096"},
-                  {Scale::large, "16384x16384 float", 0.97},
-                  {Scale::large, "16001x15999 float", 0.90},
-                  {Scale::large, "32768x32768 uchar", 0.90},
-                  {Scale::large, "32768x16384 ushort", 0.90},
-                  {Scale::large, "16384x8192 double", 0.90},
-                  {Scale::large, "8192x8192 float4", 0.90},
-                  {Scale::large, "64x64 float --batch 4096", 0.85},
-                  {Scale::large, "32749x32771 uchar"},
-                  {Scale::large, "32749x16381 ushort"},
-                  {Scale::large, "16381x8191 double"},
-                  {Scale::large, "8191x8191 float4"}},
+      .samples = {.edges = {"1x1 uchar", "37x131 uchar --batch 3", "65x33 ushort", "129x258 float",
+                            "1x300 float", "300x1 double --batch 2", "67x35 float4",
+                            "97x97 float --in-place --batch 2"},
+                  .small = {"333x333 float", "2048x2048 float", "2049x1501 float", "4096x4096 uchar",
+                            "4096x2048 ushort", "2048x1024 double", "1024x1024 float4", "4093x4099 uchar"},
+                  .usual = {goal("4096x4096 float", 0.75), goal("4097x3001 float", 0.65), "8192x8192 uchar",
+                            "8192x4096 ushort", "4096x2048 double", "2048x2048 float4", "8191x8193 uchar",
+                            "8191x4099 ushort", "4099x2053 double", "2053x2039 float4",
+                            "64x64 float --batch 4096"},
+                  .large = {goal("16384x16384 float", 0.97), goal("16001x15999 float", 0.90),
+                            goal("32768x32768 uchar", 0.90), goal("32768x16384 ushort", 0.90),
+                            goal("16384x8192 double", 0.90), goal("8192x8192 float4", 0.90),
+                            goal("64x64 float --batch 4096", 0.85), "32749x32771 uchar", "32749x16381 ushort",
+                            "16381x8191 double", "8191x8191 float4"}},
       .programs = programs(),
   };
 }

@@ -80,13 +80,11 @@ class Reader {
   template <class Body>
   void for_each_result(const Body& body) const {
     const std::size_t row = w_.out.width * w_.channels;
-    in_parallel(w_.out.height * w_.out.depth * w_.batch, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t line = begin; line < end; ++line) {
-        const std::size_t y = line % w_.out.height, plane = line / w_.out.height;
-        for (std::size_t i = 0; i < row; ++i) {
-          body(line * row + i, Place{signed_of(i / w_.channels * w_.stride[0]), signed_of(y * w_.stride[1]),
-                                     signed_of(plane % w_.out.depth), i % w_.channels, plane / w_.out.depth});
-        }
+    for_each_in_parallel(w_.out.height * w_.out.depth * w_.batch, [&](std::size_t line) {
+      const std::size_t y = line % w_.out.height, plane = line / w_.out.height;
+      for (std::size_t i = 0; i < row; ++i) {
+        body(line * row + i, Place{signed_of(i / w_.channels * w_.stride[0]), signed_of(y * w_.stride[1]),
+                                   signed_of(plane % w_.out.depth), i % w_.channels, plane / w_.out.depth});
       }
     });
   }
@@ -137,15 +135,14 @@ void for_each_product(const Windows& windows, const std::vector<double>& row,
 }
 
 SeparableProblem blurred_grids(const Words& words) {
-  const GridSize size = grid_size(words);
+  const PackedGrids packed = packed_grids(words);
   SeparableProblem problem;
-  problem.in = problem.out = words.scalar("type");
+  problem.in = problem.out = packed.type;
   problem.boundary = boundary_of(words);
-  problem.width = size.width, problem.height = size.height;
-  problem.planes = size.depth * words.number("batch");
-  problem.channels = words.number("channels");
-  problem.in_alignment = problem.out_alignment =
-      packed_alignment(problem.height * problem.planes, problem.row_elements() * size_of(problem.in));
+  problem.width = packed.size.width, problem.height = packed.size.height;
+  problem.planes = packed.size.depth * packed.batch;
+  problem.channels = packed.channels;
+  problem.in_alignment = problem.out_alignment = packed.alignment();
   return problem;
 }
 
@@ -154,49 +151,58 @@ Windows planes_of(const SeparableProblem& problem) {
   return {size, size, problem.channels, problem.planes, {1, 1}, problem.boundary};
 }
 
-std::vector<Tap> square_taps(std::size_t edge) {
-  std::vector<Tap> taps;
-  const std::ptrdiff_t reach = signed_of(edge / 2);
-  for (std::ptrdiff_t y = -reach; y <= reach; ++y)
-    for (std::ptrdiff_t x = -reach; x <= reach; ++x)
-      taps.push_back({x, y});
-  return taps;
+std::array<std::size_t, 2> pair_of(const Words& words, const std::string& name) {
+  const auto sizes = words.sizes(name);
+  return {sizes[0], sizes.back()};
+}
+
+Case window_case(const Words& words, const WindowFilter& filter) {
+  const PackedGrids packed = packed_grids(words);
+  const std::size_t edge = words.number("window");
+  WindowProblem problem{blurred_grids(words), filter.op};
+  problem.grids.in_alignment = problem.grids.out_alignment = 64;  // its vectors lie anywhere
+  problem.grids.row_taps = problem.grids.column_taps = edge;
+  const SeparableProblem grids = problem.grids;
+  Case made =
+      case_of(formatted("{}, {} of {} x {}", packed.text(), filter.what, edge, edge), problem, plan_window);
+  made.in = {packed.array("in")};
+  made.out = {packed.array("out")};
+  made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
+    return filter.call(context, packed.of(arrays.in[0]), packed.of(arrays.out[0]), edge,
+                       {.boundary = grids.boundary}, options);
+  };
+  made.reference = [=](const HostArrays& arrays) {
+    Windows windows = planes_of(grids);
+    const std::ptrdiff_t reach = signed_of(edge / 2);
+    for (std::ptrdiff_t y = -reach; y <= reach; ++y)
+      for (std::ptrdiff_t x = -reach; x <= reach; ++x)
+        windows.taps.push_back({x, y});
+    for_each_window(windows, numbers_of(arrays.in[0]),
+                    [&](std::size_t result, const std::vector<double>& elements) {
+                      store(arrays.out[0], result, filter.result(elements, edge));
+                    });
+  };
+  return made;
+}
+
+std::vector<WordRule> window_rules() {
+  return {grid_rule(),     pixel_rule(),
+          grids_rule(),    choice_rule("window", "Cells and rows of the window", {"3", "5"}),
+          channels_rule(), boundary_rule("mirror")};
 }
 
 double weight_of(std::size_t tap) { return static_cast<double>(tap % 3) / 64; }
 
 WordRule boundary_rule(const std::string& usual) {
-  return {.name = "boundary",
-          .kind = WordKind::choice,
-          .help = "Beyond the edges",
-          .usual = usual,
-          .choices = {"zero", "clamp", "reflect", "mirror", "wrap"}};
+  return choice_rule("boundary", "Beyond the edges", {"zero", "clamp", "reflect", "mirror", "wrap"}, usual);
 }
 
-Boundary boundary_of(const Words& words) {
-  for (int i = 0; i < static_cast<int>(Boundary::leave); ++i)
-    if (words.text("boundary") == name_of(static_cast<Boundary>(i))) return static_cast<Boundary>(i);
-  return Boundary::zero;
-}
+Boundary boundary_of(const Words& words) { return words.enumerator<Boundary>("boundary"); }
 
 WordRule pixel_rule() {
-  return {.name = "type",
-          .kind = WordKind::scalar,
-          .help = "uint8, uint16, half, float32 or float64",
-          .usual = "float32",
-          .positional = true};
+  return type_rule(WordKind::scalar, "uint8, uint16, half, float32 or float64", "float32");
 }
 
-WordRule edge_rule() {
-  return {.name = "window",
-          .kind = WordKind::choice,
-          .help = "Cells and rows of the window",
-          .usual = "3",
-          .choices = {"3", "5"}};
-}
-
-WordRule channels_rule() {
-  return {.name = "channels", .kind = WordKind::number, .help = "Interleaved in each cell", .usual = "1"};
-}
+WordRule channels_rule() { return number_rule("channels", "Interleaved in each cell", "1"); }
 
 }  // namespace smem::operations

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "operations/grids.hpp"
+#include "operations/operation.hpp"
 #include "operations/words.hpp"
 
+#include <smem/blur.hpp>
 #include <smem/boundary.hpp>
 #include <smem/separable_plan.hpp>
 
@@ -48,19 +50,35 @@ void for_each_product(const Windows& windows, const std::vector<double>& row,
 SeparableProblem blurred_grids(const Words& words);
 /// Windows of its planes, as many as its results.
 Windows planes_of(const SeparableProblem& problem);
-/// Of `edge` x `edge` cells, row by row.
-std::vector<Tap> square_taps(std::size_t edge);
 
 /// Weights that are whole numbers of 64ths, for sums that are exact: of integers a mean that seldom
 /// saturates.
 double weight_of(std::size_t tap);
+
+/// "3" or "3x2": across and down.
+std::array<std::size_t, 2> pair_of(const Words& words, const std::string& name);
+
+/// What sums of products of weights that are no fractions of a power of two may differ by.
+inline double filter_tolerance(Scalar type) {
+  return type == Scalar::float64 ? 0x1p-40 : type == Scalar::float32 ? 0x1p-16 : 0x1p-10;
+}
+
+/// A filter whose results are each made of the elements of a window of 3 x 3 or 5 x 5 cells.
+struct WindowFilter {
+  WindowOp op;
+  std::string_view what;  ///< "median"
+  double (*result)(const std::vector<double>& window, std::size_t edge);
+  cl::Event (*call)(const Context&, const ConstGrid& in, const Grid& out, std::size_t edge, const Edges&,
+                    const CallOptions&);
+};
+Case window_case(const Words& words, const WindowFilter& filter);
+/// The words of such a filter.
+std::vector<WordRule> window_rules();
 
 /// `usual`: the boundary where none is said.
 WordRule boundary_rule(const std::string& usual);
 Boundary boundary_of(const Words& words);
 WordRule pixel_rule();
 WordRule channels_rule();
-/// A median's or a gradient's window: 3 or 5.
-WordRule edge_rule();
 
 }  // namespace smem::operations

@@ -47,15 +47,55 @@ std::optional<double> parse_real(const std::string& text) {
   return value;
 }
 
-[[noreturn]] void refuse(std::string_view operation, const std::string& argument, std::string expected,
-                         std::string got) {
+}  // namespace
+
+WordRule number_rule(std::string name, std::string help, std::string usual) {
+  return {std::move(name), WordKind::number, std::move(help), std::move(usual)};
+}
+
+WordRule choice_rule(std::string name, std::string help, std::vector<std::string> choices,
+                     std::string usual) {
+  if (usual.empty()) usual = choices.front();
+  return {.name = std::move(name),
+          .kind = WordKind::choice,
+          .help = std::move(help),
+          .usual = std::move(usual),
+          .choices = std::move(choices)};
+}
+
+WordRule flag_rule(std::string name, std::string help) {
+  return {std::move(name), WordKind::flag, std::move(help)};
+}
+
+WordRule sizes_rule(std::string name, std::string help, std::string form, SizeCounts counts,
+                    std::string usual) {
+  const bool positional = usual.empty();
+  return {std::move(name), WordKind::sizes, std::move(help), std::move(usual),
+          positional,      std::move(form), counts.least,    counts.most};
+}
+
+WordRule type_rule(WordKind kind, std::string help, std::string usual, std::vector<std::string> choices) {
+  return {.name = "type",
+          .kind = kind,
+          .help = std::move(help),
+          .usual = std::move(usual),
+          .positional = true,
+          .choices = std::move(choices)};
+}
+
+WordRule or_zero(WordRule rule) {
+  rule.zero = true;
+  return rule;
+}
+
+std::string batch_text(std::size_t batch) { return batch == 1 ? "" : formatted("{} of ", batch); }
+
+void refuse(std::string_view operation, const std::string& word, std::string expected, std::string got) {
   throw Error({.operation = std::string(operation),
-               .argument = argument,
+               .argument = word,
                .expected = std::move(expected),
                .got = std::move(got)});
 }
-
-}  // namespace
 
 void check_weights(std::string_view operation, const std::string& word,
                    const std::vector<std::size_t>& taps) {

@@ -36,6 +36,22 @@ struct WordRule {
   bool zero = false;                      ///< whether numbers may be 0
 };
 
+// Rules by their kinds. Where a word is not said, a choice is its first one, or `usual`; sizes without one
+// must be said, and are told by their place.
+WordRule number_rule(std::string name, std::string help, std::string usual);
+WordRule choice_rule(std::string name, std::string help, std::vector<std::string> choices,
+                     std::string usual = {});
+WordRule flag_rule(std::string name, std::string help);
+struct SizeCounts {
+  std::size_t least, most;
+};
+WordRule sizes_rule(std::string name, std::string help, std::string form, SizeCounts counts,
+                    std::string usual = {});
+/// The type of elements, told by its place.
+WordRule type_rule(WordKind kind, std::string help, std::string usual, std::vector<std::string> choices = {});
+/// The rule, of numbers that may be 0.
+WordRule or_zero(WordRule rule);
+
 /// Whether the text is what the rule wants.
 bool fits(const WordRule& rule, const std::string& text);
 /// What the help calls such a value: "ROWSxCOLS".
@@ -57,10 +73,34 @@ class Words {
   std::vector<std::size_t> sizes(const std::string& name) const;
   std::size_t element_bytes(const std::string& name) const;
   Scalar scalar(const std::string& name) const;
+  /// The enumerator that name_of() calls so.
+  template <class Enum>
+  Enum enumerator(const std::string& name) const {
+    int value = 0;
+    while (text(name) != name_of(static_cast<Enum>(value)))
+      ++value;
+    return static_cast<Enum>(value);
+  }
 
  private:
   std::map<std::string, std::string> values_;
 };
+
+/// The names of all enumerators up to `last`.
+template <class Enum>
+std::vector<std::string> names_to(Enum last) {
+  std::vector<std::string> names;
+  for (int value = 0; value <= static_cast<int>(last); ++value)
+    names.emplace_back(name_of(static_cast<Enum>(value)));
+  return names;
+}
+
+/// "3 of " of a batch; of one, nothing.
+std::string batch_text(std::size_t batch);
+
+/// \throws Error. What every word that does not fit ends with.
+[[noreturn]] void refuse(std::string_view operation, const std::string& word, std::string expected,
+                         std::string got);
 
 /// Weights that a description makes. \throws Error naming the word when there are more than it can hold.
 void check_weights(std::string_view operation, const std::string& word, const std::vector<std::size_t>& taps);

@@ -3,17 +3,9 @@
 #include "ops/views.hpp"
 #include "plan/sizes.hpp"
 
-#include <smem/error.hpp>
-
-#include <string>
-#include <utility>
-
 namespace smem::ops {
 
 BinArguments bin_arguments(const char* operation, const Bins& bins, HistogramProblem& problem) {
-  const auto refuse_edges = [&](std::string expected, std::string got) {
-    refuse(operation, "bins.edges", std::move(expected), std::move(got));
-  };
   plan::require_known(operation, "bins.outside", bins.outside, Outside::clamp);
   problem.bins = bins.count;
   BinArguments arguments;
@@ -30,9 +22,8 @@ BinArguments bin_arguments(const char* operation, const Bins& bins, HistogramPro
   problem.rule = BinRule::edges;
   arguments.edges = bins.edges;
   check_type(operation, "bins.edges", bins.edges.type, problem.in);
-  if (bins.edges.size != bins.count + 1) {
-    refuse_edges(formatted("{} for {} bins", bins.count + 1, bins.count), formatted("{}", bins.edges.size));
-  }
+  if (bins.edges.size != bins.count + 1)
+    refuse(operation, "bins.edges", formatted("{} for {} bins", bins.count + 1, bins.count), bins.edges.size);
   return arguments;
 }
 

@@ -4,9 +4,7 @@
 #include "plan/sizes.hpp"
 
 #include <smem/blur.hpp>
-#include <smem/error.hpp>
 
-#include <array>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -40,21 +38,17 @@ std::vector<double> small_table(std::size_t size) {
 /// Both numbers of a window. \throws Error naming `window`.
 Gaussian completed(const char* operation, Gaussian window, Scalar type) {
   if (!std::isfinite(window.sigma) || window.sigma < 0)
-    refuse(operation, "window", "a sigma of 0 or more", formatted("{}", window.sigma));
+    refuse(operation, "window", "a sigma of 0 or more", window.sigma);
   if (window.size == 0 && window.sigma == 0) refuse(operation, "window", "a size or a sigma", "neither");
-  if (window.size > kMostCells) {
-    refuse(operation, "window", formatted("a window of at most {} cells", kMostCells),
-           formatted("{}", window.size));
-  }
+  if (window.size > kMostCells)
+    refuse(operation, "window", formatted("a window of at most {} cells", kMostCells), window.size);
   if (window.size == 0) {
     const double size = std::round(window.sigma * (type == Scalar::uint8 ? 3 : 4) * 2 + 1);
-    if (size > static_cast<double>(kMostCells)) {
-      refuse(operation, "window", formatted("a window of at most {} cells", kMostCells),
-             formatted("{}", size));
-    }
+    if (size > static_cast<double>(kMostCells))
+      refuse(operation, "window", formatted("a window of at most {} cells", kMostCells), size);
     window.size = static_cast<std::size_t>(size) | 1;
   }
-  if (window.size % 2 == 0) refuse(operation, "window", "an odd size", formatted("{}", window.size));
+  if (window.size % 2 == 0) refuse(operation, "window", "an odd size", window.size);
   return window;
 }
 
@@ -138,11 +132,9 @@ cl::Event unsharp_mask(const Context& context, const ConstGrid& in, const Grid& 
   // As a number of what is computed with.
   const double most =
       type == Scalar::float64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
-  if (!(std::abs(mask.amount) <= most)) {
-    refuse(kOperation, "amount", formatted("a number from {} to {}", -most, most),
-           formatted("{}", mask.amount));
-  }
-  if (!(mask.threshold >= 0)) refuse(kOperation, "threshold", "0 or more", formatted("{}", mask.threshold));
+  if (!(std::abs(mask.amount) <= most))
+    refuse(kOperation, "amount", formatted("a number from {} to {}", -most, most), mask.amount);
+  if (!(mask.threshold >= 0)) refuse(kOperation, "threshold", "0 or more", mask.threshold);
   const Weights weights = both_weights(kOperation, mask.window, type, false);
   return ops::run_separable(context, in, out, {weights.row, weights.column}, edges, options,
                             {.operation = kOperation,

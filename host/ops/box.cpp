@@ -6,11 +6,9 @@
 #include "plan/sizes.hpp"
 
 #include <smem/blur.hpp>
-#include <smem/error.hpp>
 
 #include <cmath>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace smem {
@@ -37,7 +35,7 @@ void check_value(Scalar in, const Edges& edges) {
   if (edges.boundary != Boundary::constant || is_float(in)) return;
   const double most = in == Scalar::uint8 ? 255 : 65535;
   if (edges.value >= 0 && edges.value <= most && edges.value == std::floor(edges.value)) return;
-  refuse("box_blur", "value", formatted("one of {}'s numbers", name_of(in)), formatted("{}", edges.value));
+  refuse("box_blur", "value", formatted("one of {}'s numbers", name_of(in)), edges.value);
 }
 
 cl::Event run_window(const Context& context, const char* operation, WindowOp op, const ConstGrid& in,
@@ -64,8 +62,7 @@ cl::Event box_blur(const Context& context, const ConstGrid& in, const Grid& out,
     refuse(kBox, "out", formatted("{} or float32", name_of(type)), std::string(name_of(given)));
   if (edges.boundary) plan::require_known(kBox, "boundary", *edges.boundary);
   const std::size_t most = std::max(radius.across, radius.down);
-  if (most > kMaxBoxRadius)
-    refuse(kBox, "radius", formatted("at most {}", kMaxBoxRadius), formatted("{}", most));
+  if (most > kMaxBoxRadius) refuse(kBox, "radius", formatted("at most {}", kMaxBoxRadius), most);
   check_value(type, edges);
   const std::size_t across = 2 * radius.across + 1, down = 2 * radius.down + 1;
   const ops::FilterCall filter = filter_of(in, out, edges, across, down);
@@ -97,7 +94,7 @@ cl::Event sobel(const Context& context, const ConstGrid& in, const Grid& out, co
                 const Edges& edges, const CallOptions& options) {
   const auto [gradient, size] = sobel;
   plan::require_known("sobel", "gradient", gradient, Gradient::magnitude);
-  if (size != 3 && size != 5) refuse("sobel", "size", "3 or 5", formatted("{}", size));
+  if (size != 3 && size != 5) refuse("sobel", "size", "3 or 5", size);
   if (gradient != Gradient::magnitude)
     return ops::sobel_slope(context, in, out, gradient == Gradient::across, size, edges, options);
   return run_window(context, "sobel", WindowOp::gradient, in, out, size, edges, options);

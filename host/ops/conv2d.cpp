@@ -7,11 +7,9 @@
 #include "runtime/scratch.hpp"
 
 #include <smem/conv2d.hpp>
-#include <smem/error.hpp>
 #include <smem/gemm.hpp>
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 namespace smem {
@@ -28,7 +26,7 @@ constexpr std::size_t kMostCells = std::size_t{1} << 30;  // of a row or column:
 void check_numbers(const ConstGrid& weights, const Conv2d& convolution) {
   const auto check = [](const char* name, std::size_t least, std::size_t number) {
     if (number < least || number > kMost)
-      refuse(kOperation, name, formatted("{} to {}", least, kMost), formatted("{}", number));
+      refuse(kOperation, name, formatted("{} to {}", least, kMost), number);
   };
   check("stride.x", 1, convolution.stride.x);
   check("stride.y", 1, convolution.stride.y);
@@ -61,17 +59,17 @@ void check_shapes(const ConstGrid& in, const ConstGrid& weights, const Grid& out
   }
   const std::size_t channels = in.size.depth, filters = weights.batch;
   if (channels < 1 || channels > kMostChannels)
-    refuse(kOperation, "in", formatted("1 to {} channels", kMostChannels), formatted("{}", channels));
+    refuse(kOperation, "in", formatted("1 to {} channels", kMostChannels), channels);
   if (filters > kMostChannels)
-    refuse(kOperation, "weights", formatted("at most {} filters", kMostChannels), formatted("{}", filters));
+    refuse(kOperation, "weights", formatted("at most {} filters", kMostChannels), filters);
   if (convolution.groups < 1 || channels % convolution.groups != 0 || filters % convolution.groups != 0) {
     refuse(kOperation, "groups",
            formatted("a number that divides {} channels and {} filters", channels, filters),
-           formatted("{}", convolution.groups));
+           convolution.groups);
   }
   if (weights.size.depth != channels / convolution.groups)
     refuse(kOperation, "weights", formatted("{} channels", channels / convolution.groups),
-           formatted("{}", weights.size.depth));
+           weights.size.depth);
   const bool packed = (weights.size.height == 1 || weights.pitch == weights.size.width) &&
                       (weights.size.depth == 1 ||
                        weights.plane == plan::size_product(weights.size.width, weights.size.height));
@@ -94,8 +92,7 @@ void check_shapes(const ConstGrid& in, const ConstGrid& weights, const Grid& out
   if (convolution.bias.buffer == nullptr) return;
   ops::check_type(kOperation, "bias", convolution.bias.type, in.type);
   if (convolution.bias.size != filters)
-    refuse(kOperation, "bias", formatted("{}, one for each filter", filters),
-           formatted("{}", convolution.bias.size));
+    refuse(kOperation, "bias", formatted("{}, one for each filter", filters), convolution.bias.size);
 }
 
 Conv2dProblem problem_of(const ConstGrid& in, const ConstGrid& weights, const Grid& out,
@@ -136,22 +133,20 @@ struct Call {
   Conv2dProblem problem;
 };
 
-cl_ulong number(std::size_t value) { return static_cast<cl_ulong>(value); }
 cl_uint small(std::size_t value) { return static_cast<cl_uint>(value); }
 
 /// The arguments of all variants but "gemm".
 void bind(const ops::Launching& launch, const Call& c) {
   const Conv2dProblem& p = c.problem;
   const auto planned = [&](const char* name) { return small(launch.plan().number(name)); };
-  launch(c.in.buffer, number(c.in.offset), number(c.in.pitch), number(c.in.plane), number(c.in.batch_stride),
-         c.weights.buffer, number(c.weights.offset), number(c.weights.batch_stride), c.out.buffer,
-         number(c.out.offset), number(c.out.pitch), number(c.out.plane), number(c.out.batch_stride),
-         p.bias ? c.convolution.bias.buffer : c.weights.buffer, number(c.convolution.bias.offset),
-         small(p.bias ? 1 : 0), number(p.images), small(p.groups), small(p.group_channels()),
-         small(p.group_filters()), small(p.width), small(p.height), small(p.out_width), small(p.out_height),
-         small(p.window.width), small(p.window.height), small(p.stride.x), small(p.stride.y),
-         small(p.dilation.x), small(p.dilation.y), small(p.padding.left), small(p.padding.top),
-         planned("block_k"), planned("tile_w"), planned("tile_h"), planned("depth"));
+  ConstVector bias = c.convolution.bias;
+  if (!p.bias) bias.buffer = c.weights.buffer;
+  launch(c.in, c.weights.buffer, c.weights.offset, c.weights.batch_stride, c.out, bias, small(p.bias ? 1 : 0),
+         p.images, small(p.groups), small(p.group_channels()), small(p.group_filters()), small(p.width),
+         small(p.height), small(p.out_width), small(p.out_height), small(p.window.width),
+         small(p.window.height), small(p.stride.x), small(p.stride.y), small(p.dilation.x),
+         small(p.dilation.y), small(p.padding.left), small(p.padding.top), planned("block_k"),
+         planned("tile_w"), planned("tile_h"), planned("depth"));
 }
 
 /// A slice of the images, or of the rows of one.
@@ -163,12 +158,13 @@ struct Slice {
 cl::Event lay_columns(const Call& c, const runtime::Ready::Step& columns, const Slice& slice, cl_mem memory,
                       std::span<const cl::Event> wait_for) {
   const Conv2dProblem& p = c.problem;
-  return c.context.runtime().launch(
-      columns, wait_for, c.in.buffer, number(c.in.offset + slice.image * c.in.batch_stride),
-      number(c.in.pitch), number(c.in.plane), number(c.in.batch_stride), memory, number(slice.images),
-      small(p.in_channels), small(p.width), small(p.height), small(p.out_width), small(slice.row),
-      small(slice.rows), small(p.window.width), small(p.window.height), small(p.stride.x), small(p.stride.y),
-      small(p.dilation.x), small(p.dilation.y), small(p.padding.left), small(p.padding.top));
+  ConstGrid in = c.in;
+  in.offset += slice.image * in.batch_stride;
+  return c.context.runtime().launch(columns, wait_for, in, memory, slice.images, small(p.in_channels),
+                                    small(p.width), small(p.height), small(p.out_width), small(slice.row),
+                                    small(slice.rows), small(p.window.width), small(p.window.height),
+                                    small(p.stride.x), small(p.stride.y), small(p.dilation.x),
+                                    small(p.dilation.y), small(p.padding.left), small(p.padding.top));
 }
 
 /// The products of a slice: for each group of channels, filters times columns, which lie in `memory`; null:

@@ -7,14 +7,12 @@
 #include "ops/stencil.hpp"
 #include "plan/sizes.hpp"
 
-#include <smem/error.hpp>
 #include <smem/separable.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -44,17 +42,16 @@ void check_numbers(const ConvolutionKernel& kernel, const Convolution& convoluti
                                      {"stride.y", convolution.stride.y},
                                      {"dilation.x", convolution.dilation.x},
                                      {"dilation.y", convolution.dilation.y}}) {
-    if (number < 1 || number > kMost)
-      refuse(kOperation, name, formatted("1 to {}", kMost), formatted("{}", number));
+    if (number < 1 || number > kMost) refuse(kOperation, name, formatted("1 to {}", kMost), number);
   }
   if (kernel.weights.size() != plan::size_product(kernel.width, kernel.height)) {
     refuse(kOperation, "kernel.weights", formatted("{} x {}", kernel.width, kernel.height),
-           formatted("{}", kernel.weights.size()));
+           kernel.weights.size());
   }
   for (const auto& [name, dilation, size] : {std::tuple{"dilation.x", convolution.dilation.x, kernel.width},
                                              {"dilation.y", convolution.dilation.y, kernel.height}}) {
     if ((size - 1) * dilation >= kMost)
-      refuse(kOperation, name, formatted("a window of at most {} cells", kMost), formatted("{}", dilation));
+      refuse(kOperation, name, formatted("a window of at most {} cells", kMost), dilation);
   }
   if (boundary == Boundary::leave)
     refuse(kOperation, "boundary", "one that says what lies in the padding", "\"leave\"");
@@ -66,8 +63,8 @@ Window window_of(const ConvolutionKernel& kernel, const Convolution& convolution
   if (convolution.turned) std::reverse(window.weights.begin(), window.weights.end());
   const auto anchor = [&](const char* name, const std::optional<std::size_t>& asked, std::size_t size) {
     if (!asked) return convolution.turned ? size - 1 - size / 2 : size / 2;
-    if (convolution.padding) refuse(kOperation, name, "none beside a padding", formatted("{}", *asked));
-    if (*asked >= size) refuse(kOperation, name, formatted("less than {}", size), formatted("{}", *asked));
+    if (convolution.padding) refuse(kOperation, name, "none beside a padding", *asked);
+    if (*asked >= size) refuse(kOperation, name, formatted("less than {}", size), *asked);
     return convolution.turned ? size - 1 - *asked : *asked;
   };
   const std::size_t x = anchor("anchor_x", convolution.anchor_x, kernel.width),
@@ -75,7 +72,7 @@ Window window_of(const ConvolutionKernel& kernel, const Convolution& convolution
   if (convolution.padding) {
     const Padding& p = *convolution.padding;
     for (const std::size_t side : {p.left, p.top, p.right, p.bottom}) {
-      if (side > kMost) refuse(kOperation, "padding", formatted("at most {}", kMost), formatted("{}", side));
+      if (side > kMost) refuse(kOperation, "padding", formatted("at most {}", kMost), side);
     }
     window.left = p.left, window.top = p.top, window.right = p.right, window.bottom = p.bottom;
   } else {

@@ -4,7 +4,6 @@
 #include "plan/sizes.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 namespace smem::ops {
@@ -25,11 +24,9 @@ SeparableProblem problem_of(const char* operation, const FilterCall& filter) {
 
 void check_filter(const Context& context, const char* operation, const FilterCall& f,
                   SeparableProblem& problem) {
-  const Memory in_memory = check_grid(context, operation, "in", f.in, false);
-  const Memory out_memory = check_grid(context, operation, "out", f.out, true);
-  check_apart(operation, f.in, in_memory, f.out, out_memory);
-  problem.in_alignment = row_alignment(f.in, in_memory);
-  problem.out_alignment = row_alignment(f.out, out_memory);
+  const Memories memories = check_grids(context, operation, f.in, f.out);
+  problem.in_alignment = row_alignment(f.in, memories.in);
+  problem.out_alignment = row_alignment(f.out, memories.out);
 }
 
 namespace {

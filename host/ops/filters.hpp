@@ -11,7 +11,6 @@
 #include <array>
 #include <cstddef>
 #include <span>
-#include <vector>
 
 namespace smem::ops {
 
@@ -68,16 +67,12 @@ FilterWeights filter_weights(const Context& context, const FilterCall& filter, d
 /// Gives one of the kernels that take cl/separable/arguments.clh its arguments. `more`: those behind them.
 template <class... More>
 void bind_filter(const Launching& launch, const FilterCall& f, cl_mem weights, const More&... more) {
-  const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
   const auto small = [](std::size_t value) { return static_cast<cl_uint>(value); };
   const Written cols = f.cols(), rows = f.rows();
-  launch(f.in.buffer, number(f.in.offset), number(f.in.pitch), number(f.in.plane), number(f.in.batch_stride),
-         f.out.buffer, number(f.out.offset), number(f.out.pitch), number(f.out.plane),
-         number(f.out.batch_stride), number(f.in.row_elements()), number(f.in.size.height),
-         number(f.in.size.depth), number(f.in.size.depth * f.in.batch), cols.first, cols.end, rows.first,
-         rows.end, small(f.row_taps), small(f.column_taps), small(f.row_origin), small(f.column_origin),
-         weights, small(launch.launch().number("band")), small(launch.launch().number("streaming")),
-         launch.scratch(0, f.out.buffer), more...);
+  launch(f.in, f.out, f.in.row_elements(), f.in.size.height, f.in.size.depth, f.in.size.depth * f.in.batch,
+         cols.first, cols.end, rows.first, rows.end, small(f.row_taps), small(f.column_taps),
+         small(f.row_origin), small(f.column_origin), weights, small(launch.launch().number("band")),
+         small(launch.launch().number("streaming")), launch.scratch(0, f.out.buffer), more...);
 }
 
 /// A separable filter under the name of the operation that it serves.

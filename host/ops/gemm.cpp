@@ -11,7 +11,6 @@
 #include <smem/gemm.hpp>
 
 #include <cmath>
-#include <limits>
 #include <string>
 #include <utility>
 
@@ -19,7 +18,7 @@ namespace smem {
 
 namespace {
 
-using plan::gemm::refuse;
+using ops::refuse;
 
 /// A matrix of the call: as the caller gave it, under the caller's name.
 struct Operand {
@@ -44,7 +43,8 @@ GemmProblem check_shapes(const Gemm& product, const ConstMatrix& a, const ConstM
   // Rows and columns of the matrices, whatever the order in memory.
   const bool turned = product.order == Order::column_major;
   if (!turned && product.order != Order::row_major)
-    refuse("order", "row_major or column_major", formatted("number {}", static_cast<int>(product.order)));
+    refuse("gemm", "order", "row_major or column_major",
+           formatted("number {}", static_cast<int>(product.order)));
   const auto rows = [&](const ConstMatrix& view) { return turned ? view.cols : view.rows; };
   const auto cols = [&](const ConstMatrix& view) { return turned ? view.rows : view.cols; };
   const std::size_t m = product.transpose_a ? cols(a) : rows(a);
@@ -55,13 +55,13 @@ GemmProblem check_shapes(const Gemm& product, const ConstMatrix& a, const ConstM
     return transposed ? formatted("the transpose of {}", name) : std::string(name);
   };
   if (b_rows != k) {
-    refuse("b",
+    refuse("gemm", "b",
            formatted("{} rows of {}, as {} has columns", k, named("b", product.transpose_b),
                      named("a", product.transpose_a)),
-           formatted("{}", b_rows));
+           b_rows);
   }
   if (rows(c) != m || cols(c) != n)
-    refuse("c", formatted("{} x {}", m, n), formatted("{} x {}", rows(c), cols(c)));
+    refuse("gemm", "c", formatted("{} x {}", m, n), formatted("{} x {}", rows(c), cols(c)));
   GemmProblem problem;
   problem.turned = turned;
   problem.m = turned ? n : m;
@@ -78,22 +78,21 @@ std::size_t check_batch(const Gemm& product, const ConstMatrix& a, const ConstMa
   const bool listed = list.buffer != nullptr;
   const std::size_t products = listed ? list.size / 3 : c.batch;
   if (listed && list.type != Scalar::uint64)
-    refuse("list", "uint64", std::string(name_of(ops::number_type("gemm", "list", list.type))));
+    refuse("gemm", "list", "uint64", std::string(name_of(ops::number_type("gemm", "list", list.type))));
   if (listed && list.size % 3 != 0)
-    refuse("list", "three offsets for each product", formatted("{} elements", list.size));
+    refuse("gemm", "list", "three offsets for each product", formatted("{} elements", list.size));
   const auto check = [&](const char* name, const ConstMatrix& view) {
     if (listed && view.batch != 1)
-      refuse(name, "a batch of 1: the list says where the others are", formatted("{}", view.batch));
+      refuse("gemm", name, "a batch of 1: the list says where the others are", view.batch);
     if (!listed && view.batch != products && view.batch != 1)
-      refuse(name, formatted("a batch of {}, as c has, or 1", products), formatted("{}", view.batch));
+      refuse("gemm", name, formatted("a batch of {}, as c has, or 1", products), view.batch);
   };
   check("a", a);
   check("b", b);
   check("c", c);
   const ConstMatrix& residual = product.epilogue.residual;
-  if (has_residual(product) && residual.batch != products && residual.batch != 1) {
-    refuse("residual", formatted("a batch of {}, as c has, or 1", products), formatted("{}", residual.batch));
-  }
+  if (has_residual(product) && residual.batch != products && residual.batch != 1)
+    refuse("gemm", "residual", formatted("a batch of {}, as c has, or 1", products), residual.batch);
   return products;
 }
 
@@ -103,7 +102,7 @@ void check_numbers(const Gemm& product, Scalar out) {
   for (const auto& [name, number] :
        {std::pair{"alpha", product.alpha}, {"beta", product.beta}, {"scale", epilogue.scale}}) {
     if (!(std::abs(number) <= 2147483647.0) || number != std::trunc(number))
-      refuse(name, "a whole number of 32 bits, for int32", formatted("{}", number));
+      refuse("gemm", name, "a whole number of 32 bits, for int32", number);
   }
 }
 
@@ -114,19 +113,20 @@ void check_epilogue(const Gemm& product, const GemmProblem& problem, Scalar out)
   if (has_bias(product)) {
     const bool of_row = epilogue.bias_of == BiasOf::row;
     if (!of_row && epilogue.bias_of != BiasOf::column)
-      refuse("bias_of", "column or row", formatted("number {}", static_cast<int>(epilogue.bias_of)));
+      refuse("gemm", "bias_of", "column or row", formatted("number {}", static_cast<int>(epilogue.bias_of)));
     const std::size_t wanted = of_row ? rows : cols;
     ops::check_type("gemm", "bias", epilogue.bias.type, out, "c");
     if (epilogue.bias.size != wanted) {
-      refuse("bias", formatted("{} elements, one for each {} of c", wanted, of_row ? "row" : "column"),
-             formatted("{}", epilogue.bias.size));
+      refuse("gemm", "bias",
+             formatted("{} elements, one for each {} of c", wanted, of_row ? "row" : "column"),
+             epilogue.bias.size);
     }
   }
   if (has_residual(product)) {
     const ConstMatrix& residual = epilogue.residual;
     ops::check_type("gemm", "residual", residual.type, out, "c");
     if (residual.rows != problem.m || residual.cols != problem.n)
-      refuse("residual", formatted("{} x {}, as c", problem.m, problem.n), shape_of(residual));
+      refuse("gemm", "residual", formatted("{} x {}, as c", problem.m, problem.n), shape_of(residual));
   }
 }
 

@@ -1,12 +1,8 @@
 #include "ops/grids.hpp"
 #include "formatted.hpp"
 
-#include <smem/error.hpp>
-
-#include <algorithm>
 #include <bit>
 #include <string>
-#include <utility>
 
 namespace smem::ops {
 
@@ -40,15 +36,13 @@ std::string text_of(const GridSize& size) {
 Memory check_grid(const Context& context, const char* operation, const char* argument, const ConstGrid& grid,
                   bool written) {
   if (grid.channels < 1 || grid.channels > 4)
-    refuse(operation, argument, "1 to 4 interleaved channels", formatted("{}", grid.channels));
+    refuse(operation, argument, "1 to 4 interleaved channels", grid.channels);
   if (grid.size.height > 1 && grid.pitch < grid.row_elements()) {
     refuse(operation, argument, formatted("a pitch of at least {} elements", grid.row_elements()),
-           formatted("{}", grid.pitch));
+           grid.pitch);
   }
-  if (grid.size.depth > 1 && grid.plane < plane_span(grid)) {
-    refuse(operation, argument, formatted("planes of at least {} elements", plane_span(grid)),
-           formatted("{}", grid.plane));
-  }
+  if (grid.size.depth > 1 && grid.plane < plane_span(grid))
+    refuse(operation, argument, formatted("planes of at least {} elements", plane_span(grid)), grid.plane);
   if (written && grid.batch > 1 && grid.batch_stride < grid_span(grid)) {
     refuse(operation, argument, "grids that share no element",
            formatted("a batch stride of {} for grids of {} elements", grid.batch_stride, grid_span(grid)));
@@ -61,13 +55,21 @@ void check_apart(const char* operation, const ConstGrid& in, const Memory& in_me
   check_apart(operation, as_row(in), in_memory, as_row(out), out_memory, in_name, out_name);
 }
 
+Memories check_grids(const Context& context, const char* operation, const ConstGrid& in,
+                     const ConstGrid& out) {
+  const Memories memories{check_grid(context, operation, "in", in, false),
+                          check_grid(context, operation, "out", out, true)};
+  check_apart(operation, in, memories.in, out, memories.out);
+  return memories;
+}
+
 void check_same_grid(const char* operation, const ConstGrid& in, const ConstGrid& out) {
   if (out.size != in.size)
     refuse(operation, "out", formatted("{} cells, as in has", text_of(in.size)), text_of(out.size));
   if (out.channels != in.channels)
-    refuse(operation, "out", formatted("{} channels, as in has", in.channels), formatted("{}", out.channels));
+    refuse(operation, "out", formatted("{} channels, as in has", in.channels), out.channels);
   if (out.batch != in.batch)
-    refuse(operation, "out", formatted("a batch of {}, as in has", in.batch), formatted("{}", out.batch));
+    refuse(operation, "out", formatted("a batch of {}, as in has", in.batch), out.batch);
 }
 
 std::size_t row_alignment(const ConstGrid& grid, const Memory& memory) {

@@ -23,6 +23,10 @@ Memory check_grid(const Context& context, const char* operation, const char* arg
 void check_apart(const char* operation, const ConstGrid& in, const Memory& in_memory, const ConstGrid& out,
                  const Memory& out_memory, const char* in_name = "in", const char* out_name = "out");
 
+/// Checks an "in" and an "out" that share no element. \throws Error as the checks of each.
+Memories check_grids(const Context& context, const char* operation, const ConstGrid& in,
+                     const ConstGrid& out);
+
 /// \throws Error naming `out` when its cells, channels or batch are not those of `in`.
 void check_same_grid(const char* operation, const ConstGrid& in, const ConstGrid& out);
 

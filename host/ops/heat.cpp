@@ -4,28 +4,24 @@
 #include "ops/run.hpp"
 #include "plan/heat_variants.hpp"
 
-#include <smem/error.hpp>
 #include <smem/heat.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string>
-#include <vector>
 
 namespace smem {
 
 namespace {
 
-using plan::refuse_heat;
+using ops::refuse;
 
 constexpr const char* kOperation = "heat";
 
 /// \throws Error naming the argument.
 void require_number(const char* argument, double value, bool positive) {
   if (std::isfinite(value) && (positive ? value > 0 : value >= 0)) return;
-  refuse_heat(argument, positive ? "a finite number above 0" : "a finite number, 0 or more",
-              formatted("{}", value));
+  refuse(kOperation, argument, positive ? "a finite number above 0" : "a finite number, 0 or more", value);
 }
 
 /// dt, times the conductivity where all cells have the same.
@@ -50,10 +46,8 @@ void check_numbers(const Heat& heat, std::size_t dimensions, Scalar type) {
   require_number("dt", heat.dt, false);
   const double limit = heat_time_step_limit(heat, dimensions);
   // The limit itself, when the caller has computed it in another order.
-  if (heat.dt > limit * (1 + 1e-12)) {
-    refuse_heat("dt", formatted("at most {}, beyond which steps are unstable", limit),
-                formatted("{}", heat.dt));
-  }
+  if (heat.dt > limit * (1 + 1e-12))
+    refuse(kOperation, "dt", formatted("at most {}, beyond which steps are unstable", limit), heat.dt);
   // As numbers of what is computed with.
   const double most =
       type == Scalar::float64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
@@ -61,11 +55,10 @@ void check_numbers(const Heat& heat, std::size_t dimensions, Scalar type) {
   for (const double number : {heat.dt, flow(factor, heat.dx), dimensions > 1 ? flow(factor, heat.dy) : 0.0,
                               dimensions > 2 ? flow(factor, heat.dz) : 0.0}) {
     if (number <= most) continue;
-    refuse_heat("dt", formatted("a step of which dt and dt / spacing^2 are at most {}", most),
-                formatted("{}", heat.dt));
+    refuse(kOperation, "dt", formatted("a step of which dt and dt / spacing^2 are at most {}", most),
+           heat.dt);
   }
-  if (!std::isfinite(heat.wall_value))
-    refuse_heat("wall_value", "a finite number", formatted("{}", heat.wall_value));
+  if (!std::isfinite(heat.wall_value)) refuse(kOperation, "wall_value", "a finite number", heat.wall_value);
 }
 
 /// Grids of a call, and where they lie.
@@ -101,25 +94,18 @@ void check_beside(const char* name, const ConstGrid& grid, const ConstGrid& in) 
   };
   ops::check_type(kOperation, name, grid.type, in.type);
   if (grid.size != in.size)
-    refuse_heat(name, formatted("{} cells, as in has", text(in.size)), text(grid.size));
-  if (grid.channels != 1) refuse_heat(name, "one channel", formatted("{}", grid.channels));
+    refuse(kOperation, name, formatted("{} cells, as in has", text(in.size)), text(grid.size));
+  if (grid.channels != 1) refuse(kOperation, name, "one channel", grid.channels);
   if (grid.batch != in.batch && grid.batch != 1)
-    refuse_heat(name, formatted("a batch of {} or of 1", in.batch), formatted("{}", grid.batch));
+    refuse(kOperation, name, formatted("a batch of {} or of 1", in.batch), grid.batch);
 }
 
-/// A grid as kernels take it.
-struct KernelGrid {
-  cl_mem buffer;
-  cl_ulong offset, pitch, plane, stride;
-
-  /// In two dimensions a row is a plane.
-  KernelGrid(const ConstGrid& grid, std::size_t dimensions)
-      : buffer(grid.buffer),
-        offset(grid.offset),
-        pitch(grid.pitch),
-        plane(dimensions == 2 ? grid.pitch : grid.plane),
-        stride(grid.batch == 1 ? 0 : grid.batch_stride) {}
-};
+/// A grid as kernels take it: in two dimensions a row is a plane, and one grid serves a whole batch.
+ConstGrid kernel_grid(ConstGrid grid, std::size_t dimensions) {
+  if (dimensions == 2) grid.plane = grid.pitch;
+  if (grid.batch == 1) grid.batch_stride = 0;
+  return grid;
+}
 
 /// How many passes come before the launch.
 std::size_t passes_before(const ops::Launching& launch) {
@@ -164,9 +150,8 @@ struct Call {
     if (steps > 0 && (variant == "vector" || variant == "march")) {
       bind_with<T>(launch, from, to);
     } else if (steps > 0 && variant == "cpu") {
-      const auto number = [&](const char* name) { return static_cast<cl_ulong>(pass.number(name)); };
-      bind_with<T>(launch, from, to, static_cast<cl_uint>(steps), number("block_x"), number("block_y"),
-                   number("chunk"));
+      bind_with<T>(launch, from, to, static_cast<cl_uint>(steps), pass.number("block_x"),
+                   pass.number("block_y"), pass.number("chunk"));
     } else {
       bind_with<T>(launch, from, to, static_cast<cl_uint>(steps));
     }
@@ -176,20 +161,17 @@ struct Call {
   template <class T, class... More>
   void bind_with(const ops::Launching& launch, const ConstGrid& from, const Grid& to,
                  const More&... more) const {
-    const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
     const plan::HeatShape shape = plan::heat_shape(problem);
     const std::size_t dimensions = shape.dimensions;
     // What is not there is not read.
-    const KernelGrid in(from, dimensions), out(to, dimensions),
-        k(problem.variable ? operands.conductivities : from, dimensions),
-        q(problem.source ? operands.source : from, dimensions);
+    const ConstGrid& k = problem.variable ? operands.conductivities : from;
+    const ConstGrid& q = problem.source ? operands.source : from;
     const double factor = factor_of(heat);
     // A grid of two dimensions is one of height 1, whose planes are its rows; what it has not is not used.
     const double along_y = dimensions == 3 ? flow(factor, heat.dy) : 0;
     const double along_z = dimensions == 1 ? 0 : flow(factor, dimensions == 2 ? heat.dy : heat.dz);
-    launch(in.buffer, in.offset, in.pitch, in.plane, in.stride, out.buffer, out.offset, out.pitch, out.plane,
-           out.stride, k.buffer, k.offset, k.pitch, k.plane, k.stride, q.buffer, q.offset, q.pitch, q.plane,
-           q.stride, number(shape.width), number(shape.height), number(shape.depth), number(problem.batch),
+    launch(kernel_grid(from, dimensions), kernel_grid(to, dimensions), kernel_grid(k, dimensions),
+           kernel_grid(q, dimensions), shape.width, shape.height, shape.depth, problem.batch,
            static_cast<T>(flow(factor, heat.dx)), static_cast<T>(along_y), static_cast<T>(along_z),
            static_cast<T>(heat.dt), static_cast<T>(heat.wall_value), more...);
   }
@@ -203,7 +185,7 @@ bool is_same(const ConstGrid& a, const ConstGrid& b) {
 }  // namespace
 
 double heat_time_step_limit(const Heat& heat, std::size_t dimensions) {
-  if (dimensions < 1 || dimensions > 3) refuse_heat("dimensions", "1 to 3", formatted("{}", dimensions));
+  if (dimensions < 1 || dimensions > 3) refuse(kOperation, "dimensions", "1 to 3", dimensions);
   require_number("dx", heat.dx, true);
   require_number("dy", heat.dy, true);
   require_number("dz", heat.dz, true);
@@ -232,7 +214,7 @@ cl::Event heat(const Context& context, const ConstGrid& in, const Grid& out, con
   problem.in_place = is_same(in, out);
   plan::check_heat(context.device(), problem);
   check_numbers(heat, heat_dimensions(problem), problem.type);
-  if (in.channels != 1) refuse_heat("in", "one channel", formatted("{}", in.channels));
+  if (in.channels != 1) refuse(kOperation, "in", "one channel", in.channels);
   ops::check_type(kOperation, "out", out.type, in.type);
   ops::check_same_grid(kOperation, in, out);
   check_beside("conductivities", heat.conductivities, in);

@@ -6,12 +6,9 @@
 #include "plan/histogram_types.hpp"
 #include "plan/sizes.hpp"
 
-#include <smem/error.hpp>
 #include <smem/histogram.hpp>
 
 #include <bit>
-#include <string>
-#include <utility>
 
 namespace smem {
 
@@ -24,25 +21,21 @@ constexpr const char* kOperation = "histogram_weighted";
 cl::Event launch(const Context& context, const WeightedHistogramProblem& problem, const ConstMatrix& in,
                  const ConstMatrix& weights, const Vector& out, const ops::BinArguments& bins,
                  const CallOptions& options) {
-  const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
   const HistogramProblem& p = problem.counts;
-  const cl_ulong rows = p.rows, cols = p.cols, batch = p.batch;
   const auto room = static_cast<cl_uint>(std::bit_width(problem.elements()));
   const auto bind = [&](const ops::Launching& launch) {
     const cl_mem exponent = launch.scratch(0, nullptr), marks = launch.scratch(1, nullptr),
                  sums = launch.scratch(2, nullptr);
     if (launch.is_main()) {
       bins.with(in.buffer, [&](auto... how) {
-        launch(in.buffer, number(in.offset), number(in.pitch), number(in.batch_stride), weights.buffer,
-               number(weights.offset), number(weights.pitch), number(weights.batch_stride), rows, cols, batch,
-               number(launch.launch().number("parts")), how..., exponent, room, marks, sums);
+        launch(in, weights, p.rows, p.cols, p.batch, launch.launch().number("parts"), how..., exponent, room,
+               marks, sums);
       });
     } else if (launch.launch().variant == "scale") {
-      launch(weights.buffer, number(weights.offset), number(weights.pitch), number(weights.batch_stride),
-             rows, cols, batch, exponent);
+      launch(weights, p.rows, p.cols, p.batch, exponent);
     } else {
-      launch(sums, marks, exponent, room, static_cast<cl_uint>(p.bins), batch,
-             number(launch.launch().number("tables")), out.buffer, number(out.offset));
+      launch(sums, marks, exponent, room, static_cast<cl_uint>(p.bins), p.batch,
+             launch.launch().number("tables"), out);
     }
   };
   return ops::run(context, kOperation, plan_histogram_weighted, problem, options, bind);
@@ -72,8 +65,7 @@ cl::Event histogram_weighted(const Context& context, const ConstMatrix& in, cons
   const ops::BinArguments arguments = ops::bin_arguments(kOperation, bins, problem.counts);
   plan::check_weighted(context.device(), problem);
   const std::size_t results = problem.counts.results();
-  if (out.size < results)
-    refuse(kOperation, "out", formatted("at least {} elements", results), formatted("{}", out.size));
+  ops::check_room(kOperation, "out", out.size, results);
   if (results == 0) return ops::run_empty(context, kOperation, plan_histogram_weighted, problem, options);
   Vector written = out;
   written.size = results;

@@ -4,10 +4,7 @@
 #include "ops/views.hpp"
 #include "plan/sizes.hpp"
 
-#include <smem/error.hpp>
 #include <smem/matvec.hpp>
-
-#include <string>
 
 namespace smem {
 
@@ -26,9 +23,7 @@ cl::Event product(const Context& context, ReduceShape shape, const ConstMatrix& 
   problem.batch = a.batch;
   ops::check_type(operation, "x", x.type, a.type, "a");
   const std::size_t needed = plan::size_product(problem.count(), problem.batch);
-  if (x.size != needed) {
-    ops::refuse(operation, "x", formatted("{} elements", needed), formatted("{}", x.size));
-  }
+  if (x.size != needed) ops::refuse(operation, "x", formatted("{} elements", needed), x.size);
   return ops::reduce(context, problem, {a, x, {}, y}, options);
 }
 

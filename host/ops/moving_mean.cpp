@@ -4,7 +4,6 @@
 #include "plan/moving_mean_checks.hpp"
 #include "plan/sizes.hpp"
 
-#include <smem/error.hpp>
 #include <smem/moving_mean.hpp>
 
 #include <algorithm>
@@ -19,16 +18,13 @@ constexpr const char* kOperation = "moving_mean";
 
 cl::Event launch(const Context& context, const MovingMeanProblem& problem, const ConstGrid& in,
                  const Grid& out, MeanEnds ends, const CallOptions& options) {
-  const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
   return ops::run(context, kOperation, plan_moving_mean, problem, options, [&](const ops::Launching& launch) {
     // Of a round, where there are several.
     const std::size_t rows = launch.plan().rounds > 1 ? launch.plan().number("rows") : problem.rows;
     const std::size_t first = launch.round() * rows;
-    launch(in.buffer, number(in.offset), number(in.pitch), number(in.plane), number(in.batch_stride),
-           out.buffer, number(out.offset), number(out.pitch), number(out.plane), number(out.batch_stride),
-           number(in.size.width), number(in.size.height), number(in.size.depth), number(first),
-           number(std::min(rows, problem.rows - first)), number(problem.window),
-           static_cast<cl_uint>(ends == MeanEnds::zero ? 1 : 0), launch.scratch(0, out.buffer));
+    launch(in, out, in.size.width, in.size.height, in.size.depth, first, std::min(rows, problem.rows - first),
+           problem.window, static_cast<cl_uint>(ends == MeanEnds::zero ? 1 : 0),
+           launch.scratch(0, out.buffer));
   });
 }
 
@@ -47,9 +43,7 @@ cl::Event moving_mean(const Context& context, const ConstGrid& in, const Grid& o
                                   plan::size_product(in.size.height, in.size.depth, in.batch), window};
   plan::check_moving_mean(context.device(), problem);
   if (ops::is_empty(in)) return ops::run_empty(context, kOperation, plan_moving_mean, problem, options);
-  const ops::Memory in_memory = ops::check_grid(context, kOperation, "in", in, false);
-  const ops::Memory out_memory = ops::check_grid(context, kOperation, "out", out, true);
-  ops::check_apart(kOperation, in, in_memory, out, out_memory);
+  ops::check_grids(context, kOperation, in, out);
   return launch(context, problem, in, out, ends, options);
 }
 

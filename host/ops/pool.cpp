@@ -5,11 +5,9 @@
 #include "plan/pool_checks.hpp"
 #include "plan/sizes.hpp"
 
-#include <smem/error.hpp>
 #include <smem/pool.hpp>
 
 #include <string>
-#include <utility>
 
 namespace smem {
 
@@ -20,16 +18,12 @@ std::size_t planes_of(const ConstGrid& in) { return plan::size_product(in.size.d
 /// The arguments that all kernels take.
 void bind(const ops::Launching& launch, const ConstGrid& in, const Grid& out, const Grid* given,
           const Pooling& w) {
-  const ConstGrid indices = given != nullptr ? ConstGrid(*given) : ConstGrid();
-  const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
+  ConstGrid indices = given != nullptr ? ConstGrid(*given) : ConstGrid();
+  if (indices.buffer == nullptr) indices.buffer = out.buffer;
   const auto small = [](std::size_t value) { return static_cast<cl_uint>(value); };
-  launch(in.buffer, number(in.offset), number(in.pitch), number(in.plane), number(in.batch_stride),
-         out.buffer, number(out.offset), number(out.pitch), number(out.plane), number(out.batch_stride),
-         indices.buffer != nullptr ? indices.buffer : out.buffer, number(indices.offset),
-         number(indices.pitch), number(indices.plane), number(indices.batch_stride), number(in.size.width),
-         number(in.size.height), number(out.size.width), number(out.size.height), number(in.size.depth),
-         number(planes_of(in)), small(w.window.width), small(w.window.height), small(w.stride.x),
-         small(w.stride.y), small(w.padding.left), small(w.padding.top), small(launch.plan().number("band")),
+  launch(in, out, indices, in.size.width, in.size.height, out.size.width, out.size.height, in.size.depth,
+         planes_of(in), small(w.window.width), small(w.window.height), small(w.stride.x), small(w.stride.y),
+         small(w.padding.left), small(w.padding.top), small(launch.plan().number("band")),
          launch.scratch(0, out.buffer));
 }
 
@@ -64,22 +58,18 @@ cl::Event run_pool(const Context& context, const char* operation, PoolOp op, con
   if (indices != nullptr) {
     check_size(operation, "indices", in, *indices, size);
     const Scalar type = ops::number_type(operation, "indices", indices->type);
-    if (type != Scalar::uint32) {
-      ops::refuse(operation, "indices", "uint32", std::string(name_of(type)));
-    }
+    if (type != Scalar::uint32) ops::refuse(operation, "indices", "uint32", std::string(name_of(type)));
   }
   if (ops::is_empty(in) || ops::is_empty(out))
     return ops::run_empty(context, operation, plan_pool, problem, options);
-  const ops::Memory in_memory = ops::check_grid(context, operation, "in", in, false);
-  const ops::Memory out_memory = ops::check_grid(context, operation, "out", out, true);
-  ops::check_apart(operation, in, in_memory, out, out_memory);
+  const ops::Memories memories = ops::check_grids(context, operation, in, out);
   if (indices != nullptr) {
     const ops::Memory memory = ops::check_grid(context, operation, "indices", *indices, true);
-    ops::check_apart(operation, in, in_memory, *indices, memory, "in", "indices");
-    ops::check_apart(operation, out, out_memory, *indices, memory, "out", "indices");
+    ops::check_apart(operation, in, memories.in, *indices, memory, "in", "indices");
+    ops::check_apart(operation, out, memories.out, *indices, memory, "out", "indices");
   }
-  problem.in_alignment = ops::row_alignment(in, in_memory);
-  problem.out_alignment = ops::row_alignment(out, out_memory);
+  problem.in_alignment = ops::row_alignment(in, memories.in);
+  problem.out_alignment = ops::row_alignment(out, memories.out);
   return ops::run(context, operation, plan_pool, problem, options,
                   [&](const ops::Launching& launch) { bind(launch, in, out, indices, pooling); });
 }
@@ -102,9 +92,7 @@ cl::Event run_global(const Context& context, const char* operation, PoolOp op, c
     ops::refuse(operation, "in", "planes with an element",
                 formatted("{} x {}", in.size.width, in.size.height));
   }
-  const ops::Memory in_memory = ops::check_grid(context, operation, "in", in, false);
-  const ops::Memory out_memory = ops::check_grid(context, operation, "out", out, true);
-  ops::check_apart(operation, in, in_memory, out, out_memory);
+  ops::check_grids(context, operation, in, out);
   return ops::run(context, operation, plan_global_pool, problem, options, [&](const ops::Launching& launch) {
     const std::size_t joined = launch.plan().number("joined");
     ConstGrid rows = in;

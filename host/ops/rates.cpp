@@ -3,17 +3,14 @@
 #include "ops/run.hpp"
 #include "runtime/status.hpp"
 
-#include <smem/error.hpp>
 #include <smem/rates.hpp>
 
 #include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <system_error>
-#include <vector>
 
 namespace smem {
 

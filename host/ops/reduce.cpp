@@ -1,24 +1,16 @@
 // Reductions: views -> problem -> launch.
 #include "ops/reduce.hpp"
-#include "formatted.hpp"
 
 #include "ops/custom.hpp"
 #include "ops/run.hpp"
 #include "ops/views.hpp"
 #include "plan/reduce_types.hpp"
 #include "plan/sizes.hpp"
-#include "runtime/status.hpp"
 
 #include <smem/error.hpp>
 #include <smem/reduce.hpp>
 
-#include <algorithm>
 #include <bit>
-#include <cstring>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace smem {
 
@@ -29,24 +21,23 @@ namespace {
 cl::Event launch(const Context& context, const ReduceProblem& problem, const ops::ReduceOperands& o,
                  const CallOptions& options) {
   const cl_mem out = o.out.buffer;
-  const cl_mem in = o.in.buffer != nullptr ? o.in.buffer : out;  // of nothing, nothing is read
-  const cl_mem other = o.other.buffer != nullptr ? o.other.buffer : in;
-  const cl_mem bounds = o.bounds.buffer != nullptr ? o.bounds.buffer : in;
-  const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
-  const cl_ulong rows = problem.rows, cols = problem.cols, batch = problem.batch;
+  ConstMatrix in = o.in;
+  ConstVector other = o.other, bounds = o.bounds;
+  if (in.buffer == nullptr) in.buffer = out;  // of nothing, nothing is read
+  if (other.buffer == nullptr) other.buffer = in.buffer;
+  if (bounds.buffer == nullptr) bounds.buffer = in.buffer;
   const bool by_columns = problem.shape == ReduceShape::columns;
   const auto bind = [&](const ops::Launching& launch) {
-    const cl_ulong parts = launch.plan().number("parts"), results = problem.results();
+    const std::size_t parts = launch.plan().number("parts"), results = problem.results();
     const cl_mem partials = launch.scratch(0, out);
     if (launch.is_main()) {
       // Results are counted in elements, or in pairs of them.
-      launch(in, number(o.in.offset), number(o.in.pitch), number(o.in.batch_stride), other,
-             number(o.other.offset), bounds, number(o.bounds.offset), rows, cols, batch, parts, out,
-             number(o.out.offset), partials, launch.counters(out));
+      launch(in, other, bounds, problem.rows, problem.cols, problem.batch, parts, o.out, partials,
+             launch.counters(out));
     } else {
       // Parts of a row lie beside each other, those of columns a row of results apart.
-      launch(partials, results, parts, by_columns ? cl_ulong{1} : parts, by_columns ? results : cl_ulong{1},
-             by_columns ? rows : cols, out, number(o.out.offset));
+      launch(partials, results, parts, by_columns ? std::size_t{1} : parts,
+             by_columns ? results : std::size_t{1}, by_columns ? problem.rows : problem.cols, o.out);
     }
   };
   return ops::run(context, plan::operation_name(problem), plan_reduce, problem, options, bind);
@@ -63,10 +54,7 @@ cl::Event ops::reduce(const Context& context, ReduceProblem problem, const Reduc
   const char* out_name = plan::result_name(problem);
   plan::check_reduction(context.device(), problem);
   const std::size_t needed = problem.results() * (problem.reduction.op == ReduceOp::minmax ? 2 : 1);
-  if (o.out.size < needed) {
-    refuse(plan::operation_name(problem), out_name, formatted("at least {} elements", needed),
-           formatted("{}", o.out.size));
-  }
+  check_room(operation, out_name, o.out.size, needed);
   if (needed == 0) return run_empty(context, operation, plan_reduce, problem, options);
   Vector written = o.out;
   written.size = needed;
@@ -160,25 +148,19 @@ cl::Event dot(const Context& context, const ConstVector& a, const ConstVector& b
   problem.out = ops::number_type("dot", "out", out.type);
   problem.cols = a.size;
   ops::check_type("dot", "b", b.type, a.type, "a");
-  if (b.size != a.size) {
-    refuse(plan::operation_name(problem), "b", formatted("{} elements, as a has", a.size),
-           formatted("{}", b.size));
-  }
+  ops::check_size("dot", "b", b.size, a.size, "a");
   return ops::reduce(context, problem, {ops::as_matrix(a), b, {}, out}, options);
 }
 
 void detail::reduce_to_host(const Context& context, const ConstVector& in, const ConstVector* other,
                             const Reduction& reduction, void* result, Scalar type, std::size_t count,
                             const CallOptions& options) {
-  runtime::Lease memory(context.runtime().scratch(), count * size_of(type));
-  const Vector out(memory.memory_or(nullptr), type, count);
-  const cl::Event ended = other != nullptr ? dot(context, in, *other, out, reduction.mode, options)
-                                           : reduce(context, in, out, reduction, options);
-  memory.used_until(ended);
-  runtime::check(clEnqueueReadBuffer(context.queue()(), out.buffer, CL_TRUE, 0, count * size_of(type), result,
-                                     1, &ended(), nullptr),
-                 "clEnqueueReadBuffer", "reduce");
-  context.runtime().settle();
+  const std::span to(static_cast<std::byte*>(result), count * size_of(type));
+  ops::run_to_host(context, "reduce", to, [&](cl_mem memory) {
+    const Vector out(memory, type, count);
+    return other != nullptr ? dot(context, in, *other, out, reduction.mode, options)
+                            : reduce(context, in, out, reduction, options);
+  });
 }
 
 }  // namespace smem

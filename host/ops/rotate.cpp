@@ -1,13 +1,10 @@
 // rotate and flip: views -> problem -> launch. Quarter turns are transposes with one side backwards.
 #include <smem/rotate.hpp>
 
-#include "formatted.hpp"
 #include "ops/run.hpp"
 #include "ops/transpose.hpp"
 #include "ops/views.hpp"
 #include "plan/sizes.hpp"
-
-#include <smem/error.hpp>
 
 namespace smem {
 
@@ -24,9 +21,7 @@ cl::Event mirror(const Context& context, const char* operation, const ConstMatri
   ops::check_shape(operation, in, out, in.rows, in.cols);
   const FlipProblem problem{in.type.bytes, in.rows, in.cols, in.batch, mirrored.cols};
   if (ops::is_empty(in)) return ops::run_empty(context, operation, plan_flip, problem, options);
-  const ops::Memory in_memory = ops::check_view(context, operation, "in", in, false);
-  const ops::Memory out_memory = ops::check_view(context, operation, "out", out, true);
-  ops::check_apart(operation, in, in_memory, out, out_memory);
+  ops::check_views(context, operation, in, out);
   const ops::KernelMatrix from(in), to(out);
   return ops::run(context, operation, plan_flip, problem, options, [&](const ops::Launching& launch) {
     ops::bind_matrices(launch, mirrored.rows ? from.backwards(in.rows) : from, to,
@@ -46,7 +41,7 @@ cl::Event rotate(const Context& context, const ConstMatrix& in, const Matrix& ou
     case Rotation::by_180:
       return mirror(context, "rotate", in, out, {.rows = true, .cols = true}, options);
   }
-  ops::refuse("rotate", "rotation", "90, 180 or 270 degrees", formatted("{}", static_cast<int>(rotation)));
+  ops::refuse("rotate", "rotation", "90, 180 or 270 degrees", static_cast<int>(rotation));
 }
 
 cl::Event flip(const Context& context, const ConstMatrix& in, const Matrix& out, Flip direction,

@@ -7,7 +7,6 @@
 #include <smem/error.hpp>
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 namespace smem::ops {
@@ -53,6 +52,15 @@ cl::Event fill_zero(runtime::Runtime& runtime, const char* operation, const Vect
                        wait_for);
 }
 
+void read_to_host(const Context& context, const char* operation, cl_mem from, std::size_t offset,
+                  std::span<std::byte> to, const cl::Event& after) {
+  if (to.empty()) return;
+  const cl_event event = after();
+  runtime::check(clEnqueueReadBuffer(context.queue()(), from, CL_TRUE, offset, to.size(), to.data(),
+                                     event != nullptr ? 1 : 0, event != nullptr ? &event : nullptr, nullptr),
+                 "clEnqueueReadBuffer", operation);
+}
+
 std::vector<cl::Event> CallMemory::clear(runtime::Runtime& runtime, const Plan& plan) {
   std::vector<cl::Event> cleared;
   for (std::size_t i = 0; i < plan.scratch.size(); ++i) {
@@ -73,17 +81,11 @@ void CallMemory::used_until(const cl::Event& event) {
 PlanOverrides overrides_of(const runtime::Runtime& runtime, const char* operation,
                            const CallOptions& options) {
   runtime.check_events(operation, options.wait_for);
-  const auto refuse = [&](const char* argument, std::string expected, std::string got) {
-    throw Error({.operation = operation,
-                 .argument = argument,
-                 .expected = std::move(expected),
-                 .got = std::move(got)});
-  };
   if (options.plan != nullptr) {
-    if (options.overrides != nullptr) refuse("overrides", "none beside a plan", "both");
+    if (options.overrides != nullptr) refuse(operation, "overrides", "none beside a plan", "both");
     if (!options.variant.empty() && options.variant != options.plan->variant) {
-      refuse("variant", formatted("the plan's own, \"{}\"", options.plan->variant),
-             std::string(options.variant));
+      refuse(operation, "variant", formatted("the plan's own, \"{}\"", options.plan->variant),
+             options.variant);
     }
     return options.plan->overrides;
   }
@@ -91,7 +93,7 @@ PlanOverrides overrides_of(const runtime::Runtime& runtime, const char* operatio
   if (options.overrides != nullptr) fixed = *options.overrides;
   if (!options.variant.empty()) {
     if (!fixed.variant.empty() && fixed.variant != options.variant) {
-      refuse("overrides.variant", formatted("\"{}\", as in variant", options.variant),
+      refuse(operation, "overrides.variant", formatted("\"{}\", as in variant", options.variant),
              formatted("\"{}\"", fixed.variant));
     }
     fixed.variant = options.variant;
@@ -164,11 +166,9 @@ void require_same_plan(const char* operation, const CallOptions& options, const 
   Plan given = *options.plan;
   given.evidence = expected.evidence;  // words, which say where a tuned plan comes from
   if (given == expected) return;
-  throw Error(
-      {.operation = operation,
-       .argument = "plan",
-       .expected = "the plan that is made for this problem, device and overrides:\n" + expected.to_string(),
-       .got = "another plan:\n" + options.plan->to_string()});
+  refuse(operation, "plan",
+         "the plan that is made for this problem, device and overrides:\n" + expected.to_string(),
+         "another plan:\n" + options.plan->to_string());
 }
 
 }  // namespace smem::ops

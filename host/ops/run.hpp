@@ -11,6 +11,7 @@
 #include <smem/plan.hpp>
 #include <smem/tuning_plan.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +20,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -97,6 +97,21 @@ class Launching {
 /// Makes the elements of a vector zero, when `wait_for` has completed.
 cl::Event fill_zero(runtime::Runtime& runtime, const char* operation, const Vector& vector,
                     std::span<const cl::Event> wait_for);
+
+/// Reads bytes of a buffer when the event has completed, and waits for them. Null: nothing is waited for.
+void read_to_host(const Context& context, const char* operation, cl_mem from, std::size_t offset,
+                  std::span<std::byte> to, const cl::Event& after = {});
+
+/// What `call(memory)` writes into temporary memory of at least one byte, on the host.
+template <class Call>
+void run_to_host(const Context& context, const char* operation, std::span<std::byte> to, const Call& call) {
+  runtime::Lease memory(context.runtime().scratch(), std::max<std::size_t>(to.size(), 1));
+  const cl_mem buffer = memory.memory_or(nullptr);
+  const cl::Event ended = call(buffer);
+  memory.used_until(ended);
+  read_to_host(context, operation, buffer, 0, to, ended);
+  context.runtime().settle();
+}
 
 /// How the plans of one problem are made. Asked for problems that are new, and where the driver refuses a
 /// plan.

@@ -13,8 +13,6 @@
 #include <algorithm>
 #include <bit>
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace smem {
 
@@ -43,18 +41,14 @@ cl_ulong initial_bits(const ScanProblem& problem, const Initial& initial) {
 
 cl::Event launch(const Context& context, const ScanProblem& problem, const Operands& o,
                  const CallOptions& options) {
-  const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
-  const cl_mem in = o.in.buffer, out = o.out.buffer;
-  const cl_mem marks = o.marks.buffer != nullptr ? o.marks.buffer : in;
-  const cl_ulong rows = problem.rows, cols = problem.cols, batch = problem.batch;
+  ConstVector marks = o.marks;
+  if (marks.buffer == nullptr) marks.buffer = o.in.buffer;
   const cl_ulong initial = initial_bits(problem, o.initial);
   const cl_uint has_initial = o.initial.is_set() ? 1 : 0;
   const auto bind = [&](const ops::Launching& launch) {
     const Launch& l = launch.launch();
-    launch(in, number(o.in.offset), number(o.in.pitch), number(o.in.batch_stride), marks,
-           number(o.marks.offset), number(o.marks.size), rows, cols, batch, number(l.number("parts")),
-           number(l.number("piece")), out, number(o.out.offset), number(o.out.pitch),
-           number(o.out.batch_stride), initial, has_initial, launch.scratch(0, out));
+    launch(o.in, marks, marks.size, problem.rows, problem.cols, problem.batch, l.number("parts"),
+           l.number("piece"), o.out, initial, has_initial, launch.scratch(0, o.out.buffer));
   };
   return ops::run(context, plan::operation_name(problem), plan_scan, problem, options, bind);
 }
@@ -115,12 +109,8 @@ cl::Event scan_vector(const Context& context, ScanShape shape, bool exclusive, c
     problem.marks = ops::number_type(plan::operation_name(problem),
                                      shape == ScanShape::keys ? "keys" : "offsets", marks.type);
   }
-  if (out.size != in.size)
-    refuse(plan::operation_name(problem), "out", formatted("{} elements, as in has", in.size),
-           formatted("{}", out.size));
-  if (shape == ScanShape::keys && marks.size != in.size)
-    refuse(plan::operation_name(problem), "keys", formatted("{} elements, as in has", in.size),
-           formatted("{}", marks.size));
+  ops::check_size(plan::operation_name(problem), "out", out.size, in.size);
+  if (shape == ScanShape::keys) ops::check_size(plan::operation_name(problem), "keys", marks.size, in.size);
   const Matrix to(out.buffer, out.type, 1, out.size, {.offset = out.offset});
   return check_and_launch(context, problem, {ops::as_matrix(in), to, marks, initial}, options);
 }

@@ -11,9 +11,7 @@
 #include <smem/select.hpp>
 
 #include <algorithm>
-#include <array>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace smem {
@@ -32,17 +30,14 @@ bool has_lengths(const SelectProblem& problem) { return problem.op == SelectOp::
 
 cl::Event launch(const Context& context, const SelectProblem& problem, const Operands& o,
                  const CallOptions& options) {
-  const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
   const auto is_wide = [](const ConstVector& counts) -> cl_uint { return counts.type.bytes == 8 ? 1 : 0; };
-  const cl_mem in = o.in.buffer, out = o.out.buffer, count = o.count.buffer;
-  const cl_mem flags = plan::is_flagged(problem.op) ? o.flags.buffer : in;
-  const cl_mem lengths = has_lengths(problem) ? o.lengths.buffer : out;
+  ConstVector flags = o.flags, lengths = o.lengths;
+  if (!plan::is_flagged(problem.op)) flags.buffer = o.in.buffer;
+  if (!has_lengths(problem)) lengths.buffer = o.out.buffer;
   const auto bind = [&](const ops::Launching& launch) {
     const Launch& l = launch.launch();
-    launch(in, number(o.in.offset), flags, number(o.flags.offset), number(problem.size),
-           number(l.number("parts")), number(l.number("piece")), out, number(o.out.offset), lengths,
-           number(o.lengths.offset), is_wide(o.lengths), count, number(o.count.offset), is_wide(o.count),
-           launch.scratch(0, out));
+    launch(o.in, flags, problem.size, l.number("parts"), l.number("piece"), o.out, lengths, is_wide(lengths),
+           o.count, is_wide(o.count), launch.scratch(0, o.out.buffer));
   };
   return ops::run(context, plan::operation_name(problem), plan_select, problem, options, bind);
 }
@@ -60,7 +55,7 @@ cl::Event check_and_launch(const Context& context, SelectProblem problem, const 
   const auto require_room = [&](const char* name, const ConstVector& view) {
     if (view.size >= problem.size) return;
     refuse(plan::operation_name(problem), name, formatted("at least {} elements, as in has", problem.size),
-           formatted("{}", view.size));
+           view.size);
   };
   const auto require_counter = [&](const char* name, const ConstVector& view) {
     const Scalar type = ops::number_type(operation, name, view.type);
@@ -72,17 +67,13 @@ cl::Event check_and_launch(const Context& context, SelectProblem problem, const 
   };
   ops::check_type(operation, out_name, o.out.type, o.in.type);
   require_room(out_name, o.out);
-  if (flagged && o.flags.size != o.in.size) {
-    refuse(plan::operation_name(problem), "flags", formatted("{} elements, as in has", o.in.size),
-           formatted("{}", o.flags.size));
-  }
+  if (flagged) ops::check_size(operation, "flags", o.flags.size, o.in.size);
   if (has_lengths(problem)) {
     require_counter("lengths", o.lengths);
     require_room("lengths", o.lengths);
   }
   require_counter("count", o.count);
-  if (o.count.size != 1)
-    refuse(plan::operation_name(problem), "count", "1 element", formatted("{}", o.count.size));
+  if (o.count.size != 1) refuse(plan::operation_name(problem), "count", "1 element", o.count.size);
 
   struct View {
     const char* name;
@@ -132,15 +123,9 @@ SelectProblem problem_of(SelectOp op, const std::string& predicate = {}) {
 /// Runs `call(count)` with a count of 64 bits, and waits for it.
 template <class Call>
 std::size_t counted(const Context& context, SelectOp op, const Call& call) {
-  runtime::Lease memory(context.runtime().scratch(), sizeof(cl_ulong));
-  const Vector count(memory.memory_or(nullptr), Scalar::uint64, 1);
-  const cl::Event ended = call(count);
-  memory.used_until(ended);
-  cl_ulong result = 0;
-  runtime::check(clEnqueueReadBuffer(context.queue()(), count.buffer, CL_TRUE, 0, sizeof result, &result, 1,
-                                     &ended(), nullptr),
-                 "clEnqueueReadBuffer", name_of(op).data());
-  context.runtime().settle();
+  std::uint64_t result = 0;
+  ops::run_to_host(context, name_of(op).data(), std::as_writable_bytes(std::span(&result, 1)),
+                   [&](cl_mem memory) { return call(Vector(memory, Scalar::uint64, 1)); });
   return result;
 }
 

@@ -4,10 +4,7 @@
 #include "ops/run.hpp"
 #include "plan/filters.hpp"
 
-#include <smem/error.hpp>
 #include <smem/separable.hpp>
-
-#include <string>
 
 namespace smem {
 

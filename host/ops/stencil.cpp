@@ -14,10 +14,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdint>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace smem {
@@ -65,29 +63,23 @@ cl::Event ops::run_stencil(const Context& context, StencilProblem problem, const
   const char* operation = plan::operation_name(problem);
   plan::check_stencil(context.device(), problem);
   if (is_empty(in) || is_empty(out)) return run_empty(context, operation, plan_stencil, problem, options);
-  const Memory in_memory = check_grid(context, operation, "in", in, false);
-  const Memory out_memory = check_grid(context, operation, "out", out, true);
-  check_apart(operation, in, in_memory, out, out_memory);
-  problem.in_alignment = row_alignment(in, in_memory);
-  problem.out_alignment = row_alignment(out, out_memory);
+  const Memories memories = check_grids(context, operation, in, out);
+  problem.in_alignment = row_alignment(in, memories.in);
+  problem.out_alignment = row_alignment(out, memories.out);
   return run(context, operation, plan_stencil, problem, options, [&](const Launching& launch) {
     const cl::Buffer table = context.runtime().constants().get(table_of(problem, weights, value));
-    const auto number = [](auto n) { return static_cast<cl_ulong>(n); };
     const auto place = [](std::ptrdiff_t n) { return static_cast<cl_long>(n); };
     const auto small = [](std::size_t n) { return static_cast<cl_uint>(n); };
     const auto& [width, height, depth] = problem.size;
     const auto& [out_width, out_height, out_depth] = problem.out_size;
     const auto& [window_x, window_y, window_z] = problem.window;
     const Launch& plan = launch.launch();
-    launch(in.buffer, number(in.offset), number(in.pitch), number(in.plane), number(in.batch_stride),
-           out.buffer, number(out.offset), number(out.pitch), number(out.plane), number(out.batch_stride),
-           number(width), number(height), number(depth), number(out_width), number(out_height),
-           number(out_depth), number(problem.batch), place(problem.first[0]), place(problem.first[1]),
-           place(problem.first[2]), small(window_x), small(window_y), small(window_z),
-           small(problem.stride[0]), small(problem.stride[1]), small(problem.dilation[0]),
-           small(problem.dilation[1]), table(), static_cast<cl_uint>(problem.boundary),
-           static_cast<cl_uint>(problem.shape == StencilShape::star), small(plan.number("strip")),
-           small(plan.number("band")), small(plan.number("planes")));
+    launch(in, out, width, height, depth, out_width, out_height, out_depth, problem.batch,
+           place(problem.first[0]), place(problem.first[1]), place(problem.first[2]), small(window_x),
+           small(window_y), small(window_z), small(problem.stride[0]), small(problem.stride[1]),
+           small(problem.dilation[0]), small(problem.dilation[1]), table(),
+           static_cast<cl_uint>(problem.boundary), static_cast<cl_uint>(problem.shape == StencilShape::star),
+           small(plan.number("strip")), small(plan.number("band")), small(plan.number("planes")));
   });
 } catch (const Error& error) {
   rethrow(plan::operation_name(problem), "expression",
@@ -112,8 +104,7 @@ Stencil Stencil::star(double centre, const std::vector<double>& along_x, const s
   made.edges = edges;
   const auto half_of = [](const char* argument, const std::vector<double>& weights) {
     if (weights.size() % 2 != 0)
-      refuse(kOperation, argument, "as many weights before the cell as behind it",
-             formatted("{}", weights.size()));
+      refuse(kOperation, argument, "as many weights before the cell as behind it", weights.size());
     return weights.size() / 2;
   };
   made.radius = {half_of("along_x", along_x), half_of("along_y", along_y), half_of("along_z", along_z)};
@@ -145,8 +136,7 @@ cl::Event stencil(const Context& context, const ConstGrid& in, const Grid& out, 
   const std::array<std::size_t, 3> radius{stencil.radius.x, stencil.radius.y, stencil.radius.z};
   constexpr std::size_t kMost = std::size_t{1} << 29;
   for (std::size_t d = 0; d < 3; ++d) {
-    if (radius.at(d) >= kMost)
-      refuse(kOperation, "radius", formatted("less than {}", kMost), formatted("{}", radius.at(d)));
+    if (radius.at(d) >= kMost) refuse(kOperation, "radius", formatted("less than {}", kMost), radius.at(d));
     problem.window.at(d) = 2 * radius.at(d) + 1;
     problem.first.at(d) = -static_cast<std::ptrdiff_t>(radius.at(d));
   }
@@ -156,7 +146,7 @@ cl::Event stencil(const Context& context, const ConstGrid& in, const Grid& out, 
            weighted ? formatted("{}: one for each cell of a {} of radius {}, {}, {}", problem.weights(),
                                 name_of(stencil.shape), radius[0], radius[1], radius[2])
                     : std::string("none beside an expression"),
-           formatted("{}", stencil.weights.size()));
+           stencil.weights.size());
   }
   if (!weighted && stencil.expression.empty()) refuse(kOperation, "expression", "OpenCL C", "nothing");
   if (weighted && !stencil.expression.empty())

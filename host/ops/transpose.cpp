@@ -27,12 +27,10 @@ cl::Event ops::turn(const Context& context, const char* operation, const ConstMa
   check_shape(operation, in, out, in.cols, in.rows);
   TransposeProblem problem{in.type.bytes, in.rows, in.cols, in.batch};
   if (is_empty(in)) return run_empty(context, operation, plan_transpose, problem, options);
-  const Memory in_memory = check_view(context, operation, "in", in, false);
-  const Memory out_memory = check_view(context, operation, "out", out, true);
-  check_apart(operation, in, in_memory, out, out_memory);
-  problem.in_alignment = row_alignment(in, in_memory);
-  problem.out_alignment = row_alignment(out, out_memory);
-  problem.base_alignment = std::min(in_memory.alignment(), out_memory.alignment());
+  const Memories memories = check_views(context, operation, in, out);
+  problem.in_alignment = row_alignment(in, memories.in);
+  problem.out_alignment = row_alignment(out, memories.out);
+  problem.base_alignment = std::min(memories.in.alignment(), memories.out.alignment());
   const KernelMatrix from(in), to(out);
   return launch(context, operation, problem, backwards.in ? from.backwards(in.rows) : from,
                 backwards.out ? to.backwards(out.rows) : to, options);

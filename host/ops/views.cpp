@@ -4,13 +4,10 @@
 #include "plan/sizes.hpp"
 #include "runtime/status.hpp"
 
-#include <smem/error.hpp>
 #include <smem/options.hpp>
 
-#include <algorithm>
 #include <bit>
 #include <string>
-#include <utility>
 
 namespace smem::ops {
 
@@ -48,11 +45,6 @@ std::string text_of(const ElementType& type) {
 
 }  // namespace
 
-void refuse(const char* operation, const char* argument, std::string expected, std::string got) {
-  throw Error(
-      {.operation = operation, .argument = argument, .expected = std::move(expected), .got = std::move(got)});
-}
-
 Scalar number_type(const char* operation, const char* argument, const ElementType& type) {
   if (!type.scalar) refuse(operation, argument, "numbers", text_of(type));
   plan::require_known(operation, argument, *type.scalar);
@@ -69,19 +61,16 @@ void check_type(const char* operation, const char* argument, const ElementType& 
 Memory check_view(const Context& context, const char* operation, const char* argument,
                   const ConstMatrix& view, bool written) {
   if (view.buffer == nullptr) refuse(operation, argument, "a buffer", "an empty handle");
-  if (view.rows > 1 && view.pitch < view.cols) {
-    refuse(operation, argument, formatted("a pitch of at least {} elements", view.cols),
-           formatted("{}", view.pitch));
-  }
+  if (view.rows > 1 && view.pitch < view.cols)
+    refuse(operation, argument, formatted("a pitch of at least {} elements", view.cols), view.pitch);
   if (written && !batch_is_apart(view)) {
     refuse(operation, argument, "matrices that share no element",
            formatted("a batch stride of {} for {} x {} matrices of pitch {}", view.batch_stride, view.rows,
                      view.cols, view.pitch));
   }
   const auto of = memory_value<cl_context>(view.buffer, CL_MEM_CONTEXT, operation);
-  if (of != context.runtime().context()()) {
+  if (of != context.runtime().context()())
     refuse(operation, argument, "a buffer of this context", "a buffer of another context");
-  }
   if (memory_value<cl_mem_object_type>(view.buffer, CL_MEM_TYPE, operation) != CL_MEM_OBJECT_BUFFER)
     refuse(operation, argument, "a buffer", "an image or a pipe");
   Memory memory;
@@ -137,6 +126,14 @@ void check_apart(const char* operation, const ConstMatrix& in, const Memory& in_
   }
 }
 
+Memories check_views(const Context& context, const char* operation, const ConstMatrix& in,
+                     const ConstMatrix& out) {
+  const Memories memories{check_view(context, operation, "in", in, false),
+                          check_view(context, operation, "out", out, true)};
+  check_apart(operation, in, memories.in, out, memories.out);
+  return memories;
+}
+
 void check_shape(const char* operation, const ConstMatrix& in, const ConstMatrix& out, std::size_t rows,
                  std::size_t cols) {
   check_type(operation, "out", out.type, in.type);
@@ -144,9 +141,8 @@ void check_shape(const char* operation, const ConstMatrix& in, const ConstMatrix
     refuse(operation, "out", formatted("{} x {} (in is {} x {})", rows, cols, in.rows, in.cols),
            formatted("{} x {}", out.rows, out.cols));
   }
-  if (in.batch != out.batch) {
-    refuse(operation, "out", formatted("a batch of {}, as in has", in.batch), formatted("{}", out.batch));
-  }
+  if (in.batch != out.batch)
+    refuse(operation, "out", formatted("a batch of {}, as in has", in.batch), out.batch);
 }
 
 std::size_t row_alignment(const ConstMatrix& view, const Memory& memory) {

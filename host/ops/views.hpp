@@ -1,6 +1,8 @@
 /// Checks of views that operations share, and the way a matrix is handed to a kernel.
 #pragma once
 
+#include "formatted.hpp"
+#include "plan/sizes.hpp"
 #include "runtime/runtime.hpp"
 
 #include <smem/context.hpp>
@@ -11,7 +13,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <string_view>
+#include <type_traits>
 
 namespace smem::ops {
 
@@ -20,8 +23,14 @@ inline ConstMatrix as_matrix(const ConstVector& vector) {
   return {vector.buffer, vector.type, 1, vector.size, {.offset = vector.offset}};
 }
 
-/// \throws Error. What every check that is not one of the plans' ends with.
-[[noreturn]] void refuse(const char* operation, const char* argument, std::string expected, std::string got);
+// What every check that is not one of the plans' ends with.
+using plan::refuse;
+/// The same where a number is wrong.
+template <class Number>
+[[noreturn]] void refuse(const char* operation, const char* argument, std::string_view expected,
+                         Number got) requires(std::is_arithmetic_v<Number>) {
+  refuse(operation, argument, expected, formatted("{}", got));
+}
 
 /// The type that a view's elements are computed with. \throws Error naming `argument` when they are opaque or
 /// of no known type.
@@ -61,6 +70,24 @@ void require_readable(const char* operation, const char* argument, const Memory&
 void check_apart(const char* operation, const ConstMatrix& in, const Memory& in_memory,
                  const ConstMatrix& out, const Memory& out_memory, const char* in_name = "in",
                  const char* out_name = "out");
+
+/// The buffers of a call's input and output.
+struct Memories {
+  Memory in, out;
+};
+/// Checks an "in" and an "out" that share no element. \throws Error as the checks of each.
+Memories check_views(const Context& context, const char* operation, const ConstMatrix& in,
+                     const ConstMatrix& out);
+
+/// \throws Error naming `argument` unless it has `wanted` elements, as the view `in_name` has.
+inline void check_size(const char* operation, const char* argument, std::size_t size, std::size_t wanted,
+                       const char* in_name = "in") {
+  if (size != wanted) refuse(operation, argument, formatted("{} elements, as {} has", wanted, in_name), size);
+}
+/// \throws Error naming `argument` unless results of `needed` elements fit.
+inline void check_room(const char* operation, const char* argument, std::size_t size, std::size_t needed) {
+  if (size < needed) refuse(operation, argument, formatted("at least {} elements", needed), size);
+}
 
 /// \throws Error when batch counts or element types differ, or `out` is not rows x cols.
 void check_shape(const char* operation, const ConstMatrix& in, const ConstMatrix& out, std::size_t rows,

@@ -2,6 +2,7 @@
 #include "formatted.hpp"
 #include "plan/driver_faults.hpp"
 #include "plan/facts.hpp"
+#include "plan/sizes.hpp"
 
 #include "runtime/driver_faults.hpp"
 #include "runtime/environment.hpp"
@@ -178,12 +179,8 @@ std::vector<FoundDevice> find_devices() {
     for (cl_device_id id : ids)
       found.push_back({platform, id});
   }
-  if (found.empty() && !why_none.empty()) {
-    throw Error({.operation = "devices",
-                 .argument = "platform",
-                 .expected = "one that can be asked for its devices",
-                 .got = why_none});
-  }
+  if (found.empty() && !why_none.empty())
+    plan::refuse("devices", "platform", "one that can be asked for its devices", why_none);
   return found;
 }
 
@@ -303,13 +300,10 @@ FoundDevice choose_device(std::string wanted) {
   if (candidates.empty()) {
     cl_uint platforms = 0;
     clGetPlatformIDs(0, nullptr, &platforms);
-    throw Error({.operation = "Context",
-                 .argument = "device",
-                 .expected = "an OpenCL device",
-                 .got = platforms == 0
-                            ? "no OpenCL platform: install the GPU's OpenCL driver, or PoCL for the CPU "
-                              "(Debian package pocl-opencl-icd)"
-                            : formatted("{} OpenCL platform(s) without any device", platforms)});
+    plan::refuse("Context", "device", "an OpenCL device",
+                 platforms == 0 ? "no OpenCL platform: install the GPU's OpenCL driver, or PoCL for the CPU "
+                                  "(Debian package pocl-opencl-icd)"
+                                : formatted("{} OpenCL platform(s) without any device", platforms));
   }
   const Candidate* best = nullptr;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -317,11 +311,9 @@ FoundDevice choose_device(std::string wanted) {
     if (best == nullptr || rank(best->facts) < rank(candidates[i].facts)) best = &candidates[i];
   }
   if (best == nullptr) {
-    throw Error({.operation = "Context",
-                 .argument = argument,
-                 .expected = "an index, a part of a name, or gpu, cpu or accelerator, of one of: " +
-                             list_of(candidates),
-                 .got = formatted("\"{}\"", wanted)});
+    plan::refuse("Context", argument,
+                 "an index, a part of a name, or gpu, cpu or accelerator, of one of: " + list_of(candidates),
+                 formatted("\"{}\"", wanted));
   }
   return best->found;
 }

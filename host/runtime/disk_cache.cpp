@@ -1,10 +1,9 @@
 #include "runtime/disk_cache.hpp"
 #include "formatted.hpp"
+#include "plan/sizes.hpp"
 
 #include "runtime/environment.hpp"
 #include "runtime/trace.hpp"
-
-#include <smem/error.hpp>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -90,10 +89,8 @@ std::size_t limit_in_environment() {
   std::size_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value > kMostMiB) {
-    throw Error({.operation = "Context",
-                 .argument = "SMEM_CACHE_LIMIT",
-                 .expected = formatted("a whole number of MiB, at most {}", kMostMiB),
-                 .got = formatted("\"{}\"", text)});
+    plan::refuse("Context", "SMEM_CACHE_LIMIT", formatted("a whole number of MiB, at most {}", kMostMiB),
+                 formatted("\"{}\"", text));
   }
   return value << 20;
 }

@@ -2,6 +2,7 @@
 #include <smem/kernel.hpp>
 
 #include "formatted.hpp"
+#include "plan/sizes.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/sources.hpp"
 #include "runtime/status.hpp"
@@ -14,13 +15,9 @@
 
 namespace smem {
 
-namespace {
+using plan::refuse;
 
-[[noreturn]] void refuse(const std::string& operation, const char* argument, std::string expected,
-                         std::string got) {
-  throw Error(
-      {.operation = operation, .argument = argument, .expected = std::move(expected), .got = std::move(got)});
-}
+namespace {
 
 /// An expression after -D ends at the first blank, and other options may follow.
 bool is_word(const std::string& text) {
@@ -38,9 +35,8 @@ Plan plan_of(const KernelSource& source) {
   require_words("defines", source.defines);
   require_words("text_defines", source.text_defines);
   for (const auto& [name, value] : source.text_defines) {
-    if (!is_word(value)) {
+    if (!is_word(value))
       refuse("Context::build", "text_defines", "values of one word", formatted("\"{}\" for {}", value, name));
-    }
   }
   if (!is_word(source.language)) {
     refuse("Context::build", "language", "as -cl-std= takes it, e.g. CL1.2",
@@ -122,7 +118,7 @@ cl::Event Kernel::launch(const LaunchSize& size, std::span<const cl::Event> wait
     if (argument.value == nullptr) {  // LocalBytes: some drivers abort where there are too many
       local = detail::size_sum(local, argument.bytes);
       if (local > room) {
-        refuse(operation, formatted("argument {}", index).c_str(),
+        refuse(operation, formatted("argument {}", index),
                formatted("at most {} bytes of local memory in all", room), formatted("{}", local));
       }
     }

@@ -1,4 +1,5 @@
 #include "runtime/runtime.hpp"
+#include "plan/sizes.hpp"
 
 #include "runtime/devices.hpp"
 #include "runtime/status.hpp"
@@ -9,7 +10,6 @@
 #include <algorithm>
 #include <mutex>
 #include <stdexcept>
-#include <utility>
 
 namespace smem::runtime {
 
@@ -59,12 +59,7 @@ Runtime::Runtime(const ContextOptions& options) {
 }
 
 Runtime::Runtime(const cl::CommandQueue& queue) : queue_(queue) {
-  if (queue() == nullptr) {
-    throw Error({.operation = "Context",
-                 .argument = "queue",
-                 .expected = "a command queue",
-                 .got = "an empty handle"});
-  }
+  if (queue() == nullptr) plan::refuse("Context", "queue", "a command queue", "an empty handle");
   id_ = queue_value<cl_device_id>(queue, CL_QUEUE_DEVICE);
   context_ = cl::Context(queue_value<cl_context>(queue, CL_QUEUE_CONTEXT), true);
   open();
@@ -72,12 +67,9 @@ Runtime::Runtime(const cl::CommandQueue& queue) : queue_(queue) {
 
 Runtime::Runtime(const cl::Context& context, const cl::Device& device, const ContextOptions& options)
     : id_(device()), context_(context) {
-  if (context() == nullptr || device() == nullptr) {
-    throw Error({.operation = "Context",
-                 .argument = context() == nullptr ? "context" : "device",
-                 .expected = "an OpenCL context and a device of it",
-                 .got = "an empty handle"});
-  }
+  if (context() == nullptr || device() == nullptr)
+    plan::refuse("Context", context() == nullptr ? "context" : "device",
+                 "an OpenCL context and a device of it", "an empty handle");
   queue_ = make_queue(context_, id_, options.profiling);
   open();
 }
@@ -160,8 +152,7 @@ void Runtime::check_events(const char* operation, std::span<const cl::Event> wai
       if (of == context_()) continue;
       got = "an event of another context";
     }
-    throw Error(
-        {.operation = operation, .argument = "wait_for", .expected = "events of this context", .got = got});
+    plan::refuse(operation, "wait_for", "events of this context", got);
   }
 }
 

@@ -10,16 +10,17 @@
 
 #include <smem/context.hpp>
 #include <smem/device.hpp>
+#include <smem/grid.hpp>
 #include <smem/opencl.hpp>
 #include <smem/plan.hpp>
+#include <smem/view.hpp>
 
-#include <array>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <shared_mutex>
 #include <span>
+#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
@@ -70,13 +71,14 @@ class Runtime {
   /// the truth there: for kernels that demand their size NVIDIA's says 256 where 512 run, rusticl 32 where
   /// 256 do, Intel's CPU 8192 always.
   static bool is_too_large(const Error& error);
-  /// Sets the arguments of one launch and enqueues it, with its sizes.
+  /// Sets the arguments of one launch and enqueues it, with its sizes. A size is an ulong to the kernel; a
+  /// view is its buffer, offset and strides, each an argument.
   template <class... Arguments>
   cl::Event launch(const Ready::Step& step, std::span<const cl::Event> wait_for,
                    const Arguments&... arguments) {
     const Program::Kernel kernel(*step.program);
     cl_uint index = 0;
-    (set_argument(kernel.get(), index++, sizeof arguments, &arguments), ...);
+    (set(kernel.get(), index, arguments), ...);
     cl::Event event = enqueue(kernel.get(), *step.launch, wait_for);
     step.program->launched(event);
     return event;
@@ -97,6 +99,22 @@ class Runtime {
  private:
   void open();
   static void set_argument(cl_kernel kernel, cl_uint index, std::size_t bytes, const void* value);
+  template <class T>
+  static void set(cl_kernel kernel, cl_uint& index, const T& value) {
+    const auto set_each = [&](const auto&... values) { (set(kernel, index, values), ...); };
+    if constexpr (std::is_base_of_v<ConstGrid, T>) {
+      set_each(value.buffer, value.offset, value.pitch, value.plane, value.batch_stride);
+    } else if constexpr (std::is_base_of_v<ConstMatrix, T>) {
+      set_each(value.buffer, value.offset, value.pitch, value.batch_stride);
+    } else if constexpr (std::is_base_of_v<ConstVector, T>) {
+      set_each(value.buffer, value.offset);
+    } else if constexpr (std::is_same_v<T, std::size_t>) {
+      const cl_ulong number = value;
+      set_argument(kernel, index++, sizeof number, &number);
+    } else {
+      set_argument(kernel, index++, sizeof value, &value);
+    }
+  }
 
   cl_device_id id_ = nullptr;
   Device device_;

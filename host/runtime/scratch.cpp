@@ -1,9 +1,8 @@
 #include "runtime/scratch.hpp"
+#include "plan/sizes.hpp"
 
 #include "runtime/driver_faults.hpp"
 #include "runtime/status.hpp"
-
-#include <smem/error.hpp>
 
 #include <algorithm>
 #include <array>
@@ -41,12 +40,9 @@ cl::Buffer ScratchPool::take_idle(std::vector<Idle>& list, std::size_t bytes) {
 
 cl::Buffer ScratchPool::take(std::size_t bytes) {
   constexpr std::size_t kMost = std::size_t{1} << 62;  // beyond it there is no next power of two
-  if (bytes > kMost) {
-    throw Error({.operation = "scratch",
-                 .argument = "bytes",
-                 .expected = "at most " + std::to_string(kMost) + " bytes of temporary memory",
-                 .got = std::to_string(bytes)});
-  }
+  if (bytes > kMost)
+    plan::refuse("scratch", "bytes", "at most " + std::to_string(kMost) + " bytes of temporary memory",
+                 std::to_string(bytes));
   const std::size_t wanted = std::bit_ceil(std::max(bytes, kSmallest));
   const std::scoped_lock lock(mutex_);
   if (cl::Buffer buffer = take_idle(idle_, wanted); buffer() != nullptr) return buffer;

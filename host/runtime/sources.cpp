@@ -1,9 +1,8 @@
 #include "runtime/sources.hpp"
 #include "formatted.hpp"
+#include "plan/sizes.hpp"
 
 #include "runtime/environment.hpp"
-
-#include <smem/error.hpp>
 
 #include <filesystem>
 #include <fstream>
@@ -25,16 +24,15 @@ std::string file_text(const std::string& path) {
     std::string text;
     if (readable) text.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
     if (!readable || !file) {
-      throw Error({.argument = "SMEM_KERNEL_DIR",
-                   .expected = formatted("a folder that holds {}", path),
-                   .got = formatted("\"{}\", where it cannot be read", folder)});
+      plan::refuse("", "SMEM_KERNEL_DIR", formatted("a folder that holds {}", path),
+                   formatted("\"{}\", where it cannot be read", folder));
     }
     return text;
   }
   for (const EmbeddedFile& file : embedded_files()) {
     if (file.path == path) return std::string(file.text);
   }
-  throw Error({.argument = "kernel file", .expected = "a file of cl/", .got = path});
+  plan::refuse("", "kernel file", "a file of cl/", path);
 }
 
 void append(const std::string& path, std::set<std::string>& seen, std::string& out);

@@ -1,7 +1,5 @@
 #include "runtime/status.hpp"
 
-#include <array>
-
 namespace smem::runtime {
 
 namespace {

@@ -19,7 +19,6 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <utility>
 
 namespace smem {
 
