@@ -63,7 +63,8 @@ struct half {
   }
 };
 
-/// The upper half of a float32: its range, and 8 significant bits. For storage, and for smem::gemm alone.
+/// The upper half of a float32: its range, and 8 significant bits. For storage; smem::gemm and
+/// operations along rows compute with it.
 struct bfloat16 {
   std::uint16_t bits = 0;  ///< the upper half of a float's
 
