@@ -14,7 +14,9 @@
 
 typedef JOIN(VALUE, LANES) lanes;
 DEFINE_LOAD_RUN(load_run, local, VALUE)
+#if OPERATION != OP_LOGSUMEXP
 DEFINE_STORE_RUN(store_run, local)
+#endif
 
 // Loads elements [first, first + count) of a row, and fills up the last vector. \returns the vectors.
 INLINED uint load_tile(local VALUE* kept, global const ELEMENT* row, uint first, uint count) {
