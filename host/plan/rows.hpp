@@ -21,6 +21,8 @@ constexpr Scalar row_value(Scalar in) { return in == Scalar::float64 ? Scalar::f
 /// \throws Error naming "in" or "out" unless the types and sizes are ones of rows.
 inline void check_rows(const char* operation, const Device& device, Scalar in, Scalar out, std::size_t rows,
                        std::size_t cols, std::size_t batch) {
+  require_known(operation, "in", in);
+  require_known(operation, "out", out);
   require_one_of(operation, "in", in, {Scalar::half, Scalar::bfloat16, Scalar::float32, Scalar::float64});
   require_fp64(operation, device, "in", in);
   if (out != in) require_one_of(operation, "out", out, {row_value(in)});
