@@ -29,6 +29,8 @@ namespace {
   CALL(smem::reduce_columns(c, m, out, smem::ReduceOp::max))                                   \
   CALL(smem::reduce_segments(c, v, v, out, {}, {}))                                            \
   CALL(smem::reduce_segments(c, v, v, out, smem::ReduceOp::max))                               \
+  CALL(smem::logsumexp(c, m, out))                                                             \
+  CALL(smem::logsumexp(c, m, out, {}))                                                         \
   CALL(smem::dot(c, v, v, out))                                                                \
   CALL(smem::dot(c, v, v, out, {}))                                                            \
   CALL(smem::dot(c, v, v, out, {}, {}))                                                        \
@@ -112,6 +114,12 @@ namespace {
   CALL(smem::gemm(c, m, m, out))                                                               \
   CALL(smem::gemm(c, m, m, out, {}))                                                           \
   CALL(smem::gemm(c, m, m, out, {}, {}))                                                       \
+  CALL(smem::softmax(c, m, out))                                                               \
+  CALL(smem::softmax(c, m, out, {}))                                                           \
+  CALL(smem::softmax(c, m, out, {}, {}))                                                       \
+  CALL(smem::log_softmax(c, m, out))                                                           \
+  CALL(smem::log_softmax(c, m, out, {}))                                                       \
+  CALL(smem::log_softmax(c, m, out, {}, {}))                                                   \
   CALL(smem::inclusive_scan_rows(c, m, out))                                                   \
   CALL(smem::inclusive_scan_rows(c, m, out, {}))                                               \
   CALL(smem::inclusive_scan_rows(c, m, out, {}, {}))                                           \
@@ -200,7 +208,7 @@ namespace {
   CALL(histogram, Histogram) CALL(histogram_weighted, WeightedHistogram) CALL(gemm, Gemm)       \
   CALL(separable, Separable) CALL(box, Box) CALL(window, Window) CALL(stencil, Stencil)         \
   CALL(conv2d, Conv2d) CALL(pool, Pool) CALL(global_pool, GlobalPool) CALL(heat, Heat)          \
-  CALL(moving_mean, MovingMean) CALL(rates, Rates)
+  CALL(moving_mean, MovingMean) CALL(softmax, Softmax) CALL(rates, Rates)
 // clang-format on
 
 template <class Out>

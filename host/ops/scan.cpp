@@ -1,6 +1,7 @@
 // Scans: views -> problem -> launch.
 #include "formatted.hpp"
 #include "ops/custom.hpp"
+#include "ops/in_place.hpp"
 #include "ops/run.hpp"
 #include "ops/views.hpp"
 #include "plan/reduce_types.hpp"
@@ -53,14 +54,6 @@ cl::Event launch(const Context& context, const ScanProblem& problem, const Opera
   return ops::run(context, plan::operation_name(problem), plan_scan, problem, options, bind);
 }
 
-/// Whether the views are the very same elements, of types of one size.
-bool is_in_place(const ConstMatrix& in, const ops::Memory& in_memory, const Matrix& out,
-                 const ops::Memory& out_memory) {
-  return in_memory.root == out_memory.root && in.type.bytes == out.type.bytes &&
-         in_memory.origin + in.offset * in.type.bytes == out_memory.origin + out.offset * out.type.bytes &&
-         (in.rows == 1 || in.pitch == out.pitch) && (in.batch == 1 || in.batch_stride == out.batch_stride);
-}
-
 /// The checks that all shapes share, and the launch.
 cl::Event check_and_launch(const Context& context, ScanProblem problem, const Operands& o,
                            const CallOptions& options) try {
@@ -74,7 +67,7 @@ cl::Event check_and_launch(const Context& context, ScanProblem problem, const Op
   if (ops::is_empty(o.in)) return ops::run_empty(context, operation, plan_scan, problem, options);
   const ops::Memory in_memory = ops::check_view(context, operation, "in", o.in, false);
   const ops::Memory out_memory = ops::check_view(context, operation, "out", o.out, true);
-  if (!is_in_place(o.in, in_memory, o.out, out_memory))
+  if (!ops::is_in_place(o.in, in_memory, o.out, out_memory))
     ops::check_apart(operation, o.in, in_memory, o.out, out_memory);
   if (plan::is_segmented(problem) && o.marks.size > 0) {
     const ConstMatrix marks = ops::as_matrix(o.marks);

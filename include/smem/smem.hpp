@@ -49,6 +49,8 @@
 #include <smem/select_plan.hpp>
 #include <smem/separable.hpp>
 #include <smem/separable_plan.hpp>
+#include <smem/softmax.hpp>
+#include <smem/softmax_plan.hpp>
 #include <smem/stencil.hpp>
 #include <smem/stencil_plan.hpp>
 #include <smem/transpose.hpp>

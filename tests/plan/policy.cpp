@@ -16,6 +16,7 @@
 #include "plan/scan_policy.hpp"
 #include "plan/select_policy.hpp"
 #include "plan/separable_policy.hpp"
+#include "plan/softmax_policy.hpp"
 #include "plan/stencil_policy.hpp"
 #include "plan/transpose_policy.hpp"
 #include "plan/window_policy.hpp"
@@ -84,6 +85,7 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
   check_table("box_blur", kBoxPolicies, &BoxPolicy::evidence, &BoxPolicy::others);
   check_table("median_blur and sobel", kWindowPolicies, &WindowPolicy::evidence);
   check_table("moving_mean", kMovingMeanPolicies, &MovingMeanPolicy::evidence);
+  check_table("softmax", kSoftmaxPolicies, &SoftmaxPolicy::evidence);
   check_table("pool", kPoolPolicies, &PoolPolicy::evidence);
   check_table("global_pool", kGlobalPoolPolicies, &GlobalPoolPolicy::evidence);
   check_table("gemm", gemm::kPolicies, &gemm::Policy::evidence, &gemm::Policy::cpu_evidence);

@@ -1,0 +1,73 @@
+// Softmax with a row in registers, which is read from global memory once. A team of TEAM work-items has a row, UNROLL packs each, all of
+// which are under way before the first is used; a group has GROUP / TEAM rows.
+//
+// The variants differ in how a team combines: "registers" by trees in local memory (common/work_group.clh), "shuffle" by NVIDIA's
+// shuffles.
+//
+// Launch: one dimension, GROUP work-items a group; a grid-stride loop over the rows. Local memory: GROUP values.
+#include "softmax/operation.clh"
+
+#ifndef GROUP
+#define GROUP 256  // work-items: a power of two
+#endif
+#ifndef TEAM
+#define TEAM GROUP  // work-items of a row: a power of two
+#endif
+#ifndef UNROLL
+#define UNROLL 4  // packs of a work-item
+#endif
+#ifndef MEETING
+#define MEETING 0  // how a team combines. 0: local memory, 1: NVIDIA's shuffles
+#endif
+
+static inline VALUE larger_of(VALUE a, VALUE b) { return fmax(a, b); }
+static inline VALUE sum_of(VALUE a, VALUE b) { return a + b; }
+#if MEETING == 1
+#include "nvidia/shuffle.clh"
+DEFINE_TEAM_SHUFFLE_ALL(team_max, VALUE, larger_of)
+DEFINE_TEAM_SHUFFLE_ALL(team_sum, VALUE, sum_of)
+#else
+DEFINE_TEAM_REDUCE(team_max, VALUE, larger_of)
+DEFINE_TEAM_REDUCE(team_sum, VALUE, sum_of)
+#endif
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void softmax_registers(SOFTMAX_ARGUMENTS) {
+  local VALUE scratch[GROUP];
+  const uint item = get_local_id(0);
+  const int lane = item % TEAM;
+  const ulong all = rows * batch;
+  for (ulong base = (ulong)get_group_id(0) * (GROUP / TEAM); base < all; base += (ulong)get_num_groups(0) * (GROUP / TEAM)) {
+    // A team without a row reaches the barriers too.
+    const ulong r = base + item / TEAM;
+    const bool is_row = r < all;
+    const ulong from = is_row ? row_place(r, rows, batch, in_offset, in_pitch, in_stride) : 0;
+    const int shift = from % PACK, count = is_row ? cols : 0;
+    packed_vector v[UNROLL];
+#pragma unroll
+    for (int u = 0; u < UNROLL; ++u) v[u] = load_row_pack(in + from, (u * TEAM + lane) * PACK - shift, count, LEAST);
+    VALUE largest = pack_max(v[0]);
+#pragma unroll
+    for (int u = 1; u < UNROLL; ++u) largest = fmax(largest, pack_max(v[u]));
+    team_max(&largest, scratch, item, TEAM);
+    const VALUE moved = shift_of(largest);
+    VALUE sum = 0;
+#pragma unroll
+    for (int u = 0; u < UNROLL; ++u) {
+      const packed_vector less = v[u] - moved, e = exp(less);
+      v[u] = OPERATION == OP_SOFTMAX ? e : less;
+      sum += pack_sum(e);
+    }
+    team_sum(&sum, scratch, item, TEAM);
+    const VALUE finish = finish_of(moved, sum, masked);
+    const ulong to = is_row ? row_place(r, rows, batch, out_offset, out_pitch, out_stride) : 0;
+#if OPERATION == OP_LOGSUMEXP
+    if (lane == 0 && is_row) store_result(out + to, 0, finish);
+#else
+    const int aligned = to % PACK == shift;
+#pragma unroll
+    for (int u = 0; u < UNROLL; ++u)
+      store_row_pack(out + to, (u * TEAM + lane) * PACK - shift, count, aligned, OPERATION == OP_SOFTMAX ? v[u] * finish : v[u] - finish);
+#endif
+  }
+}

@@ -1,0 +1,110 @@
+// Softmax, log_softmax and logsumexp: views -> problem -> launch.
+#include <smem/softmax.hpp>
+
+#include "formatted.hpp"
+#include "ops/in_place.hpp"
+#include "ops/run.hpp"
+#include "ops/views.hpp"
+#include "plan/sizes.hpp"
+#include "plan/softmax_checks.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace smem {
+
+namespace {
+
+/// `out`: the results; of logsumexp a column of them for each matrix.
+cl::Event launch(const Context& context, const SoftmaxProblem& problem, const ConstMatrix& in,
+                 const ConstMatrix& out, MaskedRows masked, const CallOptions& options) {
+  const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
+  const cl_mem from = in.buffer != nullptr ? in.buffer : out.buffer;  // of nothing, nothing is read
+  const cl_uint is_zero = masked == MaskedRows::zero ? 1 : 0;
+  const auto bind = [&](const ops::Launching& launch) {
+    const cl_ulong rows = problem.rows, batch = problem.batch;
+    const auto cols = static_cast<cl_int>(problem.cols);
+    if (launch.plan().variant != "online" && launch.plan().variant != "split") {
+      launch(from, number(in.offset), number(in.pitch), number(in.batch_stride), out.buffer,
+             number(out.offset), number(out.pitch), number(out.batch_stride), rows, cols, batch, is_zero);
+    } else {
+      launch(from, number(in.offset), number(in.pitch), number(in.batch_stride), out.buffer,
+             number(out.offset), number(out.pitch), number(out.batch_stride), rows, cols, batch, is_zero,
+             number(launch.plan().number("parts")), launch.scratch(0, out.buffer));
+    }
+  };
+  return ops::run(context, name_of(problem.op).data(), plan_softmax, problem, options, bind);
+}
+
+SoftmaxProblem problem_of(const Context& context, SoftmaxOp op, const ConstMatrix& in,
+                          const ElementType& out) {
+  const char* operation = name_of(op).data();
+  const SoftmaxProblem problem{op,
+                               ops::number_type(operation, "in", in.type),
+                               ops::number_type(operation, "out", out),
+                               in.rows,
+                               in.cols,
+                               in.batch};
+  plan::check_softmax(context.device(), problem);
+  return problem;
+}
+
+void set_alignment(SoftmaxProblem& problem, const ConstMatrix& in, const ops::Memory& in_memory,
+                   const ops::Memory& out_memory) {
+  problem.alignment = std::min<std::size_t>(16, std::min(in_memory.alignment(), out_memory.alignment()));
+  problem.row_alignment = std::min(problem.alignment, ops::row_alignment(in, in_memory));
+}
+
+cl::Event softmax_of(const Context& context, SoftmaxOp op, const ConstMatrix& in, const Matrix& out,
+                     MaskedRows masked, const CallOptions& options) {
+  const char* operation = name_of(op).data();
+  plan::require_known(operation, "masked", masked, MaskedRows::zero);
+  SoftmaxProblem problem = problem_of(context, op, in, out.type);
+  ConstMatrix of_in_type = out;
+  of_in_type.type = in.type;
+  ops::check_shape(operation, in, of_in_type, in.rows, in.cols);
+  if (ops::is_empty(in)) return ops::run_empty(context, operation, plan_softmax, problem, options);
+  const ops::Memory in_memory = ops::check_view(context, operation, "in", in, false);
+  const ops::Memory out_memory = ops::check_view(context, operation, "out", out, true);
+  if (!ops::is_in_place(in, in_memory, out, out_memory))
+    ops::check_apart(operation, in, in_memory, out, out_memory);
+  set_alignment(problem, in, in_memory, out_memory);
+  return launch(context, problem, in, out, masked, options);
+}
+
+}  // namespace
+
+cl::Event softmax(const Context& context, const ConstMatrix& in, const Matrix& out, MaskedRows masked,
+                  const CallOptions& options) {
+  return softmax_of(context, SoftmaxOp::softmax, in, out, masked, options);
+}
+
+cl::Event log_softmax(const Context& context, const ConstMatrix& in, const Matrix& out, MaskedRows masked,
+                      const CallOptions& options) {
+  return softmax_of(context, SoftmaxOp::log_softmax, in, out, masked, options);
+}
+
+cl::Event logsumexp(const Context& context, const ConstMatrix& in, const Vector& out,
+                    const CallOptions& options) {
+  constexpr const char* kOperation = "logsumexp";
+  SoftmaxProblem problem = problem_of(context, SoftmaxOp::logsumexp, in, out.type);
+  const std::size_t results = plan::size_product(in.rows, in.batch);
+  if (out.size < results) {
+    ops::refuse(kOperation, "out", formatted("at least {} elements, one a row", results),
+                formatted("{}", out.size));
+  }
+  if (results == 0) return ops::run_empty(context, kOperation, plan_softmax, problem, options);
+  Vector written = out;
+  written.size = results;
+  const ConstMatrix to = ops::as_matrix(written);
+  const ops::Memory out_memory = ops::check_view(context, kOperation, "out", to, true);
+  if (!ops::is_empty(in)) {
+    const ops::Memory in_memory = ops::check_view(context, kOperation, "in", in, false);
+    ops::check_apart(kOperation, in, in_memory, to, out_memory);
+    set_alignment(problem, in, in_memory, out_memory);
+  }
+  const ConstMatrix column{out.buffer, out.type, in.rows, 1, {.offset = out.offset, .batch = in.batch}};
+  return launch(context, problem, in, column, MaskedRows::nan, options);
+}
+
+}  // namespace smem

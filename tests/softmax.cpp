@@ -1,0 +1,367 @@
+// softmax, log_softmax and logsumexp: every variant and type against plain loops.
+#include <smem/smem.hpp>
+
+#include "operations/data.hpp"
+#include "support/case_sweep.hpp"
+#include "support/failure.hpp"
+#include "support/targets.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <vector>
+
+using smem::MaskedRows;
+using smem::Scalar;
+using smem::SoftmaxOp;
+using smem::operations::HostArray;
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct SoftmaxCase {
+  SoftmaxOp op = SoftmaxOp::softmax;
+  Scalar in = Scalar::float32, out = Scalar::float32;
+  std::size_t rows = 11, cols = 1, batch = 1;
+  bool gaps = false, in_place = false;
+  MaskedRows masked = MaskedRows::nan;
+  std::string variant = {};
+  std::size_t work_items = 0;  ///< fixed, where it is not 0
+
+  test::Tested tested() const {
+    return {std::string(name_of(op)), variant, fmt::format("{} to {}", name_of(in), name_of(out))};
+  }
+  std::string text() const {
+    return fmt::format("{} of {} of {} x {}, {} to {}{}{}{}, variant \"{}\", {} work-items", name_of(op),
+                       batch, rows, cols, name_of(in), name_of(out), gaps ? ", gaps" : "",
+                       in_place ? ", in place" : "", masked == MaskedRows::zero ? ", masked rows are 0" : "",
+                       variant, work_items);
+  }
+};
+
+/// Element i of a row: rows take turns at what is hard.
+double element_of(const SoftmaxCase& c, std::size_t row, std::size_t i, test::Random& random) {
+  const double usual = static_cast<double>(random.between(0, (1 << 16) - 1)) / 4096 - 8;
+  const bool middle = i == c.cols / 2;
+  switch (row % 11) {
+    case 1:
+      return -kInfinity;
+    case 2:
+      return middle ? std::nan("") : usual;
+    case 3:
+      return middle ? kInfinity : usual;
+    case 4:  // one that all others are nothing beside
+      return middle ? 60000 : usual;
+    case 5:
+      return 3;
+    case 6:
+      return i % 3 == 1 ? -kInfinity : usual;
+    case 7:
+      return middle ? std::nan("") : kInfinity;
+    case 8:  // the first tiles have nothing
+      return i < c.cols * 3 / 4 ? -kInfinity : usual;
+    case 9:  // the largest element so far grows and grows
+      return std::floor(64.0 * static_cast<double>(i) / static_cast<double>(c.cols)) - 30;
+    case 10:
+      return middle ? std::nan("") : -kInfinity;
+    default:
+      return usual;
+  }
+}
+
+/// A view's place in its buffer.
+smem::Extent extent_of(const SoftmaxCase& c, std::size_t offset, std::size_t gap) {
+  if (!c.gaps) return {.batch = c.batch};
+  return {
+      .offset = offset, .pitch = c.cols + gap, .batch = c.batch, .batch_stride = c.rows * (c.cols + gap) + 5};
+}
+
+std::size_t elements_of(const smem::ConstMatrix& view) {
+  return view.offset + (view.batch - 1) * view.batch_stride + (view.rows - 1) * view.pitch + view.cols + 3;
+}
+
+struct Wanted {
+  double value, tolerance;
+};
+
+/// The results of a row, by plain loops in double.
+std::vector<Wanted> results_of(const SoftmaxCase& c, const std::vector<double>& row) {
+  double largest = -kInfinity, sum = 0;
+  bool is_nan = false;
+  for (const double v : row) {
+    is_nan = is_nan || std::isnan(v);
+    if (v > largest) largest = v;
+  }
+  const bool is_masked = !is_nan && largest == -kInfinity;
+  for (const double v : row)
+    sum += is_masked ? 0 : std::exp(v - largest);
+  const double unit = c.in == Scalar::float64 ? 0x1p-53 : 0x1p-24;
+  const double error = unit * (16 + 4 * std::sqrt(static_cast<double>(row.size())));
+  const double rounding = c.out == Scalar::half ? 0x1p-11 : c.out == Scalar::bfloat16 ? 0x1p-8 : 0;
+  const double logarithm = largest + std::log(sum);
+  if (c.op == SoftmaxOp::logsumexp) {
+    const double value = is_nan                 ? std::nan("")
+                         : is_masked            ? -kInfinity
+                         : largest == kInfinity ? kInfinity
+                                                : logarithm;
+    return {{value, std::abs(value) * (error + rounding) + error}};
+  }
+  std::vector<Wanted> results;
+  for (const double v : row) {
+    double value = c.op == SoftmaxOp::softmax ? std::exp(v - largest) / sum : v - largest - std::log(sum);
+    if (is_nan || largest == kInfinity) value = std::nan("");
+    if (is_masked)
+      value = c.masked == MaskedRows::nan ? std::nan("") : c.op == SoftmaxOp::softmax ? 0 : -kInfinity;
+    // Exponentials below the least normal number may be 0, and halves are rounded to multiples of 2^-24.
+    const double least = c.op != SoftmaxOp::softmax ? 100 * error
+                         : c.out == Scalar::half    ? 0x1p-24
+                         : c.in == Scalar::float64  ? 0x1p-1022
+                                                    : 0x1p-126;
+    results.push_back({value, std::abs(value) * (error + rounding) + least});
+  }
+  return results;
+}
+
+bool is_right(const Wanted& wanted, double got) {
+  if (std::isnan(wanted.value)) return std::isnan(got);
+  if (std::isinf(wanted.value)) return got == wanted.value;
+  return std::abs(got - wanted.value) <= wanted.tolerance;
+}
+
+test::Outcome run(const smem::Context& context, const SoftmaxCase& c, test::Random& random) {
+  const bool one_a_row = c.op == SoftmaxOp::logsumexp;
+  const smem::ConstMatrix in_view(nullptr, c.in, c.rows, c.cols, extent_of(c, 3, 5));
+  smem::Matrix out_view(nullptr, c.out, c.rows, c.cols, c.in_place ? extent_of(c, 3, 5) : extent_of(c, 2, 1));
+  smem::Vector vector(nullptr, c.out, c.rows * c.batch, c.gaps ? 3 : 0);
+  HostArray in{c.in, {}};
+  in.bytes.resize(elements_of(in_view) * size_of(c.in));
+  for (std::size_t i = 0; i < in.size(); ++i)
+    in.set(i, std::nan(""));  // gaps do not reach results
+  const std::size_t out_elements = one_a_row ? vector.offset + vector.size + 3 : elements_of(out_view);
+  HostArray out{c.out, std::vector<unsigned char>(out_elements * size_of(c.out), 0x5a)};
+  std::vector<std::vector<double>> rows;
+  for (std::size_t b = 0; b < c.batch; ++b) {
+    for (std::size_t r = 0; r < c.rows; ++r) {
+      rows.emplace_back();
+      for (std::size_t i = 0; i < c.cols; ++i) {
+        const std::size_t place = in_view.offset + b * in_view.batch_stride + r * in_view.pitch + i;
+        in.set(place, element_of(c, r + b, i, random));
+        rows.back().push_back(in.number(place));
+      }
+    }
+  }
+  const smem::Array<unsigned char> in_array(context, in.bytes);
+  const smem::Array<unsigned char> out_array =
+      c.in_place ? in_array : smem::Array<unsigned char>(context, out.bytes);
+  smem::ConstMatrix from = in_view;
+  from.buffer = in_array.buffer()();
+  out_view.buffer = vector.buffer = out_array.buffer()();
+  const smem::PlanOverrides fixed{.variant = c.variant, .work_items = c.work_items};
+  const smem::CallOptions options{.overrides = &fixed};
+  try {
+    if (c.op == SoftmaxOp::softmax) smem::softmax(context, from, out_view, c.masked, options);
+    if (c.op == SoftmaxOp::log_softmax) smem::log_softmax(context, from, out_view, c.masked, options);
+    if (one_a_row) smem::logsumexp(context, from, vector, options);
+  } catch (const smem::Error& error) {
+    if (error.details().argument == "variant" && !c.variant.empty()) return test::refusal(error);
+    return {false, fmt::format("the call failed: {}", error.what())};
+  }
+  HostArray got{c.out, out_array.to_host()};
+  const HostArray before = c.in_place ? in : out;
+  std::vector<bool> is_result(got.size());
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const std::vector<Wanted> wanted = results_of(c, rows[r]);
+    const std::size_t first =
+        one_a_row ? vector.offset + r
+                  : out_view.offset + r / c.rows * out_view.batch_stride + r % c.rows * out_view.pitch;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      is_result[first + i] = true;
+      if (is_right(wanted[i], got.number(first + i))) continue;
+      return {false, fmt::format("result {} of row {}: expected {}, got {}", i, r, wanted[i].value,
+                                 got.number(first + i))};
+    }
+  }
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const auto bytes = static_cast<std::ptrdiff_t>(size_of(c.out)),
+               at = static_cast<std::ptrdiff_t>(i) * bytes;
+    if (!is_result[i] &&
+        !std::equal(got.bytes.begin() + at, got.bytes.begin() + at + bytes, before.bytes.begin() + at))
+      return {false, fmt::format("element {} of the buffer, outside of the results, has changed", i)};
+  }
+  if (!c.in_place && in_array.to_host() != in.bytes) return {false, "the input has changed"};
+  return {};
+}
+
+using SoftmaxSweep = test::CaseSweep<SoftmaxCase>;
+
+bool runs_here(const smem::Context& context, std::string_view variant) {
+  const smem::Device& device = context.device();
+  if (variant == "shuffle") return device.vendor == smem::Vendor::nvidia;
+  return variant != "cpu" || (device.type == smem::DeviceType::cpu && device.long_loops);
+}
+
+}  // namespace
+
+TEST_CASE("softmax: every variant, also of rows with infinities and NaNs") {
+  const smem::Context context;
+  SoftmaxSweep sweep(context);
+  for (const std::string_view variant : smem::softmax_variants()) {
+    CAPTURE(variant);
+    std::size_t turn = 0;
+    for (const std::size_t cols : {1, 7, 129, 1000, 4099}) {
+      for (const MaskedRows masked : {MaskedRows::nan, MaskedRows::zero}) {
+        SoftmaxCase c;
+        c.variant = variant;
+        c.op = static_cast<SoftmaxOp>(turn / 2 % 3);
+        c.masked = masked;
+        c.cols = cols;
+        c.batch = 1 + turn % 2;
+        c.gaps = turn % 3 != 1;
+        sweep.run(c);
+        ++turn;
+      }
+    }
+    CHECK(sweep.ran() == (runs_here(context, variant) ? turn : 0));
+  }
+}
+
+TEST_CASE("softmax: every type") {
+  const smem::Context context;
+  SoftmaxSweep sweep(context);
+  std::size_t turn = 0;
+  for (const auto& [in, out] : {std::pair{Scalar::half, Scalar::half},
+                                {Scalar::half, Scalar::float32},
+                                {Scalar::bfloat16, Scalar::bfloat16},
+                                {Scalar::bfloat16, Scalar::float32},
+                                {Scalar::float64, Scalar::float64}}) {
+    if (in == Scalar::float64 && !context.device().fp64) continue;
+    for (const char* variant : {"", "registers", "online"}) {
+      SoftmaxCase c;
+      c.in = in;
+      c.out = out;
+      c.variant = variant;
+      c.op = static_cast<SoftmaxOp>(turn % 3);
+      c.cols = 389 + turn % 2;
+      c.gaps = turn % 4 == 0;
+      sweep.run(c);
+      ++turn;
+    }
+  }
+  CHECK(sweep.ran() == turn);
+}
+
+TEST_CASE("softmax: in place") {
+  const smem::Context context;
+  SoftmaxSweep sweep(context);
+  for (const char* variant : {"", "registers", "tiled", "online", "split"}) {
+    SoftmaxCase c;
+    c.variant = variant;
+    c.cols = 333;
+    c.in_place = c.gaps = true;
+    sweep.run(c);
+  }
+  CHECK(sweep.ran() == 5);
+}
+
+TEST_CASE("softmax: rows longer than a cache or a group's registers, and rows that groups share") {
+  const smem::Context context;
+  SoftmaxSweep sweep(context);
+  for (const char* variant : {"", "online", "split"}) {
+    for (const std::size_t work_items : {0, 16}) {
+      if (work_items != 0 && *variant == 0) continue;
+      SoftmaxCase c;
+      c.variant = variant;
+      c.work_items = work_items;
+      c.cols = 70001;
+      c.gaps = true;
+      sweep.run(c);
+      c.rows = 1;
+      c.op = SoftmaxOp::logsumexp;
+      sweep.run(c);
+    }
+  }
+  CHECK(sweep.ran() == 10);
+  const smem::SoftmaxProblem row{.rows = 1, .cols = 70001};
+  const smem::Plan plan = smem::plan_softmax(context.device(), row, {.variant = "split", .work_items = 16});
+  CHECK(plan.number("parts") > 1);
+}
+
+TEST_CASE("softmax: the same bits twice") {
+  const smem::Context context;
+  std::vector<float> host(3 * 5003);
+  test::Random random(7);
+  for (float& v : host)
+    v = static_cast<float>(random.between(0, 999)) / 100;
+  const smem::Array<float> in(context, host), one(context, smem::Count{host.size()}),
+      two(context, smem::Count{host.size()});
+  for (const std::string_view variant : {"", "split", "tiled"}) {
+    smem::softmax(context, in.matrix(3, 5003), one.matrix(3, 5003), {}, {.variant = variant});
+    smem::softmax(context, in.matrix(3, 5003), two.matrix(3, 5003), {}, {.variant = variant});
+    CHECK(one.to_host() == two.to_host());
+  }
+}
+
+TEST_CASE("softmax: plans for devices that are not here") {
+  const auto variant_of = [](const char* target, std::size_t rows, std::size_t cols) {
+    return smem::plan_softmax(test::target(target), {.rows = rows, .cols = cols}).variant;
+  };
+  CHECK(variant_of("sm_90", 16384, 16384) == "shuffle");
+  CHECK(variant_of("sm_90", 4096, 50257) == "tiled");
+  CHECK(variant_of("sm_90", 4096, 1 << 20) == "online");
+  CHECK(variant_of("sm_90", 1, 1 << 20) == "split");
+  CHECK(variant_of("gfx90a", 8192, 1000) == "registers");
+  CHECK(variant_of("cpu", 8192, 1000) == "cpu");
+  // Short rows share a group; rows that begin anywhere have a pack more.
+  CHECK(smem::plan_softmax(test::target("sm_90"), {.rows = 1000000, .cols = 128}).tile_rows == 32);
+  const smem::SoftmaxProblem loose{.rows = 4096, .cols = 128, .row_alignment = 4};
+  CHECK(smem::plan_softmax(test::target("sm_90"), loose).tile_cols > 128);
+}
+
+TEST_CASE("bad input of softmax") {
+  const smem::Context context;
+  const std::vector<float> poison(200, 7.0F);
+  const smem::Array<float> in(context, std::vector<float>(200, 1.0F)), out(context, poison);
+  const smem::Array<int> integers(context, std::vector<int>(200, 1));
+  const auto fails = [&](const smem::ConstMatrix& a, const smem::Matrix& b, const char* variant = "") {
+    const auto error =
+        test::failure_of([&] { smem::softmax(context, a, b, MaskedRows::nan, {.variant = variant}); });
+    CHECK(error.operation == "softmax");
+    return error.argument;
+  };
+  const smem::Matrix from = in.matrix(10, 20), to = out.matrix(10, 20);
+  CHECK(fails(from, out.matrix(20, 10)) == "out");
+  CHECK(fails(from, out.matrix(5, 20, {.batch = 2})) == "out");
+  CHECK(fails(integers.matrix(10, 20), to) == "in");
+  CHECK(fails(from, integers.matrix(10, 20)) == "out");
+  CHECK(fails(in.matrix(11, 20), out.matrix(11, 20)) == "in");
+  CHECK(fails(in.matrix(9, 20), in.matrix(9, 20, {.offset = 20})) == "out");  // moved by a row
+  smem::Matrix doubles = to;
+  doubles.type = Scalar::float64;
+  CHECK(fails(from, doubles) == "out");
+  CHECK(fails(from, to, "nosuch") == "variant");
+  smem::Matrix longest = from, longest_out = to;
+  longest.cols = longest.pitch = longest_out.cols = longest_out.pitch = (std::size_t{1} << 30) + 1;
+  CHECK(fails(longest, longest_out) == "in");
+  const auto unknown = static_cast<MaskedRows>(2);
+  CHECK(test::failure_of([&] { smem::log_softmax(context, from, to, unknown); }).argument == "masked");
+  CHECK(test::failure_of([&] { smem::logsumexp(context, from, out.vector(0, 9)); }).argument == "out");
+  CHECK(test::failure_of([&] { smem::logsumexp(context, from, in.vector(0, 10)); }).argument == "out");
+  const smem::PlanOverrides group{.variant = "tiled", .work_items = 3};
+  CHECK(test::failure_of([&] { smem::softmax(context, from, to, {}, {.overrides = &group}); }).argument ==
+        "work_items");
+  CHECK(out.to_host() == poison);
+  // Of nothing.
+  CHECK(smem::softmax(context, in.matrix(0, 20), out.matrix(0, 20))() != nullptr);
+  CHECK(smem::softmax(context, in.matrix(10, 0), out.matrix(10, 0))() != nullptr);
+  CHECK(out.to_host() == poison);
+  smem::logsumexp(context, in.matrix(3, 0), out.vector(0, 3));
+  const std::vector<float> got = out.to_host();
+  CHECK(std::count(got.begin(), got.begin() + 3, -INFINITY) == 3);
+  CHECK(std::count(got.begin() + 3, got.end(), 7.0F) == 197);
+}
