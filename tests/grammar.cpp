@@ -346,8 +346,8 @@ TEST_CASE("grammar: an array's elements are in braces") {
 
 TEST_CASE("grammar: types that do not fit are refused by the argument's name") {
   const smem::Context context;
-  const smem::Array<float> floats(context, smem::Count{64});
-  const smem::Array<int> ints(context, smem::Count{64});
+  const smem::Array<float> floats(context, std::vector<float>(64));
+  const smem::Array<int> ints(context, std::vector<int>(64));
   const smem::Array<Pixel> pixels(context, smem::Count{64});
   const auto f = floats.matrix(4, 4), g = floats.matrix(4, 4, {.offset = 32});
   const auto i = ints.matrix(4, 4);
