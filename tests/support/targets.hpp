@@ -91,6 +91,7 @@ inline std::vector<smem::Device> all_targets() {
   constexpr auto kAmd = smem::Vendor::amd;
   constexpr auto kIntel = smem::Vendor::intel;
   return {nvidia("sm_75"),
+          nvidia("sm_86", 99 * kKiB),
           nvidia("sm_90", 227 * kKiB),
           gpu("gfx90a", kAmd, 64, 1024, 64 * kKiB),
           gpu("gfx942", kAmd, 64, 1024, 64 * kKiB),
