@@ -14,6 +14,7 @@ Operation matvec_operation();
 Operation vecmat_operation();
 Operation scan_operation();
 Operation select_operation();
+Operation sort_operation();
 Operation histogram_operation();
 Operation histogram_weighted_operation();
 Operation heat_operation();
@@ -40,6 +41,7 @@ const std::vector<Operation>& all() {
       vecmat_operation(),
       scan_operation(),
       select_operation(),
+      sort_operation(),
       histogram_operation(),
       histogram_weighted_operation(),
       heat_operation(),

@@ -49,6 +49,8 @@
 #include <smem/select_plan.hpp>
 #include <smem/separable.hpp>
 #include <smem/separable_plan.hpp>
+#include <smem/sort.hpp>
+#include <smem/sort_plan.hpp>
 #include <smem/stencil.hpp>
 #include <smem/stencil_plan.hpp>
 #include <smem/transpose.hpp>
