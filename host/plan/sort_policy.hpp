@@ -56,7 +56,7 @@ inline constexpr SortPolicy kSortPolicies[] = {
     {.when = {.family = "nvidia-hopper", .local_bytes = 160 * 1024},
      .evidence = {.what = "no measurement: tiles that fill a multiprocessor's registers twice"},
      .keys = {{{512, 20}, {512, 24}, {384, 23}, {320, 12}}},
-     .pairs = {{{384, 16}, {384, 16}, {384, 16}, {320, 10}}},
+     .pairs = {{{384, 16}, {256, 16}, {384, 16}, {320, 10}}},
      .look_back = 8,
      .histogram_group = 1024,
      .histogram_parts = 32,
