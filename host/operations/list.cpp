@@ -16,6 +16,7 @@ namespace smem::operations {
   DO(vecmat)                \
   DO(scan)                  \
   DO(select)                \
+  DO(sort)                  \
   DO(softmax)               \
   DO(histogram)             \
   DO(histogram_weighted)    \

@@ -51,6 +51,8 @@
 #include <smem/separable_plan.hpp>
 #include <smem/softmax.hpp>
 #include <smem/softmax_plan.hpp>
+#include <smem/sort.hpp>
+#include <smem/sort_plan.hpp>
 #include <smem/stencil.hpp>
 #include <smem/stencil_plan.hpp>
 #include <smem/transpose.hpp>

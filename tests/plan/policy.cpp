@@ -17,6 +17,7 @@
 #include "plan/select_policy.hpp"
 #include "plan/separable_policy.hpp"
 #include "plan/softmax_policy.hpp"
+#include "plan/sort_policy.hpp"
 #include "plan/stencil_policy.hpp"
 #include "plan/transpose_policy.hpp"
 #include "plan/window_policy.hpp"
@@ -75,6 +76,7 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
   check_table("scan", kScanPolicies, &ScanPolicy::vectors, &ScanPolicy::rows, &ScanPolicy::others);
   check_table("select", kSelectPolicies, &SelectPolicy::copies, &SelectPolicy::partitions,
               &SelectPolicy::others);
+  check_table("sort", kSortPolicies, &SortPolicy::evidence);
   check_table("histogram", kHistogramPolicies, &HistogramPolicy::words, &HistogramPolicy::bytes,
               &HistogramPolicy::many, &HistogramPolicy::others);
   check_table("histogram_weighted", kWeightedPolicies, &WeightedPolicy::local, &WeightedPolicy::others);

@@ -1,0 +1,86 @@
+// Onesweep, the first launch: how many keys have each digit, in all passes at once. Keys are read once.
+//
+// A work-item counts in one of PARTS tables, so that neighbours with equal digits seldom wait for each other; with as many as
+// banks of local memory, no two lanes of a sub-group meet.
+//
+// Launch: one dimension, GROUP work-items a group, any number of groups.
+#include "sort/keys.clh"
+#include "sort/status.clh"
+
+#ifndef GROUP
+#define GROUP 256
+#endif
+#ifndef PARTS
+#define PARTS 1  // a power of two
+#endif
+#define BINS_IN_ALL (PASSES * RADIX)
+#ifndef PACK
+#define PACK 4  // keys that are read at once: 16 bytes
+#endif
+#define UNROLL 4               // packs under way of a work-item
+
+#define JOIN_WORDS(a, b) a##b
+#define JOIN(a, b) JOIN_WORDS(a, b)
+typedef JOIN(KEY, PACK) pack_vector;
+typedef union {
+  pack_vector all;
+  KEY each[PACK];
+} key_pack;
+
+GROUP_FUNCTION void count_key(local uint* tables, KEY key, uint begin_bit, uint end_bit, uint digit_bits, uint part) {
+  const sortable order = order_of(key);
+#pragma unroll
+  for (uint p = 0; p < PASSES; ++p) {
+    const uint shift = shift_of(begin_bit, digit_bits, p);
+    const uint digit = (uint)(order >> (shift & (KEY_BITS - 1))) & mask_of(shift, end_bit, digit_bits);
+    atomic_inc(&tables[(p * RADIX + digit) * PARTS + part]);
+  }
+}
+
+static inline void add_bin(global number* bin, uint count) {
+#if WIDE  // 32 bits at a time
+  global uint* words = (global uint*)bin;
+  if (atomic_add(words, count) > 0xffffffffu - count) atomic_inc(words + 1);
+#else
+  atomic_add(bin, count);
+#endif
+}
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void sort_histogram(SORT_ARGUMENTS) {
+  local uint tables[BINS_IN_ALL * PARTS];
+  const uint item = get_local_id(0), part = item & (PARTS - 1);
+  for (uint i = item; i < BINS_IN_ALL * PARTS; i += GROUP) tables[i] = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  global const KEY* keys = in + in_offset;
+  const ulong id = get_global_id(0), items = get_global_size(0);
+  // Whole packs at aligned addresses; and the few keys before and after them.
+  const ulong before = min(size, (ulong)((0 - (ulong)keys) & 15) / KEY_BYTES), packs = (size - before) / PACK;
+  global const pack_vector* body = (global const pack_vector*)(keys + before);
+  const ulong after = before + packs * PACK;
+  if (id < before) count_key(tables, keys[id], begin_bit, end_bit, digit_bits, part);
+  if (id < size - after) count_key(tables, keys[after + id], begin_bit, end_bit, digit_bits, part);
+  ulong i = id;
+  for (; i + (UNROLL - 1) * items < packs; i += UNROLL * items) {
+    key_pack p[UNROLL];
+#pragma unroll
+    for (uint u = 0; u < UNROLL; ++u) p[u].all = body[i + u * items];
+#pragma unroll
+    for (uint u = 0; u < UNROLL; ++u)
+#pragma unroll
+      for (uint k = 0; k < PACK; ++k) count_key(tables, p[u].each[k], begin_bit, end_bit, digit_bits, part);
+  }
+  for (; i < packs; i += items) {
+    key_pack p;
+    p.all = body[i];
+#pragma unroll
+    for (uint k = 0; k < PACK; ++k) count_key(tables, p.each[k], begin_bit, end_bit, digit_bits, part);
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint bin = item; bin < BINS_IN_ALL; bin += GROUP) {
+    uint count = 0;
+#pragma unroll
+    for (uint k = 0; k < PARTS; ++k) count += tables[bin * PARTS + ((k + bin) & (PARTS - 1))];  // another bank for each lane
+    if (count > 0) add_bin(&BINS[bin], count);
+  }
+}

@@ -1,0 +1,154 @@
+// Sorts: views -> problem -> launch.
+#include "formatted.hpp"
+#include "ops/run.hpp"
+#include "ops/views.hpp"
+#include "plan/sizes.hpp"
+#include "plan/sort_types.hpp"
+
+#include <smem/error.hpp>
+#include <smem/sort.hpp>
+
+#include <bit>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace smem {
+
+using ops::refuse;
+
+namespace {
+
+/// The views of a sort. One of places has no `out`, one of keys alone no values.
+struct Operands {
+  ConstVector keys, out, values, out_values;
+};
+
+/// What the kernels of one pass read and write (cl/sort/keys.clh), where digits do not decide it.
+cl_uint route_of(std::size_t pass, std::size_t passes, bool in_place) {
+  constexpr cl_uint kFromOut = 1, kFromSpare = 2, kToSpare = 4, kIsLast = 8, kIsActive = 16, kInPlace = 64;
+  const std::size_t left = passes - 1 - pass;
+  cl_uint route = kIsActive | (in_place ? kInPlace : 0);
+  if (pass > 0) route |= left % 2 == 0 ? kFromSpare : kFromOut;
+  if (left % 2 != 0) route |= kToSpare;
+  if (left == 0) route |= kIsLast;
+  return route;
+}
+
+cl::Event launch(const Context& context, const SortProblem& problem, const Operands& o,
+                 const CallOptions& options) {
+  const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
+  const bool has_values = problem.payload != SortPayload::none;
+  // Kernels know values as parts of a power of two of bytes.
+  const std::size_t parts = has_values ? problem.value_bytes >> std::countr_zero(problem.value_bytes | 8) : 0;
+  const auto bind = [&](const ops::Launching& launch) {
+    const Launch& l = launch.launch();
+    const cl_mem in = o.keys.buffer;
+    const bool spare_out = problem.payload == SortPayload::places;  // the other half of the first area
+    const cl_mem spare = launch.scratch(0, in);
+    const cl_mem out = spare_out ? spare : o.out.buffer;
+    const std::size_t out_offset = spare_out ? plan::round_up(problem.size, 64) : o.out.offset;
+    const cl_mem out_values = has_values ? o.out_values.buffer : in;
+    const cl_mem values = problem.payload == SortPayload::values ? o.values.buffer : out_values;
+    const std::size_t passes = launch.plan().number("passes"), pass = launch.round() + launch.repeat();
+    launch(in, number(o.keys.offset), out, number(out_offset), spare, values, number(o.values.offset * parts),
+           out_values, number(o.out_values.offset * parts), launch.scratch(1, in), number(problem.size),
+           number(l.number("parts")), number(l.number("piece")), static_cast<cl_uint>(problem.begin_bit),
+           static_cast<cl_uint>(problem.end_bit), static_cast<cl_uint>(l.number("digit_bits")),
+           static_cast<cl_uint>(passes), static_cast<cl_uint>(pass), route_of(pass, passes, problem.in_place),
+           launch.scratch(2, in));
+  };
+  return ops::run(context, plan::operation_name(problem), plan_sort, problem, options, bind);
+}
+
+/// The checks that all sorts share, and the launch.
+cl::Event check_and_launch(const Context& context, SortProblem problem, const Operands& o,
+                           const SortOrder& order, const CallOptions& options) {
+  const char* operation = plan::operation_name(problem);
+  problem.keys = ops::number_type(operation, "keys", o.keys.type);
+  problem.size = o.keys.size;
+  problem.descending = order.descending;
+  problem.total_order = order.total_order && is_float(problem.keys);
+  problem.begin_bit = order.begin_bit;
+  problem.end_bit = order.end_bit.value_or(8 * size_of(problem.keys));
+  if (problem.payload != SortPayload::none) problem.value_bytes = o.out_values.type.bytes;
+  plan::check_sort(context.device(), problem);
+  const bool pairs = problem.payload == SortPayload::values;
+  const auto require_size = [&](const char* name, std::size_t size) {
+    if (size == problem.size) return;
+    refuse(plan::operation_name(problem), name, formatted("{} elements, as keys has", problem.size),
+           formatted("{}", size));
+  };
+  const char* out_name = pairs ? "out_keys" : "out";
+  if (problem.payload != SortPayload::places) {
+    ops::check_type(operation, out_name, o.out.type, o.keys.type, "keys");
+    require_size(out_name, o.out.size);
+  }
+  if (pairs) {
+    require_size("values", o.values.size);
+    require_size("out_values", o.out_values.size);
+    ops::check_type(operation, "out_values", o.out_values.type, o.values.type, "values");
+  } else if (problem.payload == SortPayload::places) {
+    require_size("places", o.out_values.size);
+  }
+  if (problem.size == 0) return ops::run_empty(context, operation, plan_sort, problem, options);
+
+  struct View {
+    const char* name;
+    ConstMatrix matrix;
+    ops::Memory memory;
+    bool written;
+  };
+  std::vector<View> views;
+  /// `source`: the view that it may take the place of.
+  const auto check = [&](const char* name, const ConstVector& view, bool written, const char* source = "") {
+    const ConstMatrix matrix = ops::as_matrix(view);
+    const ops::Memory memory = ops::check_view(context, operation, name, matrix, written);
+    for (const View& other : views) {
+      if (!written && !other.written) continue;
+      const bool same = other.name == std::string_view(source) && other.memory.root == memory.root &&
+                        other.memory.origin + other.matrix.offset * other.matrix.type.bytes ==
+                            memory.origin + matrix.offset * matrix.type.bytes;
+      if (same) {
+        problem.in_place = true;
+      } else {
+        ops::check_apart(operation, other.matrix, other.memory, matrix, memory, other.name, name);
+      }
+    }
+    views.push_back({name, matrix, memory, written});
+    if (written) ops::require_readable(operation, name, memory);  // between passes
+  };
+  check("keys", o.keys, false);
+  if (pairs) check("values", o.values, false);
+  if (problem.payload != SortPayload::places) check(out_name, o.out, true, "keys");
+  if (pairs) check("out_values", o.out_values, true, "values");
+  if (problem.payload == SortPayload::places) check("places", o.out_values, true);
+  return launch(context, problem, o, options);
+}
+
+}  // namespace
+
+cl::Event sort(const Context& context, const ConstVector& keys, const Vector& out, const SortOrder& order,
+               const CallOptions& options) {
+  return check_and_launch(context, {}, {keys, out, {}, {}}, order, options);
+}
+
+cl::Event sort_pairs(const Context& context, const ConstVector& keys, const ConstVector& values,
+                     const Vector& out_keys, const Vector& out_values, const SortOrder& order,
+                     const CallOptions& options) {
+  SortProblem problem;
+  problem.payload = SortPayload::values;
+  return check_and_launch(context, problem, {keys, out_keys, values, out_values}, order, options);
+}
+
+cl::Event argsort(const Context& context, const ConstVector& keys, const Vector& places,
+                  const SortOrder& order, const CallOptions& options) {
+  SortProblem problem;
+  problem.payload = SortPayload::places;
+  const Scalar type = ops::number_type("argsort", "places", places.type);
+  if (type != Scalar::uint32 && type != Scalar::uint64)
+    refuse("argsort", "places", "uint32 or uint64", std::string(name_of(type)));
+  return check_and_launch(context, problem, {keys, {}, {}, places}, order, options);
+}
+
+}  // namespace smem

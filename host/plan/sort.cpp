@@ -1,0 +1,465 @@
+// Plans for sorts: which variant, which tiles and passes, and why.
+#include <smem/sort_plan.hpp>
+
+#include "formatted.hpp"
+#include "plan/look_back_policy.hpp"
+#include "plan/sizes.hpp"
+#include "plan/sort_policy.hpp"
+#include "plan/sort_types.hpp"
+#include "plan/variants.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace smem {
+
+namespace {
+
+using namespace plan;
+
+constexpr std::size_t kLine = 64;   // bytes; areas of temporary memory begin at multiples
+constexpr std::size_t kWords = 64;  // bytes of the kernels' own words in local memory, with their alignment
+
+std::size_t number_bytes(const SortProblem& problem) { return plan::is_wide(problem) ? 8 : 4; }
+
+/// Whether values are numbers that pass through local memory; others are read where they end up.
+bool carries_values(const SortProblem& problem) {
+  return problem.value_bytes <= 8 && std::has_single_bit(problem.value_bytes);
+}
+
+/// Bytes of what passes through local memory with a key.
+std::size_t carried_bytes(const SortProblem& problem) {
+  if (problem.payload == SortPayload::none) return 0;
+  return carries_values(problem) ? problem.value_bytes : 2;
+}
+
+/// The passes over all keys, each by a digit.
+struct Passes {
+  std::size_t count = 1, bits = 0;
+};
+
+Passes passes_of(const SortProblem& problem, std::size_t radix_bits) {
+  const std::size_t bits = problem.end_bit - problem.begin_bit;
+  Passes passes;
+  passes.count = std::max<std::size_t>(divide_up(bits, radix_bits), 1);
+  // In place the first pass writes temporary memory, and the last one must not.
+  if (problem.in_place && passes.count % 2 == 1) ++passes.count;
+  passes.bits = std::max<std::size_t>(divide_up(bits, passes.count), 1);
+  return passes;
+}
+
+/// The unsigned integer of OpenCL C of 1, 2, 4 or 8 bytes.
+const char* word_of(std::size_t bytes) {
+  static constexpr std::array<const char*, 4> kNames{"uchar", "ushort", "uint", "ulong"};
+  return kNames.at(static_cast<std::size_t>(std::countr_zero(bytes)));
+}
+
+/// What all launches know of the problem. `whole_keys`: whether they move keys and values.
+void define_keys(Launch& launch, const SortProblem& problem, bool moves) {
+  const std::size_t bytes = size_of(problem.keys);
+  launch.text_defines.emplace_back("KEY", word_of(bytes));
+  define(launch, "KEY_BYTES", bytes);
+  if (is_float(problem.keys)) {
+    define(launch, "ORDER", problem.total_order ? 3 : 2);
+    define(launch, "MANTISSA_BITS",
+           problem.keys == Scalar::half       ? 10
+           : problem.keys == Scalar::bfloat16 ? 7
+           : problem.keys == Scalar::float32  ? 23
+                                              : 52);
+  } else {
+    define(launch, "ORDER", is_signed(problem.keys) ? 1 : 0);
+  }
+  if (problem.descending) define(launch, "DESCENDING", 1);
+  if (plan::is_wide(problem)) define(launch, "WIDE", 1);
+  if (!moves || problem.payload == SortPayload::none) return;
+  define(launch, "VALUES", problem.payload == SortPayload::values ? 1 : 2);
+  define(launch, "VALUE_BYTES", problem.value_bytes);
+  const std::size_t part = std::size_t{1} << std::countr_zero(problem.value_bytes | 8);
+  launch.text_defines.emplace_back("VALUE", word_of(part));
+  define(launch, "VALUE_PARTS", problem.value_bytes / part);
+  if (!carries_values(problem)) define(launch, "GATHER", 1);
+}
+
+Launch base_launch(const SortProblem& problem, const char* variant, const char* file, const char* entry,
+                   bool moves) {
+  Launch launch;
+  launch.operation = plan::operation_name(problem);
+  launch.variant = variant;
+  launch.kernel_file = file;
+  launch.entry_point = entry;
+  define_keys(launch, problem, moves);
+  return launch;
+}
+
+double key_traffic(const SortProblem& problem) {
+  return static_cast<double>(problem.size) * static_cast<double>(size_of(problem.keys));
+}
+double pair_traffic(const SortProblem& problem) {
+  return key_traffic(problem) + static_cast<double>(problem.size) * static_cast<double>(problem.value_bytes);
+}
+
+Plan base_plan(const SortProblem& problem, const char* variant, const char* file, const char* entry,
+               const Passes& passes) {
+  Plan plan;
+  static_cast<Launch&>(plan) = base_launch(problem, variant, file, entry, true);
+  const double generated =
+      problem.payload == SortPayload::places ? 1 : 0;  // places are not read, keys not written
+  const auto count = static_cast<double>(passes.count);
+  plan.prediction.bytes_read =
+      count * pair_traffic(problem) - generated * (pair_traffic(problem) - key_traffic(problem));
+  plan.prediction.bytes_written = count * pair_traffic(problem) - generated * key_traffic(problem);
+  plan.numbers = {{"passes", passes.count}, {"digit_bits", passes.bits}};
+  return plan;
+}
+
+/// Temporary memory: the other array of keys, and of values; of places, whose keys nobody wants, both of
+/// keys.
+void share_arrays(const SortProblem& problem, const Passes& passes, Plan& plan) {
+  const bool apart = passes.count > 1;
+  const std::size_t keys = plan::round_up(problem.size, kLine) * size_of(problem.keys);
+  const bool both = problem.payload == SortPayload::places && passes.count > 2;
+  plan::add_scratch(plan, apart ? (both ? 2 : 1) * keys : 0);
+  plan::add_scratch(plan, apart ? problem.size * problem.value_bytes : 0);
+}
+
+/// Sizes of a pass's tiles.
+struct TileSizes {
+  std::size_t group = 0, items = 0, lanes = 0, radix_bits = 0;
+  bool warps = false;
+  std::size_t tile() const { return group * items; }
+  std::size_t radix() const { return std::size_t{1} << radix_bits; }
+};
+
+std::size_t area_bytes(const SortProblem& problem, const TileSizes& sizes) {
+  const std::size_t counters = sizes.group / sizes.lanes * sizes.radix() * (sizes.warps ? 4 : 12);
+  const std::size_t moved = std::max(size_of(problem.keys), carried_bytes(problem));
+  return plan::round_up(std::max(counters, sizes.tile() * moved), 8);
+}
+
+std::size_t local_bytes(const SortProblem& problem, const TileSizes& sizes) {
+  return area_bytes(problem, sizes) + sizes.radix() * (3 * number_bytes(problem) + 4) + kWords;
+}
+
+/// The policy's sizes, or smaller ones that fit the device; nothing where none do.
+std::optional<TileSizes> tile_of(const Device& device, const SortProblem& problem,
+                                 const PlanOverrides& fixed) {
+  const SortPolicy& policy = sort_policy(device);
+  const std::size_t moved = std::max(size_of(problem.keys), std::min<std::size_t>(carried_bytes(problem), 8));
+  const plan::SortTile& wanted = (problem.payload == SortPayload::none ? policy.keys : policy.pairs)
+                                     .at(static_cast<std::size_t>(std::countr_zero(moved)));
+  const std::size_t most =
+      std::max<std::size_t>(std::min(device.max_work_group, device.max_work_items[0]), 1);
+  TileSizes sizes;
+  sizes.group = fixed.work_items != 0 ? fixed.work_items : wanted.group;
+  if (sizes.group > most) sizes.group = std::bit_floor(most);
+  sizes.items = wanted.items;
+  sizes.radix_bits = policy.radix_bits;
+  for (;;) {
+    sizes.warps = plan::is_nvidia_gpu(device) && sizes.group % 32 == 0 && sizes.group >= sizes.radix() &&
+                  sizes.radix_bits >= 5;
+    // Teams of lanes need not run together; only where there are fewer work-items are they smaller.
+    if (!sizes.warps && sizes.group % 32 != 0) sizes.group = std::bit_floor(sizes.group);
+    sizes.lanes = std::min<std::size_t>(sizes.group, 32);
+    if (local_bytes(problem, sizes) <= device.local_bytes) return sizes;
+    const std::size_t bytes = std::max(size_of(problem.keys), carried_bytes(problem));
+    if (area_bytes(problem, sizes) == plan::round_up(sizes.tile() * bytes, 8) && sizes.items > 4) {
+      sizes.items /= 2;
+    } else if (sizes.group > 32 && fixed.work_items == 0) {
+      sizes.group = std::bit_floor(sizes.group - 1);
+    } else if (sizes.radix_bits > 1) {
+      sizes.radix_bits /= 2;
+    } else if (sizes.items > 1) {
+      sizes.items /= 2;
+    } else {
+      return std::nullopt;
+    }
+  }
+}
+
+void define_tile(const SortProblem& problem, const TileSizes& sizes, Launch& launch) {
+  launch.work_group = {sizes.group, 1, 1};
+  launch.items_per_work_item = sizes.items;
+  launch.tile_cols = sizes.tile();
+  launch.local_bytes = local_bytes(problem, sizes);
+  define(launch, "RADIX_BITS", sizes.radix_bits);
+  define(launch, "GROUP", sizes.group);
+  define(launch, "ITEMS", sizes.items);
+  define(launch, "LANES", sizes.lanes);
+  if (sizes.warps) define(launch, "WARPS", 1);
+}
+
+/// Through local memory: each pass writes and reads there what it moves, and counts twice.
+void predict_local(const SortProblem& problem, const Passes& passes, Plan& plan) {
+  plan.prediction.local_bytes = static_cast<double>(passes.count) *
+                                (2 * pair_traffic(problem) + 16 * static_cast<double>(problem.size));
+}
+
+std::string pass_text(const Passes& passes) {
+  return formatted("{} {} of {} bits", passes.count, passes.count == 1 ? "pass" : "passes", passes.bits);
+}
+
+std::optional<Plan> network(const Device& device, const SortProblem& problem, const PlanOverrides& fixed) {
+  const SortPolicy& policy = sort_policy(device);
+  const std::size_t wide = size_of(problem.keys) == 8 ? 8 : 4;
+  const std::size_t most =
+      std::bit_floor(std::max<std::size_t>(std::min(device.max_work_group, device.max_work_items[0]), 1));
+  std::size_t tile = std::min<std::size_t>(policy.network_keys, 65536);
+  while (tile > 0 && tile * (wide + 2) + kWords > device.local_bytes)
+    tile /= 2;
+  std::size_t group =
+      fixed.work_items != 0 ? fixed.work_items : std::min(most, std::max<std::size_t>(tile / 2, 1));
+  if (fixed.work_items == 0) tile = std::min(tile, group * policy.network_items);
+  if (tile == 0 || problem.size > tile) return std::nullopt;
+  const std::size_t bits = problem.end_bit - problem.begin_bit;
+  Plan plan = base_plan(problem, "bitonic", "sort/bitonic.cl", "sort_bitonic", {1, bits});
+  plan.numbers.clear();
+  plan.work_group = plan.global = {group, 1, 1};
+  plan.items_per_work_item = divide_up(tile, group);
+  plan.tile_cols = tile;
+  plan.local_bytes = tile * (wide + 2) + kWords;
+  define(plan, "GROUP", group);
+  define(plan, "TILE", tile);
+  const auto steps =
+      static_cast<double>(std::bit_width(std::bit_ceil(std::max<std::size_t>(problem.size, 1))) - 1);
+  plan.prediction.local_bytes = steps * (steps + 1) / 2 * 2 * static_cast<double>(problem.size * (wide + 2));
+  plan.reason = "one launch: a network sorts one tile in local memory, equal keys by their places";
+  return plan;
+}
+
+std::optional<Plan> three_launches(const Device& device, const SortProblem& problem,
+                                   const PlanOverrides& fixed) {
+  const std::optional<TileSizes> sizes = tile_of(device, problem, fixed);
+  if (!sizes) return std::nullopt;
+  const std::size_t tiles = std::max<std::size_t>(divide_up(problem.size, sizes->tile()), 1);
+  if (tiles > plan::kMaxTiles) return std::nullopt;
+  const Passes passes = passes_of(problem, sizes->radix_bits);
+  Plan plan = base_plan(problem, "three_launches", "sort/scatter.cl", "sort_scatter", passes);
+  define_tile(problem, *sizes, plan);
+  plan.global = {tiles * sizes->group, 1, 1};
+  plan.rounds = passes.count;
+  plan.numbers.emplace_back("parts", tiles);
+  plan.numbers.emplace_back("piece", sizes->tile());
+  share_arrays(problem, passes, plan);
+  plan::add_scratch(plan, (tiles + 1) * sizes->radix() * number_bytes(problem));
+  predict_local(problem, passes, plan);
+  plan.prediction.bytes_read += static_cast<double>(passes.count) * key_traffic(problem);
+  plan.reason = formatted("{}: each counts the digits of tiles, scans the counts, and moves the keys",
+                          pass_text(passes));
+
+  Launch count = base_launch(problem, "count", "sort/count.cl", "sort_count", false);
+  define(count, "RADIX_BITS", sizes->radix_bits);
+  define(count, "GROUP", sizes->group);
+  count.work_group = {sizes->group, 1, 1};
+  count.global = plan.global;
+  count.items_per_work_item = sizes->items;
+  count.tile_cols = sizes->tile();
+  count.local_bytes = 4 * sizes->radix() + kWords;
+  count.numbers = plan.numbers;
+  count.prediction.bytes_read = key_traffic(problem);
+  count.reason = "how many keys of each tile have each digit";
+
+  Launch offsets = base_launch(problem, "offsets", "sort/offsets.cl", "sort_offsets", false);
+  const std::size_t group =
+      plan::group_for(device, sort_policy(device).offsets_group, number_bytes(problem), kWords);
+  if (group == 0) return std::nullopt;
+  define(offsets, "RADIX_BITS", sizes->radix_bits);
+  define(offsets, "GROUP", group);
+  offsets.work_group = {group, 1, 1};
+  offsets.global = {sizes->radix() * group, 1, 1};
+  offsets.local_bytes = group * number_bytes(problem) + kWords;
+  offsets.numbers = plan.numbers;
+  offsets.reason = "where the keys of each digit of each tile go";
+  plan.before = {std::move(count), std::move(offsets)};
+  return plan;
+}
+
+bool can_count_wide(const Device& device, const SortProblem& problem) {
+  return !plan::is_wide(problem) || device.int64_atomics;
+}
+
+std::optional<Plan> onesweep(const Device& device, const SortProblem& problem, const PlanOverrides& fixed) {
+  const SortPolicy& policy = sort_policy(device);
+  const std::optional<TileSizes> sizes = tile_of(device, problem, fixed);
+  if (!sizes || !can_count_wide(device, problem)) return std::nullopt;
+  const std::size_t tiles = std::max<std::size_t>(divide_up(problem.size, sizes->tile()), 1);
+  const Passes passes = passes_of(problem, sizes->radix_bits);
+  constexpr std::size_t kHeader = 128, kMostPasses = 64;  // words of cl/sort/status.clh, and what they hold
+  if (tiles > plan::kMaxTiles || passes.count > kMostPasses) return std::nullopt;
+  const std::size_t number = number_bytes(problem), radix = sizes->radix();
+  Plan plan = base_plan(problem, "onesweep", "sort/onesweep.cl", "sort_onesweep", passes);
+  define_tile(problem, *sizes, plan);
+  plan.global = {tiles * sizes->group, 1, 1};
+  plan.repeats = passes.count;
+  plan.numbers.emplace_back("parts", tiles);
+  plan.numbers.emplace_back("piece", sizes->tile());
+  const std::size_t access = plan::is_nvidia_gpu(device) ? 2 : device.type == DeviceType::cpu ? 1 : 0;
+  const auto define_status = [&](Launch& launch) {
+    define(launch, "PASSES", passes.count);
+    if (access != 0) define(launch, "STATUS_ACCESS", access);
+  };
+  define_status(plan);
+  define(plan, "POLL_LIMIT", std::min(device.poll_limit, plan::look_back_policy(device).polls));
+  define(plan, "LOOK_BACK", policy.look_back);
+  if (sizes->warps && policy.match != 0) define(plan, "MATCH", policy.match);
+  if (device.ordered_start) define(plan, "ORDERED_START", 1);
+  share_arrays(problem, passes, plan);
+  const std::size_t work = 4 * kHeader + (2 * passes.count + tiles) * radix * number;
+  plan::add_scratch(plan, work, work);
+  predict_local(problem, passes, plan);
+  plan.prediction.bytes_read += key_traffic(problem);
+  plan.reason =
+      formatted("{}, each in one launch: a tile looks back over those before it for where its keys go",
+                pass_text(passes));
+
+  Launch histogram = base_launch(problem, "histogram", "sort/histogram.cl", "sort_histogram", false);
+  const std::size_t bins = passes.count * radix;
+  std::size_t parts = policy.histogram_parts;
+  while (parts > 1 && 4 * bins * parts + kWords > device.local_bytes)
+    parts /= 2;
+  if (4 * bins * parts + kWords > device.local_bytes) return std::nullopt;
+  const std::size_t group = plan::group_for(device, policy.histogram_group, 0);
+  const std::size_t groups =
+      std::clamp<std::size_t>(divide_up(problem.size, group * policy.histogram_keys), 1,
+                              policy.histogram_groups_a_unit * device.compute_units);
+  define(histogram, "RADIX_BITS", sizes->radix_bits);
+  define(histogram, "GROUP", group);
+  define(histogram, "PARTS", parts);
+  define(histogram, "PACK", 16 / size_of(problem.keys));
+  define_status(histogram);
+  histogram.work_group = {group, 1, 1};
+  histogram.global = {groups * group, 1, 1};
+  histogram.vector_width = 16 / size_of(problem.keys);
+  histogram.local_bytes = 4 * bins * parts + kWords;
+  histogram.numbers = plan.numbers;
+  histogram.prediction.bytes_read = key_traffic(problem);
+  histogram.reason = "how many keys have each digit, of all passes";
+
+  Launch schedule = base_launch(problem, "schedule", "sort/schedule.cl", "sort_schedule", false);
+  const std::size_t one = plan::group_for(device, std::min(radix, policy.offsets_group), 0);
+  schedule.local_bytes = 2 * radix * number + 4 * passes.count + kWords;
+  if (schedule.local_bytes > device.local_bytes) return std::nullopt;
+  define(schedule, "RADIX_BITS", sizes->radix_bits);
+  define(schedule, "GROUP", one);
+  define_status(schedule);
+  schedule.work_group = schedule.global = {one, 1, 1};
+  schedule.numbers = plan.numbers;
+  schedule.reason =
+      "where the keys of each digit begin; passes in which all keys have one digit are left out";
+  plan.before = {std::move(histogram), std::move(schedule)};
+  return plan;
+}
+
+std::optional<Plan> cpu(const Device& device, const SortProblem& problem) {
+  if (!plan::runs_cpu_variant(device)) return std::nullopt;
+  const SortPolicy& policy = sort_policy(device);
+  const plan::SortThreads& threads = policy.threads;
+  const std::size_t radix = std::size_t{1} << policy.radix_bits;
+  const Passes passes = passes_of(problem, policy.radix_bits);
+  const std::size_t wanted = std::clamp<std::size_t>(problem.size / threads.block_keys, 1,
+                                                     threads.blocks_a_unit * device.compute_units);
+  const std::size_t block = plan::round_up(divide_up(std::max<std::size_t>(problem.size, 1), wanted), kLine);
+  const std::size_t blocks = std::max<std::size_t>(divide_up(problem.size, block), 1);
+  Plan plan = base_plan(problem, "cpu", "sort/cpu.cl", "sort_cpu", passes);
+  const std::size_t widest = std::max({size_of(problem.keys), problem.value_bytes, std::size_t{1}});
+  const std::size_t line = std::bit_floor(std::max<std::size_t>(threads.line_bytes / widest, 1));
+  plan.work_group = {1, 1, 1};
+  plan.global = {blocks, 1, 1};
+  plan.tile_cols = plan.items_per_work_item = block;
+  plan.numbers.emplace_back("parts", blocks);
+  plan.numbers.emplace_back("piece", block);
+  define(plan, "RADIX_BITS", policy.radix_bits);
+  const std::size_t values = problem.payload == SortPayload::none ? 8 : radix * line * problem.value_bytes;
+  plan.local_bytes = radix * line * size_of(problem.keys) + values + 16 * radix + 3 * kLine;
+  define(plan, "LINE", line);
+  if (pair_traffic(problem) >= static_cast<double>(threads.stream_bytes)) define(plan, "STREAMING", 1);
+  share_arrays(problem, passes, plan);
+  if (blocks == 1) {
+    define(plan, "PHASE", 2);
+    // Of all bits, and in place: few programs for all ranges of bits.
+    const std::size_t most = plan::round_up(divide_up(8 * size_of(problem.keys), policy.radix_bits), 2);
+    define(plan, "PASSES", most);
+    plan.local_bytes += 4 * most * radix;
+    plan.prediction.bytes_read += key_traffic(problem);
+    plan.reason = formatted("one thread: {}, each digit's keys gathered in lines", pass_text(passes));
+  } else {
+    define(plan, "PHASE", 1);
+    plan.rounds = passes.count;
+    plan::add_scratch(plan, 4 * blocks * radix);
+    plan.prediction.bytes_read += static_cast<double>(passes.count) * key_traffic(problem);
+    plan.reason = formatted("{}: one thread a block, each digit's keys gathered in lines", pass_text(passes));
+    Launch count = base_launch(problem, "count", "sort/cpu.cl", "sort_cpu", false);
+    count.work_group = {1, 1, 1};
+    count.global = plan.global;
+    count.tile_cols = count.items_per_work_item = block;
+    count.local_bytes = 16 * radix + kWords;
+    count.numbers = plan.numbers;
+    define(count, "RADIX_BITS", policy.radix_bits);
+    define(count, "PHASE", 0);
+    count.prediction.bytes_read = key_traffic(problem);
+    count.reason = formatted("how many keys of each of {} blocks have each digit", blocks);
+    plan.before.push_back(std::move(count));
+  }
+  if (plan.local_bytes > device.local_bytes) return std::nullopt;
+  return plan;
+}
+
+Attempt plan_variant(const Device& device, const SortProblem& problem, const PlanOverrides& fixed,
+                     std::string_view variant) {
+  std::optional<Plan> plan = variant == "cpu"        ? cpu(device, problem)
+                             : variant == "bitonic"  ? network(device, problem, fixed)
+                             : variant == "onesweep" ? onesweep(device, problem, fixed)
+                                                     : three_launches(device, problem, fixed);
+  if (plan) return std::move(*plan);
+  if (variant == "cpu" && !runs_cpu_variant(device)) return no_cpu_variant(device);
+  if (variant == "bitonic") return "more keys than one tile in local memory has";
+  if (variant == "onesweep" && !can_count_wide(device, problem))
+    return "no atomic operations of 64 bits, which so many keys need";
+  return no_tile_fits(device);
+}
+
+std::vector<std::string_view> preference(const Device& device, const SortProblem& /*problem*/,
+                                         const PlanOverrides& /*fixed*/) {
+  std::vector<std::string_view> order;
+  if (runs_cpu_variant(device)) order.emplace_back("cpu");
+  order.emplace_back("bitonic");
+  if (device.forward_progress) order.emplace_back("onesweep");
+  order.emplace_back("three_launches");
+  return order;
+}
+
+std::string why_not(const Device& /*device*/, const SortProblem& /*problem*/, std::string_view variant,
+                    const Plan& chosen) {
+  if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
+  if (chosen.variant == "bitonic") return "several launches, for keys that one group sorts in one";
+  if (variant == "onesweep")
+    return "without forward progress work-groups wait for others, and then count the same keys again";
+  return "reads every key twice in each pass";
+}
+
+const Evidence& evidence(const Device& device, const SortProblem& /*problem*/, const Plan& /*plan*/) {
+  return sort_policy(device).evidence;
+}
+
+constexpr Operation<SortProblem> kSort{.what = "sort",
+                                       .name = operation_name,
+                                       .variants = sort_variants,
+                                       .check = check_sort,
+                                       .preference = preference,
+                                       .attempt = plan_variant,
+                                       .why_not = why_not,
+                                       .evidence = evidence,
+                                       .one_work_item = "a thread has a block"};
+
+}  // namespace
+
+std::vector<std::string_view> sort_variants() { return {"bitonic", "three_launches", "onesweep", "cpu"}; }
+
+Plan plan_sort(const Device& device, const SortProblem& problem, const PlanOverrides& overrides) {
+  return plan_call(kSort, "sort", problem.keys, device, problem, overrides);
+}
+
+}  // namespace smem

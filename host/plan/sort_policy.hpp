@@ -1,0 +1,84 @@
+/// The numbers of sorts' plans, with what chose them.
+#pragma once
+
+#include "plan/policy.hpp"
+
+#include <smem/device.hpp>
+
+#include <array>
+#include <cstddef>
+
+namespace smem::plan {
+
+/// Of sorts by threads of a CPU.
+struct SortThreads {
+  std::size_t block_keys = 64 * 1024;               ///< of a thread, at least: 256 runs of 16 lines
+  std::size_t blocks_a_unit = 8;                    ///< so that a late thread leaves little
+  std::size_t line_bytes = 64;                      ///< that are gathered for a digit before they are written
+  std::size_t stream_bytes = std::size_t{1} << 20;  ///< keys and values of so many are stored past the caches
+};
+
+/// Work-items of a group, and keys of each.
+struct SortTile {
+  std::size_t group, items;
+};
+
+struct SortPolicy {
+  When when;
+  Evidence evidence;
+  std::size_t radix_bits = 8;  ///< of a digit
+  /// Tiles of a pass, by the bytes of what passes through local memory, the key or a larger value: 1, 2,
+  /// 4, 8.
+  std::array<SortTile, 4> keys{{{256, 16}, {256, 16}, {256, 16}, {256, 8}}};
+  std::array<SortTile, 4> pairs{{{256, 16}, {256, 16}, {256, 16}, {256, 8}}};
+  std::size_t look_back = 4;          ///< statuses that are polled at once
+  std::size_t match = 0;              ///< how NVIDIA's lanes find their peers (cl/nvidia/match_lanes.clh)
+  std::size_t histogram_group = 256;  ///< work-items that count the digits of all passes
+  std::size_t histogram_parts = 4;    ///< tables of a group, at most
+  std::size_t histogram_groups_a_unit = 4;  ///< of a launch, at most
+  std::size_t histogram_keys = 64;          ///< of a work-item, at least
+  std::size_t offsets_group = 256;          ///< work-items that scan the counts of all tiles
+  std::size_t network_keys = 2048;          ///< that a network sorts, at most
+  std::size_t network_items = 8;            ///< of a work-item, at most
+  SortThreads threads;                      ///< of CPUs
+};
+
+// nvidia-hopper: tiles as CUB has them for sm_90: two groups or three share a multiprocessor's registers, of
+// which a work-item has a key, its rank and, with values, two more words an item. As many tables of digits
+// as banks, so that no two lanes of a warp meet; 128 KiB for four digits. A network's 8192 keys and places
+// take 48 KiB.
+//
+// intel: its compiler runs 32 work-items in the registers of one thread.
+//
+// Others: a tile of 4096 keys takes 16 KiB, which is half of the least local memory of most GPUs, and so do
+// the words in which 8 teams of 32 lanes match (24 KiB).
+inline constexpr SortPolicy kSortPolicies[] = {
+    {.when = {.family = "nvidia-hopper", .local_bytes = 160 * 1024},
+     .evidence = {.what = "no measurement: tiles that fill a multiprocessor's registers twice"},
+     .keys = {{{512, 20}, {512, 24}, {384, 23}, {320, 12}}},
+     .pairs = {{{384, 16}, {256, 16}, {384, 16}, {320, 10}}},
+     .look_back = 8,
+     .histogram_group = 1024,
+     .histogram_parts = 32,
+     .histogram_groups_a_unit = 1,
+     .network_keys = 8192},
+    {.when = {.family = "nvidia"},
+     .evidence = {.what = "no measurement: two groups in the least local memory of its multiprocessors"},
+     .keys = {{{384, 16}, {384, 16}, {384, 16}, {256, 10}}},
+     .pairs = {{{384, 16}, {384, 16}, {384, 16}, {256, 10}}},
+     .look_back = 8},
+    {.when = {.family = "intel"},
+     .evidence = {.what = "no measurement: what its compiler keeps in registers"},
+     .keys = {{{256, 8}, {256, 8}, {256, 8}, {256, 8}}},
+     .pairs = {{{256, 8}, {256, 8}, {256, 8}, {256, 8}}}},
+    {.when = {.family = "cpu"},
+     .evidence = {.device = "Xeon",
+                  .driver = "PoCL 3.1",
+                  .what = "a pass over 2^24 uint32 by one thread",
+                  .share = "33 ms with lines stored past the caches, 79 ms without, 64 ms without lines"}},
+    {.evidence = {.what = "no measurement for this family: the sizes follow from the device's facts"}},
+};
+
+inline const SortPolicy& sort_policy(const Device& device) { return row_for(kSortPolicies, device); }
+
+}  // namespace smem::plan

@@ -1,0 +1,19 @@
+/// What a sort takes, and how it is called.
+#pragma once
+
+#include <smem/sort_plan.hpp>
+
+#include <cstddef>
+
+namespace smem::plan {
+
+/// Whether tiles count in 64 bits; two bits of a word say what it is (cl/sort/status.clh).
+constexpr bool is_wide(const SortProblem& problem) { return problem.size >= (std::size_t{1} << 30) - 65536; }
+
+/// "sort", "sort_pairs" or "argsort": as the called function is named.
+const char* operation_name(const SortProblem& problem);
+
+/// \throws Error naming the argument, unless it is a problem.
+void check_sort(const Device& device, const SortProblem& problem);
+
+}  // namespace smem::plan
