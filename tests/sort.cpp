@@ -412,7 +412,7 @@ TEST_CASE("sort: nothing, and events to wait for") {
   const smem::Array<std::int32_t> a(context, {3, -1, 2}), b(context, smem::Count{3}),
       c(context, smem::Count{3});
   const cl::Event first = smem::sort(context, a.vector(), b.vector(), {.descending = true});
-  const cl::Event second = smem::sort(context, b.vector(), c.vector(), {}, {.wait_for = {&first, 1}});
+  const cl::Event second = smem::sort(context, b.vector(), c.vector(), {}, {.wait_for = {first}});
   second.wait();
   CHECK(b.to_host() == std::vector<std::int32_t>{3, 2, -1});
   CHECK(c.to_host() == std::vector<std::int32_t>{-1, 2, 3});
