@@ -140,7 +140,7 @@ SeparableProblem blurred_grids(const Words& words) {
   problem.in = problem.out = packed.type;
   problem.boundary = boundary_of(words);
   problem.width = packed.size.width, problem.height = packed.size.height;
-  problem.planes = packed.size.depth * packed.batch;
+  problem.planes = detail::size_product(packed.size.depth, packed.batch);
   problem.channels = packed.channels;
   problem.in_alignment = problem.out_alignment = packed.alignment();
   return problem;
