@@ -348,7 +348,7 @@ TEST_CASE("sort: passes in which all keys have one digit are left out") {
   }
 }
 
-TEST_CASE("sort bad input: one error that names the argument, and nothing is written") {
+TEST_CASE("bad input of sort: one error that names the argument, and nothing is written") {
   const smem::Context context;
   const std::vector<std::uint32_t> poison(100, 77);
   const smem::Array<std::uint32_t> a(context, poison), b(context, poison), c(context, poison),

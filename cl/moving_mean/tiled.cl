@@ -36,7 +36,8 @@ static inline uint place_of(uint i) { return SHORT ? i : i + i / BANKS; }
 
 // Element `item` of the k-th GROUP elements. `across` is element `item` of the tile, from which the distance is a constant.
 static inline local SUM* element_across(local SUM* tile, local SUM* across, uint item, int k) {
-  return SHORT || GROUP % BANKS == 0 ? across + k * (int)place_of(GROUP) : tile + place_of(item + k * GROUP);
+  const bool is_regular = (SHORT != 0) | (GROUP % BANKS == 0);  // places of a work-item are equally far apart
+  return is_regular ? across + k * (int)place_of(GROUP) : tile + place_of(item + k * GROUP);
 }
 
 #if !SHORT

@@ -99,7 +99,9 @@ static inline ulong first_mark(scan_row row, ulong i) {
 }
 
 DEFINE_LOAD_RUN(load_values, private, VALUE)
+#if SEGMENTED || ELEMENT_HALF || RESULT_HALF
 DEFINE_STORE_RUN(store_values, private)
+#endif
 
 // The aggregate of elements [begin, end). Not inlined: PoCL copies a kernel's body three times, and vectorises each.
 __attribute__((noinline)) state reduce_piece(scan_row row, ulong begin, ulong end) {

@@ -22,8 +22,10 @@
 #define ROW 32  // numbers in a row of the layout: a power of two, at most 2 * GROUP
 #endif
 
+#if RUNG == 1
 // The place of number i of the tree.
 static inline uint place_of(uint i) { return TILE_AT(i / ROW, i % ROW); }
+#endif
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void scan_ladder(SCAN_ARGUMENTS) {
