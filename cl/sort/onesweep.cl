@@ -107,10 +107,11 @@ void sort_onesweep(SORT_ARGUMENTS) {
   }
   barrier(CLK_LOCAL_MEM_FENCE);
 
-  // Falls back: counts a tile that has not published, and goes on from there.
+  // Falls back: counts a tile that has not published, and goes on from there. Each turn settles a tile at least, so that there are
+  // at most as many turns as tiles before. PoCL 3.1 was seen not to leave a loop that a word of local memory alone ends.
   local uint* others = (local uint*)(sums + (RADIX - SCANNED));
-  while (subject[0] != 0) {  // the same for all
-    const uint missing = subject[0] - 1;
+  for (uint left = tile; left > 0 && subject[0] != 0; --left) {  // the same for all
+    const uint missing = max(subject[0], 1u) - 1;
     for (uint d = item; d < RADIX; d += GROUP) others[d] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (item == 0) subject[0] = 0;
