@@ -107,16 +107,16 @@ void sort_onesweep(SORT_ARGUMENTS) {
   }
   barrier(CLK_LOCAL_MEM_FENCE);
 
-  // Falls back: counts a tile that has not published, and goes on from there. Each turn settles a tile at least, so that there are
-  // at most as many turns as tiles before. PoCL 3.1 was seen not to leave a loop that a word of local memory alone ends.
+  // Falls back: counts a tile that has not published, and goes on from there. subject is cleared only after the counting:
+  // PoCL 3.1 was seen to lose the branch where it followed the barrier.
   local uint* others = (local uint*)(sums + (RADIX - SCANNED));
-  for (uint left = tile; left > 0 && subject[0] != 0; --left) {  // the same for all
-    const uint missing = max(subject[0], 1u) - 1;
+  while (subject[0] != 0) {  // the same for all
+    const uint missing = subject[0] - 1;
     for (uint d = item; d < RADIX; d += GROUP) others[d] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (item == 0) subject[0] = 0;
     for (uint i = item; i < TILE; i += GROUP)
       atomic_inc(&others[digit_of(source[(ulong)missing * TILE + i], shift, mask)]);
+    if (item == 0) subject[0] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
     for (uint t = 0; t < TURNS; ++t) {
