@@ -67,9 +67,10 @@ void check_shapes(const ConstGrid& in, const ConstGrid& weights, const Grid& out
            formatted("a number that divides {} channels and {} filters", channels, filters),
            convolution.groups);
   }
-  if (weights.size.depth != channels / convolution.groups)
+  if (weights.size.depth != channels / convolution.groups) {
     refuse(kOperation, "weights", formatted("{} channels", channels / convolution.groups),
            weights.size.depth);
+  }
   const bool packed = (weights.size.height == 1 || weights.pitch == weights.size.width) &&
                       (weights.size.depth == 1 ||
                        weights.plane == plan::size_product(weights.size.width, weights.size.height));

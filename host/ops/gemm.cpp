@@ -42,9 +42,10 @@ std::string shape_of(const ConstMatrix& view) { return formatted("{} x {}", view
 GemmProblem check_shapes(const Gemm& product, const ConstMatrix& a, const ConstMatrix& b, const Matrix& c) {
   // Rows and columns of the matrices, whatever the order in memory.
   const bool turned = product.order == Order::column_major;
-  if (!turned && product.order != Order::row_major)
+  if (!turned && product.order != Order::row_major) {
     refuse("gemm", "order", "row_major or column_major",
            formatted("number {}", static_cast<int>(product.order)));
+  }
   const auto rows = [&](const ConstMatrix& view) { return turned ? view.cols : view.rows; };
   const auto cols = [&](const ConstMatrix& view) { return turned ? view.rows : view.cols; };
   const std::size_t m = product.transpose_a ? cols(a) : rows(a);

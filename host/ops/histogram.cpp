@@ -127,9 +127,10 @@ void check_edges(const Context& context, const ConstVector& edges) {
     };
     for (std::size_t i = 0; i < edges.size; ++i) {
       const auto edge = at(i), before = at(i == 0 ? 0 : i - 1);
-      if (!(before <= edge))
+      if (!(before <= edge)) {
         refuse("check_edges", "edges", "ascending numbers",
                formatted("{} after {} at index {}", edge, before, i));
+      }
     }
   });
 }

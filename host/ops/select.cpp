@@ -61,9 +61,10 @@ cl::Event check_and_launch(const Context& context, SelectProblem problem, const 
     const Scalar type = ops::number_type(operation, name, view.type);
     if (type != Scalar::uint32 && type != Scalar::uint64)
       refuse(plan::operation_name(problem), name, "uint32 or uint64", std::string(name_of(type)));
-    if (type == Scalar::uint32 && plan::is_wide(problem))
+    if (type == Scalar::uint32 && plan::is_wide(problem)) {
       refuse(plan::operation_name(problem), name, formatted("uint64 for {} elements", problem.size),
              "uint32");
+    }
   };
   ops::check_type(operation, out_name, o.out.type, o.in.type);
   require_room(out_name, o.out);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace smem::plan {
 
@@ -49,8 +50,8 @@ Broken::Broken(const Device& device, std::string_view operation, Scalar type)
 void Broken::refuse(std::string expected, std::string got) const {
   throw Error({.operation = std::string(operation_),
                .argument = "variant",
-               .expected = expected,
-               .got = got,
+               .expected = std::move(expected),
+               .got = std::move(got),
                .device = device_.name});
 }
 

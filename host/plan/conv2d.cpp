@@ -109,9 +109,10 @@ void plan::conv2d::check(const Device& device, const Conv2dProblem& p) {
     refuse(device, kOperation, "weights", "windows and strides of at least 1",
            formatted("{} x {}, strides {} and {}", p.window.width, p.window.height, p.stride.x, p.stride.y));
   }
-  if (p.groups == 0 || p.in_channels % p.groups != 0 || p.out_channels % p.groups != 0)
+  if (p.groups == 0 || p.in_channels % p.groups != 0 || p.out_channels % p.groups != 0) {
     refuse(device, kOperation, "groups", "a number that divides the channels and the filters",
            formatted("{}", p.groups));
+  }
   if (!device.long_loops && p.depth() > kShortLoops) {
     refuse(device, kOperation, "weights",
            formatted("filters of at most {} weights: its loops are no longer", kShortLoops),

@@ -100,8 +100,10 @@ void each_limit(Limits& unit, const Visit& visit) {
 [[noreturn]] void refuse(const std::string& field, std::string expected, const Json& got) {
   std::string text = got.dump(-1, ' ', true);
   if (text.size() > 60) text = text.substr(0, 57) + "...";
-  throw Error(
-      {.operation = "device_from_json", .argument = field, .expected = expected, .got = std::move(text)});
+  throw Error({.operation = "device_from_json",
+               .argument = field,
+               .expected = std::move(expected),
+               .got = std::move(text)});
 }
 
 template <class Enum>

@@ -23,8 +23,8 @@ struct Rung {
   std::string_view variant;
   const char* entry;  ///< the kernel, and as "gemm_" and this its function
   Form form;
-  std::size_t buffers;  ///< tiles of each factor
   Kind kind;            ///< of the layouts; none: inferred
+  std::size_t buffers;  ///< tiles of each factor
   TileShape tile;       ///< m of 0: the policy's
   const char* reason;
 };
@@ -33,27 +33,27 @@ constexpr TileShape kOfPolicy{0, 0, 0, 0, 0}, kSquare{16, 16, 16, 1, 1}, kWide{8
     kColumns{64, 32, 16, 8, 1}, kBlocks{64, 64, 16, 4, 4};
 
 constexpr Rung kRungs[] = {
-    {"tiled", "tiled", Form::one, 1, Kind::plain, kSquare,
+    {"tiled", "tiled", Form::one, Kind::plain, 1, kSquare,
      "a work-group shares what it reads through tiles in local memory"},
-    {"padded", "tiled", Form::one, 1, Kind::padded, kSquare,
+    {"padded", "tiled", Form::one, Kind::padded, 1, kSquare,
      "tiles in local memory, padded so that their columns are spread over the banks"},
-    {"swizzled", "tiled", Form::one, 1, Kind::swizzled, kSquare,
+    {"swizzled", "tiled", Form::one, Kind::swizzled, 1, kSquare,
      "tiles in local memory; an XOR of row and column spreads their columns over the banks"},
-    {"rectangular", "tiled", Form::one, 1, Kind::none, kWide,
+    {"rectangular", "tiled", Form::one, Kind::none, 1, kWide,
      "tiles that are wider than high: rows of B and C are read and written in longer pieces"},
-    {"registers_1d", "registers", Form::strided, 1, Kind::none, kColumns,
+    {"registers_1d", "registers", Form::strided, Kind::none, 1, kColumns,
      "a column of results in the registers of each work-item"},
-    {"registers_2d", "registers", Form::strided, 1, Kind::none, kBlocks,
+    {"registers_2d", "registers", Form::strided, Kind::none, 1, kBlocks,
      "a block of results in the registers of each work-item"},
-    {"vector", "vector", Form::vectors, 1, Kind::none, kOfPolicy,
+    {"vector", "vector", Form::vectors, Kind::none, 1, kOfPolicy,
      "blocks of results in registers, and vectors on all ways"},
-    {"double_buffered", "double_buffered", Form::vectors, 2, Kind::none, kOfPolicy,
+    {"double_buffered", "double_buffered", Form::vectors, Kind::none, 2, kOfPolicy,
      "the next tiles come while the present ones are multiplied"},
-    {"two_level", "two_level", Form::vectors, 2, Kind::none, kOfPolicy,
+    {"two_level", "two_level", Form::vectors, Kind::none, 2, kOfPolicy,
      "the tile of a work-group is cut into blocks of its sub-groups, which read little of local memory"},
-    {"split_k", "vector", Form::vectors, 1, Kind::none, kOfPolicy,
+    {"split_k", "vector", Form::vectors, Kind::none, 1, kOfPolicy,
      "C has few tiles for this device, and its sums are long: several work-groups share each"},
-    {"stream_k", "stream_k", Form::vectors, 1, Kind::none, kOfPolicy,
+    {"stream_k", "stream_k", Form::vectors, Kind::none, 1, kOfPolicy,
      "every work-group does the same number of steps, across the borders of tiles"},
 };
 

@@ -23,12 +23,13 @@ void require_one_of(std::string_view operation, const char* argument, Scalar typ
                     std::initializer_list<Scalar> all) {
   if (std::find(all.begin(), all.end(), type) != all.end()) return;
   std::string names;
-  for (const Scalar& one : all)
+  for (const Scalar& one : all) {
     names += formatted("{}{}",
                        &one == all.begin()     ? ""
                        : &one + 1 == all.end() ? " or "
                                                : ", ",
                        name_of(one));
+  }
   refuse(operation, argument, names, name_of(type));
 }
 

@@ -166,14 +166,15 @@ std::optional<TileSizes> tile_of(const Device& device, const SortProblem& proble
     sizes.lanes = std::min<std::size_t>(sizes.group, 32);
     if (local_bytes(problem, sizes) <= device.local_bytes) return sizes;
     const std::size_t bytes = std::max(size_of(problem.keys), carried_bytes(problem));
-    if (area_bytes(problem, sizes) == plan::round_up(sizes.tile() * bytes, 8) && sizes.items > 4) {
+    const bool tile_is_larger = area_bytes(problem, sizes) == plan::round_up(sizes.tile() * bytes, 8);
+    const bool fewer_teams = sizes.group > 32 && fixed.work_items == 0, fewer_digits = sizes.radix_bits > 1;
+    const std::size_t fewest_items = !fewer_teams && !fewer_digits ? 1 : tile_is_larger ? 4 : sizes.items;
+    if (sizes.items > fewest_items) {
       sizes.items /= 2;
-    } else if (sizes.group > 32 && fixed.work_items == 0) {
+    } else if (fewer_teams) {
       sizes.group = std::bit_floor(sizes.group - 1);
-    } else if (sizes.radix_bits > 1) {
+    } else if (fewer_digits) {
       sizes.radix_bits /= 2;
-    } else if (sizes.items > 1) {
-      sizes.items /= 2;
     } else {
       return std::nullopt;
     }

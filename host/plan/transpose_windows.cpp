@@ -32,9 +32,10 @@ void allow_only(const PlanOverrides& fixed, std::string_view variant) {
   none("tile_rows", fixed.tile_rows);
   none("tile_cols", fixed.tile_cols);
   none("work_items", fixed.work_items);
-  if (fixed.layout != LayoutChoice{})
+  if (fixed.layout != LayoutChoice{}) {
     refuse("transpose", "layout", formatted("none with the variant \"{}\"", variant),
            "a layout fixed by hand");
+  }
 }
 
 Attempt skewed_tile(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed) {

@@ -67,9 +67,10 @@ Runtime::Runtime(const cl::CommandQueue& queue) : queue_(queue) {
 
 Runtime::Runtime(const cl::Context& context, const cl::Device& device, const ContextOptions& options)
     : id_(device()), context_(context) {
-  if (context() == nullptr || device() == nullptr)
+  if (context() == nullptr || device() == nullptr) {
     plan::refuse("Context", context() == nullptr ? "context" : "device",
                  "an OpenCL context and a device of it", "an empty handle");
+  }
   queue_ = make_queue(context_, id_, options.profiling);
   open();
 }

@@ -40,9 +40,10 @@ cl::Buffer ScratchPool::take_idle(std::vector<Idle>& list, std::size_t bytes) {
 
 cl::Buffer ScratchPool::take(std::size_t bytes) {
   constexpr std::size_t kMost = std::size_t{1} << 62;  // beyond it there is no next power of two
-  if (bytes > kMost)
+  if (bytes > kMost) {
     plan::refuse("scratch", "bytes", "at most " + std::to_string(kMost) + " bytes of temporary memory",
                  std::to_string(bytes));
+  }
   const std::size_t wanted = std::bit_ceil(std::max(bytes, kSmallest));
   const std::scoped_lock lock(mutex_);
   if (cl::Buffer buffer = take_idle(idle_, wanted); buffer() != nullptr) return buffer;
