@@ -356,7 +356,7 @@ GROUP_FUNCTION void scan_segments(SUM ended[STEP][COLS], uint lane, local item_t
 typedef struct {
   uint before;   // the element before its box in a row of the tile
   uint tail;     // the last element like it in its segment
-  bool farther;  // the box ends in the segment after the next BOX / SEGMENT_COLS
+  uint farther;  // whether the box ends in the segment after the next BOX / SEGMENT_COLS; Mesa 22.3 breaks arrays with bools
 } result_place;
 
 static inline result_place find_result(uint x) {
