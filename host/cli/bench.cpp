@@ -3,6 +3,8 @@
 #include "cli/bench_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/results.hpp"
+#include "cli/table.hpp"
+#include "cli/terminal.hpp"
 
 #include <smem/smem.hpp>
 
@@ -31,8 +33,15 @@ int compare_files(const Options& options) {
     fmt::print("not of one device: {} (driver {}) and {} (driver {})\n", before.device, before.driver,
                after.device, after.driver);
   }
-  fmt::print("{:<16}{:<42}{:<20}{:>10}{:>10}{:>9}{:>16}  \n", "operation", "case", "asked", "before ms",
-             "after ms", "faster", "between");
+  Table table({{"operation", 16, Column::Kind::title},
+               {"case", 42, Column::Kind::title},
+               {"asked", 20, Column::Kind::text},
+               {"before ms", 10},
+               {"after ms", 10},
+               {"faster", 9},
+               {"between", 16}},
+              18);
+  fmt::print("{}", table.head());
   std::size_t compared = 0, slower = 0, wrong = 0, alone = 0;
   for (const Result& b : before.rows) {
     const Result* found = nullptr;
@@ -46,20 +55,20 @@ int compare_files(const Options& options) {
     ++compared;
     slower += !c.is_noise() && c.speedup < 1 ? 1 : 0;
     wrong += found->wrong.empty() ? 0 : 1;
-    fmt::print("{:<16}{:<42}{:<20}{:>10.4f}{:>10.4f}{:>9}{:>16}  {}{}\n", b.operation, b.label,
-               b.variant == found->variant ? fmt::format("{}{}", b.asked == "auto" ? "auto: " : "", b.variant)
-                                           : fmt::format("{} -> {}", b.variant, found->variant),
-               b.seconds.median * 1e3, found->seconds.median * 1e3, fmt::format("x {:.3f}", c.speedup),
-               fmt::format("{:.3f} - {:.3f}", c.low, c.high),
-               c.is_noise()    ? "inside the noise"
-               : c.speedup > 1 ? "faster"
-                               : "SLOWER",
-               found->wrong.empty() ? "" : " WRONG");
+    const std::string asked = b.variant == found->variant
+                                  ? fmt::format("{}{}", b.asked == "auto" ? "auto: " : "", b.variant)
+                                  : fmt::format("{} -> {}", b.variant, found->variant);
+    const char* verdict = c.is_noise() ? "inside the noise" : c.speedup > 1 ? "faster" : "SLOWER";
+    fmt::print("{}",
+               table.row({b.operation, b.label, asked, fmt::format("{:.4f}", b.seconds.median * 1e3),
+                          fmt::format("{:.4f}", found->seconds.median * 1e3),
+                          fmt::format("x {:.3f}", c.speedup), fmt::format("{:.3f} - {:.3f}", c.low, c.high)},
+                         fmt::format("{}{}", verdict, found->wrong.empty() ? "" : " WRONG")));
   }
-  fmt::print(
+  print_fitted(fmt::format(
       "faster: time before over time after; between: the same of the ends of both spreads. Where 1 lies "
       "between, the difference is noise.\n{} compared, {} slower, {} wrong, {} in one file alone.\n",
-      compared, slower, wrong, alone + after.rows.size() - compared);
+      compared, slower, wrong, alone + after.rows.size() - compared));
   return compared == 0 || slower > 0 || wrong > 0 ? kFailure : kGood;
 }
 
@@ -78,12 +87,13 @@ void add_rates(CLI::App* bench) {
   command->callback([device] {
     const Context context({.device = *device});
     const Rates rates = measure_rates(context, true);
-    fmt::print("{} ({}, driver {})\n", context.device().name, context.device().platform,
-               context.device().driver);
+    print_fitted(fmt::format("{} ({}, driver {})\n", context.device().name, context.device().platform,
+                             context.device().driver));
     fmt::print("copy  {:>10.1f} GB/s, read and written\nfp32  {:>10.1f} GFLOP/s\n", rates.copy * 1e-9,
                rates.fp32 * 1e-9);
-    fmt::print("balance {:>8.1f} operations a byte: below it memory bounds a kernel, above it arithmetic\n",
-               rates.fp32 / rates.copy);
+    print_fitted(fmt::format(
+        "balance {:>8.1f} operations a byte: below it memory bounds a kernel, above it arithmetic\n",
+        rates.fp32 / rates.copy));
   });
 }
 

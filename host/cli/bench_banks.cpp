@@ -2,6 +2,7 @@
 #include "cli/arguments.hpp"
 #include "cli/commands.hpp"
 #include "cli/measure.hpp"
+#include "cli/terminal.hpp"
 
 #include <smem/smem.hpp>
 
@@ -187,7 +188,7 @@ int run(const std::string& device_name) {
                  .got = fmt::format("{}", device.local_bytes),
                  .device = device.name});
   }
-  fmt::print("{} ({}, driver {})\n", device.name, device.platform, device.driver);
+  print_fitted(fmt::format("{} ({}, driver {})\n", device.name, device.platform, device.driver));
   if (device.local_is_cache) {
     fmt::print("local memory is ordinary cached memory: no conflicts are predicted\n");
   } else {
@@ -218,15 +219,15 @@ int run(const std::string& device_name) {
   }
   const std::size_t wrong = wrong_order(results);
   if (device.local_is_cache) {
-    fmt::print(
+    print_fitted(
         "slowdowns are against the first pattern of the same width; without banks nothing is judged\n");
     return kGood;
   }
   const bool pass = worst <= kTolerance && wrong == 0;
-  fmt::print(
+  print_fitted(fmt::format(
       "slowdowns are against the first pattern of the same width. Strides 1 to 32 of words: {:.1f} % off at "
-      "worst (goal {:.0f} %);\npairs of patterns in the wrong order: {} (goal 0, {:.0f} % noise): {}\n",
-      100 * worst, 100 * kTolerance, wrong, 100 * kRankNoise, pass ? "PASS" : "MISS");
+      "worst (goal {:.0f} %); pairs of patterns in the wrong order: {} (goal 0, {:.0f} % noise): {}\n",
+      100 * worst, 100 * kTolerance, wrong, 100 * kRankNoise, pass ? "PASS" : "MISS"));
   return pass ? kGood : kFailure;
 }
 

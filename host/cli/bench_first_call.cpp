@@ -3,6 +3,7 @@
 #include "cli/child.hpp"
 #include "cli/commands.hpp"
 #include "cli/measure.hpp"
+#include "cli/terminal.hpp"
 
 #include <smem/smem.hpp>
 
@@ -159,15 +160,15 @@ int run(const Options& options) {
     runner.run("smem", &driver_empty, false);
   }
 
-  fmt::print("{}\n{} x {} float, context and buffers ready; medians of {} new processes each\n", device,
-             kEdge, kEdge, options.repetitions);
-  fmt::print("{:<46}{:>12}{:>16}{:>14}\n", "ms", "first call", "until closed", "goal");
+  print_fitted(fmt::format("{}\n{} x {} float, context and buffers ready; medians of {} new processes each\n",
+                           device, kEdge, kEdge, options.repetitions));
+  fmt::print("{:<42}{:>10}{:>14}{:>13}\n", "ms", "first call", "until closed", "goal");
   std::size_t missed = 0;
   const auto row = [&](const char* what, const Times& times, std::optional<double> value = {},
                        double goal = 0, const std::string& goal_text = "") {
     const bool pass = !value || *value <= goal;
     missed += pass ? 0 : 1;
-    fmt::print("{:<46}{:>12.1f}{:>16.1f}{:>14}  {}\n", what, measure::statistics(times.call).median,
+    fmt::print("{:<42}{:>10.1f}{:>14.1f}{:>13} {}\n", what, measure::statistics(times.call).median,
                measure::statistics(times.closed).median, goal_text,
                !value ? ""
                : pass ? "PASS"

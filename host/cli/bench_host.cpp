@@ -3,6 +3,8 @@
 #include "cli/commands.hpp"
 #include "cli/described.hpp"
 #include "cli/measure.hpp"
+#include "cli/table.hpp"
+#include "cli/terminal.hpp"
 #include "operations/list.hpp"
 
 #include <smem/smem.hpp>
@@ -38,9 +40,12 @@ kernel void bare(global const uint* in, ulong in_offset, long in_pitch, ulong in
 /// The host's time of a call of every operation, at its small samples; each call ends before
 /// the next begins.
 void print_operations(const Context& context, std::size_t calls) {
-  constexpr const char* kRow = "{:<20}{:<58}{:>10}{:>14}\n";
+  Table table({{"operation", 20, Column::Kind::title},
+               {"host time of a call", 54, Column::Kind::text},
+               {"median us", 10},
+               {"10-90 % us", 14}});
   fmt::print("\n{} calls each, with a wait after each\n", calls);
-  fmt::print(fmt::runtime(kRow), "operation", "host time of a call", "median us", "10-90 % us");
+  fmt::print("{}", table.head());
   for (const operations::Operation& operation : operations::all()) {
     for (const auto& [one, goal] : samples_of(operation, context.device(), true)) {
       const CaseData data(one);
@@ -55,8 +60,9 @@ void print_operations(const Context& context, std::size_t calls) {
         if (i > 0) times.push_back(seconds);  // the first one compiles
       }
       const measure::Statistics time = measure::statistics(times);
-      fmt::print(fmt::runtime(kRow), operation.name, one.text, fmt::format("{:.2f}", time.median * 1e6),
-                 fmt::format("{:.2f}-{:.2f}", time.low * 1e6, time.high * 1e6));
+      fmt::print("{}",
+                 table.row({std::string(operation.name), one.text, fmt::format("{:.2f}", time.median * 1e6),
+                            fmt::format("{:.2f}-{:.2f}", time.low * 1e6, time.high * 1e6)}));
       std::fflush(stdout);
     }
   }
@@ -106,13 +112,14 @@ int run(const std::string& device, std::size_t batches, bool all) {
     time_batch(bare_times, [&] { bare(false); });
   }
 
-  fmt::print("{} ({}, driver {})\n", context.device().name, context.device().platform,
-             context.device().driver);
-  fmt::print("{} calls of each kind, in turns of {} with a wait after each turn; {} x {} float, variant {}\n",
-             smem_times.size(), kBatch, kEdge, kEdge, plan.variant);
-  fmt::print("{:<58}{:>10}{:>14}\n", "host time of a call", "median us", "10-90 % us");
+  print_fitted(fmt::format("{} ({}, driver {})\n", context.device().name, context.device().platform,
+                           context.device().driver));
+  print_fitted(fmt::format(
+      "{} calls of each kind, in turns of {} with a wait after each turn; {} x {} float, variant {}\n",
+      smem_times.size(), kBatch, kEdge, kEdge, plan.variant));
+  fmt::print("{:<54}{:>10}{:>14}\n", "host time of a call", "median us", "10-90 % us");
   const auto row = [](const char* what, const measure::Statistics& s) {
-    fmt::print("{:<58}{:>10.2f}{:>14}\n", what, s.median * 1e6,
+    fmt::print("{:<54}{:>10.2f}{:>14}\n", what, s.median * 1e6,
                fmt::format("{:.2f}-{:.2f}", s.low * 1e6, s.high * 1e6));
   };
   const measure::Statistics smem = measure::statistics(smem_times), event = measure::statistics(event_times);

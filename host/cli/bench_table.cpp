@@ -3,6 +3,7 @@
 #include "cli/arguments.hpp"
 #include "cli/commands.hpp"
 #include "cli/results.hpp"
+#include "cli/terminal.hpp"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -13,7 +14,20 @@ namespace smem::cli {
 
 namespace {
 
-constexpr const char* kRow = "{:<41} {:<24}{:>10}{:>9}{:>9}{:>9}{:>9}{:>10}{:>9}{:>7}  {}\n";
+Table table_of(bool operations) {
+  using Kind = Column::Kind;
+  return Table({{"case", 42, Kind::title},
+                {"variant", 22, Kind::text},
+                {"ms", 10},
+                {"spread", 9},
+                {operations ? "GFLOP/s" : "GB/s", 9},
+                {operations ? "fp32" : "copy", 9, Kind::extra},
+                {operations ? "of fp32" : "of copy", 8},
+                {"goal", 7},
+                {"built ms", 10, Kind::extra},
+                {"host us", 9, Kind::extra}},
+               15);
+}
 
 [[noreturn]] void refuse_csv(const std::string& got) {
   throw Error(
@@ -33,7 +47,8 @@ BenchTable::BenchTable(const BenchOptions& options, std::string traffic, bool op
     : contexts_{Context({.device = options.device, .profiling = true}), Context({.device = options.device})},
       options_(options),
       traffic_(std::move(traffic)),
-      of_operations_(operations) {
+      of_operations_(operations),
+      table_(table_of(operations)) {
   if (!options_.csv.empty()) {
     csv_.open(options_.csv);
     if (!csv_) refuse_csv(options_.csv);
@@ -43,15 +58,13 @@ BenchTable::BenchTable(const BenchOptions& options, std::string traffic, bool op
   }
   if (options_.quiet) return;
   const Device& device = this->device();
-  fmt::print("{} ({}, driver {})\n", device.name, device.platform, device.driver);
-  fmt::print(fmt::runtime(kRow), "case", "variant", "ms", "spread", of_operations_ ? "GFLOP/s" : "GB/s",
-             of_operations_ ? "fp32" : "copy", of_operations_ ? "of fp32" : "of copy", "built ms", "host us",
-             "goal", "");
+  print_fitted(fmt::format("{} ({}, driver {})\n", device.name, device.platform, device.driver));
+  fmt::print("{}", table_.head());
   std::fflush(stdout);
 }
 
 void BenchTable::skip(const std::string& label, const std::string& variant, const std::string& why) {
-  if (!options_.quiet) fmt::print("{:<41} {:<24}skipped: {}\n", label, variant, why);
+  if (!options_.quiet) fmt::print("{}", table_.row({label, variant}, "skipped: " + why));
   ++skipped_;
 }
 
@@ -105,19 +118,22 @@ void BenchTable::print(const BenchRow& row, const Plan& plan, const measure::Mea
   record(device(), std::move(result));
 }
 
-void BenchTable::print_row(const Result& r, const measure::Measurement& m, const std::string& verdict) const {
-  fmt::print(fmt::runtime(kRow), r.label, r.asked == "auto" ? fmt::format("auto: {}", r.variant) : r.asked,
-             fmt::format("{:.4f}", m.call.median * 1e3), fmt::format("{:.1f} %", 100 * m.call.spread()),
-             fmt::format("{:.1f}", r.rate() * 1e-9),
-             fmt::format("{:.1f}", (r.by_operations() ? r.fp32_rate : r.copy_rate) * 1e-9),
-             fmt::format("{:.3f}", r.share()), build_text(r.costs.build), host_text(r.costs.host),
-             r.goal > 0 ? fmt::format("{:.3f}", r.goal) : "", verdict);
+void BenchTable::print_row(const Result& r, const measure::Measurement& m, const std::string& verdict) {
+  fmt::print(
+      "{}",
+      table_.row({r.label, r.asked == "auto" ? fmt::format("auto: {}", r.variant) : r.asked,
+                  fmt::format("{:.4f}", m.call.median * 1e3), fmt::format("{:.1f} %", 100 * m.call.spread()),
+                  fmt::format("{:.1f}", r.rate() * 1e-9),
+                  fmt::format("{:.1f}", (r.by_operations() ? r.fp32_rate : r.copy_rate) * 1e-9),
+                  fmt::format("{:.3f}", r.share()), r.goal > 0 ? fmt::format("{:.3f}", r.goal) : "",
+                  build_text(r.costs.build), host_text(r.costs.host)},
+                 verdict));
   std::fflush(stdout);
 }
 
 int BenchTable::end() {
   if (rows_ > 0 && !options_.quiet) {
-    fmt::print(
+    print_fitted(fmt::format(
         "ms: median; spread: the middle four fifths of the repetitions, 'unstable' above 5 %;\n{};\n{};\n"
         "built: compiled in the first call, if no cache had it; host: until a call returns.\n"
         "{} result(s) compared with a plain loop: {}.\n",
@@ -125,7 +141,7 @@ int BenchTable::end() {
         of_operations_
             ? std::string("fp32: the rate that the device reaches (smem bench rates), whatever the type")
             : fmt::format("copy: bytes read and written by {}, in turns with the operation", copy_name_),
-        rows_, wrong_ == 0 ? "all right" : fmt::format("{} wrong", wrong_));
+        rows_, wrong_ == 0 ? "all right" : fmt::format("{} wrong", wrong_)));
   }
   if (csv_.is_open()) {
     if (!csv_.finish()) refuse_csv("a write that failed");

@@ -5,6 +5,7 @@
 #include "cli/call_costs.hpp"
 #include "cli/measure.hpp"
 #include "cli/results.hpp"
+#include "cli/table.hpp"
 #include "cli/whole_file.hpp"
 #include "operations/operation.hpp"
 
@@ -108,7 +109,7 @@ class BenchTable {
   void skip(const std::string& label, const std::string& variant, const std::string& why);
   void print(const BenchRow& row, const Plan& plan, const measure::Measurement& m, const CallCosts& costs,
              const std::optional<std::string>& wrong);
-  void print_row(const Result& result, const measure::Measurement& m, const std::string& verdict) const;
+  void print_row(const Result& result, const measure::Measurement& m, const std::string& verdict);
 
   std::array<Context, 2> contexts_;  ///< with profiling, and for short calls without
   std::array<std::unique_ptr<measure::Meter>, 2> meters_;
@@ -116,6 +117,7 @@ class BenchTable {
   BenchOptions options_;
   std::string traffic_, copy_name_ = "none";
   bool of_operations_ = false;  ///< its rows
+  Table table_;
   std::optional<Rates> rates_;  ///< measured for the first such row
   WholeFile csv_;
   std::size_t rows_ = 0, skipped_ = 0, missed_ = 0, wrong_ = 0;

@@ -1,6 +1,7 @@
 // smem cache: the compiled programs on disk.
 #include "cli/arguments.hpp"
 #include "cli/commands.hpp"
+#include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "cli/text.hpp"
 
@@ -47,7 +48,7 @@ std::string content_text(const CacheEntry& entry) {
 /// The cache's folder; says so when there is none.
 bool is_off() {
   if (!cache_folder().empty()) return false;
-  fmt::print(
+  print_fitted(
       "the cache is off: SMEM_CACHE says so, there is no home folder, or others can write it (SMEM_TRACE=1 "
       "says where)\n");
   return true;
@@ -60,14 +61,15 @@ int list(bool verbose) {
     fmt::print("nothing in {}\n", cache_folder().string());
     return kGood;
   }
-  constexpr const char* kRow = "{:<30}{:<40}{:>10}  {}";
-  fmt::print("{}\n",
-             painted(stdout, Paint::bold, fmt::format(kRow, "content", "device", "size", "last use")));
+  Table table({{"content", 30, Column::Kind::text},
+               {"device", 27, Column::Kind::text},
+               {"size", 9},
+               {"last use", 14}});
+  fmt::print("{}", painted(stdout, Paint::bold, table.head()));
   for (const CacheEntry& entry : entries) {
-    fmt::print(kRow, short_text(content_text(entry), 29),
-               entry.device.empty() ? "?" : short_text(entry.device, 39), bytes_text(entry.bytes),
-               ago_text(entry.used));
-    fmt::print("\n");
+    fmt::print("{}", table.row({short_text(content_text(entry), 29),
+                                entry.device.empty() ? "?" : short_text(entry.device, 26),
+                                bytes_text(entry.bytes), ago_text(entry.used)}));
     if (!verbose) continue;
     if (!entry.options.empty()) fmt::print("    options  {}\n", entry.options);
     if (!entry.driver.empty()) fmt::print("    driver   {}\n", entry.driver);

@@ -1,5 +1,7 @@
 // smem devices: what each OpenCL device is, and the facts that plans are made of.
 #include "cli/commands.hpp"
+#include "cli/table.hpp"
+#include "cli/terminal.hpp"
 #include "cli/text.hpp"
 
 #include <smem/smem.hpp>
@@ -7,6 +9,8 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,7 +23,7 @@ std::string yes_no(bool value) { return value ? "yes" : "no"; }
 
 void print_details(const Device& d) {
   const auto line = [](std::string_view what, const std::string& value) {
-    fmt::print("    {:<16}{}\n", what, value.empty() ? "unknown" : value);
+    print_fitted(fmt::format("    {:<16}{}\n", what, value.empty() ? "unknown" : value));
   };
   line("platform", d.platform);
   line("version", d.platform_version);
@@ -69,26 +73,39 @@ int run(bool verbose) {
   } catch (const Error& error) {  // an SMEM_DEVICE that names nothing; the list is still worth seeing
     why_none = error.what();
   }
-  constexpr const char* kRow = "{:<3}{:<32}{:<25}{:<5}{:>6}{:>10}{:>7}{:>6}{:>5}{:>11}\n";
-  fmt::print(fmt::runtime(kRow), "", "device", "platform", "type", "units", "local", "group", "sub", "fp64",
-             "memory");
+  // The names have what is left of the line.
+  constexpr std::size_t kNumbers = 46, kLeast = 34, kMost = 57;
+  const std::size_t names = std::clamp(columns_of(stdout), kNumbers + kLeast, kNumbers + kMost) - kNumbers;
+  const std::size_t device_width = names - names * 2 / 5 - 3, platform_width = names * 2 / 5;
+  Table table({{"", 3, Column::Kind::text},
+               {"device", device_width, Column::Kind::text},
+               {"platform", platform_width, Column::Kind::text},
+               {"type", 5, Column::Kind::text},
+               {"units", 5},
+               {"local", 9},
+               {"group", 6},
+               {"sub", 5},
+               {"fp64", 5},
+               {"memory", 11}});
+  fmt::print("{}", table.head());
   for (std::size_t i = 0; i < found.size(); ++i) {
     const Device& d = found[i];
     // Not all facts: the memory that PoCL reports changes with what is free.
     const bool is_default =
         chosen && chosen->name == d.name && chosen->platform_version == d.platform_version;
     if (is_default) chosen.reset();  // of several equal devices, the first
-    fmt::print(fmt::runtime(kRow), fmt::format("{}{}", i, is_default ? "*" : ""), short_text(d.name, 31),
-               short_text(d.platform, 24), short_text(std::string(name_of(d.type)), 5), d.compute_units,
-               bytes_text(d.local_bytes), d.max_work_group, d.sub_group_width, yes_no(d.fp64),
-               bytes_text(d.global_bytes));
+    fmt::print("{}",
+               table.row({fmt::format("{}{}", i, is_default ? "*" : ""), short_text(d.name, device_width - 1),
+                          short_text(d.platform, platform_width - 1),
+                          short_text(std::string(name_of(d.type)), 4), fmt::format("{}", d.compute_units),
+                          bytes_text(d.local_bytes), fmt::format("{}", d.max_work_group),
+                          fmt::format("{}", d.sub_group_width), yes_no(d.fp64), bytes_text(d.global_bytes)}));
     if (verbose) print_details(d);
   }
-  fmt::print(
+  print_fitted(fmt::format(
       "* is used when nothing else is asked for. units: compute units; local: usable local memory of a "
-      "work-group;\n"
-      "group: largest work-group; sub: sub-group (warp, wave) width.{}\n",
-      verbose ? "" : " More: smem devices --verbose");
+      "work-group; group: largest work-group; sub: sub-group (warp, wave) width.{}\n",
+      verbose ? "" : " More: smem devices --verbose"));
   if (!why_none.empty()) {
     std::fflush(stdout);
     fmt::print(stderr, "smem: {}\n", why_none);

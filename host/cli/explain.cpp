@@ -3,6 +3,7 @@
 #include "cli/bench_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/described.hpp"
+#include "cli/terminal.hpp"
 #include "operations/list.hpp"
 
 #include <smem/smem.hpp>
@@ -120,7 +121,7 @@ void explain_case(const Operation& operation, const Case& c, const Options& opti
   if (options.json) {
     fmt::print("{}", explain_json(plan, device, knowledge));
   } else {
-    fmt::print("{} of {} on {}", operation.name, c.text, explain(plan, device, knowledge));
+    print_fitted(fmt::format("{} of {} on {}", operation.name, c.text, explain(plan, device, knowledge)));
   }
 }
 

@@ -6,6 +6,8 @@
 #include "cli/described.hpp"
 #include "cli/results.hpp"
 #include "cli/svg.hpp"
+#include "cli/table.hpp"
+#include "cli/terminal.hpp"
 #include "operations/list.hpp"
 
 #include <smem/smem.hpp>
@@ -50,12 +52,20 @@ std::string_view step_of(const operations::Operation& operation, std::string_vie
   return {};
 }
 
+/// What changed with a step, and what its plan predicts.
+std::string note_of(const Result& r, std::string_view step) {
+  std::string text = fmt::format("{}{}{}", step, r.stable() ? "" : " (unstable)",
+                                 r.wrong.empty() ? "" : fmt::format(" WRONG: {}", r.wrong));
+  if (const std::string why = predicted(r); !why.empty()) text += fmt::format("; predicted: {}", why);
+  return text;
+}
+
 /// Without an operation: which there are, and their steps.
 int list_steps() {
   for (const operations::Operation& operation : operations::all()) {
     fmt::print("{}\n", operation.name);
     for (const operations::Step& step : operation.steps)
-      fmt::print("  {:<18}{}\n", step.variant, step.what);
+      print_fitted(fmt::format("  {:<18}{}\n", step.variant, step.what));
   }
   return kGood;
 }
@@ -73,9 +83,15 @@ int ladder(const Options& options) {
                          return a.seconds.median < b.seconds.median;
                        })->seconds.median;
   const bool operations = rows.front().by_operations();
-  fmt::print("{} on {} ({}, driver {})\n", rows.front().label, all.device, all.platform, all.driver);
-  fmt::print("{:<18}{:>10}{:>11}{:>10}{:>9}{:>9}  what changed, and what the plan predicts\n", "variant",
-             "ms", operations ? "GFLOP/s" : "GB/s", operations ? "of fp32" : "of copy", "of best", "before");
+  print_fitted(
+      fmt::format("{} on {} ({}, driver {})\n", rows.front().label, all.device, all.platform, all.driver));
+  Table table({{"variant", 18, Column::Kind::text},
+               {"ms", 10},
+               {operations ? "GFLOP/s" : "GB/s", 11},
+               {operations ? "of fp32" : "of copy", 10},
+               {"of best", 9},
+               {"before", 9}});
+  fmt::print("{}", table.head());
   std::vector<Bar> bars;
   bool wrong = false;
   double before = 0;
@@ -83,19 +99,19 @@ int ladder(const Options& options) {
     wrong = wrong || !r.wrong.empty();
     const std::string name = r.asked == "auto" ? r.variant : r.asked;
     const double seconds = r.seconds.median;
-    fmt::print("{:<18}{:>10.4f}{:>11.1f}{:>10.3f}{:>9.3f}{:>9}  {}{}{}\n", name, seconds * 1e3,
-               r.rate() * 1e-9, r.share(), fastest / seconds,
-               before > 0 ? fmt::format("x {:.2f}", before / seconds) : "", step_of(operation, name),
-               r.stable() ? "" : " (unstable)", r.wrong.empty() ? "" : fmt::format(" WRONG: {}", r.wrong));
-    if (const std::string why = predicted(r); !why.empty()) fmt::print("{:<67}  {}\n", "", why);
+    fmt::print("{}",
+               table.row({name, fmt::format("{:.4f}", seconds * 1e3), fmt::format("{:.1f}", r.rate() * 1e-9),
+                          fmt::format("{:.3f}", r.share()), fmt::format("{:.3f}", fastest / seconds),
+                          before > 0 ? fmt::format("x {:.2f}", before / seconds) : ""},
+                         note_of(r, step_of(operation, name))));
     before = seconds;
     bars.push_back({name, fmt::format("{:.0f} {}", r.rate() * 1e-9, operations ? "GFLOP/s" : "GB/s"),
                     std::string(step_of(operation, name)), r.share(), seconds == fastest});
   }
-  fmt::print(
+  print_fitted(fmt::format(
       "of {0}: of the device's own {0}, measured in the same run; before: times faster than the rung "
       "before.\n",
-      operations ? "fp32 rate" : "copy");
+      operations ? "fp32 rate" : "copy"));
   if (!options.plot.empty()) {
     write_text("--plot", options.plot,
                draw_bars(fmt::format("The ladder of {}", options.operation),
@@ -113,8 +129,13 @@ int roofline_plot(const Options& options) {
   const Rates rates = measure_rates(Context({.device = options.device}));
   fmt::print("copy {:.1f} GB/s, fp32 {:.1f} GFLOP/s: they meet at {:.2f} operations a byte\n",
              rates.copy * 1e-9, rates.fp32 * 1e-9, rates.fp32 / rates.copy);
-  fmt::print("{:<16}{:<42}{:<18}{:>12}{:>12}{:>13}\n", "operation", "case", "variant", "ops a byte",
-             "GFLOP/s", "of the roof");
+  Table table({{"operation", 16, Column::Kind::title},
+               {"case", 42, Column::Kind::title},
+               {"variant", 18, Column::Kind::text},
+               {"ops a byte", 12},
+               {"GFLOP/s", 12},
+               {"of the roof", 13}});
+  fmt::print("{}", table.head());
   std::vector<RoofPoint> points;
   for (const operations::Operation& operation : operations::all()) {
     if (!is_asked(operation.name, options.operations)) continue;
@@ -128,12 +149,13 @@ int roofline_plot(const Options& options) {
     const bool moves = best->operations == 0;
     const double work = moves ? best->bytes / 8 : best->operations, intensity = work / best->bytes;
     const double rate = work / best->seconds.median, roof = std::min(rates.fp32, intensity * rates.copy);
-    fmt::print("{:<16}{:<42}{:<18}{:>12}{:>12.1f}{:>13.3f}\n", best->operation, best->label, best->variant,
-               moves ? "none" : fmt::format("{:.3f}", intensity), rate * 1e-9, rate / roof);
+    fmt::print("{}", table.row({best->operation, best->label, best->variant,
+                                moves ? "none" : fmt::format("{:.3f}", intensity),
+                                fmt::format("{:.1f}", rate * 1e-9), fmt::format("{:.3f}", rate / roof)}));
     std::fflush(stdout);
     points.push_back({fmt::format("{} {}", best->operation, best->variant), intensity, rate});
   }
-  fmt::print(
+  print_fitted(
       "of the roof: of the lesser of fp32 and intensity times copy. What only moves data counts one "
       "operation "
       "for 8 bytes.\n");

@@ -1,5 +1,6 @@
 // The command line's own errors.
 #include "cli/commands.hpp"
+#include "cli/terminal.hpp"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -56,14 +57,17 @@ std::string unknown_command(const CLI::App& root, const std::vector<std::string>
 
 bool parse(CLI::App& app, int argc, char** argv) {
   if (argc < 2) {
-    fmt::print("{}", app.help());
+    print_fitted(app.help());
     return true;
   }
   try {
     app.parse(argc, argv);
     return true;
+  } catch (const CLI::CallForHelp&) {
+    print_fitted(app.help());
+    return true;
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error) == 0;  // --help and --version end here too
+    if (error.get_exit_code() == 0) return app.exit(error) == 0;  // --version ends here too
     std::string what = unknown_command(app, std::vector<std::string>(argv + 1, argv + argc));
     if (what.empty()) what = error.what();
     std::replace(what.begin(), what.end(), '\n', ' ');

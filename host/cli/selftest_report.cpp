@@ -1,6 +1,7 @@
 // What came of a selftest: as JSON, for people, and as the table that both see.
 #include "cli/process.hpp"
 #include "cli/selftest.hpp"
+#include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "cli/text.hpp"
 
@@ -234,21 +235,29 @@ std::string counts_table(const Selftest& selftest, bool colours) {
     sum.add(count);
     types.insert(std::get<2>(kind));
   }
-  constexpr const char* kRow = "{:<20}{:<17}{:>7}{:>7}{:>5}{:>8}{:>8}{:>8}{:>10}  {}";
-  const std::string title = fmt::format(kRow, "operation", "variant", "passed", "failed", "hung", "crashed",
-                                        "refused", "skipped", "time", "types");
-  std::string text = (colours ? painted(stdout, Paint::bold, title) : title) + "\n";
+  constexpr std::size_t kReport = 160;  // columns of a report's lines
+  Table table({{"operation", 20, Column::Kind::title},
+               {"variant", 16, Column::Kind::text},
+               {"passed", 7},
+               {"failed", 7},
+               {"hung", 5},
+               {"crashed", 8},
+               {"refused", 8},
+               {"skipped", 8},
+               {"time", 10}},
+              30, colours ? columns_of(stdout) : kReport);
+  std::string text = colours ? painted(stdout, Paint::bold, table.head()) : table.head();
   for (const auto& [what, row] : rows) {
     const auto& [count, types] = row;
     const bool is_row_bad = count[Verdict::failed] + count[Verdict::hung] + count[Verdict::crashed] > 0;
-    const std::string line = fmt::format(
-        kRow, what.first, what.second.empty() ? "(plan's choice)" : what.second,
-        number_text(count[Verdict::passed]), number_text(count[Verdict::failed]),
-        number_text(count[Verdict::hung]), number_text(count[Verdict::crashed]),
-        number_text(count[Verdict::refused]), number_text(count[Verdict::skipped]),
-        fmt::format("{:.2f} s", count.seconds),
+    const std::string line = table.row(
+        {what.first, what.second.empty() ? "(plan's choice)" : what.second,
+         number_text(count[Verdict::passed]), number_text(count[Verdict::failed]),
+         number_text(count[Verdict::hung]), number_text(count[Verdict::crashed]),
+         number_text(count[Verdict::refused]), number_text(count[Verdict::skipped]),
+         fmt::format("{:.2f} s", count.seconds)},
         types.size() > 3 ? count_text(types.size(), "type") : fmt::format("{}", fmt::join(types, ", ")));
-    text += (colours && is_row_bad ? painted(stdout, Paint::red, line) : line) + "\n";
+    text += colours && is_row_bad ? painted(stdout, Paint::red, line) : line;
   }
   return rows.empty() ? std::string() : text;
 }

@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <string_view>
+#include <system_error>
 
 namespace smem::cli {
 
@@ -27,12 +29,6 @@ bool can_draw(std::FILE* stream) {
   return is_terminal(stream) && !environment("TERM").empty() && environment("TERM") != "dumb";
 }
 
-std::size_t columns_of(std::FILE* stream) {
-  winsize size{};
-  if (::ioctl(::fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  return 80;
-}
-
 void write(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
@@ -43,6 +39,17 @@ void write(std::string_view text) {
 bool is_terminal(std::FILE* stream) { return ::isatty(::fileno(stream)) == 1; }
 
 bool has_colours(std::FILE* stream) { return environment("NO_COLOR").empty() && can_draw(stream); }
+
+std::size_t columns_of(std::FILE* stream) {
+  winsize size{};
+  if (::ioctl(::fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  const std::string_view set = environment("COLUMNS");
+  std::size_t columns = 0;
+  const auto [end, error] = std::from_chars(set.data(), set.data() + set.size(), columns);
+  return error == std::errc{} && end == set.data() + set.size() && columns > 0 ? columns : 80;
+}
+
+void print_fitted(const std::string& text) { fmt::print("{}", fitted(text, columns_of(stdout))); }
 
 std::string painted(std::FILE* stream, Paint paint, const std::string& text) {
   if (!has_colours(stream)) return text;

@@ -18,6 +18,12 @@ bool is_terminal(std::FILE* stream);
 /// (no-color.org).
 bool has_colours(std::FILE* stream);
 
+/// Columns of a line: the terminal's; else COLUMNS, or 80.
+std::size_t columns_of(std::FILE* stream);
+
+/// Prints text to the output in lines that fit it.
+void print_fitted(const std::string& text);
+
 enum class Paint { bold, red, green, yellow };
 
 /// The text in that colour where `stream` has colours; else as it is.

@@ -9,6 +9,10 @@ namespace smem::cli {
 /// The text, or its beginning and "..." where it is longer than `width`.
 std::string short_text(const std::string& text, std::size_t width);
 
+/// The text with its lines broken at spaces, or else after commas, where they are longer than `width`; words
+/// are not broken. Lines that go on are indented as far as the line's second column, if it has two.
+std::string fitted(const std::string& text, std::size_t width);
+
 /// 49152 as "48 KiB": in the largest unit that it fills, with a decimal where the number is not whole.
 std::string bytes_text(std::size_t bytes);
 

@@ -1,5 +1,6 @@
 // smem tune: searches the plans of operations on this device, and keeps what is faster than the shipped ones.
 #include "cli/tune.hpp"
+#include "cli/table.hpp"
 
 #include "cli/arguments.hpp"
 #include "cli/child.hpp"
@@ -47,17 +48,27 @@ std::string verdict_of(const CaseReport& report) {
                      report.is_complete ? "" : ", and the time was over");
 }
 
-constexpr const char* kRow = "{:<19}{:<50}{:<18}{:>10}  {:<44}{:>10}  {}\n";
+Table make_table() {
+  using Kind = Column::Kind;
+  return Table({{"operation", 19, Kind::title},
+                {"case", 50, Kind::title},
+                {"shipped", 18, Kind::text},
+                {"ms", 10},
+                {"best ms", 10}},
+               60);
+}
 
-void print_row(const CaseReport& report) {
+void print_row(Table& table, const CaseReport& report) {
   const auto milliseconds = [](double seconds) {
     return seconds > 0 ? fmt::format("{:.4f}", seconds * 1e3) : "";
   };
-  fmt::print(fmt::runtime(kRow), report.operation, report.label, report.shipped,
-             milliseconds(report.shipped_seconds), report.best ? text_of(report.best->overrides) : "",
-             report.best ? milliseconds(report.best->seconds) : "", verdict_of(report));
+  const std::string best = report.best ? text_of(report.best->overrides) + ": " : "";
+  fmt::print("{}",
+             table.row({report.operation, report.label, report.shipped, milliseconds(report.shipped_seconds),
+                        report.best ? milliseconds(report.best->seconds) : "not measured"},
+                       best + verdict_of(report)));
   for (const Outcome& outcome : report.dropped)
-    fmt::print("  dropped: {}: {}\n", text_of(outcome.overrides), outcome.dropped);
+    print_fitted(fmt::format("  dropped: {}: {}\n", text_of(outcome.overrides), outcome.dropped));
   std::fflush(stdout);
 }
 
@@ -120,14 +131,15 @@ void print_end(const Device& device, const std::vector<CaseReport>& reports) {
     tried += report.tried;
     known += report.from_journal;
   }
-  fmt::print(
+  print_fitted(fmt::format(
       "{} plans tried, {} of them in an earlier run; times of the best ones by turns with the shipped.\n",
-      tried, known);
+      tried, known));
   if (better == 0) {
     fmt::print("Nothing was gained over the shipped plans.\n");
   } else {
-    fmt::print("{} of {} faster than shipped, by more than {:.0f} % and than the spread: kept in {}\n",
-               better, reports.size(), 100 * (kLeastGain - 1), tuning_file(device).string());
+    print_fitted(
+        fmt::format("{} of {} faster than shipped, by more than {:.0f} % and than the spread: kept in {}\n",
+                    better, reports.size(), 100 * (kLeastGain - 1), tuning_file(device).string()));
   }
 }
 
@@ -140,8 +152,9 @@ int tune(const TuneOptions& options) {
   const Device device = device_from_json(facts);
   const std::vector<TuneCase> cases = asked_cases(options, device);
   Journal journal(device, options.restart);
-  fmt::print("{} ({}, driver {})\n", device.name, device.platform, device.driver);
-  fmt::print(fmt::runtime(kRow), "operation", "case", "shipped", "ms", "best", "ms", "gain");
+  print_fitted(fmt::format("{} ({}, driver {})\n", device.name, device.platform, device.driver));
+  Table table = make_table();
+  fmt::print("{}", table.head());
   std::fflush(stdout);
   const Clock::time_point start = Clock::now();
   const auto end = start + std::chrono::duration_cast<Clock::duration>(
@@ -159,7 +172,7 @@ int tune(const TuneOptions& options) {
     reports.push_back(search_case(cases[i], device, options, journal, now + share, tell));
     keep(device, reports.back());
     progress.clear();
-    print_row(reports.back());
+    print_row(table, reports.back());
   }
   print_end(device, reports);
   if (!options.json.empty()) write_json(options.json, device, reports);

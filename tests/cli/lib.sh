@@ -1,6 +1,7 @@
 # What the scripts here share: a folder that goes with the script, and a word on what failed.
 folder=$(mktemp -d)
 export SMEM_TUNING=0  # what was tuned on this machine is no part of a test
+export COLUMNS=400  # rows in a line each
 trap 'rm -rf "$folder"' EXIT
 
 fail() {
