@@ -19,8 +19,7 @@
 #define SPAN_BITS 6
 #endif
 #define SPAN (1u << SPAN_BITS)
-#define DIGIT_BITS 11
-#define DIGITS (1 << DIGIT_BITS)
+#define MOST_DIGITS 2048
 #define FEW 32  // results that are sorted by insertion
 
 static inline void make_delegates(global const KEY* keys, uint size, uint begin, uint end, global sortable* delegates) {
@@ -55,10 +54,11 @@ __attribute__((noinline)) uint select_images(global const sortable* from, uint c
     high = max(high, from[i]);
   }
   uint wanted = k;
+  const uint digit_bits = count < 512 ? 4 : count < 16384 ? 8 : 11;
   while (low != high) {
     const uint bits = 8 * (uint)sizeof(sortable) - (uint)clz(high - low);
-    const uint shift = bits > DIGIT_BITS ? bits - DIGIT_BITS : 0;
-    for (uint d = 0; d < DIGITS; ++d) bins[d] = 0;
+    const uint shift = bits > digit_bits ? bits - digit_bits : 0;
+    for (uint d = 0; d < 1u << digit_bits; ++d) bins[d] = 0;
     for (uint i = 0; i < count; ++i) {
       const sortable x = from[i];
       if (x >= low && x <= high) ++bins[(uint)((x - low) >> shift)];
@@ -123,7 +123,7 @@ static inline global uint* sort_results(global sortable* order, global uint* cho
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void top_k_cpu(TOP_K_ARGUMENTS) {
-  local uint bins[DIGITS];
+  local uint bins[MOST_DIGITS];
   const ulong group = get_group_id(0);
   const uint spans = (size - 1) / SPAN + 1;
   const ulong kept = max((ulong)k << SPAN_BITS, (ulong)k * 2);

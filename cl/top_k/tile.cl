@@ -24,6 +24,7 @@
 #ifndef LISTED
 #define LISTED 0  // 1: of spans in a list
 #endif
+#define ONLY_LAST (NTH && LEVEL == 0)
 #define STRIDE (ITEMS | 1)  // odd: stretches begin in different banks
 #define AT(i) ((uint)(i) / ITEMS * STRIDE + (uint)(i) % ITEMS)
 #include "top_k/meetings.clh"
@@ -49,7 +50,7 @@ void top_k_tile(TOP_K_ARGUMENTS) {
   local sortable meeting[GROUP], ends[2];
   local ushort chosen[CHOSEN];
   local uint bins[DIGITS], sums[GROUP], left[1];
-  const uint item = get_local_id(0);
+  const uint item = get_local_id(0) & (GROUP - 1);  // a power of two: without the mask ptxas spills registers
   const ulong row = get_group_id(0);
 #if LEVEL == 0
   global const KEY* keys = KEYS_OF(row);
@@ -81,11 +82,13 @@ void top_k_tile(TOP_K_ARGUMENTS) {
   uint wanted = k;
   const uint first = min(item * ITEMS, count), stretch = min((uint)ITEMS, count - first);
   local const sortable* mine = tile + item * STRIDE;
+#pragma unroll 1
   for (uint pass = 0; pass < KEY_BYTES; ++pass) {
     for (uint d = item; d < DIGITS; d += GROUP) bins[d] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint shift = digit_shift(low, high);
     uint last = 0, run = 0;
+#pragma unroll 1
     for (uint u = 0; u < stretch; ++u) count_image(bins, mine[u], low, high, shift, &last, &run);
     count_rest(bins, last, run);
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -98,10 +101,11 @@ void top_k_tile(TOP_K_ARGUMENTS) {
   uint before = counts, total;
   team_scan(&before, &total, sums, item, GROUP);
   uint below = before & 0xffff, equal = min(before >> 16, wanted);  // what is equal and not wanted does not count
+#pragma unroll 1
   for (uint u = 0; u < stretch; ++u) {
     const sortable x = mine[u];
     if (x < low || (x == low && equal < wanted)) {
-#if NTH
+#if ONLY_LAST
       if (x == low && equal == wanted - 1) VALUES_OF(row)[0] = keys[place_of(list, first + u, span_bits)];
 #else
       chosen[below + equal] = (ushort)(first + u);
@@ -110,7 +114,7 @@ void top_k_tile(TOP_K_ARGUMENTS) {
     if (x < low) ++below;
     if (x == low && equal < wanted) ++equal;
   }
-#if !NTH
+#if !ONLY_LAST
   barrier(CLK_LOCAL_MEM_FENCE);
 #if SORTED && LEVEL == 0
   sort_chosen(chosen, tile, k, item);

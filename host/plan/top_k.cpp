@@ -139,7 +139,7 @@ struct Levels {
   Tile tile;
 };
 
-/// The largest spans of which k fit a tile; nothing where not even small ones do.
+/// The largest spans of which k fit a tile, and of which a row has k; nothing where not even small ones do.
 std::optional<Levels> levels_of(const Device& device, const TopKProblem& p, std::size_t wanted) {
   const TopKPolicy& policy = top_k_policy(device);
   Levels levels;
@@ -154,8 +154,7 @@ std::optional<Levels> levels_of(const Device& device, const TopKProblem& p, std:
     do {
       levels.sizes.push_back(divide_up(levels.sizes.back(), std::size_t{1} << levels.span_bits));
     } while (levels.sizes.back() > std::max<std::size_t>(p.k << levels.span_bits, 1));
-    if (levels.sizes.back() < p.k) return std::nullopt;
-    return levels;
+    if (levels.sizes.back() >= p.k) return levels;
   }
   return std::nullopt;
 }
@@ -173,7 +172,7 @@ std::optional<Launch> delegates_of(const Device& device, const TopKProblem& p, c
   const std::size_t size = levels.sizes.at(level), parts = divide_up(size, group * kept);
   if (!has_groups(p, parts)) return std::nullopt;
   Launch launch;
-  define_launch(p, launch, level == 0 ? "delegates" : "delegates again", "top_k/delegates.cl",
+  define_launch(p, launch, level == 0 ? "delegates" : "delegates_again", "top_k/delegates.cl",
                 "top_k_delegates");
   set_rows(p, launch, group, parts, size);
   launch.items_per_work_item = kept;
@@ -211,7 +210,7 @@ Attempt delegates(const Device& device, const TopKProblem& p, std::size_t wanted
         source.listed ? levels->tile : tile_of(device, p, source.size, wanted);
     if (!tile) return "no local memory for the last delegates";
     Launch launch;
-    define_launch(p, launch, "spans", "top_k/tile.cl", "top_k_tile");
+    define_launch(p, launch, source.listed ? "spans_of_spans" : "spans", "top_k/tile.cl", "top_k_tile");
     make_tile(device, p, *tile, source, launch);
     launch.numbers.emplace_back("turn", turn);
     launch.prediction.bytes_written = 4 * real(all_rows(p), p.k);
@@ -270,7 +269,8 @@ bool add_order(const Device& device, const TopKProblem& p, Plan& plan) {
 Attempt radix_select(const Device& device, const TopKProblem& p, std::size_t wanted) {
   const TopKPolicy& policy = top_k_policy(device);
   constexpr std::size_t kItems = 16, kLongRow = std::size_t{1} << 18;
-  const std::size_t group = group_for(device, wanted != 0 ? wanted : policy.radix_group, 0);
+  const std::size_t group = group_for(device, wanted != 0 ? wanted : policy.radix_group, 4, 8 + kWords);
+  if (group == 0) return no_tile_fits(device);
   std::size_t digit_bits = p.cols < kLongRow ? 8 : 11;
   const auto local_bytes = [&] { return 4 * (std::size_t{1} << digit_bits) + 4 * group + kWords; };
   while (digit_bits > 1 && local_bytes() > device.local_bytes)
@@ -317,12 +317,13 @@ Attempt radix_select(const Device& device, const TopKProblem& p, std::size_t wan
   return plan;
 }
 
-/// Spans for a thread: what is made of all elements, and what is read afterwards, are as much.
+/// Spans for a thread, so that there are about as many delegates as elements in k spans; of less than 16
+/// neighbours no vectors are made. 0: where these elements would be more than half of the row.
 std::size_t cpu_span_bits(const TopKProblem& p) {
-  std::size_t bits = 0;
-  while (bits < 10 && (at_least_1(p.k) << (2 * (bits + 1))) <= p.cols)
+  std::size_t bits = 4;
+  while (bits < 10 && (at_least_1(p.k) << (2 * bits)) < p.cols)
     ++bits;
-  return bits < 4 ? 0 : bits;  // of fewer neighbours no vectors are made
+  return (p.k << bits) <= p.cols / 2 ? bits : 0;
 }
 
 Attempt cpu(const Device& device, const TopKProblem& p) {
