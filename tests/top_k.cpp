@@ -169,13 +169,13 @@ TEST_CASE("clamped: selections on smaller devices") {
     for (const char* variant : {"radix_select", "delegates", "tile", ""}) {
       CAPTURE(variant);
       const auto keys = test::make_keys<std::uint32_t>(Keys::uniform, 9001, 1);
-      const bool runs = test::selects<std::uint32_t, std::uint32_t>(context, keys,
-                                                                    {.variant = variant, .cols = 9001, .k = 5});
+      const bool runs = test::selects<std::uint32_t, std::uint32_t>(
+          context, keys, {.variant = variant, .cols = 9001, .k = 5});
       CHECK((runs || variant == std::string_view("tile") || std::string_view(limits) == "local=512" ||
              std::string_view(limits) == "local=4K"));
       if (std::string_view(variant).empty()) CHECK(runs);
-      CHECK(test::selects<std::uint32_t, std::uint32_t>(context, keys,
-                                                        {.variant = "radix_select", .cols = 9001, .k = 3000}));
+      CHECK(test::selects<std::uint32_t, std::uint32_t>(
+          context, keys, {.variant = "radix_select", .cols = 9001, .k = 3000}));
     }
   }
 }
@@ -265,7 +265,8 @@ TEST_CASE("bad input of top_k: one error that names the argument, and nothing is
 
 TEST_CASE("top_k: nothing, and events to wait for") {
   const smem::Context context;
-  const smem::Array<std::int32_t> a(context, {3, -1, 2}), b(context, smem::Count{2}), d(context, smem::Count{1});
+  const smem::Array<std::int32_t> a(context, {3, -1, 2}), b(context, smem::Count{2}),
+      d(context, smem::Count{1});
   const smem::Array<std::uint32_t> c(context, smem::Count{2});
   smem::top_k(context, a, b.vector(0, 0), c.vector(0, 0)).wait();
   smem::top_k_rows(context, smem::Matrix(nullptr, Scalar::int32, 0, 5),

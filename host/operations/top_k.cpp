@@ -70,9 +70,10 @@ Case read(const Words& words) {
   const std::size_t rows = detail::size_product(p.rows, p.batch);
   const std::size_t elements = detail::size_product(rows, p.cols);
   p.row_alignment = packed_alignment(rows, detail::size_product(p.cols, size_of(p.type)), 16);
-  Case made = case_of(formatted("{} {} of {}{} x {} {}{}", p.least ? "least" : "greatest", p.k,
-                                batch_text(p.batch), p.rows, p.cols, name_of(p.type), is_nth ? ", the last" : ""),
-                      p, plan_top_k);
+  Case made =
+      case_of(formatted("{} {} of {}{} x {} {}{}", p.least ? "least" : "greatest", p.k, batch_text(p.batch),
+                        p.rows, p.cols, name_of(p.type), is_nth ? ", the last" : ""),
+              p, plan_top_k);
   const std::size_t distinct = words.number("distinct");
   if (distinct > 0) made.text += formatted(", {} distinct", distinct);
   made.in = {{"in", p.type, elements, elements_of(p.type, distinct)}};
@@ -128,11 +129,12 @@ Operation top_k_operation() {
                   .usual = {"16777216 --k 64", "16777216 --k 64 --distinct 1", "16777216 --k 2048",
                             "16777216 --k 100000", "4096x8192 --k 64", "65536x512 --k 8",
                             "16777216 --k 8388608 --op nth_element", "16777216 half --k 64"},
-                  .large = {goal("268435456 --k 64", 0.60), "268435456 --k 1", goal("268435456 --k 2048", 0.60),
-                            "268435456 --k 100000", "268435456 --k 64 --distinct 1",
-                            "268435456 --k 64 --distinct 2", "4096x8192 --k 64", "65536x512 --k 8",
-                            "512x131072 --k 50", "128x1048576 --k 64", "268435456 half --k 64",
-                            "134217728 double --k 64", "268435456 --k 134217728 --op nth_element"}},
+                  .large = {goal("268435456 --k 64", 0.60), "268435456 --k 1",
+                            goal("268435456 --k 2048", 0.60), "268435456 --k 100000",
+                            "268435456 --k 64 --distinct 1", "268435456 --k 64 --distinct 2",
+                            "4096x8192 --k 64", "65536x512 --k 8", "512x131072 --k 50", "128x1048576 --k 64",
+                            "268435456 half --k 64", "134217728 double --k 64",
+                            "268435456 --k 134217728 --op nth_element"}},
       .programs = {{"268435456 --k 64"},
                    {"268435456 half --k 1 --unsorted"},
                    {"268435456 uchar --k 100 --least"},

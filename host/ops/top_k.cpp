@@ -121,8 +121,7 @@ cl::Event nth_element(const Context& context, const ConstVector& in, const Vecto
   ops::check_size(kOperation, "out", out.size, 1, "the result");
   problem.cols = in.size;
   if (which.n >= in.size) {
-    refuse(kOperation, "n", formatted("less than {}, the elements of in", in.size),
-           formatted("{}", which.n));
+    refuse(kOperation, "n", formatted("less than {}, the elements of in", in.size), formatted("{}", which.n));
   }
   problem.k = which.n + 1;
   problem.least = !which.descending;

@@ -9,7 +9,6 @@
 #include "plan/variants.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <optional>
 #include <string>

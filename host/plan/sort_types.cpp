@@ -33,7 +33,7 @@ void define_order(Launch& launch, Scalar keys, bool total_order, bool descending
            keys == Scalar::half       ? 10
            : keys == Scalar::bfloat16 ? 7
            : keys == Scalar::float32  ? 23
-                                              : 52);
+                                      : 52);
   } else {
     define(launch, "ORDER", is_signed(keys) ? 1 : 0);
   }

@@ -23,7 +23,7 @@ using namespace plan;
 
 constexpr std::size_t kMostTile = 32768;  // elements of a tile: their numbers are halves of words
 constexpr std::size_t kTileDigits = 256;  // bins of a digit in a tile
-constexpr std::size_t kWords = 64;        // bytes of the kernels' own words in local memory, with their alignment
+constexpr std::size_t kWords = 64;  // bytes of the kernels' own words in local memory, with their alignment
 
 const char* operation_name(const TopKProblem& p) { return name_of(p.op).data(); }
 
@@ -80,7 +80,8 @@ std::optional<Tile> tile_of(const Device& device, const TopKProblem& p, std::siz
   Tile tile;
   tile.group = group_for(device, wanted_group != 0 ? wanted_group : usual, 0);
   // Few sizes, so that few programs serve all rows.
-  tile.chosen = std::min<std::size_t>(power_of_four(std::max<std::size_t>(std::min(p.k, count), 64)), kMostTile);
+  tile.chosen =
+      std::min<std::size_t>(power_of_four(std::max<std::size_t>(std::min(p.k, count), 64)), kMostTile);
   const std::size_t exact = divide_up(at_least_1(count), tile.group);
   for (const std::size_t items : {std::bit_ceil(exact), exact}) {
     tile.items = items;
@@ -206,8 +207,7 @@ Attempt delegates(const Device& device, const TopKProblem& p, std::size_t wanted
   std::size_t turn = 1;
   for (std::size_t level = count; level > 0; --level) {
     const TileSource source{levels->sizes[level], level, begins[level], level < count, levels->span_bits};
-    const std::optional<Tile> tile =
-        source.listed ? levels->tile : tile_of(device, p, source.size, wanted);
+    const std::optional<Tile> tile = source.listed ? levels->tile : tile_of(device, p, source.size, wanted);
     if (!tile) return "no local memory for the last delegates";
     Launch launch;
     define_launch(p, launch, source.listed ? "spans_of_spans" : "spans", "top_k/tile.cl", "top_k_tile");
@@ -225,9 +225,8 @@ Attempt delegates(const Device& device, const TopKProblem& p, std::size_t wanted
   const std::size_t last = size_product(all_rows(p), padded(levels->sizes[count]));
   add_scratch(plan, (begins[count] + last) * image_bytes(p));
   add_scratch(plan, 2 * 4 * size_product(all_rows(p), p.k));
-  plan.reason =
-      formatted("one reading for the first of each {} neighbours, then only {} such spans are read",
-                std::size_t{1} << levels->span_bits, p.k);
+  plan.reason = formatted("one reading for the first of each {} neighbours, then only {} such spans are read",
+                          std::size_t{1} << levels->span_bits, p.k);
   return plan;
 }
 
@@ -330,7 +329,8 @@ Attempt cpu(const Device& device, const TopKProblem& p) {
   if (!runs_cpu_variant(device)) return no_cpu_variant(device);
   constexpr std::size_t kDigits = 2048;
   const TopKPolicy& policy = top_k_policy(device);
-  const std::size_t bits = cpu_span_bits(p), rows = all_rows(p), most = policy.cpu_groups_a_unit * device.compute_units;
+  const std::size_t bits = cpu_span_bits(p), rows = all_rows(p),
+                    most = policy.cpu_groups_a_unit * device.compute_units;
   const std::size_t spans = at_least_1(divide_up(p.cols, std::size_t{1} << bits));
   const std::size_t stretches = std::clamp<std::size_t>(p.cols / policy.cpu_elements, 1, at_least_1(most));
   const bool apart = rows < 2 * device.compute_units && stretches > 1;
@@ -347,9 +347,10 @@ Attempt cpu(const Device& device, const TopKProblem& p) {
   plan.numbers = {{"size", p.cols}, {"parts", 1}, {"from", 0}, {"to", delegates}};
   plan.prediction.bytes_read = real(rows, p.cols, size_of(p.type));
   predict_results(p, plan);
-  plan.reason = bits == 0 ? "a thread selects from the images of its row"
-                          : formatted("a thread makes the first of each {} neighbours, and selects from few spans",
-                                      std::size_t{1} << bits);
+  plan.reason = bits == 0
+                    ? "a thread selects from the images of its row"
+                    : formatted("a thread makes the first of each {} neighbours, and selects from few spans",
+                                std::size_t{1} << bits);
   const std::size_t kept = std::max<std::size_t>(p.k << bits, 2 * p.k);
   add_scratch(plan, size_product(delegates + size_product(groups, kept), image_bytes(p)));
   add_scratch(plan, 12 * size_product(groups, p.k));

@@ -23,17 +23,18 @@ SMEM_API std::string_view name_of(TopKOp op);
 
 /// A selection without its data: all that a plan depends on.
 struct TopKProblem {
-  TopKOp op = TopKOp::top_k;        ///< what is written
-  Scalar type = Scalar::float32;    ///< of elements
-  Scalar places = Scalar::uint32;   ///< type of the places: uint32 or uint64
-  std::size_t rows = 1;             ///< of a matrix; a vector is one row
-  std::size_t cols = 0;             ///< elements of a row
-  std::size_t k = 1;                ///< of them that are selected
-  std::size_t batch = 1;            ///< matrices
-  bool least = false;               ///< whether the least are selected
-  bool sorted = true;               ///< whether results are in order
-  bool total_order = false;         ///< of floating-point elements: IEEE 754's totalOrder
-  std::size_t row_alignment = 16;   ///< the largest power of two, at most 16, that divides rows' byte addresses
+  TopKOp op = TopKOp::top_k;       ///< what is written
+  Scalar type = Scalar::float32;   ///< of elements
+  Scalar places = Scalar::uint32;  ///< type of the places: uint32 or uint64
+  std::size_t rows = 1;            ///< of a matrix; a vector is one row
+  std::size_t cols = 0;            ///< elements of a row
+  std::size_t k = 1;               ///< of them that are selected
+  std::size_t batch = 1;           ///< matrices
+  bool least = false;              ///< whether the least are selected
+  bool sorted = true;              ///< whether results are in order
+  bool total_order = false;        ///< of floating-point elements: IEEE 754's totalOrder
+  std::size_t row_alignment =
+      16;  ///< the largest power of two, at most 16, that divides rows' byte addresses
 
   /// The operation, as `smem tune` calls it.
   std::string_view name() const { return "top_k"; }

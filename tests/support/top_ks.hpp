@@ -26,7 +26,8 @@ struct TopKCall {
 
 /// The places of a row's k results.
 template <class K>
-std::vector<std::uint64_t> selected_places(const std::vector<K>& row, std::size_t k, const smem::TopK& which) {
+std::vector<std::uint64_t> selected_places(const std::vector<K>& row, std::size_t k,
+                                           const smem::TopK& which) {
   std::vector<std::uint64_t> places =
       sorted_places(row, {.descending = !which.least, .total_order = which.total_order});
   places.resize(k);
@@ -39,8 +40,7 @@ inline std::size_t spread_size(const TopKCall& call, std::size_t cols) {
   return call.batch * (call.rows * (cols + call.gap) + call.gap);
 }
 inline std::size_t spread_start(const TopKCall& call, std::size_t cols, std::size_t row) {
-  return row / call.rows * (call.rows * (cols + call.gap) + call.gap) +
-         row % call.rows * (cols + call.gap);
+  return row / call.rows * (call.rows * (cols + call.gap) + call.gap) + row % call.rows * (cols + call.gap);
 }
 
 /// top_k(), or top_k_rows(), of rows*batch rows of `keys`, by a variant. \returns whether the device runs it.
@@ -71,11 +71,11 @@ bool selects(const smem::Context& context, const std::vector<K>& keys, const Top
                   smem::VectorView<Place>(places_buffer.buffer(), call.k), call.which,
                   {.variant = call.variant});
     } else {
-      smem::top_k_rows(
-          context, smem::MatrixView<const K>(in_buffer.buffer(), call.rows, call.cols, extent(call.cols)),
-          smem::MatrixView<K>(values_buffer.buffer(), call.rows, call.k, extent(call.k)),
-          smem::MatrixView<Place>(places_buffer.buffer(), call.rows, call.k, extent(call.k)), call.which,
-          {.variant = call.variant});
+      smem::top_k_rows(context,
+                       smem::MatrixView<const K>(in_buffer.buffer(), call.rows, call.cols, extent(call.cols)),
+                       smem::MatrixView<K>(values_buffer.buffer(), call.rows, call.k, extent(call.k)),
+                       smem::MatrixView<Place>(places_buffer.buffer(), call.rows, call.k, extent(call.k)),
+                       call.which, {.variant = call.variant});
     }
   } catch (const smem::Error& error) {
     CHECK_MESSAGE(error.details().argument == "variant", std::string(error.what()));
