@@ -1,11 +1,12 @@
-// Sorts the results of each row, which stand in the order of their places: tiles in local memory (PHASE 0), then pairs of sorted runs
-// are merged (PHASE 1). An element's rank in the other run is found by bisection; elements of the first run stand before their
+// Sorts the results of each row, which stand in the order of their places: tiles in local memory (PHASE 0), then pairs of sorted
+// runs are merged (PHASE 1). An element's rank in the other run is found by bisection; elements of the first run stand before their
 // equals in the second one, so that the order of places stays.
 //
 // What is read and written takes turns between the temporary arrays and the outputs, so that the last launch writes the outputs.
 //
-// Launch: one dimension, GROUP work-items a group, `parts` groups for each row. PHASE 1: with a work-item for each result; runs have
-// `piece` results each at turn 0, and twice as many at each next one. turn: that number times 2, 1 more where outputs are read.
+// Launch: one dimension, GROUP work-items a group, `parts` groups for each row. PHASE 0: turn 1 writes the outputs. PHASE 1: a
+// work-item for each result; the first launch merges runs of `piece` results, each next one runs of twice as many. turn: twice
+// the number of launches before, and 1 more where the outputs are read.
 #include "top_k/rows.clh"
 
 #ifndef PHASE
@@ -27,12 +28,12 @@ void top_k_order(TOP_K_ARGUMENTS) {
   const ulong row = get_group_id(0) / parts;
   global KEY* spare_values = (global KEY*)images + row * k;
   global PLACE* spare_places = spare + row * k;
+  // The tiles of PHASE 0 are written where the first merge reads.
   global KEY* from_values = (turn & 1) ? VALUES_OF(row) : spare_values;
   global PLACE* from_places = (turn & 1) ? PLACES_OF(row) : spare_places;
 #if PHASE == 0
   local sortable tile[TILE];
   local ushort chosen[TILE];
-  // Odd turns stay where they are.
   const uint begin = part * TILE, count = min((uint)TILE, k - begin);
   for (uint i = item; i < count; i += GROUP) {
     tile[i] = order_of(spare_values[begin + i]);

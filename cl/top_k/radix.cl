@@ -1,5 +1,5 @@
-// top_k of rows that several groups share, by radix select: passes over the row, each a digit, that narrow the interval of images in
-// which the last result is; then two more that count and place the results. T. Alabi, J. D. Blanchard, B. Gordon and R. Steinbach,
+// top_k of rows that several groups share, by radix select: passes over the row, each a digit, that narrow the interval of images
+// in which the last result is; then two more that count and place the results. T. Alabi, J. D. Blanchard, B. Gordon and R. Steinbach,
 // "Fast k-selection algorithms for graphics processing units", ACM JEA 17, 2012.
 //
 // All groups of a launch narrow the interval by the counts that the launch before it left, so that nobody waits. Once the interval
@@ -26,7 +26,9 @@
 #include "top_k/meetings.clh"
 #include "top_k/digits.clh"
 
+#if PHASE != 0
 DEFINE_TEAM_REDUCE(team_sum, uint, SUM)
+#endif
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void top_k_radix(TOP_K_ARGUMENTS) {
