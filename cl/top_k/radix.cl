@@ -1,6 +1,6 @@
 // top_k of rows that several groups share, by radix select: passes over the row, each a digit, that narrow the interval of images
-// in which the last result is; then two more that count and place the results. T. Alabi, J. D. Blanchard, B. Gordon and R. Steinbach,
-// "Fast k-selection algorithms for graphics processing units", ACM JEA 17, 2012.
+// in which the last result is; then two more that count and place the results. T. Alabi, J. D. Blanchard, B. Gordon and
+// R. Steinbach, "Fast k-selection algorithms for graphics processing units", ACM JEA 17, 2012.
 //
 // All groups of a launch narrow the interval by the counts that the launch before it left, so that nobody waits. Once the interval
 // has one image, passes have nothing to do.
