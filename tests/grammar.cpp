@@ -29,6 +29,11 @@ namespace {
   CALL(smem::reduce_columns(c, m, out, smem::ReduceOp::max))                                   \
   CALL(smem::reduce_segments(c, v, v, out, {}, {}))                                            \
   CALL(smem::reduce_segments(c, v, v, out, smem::ReduceOp::max))                               \
+  CALL(smem::top_k(c, v, out, w))                                                              \
+  CALL(smem::top_k(c, v, out, w, {}))                                                          \
+  CALL(smem::top_k(c, v, out, w, {}, {}))                                                      \
+  CALL(smem::nth_element(c, v, out, {}))                                                       \
+  CALL(smem::nth_element(c, v, out, {}, {}))                                                   \
   CALL(smem::logsumexp(c, m, out))                                                             \
   CALL(smem::logsumexp(c, m, out, {}))                                                         \
   CALL(smem::dot(c, v, v, out))                                                                \
@@ -120,6 +125,9 @@ namespace {
   CALL(smem::log_softmax(c, m, out))                                                           \
   CALL(smem::log_softmax(c, m, out, {}))                                                       \
   CALL(smem::log_softmax(c, m, out, {}, {}))                                                   \
+  CALL(smem::top_k_rows(c, m, out, out))                                                       \
+  CALL(smem::top_k_rows(c, m, out, out, {}))                                                   \
+  CALL(smem::top_k_rows(c, m, out, out, {}, {}))                                               \
   CALL(smem::inclusive_scan_rows(c, m, out))                                                   \
   CALL(smem::inclusive_scan_rows(c, m, out, {}))                                               \
   CALL(smem::inclusive_scan_rows(c, m, out, {}, {}))                                           \
@@ -208,7 +216,7 @@ namespace {
   CALL(histogram, Histogram) CALL(histogram_weighted, WeightedHistogram) CALL(gemm, Gemm)       \
   CALL(separable, Separable) CALL(box, Box) CALL(window, Window) CALL(stencil, Stencil)         \
   CALL(conv2d, Conv2d) CALL(pool, Pool) CALL(global_pool, GlobalPool) CALL(heat, Heat)          \
-  CALL(moving_mean, MovingMean) CALL(softmax, Softmax) CALL(rates, Rates)
+  CALL(moving_mean, MovingMean) CALL(softmax, Softmax) CALL(top_k, TopK) CALL(rates, Rates)
 // clang-format on
 
 template <class Out>

@@ -9,7 +9,6 @@
 #include "plan/variants.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <optional>
 #include <string>
@@ -52,28 +51,9 @@ Passes passes_of(const SortProblem& problem, std::size_t radix_bits) {
   return passes;
 }
 
-/// The unsigned integer of OpenCL C of 1, 2, 4 or 8 bytes.
-const char* word_of(std::size_t bytes) {
-  static constexpr std::array<const char*, 4> kNames{"uchar", "ushort", "uint", "ulong"};
-  return kNames.at(static_cast<std::size_t>(std::countr_zero(bytes)));
-}
-
 /// What all launches know of the problem. `whole_keys`: whether they move keys and values.
 void define_keys(Launch& launch, const SortProblem& problem, bool moves) {
-  const std::size_t bytes = size_of(problem.keys);
-  launch.text_defines.emplace_back("KEY", word_of(bytes));
-  define(launch, "KEY_BYTES", bytes);
-  if (is_float(problem.keys)) {
-    define(launch, "ORDER", problem.total_order ? 3 : 2);
-    define(launch, "MANTISSA_BITS",
-           problem.keys == Scalar::half       ? 10
-           : problem.keys == Scalar::bfloat16 ? 7
-           : problem.keys == Scalar::float32  ? 23
-                                              : 52);
-  } else {
-    define(launch, "ORDER", is_signed(problem.keys) ? 1 : 0);
-  }
-  if (problem.descending) define(launch, "DESCENDING", 1);
+  define_order(launch, problem.keys, problem.total_order, problem.descending);
   if (plan::is_wide(problem)) define(launch, "WIDE", 1);
   if (!moves || problem.payload == SortPayload::none) return;
   define(launch, "VALUES", problem.payload == SortPayload::values ? 1 : 2);

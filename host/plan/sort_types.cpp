@@ -18,6 +18,28 @@ const char* operation_name(const SortProblem& problem) {
   return kNames.at(static_cast<std::size_t>(problem.payload));
 }
 
+const char* word_of(std::size_t bytes) {
+  static constexpr std::array<const char*, 4> kNames{"uchar", "ushort", "uint", "ulong"};
+  return kNames.at(static_cast<std::size_t>(std::countr_zero(bytes)));
+}
+
+void define_order(Launch& launch, Scalar keys, bool total_order, bool descending) {
+  const std::size_t bytes = size_of(keys);
+  launch.text_defines.emplace_back("KEY", word_of(bytes));
+  define(launch, "KEY_BYTES", bytes);
+  if (is_float(keys)) {
+    define(launch, "ORDER", total_order ? 3 : 2);
+    define(launch, "MANTISSA_BITS",
+           keys == Scalar::half       ? 10
+           : keys == Scalar::bfloat16 ? 7
+           : keys == Scalar::float32  ? 23
+                                      : 52);
+  } else {
+    define(launch, "ORDER", is_signed(keys) ? 1 : 0);
+  }
+  if (descending) define(launch, "DESCENDING", 1);
+}
+
 void check_sort(const Device& /*device*/, const SortProblem& problem) {
   const char* operation = operation_name(problem);
   const auto refuse = [&](const char* argument, std::string expected, std::size_t got) {

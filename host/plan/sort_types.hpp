@@ -13,6 +13,12 @@ constexpr bool is_wide(const SortProblem& problem) { return problem.size >= (std
 /// "sort", "sort_pairs" or "argsort": as the called function is named.
 const char* operation_name(const SortProblem& problem);
 
+/// The unsigned integer of OpenCL C of 1, 2, 4 or 8 bytes.
+const char* word_of(std::size_t bytes);
+
+/// Tells a kernel the keys, and the order of their images (cl/sort/keys.clh).
+void define_order(Launch& launch, Scalar keys, bool total_order, bool descending);
+
 /// \throws Error naming the argument, unless it is a problem.
 void check_sort(const Device& device, const SortProblem& problem);
 

@@ -55,4 +55,6 @@
 #include <smem/sort_plan.hpp>
 #include <smem/stencil.hpp>
 #include <smem/stencil_plan.hpp>
+#include <smem/top_k.hpp>
+#include <smem/top_k_plan.hpp>
 #include <smem/transpose.hpp>

@@ -19,6 +19,7 @@
 #include "plan/softmax_policy.hpp"
 #include "plan/sort_policy.hpp"
 #include "plan/stencil_policy.hpp"
+#include "plan/top_k_policy.hpp"
 #include "plan/transpose_policy.hpp"
 #include "plan/window_policy.hpp"
 
@@ -77,6 +78,7 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
   check_table("select", kSelectPolicies, &SelectPolicy::copies, &SelectPolicy::partitions,
               &SelectPolicy::others);
   check_table("sort", kSortPolicies, &SortPolicy::evidence);
+  check_table("top_k", kTopKPolicies, &TopKPolicy::evidence);
   check_table("histogram", kHistogramPolicies, &HistogramPolicy::words, &HistogramPolicy::bytes,
               &HistogramPolicy::many, &HistogramPolicy::others);
   check_table("histogram_weighted", kWeightedPolicies, &WeightedPolicy::local, &WeightedPolicy::others);

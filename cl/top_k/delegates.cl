@@ -1,0 +1,90 @@
+// The first launches of top_k by delegates: of each span of neighbouring elements, the image that comes first.
+//
+// The k results of a row lie in the k spans whose delegates come first, of equal ones those of the lowest spans: a result outside
+// would have the k delegates of those before it. So all is read once here, and afterwards k spans. A. Gaihre, D. Zheng,
+// S. Weitze, L. Li, S. L. Song, C. Ding, X. S. Li and H. Liu, "Dr. Top-k: delegate-centric top-k on GPUs", SC 2021.
+//
+// Launch: one dimension, GROUP work-items a group, `parts` groups for each row. A work-item has KEPT neighbouring elements, TEAM
+// work-items a span.
+#include "top_k/rows.clh"
+
+#ifndef GROUP
+#define GROUP 256
+#endif
+#ifndef LEVEL
+#define LEVEL 0  // 0: of the keys, 1: of delegates, again
+#endif
+#ifndef PACK
+#define PACK 4  // elements that are read at once
+#endif
+#ifndef KEPT
+#define KEPT 16  // a multiple of PACK
+#endif
+#ifndef TEAM
+#define TEAM 32  // a power of two
+#endif
+#ifndef ALIGNED
+#define ALIGNED 1  // 1: packs of a row are at multiples of their size
+#endif
+#include "top_k/meetings.clh"
+
+#if LEVEL == 0
+#define ELEMENT KEY
+#define IMAGE_OF(x) order_of(x)
+#else
+#define ELEMENT sortable
+#define IMAGE_OF(x) (x)
+#endif
+#define JOIN_WORDS(a, b) a##b
+#define JOIN(a, b) JOIN_WORDS(a, b)
+#if LEVEL == 0
+typedef JOIN(KEY, PACK) pack_vector;
+#elif KEY_BYTES == 8
+typedef JOIN(ulong, PACK) pack_vector;
+#else
+typedef JOIN(uint, PACK) pack_vector;
+#endif
+typedef union {
+  pack_vector all;
+  ELEMENT each[PACK];
+} pack;
+
+#if SHUFFLE
+DEFINE_TEAM_SHUFFLE(team_least, sortable, LEAST)
+#else
+DEFINE_TEAM_REDUCE(team_least, sortable, LEAST)
+#endif
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void top_k_delegates(TOP_K_ARGUMENTS) {
+  local sortable meeting[GROUP];
+  const uint item = get_local_id(0);
+  const ulong row = get_group_id(0) / parts;
+  const ulong first = ((ulong)(get_group_id(0) % parts) * GROUP + item) * KEPT;
+#if LEVEL == 0
+  global const ELEMENT* elements = KEYS_OF(row);
+#else
+  global const ELEMENT* elements = images + from + row * padded(size);
+#endif
+  sortable best = ALL_BITS;
+  if (first + KEPT <= size) {
+    pack p[KEPT / PACK];
+#pragma unroll
+    for (uint u = 0; u < KEPT / PACK; ++u) {
+#if ALIGNED
+      p[u].all = ((global const pack_vector*)(elements + first))[u];
+#else
+      p[u].all = JOIN(vload, PACK)(0, elements + first + u * PACK);
+#endif
+    }
+#pragma unroll
+    for (uint u = 0; u < KEPT / PACK; ++u)
+#pragma unroll
+      for (uint j = 0; j < PACK; ++j) best = min(best, (sortable)IMAGE_OF(p[u].each[j]));
+  } else {
+    for (ulong i = first; i < size; ++i) best = min(best, (sortable)IMAGE_OF(elements[i]));
+  }
+  team_least(&best, meeting, item, TEAM);
+  if (item % TEAM == 0 && first < size)
+    images[to + row * padded((size - 1) / (TEAM * KEPT) + 1) + first / (TEAM * KEPT)] = best;
+}

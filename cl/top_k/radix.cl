@@ -1,0 +1,151 @@
+// top_k of rows that several groups share, by radix select: passes over the row, each a digit, that narrow the interval of images
+// in which the last result is; then two more that count and place the results. T. Alabi, J. D. Blanchard, B. Gordon and
+// R. Steinbach, "Fast k-selection algorithms for graphics processing units", ACM JEA 17, 2012.
+//
+// All groups of a launch narrow the interval by the counts that the launch before it left, so that nobody waits. Once the interval
+// has one image, passes have nothing to do.
+//
+// Launch: one dimension, GROUP work-items a group, `parts` groups for each row with `piece` neighbouring elements each. PHASE 0 is
+// launched `turn` = 0, 1, ... times, then 1 and 2 with the number of passes as their turn.
+//   lists: uint bins[passes][rows][DIGITS], zero at first; at `from` uint counts[rows][parts][2]; at `to` ulong states[passes +
+//   1][rows][3], the interval and how many of it are wanted
+#include "top_k/rows.clh"
+
+#ifndef PHASE
+#define PHASE 0  // 0: counts digits, 1: counts results of each part, 2: places them
+#endif
+#ifndef GROUP
+#define GROUP 256
+#endif
+#ifndef ITEMS
+#define ITEMS 16  // neighbours of a work-item that are placed at once; at most 65535 of a group
+#endif
+#ifndef DIGIT_BITS
+#define DIGIT_BITS 11
+#endif
+#include "top_k/meetings.clh"
+#include "top_k/digits.clh"
+
+#if PHASE != 0
+DEFINE_TEAM_REDUCE(team_sum, uint, SUM)
+#endif
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void top_k_radix(TOP_K_ARGUMENTS) {
+  local uint bins[DIGITS], sums[GROUP], left[1];
+  local sortable ends[2];
+  const uint item = get_local_id(0), part = (uint)(get_group_id(0) % parts);
+  const ulong row = get_group_id(0) / parts;
+  const ulong begin = (ulong)part * piece, end = min(begin + piece, (ulong)size);
+  global const KEY* keys = KEYS_OF(row);
+  global ulong* states = (global ulong*)(lists + to) + ((ulong)turn * all_rows + row) * 3;
+
+  sortable low = 0, high = ALL_BITS;
+  uint wanted = k;
+#if PHASE == 2
+  low = (sortable)states[0];
+  wanted = (uint)states[2];
+#else
+  if (turn > 0) {
+    global const ulong* last_state = states - all_rows * 3;
+    global const uint* counted = lists + ((ulong)(turn - 1) * all_rows + row) * DIGITS;
+    low = (sortable)last_state[0];
+    high = (sortable)last_state[1];
+    wanted = (uint)last_state[2];
+    for (uint d = item; d < DIGITS; d += GROUP) bins[d] = counted[d];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    // One image has no digits: its counts stay those of digit 0, or none, where the pass was left out.
+    if (low == high && item == 0) bins[0] = wanted;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    narrow(&low, &high, &wanted, bins, sums, ends, left, item);
+  }
+  if (part == 0 && item == 0) {
+    states[0] = low;
+    states[1] = high;
+    states[2] = wanted;
+  }
+#endif
+
+#if PHASE == 0
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint d = item; d < DIGITS; d += GROUP) bins[d] = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (low != high) {
+    const uint shift = digit_shift(low, high);
+    uint last = 0, run = 0;
+    for (ulong i = begin + item; i < end; i += GROUP)
+      count_image(bins, order_of(keys[i]), low, high, shift, &last, &run);
+    count_rest(bins, last, run);
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  global uint* all_bins = lists + ((ulong)turn * all_rows + row) * DIGITS;
+  for (uint d = item; d < DIGITS; d += GROUP)
+    if (bins[d] > 0) atomic_add(&all_bins[d], bins[d]);
+#elif PHASE == 1
+  uint below = 0, equal = 0;
+  for (ulong i = begin + item; i < end; i += GROUP) {
+    const sortable x = order_of(keys[i]);
+    below += x < low;
+    equal += x == low;
+  }
+  team_sum(&below, sums, item, GROUP);
+  team_sum(&equal, sums, item, GROUP);
+  if (item == 0) {
+    lists[from + (row * parts + part) * 2] = below;
+    lists[from + (row * parts + part) * 2 + 1] = equal;
+  }
+#else
+  // What the parts before have.
+  uint below = 0, equal = 0;
+  for (uint p = item; p < part; p += GROUP) {
+    below += lists[from + (row * parts + p) * 2];
+    equal += lists[from + (row * parts + p) * 2 + 1];
+  }
+  team_sum(&below, sums, item, GROUP);
+  team_sum(&equal, sums, item, GROUP);
+#if SORTED && !NTH
+  global KEY* row_values = (global KEY*)images + row * k;
+  global PLACE* row_places = spare + row * k;
+#else
+  global KEY* row_values = VALUES_OF(row);
+  global PLACE* row_places UNUSED = PLACES_OF(row);
+#endif
+  for (ulong tile = begin; tile < end; tile += GROUP * ITEMS) {
+    const ulong first = tile + item * ITEMS;
+    // Of each element: 1 below the image that has the last result, 0x10000 where it is that image.
+    uint counts = 0, is[(ITEMS + 15) / 16];
+#pragma unroll
+    for (uint w = 0; w < (ITEMS + 15) / 16; ++w) is[w] = 0;
+#pragma unroll
+    for (uint u = 0; u < ITEMS; ++u) {
+      if (first + u < end) {
+        const sortable x = order_of(keys[first + u]);
+        const uint what = x < low ? 1 : x == low ? 2 : 0;
+        is[u / 16] |= what << u % 16 * 2;
+        counts += what == 2 ? 0x10000 : what;
+      }
+    }
+    uint before = counts, total;
+    team_scan(&before, &total, sums, item, GROUP);
+    uint at_below = below + (before & 0xffff), at_equal = min(equal + (before >> 16), wanted);
+    if (counts > 0) {
+      for (uint u = 0; u < ITEMS; ++u) {
+        const uint what = is[u / 16] >> u % 16 * 2 & 3;
+        const int takes = what == 1 || (what == 2 && at_equal < wanted);
+#if NTH
+        if (what == 2 && takes && at_equal == wanted - 1) row_values[0] = keys[first + u];
+#else
+        if (takes) {
+          row_values[at_below + at_equal] = keys[first + u];
+          row_places[at_below + at_equal] = (PLACE)(first + u);
+        }
+#endif
+        at_below += takes && what == 1;
+        at_equal += takes && what == 2;
+      }
+    }
+    below += total & 0xffff;
+    equal += total >> 16;
+  }
+#endif
+}

@@ -1,0 +1,438 @@
+// Plans for selections of the greatest or least elements: what is read, how often, and where it is kept.
+#include <smem/top_k_plan.hpp>
+
+#include "formatted.hpp"
+#include "plan/sort_types.hpp"
+#include "plan/top_k_checks.hpp"
+#include "plan/top_k_policy.hpp"
+#include "plan/variants.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace smem {
+
+namespace {
+
+using namespace plan;
+
+constexpr std::size_t kMostTile = 32768;  // elements of a tile: their numbers are halves of words
+constexpr std::size_t kTileDigits = 256;  // bins of a digit in a tile
+constexpr std::size_t kWords = 64;  // bytes of the kernels' own words in local memory, with their alignment
+
+const char* operation_name(const TopKProblem& p) { return name_of(p.op).data(); }
+
+std::size_t all_rows(const TopKProblem& p) { return size_product(p.rows, p.batch); }
+/// Of an image of an element (cl/top_k/rows.clh).
+std::size_t image_bytes(const TopKProblem& p) { return size_of(p.type) == 8 ? 8 : 4; }
+/// A row of images begins at a multiple of 64 bytes.
+std::size_t padded(std::size_t size) { return round_up(size, 16); }
+bool orders(const TopKProblem& p) { return p.sorted && p.op == TopKOp::top_k; }
+std::size_t results_bytes(const TopKProblem& p) {
+  return p.op == TopKOp::top_k ? p.k * (size_of(p.type) + size_of(p.places)) : size_of(p.type);
+}
+
+void define_launch(const TopKProblem& p, Launch& launch, const char* variant, const char* file,
+                   const char* entry) {
+  launch.operation = operation_name(p);
+  launch.variant = variant;
+  launch.kernel_file = file;
+  launch.entry_point = entry;
+  define_order(launch, p.type, p.total_order, !p.least);
+  launch.text_defines.emplace_back("PLACE", word_of(size_of(p.places)));
+  if (!p.sorted) define(launch, "SORTED", 0);
+  if (p.op == TopKOp::nth_element) define(launch, "NTH", 1);
+}
+
+/// A group for each of `parts` parts of each row, that read `size` elements of it.
+void set_rows(const TopKProblem& p, Launch& launch, std::size_t group, std::size_t parts, std::size_t size) {
+  set_groups(launch, group, size_product(all_rows(p), parts));
+  launch.numbers.insert(launch.numbers.begin(), {{"size", size}, {"parts", parts}});
+}
+
+/// Whether a launch of so many groups for each row can be.
+bool has_groups(const TopKProblem& p, std::size_t parts) {
+  return size_product(all_rows(p), parts) <= kMaxTiles;
+}
+
+void define_meetings(const Device& device, Launch& launch, std::size_t group) {
+  define(launch, "GROUP", group);
+  if (uses_shuffles(device, group)) define(launch, "SHUFFLE", 1);
+}
+
+/// Work-items of a tile, and the elements of each.
+struct Tile {
+  std::size_t group = 0, items = 0, chosen = 0, local_bytes = 0;
+};
+
+/// A tile of `count` elements; nothing where none fits local memory.
+std::optional<Tile> tile_of(const Device& device, const TopKProblem& p, std::size_t count,
+                            std::size_t wanted_group) {
+  const TopKPolicy& policy = top_k_policy(device);
+  if (count > kMostTile) return std::nullopt;
+  const std::size_t usual = std::clamp<std::size_t>(
+      std::bit_ceil(divide_up(at_least_1(count), policy.tile_items)), 32, policy.group);
+  Tile tile;
+  tile.group = group_for(device, wanted_group != 0 ? wanted_group : usual, 0);
+  // Few sizes, so that few programs serve all rows.
+  tile.chosen =
+      std::min<std::size_t>(power_of_four(std::max<std::size_t>(std::min(p.k, count), 64)), kMostTile);
+  const std::size_t exact = divide_up(at_least_1(count), tile.group);
+  for (const std::size_t items : {std::bit_ceil(exact), exact}) {
+    tile.items = items;
+    tile.local_bytes = tile.group * ((items | 1) * image_bytes(p) + image_bytes(p) + 4) + 4 * kTileDigits +
+                       2 * tile.chosen + kWords;
+    if (tile.local_bytes <= device.local_bytes) return tile;
+  }
+  return std::nullopt;
+}
+
+/// What a launch that selects from a tile reads.
+struct TileSource {
+  std::size_t size = 0;   ///< elements of the row
+  std::size_t level = 0;  ///< not 0: they are delegates
+  std::size_t from = 0;   ///< of delegates: where they begin among images
+  bool listed = false;    ///< of k spans in a list
+  std::size_t span_bits = 0;
+};
+
+void make_tile(const Device& device, const TopKProblem& p, const Tile& tile, const TileSource& source,
+               Launch& launch) {
+  set_rows(p, launch, tile.group, 1, source.size);
+  launch.numbers.insert(launch.numbers.end(), {{"span_bits", source.span_bits}, {"from", source.from}});
+  launch.tile_cols = tile.group * tile.items;
+  launch.items_per_work_item = tile.items;
+  launch.local_bytes = tile.local_bytes;
+  define_meetings(device, launch, tile.group);
+  define(launch, {{"ITEMS", tile.items}, {"CHOSEN", tile.chosen}});
+  if (source.level != 0) define(launch, "LEVEL", 1);
+  if (source.listed) define(launch, "LISTED", 1);
+  const double read = real(all_rows(p)) * real(source.listed ? p.k << source.span_bits : source.size);
+  launch.prediction.bytes_read = read * real(source.level != 0 ? image_bytes(p) : size_of(p.type));
+  launch.prediction.local_bytes = read * real(image_bytes(p)) * real(size_of(p.type) + 3);
+}
+
+void predict_results(const TopKProblem& p, Launch& launch) {
+  launch.prediction.bytes_written = real(all_rows(p)) * real(results_bytes(p));
+}
+
+Attempt tile(const Device& device, const TopKProblem& p, std::size_t wanted) {
+  const std::optional<Tile> tile = tile_of(device, p, p.cols, wanted);
+  if (!tile) return formatted("a row of {} elements does not fit local memory", p.cols);
+  if (!has_groups(p, 1)) return "more rows than work-groups of a launch";
+  Plan plan;
+  define_launch(p, plan, "tile", "top_k/tile.cl", "top_k_tile");
+  make_tile(device, p, *tile, {.size = p.cols}, plan);
+  predict_results(p, plan);
+  plan.reason = "one launch: a group reads its row once, and selects and sorts in local memory";
+  return plan;
+}
+
+/// The levels of delegates: how many elements each has, the row first, and how large spans are.
+struct Levels {
+  std::size_t span_bits = 0;
+  std::vector<std::size_t> sizes;
+  Tile tile;
+};
+
+/// The largest spans of which k fit a tile, and of which a row has k; nothing where not even small ones do.
+std::optional<Levels> levels_of(const Device& device, const TopKProblem& p, std::size_t wanted) {
+  const TopKPolicy& policy = top_k_policy(device);
+  Levels levels;
+  const std::size_t least = std::bit_width(16 / size_of(p.type));
+  for (levels.span_bits = policy.span_bits; levels.span_bits >= least; --levels.span_bits) {
+    if (p.k > kMostTile >> levels.span_bits) continue;
+    const std::optional<Tile> tile = tile_of(device, p, p.k << levels.span_bits, wanted);
+    if (!tile) continue;
+    levels.tile = *tile;
+    // What a tile holds needs no delegates, but a row has some, or this were the variant "tile".
+    levels.sizes = {p.cols};
+    do {
+      levels.sizes.push_back(divide_up(levels.sizes.back(), std::size_t{1} << levels.span_bits));
+    } while (levels.sizes.back() > std::max<std::size_t>(p.k << levels.span_bits, 1));
+    if (levels.sizes.back() >= p.k) return levels;
+  }
+  return std::nullopt;
+}
+
+/// The launch that makes the delegates of a level's elements.
+std::optional<Launch> delegates_of(const Device& device, const TopKProblem& p, const Levels& levels,
+                                   std::size_t level, std::size_t wanted) {
+  const TopKPolicy& policy = top_k_policy(device);
+  const std::size_t bytes = level == 0 ? size_of(p.type) : image_bytes(p), pack = 16 / bytes;
+  const std::size_t span = std::size_t{1} << levels.span_bits;
+  std::size_t kept = std::min(span, std::max(policy.kept_bytes / bytes, pack));
+  const std::size_t group = group_for(device, wanted != 0 ? wanted : policy.delegate_group, image_bytes(p));
+  if (group == 0) return std::nullopt;
+  kept = std::max(kept, span / group);
+  const std::size_t size = levels.sizes.at(level), parts = divide_up(size, group * kept);
+  if (!has_groups(p, parts)) return std::nullopt;
+  Launch launch;
+  define_launch(p, launch, level == 0 ? "delegates" : "delegates_again", "top_k/delegates.cl",
+                "top_k_delegates");
+  set_rows(p, launch, group, parts, size);
+  launch.items_per_work_item = kept;
+  launch.vector_width = pack;
+  launch.tile_cols = span;
+  launch.local_bytes = group * image_bytes(p) + kWords;
+  define_meetings(device, launch, group);
+  define(launch, {{"PACK", pack}, {"KEPT", kept}, {"TEAM", span / kept}});
+  if (level != 0) define(launch, "LEVEL", 1);
+  if (level == 0 && p.row_alignment < 16) define(launch, "ALIGNED", 0);
+  launch.prediction.bytes_read = real(all_rows(p), size, bytes);
+  launch.prediction.bytes_written = real(all_rows(p), levels.sizes.at(level + 1), image_bytes(p));
+  launch.reason = formatted("the first of each {} neighbours", span);
+  return launch;
+}
+
+Attempt delegates(const Device& device, const TopKProblem& p, std::size_t wanted) {
+  const std::optional<Levels> levels = levels_of(device, p, wanted);
+  if (!levels) return formatted("no local memory for {} spans of elements, or fewer spans in a row", p.k);
+  const std::size_t count = levels->sizes.size() - 1;  // of levels that are made
+  std::vector<std::size_t> begins{0, 0};
+  for (std::size_t level = 1; level < count; ++level)
+    begins.push_back(begins.back() + size_product(all_rows(p), padded(levels->sizes[level])));
+  Plan plan;
+  for (std::size_t level = 0; level < count; ++level) {
+    std::optional<Launch> launch = delegates_of(device, p, *levels, level, wanted);
+    if (!launch) return "more spans than work-groups of a launch have";
+    launch->numbers.insert(launch->numbers.end(), {{"from", begins[level]}, {"to", begins[level + 1]}});
+    plan.before.push_back(std::move(*launch));
+  }
+  std::size_t turn = 1;
+  for (std::size_t level = count; level > 0; --level) {
+    const TileSource source{levels->sizes[level], level, begins[level], level < count, levels->span_bits};
+    const std::optional<Tile> tile = source.listed ? levels->tile : tile_of(device, p, source.size, wanted);
+    if (!tile) return "no local memory for the last delegates";
+    Launch launch;
+    define_launch(p, launch, source.listed ? "spans_of_spans" : "spans", "top_k/tile.cl", "top_k_tile");
+    make_tile(device, p, *tile, source, launch);
+    launch.numbers.emplace_back("turn", turn);
+    launch.prediction.bytes_written = 4 * real(all_rows(p), p.k);
+    launch.reason = formatted("the {} spans whose delegates come first", p.k);
+    plan.before.push_back(std::move(launch));
+    turn = 1 - turn;
+  }
+  define_launch(p, plan, "delegates", "top_k/tile.cl", "top_k_tile");
+  make_tile(device, p, levels->tile, {.size = p.cols, .listed = true, .span_bits = levels->span_bits}, plan);
+  plan.numbers.emplace_back("turn", turn);
+  predict_results(p, plan);
+  const std::size_t last = size_product(all_rows(p), padded(levels->sizes[count]));
+  add_scratch(plan, (begins[count] + last) * image_bytes(p));
+  add_scratch(plan, 2 * 4 * size_product(all_rows(p), p.k));
+  plan.reason = formatted("one reading for the first of each {} neighbours, then only {} such spans are read",
+                          std::size_t{1} << levels->span_bits, p.k);
+  return plan;
+}
+
+/// Launches after the selection that sort its results, which stand in temporary memory.
+bool add_order(const Device& device, const TopKProblem& p, Plan& plan) {
+  const TopKPolicy& policy = top_k_policy(device);
+  std::size_t tile = std::min(policy.order_tile, std::bit_ceil(at_least_1(p.k)));
+  while (tile > 1 && tile * (image_bytes(p) + 2) + kWords > device.local_bytes)
+    tile /= 2;
+  const std::size_t group = group_for(device, std::min(policy.order_group, tile), 0);
+  const std::size_t tiles = divide_up(at_least_1(p.k), tile);
+  std::size_t merges = 0;
+  while ((tile << merges) < p.k)
+    ++merges;
+  if (!has_groups(p, tiles) || !has_groups(p, divide_up(at_least_1(p.k), group))) return false;
+  Launch sort;
+  define_launch(p, sort, "sort", "top_k/order.cl", "top_k_order");
+  set_rows(p, sort, group, tiles, p.cols);
+  sort.tile_cols = tile;
+  sort.local_bytes = tile * (image_bytes(p) + 2) + kWords;
+  define(sort, {{"GROUP", group}, {"TILE", tile}});
+  sort.numbers.emplace_back("turn", merges % 2 == 0 ? 1 : 0);
+  sort.prediction.bytes_read = sort.prediction.bytes_written = real(all_rows(p)) * real(results_bytes(p));
+  sort.reason = "a network sorts tiles of results";
+  plan.after.push_back(std::move(sort));
+  if (merges == 0) return true;
+  Launch merge;
+  define_launch(p, merge, "merge", "top_k/order.cl", "top_k_order");
+  set_rows(p, merge, group, divide_up(p.k, group), p.cols);
+  merge.repeats = merges;
+  define(merge, {{"GROUP", group}, {"PHASE", 1}});
+  merge.numbers.emplace_back("piece", tile);
+  merge.prediction.bytes_read = merge.prediction.bytes_written = real(all_rows(p)) * real(results_bytes(p));
+  merge.reason = "pairs of sorted runs: each result finds its rank in the other run by bisection";
+  plan.after.push_back(std::move(merge));
+  return true;
+}
+
+Attempt radix_select(const Device& device, const TopKProblem& p, std::size_t wanted) {
+  const TopKPolicy& policy = top_k_policy(device);
+  constexpr std::size_t kItems = 16, kLongRow = std::size_t{1} << 18;
+  const std::size_t group = group_for(device, wanted != 0 ? wanted : policy.radix_group, 4, 8 + kWords);
+  if (group == 0) return no_tile_fits(device);
+  std::size_t digit_bits = p.cols < kLongRow ? 8 : 11;
+  const auto local_bytes = [&] { return 4 * (std::size_t{1} << digit_bits) + 4 * group + kWords; };
+  while (digit_bits > 1 && local_bytes() > device.local_bytes)
+    --digit_bits;
+  if (local_bytes() > device.local_bytes) return no_tile_fits(device);
+  const std::size_t digits = std::size_t{1} << digit_bits;
+  const std::size_t passes = divide_up(8 * size_of(p.type), digit_bits), step = group * kItems;
+  const std::size_t most = at_least_1(policy.groups_a_unit * device.compute_units / at_least_1(all_rows(p)));
+  const std::size_t piece = round_up(divide_up(at_least_1(p.cols), most), step);
+  const std::size_t parts = divide_up(at_least_1(p.cols), piece);
+  if (!has_groups(p, parts)) return "more rows than work-groups of a launch";
+  const std::size_t bins = size_product(all_rows(p), passes * digits);
+  const std::size_t states = round_up(bins + 2 * size_product(all_rows(p), parts), 2);
+  const auto make = [&](Launch& launch, const char* variant, std::size_t phase, std::size_t turn) {
+    define_launch(p, launch, variant, "top_k/radix.cl", "top_k_radix");
+    set_rows(p, launch, group, parts, p.cols);
+    launch.numbers.insert(launch.numbers.end(),
+                          {{"piece", piece}, {"turn", turn}, {"from", bins}, {"to", states}});
+    launch.items_per_work_item = kItems;
+    launch.tile_cols = step;
+    launch.local_bytes = local_bytes();
+    define_meetings(device, launch, group);
+    define(launch, {{"ITEMS", kItems}, {"DIGIT_BITS", digit_bits}, {"PHASE", phase}});
+    launch.prediction.bytes_read = real(all_rows(p), p.cols, size_of(p.type));
+  };
+  Plan plan;
+  make(plan, "radix_select", 2, passes);
+  plan.reason = formatted("{} passes of {} bits narrow the last result, two more count and place results",
+                          passes, digit_bits);
+  predict_results(p, plan);
+  Launch histogram;
+  make(histogram, "histogram", 0, 0);
+  histogram.repeats = passes;
+  histogram.reason = "how many of what can still be the last result have each digit";
+  Launch count;
+  make(count, "count", 1, passes);
+  count.reason = "how many results each part has";
+  plan.before = {std::move(histogram), std::move(count)};
+  const std::size_t results = orders(p) ? size_product(all_rows(p), p.k) : 0;
+  add_scratch(plan, size_product(results, size_of(p.type)));
+  add_scratch(plan, 4 * states + 24 * size_product(all_rows(p), passes + 1), 4 * bins);
+  add_scratch(plan, size_product(results, size_of(p.places)));
+  if (orders(p) && !add_order(device, p, plan)) return "more results than work-groups of a launch have";
+  return plan;
+}
+
+/// Spans for a thread, so that there are about as many delegates as elements in k spans; of less than 16
+/// neighbours no vectors are made. 0: where these elements would be more than half of the row.
+std::size_t cpu_span_bits(const TopKProblem& p) {
+  std::size_t bits = 4;
+  while (bits < 10 && (at_least_1(p.k) << (2 * bits)) < p.cols)
+    ++bits;
+  return (p.k << bits) <= p.cols / 2 ? bits : 0;
+}
+
+Attempt cpu(const Device& device, const TopKProblem& p) {
+  if (!runs_cpu_variant(device)) return no_cpu_variant(device);
+  constexpr std::size_t kDigits = 2048;
+  const TopKPolicy& policy = top_k_policy(device);
+  const std::size_t bits = cpu_span_bits(p), rows = all_rows(p),
+                    most = policy.cpu_groups_a_unit * device.compute_units;
+  const std::size_t spans = at_least_1(divide_up(p.cols, std::size_t{1} << bits));
+  const std::size_t stretches = std::clamp<std::size_t>(p.cols / policy.cpu_elements, 1, at_least_1(most));
+  const bool apart = rows < 2 * device.compute_units && stretches > 1;
+  const std::size_t groups = apart ? at_least_1(rows) : std::clamp<std::size_t>(rows, 1, at_least_1(most));
+  Plan plan;
+  define_launch(p, plan, "cpu", "top_k/cpu.cl", "top_k_cpu");
+  plan.work_group = {1, 1, 1};
+  plan.global = {groups, 1, 1};
+  plan.tile_cols = plan.items_per_work_item = at_least_1(p.cols);
+  plan.local_bytes = 4 * kDigits + kWords;
+  if (plan.local_bytes > device.local_bytes) return no_tile_fits(device);
+  define(plan, "SPAN_BITS", bits);
+  const std::size_t delegates = size_product(groups, padded(spans));
+  plan.numbers = {{"size", p.cols}, {"parts", 1}, {"from", 0}, {"to", delegates}};
+  plan.prediction.bytes_read = real(rows, p.cols, size_of(p.type));
+  predict_results(p, plan);
+  plan.reason = bits == 0
+                    ? "a thread selects from the images of its row"
+                    : formatted("a thread makes the first of each {} neighbours, and selects from few spans",
+                                std::size_t{1} << bits);
+  const std::size_t kept = std::max<std::size_t>(p.k << bits, 2 * p.k);
+  add_scratch(plan, size_product(delegates + size_product(groups, kept), image_bytes(p)));
+  add_scratch(plan, 12 * size_product(groups, p.k));
+  if (!apart) return plan;
+  define(plan, "OWN_DELEGATES", 0);
+  plan.prediction.bytes_read = real(rows, spans, image_bytes(p)) + real(rows, p.k << bits, size_of(p.type));
+  Launch first;
+  define_launch(p, first, "delegates", "top_k/cpu.cl", "top_k_cpu");
+  const std::size_t piece = divide_up(spans, stretches), parts = divide_up(spans, piece);
+  set_rows(p, first, 1, parts, p.cols);
+  first.numbers.insert(first.numbers.end(), {{"piece", piece}, {"from", 0}});
+  first.tile_cols = first.items_per_work_item = piece << bits;
+  define(first, {{"SPAN_BITS", bits}, {"PHASE", 0}});
+  first.prediction.bytes_read = real(rows, p.cols, size_of(p.type));
+  first.prediction.bytes_written = real(rows, spans, image_bytes(p));
+  first.reason = formatted("the first of each {} neighbours; a thread a stretch", std::size_t{1} << bits);
+  plan.before.push_back(std::move(first));
+  return plan;
+}
+
+Attempt plan_variant(const Device& device, const TopKProblem& p, const PlanOverrides& fixed,
+                     std::string_view variant) {
+  if (variant == "tile") return tile(device, p, fixed.work_items);
+  if (variant == "delegates") return delegates(device, p, fixed.work_items);
+  if (variant == "cpu") return cpu(device, p);
+  return radix_select(device, p, fixed.work_items);
+}
+
+std::vector<std::string_view> preference(const Device& device, const TopKProblem& /*p*/,
+                                         const PlanOverrides& /*fixed*/) {
+  if (runs_cpu_variant(device)) return {"cpu", "tile", "delegates", "radix_select"};
+  return {"tile", "delegates", "radix_select"};
+}
+
+std::string why_not(const Device& /*device*/, const TopKProblem& /*p*/, std::string_view variant,
+                    const Plan& chosen) {
+  if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
+  if (chosen.variant == "tile") return "several launches, for rows that one group reads once";
+  if (variant == "cpu") return "one thread a row";
+  return "each digit takes a reading of all elements";
+}
+
+const Evidence& evidence(const Device& device, const TopKProblem& /*p*/, const Plan& /*plan*/) {
+  return top_k_policy(device).evidence;
+}
+
+constexpr Operation<TopKProblem> kTopK{.what = "selection",
+                                       .name = operation_name,
+                                       .variants = top_k_variants,
+                                       .check = check_top_k,
+                                       .preference = preference,
+                                       .attempt = plan_variant,
+                                       .why_not = why_not,
+                                       .evidence = evidence,
+                                       .one_work_item = "a thread has a row"};
+
+}  // namespace
+
+void plan::check_top_k(const Device& /*device*/, const TopKProblem& p) {
+  require_known("top_k", "op", p.op, TopKOp::nth_element);
+  const char* operation = name_of(p.op).data();
+  require_known(operation, "in", p.type);
+  require_known(operation, "places", p.places);
+  require_one_of(operation, "places", p.places, {Scalar::uint32, Scalar::uint64});
+  require_elements(operation, "in", {p.rows, p.cols, p.batch});
+  if (p.cols > kMostSelectable)
+    plan::refuse(operation, "in", "at most 2^32 - 65536 elements of a row", formatted("{}", p.cols));
+  if (p.k <= p.cols) return;
+  if (p.op == TopKOp::top_k)
+    plan::refuse(operation, "values", formatted("at most {} of a row", p.cols), formatted("{}", p.k));
+  plan::refuse(operation, "n", formatted("less than {}", p.cols), formatted("{}", p.k - 1));
+}
+
+std::string_view name_of(TopKOp op) {
+  static constexpr std::array<std::string_view, 2> kNames{"top_k", "nth_element"};
+  return plan::name_among(kNames, op);
+}
+
+std::vector<std::string_view> top_k_variants() { return {"radix_select", "delegates", "tile", "cpu"}; }
+
+Plan plan_top_k(const Device& device, const TopKProblem& problem, const PlanOverrides& overrides) {
+  return plan_call(kTopK, "top_k", problem.type, device, problem, overrides);
+}
+
+}  // namespace smem

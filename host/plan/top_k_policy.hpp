@@ -1,0 +1,35 @@
+/// The numbers of plans for top_k, with what chose them.
+#pragma once
+
+#include "plan/policy.hpp"
+
+#include <smem/device.hpp>
+
+#include <cstddef>
+
+namespace smem::plan {
+
+struct TopKPolicy {
+  When when;
+  Evidence evidence;
+  std::size_t group = 1024;           ///< work-items that select from a tile, at most
+  std::size_t tile_items = 16;        ///< elements of each of them, where there are fewer work-items
+  std::size_t delegate_group = 256;   ///< work-items that make delegates
+  std::size_t kept_bytes = 64;        ///< of elements that each of them reads at once
+  std::size_t span_bits = 9;          ///< of a delegate's span, at most: 512 elements
+  std::size_t radix_group = 256;      ///< work-items of a group that shares a row
+  std::size_t groups_a_unit = 8;      ///< of those, in all
+  std::size_t order_group = 256;      ///< work-items that sort a tile of results
+  std::size_t order_tile = 2048;      ///< results of such a tile
+  std::size_t cpu_groups_a_unit = 8;  ///< so that a late thread leaves little
+  std::size_t cpu_elements = std::size_t{1} << 16;  ///< of a stretch, at least
+};
+
+inline constexpr TopKPolicy kTopKPolicies[] = {
+    {.when = {.family = "intel"}, .evidence = kFromRegisters, .group = 256, .kept_bytes = 32},
+    {.evidence = kFromFacts},
+};
+
+inline const TopKPolicy& top_k_policy(const Device& device) { return row_for(kTopKPolicies, device); }
+
+}  // namespace smem::plan
