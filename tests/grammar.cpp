@@ -114,6 +114,12 @@ namespace {
   CALL(smem::gemm(c, m, m, out))                                                               \
   CALL(smem::gemm(c, m, m, out, {}))                                                           \
   CALL(smem::gemm(c, m, m, out, {}, {}))                                                       \
+  CALL(smem::layer_norm(c, m, out))                                                            \
+  CALL(smem::layer_norm(c, m, out, {}))                                                        \
+  CALL(smem::layer_norm(c, m, out, {}, {}))                                                    \
+  CALL(smem::rms_norm(c, m, out))                                                              \
+  CALL(smem::rms_norm(c, m, out, {}))                                                          \
+  CALL(smem::rms_norm(c, m, out, {}, {}))                                                      \
   CALL(smem::softmax(c, m, out))                                                               \
   CALL(smem::softmax(c, m, out, {}))                                                           \
   CALL(smem::softmax(c, m, out, {}, {}))                                                       \
@@ -208,7 +214,8 @@ namespace {
   CALL(histogram, Histogram) CALL(histogram_weighted, WeightedHistogram) CALL(gemm, Gemm)       \
   CALL(separable, Separable) CALL(box, Box) CALL(window, Window) CALL(stencil, Stencil)         \
   CALL(conv2d, Conv2d) CALL(pool, Pool) CALL(global_pool, GlobalPool) CALL(heat, Heat)          \
-  CALL(moving_mean, MovingMean) CALL(softmax, Softmax) CALL(rates, Rates)
+  CALL(moving_mean, MovingMean) CALL(softmax, Softmax) CALL(norm, Norm)       \
+  CALL(rates, Rates)
 // clang-format on
 
 template <class Out>

@@ -18,6 +18,7 @@ namespace smem::operations {
   DO(select)                \
   DO(sort)                  \
   DO(softmax)               \
+  DO(norm)                  \
   DO(histogram)             \
   DO(histogram_weighted)    \
   DO(heat)                  \

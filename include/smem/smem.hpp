@@ -38,6 +38,8 @@
 #include <smem/matvec.hpp>
 #include <smem/moving_mean.hpp>
 #include <smem/moving_mean_plan.hpp>
+#include <smem/norm.hpp>
+#include <smem/norm_plan.hpp>
 #include <smem/pool.hpp>
 #include <smem/pool_plan.hpp>
 #include <smem/reduce.hpp>

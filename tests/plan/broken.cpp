@@ -119,6 +119,10 @@ std::vector<Case> cases() {
        [](const Device& d, const PlanOverrides& o) {
          return smem::plan_moving_mean(d, {.width = 1 << 20, .window = 101}, o);
        }},
+      {"norm", "float32", smem::norm_variants(),
+       [](const Device& d, const PlanOverrides& o) {
+         return smem::plan_norm(d, {.rows = 1024, .cols = 1024}, o);
+       }},
       {"softmax", "float32", smem::softmax_variants(),
        [](const Device& d, const PlanOverrides& o) {
          return smem::plan_softmax(d, {.rows = 1024, .cols = 1024}, o);
