@@ -120,6 +120,9 @@ namespace {
   CALL(smem::rms_norm(c, m, out))                                                              \
   CALL(smem::rms_norm(c, m, out, {}))                                                          \
   CALL(smem::rms_norm(c, m, out, {}, {}))                                                      \
+  CALL(smem::rotary(c, m, out))                                                                \
+  CALL(smem::rotary(c, m, out, {}))                                                            \
+  CALL(smem::rotary(c, m, out, {}, {}))                                                        \
   CALL(smem::softmax(c, m, out))                                                               \
   CALL(smem::softmax(c, m, out, {}))                                                           \
   CALL(smem::softmax(c, m, out, {}, {}))                                                       \
@@ -214,8 +217,8 @@ namespace {
   CALL(histogram, Histogram) CALL(histogram_weighted, WeightedHistogram) CALL(gemm, Gemm)       \
   CALL(separable, Separable) CALL(box, Box) CALL(window, Window) CALL(stencil, Stencil)         \
   CALL(conv2d, Conv2d) CALL(pool, Pool) CALL(global_pool, GlobalPool) CALL(heat, Heat)          \
-  CALL(moving_mean, MovingMean) CALL(softmax, Softmax) CALL(norm, Norm)       \
-  CALL(rates, Rates)
+  CALL(moving_mean, MovingMean) CALL(softmax, Softmax) CALL(norm, Norm)              \
+  CALL(rotary, Rotary) CALL(rates, Rates)
 // clang-format on
 
 template <class Out>

@@ -148,10 +148,12 @@ struct RowWanted {
 RowWanted results_of(const NormCase& c, const std::vector<double>& row, const HostArray& weight,
                      const HostArray& bias, std::size_t weight_offset, std::size_t bias_offset) {
   const double count = static_cast<double>(c.cols), unit = c.in == Scalar::float64 ? 0x1p-53 : 0x1p-24;
-  const double error = unit * (16 + 4 * std::sqrt(count));
+  // "naive" adds one by one, so that the errors of equal elements add up; others' err at random.
+  const double error = unit * (16 + (c.variant == "naive" ? count : 4 * std::sqrt(count)));
   double mean = 0, squares = 0;
   for (const double v : row)
-    mean += c.op == NormOp::layer ? v / count : 0;
+    mean += c.op == NormOp::layer ? v : 0;
+  mean /= count;
   for (const double v : row)
     squares += (v - mean) * (v - mean);
   if (c.in != Scalar::float64 && squares > static_cast<double>(std::numeric_limits<float>::max()))
@@ -337,18 +339,18 @@ TEST_CASE("norm: every type, of weights too") {
         Types{Scalar::bfloat16, Scalar::float32, Scalar::float32},
         Types{Scalar::float64, Scalar::float64, Scalar::float64}}) {
     if (types.in == Scalar::float64 && !context.device().fp64) continue;
-    for (const char* variant : {"", "registers", "online"}) {
+    const char* third = turn % 8 == 0 ? "online" : turn % 8 == 4 ? "tiled" : "registers";
+    for (const char* variant : {"", third}) {
       for (const bool gaps : {false, true}) {
         NormCase c;
         c.in = types.in;
         c.out = types.out;
         c.weights = types.weights;
         c.variant = variant;
-        c.op = static_cast<NormOp>(turn / 6 % 2);
+        c.op = static_cast<NormOp>(turn / 4 % 2);
         c.cols = gaps ? 389 : 384;
-        c.weight = true;
-        c.bias = turn / 2 % 2 == 0;
-        c.residual = c.sum = turn / 2 % 3 != 2;
+        c.weight = c.residual = c.sum = true;
+        c.bias = turn / 4 % 3 != 2;
         c.statistics = gaps;
         c.gaps = gaps;
         sweep.run(c);
@@ -371,8 +373,8 @@ TEST_CASE("norm: in place of the input, of the residual, and of both") {
       c.work_items = *variant == 's' ? 16 : 0;
       c.rows = *variant == 's' ? 2 : 9;  // rows that groups share
       c.cols = *variant == 's' ? 20001 : 333;
-      c.residual = true;
-      c.sum = in_place != InPlace::out_residual;
+      c.op = NormOp::rms;
+      c.residual = c.sum = true;
       c.in_place = in_place;
       c.gaps = true;
       sweep.run(c);
@@ -392,10 +394,11 @@ TEST_CASE("norm: rows longer than a cache or a group's registers, and rows that 
       c.variant = variant;
       c.work_items = work_items;
       c.cols = 70001;
-      c.gaps = c.weight = c.statistics = true;
+      c.gaps = c.weight = c.bias = c.statistics = true;
       sweep.run(c);
       c.rows = 1;
       c.op = NormOp::rms;
+      c.weight = c.bias = false;
       c.residual = c.sum = true;
       sweep.run(c);
     }
@@ -408,17 +411,18 @@ TEST_CASE("norm: rows longer than a cache or a group's registers, and rows that 
 TEST_CASE("norm: without an epsilon, rows of equal elements are NaN") {
   const smem::Context context;
   NormSweep sweep(context);
-  for (const char* variant : {"", "registers", "online", "tiled"}) {
+  for (const char* variant : {"", "registers", "online"}) {
     NormCase c;
     c.variant = variant;
-    c.cols = 64;
+    c.cols = 129;
     c.epsilon = 0;
-    c.weight = true;
+    c.weight = c.bias = true;
     sweep.run(c);
     c.op = NormOp::rms;
+    c.weight = c.bias = false;
     sweep.run(c);
   }
-  CHECK(sweep.ran() == 8);
+  CHECK(sweep.ran() == 6);
 }
 
 TEST_CASE("norm: the same bits twice") {

@@ -20,10 +20,23 @@
 #define MEETING 0  // how a team combines. 0: local memory, 1: NVIDIA's shuffles
 #endif
 
+static inline VALUE sum_of(VALUE a, VALUE b) { return a + b; }
 #if MEETING == 1
 #include "nvidia/shuffle.clh"
-DEFINE_TEAM_SHUFFLE_ALL(team_add, moments, add_moments)
+DEFINE_TEAM_SHUFFLE_ALL(team_sum, VALUE, sum_of)
+#if USE_DOUBLE
+// One after the other: the compiler keeps pairs of doubles that are shuffled in memory.
+GROUP_FUNCTION void team_add(moments* value, local moments* scratch, uint item, uint team) {
+  VALUE x = value->x, y = value->y;
+  team_sum(&x, (local VALUE*)scratch, item, team);
+  team_sum(&y, (local VALUE*)scratch, item, team);
+  *value = (moments)(x, y);
+}
 #else
+DEFINE_TEAM_SHUFFLE_ALL(team_add, moments, add_moments)
+#endif
+#else
+DEFINE_TEAM_REDUCE(team_sum, VALUE, sum_of)
 DEFINE_TEAM_REDUCE(team_add, moments, add_moments)
 #endif
 
@@ -52,23 +65,26 @@ void norm_registers(NORM_ARGUMENTS) {
       store_row_pack(sums + sum_to, (u * TEAM + lane) * PACK - shift, count, sum_to % PACK == (ulong)shift, v[u]);
 #endif
     moments mine = 0;
-    VALUE mean = 0;
+    VALUE mean = 0, left = 0;
 #if OPERATION == OP_LAYER
 #pragma unroll
-    for (int u = 0; u < UNROLL; ++u) mine.x += pack_sum(v[u]);
-    team_add(&mine, scratch, item, TEAM);
-    mean = mine.x / (VALUE)cols;
-    mine = 0;
+    for (int u = 0; u < UNROLL; ++u) mean += pack_sum(v[u]);
+    team_sum(&mean, (local VALUE*)scratch, item, TEAM);
+    mean /= (VALUE)cols;
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u) {
       v[u] = in_row(v[u] - mean, (u * TEAM + lane) * PACK - shift, count);
-      mine.x += pack_sum(v[u]);
+      mine += (moments)(pack_sum(v[u]), pack_sum(v[u] * v[u]));
     }
-#endif
+    team_add(&mine, scratch, item, TEAM);
+    left = mine.x / (VALUE)cols;  // of the mean's rounding
+#else
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u) mine.y += pack_sum(v[u] * v[u]);
-    team_add(&mine, scratch, item, TEAM);
-    const VALUE left = OPERATION == OP_LAYER ? mine.x / (VALUE)cols : 0;  // of the mean's rounding
+    VALUE squares = mine.y;
+    team_sum(&squares, (local VALUE*)scratch, item, TEAM);
+    mine.y = squares;
+#endif
     const VALUE factor = factor_of(mine.y - left * mine.x, cols, epsilon);
     if (lane == 0 && is_row && flags & STORES_MEAN) means[means_offset + r] = mean + left;
     if (lane == 0 && is_row && flags & STORES_FACTOR) factors[factors_offset + r] = factor;

@@ -19,6 +19,7 @@ namespace smem::operations {
   DO(sort)                  \
   DO(softmax)               \
   DO(norm)                  \
+  DO(rotary)                \
   DO(histogram)             \
   DO(histogram_weighted)    \
   DO(heat)                  \

@@ -36,8 +36,9 @@ struct Norm {
 /// for half and bfloat16, and of in's shape. `out` may be `in` or the residual itself. Means are subtracted
 /// before squares are summed, and corrected by the mean of the differences: of rows whose mean is far larger
 /// than their deviation as many digits are right as of others. A row is NaN where one of its elements is NaN
-/// or infinite, or its sum or the sum of squares exceeds what it is computed in; a row of equal elements is
-/// bias, with an epsilon of 0 NaN. Mean and reciprocal deviation of rows of no elements are NaN.
+/// or infinite, or its sum or the sum of squares exceeds what it is computed in, and its mean is any number
+/// then; a row of equal elements is bias, with an epsilon of 0 NaN. Mean and reciprocal deviation of rows of
+/// no elements are NaN.
 ///
 /// A row is read once where it fits registers or local memory, else twice, and written once. No host wait.
 /// The same bits in every run of the same plan. Temporary memory, as the plan states, where groups share a

@@ -44,6 +44,8 @@
 #include <smem/pool_plan.hpp>
 #include <smem/reduce.hpp>
 #include <smem/reduce_plan.hpp>
+#include <smem/rotary.hpp>
+#include <smem/rotary_plan.hpp>
 #include <smem/rotate.hpp>
 #include <smem/scan.hpp>
 #include <smem/scan_plan.hpp>

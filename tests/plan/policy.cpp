@@ -14,6 +14,7 @@
 #include "plan/norm_policy.hpp"
 #include "plan/pool_policy.hpp"
 #include "plan/reduce_policy.hpp"
+#include "plan/rotary_policy.hpp"
 #include "plan/scan_policy.hpp"
 #include "plan/select_policy.hpp"
 #include "plan/separable_policy.hpp"
@@ -90,6 +91,7 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
   check_table("moving_mean", kMovingMeanPolicies, &MovingMeanPolicy::evidence);
   check_table("softmax", kSoftmaxPolicies, &RowPolicy::evidence);
   check_table("norm", kNormPolicies, &RowPolicy::evidence);
+  check_table("rotary", kRotaryPolicies, &RotaryPolicy::evidence);
   check_table("pool", kPoolPolicies, &PoolPolicy::evidence);
   check_table("global_pool", kGlobalPoolPolicies, &GlobalPoolPolicy::evidence);
   check_table("gemm", gemm::kPolicies, &gemm::Policy::evidence, &gemm::Policy::cpu_evidence);

@@ -1,0 +1,71 @@
+// Rotary position embedding in packs: a work-item has PACK pairs of a token, whose cosines and sines it computes once for several heads.
+//
+// Launch: two dimensions: work-items of tokens, and parts of their heads, `jobs_per_item` each; loops over both. No local memory.
+#include "rotary/operation.clh"
+
+#ifndef GROUP
+#define GROUP 256  // work-items
+#endif
+#define PAIR_PACKS (ROTATED / 2 / PACK)
+#define ITEMS (PAIR_PACKS + (HEAD_SIZE - ROTATED) / PACK)  // work-items of a head: also for what is not rotated
+
+// Rotates the pairs of two packs: their elements in turn, or one of each.
+static inline void rotate(packed_vector* one, packed_vector* two, packed_vector c, packed_vector s) {
+#if NEIGHBOURS
+  pack a, b, x, y;
+  a.all = *one, b.all = *two;
+#pragma unroll
+  for (int k = 0; k < PACK; ++k) {
+    x.each[k] = 2 * k < PACK ? a.each[2 * k % PACK] : b.each[2 * k % PACK];
+    y.each[k] = 2 * k + 1 < PACK ? a.each[(2 * k + 1) % PACK] : b.each[(2 * k + 1) % PACK];
+  }
+  const packed_vector first = x.all * c - y.all * s, second = y.all * c + x.all * s;
+  x.all = first, y.all = second;
+#pragma unroll
+  for (int k = 0; k < PACK; ++k) {
+    a.each[k] = k % 2 == 0 ? x.each[k / 2] : y.each[k / 2];
+    b.each[k] = (k + PACK) % 2 == 0 ? x.each[(k + PACK) / 2] : y.each[(k + PACK) / 2];
+  }
+  *one = a.all, *two = b.all;
+#else
+  const packed_vector x = *one, y = *two;
+  *one = x * c - y * s;
+  *two = y * c + x * s;
+#endif
+}
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void rotary_shared(ROTARY_ARGUMENTS, ulong jobs_per_item) {
+  (void)batch, (void)cols;
+  for (ulong id = get_global_id(0); id < tokens * ITEMS; id += get_global_size(0)) {
+    const ulong token = id / ITEMS;
+    const int item = (int)(id - token * ITEMS);
+    if (item >= PAIR_PACKS && !(flags & COPIES_REST)) continue;
+    pack c, s;
+    if (item < PAIR_PACKS) {
+      const long position = POSITION(token);
+#pragma unroll
+      for (int k = 0; k < PACK; ++k) {
+        const float angle = angle_at(turns[item * PACK + k], position);
+        c.each[k] = cospi(angle);
+        s.each[k] = sinpi(angle);
+      }
+    }
+    const int one = item >= PAIR_PACKS ? ROTATED + (item - PAIR_PACKS) * PACK : NEIGHBOURS ? 2 * item * PACK : item * PACK;
+    const int two = NEIGHBOURS ? one + PACK : one + ROTATED / 2;
+    for (ulong begin = get_group_id(1) * jobs_per_item; begin < jobs; begin += get_num_groups(1) * jobs_per_item) {
+      const ulong end = min(begin + jobs_per_item, jobs);
+      for (ulong job = begin; job < end; ++job) {
+        global const ELEMENT* from = IN_HEAD(token, job);
+        global RESULT* to = OUT_HEAD(token, job);
+        packed_vector x = load_pack(from, one);
+        if (item < PAIR_PACKS) {
+          packed_vector y = load_pack(from, two);
+          rotate(&x, &y, c.all, s.all);
+          store_row_pack(to, two, HEAD_SIZE, 1, y);
+        }
+        store_row_pack(to, one, HEAD_SIZE, 1, x);
+      }
+    }
+  }
+}
