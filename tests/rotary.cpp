@@ -187,7 +187,8 @@ TEST_CASE("rotary: every variant, type and pairing, in place and not") {
           c.rows = 7;
           c.heads = 5;
           c.head_size = 48;
-          c.rotated = turn % 4 < 2 ? 0 : 32;
+          const std::size_t number = turn / 2;
+          c.rotated = (number + number / 2 + number / 4) % 2 == 0 ? 0 : 32;
           c.batch = 3;
           c.positions = static_cast<Positions>(turn % 3);
           c.first_position = 1000003;
