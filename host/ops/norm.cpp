@@ -141,9 +141,10 @@ void check_memory(const Context& context, const char* operation, Operands& o, bo
   for (std::size_t w = 4; w < all.size(); ++w) {
     for (std::size_t other = 0; other < w; ++other) {
       const Operand &written = *all[w], &before = *all[other];
-      if (written.used() && before.used() && !may_be(before, written, o))
+      if (written.used() && before.used() && !may_be(before, written, o)) {
         ops::check_apart(operation, before.view, before.memory, written.view, written.memory, before.name,
                          written.name);
+      }
     }
   }
 }
