@@ -228,8 +228,7 @@ std::vector<std::string_view> row_preference(const Device& device, const RowWork
 }
 
 std::string why_not_row_variant(const RowWork& w, std::string_view variant, const Plan& chosen) {
-  if (variant == "naive")
-    return formatted("neighbouring work-items read distant elements, {}", times_of(w));
+  if (variant == "naive") return formatted("neighbouring work-items read distant elements, {}", times_of(w));
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
   if (variant == "online" || variant == "split") return "it reads each row twice";
   if (variant == "tiled") return "registers keep a row without the way through local memory";
