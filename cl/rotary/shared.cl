@@ -11,22 +11,11 @@
 
 // Rotates the pairs of two packs: their elements in turn, or one of each.
 static inline void rotate(packed_vector* one, packed_vector* two, packed_vector c, packed_vector s) {
-#if NEIGHBOURS
-  pack a, b, x, y;
-  a.all = *one, b.all = *two;
-#pragma unroll
-  for (int k = 0; k < PACK; ++k) {
-    x.each[k] = 2 * k < PACK ? a.each[2 * k % PACK] : b.each[2 * k % PACK];
-    y.each[k] = 2 * k + 1 < PACK ? a.each[(2 * k + 1) % PACK] : b.each[(2 * k + 1) % PACK];
-  }
-  const packed_vector first = x.all * c - y.all * s, second = y.all * c + x.all * s;
-  x.all = first, y.all = second;
-#pragma unroll
-  for (int k = 0; k < PACK; ++k) {
-    a.each[k] = k % 2 == 0 ? x.each[k / 2] : y.each[k / 2];
-    b.each[k] = (k + PACK) % 2 == 0 ? x.each[(k + PACK) / 2] : y.each[(k + PACK) / 2];
-  }
-  *one = a.all, *two = b.all;
+#if NEIGHBOURS && PACK > 1
+  const packed_vector x = (packed_vector)(one->even, two->even), y = (packed_vector)(one->odd, two->odd);
+  const packed_vector first = x * c - y * s, second = y * c + x * s;
+  one->even = first.lo, one->odd = second.lo;
+  two->even = first.hi, two->odd = second.hi;
 #else
   const packed_vector x = *one, y = *two;
   *one = x * c - y * s;
@@ -41,15 +30,14 @@ void rotary_shared(ROTARY_ARGUMENTS, ulong jobs_per_item) {
     const ulong token = id / ITEMS;
     const int item = (int)(id - token * ITEMS);
     if (item >= PAIR_PACKS && !(flags & COPIES_REST)) continue;
-    pack c, s;
+    packed_vector c = 0, s = 0;
     if (item < PAIR_PACKS) {
       const long position = POSITION(token);
+      pack angles;
 #pragma unroll
-      for (int k = 0; k < PACK; ++k) {
-        const float angle = angle_at(turns[item * PACK + k], position);
-        c.each[k] = cospi(angle);
-        s.each[k] = sinpi(angle);
-      }
+      for (int k = 0; k < PACK; ++k) angles.each[k] = angle_at(turns[item * PACK + k], position);
+      c = cospi(angles.all);
+      s = sinpi(angles.all);
     }
     const int one = item >= PAIR_PACKS ? ROTATED + (item - PAIR_PACKS) * PACK : NEIGHBOURS ? 2 * item * PACK : item * PACK;
     const int two = NEIGHBOURS ? one + PACK : one + ROTATED / 2;
@@ -61,7 +49,7 @@ void rotary_shared(ROTARY_ARGUMENTS, ulong jobs_per_item) {
         packed_vector x = load_pack(from, one);
         if (item < PAIR_PACKS) {
           packed_vector y = load_pack(from, two);
-          rotate(&x, &y, c.all, s.all);
+          rotate(&x, &y, c, s);
           store_row_pack(to, two, HEAD_SIZE, 1, y);
         }
         store_row_pack(to, one, HEAD_SIZE, 1, x);

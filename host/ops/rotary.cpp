@@ -46,9 +46,10 @@ void check_numbers(const RotaryProblem& p, const Rotary& what) {
   plan::require_one_of(kName, "positions", ops::number_type(kName, "positions", what.positions.type),
                        {Scalar::int32});
   const std::size_t all = plan::size_product(p.rows, p.batch);
-  if (what.positions.size != p.rows && what.positions.size != all)
+  if (what.positions.size != p.rows && what.positions.size != all) {
     ops::refuse(kName, "positions", formatted("{} elements, one for each row, or {}", p.rows, all),
                 what.positions.size);
+  }
 }
 
 RotaryProblem problem_of(const Context& context, const ConstMatrix& in, const Rotary& what) {

@@ -59,7 +59,8 @@ Attempt naive(const Device& device, const RotaryProblem& p, std::size_t wanted) 
 /// Elements that divide heads and their rotated halves, and are aligned in every row.
 std::size_t pack_of(const RotaryPolicy& policy, const RotaryProblem& p) {
   const std::size_t most = row_pack(policy.pack_bytes, p.row_alignment, p.type, p.type);
-  return std::min(most, std::size_t{1} << std::countr_zero(p.head_size | p.rotated / 2 | 16));
+  return std::min(
+      {most, policy.most_pack, std::size_t{1} << std::countr_zero(p.head_size | p.rotated / 2 | 16)});
 }
 
 Attempt shared(const Device& device, const RotaryProblem& p, std::size_t wanted) {
