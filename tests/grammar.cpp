@@ -119,6 +119,15 @@ namespace {
   CALL(smem::gemm(c, m, m, out))                                                               \
   CALL(smem::gemm(c, m, m, out, {}))                                                           \
   CALL(smem::gemm(c, m, m, out, {}, {}))                                                       \
+  CALL(smem::layer_norm(c, m, out))                                                            \
+  CALL(smem::layer_norm(c, m, out, {}))                                                        \
+  CALL(smem::layer_norm(c, m, out, {}, {}))                                                    \
+  CALL(smem::rms_norm(c, m, out))                                                              \
+  CALL(smem::rms_norm(c, m, out, {}))                                                          \
+  CALL(smem::rms_norm(c, m, out, {}, {}))                                                      \
+  CALL(smem::rotary(c, m, out))                                                                \
+  CALL(smem::rotary(c, m, out, {}))                                                            \
+  CALL(smem::rotary(c, m, out, {}, {}))                                                        \
   CALL(smem::softmax(c, m, out))                                                               \
   CALL(smem::softmax(c, m, out, {}))                                                           \
   CALL(smem::softmax(c, m, out, {}, {}))                                                       \
@@ -216,7 +225,8 @@ namespace {
   CALL(histogram, Histogram) CALL(histogram_weighted, WeightedHistogram) CALL(gemm, Gemm)       \
   CALL(separable, Separable) CALL(box, Box) CALL(window, Window) CALL(stencil, Stencil)         \
   CALL(conv2d, Conv2d) CALL(pool, Pool) CALL(global_pool, GlobalPool) CALL(heat, Heat)          \
-  CALL(moving_mean, MovingMean) CALL(softmax, Softmax) CALL(top_k, TopK) CALL(rates, Rates)
+  CALL(moving_mean, MovingMean) CALL(softmax, Softmax) CALL(top_k, TopK) CALL(norm, Norm)       \
+  CALL(rotary, Rotary) CALL(rates, Rates)
 // clang-format on
 
 template <class Out>

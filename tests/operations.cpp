@@ -412,6 +412,8 @@ TEST_CASE("keys: problems that differ in one member have plans of their own") {
   check_keys<smem::SelectProblem>(smem::plan_select);
   check_keys<smem::SoftmaxProblem>(smem::plan_softmax);
   check_keys<smem::TopKProblem>(smem::plan_top_k);
+  check_keys<smem::NormProblem>(smem::plan_norm);
+  check_keys<smem::RotaryProblem>(smem::plan_rotary);
   check_keys<smem::HistogramProblem>(smem::plan_histogram);
   check_keys<smem::WeightedHistogramProblem>(smem::plan_histogram_weighted);
   check_keys<smem::GemmProblem>(smem::plan_gemm);

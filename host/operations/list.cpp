@@ -19,6 +19,8 @@ namespace smem::operations {
   DO(sort)                  \
   DO(top_k)                 \
   DO(softmax)               \
+  DO(norm)                  \
+  DO(rotary)                \
   DO(histogram)             \
   DO(histogram_weighted)    \
   DO(heat)                  \

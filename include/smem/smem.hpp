@@ -38,10 +38,14 @@
 #include <smem/matvec.hpp>
 #include <smem/moving_mean.hpp>
 #include <smem/moving_mean_plan.hpp>
+#include <smem/norm.hpp>
+#include <smem/norm_plan.hpp>
 #include <smem/pool.hpp>
 #include <smem/pool_plan.hpp>
 #include <smem/reduce.hpp>
 #include <smem/reduce_plan.hpp>
+#include <smem/rotary.hpp>
+#include <smem/rotary_plan.hpp>
 #include <smem/rotate.hpp>
 #include <smem/scan.hpp>
 #include <smem/scan_plan.hpp>

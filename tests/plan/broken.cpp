@@ -119,6 +119,14 @@ std::vector<Case> cases() {
        [](const Device& d, const PlanOverrides& o) {
          return smem::plan_moving_mean(d, {.width = 1 << 20, .window = 101}, o);
        }},
+      {"norm", "float32", smem::norm_variants(),
+       [](const Device& d, const PlanOverrides& o) {
+         return smem::plan_norm(d, {.rows = 1024, .cols = 1024}, o);
+       }},
+      {"rotary", "float32", smem::rotary_variants(),
+       [](const Device& d, const PlanOverrides& o) {
+         return smem::plan_rotary(d, {.rows = 1024, .heads = 8, .head_size = 64, .rotated = 64}, o);
+       }},
       {"softmax", "float32", smem::softmax_variants(),
        [](const Device& d, const PlanOverrides& o) {
          return smem::plan_softmax(d, {.rows = 1024, .cols = 1024}, o);

@@ -11,8 +11,10 @@
 #include "plan/histogram_policy.hpp"
 #include "plan/look_back_policy.hpp"
 #include "plan/moving_mean_policy.hpp"
+#include "plan/norm_policy.hpp"
 #include "plan/pool_policy.hpp"
 #include "plan/reduce_policy.hpp"
+#include "plan/rotary_policy.hpp"
 #include "plan/scan_policy.hpp"
 #include "plan/select_policy.hpp"
 #include "plan/separable_policy.hpp"
@@ -89,7 +91,9 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
   check_table("box_blur", kBoxPolicies, &BoxPolicy::evidence, &BoxPolicy::others);
   check_table("median_blur and sobel", kWindowPolicies, &WindowPolicy::evidence);
   check_table("moving_mean", kMovingMeanPolicies, &MovingMeanPolicy::evidence);
-  check_table("softmax", kSoftmaxPolicies, &SoftmaxPolicy::evidence);
+  check_table("softmax", kSoftmaxPolicies, &RowPolicy::evidence);
+  check_table("norm", kNormPolicies, &RowPolicy::evidence);
+  check_table("rotary", kRotaryPolicies, &RotaryPolicy::evidence);
   check_table("pool", kPoolPolicies, &PoolPolicy::evidence);
   check_table("global_pool", kGlobalPoolPolicies, &GlobalPoolPolicy::evidence);
   check_table("gemm", gemm::kPolicies, &gemm::Policy::evidence, &gemm::Policy::cpu_evidence);

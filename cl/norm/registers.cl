@@ -1,0 +1,99 @@
+// layer_norm and rms_norm with a row in registers, which is read from global memory once. A team of TEAM work-items has a row, UNROLL packs
+// each, all of which are under way before the first is used; a group has GROUP / TEAM rows.
+//
+// The variants differ in how a team combines: "registers" by trees in local memory (common/work_group.clh), "shuffle" by NVIDIA's
+// shuffles.
+//
+// Launch: one dimension, GROUP work-items a group; a grid-stride loop over the rows. Local memory: GROUP moments.
+#include "norm/operation.clh"
+
+#ifndef GROUP
+#define GROUP 256  // work-items: a power of two
+#endif
+#ifndef TEAM
+#define TEAM GROUP  // work-items of a row: a power of two
+#endif
+#ifndef UNROLL
+#define UNROLL 4  // packs of a work-item
+#endif
+#ifndef MEETING
+#define MEETING 0  // how a team combines. 0: local memory, 1: NVIDIA's shuffles
+#endif
+
+static inline VALUE sum_of(VALUE a, VALUE b) { return a + b; }
+#if MEETING == 1
+#include "nvidia/shuffle.clh"
+DEFINE_TEAM_SHUFFLE_ALL(team_sum, VALUE, sum_of)
+#if USE_DOUBLE
+// One after the other: the compiler keeps pairs of doubles that are shuffled in memory.
+GROUP_FUNCTION void team_add(moments* value, local moments* scratch, uint item, uint team) {
+  VALUE x = value->x, y = value->y;
+  team_sum(&x, (local VALUE*)scratch, item, team);
+  team_sum(&y, (local VALUE*)scratch, item, team);
+  *value = (moments)(x, y);
+}
+#else
+DEFINE_TEAM_SHUFFLE_ALL(team_add, moments, add_moments)
+#endif
+#else
+DEFINE_TEAM_REDUCE(team_sum, VALUE, sum_of)
+DEFINE_TEAM_REDUCE(team_add, moments, add_moments)
+#endif
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void norm_registers(NORM_ARGUMENTS) {
+  USE_NORM_ARGUMENTS;
+  local moments scratch[GROUP];
+  const uint item = get_local_id(0);
+  const int lane = item % TEAM;
+  const ulong all = rows * batch;
+  for (ulong base = (ulong)get_group_id(0) * (GROUP / TEAM); base < all; base += (ulong)get_num_groups(0) * (GROUP / TEAM)) {
+    // A team without a row reaches the barriers too.
+    const bool is_row = base + item / TEAM < all;
+    const ulong r = is_row ? base + item / TEAM : 0;
+    const ulong from = row_place(r, rows, batch, in_offset, in_pitch, in_stride);
+    const ulong other = row_place(r, rows, batch, residual_offset, residual_pitch, residual_stride);
+    const int shift = from % PACK, count = is_row ? cols : 0;
+    packed_vector v[UNROLL];
+#pragma unroll
+    for (int u = 0; u < UNROLL; ++u)
+      v[u] = load_x(in + from, residual + other, (u * TEAM + lane) * PACK - shift, count, other % PACK == (ulong)shift);
+#if HAS_SUM
+    const ulong sum_to = row_place(r, rows, batch, sums_offset, sums_pitch, sums_stride);
+#pragma unroll
+    for (int u = 0; u < UNROLL; ++u)
+      store_row_pack(sums + sum_to, (u * TEAM + lane) * PACK - shift, count, sum_to % PACK == (ulong)shift, v[u]);
+#endif
+    moments mine = 0;
+    VALUE mean = 0, left = 0;
+#if OPERATION == OP_LAYER
+#pragma unroll
+    for (int u = 0; u < UNROLL; ++u) mean += pack_sum(v[u]);
+    team_sum(&mean, (local VALUE*)scratch, item, TEAM);
+    mean /= (VALUE)cols;
+#pragma unroll
+    for (int u = 0; u < UNROLL; ++u) {
+      v[u] = in_row(v[u] - mean, (u * TEAM + lane) * PACK - shift, count);
+      mine += (moments)(pack_sum(v[u]), pack_sum(v[u] * v[u]));
+    }
+    team_add(&mine, scratch, item, TEAM);
+    left = mine.x / (VALUE)cols;  // of the mean's rounding
+#else
+#pragma unroll
+    for (int u = 0; u < UNROLL; ++u) mine.y += pack_sum(v[u] * v[u]);
+    VALUE squares = mine.y;
+    team_sum(&squares, (local VALUE*)scratch, item, TEAM);
+    mine.y = squares;
+#endif
+    const VALUE factor = factor_of(mine.y - left * mine.x, cols, epsilon);
+    if (lane == 0 && is_row && flags & STORES_MEAN) means[means_offset + r] = mean + left;
+    if (lane == 0 && is_row && flags & STORES_FACTOR) factors[factors_offset + r] = factor;
+    const ulong to = row_place(r, rows, batch, out_offset, out_pitch, out_stride);
+#pragma unroll
+    for (int u = 0; u < UNROLL; ++u) {
+      const int i = (u * TEAM + lane) * PACK - shift;
+      store_row_pack(out + to, i, count, to % PACK == (ulong)shift,
+                     weighted((v[u] - left) * factor, weight, weight_offset, bias, bias_offset, i, count, shift, flags));
+    }
+  }
+}

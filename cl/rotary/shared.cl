@@ -1,0 +1,59 @@
+// Rotary position embedding in packs: a work-item has PACK pairs of a token, whose cosines and sines it computes once for several heads.
+//
+// Launch: two dimensions: work-items of tokens, and parts of their heads, `jobs_per_item` each; loops over both. No local memory.
+#include "rotary/operation.clh"
+
+#ifndef GROUP
+#define GROUP 256  // work-items
+#endif
+#define PAIR_PACKS (ROTATED / 2 / PACK)
+#define ITEMS (PAIR_PACKS + (HEAD_SIZE - ROTATED) / PACK)  // work-items of a head: also for what is not rotated
+
+// Rotates the pairs of two packs: their elements in turn, or one of each.
+static inline void rotate(packed_vector* one, packed_vector* two, packed_vector c, packed_vector s) {
+#if NEIGHBOURS && PACK > 1
+  const packed_vector x = (packed_vector)(one->even, two->even), y = (packed_vector)(one->odd, two->odd);
+  const packed_vector first = x * c - y * s, second = y * c + x * s;
+  one->even = first.lo, one->odd = second.lo;
+  two->even = first.hi, two->odd = second.hi;
+#else
+  const packed_vector x = *one, y = *two;
+  *one = x * c - y * s;
+  *two = y * c + x * s;
+#endif
+}
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void rotary_shared(ROTARY_ARGUMENTS, ulong jobs_per_item) {
+  (void)batch, (void)cols;
+  for (ulong id = get_global_id(0); id < tokens * ITEMS; id += get_global_size(0)) {
+    const ulong token = id / ITEMS;
+    const int item = (int)(id - token * ITEMS);
+    if (item >= PAIR_PACKS && !(flags & COPIES_REST)) continue;
+    packed_vector c = 0, s = 0;
+    if (item < PAIR_PACKS) {
+      const long position = POSITION(token);
+      pack angles;
+#pragma unroll
+      for (int k = 0; k < PACK; ++k) angles.each[k] = angle_at(turns[item * PACK + k], position);
+      c = cospi(angles.all);
+      s = sinpi(angles.all);
+    }
+    const int one = item >= PAIR_PACKS ? ROTATED + (item - PAIR_PACKS) * PACK : NEIGHBOURS ? 2 * item * PACK : item * PACK;
+    const int two = NEIGHBOURS ? one + PACK : one + ROTATED / 2;
+    for (ulong begin = get_group_id(1) * jobs_per_item; begin < jobs; begin += get_num_groups(1) * jobs_per_item) {
+      const ulong end = min(begin + jobs_per_item, jobs);
+      for (ulong job = begin; job < end; ++job) {
+        global const ELEMENT* from = IN_HEAD(token, job);
+        global RESULT* to = OUT_HEAD(token, job);
+        packed_vector x = load_pack(from, one);
+        if (item < PAIR_PACKS) {
+          packed_vector y = load_pack(from, two);
+          rotate(&x, &y, c, s);
+          store_row_pack(to, two, HEAD_SIZE, 1, y);
+        }
+        store_row_pack(to, one, HEAD_SIZE, 1, x);
+      }
+    }
+  }
+}

@@ -1,0 +1,187 @@
+// norm, described: layer_norm and rms_norm.
+#include "operations/matrices.hpp"
+#include "operations/operation.hpp"
+#include "operations/planes.hpp"
+
+#include "formatted.hpp"
+
+#include <smem/norm.hpp>
+
+#include <cmath>
+
+namespace smem::operations {
+
+namespace {
+
+/// Numbers from -8 to 8, of which float32 holds also the sum of two.
+double number_of(std::uint64_t random) { return static_cast<double>(random >> 44) * 0x1p-16 - 8; }
+/// Numbers from 0.5 to 1.5.
+double weight_of(std::uint64_t random) { return static_cast<double>(random >> 44) * 0x1p-20 + 0.5; }
+
+/// The arrays of a case, by their places among inputs and outputs.
+struct Arrays {
+  std::size_t weight, bias, residual;
+};
+Arrays arrays_of(const NormProblem& p) {
+  Arrays arrays{1, 1, 1};
+  arrays.bias += p.weight ? 1 : 0;
+  arrays.residual = arrays.bias + (p.bias ? 1 : 0);
+  return arrays;
+}
+
+/// What a result may differ by, of its size and of 1: roundings of sums of `cols` numbers, which err at
+/// random.
+double tolerance(Scalar in, std::size_t cols) {
+  const double unit = in == Scalar::float64 ? 0x1p-53 : 0x1p-24;
+  return unit * (16 + 4 * std::sqrt(static_cast<double>(cols)));
+}
+
+void compute_row(const NormProblem& p, double epsilon, std::size_t row, const HostArrays& arrays) {
+  const Arrays at = arrays_of(p);
+  const std::size_t first = row * p.cols;
+  const double count = static_cast<double>(p.cols);
+  const auto x = [&](std::size_t i) {
+    return arrays.in[0].number(first + i) + (p.residual ? arrays.in[at.residual].number(first + i) : 0);
+  };
+  double mean = 0, squares = 0;
+  for (std::size_t i = 0; i < p.cols; ++i)
+    mean += p.op == NormOp::layer ? x(i) / count : 0;
+  for (std::size_t i = 0; i < p.cols; ++i)
+    squares += (x(i) - mean) * (x(i) - mean);
+  const double factor = 1 / std::sqrt(squares / count + epsilon);
+  for (std::size_t i = 0; i < p.cols; ++i) {
+    if (p.sum) arrays.out[1].set(first + i, x(i));
+    arrays.out[0].set(first + i, (x(i) - mean) * factor * (p.weight ? arrays.in[at.weight].number(i) : 1) +
+                                     (p.bias ? arrays.in[at.bias].number(i) : 0));
+  }
+}
+
+Case read(const Words& words) {
+  const std::vector<std::size_t> shape = words.sizes("shape");
+  NormProblem p{.op = words.enumerator<NormOp>("op"),
+                .in = words.scalar("type"),
+                .out = results_of(words),
+                .weight = words.flag("weight"),
+                .bias = words.flag("bias"),
+                .residual = words.flag("residual") || words.flag("sum"),
+                .sum = words.flag("sum"),
+                .rows = shape[0],
+                .cols = shape[1],
+                .batch = words.number("batch")};
+  p.weights = words.text("weights") == "same" ? p.in
+              : p.in == Scalar::float64       ? Scalar::float64
+                                              : Scalar::float32;
+  const double epsilon = words.real("epsilon");
+  const std::size_t rows = detail::size_product(p.rows, p.batch);
+  const std::size_t elements = detail::size_product(rows, p.cols);
+  p.row_alignment = packed_alignment(rows, detail::size_product(p.cols, size_of(p.in)), 16);
+  Case made = case_of(formatted("{} of {}{} x {} {}{}", name_of(p.op), batch_text(p.batch), p.rows, p.cols,
+                                name_of(p.in), p.out == p.in ? "" : formatted(" to {}", name_of(p.out))),
+                      p, plan_norm);
+  made.in = {{"in", p.in, elements, {.number = number_of}}};
+  if (p.weight) made.in.push_back({"weight", p.weights, p.cols, {.number = weight_of}});
+  if (p.bias) made.in.push_back({"bias", p.weights, p.cols, {.number = weight_of}});
+  if (p.residual) made.in.push_back({"residual", p.in, elements, {.number = number_of}});
+  made.out = {{"out", p.out, elements}};
+  if (p.sum) made.out.push_back({"sum", p.out, elements});
+  for (const std::vector<ArrayRule>* rules : {&made.in, &made.out})
+    for (const ArrayRule& rule : *rules)
+      made.bytes += static_cast<double>(rule.bytes());
+  if (p.cols > 4096) made.slow = {"naive"};
+  // Both results are rounded, so that they may be neighbours.
+  made.relative = tolerance(p.in, p.cols) + (p.out == Scalar::half       ? 0x1p-10
+                                             : p.out == Scalar::bfloat16 ? 0x1p-7
+                                                                         : 0);
+  // Differences from the mean may be small beside it; so may their sum with a bias.
+  made.absolute = 16 * tolerance(p.in, p.cols) + (p.out == Scalar::half ? 0x1p-25 : 0);
+  made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
+    const Arrays at = arrays_of(p);
+    Norm what{.epsilon = epsilon};
+    if (p.weight) what.weight = arrays.in[at.weight].vector();
+    if (p.bias) what.bias = arrays.in[at.bias].vector();
+    if (p.residual) what.residual = arrays.in[at.residual].matrix(p.rows, p.cols, p.batch);
+    if (p.sum) what.sum = arrays.out[1].matrix(p.rows, p.cols, p.batch);
+    const Matrix in = arrays.in[0].matrix(p.rows, p.cols, p.batch),
+                 out = arrays.out[0].matrix(p.rows, p.cols, p.batch);
+    return p.op == NormOp::layer ? layer_norm(context, in, out, what, options)
+                                 : rms_norm(context, in, out, what, options);
+  };
+  made.reference = [=](const HostArrays& arrays) {
+    for_each_in_parallel(rows, [&](std::size_t r) { compute_row(p, epsilon, r, arrays); });
+  };
+  return made;
+}
+
+}  // namespace
+
+Operation norm_operation() {
+  return {
+      .name = "norm",
+      .summary = "Normalisation of rows: layer_norm and rms_norm, with weights and residuals",
+      .steps = {{"naive", "a work-item a row, two or three times from front to back"},
+                {"online", "a group a row: mean and squares in one pass, results in a second one"},
+                {"split", "several groups share a row, and merge their moments"},
+                {"tiled", "a row in local memory, read once"},
+                {"registers", "a row in the registers of a team, trees in local memory"},
+                {"shuffle", "teams combine by shuffles"},
+                {"cpu", "one thread a row, in its cache"}},
+      .words = {shape_rule("Rows, and elements of each"),
+                scalar_rule(),
+                choice_rule("op", "What of each row", names_to(NormOp::rms)),
+                flag_rule("weight", "Multiply elements by weights"),
+                flag_rule("bias", "Add a bias to elements"),
+                choice_rule("weights",
+                            "Type of weight and bias: that of the input, or float32, of double double",
+                            {"same", "float32"}),
+                flag_rule("residual", "Add a residual to the input first"),
+                flag_rule("sum", "Leave the sum of input and residual"),
+                {.name = "epsilon",
+                 .kind = WordKind::real,
+                 .help = "Added to the mean of squares",
+                 .usual = "1e-5"},
+                results_rule(),
+                batch_rule()},
+      .read = read,
+      .samples = {.edges = {"1x1 --op rms_norm", "37x131 --batch 3 --weight --bias",
+                            "5x4099 --op rms_norm --weight", "300x7 half --weight --bias --sum",
+                            "3x40001 half --out float32 --weight --weights float32",
+                            "33x1000 bfloat16 --op rms_norm --weight --sum", "19x257 double --weight --bias",
+                            "2x70001 --residual"},
+                  .small = {"1024x1024 --weight --bias", "65536x64 --op rms_norm --weight",
+                            "1024x1024 half --op rms_norm --weight --sum", "1x1048576"},
+                  .usual = {"4096x4096 --weight --bias", "131072x128 --weight --bias",
+                            "512x50257 --weight --bias", "8192x1000 --weight --bias",
+                            "4096x4096 half --weight --bias",
+                            "4096x4096 bfloat16 --op rms_norm --weight --sum",
+                            "4096x4096 double --weight --bias", "4096x4096 --op rms_norm --weight"},
+                  .large = {goal("16384x16384 --weight --bias", 0.9),
+                            goal("1000000x128 --weight --bias", 0.9), goal("4096x50257 --weight --bias", 0.9),
+                            goal("8192x1000 --weight --bias", 0.9),
+                            goal("16384x16384 half --weight --bias", 0.9),
+                            goal("1000000x128 half --weight --bias", 0.9),
+                            goal("4096x50257 half --weight --bias", 0.9),
+                            goal("8192x1000 half --weight --bias", 0.9),
+                            goal("16384x16384 --op rms_norm --weight", 0.9),
+                            goal("16384x16384 half --op rms_norm --weight", 0.9),
+                            "16384x16384 half --op rms_norm --weight --sum",
+                            "16384x8192 bfloat16 --op rms_norm --weight --sum",
+                            "8192x16384 double --weight --bias", "16x1048576"}},
+      .programs = {{"4096x4096 --weight --bias"},
+                   {"4096x4096 --op rms_norm --weight --sum",
+                    {"naive", "online", "split", "tiled", "registers"}},
+                   {"4096x4096 half --weight --bias"},
+                   {"4096x4096 half --op rms_norm --weight --sum"},
+                   {"4096x4096 bfloat16 --weight --bias --weights float32"},
+                   {"4096x4096 half --weight --bias --sum --weights float32",
+                    {"registers", "tiled", "shuffle"}},
+                   {"4096x4096 half --weight --bias --out float32", {"registers"}},
+                   {"4096x2048 double --weight --bias --sum"},
+                   {"16384x16384 --weight --bias --sum", {""}},
+                   {"16x1048576", {""}},
+                   {"1000000x128 --weight --bias", {""}},
+                   {"4096x50257 --weight --bias", {""}},
+                   {"8192x1000 half --weight --bias", {""}}},
+  };
+}
+
+}  // namespace smem::operations

@@ -1,0 +1,108 @@
+// Plans for layer_norm and rms_norm.
+#include <smem/norm_plan.hpp>
+
+#include "plan/norm_checks.hpp"
+#include "plan/norm_policy.hpp"
+#include "plan/row_variants.hpp"
+#include "plan/rows.hpp"
+
+#include <array>
+#include <string>
+
+namespace smem {
+
+namespace {
+
+using namespace plan;
+
+const char* operation_name(const NormProblem& p) { return name_of(p.op).data(); }
+
+RowWork work_of(const Device& device, const NormProblem& p) {
+  const bool rms = p.op == NormOp::rms, weighs = p.weight || p.bias;
+  const Scalar weights = weighs ? p.weights : row_value(p.in);
+  const std::size_t vectors = (p.weight ? 1U : 0U) + (p.bias ? 1U : 0U);
+  RowWork work{
+      .operation = operation_name(p),
+      .family = "norm",
+      .policy = norm_policy(device),
+      .in = p.in,
+      .out = p.out,
+      .rows = p.rows,
+      .cols = p.cols,
+      .batch = p.batch,
+      .alignment = p.alignment,
+      .row_alignment = p.row_alignment,
+      .defines = {{"OPERATION", static_cast<int>(p.op)},
+                  {"HAS_WEIGHT", p.weight ? 1 : 0},
+                  {"HAS_BIAS", p.bias ? 1 : 0},
+                  {"HAS_RESIDUAL", p.residual ? 1 : 0},
+                  {"HAS_SUM", p.sum ? 1 : 0},
+                  {"WEIGHT_IS_ELEMENT", weights == p.in ? 1 : 0}},
+      .tree_values = 2,
+      .part_values = 4,
+      .naive_readings = rms ? 2U : 3U,
+      .element_read = real(size_of(p.in)) * (p.residual ? 2 : 1),
+      .read_once = real(vectors, p.cols, size_of(weights)),
+      .element_written = real(size_of(p.out)) * (p.sum ? 2 : 1),
+      // Sum, difference, its square, their sums, difference and product; of rms square, sum, product.
+      .operations = (rms ? 3.0 : 7.0) + real(vectors) + (p.residual ? 1 : 0),
+      // Written; read for each sum and for the results; of differences written once more.
+      .local_passes = rms ? 2.0 : 4.0,
+      .statistics = rms ? "the sum of squares" : "the mean and the squares of differences"};
+  return work;
+}
+
+Attempt plan_variant(const Device& device, const NormProblem& p, const PlanOverrides& fixed,
+                     std::string_view variant) {
+  return plan_row_variant(device, work_of(device, p), fixed, variant);
+}
+
+std::vector<std::string_view> preference(const Device& device, const NormProblem& p,
+                                         const PlanOverrides& fixed) {
+  return row_preference(device, work_of(device, p), fixed);
+}
+
+std::string why_not(const Device& device, const NormProblem& p, std::string_view variant,
+                    const Plan& chosen) {
+  return why_not_row_variant(work_of(device, p), variant, chosen);
+}
+
+const Evidence& evidence(const Device& device, const NormProblem& /*p*/, const Plan& /*plan*/) {
+  return norm_policy(device).evidence;
+}
+
+constexpr Operation<NormProblem> kNorm{.what = "row operation",
+                                       .name = operation_name,
+                                       .variants = norm_variants,
+                                       .check = check_norm,
+                                       .preference = preference,
+                                       .attempt = plan_variant,
+                                       .why_not = why_not,
+                                       .evidence = evidence,
+                                       .one_work_item = "a thread has a row"};
+
+}  // namespace
+
+void plan::check_norm(const Device& device, const NormProblem& p) {
+  require_known("norm", "op", p.op, NormOp::rms);
+  const char* operation = operation_name(p);
+  check_rows(operation, device, p.in, p.out, p.rows, p.cols, p.batch);
+  require_known(operation, "weights", p.weights);
+  if ((p.weight || p.bias) && p.weights != p.in)
+    require_one_of(operation, p.weight ? "weight" : "bias", p.weights, {row_value(p.in)});
+  if (p.sum && !p.residual)
+    refuse(operation, "sum", "none, or a residual as well", "a sum without a residual");
+}
+
+std::string_view name_of(NormOp op) {
+  static constexpr std::array<std::string_view, 2> kNames{"layer_norm", "rms_norm"};
+  return plan::name_among(kNames, op);
+}
+
+std::vector<std::string_view> norm_variants() { return plan::row_variants(); }
+
+Plan plan_norm(const Device& device, const NormProblem& problem, const PlanOverrides& overrides) {
+  return plan_call(kNorm, "norm", problem.in, device, problem, overrides);
+}
+
+}  // namespace smem

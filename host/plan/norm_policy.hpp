@@ -1,0 +1,22 @@
+/// The numbers of plans for norms, with what chose them.
+#pragma once
+
+#include "plan/row_policy.hpp"
+
+#include <smem/device.hpp>
+
+namespace smem::plan {
+
+// intel: its compiler keeps arrays in memory that take more than 32 bytes.
+inline constexpr RowPolicy kNormPolicies[] = {
+    {.when = {.family = "nvidia"},
+     .evidence = {.what = "no measurement: a row in the registers of its work-items, 16 bytes a read"}},
+    {.when = {.family = "intel"}, .evidence = kFromRegisters, .packs = 2, .kept_bytes = 32},
+    {.when = {.family = "cpu"},
+     .evidence = {.what = "no measurement: a row in the cache of its thread, vectors of 64 bytes"}},
+    {},
+};
+
+inline const RowPolicy& norm_policy(const Device& device) { return row_for(kNormPolicies, device); }
+
+}  // namespace smem::plan

@@ -1,0 +1,33 @@
+/// The numbers of plans for operations along rows; each operation has a table of its own.
+#pragma once
+
+#include "plan/policy.hpp"
+
+#include <cstddef>
+
+namespace smem::plan {
+
+struct RowPolicy {
+  When when;
+  Evidence evidence = kFromFacts;
+  std::size_t group = 256;        ///< work-items, of short rows; of longer ones more
+  std::size_t most_group = 1024;  ///< work-items of a row
+  std::size_t pack_bytes = 16;    ///< the widest read of a work-item
+  std::size_t packs = 4;          ///< that a work-item has under way
+  std::size_t kept_bytes = 96;    ///< of its row that a work-item keeps in registers, at most
+  std::size_t naive_group = 64;   ///< work-items of "naive"
+  /// Of "split": rows for each unit below which groups share them, and packs of a work-item of a part, at
+  /// least.
+  double rows_a_unit = 0.5;
+  std::size_t packs_of_parts = 16;
+  std::size_t most_parts = 1024;  ///< of a row
+  // Of "cpu", whose thread has a tile in its own cache:
+  std::size_t tile_bytes = 128 * 1024;
+  std::size_t lanes_bytes = 64;    ///< of a vector
+  std::size_t groups_a_unit = 32;  ///< that a launch has at most
+};
+
+// kept_bytes: of 1024 work-items each has 64 registers on NVIDIA's units, of which ptxas spills some where 32
+// hold elements.
+
+}  // namespace smem::plan

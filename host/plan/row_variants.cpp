@@ -1,0 +1,239 @@
+// Plans for operations along rows: where a row is kept between the two times that its elements are needed.
+#include "plan/row_variants.hpp"
+
+#include "formatted.hpp"
+#include "plan/rows.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace smem::plan {
+
+namespace {
+
+std::size_t results_of(const RowWork& w) { return size_product(w.rows, w.batch); }
+std::size_t value_bytes(const RowWork& w) { return size_of(row_value(w.in)); }
+
+const char* times_of(const RowWork& w) { return w.naive_readings == 2 ? "twice" : "three times"; }
+
+/// `kernel`: its file without the ending. `readings`: of each element.
+Plan base_plan(const RowWork& w, std::string_view variant, std::string_view kernel, double readings) {
+  Plan plan = named_plan(w.operation, variant, formatted("{}/{}.cl", w.family, kernel),
+                         formatted("{}_{}", w.family, kernel));
+  define_row_types(plan, w.in, w.out);
+  for (const Define& one : w.defines)
+    define(plan, one.name, one.value);
+  const double rows = real(w.rows, w.batch), elements = rows * real(w.cols);
+  plan.prediction.bytes_read = readings * elements * w.element_read + w.read_once;
+  plan.prediction.bytes_written = rows * w.row_written + elements * w.element_written;
+  plan.prediction.operations = w.operations * elements;
+  return plan;
+}
+
+Attempt naive(const Device& device, const RowWork& w, std::size_t wanted) {
+  if (!device.long_loops && w.cols > 20000) return "its loops are shorter than the row";
+  const RowPolicy& policy = w.policy;
+  const std::size_t group = group_for(device, group_wanted({.work_items = wanted}, policy.naive_group), 0);
+  if (group == 0) return no_tile_fits(device);
+  Plan plan = base_plan(w, "naive", "naive", real(w.naive_readings));
+  set_groups(plan, group, divide_up(results_of(w), group));
+  plan.tile_rows = group;
+  plan.tile_cols = plan.items_per_work_item = at_least_1(w.cols);
+  define(plan, {{"GROUP", group}, {"PACK", 1}});
+  plan.reason = formatted("a work-item reads its row {}", times_of(w));
+  return plan;
+}
+
+/// Elements of a pack, and packs of a row.
+struct Packs {
+  std::size_t pack, packs;
+};
+Packs packs_of(const RowWork& w) {
+  const std::size_t pack = row_pack(w.policy.pack_bytes, w.alignment, w.in, w.out);
+  return {pack, row_packs(w.cols, pack, w.in, w.row_alignment)};
+}
+
+/// Work-items of a group that has a row of `packs` packs, some for each.
+std::size_t group_of_row(const Device& device, const RowWork& w, std::size_t packs, std::size_t bytes,
+                         std::size_t wanted) {
+  const RowPolicy& policy = w.policy;
+  const std::size_t most = std::clamp(std::bit_ceil(divide_up(packs, policy.packs * 2)),
+                                      std::min(policy.group, policy.most_group), policy.most_group);
+  return group_for(device, wanted != 0 ? wanted : most, bytes * value_bytes(w));
+}
+
+Attempt tiled(const Device& device, const RowWork& w, std::size_t wanted) {
+  const auto [pack, packs] = packs_of(w);
+  const std::size_t bytes = value_bytes(w);
+  const std::size_t group = group_of_row(device, w, packs, w.tree_values, wanted);
+  if (group == 0) return no_tile_fits(device);
+  const std::size_t scratch = group * w.tree_values * bytes, room = local_room(device);
+  const std::size_t most = room > scratch ? (room - scratch) / (pack * bytes) : 0;
+  if (packs > most) return formatted("local memory holds {} elements of a row of {}", most * pack, w.cols);
+  // Few sizes, so that a program serves several lengths of rows.
+  const std::size_t places = std::min(round_up(packs, at_least_1(std::bit_ceil(packs) / 8)), most);
+  Plan plan = base_plan(w, "tiled", "tiled", 1);
+  set_groups(plan, group, results_of(w));
+  plan.tile_cols = places * pack;
+  plan.vector_width = pack;
+  plan.items_per_work_item = divide_up(packs, group) * pack;
+  plan.local_bytes = scratch + places * pack * bytes;
+  plan.prediction.local_bytes = w.local_passes * real(w.rows, w.batch, w.cols) * real(bytes);
+  define(plan, {{"GROUP", group}, {"PACK", pack}, {"PACKS", places}});
+  plan.reason = "a row in local memory is read from global memory once";
+  return plan;
+}
+
+/// The work-items of a row, with what each of them keeps.
+struct Team {
+  std::size_t items = 0, unroll = 0;
+};
+Team team_of(const RowPolicy& policy, std::size_t packs, std::size_t pack_bytes, std::size_t usual,
+             std::size_t most) {
+  const std::size_t limit = at_least_1(policy.kept_bytes / pack_bytes);
+  Team team;
+  team.unroll = std::min(policy.packs, limit);
+  const auto items = [&] { return std::bit_ceil(divide_up(packs, team.unroll)); };
+  while (items() > usual && team.unroll < limit)
+    team.unroll = std::min(2 * team.unroll, limit);
+  team.items = items();
+  if (team.items > most) return {};
+  team.unroll = divide_up(packs, team.items);
+  return team;
+}
+
+Attempt registers(const Device& device, const RowWork& w, std::string_view variant, std::size_t wanted) {
+  const bool shuffle = variant == "shuffle";
+  if (shuffle && !is_nvidia_gpu(device)) return "needs NVIDIA's shuffle instructions";
+  const RowPolicy& policy = w.policy;
+  const auto [pack, packs] = packs_of(w);
+  const std::size_t bytes = value_bytes(w), tree_bytes = w.tree_values * bytes;
+  const std::size_t most =
+      group_for(device, group_wanted({.work_items = wanted}, policy.most_group), tree_bytes);
+  const std::size_t usual = std::min(policy.group, most);
+  if (most == 0 || (shuffle && most % 32 != 0)) return no_tile_fits(device);
+  const Team team = team_of(policy, packs, pack * bytes, usual, most);
+  if (team.items == 0)
+    return formatted("a row of {} elements needs more registers than {} work-items have", w.cols, most);
+  const std::size_t group = wanted != 0 ? most : std::max(usual, team.items);
+  Plan plan = base_plan(w, variant, "registers", 1);
+  set_groups(plan, group, divide_up(results_of(w), group / team.items));
+  plan.tile_rows = group / team.items;
+  plan.tile_cols = team.items * team.unroll * pack;
+  plan.vector_width = pack;
+  plan.items_per_work_item = team.unroll * pack;
+  plan.local_bytes = group * tree_bytes;
+  define(plan, {{"GROUP", group}, {"TEAM", team.items}, {"UNROLL", team.unroll}, {"PACK", pack}});
+  if (shuffle) define(plan, "MEETING", 1);
+  plan.reason =
+      formatted("{} work-items keep a row in registers, {} elements each; {}", team.items, team.unroll * pack,
+                shuffle ? "warps combine by shuffles" : "trees in local memory combine them");
+  return plan;
+}
+
+/// Parts of a row: as many as units want, of some packs for each work-item.
+std::size_t count_parts(const Device& device, const RowWork& w, std::size_t packs, std::size_t group) {
+  const RowPolicy& policy = w.policy;
+  const std::size_t wanted = divide_up(2 * device.compute_units, at_least_1(results_of(w)));
+  const std::size_t most = packs / (group * policy.packs_of_parts);
+  return std::clamp<std::size_t>(std::min(wanted, most), 1, policy.most_parts);
+}
+
+/// Two readings of a row. `phase`: see online.cl of the operation.
+Attempt online(const Device& device, const RowWork& w, std::size_t phase, std::size_t wanted) {
+  const RowPolicy& policy = w.policy;
+  const auto [pack, packs] = packs_of(w);
+  const std::size_t bytes = w.part_values * value_bytes(w);
+  const std::size_t group = group_of_row(device, w, phase == 2 ? packs : 1, w.part_values, wanted);
+  if (group == 0) return no_tile_fits(device);
+  const std::size_t parts = phase == 2 ? 1 : count_parts(device, w, packs, group);
+  const bool sums_alone = w.element_written == 0 && phase == 2;
+  Plan plan = base_plan(w, phase == 2 ? "online" : "split", "online", phase == 2 && !sums_alone ? 2 : 1);
+  if (phase == 0) plan.prediction.bytes_written = real(results_of(w), parts, bytes);
+  if (phase == 1 && w.element_written == 0) plan.prediction.bytes_read = 0;
+  if (phase == 1) plan.prediction.bytes_read += real(results_of(w), parts, parts) * real(bytes);
+  set_groups(plan, group, size_product(results_of(w), parts));
+  plan.tile_cols = group * policy.packs * pack;
+  plan.vector_width = pack;
+  plan.items_per_work_item = policy.packs * pack;
+  plan.local_bytes = group * bytes;
+  const std::size_t unroll = at_least_1(std::min(policy.packs, policy.kept_bytes / (pack * value_bytes(w))));
+  define(plan, {{"GROUP", group}, {"UNROLL", unroll}, {"PACK", pack}, {"PHASE", phase}});
+  plan.numbers = {{"parts", parts}};
+  plan.reason = phase == 2 ? formatted("{} in one pass over the row, and a second pass", w.statistics)
+                           : formatted("{} groups share a row, and each merges the statistics of all", parts);
+  return plan;
+}
+
+Attempt split(const Device& device, const RowWork& w, std::size_t wanted) {
+  if (results_of(w) > kMaxGroups) return "there are rows enough for all groups";
+  Attempt main = online(device, w, 1, wanted);
+  if (!main.plan) return main;
+  Launch first = *online(device, w, 0, wanted).plan;
+  first.variant = "statistics";
+  first.reason = formatted("groups leave {} of each part", w.statistics);
+  const std::size_t parts = main.plan->number("parts");
+  main.plan->before.push_back(std::move(first));
+  add_scratch(*main.plan, size_product(at_least_1(results_of(w)), parts, w.part_values * value_bytes(w)));
+  return main;
+}
+
+Attempt cpu(const Device& device, const RowWork& w) {
+  if (!runs_cpu_variant(device)) return no_cpu_variant(device);
+  const RowPolicy& policy = w.policy;
+  const std::size_t bytes = value_bytes(w), lanes = policy.lanes_bytes / bytes;
+  const std::size_t most = std::min(policy.tile_bytes, local_room(device)) / (lanes * bytes);
+  if (most == 0) return no_tile_fits(device);
+  const std::size_t tile = most * lanes;
+  Plan plan = base_plan(w, "cpu", "cpu", w.cols > tile && w.element_written != 0 ? 2 : 1);
+  set_groups(plan, 1, results_of(w), policy.groups_a_unit * device.compute_units);
+  plan.tile_cols = tile;
+  plan.vector_width = lanes;
+  plan.items_per_work_item = at_least_1(std::min(w.cols, tile));
+  plan.local_bytes = tile * bytes;
+  define(plan, {{"TILE", tile}, {"LANES", lanes}, {"PACK", 1}});
+  plan.reason = w.cols > tile ? "a thread merges tiles of a row in its cache, and reads them again"
+                              : "a thread has a row in its cache";
+  return plan;
+}
+
+}  // namespace
+
+std::vector<std::string_view> row_variants() {
+  return {"naive", "online", "split", "tiled", "registers", "shuffle", "cpu"};
+}
+
+Attempt plan_row_variant(const Device& device, const RowWork& w, const PlanOverrides& fixed,
+                         std::string_view variant) {
+  const std::size_t wanted = fixed.work_items;
+  if (variant == "naive") return naive(device, w, wanted);
+  if (variant == "tiled") return tiled(device, w, wanted);
+  if (variant == "online") return online(device, w, 2, wanted);
+  if (variant == "split") return split(device, w, wanted);
+  if (variant == "cpu") return cpu(device, w);
+  return registers(device, w, variant, wanted);
+}
+
+std::vector<std::string_view> row_preference(const Device& device, const RowWork& w,
+                                             const PlanOverrides& fixed) {
+  if (runs_cpu_variant(device)) return {"cpu", "online", "naive"};
+  const auto [pack, packs] = packs_of(w);
+  const RowPolicy& policy = w.policy;
+  const std::size_t group = group_of_row(device, w, 1, w.part_values, fixed.work_items);
+  const bool few = real(results_of(w)) < policy.rows_a_unit * real(device.compute_units);
+  if (few && group != 0 && count_parts(device, w, packs, group) > 1)
+    return {"split", "shuffle", "registers", "tiled", "online", "naive"};
+  return {"shuffle", "registers", "tiled", "online", "naive"};
+}
+
+std::string why_not_row_variant(const RowWork& w, std::string_view variant, const Plan& chosen) {
+  if (variant == "naive") return formatted("neighbouring work-items read distant elements, {}", times_of(w));
+  if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
+  if (variant == "online" || variant == "split") return "it reads each row twice";
+  if (variant == "tiled") return "registers keep a row without the way through local memory";
+  return chosen.variant == "split" ? "there are fewer rows than groups that could run"
+                                   : "trees in local memory have more barriers than shuffles have";
+}
+
+}  // namespace smem::plan

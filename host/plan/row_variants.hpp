@@ -1,0 +1,55 @@
+/// The variants of operations along rows: where a row is kept between the two times that its elements are
+/// needed. Their kernels are alike: <family>/naive.cl, online.cl, tiled.cl, registers.cl and cpu.cl.
+#pragma once
+
+#include "plan/row_policy.hpp"
+#include "plan/sizes.hpp"
+#include "plan/variants.hpp"
+
+#include <smem/device.hpp>
+#include <smem/plan.hpp>
+#include <smem/scalar.hpp>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smem::plan {
+
+/// What plans know of an operation along rows. "Values": numbers of the type that rows are computed in.
+struct RowWork {
+  const char* operation;    ///< as the called function is named
+  std::string_view family;  ///< of the kernels: "softmax"
+  const RowPolicy& policy;
+  Scalar in, out;
+  std::size_t rows, cols, batch;
+  std::size_t alignment, row_alignment;  ///< of all buffers, and of every row of the input: in bytes
+  std::vector<Define> defines;           ///< what kernels are told of the operation
+  std::size_t tree_values = 1;           ///< that a work-item combines with others' in "tiled", "registers"
+  std::size_t part_values = 2;           ///< of the statistics of a part of a row
+  std::size_t naive_readings = 3;        ///< of each element by "naive": 2 or 3
+  double element_read = 0;               ///< bytes, each time that an element is read
+  double read_once = 0;                  ///< bytes besides
+  double element_written = 0;            ///< bytes of results, for each element; 0: none
+  double row_written = 0;                ///< the same for each row
+  double operations = 1;                 ///< for each element
+  double local_passes = 4;               ///< over a row in local memory
+  std::string_view statistics;           ///< that a pass finds: "the largest element and the sum"
+};
+
+/// The names of all variants, slowest idea first; the one for CPUs last.
+std::vector<std::string_view> row_variants();
+
+/// A variant's plan, or why there is none.
+Attempt plan_row_variant(const Device& device, const RowWork& work, const PlanOverrides& fixed,
+                         std::string_view variant);
+
+/// Variants, best first.
+std::vector<std::string_view> row_preference(const Device& device, const RowWork& work,
+                                             const PlanOverrides& fixed);
+
+/// Why a variant that runs was not chosen.
+std::string why_not_row_variant(const RowWork& work, std::string_view variant, const Plan& chosen);
+
+}  // namespace smem::plan

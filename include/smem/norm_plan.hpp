@@ -1,0 +1,63 @@
+/// smem: plans for layer_norm and rms_norm. Includes no OpenCL header.
+#pragma once
+
+#include <smem/device.hpp>
+#include <smem/export.hpp>
+#include <smem/fields.hpp>
+#include <smem/plan.hpp>
+#include <smem/scalar.hpp>
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+namespace smem {
+
+/// What is computed of each row; see norm.hpp.
+enum class NormOp { layer, rms };
+
+/// "layer_norm", "rms_norm": as the called function is named.
+SMEM_API std::string_view name_of(NormOp op);
+
+/// A norm without its data: all that a plan depends on.
+struct NormProblem {
+  NormOp op = NormOp::layer;         ///< what is computed
+  Scalar in = Scalar::float32;       ///< type of the input and the residual
+  Scalar out = Scalar::float32;      ///< type of the results and the sum
+  Scalar weights = Scalar::float32;  ///< type of weight and bias; without them without meaning
+  bool weight = false;               ///< whether elements are multiplied by one
+  bool bias = false;                 ///< whether one is added to them
+  bool residual = false;             ///< whether one is added to the input first
+  bool sum = false;                  ///< whether that sum is a result too
+  std::size_t rows = 0;              ///< of a matrix
+  std::size_t cols = 0;              ///< elements of a row
+  std::size_t batch = 1;             ///< matrices
+  /// The largest power of two, at most 16, that divides the byte addresses of all buffers.
+  std::size_t alignment = 16;
+  /// The same of every row of the input.
+  std::size_t row_alignment = 16;
+
+  /// The operation, as `smem tune` calls it.
+  std::string_view name() const { return "norm"; }
+  /// Its members, for keys, texts and tuning (see fields.hpp).
+  auto fields() const {
+    using namespace smem::fields;
+    return std::tuple(choice("op", op), choice("in", in), choice("out", out), choice("weights", weights),
+                      choice("weight", weight), choice("bias", bias), choice("residual", residual),
+                      choice("sum", sum), extent("rows", rows), extent("cols", cols), extent("batch", batch),
+                      aligned("alignment", alignment), aligned("row_alignment", row_alignment));
+  }
+};
+
+/// The plan that layer_norm() and rms_norm() use on `device`. Where it is "split", a launch before the main
+/// one leaves the statistics of parts of rows in temporary memory. Overrides: `variant`, and `work_items`, a
+/// power of two, for all variants but "cpu". \throws Error when the problem or the device does not allow it,
+/// the variant is unknown or cannot run this problem on this device, or another field was fixed; it names the
+/// field.
+SMEM_API Plan plan_norm(const Device& device, const NormProblem& problem,
+                        const PlanOverrides& overrides = {});
+
+/// The names of all variants, slowest idea first; the one for CPUs last.
+SMEM_API std::vector<std::string_view> norm_variants();
+
+}  // namespace smem
