@@ -2,6 +2,9 @@
 // the results.
 //
 // Launch: one dimension, a work-item a row; a grid-stride loop over the rows. No local memory.
+#ifndef PACK
+#define PACK 1
+#endif
 #include "norm/operation.clh"
 
 #ifndef GROUP

@@ -23,7 +23,7 @@ for command in devices explain ladder bench cache selftest completion; do
   expect "$(complete_bash '')" " $command "
 done
 expect "$(complete_bash be)" '^ bench $'
-expect "$(complete_bash bench t)" '^ transpose $'
+expect "$(complete_bash bench t)" '^ transpose top_k $'
 refuse "$(complete_bash '')" ' man '  # hidden
 expect "$(complete_bash bench transpose --var)" '^ --variant $'
 expect "$(complete_bash bench transpose --variant sw)" '^ swizzled $'
