@@ -16,12 +16,12 @@
 #ifndef UNROLL
 #define UNROLL 4  // packs of a work-item
 #endif
-#ifndef MEETING
-#define MEETING 0  // how a team combines. 0: local memory, 1: NVIDIA's shuffles
+#ifndef SHUFFLES
+#define SHUFFLES 0  // 1: a team combines by NVIDIA's shuffles; 0: in local memory
 #endif
 
 static inline VALUE sum_of(VALUE a, VALUE b) { return a + b; }
-#if MEETING == 1
+#if SHUFFLES
 #include "nvidia/shuffle.clh"
 DEFINE_TEAM_SHUFFLE_ALL(team_sum, VALUE, sum_of)
 #if USE_DOUBLE

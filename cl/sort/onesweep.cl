@@ -107,8 +107,8 @@ void sort_onesweep(SORT_ARGUMENTS) {
   }
   barrier(CLK_LOCAL_MEM_FENCE);
 
-  // Falls back: counts a tile that has not published, and goes on from there. subject is cleared only after the counting:
-  // PoCL 3.1 was seen to lose the branch where it followed the barrier.
+  // Fallback: counts the keys of a tile that has not published, then resumes the look-back there. subject is cleared after the
+  // counting, because PoCL 3.1 drops the branch if it directly follows the barrier.
   local uint* others = (local uint*)(sums + (RADIX - SCANNED));
   while (subject[0] != 0) {  // the same for all
     const uint missing = subject[0] - 1;

@@ -125,7 +125,7 @@ Attempt registers(const Device& device, const RowWork& w, std::string_view varia
   plan.items_per_work_item = team.unroll * pack;
   plan.local_bytes = group * tree_bytes;
   define(plan, {{"GROUP", group}, {"TEAM", team.items}, {"UNROLL", team.unroll}, {"PACK", pack}});
-  if (shuffle) define(plan, "MEETING", 1);
+  if (shuffle) define(plan, "SHUFFLES", 1);
   plan.reason =
       formatted("{} work-items keep a row in registers, {} elements each; {}", team.items, team.unroll * pack,
                 shuffle ? "warps combine by shuffles" : "trees in local memory combine them");

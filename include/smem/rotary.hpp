@@ -18,8 +18,8 @@ struct Rotary {
   RotaryPairs pairs = RotaryPairs::halves;  ///< which elements are rotated together
   double base = 10000;                      ///< above 0: of the angles
   double scale = 1;                         ///< of positions: -1 undoes a rotation. At most 1024 in size
-  std::int64_t first_position =
-      0;  ///< of row 0 of each matrix, where no positions are given: to 2^31 in size
+  /// The position of row 0 of each matrix, where no positions are given: at most 2^31 in size.
+  std::int64_t first_position = 0;
   /// The position of each row, int32: `rows` of them, which all matrices share, or rows * batch. Empty: row r
   /// has position first_position + r.
   ConstVector positions = {};

@@ -64,7 +64,7 @@ struct half {
   }
 };
 
-/// The upper half of a float32: its range, and 8 significant bits. For storage; gemm and softmax read it.
+/// The upper half of a float32: its range, and 8 significant bits. For storage: not all operations read it.
 struct bfloat16 {
   std::uint16_t bits = 0;  ///< the upper half of a float's
 
