@@ -1,0 +1,305 @@
+// Plans for attention: which rows a group has, and where its tiles of keys, values and weights lie.
+#include <smem/attention_plan.hpp>
+
+#include "formatted.hpp"
+#include "plan/attention_checks.hpp"
+#include "plan/attention_policy.hpp"
+#include "plan/rows.hpp"
+#include "plan/variants.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace smem {
+
+namespace {
+
+using namespace plan;
+
+constexpr const char* kAttention = "attention";
+
+const char* operation_name(const AttentionProblem& /*p*/) { return kAttention; }
+
+/// Heads of queries that share a head of keys.
+std::size_t sharing(const AttentionProblem& p) { return p.heads / p.kv_heads; }
+
+void define_problem(Launch& launch, const AttentionProblem& p) {
+  define_row_types(launch, p.in, p.out);
+  define(launch, {{"HEAD_SIZE", p.head_size}, {"VALUE_SIZE", p.value_size}});
+  const std::size_t bias = !p.bias ? 0 : p.bias_type == p.in ? 1 : 2;
+  const std::pair<const char*, std::size_t> parts[] = {{"RIGHT_LIMIT", p.right_limit},
+                                                       {"LEFT_LIMIT", p.left_limit},
+                                                       {"SOFT_CAP", p.soft_cap},
+                                                       {"LSE", p.lse},
+                                                       {"BIAS", bias},
+                                                       {"SLOPES", p.slopes},
+                                                       {"SINK_LOGITS", p.sink_logits},
+                                                       {"KEY_LENGTHS", p.key_lengths},
+                                                       {"RAGGED", p.ragged},
+                                                       {"PAGED", p.paged}};
+  for (const auto& [name, value] : parts)
+    if (value != 0) define(launch, name, value);
+}
+
+Plan base_plan(const AttentionProblem& p, std::string_view variant, const char* file, const char* entry) {
+  Plan plan = named_plan(kAttention, variant, file, entry);
+  define_problem(plan, p);
+  const double queries = real(p.ragged ? 1 : p.batch, p.heads, p.queries);
+  const double keys = real(p.ragged ? 1 : p.batch, p.kv_heads, p.keys);
+  plan.prediction.bytes_read =
+      (queries * real(p.head_size) + keys * real(p.head_size + p.value_size)) * real(size_of(p.in));
+  plan.prediction.bytes_written = queries * (real(p.value_size) * real(size_of(p.out)) + (p.lse ? 4 : 0));
+  plan.prediction.operations = 2 * attention_pairs(p) * real(p.head_size + p.value_size);
+  return plan;
+}
+
+/// Tiles of `high` rows, `group` heads together, of a sequence; of all ragged ones.
+std::size_t count_tiles(const AttentionProblem& p, std::size_t high, std::size_t group) {
+  const std::size_t rows = p.queries * group;
+  return p.ragged ? rows / high + p.batch : divide_up(rows, high);
+}
+
+/// Why groups of so many rows cannot be launched; empty: they can. Else `tiles` and groups are set.
+std::string set_tiles(Plan& plan, const AttentionProblem& p, std::size_t high, std::size_t group) {
+  const std::size_t tiles = at_least_1(count_tiles(p, high, sharing(p)));
+  const std::size_t groups = size_product(tiles, p.kv_heads, p.ragged ? 1 : p.batch);
+  if (groups > kMaxTiles) return formatted("{} tiles are more than a launch can have", groups);
+  set_groups(plan, group, groups);
+  plan.numbers = {{"tiles", tiles}};
+  plan.tile_rows = high;
+  // Each tile of rows reads all keys and values.
+  const double read = real(p.kv_heads, p.ragged ? 1 : p.batch) * real(p.keys) * real(tiles - 1);
+  plan.prediction.bytes_read += read * real(p.head_size + p.value_size) * real(size_of(p.in));
+  return {};
+}
+
+Attempt naive(const Device& device, const AttentionProblem& p) {
+  if (!device.long_loops && p.keys > 20000) return "its loops are shorter than there are keys";
+  const std::size_t group = group_for(device, attention_policy(device).naive_group, 0);
+  const std::size_t tiles = at_least_1(count_tiles(p, 1, 1));
+  const std::size_t rows = size_product(tiles, p.heads, p.ragged ? 1 : p.batch);
+  const std::size_t bytes = size_product(rows, at_least_1(p.keys), sizeof(float));
+  if (rows > kMaxTiles) return formatted("{} rows are more than it counts", rows);
+  if (device.max_allocation != 0 && bytes > device.max_allocation)
+    return formatted("its logits take {} bytes, and a buffer has at most {}", bytes, device.max_allocation);
+  if (bytes > kMostElements) return formatted("its logits take {} bytes", bytes);
+  const auto launch = [&](const char* what, const char* entry, std::size_t items) {
+    Plan plan = base_plan(p, what, "attention/naive.cl", entry);
+    set_groups(plan, group, divide_up(items, group));
+    plan.numbers = {{"tiles", tiles}, {"rows", rows}};
+    return plan;
+  };
+  Plan plan = launch("naive", "attention_results", size_product(rows, p.value_size));
+  Launch first = launch("logits", "attention_logits", size_product(rows, at_least_1(p.keys)));
+  Launch second = launch("weights", "attention_weights", rows);
+  const double logits = real(bytes), of_keys = real(size_of(p.in)) * real(p.head_size);
+  first.reason = "a work-item makes a logit";
+  first.prediction.bytes_written = logits;
+  first.prediction.bytes_read = real(rows) * of_keys + real(p.keys, p.kv_heads) * of_keys;
+  second.reason = "a work-item makes weights of a row of logits";
+  second.prediction.bytes_read = 3 * logits, second.prediction.bytes_written = 2 * logits;
+  plan.prediction.bytes_read = logits + real(p.keys, p.kv_heads, p.value_size) * real(size_of(p.in));
+  first.prediction.operations = 2 * attention_pairs(p) * real(p.head_size);
+  second.prediction.operations = 5 * attention_pairs(p);
+  plan.prediction.operations = 2 * attention_pairs(p) * real(p.value_size);
+  plan.reason = "all weights go through global memory, three times each way";
+  plan.before = {std::move(first), std::move(second)};
+  add_scratch(plan, bytes);
+  return plan;
+}
+
+/// What cl/attention/tiled.cl makes of a tile, for values of one size.
+struct Tiled {
+  std::size_t across, group, cols, width, v_depth, bytes;
+};
+constexpr std::size_t kDepth = 16;
+Tiled tiled_of(const AttentionTile& tile, std::size_t value_size) {
+  Tiled made{};
+  made.across = tile.n / 4;
+  made.group = made.across * (tile.m / tile.each_m);
+  made.cols = round_up(divide_up(value_size, made.across), 2);
+  made.width = made.across * made.cols;
+  const std::size_t chunk = kDepth * (tile.m + tile.n + 8);
+  made.v_depth = kDepth;
+  while (made.v_depth > 1 && made.v_depth * made.width > chunk)
+    made.v_depth /= 2;
+  const std::size_t chunks = 2 * std::max(chunk, made.v_depth * made.width);
+  made.bytes = (chunks + tile.n * (tile.m + 4) + tile.m * (made.across + 4)) * sizeof(float);
+  return made;
+}
+
+Attempt tiled(const Device& device, const AttentionProblem& p) {
+  const AttentionPolicy& policy = attention_policy(device);
+  for (AttentionTile tile : policy.tiles) {
+    if (p.value_size > policy.wide_values) tile.each_m = 4;
+    const Tiled made = tiled_of(tile, p.value_size);
+    if (made.bytes > local_room(device) || group_for(device, made.group, 0) != made.group) continue;
+    Plan plan = base_plan(p, "tiled", "attention/tiled.cl", "attention_tiled");
+    if (std::string reason = set_tiles(plan, p, tile.m, made.group); !reason.empty()) return reason;
+    const bool packs = p.head_size % 4 == 0 && p.value_size % 4 == 0 && p.alignment >= 4 * size_of(p.in);
+    plan.tile_cols = tile.n;
+    plan.vector_width = packs ? 4 : 1;
+    plan.items_per_work_item = tile.each_m * 4;
+    plan.local_bytes = made.bytes;
+    define(plan, {{"TILE_M", tile.m},
+                  {"TILE_N", tile.n},
+                  {"EACH_M", tile.each_m},
+                  {"DEPTH", kDepth},
+                  {"V_DEPTH", made.v_depth},
+                  {"UNROLL", policy.unroll},
+                  {"PACK", plan.vector_width}});
+    define_sub_group(device, plan);
+    // Of each pair a work-item reads its rows and keys, then its rows' weights and values.
+    const double each = real(tile.each_m);
+    plan.prediction.local_bytes = attention_pairs(p) * sizeof(float) *
+                                  (real(p.head_size) * (each + 4) / (4 * each) +
+                                   real(made.width) * (each + real(made.cols)) / (each * real(made.cols)));
+    plan.reason = formatted(
+        "{} rows meet tiles of {} keys in local memory; a work-item has {} x 4 logits and {} x {} sums",
+        tile.m, tile.n, tile.each_m, tile.each_m, made.cols);
+    return plan;
+  }
+  return no_tile_fits(device);
+}
+
+constexpr std::size_t kBlockM = 6;  // as cl/attention/cpu.cl has it
+
+/// Rows and keys of a thread's tile.
+struct CpuTile {
+  std::size_t lanes, vectors, m, n;
+
+  std::size_t block_n() const { return lanes * vectors; }
+  std::size_t bytes(const AttentionProblem& p) const {
+    const std::size_t sums = round_up(p.value_size, block_n());
+    return (m * (p.head_size + sums + n + 2) + n * (p.head_size + sums)) * sizeof(float);
+  }
+};
+
+Attempt cpu(const Device& device, const AttentionProblem& p) {
+  if (!runs_cpu_variant(device)) return no_cpu_variant(device);
+  const AttentionPolicy& policy = attention_policy(device);
+  // A register of 64 bytes comes with 31 others, which vectors of 32 bytes use as well; one of 32 with 15.
+  const std::size_t vector_bytes = std::clamp<std::size_t>(device.vector_bytes, 16, 32);
+  CpuTile tile{vector_bytes / sizeof(float), device.vector_bytes == 32 ? 2u : 4u, policy.cpu_rows,
+               policy.cpu_keys};
+  const std::size_t rows = p.queries * sharing(p), sequences = p.ragged ? 1 : p.batch;
+  const std::size_t wanted = policy.groups_a_unit * device.compute_units;
+  const auto is_too_high = [&] {
+    return tile.m / 2 >= rows || (divide_up(rows, tile.m) * p.kv_heads * sequences < wanted && tile.m > 24);
+  };
+  while (tile.m > kBlockM && is_too_high())
+    tile.m = tile.m / 2;
+  const std::size_t room = std::min(policy.cache_bytes, local_room(device));
+  while (tile.bytes(p) > room) {
+    if (tile.m > kBlockM && tile.m >= tile.n / 4) {
+      tile.m /= 2;
+    } else if (tile.n > tile.block_n()) {
+      tile.n /= 2;
+    } else if (tile.m > kBlockM) {
+      tile.m /= 2;
+    } else {
+      return no_tile_fits(device);
+    }
+  }
+  Plan plan = base_plan(p, "cpu", "attention/cpu.cl", "attention_cpu");
+  if (std::string reason = set_tiles(plan, p, tile.m, 1); !reason.empty()) return reason;
+  plan.tile_cols = tile.n;
+  plan.vector_width = tile.lanes;
+  plan.items_per_work_item = tile.m * tile.n;
+  plan.local_bytes = tile.bytes(p);
+  define(plan, {{"LANES", tile.lanes}, {"VECTORS", tile.vectors}, {"TILE_M", tile.m}, {"TILE_N", tile.n}});
+  plan.reason = formatted("a thread has {} rows and {} keys in its cache, {} x {} at a time in registers",
+                          tile.m, tile.n, kBlockM, tile.block_n());
+  return plan;
+}
+
+Attempt plan_variant(const Device& device, const AttentionProblem& p, const PlanOverrides& /*fixed*/,
+                     std::string_view variant) {
+  if (variant == "naive") return naive(device, p);
+  if (variant == "tiled") return tiled(device, p);
+  return cpu(device, p);
+}
+
+std::vector<std::string_view> preference(const Device& device, const AttentionProblem& /*p*/,
+                                         const PlanOverrides& /*fixed*/) {
+  if (runs_cpu_variant(device)) return {"cpu", "tiled", "naive"};
+  return {"tiled", "naive"};
+}
+
+std::string why_not(const Device& /*device*/, const AttentionProblem& /*p*/, std::string_view variant,
+                    const Plan& chosen) {
+  if (variant == "naive") return "all weights go through global memory";
+  if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
+  return "nobody has measured it yet";
+}
+
+const Evidence& evidence(const Device& device, const AttentionProblem& /*p*/, const Plan& /*plan*/) {
+  return attention_policy(device).evidence;
+}
+
+constexpr Operation<AttentionProblem> kOperation{.what = "attention",
+                                                 .name = operation_name,
+                                                 .variants = attention_variants,
+                                                 .check = check_attention,
+                                                 .preference = preference,
+                                                 .attempt = plan_variant,
+                                                 .why_not = why_not,
+                                                 .evidence = evidence,
+                                                 .one_work_item = "a thread has a tile"};
+
+void require_size(const char* argument, std::size_t size) {
+  if (size >= 1 && size <= 256) return;
+  refuse(kAttention, argument, "vectors of 1 to 256 elements", formatted("{}", size));
+}
+
+void require_tokens(const char* argument, std::size_t tokens) {
+  if (tokens <= kMostTokens) return;
+  refuse(kAttention, argument, "at most 2^29 tokens", formatted("{}", tokens));
+}
+
+}  // namespace
+
+void plan::check_attention(const Device& /*device*/, const AttentionProblem& p) {
+  require_known(kAttention, "q", p.in);
+  require_known(kAttention, "out", p.out);
+  require_known(kAttention, "bias", p.bias_type);
+  require_one_of(kAttention, "q", p.in, {Scalar::half, Scalar::bfloat16, Scalar::float32});
+  if (p.out != p.in) require_one_of(kAttention, "out", p.out, {Scalar::float32});
+  if (p.bias && p.bias_type != p.in) require_one_of(kAttention, "bias", p.bias_type, {Scalar::float32});
+  require_size("q", p.head_size);
+  require_size("v", p.value_size);
+  require_tokens("q", p.queries);
+  require_tokens("k", p.keys);
+  require_elements(kAttention, "q", {p.batch, p.heads, p.queries, p.head_size});
+  require_elements(kAttention, "k", {p.batch, p.kv_heads, p.keys, p.head_size});
+  require_elements(kAttention, "v", {p.batch, p.kv_heads, p.keys, p.value_size});
+  require_elements(kAttention, "out", {p.batch, p.heads, p.queries, p.value_size});
+  if (p.kv_heads == 0 || p.heads % p.kv_heads != 0) {
+    refuse(kAttention, "k", formatted("heads that divide the {} of q", p.heads), formatted("{}", p.kv_heads));
+  }
+  constexpr std::size_t kMostRows = std::size_t{1} << 31;
+  if (size_product(p.queries, sharing(p)) > kMostRows)
+    refuse(kAttention, "q", "at most 2^31 queries of all heads that share one of k", "more");
+  if (p.ragged && p.bias) refuse(kAttention, "bias", "none with a ragged batch", "one");
+  if (p.paged && !p.key_lengths)
+    refuse(kAttention, "key_lengths", "the length of each sequence in a paged cache", "none");
+}
+
+double plan::attention_pairs(const AttentionProblem& p) {
+  // Ragged sequences are taken for equal ones.
+  const double sequences = real(at_least_1(p.batch)), parts = p.ragged ? sequences : 1;
+  const double queries = real(p.queries) / parts, keys = real(p.keys) / (p.paged ? 1 : parts);
+  double seen = queries * keys;
+  if (p.right_limit)
+    seen = keys >= queries ? queries * keys - queries * (queries - 1) / 2 : keys * (keys + 1) / 2;
+  return seen * sequences * real(p.heads);
+}
+
+std::vector<std::string_view> attention_variants() { return {"naive", "tiled", "cpu"}; }
+
+Plan plan_attention(const Device& device, const AttentionProblem& problem, const PlanOverrides& overrides) {
+  return plan_call(kOperation, kAttention, problem.in, device, problem, overrides);
+}
+
+}  // namespace smem
