@@ -27,12 +27,14 @@ using test::AttentionArrays;
 using test::AttentionCase;
 using test::BiasShape;
 using test::Logits;
+using test::place_of;
+using test::range_of;
 
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-std::size_t elements_of(const ConstHeads& view) {
+std::size_t size_in_buffer(const ConstHeads& view) {
   return place_of(view, view.shape.batch - 1, view.shape.heads - 1, view.shape.tokens - 1) + view.shape.size +
          3;
 }
@@ -53,7 +55,7 @@ ConstHeads view_of(const AttentionCase& c, Scalar type, const HeadsShape& shape)
 
 HostArray array_of(const ConstHeads& view) {
   HostArray array{*view.type.scalar, {}};
-  array.bytes.resize(elements_of(view) * view.type.bytes);
+  array.bytes.resize(size_in_buffer(view) * view.type.bytes);
   for (std::size_t i = 0; i < array.size(); ++i)
     array.set(i, std::nan(""));  // gaps do not reach results
   return array;
@@ -234,7 +236,12 @@ std::string fault_of(const AttentionCase& c, const AttentionArrays& a, const Hos
   return {};
 }
 
-test::Outcome run(const smem::Context& context, const AttentionCase& c, test::Random& random) {
+}  // namespace
+
+namespace test {
+
+/// Where CaseSweep finds it.
+static Outcome run(const smem::Context& context, const AttentionCase& c, Random& random) {
   const AttentionArrays a = arrays_of(c, random);
   std::vector<smem::Array<unsigned char>> buffers;
   buffers.reserve(16);
@@ -249,7 +256,7 @@ test::Outcome run(const smem::Context& context, const AttentionCase& c, test::Ra
     buffers.emplace_back(context, std::vector<unsigned char>(bytes, bytes + numbers.size() * 4));
     return {buffers.back().buffer()(), type, numbers.size()};
   };
-  HostArray got{c.out, std::vector<unsigned char>(elements_of(a.out) * size_of(c.out), 0x5a)};
+  HostArray got{c.out, std::vector<unsigned char>(size_in_buffer(a.out) * size_of(c.out), 0x5a)};
   smem::Array<unsigned char> results(context, got.bytes);
   smem::Array<float> lse(context, std::vector<float>(c.batch * c.heads * c.queries + 3, 7));
   const smem::Heads out(results.buffer()(), c.out, a.out.shape,
@@ -273,13 +280,17 @@ test::Outcome run(const smem::Context& context, const AttentionCase& c, test::Ra
     else
       smem::attention(context, q, k, v, out, how, options);
   } catch (const smem::Error& error) {
-    if (error.details().argument == "variant" && !c.variant.empty()) return test::refusal(error);
+    if (error.details().argument == "variant" && !c.variant.empty()) return refusal(error);
     return {false, fmt::format("the call failed: {}", error.what())};
   }
   got.bytes = results.to_host();
   const std::string fault = fault_of(c, a, got, lse.to_host());
   return {false, fault};
 }
+
+}  // namespace test
+
+namespace {
 
 using AttentionSweep = test::CaseSweep<AttentionCase>;
 
@@ -513,4 +524,61 @@ TEST_CASE("attention: the same bits twice") {
                       {.causal = true}, {.variant = variant});
     CHECK(one.to_host() == two.to_host());
   }
+}
+
+TEST_CASE("attention: nothing to do") {
+  const smem::Context context;
+  const smem::Array<float> in(context, std::vector<float>(64, 1)), out(context, std::vector<float>(64, 7)),
+      lse(context, std::vector<float>(8, 7));
+  const auto view = [](const smem::Array<float>& array, const HeadsShape& shape) {
+    return smem::HeadsView<float>(array.buffer(), shape);
+  };
+  const auto call = [&](const HeadsShape& q, const HeadsShape& k, std::string_view variant) {
+    smem::attention(context, view(in, q), view(in, k), view(in, k), view(out, q), lse.vector(), {},
+                    {.variant = variant});
+    return out.to_host();
+  };
+  for (const HeadsShape& q : {HeadsShape{0, 2, 3, 4}, {1, 2, 0, 4}}) {
+    const std::vector<float> got = call(q, {q.batch, 2, 5, 4}, "");
+    CHECK(std::count(got.begin(), got.end(), 7.0F) == 64);
+  }
+  // Without keys, results are 0.
+  for (const std::string_view variant : smem::attention_variants()) {
+    if (!runs_here(context, {.variant = std::string(variant)})) continue;
+    const std::vector<float> got = call({1, 2, 3, 4}, {1, 2, 0, 4}, variant);
+    CHECK(std::count(got.begin(), got.begin() + 24, 0.0F) == 24);
+    CHECK(std::count(got.begin() + 24, got.end(), 7.0F) == 40);
+    const std::vector<float> sums = lse.to_host();
+    CHECK(std::count(sums.begin(), sums.begin() + 6, -kInfinity) == 6);
+  }
+}
+
+TEST_CASE("attention: plans for devices that are not here") {
+  smem::AttentionProblem p{
+      .heads = 16, .kv_heads = 16, .queries = 4096, .keys = 4096, .head_size = 128, .value_size = 128};
+  const auto plan = [&](const char* target, const char* variant = "") {
+    return smem::plan_attention(test::target(target), p, {.variant = variant});
+  };
+  CHECK(plan("sm_90").variant == "tiled");
+  CHECK(plan("gfx90a").variant == "tiled");
+  CHECK(plan("cpu").variant == "cpu");
+  CHECK(plan("sm_90").groups() == 64 * 16);
+  const auto refusal = [&](const char* target) { return test::failure_of([&] { plan(target, "mma"); }).got; };
+  CHECK(test::contains(refusal("sm_90"), "half and bfloat16"));
+  p.in = p.out = Scalar::half;
+  CHECK(plan("sm_90", "mma").groups() == 32 * 16);
+  CHECK(test::contains(refusal("sm_75"), "sm_80"));
+  CHECK(test::contains(refusal("gfx90a"), "sm_80"));
+  p.alignment = 8;
+  CHECK(test::contains(refusal("sm_90"), "16 bytes"));
+  // Heads that share keys are rows of one tile.
+  p.alignment = 16;
+  p.kv_heads = 4;
+  p.queries = 1;
+  CHECK(plan("sm_90").groups() == 4);
+  // Causal is half of the work.
+  p.queries = p.keys;
+  const double all = plan("sm_90").prediction.operations;
+  p.right_limit = true;
+  CHECK(plan("sm_90").prediction.operations < 0.51 * all);
 }

@@ -29,7 +29,7 @@ struct Described {
   AttentionWindow window = {};
   double soft_cap = 0;
 
-  /// Where ragged sequence s begins, of sequences of at most `tokens`: those of odd number are shorter.
+  /// Where ragged sequence s begins: those of odd number begin earlier than if all had `tokens`.
   static std::size_t begin_of(std::size_t s, std::size_t tokens, std::size_t sequences) {
     return s * tokens - (s % 2 == 1 && s < sequences ? tokens / 3 : 0);
   }
@@ -291,8 +291,9 @@ Case read(const Words& words) {
     return attention(context, q, k, v, out, how, options);
   };
   made.reference = [=](const HostArrays& arrays) {
-    for_each_in_parallel(of.sequences * p.heads * of.queries, [&](std::size_t n) {
-      compute_query(of, made, arrays, {n / of.queries / p.heads, n / of.queries % p.heads, n % of.queries});
+    const std::size_t most = p.ragged ? 2 * of.queries : of.queries;  // of a sequence
+    for_each_in_parallel(of.sequences * p.heads * most, [&](std::size_t n) {
+      compute_query(of, made, arrays, {n / most / p.heads, n / most % p.heads, n % most});
     });
   };
   return made;
@@ -310,6 +311,7 @@ Operation attention_operation() {
       .steps = {{"naive",
                  "all logits in global memory, their softmax, and its product with values: three launches"},
                 {"tiled", "tiles of keys and values in local memory, an online softmax, sums in registers"},
+                {"mma", "NVIDIA's matrix units, weights in registers, the next tile on its way"},
                 {"cpu", "one thread has tiles in its cache, products in vector registers"}},
       .words = {sizes_rule("shape", "Sequences, heads, queries of a sequence, elements of a query",
                            "BATCHxHEADSxQUERIESxSIZE", {4, 4}),
@@ -357,13 +359,12 @@ Operation attention_operation() {
       .counted = "floating-point operations of the call; with fewer than 16 queries bytes read and written",
       .programs = {{"4x16x4096x128"},
                    {"4x16x4096x128 half --causal --lse"},
-                   {"4x16x4096x64 bfloat16", {"tiled", ""}},
-                   {"4x16x4096x256 half --kv-heads 4", {"tiled", ""}},
-                   {"4x16x4096x80 half --causal --window 100 --sinks 4 --slopes --sink-logits",
-                    {"tiled", ""}},
-                   {"4x16x512x96 half --bias --soft-cap 30 --lengths --lse", {"tiled", ""}},
-                   {"4x16x512x128 half --ragged --causal --float-out", {"tiled", ""}},
-                   {"4x16x512x33 --page 64", {"tiled", ""}}},
+                   {"4x16x4096x64 bfloat16", {"tiled", "mma", ""}},
+                   {"4x16x4096x256 half --kv-heads 4", {"mma"}},
+                   {"4x16x4096x80 half --causal --window 100 --sinks 4 --slopes --sink-logits", {"mma"}},
+                   {"4x16x512x96 half --bias --soft-cap 30 --lengths --lse", {"mma"}},
+                   {"4x16x512x128 half --ragged --causal --float-out", {"mma"}},
+                   {"4x16x512x64 --page 64", {"tiled", ""}}},
   };
 }
 

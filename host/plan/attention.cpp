@@ -113,15 +113,14 @@ Attempt naive(const Device& device, const AttentionProblem& p) {
 struct Tiled {
   std::size_t across, group, cols, width, v_depth, bytes;
 };
-constexpr std::size_t kDepth = 16;
-Tiled tiled_of(const AttentionTile& tile, std::size_t value_size) {
+Tiled tiled_of(const AttentionTile& tile, std::size_t depth, std::size_t value_size) {
   Tiled made{};
   made.across = tile.n / 4;
   made.group = made.across * (tile.m / tile.each_m);
   made.cols = round_up(divide_up(value_size, made.across), 2);
   made.width = made.across * made.cols;
-  const std::size_t chunk = kDepth * (tile.m + tile.n + 8);
-  made.v_depth = kDepth;
+  const std::size_t chunk = depth * (tile.m + tile.n + 8);
+  made.v_depth = depth;
   while (made.v_depth > 1 && made.v_depth * made.width > chunk)
     made.v_depth /= 2;
   const std::size_t chunks = 2 * std::max(chunk, made.v_depth * made.width);
@@ -131,10 +130,11 @@ Tiled tiled_of(const AttentionTile& tile, std::size_t value_size) {
 
 Attempt tiled(const Device& device, const AttentionProblem& p) {
   const AttentionPolicy& policy = attention_policy(device);
-  for (AttentionTile tile : policy.tiles) {
-    if (p.value_size > policy.wide_values) tile.each_m = 4;
-    const Tiled made = tiled_of(tile, p.value_size);
-    if (made.bytes > local_room(device) || group_for(device, made.group, 0) != made.group) continue;
+  for (const AttentionTile& tile : policy.tiles) {
+    const Tiled made = tiled_of(tile, policy.depth, p.value_size);
+    if (p.value_size > tile.most_value || made.bytes > local_room(device) ||
+        group_for(device, made.group, 0) != made.group)
+      continue;
     Plan plan = base_plan(p, "tiled", "attention/tiled.cl", "attention_tiled");
     if (std::string reason = set_tiles(plan, p, tile.m, made.group); !reason.empty()) return reason;
     const bool packs = p.head_size % 4 == 0 && p.value_size % 4 == 0 && p.alignment >= 4 * size_of(p.in);
@@ -145,7 +145,7 @@ Attempt tiled(const Device& device, const AttentionProblem& p) {
     define(plan, {{"TILE_M", tile.m},
                   {"TILE_N", tile.n},
                   {"EACH_M", tile.each_m},
-                  {"DEPTH", kDepth},
+                  {"DEPTH", policy.depth},
                   {"V_DEPTH", made.v_depth},
                   {"UNROLL", policy.unroll},
                   {"PACK", plan.vector_width}});
@@ -158,6 +158,47 @@ Attempt tiled(const Device& device, const AttentionProblem& p) {
     plan.reason = formatted(
         "{} rows meet tiles of {} keys in local memory; a work-item has {} x 4 logits and {} x {} sums",
         tile.m, tile.n, tile.each_m, tile.each_m, made.cols);
+    return plan;
+  }
+  return no_tile_fits(device);
+}
+
+/// Bytes of a vector in local memory, as cl/nvidia/attention/mma.cl has it.
+std::size_t mma_pitch(std::size_t size) { return round_up(size, 64) * 2; }
+
+Attempt mma(const Device& device, const AttentionProblem& p) {
+  if (!is_nvidia_gpu(device) || compute_capability(device) < 80)
+    return "needs matrix units of sm_80 or later";
+  if (p.in == Scalar::float32) return "multiplies half and bfloat16";
+  if (p.alignment < 16) return "its vectors begin at multiples of 16 bytes";
+  for (const AttentionMma& tile : attention_policy(device).mma) {
+    const std::size_t bytes =
+        (tile.rows() + tile.keys) * mma_pitch(p.head_size) + tile.keys * mma_pitch(p.value_size);
+    const std::size_t group = 32 * tile.warps;
+    if (std::max(p.head_size, p.value_size) > tile.most_size || bytes > device.local_bytes ||
+        group_for(device, group, 0) != group)
+      continue;
+    Plan plan = base_plan(p, "mma", "nvidia/attention/mma.cl", "attention_mma");
+    if (std::string reason = set_tiles(plan, p, tile.rows(), group); !reason.empty()) return reason;
+    plan.tile_cols = tile.keys;
+    plan.vector_width = 8;
+    plan.items_per_work_item = tile.rows() * tile.keys / group;
+    plan.local_bytes = bytes;
+    const bool pairs = p.value_size % 2 == 0 && p.out_alignment >= 2 * size_of(p.out);
+    define(plan, {{"WARPS", tile.warps},
+                  {"MS", tile.sixteens},
+                  {"TILE_N", tile.keys},
+                  {"Q_REGISTERS", tile.keeps_queries ? 1 : 0},
+                  {"OUT_VECTOR", pairs ? 2 : 1}});
+    // Each warp reads the tile's keys and values, and its rows' queries.
+    const double rows = real(16 * tile.sixteens);
+    plan.prediction.local_bytes =
+        attention_pairs(p) * 2 *
+        (real(p.head_size) * (1 / rows + (tile.keeps_queries ? 0 : 1 / real(tile.keys))) +
+         real(p.value_size) / rows);
+    plan.reason =
+        formatted("{} warps of {} rows meet tiles of {} keys; weights go from unit to unit in registers",
+                  tile.warps, 16 * tile.sixteens, tile.keys);
     return plan;
   }
   return no_tile_fits(device);
@@ -218,6 +259,7 @@ Attempt plan_variant(const Device& device, const AttentionProblem& p, const Plan
                      std::string_view variant) {
   if (variant == "naive") return naive(device, p);
   if (variant == "tiled") return tiled(device, p);
+  if (variant == "mma") return mma(device, p);
   return cpu(device, p);
 }
 
@@ -286,17 +328,7 @@ void plan::check_attention(const Device& /*device*/, const AttentionProblem& p) 
     refuse(kAttention, "key_lengths", "the length of each sequence in a paged cache", "none");
 }
 
-double plan::attention_pairs(const AttentionProblem& p) {
-  // Ragged sequences are taken for equal ones.
-  const double sequences = real(at_least_1(p.batch)), parts = p.ragged ? sequences : 1;
-  const double queries = real(p.queries) / parts, keys = real(p.keys) / (p.paged ? 1 : parts);
-  double seen = queries * keys;
-  if (p.right_limit)
-    seen = keys >= queries ? queries * keys - queries * (queries - 1) / 2 : keys * (keys + 1) / 2;
-  return seen * sequences * real(p.heads);
-}
-
-std::vector<std::string_view> attention_variants() { return {"naive", "tiled", "cpu"}; }
+std::vector<std::string_view> attention_variants() { return {"naive", "tiled", "mma", "cpu"}; }
 
 Plan plan_attention(const Device& device, const AttentionProblem& problem, const PlanOverrides& overrides) {
   return plan_call(kOperation, kAttention, problem.in, device, problem, overrides);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "operations/data.hpp"
-#include "support/outcome.hpp"
+#include "support/case_report.hpp"
 
 #include <smem/smem.hpp>
 

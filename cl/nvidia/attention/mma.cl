@@ -56,19 +56,29 @@ typedef float value;
 static inline uint piece_place(uint row, uint piece, const uint pitch) { return row * pitch + (piece ^ (row % 8)) * 16; }
 
 // Starts the copy of a piece of a vector of `size` elements, or fills it with zeros.
-static inline void copy_piece(uint to, global const ELEMENT* vector, uint piece, const uint size, bool inside, global const ELEMENT* any) {
+static inline void copy_piece(uint to, ulong vector, uint piece, const uint size, bool inside) {
   const uint bytes = inside && piece * 8 < size ? min((size - piece * 8) * 2, 16u) : 0;
-  copy_16(to, bytes ? vector + piece * 8 : any, bytes);
+  copy_16(to, (global const void*)(vector + piece * 16), bytes);
 }
 
-// Starts the copies of the tile of keys or values that begins with key `first`.
+// Starts the copies of the tile of keys or values that begins with key `first`. A work-item has the same piece of several of them.
+#if PAGED
+#define NEXT_VECTOR(view, j, lines) (ulong)(view + KEY_PLACE(at, min(j + lines, at.keys - 1), view))
+#else
+#define NEXT_VECTOR(view, j, lines) running_address(vector + lines * view##_token * 2)
+#endif
 #define COPY_TILE(tile, view, first, pieces, pitch, size)                                                            \
-  UNROLLED                                                                                                           \
-  for (uint i = 0; i < (TILE_N * pieces + GROUP - 1) / GROUP; ++i) {                                                 \
-    const uint n = item + i * GROUP, row = n / pieces, piece = n % pieces, j = (uint)(first) + row;                  \
-    if (TILE_N * pieces % GROUP == 0 || n < TILE_N * pieces)                                                         \
-      copy_piece(tile + piece_place(row, piece, pitch), view + KEY_PLACE(at, min(j, at.keys - 1), view), piece, size, \
-                 j < at.keys, view);                                                                                 \
+  {                                                                                                                  \
+    const uint lines = GROUP / (pieces), row = item / (pieces), piece = item % (pieces);                             \
+    uint j = (uint)(first) + row;                                                                                    \
+    ulong vector = (ulong)(view + KEY_PLACE(at, min(j, at.keys - 1), view));                                         \
+    UNROLLED                                                                                                         \
+    for (uint r = 0; r < TILE_N; r += lines) {                                                                       \
+      if (GROUP % (pieces) + TILE_N % lines == 0 || (row < lines && r + row < TILE_N))                               \
+        copy_piece(tile + piece_place(r + row, piece, pitch), vector, piece, size, j < at.keys);                     \
+      vector = NEXT_VECTOR(view, j, lines);                                                                          \
+      j += lines;                                                                                                    \
+    }                                                                                                                \
   }
 
 // 2^x, by the unit for it; 0 below 2^-126.
@@ -106,9 +116,9 @@ static inline void read_queries(uint a[4], uint tile, uint row, uint x, uint lan
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void attention_mma(ATTENTION_ARGUMENTS) {
-  local uchar tiles[TILE_M * Q_PITCH + TILE_N * (Q_PITCH + V_PITCH)] __attribute__((aligned(1024)));
+  local uchar vectors[TILE_M * Q_PITCH + TILE_N * (Q_PITCH + V_PITCH)] __attribute__((aligned(1024)));
   const uint item = get_local_id(0), lane = item % 32, warp_row = item / 32 * (MS * 16);
-  const uint q_tile = local_address(tiles), k_tile = q_tile + TILE_M * Q_PITCH, v_tile = k_tile + TILE_N * Q_PITCH;
+  const uint q_tile = local_address(vectors), k_tile = q_tile + TILE_M * Q_PITCH, v_tile = k_tile + TILE_N * Q_PITCH;
   const place at = PLACE_OF_TILE((uint)get_group_id(0), TILE_M);
   const int all_end = at.rows == 0 ? 0 : end_seen(own_key(&at, (at.row + at.rows - 1) / group), at.keys, right);
   const int least_own = own_key(&at, at.row / group);
@@ -116,11 +126,11 @@ void attention_mma(ATTENTION_ARGUMENTS) {
   int t = next_tile(-TILE_N, TILE_N, all_first, sinks);
 
   if (t < all_end) {
-    UNROLLED
+#pragma unroll 1
     for (uint i = 0; i < (TILE_M * Q_PIECES + GROUP - 1) / GROUP; ++i) {
       const uint n = item + i * GROUP, r = n / Q_PIECES, piece = n % Q_PIECES, row = at.row + min(r, at.rows - 1);
       if (TILE_M * Q_PIECES % GROUP == 0 || n < TILE_M * Q_PIECES)
-        copy_piece(q_tile + piece_place(r, piece, Q_PITCH), q + ROW_PLACE(at, row, q), piece, HEAD_SIZE, r < at.rows, q);
+        copy_piece(q_tile + piece_place(r, piece, Q_PITCH), (ulong)(q + ROW_PLACE(at, row, q)), piece, HEAD_SIZE, r < at.rows);
     }
     COPY_TILE(k_tile, k, t, Q_PIECES, Q_PITCH, HEAD_SIZE)
   }
@@ -192,9 +202,7 @@ void attention_mma(ATTENTION_ARGUMENTS) {
     t = next_tile(t, TILE_N, all_first, sinks);
     WAIT_COPIES(0);
     barrier(CLK_LOCAL_MEM_FENCE);  // the tile's values are there, and its keys were read
-    if (t < all_end) {
-      COPY_TILE(k_tile, k, t, Q_PIECES, Q_PITCH, HEAD_SIZE)
-    }
+    if (t < all_end) COPY_TILE(k_tile, k, t, Q_PIECES, Q_PITCH, HEAD_SIZE)
     end_copies();
 
     // Weights.
