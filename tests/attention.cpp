@@ -333,7 +333,7 @@ TEST_CASE("attention: sizes around those of tiles, shared heads") {
 TEST_CASE("attention: sizes of heads") {
   const smem::Context context;
   AttentionSweep sweep(context);
-  const std::pair<std::size_t, std::size_t> kSizes[] = {{1, 1}, {3, 130}, {64, 64}, {96, 31}, {256, 256}};
+  const std::pair<std::size_t, std::size_t> kSizes[] = {{1, 1}, {3, 130}, {96, 31}, {256, 256}};
   for (const auto& [head, value] : kSizes) {
     AttentionCase c;
     c.heads = 7;
@@ -355,8 +355,7 @@ TEST_CASE("attention: types, strides and gaps") {
   for (const auto& [in, out] : {std::pair{Scalar::half, Scalar::half},
                                 {Scalar::half, Scalar::float32},
                                 {Scalar::bfloat16, Scalar::bfloat16},
-                                {Scalar::bfloat16, Scalar::float32},
-                                {Scalar::float32, Scalar::float32}}) {
+                                {Scalar::bfloat16, Scalar::float32}}) {
     AttentionCase c;
     c.in = in;
     c.out = out;
@@ -430,23 +429,18 @@ TEST_CASE("attention: soft caps, biases, slopes and sink logits") {
     run_all(sweep, capped);
   }
   AttentionCase biased = c;
-  biased.bias = BiasShape::full;
-  run_all(sweep, biased);
+  for (const BiasShape shape : {BiasShape::full, BiasShape::of_heads}) {
+    biased.bias = shape;
+    run_all(sweep, biased);
+  }
   biased.in = biased.out = Scalar::half;
-  biased.gaps = true;
-  biased.bias = BiasShape::of_heads;
-  run_all(sweep, biased);
-  biased.float_bias = true;
+  biased.gaps = biased.float_bias = true;
   biased.bias = BiasShape::of_keys;
   run_all(sweep, biased);
-  c.slopes = true;
+  c.slopes = c.sink_logits = c.causal = true;
   c.kv_heads = 3;
-  run_all(sweep, c);
-  c.slopes = false;
-  c.sink_logits = c.causal = true;
   c.queries = 150;
   run_all(sweep, c);
-  c.slopes = true;
   c.soft_cap = 3;
   c.bias = BiasShape::full;
   c.window.left = 50;
@@ -465,10 +459,10 @@ TEST_CASE("attention: lengths of keys, behind which everything is NaN") {
   c.lse = true;
   c.lengths = {1, 170, 17, 0};
   run_all(sweep, c);
-  c.causal = true;
   c.lengths = {2, 1u << 31, 65, 128};
   run_all(sweep, c);
   // Pages, the last of which is not full; also of shared heads and half.
+  c.causal = true;
   c.page = 16;
   c.lengths = {40, 170, 33, 0};
   c.kv_heads = 2;
@@ -490,7 +484,6 @@ TEST_CASE("attention: ragged batches") {
   c.lse = true;
   c.query_offsets = {0, 1, 1, 90, 107, 150};
   c.key_offsets = {0, 130, 140, 140, 181, 220};
-  run_all(sweep, c);
   c.causal = true;
   c.kv_heads = 2;
   c.tokens_first = true;
@@ -524,61 +517,4 @@ TEST_CASE("attention: the same bits twice") {
                       {.causal = true}, {.variant = variant});
     CHECK(one.to_host() == two.to_host());
   }
-}
-
-TEST_CASE("attention: nothing to do") {
-  const smem::Context context;
-  const smem::Array<float> in(context, std::vector<float>(64, 1)), out(context, std::vector<float>(64, 7)),
-      lse(context, std::vector<float>(8, 7));
-  const auto view = [](const smem::Array<float>& array, const HeadsShape& shape) {
-    return smem::HeadsView<float>(array.buffer(), shape);
-  };
-  const auto call = [&](const HeadsShape& q, const HeadsShape& k, std::string_view variant) {
-    smem::attention(context, view(in, q), view(in, k), view(in, k), view(out, q), lse.vector(), {},
-                    {.variant = variant});
-    return out.to_host();
-  };
-  for (const HeadsShape& q : {HeadsShape{0, 2, 3, 4}, {1, 2, 0, 4}}) {
-    const std::vector<float> got = call(q, {q.batch, 2, 5, 4}, "");
-    CHECK(std::count(got.begin(), got.end(), 7.0F) == 64);
-  }
-  // Without keys, results are 0.
-  for (const std::string_view variant : smem::attention_variants()) {
-    if (!runs_here(context, {.variant = std::string(variant)})) continue;
-    const std::vector<float> got = call({1, 2, 3, 4}, {1, 2, 0, 4}, variant);
-    CHECK(std::count(got.begin(), got.begin() + 24, 0.0F) == 24);
-    CHECK(std::count(got.begin() + 24, got.end(), 7.0F) == 40);
-    const std::vector<float> sums = lse.to_host();
-    CHECK(std::count(sums.begin(), sums.begin() + 6, -kInfinity) == 6);
-  }
-}
-
-TEST_CASE("attention: plans for devices that are not here") {
-  smem::AttentionProblem p{
-      .heads = 16, .kv_heads = 16, .queries = 4096, .keys = 4096, .head_size = 128, .value_size = 128};
-  const auto plan = [&](const char* target, const char* variant = "") {
-    return smem::plan_attention(test::target(target), p, {.variant = variant});
-  };
-  CHECK(plan("sm_90").variant == "tiled");
-  CHECK(plan("gfx90a").variant == "tiled");
-  CHECK(plan("cpu").variant == "cpu");
-  CHECK(plan("sm_90").groups() == 64 * 16);
-  const auto refusal = [&](const char* target) { return test::failure_of([&] { plan(target, "mma"); }).got; };
-  CHECK(test::contains(refusal("sm_90"), "half and bfloat16"));
-  p.in = p.out = Scalar::half;
-  CHECK(plan("sm_90", "mma").groups() == 32 * 16);
-  CHECK(test::contains(refusal("sm_75"), "sm_80"));
-  CHECK(test::contains(refusal("gfx90a"), "sm_80"));
-  p.alignment = 8;
-  CHECK(test::contains(refusal("sm_90"), "16 bytes"));
-  // Heads that share keys are rows of one tile.
-  p.alignment = 16;
-  p.kv_heads = 4;
-  p.queries = 1;
-  CHECK(plan("sm_90").groups() == 4);
-  // Causal is half of the work.
-  p.queries = p.keys;
-  const double all = plan("sm_90").prediction.operations;
-  p.right_limit = true;
-  CHECK(plan("sm_90").prediction.operations < 0.51 * all);
 }

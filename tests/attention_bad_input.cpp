@@ -1,4 +1,4 @@
-// Attention: bad input, and what is accepted as a view.
+// Attention: bad input, input of nothing, and what is accepted as a view.
 #include <smem/smem.hpp>
 
 #include "support/failure.hpp"
@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 using smem::ConstHeads;
@@ -67,7 +68,7 @@ struct Input {
 TEST_CASE("bad input of attention") {
   const smem::Context context;
   const auto refused = [&](const auto& change) { return Input::refused(context, change); };
-  CHECK(refused([](Input& i) { i.q.shape.heads = 5, i.out_shape.heads = 5; }) == "k");
+  CHECK(refused([](Input& i) { i.q.shape.heads = i.out_shape.heads = 3; }) == "k");
   CHECK(refused([](Input& i) { i.k.shape.heads = i.v.shape.heads = 0; }) == "k");
   CHECK(refused([](Input& i) { i.k.shape.size = 7; }) == "k");
   CHECK(refused([](Input& i) { i.k.shape.batch = i.v.shape.batch = 1; }) == "k");
@@ -131,6 +132,33 @@ TEST_CASE("bad input of attention") {
           i.how.cache.table = {i.numbers.buffer()(), Scalar::float32, 2, 3};
         }) == "cache.table");
   CHECK(refused([](Input& i) { i.variant = "nosuch"; }) == "variant");
+}
+
+TEST_CASE("attention: nothing to do") {
+  const smem::Context context;
+  const smem::Array<float> in(context, std::vector<float>(64, 1)), out(context, std::vector<float>(64, 7)),
+      lse(context, std::vector<float>(8, 7));
+  const auto view = [](const smem::Array<float>& array, const HeadsShape& shape) {
+    return smem::HeadsView<float>(array.buffer(), shape);
+  };
+  const auto call = [&](const HeadsShape& q, const HeadsShape& k, std::string_view variant) {
+    smem::attention(context, view(in, q), view(in, k), view(in, k), view(out, q), lse.vector(), {},
+                    {.variant = variant});
+    return out.to_host();
+  };
+  for (const HeadsShape& q : {HeadsShape{0, 2, 3, 4}, {1, 2, 0, 4}}) {
+    const std::vector<float> got = call(q, {q.batch, 2, 5, 4}, "");
+    CHECK(std::count(got.begin(), got.end(), 7.0F) == 64);
+  }
+  // Without keys, results are 0.
+  for (const std::string_view variant : smem::attention_variants()) {
+    if (variant == "mma" || (variant == "cpu" && context.device().type != smem::DeviceType::cpu)) continue;
+    const std::vector<float> got = call({1, 2, 3, 4}, {1, 2, 0, 4}, variant);
+    CHECK(std::count(got.begin(), got.begin() + 24, 0.0F) == 24);
+    CHECK(std::count(got.begin() + 24, got.end(), 7.0F) == 40);
+    const std::vector<float> sums = lse.to_host();
+    CHECK(std::count(sums.begin(), sums.begin() + 6, -INFINITY) == 6);
+  }
 }
 
 // What is accepted as a view; an output of const elements is refused.

@@ -28,7 +28,7 @@ struct AttentionMma {
 
 struct AttentionPolicy {
   When when;
-  Evidence evidence;
+  Evidence evidence = kFromFacts;
   /// Of "tiled": the first one that serves the size and fits is taken.
   std::array<AttentionTile, 4> tiles{
       {{256, 64, 64, 4}, {256, 32, 32, 4}, {256, 16, 16, 4}, {256, 16, 16, 4}}};
@@ -48,6 +48,11 @@ struct AttentionPolicy {
   std::size_t groups_a_unit = 4;  ///< that are wanted
 };
 
+inline constexpr Evidence kByReads{.what =
+                                       "no measurement: tiles by operations for each read of local memory"};
+inline constexpr std::array<AttentionTile, 4> kNvidiaTiles{
+    {{128, 64, 64, 8}, {256, 64, 64, 4}, {256, 32, 32, 4}, {256, 16, 16, 4}}};
+
 // mma: what ptxas gives 255 registers without a spill for sm_90; 32 rows a warp and values of 128 spill 368
 // bytes.
 //
@@ -58,9 +63,8 @@ struct AttentionPolicy {
 //
 // cpu: PoCL compiles 8 x 4 logits for seconds.
 inline constexpr AttentionPolicy kAttentionPolicies[] = {
-    {.when = {.family = "nvidia"},
-     .evidence = {.what = "no measurement: tiles by operations for each read of local memory"},
-     .tiles = {{{128, 64, 64, 8}, {256, 64, 64, 4}, {256, 32, 32, 4}, {256, 16, 16, 4}}}},
+    {.when = {.family = "nvidia-hopper"}, .evidence = kByReads, .tiles = kNvidiaTiles},
+    {.when = {.family = "nvidia"}, .evidence = kByReads, .tiles = kNvidiaTiles},
     {.when = {.family = "intel"},
      .evidence = kFromRegisters,
      .tiles = {{{64, 64, 64, 4}, {128, 32, 128, 4}, {256, 16, 256, 4}, {256, 32, 32, 4}}},
