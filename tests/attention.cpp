@@ -499,22 +499,3 @@ TEST_CASE("attention: ragged batches") {
   c.lengths = {100, 7, 220, 3};
   run_all(sweep, c);
 }
-
-TEST_CASE("attention: the same bits twice") {
-  const smem::Context context;
-  std::vector<float> host(3 * 200 * 33);
-  test::Random random(7);
-  for (float& x : host)
-    x = static_cast<float>(usual(random));
-  const smem::Array<float> in(context, host), one(context, smem::Count{host.size()}),
-      two(context, smem::Count{host.size()});
-  const HeadsShape shape{1, 3, 200, 33};
-  const smem::HeadsView<const float> view(in.buffer(), shape);
-  for (const std::string_view variant : smem::attention_variants()) {
-    if (!runs_here(context, {.variant = std::string(variant)})) continue;
-    for (const auto* to : {&one, &two})
-      smem::attention(context, view, view, view, smem::HeadsView<float>(to->buffer(), shape),
-                      {.causal = true}, {.variant = variant});
-    CHECK(one.to_host() == two.to_host());
-  }
-}

@@ -3,16 +3,16 @@
 //
 // Launch: one dimension. A row is one query of one head; attention_logits and attention_results have a work-item for each key or column
 // of each row, attention_weights one for each row. Tiles are of one row, `group` is 1 and `kv_heads` are those of q; `shared` are the heads
-// of q that share one of k. `logits`: `keys` numbers for each row.
+// of q that share one of k. The launches have `rows` of all rows, from `first_row` on. `logits`: `keys` numbers for each of them.
 #include "attention/operation.clh"
 
 #define ROW(number) PLACE_OF_TILE(number, 1)
-#define NAIVE_ARGUMENTS ATTENTION_ARGUMENTS, uint shared, ulong rows, global float* logits
+#define NAIVE_ARGUMENTS ATTENTION_ARGUMENTS, uint shared, uint first_row, uint rows, global float* logits
 
 kernel void attention_logits(NAIVE_ARGUMENTS) {
-  for (ulong n = get_global_id(0); n < rows * keys; n += get_global_size(0)) {
+  for (ulong n = get_global_id(0); n < (ulong)rows * keys; n += get_global_size(0)) {
     const uint j = (uint)(n % keys);
-    place at = ROW((uint)(n / keys));
+    place at = ROW(first_row + (uint)(n / keys));
     if (at.rows == 0) continue;
     const uint r = at.row;
     const int own = own_key(&at, r);
@@ -32,7 +32,7 @@ kernel void attention_logits(NAIVE_ARGUMENTS) {
 
 kernel void attention_weights(NAIVE_ARGUMENTS) {
   for (ulong n = get_global_id(0); n < rows; n += get_global_size(0)) {
-    const place at = ROW((uint)n);
+    const place at = ROW(first_row + (uint)n);
     if (at.rows == 0) continue;
     global float* row = logits + n * keys;
     const float first = FIRST_LARGEST(at, at.row);
@@ -47,10 +47,10 @@ kernel void attention_weights(NAIVE_ARGUMENTS) {
 }
 
 kernel void attention_results(NAIVE_ARGUMENTS) {
-  for (ulong n = get_global_id(0); n < rows * VALUE_SIZE; n += get_global_size(0)) {
+  for (ulong n = get_global_id(0); n < (ulong)rows * VALUE_SIZE; n += get_global_size(0)) {
     const uint c = (uint)(n % VALUE_SIZE);
     const ulong row = n / VALUE_SIZE;
-    place at = ROW((uint)row);
+    place at = ROW(first_row + (uint)row);
     if (at.rows == 0) continue;
     const ulong out_row = ROW_PLACE(at, at.row, out);
     at.head /= shared;

@@ -255,7 +255,9 @@ void bind(const ops::Launching& launch, const Call& call, const AttentionProblem
            number(call.k.shape.batch), more...);
   };
   if (is_naive) {
-    with(number(shared), static_cast<cl_ulong>(launch.plan().number("rows")), launch.scratch(0, any));
+    const std::size_t slice = launch.plan().number("slice"), first = launch.round() * slice;
+    with(number(shared), number(first), number(std::min(slice, launch.plan().number("rows") - first)),
+         launch.scratch(0, any));
   } else {
     with();
   }

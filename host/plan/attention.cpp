@@ -79,21 +79,23 @@ Attempt naive(const Device& device, const AttentionProblem& p) {
   const std::size_t group = group_for(device, attention_policy(device).naive_group, 0);
   const std::size_t tiles = at_least_1(count_tiles(p, 1, 1));
   const std::size_t rows = size_product(tiles, p.heads, p.ragged ? 1 : p.batch);
-  const std::size_t bytes = size_product(rows, at_least_1(p.keys), sizeof(float));
   if (rows > kMaxTiles) return formatted("{} rows are more than it counts", rows);
-  if (device.max_allocation != 0 && bytes > device.max_allocation)
-    return formatted("its logits take {} bytes, and a buffer has at most {}", bytes, device.max_allocation);
-  if (bytes > kMostElements) return formatted("its logits take {} bytes", bytes);
+  const std::size_t row_bytes = at_least_1(p.keys) * sizeof(float);
+  const std::size_t most = device.max_allocation == 0
+                               ? attention_policy(device).logits_bytes
+                               : std::min(attention_policy(device).logits_bytes, device.max_allocation);
+  const std::size_t slice = std::min(at_least_1(most / row_bytes), at_least_1(rows));
+  if (row_bytes > most) return formatted("a row of logits takes {} bytes, and it has {}", row_bytes, most);
   const auto launch = [&](const char* what, const char* entry, std::size_t items) {
     Plan plan = base_plan(p, what, "attention/naive.cl", entry);
     set_groups(plan, group, divide_up(items, group));
-    plan.numbers = {{"tiles", tiles}, {"rows", rows}};
+    plan.numbers = {{"tiles", tiles}, {"rows", rows}, {"slice", slice}};
     return plan;
   };
-  Plan plan = launch("naive", "attention_results", size_product(rows, p.value_size));
-  Launch first = launch("logits", "attention_logits", size_product(rows, at_least_1(p.keys)));
-  Launch second = launch("weights", "attention_weights", rows);
-  const double logits = real(bytes), of_keys = real(size_of(p.in)) * real(p.head_size);
+  Plan plan = launch("naive", "attention_results", size_product(slice, p.value_size));
+  Launch first = launch("logits", "attention_logits", size_product(slice, at_least_1(p.keys)));
+  Launch second = launch("weights", "attention_weights", slice);
+  const double logits = real(rows) * real(row_bytes), of_keys = real(size_of(p.in)) * real(p.head_size);
   first.reason = "a work-item makes a logit";
   first.prediction.bytes_written = logits;
   first.prediction.bytes_read = real(rows) * of_keys + real(p.keys, p.kv_heads) * of_keys;
@@ -105,7 +107,8 @@ Attempt naive(const Device& device, const AttentionProblem& p) {
   plan.prediction.operations = 2 * attention_pairs(p) * real(p.value_size);
   plan.reason = "all weights go through global memory, three times each way";
   plan.before = {std::move(first), std::move(second)};
-  add_scratch(plan, bytes);
+  plan.rounds = at_least_1(divide_up(rows, slice));
+  add_scratch(plan, slice * row_bytes);
   return plan;
 }
 

@@ -35,6 +35,7 @@ struct AttentionPolicy {
   std::size_t depth = 16;        ///< elements of queries and keys, or values, in its local memory at once
   std::size_t unroll = 4;        ///< turns of its innermost loops that are written out
   std::size_t naive_group = 64;  ///< work-items of "naive"
+  std::size_t logits_bytes = std::size_t{256} << 20;  ///< of "naive", in temporary memory at once
   /// Of "mma": the first one that serves the sizes and fits local memory is taken.
   std::array<AttentionMma, 5> mma{{{64, 4, 2, 64, false},
                                    {128, 8, 1, 64, false},
@@ -73,7 +74,8 @@ inline constexpr AttentionPolicy kAttentionPolicies[] = {
     {.when = {.family = "cpu"},
      .evidence = {.what = "no measurement: tiles that fit the cache of a thread"},
      .tiles = {{{256, 32, 32, 4}, {256, 16, 16, 4}, {256, 16, 16, 4}, {256, 16, 16, 4}}},
-     .unroll = 1},
+     .unroll = 1,
+     .logits_bytes = std::size_t{16} << 20},
     {},
 };
 

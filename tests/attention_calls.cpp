@@ -1,7 +1,8 @@
-// Attention: bad input, input of nothing, and what is accepted as a view.
+// Attention: bad input, input of nothing, slices, and what is accepted as a view.
 #include <smem/smem.hpp>
 
 #include "support/failure.hpp"
+#include "support/random.hpp"
 
 #include <doctest/doctest.h>
 
@@ -19,6 +20,13 @@ using smem::HeadsShape;
 using smem::Scalar;
 
 namespace {
+
+/// Whether the variant runs on the device. "mma" is tested where there is one that it runs on.
+bool runs_here(const smem::Context& context, std::string_view variant) {
+  const smem::Device& device = context.device();
+  if (variant == "mma") return false;
+  return variant != "cpu" || (device.type == smem::DeviceType::cpu && device.long_loops);
+}
 
 /// A call that is right, to be changed.
 struct Input {
@@ -152,13 +160,57 @@ TEST_CASE("attention: nothing to do") {
   }
   // Without keys, results are 0.
   for (const std::string_view variant : smem::attention_variants()) {
-    if (variant == "mma" || (variant == "cpu" && context.device().type != smem::DeviceType::cpu)) continue;
+    if (!runs_here(context, variant)) continue;
     const std::vector<float> got = call({1, 2, 3, 4}, {1, 2, 0, 4}, variant);
     CHECK(std::count(got.begin(), got.begin() + 24, 0.0F) == 24);
     CHECK(std::count(got.begin() + 24, got.end(), 7.0F) == 40);
     const std::vector<float> sums = lse.to_host();
     CHECK(std::count(sums.begin(), sums.begin() + 6, -INFINITY) == 6);
   }
+}
+
+TEST_CASE("attention: the same bits twice") {
+  const smem::Context context;
+  std::vector<float> host(3 * 200 * 33);
+  test::Random random(7);
+  for (float& x : host)
+    x = static_cast<float>(random.between(0, 127)) / 32 - 2;
+  const smem::Array<float> in(context, host), one(context, smem::Count{host.size()}),
+      two(context, smem::Count{host.size()});
+  const HeadsShape shape{1, 3, 200, 33};
+  const smem::HeadsView<const float> view(in.buffer(), shape);
+  for (const std::string_view variant : smem::attention_variants()) {
+    if (!runs_here(context, variant)) continue;
+    for (const auto* to : {&one, &two})
+      smem::attention(context, view, view, view, smem::HeadsView<float>(to->buffer(), shape),
+                      {.causal = true}, {.variant = variant});
+    CHECK(one.to_host() == two.to_host());
+  }
+}
+
+TEST_CASE("attention: logits in slices") {
+  const smem::Context context;
+  constexpr std::size_t kTokens = 1501;
+  const smem::AttentionProblem problem{
+      .heads = 2, .kv_heads = 2, .queries = kTokens, .keys = kTokens, .right_limit = true};
+  const smem::Plan plan = smem::plan_attention(context.device(), problem, {.variant = "naive"});
+  CHECK((plan.rounds > 1 || context.device().type != smem::DeviceType::cpu));
+  std::vector<float> zeros(2 * kTokens), numbers(2 * kTokens);
+  for (std::size_t i = 0; i < 2 * kTokens; ++i)
+    numbers[i] = static_cast<float>(i % kTokens);
+  const smem::Array<float> q(context, zeros), v(context, numbers),
+      out(context, std::vector<float>(2 * kTokens, -1));
+  const auto view = [](const smem::Array<float>& array) {
+    return smem::HeadsView<float>(array.buffer(), {1, 2, kTokens, 1});
+  };
+  smem::attention(context, view(q), view(q), view(v), view(out), {.causal = true}, {.variant = "naive"});
+  const std::vector<float> got = out.to_host();
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < 2 * kTokens; ++i) {  // the mean of 0 to i
+    const float wanted = static_cast<float>(i % kTokens) / 2;
+    wrong += std::abs(got[i] - wanted) <= 1e-5F * wanted + 1e-6F ? 0 : 1;
+  }
+  CHECK(wrong == 0);
 }
 
 // What is accepted as a view; an output of const elements is refused.
