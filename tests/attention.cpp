@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -96,7 +97,7 @@ void set_vectors(const AttentionCase& c, AttentionArrays& a, test::Random& rando
   };
   fill(a.q_data, a.q, [&](std::size_t i, std::size_t d) {
     if (c.logits == Logits::not_a_number && d == 0 && (i == 1 || i == 2))
-      return i == 1 ? std::nan("") : static_cast<double>(kInfinity);
+      return static_cast<double>(i == 1 ? std::bit_cast<float>(0x7fc00001u) : kInfinity);
     return is_usual ? usual(random) : d == 0 ? first_of_query(c.logits, i) : 0;
   });
   fill(a.k_data, a.k, [&](std::size_t j, std::size_t d) {

@@ -192,7 +192,7 @@ TEST_CASE("attention: logits in slices") {
   const smem::Context context;
   constexpr std::size_t kTokens = 1501;
   const smem::AttentionProblem problem{
-      .heads = 2, .kv_heads = 2, .queries = kTokens, .keys = kTokens, .right_limit = true};
+      .heads = 2, .kv_heads = 2, .queries = kTokens, .keys = kTokens, .right_limit = true, .lse = true};
   const smem::Plan plan = smem::plan_attention(context.device(), problem, {.variant = "naive"});
   CHECK((plan.rounds > 1 || context.device().type != smem::DeviceType::cpu));
   std::vector<float> zeros(2 * kTokens), numbers(2 * kTokens);
@@ -203,12 +203,14 @@ TEST_CASE("attention: logits in slices") {
   const auto view = [](const smem::Array<float>& array) {
     return smem::HeadsView<float>(array.buffer(), {1, 2, kTokens, 1});
   };
-  smem::attention(context, view(q), view(q), view(v), view(out), {.causal = true}, {.variant = "naive"});
-  const std::vector<float> got = out.to_host();
+  smem::attention(context, view(q), view(q), view(v), view(out), lse.vector(), {.causal = true},
+                  {.variant = "naive"});
+  const std::vector<float> got = out.to_host(), sums = lse.to_host();
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < 2 * kTokens; ++i) {  // the mean of 0 to i
     const float wanted = static_cast<float>(i % kTokens) / 2;
     wrong += std::abs(got[i] - wanted) <= 1e-5F * wanted + 1e-6F ? 0 : 1;
+    wrong += std::abs(sums[i] - std::log(static_cast<float>(i % kTokens + 1))) <= 1e-5F ? 0 : 1;
   }
   CHECK(wrong == 0);
 }

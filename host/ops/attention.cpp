@@ -98,9 +98,10 @@ void check_sequences(const Call& call) {
   if (!call.paged()) return;
   require_whole("cache.table", how.cache.table.type);
   if (how.cache.table.batch != 1) refuse(kAttention, "cache.table", "one matrix", how.cache.table.batch);
-  if (how.cache.table.rows != call.batch())
+  if (how.cache.table.rows != call.batch()) {
     refuse(kAttention, "cache.table", formatted("{} rows, one a sequence", call.batch()),
            how.cache.table.rows);
+  }
 }
 
 void check_shapes(const Call& call) {

@@ -31,9 +31,10 @@ bool is_empty(const ConstHeads& view) {
 
 ConstMatrix span_of(const ConstHeads& view) {
   std::size_t span = is_empty(view) ? 0 : view.shape.size;
-  if (span > 0)
+  if (span > 0) {
     for (const Along& along : dimensions_of(view))
       span = multiply_add(along.extent - 1, along.stride, span);
+  }
   return {view.buffer, view.type, 1, span, {.offset = view.offset}};
 }
 

@@ -236,12 +236,11 @@ Attempt cpu(const Device& device, const AttentionProblem& p) {
     tile.m = tile.m / 2;
   const std::size_t room = std::min(policy.cache_bytes, local_room(device));
   while (tile.bytes(p) > room) {
-    if (tile.m > kBlockM && tile.m >= tile.n / 4) {
+    const bool has_fewest_keys = tile.n <= tile.block_n();
+    if (tile.m > kBlockM && (tile.m >= tile.n / 4 || has_fewest_keys)) {
       tile.m /= 2;
-    } else if (tile.n > tile.block_n()) {
+    } else if (!has_fewest_keys) {
       tile.n /= 2;
-    } else if (tile.m > kBlockM) {
-      tile.m /= 2;
     } else {
       return no_tile_fits(device);
     }

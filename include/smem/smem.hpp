@@ -11,8 +11,8 @@
 #include <smem/explain.hpp>
 #include <smem/failures.hpp>
 #include <smem/grid.hpp>
-#include <smem/kernel.hpp>
 #include <smem/heads.hpp>
+#include <smem/kernel.hpp>
 #include <smem/layout.hpp>
 #include <smem/options.hpp>
 #include <smem/plan.hpp>
