@@ -442,6 +442,7 @@ TEST_CASE("attention: soft caps, biases, slopes and sink logits") {
   c.kv_heads = 3;
   c.queries = 150;
   run_all(sweep, c);
+  c.causal = false;
   c.soft_cap = 3;
   c.bias = BiasShape::full;
   c.window.left = 50;

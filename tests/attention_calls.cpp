@@ -198,7 +198,7 @@ TEST_CASE("attention: logits in slices") {
   std::vector<float> zeros(2 * kTokens), numbers(2 * kTokens);
   for (std::size_t i = 0; i < 2 * kTokens; ++i)
     numbers[i] = static_cast<float>(i % kTokens);
-  const smem::Array<float> q(context, zeros), v(context, numbers),
+  const smem::Array<float> q(context, zeros), v(context, numbers), lse(context, zeros),
       out(context, std::vector<float>(2 * kTokens, -1));
   const auto view = [](const smem::Array<float>& array) {
     return smem::HeadsView<float>(array.buffer(), {1, 2, kTokens, 1});
