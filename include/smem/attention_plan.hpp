@@ -56,11 +56,10 @@ struct AttentionProblem {
   }
 };
 
-/// The plan that attention() uses on `device`. Where it is "naive", launches before and after the main one
-/// have all logits in temporary memory. Overrides: `variant`, and of "tiled" `tile_rows`, queries of a group,
-/// each with each of the heads that share a key: 16, 32 or 64. \throws Error when the problem or the device
-/// does not allow it, the variant is unknown or cannot run this problem on this device, or another field was
-/// fixed; it names the field.
+/// The plan that attention() uses on `device`. Where it is "naive", launches before the main one make logits
+/// and weights in temporary memory, in rounds where they are many. "mma" is not chosen until it is measured.
+/// Overrides: `variant`. \throws Error when the problem or the device does not allow it, the variant is
+/// unknown or cannot run this problem on this device, or another field was fixed; it names the field.
 SMEM_API Plan plan_attention(const Device& device, const AttentionProblem& problem,
                              const PlanOverrides& overrides = {});
 
