@@ -144,7 +144,8 @@ typedef struct {
 } row_limits;
 
 // Makes logits of the products of a row with `count` keys, in whole vectors. \returns the largest one.
-GROUP_FUNCTION float finish_logits(local float* row, int count, const row_limits* seen, global const bias_element* bias) {
+GROUP_FUNCTION float finish_logits(local float* row, int count, const row_limits* seen,
+                                   UNUSED global const bias_element* bias) {
   local vector* x = (local vector*)row;
   const int vectors = (count + LANES - 1) / LANES;
 #if BIAS

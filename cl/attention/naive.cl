@@ -7,7 +7,7 @@
 #include "attention/operation.clh"
 
 #define ROW(number) PLACE_OF_TILE(number, 1)
-#define NAIVE_ARGUMENTS ATTENTION_ARGUMENTS, uint shared, uint first_row, uint rows, global float* logits
+#define NAIVE_ARGUMENTS ATTENTION_ARGUMENTS, UNUSED uint shared, uint first_row, uint rows, global float* logits
 
 kernel void attention_logits(NAIVE_ARGUMENTS) {
   for (ulong n = get_global_id(0); n < (ulong)rows * keys; n += get_global_size(0)) {
