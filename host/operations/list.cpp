@@ -34,6 +34,7 @@ namespace smem::operations {
   DO(pool)                  \
   DO(global_pool)           \
   DO(gemm)                  \
+  DO(attention)             \
   DO(conv2d)
 
 #define SMEM_DECLARE(name) Operation name##_operation();

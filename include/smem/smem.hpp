@@ -11,6 +11,7 @@
 #include <smem/explain.hpp>
 #include <smem/failures.hpp>
 #include <smem/grid.hpp>
+#include <smem/heads.hpp>
 #include <smem/kernel.hpp>
 #include <smem/layout.hpp>
 #include <smem/options.hpp>
@@ -24,6 +25,8 @@
 #include <smem/window.hpp>
 
 // operations
+#include <smem/attention.hpp>
+#include <smem/attention_plan.hpp>
 #include <smem/blur.hpp>
 #include <smem/blur_plan.hpp>
 #include <smem/conv2d.hpp>

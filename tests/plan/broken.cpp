@@ -135,6 +135,12 @@ std::vector<Case> cases() {
        [](const Device& d, const PlanOverrides& o) {
          return smem::plan_top_k(d, {.rows = 16, .cols = 4096, .k = 8}, o);
        }},
+      {"attention", "float32", smem::attention_variants(),
+       [](const Device& d, const PlanOverrides& o) {
+         return smem::plan_attention(
+             d, {.heads = 4, .kv_heads = 4, .queries = 256, .keys = 256, .head_size = 64, .value_size = 64},
+             o);
+       }},
   };
 }
 

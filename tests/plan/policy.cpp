@@ -2,6 +2,7 @@
 #include "support/failure.hpp"
 #include "support/targets.hpp"
 
+#include "plan/attention_policy.hpp"
 #include "plan/box_policy.hpp"
 #include "plan/conv2d_policy.hpp"
 #include "plan/flip_policy.hpp"
@@ -94,6 +95,7 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
   check_table("softmax", kSoftmaxPolicies, &RowPolicy::evidence);
   check_table("norm", kNormPolicies, &RowPolicy::evidence);
   check_table("rotary", kRotaryPolicies, &RotaryPolicy::evidence);
+  check_table("attention", kAttentionPolicies, &AttentionPolicy::evidence);
   check_table("pool", kPoolPolicies, &PoolPolicy::evidence);
   check_table("global_pool", kGlobalPoolPolicies, &GlobalPoolPolicy::evidence);
   check_table("gemm", gemm::kPolicies, &gemm::Policy::evidence, &gemm::Policy::cpu_evidence);

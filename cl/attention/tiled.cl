@@ -1,0 +1,289 @@
+// Attention with tiles in local memory and an online softmax: the matrix of weights is never in global memory.
+//
+// A work-group has TILE_M rows and walks over tiles of TILE_N keys. Products are made as cl/gemm/double_buffered.cl makes them: work-item (y,
+// x) has EACH_M rows and EACH_N keys of a tile of logits, and COLS columns of the results of its rows, all in registers; DEPTH elements of
+// queries and keys, then V_DEPTH values, are in local memory at once, twice, so that the next ones are on their way meanwhile. Weights go from
+// the work-items that made them to those that need them through local memory, and so do the largest logits of rows.
+// T. Dao, "FlashAttention-2: Faster attention with better parallelism and work partitioning", 2023.
+//
+// Launch: GROUP work-items a group, a group for each tile of rows. Local memory: 2 * CHUNK + TILE_N * ROW_STRIDE + TILE_M * (ACROSS + 4) numbers.
+#ifndef TILE_M
+#define TILE_M 64  // rows of a group
+#endif
+#ifndef TILE_N
+#define TILE_N 64  // keys of a tile
+#endif
+#ifndef EACH_M
+#define EACH_M 4  // rows of a work-item: 4, 8
+#endif
+#ifndef DEPTH
+#define DEPTH 16  // elements of queries and keys in local memory
+#endif
+#ifndef V_DEPTH
+#define V_DEPTH 16  // values in local memory; divides TILE_N
+#endif
+#ifndef UNROLL
+#define UNROLL 4  // of the innermost loops
+#endif
+#ifndef INTEL_SUB_GROUP
+#define INTEL_SUB_GROUP 0  // work-items of a sub-group, on Intel's GPUs; 0: the compiler's choice
+#endif
+#if INTEL_SUB_GROUP
+#define SUB_GROUP_SIZE __attribute__((intel_reqd_sub_group_size(INTEL_SUB_GROUP)))
+#else
+#define SUB_GROUP_SIZE
+#endif
+#include "attention/operation.clh"
+
+#define EACH_N 4  // keys of a work-item
+#define DOWN (TILE_M / EACH_M)
+#define ACROSS (TILE_N / EACH_N)
+#define GROUP (DOWN * ACROSS)
+// Columns of a work-item, in vectors of V_PACK.
+#define LEAST_COLS ((VALUE_SIZE + 2 * ACROSS - 1) / (2 * ACROSS) * 2)
+#if LEAST_COLS % 4 == 0
+#define V_PACK 4
+#else
+#define V_PACK 2
+#endif
+#define COLS LEAST_COLS
+#define V_WIDTH (ACROSS * COLS)
+#define ROW_STRIDE (TILE_M + 4)  // of a line of rows in local memory; its vectors of four are aligned
+#define KEY_STRIDE (TILE_N + 4)
+#define QK_CHUNK (DEPTH * (ROW_STRIDE + KEY_STRIDE))
+#define V_CHUNK (V_DEPTH * V_WIDTH)
+#define CHUNK (QK_CHUNK > V_CHUNK ? QK_CHUNK : V_CHUNK)
+#define LARGEST_STRIDE (ACROSS + 4)
+// Packs of a work-item.
+#define Q_STEPS ((TILE_M * DEPTH / PACK + GROUP - 1) / GROUP)
+#define K_STEPS ((TILE_N * DEPTH / PACK + GROUP - 1) / GROUP)
+#define V_STEPS ((V_CHUNK / PACK + GROUP - 1) / GROUP)
+// The row of a work-item's row r, the column of its column c.
+#define ROW_OF(y, r) ((r) / 4 * (4 * DOWN) + (y) * 4 + (r) % 4)
+#define COL_OF(x, c) ((c) / V_PACK * (V_PACK * ACROSS) + (x) * V_PACK + (c) % V_PACK)
+#define UNROLLED _Pragma("unroll")
+
+// Loads PACK elements from `from` on, or zeros.
+static inline packed_vector load_or_zero(global const ELEMENT* p, ulong from, bool inside) {
+  packed_vector v = 0;
+  if (inside) v = load_pack(p, from);
+  return v;
+}
+
+// Loads elements [depth, depth + DEPTH) of `lines` vectors, of which `inside` exist. `places`: where those of the work-item's packs begin.
+GROUP_FUNCTION void fetch_lines(packed_vector* packs, const uint steps, const uint lines, global const ELEMENT* p, const ulong* places,
+                                uint depth, uint inside, uint item) {
+  UNROLLED
+  for (uint s = 0; s < steps; ++s) {
+    const uint n = item + s * GROUP, line = n / (DEPTH / PACK), d = depth + n % (DEPTH / PACK) * PACK;
+    packs[s] = load_or_zero(p, places[s] + d, line < min(inside, lines) && d < HEAD_SIZE);
+  }
+}
+// Stores them to local memory, element by element.
+GROUP_FUNCTION void put_lines(local float* to, const packed_vector* packs, const uint steps, const uint lines, const uint stride, uint item) {
+  UNROLLED
+  for (uint s = 0; s < steps; ++s) {
+    const uint n = item + s * GROUP, line = n / (DEPTH / PACK), d = n % (DEPTH / PACK) * PACK;
+    if (lines * DEPTH / PACK % GROUP == 0 || line < lines) {
+      pack v;
+      v.all = packs[s];
+      UNROLLED
+      for (uint e = 0; e < PACK; ++e) to[(d + e) * stride + line] = v.each[e];
+    }
+  }
+}
+
+// Adds the products of DEPTH elements.
+GROUP_FUNCTION void multiply_lines(float logits[EACH_M][EACH_N], local const float* rows, local const float* keys_here, uint y, uint x) {
+#pragma unroll UNROLL
+  for (uint p = 0; p < DEPTH; ++p) {
+    float left[EACH_M];
+    UNROLLED
+    for (uint r = 0; r < EACH_M; r += 4) {
+      const float4 four = *(local const float4*)(rows + p * ROW_STRIDE + ROW_OF(y, r));
+      left[r] = four.s0, left[r + 1] = four.s1, left[r + 2] = four.s2, left[r + 3] = four.s3;
+    }
+    const float4 four = *(local const float4*)(keys_here + p * KEY_STRIDE + x * EACH_N);
+    UNROLLED
+    for (uint r = 0; r < EACH_M; ++r) {
+      logits[r][0] += left[r] * four.s0, logits[r][1] += left[r] * four.s1;
+      logits[r][2] += left[r] * four.s2, logits[r][3] += left[r] * four.s3;
+    }
+  }
+}
+
+// Adds the products of weights and V_DEPTH values.
+GROUP_FUNCTION void multiply_values(float sums[EACH_M][COLS], local const float* weights, local const float* values, uint y, uint x) {
+#pragma unroll UNROLL
+  for (uint j = 0; j < V_DEPTH; ++j) {
+    float left[EACH_M];
+    UNROLLED
+    for (uint r = 0; r < EACH_M; r += 4) {
+      const float4 four = *(local const float4*)(weights + j * ROW_STRIDE + ROW_OF(y, r));
+      left[r] = four.s0, left[r + 1] = four.s1, left[r + 2] = four.s2, left[r + 3] = four.s3;
+    }
+    UNROLLED
+    for (uint c = 0; c < COLS; c += V_PACK) {
+#if V_PACK == 4
+      const float4 v = *(local const float4*)(values + j * V_WIDTH + COL_OF(x, c));
+#else
+      const float2 v = *(local const float2*)(values + j * V_WIDTH + COL_OF(x, c));
+#endif
+      UNROLLED
+      for (uint r = 0; r < EACH_M; ++r) {
+        sums[r][c] += left[r] * v.s0, sums[r][c + 1] += left[r] * v.s1;
+#if V_PACK == 4
+        sums[r][c + 2] += left[r] * v.s2, sums[r][c + 3] += left[r] * v.s3;
+#endif
+      }
+    }
+  }
+}
+
+// Loads V_DEPTH values of the tile, from its value `from` on; zeros where there are none.
+#define FETCH_VALUES(from)                                                                                              \
+  UNROLLED                                                                                                              \
+  for (uint s = 0; s < V_STEPS; ++s) {                                                                                  \
+    const uint n = item + s * GROUP, j = (from) + n / (V_WIDTH / PACK), c = n % (V_WIDTH / PACK) * PACK;                \
+    const bool inside = n < V_CHUNK / PACK && j < keys_here && c < VALUE_SIZE;                                          \
+    v_packs[s] = load_or_zero(v, KEY_PLACE(at, t + min(j, keys_here - 1), v) + c, inside);                              \
+  }
+
+kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void attention_tiled(ATTENTION_ARGUMENTS) {
+  local float chunks[2 * CHUNK] __attribute__((aligned(16)));
+  local float weights[TILE_N * ROW_STRIDE] __attribute__((aligned(16)));
+  local float exchanged[TILE_M * LARGEST_STRIDE] __attribute__((aligned(16)));
+  const place at = PLACE_OF_TILE((uint)get_group_id(0), TILE_M);
+  const uint item = get_local_id(0), y = item / ACROSS, x = item % ACROSS;
+
+  ulong q_places[Q_STEPS], k_places[K_STEPS];
+  UNROLLED
+  for (uint s = 0; s < Q_STEPS; ++s) {
+    const uint row = at.row + min((item + s * GROUP) / (DEPTH / PACK), at.rows - 1);
+    q_places[s] = ROW_PLACE(at, row, q);
+  }
+  float logits[EACH_M][EACH_N], sums[EACH_M][COLS], largest[EACH_M], total[EACH_M];
+  int own[EACH_M];
+  UNROLLED
+  for (uint r = 0; r < EACH_M; ++r) {
+    const uint row = at.row + min(ROW_OF(y, r), at.rows - 1);
+    own[r] = own_key(&at, row / group);
+    largest[r] = FIRST_LARGEST(at, row);
+    total[r] = 0;
+    UNROLLED
+    for (uint c = 0; c < COLS; ++c) sums[r][c] = 0;
+  }
+
+  const int least_own = own_key(&at, at.row / group), most_own = own_key(&at, (at.row + at.rows - 1) / group);
+  const int all_first = first_seen(least_own, left), all_end = at.rows == 0 ? 0 : end_seen(most_own, at.keys, right);
+  packed_vector q_packs[Q_STEPS], k_packs[K_STEPS], v_packs[V_STEPS];
+  for (int t = next_tile(-TILE_N, TILE_N, all_first, sinks); t < all_end; t = next_tile(t, TILE_N, all_first, sinks)) {
+    const uint keys_here = min(TILE_N, all_end - t);
+    // Logits.
+    UNROLLED
+    for (uint s = 0; s < K_STEPS; ++s) {
+      const uint j = t + min((item + s * GROUP) / (DEPTH / PACK), keys_here - 1);
+      k_places[s] = KEY_PLACE(at, j, k);
+    }
+    UNROLLED
+    for (uint r = 0; r < EACH_M; ++r)
+      UNROLLED
+      for (uint s = 0; s < EACH_N; ++s) logits[r][s] = 0;
+    fetch_lines(q_packs, Q_STEPS, TILE_M, q, q_places, 0, at.rows, item);
+    fetch_lines(k_packs, K_STEPS, TILE_N, k, k_places, 0, keys_here, item);
+    barrier(CLK_LOCAL_MEM_FENCE);  // the values of the tile before were read
+    put_lines(chunks, q_packs, Q_STEPS, TILE_M, ROW_STRIDE, item);
+    put_lines(chunks + DEPTH * ROW_STRIDE, k_packs, K_STEPS, TILE_N, KEY_STRIDE, item);
+    for (uint depth = 0, turn = 0; depth < HEAD_SIZE; depth += DEPTH, turn ^= 1) {
+      barrier(CLK_LOCAL_MEM_FENCE);
+      fetch_lines(q_packs, Q_STEPS, TILE_M, q, q_places, depth + DEPTH, at.rows, item);
+      fetch_lines(k_packs, K_STEPS, TILE_N, k, k_places, depth + DEPTH, keys_here, item);
+      local const float* const chunk = chunks + turn * CHUNK;
+      multiply_lines(logits, chunk, chunk + DEPTH * ROW_STRIDE, y, x);
+      local float* const next = chunks + (turn ^ 1) * CHUNK;
+      put_lines(next, q_packs, Q_STEPS, TILE_M, ROW_STRIDE, item);
+      put_lines(next + DEPTH * ROW_STRIDE, k_packs, K_STEPS, TILE_N, KEY_STRIDE, item);
+    }
+
+    // The largest logit of each row.
+    UNROLLED
+    for (uint r = 0; r < EACH_M; ++r) {
+      const uint row = at.row + min(ROW_OF(y, r), at.rows - 1);
+      const int first = first_seen(own[r], left), end = end_seen(own[r], at.keys, right);
+      const float slope = SLOPES ? OF_HEAD(at, row, slopes) : 0;
+      global const bias_element* const biases = bias + BIAS_PLACE(at, row);
+      float most = -INFINITY;
+      UNROLLED
+      for (uint s = 0; s < EACH_N; ++s) {
+        const int j = t + x * EACH_N + s;
+        if (is_hidden(j, first, end, sinks))
+          logits[r][s] = -INFINITY;
+        else
+          logits[r][s] = logit_of(logits[r][s], j, own[r], scale, cap, slope, biases);
+        most = fmax(most, logits[r][s]);
+      }
+      exchanged[ROW_OF(y, r) * LARGEST_STRIDE + x] = most;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    // Weights.
+    UNROLLED
+    for (uint r = 0; r < EACH_M; ++r) {
+      const float before = largest[r];
+      UNROLLED
+      for (uint i = 0; i < ACROSS; i += 4) {
+        const float4 four = *(local const float4*)(exchanged + ROW_OF(y, r) * LARGEST_STRIDE + i);
+        largest[r] = fmax(largest[r], fmax(fmax(four.s0, four.s1), fmax(four.s2, four.s3)));
+      }
+      const float shift = shift_of(largest[r]), factor = exp2(before - shift);
+      total[r] *= factor;
+      UNROLLED
+      for (uint c = 0; c < COLS; ++c) sums[r][c] *= factor;
+      UNROLLED
+      for (uint s = 0; s < EACH_N; ++s) {
+        logits[r][s] = exp2(logits[r][s] - shift);
+        total[r] += logits[r][s];
+      }
+    }
+    UNROLLED
+    for (uint s = 0; s < EACH_N; ++s)
+      UNROLLED
+      for (uint r = 0; r < EACH_M; r += 4)
+        *(local float4*)(weights + (x * EACH_N + s) * ROW_STRIDE + ROW_OF(y, r)) =
+            (float4)(logits[r][s], logits[r + 1][s], logits[r + 2][s], logits[r + 3][s]);
+
+    // Their products with values.
+    FETCH_VALUES(0)
+    for (uint first = 0, turn = 0; first < TILE_N; first += V_DEPTH, turn ^= 1) {
+      local float* const chunk = chunks + turn * CHUNK;
+      UNROLLED
+      for (uint s = 0; s < V_STEPS; ++s) {
+        const uint n = item + s * GROUP;
+        if (V_CHUNK / PACK % GROUP == 0 || n < V_CHUNK / PACK) *(local packed_vector*)(chunk + n * PACK) = v_packs[s];
+      }
+      barrier(CLK_LOCAL_MEM_FENCE);
+      FETCH_VALUES(first + V_DEPTH)
+      multiply_values(sums, weights + first * ROW_STRIDE, chunk, y, x);
+    }
+  }
+
+  // Sums of weights.
+  barrier(CLK_LOCAL_MEM_FENCE);
+  UNROLLED
+  for (uint r = 0; r < EACH_M; ++r) exchanged[ROW_OF(y, r) * LARGEST_STRIDE + x] = total[r];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  UNROLLED
+  for (uint r = 0; r < EACH_M; ++r) {
+    if (ROW_OF(y, r) >= at.rows) continue;
+    const uint row = at.row + ROW_OF(y, r);
+    float sum = first_sum(FIRST_LARGEST(at, row), largest[r]);
+    for (uint i = 0; i < ACROSS; ++i) sum += exchanged[ROW_OF(y, r) * LARGEST_STRIDE + i];
+    const float share = share_of(sum);
+    const ulong to = ROW_PLACE(at, row, out);
+    UNROLLED
+    for (uint c = 0; c < COLS; ++c)
+      if (COL_OF(x, c) < VALUE_SIZE) store_result(out, to + COL_OF(x, c), sums[r][c] * share);
+    if (LSE && x == 0) lse[LSE_PLACE(at, row)] = lse_of(largest[r], sum);
+  }
+}

@@ -1,0 +1,303 @@
+// Attention by the matrix units of NVIDIA's sm_80 and later, of half and bfloat16, with sums in float.
+//
+// A warp has MS * 16 rows. It multiplies their queries with a tile of TILE_N keys; the sums, a row's in four lanes, become logits, and with an
+// online softmax weights, in registers. Their layout is the one in which the units want the left factor, so that weights, rounded to the type of
+// the values, are multiplied with these at once. cp.async copies the tile's values while its logits are made, and the keys of the next tile while
+// values are multiplied. Tiles that no row of the group sees are left out.
+// T. Dao, "FlashAttention-2: Faster attention with better parallelism and work partitioning", 2023.
+//
+// Launch: 32 * WARPS work-items a group, a group for each tile of rows. Local memory: TILE_M * Q_PITCH + TILE_N * (Q_PITCH + V_PITCH) bytes. All
+// vectors of q, k and v begin at multiples of 16 bytes.
+#ifndef WARPS
+#define WARPS 4  // of a group: 4, 8
+#endif
+#ifndef MS
+#define MS 2  // sixteens of rows of a warp: 1, 2
+#endif
+#ifndef TILE_N
+#define TILE_N 64  // keys of a tile: 32, 64, 128
+#endif
+#ifndef Q_REGISTERS
+#define Q_REGISTERS 0  // 1: a warp keeps its queries in registers
+#endif
+#ifndef OUT_VECTOR
+#define OUT_VECTOR 1  // results of a store: 2 if all rows of the results begin at multiples of two, else 1
+#endif
+#define TILE_M (WARPS * MS * 16)
+#define GROUP (32 * WARPS)
+
+#include "attention/operation.clh"
+#include "nvidia/copy_async.clh"
+#include "nvidia/half.clh"
+#include "nvidia/shuffle.clh"
+typedef float value;
+#define TYPE_INT8 1
+#define TYPE_HALF 2
+#define TYPE_BFLOAT16 3
+#if ELEMENT_HALF
+#define ELEMENT_TYPE TYPE_HALF
+#else
+#define ELEMENT_TYPE TYPE_BFLOAT16
+#endif
+#include "nvidia/mma.clh"
+
+// Vectors in local memory: pieces of 16 bytes, in rows of whole 128 bytes, swizzled, so that the 8 rows that ldmatrix reads at once access all
+// banks. Pieces of zeros fill up the last 16 elements.
+#define Q_PIECES ((HEAD_SIZE + 15) / 16 * 2)
+#define V_PIECES ((VALUE_SIZE + 15) / 16 * 2)
+#define Q_PITCH ((HEAD_SIZE + 63) / 64 * 128)
+#define V_PITCH ((VALUE_SIZE + 63) / 64 * 128)
+#define KS (Q_PIECES / 2)  // steps of 16 elements of queries and keys
+#define NS (TILE_N / 8)    // eights of keys
+#define VS V_PIECES        // eights of columns of values
+#define PLAIN_LOGITS !(SOFT_CAP || SLOPES || BIAS)
+#define UNROLLED _Pragma("unroll")
+
+static inline uint piece_place(uint row, uint piece, const uint pitch) { return row * pitch + (piece ^ (row % 8)) * 16; }
+
+// Starts the copy of a piece of a vector of `size` elements, or fills it with zeros.
+static inline void copy_piece(uint to, ulong vector, uint piece, const uint size, bool inside) {
+  const uint bytes = inside && piece * 8 < size ? min((size - piece * 8) * 2, 16u) : 0;
+  copy_16(to, (global const void*)(vector + piece * 16), bytes);
+}
+
+// Starts the copies of the tile of keys or values that begins with key `first`. A work-item has the same piece of several of them.
+#if PAGED
+#define NEXT_VECTOR(view, j, lines) (ulong)(view + KEY_PLACE(at, min(j + lines, at.keys - 1), view))
+#else
+#define NEXT_VECTOR(view, j, lines) running_address(vector + lines * view##_token * 2)
+#endif
+#define COPY_TILE(tile, view, first, pieces, pitch, size)                                                            \
+  {                                                                                                                  \
+    const uint lines = GROUP / (pieces), row = item / (pieces), piece = item % (pieces);                             \
+    uint j = (uint)(first) + row;                                                                                    \
+    ulong vector = (ulong)(view + KEY_PLACE(at, min(j, at.keys - 1), view));                                         \
+    UNROLLED                                                                                                         \
+    for (uint r = 0; r < TILE_N; r += lines) {                                                                       \
+      if (GROUP % (pieces) + TILE_N % lines == 0 || (row < lines && r + row < TILE_N))                               \
+        copy_piece(tile + piece_place(r + row, piece, pitch), vector, piece, size, j < at.keys);                     \
+      vector = NEXT_VECTOR(view, j, lines);                                                                          \
+      j += lines;                                                                                                    \
+    }                                                                                                                \
+  }
+
+// 2^x, by the unit for it; 0 below 2^-126.
+static inline float fast_exp2(float x) {
+  float y;
+  __asm__("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+// Of the four lanes that share rows.
+static inline float largest_of_quad(float x, uint lane) {
+  x = fmax(x, as_float(shuffle_from(as_uint(x), lane ^ 1)));
+  return fmax(x, as_float(shuffle_from(as_uint(x), lane ^ 2)));
+}
+static inline float sum_of_quad(float x, uint lane) {
+  x += as_float(shuffle_from(as_uint(x), lane ^ 1));
+  return x + as_float(shuffle_from(as_uint(x), lane ^ 2));
+}
+
+// Two weights as a word, the first one lower.
+static inline uint word_of(float a, float b) {
+#if ELEMENT_HALF
+  return halves_from(a, b);
+#else
+  uint word;
+  __asm__("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(b), "f"(a));
+  return word;
+#endif
+}
+
+// Reads the queries of a warp's rows from `row` on: step x.
+static inline void read_queries(uint a[4], uint tile, uint row, uint x, uint lane) {
+  load_matrices(a, tile + piece_place(row + lane % 16, x * 2 + lane / 16, Q_PITCH));
+}
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void attention_mma(ATTENTION_ARGUMENTS) {
+  local uchar vectors[TILE_M * Q_PITCH + TILE_N * (Q_PITCH + V_PITCH)] __attribute__((aligned(1024)));
+  const uint item = get_local_id(0), lane = item % 32, warp_row = item / 32 * (MS * 16);
+  const uint q_tile = local_address(vectors), k_tile = q_tile + TILE_M * Q_PITCH, v_tile = k_tile + TILE_N * Q_PITCH;
+  const place at = PLACE_OF_TILE((uint)get_group_id(0), TILE_M);
+  const int all_end = at.rows == 0 ? 0 : end_seen(own_key(&at, (at.row + at.rows - 1) / group), at.keys, right);
+  const int least_own = own_key(&at, at.row / group);
+  const int all_first = first_seen(least_own, left), open_end = end_seen(least_own, at.keys, right);
+  int t = next_tile(-TILE_N, TILE_N, all_first, sinks);
+
+  if (t < all_end) {
+#pragma unroll 1
+    for (uint i = 0; i < (TILE_M * Q_PIECES + GROUP - 1) / GROUP; ++i) {
+      const uint n = item + i * GROUP, r = n / Q_PIECES, piece = n % Q_PIECES, row = at.row + min(r, at.rows - 1);
+      if (TILE_M * Q_PIECES % GROUP == 0 || n < TILE_M * Q_PIECES)
+        copy_piece(q_tile + piece_place(r, piece, Q_PITCH), (ulong)(q + ROW_PLACE(at, row, q)), piece, HEAD_SIZE, r < at.rows);
+    }
+    COPY_TILE(k_tile, k, t, Q_PIECES, Q_PITCH, HEAD_SIZE)
+  }
+  end_copies();
+
+  // Row h of sixteen m is row m * 16 + h * 8 + lane / 4 of the warp.
+  float sums[MS][VS][4], largest[MS][2], total[MS][2];
+  int own[MS][2];
+  UNROLLED
+  for (uint m = 0; m < MS; ++m) {
+    UNROLLED
+    for (uint h = 0; h < 2; ++h) {
+      const uint row = at.row + min(warp_row + m * 16 + h * 8 + lane / 4, at.rows - 1);
+      own[m][h] = own_key(&at, row / group);
+      largest[m][h] = FIRST_LARGEST(at, row);
+      total[m][h] = 0;
+    }
+    UNROLLED
+    for (uint n = 0; n < VS * 4; ++n) sums[m][n / 4][n % 4] = 0;
+  }
+#if Q_REGISTERS
+  uint queries_kept[MS][KS][4];
+  WAIT_COPIES(0);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  UNROLLED
+  for (uint m = 0; m < MS; ++m)
+    UNROLLED
+    for (uint x = 0; x < KS; ++x) read_queries(queries_kept[m][x], q_tile, warp_row + m * 16, x, lane);
+#endif
+
+#pragma unroll 1
+  while (t < all_end) {
+    WAIT_COPIES(0);
+    barrier(CLK_LOCAL_MEM_FENCE);  // the tile's keys are there, and the values of the tile before were read
+    COPY_TILE(v_tile, v, t, V_PIECES, V_PITCH, VALUE_SIZE)
+    end_copies();
+
+    // Products of queries and keys.
+    float logits[MS][NS][4];
+    UNROLLED
+    for (uint m = 0; m < MS; ++m)
+      UNROLLED
+      for (uint n = 0; n < NS * 4; ++n) logits[m][n / 4][n % 4] = 0;
+    UNROLLED
+    for (uint x = 0; x < KS; ++x) {
+      uint left_words[MS][4];
+      UNROLLED
+      for (uint m = 0; m < MS; ++m) {
+#if Q_REGISTERS
+        UNROLLED
+        for (uint i = 0; i < 4; ++i) left_words[m][i] = queries_kept[m][x][i];
+#else
+        read_queries(left_words[m], q_tile, warp_row + m * 16, x, lane);
+#endif
+      }
+      UNROLLED
+      for (uint n = 0; n < NS; n += 2) {
+        uint two[4];
+        load_matrices(two, k_tile + piece_place(n * 8 + lane / 16 * 8 + lane % 8, x * 2 + lane / 8 % 2, Q_PITCH));
+        UNROLLED
+        for (uint m = 0; m < MS; ++m) {
+          multiply_add(logits[m][n], left_words[m], two);
+          multiply_add(logits[m][n + 1], left_words[m], two + 2);
+        }
+      }
+    }
+
+    const int tile = t;
+    t = next_tile(t, TILE_N, all_first, sinks);
+    WAIT_COPIES(0);
+    barrier(CLK_LOCAL_MEM_FENCE);  // the tile's values are there, and its keys were read
+    if (t < all_end) COPY_TILE(k_tile, k, t, Q_PIECES, Q_PITCH, HEAD_SIZE)
+    end_copies();
+
+    // Weights.
+    const bool has_hidden = LEFT_LIMIT || tile + TILE_N > open_end;
+    UNROLLED
+    for (uint m = 0; m < MS; ++m) {
+      UNROLLED
+      for (uint h = 0; h < 2; ++h) {
+        if (PLAIN_LOGITS) {
+          UNROLLED
+          for (uint n = 0; n < NS * 2; ++n) logits[m][n / 2][h * 2 + n % 2] *= scale;
+        }
+        if (!PLAIN_LOGITS || has_hidden) {
+          const uint row = at.row + min(warp_row + m * 16 + h * 8 + lane / 4, at.rows - 1);
+          const int first = first_seen(own[m][h], left), end = end_seen(own[m][h], at.keys, right);
+          const float slope = SLOPES ? OF_HEAD(at, row, slopes) : 0;
+          global const bias_element* const biases = bias + BIAS_PLACE(at, row);
+          UNROLLED
+          for (uint n = 0; n < NS * 2; ++n) {
+            float* x = &logits[m][n / 2][h * 2 + n % 2];
+            const int j = tile + n / 2 * 8 + lane % 4 * 2 + n % 2;
+            if (is_hidden(j, first, end, sinks))
+              *x = -INFINITY;
+            else if (!PLAIN_LOGITS)
+              *x = logit_of(*x, j, own[m][h], scale, cap, slope, biases);
+          }
+        }
+        const float before = largest[m][h];
+        float most = before;
+        UNROLLED
+        for (uint n = 0; n < NS * 2; ++n) most = fmax(most, logits[m][n / 2][h * 2 + n % 2]);
+        most = largest[m][h] = largest_of_quad(most, lane);
+        const float shift = shift_of(most), factor = fast_exp2(before - shift);
+        float sum = 0;
+        UNROLLED
+        for (uint n = 0; n < NS * 2; ++n) {
+          const float weight = fast_exp2(logits[m][n / 2][h * 2 + n % 2] - shift);
+          logits[m][n / 2][h * 2 + n % 2] = weight;
+          sum += weight;
+        }
+        total[m][h] = total[m][h] * factor + sum;
+        UNROLLED
+        for (uint n = 0; n < VS * 2; ++n) sums[m][n / 2][h * 2 + n % 2] *= factor;
+      }
+    }
+
+    // Their products with values.
+    UNROLLED
+    for (uint x = 0; x < NS / 2; ++x) {
+      uint weights[MS][4];
+      UNROLLED
+      for (uint m = 0; m < MS; ++m)
+        UNROLLED
+        for (uint i = 0; i < 4; ++i)
+          weights[m][i] = word_of(logits[m][x * 2 + i / 2][i % 2 * 2], logits[m][x * 2 + i / 2][i % 2 * 2 + 1]);
+      UNROLLED
+      for (uint n = 0; n < VS; n += 2) {
+        uint two[4];
+        load_matrices_transposed(two, v_tile + piece_place(x * 16 + lane % 16, n + lane / 16, V_PITCH));
+        UNROLLED
+        for (uint m = 0; m < MS; ++m) {
+          multiply_add(sums[m][n], weights[m], two);
+          multiply_add(sums[m][n + 1], weights[m], two + 2);
+        }
+      }
+    }
+  }
+  WAIT_COPIES(0);
+
+  UNROLLED
+  for (uint m = 0; m < MS; ++m)
+    UNROLLED
+    for (uint h = 0; h < 2; ++h) total[m][h] = sum_of_quad(total[m][h], lane);
+  UNROLLED
+  for (uint m = 0; m < MS; ++m) {
+    UNROLLED
+    for (uint h = 0; h < 2; ++h) {
+      const uint r = warp_row + m * 16 + h * 8 + lane / 4, row = at.row + r;
+      if (r >= at.rows) continue;
+      const float sum = total[m][h] + first_sum(FIRST_LARGEST(at, row), largest[m][h]), share = share_of(sum);
+      global RESULT* to = out + ROW_PLACE(at, row, out);
+      UNROLLED
+      for (uint n = 0; n < VS; ++n) {
+        const uint c = n * 8 + lane % 4 * 2;
+        const float a = sums[m][n][h * 2] * share, b = sums[m][n][h * 2 + 1] * share;
+#if OUT_VECTOR == 2 && (RESULT_HALF || RESULT_BFLOAT16)
+        if (c < VALUE_SIZE) *(global uint*)(to + c) = word_of(a, b);
+#elif OUT_VECTOR == 2
+        if (c < VALUE_SIZE) *(global float2*)(to + c) = (float2)(a, b);
+#else
+        if (c < VALUE_SIZE) store_result(to, c, a);
+        if (c + 1 < VALUE_SIZE) store_result(to, c + 1, b);
+#endif
+      }
+      if (LSE && lane % 4 == 0) lse[LSE_PLACE(at, row)] = lse_of(largest[m][h], sum);
+    }
+  }
+}

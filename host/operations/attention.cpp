@@ -1,0 +1,371 @@
+// attention, described.
+#include "operations/matrices.hpp"
+#include "operations/operation.hpp"
+
+#include "formatted.hpp"
+#include "plan/attention_checks.hpp"
+
+#include <smem/attention.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+
+namespace smem::operations {
+
+namespace {
+
+/// Numbers from -2 to 2 that all types hold.
+double number_of(std::uint64_t random) { return static_cast<double>(random >> 57) * 0x1p-5 - 2; }
+
+/// A call in words.
+struct Described {
+  AttentionProblem p;
+  std::size_t sequences = 1, queries = 0, keys = 0;  ///< the longest of a sequence
+  std::size_t page = 0;                              ///< keys of a page; 0: none
+  bool causal = false, tokens_first = false;
+  AttentionWindow window = {};
+  double soft_cap = 0;
+
+  /// Where ragged sequence s begins: those of odd number begin earlier than if all had `tokens`.
+  static std::size_t begin_of(std::size_t s, std::size_t tokens, std::size_t sequences) {
+    return s * tokens - (s % 2 == 1 && s < sequences ? tokens / 3 : 0);
+  }
+  /// Keys of sequence s of a cache.
+  static std::size_t length_of(std::size_t s, std::size_t keys) { return keys - (s * 37) % (keys / 2 + 1); }
+
+  std::size_t pages_of_sequence() const { return (keys + page - 1) / page; }
+  HeadsShape q() const { return {p.ragged ? 1 : sequences, p.heads, p.queries, p.head_size}; }
+  HeadsShape k() const {
+    if (page != 0) return {sequences * pages_of_sequence(), p.kv_heads, page, p.head_size};
+    return {p.ragged ? 1 : sequences, p.kv_heads, p.keys, p.head_size};
+  }
+  static HeadsShape with(HeadsShape shape, std::size_t size) {
+    shape.size = size;
+    return shape;
+  }
+  HeadsLayout layout(const HeadsShape& shape) const {
+    return tokens_first ? tokens_before_heads(shape) : HeadsLayout{};
+  }
+};
+
+std::size_t elements_of(const HeadsShape& shape) {
+  return detail::size_product(shape.batch, shape.heads, shape.tokens, shape.size);
+}
+
+ConstHeads view_of(const Described& of, const PlacedArray& array, const HeadsShape& shape) {
+  HeadsLayout layout = of.layout(shape);
+  layout.offset = array.first;
+  return {array.buffer, array.type, shape, layout};
+}
+
+/// The place of the first element of a vector in its packed array.
+std::size_t place_in(const Described& of, const HeadsShape& shape, std::size_t b, std::size_t h,
+                     std::size_t t) {
+  const ConstHeads view(nullptr, Scalar::float32, shape, of.layout(shape));
+  return b * view.batch_stride + h * view.head_stride + t * view.token_stride;
+}
+
+/// One query of one head of one sequence.
+struct Query {
+  std::size_t s, h, i;
+};
+
+/// The inputs by name; what a call has not is null.
+const HostArray* find(const Case& of, const HostArrays& arrays, std::string_view name) {
+  for (std::size_t i = 0; i < of.in.size(); ++i)
+    if (of.in[i].name == name) return &arrays.in[i];
+  return nullptr;
+}
+
+void compute_query(const Described& of, const Case& c, const HostArrays& arrays, const Query& at) {
+  const AttentionProblem& p = of.p;
+  const std::size_t begin_q = p.ragged ? Described::begin_of(at.s, of.queries, of.sequences) : 0;
+  const std::size_t begin_k = p.ragged && of.page == 0 ? Described::begin_of(at.s, of.keys, of.sequences) : 0;
+  std::size_t queries = of.queries, keys = of.keys;
+  if (p.ragged) queries = Described::begin_of(at.s + 1, of.queries, of.sequences) - begin_q;
+  if (p.ragged && of.page == 0) keys = Described::begin_of(at.s + 1, of.keys, of.sequences) - begin_k;
+  if (p.key_lengths) keys = std::min(keys, Described::length_of(at.s, of.keys));
+  if (at.i >= queries) return;
+  const std::size_t batch = p.ragged ? 0 : at.s, shared = p.heads / p.kv_heads;
+  const auto place_of_key = [&](std::size_t j, std::size_t size) {
+    const HeadsShape shape = Described::with(of.k(), size);
+    if (of.page == 0) return place_in(of, shape, batch, at.h / shared, begin_k + j);
+    const HostArray& table = *find(c, arrays, "table");
+    const auto page = static_cast<std::size_t>(table.number(at.s * of.pages_of_sequence() + j / of.page));
+    return place_in(of, shape, page, at.h / shared, j % of.page);
+  };
+  const auto of_head = [&](const char* name, double otherwise) {
+    const HostArray* numbers = find(c, arrays, name);
+    return numbers != nullptr ? numbers->number(at.h) : otherwise;
+  };
+  constexpr double kHidden = -std::numeric_limits<double>::infinity();
+  const HostArray &q = arrays.in[0], &k = arrays.in[1], &v = arrays.in[2], *bias = find(c, arrays, "bias");
+  const std::size_t q_place = place_in(of, of.q(), batch, at.h, begin_q + at.i);
+  const auto own = static_cast<std::ptrdiff_t>(at.i + keys) - static_cast<std::ptrdiff_t>(queries);
+  const double sink = of_head("sink_logits", kHidden), slope = of_head("slopes", 0);
+  std::vector<double> logits(keys, kHidden);
+  double largest = sink;
+  for (std::size_t j = 0; j < keys; ++j) {
+    const auto behind = static_cast<std::ptrdiff_t>(j) - own;
+    if (of.causal && behind > 0) continue;
+    if (p.left_limit && -behind > static_cast<std::ptrdiff_t>(of.window.left) && j >= of.window.sinks)
+      continue;
+    double x = 0;
+    for (std::size_t d = 0; d < p.head_size; ++d)
+      x += q.number(q_place + d) * k.number(place_of_key(j, p.head_size) + d);
+    x /= std::sqrt(static_cast<double>(p.head_size));
+    if (of.soft_cap != 0) x = of.soft_cap * std::tanh(x / of.soft_cap);
+    x -= slope * static_cast<double>(std::abs(behind));
+    if (bias != nullptr) x += bias->number((at.s * of.queries + at.i) * of.keys + j);
+    logits[j] = x;
+    largest = std::max(largest, x);
+  }
+  const double shift = largest == kHidden ? 0 : largest;
+  double sum = std::exp(sink - shift);
+  std::vector<double> result(p.value_size, 0.0);
+  for (std::size_t j = 0; j < keys; ++j) {
+    const double weight = std::exp(logits[j] - shift);
+    if (weight == 0) continue;
+    sum += weight;
+    for (std::size_t d = 0; d < p.value_size; ++d)
+      result[d] += weight * v.number(place_of_key(j, p.value_size) + d);
+  }
+  const std::size_t to = place_in(of, Described::with(of.q(), p.value_size), batch, at.h, begin_q + at.i);
+  for (std::size_t d = 0; d < p.value_size; ++d)
+    arrays.out[0].set(to + d, sum == 0 ? 0 : result[d] / sum);
+  if (p.lse)
+    arrays.out[1].set((batch * p.heads + at.h) * p.queries + begin_q + at.i,
+                      sum == 0 ? kHidden : shift + std::log(sum));
+}
+
+Described described(const Words& words) {
+  const std::vector<std::size_t> shape = words.sizes("shape");
+  const auto or_else = [&](const char* name, std::size_t otherwise) {
+    return words.number(name) != 0 ? words.number(name) : otherwise;
+  };
+  Described of;
+  AttentionProblem& p = of.p;
+  p.in = words.scalar("type");
+  p.out = words.flag("float-out") ? Scalar::float32 : p.in;
+  of.sequences = p.batch = shape[0];
+  p.heads = shape[1];
+  of.queries = shape[2];
+  p.head_size = shape[3];
+  of.keys = or_else("keys", of.queries);
+  p.kv_heads = or_else("kv-heads", p.heads);
+  p.value_size = or_else("value-size", p.head_size);
+  of.page = words.number("page");
+  of.causal = words.flag("causal");
+  of.tokens_first = words.flag("tokens-first");
+  if (words.number("window") != 0) of.window.left = words.number("window");
+  of.window.sinks = words.number("sinks");
+  of.soft_cap = words.real("soft-cap");
+  p.ragged = words.flag("ragged");
+  p.paged = of.page != 0;
+  p.key_lengths = p.paged || words.flag("lengths");
+  const std::size_t parts = p.ragged ? of.sequences : 1;
+  p.queries = detail::size_product(of.queries, parts);
+  p.keys =
+      p.paged ? detail::size_product(of.pages_of_sequence(), of.page) : detail::size_product(of.keys, parts);
+  p.right_limit = of.causal;
+  p.left_limit = of.window.left < p.queries + p.keys;
+  p.soft_cap = of.soft_cap != 0;
+  p.lse = words.flag("lse");
+  p.bias = words.flag("bias");
+  p.bias_type = p.in;
+  p.slopes = words.flag("slopes");
+  p.sink_logits = words.flag("sink-logits");
+  const auto alignment = [&](std::size_t size, Scalar type) {
+    return packed_alignment(2, detail::size_product(size, size_of(type)), 16);
+  };
+  p.alignment = std::min(alignment(p.head_size, p.in), alignment(p.value_size, p.in));
+  p.out_alignment = alignment(p.value_size, p.out);
+  return of;
+}
+
+std::vector<ArrayRule> inputs_of(const Described& of) {
+  const AttentionProblem& p = of.p;
+  const Fill numbers{.number = number_of};
+  std::vector<ArrayRule> in{{"q", p.in, elements_of(of.q()), numbers},
+                            {"k", p.in, elements_of(of.k()), numbers},
+                            {"v", p.in, elements_of(Described::with(of.k(), p.value_size)), numbers}};
+  const auto add = [&](bool there, const char* name, Scalar type, std::size_t elements, const Fill& fill) {
+    if (there) in.push_back({name, type, elements, fill});
+  };
+  const auto list = [&](bool there, const char* name, std::size_t elements,
+                        const std::function<std::size_t(std::size_t)>& at) {
+    add(there, name, Scalar::uint32, elements,
+        {.at = [=](std::size_t i) { return static_cast<double>(at(i)); }});
+  };
+  add(p.bias, "bias", p.in, detail::size_product(of.sequences, of.queries, of.keys), numbers);
+  add(p.slopes, "slopes", Scalar::float32, p.heads,
+      {.at = [](std::size_t h) { return std::exp2(-static_cast<double>(h % 8) - 1); }});
+  add(p.sink_logits, "sink_logits", Scalar::float32, p.heads, numbers);
+  const std::size_t sequences = of.sequences, queries = of.queries, keys = of.keys;
+  list(p.key_lengths, "lengths", sequences, [=](std::size_t s) { return Described::length_of(s, keys); });
+  list(p.ragged, "query_offsets", sequences + 1,
+       [=](std::size_t s) { return Described::begin_of(s, queries, sequences); });
+  list(p.ragged && !p.paged, "key_offsets", sequences + 1,
+       [=](std::size_t s) { return Described::begin_of(s, keys, sequences); });
+  if (p.paged) {
+    const std::size_t pages = sequences * of.pages_of_sequence();
+    list(true, "table", pages, [=](std::size_t i) { return pages - 1 - i; });
+  }
+  return in;
+}
+
+Attention options_of(const Described& of, const std::vector<ArrayRule>& in, const CallArrays& arrays) {
+  Attention how{.causal = of.causal, .window = of.window, .soft_cap = of.soft_cap};
+  const auto find = [&](const char* name) -> const PlacedArray* {
+    for (std::size_t i = 0; i < in.size(); ++i)
+      if (in[i].name == name) return &arrays.in[i];
+    return nullptr;
+  };
+  const auto vector = [&](const char* name) {
+    const PlacedArray* array = find(name);
+    return array != nullptr ? ConstVector(array->vector()) : ConstVector();
+  };
+  if (const PlacedArray* bias = find("bias"))
+    how.bias = {bias->buffer, bias->type, {of.sequences, 1, of.queries, of.keys}, {.offset = bias->first}};
+  how.slopes = vector("slopes");
+  how.sink_logits = vector("sink_logits");
+  how.key_lengths = vector("lengths");
+  how.ragged = {vector("query_offsets"), vector("key_offsets")};
+  if (const PlacedArray* table = find("table"))
+    how.cache.table = table->matrix(of.sequences, of.pages_of_sequence());
+  return how;
+}
+
+std::string text_of(const Described& of, const Words& words) {
+  const AttentionProblem& p = of.p;
+  std::string text = formatted("{} x {}", of.sequences, p.heads);
+  if (p.kv_heads != p.heads) text += formatted("/{}", p.kv_heads);
+  text += formatted(" heads of {} x {} x {}", of.queries, of.keys, p.head_size);
+  if (p.value_size != p.head_size) text += formatted("/{}", p.value_size);
+  text += formatted(" {}", name_of(p.in));
+  for (const char* flag :
+       {"causal", "lse", "bias", "slopes", "sink-logits", "lengths", "ragged", "tokens-first", "float-out"})
+    if (words.flag(flag)) text += formatted(", {}", flag);
+  for (const char* name : {"window", "sinks", "page"})
+    if (words.number(name) != 0) text += formatted(", {} {}", name, words.number(name));
+  return of.soft_cap == 0 ? text : text + formatted(", soft-cap {}", words.text("soft-cap"));
+}
+
+Case read(const Words& words) {
+  const Described of = described(words);
+  const AttentionProblem& p = of.p;
+  Case made = case_of(text_of(of, words), p, plan_attention);
+  made.in = inputs_of(of);
+  made.out = {{"out", p.out, elements_of(Described::with(of.q(), p.value_size))}};
+  if (p.lse)
+    made.out.push_back({"lse", Scalar::float32, detail::size_product(elements_of(of.q()) / p.head_size, 1)});
+  // One query or few: all time goes into reading keys and values.
+  if (of.queries >= 16) {
+    made.operations = 2 * plan::attention_pairs(p) * static_cast<double>(p.head_size + p.value_size);
+  } else {
+    for (const ArrayRule& rule : made.in)
+      made.bytes += static_cast<double>(rule.bytes());
+    made.bytes += static_cast<double>(made.out[0].bytes());
+  }
+  if (plan::attention_pairs(p) > 1e8) made.slow = {"naive"};
+  // Values are at most 2. Weights and results are rounded to the types of values and results.
+  const auto unit = [](Scalar type) {
+    return type == Scalar::half ? 0x1p-11 : type == Scalar::bfloat16 ? 0x1p-8 : 0x1p-20;
+  };
+  made.absolute = 2 * (unit(p.in) + unit(p.out));
+  made.relative = unit(p.out);
+  made.call = [=, in = made.in](const Context& context, const CallArrays& arrays,
+                                const CallOptions& options) {
+    const HeadsShape values = Described::with(of.k(), p.value_size);
+    const HeadsShape results = Described::with(of.q(), p.value_size);
+    const ConstHeads at = view_of(of, arrays.out[0], results);
+    const Heads out(at.buffer, at.type, results,
+                    {at.offset, at.token_stride, at.head_stride, at.batch_stride});
+    const ConstHeads q = view_of(of, arrays.in[0], of.q()), k = view_of(of, arrays.in[1], of.k()),
+                     v = view_of(of, arrays.in[2], values);
+    const Attention how = options_of(of, in, arrays);
+    if (p.lse) return attention(context, q, k, v, out, arrays.out[1].vector(), how, options);
+    return attention(context, q, k, v, out, how, options);
+  };
+  made.reference = [=](const HostArrays& arrays) {
+    const std::size_t most = p.ragged ? 2 * of.queries : of.queries;  // of a sequence
+    for_each_in_parallel(of.sequences * p.heads * most, [&](std::size_t n) {
+      compute_query(of, made, arrays, {n / most / p.heads, n / most % p.heads, n % most});
+    });
+  };
+  return made;
+}
+
+}  // namespace
+
+Operation attention_operation() {
+  const auto option = [](const char* name, const char* help) {
+    return or_zero(number_rule(name, help, "0"));
+  };
+  return {
+      .name = "attention",
+      .summary = "Attention: softmax of products of queries and keys, times values",
+      .steps = {{"naive",
+                 "all logits in global memory, their softmax, and its product with values: three launches"},
+                {"tiled", "tiles of keys and values in local memory, an online softmax, sums in registers"},
+                {"mma", "NVIDIA's matrix units, weights in registers, the next tile on its way"},
+                {"cpu", "one thread has tiles in its cache, products in vector registers"}},
+      .words = {sizes_rule("shape", "Sequences, heads, queries of a sequence, elements of a query",
+                           "BATCHxHEADSxQUERIESxSIZE", {4, 4}),
+                type_rule(WordKind::choice, "Of queries, keys, values and results", "float",
+                          {"float", "half", "bfloat16", "float32"}),
+                option("keys", "Keys of a sequence; 0: as many as queries"),
+                option("kv-heads", "Heads of keys and values; 0: as many as of queries"),
+                option("value-size", "Elements of a value; 0: as of a query"),
+                flag_rule("causal", "Keys behind a query's own are hidden"),
+                option("window", "Keys before a query's own that it sees; 0: all"),
+                option("sinks", "First keys that are seen outside of the window too"),
+                {.name = "soft-cap", .kind = WordKind::real, .help = "Cap of logits; 0: none", .usual = "0"},
+                flag_rule("bias", "A matrix for each sequence is added to logits"),
+                flag_rule("slopes", "ALiBi: distances times slopes of heads are subtracted from logits"),
+                flag_rule("sink-logits", "Each head has the logit of a key without a value"),
+                flag_rule("lse", "Write the log-sum-exp of logits too"),
+                flag_rule("lengths", "Sequences have keys of various numbers"),
+                flag_rule("ragged", "Sequences of various lengths one behind the other"),
+                option("page", "Keys of a page of a cache; 0: no pages"),
+                flag_rule("tokens-first", "Arrays are [batch, tokens, heads, size]"),
+                flag_rule("float-out", "Results are float")},
+      .read = read,
+      .samples =
+          {.edges =
+               {"1x1x1x1", "2x3x37x40 --causal --lse",
+                "1x4x70x64 half --keys 131 --kv-heads 2 --tokens-first",
+                "2x6x5x80 bfloat16 --keys 200 --kv-heads 1 --value-size 33 --causal --window 20 --sinks 3",
+                "2x2x33x16 --keys 65 --soft-cap 2 --bias --slopes --sink-logits --lse",
+                "3x2x50x24 half --keys 40 --ragged --causal --lse --float-out",
+                "3x4x7x32 --keys 100 --kv-heads 2 --page 16 --causal --tokens-first",
+                "1x1x130x256 --lengths --causal"},
+           .small = {"1x4x256x64", "1x4x256x64 half --causal", "2x8x1x128 --keys 1024 --kv-heads 2"},
+           .usual = {"1x4x1024x64", "1x4x1024x64 --causal", "1x2x2048x128", "1x2x2048x128 half --causal",
+                     "1x32x1x128 half --keys 8192 --kv-heads 8"},
+           // The peers' rates are of matrix units; goals are shares of the fp32 rate until those serve
+           // attention.
+           .large = {"4x16x4096x64 half", "4x16x4096x64 half --causal", "4x16x4096x128 half",
+                     "4x16x4096x128 half --causal", "2x16x4096x256 half", "2x16x4096x256 half --causal",
+                     "1x32x16384x128 half --kv-heads 8", "1x32x16384x128 half --kv-heads 8 --causal",
+                     "32x16x512x128 half", "32x16x512x128 half --causal", "4x16x4095x128 half --causal",
+                     "4x16x4096x128 bfloat16", "4x16x2048x128", "4x16x2048x128 --causal",
+                     "16x32x1x128 half --keys 8192", "16x32x1x128 half --keys 8192 --kv-heads 8",
+                     "1x32x1x128 half --keys 131072 --kv-heads 8",
+                     "64x32x1x128 half --keys 1000 --kv-heads 8"}},
+      .counted = "floating-point operations of the call; with fewer than 16 queries bytes read and written",
+      .programs = {{"4x16x4096x128"},
+                   {"4x16x4096x128 half --causal --lse"},
+                   {"4x16x4096x64 bfloat16", {"tiled", "mma", ""}},
+                   {"4x16x4096x256 half --kv-heads 4", {"mma"}},
+                   {"4x16x4096x80 half --causal --window 100 --sinks 4 --slopes --sink-logits", {"mma"}},
+                   {"4x16x512x96 half --bias --soft-cap 30 --lengths --lse", {"mma"}},
+                   {"4x16x512x128 half --ragged --causal --float-out", {"mma"}},
+                   {"4x16x512x64 --page 64", {"tiled", ""}}},
+  };
+}
+
+}  // namespace smem::operations

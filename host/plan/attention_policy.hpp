@@ -1,0 +1,86 @@
+/// The numbers of plans for attention, with what chose them.
+#pragma once
+
+#include "plan/policy.hpp"
+
+#include <smem/device.hpp>
+
+#include <array>
+#include <cstddef>
+
+namespace smem::plan {
+
+/// A tile of logits, and what a work-item makes of it.
+struct AttentionTile {
+  std::size_t most_value;  ///< elements of a value
+  std::size_t m, n;        ///< rows and keys
+  std::size_t each_m;      ///< rows of a work-item
+};
+
+/// Of "mma": warps of a group, sixteens of rows of a warp, and keys of a tile.
+struct AttentionMma {
+  std::size_t most_size;  ///< elements of a query or a value, the larger ones
+  std::size_t warps, sixteens, keys;
+  bool keeps_queries;  ///< in registers
+
+  std::size_t rows() const { return warps * sixteens * 16; }
+};
+
+struct AttentionPolicy {
+  When when;
+  Evidence evidence = kFromFacts;
+  /// Of "tiled": the first one that serves the size and fits is taken.
+  std::array<AttentionTile, 4> tiles{
+      {{256, 64, 64, 4}, {256, 32, 32, 4}, {256, 16, 16, 4}, {256, 16, 16, 4}}};
+  std::size_t depth = 16;        ///< elements of queries and keys, or values, in its local memory at once
+  std::size_t unroll = 4;        ///< turns of its innermost loops that are written out
+  std::size_t naive_group = 64;  ///< work-items of "naive"
+  std::size_t logits_bytes = std::size_t{256} << 20;  ///< of "naive", in temporary memory at once
+  /// Of "mma": the first one that serves the sizes and fits local memory is taken.
+  std::array<AttentionMma, 5> mma{{{64, 4, 2, 64, false},
+                                   {128, 8, 1, 64, false},
+                                   {128, 4, 1, 64, false},
+                                   {256, 8, 1, 32, false},
+                                   {256, 4, 1, 32, false}}};
+  // Of "cpu", whose thread has a tile in its own cache:
+  std::size_t cache_bytes = 768 * 1024;
+  std::size_t cpu_rows = 192;     ///< of a thread, at most
+  std::size_t cpu_keys = 128;     ///< of a tile, at most
+  std::size_t groups_a_unit = 4;  ///< that are wanted
+};
+
+inline constexpr Evidence kByReads{.what =
+                                       "no measurement: tiles by operations for each read of local memory"};
+inline constexpr std::array<AttentionTile, 4> kNvidiaTiles{
+    {{128, 64, 64, 8}, {256, 64, 64, 4}, {256, 32, 32, 4}, {256, 16, 16, 4}}};
+
+// mma: what ptxas gives 255 registers without a spill for sm_90; 32 rows a warp and values of 128 spill 368
+// bytes.
+//
+// nvidia: 8 x 4 logits a work-item, 4096 multiplications for 640 reads of local memory.
+//
+// intel: what its compiler keeps in registers, for dg2 and pvc: 4 x 4 logits and 4 x 4 sums, loops written
+// out. With values of more than 128 elements, and with all options at once, it keeps some in memory.
+//
+// cpu: PoCL compiles 8 x 4 logits for seconds.
+inline constexpr AttentionPolicy kAttentionPolicies[] = {
+    {.when = {.family = "nvidia-hopper"}, .evidence = kByReads, .tiles = kNvidiaTiles},
+    {.when = {.family = "nvidia"}, .evidence = kByReads, .tiles = kNvidiaTiles},
+    {.when = {.family = "intel"},
+     .evidence = kFromRegisters,
+     .tiles = {{{64, 64, 64, 4}, {128, 32, 128, 4}, {256, 16, 256, 4}, {256, 32, 32, 4}}},
+     .depth = 8,
+     .unroll = 8},
+    {.when = {.family = "cpu"},
+     .evidence = {.what = "no measurement: tiles that fit the cache of a thread"},
+     .tiles = {{{256, 32, 32, 4}, {256, 16, 16, 4}, {256, 16, 16, 4}, {256, 16, 16, 4}}},
+     .unroll = 1,
+     .logits_bytes = std::size_t{16} << 20},
+    {},
+};
+
+inline const AttentionPolicy& attention_policy(const Device& device) {
+  return row_for(kAttentionPolicies, device);
+}
+
+}  // namespace smem::plan

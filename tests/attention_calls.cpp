@@ -1,0 +1,232 @@
+// Attention: bad input, input of nothing, slices, and what is accepted as a view.
+#include <smem/smem.hpp>
+
+#include "support/failure.hpp"
+#include "support/random.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using smem::ConstHeads;
+using smem::HeadsLayout;
+using smem::HeadsShape;
+using smem::Scalar;
+
+namespace {
+
+/// Whether the variant runs on the device. "mma" is tested where there is one that it runs on.
+bool runs_here(const smem::Context& context, std::string_view variant) {
+  const smem::Device& device = context.device();
+  if (variant == "mma") return false;
+  return variant != "cpu" || (device.type == smem::DeviceType::cpu && device.long_loops);
+}
+
+/// A call that is right, to be changed.
+struct Input {
+  explicit Input(const smem::Context& context)
+      : numbers(context, std::vector<float>(4096, 1.0F)),
+        results(context, std::vector<float>(1024, 7.0F)),
+        whole(context, std::vector<std::uint32_t>(64, 1)),
+        q(numbers.buffer()(), Scalar::float32, {2, 4, 5, 8}),
+        k(numbers.buffer()(), Scalar::float32, {2, 2, 6, 8}),
+        v(numbers.buffer()(), Scalar::float32, {2, 2, 6, 8}) {}
+
+  smem::Array<float> numbers, results;
+  smem::Array<std::uint32_t> whole;
+  ConstHeads q, k, v;
+  HeadsShape out_shape{2, 4, 5, 8};
+  HeadsLayout out_layout = {};
+  Scalar out_type = Scalar::float32;
+  cl_mem out_buffer = nullptr;  ///< null: of results
+  std::size_t lse = 40;
+  smem::Attention how;
+  std::string variant = {};
+
+  smem::ConstVector list(std::size_t size) const { return {whole.buffer()(), Scalar::uint32, size}; }
+  smem::ConstVector floats(std::size_t size) const { return {numbers.buffer()(), Scalar::float32, size}; }
+  /// The argument that the call is refused for; empty: it is not.
+  template <class Change>
+  static std::string refused(const smem::Context& context, const Change& change) {
+    Input input(context);
+    change(input);
+    const cl_mem to = input.out_buffer != nullptr ? input.out_buffer : input.results.buffer()();
+    const smem::Heads out(to, input.out_type, input.out_shape, input.out_layout);
+    const smem::Array<float> sums(context, std::vector<float>(40, 7.0F));
+    const auto error = test::failure_of([&] {
+      smem::attention(context, input.q, input.k, input.v, out, sums.vector(0, input.lse), input.how,
+                      {.variant = input.variant});
+    });
+    CHECK(error.operation == "attention");
+    const std::vector<float> untouched = input.results.to_host(), of_sums = sums.to_host();
+    CHECK(std::count(untouched.begin(), untouched.end(), 7.0F) == 1024);
+    CHECK(std::count(of_sums.begin(), of_sums.end(), 7.0F) == 40);
+    return error.argument;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("bad input of attention") {
+  const smem::Context context;
+  const auto refused = [&](const auto& change) { return Input::refused(context, change); };
+  CHECK(refused([](Input& i) { i.q.shape.heads = i.out_shape.heads = 3; }) == "k");
+  CHECK(refused([](Input& i) { i.k.shape.heads = i.v.shape.heads = 0; }) == "k");
+  CHECK(refused([](Input& i) { i.k.shape.size = 7; }) == "k");
+  CHECK(refused([](Input& i) { i.k.shape.batch = i.v.shape.batch = 1; }) == "k");
+  CHECK(refused([](Input& i) { i.v.shape.tokens = 5; }) == "v");
+  CHECK(refused([](Input& i) { i.k.type = Scalar::half; }) == "k");
+  CHECK(refused([](Input& i) { i.q.type = i.k.type = i.v.type = Scalar::float64; }) == "q");
+  CHECK(refused([](Input& i) { i.out_type = Scalar::half; }) == "out");
+  CHECK(refused([](Input& i) { i.out_shape.tokens = 4; }) == "out");
+  CHECK(refused([](Input& i) { i.out_layout.token_stride = 7; }) == "out");
+  CHECK(refused([](Input& i) { i.out_layout = {.token_stride = 8, .head_stride = 16}; }) == "out");
+  CHECK(refused([](Input& i) { i.out_layout.offset = 705; }) == "out");
+  CHECK(refused([](Input& i) { i.out_buffer = i.numbers.buffer()(), i.q.offset = 300; }) == "out");
+  CHECK(refused([](Input& i) { i.q.offset = 4096 - 319; }) == "q");
+  CHECK(refused([](Input& i) { i.k.head_stride = SIZE_MAX; }) == "k");
+  CHECK(refused([](Input& i) { i.v.buffer = nullptr; }) == "v");
+  CHECK(refused([](Input& i) { i.q.shape.size = i.k.shape.size = 257; }) == "q");
+  CHECK(refused([](Input& i) { i.v.shape.size = i.out_shape.size = 257; }) == "v");
+  CHECK(refused([](Input& i) { i.k.shape.tokens = i.v.shape.tokens = (1 << 29) + 1; }) == "k");
+  CHECK(refused([](Input& i) { i.lse = 39; }) == "lse");
+  CHECK(refused([](Input& i) { i.how.scale = std::nan(""); }) == "scale");
+  CHECK(refused([](Input& i) { i.how.scale = 1e39; }) == "scale");
+  CHECK(refused([](Input& i) { i.how.soft_cap = -1; }) == "soft_cap");
+  CHECK(refused([](Input& i) { i.how.slopes = i.floats(3); }) == "slopes");
+  CHECK(refused([](Input& i) { i.how.sink_logits = i.list(4); }) == "sink_logits");
+  const auto bias = [](const HeadsShape& shape) {
+    return [shape](Input& i) { i.how.bias = {i.numbers.buffer()(), Scalar::float32, shape}; };
+  };
+  CHECK(refused(bias({2, 4, 5, 5})) == "bias");
+  CHECK(refused(bias({2, 3, 5, 6})) == "bias");
+  CHECK(refused(bias({2, 2, 2, 6})) == "bias");
+  CHECK(refused([&](Input& i) {
+          bias({1, 1, 5, 6})(i);
+          i.how.bias.type = Scalar::half;
+        }) == "bias");
+  CHECK(refused([](Input& i) { i.how.key_lengths = i.list(3); }) == "key_lengths");
+  CHECK(refused([](Input& i) { i.how.key_lengths = i.floats(2); }) == "key_lengths");
+  const auto ragged = [](Input& i) {
+    i.q.shape.batch = i.k.shape.batch = i.v.shape.batch = i.out_shape.batch = 1;
+    i.how.ragged = {i.list(4), i.list(4)};
+  };
+  const auto refused_ragged = [&](const auto& change) {
+    return refused([&](Input& i) {
+      ragged(i);
+      change(i);
+    });
+  };
+  CHECK(refused_ragged([](Input& i) { i.how.ragged.keys = i.list(3); }) == "ragged.keys");
+  CHECK(refused_ragged([](Input& i) { i.how.ragged.keys = {}; }) == "ragged.keys");
+  CHECK(refused_ragged([](Input& i) { i.how.ragged.queries = {}; }) == "ragged.keys");
+  CHECK(refused_ragged([](Input& i) { i.how.ragged.queries = i.floats(4); }) == "ragged.queries");
+  CHECK(refused_ragged([](Input& i) { i.how.ragged.queries.size = 0; }) == "ragged.queries");
+  CHECK(refused_ragged([](Input& i) { i.q.shape.batch = 2; }) == "q");
+  CHECK(refused_ragged([&](Input& i) { bias({1, 1, 5, 6})(i); }) == "bias");
+  CHECK(refused([](Input& i) {
+          i.how.cache.table = {i.whole.buffer()(), Scalar::uint32, 2, 3};
+        }) == "key_lengths");
+  CHECK(refused([](Input& i) {
+          i.how.cache.table = {i.whole.buffer()(), Scalar::uint32, 3, 3};
+        }) == "cache.table");
+  CHECK(refused([](Input& i) {
+          i.how.cache.table = {i.numbers.buffer()(), Scalar::float32, 2, 3};
+        }) == "cache.table");
+  CHECK(refused([](Input& i) { i.variant = "nosuch"; }) == "variant");
+}
+
+TEST_CASE("attention: nothing to do") {
+  const smem::Context context;
+  const smem::Array<float> in(context, std::vector<float>(64, 1)), out(context, std::vector<float>(64, 7)),
+      lse(context, std::vector<float>(8, 7));
+  const auto view = [](const smem::Array<float>& array, const HeadsShape& shape) {
+    return smem::HeadsView<float>(array.buffer(), shape);
+  };
+  const auto call = [&](const HeadsShape& q, const HeadsShape& k, std::string_view variant) {
+    smem::attention(context, view(in, q), view(in, k), view(in, k), view(out, q), lse.vector(), {},
+                    {.variant = variant});
+    return out.to_host();
+  };
+  for (const HeadsShape& q : {HeadsShape{0, 2, 3, 4}, {1, 2, 0, 4}}) {
+    const std::vector<float> got = call(q, {q.batch, 2, 5, 4}, "");
+    CHECK(std::count(got.begin(), got.end(), 7.0F) == 64);
+  }
+  // Without keys, results are 0.
+  for (const std::string_view variant : smem::attention_variants()) {
+    if (!runs_here(context, variant)) continue;
+    const std::vector<float> got = call({1, 2, 3, 4}, {1, 2, 0, 4}, variant);
+    CHECK(std::count(got.begin(), got.begin() + 24, 0.0F) == 24);
+    CHECK(std::count(got.begin() + 24, got.end(), 7.0F) == 40);
+    const std::vector<float> sums = lse.to_host();
+    CHECK(std::count(sums.begin(), sums.begin() + 6, -INFINITY) == 6);
+  }
+}
+
+TEST_CASE("attention: the same bits twice") {
+  const smem::Context context;
+  std::vector<float> host(3 * 200 * 33);
+  test::Random random(7);
+  for (float& x : host)
+    x = static_cast<float>(random.between(0, 127)) / 32 - 2;
+  const smem::Array<float> in(context, host), one(context, smem::Count{host.size()}),
+      two(context, smem::Count{host.size()});
+  const HeadsShape shape{1, 3, 200, 33};
+  const smem::HeadsView<const float> view(in.buffer(), shape);
+  for (const std::string_view variant : smem::attention_variants()) {
+    if (!runs_here(context, variant)) continue;
+    for (const auto* to : {&one, &two})
+      smem::attention(context, view, view, view, smem::HeadsView<float>(to->buffer(), shape),
+                      {.causal = true}, {.variant = variant});
+    CHECK(one.to_host() == two.to_host());
+  }
+}
+
+TEST_CASE("attention: logits in slices") {
+  const smem::Context context;
+  constexpr std::size_t kTokens = 1501;
+  const smem::AttentionProblem problem{
+      .heads = 2, .kv_heads = 2, .queries = kTokens, .keys = kTokens, .right_limit = true, .lse = true};
+  const smem::Plan plan = smem::plan_attention(context.device(), problem, {.variant = "naive"});
+  CHECK((plan.rounds > 1 || context.device().type != smem::DeviceType::cpu));
+  std::vector<float> zeros(2 * kTokens), numbers(2 * kTokens);
+  for (std::size_t i = 0; i < 2 * kTokens; ++i)
+    numbers[i] = static_cast<float>(i % kTokens);
+  const smem::Array<float> q(context, zeros), v(context, numbers), lse(context, zeros),
+      out(context, std::vector<float>(2 * kTokens, -1));
+  const auto view = [](const smem::Array<float>& array) {
+    return smem::HeadsView<float>(array.buffer(), {1, 2, kTokens, 1});
+  };
+  smem::attention(context, view(q), view(q), view(v), view(out), lse.vector(), {.causal = true},
+                  {.variant = "naive"});
+  const std::vector<float> got = out.to_host(), sums = lse.to_host();
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < 2 * kTokens; ++i) {  // the mean of 0 to i
+    const float wanted = static_cast<float>(i % kTokens) / 2;
+    wrong += std::abs(got[i] - wanted) <= 1e-5F * wanted + 1e-6F ? 0 : 1;
+    wrong += std::abs(sums[i] - std::log(static_cast<float>(i % kTokens + 1))) <= 1e-5F ? 0 : 1;
+  }
+  CHECK(wrong == 0);
+}
+
+// What is accepted as a view; an output of const elements is refused.
+template <class In, class Out>
+concept CanAttend = requires(const smem::Context& c, In in, Out out, const smem::Vector& lse) {
+  smem::attention(c, in, in, in, out);
+  smem::attention(c, in, in, in, out, {});
+  smem::attention(c, in, in, in, out, {}, {});
+  smem::attention(c, in, in, in, out, lse);
+  smem::attention(c, in, in, in, out, lse, {});
+  smem::attention(c, in, in, in, out, lse, {}, {});
+};
+static_assert(CanAttend<smem::HeadsView<const smem::half>, smem::HeadsView<smem::half>>);
+static_assert(CanAttend<smem::HeadsView<float>, smem::HeadsView<float>>);
+static_assert(CanAttend<ConstHeads, smem::Heads>);
+static_assert(!CanAttend<smem::HeadsView<float>, smem::HeadsView<const float>>);
+static_assert(!CanAttend<ConstHeads, ConstHeads>);

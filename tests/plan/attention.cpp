@@ -1,0 +1,39 @@
+// Plans of attention.
+#include "support/failure.hpp"
+#include "support/targets.hpp"
+
+#include <smem/attention_plan.hpp>
+
+#include <doctest/doctest.h>
+
+using smem::Scalar;
+
+TEST_CASE("attention: plans for devices that are not here") {
+  smem::AttentionProblem p{
+      .heads = 16, .kv_heads = 16, .queries = 4096, .keys = 4096, .head_size = 128, .value_size = 128};
+  const auto plan = [&](const char* target, const char* variant = "") {
+    return smem::plan_attention(test::target(target), p, {.variant = variant});
+  };
+  CHECK(plan("sm_90").variant == "tiled");
+  CHECK(plan("gfx90a").variant == "tiled");
+  CHECK(plan("cpu").variant == "cpu");
+  CHECK(plan("sm_90").groups() == 64 * 16);
+  const auto refusal = [&](const char* target) { return test::failure_of([&] { plan(target, "mma"); }).got; };
+  CHECK(test::contains(refusal("sm_90"), "half and bfloat16"));
+  p.in = p.out = Scalar::half;
+  CHECK(plan("sm_90", "mma").groups() == 32 * 16);
+  CHECK(test::contains(refusal("sm_75"), "sm_80"));
+  CHECK(test::contains(refusal("gfx90a"), "sm_80"));
+  p.alignment = 8;
+  CHECK(test::contains(refusal("sm_90"), "16 bytes"));
+  // Heads that share keys are rows of one tile.
+  p.alignment = 16;
+  p.kv_heads = 4;
+  p.queries = 1;
+  CHECK(plan("sm_90").groups() == 4);
+  // Causal is half of the work.
+  p.queries = p.keys;
+  const double all = plan("sm_90").prediction.operations;
+  p.right_limit = true;
+  CHECK(plan("sm_90").prediction.operations < 0.51 * all);
+}
