@@ -22,6 +22,11 @@
 #define LOOK_BACK 4  // statuses that are polled at once
 #endif
 #define TURNS ((RADIX + GROUP - 1) / GROUP)  // digits of a work-item: item + turn * GROUP
+#if TURNS <= 4
+#define UNROLL_TURNS _Pragma("unroll")
+#else
+#define UNROLL_TURNS _Pragma("unroll 1")
+#endif
 
 // Where a digit's look-back is.
 typedef struct {
@@ -88,7 +93,7 @@ void sort_onesweep(SORT_ARGUMENTS) {
   exchange_tile(keys, ranks, (local KEY*)area);
 
   look_back_state before[TURNS];
-#pragma unroll
+  UNROLL_TURNS
   for (uint t = 0; t < TURNS; ++t) {
     const uint d = item + t * GROUP;
     before[t].at = is_active && d < RADIX ? tile : 0;
@@ -118,7 +123,7 @@ void sort_onesweep(SORT_ARGUMENTS) {
       atomic_inc(&others[digit_of(source[(ulong)missing * TILE + i], shift, mask)]);
     if (item == 0) subject[0] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-#pragma unroll
+    UNROLL_TURNS
     for (uint t = 0; t < TURNS; ++t) {
       const uint d = item + t * GROUP;
       if (before[t].at > 0) {

@@ -213,7 +213,10 @@ void attention_mma(ATTENTION_ARGUMENTS) {
       for (uint h = 0; h < 2; ++h) {
         if (PLAIN_LOGITS) {
           UNROLLED
-          for (uint n = 0; n < NS * 2; ++n) logits[m][n / 2][h * 2 + n % 2] *= scale;
+          for (uint n = 0; n < NS * 2; ++n) {
+            float* x = &logits[m][n / 2][h * 2 + n % 2];
+            *x = rounded_product(*x, scale);
+          }
         }
         if (!PLAIN_LOGITS || has_hidden) {
           const uint row = at.row + min(warp_row + m * 16 + h * 8 + lane / 4, at.rows - 1);
