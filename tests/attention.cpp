@@ -182,9 +182,12 @@ AttentionArrays arrays_of(const AttentionCase& c, test::Random& random) {
   return a;
 }
 
+/// Whether the variant is one of NVIDIA's matrix units, for half and bfloat16.
+bool is_of_units(std::string_view variant) { return variant == "mma" || variant == "wgmma"; }
+
 /// What a result may differ by.
 double tolerance(const AttentionCase& c, const test::AttentionResult& wanted, double value) {
-  const bool rounds_weights = c.variant == "mma";
+  const bool rounds_weights = is_of_units(c.variant);
   const double weights = !rounds_weights ? 1e-5 : c.in == Scalar::half ? 2e-3 : 1.6e-2;
   const double rounding = c.out == Scalar::half ? 0x1p-11 : c.out == Scalar::bfloat16 ? 0x1p-8 : 0;
   return weights * wanted.largest_value + rounding * std::abs(value) + 0x1p-24;
@@ -297,7 +300,17 @@ using AttentionSweep = test::CaseSweep<AttentionCase>;
 
 bool runs_here(const smem::Context& context, const AttentionCase& c) {
   const smem::Device& device = context.device();
-  if (c.variant == "mma") return false;  // tested where there is such a device
+  if (c.variant == "mma" || c.variant == "wgmma") {
+    if (c.gaps || c.head_size % 8 != 0 || c.value_size % 8 != 0) return false;  // pieces of 16 bytes
+    smem::AttentionProblem one{.in = c.in, .out = c.out, .head_size = c.head_size, .value_size = c.value_size};
+    one.heads = one.kv_heads = one.queries = one.keys = 1;
+    try {
+      smem::plan_attention(device, one, {.variant = c.variant});
+    } catch (const smem::Error&) {
+      return false;
+    }
+    return true;
+  }
   return c.variant != "cpu" || (device.type == smem::DeviceType::cpu && device.long_loops);
 }
 
@@ -307,7 +320,7 @@ void run_all(AttentionSweep& sweep, AttentionCase c) {
     c.variant = variant;
     CAPTURE(variant);
     sweep.run(c);
-    if (variant != "mma") CHECK(sweep.ran() == (runs_here(sweep.context(), c) ? 1 : 0));
+    CHECK(sweep.ran() == (runs_here(sweep.context(), c) ? 1 : 0));
   }
 }
 
@@ -328,6 +341,8 @@ TEST_CASE("attention: sizes around those of tiles, shared heads") {
     c.head_size = c.value_size = 40;
     c.lse = true;
     run_all(sweep, c);
+    c.in = c.out = Scalar::half;
+    if (context.device().type == smem::DeviceType::gpu) run_all(sweep, c);  // matrix units
   }
 }
 

@@ -21,10 +21,10 @@ using smem::Scalar;
 
 namespace {
 
-/// Whether the variant runs on the device. "mma" is tested where there is one that it runs on.
+/// Whether the variant runs on the device, with float32.
 bool runs_here(const smem::Context& context, std::string_view variant) {
   const smem::Device& device = context.device();
-  if (variant == "mma") return false;
+  if (variant == "mma" || variant == "wgmma") return false;
   return variant != "cpu" || (device.type == smem::DeviceType::cpu && device.long_loops);
 }
 

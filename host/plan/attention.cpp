@@ -169,11 +169,22 @@ Attempt tiled(const Device& device, const AttentionProblem& p) {
 /// Bytes of a vector in local memory, as cl/nvidia/attention/mma.cl has it.
 std::size_t mma_pitch(std::size_t size) { return round_up(size, 64) * 2; }
 
+/// Why its vectors are none for matrix units; empty: they are.
+std::string no_vectors_of_units(const AttentionProblem& p) {
+  if (p.in == Scalar::float32) return "multiplies half and bfloat16";
+  if (p.alignment < 16) return "its vectors begin at multiples of 16 bytes";
+  return {};
+}
+
+/// Results of a store.
+std::size_t results_at_once(const AttentionProblem& p) {
+  return p.value_size % 2 == 0 && p.out_alignment >= 2 * size_of(p.out) ? 2 : 1;
+}
+
 Attempt mma(const Device& device, const AttentionProblem& p) {
   if (!is_nvidia_gpu(device) || compute_capability(device) < 80)
     return "needs matrix units of sm_80 or later";
-  if (p.in == Scalar::float32) return "multiplies half and bfloat16";
-  if (p.alignment < 16) return "its vectors begin at multiples of 16 bytes";
+  if (std::string reason = no_vectors_of_units(p); !reason.empty()) return reason;
   for (const AttentionMma& tile : attention_policy(device).mma) {
     const std::size_t bytes =
         (tile.rows() + tile.keys) * mma_pitch(p.head_size) + tile.keys * mma_pitch(p.value_size);
@@ -187,12 +198,11 @@ Attempt mma(const Device& device, const AttentionProblem& p) {
     plan.vector_width = 8;
     plan.items_per_work_item = tile.rows() * tile.keys / group;
     plan.local_bytes = bytes;
-    const bool pairs = p.value_size % 2 == 0 && p.out_alignment >= 2 * size_of(p.out);
     define(plan, {{"WARPS", tile.warps},
                   {"MS", tile.sixteens},
                   {"TILE_N", tile.keys},
                   {"Q_REGISTERS", tile.keeps_queries ? 1 : 0},
-                  {"OUT_VECTOR", pairs ? 2 : 1}});
+                  {"OUT_VECTOR", results_at_once(p)}});
     // Each warp reads the tile's keys and values, and its rows' queries.
     const double rows = real(16 * tile.sixteens);
     plan.prediction.local_bytes =
@@ -202,6 +212,39 @@ Attempt mma(const Device& device, const AttentionProblem& p) {
     plan.reason =
         formatted("{} warps of {} rows meet tiles of {} keys; weights go from unit to unit in registers",
                   tile.warps, 16 * tile.sixteens, tile.keys);
+    return plan;
+  }
+  return no_tile_fits(device);
+}
+
+Attempt wgmma(const Device& device, const AttentionProblem& p) {
+  if (!device.retargeting) return "needs Hopper's matrix units, and a driver that can be told of them";
+  if (std::string reason = no_vectors_of_units(p); !reason.empty()) return reason;
+  const std::size_t larger = std::max(p.head_size, p.value_size);
+  for (const AttentionWgmma& tile : attention_policy(device).wgmma) {
+    const std::size_t of_queries = tile.rows() * mma_pitch(p.head_size);
+    const std::size_t bytes = of_queries + tile.stages * (tile.keys * mma_pitch(larger) + 16);
+    if (larger > tile.most_size || bytes > device.local_bytes || tile.group() > device.max_work_group)
+      continue;
+    Plan plan = base_plan(p, "wgmma", "nvidia/attention/wgmma.cl", "attention_wgmma");
+    if (std::string reason = set_tiles(plan, p, tile.rows(), tile.group()); !reason.empty()) return reason;
+    plan.target = "sm_90a";
+    plan.tile_cols = tile.keys;
+    plan.vector_width = 8;
+    plan.items_per_work_item = tile.rows() * tile.keys / (tile.group() - 128);
+    plan.local_bytes = bytes;
+    define(plan, {{"CONSUMERS", tile.consumers},
+                  {"TILE_N", tile.keys},
+                  {"STAGES", tile.stages},
+                  {"OUT_VECTOR", results_at_once(p)}});
+    // The units read queries, keys and values of each 64 rows in local memory.
+    plan.prediction.local_bytes =
+        attention_pairs(p) * 2 *
+        (real(p.head_size) * (1.0 / 64 + 1 / real(tile.keys)) + real(p.value_size) / 64);
+    plan.reason = formatted(
+        "{} warpgroups of 64 rows meet tiles of {} keys, which another one copies; weights go from unit to unit "
+        "in registers",
+        tile.consumers, tile.keys);
     return plan;
   }
   return no_tile_fits(device);
@@ -262,20 +305,22 @@ Attempt plan_variant(const Device& device, const AttentionProblem& p, const Plan
   if (variant == "naive") return naive(device, p);
   if (variant == "tiled") return tiled(device, p);
   if (variant == "mma") return mma(device, p);
+  if (variant == "wgmma") return wgmma(device, p);
   return cpu(device, p);
 }
 
 std::vector<std::string_view> preference(const Device& device, const AttentionProblem& /*p*/,
                                          const PlanOverrides& /*fixed*/) {
   if (runs_cpu_variant(device)) return {"cpu", "tiled", "naive"};
-  return {"tiled", "naive"};
+  return {"wgmma", "mma", "tiled", "naive"};
 }
 
 std::string why_not(const Device& /*device*/, const AttentionProblem& /*p*/, std::string_view variant,
                     const Plan& chosen) {
   if (variant == "naive") return "all weights go through global memory";
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
-  return "nobody has measured it yet";
+  if (variant == "mma") return "its warps wait for their own copies and products";
+  return "matrix units multiply faster";
 }
 
 const Evidence& evidence(const Device& device, const AttentionProblem& /*p*/, const Plan& /*plan*/) {
@@ -330,7 +375,7 @@ void plan::check_attention(const Device& /*device*/, const AttentionProblem& p) 
     refuse(kAttention, "key_lengths", "the length of each sequence in a paged cache", "none");
 }
 
-std::vector<std::string_view> attention_variants() { return {"naive", "tiled", "mma", "cpu"}; }
+std::vector<std::string_view> attention_variants() { return {"naive", "tiled", "mma", "wgmma", "cpu"}; }
 
 Plan plan_attention(const Device& device, const AttentionProblem& problem, const PlanOverrides& overrides) {
   return plan_call(kOperation, kAttention, problem.in, device, problem, overrides);

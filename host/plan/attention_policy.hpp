@@ -26,6 +26,15 @@ struct AttentionMma {
   std::size_t rows() const { return warps * sixteens * 16; }
 };
 
+/// Of "wgmma": warpgroups that multiply, keys of a tile, and tiles of its pipeline.
+struct AttentionWgmma {
+  std::size_t most_size;  ///< elements of a query or a value, the larger ones
+  std::size_t consumers, keys, stages;
+
+  std::size_t rows() const { return 64 * consumers; }
+  std::size_t group() const { return 128 * (1 + consumers); }
+};
+
 struct AttentionPolicy {
   When when;
   Evidence evidence = kFromFacts;
@@ -37,11 +46,10 @@ struct AttentionPolicy {
   std::size_t naive_group = 64;  ///< work-items of "naive"
   std::size_t logits_bytes = std::size_t{256} << 20;  ///< of "naive", in temporary memory at once
   /// Of "mma": the first one that serves the sizes and fits local memory is taken.
-  std::array<AttentionMma, 5> mma{{{64, 4, 2, 64, false},
-                                   {128, 8, 1, 64, false},
-                                   {128, 4, 1, 64, false},
-                                   {256, 8, 1, 32, false},
-                                   {256, 4, 1, 32, false}}};
+  std::array<AttentionMma, 4> mma{
+      {{128, 4, 1, 64, true}, {128, 4, 1, 64, false}, {256, 8, 1, 32, false}, {256, 4, 1, 32, false}}};
+  /// Of "wgmma": the same.
+  std::array<AttentionWgmma, 3> wgmma{{{128, 2, 128, 4}, {192, 2, 64, 4}, {256, 2, 64, 4}}};
   // Of "cpu", whose thread has a tile in its own cache:
   std::size_t cache_bytes = 768 * 1024;
   std::size_t cpu_rows = 192;     ///< of a thread, at most
@@ -54,8 +62,9 @@ inline constexpr Evidence kByReads{.what =
 inline constexpr std::array<AttentionTile, 4> kNvidiaTiles{
     {{128, 64, 64, 8}, {256, 64, 64, 4}, {256, 32, 32, 4}, {256, 16, 16, 4}}};
 
-// mma: what ptxas gives 255 registers without a spill for sm_90; 32 rows a warp and values of 128 spill 368
-// bytes.
+// mma: an H200 made 4 x 16 heads of 4096 x 4096 in TFLOP/s, sizes 64 and 128: 4 warps of 16 rows, 64 keys, queries
+// in registers 290 and 329, else 272 and 316; 8 warps 281 and 285; 128 keys 303 and 337, 32 rows a warp 283 and
+// 350, but registers spill.
 //
 // nvidia: 8 x 4 logits a work-item, 4096 multiplications for 640 reads of local memory.
 //

@@ -21,7 +21,12 @@ TEST_CASE("attention: plans for devices that are not here") {
   const auto refusal = [&](const char* target) { return test::failure_of([&] { plan(target, "mma"); }).got; };
   CHECK(test::contains(refusal("sm_90"), "half and bfloat16"));
   p.in = p.out = Scalar::half;
-  CHECK(plan("sm_90", "mma").groups() == 32 * 16);
+  CHECK(plan("sm_90").variant == "wgmma");
+  CHECK(plan("sm_90").groups() == 32 * 16);
+  CHECK(plan("sm_90", "mma").groups() == 64 * 16);
+  smem::Device old = test::target("sm_90");
+  old.retargeting = false;
+  CHECK(smem::plan_attention(old, p).variant == "mma");
   CHECK(test::contains(refusal("sm_75"), "sm_80"));
   CHECK(test::contains(refusal("gfx90a"), "sm_80"));
   p.alignment = 8;

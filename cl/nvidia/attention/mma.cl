@@ -25,20 +25,9 @@
 #endif
 #define TILE_M (WARPS * MS * 16)
 #define GROUP (32 * WARPS)
+#define COPIERS GROUP
 
-#include "attention/operation.clh"
-#include "nvidia/copy_async.clh"
-#include "nvidia/half.clh"
-#include "nvidia/shuffle.clh"
-typedef float value;
-#define TYPE_INT8 1
-#define TYPE_HALF 2
-#define TYPE_BFLOAT16 3
-#if ELEMENT_HALF
-#define ELEMENT_TYPE TYPE_HALF
-#else
-#define ELEMENT_TYPE TYPE_BFLOAT16
-#endif
+#include "nvidia/attention/tile.clh"
 #include "nvidia/mma.clh"
 
 // Vectors in local memory: pieces of 16 bytes, in rows of whole 128 bytes, swizzled, so that the 8 rows that ldmatrix reads at once access all
@@ -50,64 +39,11 @@ typedef float value;
 #define KS (Q_PIECES / 2)  // steps of 16 elements of queries and keys
 #define NS (TILE_N / 8)    // eights of keys
 #define VS V_PIECES        // eights of columns of values
-#define PLAIN_LOGITS !(SOFT_CAP || SLOPES || BIAS)
-#define UNROLLED _Pragma("unroll")
 
 static inline uint piece_place(uint row, uint piece, const uint pitch) { return row * pitch + (piece ^ (row % 8)) * 16; }
 
-// Starts the copy of a piece of a vector of `size` elements, or fills it with zeros.
-static inline void copy_piece(uint to, ulong vector, uint piece, const uint size, bool inside) {
-  const uint bytes = inside && piece * 8 < size ? min((size - piece * 8) * 2, 16u) : 0;
-  copy_16(to, (global const void*)(vector + piece * 16), bytes);
-}
-
-// Starts the copies of the tile of keys or values that begins with key `first`. A work-item has the same piece of several of them.
-#if PAGED
-#define NEXT_VECTOR(view, j, lines) (ulong)(view + KEY_PLACE(at, min(j + lines, at.keys - 1), view))
-#else
-#define NEXT_VECTOR(view, j, lines) running_address(vector + lines * view##_token * 2)
-#endif
-#define COPY_TILE(tile, view, first, pieces, pitch, size)                                                            \
-  {                                                                                                                  \
-    const uint lines = GROUP / (pieces), row = item / (pieces), piece = item % (pieces);                             \
-    uint j = (uint)(first) + row;                                                                                    \
-    ulong vector = (ulong)(view + KEY_PLACE(at, min(j, at.keys - 1), view));                                         \
-    UNROLLED                                                                                                         \
-    for (uint r = 0; r < TILE_N; r += lines) {                                                                       \
-      if (GROUP % (pieces) + TILE_N % lines == 0 || (row < lines && r + row < TILE_N))                               \
-        copy_piece(tile + piece_place(r + row, piece, pitch), vector, piece, size, j < at.keys);                     \
-      vector = NEXT_VECTOR(view, j, lines);                                                                          \
-      j += lines;                                                                                                    \
-    }                                                                                                                \
-  }
-
-// 2^x, by the unit for it; 0 below 2^-126.
-static inline float fast_exp2(float x) {
-  float y;
-  __asm__("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-
-// Of the four lanes that share rows.
-static inline float largest_of_quad(float x, uint lane) {
-  x = fmax(x, as_float(shuffle_from(as_uint(x), lane ^ 1)));
-  return fmax(x, as_float(shuffle_from(as_uint(x), lane ^ 2)));
-}
-static inline float sum_of_quad(float x, uint lane) {
-  x += as_float(shuffle_from(as_uint(x), lane ^ 1));
-  return x + as_float(shuffle_from(as_uint(x), lane ^ 2));
-}
-
-// Two weights as a word, the first one lower.
-static inline uint word_of(float a, float b) {
-#if ELEMENT_HALF
-  return halves_from(a, b);
-#else
-  uint word;
-  __asm__("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(b), "f"(a));
-  return word;
-#endif
-}
+#define KEY_PIECE(row, piece) piece_place(row, piece, Q_PITCH)
+#define VALUE_PIECE(row, piece) piece_place(row, piece, V_PITCH)
 
 // Reads the queries of a warp's rows from `row` on: step x.
 static inline void read_queries(uint a[4], uint tile, uint row, uint x, uint lane) {
@@ -132,7 +68,7 @@ void attention_mma(ATTENTION_ARGUMENTS) {
       if (TILE_M * Q_PIECES % GROUP == 0 || n < TILE_M * Q_PIECES)
         copy_piece(q_tile + piece_place(r, piece, Q_PITCH), (ulong)(q + ROW_PLACE(at, row, q)), piece, HEAD_SIZE, r < at.rows);
     }
-    COPY_TILE(k_tile, k, t, Q_PIECES, Q_PITCH, HEAD_SIZE)
+    COPY_TILE(k_tile, k, t, Q_PIECES, KEY_PIECE, HEAD_SIZE)
   }
   end_copies();
 
@@ -165,7 +101,7 @@ void attention_mma(ATTENTION_ARGUMENTS) {
   while (t < all_end) {
     WAIT_COPIES(0);
     barrier(CLK_LOCAL_MEM_FENCE);  // the tile's keys are there, and the values of the tile before were read
-    COPY_TILE(v_tile, v, t, V_PIECES, V_PITCH, VALUE_SIZE)
+    COPY_TILE(v_tile, v, t, V_PIECES, VALUE_PIECE, VALUE_SIZE)
     end_copies();
 
     // Products of queries and keys.
@@ -202,7 +138,7 @@ void attention_mma(ATTENTION_ARGUMENTS) {
     t = next_tile(t, TILE_N, all_first, sinks);
     WAIT_COPIES(0);
     barrier(CLK_LOCAL_MEM_FENCE);  // the tile's values are there, and its keys were read
-    if (t < all_end) COPY_TILE(k_tile, k, t, Q_PIECES, Q_PITCH, HEAD_SIZE)
+    if (t < all_end) COPY_TILE(k_tile, k, t, Q_PIECES, KEY_PIECE, HEAD_SIZE)
     end_copies();
 
     // Weights.
@@ -211,42 +147,10 @@ void attention_mma(ATTENTION_ARGUMENTS) {
     for (uint m = 0; m < MS; ++m) {
       UNROLLED
       for (uint h = 0; h < 2; ++h) {
-        if (PLAIN_LOGITS) {
-          UNROLLED
-          for (uint n = 0; n < NS * 2; ++n) {
-            float* x = &logits[m][n / 2][h * 2 + n % 2];
-            *x = rounded_product(*x, scale);
-          }
-        }
-        if (!PLAIN_LOGITS || has_hidden) {
-          const uint row = at.row + min(warp_row + m * 16 + h * 8 + lane / 4, at.rows - 1);
-          const int first = first_seen(own[m][h], left), end = end_seen(own[m][h], at.keys, right);
-          const float slope = SLOPES ? OF_HEAD(at, row, slopes) : 0;
-          global const bias_element* const biases = bias + BIAS_PLACE(at, row);
-          UNROLLED
-          for (uint n = 0; n < NS * 2; ++n) {
-            float* x = &logits[m][n / 2][h * 2 + n % 2];
-            const int j = tile + n / 2 * 8 + lane % 4 * 2 + n % 2;
-            if (is_hidden(j, first, end, sinks))
-              *x = -INFINITY;
-            else if (!PLAIN_LOGITS)
-              *x = logit_of(*x, j, own[m][h], scale, cap, slope, biases);
-          }
-        }
-        const float before = largest[m][h];
-        float most = before;
-        UNROLLED
-        for (uint n = 0; n < NS * 2; ++n) most = fmax(most, logits[m][n / 2][h * 2 + n % 2]);
-        most = largest[m][h] = largest_of_quad(most, lane);
-        const float shift = shift_of(most), factor = fast_exp2(before - shift);
-        float sum = 0;
-        UNROLLED
-        for (uint n = 0; n < NS * 2; ++n) {
-          const float weight = fast_exp2(logits[m][n / 2][h * 2 + n % 2] - shift);
-          logits[m][n / 2][h * 2 + n % 2] = weight;
-          sum += weight;
-        }
-        total[m][h] = total[m][h] * factor + sum;
+        const uint row = at.row + min(warp_row + m * 16 + h * 8 + lane / 4, at.rows - 1);
+        make_logits(&logits[m][0][0], h, tile, lane, has_hidden, own[m][h], &at, left, right, sinks, scale, cap,
+                    SLOPES ? OF_HEAD(at, row, slopes) : 0, BIAS ? bias + BIAS_PLACE(at, row) : 0);
+        const float factor = make_weights(&logits[m][0][0], h, lane, &largest[m][h], &total[m][h]);
         UNROLLED
         for (uint n = 0; n < VS * 2; ++n) sums[m][n / 2][h * 2 + n % 2] *= factor;
       }
@@ -286,20 +190,7 @@ void attention_mma(ATTENTION_ARGUMENTS) {
       const uint r = warp_row + m * 16 + h * 8 + lane / 4, row = at.row + r;
       if (r >= at.rows) continue;
       const float sum = total[m][h] + first_sum(FIRST_LARGEST(at, row), largest[m][h]), share = share_of(sum);
-      global RESULT* to = out + ROW_PLACE(at, row, out);
-      UNROLLED
-      for (uint n = 0; n < VS; ++n) {
-        const uint c = n * 8 + lane % 4 * 2;
-        const float a = sums[m][n][h * 2] * share, b = sums[m][n][h * 2 + 1] * share;
-#if OUT_VECTOR == 2 && (RESULT_HALF || RESULT_BFLOAT16)
-        if (c < VALUE_SIZE) *(global uint*)(to + c) = word_of(a, b);
-#elif OUT_VECTOR == 2
-        if (c < VALUE_SIZE) *(global float2*)(to + c) = (float2)(a, b);
-#else
-        if (c < VALUE_SIZE) store_result(to, c, a);
-        if (c + 1 < VALUE_SIZE) store_result(to, c + 1, b);
-#endif
-      }
+      store_row(out + ROW_PLACE(at, row, out), &sums[m][0][0], h, lane, share);
       if (LSE && lane % 4 == 0) lse[LSE_PLACE(at, row)] = lse_of(largest[m][h], sum);
     }
   }

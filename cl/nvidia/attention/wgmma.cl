@@ -1,0 +1,226 @@
+// Attention by Hopper's matrix units, of half and bfloat16, with sums in float, warp-specialised: one warpgroup copies, CONSUMERS multiply.
+//
+// A consumer has 64 rows. Its queries lie in local memory for all of the kernel; tiles of TILE_N keys, and of their values, come through a
+// pipeline (nvidia/pipeline.clh) in the order in which they are multiplied. The units multiply the keys of a tile while they multiply the
+// weights of the tile before with its values; the softmax of the new logits runs beside the latter. Weights go from the softmax to
+// the units in registers: the accumulators' layout is that of a left factor (nvidia/attention/tile.clh).
+// J. Shah et al., "FlashAttention-3: Fast and accurate attention with asynchrony and low-precision", 2024.
+//
+// Launch: 128 * (1 + CONSUMERS) work-items a group, a group for each tile of 64 * CONSUMERS rows. Local memory: Q_BYTES + STAGES *
+// STAGE_BYTES, and the barriers. All vectors of q, k and v begin at multiples of 16 bytes. For sm_90a: see nvidia/wgmma.clh.
+#ifndef CONSUMERS
+#define CONSUMERS 2  // warpgroups that multiply
+#endif
+#ifndef TILE_N
+#define TILE_N 128  // keys of a tile: 64, 128
+#endif
+#ifndef STAGES
+#define STAGES 4  // of the pipeline: tiles of keys or values
+#endif
+#ifndef PRODUCER_REGISTERS
+#define PRODUCER_REGISTERS 40  // a multiple of 8
+#endif
+#ifndef CONSUMER_REGISTERS
+#define CONSUMER_REGISTERS 232
+#endif
+#ifndef OUT_VECTOR
+#define OUT_VECTOR 1  // results of a store: 2 if all rows of the results begin at multiples of two, else 1
+#endif
+#define TILE_M (64 * CONSUMERS)
+#define GROUP (128 * (1 + CONSUMERS))
+#define COPIERS 128
+
+#include "nvidia/attention/tile.clh"
+#include "nvidia/mbarrier.clh"
+
+// Tiles have the layouts of nvidia/wgmma.clh: blocks of 64 elements, 128 bytes a row. Rows of queries and keys are K-major, those of values
+// MN-major. Zeros fill up the last 16 elements of queries and keys, and the last block of values.
+#define Q_PIECES ((HEAD_SIZE + 15) / 16 * 2)
+#define Q_BLOCKS ((HEAD_SIZE + 63) / 64)
+#define V_BLOCKS ((VALUE_SIZE + 63) / 64)
+#define V_PIECES (V_BLOCKS * 8)
+#define Q_BYTES (Q_BLOCKS * TILE_M * 128)
+#define STAGE_BYTES ((Q_BLOCKS > V_BLOCKS ? Q_BLOCKS : V_BLOCKS) * TILE_N * 128)
+#if V_BLOCKS == 1
+#define V_COLUMNS 64
+#elif V_BLOCKS == 2
+#define V_COLUMNS 128
+#elif V_BLOCKS == 3
+#define V_COLUMNS 192
+#else
+#define V_COLUMNS 256
+#endif
+#include "nvidia/pipeline.clh"
+#include "nvidia/wgmma.clh"
+
+static inline uint block_place(uint row, uint piece, const uint rows) { return (piece / 8 * rows + row) * 128 + (piece ^ row) % 8 * 16; }
+#define KEY_PIECE(row, piece) block_place(row, piece, TILE_N)
+
+// products = queries x keys: a step of 16 elements. `more`: added to what they are.
+INLINED void multiply_keys(float products[TILE_N / 2], ulong queries, ulong keys, int more) {
+  __asm__ volatile("//@{ .reg .pred p; setp.ne.s32 p, " WGMMA_OF(WGMMA_THIRD_, TILE_N) ", 0; wgmma.mma_async.sync.aligned.m64n" WGMMA_OF(
+                       WGMMA_NAME_, TILE_N) WGMMA_TYPES " " WGMMA_OF(WGMMA_LIST_, TILE_N) WGMMA_OF(WGMMA_TWO_, TILE_N) ", p, 1, 1, 0, 0; }"
+                   : WGMMA_OF(WGMMA_SUMS_, TILE_N)(products)
+                   : "l"(queries), "l"(keys), "r"(more)
+                   : "memory");
+}
+
+// sums += weights x values: a step of 16 keys.
+INLINED void multiply_values(float sums[V_COLUMNS / 2], const uint weights[4], ulong values) {
+  __asm__ volatile("//@{ .reg .pred p; setp.eq.b32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n" WGMMA_OF(
+                       WGMMA_NAME_, V_COLUMNS) WGMMA_TYPES " " WGMMA_OF(WGMMA_LIST_, V_COLUMNS) WGMMA_OF(WGMMA_FIVE_, V_COLUMNS) ", p, 1, 1, 1; }"
+                   : WGMMA_OF(WGMMA_SUMS_, V_COLUMNS)(sums)
+                   : "r"(weights[0]), "r"(weights[1]), "r"(weights[2]), "r"(weights[3]), "l"(values)
+                   : "memory");
+}
+
+// Starts the products of a warpgroup's queries with the keys of the current stage.
+INLINED void start_keys(float products[TILE_N / 2], uint queries, const pipeline* p) {
+  const ulong of_q = tile_descriptor(queries, 0, 1024), of_k = tile_descriptor(stage_address(p), 0, 1024);
+  consumer_wait(p);
+  begin_wgmma();
+  UNROLLED
+  for (uint x = 0; x < Q_PIECES / 2; ++x)
+    multiply_keys(products, of_q + (x / 4 * TILE_M * 128 + x % 4 * 32) / 16, of_k + (x / 4 * TILE_N * 128 + x % 4 * 32) / 16, x > 0);
+  end_wgmma();
+}
+
+// Starts the products of weights with the values of the current stage.
+INLINED void start_values(float sums[V_COLUMNS / 2], const uint weights[TILE_N / 4], const pipeline* p) {
+  const ulong of_v = tile_descriptor(stage_address(p), TILE_N * 128, 1024);
+  consumer_wait(p);
+  begin_wgmma();
+  UNROLLED
+  for (uint x = 0; x < TILE_N / 16; ++x) multiply_values(sums, weights + x * 4, of_v + x * 2048 / 16);
+  end_wgmma();
+}
+
+// Commits a stage when the copies of the one behind it are under way.
+INLINED void commit_last(const pipeline* p, int* last) {
+  end_copies();
+  if (*last >= 0) {
+    WAIT_COPIES(1);
+    fence_async();
+    producer_commit(p, *last);
+  }
+  *last = p->stage;
+}
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void attention_wgmma(ATTENTION_ARGUMENTS) {
+  local uchar vectors[Q_BYTES + STAGES * STAGE_BYTES] __attribute__((aligned(1024)));
+  local ulong barriers[2 * STAGES];
+  pipeline p = begin_pipeline(vectors + Q_BYTES, barriers);
+  if (get_local_id(0) == 0) init_pipeline(&p, COPIERS, 4 * CONSUMERS);
+  barrier(CLK_LOCAL_MEM_FENCE);
+
+  const place at = PLACE_OF_TILE((uint)get_group_id(0), TILE_M);
+  const int all_end = at.rows == 0 ? 0 : end_seen(own_key(&at, (at.row + at.rows - 1) / group), at.keys, right);
+  const int least_own = own_key(&at, at.row / group);
+  const int all_first = first_seen(least_own, left), open_end = end_seen(least_own, at.keys, right);
+  int t = next_tile(-TILE_N, TILE_N, all_first, sinks);
+
+  if (get_local_id(0) < COPIERS) {
+    FEWER_REGISTERS(PRODUCER_REGISTERS);
+    const uint item = get_local_id(0);
+    int last = -1, before = -1;  // the stage that is not committed, and the tile whose values come next
+#pragma unroll 1
+    for (; t < all_end || before >= 0; t = next_tile(t, TILE_N, all_first, sinks)) {
+      if (t < all_end) {
+        producer_acquire(&p);
+        COPY_TILE(stage_address(&p), k, t, Q_PIECES, KEY_PIECE, HEAD_SIZE)
+        commit_last(&p, &last);
+        advance(&p);
+      }
+      if (before >= 0) {
+        producer_acquire(&p);
+        COPY_TILE(stage_address(&p), v, before, V_PIECES, KEY_PIECE, VALUE_SIZE)
+        commit_last(&p, &last);
+        advance(&p);
+      }
+      before = t < all_end ? t : -1;
+    }
+    if (last >= 0) {
+      WAIT_COPIES(0);
+      fence_async();
+      producer_commit(&p, last);
+    }
+    return;
+  }
+
+  MORE_REGISTERS(CONSUMER_REGISTERS);
+  const uint item = get_local_id(0) - COPIERS, consumer = item / 128, lane = item % 32, first_row = item / 32 * 16 + lane / 4;
+  const uint q_tile = local_address(vectors), own_queries = q_tile + consumer * 8192;
+  if (t < all_end) {
+#pragma unroll 1
+    for (uint n = item % 128; n < 64 * Q_PIECES; n += 128) {
+      const uint r = consumer * 64 + n / Q_PIECES, piece = n % Q_PIECES, row = at.row + min(r, at.rows - 1);
+      copy_piece(q_tile + block_place(r, piece, TILE_M), (ulong)(q + ROW_PLACE(at, row, q)), piece, HEAD_SIZE, r < at.rows);
+    }
+  }
+  end_copies();
+  WAIT_COPIES(0);
+  fence_async();
+  __asm__ volatile("bar.sync %0, 128;" ::"r"(consumer + 1) : "memory");
+
+  float sums[V_COLUMNS / 2], products[TILE_N / 2], largest[2], total[2] = {0, 0}, factors[2];
+  uint weights[TILE_N / 4];
+  int own[2];
+  UNROLLED
+  for (uint h = 0; h < 2; ++h) {
+    const uint row = at.row + min(first_row + h * 8, at.rows - 1);
+    own[h] = own_key(&at, row / group);
+    largest[h] = FIRST_LARGEST(at, row);
+  }
+  UNROLLED
+  for (uint n = 0; n < V_COLUMNS / 2; ++n) sums[n] = 0;
+
+#pragma unroll 1
+  for (int before = -1; t < all_end; before = t, t = next_tile(t, TILE_N, all_first, sinks)) {
+    start_keys(products, own_queries, &p);
+    const uint of_keys = p.stage;
+    advance(&p);
+    uint of_values = 0;
+    if (before >= 0) {
+      start_values(sums, weights, &p);
+      of_values = p.stage;
+      advance(&p);
+      WAIT_WGMMA(1);
+    } else {
+      WAIT_WGMMA(0);
+    }
+    HOLD_SUMS(products, TILE_N);
+    if (lane == 0) consumer_release(&p, of_keys);
+
+    const bool has_hidden = LEFT_LIMIT || t + TILE_N > open_end;
+    UNROLLED
+    for (uint h = 0; h < 2; ++h) {
+      const uint row = at.row + min(first_row + h * 8, at.rows - 1);
+      make_logits(products, h, t, lane, has_hidden, own[h], &at, left, right, sinks, scale, cap,
+                  SLOPES ? OF_HEAD(at, row, slopes) : 0, BIAS ? bias + BIAS_PLACE(at, row) : 0);
+      factors[h] = make_weights(products, h, lane, &largest[h], &total[h]);
+    }
+    WAIT_WGMMA(0);
+    HOLD_SUMS(sums, V_COLUMNS);
+    if (before >= 0 && lane == 0) consumer_release(&p, of_values);
+    UNROLLED
+    for (uint n = 0; n < V_COLUMNS / 2; ++n) sums[n] *= factors[n / 2 % 2];
+    UNROLLED
+    for (uint i = 0; i < TILE_N / 4; ++i) weights[i] = word_of(products[i * 2], products[i * 2 + 1]);
+  }
+  if (next_tile(-TILE_N, TILE_N, all_first, sinks) < all_end) {
+    start_values(sums, weights, &p);
+    WAIT_WGMMA(0);
+    HOLD_SUMS(sums, V_COLUMNS);
+  }
+
+  UNROLLED
+  for (uint h = 0; h < 2; ++h) {
+    total[h] = sum_of_quad(total[h], lane);
+    const uint r = first_row + h * 8, row = at.row + r;
+    if (r >= at.rows) continue;
+    const float sum = total[h] + first_sum(FIRST_LARGEST(at, row), largest[h]);
+    store_row(out + ROW_PLACE(at, row, out), sums, h, lane, share_of(sum));
+    if (LSE && lane % 4 == 0) lse[LSE_PLACE(at, row)] = lse_of(largest[h], sum);
+  }
+}
