@@ -302,7 +302,8 @@ bool runs_here(const smem::Context& context, const AttentionCase& c) {
   const smem::Device& device = context.device();
   if (c.variant == "mma" || c.variant == "wgmma") {
     if (c.gaps || c.head_size % 8 != 0 || c.value_size % 8 != 0) return false;  // pieces of 16 bytes
-    smem::AttentionProblem one{.in = c.in, .out = c.out, .head_size = c.head_size, .value_size = c.value_size};
+    smem::AttentionProblem one{
+        .in = c.in, .out = c.out, .head_size = c.head_size, .value_size = c.value_size};
     one.heads = one.kv_heads = one.queries = one.keys = 1;
     try {
       smem::plan_attention(device, one, {.variant = c.variant});

@@ -165,7 +165,7 @@ GROUP_FUNCTION void write_plane(const VALUE sums[EACH_P], uint plane, uint plane
       const value4 all = (value4)(activate(sums[j] + add), activate(sums[j + 1] + add), activate(sums[j + 2] + add),
                                   activate(sums[j + 3] + add));
 #if RESULT_HALF
-      vstorea_half4_rte(all, 0, out + at);
+      store_halves4(all, out + at);
 #else
       *(global value4*)(out + at) = all;
 #endif

@@ -73,7 +73,7 @@ static inline void store_numbers(global RESULT* to, const number made[RESULTS]) 
 #pragma unroll
   for (uint n = 0; n < RESULTS / 4; ++n) {
     const float4 four = (float4)(made[4 * n], made[4 * n + 1], made[4 * n + 2], made[4 * n + 3]);
-    vstorea_half4_rte(four, n, to);
+    store_halves4(four, to + 4 * n);
   }
 #elif VECTOR_OUT && !RESULT_HALF
   union {

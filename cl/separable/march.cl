@@ -182,7 +182,7 @@ static inline void store_results(global RESULT* p, const VALUE v[COLS]) {
 #endif
 #elif RESULT_HALF
 #pragma unroll
-  for (uint c = 0; c < COLS; c += 4) vstorea_half4_rte((float4)(v[c], v[c + 1], v[c + 2], v[c + 3]), c / 4, p);
+  for (uint c = 0; c < COLS; c += 4) store_halves4((float4)(v[c], v[c + 1], v[c + 2], v[c + 3]), p + c);
 #else
 #pragma unroll
   for (uint c = 0; c < COLS; c += 4)

@@ -221,30 +221,34 @@ Attempt wgmma(const Device& device, const AttentionProblem& p) {
   if (!device.retargeting) return "needs Hopper's matrix units, and a driver that can be told of them";
   if (std::string reason = no_vectors_of_units(p); !reason.empty()) return reason;
   const std::size_t larger = std::max(p.head_size, p.value_size);
+  const bool is_plain = !(p.left_limit || p.soft_cap || p.bias || p.slopes || p.ragged || p.paged);
   for (const AttentionWgmma& tile : attention_policy(device).wgmma) {
     const std::size_t of_queries = tile.rows() * mma_pitch(p.head_size);
-    const std::size_t bytes = of_queries + tile.stages * (tile.keys * mma_pitch(larger) + 16);
+    const std::size_t keys = is_plain ? tile.keys : std::min(tile.keys, tile.most_keys);
+    const std::size_t bytes = of_queries + tile.stages * (keys * mma_pitch(larger) + 16);
     if (larger > tile.most_size || bytes > device.local_bytes || tile.group() > device.max_work_group)
       continue;
     Plan plan = base_plan(p, "wgmma", "nvidia/attention/wgmma.cl", "attention_wgmma");
     if (std::string reason = set_tiles(plan, p, tile.rows(), tile.group()); !reason.empty()) return reason;
     plan.target = "sm_90a";
-    plan.tile_cols = tile.keys;
+    plan.tile_cols = keys;
     plan.vector_width = 8;
-    plan.items_per_work_item = tile.rows() * tile.keys / (tile.group() - 128);
+    plan.items_per_work_item = tile.rows() * keys / (tile.group() - 128);
     plan.local_bytes = bytes;
     define(plan, {{"CONSUMERS", tile.consumers},
-                  {"TILE_N", tile.keys},
+                  {"TILE_N", keys},
                   {"STAGES", tile.stages},
+                  {"PRODUCER_REGISTERS", tile.producer_registers},
+                  {"CONSUMER_REGISTERS", tile.consumer_registers()},
                   {"OUT_VECTOR", results_at_once(p)}});
     // The units read queries, keys and values of each 64 rows in local memory.
     plan.prediction.local_bytes =
-        attention_pairs(p) * 2 *
-        (real(p.head_size) * (1.0 / 64 + 1 / real(tile.keys)) + real(p.value_size) / 64);
+        attention_pairs(p) * 2 * (real(p.head_size) * (1.0 / 64 + 1 / real(keys)) + real(p.value_size) / 64);
     plan.reason = formatted(
-        "{} warpgroups of 64 rows meet tiles of {} keys, which another one copies; weights go from unit to unit "
+        "{} warpgroups of 64 rows meet tiles of {} keys, which another one copies; weights go from unit to "
+        "unit "
         "in registers",
-        tile.consumers, tile.keys);
+        tile.consumers, keys);
     return plan;
   }
   return no_tile_fits(device);

@@ -30,7 +30,11 @@ struct AttentionMma {
 struct AttentionWgmma {
   std::size_t most_size;  ///< elements of a query or a value, the larger ones
   std::size_t consumers, keys, stages;
+  std::size_t most_keys;           ///< with windows, caps, biases, slopes, ragged sequences or pages
+  std::size_t producer_registers;  ///< of a work-item that copies
 
+  /// What a multiprocessor's 65536 leave to the others, in eights.
+  std::size_t consumer_registers() const { return (512 - producer_registers) / consumers / 8 * 8; }
   std::size_t rows() const { return 64 * consumers; }
   std::size_t group() const { return 128 * (1 + consumers); }
 };
@@ -49,7 +53,11 @@ struct AttentionPolicy {
   std::array<AttentionMma, 4> mma{
       {{128, 4, 1, 64, true}, {128, 4, 1, 64, false}, {256, 8, 1, 32, false}, {256, 4, 1, 32, false}}};
   /// Of "wgmma": the same.
-  std::array<AttentionWgmma, 3> wgmma{{{128, 2, 128, 4}, {192, 2, 64, 4}, {256, 2, 64, 4}}};
+  std::array<AttentionWgmma, 5> wgmma{{{64, 2, 128, 4, 64, 56},
+                                       {120, 2, 128, 5, 64, 56},
+                                       {128, 2, 128, 5, 64, 40},
+                                       {192, 2, 64, 4, 64, 40},
+                                       {256, 2, 64, 4, 64, 40}}};
   // Of "cpu", whose thread has a tile in its own cache:
   std::size_t cache_bytes = 768 * 1024;
   std::size_t cpu_rows = 192;     ///< of a thread, at most
@@ -62,9 +70,12 @@ inline constexpr Evidence kByReads{.what =
 inline constexpr std::array<AttentionTile, 4> kNvidiaTiles{
     {{128, 64, 64, 8}, {256, 64, 64, 4}, {256, 32, 32, 4}, {256, 16, 16, 4}}};
 
-// mma: an H200 made 4 x 16 heads of 4096 x 4096 in TFLOP/s, sizes 64 and 128: 4 warps of 16 rows, 64 keys, queries
-// in registers 290 and 329, else 272 and 316; 8 warps 281 and 285; 128 keys 303 and 337, 32 rows a warp 283 and
-// 350, but registers spill.
+// wgmma: an H200 made the same in TFLOP/s, sizes 64, 128 and 256: 385 (6 tiles 365; tiles of 64 keys 301),
+// 577 (4 tiles 563, of 64 keys 493) and 625. The other numbers: what ptxas needs not to spill.
+//
+// mma: an H200 made 4 x 16 heads of 4096 x 4096 in TFLOP/s, sizes 64 and 128: 4 warps of 16 rows, 64 keys,
+// queries in registers 290 and 329, else 272 and 316; 8 warps 281 and 285; 128 keys 303 and 337, 32 rows a
+// warp 283 and 350, but registers spill.
 //
 // nvidia: 8 x 4 logits a work-item, 4096 multiplications for 640 reads of local memory.
 //

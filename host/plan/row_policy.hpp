@@ -27,7 +27,12 @@ struct RowPolicy {
   std::size_t groups_a_unit = 32;  ///< that a launch has at most
 };
 
-// kept_bytes: of 1024 work-items each has 64 registers on NVIDIA's units, of which ptxas spills some where 32
-// hold elements.
+/// Of NVIDIA's GPUs: with 1024 work-items, which take 63 registers each, a multiprocessor has one row at a
+/// time.
+inline constexpr Evidence kLongRows{
+    .device = "H200",
+    .driver = "580.159",
+    .what = "softmax of 8192 x 16384 float and bfloat16, against groups of 1024 with 96 bytes each",
+    .share = "0.319 and 0.212 ms, 0.371 and 0.368"};
 
 }  // namespace smem::plan

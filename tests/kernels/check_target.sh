@@ -35,7 +35,7 @@ compile_nvidia() {
     [ "$target" = sm_90 ] || march=$target
     # The oldest supported clang knows no sm_90. PTX for sm_86 is what ptxas takes to sm_90 as well.
     "$CLANG" -x cl -cl-std=CL1.2 -target nvptx64--nvidiacl -march=$march -Xclang -target-feature -Xclang +ptx75 \
-        -Xclang -mlink-builtin-bitcode -Xclang "$CLC_NVPTX" -O3 -w -I . "${options[@]}" "$1" -S -emit-llvm -o "$ir" || return 1
+        -Xclang -mlink-builtin-bitcode -Xclang "$CLC_NVPTX" -O3 -w -I . -D__NV_CL_C_VERSION=120 "${options[@]}" "$1" -S -emit-llvm -o "$ir" || return 1
     "$CLANG" -x ir -target nvptx64--nvidiacl -march=$march -Xclang -target-feature -Xclang +ptx75 -O3 -Xclang -disable-llvm-passes -w \
         -S "$ir" -o "$ptx" || return 1
     # reqd_work_group_size, which bounds the registers: NVIDIA's compiler passes it on, this one does not

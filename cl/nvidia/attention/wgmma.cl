@@ -12,7 +12,7 @@
 #define CONSUMERS 2  // warpgroups that multiply
 #endif
 #ifndef TILE_N
-#define TILE_N 128  // keys of a tile: 64, 128
+#define TILE_N 128  // keys of a tile: 64, 128, 192
 #endif
 #ifndef STAGES
 #define STAGES 4  // of the pipeline: tiles of keys or values
