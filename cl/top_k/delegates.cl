@@ -26,7 +26,7 @@
 #ifndef ALIGNED
 #define ALIGNED 1  // 1: packs of a row are at multiples of their size
 #endif
-#include "top_k/meetings.clh"
+#include "top_k/collectives.clh"
 
 #if LEVEL == 0
 #define ELEMENT KEY
@@ -57,7 +57,7 @@ DEFINE_TEAM_REDUCE(team_least, sortable, LEAST)
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void top_k_delegates(TOP_K_ARGUMENTS) {
-  local sortable meeting[GROUP];
+  local sortable local_keys[GROUP];
   const uint item = get_local_id(0);
   const ulong row = get_group_id(0) / parts;
   const ulong first = ((ulong)(get_group_id(0) % parts) * GROUP + item) * KEPT;
@@ -84,7 +84,7 @@ void top_k_delegates(TOP_K_ARGUMENTS) {
   } else {
     for (ulong i = first; i < size; ++i) best = min(best, (sortable)IMAGE_OF(elements[i]));
   }
-  team_least(&best, meeting, item, TEAM);
+  team_least(&best, local_keys, item, TEAM);
   if (item % TEAM == 0 && first < size)
     images[to + row * padded((size - 1) / (TEAM * KEPT) + 1) + first / (TEAM * KEPT)] = best;
 }

@@ -23,7 +23,7 @@
 #ifndef DIGIT_BITS
 #define DIGIT_BITS 11
 #endif
-#include "top_k/meetings.clh"
+#include "top_k/collectives.clh"
 #include "top_k/digits.clh"
 
 #if PHASE != 0

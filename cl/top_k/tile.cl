@@ -27,7 +27,7 @@
 #define ONLY_LAST (NTH && LEVEL == 0)
 #define STRIDE (ITEMS | 1)  // odd: stretches begin in different banks
 #define AT(i) ((uint)(i) / ITEMS * STRIDE + (uint)(i) % ITEMS)
-#include "top_k/meetings.clh"
+#include "top_k/collectives.clh"
 #include "top_k/digits.clh"
 #include "top_k/network.clh"
 
@@ -47,7 +47,7 @@ static inline uint place_of(global const uint* list, uint i, uint span_bits) {
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void top_k_tile(TOP_K_ARGUMENTS) {
   local sortable tile[GROUP * STRIDE];
-  local sortable meeting[GROUP], ends[2];
+  local sortable local_keys[GROUP], ends[2];
   local ushort chosen[CHOSEN];
   local uint bins[DIGITS], sums[GROUP], left[1];
   const uint item = get_local_id(0) & (GROUP - 1);  // a power of two: without the mask ptxas spills registers
@@ -76,8 +76,8 @@ void top_k_tile(TOP_K_ARGUMENTS) {
     }
     tile[AT(i)] = x;
   }
-  team_least(&low, meeting, item, GROUP);
-  team_most(&high, meeting, item, GROUP);
+  team_least(&low, local_keys, item, GROUP);
+  team_most(&high, local_keys, item, GROUP);
 
   uint wanted = k;
   const uint first = min(item * ITEMS, count), stretch = min((uint)ITEMS, count - first);

@@ -60,7 +60,7 @@ bool has_groups(const TopKProblem& p, std::size_t parts) {
   return size_product(all_rows(p), parts) <= kMaxTiles;
 }
 
-void define_meetings(const Device& device, Launch& launch, std::size_t group) {
+void define_collectives(const Device& device, Launch& launch, std::size_t group) {
   define(launch, "GROUP", group);
   if (uses_shuffles(device, group)) define(launch, "SHUFFLE", 1);
 }
@@ -108,7 +108,7 @@ void make_tile(const Device& device, const TopKProblem& p, const Tile& tile, con
   launch.tile_cols = tile.group * tile.items;
   launch.items_per_work_item = tile.items;
   launch.local_bytes = tile.local_bytes;
-  define_meetings(device, launch, tile.group);
+  define_collectives(device, launch, tile.group);
   define(launch, {{"ITEMS", tile.items}, {"CHOSEN", tile.chosen}});
   if (source.level != 0) define(launch, "LEVEL", 1);
   if (source.listed) define(launch, "LISTED", 1);
@@ -180,7 +180,7 @@ std::optional<Launch> delegates_of(const Device& device, const TopKProblem& p, c
   launch.vector_width = pack;
   launch.tile_cols = span;
   launch.local_bytes = group * image_bytes(p) + kWords;
-  define_meetings(device, launch, group);
+  define_collectives(device, launch, group);
   define(launch, {{"PACK", pack}, {"KEPT", kept}, {"TEAM", span / kept}});
   if (level != 0) define(launch, "LEVEL", 1);
   if (level == 0 && p.row_alignment < 16) define(launch, "ALIGNED", 0);
@@ -291,7 +291,7 @@ Attempt radix_select(const Device& device, const TopKProblem& p, std::size_t wan
     launch.items_per_work_item = kItems;
     launch.tile_cols = step;
     launch.local_bytes = local_bytes();
-    define_meetings(device, launch, group);
+    define_collectives(device, launch, group);
     define(launch, {{"ITEMS", kItems}, {"DIGIT_BITS", digit_bits}, {"PHASE", phase}});
     launch.prediction.bytes_read = real(all_rows(p), p.cols, size_of(p.type));
   };
