@@ -267,16 +267,15 @@ bool add_order(const Device& device, const TopKProblem& p, Plan& plan) {
 
 Attempt radix_select(const Device& device, const TopKProblem& p, std::size_t wanted) {
   const TopKPolicy& policy = top_k_policy(device);
-  constexpr std::size_t kItems = 16, kLongRow = std::size_t{1} << 18;
   const std::size_t group = group_for(device, wanted != 0 ? wanted : policy.radix_group, 4, 8 + kWords);
   if (group == 0) return no_tile_fits(device);
-  std::size_t digit_bits = p.cols < kLongRow ? 8 : 11;
+  std::size_t digit_bits = p.cols < policy.long_row ? policy.digit_bits : policy.digit_bits_of_long;
   const auto local_bytes = [&] { return 4 * (std::size_t{1} << digit_bits) + 4 * group + kWords; };
   while (digit_bits > 1 && local_bytes() > device.local_bytes)
     --digit_bits;
   if (local_bytes() > device.local_bytes) return no_tile_fits(device);
   const std::size_t digits = std::size_t{1} << digit_bits;
-  const std::size_t passes = divide_up(8 * size_of(p.type), digit_bits), step = group * kItems;
+  const std::size_t passes = divide_up(8 * size_of(p.type), digit_bits), step = group * policy.radix_items;
   const std::size_t most = at_least_1(policy.groups_a_unit * device.compute_units / at_least_1(all_rows(p)));
   const std::size_t piece = round_up(divide_up(at_least_1(p.cols), most), step);
   const std::size_t parts = divide_up(at_least_1(p.cols), piece);
@@ -288,11 +287,11 @@ Attempt radix_select(const Device& device, const TopKProblem& p, std::size_t wan
     set_rows(p, launch, group, parts, p.cols);
     launch.numbers.insert(launch.numbers.end(),
                           {{"piece", piece}, {"turn", turn}, {"from", bins}, {"to", states}});
-    launch.items_per_work_item = kItems;
+    launch.items_per_work_item = policy.radix_items;
     launch.tile_cols = step;
     launch.local_bytes = local_bytes();
     define_collectives(device, launch, group);
-    define(launch, {{"ITEMS", kItems}, {"DIGIT_BITS", digit_bits}, {"PHASE", phase}});
+    define(launch, {{"ITEMS", policy.radix_items}, {"DIGIT_BITS", digit_bits}, {"PHASE", phase}});
     launch.prediction.bytes_read = real(all_rows(p), p.cols, size_of(p.type));
   };
   Plan plan;
