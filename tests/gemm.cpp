@@ -43,10 +43,10 @@ TEST_CASE("gemm: every variant") {
     GemmCase c;
     c.variant = variants[v];
     test::gemm_shapes(sweep, c);
-    // The rungs that share a file share transposes and types too.
-    const std::string rung = c.variant;
+    // The variants that share a file share transposes and types too.
+    const std::string variant = c.variant;
     const bool shares =
-        rung == "padded" || rung == "swizzled" || rung == "rectangular" || rung == "registers_1d";
+        variant == "padded" || variant == "swizzled" || variant == "rectangular" || variant == "registers_1d";
     if (!shares) {
       c.transpose_a = c.transpose_b = true;
       c.place = Place::aligned;

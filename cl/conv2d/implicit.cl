@@ -59,8 +59,6 @@
 #define GROUP (DOWN * ACROSS)
 #define LANES (LANES_DOWN * LANES_ACROSS)
 #define BLOCKS_ACROSS (ACROSS / LANES_ACROSS)
-#define PLANE_OF(i) ((i) / 4 * (4 * DOWN) + (i) % 4)  // of a work-item's, from its first one on
-#define RESULT_OF(j) ((j) / 4 * (4 * ACROSS) + (j) % 4)
 #define WEIGHT_ITEMS (DEPTH * WEIGHT_PITCH)
 #define INPUT_ITEMS (DEPTH * BLOCK_P)
 #define ROWS_AT_ONCE (GROUP / BLOCK_P)         // of the input's tile: what all work-items bring together
@@ -69,11 +67,15 @@
 #define WEIGHT_STEPS ((BLOCK_K + PLANES_AT_ONCE - 1) / PLANES_AT_ONCE)
 
 // Bits of what a window lacks: rows, columns, and a last one that every window lacks, for weights that are not there.
-#define ROW_BIT(r) (1U << (r))
-#define COLUMN_BIT(s) (0x10000U << (s))
 #define NO_WEIGHT 0x80000000U
+static inline uint row_bit(uint r) { return 1U << r; }
+static inline uint column_bit(uint s) { return 0x10000U << s; }
 
 typedef JOIN(VALUE, 4) value4;
+
+// Plane i and result j of a work-item, from its first ones on.
+GROUP_FUNCTION uint plane_of(uint i) { return i / 4 * (4 * DOWN) + i % 4; }
+GROUP_FUNCTION uint result_of(uint j) { return j / 4 * (4 * ACROSS) + j % 4; }
 
 // Where the weights (c, r, s) from `first` on are in an image, from the beginning of a window, and the bits of r and s.
 GROUP_FUNCTION void fill_table(local ulong2* table, uint first, uint weights_of_filter, ulong in_plane, ulong in_pitch,
@@ -83,7 +85,7 @@ GROUP_FUNCTION void fill_table(local ulong2* table, uint first, uint weights_of_
     const uint q = first + i, c = q / (WINDOW_W * WINDOW_H), tap = q % (WINDOW_W * WINDOW_H);
     const uint r = tap / WINDOW_W, s = tap % WINDOW_W;
     const ulong at = c * in_plane + (ulong)(r * dilation_y) * in_pitch + s * dilation_x;
-    table[i] = (ulong2)(at, q < weights_of_filter ? ROW_BIT(r) | COLUMN_BIT(s) : NO_WEIGHT);
+    table[i] = (ulong2)(at, q < weights_of_filter ? row_bit(r) | column_bit(s) : NO_WEIGHT);
   }
 }
 
@@ -136,12 +138,12 @@ GROUP_FUNCTION void multiply_tiles(VALUE sums[EACH_K][EACH_P], local const VALUE
     VALUE left[EACH_K], right[EACH_P];
 #pragma unroll
     for (uint i = 0; i < EACH_K; i += 4) {
-      const value4 v = *(local const value4*)(weight_tile + q * WEIGHT_PITCH + PLANE_OF(i));
+      const value4 v = *(local const value4*)(weight_tile + q * WEIGHT_PITCH + plane_of(i));
       left[i] = v.s0, left[i + 1] = v.s1, left[i + 2] = v.s2, left[i + 3] = v.s3;
     }
 #pragma unroll
     for (uint j = 0; j < EACH_P; j += 4) {
-      const value4 v = *(local const value4*)(input_tile + q * BLOCK_P + RESULT_OF(j));
+      const value4 v = *(local const value4*)(input_tile + q * BLOCK_P + result_of(j));
       right[j] = v.s0, right[j + 1] = v.s1, right[j + 2] = v.s2, right[j + 3] = v.s3;
     }
 #pragma unroll
@@ -159,7 +161,7 @@ GROUP_FUNCTION void write_plane(const VALUE sums[EACH_P], uint plane, uint plane
   const VALUE add = with_bias ? load_value(bias, plane) : 0;
 #pragma unroll
   for (uint j = 0; j < EACH_P; j += PACK_OUT) {
-    if (RESULT_OF(j) < results_left) {
+    if (result_of(j) < results_left) {
       const ulong at = to[j / PACK_OUT] + plane * out_plane;
 #if PACK_OUT == 4
       const value4 all = (value4)(activate(sums[j] + add), activate(sums[j + 1] + add), activate(sums[j + 2] + add),
@@ -214,10 +216,10 @@ void conv2d_implicit(CONV2D_ARGUMENTS) {
   uint missing = mine < results_here ? NO_WEIGHT : ~0U;
 #pragma unroll
   for (uint r = 0; r < WINDOW_H; ++r)
-    if ((uint)(top + (int)(r * dilation_y)) >= in_h) missing |= ROW_BIT(r);
+    if ((uint)(top + (int)(r * dilation_y)) >= in_h) missing |= row_bit(r);
 #pragma unroll
   for (uint s = 0; s < WINDOW_W; ++s)
-    if ((uint)(left + (int)(s * dilation_x)) >= in_w) missing |= COLUMN_BIT(s);
+    if ((uint)(left + (int)(s * dilation_x)) >= in_w) missing |= column_bit(s);
 
   const uint block = get_local_id(0) / LANES, lane = get_local_id(0) % LANES;
   const uint my_k = (block / BLOCKS_ACROSS * LANES_DOWN + lane / LANES_ACROSS) * 4;  // the first of its planes
@@ -252,7 +254,7 @@ void conv2d_implicit(CONV2D_ARGUMENTS) {
   ulong to[EACH_P / PACK_OUT];
 #pragma unroll
   for (uint j = 0; j < EACH_P; j += PACK_OUT) {
-    const uint p = first_of_image + my_p + RESULT_OF(j), n = p / plane_results, row = (p - n * plane_results) / out_w;
+    const uint p = first_of_image + my_p + result_of(j), n = p / plane_results, row = (p - n * plane_results) / out_w;
     const uint col = p - n * plane_results - row * out_w;
     to[j / PACK_OUT] = out_offset + (first_image + n) * out_stride + (ulong)row * out_pitch + col;
   }
@@ -262,5 +264,5 @@ void conv2d_implicit(CONV2D_ARGUMENTS) {
   bias += with_bias ? bias_offset + first_filter : 0;
 #pragma unroll
   for (uint i = 0; i < EACH_K; i += 4)
-    write_planes(sums + i, my_k + PLANE_OF(i), planes, out, out_plane, bias, with_bias, to, results_left);
+    write_planes(sums + i, my_k + plane_of(i), planes, out, out_plane, bias, with_bias, to, results_left);
 }

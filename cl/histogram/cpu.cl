@@ -6,7 +6,7 @@
 // (histogram/finish.cl).
 //
 // Launch: one dimension, local size 1; group g has jobs g, g + groups, ...; job m * parts + p is part p of matrix m. `out`
-// has for each job TABLES tables of TABLE_WORDS(bins * CHANNELS) words.
+// has for each job TABLES tables of table_words(bins * CHANNELS) words.
 #include "histogram/bin.clh"
 #include "histogram/thread_tables.clh"
 
@@ -26,7 +26,7 @@ DEFINE_LOAD_RUN(load_values, private, VALUE)
 __attribute__((noinline)) void count_run(global const ELEMENT* restrict row, ulong begin, ulong end, global uint* restrict tables,
                                          bin_rule rule) {
   const uint entries = rule.bins * CHANNELS;
-  const ulong size = TABLE_WORDS((ulong)entries);
+  const ulong size = table_words(entries);
   ulong i = begin;
 #if RULE == RULE_WHOLE && ELEMENT_BYTES == 1 && CHANNELS == 1 && TABLES == 4
   // Bytes are loaded one at a time: to extract them from words takes longer. Signed ones become unsigned, in order.
@@ -70,7 +70,7 @@ kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void histogram_cpu(global const ELEMENT* restrict in, ulong in_offset, ulong pitch, ulong stride, ulong rows, ulong cols,
                    ulong batch, ulong parts, BIN_ARGUMENTS, global uint* restrict out, ulong out_offset) {
   const bin_rule rule = make_rule(edges, edges_offset, low_bits, high_bits, scale_bits, shift, bins, below, above);
-  const ulong size = TABLE_WORDS((ulong)bins * CHANNELS);
+  const ulong size = table_words((ulong)bins * CHANNELS);
   const ulong count = rows * cols;
   const ulong piece = (count / BLOCK + parts) / parts * BLOCK;  // pixels are whole
   for (ulong job = get_group_id(0); job < batch * parts; job += get_num_groups(0)) {

@@ -17,7 +17,7 @@ void histogram_finish(global const uint* restrict partials, ulong entries, ulong
   for (ulong r = first; r < last; ++r) {
     const ulong matrix = r / entries, entry = r % entries;
     RESULT sum = 0;
-    for (ulong t = 0; t < tables; ++t) sum += partials[(matrix * tables + t) * TABLE_WORDS(entries) + entry];
+    for (ulong t = 0; t < tables; ++t) sum += partials[(matrix * tables + t) * table_words(entries) + entry];
     out[out_offset + r] = sum;
   }
 }

@@ -28,7 +28,7 @@ void moving_mean_blocks(MOVING_MEAN_ARGUMENTS) {
   global SUM *ends = scratch, *begins = scratch + rows * width;
 #if PHASE == 0
   (void)out, (void)out_offset, (void)out_pitch, (void)out_plane, (void)out_stride, (void)whole;
-  local SUM meeting[GROUP];
+  local SUM local_sums[GROUP];
   const uint item = get_local_id(0);
   const ulong blocks = (width + window - 1) / window;
   for (ulong job = get_group_id(0); job < rows * blocks; job += get_num_groups(0)) {
@@ -42,11 +42,11 @@ void moving_mean_blocks(MOVING_MEAN_ARGUMENTS) {
       const SUM own = there ? (SUM)load_value(from, place) : 0;
       const SUM mirrored = there ? (SUM)load_value(from, length - 1 - place) : 0;
       SUM sum = own, all;
-      team_scan(&sum, &all, meeting, item, GROUP);
+      team_scan(&sum, &all, local_sums, item, GROUP);
       if (there) begins[r * width + first + place] = before + sum + own;
       before += all;
       sum = mirrored;
-      team_scan(&sum, &all, meeting, item, GROUP);
+      team_scan(&sum, &all, local_sums, item, GROUP);
       if (there) ends[r * width + first + length - 1 - place] = after + sum + mirrored;
       after += all;
     }

@@ -38,7 +38,7 @@ void norm_naive(NORM_ARGUMENTS) {
 #if HAS_SUM
       store_result(sums + row_place(r, rows, batch, sums_offset, sums_pitch, sums_stride), i, x);
 #endif
-      store_result(to, i, WEIGHTED((x - mean - left) * factor, i));
+      store_result(to, i, weighted((x - mean - left) * factor, weight, weight_offset, bias, bias_offset, i, cols, shift, flags));
     }
   }
 }

@@ -105,7 +105,7 @@ void norm_online(NORM_ARGUMENTS, ulong parts, global statistics* partials) {
 #if HAS_SUM
       store_row_pack(sums + sum_to, i, cols, sum_to % PACK == (ulong)shift, x);
 #endif
-      store_row_pack(out + to, i, cols, aligned, WEIGHTED((x - mean - left) * factor, i));
+      store_row_pack(out + to, i, cols, aligned, weighted((x - mean - left) * factor, weight, weight_offset, bias, bias_offset, i, cols, shift, flags));
     }
 #endif
   }

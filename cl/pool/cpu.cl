@@ -85,12 +85,12 @@ void pool_cpu(POOL_ARGUMENTS) {
   uint* places = 0;
 #endif
   for (ulong p = get_group_id(2); p < planes; p += get_num_groups(2)) {
-    global const ELEMENT* from = in + PLANE_OFFSET(p, in);
+    global const ELEMENT* from = in + plane_place(p, depth, in_offset, in_stride, in_plane);
     for (ulong first = get_group_id(1) * band; first < out_h; first += get_num_groups(1) * band) {
       for (ulong y = first; y < min(first + band, out_h); ++y) {
         const long top = (long)(y * stride_h) - (long)pad_top;
         const long y0 = max(top, 0L), y1 = min(top + (long)window_h, (long)in_h);
-        global RESULT* to = out + PLANE_OFFSET(p, out) + y * out_pitch;
+        global RESULT* to = out + plane_place(p, depth, out_offset, out_stride, out_plane) + y * out_pitch;
         for (ulong x = 0; x < out_w; x += MOST_CELLS) {
           const uint cells = (uint)min((ulong)MOST_CELLS, out_w - x), numbers = cells * CHANNELS;
           const long left = (long)(x * STRIDE_W) - (long)pad_left;
@@ -127,7 +127,7 @@ void pool_cpu(POOL_ARGUMENTS) {
           store_values(to, x * CHANNELS, made, numbers);
 #endif
 #if INDICES
-          global uint* index = indices + PLANE_OFFSET(p, index) + y * index_pitch + x * CHANNELS;
+          global uint* index = indices + plane_place(p, depth, index_offset, index_stride, index_plane) + y * index_pitch + x * CHANNELS;
           for (uint e = 0; e < numbers; ++e) index[e] = places[e];
 #endif
         }

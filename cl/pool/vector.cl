@@ -120,12 +120,12 @@ void pool_vector(POOL_ARGUMENTS) {
       (void)window_h, (void)stride_w;
   // No barrier follows.
   for (ulong p = get_global_id(2); p < planes; p += get_global_size(2)) {
-    global const ELEMENT* from = in + PLANE_OFFSET(p, in);
+    global const ELEMENT* from = in + plane_place(p, depth, in_offset, in_stride, in_plane);
     for (ulong first = get_global_id(1) * band; first < out_h; first += get_global_size(1) * band) {
       for (ulong y = first; y < min(first + band, out_h); ++y) {
         const long top = (long)(y * stride_h) - (long)pad_top;
         const int rows_there = top >= 0 && top + WINDOW_H <= (long)in_h;
-        global RESULT* to = out + PLANE_OFFSET(p, out) + y * out_pitch;
+        global RESULT* to = out + plane_place(p, depth, out_offset, out_stride, out_plane) + y * out_pitch;
         for (ulong x = get_global_id(0) * RESULTS; x < out_w; x += get_global_size(0) * RESULTS) {
           const long left = (long)(x * STRIDE_W) - (long)pad_left;
           if (rows_there && left >= 0 && left + SPAN <= (long)in_w && x + RESULTS <= out_w) {

@@ -83,10 +83,10 @@ void pool_whole(POOL_ARGUMENTS) {
   for (ulong job = get_group_id(0); job < planes * parts; job += get_num_groups(0)) {
     const ulong p = job / parts, first = job % parts * band;
     pool_sum own[CHANNELS];
-    join_rows(own, in + PLANE_OFFSET(p, in) + first * in_pitch, in_pitch, in_w, min((ulong)band, in_h - first));
+    join_rows(own, in + plane_place(p, depth, in_offset, in_stride, in_plane) + first * in_pitch, in_pitch, in_w, min((ulong)band, in_h - first));
     for (uint c = 0; c < CHANNELS; ++c) {
 #if ONE_PART
-      store_whole(out + PLANE_OFFSET(p, out), c, own[c], in_w * in_h);
+      store_whole(out + plane_place(p, depth, out_offset, out_stride, out_plane), c, own[c], in_w * in_h);
 #else
       scratch[job * CHANNELS + c] = own[c];
 #endif
@@ -99,7 +99,7 @@ void pool_whole(POOL_ARGUMENTS) {
   const uint step = GROUP >= CHANNELS ? GROUP / CHANNELS * CHANNELS : GROUP;
   for (ulong job = get_group_id(0); job < planes * parts; job += get_num_groups(0)) {
     const ulong p = job / parts, first = job % parts * band;
-    global const ELEMENT* from = in + PLANE_OFFSET(p, in);
+    global const ELEMENT* from = in + plane_place(p, depth, in_offset, in_stride, in_plane);
     for (uint c = 0; c < (GROUP >= CHANNELS ? 1 : CHANNELS); ++c) {  // fewer work-items than channels: one after the other
       const ulong width = in_w * CHANNELS;
       const uint stride = GROUP >= CHANNELS ? step : CHANNELS * GROUP, begin = GROUP >= CHANNELS ? item : c + item * CHANNELS;
@@ -120,7 +120,7 @@ void pool_whole(POOL_ARGUMENTS) {
       }
       if (item < results) {
 #if ONE_PART
-        store_whole(out + PLANE_OFFSET(p, out), c + item, shared[item], in_w * in_h);
+        store_whole(out + plane_place(p, depth, out_offset, out_stride, out_plane), c + item, shared[item], in_w * in_h);
 #else
         scratch[job * CHANNELS + c + item] = shared[item];
 #endif
@@ -136,6 +136,6 @@ void pool_whole(POOL_ARGUMENTS) {
   const ulong p = result / CHANNELS, c = result % CHANNELS;
   pool_sum all = scratch[p * parts * CHANNELS + c];
   for (ulong n = 1; n < parts; ++n) all = join(all, scratch[(p * parts + n) * CHANNELS + c]);
-  store_whole(out + PLANE_OFFSET(p, out), c, all, in_w * in_h);
+  store_whole(out + plane_place(p, depth, out_offset, out_stride, out_plane), c, all, in_w * in_h);
 #endif
 }

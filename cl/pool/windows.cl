@@ -22,7 +22,7 @@ void pool_windows(POOL_ARGUMENTS) {
 #endif
   // No barrier follows.
   for (ulong p = get_global_id(2); p < planes; p += get_global_size(2)) {
-    global const ELEMENT* from = in + PLANE_OFFSET(p, in);
+    global const ELEMENT* from = in + plane_place(p, depth, in_offset, in_stride, in_plane);
     for (ulong first = get_global_id(1) * band; first < out_h; first += get_global_size(1) * band) {
       for (ulong y = first; y < min(first + band, out_h); ++y) {
         const long top = (long)(y * stride_h) - (long)pad_top;
@@ -36,7 +36,7 @@ void pool_windows(POOL_ARGUMENTS) {
           for (long row = y0; row < y1; ++row)
             for (long i = x0; i < x1; ++i) sum += (pool_sum)load_value(from + (ulong)row * in_pitch, (ulong)i * CHANNELS + c);
           const ulong count = COUNT_PADDING ? (ulong)window_w * window_h : (ulong)((y1 - y0) * (x1 - x0));
-          store_pool_mean(out + PLANE_OFFSET(p, out) + y * out_pitch, col, sum, count);
+          store_pool_mean(out + plane_place(p, depth, out_offset, out_stride, out_plane) + y * out_pitch, col, sum, count);
 #else
           VALUE greatest = load_value(from + (ulong)y0 * in_pitch, (ulong)x0 * CHANNELS + c);
           ulong place = (ulong)y0 * in_w + (ulong)x0;
@@ -46,9 +46,9 @@ void pool_windows(POOL_ARGUMENTS) {
               if (is_greater(v, greatest)) greatest = v, place = (ulong)row * in_w + (ulong)i;
             }
           }
-          store_pixel(out + PLANE_OFFSET(p, out) + y * out_pitch, col, greatest);
+          store_pixel(out + plane_place(p, depth, out_offset, out_stride, out_plane) + y * out_pitch, col, greatest);
 #if INDICES
-          indices[PLANE_OFFSET(p, index) + y * index_pitch + col] = (uint)place;
+          indices[plane_place(p, depth, index_offset, index_stride, index_plane) + y * index_pitch + col] = (uint)place;
 #else
           (void)place;
 #endif

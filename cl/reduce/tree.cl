@@ -1,9 +1,9 @@
 // Reduce, first steps of the ladder: a tree in local memory for every GROUP elements of a vector. M. Harris, "Optimizing Parallel
 // Reduction in CUDA", NVIDIA, 2007.
 //
-// RUNG 0, "interleaved": in step k every 2^k-th work-item adds the value of its neighbour: active work-items diverge in all
-// sub-groups, and their accesses have bank conflicts. RUNG 1, "sequential": the first half adds the second half: active
-// work-items and their accesses are contiguous. RUNG 2, "first_add": as 1, but each work-item combines two elements when it
+// VARIANT 0, "interleaved": in step k every 2^k-th work-item adds the value of its neighbour: active work-items diverge in all
+// sub-groups, and their accesses have bank conflicts. VARIANT 1, "sequential": the first half adds the second half: active
+// work-items and their accesses are contiguous. VARIANT 2, "first_add": as 1, but each work-item combines two elements when it
 // loads them, because otherwise half of the group would be idle after the load.
 //
 // Launch: one dimension, GROUP work-items a group; the work-group of part p has tiles p, p + parts, ... of GROUP elements
@@ -13,10 +13,10 @@
 #ifndef GROUP
 #define GROUP 256  // work-items: a power of two
 #endif
-#ifndef RUNG
-#define RUNG 0  // 0: interleaved, 1: sequential, 2: first_add
+#ifndef VARIANT
+#define VARIANT 0  // 0: interleaved, 1: sequential, 2: first_add
 #endif
-#define TILE (RUNG == 2 ? 2 * GROUP : GROUP)
+#define TILE (VARIANT == 2 ? 2 * GROUP : GROUP)
 
 static inline accumulator read_element(row_source row, ulong i) {
   return i < row.count ? accumulate(identity(), load_term(row, i, i), i) : identity();
@@ -32,11 +32,11 @@ void reduce_tree(REDUCE_ARGUMENTS) {
   accumulator sum = identity();  // of all trees so far, in the first work-item
   for (ulong first = part * TILE; first < row.count; first += parts * TILE) {
     tree[item] = read_element(row, first + item);
-#if RUNG == 2
+#if VARIANT == 2
     tree[item] = combine(tree[item], read_element(row, first + GROUP + item));
 #endif
     barrier(CLK_LOCAL_MEM_FENCE);
-#if RUNG == 0
+#if VARIANT == 0
     for (uint apart = 1; apart < GROUP; apart *= 2) {
       if (item % (2 * apart) == 0) tree[item] = combine(tree[item], tree[item + apart]);
       barrier(CLK_LOCAL_MEM_FENCE);

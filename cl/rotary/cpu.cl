@@ -20,21 +20,21 @@ void rotary_cpu(ROTARY_ARGUMENTS) {
   const ulong begin = min(get_group_id(0) * share, tokens), end = min(begin + share, tokens);
   const uint count = flags & COPIES_REST ? HEAD_SIZE : ROTATED;
   for (ulong token = begin; token < end; ++token) {
-    const long position = POSITION(token);
+    const long position = position_of(token, rows, positions + positions_offset, first_position, flags);
     for (int k = 0; k < PAIRS; ++k) {
       const float angle = angle_at(turns[k], position);
       cosines[k] = cospi(angle);
       sines[k] = sinpi(angle);
     }
     for (ulong job = 0; job < jobs; ++job) {
-      load_run(kept, IN_HEAD(token, job), 0, count);
+      load_run(kept, in + head_place(token, job, rows, heads, in_offset, in_pitch, in_stride), 0, count);
       for (int k = 0; k < PAIRS; ++k) {
         const int one = NEIGHBOURS ? 2 * k : k, two = NEIGHBOURS ? 2 * k + 1 : k + PAIRS;
         const float x = kept[one], y = kept[two];
         kept[one] = x * cosines[k] - y * sines[k];
         kept[two] = y * cosines[k] + x * sines[k];
       }
-      store_run(OUT_HEAD(token, job), 0, kept, count);
+      store_run(out + head_place(token, job, rows, heads, out_offset, out_pitch, out_stride), 0, kept, count);
     }
   }
 }

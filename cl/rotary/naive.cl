@@ -14,11 +14,11 @@ void rotary_naive(ROTARY_ARGUMENTS) {
   for (ulong id = get_global_id(0); id < tokens * jobs * ITEMS; id += get_global_size(0)) {
     const ulong head = id / ITEMS, token = head / jobs, job = head - token * jobs;
     const int item = (int)(id - head * ITEMS);
-    global const ELEMENT* from = IN_HEAD(token, job);
-    global RESULT* to = OUT_HEAD(token, job);
+    global const ELEMENT* from = in + head_place(token, job, rows, heads, in_offset, in_pitch, in_stride);
+    global RESULT* to = out + head_place(token, job, rows, heads, out_offset, out_pitch, out_stride);
     if (item < ROTATED / 2) {
       const int one = NEIGHBOURS ? 2 * item : item, two = NEIGHBOURS ? 2 * item + 1 : item + ROTATED / 2;
-      const float angle = angle_at(turns[item], POSITION(token)), c = cospi(angle), s = sinpi(angle);
+      const float angle = angle_at(turns[item], position_of(token, rows, positions + positions_offset, first_position, flags)), c = cospi(angle), s = sinpi(angle);
       const float x = load_value(from, one), y = load_value(from, two);
       store_result(to, one, x * c - y * s);
       store_result(to, two, y * c + x * s);

@@ -32,7 +32,7 @@ void rotary_shared(ROTARY_ARGUMENTS, ulong jobs_per_item) {
     if (item >= PAIR_PACKS && !(flags & COPIES_REST)) continue;
     packed_vector c = 0, s = 0;
     if (item < PAIR_PACKS) {
-      const long position = POSITION(token);
+      const long position = position_of(token, rows, positions + positions_offset, first_position, flags);
       pack angles;
 #pragma unroll
       for (int k = 0; k < PACK; ++k) angles.each[k] = angle_at(turns[item * PACK + k], position);
@@ -44,8 +44,8 @@ void rotary_shared(ROTARY_ARGUMENTS, ulong jobs_per_item) {
     for (ulong begin = get_group_id(1) * jobs_per_item; begin < jobs; begin += get_num_groups(1) * jobs_per_item) {
       const ulong end = min(begin + jobs_per_item, jobs);
       for (ulong job = begin; job < end; ++job) {
-        global const ELEMENT* from = IN_HEAD(token, job);
-        global RESULT* to = OUT_HEAD(token, job);
+        global const ELEMENT* from = in + head_place(token, job, rows, heads, in_offset, in_pitch, in_stride);
+        global RESULT* to = out + head_place(token, job, rows, heads, out_offset, out_pitch, out_stride);
         packed_vector x = load_pack(from, one);
         if (item < PAIR_PACKS) {
           packed_vector y = load_pack(from, two);

@@ -1,8 +1,8 @@
 // Scan, first steps of the ladder: textbook scans of one tile in local memory. Vectors only.
 //
-// RUNG 0, "hillis_steele": an element a work-item; in step k each element adds the one 2^k before it. n log n operations. W. D.
+// VARIANT 0, "hillis_steele": an element a work-item; in step k each element adds the one 2^k before it. n log n operations. W. D.
 // Hillis and G. L. Steele, "Data parallel algorithms", CACM 29, 1986.
-// RUNG 1, "blelloch": two elements a work-item; the up-sweep builds a tree of sums; in the down-sweep a node passes its exclusive
+// VARIANT 1, "blelloch": two elements a work-item; the up-sweep builds a tree of sums; in the down-sweep a node passes its exclusive
 // prefix to its left child, and that plus the left child's sum to its right child. 2 n operations. G. E. Blelloch, "Prefix sums
 // and their applications", 1990. The strides of the tree are powers of two, which conflict in the banks: the plan's layout
 // avoids it (M. Harris, S. Sengupta and J. D. Owens, "Parallel prefix sum (scan) with CUDA", GPU Gems 3, 2007).
@@ -15,14 +15,14 @@
 #ifndef GROUP
 #define GROUP 256  // work-items: a power of two
 #endif
-#ifndef RUNG
-#define RUNG 0  // 0: hillis_steele, 1: blelloch
+#ifndef VARIANT
+#define VARIANT 0  // 0: hillis_steele, 1: blelloch
 #endif
 #ifndef ROW
 #define ROW 32  // numbers in a row of the layout: a power of two, at most 2 * GROUP
 #endif
 
-#if RUNG == 1
+#if VARIANT == 1
 // The place of number i of the tree.
 static inline uint place_of(uint i) { return TILE_AT(i / ROW, i % ROW); }
 #endif
@@ -31,7 +31,7 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void scan_ladder(SCAN_ARGUMENTS) {
   (void)marks, (void)marks_offset, (void)marks_count, (void)in_pitch, (void)in_stride, (void)out_pitch, (void)out_stride,
       (void)rows, (void)batch, (void)parts;
-  local ACC tree[RUNG == 0 ? 2 * GROUP : 2 * GROUP / ROW * TILE_STRIDE];
+  local ACC tree[VARIANT == 0 ? 2 * GROUP : 2 * GROUP / ROW * TILE_STRIDE];
   const uint item = get_local_id(0);
   const ulong part = get_group_id(0), end = min((part + 1) * piece, cols);
   global const ELEMENT* row = in + in_offset;
@@ -39,7 +39,7 @@ void scan_ladder(SCAN_ARGUMENTS) {
   global const ACC* earlier = (global const ACC*)scratch;
   ACC before = start_value(initial_bits, has_initial);
   for (ulong p = 0; p < part; ++p) before = combine(before, earlier[p]);
-#if RUNG == 0
+#if VARIANT == 0
   for (ulong first = part * piece; first < end; first += GROUP) {
     const ulong i = first + item;
     const ACC x = i < end ? lift(load_value(row, i)) : identity();

@@ -28,19 +28,19 @@
 
 // Scans the tile that begins with element `first` in STEPS steps and returns its aggregate. `s`, `begins` and `mine` are those of
 // scan_tile() for the last step.
-GROUP_FUNCTION state scan_steps(ACC s[ITEMS], uint* begins, state* mine, local ACC* tile, local state* meeting,
+GROUP_FUNCTION state scan_steps(ACC s[ITEMS], uint* begins, state* mine, local ACC* tile, local state* local_states,
                                 global const ELEMENT* row, ulong first, ulong cols, uint item,
                                 local uchar* heads, global const MARK* marks, ulong marks_count) {
   state aggregate = no_state();
 #if STEPS > 1
   for (uint step = 0; step < STEPS; ++step) {
     state total;
-    scan_tile(s, begins, mine, &total, tile, meeting, row, first + step * STEP, cols, item, 0, heads, marks, marks_count);
+    scan_tile(s, begins, mine, &total, tile, local_states, row, first + step * STEP, cols, item, 0, heads, marks, marks_count);
     aggregate = join(aggregate, total);
     barrier(CLK_LOCAL_MEM_FENCE);  // before the next step's elements are stored
   }
 #else
-  scan_tile(s, begins, mine, &aggregate, tile, meeting, row, first, cols, item, 0, heads, marks, marks_count);
+  scan_tile(s, begins, mine, &aggregate, tile, local_states, row, first, cols, item, 0, heads, marks, marks_count);
 #endif
   return aggregate;
 }
@@ -48,7 +48,7 @@ GROUP_FUNCTION state scan_steps(ACC s[ITEMS], uint* begins, state* mine, local A
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void scan_look_back(SCAN_ARGUMENTS) {
   local ACC tile[TILE_ITEMS];
-  local state meeting[MEETING], found[1];
+  local state local_states[LOCAL_STATES], found[1];
   local uint taken[1], subject[1];  // the tile whose aggregate the group computes
 #if SEGMENTED
   local uchar heads[GROUP * ITEMS];
@@ -73,7 +73,8 @@ void scan_look_back(SCAN_ARGUMENTS) {
   ACC s[ITEMS];
   uint begins;
   state mine;
-  const state own = scan_steps(s, &begins, &mine, tile, meeting, row, begin, cols, item, heads, marks + marks_offset, marks_count);
+  const state own = scan_steps(s, &begins, &mine, tile, local_states, row, begin, cols, item, heads, marks + marks_offset,
+                               marks_count);
 
   // The exclusive prefix. No barrier in a branch: PoCL 3.1 miscompiles those of small groups.
   state before = start_state(start);
@@ -104,7 +105,8 @@ void scan_look_back(SCAN_ARGUMENTS) {
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     const ulong first = (ulong)subject[0] * TILE;
-    const state aggregate = scan_steps(s, &begins, &mine, tile, meeting, row, first, cols, item, heads, marks + marks_offset, marks_count);
+    const state aggregate = scan_steps(s, &begins, &mine, tile, local_states, row, first, cols, item, heads,
+                                       marks + marks_offset, marks_count);
     if (item == 0 && first != begin) {
       const uint other = subject[0];
       publish_fallback(scratch, tiles + other, guard_of(tiles, blocks, other), aggregate, in_place);
@@ -118,7 +120,8 @@ void scan_look_back(SCAN_ARGUMENTS) {
 #if STEPS > 1
   for (uint step = 0; step < STEPS; ++step) {
     state total;
-    scan_tile(s, &begins, &mine, &total, tile, meeting, row, begin + step * STEP, cols, item, 0, heads, marks + marks_offset, marks_count);
+    scan_tile(s, &begins, &mine, &total, tile, local_states, row, begin + step * STEP, cols, item, 0, heads,
+              marks + marks_offset, marks_count);
     write_results(s, begins, join(before, mine), tile, results, begin + step * STEP, cols, item, 0, start, has_initial);
     before = join(before, total);
     barrier(CLK_LOCAL_MEM_FENCE);  // before the next step's elements are stored

@@ -8,8 +8,8 @@
 // chunk. Local memory: see scan/tile.clh.
 #include "scan/tile.clh"
 
-#ifndef MEET_ALWAYS
-#define MEET_ALWAYS 0  // 1: no barrier in a branch, which PoCL 3.1 miscompiles in small groups
+#ifndef ALWAYS_SCAN
+#define ALWAYS_SCAN 0  // 1: no barrier in a branch, which PoCL 3.1 miscompiles in small groups
 #endif
 
 #ifndef INTEL_SUB_GROUP
@@ -21,7 +21,7 @@ __attribute__((intel_reqd_sub_group_size(INTEL_SUB_GROUP)))
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void scan_parts(SCAN_ARGUMENTS) {
   local ACC tile[TILE_ITEMS];
-  local state meeting[MEETING];
+  local state local_states[LOCAL_STATES];
 #if SEGMENTED
   local uchar heads[GROUP * ITEMS];
 #else
@@ -40,12 +40,12 @@ void scan_parts(SCAN_ARGUMENTS) {
   state before = start_state(start), mine, total;
 
   // The aggregates of all chunks before this one: each work-item combines neighbouring ones, then a scan of the team.
-  if (MEET_ALWAYS || parts > 1) {  // uniform in the launch
+  if (ALWAYS_SCAN || parts > 1) {  // uniform in the launch
     global const state* earlier = (global const state*)scratch + number * parts;
     const ulong share = (part + TEAM - 1) / TEAM;
     mine = no_state();
     for (ulong p = lane * share; p < min((lane + 1) * share, part); ++p) mine = join(mine, earlier[p]);
-    team_scan(&mine, &total, meeting, item, TEAM);
+    team_scan(&mine, &total, local_states, item, TEAM);
     before = join(before, total);
   }
 
@@ -53,7 +53,8 @@ void scan_parts(SCAN_ARGUMENTS) {
   for (ulong first = begin; first < end; first += STEP) {  // the same trip count for all teams: they have whole rows
     ACC s[ITEMS];
     uint begins;
-    scan_tile(s, &begins, &mine, &total, tile, meeting, row, first, count, item, base, heads, marks + marks_offset, marks_count);
+    scan_tile(s, &begins, &mine, &total, tile, local_states, row, first, count, item, base, heads, marks + marks_offset,
+              marks_count);
     write_results(s, begins, join(before, mine), tile, results, first, count, item, base, start, has_initial);
     before = join(before, total);
     barrier(CLK_LOCAL_MEM_FENCE);  // before the next elements are stored

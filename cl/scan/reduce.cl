@@ -13,7 +13,7 @@
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void scan_reduce(SCAN_ARGUMENTS) {
-  local state meeting[GROUP];
+  local state local_states[GROUP];
   (void)marks, (void)marks_offset, (void)marks_count, (void)out, (void)out_offset, (void)out_pitch, (void)out_stride,
       (void)initial_bits, (void)has_initial;
   const uint item = get_local_id(0);
@@ -35,7 +35,7 @@ void scan_reduce(SCAN_ARGUMENTS) {
   for (ulong first = begin; first < end; first += STEP) {
     ACC s[ITEMS];
     uint begins;
-    scan_tile(s, &begins, &mine, &total, tile, meeting, row, first, cols, item, 0, heads, marks + marks_offset, marks_count);
+    scan_tile(s, &begins, &mine, &total, tile, local_states, row, first, cols, item, 0, heads, marks + marks_offset, marks_count);
     own = join(own, total);
     barrier(CLK_LOCAL_MEM_FENCE);  // before the next elements are stored
   }
@@ -57,7 +57,7 @@ void scan_reduce(SCAN_ARGUMENTS) {
 #pragma unroll
   for (uint k = 1; k < LANES; ++k) lanes[0] = combine(lanes[0], lanes[k]);
   mine = make_state(lanes[0], 0);
-  team_scan(&mine, &total, meeting, item, GROUP);
+  team_scan(&mine, &total, local_states, item, GROUP);
   const state own = total;
 #endif
   if (item == 0) ((global state*)scratch)[job] = own;

@@ -1,6 +1,6 @@
 // Selection in two launches, the first one: what the elements of each part select.
 //
-// Work-items read packs of neighbours all over a part and meet once in local memory. Flags are counted as elements
+// Work-items read packs of neighbours all over a part and combine their counts once in local memory. Flags are counted as elements
 // (OF_FLAGS), by the predicate x != 0.
 //
 // Launch: one dimension, GROUP work-items a group, a group for each part; the state of part p goes to place p of the scratch.
@@ -23,7 +23,7 @@ DEFINE_TEAM_REDUCE(team_join, state, join)
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void select_count(SELECT_ARGUMENTS) {
-  local state meeting[GROUP];
+  local state local_states[GROUP];
   (void)in, (void)in_offset, (void)flags_offset, (void)parts, (void)out, (void)out_offset, (void)lengths,
       (void)lengths_offset, (void)wide_lengths, (void)count, (void)count_offset, (void)wide_count;
   const uint item = get_local_id(0);
@@ -58,6 +58,6 @@ void select_count(SELECT_ARGUMENTS) {
     if (OUTPUT == 2 && takes) last = (number)i + 1;
   }
   state all = state_with(selected, last);
-  team_join(&all, meeting, item, GROUP);
+  team_join(&all, local_states, item, GROUP);
   if (item == 0) ((global state*)scratch)[part] = all;
 }

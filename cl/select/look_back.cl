@@ -26,7 +26,7 @@
 // Falls back: counts a tile whose aggregate is missing, or with REGISTERS all of them; or none is, and found[0] is what lies
 // before tile `job`, and it is the subject. found[1]: its aggregate.
 COLD_FUNCTION void count_missing(global ulong* scratch, uint parts, uint job, local state* found, local uint* subject,
-                                 local state* meeting, global const ELEMENT* row, global const FLAG* flags, ulong size,
+                                 local state* local_states, global const ELEMENT* row, global const FLAG* flags, ulong size,
                                  uint item) {
   do {
     barrier(CLK_LOCAL_MEM_FENCE);  // all have read the subject
@@ -40,7 +40,7 @@ COLD_FUNCTION void count_missing(global ulong* scratch, uint parts, uint job, lo
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint other = subject[0];
-    const state aggregate = count_tile(meeting, row, flags, (ulong)other * TILE, TILE, size, item);
+    const state aggregate = count_tile(local_states, row, flags, (ulong)other * TILE, TILE, size, item);
     if (item == 0 && other != job) publish_fallback(scratch, other, other, aggregate, 0);
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   } while (REGISTERS && subject[0] != job);
@@ -65,12 +65,12 @@ void select_look_back(SELECT_ARGUMENTS) {
 #if STEPS > 1
   for (ulong first = begin; first < begin + TILE; first += STEP) {
     state all;
-    rank_tile(x, &chosen, ranks, &all, tile, meeting, marks, row, row_flags, first, size, item);
+    rank_tile(x, &chosen, ranks, &all, tile, local_states, marks, row, row_flags, first, size, item);
     own = join(own, all);
     barrier(CLK_LOCAL_MEM_FENCE);  // the next step's elements take their place
   }
 #else
-  rank_tile(x, &chosen, ranks, &own, tile, meeting, marks, row, row_flags, begin, size, item);
+  rank_tile(x, &chosen, ranks, &own, tile, local_states, marks, row, row_flags, begin, size, item);
 #endif
 
   // What is selected before it. No barrier in a branch: PoCL 3.1 miscompiles those of small groups.
@@ -94,14 +94,14 @@ void select_look_back(SELECT_ARGUMENTS) {
 #else
   while (subject[0] != job)
 #endif
-    count_missing(scratch, (uint)parts, job, found, subject, meeting, row, row_flags, size, item);
+    count_missing(scratch, (uint)parts, job, found, subject, local_states, row, row_flags, size, item);
   before = found[0];
 
   // Its elements.
 #if STEPS > 1
   for (ulong first = begin; first < begin + TILE; first += STEP) {
     state all;
-    rank_tile(x, &chosen, ranks, &all, tile, meeting, marks, row, row_flags, first, size, item);
+    rank_tile(x, &chosen, ranks, &all, tile, local_states, marks, row, row_flags, first, size, item);
     compact_tile(x, chosen, ranks, (uint)count_of(all), tile, places, first, size, item);
     barrier(CLK_LOCAL_MEM_FENCE);
     write_tile(tile, places, out + out_offset, lengths, lengths_offset, wide_lengths, first, size, before,

@@ -6,7 +6,7 @@
 //
 // Launch: one dimension, GROUP work-items a group, a group for each part. Local memory: see select/tile.clh,
 // with GROUP states.
-#define MEETING GROUP  // all work-items meet
+#define LOCAL_STATES GROUP  // a state of each work-item
 #include "select/tile.clh"
 
 DEFINE_TEAM_REDUCE(team_join, state, join)
@@ -32,16 +32,16 @@ void select_parts(SELECT_ARGUMENTS) {
     if (p < part) before = join(before, aggregates[p]);
     every = join(every, aggregates[p]);
   }
-  team_join(&before, meeting, item, GROUP);
+  team_join(&before, local_states, item, GROUP);
 #if OUTPUT == 1
-  team_join(&every, meeting, item, GROUP);
+  team_join(&every, local_states, item, GROUP);
 #endif
 
   for (ulong first = begin; first < end; first += STEP) {
     ELEMENT x[ITEMS];
     uint chosen, ranks[RUNS];
     state all;
-    rank_tile(x, &chosen, ranks, &all, tile, meeting, marks, row, row_flags, first, size, item);
+    rank_tile(x, &chosen, ranks, &all, tile, local_states, marks, row, row_flags, first, size, item);
     const uint selected = (uint)count_of(all);
     compact_tile(x, chosen, ranks, selected, tile, places, first, size, item);
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -56,29 +56,25 @@
 #define BESIDE (2 * AROUND)
 #define SPAN (BESIDE + PACK)  // elements of a row that are read
 // The offset from a vector's first element of element i of its halo, unless the row ends before.
-#define BESIDE_PLACE(i) ((i) < AROUND ? (i) - AROUND : PACK + (i) - AROUND)
+INLINED int beside_place(int i) { return i < AROUND ? i - AROUND : PACK + i - AROUND; }
 
-// The index of the weight of cell i of row j of plane k of the window. These are macros, constants of unrolled loops.
+// Whether cell i of row j of plane k of the window has a weight, and its index. Constants of unrolled loops.
 #if SHAPE == STAR
-#define HAS_WEIGHT(i, j, k) (((i) != BEFORE_X) + ((j) != BEFORE_Y) + ((k) != BEFORE_Z) < 2)
-#define WEIGHT_PLACE(i, j, k)                                                          \
-  ((k) < BEFORE_Z   ? (k)                                                              \
-   : (k) > BEFORE_Z ? (k) + WINDOW_Y - 1 + WINDOW_X - 1                                \
-                    : (k) + ((j) < BEFORE_Y ? (j) : (j) > BEFORE_Y ? (j) + WINDOW_X - 1 : (j) + (i)))
+INLINED int has_weight(int i, int j, int k) { return (i != BEFORE_X) + (j != BEFORE_Y) + (k != BEFORE_Z) < 2; }
+INLINED int weight_place(int i, int j, int k) {
+  if (k < BEFORE_Z) return k;
+  if (k > BEFORE_Z) return k + WINDOW_Y - 1 + WINDOW_X - 1;
+  return k + (j < BEFORE_Y ? j : j > BEFORE_Y ? j + WINDOW_X - 1 : j + i);
+}
 #else
-#define HAS_WEIGHT(i, j, k) 1
-#define WEIGHT_PLACE(i, j, k) (((k) * WINDOW_Y + (j)) * WINDOW_X + (i))
+INLINED int has_weight(int i UNUSED, int j UNUSED, int k UNUSED) { return 1; }
+INLINED int weight_place(int i, int j, int k) { return (k * WINDOW_Y + j) * WINDOW_X + i; }
 #endif
 // Whether row r of plane s, or its halo, is loaded: of a star rows around those of the results, and halos, only in planes of results.
-#if SHAPE == STAR
-#define IS_OWN_ROW(r) ((r) >= BEFORE_Y && (r) < BEFORE_Y + ROWS)
-#define IS_OWN_PLANE(s) ((s) >= BEFORE_Z && (s) < BEFORE_Z + DEEP)
-#define IS_READ(s, r) (IS_OWN_ROW(r) || IS_OWN_PLANE(s))
-#define IS_READ_BESIDE(s, r) (IS_OWN_ROW(r) && IS_OWN_PLANE(s))
-#else
-#define IS_READ(s, r) 1
-#define IS_READ_BESIDE(s, r) 1
-#endif
+INLINED int is_own_row(int r) { return r >= BEFORE_Y && r < BEFORE_Y + ROWS; }
+INLINED int is_own_plane(int s) { return s >= BEFORE_Z && s < BEFORE_Z + DEEP; }
+INLINED int is_read(int s, int r) { return SHAPE != STAR || is_own_row(r) || is_own_plane(s); }
+INLINED int is_read_beside(int s, int r) { return SHAPE != STAR || (is_own_row(r) && is_own_plane(s)); }
 
 // A single element in the format of memory; its number, and that of the value beyond the edges.
 #if ELEMENT_HALF
@@ -152,7 +148,7 @@ UNROLLED
   for (int i = 0; i < PACK; ++i) cells[AROUND + i] = number_at(middle->each, i);
 UNROLLED
   for (int i = 0; i < BESIDE; ++i) {
-    const int place = BESIDE_PLACE(i);
+    const int place = beside_place(i);
     cells[AROUND + place] =
         EDGE < 2 && (e + place < 0 || place >= room) ? number_of((single)stored_of(beyond)) : number_of(beside[i]);
   }
@@ -170,7 +166,9 @@ UNROLLED
 }
 
 // Whether the window of a result at an index lies inside the grid; with "leave" no other result is written.
-#define IS_WITHIN(at, before, extent) (EDGE != LEAVE || ((at) >= (before) && (at) + (before) < (extent)))
+INLINED int is_within(int at, int before, int extent) {
+  return EDGE != LEAVE || (at >= before && at + before < extent);
+}
 
 // Writes the results of plane z and rows from y on, the vector of row y to `to`.
 INLINED void store_sums(const bool is_inside, const VALUE sums[ROWS][PACK], global RESULT* to, ulong out_pitch, int e, int y,
@@ -181,11 +179,11 @@ UNROLLED
   for (int q = 0; q < ROWS; ++q) {
     VALUE results[PACK];
 UNROLLED
-    for (int i = 0; i < PACK; ++i) results[i] = AS_RESULT(sums[q][i]);
+    for (int i = 0; i < PACK; ++i) results[i] = scaled_sum(sums[q][i]);
     global RESULT* vector = to + (ulong)q * out_pitch;
     if (is_inside)
       store_pack(vector, results);
-    else if (z < planes && y + q < rows && IS_WITHIN(z, BEFORE_Z, planes) && IS_WITHIN(y + q, BEFORE_Y, rows))
+    else if (z < planes && y + q < rows && is_within(z, BEFORE_Z, planes) && is_within(y + q, BEFORE_Y, rows))
       store_part(vector, results, written_from, written_to);
   }
 }
@@ -200,13 +198,13 @@ UNROLLED
   for (int s = 0; s < STEPS; ++s) {
 UNROLLED
     for (int r = 0; r < LINES; ++r) {
-      if (!IS_READ(s, r)) continue;
+      if (!is_read(s, r)) continue;
       const int at_z = is_inside ? 0 : place_in_few(top + s, planes);
       const int at_y = is_inside ? 0 : place_in_few(y - BEFORE_Y + r, rows);
       global const ELEMENT* vector = is_inside ? corner + (ulong)s * in_plane + (ulong)r * in_pitch
                                                : from + (ulong)max(at_z, 0) * in_plane + (ulong)max(at_y, 0) * in_pitch;
       middle[s][r].all = is_inside || PACKED || room >= PACK ? load_middle(vector) : load_part(vector, e, elements, weights[0]);
-      if (IS_READ_BESIDE(s, r)) load_beside(beside[s][r], vector, beside_at);
+      if (is_read_beside(s, r)) load_beside(beside[s][r], vector, beside_at);
       if (EDGE < 2 && (at_z | at_y) < 0) {
         middle[s][r].all = filled_with(weights[0]);
 UNROLLED
@@ -255,7 +253,7 @@ UNROLLED
   for (int s = 0; s < STEPS; ++s) {
 UNROLLED
     for (int r = 0; r < LINES; ++r) {
-      if (!IS_READ(s, r)) continue;
+      if (!is_read(s, r)) continue;
       VALUE cells[SPAN];
       convert_row(cells, &middle[s][r], beside[s][r], e, room, weights[0]);
 UNROLLED
@@ -268,8 +266,8 @@ UNROLLED
           if (j < 0 || j >= WINDOW_Y) continue;
 UNROLLED
           for (int c = 0; c < WINDOW_X; ++c) {
-            if (!HAS_WEIGHT(c, j, k)) continue;
-            const VALUE weight = AS_WEIGHT(weights[1 + WEIGHT_PLACE(c, j, k)]);
+            if (!has_weight(c, j, k)) continue;
+            const VALUE weight = scaled_weight(weights[1 + weight_place(c, j, k)]);
 UNROLLED
             for (int i = 0; i < PACK; ++i)
               sums[o][q][i] = fma(weight, cells[AROUND + i + (c - BEFORE_X) * CHANNELS], sums[o][q][i]);
@@ -296,7 +294,7 @@ void stencil_planes(STENCIL_ARGUMENTS) {
 
   int beside_at[BESIDE + 1];
 UNROLLED
-  for (int i = 0; i < BESIDE; ++i) beside_at[i] = max(element_in_few(e + BESIDE_PLACE(i), elements), 0) - e;
+  for (int i = 0; i < BESIDE; ++i) beside_at[i] = max(element_in_few(e + beside_place(i), elements), 0) - e;
   global const ELEMENT* from = in + in_offset + grid * in_stride + e;
   global RESULT* to = out + out_offset + grid * out_stride + e;
   // Whether all rows lie in the grid, and the vector in its row; with "leave", whether all its results are written.

@@ -46,7 +46,6 @@
 #define ROWS (STEPS * TURNS - (WINDOW_Y - 1))  // of results of a work-item
 // Sums at a time: sum o is complete with row o of those that are loaded at once, and begins WINDOW_Y - 1 rows before.
 #define SUMS (TURNS == 1 ? STEPS : STEPS + WINDOW_Y - 1)
-#define BEGINS_BEFORE(o) ((o) < WINDOW_Y - 1)
 #define LEFT (BEFORE_X > 0 ? BEFORE_X * CHANNELS : 0)
 #define RIGHT (WINDOW_X - 1 - BEFORE_X > 0 ? (WINDOW_X - 1 - BEFORE_X) * CHANNELS : 0)
 #define LEFT_PARTS ((LEFT + HALO - 1) / HALO)
@@ -119,13 +118,16 @@ UNROLLED
     cells[LEFT_PARTS * HALO + PACK + i] = number_at(right[i / HALO].each, i % HALO);
 }
 
-// The index of the weight of cell i of row j of the window. These are macros, constants of unrolled loops.
+// Whether sum o begins in the turn before.
+INLINED int begins_before(int o) { return o < WINDOW_Y - 1; }
+
+// Whether cell i of row j of the window has a weight, and its index. Constants of unrolled loops.
 #if SHAPE == STAR
-#define HAS_WEIGHT(i, j) ((i) == BEFORE_X || (j) == BEFORE_Y)
-#define WEIGHT_PLACE(i, j) ((j) < BEFORE_Y ? (j) : (j) == BEFORE_Y ? (j) + (i) : (j) + WINDOW_X - 1)
+INLINED int has_weight(int i, int j) { return i == BEFORE_X || j == BEFORE_Y; }
+INLINED int weight_place(int i, int j) { return j < BEFORE_Y ? j : j == BEFORE_Y ? j + i : j + WINDOW_X - 1; }
 #else
-#define HAS_WEIGHT(i, j) 1
-#define WEIGHT_PLACE(i, j) ((j) * WINDOW_X + (i))
+INLINED int has_weight(int i UNUSED, int j UNUSED) { return 1; }
+INLINED int weight_place(int i, int j) { return j * WINDOW_X + i; }
 #endif
 
 #if SHAPE == CUSTOM
@@ -165,9 +167,9 @@ UNROLLED
     global const ELEMENT* line = in + (ulong)z * plane + (ulong)max(at_y, 0L) * pitch;
 UNROLLED
     for (int i = 0; i < WINDOW_X; ++i) {
-      if (!HAS_WEIGHT(i, j)) continue;
+      if (!has_weight(i, j)) continue;
       const VALUE cell = (at_x[i] | at_y) < 0 ? weights[0] : load_value(line, (ulong)at_x[i]);
-      sum = fma(weights[1 + WEIGHT_PLACE(i, j)], cell, sum);
+      sum = fma(weights[1 + weight_place(i, j)], cell, sum);
     }
   }
   return sum;
@@ -207,11 +209,11 @@ INLINED void add_row(VALUE sums[SUMS][PACK], const VALUE cells[SPAN], int s, WEI
 UNROLLED
   for (int j = 0; j < WINDOW_Y; ++j) {
     const int o = s + WINDOW_Y - 1 - j;  // the sum in whose window this is row j
-    if (o >= SUMS || (TURNS == 1 && BEGINS_BEFORE(o))) continue;
+    if (o >= SUMS || (TURNS == 1 && begins_before(o))) continue;
 UNROLLED
     for (int c = 0; c < WINDOW_X; ++c) {
-      if (!HAS_WEIGHT(c, j)) continue;
-      const VALUE weight = AS_WEIGHT(weights[1 + WEIGHT_PLACE(c, j)]);
+      if (!has_weight(c, j)) continue;
+      const VALUE weight = scaled_weight(weights[1 + weight_place(c, j)]);
 UNROLLED
       for (int i = 0; i < PACK; ++i)
         sums[o][i] = fma(weight, cells[LEFT_PARTS * HALO + i + (c - BEFORE_X) * CHANNELS], sums[o][i]);
@@ -222,7 +224,7 @@ UNROLLED
 
 INLINED void store_results(global RESULT* to, VALUE sums[PACK]) {
 UNROLLED
-  for (int i = 0; i < PACK; ++i) sums[i] = AS_RESULT(sums[i]);
+  for (int i = 0; i < PACK; ++i) sums[i] = scaled_sum(sums[i]);
   store_pack(to, sums);
 }
 
@@ -291,13 +293,13 @@ UNROLLED
 UNROLLED
         for (int s = 0; s < STEPS; ++s) {  // row s completes sum s
 #if SHAPE == CUSTOM
-          if (!BEGINS_BEFORE(s)) evaluate(sums[s], cells, s);
+          if (!begins_before(s)) evaluate(sums[s], cells, s);
 #else
           VALUE cells[SPAN];
           convert_row(cells, left[s], &middle[s], right[s]);
           add_row(sums, cells, s, weights);
 #endif
-          if (BEGINS_BEFORE(s) && turn == 0) continue;
+          if (begins_before(s) && turn == 0) continue;
           if ((all_exist || s < missing) && is_written(BOUNDARY, out_height - missing + s, -BEFORE_Y, WINDOW_Y, height))
             store_results(to + s * out_pitch, sums[s]);
         }
@@ -308,7 +310,7 @@ UNROLLED
 UNROLLED
         for (int o = 0; o < SUMS; ++o)
 UNROLLED
-          for (int i = 0; i < PACK; ++i) sums[o][i] = BEGINS_BEFORE(o) ? sums[min(o + STEPS, SUMS - 1)][i] : 0;
+          for (int i = 0; i < PACK; ++i) sums[o][i] = begins_before(o) ? sums[min(o + STEPS, SUMS - 1)][i] : 0;
 #endif
       }
     }

@@ -41,7 +41,7 @@ void top_k_cpu(TOP_K_ARGUMENTS) {
   const ulong row = get_group_id(0) / parts;
   const uint part = (uint)(get_group_id(0) % parts), spans = (size - 1) / SPAN + 1;
   const ulong begin = (ulong)part * piece, end = min(begin + piece, (ulong)spans);
-  if (begin < end) make_delegates(KEYS_OF(row), size, (uint)begin, (uint)end, images + from + row * padded(spans));
+  if (begin < end) make_delegates(in + row_start(row, rows, in_offset, in_pitch, in_stride), size, (uint)begin, (uint)end, images + from + row * padded(spans));
 }
 #else
 // The k results among `count` images: chosen has their numbers in ascending order. Returns the number of the last of them in the
@@ -130,7 +130,7 @@ void top_k_cpu(TOP_K_ARGUMENTS) {
   global sortable* candidates = images + to + group * kept;
   global uint *chosen_spans = lists + group * 3 * k, *chosen = chosen_spans + k, *other = chosen + k;
   for (ulong row = group; row < all_rows; row += get_num_groups(0)) {
-    global const KEY* keys = KEYS_OF(row);
+    global const KEY* keys = in + row_start(row, rows, in_offset, in_pitch, in_stride);
     global sortable* delegates = images + from + (OWN_DELEGATES ? group : row) * padded(spans);
 #if OWN_DELEGATES
     make_delegates(keys, size, 0, spans, delegates);
@@ -151,15 +151,15 @@ void top_k_cpu(TOP_K_ARGUMENTS) {
       chosen[q] = (chosen_spans[chosen[q] >> SPAN_BITS] << SPAN_BITS) + (chosen[q] & (SPAN - 1));
 #endif
 #if NTH
-    VALUES_OF(row)[0] = keys[last];
+    values[row_start(row, rows, values_offset, values_pitch, values_stride)] = keys[last];
 #else
     global const uint* sorted = chosen;
 #if SORTED
     for (uint q = 0; q < k; ++q) candidates[q] = order_of(keys[chosen[q]]);
     sorted = sort_results(candidates, chosen, k, bins, other);
 #endif
-    global KEY* row_values = VALUES_OF(row);
-    global PLACE* row_places = PLACES_OF(row);
+    global KEY* row_values = values + row_start(row, rows, values_offset, values_pitch, values_stride);
+    global PLACE* row_places = places + row_start(row, rows, places_offset, places_pitch, places_stride);
     for (uint q = 0; q < k; ++q) {
       row_values[q] = keys[sorted[q]];
       row_places[q] = sorted[q];

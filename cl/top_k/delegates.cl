@@ -26,14 +26,14 @@
 #ifndef ALIGNED
 #define ALIGNED 1  // 1: packs of a row are at multiples of their size
 #endif
-#include "top_k/meetings.clh"
+#include "top_k/collectives.clh"
 
 #if LEVEL == 0
 #define ELEMENT KEY
-#define IMAGE_OF(x) order_of(x)
+static inline sortable image_of(KEY key) { return order_of(key); }
 #else
 #define ELEMENT sortable
-#define IMAGE_OF(x) (x)
+static inline sortable image_of(sortable image) { return image; }
 #endif
 #define JOIN_WORDS(a, b) a##b
 #define JOIN(a, b) JOIN_WORDS(a, b)
@@ -50,19 +50,19 @@ typedef union {
 } pack;
 
 #if SHUFFLE
-DEFINE_TEAM_SHUFFLE(team_least, sortable, LEAST)
+DEFINE_TEAM_SHUFFLE(team_least, sortable, min)
 #else
-DEFINE_TEAM_REDUCE(team_least, sortable, LEAST)
+DEFINE_TEAM_REDUCE(team_least, sortable, min)
 #endif
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void top_k_delegates(TOP_K_ARGUMENTS) {
-  local sortable meeting[GROUP];
+  local sortable local_keys[GROUP];
   const uint item = get_local_id(0);
   const ulong row = get_group_id(0) / parts;
   const ulong first = ((ulong)(get_group_id(0) % parts) * GROUP + item) * KEPT;
 #if LEVEL == 0
-  global const ELEMENT* elements = KEYS_OF(row);
+  global const ELEMENT* elements = in + row_start(row, rows, in_offset, in_pitch, in_stride);
 #else
   global const ELEMENT* elements = images + from + row * padded(size);
 #endif
@@ -80,11 +80,11 @@ void top_k_delegates(TOP_K_ARGUMENTS) {
 #pragma unroll
     for (uint u = 0; u < KEPT / PACK; ++u)
 #pragma unroll
-      for (uint j = 0; j < PACK; ++j) best = min(best, (sortable)IMAGE_OF(p[u].each[j]));
+      for (uint j = 0; j < PACK; ++j) best = min(best, image_of(p[u].each[j]));
   } else {
-    for (ulong i = first; i < size; ++i) best = min(best, (sortable)IMAGE_OF(elements[i]));
+    for (ulong i = first; i < size; ++i) best = min(best, image_of(elements[i]));
   }
-  team_least(&best, meeting, item, TEAM);
+  team_least(&best, local_keys, item, TEAM);
   if (item % TEAM == 0 && first < size)
     images[to + row * padded((size - 1) / (TEAM * KEPT) + 1) + first / (TEAM * KEPT)] = best;
 }

@@ -29,8 +29,8 @@ void top_k_order(TOP_K_ARGUMENTS) {
   global KEY* spare_values = (global KEY*)images + row * k;
   global PLACE* spare_places = spare + row * k;
   // The tiles of PHASE 0 are written where the first merge reads.
-  global KEY* from_values = (turn & 1) ? VALUES_OF(row) : spare_values;
-  global PLACE* from_places = (turn & 1) ? PLACES_OF(row) : spare_places;
+  global KEY* from_values = (turn & 1) ? values + row_start(row, rows, values_offset, values_pitch, values_stride) : spare_values;
+  global PLACE* from_places = (turn & 1) ? places + row_start(row, rows, places_offset, places_pitch, places_stride) : spare_places;
 #if PHASE == 0
   local sortable tile[TILE];
   local ushort chosen[TILE];
@@ -59,8 +59,8 @@ void top_k_order(TOP_K_ARGUMENTS) {
     }
   }
 #else
-  global KEY* to_values = (turn & 1) ? spare_values : VALUES_OF(row);
-  global PLACE* to_places = (turn & 1) ? spare_places : PLACES_OF(row);
+  global KEY* to_values = (turn & 1) ? spare_values : values + row_start(row, rows, values_offset, values_pitch, values_stride);
+  global PLACE* to_places = (turn & 1) ? spare_places : places + row_start(row, rows, places_offset, places_pitch, places_stride);
   const ulong width = (ulong)piece << (turn >> 1), i = (ulong)part * GROUP + item;
   if (i < k) {
     const ulong mine = i / width * width, pair = i / (2 * width) * (2 * width);

@@ -23,11 +23,11 @@
 #ifndef DIGIT_BITS
 #define DIGIT_BITS 11
 #endif
-#include "top_k/meetings.clh"
+#include "top_k/collectives.clh"
 #include "top_k/digits.clh"
 
 #if PHASE != 0
-DEFINE_TEAM_REDUCE(team_sum, uint, SUM)
+DEFINE_TEAM_REDUCE(team_sum, uint, sum_of)
 #endif
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
@@ -37,7 +37,7 @@ void top_k_radix(TOP_K_ARGUMENTS) {
   const uint item = get_local_id(0), part = (uint)(get_group_id(0) % parts);
   const ulong row = get_group_id(0) / parts;
   const ulong begin = (ulong)part * piece, end = min(begin + piece, (ulong)size);
-  global const KEY* keys = KEYS_OF(row);
+  global const KEY* keys = in + row_start(row, rows, in_offset, in_pitch, in_stride);
   global ulong* states = (global ulong*)(lists + to) + ((ulong)turn * all_rows + row) * 3;
 
   sortable low = 0, high = ALL_BITS;
@@ -107,8 +107,8 @@ void top_k_radix(TOP_K_ARGUMENTS) {
   global KEY* row_values = (global KEY*)images + row * k;
   global PLACE* row_places = spare + row * k;
 #else
-  global KEY* row_values = VALUES_OF(row);
-  global PLACE* row_places UNUSED = PLACES_OF(row);
+  global KEY* row_values = values + row_start(row, rows, values_offset, values_pitch, values_stride);
+  global PLACE* row_places UNUSED = places + row_start(row, rows, places_offset, places_pitch, places_stride);
 #endif
   for (ulong tile = begin; tile < end; tile += GROUP * ITEMS) {
     const ulong first = tile + item * ITEMS;

@@ -27,12 +27,12 @@
 #define ONLY_LAST (NTH && LEVEL == 0)
 #define STRIDE (ITEMS | 1)  // odd: stretches begin in different banks
 #define AT(i) ((uint)(i) / ITEMS * STRIDE + (uint)(i) % ITEMS)
-#include "top_k/meetings.clh"
+#include "top_k/collectives.clh"
 #include "top_k/digits.clh"
 #include "top_k/network.clh"
 
-DEFINE_TEAM_REDUCE(team_least, sortable, LEAST)
-DEFINE_TEAM_REDUCE(team_most, sortable, MOST)
+DEFINE_TEAM_REDUCE(team_least, sortable, min)
+DEFINE_TEAM_REDUCE(team_most, sortable, max)
 
 // The place of element i of the row, or of what is listed.
 static inline uint place_of(global const uint* list, uint i, uint span_bits) {
@@ -47,13 +47,13 @@ static inline uint place_of(global const uint* list, uint i, uint span_bits) {
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void top_k_tile(TOP_K_ARGUMENTS) {
   local sortable tile[GROUP * STRIDE];
-  local sortable meeting[GROUP], ends[2];
+  local sortable local_keys[GROUP], ends[2];
   local ushort chosen[CHOSEN];
   local uint bins[DIGITS], sums[GROUP], left[1];
   const uint item = get_local_id(0) & (GROUP - 1);  // a power of two: without the mask ptxas spills registers
   const ulong row = get_group_id(0);
 #if LEVEL == 0
-  global const KEY* keys = KEYS_OF(row);
+  global const KEY* keys = in + row_start(row, rows, in_offset, in_pitch, in_stride);
 #else
   global const sortable* delegates = images + from + row * padded(size);
 #endif
@@ -76,8 +76,8 @@ void top_k_tile(TOP_K_ARGUMENTS) {
     }
     tile[AT(i)] = x;
   }
-  team_least(&low, meeting, item, GROUP);
-  team_most(&high, meeting, item, GROUP);
+  team_least(&low, local_keys, item, GROUP);
+  team_most(&high, local_keys, item, GROUP);
 
   uint wanted = k;
   const uint first = min(item * ITEMS, count), stretch = min((uint)ITEMS, count - first);
@@ -106,7 +106,7 @@ void top_k_tile(TOP_K_ARGUMENTS) {
     const sortable x = mine[u];
     if (x < low || (x == low && equal < wanted)) {
 #if ONLY_LAST
-      if (x == low && equal == wanted - 1) VALUES_OF(row)[0] = keys[place_of(list, first + u, span_bits)];
+      if (x == low && equal == wanted - 1) values[row_start(row, rows, values_offset, values_pitch, values_stride)] = keys[place_of(list, first + u, span_bits)];
 #else
       chosen[below + equal] = (ushort)(first + u);
 #endif
@@ -120,8 +120,8 @@ void top_k_tile(TOP_K_ARGUMENTS) {
   sort_chosen(chosen, tile, k, item);
 #endif
 #if LEVEL == 0
-  global KEY* row_values = VALUES_OF(row);
-  global PLACE* row_places = PLACES_OF(row);
+  global KEY* row_values = values + row_start(row, rows, values_offset, values_pitch, values_stride);
+  global PLACE* row_places = places + row_start(row, rows, places_offset, places_pitch, places_stride);
 #endif
   for (uint q = item; q < k; q += GROUP) {
     const uint place = place_of(list, chosen[q], span_bits);

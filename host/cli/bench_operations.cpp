@@ -117,6 +117,10 @@ void add_operation(CLI::App* bench, const Operation& operation, int& exit_code) 
   command->add_option("--variant", options->variants, "Instead of the plan's own choice; may be repeated")
       ->check(CLI::IsMember(std::vector<std::string>(names.begin(), names.end())));
   command->add_flag("--all-variants", options->all_variants, "The plan's own choice, and then every variant");
+  command
+      ->add_option("--repetitions", options->repetitions,
+                   "Of each measurement, where less certainty will do; else up to 41, for a second")
+      ->check(CLI::Range(1, 1000));
   command->add_option("--csv", options->csv, "Write the rows to this file too")->type_name("FILE");
   command->callback([&operation, &exit_code, command, words, options] {
     const bool named =

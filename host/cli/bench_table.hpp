@@ -29,7 +29,8 @@ namespace smem::cli {
 struct BenchOptions {
   std::string device, csv;
   bool all_variants = false, goals = false, goals_small = false;
-  bool quiet = false;  ///< no table: what is measured is recorded (results.hpp)
+  std::size_t repetitions = 0;  ///< of each measurement; 0: as many as its time allows
+  bool quiet = false;           ///< no table: what is measured is recorded (results.hpp)
 
   /// A list of cases, which goes on without what a device cannot do.
   bool is_list() const { return goals || goals_small; }
@@ -95,7 +96,7 @@ class BenchTable {
     print(row, plan,
           meters_.at(of_short_ ? 1 : 0)
               ->measure(buffers, row.bytes > 0 ? row.bytes : plan.prediction.bytes(), call,
-                        row.operations > 0 ? effort_of(context(), buffers, call) : measure::Effort{}),
+                        effort(row, buffers, call)),
           costs, wrong);
   }
 
@@ -106,6 +107,12 @@ class BenchTable {
   int end();
 
  private:
+  template <class Call>
+  measure::Effort effort(const BenchRow& row, const measure::Buffers& buffers, const Call& call) const {
+    const std::size_t asked = options_.repetitions;
+    if (asked != 0) return {.least = asked, .most = asked};
+    return row.operations > 0 ? effort_of(context(), buffers, call) : measure::Effort{};
+  }
   void skip(const std::string& label, const std::string& variant, const std::string& why);
   void print(const BenchRow& row, const Plan& plan, const measure::Measurement& m, const CallCosts& costs,
              const std::optional<std::string>& wrong);

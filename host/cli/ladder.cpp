@@ -109,7 +109,7 @@ int ladder(const Options& options) {
                     std::string(step_of(operation, name)), r.share(), seconds == fastest});
   }
   print_fitted(fmt::format(
-      "of {0}: of the device's own {0}, measured in the same run; before: times faster than the rung "
+      "of {0}: of the device's own {0}, measured in the same run; before: times faster than the step "
       "before.\n",
       operations ? "fp32 rate" : "copy"));
   if (!options.plot.empty()) {

@@ -40,7 +40,7 @@ Fill fill_for(ReduceOp op, Scalar type, std::size_t count);
 
 /// The variants of reductions.
 std::vector<Step> reduction_steps();
-/// Variants whose programs differ: of the three rungs with trees, which differ in the tree alone, one.
+/// Variants whose programs differ: of the three variants with trees, which differ in the tree alone, one.
 std::vector<std::string> reduction_variants(ReduceOp op, Scalar type);
 
 }  // namespace smem::operations

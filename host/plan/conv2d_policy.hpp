@@ -46,6 +46,17 @@ struct Worth {
   }
 };
 
+/// Of "direct": results of a work-item, and work-items of a group, at most.
+struct DirectPolicy {
+  std::size_t tile_bytes = 24 * 1024;           ///< four groups of 256 share an SM of Hopper then
+  std::size_t depth = 16;                       ///< channels in local memory at once
+  std::size_t each_k = 8, each_k_of_wide = 4;   ///< planes of a work-item; of doubles, two registers each
+  std::size_t cols_for_4 = 33, cols_for_2 = 5;  ///< of rows of which a work-item has 4, or 2, columns: least
+  std::size_t each_x_of_wide = 4, each_x_of_gelu = 4;   ///< such columns; with GELU, which takes registers
+  std::size_t results = 32;                             ///< of a work-item, in all
+  std::size_t lanes_x = 16, lanes_y = 32, lanes_k = 8;  ///< work-items along columns, rows and planes
+};
+
 /// Of "cpu".
 struct CpuPolicy {
   /// Half of a second-level cache of 1 MiB, as what is read again and again lies there.
@@ -62,9 +73,8 @@ struct CpuPolicy {
 struct Policy {
   When when;
   Evidence evidence = kFromFacts;
-  std::size_t group = 256;             ///< work-items
-  std::size_t tile_bytes = 24 * 1024;  ///< of "direct": four groups of 256 share an SM of Hopper then
-  std::size_t direct_depth = 16;       ///< channels that it has in local memory at once, at most
+  std::size_t group = 256;  ///< work-items
+  DirectPolicy direct = {};
   /// Of "implicit"; and for doubles, which take two registers each.
   std::span<const Shape> shapes = kShapes, wide = kSmallShapes;
   Worth product{32, 64};   ///< "gemm" where the input is a factor as it lies
@@ -95,6 +105,9 @@ struct Policy {
 // cpu.columns_a_weight: ms of CPU time there with rows where they lie and with tiles: 256 x 14^2, 5 x 5 0.66,
 // 0.54; 512 x 14^2, 3 x 3 0.58, 0.63; 32 x 448^2, 3 x 3 4.5, 12.6 (OpenCV's dnn 7.1). A call takes 0.25 of
 // these.
+//
+// direct.each_x_of_gelu: of 32 results with GELU ptxas spills some for sm_75. direct.results of Intel: its
+// compiler runs 32 work-items in the registers of one thread, and keeps more results in memory.
 inline constexpr Policy kPolicies[] = {
     {.when = {.family = "nvidia-hopper"},
      .evidence = {.device = "H200",
@@ -103,7 +116,11 @@ inline constexpr Policy kPolicies[] = {
                   .share = "64 x 56^2, 64 of 3 x 3 37.6, 13.0, 15.0; 256 x 14^2, 256 of 3 x 3 38.7, 13.6, "
                            "10.5; 64 x 56^2, 256 of 1 x 1 30.4, 31.8, 9.2; 16 x 112^2, 16 of 3 x 3 9.1, 4.3, "
                            "14.0"}},
-    {.when = {.family = "intel"}, .evidence = kFromRegisters, .shapes = kSmallShapes},
+    {.when = {.family = "nvidia"}, .evidence = kWithoutSpills, .direct = {.each_x_of_gelu = 2}},
+    {.when = {.family = "intel"},
+     .evidence = kFromRegisters,
+     .direct = {.each_k = 4, .each_x_of_wide = 1, .results = 8},
+     .shapes = kSmallShapes},
     {.when = {.family = "cpu"},
      .evidence = {.device = "Zen 4",
                   .driver = "PoCL",

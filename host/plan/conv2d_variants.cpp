@@ -55,26 +55,23 @@ struct Tiles {
 };
 
 std::optional<Tiles> tiles_for(const Device& device, const Conv2dProblem& p) {
-  const conv2d::Policy& policy = policy_of(device);
-  const std::size_t most =
-      std::bit_floor(at_least_1(std::min({policy.group, device.max_work_group, device.max_work_items[0]})));
+  const DirectPolicy& policy = policy_of(device).direct;
+  const std::size_t most = std::bit_floor(
+      at_least_1(std::min({policy_of(device).group, device.max_work_group, device.max_work_items[0]})));
   const std::size_t filters = at_least_1(p.group_filters());
   const std::size_t width = at_least_1(p.out_width);
   Tiles t;
-  // Doubles take two registers each; Intel's compiler runs 32 work-items in the registers of one thread, and
-  // keeps what is more than 8 results in memory.
-  const bool few = device.vendor == Vendor::intel, wide = p.type == Scalar::float64;
-  t.each_k = std::min<std::size_t>(std::bit_ceil(filters), few || wide ? 4 : 8);
-  t.each_x = width > 32 || filters == 1 ? 4 : width > 4 ? 2 : 1;
-  // GELU takes registers of its own: of 32 results a work-item ptxas spills some for sm_75.
-  if (p.activation == Activation::gelu && family_of(device) == "nvidia")
-    t.each_x = std::min<std::size_t>(t.each_x, 2);
-  if (few) t.each_x = std::min<std::size_t>(t.each_x, wide ? 1 : 8 / t.each_k);
-  t.lanes_k = std::min({std::bit_ceil(divide_up(filters, t.each_k)), std::size_t{8}, most});
-  t.lanes_x = std::min({std::bit_ceil(divide_up(width, t.each_x)), std::size_t{16}, most / t.lanes_k});
+  const bool wide = p.type == Scalar::float64;
+  t.each_k = std::min(std::bit_ceil(filters), wide ? policy.each_k_of_wide : policy.each_k);
+  t.each_x = width >= policy.cols_for_4 || filters == 1 ? 4 : width >= policy.cols_for_2 ? 2 : 1;
+  t.each_x = std::min(t.each_x, policy.results / t.each_k);
+  if (wide) t.each_x = std::min(t.each_x, policy.each_x_of_wide);
+  if (p.activation == Activation::gelu) t.each_x = std::min(t.each_x, policy.each_x_of_gelu);
+  t.lanes_k = std::min({std::bit_ceil(divide_up(filters, t.each_k)), policy.lanes_k, most});
+  t.lanes_x = std::min({std::bit_ceil(divide_up(width, t.each_x)), policy.lanes_x, most / t.lanes_k});
   t.lanes_y =
-      std::min({std::bit_ceil(at_least_1(p.out_height)), std::size_t{32}, most / t.lanes_k / t.lanes_x});
-  t.depth = std::clamp<std::size_t>(p.group_channels(), 1, policy.direct_depth);
+      std::min({std::bit_ceil(at_least_1(p.out_height)), policy.lanes_y, most / t.lanes_k / t.lanes_x});
+  t.depth = std::clamp<std::size_t>(p.group_channels(), 1, policy.depth);
   const std::size_t own = std::min(device.local_bytes, kOwnBytes);
   const std::size_t room = device.local_bytes - own;
   const std::size_t wanted = std::min(room, policy.tile_bytes);

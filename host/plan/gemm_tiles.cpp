@@ -19,7 +19,7 @@ struct Side {
 /// How a work-item's results lie in the tile.
 enum class Form { one, strided, vectors };
 
-struct Rung {
+struct LadderStep {
   std::string_view variant;
   const char* entry;  ///< the kernel, and as "gemm_" and this its function
   Form form;
@@ -32,7 +32,7 @@ struct Rung {
 constexpr TileShape kOfPolicy{0, 0, 0, 0, 0}, kSquare{16, 16, 16, 1, 1}, kWide{8, 32, 32, 1, 1},
     kColumns{64, 32, 16, 8, 1}, kBlocks{64, 64, 16, 4, 4};
 
-constexpr Rung kRungs[] = {
+constexpr LadderStep kSteps[] = {
     {"tiled", "tiled", Form::one, Kind::plain, 1, kSquare,
      "a work-group shares what it reads through tiles in local memory"},
     {"padded", "tiled", Form::one, Kind::padded, 1, kSquare,
@@ -244,21 +244,21 @@ void refuse_fixed(const Device& device, const PlanOverrides& fixed, std::size_t 
 
 Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
               std::string_view variant, const Split& split) {
-  const Rung& rung = *std::find_if(std::begin(kRungs), std::end(kRungs),
-                                   [&](const Rung& r) { return r.variant == variant; });
+  const LadderStep& known = *std::find_if(std::begin(kSteps), std::end(kSteps),
+                                          [&](const LadderStep& s) { return s.variant == variant; });
   if (fixed.layout.kind) require_known("gemm", "layout", *fixed.layout.kind, Kind::swizzled);
-  if (fixed.layout.kind && rung.kind != Kind::none && *fixed.layout.kind != rung.kind) {
+  if (fixed.layout.kind && known.kind != Kind::none && *fixed.layout.kind != known.kind) {
     refuse("layout",
-           formatted("one that is {}, or the variant that is {}", name_of(rung.kind),
+           formatted("one that is {}, or the variant that is {}", name_of(known.kind),
                      name_of(*fixed.layout.kind)),
            formatted("a {} layout with the variant \"{}\"", name_of(*fixed.layout.kind), variant));
   }
   LayoutChoice choice = fixed.layout;
-  if (rung.kind != Kind::none) choice.kind = rung.kind;
-  const bool vectors = rung.form == Form::vectors, one = rung.form == Form::one;
+  if (known.kind != Kind::none) choice.kind = known.kind;
+  const bool vectors = known.form == Form::vectors, one = known.form == Form::one;
   const std::size_t least = vectors ? 4 : 1;
   const std::size_t item_bytes = size_of(value_type(problem.in));
-  const TileShape first = rung.tile.m != 0        ? rung.tile
+  const TileShape first = known.tile.m != 0       ? known.tile
                           : variant == "stream_k" ? stream_tile(device, problem)
                                                   : best_tile(device, problem);
   TileShape tile = wanted_tile(device, first, least, least, one, fixed);
@@ -279,7 +279,7 @@ Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverri
       };
       const LocalLayout a_layout = layout_of(device, a, tile, item_bytes, step, row_of, choice);
       const LocalLayout b_layout = layout_of(device, b, tile, item_bytes, step, col_of, choice);
-      bytes = rung.buffers * (a_layout.bytes() + b_layout.bytes());
+      bytes = known.buffers * (a_layout.bytes() + b_layout.bytes());
       if (bytes <= device.local_bytes) {
         const bool streams = variant == "stream_k";
         const std::size_t tiles = count_tiles(problem, tile, streams ? 1 : split.parts);
@@ -288,12 +288,12 @@ Attempt tiled(const Device& device, const GemmProblem& problem, const PlanOverri
         const bool in_parts = variant == "split_k";
         GemmProblem of_sums = problem;
         if (in_parts) of_sums.epilogue = false;
-        Plan plan = base_plan(of_sums, variant, formatted("gemm/{}.cl", rung.entry),
-                              formatted("gemm_{}", rung.entry));
-        plan.reason = rung.reason;
+        Plan plan = base_plan(of_sums, variant, formatted("gemm/{}.cl", known.entry),
+                              formatted("gemm_{}", known.entry));
+        plan.reason = known.reason;
         if (in_parts) {
           define(plan, "PARTS", 1);
-          plan.reason = formatted("{}: {} parts of {}", rung.reason, split.parts, split.part_depth);
+          plan.reason = formatted("{}: {} parts of {}", known.reason, split.parts, split.part_depth);
         }
         set_tile(plan, device, problem, tile, groups, bytes);
         plan.vector_width = std::max(a.pack, b.pack);

@@ -52,34 +52,8 @@ RowWork work_of(const Device& device, const NormProblem& p) {
   return work;
 }
 
-Attempt plan_variant(const Device& device, const NormProblem& p, const PlanOverrides& fixed,
-                     std::string_view variant) {
-  return plan_row_variant(device, work_of(device, p), fixed, variant);
-}
-
-std::vector<std::string_view> preference(const Device& device, const NormProblem& p,
-                                         const PlanOverrides& fixed) {
-  return row_preference(device, work_of(device, p), fixed);
-}
-
-std::string why_not(const Device& device, const NormProblem& p, std::string_view variant,
-                    const Plan& chosen) {
-  return why_not_row_variant(work_of(device, p), variant, chosen);
-}
-
-const Evidence& evidence(const Device& device, const NormProblem& /*p*/, const Plan& /*plan*/) {
-  return norm_policy(device).evidence;
-}
-
-constexpr Operation<NormProblem> kNorm{.what = "row operation",
-                                       .name = operation_name,
-                                       .variants = norm_variants,
-                                       .check = check_norm,
-                                       .preference = preference,
-                                       .attempt = plan_variant,
-                                       .why_not = why_not,
-                                       .evidence = evidence,
-                                       .one_work_item = "a thread has a row"};
+constexpr Operation<NormProblem> kNorm =
+    row_operation<NormProblem, work_of>(operation_name, norm_variants, check_norm);
 
 }  // namespace
 

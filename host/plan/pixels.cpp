@@ -1,6 +1,7 @@
 #include "plan/pixels.hpp"
 #include "formatted.hpp"
 
+#include "plan/band_policy.hpp"
 #include "plan/sizes.hpp"
 
 #include <algorithm>
@@ -41,10 +42,12 @@ void define_folds(Plan& plan, Boundary boundary, std::size_t across, std::size_t
 }
 
 std::size_t cpu_band(const Device& device, std::size_t rows, std::size_t planes, std::size_t halo) {
+  const BandPolicy& policy = band_policy(device);
   const std::size_t threads = at_least_1(device.compute_units);
-  const std::size_t shared = divide_up(rows, divide_up(4 * threads, at_least_1(planes)));
-  const std::size_t least = at_least_1(std::min(8 + 4 * halo, divide_up(rows, threads)));
-  return std::clamp(shared, least, std::size_t{1} << 20);
+  const std::size_t shared = divide_up(rows, divide_up(policy.bands_a_thread * threads, at_least_1(planes)));
+  const std::size_t mostly_rows = policy.least_rows + policy.rows_a_halo_row * halo;
+  const std::size_t least = at_least_1(std::min(mostly_rows, divide_up(rows, threads)));
+  return std::clamp(shared, least, policy.most_rows);
 }
 
 }  // namespace smem::plan

@@ -1,9 +1,11 @@
 // Plans for measuring what a device reaches.
 #include <smem/rates_plan.hpp>
 
+#include "plan/rates_policy.hpp"
 #include "plan/sizes.hpp"
 
-#include <algorithm>
+#include <cstddef>
+#include <string>
 
 namespace smem {
 
@@ -11,14 +13,13 @@ using namespace plan;
 
 namespace {
 
-Plan base_plan(const Device& device, const char* variant, const char* entry) {
+Plan base_plan(const Device& device, const char* variant, const char* entry, std::size_t lanes) {
   Plan plan = named_plan("rates", variant, "rates.cl", entry);
-  const bool cpu = device.type == DeviceType::cpu;
-  // A CPU's work-items are loops: long vectors, and one work-item a group.
-  plan.work_group[0] =
-      cpu ? 1 : std::bit_floor(std::min({std::size_t{256}, device.max_work_group, device.max_work_items[0]}));
-  plan.vector_width = cpu ? 16 : 4;
-  define(plan, "GROUP", plan.work_group[0]);
+  const RatesPolicy& policy = rates_policy(device);
+  plan.work_group[0] = group_for(device, policy.group, 0);
+  plan.vector_width = lanes;
+  plan.evidence = policy.evidence.text(device);
+  define(plan, {{"GROUP", plan.work_group[0]}, {"WIDTH", lanes}});
   return plan;
 }
 
@@ -26,35 +27,30 @@ Plan copy(const Device& device, std::size_t bytes) {
   if (bytes == 0 || bytes % 64 != 0) {
     refuse("rates", "bytes", "a multiple of 64, at least 64", std::to_string(bytes));
   }
-  Plan plan = base_plan(device, "copy", "rates_copy");
-  const bool cpu = device.type == DeviceType::cpu;
-  const std::size_t run = cpu ? 4096 : 1;  // 256 KiB
-  const std::size_t items = bytes / (plan.vector_width * sizeof(float));
-  plan.items_per_work_item = plan.vector_width * run;
-  plan.global[0] = round_up(divide_up(items, run), plan.work_group[0]);
-  plan.global[1] = plan.global[2] = 1;
-  define(plan, {{"WIDTH", plan.vector_width}, {"RUN", run}, {"STREAMING", cpu}});
+  const RatesPolicy& policy = rates_policy(device);
+  Plan plan = base_plan(device, "copy", "rates_copy", policy.copy_lanes);
+  const std::size_t vectors = bytes / (policy.copy_lanes * sizeof(float));
+  plan.items_per_work_item = policy.copy_lanes * policy.copy_run;
+  plan.global = {round_up(divide_up(vectors, policy.copy_run), plan.work_group[0]), 1, 1};
+  define(plan, {{"RUN", policy.copy_run}, {"STREAMING", policy.streaming}});
   plan.reason = "vectors of neighbours, read and written once";
   plan.prediction.bytes_read = plan.prediction.bytes_written = real(bytes);
   return plan;
 }
 
 Plan fp32(const Device& device, std::size_t rounds) {
-  Plan plan = base_plan(device, "fp32", "rates_fp32");
-  const bool cpu = device.type == DeviceType::cpu;
-  // 16 chains of 1: more than the latency of any GPU's multiply-add, with groups enough for all its lanes. A
-  // CPU has 8 chains of 16 floats, which are its vector registers.
-  plan.vector_width = cpu ? 16 : 1;
-  const std::size_t chains = cpu ? 8 : 16, length = 16;
-  plan.items_per_work_item = chains * plan.vector_width;
-  plan.global = {device.compute_units * (cpu ? 4 : 32 * 256), 1, 1};  // whole groups, whatever their size
-  define(plan, {{"WIDTH", plan.vector_width}, {"CHAINS", chains}, {"LENGTH", length}});
+  constexpr std::size_t kLength = 16;  // multiply-adds of a chain in a round
+  const RatesPolicy& policy = rates_policy(device);
+  Plan plan = base_plan(device, "fp32", "rates_fp32", policy.lanes);
+  const std::size_t values = policy.chains * policy.lanes;
+  plan.items_per_work_item = values;
+  plan.global = {device.compute_units * policy.items_a_unit, 1, 1};  // whole groups, whatever their size
+  define(plan, {{"CHAINS", policy.chains}, {"LENGTH", kLength}});
   plan.reason = "independent chains of multiply-adds in registers";
   const auto work_items = real(plan.global[0]);
   // Per work-item: the chains, and the sum of their ends.
-  const std::size_t width = plan.vector_width;
   plan.prediction.operations =
-      work_items * (real(2 * chains * length * width, rounds) + real(chains * width + width - 1));
+      work_items * (real(2 * kLength * values, rounds) + real(values + policy.lanes - 1));
   plan.prediction.bytes_written = work_items * sizeof(float);
   return plan;
 }

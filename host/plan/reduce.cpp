@@ -56,7 +56,7 @@ std::size_t lanes_of(const ReducePolicy& policy, const ReduceProblem& problem) {
                   accumulator_numbers(problem) > 1 ? policy.lanes_of_many : policy.lanes);
 }
 
-bool is_rung(std::string_view variant) {
+bool is_tree(std::string_view variant) {
   return variant == "interleaved" || variant == "sequential" || variant == "first_add";
 }
 
@@ -79,7 +79,7 @@ std::size_t count_parts(const Device& device, const ReduceProblem& problem, std:
   if (problem.shape == ReduceShape::segments || problem.results() == 0) return 1;
   const ReducePolicy& policy = reduce_policy(device);
   if (variant == "cpu") return count_thread_parts(policy.threads, device, problem);
-  if (is_rung(variant)) {
+  if (is_tree(variant)) {
     const std::size_t tile = policy.group * (variant == "first_add" ? 2 : 1);
     return std::clamp<std::size_t>(problem.cols / tile, 1, policy.most_parts);
   }
@@ -106,7 +106,7 @@ struct Parts {
 Parts parts_of(const Device& device, const ReduceProblem& problem, std::string_view variant) {
   const std::size_t parts = count_parts(device, problem, variant);
   return {parts, parts == 1 || (device_fence(device) != 0 && problem.results() <= kMaxCounters &&
-                                problem.shape != ReduceShape::columns && !is_rung(variant))};
+                                problem.shape != ReduceShape::columns && !is_tree(variant))};
 }
 
 /// Gives the plan the memory of its partial results, and tells the kernel how they come together.
@@ -126,7 +126,7 @@ Attempt tree(const Device& device, const ReduceProblem& problem, std::string_vie
              std::size_t wanted) {
   if (!problem.reduction.commutes) return kOtherOrder;
   if (problem.shape != ReduceShape::vector) return "reduces whole vectors only";
-  const std::size_t rung = variant == "interleaved" ? 0 : variant == "sequential" ? 1 : 2;
+  const std::size_t number = variant == "interleaved" ? 0 : variant == "sequential" ? 1 : 2;
   const std::size_t group = group_for(device, wanted, accumulator_bytes(problem));
   if (group == 0) return no_tile_fits(device);
   const char* reasons[] = {"a tree whose active work-items are interleaved with idle ones",
@@ -136,12 +136,12 @@ Attempt tree(const Device& device, const ReduceProblem& problem, std::string_vie
   const Parts parts = parts_of(device, problem, variant);
   plan.work_group = {group, 1, 1};
   plan.global = {parts.parts * group, 1, 1};
-  plan.tile_cols = rung == 2 ? 2 * group : group;
-  plan.items_per_work_item = rung == 2 ? 2 : 1;
+  plan.tile_cols = number == 2 ? 2 * group : group;
+  plan.items_per_work_item = number == 2 ? 2 : 1;
   plan.local_bytes = group * accumulator_bytes(problem);
-  define(plan, {{"GROUP", group}, {"RUNG", rung}, {"PACK", 1}, {"LANES", 1}});
+  define(plan, {{"GROUP", group}, {"VARIANT", number}, {"PACK", 1}, {"LANES", 1}});
   share_results(device, problem, parts, plan);
-  plan.reason = reasons[rung];
+  plan.reason = reasons[number];
   return plan;
 }
 
@@ -190,7 +190,7 @@ Attempt several(const Device& device, const ReduceProblem& problem, std::string_
                 {"PACK", pack},
                 {"UNROLL", unroll},
                 {"LANES", lanes_of(policy, problem)}});
-  if (shuffle || sub_group) define(plan, "MEETING", shuffle ? 2 : 1);
+  if (shuffle || sub_group) define(plan, "TEAM_REDUCTION", shuffle ? 2 : 1);
   if (sub_group) plan.language = device.sub_group_language;
   share_results(device, problem, parts, plan);
   plan.reason = formatted("{} packs of {} elements under way for each work-item; {}", unroll, pack,
@@ -288,7 +288,7 @@ Attempt plan_variant(const Device& device, const ReduceProblem& problem, const P
                      std::string_view variant) {
   const std::size_t wanted = group_wanted(fixed, reduce_policy(device).group);
   Attempt attempt = variant == "cpu"                        ? cpu(device, problem)
-                    : is_rung(variant)                      ? tree(device, problem, variant, wanted)
+                    : is_tree(variant)                      ? tree(device, problem, variant, wanted)
                     : problem.shape == ReduceShape::columns ? columns(device, problem, variant, wanted)
                                                             : several(device, problem, variant, wanted);
   const Parts parts = parts_of(device, problem, variant);
@@ -308,7 +308,7 @@ std::vector<std::string_view> preference(const Device& device, const ReduceProbl
 
 std::string why_not(const Device& /*device*/, const ReduceProblem& /*problem*/, std::string_view variant,
                     const Plan& chosen) {
-  if (is_rung(variant)) return "a tree for every tile, where the chosen one needs one in all";
+  if (is_tree(variant)) return "a tree for every tile, where the chosen one needs one in all";
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
   if (variant == "several") return "a tree in local memory has more barriers than shuffles have";
   if (variant == "shuffle") return "measured for vectors only, where it gains 3 %";

@@ -52,4 +52,33 @@ std::vector<std::string_view> row_preference(const Device& device, const RowWork
 /// Why a variant that runs was not chosen.
 std::string why_not_row_variant(const RowWork& work, std::string_view variant, const Plan& chosen);
 
+/// An operation along rows, of which `kWorkOf` says what plans must know.
+template <class Problem, RowWork (*kWorkOf)(const Device&, const Problem&)>
+constexpr Operation<Problem> row_operation(const char* (*name)(const Problem&),
+                                           std::vector<std::string_view> (*variants)(),
+                                           void (*check)(const Device&, const Problem&)) {
+  return {
+      .what = "row operation",
+      .name = name,
+      .variants = variants,
+      .check = check,
+      .preference =
+          [](const Device& device, const Problem& problem, const PlanOverrides& fixed) {
+            return row_preference(device, kWorkOf(device, problem), fixed);
+          },
+      .attempt =
+          [](const Device& device, const Problem& problem, const PlanOverrides& fixed,
+             std::string_view variant) {
+            return plan_row_variant(device, kWorkOf(device, problem), fixed, variant);
+          },
+      .why_not =
+          [](const Device& device, const Problem& problem, std::string_view variant, const Plan& chosen) {
+            return why_not_row_variant(kWorkOf(device, problem), variant, chosen);
+          },
+      .evidence = [](const Device& device, const Problem& problem, const Plan& /*plan*/) -> const Evidence& {
+        return kWorkOf(device, problem).policy.evidence;
+      },
+      .one_work_item = "a thread has a row"};
+}
+
 }  // namespace smem::plan

@@ -234,7 +234,7 @@ Attempt reduce_then_scan(const Device& device, const ScanProblem& problem, const
   TileSizes sizes;
   if (!set_tile(device, problem, fixed, parts.parts == 1, plan, sizes)) return no_tile_fits(device);
   define_results(plan, problem);
-  if (device.type == DeviceType::cpu) define(plan, "MEET_ALWAYS", 1);
+  if (device.type == DeviceType::cpu) define(plan, "ALWAYS_SCAN", 1);
   const std::size_t groups = divide_up(problem.rows * problem.batch * parts.parts, sizes.group / sizes.team);
   if (groups > kMaxTiles) return kTooManyTiles;
   set_groups(plan, sizes.group, groups);
@@ -255,7 +255,7 @@ Attempt ladder(const Device& device, const ScanProblem& problem, const PlanOverr
   if (group == 0) return no_tile_fits(device);
   Plan plan = base_plan(problem, variant, "scan/ladder.cl", "scan_ladder");
   define_results(plan, problem);
-  define(plan, {{"GROUP", group}, {"RUNG", tree ? 1 : 0}, {"PACK", 1}, {"LANES", 1}});
+  define(plan, {{"GROUP", group}, {"VARIANT", tree ? 1 : 0}, {"PACK", 1}, {"LANES", 1}});
   plan.local_bytes = 2 * group * number;
   if (tree) {
     const std::size_t row = std::min(2 * group, scan_policy(device).tree_row);

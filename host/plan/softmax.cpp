@@ -41,34 +41,8 @@ RowWork work_of(const Device& device, const SoftmaxProblem& p) {
           .statistics = "the largest element and the sum"};
 }
 
-Attempt plan_variant(const Device& device, const SoftmaxProblem& p, const PlanOverrides& fixed,
-                     std::string_view variant) {
-  return plan_row_variant(device, work_of(device, p), fixed, variant);
-}
-
-std::vector<std::string_view> preference(const Device& device, const SoftmaxProblem& p,
-                                         const PlanOverrides& fixed) {
-  return row_preference(device, work_of(device, p), fixed);
-}
-
-std::string why_not(const Device& device, const SoftmaxProblem& p, std::string_view variant,
-                    const Plan& chosen) {
-  return why_not_row_variant(work_of(device, p), variant, chosen);
-}
-
-const Evidence& evidence(const Device& device, const SoftmaxProblem& /*p*/, const Plan& /*plan*/) {
-  return softmax_policy(device).evidence;
-}
-
-constexpr Operation<SoftmaxProblem> kSoftmax{.what = "row operation",
-                                             .name = operation_name,
-                                             .variants = softmax_variants,
-                                             .check = check_softmax,
-                                             .preference = preference,
-                                             .attempt = plan_variant,
-                                             .why_not = why_not,
-                                             .evidence = evidence,
-                                             .one_work_item = "a thread has a row"};
+constexpr Operation<SoftmaxProblem> kSoftmax =
+    row_operation<SoftmaxProblem, work_of>(operation_name, softmax_variants, check_softmax);
 
 }  // namespace
 

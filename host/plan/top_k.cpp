@@ -60,7 +60,7 @@ bool has_groups(const TopKProblem& p, std::size_t parts) {
   return size_product(all_rows(p), parts) <= kMaxTiles;
 }
 
-void define_meetings(const Device& device, Launch& launch, std::size_t group) {
+void define_collectives(const Device& device, Launch& launch, std::size_t group) {
   define(launch, "GROUP", group);
   if (uses_shuffles(device, group)) define(launch, "SHUFFLE", 1);
 }
@@ -108,7 +108,7 @@ void make_tile(const Device& device, const TopKProblem& p, const Tile& tile, con
   launch.tile_cols = tile.group * tile.items;
   launch.items_per_work_item = tile.items;
   launch.local_bytes = tile.local_bytes;
-  define_meetings(device, launch, tile.group);
+  define_collectives(device, launch, tile.group);
   define(launch, {{"ITEMS", tile.items}, {"CHOSEN", tile.chosen}});
   if (source.level != 0) define(launch, "LEVEL", 1);
   if (source.listed) define(launch, "LISTED", 1);
@@ -180,7 +180,7 @@ std::optional<Launch> delegates_of(const Device& device, const TopKProblem& p, c
   launch.vector_width = pack;
   launch.tile_cols = span;
   launch.local_bytes = group * image_bytes(p) + kWords;
-  define_meetings(device, launch, group);
+  define_collectives(device, launch, group);
   define(launch, {{"PACK", pack}, {"KEPT", kept}, {"TEAM", span / kept}});
   if (level != 0) define(launch, "LEVEL", 1);
   if (level == 0 && p.row_alignment < 16) define(launch, "ALIGNED", 0);
@@ -267,16 +267,15 @@ bool add_order(const Device& device, const TopKProblem& p, Plan& plan) {
 
 Attempt radix_select(const Device& device, const TopKProblem& p, std::size_t wanted) {
   const TopKPolicy& policy = top_k_policy(device);
-  constexpr std::size_t kItems = 16, kLongRow = std::size_t{1} << 18;
   const std::size_t group = group_for(device, wanted != 0 ? wanted : policy.radix_group, 4, 8 + kWords);
   if (group == 0) return no_tile_fits(device);
-  std::size_t digit_bits = p.cols < kLongRow ? 8 : 11;
+  std::size_t digit_bits = p.cols < policy.long_row ? policy.digit_bits : policy.digit_bits_of_long;
   const auto local_bytes = [&] { return 4 * (std::size_t{1} << digit_bits) + 4 * group + kWords; };
   while (digit_bits > 1 && local_bytes() > device.local_bytes)
     --digit_bits;
   if (local_bytes() > device.local_bytes) return no_tile_fits(device);
   const std::size_t digits = std::size_t{1} << digit_bits;
-  const std::size_t passes = divide_up(8 * size_of(p.type), digit_bits), step = group * kItems;
+  const std::size_t passes = divide_up(8 * size_of(p.type), digit_bits), step = group * policy.radix_items;
   const std::size_t most = at_least_1(policy.groups_a_unit * device.compute_units / at_least_1(all_rows(p)));
   const std::size_t piece = round_up(divide_up(at_least_1(p.cols), most), step);
   const std::size_t parts = divide_up(at_least_1(p.cols), piece);
@@ -288,11 +287,11 @@ Attempt radix_select(const Device& device, const TopKProblem& p, std::size_t wan
     set_rows(p, launch, group, parts, p.cols);
     launch.numbers.insert(launch.numbers.end(),
                           {{"piece", piece}, {"turn", turn}, {"from", bins}, {"to", states}});
-    launch.items_per_work_item = kItems;
+    launch.items_per_work_item = policy.radix_items;
     launch.tile_cols = step;
     launch.local_bytes = local_bytes();
-    define_meetings(device, launch, group);
-    define(launch, {{"ITEMS", kItems}, {"DIGIT_BITS", digit_bits}, {"PHASE", phase}});
+    define_collectives(device, launch, group);
+    define(launch, {{"ITEMS", policy.radix_items}, {"DIGIT_BITS", digit_bits}, {"PHASE", phase}});
     launch.prediction.bytes_read = real(all_rows(p), p.cols, size_of(p.type));
   };
   Plan plan;

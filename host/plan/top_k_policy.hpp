@@ -12,16 +12,20 @@ namespace smem::plan {
 struct TopKPolicy {
   When when;
   Evidence evidence;
-  std::size_t group = 1024;           ///< work-items that select from a tile, at most
-  std::size_t tile_items = 16;        ///< elements of each of them, where there are fewer work-items
-  std::size_t delegate_group = 256;   ///< work-items that make delegates
-  std::size_t kept_bytes = 64;        ///< of elements that each of them reads at once
-  std::size_t span_bits = 9;          ///< of a delegate's span, at most: 512 elements
-  std::size_t radix_group = 256;      ///< work-items of a group that shares a row
-  std::size_t groups_a_unit = 8;      ///< of those, in all
-  std::size_t order_group = 256;      ///< work-items that sort a tile of results
-  std::size_t order_tile = 2048;      ///< results of such a tile
-  std::size_t cpu_groups_a_unit = 8;  ///< so that a late thread leaves little
+  std::size_t group = 1024;          ///< work-items that select from a tile, at most
+  std::size_t tile_items = 16;       ///< elements of each of them, where there are fewer work-items
+  std::size_t delegate_group = 256;  ///< work-items that make delegates
+  std::size_t kept_bytes = 64;       ///< of elements that each of them reads at once
+  std::size_t span_bits = 9;         ///< of a delegate's span, at most: 512 elements
+  std::size_t radix_group = 256;     ///< work-items of a group that shares a row
+  std::size_t groups_a_unit = 8;     ///< of those, in all
+  std::size_t radix_items = 16;      ///< elements of each of their work-items at once
+  /// Of a row of fewer elements, and of longer ones, whose readings cost more than the tables of bins.
+  std::size_t digit_bits = 8, digit_bits_of_long = 11;
+  std::size_t long_row = std::size_t{1} << 18;
+  std::size_t order_group = 256;                    ///< work-items that sort a tile of results
+  std::size_t order_tile = 2048;                    ///< results of such a tile
+  std::size_t cpu_groups_a_unit = 8;                ///< so that a late thread leaves little
   std::size_t cpu_elements = std::size_t{1} << 16;  ///< of a stretch, at least
 };
 

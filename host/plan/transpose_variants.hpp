@@ -12,7 +12,7 @@
 namespace smem::plan::transpose {
 
 Attempt naive(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed);
-/// A square tile of single elements: the rungs tiled, padded and swizzled.
+/// A square tile of single elements: the variants tiled, padded and swizzled.
 Attempt square_tile(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed,
                     LocalLayout::Kind kind);
 /// Vectors of elements on both sides: see transpose/vector.cl.

@@ -13,7 +13,7 @@ for operation in transpose reduce scan histogram select gemm stencil separable c
 done
 refuse "$text" '^  [a-z_0-9]+ *$'
 
-# A rung for each variant, and a picture that is well-formed.
+# A bar for each variant, and a picture that is well-formed.
 text=$("$smem" ladder pool --small --plot "$folder/ladder.svg" --json "$folder/pool.json")
 expect "$text" '^windows .* one result after the other'
 expect "$text" '^vector .* x [0-9.]+ +several results'

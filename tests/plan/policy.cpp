@@ -3,7 +3,9 @@
 #include "support/targets.hpp"
 
 #include "plan/attention_policy.hpp"
+#include "plan/band_policy.hpp"
 #include "plan/box_policy.hpp"
+#include "plan/check_segments_policy.hpp"
 #include "plan/conv2d_policy.hpp"
 #include "plan/flip_policy.hpp"
 #include "plan/gemm_nvidia.hpp"
@@ -14,6 +16,7 @@
 #include "plan/moving_mean_policy.hpp"
 #include "plan/norm_policy.hpp"
 #include "plan/pool_policy.hpp"
+#include "plan/rates_policy.hpp"
 #include "plan/reduce_policy.hpp"
 #include "plan/rotary_policy.hpp"
 #include "plan/scan_policy.hpp"
@@ -100,6 +103,9 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
   check_table("global_pool", kGlobalPoolPolicies, &GlobalPoolPolicy::evidence);
   check_table("gemm", gemm::kPolicies, &gemm::Policy::evidence, &gemm::Policy::cpu_evidence);
   check_table("gemm, NVIDIA's own", gemm::nvidia::kPolicies, &gemm::nvidia::Policy::packed);
+  check_table("bands of rows", kBandPolicies, &BandPolicy::evidence);
+  check_table("check_segments", kCheckSegmentsPolicies, &CheckSegmentsPolicy::evidence);
+  check_table("rates", kRatesPolicies, &RatesPolicy::evidence);
   check_table("conv2d", conv2d::kPolicies, &conv2d::Policy::evidence);
 }
 

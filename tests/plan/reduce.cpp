@@ -160,7 +160,7 @@ TEST_CASE("plan of reduce: sub-group functions and shuffles only where they are"
         }).argument == "variant");
   CHECK(test::failure_of([&] { smem::plan_reduce(intel, problem, {.variant = "shuffle"}); }).argument ==
         "variant");
-  CHECK(has(smem::plan_reduce(target("sm_75"), problem, {.variant = "shuffle"}), "MEETING"));
+  CHECK(has(smem::plan_reduce(target("sm_75"), problem, {.variant = "shuffle"}), "TEAM_REDUCTION"));
   CHECK(test::failure_of([&] { smem::plan_reduce(intel, problem, {.variant = "cpu"}); }).argument ==
         "variant");
   CHECK(test::failure_of([&] { smem::plan_reduce(intel, problem, {.variant = "nosuch"}); }).got ==

@@ -129,7 +129,7 @@ TEST_CASE("plan: the variant that is chosen is one that can be asked for and giv
   CHECK(smem::plan_transpose(target("cpu"), problem(4, 4096, 4096)).variant == "cpu");
 }
 
-TEST_CASE("plan: predicted bank conflicts of the ladder's rungs") {
+TEST_CASE("plan: predicted bank conflicts of the ladder's variants") {
   const smem::TransposeProblem p = problem(4, 4096, 4096);
   for (const char* name : {"sm_75", "sm_90", "gfx1030", "gfx1100"}) {
     const smem::Device device = target(name);

@@ -7,7 +7,7 @@
 
 namespace test {
 
-/// The three rungs with trees differ in the tree alone, and each program costs a driver's compiler a second:
+/// The three variants with trees differ in the tree alone, and each program costs a driver's compiler a second:
 /// an operation on a type runs on one of them, so that every operation and every type runs on all.
 inline bool is_turn_of(std::string_view variant, smem::ReduceOp op, smem::Scalar type) {
   const int turn = (static_cast<int>(op) + static_cast<int>(type)) % 3;

@@ -1,0 +1,41 @@
+/// The numbers of the plans that measure a device's rates, with what chose them.
+#pragma once
+
+#include "plan/policy.hpp"
+
+#include <smem/device.hpp>
+
+#include <cstddef>
+
+namespace smem::plan {
+
+struct RatesPolicy {
+  When when;
+  Evidence evidence;
+  std::size_t group = 256;              ///< work-items
+  std::size_t copy_lanes = 4;           ///< floats of a vector that is copied
+  std::size_t copy_run = 1;             ///< vectors that a work-item copies, one after the other
+  bool streaming = false;               ///< whether the copy is stored past the caches
+  std::size_t lanes = 1;                ///< floats of a chain's vector
+  std::size_t chains = 16;              ///< independent multiply-adds of a work-item
+  std::size_t items_a_unit = 32 * 256;  ///< work-items that compute, for each compute unit
+};
+
+inline constexpr RatesPolicy kRatesPolicies[] = {
+    // Work-items are loops, a group is a thread: runs of 256 KiB, and vectors that are registers.
+    {.when = {.family = "cpu"},
+     .evidence = {.what = "no measurement: a thread copies runs of 256 KiB; 8 chains of vectors of 64 bytes"},
+     .group = 1,
+     .copy_lanes = 16,
+     .copy_run = 4096,
+     .streaming = true,
+     .lanes = 16,
+     .chains = 8,
+     .items_a_unit = 4},
+    {.evidence = {.what = "no measurement: vectors of 16 bytes; more chains than the latency of a GPU's "
+                          "multiply-add, and groups for all its lanes"}},
+};
+
+inline const RatesPolicy& rates_policy(const Device& device) { return row_for(kRatesPolicies, device); }
+
+}  // namespace smem::plan
