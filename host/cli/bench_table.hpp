@@ -30,6 +30,7 @@ struct BenchOptions {
   std::string device, csv;
   bool all_variants = false, goals = false, goals_small = false;
   bool quiet = false;  ///< no table: what is measured is recorded (results.hpp)
+  std::string group;   ///< Result::group
 
   /// A list of cases, which goes on without what a device cannot do.
   bool is_list() const { return goals || goals_small; }
