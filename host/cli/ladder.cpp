@@ -172,16 +172,16 @@ void write_roofline(const Options& options, const Rates& rates, const Results& a
     }
   }
   if (!options.plot.empty()) {
-    write_text("--plot", options.plot,
-               draw_roofline({.title = "Operations under the roof",
-                              .subtitle = fmt::format("{}, driver {}; smem {}; the fastest variant of each",
-                                                      all.device, all.driver, all.smem),
-                              .bandwidth = rates.copy,
-                              .fp32 = rates.fp32,
-                              .points = points,
-                              .above = kAbove,
-                              .bars = bars,
-                              .axis = kShareOfCopy}));
+    write_text(
+        "--plot", options.plot,
+        draw_roofline({.title = "Operations under the roof: the fastest variant of each",
+                       .subtitle = fmt::format("{}, driver {}; smem {}", all.device, all.driver, all.smem),
+                       .bandwidth = rates.copy,
+                       .fp32 = rates.fp32,
+                       .points = points,
+                       .above = kAbove,
+                       .bars = bars,
+                       .axis = kShareOfCopy}));
   }
   if (!options.json.empty()) write_text("--json", options.json, to_json(all));
 }
