@@ -2,6 +2,7 @@
 #include "cli/arguments.hpp"
 #include "cli/bench_table.hpp"
 #include "cli/commands.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/results.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
@@ -21,7 +22,7 @@ namespace smem::cli {
 namespace {
 
 struct Options {
-  std::string json, device;
+  std::string json, report, device;
   bool markdown = false, goals = false, goals_small = false;
   std::vector<std::string> files;
 };
@@ -72,10 +73,9 @@ int compare_files(const Options& options) {
   return compared == 0 || slower > 0 || wrong > 0 ? kFailure : kGood;
 }
 
-void write_results(const Options& options) {
-  const Results& all = recorded();
+void write_results(const Options& options, const Results& all) {
   if (!options.json.empty()) write_text("--json", options.json, to_json(all));
-  if (options.markdown) fmt::print("\n{}", to_markdown(all));
+  if (!options.report.empty()) write_text("--report", options.report, to_markdown(all));
 }
 
 /// The two rates of the roofline, measured anew and kept.
@@ -105,7 +105,8 @@ void add_bench(CLI::App* root, int& exit_code) {
   bench->require_subcommand(0, 0);  // any number
   auto options = std::make_shared<Options>();
   bench->add_option("--json", options->json, "Write the rows of operations to this file")->type_name("FILE");
-  bench->add_flag("--markdown", options->markdown, "Print them once more as a table in Markdown");
+  bench->add_flag("--markdown", options->markdown, "Print them once more as tables in Markdown");
+  bench->add_option("--report", options->report, "Write these tables to this file")->type_name("FILE");
   CLI::Option* const files =
       bench->add_option("--compare", options->files, "Two files of --json: what is faster, what is slower")
           ->expected(2, 2)
@@ -119,8 +120,10 @@ void add_bench(CLI::App* root, int& exit_code) {
   add_bench_first_call(bench, exit_code);
   for (CLI::App* const one : bench->get_subcommands([](const CLI::App*) { return true; }))
     one->fallthrough();
-  // Called after those of the subcommands.
-  bench->callback([bench, files, options, &exit_code] {
+  // Subcommands are called before bench itself.
+  auto at_interrupt = std::make_shared<OnInterrupt>(
+      kept([options](const Results& results) { write_results(*options, results); }));
+  bench->callback([bench, files, options, at_interrupt, &exit_code] {
     const bool any = !bench->get_subcommands().empty(), lists = options->goals || options->goals_small;
     if ((any || lists) == (files->count() > 0))
       throw CLI::RequiredError("A subcommand, --goals, --goals-small, or --compare with two files");
@@ -129,7 +132,8 @@ void add_bench(CLI::App* root, int& exit_code) {
       return;
     }
     if (!any) exit_code = run_all_lists(options->device, options->goals_small);
-    write_results(*options);
+    write_results(*options, recorded());
+    if (options->markdown) fmt::print("\n{}", to_markdown(recorded()));
   });
 }
 

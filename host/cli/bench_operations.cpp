@@ -70,7 +70,8 @@ void run_case(BenchTable& table, const SampleCase& c, const std::vector<std::str
   }
 }
 
-int run(const Operation& operation, const Options& options) {
+int run(const Operation& operation, Options options) {
+  options.group = operation.name;
   const bool counts_operations = operation.parse(operation.samples.edges.front().words).operations > 0;
   BenchTable table(options, std::string(operation.counted), counts_operations);
   std::vector<SampleCase> cases;
@@ -142,6 +143,7 @@ std::vector<Result> measure_variants(const Operation& operation, const std::stri
   Options options;
   options.device = device;
   options.quiet = true;
+  options.group = operation.name;
   BenchTable table(options, "");
   const std::vector<std::string_view> names = operation.variants();
   run_case(table, samples_of(operation, table.device(), small).front(), {names.begin(), names.end()});

@@ -4,6 +4,7 @@
 #include "cli/commands.hpp"
 #include "cli/results.hpp"
 #include "cli/terminal.hpp"
+#include "cli/text.hpp"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -88,7 +89,8 @@ void BenchTable::print(const BenchRow& row, const Plan& plan, const measure::Mea
   const double goal = automatic ? row.goal : 0;
   copy_name_ = m.copy_name;
   if (row.operations > 0 && !rates_) rates_ = measure_rates(context());
-  Result result{.operation = plan.operation,
+  Result result{.group = options_.group,
+                .operation = plan.operation,
                 .label = row.label,
                 .asked = automatic ? "auto" : row.variant,
                 .seconds = m.call,
@@ -119,15 +121,14 @@ void BenchTable::print(const BenchRow& row, const Plan& plan, const measure::Mea
 }
 
 void BenchTable::print_row(const Result& r, const measure::Measurement& m, const std::string& verdict) {
-  fmt::print(
-      "{}",
-      table_.row({r.label, r.asked == "auto" ? fmt::format("auto: {}", r.variant) : r.asked,
-                  fmt::format("{:.4f}", m.call.median * 1e3), fmt::format("{:.1f} %", 100 * m.call.spread()),
-                  fmt::format("{:.1f}", r.rate() * 1e-9),
-                  fmt::format("{:.1f}", (r.by_operations() ? r.fp32_rate : r.copy_rate) * 1e-9),
-                  fmt::format("{:.3f}", r.share()), r.goal > 0 ? fmt::format("{:.3f}", r.goal) : "",
-                  build_text(r.costs.build), host_text(r.costs.host)},
-                 verdict));
+  fmt::print("{}",
+             table_.row({r.label, r.asked == "auto" ? fmt::format("auto: {}", r.variant) : r.asked,
+                         fmt::format("{:.4f}", m.call.median * 1e3),
+                         fmt::format("{:.1f} %", 100 * m.call.spread()), number_text(r.rate() * 1e-9),
+                         number_text((r.by_operations() ? r.fp32_rate : r.copy_rate) * 1e-9),
+                         fmt::format("{:.3f}", r.share()), r.goal > 0 ? fmt::format("{:.3f}", r.goal) : "",
+                         build_text(r.costs.build), host_text(r.costs.host)},
+                        verdict));
   std::fflush(stdout);
 }
 

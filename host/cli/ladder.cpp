@@ -4,10 +4,12 @@
 #include "cli/bench_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/described.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/results.hpp"
 #include "cli/svg.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
+#include "cli/text.hpp"
 #include "operations/list.hpp"
 
 #include <smem/smem.hpp>
@@ -32,6 +34,8 @@ struct Options {
   std::vector<std::string> operations;
   bool small = false;
 };
+
+constexpr const char* kShareOfCopy = "share of the device's measured copy bandwidth";
 
 std::string predicted(const Result& r) {
   std::string text;
@@ -70,8 +74,41 @@ int list_steps() {
   return kGood;
 }
 
+/// A variant's row, as the ladder and its picture name it.
+std::string name_of(const Result& r) { return r.asked == "auto" ? r.variant : r.asked; }
+
+double fastest_of(const std::vector<Result>& rows) {
+  double fastest = 0;
+  for (const Result& r : rows)
+    if (fastest == 0 || r.seconds.median < fastest) fastest = r.seconds.median;
+  return fastest;
+}
+
+void write_ladder(const Options& options, const Results& all) {
+  const operations::Operation& operation = *operations::find(options.operation);
+  const double fastest = fastest_of(all.rows);
+  const Result& first = all.rows.front();
+  const bool operations = first.by_operations();
+  std::vector<Bar> bars;
+  for (const Result& r : all.rows) {
+    bars.push_back({name_of(r),
+                    fmt::format("{} {}", number_text(r.rate() * 1e-9), operations ? "GFLOP/s" : "GB/s"),
+                    std::string(step_of(operation, name_of(r))), r.share(), r.seconds.median == fastest});
+  }
+  if (!options.plot.empty()) {
+    write_text(
+        "--plot", options.plot,
+        draw_bars(fmt::format("The ladder of {}", options.operation),
+                  fmt::format("{} on {}, driver {}; smem {}", first.label, all.device, all.driver, all.smem),
+                  operations ? "share of the device's measured fp32 rate" : kShareOfCopy, bars));
+  }
+  if (!options.json.empty()) write_text("--json", options.json, to_json(all));
+}
+
 int ladder(const Options& options) {
   if (options.operation.empty()) return list_steps();
+  const OnInterrupt at_interrupt(
+      kept([&options](const Results& results) { write_ladder(options, results); }));
   const operations::Operation& operation = *operations::find(options.operation);
   const std::vector<Result> rows = measure_variants(operation, options.device, options.small);
   if (rows.empty()) {
@@ -79,9 +116,7 @@ int ladder(const Options& options) {
     return kFailure;
   }
   const Results& all = recorded();
-  const auto fastest = std::min_element(rows.begin(), rows.end(), [](const Result& a, const Result& b) {
-                         return a.seconds.median < b.seconds.median;
-                       })->seconds.median;
+  const double fastest = fastest_of(rows);
   const bool operations = rows.front().by_operations();
   print_fitted(
       fmt::format("{} on {} ({}, driver {})\n", rows.front().label, all.device, all.platform, all.driver));
@@ -92,51 +127,80 @@ int ladder(const Options& options) {
                {"of best", 9},
                {"before", 9}});
   fmt::print("{}", table.head());
-  std::vector<Bar> bars;
   bool wrong = false;
   double before = 0;
   for (const Result& r : rows) {
     wrong = wrong || !r.wrong.empty();
-    const std::string name = r.asked == "auto" ? r.variant : r.asked;
     const double seconds = r.seconds.median;
     fmt::print("{}",
-               table.row({name, fmt::format("{:.4f}", seconds * 1e3), fmt::format("{:.1f}", r.rate() * 1e-9),
+               table.row({name_of(r), fmt::format("{:.4f}", seconds * 1e3), number_text(r.rate() * 1e-9),
                           fmt::format("{:.3f}", r.share()), fmt::format("{:.3f}", fastest / seconds),
                           before > 0 ? fmt::format("x {:.2f}", before / seconds) : ""},
-                         note_of(r, step_of(operation, name))));
+                         note_of(r, step_of(operation, name_of(r)))));
     before = seconds;
-    bars.push_back({name, fmt::format("{:.0f} {}", r.rate() * 1e-9, operations ? "GFLOP/s" : "GB/s"),
-                    std::string(step_of(operation, name)), r.share(), seconds == fastest});
   }
   print_fitted(fmt::format(
       "of {0}: of the device's own {0}, measured in the same run; before: times faster than the step "
       "before.\n",
       operations ? "fp32 rate" : "copy"));
+  write_ladder(options, all);
+  return wrong ? kFailure : kGood;
+}
+
+/// Why a point can lie above the roof.
+constexpr const char* kAbove =
+    "Above the roof: several steps in one pass over memory (temporal blocking), or data that stays in a "
+    "cache.";
+
+/// The roof over the fastest variant of each operation, and bars of those that do no arithmetic.
+void write_roofline(const Options& options, const Rates& rates, const Results& all) {
+  std::vector<RoofPoint> points;
+  std::vector<Bar> bars;
+  for (auto row = all.rows.begin(); row != all.rows.end();) {
+    const auto end =
+        std::find_if(row, all.rows.end(), [&](const Result& r) { return r.group != row->group; });
+    const Result& best = *std::min_element(
+        row, end, [](const Result& a, const Result& b) { return a.seconds.median < b.seconds.median; });
+    row = end;
+    if (best.operations > 0) {
+      points.push_back({fmt::format("{} {}", best.operation, best.variant), best.operations / best.bytes,
+                        best.operations / best.seconds.median});
+    } else {
+      const double rate = best.bytes / best.seconds.median;
+      bars.push_back({best.operation, fmt::format("{} GB/s", number_text(rate * 1e-9)),
+                      fmt::format("{}, {}", best.variant, best.label), rate / rates.copy, false});
+    }
+  }
   if (!options.plot.empty()) {
-    write_text("--plot", options.plot,
-               draw_bars(fmt::format("The ladder of {}", options.operation),
-                         fmt::format("{} on {}, driver {}; smem {}", rows.front().label, all.device,
-                                     all.driver, all.smem),
-                         operations ? "share of the device's measured fp32 rate"
-                                    : "share of the device's measured copy bandwidth",
-                         bars));
+    write_text(
+        "--plot", options.plot,
+        draw_roofline({.title = "Operations under the roof: the fastest variant of each",
+                       .subtitle = fmt::format("{}, driver {}; smem {}", all.device, all.driver, all.smem),
+                       .bandwidth = rates.copy,
+                       .fp32 = rates.fp32,
+                       .points = points,
+                       .above = kAbove,
+                       .bars = bars,
+                       .axis = kShareOfCopy}));
   }
   if (!options.json.empty()) write_text("--json", options.json, to_json(all));
-  return wrong ? kFailure : kGood;
 }
 
 int roofline_plot(const Options& options) {
   const Rates rates = measure_rates(Context({.device = options.device}));
-  fmt::print("copy {:.1f} GB/s, fp32 {:.1f} GFLOP/s: they meet at {:.2f} operations a byte\n",
-             rates.copy * 1e-9, rates.fp32 * 1e-9, rates.fp32 / rates.copy);
+  const OnInterrupt at_interrupt(
+      kept([&](const Results& results) { write_roofline(options, rates, results); }));
+  fmt::print("copy {} GB/s, fp32 {} GFLOP/s: they meet at {:.2f} operations a byte\n",
+             number_text(rates.copy * 1e-9), number_text(rates.fp32 * 1e-9), rates.fp32 / rates.copy);
   Table table({{"operation", 16, Column::Kind::title},
                {"case", 42, Column::Kind::title},
                {"variant", 18, Column::Kind::text},
                {"ops a byte", 12},
                {"GFLOP/s", 12},
+               {"GB/s", 12},
                {"of the roof", 13}});
   fmt::print("{}", table.head());
-  std::vector<RoofPoint> points;
+  bool any_above = false;
   for (const operations::Operation& operation : operations::all()) {
     if (!is_asked(operation.name, options.operations)) continue;
     const std::vector<Result> rows = measure_variants(operation, options.device, options.small);
@@ -144,30 +208,21 @@ int roofline_plot(const Options& options) {
       return a.seconds.median < b.seconds.median;
     });
     if (best == rows.end()) continue;
-    // What only moves data has no operations: one for each 8 bytes stands for it, so that it has a place
-    // under the roof.
     const bool moves = best->operations == 0;
-    const double work = moves ? best->bytes / 8 : best->operations, intensity = work / best->bytes;
-    const double rate = work / best->seconds.median, roof = std::min(rates.fp32, intensity * rates.copy);
+    const double intensity = best->operations / best->bytes, seconds = best->seconds.median;
+    const double share = moves ? best->bytes / seconds / rates.copy
+                               : best->operations / seconds / std::min(rates.fp32, intensity * rates.copy);
+    any_above = any_above || share > kAboveRoof;
     fmt::print("{}", table.row({best->operation, best->label, best->variant,
                                 moves ? "none" : fmt::format("{:.3f}", intensity),
-                                fmt::format("{:.1f}", rate * 1e-9), fmt::format("{:.3f}", rate / roof)}));
+                                moves ? "" : number_text(best->operations / seconds * 1e-9),
+                                number_text(best->bytes / seconds * 1e-9), fmt::format("{:.3f}", share)}));
     std::fflush(stdout);
-    points.push_back({fmt::format("{} {}", best->operation, best->variant), intensity, rate});
   }
   print_fitted(
-      "of the roof: of the lesser of fp32 and intensity times copy. What only moves data counts one "
-      "operation "
-      "for 8 bytes.\n");
-  const Results& all = recorded();
-  if (!options.plot.empty()) {
-    write_text("--plot", options.plot,
-               draw_roofline("Operations under the roof",
-                             fmt::format("{}, driver {}; smem {}; the fastest variant of each", all.device,
-                                         all.driver, all.smem),
-                             rates.copy, rates.fp32, points));
-  }
-  if (!options.json.empty()) write_text("--json", options.json, to_json(all));
+      "of the roof: of the lesser of fp32 and of intensity times copy; without arithmetic, of copy.\n");
+  if (any_above) print_fitted(std::string(kAbove) + "\n");
+  write_roofline(options, rates, recorded());
   return kGood;
 }
 

@@ -70,6 +70,10 @@ bool parse(CLI::App& app, int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error) == 0;  // --version ends here too
     std::string what = unknown_command(app, std::vector<std::string>(argv + 1, argv + argc));
     if (what.empty()) what = error.what();
+    // CLI11 says first which command is missing.
+    if (const auto unknown = app.remaining(true);
+        !unknown.empty() && what.find(unknown.front()) == std::string::npos)
+      what = fmt::format("The following argument was not expected: {}", unknown.front());
     std::replace(what.begin(), what.end(), '\n', ' ');
     fmt::print(stderr, "{}: {}\n", app.get_name(), what);
     return false;

@@ -1,5 +1,6 @@
 #include "cli/results.hpp"
 
+#include "cli/text.hpp"
 #include "cli/whole_file.hpp"
 
 #include <fmt/format.h>
@@ -7,7 +8,9 @@
 
 #include <array>
 #include <ctime>
+#include <exception>
 #include <fstream>
+#include <mutex>
 #include <sstream>
 #include <utility>
 
@@ -70,12 +73,38 @@ void set_plan(Result& result, const Device& device, const Plan& plan) {
   result.reason = plan.reason;
 }
 
+namespace {
+
+std::mutex& recording() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+}  // namespace
+
+Results recorded_so_far() {
+  const std::scoped_lock lock(recording());
+  return recorded();
+}
+
+std::function<void()> kept(std::function<void(const Results&)> write) {
+  return [write = std::move(write)] {
+    const Results results = recorded_so_far();
+    if (results.rows.empty()) return;
+    try {
+      write(results);
+    } catch (const std::exception&) {
+    }
+  };
+}
+
 Results& recorded() {
   static Results all;
   return all;
 }
 
 void record(const Device& device, Result result) {
+  const std::scoped_lock lock(recording());
   Results& all = recorded();
   all.smem = SMEM_VERSION;
   all.device = device.name;
@@ -128,29 +157,42 @@ void write_text(const char* argument, const std::string& path, const std::string
         {.operation = "smem", .argument = argument, .expected = "a file that can be written", .got = path});
 }
 
+namespace {
+
+std::string markdown_row(const Result& r) {
+  return fmt::format("| {} | {} | {} | {:.4f} | {:.1f} %{} | {} {} | {:.3f}{} | {} | {} |\n", r.operation,
+                     r.label, r.asked == "auto" ? fmt::format("**{}**", r.variant) : r.variant,
+                     r.seconds.median * 1e3, 100 * r.seconds.spread(), r.stable() ? "" : ", unstable",
+                     number_text(r.rate() * 1e-9), r.by_operations() ? "GFLOP/s" : "GB/s", r.share(),
+                     r.wrong.empty() ? "" : ", WRONG", build_text(r.costs.build), host_text(r.costs.host));
+}
+
+}  // namespace
+
 std::string to_markdown(const Results& results) {
   std::array<char, 16> today{};
   const std::time_t now = std::time(nullptr);
   std::strftime(today.data(), today.size(), "%F", std::gmtime(&now));
-  std::string text =
-      fmt::format("{} ({}, driver {}), smem {}, {}: `{}`\n\n", results.device, results.platform,
-                  results.driver, results.smem, today.data(), results.command);
-  text +=
-      "| operation | case | variant | ms | spread | rate | of the device | built ms | host us |\n"
-      "|---|---|---|---|---|---|---|---|---|\n";
+  const std::string source =
+      fmt::format("{} ({}, driver {}), smem {}, {}: `{}`\n", results.device, results.platform, results.driver,
+                  results.smem, today.data(), results.command);
+  std::string text;
+  const std::string* group = nullptr;
   for (const Result& r : results.rows) {
-    text +=
-        fmt::format("| {} | {} | {} | {:.4f} | {:.1f} %{} | {:.1f} {} | {:.3f}{} | {} | {} |\n", r.operation,
-                    r.label, r.asked == "auto" ? fmt::format("**{}**", r.variant) : r.variant,
-                    r.seconds.median * 1e3, 100 * r.seconds.spread(), r.stable() ? "" : ", unstable",
-                    r.rate() * 1e-9, r.by_operations() ? "GFLOP/s" : "GB/s", r.share(),
-                    r.wrong.empty() ? "" : ", WRONG", build_text(r.costs.build), host_text(r.costs.host));
+    if (group == nullptr || *group != r.group) {
+      text += fmt::format(
+          "{}## {}\n\n{}\n"
+          "| operation | case | variant | ms | spread | rate | of the device | built ms | host us |\n"
+          "|---|---|---|---|---|---|---|---|---|\n",
+          group == nullptr ? "" : "\n", r.group, source);
+    }
+    group = &r.group;
+    text += markdown_row(r);
   }
   text +=
-      "\nms: median; spread: the middle four fifths; of the device: of its copy bandwidth, for GFLOP/s of "
-      "its "
-      "fp32 rate, measured in the same run. Bold: the plan's own choice. built: compiled, in the first call; "
-      "host: until a call returns.\n";
+      "\nms: the median; spread: the middle four fifths of the repetitions. of the device: the share of its "
+      "copy bandwidth, for GFLOP/s of its fp32 rate, measured in the same run. Bold: the plan's own choice. "
+      "built: compiled in the first call; host: until a call returns.\n";
   return text;
 }
 

@@ -7,6 +7,7 @@
 #include <smem/smem.hpp>
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace smem::cli {
 
 /// One row of a benchmark.
 struct Result {
+  std::string group;      ///< whose table it is in: "pool" of max_pool2d; not in files
   std::string operation;  ///< "scan"
   std::string label;      ///< the case, as the table shows it
   std::string asked;      ///< a variant's name, or "auto": the plan's own choice
@@ -53,17 +55,22 @@ struct Results {
   std::vector<Result> rows;
 };
 
-/// Of this process, in their order.
+/// Of this process, in their order. For the thread that records.
 Results& recorded();
 void record(const Device& device, Result result);
+/// The same for any other thread, as it is now.
+Results recorded_so_far();
 
 std::string to_json(const Results& results);
 /// \throws Error naming `argument` when the file is not one of results.
 Results read_results(const char* argument, const std::string& path);
+/// Runs `write`, which writes results to files, at an interrupt: what is measured by then is kept. Errors
+/// have nobody to be told to.
+std::function<void()> kept(std::function<void(const Results&)> write);
 /// Writes text to a file. \throws Error naming `argument` when it cannot be written.
 void write_text(const char* argument, const std::string& path, const std::string& text);
 
-/// A table, below the device, its driver, today's date and the command.
+/// A table for each operation, below the device, its driver, today's date and the command.
 std::string to_markdown(const Results& results);
 
 /// What two results of one case say of each other.

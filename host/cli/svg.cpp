@@ -17,6 +17,7 @@ constexpr const char* kPlain = "#9ecae8";
 constexpr const char* kStrong = "#0072b2";
 constexpr const char* kBold = "font-weight=\"bold\"";
 constexpr const char* kRoof = "#d55e00";
+constexpr double kTitle = 17, kUsual = 13, kSmall = 12;  // sizes of letters
 
 std::vector<double> powers_of_ten(double from, double to) {
   std::vector<double> powers;
@@ -78,104 +79,157 @@ std::string short_number(double value) {
     value /= 1000;
     ++unit;
   }
+  if (value < 0.95) return fmt::format("{:.1g}", value);
   return fmt::format("{:.{}f}{}", value, value < 9.95 && unit > 0 ? 1 : 0, units[unit]);
 }
 
-}  // namespace
+constexpr double kBarLeft = 170, kBarPlot = 470, kBarRight = 150, kBarStep = 40;
 
-std::string draw_bars(const std::string& title, const std::string& subtitle, const std::string& axis,
-                      const std::vector<Bar>& bars) {
-  constexpr double kLeft = 170, kPlot = 470, kRight = 150, kTop = 76, kStep = 38, kBar = 18;
-  const double height = kTop + kStep * static_cast<double>(bars.size()) + 44, end = height - 40;
-  Svg svg(kLeft + kPlot + kRight, height);
-  svg.text(20, 30, title, 17, kInk, "start", kBold);
-  svg.text(20, 50, subtitle, 12, kFaint);
+/// Bars from `top` on, over an axis from 0 to 1.
+void add_bars(Svg& svg, double top, const std::string& axis, const std::vector<Bar>& bars) {
+  constexpr double kBar = 18;
+  const double end = top + kBarStep * static_cast<double>(bars.size());
   for (int i = 0; i <= 4; ++i) {
-    const double x = kLeft + kPlot * i / 4;
-    svg.line(x, kTop - 8, x, end, kGrid);
-    svg.text(x, end + 16, fmt::format("{:g}", 0.25 * i), 11, kFaint, "middle");
+    const double x = kBarLeft + kBarPlot * i / 4;
+    svg.line(x, top - 8, x, end, kGrid);
+    svg.text(x, end + 17, fmt::format("{:g}", 0.25 * i), kSmall, kFaint, "middle");
   }
-  svg.text(kLeft + kPlot / 2, end + 32, axis, 11, kFaint, "middle");
+  svg.text(kBarLeft + kBarPlot / 2, end + 34, axis, kSmall, kFaint, "middle");
   for (std::size_t i = 0; i < bars.size(); ++i) {
     const Bar& bar = bars[i];
-    const double y = kTop + kStep * static_cast<double>(i), length = kPlot * std::clamp(bar.value, 0.0, 1.05);
-    svg.bar(kLeft, y, length, kBar, bar.is_best ? kStrong : kPlain);
-    svg.text(kLeft - 10, y + 13.5, bar.name, 13, kInk, "end", bar.is_best ? kBold : "");
-    svg.text(kLeft + length + 7, y + 13.5, bar.text, 12, kInk);
-    svg.text(kLeft, y + kBar + 12, bar.note, 10, kFaint);
+    const double y = top + kBarStep * static_cast<double>(i),
+                 length = kBarPlot * std::clamp(bar.value, 0.0, 1.05);
+    svg.bar(kBarLeft, y, length, kBar, bar.is_best ? kStrong : kPlain);
+    svg.text(kBarLeft - 10, y + 13.5, bar.name, kUsual, kInk, "end", bar.is_best ? kBold : "");
+    svg.text(kBarLeft + length + 7, y + 13.5, bar.text, kUsual, kInk);
+    svg.text(kBarLeft, y + kBar + 12.5, bar.note, kSmall, kFaint);
   }
-  return svg.end();
 }
 
-std::string draw_roofline(const std::string& title, const std::string& subtitle, double bandwidth,
-                          double fp32, const std::vector<RoofPoint>& points) {
-  constexpr double kLeft = 84, kTop = 76, kWidth = 660, kHeight = 420;
-  double least = 0.05, most = 4 * fp32 / bandwidth, lowest = least * bandwidth / 4, highest = 2.5 * fp32;
-  for (const RoofPoint& p : points) {
-    least = std::min(least, p.intensity / 2);
-    most = std::max(most, 3 * p.intensity);
-    lowest = std::min(lowest, p.rate / 2);
-    highest = std::max(highest, 2 * p.rate);
+bool is_above(const RoofPoint& p, const RoofPlot& plot) {
+  return p.rate > kAboveRoof * std::min(plot.fp32, p.intensity * plot.bandwidth);
+}
+
+/// Where a roofline plot is: its axes, in pixels.
+struct RoofAxes {
+  static constexpr double kLeft = 84, kTop = 76, kWidth = 660, kHeight = 420;
+  double least, most;      ///< operations a byte
+  double lowest, highest;  ///< operations a second
+
+  explicit RoofAxes(const RoofPlot& plot)
+      : least(0.05),
+        most(4 * plot.fp32 / plot.bandwidth),
+        lowest(least * plot.bandwidth / 4),
+        highest(2.5 * plot.fp32) {
+    for (const RoofPoint& p : plot.points) {
+      least = std::min(least, p.intensity / 2);
+      most = std::max(most, 3 * p.intensity);
+      lowest = std::min(lowest, p.rate / 2);
+      highest = std::max(highest, 2 * p.rate);
+    }
   }
-  const auto x_of = [&](double v) { return kLeft + kWidth * std::log(v / least) / std::log(most / least); };
-  const auto y_of = [&](double v) {
-    return kTop + kHeight * (1 - std::log(v / lowest) / std::log(highest / lowest));
-  };
-  Svg svg(kLeft + kWidth + 40, kTop + kHeight + 66);
-  svg.text(20, 30, title, 17, kInk, "start", kBold);
-  svg.text(20, 50, subtitle, 12, kFaint);
-  for (const double v : powers_of_ten(least, most)) {
-    svg.line(x_of(v), kTop, x_of(v), kTop + kHeight, kGrid);
-    svg.text(x_of(v), kTop + kHeight + 18, fmt::format("{:g}", v), 11, kFaint, "middle");
+  double x(double intensity) const {
+    return kLeft + kWidth * std::log(intensity / least) / std::log(most / least);
   }
-  for (const double v : powers_of_ten(lowest, highest)) {
-    svg.line(kLeft, y_of(v), kLeft + kWidth, y_of(v), kGrid);
-    svg.text(kLeft - 8, y_of(v) + 4, short_number(v), 11, kFaint, "end");
+  double y(double rate) const {
+    return kTop + kHeight * (1 - std::log(rate / lowest) / std::log(highest / lowest));
   }
-  svg.text(kLeft + kWidth / 2, kTop + kHeight + 42, "floating-point operations a byte of global memory", 12,
-           kFaint, "middle");
-  svg.text(0, 0, "floating-point operations a second", 12, kFaint, "middle",
-           fmt::format("transform=\"translate(24 {}) rotate(-90)\"", kTop + kHeight / 2).c_str());
-  const double knee = fp32 / bandwidth;
-  svg.line(x_of(least), y_of(least * bandwidth), x_of(knee), y_of(fp32), kRoof, 2.5);
-  svg.line(x_of(knee), y_of(fp32), x_of(most), y_of(fp32), kRoof, 2.5);
-  svg.text(x_of(most) - 4, y_of(fp32) - 8, fmt::format("fp32, measured: {}", short_number(fp32)), 11, kRoof,
-           "end");
+};
+
+void add_roof(Svg& svg, const RoofAxes& axes, const RoofPlot& plot) {
+  constexpr double kEnd = RoofAxes::kTop + RoofAxes::kHeight, kRight = RoofAxes::kLeft + RoofAxes::kWidth;
+  for (const double v : powers_of_ten(axes.least, axes.most)) {
+    svg.line(axes.x(v), RoofAxes::kTop, axes.x(v), kEnd, kGrid);
+    svg.text(axes.x(v), kEnd + 18, fmt::format("{:g}", v), kSmall, kFaint, "middle");
+  }
+  for (const double v : powers_of_ten(axes.lowest, axes.highest)) {
+    svg.line(RoofAxes::kLeft, axes.y(v), kRight, axes.y(v), kGrid);
+    svg.text(RoofAxes::kLeft - 8, axes.y(v) + 4, short_number(v), kSmall, kFaint, "end");
+  }
+  svg.text(RoofAxes::kLeft + RoofAxes::kWidth / 2, kEnd + 38,
+           "floating-point operations a byte of global memory", kUsual, kFaint, "middle");
+  svg.text(0, 0, "floating-point operations a second", kUsual, kFaint, "middle",
+           fmt::format("transform=\"translate(22 {}) rotate(-90)\"", RoofAxes::kTop + RoofAxes::kHeight / 2)
+               .c_str());
+  const double knee = plot.fp32 / plot.bandwidth;
+  svg.line(axes.x(axes.least), axes.y(axes.least * plot.bandwidth), axes.x(knee), axes.y(plot.fp32), kRoof,
+           2.5);
+  svg.line(axes.x(knee), axes.y(plot.fp32), axes.x(axes.most), axes.y(plot.fp32), kRoof, 2.5);
+  svg.text(axes.x(axes.most) - 4, axes.y(plot.fp32) - 8,
+           fmt::format("fp32, measured: {}", short_number(plot.fp32)), kSmall, kRoof, "end");
   // Above the slope, where no point lies that is under the roof.
-  const double upper = std::pow(least, 0.3) * std::pow(knee, 0.7);
-  svg.text(x_of(upper) - 12, y_of(upper * bandwidth),
-           fmt::format("copy, measured: {}B/s", short_number(bandwidth)), 11, kRoof, "end");
-  // Names that would meet stand one below the other, and none on a point.
-  constexpr double kLetter = 6.2;
-  std::vector<RoofPoint> sorted = points;
+  const double upper = std::pow(axes.least, 0.3) * std::pow(knee, 0.7);
+  svg.text(axes.x(upper) - 12, axes.y(upper * plot.bandwidth),
+           fmt::format("copy, measured: {}B/s", short_number(plot.bandwidth)), kSmall, kRoof, "end");
+}
+
+/// Points with their names. Names that would meet stand one below the other, and none on a point.
+void add_points(Svg& svg, const RoofAxes& axes, const RoofPlot& plot) {
+  constexpr double kLetter = 6.8, kNear = 140, kLine = 14;
+  std::vector<RoofPoint> sorted = plot.points;
   std::sort(sorted.begin(), sorted.end(),
             [](const RoofPoint& a, const RoofPoint& b) { return a.rate > b.rate; });
   std::vector<std::pair<double, double>> taken;
   for (const RoofPoint& p : sorted) {
-    const double x = x_of(p.intensity), y = y_of(p.rate);
-    const bool at_right = x > kLeft + kWidth - 130;
+    const double x = axes.x(p.intensity), y = axes.y(p.rate);
+    const bool at_right = x > RoofAxes::kLeft + RoofAxes::kWidth - kNear;
     const double length = 16 + kLetter * static_cast<double>(p.name.size());
     const double begin = at_right ? x - length : x, end = at_right ? x : x + length;
     double at = y + 4;
     for (bool again = true; again;) {
       again = false;
       for (const auto& [other_x, other_y] : taken) {
-        if (std::abs(other_x - x) < 130 && std::abs(other_y - at) < 13) {
-          at = other_y + 13;
+        if (std::abs(other_x - x) < kNear && std::abs(other_y - at) < kLine) {
+          at = other_y + kLine;
           again = true;
         }
       }
-      for (const RoofPoint& other : points) {
-        const double other_x = x_of(other.intensity), other_y = y_of(other.rate);
-        if (other_x == x || other_x <= begin || other_x >= end || std::abs(other_y + 4 - at) >= 11) continue;
-        at = other_y + 4 + 11;
+      for (const RoofPoint& other : plot.points) {
+        const double other_x = axes.x(other.intensity), other_y = axes.y(other.rate);
+        if (other_x == x || other_x <= begin || other_x >= end || std::abs(other_y + 4 - at) >= kLine - 2)
+          continue;
+        at = other_y + 4 + kLine - 2;
         again = true;
       }
     }
     taken.emplace_back(x, at);
-    svg.dot(x, y, 4.5, kStrong);
+    svg.dot(x, y, 4.5, is_above(p, plot) ? kRoof : kStrong);
     if (std::abs(at - y - 4) > 1) svg.line(x, y, x + (at_right ? -8 : 8), at - 4, kFaint, 0.7);
-    svg.text(x + (at_right ? -9 : 9), at, p.name, 11, kInk, at_right ? "end" : "start");
+    svg.text(x + (at_right ? -9 : 9), at, p.name, kSmall, kInk, at_right ? "end" : "start");
+  }
+}
+
+}  // namespace
+
+std::string draw_bars(const std::string& title, const std::string& subtitle, const std::string& axis,
+                      const std::vector<Bar>& bars) {
+  constexpr double kTop = 76;
+  Svg svg(kBarLeft + kBarPlot + kBarRight, kTop + kBarStep * static_cast<double>(bars.size()) + 44);
+  svg.text(20, 30, title, kTitle, kInk, "start", kBold);
+  svg.text(20, 51, subtitle, kUsual, kFaint);
+  add_bars(svg, kTop, axis, bars);
+  return svg.end();
+}
+
+std::string draw_roofline(const RoofPlot& plot) {
+  const RoofAxes axes(plot);
+  const bool any_above = std::any_of(plot.points.begin(), plot.points.end(),
+                                     [&](const RoofPoint& p) { return is_above(p, plot); });
+  constexpr double kEnd = RoofAxes::kTop + RoofAxes::kHeight + 50;
+  const double below = kEnd + (any_above ? 24 : 0);
+  const double bars = plot.bars.empty() ? 0 : 76 + kBarStep * static_cast<double>(plot.bars.size());
+  Svg svg(RoofAxes::kLeft + RoofAxes::kWidth + 46, below + bars + 16);
+  svg.text(20, 30, plot.title, kTitle, kInk, "start", kBold);
+  svg.text(20, 51, plot.subtitle, kUsual, kFaint);
+  add_roof(svg, axes, plot);
+  add_points(svg, axes, plot);
+  if (any_above) {
+    svg.dot(24, kEnd + 12, 4.5, kRoof);
+    svg.text(36, kEnd + 16, plot.above, kSmall, kInk);
+  }
+  if (!plot.bars.empty()) {
+    svg.text(20, below + 22, "Operations without arithmetic", kUsual, kInk, "start", kBold);
+    add_bars(svg, below + 44, plot.axis, plot.bars);
   }
   return svg.end();
 }

@@ -26,9 +26,20 @@ struct RoofPoint {
   double rate = 0;       ///< operations a second
 };
 
-/// The roof of a device that copies `bandwidth` bytes and does `fp32` operations a second, on logarithmic
-/// axes.
-std::string draw_roofline(const std::string& title, const std::string& subtitle, double bandwidth,
-                          double fp32, const std::vector<RoofPoint>& points);
+/// Points from this share of the roof on lie above it.
+constexpr double kAboveRoof = 1.02;
+
+/// The roof of a device that copies `bandwidth` bytes and does `fp32` operations a second.
+struct RoofPlot {
+  std::string title, subtitle;
+  double bandwidth = 0, fp32 = 0;
+  std::vector<RoofPoint> points;  ///< of operations with arithmetic
+  std::string above;              ///< why points can lie above the roof
+  std::vector<Bar> bars;          ///< of operations without arithmetic
+  std::string axis;               ///< of the bars
+};
+
+/// On logarithmic axes; bars below.
+std::string draw_roofline(const RoofPlot& plot);
 
 }  // namespace smem::cli

@@ -66,6 +66,15 @@ std::string bytes_text(std::size_t bytes) {
   return fmt::format("{:.1f} {}", static_cast<double>(bytes) / static_cast<double>(size), units[unit]);
 }
 
+std::string number_text(double number) {
+  int decimals = 2;
+  for (double least = 1; number >= 10 * least && decimals > 0; least *= 10)
+    --decimals;
+  for (double least = 1; number > 0 && number < least && decimals < 9; least /= 10)
+    ++decimals;
+  return fmt::format("{:.{}f}", number, decimals);
+}
+
 std::string count_text(std::size_t count, const std::string& what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }

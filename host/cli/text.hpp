@@ -16,6 +16,9 @@ std::string fitted(const std::string& text, std::size_t width);
 /// 49152 as "48 KiB": in the largest unit that it fills, with a decimal where the number is not whole.
 std::string bytes_text(std::size_t bytes);
 
+/// A positive number with three significant digits or more and without an exponent: "12345", "0.312".
+std::string number_text(double number);
+
 /// "1 program", "2 programs".
 std::string count_text(std::size_t count, const std::string& what);
 

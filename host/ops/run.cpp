@@ -19,6 +19,8 @@ CallMemory::CallMemory(runtime::Runtime& runtime, const Plan& plan) {
   }
 }
 
+CallMemory::~CallMemory() = default;
+
 cl_mem CallMemory::area(std::size_t number, cl_mem otherwise) const {
   return areas_.at(number) ? areas_[number]->memory_or(otherwise) : otherwise;
 }
@@ -78,6 +80,22 @@ void CallMemory::used_until(const cl::Event& event) {
   if (counters_) counters_->used_until(event);
 }
 
+void add_overrides(runtime::ProblemKey& key, const PlanOverrides& fixed) {
+  key.add(fixed.variant);
+  key.add(std::array{fixed.tile_rows, fixed.tile_cols, fixed.work_items});
+  const auto add = [&](const auto& choice) {  // 0: not fixed
+    key.add(choice ? static_cast<std::uint64_t>(*choice) + 1 : std::uint64_t{0});
+  };
+  add(fixed.layout.kind);
+  add(fixed.layout.padding);
+  add(fixed.layout.swizzle_mask);
+}
+
+namespace {
+
+/// What the options fix of a plan: the plan's own overrides when there is one. \throws Error when a plan
+/// comes together with a variant or overrides, the variant stands twice and differs, or an event to wait for
+/// is none of the context's.
 PlanOverrides overrides_of(const runtime::Runtime& runtime, const char* operation,
                            const CallOptions& options) {
   runtime.check_events(operation, options.wait_for);
@@ -101,26 +119,13 @@ PlanOverrides overrides_of(const runtime::Runtime& runtime, const char* operatio
   return fixed;
 }
 
-void add_overrides(runtime::ProblemKey& key, const PlanOverrides& fixed) {
-  key.add(fixed.variant);
-  key.add(std::array{fixed.tile_rows, fixed.tile_cols, fixed.work_items});
-  const auto add = [&](const auto& choice) {  // 0: not fixed
-    key.add(choice ? static_cast<std::uint64_t>(*choice) + 1 : std::uint64_t{0});
-  };
-  add(fixed.layout.kind);
-  add(fixed.layout.padding);
-  add(fixed.layout.swizzle_mask);
-}
-
-namespace {
-
 /// The plan that was tuned for the nearest problems, with its programs; null: there is none that can be.
-std::shared_ptr<runtime::Ready> tuned(runtime::Runtime& runtime, const Planning& planning) {
-  const TuningEntry* entry = runtime.tuning().nearest(planning.tuning_class());
+std::shared_ptr<runtime::Ready> tuned(runtime::Runtime& runtime, const CallProblem& problem) {
+  const TuningEntry* entry = runtime.tuning().nearest(problem.tuning());
   if (entry == nullptr) return nullptr;
   try {
     auto ready = runtime.make_ready(
-        [&](const Device& device) { return planning.make(device, entry->overrides); }, runtime.device());
+        [&](const Device& device) { return problem.plan(device, entry->overrides); }, runtime.device());
     ready->tuned = true;
     return ready;
   } catch (const Error&) {  // what is wrong with the call itself is thrown by the shipped plan
@@ -128,39 +133,42 @@ std::shared_ptr<runtime::Ready> tuned(runtime::Runtime& runtime, const Planning&
   }
 }
 
-std::shared_ptr<runtime::Ready> shipped(runtime::Runtime& runtime, const Planning& planning,
+std::shared_ptr<runtime::Ready> shipped(runtime::Runtime& runtime, const CallProblem& problem,
                                         const PlanOverrides& fixed, const Device& device) {
-  return runtime.make_ready([&](const Device& d) { return planning.make(d, fixed); }, device);
+  return runtime.make_ready([&](const Device& d) { return problem.plan(d, fixed); }, device);
 }
 
-}  // namespace
-
+/// The plan for a problem that is met for the first time, with its programs, remembered: what was tuned for
+/// such problems where the caller fixed nothing, else the shipped plan.
 std::shared_ptr<const runtime::Ready> prepare(runtime::Runtime& runtime, const runtime::ProblemKey& key,
-                                              const Planning& planning, const CallOptions& options,
+                                              const CallProblem& problem, const CallOptions& options,
                                               const PlanOverrides& fixed) {
   const bool open = options.plan == nullptr && fixed == PlanOverrides{};
   std::shared_ptr<runtime::Ready> ready;
-  if (open && !runtime.tuning().empty()) ready = tuned(runtime, planning);
-  if (!ready) ready = shipped(runtime, planning, fixed, runtime.device());
+  if (open && !runtime.tuning().empty()) ready = tuned(runtime, problem);
+  if (!ready) ready = shipped(runtime, problem, fixed, runtime.device());
   return runtime.remember(key, std::move(ready));
 }
 
+/// What is launched in place of `ready`, which failed with `error`: the shipped plan for a tuned one, half
+/// the work-items where the driver refused so many. \throws the error when there is nothing else.
 std::shared_ptr<const runtime::Ready> prepare_another(runtime::Runtime& runtime,
                                                       const runtime::ProblemKey& key,
-                                                      const Planning& planning, const PlanOverrides& fixed,
+                                                      const CallProblem& problem, const PlanOverrides& fixed,
                                                       const runtime::Ready& ready, const Error& error) {
-  if (ready.tuned) return runtime.remember(key, shipped(runtime, planning, fixed, runtime.device()));
+  if (ready.tuned) return runtime.remember(key, shipped(runtime, problem, fixed, runtime.device()));
   std::size_t most = 0;
   for (const Launch* launch : ready.plan.launches())
     most = std::max(most, launch->work_items());
   if (!runtime::Runtime::is_too_large(error) || most == 1) throw Error(error.details());
   Device smaller = runtime.device();
   smaller.max_work_group = most / 2;
-  std::shared_ptr<runtime::Ready> another = shipped(runtime, planning, fixed, smaller);
+  std::shared_ptr<runtime::Ready> another = shipped(runtime, problem, fixed, smaller);
   another->refused = ready.refused ? ready.refused : ready.plan;
   return runtime.remember(key, std::move(another));
 }
 
+/// \throws Error naming "plan" when the caller gave one and it is not the one of `ready`.
 void require_same_plan(const char* operation, const CallOptions& options, const runtime::Ready& ready) {
   const Plan& expected = ready.refused ? *ready.refused : ready.plan;
   Plan given = *options.plan;
@@ -169,6 +177,63 @@ void require_same_plan(const char* operation, const CallOptions& options, const 
   refuse(operation, "plan",
          "the plan that is made for this problem, device and overrides:\n" + expected.to_string(),
          "another plan:\n" + options.plan->to_string());
+}
+
+}  // namespace
+
+cl::Event launch_all(runtime::Runtime& runtime, const runtime::Ready& ready,
+                     std::span<const cl::Event> wait_for, Bind bind) {
+  CallMemory memory(runtime, ready.plan);
+  std::vector<cl::Event> cleared = memory.clear(runtime, ready.plan);
+  if (!cleared.empty()) {
+    cleared.insert(cleared.end(), wait_for.begin(), wait_for.end());
+    wait_for = cleared;
+  }
+  cl::Event before;
+  Turn turn;
+  for (turn.round = 0; turn.round < ready.plan.rounds; ++turn.round) {
+    for (turn.step = 0; turn.step < ready.steps.size(); ++turn.step) {
+      for (turn.repeat = 0; turn.repeat < ready.steps[turn.step].launch->repeats; ++turn.repeat) {
+        cl::Event event;
+        bind(Launching(runtime, ready, turn, memory, wait_for, event));
+        memory.used_until(event);
+        before = std::move(event);
+        wait_for = {&before, 1};
+      }
+    }
+  }
+  return before;
+}
+
+cl::Event run_by(const Context& context, const CallProblem& problem, const CallOptions& options,
+                 Enqueue enqueue) {
+  runtime::Runtime& runtime = context.runtime();
+  const PlanOverrides fixed = overrides_of(runtime, problem.operation(), options);
+  const runtime::ProblemKey key = problem.key(fixed);
+  std::shared_ptr<const runtime::Ready> ready = runtime.find(key);
+  if (!ready) ready = prepare(runtime, key, problem, options, fixed);
+  if (options.plan != nullptr) require_same_plan(problem.operation(), options, *ready);
+  for (;;) {
+    try {
+      return enqueue(*ready);
+    } catch (const Error& error) {
+      ready = prepare_another(runtime, key, problem, fixed, *ready, error);
+    }
+  }
+}
+
+cl::Event run(const Context& context, const CallProblem& problem, const CallOptions& options, Bind bind) {
+  return run_by(context, problem, options, [&](const runtime::Ready& ready) {
+    return launch_all(context.runtime(), ready, options.wait_for, bind);
+  });
+}
+
+cl::Event run_empty(const Context& context, const CallProblem& problem, const CallOptions& options) {
+  runtime::Runtime& runtime = context.runtime();
+  const PlanOverrides fixed = overrides_of(runtime, problem.operation(), options);
+  if (!problem.plan(context.device(), fixed).preamble.empty())
+    runtime.make_ready([&](const Device& device) { return problem.plan(device, fixed); }, context.device());
+  return runtime.marker(options.wait_for);
 }
 
 }  // namespace smem::ops

@@ -2,6 +2,7 @@
 /// temporary memory and events are dealt with here, and only here.
 #pragma once
 
+#include "function_ref.hpp"
 #include "ops/views.hpp"
 #include "runtime/runtime.hpp"
 
@@ -15,7 +16,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -30,6 +30,9 @@ namespace smem::ops {
 class CallMemory {
  public:
   CallMemory(runtime::Runtime& runtime, const Plan& plan);
+  ~CallMemory();
+  CallMemory(const CallMemory&) = delete;
+  CallMemory& operator=(const CallMemory&) = delete;
 
   /// The area, or `otherwise` when the plan has none of that number.
   cl_mem area(std::size_t number, cl_mem otherwise) const;
@@ -113,36 +116,6 @@ void run_to_host(const Context& context, const char* operation, std::span<std::b
   context.runtime().settle();
 }
 
-/// How the plans of one problem are made. Asked for problems that are new, and where the driver refuses a
-/// plan.
-struct Planning {
-  const char* operation;  ///< as the caller called it, for errors
-  std::function<Plan(const Device&, const PlanOverrides&)> make;
-  std::function<TuningClass()> tuning_class;
-};
-
-/// What the options fix of a plan: the plan's own overrides when there is one. \throws Error when a plan
-/// comes together with a variant or overrides, the variant stands twice and differs, or an event to wait for
-/// is none of the context's.
-PlanOverrides overrides_of(const runtime::Runtime& runtime, const char* operation,
-                           const CallOptions& options);
-
-/// The plan for a problem that is met for the first time, with its programs, remembered: what was tuned for
-/// such problems where the caller fixed nothing, else the shipped plan.
-std::shared_ptr<const runtime::Ready> prepare(runtime::Runtime& runtime, const runtime::ProblemKey& key,
-                                              const Planning& planning, const CallOptions& options,
-                                              const PlanOverrides& fixed);
-
-/// What is launched in place of `ready`, which failed with `error`: the shipped plan for a tuned one, half
-/// the work-items where the driver refused so many. \throws the error when there is nothing else.
-std::shared_ptr<const runtime::Ready> prepare_another(runtime::Runtime& runtime,
-                                                      const runtime::ProblemKey& key,
-                                                      const Planning& planning, const PlanOverrides& fixed,
-                                                      const runtime::Ready& ready, const Error& error);
-
-/// \throws Error naming "plan" when the caller gave one and it is not the one of `ready`.
-void require_same_plan(const char* operation, const CallOptions& options, const runtime::Ready& ready);
-
 /// Appends what is fixed.
 void add_overrides(runtime::ProblemKey& key, const PlanOverrides& fixed);
 
@@ -161,74 +134,74 @@ runtime::ProblemKey problem_key(PlanFunction<Problem> plan_of, const Problem& pr
   return key;
 }
 
+/// A call's problem, whatever its type.
+class CallProblem {
+ public:
+  explicit CallProblem(const char* operation) : operation_(operation) {}
+  CallProblem(const CallProblem&) = delete;
+  CallProblem& operator=(const CallProblem&) = delete;
+
+  const char* operation() const { return operation_; }  ///< as the caller called it, for errors
+  virtual Plan plan(const Device& device, const PlanOverrides& fixed) const = 0;
+  virtual TuningClass tuning() const = 0;
+  virtual runtime::ProblemKey key(const PlanOverrides& fixed) const = 0;
+
+ protected:
+  ~CallProblem() = default;
+
+ private:
+  const char* operation_;
+};
+
+/// Refers to a problem, which must outlive it.
 template <class Problem>
-Planning planning_of(const char* operation, PlanFunction<Problem> plan_of, const Problem& problem) {
-  return {operation,
-          [plan_of, &problem](const Device& device, const PlanOverrides& overrides) {
-            return plan_of(device, problem, overrides);
-          },
-          [&problem] { return tuning_class(problem); }};
-}
+class CallProblemOf final : public CallProblem {
+ public:
+  CallProblemOf(const char* operation, PlanFunction<Problem> plan_of, const Problem& problem)
+      : CallProblem(operation), plan_of_(plan_of), problem_(problem) {}
+
+  Plan plan(const Device& device, const PlanOverrides& fixed) const override {
+    return plan_of_(device, problem_, fixed);
+  }
+  TuningClass tuning() const override { return tuning_class(problem_); }
+  runtime::ProblemKey key(const PlanOverrides& fixed) const override {
+    return problem_key<Problem>(plan_of_, problem_, fixed);
+  }
+
+ private:
+  PlanFunction<Problem> plan_of_;
+  const Problem& problem_;
+};
+
+using Bind = FunctionRef<void(const Launching&)>;
+using Enqueue = FunctionRef<cl::Event(const runtime::Ready&)>;
 
 /// Enqueues the launches of a plan, one after the other; `bind(launching)` gives each its arguments.
-template <class Bind>
 cl::Event launch_all(runtime::Runtime& runtime, const runtime::Ready& ready,
-                     std::span<const cl::Event> wait_for, const Bind& bind) {
-  CallMemory memory(runtime, ready.plan);
-  std::vector<cl::Event> cleared = memory.clear(runtime, ready.plan);
-  if (!cleared.empty()) {
-    cleared.insert(cleared.end(), wait_for.begin(), wait_for.end());
-    wait_for = cleared;
-  }
-  cl::Event before;
-  Turn turn;
-  for (turn.round = 0; turn.round < ready.plan.rounds; ++turn.round) {
-    for (turn.step = 0; turn.step < ready.steps.size(); ++turn.step) {
-      for (turn.repeat = 0; turn.repeat < ready.steps[turn.step].launch->repeats; ++turn.repeat) {
-        cl::Event event;
-        bind(Launching(runtime, ready, turn, memory, wait_for, event));
-        memory.used_until(event);
-        before = std::move(event);
-        wait_for = {&before, 1};
-      }
-    }
-  }
-  return before;
-}
+                     std::span<const cl::Event> wait_for, Bind bind);
+
+cl::Event run_by(const Context& context, const CallProblem& problem, const CallOptions& options,
+                 Enqueue enqueue);
+cl::Event run(const Context& context, const CallProblem& problem, const CallOptions& options, Bind bind);
+cl::Event run_empty(const Context& context, const CallProblem& problem, const CallOptions& options);
 
 /// Finds a problem's plan, and has `enqueue(ready)` enqueue the call. For calls that make other calls; others
 /// use run(). `operation`: as the caller called it. \throws Error as the plan function does, or when what the
 /// options fix cannot be; then nothing was enqueued.
-template <class Problem, class Enqueue>
+template <class Problem>
 cl::Event run_by(const Context& context, const char* operation,
                  PlanFunction<std::type_identity_t<Problem>> plan_of, const Problem& problem,
-                 const CallOptions& options, const Enqueue& enqueue) {
-  runtime::Runtime& runtime = context.runtime();
-  const PlanOverrides fixed = overrides_of(runtime, operation, options);
-  const runtime::ProblemKey key = problem_key<Problem>(plan_of, problem, fixed);
-  std::shared_ptr<const runtime::Ready> ready = runtime.find(key);
-  if (!ready)
-    ready = prepare(runtime, key, planning_of<Problem>(operation, plan_of, problem), options, fixed);
-  if (options.plan != nullptr) require_same_plan(operation, options, *ready);
-  for (;;) {
-    try {
-      return enqueue(static_cast<const runtime::Ready&>(*ready));
-    } catch (const Error& error) {
-      ready = prepare_another(runtime, key, planning_of<Problem>(operation, plan_of, problem), fixed, *ready,
-                              error);
-    }
-  }
+                 const CallOptions& options, Enqueue enqueue) {
+  return run_by(context, CallProblemOf<Problem>(operation, plan_of, problem), options, enqueue);
 }
 
 /// Runs a problem: finds its plan, and launches it with the arguments that `bind(launching)` gives. As
 /// run_by().
-template <class Problem, class Bind>
+template <class Problem>
 cl::Event run(const Context& context, const char* operation,
               PlanFunction<std::type_identity_t<Problem>> plan_of, const Problem& problem,
-              const CallOptions& options, const Bind& bind) {
-  return run_by(context, operation, plan_of, problem, options, [&](const runtime::Ready& ready) {
-    return launch_all(context.runtime(), ready, options.wait_for, bind);
-  });
+              const CallOptions& options, Bind bind) {
+  return run(context, CallProblemOf<Problem>(operation, plan_of, problem), options, bind);
 }
 
 /// Rows, columns and batch of what a kernel does.
@@ -249,14 +222,7 @@ template <class Problem>
 cl::Event run_empty(const Context& context, const char* operation,
                     PlanFunction<std::type_identity_t<Problem>> plan_of, const Problem& problem,
                     const CallOptions& options) {
-  runtime::Runtime& runtime = context.runtime();
-  const PlanOverrides fixed = overrides_of(runtime, operation, options);
-  const std::string preamble = plan_of(context.device(), problem, fixed).preamble;
-  if (!preamble.empty()) {
-    runtime.make_ready([&](const Device& device) { return plan_of(device, problem, fixed); },
-                       context.device());
-  }
-  return runtime.marker(options.wait_for);
+  return run_empty(context, CallProblemOf<Problem>(operation, plan_of, problem), options);
 }
 
 }  // namespace smem::ops

@@ -1,9 +1,8 @@
 // Plans in words, and as JSON.
 #include "formatted.hpp"
+#include "json.hpp"
 
 #include <smem/explain.hpp>
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <string>
@@ -264,7 +263,7 @@ std::string explain_json(const Plan& plan, const Device& device, const Knowledge
   json["not_chosen"] = Json::object();
   for (const Alternative& other : plan.alternatives)
     json["not_chosen"][other.variant] = other.why_not;
-  return json.dump(2) + "\n";
+  return lines_of(json);
 }
 
 }  // namespace smem

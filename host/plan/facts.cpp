@@ -1,12 +1,11 @@
 // Device facts as JSON, and back.
 #include "plan/facts.hpp"
+
 #include "formatted.hpp"
-#include "shallow_json.hpp"
+#include "json.hpp"
 
 #include <smem/error.hpp>
 #include <smem/explain.hpp>
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -98,7 +97,7 @@ void each_limit(Limits& unit, const Visit& visit) {
 }
 
 [[noreturn]] void refuse(const std::string& field, std::string expected, const Json& got) {
-  std::string text = got.dump(-1, ' ', true);
+  std::string text = line_of(got, true);
   if (text.size() > 60) text = text.substr(0, 57) + "...";
   throw Error({.operation = "device_from_json",
                .argument = field,
@@ -220,7 +219,7 @@ Device plan::within_ranges(Device device) {
 std::string to_json(const Device& device) {
   Json json;
   each_fact(device, [&](const char* name, const auto& member, Range) { json[name] = write(member); });
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return lines_of(json);
 }
 
 Device device_from_json(std::string_view text) {

@@ -1,13 +1,27 @@
-// Members of problems as text and JSON.
+// Members of problems as text.
 #include <smem/fields.hpp>
 
 #include "formatted.hpp"
 
-#include <nlohmann/json.hpp>
+#include <utility>
 
 namespace smem {
 
 std::string detail::text_of(double value) { return formatted("{}", value); }
+
+FieldValue detail::field_value(std::string_view name, FieldRole role, std::string text, bool is_number) {
+  return {name, role, std::move(text), 0, {}, is_number};
+}
+
+FieldValue detail::field_value(std::string_view name, FieldRole role, long long number) {
+  return {name, role, std::to_string(number), static_cast<std::size_t>(number), {}, true};
+}
+
+FieldValue detail::field_value(std::string_view name, FieldRole role, unsigned long long number) {
+  return {name, role, std::to_string(number), static_cast<std::size_t>(number), {}, true};
+}
+
+void detail::append(std::vector<FieldValue>& values, FieldValue value) { values.push_back(std::move(value)); }
 
 std::string text_of(const std::vector<FieldValue>& values) {
   std::string extents, others;
@@ -20,19 +34,6 @@ std::string text_of(const std::vector<FieldValue>& values) {
     }
   }
   return extents + others;
-}
-
-std::string json_of(const std::vector<FieldValue>& values) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  for (const FieldValue& value : values) {
-    const std::string name(value.name);
-    if (value.is_number) {
-      json[name] = nlohmann::ordered_json::parse(value.text, nullptr, false);
-    } else {
-      json[name] = value.text;
-    }
-  }
-  return json.dump();
 }
 
 }  // namespace smem

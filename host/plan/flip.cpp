@@ -1,6 +1,7 @@
 // Plans for mirror images and rotation by 180 degrees: copies with rows or columns backwards.
 #include <smem/flip_plan.hpp>
 
+#include "formatted.hpp"
 #include "plan/flip_policy.hpp"
 #include "plan/variants.hpp"
 

@@ -1,7 +1,6 @@
 /// How the plan of a call is found among the variants of its operation.
 #pragma once
 
-#include "formatted.hpp"
 #include "plan/broken.hpp"
 #include "plan/policy.hpp"
 #include "plan/sizes.hpp"
@@ -9,6 +8,8 @@
 #include <smem/device.hpp>
 #include <smem/plan.hpp>
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,9 +20,9 @@ namespace smem::plan {
 
 /// A variant's plan, or why there is none for this problem on this device.
 struct Attempt {
-  Attempt(Plan made) : plan(std::move(made)) {}
-  Attempt(std::string reason) : why_not(std::move(reason)) {}
-  Attempt(const char* reason) : why_not(reason) {}
+  Attempt(Plan made);
+  Attempt(std::string reason);
+  Attempt(const char* reason);
   std::optional<Plan> plan;
   std::string why_not;
 };
@@ -52,67 +53,71 @@ struct Operation {
 
 /// Notes the variants that were not chosen, where the choice was the plan's, and what the caller had fixed,
 /// and counts the plan. `why_not(variant, plan)` is asked when somebody reads the reasons.
-template <class WhyNot>
-void note_choice(Plan& plan, const PlanOverrides& overrides, const std::vector<std::string_view>& names,
-                 WhyNot why_not) {
-  ++plans_made();
-  if (overrides.variant.empty()) {
-    plan.alternatives = Alternatives([plan, names, why_not] {
-      std::vector<Alternative> others;
-      for (const std::string_view other : names)
-        if (other != plan.variant) others.push_back({std::string(other), why_not(other, plan)});
-      return others;
-    });
-  }
-  plan.overrides = overrides;
-}
+void note_choice(Plan& plan, const PlanOverrides& overrides, std::vector<std::string_view> names,
+                 std::function<std::string(std::string_view, const Plan&)> why_not);
 
-/// The plan on a device whose driver breaks nothing. \throws Error naming the argument or the field that was
-/// fixed and cannot be.
+/// An operation and a problem, whatever its type: what Operation's functions say of that problem.
+class Task {
+ public:
+  Task() = default;
+  virtual ~Task();
+  Task(const Task&) = delete;
+  Task& operator=(const Task&) = delete;
+
+  virtual const char* what() const = 0;
+  virtual const char* name() const = 0;
+  virtual std::vector<std::string_view> variants() const = 0;
+  virtual void check(const Device& device) const = 0;
+  virtual std::vector<std::string_view> preference(const Device& device,
+                                                   const PlanOverrides& fixed) const = 0;
+  virtual Attempt attempt(const Device& device, const PlanOverrides& fixed,
+                          std::string_view variant) const = 0;
+  virtual std::string why_not(const Device& device, std::string_view variant, const Plan& chosen) const = 0;
+  virtual const Evidence* evidence(const Device& device, const Plan& plan) const = 0;
+  virtual const char* one_work_item() const = 0;
+  virtual std::string_view with_tile() const = 0;
+};
+
 template <class Problem>
-Plan plan_sound(const Operation<Problem>& operation, const Device& device, const Problem& problem,
-                const PlanOverrides& overrides) {
-  operation.check(device, problem);
-  const char* name = operation.name(problem);
-  const auto names = operation.variants();
-  PlanOverrides without_tile = overrides;
-  if (!overrides.variant.empty() && overrides.variant == operation.with_tile)
-    without_tile.tile_rows = without_tile.tile_cols = 0;
-  require_choice(name, without_tile, names);
-  require_work_items(name, device, overrides);
-  const auto order = overrides.variant.empty() ? operation.preference(device, problem, overrides)
-                                               : std::vector<std::string_view>{overrides.variant};
-  std::string_view variant;
-  Attempt attempt = "";
-  for (std::size_t i = 0; i < order.size() && !attempt.plan; ++i)
-    attempt = operation.attempt(device, problem, overrides, variant = order[i]);
-  if (!attempt.plan) {
-    refuse(device, name, "variant", formatted("one that can run this {} on this device", operation.what),
-           formatted("\"{}\": {}", variant, attempt.why_not));
-  }
-  Plan& plan = *attempt.plan;
-  if (operation.one_work_item != nullptr)
-    require_fixed_group(name, device, overrides, plan, operation.one_work_item);
-  if (plan.operation != name) {  // another operation's, which has said all
-    plan.overrides = overrides;
-    return std::move(plan);
-  }
-  if (operation.evidence != nullptr) plan.evidence = operation.evidence(device, problem, plan).text(device);
-  note_choice(plan, overrides, names,
-              [&operation, device, problem](std::string_view other, const Plan& chosen) {
-                const Attempt tried = operation.attempt(device, problem, {}, other);
-                return tried.plan ? operation.why_not(device, problem, other, chosen) : tried.why_not;
-              });
-  return std::move(plan);
-}
+class TaskOf final : public Task {
+ public:
+  TaskOf(const Operation<Problem>& operation, const Problem& problem) : does_(operation), problem_(problem) {}
 
-/// The plan of a call. `family` and `type`: as Device::broken names the operation and its elements.
+  const char* what() const override { return does_.what; }
+  const char* name() const override { return does_.name(problem_); }
+  std::vector<std::string_view> variants() const override { return does_.variants(); }
+  void check(const Device& device) const override { does_.check(device, problem_); }
+  std::vector<std::string_view> preference(const Device& device, const PlanOverrides& fixed) const override {
+    return does_.preference(device, problem_, fixed);
+  }
+  Attempt attempt(const Device& device, const PlanOverrides& fixed, std::string_view variant) const override {
+    return does_.attempt(device, problem_, fixed, variant);
+  }
+  std::string why_not(const Device& device, std::string_view variant, const Plan& chosen) const override {
+    return does_.why_not(device, problem_, variant, chosen);
+  }
+  const Evidence* evidence(const Device& device, const Plan& plan) const override {
+    return does_.evidence != nullptr ? &does_.evidence(device, problem_, plan) : nullptr;
+  }
+  const char* one_work_item() const override { return does_.one_work_item; }
+  std::string_view with_tile() const override { return does_.with_tile; }
+
+ private:
+  const Operation<Problem>& does_;
+  Problem problem_;
+};
+
+/// The plan of a task. \throws Error naming the argument or the field that was fixed and cannot be.
+Plan plan_task(const std::shared_ptr<const Task>& task, const Broken& broken, const Device& device,
+               const PlanOverrides& overrides);
+
+/// The plan of a call. `operation` is a constant. `family` and `type`: as Device::broken names the operation
+/// and its elements.
 template <class Problem, class Type>
 Plan plan_call(const Operation<Problem>& operation, const char* family, const Type& type,
                const Device& device, const Problem& problem, const PlanOverrides& overrides) {
-  return Broken(device, family, type).plan(operation.variants(), overrides, [&](const PlanOverrides& fixed) {
-    return plan_sound(operation, device, problem, fixed);
-  });
+  return plan_task(std::make_shared<TaskOf<Problem>>(operation, problem), Broken(device, family, type),
+                   device, overrides);
 }
 
 }  // namespace smem::plan

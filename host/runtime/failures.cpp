@@ -2,17 +2,15 @@
 #include "runtime/failures.hpp"
 
 #include "formatted.hpp"
+#include "json.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/own_files.hpp"
 #include "runtime/trace.hpp"
 #include "runtime/tuning_file.hpp"
-#include "shallow_json.hpp"
 
 #include <smem/error.hpp>
 #include <smem/failures.hpp>
 #include <smem/tuning.hpp>
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -127,7 +125,7 @@ void remember_failures(const Device& device, const std::vector<BrokenVariant>& f
                     {"reason", one.reason.substr(0, kMostText)}});
   }
   const Json json{{"smem_failures", kFormat}, {"key", runtime::tuning_key(device)}, {"failures", list}};
-  const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const std::string text = lines_of(json);
   if (!folder.write(path.filename().string(), {text})) refuse(kOperation, path, std::strerror(errno));
 }
 

@@ -2,15 +2,13 @@
 #include "runtime/tuning_file.hpp"
 
 #include "formatted.hpp"
+#include "json.hpp"
 #include "runtime/own_files.hpp"
 #include "runtime/trace.hpp"
-#include "shallow_json.hpp"
 
 #include <smem/error.hpp>
 #include <smem/tuning.hpp>
 #include <smem/version.hpp>
-
-#include <nlohmann/json.hpp>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -140,9 +138,7 @@ bool is_of(const TuningEntry& entry, const std::vector<TuningClass>& classes) {
 
 }  // namespace
 
-std::string runtime::tuning_key(const Device& device) {
-  return facts_of(device).dump(-1, ' ', false, Json::error_handler_t::replace) + SMEM_VERSION;
-}
+std::string runtime::tuning_key(const Device& device) { return line_of(facts_of(device)) + SMEM_VERSION; }
 
 std::vector<TuningEntry> runtime::tuning_entries_in(std::string_view text, const Device& device) {
   const Json json = shallow_json(text, kMostLevels);
@@ -200,7 +196,7 @@ void store_tuning(const Device& device, const std::vector<TuningEntry>& entries,
     list.push_back(to_json(entry));
   const Json all{
       {"smem_tuning", kFormat}, {"smem", SMEM_VERSION}, {"device", facts_of(device)}, {"entries", list}};
-  const std::string text = all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const std::string text = lines_of(all);
   if (!folder.write(path.filename().string(), {text})) refuse(path, std::strerror(errno));
 }
 

@@ -130,38 +130,42 @@ inline constexpr bool is_array = false;
 template <class T, std::size_t kCount>
 inline constexpr bool is_array<std::array<T, kCount>> = true;
 
+/// A member as text that JSON has without quotes, or with them.
+SMEM_API FieldValue field_value(std::string_view name, FieldRole role, std::string text, bool is_number);
+SMEM_API FieldValue field_value(std::string_view name, FieldRole role, long long number);
+SMEM_API FieldValue field_value(std::string_view name, FieldRole role, unsigned long long number);
+
 template <class T>
 FieldValue field_value(const Field<T>& field) {
-  FieldValue made{field.name, field.role, {}, 0, {}, true};
   if constexpr (std::is_same_v<T, bool>) {
-    made.text = field.value ? "true" : "false";
+    return field_value(field.name, field.role, field.value ? "true" : "false", true);
   } else if constexpr (std::is_enum_v<T>) {
     if constexpr (requires { name_of(field.value); }) {
-      made.text = name_of(field.value);
-      made.is_number = false;
+      return field_value(field.name, field.role, std::string(name_of(field.value)), false);
     } else {
-      made.text = std::to_string(static_cast<long long>(field.value));
+      return field_value(field.name, field.role, static_cast<long long>(field.value));
     }
   } else if constexpr (std::is_floating_point_v<T>) {
-    made.text = text_of(field.value);
+    return field_value(field.name, field.role, text_of(field.value), true);
   } else if constexpr (std::is_integral_v<T>) {
-    made.text = std::to_string(field.value);
-    made.number = static_cast<std::size_t>(field.value);
+    using Wide = std::conditional_t<std::is_signed_v<T>, long long, unsigned long long>;
+    return field_value(field.name, field.role, static_cast<Wide>(field.value));
   } else if constexpr (is_array<T>) {  // "3 x 3 x 1"
+    FieldValue made{field.name, field.role, {}, 0, {}, false};
     for (const auto& element : field.value) {
       made.text += (made.text.empty() ? "" : " x ") + std::to_string(element);
       made.numbers.push_back(static_cast<std::size_t>(element));
     }
-    made.is_number = false;
+    return made;
   } else if constexpr (requires { field.value.numbers(); }) {
     const auto numbers = field.value.numbers();
-    made = field_value(Field<std::remove_const_t<decltype(numbers)>>{field.name, numbers, field.role});
+    return field_value(Field<std::remove_const_t<decltype(numbers)>>{field.name, numbers, field.role});
   } else {
-    made.text = field.value;
-    made.is_number = false;
+    return field_value(field.name, field.role, field.value, false);
   }
-  return made;
 }
+
+SMEM_API void append(std::vector<FieldValue>& values, FieldValue value);
 
 }  // namespace detail
 
@@ -169,7 +173,8 @@ FieldValue field_value(const Field<T>& field) {
 template <detail::HasFields Problem>
 std::vector<FieldValue> values_of(const Problem& problem) {
   std::vector<FieldValue> values;
-  detail::visit_fields(problem, [&](const auto& field) { values.push_back(detail::field_value(field)); });
+  detail::visit_fields(problem,
+                       [&](const auto& field) { detail::append(values, detail::field_value(field)); });
   return values;
 }
 

@@ -1,4 +1,4 @@
-/// smem: normalisation of rows, as the layers of transformers have it.
+/// smem: layer normalisation and root mean square normalisation of rows.
 #pragma once
 
 #include <smem/context.hpp>
@@ -10,43 +10,45 @@
 
 namespace smem {
 
-/// What a norm does besides, and which other results it leaves. Rows are computed in float32, of float64 in
-/// float64: that type is meant by "computed in".
+/// Optional inputs and results of a norm. Arithmetic is float32, for float64 inputs float64; this type is
+/// called the arithmetic type below.
 struct Norm {
-  double epsilon = 1e-5;  ///< added to the mean of squares, in whose root it is; 0 or more
-  /// A factor for each element of a row, of in's type or the one that rows are computed in. Empty: none.
+  double epsilon = 1e-5;  ///< added to the mean of squares before the square root; 0 or more
+  /// Factors, one for each element of a row, of in's type or the arithmetic type. Empty: none.
   ConstVector weight = {};
-  /// Added to each element of a row in the end, of weight's type, or as it. Empty: none.
+  /// Summands, one for each element of a row, of the type of `weight`; without a weight as it. Empty: none.
   ConstVector bias = {};
-  /// Of in's type and shape, added to `in` first: a row is then the sum, in the type that it is computed in.
+  /// Added to `in` first, in the arithmetic type; has in's type and shape. Empty: none.
   ConstMatrix residual = {};
-  /// Where the sum of `in` and residual is left, of out's type and in's shape; may be `in` or the residual.
+  /// Receives the sum of `in` and residual; has out's type and in's shape. May be `in` or the residual.
   std::optional<Matrix> sum = {};
-  /// Where the mean of each row is left, of the type it is computed in: at least rows * batch elements. Of
-  /// layer_norm alone.
+  /// Receives the mean of each row, in the arithmetic type: at least rows * batch elements. layer_norm only.
   std::optional<Vector> mean = {};
-  /// The same of the reciprocal deviation: what elements were multiplied by before weight.
+  /// Receives 1 / sqrt(variance + epsilon) of each row, for rms_norm 1 / sqrt(mean of squares + epsilon).
+  /// Type and size as `mean`.
   std::optional<Vector> reciprocal_deviation = {};
 };
 
-/// out(r, c) = (x(r, c) - mean of row r) / sqrt(variance of row r + epsilon) * weight[c] + bias[c], where x
-/// is `in`, or in + residual, and the variance is the mean of (x - mean)^2: of each row of each matrix.
+/// out(r, c) = (x(r, c) - mean of row r) / sqrt(variance of row r + epsilon) * weight[c] + bias[c], for each
+/// row of each matrix of the batch. Here x is `in`, or in + residual, and the variance is the mean of
+/// (x - mean)^2.
 ///
-/// `in`: half, bfloat16, float32 or float64, rows of at most 2^30 elements; `out`: the same type, or float32
-/// for half and bfloat16, and of in's shape. `out` may be `in` or the residual itself. Means are subtracted
-/// before squares are summed, and corrected by the mean of the differences: of rows whose mean is far larger
-/// than their deviation as many digits are right as of others. A row is NaN where one of its elements is NaN
-/// or infinite, or its sum or the sum of squares exceeds what it is computed in, and its mean is any number
-/// then; a row of equal elements is bias, with an epsilon of 0 NaN. Mean and reciprocal deviation of rows of
-/// no elements are NaN.
+/// `in` is half, bfloat16, float32 or float64, with rows of at most 2^30 elements. `out` has the shape of
+/// `in`, and its type, or float32 for half and bfloat16. `out` may be `in` or the residual itself.
 ///
-/// A row is read once where it fits registers or local memory, else twice, and written once. No host wait.
-/// The same bits in every run of the same plan. Temporary memory, as the plan states, where groups share a
-/// row. \returns the event after which the results are there. \throws Error when shapes or types do not fit,
-/// epsilon is negative, not finite or larger than float32 where rows are computed in it, a sum has no
-/// residual, a view leaves its buffer or belongs to another context, a result overlaps what is read or
-/// another result without being allowed to be it, the device has no fp64 and a type is float64, or the
-/// variant cannot run; it names the argument, and nothing is enqueued then.
+/// The mean is subtracted before squares are summed, and corrected by the mean of the differences. So a mean
+/// that is far larger than the deviation costs no accuracy. A row becomes NaN if it contains NaN or infinity,
+/// or if its sum or its sum of squares overflows the arithmetic type; its `mean` is then not specified. A row
+/// of equal elements becomes bias, with an epsilon of 0 NaN. Mean and reciprocal deviation of empty rows are
+/// NaN.
+///
+/// A row that fits registers or local memory is read once, a longer one twice; it is written once. No host
+/// wait. A plan gives the same bits in every run. If several work-groups share a row, the call uses temporary
+/// memory, as much as the plan states. \returns the event that completes with the results. \throws Error
+/// when shapes or types do not fit; epsilon is negative, not finite or, for float32 arithmetic, too large for
+/// float32; there is a sum without a residual; a view exceeds its buffer or belongs to another context; a
+/// result overlaps an input or another result and is not one of those named above; a type is float64 and the
+/// device has no fp64; or the variant cannot run. The error names the argument, and nothing is enqueued.
 ///
 /// J. L. Ba, J. R. Kiros and G. E. Hinton, "Layer normalization", 2016. T. F. Chan, G. H. Golub and
 /// R. J. LeVeque, "Algorithms for computing the sample variance", The American Statistician 37, 1983.
@@ -54,7 +56,7 @@ SMEM_API cl::Event layer_norm(const Context& context, const ConstMatrix& in, con
                               const Norm& what = {}, const CallOptions& options = {});
 
 /// out(r, c) = x(r, c) / sqrt(mean of the squares of row r + epsilon) * weight[c] + bias[c]. As layer_norm(),
-/// but no mean is subtracted, nor left. With an epsilon of 0 a row of zeros is NaN.
+/// but no mean is subtracted or written. With an epsilon of 0 a row of zeros becomes NaN.
 ///
 /// B. Zhang and R. Sennrich, "Root mean square layer normalization", 2019.
 SMEM_API cl::Event rms_norm(const Context& context, const ConstMatrix& in, const Matrix& out,

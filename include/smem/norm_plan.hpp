@@ -24,11 +24,11 @@ struct NormProblem {
   NormOp op = NormOp::layer;         ///< what is computed
   Scalar in = Scalar::float32;       ///< type of the input and the residual
   Scalar out = Scalar::float32;      ///< type of the results and the sum
-  Scalar weights = Scalar::float32;  ///< type of weight and bias; without them without meaning
-  bool weight = false;               ///< whether elements are multiplied by one
-  bool bias = false;                 ///< whether one is added to them
-  bool residual = false;             ///< whether one is added to the input first
-  bool sum = false;                  ///< whether that sum is a result too
+  Scalar weights = Scalar::float32;  ///< type of weight and bias; not used without either
+  bool weight = false;               ///< whether there is a weight
+  bool bias = false;                 ///< whether there is a bias
+  bool residual = false;             ///< whether a residual is added to the input first
+  bool sum = false;                  ///< whether that sum is written too
   std::size_t rows = 0;              ///< of a matrix
   std::size_t cols = 0;              ///< elements of a row
   std::size_t batch = 1;             ///< matrices
@@ -49,11 +49,11 @@ struct NormProblem {
   }
 };
 
-/// The plan that layer_norm() and rms_norm() use on `device`. Where it is "split", a launch before the main
-/// one leaves the statistics of parts of rows in temporary memory. Overrides: `variant`, and `work_items`, a
-/// power of two, for all variants but "cpu". \throws Error when the problem or the device does not allow it,
-/// the variant is unknown or cannot run this problem on this device, or another field was fixed; it names the
-/// field.
+/// The plan that layer_norm() and rms_norm() use on `device`. In the plan "split", a launch before
+/// the main one stores the statistics of parts of rows in temporary memory. Overrides: `variant`, and
+/// `work_items`, a power of two, for all variants but "cpu". \throws Error when the device cannot compute the
+/// problem, the variant is unknown or cannot run this problem on this device, or another field is fixed. The
+/// error names the field.
 SMEM_API Plan plan_norm(const Device& device, const NormProblem& problem,
                         const PlanOverrides& overrides = {});
 

@@ -15,7 +15,7 @@ namespace smem {
 
 /// Which elements of a head make a pair.
 enum class RotaryPairs {
-  halves,     ///< element k and the one half of the rotated elements behind it
+  halves,     ///< elements k and k + rotated / 2
   neighbours  ///< elements 2 k and 2 k + 1
 };
 
@@ -48,8 +48,8 @@ struct RotaryProblem {
 };
 
 /// The plan that rotary() uses on `device`. Overrides: `variant`, and `work_items`, a power of two, for all
-/// variants but "cpu". \throws Error when the problem or the device does not allow it, the variant is unknown
-/// or cannot run this problem on this device, or another field was fixed; it names the field.
+/// variants but "cpu". \throws Error when the device cannot compute the problem, the variant is unknown or
+/// cannot run this problem on this device, or another field is fixed. The error names the field.
 SMEM_API Plan plan_rotary(const Device& device, const RotaryProblem& problem,
                           const PlanOverrides& overrides = {});
 

@@ -8,37 +8,38 @@
 
 namespace smem {
 
-/// What softmax() and log_softmax() make of a row whose elements all are -inf.
+/// The result of softmax() and log_softmax() for a row in which all elements are -inf.
 enum class MaskedRows {
-  nan,  ///< NaN, as 0 / 0 is
-  zero  ///< a softmax of 0, and a log_softmax of -inf
+  nan,  ///< NaN, as 0 / 0 gives
+  zero  ///< softmax gives 0, log_softmax -inf
 };
 
-/// out(r, c) = exp(in(r, c)) / the sum of exp(in(r, k)) over k: of each row of each matrix of the batch.
+/// out(r, c) = exp(in(r, c)) / the sum of exp(in(r, k)) over all k, for each row of each matrix of the batch.
 ///
-/// `in`: half, bfloat16, float32 or float64, rows of at most 2^30 elements; `out`: the same type, or float32
-/// for half and bfloat16, and of in's shape. `out` may be `in` itself. Computed in float32, of float64 in
-/// float64; the largest element is subtracted first, so nothing overflows. A row with a NaN or +inf is NaN;
-/// an element of -inf is 0 where another one is finite.
+/// `in` is half, bfloat16, float32 or float64, with rows of at most 2^30 elements. `out` has the shape of
+/// `in`, and its type, or float32 for half and bfloat16. `out` may be `in` itself. Arithmetic is float32, for
+/// float64 inputs float64. The maximum of the row is subtracted first, so nothing overflows. A row that
+/// contains NaN or +inf becomes NaN. An element of -inf becomes 0 if its row has a finite element.
 ///
-/// A row is read once where it fits registers or local memory, else twice, and written once. No host wait.
-/// The same bits in every run of the same plan. Temporary memory, as the plan states, where groups share a
-/// row. \returns the event after which the results are there. \throws Error when shapes or types do not fit,
-/// a view leaves its buffer or belongs to another context, `out` overlaps `in` without being `in`, the device
-/// has no fp64 and a type is float64, or the variant cannot run; it names the argument, and nothing is
-/// enqueued then.
+/// A row that fits registers or local memory is read once, a longer one twice; it is written once. No host
+/// wait. A plan gives the same bits in every run. If several work-groups share a row, the call uses temporary
+/// memory, as much as the plan states. \returns the event that completes with the results. \throws Error
+/// when shapes or types do not fit, a view exceeds its buffer or belongs to another context, `out` overlaps
+/// `in` without being `in`, a type is float64 and the device has no fp64, or the variant cannot run. The
+/// error names the argument, and nothing is enqueued.
 ///
 /// M. Milakov and N. Gimelshein, "Online normalizer calculation for softmax", 2018.
 SMEM_API cl::Event softmax(const Context& context, const ConstMatrix& in, const Matrix& out,
                            MaskedRows masked = MaskedRows::nan, const CallOptions& options = {});
 
-/// out(r, c) = the logarithm of softmax: in(r, c) - logsumexp of row r. As softmax().
+/// out(r, c) = in(r, c) - logsumexp of row r, which is the logarithm of softmax. All else as softmax().
 SMEM_API cl::Event log_softmax(const Context& context, const ConstMatrix& in, const Matrix& out,
                                MaskedRows masked = MaskedRows::nan, const CallOptions& options = {});
 
-/// out[r + b * rows] = the logarithm of the sum of exp(in(r, k)) over k, of row r of matrix b: -inf of a row
-/// of nothing or of -inf alone, +inf where an element is, NaN where one is. `out` has at least rows * batch
-/// elements, which do not overlap `in`. Else as softmax().
+/// out[r + b * rows] = the logarithm of the sum of exp(in(r, k)) over all k, for row r of matrix b. The
+/// result is -inf for an empty row and for a row of -inf only, NaN for a row that contains NaN, and otherwise
+/// +inf for one that contains +inf. `out` has at least rows * batch elements and does not overlap `in`. All
+/// else as softmax().
 SMEM_API cl::Event logsumexp(const Context& context, const ConstMatrix& in, const Vector& out,
                              const CallOptions& options = {});
 

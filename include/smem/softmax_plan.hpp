@@ -43,11 +43,11 @@ struct SoftmaxProblem {
   }
 };
 
-/// The plan that softmax(), log_softmax() and logsumexp() use on `device`. Where it is "split", a launch
-/// before the main one leaves the statistics of parts of rows in temporary memory. Overrides: `variant`, and
-/// `work_items`, a power of two, for all variants but "cpu". \throws Error when the problem or the device
-/// does not allow it, the variant is unknown or cannot run this problem on this device, or another field was
-/// fixed; it names the field.
+/// The plan that softmax(), log_softmax() and logsumexp() use on `device`. In the plan
+/// "split", a launch before the main one stores the statistics of parts of rows in temporary memory.
+/// Overrides: `variant`, and `work_items`, a power of two, for all variants but "cpu". \throws Error when the
+/// device cannot compute the problem, the variant is unknown or cannot run this problem on this device, or
+/// another field is fixed. The error names the field.
 SMEM_API Plan plan_softmax(const Device& device, const SoftmaxProblem& problem,
                            const PlanOverrides& overrides = {});
 

@@ -28,13 +28,13 @@ struct TopKProblem {
   Scalar places = Scalar::uint32;  ///< type of the places: uint32 or uint64
   std::size_t rows = 1;            ///< of a matrix; a vector is one row
   std::size_t cols = 0;            ///< elements of a row
-  std::size_t k = 1;               ///< of them that are selected
+  std::size_t k = 1;               ///< selected elements of a row
   std::size_t batch = 1;           ///< matrices
-  bool least = false;              ///< whether the least are selected
+  bool least = false;              ///< whether the least elements are selected
   bool sorted = true;              ///< whether results are in order
   bool total_order = false;        ///< of floating-point elements: IEEE 754's totalOrder
-  std::size_t row_alignment =
-      16;  ///< the largest power of two, at most 16, that divides rows' byte addresses
+  /// The largest power of two, at most 16, that divides the byte address of every row.
+  std::size_t row_alignment = 16;
 
   /// The operation, as `smem tune` calls it.
   std::string_view name() const { return "top_k"; }
@@ -49,8 +49,9 @@ struct TopKProblem {
 };
 
 /// The plan that top_k(), top_k_rows() and nth_element() use on `device`. Overrides: `variant`, and
-/// `work_items`, a power of two, for all variants but "cpu". \throws Error when the problem is none, the
-/// variant is unknown or cannot run it on this device, or another field was fixed; it names the field.
+/// `work_items`, a power of two, for all variants but "cpu". \throws Error when a member is out of
+/// its range, the variant is unknown or cannot run this problem on this device, or another field is fixed.
+/// The error names the field.
 SMEM_API Plan plan_top_k(const Device& device, const TopKProblem& problem,
                          const PlanOverrides& overrides = {});
 

@@ -29,6 +29,32 @@ interrupted INT 2 bench first-call --repetitions 100
 [ "$code" = 130 ] || fail "exit code $code of a parent"
 [ -z "$(ls -A "$TMPDIR")" ] || fail "left: $(ls "$TMPDIR")"
 
+# ended_after PATTERN ARGUMENTS...: ends it when its output has the pattern; sets code. In the background SIGINT is ignored.
+ended_after() {
+  local pattern="$1" pid
+  shift
+  "$smem" "$@" >"$folder/output" 2>"$folder/errors" &
+  pid=$!
+  for _ in {1..600}; do
+    ! grep -qE "$pattern" "$folder/output" || break
+    sleep 0.1
+  done
+  kill -TERM "$pid" || fail "ended by itself: $(cat "$folder/output" "$folder/errors")"
+  code=0
+  wait "$pid" || code=$?
+  [ "$code" = 143 ] || fail "exit code $code after SIGTERM: $(cat "$folder/errors")"
+}
+
+# What is measured by then is kept.
+ended_after '^333 x 333' bench --goals-small --json "$folder/bench.json" --report "$folder/report.md"
+expect "$(cat "$folder/bench.json")" '"case": "333 x 333'
+expect "$(cat "$folder/report.md")" '^\| transpose \| 333 x 333'
+"$smem" bench --compare "$folder/bench.json" "$folder/bench.json" >/dev/null || fail 'the kept file is not whole'
+ended_after '^transpose ' roofline --small --plot "$folder/roof.svg" --json "$folder/roof.json"
+expect "$(cat "$folder/roof.svg")" '>transpose<'
+expect "$(tail -1 "$folder/roof.svg")" '^</svg>$'
+expect "$(cat "$folder/roof.json")" '"operation": "transpose"'
+
 # Without an interrupt the file is there as a whole.
 "$smem" bench transpose 65x33 --csv "$folder/old.csv" >/dev/null
 [ "$(wc -l <"$folder/old.csv")" -eq 2 ] || fail "$(cat "$folder/old.csv")"

@@ -20,6 +20,7 @@ expect "$text" '^vector .* x [0-9.]+ +several results'
 text=$("$smem" roofline pool transpose --small --plot "$folder/roof.svg")
 expect "$text" '^max_pool2d +max 2 x 2'
 expect "$text" '^transpose .*333 x 333.* none '
+expect "$text" '^copy [0-9.]+ GB/s, fp32 [0-9.]+ GFLOP/s'
 refuse "$text" '^scan'
 for picture in ladder roof; do
   expect "$(head -1 "$folder/$picture.svg")" '^<svg xmlns='
@@ -29,6 +30,11 @@ for picture in ladder roof; do
   fi
 done
 expect "$(cat "$folder/ladder.svg")" 'The ladder of pool'
+# What does no arithmetic has a bar, and no point.
+expect "$(cat "$folder/roof.svg")" 'Operations without arithmetic'
+expect "$(cat "$folder/roof.svg")" 'text-anchor="end" >transpose</text>'
+refuse "$(cat "$folder/roof.svg")" '>transpose [a-z]+</text>'
+expect "$(cat "$folder/roof.svg")" '>max_pool2d [a-z]+</text>'
 if "$smem" ladder pool --small --plot /nonexistent/x.svg >"$folder/out" 2>&1; then fail 'wrote into nothing'; fi
 expect "$(cat "$folder/out")" '^smem: .*--plot'
 
@@ -55,6 +61,13 @@ expect "$text" '^0 compared'
 echo '{"rows": 3}' >"$folder/broken.json"
 if "$smem" bench --compare "$folder/a.json" "$folder/broken.json" 2>"$folder/out"; then fail 'read a broken file'; fi
 expect "$(cat "$folder/out")" '^smem: .*--compare'
+
+# A table for each operation, with its source above it.
+"$smem" bench flip 64x64 scan 3001 --report "$folder/report.md" >/dev/null
+[ "$(grep -cE "driver .*, $(date -u +%F): \`smem bench flip 64x64 scan 3001 --report .*\`\$" "$folder/report.md")" = 2 ] ||
+  fail "not above each table: $(cat "$folder/report.md")"
+expect "$(cat "$folder/report.md")" '^## flip$'
+expect "$(cat "$folder/report.md")" '^## scan$'
 
 # Several operations and sizes make one file; the worst of them is the exit code.
 text=$("$smem" bench scan 3001,5003 pool 64x64 --json "$folder/several.json")

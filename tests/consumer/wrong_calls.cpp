@@ -5,17 +5,30 @@
 using ConstVector = smem::VectorView<const float>;
 using ConstMatrix = smem::MatrixView<const float>;
 using ConstGrid = smem::GridView<const float>;
+using ConstHeads = smem::HeadsView<const float>;
 
-void wrong(const smem::Context& c, const smem::Array<float>& in, const smem::Array<float>& out) {
+void wrong(const smem::Context& c, const smem::Array<float>& in, const smem::Array<float>& out,
+           const ConstHeads& q) {
   // An output of const elements, of a function and of two overloads.
   smem::inclusive_scan(c, in, ConstVector(out.buffer(), 6));
   smem::transpose(c, in.matrix(2, 3), ConstMatrix(out.buffer(), 3, 2));
   smem::max_pool2d(c, in.grid({4, 4}), ConstGrid(out.buffer(), {2, 2}));
+  smem::sort(c, in, ConstVector(out.buffer(), 6));
+  smem::softmax(c, in.matrix(2, 3), ConstMatrix(out.buffer(), 2, 3));
+  smem::attention(c, q, q, q, q);
   // Another kind of view.
   smem::transpose(c, in.grid({2, 3}), out.matrix(3, 2));
   smem::gemm(c, in, in, out.matrix(3, 2));
   smem::sum(c, in.matrix(2, 3));
+  smem::softmax(c, in, out);
+  smem::attention(c, in.matrix(2, 3), q, q, out);
+  // Outputs that are missing.
+  smem::top_k(c, in, out);
+  smem::layer_norm(c, in.matrix(2, 3));
   // A number where a Count or options are wanted.
   smem::Array<float>(c, 1000);
   smem::transpose(c, in.matrix(2, 3), out.matrix(3, 2), 7);
+  smem::sort(c, in, out, true);
+  smem::top_k(c, in, out, out, 5);
+  smem::rotary(c, in.matrix(2, 3), out.matrix(2, 3), 10000.0);
 }
