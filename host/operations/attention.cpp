@@ -311,6 +311,8 @@ Operation attention_operation() {
       .steps = {{"naive",
                  "all logits in global memory, their softmax, and its product with values: three launches"},
                 {"tiled", "tiles of keys and values in local memory, an online softmax, sums in registers"},
+                {"split_keys",
+                 "few queries: keys in equal parts for all groups, the last of which combines their sums"},
                 {"mma", "NVIDIA's matrix units, weights in registers, the next tile on its way"},
                 {"cpu", "one thread has tiles in its cache, products in vector registers"}},
       .words = {sizes_rule("shape", "Sequences, heads, queries of a sequence, elements of a query",
@@ -364,7 +366,13 @@ Operation attention_operation() {
                    {"4x16x4096x80 half --causal --window 100 --sinks 4 --slopes --sink-logits", {"mma"}},
                    {"4x16x512x96 half --bias --soft-cap 30 --lengths --lse", {"mma"}},
                    {"4x16x512x128 half --ragged --causal --float-out", {"mma"}},
-                   {"4x16x512x64 --page 64", {"tiled", ""}}},
+                   {"4x16x512x64 --page 64", {"tiled", ""}},
+                   {"1x32x1x128 half --keys 131072 --kv-heads 8", {"split_keys"}},
+                   {"16x32x1x128 half --keys 8192", {""}},
+                   {"16x16x4x64 bfloat16 --keys 8192 --kv-heads 8 --page 16 --causal --lse", {"split_keys"}},
+                   {"4x64x1x256 half --keys 4096 --kv-heads 8 --window 1000 --sinks 4 --sink-logits",
+                    {"split_keys"}},
+                   {"4x16x3x80 --keys 4096 --kv-heads 4 --ragged --slopes --soft-cap 30", {"split_keys"}}},
   };
 }
 

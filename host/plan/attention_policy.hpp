@@ -26,6 +26,25 @@ struct AttentionMma {
   std::size_t rows() const { return warps * sixteens * 16; }
 };
 
+inline constexpr Evidence kSplitUnmeasured{
+    .what = "no measurement yet: bytes on their way, and groups that registers let a unit hold"};
+
+/// Of "split_keys".
+struct AttentionSplit {
+  Evidence evidence = kSplitUnmeasured;
+  std::size_t group = 128;    ///< work-items
+  std::size_t most_rows = 8;  ///< of a tile: 1, 2, 4, 8
+  std::size_t keys_each = 4;  ///< that a team has at once
+  std::size_t chunk = 128;    ///< keys, of which groups have whole numbers
+  std::size_t stages = 3;     ///< turns on their way by cp.async, or in use
+  /// Of the launch: what a unit runs at once, of tiles of at most 4 rows, and of more.
+  std::array<std::size_t, 2> groups_a_unit{3, 2};
+  // It is chosen for at most so many rows (queries times the heads that share keys) and at least so many
+  // keys.
+  std::size_t chosen_rows = 16;
+  std::size_t chosen_keys = 256;
+};
+
 struct AttentionPolicy {
   When when;
   Evidence evidence = kFromFacts;
@@ -42,6 +61,7 @@ struct AttentionPolicy {
                                    {128, 4, 1, 64, false},
                                    {256, 8, 1, 32, false},
                                    {256, 4, 1, 32, false}}};
+  AttentionSplit split = {};  ///< of "split_keys"
   // Of "cpu", whose thread has a tile in its own cache:
   std::size_t cache_bytes = 768 * 1024;
   std::size_t cpu_rows = 192;     ///< of a thread, at most
@@ -75,7 +95,8 @@ inline constexpr AttentionPolicy kAttentionPolicies[] = {
      .evidence = {.what = "no measurement: tiles that fit the cache of a thread"},
      .tiles = {{{256, 32, 32, 4}, {256, 16, 16, 4}, {256, 16, 16, 4}, {256, 16, 16, 4}}},
      .unroll = 1,
-     .logits_bytes = std::size_t{16} << 20},
+     .logits_bytes = std::size_t{16} << 20,
+     .split = {.group = 64, .most_rows = 4, .keys_each = 2, .groups_a_unit = {16, 16}}},
     {},
 };
 
