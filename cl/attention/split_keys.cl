@@ -188,14 +188,16 @@ static inline uint group_of_chunk(uint c, uint all, uint groups) { return (uint)
   at.row = unit % tiles_here * ROWS;                                                     \
   at.rows = min(at.queries * group - at.row, (uint)ROWS);
 
-// Writes results [c, c + count) of a row, and its log-sum-exp. `largest` and `total`: of its keys; `values`: their weighted sum.
-#define WRITE_ROW(r, c, count, values, most, total)                                               \
+// Writes the results of a row from column c on: `values`, a vector of them. `most` and `total`: of its keys.
+#define WRITE_ROW(r, c, number, values, most, total)                                              \
   {                                                                                               \
     const float first = FIRST_LARGEST(at, at.row + (r)), largest_now = fmax(first, most);         \
     const float factor = exp2(most - shift_of(largest_now));                                      \
     const float weights = first_sum(first, largest_now) + factor * (total), share = factor * share_of(weights); \
     const ulong to = ROW_PLACE(at, at.row + (r), out) + (c);                                      \
-    for (uint e = 0; e < (count); ++e) store_result(out, to + e, (values)[e] * share);            \
+    UNROLLED                                                                                      \
+    for (uint e = 0; e < (number); ++e)                                                           \
+      if ((c) + e < VALUE_SIZE) store_result(out, to + e, (values)[e] * share);                   \
     if (LSE && (c) == 0) lse[LSE_PLACE(at, at.row + (r))] = lse_of(largest_now, weights);         \
   }
 
@@ -236,7 +238,7 @@ static inline uint group_of_chunk(uint c, uint all, uint groups) { return (uint)
     }                                                                                                       \
     float each[4];                                                                                          \
     vstore4(sum, 0, each);                                                                                  \
-    WRITE_ROW(r, c, min(4u, VALUE_SIZE - c), each, most, total)                                             \
+    WRITE_ROW(r, c, 4, each, most, total)                                                                 \
   }
 
 // Where the keys of the work-item's team are, of the turn that begins with number t of those that are seen.
@@ -526,6 +528,7 @@ void attention_split_keys(SPLIT_ARGUMENTS) {
   }
 }
 
+#if !ONE_LAUNCH
 // Combines the tile that began in the group of this number, and was continued in others.
 kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void attention_combine(SPLIT_ARGUMENTS) {
@@ -541,3 +544,4 @@ void attention_combine(SPLIT_ARGUMENTS) {
   const uint first_group = get_group_id(0), groups_here = group_of_chunk(end_chunk - 1, all, groups) - first_group + 1;
   COMBINE(first_group, groups_here)
 }
+#endif

@@ -32,11 +32,13 @@ inline constexpr Evidence kSplitUnmeasured{
 /// Of "split_keys".
 struct AttentionSplit {
   Evidence evidence = kSplitUnmeasured;
-  std::size_t group = 128;    ///< work-items
-  std::size_t most_rows = 8;  ///< of a tile: 1, 2, 4, 8
-  std::size_t keys_each = 4;  ///< that a team has at once
-  std::size_t chunk = 128;    ///< keys, of which groups have whole numbers
-  std::size_t stages = 3;     ///< turns on their way by cp.async, or in use
+  std::size_t group = 128;     ///< work-items
+  std::size_t most_rows = 8;   ///< of a tile: 1, 2, 4, 8
+  std::size_t most_pack = 8;   ///< elements of the widest read, of at most 16 bytes
+  std::size_t most_sums = 64;  ///< of a work-item
+  std::size_t keys_each = 4;   ///< that a team has at once
+  std::size_t chunk = 128;     ///< keys, of which groups have whole numbers
+  std::size_t stages = 3;      ///< turns on their way by cp.async, or in use
   /// Of the launch: what a unit runs at once, of tiles of at most 4 rows, and of more.
   std::array<std::size_t, 2> groups_a_unit{3, 2};
   // It is chosen for at most so many rows (queries times the heads that share keys) and at least so many
@@ -85,12 +87,17 @@ inline constexpr std::array<AttentionTile, 4> kNvidiaTiles{
 // cpu: PoCL compiles 8 x 4 logits for seconds.
 inline constexpr AttentionPolicy kAttentionPolicies[] = {
     {.when = {.family = "nvidia-hopper"}, .evidence = kByReads, .tiles = kNvidiaTiles},
-    {.when = {.family = "nvidia"}, .evidence = kByReads, .tiles = kNvidiaTiles},
+    {.when = {.family = "nvidia", .compute_capability = 80}, .evidence = kByReads, .tiles = kNvidiaTiles},
+    {.when = {.family = "nvidia"},
+     .evidence = kByReads,
+     .tiles = kNvidiaTiles,
+     .split = {.evidence = kWithoutSpills, .keys_each = 2}},
     {.when = {.family = "intel"},
      .evidence = kFromRegisters,
      .tiles = {{{64, 64, 64, 4}, {128, 32, 128, 4}, {256, 16, 256, 4}, {256, 32, 32, 4}}},
      .depth = 8,
-     .unroll = 8},
+     .unroll = 8,
+     .split = {.evidence = kFromRegisters, .most_rows = 4, .most_pack = 4, .most_sums = 16, .keys_each = 2}},
     {.when = {.family = "cpu"},
      .evidence = {.what = "no measurement: tiles that fit the cache of a thread"},
      .tiles = {{{256, 32, 32, 4}, {256, 16, 16, 4}, {256, 16, 16, 4}, {256, 16, 16, 4}}},

@@ -22,7 +22,7 @@ struct Split {
   std::size_t pack, group, team, rows, keys_each, stages = 0;
 
   Split(const Device& device, const AttentionSplit& policy, const AttentionProblem& p, std::size_t wanted)
-      : pack(16 / size_of(p.in)),
+      : pack(std::min(policy.most_pack, 16 / size_of(p.in))),
         group(wanted),
         rows(std::min(policy.most_rows, std::bit_ceil(at_least_1(p.queries * sharing(p))))),
         keys_each(policy.keys_each) {
@@ -30,6 +30,8 @@ struct Split {
       pack /= 2;
     const std::size_t packs = divide_up(std::max(p.head_size, p.value_size), pack);
     team = std::clamp<std::size_t>(std::bit_ceil(packs), 8, 32);
+    while (rows > 1 && rows * round_up(p.value_size, team * pack) / team > policy.most_sums)
+      rows /= 2;
     if (is_nvidia_gpu(device) && compute_capability(device) >= 80 && pack * size_of(p.in) == 16)
       stages = policy.stages;
   }
