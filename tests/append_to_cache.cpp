@@ -230,11 +230,12 @@ TEST_CASE("append_to_cache: pages, ragged batches, and what there is no room for
   c.lengths = {3, 12, 4, 13};
   run_all(sweep, c);
   c.tokens = 20;
-  c.offsets = {2, 7, 7, 8, 300};
+  c.lengths = {3, 12, 4, 2};
+  c.offsets = {2, 7, 7, 8, 15};  // before and behind which there are tokens of no sequence
   c.tokens_first = true;
   run_all(sweep, c);
   c.page = 0;
-  c.offsets = {9, 4, 12, 20, 18};  // of which some do not ascend
+  c.offsets = {0, 7, 12, 19, 300};
   run_all(sweep, c);
 }
 
