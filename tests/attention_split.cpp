@@ -53,10 +53,10 @@ TEST_CASE("attention: any number of splits of the keys, with the same bits twice
                                        .value_size = kSize,
                                        .lse = true,
                                        .key_lengths = true};
-  // On PoCL, 17 splits of the longer sequence are those of as many groups.
+  // Several groups have parts of the longer sequence.
   if (context.device().type == smem::DeviceType::cpu) {
     const smem::PlanOverrides fixed{.variant = "split_keys", .tile_cols = 42};
-    CHECK(smem::plan_attention(context.device(), problem, fixed).groups() >= 32);
+    CHECK(smem::plan_attention(context.device(), problem, fixed).groups() >= 16);
   }
   for (std::size_t splits = 1; splits <= 17; ++splits) {
     CAPTURE(splits);
