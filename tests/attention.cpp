@@ -278,7 +278,8 @@ static Outcome run(const smem::Context& context, const AttentionCase& c, Random&
   try {
     const ConstHeads q = place(a.q, a.q_data.bytes), k = place(a.k, a.k_data.bytes),
                      v = place(a.v, a.v_data.bytes);
-    const smem::CallOptions options{.variant = c.variant};
+    const smem::PlanOverrides fixed{.variant = c.variant, .tile_cols = c.chunk};
+    const smem::CallOptions options{.overrides = &fixed};
     if (c.lse)
       smem::attention(context, q, k, v, out, lse.vector(), how, options);
     else
@@ -322,6 +323,13 @@ void run_all(AttentionSweep& sweep, AttentionCase c) {
     CAPTURE(variant);
     sweep.run(c);
     CHECK(sweep.ran() == (runs_here(sweep.context(), c) ? 1 : 0));
+    if (variant != "split_keys") continue;
+    for (const std::size_t splits : {2, 7}) {
+      c.chunk = std::max<std::size_t>((c.keys + splits - 1) / splits, 1);
+      sweep.run(c);
+    }
+    CHECK(sweep.ran() == 2);
+    c.chunk = 0;
   }
 }
 

@@ -142,6 +142,47 @@ TEST_CASE("bad input of attention") {
   CHECK(refused([](Input& i) { i.variant = "nosuch"; }) == "variant");
 }
 
+TEST_CASE("attention: numbers of lists are checked on request") {
+  const smem::Context context;
+  using Numbers = std::vector<std::uint32_t>;
+  const auto argument = [&](const Numbers& lengths, const Numbers& table, const Numbers& queries,
+                            const Numbers& keys, bool check = true) {
+    const smem::Array<std::uint32_t> of_lengths(context, lengths), of_table(context, table),
+        of_queries(context, queries), of_keys(context, keys);
+    return Input::refused(context, [&](Input& i) {
+      const auto list = [](const smem::Array<std::uint32_t>& numbers) -> smem::ConstVector {
+        if (numbers.size() == 0) return {};
+        return {numbers.buffer()(), Scalar::int32, numbers.size()};
+      };
+      i.how.check = check;
+      i.how.key_lengths = list(of_lengths);
+      // Where nothing is out of range, the call is refused for its variant.
+      i.variant = "nosuch";
+      if (!table.empty()) i.how.cache.table = {of_table.buffer()(), Scalar::uint32, 2, table.size() / 2};
+      if (queries.empty()) return;
+      i.q.shape.batch = i.out_shape.batch = i.k.shape.batch = i.v.shape.batch = 1;
+      i.how.ragged = {list(of_queries), list(of_keys)};
+    });
+  };
+  constexpr std::uint32_t kMinus1 = 0xffffffff;
+  CHECK(argument({6, 0}, {}, {}, {}) == "variant");
+  CHECK(argument({6, 7}, {}, {}, {}) == "key_lengths");
+  CHECK(argument({kMinus1, 6}, {}, {}, {}) == "key_lengths");
+  CHECK(argument({6, 7}, {}, {}, {}, false) == "variant");
+  // Two pages of 6 keys; entries behind a length may be anything.
+  CHECK(argument({6, 12}, {1, 9, 0, 1}, {}, {}) == "variant");
+  CHECK(argument({7, 12}, {1, 9, 0, 1}, {}, {}) == "cache.table");
+  CHECK(argument({6, 12}, {1, 9, 0, kMinus1}, {}, {}) == "cache.table");
+  CHECK(argument({6, 13}, {1, 9, 0, 1}, {}, {}) == "key_lengths");
+  CHECK(argument({}, {}, {0, 5, 5}, {0, 3, 6}) == "variant");
+  CHECK(argument({}, {}, {0, 5, 4}, {0, 3, 6}) == "ragged.queries");
+  CHECK(argument({}, {}, {0, 5, 6}, {0, 3, 6}) == "ragged.queries");
+  CHECK(argument({}, {}, {0, 5, 5}, {0, 7, 6}) == "ragged.keys");
+  CHECK(argument({}, {}, {0, 5, 5}, {kMinus1, 3, 6}) == "ragged.keys");
+  CHECK(argument({3, 3}, {}, {0, 5, 5}, {0, 3, 6}) == "variant");
+  CHECK(argument({3, 4}, {}, {0, 5, 5}, {0, 3, 6}) == "key_lengths");
+}
+
 TEST_CASE("attention: nothing to do") {
   const smem::Context context;
   const smem::Array<float> in(context, std::vector<float>(64, 1)), out(context, std::vector<float>(64, 7)),

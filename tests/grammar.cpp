@@ -226,7 +226,7 @@ namespace {
   CALL(separable, Separable) CALL(box, Box) CALL(window, Window) CALL(stencil, Stencil)         \
   CALL(conv2d, Conv2d) CALL(pool, Pool) CALL(global_pool, GlobalPool) CALL(heat, Heat)          \
   CALL(moving_mean, MovingMean) CALL(softmax, Softmax) CALL(top_k, TopK) CALL(norm, Norm)       \
-  CALL(rotary, Rotary) CALL(attention, Attention) CALL(rates, Rates)
+  CALL(rotary, Rotary) CALL(attention, Attention) CALL(append_to_cache, AppendToCache) CALL(rates, Rates)
 // clang-format on
 
 template <class Out>

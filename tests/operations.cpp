@@ -160,6 +160,7 @@ TEST_CASE("keys: problems that differ in one member have plans of their own") {
   check_keys<smem::WeightedHistogramProblem>(smem::plan_histogram_weighted);
   check_keys<smem::GemmProblem>(smem::plan_gemm);
   check_keys<smem::AttentionProblem>(smem::plan_attention);
+  check_keys<smem::AppendToCacheProblem>(smem::plan_append_to_cache);
   check_keys<smem::Conv2dProblem>(smem::plan_conv2d);
   check_keys<smem::HeatProblem>(smem::plan_heat);
   check_keys<smem::StencilProblem>(smem::plan_stencil);

@@ -9,20 +9,6 @@
 #define PAIR_PACKS (ROTATED / 2 / PACK)
 #define ITEMS (PAIR_PACKS + (HEAD_SIZE - ROTATED) / PACK)  // work-items of a head: also for what is not rotated
 
-// Rotates the pairs of two packs: their elements in turn, or one of each.
-static inline void rotate(packed_vector* one, packed_vector* two, packed_vector c, packed_vector s) {
-#if NEIGHBOURS && PACK > 1
-  const packed_vector x = (packed_vector)(one->even, two->even), y = (packed_vector)(one->odd, two->odd);
-  const packed_vector first = x * c - y * s, second = y * c + x * s;
-  one->even = first.lo, one->odd = second.lo;
-  two->even = first.hi, two->odd = second.hi;
-#else
-  const packed_vector x = *one, y = *two;
-  *one = x * c - y * s;
-  *two = y * c + x * s;
-#endif
-}
-
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void rotary_shared(ROTARY_ARGUMENTS, ulong jobs_per_item) {
   (void)batch, (void)cols;
@@ -49,7 +35,7 @@ void rotary_shared(ROTARY_ARGUMENTS, ulong jobs_per_item) {
         packed_vector x = load_pack(from, one);
         if (item < PAIR_PACKS) {
           packed_vector y = load_pack(from, two);
-          rotate(&x, &y, c, s);
+          rotate_packs(&x, &y, c, s);
           store_row_pack(to, two, HEAD_SIZE, 1, y);
         }
         store_row_pack(to, one, HEAD_SIZE, 1, x);

@@ -1,6 +1,7 @@
 // attention, described.
 #include "operations/matrices.hpp"
 #include "operations/operation.hpp"
+#include "operations/peers.hpp"
 
 #include "formatted.hpp"
 #include "plan/attention_checks.hpp"
@@ -25,7 +26,7 @@ struct Described {
   AttentionProblem p;
   std::size_t sequences = 1, queries = 0, keys = 0;  ///< the longest of a sequence
   std::size_t page = 0;                              ///< keys of a page; 0: none
-  bool causal = false, tokens_first = false;
+  bool causal = false, tokens_first = false, zipf = false;
   AttentionWindow window = {};
   double soft_cap = 0;
 
@@ -33,8 +34,11 @@ struct Described {
   static std::size_t begin_of(std::size_t s, std::size_t tokens, std::size_t sequences) {
     return s * tokens - (s % 2 == 1 && s < sequences ? tokens / 3 : 0);
   }
-  /// Keys of sequence s of a cache.
-  static std::size_t length_of(std::size_t s, std::size_t keys) { return keys - (s * 37) % (keys / 2 + 1); }
+  /// Keys of sequence s of a cache. By Zipf's law, the one of rank r has 1 / r of the longest one's.
+  std::size_t length_of(std::size_t s) const {
+    if (zipf) return std::max<std::size_t>(keys / (s * 37 % sequences + 1), 1);
+    return keys - (s * 37) % (keys / 2 + 1);
+  }
 
   std::size_t pages_of_sequence() const { return (keys + page - 1) / page; }
   HeadsShape q() const { return {p.ragged ? 1 : sequences, p.heads, p.queries, p.head_size}; }
@@ -87,7 +91,7 @@ void compute_query(const Described& of, const Case& c, const HostArrays& arrays,
   std::size_t queries = of.queries, keys = of.keys;
   if (p.ragged) queries = Described::begin_of(at.s + 1, of.queries, of.sequences) - begin_q;
   if (p.ragged && of.page == 0) keys = Described::begin_of(at.s + 1, of.keys, of.sequences) - begin_k;
-  if (p.key_lengths) keys = std::min(keys, Described::length_of(at.s, of.keys));
+  if (p.key_lengths) keys = std::min(keys, of.length_of(at.s));
   if (at.i >= queries) return;
   const std::size_t batch = p.ragged ? 0 : at.s, shared = p.heads / p.kv_heads;
   const auto place_of_key = [&](std::size_t j, std::size_t size) {
@@ -165,7 +169,8 @@ Described described(const Words& words) {
   of.soft_cap = words.real("soft-cap");
   p.ragged = words.flag("ragged");
   p.paged = of.page != 0;
-  p.key_lengths = p.paged || words.flag("lengths");
+  of.zipf = words.flag("zipf");
+  p.key_lengths = p.paged || of.zipf || words.flag("lengths");
   const std::size_t parts = p.ragged ? of.sequences : 1;
   p.queries = detail::size_product(of.queries, parts);
   p.keys =
@@ -205,7 +210,7 @@ std::vector<ArrayRule> inputs_of(const Described& of) {
       {.at = [](std::size_t h) { return std::exp2(-static_cast<double>(h % 8) - 1); }});
   add(p.sink_logits, "sink_logits", Scalar::float32, p.heads, numbers);
   const std::size_t sequences = of.sequences, queries = of.queries, keys = of.keys;
-  list(p.key_lengths, "lengths", sequences, [=](std::size_t s) { return Described::length_of(s, keys); });
+  list(p.key_lengths, "lengths", sequences, [=](std::size_t s) { return of.length_of(s); });
   list(p.ragged, "query_offsets", sequences + 1,
        [=](std::size_t s) { return Described::begin_of(s, queries, sequences); });
   list(p.ragged && !p.paged, "key_offsets", sequences + 1,
@@ -246,12 +251,21 @@ std::string text_of(const Described& of, const Words& words) {
   text += formatted(" heads of {} x {} x {}", of.queries, of.keys, p.head_size);
   if (p.value_size != p.head_size) text += formatted("/{}", p.value_size);
   text += formatted(" {}", name_of(p.in));
-  for (const char* flag :
-       {"causal", "lse", "bias", "slopes", "sink-logits", "lengths", "ragged", "tokens-first", "float-out"})
+  for (const char* flag : {"causal", "lse", "bias", "slopes", "sink-logits", "lengths", "zipf", "ragged",
+                           "tokens-first", "float-out"})
     if (words.flag(flag)) text += formatted(", {}", flag);
   for (const char* name : {"window", "sinks", "page"})
     if (words.number(name) != 0) text += formatted(", {} {}", name, words.number(name));
   return of.soft_cap == 0 ? text : text + formatted(", soft-cap {}", words.text("soft-cap"));
+}
+
+/// Of keys and values behind the lengths of their sequences, which are not read.
+double unused_bytes(const Described& of) {
+  const std::size_t room = of.p.keys;
+  double keys = 0;
+  for (std::size_t s = 0; s < of.sequences; ++s)
+    keys += static_cast<double>(room - std::min(room, of.length_of(s)));
+  return keys * static_cast<double>(of.p.kv_heads * (of.p.head_size + of.p.value_size) * size_of(of.p.in));
 }
 
 Case read(const Words& words) {
@@ -269,6 +283,7 @@ Case read(const Words& words) {
     for (const ArrayRule& rule : made.in)
       made.bytes += static_cast<double>(rule.bytes());
     made.bytes += static_cast<double>(made.out[0].bytes());
+    if (p.key_lengths && !p.ragged) made.bytes -= unused_bytes(of);
   }
   if (plan::attention_pairs(p) > 1e8) made.slow = {"naive"};
   // Values are at most 2. Weights and results are rounded to the types of values and results.
@@ -311,6 +326,8 @@ Operation attention_operation() {
       .steps = {{"naive",
                  "all logits in global memory, their softmax, and its product with values: three launches"},
                 {"tiled", "tiles of keys and values in local memory, an online softmax, sums in registers"},
+                {"split_keys",
+                 "few queries: keys in equal parts for all groups, the last of which combines their sums"},
                 {"mma", "NVIDIA's matrix units, weights in registers, the next tile on its way"},
                 {"wgmma", "Hopper's, four warps at a time; other warps copy; softmax beside products"},
                 {"cpu", "one thread has tiles in its cache, products in vector registers"}},
@@ -330,6 +347,7 @@ Operation attention_operation() {
                 flag_rule("sink-logits", "Each head has the logit of a key without a value"),
                 flag_rule("lse", "Write the log-sum-exp of logits too"),
                 flag_rule("lengths", "Sequences have keys of various numbers"),
+                flag_rule("zipf", "So that few of them have many, by Zipf's law"),
                 flag_rule("ragged", "Sequences of various lengths one behind the other"),
                 option("page", "Keys of a page of a cache; 0: no pages"),
                 flag_rule("tokens-first", "Arrays are [batch, tokens, heads, size]"),
@@ -343,20 +361,32 @@ Operation attention_operation() {
                 "2x2x33x16 --keys 65 --soft-cap 2 --bias --slopes --sink-logits --lse",
                 "3x2x50x24 half --keys 40 --ragged --causal --lse --float-out",
                 "3x4x7x32 --keys 100 --kv-heads 2 --page 16 --causal --tokens-first",
-                "1x1x130x256 --lengths --causal"},
+                "5x6x1x64 half --keys 300 --kv-heads 2 --zipf --lse", "1x1x130x256 --lengths --causal"},
            .small = {"1x4x256x64", "1x4x256x64 half --causal", "2x8x1x128 --keys 1024 --kv-heads 2"},
            .usual = {"1x4x1024x64", "1x4x1024x64 --causal", "1x2x2048x128", "1x2x2048x128 half --causal",
                      "1x32x1x128 half --keys 8192 --kv-heads 8"},
-           // The peers' rates are of matrix units; goals are shares of the fp32 rate until those serve
-           // attention.
-           .large = {"4x16x4096x64 half", "4x16x4096x64 half --causal", "4x16x4096x128 half",
-                     "4x16x4096x128 half --causal", "2x16x4096x256 half", "2x16x4096x256 half --causal",
-                     "1x32x16384x128 half --kv-heads 8", "1x32x16384x128 half --kv-heads 8 --causal",
-                     "32x16x512x128 half", "32x16x512x128 half --causal", "4x16x4095x128 half --causal",
-                     "4x16x4096x128 bfloat16", "4x16x2048x128", "4x16x2048x128 --causal",
-                     "16x32x1x128 half --keys 8192", "16x32x1x128 half --keys 8192 --kv-heads 8",
-                     "1x32x1x128 half --keys 131072 --kv-heads 8",
-                     "64x32x1x128 half --keys 1000 --kv-heads 8"}},
+           // Peers: cuDNN; of float our own gemm; of single queries copies of memory.
+           .large = {goal("4x16x4096x64 half", part(0.85, 475)),
+                     goal("4x16x4096x64 half --causal", part(0.85, 403)),
+                     goal("4x16x4096x128 half", part(0.9, 651)),
+                     goal("4x16x4096x128 half --causal", part(0.9, 535)),
+                     goal("2x16x4096x256 half", part(0.85, 683)),
+                     goal("2x16x4096x256 half --causal", part(0.85, 583)),
+                     goal("1x32x16384x128 half --kv-heads 8", part(0.9, 588)),
+                     goal("1x32x16384x128 half --kv-heads 8 --causal", part(0.9, 546)),
+                     goal("32x16x512x128 half", part(0.85, 497)),
+                     goal("32x16x512x128 half --causal", part(0.85, 320)),
+                     goal("4x16x4095x128 half", part(0.85, 601)),
+                     goal("4x16x4095x128 half --causal", part(0.85, 562)),
+                     goal("4x16x4096x128 bfloat16", part(0.9, 651)),
+                     goal("4x16x2048x128", part(0.55, 49.7)),
+                     goal("4x16x2048x128 --causal", part(0.55, 49.7)),
+                     goal("16x32x1x128 half --keys 8192", 0.95),
+                     goal("16x32x1x128 half --keys 8192 --kv-heads 8", 0.95),
+                     goal("1x32x1x128 half --keys 131072 --kv-heads 8", 0.95),
+                     goal("64x32x1x128 half --keys 1000 --kv-heads 8", 0.95),
+                     goal("64x32x1x128 half --keys 8192 --kv-heads 8 --zipf", 0.85),
+                     "64x32x1x128 half --keys 8192 --kv-heads 8 --zipf --page 16"}},
       .counted = "floating-point operations of the call; with fewer than 16 queries bytes read and written",
       .programs = {{"4x16x4096x128"},
                    {"4x16x4096x128 half --causal --lse"},
@@ -366,7 +396,13 @@ Operation attention_operation() {
                     {"mma", "wgmma"}},
                    {"4x16x512x96 half --bias --soft-cap 30 --lengths --lse", {"mma", "wgmma"}},
                    {"4x16x512x128 half --ragged --causal --float-out", {"mma", "wgmma"}},
-                   {"4x16x512x64 --page 64", {"tiled", ""}}},
+                   {"4x16x512x64 --page 64", {"tiled", ""}},
+                   {"1x32x1x128 half --keys 131072 --kv-heads 8", {"split_keys"}},
+                   {"16x32x1x128 half --keys 8192", {""}},
+                   {"16x16x4x64 bfloat16 --keys 8192 --kv-heads 8 --page 16 --causal --lse", {"split_keys"}},
+                   {"4x64x1x256 half --keys 4096 --kv-heads 8 --window 1000 --sinks 4 --sink-logits",
+                    {"split_keys"}},
+                   {"4x16x3x80 --keys 4096 --kv-heads 4 --ragged --slopes --soft-cap 30", {"split_keys"}}},
   };
 }
 

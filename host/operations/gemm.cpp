@@ -2,6 +2,7 @@
 #include "operations/activations.hpp"
 #include "operations/matrices.hpp"
 #include "operations/operation.hpp"
+#include "operations/peers.hpp"
 
 #include "formatted.hpp"
 
@@ -253,9 +254,6 @@ std::vector<Step> steps() {
     all.push_back({variant, gemm_step(variant)});
   return all;
 }
-
-/// Parts of what cuBLAS reached on an H200, as shares of the 66.4 TFLOP/s that its fp32 rate was measured as.
-constexpr double part(double of, double tflops) { return of * tflops / 66.4; }
 
 }  // namespace
 

@@ -35,6 +35,7 @@ namespace smem::operations {
   DO(global_pool)           \
   DO(gemm)                  \
   DO(attention)             \
+  DO(append_to_cache)       \
   DO(conv2d)
 
 #define SMEM_DECLARE(name) Operation name##_operation();

@@ -4,6 +4,7 @@
 #include "formatted.hpp"
 #include "ops/heads.hpp"
 #include "ops/run.hpp"
+#include "ops/sequences.hpp"
 #include "ops/views.hpp"
 #include "plan/attention_checks.hpp"
 
@@ -11,6 +12,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <vector>
 
 namespace smem {
 
@@ -41,24 +43,13 @@ struct Call {
   std::size_t right() const { return how.causal ? 0 : how.window.right; }
 };
 
-std::string text_of(const HeadsShape& shape) {
-  return formatted("[{}, {}, {}, {}]", shape.batch, shape.heads, shape.tokens, shape.size);
-}
-
 void require_shape(const char* argument, const ConstHeads& view, const HeadsShape& wanted) {
-  if (view.shape != wanted) refuse(kAttention, argument, text_of(wanted), text_of(view.shape));
+  if (view.shape != wanted) refuse(kAttention, argument, ops::text_of(wanted), ops::text_of(view.shape));
 }
 
 void require_float(const char* argument, const ElementType& type) {
   if (type != Scalar::float32)
     refuse(kAttention, argument, "float32", name_of(ops::number_type(kAttention, argument, type)));
-}
-
-/// \throws Error unless its elements are whole numbers of 32 bits.
-void require_whole(const char* argument, const ElementType& type) {
-  const Scalar scalar = ops::number_type(kAttention, argument, type);
-  if (scalar != Scalar::uint32 && scalar != Scalar::int32)
-    refuse(kAttention, argument, "uint32 or int32", name_of(scalar));
 }
 
 void check_options(const Attention& how) {
@@ -76,7 +67,7 @@ void check_sequences(const Call& call) {
   const Attention& how = call.how;
   const bool ragged_keys = how.ragged.keys.buffer != nullptr;
   if (call.ragged()) {
-    require_whole("ragged.queries", how.ragged.queries.type);
+    ops::SequenceLists::require_whole(kAttention, "ragged.queries", how.ragged.queries.type);
     if (how.ragged.queries.size == 0)
       refuse(kAttention, "ragged.queries", "one offset more than there are sequences", "none");
     if (call.q.shape.batch != 1)
@@ -86,17 +77,17 @@ void check_sequences(const Call& call) {
     refuse(kAttention, "ragged.keys", "none without offsets of queries, or with pages", "some");
   if (call.ragged() && !call.paged()) {
     if (!ragged_keys) refuse(kAttention, "ragged.keys", "offsets of keys", "none");
-    require_whole("ragged.keys", how.ragged.keys.type);
+    ops::SequenceLists::require_whole(kAttention, "ragged.keys", how.ragged.keys.type);
     ops::check_size(kAttention, "ragged.keys", how.ragged.keys.size, how.ragged.queries.size,
                     "ragged.queries");
   }
   if (how.key_lengths.buffer != nullptr) {
-    require_whole("key_lengths", how.key_lengths.type);
+    ops::SequenceLists::require_whole(kAttention, "key_lengths", how.key_lengths.type);
     if (how.key_lengths.size != call.batch())
       refuse(kAttention, "key_lengths", formatted("{}, one a sequence", call.batch()), how.key_lengths.size);
   }
   if (!call.paged()) return;
-  require_whole("cache.table", how.cache.table.type);
+  ops::SequenceLists::require_whole(kAttention, "cache.table", how.cache.table.type);
   if (how.cache.table.batch != 1) refuse(kAttention, "cache.table", "one matrix", how.cache.table.batch);
   if (how.cache.table.rows != call.batch()) {
     refuse(kAttention, "cache.table", formatted("{} rows, one a sequence", call.batch()),
@@ -198,18 +189,23 @@ void check_places(const Context& context, const Call& call, AttentionProblem& pr
   check_list("cache.table", how.cache.table);
 }
 
-/// A view as kernels take it. Sequences of a view that has one lie at the same place.
-struct KernelHeads {
-  cl_mem buffer;
-  cl_ulong offset, batch, head, token;
-
-  KernelHeads(const ConstHeads& view, cl_mem otherwise)
-      : buffer(view.buffer != nullptr ? view.buffer : otherwise),
-        offset(view.offset),
-        batch(view.shape.batch == 1 ? 0 : view.batch_stride),
-        head(view.shape.heads == 1 ? 0 : view.head_stride),
-        token(view.shape.tokens == 1 ? 0 : view.token_stride) {}
-};
+/// Reads the lists that say where sequences are. \throws Error naming the one with a number out of its range.
+void check_lists(const Context& context, const Call& call, const CallOptions& options) {
+  ops::overrides_of(context.runtime(), kAttention, options);  // the events to wait for
+  const ops::SequenceLists lists(context, kAttention, options.wait_for);
+  const Attention& how = call.how;
+  if (call.ragged()) lists.counts_of("ragged.queries", how.ragged.queries, call.q.shape.tokens);
+  std::vector<std::size_t> keys(call.batch(), call.keys());
+  if (how.ragged.keys.buffer != nullptr)
+    keys = lists.counts_of("ragged.keys", how.ragged.keys, call.k.shape.tokens);
+  if (how.key_lengths.buffer != nullptr)
+    keys = lists.lengths_of("key_lengths", how.key_lengths, [&](std::size_t s) { return keys[s]; });
+  if (!call.paged()) return;
+  const std::size_t page = std::max<std::size_t>(call.k.shape.tokens, 1);
+  lists.check_table("cache.table", how.cache.table, call.k.shape.batch, [&](std::size_t s) {
+    return ops::SequenceLists::Entries{0, plan::divide_up(keys[s], page)};
+  });
+}
 
 /// Keys, as kernels count them.
 cl_int clamped(std::size_t keys) { return static_cast<cl_int>(std::min(keys, plan::kMostTokens)); }
@@ -229,7 +225,7 @@ struct Factors {
 /// Gives a launch its arguments.
 void bind(const ops::Launching& launch, const Call& call, const AttentionProblem& problem) {
   const cl_mem any = call.out.buffer;
-  const KernelHeads q(call.q, any), k(call.k, any), v(call.v, any), out(call.out, any),
+  const ops::KernelHeads q(call.q, any), k(call.k, any), v(call.v, any), out(call.out, any),
       bias(call.how.bias, any);
   const Attention& how = call.how;
   const auto number = [](std::size_t value) { return static_cast<cl_uint>(value); };
@@ -259,6 +255,8 @@ void bind(const ops::Launching& launch, const Call& call, const AttentionProblem
     const std::size_t slice = launch.plan().number("slice"), first = launch.round() * slice;
     with(number(shared), number(first), number(std::min(slice, launch.plan().number("rows") - first)),
          launch.scratch(0, any));
+  } else if (launch.plan().variant == "split_keys") {
+    with(number(launch.plan().number("chunk")), launch.scratch(0, any), launch.counters(any));
   } else {
     with();
   }
@@ -272,6 +270,7 @@ cl::Event run(const Context& context, const Call& call, const CallOptions& optio
   if (ops::is_empty(call.out) || problem.batch == 0)
     return ops::run_empty(context, kAttention, plan_attention, problem, options);
   check_places(context, call, problem);
+  if (call.how.check) check_lists(context, call, options);
   return ops::run(context, kAttention, plan_attention, problem, options,
                   [&](const ops::Launching& launch) { bind(launch, call, problem); });
 }

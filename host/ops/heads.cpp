@@ -29,6 +29,10 @@ bool is_empty(const ConstHeads& view) {
   return shape.batch == 0 || shape.heads == 0 || shape.tokens == 0 || shape.size == 0;
 }
 
+std::string text_of(const HeadsShape& shape) {
+  return formatted("[{}, {}, {}, {}]", shape.batch, shape.heads, shape.tokens, shape.size);
+}
+
 ConstMatrix span_of(const ConstHeads& view) {
   std::size_t span = is_empty(view) ? 0 : view.shape.size;
   if (span > 0) {

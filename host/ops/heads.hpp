@@ -6,11 +6,15 @@
 #include <smem/heads.hpp>
 
 #include <cstddef>
+#include <string>
 
 namespace smem::ops {
 
 /// Whether the view has no element.
 bool is_empty(const ConstHeads& view);
+
+/// "[2, 8, 100, 64]".
+std::string text_of(const HeadsShape& shape);
 
 /// All elements from the first to the last one, as a matrix of one row.
 ConstMatrix span_of(const ConstHeads& view);
@@ -22,5 +26,18 @@ Memory check_heads(const Context& context, const char* operation, const char* ar
 
 /// The largest power of two, at most 64, that divides the byte address of each vector.
 std::size_t vector_alignment(const ConstHeads& view, const Memory& memory);
+
+/// A view as kernels take it. Sequences of a view that has one lie at the same place.
+struct KernelHeads {
+  cl_mem buffer;
+  cl_ulong offset, batch, head, token;
+
+  KernelHeads(const ConstHeads& view, cl_mem otherwise)
+      : buffer(view.buffer != nullptr ? view.buffer : otherwise),
+        offset(view.offset),
+        batch(view.shape.batch == 1 ? 0 : view.batch_stride),
+        head(view.shape.heads == 1 ? 0 : view.head_stride),
+        token(view.shape.tokens == 1 ? 0 : view.token_stride) {}
+};
 
 }  // namespace smem::ops

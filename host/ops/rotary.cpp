@@ -3,15 +3,13 @@
 
 #include "formatted.hpp"
 #include "ops/in_place.hpp"
+#include "ops/rotation.hpp"
 #include "ops/run.hpp"
 #include "ops/views.hpp"
 #include "plan/rotary_checks.hpp"
 #include "plan/sizes.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <numbers>
 #include <span>
 #include <vector>
 
@@ -20,28 +18,9 @@ namespace smem {
 namespace {
 
 constexpr const char* kName = "rotary";
-constexpr double kMostScale = 1024;
-constexpr std::int64_t kMostPosition = std::int64_t{1} << 31;
-
-/// A rotation by one position of each pair, in 2^-64 turns: whole turns are left out.
-std::vector<cl_ulong> turns_of(const RotaryProblem& p, const Rotary& what) {
-  std::vector<cl_ulong> turns(p.rotated / 2);
-  for (std::size_t k = 0; k < turns.size(); ++k) {
-    const double exponent = -2.0 * static_cast<double>(k) / static_cast<double>(p.rotated);
-    const double turn = what.scale * std::pow(what.base, exponent) / (2 * std::numbers::pi);
-    const double part = std::ldexp(turn - std::floor(turn), 64);
-    turns[k] = part < 0x1p64 ? static_cast<cl_ulong>(part) : 0;
-  }
-  return turns;
-}
 
 void check_numbers(const RotaryProblem& p, const Rotary& what) {
-  if (!(what.base >= 1 && std::isfinite(what.base)))
-    ops::refuse(kName, "base", "a number of 1 or more", what.base);
-  if (!(std::abs(what.scale) <= kMostScale))
-    ops::refuse(kName, "scale", formatted("a number from -{0} to {0}", kMostScale), what.scale);
-  if (what.first_position < -kMostPosition || what.first_position > kMostPosition)
-    ops::refuse(kName, "first_position", "a number from -2^31 to 2^31", what.first_position);
+  ops::check_rotation(kName, what);
   if (what.positions.buffer == nullptr) return;
   plan::require_one_of(kName, "positions", ops::number_type(kName, "positions", what.positions.type),
                        {Scalar::int32});
@@ -90,7 +69,7 @@ cl::Event rotary(const Context& context, const ConstMatrix& in, const Matrix& ou
   }
   problem.row_alignment =
       std::min({std::size_t{16}, ops::row_alignment(in, in_memory), ops::row_alignment(out, out_memory)});
-  const std::vector<cl_ulong> numbers = turns_of(problem, what);
+  const std::vector<cl_ulong> numbers = ops::rotation_turns(what, problem.rotated);
   const cl::Buffer turns = context.runtime().constants().get(std::as_bytes(std::span(numbers)));
   const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
   const std::size_t tokens = problem.own_positions ? in.rows * in.batch : in.rows;

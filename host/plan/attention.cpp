@@ -4,6 +4,7 @@
 #include "formatted.hpp"
 #include "plan/attention_checks.hpp"
 #include "plan/attention_policy.hpp"
+#include "plan/attention_variants.hpp"
 #include "plan/rows.hpp"
 #include "plan/variants.hpp"
 
@@ -16,13 +17,11 @@ namespace smem {
 namespace {
 
 using namespace plan;
+using namespace plan::attention;
 
 constexpr const char* kAttention = "attention";
 
 const char* operation_name(const AttentionProblem& /*p*/) { return kAttention; }
-
-/// Heads of queries that share a head of keys.
-std::size_t sharing(const AttentionProblem& p) { return p.heads / p.kv_heads; }
 
 void define_problem(Launch& launch, const AttentionProblem& p) {
   define_row_types(launch, p.in, p.out);
@@ -42,7 +41,10 @@ void define_problem(Launch& launch, const AttentionProblem& p) {
     if (value != 0) define(launch, name, value);
 }
 
-Plan base_plan(const AttentionProblem& p, std::string_view variant, const char* file, const char* entry) {
+}  // namespace
+
+Plan plan::attention::base_plan(const AttentionProblem& p, std::string_view variant, const char* file,
+                                const char* entry) {
   Plan plan = named_plan(kAttention, variant, file, entry);
   define_problem(plan, p);
   const double queries = real(p.ragged ? 1 : p.batch, p.heads, p.queries);
@@ -54,11 +56,7 @@ Plan base_plan(const AttentionProblem& p, std::string_view variant, const char* 
   return plan;
 }
 
-/// Tiles of `high` rows, `group` heads together, of a sequence; of all ragged ones.
-std::size_t count_tiles(const AttentionProblem& p, std::size_t high, std::size_t group) {
-  const std::size_t rows = p.queries * group;
-  return p.ragged ? rows / high + p.batch : divide_up(rows, high);
-}
+namespace {
 
 /// Why groups of so many rows cannot be launched; empty: they can. Else `tiles` and groups are set.
 std::string set_tiles(Plan& plan, const AttentionProblem& p, std::size_t high, std::size_t group) {
@@ -304,31 +302,37 @@ Attempt cpu(const Device& device, const AttentionProblem& p) {
   return plan;
 }
 
-Attempt plan_variant(const Device& device, const AttentionProblem& p, const PlanOverrides& /*fixed*/,
+Attempt plan_variant(const Device& device, const AttentionProblem& p, const PlanOverrides& fixed,
                      std::string_view variant) {
   if (variant == "naive") return naive(device, p);
   if (variant == "tiled") return tiled(device, p);
   if (variant == "mma") return mma(device, p);
   if (variant == "wgmma") return wgmma(device, p);
+  if (variant == "split_keys") return split_keys(device, p, fixed);
   return cpu(device, p);
 }
 
-std::vector<std::string_view> preference(const Device& device, const AttentionProblem& /*p*/,
+std::vector<std::string_view> preference(const Device& device, const AttentionProblem& p,
                                          const PlanOverrides& /*fixed*/) {
   if (runs_cpu_variant(device)) return {"cpu", "tiled", "naive"};
+  if (is_for_split_keys(device, p)) return {"split_keys", "wgmma", "mma", "tiled", "naive"};
   return {"wgmma", "mma", "tiled", "naive"};
 }
 
-std::string why_not(const Device& /*device*/, const AttentionProblem& /*p*/, std::string_view variant,
+std::string why_not(const Device& device, const AttentionProblem& p, std::string_view variant,
                     const Plan& chosen) {
   if (variant == "naive") return "all weights go through global memory";
+  if (chosen.variant == "split_keys") return "few work-groups would read all keys of few queries";
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
+  if (variant == "split_keys" && !is_for_split_keys(device, p))
+    return "for few queries of many keys; others would read keys again and again";
   if (variant == "mma") return "its warps wait for their own copies and products";
   return "matrix units multiply faster";
 }
 
-const Evidence& evidence(const Device& device, const AttentionProblem& /*p*/, const Plan& /*plan*/) {
-  return attention_policy(device).evidence;
+const Evidence& evidence(const Device& device, const AttentionProblem& /*p*/, const Plan& plan) {
+  const AttentionPolicy& policy = attention_policy(device);
+  return plan.variant == "split_keys" ? policy.split.evidence : policy.evidence;
 }
 
 constexpr Operation<AttentionProblem> kOperation{.what = "attention",
@@ -339,7 +343,8 @@ constexpr Operation<AttentionProblem> kOperation{.what = "attention",
                                                  .attempt = plan_variant,
                                                  .why_not = why_not,
                                                  .evidence = evidence,
-                                                 .one_work_item = "a thread has a tile"};
+                                                 .one_work_item = "a thread has a tile",
+                                                 .with_tile = "split_keys"};
 
 void require_size(const char* argument, std::size_t size) {
   if (size >= 1 && size <= 256) return;
@@ -379,7 +384,9 @@ void plan::check_attention(const Device& /*device*/, const AttentionProblem& p) 
     refuse(kAttention, "key_lengths", "the length of each sequence in a paged cache", "none");
 }
 
-std::vector<std::string_view> attention_variants() { return {"naive", "tiled", "mma", "wgmma", "cpu"}; }
+std::vector<std::string_view> attention_variants() {
+  return {"naive", "tiled", "split_keys", "mma", "wgmma", "cpu"};
+}
 
 Plan plan_attention(const Device& device, const AttentionProblem& problem, const PlanOverrides& overrides) {
   return plan_call(kOperation, kAttention, problem.in, device, problem, overrides);

@@ -39,6 +39,27 @@ struct AttentionWgmma {
   std::size_t group() const { return 128 * (1 + consumers); }
 };
 
+inline constexpr Evidence kSplitUnmeasured{
+    .what = "no measurement yet: bytes on their way, and groups that registers let a unit hold"};
+
+/// Of "split_keys".
+struct AttentionSplit {
+  Evidence evidence = kSplitUnmeasured;
+  std::size_t group = 128;     ///< work-items
+  std::size_t most_rows = 8;   ///< of a tile: 1, 2, 4, 8
+  std::size_t most_pack = 8;   ///< elements of the widest read, of at most 16 bytes
+  std::size_t most_sums = 64;  ///< of a work-item
+  std::size_t keys_each = 4;   ///< that a team has at once
+  std::size_t chunk = 128;     ///< keys, of which groups have whole numbers
+  std::size_t stages = 3;      ///< turns on their way by cp.async, or in use
+  /// Of the launch: what a unit runs at once, of tiles of at most 4 rows, and of more.
+  std::array<std::size_t, 2> groups_a_unit{3, 2};
+  // It is chosen for at most so many rows (queries times the heads that share keys) and at least so many
+  // keys.
+  std::size_t chosen_rows = 16;
+  std::size_t chosen_keys = 256;
+};
+
 struct AttentionPolicy {
   When when;
   Evidence evidence = kFromFacts;
@@ -58,6 +79,7 @@ struct AttentionPolicy {
                                        {128, 2, 128, 5, 64, 40},
                                        {192, 2, 64, 4, 64, 40},
                                        {256, 2, 64, 4, 64, 40}}};
+  AttentionSplit split = {};  ///< of "split_keys"
   // Of "cpu", whose thread has a tile in its own cache:
   std::size_t cache_bytes = 768 * 1024;
   std::size_t cpu_rows = 192;     ///< of a thread, at most
@@ -85,17 +107,23 @@ inline constexpr std::array<AttentionTile, 4> kNvidiaTiles{
 // cpu: PoCL compiles 8 x 4 logits for seconds.
 inline constexpr AttentionPolicy kAttentionPolicies[] = {
     {.when = {.family = "nvidia-hopper"}, .evidence = kByReads, .tiles = kNvidiaTiles},
-    {.when = {.family = "nvidia"}, .evidence = kByReads, .tiles = kNvidiaTiles},
+    {.when = {.family = "nvidia", .compute_capability = 80}, .evidence = kByReads, .tiles = kNvidiaTiles},
+    {.when = {.family = "nvidia"},
+     .evidence = kByReads,
+     .tiles = kNvidiaTiles,
+     .split = {.evidence = kWithoutSpills, .keys_each = 2}},
     {.when = {.family = "intel"},
      .evidence = kFromRegisters,
      .tiles = {{{64, 64, 64, 4}, {128, 32, 128, 4}, {256, 16, 256, 4}, {256, 32, 32, 4}}},
      .depth = 8,
-     .unroll = 8},
+     .unroll = 8,
+     .split = {.evidence = kFromRegisters, .most_rows = 4, .most_pack = 4, .most_sums = 16, .keys_each = 2}},
     {.when = {.family = "cpu"},
      .evidence = {.what = "no measurement: tiles that fit the cache of a thread"},
      .tiles = {{{256, 32, 32, 4}, {256, 16, 16, 4}, {256, 16, 16, 4}, {256, 16, 16, 4}}},
      .unroll = 1,
-     .logits_bytes = std::size_t{16} << 20},
+     .logits_bytes = std::size_t{16} << 20,
+     .split = {.group = 64, .most_rows = 4, .keys_each = 2, .groups_a_unit = {16, 16}}},
     {},
 };
 

@@ -52,6 +52,9 @@ struct Attention {
   ConstVector slopes = {};
   ConstVector sink_logits = {};  ///< for each head the logit of a key whose value is 0; float32
   PagedCache cache = {};         ///< keys and values in pages
+  /// First looks at lengths, offsets and the page numbers that are used, and refuses what is out of range.
+  /// The host waits for that.
+  bool check = false;
 };
 
 /// out[b, h, i] = the mean of the values v[b, g, j] over the keys j that query i sees, weighted by the
@@ -70,10 +73,10 @@ struct Attention {
 /// wait cannot refuse them: what exceeds the views is cut to what they have, and a page that does not exist
 /// is another one.
 ///
-/// No host wait. The same bits in every run of the same plan. Temporary memory as the plan states. \returns
-/// the event after which the results are there. \throws Error when shapes or types do not fit, a view leaves
-/// its buffer or belongs to another context, `out` overlaps an input or itself, a number is not one, or the
-/// variant cannot run; it names the argument, and nothing is enqueued then.
+/// No host wait, unless `check` asks for it. The same bits in every run of the same plan. Temporary memory as
+/// the plan states. \returns the event after which the results are there. \throws Error when shapes or types
+/// do not fit, a view leaves its buffer or belongs to another context, `out` overlaps an input or itself, a
+/// number is not one, or the variant cannot run; it names the argument, and nothing is enqueued then.
 ///
 /// T. Dao, "FlashAttention-2: Faster attention with better parallelism and work partitioning", 2023.
 SMEM_API cl::Event attention(const Context& context, const ConstHeads& q, const ConstHeads& k,

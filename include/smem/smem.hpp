@@ -25,6 +25,8 @@
 #include <smem/window.hpp>
 
 // operations
+#include <smem/append_to_cache.hpp>
+#include <smem/append_to_cache_plan.hpp>
 #include <smem/attention.hpp>
 #include <smem/attention_plan.hpp>
 #include <smem/blur.hpp>

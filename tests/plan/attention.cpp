@@ -35,7 +35,7 @@ TEST_CASE("attention: plans for devices that are not here") {
   p.alignment = 16;
   p.kv_heads = 4;
   p.queries = 1;
-  CHECK(plan("sm_90").groups() == 4);
+  CHECK(plan("sm_90", "tiled").groups() == 4);
   // Causal is half of the work.
   p.queries = p.keys;
   const double all = plan("sm_90").prediction.operations;

@@ -135,6 +135,11 @@ std::vector<Case> cases() {
        [](const Device& d, const PlanOverrides& o) {
          return smem::plan_top_k(d, {.rows = 16, .cols = 4096, .k = 8}, o);
        }},
+      {"append_to_cache", "float32", smem::append_to_cache_variants(),
+       [](const Device& d, const PlanOverrides& o) {
+         return smem::plan_append_to_cache(
+             d, {.batch = 4, .heads = 4, .tokens = 64, .head_size = 64, .value_size = 64}, o);
+       }},
       {"attention", "float32", smem::attention_variants(),
        [](const Device& d, const PlanOverrides& o) {
          return smem::plan_attention(

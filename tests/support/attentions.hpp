@@ -46,6 +46,7 @@ struct AttentionCase {
   bool tokens_first = false, gaps = false;
   Logits logits = Logits::usual;
   std::string variant = {};
+  std::size_t chunk = 0;  ///< keys, fixed, of "split_keys"
 
   bool ragged() const { return !query_offsets.empty(); }
   std::size_t sequences() const { return ragged() ? query_offsets.size() - 1 : batch; }
@@ -57,13 +58,13 @@ struct AttentionCase {
   std::string text() const {
     return fmt::format(
         "{} x {}/{} heads, {} x {} x {}/{}, {} to {}, logits {}{}{}{}{}{}{}{}{}, window {}/{}/{}, cap {}, "
-        "page {}, {} lengths, {} offsets, variant \"{}\"",
+        "page {}, {} lengths, {} offsets, variant \"{}\", chunks of {}",
         batch, heads, kv_heads, queries, keys, head_size, value_size, name_of(in), name_of(out),
         static_cast<int>(logits), causal ? ", causal" : "", fmt::format(", bias {}", static_cast<int>(bias)),
         slopes ? ", slopes" : "", sink_logits ? ", sinks" : "", lse ? ", lse" : "",
         tokens_first ? ", tokens first" : "", gaps ? ", gaps" : "", scale != 0 ? ", scale" : "",
         static_cast<std::ptrdiff_t>(window.left), static_cast<std::ptrdiff_t>(window.right), window.sinks,
-        soft_cap, page, lengths.size(), query_offsets.size(), variant);
+        soft_cap, page, lengths.size(), query_offsets.size(), variant, chunk);
   }
 };
 

@@ -1,0 +1,11 @@
+/// What append_to_cache checks before its views.
+#pragma once
+
+#include <smem/append_to_cache_plan.hpp>
+
+namespace smem::plan {
+
+/// \throws Error naming the argument unless the device can do it.
+void check_append_to_cache(const Device& device, const AppendToCacheProblem& problem);
+
+}  // namespace smem::plan

@@ -1,0 +1,135 @@
+// The plan of attention that splits keys, for few queries: see cl/attention/split_keys.cl.
+#include "plan/attention_variants.hpp"
+
+#include "formatted.hpp"
+#include "plan/attention_checks.hpp"
+#include "plan/attention_policy.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace smem::plan::attention {
+
+namespace {
+
+constexpr std::size_t kMostCounters = 1024;  // ScratchPool::kZeroedBytes / 4
+
+/// The sizes that the kernel is compiled with.
+struct Split {
+  std::size_t pack, group, team, rows, keys_each, stages = 0;
+
+  Split(const Device& device, const AttentionSplit& policy, const AttentionProblem& p, std::size_t wanted)
+      : pack(std::min(policy.most_pack, 16 / size_of(p.in))),
+        group(wanted),
+        rows(std::min(policy.most_rows, std::bit_ceil(at_least_1(p.queries * sharing(p))))),
+        keys_each(policy.keys_each) {
+    while (p.head_size % pack != 0 || p.value_size % pack != 0 || p.alignment < pack * size_of(p.in))
+      pack /= 2;
+    const std::size_t packs = divide_up(std::max(p.head_size, p.value_size), pack);
+    team = std::clamp<std::size_t>(std::bit_ceil(packs), 8, 32);
+    while (rows > 1 && rows * round_up(p.value_size, team * pack) / team > policy.most_sums)
+      rows /= 2;
+    if (is_nvidia_gpu(device) && compute_capability(device) >= 80 && pack * size_of(p.in) == 16)
+      stages = policy.stages;
+  }
+
+  std::size_t teams() const { return group / team; }
+  std::size_t turn() const { return teams() * keys_each; }
+  /// Of local memory, as the kernel's arrays take it. `flags`: bytes of those that not all plans have.
+  std::size_t bytes(const AttentionProblem& p, std::size_t flags) const {
+    const std::size_t width = team * pack, logits = keys_each * rows;
+    const std::size_t parts = teams() * (logits * (team + 4) + 16);
+    const std::size_t sums = teams() * round_up(p.value_size, width);
+    const std::size_t staged = stages * keys_each * group * 16 / sizeof(float) *
+                               (divide_up(p.head_size, width) + divide_up(p.value_size, width));
+    const std::size_t lists = p.ragged || p.key_lengths ? group : 0;
+    return (rows * round_up(p.head_size, width) + std::max(parts, sums) + teams() * (logits + 2 * rows) +
+            lists + staged) *
+               sizeof(float) +
+           flags;
+  }
+  /// Floats of partial sums, as the kernel counts them.
+  std::size_t slot(const AttentionProblem& p) const {
+    return round_up(rows * (round_up(p.value_size, 4) + 2), 32);
+  }
+};
+
+}  // namespace
+
+bool is_for_split_keys(const Device& device, const AttentionProblem& p) {
+  const AttentionSplit& policy = attention_policy(device).split;
+  // Of a ragged batch, most sequences have few queries.
+  const std::size_t queries = p.ragged ? divide_up(p.queries, at_least_1(p.batch)) : p.queries;
+  const std::size_t keys = p.ragged && !p.paged ? p.keys / at_least_1(p.batch) : p.keys;
+  return queries * sharing(p) <= policy.chosen_rows && keys >= policy.chosen_keys;
+}
+
+Attempt split_keys(const Device& device, const AttentionProblem& p, const PlanOverrides& fixed) {
+  const AttentionSplit& policy = attention_policy(device).split;
+  const std::size_t flags = 16;  // with its alignment
+  Split split(device, policy, p, group_wanted(fixed, policy.group));
+  split.group = std::max(split.group, split.team);
+  while (split.bytes(p, flags) > local_room(device) || group_for(device, split.group, 0) != split.group) {
+    if (split.stages > 0) {
+      split.stages = split.stages > 2 ? split.stages - 1 : 0;
+    } else if (split.group > split.team) {
+      split.group /= 2;
+    } else if (split.keys_each > 1) {
+      split.keys_each /= 2;
+    } else {
+      return no_tile_fits(device);
+    }
+  }
+  if (fixed.tile_rows != 0 && fixed.tile_rows != split.rows)
+    return formatted("its tiles have {} rows", split.rows);
+  const std::size_t chunk = std::min(fixed.tile_cols != 0 ? fixed.tile_cols : policy.chunk, kMostTokens);
+  const std::size_t tiles = at_least_1(count_tiles(p, split.rows, sharing(p)));
+  const std::size_t chunks = at_least_1(divide_up(p.keys, chunk));
+  const double all = real(tiles, chunks, p.kv_heads, p.ragged ? 1 : p.batch);
+  if (all >= 0x1p32) return formatted("{} chunks are more than it counts", all);
+  const bool one_launch = device_fence(device) != 0;
+  const std::size_t wanted = policy.groups_a_unit[split.rows > 4 ? 1 : 0] * device.compute_units;
+  const std::size_t most = std::min(static_cast<std::size_t>(all), one_launch ? kMostCounters : kMaxTiles);
+  Plan plan = base_plan(p, "split_keys", "attention/split_keys.cl", "attention_split_keys");
+  set_groups(plan, split.group, std::min(wanted, most));
+  plan.numbers = {{"tiles", tiles}, {"chunk", chunk}};
+  plan.tile_rows = split.rows;
+  plan.tile_cols = chunk;
+  plan.vector_width = split.pack;
+  plan.items_per_work_item = split.pack * split.keys_each;
+  plan.local_bytes = split.bytes(p, flags);
+  const double read = real(p.kv_heads, p.ragged ? 1 : p.batch) * real(p.keys) * real(tiles - 1);
+  if (!p.ragged) plan.prediction.bytes_read += read * real(p.head_size + p.value_size) * real(size_of(p.in));
+  define(plan, {{"GROUP", split.group},
+                {"TEAM", split.team},
+                {"ROWS", split.rows},
+                {"KEYS_EACH", split.keys_each},
+                {"PACK", split.pack}});
+  if (is_nvidia_gpu(device))
+    define(plan, {{"WARP_TEAMS", split.group % 32 == 0 ? 1 : 0}, {"STAGES", split.stages}});
+  define_sub_group(device, plan);
+  add_scratch(plan, 2 * plan.groups() * split.slot(p) * sizeof(float));
+  if (one_launch) {
+    plan.counters = true;
+    define(plan, {{"ONE_LAUNCH", 1}, {"DEVICE_FENCE", device_fence(device)}});
+  } else {
+    Launch combine = plan;
+    combine.variant = "combine";
+    combine.entry_point = "attention_combine";
+    combine.reason = "a work-group combines the sums of a tile that several had parts of";
+    combine.prediction = {};
+    combine.prediction.bytes_read = real(plan.scratch_bytes) / 2;
+    combine.local_bytes = (p.ragged || p.key_lengths ? split.group : 0) * sizeof(float);
+    plan.after.push_back(std::move(combine));
+  }
+  plan.reason = formatted(
+      "{} rows share what is read of keys; groups have equal ranges of all chunks of {} keys, {} keys on "
+      "their way in each",
+      split.rows, chunk, split.turn());
+  return plan;
+}
+
+}  // namespace smem::plan::attention

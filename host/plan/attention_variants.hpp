@@ -1,0 +1,30 @@
+/// What the variants of attention share.
+#pragma once
+
+#include <smem/attention_plan.hpp>
+
+#include "plan/variants.hpp"
+
+#include <cstddef>
+#include <string_view>
+
+namespace smem::plan::attention {
+
+/// Heads of queries that share a head of keys.
+inline std::size_t sharing(const AttentionProblem& p) { return p.heads / p.kv_heads; }
+
+/// Tiles of `high` rows, of which a query has `group`, of a sequence; of all ragged ones.
+inline std::size_t count_tiles(const AttentionProblem& p, std::size_t high, std::size_t group) {
+  const std::size_t rows = p.queries * group;
+  return p.ragged ? rows / high + p.batch : divide_up(rows, high);
+}
+
+/// A plan that reads its inputs once.
+Plan base_plan(const AttentionProblem& p, std::string_view variant, const char* file, const char* entry);
+
+/// "split_keys".
+Attempt split_keys(const Device& device, const AttentionProblem& p, const PlanOverrides& fixed);
+/// Whether queries are so few, and keys so many, that it is the variant for them.
+bool is_for_split_keys(const Device& device, const AttentionProblem& p);
+
+}  // namespace smem::plan::attention

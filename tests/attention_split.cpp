@@ -1,0 +1,116 @@
+// Attention that splits keys: any number of splits, and what its plans are.
+#include <smem/smem.hpp>
+
+#include "support/failure.hpp"
+#include "support/random.hpp"
+#include "support/targets.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+using smem::HeadsShape;
+using smem::Scalar;
+
+TEST_CASE("attention: any number of splits of the keys, with the same bits twice") {
+  const smem::Context context;
+  constexpr std::size_t kKeys = 700, kSize = 24;
+  const HeadsShape queries{2, 6, 1, kSize}, keys{2, 2, kKeys, kSize};
+  test::Random random(11);
+  const auto numbers = [&](std::size_t count) {
+    std::vector<float> all(count);
+    for (float& x : all)
+      x = static_cast<float>(random.between(0, 127)) / 32 - 2;
+    return smem::Array<float>(context, all);
+  };
+  const smem::Array<float> q = numbers(12 * kSize), k = numbers(4 * kKeys * kSize),
+                           v = numbers(4 * kKeys * kSize);
+  const smem::Array<std::uint32_t> lengths(context, std::vector<std::uint32_t>{kKeys, 9});
+  const auto attend = [&](const smem::PlanOverrides& fixed) {
+    const std::vector<float> poison(12 * kSize, NAN);
+    const smem::Array<float> out(context, poison), lse(context, std::vector<float>(12, NAN));
+    smem::attention(context, smem::HeadsView<const float>(q.buffer(), queries),
+                    smem::HeadsView<const float>(k.buffer(), keys),
+                    smem::HeadsView<const float>(v.buffer(), keys),
+                    smem::HeadsView<float>(out.buffer(), queries), lse.vector(),
+                    {.key_lengths = lengths.vector()}, {.overrides = &fixed});
+    std::vector<float> got = out.to_host();
+    const std::vector<float> sums = lse.to_host();
+    got.insert(got.end(), sums.begin(), sums.end());
+    return got;
+  };
+  const std::vector<float> wanted = attend({.variant = "naive"});
+  const smem::AttentionProblem problem{.batch = 2,
+                                       .heads = 6,
+                                       .kv_heads = 2,
+                                       .queries = 1,
+                                       .keys = kKeys,
+                                       .head_size = kSize,
+                                       .value_size = kSize,
+                                       .lse = true,
+                                       .key_lengths = true};
+  // Several groups have parts of the longer sequence.
+  if (context.device().type == smem::DeviceType::cpu) {
+    const smem::PlanOverrides fixed{.variant = "split_keys", .tile_cols = 42};
+    CHECK(smem::plan_attention(context.device(), problem, fixed).groups() >= 16);
+  }
+  for (std::size_t splits = 1; splits <= 17; ++splits) {
+    CAPTURE(splits);
+    const smem::PlanOverrides fixed{.variant = "split_keys", .tile_cols = (kKeys + splits - 1) / splits};
+    const std::vector<float> got = attend(fixed);
+    CHECK(got == attend(fixed));
+    float most = 0;
+    for (std::size_t i = 0; i < got.size(); ++i)
+      most = std::isfinite(got[i]) ? std::max(most, std::abs(got[i] - wanted[i])) : INFINITY;
+    CHECK(most < 4e-6F);
+  }
+}
+
+TEST_CASE("attention: plans that split keys") {
+  smem::AttentionProblem p{.in = Scalar::half,
+                           .out = Scalar::half,
+                           .batch = 16,
+                           .heads = 32,
+                           .kv_heads = 8,
+                           .queries = 1,
+                           .keys = 8192,
+                           .head_size = 128,
+                           .value_size = 128};
+  const auto plan = [&](const char* target, const smem::PlanOverrides& fixed = {}) {
+    return smem::plan_attention(test::target(target), p, fixed);
+  };
+  // Groups for every unit, whatever the number of sequences, and heads that share keys in one tile.
+  const smem::Plan nvidia = plan("sm_90");
+  CHECK(nvidia.variant == "split_keys");
+  CHECK(nvidia.tile_rows == 4);
+  CHECK(nvidia.vector_width == 8);
+  CHECK(nvidia.counters);
+  CHECK(nvidia.after.empty());
+  p.batch = 1;
+  CHECK(plan("sm_90").groups() == nvidia.groups());
+  CHECK(nvidia.groups() % test::target("sm_90").compute_units == 0);
+  // Where groups cannot hand data to each other, another launch combines.
+  CHECK(plan("gfx90a").variant == "split_keys");
+  CHECK(plan("gfx90a").after.size() == 1);
+  // No more groups than chunks.
+  CHECK(plan("sm_90", {.variant = "split_keys", .tile_cols = 8192}).groups() == 8);
+  CHECK(plan("sm_90", {.variant = "split_keys", .tile_cols = 4096}).groups() == 16);
+  CHECK(plan("sm_90", {.variant = "split_keys", .work_items = 256}).work_items() == 256);
+  const auto refused = [&](const smem::PlanOverrides& fixed) {
+    return test::failure_of([&] { plan("sm_90", fixed); }).argument;
+  };
+  CHECK(refused({.variant = "split_keys", .tile_rows = 2}) == "variant");
+  CHECK(refused({.variant = "tiled", .tile_cols = 64}) == "tile_cols");
+  CHECK(refused({.variant = "tiled", .work_items = 512}) == "work_items");
+  // Many queries, and few keys, are for others.
+  CHECK(plan("cpu").variant == "cpu");
+  p.keys = 64;
+  CHECK(plan("sm_90").variant == "tiled");
+  p.keys = 8192;
+  p.queries = 8192;
+  CHECK(plan("sm_90").variant == "tiled");
+}
