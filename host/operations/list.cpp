@@ -17,6 +17,7 @@ namespace smem::operations {
   DO(scan)                  \
   DO(select)                \
   DO(sort)                  \
+  DO(sort_rows)             \
   DO(top_k)                 \
   DO(softmax)               \
   DO(norm)                  \
