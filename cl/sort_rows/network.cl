@@ -49,7 +49,17 @@ static inline int follows(entry a, entry b) { return a > b; }
 #endif
 
 #if SHUFFLE
-DEFINE_WARP_MOVES(entry, entry)
+// The entry of a lane of the warp.
+#if KEY_BYTES >= 4
+DEFINE_WARP_MOVES(word, ulong)
+#else
+DEFINE_WARP_MOVES(word, uint)
+#endif
+#if KEY_BYTES == 8
+static inline entry entry_of(entry e, uint lane) { return (ulong2)(word_of(e.x, lane), shuffle_from((uint)e.y, lane)); }
+#else
+static inline entry entry_of(entry e, uint lane) { return word_of(e, lane); }
+#endif
 #endif
 
 // Sorts a work-item's bitonic sequences of 2^steps entries. `first`: its first entry in the network. Runs of `run` entries are
@@ -163,7 +173,7 @@ GROUP_FUNCTION void sort_row(global const KEY* keys, global KEY* to, global cons
   (void)area;
 }
 
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_GROUP_SIZE
 void sort_rows_network(SORT_ROWS_ARGUMENTS) {
   local entry area[SHUFFLE ? 1 : GROUP * ITEMS];
   local ushort all_places[GROUP * ITEMS];

@@ -18,6 +18,7 @@ namespace smem::operations {
   DO(select)                \
   DO(sort)                  \
   DO(sort_rows)             \
+  DO(sort_segments)         \
   DO(top_k)                 \
   DO(softmax)               \
   DO(norm)                  \

@@ -3,6 +3,7 @@
 
 #include "formatted.hpp"
 #include "ops/run.hpp"
+#include "ops/sorts.hpp"
 #include "ops/views.hpp"
 #include "plan/sizes.hpp"
 #include "plan/sort_rows_types.hpp"
@@ -27,17 +28,6 @@ namespace {
 struct Operands {
   ConstMatrix keys, out, values, out_values;
 };
-
-/// What the kernels of one pass read and write (cl/sort/keys.clh).
-cl_uint route_of(std::size_t pass, std::size_t passes) {
-  constexpr cl_uint kFromOut = 1, kFromSpare = 2, kToSpare = 4, kIsLast = 8, kIsActive = 16;
-  const std::size_t left = passes - 1 - pass;
-  cl_uint route = kIsActive;
-  if (pass > 0) route |= left % 2 == 0 ? kFromSpare : kFromOut;
-  if (left % 2 != 0) route |= kToSpare;
-  if (left == 0) route |= kIsLast;
-  return route;
-}
 
 cl::Event launch(const Context& context, const SortRowsProblem& problem, const Operands& o,
                  const CallOptions& options) {
@@ -67,71 +57,16 @@ cl::Event launch(const Context& context, const SortRowsProblem& problem, const O
            launch.scratch(1, in), number(problem.rows), number(all_rows), number(problem.cols),
            number(l.number("parts")), number(l.number("piece")), word(problem.begin_bit),
            word(problem.end_bit), word(l.number("digit_bits")), word(passes), word(pass),
-           route_of(pass, plan::at_least_1(passes)), launch.scratch(2, in), in, number(0), number(0));
+           ops::route_of(pass, plan::at_least_1(passes)), launch.scratch(2, in), in, number(0), number(0));
   };
   return ops::run(context, plan::operation_name(problem), plan_sort_rows, problem, options, bind);
 }
-
-/// The views of a call, as they are checked.
-class Views {
- public:
-  Views(const Context& context, const char* operation) : context_(context), operation_(operation) {}
-
-  void read(const char* name, const ConstMatrix& matrix) { add(name, matrix, false, ""); }
-  /// `source`: the view that it may take the place of.
-  void write(const char* name, const ConstMatrix& matrix, std::string_view source = "") {
-    add(name, matrix, true, source);
-  }
-  bool in_place() const { return in_place_; }
-
- private:
-  struct View {
-    const char* name;
-    ConstMatrix matrix;
-    ops::Memory memory;
-    bool written;
-
-    std::size_t begin() const { return memory.origin + matrix.offset * matrix.type.bytes; }
-  };
-
-  /// Whether two views of one shape have the same elements.
-  static bool are_same(const View& a, const View& b) {
-    const bool one_row = a.matrix.rows == 1 || a.matrix.pitch == b.matrix.pitch;
-    return a.memory.root == b.memory.root && a.begin() == b.begin() && one_row &&
-           (a.matrix.batch == 1 || a.matrix.batch_stride == b.matrix.batch_stride);
-  }
-
-  void add(const char* name, const ConstMatrix& matrix, bool written, std::string_view source) {
-    const View view{name, matrix, ops::check_view(context_, operation_, name, matrix, written), written};
-    for (const View& other : views_) {
-      if (!written && !other.written) continue;
-      if (other.name == source && are_same(other, view)) {
-        in_place_ = true;
-      } else {
-        ops::check_apart(operation_, other.matrix, other.memory, matrix, view.memory, other.name, name);
-      }
-    }
-    views_.push_back(view);
-    if (written) ops::require_readable(operation_, name, view.memory);  // between passes
-  }
-
-  const Context& context_;
-  const char* operation_;
-  std::vector<View> views_;
-  bool in_place_ = false;
-};
 
 void require_shape(const char* operation, const char* name, const ConstMatrix& matrix,
                    const ConstMatrix& keys) {
   if (matrix.rows == keys.rows && matrix.cols == keys.cols && matrix.batch == keys.batch) return;
   refuse(operation, name, formatted("{} matrices of {} x {}, as keys has", keys.batch, keys.rows, keys.cols),
          formatted("{} of {} x {}", matrix.batch, matrix.rows, matrix.cols));
-}
-
-void require_places(const char* operation, const ConstMatrix& places) {
-  const Scalar type = ops::number_type(operation, "places", places.type);
-  if (type != Scalar::uint32 && type != Scalar::uint64)
-    refuse(operation, "places", "uint32 or uint64", std::string(name_of(type)));
 }
 
 /// The checks that all sorts share. \returns the problem of the matrices' rows.
@@ -149,7 +84,7 @@ SortRowsProblem checked(const Context& context, const char* operation, SortPaylo
   problem.end_bit = order.end_bit.value_or(8 * size_of(problem.keys));
   if (payload != SortPayload::none) problem.value_bytes = o.out_values.type.bytes;
   const bool pairs = payload == SortPayload::values, places = payload == SortPayload::places;
-  if (places) require_places(operation, o.out_values);
+  if (places) ops::require_places(operation, o.out_values.type);
   plan::check_order(operation, plan::one_row(problem));
   const char* out_name = pairs ? "out_keys" : "out";
   if (!places) {
@@ -163,7 +98,7 @@ SortRowsProblem checked(const Context& context, const char* operation, SortPaylo
   if (pairs || places) require_shape(operation, pairs ? "out_values" : "places", o.out_values, o.keys);
   plan::check_sort_rows(context.device(), problem);
   if (ops::is_empty(o.keys)) return problem;
-  Views views(context, operation);
+  ops::Views views(context, operation);
   views.read("keys", o.keys);
   if (pairs) views.read("values", o.values);
   if (!places) views.write(out_name, o.out, "keys");

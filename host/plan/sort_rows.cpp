@@ -95,6 +95,7 @@ Attempt network(const Device& device, const SortRowsProblem& p, const PlanOverri
   define(plan,
          {{"GROUP", sizes->group}, {"TEAM", sizes->team()}, {"LOG_ITEMS", std::countr_zero(sizes->items)}});
   if (sizes->shuffles) define(plan, "SHUFFLE", 1);
+  define_sub_group(device, plan);
   predict_once(p, plan);
   plan.reason = formatted("one reading: {} work-items sort a row of up to {} keys in their registers",
                           sizes->team(), sizes->width);
@@ -104,11 +105,12 @@ Attempt network(const Device& device, const SortRowsProblem& p, const PlanOverri
 Attempt tile(const Device& device, const SortRowsProblem& p, const PlanOverrides& fixed) {
   const SortRowsPolicy& policy = sort_rows_policy(device);
   const SortProblem row = one_row(p);
-  const std::size_t most_items = at_least_1(policy.tile_items / (size_of(p.keys) == 8 ? 2 : 1));
+  const std::size_t wide = size_of(p.keys) == 8 ? 2 : 1;
+  const std::size_t most_items = at_least_1((has_values(p) ? policy.pair_items : policy.tile_items) / wide);
   TileSizes sizes;
   sizes.radix_bits = sort_policy(device).radix_bits;
   const std::size_t least = std::max<std::size_t>(64, is_nvidia_gpu(device) ? sizes.radix() : 0);
-  std::size_t group = std::bit_ceil(divide_up(at_least_1(p.cols), most_items));
+  std::size_t group = std::bit_ceil(divide_up(at_least_1(p.cols), at_least_1(policy.usual_items / wide)));
   group = std::clamp(group, least, std::max(least, policy.tile_group));
   sizes.group = group_for(device, fixed.work_items != 0 ? fixed.work_items : group, 0);
   sizes.items = divide_up(at_least_1(p.cols), sizes.group);
@@ -126,6 +128,7 @@ Attempt tile(const Device& device, const SortRowsProblem& p, const PlanOverrides
   Plan plan;
   static_cast<Launch&>(plan) = base_launch(p, "tile", "sort_rows/tile.cl", "sort_rows_tile", true);
   define_tile(row, sizes, plan);
+  define_sub_group(device, plan);
   set_groups(plan, sizes.group, all_rows(p));
   plan.local_bytes = tile_local_bytes(row, sizes, carried);
   plan.numbers = {{"passes", passes.count}, {"digit_bits", passes.bits}};
@@ -234,14 +237,6 @@ Attempt cpu(const Device& device, const SortRowsProblem& p) {
   return plan;
 }
 
-Attempt plan_variant(const Device& device, const SortRowsProblem& p, const PlanOverrides& fixed,
-                     std::string_view variant) {
-  if (variant == "cpu") return cpu(device, p);
-  if (variant == "network") return network(device, p, fixed);
-  if (variant == "tile") return tile(device, p, fixed);
-  return radix(device, p, fixed);
-}
-
 std::vector<std::string_view> preference(const Device& device, const SortRowsProblem& /*p*/,
                                          const PlanOverrides& /*fixed*/) {
   if (runs_cpu_variant(device)) return {"cpu", "network", "tile", "radix"};
@@ -265,7 +260,7 @@ constexpr Operation<SortRowsProblem> kSortRows{.what = "sort of rows",
                                                .variants = sort_rows_variants,
                                                .check = check_sort_rows,
                                                .preference = preference,
-                                               .attempt = plan_variant,
+                                               .attempt = sort_rows_attempt,
                                                .why_not = why_not,
                                                .evidence = evidence,
                                                .one_work_item = "a thread has a row"};
@@ -287,6 +282,14 @@ void plan::check_sort_rows(const Device& /*device*/, const SortRowsProblem& prob
   const char* operation = operation_name(problem);
   check_order(operation, one_row(problem));
   require_elements(operation, "keys", {problem.rows, problem.cols, problem.batch});
+}
+
+plan::Attempt plan::sort_rows_attempt(const Device& device, const SortRowsProblem& p,
+                                      const PlanOverrides& fixed, std::string_view variant) {
+  if (variant == "cpu") return cpu(device, p);
+  if (variant == "network") return network(device, p, fixed);
+  if (variant == "tile") return tile(device, p, fixed);
+  return radix(device, p, fixed);
 }
 
 std::vector<std::string_view> sort_rows_variants() { return {"radix", "tile", "network", "cpu"}; }
