@@ -86,6 +86,7 @@ TEST_CASE("sort_rows: every variant, keys of every kind") {
     for (const Keys kind : test::kKeys) {
       for (const std::size_t cols : {200, 1000}) {
         RowsCall call{.variant = variant, .rows = 3, .cols = cols, .gap = 1};
+        call.keys_in_place = kind == Keys::small || kind == Keys::two;  // an odd number of passes, or none
         check_rows<float>(context, kind, call);
         call.order = {.total_order = true};
         if (kind == Keys::special && cols == 200) check_rows<float>(context, kind, call);

@@ -19,6 +19,7 @@ namespace smem::operations {
   DO(sort)                  \
   DO(sort_rows)             \
   DO(sort_segments)         \
+  DO(gather)                \
   DO(top_k)                 \
   DO(softmax)               \
   DO(norm)                  \
