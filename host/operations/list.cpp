@@ -20,6 +20,8 @@ namespace smem::operations {
   DO(sort_rows)             \
   DO(sort_segments)         \
   DO(gather)                \
+  DO(merge)                 \
+  DO(bounds)                \
   DO(top_k)                 \
   DO(softmax)               \
   DO(norm)                  \

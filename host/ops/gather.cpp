@@ -3,10 +3,10 @@
 
 #include "formatted.hpp"
 #include "ops/run.hpp"
+#include "ops/sorts.hpp"
 #include "ops/views.hpp"
 #include "plan/gather_types.hpp"
 #include "plan/sizes.hpp"
-#include "runtime/status.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -41,25 +41,14 @@ Scalar type_of_places(const char* operation, const ConstVector& places) {
 /// \throws Error naming the first of the places that is not less than `size`.
 void require_inside(const Context& context, const char* operation, const ConstVector& places,
                     std::size_t size, const std::vector<cl::Event>& wait_for) {
-  runtime::Runtime& runtime = context.runtime();
-  const Scalar type = type_of_places(operation, places);
-  const cl::Buffer flag = runtime.scratch().take_zeroed();
-  const cl::Event looked =
-      ops::run(context, operation, plan::plan_check_places, plan::CheckPlacesProblem{type, places.size},
-               {.wait_for = wait_for}, [&](const ops::Launching& launch) {
-                 launch(places.buffer, static_cast<cl_ulong>(places.offset),
-                        static_cast<cl_ulong>(places.size), static_cast<cl_ulong>(size), flag());
-               });
-  std::uint32_t bad = 0;
-  const cl_uint zero = 0;
-  ops::read_to_host(context, operation, flag(), 0, std::as_writable_bytes(std::span(&bad, 1)), looked);
-  if (bad != 0) {
-    runtime::check(
-        clEnqueueWriteBuffer(context.queue()(), flag(), CL_TRUE, 0, sizeof zero, &zero, 0, nullptr, nullptr),
-        "clEnqueueWriteBuffer", operation);
-  }
-  runtime.scratch().give_back_zeroed(flag, looked);
-  runtime.settle();
+  const plan::CheckPlacesProblem problem{type_of_places(operation, places), places.size};
+  const std::uint32_t bad = ops::read_flag(context, operation, [&](cl_mem flag) {
+    return ops::run(context, operation, plan::plan_check_places, problem, {.wait_for = wait_for},
+                    [&](const ops::Launching& launch) {
+                      launch(places.buffer, static_cast<cl_ulong>(places.offset),
+                             static_cast<cl_ulong>(places.size), static_cast<cl_ulong>(size), flag);
+                    });
+  });
   if (bad == 0) return;
   const std::size_t width = places.type.bytes;
   std::vector<std::byte> bytes(places.size * width);

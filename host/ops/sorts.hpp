@@ -1,12 +1,18 @@
 /// What sorts of several rows share.
 #pragma once
 
+#include "ops/run.hpp"
 #include "ops/views.hpp"
+#include "plan/sort_types.hpp"
+#include "runtime/status.hpp"
 
 #include <smem/context.hpp>
+#include <smem/sort.hpp>
 #include <smem/view.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,6 +84,32 @@ inline void require_places(const char* operation, const ElementType& places) {
   const Scalar type = number_type(operation, "places", places);
   if (type != Scalar::uint32 && type != Scalar::uint64)
     refuse(operation, "places", "uint32 or uint64", std::string(name_of(type)));
+}
+
+/// The bit after the highest one that keys are sorted by. \throws Error unless the bits are the keys'.
+inline std::size_t checked_end_bit(const char* operation, Scalar keys, const SortOrder& order) {
+  const std::size_t end = order.end_bit.value_or(8 * size_of(keys));
+  plan::check_order(operation, {.keys = keys, .begin_bit = order.begin_bit, .end_bit = end});
+  return end;
+}
+
+/// Has `call(flag)` enqueue what may set a word of the device, waits for it, and returns the word.
+template <class Call>
+std::uint32_t read_flag(const Context& context, const char* operation, const Call& call) {
+  runtime::Runtime& runtime = context.runtime();
+  const cl::Buffer flag = runtime.scratch().take_zeroed();
+  const cl::Event looked = call(flag());
+  std::uint32_t word = 0;
+  const cl_uint zero = 0;
+  read_to_host(context, operation, flag(), 0, std::as_writable_bytes(std::span(&word, 1)), looked);
+  if (word != 0) {
+    runtime::check(
+        clEnqueueWriteBuffer(context.queue()(), flag(), CL_TRUE, 0, sizeof zero, &zero, 0, nullptr, nullptr),
+        "clEnqueueWriteBuffer", operation);
+  }
+  runtime.scratch().give_back_zeroed(flag, looked);
+  runtime.settle();
+  return word;
 }
 
 }  // namespace smem::ops
