@@ -28,7 +28,7 @@ kernel void bounds(global const KEY* sorted, ulong sorted_offset, ulong size, gl
     while (low < high) {
       const ulong middle = low + (high - low) / 2;
       const sortable y = image_of(sorted[middle], begin_bit, end_bit);
-      if (y < x || (UPPER != 0 && y == x)) {
+      if (UPPER ? y <= x : y < x) {
         low = middle + 1;
       } else {
         high = middle;

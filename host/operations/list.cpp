@@ -22,6 +22,7 @@ namespace smem::operations {
   DO(gather)                \
   DO(merge)                 \
   DO(bounds)                \
+  DO(sort_by)               \
   DO(top_k)                 \
   DO(softmax)               \
   DO(norm)                  \
