@@ -6,9 +6,11 @@
 //
 // Launch: one dimension, GROUP work-items a group, a group for each tile. With CPU: one work-item a group, which has BLOCK elements.
 //   PHASE 1: runs of `width` elements of `in` become runs of twice as many in `out`; `width` is a multiple of the tile or the block.
-#ifndef COMPARISON
+#ifndef ELEMENT
 #define ELEMENT uint
-#define COMPARISON(a, b) ((a) < (b))
+#endif
+#ifndef COMPARISON  // the caller's; this one is for compilers that have none at hand
+#define COMPARISON(a, b) (*(const uchar*)&(a) < *(const uchar*)&(b))
 #endif
 #ifndef PHASE
 #define PHASE 0

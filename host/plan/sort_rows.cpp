@@ -106,11 +106,15 @@ Attempt tile(const Device& device, const SortRowsProblem& p, const PlanOverrides
   const SortRowsPolicy& policy = sort_rows_policy(device);
   const SortProblem row = one_row(p);
   const std::size_t wide = size_of(p.keys) == 8 ? 2 : 1;
-  const std::size_t most_items = at_least_1((has_values(p) ? policy.pair_items : policy.tile_items) / wide);
+  // In place all values are in registers at once.
+  const std::size_t large = p.in_place && p.value_bytes > 8 ? 2 : 1;
+  const std::size_t most_items =
+      at_least_1((has_values(p) ? policy.pair_items : policy.tile_items) / std::max(wide, large));
   TileSizes sizes;
   sizes.radix_bits = sort_policy(device).radix_bits;
   const std::size_t least = std::max<std::size_t>(64, is_nvidia_gpu(device) ? sizes.radix() : 0);
-  std::size_t group = std::bit_ceil(divide_up(at_least_1(p.cols), at_least_1(policy.usual_items / wide)));
+  std::size_t group =
+      std::bit_ceil(divide_up(at_least_1(p.cols), at_least_1(policy.usual_items / std::max(wide, large))));
   group = std::clamp(group, least, std::max(least, policy.tile_group));
   sizes.group = group_for(device, fixed.work_items != 0 ? fixed.work_items : group, 0);
   sizes.items = divide_up(at_least_1(p.cols), sizes.group);

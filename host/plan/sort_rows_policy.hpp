@@ -39,6 +39,7 @@ inline constexpr SortRowsPolicy kSortRowsPolicies[] = {
      .pair_items = 12},
     {.when = {.family = "intel"},
      .evidence = kFromRegisters,
+     .network_items = 4,
      .usual_items = 4,
      .tile_items = 8,
      .pair_items = 8},
