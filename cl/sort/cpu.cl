@@ -8,17 +8,10 @@
 // those in which all keys have the same digit.
 //
 // Launch: one dimension, local size 1, a group for each of `parts` blocks of `piece` keys. work: uint counts[parts][RADIX].
-#include "common/stream.clh"
 #include "sort/keys.clh"
 
 #ifndef PHASE
 #define PHASE 1  // 0: counts of a pass, 1: the pass after that, 2: everything
-#endif
-#ifndef LINE
-#define LINE 16  // keys of a line: a power of two
-#endif
-#ifndef STREAMING
-#define STREAMING 0  // 1: lines are stored past the caches
 #endif
 #ifndef PASSES
 #define PASSES 4  // at most
@@ -42,91 +35,7 @@ INLINED void count_digits(local uint* counts, global const KEY* keys, ulong begi
 #endif
 
 #if PHASE != 0
-// Elements before the last address at or before p that is a multiple of the line's bytes.
-#define MISALIGNED(p, bytes) ((ulong)(p) % (LINE * (bytes)) / (bytes))
-
-// Writes elements [from, last] of a line.
-INLINED void store_keys(global KEY* to, local const KEY* line, uint from, uint last) {
-#if STREAMING && LINE * KEY_BYTES == 64
-  if (from == 0 && last == LINE - 1) {
-    STREAM(*(local const uint16*)line, (global uint16*)to);
-    return;
-  }
-#endif
-  if (from == 0 && last == LINE - 1) {
-    for (uint k = 0; k < LINE; ++k) to[k] = line[k];
-  } else {
-    for (uint k = from; k <= last; ++k) to[k] = line[k];
-  }
-}
-
-#if VALUES
-#define VALUE_LINE (LINE * VALUE_PARTS)
-INLINED void store_values(global VALUE* to, local const VALUE* line, uint from, uint last, int aligned) {
-#if STREAMING && LINE * VALUE_BYTES == 64
-  if (aligned && from == 0 && last == LINE - 1) {
-    STREAM(*(local const uint16*)line, (global uint16*)to);
-    return;
-  }
-#endif
-  (void)aligned;
-  if (from == 0 && last == LINE - 1) {
-    for (uint k = 0; k < VALUE_LINE; ++k) to[k] = line[k];
-  } else {
-    for (uint k = from * VALUE_PARTS; k < (last + 1) * VALUE_PARTS; ++k) to[k] = line[k];
-  }
-}
-#endif
-
-// Moves keys [begin, end). next[d]: where the next key of digit d goes.
-INLINED void move_keys(global const KEY* from, global KEY* to, global const VALUE* from_values, global VALUE* to_values,
-                       ulong begin, ulong end, local ulong* next, local ulong* first, local KEY* lines, local VALUE* value_lines,
-                       uint shift, uint mask, uint route) {
-  // Places count from the line in which `to` begins.
-  const ulong misaligned = MISALIGNED(to, KEY_BYTES);
-  to -= misaligned;
-#if VALUES
-  const int aligned = (ulong)to_values % (LINE * VALUE_BYTES) == misaligned * VALUE_BYTES;
-  to_values -= misaligned * VALUE_PARTS;
-#endif
-  for (uint d = 0; d < RADIX; ++d) first[d] = next[d] += misaligned;
-  for (ulong i = begin; i < end; ++i) {
-    const KEY key = from[i];
-    const uint d = digit_of(key, shift, mask);
-    const ulong place = next[d]++;
-    const uint at = (uint)place & (LINE - 1);
-    lines[d * LINE + at] = key;
-#if VALUES == 2
-    if (MAKES_PLACES(route)) {
-      value_lines[d * LINE + at] = (VALUE)i;
-    } else {
-      value_lines[d * LINE + at] = from_values[i];
-    }
-#elif VALUES
-    for (uint k = 0; k < VALUE_PARTS; ++k)
-      value_lines[(d * LINE + at) * VALUE_PARTS + k] = from_values[i * VALUE_PARTS + k];
-#endif
-    if (at == LINE - 1) {
-      const ulong start = place - at;
-      const uint left_out = first[d] > start ? (uint)(first[d] - start) : 0;
-      if (WRITES_KEYS(route)) store_keys(to + start, lines + d * LINE, left_out, at);
-#if VALUES
-      store_values(to_values + start * VALUE_PARTS, value_lines + d * VALUE_LINE, left_out, at, aligned);
-#endif
-    }
-  }
-  for (uint d = 0; d < RADIX; ++d) {
-    const uint count = (uint)next[d] & (LINE - 1);  // of a line that was begun
-    const ulong start = next[d] - count;
-    const uint left_out = first[d] > start ? (uint)(first[d] - start) : 0;
-    if (count <= left_out) continue;
-    if (WRITES_KEYS(route)) store_keys(to + start, lines + d * LINE, left_out, count - 1);
-#if VALUES
-    store_values(to_values + start * VALUE_PARTS, value_lines + d * VALUE_LINE, left_out, count - 1, aligned);
-#endif
-  }
-  (void)from_values, (void)to_values, (void)value_lines, (void)route;
-}
+#include "sort/lines.clh"
 #endif
 
 #if PHASE == 0

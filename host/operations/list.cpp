@@ -17,6 +17,12 @@ namespace smem::operations {
   DO(scan)                  \
   DO(select)                \
   DO(sort)                  \
+  DO(sort_rows)             \
+  DO(sort_segments)         \
+  DO(gather)                \
+  DO(merge)                 \
+  DO(bounds)                \
+  DO(sort_by)               \
   DO(top_k)                 \
   DO(softmax)               \
   DO(norm)                  \

@@ -1,50 +1,21 @@
 // sort, described: sort, sort_pairs and argsort of vectors.
 #include "operations/matrices.hpp"
 #include "operations/operation.hpp"
+#include "operations/sorts.hpp"
 
 #include "formatted.hpp"
 
 #include <smem/error.hpp>
 #include <smem/sort.hpp>
 
-#include <algorithm>
-#include <cmath>
-#include <numeric>
-
 namespace smem::operations {
 
 namespace {
 
-/// Keys of all values; or of `distinct` values, with all bits in use.
-Fill keys_of(Scalar type, std::size_t distinct) {
-  Fill fill;
-  const double bits = 8.0 * static_cast<double>(size_of(type));
-  fill.number = [=](std::uint64_t random) {
-    if (distinct > 0) random = (random >> 32) % distinct * 0x9e3779b97f4a7c15U;
-    const double part = static_cast<double>(random >> 11) * 0x1p-53;  // of 1
-    if (is_float(type)) return (part - 0.5) * 60000;
-    return std::floor((part - (is_signed(type) ? 0.5 : 0)) * std::exp2(bits));
-  };
-  return fill;
-}
-
-/// The keys' places in order.
-std::vector<std::uint64_t> sorted_places(const HostArray& keys, bool descending) {
-  std::vector<double> numbers(keys.size());
-  for (std::size_t i = 0; i < numbers.size(); ++i)
-    numbers[i] = keys.number(i);
-  std::vector<std::uint64_t> places(keys.size());
-  std::iota(places.begin(), places.end(), std::uint64_t{0});
-  std::stable_sort(places.begin(), places.end(), [&](std::uint64_t a, std::uint64_t b) {
-    return descending ? numbers[a] > numbers[b] : numbers[a] < numbers[b];
-  });
-  return places;
-}
-
 void sort_plainly(const SortProblem& p, const HostArrays& arrays) {
   const std::vector<HostArray> from = p.in_place ? arrays.in_out : arrays.in;
   std::vector<HostArray>& to = p.in_place ? arrays.in_out : arrays.out;
-  const std::vector<std::uint64_t> places = sorted_places(from[0], p.descending);
+  const std::vector<std::uint64_t> places = sorted_places(from[0], 0, p.size, p.descending);
   for (std::size_t i = 0; i < p.size; ++i) {
     if (p.payload == SortPayload::places) {
       to[0].set(i, static_cast<double>(places[i]));

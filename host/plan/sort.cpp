@@ -5,6 +5,7 @@
 #include "plan/look_back_policy.hpp"
 #include "plan/sizes.hpp"
 #include "plan/sort_policy.hpp"
+#include "plan/sort_tiles.hpp"
 #include "plan/sort_types.hpp"
 #include "plan/variants.hpp"
 
@@ -20,49 +21,7 @@ namespace {
 
 using namespace plan;
 
-constexpr std::size_t kLine = 64;   // bytes; areas of temporary memory begin at multiples
-constexpr std::size_t kWords = 64;  // bytes of the kernels' own words in local memory, with their alignment
-
-std::size_t number_bytes(const SortProblem& problem) { return plan::is_wide(problem) ? 8 : 4; }
-
-/// Whether values are numbers that pass through local memory; others are read where they end up.
-bool carries_values(const SortProblem& problem) {
-  return problem.value_bytes <= 8 && std::has_single_bit(problem.value_bytes);
-}
-
-/// Bytes of what passes through local memory with a key.
-std::size_t carried_bytes(const SortProblem& problem) {
-  if (problem.payload == SortPayload::none) return 0;
-  return carries_values(problem) ? problem.value_bytes : 2;
-}
-
-/// The passes over all keys, each by a digit.
-struct Passes {
-  std::size_t count = 1, bits = 0;
-};
-
-Passes passes_of(const SortProblem& problem, std::size_t radix_bits) {
-  const std::size_t bits = problem.end_bit - problem.begin_bit;
-  Passes passes;
-  passes.count = std::max<std::size_t>(divide_up(bits, radix_bits), 1);
-  // In place the first pass writes temporary memory, and the last one must not.
-  if (problem.in_place && passes.count % 2 == 1) ++passes.count;
-  passes.bits = std::max<std::size_t>(divide_up(bits, passes.count), 1);
-  return passes;
-}
-
-/// What all launches know of the problem. `whole_keys`: whether they move keys and values.
-void define_keys(Launch& launch, const SortProblem& problem, bool moves) {
-  define_order(launch, problem.keys, problem.total_order, problem.descending);
-  if (plan::is_wide(problem)) define(launch, "WIDE", 1);
-  if (!moves || problem.payload == SortPayload::none) return;
-  define(launch, "VALUES", problem.payload == SortPayload::values ? 1 : 2);
-  define(launch, "VALUE_BYTES", problem.value_bytes);
-  const std::size_t part = std::size_t{1} << std::countr_zero(problem.value_bytes | 8);
-  launch.text_defines.emplace_back("VALUE", word_of(part));
-  define(launch, "VALUE_PARTS", problem.value_bytes / part);
-  if (!carries_values(problem)) define(launch, "GATHER", 1);
-}
+constexpr std::size_t kLine = 64;  // bytes; areas of temporary memory begin at multiples
 
 Launch base_launch(const SortProblem& problem, const char* variant, const char* file, const char* entry,
                    bool moves) {
@@ -83,7 +42,7 @@ double pair_traffic(const SortProblem& problem) {
 }
 
 Plan base_plan(const SortProblem& problem, const char* variant, const char* file, const char* entry,
-               const Passes& passes) {
+               const SortPasses& passes) {
   Plan plan;
   static_cast<Launch&>(plan) = base_launch(problem, variant, file, entry, true);
   const double generated =
@@ -98,7 +57,7 @@ Plan base_plan(const SortProblem& problem, const char* variant, const char* file
 
 /// Temporary memory: the other array of keys, and of values; of places, whose keys nobody wants, both of
 /// keys.
-void share_arrays(const SortProblem& problem, const Passes& passes, Plan& plan) {
+void share_arrays(const SortProblem& problem, const SortPasses& passes, Plan& plan) {
   const bool apart = passes.count > 1;
   const std::size_t keys = plan::round_up(problem.size, kLine) * size_of(problem.keys);
   const bool both = problem.payload == SortPayload::places && passes.count > 2;
@@ -106,80 +65,13 @@ void share_arrays(const SortProblem& problem, const Passes& passes, Plan& plan) 
   plan::add_scratch(plan, apart ? problem.size * problem.value_bytes : 0);
 }
 
-/// Sizes of a pass's tiles.
-struct TileSizes {
-  std::size_t group = 0, items = 0, lanes = 0, radix_bits = 0;
-  bool warps = false;
-  std::size_t tile() const { return group * items; }
-  std::size_t radix() const { return std::size_t{1} << radix_bits; }
-};
-
-std::size_t area_bytes(const SortProblem& problem, const TileSizes& sizes) {
-  const std::size_t counters = sizes.group / sizes.lanes * sizes.radix() * (sizes.warps ? 4 : 12);
-  const std::size_t moved = std::max(size_of(problem.keys), carried_bytes(problem));
-  return plan::round_up(std::max(counters, sizes.tile() * moved), 8);
-}
-
-std::size_t local_bytes(const SortProblem& problem, const TileSizes& sizes) {
-  return area_bytes(problem, sizes) + sizes.radix() * (3 * number_bytes(problem) + 4) + kWords;
-}
-
-/// The policy's sizes, or smaller ones that fit the device; nothing where none do.
-std::optional<TileSizes> tile_of(const Device& device, const SortProblem& problem,
-                                 const PlanOverrides& fixed) {
-  const SortPolicy& policy = sort_policy(device);
-  const std::size_t moved = std::max(size_of(problem.keys), std::min<std::size_t>(carried_bytes(problem), 8));
-  const plan::SortTile& wanted = (problem.payload == SortPayload::none ? policy.keys : policy.pairs)
-                                     .at(static_cast<std::size_t>(std::countr_zero(moved)));
-  const std::size_t most =
-      std::max<std::size_t>(std::min(device.max_work_group, device.max_work_items[0]), 1);
-  TileSizes sizes;
-  sizes.group = fixed.work_items != 0 ? fixed.work_items : wanted.group;
-  if (sizes.group > most) sizes.group = std::bit_floor(most);
-  sizes.items = wanted.items;
-  sizes.radix_bits = policy.radix_bits;
-  for (;;) {
-    sizes.warps = plan::is_nvidia_gpu(device) && sizes.group % 32 == 0 && sizes.group >= sizes.radix() &&
-                  sizes.radix_bits >= 5;
-    // Teams of lanes need not run together; only where there are fewer work-items are they smaller.
-    if (!sizes.warps && sizes.group % 32 != 0) sizes.group = std::bit_floor(sizes.group);
-    sizes.lanes = std::min<std::size_t>(sizes.group, 32);
-    if (local_bytes(problem, sizes) <= device.local_bytes) return sizes;
-    const std::size_t bytes = std::max(size_of(problem.keys), carried_bytes(problem));
-    const bool tile_is_larger = area_bytes(problem, sizes) == plan::round_up(sizes.tile() * bytes, 8);
-    const bool fewer_teams = sizes.group > 32 && fixed.work_items == 0, fewer_digits = sizes.radix_bits > 1;
-    const std::size_t fewest_items = !fewer_teams && !fewer_digits ? 1 : tile_is_larger ? 4 : sizes.items;
-    if (sizes.items > fewest_items) {
-      sizes.items /= 2;
-    } else if (fewer_teams) {
-      sizes.group = std::bit_floor(sizes.group - 1);
-    } else if (fewer_digits) {
-      sizes.radix_bits /= 2;
-    } else {
-      return std::nullopt;
-    }
-  }
-}
-
-void define_tile(const SortProblem& problem, const TileSizes& sizes, Launch& launch) {
-  launch.work_group = {sizes.group, 1, 1};
-  launch.items_per_work_item = sizes.items;
-  launch.tile_cols = sizes.tile();
-  launch.local_bytes = local_bytes(problem, sizes);
-  define(launch, "RADIX_BITS", sizes.radix_bits);
-  define(launch, "GROUP", sizes.group);
-  define(launch, "ITEMS", sizes.items);
-  define(launch, "LANES", sizes.lanes);
-  if (sizes.warps) define(launch, "WARPS", 1);
-}
-
 /// Through local memory: each pass writes and reads there what it moves, and counts twice.
-void predict_local(const SortProblem& problem, const Passes& passes, Plan& plan) {
+void predict_local(const SortProblem& problem, const SortPasses& passes, Plan& plan) {
   plan.prediction.local_bytes = static_cast<double>(passes.count) *
                                 (2 * pair_traffic(problem) + 16 * static_cast<double>(problem.size));
 }
 
-std::string pass_text(const Passes& passes) {
+std::string pass_text(const SortPasses& passes) {
   return formatted("{} {} of {} bits", passes.count, passes.count == 1 ? "pass" : "passes", passes.bits);
 }
 
@@ -189,7 +81,7 @@ std::optional<Plan> network(const Device& device, const SortProblem& problem, co
   const std::size_t most =
       std::bit_floor(std::max<std::size_t>(std::min(device.max_work_group, device.max_work_items[0]), 1));
   std::size_t tile = std::min<std::size_t>(policy.network_keys, 65536);
-  while (tile > 0 && tile * (wide + 2) + kWords > device.local_bytes)
+  while (tile > 0 && tile * (wide + 2) + kSortWords > device.local_bytes)
     tile /= 2;
   std::size_t group =
       fixed.work_items != 0 ? fixed.work_items : std::min(most, std::max<std::size_t>(tile / 2, 1));
@@ -201,7 +93,7 @@ std::optional<Plan> network(const Device& device, const SortProblem& problem, co
   plan.work_group = plan.global = {group, 1, 1};
   plan.items_per_work_item = divide_up(tile, group);
   plan.tile_cols = tile;
-  plan.local_bytes = tile * (wide + 2) + kWords;
+  plan.local_bytes = tile * (wide + 2) + kSortWords;
   define(plan, "GROUP", group);
   define(plan, "TILE", tile);
   const auto steps =
@@ -217,7 +109,7 @@ std::optional<Plan> three_launches(const Device& device, const SortProblem& prob
   if (!sizes) return std::nullopt;
   const std::size_t tiles = std::max<std::size_t>(divide_up(problem.size, sizes->tile()), 1);
   if (tiles > plan::kMaxTiles) return std::nullopt;
-  const Passes passes = passes_of(problem, sizes->radix_bits);
+  const SortPasses passes = passes_of(problem, sizes->radix_bits);
   Plan plan = base_plan(problem, "three_launches", "sort/scatter.cl", "sort_scatter", passes);
   define_tile(problem, *sizes, plan);
   plan.global = {tiles * sizes->group, 1, 1};
@@ -238,20 +130,20 @@ std::optional<Plan> three_launches(const Device& device, const SortProblem& prob
   count.global = plan.global;
   count.items_per_work_item = sizes->items;
   count.tile_cols = sizes->tile();
-  count.local_bytes = 4 * sizes->radix() + kWords;
+  count.local_bytes = 4 * sizes->radix() + kSortWords;
   count.numbers = plan.numbers;
   count.prediction.bytes_read = key_traffic(problem);
   count.reason = "how many keys of each tile have each digit";
 
   Launch offsets = base_launch(problem, "offsets", "sort/offsets.cl", "sort_offsets", false);
   const std::size_t group =
-      plan::group_for(device, sort_policy(device).offsets_group, number_bytes(problem), kWords);
+      plan::group_for(device, sort_policy(device).offsets_group, number_bytes(problem), kSortWords);
   if (group == 0) return std::nullopt;
   define(offsets, "RADIX_BITS", sizes->radix_bits);
   define(offsets, "GROUP", group);
   offsets.work_group = {group, 1, 1};
   offsets.global = {sizes->radix() * group, 1, 1};
-  offsets.local_bytes = group * number_bytes(problem) + kWords;
+  offsets.local_bytes = group * number_bytes(problem) + kSortWords;
   offsets.numbers = plan.numbers;
   offsets.reason = "where the keys of each digit of each tile go";
   plan.before = {std::move(count), std::move(offsets)};
@@ -267,7 +159,7 @@ std::optional<Plan> onesweep(const Device& device, const SortProblem& problem, c
   const std::optional<TileSizes> sizes = tile_of(device, problem, fixed);
   if (!sizes || !can_count_wide(device, problem)) return std::nullopt;
   const std::size_t tiles = std::max<std::size_t>(divide_up(problem.size, sizes->tile()), 1);
-  const Passes passes = passes_of(problem, sizes->radix_bits);
+  const SortPasses passes = passes_of(problem, sizes->radix_bits);
   constexpr std::size_t kHeader = 128, kMostPasses = 64;  // words of cl/sort/status.clh, and what they hold
   if (tiles > plan::kMaxTiles || passes.count > kMostPasses) return std::nullopt;
   const std::size_t number = number_bytes(problem), radix = sizes->radix();
@@ -299,9 +191,9 @@ std::optional<Plan> onesweep(const Device& device, const SortProblem& problem, c
   Launch histogram = base_launch(problem, "histogram", "sort/histogram.cl", "sort_histogram", false);
   const std::size_t bins = passes.count * radix;
   std::size_t parts = policy.histogram_parts;
-  while (parts > 1 && 4 * bins * parts + kWords > device.local_bytes)
+  while (parts > 1 && 4 * bins * parts + kSortWords > device.local_bytes)
     parts /= 2;
-  if (4 * bins * parts + kWords > device.local_bytes) return std::nullopt;
+  if (4 * bins * parts + kSortWords > device.local_bytes) return std::nullopt;
   const std::size_t group = plan::group_for(device, policy.histogram_group, 0);
   const std::size_t groups =
       std::clamp<std::size_t>(divide_up(problem.size, group * policy.histogram_keys), 1,
@@ -314,14 +206,14 @@ std::optional<Plan> onesweep(const Device& device, const SortProblem& problem, c
   histogram.work_group = {group, 1, 1};
   histogram.global = {groups * group, 1, 1};
   histogram.vector_width = 16 / size_of(problem.keys);
-  histogram.local_bytes = 4 * bins * parts + kWords;
+  histogram.local_bytes = 4 * bins * parts + kSortWords;
   histogram.numbers = plan.numbers;
   histogram.prediction.bytes_read = key_traffic(problem);
   histogram.reason = "how many keys have each digit, of all passes";
 
   Launch schedule = base_launch(problem, "schedule", "sort/schedule.cl", "sort_schedule", false);
   const std::size_t one = plan::group_for(device, std::min(radix, policy.offsets_group), 0);
-  schedule.local_bytes = 2 * radix * number + 4 * passes.count + kWords;
+  schedule.local_bytes = 2 * radix * number + 4 * passes.count + kSortWords;
   if (schedule.local_bytes > device.local_bytes) return std::nullopt;
   define(schedule, "RADIX_BITS", sizes->radix_bits);
   define(schedule, "GROUP", one);
@@ -339,7 +231,7 @@ std::optional<Plan> cpu(const Device& device, const SortProblem& problem) {
   const SortPolicy& policy = sort_policy(device);
   const plan::SortThreads& threads = policy.threads;
   const std::size_t radix = std::size_t{1} << policy.radix_bits;
-  const Passes passes = passes_of(problem, policy.radix_bits);
+  const SortPasses passes = passes_of(problem, policy.radix_bits);
   const std::size_t wanted = std::clamp<std::size_t>(problem.size / threads.block_keys, 1,
                                                      threads.blocks_a_unit * device.compute_units);
   const std::size_t block = plan::round_up(divide_up(std::max<std::size_t>(problem.size, 1), wanted), kLine);
@@ -376,7 +268,7 @@ std::optional<Plan> cpu(const Device& device, const SortProblem& problem) {
     count.work_group = {1, 1, 1};
     count.global = plan.global;
     count.tile_cols = count.items_per_work_item = block;
-    count.local_bytes = 16 * radix + kWords;
+    count.local_bytes = 16 * radix + kSortWords;
     count.numbers = plan.numbers;
     define(count, "RADIX_BITS", policy.radix_bits);
     define(count, "PHASE", 0);

@@ -41,7 +41,10 @@ void define_order(Launch& launch, Scalar keys, bool total_order, bool descending
 }
 
 void check_sort(const Device& /*device*/, const SortProblem& problem) {
-  const char* operation = operation_name(problem);
+  check_order(operation_name(problem), problem);
+}
+
+void check_order(const char* operation, const SortProblem& problem) {
   const auto refuse = [&](const char* argument, std::string expected, std::size_t got) {
     throw Error({.operation = operation,
                  .argument = argument,

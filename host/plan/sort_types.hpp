@@ -21,5 +21,7 @@ void define_order(Launch& launch, Scalar keys, bool total_order, bool descending
 
 /// \throws Error naming the argument, unless it is a problem.
 void check_sort(const Device& device, const SortProblem& problem);
+/// The same of a sort that is part of `operation`.
+void check_order(const char* operation, const SortProblem& problem);
 
 }  // namespace smem::plan

@@ -62,6 +62,8 @@
 #include <smem/softmax_plan.hpp>
 #include <smem/sort.hpp>
 #include <smem/sort_plan.hpp>
+#include <smem/sort_rows.hpp>
+#include <smem/sort_rows_plan.hpp>
 #include <smem/stencil.hpp>
 #include <smem/stencil_plan.hpp>
 #include <smem/top_k.hpp>

@@ -1,0 +1,148 @@
+// Merge sort by a caller's comparison. A work-item sorts a few neighbours in registers, a group merges them in local memory to a sorted
+// tile (PHASE 0); then runs are merged in pairs, each part of the result by one group (PHASE 1): see merge/path.clh. N. Satish, M.
+// Harris and M. Garland, "Designing efficient sorting algorithms for manycore GPUs", IPDPS 2009.
+//
+// All loops are bounded by numbers of elements, whatever the comparison says.
+//
+// Launch: one dimension, GROUP work-items a group, a group for each tile. With CPU: one work-item a group, which has BLOCK elements.
+//   PHASE 1: runs of `width` elements of `in` become runs of twice as many in `out`; `width` is a multiple of the tile or the block.
+#ifndef ELEMENT
+#define ELEMENT uint
+#endif
+#ifndef COMPARISON  // the caller's; this one is for compilers that have none at hand
+#define COMPARISON(a, b) (*(const uchar*)&(a) < *(const uchar*)&(b))
+#endif
+#ifndef PHASE
+#define PHASE 0
+#endif
+#ifndef CPU
+#define CPU 0
+#endif
+#ifndef LOG_RUNS
+#define LOG_RUNS 10  // of a block on CPUs: how often runs of RUN elements are merged in pairs; an even number
+#endif
+#define RUN 16
+#define BLOCK (RUN << LOG_RUNS)
+#include "common/attributes.clh"
+#include "common/work_group.clh"
+
+#define ORDER_PARAMETERS
+#define ORDER_VALUES
+static inline int precedes(ELEMENT x, ELEMENT y) { return COMPARISON(x, y); }
+#include "merge/path.clh"
+
+#define SORT_BY_ARGUMENTS \
+  global const ELEMENT *in, ulong in_offset, global ELEMENT *out, ulong out_offset, global ELEMENT *spare UNUSED, ulong spare_offset UNUSED, \
+      ulong size, ulong width UNUSED
+
+#if CPU
+// Merges `count` elements of two runs from `first` of their result on.
+INLINED void merge_runs(global const ELEMENT* a, ulong a_count, ulong b_count, global ELEMENT* to, ulong first, ulong count) {
+  global const ELEMENT* b = a + a_count;
+  ulong x = split_of(a, a_count, b, b_count, first), y = first - x;
+  for (ulong i = first; i < first + count; ++i) {
+    const int takes_a = y >= b_count || (x < a_count && !precedes(b[y], a[x]));
+    to[i] = takes_a ? a[x] : b[y];
+    x += takes_a ? 1 : 0;
+    y += takes_a ? 0 : 1;
+  }
+}
+#endif
+
+#if CPU && PHASE == 0
+kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void sort_by(SORT_BY_ARGUMENTS) {
+  const ulong begin = get_group_id(0) * BLOCK, count = min((ulong)BLOCK, size - begin);
+  global const ELEMENT* from = in + in_offset + begin;
+  global ELEMENT *to = out + out_offset + begin, *other = spare + spare_offset + begin;
+  for (ulong run = 0; run < count; run += RUN) {
+    for (ulong i = run; i < min(run + RUN, count); ++i) {
+      const ELEMENT x = from[i];
+      ulong j = i;
+      for (; j > run && precedes(x, to[j - 1]); --j) to[j] = to[j - 1];
+      to[j] = x;
+    }
+  }
+  for (uint k = 0; k < LOG_RUNS; ++k) {
+    const ulong length = (ulong)RUN << k;
+    for (ulong pair = 0; pair < count; pair += 2 * length) {
+      const ulong a_count = min(length, count - pair), b_count = min(length, count - pair - a_count);
+      merge_runs(to + pair, a_count, b_count, other + pair, 0, a_count + b_count);
+    }
+    global ELEMENT* const sorted = other;
+    other = to;
+    to = sorted;
+  }
+}
+#elif CPU
+kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void sort_by(SORT_BY_ARGUMENTS) {
+  const ulong begin = get_group_id(0) * BLOCK, pair = begin / (2 * width) * (2 * width);
+  const ulong a_count = min(width, size - pair), b_count = min(width, size - pair - a_count);
+  merge_runs(in + in_offset + pair, a_count, b_count, out + out_offset + pair, begin - pair, min((ulong)BLOCK, size - begin));
+}
+#elif PHASE == 0
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void sort_by(SORT_BY_ARGUMENTS) {
+  local ELEMENT tile[TILE];
+  const uint item = get_local_id(0), mine = item * ITEMS;
+  const ulong begin = get_group_id(0) * (ulong)TILE;
+  const uint count = (uint)min(size - begin, (ulong)TILE), own = min(count - min(count, mine), (uint)ITEMS);
+  for (uint i = item; i < count; i += GROUP) tile[i] = in[in_offset + begin + i];
+  barrier(CLK_LOCAL_MEM_FENCE);
+
+  // Odd-even transposition: neighbours are exchanged only where the second must come first.
+  ELEMENT e[ITEMS];
+#pragma unroll
+  for (uint u = 0; u < ITEMS; ++u) e[u] = tile[mine + min(u, own == 0 ? 0 : own - 1)];
+#pragma unroll
+  for (uint round = 0; round < ITEMS; ++round) {
+#pragma unroll
+    for (uint u = round & 1; u + 1 < ITEMS; u += 2) {
+      const ELEMENT x = e[u], y = e[u + 1];
+      const int swaps = u + 1 < own && precedes(y, x);
+      e[u] = swaps ? y : x;
+      e[u + 1] = swaps ? x : y;
+    }
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+  for (uint u = 0; u < ITEMS; ++u)
+    if (u < own) tile[mine + u] = e[u];
+  barrier(CLK_LOCAL_MEM_FENCE);
+
+#pragma unroll 1
+  for (uint length = ITEMS; length < TILE; length *= 2) {
+    const uint pair = min(mine / (2 * length) * (2 * length), count);
+    const uint a_count = min(length, count - pair), b_count = min(length, count - pair - a_count);
+    uint sources[ITEMS];
+    merge_items(e, sources, tile + min(pair, (uint)TILE - 1), a_count, b_count, mine - min(mine, pair));
+    barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+    for (uint u = 0; u < ITEMS; ++u)
+      if (u < own) tile[mine + u] = e[u];
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  for (uint i = item; i < count; i += GROUP) out[out_offset + begin + i] = tile[i];
+}
+#else
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void sort_by(SORT_BY_ARGUMENTS) {
+  local ELEMENT tile[TILE];
+  local ulong ends[2];
+  const uint item = get_local_id(0);
+  const ulong first = get_group_id(0) * (ulong)TILE, pair = first / (2 * width) * (2 * width);
+  const ulong a_count = min(width, size - pair), b_count = min(width, size - pair - a_count);
+  global const ELEMENT* a = in + in_offset + pair;
+  merge_part part;
+  load_parts(&part, tile, ends, a, a_count, a + a_count, b_count, first - pair, item);
+  ELEMENT merged[ITEMS];
+  uint sources[ITEMS];
+  merge_items(merged, sources, tile, part.a_count, part.count - part.a_count, item * ITEMS);
+  barrier(CLK_LOCAL_MEM_FENCE);  // all have read what the result takes the place of
+#pragma unroll
+  for (uint u = 0; u < ITEMS; ++u) tile[item * ITEMS + u] = merged[u];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint i = item; i < part.count; i += GROUP) out[out_offset + first + i] = tile[i];
+}
+#endif

@@ -1,0 +1,218 @@
+// Sorts of short rows in registers, several rows a group: a bitonic network. K. E. Batcher, "Sorting networks and their applications",
+// AFIPS 1968.
+//
+// A row is sorted by TEAM work-items with ITEMS entries each: entry i of the network is entry i % ITEMS of work-item i / ITEMS, so that
+// most comparisons need no other work-item. An entry is a key's image and its place, which makes all of them different and the sort
+// stable. What lies beyond the row comes last. Then keys and values are gathered by their places.
+//
+// Of segments (1) it sorts those that it has room for, and lists the others: small ones of at most `parts` keys, middling ones of at
+// most `piece`, and long ones. SEGMENTS 2: it sorts the small ones.
+//
+// Launch: one dimension, a group of GROUP work-items for each GROUP / TEAM rows; SEGMENTS 2: any number of groups.
+#include "sort/keys.clh"
+#include "sort_rows/rows.clh"
+
+#ifndef GROUP
+#define GROUP 256
+#endif
+#ifndef TEAM
+#define TEAM 8  // a power of two
+#endif
+#ifndef LOG_ITEMS
+#define LOG_ITEMS 2
+#endif
+#ifndef SHUFFLE
+#define SHUFFLE 0  // 1: by NVIDIA's shuffles; a team is at most a warp, and groups are whole warps
+#endif
+#define ITEMS (1 << LOG_ITEMS)
+#define WIDTH (TEAM * ITEMS)  // at most 65536
+#if SHUFFLE
+#include "nvidia/shuffle.clh"
+#endif
+
+#if KEY_BYTES == 8
+typedef ulong2 entry;
+static inline entry make_entry(sortable image, uint place) { return (ulong2)(image, place); }
+static inline uint place_in(entry e) { return (uint)e.y; }
+static inline int follows(entry a, entry b) { return a.x > b.x || (a.x == b.x && a.y > b.y); }
+#else
+#if KEY_BYTES == 4
+typedef ulong entry;
+#define PLACE_BITS 32
+#else
+typedef uint entry;
+#define PLACE_BITS 16
+#endif
+static inline entry make_entry(sortable image, uint place) { return (entry)image << PLACE_BITS | place; }
+static inline uint place_in(entry e) { return (uint)(e & (((entry)1 << PLACE_BITS) - 1)); }
+static inline int follows(entry a, entry b) { return a > b; }
+#endif
+
+#if SHUFFLE
+// The entry of a lane of the warp.
+#if KEY_BYTES >= 4
+DEFINE_WARP_MOVES(word, ulong)
+#else
+DEFINE_WARP_MOVES(word, uint)
+#endif
+#if KEY_BYTES == 8
+static inline entry entry_of(entry e, uint lane) { return (ulong2)(word_of(e.x, lane), shuffle_from((uint)e.y, lane)); }
+#else
+static inline entry entry_of(entry e, uint lane) { return word_of(e, lane); }
+#endif
+#endif
+
+// Sorts a work-item's bitonic sequences of 2^steps entries. `first`: its first entry in the network. Runs of `run` entries are
+// ascending and descending in turns.
+INLINED void merge_items(entry e[ITEMS], uint steps, uint first, uint run) {
+#pragma unroll
+  for (uint s = steps; s > 0; --s) {
+    const uint apart = 1u << (s - 1);
+#pragma unroll
+    for (uint u = 0; u < ITEMS; ++u) {
+      if ((u & apart) == 0) {
+        const entry x = e[u], y = e[u | apart];
+        const int ascending = ((first + u) & run) == 0, swaps = follows(x, y) == ascending;
+        e[u] = swaps ? y : x;
+        e[u | apart] = swaps ? x : y;
+      }
+    }
+  }
+}
+
+// Sorts the `count` keys of a team's row. `area`: where the group's work-items exchange entries. `places`: the team's.
+GROUP_FUNCTION void sort_row(global const KEY* keys, global KEY* to, global const VALUE* from_values, global VALUE* to_values,
+                             uint count, local entry* area, local ushort* places, uint begin_bit, uint end_bit, uint item) {
+  const uint lane = item & (TEAM - 1), first = lane * ITEMS;
+  entry e[ITEMS];
+#pragma unroll
+  for (uint u = 0; u < ITEMS; ++u) {
+    const uint place = lane + u * TEAM;
+    e[u] = make_entry(place < count ? image_of(keys[place], begin_bit, end_bit) : ALL_BITS, place);
+  }
+#pragma unroll
+  for (uint r = 1; r <= LOG_ITEMS; ++r) merge_items(e, r, first, 1u << r);
+#pragma unroll 1
+  for (uint run = 2 * ITEMS; run <= WIDTH; run *= 2) {
+    const int ascending = (first & run) == 0;
+#pragma unroll 1
+    for (uint apart = run / ITEMS / 2; apart > 0; apart /= 2) {
+      const int takes_less = ((lane & apart) == 0) == ascending;
+#if SHUFFLE
+#pragma unroll
+      for (uint u = 0; u < ITEMS; ++u) {
+        const entry other = entry_of(e[u], (item % WARP) ^ apart);
+        e[u] = follows(e[u], other) == takes_less ? other : e[u];
+      }
+#else
+#pragma unroll
+      for (uint u = 0; u < ITEMS; ++u) area[u * GROUP + item] = e[u];
+      barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+      for (uint u = 0; u < ITEMS; ++u) {
+        const entry other = area[u * GROUP + (item ^ apart)];
+        e[u] = follows(e[u], other) == takes_less ? other : e[u];
+      }
+      barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+    }
+    merge_items(e, LOG_ITEMS, first, run);
+  }
+
+#pragma unroll
+  for (uint u = 0; u < ITEMS; ++u) places[first + u] = (ushort)place_in(e[u]);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  // All is read before anything is written, which may take its place.
+#if VALUES != 2
+  KEY moved[ITEMS];
+#pragma unroll
+  for (uint u = 0; u < ITEMS; ++u)
+    if (lane + u * TEAM < count) moved[u] = keys[places[lane + u * TEAM]];
+#endif
+#if VALUES == 1
+#if IN_PLACE_ROWS
+  VALUE moved_values[ITEMS * VALUE_PARTS];
+#pragma unroll
+  for (uint u = 0; u < ITEMS; ++u) {
+    if (lane + u * TEAM < count) {
+#pragma unroll
+      for (uint k = 0; k < VALUE_PARTS; ++k)
+        moved_values[u * VALUE_PARTS + k] = from_values[(uint)places[lane + u * TEAM] * VALUE_PARTS + k];
+    }
+  }
+#endif
+#endif
+#if IN_PLACE_ROWS
+  barrier(CLK_GLOBAL_MEM_FENCE);
+#endif
+#pragma unroll
+  for (uint u = 0; u < ITEMS; ++u) {
+    const uint i = lane + u * TEAM;
+    if (i < count) {
+#if VALUES != 2
+      to[i] = moved[u];
+#endif
+#if VALUES == 2
+      to_values[i] = places[i];
+#elif VALUES
+#pragma unroll
+      for (uint k = 0; k < VALUE_PARTS; ++k)
+#if IN_PLACE_ROWS
+        to_values[i * VALUE_PARTS + k] = moved_values[u * VALUE_PARTS + k];
+#else
+        to_values[i * VALUE_PARTS + k] = from_values[(uint)places[i] * VALUE_PARTS + k];
+#endif
+#endif
+    }
+  }
+#if !VALUES
+  (void)from_values, (void)to_values;
+#elif VALUES == 2
+  (void)to, (void)from_values;
+#endif
+  (void)area;
+}
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_GROUP_SIZE
+void sort_rows_network(SORT_ROWS_ARGUMENTS) {
+  local entry area[SHUFFLE ? 1 : GROUP * ITEMS];
+  local ushort all_places[GROUP * ITEMS];
+  const uint item = get_local_id(0);
+  local ushort* places = all_places + item / TEAM * WIDTH;
+#if SEGMENTS == 2
+  const uint all = SMALL_COUNT;
+  for (uint begin = get_group_id(0) * (GROUP / TEAM); begin < all; begin += get_num_groups(0) * (GROUP / TEAM)) {
+    const uint i = begin + item / TEAM;
+    const ulong here = i < all ? BEGIN_OF(SMALL_SEGMENT(i)) : 0;
+    const uint count = i < all ? (uint)LENGTH_OF(SMALL_SEGMENT(i)) : 0;
+#else
+  {
+    const ulong row = get_group_id(0) * (ulong)(GROUP / TEAM) + item / TEAM;
+#if SEGMENTS
+    const int is_there = row < all_rows && !ARE_BAD;
+    const ulong here = is_there ? BEGIN_OF(row) : 0, length = is_there ? LENGTH_OF(row) : 0;
+    const uint count = length <= WIDTH ? (uint)length : 0;
+    if (length > WIDTH && (item & (TEAM - 1)) == 0) {
+      if (length > piece) {
+        LONG_SEGMENT(atomic_inc(&LONG_COUNT)) = (uint)row;
+      } else if (length > parts) {
+        MIDDLE_SEGMENT(atomic_inc(&MIDDLE_COUNT)) = (uint)row;
+      } else {
+        SMALL_SEGMENT(atomic_inc(&SMALL_COUNT)) = (uint)row;
+      }
+    }
+#else
+    const ulong here = row < all_rows ? row : 0;
+    const uint count = row < all_rows ? (uint)size : 0;
+#endif
+#endif
+#if VALUES
+    sort_row(KEYS_OF(here), OUT_OF(here), VALUES_OF(here), OUT_VALUES_OF(here), count, area, places, begin_bit, end_bit, item);
+#else
+    sort_row(KEYS_OF(here), OUT_OF(here), values, out_values, count, area, places, begin_bit, end_bit, item);
+#endif
+#if SEGMENTS == 2
+    barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+  }
+}

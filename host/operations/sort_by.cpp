@@ -1,0 +1,78 @@
+// sort_by, described: sorts by a comparison of the elements' first numbers.
+#include "operations/matrices.hpp"
+#include "operations/operation.hpp"
+#include "operations/sorts.hpp"
+
+#include "formatted.hpp"
+
+#include <smem/sort_by.hpp>
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+namespace smem::operations {
+
+namespace {
+
+Case read(const Words& words) {
+  const Scalar number = words.scalar("type");
+  const std::size_t size = words.number("size"), count = words.flag("pairs") ? 2 : 1;
+  const bool descending = words.flag("descending");
+  SortByProblem p;
+  p.size = size;
+  p.type = formatted("{}{}", opencl_name_of(number), count == 2 ? "2" : "");
+  p.precedes = formatted("a{0} {1} b{0}", count == 2 ? ".x" : "", descending ? ">" : "<");
+  Case made = case_of(formatted("{} {}, {}", size, p.type, p.precedes), p, plan_sort_by);
+  const std::size_t numbers = detail::size_product(size, count), bytes = size_of(number) * count;
+  made.in = {{"in", number, numbers, keys_of(number, words.number("distinct"))}};
+  made.out = {{"out", number, numbers}};
+  made.bytes = 2.0 * static_cast<double>(made.in[0].bytes());
+  made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
+    const auto view = [&](const PlacedArray& array) {
+      const ElementType type = count == 2 ? ElementType::of_bytes(bytes) : ElementType(number);
+      return Vector(array.buffer, type, size, array.first / count);
+    };
+    return sort_by(context, view(arrays.in[0]), view(arrays.out[0]), {.precedes = p.precedes, .type = p.type},
+                   options);
+  };
+  made.reference = [=](const HostArrays& arrays) {
+    std::vector<double> keys(size);
+    for (std::size_t i = 0; i < size; ++i)
+      keys[i] = arrays.in[0].number(i * count);
+    std::vector<std::size_t> places(size);
+    std::iota(places.begin(), places.end(), std::size_t{0});
+    std::stable_sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {
+      return descending ? keys[a] > keys[b] : keys[a] < keys[b];
+    });
+    for (std::size_t i = 0; i < size; ++i)
+      copy_element(arrays.in[0], places[i], arrays.out[0], i, bytes);
+  };
+  return made;
+}
+
+}  // namespace
+
+Operation sort_by_operation() {
+  return {
+      .name = "sort_by",
+      .summary = "Sorts of vectors by a caller's comparison",
+      .steps = {{"merge", "tiles are sorted in local memory, and merged in pairs"},
+                {"cpu", "one thread a block; blocks are merged in pairs"}},
+      .words = {{.name = "size", .help = "Elements", .positional = true},
+                type_rule(WordKind::scalar, "Type of the numbers, as uint32 or double", "uint32"),
+                flag_rule("pairs", "Elements are two numbers, of which the first is compared"),
+                or_zero(number_rule("distinct", "Different numbers; 0: of all values", "0")),
+                flag_rule("descending", "The greatest element first")},
+      .read = read,
+      .samples = {.edges = {"1", "1009 --pairs --distinct 5", "70001 float --descending",
+                            "9001 double --pairs", "30011 uchar"},
+                  .small = {"1048576"},
+                  .usual = {"4194304", "4194304 float --pairs", "4194304 --distinct 2"},
+                  .large = {"67108864", "67108864 float --pairs", "33554432 double",
+                            "67108864 --distinct 2"}},
+      .programs = {{"67108864"}, {"67108864 double --pairs"}, {"67108864 uchar"}},
+  };
+}
+
+}  // namespace smem::operations

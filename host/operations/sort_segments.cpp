@@ -1,0 +1,134 @@
+// sort_segments, described: sort_segments, sort_pairs_segments and argsort_segments.
+#include "operations/matrices.hpp"
+#include "operations/operation.hpp"
+#include "operations/sorts.hpp"
+
+#include "formatted.hpp"
+
+#include <smem/error.hpp>
+#include <smem/sort_segments.hpp>
+
+namespace smem::operations {
+
+namespace {
+
+SortSegmentsProblem problem_of(const Words& words) {
+  SortSegmentsProblem p;
+  p.keys = words.scalar("type");
+  p.size = words.number("size");
+  p.segments = words.number("segments");
+  p.end_bit = 8 * size_of(p.keys);
+  p.descending = words.flag("descending");
+  p.in_place = words.flag("in-place");
+  p.payload = words.enumerator<SortPayload>("payload");
+  if (p.payload == SortPayload::values) p.value_bytes = size_of(words.scalar("value"));
+  if (p.payload == SortPayload::places) {
+    p.value_bytes = p.size > 0xffffffffU ? 8 : 4;
+    if (p.in_place) refuse("sort_segments", "in-place", "keys or values", "places");
+  }
+  p.offsets = p.size > 0xffffffffU ? Scalar::uint64 : Scalar::uint32;
+  return p;
+}
+
+Case read(const Words& words) {
+  const SortSegmentsProblem p = problem_of(words);
+  const bool pairs = p.payload == SortPayload::values, places = p.payload == SortPayload::places;
+  const Scalar value = pairs ? words.scalar("value") : p.value_bytes == 8 ? Scalar::uint64 : Scalar::uint32;
+  Case made = case_of(formatted("{} {} in {} segments{}", p.size, name_of(p.keys), p.segments,
+                                pairs    ? formatted(" with {}", name_of(value))
+                                : places ? ", places"
+                                         : ""),
+                      p, plan_sort_segments);
+  Fill ascending;
+  ascending.offsets_of = p.size;
+  const ArrayRule keys{"keys", p.keys, p.size, keys_of(p.keys, 0)}, values{"values", value, p.size, {}},
+      offsets{"offsets", p.offsets, p.segments + 1, ascending};
+  made.in = {offsets};
+  if (p.in_place) {
+    made.in_out = {keys};
+    if (pairs) made.in_out.push_back(values);
+  } else {
+    made.in.push_back(keys);
+    if (pairs) made.in.push_back(values);
+    if (!places) made.out = {{pairs ? "out_keys" : "out", p.keys, p.size}};
+    if (pairs || places) made.out.push_back({places ? "places" : "out_values", value, p.size});
+  }
+  const auto key_bytes = static_cast<double>(size_of(p.keys)),
+             value_bytes = static_cast<double>(p.value_bytes);
+  made.bytes =
+      static_cast<double>(p.size) * (places ? key_bytes + value_bytes : 2 * (key_bytes + value_bytes)) +
+      static_cast<double>(offsets.bytes());
+  made.call = [p, pairs, places](const Context& context, const CallArrays& arrays,
+                                 const CallOptions& options) {
+    const ConstVector bounds = arrays.in[0].vector();
+    const std::size_t first = p.in_place ? 0 : 1;
+    const auto& in = p.in_place ? arrays.in_out : arrays.in;
+    const auto& out = p.in_place ? arrays.in_out : arrays.out;
+    const SortOrder order{.descending = p.descending};
+    if (pairs) {
+      return sort_pairs_segments(context, in[first].vector(), in[first + 1].vector(), bounds, out[0].vector(),
+                                 out[1].vector(), order, options);
+    }
+    if (places) return argsort_segments(context, in[first].vector(), bounds, out[0].vector(), order, options);
+    return sort_segments(context, in[first].vector(), bounds, out[0].vector(), order, options);
+  };
+  made.reference = [p, pairs, places](const HostArrays& arrays) {
+    const std::vector<HostArray> given =
+        p.in_place ? arrays.in_out : std::vector<HostArray>(arrays.in.begin() + 1, arrays.in.end());
+    std::vector<HostArray>& to = p.in_place ? arrays.in_out : arrays.out;
+    const auto bound = [&](std::size_t i) { return static_cast<std::size_t>(arrays.in[0].number(i)); };
+    for_each_in_parallel(p.segments, [&](std::size_t s) {
+      const std::size_t first = bound(s), count = bound(s + 1) - first;
+      const std::vector<std::uint64_t> order = sorted_places(given[0], first, count, p.descending);
+      for (std::size_t i = 0; i < count; ++i) {
+        if (places) {
+          to[0].set(first + i, static_cast<double>(order[i]));
+          continue;
+        }
+        copy_element(given[0], first + order[i], to[0], first + i, size_of(p.keys));
+        if (pairs) copy_element(given[1], first + order[i], to[1], first + i, p.value_bytes);
+      }
+    });
+  };
+  return made;
+}
+
+}  // namespace
+
+Operation sort_segments_operation() {
+  return {
+      .name = "sort_segments",
+      .summary = "Sorts of the segments of vectors: of keys, of keys with values, and of places",
+      .steps = {{"by_length", "short segments in registers, others in local memory, long ones by digits"},
+                {"cpu", "one thread a stretch of segments"}},
+      .words = {{.name = "size", .help = "Keys", .positional = true},
+                type_rule(WordKind::scalar, "Type of the keys, as uint32 or half", "float32"),
+                number_rule("segments", "Segments of any lengths", "1000"),
+                choice_rule("payload", "What moves with the keys", names_to(SortPayload::places)),
+                {.name = "value",
+                 .kind = WordKind::scalar,
+                 .help = "Type of the values, where these move with the keys",
+                 .usual = "uint32"},
+                flag_rule("descending", "The greatest key first"),
+                flag_rule("in-place", "Results replace the keys")},
+      .read = read,
+      .samples = {.edges = {"1 --segments 1", "1009 --segments 100 int --in-place",
+                            "70001 --segments 9 --payload values", "30011 half --segments 5000",
+                            "20011 ulong --segments 40 --payload places --descending",
+                            "50021 uchar --segments 3 --payload values --value ulong --in-place"},
+                  .small = {"1048576 --segments 10000"},
+                  .usual = {"16777216 --segments 4000000", "16777216 --segments 100000",
+                            "16777216 --segments 1000", "16777216 --segments 10",
+                            "16777216 --segments 100000 --payload places"},
+                  .large = {"134217728 --segments 32000000", "134217728 --segments 1000000",
+                            "134217728 --segments 10000", "134217728 --segments 100",
+                            "134217728 --segments 1000000 --payload places"}},
+      .programs = {{"134217728 --segments 1000000"},
+                   {"134217728 ulong --segments 1000000 --payload values --value ulong"},
+                   {"134217728 half --segments 1000000 --payload places"},
+                   {"134217728 --segments 1000000 --payload values --in-place", {}, "value_bytes=12"},
+                   {"8589934592 uchar --segments 1000000 --payload places"}},
+  };
+}
+
+}  // namespace smem::operations

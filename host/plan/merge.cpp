@@ -1,0 +1,124 @@
+// Plans for merges of sorted vectors.
+#include <smem/merge_plan.hpp>
+
+#include "formatted.hpp"
+#include "plan/merge_policy.hpp"
+#include "plan/sizes.hpp"
+#include "plan/sort_tiles.hpp"
+#include "plan/sort_types.hpp"
+#include "plan/variants.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace smem {
+
+namespace {
+
+using namespace plan;
+
+const char* operation_name(const MergeProblem& p) { return p.value_bytes == 0 ? "merge" : "merge_pairs"; }
+
+Plan base_plan(const MergeProblem& p, std::string_view variant) {
+  Plan plan = named_plan(operation_name(p), variant, "merge/merge.cl", "merge");
+  const SortPayload payload = p.value_bytes == 0 ? SortPayload::none : SortPayload::values;
+  define_keys(plan,
+              {.keys = p.keys,
+               .payload = payload,
+               .value_bytes = p.value_bytes,
+               .descending = p.descending,
+               .total_order = p.total_order},
+              true);
+  plan.prediction.bytes_read = plan.prediction.bytes_written = real(p.size, size_of(p.keys) + p.value_bytes);
+  return plan;
+}
+
+Attempt tile(const Device& device, const MergeProblem& p, const PlanOverrides& fixed) {
+  const MergePolicy& policy = merge_policy(device);
+  const std::size_t place = p.value_bytes == 0 ? 0 : 2;
+  std::size_t items = std::max<std::size_t>(size_of(p.keys) == 8 ? policy.items / 2 : policy.items, 1);
+  for (;; items /= 2) {
+    const std::size_t group = group_for(device, fixed.work_items != 0 ? fixed.work_items : policy.group,
+                                        items * (size_of(p.keys) + place), kSortWords);
+    if (group == 0 || (fixed.work_items != 0 && group != fixed.work_items)) {
+      if (items > 1) continue;
+      return no_tile_fits(device);
+    }
+    const std::size_t groups = divide_up(at_least_1(p.size), group * items);
+    if (groups > kMaxTiles) return "more tiles than work-groups of a launch";
+    Plan plan = base_plan(p, "tile");
+    set_groups(plan, group, groups);
+    define(plan, {{"GROUP", group}, {"ITEMS", items}});
+    plan.items_per_work_item = items;
+    plan.tile_cols = group * items;
+    plan.local_bytes = group * items * (size_of(p.keys) + place) + kSortWords;
+    plan.prediction.local_bytes = 2 * plan.prediction.bytes();
+    plan.reason = formatted(
+        "a group finds by bisection where its {} results come from, and merges them in local memory",
+        group * items);
+    return plan;
+  }
+}
+
+Attempt cpu(const Device& device, const MergeProblem& p) {
+  if (!runs_cpu_variant(device)) return no_cpu_variant(device);
+  const MergePolicy& policy = merge_policy(device);
+  const std::size_t most = at_least_1(policy.cpu_groups_a_unit * device.compute_units);
+  const std::size_t piece =
+      divide_up(at_least_1(p.size), std::clamp<std::size_t>(p.size / policy.cpu_keys, 1, most));
+  Plan plan = base_plan(p, "cpu");
+  set_groups(plan, 1, divide_up(at_least_1(p.size), piece));
+  define(plan, {{"GROUP", 1}, {"CPU", 1}});
+  plan.items_per_work_item = plan.tile_cols = piece;
+  plan.numbers = {{"piece", piece}};
+  plan.reason = "a thread finds by bisection where its stretch of results comes from, and merges it";
+  return plan;
+}
+
+Attempt plan_variant(const Device& device, const MergeProblem& p, const PlanOverrides& fixed,
+                     std::string_view variant) {
+  return variant == "cpu" ? cpu(device, p) : tile(device, p, fixed);
+}
+
+std::vector<std::string_view> preference(const Device& device, const MergeProblem& /*p*/,
+                                         const PlanOverrides& /*fixed*/) {
+  if (runs_cpu_variant(device)) return {"cpu", "tile"};
+  return {"tile"};
+}
+
+std::string why_not(const Device& /*device*/, const MergeProblem& /*p*/, std::string_view /*variant*/,
+                    const Plan& chosen) {
+  if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
+  return "one thread a stretch";
+}
+
+const Evidence& evidence(const Device& device, const MergeProblem& /*p*/, const Plan& /*plan*/) {
+  return merge_policy(device).evidence;
+}
+
+void check(const Device& /*device*/, const MergeProblem& p) {
+  require_known(operation_name(p), "a", p.keys);
+  require_elements(operation_name(p), "out", {p.size});
+  if (p.value_bytes > 16)
+    refuse(operation_name(p), "a_values", "elements of 1 to 16 bytes", formatted("{}", p.value_bytes));
+}
+
+constexpr Operation<MergeProblem> kMerge{.what = "merge",
+                                         .name = operation_name,
+                                         .variants = merge_variants,
+                                         .check = check,
+                                         .preference = preference,
+                                         .attempt = plan_variant,
+                                         .why_not = why_not,
+                                         .evidence = evidence,
+                                         .one_work_item = "a thread has a stretch"};
+
+}  // namespace
+
+std::vector<std::string_view> merge_variants() { return {"tile", "cpu"}; }
+
+Plan plan_merge(const Device& device, const MergeProblem& problem, const PlanOverrides& overrides) {
+  return plan_call(kMerge, "merge", problem.keys, device, problem, overrides);
+}
+
+}  // namespace smem

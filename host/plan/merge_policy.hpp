@@ -1,0 +1,30 @@
+/// The numbers of plans for merges and searches, with what chose them.
+#pragma once
+
+#include "plan/policy.hpp"
+
+#include <smem/device.hpp>
+
+#include <cstddef>
+
+namespace smem::plan {
+
+struct MergePolicy {
+  When when;
+  Evidence evidence;
+  std::size_t group = 256;            ///< work-items
+  std::size_t items = 15;             ///< keys of each, at most; of 8 bytes half as many: an odd number
+  std::size_t bounds_group = 256;     ///< work-items that search
+  std::size_t groups_a_unit = 32;     ///< of a search
+  std::size_t cpu_groups_a_unit = 8;  ///< so that a late thread leaves little
+  std::size_t cpu_keys = std::size_t{1} << 16;  ///< of a stretch, at least
+};
+
+inline constexpr MergePolicy kMergePolicies[] = {
+    {.when = {.family = "intel"}, .evidence = kFromRegisters, .items = 7},
+    {.evidence = kFromFacts},
+};
+
+inline const MergePolicy& merge_policy(const Device& device) { return row_for(kMergePolicies, device); }
+
+}  // namespace smem::plan

@@ -1,0 +1,176 @@
+// Plans for sorts by a caller's comparison.
+#include <smem/sort_by_plan.hpp>
+
+#include "formatted.hpp"
+#include "plan/merge_policy.hpp"
+#include "plan/sizes.hpp"
+#include "plan/sort_by_types.hpp"
+#include "plan/variants.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+namespace smem {
+
+namespace {
+
+using namespace plan;
+
+constexpr std::size_t kWords = 64;  // bytes of the kernels' own words in local memory, with their alignment
+
+const char* operation_name(const SortByProblem& /*p*/) { return "sort_by"; }
+
+double traffic(const SortByProblem& p) { return real(p.size, bytes_of_type(p.type)); }
+
+Launch base_launch(const SortByProblem& p, std::string_view variant, std::size_t phase) {
+  Launch launch = named_plan("sort_by", variant, "sort_by/sort_by.cl", "sort_by");
+  launch.text_defines.emplace_back("ELEMENT", p.type);
+  define(launch, "PHASE", phase);
+  launch.preamble = formatted(
+      "#define COMPARISON custom_precedes\n"
+      "#line 1 \"custom.cl\"\n"
+      "static inline int custom_precedes({0} a, {0} b) {{ return (\n"
+      "#line 1 \"comparison.cl\"\n{1}\n"
+      "#line 2 \"custom.cl\"\n) != 0; }}\n",
+      p.type, p.precedes);
+  if (p.type.starts_with("double"))
+    launch.preamble.insert(0, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
+  launch.prediction.bytes_read = launch.prediction.bytes_written = traffic(p);
+  return launch;
+}
+
+/// Adds the merges of runs of `width` elements, and the other array.
+void add_merges(const SortByProblem& p, std::size_t width, Launch merge, Plan& plan) {
+  std::size_t merges = 0;
+  while ((width << merges) < p.size)
+    ++merges;
+  plan.numbers.insert(plan.numbers.end(), {{"width", width}, {"merges", merges}});
+  merge.numbers = plan.numbers;
+  merge.repeats = merges;
+  merge.reason = "pairs of sorted runs become one: each group finds by bisection where its part comes from";
+  if (merges > 0) plan.after.push_back(std::move(merge));
+  plan.reason = formatted("runs of {} elements, which {} merges make one", width, merges);
+}
+
+Attempt by_groups(const Device& device, const SortByProblem& p, const PlanOverrides& fixed) {
+  const MergePolicy& policy = merge_policy(device);
+  const std::size_t bytes = bytes_of_type(p.type);
+  std::size_t items = std::max<std::size_t>(bytes > 4 ? policy.items * 4 / bytes : policy.items, 1);
+  if (items % 2 == 0) --items;
+  for (;; items /= 2) {
+    const std::size_t group =
+        group_for(device, fixed.work_items != 0 ? fixed.work_items : policy.group, items * bytes, kWords);
+    if (group != 0 && (fixed.work_items == 0 || group == fixed.work_items)) {
+      const std::size_t tile = group * items, groups = divide_up(at_least_1(p.size), tile);
+      if (groups > kMaxTiles) return "more tiles than work-groups of a launch";
+      const auto make = [&](std::size_t phase, std::string_view variant) {
+        Launch launch = base_launch(p, variant, phase);
+        set_groups(launch, group, groups);
+        define(launch, {{"GROUP", group}, {"ITEMS", items}});
+        launch.items_per_work_item = items;
+        launch.tile_cols = tile;
+        launch.local_bytes = tile * bytes + kWords;
+        return launch;
+      };
+      Plan plan;
+      static_cast<Launch&>(plan) = make(0, "merge");
+      add_merges(p, tile, make(1, "merges"), plan);
+      add_scratch(plan, plan.after.empty() ? 0 : size_product(p.size, bytes));
+      return plan;
+    }
+    if (items == 1) return no_tile_fits(device);
+  }
+}
+
+Attempt cpu(const Device& device, const SortByProblem& p) {
+  if (!runs_cpu_variant(device)) return no_cpu_variant(device);
+  constexpr std::size_t kRun = 16, kLogRuns = 10, kBlock = kRun << kLogRuns;  // of cl/sort_by/sort_by.cl
+  const auto make = [&](std::size_t phase, std::string_view variant) {
+    Launch launch = base_launch(p, variant, phase);
+    set_groups(launch, 1, divide_up(at_least_1(p.size), kBlock));
+    define(launch, {{"GROUP", 1}, {"CPU", 1}, {"LOG_RUNS", kLogRuns}});
+    launch.items_per_work_item = launch.tile_cols = kBlock;
+    return launch;
+  };
+  Plan plan;
+  static_cast<Launch&>(plan) = make(0, "cpu");
+  plan.prediction.bytes_read *= real(kLogRuns + 1);
+  plan.prediction.bytes_written *= real(kLogRuns + 1);
+  add_merges(p, kBlock, make(1, "merges"), plan);
+  add_scratch(plan, size_product(p.size, bytes_of_type(p.type)));
+  return plan;
+}
+
+Attempt plan_variant(const Device& device, const SortByProblem& p, const PlanOverrides& fixed,
+                     std::string_view variant) {
+  return variant == "cpu" ? cpu(device, p) : by_groups(device, p, fixed);
+}
+
+std::vector<std::string_view> preference(const Device& device, const SortByProblem& /*p*/,
+                                         const PlanOverrides& /*fixed*/) {
+  if (runs_cpu_variant(device)) return {"cpu", "merge"};
+  return {"merge"};
+}
+
+std::string why_not(const Device& /*device*/, const SortByProblem& /*p*/, std::string_view /*variant*/,
+                    const Plan& chosen) {
+  if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
+  return "one thread a block";
+}
+
+const Evidence& evidence(const Device& device, const SortByProblem& /*p*/, const Plan& /*plan*/) {
+  return merge_policy(device).evidence;
+}
+
+constexpr Operation<SortByProblem> kSortBy{.what = "sort by a comparison",
+                                           .name = operation_name,
+                                           .variants = sort_by_variants,
+                                           .check = check_sort_by,
+                                           .preference = preference,
+                                           .attempt = plan_variant,
+                                           .why_not = why_not,
+                                           .evidence = evidence,
+                                           .one_work_item = "a thread has a block"};
+
+}  // namespace
+
+std::size_t plan::bytes_of_type(std::string_view type) {
+  static constexpr std::array<std::pair<std::string_view, std::size_t>, 10> kNumbers{{{"char", 1},
+                                                                                      {"uchar", 1},
+                                                                                      {"short", 2},
+                                                                                      {"ushort", 2},
+                                                                                      {"int", 4},
+                                                                                      {"uint", 4},
+                                                                                      {"long", 8},
+                                                                                      {"ulong", 8},
+                                                                                      {"float", 4},
+                                                                                      {"double", 8}}};
+  static constexpr std::array<std::pair<std::string_view, std::size_t>, 5> kCounts{
+      {{"", 1}, {"2", 2}, {"4", 4}, {"8", 8}, {"16", 16}}};
+  for (const auto& [number, bytes] : kNumbers) {
+    if (!type.starts_with(number)) continue;
+    for (const auto& [text, count] : kCounts)
+      if (type.substr(number.size()) == text && bytes * count <= 16) return bytes * count;
+  }
+  return 0;
+}
+
+void plan::check_sort_by(const Device& device, const SortByProblem& problem) {
+  if (bytes_of_type(problem.type) == 0) {
+    refuse("sort_by", "type", "a number or vector of OpenCL C of at most 16 bytes, as \"float2\"",
+           formatted("\"{}\"", problem.type));
+  }
+  if (problem.type.starts_with("double")) require_fp64("sort_by", device, "type", Scalar::float64);
+  if (problem.precedes.empty()) refuse("sort_by", "precedes", "OpenCL C, of a and b", "nothing");
+  require_elements("sort_by", "in", {problem.size});
+}
+
+std::vector<std::string_view> sort_by_variants() { return {"merge", "cpu"}; }
+
+Plan plan_sort_by(const Device& device, const SortByProblem& problem, const PlanOverrides& overrides) {
+  return plan_call(kSortBy, "sort_by", problem.type, device, problem, overrides);
+}
+
+}  // namespace smem

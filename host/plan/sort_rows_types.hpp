@@ -1,0 +1,25 @@
+/// What a sort of rows takes, and how it is called.
+#pragma once
+
+#include "plan/variants.hpp"
+
+#include <smem/sort_rows_plan.hpp>
+
+#include <string_view>
+
+namespace smem::plan {
+
+/// "sort_rows", "sort_pairs_rows" or "argsort_rows": as the called function is named.
+const char* operation_name(const SortRowsProblem& problem);
+
+/// The sort of one row.
+SortProblem one_row(const SortRowsProblem& problem);
+
+/// \throws Error naming the argument, unless it is a problem.
+void check_sort_rows(const Device& device, const SortRowsProblem& problem);
+
+/// A variant's plan.
+Attempt sort_rows_attempt(const Device& device, const SortRowsProblem& problem, const PlanOverrides& fixed,
+                          std::string_view variant);
+
+}  // namespace smem::plan

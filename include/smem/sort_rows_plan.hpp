@@ -1,0 +1,54 @@
+/// smem: plans for sorts of rows. Includes no OpenCL header.
+#pragma once
+
+#include <smem/device.hpp>
+#include <smem/export.hpp>
+#include <smem/fields.hpp>
+#include <smem/plan.hpp>
+#include <smem/scalar.hpp>
+#include <smem/sort_plan.hpp>
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+namespace smem {
+
+/// A sort of rows without its data: all that a plan depends on.
+struct SortRowsProblem {
+  Scalar keys = Scalar::float32;            ///< their type
+  std::size_t rows = 1;                     ///< of a matrix
+  std::size_t cols = 0;                     ///< keys of a row
+  std::size_t batch = 1;                    ///< matrices
+  SortPayload payload = SortPayload::none;  ///< what moves with the keys
+  std::size_t value_bytes = 0;              ///< of a value, 1 to 16; of a place 4 or 8; else 0
+  bool descending = false;                  ///< whether the greatest key comes first
+  bool total_order = false;                 ///< of floating-point keys: IEEE 754's totalOrder
+  std::size_t begin_bit = 0;                ///< the lowest bit that keys are sorted by
+  std::size_t end_bit = 32;                 ///< the bit after the highest one; at most the bits of a key
+  bool in_place = false;                    ///< whether keys or values are sorted where they are
+
+  /// The operation, as `smem tune` calls it.
+  std::string_view name() const { return "sort_rows"; }
+  /// Its members, for keys, texts and tuning (see fields.hpp).
+  auto fields() const {
+    using namespace smem::fields;
+    return std::tuple(choice("keys", keys), extent("rows", rows), extent("cols", cols),
+                      extent("batch", batch), choice("payload", payload), choice("value_bytes", value_bytes),
+                      choice("descending", descending), choice("total_order", total_order),
+                      choice("begin_bit", begin_bit), choice("end_bit", end_bit),
+                      choice("in_place", in_place));
+  }
+};
+
+/// The plan that sort_rows(), sort_pairs_rows() and argsort_rows() use on `device`. It counts as traffic what
+/// all launches read and write. Overrides: `variant`, and `work_items`, a power of two, for all variants but
+/// "cpu". \throws Error when the problem is none, the variant is unknown or cannot run it on this device, or
+/// another field was fixed; it names the field.
+SMEM_API Plan plan_sort_rows(const Device& device, const SortRowsProblem& problem,
+                             const PlanOverrides& overrides = {});
+
+/// The names of all variants, slowest idea first; the one for CPUs last.
+SMEM_API std::vector<std::string_view> sort_rows_variants();
+
+}  // namespace smem

@@ -1,0 +1,158 @@
+// Sorts by a caller's comparison, beside std::stable_sort; and comparisons that are no order.
+#include "support/environment.hpp"
+#include "support/failure.hpp"
+#include "support/sorts.hpp"
+
+#include <smem/smem.hpp>
+#include <smem/sort_by.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using smem::Scalar;
+using test::Keys;
+
+namespace {
+
+bool must_run(const smem::Device& device, std::string_view variant) {
+  return variant != "cpu" || (device.type == smem::DeviceType::cpu && device.long_loops);
+}
+
+/// sort_by(), with nobody else's elements touched.
+template <class T>
+std::vector<T> sorted_by(const smem::Context& context, const std::vector<T>& elements,
+                         const smem::Comparison& order, std::string_view variant, bool in_place = false) {
+  const test::Fenced<T> in(context, elements, 1), out(context, std::vector<T>(elements.size()), 2);
+  const test::Fenced<T>& result = in_place ? in : out;
+  const smem::ElementType type = smem::element_of<T>;
+  smem::sort_by(context, smem::Vector(in.buffer()(), type, elements.size(), 1),
+                smem::Vector(result.buffer()(), type, elements.size(), result.offset()), order,
+                {.variant = variant});
+  std::vector<T> got = result.elements();
+  if (!in_place) {
+    const std::vector<T> kept = in.elements();
+    CHECK((kept.empty() || std::memcmp(kept.data(), elements.data(), kept.size() * sizeof(T)) == 0));
+  }
+  return got;
+}
+
+using Pair = std::array<std::int32_t, 2>;
+using Four = std::array<float, 4>;
+
+/// Sizes around work-items' parts, tiles and blocks.
+constexpr std::size_t kSizes[] = {0, 1, 2, 15, 16, 17, 777, 3839, 3840, 3841, 16384, 16385, 50021};
+
+}  // namespace
+
+TEST_CASE("sort_by: every variant, numbers and vectors, equal elements in their order") {
+  const smem::Context context;
+  std::size_t turn = 0;
+  for (const std::string_view variant : smem::sort_by_variants()) {
+    if (!must_run(context.device(), variant)) continue;
+    CAPTURE(variant);
+    for (const std::size_t size : kSizes) {
+      CAPTURE(size);
+      test::Random random(size);
+      std::vector<Pair> pairs(size);
+      for (std::size_t i = 0; i < size; ++i)
+        pairs[i] = {static_cast<std::int32_t>(random.next() % 50) - 25, static_cast<std::int32_t>(i)};
+      std::vector<Pair> wanted = pairs;
+      std::stable_sort(wanted.begin(), wanted.end(),
+                       [](const Pair& a, const Pair& b) { return a[0] < b[0]; });
+      CHECK(sorted_by(context, pairs, {.precedes = "a.x < b.x", .type = "int2"}, variant, turn++ % 2 == 0) ==
+            wanted);
+      const std::vector<float> numbers = test::make_keys<float>(Keys::small, size, 3);
+      std::vector<float> down = numbers;
+      std::stable_sort(down.begin(), down.end(), [](float a, float b) { return a > b; });
+      CHECK(sorted_by(context, numbers, {.precedes = "a > b"}, variant, turn % 2 == 0) == down);
+    }
+    for (const Keys kind : {Keys::equal, Keys::sorted, Keys::reversed, Keys::two, Keys::zipf}) {
+      const std::vector<std::uint8_t> bytes = test::make_keys<std::uint8_t>(kind, 9001, 1);
+      std::vector<std::uint8_t> wanted = bytes;
+      std::stable_sort(wanted.begin(), wanted.end());
+      CHECK(sorted_by(context, bytes, {.precedes = "a < b"}, variant) == wanted);
+    }
+    // By a sum, as functions of OpenCL C and all parts of an element can be used.
+    test::Random random(5);
+    std::vector<Four> fours(9001);
+    for (Four& four : fours)
+      for (float& number : four)
+        number = static_cast<float>(random.next() % 100);
+    std::vector<Four> wanted = fours;
+    const auto length = [](const Four& f) { return f[0] * f[0] + f[1] * f[1] + f[2] * f[2] + f[3] * f[3]; };
+    std::stable_sort(wanted.begin(), wanted.end(),
+                     [&](const Four& a, const Four& b) { return length(a) < length(b); });
+    CHECK(sorted_by(context, fours, {.precedes = "dot(a, a) < dot(b, b)", .type = "float4"}, variant) ==
+          wanted);
+  }
+}
+
+TEST_CASE("sort_by: comparisons that are no order end, and stay inside of the views") {
+  const smem::Context context;
+  for (const std::string_view variant : smem::sort_by_variants()) {
+    if (!must_run(context.device(), variant)) continue;
+    CAPTURE(variant);
+    for (const char* comparison : {"1", "a * 2654435761u < b * 40503u + a", "(a ^ b) & 1"}) {
+      CAPTURE(comparison);
+      const std::vector<std::uint32_t> keys = test::make_keys<std::uint32_t>(Keys::uniform, 50021, 1);
+      for (const bool in_place : {false, true})
+        CHECK(sorted_by(context, keys, {.precedes = comparison}, variant, in_place).size() == keys.size());
+    }
+  }
+}
+
+TEST_CASE("clamped: sorts by a comparison on smaller devices") {
+  for (const char* limits : {"local=4K", "local=512", "work_group=4", "work_group=1,compute_units=1"}) {
+    CAPTURE(limits);
+    const test::Variable clamp("SMEM_CLAMP", limits);
+    const smem::Context context;
+    const std::vector<std::uint32_t> keys = test::make_keys<std::uint32_t>(Keys::uniform, 3001, 1);
+    std::vector<std::uint32_t> wanted = keys;
+    std::sort(wanted.begin(), wanted.end());
+    CHECK(sorted_by(context, keys, {.precedes = "a < b"}, "merge") == wanted);
+  }
+}
+
+TEST_CASE("bad input of sort_by: one error that names the argument, and nothing is written") {
+  const smem::Context context;
+  const std::vector<std::uint32_t> poison(100, 77);
+  const smem::Array<std::uint32_t> a(context, poison), b(context, poison);
+  const smem::Array<float> f(context, smem::Count{100});
+  const smem::Array<smem::half> h(context, smem::Count{100});
+  const auto refused = [&](const auto& call) {
+    const smem::ErrorDetails error = test::failure_of(call);
+    CHECK(error.operation == "sort_by");
+    CHECK(a.to_host() == poison);
+    CHECK(b.to_host() == poison);
+    return error.argument;
+  };
+  const auto sort = [&](const smem::ConstVector& in, const smem::Vector& out, const smem::Comparison& order,
+                        const smem::CallOptions& options = {}) {
+    return refused([&] { smem::sort_by(context, in, out, order, options); });
+  };
+  CHECK(sort(a, b, {.precedes = "a <"}) == "precedes");
+  CHECK(sort(a, b, {.precedes = "a.x < b.x"}) == "precedes");
+  CHECK(sort(a, b, {.precedes = "unknown(a, b)"}) == "precedes");
+  CHECK(sort(a.vector(0, 0), b.vector(0, 0), {.precedes = "a <"}) == "precedes");
+  CHECK(sort(a, b, {}) == "precedes");
+  CHECK(sort(a, b, {.precedes = "a < b", .type = "float2"}) == "type");
+  CHECK(sort(a, b, {.precedes = "a < b", .type = "int3"}) == "type");
+  CHECK(sort(a, b, {.precedes = "a < b", .type = "uint; }"}) == "type");
+  CHECK(sort(h, h, {.precedes = "a < b"}) == "in");
+  const smem::ElementType opaque = smem::ElementType::of_bytes(4);
+  CHECK(sort(smem::Vector(a.buffer()(), opaque, 9), smem::Vector(b.buffer()(), opaque, 9),
+             {.precedes = "a < b"}) == "type");
+  CHECK(sort(a, f, {.precedes = "a < b"}) == "out");
+  CHECK(sort(a, b.vector(0, 99), {.precedes = "a < b"}) == "out");
+  CHECK(sort(a.vector(0, 50), a.vector(1, 50), {.precedes = "a < b"}) == "out");
+  CHECK(sort(a.vector(60, 50), b.vector(0, 50), {.precedes = "a < b"}) == "in");
+  CHECK(sort(a, b, {.precedes = "a < b"}, {.variant = "quick"}) == "variant");
+}
