@@ -116,6 +116,12 @@ void run_to_host(const Context& context, const char* operation, std::span<std::b
   context.runtime().settle();
 }
 
+/// What the options fix of a plan: the plan's own overrides when there is one. \throws Error when a plan
+/// comes together with a variant or overrides, the variant stands twice and differs, or an event to wait for
+/// is none of the context's.
+PlanOverrides overrides_of(const runtime::Runtime& runtime, const char* operation,
+                           const CallOptions& options);
+
 /// Appends what is fixed.
 void add_overrides(runtime::ProblemKey& key, const PlanOverrides& fixed);
 
