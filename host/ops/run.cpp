@@ -91,11 +91,6 @@ void add_overrides(runtime::ProblemKey& key, const PlanOverrides& fixed) {
   add(fixed.layout.swizzle_mask);
 }
 
-namespace {
-
-/// What the options fix of a plan: the plan's own overrides when there is one. \throws Error when a plan
-/// comes together with a variant or overrides, the variant stands twice and differs, or an event to wait for
-/// is none of the context's.
 PlanOverrides overrides_of(const runtime::Runtime& runtime, const char* operation,
                            const CallOptions& options) {
   runtime.check_events(operation, options.wait_for);
@@ -118,6 +113,8 @@ PlanOverrides overrides_of(const runtime::Runtime& runtime, const char* operatio
   }
   return fixed;
 }
+
+namespace {
 
 /// The plan that was tuned for the nearest problems, with its programs; null: there is none that can be.
 std::shared_ptr<runtime::Ready> tuned(runtime::Runtime& runtime, const CallProblem& problem) {
