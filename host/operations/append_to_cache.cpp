@@ -221,8 +221,8 @@ Operation append_to_cache_operation() {
                 flag_rule("tokens-first", "Arrays are [batch, tokens, heads, size]")},
       .read = read,
       .samples = {.edges = {"1x1x1x1", "3x2x5x33 --capacity 90", "2x3x7x64 half --capacity 64 --rotary",
-                            "3x2x6x40 bfloat16 --capacity 50 --rotary --rotated 16 --pairs neighbours "
-                            "--value-size 24 --tokens-first",
+                            "3x2x6x40 bfloat16 --capacity 50 --rotary --rotated 16 --value-size 24",
+                            "3x2x6x40 --capacity 50 --rotary --pairs neighbours --tokens-first",
                             "4x2x1x80 half --capacity 70 --page 16 --rotary",
                             "5x3x9x128 --capacity 100 --page 7 --ragged --rotary --tokens-first"},
                   .small = {"64x8x1x128 half --capacity 1024 --rotary", "1x8x1024x128 half --capacity 2048"},

@@ -186,6 +186,12 @@ using Enqueue = FunctionRef<cl::Event(const runtime::Ready&)>;
 cl::Event launch_all(runtime::Runtime& runtime, const runtime::Ready& ready,
                      std::span<const cl::Event> wait_for, Bind bind);
 
+/// What the options fix of a plan: the plan's own overrides when there is one. \throws Error when a plan
+/// comes together with a variant or overrides, the variant stands twice and differs, or an event to wait for
+/// is none of the context's.
+PlanOverrides overrides_of(const runtime::Runtime& runtime, const char* operation,
+                           const CallOptions& options);
+
 cl::Event run_by(const Context& context, const CallProblem& problem, const CallOptions& options,
                  Enqueue enqueue);
 cl::Event run(const Context& context, const CallProblem& problem, const CallOptions& options, Bind bind);

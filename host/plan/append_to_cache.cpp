@@ -97,9 +97,10 @@ void plan::check_append_to_cache(const Device& /*device*/, const AppendToCachePr
   if (p.tokens > kMostTokens) refuse(kName, "k", "at most 2^29 tokens", formatted("{}", p.tokens));
   require_elements(kName, "k", {p.batch, p.heads, p.tokens, p.head_size});
   require_elements(kName, "v", {p.batch, p.heads, p.tokens, p.value_size});
-  if (p.rotated > p.head_size || p.rotated % 2 != 0)
+  if (p.rotated > p.head_size || p.rotated % 2 != 0) {
     refuse(kName, "rotated", formatted("an even number, at most {}", p.head_size),
            formatted("{}", p.rotated));
+  }
 }
 
 std::vector<std::string_view> append_to_cache_variants() { return {"naive", "packs"}; }
