@@ -25,8 +25,8 @@ namespace smem {
 
 /// One file of the cache, which belongs to one device and driver.
 struct CacheEntry {
-  /// What the file holds: a compiled program, what was measured of the device, or not what it should (the
-  /// next call that needs it makes it anew).
+  /// What the file holds: a compiled program, the measured rates of the device, or damaged data, which the
+  /// next call that needs the entry replaces.
   enum class Kind { program, rates, damaged };
   Kind kind = Kind::damaged;                   ///< of this file
   std::filesystem::path file;                  ///< its whole path

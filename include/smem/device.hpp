@@ -83,8 +83,8 @@ struct Device {
   std::string sub_group_language = "CL2.0";  ///< OpenCL C that has them, as -cl-std= takes it
   /// OpenCL C for kernels that wait for their own copies (PoCL from 4.0 on: CL3.0).
   std::string event_language = "CL1.2";
-  bool packed_vectors =
-      true;  ///< whether vectors at the alignment of an element are read right (rusticl: no)
+  /// Whether vector loads work at the alignment of a single element (rusticl: no).
+  bool packed_vectors = true;
   bool prefetch_builtin = false;  ///< whether kernels may call __builtin_prefetch (PoCL, Intel on CPUs)
 
   /// Whether a work-item's loops run to their end (rusticl: 65535 iterations in all, Mesa's

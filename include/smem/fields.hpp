@@ -132,7 +132,9 @@ inline constexpr bool is_array<std::array<T, kCount>> = true;
 
 /// A member as text that JSON has without quotes, or with them.
 SMEM_API FieldValue field_value(std::string_view name, FieldRole role, std::string text, bool is_number);
+/// A member that is a whole number.
 SMEM_API FieldValue field_value(std::string_view name, FieldRole role, long long number);
+/// The same without a sign.
 SMEM_API FieldValue field_value(std::string_view name, FieldRole role, unsigned long long number);
 
 template <class T>
@@ -165,6 +167,7 @@ FieldValue field_value(const Field<T>& field) {
   }
 }
 
+/// Adds a member's value.
 SMEM_API void append(std::vector<FieldValue>& values, FieldValue value);
 
 }  // namespace detail

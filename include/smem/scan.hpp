@@ -97,11 +97,12 @@ SMEM_API cl::Event exclusive_scan_columns(const Context& context, const ConstMat
                                           const Reduction& operation = ReduceOp::sum,
                                           const Initial& initial = {}, const CallOptions& options = {});
 
-/// Each segment of a vector by itself; one begins at each of the ascending `offsets`, of type uint32 or
-/// uint64, and ends before the next. What lies before the first offset is a segment too, and so is what
-/// follows the last, so that both the begins of segments and those with an end behind them will do; equal
-/// offsets have no element between them, and those beyond `in` no meaning. Offsets that descend give wrong
-/// segments, but nothing outside the views is touched; check_segments() checks them. As inclusive_scan().
+/// Scans each segment of a vector by itself. A segment begins at each of the ascending `offsets`, of type
+/// uint32 or uint64, and ends before the next one. The elements before the first offset are a segment too, as
+/// are those from the last offset on. So `offsets` may hold the start of each segment only, or also the end
+/// of the last one. Equal offsets delimit an empty segment; offsets beyond `in` are ignored. Descending
+/// offsets give wrong segments, but no access outside the views; check_segments() finds them. As
+/// inclusive_scan().
 SMEM_API cl::Event inclusive_scan_segments(const Context& context, const ConstVector& in,
                                            const ConstVector& offsets, const Vector& out,
                                            const Reduction& operation = ReduceOp::sum,

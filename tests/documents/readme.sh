@@ -22,10 +22,9 @@ block() {
 
 # The same command at a size that takes seconds.
 small() {
-  case "$1" in
-    *smem_tests | *' selftest '*) echo true ;;
-    samples/run) echo 'samples/run hello' ;;
-    tests/run) echo true ;;
+  case " $1 " in
+    *' smem_tests '* | *' selftest '* | ' tests/run ') echo true ;;
+    ' samples/run ') echo 'samples/run hello' ;;
     *' --goals '*) echo "${1/--goals/--goals-small}" ;;
     *' ladder '* | *' roofline '*) echo "$1 --small" ;;
     *' tune '*) echo "smem tune scan gemm --small --minutes 0.2" ;;
@@ -38,7 +37,7 @@ run_block() {
   local line command code
   while IFS= read -r line; do
     command=$(sed -E 's/  +#.*//' <<<"$line")
-    [ -z "$quick" ] || command=$(small " $command" | sed 's/^ //')
+    [ -z "$quick" ] || command=$(small "$command")
     echo "== $command"
     case "$command" in *' --compare before.json '*) cp mine.json before.json ;; esac # of the reader's earlier run
     code=0
