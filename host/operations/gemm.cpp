@@ -286,7 +286,8 @@ Operation gemm_operation() {
       .read = read,
       .samples =
           {.edges =
-               {"1x1x1 float", "67x35x131 float", "67x35x131 half --out half --batch 2 --transpose-a",
+               {"1x1x1 float", "67x35x131 float",
+                "67x35x131 half --out half --batch 2 --transpose-a --residual one",
                 "33x70x65 bfloat16 --transpose-b", "64x64x64 int8",
                 "13x130x37 double --transpose-a --transpose-b", "5x129x2050 float --transpose-b --tf32",
                 "33x20x17 float --alpha 0.5 --beta -2 --bias column --activation relu --residual each "
