@@ -2,7 +2,6 @@
 #include "support/failure.hpp"
 #include "support/sorts.hpp"
 
-#include <smem/gather.hpp>
 #include <smem/smem.hpp>
 
 #include <doctest/doctest.h>

@@ -32,6 +32,28 @@ namespace {
   CALL(smem::top_k(c, v, out, w))                                                              \
   CALL(smem::top_k(c, v, out, w, {}))                                                          \
   CALL(smem::top_k(c, v, out, w, {}, {}))                                                      \
+  CALL(smem::sort_segments(c, v, v, out))                                                      \
+  CALL(smem::sort_segments(c, v, v, out, {}))                                                  \
+  CALL(smem::sort_segments(c, v, v, out, {}, {}))                                              \
+  CALL(smem::sort_pairs_segments(c, v, v, v, out, w))                                          \
+  CALL(smem::sort_pairs_segments(c, v, v, v, w, out, {}, {}))                                  \
+  CALL(smem::argsort_segments(c, v, v, out))                                                   \
+  CALL(smem::argsort_segments(c, v, v, out, {}, {}))                                           \
+  CALL(smem::gather(c, v, v, out))                                                             \
+  CALL(smem::gather(c, v, v, out, {}))                                                         \
+  CALL(smem::gather(c, v, v, out, {}, {}))                                                     \
+  CALL(smem::scatter(c, v, v, out))                                                            \
+  CALL(smem::scatter(c, v, v, out, {}, {}))                                                    \
+  CALL(smem::merge(c, v, v, out))                                                              \
+  CALL(smem::merge(c, v, v, out, {}))                                                          \
+  CALL(smem::merge(c, v, v, out, {}, {}))                                                      \
+  CALL(smem::merge_pairs(c, v, v, v, v, out, w))                                               \
+  CALL(smem::merge_pairs(c, v, v, v, v, w, out, {}, {}))                                       \
+  CALL(smem::lower_bound(c, v, v, out))                                                        \
+  CALL(smem::lower_bound(c, v, v, out, {}, {}))                                                \
+  CALL(smem::upper_bound(c, v, v, out, {}))                                                    \
+  CALL(smem::sort_by(c, v, out, {}))                                                           \
+  CALL(smem::sort_by(c, v, out, {}, {}))                                                       \
   CALL(smem::nth_element(c, v, out, {}))                                                       \
   CALL(smem::nth_element(c, v, out, {}, {}))                                                   \
   CALL(smem::logsumexp(c, m, out))                                                             \
@@ -134,6 +156,22 @@ namespace {
   CALL(smem::log_softmax(c, m, out))                                                           \
   CALL(smem::log_softmax(c, m, out, {}))                                                       \
   CALL(smem::log_softmax(c, m, out, {}, {}))                                                   \
+  CALL(smem::sort_rows(c, m, out))                                                             \
+  CALL(smem::sort_rows(c, m, out, {}))                                                         \
+  CALL(smem::sort_rows(c, m, out, {}, {}))                                                     \
+  CALL(smem::sort_pairs_rows(c, m, m, out, out))                                               \
+  CALL(smem::sort_pairs_rows(c, m, m, out, out, {}, {}))                                       \
+  CALL(smem::argsort_rows(c, m, out))                                                          \
+  CALL(smem::argsort_rows(c, m, out, {}, {}))                                                  \
+  CALL(smem::sort_columns(c, m, out))                                                          \
+  CALL(smem::sort_columns(c, m, out, {}, {}))                                                  \
+  CALL(smem::sort_pairs_columns(c, m, m, out, out, {}, {}))                                    \
+  CALL(smem::argsort_columns(c, m, out, {}, {}))                                               \
+  CALL(smem::gather_rows(c, m, v, out))                                                        \
+  CALL(smem::gather_rows(c, m, v, out, {}))                                                    \
+  CALL(smem::gather_rows(c, m, v, out, {}, {}))                                                \
+  CALL(smem::scatter_rows(c, m, v, out, {}, {}))                                               \
+  CALL(smem::permute_rows(c, m, v, out, {}, {}))                                               \
   CALL(smem::top_k_rows(c, m, out, out))                                                       \
   CALL(smem::top_k_rows(c, m, out, out, {}))                                                   \
   CALL(smem::top_k_rows(c, m, out, out, {}, {}))                                               \
@@ -226,7 +264,9 @@ namespace {
   CALL(separable, Separable) CALL(box, Box) CALL(window, Window) CALL(stencil, Stencil)         \
   CALL(conv2d, Conv2d) CALL(pool, Pool) CALL(global_pool, GlobalPool) CALL(heat, Heat)          \
   CALL(moving_mean, MovingMean) CALL(softmax, Softmax) CALL(top_k, TopK) CALL(norm, Norm)       \
-  CALL(rotary, Rotary) CALL(attention, Attention) CALL(append_to_cache, AppendToCache) CALL(rates, Rates)
+  CALL(rotary, Rotary) CALL(attention, Attention) CALL(append_to_cache, AppendToCache) CALL(rates, Rates)  \
+  CALL(sort_rows, SortRows) CALL(sort_segments, SortSegments) CALL(gather, Gather) CALL(merge, Merge)  \
+  CALL(bounds, Bounds) CALL(sort_by, SortBy)
 // clang-format on
 
 template <class Out>

@@ -3,8 +3,6 @@
 #include "support/failure.hpp"
 #include "support/sorts.hpp"
 
-#include <smem/bounds.hpp>
-#include <smem/merge.hpp>
 #include <smem/smem.hpp>
 
 #include <doctest/doctest.h>

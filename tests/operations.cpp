@@ -154,6 +154,12 @@ TEST_CASE("keys: problems that differ in one member have plans of their own") {
   check_keys<smem::SelectProblem>(smem::plan_select);
   check_keys<smem::SoftmaxProblem>(smem::plan_softmax);
   check_keys<smem::TopKProblem>(smem::plan_top_k);
+  check_keys<smem::SortRowsProblem>(smem::plan_sort_rows);
+  check_keys<smem::SortSegmentsProblem>(smem::plan_sort_segments);
+  check_keys<smem::GatherProblem>(smem::plan_gather);
+  check_keys<smem::MergeProblem>(smem::plan_merge);
+  check_keys<smem::BoundsProblem>(smem::plan_bounds);
+  check_keys<smem::SortByProblem>(smem::plan_sort_by);
   check_keys<smem::NormProblem>(smem::plan_norm);
   check_keys<smem::RotaryProblem>(smem::plan_rotary);
   check_keys<smem::HistogramProblem>(smem::plan_histogram);

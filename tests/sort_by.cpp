@@ -4,7 +4,6 @@
 #include "support/sorts.hpp"
 
 #include <smem/smem.hpp>
-#include <smem/sort_by.hpp>
 
 #include <doctest/doctest.h>
 

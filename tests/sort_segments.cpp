@@ -6,7 +6,6 @@
 #include "support/targets.hpp"
 
 #include <smem/smem.hpp>
-#include <smem/sort_segments.hpp>
 
 #include <doctest/doctest.h>
 

@@ -144,15 +144,17 @@ Operation bounds_operation() {
       .steps = {{"bisection", "a work-item finds keys by bisection"}},
       .words = {{.name = "size", .help = "Sorted keys", .positional = true},
                 type_rule(WordKind::scalar, "Type of the keys, as uint32 or half", "uint32"),
-                number_rule("count", "Keys that are searched for", "1000000"),
+                number_rule("count", "Keys that are searched for", "8"),
                 choice_rule("op", "What is searched", names_to(BoundsOp::is_sorted))},
       .read = read_bounds,
       .samples = {.edges = {"1 --count 3", "1009 --count 70001 float",
                             "9001 uchar --count 999 --op upper_bound"},
-                  .small = {"1048576"},
+                  .small = {"1048576 --count 1048576"},
                   .usual = {"16777216 --count 4194304", "65536 --count 16777216"},
                   .large = {"134217728 --count 33554432", "65536 --count 134217728"}},
-      .programs = {{"134217728"}, {"134217728 double --op upper_bound"}, {"134217728", {}, "op=2"}},
+      .programs = {{"134217728 --count 1000000"},
+                   {"134217728 double --count 1000000 --op upper_bound"},
+                   {"134217728", {}, "op=2"}},
   };
 }
 

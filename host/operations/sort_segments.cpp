@@ -103,7 +103,7 @@ Operation sort_segments_operation() {
                 {"cpu", "one thread a stretch of segments"}},
       .words = {{.name = "size", .help = "Keys", .positional = true},
                 type_rule(WordKind::scalar, "Type of the keys, as uint32 or half", "float32"),
-                number_rule("segments", "Segments of any lengths", "1000"),
+                number_rule("segments", "Segments of any lengths", "100"),
                 choice_rule("payload", "What moves with the keys", names_to(SortPayload::places)),
                 {.name = "value",
                  .kind = WordKind::scalar,

@@ -56,9 +56,10 @@ void require_inside(const Context& context, const char* operation, const ConstVe
   for (std::size_t i = 0; i < places.size; ++i) {
     std::uint64_t place = 0;  // little-endian, as all OpenCL hosts that smem knows
     std::memcpy(&place, bytes.data() + i * width, width);
-    if (place >= size)
+    if (place >= size) {
       refuse(operation, "places", formatted("places less than {}", size),
              formatted("{} at index {}", place, i));
+    }
   }
 }
 
@@ -92,9 +93,10 @@ cl::Event move(const Context& context, const char* operation, GatherOp op, const
     refuse(operation, "out", formatted("rows of {} elements, as in has", o.in.cols), o.out.cols);
   const bool gathers = op == GatherOp::gather;
   const std::size_t moved = gathers ? o.out.rows : o.in.rows;
-  if (moved != problem.rows)
+  if (moved != problem.rows) {
     refuse(operation, gathers ? "out" : "in", formatted("{} rows or elements, as places has", problem.rows),
            moved);
+  }
   problem.alignment = 1;
   if (problem.rows == 0 || problem.row_bytes == 0)
     return ops::run_empty(context, operation, plan_gather, problem, options);

@@ -31,9 +31,13 @@
 #include <smem/attention_plan.hpp>
 #include <smem/blur.hpp>
 #include <smem/blur_plan.hpp>
+#include <smem/bounds.hpp>
+#include <smem/bounds_plan.hpp>
 #include <smem/conv2d.hpp>
 #include <smem/conv2d_plan.hpp>
 #include <smem/convolve2d.hpp>
+#include <smem/gather.hpp>
+#include <smem/gather_plan.hpp>
 #include <smem/gemm.hpp>
 #include <smem/gemm_plan.hpp>
 #include <smem/heat.hpp>
@@ -41,6 +45,8 @@
 #include <smem/histogram.hpp>
 #include <smem/histogram_plan.hpp>
 #include <smem/matvec.hpp>
+#include <smem/merge.hpp>
+#include <smem/merge_plan.hpp>
 #include <smem/moving_mean.hpp>
 #include <smem/moving_mean_plan.hpp>
 #include <smem/norm.hpp>
@@ -61,9 +67,13 @@
 #include <smem/softmax.hpp>
 #include <smem/softmax_plan.hpp>
 #include <smem/sort.hpp>
+#include <smem/sort_by.hpp>
+#include <smem/sort_by_plan.hpp>
 #include <smem/sort_plan.hpp>
 #include <smem/sort_rows.hpp>
 #include <smem/sort_rows_plan.hpp>
+#include <smem/sort_segments.hpp>
+#include <smem/sort_segments_plan.hpp>
 #include <smem/stencil.hpp>
 #include <smem/stencil_plan.hpp>
 #include <smem/top_k.hpp>

@@ -140,6 +140,20 @@ std::vector<Case> cases() {
          return smem::plan_append_to_cache(
              d, {.batch = 4, .heads = 4, .tokens = 64, .head_size = 64, .value_size = 64}, o);
        }},
+      {"sort_rows", "float32", smem::sort_rows_variants(),
+       [](const Device& d, const PlanOverrides& o) {
+         return smem::plan_sort_rows(d, {.rows = 16, .cols = 200}, o);
+       }},
+      {"sort_segments", "float32", smem::sort_segments_variants(),
+       [](const Device& d, const PlanOverrides& o) {
+         return smem::plan_sort_segments(d, {.size = 4096, .segments = 9}, o);
+       }},
+      {"gather", "uint32", smem::gather_variants(),
+       [](const Device& d, const PlanOverrides& o) { return smem::plan_gather(d, {.rows = 4096}, o); }},
+      {"merge", "uint32", smem::merge_variants(),
+       [](const Device& d, const PlanOverrides& o) { return smem::plan_merge(d, {.size = 4096}, o); }},
+      {"sort_by", "float", smem::sort_by_variants(),
+       [](const Device& d, const PlanOverrides& o) { return smem::plan_sort_by(d, {.size = 4096}, o); }},
       {"attention", "float32", smem::attention_variants(),
        [](const Device& d, const PlanOverrides& o) {
          return smem::plan_attention(

@@ -9,11 +9,13 @@
 #include "plan/check_segments_policy.hpp"
 #include "plan/conv2d_policy.hpp"
 #include "plan/flip_policy.hpp"
+#include "plan/gather_policy.hpp"
 #include "plan/gemm_nvidia.hpp"
 #include "plan/gemm_policy.hpp"
 #include "plan/heat_policy.hpp"
 #include "plan/histogram_policy.hpp"
 #include "plan/look_back_policy.hpp"
+#include "plan/merge_policy.hpp"
 #include "plan/moving_mean_policy.hpp"
 #include "plan/norm_policy.hpp"
 #include "plan/pool_policy.hpp"
@@ -25,6 +27,7 @@
 #include "plan/separable_policy.hpp"
 #include "plan/softmax_policy.hpp"
 #include "plan/sort_policy.hpp"
+#include "plan/sort_rows_policy.hpp"
 #include "plan/stencil_policy.hpp"
 #include "plan/top_k_policy.hpp"
 #include "plan/transpose_policy.hpp"
@@ -86,6 +89,9 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
               &SelectPolicy::others);
   check_table("sort", kSortPolicies, &SortPolicy::evidence);
   check_table("top_k", kTopKPolicies, &TopKPolicy::evidence);
+  check_table("sort_rows", kSortRowsPolicies, &SortRowsPolicy::evidence);
+  check_table("gather", kGatherPolicies, &GatherPolicy::evidence);
+  check_table("merge", kMergePolicies, &MergePolicy::evidence);
   check_table("histogram", kHistogramPolicies, &HistogramPolicy::words, &HistogramPolicy::bytes,
               &HistogramPolicy::many, &HistogramPolicy::others);
   check_table("histogram_weighted", kWeightedPolicies, &WeightedPolicy::local, &WeightedPolicy::others);
