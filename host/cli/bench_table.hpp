@@ -30,8 +30,8 @@ struct BenchOptions {
   std::string device, csv;
   bool all_variants = false, goals = false, goals_small = false;
   std::size_t repetitions = 0;  ///< of each measurement; 0: as many as its time allows
-  bool quiet = false;  ///< no table: what is measured is recorded (results.hpp)
-  std::string group;   ///< Result::group
+  bool quiet = false;           ///< no table: what is measured is recorded (results.hpp)
+  std::string group;            ///< Result::group
 
   /// A list of cases, which goes on without what a device cannot do.
   bool is_list() const { return goals || goals_small; }

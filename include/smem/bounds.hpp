@@ -9,24 +9,24 @@
 
 namespace smem {
 
-/// places[i]: how many keys of `sorted` come before keys[i]: where it could be put in, in front of its
-/// equals. `sorted` is in the order that `order` says; `keys` has its type, any number of elements, and any
-/// order. `places` are as many, of type uint32, or uint64, which 2^32 keys need. They overlap no input. Where
-/// `sorted` is not sorted, places are any from 0 to its size.
+/// places[i] = the number of keys of `sorted` that are less than keys[i] in the order `order`: the first
+/// place where keys[i] can be inserted. `sorted` is sorted as `order` says. `keys` has its type, and any size
+/// and order. `places` has as many elements, uint32, or uint64, which 2^32 keys need, and overlaps no input.
+/// If `sorted` is not sorted, places are any numbers from 0 to its size.
 ///
-/// O(log n) for each key; sorted `keys` read few lines of the cache. No host wait. \returns the event after
-/// which the result is there. \throws Error as merge() does.
+/// O(log n) for each key. Sorted `keys` reuse cache lines. No host wait. \returns the event that completes
+/// with the result. \throws Error as merge() does.
 SMEM_API cl::Event lower_bound(const Context& context, const ConstVector& sorted, const ConstVector& keys,
                                const Vector& places, const SortOrder& order = {},
                                const CallOptions& options = {});
 
-/// The same, behind all equals.
+/// places[i] = the number of keys of `sorted` that are less than or equal to keys[i]: the last place where
+/// keys[i] can be inserted. All else as lower_bound().
 SMEM_API cl::Event upper_bound(const Context& context, const ConstVector& sorted, const ConstVector& keys,
                                const Vector& places, const SortOrder& order = {},
                                const CallOptions& options = {});
 
-/// Whether no key comes before the one in front of it, as `order` says. Waits for the device. \throws Error
-/// as merge() does.
+/// Whether the keys are sorted as `order` says. Waits for the device. \throws Error as merge() does.
 SMEM_API bool is_sorted(const Context& context, const ConstVector& keys, const SortOrder& order = {},
                         const CallOptions& options = {});
 

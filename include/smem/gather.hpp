@@ -1,4 +1,4 @@
-/// smem: moves of elements and rows by their places.
+/// smem: gathers and scatters elements and rows by index.
 #pragma once
 
 #include <smem/context.hpp>
@@ -10,42 +10,42 @@
 
 namespace smem {
 
-/// How places are taken.
+/// How invalid places are treated.
 struct PlaceOptions {
-  /// Whether the call waits until the device has looked at all places, and refuses them where one is outside;
-  /// then nothing is written. Without, places outside are left out: what they would move stays unwritten.
+  /// Validates all places first, and throws if one is out of range; the host waits for the device then. By
+  /// default, places out of range are skipped: their elements are not written.
   bool check = false;
 };
 
 /// out[i] = in[places[i]]: NumPy's take. Elements of any type of 1 to 16 bytes; `out` has the type of `in`,
-/// and as many elements as `places`, which are of type uint32 or uint64. `in` may have any number of
-/// elements. The outputs of all these calls overlap no input.
+/// and as many elements as `places`, which is uint32 or uint64. `in` may have any number of elements. In all
+/// calls of this header, outputs overlap no input.
 ///
-/// Each element is read once and written once. No host wait, unless places are checked. \returns the event
-/// after which the result is there. \throws Error when types or sizes do not fit, a checked place is outside,
-/// a view leaves its buffer, overlaps an output or belongs to another context, or the variant cannot run. It
-/// names the argument; nothing is written then.
+/// Each element is read once and written once. No host wait, unless `check` is set. \returns the event that
+/// completes with the result. \throws Error when types or sizes do not fit, a checked place is out of range,
+/// a view exceeds its buffer, overlaps an output or belongs to another context, or the variant cannot run.
+/// The error names the argument, and nothing is written.
 SMEM_API cl::Event gather(const Context& context, const ConstVector& in, const ConstVector& places,
                           const Vector& out, const PlaceOptions& how = {}, const CallOptions& options = {});
 
-/// out[places[i]] = in[i]: NumPy's put. `in` has as many elements as `places`; elements of `out` that no
-/// place names stay as they are. Of elements that go to one place, any is there in the end. Else as gather().
+/// out[places[i]] = in[i]: NumPy's put. `in` has as many elements as `places`. Elements of `out` at no place
+/// do not change. If several elements have the same place, one of them is written. All else as gather().
 SMEM_API cl::Event scatter(const Context& context, const ConstVector& in, const ConstVector& places,
                            const Vector& out, const PlaceOptions& how = {}, const CallOptions& options = {});
 
-/// Row i of `out` = row places[i] of `in`, an embedding's look-up. `out` has as many rows as there are
-/// places, and the columns of `in`; a batch of one matrix each. Else as gather().
+/// Row i of `out` = row places[i] of `in`: an embedding look-up. `out` has as many rows as `places` has
+/// elements, and as many columns as `in`. Both are single matrices. All else as gather().
 SMEM_API cl::Event gather_rows(const Context& context, const ConstMatrix& in, const ConstVector& places,
                                const Matrix& out, const PlaceOptions& how = {},
                                const CallOptions& options = {});
 
-/// Row places[i] of `out` = row i of `in`. Else as scatter() and gather_rows().
+/// Row places[i] of `out` = row i of `in`. All else as scatter() and gather_rows().
 SMEM_API cl::Event scatter_rows(const Context& context, const ConstMatrix& in, const ConstVector& places,
                                 const Matrix& out, const PlaceOptions& how = {},
                                 const CallOptions& options = {});
 
-/// The rows of `in` in another order, as argsort() of a column gives it: gather_rows() of as many places as
-/// `in` has rows.
+/// Permutes the rows of `in`, for example by argsort() of a column: gather_rows() with as many places as `in`
+/// has rows.
 SMEM_API cl::Event permute_rows(const Context& context, const ConstMatrix& in, const ConstVector& places,
                                 const Matrix& out, const PlaceOptions& how = {},
                                 const CallOptions& options = {});

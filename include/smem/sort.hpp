@@ -11,35 +11,35 @@
 
 namespace smem {
 
-/// How keys are ordered.
+/// The order of keys.
 ///
-/// Integers by their values. Floating-point keys by their values too: -0 equals 0, and NaN is greater than
-/// all else and equals any other NaN, as in NumPy and PyTorch. With `total_order` as IEEE 754's totalOrder
-/// has it: -NaN, -infinity, ..., -0, 0, ..., infinity, NaN, and NaNs by their bits.
+/// Integers compare by their values. Floating-point keys do too: -0 equals 0, and NaN is greater than all
+/// other keys and equals any other NaN, as in NumPy and PyTorch. With `total_order` they compare by IEEE
+/// 754's totalOrder: -NaN, -infinity, ..., -0, 0, ..., infinity, NaN, and NaNs by their bits.
 ///
-/// Bits are those of an unsigned integer of the key's size that orders as the key does: of unsigned keys
-/// their own; of others of n bits, 2^(n-1) + x for a signed x; 2^(n-1) + m for a floating-point key of
-/// magnitude m (its bits without the sign), 2^(n-1) - m for a negative one (with `total_order` one less), and
-/// all ones for NaN. Keys that agree in them are equal, whatever their other bits.
+/// `begin_bit` and `end_bit` select bits of the sort code of a key, an unsigned integer of the key's size
+/// with the same order. The code of an unsigned key is the key. For keys of n bits, a signed key x has the
+/// code 2^(n-1) + x; a floating-point key with magnitude m (its bits without the sign) has the code
+/// 2^(n-1) + m, or 2^(n-1) - m if it is negative (one less with `total_order`); NaN has a code of ones only.
+/// Keys with the same selected bits are equal.
 struct SortOrder {
-  bool descending = false;                  ///< the greatest first; NaN before all else
-  bool total_order = false;                 ///< of floating-point keys
-  std::size_t begin_bit = 0;                ///< the lowest bit that keys are sorted by
-  std::optional<std::size_t> end_bit = {};  ///< the bit after the highest one; without: all bits of a key
+  bool descending = false;                  ///< the greatest key first, NaN before all others
+  bool total_order = false;                 ///< for floating-point keys
+  std::size_t begin_bit = 0;                ///< the lowest bit of the code that keys are sorted by
+  std::optional<std::size_t> end_bit = {};  ///< the bit after the highest one; default: all bits
 };
 
-/// out: the keys in ascending order, or as `order` says. Stable: equal keys stay in their order, which shows
-/// where they have other bits all the same. Each key keeps its own bits.
+/// Writes the keys to `out` in ascending order, or as `order` says. The sort is stable: equal keys keep their
+/// relative order. Keys keep their bits.
 ///
-/// Keys are integers of 8 to 64 bits, half, bfloat16, float32 or float64; no device needs fp16 or fp64 for
-/// them. `out` has the type and size of `keys`. They may be the very same elements; else they must not
-/// overlap.
+/// Keys are integers of 8 to 64 bits, half, bfloat16, float32 or float64; the device needs neither fp16 nor
+/// fp64. `out` has the type and size of `keys`. It may be `keys` itself; otherwise they must not overlap.
 ///
-/// O(n) for each digit of 8 bits. Temporary memory comes from the context, as much as the keys take and
-/// little more: Plan::scratch_bytes. The same bits in every run. No host wait.
-/// \returns the event after which the result is there. \throws Error when `out` has another type or size, the
-/// bits are none of the key's, a view leaves its buffer, overlaps an output or belongs to another context, or
-/// the variant cannot run. It names the argument; no kernel is enqueued then.
+/// O(n) for each digit of 8 bits. Temporary memory comes from the context, slightly more than the size of the
+/// keys: Plan::scratch_bytes. The same bits in every run. No host wait. \returns the event that completes
+/// with the result. \throws Error when `out` has another type or size, the selected bits exceed the key, a
+/// view exceeds its buffer, overlaps an output or belongs to another context, or the variant cannot run. The
+/// error names the argument, and nothing is enqueued.
 ///
 /// A. Adinets and D. Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs", arXiv
 /// 2206.01784, 2022; N. Satish, M. Harris and M. Garland, "Designing efficient sorting algorithms for
@@ -47,16 +47,16 @@ struct SortOrder {
 SMEM_API cl::Event sort(const Context& context, const ConstVector& keys, const Vector& out,
                         const SortOrder& order = {}, const CallOptions& options = {});
 
-/// The same of keys with values: values[i] goes where keys[i] goes. `values` has as many elements as `keys`,
-/// of any type; `out_values` has its type and size. Both, or one of them, may be sorted in place. Temporary
-/// memory: as much as keys and values take, and little more.
+/// Sorts keys together with values: values[i] moves with keys[i]. `values` has as many elements as `keys`, of
+/// any type; `out_values` has its type and size. Keys, values or both may be sorted in place. Temporary
+/// memory: slightly more than the size of keys and values. All else as sort().
 SMEM_API cl::Event sort_pairs(const Context& context, const ConstVector& keys, const ConstVector& values,
                               const Vector& out_keys, const Vector& out_values, const SortOrder& order = {},
                               const CallOptions& options = {});
 
-/// places: those of the keys in the order that sort() gives them, so that keys[places[0]] is the first. Of
-/// type uint32, or uint64, which more than 2^32 keys need. The keys stay as they are. Temporary memory: at
-/// most twice what the keys take, what the places take, and little more. As sort().
+/// Writes the places of the keys in sorted order: keys[places[0]] is the first key. `places` is uint32, or
+/// uint64, which more than 2^32 keys need. The keys do not change. Temporary memory: at most slightly more
+/// than twice the size of the keys plus the size of the places. All else as sort().
 SMEM_API cl::Event argsort(const Context& context, const ConstVector& keys, const Vector& places,
                            const SortOrder& order = {}, const CallOptions& options = {});
 

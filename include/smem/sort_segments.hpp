@@ -9,31 +9,31 @@
 
 namespace smem {
 
-/// out: each segment of `keys`, its keys in ascending order, or as `order` says: each as if sort() had it.
-/// Segment i goes from offsets[i] to offsets[i + 1], of type uint32 or uint64. What lies before the first or
-/// behind the last offset is not written. Empty, short and very long segments may be mixed.
+/// Sorts each segment of `keys` by itself, as sort() would. Segment i goes from offsets[i] to offsets[i + 1]
+/// - 1; offsets are uint32 or uint64. Elements before the first offset, and those from the last one on, are
+/// not written. Empty, short and very long segments may be mixed.
 ///
-/// `out` has the type and size of `keys`. They may be the very same elements; else they must not overlap.
+/// `out` has the type and size of `keys`. It may be `keys` itself; otherwise they must not overlap.
 ///
-/// The offsets lie on the device, where a call that does not wait cannot refuse them: where they descend, or
-/// exceed the size of `keys`, nothing is written. check_segments() tells.
+/// The offsets lie on the device, so the call cannot refuse them. If they descend or exceed the size of
+/// `keys`, nothing is written; check_segments() finds such offsets.
 ///
-/// Segments that fit local memory are read once and written once, several of the short ones by one group;
-/// longer ones take O(n) for each digit of 8 bits. Temporary memory: as much as the keys take, and a fifth
-/// more: Plan::scratch_bytes. The same bits in every run. No host wait. \returns the event after which the
-/// result is there. \throws Error as sort_rows().
+/// Segments that fit local memory are read once and written once; a work-group sorts several short ones.
+/// Longer segments take O(n) for each digit of 8 bits. Temporary memory: 1.2 times the size of the keys
+/// (Plan::scratch_bytes). The same bits in every run. No host wait. \returns the event that completes with
+/// the result. \throws Error as sort_rows().
 SMEM_API cl::Event sort_segments(const Context& context, const ConstVector& keys, const ConstVector& offsets,
                                  const Vector& out, const SortOrder& order = {},
                                  const CallOptions& options = {});
 
-/// The same of keys with values, which have 1 to 16 bytes. Both, or one of them, may be sorted in place.
+/// Sorts keys together with values of 1 to 16 bytes. Keys, values or both may be sorted in place.
 SMEM_API cl::Event sort_pairs_segments(const Context& context, const ConstVector& keys,
                                        const ConstVector& values, const ConstVector& offsets,
                                        const Vector& out_keys, const Vector& out_values,
                                        const SortOrder& order = {}, const CallOptions& options = {});
 
-/// places: those of the keys of each segment in the order that sort_segments() gives them, counted from the
-/// beginning of the segment. Of type uint32 or uint64; as many as keys.
+/// Writes the places of the keys of each segment in sorted order, counted from the beginning of the segment.
+/// `places` has as many elements as `keys`, of uint32 or uint64.
 SMEM_API cl::Event argsort_segments(const Context& context, const ConstVector& keys,
                                     const ConstVector& offsets, const Vector& places,
                                     const SortOrder& order = {}, const CallOptions& options = {});
