@@ -3,6 +3,7 @@
 #include "operations/operation.hpp"
 
 #include "formatted.hpp"
+#include "plan/sizes.hpp"
 
 #include <smem/append_to_cache.hpp>
 
@@ -114,6 +115,8 @@ Described described(const Words& words) {
   p.head_size = shape[3];
   p.value_size = words.number("value-size") != 0 ? words.number("value-size") : p.head_size;
   of.capacity = std::max(words.number("capacity"), of.tokens);
+  plan::require_elements("append_to_cache", "capacity",
+                         {p.batch, p.heads, of.capacity, std::max(p.head_size, p.value_size)});
   of.page = words.number("page");
   of.tokens_first = words.flag("tokens-first");
   if (words.flag("rotary")) p.rotated = words.number("rotated") != 0 ? words.number("rotated") : p.head_size;

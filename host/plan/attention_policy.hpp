@@ -39,6 +39,20 @@ struct AttentionWgmma {
   std::size_t group() const { return 128 * (1 + consumers); }
 };
 
+/// Of "wgmma" and "mma".
+inline constexpr Evidence kUnitsUnmeasured{.what = "no measurement of this family: sizes as on Hopper"};
+inline constexpr Evidence kUnitsMeasured{
+    .device = "H200",
+    .driver = "580.159",
+    .what =
+        "half, 4 x 16 heads of 4096 x 4096 of 64 and 128, 2 x 16 of 256, in TFLOP/s; cuDNN in a run before",
+    .share = "412, 609 and 645; cuDNN 459, 643 and 695"};
+inline constexpr Evidence kSplitMeasured{
+    .device = "H200",
+    .driver = "580.159",
+    .what = "1 x 32 heads, 8 of keys, 131072 keys of 128 halves, against copy",
+    .share = "0.78"};
+
 inline constexpr Evidence kSplitUnmeasured{
     .what = "no measurement yet: bytes on their way, and groups that registers let a unit hold"};
 
@@ -63,6 +77,7 @@ struct AttentionSplit {
 struct AttentionPolicy {
   When when;
   Evidence evidence = kFromFacts;
+  Evidence units = kUnitsUnmeasured;
   /// Of "tiled": the first one that serves the size and fits is taken.
   std::array<AttentionTile, 4> tiles{
       {{256, 64, 64, 4}, {256, 32, 32, 4}, {256, 16, 16, 4}, {256, 16, 16, 4}}};
@@ -93,7 +108,9 @@ inline constexpr std::array<AttentionTile, 4> kNvidiaTiles{
     {{128, 64, 64, 8}, {256, 64, 64, 4}, {256, 32, 32, 4}, {256, 16, 16, 4}}};
 
 // wgmma: an H200 made the same in TFLOP/s, sizes 64, 128 and 256: 385 (6 tiles 365; tiles of 64 keys 301),
-// 577 (4 tiles 563, of 64 keys 493) and 625. The other numbers: what ptxas needs not to spill.
+// 577 (4 tiles 563, of 64 keys 493) and 625; since scale and subtraction are one instruction 412, 609 and
+// 645. Consumers that take turns (ping-pong): 400, 603 and 629. The other numbers: what ptxas needs not to
+// spill.
 //
 // mma: an H200 made 4 x 16 heads of 4096 x 4096 in TFLOP/s, sizes 64 and 128: 4 warps of 16 rows, 64 keys,
 // queries in registers 290 and 329, else 272 and 316; 8 warps 281 and 285; 128 keys 303 and 337, 32 rows a
@@ -106,7 +123,11 @@ inline constexpr std::array<AttentionTile, 4> kNvidiaTiles{
 //
 // cpu: PoCL compiles 8 x 4 logits for seconds.
 inline constexpr AttentionPolicy kAttentionPolicies[] = {
-    {.when = {.family = "nvidia-hopper"}, .evidence = kByReads, .tiles = kNvidiaTiles},
+    {.when = {.family = "nvidia-hopper"},
+     .evidence = kByReads,
+     .units = kUnitsMeasured,
+     .tiles = kNvidiaTiles,
+     .split = {.evidence = kSplitMeasured}},
     {.when = {.family = "nvidia", .compute_capability = 80}, .evidence = kByReads, .tiles = kNvidiaTiles},
     {.when = {.family = "nvidia"},
      .evidence = kByReads,

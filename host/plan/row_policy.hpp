@@ -27,7 +27,7 @@ struct RowPolicy {
   std::size_t groups_a_unit = 32;  ///< that a launch has at most
 };
 
-/// Of NVIDIA's GPUs: with 1024 work-items, which take 63 registers each, a multiprocessor has one row at a
+/// Of Hopper: with 1024 work-items, which take 63 registers each, a multiprocessor has one row at a
 /// time.
 inline constexpr Evidence kLongRows{
     .device = "H200",

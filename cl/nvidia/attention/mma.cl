@@ -150,7 +150,7 @@ void attention_mma(ATTENTION_ARGUMENTS) {
         const uint row = at.row + min(warp_row + m * 16 + h * 8 + lane / 4, at.rows - 1);
         make_logits(&logits[m][0][0], h, tile, lane, has_hidden, own[m][h], &at, left, right, sinks, scale, cap,
                     SLOPES ? OF_HEAD(at, row, slopes) : 0, BIAS ? bias + BIAS_PLACE(at, row) : 0);
-        const float factor = make_weights(&logits[m][0][0], h, lane, &largest[m][h], &total[m][h]);
+        const float factor = make_weights(&logits[m][0][0], h, lane, scale, &largest[m][h], &total[m][h]);
         UNROLLED
         for (uint n = 0; n < VS * 2; ++n) sums[m][n / 2][h * 2 + n % 2] *= factor;
       }

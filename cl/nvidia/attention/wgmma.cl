@@ -12,7 +12,7 @@
 #define CONSUMERS 2  // warpgroups that multiply
 #endif
 #ifndef TILE_N
-#define TILE_N 128  // keys of a tile: 64, 128, 192
+#define TILE_N 128  // keys of a tile: 64, 128
 #endif
 #ifndef STAGES
 #define STAGES 4  // of the pipeline: tiles of keys or values
@@ -198,7 +198,7 @@ void attention_wgmma(ATTENTION_ARGUMENTS) {
       const uint row = at.row + min(first_row + h * 8, at.rows - 1);
       make_logits(products, h, t, lane, has_hidden, own[h], &at, left, right, sinks, scale, cap,
                   SLOPES ? OF_HEAD(at, row, slopes) : 0, BIAS ? bias + BIAS_PLACE(at, row) : 0);
-      factors[h] = make_weights(products, h, lane, &largest[h], &total[h]);
+      factors[h] = make_weights(products, h, lane, scale, &largest[h], &total[h]);
     }
     WAIT_WGMMA(0);
     HOLD_SUMS(sums, V_COLUMNS);
