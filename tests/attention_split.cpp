@@ -73,7 +73,7 @@ TEST_CASE("attention: any number of splits of the keys, with the same bits twice
 TEST_CASE("attention: plans that split keys") {
   smem::AttentionProblem p{.in = Scalar::half,
                            .out = Scalar::half,
-                           .batch = 16,
+                           .batch = 4,
                            .heads = 32,
                            .kv_heads = 8,
                            .queries = 1,
@@ -106,7 +106,10 @@ TEST_CASE("attention: plans that split keys") {
   CHECK(refused({.variant = "split_keys", .tile_rows = 2}) == "variant");
   CHECK(refused({.variant = "tiled", .tile_cols = 64}) == "tile_cols");
   CHECK(refused({.variant = "tiled", .work_items = 512}) == "work_items");
-  // Many queries, and few keys, are for others.
+  // Many sequences, many queries, and few keys, are for others.
+  p.batch = 64;
+  CHECK(plan("sm_90").variant == "wgmma");
+  p.batch = 1;
   CHECK(plan("cpu").variant == "cpu");
   p.keys = 64;
   CHECK(plan("sm_90").variant != "split_keys");

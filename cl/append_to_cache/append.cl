@@ -43,7 +43,7 @@ static inline void copy_pack(global ELEMENT* to, global const ELEMENT* from) { *
 // Offsets are cut to the tokens that there are.
 static inline uint begin_of(global const uint* offsets, uint s, uint tokens) { return min(offsets[s], tokens); }
 // The last sequence that begins at the token or before it.
-static inline uint sequence_of(global const uint* offsets, uint sequences, uint token, uint tokens) {
+UNUSED static inline uint sequence_of(global const uint* offsets, uint sequences, uint token, uint tokens) {
   uint low = 0, above = sequences;
   while (above - low > 1) {
     const uint middle = low + (above - low) / 2;

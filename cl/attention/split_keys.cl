@@ -216,7 +216,7 @@ GROUP_FUNCTION void multiply_keys(float products[KEYS_EACH][ROWS], const raw_pac
     pack key[KEYS_EACH];
     UNROLLED
     for (uint e = 0; e < KEYS_EACH; ++e) {
-      const bool inside = STAGES || HEAD_SIZE % (TEAM * PACK) == 0 || (x * TEAM + lane) * PACK < HEAD_SIZE;
+      const bool inside = (STAGES > 0) | (HEAD_SIZE % (TEAM * PACK) == 0) | ((x * TEAM + lane) * PACK < HEAD_SIZE);
       key[e].all = widen(inside ? keys_here[e][x] : (raw_pack)0);
     }
     UNROLLED

@@ -115,9 +115,13 @@ Described described(const Words& words) {
   p.head_size = shape[3];
   p.value_size = words.number("value-size") != 0 ? words.number("value-size") : p.head_size;
   of.capacity = std::max(words.number("capacity"), of.tokens);
-  plan::require_elements("append_to_cache", "capacity",
-                         {p.batch, p.heads, of.capacity, std::max(p.head_size, p.value_size)});
   of.page = words.number("page");
+  const std::size_t places = detail::size_product(p.batch, p.heads, std::max(of.capacity, of.page),
+                                                  std::max(p.head_size, p.value_size));
+  if (places > plan::kMostElements / 4) {
+    refuse("append_to_cache", of.capacity < of.page ? "page" : "capacity",
+           "at most 2^50 elements of the cache", formatted("{}", std::max(of.capacity, of.page)));
+  }
   of.tokens_first = words.flag("tokens-first");
   if (words.flag("rotary")) p.rotated = words.number("rotated") != 0 ? words.number("rotated") : p.head_size;
   p.pairs = words.enumerator<RotaryPairs>("pairs");

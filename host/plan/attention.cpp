@@ -315,8 +315,9 @@ Attempt plan_variant(const Device& device, const AttentionProblem& p, const Plan
 std::vector<std::string_view> preference(const Device& device, const AttentionProblem& p,
                                          const PlanOverrides& /*fixed*/) {
   if (runs_cpu_variant(device)) return {"cpu", "tiled", "naive"};
-  // Of an H200's 132 units, 128 groups of "wgmma" read keys at 1.02 of copy, "split_keys" at 0.80.
-  const bool fills = 16 * p.kv_heads * p.batch >= 15 * device.compute_units && !p.ragged && !p.key_lengths;
+  const std::size_t sixteenths = attention_policy(device).split.wgmma_sixteenths;
+  const bool fills =
+      16 * p.kv_heads * p.batch >= sixteenths * device.compute_units && !p.ragged && !p.key_lengths;
   if (is_for_split_keys(device, p) && fills && device.retargeting && p.in != Scalar::float32)
     return {"wgmma", "split_keys", "mma", "tiled", "naive"};
   if (is_for_split_keys(device, p)) return {"split_keys", "wgmma", "mma", "tiled", "naive"};

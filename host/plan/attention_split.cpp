@@ -26,7 +26,8 @@ struct Split {
         group(wanted),
         rows(std::min(policy.most_rows, std::bit_ceil(at_least_1(p.queries * sharing(p))))),
         keys_each(policy.keys_each) {
-    while (p.head_size % pack != 0 || p.value_size % pack != 0 || p.alignment < pack * size_of(p.in))
+    while (pack > 1 &&
+           (p.head_size % pack != 0 || p.value_size % pack != 0 || p.alignment < pack * size_of(p.in)))
       pack /= 2;
     const std::size_t packs = divide_up(std::max(p.head_size, p.value_size), pack);
     team = std::clamp<std::size_t>(std::bit_ceil(packs), 8, 32);

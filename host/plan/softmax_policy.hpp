@@ -9,11 +9,9 @@ namespace smem::plan {
 
 // intel: its compiler keeps arrays in memory that take more than 32 bytes.
 inline constexpr RowPolicy kSoftmaxPolicies[] = {
-    {.when = {.family = "nvidia-hopper"}, .evidence = kLongRows, .most_group = 512, .kept_bytes = 128},
+    {.when = {.family = "nvidia-hopper"}, .evidence = kLongRows},
     {.when = {.family = "nvidia"},
-     .evidence = {.what = "no measurement: as on Hopper, whose registers are as many"},
-     .most_group = 512,
-     .kept_bytes = 128},
+     .evidence = {.what = "no measurement: a row in the registers of its work-items, 16 bytes a read"}},
     {.when = {.family = "intel"}, .evidence = kFromRegisters, .packs = 2, .kept_bytes = 32},
     {.when = {.family = "cpu"},
      .evidence = {.what = "no measurement: a row in the cache of its thread, vectors of 64 bytes"}},
