@@ -436,6 +436,14 @@ TEST_CASE("attention: logits that are equal, huge, growing, falling, infinite or
     c.logits = logits;
     run_all(sweep, c);
   }
+  // With a negative scale, the least product is the largest logit; hidden keys stay hidden.
+  AttentionCase c;
+  c.in = c.out = Scalar::half;
+  c.queries = c.keys = 70;
+  c.head_size = c.value_size = 16;
+  c.scale = -0.5;
+  c.causal = c.lse = true;
+  run_all(sweep, c);
 }
 
 TEST_CASE("attention: soft caps, biases, slopes and sink logits") {

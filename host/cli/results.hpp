@@ -65,7 +65,7 @@ std::string to_json(const Results& results);
 /// \throws Error naming `argument` when the file is not one of results.
 Results read_results(const char* argument, const std::string& path);
 /// Runs `write`, which writes results to files, at an interrupt: what is measured by then is kept. Errors
-/// have nobody to be told to.
+/// are not reported, because the program ends.
 std::function<void()> kept(std::function<void(const Results&)> write);
 /// Writes text to a file. \throws Error naming `argument` when it cannot be written.
 void write_text(const char* argument, const std::string& path, const std::string& text);

@@ -243,9 +243,8 @@ Attempt wgmma(const Device& device, const AttentionProblem& p) {
     plan.prediction.local_bytes =
         attention_pairs(p) * 2 * (real(p.head_size) * (1.0 / 64 + 1 / real(keys)) + real(p.value_size) / 64);
     plan.reason = formatted(
-        "{} warpgroups of 64 rows meet tiles of {} keys, which another one copies; weights go from unit to "
-        "unit "
-        "in registers",
+        "{} warpgroups of 64 rows meet tiles of {} keys, which another one copies; weights stay in "
+        "registers",
         tile.consumers, keys);
     return plan;
   }
@@ -331,6 +330,7 @@ std::string why_not(const Device& device, const AttentionProblem& p, std::string
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
   if (variant == "split_keys" && !is_for_split_keys(device, p))
     return "for few queries of many keys; others would read keys again and again";
+  if (variant == "split_keys") return "wgmma's tiles fill the device, and read keys faster";
   if (variant == "mma") return "its warps wait for their own copies and products";
   return "matrix units multiply faster";
 }
