@@ -161,7 +161,7 @@ cl::Event lay_columns(const Call& c, const runtime::Ready::Step& columns, const 
   const Conv2dProblem& p = c.problem;
   ConstGrid in = c.in;
   in.offset += slice.image * in.batch_stride;
-  return c.context.runtime().launch(columns, wait_for, in, memory, slice.images, small(p.in_channels),
+  return c.context.runtime().launch(columns, wait_for, true, in, memory, slice.images, small(p.in_channels),
                                     small(p.width), small(p.height), small(p.out_width), small(slice.row),
                                     small(slice.rows), small(p.window.width), small(p.window.height),
                                     small(p.stride.x), small(p.stride.y), small(p.dilation.x),

@@ -182,20 +182,23 @@ cl::Event launch_all(runtime::Runtime& runtime, const runtime::Ready& ready,
                      std::span<const cl::Event> wait_for, Bind bind) {
   CallMemory memory(runtime, ready.plan);
   std::vector<cl::Event> cleared = memory.clear(runtime, ready.plan);
-  if (!cleared.empty()) {
+  if (!cleared.empty() && !runtime.in_order()) {
     cleared.insert(cleared.end(), wait_for.begin(), wait_for.end());
     wait_for = cleared;
   }
+  const std::size_t last_step = ready.steps.size() - 1;
   cl::Event before;
   Turn turn;
   for (turn.round = 0; turn.round < ready.plan.rounds; ++turn.round) {
     for (turn.step = 0; turn.step < ready.steps.size(); ++turn.step) {
       for (turn.repeat = 0; turn.repeat < ready.steps[turn.step].launch->repeats; ++turn.repeat) {
+        const bool is_last = turn.round + 1 == ready.plan.rounds && turn.step == last_step &&
+                             turn.repeat + 1 == ready.steps[turn.step].launch->repeats;
         cl::Event event;
-        bind(Launching(runtime, ready, turn, memory, wait_for, event));
+        bind(Launching(runtime, ready, turn, memory, wait_for, event, is_last || !runtime.in_order()));
         memory.used_until(event);
         before = std::move(event);
-        wait_for = {&before, 1};
+        wait_for = runtime.in_order() ? std::span<const cl::Event>() : std::span<const cl::Event>(&before, 1);
       }
     }
   }

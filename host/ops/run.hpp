@@ -58,8 +58,15 @@ struct Turn {
 class Launching {
  public:
   Launching(runtime::Runtime& runtime, const runtime::Ready& ready, const Turn& turn,
-            const CallMemory& memory, std::span<const cl::Event> wait_for, cl::Event& event)
-      : runtime_(runtime), ready_(ready), turn_(turn), memory_(memory), wait_for_(wait_for), event_(event) {}
+            const CallMemory& memory, std::span<const cl::Event> wait_for, cl::Event& event,
+            bool wants_event = true)
+      : runtime_(runtime),
+        ready_(ready),
+        turn_(turn),
+        memory_(memory),
+        wait_for_(wait_for),
+        event_(event),
+        wants_event_(wants_event) {}
 
   const Plan& plan() const { return ready_.plan; }
   const Launch& launch() const { return *ready_.steps[turn_.step].launch; }
@@ -73,7 +80,7 @@ class Launching {
   cl_mem scratch(std::size_t number, cl_mem otherwise) const { return memory_.area(number, otherwise); }
   cl_mem counters(cl_mem otherwise) const { return memory_.counters(otherwise); }
 
-  /// What it waits for: the call's wait list, or the launch before it.
+  /// What it waits for: the call's wait list; the launch before it, in a queue that does not.
   std::span<const cl::Event> wait_for() const { return wait_for_; }
   /// The same launch, which waits for `event` only.
   Launching behind(const cl::Event& event) const {
@@ -85,7 +92,7 @@ class Launching {
   /// Gives the kernel its arguments, in their order, and enqueues it.
   template <class... Arguments>
   void operator()(const Arguments&... arguments) const {
-    event_ = runtime_.launch(ready_.steps[turn_.step], wait_for_, arguments...);
+    event_ = runtime_.launch(ready_.steps[turn_.step], wait_for_, wants_event_, arguments...);
   }
 
  private:
@@ -95,6 +102,7 @@ class Launching {
   const CallMemory& memory_;
   std::span<const cl::Event> wait_for_;
   cl::Event& event_;
+  bool wants_event_;
 };
 
 /// Makes the elements of a vector zero, when `wait_for` has completed.

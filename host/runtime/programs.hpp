@@ -46,9 +46,10 @@ class Program {
 
   /// Tells of a launch. The first one is remembered if the program is to be stored on disk.
   void launched(const cl::Event& event) {
-    if (awaits_first_run_.load(std::memory_order_relaxed)) remember_first_run(event);
+    if (awaits_first_run()) remember_first_run(event);
   }
   void await_first_run() { awaits_first_run_ = true; }
+  bool awaits_first_run() const { return awaits_first_run_.load(std::memory_order_relaxed); }
   /// Whether the first run has ended, with success.
   bool first_run_completed();
 

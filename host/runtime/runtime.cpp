@@ -85,7 +85,9 @@ Runtime::~Runtime() {
 void Runtime::open() {
   device_ = facts_of(id_);
   programs_ = std::make_unique<Programs>(context_, id_, device_);
-  scratch_ = std::make_unique<ScratchPool>(context_, device_);
+  const auto properties = queue_value<cl_command_queue_properties>(queue_, CL_QUEUE_PROPERTIES);
+  in_order_ = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0;
+  scratch_ = std::make_unique<ScratchPool>(context_, device_, in_order_);
   constants_ = std::make_unique<ConstantPool>(context_);
   tuning_ = std::make_unique<Tuning>(device_);
 }
@@ -133,14 +135,16 @@ void Runtime::set_argument(cl_kernel kernel, cl_uint index, std::size_t bytes, c
   check(clSetKernelArg(kernel, index, bytes, value), "clSetKernelArg");
 }
 
-cl::Event Runtime::enqueue(cl_kernel kernel, const Launch& plan, std::span<const cl::Event> wait_for) {
+cl::Event Runtime::enqueue(cl_kernel kernel, const Launch& plan, std::span<const cl::Event> wait_for,
+                           bool wants_event) {
   static_assert(sizeof(cl::Event) == sizeof(cl_event), "a cl::Event is its handle");
   cl_event event = nullptr;
-  check(clEnqueueNDRangeKernel(
-            queue_(), kernel, 3, nullptr, plan.global.data(), plan.work_group.data(),
-            static_cast<cl_uint>(wait_for.size()),
-            wait_for.empty() ? nullptr : reinterpret_cast<const cl_event*>(wait_for.data()), &event),
-        "clEnqueueNDRangeKernel", plan.operation.c_str());
+  check(
+      clEnqueueNDRangeKernel(queue_(), kernel, 3, nullptr, plan.global.data(), plan.work_group.data(),
+                             static_cast<cl_uint>(wait_for.size()),
+                             wait_for.empty() ? nullptr : reinterpret_cast<const cl_event*>(wait_for.data()),
+                             wants_event ? &event : nullptr),
+      "clEnqueueNDRangeKernel", plan.operation.c_str());
   return cl::Event(event);
 }
 

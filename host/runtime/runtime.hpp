@@ -55,6 +55,8 @@ class Runtime {
   cl_device_id id() const { return id_; }
   const cl::Context& context() const { return context_; }
   const cl::CommandQueue& queue() const { return queue_; }
+  /// Whether the queue runs commands one after the other: then none waits for the one before it by an event.
+  bool in_order() const { return in_order_; }
   Programs& programs() { return *programs_; }
   ScratchPool& scratch() { return *scratch_; }
   ConstantPool& constants() { return *constants_; }
@@ -72,20 +74,23 @@ class Runtime {
   /// 256 do, Intel's CPU 8192 always.
   static bool is_too_large(const Error& error);
   /// Sets the arguments of one launch and enqueues it, with its sizes. A size is an ulong to the kernel; a
-  /// view is its buffer, offset and strides, each an argument.
+  /// view is its buffer, offset and strides, each an argument. \returns its event; empty where it is not
+  /// wanted, and nobody waits for the program's first run: drivers take a microsecond for an event.
   template <class... Arguments>
-  cl::Event launch(const Ready::Step& step, std::span<const cl::Event> wait_for,
+  cl::Event launch(const Ready::Step& step, std::span<const cl::Event> wait_for, bool wants_event,
                    const Arguments&... arguments) {
     const Program::Kernel kernel(*step.program);
     cl_uint index = 0;
     (set(kernel.get(), index, arguments), ...);
-    cl::Event event = enqueue(kernel.get(), *step.launch, wait_for);
+    cl::Event event =
+        enqueue(kernel.get(), *step.launch, wait_for, wants_event || step.program->awaits_first_run());
     step.program->launched(event);
     return event;
   }
 
   /// Enqueues a kernel whose arguments are set, with the plan's sizes.
-  cl::Event enqueue(cl_kernel kernel, const Launch& plan, std::span<const cl::Event> wait_for);
+  cl::Event enqueue(cl_kernel kernel, const Launch& plan, std::span<const cl::Event> wait_for,
+                    bool wants_event = true);
 
   /// To be called where the host has just waited for the device: what can be done then, is.
   void settle() { programs_->store_what_has_run(); }
@@ -120,6 +125,7 @@ class Runtime {
   Device device_;
   cl::Context context_;
   cl::CommandQueue queue_;
+  bool in_order_ = false;
   std::unique_ptr<Programs> programs_;
   std::unique_ptr<ScratchPool> scratch_;
   std::unique_ptr<ConstantPool> constants_;

@@ -27,9 +27,9 @@ bool complete(const cl::Event& event) {
 
 }  // namespace
 
-cl::Buffer ScratchPool::take_idle(std::vector<Idle>& list, std::size_t bytes) {
+cl::Buffer ScratchPool::take_idle(std::vector<Idle>& list, std::size_t bytes) const {
   for (auto idle = list.begin(); idle != list.end(); ++idle) {
-    if (idle->bytes == bytes && complete(idle->used_until)) {
+    if (idle->bytes == bytes && (in_order_ || complete(idle->used_until))) {
       cl::Buffer buffer = std::move(idle->buffer);
       list.erase(idle);
       return buffer;

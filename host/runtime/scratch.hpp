@@ -10,13 +10,15 @@
 
 namespace smem::runtime {
 
-/// A buffer that was handed out is free again when the event it was returned with has completed. The pool
-/// asks the events when it is asked for memory: no callback outlives it, and no thread waits.
+/// A buffer that was handed out is free again when the event it was returned with has completed; at once
+/// where all commands that use the pool's buffers run in order, in one queue. The pool asks the events when
+/// it is asked for memory: no callback outlives it, and no thread waits.
 class ScratchPool {
  public:
-  ScratchPool(cl::Context context, const Device& device) : context_(std::move(context)), device_(device) {}
+  ScratchPool(cl::Context context, const Device& device, bool in_order = false)
+      : context_(std::move(context)), device_(device), in_order_(in_order) {}
 
-  /// A buffer of at least `bytes` bytes (the next power of two) that no running command uses.
+  /// A buffer of at least `bytes` bytes (the next power of two) that no command uses beside later ones.
   cl::Buffer take(std::size_t bytes);
   /// Gives a buffer back; commands that use it run until `used_until`.
   void give_back(cl::Buffer buffer, cl::Event used_until);
@@ -38,10 +40,11 @@ class ScratchPool {
     cl::Event used_until;
   };
 
-  static cl::Buffer take_idle(std::vector<Idle>& idle, std::size_t bytes);
+  cl::Buffer take_idle(std::vector<Idle>& idle, std::size_t bytes) const;
 
   cl::Context context_;
   const Device& device_;
+  const bool in_order_;
   mutable std::mutex mutex_;
   std::vector<Idle> idle_;
   std::vector<Idle> idle_zeroed_;
