@@ -226,7 +226,7 @@ cl::Event launch(const Context& context, const GemmProblem& problem, const Gemm&
            o.bias.used ? o.bias.view.buffer : c.buffer, number(o.bias.view.offset), residual.buffer,
            residual.offset, residual.pitch, residual.stride, static_cast<T>(product.epilogue.scale),
            static_cast<cl_uint>(launch.plan().number("parts")), number(launch.plan().number("part_depth")),
-           launch.scratch(0, c.buffer));
+           launch.scratch(0, c.buffer), launch.counters(c.buffer));
   });
 }
 

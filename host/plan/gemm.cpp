@@ -171,7 +171,8 @@ std::string_view choose(const Device& device, const GemmProblem& problem, const 
   const bool has_room = device.local_bytes >= 1024;
   if (is_free(fixed) && runs_on_cpu(device, problem)) return "cpu";
   if (is_free(fixed) && has_room) {
-    if (const std::string_view own = nvidia_variant(device, problem); !own.empty()) return own;
+    if (const auto choices = nvidia_choices(device, problem); !choices.empty())
+      return choices.front().variant;
     const std::size_t tiles = tiles_of(problem, best_tile(device, problem));
     const PartsPolicy& policy = policy_of(device).parts;
     const std::size_t groups = policy.groups_a_unit * device.compute_units;
@@ -189,15 +190,8 @@ Split split_of(const Device& device, const GemmProblem& problem, const PlanOverr
   Split split;
   split.part_depth = problem.k;
   if (is_nvidias(variant)) {
-    if (variant == "wgmma") split.packing = packing_of(device, problem);
-    const GemmProblem packed = as_packed(problem, split.packing);
-    const std::size_t tiles = tiles_of(problem, nvidia_tile(device, packed, variant));
-    // Groups of float32 share a unit in pairs.
-    const std::size_t groups =
-        (variant == "multistage" ? nvidia::policy_of(device).groups_a_unit : 1) * device.compute_units;
-    const std::size_t parts = count_parts(device, problem, tiles, groups, policy.least_depth);
-    if (parts > 1 && tiles * 2 <= device.compute_units) cut(problem, parts, 64, split);
-    if (split.parts == 1) split.bytes = 0;
+    const std::vector<Choice> choices = nvidia_choices(device, problem, variant);
+    if (!choices.empty()) return choices.front().split;
   } else if (variant == "split_k") {
     const std::size_t tiles = tiles_of(problem, best_tile(device, problem));
     // By hand, short sums are cut too.
@@ -274,9 +268,14 @@ void complete(const Device& device, const GemmProblem& problem, const Split& spl
   const Packing& packing = split.packing;
   if (split.bytes > 0 || packing.bytes > 0) add_scratch(plan, split.bytes);
   if (split.bytes > 0) {
-    plan.after.push_back(plan.variant == "stream_k" ? finish_stream(plan, split)
-                                                    : finish(device, problem, split));
-    plan.numbers = {{"parts", split.parts}, {"part_depth", split.part_depth}};
+    plan.counters = is_nvidias(plan.variant);  // their last groups add the parts
+    if (plan.variant == "stream_k") {
+      plan.after.push_back(finish_stream(plan, split));
+    } else if (!plan.counters) {
+      plan.after.push_back(finish(device, problem, split));
+    }
+    plan.numbers = {{"parts", plan.variant == "wgmma" ? split.whole : split.parts},
+                    {"part_depth", split.part_depth}};
   }
   if (packing.bytes > 0) {
     add_scratch(plan, packing.bytes);
@@ -383,10 +382,8 @@ Plan make_plan(const Device& device, const GemmProblem& problem, const PlanOverr
   plan::Attempt attempt = gemm::plan_variant(device, problem, overrides, chosen, split);
   if (!attempt.plan) {
     const std::string reason = attempt.why_not;
-    split.packing = {};
-    if (overrides.variant.empty() && split.parts > 1) {  // as many parts all the same
-      attempt = gemm::tiled(device, problem, overrides, "split_k", split);
-    } else if (overrides.variant.empty() && chosen != "split_k") {
+    split = {};
+    if (overrides.variant.empty() && chosen != "split_k") {
       attempt = gemm::tiled(device, problem, overrides, gemm::policy_of(device).variant, split);
       if (!attempt.plan) attempt = gemm::naive(device, problem, overrides);
     }

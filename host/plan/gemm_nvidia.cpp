@@ -26,30 +26,6 @@ std::size_t count(const GemmProblem& problem, std::size_t tile_m, std::size_t ti
   return divide_up(problem.m, tile_m) * divide_up(problem.n, tile_n) * problem.batch * parts;
 }
 
-const nvidia::Multistage& multistage_tile(const Device& device, const GemmProblem& problem) {
-  const std::span<const nvidia::Multistage> tiles = nvidia::policy_of(device).multistage;
-  for (const nvidia::Multistage& tile : tiles) {
-    const bool is_full = !tile.fills || count(problem, tile.tile_m(), tile.tile_n()) >= device.compute_units;
-    const std::size_t bytes = tile.local_bytes(problem.a_along_k, problem.b_along_k);
-    if (tile.suits(problem) && is_full && bytes <= device.local_bytes) return tile;
-  }
-  return tiles.back();
-}
-
-const nvidia::Wgmma& wgmma_tile(const Device& device, const GemmProblem& problem) {
-  const std::span<const nvidia::Wgmma> tiles = nvidia::policy_of(device).wgmma;
-  for (const nvidia::Wgmma& tile : tiles)
-    if (tile.suits(problem) && count(problem, tile.tile_m(), tile.of.tile_n) >= tile.least_tiles) return tile;
-  return tiles.back();
-}
-
-const nvidia::Mma& mma_tile(const Device& device) {
-  const std::span<const nvidia::Mma> tiles = nvidia::policy_of(device).mma;
-  for (const nvidia::Mma& tile : tiles)
-    if (tile.local_bytes() <= device.local_bytes) return tile;
-  return tiles.back();
-}
-
 std::string too_much(const Device& device, std::size_t group, std::size_t bytes) {
   return formatted("its tiles take {} bytes of local memory and work-groups of {}; there are {} and {}",
                    bytes, group, device.local_bytes, device.max_work_group);
@@ -76,10 +52,12 @@ std::size_t pack_items(const nvidia::Pack& pack, const Lines& lines) {
 /// What all of them have.
 Plan started(const GemmProblem& problem, const Split& split, std::string_view variant, const char* file,
              const char* entry) {
-  GemmProblem of_sums = problem;
-  if (split.parts > 1) of_sums.epilogue = false;
-  Plan plan = base_plan(of_sums, variant, file, entry);
-  if (split.parts > 1) define(plan, "PARTS", 1);
+  Plan plan = base_plan(problem, variant, file, entry);
+  if (split.parts > 1 && variant == "wgmma") {
+    define(plan, "STREAM", 1);
+  } else if (split.parts > 1) {
+    define(plan, {{"PARTS", 1}, {"JOIN", 1}});
+  }
   return plan;
 }
 
@@ -96,37 +74,41 @@ void set_sizes(Plan& plan, const GemmProblem& problem, std::size_t tile_m, std::
                                 real(tile_m + tile_n) * real(size_of(problem.in));
 }
 
-/// Elements of C, or of the sums of parts, that a store takes: `most`, where all rows begin at a multiple.
-std::size_t store_width(const GemmProblem& problem, const Split& split, std::size_t most) {
-  if (split.parts > 1) return problem.n % most == 0 ? most : 1;
+/// Elements of C that a store takes: `most`, where all rows begin at a multiple.
+std::size_t store_width(const GemmProblem& problem, std::size_t most) {
   return problem.c_alignment >= most * size_of(problem.out) ? most : 1;
 }
 
 std::string in_parts(const Split& split) {
-  return split.parts > 1 ? formatted("; sums in {} parts of {}", split.parts, split.part_depth)
-                         : std::string();
+  return split.parts > 1
+             ? formatted("; sums in {} parts of {}, which the last group adds", split.parts, split.part_depth)
+             : std::string();
+}
+
+/// What the model says, and the next best ways.
+std::string predicted(const Device& device, const GemmProblem& problem, std::string_view variant) {
+  const std::vector<Choice> choices = nvidia_choices(device, problem, variant);
+  std::string text;
+  for (std::size_t i = 0; i < std::min<std::size_t>(choices.size(), 3); ++i) {
+    const Choice& choice = choices[i];
+    const TileShape tile = nvidia_tile(device, choice.variant, choice.split.tile);
+    text += formatted("{}{} x {}{} {:.4g} us",
+                      i == 0 ? "; the model's best of " + std::to_string(choices.size()) + ": " : ", ",
+                      tile.m, tile.n,
+                      choice.split.parts > 1 ? formatted(" in {} parts", choice.split.parts) : std::string(),
+                      choice.nanoseconds / 1000);
+  }
+  return text;
 }
 
 }  // namespace
 
-std::string_view nvidia_variant(const Device& device, const GemmProblem& problem) {
-  if (compute_capability(device) < 80) return {};
-  if (problem.in == Scalar::float64) return {};
-  if (!has_units(problem)) return "multistage";
-  return no_wgmma(device, problem).empty() ? "wgmma" : "mma";
-}
-
-TileShape nvidia_tile(const Device& device, const GemmProblem& problem, std::string_view variant) {
-  if (variant == "multistage") {
-    const nvidia::Multistage& tile = multistage_tile(device, problem);
-    return {tile.tile_m(), tile.tile_n(), tile.of.tile_k, 1, 1};
-  }
-  if (variant == "wgmma") {
-    const nvidia::Wgmma& tile = wgmma_tile(device, problem);
-    return {tile.tile_m(), tile.of.tile_n, 128 / size_of(problem.in), 1, 1};
-  }
-  const nvidia::Mma& tile = mma_tile(device);
-  return {tile.tile_m(), tile.tile_n(), tile.of.row_bytes / size_of(problem.in), 1, 1};
+TileShape nvidia_tile(const Device& device, std::string_view variant, std::size_t tile) {
+  const nvidia::Policy& policy = nvidia::policy_of(device);
+  const auto shape = [](const auto& of) { return TileShape{of.tile_m(), of.tile_n(), 0, 1, 1}; };
+  if (variant == "multistage") return shape(policy.multistage[tile]);
+  if (variant == "mma") return shape(policy.mma[tile]);
+  return {policy.wgmma[tile].tile_m(), policy.wgmma[tile].of.tile_n, 0, 1, 1};
 }
 
 std::string no_wgmma(const Device& device, const GemmProblem& problem) {
@@ -186,7 +168,7 @@ Attempt multistage(const Device& device, const GemmProblem& problem, const PlanO
   refuse_tile(fixed, "multistage");
   if (compute_capability(device) < 80) return "needs the asynchronous copies of NVIDIA's sm_80 and later";
   if (problem.in != Scalar::float32) return "multiplies float32";
-  const nvidia::Multistage& tile = multistage_tile(device, problem);
+  const nvidia::Multistage& tile = nvidia::policy_of(device).multistage[split.tile];
   const std::size_t groups = count(problem, tile.tile_m(), tile.tile_n(), split.parts);
   const std::size_t bytes = tile.local_bytes(problem.a_along_k, problem.b_along_k);
   if (std::string reason = too_many(problem, groups); !reason.empty()) return reason;
@@ -205,11 +187,12 @@ Attempt multistage(const Device& device, const GemmProblem& problem, const PlanO
   const bool a_aligned = problem.a_alignment >= 16, b_aligned = problem.b_alignment >= 16;
   define(plan, {{"A_VECTOR", a_aligned && !problem.a_along_k ? 4 : 1},
                 {"B_VECTOR", b_aligned && (!problem.b_along_k || problem.a_along_k) ? 4 : 1},
-                {"C_VECTOR", store_width(problem, split, 4)}});
+                {"C_VECTOR", store_width(problem, 4)}});
   plan.vector_width = 4;
   plan.reason = formatted("asynchronous copies fill tiles ahead; {} x {} results a work-item{}",
-                          tile.of.item_m, tile.of.item_n, in_parts(split));
-  plan.evidence = tile.evidence.text(device);
+                          tile.of.item_m, tile.of.item_n, in_parts(split)) +
+                predicted(device, problem, "multistage");
+  plan.evidence = nvidia::policy_of(device).multistage_evidence.text(device);
   return plan;
 }
 
@@ -218,10 +201,13 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
   refuse_tile(fixed, "wgmma");
   if (std::string reason = no_wgmma(device, given); !reason.empty()) return reason;
   const GemmProblem problem = as_packed(given, split.packing);
-  const nvidia::Wgmma& tile = wgmma_tile(device, problem);
-  const std::size_t tiles = count(problem, tile.tile_m(), tile.of.tile_n, split.parts);
-  const std::size_t width = store_width(problem, split, 2);
-  const std::size_t bytes = tile.local_bytes(width == 1 || (problem.epilogue && split.parts == 1));
+  const nvidia::Policy& policy = nvidia::policy_of(device);
+  const nvidia::Wgmma& tile = policy.wgmma[split.tile];
+  const bool joins = split.parts > 1;
+  const std::size_t tiles = joins ? split.whole + split.parts : count(problem, tile.tile_m(), tile.of.tile_n);
+  const std::size_t width =
+      size_of(problem.out) == 2 && problem.c_alignment >= 16 ? 8 : store_width(problem, 2);
+  const std::size_t bytes = tile.local_bytes(width != 2 || problem.epilogue);
   if (std::string reason = too_many(problem, tiles); !reason.empty()) return reason;
   if (bytes > device.local_bytes || tile.group() > device.max_work_group)
     return too_much(device, tile.group(), bytes);
@@ -235,20 +221,20 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
                 {"MMA_N", tile.of.mma_n},
                 {"STAGES", tile.of.stages},
                 {"LAG", tile.of.lag},
-                {"PRODUCER_REGISTERS", tile.producer_registers},
-                {"CONSUMER_REGISTERS", tile.consumer_registers},
+                {"PRODUCER_REGISTERS", joins ? tile.joining_producer_registers : tile.producer_registers},
+                {"CONSUMER_REGISTERS", joins ? tile.joining_consumer_registers : tile.consumer_registers},
                 {"LOOSE", tile.loose ? 1 : 0},
                 {"C_VECTOR", width}});
-  const nvidia::Policy& policy = nvidia::policy_of(device);
   const bool small = problem.m <= policy.few_rows || split.packing.bytes > 0;
-  define(plan, "BAND", small ? policy.small_band : tile.band);
+  define(plan, "BAND", small ? policy.small_band : policy.band);
   plan.prediction.operations = 0;  // those of the matrix units stand beside no rate that was measured
   plan.reason =
       formatted("Hopper's matrix units; {} warp(s) in four fill the tiles that the others multiply{}",
                 4 * tile.of.producers / (tile.of.producers + tile.of.consumers), in_parts(split));
   if (split.packing.bytes > 0)
     plan.reason += formatted("; a launch before it packs {} bytes of factors", split.packing.bytes);
-  plan.evidence = (split.packing.bytes > 0 ? policy.packed : tile.evidence).text(device);
+  plan.reason += predicted(device, given, "wgmma");
+  plan.evidence = (split.packing.bytes > 0 ? policy.packed : policy.wgmma_evidence).text(device);
   return plan;
 }
 
@@ -257,7 +243,7 @@ Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverride
   refuse_tile(fixed, "mma");
   if (compute_capability(device) < 80) return "needs the matrix units of NVIDIA's sm_80 and later";
   if (!has_units(problem)) return "multiplies half, bfloat16, int8, and where it may, TF32";
-  const nvidia::Mma& tile = mma_tile(device);
+  const nvidia::Mma& tile = nvidia::policy_of(device).mma[split.tile];
   const std::size_t groups = count(problem, tile.tile_m(), tile.tile_n(), split.parts);
   if (std::string reason = too_many(problem, groups); !reason.empty()) return reason;
   if (tile.local_bytes() > device.local_bytes || tile.group() > device.max_work_group)
@@ -276,10 +262,11 @@ Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverride
   };
   define(plan, {{"A_ALIGNMENT", copied(problem.a_alignment)},
                 {"B_ALIGNMENT", copied(problem.b_alignment)},
-                {"C_VECTOR", store_width(problem, split, 2)}});
+                {"C_VECTOR", store_width(problem, 2)}});
   plan.prediction.operations = 0;
-  plan.reason = "matrix units, and asynchronous copies that fill tiles ahead" + in_parts(split);
-  plan.evidence = tile.evidence.text(device);
+  plan.reason = "matrix units, and asynchronous copies that fill tiles ahead" + in_parts(split) +
+                predicted(device, problem, "mma");
+  plan.evidence = nvidia::policy_of(device).mma_evidence.text(device);
   return plan;
 }
 

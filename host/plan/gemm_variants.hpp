@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace smem::plan::gemm {
 
@@ -24,10 +25,12 @@ struct Packing {
 
 /// How a variant makes its sums: in how many parts, and of which factors.
 struct Split {
-  std::size_t parts = 1;       ///< of each sum; of "stream_k": work-groups
-  std::size_t part_depth = 0;  ///< numbers of a sum in each part
-  std::size_t bytes = 0;       ///< for the sums of parts, which another launch adds; 0: there is none
+  std::size_t parts = 1;       ///< of each sum; of "stream_k": work-groups; of "wgmma": units
+  std::size_t part_depth = 0;  ///< numbers of a sum in each part; of "wgmma": steps of a unit
+  std::size_t whole = 0;       ///< tiles of "wgmma" that are not cut into units
+  std::size_t bytes = 0;       ///< for the sums of parts; 0: there is one part
   Packing packing = {};        ///< of "wgmma" alone
+  std::size_t tile = 0;        ///< of NVIDIA's own variants: which of their policy's
 };
 /// The variant that a problem gets when the caller fixes none.
 std::string_view choose(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed);
@@ -57,14 +60,21 @@ Attempt multistage(const Device& device, const GemmProblem& problem, const PlanO
 Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed, const Split& split);
 Attempt wgmma(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
               const Split& split);
-/// The best of them for a problem, or nothing; and the tile of C that a group of it makes.
-std::string_view nvidia_variant(const Device& device, const GemmProblem& problem);
-TileShape nvidia_tile(const Device& device, const GemmProblem& problem, std::string_view variant);
-/// What "wgmma" has packed before it; nothing where that takes longer than it saves, or no buffer is so
-/// large.
-Packing packing_of(const Device& device, const GemmProblem& problem);
+/// A way to run a product by NVIDIA's own variants, and how long it takes by the model.
+struct Choice {
+  std::string_view variant;
+  Split split;
+  double nanoseconds = 0;
+};
+/// All ways that there are, or those of one variant, fastest first.
+std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& problem,
+                                   std::string_view variant = {});
+/// The tile of C that a group of such a variant makes: number `tile` of its policy.
+TileShape nvidia_tile(const Device& device, std::string_view variant, std::size_t tile);
 /// The problem with the alignments that packed factors have.
 GemmProblem as_packed(GemmProblem problem, const Packing& packing);
+/// What "wgmma" can have packed before it; nothing where that does not pay, or no buffer is so large.
+Packing packing_of(const Device& device, const GemmProblem& problem);
 /// The launch that packs.
 Launch pack(const Device& device, const GemmProblem& problem, const Packing& packing);
 /// Why "wgmma" cannot run this; empty: it can.

@@ -110,25 +110,13 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
   check_table("pool", kPoolPolicies, &PoolPolicy::evidence);
   check_table("global_pool", kGlobalPoolPolicies, &GlobalPoolPolicy::evidence);
   check_table("gemm", gemm::kPolicies, &gemm::Policy::evidence, &gemm::Policy::cpu_evidence);
-  check_table("gemm, NVIDIA's own", gemm::nvidia::kPolicies, &gemm::nvidia::Policy::packed);
+  using NvidiaPolicy = gemm::nvidia::Policy;
+  check_table("gemm, NVIDIA's own", gemm::nvidia::kPolicies, &NvidiaPolicy::multistage_evidence,
+              &NvidiaPolicy::wgmma_evidence, &NvidiaPolicy::mma_evidence, &NvidiaPolicy::packed);
   check_table("bands of rows", kBandPolicies, &BandPolicy::evidence);
   check_table("check_segments", kCheckSegmentsPolicies, &CheckSegmentsPolicy::evidence);
   check_table("rates", kRatesPolicies, &RatesPolicy::evidence);
   check_table("conv2d", conv2d::kPolicies, &conv2d::Policy::evidence);
-}
-
-TEST_CASE("policies: tiles of NVIDIA's own gemm kernels have evidence of the family that gets them") {
-  for (const smem::plan::gemm::nvidia::Policy& policy : smem::plan::gemm::nvidia::kPolicies) {
-    const auto check = [&](const auto& tiles) {
-      for (const auto& tile : tiles) {
-        const Evidence& evidence = tile.evidence;
-        check_evidence(evidence, policy.when.family);
-      }
-    };
-    check(policy.multistage);
-    check(policy.wgmma);
-    check(policy.mma);
-  }
 }
 
 TEST_CASE("policies: evidence says where it was measured") {

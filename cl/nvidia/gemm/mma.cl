@@ -48,6 +48,9 @@
 #include "nvidia/gemm_band.clh"
 #include "nvidia/gemm_pair.clh"
 #include "nvidia/gemm_rows.clh"
+#if JOIN
+#include "nvidia/gemm_join.clh"
+#endif
 #include "nvidia/mma.clh"
 
 #if ELEMENT_TYPE == TYPE_INT8
@@ -138,6 +141,9 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_mma(GEMM_ARGUMENTS) {
   const gemm_arguments g = GEMM_ALL_ARGUMENTS;
   local uchar tiles[STAGES * STAGE_BYTES] __attribute__((aligned(1024)));
+#if JOIN
+  local uint is_last;
+#endif
   const uint item = get_local_id(0), lane = item % 32, warp = item / 32;
   const tile_place place =
       place_in_bands((uint)get_group_id(0), (uint)((m + TILE_M - 1) / TILE_M), (uint)((n + TILE_N - 1) / TILE_N));
@@ -184,6 +190,12 @@ void gemm_mma(GEMM_ARGUMENTS) {
     }
   }
   WAIT_COPIES(0);
+#if JOIN
+  const uint each = (uint)((m + TILE_M - 1) / TILE_M) * (uint)((n + TILE_N - 1) / TILE_N), number = (uint)place.number;
+  const tile_parts all = parts_of_group(&g, number, each, MS * NS * 4 * GROUP);
+  global uint* const counter = counters + number / parts * each + get_group_id(0) % each;
+  if (!join_parts(sum[0][0], MS * NS * 4, partials, all, counter, GROUP, item, 0, &is_last)) return;
+#endif
 
   const destination d = destination_of(&g, place.number);
 #if EPILOGUE

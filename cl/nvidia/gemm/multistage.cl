@@ -68,6 +68,9 @@
 #include "nvidia/copy_async.clh"
 #include "nvidia/gemm_band.clh"
 #include "nvidia/gemm_rows.clh"
+#if JOIN
+#include "nvidia/gemm_join.clh"
+#endif
 
 // The exchange of places at k: 0 or 8.
 static inline uint swap_of(uint k) { return k / 8 % 2 * 8; }
@@ -209,7 +212,7 @@ GROUP_FUNCTION int copy_step(local float* to_a, local float* to_b, float4* stage
 
 // Writes four neighbours of a row, at a multiple of 16 bytes.
 static inline void write_sums_4(const destination* d, ulong row, ulong col, float4 sum) {
-#if PARTS
+#if STORES_PARTS
   *(global float4*)(d->partials + row * d->n + col) = sum;
 #else
   store_result4(d->c + row * d->pitch + col,
@@ -258,6 +261,9 @@ void gemm_multistage(GEMM_ARGUMENTS) {
   const gemm_arguments g = GEMM_ALL_ARGUMENTS;
   local float tiles[STAGES * TILE_K * (A_ROW + B_ROW)] __attribute__((aligned(128)));
   local float *const a_tiles = tiles, *const b_tiles = tiles + STAGES * TILE_K * A_ROW;
+#if JOIN
+  local uint is_last;
+#endif
   const uint item = get_local_id(0);
   const tile_place place =
       place_in_bands((uint)get_group_id(0), (uint)((m + TILE_M - 1) / TILE_M), (uint)((n + TILE_N - 1) / TILE_N));
@@ -332,6 +338,12 @@ void gemm_multistage(GEMM_ARGUMENTS) {
     }
   }
   WAIT_COPIES(0);
+#if JOIN
+  const uint each = (uint)((m + TILE_M - 1) / TILE_M) * (uint)((n + TILE_N - 1) / TILE_N), number = (uint)place.number;
+  const tile_parts all = parts_of_group(&g, number, each, ITEM_M * ITEM_N * GROUP);
+  global uint* const counter = counters + number / parts * each + get_group_id(0) % each;
+  if (!join_parts(sum[0], ITEM_M * ITEM_N, partials, all, counter, GROUP, item, 0, &is_last)) return;
+#endif
 
   const destination d = destination_of(&g, place.number);
 #if EPILOGUE

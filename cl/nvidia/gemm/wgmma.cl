@@ -46,7 +46,9 @@
 #define LOOSE 0  // 1: rows of A and B are unaligned, that is, not all begin at a multiple of 16 bytes
 #endif
 #ifndef C_VECTOR
-#define C_VECTOR 1  // elements of a store: 2 if all rows of C begin at a multiple of two elements' bytes, else 1
+// Elements of a store: of 16 bits 8 if all rows of C begin at multiples of 16 bytes; 2 if they begin at a multiple of two elements' bytes;
+// else 1.
+#define C_VECTOR 1
 #endif
 #ifndef BAND
 #define BAND 12  // tile rasterisation: nvidia/gemm_band.clh
@@ -58,9 +60,10 @@
 #define A_BYTES (TILE_M * 128)
 #define B_BYTES (TILE_N * 128)
 #define STAGE_BYTES (A_BYTES + B_BYTES)
-// Results go through local memory if rows of C are unaligned or there is an epilogue (nvidia/gemm_rows.clh).
-#define THROUGH_LOCAL (C_VECTOR == 1 || EPILOGUE)
-#define OUT_ROW 40  // pitch of 32 results in local memory: the pairs of 4 rows access 32 banks
+// Results go through local memory if rows of C are unaligned, there is an epilogue (nvidia/gemm_rows.clh), or they have 16 bits.
+#define THROUGH_LOCAL (C_VECTOR != 2 || EPILOGUE)
+#define OUT_ROW 40   // pitch of 32 results in local memory: the pairs of 4 rows access 32 banks
+#define HALF_ROW 36  // pitch of 64 results of 16 bits, in words: the words of 8 rows access 32 banks
 
 #include "common/work_group.clh"
 #include "gemm/operation.clh"
@@ -86,6 +89,10 @@
 #include "nvidia/pipeline.clh"
 #include "nvidia/gemm_band.clh"
 #include "nvidia/gemm_pair.clh"
+#include "nvidia/gemm_segments.clh"
+#if STREAM
+#include "nvidia/gemm_join.clh"
+#endif
 #include "nvidia/gemm_rows.clh"
 #include "nvidia/gemm_operands.clh"
 #include "nvidia/wgmma.clh"
@@ -121,7 +128,44 @@ GROUP_FUNCTION void multiply_tile(value sum[TILE_N / 2], uint steps, pipeline* p
   if (steps > 0 && lane == 0) consumer_release(p, last);
 }
 
-#if THROUGH_LOCAL
+#if C_VECTOR == 8 && !EPILOGUE
+// Stores a warp's accumulators as results of 16 bits, 64 columns at a time: a row's go to memory in pieces of 16 bytes side by side.
+GROUP_FUNCTION void store_halves(const destination d, const value sum[TILE_N / 2], ulong row, ulong row_end, ulong col, ulong col_end,
+                                 uint lane, local uint* mine) {
+#pragma unroll
+  for (uint x = 0; x < TILE_N; x += 64) {
+#pragma unroll
+    for (uint j = x / 8; j < x / 8 + 8; ++j)
+#pragma unroll
+      for (uint h = 0; h < 2; ++h) {
+        const ulong r = row + lane / 4 + h * 8, c = col + j * 8 + lane % 4 * 2;
+        const int is_inside = r < row_end && c < col_end, has_two = c + 1 < col_end;
+        const value first = is_inside ? finish_value(&d, r, c, sum[j * 4 + h * 2]) : 0;
+        const value second = is_inside && has_two ? finish_value(&d, r, c + 1, sum[j * 4 + h * 2 + 1]) : 0;
+        mine[(lane / 4 + h * 8) * HALF_ROW + (j * 8 - x) / 2 + lane % 4] = pair_word(first, second);
+      }
+    sync_warp();
+#pragma unroll
+    for (uint i = 0; i < 4; ++i) {
+      const uint r = lane / 8 + i * 4, piece = lane % 8;
+      const uint4 words = *(local const uint4*)(mine + r * HALF_ROW + piece * 4);
+      const ulong c = col + x + piece * 8;
+      global result* to = d.c + (row + r) * d.pitch + c;
+      if (row + r < row_end) {
+        if (c + 8 <= col_end) {
+          *(global uint4*)to = words;
+        } else {
+          const uint parts[4] = {words.x, words.y, words.z, words.w};
+#pragma unroll
+          for (uint e = 0; e < 8; ++e)
+            if (c + e < col_end) to[e] = (result)(parts[e / 2] >> e % 2 * 16);
+        }
+      }
+    }
+    sync_warp();  // before the words are overwritten
+  }
+}
+#elif THROUGH_LOCAL
 // Stores a warp's accumulators through local memory, 32 columns at a time, so that stores are coalesced. Rows and columns before
 // row_end and col_end lie in C.
 GROUP_FUNCTION void store_through_local(const destination d, const value sum[TILE_N / 2], ulong row, ulong row_end, ulong col,
@@ -148,23 +192,56 @@ GROUP_FUNCTION void store_through_local(const destination d, const value sum[TIL
 }
 #endif
 
+#if STREAM
+// The parts of a segment's tile that a consumer makes. A unit has a part of at most two tiles: of the one that it continues, and of the
+// one that it begins.
+static inline tile_parts parts_of(const gemm_arguments* g, const segment* s, uint consumer) {
+  const uint steps = steps_of_tile(g), chunk = (uint)g->part_depth, size = 64 * TILE_N;
+  const uint start = (s->tile - g->parts) * steps, unit = start / chunk;
+  tile_parts x;
+  x.stride = 2 * CONSUMERS * size;
+  x.first = unit * x.stride + (CONSUMERS + consumer) * size;
+  x.second = (unit + 1) * x.stride + consumer * size;
+  x.mine = s->first == 0 ? x.first : (start + s->first) / chunk * x.stride + consumer * size;
+  x.count = (start + steps - 1) / chunk - unit + 1;
+  return x;
+}
+#endif
+
 // Multiplies and stores all tiles of the group: 64 rows of each by a warpgroup.
-GROUP_FUNCTION void consume(const gemm_arguments* g, tile_grid grid, pipeline p, uint item, local value* rows) {
+GROUP_FUNCTION void consume(const gemm_arguments* g, tile_grid grid, pipeline p, uint item, local value* rows,
+                            local uint* flags) {
 #if !THROUGH_LOCAL
   (void)rows;
 #endif
+#if !STREAM
+  (void)flags;
+#endif
   const uint consumer = item / 128, lane = item % 32, warp = item / 32 % 4;
-  for (uint t = get_group_id(0); t < grid.all; t += get_num_groups(0)) {
-    const tile_place place = place_in_bands(t, grid.down, grid.across);
-    const product q = product_of(g, place.number);
+  work_list work = begin_work();
+  segment s;
+  while (next_segment(g, grid.all, &work, &s)) {
+    const tile_place place = place_in_bands(s.tile, grid.down, grid.across);
+    const product q = product_of_segment(g, place.number, &s);
     value sum[TILE_N / 2];
 #pragma unroll
     for (uint i = 0; i < TILE_N / 2; ++i) sum[i] = 0;
     multiply_tile(sum, (uint)((q.k + TILE_K - 1) / TILE_K), &p, consumer, lane);
+#if STREAM
+    if (s.steps < steps_of_tile(g)) {
+      const tile_parts parts = parts_of(g, &s, consumer);
+      const uint unit = parts.first / parts.stride;  // a counter for each consumer of the unit that begins the tile
+      if (!join_parts(sum, TILE_N / 2, g->partials, parts, g->counters + unit * CONSUMERS + consumer, 128, item % 128, consumer + 1,
+                      flags + consumer))
+        continue;
+    }
+#endif
 
     const destination d = destination_of(g, place.number);
     const ulong row = (ulong)place.down * TILE_M + consumer * 64 + warp * 16, col = (ulong)place.across * TILE_N;
-#if THROUGH_LOCAL
+#if C_VECTOR == 8 && !EPILOGUE
+    store_halves(d, sum, row, q.m, col, q.n, lane, (local uint*)(rows + (consumer * 4 + warp) * (16 * OUT_ROW)));
+#elif THROUGH_LOCAL
     store_through_local(d, sum, row, q.m, col, q.n, lane, rows + (consumer * 4 + warp) * (16 * OUT_ROW));
 #else
 #pragma unroll
@@ -189,13 +266,14 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
 #else
   local value* const rows = 0;
 #endif
+  local uint flags[CONSUMERS];
   const uint item = get_local_id(0);
   pipeline p = begin_pipeline(tiles, barriers);
   if (item == 0) init_pipeline(&p, PRODUCER_ITEMS, 4 * CONSUMERS);
   barrier(CLK_LOCAL_MEM_FENCE);
 
   const gemm_arguments g = GEMM_ALL_ARGUMENTS;
-  const tile_grid grid = tiles_of(m, n, (uint)batch * (PARTS ? parts : 1));
+  const tile_grid grid = tiles_of(m, n, (uint)batch);
   if (item < PRODUCER_ITEMS) {
 #if PRODUCER_REGISTERS
     FEWER_REGISTERS(PRODUCER_REGISTERS);
@@ -209,6 +287,6 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
 #if CONSUMER_REGISTERS
     MORE_REGISTERS(CONSUMER_REGISTERS);
 #endif
-    consume(&g, grid, p, item - PRODUCER_ITEMS, rows);
+    consume(&g, grid, p, item - PRODUCER_ITEMS, rows, flags);
   }
 }

@@ -1,0 +1,198 @@
+// The time that a product takes by each of NVIDIA's own variants, each of their tiles, and sums in so many
+// parts: by rates that were measured (gemm_nvidia.hpp), and by arithmetic. The plan has the fastest.
+#include "plan/gemm_nvidia.hpp"
+#include "plan/gemm_variants.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace smem::plan::gemm {
+
+namespace {
+
+/// What all tiles of a variant are measured against.
+struct Model {
+  const Device& device;
+  const nvidia::Policy& policy;
+  const GemmProblem& problem;
+  std::size_t units = at_least_1(device.compute_units);
+
+  bool loose(std::size_t alignment) const { return alignment < 16; }
+  /// What the layouts of both factors make of a step.
+  double factors(const nvidia::Rates& rates) const {
+    return rates.a.of(problem.a_along_k, loose(problem.a_alignment)) *
+           rates.b.of(problem.b_along_k, loose(problem.b_alignment));
+  }
+  double of_tile(const nvidia::Rates& rates, double nanoseconds) const {
+    return loose(problem.c_alignment) ? nanoseconds * rates.loose_c : nanoseconds;
+  }
+  /// Until all is read and written once.
+  double of_memory(const nvidia::Rates& rates) const {
+    const double m = real(problem.m), n = real(problem.n), k = real(problem.k);
+    const double bytes = (m * k + k * n) * real(size_of(problem.in)) + m * n * real(size_of(problem.out));
+    return bytes * real(problem.batch) / rates.memory;
+  }
+  double of_join(const nvidia::Rates& rates, std::size_t parts, std::size_t results) const {
+    return rates.join + real(parts, results) * real(size_of(value_type(problem.in))) / rates.join_bytes;
+  }
+  std::size_t tiles(std::size_t m, std::size_t n) const {
+    return divide_up(problem.m, m) * divide_up(problem.n, n) * problem.batch;
+  }
+  /// In how many parts sums may be worth making: as many as give the device one, two or four groups a unit.
+  std::vector<std::size_t> parts(std::size_t tiles) const {
+    std::vector<std::size_t> all;
+    for (const std::size_t groups : {units, 2 * units, 4 * units}) {
+      const std::size_t wanted =
+          std::min({groups / at_least_1(tiles), problem.k / policy.least_depth, policy.most_parts});
+      if (wanted > 1 && (all.empty() || all.back() != wanted)) all.push_back(wanted);
+    }
+    return all;
+  }
+  /// Whether sums of so many values find room, which kernels count in 32 bits.
+  bool has_room(std::size_t values) const {
+    const std::size_t bytes = values * size_of(value_type(problem.in));
+    return values < std::numeric_limits<std::uint32_t>::max() &&
+           (device.max_allocation == 0 || bytes <= device.max_allocation);
+  }
+};
+
+/// A launch of a group for each tile, or for each part of each: `depth` k of it.
+double time_of_groups(const Model& model, const nvidia::Rates& rates, const nvidia::Cost& cost,
+                      std::size_t resident, std::size_t steps, std::size_t groups) {
+  const double factors = model.factors(rates), own = model.of_tile(rates, cost.tile);
+  const auto round = [&](std::size_t together) {
+    return real(steps) * std::max(cost.step, real(together) * cost.shared) * factors +
+           own * std::sqrt(real(together));
+  };
+  const std::size_t most = divide_up(groups, model.units), left = most % resident;
+  return real(most / resident) * round(resident) + (left > 0 ? round(left) : 0);
+}
+
+/// "multistage" and "mma": each tile alone, and its sums in parts.
+template <class Tile>
+void add_tiled(const Model& model, const nvidia::Rates& rates, std::string_view variant, const Tile& tile,
+               std::size_t number, std::size_t depth, bool joins, std::vector<Choice>& choices) {
+  const std::size_t tiles = model.tiles(tile.tile_m(), tile.tile_n());
+  const std::size_t results = tile.tile_m() * tile.tile_n();
+  if (tiles > kMaxTiles) return;
+  const auto add = [&](const Split& split, std::size_t k) {
+    double time =
+        time_of_groups(model, rates, tile.cost, tile.resident, divide_up(k, depth), tiles * split.parts);
+    if (split.parts > 1) time += model.of_join(rates, split.parts, results);
+    choices.push_back({variant, split, rates.launch + std::max(time, model.of_memory(rates))});
+  };
+  Split split;
+  split.tile = number;
+  split.part_depth = model.problem.k;
+  add(split, model.problem.k);
+  if (!joins || tiles > model.policy.counters) return;
+  for (const std::size_t parts : model.parts(tiles)) {
+    split.part_depth = round_up(divide_up(model.problem.k, parts), 64);
+    split.parts = divide_up(model.problem.k, split.part_depth);
+    const std::size_t values = split.parts * tiles * results;
+    split.bytes = values * size_of(value_type(model.problem.in));
+    if (split.parts > 1 && model.has_room(values)) add(split, split.part_depth);
+  }
+}
+
+/// "wgmma": persistent groups, which take whole tiles, units of steps, or first the ones and then the others.
+void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number, const Packing& packing,
+               std::vector<Choice>& choices) {
+  const nvidia::Rates& rates = model.policy.wgmma_rates;
+  const GemmProblem& problem = model.problem;
+  const std::size_t tiles = model.tiles(tile.tile_m(), tile.of.tile_n), units = model.units;
+  const std::size_t depth = 128 / size_of(problem.in), steps = divide_up(problem.k, depth);
+  const std::size_t results = tile.tile_m() * tile.of.tile_n;
+  if (tiles > kMaxTiles) return;
+  const double step = tile.cost.step * model.factors(rates), own = model.of_tile(rates, tile.cost.tile);
+  double before = rates.launch + tile.start;
+  if (packing.bytes > 0)
+    before += model.policy.pack.launch + 2 * real(packing.bytes) / model.policy.pack.memory;
+  const auto add = [&](const Split& split, double time) {
+    choices.push_back({"wgmma", split, before + std::max(time, model.of_memory(rates))});
+  };
+  Split split;
+  split.tile = number;
+  split.packing = packing;
+  split.part_depth = problem.k;
+  add(split, real(divide_up(tiles, units)) * (real(steps) * step + own));
+  if (!tile.joins || problem.listed || tiles * at_least_1(steps) >= std::numeric_limits<std::int32_t>::max())
+    return;
+  const auto add_units = [&](std::size_t whole, std::size_t chunk) {
+    split.whole = whole;
+    split.part_depth = chunk;
+    split.parts = divide_up((tiles - whole) * steps, chunk);
+    const std::size_t values = 2 * split.parts * results;
+    split.bytes = values * size_of(value_type(problem.in));
+    if (split.parts <= 1 || split.parts * tile.of.consumers > model.policy.counters ||
+        !model.has_room(values))
+      return;
+    const std::size_t pieces =
+        std::max<std::size_t>(2, divide_up(steps, chunk) + (steps % chunk != 0 ? 1 : 0));
+    const double all_steps = real(whole / units * steps + divide_up(split.parts, units) * chunk);
+    const double all_tiles = real(whole / units + divide_up(tiles - whole, units));
+    // A group joins each of its units.
+    const double joins = real(divide_up(split.parts, units));
+    add(split, all_steps * step + all_tiles * own + joins * model.of_join(rates, pieces, results));
+  };
+  for (const std::size_t parts : model.parts(tiles))
+    add_units(0, divide_up(steps, parts));
+  if (tiles % units == 0 || problem.k < model.policy.least_depth) return;
+  const std::size_t whole = tiles / units > 1 ? (tiles / units - 1) * units : 0;
+  const std::size_t chunk = divide_up((tiles - whole) * steps, units);
+  if (chunk * depth >= model.policy.least_depth) add_units(whole, chunk);
+}
+
+void add_all_wgmma(const Model& model, std::vector<Choice>& choices) {
+  const GemmProblem& problem = model.problem;
+  const bool is_loose = model.loose(problem.a_alignment) || model.loose(problem.b_alignment);
+  const Packing packing = packing_of(model.device, problem);
+  const GemmProblem packed = as_packed(problem, packing);
+  const Model of_packed{model.device, model.policy, packed};
+  for (std::size_t i = 0; i < model.policy.wgmma.size(); ++i) {
+    const nvidia::Wgmma& tile = model.policy.wgmma[i];
+    if (tile.local_bytes(true) > model.device.local_bytes || tile.group() > model.device.max_work_group)
+      continue;
+    if (tile.loose == is_loose) add_wgmma(model, tile, i, {}, choices);
+    if (!tile.loose && packing.bytes > 0) add_wgmma(of_packed, tile, i, packing, choices);
+  }
+}
+
+}  // namespace
+
+std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& problem,
+                                   std::string_view variant) {
+  const Model model{device, nvidia::policy_of(device), problem};
+  const bool has_units = problem.in == Scalar::float32 ? problem.tf32 : problem.in != Scalar::float64;
+  std::vector<Choice> choices;
+  if (compute_capability(device) < 80 || problem.in == Scalar::float64) return choices;
+  const auto fits = [&](const auto& tile, std::size_t bytes) {
+    return bytes <= device.local_bytes && tile.group() <= device.max_work_group;
+  };
+  if (variant == "multistage" || (variant.empty() && !has_units)) {
+    for (std::size_t i = 0; i < model.policy.multistage.size(); ++i) {
+      const nvidia::Multistage& tile = model.policy.multistage[i];
+      if (fits(tile, tile.local_bytes(problem.a_along_k, problem.b_along_k)))
+        add_tiled(model, model.policy.multistage_rates, "multistage", tile, i, tile.of.tile_k, tile.joins,
+                  choices);
+    }
+  }
+  if (has_units && variant != "multistage" && variant != "mma" && no_wgmma(device, problem).empty())
+    add_all_wgmma(model, choices);
+  if (has_units && variant != "multistage" && variant != "wgmma") {
+    for (std::size_t i = 0; i < model.policy.mma.size(); ++i) {
+      const nvidia::Mma& tile = model.policy.mma[i];
+      const bool has_blocks =
+          (problem.a_along_k || tile.tile_m() % 64 == 0) && (problem.b_along_k || tile.tile_n() % 64 == 0);
+      if (has_blocks && fits(tile, tile.local_bytes()))
+        add_tiled(model, model.policy.mma_rates, "mma", tile, i, tile.of.row_bytes / size_of(problem.in),
+                  true, choices);
+    }
+  }
+  std::stable_sort(choices.begin(), choices.end(),
+                   [](const Choice& a, const Choice& b) { return a.nanoseconds < b.nanoseconds; });
+  return choices;
+}
+
+}  // namespace smem::plan::gemm
