@@ -5,6 +5,7 @@
 //                         (support/case_report.hpp), a tab, and the test case. It answers each there, since
 //                         that is a socket, with its exit status
 //   --without-optimiser   PoCL 3 compiles kernels without its optimiser, in a third of the time
+//   --optimiser-turns=N   the same, but in one of N turns, and where SMEM_TEST_TURN is not set
 //   --turns=N             with one test case: run in one of N turns, else skipped (exit status 77). The turn
 //                         is SMEM_TEST_TURN; where that is not set, every test case is run
 #define DOCTEST_CONFIG_IMPLEMENT
@@ -68,14 +69,18 @@ std::uint64_t hash(std::string_view text) {
   return value;
 }
 
-bool is_its_turn(std::string_view test_case, std::uint64_t turns) {
-  const char* turn = std::getenv("SMEM_TEST_TURN");
-  if (turn == nullptr || *turn == '\0' || turns == 0) return true;
-  const std::uint64_t now = std::strtoull(turn, nullptr, 10) % turns, own = hash(test_case) % turns;
-  if (now == own) return true;
-  std::printf("skipped: runs in turn %llu of %llu, this is %llu\n", static_cast<unsigned long long>(own),
-              static_cast<unsigned long long>(turns), static_cast<unsigned long long>(now));
-  return false;
+/// Where a test has its turn.
+struct Turn {
+  std::uint64_t own = 0;
+  std::uint64_t now = 0;
+  bool is_own() const { return own == now; }
+};
+
+/// The turn of a test among `turns`. Without SMEM_TEST_TURN each has its own.
+Turn turn_of(std::string_view test, std::uint64_t turns) {
+  const char* now = std::getenv("SMEM_TEST_TURN");
+  if (now == nullptr || *now == '\0' || turns == 0) return {};
+  return {hash(test) % turns, std::strtoull(now, nullptr, 10) % turns};
 }
 
 /// A context of a CPU, held while test cases open and close theirs: PoCL loads its compiler's library anew,
@@ -122,19 +127,29 @@ int main(int argc, char** argv) {
   setenv("SMEM_TUNING", "0", 1);  // plans are compared with what smem ships
   setenv("SMEM_FAILURES", "0", 1);
   doctest::Context context(argc, argv);
-  constexpr std::string_view kLevel = "--selftest=", kCase = "--test-case=", kTurns = "--turns=";
-  std::string_view test_case;
-  std::uint64_t turns = 0;
+  constexpr std::string_view kLevel = "--selftest=", kCase = "--test-case=", kFile = "--source-file=",
+                             kTurns = "--turns=", kOptimiserTurns = "--optimiser-turns=";
+  std::string_view test_case, file;
+  std::uint64_t turns = 0, optimiser_turns = 0;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
     if (word.starts_with(kLevel)) choose_level(context, word.substr(kLevel.size()));
     if (word == "--worker") return work(argc, argv);
     if (word == "--without-optimiser") leave_out_optimiser();
     if (word.starts_with(kCase)) test_case = word.substr(kCase.size());
+    if (word.starts_with(kFile)) file = word.substr(kFile.size());
     if (word.starts_with(kTurns)) turns = std::strtoull(argv[i] + kTurns.size(), nullptr, 10);
+    if (word.starts_with(kOptimiserTurns))
+      optimiser_turns = std::strtoull(argv[i] + kOptimiserTurns.size(), nullptr, 10);
   }
-  constexpr int kSkipped = 77;
-  if (!is_its_turn(test_case, turns)) return kSkipped;
+  if (!turn_of(file, optimiser_turns).is_own()) leave_out_optimiser();
+  if (const Turn turn = turn_of(test_case, turns); !turn.is_own()) {
+    std::printf("skipped: runs in turn %llu of %llu, this is %llu\n",
+                static_cast<unsigned long long>(turn.own), static_cast<unsigned long long>(turns),
+                static_cast<unsigned long long>(turn.now));
+    constexpr int kSkipped = 77;
+    return kSkipped;
+  }
   const int result = context.run();
   if (!context.shouldExit() && result != 0) {
     std::fprintf(stderr, "repeat the random data with SMEM_SEED=%llu\n",

@@ -4,6 +4,7 @@
 
 #include "support/environment.hpp"
 #include "support/failure.hpp"
+#include "support/maps.hpp"
 #include "support/reduce_sweep.hpp"
 
 #include <doctest/doctest.h>
@@ -44,6 +45,8 @@ void for_variants(const smem::Context& context, const Work& work) {
   }
   CHECK(ran >= 2);
 }
+
+bool is_cpu(const smem::Context& context) { return context.device().type == smem::DeviceType::cpu; }
 
 std::vector<float> random_floats(std::size_t size) {
   test::Random random(11);
@@ -97,7 +100,8 @@ TEST_CASE("reduce numbers: a compensated sum keeps what a plain one loses") {
 
 TEST_CASE("reduce numbers: the same bits in every run") {
   const smem::Context context;
-  const smem::Array<float> in(context, random_floats(2000003));
+  // Sixteen parts on a CPU of two cores, some hundred on a GPU.
+  const smem::Array<float> in(context, random_floats(is_cpu(context) ? 300007 : 2000003));
   for_variants(context, [&](const smem::CallOptions& options) {
     for (const FloatMode mode : {FloatMode::reproducible, FloatMode::compensated}) {
       const auto first = std::bit_cast<std::uint32_t>(smem::sum(context, in, mode, options));
@@ -114,9 +118,10 @@ TEST_CASE("reduce numbers: the same bits in every run") {
 TEST_CASE("reduce numbers: work-groups that hand over do so in every run") {
   const smem::Context context;
   test::Random random(12);
+  const int runs = is_cpu(context) ? 60 : 200;  // few of its groups run at once
   for_variants(context, [&](const smem::CallOptions& options) {
     std::size_t wrong = 0;
-    for (int run = 0; run < 200; ++run) {
+    for (int run = 0; run < runs; ++run) {
       // The least is in any part, twice in the same or in another; what was left by the run before is wrong.
       std::vector<float> values(70001, 1.0F);
       const std::size_t place = random.between(0, values.size() - 1);
@@ -250,39 +255,9 @@ TEST_CASE("reduce numbers: a caller's own operation") {
   CHECK(smem::reduce(context, smem::Array<int>(context, {6, 3}), Reduction::custom("a ^ b", "0")) == 5);
 }
 
-namespace {
-
-/// Composition of maps x -> ((v >> 16) x + v) mod 2^16: associative, but not commutative.
-const char* const kCompose =
-    "((a >> 16) * (b >> 16) & 0xffff) << 16 | ((b >> 16) * (a & 0xffff) + (b & 0xffff) & 0xffff)";
-
-std::uint32_t compose(std::uint32_t a, std::uint32_t b) {
-  return ((a >> 16) * (b >> 16) & 0xffff) << 16 | (((b >> 16) * (a & 0xffff) + (b & 0xffff)) & 0xffff);
-}
-
-/// Maps with odd factors, so that none forgets those before it.
-std::vector<std::uint32_t> random_maps(std::size_t count) {
-  test::Random random(5);
-  std::vector<std::uint32_t> maps(count);
-  for (std::uint32_t& map : maps)
-    map = static_cast<std::uint32_t>(random.next()) | 0x10000;
-  return maps;
-}
-
-/// Of `count` maps from `first` on, `step` apart.
-std::uint32_t composed(const std::vector<std::uint32_t>& maps, std::size_t first, std::size_t count,
-                       std::size_t step) {
-  std::uint32_t all = 0x10000;
-  for (std::size_t i = 0; i < count; ++i)
-    all = compose(all, maps[first + i * step]);
-  return all;
-}
-
-}  // namespace
-
 TEST_CASE("reduce numbers: a caller's own operation need not be commutative") {
-  const std::vector<std::uint32_t> maps = random_maps(300007);
-  const Reduction composition = Reduction::custom(kCompose, "0x10000");
+  const std::vector<std::uint32_t> maps = test::random_maps(300007);
+  const Reduction composition = test::composition();
   for (const char* limits : {"", "work_group=32"}) {
     const test::Variable clamp("SMEM_CLAMP", limits);
     const smem::Context context;
@@ -295,7 +270,7 @@ TEST_CASE("reduce numbers: a caller's own operation need not be commutative") {
       for (const std::size_t size : {0, 1, 2, 63, 1000, 20001, 300000}) {
         CAPTURE(size);
         const smem::VectorView<const std::uint32_t> odd(in.buffer(), size, 3);
-        CHECK(smem::reduce(context, odd, composition, options) == composed(maps, 3, size, 1));
+        CHECK(smem::reduce(context, odd, composition, options) == test::composed(maps, 3, size, 1));
       }
       // Few long rows, in parts, and many short ones, which share work-groups; columns alike.
       for (const auto& [rows, cols] :
@@ -309,16 +284,17 @@ TEST_CASE("reduce numbers: a caller's own operation need not be commutative") {
         const std::vector<std::uint32_t> of_rows = by_row.to_host(), of_columns = by_column.to_host();
         std::size_t wrong = 0;
         for (std::size_t r = 0; r < rows; ++r)
-          wrong += of_rows[r] != composed(maps, 1 + r * cols, cols, 1);
+          wrong += of_rows[r] != test::composed(maps, 1 + r * cols, cols, 1);
         for (std::size_t c = 0; c < cols; ++c)
-          wrong += of_columns[c] != composed(maps, 1 + c, rows, cols);
+          wrong += of_columns[c] != test::composed(maps, 1 + c, rows, cols);
         CHECK(wrong == 0);
       }
       const smem::Array<std::uint32_t> offsets(context, {0, 1, 1, 5000, 300007}),
           segments(context, smem::Count{4});
       smem::reduce_segments(context, in.vector(), offsets.vector(), segments.vector(), composition, options);
-      CHECK(segments.to_host() == std::vector<std::uint32_t>{maps[0], 0x10000, composed(maps, 1, 4999, 1),
-                                                             composed(maps, 5000, 295007, 1)});
+      CHECK(segments.to_host() == std::vector<std::uint32_t>{maps[0], 0x10000,
+                                                             test::composed(maps, 1, 4999, 1),
+                                                             test::composed(maps, 5000, 295007, 1)});
     }
     // What combines in an order of its own is not chosen, and refused.
     smem::ReduceProblem problem;

@@ -5,7 +5,9 @@
 #include "support/heats.hpp"
 #include "support/histograms.hpp"
 #include "support/level.hpp"
+#include "support/maps.hpp"
 #include "support/moving_means.hpp"
+#include "support/one_group.hpp"
 #include "support/pools.hpp"
 #include "support/reduce_sweep.hpp"
 #include "support/scans.hpp"
@@ -99,6 +101,19 @@ TEST_CASE("small: reduce") {
   CHECK(sweep.ran() >= 6);
 }
 
+TEST_CASE("small: reduce in the order of the elements") {
+  const smem::Context context;
+  constexpr std::size_t kSize = 22000;  // parts that the teams which combine them do not divide
+  const std::vector<std::uint32_t> maps = test::random_maps(kSize);
+  const smem::Array<std::uint32_t> in(context, maps);
+  for (const char* variant : {"several", "cpu"}) {
+    if (variant == std::string("cpu") && !test::has_cpu_variant(context.device())) continue;
+    CAPTURE(variant);
+    CHECK(smem::reduce(context, in, test::composition(), {.variant = variant}) ==
+          test::composed(maps, 0, kSize, 1));
+  }
+}
+
 TEST_CASE("small: reduce rows, columns and segments") {
   const smem::Context context;
   test::ReduceSweep sweep(context);
@@ -113,6 +128,8 @@ TEST_CASE("small: reduce rows, columns and segments") {
       c.layout = test::strided(c.rows, c.cols, 1);
       c.layout.tail = 0;
       c.bounds = {0, 5, 5, 100, 50, 133, 200};
+      sweep.run(c);
+      const test::OneGroup all_jobs_in_one;
       sweep.run(c);
     }
   }

@@ -30,6 +30,10 @@ inline constexpr std::array<TileShape, 4> kGpuTiles{
 // Fewer registers: 4 x 8 results a work-item.
 inline constexpr std::array<TileShape, 4> kSmallGpuTiles{
     {{64, 128, 16, 4, 8, 1.0}, {64, 64, 16, 4, 4, 0.9}, {16, 128, 16, 4, 4, 0.7}, {128, 16, 16, 4, 4, 0.7}}};
+// Of the ladder's first steps, on all devices: the textbooks' sizes, not the best ones, so that each step
+// shows what it brings by itself.
+inline constexpr TileShape kSquareTile{16, 16, 16, 1, 1}, kWideTile{8, 32, 32, 1, 1},
+    kColumnTile{64, 32, 16, 8, 1}, kBlockTile{64, 64, 16, 4, 4};
 // PoCL compiles 8 x 8 results for two to ten seconds, 4 x 4 for half of one; and one tile serves all shapes.
 inline constexpr TileShape kCpuTile{32, 32, 16, 4, 4, 1.0};
 inline constexpr std::array<TileShape, 4> kCpuTiles{kCpuTile, kCpuTile, kCpuTile, kCpuTile};

@@ -29,21 +29,20 @@ struct LadderStep {
   const char* reason;
 };
 
-constexpr TileShape kOfPolicy{0, 0, 0, 0, 0}, kSquare{16, 16, 16, 1, 1}, kWide{8, 32, 32, 1, 1},
-    kColumns{64, 32, 16, 8, 1}, kBlocks{64, 64, 16, 4, 4};
+constexpr TileShape kOfPolicy{0, 0, 0, 0, 0};
 
 constexpr LadderStep kSteps[] = {
-    {"tiled", "tiled", Form::one, Kind::plain, 1, kSquare,
+    {"tiled", "tiled", Form::one, Kind::plain, 1, kSquareTile,
      "a work-group shares what it reads through tiles in local memory"},
-    {"padded", "tiled", Form::one, Kind::padded, 1, kSquare,
+    {"padded", "tiled", Form::one, Kind::padded, 1, kSquareTile,
      "tiles in local memory, padded so that their columns are spread over the banks"},
-    {"swizzled", "tiled", Form::one, Kind::swizzled, 1, kSquare,
+    {"swizzled", "tiled", Form::one, Kind::swizzled, 1, kSquareTile,
      "tiles in local memory; an XOR of row and column spreads their columns over the banks"},
-    {"rectangular", "tiled", Form::one, Kind::none, 1, kWide,
+    {"rectangular", "tiled", Form::one, Kind::none, 1, kWideTile,
      "tiles that are wider than high: rows of B and C are read and written in longer pieces"},
-    {"registers_1d", "registers", Form::strided, Kind::none, 1, kColumns,
+    {"registers_1d", "registers", Form::strided, Kind::none, 1, kColumnTile,
      "a column of results in the registers of each work-item"},
-    {"registers_2d", "registers", Form::strided, Kind::none, 1, kBlocks,
+    {"registers_2d", "registers", Form::strided, Kind::none, 1, kBlockTile,
      "a block of results in the registers of each work-item"},
     {"vector", "vector", Form::vectors, Kind::none, 1, kOfPolicy,
      "blocks of results in registers, and vectors on all ways"},
@@ -333,7 +332,7 @@ Attempt async(const Device& device, const GemmProblem& problem, const PlanOverri
   if (fixed.layout != LayoutChoice{})
     refuse("layout", "none: the lines of async's tiles are as long as what is copied", "one");
   const std::size_t bytes_of_one = size_of(problem.in);
-  TileShape tile = wanted_tile(device, kBlocks, 1, 1, false, fixed);
+  TileShape tile = wanted_tile(device, kBlockTile, 1, 1, false, fixed);
   std::size_t bytes = 0;
   for (bool more = true; more; more = shrink(tile, 1, 1, !group_fits(device, tile))) {
     if (group_fits(device, tile)) {

@@ -256,21 +256,21 @@ Attempt cpu(const Device& device, const ReduceProblem& problem) {
   return plan;
 }
 
-/// The launch that combines the parts of each result.
-Launch finish(const Device& device, const ReduceProblem& problem, std::size_t parts) {
+/// The launch that combines the parts of each result: by threads after those of a CPU, else by teams.
+Launch finish(const Device& device, const ReduceProblem& problem, bool by_threads, std::size_t parts) {
   Launch launch = base_plan(problem, "finish", "reduce/finish.cl", "reduce_finish");
   std::erase_if(launch.defines, [](const auto& d) { return d.first == "SEGMENTED"; });
   std::erase_if(launch.text_defines, [](const auto& d) { return d.first == "BOUND"; });
-  const bool on_cpu = device.type == DeviceType::cpu;
   const ReducePolicy& policy = reduce_policy(device);
   const std::size_t group =
-      at_least_1(group_for(device, on_cpu ? 1 : policy.group, accumulator_bytes(problem)));
+      at_least_1(group_for(device, by_threads ? 1 : policy.group, accumulator_bytes(problem)));
   // Neighbouring work-items read neighbours: the parts of a row, or the same part of neighbouring columns.
   const std::size_t team = problem.shape == ReduceShape::columns
                                ? 1
                                : std::min(group, std::bit_ceil(divide_up(parts, policy.parts_of_items)));
   const std::size_t groups = divide_up(problem.results(), group / team);
-  set_groups(launch, group, groups, on_cpu ? policy.threads.groups_a_unit * device.compute_units : kMaxTiles);
+  set_groups(launch, group, groups,
+             by_threads ? policy.threads.groups_a_unit * device.compute_units : kMaxTiles);
   launch.tile_rows = group / team;
   launch.tile_cols = team;
   launch.items_per_work_item = divide_up(parts, team);
@@ -292,7 +292,8 @@ Attempt plan_variant(const Device& device, const ReduceProblem& problem, const P
                     : problem.shape == ReduceShape::columns ? columns(device, problem, variant, wanted)
                                                             : several(device, problem, variant, wanted);
   const Parts parts = parts_of(device, problem, variant);
-  if (attempt.plan && !parts.one_launch) attempt.plan->after.push_back(finish(device, problem, parts.parts));
+  if (attempt.plan && !parts.one_launch)
+    attempt.plan->after.push_back(finish(device, problem, variant == "cpu", parts.parts));
   return attempt;
 }
 

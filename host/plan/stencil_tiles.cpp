@@ -18,7 +18,6 @@ namespace smem::plan::stencil {
 namespace {
 
 constexpr std::size_t kConstantBytes = 65536;  // that every device of OpenCL's full profile has
-constexpr std::size_t kAcross = 32;            // work-items along x of a group, which read a row together
 constexpr std::size_t kLocalLot = 64;  // bytes that local memory is given in, where compilers round up
 
 /// The expression on one line, where macros have their text.
@@ -72,7 +71,7 @@ std::string no_room(const Device& device) {
 std::size_t march_planes(const Device& device, const StencilProblem& problem) {
   const StencilTiles& sizes = stencil_policy(device).tiles;
   const std::size_t across =
-      divide_up(problem.size[0], kAcross) * divide_up(problem.size[1], 8) * problem.batch;
+      divide_up(problem.size[0], sizes.across) * divide_up(problem.size[1], sizes.march_down) * problem.batch;
   const std::size_t pieces = divide_up(sizes.groups_a_unit * device.compute_units, at_least_1(across));
   return std::min(std::max(divide_up(problem.size[2], pieces), sizes.windows_of_planes * problem.window[2]),
                   std::size_t{1} << 30);
@@ -221,8 +220,9 @@ Attempt tiled(const Device& device, const StencilProblem& problem, std::size_t w
   }
   const StencilTiles& sizes = stencil_policy(device).tiles;
   const std::size_t items = sizes.group;
-  const Sizes shape = problem.window[2] > 1 ? Sizes{kAcross, 4, items / 128 > 0 ? items / 128 : 1}
-                      : problem.out_size[1] > 1 || problem.window[1] > 1 ? Sizes{kAcross, items / kAcross, 1}
+  const std::size_t across = sizes.across, down = sizes.down_of_volumes;
+  const Sizes shape = problem.window[2] > 1 ? Sizes{across, down, at_least_1(items / (across * down))}
+                      : problem.out_size[1] > 1 || problem.window[1] > 1 ? Sizes{across, items / across, 1}
                                                                          : Sizes{items, 1, 1};
   const Sizes group =
       group_that_fits(device, shape, wanted, [&](const Sizes& g) { return size_product(values(g), each); });
@@ -261,7 +261,7 @@ Attempt march(const Device& device, const StencilProblem& problem, std::size_t w
     return round_up(problem.window[2] * plane, kLocalLot / each);
   };
   const StencilTiles& sizes = stencil_policy(device).tiles;
-  const Sizes group = group_that_fits(device, {kAcross, sizes.group / kAcross, 1}, wanted,
+  const Sizes group = group_that_fits(device, {sizes.across, sizes.group / sizes.across, 1}, wanted,
                                       [&](const Sizes& g) { return values(g) * each; });
   if (group[0] == 0) return no_room(device);
   const std::size_t share = divide_up(values(group) / problem.window[2], group[0] * group[1]);

@@ -315,11 +315,11 @@ Attempt radix_select(const Device& device, const TopKProblem& p, std::size_t wan
   return plan;
 }
 
-/// Spans for a thread, so that there are about as many delegates as elements in k spans; of less than 16
-/// neighbours no vectors are made. 0: where these elements would be more than half of the row.
-std::size_t cpu_span_bits(const TopKProblem& p) {
-  std::size_t bits = 4;
-  while (bits < 10 && (at_least_1(p.k) << (2 * bits)) < p.cols)
+/// Spans for a thread, so that there are about as many delegates as elements in k spans. 0: where these
+/// elements would be more than half of the row.
+std::size_t cpu_span_bits(const TopKPolicy& policy, const TopKProblem& p) {
+  std::size_t bits = policy.cpu_least_bits;
+  while (bits < policy.cpu_most_bits && (at_least_1(p.k) << (2 * bits)) < p.cols)
     ++bits;
   return (p.k << bits) <= p.cols / 2 ? bits : 0;
 }
@@ -328,7 +328,7 @@ Attempt cpu(const Device& device, const TopKProblem& p) {
   if (!runs_cpu_variant(device)) return no_cpu_variant(device);
   constexpr std::size_t kDigits = 2048;
   const TopKPolicy& policy = top_k_policy(device);
-  const std::size_t bits = cpu_span_bits(p), rows = all_rows(p),
+  const std::size_t bits = cpu_span_bits(policy, p), rows = all_rows(p),
                     most = policy.cpu_groups_a_unit * device.compute_units;
   const std::size_t spans = at_least_1(divide_up(p.cols, std::size_t{1} << bits));
   const std::size_t stretches = std::clamp<std::size_t>(p.cols / policy.cpu_elements, 1, at_least_1(most));

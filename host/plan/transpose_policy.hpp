@@ -24,6 +24,7 @@ struct SkewedPolicy {
 /// Of the variant "cpu": bytes of each output row and elements of each input row that a thread's tile has.
 struct TransposeThreads {
   std::size_t row_bytes = 256, cols = 1024;
+  std::size_t line_bytes = 64;   ///< of a cache line, by which a tile's rows are padded
   std::size_t side_bytes = 512;  ///< of a tile in place, which is square: both of a pair stay in the L2 cache
   std::size_t least_cols = 64;   ///< to which tiles are cut for all cores to have work
   std::size_t tiles_a_unit = 4;  ///< as the threads of a busy machine do not end together

@@ -114,12 +114,11 @@ Attempt cpu_tile(const Device& device, const TransposeProblem& problem, const Pl
   allow_only(fixed, "cpu");
   if (device.type != DeviceType::cpu) return "it is for CPUs: a GPU would run one work-item in 32";
   if (!device.packed_vectors) return "it reads vectors at any alignment, which this driver gets wrong";
-  constexpr std::size_t kLineBytes = 64;
   const std::size_t element = problem.element_bytes;
-  const std::size_t line = kLineBytes / element;
   const std::size_t block = element == 1 ? 16 : element <= 4 ? 8 : 4;  // edge of the kernel's register block
   const TransposePolicy& policy = transpose_policy(device);
   const TransposeThreads& threads = policy.threads;
+  const std::size_t line = threads.line_bytes / element;
   std::size_t rows = (problem.in_place ? threads.side_bytes : threads.row_bytes) / element;
   std::size_t cols = problem.in_place ? rows : threads.cols;
   const auto bytes = [&] { return cols * (rows + line) * element * (problem.in_place ? 2 : 1); };

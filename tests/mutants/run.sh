@@ -31,6 +31,13 @@ for number; do
   head=$(grep '^@' tests/mutants/list | sed -n "${number}p")
   word=${head%% *} file=${head#* }
   word=${word#@}
+  runner=() cases=(--without-optimiser --test-case-exclude='child:*,large*,kernel folder*')
+  case $word in
+    oclgrind/*)
+      word=${word#oclgrind/}
+      runner=(tests/kernels/with_oclgrind.sh)
+      cases=(--test-suite=small) ;;
+  esac
   program=$build/tests/smem_tests
   unset SMEM_KERNEL_DIR
   rm -rf "$work/cl"
@@ -50,13 +57,15 @@ for number; do
       program=$work/build/tests/smem_tests ;;
   esac
   status=0
-  timeout 900 "$program" --without-optimiser --abort-after=1 "--test-case=*$word*" --test-case-exclude='child:*,large*,kernel folder*' \
-    >"$work/$number.txt" 2>&1 || status=$?
-  if [ "$status" = 0 ]; then
+  timeout 900 "${runner[@]}" "$program" "${cases[@]}" --abort-after=1 "--test-case=*$word*" >"$work/$number.txt" 2>&1 || status=$?
+  if [ "$status" = 77 ]; then
+    echo "$number not run: $head; $(tail -1 "$work/$number.txt")"
+    missed=1
+  elif [ "$status" = 0 ]; then
     echo "$number NOT FOUND: $head"
     missed=1
   else
-    echo "$number found: $head; $(sed -n 's/^TEST CASE: *//p' "$work/$number.txt" | tail -1)"
+    echo "$number found: $head; $(sed -n 's/^TEST CASE: *//p; s/^with_oclgrind: \([0-9].*\):$/\1/p' "$work/$number.txt" | tail -1)"
   fi
 done
 exit "$missed"

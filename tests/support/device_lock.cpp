@@ -9,6 +9,7 @@
 #include "support/device_lock.hpp"
 
 #include "support/case_report.hpp"
+#include "support/one_group.hpp"
 
 #include <smem/opencl.hpp>
 
@@ -104,6 +105,11 @@ cl_int __wrap_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, c
                                      const size_t* offset, const size_t* global, const size_t* local,
                                      cl_uint events, const cl_event* wait_for, cl_event* event) {
   test::device_lock().lock();
+  if (test::OneGroup::alive() > 0) {
+    const auto items = test::global_of_one_group(kernel, dimensions, global, local);
+    return __real_clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, items.data(), local, events,
+                                         wait_for, event);
+  }
   return __real_clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, events, wait_for,
                                        event);
 }

@@ -1,0 +1,46 @@
+#include "support/one_group.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+namespace test {
+
+namespace {
+
+/// The kernel's function in its program's source; empty: it was made of a binary.
+std::string body_of(cl_kernel handle) {
+  const cl::Kernel kernel(handle, true);
+  std::string name = kernel.getInfo<CL_KERNEL_FUNCTION_NAME>();
+  name.resize(name.find_last_not_of('\0') + 1);
+  const std::string source = kernel.getInfo<CL_KERNEL_PROGRAM>().getInfo<CL_PROGRAM_SOURCE>();
+  const std::size_t begin = source.find("void " + name + "(");
+  if (begin == std::string::npos) return {};
+  return source.substr(begin, source.find("\nkernel ", begin) - begin);
+}
+
+/// Whether a loop goes on by the number of work-groups: "job += get_num_groups(0)".
+bool has_grid_stride_loop(const std::string& body, std::size_t dimension) {
+  const std::string call = fmt::format("get_num_groups({})", dimension);
+  for (std::size_t at = body.find(call); at != std::string::npos; at = body.find(call, at + 1)) {
+    const std::string line = body.substr(body.rfind('\n', at) + 1, at - body.rfind('\n', at) - 1);
+    if (line.find("for (") != std::string::npos && line.find(" += ") != std::string::npos) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::array<std::size_t, 3> global_of_one_group(cl_kernel kernel, cl_uint dimensions,
+                                               const std::size_t* global, const std::size_t* local) {
+  std::array<std::size_t, 3> items{1, 1, 1};
+  std::copy_n(global, dimensions, items.begin());
+  if (local == nullptr) return items;
+  const std::string body = body_of(kernel);
+  for (cl_uint d = 0; d < dimensions; ++d)
+    if (has_grid_stride_loop(body, d)) items[d] = local[d];
+  return items;
+}
+
+}  // namespace test
