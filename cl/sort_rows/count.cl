@@ -31,40 +31,17 @@ void sort_rows_count(SORT_ROWS_ARGUMENTS) {
   for (uint d = item; d < (at.count > 0 ? RADIX : 0); d += GROUP) TABLE_OF(at.row)[d * TILES_OF(at.row) + at.tile] = counts[d];
 }
 #elif PHASE == 1
-#define RUN 4  // neighbouring counts of a work-item
-
-static inline number add(number a, number b) { return a + b; }
-static inline number zero(void) { return 0; }
-DEFINE_TEAM_SCAN(scan_group, number, add, zero)
+#include "sort/scan_counts.clh"
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void sort_rows_count(SORT_ROWS_ARGUMENTS) {
-  local number meeting[GROUP];
+  local number scratch[GROUP];
   const uint item = get_local_id(0);
   const ulong all = SORTED_ROWS * RADIX;
   for (ulong group = get_group_id(0); group < all; group += get_num_groups(0)) {
     const ulong row = group / RADIX, digit = group % RADIX, tiles = TILES_OF(row);
-    global number* row_counts = TABLE_OF(row) + digit * tiles;
-    number before = 0;  // this step's counts
-    for (ulong first = 0; first < tiles; first += GROUP * RUN) {
-      number counts[RUN], sum = 0, step;
-#pragma unroll
-      for (uint k = 0; k < RUN; ++k) {
-        const ulong i = first + item * RUN + k;
-        counts[k] = i < tiles ? row_counts[i] : 0;
-        sum += counts[k];
-      }
-      scan_group(&sum, &step, meeting, item, GROUP);
-      sum += before;
-#pragma unroll
-      for (uint k = 0; k < RUN; ++k) {
-        const ulong i = first + item * RUN + k;
-        if (i < tiles) row_counts[i] = sum;
-        sum += counts[k];
-      }
-      before += step;
-    }
-    if (item == 0) TOTALS_OF(row)[digit] = before;
+    const number sum = scan_counts(TABLE_OF(row) + digit * tiles, tiles, scratch, item);
+    if (item == 0) TOTALS_OF(row)[digit] = sum;
   }
 }
 #elif SEGMENTS
@@ -75,13 +52,13 @@ DEFINE_TEAM_SCAN(scan_group, uint, add, zero)
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void sort_rows_count(SORT_ROWS_ARGUMENTS) {
-  local uint meeting[GROUP];
+  local uint scratch[GROUP];
   const uint item = get_local_id(0), count = LONG_COUNT;
   uint before = 0;
   for (uint first = 0; first < count; first += GROUP) {
     const uint i = first + item;
     uint tiles = i < count ? (uint)((LENGTH_OF(LONG_SEGMENT(i)) + piece - 1) / piece) : 0, all;
-    scan_group(&tiles, &all, meeting, item, GROUP);
+    scan_group(&tiles, &all, scratch, item, GROUP);
     if (i < count) FIRST_TILES[i] = before + tiles;
     before += all;
   }

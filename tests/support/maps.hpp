@@ -18,10 +18,6 @@ inline smem::Reduction composition() {
       "0x10000");
 }
 
-inline std::uint32_t compose(std::uint32_t a, std::uint32_t b) {
-  return ((a >> 16) * (b >> 16) & 0xffff) << 16 | (((b >> 16) * (a & 0xffff) + (b & 0xffff)) & 0xffff);
-}
-
 /// Maps with odd factors, so that none forgets those before it.
 inline std::vector<std::uint32_t> random_maps(std::size_t count) {
   Random random(5);
@@ -35,8 +31,11 @@ inline std::vector<std::uint32_t> random_maps(std::size_t count) {
 inline std::uint32_t composed(const std::vector<std::uint32_t>& maps, std::size_t first, std::size_t count,
                               std::size_t step) {
   std::uint32_t all = 0x10000;
-  for (std::size_t i = 0; i < count; ++i)
-    all = compose(all, maps[first + i * step]);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t next = maps[first + i * step];
+    all = ((all >> 16) * (next >> 16) & 0xffff) << 16 |
+          (((next >> 16) * (all & 0xffff) + (next & 0xffff)) & 0xffff);
+  }
   return all;
 }
 
