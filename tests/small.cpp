@@ -129,6 +129,8 @@ TEST_CASE("small: reduce rows, columns and segments") {
       c.layout.tail = 0;
       c.bounds = {0, 5, 5, 100, 50, 133, 200};
       sweep.run(c);
+      c.layout = test::aligned(c.rows, c.cols, 1);  // by packs
+      sweep.run(c);
       const test::OneGroup all_jobs_in_one;
       sweep.run(c);
     }
