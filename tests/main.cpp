@@ -15,6 +15,7 @@
 #include "support/device_lock.hpp"
 #include "support/level.hpp"
 #include "support/random.hpp"
+#include "support/turn.hpp"
 #include "sweeps.hpp"
 
 #include <smem/smem.hpp>
@@ -26,6 +27,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,9 +80,9 @@ struct Turn {
 
 /// The turn of a test among `turns`. Without SMEM_TEST_TURN each has its own.
 Turn turn_of(std::string_view test, std::uint64_t turns) {
-  const char* now = std::getenv("SMEM_TEST_TURN");
-  if (now == nullptr || *now == '\0' || turns == 0) return {};
-  return {hash(test) % turns, std::strtoull(now, nullptr, 10) % turns};
+  const std::optional<std::uint64_t> now = test::turn_of_run();
+  if (!now || turns == 0) return {};
+  return {hash(test) % turns, *now % turns};
 }
 
 /// A context of a CPU, held while test cases open and close theirs: PoCL loads its compiler's library anew,

@@ -87,7 +87,7 @@ static inline void read_tile(local word* tile, global const element* in, ulong b
 #pragma unroll
         for (uint s = 0; s < STEPS_IN; ++s) {
           const int i = guarded ? min((int)(lane + s * LANES), last) : (int)(lane + s * LANES);
-          w[n][s][k] = cut_words(p[i], p[i + 1], (uint)begin % WORD_ELEMENTS);
+          w[n][s][k] = cut_words(p[i], WORD_ELEMENTS > 1 ? p[i + 1] : (word)0, (uint)begin % WORD_ELEMENTS);
         }
       }
     }
@@ -138,7 +138,7 @@ static inline void write_tile(local const word* tile, global element* out, ulong
 #pragma unroll
     for (uint s = 0; s < STEPS_OUT; ++s) {
       const long r = row - (long)skew + (lane + s * LANES) * WORD_ELEMENTS;
-      const word w = cut_words(from[s * LANES], from[s * LANES + 1], q % WORD_ELEMENTS);
+      const word w = cut_words(from[s * LANES], WORD_ELEMENTS > 1 ? from[s * LANES + 1] : (word)0, q % WORD_ELEMENTS);
       if (!guarded || (col + c < cols && r >= 0 && r + WORD_ELEMENTS <= rows)) {
         to[s * LANES] = w;
       }

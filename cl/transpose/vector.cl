@@ -154,10 +154,12 @@ void transpose_vector(global const element* RESTRICT in, ulong in_offset, long i
     global element* to = out + out_offset + place.matrix * out_stride + ((long)col * out_pitch + (long)row);
 
     read_tile(tile, from, in_pitch, height, width);
-#if IN_PLACE  // `to` is the mirror tile: both tiles are loaded before either is overwritten
+#if IN_PLACE  // `to` is the mirror tile: both tiles are loaded before either is overwritten, by other work-items
     if (row != col) read_tile(mirror, to, out_pitch, width, height);
-#endif
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+#else
     barrier(CLK_LOCAL_MEM_FENCE);
+#endif
 
     write_tile(tile, to, out_pitch, height, width);
 #if IN_PLACE

@@ -4,6 +4,7 @@
 #include "cli/described.hpp"
 #include "cli/tune.hpp"
 #include "operations/list.hpp"
+#include "support/turn.hpp"
 
 #include <smem/smem.hpp>
 
@@ -49,11 +50,9 @@ int main(int argc, char** argv) {
   ::setenv("SMEM_CACHE", "0", 1);
   const Device device = Context().device();
   constexpr std::size_t kTurns = 8;
-  const char* const turn = std::getenv("SMEM_TEST_TURN");
-  const bool all = turn == nullptr || *turn == '\0';
-  const std::size_t first = all ? 0 : std::strtoull(turn, nullptr, 10) % kTurns, step = all ? 1 : kTurns;
   std::size_t checked = 0, unused = 0;
-  for (std::size_t i = first; i < operations::all().size(); i += step) {
+  for (std::size_t i = 0; i < operations::all().size(); ++i) {
+    if (!test::has_turn(i, kTurns)) continue;
     const operations::Operation& operation = operations::all()[i];
     for (const cli::TuneCase& one : cli::tune_cases(operation, device, true)) {
       const PlanOverrides choice = another_choice(one, device);

@@ -31,7 +31,10 @@ awk -v allow=" clGetDeviceInfo clGetPlatformInfo clGetDeviceIDs ${SMEM_OCLGRIND_
     on && $1 == "Function:" { f = $2 }
     on && $1 == "Error:" { if (!index(allow, " " f " ")) print f " returned " $2; on = 0 }' "$work/err" > "$work/api"
 if [ -s "$work/log" ]; then
-    echo "with_oclgrind: $(grep -c . "$work/log") lines of findings (the program's exit status: $status); the first 60:"
+    echo "with_oclgrind: findings (the program's exit status: $status), by kernel:"
+    awk '/^[^ \t]/ { kind = $0; sub(/ at (local|global|private) memory address.*/, "", kind) } $1 == "Kernel:" { print kind ": " $2 }' "$work/log" |
+        sort | uniq -c | sort -rn | head -40
+    echo 'the first 60 lines:'
     grep . "$work/log" | head -60
 fi
 if [ -s "$work/api" ]; then

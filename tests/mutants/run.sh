@@ -65,7 +65,7 @@ for number; do
     echo "$number NOT FOUND: $head"
     missed=1
   else
-    echo "$number found: $head; $(sed -n 's/^TEST CASE: *//p; s/^with_oclgrind: \([0-9].*\):$/\1/p' "$work/$number.txt" | tail -1)"
+    echo "$number found: $head; $(sed -n 's/^TEST CASE: *//p; s/^with_oclgrind: \(.*\), by kernel:$/\1/p' "$work/$number.txt" | tail -1)"
   fi
 done
 exit "$missed"
