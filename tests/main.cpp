@@ -5,7 +5,8 @@
 //                         (support/case_report.hpp), a tab, and the test case. It answers each there, since
 //                         that is a socket, with its exit status
 //   --without-optimiser   PoCL 3 compiles kernels without its optimiser, in a third of the time
-//   --optimiser-turns=N   the same, but in one of N turns, and where SMEM_TEST_TURN is not set
+//   --optimiser-turns=N   the same, but for each test case in one of N turns, and where SMEM_TEST_TURN is not
+//   set
 //   --turns=N             with one test case: run in one of N turns, else skipped (exit status 77). The turn
 //                         is SMEM_TEST_TURN; where that is not set, every test case is run
 #define DOCTEST_CONFIG_IMPLEMENT
@@ -22,6 +23,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -52,15 +54,20 @@ void choose_level(doctest::Context& context, std::string_view level) {
                                              ",clamped:*," SMEM_TEST_SWEEPS);
 }
 
-/// PoCL reads the variable at each build. Newer versions crash on some kernels that are not optimised.
-void leave_out_optimiser() {
+/// Newer versions crash on some kernels that are not optimised.
+bool is_pocl_3() {
   std::vector<cl::Platform> platforms;
   cl::Platform::get(&platforms);
-  for (const cl::Platform& platform : platforms) {
+  return std::any_of(platforms.begin(), platforms.end(), [](const cl::Platform& platform) {
     const std::string version = platform.getInfo<CL_PLATFORM_VERSION>();
-    if (version.find("pocl 3.") != std::string::npos || version.find("PoCL 3.") != std::string::npos)
-      setenv("POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable", 1);
-  }
+    return version.find("pocl 3.") != std::string::npos || version.find("PoCL 3.") != std::string::npos;
+  });
+}
+
+/// PoCL reads the variable at each build.
+void leave_out_optimiser() {
+  static const bool can = is_pocl_3();
+  if (can) setenv("POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable", 1);
 }
 
 /// FNV-1a: the same turn on every machine.
@@ -84,6 +91,37 @@ Turn turn_of(std::string_view test, std::uint64_t turns) {
   if (!now || turns == 0) return {};
   return {hash(test) % turns, *now % turns};
 }
+
+/// Of how many turns each test case has one with PoCL's optimiser; 0: nothing is decided here.
+std::uint64_t& optimiser_turns() {
+  static std::uint64_t turns = 0;
+  return turns;
+}
+
+/// Lets each test case have its optimiser, or not.
+struct OptimiserTurns final : doctest::IReporter {
+  explicit OptimiserTurns(const doctest::ContextOptions& /*options*/) {}
+  void test_case_start(const doctest::TestCaseData& test_case) override {
+    if (optimiser_turns() == 0) return;
+    if (turn_of(test_case.m_name, optimiser_turns()).is_own()) {
+      unsetenv("POCL_EXTRA_BUILD_FLAGS");
+    } else {
+      leave_out_optimiser();
+    }
+  }
+  void report_query(const doctest::QueryData& /*query*/) override {}
+  void test_run_start() override {}
+  void test_run_end(const doctest::TestRunStats& /*run*/) override {}
+  void test_case_reenter(const doctest::TestCaseData& /*test_case*/) override {}
+  void test_case_end(const doctest::CurrentTestCaseStats& /*test_case*/) override {}
+  void test_case_exception(const doctest::TestCaseException& /*exception*/) override {}
+  void subcase_start(const doctest::SubcaseSignature& /*subcase*/) override {}
+  void subcase_end() override {}
+  void log_assert(const doctest::AssertData& /*assertion*/) override {}
+  void log_message(const doctest::MessageData& /*message*/) override {}
+  void test_case_skipped(const doctest::TestCaseData& /*test_case*/) override {}
+};
+REGISTER_LISTENER("optimiser_turns", 1, OptimiserTurns);
 
 /// A context of a CPU, held while test cases open and close theirs: PoCL loads its compiler's library anew,
 /// which takes half a second, where there is none. Null for other devices, whose memory it would take.
@@ -129,22 +167,20 @@ int main(int argc, char** argv) {
   setenv("SMEM_TUNING", "0", 1);  // plans are compared with what smem ships
   setenv("SMEM_FAILURES", "0", 1);
   doctest::Context context(argc, argv);
-  constexpr std::string_view kLevel = "--selftest=", kCase = "--test-case=", kFile = "--source-file=",
-                             kTurns = "--turns=", kOptimiserTurns = "--optimiser-turns=";
-  std::string_view test_case, file;
-  std::uint64_t turns = 0, optimiser_turns = 0;
+  constexpr std::string_view kLevel = "--selftest=", kCase = "--test-case=", kTurns = "--turns=",
+                             kOptimiserTurns = "--optimiser-turns=";
+  std::string_view test_case;
+  std::uint64_t turns = 0;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
     if (word.starts_with(kLevel)) choose_level(context, word.substr(kLevel.size()));
     if (word == "--worker") return work(argc, argv);
     if (word == "--without-optimiser") leave_out_optimiser();
     if (word.starts_with(kCase)) test_case = word.substr(kCase.size());
-    if (word.starts_with(kFile)) file = word.substr(kFile.size());
     if (word.starts_with(kTurns)) turns = std::strtoull(argv[i] + kTurns.size(), nullptr, 10);
     if (word.starts_with(kOptimiserTurns))
-      optimiser_turns = std::strtoull(argv[i] + kOptimiserTurns.size(), nullptr, 10);
+      optimiser_turns() = std::strtoull(argv[i] + kOptimiserTurns.size(), nullptr, 10);
   }
-  if (!turn_of(file, optimiser_turns).is_own()) leave_out_optimiser();
   if (const Turn turn = turn_of(test_case, turns); !turn.is_own()) {
     std::printf("skipped: runs in turn %llu of %llu, this is %llu\n",
                 static_cast<unsigned long long>(turn.own), static_cast<unsigned long long>(turns),
