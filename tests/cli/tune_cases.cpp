@@ -1,6 +1,6 @@
 // Whether what smem tune keeps for its cases is what their operations then use: the class of a case must be
 // that of the call. Prints the cases for which it is not; exit code 1 if there is one. Where SMEM_TEST_TURN
-// is set, of the operations of that turn, one in eight.
+// is set, of the operations of that turn, one in sixteen.
 #include "cli/described.hpp"
 #include "cli/tune.hpp"
 #include "operations/list.hpp"
@@ -49,7 +49,7 @@ int main(int argc, char** argv) {
   ::setenv("SMEM_TUNING", "1", 1);
   ::setenv("SMEM_CACHE", "0", 1);
   const Device device = Context().device();
-  constexpr std::size_t kTurns = 8;
+  constexpr std::size_t kTurns = 16;
   std::size_t checked = 0, unused = 0;
   for (std::size_t i = 0; i < operations::all().size(); ++i) {
     if (!test::has_turn(i, kTurns)) continue;
