@@ -141,9 +141,6 @@ void check_variants(std::size_t share) {
       for (const std::string_view variant : operation.variants()) {
         if (!run(context, c, variant)) continue;
         ran.insert(variant);
-        // TODO: sort_segments by_length is wrong with one group; it is not known whether a plan can ask for
-        // so few.
-        if (operation.name == "sort_segments") continue;
         const test::OneGroup all_jobs_in_one;
         run(context, c, variant);
       }

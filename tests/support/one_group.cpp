@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <sstream>
 #include <string>
 
 namespace test {
@@ -20,14 +21,20 @@ std::string body_of(cl_kernel handle) {
   return source.substr(begin, source.find("\nkernel ", begin) - begin);
 }
 
-/// Whether a loop goes on by the number of work-groups: "job += get_num_groups(0)".
+/// Whether all jobs are given out by a loop that goes on by the number of work-groups: "job +=
+/// get_num_groups(0)". Not where a group has a job of its own too, in another branch of the preprocessor.
 bool has_grid_stride_loop(const std::string& body, std::size_t dimension) {
-  const std::string call = fmt::format("get_num_groups({})", dimension);
-  for (std::size_t at = body.find(call); at != std::string::npos; at = body.find(call, at + 1)) {
-    const std::string line = body.substr(body.rfind('\n', at) + 1, at - body.rfind('\n', at) - 1);
-    if (line.find("for (") != std::string::npos && line.find(" += ") != std::string::npos) return true;
+  const std::string group = fmt::format("get_group_id({})", dimension);
+  const std::string groups = fmt::format("get_num_groups({})", dimension);
+  bool found = false;
+  std::istringstream lines(body);
+  for (std::string line; std::getline(lines, line);) {
+    const bool loops = line.find("for (") != std::string::npos && line.find(" += ") != std::string::npos &&
+                       line.find(groups) != std::string::npos;
+    if (line.find(group) != std::string::npos && !loops) return false;
+    found = found || loops;
   }
-  return false;
+  return found;
 }
 
 }  // namespace
