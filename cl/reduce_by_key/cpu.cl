@@ -10,6 +10,9 @@
 // done in a small array, so that nothing is written that is not a result.
 //
 // Launch: one dimension, local size 1. PHASE 2: a group for each thread. Else group g does a run of neighbouring pieces.
+#define MARKS 3    // runs of equal numbers
+#define COUNTED 1  // and how many there are
+#include "scan/operation.clh"
 #include "reduce_by_key/operation.clh"
 
 #ifndef PHASE

@@ -2,8 +2,7 @@
 //
 // Launch: one dimension, GROUP work-items a group, a group for each part; what part p makes is stored at place p of the scratch. Local
 // memory: see scan/tile.clh.
-#include "reduce_by_key/operation.clh"
-#include "scan/tile.clh"
+#include "reduce_by_key/runs.clh"
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void reduce_by_key_reduce(BY_KEY_ARGUMENTS) {

@@ -18,11 +18,10 @@ namespace plan {
 
 namespace {
 
-/// Whose operation it shares. The first of a run is a reduction as well, of bits: no kernel combines anything
-/// to the left of a run's first element.
+/// Whose operation it shares; of the first of a run, whose types.
 ReduceProblem as_reduction(const ReduceByKeyProblem& problem) {
   ReduceProblem reduction;
-  reduction.reduction = problem.unique ? Reduction::custom("a", "0") : problem.operation;
+  reduction.reduction = problem.unique ? ReduceOp::max : problem.operation;
   reduction.in = problem.in;
   reduction.out = problem.out;
   return reduction;
@@ -125,6 +124,11 @@ Plan base_plan(const ReduceByKeyProblem& problem, std::string_view variant, cons
                const char* entry) {
   Plan plan = named_plan(operation_name(problem), variant, file, entry);
   define_operation(plan, as_reduction(problem));
+  if (problem.unique) {  // no kernel combines anything to the left of a run's first element
+    constexpr long kFirst = 15;
+    for (auto& [name, value] : plan.defines)
+      if (name == "OPERATION") value = kFirst;
+  }
   define_types(plan, {{"MARK", bits_of(problem.keys)}});
   if (is_float(problem.keys)) {
     define(plan, "MARK_INFINITY",
