@@ -335,8 +335,8 @@ TEST_CASE("large: reduce_by_key and unique_by_key of more than 2^31 elements") {
       const std::size_t here = std::min(kPiece, size - first);
       for (std::size_t i = 0; i < here; ++i)
         piece[i] = element(first + i);
-      REQUIRE(clEnqueueWriteBuffer(context.queue()(), buffer(), CL_TRUE, first, here, piece.data(), 0, nullptr,
-                                   nullptr) == CL_SUCCESS);
+      REQUIRE(clEnqueueWriteBuffer(context.queue()(), buffer(), CL_TRUE, first, here, piece.data(), 0,
+                                   nullptr, nullptr) == CL_SUCCESS);
     }
   };
   fill(keys, [](std::size_t i) { return static_cast<std::uint8_t>(i / kRun + 7); });

@@ -291,7 +291,8 @@ TEST_CASE("large: top_k of more than 2^31 elements") {
   }
   const cl::Buffer in = smem::make_buffer(context, size);
   const cl_uchar usual = 100;
-  REQUIRE(clEnqueueFillBuffer(context.queue()(), in(), &usual, 1, 0, size, 0, nullptr, nullptr) == CL_SUCCESS);
+  REQUIRE(clEnqueueFillBuffer(context.queue()(), in(), &usual, 1, 0, size, 0, nullptr, nullptr) ==
+          CL_SUCCESS);
   std::vector<std::uint32_t> expected;
   std::vector<std::uint8_t> expected_values;
   for (std::uint8_t great = 140; great > 100; --great) {
