@@ -104,14 +104,14 @@ Image stacked(const std::vector<Image>& pictures, std::size_t gap) {
   return all;
 }
 
-Image contact_sheet(const std::vector<Captioned>& pictures, std::size_t columns) {
-  constexpr std::size_t kWidest = 256, kGap = 16, kCaption = 28;
+Image contact_sheet(const std::vector<Captioned>& pictures, std::size_t columns, std::size_t widest) {
+  constexpr std::size_t kGap = 16, kCaption = 28;
   std::size_t width = 1, height = 1;
   for (const Captioned& picture : pictures) {
     width = std::max(width, picture.image.cols);
     height = std::max(height, picture.image.rows);
   }
-  const std::size_t factor = (width + kWidest - 1) / kWidest;
+  const std::size_t factor = (width + widest - 1) / widest;
   width /= factor;
   height /= factor;
 

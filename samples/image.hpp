@@ -50,5 +50,6 @@ struct Captioned {
   Image image;
 };
 
-/// All pictures side by side, at one scale, with their captions, in rows of `columns`.
-Image contact_sheet(const std::vector<Captioned>& pictures, std::size_t columns);
+/// All pictures side by side, at one scale, at most `widest` pixels wide, with their captions, in rows of
+/// `columns`.
+Image contact_sheet(const std::vector<Captioned>& pictures, std::size_t columns, std::size_t widest = 256);

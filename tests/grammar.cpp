@@ -88,6 +88,16 @@ namespace {
   CALL(smem::exclusive_scan_by_key(c, v, v, out, {}))                                          \
   CALL(smem::exclusive_scan_by_key(c, v, v, out, {}, {}))                                      \
   CALL(smem::exclusive_scan_by_key(c, v, v, out, {}, {}, {}))                                  \
+  CALL(smem::reduce_by_key(c, v, v, out, w, w))                                                \
+  CALL(smem::reduce_by_key(c, v, v, out, w, w, {}))                                            \
+  CALL(smem::reduce_by_key(c, v, v, w, out, w, {}, {}))                                        \
+  CALL(smem::reduce_by_key(c, v, v, w, out))                                                   \
+  CALL(smem::reduce_by_key(c, v, v, out, w, {}))                                               \
+  CALL(smem::reduce_by_key(c, v, v, out, w, {}, {}))                                           \
+  CALL(smem::unique_by_key(c, v, v, out, w, w))                                                \
+  CALL(smem::unique_by_key(c, v, v, w, out, w, {}))                                            \
+  CALL(smem::unique_by_key(c, v, v, w, out))                                                   \
+  CALL(smem::unique_by_key(c, v, v, out, w, {}))                                               \
   CALL(smem::copy_if(c, v, out, w, text))                                                      \
   CALL(smem::copy_if(c, v, out, w, text, {}))                                                  \
   CALL(smem::copy_if(c, v, w, out, text, {}))                                                  \
@@ -266,7 +276,7 @@ namespace {
   CALL(moving_mean, MovingMean) CALL(softmax, Softmax) CALL(top_k, TopK) CALL(norm, Norm)       \
   CALL(rotary, Rotary) CALL(attention, Attention) CALL(append_to_cache, AppendToCache) CALL(rates, Rates)  \
   CALL(sort_rows, SortRows) CALL(sort_segments, SortSegments) CALL(gather, Gather) CALL(merge, Merge)  \
-  CALL(bounds, Bounds) CALL(sort_by, SortBy)
+  CALL(bounds, Bounds) CALL(sort_by, SortBy) CALL(reduce_by_key, ReduceByKey)
 // clang-format on
 
 template <class Out>

@@ -78,7 +78,7 @@ typedef struct {
 static inline uint begins_at(scan_row row, ulong i, ulong* mark) {
 #if MARKS == 1
   (void)mark;
-  return i > 0 && row.marks[i] != row.marks[i - 1];
+  return begins_segment(row.marks, i);
 #elif MARKS == 2
   uint begins = 0;
   for (; *mark < row.marks_count && row.marks[*mark] <= i; ++*mark) begins |= row.marks[*mark] == i;

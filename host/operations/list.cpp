@@ -16,6 +16,7 @@ namespace smem::operations {
   DO(vecmat)                \
   DO(scan)                  \
   DO(select)                \
+  DO(reduce_by_key)         \
   DO(sort)                  \
   DO(sort_rows)             \
   DO(sort_segments)         \

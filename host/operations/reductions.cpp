@@ -4,6 +4,8 @@
 #include "formatted.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 
 namespace smem::operations {
 
@@ -77,6 +79,27 @@ Fill fill_for(ReduceOp op, Scalar type, std::size_t count) {
     }
     default:
       return {.most = 100, .negative = negative};
+  }
+}
+
+double combined(ReduceOp op, double a, double b) {
+  switch (op) {
+    case ReduceOp::product:
+      return a * b;
+    case ReduceOp::min:
+      return std::fmin(a, b);
+    case ReduceOp::max:
+      return std::fmax(a, b);
+    case ReduceOp::bit_and:
+      return static_cast<double>(static_cast<std::int64_t>(a) & static_cast<std::int64_t>(b));
+    case ReduceOp::bit_or:
+      return static_cast<double>(static_cast<std::int64_t>(a) | static_cast<std::int64_t>(b));
+    case ReduceOp::any:
+      return a != 0 || b != 0 ? 1 : 0;
+    case ReduceOp::all:
+      return a != 0 && b != 0 ? 1 : 0;
+    default:
+      return a + b;
   }
 }
 

@@ -38,6 +38,9 @@ Scalar usual_result(ReduceOp op, Scalar in);
 /// Numbers of `type` whose results, of `count` elements each, are exact.
 Fill fill_for(ReduceOp op, Scalar type, std::size_t count);
 
+/// `a`, which is an identity or a result, and the element `b`, by one of sum to all.
+double combined(ReduceOp op, double a, double b);
+
 /// The variants of reductions.
 std::vector<Step> reduction_steps();
 /// Variants whose programs differ: of the three variants with trees, which differ in the tree alone, one.

@@ -33,28 +33,6 @@ double identity_of(ReduceOp op, Scalar type) {
   }
 }
 
-/// `a`, which is an identity or a result, and the element `b`.
-double combined(ReduceOp op, double a, double b) {
-  switch (op) {
-    case ReduceOp::product:
-      return a * b;
-    case ReduceOp::min:
-      return std::fmin(a, b);
-    case ReduceOp::max:
-      return std::fmax(a, b);
-    case ReduceOp::bit_and:
-      return static_cast<double>(static_cast<std::int64_t>(a) & static_cast<std::int64_t>(b));
-    case ReduceOp::bit_or:
-      return static_cast<double>(static_cast<std::int64_t>(a) | static_cast<std::int64_t>(b));
-    case ReduceOp::any:
-      return a != 0 || b != 0 ? 1 : 0;
-    case ReduceOp::all:
-      return a != 0 && b != 0 ? 1 : 0;
-    default:
-      return a + b;
-  }
-}
-
 ScanShape shape_of(const Words& words, const Extents& extents) {
   const bool columns = words.flag("columns"), keys = words.flag("by-key");
   const bool segments = words.text("segments") != "0";

@@ -11,9 +11,35 @@
 
 namespace smem::ops {
 
-CallMemory::CallMemory(runtime::Runtime& runtime, const Plan& plan) {
-  for (std::size_t i = 0; i < plan.scratch.size(); ++i)
-    areas_.at(i).emplace(runtime.scratch(), plan.scratch[i].bytes);
+namespace {
+
+cl::Buffer part_of(const char* operation, cl_mem buffer, std::size_t begin, std::size_t bytes) {
+  const cl_buffer_region region{begin, bytes};
+  cl_int status = CL_SUCCESS;
+  const cl_mem part = clCreateSubBuffer(buffer, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
+  runtime::check(status, "clCreateSubBuffer", operation);
+  return cl::Buffer(part);
+}
+
+}  // namespace
+
+CallMemory::CallMemory(runtime::Runtime& runtime, const Plan& plan, const CallerMemory* callers) {
+  if (callers != nullptr && callers->bytes < plan.scratch_buffer_bytes()) {
+    refuse(plan.operation, "scratch",
+           formatted("at least {} bytes, as the plan says", plan.scratch_buffer_bytes()),
+           formatted("{} bytes", callers->bytes));
+  }
+  std::size_t place = 0;
+  for (std::size_t i = 0; i < plan.scratch.size(); ++i) {
+    const std::size_t bytes = plan.scratch[i].bytes;
+    if (callers == nullptr) {
+      areas_.at(i).emplace(runtime.scratch(), bytes);
+    } else if (bytes > 0) {
+      place = plan::round_up(place, Plan::kScratchAlignment);
+      callers_.at(i) = part_of(plan.operation.c_str(), callers->buffer, callers->begin + place, bytes);
+      place += bytes;
+    }
+  }
   if (plan.counters) {
     counters_.emplace(runtime.scratch(), runtime::ScratchPool::kZeroedBytes, runtime::Lease::Kind::zeroed);
   }
@@ -22,7 +48,8 @@ CallMemory::CallMemory(runtime::Runtime& runtime, const Plan& plan) {
 CallMemory::~CallMemory() = default;
 
 cl_mem CallMemory::area(std::size_t number, cl_mem otherwise) const {
-  return areas_.at(number) ? areas_[number]->memory_or(otherwise) : otherwise;
+  if (callers_.at(number)() != nullptr) return callers_[number]();
+  return areas_[number] ? areas_[number]->memory_or(otherwise) : otherwise;
 }
 
 cl_mem CallMemory::counters(cl_mem otherwise) const {
@@ -63,13 +90,14 @@ void read_to_host(const Context& context, const char* operation, cl_mem from, st
                  "clEnqueueReadBuffer", operation);
 }
 
-std::vector<cl::Event> CallMemory::clear(runtime::Runtime& runtime, const Plan& plan) {
+std::vector<cl::Event> CallMemory::clear(runtime::Runtime& runtime, const Plan& plan,
+                                         std::span<const cl::Event> wait_for) {
   std::vector<cl::Event> cleared;
   for (std::size_t i = 0; i < plan.scratch.size(); ++i) {
     if (plan.scratch[i].zeroed_bytes == 0) continue;
-    cleared.push_back(enqueue_zeros(runtime, plan.operation.c_str(), areas_[i]->memory_or(nullptr), 0,
-                                    plan.scratch[i].zeroed_bytes, sizeof(cl_ulong), {}));
-    areas_[i]->used_until(cleared.back());
+    cleared.push_back(enqueue_zeros(runtime, plan.operation.c_str(), area(i, nullptr), 0,
+                                    plan.scratch[i].zeroed_bytes, sizeof(cl_ulong), wait_for));
+    if (areas_.at(i)) areas_[i]->used_until(cleared.back());
   }
   return cleared;
 }
@@ -94,6 +122,10 @@ void add_overrides(runtime::ProblemKey& key, const PlanOverrides& fixed) {
 PlanOverrides overrides_of(const runtime::Runtime& runtime, const char* operation,
                            const CallOptions& options) {
   runtime.check_events(operation, options.wait_for);
+  if (options.scratch) {
+    refuse(operation, "scratch", "none: sort, sort_pairs and argsort take the caller's temporary memory",
+           "a view");
+  }
   if (options.plan != nullptr) {
     if (options.overrides != nullptr) refuse(operation, "overrides", "none beside a plan", "both");
     if (!options.variant.empty() && options.variant != options.plan->variant) {
@@ -179,9 +211,11 @@ void require_same_plan(const char* operation, const CallOptions& options, const 
 }  // namespace
 
 cl::Event launch_all(runtime::Runtime& runtime, const runtime::Ready& ready,
-                     std::span<const cl::Event> wait_for, Bind bind) {
-  CallMemory memory(runtime, ready.plan);
-  std::vector<cl::Event> cleared = memory.clear(runtime, ready.plan);
+                     std::span<const cl::Event> wait_for, Bind bind, const CallerMemory* callers) {
+  CallMemory memory(runtime, ready.plan, callers);
+  // What the caller waits for may use the caller's memory; nothing uses the context's.
+  std::vector<cl::Event> cleared =
+      memory.clear(runtime, ready.plan, callers != nullptr ? wait_for : std::span<const cl::Event>());
   if (!cleared.empty() && !runtime.in_order()) {
     cleared.insert(cleared.end(), wait_for.begin(), wait_for.end());
     wait_for = cleared;
@@ -222,9 +256,10 @@ cl::Event run_by(const Context& context, const CallProblem& problem, const CallO
   }
 }
 
-cl::Event run(const Context& context, const CallProblem& problem, const CallOptions& options, Bind bind) {
+cl::Event run(const Context& context, const CallProblem& problem, const CallOptions& options, Bind bind,
+              const CallerMemory* callers) {
   return run_by(context, problem, options, [&](const runtime::Ready& ready) {
-    return launch_all(context.runtime(), ready, options.wait_for, bind);
+    return launch_all(context.runtime(), ready, options.wait_for, bind, callers);
   });
 }
 

@@ -26,10 +26,17 @@
 
 namespace smem::ops {
 
-/// The temporary memory of one call.
+/// Temporary memory of a caller's, checked: where it begins in a buffer that is no part of another one.
+struct CallerMemory {
+  cl_mem buffer = nullptr;
+  std::size_t begin = 0, bytes = 0;
+};
+
+/// The temporary memory of one call: the context's, or the caller's.
 class CallMemory {
  public:
-  CallMemory(runtime::Runtime& runtime, const Plan& plan);
+  /// \throws Error naming "scratch" when the caller's is too small.
+  CallMemory(runtime::Runtime& runtime, const Plan& plan, const CallerMemory* callers);
   ~CallMemory();
   CallMemory(const CallMemory&) = delete;
   CallMemory& operator=(const CallMemory&) = delete;
@@ -38,12 +45,14 @@ class CallMemory {
   cl_mem area(std::size_t number, cl_mem otherwise) const;
   /// Counters that are zero, and are to be left so; or `otherwise` when the plan needs none.
   cl_mem counters(cl_mem otherwise) const;
-  /// Makes zero what the plan wants to begin with zero. \returns the fills' events.
-  std::vector<cl::Event> clear(runtime::Runtime& runtime, const Plan& plan);
+  /// Makes zero what the plan wants to begin with zero, after `wait_for`. \returns the fills' events.
+  std::vector<cl::Event> clear(runtime::Runtime& runtime, const Plan& plan,
+                               std::span<const cl::Event> wait_for);
   void used_until(const cl::Event& event);
 
  private:
   std::array<std::optional<runtime::Lease>, Plan::kMostScratch> areas_;
+  std::array<cl::Buffer, Plan::kMostScratch> callers_;  ///< parts of the caller's memory
   std::optional<runtime::Lease> counters_;
 };
 
@@ -125,8 +134,8 @@ void run_to_host(const Context& context, const char* operation, std::span<std::b
 }
 
 /// What the options fix of a plan: the plan's own overrides when there is one. \throws Error when a plan
-/// comes together with a variant or overrides, the variant stands twice and differs, or an event to wait for
-/// is none of the context's.
+/// comes together with a variant or overrides, the variant stands twice and differs, an event to wait for is
+/// none of the context's, or there is temporary memory, which callers have taken out where they use it.
 PlanOverrides overrides_of(const runtime::Runtime& runtime, const char* operation,
                            const CallOptions& options);
 
@@ -191,18 +200,14 @@ using Bind = FunctionRef<void(const Launching&)>;
 using Enqueue = FunctionRef<cl::Event(const runtime::Ready&)>;
 
 /// Enqueues the launches of a plan, one after the other; `bind(launching)` gives each its arguments.
+/// `callers`: the caller's own temporary memory, or null.
 cl::Event launch_all(runtime::Runtime& runtime, const runtime::Ready& ready,
-                     std::span<const cl::Event> wait_for, Bind bind);
-
-/// What the options fix of a plan: the plan's own overrides when there is one. \throws Error when a plan
-/// comes together with a variant or overrides, the variant stands twice and differs, or an event to wait for
-/// is none of the context's.
-PlanOverrides overrides_of(const runtime::Runtime& runtime, const char* operation,
-                           const CallOptions& options);
+                     std::span<const cl::Event> wait_for, Bind bind, const CallerMemory* callers = nullptr);
 
 cl::Event run_by(const Context& context, const CallProblem& problem, const CallOptions& options,
                  Enqueue enqueue);
-cl::Event run(const Context& context, const CallProblem& problem, const CallOptions& options, Bind bind);
+cl::Event run(const Context& context, const CallProblem& problem, const CallOptions& options, Bind bind,
+              const CallerMemory* callers = nullptr);
 cl::Event run_empty(const Context& context, const CallProblem& problem, const CallOptions& options);
 
 /// Finds a problem's plan, and has `enqueue(ready)` enqueue the call. For calls that make other calls; others
@@ -216,12 +221,12 @@ cl::Event run_by(const Context& context, const char* operation,
 }
 
 /// Runs a problem: finds its plan, and launches it with the arguments that `bind(launching)` gives. As
-/// run_by().
+/// run_by(). `callers`: the caller's own temporary memory, or null.
 template <class Problem>
 cl::Event run(const Context& context, const char* operation,
               PlanFunction<std::type_identity_t<Problem>> plan_of, const Problem& problem,
-              const CallOptions& options, Bind bind) {
-  return run(context, CallProblemOf<Problem>(operation, plan_of, problem), options, bind);
+              const CallOptions& options, Bind bind, const CallerMemory* callers = nullptr) {
+  return run(context, CallProblemOf<Problem>(operation, plan_of, problem), options, bind, callers);
 }
 
 /// Rows, columns and batch of what a kernel does.

@@ -9,6 +9,7 @@
 #include <smem/sort.hpp>
 
 #include <bit>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,7 +37,7 @@ cl_uint route_of(std::size_t pass, std::size_t passes, bool in_place) {
 }
 
 cl::Event launch(const Context& context, const SortProblem& problem, const Operands& o,
-                 const CallOptions& options) {
+                 const CallOptions& options, const ops::CallerMemory* callers) {
   const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
   const bool has_values = problem.payload != SortPayload::none;
   // Kernels know values as parts of a power of two of bytes.
@@ -58,13 +59,14 @@ cl::Event launch(const Context& context, const SortProblem& problem, const Opera
            static_cast<cl_uint>(passes), static_cast<cl_uint>(pass), route_of(pass, passes, problem.in_place),
            launch.scratch(2, in));
   };
-  return ops::run(context, plan::operation_name(problem), plan_sort, problem, options, bind);
+  return ops::run(context, plan::operation_name(problem), plan_sort, problem, options, bind, callers);
 }
 
 /// The checks that all sorts share, and the launch.
 cl::Event check_and_launch(const Context& context, SortProblem problem, const Operands& o,
-                           const SortOrder& order, const CallOptions& options) {
+                           const SortOrder& order, CallOptions options) {
   const char* operation = plan::operation_name(problem);
+  const std::optional<Vector> scratch = std::exchange(options.scratch, std::nullopt);
   problem.keys = ops::number_type(operation, "keys", o.keys.type);
   problem.size = o.keys.size;
   problem.descending = order.descending;
@@ -101,7 +103,8 @@ cl::Event check_and_launch(const Context& context, SortProblem problem, const Op
   };
   std::vector<View> views;
   /// `source`: the view that it may take the place of.
-  const auto check = [&](const char* name, const ConstVector& view, bool written, const char* source = "") {
+  const auto check = [&](const char* name, const ConstVector& view, bool written,
+                         const char* source = "") -> const View& {
     const ConstMatrix matrix = ops::as_matrix(view);
     const ops::Memory memory = ops::check_view(context, operation, name, matrix, written);
     for (const View& other : views) {
@@ -117,13 +120,27 @@ cl::Event check_and_launch(const Context& context, SortProblem problem, const Op
     }
     views.push_back({name, matrix, memory, written});
     if (written) ops::require_readable(operation, name, memory);  // between passes
+    return views.back();
   };
   check("keys", o.keys, false);
   if (pairs) check("values", o.values, false);
   if (problem.payload != SortPayload::places) check(out_name, o.out, true, "keys");
   if (pairs) check("out_values", o.out_values, true, "values");
   if (problem.payload == SortPayload::places) check("places", o.out_values, true);
-  return launch(context, problem, o, options);
+  if (!scratch || scratch->size == 0) {  // what the plan needs
+    const ops::CallerMemory none;
+    return launch(context, problem, o, options, scratch ? &none : nullptr);
+  }
+  const View& view = check("scratch", *scratch, true);
+  const std::size_t bytes = scratch->type.bytes;
+  const ops::CallerMemory callers{view.memory.root, view.memory.origin + scratch->offset * bytes,
+                                  scratch->size * bytes};
+  if (callers.begin % Plan::kScratchAlignment != 0) {
+    refuse(operation, "scratch",
+           formatted("a view from a multiple of {} bytes of its buffer on", Plan::kScratchAlignment),
+           formatted("one from byte {} on", callers.begin));
+  }
+  return launch(context, problem, o, options, &callers);
 }
 
 }  // namespace

@@ -83,7 +83,11 @@ std::string body(const Plan& plan, const Device* device, const Knowledge& knowle
     line(text, "after it", side_text(launch));
   if (plan.rounds != 1) line(text, "rounds", formatted("{}, of all launches", plan.rounds));
   if (const std::string numbers = numbers_text(plan); !numbers.empty()) line(text, "numbers", numbers);
-  if (plan.scratch_bytes > 0) line(text, "scratch", amount(static_cast<double>(plan.scratch_bytes), "B"));
+  if (plan.scratch_bytes > 0) {
+    line(text, "scratch",
+         formatted("{}; as one buffer of the caller's {} bytes",
+                   amount(static_cast<double>(plan.scratch_bytes), "B"), plan.scratch_buffer_bytes()));
+  }
   line(text, "work-group",
        formatted("{} x {} x {} of {} x {} x {} work-items: {} groups, {} elements a work-item",
                  plan.work_group[0], plan.work_group[1], plan.work_group[2], plan.global[0], plan.global[1],

@@ -43,6 +43,13 @@ const std::vector<Alternative>& Alternatives::all() const {
   return made_->all;
 }
 
+std::size_t Plan::scratch_buffer_bytes() const {
+  std::size_t bytes = 0;
+  for (const Scratch& area : scratch)
+    if (area.bytes > 0) bytes = plan::round_up(bytes, kScratchAlignment) + area.bytes;
+  return bytes;
+}
+
 std::vector<const Launch*> Plan::launches() const {
   std::vector<const Launch*> all;
   for (const Launch& launch : before)

@@ -3,7 +3,9 @@
 
 #include <smem/opencl.hpp>
 #include <smem/plan.hpp>
+#include <smem/view.hpp>
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -20,6 +22,10 @@ struct CallOptions {
   const Plan* plan = nullptr;
   /// Fixed besides the variant: tile, work-group, layout of the tile; not owned. Not together with a plan.
   const PlanOverrides* overrides = nullptr;
+  /// Temporary memory of the caller's, in place of the context's: sort(), sort_pairs() and argsort() take it,
+  /// others refuse it. At least Plan::scratch_buffer_bytes() of any type, from a multiple of
+  /// Plan::kScratchAlignment bytes of a buffer on; it must overlap no other view. What is in it is lost.
+  std::optional<Vector> scratch = {};
 };
 
 }  // namespace smem

@@ -130,6 +130,11 @@ struct Plan : Launch {
   Alternatives alternatives;  ///< the other variants, when the plan chose; empty when the caller did
 
   static constexpr std::size_t kMostScratch = 3;  ///< areas of temporary memory
+  /// Bytes that divide the begin of an area in a caller's buffer: as many as any device asks for.
+  static constexpr std::size_t kScratchAlignment = 4096;
+
+  /// Bytes of a caller's buffer (CallOptions::scratch) that holds all temporary memory.
+  SMEM_API std::size_t scratch_buffer_bytes() const;
 
   /// All launches in their order.
   SMEM_API std::vector<const Launch*> launches() const;

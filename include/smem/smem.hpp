@@ -54,6 +54,8 @@
 #include <smem/pool.hpp>
 #include <smem/pool_plan.hpp>
 #include <smem/reduce.hpp>
+#include <smem/reduce_by_key.hpp>
+#include <smem/reduce_by_key_plan.hpp>
 #include <smem/reduce_plan.hpp>
 #include <smem/rotary.hpp>
 #include <smem/rotary_plan.hpp>

@@ -35,11 +35,12 @@ struct SortOrder {
 /// Keys are integers of 8 to 64 bits, half, bfloat16, float32 or float64; the device needs neither fp16 nor
 /// fp64. `out` has the type and size of `keys`. It may be `keys` itself; otherwise they must not overlap.
 ///
-/// O(n) for each digit of 8 bits. Temporary memory comes from the context, slightly more than the size of the
-/// keys: Plan::scratch_bytes. The same bits in every run. No host wait. \returns the event that completes
-/// with the result. \throws Error when `out` has another type or size, the selected bits exceed the key, a
-/// view exceeds its buffer, overlaps an output or belongs to another context, or the variant cannot run. The
-/// error names the argument, and nothing is enqueued.
+/// O(n) for each digit of 8 bits. Temporary memory, slightly more than the size of the keys
+/// (Plan::scratch_bytes), comes from the context, or from the caller as CallOptions::scratch, which nothing
+/// else may use until the call has completed. The same bits in every run. No host wait. \returns the event
+/// that completes with the result. \throws Error when `out` has another type or size, the selected bits
+/// exceed the key, a view exceeds its buffer, overlaps an output or belongs to another context, or the
+/// variant cannot run. The error names the argument, and nothing is enqueued.
 ///
 /// A. Adinets and D. Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs", arXiv
 /// 2206.01784, 2022; N. Satish, M. Harris and M. Garland, "Designing efficient sorting algorithms for

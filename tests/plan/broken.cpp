@@ -131,6 +131,10 @@ std::vector<Case> cases() {
        [](const Device& d, const PlanOverrides& o) {
          return smem::plan_softmax(d, {.rows = 1024, .cols = 1024}, o);
        }},
+      {"reduce_by_key", "float32", smem::reduce_by_key_variants(),
+       [](const Device& d, const PlanOverrides& o) {
+         return smem::plan_reduce_by_key(d, {.size = 1 << 20}, o);
+       }},
       {"top_k", "float32", smem::top_k_variants(),
        [](const Device& d, const PlanOverrides& o) {
          return smem::plan_top_k(d, {.rows = 16, .cols = 4096, .k = 8}, o);

@@ -1,0 +1,372 @@
+// Reductions of runs of equal keys: operations, lengths of runs and hostile input beside plain loops.
+#include <smem/smem.hpp>
+
+#include "support/environment.hpp"
+#include "support/failure.hpp"
+#include "support/random.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+using smem::ReduceOp;
+using smem::Reduction;
+using smem::Scalar;
+using smem::Vector;
+using test::failure_of;
+
+namespace {
+
+bool runs(const smem::Device& device, std::string_view variant) {
+  if (variant == "look_back") return device.forward_progress;
+  return variant != "cpu" || (device.type == smem::DeviceType::cpu && device.long_loops);
+}
+
+std::vector<std::string> running_variants(const smem::Device& device) {
+  std::vector<std::string> variants;
+  for (const std::string_view variant : smem::reduce_by_key_variants())
+    if (runs(device, variant)) variants.emplace_back(variant);
+  return variants;
+}
+
+/// Keys and what their runs make.
+struct Runs {
+  std::vector<std::uint32_t> keys;
+  std::vector<std::int32_t> values;
+};
+
+/// Runs of about `length` elements; neighbours differ, and keys come again.
+Runs runs_of(std::size_t size, std::size_t length) {
+  Runs made;
+  test::Random random(size + length);
+  std::uint32_t key = 7;
+  for (std::size_t i = 0; i < size; ++i) {
+    if (i > 0 && random.next() % length == 0) key = key % 5 + 1;
+    made.keys.push_back(key);
+    made.values.push_back(static_cast<std::int32_t>(random.next() % 2001) - 1000);
+  }
+  return made;
+}
+
+Runs reduced(const Runs& in) {
+  Runs made;
+  for (std::size_t i = 0; i < in.keys.size(); ++i) {
+    if (i == 0 || in.keys[i] != in.keys[i - 1]) {
+      made.keys.push_back(in.keys[i]);
+      made.values.push_back(in.values[i]);
+    } else {
+      made.values.back() += in.values[i];
+    }
+  }
+  return made;
+}
+
+/// Whether the device's result is that of a plain loop, and nothing behind it was written.
+bool is_right(const smem::Context& context, const Runs& in, const std::string& variant) {
+  constexpr std::int32_t kPoison = 0x5a5a5a5a;
+  const std::size_t size = in.keys.size();
+  const smem::Array<std::uint32_t> keys(context, in.keys);
+  const smem::Array<std::int32_t> values(context, in.values);
+  const smem::Array<std::uint32_t> unique_keys(context, std::vector<std::uint32_t>(size + 1, kPoison));
+  const smem::Array<std::int32_t> sums(context, std::vector<std::int32_t>(size + 1, kPoison));
+  const std::size_t count = smem::reduce_by_key(context, keys.vector(), values.vector(), unique_keys.vector(),
+                                                sums.vector(), ReduceOp::sum, {.variant = variant});
+  Runs expected = reduced(in);
+  if (count != expected.keys.size()) return false;
+  expected.keys.resize(size + 1, kPoison);
+  expected.values.resize(size + 1, kPoison);
+  return unique_keys.to_host() == expected.keys && sums.to_host() == expected.values;
+}
+
+}  // namespace
+
+TEST_CASE("reduce_by_key: every variant, runs of all lengths, sizes around tiles and parts") {
+  const smem::Context context;
+  for (const std::string& variant : running_variants(context.device())) {
+    CAPTURE(variant);
+    for (const std::size_t length : {1, 2, 5, 100, 3000, 1 << 30}) {
+      CAPTURE(length);
+      for (const std::size_t size : {1, 2, 255, 1024, 1025, 4097, 70001, 300007}) {
+        CAPTURE(size);
+        CHECK(is_right(context, runs_of(size, length), variant));
+      }
+    }
+    Runs different = runs_of(300007, 2);  // every element is a run
+    for (std::size_t i = 0; i < different.keys.size(); ++i)
+      different.keys[i] = static_cast<std::uint32_t>(i);
+    CHECK(is_right(context, different, variant));
+    Runs last = runs_of(300007, 1 << 30);  // one run, and the last element alone
+    last.keys.back() += 1;
+    CHECK(is_right(context, last, variant));
+  }
+}
+
+TEST_CASE("reduce_by_key: where nobody waits, groups compute what others make") {
+  const test::Variable clamp("SMEM_CLAMP", "poll_limit=0");
+  const smem::Context context;
+  if (!context.device().forward_progress) return;
+  for (const std::string& variant : running_variants(context.device())) {
+    CAPTURE(variant);
+    for (const std::size_t length : {3, 100000}) {
+      CAPTURE(length);
+      for (int turn = 0; turn < 3; ++turn)
+        CHECK(is_right(context, runs_of(300007, length), variant));
+    }
+  }
+}
+
+TEST_CASE("reduce_by_key: where nothing is known of forward progress, there are two launches") {
+  const test::Variable clamp("SMEM_CLAMP", "forward_progress=0");
+  const smem::Context context;
+  CHECK(is_right(context, runs_of(300007, 20), ""));
+  CHECK(smem::plan_reduce_by_key(context.device(), {.size = 1 << 22}).before.size() == 1);
+}
+
+// Of a custom operation that does not commute, and whose identity is none on the left.
+TEST_CASE("reduce_by_key: operations of floats, in their order, with the same bits in every run") {
+  const smem::Context context;
+  const Runs in = runs_of(200003, 300);
+  std::vector<float> values(in.values.begin(), in.values.end());
+  for (float& value : values)
+    value *= 1.1F;
+  values[5] = std::numeric_limits<float>::quiet_NaN();
+  const smem::Array<std::uint32_t> keys(context, in.keys);
+  const smem::Array<float> elements(context, values);
+  const std::size_t size = values.size();
+  const smem::Array<std::uint32_t> unique_keys(context, smem::Count{size});
+  const smem::Array<float> out(context, smem::Count{size});
+  const auto call = [&](const std::string& variant, const Reduction& operation) {
+    const std::size_t count =
+        smem::reduce_by_key(context, keys.vector(), elements.vector(), unique_keys.vector(), out.vector(),
+                            operation, {.variant = variant});
+    std::vector<float> got = out.to_host();
+    got.resize(count);
+    return got;
+  };
+  for (const std::string& variant : running_variants(context.device())) {
+    CAPTURE(variant);
+    const std::vector<float> sums = call(variant, ReduceOp::sum), least = call(variant, ReduceOp::min),
+                             lasts = call(variant, Reduction::custom("b == 0 ? a : b", "0"));
+    std::size_t run = 0, wrong = 0;
+    for (std::size_t begin = 0; begin < size; ++run) {
+      std::size_t end = begin;
+      double sum = 0, magnitude = 0;
+      float expected_least = std::numeric_limits<float>::quiet_NaN(), last = 0;
+      for (; end < size && in.keys[end] == in.keys[begin]; ++end) {
+        sum += values[end];
+        magnitude += std::fabs(values[end]);
+        expected_least = std::fmin(expected_least, values[end]);
+        if (values[end] != 0) last = values[end];
+      }
+      const bool has_nan = std::isnan(sum);
+      wrong += has_nan ? !std::isnan(sums[run]) : std::fabs(sums[run] - sum) > 1e-5 * magnitude;
+      wrong += least[run] != expected_least;
+      wrong += std::bit_cast<std::uint32_t>(lasts[run]) != std::bit_cast<std::uint32_t>(last) && !has_nan;
+      begin = end;
+    }
+    CHECK(wrong == 0);
+    CHECK(run == sums.size());
+    for (int turn = 0; turn < 4; ++turn) {
+      const std::vector<float> again = call(variant, ReduceOp::sum);
+      CHECK(std::equal(sums.begin(), sums.end(), again.begin(), again.end(), [](float a, float b) {
+        return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
+      }));
+    }
+  }
+}
+
+TEST_CASE("reduce_by_key: zeros of both signs are one key, and each NaN is a run of its own") {
+  const smem::Context context;
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> numbers{-0.0, 0.0, -0.0, nan, nan, 1.0, 1.0, INFINITY, INFINITY, -INFINITY};
+  const auto check = [&](auto zero) {
+    using K = decltype(zero);
+    std::vector<K> made;
+    for (const double number : numbers)
+      made.push_back(K(static_cast<float>(number)));
+    const smem::Array<K> keys(context, made), unique_keys(context, smem::Count{made.size()});
+    const smem::Array<std::uint16_t> in(context, std::vector<std::uint16_t>(made.size(), 1)),
+        out(context, smem::Count{made.size()});
+    for (const std::string& variant : running_variants(context.device())) {
+      CAPTURE(variant);
+      CHECK(smem::reduce_by_key(context, keys.vector(), in.vector(), unique_keys.vector(), out.vector(), {},
+                                {.variant = variant}) == 6);
+      std::vector<std::uint16_t> lengths = out.to_host();
+      lengths.resize(6);
+      CHECK(lengths == std::vector<std::uint16_t>{3, 1, 1, 2, 2, 1});
+      CHECK(std::signbit(static_cast<float>(unique_keys.to_host()[0])));
+    }
+  };
+  check(float());
+  check(double());
+  check(smem::half());
+  check(smem::bfloat16());
+}
+
+TEST_CASE("unique_by_key: the first element of each run, bit by bit") {
+  const smem::Context context;
+  for (const std::string& variant : running_variants(context.device())) {
+    CAPTURE(variant);
+    for (const std::size_t length : {1, 3, 5000}) {
+      const Runs in = runs_of(150001, length);
+      std::vector<float> elements;  // with NaNs of any payload among them
+      for (std::size_t i = 0; i < in.keys.size(); ++i)
+        elements.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(0x7f900000 + i)));
+      const smem::Array<std::uint32_t> keys(context, in.keys),
+          unique_keys(context, smem::Count{in.keys.size()});
+      const smem::Array<float> values(context, elements), out(context, smem::Count{in.keys.size()});
+      const std::size_t count = smem::unique_by_key(context, keys.vector(), values.vector(),
+                                                    unique_keys.vector(), out.vector(), {.variant = variant});
+      std::vector<float> got = out.to_host();
+      std::size_t run = 0, wrong = 0;
+      for (std::size_t i = 0; i < in.keys.size(); ++i) {
+        if (i > 0 && in.keys[i] == in.keys[i - 1]) continue;
+        wrong += std::bit_cast<std::uint32_t>(got[run++]) != 0x7f900000 + i;
+      }
+      CHECK(wrong == 0);
+      CHECK(count == run);
+    }
+  }
+}
+
+TEST_CASE("reduce_by_key: a histogram of sorted keys, counted on the device, and nothing at all") {
+  const smem::Context context;
+  const smem::Array<std::int16_t> keys(context, {4, -1, 4, 4, -1, 7}), sorted(context, smem::Count{6}),
+      unique_keys(context, smem::Count{6});
+  const smem::Array<double> in(context, {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}), values(context, smem::Count{6}),
+      out(context, smem::Count{6});
+  const smem::Array<std::uint32_t> count(context, {99});
+  smem::sort_pairs(context, keys.vector(), in.vector(), sorted.vector(), values.vector());
+  if (context.device().fp64) {
+    smem::reduce_by_key(context, sorted.vector(), values.vector(), unique_keys.vector(), out.vector(),
+                        count.vector())
+        .wait();
+    CHECK(count.to_host()[0] == 3);
+    const std::vector<double> sums = out.to_host();
+    CHECK(std::vector(sums.begin(), sums.begin() + 3) == std::vector<double>{7, 8, 6});
+    CHECK(unique_keys.to_host()[0] == -1);
+  }
+  smem::reduce_by_key(context, sorted.vector(0, 0), values.vector(0, 0), unique_keys.vector(), out.vector(),
+                      count.vector())
+      .wait();
+  CHECK(count.to_host()[0] == 0);
+  CHECK(smem::unique_by_key(context, sorted.vector(0, 0), values.vector(0, 0), unique_keys.vector(),
+                            out.vector()) == 0);
+}
+
+TEST_CASE("bad input of reduce_by_key: each is refused by name, and nothing is written") {
+  const smem::Context context;
+  const std::vector<std::uint32_t> poison(100, 77);
+  const smem::Array<std::uint32_t> keys(context, std::vector<std::uint32_t>(100, 1)),
+      in(context, std::vector<std::uint32_t>(100, 1)), unique_keys(context, poison), out(context, poison),
+      count(context, {77, 77});
+  const Vector k = keys.vector(), v = in.vector(), to_keys = unique_keys.vector(), to = out.vector(),
+               one = count.vector(0, 1);
+  const auto argument = [&](const Vector& a, const Vector& b, const Vector& c, const Vector& d,
+                            const Vector& e, const Reduction& operation = {},
+                            const smem::CallOptions& options = {}) {
+    return failure_of([&] { smem::reduce_by_key(context, a, b, c, d, e, operation, options); }).argument;
+  };
+  const auto typed = [](const smem::Array<std::uint32_t>& array, Scalar type) {
+    return Vector(array.buffer()(), type, 4 * 100 / size_of(type));
+  };
+  CHECK(argument(k, in.vector(0, 99), to_keys, to, one) == "in");
+  CHECK(argument(k, v, unique_keys.vector(0, 99), to, one) == "unique_keys");
+  CHECK(argument(k, v, to_keys, out.vector(0, 99), one) == "out");
+  CHECK(argument(k, v, typed(unique_keys, Scalar::int32), to, one) == "unique_keys");
+  CHECK(argument(k, v, to_keys, typed(out, Scalar::float32), one) == "out");
+  CHECK(argument(k, v, to_keys, to, count.vector()) == "count");
+  CHECK(argument(k, v, to_keys, to, Vector(count.buffer()(), Scalar::int32, 1)) == "count");
+  CHECK(argument(k, v, k, to, one) == "unique_keys");
+  CHECK(argument(k, v, to_keys, v, one) == "out");
+  CHECK(argument(k, v, to_keys, unique_keys.vector(), one) == "out");
+  CHECK(argument(k, v, to_keys, to, out.vector(3, 1)) == "count");
+  CHECK(argument(k, v, to_keys, to, one, ReduceOp::mean) == "operation");
+  CHECK(argument(k, v, to_keys, to, one, Reduction(ReduceOp::sum, smem::FloatMode::compensated)) == "mode");
+  CHECK(argument(k, v, to_keys, to, one, static_cast<ReduceOp>(99)) == "operation");
+  CHECK(argument(k, v, to_keys, to, one, Reduction::custom("a +* b", "0")) == "expression");
+  CHECK(argument(k, v, to_keys, to, one, {}, {.variant = "none"}) == "variant");
+  CHECK(argument(Vector(nullptr, Scalar::uint32, 100), v, to_keys, to, one) == "keys");
+  const std::size_t many = std::size_t{1} << 32;  // which 32 bits cannot count
+  const auto huge = [many](const smem::Array<std::uint32_t>& array) {
+    return Vector(array.buffer()(), Scalar::uint32, many);
+  };
+  CHECK(argument(huge(keys), huge(in), huge(unique_keys), huge(out), one) == "count");
+  const Vector wide(out.buffer()(), smem::ElementType::of_bytes(16), 25),
+      from(in.buffer()(), smem::ElementType::of_bytes(16), 25);
+  const auto error =
+      failure_of([&] { smem::unique_by_key(context, keys.vector(0, 25), from, to_keys, wide, one); });
+  CHECK(error.operation == "unique_by_key");
+  CHECK(error.argument == "in");
+  smem::Device device;
+  device.fp64 = false;
+  smem::ReduceByKeyProblem problem{.keys = Scalar::float64, .size = 10};
+  CHECK_NOTHROW(smem::plan_reduce_by_key(device, problem));
+  problem.in = problem.out = Scalar::float64;
+  CHECK(failure_of([&] { smem::plan_reduce_by_key(device, problem); }).argument == "in");
+  context.queue().finish();
+  CHECK(unique_keys.to_host() == poison);
+  CHECK(out.to_host() == poison);
+  CHECK(count.to_host() == std::vector<std::uint32_t>(2, 77));
+}
+
+// Bytes, of whose keys and results only the begin is looked at.
+TEST_CASE("large: reduce_by_key and unique_by_key of more than 2^31 elements") {
+  const smem::Context context;
+  const std::size_t size = (std::size_t{1} << 31) + 4099;
+  const smem::Device& device = context.device();
+  if (device.max_allocation < size || device.global_bytes < 4 * size + (size >> 2)) {
+    MESSAGE("skipped: " << device.name << " has no four buffers of " << size << " bytes");
+    return;
+  }
+  const cl::Buffer keys = smem::make_buffer(context, size), in = smem::make_buffer(context, size),
+                   unique_keys = smem::make_buffer(context, size), out = smem::make_buffer(context, size);
+  constexpr std::size_t kPiece = std::size_t{1} << 28, kRun = (std::size_t{1} << 27) + 3;
+  std::vector<std::uint8_t> piece(kPiece), sums(size / kRun + 1);
+  const auto fill = [&](const cl::Buffer& buffer, const auto& element) {
+    for (std::size_t first = 0; first < size; first += kPiece) {
+      const std::size_t here = std::min(kPiece, size - first);
+      for (std::size_t i = 0; i < here; ++i)
+        piece[i] = element(first + i);
+      REQUIRE(clEnqueueWriteBuffer(context.queue()(), buffer(), CL_TRUE, first, here, piece.data(), 0,
+                                   nullptr, nullptr) == CL_SUCCESS);
+    }
+  };
+  fill(keys, [](std::size_t i) { return static_cast<std::uint8_t>(i / kRun + 7); });
+  fill(in, [&](std::size_t i) {
+    const auto element = static_cast<std::uint8_t>(i % 251);
+    sums[i / kRun] = static_cast<std::uint8_t>(sums[i / kRun] + element);
+    return element;
+  });
+  using Bytes = smem::VectorView<std::uint8_t>;
+  for (const std::string& variant : running_variants(device)) {
+    // Work-groups are loops on a CPU: there, one of the variants for GPUs is enough.
+    if (device.type == smem::DeviceType::cpu && variant == "reduce_then_scan") continue;
+    CAPTURE(variant);
+    CHECK(smem::reduce_by_key(context, Bytes(keys, size), Bytes(in, size), Bytes(unique_keys, size),
+                              Bytes(out, size), ReduceOp::sum, {.variant = variant}) == sums.size());
+    std::vector<std::uint8_t> got(sums.size());
+    REQUIRE(clEnqueueReadBuffer(context.queue()(), out(), CL_TRUE, 0, got.size(), got.data(), 0, nullptr,
+                                nullptr) == CL_SUCCESS);
+    CHECK(got == sums);
+    // Every element is a run, and its place in the output that in the input.
+    CHECK(smem::unique_by_key(context, Bytes(in, size), Bytes(keys, size), Bytes(unique_keys, size),
+                              Bytes(out, size), {.variant = variant}) == size);
+    std::size_t wrong = 0;
+    for (std::size_t first = 0; first < size; first += kPiece) {
+      const std::size_t here = std::min(kPiece, size - first);
+      REQUIRE(clEnqueueReadBuffer(context.queue()(), out(), CL_TRUE, first, here, piece.data(), 0, nullptr,
+                                  nullptr) == CL_SUCCESS);
+      for (std::size_t i = 0; i < here; ++i)
+        wrong += piece[i] != static_cast<std::uint8_t>((first + i) / kRun + 7);
+    }
+    CHECK(wrong == 0);
+  }
+}
