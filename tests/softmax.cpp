@@ -304,6 +304,35 @@ TEST_CASE("softmax: rows longer than a cache or a group's registers, and rows th
   CHECK(plan.number("parts") > 1);
 }
 
+TEST_CASE("softmax: rows shorter than a CPU's vectors, of which it has several at once") {
+  const smem::Context context;
+  SoftmaxSweep sweep(context);
+  std::size_t turn = 0;
+  for (const auto& [in, out] : {std::pair{Scalar::float32, Scalar::float32},
+                                {Scalar::half, Scalar::half},
+                                {Scalar::bfloat16, Scalar::float32},
+                                {Scalar::float64, Scalar::float64}}) {
+    if (in == Scalar::float64 && !context.device().fp64) continue;
+    for (const std::size_t cols : {3, 16, 64}) {
+      SoftmaxCase c;
+      c.in = in;
+      c.out = out;
+      c.op = static_cast<SoftmaxOp>(turn / 2 % 3);
+      c.masked = turn % 4 == 0 ? MaskedRows::zero : MaskedRows::nan;
+      c.rows = 111;
+      c.cols = cols;
+      c.batch = 1 + turn % 2;
+      c.gaps = turn % 3 == 0;
+      c.in_place = turn % 5 == 4 && in == out && c.op != SoftmaxOp::logsumexp;
+      sweep.run(c);
+      ++turn;
+    }
+  }
+  CHECK(sweep.ran() == turn);
+  const smem::SoftmaxProblem rows{.rows = 1000, .cols = 16};
+  CHECK(smem::plan_softmax(test::target("cpu"), rows).tile_rows == 16);
+}
+
 TEST_CASE("softmax_columns: every variant, also of columns with infinities and NaNs") {
   const smem::Context context;
   SoftmaxSweep sweep(context);
