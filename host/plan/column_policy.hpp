@@ -21,7 +21,7 @@ struct ColumnPolicy {
   std::size_t rows_of_parts = 16;
   std::size_t most_parts = 1024;  ///< of a block
   // Of "cpu", whose thread has a tile in its own cache:
-  std::size_t tile_bytes = 512 * 1024;
+  std::size_t tile_bytes = 576 * 1024;
   std::size_t lanes_bytes = 64;    ///< of a vector
   std::size_t most_lanes = 16;     ///< vectors of a row of a tile
   std::size_t least_lanes = 2;     ///< the same of long columns
