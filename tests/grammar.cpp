@@ -56,6 +56,7 @@ namespace {
   CALL(smem::sort_by(c, v, out, {}, {}))                                                       \
   CALL(smem::nth_element(c, v, out, {}))                                                       \
   CALL(smem::nth_element(c, v, out, {}, {}))                                                   \
+  CALL(smem::logsumexp_columns(c, m, out)) CALL(smem::logsumexp_columns(c, m, out, {}))        \
   CALL(smem::logsumexp(c, m, out))                                                             \
   CALL(smem::logsumexp(c, m, out, {}))                                                         \
   CALL(smem::dot(c, v, v, out))                                                                \
@@ -160,6 +161,10 @@ namespace {
   CALL(smem::rotary(c, m, out))                                                                \
   CALL(smem::rotary(c, m, out, {}))                                                            \
   CALL(smem::rotary(c, m, out, {}, {}))                                                        \
+  CALL(smem::softmax_columns(c, m, out)) CALL(smem::softmax_columns(c, m, out, {}))            \
+  CALL(smem::softmax_columns(c, m, out, {}, {})) CALL(smem::log_softmax_columns(c, m, out))    \
+  CALL(smem::log_softmax_columns(c, m, out, {}))                                               \
+  CALL(smem::log_softmax_columns(c, m, out, {}, {}))                                           \
   CALL(smem::softmax(c, m, out))                                                               \
   CALL(smem::softmax(c, m, out, {}))                                                           \
   CALL(smem::softmax(c, m, out, {}, {}))                                                       \
@@ -273,7 +278,7 @@ namespace {
   CALL(histogram, Histogram) CALL(histogram_weighted, WeightedHistogram) CALL(gemm, Gemm)       \
   CALL(separable, Separable) CALL(box, Box) CALL(window, Window) CALL(stencil, Stencil)         \
   CALL(conv2d, Conv2d) CALL(pool, Pool) CALL(global_pool, GlobalPool) CALL(heat, Heat)          \
-  CALL(moving_mean, MovingMean) CALL(softmax, Softmax) CALL(top_k, TopK) CALL(norm, Norm)       \
+  CALL(moving_mean, MovingMean) CALL(softmax, Softmax) CALL(softmax_columns, SoftmaxColumns) CALL(top_k, TopK) CALL(norm, Norm)       \
   CALL(rotary, Rotary) CALL(attention, Attention) CALL(append_to_cache, AppendToCache) CALL(rates, Rates)  \
   CALL(sort_rows, SortRows) CALL(sort_segments, SortSegments) CALL(gather, Gather) CALL(merge, Merge)  \
   CALL(bounds, Bounds) CALL(sort_by, SortBy) CALL(reduce_by_key, ReduceByKey)

@@ -93,6 +93,34 @@ TEST_CASE("norm: every type, of weights too") {
   CHECK(sweep.ran() == turn);
 }
 
+TEST_CASE("norm: rows shorter than a CPU's vectors, of which it has several at once") {
+  const smem::Context context;
+  NormSweep sweep(context);
+  std::size_t turn = 0;
+  for (const Scalar type : {Scalar::float32, Scalar::half, Scalar::bfloat16, Scalar::float64}) {
+    if (type == Scalar::float64 && !context.device().fp64) continue;
+    for (const std::size_t cols : {3, 16, 64}) {
+      NormCase c;
+      c.in = c.out = type;
+      c.weights = turn % 2 == 0 || type == Scalar::float64 ? type : Scalar::float32;
+      c.op = static_cast<NormOp>(turn % 2);
+      c.rows = 111;
+      c.cols = cols;
+      c.batch = 1 + turn % 2;
+      c.weight = turn % 3 != 2;
+      c.bias = turn % 3 != 1;
+      c.residual = c.sum = turn % 4 < 2;
+      c.statistics = turn % 4 != 1;
+      c.gaps = turn % 5 > 2;
+      sweep.run(c);
+      ++turn;
+    }
+  }
+  CHECK(sweep.ran() == turn);
+  const smem::NormProblem rows{.rows = 1000, .cols = 16};
+  CHECK(smem::plan_norm(test::target("cpu"), rows).tile_rows == 16);
+}
+
 TEST_CASE("norm: in place of the input, of the residual, and of both") {
   const smem::Context context;
   NormSweep sweep(context);

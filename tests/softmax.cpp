@@ -1,4 +1,4 @@
-// softmax, log_softmax and logsumexp: every variant and type against plain loops.
+// softmax, log_softmax and logsumexp along rows and columns: every variant and type against plain loops.
 #include <smem/smem.hpp>
 
 #include "operations/data.hpp"
@@ -25,6 +25,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+/// Of columns, `rows` counts those, and `cols` their elements.
 struct SoftmaxCase {
   SoftmaxOp op = SoftmaxOp::softmax;
   Scalar in = Scalar::float32, out = Scalar::float32;
@@ -33,15 +34,19 @@ struct SoftmaxCase {
   MaskedRows masked = MaskedRows::nan;
   std::string variant = {};
   std::size_t work_items = 0;  ///< fixed, where it is not 0
+  bool columns = false;
 
+  std::size_t down() const { return columns ? cols : rows; }
+  std::size_t across() const { return columns ? rows : cols; }
   test::Tested tested() const {
-    return {std::string(name_of(op)), variant, fmt::format("{} to {}", name_of(in), name_of(out))};
+    return {std::string(name_of(op)) + (columns ? "_columns" : ""), variant,
+            fmt::format("{} to {}", name_of(in), name_of(out))};
   }
   std::string text() const {
-    return fmt::format("{} of {} of {} x {}, {} to {}{}{}{}, variant \"{}\", {} work-items", name_of(op),
-                       batch, rows, cols, name_of(in), name_of(out), gaps ? ", gaps" : "",
-                       in_place ? ", in place" : "", masked == MaskedRows::zero ? ", masked rows are 0" : "",
-                       variant, work_items);
+    return fmt::format("{} of {} {} of {} x {}, {} to {}{}{}{}, variant \"{}\", {} work-items", name_of(op),
+                       columns ? "columns of" : "rows of", batch, rows, cols, name_of(in), name_of(out),
+                       gaps ? ", gaps" : "", in_place ? ", in place" : "",
+                       masked == MaskedRows::zero ? ", masked rows are 0" : "", variant, work_items);
   }
 };
 
@@ -78,8 +83,10 @@ double element_of(const SoftmaxCase& c, std::size_t row, std::size_t i, test::Ra
 /// A view's place in its buffer.
 smem::Extent extent_of(const SoftmaxCase& c, std::size_t offset, std::size_t gap) {
   if (!c.gaps) return {.batch = c.batch};
-  return {
-      .offset = offset, .pitch = c.cols + gap, .batch = c.batch, .batch_stride = c.rows * (c.cols + gap) + 5};
+  return {.offset = offset,
+          .pitch = c.across() + gap,
+          .batch = c.batch,
+          .batch_stride = c.down() * (c.across() + gap) + 5};
 }
 
 std::size_t elements_of(const smem::ConstMatrix& view) {
@@ -136,8 +143,9 @@ bool is_right(const Wanted& wanted, double got) {
 
 test::Outcome run(const smem::Context& context, const SoftmaxCase& c, test::Random& random) {
   const bool one_a_row = c.op == SoftmaxOp::logsumexp;
-  const smem::ConstMatrix in_view(nullptr, c.in, c.rows, c.cols, extent_of(c, 3, 5));
-  smem::Matrix out_view(nullptr, c.out, c.rows, c.cols, c.in_place ? extent_of(c, 3, 5) : extent_of(c, 2, 1));
+  const smem::ConstMatrix in_view(nullptr, c.in, c.down(), c.across(), extent_of(c, 3, 5));
+  smem::Matrix out_view(nullptr, c.out, c.down(), c.across(),
+                        c.in_place ? extent_of(c, 3, 5) : extent_of(c, 2, 1));
   smem::Vector vector(nullptr, c.out, c.rows * c.batch, c.gaps ? 3 : 0);
   HostArray in{c.in, {}};
   in.bytes.resize(elements_of(in_view) * size_of(c.in));
@@ -150,7 +158,8 @@ test::Outcome run(const smem::Context& context, const SoftmaxCase& c, test::Rand
     for (std::size_t r = 0; r < c.rows; ++r) {
       rows.emplace_back();
       for (std::size_t i = 0; i < c.cols; ++i) {
-        const std::size_t place = in_view.offset + b * in_view.batch_stride + r * in_view.pitch + i;
+        const std::size_t place = in_view.offset + b * in_view.batch_stride +
+                                  (c.columns ? i * in_view.pitch + r : r * in_view.pitch + i);
         in.set(place, element_of(c, r + b, i, random));
         rows.back().push_back(in.number(place));
       }
@@ -165,9 +174,11 @@ test::Outcome run(const smem::Context& context, const SoftmaxCase& c, test::Rand
   const smem::PlanOverrides fixed{.variant = c.variant, .work_items = c.work_items};
   const smem::CallOptions options{.overrides = &fixed};
   try {
-    if (c.op == SoftmaxOp::softmax) smem::softmax(context, from, out_view, c.masked, options);
-    if (c.op == SoftmaxOp::log_softmax) smem::log_softmax(context, from, out_view, c.masked, options);
-    if (one_a_row) smem::logsumexp(context, from, vector, options);
+    if (c.op == SoftmaxOp::softmax)
+      (c.columns ? smem::softmax_columns : smem::softmax)(context, from, out_view, c.masked, options);
+    if (c.op == SoftmaxOp::log_softmax)
+      (c.columns ? smem::log_softmax_columns : smem::log_softmax)(context, from, out_view, c.masked, options);
+    if (one_a_row) (c.columns ? smem::logsumexp_columns : smem::logsumexp)(context, from, vector, options);
   } catch (const smem::Error& error) {
     if (error.details().argument == "variant" && !c.variant.empty()) return test::refusal(error);
     return {false, fmt::format("the call failed: {}", error.what())};
@@ -177,14 +188,15 @@ test::Outcome run(const smem::Context& context, const SoftmaxCase& c, test::Rand
   std::vector<bool> is_result(got.size());
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const std::vector<Wanted> wanted = results_of(c, rows[r]);
-    const std::size_t first =
-        one_a_row ? vector.offset + r
-                  : out_view.offset + r / c.rows * out_view.batch_stride + r % c.rows * out_view.pitch;
+    const std::size_t first = one_a_row ? vector.offset + r
+                                        : out_view.offset + r / c.rows * out_view.batch_stride +
+                                              r % c.rows * (c.columns ? 1 : out_view.pitch);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      is_result[first + i] = true;
-      if (is_right(wanted[i], got.number(first + i))) continue;
+      const std::size_t place = first + i * (c.columns ? out_view.pitch : 1);
+      is_result[place] = true;
+      if (is_right(wanted[i], got.number(place))) continue;
       return {false, fmt::format("result {} of row {}: expected {}, got {}", i, r, wanted[i].value,
-                                 got.number(first + i))};
+                                 got.number(place))};
     }
   }
   for (std::size_t i = 0; i < got.size(); ++i) {
@@ -290,6 +302,108 @@ TEST_CASE("softmax: rows longer than a cache or a group's registers, and rows th
   const smem::SoftmaxProblem row{.rows = 1, .cols = 70001};
   const smem::Plan plan = smem::plan_softmax(context.device(), row, {.variant = "split", .work_items = 16});
   CHECK(plan.number("parts") > 1);
+}
+
+TEST_CASE("softmax: rows shorter than a CPU's vectors, of which it has several at once") {
+  const smem::Context context;
+  SoftmaxSweep sweep(context);
+  std::size_t turn = 0;
+  for (const auto& [in, out] : {std::pair{Scalar::float32, Scalar::float32},
+                                {Scalar::half, Scalar::half},
+                                {Scalar::bfloat16, Scalar::float32},
+                                {Scalar::float64, Scalar::float64}}) {
+    if (in == Scalar::float64 && !context.device().fp64) continue;
+    for (const std::size_t cols : {3, 16, 64}) {
+      SoftmaxCase c;
+      c.in = in;
+      c.out = out;
+      c.op = static_cast<SoftmaxOp>(turn / 2 % 3);
+      c.masked = turn % 4 == 0 ? MaskedRows::zero : MaskedRows::nan;
+      c.rows = 111;
+      c.cols = cols;
+      c.batch = 1 + turn % 2;
+      c.gaps = turn % 3 == 0;
+      c.in_place = turn % 5 == 4 && in == out && c.op != SoftmaxOp::logsumexp;
+      sweep.run(c);
+      ++turn;
+    }
+  }
+  CHECK(sweep.ran() == turn);
+  const smem::SoftmaxProblem rows{.rows = 1000, .cols = 16};
+  CHECK(smem::plan_softmax(test::target("cpu"), rows).tile_rows == 16);
+}
+
+TEST_CASE("softmax_columns: every variant, also of columns with infinities and NaNs") {
+  const smem::Context context;
+  SoftmaxSweep sweep(context);
+  for (const std::string_view variant : smem::softmax_columns_variants()) {
+    CAPTURE(variant);
+    std::size_t turn = 0;
+    for (const std::size_t cols : {1, 7, 130, 1000, 2050}) {
+      for (const MaskedRows masked : {MaskedRows::nan, MaskedRows::zero}) {
+        SoftmaxCase c;
+        c.columns = true;
+        c.variant = variant;
+        c.op = static_cast<SoftmaxOp>(turn / 2 % 3);
+        c.masked = masked;
+        c.cols = cols;
+        c.rows = turn % 4 == 3 ? 77 : 11;
+        c.batch = 1 + turn % 2;
+        c.gaps = turn % 3 != 1;
+        sweep.run(c);
+        ++turn;
+      }
+    }
+    CHECK(sweep.ran() == (runs_here(context, variant) ? turn : 0));
+  }
+}
+
+TEST_CASE("softmax_columns: types, in place, and columns longer than a cache or that groups share") {
+  const smem::Context context;
+  SoftmaxSweep sweep(context);
+  std::size_t turn = 0;
+  const auto run = [&](SoftmaxCase c) {
+    c.columns = true;
+    c.gaps = turn % 2 == 0;
+    sweep.run(c);
+    ++turn;
+  };
+  for (const auto& [in, out] : {std::pair{Scalar::half, Scalar::half},
+                                {Scalar::half, Scalar::float32},
+                                {Scalar::bfloat16, Scalar::bfloat16},
+                                {Scalar::float64, Scalar::float64}}) {
+    if (in == Scalar::float64 && !context.device().fp64) continue;
+    for (const char* variant : {"", "tiled", "online"}) {
+      SoftmaxCase c;
+      c.in = in;
+      c.out = out;
+      c.variant = variant;
+      c.op = static_cast<SoftmaxOp>(turn % 3);
+      c.rows = 40;
+      c.cols = 389;
+      run(c);
+    }
+  }
+  for (const char* variant : {"", "tiled", "online", "split"}) {
+    SoftmaxCase c;
+    c.variant = variant;
+    c.cols = 333;
+    c.in_place = true;
+    run(c);
+  }
+  for (const char* variant : {"", "online", "split"}) {
+    SoftmaxCase c;
+    c.variant = variant;
+    c.work_items = *variant == 0 ? 0 : 16;
+    c.cols = 40001;
+    run(c);
+    c.op = SoftmaxOp::logsumexp;
+    run(c);
+  }
+  CHECK(sweep.ran() == turn);
+  const smem::SoftmaxColumnsProblem shared{.rows = 40001, .cols = 11};
+  const smem::PlanOverrides fixed{.variant = "split", .work_items = 16};
+  CHECK(smem::plan_softmax_columns(context.device(), shared, fixed).number("parts") > 1);
 }
 
 TEST_CASE("softmax: the same bits twice") {

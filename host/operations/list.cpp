@@ -26,6 +26,7 @@ namespace smem::operations {
   DO(sort_by)               \
   DO(top_k)                 \
   DO(softmax)               \
+  DO(softmax_columns)       \
   DO(norm)                  \
   DO(rotary)                \
   DO(histogram)             \

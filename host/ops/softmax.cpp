@@ -15,6 +15,56 @@ namespace smem {
 
 namespace {
 
+/// `out`: the results; of logsumexp_columns a row of them for each matrix.
+cl::Event launch_columns(const Context& context, const char* operation, const SoftmaxColumnsProblem& problem,
+                         const ConstMatrix& in, const ConstMatrix& out, MaskedRows masked,
+                         const CallOptions& options) {
+  const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
+  const cl_mem from = in.buffer != nullptr ? in.buffer : out.buffer;  // of nothing, nothing is read
+  const auto bind = [&](const ops::Launching& launching) {
+    const auto with = [&](const auto&... more) {
+      launching(from, number(in.offset), number(in.pitch), number(in.batch_stride), out.buffer,
+                number(out.offset), number(out.pitch), number(out.batch_stride),
+                static_cast<cl_int>(problem.rows), number(problem.cols), number(problem.batch),
+                static_cast<cl_uint>(masked == MaskedRows::zero ? 1 : 0), more...);
+    };
+    if (launching.plan().variant == "online" || launching.plan().variant == "split") {
+      with(number(launching.plan().number("parts")), launching.scratch(0, out.buffer));
+    } else {
+      with();
+    }
+  };
+  return ops::run(context, operation, plan_softmax_columns, problem, options, bind);
+}
+
+SoftmaxColumnsProblem columns_problem(const Context& context, const char* operation, SoftmaxOp op,
+                                      const ConstMatrix& in, const ElementType& out) {
+  const SoftmaxColumnsProblem problem{op,
+                                      ops::number_type(operation, "in", in.type),
+                                      ops::number_type(operation, "out", out),
+                                      in.rows,
+                                      in.cols,
+                                      in.batch};
+  plan::check_softmax_columns(context.device(), problem);
+  return problem;
+}
+
+cl::Event softmax_columns_of(const Context& context, const char* operation, SoftmaxOp op,
+                             const ConstMatrix& in, const Matrix& out, MaskedRows masked,
+                             const CallOptions& options) {
+  plan::require_known(operation, "masked", masked, MaskedRows::zero);
+  const SoftmaxColumnsProblem problem = columns_problem(context, operation, op, in, out.type);
+  ConstMatrix of_in_type = out;
+  of_in_type.type = in.type;
+  ops::check_shape(operation, in, of_in_type, in.rows, in.cols);
+  if (ops::is_empty(in)) return ops::run_empty(context, operation, plan_softmax_columns, problem, options);
+  const ops::Memory in_memory = ops::check_view(context, operation, "in", in, false);
+  const ops::Memory out_memory = ops::check_view(context, operation, "out", out, true);
+  if (!ops::is_in_place(in, in_memory, out, out_memory))
+    ops::check_apart(operation, in, in_memory, out, out_memory);
+  return launch_columns(context, operation, problem, in, out, masked, options);
+}
+
 /// `out`: the results; of logsumexp a column of them for each matrix.
 cl::Event launch(const Context& context, const SoftmaxProblem& problem, const ConstMatrix& in,
                  const ConstMatrix& out, MaskedRows masked, const CallOptions& options) {
@@ -105,6 +155,39 @@ cl::Event logsumexp(const Context& context, const ConstMatrix& in, const Vector&
   }
   const ConstMatrix column{out.buffer, out.type, in.rows, 1, {.offset = out.offset, .batch = in.batch}};
   return launch(context, problem, in, column, MaskedRows::nan, options);
+}
+
+cl::Event softmax_columns(const Context& context, const ConstMatrix& in, const Matrix& out, MaskedRows masked,
+                          const CallOptions& options) {
+  return softmax_columns_of(context, "softmax_columns", SoftmaxOp::softmax, in, out, masked, options);
+}
+
+cl::Event log_softmax_columns(const Context& context, const ConstMatrix& in, const Matrix& out,
+                              MaskedRows masked, const CallOptions& options) {
+  return softmax_columns_of(context, "log_softmax_columns", SoftmaxOp::log_softmax, in, out, masked, options);
+}
+
+cl::Event logsumexp_columns(const Context& context, const ConstMatrix& in, const Vector& out,
+                            const CallOptions& options) {
+  constexpr const char* kOperation = "logsumexp_columns";
+  const SoftmaxColumnsProblem problem =
+      columns_problem(context, kOperation, SoftmaxOp::logsumexp, in, out.type);
+  const std::size_t results = plan::size_product(in.cols, in.batch);
+  if (out.size < results) {
+    ops::refuse(kOperation, "out", formatted("at least {} elements, one a column", results),
+                formatted("{}", out.size));
+  }
+  if (results == 0) return ops::run_empty(context, kOperation, plan_softmax_columns, problem, options);
+  Vector written = out;
+  written.size = results;
+  const ConstMatrix to = ops::as_matrix(written);
+  const ops::Memory out_memory = ops::check_view(context, kOperation, "out", to, true);
+  if (!ops::is_empty(in)) {
+    const ops::Memory in_memory = ops::check_view(context, kOperation, "in", in, false);
+    ops::check_apart(kOperation, in, in_memory, to, out_memory);
+  }
+  const ConstMatrix row{out.buffer, out.type, 1, in.cols, {.offset = out.offset, .batch = in.batch}};
+  return launch_columns(context, kOperation, problem, in, row, MaskedRows::nan, options);
 }
 
 }  // namespace smem

@@ -25,6 +25,7 @@ struct RowPolicy {
   std::size_t tile_bytes = 128 * 1024;
   std::size_t lanes_bytes = 64;    ///< of a vector
   std::size_t groups_a_unit = 32;  ///< that a launch has at most
+  std::size_t short_cols = 64;     ///< elements of rows of which a thread has a vector's number at once
 };
 
 // kept_bytes: of 1024 work-items each has 64 registers on NVIDIA's units, of which ptxas spills some where 32

@@ -43,4 +43,19 @@ SMEM_API cl::Event log_softmax(const Context& context, const ConstMatrix& in, co
 SMEM_API cl::Event logsumexp(const Context& context, const ConstMatrix& in, const Vector& out,
                              const CallOptions& options = {});
 
+/// out(r, c) = exp(in(r, c)) / the sum of exp(in(k, c)) over all k: softmax of each column of each matrix of
+/// the batch, such as the channels of each pixel of a picture [channels, pixels]. Columns have at most 2^30
+/// elements. Columns that fit local memory are read once, longer ones twice. All else as softmax().
+SMEM_API cl::Event softmax_columns(const Context& context, const ConstMatrix& in, const Matrix& out,
+                                   MaskedRows masked = MaskedRows::nan, const CallOptions& options = {});
+
+/// out(r, c) = in(r, c) - logsumexp of column c. All else as softmax_columns().
+SMEM_API cl::Event log_softmax_columns(const Context& context, const ConstMatrix& in, const Matrix& out,
+                                       MaskedRows masked = MaskedRows::nan, const CallOptions& options = {});
+
+/// out[c + b * cols] = the logarithm of the sum of exp(in(k, c)) over all k, for column c of matrix b. `out`
+/// has at least cols * batch elements. All else as logsumexp().
+SMEM_API cl::Event logsumexp_columns(const Context& context, const ConstMatrix& in, const Vector& out,
+                                     const CallOptions& options = {});
+
 }  // namespace smem

@@ -54,4 +54,32 @@ SMEM_API Plan plan_softmax(const Device& device, const SoftmaxProblem& problem,
 /// The names of all variants, slowest idea first; the one for CPUs last.
 SMEM_API std::vector<std::string_view> softmax_variants();
 
+/// A softmax along columns without its data: all that a plan depends on.
+struct SoftmaxColumnsProblem {
+  SoftmaxOp op = SoftmaxOp::softmax;  ///< what is computed
+  Scalar in = Scalar::float32;        ///< type of the input
+  Scalar out = Scalar::float32;       ///< type of the results
+  std::size_t rows = 0;               ///< elements of a column
+  std::size_t cols = 0;               ///< of a matrix
+  std::size_t batch = 1;              ///< matrices
+
+  /// The operation, as `smem tune` calls it.
+  std::string_view name() const { return "softmax_columns"; }
+  /// Its members, for keys, texts and tuning (see fields.hpp).
+  auto fields() const {
+    using namespace smem::fields;
+    return std::tuple(choice("op", op), choice("in", in), choice("out", out), extent("rows", rows),
+                      extent("cols", cols), extent("batch", batch));
+  }
+};
+
+/// The plan that softmax_columns(), log_softmax_columns() and logsumexp_columns() use on `device`. In the
+/// plan "split", a launch before the main one stores the statistics of parts of columns in temporary memory.
+/// Overrides and errors: as plan_softmax().
+SMEM_API Plan plan_softmax_columns(const Device& device, const SoftmaxColumnsProblem& problem,
+                                   const PlanOverrides& overrides = {});
+
+/// The names of all variants, slowest idea first; the one for CPUs last.
+SMEM_API std::vector<std::string_view> softmax_columns_variants();
+
 }  // namespace smem

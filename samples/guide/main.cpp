@@ -9,7 +9,8 @@ int main(int argc, char** argv) {
     const smem::Context context;  // the best GPU, else a CPU
     for (const auto part :
          {why_local_memory, tiles_and_barriers, bank_conflicts, halos, reductions, scans, histograms,
-          products, double_buffering, sub_groups, look_back, sorting, portability, finding_bugs, own_queue})
+          products, double_buffering, sub_groups, look_back, sorting, portability, finding_bugs, own_queue,
+          attention})
       part(context);
     return 0;
   } catch (const std::exception& error) {

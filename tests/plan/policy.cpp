@@ -7,6 +7,7 @@
 #include "plan/band_policy.hpp"
 #include "plan/box_policy.hpp"
 #include "plan/check_segments_policy.hpp"
+#include "plan/column_policy.hpp"
 #include "plan/conv2d_policy.hpp"
 #include "plan/flip_policy.hpp"
 #include "plan/gather_policy.hpp"
@@ -103,6 +104,7 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
   check_table("median_blur and sobel", kWindowPolicies, &WindowPolicy::evidence);
   check_table("moving_mean", kMovingMeanPolicies, &MovingMeanPolicy::evidence);
   check_table("softmax", kSoftmaxPolicies, &RowPolicy::evidence);
+  check_table("columns", kColumnPolicies, &ColumnPolicy::evidence);
   check_table("norm", kNormPolicies, &RowPolicy::evidence);
   check_table("rotary", kRotaryPolicies, &RotaryPolicy::evidence);
   check_table("attention", kAttentionPolicies, &AttentionPolicy::evidence);

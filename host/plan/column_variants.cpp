@@ -1,0 +1,214 @@
+// Plans for operations along columns: where columns are kept between the two times that their elements are
+// needed.
+#include "plan/column_variants.hpp"
+
+#include "formatted.hpp"
+#include "plan/rows.hpp"
+#include "plan/sizes.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace smem::plan {
+
+namespace {
+
+std::size_t value_bytes(const ColumnWork& w) { return size_of(row_value(w.in)); }
+std::size_t blocks_of(const ColumnWork& w, std::size_t width) {
+  return size_product(divide_up(w.cols, width), w.batch);
+}
+
+/// `kernel`: its file without the ending. `readings`: of each element.
+Plan base_plan(const ColumnWork& w, std::string_view variant, std::string_view kernel, double readings) {
+  Plan plan = named_plan(w.operation, variant, formatted("{}/{}.cl", w.family, kernel),
+                         formatted("{}_{}", w.family, kernel));
+  define_row_types(plan, w.in, w.out);
+  for (const Define& one : w.defines)
+    define(plan, one.name, one.value);
+  define(plan, "PACK", 1);
+  const double columns = real(w.cols, w.batch), elements = columns * real(w.rows);
+  plan.prediction.bytes_read = readings * elements * real(size_of(w.in));
+  plan.prediction.bytes_written = columns * w.column_written + elements * w.element_written;
+  plan.prediction.operations = w.operations * elements;
+  return plan;
+}
+
+Attempt naive(const Device& device, const ColumnWork& w, std::size_t wanted) {
+  if (!device.long_loops && w.rows > 20000) return "its loops are shorter than the column";
+  const std::size_t group =
+      group_for(device, group_wanted({.work_items = wanted}, column_policy(device).naive_group), 0);
+  if (group == 0) return no_tile_fits(device);
+  Plan plan = base_plan(w, "naive", "naive", w.naive_readings);
+  set_groups(plan, group, divide_up(size_product(w.cols, w.batch), group));
+  plan.tile_rows = plan.items_per_work_item = at_least_1(w.rows);
+  plan.tile_cols = group;
+  define(plan, "GROUP", group);
+  plan.reason = formatted("a work-item reads its column {}", w.naive_readings == 2 ? "twice" : "three times");
+  return plan;
+}
+
+/// The work-items of a block of columns; `bytes`: of local memory for each.
+std::size_t group_of_block(const Device& device, const ColumnWork& w, std::size_t width, std::size_t bytes,
+                           std::size_t wanted) {
+  const ColumnPolicy& policy = column_policy(device);
+  const std::size_t lines = std::bit_ceil(divide_up(w.rows, policy.rows_each));
+  const std::size_t usual = std::clamp<std::size_t>(width * lines, 64, policy.most_group);
+  return group_for(device, group_wanted({.work_items = wanted}, usual), bytes);
+}
+
+Attempt tiled(const Device& device, const ColumnWork& w, std::size_t wanted) {
+  const ColumnPolicy& policy = column_policy(device);
+  const std::size_t bytes = value_bytes(w), room = local_room(device);
+  for (const std::size_t groups : {2, 1}) {  // two groups of a unit hide each other's barriers
+    for (std::size_t width = policy.width; width >= policy.least_width; width /= 2) {
+      const std::size_t group = group_of_block(device, w, width, w.tree_values * bytes, wanted);
+      if (group < width) continue;
+      const std::size_t scratch = group * w.tree_values * bytes;
+      const std::size_t most = room / groups > scratch ? (room / groups - scratch) / (width * bytes) : 0;
+      if (w.rows > most) continue;
+      // Few sizes, so that a program serves several lengths of columns.
+      const std::size_t rows =
+          std::min(round_up(at_least_1(w.rows), at_least_1(std::bit_ceil(w.rows) / 8)), most);
+      Plan plan = base_plan(w, "tiled", "tiled", 1);
+      set_groups(plan, group, blocks_of(w, width));
+      plan.tile_rows = at_least_1(rows);
+      plan.tile_cols = width;
+      plan.items_per_work_item = at_least_1(divide_up(w.rows * width, group));
+      plan.local_bytes = scratch + plan.tile_rows * width * bytes;
+      plan.prediction.local_bytes = w.local_passes * real(w.rows, w.cols, w.batch) * real(bytes);
+      define(plan,
+             {{"GROUP", group}, {"WIDTH", width}, {"TILE_ROWS", plan.tile_rows}, {"UNROLL", policy.unroll}});
+      plan.reason = formatted("{} columns in local memory are read from global memory once", width);
+      return plan;
+    }
+  }
+  return formatted("local memory does not hold {} columns of {} elements", policy.least_width, w.rows);
+}
+
+/// Columns of a block of "online" and "split".
+std::size_t online_width(const Device& device, std::size_t group) {
+  return std::min(column_policy(device).width, group);
+}
+
+/// Parts of a column: as many as units want, of some rows for each work-item.
+std::size_t count_parts(const Device& device, const ColumnWork& w, std::size_t group) {
+  const ColumnPolicy& policy = column_policy(device);
+  const std::size_t width = online_width(device, group);
+  const std::size_t wanted = divide_up(2 * device.compute_units, at_least_1(blocks_of(w, width)));
+  const std::size_t most = w.rows / (group / width * policy.rows_of_parts);
+  return std::clamp<std::size_t>(std::min(wanted, most), 1, policy.most_parts);
+}
+
+std::size_t online_group(const Device& device, const ColumnWork& w, bool split, std::size_t wanted) {
+  const ColumnPolicy& policy = column_policy(device);
+  const std::size_t usual = wanted == 0 && split ? std::min<std::size_t>(256, policy.most_group) : wanted;
+  return group_of_block(device, w, policy.width, w.part_values * value_bytes(w), usual);
+}
+
+/// Two readings of a column. `phase`: see online.cl of the operation.
+Attempt online(const Device& device, const ColumnWork& w, std::size_t phase, std::size_t wanted) {
+  const ColumnPolicy& policy = column_policy(device);
+  const std::size_t bytes = w.part_values * value_bytes(w);
+  const std::size_t group = online_group(device, w, phase != 2, wanted);
+  if (group == 0) return no_tile_fits(device);
+  const std::size_t width = online_width(device, group), columns = size_product(w.cols, w.batch);
+  const std::size_t parts = phase == 2 ? 1 : count_parts(device, w, group);
+  const bool results_alone = w.element_written == 0 && phase == 2;
+  Plan plan = base_plan(w, phase == 2 ? "online" : "split", "online", phase == 2 && !results_alone ? 2 : 1);
+  if (phase == 0) plan.prediction.bytes_written = real(columns, parts, bytes);
+  if (phase == 1 && w.element_written == 0) plan.prediction.bytes_read = 0;
+  if (phase == 1) plan.prediction.bytes_read += real(columns, parts, parts) * real(bytes);
+  set_groups(plan, group, size_product(blocks_of(w, width), parts));
+  plan.tile_rows = group / width * policy.unroll;
+  plan.tile_cols = width;
+  plan.items_per_work_item = policy.unroll;
+  plan.local_bytes = group * bytes;
+  define(plan, {{"GROUP", group}, {"WIDTH", width}, {"UNROLL", policy.unroll}, {"PHASE", phase}});
+  plan.numbers = {{"parts", parts}};
+  plan.reason = phase == 2
+                    ? formatted("{} in one pass over the columns, and a second pass", w.statistics)
+                    : formatted("{} groups share columns, and each merges the statistics of all", parts);
+  return plan;
+}
+
+Attempt split(const Device& device, const ColumnWork& w, std::size_t wanted) {
+  if (size_product(w.cols, w.batch) > kMaxGroups) return "there are columns enough for all groups";
+  Attempt main = online(device, w, 1, wanted);
+  if (!main.plan) return main;
+  Launch first = *online(device, w, 0, wanted).plan;
+  first.variant = "statistics";
+  first.reason = formatted("groups leave {} of each part", w.statistics);
+  const std::size_t parts = main.plan->number("parts");
+  main.plan->before.push_back(std::move(first));
+  add_scratch(*main.plan,
+              size_product(at_least_1(size_product(w.cols, w.batch)), parts, w.part_values * value_bytes(w)));
+  return main;
+}
+
+Attempt cpu(const Device& device, const ColumnWork& w) {
+  if (!runs_cpu_variant(device)) return no_cpu_variant(device);
+  const ColumnPolicy& policy = column_policy(device);
+  const std::size_t bytes = value_bytes(w), lanes = policy.lanes_bytes / bytes;
+  const std::size_t most = std::min(policy.tile_bytes, local_room(device)) / (lanes * bytes);
+  if (most <= w.column_values) return no_tile_fits(device);
+  // As wide as columns that fit may be.
+  const std::size_t wide = std::min(policy.most_lanes, std::bit_ceil(at_least_1(divide_up(w.cols, lanes))));
+  std::size_t vectors = std::min(wide, std::bit_floor(most / (w.column_values + 1)));
+  while (vectors > policy.least_lanes && most / vectors < w.rows + w.column_values)
+    vectors /= 2;
+  const std::size_t room = most / vectors - w.column_values;
+  const std::size_t rows = std::min(std::bit_ceil(at_least_1(w.rows)), room), width = vectors * lanes;
+  const bool twice = w.rows > rows && w.element_written != 0;
+  Plan plan = base_plan(w, "cpu", "cpu", twice ? 2 : 1);
+  set_groups(plan, 1, blocks_of(w, width), policy.groups_a_unit * device.compute_units);
+  plan.tile_rows = rows;
+  plan.tile_cols = width;
+  plan.vector_width = lanes;
+  plan.items_per_work_item = at_least_1(std::min(w.rows, rows) * width);
+  plan.local_bytes = (rows + w.column_values) * width * bytes;
+  define(plan, {{"WIDTH", width}, {"TILE_ROWS", rows}, {"LANES", lanes}});
+  plan.reason = twice ? "a thread merges tiles of columns in its cache, and reads them again"
+                      : formatted("a thread has {} columns in its cache", width);
+  return plan;
+}
+
+}  // namespace
+
+std::vector<std::string_view> column_variants() { return {"naive", "online", "split", "tiled", "cpu"}; }
+
+Attempt plan_column_variant(const Device& device, const ColumnWork& w, const PlanOverrides& fixed,
+                            std::string_view variant) {
+  const std::size_t wanted = fixed.work_items;
+  if (variant == "naive") return naive(device, w, wanted);
+  if (variant == "tiled") return tiled(device, w, wanted);
+  if (variant == "online") return online(device, w, 2, wanted);
+  if (variant == "split") return split(device, w, wanted);
+  return cpu(device, w);
+}
+
+std::vector<std::string_view> column_preference(const Device& device, const ColumnWork& w,
+                                                const PlanOverrides& fixed) {
+  if (runs_cpu_variant(device)) return {"cpu", "online", "naive"};
+  const ColumnPolicy& policy = column_policy(device);
+  const std::size_t group = online_group(device, w, true, fixed.work_items);
+  const bool few = real(blocks_of(w, policy.width)) < policy.blocks_a_unit * real(device.compute_units);
+  if (few && group != 0 && count_parts(device, w, group) > 1) return {"split", "tiled", "online", "naive"};
+  return {"tiled", "online", "naive"};
+}
+
+std::string why_not_column_variant(std::string_view variant, const Plan& chosen) {
+  if (variant == "naive") return "one work-item has a whole column, which it reads more than once";
+  if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
+  if (chosen.variant == "split") return "there are fewer columns than groups that could run";
+  return "it reads each column twice";
+}
+
+void check_columns(const char* operation, const Device& device, Scalar in, Scalar out, std::size_t rows,
+                   std::size_t cols, std::size_t batch) {
+  check_rows(operation, device, in, out, rows, 0, batch);
+  require_elements(operation, "in", {rows, cols, batch});
+  if (rows > kMostCols) refuse(operation, "in", "columns of at most 2^30 elements", std::to_string(rows));
+}
+
+}  // namespace smem::plan
