@@ -150,7 +150,7 @@ std::vector<Case> cases() {
        }},
       {"gather", "uint32", smem::gather_variants(),
        [](const Device& d, const PlanOverrides& o) {
-         return smem::plan_gather(d, {.rows = 4096, .row_bytes = 16}, o);
+         return smem::plan_gather(d, {.rows = 4096}, o);
        }},
       {"merge", "uint32", smem::merge_variants(),
        [](const Device& d, const PlanOverrides& o) { return smem::plan_merge(d, {.size = 4096}, o); }},
