@@ -184,7 +184,7 @@ TEST_CASE("random: sorts of rows and columns") {
         using K = decltype(key);
         RowsCall call{.variant = variant, .payload = payload, .value_bytes = bytes, .columns = columns};
         const std::size_t length = test::random_length(more) % 30000 + 1,
-                          lines = more.between(1, 100000 / (length + 400) + 1);
+                          lines = more.between(1, 100000 / (length + 2000) + 1);
         call.rows = columns ? length : lines;
         call.cols = columns ? lines : length;
         call.batch = more.chance(3) ? more.between(1, 3) : 1;
