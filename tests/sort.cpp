@@ -173,8 +173,8 @@ TEST_CASE("sort: ranges of bits") {
     CAPTURE(variant);
     if (!must_run(context.device(), variant, 1)) continue;
     std::size_t turn = 0;
-    for (const auto& [begin, end] :
-         {Range{0, 0}, {32, 32}, {0, 1}, {31, 32}, {5, 12}, {0, 9}, {3, 20}, {8, 27}}) {
+    for (const Range& bits : {Range{0, 0}, {32, 32}, {0, 1}, {31, 32}, {5, 12}, {0, 9}, {3, 20}, {8, 27}}) {
+      const std::size_t begin = bits.first, end = bits.second;
       CAPTURE(begin);
       CAPTURE(end);
       const std::size_t size = variant == "bitonic" ? 700 : 9001;

@@ -107,7 +107,8 @@ TEST_CASE("sort_rows: ranges of bits") {
   const smem::Context context;
   using Range = std::pair<std::size_t, std::size_t>;
   for (const std::string_view variant : smem::sort_rows_variants()) {
-    for (const auto& [begin, end] : {Range{0, 0}, {32, 32}, {31, 32}, {5, 12}, {3, 20}, {8, 27}}) {
+    for (const Range& bits : {Range{0, 0}, {32, 32}, {31, 32}, {5, 12}, {3, 20}, {8, 27}}) {
+      const std::size_t begin = bits.first, end = bits.second;
       CAPTURE(begin);
       CAPTURE(end);
       for (const std::size_t cols : {60, 250}) {
