@@ -4,6 +4,7 @@
 #include "operations/data.hpp"
 #include "support/case_sweep.hpp"
 #include "support/failure.hpp"
+#include "support/random_cases.hpp"
 #include "support/targets.hpp"
 
 #include <doctest/doctest.h>
@@ -194,6 +195,17 @@ void run_all(AppendSweep& sweep, AppendCase c) {
 
 }  // namespace
 
+TEST_CASE("small: append_to_cache" * doctest::test_suite("small")) {
+  const smem::Context context;
+  AppendSweep sweep(context);
+  AppendCase c;
+  c.rotary = smem::Rotary{};
+  c.lengths = {14, 0};
+  c.page = 5;
+  c.capacity = 15;
+  run_all(sweep, c);
+}
+
 TEST_CASE("append_to_cache: types, rotations, strides and gaps") {
   const smem::Context context;
   AppendSweep sweep(context);
@@ -237,6 +249,43 @@ TEST_CASE("append_to_cache: pages, ragged batches, and what there is no room for
   c.page = 0;
   c.offsets = {0, 7, 12, 19, 300};
   run_all(sweep, c);
+}
+
+TEST_CASE("random: appends to a cache") {
+  const smem::Context context;
+  test::run_random("append_to_cache", 312, [&](test::Random& random) -> test::RandomCase {
+    AppendCase drawn;
+    drawn.variant = test::some_variant(random, smem::append_to_cache_variants());
+    drawn.type = test::one_of(random, {Scalar::float32, Scalar::half, Scalar::bfloat16});
+    drawn.head_size = random.chance(2) ? 8 * random.between(1, 32) : random.between(2, 256);
+    drawn.value_size = random.chance(2) ? drawn.head_size : random.between(1, 256);
+    if (random.chance(2)) {
+      drawn.rotary = smem::Rotary{.rotated = 2 * random.between(1, drawn.head_size / 2),
+                                  .pairs = random.chance(2) ? RotaryPairs::halves : RotaryPairs::neighbours};
+    }
+    drawn.gaps = random.chance(2);
+    drawn.tokens_first = random.chance(2);
+    const bool ragged = random.chance(3), pages = random.chance(2);
+    return [=, &context](test::Random& more, std::string& text) {
+      AppendCase c = drawn;
+      c.heads = more.between(1, 6);
+      c.tokens = more.between(1, more.chance(3) ? 60 : 6);
+      c.capacity = more.between(1, 90);
+      if (pages) c.page = more.between(1, 20);
+      if (c.rotary) c.rotary->first_position = static_cast<std::int64_t>(more.between(0, 5000)) - 100;
+      c.lengths.assign(more.between(1, 6), 0);
+      for (std::uint32_t& length : c.lengths)
+        length = static_cast<std::uint32_t>(more.chance(9) ? more.next() : more.between(0, c.capacity));
+      if (ragged) {
+        c.offsets.push_back(static_cast<std::uint32_t>(more.between(0, 2)));
+        for (std::size_t s = 0; s < c.lengths.size(); ++s)
+          c.offsets.push_back(c.offsets.back() +
+                              static_cast<std::uint32_t>(more.between(0, 2 * c.tokens / c.lengths.size())));
+      }
+      text = c.text();
+      return run(context, c, more);
+    };
+  });
 }
 
 TEST_CASE("append_to_cache: keys as rotary() leaves them") {

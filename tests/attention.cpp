@@ -4,6 +4,7 @@
 #include "support/attentions.hpp"
 #include "support/case_sweep.hpp"
 #include "support/failure.hpp"
+#include "support/random_cases.hpp"
 #include "support/targets.hpp"
 
 #include <doctest/doctest.h>
@@ -335,6 +336,25 @@ void run_all(AttentionSweep& sweep, AttentionCase c) {
 
 }  // namespace
 
+TEST_CASE("small: attention" * doctest::test_suite("small")) {
+  const smem::Context context;
+  AttentionSweep sweep(context);
+  for (const std::string_view variant : smem::attention_variants()) {
+    CAPTURE(variant);
+    AttentionCase c;
+    c.variant = variant;
+    c.heads = 4;
+    c.queries = 17;
+    c.keys = 70;
+    c.head_size = c.value_size = 16;
+    c.causal = c.lse = true;
+    if (variant == "mma" || variant == "wgmma") c.in = c.out = Scalar::half;
+    if (variant == "split_keys") c.chunk = 30;
+    sweep.run(c);
+    CHECK(sweep.ran() == (runs_here(context, c) ? 1 : 0));
+  }
+}
+
 TEST_CASE("attention: sizes around those of tiles, shared heads") {
   const smem::Context context;
   AttentionSweep sweep(context);
@@ -532,4 +552,57 @@ TEST_CASE("attention: ragged batches") {
   c.page = 32;
   c.lengths = {100, 7, 220, 3};
   run_all(sweep, c);
+}
+
+TEST_CASE("random: attention") {
+  const smem::Context context;
+  test::run_random("attention", 313, [&](test::Random& random) -> test::RandomCase {
+    AttentionCase drawn;
+    drawn.variant = test::some_variant(random, smem::attention_variants());
+    drawn.in = test::one_of(random, {Scalar::float32, Scalar::half, Scalar::bfloat16});
+    drawn.out = drawn.in != Scalar::float32 && random.chance(2) ? Scalar::float32 : drawn.in;
+    drawn.head_size = random.chance(2) ? 8 * random.between(1, 16) : random.between(1, 256);
+    drawn.value_size = random.chance(2) ? drawn.head_size : random.between(1, 128);
+    drawn.causal = random.chance(2);
+    if (random.chance(3)) {
+      drawn.window.left = random.between(0, 60);
+      drawn.window.sinks = random.chance(2) ? random.between(1, 9) : 0;
+    }
+    if (!drawn.causal && random.chance(4)) drawn.window.right = random.between(0, 60);
+    drawn.soft_cap = random.chance(4) ? 3 : 0;
+    drawn.slopes = random.chance(4);
+    drawn.sink_logits = random.chance(4);
+    drawn.lse = random.chance(2);
+    drawn.gaps = random.chance(3);
+    drawn.tokens_first = random.chance(2);
+    const std::size_t sequences =
+        random.between(0, 3);  // 0, 1: as many tokens; 2: of other lengths; 3: ragged
+    const bool pages = sequences >= 2 && random.chance(2);
+    if (sequences != 3) drawn.bias = static_cast<BiasShape>(random.chance(2) ? 0 : random.between(0, 3));
+    drawn.float_bias = drawn.in == Scalar::float32 || random.chance(2);
+    return [=, &context](test::Random& more, std::string& text) {
+      AttentionCase c = drawn;
+      c.kv_heads = more.between(1, 3);
+      c.heads = c.kv_heads * more.between(1, 3);
+      c.queries = more.between(1, more.chance(2) ? 6 : 90);
+      c.keys = more.between(1, more.chance(2) ? 40 : 250);
+      c.batch = sequences == 3 ? 1 : more.between(1, 3);
+      c.logits = more.chance(2) ? Logits::usual : static_cast<Logits>(more.between(0, 7));
+      if (pages) c.page = more.between(1, 40);
+      const std::size_t count = sequences == 3 ? more.between(1, 4) : c.batch;
+      const auto offsets = [&](std::size_t tokens) {
+        std::vector<std::uint32_t> all{0};
+        for (std::size_t s = 0; s < count; ++s)
+          all.push_back(all.back() + static_cast<std::uint32_t>(more.between(0, 2 * tokens / count)));
+        return all;
+      };
+      if (sequences == 3) c.query_offsets = offsets(c.queries);
+      if (sequences == 3 && !pages) c.key_offsets = offsets(c.keys);
+      if (sequences == 2 || pages)
+        for (std::size_t s = 0; s < count; ++s)
+          c.lengths.push_back(static_cast<std::uint32_t>(more.between(0, c.keys + 2)));
+      text = c.text();
+      return test::run(context, c, more);
+    };
+  });
 }

@@ -2,6 +2,7 @@
 // a CPU shows that a plan would fit a small GPU.
 #include <smem/smem.hpp>
 
+#include "plan/driver_faults.hpp"
 #include "support/blurs.hpp"
 #include "support/conv2ds.hpp"
 #include "support/environment.hpp"
@@ -89,6 +90,9 @@ TEST_CASE("clamped: reductions on smaller devices") {
     const test::Variable clamp("SMEM_CLAMP", limits);
     const smem::Context context;
     test::ReduceSweep sweep(context);
+    // What a driver breaks in small work-groups is refused there, by the plan and by the call.
+    const bool has_faults = !smem::plan::known_launch_faults(context.device()).empty();
+    std::size_t refused = 0;
     for (const smem::ReduceOp op : {smem::ReduceOp::sum, smem::ReduceOp::norm}) {
       for (const char* variant : {"sequential", "several", "cpu"}) {
         if (variant == std::string("cpu") && !test::has_cpu_variant(context.device())) continue;
@@ -109,12 +113,14 @@ TEST_CASE("clamped: reductions on smaller devices") {
           m.rows = 301;
           m.cols = 67;
           m.layout = test::strided(m.rows, m.cols, 2);
+          refused += has_faults && !test::has_plan(context.device(), m);
           sweep.run(m);
         }
       }
     }
     const bool cpu = test::has_cpu_variant(context.device());
-    CHECK(sweep.ran() == 2 * (cpu ? 3 * 3 + 2 * 2 : 2 * 3 + 2));
+    CHECK(refused <= 2);  // of columns
+    CHECK(sweep.ran() + refused == 2 * (cpu ? 3 * 3 + 2 * 2 : 2 * 3 + 2));
   }
 }
 

@@ -19,6 +19,10 @@ using smem::Scalar;
 
 namespace {
 
+bool must_run(const smem::Device& device, std::string_view variant) {
+  return variant != "cpu" || (device.type == smem::DeviceType::cpu && device.long_loops);
+}
+
 struct Call {
   std::string_view variant;
   bool scatters = false;
@@ -80,10 +84,27 @@ std::vector<Place> make_places(std::size_t count, std::size_t limit) {
 
 }  // namespace
 
+TEST_CASE("small: gather and scatter" * doctest::test_suite("small")) {
+  const smem::Context context;
+  for (const std::string_view variant : smem::gather_variants()) {
+    if (!must_run(context.device(), variant)) continue;
+    for (const bool scatters : {false, true}) {
+      const Call call{.variant = variant,
+                      .scatters = scatters,
+                      .rows = 301,
+                      .cols = 7,
+                      .limit = 280,
+                      .offset = 1,
+                      .gap = 1};
+      check_move(context, call, make_places<std::uint32_t>(301, call.limit));
+    }
+  }
+}
+
 TEST_CASE("gather, scatter: every variant, elements of 1 to 16 bytes, rows with gaps") {
   const smem::Context context;
   for (const std::string_view variant : smem::gather_variants()) {
-    if (variant == "cpu" && context.device().type != smem::DeviceType::cpu) continue;
+    if (!must_run(context.device(), variant)) continue;
     for (const bool scatters : {false, true}) {
       for (const std::size_t bytes : {1, 2, 3, 4, 8, 12, 16}) {
         for (const std::size_t rows : {1, 700, 5003}) {
@@ -107,6 +128,32 @@ TEST_CASE("gather, scatter: every variant, elements of 1 to 16 bytes, rows with 
       }
     }
   }
+}
+
+TEST_CASE("random: moves by places") {
+  const smem::Context context;
+  test::run_random("gather", 306, [&](test::Random& random) -> test::RandomCase {
+    const std::string variant = test::some_variant(random, smem::gather_variants());
+    const bool scatters = random.chance(2), wide = random.chance(3);
+    return [=, &context](test::Random& more, std::string& text) {
+      Call call{.variant = variant, .scatters = scatters, .bytes = more.between(1, 16)};
+      call.rows = test::random_length(more) % 100000;
+      if (more.chance(2)) call.cols = more.between(1, 400000 / (call.rows + 1000));
+      call.limit = more.between(1, 2 * call.rows + 1);
+      call.offset = more.between(0, 5);
+      call.gap = more.chance(2) ? 0 : more.between(1, 9);
+      text = fmt::format("{} rows of {} x {} bytes, {} {} places {}, offset {}, gap {}, \"{}\"", call.rows,
+                         call.cols, call.bytes, wide ? "uint64" : "uint32", scatters ? "scattered to" : "of",
+                         call.limit, call.offset, call.gap, variant);
+      if (!must_run(context.device(), variant)) return test::Outcome{true, {}, {}};
+      if (wide) {
+        check_move(context, call, make_places<std::uint64_t>(call.rows, call.limit));
+      } else {
+        check_move(context, call, make_places<std::uint32_t>(call.rows, call.limit));
+      }
+      return test::Outcome{};
+    };
+  });
 }
 
 TEST_CASE("gather: repeated places, permute_rows, nothing") {

@@ -78,6 +78,11 @@ TEST_CASE("grids: what is wrong is refused, and nothing is written") {
     CHECK(refused(from, none) == "out");
     CHECK(refused(foreign.grid(size, {.batch = 3}), to) == "in");
     CHECK(refused(from, foreign.grid(size, {.batch = 3})) == "out");
+    // 2^64 elements, which a product of sizes would make none.
+    const GridSize wide{std::size_t{1} << 62, 1, 1};
+    CHECK_FALSE(refused(Grid(in.buffer()(), smem::Scalar::float32, wide, {.channels = 4}),
+                        Grid(out.buffer()(), smem::Scalar::float32, wide, {.channels = 4}))
+                    .empty());
     // Results over what they are made of: all of it, and the last element of one on the first of the other.
     CHECK(refused(from, from) == "out");
     CHECK(refused(in.grid(size, {.batch = 3}), in.grid(size, {.offset = 719, .batch = 3})) == "out");

@@ -83,6 +83,12 @@ void check_merge(const smem::Context& context, Keys kind, const Call& call) {
 
 }  // namespace
 
+TEST_CASE("small: merge" * doctest::test_suite("small")) {
+  const smem::Context context;
+  for (const std::string_view variant : smem::merge_variants())
+    check_merge<std::uint16_t>(context, Keys::zipf, {.variant = variant, .a = 4001, .b = 901});
+}
+
 TEST_CASE("merge: every variant, types and kinds of keys in turns") {
   const smem::Context context;
   for (const std::string_view variant : smem::merge_variants()) {
@@ -113,6 +119,31 @@ TEST_CASE("merge: every variant, types and kinds of keys in turns") {
   }
 }
 
+TEST_CASE("random: merges") {
+  const smem::Context context;
+  test::run_random("merge", 307, [&](test::Random& random) -> test::RandomCase {
+    const std::size_t type = random.between(0, std::tuple_size_v<test::KeyOfEachType> - 1);
+    const std::string variant = test::some_variant(random, smem::merge_variants());
+    const std::size_t bytes = random.chance(2) ? 0 : random.between(1, 16);
+    return [=, &context](test::Random& more, std::string& text) {
+      test::with_key_type(type, [&](auto key) {
+        using K = decltype(key);
+        const Call call{.variant = variant,
+                        .a = test::random_length(more),
+                        .b = test::random_length(more),
+                        .value_bytes = bytes,
+                        .order = test::random_order(more, 8 * sizeof(K))};
+        const Keys kind = test::one_of(more, test::kKeys);
+        text = fmt::format("{} and {} {}, kind {}, values of {} bytes, {}, \"{}\"", call.a, call.b,
+                           smem::name_of(smem::scalar_of<K>), static_cast<int>(kind), bytes,
+                           test::text_of(call.order), variant);
+        check_merge<K>(context, kind, call);
+      });
+      return test::Outcome{!must_run(context.device(), variant), {}, {}};
+    };
+  });
+}
+
 TEST_CASE("clamped: merges on smaller devices") {
   for (const char* limits : {"local=4K", "local=512", "work_group=1,compute_units=1", "local=128"}) {
     CAPTURE(limits);
@@ -141,36 +172,49 @@ TEST_CASE("merge: keys that are not sorted are merged inside of the views") {
   }
 }
 
+namespace {
+
+/// lower_bound() and upper_bound() of `keys` in keys that are sorted so.
+template <class K, class Place>
+void check_bounds(const smem::Context& context, const std::vector<K>& sorted, const std::vector<K>& keys,
+                  const SortOrder& order) {
+  const std::size_t size = sorted.size();
+  const test::Fenced<K> in(context, sorted, 1), by(context, keys, 2);
+  const test::Fenced<Place> lower(context, std::vector<Place>(keys.size()), 1),
+      upper(context, std::vector<Place>(keys.size()), 1);
+  const smem::VectorView<const K> from(in.buffer(), size, 1), wanted(by.buffer(), keys.size(), 2);
+  smem::lower_bound(context, from, wanted, smem::VectorView<Place>(lower.buffer(), keys.size(), 1), order);
+  smem::upper_bound(context, from, wanted, smem::VectorView<Place>(upper.buffer(), keys.size(), 1), order);
+  const std::vector<Place> low = lower.elements(), high = upper.elements();
+  const auto before = [&](K a, K b) { return test::precedes(a, b, order); };
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    wrong += low[i] != static_cast<Place>(std::lower_bound(sorted.begin(), sorted.end(), keys[i], before) -
+                                          sorted.begin());
+    wrong += high[i] != static_cast<Place>(std::upper_bound(sorted.begin(), sorted.end(), keys[i], before) -
+                                           sorted.begin());
+  }
+  CHECK(wrong == 0);
+}
+
+}  // namespace
+
+TEST_CASE("small: bounds" * doctest::test_suite("small")) {
+  const smem::Context context;
+  check_bounds<float, std::uint32_t>(context, sorted_keys<float>(Keys::special, 777, 1, {}),
+                                     test::make_keys<float>(Keys::special, 301, 2), {});
+}
+
 TEST_CASE("lower_bound, upper_bound: many keys, in and between and outside of the sorted ones") {
   const smem::Context context;
   const auto check = [&](auto type, auto place, Keys kind, const SortOrder& order) {
     using K = decltype(type);
-    using Place = decltype(place);
     for (const std::size_t size : {0, 1, 2, 777, 20011}) {
       const std::vector<K> sorted = sorted_keys<K>(kind, size, 1, order);
       std::vector<K> keys = test::make_keys<K>(kind, 3001, 2);
       std::copy(sorted.begin(),
                 sorted.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(size, 999)), keys.begin());
-      const test::Fenced<K> in(context, sorted, 1), by(context, keys, 2);
-      const test::Fenced<Place> lower(context, std::vector<Place>(keys.size()), 1),
-          upper(context, std::vector<Place>(keys.size()), 1);
-      const smem::VectorView<const K> from(in.buffer(), size, 1), wanted(by.buffer(), keys.size(), 2);
-      smem::lower_bound(context, from, wanted, smem::VectorView<Place>(lower.buffer(), keys.size(), 1),
-                        order);
-      smem::upper_bound(context, from, wanted, smem::VectorView<Place>(upper.buffer(), keys.size(), 1),
-                        order);
-      const std::vector<Place> low = lower.elements(), high = upper.elements();
-      const auto before = [&](K a, K b) { return test::precedes(a, b, order); };
-      std::size_t wrong = 0;
-      for (std::size_t i = 0; i < keys.size(); ++i) {
-        wrong +=
-            low[i] != static_cast<Place>(std::lower_bound(sorted.begin(), sorted.end(), keys[i], before) -
-                                         sorted.begin());
-        wrong +=
-            high[i] != static_cast<Place>(std::upper_bound(sorted.begin(), sorted.end(), keys[i], before) -
-                                          sorted.begin());
-      }
-      CHECK(wrong == 0);
+      check_bounds<K, decltype(place)>(context, sorted, keys, order);
     }
   };
   check(float{}, std::uint32_t{}, Keys::special, {});
@@ -202,6 +246,37 @@ TEST_CASE("is_sorted: one pair at any place, and what counts as equal") {
       smem::is_sorted(context, smem::Array<float>(context, {-1.0F, 0.0F, -0.0F}), {.total_order = true}));
   CHECK_FALSE(smem::is_sorted(context, smem::Array<float>(context, {nan, 1.0F})));
   CHECK(smem::is_sorted(context, smem::Vector(nullptr, Scalar::half, 0)));
+}
+
+TEST_CASE("random: searches in sorted keys") {
+  const smem::Context context;
+  test::run_random("bounds", 308, [&](test::Random& random) -> test::RandomCase {
+    const std::size_t type = random.between(0, std::tuple_size_v<test::KeyOfEachType> - 1);
+    return [=, &context](test::Random& more, std::string& text) {
+      test::with_key_type(type, [&](auto key) {
+        using K = decltype(key);
+        using Place = std::conditional_t<sizeof(K) == 2, std::uint64_t, std::uint32_t>;
+        const SortOrder order{.descending = more.chance(2), .total_order = more.chance(3)};
+        const std::size_t size = test::random_length(more), count = test::random_length(more);
+        const Keys kind = test::one_of(more, test::kKeys);
+        text = fmt::format("{} keys in {} {}, kind {}, {}", count, size, smem::name_of(smem::scalar_of<K>),
+                           static_cast<int>(kind), test::text_of(order));
+        std::vector<K> sorted = sorted_keys<K>(kind, size, more.next(), order),
+                       keys = test::make_keys<K>(kind, count, more.next());
+        for (std::size_t i = 0; i < count && size > 0; i += 2)
+          keys[i] = sorted[more.between(0, size - 1)];
+        check_bounds<K, Place>(context, sorted, keys, order);
+        // One key somewhere else, which may or may not matter.
+        if (size > 0 && more.chance(2))
+          sorted[more.between(0, size - 1)] = test::make_keys<K>(kind, 1, more.next())[0];
+        const auto before = [&](K a, K b) { return test::precedes(a, b, order); };
+        const test::Fenced<K> in(context, sorted, 1);
+        CHECK(smem::is_sorted(context, smem::VectorView<const K>(in.buffer(), size, 1), order) ==
+              std::is_sorted(sorted.begin(), sorted.end(), before));
+      });
+      return test::Outcome{};
+    };
+  });
 }
 
 TEST_CASE("bad input of merges and searches: one error that names the argument, and nothing is written") {

@@ -4,6 +4,7 @@
 #include "support/case_sweep.hpp"
 #include "support/failure.hpp"
 #include "support/norms.hpp"
+#include "support/random_cases.hpp"
 #include "support/targets.hpp"
 
 #include <doctest/doctest.h>
@@ -31,6 +32,20 @@ bool runs_here(const smem::Context& context, std::string_view variant) {
 }
 
 }  // namespace
+
+TEST_CASE("small: norm" * doctest::test_suite("small")) {
+  const smem::Context context;
+  NormSweep sweep(context);
+  for (const std::string_view variant : smem::norm_variants()) {
+    CAPTURE(variant);
+    NormCase c;
+    c.variant = variant;
+    c.cols = 300;
+    c.gaps = c.weight = c.bias = c.statistics = true;
+    sweep.run(c);
+    CHECK(sweep.ran() == (runs_here(context, variant) ? 1 : 0));
+  }
+}
 
 TEST_CASE("norm: every variant, also of rows with large means, infinities and NaNs") {
   const smem::Context context;
@@ -183,6 +198,39 @@ TEST_CASE("norm: without an epsilon, rows of equal elements are NaN") {
     sweep.run(c);
   }
   CHECK(sweep.ran() == 6);
+}
+
+TEST_CASE("random: norms") {
+  const smem::Context context;
+  test::run_random("norm", 310, [&](test::Random& random) -> test::RandomCase {
+    NormCase drawn;
+    drawn.op = random.chance(2) ? NormOp::layer : NormOp::rms;
+    drawn.variant = test::some_variant(random, smem::norm_variants());
+    drawn.in = test::one_of(random, {Scalar::float32, Scalar::half, Scalar::bfloat16, Scalar::float64});
+    const bool is_short = drawn.in == Scalar::half || drawn.in == Scalar::bfloat16;
+    drawn.out = is_short && random.chance(2) ? Scalar::float32 : drawn.in;
+    drawn.weights = is_short && random.chance(2) ? Scalar::float32 : drawn.in;
+    drawn.weight = random.chance(2);
+    drawn.bias = random.chance(2);
+    drawn.residual = random.chance(2);
+    drawn.sum = drawn.residual && random.chance(2);
+    drawn.statistics = random.chance(2);
+    return [=, &context](test::Random& more, std::string& text) {
+      if (drawn.in == Scalar::float64 && !context.device().fp64) return test::without_fp64();
+      NormCase c = drawn;
+      c.cols = 1 + test::random_length(more) % 100000;
+      c.rows = more.between(1, 60000 / (c.cols + 400) + 1);
+      c.batch = more.chance(3) ? more.between(1, 3) : 1;
+      c.gaps = more.chance(2);
+      if (c.in == c.out && more.chance(2)) {
+        const std::size_t ways = c.sum ? 4 : c.residual ? 2 : 1;
+        c.in_place = static_cast<NormInPlace>(more.between(0, ways));
+      }
+      c.epsilon = more.chance(3) ? 1e-3 : 1e-5;
+      text = c.text();
+      return test::run(context, c, more);
+    };
+  });
 }
 
 TEST_CASE("norm: the same bits twice") {

@@ -25,14 +25,9 @@ namespace {
 
 constexpr std::size_t kSharing = 10;  // cases of a program, or of two
 
-template <class List>
-auto one_of(Random& random, const List& list) {
-  return list[random.between(0, std::size(list) - 1)];
-}
-
 /// One of the variants, or the plan's own choice.
 std::string random_variant(Random& random, const std::vector<std::string_view>& variants) {
-  return random.chance(3) ? std::string() : std::string(one_of(random, variants));
+  return random.chance(3) ? std::string() : std::string(test::one_of(random, variants));
 }
 
 /// The plan's own choice where `plan` refuses the variant.
@@ -61,14 +56,8 @@ test::Layout random_layout(Random& random, std::size_t rows, std::size_t cols, s
   }
 }
 
-/// Few, or as many as make several tiles and parts.
-std::size_t random_length(Random& random) {
-  if (random.chance(4)) return random.between(0, 20);
-  return random.between(0, random.chance(4) ? 300000 : random.chance(2) ? 20000 : 600);
-}
-
 std::pair<std::size_t, std::size_t> random_shape(Random& random) {
-  const std::size_t a = random_length(random), b = random.between(0, 100000 / (a + 1));
+  const std::size_t a = test::random_length(random), b = random.between(0, 100000 / (a + 1));
   return random.chance(2) ? std::pair{a, b} : std::pair{b, a};
 }
 
@@ -89,8 +78,8 @@ TEST_CASE("random: scans") {
       program = {};
       ReduceOp op;
       do {
-        op = one_of(random, kOps);
-        program.in = op == ReduceOp::custom ? Scalar::uint32 : one_of(random, test::kScalars);
+        op = test::one_of(random, kOps);
+        program.in = op == ReduceOp::custom ? Scalar::uint32 : test::one_of(random, test::kScalars);
       } while (!test::fits(context.device(), op, program.in));
       program.operation = op;
       if (op == ReduceOp::custom) program.operation = test::affine();
@@ -99,11 +88,12 @@ TEST_CASE("random: scans") {
       if (op == ReduceOp::sum && program.in != Scalar::half && random.chance(2)) program.out = program.in;
       if (op == ReduceOp::custom) program.out = Scalar::uint32;
       program.exclusive = random.chance(2);
-      program.shape = one_of(random, std::vector{ScanShape::vector, ScanShape::vector, ScanShape::rows,
-                                                 ScanShape::columns, ScanShape::segments, ScanShape::keys});
+      program.shape =
+          test::one_of(random, std::vector{ScanShape::vector, ScanShape::vector, ScanShape::rows,
+                                           ScanShape::columns, ScanShape::segments, ScanShape::keys});
       program.variant = random_variant(random, smem::scan_variants());
       program.mark = program.shape == ScanShape::segments ? random.chance(2) ? Scalar::uint32 : Scalar::uint64
-                                                          : one_of(random, kMarks);
+                                                          : test::one_of(random, kMarks);
       program.rows = program.cols = 100;
       keep_if_possible(program.variant, [&] {
         smem::ScanProblem problem = problem_of(program);
@@ -126,7 +116,7 @@ TEST_CASE("random: scans") {
       c.from = random_layout(random, c.rows, c.cols, batch);
       c.to = random_layout(random, c.rows, c.cols, batch);
     } else {
-      c.cols = random_length(random);
+      c.cols = test::random_length(random);
       const bool packs = random.chance(2);
       c.from.extent.offset = packs ? 16 : random.between(0, 20);
       c.to.extent.offset = packs ? 32 : random.between(0, 20);
@@ -151,9 +141,9 @@ TEST_CASE("random: selections") {
   for (std::size_t i = 0; i < cases; ++i) {
     if (i % kSharing == 0) {
       do {
-        program.op = one_of(random, test::kSelectOps);
-        program.in = one_of(random, test::kScalars);
-        program.flags = one_of(random, kFlags);
+        program.op = test::one_of(random, test::kSelectOps);
+        program.in = test::one_of(random, test::kScalars);
+        program.flags = test::one_of(random, kFlags);
       } while (!test::can_select(context.device(), program));
       program.variant = random_variant(random, smem::select_variants());
       program.size = 1000;
@@ -164,7 +154,7 @@ TEST_CASE("random: selections") {
     test::SelectCase c = program;
     c.lengths = random.chance(2) ? Scalar::uint32 : Scalar::uint64;
     c.count = random.chance(2) ? Scalar::uint32 : Scalar::uint64;
-    c.size = random_length(random);
+    c.size = test::random_length(random);
     c.per_mille = random.chance(3) ? random.between(0, 20) : random.between(0, 1000);
     c.in_offset = random.chance(2) ? 16 : random.between(0, 40);
     c.out_offset = random.between(0, 40);
@@ -186,14 +176,14 @@ TEST_CASE("random: reductions") {
       program = {};
       ReduceOp op;
       do {
-        op = one_of(random, test::kReduceOps);
-        program.in = one_of(random, test::kScalars);
+        op = test::one_of(random, test::kReduceOps);
+        program.in = test::one_of(random, test::kScalars);
       } while (!test::fits(context.device(), op, program.in));
       program.reduction = op;
       if ((op == ReduceOp::sum || op == ReduceOp::mean) && smem::is_float(program.in) && random.chance(3))
         program.reduction.mode = smem::FloatMode::compensated;
-      program.shape = one_of(random, std::vector{ReduceShape::vector, ReduceShape::rows, ReduceShape::columns,
-                                                 ReduceShape::segments});
+      program.shape = test::one_of(random, std::vector{ReduceShape::vector, ReduceShape::rows,
+                                                       ReduceShape::columns, ReduceShape::segments});
       program.variant = random_variant(random, smem::reduce_variants());
       program.bound = random.chance(2) ? Scalar::uint32 : Scalar::uint64;
       program.cols = 100;
@@ -211,7 +201,7 @@ TEST_CASE("random: reductions") {
       std::tie(c.rows, c.cols) = random_shape(random);
       c.layout = random_layout(random, c.rows, c.cols, random.chance(2) ? 1 : random.between(0, 3));
     } else {
-      c.cols = random_length(random);
+      c.cols = test::random_length(random);
       c.layout = {{.offset = random.chance(2) ? 16 : random.between(0, 20)}, random.between(0, 5)};
     }
     if (c.shape == ReduceShape::segments) {
@@ -242,7 +232,7 @@ TEST_CASE("random: histograms") {
     if (i % kSharing == 0) {
       program = {};
       do {
-        program.in = one_of(random, test::kScalars);
+        program.in = test::one_of(random, test::kScalars);
       } while (program.in == Scalar::float64 && !context.device().fp64);
       program.variant = random_variant(random, smem::histogram_variants());
       program.bins = random.between(1, random.chance(4) ? 100000 : random.chance(2) ? 5000 : 300);
@@ -264,7 +254,7 @@ TEST_CASE("random: histograms") {
       std::tie(c.rows, c.cols) = random_shape(random);
       c.layout = random_layout(random, c.rows, c.cols, random.chance(2) ? 1 : random.between(0, 3));
     } else {
-      c.cols = random_length(random);
+      c.cols = test::random_length(random);
       c.layout = {{.offset = random.chance(2) ? 16 : random.between(0, 20)}, random.between(0, 5)};
     }
     c.out_offset = random.between(0, 5);

@@ -5,7 +5,7 @@
 // are compared for equality, but for those of GELU. SMEM_RANDOM_CASES sets the number of cases.
 #include <smem/smem.hpp>
 
-#include "support/random.hpp"
+#include "support/random_cases.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -14,7 +14,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -56,20 +55,15 @@ struct Case {
   }
 };
 
-template <class T>
-const T& one_of(test::Random& random, const std::vector<T>& values) {
-  return values[random.between(0, values.size() - 1)];
-}
-
 Config random_config(test::Random& random, const smem::Device& device) {
   Config c;
-  if (!random.chance(5)) c.variant = one_of(random, smem::gemm_variants());
+  if (!random.chance(5)) c.variant = test::one_of(random, smem::gemm_variants());
   std::vector<std::pair<Scalar, Scalar>> types{
       {Scalar::float32, Scalar::float32},   {Scalar::half, Scalar::float32},
       {Scalar::half, Scalar::half},         {Scalar::bfloat16, Scalar::float32},
       {Scalar::bfloat16, Scalar::bfloat16}, {Scalar::int8, Scalar::int32}};
   if (device.fp64) types.emplace_back(Scalar::float64, Scalar::float64);
-  std::tie(c.in, c.out) = one_of(random, types);
+  std::tie(c.in, c.out) = test::one_of(random, types);
   c.transpose_a = random.chance(2);
   c.transpose_b = random.chance(2);
   c.column_major = random.chance(2);
@@ -101,8 +95,8 @@ Case random_case(test::Random& random, const Config& config) {
   const bool integer = !smem::is_float(config.in);
   const std::vector<double> numbers =
       integer ? std::vector<double>{0, 1, -2, 3} : std::vector<double>{0, 1, -2, 0.5};
-  c.alpha = random.chance(2) ? 1 : one_of(random, numbers);
-  c.beta = one_of(random, numbers);
+  c.alpha = random.chance(2) ? 1 : test::one_of(random, numbers);
+  c.beta = test::one_of(random, numbers);
   if (config.bias + config.residual > 0 || config.expression) c.scale = random.chance(2) ? 1 : -2;
   c.data = random.next();
   return c;
@@ -314,8 +308,7 @@ std::string fault_of(const smem::Context& context, const Case& c, bool& refused)
 TEST_CASE("random: products of any shape, order and type") {
   const smem::Context context;
   test::Random random(16);
-  const char* wanted = std::getenv("SMEM_RANDOM_CASES");
-  const std::size_t cases = wanted != nullptr ? std::strtoul(wanted, nullptr, 10) : 40;
+  const std::size_t cases = test::random_cases(40);
   // Each program takes a driver a good part of a second.
   std::vector<Config> configs;
   for (std::size_t i = 0; i < cases / 8 + 3; ++i)

@@ -110,17 +110,6 @@ std::string unless_rounded(Scalar type, double got, double expected, double erro
   return unless_near(got, expected, error + (type == Scalar::half ? std::abs(expected) * 0x1p-11 : 0));
 }
 
-template <class List>
-auto one_of(Random& random, const List& list) {
-  return *(std::begin(list) + random.between(0, std::size(list) - 1));
-}
-/// The plan's own choice, too.
-template <class Names>
-std::string some_variant(Random& random, const Names& names) {
-  const std::size_t n = random.between(0, names.size());
-  return n == names.size() ? std::string() : std::string(names[n]);
-}
-
 /// Mostly smaller than a window, else around the sizes of vectors and tiles.
 smem::GridSize some_size(Random& random, bool volume) {
   const auto side = [&](std::size_t most) {
@@ -154,9 +143,9 @@ Filter some_filter(Random& random, const std::vector<std::string_view>& variants
       {Scalar::float64, Scalar::float64}, {Scalar::half, Scalar::float32},
       {Scalar::uint8, Scalar::int16}};
   Filter f;
-  f.variant = some_variant(random, variants);
+  f.variant = test::some_variant(random, variants);
   std::tie(f.in, f.out) = kTypes[random.between(0, std::size(kTypes) - (slopes ? 1 : 2))];
-  f.boundary = one_of(random, kBoundaries);
+  f.boundary = test::one_of(random, kBoundaries);
   f.channels = random.chance(2) ? 1 : random.between(1, 4);
   return f;
 }
@@ -211,9 +200,9 @@ TEST_CASE("random: stencils") {
   run_random("stencil", 101, [&](Random& random) -> RandomCase {
     constexpr Scalar kTypes[] = {Scalar::float32, Scalar::uint8,  Scalar::half,
                                  Scalar::float32, Scalar::uint16, Scalar::float64};
-    const std::string variant = some_variant(random, smem::stencil_variants());
-    const Scalar type = one_of(random, kTypes);
-    const Boundary boundary = one_of(random, kBoundaries);
+    const std::string variant = test::some_variant(random, smem::stencil_variants());
+    const Scalar type = test::one_of(random, kTypes);
+    const Boundary boundary = test::one_of(random, kBoundaries);
     const std::size_t channels = random.chance(2) ? 1 : random.between(1, 4);
     const bool star = random.chance(2);
     const bool volume = variant == "march" || variant == "planes" || random.chance(4);
@@ -268,8 +257,8 @@ TEST_CASE("random: convolutions of images") {
   run_random("convolve2d", 102, [&](Random& random) -> RandomCase {
     constexpr Scalar kTypes[] = {Scalar::float32, Scalar::uint8, Scalar::half, Scalar::uint16,
                                  Scalar::float64};
-    const std::string variant = some_variant(random, smem::stencil_variants());
-    const Scalar type = one_of(random, kTypes);
+    const std::string variant = test::some_variant(random, smem::stencil_variants());
+    const Scalar type = test::one_of(random, kTypes);
     const std::size_t channels = random.chance(2) ? 1 : random.between(1, 4);
     smem::Convolution how;
     how.edges.boundary = kBoundaries[random.between(0, 5)];

@@ -34,12 +34,6 @@ constexpr std::pair<Scalar, Scalar> kTypes[] = {
     {Scalar::uint16, Scalar::uint16},   {Scalar::half, Scalar::half},   {Scalar::uint16, Scalar::float32},
     {Scalar::float64, Scalar::float64}, {Scalar::half, Scalar::float32}};
 
-template <class Names>
-std::string some_variant(Random& random, const Names& names) {
-  const std::size_t n = random.between(0, names.size());
-  return n == names.size() ? std::string() : std::string(names[n]);
-}
-
 bool is_missing(const smem::Context& context, Scalar type) {
   return type == Scalar::float64 && !context.device().fp64;
 }
@@ -95,7 +89,7 @@ TEST_CASE("random: pools with NaN and the places of the greatest") {
   run_random("max_pool2d, avg_pool2d", 201, [&](Random& random) -> RandomCase {
     const auto [in_type, out_type] = kTypes[random.between(0, std::size(kTypes) - 1)];
     const bool max = random.chance(2), places = max && random.chance(2), count_padding = random.chance(2);
-    const std::string variant = some_variant(random, smem::pool_variants());
+    const std::string variant = test::some_variant(random, smem::pool_variants());
     const std::size_t channels = random.chance(2) ? 1 : random.between(1, 4);
     smem::Pooling windows;
     windows.window.width = random.between(1, 5), windows.window.height = random.between(1, 5);
@@ -221,7 +215,7 @@ TEST_CASE("random: convolutions of many channels") {
   run_random("conv2d", 203, [&](Random& random) -> RandomCase {
     constexpr Scalar kFloats[] = {Scalar::float32, Scalar::float32, Scalar::half, Scalar::float64};
     const Scalar type = kFloats[random.between(0, 3)];
-    std::string variant = some_variant(random, smem::conv2d_variants());
+    std::string variant = test::some_variant(random, smem::conv2d_variants());
     const std::size_t groups = random.chance(3) ? random.between(2, 4) : 1,
                       in_channels = groups * random.between(1, 5), filters = groups * random.between(1, 5),
                       width = random.between(1, 4), height = random.between(1, 4);
@@ -308,7 +302,7 @@ TEST_CASE("random: moving means with infinities and NaN") {
   const smem::Context context;
   run_random("moving_mean", 204, [&](Random& random) -> RandomCase {
     const auto [in_type, out_type] = kTypes[random.between(0, std::size(kTypes) - 1)];
-    const std::string variant = some_variant(random, smem::moving_mean_variants());
+    const std::string variant = test::some_variant(random, smem::moving_mean_variants());
     const std::size_t most = random.chance(2) ? 20 : random.chance(2) ? 600 : 5000;
     return [=, in_type = in_type, out_type = out_type, &context](Random& more, std::string& text) {
       if (is_missing(context, in_type)) return test::without_fp64();
@@ -346,7 +340,7 @@ TEST_CASE("random: heat") {
   const smem::Context context;
   run_random("heat", 205, [&](Random& random) -> RandomCase {
     const Scalar type = random.chance(3) ? Scalar::float64 : Scalar::float32;
-    const std::string variant = some_variant(random, smem::heat_variants());
+    const std::string variant = test::some_variant(random, smem::heat_variants());
     const std::size_t dimensions = random.between(1, 3);
     const auto walls = static_cast<smem::Walls>(random.between(0, 2));
     const bool variable = random.chance(2), source = random.chance(3);

@@ -4,6 +4,7 @@
 #include "operations/data.hpp"
 #include "support/case_sweep.hpp"
 #include "support/failure.hpp"
+#include "support/random_cases.hpp"
 #include "support/targets.hpp"
 
 #include <doctest/doctest.h>
@@ -170,6 +171,23 @@ bool runs_here(const smem::Context& context, std::string_view variant) {
 
 }  // namespace
 
+TEST_CASE("small: rotary" * doctest::test_suite("small")) {
+  const smem::Context context;
+  RotarySweep sweep(context);
+  for (const std::string_view variant : smem::rotary_variants()) {
+    CAPTURE(variant);
+    RotaryCase c;
+    c.variant = variant;
+    c.rows = 5;
+    c.heads = 3;
+    c.head_size = 24;
+    c.rotated = 16;
+    c.gaps = true;
+    sweep.run(c);
+    CHECK(sweep.ran() == (runs_here(context, variant) ? 1 : 0));
+  }
+}
+
 TEST_CASE("rotary: every variant, type and pairing, in place and not") {
   const smem::Context context;
   RotarySweep sweep(context);
@@ -244,6 +262,32 @@ TEST_CASE("rotary: angles are right at large positions, with other bases and sca
     }
   }
   CHECK(sweep.ran() == (runs_here(context, "cpu") ? 45 : 30));
+}
+
+TEST_CASE("random: rotary") {
+  const smem::Context context;
+  test::run_random("rotary", 311, [&](test::Random& random) -> test::RandomCase {
+    RotaryCase drawn;
+    drawn.variant = test::some_variant(random, smem::rotary_variants());
+    drawn.type = test::one_of(random, {Scalar::float32, Scalar::half, Scalar::bfloat16});
+    drawn.pairs = random.chance(2) ? RotaryPairs::halves : RotaryPairs::neighbours;
+    drawn.positions = static_cast<Positions>(random.between(0, 2));
+    drawn.head_size = random.chance(3) ? 8 * random.between(1, 32) : random.between(2, 200);
+    drawn.rotated = random.chance(2) ? 2 * random.between(1, drawn.head_size / 2) : drawn.head_size / 2 * 2;
+    drawn.heads = random.between(1, 9);
+    return [=, &context](test::Random& more, std::string& text) {
+      RotaryCase c = drawn;
+      c.rows = more.between(1, more.chance(3) ? 200 : 20);
+      c.batch = more.chance(3) ? more.between(1, 3) : 1;
+      c.first_position = static_cast<std::int64_t>(more.between(0, 1 << 22)) - (1 << 21);
+      c.base = static_cast<double>(test::one_of(more, {1, 500, 10000, 500000}));
+      c.scale = test::one_of(more, {1.0, 1.0, -1.0, 0.25});
+      c.gaps = more.chance(2);
+      c.in_place = more.chance(2);
+      text = c.text();
+      return run(context, c, more);
+    };
+  });
 }
 
 TEST_CASE("rotary: a negative scale undoes a rotation") {

@@ -106,6 +106,17 @@ TEST_CASE("scan: half and float into double, double into half") {
     asked += sweep.ran() == 0 ? 0 : 1;
   }
   CHECK(asked == 3);
+  for (const bool exclusive : {false, true}) {
+    ScanCase c = vector_case(ReduceOp::sum, Scalar::half, "");
+    c.out = Scalar::float64;
+    c.exclusive = exclusive;
+    c.shape = ScanShape::rows;
+    c.rows = 9;
+    c.cols = 1031;
+    c.from = c.to = test::strided(c.rows, c.cols, 2);
+    sweep.run(c);
+  }
+  CHECK(sweep.ran() == 2);
 }
 
 TEST_CASE("scan: an operation that is not commutative, and an initial value past many tiles") {

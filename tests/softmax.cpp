@@ -4,6 +4,7 @@
 #include "operations/data.hpp"
 #include "support/case_sweep.hpp"
 #include "support/failure.hpp"
+#include "support/random_cases.hpp"
 #include "support/targets.hpp"
 
 #include <doctest/doctest.h>
@@ -220,6 +221,20 @@ bool runs_here(const smem::Context& context, std::string_view variant) {
 
 }  // namespace
 
+TEST_CASE("small: softmax" * doctest::test_suite("small")) {
+  const smem::Context context;
+  SoftmaxSweep sweep(context);
+  for (const std::string_view variant : smem::softmax_variants()) {
+    CAPTURE(variant);
+    SoftmaxCase c;
+    c.variant = variant;
+    c.cols = 300;
+    c.gaps = true;
+    sweep.run(c);
+    CHECK(sweep.ran() == (runs_here(context, variant) ? 1 : 0));
+  }
+}
+
 TEST_CASE("softmax: every variant, also of rows with infinities and NaNs") {
   const smem::Context context;
   SoftmaxSweep sweep(context);
@@ -404,6 +419,30 @@ TEST_CASE("softmax_columns: types, in place, and columns longer than a cache or 
   const smem::SoftmaxColumnsProblem shared{.rows = 40001, .cols = 11};
   const smem::PlanOverrides fixed{.variant = "split", .work_items = 16};
   CHECK(smem::plan_softmax_columns(context.device(), shared, fixed).number("parts") > 1);
+}
+
+TEST_CASE("random: softmax") {
+  const smem::Context context;
+  test::run_random("softmax", 309, [&](test::Random& random) -> test::RandomCase {
+    SoftmaxCase drawn;
+    drawn.op = static_cast<SoftmaxOp>(random.between(0, 2));
+    drawn.variant = test::some_variant(random, smem::softmax_variants());
+    drawn.in = test::one_of(random, {Scalar::float32, Scalar::half, Scalar::bfloat16, Scalar::float64});
+    const bool is_short = drawn.in == Scalar::half || drawn.in == Scalar::bfloat16;
+    drawn.out = is_short && random.chance(2) ? Scalar::float32 : drawn.in;
+    drawn.masked = random.chance(2) ? MaskedRows::nan : MaskedRows::zero;
+    return [=, &context](test::Random& more, std::string& text) {
+      if (drawn.in == Scalar::float64 && !context.device().fp64) return test::without_fp64();
+      SoftmaxCase c = drawn;
+      c.cols = 1 + test::random_length(more) % 100000;
+      c.rows = more.between(1, 60000 / (c.cols + 400) + 1);
+      c.batch = more.chance(3) ? more.between(1, 3) : 1;
+      c.gaps = more.chance(2);
+      c.in_place = c.op != SoftmaxOp::logsumexp && c.in == c.out && more.chance(3);
+      text = c.text();
+      return run(context, c, more);
+    };
+  });
 }
 
 TEST_CASE("softmax: the same bits twice") {

@@ -31,9 +31,7 @@ namespace {
 template <class Body>
 void for_each_type(const Body& body) {
   std::size_t number = 0;
-  std::apply([&](auto... key) { (body(key, number++), ...); },
-             std::tuple<std::uint32_t, float, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t,
-                        std::int32_t, std::int64_t, std::uint64_t, smem::half, smem::bfloat16, double>());
+  std::apply([&](auto... key) { (body(key, number++), ...); }, test::KeyOfEachType());
 }
 
 bool must_run(const smem::Device& device, std::string_view variant, std::size_t size) {
@@ -74,6 +72,19 @@ std::vector<std::size_t> sizes_for(const smem::Context& context, std::string_vie
 }
 
 }  // namespace
+
+TEST_CASE("small: sort" * doctest::test_suite("small")) {
+  const smem::Context context;
+  for (const std::string_view variant : smem::sort_variants()) {
+    CAPTURE(variant);
+    if (!must_run(context.device(), variant, 1)) continue;
+    for (const std::size_t size : {700, 5003}) {  // one tile and several
+      if (variant == "bitonic" && size > 700) continue;
+      CHECK(test::sorts(context, test::make_keys<std::uint16_t>(Keys::uniform, size, size),
+                        {.variant = variant, .offset = 3}));
+    }
+  }
+}
 
 // Each program costs a driver's compiler a second, so that types and variants take turns: every one of them
 // meets some of the others, and all appear.
@@ -162,8 +173,8 @@ TEST_CASE("sort: ranges of bits") {
     CAPTURE(variant);
     if (!must_run(context.device(), variant, 1)) continue;
     std::size_t turn = 0;
-    for (const auto& [begin, end] :
-         {Range{0, 0}, {32, 32}, {0, 1}, {31, 32}, {5, 12}, {0, 9}, {3, 20}, {8, 27}}) {
+    for (const Range& bits : {Range{0, 0}, {32, 32}, {0, 1}, {31, 32}, {5, 12}, {0, 9}, {3, 20}, {8, 27}}) {
+      const std::size_t begin = bits.first, end = bits.second;
       CAPTURE(begin);
       CAPTURE(end);
       const std::size_t size = variant == "bitonic" ? 700 : 9001;
@@ -196,25 +207,8 @@ void sort_pairs_of(const smem::Context& context, std::string_view variant, std::
   test::Random random(bytes);
   for (std::uint32_t& key : keys)
     key = static_cast<std::uint32_t>(random.next()) % distinct * 0x01010101u;
-  const std::vector<unsigned char> values = random.bytes(size * bytes);
-  const test::Fenced<std::uint32_t> in(context, keys, 1), out(context, std::vector<std::uint32_t>(size), 1);
-  const test::Fenced<unsigned char> from(context, values, bytes),
-      to(context, std::vector<unsigned char>(size * bytes), bytes);
-  const bool keys_in_place = (in_place & 1) != 0, values_in_place = (in_place & 2) != 0;
-  const auto& got_keys = keys_in_place ? in : out;
-  const auto& got_values = values_in_place ? from : to;
-  const smem::ElementType opaque = smem::ElementType::of_bytes(bytes);
-  smem::sort_pairs(context, smem::ConstVector(in.buffer()(), Scalar::uint32, size, 1),
-                   smem::ConstVector(from.buffer()(), opaque, size, 1),
-                   smem::Vector(got_keys.buffer()(), Scalar::uint32, size, 1),
-                   smem::Vector(got_values.buffer()(), opaque, size, 1), {}, {.variant = variant});
-  const std::vector<std::uint64_t> places = test::sorted_places(keys, {});
-  CHECK(test::is_moved(got_keys.elements(), keys, places));
-  std::vector<unsigned char> expected;
-  for (const std::uint64_t place : places)
-    expected.insert(expected.end(), values.begin() + static_cast<std::ptrdiff_t>(place * bytes),
-                    values.begin() + static_cast<std::ptrdiff_t>((place + 1) * bytes));
-  CHECK(got_values.elements() == expected);
+  const SortCall call{.variant = variant, .in_place = (in_place & 1) != 0, .offset = 1};
+  CHECK(test::sorts_pairs(context, keys, bytes, call, (in_place & 2) != 0));
 }
 
 }  // namespace
@@ -261,6 +255,42 @@ TEST_CASE("argsort: every variant, places of 32 and 64 bits") {
     CHECK(test::argsorts<float, std::uint32_t>(context, test::make_keys<float>(Keys::uniform, 600, 2),
                                                {.variant = variant, .order = three}));
   }
+}
+
+TEST_CASE("random: sorts") {
+  const smem::Context context;
+  test::run_random("sort", 301, [&](test::Random& random) -> test::RandomCase {
+    const std::size_t type = random.between(0, std::tuple_size_v<test::KeyOfEachType> - 1);
+    const std::string variant = test::some_variant(random, smem::sort_variants());
+    const auto payload = static_cast<SortPayload>(random.between(0, 2));
+    const std::size_t bytes = random.between(1, 16);
+    return [=, &context](test::Random& more, std::string& text) {
+      test::Outcome outcome;
+      test::with_key_type(type, [&](auto key) {
+        using K = decltype(key);
+        using Place = std::conditional_t<sizeof(K) == 2, std::uint64_t, std::uint32_t>;
+        const Keys kind = test::one_of(more, test::kKeys);
+        const SortCall call{.variant = variant,
+                            .order = test::random_order(more, 8 * sizeof(K)),
+                            .in_place = more.chance(2),
+                            .offset = more.between(0, 5)};
+        const std::vector<K> keys = test::make_keys<K>(kind, test::random_length(more), more.next());
+        const bool values_in_place = more.chance(2);
+        text = fmt::format("{} {}, kind {}, {}, {}, {}{}, offset {}, \"{}\"", keys.size(),
+                           smem::name_of(smem::scalar_of<K>), static_cast<int>(kind),
+                           payload == SortPayload::values   ? fmt::format("values of {} bytes", bytes)
+                           : payload == SortPayload::places ? "places"
+                                                            : "no values",
+                           test::text_of(call.order), call.in_place ? "keys in place" : "",
+                           values_in_place ? ", values in place" : "", call.offset, variant);
+        outcome.refused = payload == SortPayload::values
+                              ? !test::sorts_pairs(context, keys, bytes, call, values_in_place)
+                          : payload == SortPayload::places ? !test::argsorts<K, Place>(context, keys, call)
+                                                           : !test::sorts(context, keys, call);
+      });
+      return outcome;
+    };
+  });
 }
 
 TEST_CASE("sort: where no tile publishes in time, others count it") {

@@ -51,6 +51,18 @@ constexpr std::size_t kSizes[] = {0, 1, 2, 15, 16, 17, 777, 3839, 3840, 3841, 16
 
 }  // namespace
 
+TEST_CASE("small: sort by a comparison" * doctest::test_suite("small")) {
+  const smem::Context context;
+  for (const std::string_view variant : smem::sort_by_variants()) {
+    if (!must_run(context.device(), variant)) continue;
+    CAPTURE(variant);
+    const std::vector<std::uint32_t> keys = test::make_keys<std::uint32_t>(Keys::small, 5003, 1);
+    std::vector<std::uint32_t> wanted = keys;
+    std::stable_sort(wanted.begin(), wanted.end());
+    CHECK(sorted_by(context, keys, {.precedes = "a < b"}, variant) == wanted);
+  }
+}
+
 TEST_CASE("sort_by: every variant, numbers and vectors, equal elements in their order") {
   const smem::Context context;
   std::size_t turn = 0;
@@ -92,6 +104,63 @@ TEST_CASE("sort_by: every variant, numbers and vectors, equal elements in their 
     CHECK(sorted_by(context, fours, {.precedes = "dot(a, a) < dot(b, b)", .type = "float4"}, variant) ==
           wanted);
   }
+}
+
+TEST_CASE("random: sorts by a comparison") {
+  const smem::Context context;
+  test::run_random("sort_by", 304, [&](test::Random& random) -> test::RandomCase {
+    const std::size_t comparison = random.between(0, 5);
+    const std::string variant = test::some_variant(random, smem::sort_by_variants());
+    return [=, &context](test::Random& more, std::string& text) {
+      const std::size_t size = test::random_length(more);
+      const Keys kind = test::one_of(more, test::kKeys);
+      const bool in_place = more.chance(2);
+      test::Outcome outcome;
+      const auto check = [&](auto elements, const smem::Comparison& order, const auto& precedes) {
+        text = fmt::format("{} elements, kind {}, {}{}, \"{}\"", size, static_cast<int>(kind), order.precedes,
+                           in_place ? ", in place" : "", variant);
+        auto wanted = elements;
+        std::stable_sort(wanted.begin(), wanted.end(), precedes);
+        try {
+          CHECK(sorted_by(context, elements, order, variant, in_place) == wanted);
+        } catch (const smem::Error& error) {
+          CHECK_MESSAGE(error.details().argument == "variant", std::string(error.what()));
+          outcome = test::refusal(error);
+        }
+      };
+      const auto keys = [&](auto zero) { return test::make_keys<decltype(zero)>(kind, size, more.next()); };
+      const auto halves = [&] {  // of few first parts, so that many are equivalent
+        std::vector<Pair> pairs(size);
+        for (std::size_t i = 0; i < size; ++i)
+          pairs[i] = {static_cast<std::int32_t>(more.between(0, 200)) - 100, static_cast<std::int32_t>(i)};
+        return pairs;
+      };
+      const auto ascending = [](auto a, auto b) { return a < b; };
+      switch (comparison) {
+        case 0:
+          check(keys(std::uint32_t{}), {.precedes = "a < b"}, ascending);
+          break;
+        case 1:
+          check(keys(std::int64_t{}), {.precedes = "a > b"}, [](auto a, auto b) { return a > b; });
+          break;
+        case 2:
+          check(keys(std::uint8_t{}), {.precedes = "a % 16 < b % 16"},
+                [](auto a, auto b) { return a % 16 < b % 16; });
+          break;
+        case 3:
+          check(keys(std::int16_t{}), {.precedes = "a < b"}, ascending);
+          break;
+        case 4:
+          check(halves(), {.precedes = "a.x < b.x", .type = "int2"},
+                [](const Pair& a, const Pair& b) { return a[0] < b[0]; });
+          break;
+        default:
+          check(halves(), {.precedes = "a.x != b.x ? a.x > b.x : a.y > b.y", .type = "int2"},
+                [](const Pair& a, const Pair& b) { return a[0] != b[0] ? a[0] > b[0] : a[1] > b[1]; });
+      }
+      return outcome;
+    };
+  });
 }
 
 TEST_CASE("sort_by: comparisons that are no order end, and stay inside of the views") {

@@ -54,6 +54,12 @@ std::vector<std::size_t> lengths_for(std::string_view variant) {
 
 }  // namespace
 
+TEST_CASE("small: sort rows" * doctest::test_suite("small")) {
+  const smem::Context context;
+  for (const std::string_view variant : smem::sort_rows_variants())
+    check_rows<std::uint16_t>(context, Keys::uniform, {.variant = variant, .rows = 5, .cols = 130, .gap = 1});
+}
+
 // Each program costs a driver's compiler a second, so that types and variants take turns.
 TEST_CASE("sort_rows: every variant, every type") {
   const smem::Context context;
@@ -101,7 +107,8 @@ TEST_CASE("sort_rows: ranges of bits") {
   const smem::Context context;
   using Range = std::pair<std::size_t, std::size_t>;
   for (const std::string_view variant : smem::sort_rows_variants()) {
-    for (const auto& [begin, end] : {Range{0, 0}, {32, 32}, {31, 32}, {5, 12}, {3, 20}, {8, 27}}) {
+    for (const Range& bits : {Range{0, 0}, {32, 32}, {31, 32}, {5, 12}, {3, 20}, {8, 27}}) {
+      const std::size_t begin = bits.first, end = bits.second;
       CAPTURE(begin);
       CAPTURE(end);
       for (const std::size_t cols : {60, 250}) {
@@ -160,6 +167,44 @@ TEST_CASE("sort_columns: keys, values and places") {
   }
   check_rows<std::uint8_t>(context, Keys::uniform,
                            {.variant = "radix", .rows = 9001, .cols = 3, .columns = true});
+}
+
+TEST_CASE("random: sorts of rows and columns") {
+  const smem::Context context;
+  test::run_random("sort_rows", 302, [&](test::Random& random) -> test::RandomCase {
+    const std::size_t type = random.between(0, std::tuple_size_v<test::KeyOfEachType> - 1);
+    const std::string variant = test::some_variant(random, smem::sort_rows_variants());
+    const auto payload = static_cast<SortPayload>(random.between(0, 2));
+    const std::size_t bytes = payload == SortPayload::none     ? 0
+                              : payload == SortPayload::places ? 4 * random.between(1, 2)
+                                                               : std::size_t{1} << random.between(0, 4);
+    const bool columns = random.chance(3);
+    return [=, &context](test::Random& more, std::string& text) {
+      test::Outcome outcome;
+      test::with_key_type(type, [&](auto key) {
+        using K = decltype(key);
+        RowsCall call{.variant = variant, .payload = payload, .value_bytes = bytes, .columns = columns};
+        const std::size_t length = test::random_length(more) % 30000 + 1,
+                          lines = more.between(1, 100000 / (length + 2000) + 1);
+        call.rows = columns ? length : lines;
+        call.cols = columns ? lines : length;
+        call.batch = more.chance(3) ? more.between(1, 3) : 1;
+        call.order = test::random_order(more, 8 * sizeof(K));
+        call.keys_in_place = payload != SortPayload::places && more.chance(2);
+        call.values_in_place = payload == SortPayload::values && more.chance(2);
+        call.gap = more.chance(2) ? 0 : more.between(1, 9);
+        const Keys kind = test::one_of(more, test::kKeys);
+        text = fmt::format("{} x {} x {} {}, {}, kind {}, {} bytes beside each, {}{}{}, gap {}, \"{}\"",
+                           call.batch, call.rows, call.cols, smem::name_of(smem::scalar_of<K>),
+                           columns ? "columns" : "rows", static_cast<int>(kind), bytes,
+                           test::text_of(call.order), call.keys_in_place ? ", keys in place" : "",
+                           call.values_in_place ? ", values in place" : "", call.gap, variant);
+        const auto keys = test::make_keys<K>(kind, test::spread_size(call), more.next());
+        outcome.refused = !test::sorts_rows(context, keys, call);
+      });
+      return outcome;
+    };
+  });
 }
 
 TEST_CASE("clamped: sorts of rows on smaller devices") {

@@ -118,6 +118,12 @@ const std::vector<std::size_t> kMixed{
 
 }  // namespace
 
+TEST_CASE("small: sort segments" * doctest::test_suite("small")) {
+  const smem::Context context;
+  for (const std::string_view variant : smem::sort_segments_variants())
+    check<std::uint16_t>(context, Keys::uniform, {0, 3, 33, 0, 700, 1, 2, 100, 0}, {.variant = variant});
+}
+
 TEST_CASE("sort_segments: lengths of all classes mixed") {
   const smem::Context context;
   for (const std::string_view variant : smem::sort_segments_variants()) {
@@ -169,6 +175,43 @@ TEST_CASE("sort_segments: where offsets descend or leave the keys, nothing is wr
       CHECK(out.to_host() == poison);
     }
   }
+}
+
+TEST_CASE("random: sorts of segments") {
+  const smem::Context context;
+  test::run_random("sort_segments", 303, [&](test::Random& random) -> test::RandomCase {
+    const std::size_t type = random.between(0, std::tuple_size_v<test::KeyOfEachType> - 1);
+    const std::string variant = test::some_variant(random, smem::sort_segments_variants());
+    const auto payload = static_cast<SortPayload>(random.between(0, 2));
+    const std::size_t bytes = payload == SortPayload::none     ? 0
+                              : payload == SortPayload::places ? 4 * random.between(1, 2)
+                                                               : random.between(1, 16);
+    return [=, &context](test::Random& more, std::string& text) {
+      test::Outcome outcome;
+      test::with_key_type(type, [&](auto key) {
+        using K = decltype(key);
+        using Offset = std::conditional_t<sizeof(K) == 2, std::uint64_t, std::uint32_t>;
+        std::vector<std::size_t> lengths(more.between(0, more.chance(3) ? 2000 : 40));
+        const std::size_t most = 60000 / (lengths.size() + 1);
+        for (std::size_t& length : lengths)
+          length = more.chance(4) ? 0 : std::min(test::random_length(more), more.chance(20) ? 20000 : most);
+        const Call call{.variant = variant,
+                        .payload = payload,
+                        .value_bytes = bytes,
+                        .order = test::random_order(more, 8 * sizeof(K)),
+                        .in_place = payload != SortPayload::places && more.chance(2)};
+        const Keys kind = test::one_of(more, test::kKeys);
+        const std::vector<Offset> offsets = offsets_of<Offset>(lengths);
+        text =
+            fmt::format("{} segments of {} {}, kind {}, {} bytes beside each, {}{}, \"{}\"", lengths.size(),
+                        offsets.back(), smem::name_of(smem::scalar_of<K>), static_cast<int>(kind), bytes,
+                        test::text_of(call.order), call.in_place ? ", in place" : "", variant);
+        const auto keys = test::make_keys<K>(kind, offsets.back() + more.between(0, 9), more.next());
+        outcome.refused = !sorts_segments(context, keys, offsets, call);
+      });
+      return outcome;
+    };
+  });
 }
 
 TEST_CASE("clamped: sorts of segments on smaller devices") {

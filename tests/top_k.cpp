@@ -44,6 +44,14 @@ void check_selection(const smem::Context& context, Keys kind, const TopKCall& ca
 
 }  // namespace
 
+TEST_CASE("small: top_k" * doctest::test_suite("small")) {
+  const smem::Context context;
+  for (const std::string_view variant : smem::top_k_variants()) {
+    check_selection<std::uint16_t>(context, Keys::zipf,
+                                   {.variant = variant, .rows = 2, .cols = 1500, .k = 9, .gap = 1});
+  }
+}
+
 // Each program costs a driver's compiler a second, so that types, orders and variants take turns.
 TEST_CASE("top_k: every variant, every type") {
   const smem::Context context;
@@ -159,6 +167,51 @@ TEST_CASE("nth_element: every variant, ties, and the ends") {
       }
     }
   }
+}
+
+TEST_CASE("random: the greatest and the least of rows") {
+  const smem::Context context;
+  test::run_random("top_k", 305, [&](test::Random& random) -> test::RandomCase {
+    const std::size_t type = random.between(0, std::tuple_size_v<test::KeyOfEachType> - 1);
+    const std::string variant = test::some_variant(random, smem::top_k_variants());
+    const bool one = random.chance(4);
+    const smem::TopK which{
+        .least = random.chance(2), .sorted = random.chance(2), .total_order = random.chance(3)};
+    return [=, &context](test::Random& more, std::string& text) {
+      test::Outcome outcome;
+      test::with_key_type(type, [&](auto key) {
+        using K = decltype(key);
+        using Place = std::conditional_t<sizeof(K) == 2, std::uint64_t, std::uint32_t>;
+        const Keys kind = test::one_of(more, test::kKeys);
+        TopKCall call{.variant = variant, .cols = test::random_length(more), .which = which};
+        if (one) {
+          const auto keys = test::make_keys<K>(kind, call.cols + 1, more.next());
+          const smem::NthElement nth{.n = more.chance(2)
+                                              ? more.between(0, call.cols)
+                                              : more.between(0, std::min<std::size_t>(call.cols, 70)),
+                                     .descending = !which.least,
+                                     .total_order = which.total_order};
+          text = fmt::format("element {} of {} {}, kind {}, {}{}, \"{}\"", nth.n, keys.size(),
+                             smem::name_of(smem::scalar_of<K>), static_cast<int>(kind),
+                             nth.descending ? "descending" : "ascending",
+                             nth.total_order ? " in totalOrder" : "", variant);
+          outcome.refused = !test::finds_nth(context, keys, nth, variant);
+          return;
+        }
+        if (more.chance(2)) call.rows = more.between(1, 100000 / (call.cols + 400) + 1);
+        call.batch = more.chance(4) ? more.between(1, 3) : 1;
+        call.gap = more.chance(2) ? 0 : more.between(1, 9);
+        call.k = more.between(0, more.chance(3) ? call.cols : std::min<std::size_t>(call.cols, 100));
+        text = fmt::format("{}{} {} of {} x {} x {} {}, kind {}{}, gap {}, \"{}\"", call.k,
+                           which.sorted ? "" : " unsorted", which.least ? "least" : "greatest", call.batch,
+                           call.rows, call.cols, smem::name_of(smem::scalar_of<K>), static_cast<int>(kind),
+                           which.total_order ? " in totalOrder" : "", call.gap, variant);
+        const auto keys = test::make_keys<K>(kind, call.rows * call.batch * call.cols, more.next());
+        outcome.refused = !test::selects<K, Place>(context, keys, call);
+      });
+      return outcome;
+    };
+  });
 }
 
 TEST_CASE("clamped: selections on smaller devices") {

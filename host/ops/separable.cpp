@@ -26,7 +26,7 @@ cl::Event ops::run_separable(const Context& context, const ConstGrid& in, const 
   SeparableProblem problem = problem_of(how.operation, filter);
   problem.unsharp = how.unsharp;
   problem.half_up = how.half_up;
-  plan::check_separable(context.device(), problem);
+  plan::check_separable(how.operation, context.device(), problem);
   filter.row_origin = problem.row_origin =
       checked_origin(how.operation, "row_origin", kernel.row_origin, problem.row_taps);
   filter.column_origin =

@@ -19,7 +19,7 @@ Plan filter_plan(const char* operation, std::string_view variant, const char* fi
                  const SeparableProblem& grids, std::size_t across, std::size_t down);
 
 /// \throws Error naming the argument unless the device can compute it.
-void check_separable(const Device& device, const SeparableProblem& problem);
+void check_separable(const char* operation, const Device& device, const SeparableProblem& problem);
 void check_box(const Device& device, const BoxProblem& problem);
 void check_window(const Device& device, const WindowProblem& problem);
 

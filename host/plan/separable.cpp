@@ -328,10 +328,14 @@ const Evidence& evidence(const Device& device, const SeparableProblem& /*problem
   return plan.variant == "march" ? policy.evidence : policy.others;
 }
 
+void check(const Device& device, const SeparableProblem& problem) {
+  check_separable(kOperation, device, problem);
+}
+
 constexpr Operation<SeparableProblem> kSeparable{.what = "filter",
                                                  .name = [](const SeparableProblem&) { return kOperation; },
                                                  .variants = separable_variants,
-                                                 .check = check_separable,
+                                                 .check = check,
                                                  .preference = preference,
                                                  .attempt = plan_variant,
                                                  .why_not = why_not,
@@ -355,13 +359,13 @@ Plan plan::filter_plan(const char* operation, std::string_view variant, const ch
   return plan;
 }
 
-void plan::check_separable(const Device& device, const SeparableProblem& problem) {
-  check_grids(kOperation, device, problem);
-  const auto check_taps = [](const char* name, std::size_t taps) {
+void plan::check_separable(const char* operation, const Device& device, const SeparableProblem& problem) {
+  check_grids(operation, device, problem);
+  const auto check_taps = [operation](const char* name, std::size_t taps) {
     constexpr std::size_t kMost =
         4000;  // of two times as many doubles, the constant memory of every device has room
     if (taps == 0 || taps > kMost)
-      refuse(kOperation, name, formatted("1 to {} weights", kMost), formatted("{}", taps));
+      refuse(operation, name, formatted("1 to {} weights", kMost), formatted("{}", taps));
   };
   check_taps("row_weights", problem.row_taps);
   check_taps("column_weights", problem.column_taps);

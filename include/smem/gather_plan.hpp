@@ -28,7 +28,7 @@ struct GatherProblem {
   std::size_t rows = 0;            ///< as many as places
   std::size_t row_bytes = 4;       ///< of a row
   std::size_t alignment =
-      16;  ///< the largest power of two, at most 16, that divides rows' bytes and their byte addresses
+      4;  ///< the largest power of two, at most 16, that divides rows' bytes and their byte addresses
 
   /// The operation, as `smem tune` calls it.
   std::string_view name() const { return "gather"; }

@@ -157,9 +157,7 @@ std::vector<Case> cases() {
          return smem::plan_sort_segments(d, {.size = 4096, .segments = 9}, o);
        }},
       {"gather", "uint32", smem::gather_variants(),
-       [](const Device& d, const PlanOverrides& o) {
-         return smem::plan_gather(d, {.rows = 4096, .row_bytes = 16}, o);
-       }},
+       [](const Device& d, const PlanOverrides& o) { return smem::plan_gather(d, {.rows = 4096}, o); }},
       {"merge", "uint32", smem::merge_variants(),
        [](const Device& d, const PlanOverrides& o) { return smem::plan_merge(d, {.size = 4096}, o); }},
       {"sort_by", "float", smem::sort_by_variants(),

@@ -8,6 +8,7 @@
 #include "runtime/local_memory.hpp"
 #include "support/environment.hpp"
 #include "support/failure.hpp"
+#include "support/reductions.hpp"
 #include "support/targets.hpp"
 
 #include <doctest/doctest.h>
@@ -130,6 +131,26 @@ TEST_CASE("driver faults: a variant that a driver breaks in small work-groups al
   device.platform = "Intel(R) OpenCL";
   device.driver = "5.0";
   CHECK(smem::plan_reduce(device, columns, {.variant = "several"}).work_items() <= 64);
+}
+
+TEST_CASE("driver faults: columns with gaps have the groups of their own alignment, not those of packs") {
+  Device device = test::targets::cpu();
+  device.platform = "Portable Computing Language";
+  device.driver = "5.0+debian";
+  device.local_bytes = 512;
+  // What the test of clamped devices reduces: no row but the first begins where a pack may.
+  test::ReduceCase c;
+  c.shape = smem::ReduceShape::columns;
+  c.variant = "several";
+  c.rows = 301;
+  c.cols = 67;
+  c.layout = test::strided(c.rows, c.cols, 2);
+  CHECK(test::problem_of(c).alignment == 4);
+  CHECK(test::has_plan(device, c));  // 128 work-items
+  c.layout = test::packed();
+  c.cols = 64;
+  CHECK(test::problem_of(c).alignment == 16);
+  CHECK_FALSE(test::has_plan(device, c));  // 32
 }
 
 TEST_CASE("driver faults: a large buffer that NVIDIA's driver refuses names the variable that lifts it") {

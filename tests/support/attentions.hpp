@@ -137,7 +137,9 @@ inline AttentionResult attention_of(const AttentionCase& c, const AttentionArray
   for (std::size_t j = 0; j < at.keys; ++j) {
     const auto key = static_cast<std::ptrdiff_t>(j);
     if (c.causal && key > own) continue;
-    if (c.window.right < c.keys && key > own + static_cast<std::ptrdiff_t>(c.window.right)) continue;
+    if (c.window.right != smem::AttentionWindow::kAll &&
+        key > own + static_cast<std::ptrdiff_t>(c.window.right))
+      continue;
     if (c.window.left < c.keys && key < own - static_cast<std::ptrdiff_t>(c.window.left) &&
         j >= c.window.sinks)
       continue;

@@ -148,9 +148,12 @@ inline std::optional<Wanted> wanted(const BlurCase& c, const Pixels& pixels, std
       const double own = pixels(x, y), difference = own - s.sum;
       const double error = (s.magnitude + std::abs(own)) * taps * unit * (1 + std::abs(c.amount));
       if (std::abs(difference) < c.threshold - error) return Wanted{own, 0};
-      if (std::abs(difference) < c.threshold + error)
-        return Wanted{own, std::abs(c.amount * difference) + error};
-      return Wanted{own + c.amount * difference, error};
+      const double sharp = own + c.amount * difference;
+      if (std::abs(difference) < c.threshold + error) {  // either one; a half is rounded by its own size
+        const double rounding = c.grids.out == smem::Scalar::half ? std::abs(sharp) * 0x1p-11 : 0;
+        return Wanted{own, std::abs(sharp - own) + error + rounding};
+      }
+      return Wanted{sharp, error};
     }
   }
   return std::nullopt;

@@ -133,7 +133,8 @@ inline double norm_rounding(smem::Scalar type) {
   return type == smem::Scalar::half ? 0x1p-11 : type == smem::Scalar::bfloat16 ? 0x1p-8 : 0;
 }
 
-/// What is wanted of a row, by plain loops in double.
+/// What is wanted of a row, by plain loops in long double: of float64, a mean that is rounded to double would
+/// show in the differences.
 struct NormRow {
   std::vector<NormResult> out, sum;
   NormResult mean, factor;
@@ -144,12 +145,14 @@ inline NormRow results_of(const NormCase& c, const std::vector<double>& row,
   const double count = static_cast<double>(c.cols), unit = c.in == smem::Scalar::float64 ? 0x1p-53 : 0x1p-24;
   // "naive" adds one by one, so that the errors of equal elements add up; others' err at random.
   const double error = unit * (16 + (c.variant == "naive" ? count : 4 * std::sqrt(count)));
-  double mean = 0, squares = 0;
+  long double exact_mean = 0, exact_squares = 0;
   for (const double v : row)
-    mean += c.op == smem::NormOp::layer ? v : 0;
-  mean /= count;
+    exact_mean += c.op == smem::NormOp::layer ? v : 0;
+  exact_mean /= static_cast<long double>(c.cols);
   for (const double v : row)
-    squares += (v - mean) * (v - mean);
+    exact_squares += (v - exact_mean) * (v - exact_mean);
+  const auto mean = static_cast<double>(exact_mean);
+  auto squares = static_cast<double>(exact_squares);
   if (c.in != smem::Scalar::float64 && squares > static_cast<double>(std::numeric_limits<float>::max()))
     squares = std::numeric_limits<double>::infinity();
   const double factor = std::isfinite(squares) ? 1 / std::sqrt(squares / count + c.epsilon) : std::nan("");
@@ -162,7 +165,7 @@ inline NormRow results_of(const NormCase& c, const std::vector<double>& row,
   for (std::size_t i = 0; i < row.size(); ++i) {
     const double w = c.weight ? weight.number(weight_offset + i) : 1;
     const double b = c.bias ? bias.number(bias_offset + i) : 0;
-    const double value = (row[i] - mean) * factor * w + b;
+    const double value = static_cast<double>(row[i] - exact_mean) * factor * w + b;
     const double least = (c.out == smem::Scalar::half ? 0x1p-24 : 0) + error * (std::abs(b) + std::abs(w));
     wanted.out.push_back({value, (std::abs(value) + std::abs(value - b)) * (error + rounding) + least});
     wanted.sum.push_back({row[i], std::abs(row[i]) * rounding + (c.out == smem::Scalar::half ? 0x1p-24 : 0)});

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "support/filters.hpp"
+#include "support/random_cases.hpp"
 
 #include <cstddef>
-#include <cstdlib>
 #include <functional>
 #include <optional>
 #include <string>
@@ -111,42 +111,6 @@ inline Outcome run_plain(const std::vector<PlainGrid*>& inputs, PlainGrid& out, 
     if (inputs[i]->bytes() != before[i]) return {false, "an input has changed"};
   }
   return {};
-}
-
-inline std::size_t random_cases() {
-  const char* wanted = std::getenv("SMEM_RANDOM_CASES");
-  return wanted != nullptr ? static_cast<std::size_t>(std::atoi(wanted)) : 40;
-}
-
-/// Runs random cases of an operation. Kernels are compiled for variants, types and windows, so that these are
-/// drawn once for several cases: `draw(random)` returns a function that runs a case of its draw, and adds to
-/// the text what it is.
-using RandomCase = std::function<Outcome(Random& random, std::string& text)>;
-inline void run_random(const std::string& operation, std::uint64_t stream,
-                       const std::function<RandomCase(Random& random)>& draw) {
-  const std::size_t cases = random_cases(), draws = std::clamp<std::size_t>(cases / 5, 1, 40);
-  Random random(stream);
-  std::size_t ran = 0, refused = 0;
-  std::string why;  // the last one was refused
-  // A device may refuse the variants of others: draws go on until one runs.
-  for (std::size_t d = 0; d < draws || (ran == 0 && d < 20 * draws); ++d) {
-    const RandomCase run = draw(random);
-    for (std::size_t i = d * cases / draws; i < (d + 1) * cases / draws; ++i) {
-      std::string text;
-      Outcome outcome;
-      try {
-        outcome = run(random, text);
-      } catch (const std::exception& error) {
-        outcome.fault = error.what();
-      }
-      REQUIRE_MESSAGE(outcome.fault.empty(), operation << ", case " << i << " of " << cases << ", SMEM_SEED="
-                                                       << seed() << ": " << text << "\n  " << outcome.fault);
-      ++(outcome.refused ? refused : ran);
-      if (outcome.refused) why = outcome.why;
-    }
-  }
-  MESSAGE(operation << ": " << ran << " cases ran, " << refused << " were refused; SMEM_SEED=" << seed());
-  CHECK_MESSAGE(ran > 0, why);
 }
 
 }  // namespace test

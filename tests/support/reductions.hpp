@@ -277,10 +277,11 @@ struct ReduceCase {
   }
   std::string text() const {
     return fmt::format(
-        "{} of {} {} x {}, offset {} pitch {} batch {} stride {}, out offset {}, NaNs 1/{}, variant "
+        "{}: {} of {} {} x {}, offset {} pitch {} batch {} stride {}, out offset {}, NaNs 1/{}, variant "
         "\"{}\"; SMEM_SEED={}",
-        smem::name_of(reduction.op), smem::name_of(in), rows, cols, layout.extent.offset, layout.extent.pitch,
-        layout.extent.batch, layout.extent.batch_stride, out_offset, nans, variant, seed());
+        tested().operation, smem::name_of(reduction.op), smem::name_of(in), rows, cols, layout.extent.offset,
+        layout.extent.pitch, layout.extent.batch, layout.extent.batch_stride, out_offset, nans, variant,
+        seed());
   }
 };
 
@@ -294,7 +295,21 @@ inline smem::ReduceProblem problem_of(const ReduceCase& c) {
   problem.cols = c.cols;
   problem.batch = c.layout.extent.batch;
   problem.bounds = c.bound;
+  // As the call finds it: the work-groups of columns depend on it.
+  const smem::Matrix in(nullptr, c.in, c.rows, c.cols, c.layout.extent);
+  if (c.shape == smem::ReduceShape::columns && elements_of(in) > in.offset)
+    problem.alignment = std::min<std::size_t>(16, alignment_of(in));
   return problem;
+}
+
+/// Whether the case's variant runs on the device.
+inline bool has_plan(const smem::Device& device, const ReduceCase& c) {
+  try {
+    smem::plan_reduce(device, problem_of(c), {.variant = c.variant});
+    return true;
+  } catch (const smem::Error&) {
+    return false;
+  }
 }
 
 template <class T>

@@ -1,11 +1,12 @@
 /// Sorts beside std::stable_sort.
 #pragma once
 
-#include "support/random.hpp"
+#include "support/random_cases.hpp"
 
 #include <smem/smem.hpp>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -16,10 +17,26 @@
 #include <numeric>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
 namespace test {
+
+/// A key of each type.
+using KeyOfEachType =
+    std::tuple<std::uint32_t, float, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t,
+               std::int64_t, std::uint64_t, smem::half, smem::bfloat16, double>;
+
+/// Calls `body` with a key of type number `n`.
+template <class Body>
+void with_key_type(std::size_t n, const Body& body) {
+  const auto call = [&](std::size_t number, auto key) {
+    if (number == n) body(key);
+  };
+  std::size_t number = 0;
+  std::apply([&](auto... key) { (call(number++, key), ...); }, KeyOfEachType());
+}
 
 /// The unsigned integer of a key's size.
 template <class K>
@@ -158,6 +175,22 @@ std::vector<K> make_keys(Keys kind, std::size_t size, std::uint64_t stream) {
   return keys;
 }
 
+/// An order; `bits` of a key.
+inline smem::SortOrder random_order(Random& random, std::size_t bits) {
+  smem::SortOrder order{.descending = random.chance(2), .total_order = random.chance(3)};
+  if (random.chance(3)) {
+    order.begin_bit = random.between(0, bits);
+    order.end_bit = random.between(order.begin_bit, bits);
+  }
+  return order;
+}
+
+inline std::string text_of(const smem::SortOrder& order) {
+  return fmt::format("{}{}, bits {} to {}", order.descending ? "descending" : "ascending",
+                     order.total_order ? " in totalOrder" : "", order.begin_bit,
+                     static_cast<std::ptrdiff_t>(order.end_bit.value_or(SIZE_MAX)));
+}
+
 /// What a call is like besides its keys.
 struct SortCall {
   std::string_view variant;
@@ -231,6 +264,40 @@ bool sorts(const smem::Context& context, const std::vector<K>& keys, const SortC
   }
   CHECK(is_moved(call.in_place ? in.elements() : out.elements(), keys, places));
   if (!call.in_place) CHECK(is_moved(in.elements(), keys, sorted_places(std::vector<K>(keys.size()), {})));
+  return true;
+}
+
+/// sort_pairs() with values of `bytes` bytes, by a variant. `call.in_place` is of keys.
+template <class K>
+bool sorts_pairs(const smem::Context& context, const std::vector<K>& keys, std::size_t bytes,
+                 const SortCall& call, bool values_in_place) {
+  const std::size_t size = keys.size();
+  Random random(bytes);
+  const std::vector<unsigned char> values = random.bytes(size * bytes);
+  const Fenced<K> in(context, keys, call.offset), out(context, std::vector<K>(size), call.offset);
+  const Fenced<unsigned char> from(context, values, call.offset * bytes),
+      to(context, std::vector<unsigned char>(size * bytes), call.offset * bytes);
+  const Fenced<K>& got_keys = call.in_place ? in : out;
+  const Fenced<unsigned char>& got_values = values_in_place ? from : to;
+  const smem::ElementType key = smem::element_of<K>, value = smem::ElementType::of_bytes(bytes);
+  try {
+    smem::sort_pairs(context, smem::ConstVector(in.buffer()(), key, size, call.offset),
+                     smem::ConstVector(from.buffer()(), value, size, call.offset),
+                     smem::Vector(got_keys.buffer()(), key, size, call.offset),
+                     smem::Vector(got_values.buffer()(), value, size, call.offset), call.order,
+                     {.variant = call.variant});
+  } catch (const smem::Error& error) {
+    CHECK_MESSAGE(error.details().argument == "variant", std::string(error.what()));
+    return false;
+  }
+  const std::vector<std::uint64_t> places = sorted_places(keys, call.order);
+  CHECK(is_moved(got_keys.elements(), keys, places));
+  std::vector<unsigned char> expected;
+  for (const std::uint64_t place : places)
+    expected.insert(expected.end(), values.begin() + static_cast<std::ptrdiff_t>(place * bytes),
+                    values.begin() + static_cast<std::ptrdiff_t>((place + 1) * bytes));
+  CHECK(got_values.elements() == expected);
+  if (!values_in_place) CHECK(from.elements() == values);
   return true;
 }
 
