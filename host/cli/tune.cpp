@@ -147,9 +147,7 @@ int tune(const TuneOptions& options) {
   // Measured beside what smem ships, whatever was found before.
   ::setenv("SMEM_TUNING", "0", 1);
   // This process opens no device itself, for the sake of those that try the candidates.
-  const std::string facts = device_facts(options.device, "tune");
-  if (facts.empty()) return kFailure;
-  const Device device = device_from_json(facts);
+  const Device device = device_from_json(device_facts(options.device, "tune"));
   const std::vector<TuneCase> cases = asked_cases(options, device);
   Journal journal(device, options.restart);
   print_fitted(fmt::format("{} ({}, driver {})\n", device.name, device.platform, device.driver));
@@ -239,21 +237,24 @@ void add_tune(CLI::App* root, int& exit_code) {
   CLI::App* const command = root->add_subcommand(
       "tune", "Search for plans that are faster here than the shipped ones; operations then use them");
   auto options = std::make_shared<TuneOptions>();
-  command->add_option("operations", options->operations, "Only these")
+  command->add_option("operations", options->operations, "Only these operations")
       ->check(CLI::IsMember(operation_names()));
   add_device_option(command, options->device);
-  command->add_option("--minutes", options->minutes, "Time for all; a next run goes on where this one ends")
+  command
+      ->add_option("--minutes", options->minutes,
+                   "Time for all cases; the next run continues where this one ends")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(positive_validator());
   command->add_option("--limit", options->limit, "Seconds after which a plan counts as hung")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  command->add_option("--case", options->part, "Only cases that have this in their name");
+      ->check(positive_validator());
+  command->add_option("--case", options->part, "Only cases whose name contains this");
   command->add_flag("--small", options->small, "Small sizes, for a quick look");
-  command->add_flag("--restart", options->restart, "Measure again what earlier runs have measured");
-  command->add_option("--json", options->json, "Write what was found to this file")->type_name("FILE");
-  CLI::Option* const only_export = command->add_flag(
-      "--export", options->only_export, "Measure nothing: print what is kept as entries for policy tables");
+  command->add_flag("--restart", options->restart, "Measure again what earlier runs measured");
+  add_output_option(command, "--json", options->json, "Write what was found to this file");
+  CLI::Option* const only_export =
+      command->add_flag("--export", options->only_export,
+                        "Measure nothing; print the tuned plans as entries for policy tables");
   command->add_flag("--worker", options->worker, "")->group("")->excludes(only_export);
   command->callback([options, &exit_code] {
     exit_code = options->worker        ? answer_trials()
