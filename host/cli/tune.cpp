@@ -38,14 +38,18 @@ TuningEntry entry_of(const CaseReport& report) {
   return {report.problems, best.overrides, best.gain, best.seconds, report.shipped, today()};
 }
 
-/// What the case brought, in one clause.
+/// Plans beside the shipped one that have a time.
+std::size_t measured_others(const CaseReport& report) { return report.tried - report.dropped.size(); }
+
+/// What the case gained, in one clause.
 std::string verdict_of(const CaseReport& report) {
   if (!report.failed.empty()) return fmt::format("nothing: {}", report.failed);
   if (report.best) return fmt::format("x {:.3f}", report.best->gain);
-  if (report.tried > 0 && report.dropped.size() == report.tried)
-    return fmt::format("nothing: none of {} other plans could be measured", report.tried);
-  return fmt::format("the shipped plan is the best of {}{}", report.tried + 1 - report.dropped.size(),
-                     report.is_complete ? "" : ", and the time was over");
+  const char* const over = report.is_complete ? "" : "; the time was over";
+  if (report.tried == 0) return fmt::format("nothing: no other plan was tried{}", over);
+  if (measured_others(report) == 0)
+    return fmt::format("nothing: none of {} other plans could be measured{}", report.tried, over);
+  return fmt::format("nothing: the shipped plan is the best of {}{}", measured_others(report) + 1, over);
 }
 
 Table make_table() {
@@ -53,20 +57,22 @@ Table make_table() {
   return Table({{"operation", 19, Kind::title},
                 {"case", 50, Kind::title},
                 {"shipped", 18, Kind::text},
-                {"ms", 10},
-                {"best ms", 10}},
+                {"ms", 14},
+                {"best ms", 14}},
                60);
 }
 
 void print_row(Table& table, const CaseReport& report) {
   const auto milliseconds = [](double seconds) {
-    return seconds > 0 ? fmt::format("{:.4f}", seconds * 1e3) : "";
+    return seconds > 0 ? fmt::format("{:.4f}", seconds * 1e3) : "not measured";
   };
+  const double best_seconds = report.best                   ? report.best->seconds
+                              : measured_others(report) > 0 ? report.shipped_seconds
+                                                            : 0;
   const std::string best = report.best ? text_of(report.best->overrides) + ": " : "";
-  fmt::print("{}",
-             table.row({report.operation, report.label, report.shipped, milliseconds(report.shipped_seconds),
-                        report.best ? milliseconds(report.best->seconds) : "not measured"},
-                       best + verdict_of(report)));
+  fmt::print("{}", table.row({report.operation, report.label, report.shipped,
+                              milliseconds(report.shipped_seconds), milliseconds(best_seconds)},
+                             best + verdict_of(report)));
   for (const Outcome& outcome : report.dropped)
     print_fitted(fmt::format("  dropped: {}: {}\n", text_of(outcome.overrides), outcome.dropped));
   std::fflush(stdout);

@@ -25,6 +25,10 @@ if grep -q '"best": {' "$folder/first.json"; then
 else
   expect "$text" '^Nothing was gained over the shipped plans'
 fi
+# Both times are there, and what was gained; where nothing was measured, the row says so.
+expect "$text" '^flip .* [0-9.]+ +[0-9.]+ +(.*: x 1\.[0-9]|nothing: the shipped plan is the best of [2-9])'
+refuse "$text" 'not measured'
+expect "$("$smem" tune flip --small --case vertical --minutes 0.00001)" '^flip .* not measured +nothing: no other plan was tried; the time was over'
 text=$("$smem" tune flip --small --case horizontal --minutes 0.5)
 expect "$text" "^[0-9]+ plans tried, $measured of them in an earlier run"
 
