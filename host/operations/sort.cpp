@@ -96,7 +96,7 @@ Operation sort_operation() {
                 {"three_launches",
                  "8 bits a pass: count digits, scan the counts, scatter runs of equal digits"},
                 {"onesweep", "8 bits a pass, keys read once: decoupled look-back gives each tile its places"},
-                {"cpu", "one thread a block, each digit's keys gathered in lines of the cache"}},
+                {"cpu", "one thread a block; keys of a digit are collected in cache lines"}},
       .words = {{.name = "size", .help = "Number of keys", .positional = true},
                 type_rule(WordKind::scalar, "Type of the keys, as uint32 or half", "uint32"),
                 choice_rule("op", "The call", {"sort", "sort_pairs", "argsort"}),

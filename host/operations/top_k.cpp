@@ -110,7 +110,7 @@ Operation top_k_operation() {
       .steps = {{"radix_select", "each pass fixes one digit of the k-th element, the highest first"},
                 {"delegates", "one pass finds the best element of each span; then only k spans are read"},
                 {"tile", "a row in local memory, read once"},
-                {"cpu", "one thread a row; delegates by vectors"}},
+                {"cpu", "one thread a row; delegates in vectors"}},
       .words = {sizes_rule("shape", "Elements, or rows and elements of each: SIZE or ROWSxCOLS",
                            "SIZE or ROWSxCOLS", {1, 2}),
                 type_rule(WordKind::scalar, "Type of the elements, as uint32 or half", "float32"),
