@@ -35,7 +35,7 @@ small() {
     *' tune '*) echo "smem tune flip --small --minutes 0.2" ;;
     *' bench host '*) echo 'smem bench host --batches 2' ;;
     *' bench first-call '*) echo "$1 --repetitions 1" ;;
-    *) sed -E 's/16384x16384/1000x999/; s/ (268435456|16777216) / 100000 /; s/4x16x4096x128/1x2x64x64/' <<<"$1" ;;
+    *) sed -E 's/16384x16384/1000x999/; s/4096x4096x4096/512x512x512/; s/ (268435456|16777216) / 100000 /; s/4x16x4096x128/1x2x64x64/' <<<"$1" ;;
   esac
 }
 
