@@ -121,7 +121,7 @@ void explain_case(const Operation& operation, const Case& c, const Options& opti
   if (options.json) {
     fmt::print("{}", explain_json(plan, device, knowledge));
   } else {
-    print_fitted(fmt::format("{} of {} on {}", operation.name, c.text, explain(plan, device, knowledge)));
+    print_fitted(fmt::format("{}: {} on {}", operation.name, c.text, explain(plan, device, knowledge)));
   }
 }
 
