@@ -77,7 +77,7 @@ void sort_rows_cpu(SORT_ROWS_ARGUMENTS) {
 #endif
     global const KEY* keys = KEYS_OF(here);
 #if VALUES == 2
-    global KEY* result = spare_result;  // places are the result, sorted keys are not
+    global KEY* result = spare_result;  // argsort returns no keys
 #else
     global KEY* result = OUT_OF(here);
     (void)spare_result;

@@ -2,7 +2,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include <unistd.h>
+
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
 #include <string_view>
 
 namespace smem::cli {
@@ -16,10 +21,26 @@ std::optional<std::size_t> parse_number(std::string_view text) {
   return value;
 }
 
+/// Why a file cannot be written there; empty: it can, as far as one sees without writing.
+std::string output_fault(const std::string& text) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path path(text);
+  if (text.empty()) return "no name of a file";
+  if (fs::is_directory(path, error)) return "a folder, not a file: " + text;
+  const bool exists = fs::exists(path, error);
+  if (exists && ::access(path.c_str(), W_OK) != 0) return "cannot be written: " + text;
+  if (exists && !fs::is_regular_file(path, error)) return {};  // a device or a pipe
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  if (!fs::is_directory(folder, error)) return "no such folder: " + folder.string();
+  return ::access(folder.c_str(), W_OK) == 0 ? "" : "no file can be made in the folder " + folder.string();
+}
+
 }  // namespace
 
 CLI::Option* add_device_option(CLI::App* command, std::string& device) {
-  return command->add_option("-d,--device", device, "Index, part of a name, gpu, cpu or accelerator");
+  return command->add_option("-d,--device", device,
+                             "The device: an index, a part of its name, gpu, cpu or accelerator");
 }
 
 std::optional<Shape> parse_shape(const std::string& text) {
@@ -36,6 +57,30 @@ CLI::Validator shape_validator() {
     return parse_shape(text) ? std::string() : "not of the form ROWSxCOLS: " + text;
   };
   return {fault_of, "ROWSxCOLS"};
+}
+
+CLI::Validator count_validator() {
+  const auto fault_of = [](const std::string& text) {
+    return parse_number(text) ? std::string() : "not a whole number from 1 on: " + text;
+  };
+  return {fault_of, "NUMBER"};
+}
+
+CLI::Validator positive_validator() {
+  const auto fault_of = [](const std::string& text) {
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    const bool is_number = !text.empty() && *end == '\0';
+    return is_number && std::isfinite(value) && value > 0 ? std::string() : "not a number above 0: " + text;
+  };
+  return {fault_of, "NUMBER"};
+}
+
+CLI::Option* add_output_option(CLI::App* command, const std::string& name, std::string& path,
+                               const std::string& description) {
+  return command->add_option(name, path, description)
+      ->type_name("FILE")
+      ->check(CLI::Validator(output_fault, ""));
 }
 
 }  // namespace smem::cli

@@ -1,4 +1,4 @@
-/// Devices and shapes, as the command line gives them.
+/// Devices, shapes, numbers and files, as the command line gives them.
 #pragma once
 
 #include <cstddef>
@@ -24,5 +24,14 @@ struct Shape {
 /// "4097x3001"; empty when it is not of this form, or one of the two is 0.
 std::optional<Shape> parse_shape(const std::string& text);
 CLI::Validator shape_validator();
+
+/// A whole number from 1 on that a size_t holds.
+CLI::Validator count_validator();
+/// A finite number above 0.
+CLI::Validator positive_validator();
+
+/// An option for a file to write. Refused where that file cannot be made, before anything is measured.
+CLI::Option* add_output_option(CLI::App* command, const std::string& name, std::string& path,
+                               const std::string& description);
 
 }  // namespace smem::cli

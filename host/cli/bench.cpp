@@ -79,22 +79,25 @@ void write_results(const Options& options, const Results& all) {
 }
 
 /// The two rates of the roofline, measured anew and kept.
-void add_rates(CLI::App* bench) {
+void print_rates(const std::string& device) {
+  const Context context({.device = device});
+  const Rates rates = measure_rates(context, true);
+  print_fitted(fmt::format("{} ({}, driver {})\n", context.device().name, context.device().platform,
+                           context.device().driver));
+  fmt::print("copy  {:>10.1f} GB/s, read and written\nfp32  {:>10.1f} GFLOP/s\n", rates.copy * 1e-9,
+             rates.fp32 * 1e-9);
+  print_fitted(fmt::format(
+      "balance {:>8.1f} operations a byte: below it memory bounds a kernel, above it arithmetic\n",
+      rates.fp32 / rates.copy));
+}
+
+void add_rates(CLI::App* bench, Measurements& measurements) {
   CLI::App* const command = bench->add_subcommand(
-      "rates", "Copy bandwidth and fp32 rate of the device: measured anew, and kept for the roofline");
+      "rates", "Measure the device's copy bandwidth and fp32 rate, and keep them for the roofline");
   auto device = std::make_shared<std::string>();
   add_device_option(command, *device);
-  command->callback([device] {
-    const Context context({.device = *device});
-    const Rates rates = measure_rates(context, true);
-    print_fitted(fmt::format("{} ({}, driver {})\n", context.device().name, context.device().platform,
-                             context.device().driver));
-    fmt::print("copy  {:>10.1f} GB/s, read and written\nfp32  {:>10.1f} GFLOP/s\n", rates.copy * 1e-9,
-               rates.fp32 * 1e-9);
-    print_fitted(fmt::format(
-        "balance {:>8.1f} operations a byte: below it memory bounds a kernel, above it arithmetic\n",
-        rates.fp32 / rates.copy));
-  });
+  command->callback(
+      [device, &measurements] { measurements.emplace_back([device] { print_rates(*device); }); });
 }
 
 }  // namespace
@@ -104,26 +107,28 @@ void add_bench(CLI::App* root, int& exit_code) {
       "bench", "Measure operations, calls and first calls, one after the other; compare results");
   bench->require_subcommand(0, 0);  // any number
   auto options = std::make_shared<Options>();
-  bench->add_option("--json", options->json, "Write the rows of operations to this file")->type_name("FILE");
-  bench->add_flag("--markdown", options->markdown, "Print them once more as tables in Markdown");
-  bench->add_option("--report", options->report, "Write these tables to this file")->type_name("FILE");
-  CLI::Option* const files =
-      bench->add_option("--compare", options->files, "Two files of --json: what is faster, what is slower")
-          ->expected(2, 2)
-          ->type_name("FILE");
+  add_output_option(bench, "--json", options->json, "Write the rows to this file, as JSON");
+  bench->add_flag("--markdown", options->markdown, "Also print the rows as tables in Markdown");
+  add_output_option(bench, "--report", options->report, "Write the tables in Markdown to this file");
+  CLI::Option* const files = bench
+                                 ->add_option("--compare", options->files,
+                                              "Compare two files of --json: what is faster, what is slower")
+                                 ->expected(2, 2)
+                                 ->type_name("FILE");
   add_list_flags(bench, options->goals, options->goals_small);
   add_device_option(bench, options->device);
-  add_bench_operations(bench, exit_code);
-  add_bench_banks(bench, exit_code);
-  add_rates(bench);
-  add_bench_host(bench, exit_code);
-  add_bench_first_call(bench, exit_code);
+  auto measurements = std::make_shared<Measurements>();  // the callback below holds it
+  add_bench_operations(bench, *measurements, exit_code);
+  add_bench_banks(bench, *measurements, exit_code);
+  add_rates(bench, *measurements);
+  add_bench_host(bench, *measurements, exit_code);
+  add_bench_first_call(bench, *measurements, exit_code);
   for (CLI::App* const one : bench->get_subcommands([](const CLI::App*) { return true; }))
     one->fallthrough();
   // Subcommands are called before bench itself.
   auto at_interrupt = std::make_shared<OnInterrupt>(
       kept([options](const Results& results) { write_results(*options, results); }));
-  bench->callback([bench, files, options, at_interrupt, &exit_code] {
+  bench->callback([bench, files, options, at_interrupt, measurements, &exit_code] {
     const bool any = !bench->get_subcommands().empty(), lists = options->goals || options->goals_small;
     if ((any || lists) == (files->count() > 0))
       throw CLI::RequiredError("A subcommand, --goals, --goals-small, or --compare with two files");
@@ -131,6 +136,8 @@ void add_bench(CLI::App* root, int& exit_code) {
       exit_code = compare_files(*options);
       return;
     }
+    for (const auto& measure : *measurements)
+      measure();
     if (!any) exit_code = run_all_lists(options->device, options->goals_small);
     write_results(*options, recorded());
     if (options->markdown) fmt::print("\n{}", to_markdown(recorded()));

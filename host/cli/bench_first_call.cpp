@@ -196,19 +196,21 @@ int run(const Options& options) {
 
 }  // namespace
 
-void add_bench_first_call(CLI::App* bench, int& exit_code) {
+void add_bench_first_call(CLI::App* bench, Measurements& measurements, int& exit_code) {
   CLI::App* const command =
       bench->add_subcommand("first-call", "The first call of a new process, with cold and warm caches");
   auto options = std::make_shared<Options>();
   add_device_option(command, options->device);
-  command->add_option("--repetitions", options->repetitions, "New processes of each kind")
+  command->add_option("--repetitions", options->repetitions, "Number of new processes of each kind")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(count_validator());
   command->add_option("--child", options->child)
       ->group("")
       ->check(CLI::IsMember({"smem", "plain", "device"}));
-  command->callback([options, &exit_code] {
-    exit_code = std::max(exit_code, options->child.empty() ? run(*options) : run_in_child(*options));
+  command->callback([options, &measurements, &exit_code] {
+    measurements.emplace_back([options, &exit_code] {
+      exit_code = std::max(exit_code, options->child.empty() ? run(*options) : run_in_child(*options));
+    });
   });
 }
 

@@ -135,9 +135,9 @@ int run(const std::string& device, std::size_t batches, bool all) {
 
 }  // namespace
 
-void add_bench_host(CLI::App* bench, int& exit_code) {
+void add_bench_host(CLI::App* bench, Measurements& measurements, int& exit_code) {
   CLI::App* const command =
-      bench->add_subcommand("host", "Host time of a call, beside the bare OpenCL calls");
+      bench->add_subcommand("host", "Host time of a call, beside that of bare OpenCL calls");
   struct Options {
     std::string device;
     std::size_t batches = kBatches;
@@ -145,12 +145,14 @@ void add_bench_host(CLI::App* bench, int& exit_code) {
   };
   auto options = std::make_shared<Options>();
   add_device_option(command, options->device);
-  command->add_option("--batches", options->batches, fmt::format("Turns of {} calls", kBatch))
+  command->add_option("--batches", options->batches, fmt::format("Number of batches of {} calls", kBatch))
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  command->add_flag("--all", options->all, "Also as many calls of every operation");
-  command->callback([options, &exit_code] {
-    exit_code = std::max(exit_code, run(options->device, options->batches, options->all));
+      ->check(count_validator());
+  command->add_flag("--all", options->all, "Also measure calls of every operation");
+  command->callback([options, &measurements, &exit_code] {
+    measurements.emplace_back([options, &exit_code] {
+      exit_code = std::max(exit_code, run(options->device, options->batches, options->all));
+    });
   });
 }
 

@@ -90,6 +90,24 @@ int run(const Operation& operation, Options options) {
   return table.end();
 }
 
+/// Plans what was asked for, since plans refuse what is no problem; a variant that does not run on the device
+/// has a row that says so. \throws Error naming an argument.
+void check_cases(const Operation& operation, const Options& options) {
+  if (options.is_list()) return;
+  const Device device = Context({.device = options.device}).device();
+  std::vector<std::string> variants = options.variants;
+  if (variants.empty()) variants.emplace_back();
+  for (const Case& c : cases_of(operation, options.words)) {
+    for (const std::string& variant : variants) {
+      try {
+        c.plan(device, fixed_for(c, device, variant, options));
+      } catch (const Error& error) {
+        if (variant.empty() || error.details().argument != "variant") throw;
+      }
+    }
+  }
+}
+
 bool is_given(const CLI::App* command, const char* flag) {
   const CLI::Option* option = command->get_option_no_throw(flag);
   return option != nullptr && option->count() > 0;
@@ -103,7 +121,7 @@ bool is_asked_elsewhere(const CLI::App* command, const char* flag) {
          std::any_of(beside.begin(), beside.end(), [&](const CLI::App* one) { return is_given(one, flag); });
 }
 
-void add_operation(CLI::App* bench, const Operation& operation, int& exit_code) {
+void add_operation(CLI::App* bench, const Operation& operation, Measurements& measurements, int& exit_code) {
   CLI::App* const command =
       bench->add_subcommand(std::string(operation.name), std::string(operation.summary));
   auto options = std::make_shared<Options>();
@@ -115,15 +133,17 @@ void add_operation(CLI::App* bench, const Operation& operation, int& exit_code) 
   for (CLI::Option* const word : words)
     word->excludes(goals)->excludes(goals_small);
   const std::vector<std::string_view> names = operation.variants();
-  command->add_option("--variant", options->variants, "Instead of the plan's own choice; may be repeated")
+  command
+      ->add_option("--variant", options->variants,
+                   "Measure this variant, not the plan's choice; may be repeated")
       ->check(CLI::IsMember(std::vector<std::string>(names.begin(), names.end())));
-  command->add_flag("--all-variants", options->all_variants, "The plan's own choice, and then every variant");
+  command->add_flag("--all-variants", options->all_variants, "Measure the plan's choice, then every variant");
   command
       ->add_option("--repetitions", options->repetitions,
-                   "Of each measurement, where less certainty will do; else up to 41, for a second")
+                   "Repetitions of each measurement; default: up to 41, in about a second")
       ->check(CLI::Range(1, 1000));
-  command->add_option("--csv", options->csv, "Write the rows to this file too")->type_name("FILE");
-  command->callback([&operation, &exit_code, command, words, options] {
+  add_output_option(command, "--csv", options->csv, "Also write the rows to this file");
+  command->callback([&operation, &measurements, &exit_code, command, words, options] {
     const bool named =
         std::any_of(words.begin(), words.end(), [](const CLI::Option* word) { return word->count() > 0; });
     if (!named && !options->is_list()) {
@@ -132,7 +152,9 @@ void add_operation(CLI::App* bench, const Operation& operation, int& exit_code) 
     }
     if (words.front()->count() == 0 && !options->is_list())
       throw CLI::RequiredError(words.front()->get_name() + ", --goals, or --goals-small");
-    exit_code = std::max(exit_code, run(operation, *options));
+    check_cases(operation, *options);
+    measurements.emplace_back(
+        [&operation, &exit_code, options] { exit_code = std::max(exit_code, run(operation, *options)); });
   });
 }
 
@@ -162,9 +184,9 @@ int run_all_lists(const std::string& device, bool small) {
   return worst;
 }
 
-void add_bench_operations(CLI::App* bench, int& exit_code) {
+void add_bench_operations(CLI::App* bench, Measurements& measurements, int& exit_code) {
   for (const Operation& operation : operations::all())
-    add_operation(bench, operation, exit_code);
+    add_operation(bench, operation, measurements, exit_code);
 }
 
 }  // namespace smem::cli

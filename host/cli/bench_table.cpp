@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
+#include <stdexcept>
 
 namespace smem::cli {
 
@@ -30,17 +31,17 @@ Table table_of(bool operations) {
                15);
 }
 
-[[noreturn]] void refuse_csv(const std::string& got) {
-  throw Error(
-      {.operation = "bench", .argument = "--csv", .expected = "a file that can be written", .got = got});
+[[noreturn]] void refuse_csv(const std::string& path) {
+  throw std::runtime_error(fmt::format("--csv: cannot write {}", path));
 }
 
 }  // namespace
 
 std::array<CLI::Option*, 2> add_list_flags(CLI::App* command, bool& goals, bool& goals_small) {
   CLI::Option* all =
-      command->add_flag("--goals", goals, "The list that smem is judged by; a missed goal is exit code 1");
-  CLI::Option* small = command->add_flag("--goals-small", goals_small, "The same at sizes for a quick look");
+      command->add_flag("--goals", goals, "All cases that have goals; exit code 1 if a goal is missed");
+  CLI::Option* small =
+      command->add_flag("--goals-small", goals_small, "The same cases at small sizes, for a quick look");
   return {all, small->excludes(all)};
 }
 
@@ -145,7 +146,7 @@ int BenchTable::end() {
         rows_, wrong_ == 0 ? "all right" : fmt::format("{} wrong", wrong_)));
   }
   if (csv_.is_open()) {
-    if (!csv_.finish()) refuse_csv("a write that failed");
+    if (!csv_.finish()) refuse_csv(options_.csv);
   }
   if (wrong_ > 0) {
     std::fflush(stdout);

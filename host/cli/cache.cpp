@@ -141,7 +141,7 @@ void add_cache(CLI::App* root, int& exit_code) {
       command->add_subcommand("warm", "Build the programs that operations need, before they are needed");
   auto operations = std::make_shared<std::vector<std::string>>();
   auto device = std::make_shared<std::string>();
-  warm->add_option("operations", *operations, "All, when none is named")
+  warm->add_option("operations", *operations, "Only these operations")
       ->check(CLI::IsMember(warm_operations()));
   add_device_option(warm, *device);
   warm->callback([device, operations, &exit_code] { exit_code = warm_cache(*device, *operations); });

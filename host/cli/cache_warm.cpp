@@ -102,11 +102,11 @@ std::vector<std::string> warm_operations() {
 }
 
 int warm_cache(const std::string& device, const std::vector<std::string>& operations) {
+  const Context context({.device = device});
   if (cache_folder().empty()) {
     throw Error({.operation = "cache warm", .expected = "a cache on disk", .got = "SMEM_CACHE: off"});
   }
   const auto start = std::chrono::steady_clock::now();
-  const Context context({.device = device});
   const std::vector<Work> all = asked_work(operations, context.device());
   std::size_t steps = 0, done = 0, failures = 0;
   for (const Work& work : all)

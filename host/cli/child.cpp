@@ -22,12 +22,12 @@ std::string run_child(const std::vector<std::string>& arguments,
                       const std::map<std::string, std::optional<std::string>>& environment) {
   Ended ended =
       run_process({.program = "/proc/self/exe", .arguments = arguments, .environment = environment});
-  if (!ended.is_good()) {
+  if (ended.signal != 0) {
     throw Error({.operation = "bench",
                  .expected = "a child process that succeeds",
-                 .got = ended.signal == 0 ? fmt::format("exit code {}", ended.exit_code)
-                                          : fmt::format("the end by {}", signal_text(ended.signal))});
+                 .got = fmt::format("the end by {}", signal_text(ended.signal))});
   }
+  if (!ended.is_good()) throw ChildFailed{ended.exit_code};
   return std::move(ended.output);
 }
 
@@ -38,7 +38,10 @@ std::string device_facts(const std::string& device, const char* operation) {
   const auto start = std::chrono::steady_clock::now();
   command.may_go_on = [&] { return std::chrono::steady_clock::now() - start < kPatience; };
   const Ended ended = run_process(command);
-  if (ended.signal == 0 && !ended.stopped) return ended.exit_code == 0 ? ended.output : std::string();
+  if (ended.signal == 0 && !ended.stopped) {
+    if (ended.exit_code != 0) throw ChildFailed{ended.exit_code};
+    return ended.output;
+  }
   throw Error({.operation = operation,
                .expected = "an OpenCL driver that tells a device's facts",
                .got = ended.stopped ? fmt::format("nothing in {} s", kPatience.count())

@@ -11,14 +11,19 @@
 
 namespace smem::cli {
 
-/// Runs the smem command with `arguments`, with the environment changed as told (an empty optional removes
-/// the variable), and returns what it wrote to its output. \throws Error when it fails.
+/// A child process has failed and has printed why: nothing is left but to end with its exit code.
+struct ChildFailed {
+  int exit_code = 0;
+};
+
+/// Runs the smem command with `arguments` and returns what it wrote to its output. Changes the environment
+/// first: an empty optional removes the variable. \throws ChildFailed, or Error when a signal has ended it.
 std::string run_child(const std::vector<std::string>& arguments,
                       const std::map<std::string, std::optional<std::string>>& environment);
 
 /// Facts of the device that is asked for, as JSON, from a process of its own: a driver may crash as it
-/// starts, and a child of a process that has opened an NVIDIA GPU does not see it. Empty: that process said
-/// what is wrong. \throws Error when it hangs or crashes, which `operation` is told of.
+/// starts, and a child of a process that has opened an NVIDIA GPU does not see it. \throws ChildFailed, or
+/// Error in the name of `operation` when that process hangs or crashes.
 std::string device_facts(const std::string& device, const char* operation);
 
 /// A folder of its own under the system's temporary directory, removed at the end.

@@ -7,10 +7,8 @@
 
 namespace smem::cli {
 
-namespace {
-
-/// CLI11 tells a set of values as "TEXT:{a,b}", other checks as "TEXT:FILE".
-OptionText described(const CLI::Option& option) {
+// CLI11 describes a set of values as "TEXT:{a,b}", other checks as "TEXT:FILE".
+OptionText option_text(const CLI::Option& option) {
   OptionText text;
   for (const std::string& name : option.get_snames())
     text.names.push_back(fmt::format("-{}", name));
@@ -19,6 +17,7 @@ OptionText described(const CLI::Option& option) {
   if (text.names.empty()) text.names.push_back(option.get_name(true));
   text.description = option.get_description();
   if (option.get_items_expected_max() == 0) return text;
+  text.usual = option.get_default_str();
   std::string type = option.get_type_name();
   const std::size_t begin = type.find('{'), end = type.rfind('}');
   if (begin != std::string::npos && end != std::string::npos) {
@@ -38,6 +37,8 @@ OptionText described(const CLI::Option& option) {
   return text;
 }
 
+namespace {
+
 CommandText described(const CLI::App& app, const std::string& above) {
   CommandText text;
   text.name = app.get_name();
@@ -45,7 +46,7 @@ CommandText described(const CLI::App& app, const std::string& above) {
   text.description = app.get_description();
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_group().empty()) continue;
-    (option->nonpositional() ? text.options : text.positionals).push_back(described(*option));
+    (option->nonpositional() ? text.options : text.positionals).push_back(option_text(*option));
   }
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
     if (command->get_group().empty()) continue;

@@ -6,6 +6,7 @@
 
 namespace CLI {
 class App;
+class Option;
 }  // namespace CLI
 
 namespace smem::cli {
@@ -15,6 +16,7 @@ struct OptionText {
   std::string description;
   std::string value;                ///< "FILE", "SIZE"; empty for a flag
   std::vector<std::string> values;  ///< all that it takes, where they can be listed
+  std::string usual;                ///< the value without the option
   bool is_file = false;             ///< whether the value is the name of a file
 };
 
@@ -26,6 +28,8 @@ struct CommandText {
   std::vector<OptionText> inherited;  ///< options of the command above that can stand here too
   std::vector<CommandText> commands;
 };
+
+OptionText option_text(const CLI::Option& option);
 
 /// Hidden options and commands are left out.
 CommandText command_tree(CLI::App* root);

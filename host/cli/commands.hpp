@@ -2,6 +2,7 @@
 /// code.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,17 +20,22 @@ void add_explain(CLI::App* root);
 void add_ladder(CLI::App* root, int& exit_code);
 void add_roofline(CLI::App* root, int& exit_code);
 void add_bench(CLI::App* root, int& exit_code);
-void add_bench_operations(CLI::App* bench, int& exit_code);
-void add_bench_banks(CLI::App* bench, int& exit_code);
-void add_bench_host(CLI::App* bench, int& exit_code);
-void add_bench_first_call(CLI::App* bench, int& exit_code);
+/// What the subcommands of bench have yet to measure, in their order: each checks its own words first, so
+/// that nothing is measured where one of them is wrong.
+using Measurements = std::vector<std::function<void()>>;
+void add_bench_operations(CLI::App* bench, Measurements& measurements, int& exit_code);
+void add_bench_banks(CLI::App* bench, Measurements& measurements, int& exit_code);
+void add_bench_host(CLI::App* bench, Measurements& measurements, int& exit_code);
+void add_bench_first_call(CLI::App* bench, Measurements& measurements, int& exit_code);
 void add_selftest(CLI::App* root, int& exit_code);
 void add_tune(CLI::App* root, int& exit_code);
 void add_cache(CLI::App* root, int& exit_code);
+/// How help is printed; before commands are added, which take it from the one above.
+void set_help(CLI::App& app);
 /// Parses, and runs what was chosen; without any argument prints the help. \returns false after an error of
 /// usage, which was printed in a line.
 bool parse(CLI::App& app, int argc, char** argv);
-/// What `smem cache warm` can be told.
+/// The operations that `smem cache warm` takes.
 std::vector<std::string> warm_operations();
 /// Calls operations (of none: all) on little data, with the plans' own choices, so that their programs are
 /// built and kept. Prints how many were, and the time. \returns the exit code.

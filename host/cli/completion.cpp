@@ -1,5 +1,5 @@
 // smem completion: scripts by which shells complete smem's command line. They ask the command itself
-// (smem --complete WORDS...), which knows what it can be told.
+// (smem --complete WORDS...), which knows its own words.
 #include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
 

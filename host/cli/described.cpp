@@ -3,6 +3,7 @@
 #include "operations/list.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -47,8 +48,8 @@ std::vector<CLI::Option*> add_words(CLI::App* command, const std::vector<WordRul
       options.push_back(command->add_flag(name, values.flags[rule.name], rule.help));
       continue;
     }
-    const std::string help = rule.usual.empty() ? rule.help : rule.help + " [" + rule.usual + "]";
-    options.push_back(command->add_option(name, values.texts[rule.name], help));
+    options.push_back(command->add_option(name, values.texts[rule.name], rule.help));
+    options.back()->default_str(rule.usual);
     const std::string form = operations::form_of(rule);
     const auto fault_of = [rule, form](const std::string& text) {
       const auto parts = parts_of(text);
@@ -57,7 +58,9 @@ std::vector<CLI::Option*> add_words(CLI::App* command, const std::vector<WordRul
       return fmt::format("not {} {}: {}", rule.kind == WordKind::choice ? "one of" : "of the form", form,
                          text);
     };
-    options.back()->check(CLI::Validator(fault_of, form));
+    const std::string taken =
+        rule.kind == WordKind::choice ? fmt::format("{{{}}}", fmt::join(rule.choices, ",")) : form;
+    options.back()->check(CLI::Validator(fault_of, taken));
   }
   return options;
 }

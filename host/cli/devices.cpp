@@ -124,14 +124,16 @@ int print_json(const std::string& device) {
 
 void add_devices(CLI::App* root, int& exit_code) {
   CLI::App* const command =
-      root->add_subcommand("devices", "List the OpenCL devices, and the facts that plans are made of");
+      root->add_subcommand("devices", "List the OpenCL devices, and the facts that plans are made from");
   auto verbose = std::make_shared<bool>(false);
   command->add_flag("-v,--verbose", *verbose, "All facts of each device");
   auto device = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
   CLI::Option* const json_flag = command->add_flag(
       "--json", *json, "The facts of one device as JSON: the file that smem explain --like reads");
-  command->add_option("-d,--device", *device, "Of --json: index, part of a name, gpu, cpu or accelerator")
+  command
+      ->add_option("-d,--device", *device,
+                   "The device of --json: an index, a part of its name, gpu, cpu or accelerator")
       ->needs(json_flag);
   command->callback([=, &exit_code] { exit_code = *json ? print_json(*device) : run(*verbose); });
 }

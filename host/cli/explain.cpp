@@ -121,7 +121,7 @@ void explain_case(const Operation& operation, const Case& c, const Options& opti
   if (options.json) {
     fmt::print("{}", explain_json(plan, device, knowledge));
   } else {
-    print_fitted(fmt::format("{} of {} on {}", operation.name, c.text, explain(plan, device, knowledge)));
+    print_fitted(fmt::format("{}: {} on {}", operation.name, c.text, explain(plan, device, knowledge)));
   }
 }
 
@@ -141,18 +141,18 @@ void add_operation(CLI::App* explain, const Operation& operation) {
                    "Fix the tile's layout: plain, padded[:ITEMS] or swizzled[:MASK]")
       ->check(layout_validator());
   const std::vector<std::string_view> names = operation.variants();
-  command->add_option("--variant", options->variant, "Instead of the one that the plan would choose")
+  command->add_option("--variant", options->variant, "Explain this variant, not the plan's choice")
       ->check(CLI::IsMember(std::vector<std::string>(names.begin(), names.end())));
-  command->add_option("--work-items", options->work_items, "Fix the size of a work-group")
-      ->check(CLI::PositiveNumber);
+  command->add_option("--work-items", options->work_items, "Fix the work-items of a work-group")
+      ->check(count_validator());
   CLI::Option* const device = add_device_option(command, options->device);
   CLI::Option* const like =
       command
           ->add_option("--like", options->like,
-                       "A facts file (smem devices --json): the plan for a device that is not here")
+                       "Plan for the device of this facts file (smem devices --json), which need not be here")
           ->type_name("FILE");
   CLI::Option* const run_flag = command->add_flag(
-      "--run", options->run, "Run it too: the measured time beside the bound by the device's measured rates");
+      "--run", options->run, "Also run it, and print the measured time beside the bound from measured rates");
   command->add_flag("--json", options->json, "As JSON");
   like->excludes(device)->excludes(run_flag);
   command->callback([&operation, options] {

@@ -228,19 +228,21 @@ int roofline_plot(const Options& options) {
 
 std::array<CLI::Option*, 4> add_options(CLI::App* command, Options& options) {
   return {add_device_option(command, options.device),
-          command->add_flag("--small", options.small, "At sizes for a quick look"),
-          command->add_option("--plot", options.plot, "Write a picture to this file: SVG")->type_name("FILE"),
-          command->add_option("--json", options.json, "Write the results to this file")->type_name("FILE")};
+          command->add_flag("--small", options.small, "Small sizes, for a quick look"),
+          add_output_option(command, "--plot", options.plot, "Write a picture to this file: SVG"),
+          add_output_option(command, "--json", options.json, "Write the results to this file")};
 }
 
 }  // namespace
 
 void add_ladder(CLI::App* root, int& exit_code) {
   CLI::App* const command = root->add_subcommand(
-      "ladder", "The optimisation steps of an operation: every variant, what changed and what it brought");
+      "ladder", "The optimisation steps of an operation: every variant, what changed and what it gained");
   auto options = std::make_shared<Options>();
   CLI::Option* const operation =
-      command->add_option("operation", options->operation, "Whose ladder; without it, the steps of all")
+      command
+          ->add_option("operation", options->operation,
+                       "The operation; without one, list the steps of all operations")
           ->check(CLI::IsMember(operation_names()));
   for (CLI::Option* const option : add_options(command, *options))
     option->needs(operation);
@@ -251,7 +253,7 @@ void add_roofline(CLI::App* root, int& exit_code) {
   CLI::App* const command = root->add_subcommand(
       "roofline", "The fastest variants of all operations under the device's measured roof");
   auto options = std::make_shared<Options>();
-  command->add_option("operations", options->operations, "Only these")
+  command->add_option("operations", options->operations, "Only these operations")
       ->check(CLI::IsMember(operation_names()));
   add_options(command, *options);
   command->callback([options, &exit_code] { exit_code = roofline_plot(*options); });

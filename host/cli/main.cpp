@@ -1,4 +1,5 @@
 // smem: see, measure and compare the library on one's own device.
+#include "cli/child.hpp"
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/results.hpp"
@@ -15,6 +16,8 @@
 #include <cstring>
 #include <exception>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -24,6 +27,37 @@ int with_output(int exit_code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
   fmt::print(stderr, "smem: cannot write the output: {}\n", std::strerror(errno));
   return exit_code == smem::cli::kGood ? smem::cli::kFailure : exit_code;
+}
+
+/// Prints why the command failed. \returns the exit code.
+int failed(const std::string& what, int exit_code) {
+  using namespace smem::cli;
+  std::fflush(stdout);
+  fmt::print(stderr, "{} {}\n", painted(stderr, Paint::red, "smem:"), what);
+  return exit_code;
+}
+
+/// The option that fixes what an argument of the library is; empty: another name tells nothing more.
+std::string_view option_of(std::string_view argument) {
+  constexpr std::pair<std::string_view, std::string_view> kOptions[] = {{"tile_rows", "--tile"},
+                                                                        {"tile_cols", "--tile"},
+                                                                        {"work_items", "--work-items"},
+                                                                        {"device", "--device"}};
+  for (const auto& [name, option] : kOptions)
+    if (name == argument) return option;
+  return {};
+}
+
+/// An argument that the library refuses comes from the command line, unless the environment gave it or a
+/// call of OpenCL failed with it.
+int refused(const smem::Error& error) {
+  const smem::ErrorDetails& details = error.details();
+  if (details.argument.empty() || details.argument.starts_with("SMEM_") || details.code != 0 ||
+      !details.build_log.empty())
+    return failed(error.what(), smem::cli::kFailure);
+  const std::string_view option = option_of(details.argument);
+  return failed(option.empty() ? error.what() : fmt::format("{}: {}", option, error.what()),
+                smem::cli::kUsage);
 }
 
 }  // namespace
@@ -36,6 +70,7 @@ int main(int argc, char** argv) {
   CLI::App app("OpenCL kernels around local memory: what they would do on a device, and how fast they are.",
                "smem");
   CLI::App* const root = &app;
+  set_help(app);
   root->set_version_flag("--version", "smem " SMEM_VERSION);
   root->require_subcommand(1, 1);
   root->footer(
@@ -65,9 +100,11 @@ int main(int argc, char** argv) {
     if (argc > 1 && std::strcmp(argv[1], "--complete") == 0)
       return complete(root, std::vector<std::string>(argv + 2, argv + argc));
     return with_output(parse(app, argc, argv) ? exit_code : kUsage);
+  } catch (const ChildFailed& child) {
+    return child.exit_code;
+  } catch (const smem::Error& error) {
+    return refused(error);
   } catch (const std::exception& error) {
-    std::fflush(stdout);
-    fmt::print(stderr, "{} {}\n", painted(stderr, Paint::red, "smem:"), error.what());
-    return kFailure;
+    return failed(error.what(), kFailure);
   }
 }

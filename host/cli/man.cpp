@@ -82,6 +82,7 @@ std::string option_entry(const OptionText& option, bool is_positional) {
     head += fmt::format("{}{}", head.empty() ? "" : ", ", is_positional ? italic(name) : bold(name));
   if (!option.value.empty() && !is_positional) head += fmt::format(" {}", italic(option.value));
   std::string body = option.description;
+  if (!option.usual.empty()) body += fmt::format(" [{}]", option.usual);
   if (!option.values.empty()) body += fmt::format(" ({})", fmt::join(option.values, ", "));
   return entry(head, body);
 }

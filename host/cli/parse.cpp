@@ -1,12 +1,15 @@
 // The command line's own errors.
+#include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
 #include "cli/terminal.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <string_view>
@@ -53,7 +56,31 @@ std::string unknown_command(const CLI::App& root, const std::vector<std::string>
   return {};
 }
 
+/// What an option takes, in words; CLI11 would print its own names of types and checks.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    const OptionText text = option_text(*option);
+    if (text.value.empty()) return {};
+    const bool is_listed = !option->nonpositional() && !text.values.empty();
+    const int most = option->get_items_expected_max();
+    return fmt::format("{}{}", is_listed ? "" : " " + text.value,
+                       most == 2  ? " " + text.value
+                       : most > 2 ? " ..."
+                                  : "");
+  }
+  std::string make_option_desc(const CLI::Option* option) const override {
+    const OptionText text = option_text(*option);
+    std::string words = text.description;
+    if (!text.values.empty()) words += fmt::format(" ({})", fmt::join(text.values, ", "));
+    if (!text.usual.empty()) words += fmt::format(" [{}]", text.usual);
+    return words;
+  }
+};
+
 }  // namespace
+
+void set_help(CLI::App& app) { app.formatter(std::make_shared<HelpFormatter>()); }
 
 bool parse(CLI::App& app, int argc, char** argv) {
   if (argc < 2) {

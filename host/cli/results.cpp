@@ -12,6 +12,7 @@
 #include <fstream>
 #include <mutex>
 #include <sstream>
+#include <stdexcept>
 #include <utility>
 
 namespace smem::cli {
@@ -152,9 +153,7 @@ void write_text(const char* argument, const std::string& path, const std::string
   WholeFile file;
   file.open(path);
   file << text;
-  if (!file.finish())
-    throw Error(
-        {.operation = "smem", .argument = argument, .expected = "a file that can be written", .got = path});
+  if (!file.finish()) throw std::runtime_error(fmt::format("{}: cannot write {}", argument, path));
 }
 
 namespace {

@@ -38,14 +38,18 @@ TuningEntry entry_of(const CaseReport& report) {
   return {report.problems, best.overrides, best.gain, best.seconds, report.shipped, today()};
 }
 
-/// What the case brought, in one clause.
+/// Plans beside the shipped one that have a time.
+std::size_t measured_others(const CaseReport& report) { return report.tried - report.dropped.size(); }
+
+/// What the case gained, in one clause.
 std::string verdict_of(const CaseReport& report) {
   if (!report.failed.empty()) return fmt::format("nothing: {}", report.failed);
   if (report.best) return fmt::format("x {:.3f}", report.best->gain);
-  if (report.tried > 0 && report.dropped.size() == report.tried)
-    return fmt::format("nothing: none of {} other plans could be measured", report.tried);
-  return fmt::format("the shipped plan is the best of {}{}", report.tried + 1 - report.dropped.size(),
-                     report.is_complete ? "" : ", and the time was over");
+  const char* const over = report.is_complete ? "" : "; the time was over";
+  if (report.tried == 0) return fmt::format("nothing: no other plan was tried{}", over);
+  if (measured_others(report) == 0)
+    return fmt::format("nothing: none of {} other plans could be measured{}", report.tried, over);
+  return fmt::format("nothing: the shipped plan is the best of {}{}", measured_others(report) + 1, over);
 }
 
 Table make_table() {
@@ -53,20 +57,22 @@ Table make_table() {
   return Table({{"operation", 19, Kind::title},
                 {"case", 50, Kind::title},
                 {"shipped", 18, Kind::text},
-                {"ms", 10},
-                {"best ms", 10}},
+                {"ms", 14},
+                {"best ms", 14}},
                60);
 }
 
 void print_row(Table& table, const CaseReport& report) {
   const auto milliseconds = [](double seconds) {
-    return seconds > 0 ? fmt::format("{:.4f}", seconds * 1e3) : "";
+    return seconds > 0 ? fmt::format("{:.4f}", seconds * 1e3) : "not measured";
   };
+  const double best_seconds = report.best                   ? report.best->seconds
+                              : measured_others(report) > 0 ? report.shipped_seconds
+                                                            : 0;
   const std::string best = report.best ? text_of(report.best->overrides) + ": " : "";
-  fmt::print("{}",
-             table.row({report.operation, report.label, report.shipped, milliseconds(report.shipped_seconds),
-                        report.best ? milliseconds(report.best->seconds) : "not measured"},
-                       best + verdict_of(report)));
+  fmt::print("{}", table.row({report.operation, report.label, report.shipped,
+                              milliseconds(report.shipped_seconds), milliseconds(best_seconds)},
+                             best + verdict_of(report)));
   for (const Outcome& outcome : report.dropped)
     print_fitted(fmt::format("  dropped: {}: {}\n", text_of(outcome.overrides), outcome.dropped));
   std::fflush(stdout);
@@ -147,9 +153,7 @@ int tune(const TuneOptions& options) {
   // Measured beside what smem ships, whatever was found before.
   ::setenv("SMEM_TUNING", "0", 1);
   // This process opens no device itself, for the sake of those that try the candidates.
-  const std::string facts = device_facts(options.device, "tune");
-  if (facts.empty()) return kFailure;
-  const Device device = device_from_json(facts);
+  const Device device = device_from_json(device_facts(options.device, "tune"));
   const std::vector<TuneCase> cases = asked_cases(options, device);
   Journal journal(device, options.restart);
   print_fitted(fmt::format("{} ({}, driver {})\n", device.name, device.platform, device.driver));
@@ -239,21 +243,24 @@ void add_tune(CLI::App* root, int& exit_code) {
   CLI::App* const command = root->add_subcommand(
       "tune", "Search for plans that are faster here than the shipped ones; operations then use them");
   auto options = std::make_shared<TuneOptions>();
-  command->add_option("operations", options->operations, "Only these")
+  command->add_option("operations", options->operations, "Only these operations")
       ->check(CLI::IsMember(operation_names()));
   add_device_option(command, options->device);
-  command->add_option("--minutes", options->minutes, "Time for all; a next run goes on where this one ends")
+  command
+      ->add_option("--minutes", options->minutes,
+                   "Time for all cases; the next run continues where this one ends")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(positive_validator());
   command->add_option("--limit", options->limit, "Seconds after which a plan counts as hung")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  command->add_option("--case", options->part, "Only cases that have this in their name");
+      ->check(positive_validator());
+  command->add_option("--case", options->part, "Only cases whose name contains this");
   command->add_flag("--small", options->small, "Small sizes, for a quick look");
-  command->add_flag("--restart", options->restart, "Measure again what earlier runs have measured");
-  command->add_option("--json", options->json, "Write what was found to this file")->type_name("FILE");
-  CLI::Option* const only_export = command->add_flag(
-      "--export", options->only_export, "Measure nothing: print what is kept as entries for policy tables");
+  command->add_flag("--restart", options->restart, "Measure again what earlier runs measured");
+  add_output_option(command, "--json", options->json, "Write what was found to this file");
+  CLI::Option* const only_export =
+      command->add_flag("--export", options->only_export,
+                        "Measure nothing; print the tuned plans as entries for policy tables");
   command->add_flag("--worker", options->worker, "")->group("")->excludes(only_export);
   command->callback([options, &exit_code] {
     exit_code = options->worker        ? answer_trials()

@@ -39,15 +39,14 @@ Case read(const Words& words) {
 Operation box_blur_operation() {
   return {
       .name = "box_blur",
-      .summary = "Means of boxes of cells",
-      .steps = {{"separable", "every box summed anew, as a row and a column of equal weights"},
-                {"two_pass", "sums that slide along rows, then down columns, through scratch"},
-                {"march", "sums of columns slide down, and are added along rows in local memory"},
-                {"cpu", "one thread a band of rows, its sums in its cache"}},
+      .summary = "Box blurs: the mean of each box of cells",
+      .steps = {{"separable", "sums each box again, as a separable filter of equal weights"},
+                {"two_pass", "sliding sums along rows, then down columns, through temporary memory"},
+                {"march", "column sums slide down and are added along rows in local memory"},
+                {"cpu", "one thread a band of rows; its sums stay in the cache"}},
       .words = {grid_rule(), pixel_rule(), grids_rule(),
-                or_zero(sizes_rule("radius",
-                                   "Cells to each side, rows up and down: one number, or ACROSSxDOWN",
-                                   "ACROSSxDOWN", {1, 2}, "1")),
+                or_zero(sizes_rule("radius", "Radius of the box: one number, or ACROSSxDOWN", "ACROSSxDOWN",
+                                   {1, 2}, "1")),
                 channels_rule(), boundary_rule("mirror")},
       .read = read,
       // CPUs: the time of OpenCV's box 3 x 3 with two threads, 29 ms of floats, 23.7 ms of bytes at half its

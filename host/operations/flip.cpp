@@ -43,11 +43,11 @@ Case read(const Words& words) {
 Operation flip_operation() {
   return {
       .name = "flip",
-      .summary = "Packed matrices with their rows or columns backwards",
+      .summary = "Reverses the rows or the columns of packed matrices",
       .steps = {{"items", "neighbouring work-items move neighbours"},
-                {"vector", "a run of neighbours is reversed in registers"}},
+                {"vector", "vectors are reversed in registers"}},
       .words = {shape_rule("Of the matrices"), element_rule(), batch_rule(),
-                flag_rule("vertical", "Rows backwards, not columns")},
+                flag_rule("vertical", "Reverse the rows; default: the columns")},
       .read = read,
       .samples = {.edges = {"1x1 uchar", "37x131 uchar --batch 3", "65x33 ushort --vertical", "5x258 float",
                             "67x35 float4"},

@@ -55,12 +55,12 @@ Case read(const Words& words) {
 Operation gather_operation() {
   return {
       .name = "gather",
-      .summary = "Moves of rows by their places: gather, scatter, take, put",
-      .steps = {{"teams", "work-items side by side move a row, several rows under way"},
-                {"cpu", "one thread a stretch of rows"}},
+      .summary = "Gathers or scatters rows by index; rows of 1 element: elements",
+      .steps = {{"teams", "a team of work-items moves a row, with several rows in flight"},
+                {"cpu", "one thread for each range of rows"}},
       .words = {shape_rule("Rows, and elements of each"), element_rule(),
-                choice_rule("op", "What places name", names_to(GatherOp::scatter)),
-                flag_rule("ascending", "Places in their order, not shuffled")},
+                choice_rule("op", "The call", names_to(GatherOp::scatter)),
+                flag_rule("ascending", "Ascending places, not shuffled ones")},
       .read = read,
       .samples = {.edges = {"1x1", "1009x1 uchar", "70001x1 --op scatter", "1009x7 ushort", "333x64 float4",
                             "501x33 double --op scatter"},

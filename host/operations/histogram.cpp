@@ -168,10 +168,10 @@ Case read_weighted(const Words& words) {
 
 std::vector<WordRule> spread_rules(const std::vector<WordRule>& more) {
   std::vector<WordRule> rules{
-      {.name = "size", .kind = WordKind::number, .help = "Elements", .positional = true},
+      {.name = "size", .kind = WordKind::number, .help = "Number of elements", .positional = true},
       scalar_rule(),
-      number_rule("bins", "Of equal width", "256"),
-      choice_rule("spread", "Of the elements among the bins", {"uniform", "equal", "zipf"}),
+      number_rule("bins", "Number of bins of equal width", "256"),
+      choice_rule("spread", "Distribution of the elements among the bins", {"uniform", "equal", "zipf"}),
       batch_rule()};
   rules.insert(rules.end(), more.begin(), more.end());
   return rules;
@@ -202,14 +202,14 @@ std::vector<Programs> programs() {
 Operation histogram_operation() {
   return {
       .name = "histogram",
-      .summary = "Counts of elements in bins: of a type of 8 or 16 bits all values, of others 2^20",
+      .summary = "Counts elements in bins",
       .steps = {{"global", "atomics on global memory"},
-                {"local", "a table of the work-group in local memory"},
-                {"replicated", "several tables: neighbours seldom meet"},
-                {"cached", "full bins in local memory, the others beside"},
-                {"cpu", "tables of threads"}},
-      .words = spread_rules({number_rule("channels", "Interleaved, 1 to 4", "1"),
-                             flag_rule("edges", "Bins between edges, of any width")}),
+                {"local", "a table for each work-group in local memory"},
+                {"replicated", "several tables a work-group: fewer conflicts between neighbours"},
+                {"cached", "frequent bins in local memory, the others in global memory"},
+                {"cpu", "a table for each thread"}},
+      .words = spread_rules({number_rule("channels", "Interleaved channels, 1 to 4", "1"),
+                             flag_rule("edges", "Bins of different widths, between given edges")}),
       .read = read,
       // GPUs: 0.95 of what CUB does with floats on an H200, and 1.5 times its rate with bytes, as shares of
       // the copy bandwidth measured beside it (CUB 3873, 4214, 2194 GB/s; copy 4252). CPUs: 0.9 of C++ with
@@ -241,12 +241,12 @@ Operation histogram_operation() {
 Operation histogram_weighted_operation() {
   return {
       .name = "histogram_weighted",
-      .summary = "Sums of weights of the elements in bins",
+      .summary = "Adds the weights of the elements in each bin",
       .steps = {{"global", "atomics on global memory"},
-                {"local", "a table of the work-group in local memory"},
-                {"cpu", "tables of threads"}},
+                {"local", "a table for each work-group in local memory"},
+                {"cpu", "a table for each thread"}},
       .words = spread_rules(
-          {{.name = "weights", .kind = WordKind::scalar, .help = "Their type", .usual = "float32"}}),
+          {{.name = "weights", .kind = WordKind::scalar, .help = "Type of the weights", .usual = "float32"}}),
       .read = read_weighted,
       .samples = {.edges = {"1", "70001 --bins 1000", "70001 uchar --weights int --spread zipf",
                             "30003 --weights half --batch 2 --bins 10"},

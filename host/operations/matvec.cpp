@@ -60,7 +60,7 @@ Operation product(std::string_view name, std::string_view summary, bool by_rows)
       .summary = summary,
       .steps = reduction_steps(),
       .words = {shape_rule("Of the matrix"), scalar_rule(), batch_rule(),
-                flag_rule("compensated", "With the rounding errors carried along")},
+                flag_rule("compensated", "Compensated summation: carries rounding errors along")},
       .read = [by_rows](const Words& words) { return read(words, by_rows); },
       .samples = {.edges = {"1x1", "37x131 --batch 3", "131x37", "67x300 int --compensated"},
                   .small = {"512x512", "501x1003"},

@@ -26,9 +26,9 @@ Case read(const Words& words) {
 Operation median_blur_operation() {
   return {
       .name = "median_blur",
-      .summary = "Medians of windows of 3 x 3 or 5 x 5 cells",
-      .steps = {{"registers", "a few windows of a work-item, sorted in registers"},
-                {"cpu", "one thread a band of rows, a window in each lane of its vectors"}},
+      .summary = "Median filters: windows of 3 x 3 or 5 x 5 cells",
+      .steps = {{"registers", "several windows a work-item, sorted in registers"},
+                {"cpu", "one thread a band of rows, one window in each vector lane"}},
       .words = window_rules(),
       .read = read,
       .samples = {.edges = {"1x1 float", "131x37 float --window 5",

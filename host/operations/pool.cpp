@@ -143,9 +143,9 @@ Case read_planes(const Words& words) {
 std::vector<WordRule> with_planes(std::vector<WordRule> rules) {
   const std::vector<WordRule> first{plane_rule("Cells of a plane"),
                                     pixel_rule(),
-                                    choice_rule("op", "Of the elements", {"max", "average"}),
+                                    choice_rule("op", "Which value of each window", {"max", "average"}),
                                     results_rule(),
-                                    number_rule("channels", "Interleaved in each cell", "1"),
+                                    number_rule("channels", "Interleaved channels of each cell", "1"),
                                     number_rule("batch", "Number of planes", "1")};
   rules.insert(rules.begin(), first.begin(), first.end());
   return rules;
@@ -156,17 +156,18 @@ std::vector<WordRule> with_planes(std::vector<WordRule> rules) {
 Operation pool_operation() {
   return {
       .name = "pool",
-      .summary = "The greatest or the mean of each window of packed planes",
+      .summary = "Pooling: the maximum or the mean of each window",
       .steps = {{"windows", "one result after the other"},
                 {"vector", "several results of a work-item, rows read in vectors"},
                 {"cpu", "one thread a band of rows, vector registers"}},
       .words = with_planes(
-          {sizes_rule("size", "Of the windows: SIZE or WIDTHxHEIGHT", "SIZE or WIDTHxHEIGHT", {1, 2}, "2"),
-           sizes_rule("stride", "From a window to the next; else side by side", "CELLS or ACROSSxDOWN",
-                      {1, 2}, "size"),
-           or_zero(number_rule("padding", "On all sides", "0")),
-           flag_rule("indices", "The places of the greatest are written too"),
-           flag_rule("count-padding", "Means count what lies in the padding")}),
+          {sizes_rule("size", "Size of the windows: SIZE or WIDTHxHEIGHT", "SIZE or WIDTHxHEIGHT", {1, 2},
+                      "2"),
+           sizes_rule("stride", "Distance from one window to the next; default: the window's size",
+                      "CELLS or ACROSSxDOWN", {1, 2}, "size"),
+           or_zero(number_rule("padding", "Padding on all sides", "0")),
+           flag_rule("indices", "Also write the places of the maxima"),
+           flag_rule("count-padding", "Means count the padding too")}),
       .read = read_windows,
       .samples = {.edges = {"1 uchar --size 1", "37x13 uchar --size 3 --stride 2",
                             "64x40 uchar --op average --batch 3",
@@ -195,8 +196,8 @@ Operation pool_operation() {
 Operation global_pool_operation() {
   return {
       .name = "global_pool",
-      .summary = "The greatest or the mean of each packed plane",
-      .steps = {{"parts", "groups take planes, or parts that a second launch joins"}},
+      .summary = "Global pooling: the maximum or the mean of each plane",
+      .steps = {{"parts", "each group reduces a plane, or a part of it; a second launch combines parts"}},
       .words = with_planes({}),
       .read = read_planes,
       .samples = {.edges = {"1 uchar", "37x13 uchar --op average --batch 5",

@@ -209,13 +209,13 @@ std::vector<Programs> programs() {
 Operation reduce_operation() {
   return {
       .name = "reduce",
-      .summary = "Sums, extremes and the like of vectors, rows, columns and segments",
+      .summary = "Reduces vectors, rows, columns and segments: sums, extremes and others",
       .steps = reduction_steps(),
       .words = extent_rules(
-          {reduction_rule(ReduceOp::norm), flag_rule("columns", "A result for each column, not each row"),
-           number_rule("segments", "A result for each of so many segments of a vector; 0: for the whole",
+          {reduction_rule(ReduceOp::norm), flag_rule("columns", "Reduce each column; default: each row"),
+           number_rule("segments", "Number of segments of the vector, reduced separately; 0: no segments",
                        "0"),
-           flag_rule("compensated", "With the rounding errors carried along")}),
+           flag_rule("compensated", "Compensated summation: carries rounding errors along")}),
       .read = read,
       // Shares of the copy bandwidth, which counts reads and writes: a reduction only reads. Of 2^20 floats:
       // 1.5 times the 8.0 us that CUB takes on an H200 in a queue of many, beside a copy kernel's 6.9 us.

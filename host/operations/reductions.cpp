@@ -30,7 +30,7 @@ Extents extents_of(std::string_view operation, const Words& words) {
   return extents;
 }
 
-WordRule reduction_rule(ReduceOp last) { return choice_rule("op", "What is combined", names_to(last)); }
+WordRule reduction_rule(ReduceOp last) { return choice_rule("op", "The reduction", names_to(last)); }
 
 Scalar usual_result(ReduceOp op, Scalar in) {
   switch (op) {
@@ -104,13 +104,13 @@ double combined(ReduceOp op, double a, double b) {
 }
 
 std::vector<Step> reduction_steps() {
-  return {{"interleaved", "a tree in local memory, of work-items further and further apart"},
-          {"sequential", "the tree's halves side by side: no idle sub-groups, no conflicts"},
+  return {{"interleaved", "a tree in local memory; distances double in each step"},
+          {"sequential", "active work-items are adjacent: no idle sub-groups, no bank conflicts"},
           {"first_add", "each work-item adds two elements before the tree"},
-          {"several", "many elements a work-item, in vectors, before the tree"},
+          {"several", "many elements a work-item, read in vectors, before the tree"},
           {"sub_group", "sub-group functions in place of the last levels"},
-          {"shuffle", "NVIDIA's shuffles: no local memory between lanes"},
-          {"cpu", "one thread a piece, vector registers"}};
+          {"shuffle", "NVIDIA's shuffles instead of local memory"},
+          {"cpu", "one thread a chunk, vector registers"}};
 }
 
 std::vector<std::string> reduction_variants(ReduceOp op, Scalar type) {

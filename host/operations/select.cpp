@@ -115,15 +115,14 @@ Case read(const Words& words) {
 Operation select_operation() {
   return {
       .name = "select",
-      .summary = "Selections: copy_if, partition, unique, run_length_encode, and by flags",
-      .steps = {{"count_then_place", "count, scan, and read again to place"},
-                {"look_back", "one reading: tiles look back for their place"},
-                {"cpu", "one thread a piece, cached"}},
-      .words =
-          {{.name = "size", .kind = WordKind::number, .help = "Elements of a vector", .positional = true},
-           scalar_rule(),
-           choice_rule("op", "Which selection", names_to(SelectOp::run_length_encode)),
-           {"per-cent", WordKind::real, "Of the elements that are selected", "50"}},
+      .summary = "Selects elements: copy_if, copy_flagged, partition, unique, run_length_encode",
+      .steps = {{"count_then_place", "count, scan, then read again and write"},
+                {"look_back", "the input is read once: decoupled look-back gives each tile its place"},
+                {"cpu", "one thread a chunk that fits its cache"}},
+      .words = {{.name = "size", .kind = WordKind::number, .help = "Number of elements", .positional = true},
+                scalar_rule(),
+                choice_rule("op", "The call", names_to(SelectOp::run_length_encode)),
+                {"per-cent", WordKind::real, "Of the elements that are selected", "50"}},
       .read = read,
       // CUB's DeviceSelect::If takes 0.608 ms on an H200 for 2^28 floats of which half are selected: 0.62 of
       // the copy bandwidth, by the bytes that must be moved.

@@ -78,17 +78,17 @@ Case read(const Words& words) {
 Operation separable_operation() {
   return {
       .name = "separable",
-      .summary = "Filters of a row and a column of weights: any, Gaussian blurs, unsharp masks",
+      .summary = "Separable filters: given weights, Gaussian blurs, unsharp masks",
       .steps = {{"naive", "the whole window from global memory"},
-                {"two_pass", "along rows, then along columns, through scratch"},
+                {"two_pass", "along rows, then along columns, through temporary memory"},
                 {"tiled", "both passes through tiles in local memory"},
-                {"march", "sums down the columns in registers, along rows in local memory"},
+                {"march", "columns in registers, rows in local memory"},
                 {"cpu", "one thread a band of rows, vector registers"}},
       .words = {grid_rule(), pixel_rule(), grids_rule(),
-                sizes_rule("window", "Weights along rows and columns: one number, or ACROSSxDOWN",
-                           "ACROSSxDOWN", {1, 2}, "5"),
-                choice_rule("filter", "What the weights are", {"gaussian", "unsharp", "weights"}),
-                channels_rule(), boundary_rule("mirror")},
+                sizes_rule("window", "Size of the window: one number, or ACROSSxDOWN", "ACROSSxDOWN", {1, 2},
+                           "5"),
+                choice_rule("filter", "The weights", {"gaussian", "unsharp", "weights"}), channels_rule(),
+                boundary_rule("mirror")},
       .read = read,
       // GPUs: what fused passes should leave of the copy bandwidth. CPUs: the time of OpenCV's filters with
       // two threads (floats: Gaussian 5 x 5 15 ms, 15 x 15 45 ms; bytes: at half their speed 7.2 and 22.6 ms)

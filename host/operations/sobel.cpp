@@ -40,9 +40,9 @@ Case read(const Words& words) {
 Operation sobel_operation() {
   return {
       .name = "sobel",
-      .summary = "Magnitudes of gradients, by Sobel's weights of 3 x 3 or 5 x 5 cells",
-      .steps = {{"registers", "a few windows of a work-item in registers"},
-                {"cpu", "one thread a band of rows, a window in each lane of its vectors"}},
+      .summary = "Sobel filters: the magnitude of the gradient, 3 x 3 or 5 x 5 cells",
+      .steps = {{"registers", "several windows a work-item, in registers"},
+                {"cpu", "one thread a band of rows, one window in each vector lane"}},
       .words = window_rules(),
       .read = read,
       .samples = {.edges = {"1x1 float", "131x37 float --window 5",

@@ -91,21 +91,23 @@ Case read(const Words& words) {
 Operation sort_operation() {
   return {
       .name = "sort",
-      .summary = "Sorts of vectors: of keys, of keys with values, and of places",
-      .steps = {{"bitonic", "a network over one tile in local memory: log^2 n steps"},
-                {"three_launches", "8 bits a pass: count, scan, and move whole runs of equal digits"},
-                {"onesweep", "one reading a pass: tiles look back for where their keys go"},
-                {"cpu", "one thread a block, each digit's keys gathered in lines of the cache"}},
-      .words = {{.name = "size", .help = "Keys", .positional = true},
+      .summary = "Sorts vectors: sort, sort_pairs and argsort",
+      .steps = {{"bitonic", "a sorting network over one tile in local memory: log^2 n steps"},
+                {"three_launches",
+                 "8 bits a pass: count digits, scan the counts, scatter runs of equal digits"},
+                {"onesweep", "8 bits a pass, keys read once: decoupled look-back gives each tile its places"},
+                {"cpu", "one thread a block; keys of a digit are collected in cache lines"}},
+      .words = {{.name = "size", .help = "Number of keys", .positional = true},
                 type_rule(WordKind::scalar, "Type of the keys, as uint32 or half", "uint32"),
-                choice_rule("op", "Which sort", {"sort", "sort_pairs", "argsort"}),
+                choice_rule("op", "The call", {"sort", "sort_pairs", "argsort"}),
                 {.name = "value",
                  .kind = WordKind::scalar,
                  .help = "Type of the values of sort_pairs",
                  .usual = "uint32"},
-                or_zero(number_rule("distinct", "Different keys; 0: of all values", "0")),
-                flag_rule("descending", "The greatest key first"),
-                flag_rule("in-place", "Results replace the keys")},
+                or_zero(
+                    number_rule("distinct", "Number of different keys; 0: random keys of all values", "0")),
+                flag_rule("descending", "Sort in descending order"),
+                flag_rule("in-place", "Sort in place")},
       .read = read,
       // CUB sorts 48.8 * 10^9 uint32 keys a second on an H200, and 30.7 * 10^9 pairs: 0.092 and 0.116 of its
       // copy bandwidth, by the bytes that go in and come out. smem aims at 0.95 of that.

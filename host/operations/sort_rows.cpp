@@ -100,22 +100,23 @@ Case read(const Words& words) {
 Operation sort_rows_operation() {
   return {
       .name = "sort_rows",
-      .summary = "Sorts of the rows of matrices: of keys, of keys with values, and of places",
-      .steps = {{"radix", "8 bits a pass over all rows: count, scan, and move"},
+      .summary = "Sorts each row of a matrix: sort_rows, sort_pairs_rows and argsort_rows",
+      .steps = {{"radix", "8 bits a pass over all rows: count, scan, scatter"},
                 {"tile", "a row in local memory, read once"},
-                {"network", "rows in registers, several a group"},
+                {"network", "rows in registers, several rows a group"},
                 {"cpu", "one thread a row"}},
       .words = {shape_rule("Rows, and keys of each"),
                 type_rule(WordKind::scalar, "Type of the keys, as uint32 or half", "float32"),
                 batch_rule(),
-                choice_rule("payload", "What moves with the keys", names_to(SortPayload::places)),
+                choice_rule("payload", "What moves with each key", names_to(SortPayload::places)),
                 {.name = "value",
                  .kind = WordKind::scalar,
-                 .help = "Type of the values, where these move with the keys",
+                 .help = "Type of the values, with --payload values",
                  .usual = "uint32"},
-                or_zero(number_rule("distinct", "Different keys; 0: of all values", "0")),
-                flag_rule("descending", "The greatest key first"),
-                flag_rule("in-place", "Results replace the keys")},
+                or_zero(
+                    number_rule("distinct", "Number of different keys; 0: random keys of all values", "0")),
+                flag_rule("descending", "Sort in descending order"),
+                flag_rule("in-place", "Sort in place")},
       .read = read,
       // PyTorch sorts 29.9, 19.3, 13.0 and 10.4 * 10^9 keys a second of these rows on an H200. smem aims at
       // 6, 6, 5 and 3 times that, which are so many shares of the copy bandwidth.

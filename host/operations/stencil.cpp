@@ -118,19 +118,19 @@ std::vector<Programs> programs() {
 Operation stencil_operation() {
   return {
       .name = "stencil",
-      .summary = "Weighted sums of the neighbours of each cell of a grid",
-      .steps = {{"naive", "every cell of the window from global memory"},
+      .summary = "Stencils: weighted sums of the neighbours of each cell",
+      .steps = {{"naive", "all cells of the window from global memory"},
                 {"tiled", "a tile with its halo in local memory"},
                 {"rows", "vectors of several rows in registers, each row read once"},
-                {"march", "a queue of planes in local memory"},
+                {"march", "plane streaming (2.5D blocking) in local memory"},
                 {"planes", "vectors of several planes in registers"},
                 {"cpu", "one thread a band of rows, vector registers"}},
       .words = {grid_rule(), pixel_rule(), grids_rule(),
-                or_zero(sizes_rule("radius", "Of the window: X, XxY or XxYxZ", "XxYxZ", {1, 3}, "1x1")),
-                choice_rule(
-                    "shape",
-                    "Which neighbours have a weight; expression: the largest of a star's, as OpenCL C",
-                    {"box", "star", "expression"}),
+                or_zero(
+                    sizes_rule("radius", "Radius of the window: X, XxY or XxYxZ", "XxYxZ", {1, 3}, "1x1")),
+                choice_rule("shape",
+                            "Which neighbours have a weight; expression: the maximum of a star, in OpenCL C",
+                            {"box", "star", "expression"}),
                 channels_rule(), boundary_rule("clamp")},
       .read = read,
       // GPUs: of an H200. CPUs: as fast as OpenCV's filter2D with two threads for float, half as fast for

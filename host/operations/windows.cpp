@@ -187,14 +187,14 @@ Case window_case(const Words& words, const WindowFilter& filter) {
 
 std::vector<WordRule> window_rules() {
   return {grid_rule(),     pixel_rule(),
-          grids_rule(),    choice_rule("window", "Cells and rows of the window", {"3", "5"}),
+          grids_rule(),    choice_rule("window", "Size of the window", {"3", "5"}),
           channels_rule(), boundary_rule("mirror")};
 }
 
 double weight_of(std::size_t tap) { return static_cast<double>(tap % 3) / 64; }
 
 WordRule boundary_rule(const std::string& usual) {
-  return choice_rule("boundary", "Beyond the edges", {"zero", "clamp", "reflect", "mirror", "wrap"}, usual);
+  return choice_rule("boundary", "Boundary condition", {"zero", "clamp", "reflect", "mirror", "wrap"}, usual);
 }
 
 Boundary boundary_of(const Words& words) { return words.enumerator<Boundary>("boundary"); }
@@ -203,6 +203,6 @@ WordRule pixel_rule() {
   return type_rule(WordKind::scalar, "uint8, uint16, half, float32 or float64", "float32");
 }
 
-WordRule channels_rule() { return number_rule("channels", "Interleaved in each cell", "1"); }
+WordRule channels_rule() { return number_rule("channels", "Interleaved channels of each cell", "1"); }
 
 }  // namespace smem::operations

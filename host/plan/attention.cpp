@@ -83,7 +83,7 @@ Attempt naive(const Device& device, const AttentionProblem& p) {
                                ? attention_policy(device).logits_bytes
                                : std::min(attention_policy(device).logits_bytes, device.max_allocation);
   const std::size_t slice = std::min(at_least_1(most / row_bytes), at_least_1(rows));
-  if (row_bytes > most) return formatted("a row of logits takes {} bytes, and it has {}", row_bytes, most);
+  if (row_bytes > most) return formatted("a row of logits takes {} bytes; there are {}", row_bytes, most);
   const auto launch = [&](const char* what, const char* entry, std::size_t items) {
     Plan plan = base_plan(p, what, "attention/naive.cl", entry);
     set_groups(plan, group, divide_up(items, group));
@@ -94,10 +94,10 @@ Attempt naive(const Device& device, const AttentionProblem& p) {
   Launch first = launch("logits", "attention_logits", size_product(slice, at_least_1(p.keys)));
   Launch second = launch("weights", "attention_weights", slice);
   const double logits = real(rows) * real(row_bytes), of_keys = real(size_of(p.in)) * real(p.head_size);
-  first.reason = "a work-item makes a logit";
+  first.reason = "a work-item computes a logit";
   first.prediction.bytes_written = logits;
   first.prediction.bytes_read = real(rows) * of_keys + real(p.keys, p.kv_heads) * of_keys;
-  second.reason = "a work-item makes weights of a row of logits";
+  second.reason = "a work-item computes the softmax of a row of logits";
   second.prediction.bytes_read = 3 * logits, second.prediction.bytes_written = 2 * logits;
   plan.prediction.bytes_read = logits + real(p.keys, p.kv_heads, p.value_size) * real(size_of(p.in));
   first.prediction.operations = 2 * attention_pairs(p) * real(p.head_size);
@@ -157,7 +157,7 @@ Attempt tiled(const Device& device, const AttentionProblem& p) {
                                   (real(p.head_size) * (each + 4) / (4 * each) +
                                    real(made.width) * (each + real(made.cols)) / (each * real(made.cols)));
     plan.reason = formatted(
-        "{} rows meet tiles of {} keys in local memory; a work-item has {} x 4 logits and {} x {} sums",
+        "{} rows loop over tiles of {} keys in local memory; a work-item has {} x 4 logits and {} x {} sums",
         tile.m, tile.n, tile.each_m, tile.each_m, made.cols);
     return plan;
   }
@@ -169,8 +169,8 @@ std::size_t mma_pitch(std::size_t size) { return round_up(size, 64) * 2; }
 
 /// Why its vectors are none for matrix units; empty: they are.
 std::string no_vectors_of_units(const AttentionProblem& p) {
-  if (p.in == Scalar::float32) return "multiplies half and bfloat16";
-  if (p.alignment < 16) return "its vectors begin at multiples of 16 bytes";
+  if (p.in == Scalar::float32) return "multiplies half and bfloat16 only";
+  if (p.alignment < 16) return "needs vectors that are aligned to 16 bytes";
   return {};
 }
 
@@ -207,16 +207,17 @@ Attempt mma(const Device& device, const AttentionProblem& p) {
         attention_pairs(p) * 2 *
         (real(p.head_size) * (1 / rows + (tile.keeps_queries ? 0 : 1 / real(tile.keys))) +
          real(p.value_size) / rows);
-    plan.reason =
-        formatted("{} warps of {} rows meet tiles of {} keys; weights go from unit to unit in registers",
-                  tile.warps, 16 * tile.sixteens, tile.keys);
+    plan.reason = formatted(
+        "{} warps of {} rows loop over tiles of {} keys; weights stay in registers between the products",
+        tile.warps, 16 * tile.sixteens, tile.keys);
     return plan;
   }
   return no_tile_fits(device);
 }
 
 Attempt wgmma(const Device& device, const AttentionProblem& p) {
-  if (!device.retargeting) return "needs Hopper's matrix units, and a driver that can be told of them";
+  if (!device.retargeting)
+    return "needs Hopper's matrix units, and a driver that loads programs retargeted for them";
   if (std::string reason = no_vectors_of_units(p); !reason.empty()) return reason;
   const std::size_t larger = std::max(p.head_size, p.value_size);
   const bool is_plain = !(p.left_limit || p.soft_cap || p.bias || p.slopes || p.ragged || p.paged);
@@ -243,8 +244,8 @@ Attempt wgmma(const Device& device, const AttentionProblem& p) {
     plan.prediction.local_bytes =
         attention_pairs(p) * 2 * (real(p.head_size) * (1.0 / 64 + 1 / real(keys)) + real(p.value_size) / 64);
     plan.reason = formatted(
-        "{} warpgroups of 64 rows meet tiles of {} keys, which another one copies; weights stay in "
-        "registers",
+        "{} warpgroups of 64 rows loop over tiles of {} keys, which another warpgroup copies; weights stay "
+        "in registers",
         tile.consumers, keys);
     return plan;
   }
@@ -296,7 +297,7 @@ Attempt cpu(const Device& device, const AttentionProblem& p) {
   plan.items_per_work_item = tile.m * tile.n;
   plan.local_bytes = tile.bytes(p);
   define(plan, {{"LANES", tile.lanes}, {"VECTORS", tile.vectors}, {"TILE_M", tile.m}, {"TILE_N", tile.n}});
-  plan.reason = formatted("a thread has {} rows and {} keys in its cache, {} x {} at a time in registers",
+  plan.reason = formatted("a thread keeps {} rows and {} keys in its cache, {} x {} at a time in registers",
                           tile.m, tile.n, kBlockM, tile.block_n());
   return plan;
 }
@@ -326,10 +327,10 @@ std::vector<std::string_view> preference(const Device& device, const AttentionPr
 std::string why_not(const Device& device, const AttentionProblem& p, std::string_view variant,
                     const Plan& chosen) {
   if (variant == "naive") return "all weights go through global memory";
-  if (chosen.variant == "split_keys") return "few work-groups would read all keys of few queries";
+  if (chosen.variant == "split_keys") return "only a few work-groups would read all the keys";
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
   if (variant == "split_keys" && !is_for_split_keys(device, p))
-    return "for few queries of many keys; others would read keys again and again";
+    return "for a few queries with many keys; with more queries it reads keys repeatedly";
   if (variant == "split_keys") return "wgmma's tiles fill the device, and read keys faster";
   if (variant == "mma") return "its warps wait for their own copies and products";
   return "matrix units multiply faster";

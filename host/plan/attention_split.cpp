@@ -120,15 +120,15 @@ Attempt split_keys(const Device& device, const AttentionProblem& p, const PlanOv
     Launch combine = plan;
     combine.variant = "combine";
     combine.entry_point = "attention_combine";
-    combine.reason = "a work-group combines the sums of a tile that several had parts of";
+    combine.reason = "a work-group combines the partial sums of a tile";
     combine.prediction = {};
     combine.prediction.bytes_read = real(plan.scratch_bytes) / 2;
     combine.local_bytes = (p.ragged || p.key_lengths ? split.group : 0) * sizeof(float);
     plan.after.push_back(std::move(combine));
   }
   plan.reason = formatted(
-      "{} rows share what is read of keys; groups have equal ranges of all chunks of {} keys, {} keys on "
-      "their way in each",
+      "{} rows share each key that is read; groups get equal ranges of the chunks of {} keys, with {} keys "
+      "in flight",
       split.rows, chunk, split.turn());
   return plan;
 }

@@ -54,7 +54,7 @@ std::vector<std::string_view> preference(const Device& /*device*/, const BoundsP
 
 std::string why_not(const Device& /*device*/, const BoundsProblem& /*p*/, std::string_view /*variant*/,
                     const Plan& /*chosen*/) {
-  return "there is no other";
+  return "there is no other variant";
 }
 
 const Evidence& evidence(const Device& device, const BoundsProblem& /*p*/, const Plan& /*plan*/) {

@@ -38,13 +38,13 @@ Attempt teams(const Device& device, const GatherProblem& p, const PlanOverrides&
   const std::size_t parts = at_least_1(p.row_bytes / p.alignment);
   const std::size_t team = std::min({std::bit_floor(parts), policy.team, group});
   const std::size_t groups = divide_up(at_least_1(p.rows), group / team * policy.rows);
-  if (groups > kMaxTiles) return "more rows than work-groups of a launch have";
+  if (groups > kMaxTiles) return "more rows than a launch can have work-groups";
   Plan plan = base_plan(p, "teams");
   set_groups(plan, group, groups);
   define(plan, {{"GROUP", group}, {"TEAM", team}, {"ROWS", policy.rows}});
   plan.items_per_work_item = policy.rows;
   plan.tile_rows = group / team * policy.rows;
-  plan.reason = formatted("{} work-items move a row by parts of {} bytes, {} rows under way", team,
+  plan.reason = formatted("{} work-items move a row in parts of {} bytes, with {} rows in flight", team,
                           p.alignment, policy.rows);
   return plan;
 }
@@ -61,7 +61,7 @@ Attempt cpu(const Device& device, const GatherProblem& p) {
   define(plan, {{"GROUP", 1}, {"CPU", 1}});
   plan.items_per_work_item = plan.tile_rows = piece;
   plan.numbers = {{"piece", piece}};
-  plan.reason = "a thread moves a stretch of rows";
+  plan.reason = "a thread moves a range of rows";
   return plan;
 }
 
@@ -120,7 +120,7 @@ Plan plan::plan_check_places(const Device& device, const CheckPlacesProblem& pro
   plan.work_group = shape_group(device, device.type == DeviceType::cpu ? 1 : 256, 256, {count, 1, 1});
   set_groups(plan, plan.work_group[0],
              std::min(divide_up(count, plan.work_group[0]), 8 * device.compute_units));
-  plan.reason = "a place outside sets a flag";
+  plan.reason = "a place out of range sets a flag";
   plan.prediction.bytes_read = real(count, size_of(type));
   return plan;
 }

@@ -112,7 +112,8 @@ TileShape nvidia_tile(const Device& device, std::string_view variant, std::size_
 }
 
 std::string no_wgmma(const Device& device, const GemmProblem& problem) {
-  if (!device.retargeting) return "needs Hopper's matrix units, and a driver that can be told of them";
+  if (!device.retargeting)
+    return "needs Hopper's matrix units, and a driver that loads programs retargeted for them";
   if (is_16_bit(problem.in)) return {};
   if (!has_units(problem)) return "multiplies half, bfloat16, int8, and where it may, TF32";
   if (!problem.a_along_k || !problem.b_along_k || problem.a_alignment < 16 || problem.b_alignment < 16)

@@ -45,7 +45,7 @@ Attempt tile(const Device& device, const MergeProblem& p, const PlanOverrides& f
       return no_tile_fits(device);
     }
     const std::size_t groups = divide_up(at_least_1(p.size), group * items);
-    if (groups > kMaxTiles) return "more tiles than work-groups of a launch";
+    if (groups > kMaxTiles) return "more tiles than a launch can have work-groups";
     Plan plan = base_plan(p, "tile");
     set_groups(plan, group, groups);
     define(plan, {{"GROUP", group}, {"ITEMS", items}});
@@ -53,9 +53,9 @@ Attempt tile(const Device& device, const MergeProblem& p, const PlanOverrides& f
     plan.tile_cols = group * items;
     plan.local_bytes = group * items * (size_of(p.keys) + place) + kSortWords;
     plan.prediction.local_bytes = 2 * plan.prediction.bytes();
-    plan.reason = formatted(
-        "a group finds by bisection where its {} results come from, and merges them in local memory",
-        group * items);
+    plan.reason =
+        formatted("a group finds the inputs of its {} results by bisection and merges them in local memory",
+                  group * items);
     return plan;
   }
 }
@@ -71,7 +71,7 @@ Attempt cpu(const Device& device, const MergeProblem& p) {
   define(plan, {{"GROUP", 1}, {"CPU", 1}});
   plan.items_per_work_item = plan.tile_cols = piece;
   plan.numbers = {{"piece", piece}};
-  plan.reason = "a thread finds by bisection where its stretch of results comes from, and merges it";
+  plan.reason = "a thread finds the inputs of its part of the results by bisection and merges them";
   return plan;
 }
 
@@ -89,7 +89,7 @@ std::vector<std::string_view> preference(const Device& device, const MergeProble
 std::string why_not(const Device& /*device*/, const MergeProblem& /*p*/, std::string_view /*variant*/,
                     const Plan& chosen) {
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
-  return "one thread a stretch";
+  return "one thread a part";
 }
 
 const Evidence& evidence(const Device& device, const MergeProblem& /*p*/, const Plan& /*plan*/) {

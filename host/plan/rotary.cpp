@@ -94,7 +94,7 @@ Attempt cpu(const Device& device, const RotaryProblem& p) {
   plan.tile_cols = plan.items_per_work_item = at_least_1(p.head_size);
   plan.local_bytes = bytes;
   define(plan, {{"PACK", 1}});
-  plan.reason = "a thread has a token, with its cosines in its cache";
+  plan.reason = "a thread rotates a token; its cosines stay in the cache";
   return plan;
 }
 

@@ -81,7 +81,7 @@ Attempt tiled(const Device& device, const RowWork& w, std::size_t wanted) {
   plan.local_bytes = scratch + places * pack * bytes;
   plan.prediction.local_bytes = w.local_passes * real(w.rows, w.batch, w.cols) * real(bytes);
   define(plan, {{"GROUP", group}, {"PACK", pack}, {"PACKS", places}});
-  plan.reason = "a row in local memory is read from global memory once";
+  plan.reason = "the row stays in local memory, so global memory is read once";
   return plan;
 }
 
@@ -161,18 +161,18 @@ Attempt online(const Device& device, const RowWork& w, std::size_t phase, std::s
   const std::size_t unroll = at_least_1(std::min(policy.packs, policy.kept_bytes / (pack * value_bytes(w))));
   define(plan, {{"GROUP", group}, {"UNROLL", unroll}, {"PACK", pack}, {"PHASE", phase}});
   plan.numbers = {{"parts", parts}};
-  plan.reason = phase == 2 ? formatted("{} in one pass over the row, and a second pass", w.statistics)
+  plan.reason = phase == 2 ? formatted("{} in one pass over the row; a second pass writes", w.statistics)
                            : formatted("{} groups share a row, and each merges the statistics of all", parts);
   return plan;
 }
 
 Attempt split(const Device& device, const RowWork& w, std::size_t wanted) {
-  if (results_of(w) > kMaxGroups) return "there are rows enough for all groups";
+  if (results_of(w) > kMaxGroups) return "there are enough rows for all groups";
   Attempt main = online(device, w, 1, wanted);
   if (!main.plan) return main;
   Launch first = *online(device, w, 0, wanted).plan;
   first.variant = "statistics";
-  first.reason = formatted("groups leave {} of each part", w.statistics);
+  first.reason = formatted("groups write {} of each part", w.statistics);
   const std::size_t parts = main.plan->number("parts");
   main.plan->before.push_back(std::move(first));
   add_scratch(*main.plan, size_product(at_least_1(results_of(w)), parts, w.part_values * value_bytes(w)));
@@ -209,8 +209,8 @@ Attempt cpu(const Device& device, const RowWork& w) {
   plan.items_per_work_item = at_least_1(std::min(w.cols, tile));
   plan.local_bytes = tile * bytes;
   define(plan, {{"TILE", tile}, {"LANES", lanes}, {"PACK", 1}});
-  plan.reason = w.cols > tile ? "a thread merges tiles of a row in its cache, and reads them again"
-                              : "a thread has a row in its cache";
+  plan.reason = w.cols > tile ? "a thread merges cached tiles of its row, then reads the row again"
+                              : "a thread keeps its row in the cache";
   return plan;
 }
 
@@ -247,9 +247,9 @@ std::string why_not_row_variant(const RowWork& w, std::string_view variant, cons
   if (variant == "naive") return formatted("neighbouring work-items read distant elements, {}", times_of(w));
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
   if (variant == "online" || variant == "split") return "it reads each row twice";
-  if (variant == "tiled") return "registers keep a row without the way through local memory";
+  if (variant == "tiled") return "registers hold the row, so local memory is not needed";
   return chosen.variant == "split" ? "there are fewer rows than groups that could run"
-                                   : "trees in local memory have more barriers than shuffles have";
+                                   : "trees in local memory need more barriers than shuffles";
 }
 
 }  // namespace smem::plan

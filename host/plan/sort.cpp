@@ -55,8 +55,8 @@ Plan base_plan(const SortProblem& problem, const char* variant, const char* file
   return plan;
 }
 
-/// Temporary memory: the other array of keys, and of values; of places, whose keys nobody wants, both of
-/// keys.
+/// Temporary memory: a second array of keys, and one of values. argsort returns no keys, so it needs both
+/// arrays of keys.
 void share_arrays(const SortProblem& problem, const SortPasses& passes, Plan& plan) {
   const bool apart = passes.count > 1;
   const std::size_t keys = plan::round_up(problem.size, kLine) * size_of(problem.keys);
@@ -99,7 +99,7 @@ std::optional<Plan> network(const Device& device, const SortProblem& problem, co
   const auto steps =
       static_cast<double>(std::bit_width(std::bit_ceil(std::max<std::size_t>(problem.size, 1))) - 1);
   plan.prediction.local_bytes = steps * (steps + 1) / 2 * 2 * static_cast<double>(problem.size * (wide + 2));
-  plan.reason = "one launch: a network sorts one tile in local memory, equal keys by their places";
+  plan.reason = "one launch: a sorting network over one tile in local memory; places break ties";
   return plan;
 }
 
@@ -120,8 +120,9 @@ std::optional<Plan> three_launches(const Device& device, const SortProblem& prob
   plan::add_scratch(plan, (tiles + 1) * sizes->radix() * number_bytes(problem));
   predict_local(problem, passes, plan);
   plan.prediction.bytes_read += static_cast<double>(passes.count) * key_traffic(problem);
-  plan.reason = formatted("{}: each counts the digits of tiles, scans the counts, and moves the keys",
-                          pass_text(passes));
+  plan.reason =
+      formatted("{}: each pass counts the digits of each tile, scans the counts and scatters the keys",
+                pass_text(passes));
 
   Launch count = base_launch(problem, "count", "sort/count.cl", "sort_count", false);
   define(count, "RADIX_BITS", sizes->radix_bits);
@@ -133,7 +134,7 @@ std::optional<Plan> three_launches(const Device& device, const SortProblem& prob
   count.local_bytes = 4 * sizes->radix() + kSortWords;
   count.numbers = plan.numbers;
   count.prediction.bytes_read = key_traffic(problem);
-  count.reason = "how many keys of each tile have each digit";
+  count.reason = "counts of each digit in each tile";
 
   Launch offsets = base_launch(problem, "offsets", "sort/offsets.cl", "sort_offsets", false);
   const std::size_t group =
@@ -145,7 +146,7 @@ std::optional<Plan> three_launches(const Device& device, const SortProblem& prob
   offsets.global = {sizes->radix() * group, 1, 1};
   offsets.local_bytes = group * number_bytes(problem) + kSortWords;
   offsets.numbers = plan.numbers;
-  offsets.reason = "where the keys of each digit of each tile go";
+  offsets.reason = "offsets of each digit of each tile";
   plan.before = {std::move(count), std::move(offsets)};
   return plan;
 }
@@ -185,7 +186,7 @@ std::optional<Plan> onesweep(const Device& device, const SortProblem& problem, c
   predict_local(problem, passes, plan);
   plan.prediction.bytes_read += key_traffic(problem);
   plan.reason =
-      formatted("{}, each in one launch: a tile looks back over those before it for where its keys go",
+      formatted("{}, each in one launch: decoupled look-back gives each tile the offsets of its digits",
                 pass_text(passes));
 
   Launch histogram = base_launch(problem, "histogram", "sort/histogram.cl", "sort_histogram", false);
@@ -209,7 +210,7 @@ std::optional<Plan> onesweep(const Device& device, const SortProblem& problem, c
   histogram.local_bytes = 4 * bins * parts + kSortWords;
   histogram.numbers = plan.numbers;
   histogram.prediction.bytes_read = key_traffic(problem);
-  histogram.reason = "how many keys have each digit, of all passes";
+  histogram.reason = "counts of each digit, for all passes";
 
   Launch schedule = base_launch(problem, "schedule", "sort/schedule.cl", "sort_schedule", false);
   const std::size_t one = plan::group_for(device, std::min(radix, policy.offsets_group), 0);
@@ -220,8 +221,7 @@ std::optional<Plan> onesweep(const Device& device, const SortProblem& problem, c
   define_status(schedule);
   schedule.work_group = schedule.global = {one, 1, 1};
   schedule.numbers = plan.numbers;
-  schedule.reason =
-      "where the keys of each digit begin; passes in which all keys have one digit are left out";
+  schedule.reason = "offsets of each digit; passes in which all keys have the same digit are skipped";
   plan.before = {std::move(histogram), std::move(schedule)};
   return plan;
 }
@@ -257,13 +257,15 @@ std::optional<Plan> cpu(const Device& device, const SortProblem& problem) {
     define(plan, "PASSES", most);
     plan.local_bytes += 4 * most * radix;
     plan.prediction.bytes_read += key_traffic(problem);
-    plan.reason = formatted("one thread: {}, each digit's keys gathered in lines", pass_text(passes));
+    plan.reason =
+        formatted("one thread: {}; keys of a digit are collected in cache lines", pass_text(passes));
   } else {
     define(plan, "PHASE", 1);
     plan.rounds = passes.count;
     plan::add_scratch(plan, 4 * blocks * radix);
     plan.prediction.bytes_read += static_cast<double>(passes.count) * key_traffic(problem);
-    plan.reason = formatted("{}: one thread a block, each digit's keys gathered in lines", pass_text(passes));
+    plan.reason =
+        formatted("{}: one thread a block; keys of a digit are collected in cache lines", pass_text(passes));
     Launch count = base_launch(problem, "count", "sort/cpu.cl", "sort_cpu", false);
     count.work_group = {1, 1, 1};
     count.global = plan.global;
@@ -273,7 +275,7 @@ std::optional<Plan> cpu(const Device& device, const SortProblem& problem) {
     define(count, "RADIX_BITS", policy.radix_bits);
     define(count, "PHASE", 0);
     count.prediction.bytes_read = key_traffic(problem);
-    count.reason = formatted("how many keys of each of {} blocks have each digit", blocks);
+    count.reason = formatted("counts of each digit in each of {} blocks", blocks);
     plan.before.push_back(std::move(count));
   }
   if (plan.local_bytes > device.local_bytes) return std::nullopt;
@@ -288,9 +290,9 @@ Attempt plan_variant(const Device& device, const SortProblem& problem, const Pla
                                                      : three_launches(device, problem, fixed);
   if (plan) return std::move(*plan);
   if (variant == "cpu" && !runs_cpu_variant(device)) return no_cpu_variant(device);
-  if (variant == "bitonic") return "more keys than one tile in local memory has";
+  if (variant == "bitonic") return "more keys than one tile in local memory holds";
   if (variant == "onesweep" && !can_count_wide(device, problem))
-    return "no atomic operations of 64 bits, which so many keys need";
+    return "so many keys need atomic operations of 64 bits";
   return no_tile_fits(device);
 }
 
@@ -307,9 +309,9 @@ std::vector<std::string_view> preference(const Device& device, const SortProblem
 std::string why_not(const Device& /*device*/, const SortProblem& /*problem*/, std::string_view variant,
                     const Plan& chosen) {
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
-  if (chosen.variant == "bitonic") return "several launches, for keys that one group sorts in one";
+  if (chosen.variant == "bitonic") return "takes several launches; one group sorts so few keys in one";
   if (variant == "onesweep")
-    return "without forward progress work-groups wait for others, and then count the same keys again";
+    return "without forward progress its work-groups poll in vain, then count the same keys again";
   return "reads every key twice in each pass";
 }
 

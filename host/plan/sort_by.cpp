@@ -49,9 +49,9 @@ void add_merges(const SortByProblem& p, std::size_t width, Launch merge, Plan& p
   plan.numbers.insert(plan.numbers.end(), {{"width", width}, {"merges", merges}});
   merge.numbers = plan.numbers;
   merge.repeats = merges;
-  merge.reason = "pairs of sorted runs become one: each group finds by bisection where its part comes from";
+  merge.reason = "merges pairs of sorted runs: each group finds its part of both by bisection";
   if (merges > 0) plan.after.push_back(std::move(merge));
-  plan.reason = formatted("runs of {} elements, which {} merges make one", width, merges);
+  plan.reason = formatted("sorts runs of {} elements; {} merge passes follow", width, merges);
 }
 
 Attempt by_groups(const Device& device, const SortByProblem& p, const PlanOverrides& fixed) {
@@ -64,7 +64,7 @@ Attempt by_groups(const Device& device, const SortByProblem& p, const PlanOverri
         group_for(device, fixed.work_items != 0 ? fixed.work_items : policy.group, items * bytes, kWords);
     if (group != 0 && (fixed.work_items == 0 || group == fixed.work_items)) {
       const std::size_t tile = group * items, groups = divide_up(at_least_1(p.size), tile);
-      if (groups > kMaxTiles) return "more tiles than work-groups of a launch";
+      if (groups > kMaxTiles) return "more tiles than a launch can have work-groups";
       const auto make = [&](std::size_t phase, std::string_view variant) {
         Launch launch = base_launch(p, variant, phase);
         set_groups(launch, group, groups);

@@ -84,7 +84,7 @@ Attempt network(const Device& device, const SortRowsProblem& p, const PlanOverri
   const std::optional<NetworkSizes> sizes = network_of(device, p, fixed.work_items);
   if (!sizes) return no_tile_fits(device);
   const std::size_t rows = sizes->group / sizes->team();
-  if (divide_up(all_rows(p), rows) > kMaxTiles) return "more rows than work-groups of a launch";
+  if (divide_up(all_rows(p), rows) > kMaxTiles) return "more rows than a launch can have work-groups";
   Plan plan;
   static_cast<Launch&>(plan) = base_launch(p, "network", "sort_rows/network.cl", "sort_rows_network", true);
   set_groups(plan, sizes->group, divide_up(all_rows(p), rows));
@@ -121,7 +121,7 @@ Attempt tile(const Device& device, const SortRowsProblem& p, const PlanOverrides
   if (sizes.items > 4) sizes.items = round_up(sizes.items, 2);  // few programs
   if (sizes.items > most_items || sizes.tile() > kMostPlaces)
     return formatted("a row of {} keys does not fit the registers of a group", p.cols);
-  if (all_rows(p) > kMaxTiles) return "more rows than work-groups of a launch";
+  if (all_rows(p) > kMaxTiles) return "more rows than a launch can have work-groups";
   const std::size_t carried = has_values(p) ? 2 : 0;
   for (set_teams(device, sizes); tile_local_bytes(row, sizes, carried) > device.local_bytes;
        set_teams(device, sizes)) {
@@ -159,7 +159,7 @@ Attempt radix(const Device& device, const SortRowsProblem& p, const PlanOverride
   const std::size_t parts = at_least_1(divide_up(p.cols, sizes->tile())),
                     groups = size_product(all_rows(p), parts);
   const std::size_t scans = size_product(all_rows(p), sizes->radix());
-  if (groups > kMaxTiles) return "more tiles than work-groups of a launch";
+  if (groups > kMaxTiles) return "more tiles than a launch can have work-groups";
   const SortPasses passes = passes_of(row, sizes->radix_bits);
   const auto count = real(passes.count);
   const bool places = p.payload == SortPayload::places;
@@ -190,14 +190,14 @@ Attempt radix(const Device& device, const SortRowsProblem& p, const PlanOverride
   counts.local_bytes = 4 * sizes->radix() + kSortWords;
   share_pass(parts, sizes->tile(), passes, counts);
   counts.prediction.bytes_read = count * key_traffic(p);
-  counts.reason = "how many keys of each tile have each digit";
+  counts.reason = "counts of each digit in each tile";
 
   Launch offsets = base_launch(p, "offsets", "sort_rows/count.cl", "sort_rows_count", false);
   define(offsets, {{"RADIX_BITS", sizes->radix_bits}, {"GROUP", scanners}, {"PHASE", 1}});
   set_groups(offsets, scanners, scans);
   offsets.local_bytes = scanners * number_bytes(row) + kSortWords;
   share_pass(parts, sizes->tile(), passes, offsets);
-  offsets.reason = "where the keys of each digit of each tile go in their row";
+  offsets.reason = "offsets of each digit of each tile in its row";
   plan.before = {std::move(counts), std::move(offsets)};
   return plan;
 }
@@ -234,8 +234,9 @@ Attempt cpu(const Device& device, const SortRowsProblem& p) {
     plan.prediction.bytes_read +=
         key_traffic(p) + real(passes.count - 1) * (key_traffic(p) + value_traffic(p));
     plan.prediction.bytes_written += real(passes.count - 1) * (key_traffic(p) + value_traffic(p));
-    plan.reason = formatted("a thread sorts a row: {} passes of {} bits, each digit's keys gathered in lines",
-                            passes.count, passes.bits);
+    plan.reason =
+        formatted("a thread sorts a row: {} passes of {} bits; keys of a digit are collected in cache lines",
+                  passes.count, passes.bits);
   }
   if (plan.local_bytes > device.local_bytes) return no_tile_fits(device);
   return plan;

@@ -73,7 +73,7 @@ void limit_groups(const Device& device, Launch& launch) {
 Launch check_launch(const Device& device, const SortSegmentsProblem& p) {
   Launch check = plan_check_segments(device, {p.offsets, p.segments + 1});
   check.operation = operation_name(p);
-  check.reason = "whether the offsets ascend: else nothing is sorted";
+  check.reason = "checks that the offsets ascend; otherwise nothing is sorted";
   return check;
 }
 
@@ -99,7 +99,7 @@ bool add_long(const Device& device, const SortSegmentsProblem& p, std::size_t li
   define(tiles_of, {{"GROUP", group}, {"PHASE", 2}});
   tiles_of = of_segments(p, std::move(tiles_of), "tiles", 1);
   tiles_of.local_bytes = 4 * group + kSortWords;
-  tiles_of.reason = "in which tile each long segment begins";
+  tiles_of.reason = "the first tile of each long segment";
   set_groups(tiles_of, group, 1);
   number_launch(tiles_of, 0);
   plan.after.push_back(std::move(tiles_of));
@@ -111,7 +111,7 @@ bool add_long(const Device& device, const SortSegmentsProblem& p, std::size_t li
     set_groups(scatter, scatter.work_group[0], tiles);
     set_groups(offsets, offsets.work_group[0],
                std::min(size_product(longs, digits), kGroupsAUnit * device.compute_units));
-    scatter.reason = "keys of long segments to their places, tile by tile";
+    scatter.reason = "scatters the keys of long segments, tile by tile";
     for (Launch* launch : {&count, &offsets, &scatter})
       number_launch(*launch, pass);
     plan.after.insert(plan.after.end(), {std::move(count), std::move(offsets), std::move(scatter)});
@@ -132,13 +132,13 @@ Attempt by_length(const Device& device, const SortSegmentsProblem& p) {
   Plan plan;
   static_cast<Launch&>(plan) = of_segments(p, *tiny.launch, "by_length", 1);
   const std::size_t rows = plan.tile_rows, groups = divide_up(at_least_1(p.segments), rows);
-  if (groups > kMaxTiles) return "more segments than work-groups of a launch";
+  if (groups > kMaxTiles) return "more segments than a launch can have work-groups";
   set_groups(plan, plan.work_group[0], groups);
   plan.prediction.bytes_read = traffic(p) + real(p.segments, size_of(p.offsets));
   plan.prediction.bytes_written = traffic(p);
   plan.reason = formatted(
-      "segments by their lengths: up to {} and {} keys in registers, up to {} in local memory, others by "
-      "digits",
+      "segments by their lengths: up to {} and {} keys in registers, up to {} in local memory, longer ones "
+      "by radix passes",
       tiny.longest, small.longest, middle.longest);
   plan.numbers = {{"parts", small.longest}, {"piece", middle.longest}, {"listed", listed}};
   plan.before.push_back(check_launch(device, p));
@@ -169,7 +169,7 @@ Attempt cpu(const Device& device, const SortSegmentsProblem& p) {
   set_groups(plan, 1, std::clamp<std::size_t>(p.size / kFewKeys, 1, at_least_1(std::min(most, p.segments))));
   plan.local_bytes += 64 * (8 + 1 + size_of(p.keys) + p.value_bytes) + 3 * kSortWords;
   if (plan.local_bytes > device.local_bytes) return no_tile_fits(device);
-  plan.reason = "a thread sorts neighbouring segments: short ones by insertion, others by digits";
+  plan.reason = "a thread sorts neighbouring segments: short ones by insertion, others by radix passes";
   plan.prediction.bytes_read = traffic(p);
   plan.prediction.bytes_written = traffic(p);
   plan.before.push_back(check_launch(device, p));

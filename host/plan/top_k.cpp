@@ -124,12 +124,12 @@ void predict_results(const TopKProblem& p, Launch& launch) {
 Attempt tile(const Device& device, const TopKProblem& p, std::size_t wanted) {
   const std::optional<Tile> tile = tile_of(device, p, p.cols, wanted);
   if (!tile) return formatted("a row of {} elements does not fit local memory", p.cols);
-  if (!has_groups(p, 1)) return "more rows than work-groups of a launch";
+  if (!has_groups(p, 1)) return "more rows than a launch can have work-groups";
   Plan plan;
   define_launch(p, plan, "tile", "top_k/tile.cl", "top_k_tile");
   make_tile(device, p, *tile, {.size = p.cols}, plan);
   predict_results(p, plan);
-  plan.reason = "one launch: a group reads its row once, and selects and sorts in local memory";
+  plan.reason = "one launch: a group reads its row once, then selects and sorts in local memory";
   return plan;
 }
 
@@ -186,7 +186,7 @@ std::optional<Launch> delegates_of(const Device& device, const TopKProblem& p, c
   if (level == 0 && p.row_alignment < 16) define(launch, "ALIGNED", 0);
   launch.prediction.bytes_read = real(all_rows(p), size, bytes);
   launch.prediction.bytes_written = real(all_rows(p), levels.sizes.at(level + 1), image_bytes(p));
-  launch.reason = formatted("the first of each {} neighbours", span);
+  launch.reason = formatted("the best of each {} neighbours (their delegate)", span);
   return launch;
 }
 
@@ -200,7 +200,7 @@ Attempt delegates(const Device& device, const TopKProblem& p, std::size_t wanted
   Plan plan;
   for (std::size_t level = 0; level < count; ++level) {
     std::optional<Launch> launch = delegates_of(device, p, *levels, level, wanted);
-    if (!launch) return "more spans than work-groups of a launch have";
+    if (!launch) return "more spans than a launch can have work-groups";
     launch->numbers.insert(launch->numbers.end(), {{"from", begins[level]}, {"to", begins[level + 1]}});
     plan.before.push_back(std::move(*launch));
   }
@@ -214,7 +214,7 @@ Attempt delegates(const Device& device, const TopKProblem& p, std::size_t wanted
     make_tile(device, p, *tile, source, launch);
     launch.numbers.emplace_back("turn", turn);
     launch.prediction.bytes_written = 4 * real(all_rows(p), p.k);
-    launch.reason = formatted("the {} spans whose delegates come first", p.k);
+    launch.reason = formatted("the {} spans with the best delegates", p.k);
     plan.before.push_back(std::move(launch));
     turn = 1 - turn;
   }
@@ -225,7 +225,7 @@ Attempt delegates(const Device& device, const TopKProblem& p, std::size_t wanted
   const std::size_t last = size_product(all_rows(p), padded(levels->sizes[count]));
   add_scratch(plan, (begins[count] + last) * image_bytes(p));
   add_scratch(plan, 2 * 4 * size_product(all_rows(p), p.k));
-  plan.reason = formatted("one reading for the first of each {} neighbours, then only {} such spans are read",
+  plan.reason = formatted("one pass finds the best of each {} neighbours; then only {} such spans are read",
                           std::size_t{1} << levels->span_bits, p.k);
   return plan;
 }
@@ -250,7 +250,7 @@ bool add_order(const Device& device, const TopKProblem& p, Plan& plan) {
   define(sort, {{"GROUP", group}, {"TILE", tile}});
   sort.numbers.emplace_back("turn", merges % 2 == 0 ? 1 : 0);
   sort.prediction.bytes_read = sort.prediction.bytes_written = real(all_rows(p)) * real(results_bytes(p));
-  sort.reason = "a network sorts tiles of results";
+  sort.reason = "a sorting network sorts tiles of results";
   plan.after.push_back(std::move(sort));
   if (merges == 0) return true;
   Launch merge;
@@ -260,7 +260,7 @@ bool add_order(const Device& device, const TopKProblem& p, Plan& plan) {
   define(merge, {{"GROUP", group}, {"PHASE", 1}});
   merge.numbers.emplace_back("piece", tile);
   merge.prediction.bytes_read = merge.prediction.bytes_written = real(all_rows(p)) * real(results_bytes(p));
-  merge.reason = "pairs of sorted runs: each result finds its rank in the other run by bisection";
+  merge.reason = "merges pairs of sorted runs: each result finds its rank in the other run by bisection";
   plan.after.push_back(std::move(merge));
   return true;
 }
@@ -279,7 +279,7 @@ Attempt radix_select(const Device& device, const TopKProblem& p, std::size_t wan
   const std::size_t most = at_least_1(policy.groups_a_unit * device.compute_units / at_least_1(all_rows(p)));
   const std::size_t piece = round_up(divide_up(at_least_1(p.cols), most), step);
   const std::size_t parts = divide_up(at_least_1(p.cols), piece);
-  if (!has_groups(p, parts)) return "more rows than work-groups of a launch";
+  if (!has_groups(p, parts)) return "more rows than a launch can have work-groups";
   const std::size_t bins = size_product(all_rows(p), passes * digits);
   const std::size_t states = round_up(bins + 2 * size_product(all_rows(p), parts), 2);
   const auto make = [&](Launch& launch, const char* variant, std::size_t phase, std::size_t turn) {
@@ -296,22 +296,22 @@ Attempt radix_select(const Device& device, const TopKProblem& p, std::size_t wan
   };
   Plan plan;
   make(plan, "radix_select", 2, passes);
-  plan.reason = formatted("{} passes of {} bits narrow the last result, two more count and place results",
+  plan.reason = formatted("{} passes of {} bits find the k-th element; two more count and write the results",
                           passes, digit_bits);
   predict_results(p, plan);
   Launch histogram;
   make(histogram, "histogram", 0, 0);
   histogram.repeats = passes;
-  histogram.reason = "how many of what can still be the last result have each digit";
+  histogram.reason = "counts of each digit among the elements that can still be the k-th";
   Launch count;
   make(count, "count", 1, passes);
-  count.reason = "how many results each part has";
+  count.reason = "number of results in each part";
   plan.before = {std::move(histogram), std::move(count)};
   const std::size_t results = orders(p) ? size_product(all_rows(p), p.k) : 0;
   add_scratch(plan, size_product(results, size_of(p.type)));
   add_scratch(plan, 4 * states + 24 * size_product(all_rows(p), passes + 1), 4 * bins);
   add_scratch(plan, size_product(results, size_of(p.places)));
-  if (orders(p) && !add_order(device, p, plan)) return "more results than work-groups of a launch have";
+  if (orders(p) && !add_order(device, p, plan)) return "more results than a launch can have work-groups";
   return plan;
 }
 
@@ -346,10 +346,10 @@ Attempt cpu(const Device& device, const TopKProblem& p) {
   plan.numbers = {{"size", p.cols}, {"parts", 1}, {"from", 0}, {"to", delegates}};
   plan.prediction.bytes_read = real(rows, p.cols, size_of(p.type));
   predict_results(p, plan);
-  plan.reason = bits == 0
-                    ? "a thread selects from the images of its row"
-                    : formatted("a thread makes the first of each {} neighbours, and selects from few spans",
-                                std::size_t{1} << bits);
+  plan.reason =
+      bits == 0 ? "a thread selects from the sort codes of its row"
+                : formatted("a thread finds the best of each {} neighbours, then selects from a few spans",
+                            std::size_t{1} << bits);
   const std::size_t kept = std::max<std::size_t>(p.k << bits, 2 * p.k);
   add_scratch(plan, size_product(delegates + size_product(groups, kept), image_bytes(p)));
   add_scratch(plan, 12 * size_product(groups, p.k));
@@ -365,7 +365,7 @@ Attempt cpu(const Device& device, const TopKProblem& p) {
   define(first, {{"SPAN_BITS", bits}, {"PHASE", 0}});
   first.prediction.bytes_read = real(rows, p.cols, size_of(p.type));
   first.prediction.bytes_written = real(rows, spans, image_bytes(p));
-  first.reason = formatted("the first of each {} neighbours; a thread a stretch", std::size_t{1} << bits);
+  first.reason = formatted("the best of each {} neighbours; one thread a chunk", std::size_t{1} << bits);
   plan.before.push_back(std::move(first));
   return plan;
 }
@@ -387,9 +387,9 @@ std::vector<std::string_view> preference(const Device& device, const TopKProblem
 std::string why_not(const Device& /*device*/, const TopKProblem& /*p*/, std::string_view variant,
                     const Plan& chosen) {
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
-  if (chosen.variant == "tile") return "several launches, for rows that one group reads once";
+  if (chosen.variant == "tile") return "takes several launches; one group reads such a row once";
   if (variant == "cpu") return "one thread a row";
-  return "each digit takes a reading of all elements";
+  return "reads all elements once for each digit";
 }
 
 const Evidence& evidence(const Device& device, const TopKProblem& /*p*/, const Plan& /*plan*/) {

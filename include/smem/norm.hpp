@@ -10,13 +10,13 @@
 
 namespace smem {
 
-/// Optional inputs and results of a norm. Arithmetic is float32, for float64 inputs float64; this type is
-/// called the arithmetic type below.
+/// Optional inputs and results of a norm. The arithmetic type is float64 for float64 inputs, and float32 for
+/// all others.
 struct Norm {
   double epsilon = 1e-5;  ///< added to the mean of squares before the square root; 0 or more
   /// Factors, one for each element of a row, of in's type or the arithmetic type. Empty: none.
   ConstVector weight = {};
-  /// Summands, one for each element of a row, of the type of `weight`; without a weight as it. Empty: none.
+  /// Summands, one for each element of a row; same types as `weight`, and its type if given. Empty: none.
   ConstVector bias = {};
   /// Added to `in` first, in the arithmetic type; has in's type and shape. Empty: none.
   ConstMatrix residual = {};
@@ -39,8 +39,8 @@ struct Norm {
 /// The mean is subtracted before squares are summed, and corrected by the mean of the differences. So a mean
 /// that is far larger than the deviation costs no accuracy. A row becomes NaN if it contains NaN or infinity,
 /// or if its sum or its sum of squares overflows the arithmetic type; its `mean` is then not specified. A row
-/// of equal elements becomes bias, with an epsilon of 0 NaN. Mean and reciprocal deviation of empty rows are
-/// NaN.
+/// of equal elements becomes the bias; with an epsilon of 0 it becomes NaN. Mean and reciprocal deviation of
+/// empty rows are NaN.
 ///
 /// A row that fits registers or local memory is read once, a longer one twice; it is written once. No host
 /// wait. A plan gives the same bits in every run. If several work-groups share a row, the call uses temporary

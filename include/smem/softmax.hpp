@@ -17,8 +17,8 @@ enum class MaskedRows {
 /// out(r, c) = exp(in(r, c)) / the sum of exp(in(r, k)) over all k, for each row of each matrix of the batch.
 ///
 /// `in` is half, bfloat16, float32 or float64, with rows of at most 2^30 elements. `out` has the shape of
-/// `in`, and its type, or float32 for half and bfloat16. `out` may be `in` itself. Arithmetic is float32, for
-/// float64 inputs float64. The maximum of the row is subtracted first, so nothing overflows. A row that
+/// `in`, and its type, or float32 for half and bfloat16. `out` may be `in` itself. Arithmetic is float32, or
+/// float64 for float64 inputs. The maximum of the row is subtracted first, so nothing overflows. A row that
 /// contains NaN or +inf becomes NaN. An element of -inf becomes 0 if its row has a finite element.
 ///
 /// A row that fits registers or local memory is read once, a longer one twice; it is written once. No host

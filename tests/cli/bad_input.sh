@@ -39,3 +39,42 @@ bad 7 bench rotary 7
 bad 2x2x21 bench attention 2x2x21
 bad nosuch explain attention 2x2x21x40 half --variant nosuch
 bad --minutes tune sort --minutes x
+
+# Numbers that no problem has, and choices that its plan refuses; also where another operation stands before it.
+huge=18446744073709551615
+for operation in sort sort_segments sort_by top_k merge reduce scan select; do bad $huge bench $operation $huge; done
+for operation in transpose sort_rows gather softmax norm; do bad $huge bench $operation ${huge}x$huge; done
+bad $huge bench attention ${huge}x2x8x16
+bad $huge bench append_to_cache 1x1x1x8 --capacity $huge
+bad 300 bench attention 2x4x8x300
+bad $huge bench heat 4x4 --steps $huge
+bad $huge bench flip 2000x2000 sort $huge
+bad shape bench flip 2000x2000 pool
+bad --tile bench sort 64 --tile 99x99
+bad ${huge}0 explain sort 64 --work-items ${huge}0
+bad --work-items explain sort 64 --work-items 48
+bad ${huge}0 bench host --batches ${huge}0
+bad ${huge}0 bench first-call --repetitions ${huge}0
+for word in nan inf 1e999 0 -1; do bad "$word" tune flip --minutes=$word; done
+
+# Devices and files that are not there: before anything is measured.
+for command in 'ladder flip' roofline 'devices --json' 'bench host' 'bench banks' 'bench rates' 'bench first-call' 'bench flip 3x3' \
+  'explain flip 3x3' 'tune flip' 'tune --export' 'cache warm flip' 'selftest --forget'; do
+  read -ra words <<<"$command"
+  bad nosuch "${words[@]}" --device nosuch
+done
+nowhere=$folder/nosuch/file
+for option in 'ladder flip --plot' 'ladder flip --json' 'roofline --plot' 'roofline --json' 'bench flip 3x3 --csv' 'bench flip 3x3 --json' \
+  'bench flip 3x3 --report' 'tune flip --json' 'selftest --report' 'explain flip 3x3 --like' "bench --compare $nowhere"; do
+  read -ra words <<<"$option"
+  bad "$folder/nosuch" "${words[@]}" "$nowhere"
+done
+bad "$folder" ladder flip --plot "$folder"
+echo 'no facts' >"$folder/facts"
+bad "$folder/facts" bench --compare "$folder/facts" "$folder/facts"
+
+# What the environment or the device is at fault for is no wrong command line.
+code=0
+SMEM_DEVICE=nosuch "$smem" explain flip 3x3 >/dev/null 2>"$folder/errors" || code=$?
+[ "$code" = 1 ] || fail "exit code $code with SMEM_DEVICE=nosuch"
+expect "$(cat "$folder/errors")" '^smem: .*SMEM_DEVICE'

@@ -28,6 +28,7 @@ refuse "$(complete_bash '')" ' man '  # hidden
 expect "$(complete_bash bench transpose --var)" '^ --variant $'
 expect "$(complete_bash bench transpose --variant sw)" '^ swizzled $'
 expect "$(complete_bash bench transpose --variant = sw)" '^ swizzled $'
+expect "$(complete_bash bench sort --op sort_)" '^ sort_pairs $'
 expect "$(complete_bash bench transpose --goals --cs)" '^ --csv $'
 expect "$(complete_bash bench scan --js)" '^ --json $'  # of bench, and taken after its subcommands
 expect "$(complete_bash cache cl)" '^ clear $'

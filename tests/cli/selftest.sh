@@ -59,9 +59,9 @@ refuse "$("$smem" selftest --list)" 'bad input|plan of|program cache|large:'
 code=0; "$smem" selftest nosuch >/dev/null 2>&1 || code=$?
 [ "$code" = 2 ] || fail "exit code $code for an unknown operation"
 code=0; "$smem" selftest --quick --device nosuch --report "$folder/none" pool >/dev/null 2>&1 || code=$?
-[ "$code" = 1 ] || fail "exit code $code for an unknown device"
+[ "$code" = 2 ] || fail "exit code $code for an unknown device"
 selftest none/none pool
-[ "$code" = 1 ] || fail "exit code $code without a folder for the report"
+[ "$code" = 2 ] || fail "exit code $code without a folder for the report"
 expect "$text" '--report'
 
 selftest good pool

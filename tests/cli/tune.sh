@@ -25,6 +25,9 @@ if grep -q '"best": {' "$folder/first.json"; then
 else
   expect "$text" '^Nothing was gained over the shipped plans'
 fi
+# Both times are there, and what was gained.
+expect "$text" '^flip .* [0-9.]+ +[0-9.]+ +(.*: x 1\.[0-9]|nothing: the shipped plan is the best of [2-9])'
+refuse "$text" 'not measured'
 text=$("$smem" tune flip --small --case horizontal --minutes 0.5)
 expect "$text" "^[0-9]+ plans tried, $measured of them in an earlier run"
 
@@ -53,6 +56,14 @@ text=$(SMEM_KERNEL_DIR="$folder/cl" "$smem" tune transpose --small --case '2048 
 expect "$text" 'dropped: naive: wrong: element [0-9]+ of out is'
 expect "$text" 'dropped: skewed: hung, or far too slow: no end within 4 s'
 expect "$text" 'dropped: vector.*: (crashed: SIG|failed)'
+
+# Where nothing could be measured, the row says so.
+code=0
+echo "#error broken" >>"$folder/cl/flip.cl"
+text=$(SMEM_KERNEL_DIR="$folder/cl" "$smem" tune flip --small --case vertical --minutes 0.05 2>&1) || code=$?
+[ "$code" = 1 ] || fail "exit code $code where no plan runs: $text"
+expect "$text" '^flip .* not measured +not measured( |$)'
+expect "$text" '(^| )nothing: smem::tune: '
 
 # An interrupt ends it with 130, and what was measured stays.
 code=0

@@ -19,6 +19,11 @@ for width in 60 80 133; do
   fits "$width" explain gemm 333x77x512 half --like "$facts"
   fits "$width" explain sort 100000 --like "$facts"
 done
+# Help says what an option takes in words, not in the parser's.
+for command in bench explain tune 'bench sort' 'explain attention' ladder; do
+  read -ra words <<<"$command"
+  refuse "$("$smem" "${words[@]}" --help)" 'TEXT|UINT|FLOAT|Excludes|Needs'
+done
 for width in 80 100 133; do
   fits "$width" devices
   fits "$width" bench transpose 64x64
@@ -28,4 +33,4 @@ text=$(COLUMNS=79 "$smem" bench flip 64x64)
 expect "$text" '^64 x 64'
 expect "$text" '^  auto: '
 expect "$(COLUMNS=200 "$smem" bench flip 64x64)" '^64 x 64.* auto: '
-expect "$(COLUMNS=nonsense "$smem" ladder --help)" '^  brought$'  # of 80 columns
+expect "$(COLUMNS=nonsense "$smem" ladder --help)" '^  gained$'  # of 80 columns

@@ -11,7 +11,7 @@ for word; do
 done
 object=$SMEM_OBJECTS/${out#smem/}
 case $out in
-  smem/CMakeFiles/smem_objects.dir/* | smem/CMakeFiles/smem_plans.dir/*)
+  smem/CMakeFiles/smem_objects.dir/* | smem/CMakeFiles/smem_plans.dir/* | smem/CMakeFiles/smem_setup.dir/*)
     if [ -e "$object" ]; then
       cp "$object" "$out" && echo "$out:" >"$dependencies"
       exit

@@ -8,6 +8,11 @@ source "$(dirname "$0")/../cli/lib.sh"
 smem="$2" build="$3"
 cd "$1"
 export SMEM_DEVICE='there is no such device' SMEM_CACHE_DIR="$folder/cache" SMEM_TUNING_DIR="$folder/tuning"
+# Files that the pages' commands read.
+cp tests/cli/gfx90a.json "$folder/facts.json"
+for file in before mine; do
+  echo '{"smem_results": 1, "smem": "", "device": "", "platform": "", "driver": "", "rows": []}' >"$folder/$file.json"
+done
 targets=$(cmake --build "$build" --target help)
 checked=0
 
