@@ -21,8 +21,12 @@ struct Model {
   bool loose(std::size_t alignment) const { return alignment < 16; }
   /// What the layouts of both factors make of a step.
   double factors(const nvidia::Rates& rates) const {
+    const double turned = size_of(problem.in) == 1   ? rates.bytes_across
+                          : size_of(problem.in) == 4 ? rates.words_across
+                                                     : 1;
     return rates.a.of(problem.a_along_k, loose(problem.a_alignment)) *
-           rates.b.of(problem.b_along_k, loose(problem.b_alignment));
+           rates.b.of(problem.b_along_k, loose(problem.b_alignment)) * (problem.a_along_k ? 1 : turned) *
+           (problem.b_along_k ? 1 : turned);
   }
   double of_tile(const nvidia::Rates& rates, double nanoseconds) const {
     return loose(problem.c_alignment) ? nanoseconds * rates.loose_c : nanoseconds;
@@ -190,8 +194,11 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
                   true, choices);
     }
   }
+  const auto rank = [&](const Choice& choice) {
+    return choice.nanoseconds * (choice.split.parts > 1 ? model.policy.gain : 1);
+  };
   std::stable_sort(choices.begin(), choices.end(),
-                   [](const Choice& a, const Choice& b) { return a.nanoseconds < b.nanoseconds; });
+                   [&](const Choice& a, const Choice& b) { return rank(a) < rank(b); });
   return choices;
 }
 

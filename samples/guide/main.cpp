@@ -7,10 +7,9 @@ int main(int argc, char** argv) {
   try {
     measuring = argc > 1 && std::string(argv[1]) == "--measure";
     const smem::Context context;  // the best GPU, else a CPU
-    for (const auto part :
-         {why_local_memory, tiles_and_barriers, bank_conflicts, halos, reductions, scans, histograms,
-          products, double_buffering, sub_groups, look_back, sorting, portability, finding_bugs, own_queue,
-          attention})
+    for (const auto part : {why_local_memory, tiles_and_barriers, bank_conflicts, halos, reductions, scans,
+                            histograms, products, double_buffering, sub_groups, look_back, sorting,
+                            portability, finding_bugs, own_queue, attention})
       part(context);
     return 0;
   } catch (const std::exception& error) {

@@ -134,7 +134,7 @@ std::vector<Case> cases() {
       {"reduce_by_key", "float32", smem::reduce_by_key_variants(),
        [](const Device& d, const PlanOverrides& o) {
          return smem::plan_reduce_by_key(d, {.size = 1 << 20}, o);
-        }},
+       }},
       {"softmax_columns", "float32", smem::softmax_columns_variants(),
        [](const Device& d, const PlanOverrides& o) {
          return smem::plan_softmax_columns(d, {.rows = 1024, .cols = 1024}, o);

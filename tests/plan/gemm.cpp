@@ -54,8 +54,8 @@ TEST_CASE("plan of gemm: problems of all kinds fit every target and its clamps")
             CHECK(plan.alternatives.size() + 1 == smem::gemm_variants().size());
             // Parts of sums have memory, and a launch that adds them.
             CHECK(plan.before.empty());
-            CHECK(plan.after.empty() == (plan.scratch_bytes == 0));
-            CHECK(plan.after.empty() == (plan.number("parts") == 0));
+            CHECK((plan.after.empty() && !plan.counters) == (plan.scratch_bytes == 0));
+            CHECK((plan.scratch_bytes == 0) == (plan.number("part_depth") == 0));
             for (const smem::Launch& finish : plan.after) {
               CHECK(finish.local_bytes <= device.local_bytes);
               CHECK(finish.work_items() <= device.max_work_group);
@@ -142,19 +142,23 @@ TEST_CASE("plan of gemm: NVIDIA's own kernels") {
   CHECK(plan.tile_rows == 128);
   CHECK(plan.tile_cols == 256);
   CHECK(plan.groups() == 32 * 16);
-  CHECK(test::contains(plan.evidence, "cuBLAS"));
+  CHECK(test::contains(plan.evidence, "H200"));
+  CHECK(test::contains(plan.reason, "the model's best of"));
   // Long sums of few tiles are cut, in parts that begin where copies of 16 bytes may.
   plan = smem::plan_gemm(hopper, problem_of(31, 129, 65536));
   CHECK(plan.variant == "multistage");
   CHECK(plan.number("parts") > 8);
   CHECK(plan.number("part_depth") % 64 == 0);
-  CHECK(plan.scratch_bytes == plan.number("parts") * 31 * 129 * 4);
+  CHECK(plan.counters);
+  CHECK(plan.after.empty());
+  CHECK(plan.scratch_bytes == plan.groups() * plan.tile_rows * plan.tile_cols * 4);
   CHECK(smem::plan_gemm(hopper, problem_of(31, 129, 100)).scratch_bytes == 0);
   smem::GemmProblem batched = problem_of(64, 64, 64);
   batched.batch = 10000;
-  CHECK(smem::plan_gemm(hopper, batched).groups() == 10000);
+  CHECK(smem::plan_gemm(hopper, batched).groups() >= 10000);
   // A group that does not fit gives way, with parts that are already counted too.
-  CHECK(smem::plan_gemm(smem::clamp(hopper, "work_group=64"), large).variant == "two_level");
+  CHECK(smem::plan_gemm(smem::clamp(hopper, "work_group=64"), large).tile_rows == 64);
+  CHECK(smem::plan_gemm(smem::clamp(hopper, "work_group=32"), large).variant == "two_level");
   CHECK(smem::plan_gemm(smem::clamp(hopper, "work_group=16"), problem_of(31, 129, 65536)).variant ==
         "split_k");
 
