@@ -43,8 +43,9 @@ void reduce_plainly(const ReduceByKeyProblem& p, const HostArrays& arrays) {
 }
 
 Case read(const Words& words) {
-  const double run = words.real("run");
-  if (!(run >= 1 && run <= 1e12)) refuse("reduce_by_key", "run", "1 to 10^12", words.text("run"));
+  const double run = words.real("run-length");
+  if (!(run >= 1 && run <= 1e12))
+    refuse("reduce_by_key", "run-length", "1 to 10^12", words.text("run-length"));
   const Scalar type = words.scalar("type");
   ReduceByKeyProblem problem;
   problem.unique = words.flag("unique");
@@ -98,16 +99,18 @@ Operation reduce_by_key_operation() {
                 {"keys", WordKind::scalar, "The keys' type", "uint32"},
                 reduction_rule(ReduceOp::all),
                 flag_rule("unique", "The first element of each run, not what they make"),
-                {"run", WordKind::real, "Elements of a run, in the mean", "8"}},
+                {"run-length", WordKind::real, "Elements of a run, in the mean", "8"}},
       .read = read,
-      .samples = {.edges = {"1", "1009", "300007", "300007 --run 1 --unique",
-                            "70001 uchar --op max --keys ulong", "70001 half --op min --keys half --run 100",
-                            "70001 int --op any --keys ushort", "70001 ushort --unique --keys float --run 2",
-                            "70001 ulong --run 1000000"},
+      .samples = {.edges = {"1", "1009", "300007", "300007 --run-length 1 --unique",
+                            "70001 uchar --op max --keys ulong",
+                            "70001 half --op min --keys half --run-length 100",
+                            "70001 int --op any --keys ushort",
+                            "70001 ushort --unique --keys float --run-length 2",
+                            "70001 ulong --run-length 1000000"},
                   .small = {"65536", "4194304", "4194304 --unique"},
-                  .usual = {"16777216", "16777216 --run 1", "16777216 --run 1000",
+                  .usual = {"16777216", "16777216 --run-length 1", "16777216 --run-length 1000",
                             "16777216 ulong --keys ulong", "16777216 --unique"},
-                  .large = {"268435456", "268435456 --run 1", "268435456 --run 1000",
+                  .large = {"268435456", "268435456 --run-length 1", "268435456 --run-length 1000",
                             "134217728 ulong --keys ulong", "268435456 --unique"}},
       .programs = {{"268435456"},
                    {"268435456 int8 --op max"},
