@@ -47,7 +47,7 @@ Case read(const Words& words) {
   problem.batch = packed.batch;
   problem.out_size = {out.size.width, out.size.height, out.size.depth};
   problem.window = {taps[0], taps[1], 1};
-  problem.first = {-static_cast<std::ptrdiff_t>(before(0)), -static_cast<std::ptrdiff_t>(before(1)), 0};
+  problem.first = {static_cast<std::ptrdiff_t>(0 - before(0)), static_cast<std::ptrdiff_t>(0 - before(1)), 0};
   problem.stride = {stride[0], stride[1], 1};
   problem.dilation = {dilation[0], dilation[1], 1};
   problem.in_alignment = packed.alignment(), problem.out_alignment = out.alignment();
@@ -61,9 +61,11 @@ Case read(const Words& words) {
   std::vector<double> weights = kernel.weights;
   if (convolution.turned) std::reverse(weights.begin(), weights.end());
   for (std::size_t i = 0; i < weights.size(); ++i) {
-    windows.taps.push_back({static_cast<std::ptrdiff_t>(i % taps[0] * dilation[0]) + problem.first[0],
-                            static_cast<std::ptrdiff_t>(i / taps[0] * dilation[1]) + problem.first[1], 0,
-                            weights[i]});
+    // Unsigned: hostile offsets wrap, and their plans are refused.
+    const auto tap = [&](std::size_t d, std::size_t place) {
+      return static_cast<std::ptrdiff_t>(place * dilation[d] + static_cast<std::size_t>(problem.first[d]));
+    };
+    windows.taps.push_back({tap(0, i % taps[0]), tap(1, i / taps[0]), 0, weights[i]});
   }
   made.in = {packed.array("in", {.most = 15})};
   made.out = {out.array("out")};

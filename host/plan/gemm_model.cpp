@@ -64,7 +64,9 @@ struct Model {
 /// A launch of a group for each tile, or for each part of each: `depth` k of it.
 double time_of_groups(const Model& model, const nvidia::Rates& rates, const nvidia::Cost& cost,
                       std::size_t resident, std::size_t steps, std::size_t groups) {
-  const double factors = model.factors(rates), own = model.of_tile(rates, cost.tile);
+  const bool is_loose = model.loose(model.problem.a_alignment) || model.loose(model.problem.b_alignment);
+  const double factors = model.factors(rates) * (is_loose ? cost.loose : 1);
+  const double own = model.of_tile(rates, cost.tile);
   const auto round = [&](std::size_t together) {
     return real(steps) * std::max(cost.step, real(together) * cost.shared) * factors +
            own * std::sqrt(real(together));
@@ -177,9 +179,10 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
   if (variant == "multistage" || (variant.empty() && !has_units)) {
     for (std::size_t i = 0; i < model.policy.multistage.size(); ++i) {
       const nvidia::Multistage& tile = model.policy.multistage[i];
-      if (fits(tile, tile.local_bytes(problem.a_along_k, problem.b_along_k)))
-        add_tiled(model, model.policy.multistage_rates, "multistage", tile, i, tile.of.tile_k, tile.joins,
-                  choices);
+      const std::size_t bytes = tile.local_bytes(problem.a_along_k, problem.b_along_k);
+      const bool joins = tile.joins && fits(tile, bytes + nvidia::kFlagBytes);
+      if (!fits(tile, bytes)) continue;
+      add_tiled(model, model.policy.multistage_rates, "multistage", tile, i, tile.of.tile_k, joins, choices);
     }
   }
   if (has_units && variant != "multistage" && variant != "mma" && no_wgmma(device, problem).empty())
@@ -189,9 +192,11 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
       const nvidia::Mma& tile = model.policy.mma[i];
       const bool has_blocks =
           (problem.a_along_k || tile.tile_m() % 64 == 0) && (problem.b_along_k || tile.tile_n() % 64 == 0);
-      if (has_blocks && fits(tile, tile.local_bytes()))
-        add_tiled(model, model.policy.mma_rates, "mma", tile, i, tile.of.row_bytes / size_of(problem.in),
-                  true, choices);
+      const std::size_t bytes = tile.local_bytes();
+      const bool joins = fits(tile, bytes + nvidia::kFlagBytes);
+      if (!has_blocks || !fits(tile, bytes)) continue;
+      add_tiled(model, model.policy.mma_rates, "mma", tile, i, tile.of.row_bytes / size_of(problem.in), joins,
+                choices);
     }
   }
   const auto rank = [&](const Choice& choice) {

@@ -171,7 +171,8 @@ Attempt multistage(const Device& device, const GemmProblem& problem, const PlanO
   if (problem.in != Scalar::float32) return "multiplies float32";
   const nvidia::Multistage& tile = nvidia::policy_of(device).multistage[split.tile];
   const std::size_t groups = count(problem, tile.tile_m(), tile.tile_n(), split.parts);
-  const std::size_t bytes = tile.local_bytes(problem.a_along_k, problem.b_along_k);
+  const std::size_t bytes =
+      tile.local_bytes(problem.a_along_k, problem.b_along_k) + (split.parts > 1 ? nvidia::kFlagBytes : 0);
   if (std::string reason = too_many(problem, groups); !reason.empty()) return reason;
   if (bytes > device.local_bytes || tile.group() > device.max_work_group)
     return too_much(device, tile.group(), bytes);
@@ -246,12 +247,12 @@ Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverride
   if (!has_units(problem)) return "multiplies half, bfloat16, int8, and where it may, TF32";
   const nvidia::Mma& tile = nvidia::policy_of(device).mma[split.tile];
   const std::size_t groups = count(problem, tile.tile_m(), tile.tile_n(), split.parts);
+  const std::size_t bytes = tile.local_bytes() + (split.parts > 1 ? nvidia::kFlagBytes : 0);
   if (std::string reason = too_many(problem, groups); !reason.empty()) return reason;
-  if (tile.local_bytes() > device.local_bytes || tile.group() > device.max_work_group)
-    return too_much(device, tile.group(), tile.local_bytes());
+  if (bytes > device.local_bytes || tile.group() > device.max_work_group)
+    return too_much(device, tile.group(), bytes);
   Plan plan = started(problem, split, "mma", "nvidia/gemm/mma.cl", "gemm_mma");
-  set_sizes(plan, problem, tile.tile_m(), tile.tile_n(), tile.group(), at_least_1(groups),
-            tile.local_bytes());
+  set_sizes(plan, problem, tile.tile_m(), tile.tile_n(), tile.group(), at_least_1(groups), bytes);
   define(plan, {{"WARPS_M", tile.of.warps_m},
                 {"WARPS_N", tile.of.warps_n},
                 {"WARP_M", tile.of.warp_m},

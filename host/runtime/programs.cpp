@@ -204,7 +204,7 @@ std::shared_ptr<Program> Programs::make(const Launch& plan, const std::string& o
       plan.target.empty() ? build(plan, source, options) : build_for_target(plan, source, options);
   if (program() == nullptr) {
     trace.done("refused by the driver");
-    if (disk_.enabled() && !disk_.store(key, kRefused)) ++failures_;
+    if (disk_.enabled() && builds_anything() && !disk_.store(key, kRefused)) ++failures_;
     return nullptr;
   }
   ++built_;
@@ -230,6 +230,15 @@ cl::Program Programs::load(const std::string& key, const std::string& options, b
     disk_.remove(key);
   }
   return program;
+}
+
+/// Whether the driver still builds: not where a fault has stopped its context, which says nothing of a
+/// program.
+bool Programs::builds_anything() {
+  const char* text = "kernel void nothing(void) {}";
+  cl_int status = CL_SUCCESS;
+  const cl::Program program(clCreateProgramWithSource(context_(), 1, &text, nullptr, &status));
+  return status == CL_SUCCESS && clBuildProgram(program(), 1, &id_, "", nullptr, nullptr) == CL_SUCCESS;
 }
 
 /// Empty when the driver refuses it.

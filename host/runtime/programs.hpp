@@ -105,6 +105,7 @@ class Programs {
   cl::Program load(const std::string& key, const std::string& options, bool& is_refused);
   cl::Program build(const Launch& plan, const std::string& source, const std::string& options);
   cl::Program build_for_target(const Launch& plan, const std::string& source, const std::string& options);
+  bool builds_anything();
   cl::Program from_binary(const unsigned char* content, std::size_t bytes, const std::string& options);
   std::vector<unsigned char> binary_of(cl_program program) const;
   void store(const std::string& key, const Program& program);

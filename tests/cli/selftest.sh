@@ -146,7 +146,7 @@ expect "$text" '^plans avoid histogram / global, float32$'
 # Plans avoid it, and the selftest, below, runs it.
 expect "$("$smem" explain histogram 90000 float)" 'global .*failed smem selftest on 20[0-9-]+, driver '
 code=0; text=$("$smem" explain histogram 90000 float --variant global 2>&1) || code=$?
-[ "$code" = 1 ] || fail "exit code $code: $text"
+[ "$code" = 2 ] || fail "exit code $code: $text"
 expect "$text" 'variant: .*failed smem selftest on '
 refuse "$(SMEM_FAILURES=0 "$smem" explain histogram 90000 float)" 'failed smem selftest'
 

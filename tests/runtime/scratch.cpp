@@ -38,6 +38,36 @@ TEST_CASE("scratch: a buffer is used again when its event has completed and not 
   CHECK(pool.bytes() == 0);
 }
 
+TEST_CASE("scratch: where commands run in order, a buffer is used again at once") {
+  const smem::Context context;
+  smem::runtime::ScratchPool pool(context.cl_context(), context.device(), true);
+  cl_int status = CL_SUCCESS;
+  const cl::Event pending(clCreateUserEvent(context.cl_context()(), &status));
+  REQUIRE(status == CL_SUCCESS);
+  const cl::Buffer first = pool.take(100);
+  const std::size_t one = pool.bytes();
+  pool.give_back(first, pending);
+  const cl::Buffer second = pool.take(100);
+  CHECK(second() == first());
+  CHECK(pool.bytes() == one);
+  pool.give_back(second, pending);
+  pool.trim();  // its commands still run
+  CHECK(pool.bytes() == one);
+  CHECK(clSetUserEventStatus(pending(), CL_COMPLETE) == CL_SUCCESS);
+  pool.trim();
+  CHECK(pool.bytes() == 0);
+}
+
+TEST_CASE("scratch: a queue says whether its commands run in order") {
+  const smem::Context context;
+  CHECK(context.runtime().in_order());
+  cl_int status = CL_SUCCESS;
+  const cl::CommandQueue queue(clCreateCommandQueue(context.cl_context()(), context.cl_device()(),
+                                                    CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &status));
+  if (status != CL_SUCCESS) return;  // this device has none
+  CHECK(!smem::Context(queue).runtime().in_order());
+}
+
 TEST_CASE("scratch: sizes are rounded up and never too small") {
   const smem::Context context;
   smem::runtime::ScratchPool pool(context.cl_context(), context.device());
