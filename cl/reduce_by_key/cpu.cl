@@ -2,12 +2,12 @@
 //
 // A work-group is one work-item, which is one thread. The vectors are cut into pieces that a core's own cache holds. PHASE 2:
 // threads take the pieces in their order, by a counter; each reduces its piece, looks back for what lies before it
-// (scan/walk_back.clh), and then writes the piece's runs from the cache: memory is read once. A thread whose predecessor is
-// kept from going on reduces that piece itself (decoupled fallback, scan/states.clh). PHASES 0 and 1 do the same in two
+// (scan/walk_back.clh), and then writes the piece's runs from the cache: memory is read once. If the piece before
+// is not published in time, a thread reduces that piece itself (decoupled fallback, scan/states.clh). PHASES 0 and 1 do the same in two
 // launches, for devices on which that would happen often.
 //
-// There is no branch at a run's begin: key and result are written behind those taken so far, and stay there if a run begins. That is
-// done in a small array, so that nothing is written that is not a result.
+// Runs begin without a branch: each element writes its key and result behind the last run, in a small array, and the count advances only
+// where a run begins. Complete runs are copied from the array to the output.
 //
 // Launch: one dimension, local size 1. PHASE 2: a group for each thread. Else group g does a run of neighbouring pieces.
 #define MARKS 3    // runs of equal numbers

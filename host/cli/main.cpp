@@ -37,7 +37,7 @@ int failed(const std::string& what, int exit_code) {
   return exit_code;
 }
 
-/// The option that fixes what an argument of the library is; empty: another name tells nothing more.
+/// The option that sets this argument of the library; empty: an option of the same name, or none.
 std::string_view option_of(std::string_view argument) {
   constexpr std::pair<std::string_view, std::string_view> kOptions[] = {{"tile_rows", "--tile"},
                                                                         {"tile_cols", "--tile"},

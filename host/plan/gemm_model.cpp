@@ -170,13 +170,13 @@ void add_all_wgmma(const Model& model, std::vector<Choice>& choices) {
 std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& problem,
                                    std::string_view variant) {
   const Model model{device, nvidia::policy_of(device), problem};
-  const bool has_units = problem.in == Scalar::float32 ? problem.tf32 : problem.in != Scalar::float64;
+  const bool by_units = has_units(problem);
   std::vector<Choice> choices;
   if (compute_capability(device) < 80 || problem.in == Scalar::float64) return choices;
   const auto fits = [&](const auto& tile, std::size_t bytes) {
     return bytes <= device.local_bytes && tile.group() <= device.max_work_group;
   };
-  if (variant == "multistage" || (variant.empty() && !has_units)) {
+  if (variant == "multistage" || (variant.empty() && !by_units)) {
     for (std::size_t i = 0; i < model.policy.multistage.size(); ++i) {
       const nvidia::Multistage& tile = model.policy.multistage[i];
       const std::size_t bytes = tile.local_bytes(problem.a_along_k, problem.b_along_k);
@@ -185,9 +185,9 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
       add_tiled(model, model.policy.multistage_rates, "multistage", tile, i, tile.of.tile_k, joins, choices);
     }
   }
-  if (has_units && variant != "multistage" && variant != "mma" && no_wgmma(device, problem).empty())
+  if (by_units && variant != "multistage" && variant != "mma" && no_wgmma(device, problem).empty())
     add_all_wgmma(model, choices);
-  if (has_units && variant != "multistage" && variant != "wgmma") {
+  if (by_units && variant != "multistage" && variant != "wgmma") {
     for (std::size_t i = 0; i < model.policy.mma.size(); ++i) {
       const nvidia::Mma& tile = model.policy.mma[i];
       const bool has_blocks =

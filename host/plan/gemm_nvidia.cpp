@@ -14,11 +14,6 @@ namespace {
 
 constexpr std::size_t kMostDepth = std::numeric_limits<std::uint32_t>::max();
 
-/// Whether the matrix units multiply this.
-bool has_units(const GemmProblem& problem) {
-  return problem.in == Scalar::float32 ? problem.tf32 : problem.in != Scalar::float64;
-}
-
 bool is_16_bit(Scalar type) { return type == Scalar::half || type == Scalar::bfloat16; }
 
 /// Every tile of every product, and parts of each.
@@ -56,7 +51,7 @@ Plan started(const GemmProblem& problem, const Split& split, std::string_view va
   if (split.parts > 1 && variant == "wgmma") {
     define(plan, "STREAM", 1);
   } else if (split.parts > 1) {
-    define(plan, {{"PARTS", 1}, {"JOIN", 1}});
+    define(plan, "PARTS", 1);
   }
   return plan;
 }
@@ -85,7 +80,7 @@ std::string in_parts(const Split& split) {
              : std::string();
 }
 
-/// What the model says, and the next best ways.
+/// The fastest choices and their times, by the model.
 std::string predicted(const Device& device, const GemmProblem& problem, std::string_view variant) {
   const std::vector<Choice> choices = nvidia_choices(device, problem, variant);
   std::string text;
@@ -102,6 +97,10 @@ std::string predicted(const Device& device, const GemmProblem& problem, std::str
 }
 
 }  // namespace
+
+bool has_units(const GemmProblem& problem) {
+  return problem.in == Scalar::float32 ? problem.tf32 : problem.in != Scalar::float64;
+}
 
 TileShape nvidia_tile(const Device& device, std::string_view variant, std::size_t tile) {
   const nvidia::Policy& policy = nvidia::policy_of(device);

@@ -77,6 +77,8 @@ GemmProblem as_packed(GemmProblem problem, const Packing& packing);
 Packing packing_of(const Device& device, const GemmProblem& problem);
 /// The launch that packs.
 Launch pack(const Device& device, const GemmProblem& problem, const Packing& packing);
+/// Whether NVIDIA's matrix units multiply this.
+bool has_units(const GemmProblem& problem);
 /// Why "wgmma" cannot run this; empty: it can.
 std::string no_wgmma(const Device& device, const GemmProblem& problem);
 // What they share.

@@ -170,7 +170,7 @@ std::optional<Plan> onesweep(const Device& device, const SortProblem& problem, c
   plan.repeats = passes.count;
   plan.numbers.emplace_back("parts", tiles);
   plan.numbers.emplace_back("piece", sizes->tile());
-  const std::size_t access = plan::is_nvidia_gpu(device) ? 2 : device.type == DeviceType::cpu ? 1 : 0;
+  const std::size_t access = plan::device_fence(device);
   const auto define_status = [&](Launch& launch) {
     define(launch, "PASSES", passes.count);
     if (access != 0) define(launch, "STATUS_ACCESS", access);

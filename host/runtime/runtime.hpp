@@ -74,8 +74,9 @@ class Runtime {
   /// 256 do, Intel's CPU 8192 always.
   static bool is_too_large(const Error& error);
   /// Sets the arguments of one launch and enqueues it, with its sizes. A size is an ulong to the kernel; a
-  /// view is its buffer, offset and strides, each an argument. \returns its event; empty where it is not
-  /// wanted, and nobody waits for the program's first run: drivers take a microsecond for an event.
+  /// view is its buffer, offset and strides, each an argument. \returns the launch's event. None is made,
+  /// which saves a microsecond on NVIDIA, unless `wants_event` or the program waits for its first run to be
+  /// stored on disk.
   template <class... Arguments>
   cl::Event launch(const Ready::Step& step, std::span<const cl::Event> wait_for, bool wants_event,
                    const Arguments&... arguments) {

@@ -6,7 +6,7 @@
 // go through registers (nvidia/fill_tile.clh).
 //
 // Launch: GROUP work-items a group, one group for each tile of C of each product, or of each split. Local memory: STAGES *
-// (TILE_M + TILE_N) * ROW_BYTES bytes. After: Thakkar et al., CUTLASS, "Efficient GEMM in CUDA".
+// (TILE_M + TILE_N) * ROW_BYTES bytes, and a word with PARTS. After: Thakkar et al., CUTLASS, "Efficient GEMM in CUDA".
 #ifndef WARPS_M
 #define WARPS_M 2  // warps of a group, down: 1 to 8
 #endif
@@ -32,7 +32,7 @@
 #define B_ALIGNMENT 1
 #endif
 #ifndef C_VECTOR
-#define C_VECTOR 1  // results of a store: 2 if all rows of C, with PARTS of the sums, begin at multiples of two, else 1
+#define C_VECTOR 1  // results of a store: 2 if all rows of C begin at multiples of two, else 1
 #endif
 #ifndef BAND
 #define BAND 8  // tile rasterisation: nvidia/gemm_band.clh
@@ -42,13 +42,14 @@
 #define TILE_N (WARPS_N * WARP_N)
 #define GROUP (32 * WARPS_M * WARPS_N)
 
+#define STORES_PARTS 0
 #include "common/work_group.clh"
 #include "gemm/operation.clh"
 #include "nvidia/copy_async.clh"
 #include "nvidia/gemm_band.clh"
 #include "nvidia/gemm_pair.clh"
 #include "nvidia/gemm_rows.clh"
-#if JOIN
+#if PARTS
 #include "nvidia/gemm_join.clh"
 #endif
 #include "nvidia/mma.clh"
@@ -141,7 +142,7 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_mma(GEMM_ARGUMENTS) {
   const gemm_arguments g = GEMM_ALL_ARGUMENTS;
   local uchar tiles[STAGES * STAGE_BYTES] __attribute__((aligned(1024)));
-#if JOIN
+#if PARTS
   local uint is_last;
 #endif
   const uint item = get_local_id(0), lane = item % 32, warp = item / 32;
@@ -190,7 +191,7 @@ void gemm_mma(GEMM_ARGUMENTS) {
     }
   }
   WAIT_COPIES(0);
-#if JOIN
+#if PARTS
   const uint each = (uint)((m + TILE_M - 1) / TILE_M) * (uint)((n + TILE_N - 1) / TILE_N), number = (uint)place.number;
   const tile_parts all = parts_of_group(&g, number, each, MS * NS * 4 * GROUP);
   global uint* const counter = counters + number / parts * each + get_group_id(0) % each;

@@ -13,7 +13,7 @@
 // zeros and never read from memory.
 //
 // Launch: GROUP work-items a group, one group for each tile of C of each product, or of each split. Local memory: STAGES *
-// TILE_K * (A_ROW + B_ROW) floats. Tiling after: Thakkar et al., CUTLASS, "Efficient GEMM in CUDA"; the order of tiles:
+// TILE_K * (A_ROW + B_ROW) floats, and a word with PARTS. Tiling after: Thakkar et al., CUTLASS, "Efficient GEMM in CUDA"; the order of tiles:
 // Triton's tutorial on matrix multiplication, "L2 cache optimizations".
 #ifndef WARPS_M
 #define WARPS_M 2  // warps of a group, down: 1 to 8
@@ -43,7 +43,7 @@
 #define B_VECTOR 1  // the same of B
 #endif
 #ifndef C_VECTOR
-#define C_VECTOR 1  // floats of a store: 4 if all rows of C, with PARTS of the sums, begin at multiples of 16 bytes, else 1
+#define C_VECTOR 1  // floats of a store: 4 if all rows of C begin at multiples of 16 bytes, else 1
 #endif
 #ifndef BAND
 #define BAND 8  // tile rasterisation: nvidia/gemm_band.clh
@@ -63,12 +63,13 @@
 #define STAGED_A (A_ALONG_K && A_VECTOR == 4 && LANES_M >= 4 && TILE_M * TILE_K / 4 % GROUP == 0)
 #define STAGED_B (B_ALONG_K && B_VECTOR == 4 && LANES_N >= 4 && TILE_N * TILE_K / 4 % GROUP == 0)
 
+#define STORES_PARTS 0
 #include "common/work_group.clh"
 #include "gemm/operation.clh"
 #include "nvidia/copy_async.clh"
 #include "nvidia/gemm_band.clh"
 #include "nvidia/gemm_rows.clh"
-#if JOIN
+#if PARTS
 #include "nvidia/gemm_join.clh"
 #endif
 
@@ -212,13 +213,9 @@ GROUP_FUNCTION int copy_step(local float* to_a, local float* to_b, float4* stage
 
 // Writes four neighbours of a row, at a multiple of 16 bytes.
 static inline void write_sums_4(const destination* d, ulong row, ulong col, float4 sum) {
-#if STORES_PARTS
-  *(global float4*)(d->partials + row * d->n + col) = sum;
-#else
   store_result4(d->c + row * d->pitch + col,
                 (float4)(finish_value(d, row, col, sum.x), finish_value(d, row, col + 1, sum.y),
                          finish_value(d, row, col + 2, sum.z), finish_value(d, row, col + 3, sum.w)));
-#endif
 }
 
 typedef union {
@@ -261,7 +258,7 @@ void gemm_multistage(GEMM_ARGUMENTS) {
   const gemm_arguments g = GEMM_ALL_ARGUMENTS;
   local float tiles[STAGES * TILE_K * (A_ROW + B_ROW)] __attribute__((aligned(128)));
   local float *const a_tiles = tiles, *const b_tiles = tiles + STAGES * TILE_K * A_ROW;
-#if JOIN
+#if PARTS
   local uint is_last;
 #endif
   const uint item = get_local_id(0);
@@ -338,7 +335,7 @@ void gemm_multistage(GEMM_ARGUMENTS) {
     }
   }
   WAIT_COPIES(0);
-#if JOIN
+#if PARTS
   const uint each = (uint)((m + TILE_M - 1) / TILE_M) * (uint)((n + TILE_N - 1) / TILE_N), number = (uint)place.number;
   const tile_parts all = parts_of_group(&g, number, each, ITEM_M * ITEM_N * GROUP);
   global uint* const counter = counters + number / parts * each + get_group_id(0) % each;

@@ -11,8 +11,8 @@
 // (nvidia/gemm_producer.clh); unaligned rows are shifted while they are copied (nvidia/gemm_producer_unaligned.clh). Elements outside
 // of the matrices are zeros.
 //
-// Launch: GROUP work-items; as many groups as multiprocessors, or tiles if they are fewer. Local memory: STAGES * (TILE_M + TILE_N) * 128
-// bytes, the barriers, and with LOOSE (TILE_M + TILE_N) * 144; with C_VECTOR 1 or EPILOGUE, CONSUMERS * 10240. For sm_90a: see
+// Launch: GROUP work-items; as many groups as multiprocessors, or tiles (with STREAM also units) if they are fewer. Local memory: STAGES * (TILE_M + TILE_N) * 128
+// bytes, the barriers, and with LOOSE (TILE_M + TILE_N) * 144; unless C_VECTOR is 2 without EPILOGUE, CONSUMERS * 10240. For sm_90a: see
 // nvidia/wgmma.clh for how that passes NVIDIA's OpenCL compiler. After: Shah et al., "FlashAttention-3" (producers and consumers);
 // Thakkar et al., CUTLASS, "Efficient GEMM in CUDA: Hopper warp specialization".
 #ifndef ELEMENT_TYPE
