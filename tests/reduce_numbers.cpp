@@ -280,12 +280,19 @@ TEST_CASE("reduce numbers: a caller's own operation need not be commutative") {
         const smem::Array<std::uint32_t> by_row(context, smem::Count{rows}),
             by_column(context, smem::Count{cols});
         smem::reduce_rows(context, matrix, by_row.vector(), composition, options);
-        smem::reduce_columns(context, matrix, by_column.vector(), composition, options);
+        bool has_columns = true;  // PoCL 5 breaks them in small work-groups
+        try {
+          smem::reduce_columns(context, matrix, by_column.vector(), composition, options);
+        } catch (const smem::Error& error) {
+          CHECK(error.details().argument == "variant");
+          CHECK_FALSE(context.device().broken.empty());
+          has_columns = false;
+        }
         const std::vector<std::uint32_t> of_rows = by_row.to_host(), of_columns = by_column.to_host();
         std::size_t wrong = 0;
         for (std::size_t r = 0; r < rows; ++r)
           wrong += of_rows[r] != test::composed(maps, 1 + r * cols, cols, 1);
-        for (std::size_t c = 0; c < cols; ++c)
+        for (std::size_t c = 0; has_columns && c < cols; ++c)
           wrong += of_columns[c] != test::composed(maps, 1 + c, rows, cols);
         CHECK(wrong == 0);
       }

@@ -41,8 +41,8 @@ struct BenchOptions {
 std::array<CLI::Option*, 2> add_list_flags(CLI::App* command, bool& goals, bool& goals_small);
 /// Runs the lists of all operations. `device`: empty: the usual one. \returns the worst exit code.
 int run_all_lists(const std::string& device, bool small);
-/// Measures every variant of an operation on its first sample for the device. \returns the rows, which are
-/// recorded too.
+/// Measures the variants of an operation on its first sample for the device, but those that would take
+/// minutes there. \returns the rows, which are recorded too.
 std::vector<Result> measure_variants(const operations::Operation& operation, const std::string& device,
                                      bool small);
 

@@ -93,7 +93,7 @@ Case read(const Words& words) {
                                              : p.out == Scalar::bfloat16 ? 0x1p-7
                                                                          : 0);
   // Differences from the mean may be small beside it; so may their sum with a bias.
-  made.absolute = 16 * tolerance(p.in, p.cols) + (p.out == Scalar::half ? 0x1p-25 : 0);
+  made.absolute = 16 * tolerance(p.in, p.cols) + (p.out == Scalar::half ? 0x1p-24 : 0);
   made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
     const Arrays at = arrays_of(p);
     Norm what{.epsilon = epsilon};

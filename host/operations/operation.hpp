@@ -75,7 +75,8 @@ struct Case {
   double bytes = 0;       ///< that must be read and written; 0: as the plan predicts
   double absolute = 0;    ///< the same, where results may be small beside what they are differences of
   double operations = 0;  ///< where these count, and not bytes: floating-point operations of a call
-  std::vector<std::string_view> slow;  ///< variants that would take minutes, which tune leaves out
+  std::vector<std::string_view>
+      slow;  ///< variants that would take minutes: tune, ladder and roofline leave them out
 };
 
 /// The arrays of a case: inputs in the first buffer, all others in the second one.

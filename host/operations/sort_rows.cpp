@@ -73,6 +73,8 @@ Case read(const Words& words) {
     }
   }
   const double keys = static_cast<double>(size_of(p.keys)), values = static_cast<double>(p.value_bytes);
+  // By "radix" a row takes passes of several groups, however short it is.
+  if (p.cols < 1024 && p.rows > 1024) made.slow = {"radix"};
   made.bytes = static_cast<double>(elements) * (places ? keys + values : 2 * (keys + values));
   made.call = [p, pairs, places](const Context& context, const CallArrays& arrays,
                                  const CallOptions& options) {
