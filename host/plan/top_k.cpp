@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -133,6 +134,32 @@ Attempt tile(const Device& device, const TopKProblem& p, std::size_t wanted) {
   return plan;
 }
 
+Attempt registers(const Device& device, const TopKProblem& p, std::size_t wanted) {
+  const TopKPolicy& policy = top_k_policy(device);
+  if (p.k > policy.register_k) return formatted("more than {} results", policy.register_k);
+  const std::size_t items = policy.register_items * 4 / image_bytes(p);
+  std::size_t group = std::bit_ceil(std::max(divide_up(at_least_1(p.cols), items), 2 * p.k));
+  group = group_for(device, wanted != 0 ? wanted : std::max<std::size_t>(group, 64), 0);
+  if (group < p.k || group * items < p.cols)
+    return formatted("a row of {} elements does not fit the registers of a group", p.cols);
+  if (!has_groups(p, 1)) return "more rows than a launch can have work-groups";
+  Plan plan;
+  define_launch(p, plan, "registers", "top_k/registers.cl", "top_k_registers");
+  set_rows(p, plan, group, 1, p.cols);
+  plan.items_per_work_item = std::bit_ceil(divide_up(at_least_1(p.cols), group));
+  plan.tile_cols = group * plan.items_per_work_item;
+  const std::size_t candidates = std::bit_ceil(std::max<std::size_t>(2 * p.k, 64));
+  plan.local_bytes =
+      candidates * (image_bytes(p) + 6) + group * (image_bytes(p) + 4) + 4 * kTileDigits + kWords;
+  if (plan.local_bytes > device.local_bytes) return no_tile_fits(device);
+  define_collectives(device, plan, group);
+  define(plan, {{"ITEMS", plan.items_per_work_item}, {"CANDIDATES", candidates}});
+  plan.prediction.bytes_read = real(all_rows(p), p.cols, size_of(p.type));
+  predict_results(p, plan);
+  plan.reason = "one launch: a group reads its row once; the best of each work-item bound the results";
+  return plan;
+}
+
 /// The levels of delegates: how many elements each has, the row first, and how large spans are.
 struct Levels {
   std::size_t span_bits = 0;
@@ -166,10 +193,13 @@ std::optional<Launch> delegates_of(const Device& device, const TopKProblem& p, c
   const TopKPolicy& policy = top_k_policy(device);
   const std::size_t bytes = level == 0 ? size_of(p.type) : image_bytes(p), pack = 16 / bytes;
   const std::size_t span = std::size_t{1} << levels.span_bits;
-  std::size_t kept = std::min(span, std::max(policy.kept_bytes / bytes, pack));
+  const std::size_t wanted_items = std::max(policy.kept_bytes / bytes, pack);
   const std::size_t group = group_for(device, wanted != 0 ? wanted : policy.delegate_group, image_bytes(p));
   if (group == 0) return std::nullopt;
-  kept = std::max(kept, span / group);
+  // A team reads whole lines; it has several spans where these are short.
+  const std::size_t team =
+      std::min(group, std::max(span / wanted_items, std::min(span / pack, policy.least_team)));
+  const std::size_t own = span / team, kept = own * at_least_1(wanted_items / own);
   const std::size_t size = levels.sizes.at(level), parts = divide_up(size, group * kept);
   if (!has_groups(p, parts)) return std::nullopt;
   Launch launch;
@@ -181,7 +211,7 @@ std::optional<Launch> delegates_of(const Device& device, const TopKProblem& p, c
   launch.tile_cols = span;
   launch.local_bytes = group * image_bytes(p) + kWords;
   define_collectives(device, launch, group);
-  define(launch, {{"PACK", pack}, {"KEPT", kept}, {"TEAM", span / kept}});
+  define(launch, {{"PACK", pack}, {"KEPT", kept}, {"OWN", own}, {"TEAM", team}});
   if (level != 0) define(launch, "LEVEL", 1);
   if (level == 0 && p.row_alignment < 16) define(launch, "ALIGNED", 0);
   launch.prediction.bytes_read = real(all_rows(p), size, bytes);
@@ -190,24 +220,22 @@ std::optional<Launch> delegates_of(const Device& device, const TopKProblem& p, c
   return launch;
 }
 
-Attempt delegates(const Device& device, const TopKProblem& p, std::size_t wanted) {
-  const std::optional<Levels> levels = levels_of(device, p, wanted);
-  if (!levels) return formatted("no local memory for {} spans of elements, or fewer spans in a row", p.k);
-  const std::size_t count = levels->sizes.size() - 1;  // of levels that are made
+Attempt delegates(const Device& device, const TopKProblem& p, const Levels& levels, std::size_t wanted) {
+  const std::size_t count = levels.sizes.size() - 1;  // of levels that are made
   std::vector<std::size_t> begins{0, 0};
   for (std::size_t level = 1; level < count; ++level)
-    begins.push_back(begins.back() + size_product(all_rows(p), padded(levels->sizes[level])));
+    begins.push_back(begins.back() + size_product(all_rows(p), padded(levels.sizes[level])));
   Plan plan;
   for (std::size_t level = 0; level < count; ++level) {
-    std::optional<Launch> launch = delegates_of(device, p, *levels, level, wanted);
+    std::optional<Launch> launch = delegates_of(device, p, levels, level, wanted);
     if (!launch) return "more spans than a launch can have work-groups";
     launch->numbers.insert(launch->numbers.end(), {{"from", begins[level]}, {"to", begins[level + 1]}});
     plan.before.push_back(std::move(*launch));
   }
   std::size_t turn = 1;
   for (std::size_t level = count; level > 0; --level) {
-    const TileSource source{levels->sizes[level], level, begins[level], level < count, levels->span_bits};
-    const std::optional<Tile> tile = source.listed ? levels->tile : tile_of(device, p, source.size, wanted);
+    const TileSource source{levels.sizes[level], level, begins[level], level < count, levels.span_bits};
+    const std::optional<Tile> tile = source.listed ? levels.tile : tile_of(device, p, source.size, wanted);
     if (!tile) return "no local memory for the last delegates";
     Launch launch;
     define_launch(p, launch, source.listed ? "spans_of_spans" : "spans", "top_k/tile.cl", "top_k_tile");
@@ -219,14 +247,14 @@ Attempt delegates(const Device& device, const TopKProblem& p, std::size_t wanted
     turn = 1 - turn;
   }
   define_launch(p, plan, "delegates", "top_k/tile.cl", "top_k_tile");
-  make_tile(device, p, levels->tile, {.size = p.cols, .listed = true, .span_bits = levels->span_bits}, plan);
+  make_tile(device, p, levels.tile, {.size = p.cols, .listed = true, .span_bits = levels.span_bits}, plan);
   plan.numbers.emplace_back("turn", turn);
   predict_results(p, plan);
-  const std::size_t last = size_product(all_rows(p), padded(levels->sizes[count]));
+  const std::size_t last = size_product(all_rows(p), padded(levels.sizes[count]));
   add_scratch(plan, (begins[count] + last) * image_bytes(p));
   add_scratch(plan, 2 * 4 * size_product(all_rows(p), p.k));
   plan.reason = formatted("one pass finds the best of each {} neighbours; then only {} such spans are read",
-                          std::size_t{1} << levels->span_bits, p.k);
+                          std::size_t{1} << levels.span_bits, p.k);
   return plan;
 }
 
@@ -265,54 +293,159 @@ bool add_order(const Device& device, const TopKProblem& p, Plan& plan) {
   return true;
 }
 
-Attempt radix_select(const Device& device, const TopKProblem& p, std::size_t wanted) {
+/// How a radix select reads a row's elements, delegates or listed spans.
+struct RadixSource {
+  std::size_t size = 0;   ///< elements of the row, or its delegates
+  std::size_t count = 0;  ///< of them that it goes through
+  std::size_t level = 0;
+  bool listed = false;  ///< of k spans in a list
+  std::size_t span_bits = 0;
+};
+
+/// The launches of a radix select: how groups share a row, and where its tables are.
+struct Radix {
+  std::size_t group = 0, digit_bits = 0, passes = 0, piece = 0, parts = 0, local_bytes = 0;
+  std::size_t bins_at = 0, list_at = 0, from = 0, to = 0;  ///< words of the lists
+  std::size_t digits() const { return std::size_t{1} << digit_bits; }
+};
+
+std::optional<Radix> radix_of(const Device& device, const TopKProblem& p, std::size_t count,
+                              std::size_t wanted) {
   const TopKPolicy& policy = top_k_policy(device);
-  const std::size_t group = group_for(device, wanted != 0 ? wanted : policy.radix_group, 4, 8 + kWords);
-  if (group == 0) return no_tile_fits(device);
-  std::size_t digit_bits = p.cols < policy.long_row ? policy.digit_bits : policy.digit_bits_of_long;
-  const auto local_bytes = [&] { return 4 * (std::size_t{1} << digit_bits) + 4 * group + kWords; };
-  while (digit_bits > 1 && local_bytes() > device.local_bytes)
-    --digit_bits;
-  if (local_bytes() > device.local_bytes) return no_tile_fits(device);
-  const std::size_t digits = std::size_t{1} << digit_bits;
-  const std::size_t passes = divide_up(8 * size_of(p.type), digit_bits), step = group * policy.radix_items;
+  Radix radix;
+  radix.group = group_for(device, wanted != 0 ? wanted : policy.radix_group, 4, 8 + kWords);
+  if (radix.group == 0) return std::nullopt;
+  radix.digit_bits = count < policy.long_row ? policy.digit_bits : policy.digit_bits_of_long;
+  const auto local_bytes = [&] { return 4 * radix.digits() + 4 * radix.group + kWords; };
+  while (radix.digit_bits > 1 && local_bytes() > device.local_bytes)
+    --radix.digit_bits;
+  radix.local_bytes = local_bytes();
+  if (radix.local_bytes > device.local_bytes) return std::nullopt;
+  radix.passes = divide_up(8 * size_of(p.type), radix.digit_bits);
+  const std::size_t step = radix.group * policy.radix_items;
   const std::size_t most = at_least_1(policy.groups_a_unit * device.compute_units / at_least_1(all_rows(p)));
-  const std::size_t piece = round_up(divide_up(at_least_1(p.cols), most), step);
-  const std::size_t parts = divide_up(at_least_1(p.cols), piece);
-  if (!has_groups(p, parts)) return "more rows than a launch can have work-groups";
-  const std::size_t bins = size_product(all_rows(p), passes * digits);
-  const std::size_t states = round_up(bins + 2 * size_product(all_rows(p), parts), 2);
-  const auto make = [&](Launch& launch, const char* variant, std::size_t phase, std::size_t turn) {
-    define_launch(p, launch, variant, "top_k/radix.cl", "top_k_radix");
-    set_rows(p, launch, group, parts, p.cols);
-    launch.numbers.insert(launch.numbers.end(),
-                          {{"piece", piece}, {"turn", turn}, {"from", bins}, {"to", states}});
+  radix.piece = round_up(divide_up(at_least_1(count), most), step);
+  radix.parts = divide_up(at_least_1(count), radix.piece);
+  if (!has_groups(p, radix.parts)) return std::nullopt;
+  return radix;
+}
+
+/// Adds the temporary memory: bytes of images, whose place results take before they are sorted; the tables of
+/// radix selects, all bins, the list of spans, then all others; and places of results.
+void place_tables(const TopKProblem& p, std::initializer_list<Radix*> all, std::size_t images, bool has_list,
+                  Plan& plan) {
+  std::size_t at = 0;
+  for (Radix* radix : all) {
+    radix->bins_at = at;
+    at += size_product(all_rows(p), radix->passes * radix->digits());
+  }
+  const std::size_t bins = at;
+  if (has_list) at += size_product(all_rows(p), p.k);
+  for (Radix* radix : all) {
+    radix->list_at = bins;
+    radix->from = at;
+    radix->to = round_up(at + 2 * size_product(all_rows(p), radix->parts), 2);
+    at = radix->to + 6 * size_product(all_rows(p), radix->passes + 1);
+  }
+  const std::size_t results = orders(p) ? size_product(all_rows(p), p.k) : 0;
+  add_scratch(plan, std::max(images, size_product(results, size_of(p.type))));
+  add_scratch(plan, 4 * at, 4 * bins);
+  add_scratch(plan, size_product(results, size_of(p.places)));
+}
+
+/// The launches of a radix select but the last one, which becomes `last`.
+void add_radix(const Device& device, const TopKProblem& p, const RadixSource& source, const Radix& radix,
+               const char* variant, Launch& last, std::vector<Launch>& before) {
+  const TopKPolicy& policy = top_k_policy(device);
+  const auto make = [&](Launch& launch, const char* name, std::size_t phase, std::size_t turn) {
+    define_launch(p, launch, name, "top_k/radix.cl", "top_k_radix");
+    set_rows(p, launch, radix.group, radix.parts, source.size);
+    launch.numbers.insert(launch.numbers.end(), {{"piece", radix.piece},
+                                                 {"turn", turn},
+                                                 {"span_bits", source.span_bits},
+                                                 {"from", radix.from},
+                                                 {"to", radix.to},
+                                                 {"bins_at", radix.bins_at},
+                                                 {"list_at", radix.list_at}});
     launch.items_per_work_item = policy.radix_items;
-    launch.tile_cols = step;
-    launch.local_bytes = local_bytes();
-    define_collectives(device, launch, group);
-    define(launch, {{"ITEMS", policy.radix_items}, {"DIGIT_BITS", digit_bits}, {"PHASE", phase}});
-    launch.prediction.bytes_read = real(all_rows(p), p.cols, size_of(p.type));
+    launch.tile_cols = radix.group * policy.radix_items;
+    launch.local_bytes = radix.local_bytes;
+    define_collectives(device, launch, radix.group);
+    define(launch, {{"ITEMS", policy.radix_items}, {"DIGIT_BITS", radix.digit_bits}, {"PHASE", phase}});
+    if (source.level != 0) define(launch, "LEVEL", 1);
+    if (source.listed) define(launch, "LISTED", 1);
+    launch.prediction.bytes_read =
+        real(all_rows(p), source.count, source.level != 0 ? image_bytes(p) : size_of(p.type));
   };
-  Plan plan;
-  make(plan, "radix_select", 2, passes);
-  plan.reason = formatted("{} passes of {} bits find the k-th element; two more count and write the results",
-                          passes, digit_bits);
-  predict_results(p, plan);
   Launch histogram;
   make(histogram, "histogram", 0, 0);
-  histogram.repeats = passes;
+  histogram.repeats = radix.passes;
   histogram.reason = "counts of each digit among the elements that can still be the k-th";
   Launch count;
-  make(count, "count", 1, passes);
+  make(count, "count", 1, radix.passes);
   count.reason = "number of results in each part";
-  plan.before = {std::move(histogram), std::move(count)};
-  const std::size_t results = orders(p) ? size_product(all_rows(p), p.k) : 0;
-  add_scratch(plan, size_product(results, size_of(p.type)));
-  add_scratch(plan, 4 * states + 24 * size_product(all_rows(p), passes + 1), 4 * bins);
-  add_scratch(plan, size_product(results, size_of(p.places)));
+  before.insert(before.end(), {std::move(histogram), std::move(count)});
+  make(last, variant, 2, radix.passes);
+}
+
+Attempt radix_select(const Device& device, const TopKProblem& p, std::size_t wanted) {
+  std::optional<Radix> radix = radix_of(device, p, p.cols, wanted);
+  if (!radix) return "no local memory for digits, or more rows than a launch can have work-groups";
+  Plan plan;
+  place_tables(p, {&*radix}, 0, false, plan);
+  add_radix(device, p, {.size = p.cols, .count = p.cols}, *radix, "radix_select", plan, plan.before);
+  plan.reason = formatted("{} passes of {} bits find the k-th element; two more count and write the results",
+                          radix->passes, radix->digit_bits);
+  predict_results(p, plan);
   if (orders(p) && !add_order(device, p, plan)) return "more results than a launch can have work-groups";
   return plan;
+}
+
+/// Delegates where so many spans are read again that groups share them: a radix select of the delegates, then
+/// one of the elements of their spans.
+Attempt many_delegates(const Device& device, const TopKProblem& p, std::size_t wanted) {
+  const TopKPolicy& policy = top_k_policy(device);
+  const std::size_t k = at_least_1(p.k), least = std::bit_width(16 / size_of(p.type));
+  Levels levels;
+  // About as many delegates as elements in k spans.
+  levels.span_bits = std::clamp<std::size_t>(std::bit_width(p.cols / k) / 2, least, policy.span_bits);
+  const std::size_t spans = divide_up(p.cols, std::size_t{1} << levels.span_bits);
+  if ((k << levels.span_bits) > p.cols / policy.least_gain)
+    return formatted("{} spans are too large a part of a row", p.k);
+  levels.sizes = {p.cols, spans};
+  std::optional<Launch> first = delegates_of(device, p, levels, 0, wanted);
+  const std::size_t listed = k << levels.span_bits;
+  std::optional<Radix> of_spans = radix_of(device, p, spans, wanted),
+                       of_elements = radix_of(device, p, listed, wanted);
+  if (!first || !of_spans || !of_elements)
+    return "no local memory for digits, or more rows than a launch can have work-groups";
+  Plan plan;
+  plan.before.push_back(std::move(*first));
+  const std::size_t images = size_product(all_rows(p), padded(spans)) * image_bytes(p);
+  place_tables(p, {&*of_spans, &*of_elements}, images, true, plan);
+  Launch list;
+  add_radix(device, p, {.size = spans, .count = spans, .level = 1}, *of_spans, "spans", list, plan.before);
+  list.prediction.bytes_written = 4 * real(all_rows(p), p.k);
+  list.reason = formatted("the {} spans with the best delegates", p.k);
+  plan.before.push_back(std::move(list));
+  add_radix(device, p, {.size = p.cols, .count = listed, .listed = true, .span_bits = levels.span_bits},
+            *of_elements, "delegates", plan, plan.before);
+  plan.reason = formatted(
+      "one pass finds the best of each {} neighbours; radix selects find {} such spans, then the results",
+      std::size_t{1} << levels.span_bits, p.k);
+  predict_results(p, plan);
+  if (orders(p) && !add_order(device, p, plan)) return "more results than a launch can have work-groups";
+  return plan;
+}
+
+/// By tiles where two levels or less lead to one.
+Attempt some_delegates(const Device& device, const TopKProblem& p, std::size_t wanted) {
+  const std::optional<Levels> levels = levels_of(device, p, wanted);
+  if (!levels || levels->sizes.size() > 3) {
+    Attempt many = many_delegates(device, p, wanted);
+    if (many.plan || !levels) return many;
+  }
+  return delegates(device, p, *levels, wanted);
 }
 
 /// Spans for a thread, so that there are about as many delegates as elements in k spans. 0: where these
@@ -373,20 +506,25 @@ Attempt cpu(const Device& device, const TopKProblem& p) {
 Attempt plan_variant(const Device& device, const TopKProblem& p, const PlanOverrides& fixed,
                      std::string_view variant) {
   if (variant == "tile") return tile(device, p, fixed.work_items);
-  if (variant == "delegates") return delegates(device, p, fixed.work_items);
+  if (variant == "registers") return registers(device, p, fixed.work_items);
+  if (variant == "delegates") return some_delegates(device, p, fixed.work_items);
   if (variant == "cpu") return cpu(device, p);
   return radix_select(device, p, fixed.work_items);
 }
 
 std::vector<std::string_view> preference(const Device& device, const TopKProblem& /*p*/,
                                          const PlanOverrides& /*fixed*/) {
-  if (runs_cpu_variant(device)) return {"cpu", "tile", "delegates", "radix_select"};
-  return {"tile", "delegates", "radix_select"};
+  if (runs_cpu_variant(device)) return {"cpu", "tile", "registers", "delegates", "radix_select"};
+  return {"registers", "tile", "delegates", "radix_select"};
 }
 
 std::string why_not(const Device& /*device*/, const TopKProblem& /*p*/, std::string_view variant,
                     const Plan& chosen) {
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
+  if (chosen.variant == "registers")
+    return variant == "tile" ? "local memory and its atomics for all elements"
+                             : "takes several launches; one group reads such a row once";
+  if (variant == "registers") return "one group a row, and few results";
   if (chosen.variant == "tile") return "takes several launches; one group reads such a row once";
   if (variant == "cpu") return "one thread a row";
   return "reads all elements once for each digit";
@@ -428,7 +566,9 @@ std::string_view name_of(TopKOp op) {
   return plan::name_among(kNames, op);
 }
 
-std::vector<std::string_view> top_k_variants() { return {"radix_select", "delegates", "tile", "cpu"}; }
+std::vector<std::string_view> top_k_variants() {
+  return {"radix_select", "delegates", "tile", "registers", "cpu"};
+}
 
 Plan plan_top_k(const Device& device, const TopKProblem& problem, const PlanOverrides& overrides) {
   return plan_call(kTopK, "top_k", problem.type, device, problem, overrides);
