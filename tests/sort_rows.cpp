@@ -27,6 +27,10 @@ namespace {
 bool must_run(const smem::Device& device, const RowsCall& call) {
   const std::size_t cols = call.columns ? call.rows : call.cols;
   if (call.variant == "network") return cols <= 256;
+  if (call.variant == "keys_only") {
+    const bool all_bits = call.order.begin_bit == 0 && !call.order.end_bit;
+    return all_bits && call.value_bytes == 0 && cols <= 1000;
+  }
   if (call.variant == "tile") return cols <= 1000;
   return call.variant != "cpu" || (device.type == smem::DeviceType::cpu && device.long_loops);
 }
@@ -48,6 +52,7 @@ void check_rows(const smem::Context& context, Keys kind, const RowsCall& call) {
 std::vector<std::size_t> lengths_for(std::string_view variant) {
   if (variant == "network") return {1, 2, 3, 32, 31, 33, 256, 200};
   if (variant == "tile") return {1, 2, 65, 256, 255, 1000, 2048};
+  if (variant == "keys_only") return {1, 2, 3, 32, 31, 200, 1000, 2048, 1025};
   if (variant == "cpu") return {1, 2, 63, 64, 65, 5000};
   return {1, 2, 777, 4095, 4096, 4097, 12301};
 }

@@ -32,7 +32,10 @@
 #define NEAR 32                 // work-items that exchange entries directly
 #define LOG_NEAR 5
 #define IS_FAR (LOG_TEAM > LOG_NEAR)  // LOG_TEAM is at most LOG_NEAR + LOG_ITEMS
-#define PADDED(i) ((i) + (i) / 32)    // entries that are ITEMS apart are in different banks
+// Entries that are ITEMS apart are in different banks. The same from the place of a work-item's entry 0 on: places are sums of it and
+// constants, which take no registers.
+#define PADDED(i) ((i) + (i) / 32)
+#define ACROSS(base, lane, u) (TEAM % 32 == 0 ? PADDED((base) + (lane)) + PADDED((u) * TEAM) : PADDED((base) + (lane) + (u) * TEAM))
 #if SHUFFLE
 #include "nvidia/shuffle.clh"
 DEFINE_WARP_MOVES(lanes, sortable)
@@ -119,21 +122,20 @@ GROUP_FUNCTION void merge_lanes(sortable e[ITEMS], uint apart, int backwards, lo
 // The steps of a stage, of runs of 1 << stage entries, between work-items that are not near. `base`: the row's first entry.
 GROUP_FUNCTION void merge_far(sortable e[ITEMS], uint stage, local sortable* tile, uint base, uint lane) {
   const uint bit = stage - 1 - LOG_TEAM;  // of a work-item's entries, where they are TEAM apart
+  const uint first = PADDED(base + lane * ITEMS), across = PADDED(base + lane), back = PADDED(base + TEAM - 1 - lane);
 #pragma unroll
-  for (uint u = 0; u < ITEMS; ++u) tile[PADDED(base + lane * ITEMS + u)] = e[u];
+  for (uint u = 0; u < ITEMS; ++u) tile[first + u] = e[u];
   barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
-  for (uint u = 0; u < ITEMS; ++u) {
-    const uint i = u * TEAM + lane, reversed = i ^ ((1u << (stage - 1)) - 1);
-    e[u] = tile[PADDED(base + ((u >> bit & 1) != 0 ? reversed : i))];
-  }
+  for (uint u = 0; u < ITEMS; ++u)
+    e[u] = (u >> bit & 1) != 0 ? tile[back + PADDED((u ^ ((1u << bit) - 1)) * TEAM)] : tile[across + PADDED(u * TEAM)];
   barrier(CLK_LOCAL_MEM_FENCE);
   merge_items(e, bit + 1);
 #pragma unroll
-  for (uint u = 0; u < ITEMS; ++u) tile[PADDED(base + u * TEAM + lane)] = e[u];
+  for (uint u = 0; u < ITEMS; ++u) tile[across + PADDED(u * TEAM)] = e[u];
   barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
-  for (uint u = 0; u < ITEMS; ++u) e[u] = tile[PADDED(base + lane * ITEMS + u)];
+  for (uint u = 0; u < ITEMS; ++u) e[u] = tile[first + u];
 #if !SHUFFLE
   barrier(CLK_LOCAL_MEM_FENCE);  // before merge_lanes() writes there
 #endif
@@ -157,7 +159,7 @@ INLINED void sort_images(sortable e[ITEMS], local sortable* tile, uint base, uin
     merge_items(e, LOG_ITEMS);
   }
 #if IS_FAR
-#pragma unroll 1
+#pragma unroll
   for (uint stage = LOG_NEAR + LOG_ITEMS + 1; stage <= LOG_WIDTH; ++stage) {
     merge_far(e, stage, tile, base, lane);
 #pragma unroll 1
@@ -212,8 +214,9 @@ void sort_rows_keys_only(SORT_ROWS_ARGUMENTS) {
 #endif
 
   sort_images(e, tile, base, lane, item);
+  const uint first = PADDED(base + lane * ITEMS);
 #pragma unroll
-  for (uint u = 0; u < ITEMS; ++u) tile[PADDED(base + lane * ITEMS + u)] = e[u];
+  for (uint u = 0; u < ITEMS; ++u) tile[first + u] = e[u];
   barrier(CLK_LOCAL_MEM_FENCE);
 
 #if ORDER == 2
@@ -241,5 +244,5 @@ void sort_rows_keys_only(SORT_ROWS_ARGUMENTS) {
   global KEY* to = OUT_OF(here) + lane;
 #pragma unroll
   for (uint u = 0; u < ITEMS; ++u)
-    if (u * TEAM < reach) to[u * TEAM] = key_of(tile[PADDED(base + u * TEAM + lane)]);
+    if (u * TEAM < reach) to[u * TEAM] = key_of(tile[ACROSS(base, lane, u)]);
 }
