@@ -236,14 +236,17 @@ TEST_CASE("sort_rows: the plan is the whole call") {
   problem.rows = 1000000;
   problem.cols = 32;
   smem::Plan plan = smem::plan_sort_rows(hopper, problem);
-  CHECK(plan.variant == "network");
+  CHECK(plan.variant == "keys_only");
   CHECK(plan.launches().size() == 1);
   CHECK(plan.scratch_bytes == 0);
   CHECK(plan.prediction.bytes() == 2.0 * 4 * 32 * 1000000);  // read once, written once
+  problem.begin_bit = 1;
+  CHECK(smem::plan_sort_rows(hopper, problem).variant == "network");
+  problem.begin_bit = 0;
   problem.rows = 4096;
   problem.cols = 8192;
   plan = smem::plan_sort_rows(hopper, problem);
-  CHECK(plan.variant == "tile");
+  CHECK(plan.variant == "keys_only");
   CHECK(plan.launches().size() == 1);
   CHECK(plan.prediction.bytes() == 2.0 * 4 * 8192 * 4096);
   problem.rows = 128;
@@ -252,7 +255,7 @@ TEST_CASE("sort_rows: the plan is the whole call") {
   CHECK(plan.variant == "radix");
   CHECK(plan.rounds == 4);
   CHECK(static_cast<double>(plan.scratch_bytes) <= 1.1 * 4 * 128 * static_cast<double>(problem.cols));
-  CHECK(plan.alternatives.size() == 3);
+  CHECK(plan.alternatives.size() == 4);
   for (const smem::Alternative& other : plan.alternatives)
     CHECK_FALSE(other.why_not.empty());
 }
