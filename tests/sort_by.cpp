@@ -47,7 +47,7 @@ using Pair = std::array<std::int32_t, 2>;
 using Four = std::array<float, 4>;
 
 /// Sizes around work-items' parts, tiles and blocks.
-constexpr std::size_t kSizes[] = {0, 1, 2, 15, 16, 17, 777, 3839, 3840, 3841, 16384, 16385, 50021};
+constexpr std::size_t kSizes[] = {0, 1, 2, 15, 16, 17, 777, 3839, 3840, 3841, 16384, 16385, 50021, 70001};
 
 }  // namespace
 

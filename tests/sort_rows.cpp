@@ -27,6 +27,10 @@ namespace {
 bool must_run(const smem::Device& device, const RowsCall& call) {
   const std::size_t cols = call.columns ? call.rows : call.cols;
   if (call.variant == "network") return cols <= 256;
+  if (call.variant == "keys_only") {
+    const bool all_bits = call.order.begin_bit == 0 && !call.order.end_bit;
+    return all_bits && call.value_bytes == 0 && cols <= 1000;
+  }
   if (call.variant == "tile") return cols <= 1000;
   return call.variant != "cpu" || (device.type == smem::DeviceType::cpu && device.long_loops);
 }
@@ -48,6 +52,7 @@ void check_rows(const smem::Context& context, Keys kind, const RowsCall& call) {
 std::vector<std::size_t> lengths_for(std::string_view variant) {
   if (variant == "network") return {1, 2, 3, 32, 31, 33, 256, 200};
   if (variant == "tile") return {1, 2, 65, 256, 255, 1000, 2048};
+  if (variant == "keys_only") return {1, 2, 3, 32, 31, 200, 1000, 2048, 1025};
   if (variant == "cpu") return {1, 2, 63, 64, 65, 5000};
   return {1, 2, 777, 4095, 4096, 4097, 12301};
 }
@@ -231,14 +236,17 @@ TEST_CASE("sort_rows: the plan is the whole call") {
   problem.rows = 1000000;
   problem.cols = 32;
   smem::Plan plan = smem::plan_sort_rows(hopper, problem);
-  CHECK(plan.variant == "network");
+  CHECK(plan.variant == "keys_only");
   CHECK(plan.launches().size() == 1);
   CHECK(plan.scratch_bytes == 0);
   CHECK(plan.prediction.bytes() == 2.0 * 4 * 32 * 1000000);  // read once, written once
+  problem.begin_bit = 1;
+  CHECK(smem::plan_sort_rows(hopper, problem).variant == "network");
+  problem.begin_bit = 0;
   problem.rows = 4096;
   problem.cols = 8192;
   plan = smem::plan_sort_rows(hopper, problem);
-  CHECK(plan.variant == "tile");
+  CHECK(plan.variant == "keys_only");
   CHECK(plan.launches().size() == 1);
   CHECK(plan.prediction.bytes() == 2.0 * 4 * 8192 * 4096);
   problem.rows = 128;
@@ -247,7 +255,7 @@ TEST_CASE("sort_rows: the plan is the whole call") {
   CHECK(plan.variant == "radix");
   CHECK(plan.rounds == 4);
   CHECK(static_cast<double>(plan.scratch_bytes) <= 1.1 * 4 * 128 * static_cast<double>(problem.cols));
-  CHECK(plan.alternatives.size() == 3);
+  CHECK(plan.alternatives.size() == 4);
   for (const smem::Alternative& other : plan.alternatives)
     CHECK_FALSE(other.why_not.empty());
 }

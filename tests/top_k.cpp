@@ -27,6 +27,7 @@ namespace {
 /// Whether the variant runs rows of this length for so few results.
 bool must_run(const smem::Device& device, std::string_view variant, std::size_t cols, std::size_t k) {
   if (variant == "tile") return cols <= 2000;
+  if (variant == "registers") return cols <= 2000 && k <= 64;
   if (variant == "delegates") return k <= 64 && cols >= 16 * 64;
   return variant != "cpu" || (device.type == smem::DeviceType::cpu && device.long_loops);
 }
@@ -65,7 +66,7 @@ TEST_CASE("top_k: every variant, every type") {
       TopKCall call{.variant = variants[v]};
       call.which = {.least = t % 2 == 1, .sorted = t % 3 != 2, .total_order = t % 5 == 1};
       for (const std::size_t cols : {1, 2, 63, 20011}) {
-        if (cols == 20011 && variants[v] == "tile") continue;
+        if (cols == 20011 && (variants[v] == "tile" || variants[v] == "registers")) continue;
         call.cols = cols;
         for (const std::size_t k : {std::size_t{1}, std::size_t{7}, cols - 1, cols}) {
           if (k == 0 || k > cols) continue;
@@ -147,6 +148,22 @@ TEST_CASE("top_k: results that fill several sorted runs") {
     check_selection<float>(context, Keys::equal,
                            {.variant = "radix_select", .rows = 2, .cols = 20011, .k = k, .gap = 1});
   }
+}
+
+TEST_CASE("top_k: so many spans that groups share them") {
+  const smem::Context context;
+  const auto check = [&](auto key, Keys kind, TopKCall call) {
+    using K = decltype(key);
+    call.variant = "delegates";
+    const auto keys = test::make_keys<K>(kind, call.rows * call.cols, call.k);
+    CHECK(test::selects<K, std::uint32_t>(context, keys, call));
+  };
+  for (const Keys kind : {Keys::special, Keys::equal, Keys::zipf})
+    check(float{}, kind, {.rows = 2, .cols = 200003, .k = 5000, .gap = 1});
+  check(float{}, Keys::two, {.cols = 200003, .k = 5000, .which = {.sorted = false}});
+  check(std::uint64_t{}, Keys::uniform, {.cols = 100001, .k = 6000});
+  const smem::NthElement which{.n = 6000};
+  CHECK(test::finds_nth(context, test::make_keys<float>(Keys::special, 200003, 1), which, "delegates"));
 }
 
 TEST_CASE("nth_element: every variant, ties, and the ends") {
@@ -246,11 +263,17 @@ TEST_CASE("top_k: the plan is the whole call") {
   for (const smem::Launch* launch : plan.launches())
     bytes += launch->prediction.bytes();
   CHECK(bytes < 1.05 * 4 * static_cast<double>(problem.cols));  // one reading, and little more
-  problem.k = 2048;
-  CHECK(smem::plan_top_k(hopper, problem).variant == "delegates");
-  problem.k = 100000;
-  plan = smem::plan_top_k(hopper, problem);
-  CHECK(plan.variant == "radix_select");
+  for (const std::size_t k : {std::size_t{2048}, std::size_t{100000}}) {
+    problem.k = k;
+    plan = smem::plan_top_k(hopper, problem);
+    CHECK(plan.variant == "delegates");
+    CHECK(plan.before.size() == 6);
+    bytes = 0;
+    for (const smem::Launch* launch : plan.launches())
+      bytes += static_cast<double>(launch->repeats) * launch->prediction.bytes();
+    CHECK(bytes < 1.5 * 4 * static_cast<double>(problem.cols));
+  }
+  plan = smem::plan_top_k(hopper, problem, {.variant = "radix_select"});
   CHECK(plan.before.size() == 2);
   CHECK(plan.before[0].repeats == 3);
   CHECK(plan.after.size() == 2);
@@ -260,9 +283,9 @@ TEST_CASE("top_k: the plan is the whole call") {
   problem.cols = 8192;
   problem.k = 64;
   plan = smem::plan_top_k(hopper, problem);
-  CHECK(plan.variant == "tile");
+  CHECK(plan.variant == "registers");
   CHECK(plan.launches().size() == 1);
-  CHECK(plan.alternatives.size() == 3);
+  CHECK(plan.alternatives.size() == 4);
   for (const smem::Alternative& other : plan.alternatives)
     CHECK_FALSE(other.why_not.empty());
 }

@@ -8,7 +8,7 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void reduce_by_key_reduce(BY_KEY_ARGUMENTS) {
   local ACC tile[TILE_ITEMS];
   local state local_states[LOCAL_STATES];
-  local uchar heads[STEP];
+  local uchar heads[STEP] HEADS_ALIGNED;
   (void)parts, (void)unique_keys, (void)unique_keys_offset, (void)out, (void)out_offset, (void)count, (void)count_offset,
       (void)wide_count;
   const uint item = get_local_id(0);

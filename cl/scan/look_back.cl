@@ -51,7 +51,7 @@ void scan_look_back(SCAN_ARGUMENTS) {
   local state local_states[LOCAL_STATES], found[1];
   local uint taken[1], subject[1];  // the tile whose aggregate the group computes
 #if SEGMENTED
-  local uchar heads[GROUP * ITEMS];
+  local uchar heads[GROUP * ITEMS] HEADS_ALIGNED;
 #else
   local uchar* const heads = 0;
 #endif

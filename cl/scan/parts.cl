@@ -23,7 +23,7 @@ void scan_parts(SCAN_ARGUMENTS) {
   local ACC tile[TILE_ITEMS];
   local state local_states[LOCAL_STATES];
 #if SEGMENTED
-  local uchar heads[GROUP * ITEMS];
+  local uchar heads[GROUP * ITEMS] HEADS_ALIGNED;
 #else
   local uchar* const heads = 0;
 #endif

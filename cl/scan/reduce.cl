@@ -27,7 +27,7 @@ void scan_reduce(SCAN_ARGUMENTS) {
 #if ORDERED
   local ACC tile[TILE_ITEMS];
 #if SEGMENTED
-  local uchar heads[GROUP * ITEMS];
+  local uchar heads[GROUP * ITEMS] HEADS_ALIGNED;
 #else
   local uchar* const heads = 0;
 #endif

@@ -6,6 +6,8 @@
 //
 // Launch: one dimension, GROUP work-items a group, a group for each tile. With CPU: one work-item a group, which has BLOCK elements.
 //   PHASE 1: runs of `width` elements of `in` become runs of twice as many in `out`; `width` is a multiple of the tile or the block.
+//   PHASE 2, before it: a work-item for each tile of the result finds where the tile begins in the first of its runs, so that no
+//   group waits for such a search (SPLIT).
 #ifndef ELEMENT
 #define ELEMENT uint
 #endif
@@ -14,6 +16,9 @@
 #endif
 #ifndef PHASE
 #define PHASE 0
+#endif
+#ifndef SPLIT
+#define SPLIT 0  // 1: `splits` says where tiles begin
 #endif
 #ifndef CPU
 #define CPU 0
@@ -33,7 +38,7 @@ static inline int precedes(ELEMENT x, ELEMENT y) { return COMPARISON(x, y); }
 
 #define SORT_BY_ARGUMENTS \
   global const ELEMENT *in, ulong in_offset, global ELEMENT *out, ulong out_offset, global ELEMENT *spare UNUSED, ulong spare_offset UNUSED, \
-      ulong size, ulong width UNUSED
+      ulong size, ulong width UNUSED, global ulong* splits UNUSED
 
 #if CPU
 // Merges `count` elements of two runs from `first` of their result on.
@@ -95,14 +100,16 @@ void sort_by(SORT_BY_ARGUMENTS) {
   ELEMENT e[ITEMS];
 #pragma unroll
   for (uint u = 0; u < ITEMS; ++u) e[u] = tile[mine + min(u, own == 0 ? 0 : own - 1)];
+  for (uint round = 0; round < (ITEMS + 1) / 2; ++round) {
 #pragma unroll
-  for (uint round = 0; round < ITEMS; ++round) {
+    for (uint odd = 0; odd < 2; ++odd) {
 #pragma unroll
-    for (uint u = round & 1; u + 1 < ITEMS; u += 2) {
-      const ELEMENT x = e[u], y = e[u + 1];
-      const int swaps = u + 1 < own && precedes(y, x);
-      e[u] = swaps ? y : x;
-      e[u + 1] = swaps ? x : y;
+      for (uint u = odd; u + 1 < ITEMS; u += 2) {
+        const ELEMENT x = e[u], y = e[u + 1];
+        const int swaps = u + 1 < own && precedes(y, x);
+        e[u] = swaps ? y : x;
+        e[u + 1] = swaps ? x : y;
+      }
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -125,17 +132,34 @@ void sort_by(SORT_BY_ARGUMENTS) {
   }
   for (uint i = item; i < count; i += GROUP) out[out_offset + begin + i] = tile[i];
 }
+#elif PHASE == 2
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void sort_by(SORT_BY_ARGUMENTS) {
+  const ulong tile = get_global_id(0), first = tile * TILE, pair = first / (2 * width) * (2 * width);
+  if (first < size) {
+    const ulong a_count = min(width, size - pair), b_count = min(width, size - pair - a_count);
+    global const ELEMENT* a = in + in_offset + pair;
+    splits[tile] = split_of(a, a_count, a + a_count, b_count, first - pair);
+  }
+}
 #else
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void sort_by(SORT_BY_ARGUMENTS) {
   local ELEMENT tile[TILE];
-  local ulong ends[2];
   const uint item = get_local_id(0);
   const ulong first = get_group_id(0) * (ulong)TILE, pair = first / (2 * width) * (2 * width);
   const ulong a_count = min(width, size - pair), b_count = min(width, size - pair - a_count);
   global const ELEMENT* a = in + in_offset + pair;
   merge_part part;
+#if SPLIT
+  const ulong end = min(first - pair + TILE, a_count + b_count);
+  find_part(&part, splits[get_group_id(0)], end < a_count + b_count ? splits[get_group_id(0) + 1] : a_count, first - pair,
+            (uint)(end - (first - pair)));
+  load_part(&part, tile, a, a + a_count, item);
+#else
+  local ulong ends[2];
   load_parts(&part, tile, ends, a, a_count, a + a_count, b_count, first - pair, item);
+#endif
   ELEMENT merged[ITEMS];
   uint sources[ITEMS];
   merge_items(merged, sources, tile, part.a_count, part.count - part.a_count, item * ITEMS);
@@ -143,6 +167,12 @@ void sort_by(SORT_BY_ARGUMENTS) {
 #pragma unroll
   for (uint u = 0; u < ITEMS; ++u) tile[item * ITEMS + u] = merged[u];
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint i = item; i < part.count; i += GROUP) out[out_offset + first + i] = tile[i];
+  global ELEMENT* to = out + out_offset + first;
+  if (part.count == TILE) {
+#pragma unroll
+    for (uint u = 0; u < ITEMS; ++u) to[item + u * GROUP] = tile[item + u * GROUP];
+  } else {
+    for (uint i = item; i < part.count; i += GROUP) to[i] = tile[i];
+  }
 }
 #endif

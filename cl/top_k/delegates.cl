@@ -4,25 +4,27 @@
 // would have the k delegates of those before it. So all is read once here, and afterwards k spans. A. Gaihre, D. Zheng,
 // S. Weitze, L. Li, S. L. Song, C. Ding, X. S. Li and H. Liu, "Dr. Top-k: delegate-centric top-k on GPUs", SC 2021.
 //
-// Launch: one dimension, GROUP work-items a group, `parts` groups for each row. A work-item has KEPT neighbouring elements, TEAM
-// work-items a span.
+// Launch: one dimension, GROUP work-items a group, `parts` groups for each row. TEAM work-items have a span, of which each reads every
+// TEAM-th pack, and KEPT elements of one or several spans, so that teams read whole lines.
 #include "top_k/rows.clh"
 
 #ifndef GROUP
 #define GROUP 256
 #endif
-#ifndef LEVEL
-#define LEVEL 0  // 0: of the keys, 1: of delegates, again
-#endif
 #ifndef PACK
 #define PACK 4  // elements that are read at once
 #endif
 #ifndef KEPT
-#define KEPT 16  // a multiple of PACK
+#define KEPT 16  // a multiple of OWN
+#endif
+#ifndef OWN
+#define OWN KEPT  // elements of a work-item in a span: a multiple of PACK
 #endif
 #ifndef TEAM
 #define TEAM 32  // a power of two
 #endif
+#define SPAN (TEAM * OWN)
+#define SPANS (KEPT / OWN)  // of a work-item
 #ifndef ALIGNED
 #define ALIGNED 1  // 1: packs of a row are at multiples of their size
 #endif
@@ -60,31 +62,43 @@ void top_k_delegates(TOP_K_ARGUMENTS) {
   local sortable local_keys[GROUP];
   const uint item = get_local_id(0);
   const ulong row = get_group_id(0) / parts;
-  const ulong first = ((ulong)(get_group_id(0) % parts) * GROUP + item) * KEPT;
+  const uint lane = item % TEAM;
+  const ulong tile = (ulong)(get_group_id(0) % parts) * (GROUP * KEPT), first = tile + item / TEAM * SPAN;
 #if LEVEL == 0
   global const ELEMENT* elements = in + row_start(row, rows, in_offset, in_pitch, in_stride);
 #else
   global const ELEMENT* elements = images + from + row * padded(size);
 #endif
-  sortable best = ALL_BITS;
-  if (first + KEPT <= size) {
+  sortable best[SPANS];
+#pragma unroll
+  for (uint s = 0; s < SPANS; ++s) best[s] = ALL_BITS;
+  if (tile + GROUP * KEPT <= size) {
+    global const ELEMENT* mine = elements + first + lane * PACK;
     pack p[KEPT / PACK];
 #pragma unroll
     for (uint u = 0; u < KEPT / PACK; ++u) {
+      const uint at = u / (OWN / PACK) * (GROUP / TEAM * SPAN) + u % (OWN / PACK) * (TEAM * PACK);
 #if ALIGNED
-      p[u].all = ((global const pack_vector*)(elements + first))[u];
+      p[u].all = *(global const pack_vector*)(mine + at);
 #else
-      p[u].all = JOIN(vload, PACK)(0, elements + first + u * PACK);
+      p[u].all = JOIN(vload, PACK)(0, mine + at);
 #endif
     }
 #pragma unroll
     for (uint u = 0; u < KEPT / PACK; ++u)
 #pragma unroll
-      for (uint j = 0; j < PACK; ++j) best = min(best, image_of(p[u].each[j]));
+      for (uint j = 0; j < PACK; ++j) best[u / (OWN / PACK)] = min(best[u / (OWN / PACK)], image_of(p[u].each[j]));
   } else {
-    for (ulong i = first; i < size; ++i) best = min(best, image_of(elements[i]));
+#pragma unroll
+    for (uint s = 0; s < SPANS; ++s) {
+      const ulong begin = first + s * (GROUP / TEAM * SPAN), end = min(begin + SPAN, (ulong)size);
+      for (ulong i = begin + lane; i < end; i += TEAM) best[s] = min(best[s], image_of(elements[i]));
+    }
   }
-  team_least(&best, local_keys, item, TEAM);
-  if (item % TEAM == 0 && first < size)
-    images[to + row * padded((size - 1) / (TEAM * KEPT) + 1) + first / (TEAM * KEPT)] = best;
+#pragma unroll
+  for (uint s = 0; s < SPANS; ++s) {
+    const ulong begin = first + s * (GROUP / TEAM * SPAN);
+    team_least(&best[s], local_keys, item, TEAM);
+    if (lane == 0 && begin < size) images[to + row * padded((size - 1) / SPAN + 1) + begin / SPAN] = best[s];
+  }
 }

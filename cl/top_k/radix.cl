@@ -2,12 +2,15 @@
 // in which the last result is; then two more that count and place the results. T. Alabi, J. D. Blanchard, B. Gordon and
 // R. Steinbach, "Fast k-selection algorithms for graphics processing units", ACM JEA 17, 2012.
 //
+// With LEVEL 1 the row's elements are delegates (top_k/delegates.cl), and the results are a list of spans; with LISTED the row is what
+// such a list names.
+//
 // All groups of a launch narrow the interval by the counts that the launch before it left, so that nobody waits. Once the interval
 // has one image, passes have nothing to do.
 //
 // Launch: one dimension, GROUP work-items a group, `parts` groups for each row with `piece` neighbouring elements each. PHASE 0 is
 // launched `turn` = 0, 1, ... times, then 1 and 2 with the number of passes as their turn.
-//   lists: uint bins[passes][rows][DIGITS], zero at first; at `from` uint counts[rows][parts][2]; at `to` ulong states[passes +
+//   lists: at `bins_at` uint bins[passes][rows][DIGITS], zero at first; at `list_at` uint list[rows][k]; at `from` uint counts[rows][parts][2]; at `to` ulong states[passes +
 //   1][rows][3], the interval and how many of it are wanted
 #include "top_k/rows.clh"
 
@@ -23,6 +26,7 @@
 #ifndef DIGIT_BITS
 #define DIGIT_BITS 11
 #endif
+#define READ 8  // images of a work-item that are read at once
 #include "top_k/collectives.clh"
 #include "top_k/digits.clh"
 
@@ -30,14 +34,33 @@
 DEFINE_TEAM_REDUCE(team_sum, uint, sum_of)
 #endif
 
+#if LEVEL == 0
+#define ELEMENT KEY
+static inline sortable image_of(KEY key) { return order_of(key); }
+#else
+#define ELEMENT sortable
+static inline sortable image_of(sortable image) { return image; }
+#endif
+
+// Image i of the row. What a list names beyond the row comes last.
+static inline sortable image_at(global const ELEMENT* elements, global const uint* list, ulong i, uint size, uint span_bits) {
+  const uint place = place_of(list, (uint)i, span_bits);
+  return !LISTED || place < size ? image_of(elements[place]) : ALL_BITS;
+}
+
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void top_k_radix(TOP_K_ARGUMENTS) {
   local uint bins[DIGITS], sums[GROUP], left[1];
   local sortable ends[2];
   const uint item = get_local_id(0), part = (uint)(get_group_id(0) % parts);
   const ulong row = get_group_id(0) / parts;
-  const ulong begin = (ulong)part * piece, end = min(begin + piece, (ulong)size);
-  global const KEY* keys = in + row_start(row, rows, in_offset, in_pitch, in_stride);
+  const ulong begin = (ulong)part * piece, end = min(begin + piece, LISTED ? (ulong)k << span_bits : (ulong)size);
+#if LEVEL == 0
+  global const KEY* elements = in + row_start(row, rows, in_offset, in_pitch, in_stride);
+#else
+  global const sortable* elements = images + row * padded(size);
+#endif
+  global uint* list = lists + list_at + row * k;
   global ulong* states = (global ulong*)(lists + to) + ((ulong)turn * all_rows + row) * 3;
 
   sortable low = 0, high = ALL_BITS;
@@ -48,7 +71,7 @@ void top_k_radix(TOP_K_ARGUMENTS) {
 #else
   if (turn > 0) {
     global const ulong* last_state = states - all_rows * 3;
-    global const uint* counted = lists + ((ulong)(turn - 1) * all_rows + row) * DIGITS;
+    global const uint* counted = lists + bins_at + ((ulong)(turn - 1) * all_rows + row) * DIGITS;
     low = (sortable)last_state[0];
     high = (sortable)last_state[1];
     wanted = (uint)last_state[2];
@@ -73,20 +96,30 @@ void top_k_radix(TOP_K_ARGUMENTS) {
   if (low != high) {
     const uint shift = digit_shift(low, high);
     uint last = 0, run = 0;
-    for (ulong i = begin + item; i < end; i += GROUP)
-      count_image(bins, order_of(keys[i]), low, high, shift, &last, &run);
+    for (ulong i = begin + item; i < end; i += READ * GROUP) {
+      sortable x[READ];
+#pragma unroll
+      for (uint u = 0; u < READ; ++u) x[u] = i + u * GROUP < end ? image_at(elements, list, i + u * GROUP, size, span_bits) : 0;
+#pragma unroll
+      for (uint u = 0; u < READ; ++u)
+        if (i + u * GROUP < end) count_image(bins, x[u], low, high, shift, &last, &run);
+    }
     count_rest(bins, last, run);
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  global uint* all_bins = lists + ((ulong)turn * all_rows + row) * DIGITS;
+  global uint* all_bins = lists + bins_at + ((ulong)turn * all_rows + row) * DIGITS;
   for (uint d = item; d < DIGITS; d += GROUP)
     if (bins[d] > 0) atomic_add(&all_bins[d], bins[d]);
 #elif PHASE == 1
   uint below = 0, equal = 0;
-  for (ulong i = begin + item; i < end; i += GROUP) {
-    const sortable x = order_of(keys[i]);
-    below += x < low;
-    equal += x == low;
+  for (ulong i = begin + item; i < end; i += READ * GROUP) {
+#pragma unroll
+    for (uint u = 0; u < READ; ++u) {
+      const int is_there = i + u * GROUP < end;
+      const sortable x = is_there ? image_at(elements, list, i + u * GROUP, size, span_bits) : 0;
+      below += is_there && x < low;
+      equal += is_there && x == low;
+    }
   }
   team_sum(&below, sums, item, GROUP);
   team_sum(&equal, sums, item, GROUP);
@@ -103,7 +136,9 @@ void top_k_radix(TOP_K_ARGUMENTS) {
   }
   team_sum(&below, sums, item, GROUP);
   team_sum(&equal, sums, item, GROUP);
-#if SORTED && !NTH
+#if LEVEL
+  (void)values, (void)places, (void)spare;
+#elif SORTED && !NTH
   global KEY* row_values = (global KEY*)images + row * k;
   global PLACE* row_places = spare + row * k;
 #else
@@ -119,7 +154,7 @@ void top_k_radix(TOP_K_ARGUMENTS) {
 #pragma unroll
     for (uint u = 0; u < ITEMS; ++u) {
       if (first + u < end) {
-        const sortable x = order_of(keys[first + u]);
+        const sortable x = image_at(elements, list, first + u, size, span_bits);
         const uint what = x < low ? 1 : x == low ? 2 : 0;
         is[u / 16] |= what << u % 16 * 2;
         counts += what == 2 ? 0x10000 : what;
@@ -132,12 +167,15 @@ void top_k_radix(TOP_K_ARGUMENTS) {
       for (uint u = 0; u < ITEMS; ++u) {
         const uint what = is[u / 16] >> u % 16 * 2 & 3;
         const int takes = what == 1 || (what == 2 && at_equal < wanted);
-#if NTH
-        if (what == 2 && takes && at_equal == wanted - 1) row_values[0] = keys[first + u];
+#if NTH && !LEVEL
+        if (what == 2 && takes && at_equal == wanted - 1) row_values[0] = elements[place_of(list, (uint)(first + u), span_bits)];
+#elif LEVEL
+        if (takes) list[at_below + at_equal] = (uint)(first + u);
 #else
         if (takes) {
-          row_values[at_below + at_equal] = keys[first + u];
-          row_places[at_below + at_equal] = (PLACE)(first + u);
+          const uint place = place_of(list, (uint)(first + u), span_bits);
+          row_values[at_below + at_equal] = elements[place];
+          row_places[at_below + at_equal] = (PLACE)place;
         }
 #endif
         at_below += takes && what == 1;

@@ -18,12 +18,6 @@
 #ifndef CHOSEN
 #define CHOSEN 1024  // results, at most
 #endif
-#ifndef LEVEL
-#define LEVEL 0  // 0: of the keys, 1: of delegates
-#endif
-#ifndef LISTED
-#define LISTED 0  // 1: of spans in a list
-#endif
 #define ONLY_LAST (NTH && LEVEL == 0)
 #define STRIDE (ITEMS | 1)  // odd: stretches begin in different banks
 #define AT(i) ((uint)(i) / ITEMS * STRIDE + (uint)(i) % ITEMS)
@@ -33,16 +27,6 @@
 
 DEFINE_TEAM_REDUCE(team_least, sortable, min)
 DEFINE_TEAM_REDUCE(team_most, sortable, max)
-
-// The place of element i of the row, or of what is listed.
-static inline uint place_of(global const uint* list, uint i, uint span_bits) {
-#if LISTED
-  return (list[i >> span_bits] << span_bits) + (i & ((1u << span_bits) - 1));
-#else
-  (void)list, (void)span_bits;
-  return i;
-#endif
-}
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void top_k_tile(TOP_K_ARGUMENTS) {

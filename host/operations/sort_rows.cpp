@@ -106,6 +106,7 @@ Operation sort_rows_operation() {
       .steps = {{"radix", "8 bits a pass over all rows: count, scan, scatter"},
                 {"tile", "a row in local memory, read once"},
                 {"network", "rows in registers, several rows a group"},
+                {"keys_only", "a network of the keys' images, without their places"},
                 {"cpu", "one thread a row"}},
       .words = {shape_rule("Rows, and keys of each"),
                 type_rule(WordKind::scalar, "Type of the keys, as uint32 or half", "float32"),
@@ -143,6 +144,8 @@ Operation sort_rows_operation() {
                    {"4096x8192 uchar --payload places"},
                    {"4096x8192 --payload values --in-place"},
                    {"4096x4096 ulong --payload values", {}, "value_bytes=12"},
+                   {"65536x1000 double"},
+                   {"65536x100 half --descending --in-place"},
                    {"128x1048576"},
                    {"128x1048576 double --payload places"}},
   };

@@ -44,8 +44,8 @@ cl::Event launch(const Context& context, const TopKProblem& problem, const Opera
            number(o.places.batch_stride), number(problem.rows),
            number(plan::size_product(problem.rows, problem.batch)), word(l.number("size")), word(problem.k),
            word(l.number("parts")), word(l.number("piece")), word(l.number("span_bits")), turn_of(launch),
-           number(l.number("from")), number(l.number("to")), launch.scratch(0, in), launch.scratch(1, in),
-           launch.scratch(2, in));
+           number(l.number("from")), number(l.number("to")), number(l.number("bins_at")),
+           number(l.number("list_at")), launch.scratch(0, in), launch.scratch(1, in), launch.scratch(2, in));
   };
   return ops::run(context, name_of(problem.op).data(), plan_top_k, problem, options, bind);
 }

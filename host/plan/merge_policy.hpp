@@ -12,15 +12,21 @@ namespace smem::plan {
 struct MergePolicy {
   When when;
   Evidence evidence;
-  std::size_t group = 256;            ///< work-items
-  std::size_t items = 15;             ///< keys of each, at most; of 8 bytes half as many: an odd number
-  std::size_t bounds_group = 256;     ///< work-items that search
-  std::size_t groups_a_unit = 32;     ///< of a search
-  std::size_t cpu_groups_a_unit = 8;  ///< so that a late thread leaves little
+  std::size_t group = 256;  ///< work-items
+  std::size_t items = 15;   ///< keys of each, at most; of 8 bytes half as many: an odd number
+  /// A sort by a comparison has more groups for each unit than this: a launch finds what they merge.
+  std::size_t groups_that_search = 8;
+  std::size_t split_group = 64;                 ///< work-items of it: few, so that all units search
+  std::size_t bounds_group = 256;               ///< work-items that search
+  std::size_t groups_a_unit = 32;               ///< of a search
+  std::size_t cpu_groups_a_unit = 8;            ///< so that a late thread leaves little
   std::size_t cpu_keys = std::size_t{1} << 16;  ///< of a stretch, at least
 };
 
 inline constexpr MergePolicy kMergePolicies[] = {
+    {.when = {.family = "nvidia-hopper"},
+     .evidence = {.what = "no measurement: what ptxas keeps in registers"},
+     .items = 17},
     {.when = {.family = "intel"}, .evidence = kFromRegisters, .items = 7},
     {.evidence = kFromFacts},
 };

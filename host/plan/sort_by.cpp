@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -41,17 +43,38 @@ Launch base_launch(const SortByProblem& p, std::string_view variant, std::size_t
   return launch;
 }
 
-/// Adds the merges of runs of `width` elements, and the other array.
-void add_merges(const SortByProblem& p, std::size_t width, Launch merge, Plan& plan) {
+/// Adds the merges of runs of `width` elements, each after `split` where there is one, and the other array.
+void add_merges(const SortByProblem& p, std::size_t width, Launch merge, std::optional<Launch> split,
+                Plan& plan) {
   std::size_t merges = 0;
   while ((width << merges) < p.size)
     ++merges;
   plan.numbers.insert(plan.numbers.end(), {{"width", width}, {"merges", merges}});
-  merge.numbers = plan.numbers;
-  merge.repeats = merges;
-  merge.reason = "merges pairs of sorted runs: each group finds its part of both by bisection";
-  if (merges > 0) plan.after.push_back(std::move(merge));
   plan.reason = formatted("sorts runs of {} elements; {} merge passes follow", width, merges);
+  merge.reason = split ? "merges pairs of sorted runs, a tile of the result a group"
+                       : "merges pairs of sorted runs: each group finds its part of both by bisection";
+  for (std::size_t turn = 0; turn < merges; ++turn) {
+    merge.numbers = {{"turn", turn}};
+    if (split) {
+      split->numbers = merge.numbers;
+      plan.after.push_back(*split);
+    }
+    plan.after.push_back(merge);
+  }
+}
+
+/// The launch that finds, by bisection, where each of the tiles of `merge` begins in its runs.
+std::optional<Launch> split_of(const Device& device, const SortByProblem& p, std::size_t tiles,
+                               std::size_t group, std::size_t items) {
+  const MergePolicy& policy = merge_policy(device);
+  if (tiles <= policy.groups_that_search * device.compute_units) return std::nullopt;
+  Launch launch = base_launch(p, "splits", 2);
+  const std::size_t searching = group_for(device, policy.split_group, 0);
+  set_groups(launch, searching, divide_up(tiles, searching));
+  define(launch, {{"GROUP", searching}, {"TILE", group * items}});
+  launch.prediction.bytes_read = launch.prediction.bytes_written = 8 * real(tiles);
+  launch.reason = "finds by bisection where each tile of the result begins in both runs";
+  return launch;
 }
 
 Attempt by_groups(const Device& device, const SortByProblem& p, const PlanOverrides& fixed) {
@@ -76,8 +99,13 @@ Attempt by_groups(const Device& device, const SortByProblem& p, const PlanOverri
       };
       Plan plan;
       static_cast<Launch&>(plan) = make(0, "merge");
-      add_merges(p, tile, make(1, "merges"), plan);
+      std::optional<Launch> split = split_of(device, p, groups, group, items);
+      Launch merge = make(1, "merges");
+      if (split) define(merge, "SPLIT", 1);
+      const std::size_t splits = split ? size_product(groups, sizeof(std::uint64_t)) : 0;
+      add_merges(p, tile, std::move(merge), std::move(split), plan);
       add_scratch(plan, plan.after.empty() ? 0 : size_product(p.size, bytes));
+      add_scratch(plan, plan.after.empty() ? 0 : splits);
       return plan;
     }
     if (items == 1) return no_tile_fits(device);
@@ -98,7 +126,7 @@ Attempt cpu(const Device& device, const SortByProblem& p) {
   static_cast<Launch&>(plan) = make(0, "cpu");
   plan.prediction.bytes_read *= real(kLogRuns + 1);
   plan.prediction.bytes_written *= real(kLogRuns + 1);
-  add_merges(p, kBlock, make(1, "merges"), plan);
+  add_merges(p, kBlock, make(1, "merges"), std::nullopt, plan);
   add_scratch(plan, size_product(p.size, bytes_of_type(p.type)));
   return plan;
 }

@@ -102,6 +102,43 @@ Attempt network(const Device& device, const SortRowsProblem& p, const PlanOverri
   return plan;
 }
 
+/// A network of the keys' images alone.
+Attempt keys_only(const Device& device, const SortRowsProblem& p, const PlanOverrides& fixed) {
+  const SortRowsPolicy& policy = sort_rows_policy(device);
+  if (has_values(p)) return "keys without values or places only";
+  if (p.begin_bit != 0 || p.end_bit != 8 * size_of(p.keys)) return "all bits of the keys only";
+  const std::size_t image = size_of(p.keys) == 8 ? 8 : 4, wide = image / 4;
+  const std::size_t width = std::bit_ceil(at_least_1(p.cols)), most = at_least_1(policy.key_items / wide);
+  if (width > policy.keys_of_row / wide)
+    return formatted("more keys in a row than {}", policy.keys_of_row / wide);
+  const std::size_t items =
+      std::clamp<std::size_t>(width / 32, std::min<std::size_t>({4, width, most}), most);
+  const std::size_t team = width / items;
+  const std::size_t group =
+      group_for(device, fixed.work_items != 0 ? fixed.work_items : std::max(team, policy.network_group), 0);
+  const std::size_t entries = group * items;
+  const std::size_t local_bytes = (entries + entries / 32) * image + 4 * group + kSortWords;
+  if (group < team || team > 32 * items || local_bytes > device.local_bytes)
+    return formatted("a row of {} keys does not fit the registers of a group", p.cols);
+  if (divide_up(all_rows(p), group / team) > kMaxTiles) return "more rows than a launch can have work-groups";
+  Plan plan;
+  static_cast<Launch&>(plan) =
+      base_launch(p, "keys_only", "sort_rows/keys_only.cl", "sort_rows_keys_only", true);
+  set_groups(plan, group, divide_up(all_rows(p), group / team));
+  plan.items_per_work_item = items;
+  plan.tile_rows = group / team;
+  plan.tile_cols = width;
+  plan.local_bytes = local_bytes;
+  define(plan,
+         {{"GROUP", group}, {"LOG_TEAM", std::countr_zero(team)}, {"LOG_ITEMS", std::countr_zero(items)}});
+  if (uses_shuffles(device, group)) define(plan, "SHUFFLE", 1);
+  define_sub_group(device, plan);
+  predict_once(p, plan);
+  plan.reason = formatted(
+      "one reading: {} work-items sort the images of a row of up to {} keys, without places", team, width);
+  return plan;
+}
+
 Attempt tile(const Device& device, const SortRowsProblem& p, const PlanOverrides& fixed) {
   const SortRowsPolicy& policy = sort_rows_policy(device);
   const SortProblem row = one_row(p);
@@ -244,14 +281,16 @@ Attempt cpu(const Device& device, const SortRowsProblem& p) {
 
 std::vector<std::string_view> preference(const Device& device, const SortRowsProblem& /*p*/,
                                          const PlanOverrides& /*fixed*/) {
-  if (runs_cpu_variant(device)) return {"cpu", "network", "tile", "radix"};
-  return {"network", "tile", "radix"};
+  if (runs_cpu_variant(device)) return {"cpu", "keys_only", "network", "tile", "radix"};
+  return {"keys_only", "network", "tile", "radix"};
 }
 
 std::string why_not(const Device& /*device*/, const SortRowsProblem& /*p*/, std::string_view variant,
                     const Plan& chosen) {
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
   if (variant == "radix") return "reads and writes every key in each pass";
+  if (variant == "network") return "carries the places of keys, which no one asks for";
+  if (variant == "keys_only") return "keys without values only";
   if (variant == "tile") return "local memory and barriers, for rows that registers hold";
   return "one thread a row";
 }
@@ -292,12 +331,15 @@ void plan::check_sort_rows(const Device& /*device*/, const SortRowsProblem& prob
 plan::Attempt plan::sort_rows_attempt(const Device& device, const SortRowsProblem& p,
                                       const PlanOverrides& fixed, std::string_view variant) {
   if (variant == "cpu") return cpu(device, p);
+  if (variant == "keys_only") return keys_only(device, p, fixed);
   if (variant == "network") return network(device, p, fixed);
   if (variant == "tile") return tile(device, p, fixed);
   return radix(device, p, fixed);
 }
 
-std::vector<std::string_view> sort_rows_variants() { return {"radix", "tile", "network", "cpu"}; }
+std::vector<std::string_view> sort_rows_variants() {
+  return {"radix", "tile", "network", "keys_only", "cpu"};
+}
 
 Plan plan_sort_rows(const Device& device, const SortRowsProblem& problem, const PlanOverrides& overrides) {
   return plan_call(kSortRows, "sort_rows", problem.keys, device, problem, overrides);

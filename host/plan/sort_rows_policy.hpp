@@ -15,6 +15,8 @@ struct SortRowsPolicy {
   std::size_t network_keys = 512;     ///< of a row that a network sorts, at most; of 8 bytes half as many
   std::size_t network_items = 8;      ///< entries of a work-item, at most; of 16 bytes half as many
   std::size_t network_group = 128;    ///< work-items
+  std::size_t keys_of_row = 8192;     ///< of 4 bytes, of a row that a network of images alone sorts, at most
+  std::size_t key_items = 16;         ///< of each work-item, at most
   std::size_t tile_group = 512;       ///< work-items that sort a row in local memory, at most
   std::size_t usual_items = 8;        ///< keys of each, where there are fewer work-items
   std::size_t tile_items = 16;        ///< keys of each, at most; of 8 bytes half as many
@@ -40,6 +42,7 @@ inline constexpr SortRowsPolicy kSortRowsPolicies[] = {
     {.when = {.family = "intel"},
      .evidence = kFromRegisters,
      .network_items = 4,
+     .key_items = 8,
      .usual_items = 4,
      .tile_items = 8,
      .pair_items = 8},

@@ -2,10 +2,7 @@
 #include <smem/top_k_plan.hpp>
 
 #include "formatted.hpp"
-#include "plan/sort_types.hpp"
-#include "plan/top_k_checks.hpp"
-#include "plan/top_k_policy.hpp"
-#include "plan/variants.hpp"
+#include "plan/top_k_launches.hpp"
 
 #include <algorithm>
 #include <array>
@@ -20,55 +17,8 @@ namespace smem {
 namespace {
 
 using namespace plan;
-
-constexpr std::size_t kMostTile = 32768;  // elements of a tile: their numbers are halves of words
-constexpr std::size_t kTileDigits = 256;  // bins of a digit in a tile
-constexpr std::size_t kWords = 64;  // bytes of the kernels' own words in local memory, with their alignment
-
-const char* operation_name(const TopKProblem& p) { return name_of(p.op).data(); }
-
-std::size_t all_rows(const TopKProblem& p) { return size_product(p.rows, p.batch); }
-/// Of an image of an element (cl/top_k/rows.clh).
-std::size_t image_bytes(const TopKProblem& p) { return size_of(p.type) == 8 ? 8 : 4; }
-/// A row of images begins at a multiple of 64 bytes.
-std::size_t padded(std::size_t size) { return round_up(size, 16); }
-bool orders(const TopKProblem& p) { return p.sorted && p.op == TopKOp::top_k; }
-std::size_t results_bytes(const TopKProblem& p) {
-  return p.op == TopKOp::top_k ? p.k * (size_of(p.type) + size_of(p.places)) : size_of(p.type);
-}
-
-void define_launch(const TopKProblem& p, Launch& launch, const char* variant, const char* file,
-                   const char* entry) {
-  launch.operation = operation_name(p);
-  launch.variant = variant;
-  launch.kernel_file = file;
-  launch.entry_point = entry;
-  define_order(launch, p.type, p.total_order, !p.least);
-  launch.text_defines.emplace_back("PLACE", word_of(size_of(p.places)));
-  if (!p.sorted) define(launch, "SORTED", 0);
-  if (p.op == TopKOp::nth_element) define(launch, "NTH", 1);
-}
-
-/// A group for each of `parts` parts of each row, that read `size` elements of it.
-void set_rows(const TopKProblem& p, Launch& launch, std::size_t group, std::size_t parts, std::size_t size) {
-  set_groups(launch, group, size_product(all_rows(p), parts));
-  launch.numbers.insert(launch.numbers.begin(), {{"size", size}, {"parts", parts}});
-}
-
-/// Whether a launch of so many groups for each row can be.
-bool has_groups(const TopKProblem& p, std::size_t parts) {
-  return size_product(all_rows(p), parts) <= kMaxTiles;
-}
-
-void define_collectives(const Device& device, Launch& launch, std::size_t group) {
-  define(launch, "GROUP", group);
-  if (uses_shuffles(device, group)) define(launch, "SHUFFLE", 1);
-}
-
-/// Work-items of a tile, and the elements of each.
-struct Tile {
-  std::size_t group = 0, items = 0, chosen = 0, local_bytes = 0;
-};
+using namespace plan::selection;
+using selection::Tile;
 
 /// A tile of `count` elements; nothing where none fits local memory.
 std::optional<Tile> tile_of(const Device& device, const TopKProblem& p, std::size_t count,
@@ -117,10 +67,6 @@ void make_tile(const Device& device, const TopKProblem& p, const Tile& tile, con
   launch.prediction.local_bytes = read * real(image_bytes(p)) * real(size_of(p.type) + 3);
 }
 
-void predict_results(const TopKProblem& p, Launch& launch) {
-  launch.prediction.bytes_written = real(all_rows(p)) * real(results_bytes(p));
-}
-
 Attempt tile(const Device& device, const TopKProblem& p, std::size_t wanted) {
   const std::optional<Tile> tile = tile_of(device, p, p.cols, wanted);
   if (!tile) return formatted("a row of {} elements does not fit local memory", p.cols);
@@ -133,12 +79,31 @@ Attempt tile(const Device& device, const TopKProblem& p, std::size_t wanted) {
   return plan;
 }
 
-/// The levels of delegates: how many elements each has, the row first, and how large spans are.
-struct Levels {
-  std::size_t span_bits = 0;
-  std::vector<std::size_t> sizes;
-  Tile tile;
-};
+Attempt registers(const Device& device, const TopKProblem& p, std::size_t wanted) {
+  const TopKPolicy& policy = top_k_policy(device);
+  if (p.k > policy.register_k) return formatted("more than {} results", policy.register_k);
+  const std::size_t items = policy.register_items * 4 / image_bytes(p);
+  std::size_t group = std::bit_ceil(std::max(divide_up(at_least_1(p.cols), items), 2 * p.k));
+  group = group_for(device, wanted != 0 ? wanted : std::max<std::size_t>(group, 64), 0);
+  if (group < p.k || group * items < p.cols)
+    return formatted("a row of {} elements does not fit the registers of a group", p.cols);
+  if (!has_groups(p, 1)) return "more rows than a launch can have work-groups";
+  Plan plan;
+  define_launch(p, plan, "registers", "top_k/registers.cl", "top_k_registers");
+  set_rows(p, plan, group, 1, p.cols);
+  plan.items_per_work_item = std::bit_ceil(divide_up(at_least_1(p.cols), group));
+  plan.tile_cols = group * plan.items_per_work_item;
+  const std::size_t candidates = std::bit_ceil(std::max<std::size_t>(2 * p.k, 64));
+  plan.local_bytes =
+      candidates * (image_bytes(p) + 6) + group * (image_bytes(p) + 4) + 4 * kTileDigits + kWords;
+  if (plan.local_bytes > device.local_bytes) return no_tile_fits(device);
+  define_collectives(device, plan, group);
+  define(plan, {{"ITEMS", plan.items_per_work_item}, {"CANDIDATES", candidates}});
+  plan.prediction.bytes_read = real(all_rows(p), p.cols, size_of(p.type));
+  predict_results(p, plan);
+  plan.reason = "one launch: a group reads its row once; the best of each work-item bound the results";
+  return plan;
+}
 
 /// The largest spans of which k fit a tile, and of which a row has k; nothing where not even small ones do.
 std::optional<Levels> levels_of(const Device& device, const TopKProblem& p, std::size_t wanted) {
@@ -160,54 +125,22 @@ std::optional<Levels> levels_of(const Device& device, const TopKProblem& p, std:
   return std::nullopt;
 }
 
-/// The launch that makes the delegates of a level's elements.
-std::optional<Launch> delegates_of(const Device& device, const TopKProblem& p, const Levels& levels,
-                                   std::size_t level, std::size_t wanted) {
-  const TopKPolicy& policy = top_k_policy(device);
-  const std::size_t bytes = level == 0 ? size_of(p.type) : image_bytes(p), pack = 16 / bytes;
-  const std::size_t span = std::size_t{1} << levels.span_bits;
-  std::size_t kept = std::min(span, std::max(policy.kept_bytes / bytes, pack));
-  const std::size_t group = group_for(device, wanted != 0 ? wanted : policy.delegate_group, image_bytes(p));
-  if (group == 0) return std::nullopt;
-  kept = std::max(kept, span / group);
-  const std::size_t size = levels.sizes.at(level), parts = divide_up(size, group * kept);
-  if (!has_groups(p, parts)) return std::nullopt;
-  Launch launch;
-  define_launch(p, launch, level == 0 ? "delegates" : "delegates_again", "top_k/delegates.cl",
-                "top_k_delegates");
-  set_rows(p, launch, group, parts, size);
-  launch.items_per_work_item = kept;
-  launch.vector_width = pack;
-  launch.tile_cols = span;
-  launch.local_bytes = group * image_bytes(p) + kWords;
-  define_collectives(device, launch, group);
-  define(launch, {{"PACK", pack}, {"KEPT", kept}, {"TEAM", span / kept}});
-  if (level != 0) define(launch, "LEVEL", 1);
-  if (level == 0 && p.row_alignment < 16) define(launch, "ALIGNED", 0);
-  launch.prediction.bytes_read = real(all_rows(p), size, bytes);
-  launch.prediction.bytes_written = real(all_rows(p), levels.sizes.at(level + 1), image_bytes(p));
-  launch.reason = formatted("the best of each {} neighbours (their delegate)", span);
-  return launch;
-}
-
-Attempt delegates(const Device& device, const TopKProblem& p, std::size_t wanted) {
-  const std::optional<Levels> levels = levels_of(device, p, wanted);
-  if (!levels) return formatted("no local memory for {} spans of elements, or fewer spans in a row", p.k);
-  const std::size_t count = levels->sizes.size() - 1;  // of levels that are made
+Attempt delegates(const Device& device, const TopKProblem& p, const Levels& levels, std::size_t wanted) {
+  const std::size_t count = levels.sizes.size() - 1;  // of levels that are made
   std::vector<std::size_t> begins{0, 0};
   for (std::size_t level = 1; level < count; ++level)
-    begins.push_back(begins.back() + size_product(all_rows(p), padded(levels->sizes[level])));
+    begins.push_back(begins.back() + size_product(all_rows(p), padded(levels.sizes[level])));
   Plan plan;
   for (std::size_t level = 0; level < count; ++level) {
-    std::optional<Launch> launch = delegates_of(device, p, *levels, level, wanted);
+    std::optional<Launch> launch = delegates_of(device, p, levels, level, wanted);
     if (!launch) return "more spans than a launch can have work-groups";
     launch->numbers.insert(launch->numbers.end(), {{"from", begins[level]}, {"to", begins[level + 1]}});
     plan.before.push_back(std::move(*launch));
   }
   std::size_t turn = 1;
   for (std::size_t level = count; level > 0; --level) {
-    const TileSource source{levels->sizes[level], level, begins[level], level < count, levels->span_bits};
-    const std::optional<Tile> tile = source.listed ? levels->tile : tile_of(device, p, source.size, wanted);
+    const TileSource source{levels.sizes[level], level, begins[level], level < count, levels.span_bits};
+    const std::optional<Tile> tile = source.listed ? levels.tile : tile_of(device, p, source.size, wanted);
     if (!tile) return "no local memory for the last delegates";
     Launch launch;
     define_launch(p, launch, source.listed ? "spans_of_spans" : "spans", "top_k/tile.cl", "top_k_tile");
@@ -219,100 +152,25 @@ Attempt delegates(const Device& device, const TopKProblem& p, std::size_t wanted
     turn = 1 - turn;
   }
   define_launch(p, plan, "delegates", "top_k/tile.cl", "top_k_tile");
-  make_tile(device, p, levels->tile, {.size = p.cols, .listed = true, .span_bits = levels->span_bits}, plan);
+  make_tile(device, p, levels.tile, {.size = p.cols, .listed = true, .span_bits = levels.span_bits}, plan);
   plan.numbers.emplace_back("turn", turn);
   predict_results(p, plan);
-  const std::size_t last = size_product(all_rows(p), padded(levels->sizes[count]));
+  const std::size_t last = size_product(all_rows(p), padded(levels.sizes[count]));
   add_scratch(plan, (begins[count] + last) * image_bytes(p));
   add_scratch(plan, 2 * 4 * size_product(all_rows(p), p.k));
   plan.reason = formatted("one pass finds the best of each {} neighbours; then only {} such spans are read",
-                          std::size_t{1} << levels->span_bits, p.k);
+                          std::size_t{1} << levels.span_bits, p.k);
   return plan;
 }
 
-/// Launches after the selection that sort its results, which stand in temporary memory.
-bool add_order(const Device& device, const TopKProblem& p, Plan& plan) {
-  const TopKPolicy& policy = top_k_policy(device);
-  std::size_t tile = std::min(policy.order_tile, std::bit_ceil(at_least_1(p.k)));
-  while (tile > 1 && tile * (image_bytes(p) + 2) + kWords > device.local_bytes)
-    tile /= 2;
-  const std::size_t group = group_for(device, std::min(policy.order_group, tile), 0);
-  const std::size_t tiles = divide_up(at_least_1(p.k), tile);
-  std::size_t merges = 0;
-  while ((tile << merges) < p.k)
-    ++merges;
-  if (!has_groups(p, tiles) || !has_groups(p, divide_up(at_least_1(p.k), group))) return false;
-  Launch sort;
-  define_launch(p, sort, "sort", "top_k/order.cl", "top_k_order");
-  set_rows(p, sort, group, tiles, p.cols);
-  sort.tile_cols = tile;
-  sort.local_bytes = tile * (image_bytes(p) + 2) + kWords;
-  define(sort, {{"GROUP", group}, {"TILE", tile}});
-  sort.numbers.emplace_back("turn", merges % 2 == 0 ? 1 : 0);
-  sort.prediction.bytes_read = sort.prediction.bytes_written = real(all_rows(p)) * real(results_bytes(p));
-  sort.reason = "a sorting network sorts tiles of results";
-  plan.after.push_back(std::move(sort));
-  if (merges == 0) return true;
-  Launch merge;
-  define_launch(p, merge, "merge", "top_k/order.cl", "top_k_order");
-  set_rows(p, merge, group, divide_up(p.k, group), p.cols);
-  merge.repeats = merges;
-  define(merge, {{"GROUP", group}, {"PHASE", 1}});
-  merge.numbers.emplace_back("piece", tile);
-  merge.prediction.bytes_read = merge.prediction.bytes_written = real(all_rows(p)) * real(results_bytes(p));
-  merge.reason = "merges pairs of sorted runs: each result finds its rank in the other run by bisection";
-  plan.after.push_back(std::move(merge));
-  return true;
-}
-
-Attempt radix_select(const Device& device, const TopKProblem& p, std::size_t wanted) {
-  const TopKPolicy& policy = top_k_policy(device);
-  const std::size_t group = group_for(device, wanted != 0 ? wanted : policy.radix_group, 4, 8 + kWords);
-  if (group == 0) return no_tile_fits(device);
-  std::size_t digit_bits = p.cols < policy.long_row ? policy.digit_bits : policy.digit_bits_of_long;
-  const auto local_bytes = [&] { return 4 * (std::size_t{1} << digit_bits) + 4 * group + kWords; };
-  while (digit_bits > 1 && local_bytes() > device.local_bytes)
-    --digit_bits;
-  if (local_bytes() > device.local_bytes) return no_tile_fits(device);
-  const std::size_t digits = std::size_t{1} << digit_bits;
-  const std::size_t passes = divide_up(8 * size_of(p.type), digit_bits), step = group * policy.radix_items;
-  const std::size_t most = at_least_1(policy.groups_a_unit * device.compute_units / at_least_1(all_rows(p)));
-  const std::size_t piece = round_up(divide_up(at_least_1(p.cols), most), step);
-  const std::size_t parts = divide_up(at_least_1(p.cols), piece);
-  if (!has_groups(p, parts)) return "more rows than a launch can have work-groups";
-  const std::size_t bins = size_product(all_rows(p), passes * digits);
-  const std::size_t states = round_up(bins + 2 * size_product(all_rows(p), parts), 2);
-  const auto make = [&](Launch& launch, const char* variant, std::size_t phase, std::size_t turn) {
-    define_launch(p, launch, variant, "top_k/radix.cl", "top_k_radix");
-    set_rows(p, launch, group, parts, p.cols);
-    launch.numbers.insert(launch.numbers.end(),
-                          {{"piece", piece}, {"turn", turn}, {"from", bins}, {"to", states}});
-    launch.items_per_work_item = policy.radix_items;
-    launch.tile_cols = step;
-    launch.local_bytes = local_bytes();
-    define_collectives(device, launch, group);
-    define(launch, {{"ITEMS", policy.radix_items}, {"DIGIT_BITS", digit_bits}, {"PHASE", phase}});
-    launch.prediction.bytes_read = real(all_rows(p), p.cols, size_of(p.type));
-  };
-  Plan plan;
-  make(plan, "radix_select", 2, passes);
-  plan.reason = formatted("{} passes of {} bits find the k-th element; two more count and write the results",
-                          passes, digit_bits);
-  predict_results(p, plan);
-  Launch histogram;
-  make(histogram, "histogram", 0, 0);
-  histogram.repeats = passes;
-  histogram.reason = "counts of each digit among the elements that can still be the k-th";
-  Launch count;
-  make(count, "count", 1, passes);
-  count.reason = "number of results in each part";
-  plan.before = {std::move(histogram), std::move(count)};
-  const std::size_t results = orders(p) ? size_product(all_rows(p), p.k) : 0;
-  add_scratch(plan, size_product(results, size_of(p.type)));
-  add_scratch(plan, 4 * states + 24 * size_product(all_rows(p), passes + 1), 4 * bins);
-  add_scratch(plan, size_product(results, size_of(p.places)));
-  if (orders(p) && !add_order(device, p, plan)) return "more results than a launch can have work-groups";
-  return plan;
+/// By tiles where two levels or less lead to one.
+Attempt some_delegates(const Device& device, const TopKProblem& p, std::size_t wanted) {
+  const std::optional<Levels> levels = levels_of(device, p, wanted);
+  if (!levels || levels->sizes.size() > 3) {
+    Attempt many = many_delegates(device, p, wanted);
+    if (many.plan || !levels) return many;
+  }
+  return delegates(device, p, *levels, wanted);
 }
 
 /// Spans for a thread, so that there are about as many delegates as elements in k spans. 0: where these
@@ -373,20 +231,25 @@ Attempt cpu(const Device& device, const TopKProblem& p) {
 Attempt plan_variant(const Device& device, const TopKProblem& p, const PlanOverrides& fixed,
                      std::string_view variant) {
   if (variant == "tile") return tile(device, p, fixed.work_items);
-  if (variant == "delegates") return delegates(device, p, fixed.work_items);
+  if (variant == "registers") return registers(device, p, fixed.work_items);
+  if (variant == "delegates") return some_delegates(device, p, fixed.work_items);
   if (variant == "cpu") return cpu(device, p);
   return radix_select(device, p, fixed.work_items);
 }
 
 std::vector<std::string_view> preference(const Device& device, const TopKProblem& /*p*/,
                                          const PlanOverrides& /*fixed*/) {
-  if (runs_cpu_variant(device)) return {"cpu", "tile", "delegates", "radix_select"};
-  return {"tile", "delegates", "radix_select"};
+  if (runs_cpu_variant(device)) return {"cpu", "tile", "registers", "delegates", "radix_select"};
+  return {"registers", "tile", "delegates", "radix_select"};
 }
 
 std::string why_not(const Device& /*device*/, const TopKProblem& /*p*/, std::string_view variant,
                     const Plan& chosen) {
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
+  if (chosen.variant == "registers")
+    return variant == "tile" ? "local memory and its atomics for all elements"
+                             : "takes several launches; one group reads such a row once";
+  if (variant == "registers") return "one group a row, and few results";
   if (chosen.variant == "tile") return "takes several launches; one group reads such a row once";
   if (variant == "cpu") return "one thread a row";
   return "reads all elements once for each digit";
@@ -428,7 +291,9 @@ std::string_view name_of(TopKOp op) {
   return plan::name_among(kNames, op);
 }
 
-std::vector<std::string_view> top_k_variants() { return {"radix_select", "delegates", "tile", "cpu"}; }
+std::vector<std::string_view> top_k_variants() {
+  return {"radix_select", "delegates", "tile", "registers", "cpu"};
+}
 
 Plan plan_top_k(const Device& device, const TopKProblem& problem, const PlanOverrides& overrides) {
   return plan_call(kTopK, "top_k", problem.type, device, problem, overrides);

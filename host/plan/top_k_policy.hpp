@@ -16,10 +16,15 @@ struct TopKPolicy {
   std::size_t tile_items = 16;       ///< elements of each of them, where there are fewer work-items
   std::size_t delegate_group = 256;  ///< work-items that make delegates
   std::size_t kept_bytes = 64;       ///< of elements that each of them reads at once
-  std::size_t span_bits = 9;         ///< of a delegate's span, at most: 512 elements
-  std::size_t radix_group = 256;     ///< work-items of a group that shares a row
-  std::size_t groups_a_unit = 8;     ///< of those, in all
-  std::size_t radix_items = 16;      ///< elements of each of their work-items at once
+  std::size_t least_team = 8;  ///< work-items that read a span, where it has a pack for each: a whole line
+  std::size_t least_gain =
+      4;  ///< the k spans have at most such a part of the row, or radix select reads it all
+  std::size_t register_k = 128;     ///< results of a row in registers, at most
+  std::size_t register_items = 16;  ///< elements of 4 bytes of each work-item, at most
+  std::size_t span_bits = 9;        ///< of a delegate's span, at most: 512 elements
+  std::size_t radix_group = 256;    ///< work-items of a group that shares a row
+  std::size_t groups_a_unit = 8;    ///< of those, in all
+  std::size_t radix_items = 16;     ///< elements of each of their work-items at once
   /// Of a row of fewer elements, and of longer ones, whose readings cost more than the tables of bins.
   std::size_t digit_bits = 8, digit_bits_of_long = 11;
   std::size_t long_row = std::size_t{1} << 18;
@@ -32,7 +37,11 @@ struct TopKPolicy {
 };
 
 inline constexpr TopKPolicy kTopKPolicies[] = {
-    {.when = {.family = "intel"}, .evidence = kFromRegisters, .group = 256, .kept_bytes = 32},
+    {.when = {.family = "intel"},
+     .evidence = kFromRegisters,
+     .group = 256,
+     .kept_bytes = 32,
+     .register_items = 8},
     {.evidence = kFromFacts},
 };
 

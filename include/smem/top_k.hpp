@@ -28,9 +28,10 @@ struct TopK {
 /// nor fp64. `in` has at most 2^32 - 65536 elements, and k is from 0 to that number. `values` has the type of
 /// `in`; `places` has k elements of uint32 or uint64. No two views overlap.
 ///
-/// A few of many elements take one pass over the input; otherwise each digit of 11 bits takes one. Temporary
-/// memory: Plan::scratch_bytes. The same bits in every run. No host wait. \returns the event that completes
-/// with the results. \throws Error when `values` is longer than `in`, types or sizes do not fit, a view
+/// Up to about one in thirty elements are selected in one pass over the input and passes over parts of it;
+/// more, in a pass for each digit of 11 bits and two more. Temporary memory: Plan::scratch_bytes. The same
+/// bits in every run. No host wait. \returns the event that completes with the results. \throws Error when
+/// `values` is longer than `in`, types or sizes do not fit, a view
 /// exceeds its buffer, overlaps an output or belongs to another context, or the variant cannot run. The error
 /// names the argument, and nothing is enqueued.
 ///
