@@ -2,6 +2,7 @@
 #include <smem/conv2d_plan.hpp>
 
 #include "formatted.hpp"
+#include "plan/conv2d_nvidia.hpp"
 #include "plan/conv2d_policy.hpp"
 #include "plan/conv2d_variants.hpp"
 #include "plan/pixels.hpp"
@@ -40,6 +41,9 @@ bool prefers_implicit(const Device& device, const Conv2dProblem& p) {
 std::vector<std::string_view> preference(const Device& device, const Conv2dProblem& p,
                                          const PlanOverrides& /*fixed*/) {
   const conv2d::Worth& columns = conv2d::policy_of(device).columns;
+  if (conv2d::is_straight(p) && conv2d::prefers_mma(device, p))
+    return {"gemm", "mma", "implicit", "direct", "naive"};
+  if (conv2d::prefers_mma(device, p)) return {"mma", "gemm", "implicit", "direct", "naive"};
   if (prefers_product(device, p)) return {"gemm", "implicit", "cpu", "direct", "naive"};
   if (prefers_implicit(device, p) && columns.holds(p.group_filters(), p.depth()))
     return {"implicit", "gemm", "direct", "naive"};
@@ -50,6 +54,10 @@ std::vector<std::string_view> preference(const Device& device, const Conv2dProbl
 
 std::string why_not(const Device& device, const Conv2dProblem& p, std::string_view variant,
                     const Plan& chosen) {
+  if (variant == "mma" && chosen.variant == "gemm") return "the input is a factor as it lies";
+  if (variant == "mma")
+    return formatted("{} filters a group of {} weights leave most of its tiles empty", p.group_filters(), p.depth());
+  if (chosen.variant == "mma" && variant != "naive") return "it multiplies without matrix units, or lays columns in memory";
   if (variant == "naive") return formatted("each result reads {} numbers of global memory", 2 * p.depth());
   if (variant == "gemm") {
     return formatted("{} filters a group of {} weights: the columns cost more than they save",
@@ -66,7 +74,8 @@ std::string why_not(const Device& device, const Conv2dProblem& p, std::string_vi
   return "work-items of few results are loops on a CPU";
 }
 
-const Evidence& evidence(const Device& device, const Conv2dProblem& /*p*/, const Plan& /*plan*/) {
+const Evidence& evidence(const Device& device, const Conv2dProblem& /*p*/, const Plan& plan) {
+  if (plan.variant == "mma") return conv2d::nvidia::policy_of(device).evidence;
   return conv2d::policy_of(device).evidence;
 }
 
@@ -120,7 +129,7 @@ void plan::conv2d::check(const Device& device, const Conv2dProblem& p) {
   }
 }
 
-std::vector<std::string_view> conv2d_variants() { return {"naive", "direct", "implicit", "cpu", "gemm"}; }
+std::vector<std::string_view> conv2d_variants() { return {"naive", "direct", "implicit", "cpu", "gemm", "mma"}; }
 
 Plan plan_conv2d(const Device& device, const Conv2dProblem& problem, const PlanOverrides& overrides) {
   return plan_call(kConv2d, kOperation, problem.type, device, problem, overrides);

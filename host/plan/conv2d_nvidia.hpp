@@ -1,0 +1,52 @@
+/// The numbers of "mma", convolutions by NVIDIA's matrix units (cl/nvidia/conv2d/mma.cl).
+#pragma once
+
+#include "plan/policy.hpp"
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+namespace smem::plan::conv2d::nvidia {
+
+/// Results and filters of a work-group, by warps.
+struct Mma {
+  struct Shape {
+    std::size_t warps_m, warps_n, warp_m, warp_n, stages;
+  } of;
+  std::size_t resident;  ///< groups of it that share a multiprocessor
+  /// Nanoseconds of a step of 64 weights, by a group that is alone on its multiprocessor and by each of
+  /// several, and before the first and after the last one.
+  double step, shared, tile;
+
+  constexpr std::size_t tile_m() const { return of.warps_m * of.warp_m; }
+  constexpr std::size_t tile_n() const { return of.warps_n * of.warp_n; }
+  constexpr std::size_t group() const { return 32 * of.warps_m * of.warps_n; }
+  constexpr std::size_t local_bytes() const {
+    return of.stages * (tile_m() + tile_n()) * 128 + tile_m() * 8;
+  }
+};
+
+// The times of gemm's tiles of the same size; those of the last two are guesses.
+inline constexpr std::array<Mma, 6> kMma{{
+    {{2, 2, 64, 64, 3}, 2, 1254, 627, 4960},
+    {{2, 2, 64, 32, 4}, 2, 746, 373, 2880},
+    {{2, 2, 32, 64, 4}, 2, 780, 390, 2830},
+    {{2, 2, 32, 32, 4}, 3, 378, 264, 1470},
+    {{4, 1, 32, 32, 4}, 2, 420, 290, 1470},
+    {{4, 1, 32, 16, 4}, 3, 350, 230, 1470},
+}};
+
+struct Policy {
+  When when;
+  Evidence evidence = {.what = "no measurement yet: the tiles of gemm's products on a Hopper"};
+  std::span<const Mma> mma = kMma;
+  /// Filters of a group and weights of one, from which matrix units are worth their packing.
+  std::size_t least_filters = 8, least_depth = 16;
+};
+
+inline constexpr Policy kPolicies[] = {{}};
+
+inline const Policy& policy_of(const Device& device) { return row_for(kPolicies, device); }
+
+}  // namespace smem::plan::conv2d::nvidia
