@@ -88,7 +88,7 @@ Case read(const Words& words) {
   p.padding = {before, before, after, after};
   p.out_width = convolved_size(p.width, p.window.width, p.stride.x, p.dilation.x, before, after);
   p.out_height = convolved_size(p.height, p.window.height, p.stride.y, p.dilation.y, before, after);
-  if (words.text("layout") == "interleaved") {
+  if (words.flag("interleaved")) {
     p.in_interleaved = p.in_channels > 1;
     p.weights_interleaved = p.groups > 0 && p.group_channels() > 1;
     p.out_interleaved = p.out_channels > 1;
@@ -180,8 +180,7 @@ Operation conv2d_operation() {
                                     "Padding on all sides; default: such that a stride of 1 keeps the size",
                                     "same")),
                 number_rule("groups", "Groups of channels", "1"),
-                choice_rule("layout", "Channels are planes, or interleaved: side by side in each cell",
-                            {"planar", "interleaved"}),
+                flag_rule("interleaved", "Channels side by side in each cell, not planes (NHWC)"),
                 flag_rule("bias", "Add a bias for each filter"), activation_rule("Of the sum with its bias")},
       .read = read,
       // Layers of ResNet-50 and MobileNet.
@@ -192,8 +191,8 @@ Operation conv2d_operation() {
                 "30x7 double --channels 3 --filters 4 --window 5 --padding 1 --dilation 2 --activation gelu",
                 "33x20 float --channels 4 --filters 4 --groups 4 --window 2",
                 "12x12 float --channels 16 --filters 40 --padding 0 --activation gelu",
-                "19x13 float --channels 6 --filters 10 --stride 2 --groups 2 --batch 2 --layout interleaved",
-                "13x9 half --channels 16 --filters 24 --batch 2 --bias --layout interleaved"},
+                "19x13 float --channels 6 --filters 10 --stride 2 --groups 2 --batch 2 --interleaved",
+                "13x9 half --channels 16 --filters 24 --batch 2 --bias --interleaved"},
            .small = {"14x14 float --channels 64 --filters 64", "56x56 float --channels 64 --filters 64",
                      "28x28 float --channels 32 --filters 32 --groups 32"},
            .usual = {"56x56 float --channels 64 --filters 64",
