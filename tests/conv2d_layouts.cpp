@@ -19,29 +19,33 @@ using test::Conv2dCase;
 
 namespace {
 
-bool has_mma(const smem::Context& context) {
+constexpr std::string_view kUnits[] = {"mma", "wgmma"};
+
+bool has_units(const smem::Context& context, std::string_view variant) {
   smem::Conv2dProblem p;
   p.type = Scalar::half;
   p.in_channels = p.out_channels = 8;
   p.width = p.height = p.out_width = p.out_height = 4;
   p.window.width = p.window.height = 1;
   try {
-    smem::plan_conv2d(context.device(), p, {.variant = "mma"});
+    smem::plan_conv2d(context.device(), p, {.variant = std::string(variant)});
     return true;
   } catch (const smem::Error&) {
     return false;
   }
 }
 
-/// What a convolution of interleaved halves by "mma" gives.
-std::vector<float> by_mma(const smem::Context& context, const smem::GridSize& size, std::size_t channels,
-                          std::size_t filters, std::size_t window, const std::vector<smem::half>& in,
-                          const std::vector<smem::half>& weights) {
+/// What a convolution of interleaved halves gives.
+std::vector<float> by_units(const smem::Context& context, std::string_view variant,
+                            const smem::GridSize& size, std::size_t channels, std::size_t filters,
+                            std::size_t window, const std::vector<smem::half>& in,
+                            const std::vector<smem::half>& weights) {
   const smem::Array<smem::half> input(context, in), filter(context, weights),
       out(context, smem::Count{size.width * size.height * filters});
   smem::conv2d(context, input.grid(size, {.channels = channels}),
                filter.grid({window, window}, {.channels = channels, .batch = filters}),
-               out.grid(size, {.channels = filters}), Conv2d::square(1, window / 2), {.variant = "mma"});
+               out.grid(size, {.channels = filters}), Conv2d::square(1, window / 2),
+               {.variant = std::string(variant)});
   std::vector<float> numbers;
   for (const smem::half x : out.to_host())
     numbers.push_back(static_cast<float>(x));
@@ -50,9 +54,9 @@ std::vector<float> by_mma(const smem::Context& context, const smem::GridSize& si
 
 }  // namespace
 
-TEST_CASE("conv2d: matrix units, ones and single weights") {
-  const smem::Context context;
-  if (!has_mma(context)) return;
+namespace {
+
+void ones_and_single_weights(const smem::Context& context, std::string_view variant) {
   const smem::GridSize size{8, 8};
   const std::size_t channels = 16, filters = 16, cells = 64;
   // All ones: a result counts the weights of its window that lie in the plane.
@@ -60,7 +64,7 @@ TEST_CASE("conv2d: matrix units, ones and single weights") {
     CAPTURE(window);
     const std::vector<smem::half> in(cells * channels, smem::half(1.0F)),
         weights(filters * window * window * channels, smem::half(1.0F));
-    const std::vector<float> got = by_mma(context, size, channels, filters, window, in, weights);
+    const std::vector<float> got = by_units(context, variant, size, channels, filters, window, in, weights);
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < cells * filters && wrong < 4; ++i) {
       const std::size_t x = i / filters % 8, y = i / filters / 8, reach = window / 2;
@@ -81,7 +85,7 @@ TEST_CASE("conv2d: matrix units, ones and single weights") {
     std::vector<smem::half> weights(filters * 9 * channels, smem::half(0.0F));
     const std::size_t filter = place % filters, tap = place / channels, channel = place % channels;
     weights[filter * 9 * channels + place] = smem::half(1.0F);
-    const std::vector<float> got = by_mma(context, size, channels, filters, 3, in, weights);
+    const std::vector<float> got = by_units(context, variant, size, channels, filters, 3, in, weights);
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < cells * filters && wrong < 4; ++i) {
       const std::size_t x = i / filters % 8 + tap % 3, y = i / filters / 8 + tap / 3;  // in the padded plane
@@ -94,13 +98,22 @@ TEST_CASE("conv2d: matrix units, ones and single weights") {
   }
 }
 
+}  // namespace
+
+TEST_CASE("conv2d: matrix units, ones and single weights") {
+  const smem::Context context;
+  for (const std::string_view variant : kUnits) {
+    CAPTURE(variant);
+    if (has_units(context, variant)) ones_and_single_weights(context, variant);
+  }
+}
+
 TEST_CASE("conv2d: matrix units, every layout and tile") {
   const smem::Context context;
   test::Conv2dSweep sweep(context);
   std::size_t asked = 0;
   const auto run = [&](Conv2dCase c) {
     c.type = Scalar::half;
-    c.variant = "mma";
     for (const bool in : {false, true}) {
       for (const bool out : {false, true}) {
         c.in_interleaved = in, c.weights_interleaved = asked % 3 != 0, c.out_interleaved = out;
@@ -108,7 +121,10 @@ TEST_CASE("conv2d: matrix units, every layout and tile") {
         c.gaps_in_rows = asked % 8 == 1;
         c.bias = asked % 2 == 0;
         c.how.activation = asked % 5 == 4 ? Activation::relu : Activation::none;
-        sweep.run(c);
+        for (const std::string_view variant : kUnits) {
+          c.variant = variant;
+          sweep.run(c);
+        }
         ++asked;
       }
     }
@@ -127,7 +143,9 @@ TEST_CASE("conv2d: matrix units, every layout and tile") {
   few.how.dilation = {2, 3};
   run(few);
   run({half, 40, 32, 7, 7, 256, 3, 3, Conv2d::square(1, 1)});  // of several images in a tile
-  CHECK(sweep.ran() == (has_mma(context) ? asked : 0));
+  const std::size_t variants =
+      (has_units(context, "mma") ? 1U : 0U) + (has_units(context, "wgmma") ? 1U : 0U);
+  CHECK(sweep.ran() == asked * variants);
 }
 
 TEST_CASE("conv2d: interleaved channels by every variant") {
@@ -155,8 +173,8 @@ TEST_CASE("conv2d: interleaved channels by every variant") {
     }
     const bool runs = (test::is_portable_conv2d(variant) && variant != "gemm") ||
                       (variant == "cpu" && test::has_cpu_variant(context.device()));
-    if (variant == "mma") {
-      CHECK(sweep.ran() == (has_mma(context) ? asked / 2 : 0));
+    if (variant.ends_with("mma")) {
+      CHECK(sweep.ran() == (has_units(context, variant) ? asked / 2 : 0));
     } else {
       CHECK(sweep.ran() == (runs ? asked : 0));
     }

@@ -18,7 +18,8 @@ namespace smem::operations {
 namespace {
 
 /// Where element i of a plane of images is, of `channels` that are planes or interleaved.
-std::size_t place_of(std::size_t plane, std::size_t i, std::size_t cells, std::size_t channels, bool interleaved) {
+std::size_t place_of(std::size_t plane, std::size_t i, std::size_t cells, std::size_t channels,
+                     bool interleaved) {
   if (!interleaved) return plane * cells + i;
   return (plane / channels * cells + i) * channels + plane % channels;
 }
@@ -46,8 +47,7 @@ void add_weight(const Conv2dProblem& p, std::size_t r, std::size_t s, double wei
 }
 
 void convolve(const Conv2dProblem& p, const HostArrays& arrays) {
-  const std::vector<float> in =
-      numbers(arrays.in[0], p.width * p.height, p.in_channels, p.in_interleaved);
+  const std::vector<float> in = numbers(arrays.in[0], p.width * p.height, p.in_channels, p.in_interleaved);
   const std::vector<float> weights =
       numbers(arrays.in[1], p.taps(), p.group_channels(), p.weights_interleaved);
   in_parallel(p.images * p.out_channels, [&](std::size_t begin, std::size_t end) {
@@ -101,12 +101,13 @@ Case read(const Words& words) {
   p.in_alignment = alignment(p.in_channels, p.width * p.height, p.in_interleaved);
   p.out_alignment = alignment(p.out_channels, p.plane_results(), p.out_interleaved);
   p.weight_alignment = packed_alignment(p.out_channels, p.depth() * bytes);
-  Case made = case_of(formatted("{}{} x {} x {} {}{}, {} of {} x {} / {}{}{}",
-                                p.images == 1 ? "" : formatted("{} x ", p.images), p.in_channels, p.height,
-                                p.width, name_of(p.type), p.in_interleaved ? " interleaved" : "", p.out_channels, p.window.height, p.window.width,
-                                p.stride.x, p.groups > 1 ? formatted(", {} groups", p.groups) : "",
-                                p.dilation.x > 1 ? formatted(", dilation {}", p.dilation.x) : ""),
-                      p, plan_conv2d);
+  Case made = case_of(
+      formatted("{}{} x {} x {} {}{}, {} of {} x {} / {}{}{}",
+                p.images == 1 ? "" : formatted("{} x ", p.images), p.in_channels, p.height, p.width,
+                name_of(p.type), p.in_interleaved ? " interleaved" : "", p.out_channels, p.window.height,
+                p.window.width, p.stride.x, p.groups > 1 ? formatted(", {} groups", p.groups) : "",
+                p.dilation.x > 1 ? formatted(", dilation {}", p.dilation.x) : ""),
+      p, plan_conv2d);
   // Sums are exact, also in the range of half.
   const Fill small{.most = 3, .negative = true};
   made.in = {{"in", p.type, detail::size_product(p.images, p.in_channels, p.width, p.height), small},
@@ -124,15 +125,17 @@ Case read(const Words& words) {
     Conv2d convolution{.stride = p.stride, .dilation = p.dilation, .padding = p.padding, .groups = p.groups};
     if (p.bias) convolution.bias = arrays.in[2].vector();
     convolution.activation = p.activation;
-    const auto grid = [](const PlacedArray& array, const GridSize& size, bool interleaved, std::size_t batch) {
+    const auto grid = [](const PlacedArray& array, const GridSize& size, bool interleaved,
+                         std::size_t batch) {
       return interleaved ? grid_of(array, {size.width, size.height}, batch, size.depth)
                          : grid_of(array, size, batch);
     };
-    return conv2d(context, grid(arrays.in[0], {p.width, p.height, p.in_channels}, p.in_interleaved, p.images),
-                  grid(arrays.in[1], {p.window.width, p.window.height, p.group_channels()},
-                       p.weights_interleaved, p.out_channels),
-                  grid(arrays.out[0], {p.out_width, p.out_height, p.out_channels}, p.out_interleaved, p.images),
-                  convolution, options);
+    return conv2d(
+        context, grid(arrays.in[0], {p.width, p.height, p.in_channels}, p.in_interleaved, p.images),
+        grid(arrays.in[1], {p.window.width, p.window.height, p.group_channels()}, p.weights_interleaved,
+             p.out_channels),
+        grid(arrays.out[0], {p.out_width, p.out_height, p.out_channels}, p.out_interleaved, p.images),
+        convolution, options);
   };
   made.reference = [=](const HostArrays& arrays) { convolve(p, arrays); };
   return made;
@@ -166,7 +169,8 @@ Operation conv2d_operation() {
                 {"implicit", "a matrix product; its right factor is gathered from the input tile by tile"},
                 {"cpu", "a thread's rows and channels in vector registers"},
                 {"gemm", "windows copied to temporary memory (im2col), then a matrix product"},
-                {"mma", "a matrix product on NVIDIA's matrix units, gathered tile by tile"}},
+                {"mma", "a matrix product on NVIDIA's matrix units, gathered tile by tile"},
+                {"wgmma", "the same on Hopper's, by warps that gather and warps that multiply"}},
       .words = {plane_rule("Cells of a plane of the input"),
                 type_rule(WordKind::choice, "Type of input, filters and output", "float",
                           {"half", "float32", "float64", "float", "double"}),

@@ -102,8 +102,8 @@ void check_shapes(const ConstGrid& in, const ConstGrid& weights, const Grid& out
       out.batch != in.batch) {
     refuse(kOperation, "out",
            formatted("{} x {} cells, {} channels, batch {}", size.width, size.height, filters, in.batch),
-           formatted("{} x {} cells, {} channels, batch {}", out.size.width, out.size.height, channels_of(out),
-                     out.batch));
+           formatted("{} x {} cells, {} channels, batch {}", out.size.width, out.size.height,
+                     channels_of(out), out.batch));
   }
   if (convolution.bias.buffer == nullptr) return;
   ops::check_type(kOperation, "bias", convolution.bias.type, in.type);
@@ -171,8 +171,7 @@ ConstGrid for_kernel(ConstGrid grid) {
 
 /// A grid without gaps in temporary memory.
 ConstGrid copied(cl_mem memory, const ConstGrid& of, std::size_t channels, bool interleaved) {
-  if (!interleaved)
-    return {memory, of.type, {of.size.width, of.size.height, channels}, {.batch = of.batch}};
+  if (!interleaved) return {memory, of.type, {of.size.width, of.size.height, channels}, {.batch = of.batch}};
   ConstGrid grid(memory, of.type, {of.size.width * channels, of.size.height}, {.batch = of.batch});
   grid.plane = 1;
   return grid;
@@ -186,7 +185,7 @@ struct Grids {
 Grids grids_of(const ops::Launching& launch, const Call& c) {
   const Plan& plan = launch.plan();
   const Conv2dProblem& p = c.problem;
-  const bool interleaved = plan.variant == "mma";
+  const bool interleaved = plan.variant == "mma" || plan.variant == "wgmma";
   Grids g{for_kernel(c.in), for_kernel(c.weights), for_kernel(c.out),
           std::max(plan.number("channels"), p.group_channels())};
   const auto memory = [&](const char* area) -> cl_mem {

@@ -41,9 +41,12 @@ bool prefers_implicit(const Device& device, const Conv2dProblem& p) {
 std::vector<std::string_view> preference(const Device& device, const Conv2dProblem& p,
                                          const PlanOverrides& /*fixed*/) {
   const conv2d::Worth& columns = conv2d::policy_of(device).columns;
-  if (conv2d::is_straight(p) && conv2d::prefers_mma(device, p))
-    return {"gemm", "mma", "implicit", "direct", "naive"};
-  if (conv2d::prefers_mma(device, p)) return {"mma", "gemm", "implicit", "direct", "naive"};
+  if (conv2d::prefers_mma(device, p)) {
+    std::vector<std::string_view> all{"wgmma", "mma", "gemm", "implicit", "direct", "naive"};
+    if (!conv2d::prefers_wgmma(device, p)) std::swap(all[0], all[1]);
+    if (conv2d::is_straight(p)) std::rotate(all.begin(), all.begin() + 2, all.begin() + 3);
+    return all;
+  }
   if (prefers_product(device, p)) return {"gemm", "implicit", "cpu", "direct", "naive"};
   if (prefers_implicit(device, p) && columns.holds(p.group_filters(), p.depth()))
     return {"implicit", "gemm", "direct", "naive"};
@@ -54,10 +57,14 @@ std::vector<std::string_view> preference(const Device& device, const Conv2dProbl
 
 std::string why_not(const Device& device, const Conv2dProblem& p, std::string_view variant,
                     const Plan& chosen) {
-  if (variant == "mma" && chosen.variant == "gemm") return "the input is a factor as it lies";
-  if (variant == "mma")
-    return formatted("{} filters a group of {} weights leave most of its tiles empty", p.group_filters(), p.depth());
-  if (chosen.variant == "mma" && variant != "naive") return "it multiplies without matrix units, or lays columns in memory";
+  const auto has_units = [](std::string_view name) { return name == "mma" || name == "wgmma"; };
+  if (has_units(variant) && has_units(chosen.variant)) return "its tiles take longer by gemm's times";
+  if (has_units(variant) && chosen.variant == "gemm") return "the input is a factor as it lies";
+  if (has_units(variant))
+    return formatted("{} filters a group of {} weights leave most of its tiles empty", p.group_filters(),
+                     p.depth());
+  if (has_units(chosen.variant) && variant != "naive")
+    return "it multiplies without matrix units, or lays columns in memory";
   if (variant == "naive") return formatted("each result reads {} numbers of global memory", 2 * p.depth());
   if (variant == "gemm") {
     return formatted("{} filters a group of {} weights: the columns cost more than they save",
@@ -75,7 +82,7 @@ std::string why_not(const Device& device, const Conv2dProblem& p, std::string_vi
 }
 
 const Evidence& evidence(const Device& device, const Conv2dProblem& /*p*/, const Plan& plan) {
-  if (plan.variant == "mma") return conv2d::nvidia::policy_of(device).evidence;
+  if (plan.variant == "mma" || plan.variant == "wgmma") return conv2d::nvidia::policy_of(device).evidence;
   return conv2d::policy_of(device).evidence;
 }
 
@@ -129,7 +136,9 @@ void plan::conv2d::check(const Device& device, const Conv2dProblem& p) {
   }
 }
 
-std::vector<std::string_view> conv2d_variants() { return {"naive", "direct", "implicit", "cpu", "gemm", "mma"}; }
+std::vector<std::string_view> conv2d_variants() {
+  return {"naive", "direct", "implicit", "cpu", "gemm", "mma", "wgmma"};
+}
 
 Plan plan_conv2d(const Device& device, const Conv2dProblem& problem, const PlanOverrides& overrides) {
   return plan_call(kConv2d, kOperation, problem.type, device, problem, overrides);

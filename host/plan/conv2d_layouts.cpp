@@ -118,8 +118,16 @@ std::string plan::conv2d::add_copies(const Device& device, const Conv2dProblem& 
   if (needs.in) {
     const std::size_t cells = p.width * p.height;
     const std::size_t read = p.in_interleaved || !p.in_packed ? 1 : vector_of(cells, p.in_alignment, bytes);
-    const Copy copy{Which::in, "the input", p.images, cells, p.groups, p.group_channels(), needs.channels,
-                    p.in_interleaved, needs.interleaved, read,
+    const Copy copy{Which::in,
+                    "the input",
+                    p.images,
+                    cells,
+                    p.groups,
+                    p.group_channels(),
+                    needs.channels,
+                    p.in_interleaved,
+                    needs.interleaved,
+                    read,
                     sides(cells, needs.channels, needs.interleaved)};
     if (!add(copy, size_product(p.images, cells, p.groups * needs.channels), "in_area", plan.before))
       return too_large(device);
@@ -127,8 +135,16 @@ std::string plan::conv2d::add_copies(const Device& device, const Conv2dProblem& 
   if (needs.weights) {
     const std::size_t row = round_up(p.taps() * needs.channels, needs.weight_row);
     const std::size_t read = p.weights_interleaved ? 1 : vector_of(p.taps(), p.weight_alignment, bytes);
-    const Copy copy{Which::weights, "the filters", p.out_channels, p.taps(), 1, p.group_channels(),
-                    needs.channels, p.weights_interleaved, needs.interleaved, read,
+    const Copy copy{Which::weights,
+                    "the filters",
+                    p.out_channels,
+                    p.taps(),
+                    1,
+                    p.group_channels(),
+                    needs.channels,
+                    p.weights_interleaved,
+                    needs.interleaved,
+                    read,
                     needs.interleaved ? vector_of(needs.channels, 16, bytes) : 1};
     plan.numbers.emplace_back("weight_row", row);
     if (!add(copy, size_product(p.out_channels, row), "weights_area", plan.before)) return too_large(device);
@@ -136,8 +152,16 @@ std::string plan::conv2d::add_copies(const Device& device, const Conv2dProblem& 
   if (needs.out) {
     const std::size_t cells = p.plane_results();
     const std::size_t write = p.out_interleaved ? vector_of(p.out_channels, p.out_alignment, bytes) : 1;
-    const Copy copy{Which::out, "the output", p.images, cells, 1, p.out_channels, p.out_channels,
-                    needs.interleaved, p.out_interleaved, sides(cells, p.out_channels, needs.interleaved),
+    const Copy copy{Which::out,
+                    "the output",
+                    p.images,
+                    cells,
+                    1,
+                    p.out_channels,
+                    p.out_channels,
+                    needs.interleaved,
+                    p.out_interleaved,
+                    sides(cells, p.out_channels, needs.interleaved),
                     write};
     if (!add(copy, size_product(p.images, cells, p.out_channels), "out_area", plan.after))
       return too_large(device);

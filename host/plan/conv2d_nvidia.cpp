@@ -1,4 +1,4 @@
-// Plans of convolutions by NVIDIA's matrix units ("mma"): tiles, and what is copied before them.
+// Plans of convolutions by NVIDIA's matrix units ("mma", "wgmma"): tiles, and what is copied before them.
 #include "plan/conv2d_nvidia.hpp"
 #include "plan/conv2d_layouts.hpp"
 #include "plan/conv2d_variants.hpp"
@@ -19,7 +19,8 @@ constexpr std::size_t kMostColumns = 15, kMostRows = 16;  // bits that a window 
 constexpr std::size_t kMost32 = (std::size_t{1} << 31) - 1024;
 constexpr std::size_t kHalf = 2;  // gemm/numbers.clh's TYPE_HALF
 
-std::size_t jobs_of(const Conv2dProblem& p, const nvidia::Mma& tile) {
+template <class Tile>
+std::size_t jobs_of(const Conv2dProblem& p, const Tile& tile) {
   return size_product(p.groups, divide_up(p.group_filters(), tile.tile_n()),
                       divide_up(p.images * p.plane_results(), tile.tile_m()));
 }
@@ -35,21 +36,38 @@ double time_of(const Device& device, const Conv2dProblem& p, const nvidia::Mma& 
          (left_over > 0 ? steps * std::max(tile.step, tile.shared * real(left_over)) + tile.tile : 0);
 }
 
+double time_of(const Device& device, const Conv2dProblem& p, const nvidia::Wgmma& tile, std::size_t depth) {
+  return real(divide_up(jobs_of(p, tile), at_least_1(device.compute_units))) *
+         (real(divide_up(depth, 64)) * tile.step + tile.tile);
+}
+
 /// Of those that fit, the fastest; null: none fits.
-const nvidia::Mma* tile_for(const Device& device, const Conv2dProblem& p, std::size_t depth) {
-  const nvidia::Mma* best = nullptr;
-  for (const nvidia::Mma& tile : nvidia::policy_of(device).mma) {
+template <class Tile>
+const Tile* tile_for(const Device& device, const Conv2dProblem& p, std::span<const Tile> tiles,
+                     std::size_t depth) {
+  const Tile* best = nullptr;
+  for (const Tile& tile : tiles) {
     if (tile.local_bytes() > device.local_bytes || tile.group() > device.max_work_group) continue;
     if (best == nullptr || time_of(device, p, tile, depth) < time_of(device, p, *best, depth)) best = &tile;
   }
   return best;
 }
 
+/// What the matrix units need of the grids. Copies of 16 bytes, or of 8 where a group has no more channels.
+Needs needs_of(const Conv2dProblem& p) {
+  const std::size_t piece = p.group_channels() <= 4 ? 4 : 8;
+  Needs needs{.interleaved = true, .channels = round_up(p.group_channels(), piece), .weight_row = 8};
+  const bool whole = needs.channels == p.group_channels();
+  needs.in = !whole || !p.in_interleaved || !p.in_packed || p.in_alignment < piece * size_of(p.type);
+  needs.weights = !whole || !(p.weights_interleaved || p.taps() == 1) || p.weight_alignment < 16;
+  return needs;
+}
+
 /// Whether 32 bits count what lies between the windows of a tile, and the weights of a filter.
-bool counts(const Conv2dProblem& p, std::size_t channels, const nvidia::Mma& tile) {
-  const std::size_t images = tile.tile_m() / at_least_1(p.plane_results()) + 2;
-  const std::size_t rows = images * p.height + p.padding.top + p.out_height * p.stride.y +
-                           p.window.height * p.dilation.y;
+bool counts(const Conv2dProblem& p, std::size_t channels, std::size_t tile_m) {
+  const std::size_t images = tile_m / at_least_1(p.plane_results()) + 2;
+  const std::size_t rows =
+      images * p.height + p.padding.top + p.out_height * p.stride.y + p.window.height * p.dilation.y;
   const std::size_t across = p.padding.left + p.out_width * p.stride.x + p.window.width * p.dilation.x;
   const std::size_t cells = detail::size_sum(size_product(rows, at_least_1(p.width)), across);
   return size_product(cells, p.groups * channels) < kMost32 && p.plane_results() < kMost32 &&
@@ -66,56 +84,29 @@ std::size_t store_width(const Conv2dProblem& p) {
   return 1;
 }
 
-}  // namespace
-
-std::string plan::conv2d::no_mma(const Device& device, const Conv2dProblem& p) {
-  if (!is_nvidia_gpu(device) || compute_capability(device) < 80)
-    return "needs the matrix units of NVIDIA's sm_80 and later";
-  if (p.type != Scalar::half) return "multiplies half";
-  if (p.window.width > kMostColumns || p.window.height > kMostRows)
-    return formatted("its windows have at most {} x {} weights", kMostColumns, kMostRows);
-  return {};
-}
-
-bool plan::conv2d::prefers_mma(const Device& device, const Conv2dProblem& p) {
-  const nvidia::Policy& policy = nvidia::policy_of(device);
-  return no_mma(device, p).empty() && p.group_filters() >= policy.least_filters &&
-         p.depth() >= policy.least_depth;
-}
-
-plan::Attempt plan::conv2d::mma(const Device& device, const Conv2dProblem& p) {
-  if (std::string reason = no_mma(device, p); !reason.empty()) return reason;
-  // Copies of 16 bytes, or of 8 where a group has no more channels.
-  const std::size_t piece = p.group_channels() <= 4 ? 4 : 8;
-  Needs needs{.interleaved = true, .channels = round_up(p.group_channels(), piece), .weight_row = 8};
-  const bool whole = needs.channels == p.group_channels();
-  needs.in = !whole || !p.in_interleaved || !p.in_packed || p.in_alignment < piece * size_of(p.type);
-  needs.weights = !whole || !(p.weights_interleaved || p.taps() == 1) || p.weight_alignment < 16;
-  const std::size_t depth = p.taps() * needs.channels;
-  const nvidia::Mma* const found = tile_for(device, p, depth);
+/// What both variants have.
+template <class Tile>
+Attempt made(const Device& device, const Conv2dProblem& p, std::string_view variant, const char* file,
+             const char* entry, const Tile* found, const Needs& needs) {
   if (found == nullptr) {
     return formatted("no tile fits {} bytes of local memory and work-groups of {}", device.local_bytes,
                      device.max_work_group);
   }
-  const nvidia::Mma& tile = *found;
-  if (!counts(p, needs.channels, tile)) return "distances that 32 bits do not count";
-  const std::size_t jobs = jobs_of(p, tile);
+  const Tile& tile = *found;
+  if (!counts(p, needs.channels, tile.tile_m())) return "distances that 32 bits do not count";
+  const std::size_t jobs = jobs_of(p, tile), depth = p.taps() * needs.channels;
   if (jobs > kMaxTiles) return formatted("{} tiles are more than a launch can have", jobs);
-  Plan plan = named_plan(conv2d::kOperation, "mma", "nvidia/conv2d/mma.cl", "conv2d_mma");
+  Plan plan = named_plan(conv2d::kOperation, variant, file, entry);
   predict(p, plan);
   plan.prediction.operations = 0;  // those of the matrix units stand beside no rate that was measured
   if (std::string reason = add_copies(device, p, needs, plan); !reason.empty()) return reason;
   set_groups(plan, tile.group(), jobs);
+  const std::size_t piece = needs.channels < 8 ? 4 : 8;
   define(plan, {{"ELEMENT_TYPE", kHalf},
                 {"RESULT_TYPE", kHalf},
                 {"WINDOW_W", p.window.width},
                 {"WINDOW_H", p.window.height},
                 {"PIECE", piece},
-                {"WARPS_M", tile.of.warps_m},
-                {"WARPS_N", tile.of.warps_n},
-                {"WARP_M", tile.of.warp_m},
-                {"WARP_N", tile.of.warp_n},
-                {"STAGES", tile.of.stages},
                 {"OUT_INTERLEAVED", p.out_interleaved ? 1 : 0},
                 {"OUT_VECTOR", store_width(p)}});
   if (p.activation != Activation::none) define(plan, "ACTIVATION", static_cast<std::size_t>(p.activation));
@@ -130,6 +121,70 @@ plan::Attempt plan::conv2d::mma(const Device& device, const Conv2dProblem& p) {
       "results x {} filters, 64 weights at a time",
       p.images * p.plane_results(), p.group_filters(), depth, tile.tile_m(), tile.tile_n());
   return plan;
+}
+
+}  // namespace
+
+std::string plan::conv2d::no_mma(const Device& device, const Conv2dProblem& p) {
+  if (!is_nvidia_gpu(device) || compute_capability(device) < 80)
+    return "needs the matrix units of NVIDIA's sm_80 and later";
+  if (p.type != Scalar::half) return "multiplies half";
+  if (p.window.width > kMostColumns || p.window.height > kMostRows)
+    return formatted("its windows have at most {} x {} weights", kMostColumns, kMostRows);
+  return {};
+}
+
+std::string plan::conv2d::no_wgmma(const Device& device, const Conv2dProblem& p) {
+  if (!device.retargeting)
+    return "needs Hopper's matrix units, and a driver that loads programs retargeted for them";
+  return no_mma(device, p);
+}
+
+bool plan::conv2d::prefers_wgmma(const Device& device, const Conv2dProblem& p) {
+  if (!no_wgmma(device, p).empty()) return false;
+  const nvidia::Policy& policy = nvidia::policy_of(device);
+  const std::size_t depth = p.taps() * needs_of(p).channels;
+  const nvidia::Wgmma* const wide = tile_for(device, p, policy.wgmma, depth);
+  const nvidia::Mma* const narrow = tile_for(device, p, policy.mma, depth);
+  if (wide == nullptr || narrow == nullptr) return wide != nullptr;
+  return time_of(device, p, *wide, depth) <= time_of(device, p, *narrow, depth);
+}
+
+bool plan::conv2d::prefers_mma(const Device& device, const Conv2dProblem& p) {
+  const nvidia::Policy& policy = nvidia::policy_of(device);
+  return no_mma(device, p).empty() && p.group_filters() >= policy.least_filters &&
+         p.depth() >= policy.least_depth;
+}
+
+plan::Attempt plan::conv2d::mma(const Device& device, const Conv2dProblem& p) {
+  if (std::string reason = no_mma(device, p); !reason.empty()) return reason;
+  const Needs needs = needs_of(p);
+  const nvidia::Mma* const tile =
+      tile_for(device, p, nvidia::policy_of(device).mma, p.taps() * needs.channels);
+  Attempt attempt = made(device, p, "mma", "nvidia/conv2d/mma.cl", "conv2d_mma", tile, needs);
+  if (!attempt.plan) return attempt;
+  define(*attempt.plan, {{"WARPS_M", tile->of.warps_m},
+                         {"WARPS_N", tile->of.warps_n},
+                         {"WARP_M", tile->of.warp_m},
+                         {"WARP_N", tile->of.warp_n},
+                         {"STAGES", tile->of.stages}});
+  return attempt;
+}
+
+plan::Attempt plan::conv2d::wgmma(const Device& device, const Conv2dProblem& p) {
+  if (std::string reason = no_wgmma(device, p); !reason.empty()) return reason;
+  const Needs needs = needs_of(p);
+  const nvidia::Wgmma* const tile =
+      tile_for(device, p, nvidia::policy_of(device).wgmma, p.taps() * needs.channels);
+  Attempt attempt = made(device, p, "wgmma", "nvidia/conv2d/wgmma.cl", "conv2d_wgmma", tile, needs);
+  if (!attempt.plan) return attempt;
+  attempt.plan->target = "sm_90a";
+  set_groups(*attempt.plan, tile->group(), std::min(jobs_of(p, *tile), at_least_1(device.compute_units)));
+  define(*attempt.plan, {{"CONSUMERS", tile->of.consumers},
+                         {"TILE_N", tile->of.tile_n},
+                         {"STAGES", tile->of.stages},
+                         {"LAG", tile->of.lag}});
+  return attempt;
 }
 
 }  // namespace smem

@@ -342,11 +342,10 @@ Attempt gemm(const Device& device, const Conv2dProblem& p) {
   if (device.max_allocation > 0 && std::bit_ceil(slices.bytes) > device.max_allocation)
     return formatted("the columns of a row take {} bytes, more than a buffer", slices.bytes);
   Plan plan = plan_gemm(device, product_of(p, slices));
-  plan.reason = formatted("{}{} x {} x {} by gemm / {}: {}",
-                          conv2d::is_straight(p) ? "the input is a factor as it lies; " : "",
-                          p.in_interleaved ? p.images * p.plane_results() : p.group_filters(),
-                          p.in_interleaved ? p.group_filters() : slices.rows * p.out_width, p.depth(),
-                          plan.variant, plan.reason);
+  plan.reason = formatted(
+      "{}{} x {} x {} by gemm / {}: {}", conv2d::is_straight(p) ? "the input is a factor as it lies; " : "",
+      p.in_interleaved ? p.images * p.plane_results() : p.group_filters(),
+      p.in_interleaved ? p.group_filters() : slices.rows * p.out_width, p.depth(), plan.variant, plan.reason);
   if (p.groups > 1) plan.reason += formatted("; for each of {} groups of channels", p.groups);
   plan.operation = conv2d::kOperation;
   plan.variant = "gemm";
@@ -378,6 +377,7 @@ plan::Attempt plan::conv2d::plan_variant(const Device& device, const Conv2dProbl
     refuse(device, kOperation, "work_items", "none: the shapes decide", formatted("{}", fixed.work_items));
   if (variant == "naive") return naive(device, p);
   if (variant == "mma") return mma(device, p);
+  if (variant == "wgmma") return wgmma(device, p);
   if (variant == "gemm") return gemm(device, p);
   const Conv2dProblem planes = as_planes(p);
   Attempt made = variant == "direct"     ? direct(device, planes)

@@ -32,11 +32,14 @@ Attempt by_rows(const Device& device, const Conv2dProblem& p);
 /// A product whose right factor is gathered from the input tile by tile.
 Attempt implicit(const Device& device, const Conv2dProblem& p);
 
-/// Matrix units of NVIDIA, whose left factor is gathered from interleaved channels; why they cannot; and
-/// whether they are worth it.
+/// Matrix units of NVIDIA, whose left factor is gathered from interleaved channels: of sm_80 and later, and
+/// Hopper's own. Why they cannot; whether they are worth it; and whether Hopper's are faster.
 Attempt mma(const Device& device, const Conv2dProblem& p);
+Attempt wgmma(const Device& device, const Conv2dProblem& p);
 std::string no_mma(const Device& device, const Conv2dProblem& p);
+std::string no_wgmma(const Device& device, const Conv2dProblem& p);
 bool prefers_mma(const Device& device, const Conv2dProblem& p);
+bool prefers_wgmma(const Device& device, const Conv2dProblem& p);
 
 /// Whether "gemm" has the input as a factor, as it lies: of a window of 1 x 1 without stride and padding, on
 /// planes without gaps, or on interleaved channels of which the output has as well.
