@@ -167,6 +167,7 @@ Operation conv2d_operation() {
       .steps = {{"naive", "one result a work-item, all operands from global memory"},
                 {"direct", "input and weights in local memory, results in registers"},
                 {"implicit", "a matrix product; its right factor is gathered from the input tile by tile"},
+                {"depthwise", "a filter for each channel: rows of the input pass through registers"},
                 {"cpu", "a thread's rows and channels in vector registers"},
                 {"gemm", "windows copied to temporary memory (im2col), then a matrix product"},
                 {"mma", "a matrix product on NVIDIA's matrix units, gathered tile by tile"},

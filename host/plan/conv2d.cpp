@@ -41,6 +41,7 @@ bool prefers_implicit(const Device& device, const Conv2dProblem& p) {
 std::vector<std::string_view> preference(const Device& device, const Conv2dProblem& p,
                                          const PlanOverrides& /*fixed*/) {
   const conv2d::Worth& columns = conv2d::policy_of(device).columns;
+  if (conv2d::is_depthwise(p) && device.type == DeviceType::gpu) return {"depthwise", "direct", "naive"};
   if (conv2d::prefers_mma(device, p)) {
     std::vector<std::string_view> all{"wgmma", "mma", "gemm", "implicit", "direct", "naive"};
     if (!conv2d::prefers_wgmma(device, p)) std::swap(all[0], all[1]);
@@ -65,6 +66,8 @@ std::string why_not(const Device& device, const Conv2dProblem& p, std::string_vi
                      p.depth());
   if (has_units(chosen.variant) && variant != "naive")
     return "it multiplies without matrix units, or lays columns in memory";
+  if (variant == "depthwise") return "its work-items have few results, and loops of a CPU many";
+  if (chosen.variant == "depthwise" && variant != "naive") return "its results would share no weights";
   if (variant == "naive") return formatted("each result reads {} numbers of global memory", 2 * p.depth());
   if (variant == "gemm") {
     return formatted("{} filters a group of {} weights: the columns cost more than they save",
@@ -137,7 +140,7 @@ void plan::conv2d::check(const Device& device, const Conv2dProblem& p) {
 }
 
 std::vector<std::string_view> conv2d_variants() {
-  return {"naive", "direct", "implicit", "cpu", "gemm", "mma", "wgmma"};
+  return {"naive", "direct", "implicit", "depthwise", "cpu", "gemm", "mma", "wgmma"};
 }
 
 Plan plan_conv2d(const Device& device, const Conv2dProblem& problem, const PlanOverrides& overrides) {

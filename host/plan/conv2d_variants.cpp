@@ -380,9 +380,10 @@ plan::Attempt plan::conv2d::plan_variant(const Device& device, const Conv2dProbl
   if (variant == "wgmma") return wgmma(device, p);
   if (variant == "gemm") return gemm(device, p);
   const Conv2dProblem planes = as_planes(p);
-  Attempt made = variant == "direct"     ? direct(device, planes)
-                 : variant == "implicit" ? implicit(device, planes)
-                                         : cpu(device, planes);
+  Attempt made = variant == "direct"      ? direct(device, planes)
+                 : variant == "implicit"  ? implicit(device, planes)
+                 : variant == "depthwise" ? depthwise(device, planes)
+                                          : cpu(device, planes);
   if (!made.plan || is_planar(p)) return made;
   const Needs needs{.channels = p.group_channels(),
                     .in = p.in_interleaved,

@@ -85,7 +85,7 @@ struct Conv2dProblem {
 SMEM_API Plan plan_conv2d(const Device& device, const Conv2dProblem& problem,
                           const PlanOverrides& overrides = {});
 
-/// "naive", "direct", "implicit", "cpu", "gemm", "mma" and "wgmma".
+/// "naive", "direct", "implicit", "depthwise", "cpu", "gemm", "mma" and "wgmma".
 SMEM_API std::vector<std::string_view> conv2d_variants();
 
 }  // namespace smem

@@ -96,9 +96,9 @@ inline Wanted convolved(const Conv2dCase& c, const Conv2dGrid& in, const Conv2dG
   return {sum, error};
 }
 
-/// Whether every device runs a variant.
+/// Whether every device runs a variant, of any groups.
 inline bool is_portable_conv2d(std::string_view variant) {
-  return variant != "cpu" && !variant.ends_with("mma");
+  return variant != "cpu" && variant != "depthwise" && !variant.ends_with("mma");
 }
 
 inline Outcome run(const smem::Context& context, Conv2dCase c, Random& random) {
