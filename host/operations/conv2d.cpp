@@ -154,7 +154,17 @@ std::vector<Programs> programs() {
        "out_alignment=4 weight_alignment=4"},
       {layer + " --filters 32", {"implicit"}},
       {halves + " --filters 64 --activation gelu", generic},
-      {halves + " --filters 64 --groups 64", {"direct"}, "weight_alignment=64"},
+      {halves + " --filters 64 --groups 64", {"direct", "depthwise"}, "weight_alignment=64"},
+      {halves + " --filters 64 --groups 64 --window 5 --activation gelu", {"depthwise"}},
+      {layer + " --filters 64 --groups 64 --window 5 --stride 2", {"depthwise"}},
+      {"56x56 double --channels 64 --filters 64 --groups 64", {"depthwise"}},
+      // Tiles, pieces and layouts of matrix units, and copies to them.
+      {halves + " --filters 64 --interleaved", {"implicit", "mma", "wgmma"}},
+      {halves + " --filters 64 --activation gelu", {"mma", "wgmma"}},
+      {halves + " --filters 16 --interleaved --activation gelu --bias", {"mma", "wgmma"}},
+      {"7x7 half --channels 512 --filters 512 --batch 64", {"mma", "wgmma"}},
+      {"28x28 half --channels 128 --filters 256 --batch 64 --interleaved", {"mma", "wgmma"}},
+      {"224x224 half --channels 3 --filters 64 --batch 64 --window 7 --stride 2", {"mma", "wgmma"}},
       {"56x56 double --channels 64 --filters 64 --batch 8", {"direct", "implicit"}}};
 }
 

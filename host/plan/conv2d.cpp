@@ -97,7 +97,8 @@ constexpr Operation<Conv2dProblem> kConv2d{.what = "convolution",
                                            .attempt = plan_variant,
                                            .why_not = why_not,
                                            .evidence = evidence,
-                                           .one_work_item = ""};
+                                           .one_work_item = "",
+                                           .with_tile = "wgmma"};
 
 }  // namespace
 

@@ -53,6 +53,18 @@ const Tile* tile_for(const Device& device, const Conv2dProblem& p, std::span<con
   return best;
 }
 
+/// \throws Error unless "wgmma" has the tile that was fixed by hand.
+const nvidia::Wgmma& fixed_tile(const Device& device, const PlanOverrides& fixed) {
+  const auto is_it = [](std::size_t wanted, std::size_t has) { return wanted == 0 || wanted == has; };
+  std::string all;
+  for (const nvidia::Wgmma& tile : nvidia::policy_of(device).wgmma) {
+    if (is_it(fixed.tile_rows, tile.tile_m()) && is_it(fixed.tile_cols, tile.tile_n())) return tile;
+    all += formatted("{}{} x {}", all.empty() ? "" : ", ", tile.tile_m(), tile.tile_n());
+  }
+  refuse(kOperation, is_it(fixed.tile_rows, 64) || is_it(fixed.tile_rows, 128) ? "tile_cols" : "tile_rows",
+         formatted("a tile of \"wgmma\": {}", all), formatted("{} x {}", fixed.tile_rows, fixed.tile_cols));
+}
+
 /// What the matrix units need of the grids. Copies of 16 bytes, or of 8 where a group has no more channels.
 Needs needs_of(const Conv2dProblem& p) {
   const std::size_t piece = p.group_channels() <= 4 ? 4 : 8;
@@ -171,11 +183,13 @@ plan::Attempt plan::conv2d::mma(const Device& device, const Conv2dProblem& p) {
   return attempt;
 }
 
-plan::Attempt plan::conv2d::wgmma(const Device& device, const Conv2dProblem& p) {
+plan::Attempt plan::conv2d::wgmma(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed) {
   if (std::string reason = no_wgmma(device, p); !reason.empty()) return reason;
   const Needs needs = needs_of(p);
   const nvidia::Wgmma* const tile =
-      tile_for(device, p, nvidia::policy_of(device).wgmma, p.taps() * needs.channels);
+      fixed.tile_rows + fixed.tile_cols > 0
+          ? &fixed_tile(device, fixed)
+          : tile_for(device, p, nvidia::policy_of(device).wgmma, p.taps() * needs.channels);
   Attempt attempt = made(device, p, "wgmma", "nvidia/conv2d/wgmma.cl", "conv2d_wgmma", tile, needs);
   if (!attempt.plan) return attempt;
   attempt.plan->target = "sm_90a";

@@ -377,7 +377,7 @@ plan::Attempt plan::conv2d::plan_variant(const Device& device, const Conv2dProbl
     refuse(device, kOperation, "work_items", "none: the shapes decide", formatted("{}", fixed.work_items));
   if (variant == "naive") return naive(device, p);
   if (variant == "mma") return mma(device, p);
-  if (variant == "wgmma") return wgmma(device, p);
+  if (variant == "wgmma") return wgmma(device, p, fixed);
   if (variant == "gemm") return gemm(device, p);
   const Conv2dProblem planes = as_planes(p);
   Attempt made = variant == "direct"      ? direct(device, planes)

@@ -39,7 +39,7 @@ Attempt implicit(const Device& device, const Conv2dProblem& p);
 /// Matrix units of NVIDIA, whose left factor is gathered from interleaved channels: of sm_80 and later, and
 /// Hopper's own. Why they cannot; whether they are worth it; and whether Hopper's are faster.
 Attempt mma(const Device& device, const Conv2dProblem& p);
-Attempt wgmma(const Device& device, const Conv2dProblem& p);
+Attempt wgmma(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed);
 std::string no_mma(const Device& device, const Conv2dProblem& p);
 std::string no_wgmma(const Device& device, const Conv2dProblem& p);
 bool prefers_mma(const Device& device, const Conv2dProblem& p);
