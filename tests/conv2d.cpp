@@ -51,7 +51,7 @@ TEST_CASE("conv2d: every variant and shape") {
     std::size_t turn = 0, asked = 0;
     for (Conv2dCase c : shapes()) {
       // Each shape is another program of these: some shapes go by the others alone.
-      if (variant == "depthwise" && c.how.groups != c.in_channels) {
+      if (variant == "depthwise" && (c.how.groups != c.in_channels || c.how.dilation.y != 1)) {
         ++turn;
         continue;
       }
