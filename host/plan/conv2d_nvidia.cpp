@@ -41,6 +41,16 @@ double time_of(const Device& device, const Conv2dProblem& p, const nvidia::Wgmma
          (real(divide_up(depth, 64)) * tile.step + tile.tile);
 }
 
+/// Elements of a store: filters of a cell, or results of a plane.
+std::size_t store_width(const Conv2dProblem& p) {
+  const std::size_t bytes = size_of(p.type);
+  if (!p.out_interleaved && !p.out_packed) return 1;
+  const std::size_t length = p.out_interleaved ? p.group_filters() : p.plane_results();
+  for (const std::size_t width : {8U, 4U, 2U})
+    if (length % width == 0 && p.out_alignment >= width * bytes) return width;
+  return 1;
+}
+
 /// Of those that fit, the fastest; null: none fits.
 template <class Tile>
 const Tile* tile_for(const Device& device, const Conv2dProblem& p, std::span<const Tile> tiles,
@@ -48,6 +58,7 @@ const Tile* tile_for(const Device& device, const Conv2dProblem& p, std::span<con
   const Tile* best = nullptr;
   for (const Tile& tile : tiles) {
     if (tile.local_bytes() > device.local_bytes || tile.group() > device.max_work_group) continue;
+    if (tile.is_full() && (p.activation == Activation::gelu || store_width(p) < Tile::kWidth)) continue;
     if (best == nullptr || time_of(device, p, tile, depth) < time_of(device, p, *best, depth)) best = &tile;
   }
   return best;
@@ -84,16 +95,6 @@ bool counts(const Conv2dProblem& p, std::size_t channels, std::size_t tile_m) {
   const std::size_t cells = detail::size_sum(size_product(rows, at_least_1(p.width)), across);
   return size_product(cells, p.groups * channels) < kMost32 && p.plane_results() < kMost32 &&
          p.taps() * channels < kMost32;
-}
-
-/// Elements of a store: filters of a cell, or results of a plane.
-std::size_t store_width(const Conv2dProblem& p) {
-  const std::size_t bytes = size_of(p.type);
-  if (!p.out_interleaved && !p.out_packed) return 1;
-  const std::size_t length = p.out_interleaved ? p.group_filters() : p.plane_results();
-  for (const std::size_t width : {8U, 4U, 2U})
-    if (length % width == 0 && p.out_alignment >= width * bytes) return width;
-  return 1;
 }
 
 /// What both variants have.

@@ -20,6 +20,10 @@ struct Mma {
   /// several, and before the first and after the last one.
   double step, shared, tile;
 
+  /// Whether sums take so many registers that GELU, or stores of fewer elements than kWidth, make ptxas
+  /// spill.
+  static constexpr std::size_t kWidth = 8;
+  constexpr bool is_full() const { return of.warp_m * of.warp_n >= 4096; }
   constexpr std::size_t tile_m() const { return of.warps_m * of.warp_m; }
   constexpr std::size_t tile_n() const { return of.warps_n * of.warp_n; }
   constexpr std::size_t group() const { return 32 * of.warps_m * of.warps_n; }
@@ -43,6 +47,8 @@ struct Wgmma {
   } of;
   double step, tile;  ///< nanoseconds of 64 weights, and of a tile before the first and after the last one
 
+  static constexpr std::size_t kWidth = 4;
+  constexpr bool is_full() const { return of.consumers == 2 && of.tile_n >= 256; }  ///< as above
   constexpr std::size_t tile_m() const { return 64 * of.consumers; }
   constexpr std::size_t tile_n() const { return of.tile_n; }
   constexpr std::size_t group() const { return 128 * (of.consumers + 1); }

@@ -72,6 +72,8 @@ bool plan::conv2d::is_depthwise(const Conv2dProblem& p) {
 plan::Attempt plan::conv2d::depthwise(const Device& device, const Conv2dProblem& p) {
   const DepthwisePolicy& policy = policy_of(device).depthwise;
   if (!is_depthwise(p)) return "needs a channel and a filter a group";
+  if (device.vendor == Vendor::intel && device.type == DeviceType::gpu)
+    return "Intel's compiler keeps its rows in memory";
   if (p.taps() > policy.most_taps || std::max(p.stride.x, p.stride.y) > policy.most_stride ||
       p.dilation.x != 1 || p.dilation.y != 1) {
     return formatted(
