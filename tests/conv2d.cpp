@@ -51,6 +51,10 @@ TEST_CASE("conv2d: every variant and shape") {
     std::size_t turn = 0, asked = 0;
     for (Conv2dCase c : shapes()) {
       // Each shape is another program of these: some shapes go by the others alone.
+      if (variant == "depthwise" && (c.how.groups != c.in_channels || c.how.dilation.y != 1)) {
+        ++turn;
+        continue;
+      }
       const bool own_program = variant == "direct" || variant == "cpu" || variant == "implicit";
       if (own_program && (c.window_w == 1 || c.how.groups == 3)) {
         ++turn;
@@ -65,7 +69,8 @@ TEST_CASE("conv2d: every variant and shape") {
       sweep.run(c);
       ++turn;
     }
-    const bool runs = variant != "cpu" || test::has_cpu_variant(context.device());
+    const bool runs = test::is_portable_conv2d(variant) || variant == "depthwise" ||
+                      (variant == "cpu" && test::has_cpu_variant(context.device()));  // "mma" is of half
     CHECK(sweep.ran() == (runs ? asked : 0));
   }
 }
@@ -123,6 +128,36 @@ TEST_CASE("conv2d: tiles that are gathered across rows, planes, images and group
   run({float32, 1, 2, 19, 21, 3, 15, 16, how(1, 1, 1, 1, {7, 8, 7, 7})});
   CHECK(sweep.ran() == asked);
   run({float32, 1, 1, 19, 21, 3, 16, 1, how(1, 1, 1, 1, {})});
+  CHECK(sweep.ran() == 0);
+}
+
+TEST_CASE("conv2d: a filter for each channel, in registers") {
+  const smem::Context context;
+  test::Conv2dSweep sweep(context);
+  std::size_t asked = 0;
+  const auto run = [&](Conv2dCase c) {
+    c.variant = "depthwise";
+    c.gaps = c.gaps_in_rows = asked % 3 == 1;
+    c.bias = asked % 2 == 0;
+    sweep.run(c);
+    ++asked;
+  };
+  using enum Scalar;
+  for (const std::size_t width : {1, 3, 4, 12, 21})
+    run({float32, 2, 3, width, 7, 3, 3, 3, how(1, 1, 1, 1, {1, 1, 1, 1}, 3)});
+  run({half, 3, 4, 16, 10, 4, 3, 3, how(1, 1, 1, 1, {1, 1, 1, 1}, 4)});
+  run({half, 2, 5, 14, 14, 5, 5, 5, how(1, 1, 1, 1, {2, 2, 2, 2}, 5)});
+  run({half, 1, 3, 23, 19, 3, 4, 6, how(2, 2, 1, 1, {3, 3, 3, 3}, 3)});
+  Conv2dCase cells{half, 2, 6, 9, 8, 6, 3, 3, how(1, 1, 1, 1, {1, 1, 1, 1}, 6)};
+  cells.interleave();
+  cells.how.activation = Activation::gelu;
+  run(cells);
+  CHECK(sweep.ran() == asked);
+  // Windows outside of the plane.
+  run({float64, 1, 3, 23, 19, 3, 2, 5, how(2, 1, 1, 1, {5, 0, 1, 9}, 3)});
+  CHECK(sweep.ran() == (context.device().fp64 ? 1 : 0));
+  run({float32, 1, 3, 23, 19, 3, 3, 3, how(1, 1, 2, 1, {}, 3)});  // dilation
+  run({float32, 1, 3, 23, 19, 6, 3, 3, how(1, 1, 1, 1, {}, 3)});  // two filters a channel
   CHECK(sweep.ran() == 0);
 }
 

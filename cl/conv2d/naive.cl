@@ -19,6 +19,8 @@ kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
 void conv2d_naive(CONV2D_ARGUMENTS) {
   (void)block_k, (void)tile_w, (void)tile_h, (void)depth;
   const ulong planes = images * groups * out_channels;
+  // From one cell to the next.
+  const ulong in_cell = IN_INTERLEAVED ? (ulong)groups * in_channels : 1, out_cell = OUT_INTERLEAVED ? (ulong)groups * out_channels : 1;
   const uint x = get_global_id(0);
   if (x >= out_w) return;  // no barrier follows
   const int left = (int)(x * stride_x) - (int)pad_left;
@@ -34,15 +36,17 @@ void conv2d_naive(CONV2D_ARGUMENTS) {
         for (uint r = 0; r < window_h; ++r) {
           const int row = top + (int)(r * dilation_y);
           global const ELEMENT* line = from + c * in_plane + (ulong)max(row, 0) * in_pitch;
-          for (uint s = 0; s < window_w; ++s, ++w) {
+          for (uint s = 0; s < window_w; ++s) {
+            const ulong at = WEIGHTS_INTERLEAVED ? (ulong)(r * window_w + s) * in_channels + c
+                                                 : ((ulong)c * window_h + r) * window_w + s;
             // Negative numbers are very large as unsigned ones.
             const uint col = (uint)left + s * dilation_x;
-            if ((uint)row < in_h && col < in_w) sum += load_value(line, col) * load_value(w, 0);
+            if ((uint)row < in_h && col < in_w) sum += load_value(line, col * in_cell) * load_value(w, at);
           }
         }
       }
       if (with_bias) sum += load_value(bias, bias_offset + k);
-      store_result(out + out_offset + n * out_stride + k * out_plane + (ulong)y * out_pitch, x, activate(sum));
+      store_result(out + out_offset + n * out_stride + k * out_plane + (ulong)y * out_pitch, x * out_cell, activate(sum));
     }
   }
 }

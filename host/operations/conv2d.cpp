@@ -17,10 +17,19 @@ namespace smem::operations {
 
 namespace {
 
-/// Whole numbers, which float holds.
-std::vector<float> numbers(const HostArray& from) {
+/// Where element i of a plane of images is, of `channels` that are planes or interleaved.
+std::size_t place_of(std::size_t plane, std::size_t i, std::size_t cells, std::size_t channels,
+                     bool interleaved) {
+  if (!interleaved) return plane * cells + i;
+  return (plane / channels * cells + i) * channels + plane % channels;
+}
+
+/// Whole numbers, which float holds, plane by plane.
+std::vector<float> numbers(const HostArray& from, std::size_t cells, std::size_t channels, bool interleaved) {
   std::vector<float> to(from.size());
-  for_each_in_parallel(to.size(), [&](std::size_t i) { to[i] = static_cast<float>(from.number(i)); });
+  for_each_in_parallel(to.size(), [&](std::size_t i) {
+    to[i] = static_cast<float>(from.number(place_of(i / cells, i % cells, cells, channels, interleaved)));
+  });
   return to;
 }
 
@@ -38,7 +47,9 @@ void add_weight(const Conv2dProblem& p, std::size_t r, std::size_t s, double wei
 }
 
 void convolve(const Conv2dProblem& p, const HostArrays& arrays) {
-  const std::vector<float> in = numbers(arrays.in[0]), weights = numbers(arrays.in[1]);
+  const std::vector<float> in = numbers(arrays.in[0], p.width * p.height, p.in_channels, p.in_interleaved);
+  const std::vector<float> weights =
+      numbers(arrays.in[1], p.taps(), p.group_channels(), p.weights_interleaved);
   in_parallel(p.images * p.out_channels, [&](std::size_t begin, std::size_t end) {
     std::vector<double> sums(p.plane_results());
     for (std::size_t plane = begin; plane < end; ++plane) {
@@ -51,7 +62,8 @@ void convolve(const Conv2dProblem& p, const HostArrays& arrays) {
                    in.data() + (first + c) * p.width * p.height, sums.data());
       }
       for (std::size_t i = 0; i < sums.size(); ++i)
-        arrays.out[0].set(plane * sums.size() + i, activated(p.activation, sums[i]));
+        arrays.out[0].set(place_of(plane, i, sums.size(), p.out_channels, p.out_interleaved),
+                          activated(p.activation, sums[i]));
     }
   });
 }
@@ -76,16 +88,26 @@ Case read(const Words& words) {
   p.padding = {before, before, after, after};
   p.out_width = convolved_size(p.width, p.window.width, p.stride.x, p.dilation.x, before, after);
   p.out_height = convolved_size(p.height, p.window.height, p.stride.y, p.dilation.y, before, after);
+  if (words.flag("interleaved")) {
+    p.in_interleaved = p.in_channels > 1;
+    p.weights_interleaved = p.groups > 0 && p.group_channels() > 1;
+    p.out_interleaved = p.out_channels > 1;
+  }
   const std::size_t bytes = size_of(p.type);
-  p.in_alignment = packed_alignment(p.images * p.in_channels, p.width * p.height * bytes);
-  p.out_alignment = packed_alignment(p.images * p.out_channels, p.plane_results() * bytes);
+  const auto alignment = [&](std::size_t channels, std::size_t cells, bool interleaved) {
+    return interleaved ? packed_alignment(p.images * cells, channels * bytes)
+                       : packed_alignment(p.images * channels, cells * bytes);
+  };
+  p.in_alignment = alignment(p.in_channels, p.width * p.height, p.in_interleaved);
+  p.out_alignment = alignment(p.out_channels, p.plane_results(), p.out_interleaved);
   p.weight_alignment = packed_alignment(p.out_channels, p.depth() * bytes);
-  Case made = case_of(formatted("{}{} x {} x {} {}, {} of {} x {} / {}{}{}",
-                                p.images == 1 ? "" : formatted("{} x ", p.images), p.in_channels, p.height,
-                                p.width, name_of(p.type), p.out_channels, p.window.height, p.window.width,
-                                p.stride.x, p.groups > 1 ? formatted(", {} groups", p.groups) : "",
-                                p.dilation.x > 1 ? formatted(", dilation {}", p.dilation.x) : ""),
-                      p, plan_conv2d);
+  Case made = case_of(
+      formatted("{}{} x {} x {} {}{}, {} of {} x {} / {}{}{}",
+                p.images == 1 ? "" : formatted("{} x ", p.images), p.in_channels, p.height, p.width,
+                name_of(p.type), p.in_interleaved ? " interleaved" : "", p.out_channels, p.window.height,
+                p.window.width, p.stride.x, p.groups > 1 ? formatted(", {} groups", p.groups) : "",
+                p.dilation.x > 1 ? formatted(", dilation {}", p.dilation.x) : ""),
+      p, plan_conv2d);
   // Sums are exact, also in the range of half.
   const Fill small{.most = 3, .negative = true};
   made.in = {{"in", p.type, detail::size_product(p.images, p.in_channels, p.width, p.height), small},
@@ -103,10 +125,17 @@ Case read(const Words& words) {
     Conv2d convolution{.stride = p.stride, .dilation = p.dilation, .padding = p.padding, .groups = p.groups};
     if (p.bias) convolution.bias = arrays.in[2].vector();
     convolution.activation = p.activation;
+    const auto grid = [](const PlacedArray& array, const GridSize& size, bool interleaved,
+                         std::size_t batch) {
+      return interleaved ? grid_of(array, {size.width, size.height}, batch, size.depth)
+                         : grid_of(array, size, batch);
+    };
     return conv2d(
-        context, grid_of(arrays.in[0], {p.width, p.height, p.in_channels}, p.images),
-        grid_of(arrays.in[1], {p.window.width, p.window.height, p.group_channels()}, p.out_channels),
-        grid_of(arrays.out[0], {p.out_width, p.out_height, p.out_channels}, p.images), convolution, options);
+        context, grid(arrays.in[0], {p.width, p.height, p.in_channels}, p.in_interleaved, p.images),
+        grid(arrays.in[1], {p.window.width, p.window.height, p.group_channels()}, p.weights_interleaved,
+             p.out_channels),
+        grid(arrays.out[0], {p.out_width, p.out_height, p.out_channels}, p.out_interleaved, p.images),
+        convolution, options);
   };
   made.reference = [=](const HostArrays& arrays) { convolve(p, arrays); };
   return made;
@@ -125,7 +154,17 @@ std::vector<Programs> programs() {
        "out_alignment=4 weight_alignment=4"},
       {layer + " --filters 32", {"implicit"}},
       {halves + " --filters 64 --activation gelu", generic},
-      {halves + " --filters 64 --groups 64", {"direct"}, "weight_alignment=64"},
+      {halves + " --filters 64 --groups 64", {"direct", "depthwise"}, "weight_alignment=64"},
+      {halves + " --filters 64 --groups 64 --window 5 --activation gelu", {"depthwise"}},
+      {layer + " --filters 64 --groups 64 --window 5 --stride 2", {"depthwise"}},
+      {"56x56 double --channels 64 --filters 64 --groups 64", {"depthwise"}},
+      // Tiles, pieces and layouts of matrix units, and copies to them.
+      {halves + " --filters 64 --interleaved", {"implicit", "mma", "wgmma"}},
+      {halves + " --filters 64 --activation gelu", {"mma", "wgmma"}},
+      {halves + " --filters 16 --interleaved --activation gelu --bias", {"mma", "wgmma"}},
+      {"7x7 half --channels 512 --filters 512 --batch 64", {"mma", "wgmma"}},
+      {"28x28 half --channels 128 --filters 256 --batch 64 --interleaved", {"mma", "wgmma"}},
+      {"224x224 half --channels 3 --filters 64 --batch 64 --window 7 --stride 2", {"mma", "wgmma"}},
       {"56x56 double --channels 64 --filters 64 --batch 8", {"direct", "implicit"}}};
 }
 
@@ -138,8 +177,11 @@ Operation conv2d_operation() {
       .steps = {{"naive", "one result a work-item, all operands from global memory"},
                 {"direct", "input and weights in local memory, results in registers"},
                 {"implicit", "a matrix product; its right factor is gathered from the input tile by tile"},
+                {"depthwise", "a filter for each channel: rows of the input pass through registers"},
                 {"cpu", "a thread's rows and channels in vector registers"},
-                {"gemm", "windows copied to temporary memory (im2col), then a matrix product"}},
+                {"gemm", "windows copied to temporary memory (im2col), then a matrix product"},
+                {"mma", "a matrix product on NVIDIA's matrix units, gathered tile by tile"},
+                {"wgmma", "the same on Hopper's, by warps that gather and warps that multiply"}},
       .words = {plane_rule("Cells of a plane of the input"),
                 type_rule(WordKind::choice, "Type of input, filters and output", "float",
                           {"half", "float32", "float64", "float", "double"}),
@@ -153,6 +195,7 @@ Operation conv2d_operation() {
                                     "Padding on all sides; default: such that a stride of 1 keeps the size",
                                     "same")),
                 number_rule("groups", "Groups of channels", "1"),
+                flag_rule("interleaved", "Channels side by side in each cell, not planes (NHWC)"),
                 flag_rule("bias", "Add a bias for each filter"), activation_rule("Of the sum with its bias")},
       .read = read,
       // Layers of ResNet-50 and MobileNet.
@@ -162,7 +205,9 @@ Operation conv2d_operation() {
                 "17x9 half --channels 5 --filters 33 --window 1 --bias --activation relu",
                 "30x7 double --channels 3 --filters 4 --window 5 --padding 1 --dilation 2 --activation gelu",
                 "33x20 float --channels 4 --filters 4 --groups 4 --window 2",
-                "12x12 float --channels 16 --filters 40 --padding 0 --activation gelu"},
+                "12x12 float --channels 16 --filters 40 --padding 0 --activation gelu",
+                "19x13 float --channels 6 --filters 10 --stride 2 --groups 2 --batch 2 --interleaved",
+                "13x9 half --channels 16 --filters 24 --batch 2 --bias --interleaved"},
            .small = {"14x14 float --channels 64 --filters 64", "56x56 float --channels 64 --filters 64",
                      "28x28 float --channels 32 --filters 32 --groups 32"},
            .usual = {"56x56 float --channels 64 --filters 64",

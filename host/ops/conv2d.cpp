@@ -2,6 +2,7 @@
 #include "formatted.hpp"
 #include "ops/grids.hpp"
 #include "ops/run.hpp"
+#include "plan/conv2d_layouts.hpp"
 #include "plan/conv2d_variants.hpp"
 #include "plan/sizes.hpp"
 #include "runtime/scratch.hpp"
@@ -10,6 +11,7 @@
 #include <smem/gemm.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace smem {
@@ -42,13 +44,26 @@ void check_numbers(const ConstGrid& weights, const Conv2d& convolution) {
   }
 }
 
+/// Channels of a grid: planes, one behind the other, or side by side in a cell.
+std::size_t channels_of(const ConstGrid& grid) {
+  return grid.channels == 1 ? grid.size.depth : grid.channels;
+}
+bool is_interleaved(const ConstGrid& grid) { return grid.channels > 1; }
+
+/// Interleaved channels as cells of a longer row: for checks of places.
+ConstGrid as_rows(ConstGrid grid) {
+  grid.size.width = grid.row_elements();
+  grid.channels = 1;
+  return grid;
+}
+
 /// \throws Error unless the shapes fit each other.
 void check_shapes(const ConstGrid& in, const ConstGrid& weights, const Grid& out, const Conv2d& convolution) {
   for (const auto& [name, grid] :
        {std::pair<const char*, const ConstGrid*>{"in", &in}, {"weights", &weights}, {"out", &out}}) {
-    if (grid->channels != 1) {
-      refuse(kOperation, name, "planes of one channel: channels are planes, one behind the other",
-             formatted("{} interleaved", grid->channels));
+    if (grid->channels != 1 && (grid->channels == 0 || grid->size.depth != 1)) {
+      refuse(kOperation, name, "channels that are planes, one behind the other, or else interleaved",
+             formatted("{} interleaved in {} planes", grid->channels, grid->size.depth));
     }
     ops::number_type(kOperation, name, grid->type);
     ops::check_type(kOperation, name, grid->type, in.type);
@@ -57,7 +72,7 @@ void check_shapes(const ConstGrid& in, const ConstGrid& weights, const Grid& out
              formatted("{} x {}", grid->size.width, grid->size.height));
     }
   }
-  const std::size_t channels = in.size.depth, filters = weights.batch;
+  const std::size_t channels = channels_of(in), filters = weights.batch;
   if (channels < 1 || channels > kMostChannels)
     refuse(kOperation, "in", formatted("1 to {} channels", kMostChannels), channels);
   if (filters > kMostChannels)
@@ -67,11 +82,11 @@ void check_shapes(const ConstGrid& in, const ConstGrid& weights, const Grid& out
            formatted("a number that divides {} channels and {} filters", channels, filters),
            convolution.groups);
   }
-  if (weights.size.depth != channels / convolution.groups) {
+  if (channels_of(weights) != channels / convolution.groups) {
     refuse(kOperation, "weights", formatted("{} channels", channels / convolution.groups),
-           weights.size.depth);
+           channels_of(weights));
   }
-  const bool packed = (weights.size.height == 1 || weights.pitch == weights.size.width) &&
+  const bool packed = (weights.size.height == 1 || weights.pitch == weights.row_elements()) &&
                       (weights.size.depth == 1 ||
                        weights.plane == plan::size_product(weights.size.width, weights.size.height));
   if (!packed) {
@@ -82,13 +97,13 @@ void check_shapes(const ConstGrid& in, const ConstGrid& weights, const Grid& out
   const GridSize size{convolved_size(in.size.width, weights.size.width, convolution.stride.x,
                                      convolution.dilation.x, p.left, p.right),
                       convolved_size(in.size.height, weights.size.height, convolution.stride.y,
-                                     convolution.dilation.y, p.top, p.bottom),
-                      filters};
-  if (out.size != size || out.batch != in.batch) {
+                                     convolution.dilation.y, p.top, p.bottom)};
+  if (out.size.width != size.width || out.size.height != size.height || channels_of(out) != filters ||
+      out.batch != in.batch) {
     refuse(kOperation, "out",
            formatted("{} x {} cells, {} channels, batch {}", size.width, size.height, filters, in.batch),
-           formatted("{} x {} cells, {} channels, batch {}", out.size.width, out.size.height, out.size.depth,
-                     out.batch));
+           formatted("{} x {} cells, {} channels, batch {}", out.size.width, out.size.height,
+                     channels_of(out), out.batch));
   }
   if (convolution.bias.buffer == nullptr) return;
   ops::check_type(kOperation, "bias", convolution.bias.type, in.type);
@@ -101,7 +116,7 @@ Conv2dProblem problem_of(const ConstGrid& in, const ConstGrid& weights, const Gr
   Conv2dProblem p;
   p.type = *in.type.scalar;
   p.images = in.batch;
-  p.in_channels = in.size.depth;
+  p.in_channels = channels_of(in);
   p.width = in.size.width;
   p.height = in.size.height;
   p.out_channels = weights.batch;
@@ -114,15 +129,27 @@ Conv2dProblem problem_of(const ConstGrid& in, const ConstGrid& weights, const Gr
   p.groups = convolution.groups;
   p.bias = convolution.bias.buffer != nullptr;
   p.activation = convolution.activation;
-  p.in_packed = in.size.height == 1 || in.pitch == in.size.width;
-  p.out_packed = out.size.height == 1 || out.pitch == out.size.width;
+  p.in_interleaved = is_interleaved(in);
+  p.weights_interleaved = is_interleaved(weights);
+  p.out_interleaved = is_interleaved(out);
+  const auto is_packed = [](const ConstGrid& grid) {
+    const bool rows = grid.size.height == 1 || grid.pitch == grid.row_elements();
+    const std::size_t image = plan::size_product(grid.size.height, grid.row_elements());
+    return rows && (!is_interleaved(grid) || grid.batch == 1 || grid.batch_stride == image);
+  };
+  p.in_packed = is_packed(in);
+  p.out_packed = is_packed(out);
   return p;
 }
 
-/// As of rows: a plane without gaps is a row of a matrix.
+/// As of rows: a plane without gaps is a row of a matrix. Of interleaved channels: of each cell.
 std::size_t plane_alignment(ConstGrid grid, const ops::Memory& memory) {
-  grid.size.height = 1;
-  return ops::row_alignment(grid, memory);
+  if (!is_interleaved(grid)) {
+    grid.size.height = 1;
+    return ops::row_alignment(grid, memory);
+  }
+  const std::size_t cell = grid.channels * grid.type.bytes;
+  return std::size_t{1} << std::countr_zero(ops::row_alignment(as_rows(grid), memory) | cell);
 }
 
 /// The grids of a call, and how they are used.
@@ -136,14 +163,75 @@ struct Call {
 
 cl_uint small(std::size_t value) { return static_cast<cl_uint>(value); }
 
+/// A grid as kernels take it: from one interleaved channel to the next there is one element.
+ConstGrid for_kernel(ConstGrid grid) {
+  if (is_interleaved(grid)) grid.plane = 1;
+  return grid;
+}
+
+/// A grid without gaps in temporary memory.
+ConstGrid copied(cl_mem memory, const ConstGrid& of, std::size_t channels, bool interleaved) {
+  if (!interleaved) return {memory, of.type, {of.size.width, of.size.height, channels}, {.batch = of.batch}};
+  ConstGrid grid(memory, of.type, {of.size.width * channels, of.size.height}, {.batch = of.batch});
+  grid.plane = 1;
+  return grid;
+}
+
+/// The grids that the main launch has: the caller's, or copies of them.
+struct Grids {
+  ConstGrid in, weights, out;
+  std::size_t channels;  ///< of a group
+};
+Grids grids_of(const ops::Launching& launch, const Call& c) {
+  const Plan& plan = launch.plan();
+  const Conv2dProblem& p = c.problem;
+  const bool interleaved = plan.variant == "mma" || plan.variant == "wgmma";
+  Grids g{for_kernel(c.in), for_kernel(c.weights), for_kernel(c.out),
+          std::max(plan.number("channels"), p.group_channels())};
+  const auto memory = [&](const char* area) -> cl_mem {
+    const std::size_t number = plan.number(area);
+    return number > 0 ? launch.scratch(number - 1, c.in.buffer) : nullptr;
+  };
+  if (const cl_mem area = memory("in_area"); area != nullptr)
+    g.in = copied(area, c.in, p.groups * g.channels, interleaved);
+  if (const cl_mem area = memory("weights_area"); area != nullptr) {
+    g.weights = copied(area, c.weights, g.channels, interleaved);
+    g.weights.batch_stride = plan.number("weight_row");
+  }
+  if (const cl_mem area = memory("out_area"); area != nullptr)
+    g.out = copied(area, c.out, p.out_channels, interleaved);
+  return g;
+}
+
+/// The arguments of a copy between the caller's grid and temporary memory.
+void bind_copy(const ops::Launching& launch, const Call& c, const Grids& g) {
+  using plan::conv2d::Which;
+  const Conv2dProblem& p = c.problem;
+  const auto copy = [&](const ConstGrid& from, const ConstGrid& to, std::size_t width, std::size_t height,
+                        std::size_t groups, std::size_t channels, std::size_t to_channels) {
+    launch(from, to, small(width), small(height), small(groups), small(channels), small(to_channels));
+  };
+  const auto which = static_cast<Which>(launch.launch().number("grid"));
+  if (which == Which::in) {
+    copy(for_kernel(c.in), g.in, p.width, p.height, p.groups, p.group_channels(), g.channels);
+  } else if (which == Which::weights) {
+    copy(for_kernel(c.weights), g.weights, p.window.width, p.window.height, 1, p.group_channels(),
+         g.channels);
+  } else {
+    copy(g.out, for_kernel(c.out), p.out_width, p.out_height, 1, p.out_channels, p.out_channels);
+  }
+}
+
 /// The arguments of all variants but "gemm".
 void bind(const ops::Launching& launch, const Call& c) {
   const Conv2dProblem& p = c.problem;
+  const Grids g = grids_of(launch, c);
+  if (launch.launch().variant == "pack") return bind_copy(launch, c, g);
   const auto planned = [&](const char* name) { return small(launch.plan().number(name)); };
   ConstVector bias = c.convolution.bias;
   if (!p.bias) bias.buffer = c.weights.buffer;
-  launch(c.in, c.weights.buffer, c.weights.offset, c.weights.batch_stride, c.out, bias, small(p.bias ? 1 : 0),
-         p.images, small(p.groups), small(p.group_channels()), small(p.group_filters()), small(p.width),
+  launch(g.in, g.weights.buffer, g.weights.offset, g.weights.batch_stride, g.out, bias, small(p.bias ? 1 : 0),
+         p.images, small(p.groups), small(g.channels), small(p.group_filters()), small(p.width),
          small(p.height), small(p.out_width), small(p.out_height), small(p.window.width),
          small(p.window.height), small(p.stride.x), small(p.stride.y), small(p.dilation.x),
          small(p.dilation.y), small(p.padding.left), small(p.padding.top), planned("block_k"),
@@ -210,6 +298,34 @@ cl::Event multiply(const Call& c, const Slice& slice, cl_mem memory, std::span<c
   return event;
 }
 
+/// The products of cells and filters, a group of interleaved channels each.
+cl::Event multiply_cells(const Call& c, std::span<const cl::Event> wait_for) {
+  const Conv2dProblem& p = c.problem;
+  const std::size_t cells = p.images * p.plane_results();
+  cl::Event event, before;
+  for (std::size_t g = 0; g < p.groups; ++g) {
+    const std::size_t first = g * p.group_filters();
+    const ConstMatrix in(c.in.buffer, p.type, cells, p.group_channels(),
+                         {.offset = c.in.offset + g * p.group_channels(), .pitch = p.in_channels});
+    const ConstMatrix filters(c.weights.buffer, p.type, p.group_filters(), p.depth(),
+                              {.offset = c.weights.offset + first * c.weights.batch_stride,
+                               .pitch = std::max(c.weights.batch_stride, p.depth())});
+    const Matrix sums(c.out.buffer, p.type, cells, p.group_filters(),
+                      {.offset = c.out.offset + first, .pitch = p.out_channels});
+    Gemm product{.transpose_b = true};
+    product.epilogue.activation = p.activation;
+    product.epilogue.bias_of = BiasOf::column;
+    if (p.bias) {
+      product.epilogue.bias = ConstVector(c.convolution.bias.buffer, p.type, p.group_filters(),
+                                          c.convolution.bias.offset + first);
+    }
+    const std::span<const cl::Event> after = g == 0 ? wait_for : std::span<const cl::Event>(&before, 1);
+    event = gemm(c.context, in, filters, sums, product, {.wait_for = {after.begin(), after.end()}});
+    before = event;
+  }
+  return event;
+}
+
 /// "gemm": the plan has the launches of a whole slice and one group of channels; products are calls of
 /// gemm(), since the groups may lie differently and the last slice may be smaller.
 cl::Event in_slices(const Call& c, const runtime::Ready& ready, std::span<const cl::Event> wait_for) {
@@ -249,28 +365,29 @@ cl::Event conv2d(const Context& context, const ConstGrid& in, const ConstGrid& w
   plan::conv2d::check(context.device(), problem);
   if (ops::is_empty(out)) return ops::run_empty(context, kOperation, plan_conv2d, problem, options);
   if (ops::is_empty(in)) refuse(kOperation, "in", "a cell to be padded around", "none");
-  const ops::Memory in_memory = ops::check_grid(context, kOperation, "in", in, false);
-  const ops::Memory weight_memory = ops::check_grid(context, kOperation, "weights", weights, false);
-  const ops::Memory out_memory = ops::check_grid(context, kOperation, "out", out, true);
+  const ops::Memory in_memory = ops::check_grid(context, kOperation, "in", as_rows(in), false);
+  const ops::Memory weight_memory = ops::check_grid(context, kOperation, "weights", as_rows(weights), false);
+  const ops::Memory out_memory = ops::check_grid(context, kOperation, "out", as_rows(out), true);
   if (weights.batch > 1 && weights.batch_stride < problem.depth()) {
     refuse(kOperation, "weights", formatted("filters of {} weights that share none", problem.depth()),
            formatted("a batch stride of {}", weights.batch_stride));
   }
-  ops::check_apart(kOperation, in, in_memory, out, out_memory);
-  ops::check_apart(kOperation, weights, weight_memory, out, out_memory, "weights", "out");
+  ops::check_apart(kOperation, as_rows(in), in_memory, as_rows(out), out_memory);
+  ops::check_apart(kOperation, as_rows(weights), weight_memory, as_rows(out), out_memory, "weights", "out");
   if (problem.bias) {
     // As a grid of one row, for the same checks.
     const ConstGrid row(convolution.bias.buffer, convolution.bias.type, {convolution.bias.size},
                         {.offset = convolution.bias.offset});
     const ops::Memory memory = ops::check_grid(context, kOperation, "bias", row, false);
-    ops::check_apart(kOperation, row, memory, out, out_memory, "bias", "out");
+    ops::check_apart(kOperation, row, memory, as_rows(out), out_memory, "bias", "out");
   }
   problem.in_alignment = plane_alignment(in, in_memory);
   problem.out_alignment = plane_alignment(out, out_memory);
-  ConstGrid filters = weights;  // of which each is a row: its planes have no gaps between them
+  ConstGrid filters = as_rows(weights);  // of which each is a row: its planes have no gaps between them
   filters.size.depth = 1;
   problem.weight_alignment = plane_alignment(filters, weight_memory);
   return ops::run_by(context, kOperation, plan_conv2d, problem, options, [&](const runtime::Ready& ready) {
+    if (ready.plan.variant == "gemm" && problem.in_interleaved) return multiply_cells(call, options.wait_for);
     if (ready.plan.variant == "gemm") return in_slices(call, ready, options.wait_for);
     return ops::launch_all(context.runtime(), ready, options.wait_for,
                            [&](const ops::Launching& launch) { bind(launch, call); });

@@ -2,6 +2,7 @@
 #include <smem/conv2d_plan.hpp>
 
 #include "formatted.hpp"
+#include "plan/conv2d_nvidia.hpp"
 #include "plan/conv2d_policy.hpp"
 #include "plan/conv2d_variants.hpp"
 #include "plan/pixels.hpp"
@@ -40,6 +41,13 @@ bool prefers_implicit(const Device& device, const Conv2dProblem& p) {
 std::vector<std::string_view> preference(const Device& device, const Conv2dProblem& p,
                                          const PlanOverrides& /*fixed*/) {
   const conv2d::Worth& columns = conv2d::policy_of(device).columns;
+  if (conv2d::is_depthwise(p) && device.type == DeviceType::gpu) return {"depthwise", "direct", "naive"};
+  if (conv2d::prefers_mma(device, p)) {
+    std::vector<std::string_view> all{"wgmma", "mma", "gemm", "implicit", "direct", "naive"};
+    if (!conv2d::prefers_wgmma(device, p)) std::swap(all[0], all[1]);
+    if (conv2d::is_straight(p)) std::rotate(all.begin(), all.begin() + 2, all.begin() + 3);
+    return all;
+  }
   if (prefers_product(device, p)) return {"gemm", "implicit", "cpu", "direct", "naive"};
   if (prefers_implicit(device, p) && columns.holds(p.group_filters(), p.depth()))
     return {"implicit", "gemm", "direct", "naive"};
@@ -50,6 +58,16 @@ std::vector<std::string_view> preference(const Device& device, const Conv2dProbl
 
 std::string why_not(const Device& device, const Conv2dProblem& p, std::string_view variant,
                     const Plan& chosen) {
+  const auto has_units = [](std::string_view name) { return name == "mma" || name == "wgmma"; };
+  if (has_units(variant) && has_units(chosen.variant)) return "its tiles take longer by gemm's times";
+  if (has_units(variant) && chosen.variant == "gemm") return "the input is a factor as it lies";
+  if (has_units(variant))
+    return formatted("{} filters a group of {} weights leave most of its tiles empty", p.group_filters(),
+                     p.depth());
+  if (has_units(chosen.variant) && variant != "naive")
+    return "it multiplies without matrix units, or lays columns in memory";
+  if (variant == "depthwise") return "its work-items have few results, and loops of a CPU many";
+  if (chosen.variant == "depthwise" && variant != "naive") return "its results would share no weights";
   if (variant == "naive") return formatted("each result reads {} numbers of global memory", 2 * p.depth());
   if (variant == "gemm") {
     return formatted("{} filters a group of {} weights: the columns cost more than they save",
@@ -66,7 +84,8 @@ std::string why_not(const Device& device, const Conv2dProblem& p, std::string_vi
   return "work-items of few results are loops on a CPU";
 }
 
-const Evidence& evidence(const Device& device, const Conv2dProblem& /*p*/, const Plan& /*plan*/) {
+const Evidence& evidence(const Device& device, const Conv2dProblem& /*p*/, const Plan& plan) {
+  if (plan.variant == "mma" || plan.variant == "wgmma") return conv2d::nvidia::policy_of(device).evidence;
   return conv2d::policy_of(device).evidence;
 }
 
@@ -78,7 +97,8 @@ constexpr Operation<Conv2dProblem> kConv2d{.what = "convolution",
                                            .attempt = plan_variant,
                                            .why_not = why_not,
                                            .evidence = evidence,
-                                           .one_work_item = ""};
+                                           .one_work_item = "",
+                                           .with_tile = "wgmma"};
 
 }  // namespace
 
@@ -120,7 +140,9 @@ void plan::conv2d::check(const Device& device, const Conv2dProblem& p) {
   }
 }
 
-std::vector<std::string_view> conv2d_variants() { return {"naive", "direct", "implicit", "cpu", "gemm"}; }
+std::vector<std::string_view> conv2d_variants() {
+  return {"naive", "direct", "implicit", "depthwise", "cpu", "gemm", "mma", "wgmma"};
+}
 
 Plan plan_conv2d(const Device& device, const Conv2dProblem& problem, const PlanOverrides& overrides) {
   return plan_call(kConv2d, kOperation, problem.type, device, problem, overrides);

@@ -70,6 +70,13 @@ struct CpuPolicy {
   std::size_t columns_a_weight = 6;  ///< of them: windows that leave their row go one by one
 };
 
+/// Of "depthwise": results of a work-item, and windows whose weights it has in registers.
+struct DepthwisePolicy {
+  std::size_t each_x = 4, each_y = 4;
+  std::size_t each_y_of_wide = 2;  ///< of doubles, and with GELU
+  std::size_t most_taps = 25, most_stride = 2;
+};
+
 struct Policy {
   When when;
   Evidence evidence = kFromFacts;
@@ -85,6 +92,7 @@ struct Policy {
   /// Of the columns of a slice: a share of the last cache, so that the product finds them there.
   std::size_t cache_share = 2, least_columns = 16 << 20, most_columns = 64 << 20;
   CpuPolicy cpu = {};
+  DepthwisePolicy depthwise = {};  ///< no measurement yet
 };
 
 // units_depth: H200, 64 filters of half, ms of "gemm" and "implicit": of 147 weights 0.618, 0.537, of 576

@@ -7,6 +7,7 @@
 #include "plan/pixels.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace smem {
 
@@ -61,6 +62,50 @@ plan::Attempt plan::conv2d::by_rows(const Device& device, const Conv2dProblem& p
   plan.items_per_work_item = band * p.out_width;
   plan.reason = formatted(
       "a channel and a filter a group: a thread makes {} rows of a plane, {} results at a time", band, lanes);
+  return plan;
+}
+
+bool plan::conv2d::is_depthwise(const Conv2dProblem& p) {
+  return p.group_channels() == 1 && p.group_filters() == 1;
+}
+
+plan::Attempt plan::conv2d::depthwise(const Device& device, const Conv2dProblem& p) {
+  const DepthwisePolicy& policy = policy_of(device).depthwise;
+  if (!is_depthwise(p)) return "needs a channel and a filter a group";
+  if (device.vendor == Vendor::intel && device.type == DeviceType::gpu)
+    return "Intel's compiler keeps its rows in memory";
+  if (p.taps() > policy.most_taps || std::max(p.stride.x, p.stride.y) > policy.most_stride ||
+      p.dilation.x != 1 || p.dilation.y != 1) {
+    return formatted(
+        "keeps windows of at most {} weights, {} apart at most and without dilation, in registers",
+        policy.most_taps, policy.most_stride);
+  }
+  const bool wide = p.type == Scalar::float64;
+  const std::size_t each_x = policy.each_x;
+  const std::size_t each_y =
+      std::min(wide || p.activation == Activation::gelu ? policy.each_y_of_wide : policy.each_y,
+               std::bit_ceil(at_least_1(p.out_height)));
+  Plan plan = base_plan(p, "depthwise", "conv2d/depthwise.cl", "conv2d_depthwise");
+  predict(p, plan);
+  set_grid(plan, device, policy_of(device).group,
+           {at_least_1(divide_up(p.out_width, each_x) * divide_up(p.out_height, each_y)), 1,
+            at_least_1(p.images * p.groups)});
+  define_group(plan);
+  const bool packs =
+      each_x == 4 && p.out_packed && p.out_width % 4 == 0 && p.out_alignment >= 4 * size_of(p.type);
+  define(plan, {{"WINDOW_W", p.window.width},
+                {"WINDOW_H", p.window.height},
+                {"STRIDE_X", p.stride.x},
+                {"STRIDE_Y", p.stride.y},
+                {"EACH_X", each_x},
+                {"EACH_Y", each_y},
+                {"PACK_OUT", packs ? 4 : 1}});
+  plan.tile_rows = each_y;
+  plan.tile_cols = each_x;
+  plan.vector_width = packs ? 4 : 1;
+  plan.items_per_work_item = each_x * each_y;
+  plan.reason =
+      formatted("a channel and a filter a group: {} x {} results a work-item in registers", each_x, each_y);
   return plan;
 }
 

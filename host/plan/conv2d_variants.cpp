@@ -1,5 +1,6 @@
 // The variants of convolutions of many channels: their sizes, and what they predict.
 #include "plan/conv2d_variants.hpp"
+#include "plan/conv2d_layouts.hpp"
 #include "plan/conv2d_policy.hpp"
 
 #include "formatted.hpp"
@@ -24,6 +25,11 @@ std::size_t power_in(std::size_t bytes) { return std::size_t{1} << std::countr_z
 Attempt naive(const Device& device, const Conv2dProblem& p) {
   Plan plan = base_plan(p, "naive", "conv2d/naive.cl", "conv2d_naive");
   predict(p, plan);
+  if (!is_planar(p)) {
+    define(plan, {{"IN_INTERLEAVED", p.in_interleaved ? 1 : 0},
+                  {"WEIGHTS_INTERLEAVED", p.weights_interleaved ? 1 : 0},
+                  {"OUT_INTERLEAVED", p.out_interleaved ? 1 : 0}});
+  }
   const std::size_t planes = at_least_1(p.images * p.out_channels);
   const std::array<std::size_t, 3> extent{at_least_1(p.out_width), at_least_1(p.out_height), planes};
   set_grid(plan, device, policy_of(device).group, extent);
@@ -271,6 +277,20 @@ Slices slices_of(const Device& device, const Conv2dProblem& p) {
 GemmProblem product_of(const Conv2dProblem& p, const Slices& slices) {
   GemmProblem g;
   g.in = g.out = p.type;
+  if (p.in_interleaved) {  // cells of all images, a row each, by the filters
+    g.m = p.images * p.plane_results();
+    g.n = p.group_filters();
+    g.k = p.group_channels();
+    g.b_along_k = true;
+    g.activation = p.activation;
+    g.column_bias = p.bias;
+    g.epilogue = p.bias || p.activation != Activation::none;
+    const std::size_t group = size_of(p.type) * p.group_channels();
+    g.a_alignment = std::min(p.in_alignment, power_in(group));
+    g.b_alignment = p.weight_alignment;
+    g.c_alignment = std::min(p.out_alignment, power_in(size_of(p.type) * p.group_filters()));
+    return g;
+  }
   g.m = p.group_filters();
   g.n = slices.rows * p.out_width;
   g.k = p.depth();
@@ -316,14 +336,16 @@ Launch columns(const Device& device, const Conv2dProblem& p, const Slices& slice
 /// The launches of one slice and one group of channels. The call makes the products by gemm(), which has
 /// plans of its own for the groups and for the last slice, which may be smaller.
 Attempt gemm(const Device& device, const Conv2dProblem& p) {
+  if (!is_planar(p) && !conv2d::is_straight(p)) return "its columns and products are planes";
   if (!p.out_packed) return "the output has gaps between its rows, and a matrix has none";
   const Slices slices = slices_of(device, p);
   if (device.max_allocation > 0 && std::bit_ceil(slices.bytes) > device.max_allocation)
     return formatted("the columns of a row take {} bytes, more than a buffer", slices.bytes);
   Plan plan = plan_gemm(device, product_of(p, slices));
-  plan.reason = formatted("{}{} x {} x {} by gemm / {}: {}",
-                          conv2d::is_straight(p) ? "the input is a factor as it lies; " : "",
-                          p.group_filters(), slices.rows * p.out_width, p.depth(), plan.variant, plan.reason);
+  plan.reason = formatted(
+      "{}{} x {} x {} by gemm / {}: {}", conv2d::is_straight(p) ? "the input is a factor as it lies; " : "",
+      p.in_interleaved ? p.images * p.plane_results() : p.group_filters(),
+      p.in_interleaved ? p.group_filters() : slices.rows * p.out_width, p.depth(), plan.variant, plan.reason);
   if (p.groups > 1) plan.reason += formatted("; for each of {} groups of channels", p.groups);
   plan.operation = conv2d::kOperation;
   plan.variant = "gemm";
@@ -344,6 +366,7 @@ Attempt gemm(const Device& device, const Conv2dProblem& p) {
 }  // namespace
 
 bool plan::conv2d::is_straight(const Conv2dProblem& p) {
+  if (p.in_interleaved != p.out_interleaved || (p.in_interleaved && !p.out_packed)) return false;
   return p.in_packed && p.taps() == 1 && p.stride.x == 1 && p.stride.y == 1 && p.padding.left == 0 &&
          p.padding.top == 0 && p.out_width == p.width && p.out_height == p.height;
 }
@@ -353,10 +376,21 @@ plan::Attempt plan::conv2d::plan_variant(const Device& device, const Conv2dProbl
   if (fixed.work_items != 0)
     refuse(device, kOperation, "work_items", "none: the shapes decide", formatted("{}", fixed.work_items));
   if (variant == "naive") return naive(device, p);
-  if (variant == "direct") return direct(device, p);
-  if (variant == "implicit") return implicit(device, p);
-  if (variant == "cpu") return cpu(device, p);
-  return gemm(device, p);
+  if (variant == "mma") return mma(device, p);
+  if (variant == "wgmma") return wgmma(device, p, fixed);
+  if (variant == "gemm") return gemm(device, p);
+  const Conv2dProblem planes = as_planes(p);
+  Attempt made = variant == "direct"      ? direct(device, planes)
+                 : variant == "implicit"  ? implicit(device, planes)
+                 : variant == "depthwise" ? depthwise(device, planes)
+                                          : cpu(device, planes);
+  if (!made.plan || is_planar(p)) return made;
+  const Needs needs{.channels = p.group_channels(),
+                    .in = p.in_interleaved,
+                    .weights = p.weights_interleaved && p.taps() > 1,
+                    .out = p.out_interleaved};
+  if (std::string reason = add_copies(device, p, needs, *made.plan); !reason.empty()) return reason;
+  return made;
 }
 
 }  // namespace smem

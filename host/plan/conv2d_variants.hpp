@@ -6,6 +6,7 @@
 #include <smem/conv2d_plan.hpp>
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace smem::plan::conv2d {
@@ -28,11 +29,27 @@ Attempt plan_variant(const Device& device, const Conv2dProblem& p, const PlanOve
 bool is_by_rows(const Device& device, const Conv2dProblem& p);
 Attempt by_rows(const Device& device, const Conv2dProblem& p);
 
+/// Whether each channel has a filter of its own; and windows of them in registers, for GPUs.
+bool is_depthwise(const Conv2dProblem& p);
+Attempt depthwise(const Device& device, const Conv2dProblem& p);
+
 /// A product whose right factor is gathered from the input tile by tile.
 Attempt implicit(const Device& device, const Conv2dProblem& p);
 
-/// Whether "gemm" has the input as its right factor, as it lies: of a window of 1 x 1 without stride and
-/// padding, on planes without gaps.
+/// Matrix units of NVIDIA, whose left factor is gathered from interleaved channels: of sm_80 and later, and
+/// Hopper's own. Why they cannot; whether they are worth it; and whether Hopper's are faster.
+Attempt mma(const Device& device, const Conv2dProblem& p);
+Attempt wgmma(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed);
+std::string no_mma(const Device& device, const Conv2dProblem& p);
+std::string no_wgmma(const Device& device, const Conv2dProblem& p);
+bool prefers_mma(const Device& device, const Conv2dProblem& p);
+bool prefers_wgmma(const Device& device, const Conv2dProblem& p);
+
+/// Whether "gemm" has the input as a factor, as it lies: of a window of 1 x 1 without stride and padding, on
+/// planes without gaps, or on interleaved channels of which the output has as well.
 bool is_straight(const Conv2dProblem& p);
+inline bool is_planar(const Conv2dProblem& p) {
+  return !p.in_interleaved && !p.weights_interleaved && !p.out_interleaved;
+}
 
 }  // namespace smem::plan::conv2d

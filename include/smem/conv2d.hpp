@@ -32,19 +32,22 @@ struct Conv2d {
 /// the group of k, and padding is 0: the cross-correlation that networks call convolution.
 ///
 /// "NCHW": `in` has N grids of W x H x C cells, which is GridSize{W, H, C} with a batch of N; `weights` K
-/// grids of S x R x C / groups cells; `out` N grids of Q x P x K cells, Q and P as convolved_size() says. All
-/// of float32, half or float64, and of one type; half is multiplied and summed in float32, and rounded once.
-/// `in` and `out` may have any pitch, plane, batch stride and offset; a filter's weights follow each other.
-/// Windows, strides, dilations and paddings of at most 65535.
+/// grids of S x R x C / groups cells; `out` N grids of Q x P x K cells, Q and P as convolved_size() says. Or
+/// "NHWC", channels last: GridSize{W, H} with GridLayout::channels of C, side by side in each cell; each of
+/// the three grids in its own way, one channel in either. All of float32, half or float64, and of one type;
+/// half is multiplied and summed in float32, and rounded once. `in` and `out` may have any pitch, plane,
+/// batch stride and offset; a filter's weights follow each other. Windows, strides, dilations and paddings of
+/// at most 65535.
 ///
 /// O(N K P Q C / groups R S). The plan chooses among tiles of the input in local memory, a product of
-/// matrices whose right factor is gathered from the input tile by tile, and a product (gemm()) whose right
-/// factor is made in temporary memory, a slice of bounded size at a time; of 1 x 1 windows without stride and
-/// padding it is `in` itself. The same bits in every run of the same plan. No host wait. \returns the event
-/// after which the result is there. \throws Error when a stride, a dilation, a window or the number of groups
-/// is 0, the groups do not divide the channels, a shape or type does not fit, a grid leaves its buffer,
-/// overlaps the output or belongs to another context, the device has no fp64 and the type is float64, or the
-/// variant cannot run; it names the argument, and nothing is enqueued then.
+/// matrices whose right factor is gathered from the input tile by tile, the same by matrix units (half on
+/// NVIDIA's sm_80 and later, where channels last are fastest, and planes are copied first), and a product
+/// (gemm()) whose right factor is made in temporary memory, a slice of bounded size at a time; of 1 x 1
+/// windows without stride and padding it is `in` itself. The same bits in every run of the same plan. No host
+/// wait. \returns the event after which the result is there. \throws Error when a stride, a dilation, a
+/// window or the number of groups is 0, the groups do not divide the channels, a shape or type does not fit,
+/// a grid leaves its buffer, overlaps the output or belongs to another context, the device has no fp64 and
+/// the type is float64, or the variant cannot run; it names the argument, and nothing is enqueued then.
 ///
 /// V. Dumoulin and F. Visin, "A guide to convolution arithmetic for deep learning", 2016. Sources of the
 /// kernels: cl/conv2d/.

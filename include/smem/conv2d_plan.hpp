@@ -32,12 +32,18 @@ struct Conv2dProblem {
   std::size_t groups = 1;                    ///< of channels
   bool bias = false;                         ///< a number for each filter is added
   Activation activation = Activation::none;  ///< of the sum with its bias
-  bool in_packed = true;                     ///< rows of a plane of the input follow each other without gaps
-  bool out_packed = true;                    ///< the same of the output
-  /// The largest power of two, at most 64, that divides the byte address of each plane.
+  /// The channels of a cell follow each other ("channels last"), where there are several; else planes do.
+  bool in_interleaved = false;
+  bool weights_interleaved = false;  ///< the same of the filters
+  bool out_interleaved = false;      ///< the same of the output
+  /// Rows of a plane of the input follow each other without gaps; where it is interleaved, images as well.
+  bool in_packed = true;
+  bool out_packed = true;  ///< the same of the output
+  /// The largest power of two, at most 64, that divides the byte address of each plane, or where the channels
+  /// are interleaved of each cell.
   std::size_t in_alignment = 64;
   std::size_t out_alignment = 64;     ///< the same of the output
-  std::size_t weight_alignment = 64;  ///< the same of the filters
+  std::size_t weight_alignment = 64;  ///< that divides the byte address of each filter
 
   std::size_t taps() const {
     return detail::size_product(window.width, window.height);
@@ -56,27 +62,31 @@ struct Conv2dProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("type", type), extent("images", images), extent("in_channels", in_channels),
-                      extent("width", width), extent("height", height), extent("out_channels", out_channels),
-                      choice("window", window), ignored("out_width", out_width),
-                      ignored("out_height", out_height), choice("stride", stride),
-                      choice("dilation", dilation), ignored("padding", padding), extent("groups", groups),
-                      ignored("bias", bias), ignored("activation", activation),
-                      choice("in_packed", in_packed), choice("out_packed", out_packed),
-                      aligned("in_alignment", in_alignment), aligned("out_alignment", out_alignment),
-                      aligned("weight_alignment", weight_alignment));
+    return std::tuple(
+        choice("type", type), extent("images", images), extent("in_channels", in_channels),
+        extent("width", width), extent("height", height), extent("out_channels", out_channels),
+        choice("window", window), ignored("out_width", out_width), ignored("out_height", out_height),
+        choice("stride", stride), choice("dilation", dilation), ignored("padding", padding),
+        extent("groups", groups), ignored("bias", bias), ignored("activation", activation),
+        choice("in_interleaved", in_interleaved), choice("weights_interleaved", weights_interleaved),
+        choice("out_interleaved", out_interleaved), choice("in_packed", in_packed),
+        choice("out_packed", out_packed), aligned("in_alignment", in_alignment),
+        aligned("out_alignment", out_alignment), aligned("weight_alignment", weight_alignment));
   }
 };
 
 /// The plan that conv2d() would use on `device`. Where it is "gemm", it has the launches of one slice of the
 /// images and one group of channels: columns are laid in temporary memory, then multiplied; of a window of
-/// 1 x 1 without stride and padding, on planes without gaps, there are no columns. Rounds are slices.
-/// Overrides: `variant`. \throws Error when the problem or the device does not allow it, the variant is
-/// unknown or cannot run this problem on this device, or another field was fixed; it names the field.
+/// 1 x 1 without stride and padding, on planes without gaps, there are no columns. Rounds are slices. Where a
+/// variant needs another layout than a grid has, launches before and after it ("pack") copy the grid to and
+/// from temporary memory.
+/// Overrides: `variant`; of "wgmma" `tile_rows` and `tile_cols`, results and filters. \throws Error when the
+/// problem or the device does not allow it, the variant is unknown or cannot run this problem on this device,
+/// or another field was fixed; it names the field.
 SMEM_API Plan plan_conv2d(const Device& device, const Conv2dProblem& problem,
                           const PlanOverrides& overrides = {});
 
-/// "naive", "direct", "implicit", "cpu" and "gemm".
+/// "naive", "direct", "implicit", "depthwise", "cpu", "gemm", "mma" and "wgmma".
 SMEM_API std::vector<std::string_view> conv2d_variants();
 
 }  // namespace smem

@@ -41,7 +41,8 @@ TEST_CASE("plan of conv2d: layers of all kinds fit every target and its clamps")
       for (const Conv2dProblem& problem :
            {layer(1, 1, 1, 1, 1), layer(32, 64, 56, 64, 3), layer(2, 3, 224, 64, 7),
             layer(8, 256, 14, 256, 1), layer(1, 32, 112, 32, 3, 32), layer(1, 48, 7, 96, 5, 3)}) {
-        for (const std::string_view variant : {"", "naive", "direct", "implicit", "cpu", "gemm"}) {
+        for (const std::string_view variant :
+             {"", "naive", "direct", "implicit", "depthwise", "cpu", "gemm", "mma", "wgmma"}) {
           CAPTURE(variant);
           const smem::PlanOverrides fixed{.variant = std::string(variant)};
           try {
@@ -68,18 +69,34 @@ TEST_CASE("plan of conv2d: what each kind of device and layer gets") {
   Conv2dProblem of_half = layer(32, 64, 56, 64, 3);
   of_half.type = smem::Scalar::half;
   const smem::Plan units = smem::plan_conv2d(h200, of_half);
-  CHECK(units.variant == "gemm");
-  CHECK(units.entry_point == "gemm_wgmma");
-  REQUIRE(units.before.size() == 1);
-  CHECK(units.before[0].entry_point == "conv2d_columns");
+  CHECK(units.variant == "wgmma");
+  CHECK(units.target == "sm_90a");
+  REQUIRE(units.before.size() == 2);  // the input and the filters are copied
+  CHECK(units.before[0].entry_point == "conv2d_pack");
+  CHECK(units.number("in_area") == 1);
+  CHECK(units.number("weights_area") == 2);
+  CHECK(units.scratch.at(0).bytes == std::size_t{32} * 64 * 56 * 56 * 2);
+  CHECK(units.groups() == h200.compute_units);
+  Conv2dProblem cells = of_half;
+  cells.in_interleaved = cells.weights_interleaved = cells.out_interleaved = true;
+  CHECK(smem::plan_conv2d(h200, cells).before.empty());
+  CHECK(smem::plan_conv2d(h200, cells).scratch.empty());
+  cells.in_alignment = 8;  // cells that copies of 16 bytes would not find
+  CHECK(smem::plan_conv2d(h200, cells).before.size() == 1);
+  CHECK(smem::plan_conv2d(target("sm_86"), cells).variant == "mma");
+  CHECK(smem::plan_conv2d(target("sm_75"), cells).variant == "implicit");
   // 16 MiB of columns at a time, as its cache is small: of 4 of the 32 images.
-  CHECK(units.number("images") == 4);
-  CHECK(units.rounds == 8);
-  Conv2dProblem shallow = layer(64, 3, 224, 64, 7);  // whose columns cost more than matrix units save
+  const smem::Plan columns = smem::plan_conv2d(h200, of_half, {.variant = "gemm"});
+  CHECK(columns.entry_point == "gemm_wgmma");
+  REQUIRE(columns.before.size() == 1);
+  CHECK(columns.before[0].entry_point == "conv2d_columns");
+  CHECK(columns.number("images") == 4);
+  CHECK(columns.rounds == 8);
+  Conv2dProblem shallow = layer(64, 3, 224, 64, 7);  // three channels that are copied as four
   shallow.type = smem::Scalar::half;
-  CHECK(smem::plan_conv2d(h200, shallow).variant == "implicit");
+  CHECK(smem::plan_conv2d(h200, shallow).number("channels") == 4);
   CHECK(smem::plan_conv2d(h200, layer(32, 64, 56, 16, 3)).variant == "direct");
-  CHECK(smem::plan_conv2d(h200, layer(32, 64, 56, 64, 3, 64)).variant == "direct");
+  CHECK(smem::plan_conv2d(h200, layer(32, 64, 56, 64, 3, 64)).variant == "depthwise");
   CHECK(smem::plan_conv2d(h200, layer(32, 64, 56, 64, 17)).variant == "direct");  // more than its bits
   // A window of one cell needs no columns: its plan is the product's own.
   const smem::Plan straight = smem::plan_conv2d(h200, layer(32, 64, 56, 64, 1));

@@ -13,6 +13,8 @@ struct Conv2dCase {
   smem::Conv2d how = {};  ///< whose bias is made by the run
   bool bias = false;
   bool gaps = false, gaps_in_rows = false;  ///< after planes and images; and after rows, too
+  /// Channels of a cell follow each other; of gaps, images and rows have them.
+  bool in_interleaved = false, weights_interleaved = false, out_interleaved = false;
   std::string variant = {};
 
   Tested tested() const { return {"conv2d", variant, std::string(smem::name_of(type))}; }
@@ -20,17 +22,21 @@ struct Conv2dCase {
     const smem::Padding& p = how.padding;
     return fmt::format(
         "conv2d {} of {} x {} x {} x {} with {} filters of {} x {}, stride {} {}, dilation {} {}, padding {} "
-        "{} {} {}, {} groups{}, {}{}{}, variant \"{}\"; SMEM_SEED={}",
+        "{} {} {}, {} groups{}, {}{}{}{}{}{}, variant \"{}\"; SMEM_SEED={}",
         name_of(type), images, in_channels, height, width, out_channels, window_h, window_w, how.stride.y,
         how.stride.x, how.dilation.y, how.dilation.x, p.left, p.top, p.right, p.bottom, how.groups,
         bias ? ", bias" : "", smem::name_of(how.activation), gaps ? ", gaps" : "",
-        gaps_in_rows ? " also after rows" : "", variant, seed());
+        gaps_in_rows ? " also after rows" : "", in_interleaved ? ", interleaved input" : "",
+        weights_interleaved ? ", interleaved filters" : "", out_interleaved ? ", interleaved output" : "",
+        variant, seed());
   }
-  smem::GridLayout layout(const smem::GridSize& size, std::size_t batch, std::size_t more) const {
-    smem::GridLayout layout{.batch = batch};
+  void interleave() { in_interleaved = weights_interleaved = out_interleaved = true; }
+  smem::GridLayout layout(const smem::GridSize& size, std::size_t batch, std::size_t more,
+                          std::size_t interleaved) const {
+    smem::GridLayout layout{.channels = interleaved, .batch = batch};
     if (!gaps) return layout;
     layout.offset = 3 + more;
-    layout.pitch = size.width + (gaps_in_rows ? 5 + more : 0);
+    layout.pitch = size.width * interleaved + (gaps_in_rows ? 5 + more : 0);
     layout.plane = size.height * layout.pitch + 2;
     layout.batch_stride = size.depth * layout.plane + 9;
     return layout;
@@ -52,7 +58,8 @@ struct Conv2dGrid {
     });
   }
   std::size_t place(std::size_t x, std::size_t y, std::size_t channel, std::size_t image) const {
-    return grid.offset + image * grid.batch_stride + channel * grid.plane + y * grid.pitch + x;
+    const std::size_t in_cell = grid.channels > 1 ? 1 : grid.plane;
+    return grid.offset + image * grid.batch_stride + channel * in_cell + y * grid.pitch + x * grid.channels;
   }
   double at(std::size_t x, std::size_t y, std::size_t channel, std::size_t image) const {
     return decode(*grid.type.scalar, bytes.data() + place(x, y, channel, image) * grid.type.bytes);
@@ -89,21 +96,30 @@ inline Wanted convolved(const Conv2dCase& c, const Conv2dGrid& in, const Conv2dG
   return {sum, error};
 }
 
+/// Whether every device runs a variant, of any groups.
+inline bool is_portable_conv2d(std::string_view variant) {
+  return variant != "cpu" && variant != "depthwise" && !variant.ends_with("mma");
+}
+
 inline Outcome run(const smem::Context& context, Conv2dCase c, Random& random) {
   if (c.type == smem::Scalar::float64 && !context.device().fp64) return without_fp64();
-  const smem::GridSize size{c.width, c.height, c.in_channels};
+  const std::size_t depth = c.in_channels / c.how.groups;
+  const std::size_t in_cell = c.in_interleaved ? c.in_channels : 1,
+                    weight_cell = c.weights_interleaved ? depth : 1,
+                    out_cell = c.out_interleaved ? c.out_channels : 1;
+  const smem::GridSize size{c.width, c.height, c.in_channels / in_cell};
   const smem::Padding& p = c.how.padding;
   const smem::GridSize out_size{
       smem::convolved_size(c.width, c.window_w, c.how.stride.x, c.how.dilation.x, p.left, p.right),
       smem::convolved_size(c.height, c.window_h, c.how.stride.y, c.how.dilation.y, p.top, p.bottom),
-      c.out_channels};
-  const smem::GridSize filter{c.window_w, c.window_h, c.in_channels / c.how.groups};
-  Conv2dGrid in(c.type, size, c.layout(size, c.images, 0), &random);
-  smem::GridLayout apart{.batch = c.out_channels};
-  if (c.gaps) apart.offset = 5, apart.batch_stride = filter.width * filter.height * filter.depth + 3;
+      c.out_channels / out_cell};
+  const smem::GridSize filter{c.window_w, c.window_h, depth / weight_cell};
+  Conv2dGrid in(c.type, size, c.layout(size, c.images, 0, in_cell), &random);
+  smem::GridLayout apart{.channels = weight_cell, .batch = c.out_channels};
+  if (c.gaps) apart.offset = 5, apart.batch_stride = filter.width * filter.height * depth + 3;
   Conv2dGrid weights(c.type, filter, apart, &random),
       bias(c.type, {c.out_channels}, {.offset = c.gaps ? 2U : 0U}, &random);
-  Conv2dGrid out(c.type, out_size, c.layout(out_size, c.images, 4));
+  Conv2dGrid out(c.type, out_size, c.layout(out_size, c.images, 4, out_cell));
   out.bytes = random.bytes(out.bytes.size());
   const std::vector<unsigned char> poison = out.bytes;
   const smem::Array<unsigned char> in_array(context, in.bytes), weight_array(context, weights.bytes),
@@ -124,17 +140,18 @@ inline Outcome run(const smem::Context& context, Conv2dCase c, Random& random) {
   out.bytes = out_array.to_host();
   const std::size_t bytes = smem::size_of(c.type);
   std::string fault;
-  each_element(out.grid, [&](std::size_t at, std::size_t x, std::size_t y, std::size_t, std::size_t plane) {
-    if (!fault.empty()) return;
-    const std::size_t n = plane / c.out_channels, k = plane % c.out_channels;
-    const Wanted wanted = convolved(c, in, weights, c.bias ? bias.at(k, 0, 0, 0) : 0, n, k, y, x);
-    const double got = decode(c.type, out.bytes.data() + at * bytes);
-    if (!is_close(c.type, got, wanted)) {
-      fault = fmt::format("({}, {}) of channel {} of image {} is {}, expected {}, off by at most {:.3g}", x,
-                          y, k, n, got, wanted.value, wanted.error);
-    }
-    std::memcpy(out.bytes.data() + at * bytes, poison.data() + at * bytes, bytes);
-  });
+  each_element(
+      out.grid, [&](std::size_t at, std::size_t x, std::size_t y, std::size_t cell, std::size_t plane) {
+        if (!fault.empty()) return;
+        const std::size_t planes = c.out_channels / out_cell, n = plane / planes, k = plane % planes + cell;
+        const Wanted wanted = convolved(c, in, weights, c.bias ? bias.at(k, 0, 0, 0) : 0, n, k, y, x);
+        const double got = decode(c.type, out.bytes.data() + at * bytes);
+        if (!is_close(c.type, got, wanted)) {
+          fault = fmt::format("({}, {}) of channel {} of image {} is {}, expected {}, off by at most {:.3g}",
+                              x, y, k, n, got, wanted.value, wanted.error);
+        }
+        std::memcpy(out.bytes.data() + at * bytes, poison.data() + at * bytes, bytes);
+      });
   if (!fault.empty()) return {false, fault};
   if (out.bytes != poison) return {false, "the output buffer has changed where nothing is to be written"};
   if (in_array.to_host() != in.bytes || weight_array.to_host() != weights.bytes)

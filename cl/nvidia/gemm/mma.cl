@@ -63,13 +63,10 @@
 #endif
 #define TILE_K (ROW_BYTES / ELEMENT_BYTES)
 #include "nvidia/fill_tile.clh"
+#include "nvidia/mma_fragments.clh"
 
-#define A_TRANSPOSED (!A_ALONG_K && ELEMENT_BYTES == 2)  // ldmatrix transposes it
-#define B_TRANSPOSED (!B_ALONG_K && ELEMENT_BYTES == 2)
 #define A_BYTES (TILE_M * ROW_BYTES)
 #define STAGE_BYTES ((TILE_M + TILE_N) * ROW_BYTES)
-#define MS (WARP_M / 16)
-#define NS (WARP_N / 8)
 #define OUT_ROW (WARP_N + 8)  // pitch of the rows of results in local memory, before the epilogue
 
 // The operands of a tile of C, from the step on whose copies start next.
@@ -107,35 +104,6 @@ GROUP_FUNCTION void copy_step(source* x, uint stages, uint stage, uint item) {
     x->k -= depth, ++x->copied;
   }
   end_copies();
-}
-
-// Reads the fragments of sub-step x of a warp's part of a stage.
-GROUP_FUNCTION void read_fragments(uint a[MS][4], uint b[NS][2], uint a_tile, uint b_tile, uint row, uint col, uint x,
-                                   uint lane) {
-#pragma unroll
-  for (uint i = 0; i < MS; ++i) {
-    if (A_TRANSPOSED)
-      load_matrices_transposed(a[i], a_tile + block_place(x * 16 + lane / 16 * 8 + lane % 8, row / 8 + i * 2 + lane / 8 % 2));
-    else
-      load_matrices(a[i], a_tile + row_place(row + i * 16 + lane % 16, x * 2 + lane / 16));
-  }
-#pragma unroll
-  for (uint j = 0; j < NS; j += 2) {
-    uint two[4];
-    if (B_TRANSPOSED)
-      load_matrices_transposed(two, b_tile + block_place(x * 16 + lane % 16, col / 8 + j + lane / 16));
-    else
-      load_matrices(two, b_tile + row_place(col + j * 8 + lane / 16 * 8 + lane % 8, x * 2 + lane / 8 % 2));
-    b[j][0] = two[0], b[j][1] = two[1], b[j + 1][0] = two[2], b[j + 1][1] = two[3];
-  }
-#if ELEMENT_TYPE == TYPE_FLOAT
-#pragma unroll
-  for (uint i = 0; i < MS * 4; ++i)
-    a[i / 4][i % 4] = round_tf32(a[i / 4][i % 4]);
-#pragma unroll
-  for (uint j = 0; j < NS * 2; ++j)
-    b[j / 2][j % 2] = round_tf32(b[j / 2][j % 2]);
-#endif
 }
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))

@@ -96,37 +96,12 @@
 #include "nvidia/gemm_rows.clh"
 #include "nvidia/gemm_operands.clh"
 #include "nvidia/wgmma.clh"
+#include "nvidia/wgmma_tile.clh"
 #if LOOSE
 #include "nvidia/gemm_producer_unaligned.clh"
 #else
 #include "nvidia/gemm_producer.clh"
 #endif
-
-// Adds the products of a tile's `steps` stages to a consumer's accumulators. A stage is released one step later, when the instructions
-// that read it are complete.
-GROUP_FUNCTION void multiply_tile(value sum[TILE_N / 2], uint steps, pipeline* p, uint consumer, uint lane) {
-  uint last = 0;  // the stage of the step before
-  for (uint step = 0; step < steps; ++step) {
-    // Of A: 64 rows, or a block of 64 m, 8192 bytes either way. Of B: blocks of 64 n.
-    const ulong of_a = tile_descriptor(stage_address(p) + consumer * 8192, 8192, 1024),
-                of_b = tile_descriptor(stage_address(p) + A_BYTES, 8192, 1024);
-    consumer_wait(p);
-    begin_wgmma();
-#pragma unroll
-    for (uint x = 0; x < 4; ++x)  // 32 bytes of every row, or 16 rows
-#pragma unroll
-      for (uint y = 0; y < TILE_N / MMA_N; ++y)
-        multiply_add(sum + y * (MMA_N / 2), of_a + x * (A_MN_MAJOR ? 2048 / 16 : 32 / 16),
-                     of_b + (x * (B_MN_MAJOR ? 2048 / 16 : 32 / 16) + y * (MMA_N * 8)));
-    end_wgmma();
-    WAIT_WGMMA(1);
-    if (step > 0 && lane == 0) consumer_release(p, last);
-    last = p->stage;
-    advance(p);
-  }
-  WAIT_WGMMA(0);
-  if (steps > 0 && lane == 0) consumer_release(p, last);
-}
 
 #if C_VECTOR == 8 && !EPILOGUE
 // Stores a warp's accumulators as results of 16 bits, 64 columns at a time: a row's go to memory in pieces of 16 bytes side by side.

@@ -1,0 +1,106 @@
+// Convolution of planes, each by a filter of its own (depthwise): as many groups as channels and filters. Each element is read from
+// global memory about once, and again from the cache by the neighbours of the work-item.
+//
+// A work-item has EACH_X columns of EACH_Y rows of results in registers. It loads rows of the input one after the other, as far as its
+// windows reach, and adds each to all results that see it.
+//
+// Launch: three dimensions of work-items: blocks of results of a plane, 1, planes; a grid-stride loop over planes. No local memory.
+#include "conv2d/arguments.clh"
+
+#ifndef GROUP_0
+#define GROUP_0 32  // work-group, by dimension
+#endif
+#ifndef GROUP_1
+#define GROUP_1 1
+#endif
+#ifndef GROUP_2
+#define GROUP_2 8
+#endif
+#ifndef WINDOW_W
+#define WINDOW_W 3
+#endif
+#ifndef WINDOW_H
+#define WINDOW_H 3
+#endif
+#ifndef STRIDE_X
+#define STRIDE_X 1
+#endif
+#ifndef STRIDE_Y
+#define STRIDE_Y 1
+#endif
+#ifndef EACH_X
+#define EACH_X 4  // columns of a work-item's results
+#endif
+#ifndef EACH_Y
+#define EACH_Y 4  // rows
+#endif
+#ifndef PACK_OUT
+#define PACK_OUT 1  // results that are written at once: 4 where all rows of the output begin at multiples of 4 and EACH_X is 4, else 1
+#endif
+#define LINE ((EACH_X - 1) * STRIDE_X + WINDOW_W)   // elements of a row that a work-item needs
+#define LINES ((EACH_Y - 1) * STRIDE_Y + WINDOW_H)  // rows
+
+typedef JOIN(VALUE, 4) value4;
+
+kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
+void conv2d_depthwise(CONV2D_ARGUMENTS) {
+  (void)in_channels, (void)out_channels, (void)window_w, (void)window_h;  // known to the compiler
+  (void)stride_x, (void)stride_y, (void)dilation_x, (void)dilation_y;
+  (void)block_k, (void)tile_w, (void)tile_h, (void)depth;
+  const uint across = (out_w + EACH_X - 1) / EACH_X, down = (out_h + EACH_Y - 1) / EACH_Y, block = get_global_id(0);
+  if (block >= across * down) return;  // no barrier follows
+  const uint x = block % across * EACH_X, y = block / across * EACH_Y;
+  const int left = (int)(x * STRIDE_X) - (int)pad_left, top = (int)(y * STRIDE_Y) - (int)pad_top;
+  for (ulong plane = get_global_id(2); plane < images * groups; plane += get_global_size(2)) {
+    const ulong n = plane / groups;
+    const uint k = plane - n * groups;
+    global const ELEMENT* from = in + in_offset + n * in_stride + k * in_plane;
+    global const ELEMENT* filter = weights + weight_offset + k * weight_stride;
+    VALUE w[WINDOW_H * WINDOW_W], sums[EACH_Y][EACH_X];
+#pragma unroll
+    for (uint i = 0; i < WINDOW_H * WINDOW_W; ++i) w[i] = load_value(filter, i);
+    const VALUE first = with_bias ? load_value(bias, bias_offset + k) : 0;
+#pragma unroll
+    for (uint i = 0; i < EACH_Y; ++i)
+#pragma unroll
+      for (uint j = 0; j < EACH_X; ++j) sums[i][j] = first;
+#pragma unroll
+    for (uint i = 0; i < LINES; ++i) {
+      VALUE line[LINE];
+      const bool is_there = (uint)(top + (int)i) < in_h;  // negative numbers are very large as unsigned ones
+      global const ELEMENT* row = from + (is_there ? (ulong)(top + (int)i) : 0) * in_pitch;
+#pragma unroll
+      for (uint j = 0; j < LINE; ++j) {
+        line[j] = 0;
+        if (is_there && (uint)(left + (int)j) < in_w) line[j] = load_value(row, left + (int)j);
+      }
+#pragma unroll
+      for (uint r = 0; r < EACH_Y; ++r) {
+        if (i < r * STRIDE_Y || i >= r * STRIDE_Y + WINDOW_H) continue;
+#pragma unroll
+        for (uint s = 0; s < WINDOW_W; ++s)
+#pragma unroll
+          for (uint j = 0; j < EACH_X; ++j)
+            sums[r][j] = fma(w[(i - r * STRIDE_Y) * WINDOW_W + s], line[j * STRIDE_X + s], sums[r][j]);
+      }
+    }
+    global RESULT* to = out + out_offset + n * out_stride + k * out_plane;
+#pragma unroll
+    for (uint r = 0; r < EACH_Y; ++r) {
+      if (y + r >= out_h) continue;
+      const ulong at = (ulong)(y + r) * out_pitch + x;
+#if PACK_OUT == 4
+      const value4 all = (value4)(activate(sums[r][0]), activate(sums[r][1]), activate(sums[r][2]), activate(sums[r][3]));
+#if RESULT_HALF
+      store_halves4(all, to + at);
+#else
+      *(global value4*)(to + at) = all;
+#endif
+#else
+#pragma unroll
+      for (uint j = 0; j < EACH_X; ++j)
+        if (x + j < out_w) store_result(to, at + j, activate(sums[r][j]));
+#endif
+    }
+  }
+}

@@ -1,0 +1,172 @@
+// Copies of grids between planes and interleaved channels, before and after the main launch of a convolution.
+#include "plan/conv2d_layouts.hpp"
+#include "plan/conv2d_variants.hpp"
+
+#include "formatted.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+namespace smem {
+
+namespace {
+
+using namespace plan;
+using namespace plan::conv2d;
+
+constexpr std::size_t kGroup = 256;
+constexpr std::size_t kTile = 4096;        // cells times channels
+constexpr std::size_t kMostChannels = 64;  // of a tile
+constexpr std::size_t kGap = 2;            // elements after the cells of a channel in local memory
+
+/// A copy from one layout to the other.
+struct Copy {
+  Which which;
+  const char* what;
+  std::size_t images, cells, groups, channels, to_channels;
+  bool from_interleaved, to_interleaved;
+  std::size_t read, write;  ///< elements at once
+};
+
+/// The most elements, of at most 16 bytes, that a vector has where lines are multiples of `length` elements
+/// and begin at multiples of `alignment` bytes.
+std::size_t vector_of(std::size_t length, std::size_t alignment, std::size_t bytes) {
+  for (const std::size_t width : {8U, 4U, 2U})
+    if (width * bytes <= 16 && length % width == 0 && alignment >= width * bytes) return width;
+  return 1;
+}
+
+std::string too_large(const Device& device) {
+  return formatted("copies to another layout need {} work-items and local memory, which {} lacks", kGroup,
+                   device.name);
+}
+
+/// The launch of a copy; empty: it does not fit the device.
+std::optional<Launch> launch_of(const Device& device, const Conv2dProblem& p, const Copy& copy) {
+  const std::size_t bytes = size_of(p.type), all = copy.groups * copy.to_channels;
+  const std::size_t channels = std::clamp<std::size_t>(std::bit_ceil(all), 8, kMostChannels);
+  std::size_t cells = kTile / channels;
+  const auto local = [&] { return channels * (cells + kGap) * bytes; };
+  while (local() > local_room(device) && cells > 8)
+    cells /= 2;
+  const std::size_t blocks =
+      size_product(copy.images, divide_up(all, channels), at_least_1(divide_up(copy.cells, cells)));
+  if (local() > local_room(device) || kGroup > std::min(device.max_work_group, device.max_work_items[0]) ||
+      blocks > kMaxTiles)
+    return std::nullopt;
+  Launch launch = named_plan(conv2d::kOperation, "pack", "conv2d/pack.cl", "conv2d_pack");
+  define(launch, {{"ELEMENT_BYTES", bytes},
+                  {"CELLS", cells},
+                  {"CHANNELS", channels},
+                  {"FROM_INTERLEAVED", copy.from_interleaved ? 1 : 0},
+                  {"TO_INTERLEAVED", copy.to_interleaved ? 1 : 0},
+                  {"READ", copy.read},
+                  {"WRITE", copy.write},
+                  {"GROUP", kGroup}});
+  set_groups(launch, kGroup, blocks);
+  launch.numbers = {{"grid", static_cast<std::size_t>(copy.which)}};
+  launch.tile_rows = channels;
+  launch.tile_cols = cells;
+  launch.vector_width = copy.read;
+  launch.items_per_work_item = cells * channels / kGroup;
+  launch.local_bytes = local();
+  launch.prediction.bytes_read = real(copy.images, copy.cells, copy.groups * copy.channels, bytes);
+  launch.prediction.bytes_written = real(copy.images, copy.cells, all, bytes);
+  launch.reason = formatted("copies {} {} {}, {} at a time", copy.what,
+                            copy.to_interleaved == copy.from_interleaved
+                                ? "with zeros for channels that are not there, as they lie,"
+                            : copy.to_interleaved ? "to interleaved channels"
+                                                  : "to planes",
+                            copy.to_channels == copy.channels
+                                ? std::string("in tiles")
+                                : formatted("{} of each group as {}", copy.channels, copy.to_channels),
+                            copy.write);
+  return launch;
+}
+
+}  // namespace
+
+Conv2dProblem plan::conv2d::as_planes(Conv2dProblem p) {
+  const std::size_t bytes = size_of(p.type);
+  const auto alignment = [&](std::size_t elements) {
+    return std::size_t{1} << std::countr_zero(64 | (elements * bytes));
+  };
+  if (p.in_interleaved) p.in_packed = true, p.in_alignment = alignment(p.width * p.height);
+  if (p.out_interleaved) p.out_packed = true, p.out_alignment = alignment(p.plane_results());
+  if (p.weights_interleaved) p.weight_alignment = alignment(p.depth());
+  p.in_interleaved = p.weights_interleaved = p.out_interleaved = false;
+  return p;
+}
+
+std::string plan::conv2d::add_copies(const Device& device, const Conv2dProblem& p, const Needs& needs,
+                                     Plan& plan) {
+  const std::size_t bytes = size_of(p.type);
+  const auto add = [&](const Copy& copy, std::size_t elements, const char* area, std::vector<Launch>& to) {
+    std::optional<Launch> launch = launch_of(device, p, copy);
+    if (!launch || (device.max_allocation > 0 && elements > device.max_allocation / bytes)) return false;
+    to.push_back(std::move(*launch));
+    add_scratch(plan, elements * bytes);
+    plan.numbers.emplace_back(area, plan.scratch.size());
+    return true;
+  };
+  // A side that is temporary memory is as vectors want it.
+  const auto sides = [&](std::size_t cells, std::size_t channels, bool interleaved) {
+    return vector_of(interleaved ? channels : cells, 16, bytes);
+  };
+  plan.numbers.emplace_back("channels", needs.channels);
+  if (needs.in) {
+    const std::size_t cells = p.width * p.height;
+    const std::size_t read = p.in_interleaved || !p.in_packed ? 1 : vector_of(cells, p.in_alignment, bytes);
+    const Copy copy{Which::in,
+                    "the input",
+                    p.images,
+                    cells,
+                    p.groups,
+                    p.group_channels(),
+                    needs.channels,
+                    p.in_interleaved,
+                    needs.interleaved,
+                    read,
+                    sides(cells, needs.channels, needs.interleaved)};
+    if (!add(copy, size_product(p.images, cells, p.groups * needs.channels), "in_area", plan.before))
+      return too_large(device);
+  }
+  if (needs.weights) {
+    const std::size_t row = round_up(p.taps() * needs.channels, needs.weight_row);
+    const std::size_t read = p.weights_interleaved ? 1 : vector_of(p.taps(), p.weight_alignment, bytes);
+    const Copy copy{Which::weights,
+                    "the filters",
+                    p.out_channels,
+                    p.taps(),
+                    1,
+                    p.group_channels(),
+                    needs.channels,
+                    p.weights_interleaved,
+                    needs.interleaved,
+                    read,
+                    needs.interleaved ? vector_of(needs.channels, 16, bytes) : 1};
+    plan.numbers.emplace_back("weight_row", row);
+    if (!add(copy, size_product(p.out_channels, row), "weights_area", plan.before)) return too_large(device);
+  }
+  if (needs.out) {
+    const std::size_t cells = p.plane_results();
+    const std::size_t write = p.out_interleaved ? vector_of(p.out_channels, p.out_alignment, bytes) : 1;
+    const Copy copy{Which::out,
+                    "the output",
+                    p.images,
+                    cells,
+                    1,
+                    p.out_channels,
+                    p.out_channels,
+                    needs.interleaved,
+                    p.out_interleaved,
+                    sides(cells, p.out_channels, needs.interleaved),
+                    write};
+    if (!add(copy, size_product(p.images, cells, p.out_channels), "out_area", plan.after))
+      return too_large(device);
+  }
+  return {};
+}
+
+}  // namespace smem

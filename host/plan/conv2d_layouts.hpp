@@ -1,0 +1,33 @@
+/// Copies of grids between planes and interleaved channels, which a plan of a convolution makes before and
+/// after its main launch.
+#pragma once
+
+#include <smem/conv2d_plan.hpp>
+#include <smem/device.hpp>
+
+#include <cstddef>
+#include <optional>
+
+namespace smem::plan::conv2d {
+
+/// A grid of a convolution.
+enum class Which { in, weights, out };
+
+/// What a variant needs of the layout of its grids.
+struct Needs {
+  bool interleaved = false;    ///< else planes
+  std::size_t channels = 1;    ///< of the input in each group, at least: others are zeros
+  bool in = true;              ///< whether the input must be copied
+  bool weights = true;         ///< the same of the filters
+  bool out = false;            ///< the same of the output
+  std::size_t weight_row = 1;  ///< a multiple of elements from one filter to the next, where they are copied
+};
+
+/// Adds the copies and their temporary memory to a plan, whose numbers say of each grid the number of its
+/// area and 1 ("in_area"); 0: it is not copied. \returns why they cannot run here; empty: they can.
+std::string add_copies(const Device& device, const Conv2dProblem& p, const Needs& needs, Plan& plan);
+
+/// The problem that is left where copies give all grids planes.
+Conv2dProblem as_planes(Conv2dProblem p);
+
+}  // namespace smem::plan::conv2d

@@ -1,0 +1,205 @@
+// Plans of convolutions by NVIDIA's matrix units ("mma", "wgmma"): tiles, and what is copied before them.
+#include "plan/conv2d_nvidia.hpp"
+#include "plan/conv2d_layouts.hpp"
+#include "plan/conv2d_variants.hpp"
+
+#include "formatted.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace smem {
+
+namespace {
+
+using namespace plan;
+using namespace plan::conv2d;
+
+constexpr std::size_t kMostColumns = 15, kMostRows = 16;  // bits that a window has
+constexpr std::size_t kMost32 = (std::size_t{1} << 31) - 1024;
+constexpr std::size_t kHalf = 2;  // gemm/numbers.clh's TYPE_HALF
+
+template <class Tile>
+std::size_t jobs_of(const Conv2dProblem& p, const Tile& tile) {
+  return size_product(p.groups, divide_up(p.group_filters(), tile.tile_n()),
+                      divide_up(p.images * p.plane_results(), tile.tile_m()));
+}
+
+/// Nanoseconds of all tiles, of `depth` weights each.
+double time_of(const Device& device, const Conv2dProblem& p, const nvidia::Mma& tile, std::size_t depth) {
+  const std::size_t units = at_least_1(device.compute_units), jobs = jobs_of(p, tile);
+  const std::size_t full = units * tile.resident;
+  const double steps = real(divide_up(depth, 64));
+  const double whole = std::max(tile.step, tile.shared * real(tile.resident));
+  const std::size_t left_over = divide_up(jobs % full, units);
+  return real(jobs / full) * (steps * whole + tile.tile) +
+         (left_over > 0 ? steps * std::max(tile.step, tile.shared * real(left_over)) + tile.tile : 0);
+}
+
+double time_of(const Device& device, const Conv2dProblem& p, const nvidia::Wgmma& tile, std::size_t depth) {
+  return real(divide_up(jobs_of(p, tile), at_least_1(device.compute_units))) *
+         (real(divide_up(depth, 64)) * tile.step + tile.tile);
+}
+
+/// Elements of a store: filters of a cell, or results of a plane.
+std::size_t store_width(const Conv2dProblem& p) {
+  const std::size_t bytes = size_of(p.type);
+  if (!p.out_interleaved && !p.out_packed) return 1;
+  const std::size_t length = p.out_interleaved ? p.group_filters() : p.plane_results();
+  for (const std::size_t width : {8U, 4U, 2U})
+    if (length % width == 0 && p.out_alignment >= width * bytes) return width;
+  return 1;
+}
+
+/// Of those that fit, the fastest; null: none fits.
+template <class Tile>
+const Tile* tile_for(const Device& device, const Conv2dProblem& p, std::span<const Tile> tiles,
+                     std::size_t depth) {
+  const Tile* best = nullptr;
+  for (const Tile& tile : tiles) {
+    if (tile.local_bytes() > device.local_bytes || tile.group() > device.max_work_group) continue;
+    if (tile.is_full() && (p.activation == Activation::gelu || store_width(p) < Tile::kWidth)) continue;
+    if (best == nullptr || time_of(device, p, tile, depth) < time_of(device, p, *best, depth)) best = &tile;
+  }
+  return best;
+}
+
+/// \throws Error unless "wgmma" has the tile that was fixed by hand.
+const nvidia::Wgmma& fixed_tile(const Device& device, const PlanOverrides& fixed) {
+  const auto is_it = [](std::size_t wanted, std::size_t has) { return wanted == 0 || wanted == has; };
+  std::string all;
+  for (const nvidia::Wgmma& tile : nvidia::policy_of(device).wgmma) {
+    if (is_it(fixed.tile_rows, tile.tile_m()) && is_it(fixed.tile_cols, tile.tile_n())) return tile;
+    all += formatted("{}{} x {}", all.empty() ? "" : ", ", tile.tile_m(), tile.tile_n());
+  }
+  refuse(kOperation, is_it(fixed.tile_rows, 64) || is_it(fixed.tile_rows, 128) ? "tile_cols" : "tile_rows",
+         formatted("a tile of \"wgmma\": {}", all), formatted("{} x {}", fixed.tile_rows, fixed.tile_cols));
+}
+
+/// What the matrix units need of the grids. Copies of 16 bytes, or of 8 where a group has no more channels.
+Needs needs_of(const Conv2dProblem& p) {
+  const std::size_t piece = p.group_channels() <= 4 ? 4 : 8;
+  Needs needs{.interleaved = true, .channels = round_up(p.group_channels(), piece), .weight_row = 8};
+  const bool whole = needs.channels == p.group_channels();
+  needs.in = !whole || !p.in_interleaved || !p.in_packed || p.in_alignment < piece * size_of(p.type);
+  needs.weights = !whole || !(p.weights_interleaved || p.taps() == 1) || p.weight_alignment < 16;
+  return needs;
+}
+
+/// Whether 32 bits count what lies between the windows of a tile, and the weights of a filter.
+bool counts(const Conv2dProblem& p, std::size_t channels, std::size_t tile_m) {
+  const std::size_t images = tile_m / at_least_1(p.plane_results()) + 2;
+  const std::size_t rows =
+      images * p.height + p.padding.top + p.out_height * p.stride.y + p.window.height * p.dilation.y;
+  const std::size_t across = p.padding.left + p.out_width * p.stride.x + p.window.width * p.dilation.x;
+  const std::size_t cells = detail::size_sum(size_product(rows, at_least_1(p.width)), across);
+  return size_product(cells, p.groups * channels) < kMost32 && p.plane_results() < kMost32 &&
+         p.taps() * channels < kMost32;
+}
+
+/// What both variants have.
+template <class Tile>
+Attempt made(const Device& device, const Conv2dProblem& p, std::string_view variant, const char* file,
+             const char* entry, const Tile* found, const Needs& needs) {
+  if (found == nullptr) {
+    return formatted("no tile fits {} bytes of local memory and work-groups of {}", device.local_bytes,
+                     device.max_work_group);
+  }
+  const Tile& tile = *found;
+  if (!counts(p, needs.channels, tile.tile_m())) return "distances that 32 bits do not count";
+  const std::size_t jobs = jobs_of(p, tile), depth = p.taps() * needs.channels;
+  if (jobs > kMaxTiles) return formatted("{} tiles are more than a launch can have", jobs);
+  Plan plan = named_plan(conv2d::kOperation, variant, file, entry);
+  predict(p, plan);
+  plan.prediction.operations = 0;  // those of the matrix units stand beside no rate that was measured
+  if (std::string reason = add_copies(device, p, needs, plan); !reason.empty()) return reason;
+  set_groups(plan, tile.group(), jobs);
+  const std::size_t piece = needs.channels < 8 ? 4 : 8;
+  define(plan, {{"ELEMENT_TYPE", kHalf},
+                {"RESULT_TYPE", kHalf},
+                {"WINDOW_W", p.window.width},
+                {"WINDOW_H", p.window.height},
+                {"PIECE", piece},
+                {"OUT_INTERLEAVED", p.out_interleaved ? 1 : 0},
+                {"OUT_VECTOR", store_width(p)}});
+  if (p.activation != Activation::none) define(plan, "ACTIVATION", static_cast<std::size_t>(p.activation));
+  plan.tile_rows = tile.tile_m();
+  plan.tile_cols = tile.tile_n();
+  plan.vector_width = piece;
+  plan.items_per_work_item = tile.tile_m() * tile.tile_n() / tile.group();
+  plan.local_bytes = tile.local_bytes();
+  plan.prediction.local_bytes = 2 * real(jobs, depth, tile.tile_m() + tile.tile_n(), size_of(p.type));
+  plan.reason = formatted(
+      "a product of {} x {} x {} on matrix units, whose left factor is gathered from the input: tiles of {} "
+      "results x {} filters, 64 weights at a time",
+      p.images * p.plane_results(), p.group_filters(), depth, tile.tile_m(), tile.tile_n());
+  return plan;
+}
+
+}  // namespace
+
+std::string plan::conv2d::no_mma(const Device& device, const Conv2dProblem& p) {
+  if (!is_nvidia_gpu(device) || compute_capability(device) < 80)
+    return "needs the matrix units of NVIDIA's sm_80 and later";
+  if (p.type != Scalar::half) return "multiplies half";
+  if (p.window.width > kMostColumns || p.window.height > kMostRows)
+    return formatted("its windows have at most {} x {} weights", kMostColumns, kMostRows);
+  return {};
+}
+
+std::string plan::conv2d::no_wgmma(const Device& device, const Conv2dProblem& p) {
+  if (!device.retargeting)
+    return "needs Hopper's matrix units, and a driver that loads programs retargeted for them";
+  return no_mma(device, p);
+}
+
+bool plan::conv2d::prefers_wgmma(const Device& device, const Conv2dProblem& p) {
+  if (!no_wgmma(device, p).empty()) return false;
+  const nvidia::Policy& policy = nvidia::policy_of(device);
+  const std::size_t depth = p.taps() * needs_of(p).channels;
+  const nvidia::Wgmma* const wide = tile_for(device, p, policy.wgmma, depth);
+  const nvidia::Mma* const narrow = tile_for(device, p, policy.mma, depth);
+  if (wide == nullptr || narrow == nullptr) return wide != nullptr;
+  return time_of(device, p, *wide, depth) <= time_of(device, p, *narrow, depth);
+}
+
+bool plan::conv2d::prefers_mma(const Device& device, const Conv2dProblem& p) {
+  const nvidia::Policy& policy = nvidia::policy_of(device);
+  return no_mma(device, p).empty() && p.group_filters() >= policy.least_filters &&
+         p.depth() >= policy.least_depth;
+}
+
+plan::Attempt plan::conv2d::mma(const Device& device, const Conv2dProblem& p) {
+  if (std::string reason = no_mma(device, p); !reason.empty()) return reason;
+  const Needs needs = needs_of(p);
+  const nvidia::Mma* const tile =
+      tile_for(device, p, nvidia::policy_of(device).mma, p.taps() * needs.channels);
+  Attempt attempt = made(device, p, "mma", "nvidia/conv2d/mma.cl", "conv2d_mma", tile, needs);
+  if (!attempt.plan) return attempt;
+  define(*attempt.plan, {{"WARPS_M", tile->of.warps_m},
+                         {"WARPS_N", tile->of.warps_n},
+                         {"WARP_M", tile->of.warp_m},
+                         {"WARP_N", tile->of.warp_n},
+                         {"STAGES", tile->of.stages}});
+  return attempt;
+}
+
+plan::Attempt plan::conv2d::wgmma(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed) {
+  if (std::string reason = no_wgmma(device, p); !reason.empty()) return reason;
+  const Needs needs = needs_of(p);
+  const nvidia::Wgmma* const tile =
+      fixed.tile_rows + fixed.tile_cols > 0
+          ? &fixed_tile(device, fixed)
+          : tile_for(device, p, nvidia::policy_of(device).wgmma, p.taps() * needs.channels);
+  Attempt attempt = made(device, p, "wgmma", "nvidia/conv2d/wgmma.cl", "conv2d_wgmma", tile, needs);
+  if (!attempt.plan) return attempt;
+  attempt.plan->target = "sm_90a";
+  set_groups(*attempt.plan, tile->group(), std::min(jobs_of(p, *tile), at_least_1(device.compute_units)));
+  define(*attempt.plan, {{"CONSUMERS", tile->of.consumers},
+                         {"TILE_N", tile->of.tile_n},
+                         {"STAGES", tile->of.stages},
+                         {"LAG", tile->of.lag}});
+  return attempt;
+}
+
+}  // namespace smem

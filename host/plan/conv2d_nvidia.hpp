@@ -1,0 +1,83 @@
+/// The numbers of "mma" and "wgmma", convolutions by NVIDIA's matrix units (cl/nvidia/conv2d/mma.cl,
+/// wgmma.cl).
+#pragma once
+
+#include "plan/policy.hpp"
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+namespace smem::plan::conv2d::nvidia {
+
+/// Results and filters of a work-group, by warps.
+struct Mma {
+  struct Shape {
+    std::size_t warps_m, warps_n, warp_m, warp_n, stages;
+  } of;
+  std::size_t resident;  ///< groups of it that share a multiprocessor
+  /// Nanoseconds of a step of 64 weights, by a group that is alone on its multiprocessor and by each of
+  /// several, and before the first and after the last one.
+  double step, shared, tile;
+
+  /// Whether sums take so many registers that GELU, or stores of fewer elements than kWidth, make ptxas
+  /// spill.
+  static constexpr std::size_t kWidth = 8;
+  constexpr bool is_full() const { return of.warp_m * of.warp_n >= 4096; }
+  constexpr std::size_t tile_m() const { return of.warps_m * of.warp_m; }
+  constexpr std::size_t tile_n() const { return of.warps_n * of.warp_n; }
+  constexpr std::size_t group() const { return 32 * of.warps_m * of.warps_n; }
+  constexpr std::size_t local_bytes() const { return of.stages * (tile_m() + tile_n()) * 128 + tile_m() * 8; }
+};
+
+// The times of gemm's tiles of the same size; those of the last two are guesses.
+inline constexpr std::array<Mma, 6> kMma{{
+    {{2, 2, 64, 64, 3}, 2, 1254, 627, 4960},
+    {{2, 2, 64, 32, 4}, 2, 746, 373, 2880},
+    {{2, 2, 32, 64, 4}, 2, 780, 390, 2830},
+    {{2, 2, 32, 32, 4}, 3, 378, 264, 1470},
+    {{4, 1, 32, 32, 4}, 2, 420, 290, 1470},
+    {{4, 1, 32, 16, 4}, 3, 350, 230, 1470},
+}};
+
+/// The same of "wgmma": a group for each multiprocessor, which computes several tiles.
+struct Wgmma {
+  struct Shape {
+    std::size_t consumers, tile_n, stages, lag;
+  } of;
+  double step, tile;  ///< nanoseconds of 64 weights, and of a tile before the first and after the last one
+
+  static constexpr std::size_t kWidth = 4;
+  constexpr bool is_full() const { return of.consumers == 2 && of.tile_n >= 256; }  ///< as above
+  constexpr std::size_t tile_m() const { return 64 * of.consumers; }
+  constexpr std::size_t tile_n() const { return of.tile_n; }
+  constexpr std::size_t group() const { return 128 * (of.consumers + 1); }
+  constexpr std::size_t local_bytes() const {
+    return of.stages * ((tile_m() + of.tile_n) * 128 + 16) + of.consumers * 10752;
+  }
+};
+
+// As above.
+inline constexpr std::array<Wgmma, 6> kWgmma{{
+    {{2, 256, 4, 1}, 853, 4090},
+    {{2, 128, 6, 3}, 544, 1780},
+    {{1, 256, 4, 2}, 645, 4310},
+    {{1, 128, 6, 4}, 420, 1560},
+    {{2, 64, 8, 5}, 416, 1040},
+    {{1, 64, 8, 6}, 334, 820},
+}};
+
+struct Policy {
+  When when;
+  Evidence evidence = {.what = "no measurement yet: the tiles of gemm's products on a Hopper"};
+  std::span<const Mma> mma = kMma;
+  std::span<const Wgmma> wgmma = kWgmma;
+  /// Filters of a group and weights of one, from which matrix units are worth their packing.
+  std::size_t least_filters = 8, least_depth = 16;
+};
+
+inline constexpr Policy kPolicies[] = {{}};
+
+inline const Policy& policy_of(const Device& device) { return row_for(kPolicies, device); }
+
+}  // namespace smem::plan::conv2d::nvidia
