@@ -38,10 +38,11 @@ void touch(State& state, Handle handle) {
 void move(State& state, const End& from, const End& to, std::size_t rows, std::size_t row_bytes) {
   if (rows == 0 || row_bytes == 0) return;
   const auto copy = [&](const End& source, const End& target, Access access) {
-    state.submit("copy", {{source.handle, Access::read}, {target.handle, access}},
-                 [=](const Context& context, std::span<const Piece> pieces) {
-                   copy_rows(context, pieces[0], source, pieces[1], target, rows, row_bytes);
-                 });
+    std::vector<Argument> arguments = {{target.handle, access}};
+    if (source.handle != target.handle) arguments.push_back({source.handle, Access::read});
+    state.submit("copy", arguments, [=](const Context& context, std::span<const Piece> pieces) {
+      copy_rows(context, pieces.back(), source, pieces[0], target, rows, row_bytes);
+    });
   };
   if (from.rank == to.rank) {
     if (from.rank == state.rank()) copy(from, to, Access::update);

@@ -20,7 +20,8 @@ void copy_rows(const Context& context, const Piece& from, const End& from_end, c
                const End& to_end, std::size_t rows, std::size_t row_bytes);
 
 /// Copies `rows` of `row_bytes` from one end to the other; all ranks call it in the same order. Does not
-/// wait. Data of `to` that was never written must have been touched.
+/// wait. Both ends may be of one handle where they share no byte. Data of `to` that was never written must
+/// have been touched.
 void move(State& state, const End& from, const End& to, std::size_t rows, std::size_t row_bytes);
 
 /// Makes the handle's data count as written, whatever it is, so that parts of it can be written.
