@@ -5,10 +5,12 @@
 #include <starpu_opencl.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <thread>
 #include <utility>
 
 namespace smem::distributed::detail {
@@ -67,6 +69,18 @@ std::size_t count_devices(cl_device_type types) {
 }
 
 void set_default(const char* name, const char* value) { setenv(name, value, 0); }
+
+// StarPU's workers poll. They rest while there is nothing for them to do, so that ranks that share cores do
+// not wait for those that wait. One flag for the process, as there is one StarPU.
+bool workers_rest = false;
+
+void wake_workers() {
+  if (std::exchange(workers_rest, false)) starpu_resume();
+}
+
+void rest_workers() {
+  if (!std::exchange(workers_rest, true)) starpu_pause();
+}
 
 }  // namespace
 
@@ -271,6 +285,7 @@ void State::open_contexts() {
 
 void State::stop() noexcept {
   contexts_.clear();
+  if (starpu_runs_) wake_workers();
   if (starpu_mpi_runs_) starpu_mpi_shutdown();
   if (starpu_runs_) starpu_shutdown();
   starpu_mpi_runs_ = starpu_runs_ = false;
@@ -319,6 +334,7 @@ void State::submit(const std::string& name, const std::vector<Argument>& argumen
     if (argument.handle == nullptr) refuse("handles of data that this rank holds", "no handle");
     work->handles.push_back(argument.handle);
   }
+  wake_workers();
   starpu_task* task = starpu_task_create();
   Codelet& of_name = codelet(name);
   task->cl = &of_name.codelet;
@@ -437,7 +453,9 @@ void State::agree(const char* operation) {
     if (failure_) mine = packed(*failure_);
   }
   int failed = mine.empty() ? 0 : 1, any = 0;
-  check(MPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_MAX, comm_), "MPI_Allreduce");
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Iallreduce(&failed, &any, 1, MPI_INT, MPI_MAX, comm_, &request), "MPI_Iallreduce");
+  complete(request, "MPI_Iallreduce");
   if (any == 0) return;
   const std::vector<Bytes> all = allgather(mine.data(), mine.size());
   {
@@ -460,9 +478,34 @@ void State::agree(const char* operation) {
   throw_agreed(details);
 }
 
+void State::settle() {
+  if (!starpu_mpi_runs_) return;
+  wake_workers();
+  if (tag_ != settled_tag_) {
+    starpu_mpi_wait_for_all(comm_);
+  } else {
+    starpu_task_wait_for_all();
+  }
+  settled_tag_ = tag_;
+  rest_workers();
+}
+
 void State::wait(const char* operation) {
-  if (starpu_mpi_runs_) starpu_mpi_wait_for_all(comm_);
+  settle();
   agree(operation);
+}
+
+void State::complete(MPI_Request& request, const char* call) const {
+  int done = 0;
+  for (int polls = 0;; ++polls) {
+    check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), call);
+    if (done != 0) return;
+    if (polls < 200) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  }
 }
 
 void State::collective(const char* operation, const std::function<void(Signature&)>& check_arguments,
@@ -474,15 +517,21 @@ void State::collective(const char* operation, const std::function<void(Signature
   } catch (const std::exception& error) {
     fail(details_of(error));
   }
-  agree(operation);
-  const std::uint64_t mine = signature.value();
-  const std::vector<Bytes> all = allgather(&mine, sizeof mine);
-  for (std::size_t i = 1; i < all.size(); ++i) {
-    if (all[i] != all[0]) {
+  const std::uint64_t mine[] = {has_failed() ? 1u : 0u, signature.value()};
+  std::vector<std::uint64_t> all(2 * static_cast<std::size_t>(ranks_));
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Iallgather(mine, 2, MPI_UINT64_T, all.data(), 2, MPI_UINT64_T, comm_, &request),
+        "MPI_Iallgather");
+  complete(request, "MPI_Iallgather");
+  for (std::size_t rank = 0; rank < all.size() / 2; ++rank) {
+    if (all[2 * rank] != 0) agree(operation);  // throws
+  }
+  for (std::size_t rank = 1; rank < all.size() / 2; ++rank) {
+    if (all[2 * rank + 1] != all[1]) {
       throw_agreed({.operation = operation,
                     .argument = "arguments",
                     .expected = "the same call with the same arguments on all ranks",
-                    .got = "another one on rank " + std::to_string(i) + " than on rank 0"});
+                    .got = "another one on rank " + std::to_string(rank) + " than on rank 0"});
     }
   }
   try {
@@ -490,7 +539,7 @@ void State::collective(const char* operation, const std::function<void(Signature
     wait(operation);
   } catch (const std::exception& error) {
     if (!agreed_) abort(std::string(operation) + ": " + error.what());
-    if (starpu_mpi_runs_) starpu_mpi_wait_for_all(comm_);
+    settle();
     throw;
   }
 }
@@ -502,7 +551,10 @@ std::vector<Bytes> State::allgather(const void* from, std::size_t bytes) {
   const auto ranks = static_cast<std::size_t>(ranks_);
   std::uint64_t mine = bytes;
   std::vector<std::uint64_t> sizes(ranks);
-  check(MPI_Allgather(&mine, 1, MPI_UINT64_T, sizes.data(), 1, MPI_UINT64_T, comm_), "MPI_Allgather");
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Iallgather(&mine, 1, MPI_UINT64_T, sizes.data(), 1, MPI_UINT64_T, comm_, &request),
+        "MPI_Iallgather");
+  complete(request, "MPI_Iallgather");
   std::vector<int> counts(ranks), places(ranks);
   std::uint64_t total = 0;
   for (std::size_t i = 0; i < ranks; ++i) {
@@ -516,9 +568,10 @@ std::vector<Bytes> State::allgather(const void* from, std::size_t bytes) {
     }
   }
   Bytes all(total + 1);  // never without memory
-  check(MPI_Allgatherv(bytes == 0 ? all.data() : from, static_cast<int>(bytes), MPI_BYTE, all.data(),
-                       counts.data(), places.data(), MPI_BYTE, comm_),
-        "MPI_Allgatherv");
+  check(MPI_Iallgatherv(bytes == 0 ? all.data() : from, static_cast<int>(bytes), MPI_BYTE, all.data(),
+                        counts.data(), places.data(), MPI_BYTE, comm_, &request),
+        "MPI_Iallgatherv");
+  complete(request, "MPI_Iallgatherv");
   std::vector<Bytes> result(ranks);
   for (std::size_t i = 0; i < ranks; ++i)
     result[i].assign(all.begin() + places[i], all.begin() + places[i] + counts[i]);
@@ -528,16 +581,20 @@ std::vector<Bytes> State::allgather(const void* from, std::size_t bytes) {
 void State::broadcast(void* data, std::size_t bytes, int root) {
   constexpr std::size_t kMost = std::size_t{1} << 30;
   for (std::size_t done = 0; done < bytes; done += kMost) {
-    check(MPI_Bcast(static_cast<std::byte*>(data) + done, static_cast<int>(std::min(kMost, bytes - done)),
-                    MPI_BYTE, root, comm_),
-          "MPI_Bcast");
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Ibcast(static_cast<std::byte*>(data) + done, static_cast<int>(std::min(kMost, bytes - done)),
+                     MPI_BYTE, root, comm_, &request),
+          "MPI_Ibcast");
+    complete(request, "MPI_Ibcast");
   }
 }
 
 void State::sum(std::vector<std::uint64_t>& numbers) {
-  check(MPI_Allreduce(MPI_IN_PLACE, numbers.data(), static_cast<int>(numbers.size()), MPI_UINT64_T, MPI_SUM,
-                      comm_),
-        "MPI_Allreduce");
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Iallreduce(MPI_IN_PLACE, numbers.data(), static_cast<int>(numbers.size()), MPI_UINT64_T, MPI_SUM,
+                       comm_, &request),
+        "MPI_Iallreduce");
+  complete(request, "MPI_Iallreduce");
 }
 
 // ---------------------------------------------------------------------------------------------------------
@@ -554,6 +611,7 @@ Temporary::~Temporary() {
 
 void write_handle(Handle handle, const void* from, std::size_t offset, std::size_t bytes, bool update) {
   if (bytes == 0) return;
+  wake_workers();
   starpu_data_acquire(handle, update ? STARPU_RW : STARPU_W);
   std::memcpy(reinterpret_cast<std::byte*>(starpu_vector_get_local_ptr(handle)) + offset, from, bytes);
   starpu_data_release(handle);
@@ -561,6 +619,7 @@ void write_handle(Handle handle, const void* from, std::size_t offset, std::size
 
 void read_handle(Handle handle, void* to, std::size_t offset, std::size_t bytes) {
   if (bytes == 0) return;
+  wake_workers();
   starpu_data_acquire(handle, STARPU_R);
   std::memcpy(to, reinterpret_cast<const std::byte*>(starpu_vector_get_local_ptr(handle)) + offset, bytes);
   starpu_data_release(handle);

@@ -73,7 +73,9 @@ class State {
   /// A tag that no other message has: all ranks ask for it together.
   std::int64_t next_tag() { return ++tag_; }
 
-  /// Waits for tasks and messages, then agrees().
+  /// Waits for tasks and messages of all ranks.
+  void settle();
+  /// settle(), then agree().
   void wait(const char* operation);
   /// Collective. \throws Error on all ranks when one has failed.
   void agree(const char* operation);
@@ -107,6 +109,8 @@ class State {
   void open_contexts();
   void stop() noexcept;
   void check(int status, const char* call) const;
+  /// Waits for a request, and leaves the core to others meanwhile.
+  void complete(MPI_Request& request, const char* call) const;
   Codelet& codelet(const std::string& name);
   static void run(void* buffers[], void* argument);
   [[noreturn]] void throw_agreed(const ErrorDetails& details);
@@ -123,7 +127,8 @@ class State {
   std::map<std::string, std::unique_ptr<Codelet>> codelets_;
   std::optional<ErrorDetails> failure_;
   std::atomic<bool> failed_ = false;
-  std::int64_t tag_ = 0;
+  std::int64_t tag_ = 0;          ///< of the last message
+  std::int64_t settled_tag_ = 0;  ///< the same when all messages had arrived
 };
 
 /// Data of one collective call: a StarPU vector that is allocated where it is first written. It goes when the

@@ -82,10 +82,10 @@ TEST_CASE("sort: refused outputs") {
 }
 
 TEST_CASE("top_k: the first of equal elements, in every layout") {
-  for (const std::size_t n : {std::size_t{1}, std::size_t{5}, std::size_t{10007}}) {
+  for (const std::size_t n : {std::size_t{4}, std::size_t{10007}}) {
     for (const bool equal : {false, true}) {
       const std::vector<int> all = equal ? std::vector<int>(n, 3) : test::numbers<int>(n, -50, 50);
-      for (const std::size_t k : {std::size_t{0}, std::min<std::size_t>(n, 300), n > 4000 ? 4000 : n}) {
+      for (const std::size_t k : {std::size_t{0}, n > 4000 ? 4000 : n}) {
         for (const bool least : {false, true}) {
           std::vector<std::uint64_t> places(n);
           for (std::size_t i = 0; i < n; ++i)
