@@ -1,12 +1,17 @@
 #!/usr/bin/env bash
 # Runs the test program of smem::distributed on so many ranks of this machine.
 #   tests/distributed/run.sh MPIEXEC PROGRAM FOLDER cases RANKS [doctest arguments]
+#   tests/distributed/run.sh MPIEXEC PROGRAM FOLDER all_cases RANKS         the same, not where tests take turns
 #   tests/distributed/run.sh MPIEXEC PROGRAM FOLDER faults RANKS
-# Exit status 77: no PoCL, of which every rank can have a device of its own.
+# Exit status 77: no PoCL, of which every rank can have a device of its own; or tests take turns (SMEM_TEST_TURN).
 set -uo pipefail
 mpiexec="$1" program="$2" folder="$3" what="$4" ranks="$5"
 shift 5
 
+if [ "$what" = all_cases ]; then
+  [ -z "${SMEM_TEST_TURN:-}" ] || { echo "SKIPPED: tests/run --full has it"; exit 77; }
+  what=cases
+fi
 if [ -z "${OCL_ICD_VENDORS:-}" ]; then
   icd=$(grep -ls pocl /etc/OpenCL/vendors/*.icd | head -n 1)
   [ -n "$icd" ] || { echo "SKIPPED: no PoCL"; exit 77; }
