@@ -1,6 +1,6 @@
 # What building and running smem needs, and how it is installed on Debian and Ubuntu. Read by samples/run and tests/run:
 #   source host/package/packages.sh
-#   require_packages samples|tests|full
+#   require_packages samples|distributed|tests|full
 # returns when everything is there, installs with apt-get what is missing, or says what is missing and ends the script.
 # Each need is looked for as itself (a program, a header, a library), so that it may come from anywhere.
 
@@ -27,6 +27,7 @@ tests|program|pkg-config|pkg-config
 style|program|clang-format-14|clang-format-14
 style|program|clang-tidy-14|clang-tidy-14
 full|program|doxygen|doxygen
+distributed|program|pkg-config|pkg-config
 distributed|program|mpirun|openmpi-bin
 distributed|program|mpicxx|libopenmpi-dev
 distributed|starpu|1.3 or 1.4|libstarpu-dev
@@ -96,6 +97,7 @@ smem_missing() {
     case "$1:$purpose" in
       samples:samples | samples:device | tests:samples | tests:tests) ;;
       full:samples | full:tests | full:full | full:style | full:distributed) ;;
+      distributed:samples | distributed:device | distributed:distributed) ;;
       *) continue ;;
     esac
     smem_has "$kind" "$what" && continue
@@ -135,7 +137,7 @@ smem_give_up() {
   exit 1
 }
 
-# require_packages samples|tests|full
+# require_packages samples|distributed|tests|full
 require_packages() {
   local as_root=()
   smem_missing "$1"

@@ -39,8 +39,8 @@ class SMEM_DISTRIBUTED_API Rows {
   /// SessionOptions::block_elements, or elements are of more than 16 bytes.
   Rows(const Session& session, const ElementType& type, std::size_t rows, std::size_t row_elements,
        const Layout& layout = {});
-  Rows(Rows&&) noexcept;
-  Rows& operator=(Rows&&) noexcept;
+  Rows(Rows&&) noexcept;             ///< leaves data without blocks
+  Rows& operator=(Rows&&) noexcept;  ///< the same
   ~Rows();
 
   const Session& session() const { return session_; }           ///< of the data
