@@ -34,10 +34,12 @@ void spread_heat(int argc, char** argv) {
     for (const Pixel& pixel : photo.pixels)
       cells.push_back(pixel.*colour);
     smem::distributed::Grid<float> before(session, size), after(session, size);
-    before.write(cells);                                   // each rank takes its rows
-    smem::distributed::heat(before, after, heat);  // kernels are built
+    before.write(cells);  // each rank takes its rows
+    const smem::distributed::Halo halo{.steps =
+                                           20};  // rows that a rank has of its neighbours, and computes too
+    smem::distributed::heat(before, after, {.steps = halo.steps, .dt = heat.dt}, halo);  // kernels are built
     const auto began = std::chrono::steady_clock::now();
-    smem::distributed::heat(before, after, heat);
+    smem::distributed::heat(before, after, heat, halo);
     seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     const std::vector<float> whole = after.to_host();
     for (std::size_t i = 0; i < whole.size(); ++i)
