@@ -15,7 +15,15 @@ install(TARGETS smem EXPORT smem-${kind}-targets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY include/smem ${CMAKE_CURRENT_BINARY_DIR}/generated/include/smem
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp" PATTERN distributed EXCLUDE)
+if(SMEM_HAS_DISTRIBUTED)
+  install(TARGETS smem_distributed EXPORT smem-${kind}-targets
+          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+          RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(DIRECTORY include/smem/distributed ${CMAKE_CURRENT_BINARY_DIR}/generated/distributed/include/smem/distributed
+          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/smem FILES_MATCHING PATTERN "*.hpp")
+endif()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 install(EXPORT smem-${kind}-targets NAMESPACE smem:: DESTINATION ${package_dir})

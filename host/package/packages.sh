@@ -1,13 +1,13 @@
 # What building and running smem needs, and how it is installed on Debian and Ubuntu. Read by samples/run and tests/run:
 #   source host/package/packages.sh
-#   require_packages samples|tests|full
+#   require_packages samples|distributed|tests|full
 # returns when everything is there, installs with apt-get what is missing, or says what is missing and ends the script.
 # Each need is looked for as itself (a program, a header, a library), so that it may come from anywhere.
 
 # for | kind | what | Debian and Ubuntu package
 # "for" is the smallest purpose that needs it: full includes tests, and tests includes samples. A device is what samples
 # alone need, any one; tests need PoCL. What is for style is of one version, which not every distribution has: the checks that
-# need it are skipped without.
+# need it are skipped without. So it is with what smem::distributed needs.
 smem_needs='
 samples|cmake|3.25|cmake
 samples|program|ninja|ninja-build
@@ -27,6 +27,10 @@ tests|program|pkg-config|pkg-config
 style|program|clang-format-14|clang-format-14
 style|program|clang-tidy-14|clang-tidy-14
 full|program|doxygen|doxygen
+distributed|program|pkg-config|pkg-config
+distributed|program|mpirun|openmpi-bin
+distributed|program|mpicxx|libopenmpi-dev
+distributed|starpu|1.3 or 1.4|libstarpu-dev
 '
 
 # The ICD file of PoCL, or nothing.
@@ -63,6 +67,7 @@ smem_has() {
       [ "$oldest" = "$2" ] ;;
     program) command -v "$2" >/dev/null ;;
     compiler) command -v "${CXX:-$2}" >/dev/null ;;
+    starpu) pkg-config --exists starpumpi-1.3 2>/dev/null || pkg-config --exists starpumpi-1.4 2>/dev/null ;;
     header) smem_has_header "$2" ;;
     library) smem_has_library "$2" ;;
     driver)
@@ -91,11 +96,12 @@ smem_missing() {
     [ -n "$purpose" ] || continue
     case "$1:$purpose" in
       samples:samples | samples:device | tests:samples | tests:tests) ;;
-      full:samples | full:tests | full:full | full:style) ;;
+      full:samples | full:tests | full:full | full:style | full:distributed) ;;
+      distributed:samples | distributed:device | distributed:distributed) ;;
       *) continue ;;
     esac
     smem_has "$kind" "$what" && continue
-    if [ "$purpose" = style ] && smem_lists_lack "$package"; then
+    if [[ "$purpose" =~ ^(style|distributed)$ ]] && smem_lists_lack "$package"; then
       case " $smem_skipped " in
         *" $package "*) ;;
         *) echo "smem: there is no package $package here: the checks that need it are skipped" ;;
@@ -109,6 +115,7 @@ smem_missing() {
       compiler) text="a C++ compiler (${CXX:-c++})" ;;
       header) text="the header $what" ;;
       library) text="the library $what" ;;
+      starpu) text="StarPU $what with MPI" ;;
       driver) text="an OpenCL driver"; [ "$what" = any ] || text="the OpenCL driver PoCL" ;;
     esac
     smem_missing_names+=("$text (package $package)")
@@ -130,7 +137,7 @@ smem_give_up() {
   exit 1
 }
 
-# require_packages samples|tests|full
+# require_packages samples|distributed|tests|full
 require_packages() {
   local as_root=()
   smem_missing "$1"

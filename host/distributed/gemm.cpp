@@ -1,0 +1,161 @@
+// Products of matrices: panels of B go round the ring of ranks.
+#include <smem/distributed/gemm.hpp>
+
+#include "distributed/checks.hpp"
+#include "distributed/moves.hpp"
+
+#include <smem/gemm.hpp>
+
+#include <algorithm>
+#include <array>
+
+namespace smem::distributed {
+
+namespace {
+
+constexpr const char* kOperation = "distributed::gemm";
+constexpr std::size_t kPanelsUnderWay = 3;  // one multiplied, one there, one on its way
+constexpr std::size_t kPanelRows = 1024;    // long enough sums for a device, short enough to begin soon
+
+std::string shape_of(const Rows& matrix) {
+  return std::to_string(matrix.rows()) + " x " + std::to_string(matrix.row_elements());
+}
+
+Scalar sum_type(Scalar factor) {
+  return factor == Scalar::int8      ? Scalar::int32
+         : factor == Scalar::float64 ? Scalar::float64
+                                     : Scalar::float32;
+}
+
+/// Rows of B, of one of its blocks.
+struct Panel {
+  const Block* block;
+  std::size_t first;  ///< row of B
+  std::size_t rows;
+};
+
+}  // namespace
+
+void gemm(const Rows& a, const Rows& b, Rows& c, const Product& product) {
+  using namespace detail;
+  State& state = a.session().state();
+  const auto check = [&](Signature& signature) {
+    signature.add(product.alpha).add(product.beta).add(product.tf32).add(product.panel);
+    check_input(kOperation, "a", state, a, signature);
+    check_input(kOperation, "b", state, b, signature);
+    if (product.beta != 0) {
+      check_input(kOperation, "c", state, c, signature);
+    } else {
+      check_output(kOperation, "c", state, c, signature);
+    }
+    if (&c == &a || &c == &b) refuse(kOperation, "c", "other data than a and b", "one of them");
+    if (!a.type().scalar || !(b.type() == a.type())) {
+      refuse(kOperation, "b", "numbers of the type of a", "others");
+    }
+    if (!(c.type() == ElementType(sum_type(*a.type().scalar)))) {
+      refuse(kOperation, "c", std::string(name_of(sum_type(*a.type().scalar))) + ", the type of sums",
+             c.type().scalar ? std::string(name_of(*c.type().scalar)) : "opaque elements");
+    }
+    if (b.rows() != a.row_elements()) {
+      refuse(kOperation, "b", std::to_string(a.row_elements()) + " rows, as a has columns", shape_of(b));
+    }
+    if (c.row_elements() != b.row_elements()) {
+      refuse(kOperation, "c", std::to_string(b.row_elements()) + " columns, as b has", shape_of(c));
+    }
+    if (c.layout().rows != a.layout().rows) {
+      refuse(kOperation, "c", std::to_string(a.rows()) + " rows in the layout of a", shape_of(c));
+    }
+  };
+  state.collective(kOperation, check, [&] {
+    const ElementType type = a.type(), sums = c.type();
+    const std::size_t depth = b.rows(), cols = b.row_elements();
+    const std::size_t most = product.panel == 0 ? kPanelRows : product.panel;
+    std::vector<Panel> panels;
+    for (const Block& block : b.blocks()) {
+      for (std::size_t row = 0; row < block.rows; row += most)
+        panels.push_back({&block, block.first + row, std::min(most, block.rows - row)});
+    }
+    if (panels.empty() || product.alpha == 0) panels = {{nullptr, 0, 0}};
+
+    // Blocks of A and C differ where their rows have different lengths: C is computed by the common parts.
+    const auto multiply = [&](const Panel& panel, Handle memory, bool is_first) {
+      const Gemm part{.alpha = product.alpha, .beta = is_first ? product.beta : 1, .tf32 = product.tf32};
+      for (const Block& to : c.blocks()) {
+        if (to.handle == nullptr) continue;
+        if (panel.rows == 0) {  // C = beta C
+          state.submit("gemm", {{to.handle, product.beta == 0 ? Access::write : Access::update}},
+                       [=](const Context& context, std::span<const Piece> pieces) {
+                         const std::size_t first = pieces[0].vector(sums).offset;
+                         const ConstMatrix none_a(pieces[0].buffer, type, to.rows, 0),
+                             none_b(pieces[0].buffer, type, 0, cols);
+                         smem::gemm(context, none_a, none_b,
+                                    smem::Matrix(pieces[0].buffer, sums, to.rows, cols, {.offset = first}),
+                                    part);
+                       });
+          continue;
+        }
+        for (const Block& from : a.blocks()) {
+          const std::size_t first = std::max(from.first, to.first),
+                            end = std::min(from.first + from.rows, to.first + to.rows);
+          if (from.handle == nullptr || first >= end) continue;
+          const bool is_whole = first == to.first && end == to.first + to.rows;
+          state.submit(
+              "gemm",
+              {{from.handle, Access::read},
+               {memory, Access::read},
+               {to.handle, part.beta == 0 && is_whole ? Access::write : Access::update}},
+              [=](const Context& context, std::span<const Piece> pieces) {
+                const std::size_t a_place =
+                    pieces[0].vector(type).offset + (first - from.first) * depth + panel.first;
+                const std::size_t c_place = pieces[2].vector(sums).offset + (first - to.first) * cols;
+                smem::gemm(context,
+                           ConstMatrix(pieces[0].buffer, type, end - first, panel.rows,
+                                       {.offset = a_place, .pitch = depth}),
+                           ConstMatrix(pieces[1].buffer, type, panel.rows, cols,
+                                       {.offset = pieces[1].vector(type).offset}),
+                           smem::Matrix(pieces[2].buffer, sums, end - first, cols, {.offset = c_place}),
+                           part);
+              });
+        }
+      }
+    };
+
+    if (product.beta == 0) {
+      for (const Block& block : c.blocks()) {
+        if (block.handle != nullptr) touch(state, block.handle);
+      }
+    }
+    const int ranks = state.ranks(), rank = state.rank();
+    const std::size_t longest =
+        std::max_element(panels.begin(), panels.end(), [](const Panel& x, const Panel& y) {
+          return x.rows < y.rows;
+        })->rows;
+    std::array<Temporary, kPanelsUnderWay> ring;
+    for (Temporary& place : ring)
+      place = Temporary(longest * cols, type.bytes);
+    for (std::size_t i = 0; i < panels.size(); ++i) {
+      const Panel& panel = panels[i];
+      const Handle memory = ring[i % kPanelsUnderWay].handle();
+      if (panel.rows != 0 && memory != nullptr) {
+        const int owner = panel.block->rank;
+        const std::int64_t tag = state.next_tag();
+        if (owner == rank) {
+          const std::size_t bytes = panel.rows * cols * type.bytes;
+          const End from{.offset = (panel.first - panel.block->first) * cols * type.bytes, .pitch = bytes},
+              to{.pitch = bytes};
+          state.submit("copy", {{panel.block->handle, Access::read}, {memory, Access::write}},
+                       [=](const Context& context, std::span<const Piece> pieces) {
+                         copy_rows(context, pieces[0], from, pieces[1], to, 1, bytes);
+                       });
+        } else {
+          state.receive(memory, (rank + ranks - 1) % ranks, tag);
+        }
+        if (ranks > 1 && (rank + 1) % ranks != owner) state.send(memory, (rank + 1) % ranks, tag);
+      }
+      if (cols != 0) multiply(panel, memory, i == 0);
+    }
+    c.set_has_values();
+  });
+}
+
+}  // namespace smem::distributed

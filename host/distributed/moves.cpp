@@ -1,0 +1,64 @@
+// Moves of elements between blocks: on a device where both lie on one rank, else through a message.
+#include "distributed/moves.hpp"
+
+#include <smem/opencl.hpp>
+
+namespace smem::distributed::detail {
+
+namespace {
+
+void check_call(cl_int status, const char* call) {
+  if (status == CL_SUCCESS) return;
+  throw Error({.operation = "distributed::move", .code = status, .call = call});
+}
+
+}  // namespace
+
+void copy_rows(const Context& context, const Piece& from, const End& from_end, const Piece& to,
+               const End& to_end, std::size_t rows, std::size_t row_bytes) {
+  const cl_command_queue queue = context.queue()();
+  const std::size_t source = from.offset + from_end.offset, target = to.offset + to_end.offset;
+  if (rows == 1 || (from_end.pitch == row_bytes && to_end.pitch == row_bytes)) {
+    check_call(clEnqueueCopyBuffer(queue, from.buffer, to.buffer, source, target, rows * row_bytes, 0,
+                                   nullptr, nullptr),
+               "clEnqueueCopyBuffer");
+    return;
+  }
+  const std::size_t source_origin[3] = {source, 0, 0}, target_origin[3] = {target, 0, 0};
+  const std::size_t region[3] = {row_bytes, rows, 1};
+  check_call(clEnqueueCopyBufferRect(queue, from.buffer, to.buffer, source_origin, target_origin, region,
+                                     from_end.pitch, 0, to_end.pitch, 0, 0, nullptr, nullptr),
+             "clEnqueueCopyBufferRect");
+}
+
+void touch(State& state, Handle handle) {
+  state.submit("touch", {{handle, Access::write}}, [](const Context&, std::span<const Piece>) {});
+}
+
+void move(State& state, const End& from, const End& to, std::size_t rows, std::size_t row_bytes) {
+  if (rows == 0 || row_bytes == 0) return;
+  const auto copy = [&](const End& source, const End& target, Access access) {
+    std::vector<Argument> arguments = {{target.handle, access}};
+    if (source.handle != target.handle) arguments.push_back({source.handle, Access::read});
+    state.submit("copy", arguments, [=](const Context& context, std::span<const Piece> pieces) {
+      copy_rows(context, pieces.back(), source, pieces[0], target, rows, row_bytes);
+    });
+  };
+  if (from.rank == to.rank) {
+    if (from.rank == state.rank()) copy(from, to, Access::update);
+    return;
+  }
+  const std::int64_t tag = state.next_tag();
+  if (from.rank != state.rank() && to.rank != state.rank()) return;
+  const Temporary message(rows * row_bytes, 1);
+  const End packed{state.rank(), message.handle(), 0, row_bytes};
+  if (from.rank == state.rank()) {
+    copy(from, packed, Access::write);
+    state.send(message.handle(), to.rank, tag);
+  } else {
+    state.receive(message.handle(), from.rank, tag);
+    copy(packed, to, Access::update);
+  }
+}
+
+}  // namespace smem::distributed::detail

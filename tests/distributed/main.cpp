@@ -1,0 +1,68 @@
+// The test program of smem::distributed: every rank runs the same cases. With a name behind --act it does one
+// thing instead, for tests that need ranks to differ or to die.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include "support.hpp"
+
+#include <smem/distributed/reduce.hpp>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <exception>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+
+namespace {
+
+using smem::distributed::Session;
+
+std::optional<Session> the_session;
+
+/// The rank that misbehaves: the last one.
+bool is_odd_one(const Session& session) { return session.rank() == session.ranks() - 1; }
+
+void misbehave(const std::string& what) {
+  std::fprintf(stderr, "acts at %lld\n", static_cast<long long>(std::time(nullptr)));
+  if (what == "die") std::raise(SIGKILL);
+  if (what == "exit") std::exit(3);
+  if (what != "none") throw std::runtime_error("an error of the program's own");
+}
+
+int act(const std::string& what) {
+  try {
+    const Session session;
+    smem::distributed::Vector<int> data(session, 100);
+    data.write(test::numbers<int>(100, 0, 9));
+    if (is_odd_one(session)) misbehave(what);
+    for (int i = 0; i < 100; ++i) {  // what the others wait in
+      static_cast<void>(smem::distributed::sum(data));
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+  } catch (const smem::Error& error) {
+    std::printf("error: %s\n", error.what());
+    return 2;
+  } catch (const std::exception&) {  // has left the session
+    return 3;
+  }
+  return 0;
+}
+
+}  // namespace
+
+const Session& test::session() { return *the_session; }
+
+int main(int argc, char** argv) {
+  if (argc == 3 && std::string(argv[1]) == "--act") return act(argv[2]);
+  const char* block = std::getenv("SMEM_TEST_BLOCK");
+  the_session.emplace(smem::distributed::SessionOptions{
+      .block_elements = block != nullptr ? std::strtoull(block, nullptr, 10) : 3000});
+  doctest::Context context(argc, argv);
+  const int status = context.run();
+  // A rank whose checks failed fails the program, once all ranks are here.
+  the_session->wait();
+  the_session.reset();
+  return status;
+}

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Runs the test program of smem::distributed on so many ranks of this machine.
+#   tests/distributed/run.sh MPIEXEC PROGRAM FOLDER cases RANKS [doctest arguments]
+#   tests/distributed/run.sh MPIEXEC PROGRAM FOLDER all_cases RANKS         the same, not where tests take turns
+#   tests/distributed/run.sh MPIEXEC PROGRAM FOLDER faults RANKS
+# Exit status 77: no PoCL, of which every rank can have a device of its own; or tests take turns (SMEM_TEST_TURN).
+set -uo pipefail
+mpiexec="$1" program="$2" folder="$3" what="$4" ranks="$5"
+shift 5
+
+if [ "$what" = all_cases ]; then
+  [ -z "${SMEM_TEST_TURN:-}" ] || { echo "SKIPPED: tests/run --full has it"; exit 77; }
+  what=cases
+fi
+if [ -z "${OCL_ICD_VENDORS:-}" ]; then
+  icd=$(grep -ls pocl /etc/OpenCL/vendors/*.icd | head -n 1)
+  [ -n "$icd" ] || { echo "SKIPPED: no PoCL"; exit 77; }
+  mkdir -p "$folder/vendors"
+  cp "$icd" "$folder/vendors/"
+  export OCL_ICD_VENDORS="$folder/vendors/"
+fi
+# The measured bandwidths and performance models of StarPU.
+export STARPU_HOME="$folder/starpu"
+mkdir -p "$STARPU_HOME"
+export POCL_CACHE_DIR="${POCL_CACHE_DIR:-$folder/pocl}" SMEM_CACHE=0 SMEM_TUNING=0
+export STARPU_OPENCL_ON_CPUS=1 STARPU_NCPU=0 STARPU_WORKERS_NOBIND=1
+export POCL_MAX_PTHREAD_COUNT=1  # several ranks share the cores
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+launch=("$mpiexec" --oversubscribe -np "$ranks")
+
+case "$what" in
+  cases) exec timeout --kill-after=10 500 "${launch[@]}" "$program" "$@" ;;
+  faults) ;;
+  *) echo "unknown: $what" >&2; exit 2 ;;
+esac
+
+bad=0
+# act NAME MESSAGE: one rank misbehaves; the others must end within 10 s, with a message that matches.
+act() {
+  local name="$1" message="$2" output status=0 took
+  output=$(timeout --kill-after=5 60 "${launch[@]}" "$program" --act "$name" 2>&1) || status=$?
+  took=$(($(date +%s) - $(sed -n 's/.*acts at //p' <<<"$output" | head -n 1)))
+  if [ "$status" = 0 ] || [ "$status" = 124 ] || [ "$took" -gt 10 ] || ! grep -Eq "$message" <<<"$output"; then
+    printf '%s: exit status %s after %s s, expected within 10 s and with "%s":\n%s\n' "$name" "$status" "$took" \
+      "$message" "$output"
+    bad=1
+  fi
+}
+last=$((ranks - 1))
+act die "rank $last .*signal 9"
+act leave "smem: rank $last of $ranks ends all ranks"
+act exit "\],$last\]"
+
+# A rank without a device: all say so.
+output=$(timeout --kill-after=5 60 "$mpiexec" --oversubscribe -np "$last" "$program" --act none : \
+  -np 1 env OCL_ICD_VENDORS=/nonexistent/ "$program" --act none 2>&1)
+said=$(grep -c "error: .*device" <<<"$output")
+if [ "$said" != "$ranks" ] || ! grep -q "rank $last" <<<"$output"; then
+  printf 'a rank without a device: %s of %s ranks say so:\n%s\n' "$said" "$ranks" "$output"
+  bad=1
+fi
+exit "$bad"
