@@ -16,6 +16,11 @@ struct RowPolicy {
   std::size_t packs = 4;          ///< that a work-item has under way
   std::size_t kept_bytes = 96;    ///< of its row that a work-item keeps in registers, at most
   std::size_t naive_group = 64;   ///< work-items of "naive"
+  // Of "ahead", chosen for rows of at least `ahead_packs` packs; 0: never.
+  std::size_t ahead_packs = 0;
+  std::size_t ahead_each = 16;     ///< packs of a work-item, at most
+  std::size_t ahead_items = 1024;  ///< work-items that a unit has at once, of 64 registers
+  std::size_t ahead_values = 16;   ///< of a work-item, that are waited for together
   /// Of "split": rows for each unit below which groups share them, and packs of a work-item of a part, at
   /// least.
   double rows_a_unit = 0.5;
