@@ -66,7 +66,7 @@ struct Split {
 static AttentionSplit with_trial(AttentionSplit policy) {
   if (const char* text = std::getenv("SMEM_SPLIT")) {
     std::size_t groups = 0;
-    std::sscanf(text, "%zu,%zu,%zu", &policy.stages, &groups, &policy.keys_each);
+    std::sscanf(text, "%zu,%zu,%zu,%zu", &policy.stages, &groups, &policy.keys_each, &policy.group);
     policy.groups_a_unit = {groups, groups};
   }
   return policy;
