@@ -252,7 +252,9 @@ TEST_CASE("norm: plans for devices that are not here") {
   const auto variant_of = [](const char* target, std::size_t rows, std::size_t cols) {
     return smem::plan_norm(test::target(target), {.rows = rows, .cols = cols}).variant;
   };
-  CHECK(variant_of("sm_90", 16384, 16384) == "shuffle");
+  CHECK(variant_of("sm_90", 4096, 4096) == "shuffle");
+  CHECK(variant_of("sm_90", 16384, 16384) == "ahead");
+  CHECK(variant_of("sm_75", 16384, 16384) == "shuffle");
   CHECK(variant_of("sm_90", 4096, 1 << 20) == "online");
   CHECK(variant_of("sm_90", 1, 1 << 20) == "split");
   CHECK(variant_of("gfx90a", 8192, 1000) == "registers");
