@@ -62,7 +62,7 @@ TEST_CASE("norm: every variant, also of rows with large means, infinities and Na
         c.batch = 1 + turn % 2;
         c.gaps = turn % 3 != 1;
         c.weight = c.bias = op == NormOp::layer;
-        c.residual = c.sum = op == NormOp::rms;
+        c.residual = c.sum = op == NormOp::rms && variant != "ahead";  // which copies one input
         c.statistics = turn % 4 < 2;
         sweep.run(c);
         ++turn;

@@ -37,8 +37,8 @@ TEST_CASE("rows ahead: a group has many rows in turn, which begin anywhere") {
     const smem::SoftmaxProblem problem{.rows = 700, .cols = cols};
     const smem::Plan plan = smem::plan_softmax(context.device(), problem, fixed);
     const std::size_t rows = 3 * plan.groups() + 1;
-    const smem::Array<float> in(context, numbers(rows * cols)), one(context, smem::Count{rows * cols}),
-        two(context, smem::Count{rows * cols});
+    const smem::Array<float> in(context, numbers(rows * cols)), one(context, smem::Count{rows * cols});
+    smem::Array<float> two(context, smem::Count{rows * cols});
     for (const bool in_place : {false, true}) {
       smem::softmax(context, in.matrix(rows, cols), one.matrix(rows, cols), {}, {.variant = "naive"});
       if (in_place) two.write(in.to_host());
@@ -64,8 +64,8 @@ TEST_CASE("softmax_columns: groups share long columns, and read the parts of oth
     const smem::PlanOverrides fixed{.variant = "together"};
     const smem::Plan plan = smem::plan_softmax_columns(context.device(), problem, fixed);
     CHECK(plan.number("parts") > 1);
-    const smem::Array<float> in(context, numbers(rows * cols)), one(context, smem::Count{rows * cols}),
-        two(context, smem::Count{rows * cols});
+    const smem::Array<float> in(context, numbers(rows * cols)), one(context, smem::Count{rows * cols});
+    smem::Array<float> two(context, smem::Count{rows * cols});
     smem::softmax_columns(context, in.matrix(rows, cols), one.matrix(rows, cols), {}, {.variant = "online"});
     smem::softmax_columns(context, in.matrix(rows, cols), two.matrix(rows, cols), {}, {.variant = "together"});
     CHECK(largest_difference(one.to_host(), two.to_host()) < 1e-9);

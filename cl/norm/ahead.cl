@@ -2,7 +2,7 @@
 // common/row_ahead.clh. Mean and squares are found at once, as the packs of a row arrive.
 //
 // Launch: one dimension, GROUP work-items a group; as many groups as run at once, in a loop over the rows. Local memory: PACKS packs
-// of ELEMENTs, where weights are kept as many of WEIGHTs for each vector, and GROUP statistics, or with COPY_ASYNC 32.
+// of ELEMENTs, where weights are kept as many of WEIGHTs for each vector, and GROUP values, or with COPY_ASYNC 32.
 #include "norm/operation.clh"
 #include "norm/statistics.clh"
 
@@ -17,11 +17,12 @@
 #error "rows with residuals are not copied ahead"
 #endif
 
+static inline VALUE sum_of(VALUE a, VALUE b) { return a + b; }
 #if COPY_ASYNC
 #include "nvidia/shuffle.clh"
-DEFINE_TEAM_SHUFFLE_ALL(team_merge, statistics, merge)
+DEFINE_TEAM_SHUFFLE_ALL(team_sum, VALUE, sum_of)
 #else
-DEFINE_TEAM_REDUCE(team_merge, statistics, merge)
+DEFINE_TEAM_REDUCE(team_sum, VALUE, sum_of)
 #endif
 
 #if KEEP_WEIGHTS
@@ -48,7 +49,7 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void norm_ahead(NORM_ARGUMENTS) {
   USE_NORM_ARGUMENTS;
   local raw_pack kept[PACKS] __attribute__((aligned(16)));
-  local statistics scratch[COPY_ASYNC ? 32 : GROUP];
+  local VALUE scratch[COPY_ASYNC ? 32 : GROUP];
 #if KEEP_WEIGHTS && HAS_WEIGHT
   local weight_pack kept_weight[PACKS] __attribute__((aligned(16)));
 #endif
@@ -87,7 +88,18 @@ void norm_ahead(NORM_ARGUMENTS) {
       count_packs(&more, v, AT_ONCE, first * PACK - shift, GROUP * PACK, cols, cols);
       mine = merge(mine, more);
     }
-    team_merge(&mine, scratch, item, GROUP);
+    // All work-items' at once, where merging one after the other would divide for each.
+    VALUE squares = mine.z;
+#if OPERATION == OP_LAYER
+    VALUE sum = mine.x * mine.y;
+    team_sum(&sum, scratch, item, GROUP);
+    sum /= (VALUE)cols;
+    const VALUE apart = mine.y - sum;
+    squares += mine.x * (apart * apart);
+    mine.y = sum;
+#endif
+    team_sum(&squares, scratch, item, GROUP);
+    mine.z = squares;
     const VALUE mean = mean_of(mine), left = rest_of_mean(mine, mean), factor = factor_of(mine.z, cols, epsilon);
     if (item == 0 && flags & STORES_MEAN) means[means_offset + r] = mean;
     if (item == 0 && flags & STORES_FACTOR) factors[factors_offset + r] = factor;

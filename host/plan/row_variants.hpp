@@ -29,7 +29,6 @@ struct RowWork {
   std::vector<Define> defines;           ///< what kernels are told of the operation
   std::size_t tree_values = 1;           ///< that a work-item combines with others' in "tiled", "registers"
   std::size_t part_values = 2;           ///< of the statistics of a part of a row
-  std::size_t ahead_values = 1;          ///< that a work-item combines with others' in "ahead"
   std::size_t weights_bytes = 0;         ///< of the vectors that results are weighted by, for each element
   bool has_second_input = false;         ///< which is added to the first one
   std::size_t naive_readings = 3;        ///< of each element by "naive": 2 or 3
