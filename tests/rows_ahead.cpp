@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <string>
 #include <vector>
 
 namespace {
@@ -56,7 +57,7 @@ TEST_CASE("rows ahead: a group has many rows in turn, which begin anywhere") {
 
 TEST_CASE("softmax_columns: groups share long columns, and read the parts of others that publish late") {
   for (const char* limit : {"", "poll_limit=0"}) {
-    CAPTURE(limit);
+    CAPTURE(std::string(limit));
     const test::Variable clamp("SMEM_CLAMP", limit);
     const smem::Context context;
     const std::size_t rows = 20011, cols = 37;

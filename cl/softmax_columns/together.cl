@@ -78,8 +78,8 @@ static inline void keep_part(local raw_element* kept, global const ELEMENT* in, 
 #endif
 }
 
-// Their statistics: of rows that are kept, or if `kept` is null, are read. In both cases the same bits.
-GROUP_FUNCTION void count_part(statistics* all, local const raw_element* kept, local statistics* scratch, global const ELEMENT* in, ulong from,
+// Their statistics: of rows that are kept, or else are read.
+GROUP_FUNCTION void count_part(statistics* all, local const raw_element* kept, bool is_kept, local statistics* scratch, global const ELEMENT* in, ulong from,
                                ulong pitch, int begin, int end, int y, uint item) {
   statistics mine = NO_STATISTICS;
   for (int first = begin + y; first < end; first += UNROLL * LINES) {
@@ -88,7 +88,7 @@ GROUP_FUNCTION void count_part(statistics* all, local const raw_element* kept, l
     for (int u = 0; u < UNROLL; ++u) {
       const int r = first + u * LINES;
       v[u] = LEAST;
-      if (r < end) v[u] = value_of(kept ? kept[(r - begin) * WIDTH] : ((global const raw_element*)in)[from + r * pitch]);
+      if (r < end) v[u] = value_of(is_kept ? kept[(r - begin) * WIDTH] : ((global const raw_element*)in)[from + r * pitch]);
       largest = fmax(largest, v[u]);
     }
     const VALUE moved = shift_of(largest);
@@ -121,39 +121,30 @@ void softmax_columns_together(COLUMN_ARGUMENTS, uint masked, ulong parts, volati
     const ulong from = in_offset + matrix * in_stride + col;
     const int count = col < cols ? rows : 0;  // work-items without a column reach the barriers too
     const int begin = min(part * share, count), end = min(begin + share, count);
-    statistics mine;
     keep_part(my_kept, in, from, in_pitch, begin, end, y);
-    count_part(&mine, my_kept, scratch, in, from, in_pitch, begin, end, y, item);
-    if (y == 0) {
-      partials[job * WIDTH + item % WIDTH] = mine;
+    // Its own part, and then those that are late: one loop for both, so that the compiler makes the same bits of them.
+    for (int n = -1; n < (int)parts; ++n) {
+      if (n >= 0 && !is_late[n]) continue;  // uniform in the group
+      const int p = n < 0 ? part : n, begin_p = min(p * share, count), end_p = min(begin_p + share, count);
+      statistics found;
+      count_part(&found, my_kept, n < 0, scratch, in, from, in_pitch, begin_p, end_p, y, item);
+      take_over();
+      if (n >= 0 && item == 0) is_late[n] = !is_published(statuses + first_job + n, 1);
+      barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+      // What its own group has not published yet has the same bits.
+      if (y == 0 && (n < 0 || is_late[n])) partials[(first_job + p) * WIDTH + item % WIDTH] = found;
       device_fence();
+      barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+      if (n < 0) {
+        if (item == 0) statuses[job] = 1;
+        for (uint i = item; i < parts; i += GROUP) is_late[i] = i != (uint)part && !is_published(statuses + first_job + i, POLL_LIMIT);
+      }
+      take_over();
+      barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     }
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    if (item == 0) statuses[job] = 1;
-    for (uint p = item; p < parts; p += GROUP) is_late[p] = p != (uint)part && !is_published(statuses + first_job + p, POLL_LIMIT);
-    take_over();
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 
     statistics all = NO_STATISTICS;
-    for (int first = 0; first < (int)parts; first += LINES) {
-      statistics other = NO_STATISTICS;
-      for (int p = first; p < min(first + LINES, (int)parts); ++p) {
-        if (!is_late[p]) continue;  // uniform in the group
-        const int begin_p = min(p * share, count), end_p = min(begin_p + share, count);
-        statistics read;
-        count_part(&read, (local const raw_element*)0, scratch, in, from, in_pitch, begin_p, end_p, y, item);
-        take_over();
-        if (item == 0) is_late[p] = !is_published(statuses + first_job + p, 1);
-        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-        if (p == first + y) other = read;
-      }
-      const int p = first + y;
-      if (p < (int)parts && !is_late[p]) {
-        take_over();
-        other = read_statistics(partials + (first_job + p) * WIDTH + item % WIDTH);
-      }
-      all = merge(all, other);
-    }
+    for (ulong p = y; p < parts; p += LINES) all = merge(all, read_statistics(partials + (first_job + p) * WIDTH + item % WIDTH));
     column_merge(&all, scratch, item);
     const VALUE moved = shift_of(all.x), finish = finish_of(moved, all.y, masked);
     const ulong to = out_offset + matrix * out_stride + col;
