@@ -1,4 +1,5 @@
-// Rows that are copied ahead, and columns that groups share: more of them than groups, so that a group has several in turn.
+// Rows that are copied ahead, and columns that groups share: more of them than groups, so that a group has
+// several in turn.
 #include <smem/smem.hpp>
 
 #include "support/environment.hpp"
@@ -68,11 +69,13 @@ TEST_CASE("softmax_columns: groups share long columns, and read the parts of oth
     const smem::Array<float> in(context, numbers(rows * cols)), one(context, smem::Count{rows * cols});
     smem::Array<float> two(context, smem::Count{rows * cols});
     smem::softmax_columns(context, in.matrix(rows, cols), one.matrix(rows, cols), {}, {.variant = "online"});
-    smem::softmax_columns(context, in.matrix(rows, cols), two.matrix(rows, cols), {}, {.variant = "together"});
+    smem::softmax_columns(context, in.matrix(rows, cols), two.matrix(rows, cols), {},
+                          {.variant = "together"});
     CHECK(largest_difference(one.to_host(), two.to_host()) < 1e-9);
     const std::vector<float> first = two.to_host();
     two.write(in.to_host());
-    smem::softmax_columns(context, two.matrix(rows, cols), two.matrix(rows, cols), {}, {.variant = "together"});
+    smem::softmax_columns(context, two.matrix(rows, cols), two.matrix(rows, cols), {},
+                          {.variant = "together"});
     CHECK(first == two.to_host());  // in place, and the same bits
   }
 }

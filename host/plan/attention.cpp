@@ -9,7 +9,6 @@
 #include "plan/variants.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -230,9 +229,7 @@ Attempt wgmma(const Device& device, const AttentionProblem& p) {
       continue;
     Plan plan = base_plan(p, "wgmma", "nvidia/attention/wgmma.cl", "attention_wgmma");
     if (std::string reason = set_tiles(plan, p, tile.rows(), tile.group()); !reason.empty()) return reason;
-    bool turns = tile.turns;
-    if (const char* text = std::getenv("SMEM_TURNS")) turns = text[0] == '1';  // temporary
-    if (turns) set_groups(plan, tile.group(), std::min(plan.groups(), device.compute_units));
+    if (tile.turns) set_groups(plan, tile.group(), std::min(plan.groups(), device.compute_units));
     plan.target = "sm_90a";
     plan.tile_cols = keys;
     plan.vector_width = 8;
@@ -241,7 +238,7 @@ Attempt wgmma(const Device& device, const AttentionProblem& p) {
     define(plan, {{"CONSUMERS", tile.consumers},
                   {"TILE_N", keys},
                   {"STAGES", tile.stages},
-                  {"TURNS", turns ? 1 : 0},
+                  {"TURNS", tile.turns ? 1 : 0},
                   {"PRODUCER_REGISTERS", tile.producer_registers},
                   {"CONSUMER_REGISTERS", tile.consumer_registers()},
                   {"OUT_VECTOR", results_at_once(p)}});

@@ -93,9 +93,9 @@ struct AttentionPolicy {
   std::array<AttentionMma, 4> mma{
       {{128, 4, 1, 64, true}, {128, 4, 1, 64, false}, {256, 8, 1, 32, false}, {256, 4, 1, 32, false}}};
   /// Of "wgmma": the same.
-  std::array<AttentionWgmma, 5> wgmma{{{64, 2, 128, 4, 64, 56, true},
-                                       {120, 2, 128, 5, 64, 56, true},
-                                       {128, 2, 128, 5, 64, 40, true},
+  std::array<AttentionWgmma, 5> wgmma{{{64, 2, 128, 4, 64, 56, false},
+                                       {120, 2, 128, 5, 64, 56, false},
+                                       {128, 2, 128, 5, 64, 40, false},
                                        {192, 2, 64, 4, 64, 40, false},
                                        {256, 2, 64, 4, 64, 40, false}}};
   AttentionSplit split = {};  ///< of "split_keys"

@@ -6,8 +6,6 @@
 #include "plan/attention_policy.hpp"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <bit>
 #include <cstddef>
 #include <string>
@@ -62,16 +60,6 @@ struct Split {
 
 }  // namespace
 
-// Temporary: SMEM_SPLIT=stages,groups a unit,keys each.
-static AttentionSplit with_trial(AttentionSplit policy) {
-  if (const char* text = std::getenv("SMEM_SPLIT")) {
-    std::size_t groups = 0;
-    std::sscanf(text, "%zu,%zu,%zu,%zu", &policy.stages, &groups, &policy.keys_each, &policy.group);
-    policy.groups_a_unit = {groups, groups};
-  }
-  return policy;
-}
-
 bool is_for_split_keys(const Device& device, const AttentionProblem& p) {
   const AttentionSplit& policy = attention_policy(device).split;
   // Of a ragged batch, most sequences have few queries.
@@ -81,7 +69,7 @@ bool is_for_split_keys(const Device& device, const AttentionProblem& p) {
 }
 
 Attempt split_keys(const Device& device, const AttentionProblem& p, const PlanOverrides& fixed) {
-  const AttentionSplit policy = with_trial(attention_policy(device).split);
+  const AttentionSplit& policy = attention_policy(device).split;
   const std::size_t flags = 16;  // with its alignment
   Split split(device, policy, p, group_wanted(fixed, policy.group));
   split.group = std::max(split.group, split.team);

@@ -158,11 +158,13 @@ Attempt together(const Device& device, const ColumnWork& w, std::size_t wanted) 
   const std::size_t width = std::min(at_least_1(policy.together_bytes / element), group);
   if (group == 0) return no_tile_fits(device);
   // Of a unit's groups each has its share.
-  const std::size_t beside = group * bytes + policy.together_parts * sizeof(std::uint32_t), room = local_room(device);
+  const std::size_t beside = group * bytes + policy.together_parts * sizeof(std::uint32_t),
+                    room = local_room(device);
   const auto most_rows = [&](std::size_t groups) {
     return room / groups > beside ? (room / groups - beside) / (width * element) : 0;
   };
-  const std::size_t most = most_rows(policy.together_groups) != 0 ? most_rows(policy.together_groups) : most_rows(1);
+  const std::size_t most =
+      most_rows(policy.together_groups) != 0 ? most_rows(policy.together_groups) : most_rows(1);
   if (most == 0) return no_tile_fits(device);
   const std::size_t parts = at_least_1(divide_up(w.rows, most));
   if (parts > policy.together_parts) return formatted("{} parts of a column are more than it counts", parts);
@@ -190,8 +192,8 @@ Attempt together(const Device& device, const ColumnWork& w, std::size_t wanted) 
   const std::size_t status_bytes = round_up(size_product(jobs, sizeof(std::uint32_t)), 64);
   add_scratch(plan, status_bytes, status_bytes);
   add_scratch(plan, size_product(jobs, width, bytes));
-  plan.reason = formatted("{} groups keep a part of {} columns each, and wait for {} of the others", parts, width,
-                          w.statistics);
+  plan.reason = formatted("{} groups keep a part of {} columns each, and wait for {} of the others", parts,
+                          width, w.statistics);
   return plan;
 }
 
@@ -224,7 +226,9 @@ Attempt cpu(const Device& device, const ColumnWork& w) {
 
 }  // namespace
 
-std::vector<std::string_view> column_variants() { return {"naive", "online", "split", "tiled", "together", "cpu"}; }
+std::vector<std::string_view> column_variants() {
+  return {"naive", "online", "split", "tiled", "together", "cpu"};
+}
 
 Attempt plan_column_variant(const Device& device, const ColumnWork& w, const PlanOverrides& fixed,
                             std::string_view variant) {
@@ -257,7 +261,8 @@ std::string why_not_column_variant(std::string_view variant, const Plan& chosen)
   if (variant == "naive") return "one work-item has a whole column, which it reads more than once";
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
   if (variant == "together") return "for long columns, where groups of a launch start in order and go on";
-  if (chosen.variant == "together" && variant == "tiled") return "local memory holds a narrow block of columns only";
+  if (chosen.variant == "together" && variant == "tiled")
+    return "local memory holds a narrow block of columns only";
   if (chosen.variant == "split") return "there are fewer columns than groups that could run";
   return "it reads each column twice";
 }

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 #include <utility>
 
 namespace smem::plan {
@@ -164,7 +163,6 @@ bool copies_async(const Device& device, const RowWork& w, std::size_t pack) {
 }
 
 Attempt ahead(const Device& device, const RowWork& w, std::size_t wanted) {
-  if (const char* text = std::getenv("SMEM_AHEAD")) wanted = std::strtoull(text, nullptr, 10);  // temporary
   if (w.has_second_input) return "it copies one input ahead";
   const RowPolicy& policy = w.policy;
   const Packs row = packs_of(w);
@@ -172,7 +170,7 @@ Attempt ahead(const Device& device, const RowWork& w, std::size_t wanted) {
   const bool may_keep = w.weights_bytes != 0 && w.row_alignment >= row.pack * size_of(w.in);
   AheadGroup best;
   for (const bool keeps_weights : {true, false}) {
-    if (keeps_weights && (!may_keep || std::getenv("SMEM_KEEP") != nullptr)) continue;  // temporary
+    if (keeps_weights && !may_keep) continue;
     for (std::size_t items = wanted != 0 ? wanted : 128; items <= policy.most_group; items *= 2) {
       if (group_for(device, items, 0) != items) break;
       const AheadGroup group = ahead_group(device, w, row, items, async, keeps_weights);
@@ -183,7 +181,8 @@ Attempt ahead(const Device& device, const RowWork& w, std::size_t wanted) {
     }
     if (best.a_unit != 0) break;
   }
-  if (best.a_unit == 0) return formatted("local memory and work-items do not hold a row of {} elements", w.cols);
+  if (best.a_unit == 0)
+    return formatted("local memory and work-items do not hold a row of {} elements", w.cols);
   Plan plan = base_plan(w, "ahead", "ahead", 1);
   set_groups(plan, best.items, results_of(w), best.a_unit * device.compute_units);
   plan.tile_cols = best.packs * row.pack;
