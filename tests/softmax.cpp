@@ -288,14 +288,14 @@ TEST_CASE("softmax: every type") {
 TEST_CASE("softmax: in place") {
   const smem::Context context;
   SoftmaxSweep sweep(context);
-  for (const char* variant : {"", "registers", "tiled", "online", "split"}) {
+  for (const char* variant : {"", "registers", "tiled", "online", "split", "ahead"}) {
     SoftmaxCase c;
     c.variant = variant;
     c.cols = 333;
     c.in_place = c.gaps = true;
     sweep.run(c);
   }
-  CHECK(sweep.ran() == 5);
+  CHECK(sweep.ran() == 6);
 }
 
 TEST_CASE("softmax: rows longer than a cache or a group's registers, and rows that groups share") {
@@ -401,7 +401,7 @@ TEST_CASE("softmax_columns: types, in place, and columns longer than a cache or 
       run(c);
     }
   }
-  for (const char* variant : {"", "tiled", "online", "split"}) {
+  for (const char* variant : {"", "tiled", "online", "split", "together"}) {
     SoftmaxCase c;
     c.variant = variant;
     c.cols = 333;
@@ -466,8 +466,10 @@ TEST_CASE("softmax: plans for devices that are not here") {
   const auto variant_of = [](const char* target, std::size_t rows, std::size_t cols) {
     return smem::plan_softmax(test::target(target), {.rows = rows, .cols = cols}).variant;
   };
-  CHECK(variant_of("sm_90", 16384, 16384) == "shuffle");
-  CHECK(variant_of("sm_90", 4096, 50257) == "tiled");
+  CHECK(variant_of("sm_90", 4096, 4096) == "shuffle");
+  CHECK(variant_of("sm_90", 16384, 16384) == "ahead");
+  CHECK(variant_of("sm_90", 4096, 50257) == "ahead");
+  CHECK(variant_of("sm_75", 16384, 16384) == "shuffle");
   CHECK(variant_of("sm_90", 4096, 1 << 20) == "online");
   CHECK(variant_of("sm_90", 1, 1 << 20) == "split");
   CHECK(variant_of("gfx90a", 8192, 1000) == "registers");

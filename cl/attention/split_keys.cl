@@ -310,11 +310,6 @@ void attention_split_keys(SPLIT_ARGUMENTS) {
     FIND_TILE(next)
     const uint stop = min(end, end_chunk);
     const uint from = (next - first_chunk) * chunk, to = min((stop - first_chunk) * chunk, seen.count);
-    for (uint n = item; n < ROWS * K_STEPS * TEAM * PACK; n += GROUP) {
-      const uint d = n % (K_STEPS * TEAM * PACK), r = n / (K_STEPS * TEAM * PACK);
-      const ulong row = ROW_PLACE(at, at.row + min(r, at.rows - 1), q);
-      rows_here[Q_PLACE(r, d / (TEAM * PACK), d / PACK % TEAM, d % PACK)] = d < HEAD_SIZE ? load_value(q, row + d) : 0;
-    }
     // The row whose logits the work-item makes of the team's products.
     const uint my_row = at.row + min(lane % ROWS, at.rows - 1);
     const int own = own_key(&at, my_row / group), own_first = first_seen(own, left), own_end = end_seen(own, at.keys, right);
@@ -345,6 +340,11 @@ void attention_split_keys(SPLIT_ARGUMENTS) {
 #else
       LOAD_VECTORS(k_packs, K_STEPS, HEAD_SIZE, k)
 #endif
+    }
+    for (uint n = item; n < ROWS * K_STEPS * TEAM * PACK; n += GROUP) {
+      const uint d = n % (K_STEPS * TEAM * PACK), r = n / (K_STEPS * TEAM * PACK);
+      const ulong row = ROW_PLACE(at, at.row + min(r, at.rows - 1), q);
+      rows_here[Q_PLACE(r, d / (TEAM * PACK), d / PACK % TEAM, d % PACK)] = d < HEAD_SIZE ? load_value(q, row + d) : 0;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 

@@ -6,6 +6,7 @@
 //
 // Launch: one dimension, GROUP work-items a group, a group a part of a row; a grid-stride loop over them. Local memory: GROUP statistics.
 #include "norm/operation.clh"
+#include "norm/statistics.clh"
 
 #ifndef GROUP
 #define GROUP 256  // work-items: a power of two
@@ -17,18 +18,7 @@
 #define PHASE 2  // 0: statistics, 1: results, 2: both
 #endif
 
-// Of elements: x their number, which is a weight, so that its rounding above 2^24 does no harm; y the mean of their differences from w; z the
-// sum of the squares of their differences from that mean; w the first element of the row, the same in all parts. Of rms_norm z alone.
-typedef JOIN(VALUE, 4) statistics;
-
-static inline statistics merge(statistics a, statistics b) {
-  const VALUE number = a.x + b.x, share = number > 0 ? b.x / number : 0, apart = b.y - a.y;
-  return (statistics)(number, a.y + apart * share, a.z + b.z + apart * a.x * (apart * share), b.w);
-}
 DEFINE_TEAM_REDUCE(team_merge, statistics, merge)
-
-// How many of [i, i + PACK) are in the row.
-static inline int count_in_row(int i, int cols) { return max(min(i + PACK, cols) - max(i, 0), 0); }
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void norm_online(NORM_ARGUMENTS, ulong parts, global statistics* partials) {
@@ -62,24 +52,7 @@ void norm_online(NORM_ARGUMENTS, ulong parts, global statistics* partials) {
         v[u] = p < end ? load_x(in + from, residual + other, p * PACK - shift, cols, other_aligned) : (packed_vector)(0);
       }
       statistics more = (statistics)(0, 0, 0, mine.w);
-#if OPERATION == OP_LAYER
-      int number = 0;
-#pragma unroll
-      for (int u = 0; u < UNROLL; ++u) {
-        const int p = first + u * GROUP, i = p < end ? p * PACK - shift : cols;
-        number += count_in_row(i, cols);
-        v[u] = in_row(v[u] - mine.w, i, cols);
-        more.y += pack_sum(v[u]);
-      }
-      more.x = (VALUE)number;
-      more.y /= more.x;  // the first pack has an element
-#endif
-#pragma unroll
-      for (int u = 0; u < UNROLL; ++u) {
-        const int p = first + u * GROUP;
-        const packed_vector d = in_row(v[u] - more.y, p < end ? p * PACK - shift : cols, cols);
-        more.z += pack_sum(d * d);
-      }
+      count_packs(&more, v, UNROLL, first * PACK - shift, GROUP * PACK, end * PACK - shift, cols);
       mine = merge(mine, more);
     }
 #endif
@@ -89,8 +62,7 @@ void norm_online(NORM_ARGUMENTS, ulong parts, global statistics* partials) {
     (void)means, (void)means_offset, (void)factors, (void)factors_offset;
     if (item == 0) partials[job] = mine;
 #else
-    // The mean in two numbers: differences from the first have all their digits.
-    const VALUE mean = mine.w + mine.y, apart = mean - mine.w, left = (mine.w - (mean - apart)) + (mine.y - apart);
+    const VALUE mean = mean_of(mine), left = rest_of_mean(mine, mean);
     const VALUE factor = factor_of(mine.z, cols, epsilon);
     if (item == 0 && part == 0 && flags & STORES_MEAN) means[means_offset + r] = cols > 0 ? mean : (VALUE)NAN;
     if (item == 0 && part == 0 && flags & STORES_FACTOR) factors[factors_offset + r] = factor;

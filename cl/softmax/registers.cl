@@ -54,7 +54,7 @@ void softmax_registers(SOFTMAX_ARGUMENTS) {
     VALUE sum = 0;
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u) {
-      const packed_vector less = v[u] - moved, e = exp(less);
+      const packed_vector less = v[u] - moved, e = pack_exp(less);
       v[u] = OPERATION == OP_SOFTMAX ? e : less;
       sum += pack_sum(e);
     }

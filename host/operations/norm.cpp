@@ -124,6 +124,7 @@ Operation norm_operation() {
                 {"tiled", "a row in local memory, read once"},
                 {"registers", "a row in the registers of a team, trees in local memory"},
                 {"shuffle", "teams combine by shuffles"},
+                {"ahead", "a row is copied to local memory while the one before is written"},
                 {"cpu", "one thread a row, in its cache"}},
       .words = {shape_rule("Rows, and elements of each"),
                 scalar_rule(),

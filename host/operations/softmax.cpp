@@ -61,8 +61,8 @@ Case read(const Words& words) {
   made.bytes = static_cast<double>(made.in[0].bytes() + made.out[0].bytes());
   if (p.cols > 4096) made.slow = {"naive"};
   made.relative = relative_tolerance(p.in, p.out, p.cols);
-  // Halves below 2^-14 have absolute errors, and so have logarithms, which are differences of numbers up
-  // to 32.
+  // Halves below 2^-14 are 2^-24 apart, and so may be those of both sides. Logarithms have absolute errors
+  // too, which are differences of numbers up to 32.
   made.absolute = p.op == SoftmaxOp::softmax ? (p.out == Scalar::half ? 0x1p-24 : 0)
                                              : 32 * relative_tolerance(p.in, Scalar::float64, p.cols);
   made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
@@ -91,6 +91,7 @@ Operation softmax_operation() {
                 {"tiled", "a row in local memory, read once"},
                 {"registers", "a row in the registers of a team, trees in local memory"},
                 {"shuffle", "teams combine by shuffles"},
+                {"ahead", "a row is copied to local memory while the one before is written"},
                 {"cpu", "one thread a row, in its cache"}},
       .words = {shape_rule("Rows, and elements of each"), scalar_rule(),
                 choice_rule("op", "The call", names_to(SoftmaxOp::logsumexp)), results_rule(), batch_rule()},

@@ -30,6 +30,9 @@ cl::Event launch_columns(const Context& context, const char* operation, const So
     };
     if (launching.plan().variant == "online" || launching.plan().variant == "split") {
       with(number(launching.plan().number("parts")), launching.scratch(0, out.buffer));
+    } else if (launching.plan().variant == "together") {
+      with(number(launching.plan().number("parts")), launching.scratch(0, out.buffer),
+           launching.scratch(1, out.buffer));
     } else {
       with();
     }

@@ -20,6 +20,13 @@ struct ColumnPolicy {
   double blocks_a_unit = 0.5;
   std::size_t rows_of_parts = 16;
   std::size_t most_parts = 1024;  ///< of a block
+  // Of "together": work-items, bytes of a row of a block, groups that a unit runs at once, and parts, at
+  // most.
+  std::size_t together_group = 512;
+  std::size_t together_bytes = 128;
+  std::size_t together_groups = 2;
+  std::size_t together_parts = 64;
+  bool together = false;  ///< chosen where no wide block fits a group
   // Of "cpu", whose thread has a tile in its own cache:
   std::size_t tile_bytes = 576 * 1024;
   std::size_t lanes_bytes = 64;    ///< of a vector
@@ -31,6 +38,14 @@ struct ColumnPolicy {
 inline constexpr ColumnPolicy kColumnPolicies[] = {
     {.when = {.family = "cpu"},
      .evidence = {.what = "no measurement: columns in the second cache of a thread, rows of up to 1 KiB"}},
+    {.when = {.family = "nvidia", .compute_capability = 80},
+     .evidence = {.what =
+                      "no measurement: rows of 128 bytes, as much of a column as two groups of a unit hold"},
+     .together = true},
+    {.when = {.family = "nvidia-hopper"},
+     .evidence = {.what =
+                      "no measurement: rows of 128 bytes, as much of a column as two groups of a unit hold"},
+     .together = true},
     {.evidence = {.what = "no measurement: rows of 32 columns, columns in local memory"}},
 };
 

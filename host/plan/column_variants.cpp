@@ -3,11 +3,13 @@
 #include "plan/column_variants.hpp"
 
 #include "formatted.hpp"
+#include "plan/look_back.hpp"
 #include "plan/rows.hpp"
 #include "plan/sizes.hpp"
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <utility>
 
 namespace smem::plan {
@@ -146,6 +148,55 @@ Attempt split(const Device& device, const ColumnWork& w, std::size_t wanted) {
   return main;
 }
 
+/// Groups that share a block of columns wait for each other's statistics, and write what they have kept.
+Attempt together(const Device& device, const ColumnWork& w, std::size_t wanted) {
+  if (!can_look_back(device)) return kCannotPublish;
+  const ColumnPolicy& policy = column_policy(device);
+  const std::size_t bytes = w.part_values * value_bytes(w), element = size_of(w.in);
+  const std::size_t group =
+      group_for(device, group_wanted({.work_items = wanted}, policy.together_group), bytes);
+  const std::size_t width = std::min(at_least_1(policy.together_bytes / element), group);
+  if (group == 0) return no_tile_fits(device);
+  // Of a unit's groups each has its share.
+  const std::size_t beside = group * bytes + policy.together_parts * sizeof(std::uint32_t),
+                    room = local_room(device);
+  const auto most_rows = [&](std::size_t groups) {
+    return room / groups > beside ? (room / groups - beside) / (width * element) : 0;
+  };
+  const std::size_t most =
+      most_rows(policy.together_groups) != 0 ? most_rows(policy.together_groups) : most_rows(1);
+  if (most == 0) return no_tile_fits(device);
+  const std::size_t parts = at_least_1(divide_up(w.rows, most));
+  if (parts > policy.together_parts) return formatted("{} parts of a column are more than it counts", parts);
+  const std::size_t lines = group / width;
+  const std::size_t rows = std::min(round_up(at_least_1(divide_up(w.rows, parts)), 8 * lines), most);
+  const std::size_t jobs = size_product(blocks_of(w, width), parts);
+  Plan plan = base_plan(w, "together", "together", 1);
+  set_groups(plan, group, jobs);
+  plan.tile_rows = rows;
+  plan.tile_cols = width;
+  plan.items_per_work_item = divide_up(rows, lines);
+  plan.local_bytes = rows * width * element + beside;
+  plan.prediction.local_bytes = 3 * real(w.rows, w.cols, w.batch) * real(element);
+  plan.prediction.bytes_read += real(jobs, parts, width) * real(bytes);
+  plan.prediction.bytes_written += real(jobs, width) * real(bytes);
+  const bool async = is_nvidia_gpu(device) && compute_capability(device) >= 80 && element == 4;
+  define(plan, {{"GROUP", group},
+                {"WIDTH", width},
+                {"TILE_ROWS", rows},
+                {"MOST_PARTS", policy.together_parts},
+                {"DEVICE_FENCE", device_fence(device)},
+                {"POLL_LIMIT", std::min(device.poll_limit, look_back_policy(device).polls)}});
+  if (async) define(plan, "COPY_ASYNC", 1);
+  plan.numbers = {{"parts", parts}};
+  const std::size_t status_bytes = round_up(size_product(jobs, sizeof(std::uint32_t)), 64);
+  add_scratch(plan, status_bytes, status_bytes);
+  add_scratch(plan, size_product(jobs, width, bytes));
+  plan.reason = formatted("{} groups keep a part of {} columns each, and wait for {} of the others", parts,
+                          width, w.statistics);
+  return plan;
+}
+
 Attempt cpu(const Device& device, const ColumnWork& w) {
   if (!runs_cpu_variant(device)) return no_cpu_variant(device);
   const ColumnPolicy& policy = column_policy(device);
@@ -175,7 +226,9 @@ Attempt cpu(const Device& device, const ColumnWork& w) {
 
 }  // namespace
 
-std::vector<std::string_view> column_variants() { return {"naive", "online", "split", "tiled", "cpu"}; }
+std::vector<std::string_view> column_variants() {
+  return {"naive", "online", "split", "tiled", "together", "cpu"};
+}
 
 Attempt plan_column_variant(const Device& device, const ColumnWork& w, const PlanOverrides& fixed,
                             std::string_view variant) {
@@ -184,6 +237,7 @@ Attempt plan_column_variant(const Device& device, const ColumnWork& w, const Pla
   if (variant == "tiled") return tiled(device, w, wanted);
   if (variant == "online") return online(device, w, 2, wanted);
   if (variant == "split") return split(device, w, wanted);
+  if (variant == "together") return together(device, w, wanted);
   return cpu(device, w);
 }
 
@@ -194,12 +248,21 @@ std::vector<std::string_view> column_preference(const Device& device, const Colu
   const std::size_t group = online_group(device, w, true, fixed.work_items);
   const bool few = real(blocks_of(w, policy.width)) < policy.blocks_a_unit * real(device.compute_units);
   if (few && group != 0 && count_parts(device, w, group) > 1) return {"split", "tiled", "online", "naive"};
+  // Groups of a launch start in order and go on, so that none waits for one that cannot start.
+  if (policy.together && device.forward_progress && device.ordered_start) {
+    const Attempt shared = together(device, w, fixed.work_items);
+    const std::size_t parts = shared.plan ? shared.plan->number("parts") : 0;
+    if (parts > 1 && parts <= device.compute_units) return {"together", "tiled", "online", "naive"};
+  }
   return {"tiled", "online", "naive"};
 }
 
 std::string why_not_column_variant(std::string_view variant, const Plan& chosen) {
   if (variant == "naive") return "one work-item has a whole column, which it reads more than once";
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
+  if (variant == "together") return "for long columns, where groups of a launch start in order and go on";
+  if (chosen.variant == "together" && variant == "tiled")
+    return "local memory holds a narrow block of columns only";
   if (chosen.variant == "split") return "there are fewer columns than groups that could run";
   return "it reads each column twice";
 }

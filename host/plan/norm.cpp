@@ -40,6 +40,8 @@ RowWork work_of(const Device& device, const NormProblem& p) {
                   {"WEIGHT_IS_ELEMENT", weights == p.in ? 1 : 0}},
       .tree_values = 2,
       .part_values = 4,
+      .weights_bytes = vectors * size_of(weights),
+      .has_second_input = p.residual,
       .naive_readings = rms ? 2U : 3U,
       .element_read = real(size_of(p.in)) * (p.residual ? 2 : 1),
       .read_once = real(vectors, p.cols, size_of(weights)),

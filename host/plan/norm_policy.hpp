@@ -9,9 +9,10 @@ namespace smem::plan {
 
 // intel: its compiler keeps arrays in memory that take more than 32 bytes.
 inline constexpr RowPolicy kNormPolicies[] = {
-    {.when = {.family = "nvidia-hopper"}, .evidence = kLongRows},
+    {.when = {.family = "nvidia-hopper"}, .evidence = kLongRows, .ahead_packs = 2048},
     {.when = {.family = "nvidia"},
-     .evidence = {.what = "no measurement: a row in the registers of its work-items, 16 bytes a read"}},
+     .evidence = {.what = "no measurement: a row in the registers of its work-items, 16 bytes a read"},
+     .ahead_packs = 2048},
     {.when = {.family = "intel"}, .evidence = kFromRegisters, .packs = 2, .kept_bytes = 32},
     {.when = {.family = "cpu"},
      .evidence = {.what = "no measurement: a row in the cache of its thread, vectors of 64 bytes"}},

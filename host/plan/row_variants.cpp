@@ -132,6 +132,73 @@ Attempt registers(const Device& device, const RowWork& w, std::string_view varia
   return plan;
 }
 
+/// A group of "ahead", and how many run on a unit at once.
+struct AheadGroup {
+  std::size_t items = 0, packs = 0, bytes = 0, a_unit = 0;
+  bool keeps_weights = false;
+
+  std::size_t items_at_once(std::size_t wanted) const { return std::min(items * a_unit, wanted); }
+};
+
+AheadGroup ahead_group(const Device& device, const RowWork& w, const Packs& row, std::size_t items,
+                       bool async, bool keeps_weights) {
+  // Few sizes, so that a program serves several lengths of rows.
+  AheadGroup group{.items = items,
+                   .packs = round_up(row.packs, at_least_1(std::bit_ceil(row.packs) / 32)),
+                   .keeps_weights = keeps_weights};
+  const std::size_t elements = group.packs * row.pack;
+  group.bytes = elements * (size_of(w.in) + (keeps_weights ? w.weights_bytes : 0)) +
+                (async ? 32 : items) * value_bytes(w);
+  constexpr std::size_t kReserved = 1024;  // bytes of each group, which the driver takes
+  const std::size_t most = w.policy.ahead_items / items;
+  const std::size_t room = (device.local_bytes + kReserved) / (group.bytes + kReserved);
+  if (divide_up(group.packs, items) <= w.policy.ahead_each && group.bytes <= local_room(device))
+    group.a_unit = std::min(at_least_1(most), room);
+  return group;
+}
+
+/// NVIDIA's cp.async copies packs of 16 bytes.
+bool copies_async(const Device& device, const RowWork& w, std::size_t pack) {
+  return is_nvidia_gpu(device) && compute_capability(device) >= 80 && pack * size_of(w.in) == 16;
+}
+
+Attempt ahead(const Device& device, const RowWork& w, std::size_t wanted) {
+  if (w.has_second_input) return "it copies one input ahead";
+  const RowPolicy& policy = w.policy;
+  const Packs row = packs_of(w);
+  const bool async = copies_async(device, w, row.pack);
+  const bool may_keep = w.weights_bytes != 0 && w.row_alignment >= row.pack * size_of(w.in);
+  AheadGroup best;
+  for (const bool keeps_weights : {true, false}) {
+    if (keeps_weights && !may_keep) continue;
+    for (std::size_t items = wanted != 0 ? wanted : 128; items <= policy.most_group; items *= 2) {
+      if (group_for(device, items, 0) != items) break;
+      const AheadGroup group = ahead_group(device, w, row, items, async, keeps_weights);
+      const std::size_t at_once = group.items_at_once(policy.ahead_items),
+                        best_at_once = best.items_at_once(policy.ahead_items);
+      if (at_once > best_at_once || (at_once == best_at_once && group.a_unit > best.a_unit)) best = group;
+      if (wanted != 0) break;
+    }
+    if (best.a_unit != 0) break;
+  }
+  if (best.a_unit == 0)
+    return formatted("local memory and work-items do not hold a row of {} elements", w.cols);
+  Plan plan = base_plan(w, "ahead", "ahead", 1);
+  set_groups(plan, best.items, results_of(w), best.a_unit * device.compute_units);
+  plan.tile_cols = best.packs * row.pack;
+  plan.vector_width = row.pack;
+  plan.items_per_work_item = divide_up(row.packs, best.items) * row.pack;
+  plan.local_bytes = best.bytes;
+  plan.prediction.local_bytes = 3 * real(w.rows, w.batch, w.cols) * real(size_of(w.in));
+  const std::size_t at_once = std::min(policy.packs, at_least_1(policy.ahead_values / row.pack));
+  define(plan, {{"GROUP", best.items}, {"PACKS", best.packs}, {"PACK", row.pack}, {"AT_ONCE", at_once}});
+  if (async) define(plan, "COPY_ASYNC", 1);
+  if (best.keeps_weights) define(plan, "KEEP_WEIGHTS", 1);
+  plan.reason = formatted("a row is copied to local memory while the row before is written; {} groups a unit",
+                          best.a_unit);
+  return plan;
+}
+
 /// Parts of a row: as many as units want, of some packs for each work-item.
 std::size_t count_parts(const Device& device, const RowWork& w, std::size_t packs, std::size_t group) {
   const RowPolicy& policy = w.policy;
@@ -217,7 +284,7 @@ Attempt cpu(const Device& device, const RowWork& w) {
 }  // namespace
 
 std::vector<std::string_view> row_variants() {
-  return {"naive", "online", "split", "tiled", "registers", "shuffle", "cpu"};
+  return {"naive", "online", "split", "tiled", "registers", "shuffle", "ahead", "cpu"};
 }
 
 Attempt plan_row_variant(const Device& device, const RowWork& w, const PlanOverrides& fixed,
@@ -227,6 +294,7 @@ Attempt plan_row_variant(const Device& device, const RowWork& w, const PlanOverr
   if (variant == "tiled") return tiled(device, w, wanted);
   if (variant == "online") return online(device, w, 2, wanted);
   if (variant == "split") return split(device, w, wanted);
+  if (variant == "ahead") return ahead(device, w, wanted);
   if (variant == "cpu") return cpu(device, w);
   return registers(device, w, variant, wanted);
 }
@@ -240,6 +308,8 @@ std::vector<std::string_view> row_preference(const Device& device, const RowWork
   const bool few = real(results_of(w)) < policy.rows_a_unit * real(device.compute_units);
   if (few && group != 0 && count_parts(device, w, packs, group) > 1)
     return {"split", "shuffle", "registers", "tiled", "online", "naive"};
+  if (policy.ahead_packs != 0 && packs >= policy.ahead_packs && copies_async(device, w, pack))
+    return {"ahead", "shuffle", "registers", "tiled", "online", "naive"};
   return {"shuffle", "registers", "tiled", "online", "naive"};
 }
 
@@ -247,6 +317,8 @@ std::string why_not_row_variant(const RowWork& w, std::string_view variant, cons
   if (variant == "naive") return formatted("neighbouring work-items read distant elements, {}", times_of(w));
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
   if (variant == "online" || variant == "split") return "it reads each row twice";
+  if (chosen.variant == "ahead") return "it reads a row and then writes it";
+  if (variant == "ahead") return "for long rows, where the device copies to local memory by itself";
   if (variant == "tiled") return "registers hold the row, so local memory is not needed";
   return chosen.variant == "split" ? "there are fewer rows than groups that could run"
                                    : "trees in local memory need more barriers than shuffles";

@@ -1,5 +1,6 @@
 /// The variants of operations along rows: where a row is kept between the two times that its elements are
-/// needed. Their kernels are alike: <family>/naive.cl, online.cl, tiled.cl, registers.cl and cpu.cl.
+/// needed. Their kernels are alike: <family>/naive.cl, online.cl, tiled.cl, registers.cl, ahead.cl and
+/// cpu.cl.
 #pragma once
 
 #include "plan/row_policy.hpp"
@@ -28,6 +29,8 @@ struct RowWork {
   std::vector<Define> defines;           ///< what kernels are told of the operation
   std::size_t tree_values = 1;           ///< that a work-item combines with others' in "tiled", "registers"
   std::size_t part_values = 2;           ///< of the statistics of a part of a row
+  std::size_t weights_bytes = 0;         ///< of the vectors that results are weighted by, for each element
+  bool has_second_input = false;         ///< which is added to the first one
   std::size_t naive_readings = 3;        ///< of each element by "naive": 2 or 3
   double element_read = 0;               ///< bytes, each time that an element is read
   double read_once = 0;                  ///< bytes besides

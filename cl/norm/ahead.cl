@@ -1,0 +1,133 @@
+// layer_norm and rms_norm with a row in local memory, which is read from global memory once, while the row before is written: see
+// common/row_ahead.clh. Mean and squares are found at once, as the packs of a row arrive.
+//
+// Launch: one dimension, GROUP work-items a group; as many groups as run at once, in a loop over the rows. Local memory: PACKS packs
+// of ELEMENTs, where weights are kept as many of WEIGHTs for each vector, and GROUP values, or with COPY_ASYNC 32.
+#include "norm/operation.clh"
+#include "norm/statistics.clh"
+
+#ifndef GROUP
+#define GROUP 256  // work-items: a power of two
+#endif
+#ifndef KEEP_WEIGHTS
+#define KEEP_WEIGHTS 0  // 1: weight and bias are in local memory; rows are aligned
+#endif
+#include "common/row_ahead.clh"
+#if HAS_RESIDUAL
+#error "rows with residuals are not copied ahead"
+#endif
+
+static inline VALUE sum_of(VALUE a, VALUE b) { return a + b; }
+#if COPY_ASYNC
+#include "nvidia/shuffle.clh"
+DEFINE_TEAM_SHUFFLE_ALL(team_sum, VALUE, sum_of)
+#else
+DEFINE_TEAM_REDUCE(team_sum, VALUE, sum_of)
+#endif
+
+#if KEEP_WEIGHTS
+#if WEIGHT_IS_ELEMENT
+typedef raw_pack weight_pack;
+typedef raw_element raw_weight;
+#define KEPT_WEIGHTS(from) widened(from)
+#else
+typedef packed_vector weight_pack;
+typedef VALUE raw_weight;
+#define KEPT_WEIGHTS(from) (*(from))
+#endif
+// Copies the work-item's weights or biases; 0 for those that are not in the row.
+static inline void keep_weights(local weight_pack* to, global const WEIGHT* from, int item, int cols) {
+  for (int place = item; place < PACKS; place += GROUP)
+    for (int k = 0; k < PACK; ++k) {
+      const int i = place * PACK + k;
+      ((local raw_weight*)(to + place))[k] = i < cols ? ((global const raw_weight*)from)[i] : 0;
+    }
+}
+#endif
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void norm_ahead(NORM_ARGUMENTS) {
+  USE_NORM_ARGUMENTS;
+  local raw_pack kept[PACKS] __attribute__((aligned(16)));
+  local VALUE scratch[COPY_ASYNC ? 32 : GROUP];
+#if KEEP_WEIGHTS && HAS_WEIGHT
+  local weight_pack kept_weight[PACKS] __attribute__((aligned(16)));
+#endif
+#if KEEP_WEIGHTS && HAS_BIAS
+  local weight_pack kept_bias[PACKS] __attribute__((aligned(16)));
+#endif
+  const int item = get_local_id(0);
+  const ulong all = rows * batch;
+  ulong r = get_group_id(0);
+  ulong from = row_place(r < all ? r : 0, rows, batch, in_offset, in_pitch, in_stride);
+  ROLLED
+  for (int first = item; first < CHUNKS * CHUNK; first += CHUNK) {
+    UNROLLED
+    for (int k = 0; k < AT_ONCE; ++k) copy_pack(kept, first + k * GROUP, in + from, from % PACK, r < all ? cols : 0);
+    END_CHUNK();
+  }
+#if KEEP_WEIGHTS && HAS_WEIGHT
+  keep_weights(kept_weight, weight + weight_offset, item, cols);
+#endif
+#if KEEP_WEIGHTS && HAS_BIAS
+  keep_weights(kept_bias, bias + bias_offset, item, cols);
+#endif
+  for (; r < all; r += get_num_groups(0)) {
+    const int shift = from % PACK;
+    statistics mine = 0;
+#if OPERATION == OP_LAYER
+    if (cols > 0) mine.w = load_value(in + from, 0);
+#endif
+    ROLLED
+    for (int first = item; first < CHUNKS * CHUNK; first += CHUNK) {
+      WAIT_CHUNK();
+      packed_vector v[AT_ONCE];
+      UNROLLED
+      for (int k = 0; k < AT_ONCE; ++k) v[k] = kept_pack(kept, first + k * GROUP, shift, cols, 0);
+      statistics more = (statistics)(0, 0, 0, mine.w);
+      count_packs(&more, v, AT_ONCE, first * PACK - shift, GROUP * PACK, cols, cols);
+      mine = merge(mine, more);
+    }
+    // All work-items' at once, where merging one after the other would divide for each.
+    VALUE squares = mine.z;
+#if OPERATION == OP_LAYER
+    VALUE sum = mine.x * mine.y;
+    team_sum(&sum, scratch, item, GROUP);
+    sum /= (VALUE)cols;
+    const VALUE apart = mine.y - sum;
+    squares += mine.x * (apart * apart);
+    mine.y = sum;
+#endif
+    team_sum(&squares, scratch, item, GROUP);
+    mine.z = squares;
+    const VALUE mean = mean_of(mine), left = rest_of_mean(mine, mean), factor = factor_of(mine.z, cols, epsilon);
+    if (item == 0 && flags & STORES_MEAN) means[means_offset + r] = mean;
+    if (item == 0 && flags & STORES_FACTOR) factors[factors_offset + r] = factor;
+    const ulong to = row_place(r, rows, batch, out_offset, out_pitch, out_stride);
+    const bool goes_on = r + get_num_groups(0) < all;
+    const ulong next = row_place(goes_on ? r + get_num_groups(0) : r, rows, batch, in_offset, in_pitch, in_stride);
+    ROLLED
+    for (int first = item; first < CHUNKS * CHUNK; first += CHUNK) {
+      UNROLLED
+      for (int k = 0; k < AT_ONCE; ++k) {
+        const int place = first + k * GROUP, i = place * PACK - shift;
+        if (i >= cols) continue;
+        packed_vector v = (kept_pack(kept, place, shift, cols, 0) - mean - left) * factor;
+#if KEEP_WEIGHTS && HAS_WEIGHT
+        v *= KEPT_WEIGHTS(kept_weight + place);
+#endif
+#if KEEP_WEIGHTS && HAS_BIAS
+        v += KEPT_WEIGHTS(kept_bias + place);
+#endif
+#if !KEEP_WEIGHTS
+        v = weighted(v, weight, weight_offset, bias, bias_offset, i, cols, shift, flags);
+#endif
+        store_row_pack(out + to, i, cols, to % PACK == (ulong)shift, v);
+      }
+      UNROLLED
+      for (int k = 0; k < AT_ONCE; ++k) copy_pack(kept, first + k * GROUP, in + next, next % PACK, goes_on ? cols : 0);
+      END_CHUNK();
+    }
+    from = next;
+  }
+}

@@ -1,0 +1,85 @@
+// Softmax with a row in local memory, which is read from global memory once, while the row before is written: see common/row_ahead.clh. The
+// largest element and the sum are found at once, as the packs of a row arrive.
+//
+// Launch: one dimension, GROUP work-items a group; as many groups as run at once, in a loop over the rows. Local memory: PACKS packs
+// of ELEMENTs, and GROUP values, or with COPY_ASYNC 32.
+#include "softmax/operation.clh"
+
+#ifndef GROUP
+#define GROUP 256  // work-items: a power of two
+#endif
+#include "common/row_ahead.clh"
+
+static inline VALUE larger_of(VALUE a, VALUE b) { return fmax(a, b); }
+static inline VALUE sum_of(VALUE a, VALUE b) { return a + b; }
+#if COPY_ASYNC
+#include "nvidia/shuffle.clh"
+DEFINE_TEAM_SHUFFLE_ALL(team_max, VALUE, larger_of)
+DEFINE_TEAM_SHUFFLE_ALL(team_sum, VALUE, sum_of)
+#else
+DEFINE_TEAM_REDUCE(team_max, VALUE, larger_of)
+DEFINE_TEAM_REDUCE(team_sum, VALUE, sum_of)
+#endif
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void softmax_ahead(SOFTMAX_ARGUMENTS) {
+  local raw_pack kept[PACKS] __attribute__((aligned(16)));
+  local VALUE scratch[COPY_ASYNC ? 32 : GROUP];
+  const int item = get_local_id(0);
+  const ulong all = rows * batch;
+  ulong r = get_group_id(0);
+  ulong from = row_place(r < all ? r : 0, rows, batch, in_offset, in_pitch, in_stride);
+  ROLLED
+  for (int first = item; first < CHUNKS * CHUNK; first += CHUNK) {
+    UNROLLED
+    for (int k = 0; k < AT_ONCE; ++k) copy_pack(kept, first + k * GROUP, in + from, from % PACK, r < all ? cols : 0);
+    END_CHUNK();
+  }
+  for (; r < all; r += get_num_groups(0)) {
+    const int shift = from % PACK;
+    VALUE largest = LEAST, sum = 0;
+    ROLLED
+    for (int first = item; first < CHUNKS * CHUNK; first += CHUNK) {
+      WAIT_CHUNK();
+      packed_vector v[AT_ONCE];
+      VALUE most = largest, part = 0;
+      UNROLLED
+      for (int k = 0; k < AT_ONCE; ++k) {
+        v[k] = kept_pack(kept, first + k * GROUP, shift, cols, LEAST);
+        most = fmax(most, pack_max(v[k]));
+      }
+      const VALUE moved = shift_of(most);
+      UNROLLED
+      for (int k = 0; k < AT_ONCE; ++k) part += pack_sum(pack_exp(v[k] - moved));
+      sum = sum * exp(largest - moved) + part;
+      largest = most;
+    }
+    VALUE most = largest;
+    team_max(&most, scratch, item, GROUP);
+    const VALUE moved = shift_of(most);
+    sum *= exp(largest - moved);
+    team_sum(&sum, scratch, item, GROUP);
+    const VALUE finish = finish_of(moved, sum, masked);
+    const ulong to = row_place(r, rows, batch, out_offset, out_pitch, out_stride);
+#if OPERATION == OP_LOGSUMEXP
+    if (item == 0) store_result(out + to, 0, finish);
+#endif
+    const bool goes_on = r + get_num_groups(0) < all;
+    const ulong next = row_place(goes_on ? r + get_num_groups(0) : r, rows, batch, in_offset, in_pitch, in_stride);
+    ROLLED
+    for (int first = item; first < CHUNKS * CHUNK; first += CHUNK) {
+#if OPERATION != OP_LOGSUMEXP
+      UNROLLED
+      for (int k = 0; k < AT_ONCE; ++k) {
+        const packed_vector less = kept_pack(kept, first + k * GROUP, shift, cols, LEAST) - moved;
+        store_row_pack(out + to, (first + k * GROUP) * PACK - shift, cols, to % PACK == (ulong)shift,
+                       OPERATION == OP_SOFTMAX ? pack_exp(less) * finish : less - finish);
+      }
+#endif
+      UNROLLED
+      for (int k = 0; k < AT_ONCE; ++k) copy_pack(kept, first + k * GROUP, in + next, next % PACK, goes_on ? cols : 0);
+      END_CHUNK();
+    }
+    from = next;
+  }
+}

@@ -1,0 +1,81 @@
+// Rows that are copied ahead, and columns that groups share: more of them than groups, so that a group has
+// several in turn.
+#include <smem/smem.hpp>
+
+#include "support/environment.hpp"
+#include "support/random_cases.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace {
+
+std::vector<float> numbers(std::size_t count) {
+  test::Random random(11);
+  std::vector<float> all(count);
+  for (float& v : all)
+    v = static_cast<float>(random.between(0, 999)) / 100;
+  return all;
+}
+
+double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
+  double most = 0;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    most = std::max(most, std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
+  return most;
+}
+
+}  // namespace
+
+TEST_CASE("rows ahead: a group has many rows in turn, which begin anywhere") {
+  const smem::Context context;
+  const smem::PlanOverrides fixed{.variant = "ahead", .work_items = 128};
+  for (const std::size_t cols : {257, 1024}) {
+    const smem::SoftmaxProblem problem{.rows = 700, .cols = cols};
+    const smem::Plan plan = smem::plan_softmax(context.device(), problem, fixed);
+    const std::size_t rows = 3 * plan.groups() + 1;
+    const smem::Array<float> in(context, numbers(rows * cols)), one(context, smem::Count{rows * cols});
+    smem::Array<float> two(context, smem::Count{rows * cols});
+    for (const bool in_place : {false, true}) {
+      smem::softmax(context, in.matrix(rows, cols), one.matrix(rows, cols), {}, {.variant = "naive"});
+      if (in_place) two.write(in.to_host());
+      smem::softmax(context, (in_place ? two : in).matrix(rows, cols), two.matrix(rows, cols), {},
+                    {.overrides = &fixed});
+      CHECK(largest_difference(one.to_host(), two.to_host()) < 1e-6);
+    }
+    const smem::Array<float> weight(context, numbers(cols));
+    const smem::Norm how{.weight = weight.vector(), .bias = weight.vector()};
+    smem::layer_norm(context, in.matrix(rows, cols), one.matrix(rows, cols), how, {.variant = "naive"});
+    smem::layer_norm(context, in.matrix(rows, cols), two.matrix(rows, cols), how, {.overrides = &fixed});
+    CHECK(largest_difference(one.to_host(), two.to_host()) < 1e-4);
+  }
+}
+
+TEST_CASE("softmax_columns: groups share long columns, and read the parts of others that publish late") {
+  for (const char* limit : {"", "poll_limit=0"}) {
+    CAPTURE(std::string(limit));
+    const test::Variable clamp("SMEM_CLAMP", limit);
+    const smem::Context context;
+    const std::size_t rows = 20011, cols = 37;
+    const smem::SoftmaxColumnsProblem problem{.rows = rows, .cols = cols};
+    const smem::PlanOverrides fixed{.variant = "together"};
+    const smem::Plan plan = smem::plan_softmax_columns(context.device(), problem, fixed);
+    CHECK(plan.number("parts") > 1);
+    const smem::Array<float> in(context, numbers(rows * cols)), one(context, smem::Count{rows * cols});
+    smem::Array<float> two(context, smem::Count{rows * cols});
+    smem::softmax_columns(context, in.matrix(rows, cols), one.matrix(rows, cols), {}, {.variant = "online"});
+    smem::softmax_columns(context, in.matrix(rows, cols), two.matrix(rows, cols), {},
+                          {.variant = "together"});
+    CHECK(largest_difference(one.to_host(), two.to_host()) < 1e-9);
+    const std::vector<float> first = two.to_host();
+    two.write(in.to_host());
+    smem::softmax_columns(context, two.matrix(rows, cols), two.matrix(rows, cols), {},
+                          {.variant = "together"});
+    CHECK(first == two.to_host());  // in place, and the same bits
+  }
+}
