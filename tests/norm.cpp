@@ -253,8 +253,9 @@ TEST_CASE("norm: plans for devices that are not here") {
     return smem::plan_norm(test::target(target), {.rows = rows, .cols = cols}).variant;
   };
   CHECK(variant_of("sm_90", 4096, 4096) == "shuffle");
-  CHECK(variant_of("sm_90", 16384, 16384) == "ahead");
-  CHECK(variant_of("sm_75", 16384, 16384) == "shuffle");
+  CHECK(variant_of("sm_90", 16384, 16384) == "shuffle");
+  const smem::NormProblem halves{.in = Scalar::half, .out = Scalar::half, .rows = 16384, .cols = 16384};
+  CHECK(smem::plan_norm(test::target("sm_90"), halves).variant == "ahead");
   CHECK(variant_of("sm_90", 4096, 1 << 20) == "online");
   CHECK(variant_of("sm_90", 1, 1 << 20) == "split");
   CHECK(variant_of("gfx90a", 8192, 1000) == "registers");

@@ -246,7 +246,7 @@ TEST_CASE("sort_rows: the plan is the whole call") {
   problem.rows = 4096;
   problem.cols = 8192;
   plan = smem::plan_sort_rows(hopper, problem);
-  CHECK(plan.variant == "keys_only");
+  CHECK(plan.variant == "tile");
   CHECK(plan.launches().size() == 1);
   CHECK(plan.prediction.bytes() == 2.0 * 4 * 8192 * 4096);
   problem.rows = 128;

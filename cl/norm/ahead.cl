@@ -13,9 +13,6 @@
 #define KEEP_WEIGHTS 0  // 1: weight and bias are in local memory; rows are aligned
 #endif
 #include "common/row_ahead.clh"
-#if HAS_RESIDUAL
-#error "rows with residuals are not copied ahead"
-#endif
 
 static inline VALUE sum_of(VALUE a, VALUE b) { return a + b; }
 #if COPY_ASYNC

@@ -226,7 +226,7 @@ void bind_copy(const ops::Launching& launch, const Call& c, const Grids& g) {
 void bind(const ops::Launching& launch, const Call& c) {
   const Conv2dProblem& p = c.problem;
   const Grids g = grids_of(launch, c);
-  if (launch.launch().variant == "pack") return bind_copy(launch, c, g);
+  if (launch.launch().entry_point == "conv2d_pack") return bind_copy(launch, c, g);
   const auto planned = [&](const char* name) { return small(launch.plan().number(name)); };
   ConstVector bias = c.convolution.bias;
   if (!p.bias) bias.buffer = c.weights.buffer;

@@ -229,7 +229,6 @@ Attempt wgmma(const Device& device, const AttentionProblem& p) {
       continue;
     Plan plan = base_plan(p, "wgmma", "nvidia/attention/wgmma.cl", "attention_wgmma");
     if (std::string reason = set_tiles(plan, p, tile.rows(), tile.group()); !reason.empty()) return reason;
-    if (tile.turns) set_groups(plan, tile.group(), std::min(plan.groups(), device.compute_units));
     plan.target = "sm_90a";
     plan.tile_cols = keys;
     plan.vector_width = 8;
@@ -238,7 +237,6 @@ Attempt wgmma(const Device& device, const AttentionProblem& p) {
     define(plan, {{"CONSUMERS", tile.consumers},
                   {"TILE_N", keys},
                   {"STAGES", tile.stages},
-                  {"TURNS", tile.turns ? 1 : 0},
                   {"PRODUCER_REGISTERS", tile.producer_registers},
                   {"CONSUMER_REGISTERS", tile.consumer_registers()},
                   {"OUT_VECTOR", results_at_once(p)}});

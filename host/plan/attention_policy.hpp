@@ -32,7 +32,6 @@ struct AttentionWgmma {
   std::size_t consumers, keys, stages;
   std::size_t most_keys;           ///< with windows, caps, biases, slopes, ragged sequences or pages
   std::size_t producer_registers;  ///< of a work-item that copies
-  bool turns;                      ///< a group a unit, which takes turns at the tiles
 
   /// What a multiprocessor's 65536 leave to the others, in eights.
   std::size_t consumer_registers() const { return (512 - producer_registers) / consumers / 8 * 8; }
@@ -93,11 +92,11 @@ struct AttentionPolicy {
   std::array<AttentionMma, 4> mma{
       {{128, 4, 1, 64, true}, {128, 4, 1, 64, false}, {256, 8, 1, 32, false}, {256, 4, 1, 32, false}}};
   /// Of "wgmma": the same.
-  std::array<AttentionWgmma, 5> wgmma{{{64, 2, 128, 4, 64, 56, false},
-                                       {120, 2, 128, 5, 64, 56, false},
-                                       {128, 2, 128, 5, 64, 40, false},
-                                       {192, 2, 64, 4, 64, 40, false},
-                                       {256, 2, 64, 4, 64, 40, false}}};
+  std::array<AttentionWgmma, 5> wgmma{{{64, 2, 128, 4, 64, 56},
+                                       {120, 2, 128, 5, 64, 56},
+                                       {128, 2, 128, 5, 64, 40},
+                                       {192, 2, 64, 4, 64, 40},
+                                       {256, 2, 64, 4, 64, 40}}};
   AttentionSplit split = {};  ///< of "split_keys"
   // Of "cpu", whose thread has a tile in its own cache:
   std::size_t cache_bytes = 768 * 1024;

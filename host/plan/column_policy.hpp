@@ -38,14 +38,6 @@ struct ColumnPolicy {
 inline constexpr ColumnPolicy kColumnPolicies[] = {
     {.when = {.family = "cpu"},
      .evidence = {.what = "no measurement: columns in the second cache of a thread, rows of up to 1 KiB"}},
-    {.when = {.family = "nvidia", .compute_capability = 80},
-     .evidence = {.what =
-                      "no measurement: rows of 128 bytes, as much of a column as two groups of a unit hold"},
-     .together = true},
-    {.when = {.family = "nvidia-hopper"},
-     .evidence = {.what =
-                      "no measurement: rows of 128 bytes, as much of a column as two groups of a unit hold"},
-     .together = true},
     {.evidence = {.what = "no measurement: rows of 32 columns, columns in local memory"}},
 };
 

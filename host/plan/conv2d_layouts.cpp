@@ -55,7 +55,10 @@ std::optional<Launch> launch_of(const Device& device, const Conv2dProblem& p, co
   if (local() > local_room(device) || kGroup > std::min(device.max_work_group, device.max_work_items[0]) ||
       blocks > kMaxTiles)
     return std::nullopt;
-  Launch launch = named_plan(conv2d::kOperation, "pack", "conv2d/pack.cl", "conv2d_pack");
+  const char* const name = copy.which == Which::in        ? "pack"
+                           : copy.which == Which::weights ? "pack_filters"
+                                                          : "unpack";
+  Launch launch = named_plan(conv2d::kOperation, name, "conv2d/pack.cl", "conv2d_pack");
   define(launch, {{"ELEMENT_BYTES", bytes},
                   {"CELLS", cells},
                   {"CHANNELS", channels},

@@ -156,6 +156,7 @@ std::string plan::conv2d::no_wgmma(const Device& device, const Conv2dProblem& p)
 bool plan::conv2d::prefers_wgmma(const Device& device, const Conv2dProblem& p) {
   if (!no_wgmma(device, p).empty()) return false;
   const nvidia::Policy& policy = nvidia::policy_of(device);
+  if (p.group_channels() < policy.wgmma_channels) return false;
   const std::size_t depth = p.taps() * needs_of(p).channels;
   const nvidia::Wgmma* const wide = tile_for(device, p, policy.wgmma, depth);
   const nvidia::Mma* const narrow = tile_for(device, p, policy.mma, depth);

@@ -168,6 +168,7 @@ bool set_tile(const Device& device, const ReduceByKeyProblem& problem, const Pla
   plan.items_per_work_item = items;
   plan.tile_cols = group * items;
   define(plan, {{"GROUP", group}, {"ITEMS", items}, {"PACK", pack}, {"LANES", 1}});
+  if (!scan_policy(device).keys_ahead) define(plan, "KEYS_AHEAD", 0);
   define_sub_group(device, plan);
   define_layout(plan, plan.layout);
   if (uses_shuffles(device, group)) define(plan, "SHUFFLES", 1);

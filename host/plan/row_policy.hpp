@@ -18,6 +18,7 @@ struct RowPolicy {
   std::size_t naive_group = 64;   ///< work-items of "naive"
   // Of "ahead", chosen for rows of at least `ahead_packs` packs; 0: never.
   std::size_t ahead_packs = 0;
+  std::size_t ahead_element = 8;   ///< bytes of an element of such rows, at most
   std::size_t ahead_each = 16;     ///< packs of a work-item, at most
   std::size_t ahead_items = 1024;  ///< work-items that a unit has at once, of 64 registers
   std::size_t ahead_values = 16;   ///< of a work-item, that are waited for together

@@ -308,7 +308,8 @@ std::vector<std::string_view> row_preference(const Device& device, const RowWork
   const bool few = real(results_of(w)) < policy.rows_a_unit * real(device.compute_units);
   if (few && group != 0 && count_parts(device, w, packs, group) > 1)
     return {"split", "shuffle", "registers", "tiled", "online", "naive"};
-  if (policy.ahead_packs != 0 && packs >= policy.ahead_packs && copies_async(device, w, pack))
+  if (policy.ahead_packs != 0 && packs >= policy.ahead_packs && size_of(w.in) <= policy.ahead_element &&
+      copies_async(device, w, pack))
     return {"ahead", "shuffle", "registers", "tiled", "online", "naive"};
   return {"shuffle", "registers", "tiled", "online", "naive"};
 }

@@ -201,6 +201,7 @@ bool set_tile(const Device& device, const ScanProblem& problem, const PlanOverri
   lay_tile(device, tile, sizes.group * (heads + state) + kWords, plan);
   plan.prediction.local_bytes = 4 * real(number, problem.rows, problem.cols, problem.batch);
   define_tile(sizes, plan);
+  if (problem.shape == ScanShape::keys && !scan_policy(device).keys_ahead) define(plan, "KEYS_AHEAD", 0);
   define_sub_group(device, plan);
   define_layout(plan, plan.layout);
   if (uses_shuffles(device, sizes.group)) define(plan, "SHUFFLES", 1);

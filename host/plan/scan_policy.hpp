@@ -33,6 +33,7 @@ struct ScanPolicy {
   std::size_t item_bytes = 64;       ///< numbers of a work-item
   std::size_t register_bytes = 128;  ///< the same where warps keep whole tiles in their registers
   std::size_t pack_bytes = 16;       ///< the widest read of a work-item
+  bool keys_ahead = true;            ///< all keys of a tile are under way at once, in registers
   std::size_t groups_a_unit = 8;     ///< that are wanted of two launches
   std::size_t tiles_of_parts = 2;    ///< of a part of a row, at least
   std::size_t most_parts = 2048;     ///< of a row, all of which every part after them reads
@@ -64,7 +65,11 @@ inline constexpr ScanPolicy kScanPolicies[] = {
      .rows = {.what = "no measurement: a Hopper's sizes"},
      .group = 512},
     {.when = {.family = "nvidia"}, .vectors = kWithoutSpills, .rows = kWithoutSpills},
-    {.when = {.family = "intel"}, .vectors = kFromRegisters, .rows = kFromRegisters, .item_bytes = 32},
+    {.when = {.family = "intel"},
+     .vectors = kFromRegisters,
+     .rows = kFromRegisters,
+     .item_bytes = 32,
+     .keys_ahead = false},
     {.when = {.family = "cpu"},
      .vectors = {.what = "no measurement: pieces that a core's cache holds"},
      .rows = {.what = "no measurement: pieces that a core's cache holds"},

@@ -279,9 +279,10 @@ Attempt cpu(const Device& device, const SortRowsProblem& p) {
   return plan;
 }
 
-std::vector<std::string_view> preference(const Device& device, const SortRowsProblem& /*p*/,
+std::vector<std::string_view> preference(const Device& device, const SortRowsProblem& p,
                                          const PlanOverrides& /*fixed*/) {
   if (runs_cpu_variant(device)) return {"cpu", "keys_only", "network", "tile", "radix"};
+  if (p.cols > sort_rows_policy(device).network_keys) return {"network", "tile", "keys_only", "radix"};
   return {"keys_only", "network", "tile", "radix"};
 }
 

@@ -12,15 +12,15 @@ namespace smem::plan {
 struct SortRowsPolicy {
   When when;
   Evidence evidence;
-  std::size_t network_keys = 512;     ///< of a row that a network sorts, at most; of 8 bytes half as many
-  std::size_t network_items = 8;      ///< entries of a work-item, at most; of 16 bytes half as many
-  std::size_t network_group = 128;    ///< work-items
-  std::size_t keys_of_row = 8192;     ///< of 4 bytes, of a row that a network of images alone sorts, at most
-  std::size_t key_items = 16;         ///< of each work-item, at most
-  std::size_t tile_group = 512;       ///< work-items that sort a row in local memory, at most
-  std::size_t usual_items = 8;        ///< keys of each, where there are fewer work-items
-  std::size_t tile_items = 16;        ///< keys of each, at most; of 8 bytes half as many
-  std::size_t pair_items = 16;        ///< the same of keys with values or places
+  std::size_t network_keys = 512;   ///< of a row that a network sorts, at most; of 8 bytes half as many
+  std::size_t network_items = 8;    ///< entries of a work-item, at most; of 16 bytes half as many
+  std::size_t network_group = 128;  ///< work-items
+  std::size_t keys_of_row = 8192;   ///< of 4 bytes, of a row that a network of images alone can sort, at most
+  std::size_t key_items = 16;       ///< of each work-item, at most
+  std::size_t tile_group = 512;     ///< work-items that sort a row in local memory, at most
+  std::size_t usual_items = 8;      ///< keys of each, where there are fewer work-items
+  std::size_t tile_items = 16;      ///< keys of each, at most; of 8 bytes half as many
+  std::size_t pair_items = 16;      ///< the same of keys with values or places
   std::size_t cpu_groups_a_unit = 8;  ///< so that a late thread leaves little
 };
 

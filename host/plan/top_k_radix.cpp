@@ -131,12 +131,13 @@ void add_radix(const Device& device, const TopKProblem& p, const RadixSource& so
     launch.prediction.bytes_read =
         real(all_rows(p), source.count, source.level != 0 ? image_bytes(p) : size_of(p.type));
   };
+  const bool first = source.level != 0, second = source.listed;
   Launch histogram;
-  make(histogram, "histogram", 0, 0);
+  make(histogram, first ? "span_histogram" : second ? "listed_histogram" : "histogram", 0, 0);
   histogram.repeats = radix.passes;
   histogram.reason = "counts of each digit among the elements that can still be the k-th";
   Launch count;
-  make(count, "count", 1, radix.passes);
+  make(count, first ? "span_count" : second ? "listed_count" : "count", 1, radix.passes);
   count.reason = "number of results in each part";
   before.insert(before.end(), {std::move(histogram), std::move(count)});
   make(last, variant, 2, radix.passes);
@@ -150,7 +151,8 @@ std::optional<Launch> delegates_of(const Device& device, const TopKProblem& p, c
   const std::size_t bytes = level == 0 ? size_of(p.type) : image_bytes(p), pack = 16 / bytes;
   const std::size_t span = std::size_t{1} << levels.span_bits;
   const std::size_t wanted_items = std::max(policy.kept_bytes / bytes, pack);
-  const std::size_t group = group_for(device, wanted != 0 ? wanted : policy.delegate_group, image_bytes(p));
+  const std::size_t group =
+      group_for(device, wanted != 0 ? wanted : policy.delegate_group, image_bytes(p), kWords);
   if (group == 0) return std::nullopt;
   // A team reads whole lines; it has several spans where these are short.
   const std::size_t team =

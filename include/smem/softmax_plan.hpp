@@ -74,9 +74,8 @@ struct SoftmaxColumnsProblem {
 };
 
 /// The plan that softmax_columns(), log_softmax_columns() and logsumexp_columns() use on `device`. In the
-/// plan "split", a launch before the main one stores the statistics of parts of columns in temporary memory; in
-/// "together", groups of one launch do.
-/// Overrides and errors: as plan_softmax().
+/// plan "split", a launch before the main one stores the statistics of parts of columns in temporary memory;
+/// in "together", groups of one launch do. Overrides and errors: as plan_softmax().
 SMEM_API Plan plan_softmax_columns(const Device& device, const SoftmaxColumnsProblem& problem,
                                    const PlanOverrides& overrides = {});
 

@@ -6,8 +6,7 @@
 // the units in registers: the accumulators' layout is that of a left factor (nvidia/attention/tile.clh).
 // J. Shah et al., "FlashAttention-3: Fast and accurate attention with asynchrony and low-precision", 2024.
 //
-// Launch: 128 * (1 + CONSUMERS) work-items a group; a group for each tile of 64 * CONSUMERS rows, or with TURNS fewer, which take turns at them:
-// keys and queries of the next tile are on their way while results of the one before are written. Local memory: Q_BYTES + STAGES *
+// Launch: 128 * (1 + CONSUMERS) work-items a group, a group for each tile of 64 * CONSUMERS rows. Local memory: Q_BYTES + STAGES *
 // STAGE_BYTES, and the barriers. All vectors of q, k and v begin at multiples of 16 bytes. For sm_90a: see nvidia/wgmma.clh.
 #ifndef CONSUMERS
 #define CONSUMERS 2  // warpgroups that multiply
@@ -26,9 +25,6 @@
 #endif
 #ifndef OUT_VECTOR
 #define OUT_VECTOR 1  // results of a store: 2 if all rows of the results begin at multiples of two, else 1
-#endif
-#ifndef TURNS
-#define TURNS 1  // 1: groups take turns at tiles; 0: each has one
 #endif
 #define TILE_M (64 * CONSUMERS)
 #define GROUP (128 * (1 + CONSUMERS))
@@ -110,31 +106,6 @@ INLINED void commit_last(const pipeline* p, int* last) {
   *last = p->stage;
 }
 
-// The tile that this group has in a turn. Every other turn goes backwards, so that no group has the longest tiles of causal sequences always.
-static inline uint tile_of_turn(uint turn) {
-  const uint groups = (uint)get_num_groups(0), number = (uint)get_group_id(0);
-  return turn * groups + (turn % 2 == 0 ? number : groups - 1 - number);
-}
-
-#define HAS_TILE(turn) (TURNS ? tile_of_turn(turn) < tiles * kv_heads * (RAGGED ? 1 : sequences) : (turn) == 0)
-
-// The tiles of keys that a tile of rows sees.
-#define FIND_KEYS                                                                                                                  \
-  const int all_end = at.rows == 0 ? 0 : end_seen(own_key(&at, (at.row + at.rows - 1) / group), at.keys, right);                 \
-  const int least_own = own_key(&at, at.row / group), all_first = first_seen(least_own, left);                                     \
-  int t = next_tile(-TILE_N, TILE_N, all_first, sinks);
-
-// Starts the copies of a warpgroup's queries.
-#define START_QUERIES(at)                                                                                                          \
-  {                                                                                                                                \
-    _Pragma("unroll 1") for (uint n = item % 128; at.rows > 0 && n < 64 * Q_PIECES; n += 128) {                                    \
-      const uint r = consumer * 64 + n / Q_PIECES, piece = n % Q_PIECES, row = at.row + min(r, at.rows - 1);                       \
-      copy_piece(q_tile + block_place(r, piece, TILE_M), (ulong)(q + ROW_PLACE(at, row, q)), piece, HEAD_SIZE, r < at.rows);       \
-    }                                                                                                                              \
-    end_copies();                                                                                                                  \
-  }
-#define WARPGROUP_BARRIER() __asm__ volatile("bar.sync %0, 128;" ::"r"(consumer + 1) : "memory")
-
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void attention_wgmma(ATTENTION_ARGUMENTS) {
   local uchar vectors[Q_BYTES + STAGES * STAGE_BYTES] __attribute__((aligned(1024)));
@@ -143,31 +114,31 @@ void attention_wgmma(ATTENTION_ARGUMENTS) {
   if (get_local_id(0) == 0) init_pipeline(&p, COPIERS, 4 * CONSUMERS);
   barrier(CLK_LOCAL_MEM_FENCE);
 
+  const place at = PLACE_OF_TILE((uint)get_group_id(0), TILE_M);
+  const int all_end = at.rows == 0 ? 0 : end_seen(own_key(&at, (at.row + at.rows - 1) / group), at.keys, right);
+  const int least_own = own_key(&at, at.row / group);
+  const int all_first = first_seen(least_own, left), open_end = end_seen(least_own, at.keys, right);
+  int t = next_tile(-TILE_N, TILE_N, all_first, sinks);
+
   if (get_local_id(0) < COPIERS) {
     FEWER_REGISTERS(PRODUCER_REGISTERS);
     const uint item = get_local_id(0);
-    int last = -1;  // the stage that is not committed
+    int last = -1, before = -1;  // the stage that is not committed, and the tile whose values come next
 #pragma unroll 1
-    for (uint turn = 0; HAS_TILE(turn); ++turn) {
-      const place at = PLACE_OF_TILE(tile_of_turn(turn), TILE_M);
-      FIND_KEYS
-      int before = -1;  // the tile whose values come next
-#pragma unroll 1
-      for (; t < all_end || before >= 0; t = next_tile(t, TILE_N, all_first, sinks)) {
-        if (t < all_end) {
-          producer_acquire(&p);
-          COPY_TILE(stage_address(&p), k, t, Q_PIECES, KEY_PIECE, HEAD_SIZE)
-          commit_last(&p, &last);
-          advance(&p);
-        }
-        if (before >= 0) {
-          producer_acquire(&p);
-          COPY_TILE(stage_address(&p), v, before, V_PIECES, KEY_PIECE, VALUE_SIZE)
-          commit_last(&p, &last);
-          advance(&p);
-        }
-        before = t < all_end ? t : -1;
+    for (; t < all_end || before >= 0; t = next_tile(t, TILE_N, all_first, sinks)) {
+      if (t < all_end) {
+        producer_acquire(&p);
+        COPY_TILE(stage_address(&p), k, t, Q_PIECES, KEY_PIECE, HEAD_SIZE)
+        commit_last(&p, &last);
+        advance(&p);
       }
+      if (before >= 0) {
+        producer_acquire(&p);
+        COPY_TILE(stage_address(&p), v, before, V_PIECES, KEY_PIECE, VALUE_SIZE)
+        commit_last(&p, &last);
+        advance(&p);
+      }
+      before = t < all_end ? t : -1;
     }
     if (last >= 0) {
       WAIT_COPIES(0);
@@ -180,88 +151,76 @@ void attention_wgmma(ATTENTION_ARGUMENTS) {
   MORE_REGISTERS(CONSUMER_REGISTERS);
   const uint item = get_local_id(0) - COPIERS, consumer = item / 128, lane = item % 32, first_row = item / 32 * 16 + lane / 4;
   const uint q_tile = local_address(vectors), own_queries = q_tile + consumer * 8192;
-  place at = PLACE_OF_TILE((uint)get_group_id(0), TILE_M);
-  START_QUERIES(at)
+  if (t < all_end) {
 #pragma unroll 1
-  for (uint turn = 0; HAS_TILE(turn);) {
-    FIND_KEYS
-    const int open_end = end_seen(least_own, at.keys, right);
-    WAIT_COPIES(0);
-    fence_async();
-    WARPGROUP_BARRIER();
+    for (uint n = item % 128; n < 64 * Q_PIECES; n += 128) {
+      const uint r = consumer * 64 + n / Q_PIECES, piece = n % Q_PIECES, row = at.row + min(r, at.rows - 1);
+      copy_piece(q_tile + block_place(r, piece, TILE_M), (ulong)(q + ROW_PLACE(at, row, q)), piece, HEAD_SIZE, r < at.rows);
+    }
+  }
+  end_copies();
+  WAIT_COPIES(0);
+  fence_async();
+  __asm__ volatile("bar.sync %0, 128;" ::"r"(consumer + 1) : "memory");
 
-    float sums[V_COLUMNS / 2], products[TILE_N / 2], largest[2], total[2] = {0, 0}, factors[2];
-    uint weights[TILE_N / 4];
-    int own[2];
+  float sums[V_COLUMNS / 2], products[TILE_N / 2], largest[2], total[2] = {0, 0}, factors[2];
+  uint weights[TILE_N / 4];
+  int own[2];
+  UNROLLED
+  for (uint h = 0; h < 2; ++h) {
+    const uint row = at.row + min(first_row + h * 8, at.rows - 1);
+    own[h] = own_key(&at, row / group);
+    largest[h] = FIRST_LARGEST(at, row);
+  }
+  UNROLLED
+  for (uint n = 0; n < V_COLUMNS / 2; ++n) sums[n] = 0;
+
+#pragma unroll 1
+  for (int before = -1; t < all_end; before = t, t = next_tile(t, TILE_N, all_first, sinks)) {
+    start_keys(products, own_queries, &p);
+    const uint of_keys = p.stage;
+    advance(&p);
+    uint of_values = 0;
+    if (before >= 0) {
+      start_values(sums, weights, &p);
+      of_values = p.stage;
+      advance(&p);
+      WAIT_WGMMA(1);
+    } else {
+      WAIT_WGMMA(0);
+    }
+    HOLD_SUMS(products, TILE_N);
+    if (lane == 0) consumer_release(&p, of_keys);
+
+    const bool has_hidden = LEFT_LIMIT || t + TILE_N > open_end;
     UNROLLED
     for (uint h = 0; h < 2; ++h) {
       const uint row = at.row + min(first_row + h * 8, at.rows - 1);
-      own[h] = own_key(&at, row / group);
-      largest[h] = FIRST_LARGEST(at, row);
+      make_logits(products, h, t, lane, has_hidden, own[h], &at, left, right, sinks, scale, cap,
+                  SLOPES ? OF_HEAD(at, row, slopes) : 0, BIAS ? bias + BIAS_PLACE(at, row) : 0);
+      factors[h] = make_weights(products, h, lane, scale, &largest[h], &total[h]);
     }
+    WAIT_WGMMA(0);
+    HOLD_SUMS(sums, V_COLUMNS);
+    if (before >= 0 && lane == 0) consumer_release(&p, of_values);
     UNROLLED
-    for (uint n = 0; n < V_COLUMNS / 2; ++n) sums[n] = 0;
-
-#pragma unroll 1
-    for (int before = -1; t < all_end; before = t, t = next_tile(t, TILE_N, all_first, sinks)) {
-      start_keys(products, own_queries, &p);
-      const uint of_keys = p.stage;
-      advance(&p);
-      uint of_values = 0;
-      if (before >= 0) {
-        start_values(sums, weights, &p);
-        of_values = p.stage;
-        advance(&p);
-        WAIT_WGMMA(1);
-      } else {
-        WAIT_WGMMA(0);
-      }
-      HOLD_SUMS(products, TILE_N);
-      if (lane == 0) consumer_release(&p, of_keys);
-
-      const bool has_hidden = LEFT_LIMIT || t + TILE_N > open_end;
-      UNROLLED
-      for (uint h = 0; h < 2; ++h) {
-        const uint row = at.row + min(first_row + h * 8, at.rows - 1);
-        make_logits(products, h, t, lane, has_hidden, own[h], &at, left, right, sinks, scale, cap,
-                    SLOPES ? OF_HEAD(at, row, slopes) : 0, BIAS ? bias + BIAS_PLACE(at, row) : 0);
-        factors[h] = make_weights(products, h, lane, scale, &largest[h], &total[h]);
-      }
-      WAIT_WGMMA(0);
-      HOLD_SUMS(sums, V_COLUMNS);
-      if (before >= 0 && lane == 0) consumer_release(&p, of_values);
-      UNROLLED
-      for (uint n = 0; n < V_COLUMNS / 2; ++n) sums[n] *= factors[n / 2 % 2];
-      UNROLLED
-      for (uint i = 0; i < TILE_N / 4; ++i) weights[i] = word_of(products[i * 2], products[i * 2 + 1]);
-    }
-    // The warpgroup has multiplied its queries.
-    place after = at;
-    ++turn;
-    if (HAS_TILE(turn)) {
-      WARPGROUP_BARRIER();
-      after = PLACE_OF_TILE(tile_of_turn(turn), TILE_M);
-      START_QUERIES(after)
-    }
-    if (next_tile(-TILE_N, TILE_N, all_first, sinks) < all_end) {
-      start_values(sums, weights, &p);
-      WAIT_WGMMA(0);
-      HOLD_SUMS(sums, V_COLUMNS);
-#if TURNS
-      if (lane == 0) consumer_release(&p, p.stage);
-      advance(&p);
-#endif
-    }
-
+    for (uint n = 0; n < V_COLUMNS / 2; ++n) sums[n] *= factors[n / 2 % 2];
     UNROLLED
-    for (uint h = 0; h < 2; ++h) {
-      total[h] = sum_of_quad(total[h], lane);
-      const uint r = first_row + h * 8, row = at.row + r;
-      if (r >= at.rows) continue;
-      const float sum = total[h] + first_sum(FIRST_LARGEST(at, row), largest[h]);
-      store_row(out + ROW_PLACE(at, row, out), sums, h, lane, share_of(sum));
-      if (LSE && lane % 4 == 0) lse[LSE_PLACE(at, row)] = lse_of(largest[h], sum);
-    }
-    at = after;
+    for (uint i = 0; i < TILE_N / 4; ++i) weights[i] = word_of(products[i * 2], products[i * 2 + 1]);
+  }
+  if (next_tile(-TILE_N, TILE_N, all_first, sinks) < all_end) {
+    start_values(sums, weights, &p);
+    WAIT_WGMMA(0);
+    HOLD_SUMS(sums, V_COLUMNS);
+  }
+
+  UNROLLED
+  for (uint h = 0; h < 2; ++h) {
+    total[h] = sum_of_quad(total[h], lane);
+    const uint r = first_row + h * 8, row = at.row + r;
+    if (r >= at.rows) continue;
+    const float sum = total[h] + first_sum(FIRST_LARGEST(at, row), largest[h]);
+    store_row(out + ROW_PLACE(at, row, out), sums, h, lane, share_of(sum));
+    if (LSE && lane % 4 == 0) lse[LSE_PLACE(at, row)] = lse_of(largest[h], sum);
   }
 }
