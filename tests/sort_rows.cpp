@@ -236,7 +236,7 @@ TEST_CASE("sort_rows: the plan is the whole call") {
   problem.rows = 1000000;
   problem.cols = 32;
   smem::Plan plan = smem::plan_sort_rows(hopper, problem);
-  CHECK(plan.variant == "keys_only");
+  CHECK(plan.variant == "network");
   CHECK(plan.launches().size() == 1);
   CHECK(plan.scratch_bytes == 0);
   CHECK(plan.prediction.bytes() == 2.0 * 4 * 32 * 1000000);  // read once, written once
