@@ -176,20 +176,21 @@ void add_points(Svg& svg, const RoofAxes& axes, const RoofPlot& plot) {
     const double length = 16 + kLetter * static_cast<double>(p.name.size());
     const double begin = at_right ? x - length : x, end = at_right ? x : x + length;
     double at = y + 4;
+    // Downwards only, and by more than rounding: else two neighbours would hand a name to and fro for ever.
+    const auto give_way = [&](double obstacle, double distance) {
+      constexpr double kRounding = 0.01;
+      if (std::abs(obstacle - at) >= distance - kRounding) return false;
+      at = obstacle + distance;
+      return true;
+    };
     for (bool again = true; again;) {
       again = false;
-      for (const auto& [other_x, other_y] : taken) {
-        if (std::abs(other_x - x) < kNear && std::abs(other_y - at) < kLine) {
-          at = other_y + kLine;
-          again = true;
-        }
-      }
+      for (const auto& [other_x, other_y] : taken)
+        again |= std::abs(other_x - x) < kNear && give_way(other_y, kLine);
       for (const RoofPoint& other : plot.points) {
-        const double other_x = axes.x(other.intensity), other_y = axes.y(other.rate);
-        if (other_x == x || other_x <= begin || other_x >= end || std::abs(other_y + 4 - at) >= kLine - 2)
-          continue;
-        at = other_y + 4 + kLine - 2;
-        again = true;
+        const double other_x = axes.x(other.intensity);
+        if (other_x == x || other_x <= begin || other_x >= end) continue;
+        again |= give_way(axes.y(other.rate) + 4, kLine - 2);
       }
     }
     taken.emplace_back(x, at);
