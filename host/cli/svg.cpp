@@ -176,7 +176,7 @@ void add_points(Svg& svg, const RoofAxes& axes, const RoofPlot& plot) {
     const double length = 16 + kLetter * static_cast<double>(p.name.size());
     const double begin = at_right ? x - length : x, end = at_right ? x : x + length;
     double at = y + 4;
-    // Downwards only, and by more than rounding: else two neighbours would hand a name to and fro for ever.
+    // By more than rounding: else a name that its step leaves a little too near makes the same step forever.
     const auto give_way = [&](double obstacle, double distance) {
       constexpr double kRounding = 0.01;
       if (std::abs(obstacle - at) >= distance - kRounding) return false;
