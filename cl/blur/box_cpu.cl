@@ -10,6 +10,7 @@
 #define EXACT_DIVISION 1  // as on all CPUs
 #include "blur/box.clh"
 #include "common/convert.clh"
+#include "common/loose_halves.clh"
 
 #ifndef MEMORY
 #define MEMORY 24576  // sums
@@ -25,7 +26,7 @@ typedef JOIN(SUM, 8) lanes;
 #define PLAIN_LOOP _Pragma("clang loop vectorize(disable) unroll(disable)")
 
 #if ELEMENT_HALF
-#define LOAD_ELEMENTS(p) CONVERT(lanes, vload_half8(0, p))
+#define LOAD_ELEMENTS(p) CONVERT(lanes, load_loose_halves8(p))
 #else
 typedef struct __attribute__((packed)) { JOIN(ELEMENT, 8) v; } loose_elements;
 #define LOAD_ELEMENTS(p) CONVERT(lanes, ((global const loose_elements*)(p))->v)

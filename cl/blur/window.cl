@@ -50,6 +50,7 @@ typedef JOIN(VALUE, LANES) numbers;
 #endif
 
 #include "common/convert.clh"
+#include "common/loose_halves.clh"
 
 // Access to the elements of a vector: compilers for GPUs keep it in registers.
 typedef union {
@@ -59,7 +60,7 @@ typedef union {
 
 static inline numbers load_numbers(global const ELEMENT* p) {
 #if ELEMENT_HALF
-  return JOIN(vload_half, LANES)(0, p);
+  return JOIN(load_loose_halves, LANES)(p);
 #elif OPERATION == 0
   return JOIN(vload, LANES)(0, p);
 #else
@@ -141,7 +142,7 @@ static inline numbers results_of(numbers w[COUNT]) {
 
 static inline void store_numbers(global RESULT* to, numbers v) {
 #if OPERATION == 0 && RESULT_HALF
-  JOIN(JOIN(vstore_half, LANES), _rte)(v, 0, to);
+  JOIN(store_loose_halves, LANES)(v, to);
 #elif OPERATION == 0
   JOIN(vstore, LANES)(CONVERT(JOIN(RESULT, LANES), v), 0, to);
 #else

@@ -11,6 +11,7 @@
 //
 // Launch: local size 1; groups (x, y, z): tile x of a row of tiles, row y, product z. A tile has as many rows and columns as
 // an equal share of C needs, TILE_M x TILE_N at most. Local memory: DEPTH * (TILE_M + TILE_N) + TILE_M * TILE_N values.
+#include "common/loose_halves.clh"
 #include "common/work_group.clh"
 #include "gemm/operation.clh"
 
@@ -63,7 +64,7 @@ static inline uint b_at(uint strip, uint p) { return (strip * DEPTH + p) * BLOCK
 // Loads LANES elements, unaligned.
 static inline vector load_vector(global const element* p) {
 #if ELEMENT_TYPE == TYPE_HALF
-  return NAME(vload_half, LANES)(0, (global const half*)p);
+  return NAME(load_loose_halves, LANES)((global const half*)p);
 #elif ELEMENT_TYPE == TYPE_BFLOAT16
   return NAME(as_float, LANES)(NAME(convert_uint, LANES)(NAME(vload, LANES)(0, p)) << 16);
 #elif ELEMENT_TYPE == TYPE_INT8

@@ -40,7 +40,7 @@ typedef JOIN(RESULT, 16) result_run;
 
 static inline run load_run(global const ELEMENT* p) {
 #if ELEMENT_HALF
-  return JOIN(convert_, JOIN(ACC, 16))(vload_half16(0, p));
+  return JOIN(convert_, JOIN(ACC, 16))(load_loose_halves16(p));
 #else
   return JOIN(convert_, JOIN(ACC, 16))(vload16(0, p));
 #endif
@@ -48,7 +48,7 @@ static inline run load_run(global const ELEMENT* p) {
 
 static inline void store_run(global RESULT* p, run v) {
 #if RESULT_HALF
-  vstore_half16_rte(v, 0, p);
+  store_loose_halves16(v, p);
 #elif STREAMING
   STREAM(JOIN(convert_, JOIN(RESULT, 16))(v), (global result_run*)p);
 #else

@@ -28,7 +28,7 @@ typedef JOIN(int, LANES) int_lanes;
 static inline void store_lanes(global RESULT* to, lanes v, const bool streaming) {
 #if RESULT_HALF
   (void)streaming;
-  JOIN(JOIN(vstore_half, LANES), _rte)(v, 0, to);
+  JOIN(store_loose_halves, LANES)(v, to);
 #else
 #if RESULT_INTEGER
   // Comparisons, because PoCL 3.1 calls fmin and fmax for each element.

@@ -39,7 +39,7 @@ typedef union {
 
 static inline void store_lanes(global RESULT* to, lanes v) {
 #if RESULT_HALF
-  JOIN(JOIN(vstore_half, LANES), _rte)(v, 0, to);
+  JOIN(store_loose_halves, LANES)(v, to);
 #else
 #if RESULT_HIGH
   // Comparisons, and not fmin and fmax, which PoCL 3.1 calls for each lane.
