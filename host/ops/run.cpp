@@ -32,7 +32,12 @@ CallMemory::CallMemory(runtime::Runtime& runtime, const Plan& plan, const Caller
   std::size_t place = 0;
   for (std::size_t i = 0; i < plan.scratch.size(); ++i) {
     const std::size_t bytes = plan.scratch[i].bytes;
-    if (callers == nullptr) {
+    const std::size_t statuses = plan.scratch[i].statuses;
+    if (statuses != 0) epoch_ = 1;  // of the caller's memory, which is cleared
+    if (callers == nullptr && statuses != 0) {
+      areas_.at(i).emplace(runtime.scratch(), bytes, runtime::Lease::Kind::statuses, statuses);
+      epoch_ = areas_[i]->epoch();
+    } else if (callers == nullptr) {
       areas_.at(i).emplace(runtime.scratch(), bytes);
     } else if (bytes > 0) {
       place = plan::round_up(place, Plan::kScratchAlignment);
@@ -94,7 +99,7 @@ std::vector<cl::Event> CallMemory::clear(runtime::Runtime& runtime, const Plan& 
                                          std::span<const cl::Event> wait_for) {
   std::vector<cl::Event> cleared;
   for (std::size_t i = 0; i < plan.scratch.size(); ++i) {
-    if (plan.scratch[i].zeroed_bytes == 0) continue;
+    if (plan.scratch[i].zeroed_bytes == 0 || (areas_.at(i) && plan.scratch[i].statuses != 0)) continue;
     cleared.push_back(enqueue_zeros(runtime, plan.operation.c_str(), area(i, nullptr), 0,
                                     plan.scratch[i].zeroed_bytes, sizeof(cl_ulong), wait_for));
     if (areas_.at(i)) areas_[i]->used_until(cleared.back());

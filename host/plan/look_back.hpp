@@ -58,13 +58,14 @@ struct Parts {
 };
 
 /// Gives the plan the memory in which parts come together, of each of `rows`, and tells the kernel of them.
-/// `state_bytes`: of what a part makes.
+/// `state_bytes`: of what a part makes. `epochs`: whether the kernel tells launches apart (define_epochs()).
 inline void share_results(const Device& device, const Parts& parts, std::size_t rows, std::size_t state_bytes,
-                          Plan& plan) {
+                          Plan& plan, bool epochs = false) {
   plan.numbers = {{"parts", parts.parts}, {"piece", parts.piece}};
   const std::size_t bytes = status_bytes(device, rows, parts.parts);
   if (parts.single_pass) {
     add_scratch(plan, bytes, bytes);
+    if (epochs) plan.scratch.back().statuses = state_bytes;
   } else if (parts.two_launches) {
     add_scratch(plan, parts.parts * rows * state_bytes);
   }
@@ -100,5 +101,8 @@ inline void define_publishing(const Device& device, Launch& launch) {
                   {"DEVICE_FENCE", device_fence(device)},
                   {"POLL_LIMIT", std::min(device.poll_limit, policy.polls)}});
 }
+
+/// Defines that statuses of earlier launches are told apart by epochs: those of states without heads.
+inline void define_epochs(Launch& launch) { define(launch, "EPOCHS", 1); }
 
 }  // namespace smem::plan

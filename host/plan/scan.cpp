@@ -223,6 +223,7 @@ Attempt look_back(const Device& device, const ScanProblem& problem, const PlanOv
                                     [](const auto& one) { return one.first == "SHUFFLES"; });
   if (shuffles && !falls_back(device, !is_float(problem.in))) define(plan, "FALLS_BACK", 0);
   if (device.ordered_start) define(plan, "ORDERED_START", 1);
+  if (!is_segmented(problem)) define_epochs(plan);
   plan.global = {tiles * sizes.group, 1, 1};
   plan.tile_cols = parts.piece;
   plan.reason = "single pass: each tile publishes its aggregate and looks back over the tiles before it";
@@ -367,7 +368,8 @@ Attempt plan_variant(const Device& device, const ScanProblem& problem, const Pla
   Plan& plan = *attempt.plan;
   const std::size_t sequences =
       by_columns ? problem.cols * problem.batch : at_least_1(problem.rows * problem.batch);
-  share_results(device, parts, sequences, state_bytes(problem), plan);
+  share_results(device, parts, sequences, state_bytes(problem), plan,
+                variant == "look_back" && !is_segmented(problem));
   if (!parts.two_launches) return attempt;
   std::optional<Launch> before = first(device, problem, fixed, plan);
   if (!before) return no_tile_fits(device);

@@ -31,6 +31,16 @@ struct TransposeThreads {
   std::size_t most_groups = 4096;  ///< PoCL compiles a kernel once more for launches of 65536 groups or more
 };
 
+/// Of the variant "strips".
+struct StripPolicy {
+  Evidence evidence = {.what = "no measurement: runs of the length that a work-group reads in a few turns"};
+  bool chosen = false;              ///< whether plans take it where it runs
+  std::size_t most_thin = 32;       ///< rows or columns of a side that is short
+  std::size_t chunk_bytes = 16384;  ///< of a work-group
+  std::size_t group = 256;          ///< work-items
+  std::size_t unroll = 8;           ///< words in flight of a work-item
+};
+
 // NVIDIA H200, driver 580.159, shares of the device's own copy bandwidth at 1 GiB.
 //
 // vector_bytes: of 4, 8 and 16 bytes, elements of 4 bytes reach 0.963, 0.968 and 0.966; elements of 2 bytes
@@ -65,6 +75,7 @@ struct TransposePolicy {
   std::size_t naive_group = 256;                 ///< work-items of "naive"
   std::size_t square = 32;                       ///< elements of a side of the tiles of the ladder
   std::size_t square_rows = 8;                   ///< work-items of a group down such a tile
+  StripPolicy strips = {};                       ///< of packed arrays with a short side
   TransposeThreads threads = {};                 ///< of CPUs
 };
 
