@@ -102,7 +102,9 @@ inline void define_publishing(const Device& device, Launch& launch) {
                   {"POLL_LIMIT", std::min(device.poll_limit, policy.polls)}});
 }
 
-/// Defines that statuses of earlier launches are told apart by epochs: those of states without heads.
-inline void define_epochs(Launch& launch) { define(launch, "EPOCHS", 1); }
+/// Whether statuses of earlier launches are told apart by epochs, for states without heads.
+inline bool has_epochs(const Device& device, std::size_t tiles) {
+  return tiles <= look_back_policy(device).epoch_tiles;
+}
 
 }  // namespace smem::plan

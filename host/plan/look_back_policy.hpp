@@ -21,6 +21,9 @@ struct LookBackPolicy {
   /// Whether scans of integers fall back as others do where groups go on once they have started. The code for
   /// it takes registers from all work-items; scans of floats and selections are as fast with it.
   bool integers_fall_back = true;
+  /// Tiles of a launch up to which epochs tell its statuses from earlier ones (cl/scan/states.clh). Beyond,
+  /// the launch that zeroes them is short beside the call, and the registers for epochs cost more.
+  std::size_t epoch_tiles = 8192;
 };
 
 // polls: on CPUs a poll of a cached line takes some nanoseconds, a piece of 128 KiB some 15 microseconds. A

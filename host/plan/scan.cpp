@@ -208,6 +208,10 @@ bool set_tile(const Device& device, const ScanProblem& problem, const PlanOverri
   return true;
 }
 
+bool uses_epochs(const Device& device, const ScanProblem& problem, const Parts& parts) {
+  return !is_segmented(problem) && has_epochs(device, problem.rows * problem.batch * parts.parts);
+}
+
 Attempt look_back(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed,
                   const Parts& parts) {
   if (!can_look_back(device)) return kCannotPublish;
@@ -223,7 +227,7 @@ Attempt look_back(const Device& device, const ScanProblem& problem, const PlanOv
                                     [](const auto& one) { return one.first == "SHUFFLES"; });
   if (shuffles && !falls_back(device, !is_float(problem.in))) define(plan, "FALLS_BACK", 0);
   if (device.ordered_start) define(plan, "ORDERED_START", 1);
-  if (!is_segmented(problem)) define_epochs(plan);
+  if (uses_epochs(device, problem, parts)) define(plan, "EPOCHS", 1);
   plan.global = {tiles * sizes.group, 1, 1};
   plan.tile_cols = parts.piece;
   plan.reason = "single pass: each tile publishes its aggregate and looks back over the tiles before it";
@@ -369,7 +373,7 @@ Attempt plan_variant(const Device& device, const ScanProblem& problem, const Pla
   const std::size_t sequences =
       by_columns ? problem.cols * problem.batch : at_least_1(problem.rows * problem.batch);
   share_results(device, parts, sequences, state_bytes(problem), plan,
-                variant == "look_back" && !is_segmented(problem));
+                variant == "look_back" && uses_epochs(device, problem, parts));
   if (!parts.two_launches) return attempt;
   std::optional<Launch> before = first(device, problem, fixed, plan);
   if (!before) return no_tile_fits(device);

@@ -206,7 +206,7 @@ Attempt look_back(const Device& device, const SelectProblem& problem, const Plan
   define(plan, "TILE", parts.piece);
   define_publishing(device, plan);
   if (device.ordered_start) define(plan, "ORDERED_START", 1);
-  define_epochs(plan);
+  if (has_epochs(device, parts.parts)) define(plan, "EPOCHS", 1);
   plan.global = {parts.parts * plan.work_group[0], 1, 1};
   plan.tile_cols = parts.piece;
   plan.reason = "single pass: each tile publishes its count and looks back over the tiles before it";
@@ -287,7 +287,8 @@ Attempt plan_variant(const Device& device, const SelectProblem& problem, const P
                                              : count_then_place(device, problem, fixed, parts);
   if (!attempt.plan) return attempt;
   Plan& plan = *attempt.plan;
-  share_results(device, parts, 1, state_bytes(problem), plan, variant == "look_back");
+  share_results(device, parts, 1, state_bytes(problem), plan,
+                variant == "look_back" && has_epochs(device, parts.parts));
   if (!parts.two_launches) return attempt;
   std::optional<Launch> before = first(device, problem, fixed, plan);
   if (!before) return no_tile_fits(device);
