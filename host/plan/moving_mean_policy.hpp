@@ -21,6 +21,7 @@ struct MovingMeanPolicy {
   std::size_t least_group = 64;     ///< of short rows
   std::size_t windows_a_tile = 4;   ///< that a tile is as long as: one is read beside it
   std::size_t groups_a_unit = 32;   ///< each of which loops over tiles
+  bool chunks = false;              ///< whether "chunks" comes before "blocks"
   /// Of "blocks": work-items that sum a block, and bytes of sums that a round has where rows are shorter.
   std::size_t sums_group = 256;
   std::size_t slice_bytes = std::size_t{128} << 20;
