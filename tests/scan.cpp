@@ -278,7 +278,8 @@ TEST_CASE("scan: calls that use the same statuses tell them apart") {
     const smem::PlanOverrides fixed{.variant = "look_back", .work_items = 32};
     try {
       smem::inclusive_scan(context, in.vector(), out.vector(), smem::ReduceOp::sum, {.overrides = &fixed});
-      smem::inclusive_scan(context, wide_in.vector(), wide_out.vector(), smem::ReduceOp::sum, {.overrides = &fixed});
+      smem::inclusive_scan(context, wide_in.vector(), wide_out.vector(), smem::ReduceOp::sum,
+                           {.overrides = &fixed});
     } catch (const smem::Error& error) {
       CHECK(error.details().argument == "variant");
       return;

@@ -45,23 +45,33 @@ TEST_CASE("transpose: strips of packed arrays with a short side, and whole small
   for (const std::size_t element_bytes : {1, 2, 4, 8, 16}) {
     std::size_t asked = 0;
     // Around strips of a whole number of lines, and of the last one.
-    for (const auto& [rows, cols] : {test::Shape{4099, 7}, {7, 4099}, {20011, 3}, {3, 20011}, {1031, 32}, {32, 1031},
-                                     {1, 70001}, {2, 3}, {70001, 2}}) {
+    for (const auto& [rows, cols] : {test::Shape{4099, 7},
+                                     {7, 4099},
+                                     {20011, 3},
+                                     {3, 20011},
+                                     {1031, 32},
+                                     {32, 1031},
+                                     {1, 70001},
+                                     {2, 3},
+                                     {70001, 2}}) {
       for (const std::size_t batch : {1, 3}) {
-        test::Case c{Operation::transpose, "strips", element_bytes, rows, cols, test::packed(batch), test::packed(batch)};
+        test::Case c{Operation::transpose, "strips",           element_bytes, rows, cols,
+                     test::packed(batch),  test::packed(batch)};
         c.in.extent.offset = 3, c.out.extent.offset = 1, c.out.tail = 5;
         sweep.run(c);
         ++asked;
       }
       // Only the side whose rows are short need be packed.
-      test::Case c{Operation::transpose, "strips", element_bytes, rows, cols, test::packed(2), test::packed(2)};
+      test::Case c{Operation::transpose, "strips",       element_bytes, rows, cols,
+                   test::packed(2),      test::packed(2)};
       (rows < cols ? c.in : c.out) = test::strided(rows < cols ? rows : cols, rows < cols ? cols : rows, 2);
       sweep.run(c);
       ++asked;
     }
     for (const auto& [rows, cols] : {test::Shape{3, 3}, {11, 13}, {30, 30}, {1, 1}, {50, 41}}) {
       for (const std::size_t batch : {1, 70, 1001}) {
-        test::Case c{Operation::transpose, "strips", element_bytes, rows, cols, test::packed(batch), test::packed(batch)};
+        test::Case c{Operation::transpose, "strips",           element_bytes, rows, cols,
+                     test::packed(batch),  test::packed(batch)};
         c.in.extent.offset = 5, c.out.extent.offset = 3;
         sweep.run(c);
         ++asked;

@@ -72,7 +72,8 @@ void run_case(BenchTable& table, const SampleCase& c, const std::vector<std::str
 
 int run(const Operation& operation, Options options) {
   options.group = operation.name;
-  if (options.lists.weak && operation.samples.weak.empty() && operation.samples.weak_usual.empty()) return kGood;
+  if (options.lists.weak && operation.samples.weak.empty() && operation.samples.weak_usual.empty())
+    return kGood;
   const bool counts_operations = operation.parse(operation.samples.edges.front().words).operations > 0;
   BenchTable table(options, std::string(operation.counted), counts_operations);
   std::vector<SampleCase> cases;
@@ -170,7 +171,8 @@ std::vector<Result> measure_variants(const Operation& operation, const std::stri
   options.quiet = true;
   options.group = operation.name;
   BenchTable table(options, "");
-  const SampleCase first = samples_of(operation, table.device(), operations::scale_for(table.device(), small)).front();
+  const SampleCase first =
+      samples_of(operation, table.device(), operations::scale_for(table.device(), small)).front();
   std::vector<std::string> variants;
   for (const std::string_view name : operation.variants())
     if (std::find(first.one.slow.begin(), first.one.slow.end(), name) == first.one.slow.end())

@@ -104,10 +104,10 @@ Case case_of(std::string text, const Problem& problem,
 
 /// What sizes are chosen for.
 enum class Scale {
-  edges,  ///< tests: sizes around those of tiles and vectors
-  small,  ///< a quick look
-  usual,  ///< a CPU
-  large,  ///< a GPU
+  edges,       ///< tests: sizes around those of tiles and vectors
+  small,       ///< a quick look
+  usual,       ///< a CPU
+  large,       ///< a GPU
   weak_usual,  ///< a CPU: what is known to be weak there
   weak         ///< a GPU: the same
 };

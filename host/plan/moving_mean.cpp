@@ -186,8 +186,10 @@ Attempt blocks(const Device& device, const MovingMeanProblem& p, std::size_t wan
   return plan;
 }
 
-/// The launch of PHASE `phase` of "chunks"; of no work-items where there is no room, or windows are too short.
-Plan phase_of_chunks(const Device& device, const MovingMeanProblem& p, std::size_t wanted, std::size_t phase) {
+/// The launch of PHASE `phase` of "chunks"; of no work-items where there is no room, or windows are too
+/// short.
+Plan phase_of_chunks(const Device& device, const MovingMeanProblem& p, std::size_t wanted,
+                     std::size_t phase) {
   const MovingMeanPolicy& policy = moving_mean_policy(device);
   const std::size_t sum = size_of(sum_type(p)), items = std::min(policy.items, policy.item_bytes / sum);
   const std::size_t bytes = device.local_is_cache ? 0 : device.local_banks * device.local_bank_bytes;
@@ -223,12 +225,13 @@ Attempt chunks(const Device& device, const MovingMeanProblem& p, std::size_t wan
   if (plan.work_group[0] == 0) return formatted("a window of {} elements is shorter than a tile", p.window);
   Launch first = phase_of_chunks(device, p, wanted, 0);
   const std::size_t tile = plan.tile_cols;
-  const std::size_t sums = at_least_1(p.rows) * divide_up(at_least_1(p.width), tile) * (plan.items_per_work_item + 1);
+  const std::size_t sums =
+      at_least_1(p.rows) * divide_up(at_least_1(p.width), tile) * (plan.items_per_work_item + 1);
   const std::size_t bytes = sums * size_of(sum_type(p));
   if (device.max_allocation > 0 && std::bit_ceil(bytes) > device.max_allocation)
     return formatted("the sums take {} bytes, more than a buffer", bytes);
-  plan.reason = formatted("windows that begin in {} elements share what lies between, as sums of {} and {}", tile, tile,
-                          plan.work_group[0]);
+  plan.reason = formatted("windows that begin in {} elements share what lies between, as sums of {} and {}",
+                          tile, tile, plan.work_group[0]);
   first.variant = "sums";
   first.reason = "groups sum chunks and their parts into temporary memory";
   plan.before.push_back(std::move(first));
@@ -283,7 +286,8 @@ std::vector<std::string_view> preference(const Device& device, const MovingMeanP
 std::string why_not(const Device& /*device*/, const MovingMeanProblem& p, std::string_view variant,
                     const Plan& chosen) {
   if (variant == "naive") return formatted("each mean reads {} elements", p.window);
-  if (variant == "blocks" && chosen.variant == "chunks") return "its sums of each element go through global memory";
+  if (variant == "blocks" && chosen.variant == "chunks")
+    return "its sums of each element go through global memory";
   if (variant == "blocks" || variant == "chunks")
     return "the window fits local memory, which saves the way through global memory";
   return chosen.variant == "cpu" ? "work-items of few elements are loops on a CPU" : "another one is faster";

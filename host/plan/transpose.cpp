@@ -63,6 +63,8 @@ std::string why_not(const Device& device, const TransposeProblem& problem, std::
     return formatted("neighbours write a whole row apart: of each {} bytes written, {} are used at a time",
                      kSectorBytes, kSectorBytes / sector);
   }
+  if (chosen.variant == "strips")
+    return "a tile would be nearly empty, or its rows unaligned: a side of the matrices is short";
   if (chosen.variant == "naive")
     return "a tile would be nearly empty: the matrix has fewer than 8 rows or columns";
   if (plan.layout.load_degree() > chosen.layout.load_degree()) {

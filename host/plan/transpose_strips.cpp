@@ -64,16 +64,16 @@ Attempt strips(const Device& device, const TransposeProblem& problem, const Plan
   } else {
     const std::size_t thin = strip == Strip::tall ? problem.cols : problem.rows;
     chunk = std::max(chunk, thin * kMultiple);
-    while (chunk > most_thin * kMultiple && bytes_of(strip, chunk) > device.local_bytes) chunk /= 2;
+    while (chunk > most_thin * kMultiple && bytes_of(strip, chunk) > device.local_bytes)
+      chunk /= 2;
     if (bytes_of(strip, chunk) > device.local_bytes) return no_tile_fits(device);
   }
   std::size_t groups = divide_up(problem.batch, std::max<std::size_t>(chunk / at_least_1(size), 1));
-  if (strip == Strip::tall)
-    groups = divide_up(problem.rows, strip_of(chunk, problem.cols)) * problem.batch;
-  if (strip == Strip::wide)
-    groups = divide_up(problem.cols, strip_of(chunk, problem.rows)) * problem.batch;
+  if (strip == Strip::tall) groups = divide_up(problem.rows, strip_of(chunk, problem.cols)) * problem.batch;
+  if (strip == Strip::wide) groups = divide_up(problem.cols, strip_of(chunk, problem.rows)) * problem.batch;
   if (groups > kMaxTiles) return formatted("{} strips are more than a launch can have", groups);
-  const std::size_t group = group_for(device, fixed.work_items != 0 ? fixed.work_items : policy.strips.group, 0);
+  const std::size_t group =
+      group_for(device, fixed.work_items != 0 ? fixed.work_items : policy.strips.group, 0);
   if (group == 0) return no_tile_fits(device);
 
   Plan plan = base_plan(problem, "strips", "transpose/strips.cl", "transpose_strips");

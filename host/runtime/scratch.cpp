@@ -93,7 +93,8 @@ void ScratchPool::give_back_statuses(Statuses statuses, std::size_t layout, cl::
     bytes_ -= bytes;
     return;
   }
-  idle_statuses_.push_back({std::move(statuses.buffer), bytes, std::move(used_until), layout, statuses.epoch});
+  idle_statuses_.push_back(
+      {std::move(statuses.buffer), bytes, std::move(used_until), layout, statuses.epoch});
 }
 
 void ScratchPool::give_back_zeroed(cl::Buffer buffer, cl::Event used_until) {

@@ -46,10 +46,10 @@ struct TransposeProblem {
 ///
 /// Overrides: `variant`; for "tiled", "padded" and "swizzled" `tile_rows` (equal to `tile_cols`, a power of
 /// two) and `work_items`; for "vector" `tile_rows`, `tile_cols` and `work_items`, powers of two; for those
-/// four `layout`, which for the first three must be of the variant's kind; for "strips" `work_items` and `tile_cols`, the
-/// elements of a group. Nothing shrinks what was fixed by
-/// hand. \throws Error when the element size is not supported, the variant is unknown, or what was fixed
-/// contradicts itself or does not fit the device; it names the field.
+/// four `layout`, which for the first three must be of the variant's kind; for "strips" `work_items` and
+/// `tile_cols`, the elements of a group. Nothing shrinks what was fixed by hand. \throws Error when the
+/// element size is not supported, the variant is unknown, or what was fixed contradicts itself or does not
+/// fit the device; it names the field.
 SMEM_API Plan plan_transpose(const Device& device, const TransposeProblem& problem,
                              const PlanOverrides& overrides = {});
 
