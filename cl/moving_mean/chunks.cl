@@ -8,7 +8,7 @@
 // rectangular and octagonal kernels", Pattern Recognition Letters 13, 1992, has blocks as long as the window instead.
 //
 // Launch: two dimensions: chunks, rows; grid-stride loops over both. The window is at least TILE elements. Local memory: TILE sums, one
-// more for every BANKS of them, and GROUP. Scratch: for each row the sums of its units, then of its chunks.
+// more for every BANKS of them, and 3 * GROUP. Scratch: for each row the sums of its units, then of its chunks.
 #include "common/work_group.clh"
 #include "moving_mean/arguments.clh"
 
@@ -28,12 +28,12 @@
 #define PLACES (TILE + TILE / BANKS)
 
 static inline SUM add(SUM a, SUM b) { return a + b; }
-static inline SUM none(void) { return 0; }
-#if PHASE == 0
 DEFINE_TEAM_REDUCE(team_sum, SUM, add)
-#else
-DEFINE_TEAM_REDUCE(team_sum, SUM, add)
-DEFINE_TEAM_SCAN(team_scan, SUM, add, none)
+#if PHASE == 1
+typedef JOIN(SUM, 2) pair;
+static inline pair add_pairs(pair a, pair b) { return a + b; }
+static inline pair no_pair(void) { return (pair)(0, 0); }
+DEFINE_TEAM_SCAN(scan_pairs, pair, add_pairs, no_pair)
 #endif
 
 static inline uint place_of(uint i) { return i + i / BANKS; }
@@ -81,6 +81,9 @@ static inline SUM share_of(global const ELEMENT* from, global const SUM* units, 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void moving_mean_chunks(MOVING_MEAN_ARGUMENTS) {
   local SUM tile[PLACES], sums[GROUP];
+#if PHASE == 1
+  local pair pairs[GROUP];
+#endif
   const uint item = get_local_id(0);
   const ulong tiles = (width + TILE - 1) / TILE, row_sums = tiles * (ITEMS + 1);
   for (ulong r = get_group_id(1); r < rows; r += get_num_groups(1)) {
@@ -128,23 +131,18 @@ void moving_mean_chunks(MOVING_MEAN_ARGUMENTS) {
         more[k] = sum;
         sum += one;
       }
-      SUM total;
-      team_scan(&sum, &total, sums, item, GROUP);
-      SUM after = values[0];
-      sums[GROUP - 1 - item] = after;
+      // What work-items before this one have more, and what those after it have of the chunk: the other scan runs backwards, beside it.
+      sums[GROUP - 1 - item] = values[0];
       barrier(CLK_LOCAL_MEM_FENCE);
-      after = sums[item];
+      pair beside = (pair)(sum, sums[item]), total;
+      scan_pairs(&beside, &total, pairs, item, GROUP);
+      sums[GROUP - 1 - item] = beside.y;
       barrier(CLK_LOCAL_MEM_FENCE);
-      team_scan(&after, &total, sums, item, GROUP);
-      sums[GROUP - 1 - item] = after;
-      barrier(CLK_LOCAL_MEM_FENCE);
-      after = sums[item];
+      const SUM after = sums[item];
+      sum = beside.x;
 #pragma unroll
       for (int k = 0; k < ITEMS; ++k) tile[place_of(item * ITEMS) + k] = (values[k] + after) + (shared + (sum + more[k]));
       barrier(CLK_LOCAL_MEM_FENCE);
-#pragma unroll
-      for (int k = 0; k < ITEMS; ++k) values[k] = tile[place_of(item + k * GROUP)];
-      barrier(CLK_LOCAL_MEM_FENCE);  // before the next tile is stored
 
       const long first = begin + before;  // result
       const bool is_full = whole || (begin >= 0 && end + TILE - 1 <= (long)width);  // uniform in the group
@@ -153,14 +151,17 @@ void moving_mean_chunks(MOVING_MEAN_ARGUMENTS) {
 #pragma unroll
         for (int k = 0; k < ITEMS; ++k) {
           const long x = first + (long)item + k * GROUP;
-          if (x >= 0 && x < (long)width) store_mean_of(to, x, values[k], divisor);
+          if (x >= 0 && x < (long)width) store_mean_of(to, x, tile[place_of(item + k * GROUP)], divisor);
         }
       } else {
+#pragma unroll 1
         for (int k = 0; k < ITEMS; ++k) {
           const long x = first + (long)item + k * GROUP;
-          if (x >= 0 && x < (long)width) store_mean(to, x, values[k], mean_count(x, width, window, whole));
+          if (x >= 0 && x < (long)width)
+            store_mean(to, x, tile[place_of(item + k * GROUP)], mean_count(x, width, window, whole));
         }
       }
+      barrier(CLK_LOCAL_MEM_FENCE);  // before the next tile is stored
     }
 #endif
   }

@@ -56,14 +56,17 @@ void run_case(BenchTable& table, const SampleCase& c, const std::vector<std::str
   for (const std::string& variant : variants) {
     const PlanOverrides fixed = fixed_for(c.one, context.device(), variant, options);
     const auto make_plan = [&](const std::string&) { return c.one.plan(context.device(), fixed); };
+    const bool has_events = measure::timed_by_events(context);
     const auto call = [&](const measure::BufferPair& pair) {
-      if (options.tile.empty()) return c.one.call(context, data.arrays(pair), {.variant = variant});
-      return c.one.call(context, data.arrays(pair), {.overrides = &fixed});
+      if (options.tile.empty())
+        return c.one.call(context, data.arrays(pair), {.variant = variant, .event = has_events});
+      return c.one.call(context, data.arrays(pair), {.overrides = &fixed, .event = has_events});
     };
     const auto check = [&] {
       const measure::BufferPair& first = buffers->pairs.front();
       data.write_others(context, first);
-      call(first).wait();
+      call(first);
+      context.finish();
       return data.wrong(context, first);
     };
     table.row({c.one.text, variant, c.goal, c.one.bytes, c.one.operations}, *buffers, make_plan, call, check);

@@ -216,7 +216,8 @@ void require_same_plan(const char* operation, const CallOptions& options, const 
 }  // namespace
 
 cl::Event launch_all(runtime::Runtime& runtime, const runtime::Ready& ready,
-                     std::span<const cl::Event> wait_for, Bind bind, const CallerMemory* callers) {
+                     std::span<const cl::Event> wait_for, Bind bind, const CallerMemory* callers,
+                     bool wants_event) {
   CallMemory memory(runtime, ready.plan, callers);
   // What the caller waits for may use the caller's memory; nothing uses the context's.
   std::vector<cl::Event> cleared =
@@ -234,7 +235,8 @@ cl::Event launch_all(runtime::Runtime& runtime, const runtime::Ready& ready,
         const bool is_last = turn.round + 1 == ready.plan.rounds && turn.step == last_step &&
                              turn.repeat + 1 == ready.steps[turn.step].launch->repeats;
         cl::Event event;
-        bind(Launching(runtime, ready, turn, memory, wait_for, event, is_last || !runtime.in_order()));
+        bind(Launching(runtime, ready, turn, memory, wait_for, event,
+                       (is_last && wants_event) || !runtime.in_order()));
         memory.used_until(event);
         before = std::move(event);
         wait_for = runtime.in_order() ? std::span<const cl::Event>() : std::span<const cl::Event>(&before, 1);
@@ -264,7 +266,7 @@ cl::Event run_by(const Context& context, const CallProblem& problem, const CallO
 cl::Event run(const Context& context, const CallProblem& problem, const CallOptions& options, Bind bind,
               const CallerMemory* callers) {
   return run_by(context, problem, options, [&](const runtime::Ready& ready) {
-    return launch_all(context.runtime(), ready, options.wait_for, bind, callers);
+    return launch_all(context.runtime(), ready, options.wait_for, bind, callers, options.event);
   });
 }
 

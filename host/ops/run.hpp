@@ -204,9 +204,10 @@ using Bind = FunctionRef<void(const Launching&)>;
 using Enqueue = FunctionRef<cl::Event(const runtime::Ready&)>;
 
 /// Enqueues the launches of a plan, one after the other; `bind(launching)` gives each its arguments.
-/// `callers`: the caller's own temporary memory, or null.
+/// `callers`: the caller's own temporary memory, or null. `wants_event`: see CallOptions::event.
 cl::Event launch_all(runtime::Runtime& runtime, const runtime::Ready& ready,
-                     std::span<const cl::Event> wait_for, Bind bind, const CallerMemory* callers = nullptr);
+                     std::span<const cl::Event> wait_for, Bind bind, const CallerMemory* callers = nullptr,
+                     bool wants_event = true);
 
 cl::Event run_by(const Context& context, const CallProblem& problem, const CallOptions& options,
                  Enqueue enqueue);

@@ -194,8 +194,8 @@ Plan phase_of_chunks(const Device& device, const MovingMeanProblem& p, std::size
   const std::size_t sum = size_of(sum_type(p)), items = std::min(policy.items, policy.item_bytes / sum);
   const std::size_t bytes = device.local_is_cache ? 0 : device.local_banks * device.local_bank_bytes;
   const std::size_t banks = std::max(std::bit_floor(std::max<std::size_t>(bytes, 128)) / sum, items);
-  const std::size_t group =
-      group_for(device, wanted != 0 ? wanted : policy.group, (items + 2) * sum, kOwnBytes + items * sum);
+  const std::size_t group = group_for(device, wanted != 0 ? wanted : policy.chunks_group, (items + 4) * sum,
+                                      kOwnBytes + items * sum);
   Plan plan = base_plan(p, "chunks", "moving_mean/chunks.cl", "moving_mean_chunks");
   const std::size_t tile = group * items, rows = at_least_1(p.rows);
   plan.work_group = {group, 1, 1};
@@ -207,7 +207,7 @@ Plan phase_of_chunks(const Device& device, const MovingMeanProblem& p, std::size
   plan.global = {std::min(chunks, kMaxTiles) * group, std::min(rows, kMaxGroups), 1};
   plan.tile_cols = tile;
   plan.items_per_work_item = items;
-  plan.local_bytes = (tile + tile / banks + group) * sum;
+  plan.local_bytes = (tile + tile / banks + (phase == 0 ? 1 : 3) * group) * sum;
   define(plan, {{"PHASE", phase}, {"GROUP", group}, {"ITEMS", items}, {"BANKS", banks}});
   const double sums = real(p.width * p.rows, sum) / real(group);  // of units
   if (phase == 0) {

@@ -46,8 +46,9 @@ bool scans_in_registers(const Device& device, const ScanProblem& problem) {
 std::size_t group_of(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed) {
   if (fixed.work_items != 0) return fixed.work_items;
   const ScanPolicy& policy = scan_policy(device);
-  return number_bytes(problem) == 8 && scans_in_registers(device, problem) ? policy.group_of_wide
-                                                                           : policy.group;
+  if (number_bytes(problem) == 8 && scans_in_registers(device, problem)) return policy.group_of_wide;
+  const bool is_short = problem.shape == ScanShape::vector && problem.cols <= policy.short_vector;
+  return is_short ? std::min(policy.group, policy.short_group) : policy.group;
 }
 
 /// Elements that a work-item has in registers.

@@ -27,7 +27,8 @@ std::size_t group_of(const Device& device, const SelectProblem& problem, const P
   if (is_partition(problem.op)) return policy.group_of_partitions;
   if (problem.op == SelectOp::run_length_encode) return policy.group_of_runs;
   const bool large = problem.op == SelectOp::copy_flagged && device.local_bytes >= policy.flagged_local_bytes;
-  return large ? policy.group_of_flagged : policy.group;
+  if (large) return policy.group_of_flagged;
+  return problem.size <= policy.short_vector ? std::min(policy.group, policy.short_group) : policy.group;
 }
 
 /// Whether warps read tiles into their registers (cl/nvidia/select_tile.clh).

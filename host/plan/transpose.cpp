@@ -28,11 +28,11 @@ Attempt plan_variant(const Device& device, const TransposeProblem& problem, cons
 }
 
 /// Whether the tiles of the other variants would be nearly empty, or most of their rows unaligned.
-bool prefers_strips(const TransposePolicy& policy, const TransposeProblem& problem) {
+bool prefers_strips(const TransposePolicy& policy, const TransposeProblem& problem, bool aligned) {
   const std::size_t long_side = std::max(problem.rows, problem.cols);
   const std::size_t side = std::min(problem.rows, problem.cols), tile = policy.tile_bytes / 4;
-  const bool thin = side <= policy.strips.most_thin;
-  return thin || (long_side < 2 * tile && problem.rows * problem.cols % tile != 0);
+  if (aligned) return side <= policy.strips.aligned_thin;
+  return side <= policy.strips.most_thin || long_side < 2 * tile;
 }
 
 /// The variants to try, best first.
@@ -47,7 +47,7 @@ std::vector<std::string_view> preference(const Device& device, const TransposePr
   std::vector<std::string_view> choices{"skewed", "swizzled"};
   if (problem.in_place || aligned) choices = {"vector", "swizzled"};
   if (is_thin) choices = {"naive"};
-  if (policy.strips.chosen && side > 1 && prefers_strips(policy, problem))
+  if (policy.strips.chosen && side > 1 && prefers_strips(policy, problem, aligned))
     choices.insert(choices.begin(), "strips");
   return choices;
 }

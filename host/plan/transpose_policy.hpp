@@ -35,6 +35,7 @@ struct TransposeThreads {
 struct StripPolicy {
   Evidence evidence = {.what = "no measurement: runs of the length that a work-group reads in a few turns"};
   bool chosen = false;              ///< whether plans take it where it runs
+  std::size_t aligned_thin = 16;    ///< up to which it is better than vectors of aligned rows
   std::size_t most_thin = 32;       ///< rows or columns of a side that is short
   std::size_t chunk_bytes = 16384;  ///< of a work-group
   std::size_t group = 256;          ///< work-items
@@ -96,7 +97,14 @@ inline constexpr TransposePolicy kTransposePolicies[] = {
                   .driver = "580.159",
                   .what = "float, 16384 x 16384, and 16001 x 15999, whose rows are unaligned",
                   .share = "0.96 and 0.90 of copy"},
-     .tile_loop = true},
+     .tile_loop = true,
+     .strips =
+         {.evidence = {.device = "H100",
+                       .driver = "580.159",
+                       .what =
+                           "packed float: 33 million x 6 and its turn, matrices of 3 x 3, 30 x 30, 100 x 77",
+                       .share = "2930, 2930, 2780, 2720, 2680 GB/s; 16384 x 8192 by vectors 2865"},
+          .chosen = true}},
     {.when = {.family = "nvidia"},
      .evidence = {.what = "no measurement: a Hopper's sizes; sm_75 compiles them without spills"},
      .tile_loop = true},
