@@ -30,7 +30,7 @@ __attribute__((target("avx512f"), noinline)) float multiply_wide() {
   }
   const __m512 half = _mm512_add_ps(_mm512_add_ps(a, b), _mm512_add_ps(c, d));
   const __m512 all = _mm512_add_ps(half, _mm512_add_ps(_mm512_add_ps(e, f), _mm512_add_ps(g, h)));
-  return _mm_cvtss_f32(_mm512_castps512_ps128(all));
+  return all[0];
 }
 
 __attribute__((target("avx2,fma"), noinline)) float multiply_narrow() {
@@ -45,7 +45,7 @@ __attribute__((target("avx2,fma"), noinline)) float multiply_narrow() {
   }
   const __m256 half = _mm256_add_ps(_mm256_add_ps(a, b), _mm256_add_ps(c, d));
   const __m256 all = _mm256_add_ps(half, _mm256_add_ps(_mm256_add_ps(e, f), _mm256_add_ps(g, h)));
-  return _mm_cvtss_f32(_mm256_castps256_ps128(all));
+  return all[0];
 }
 
 /// Seconds of a call, the least of some: others were disturbed, or the core was not yet at its rate.
