@@ -47,7 +47,8 @@ Attempt strips(const Device& device, const TransposeProblem& problem, const Plan
   constexpr std::size_t kSteps = 1024;
   const std::size_t whole_chunk = std::max(chunk, fixed.tile_cols != 0 ? size : round_up(size, kSteps));
   const auto bytes_of = [&](Strip strip, std::size_t elements) {
-    return local_words(strip, elements, word, most_thin) * word_bytes;
+    constexpr std::size_t kLine = 64;  // some compilers round local arrays up
+    return round_up(local_words(strip, elements, word, most_thin) * word_bytes, kLine);
   };
   constexpr std::size_t kMostElements = 65535;  // that the kernel's short divisions take
   const bool has_whole = problem.in_packed && problem.out_packed && size <= kMostElements &&
