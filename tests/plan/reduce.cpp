@@ -122,7 +122,7 @@ TEST_CASE("plan of reduce: a vector aligned as the rows is read by packs") {
   smem::ReduceProblem problem = vector_of(1 << 14, ReduceOp::dot);
   problem.shape = ReduceShape::rows;
   problem.rows = 1000;
-  problem.in = Scalar::float16;
+  problem.in = Scalar::half;
   const smem::Device device = target("sm_90");
   CHECK_FALSE(has(smem::plan_reduce(device, problem), "OTHER_ALIGNED"));
   problem.other_alignment = 8;
