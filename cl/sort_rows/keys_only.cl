@@ -11,7 +11,6 @@
 //
 // Launch: one dimension, a group of GROUP work-items for each GROUP / TEAM rows.
 #include "sort/keys.clh"
-#include "sort_rows/rows.clh"
 
 #ifndef GROUP
 #define GROUP 128
@@ -26,6 +25,8 @@
 #define SHUFFLE 0  // 1: by NVIDIA's shuffles; groups are whole warps
 #endif
 #define TEAM (1 << LOG_TEAM)
+#define MANY_ROWS (GROUP / TEAM > 2)
+#include "sort_rows/rows.clh"
 #define ITEMS (1 << LOG_ITEMS)
 #define LOG_WIDTH (LOG_TEAM + LOG_ITEMS)
 #define WIDTH (1 << LOG_WIDTH)  // at most 32768
