@@ -44,7 +44,7 @@ struct CpuTiles {
   std::size_t depth_bytes = 192 * 4;
   std::size_t wide_vector_bytes = 64;      ///< of vectors where those of 64 bytes are faster
   std::size_t wide_depth_bytes = 192 * 4;  ///< the depth there
-  std::size_t brought = 16;  ///< numbers that are multiplied in the time that one takes to come
+  std::size_t brought = 16;                ///< numbers that are multiplied in the time that one takes to come
 };
 
 /// How sums are cut among work-groups, and their parts added.

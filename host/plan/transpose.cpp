@@ -31,7 +31,9 @@ Attempt plan_variant(const Device& device, const TransposeProblem& problem, cons
 bool prefers_strips(const TransposePolicy& policy, const TransposeProblem& problem, bool aligned) {
   const std::size_t long_side = std::max(problem.rows, problem.cols);
   const std::size_t side = std::min(problem.rows, problem.cols), tile = policy.tile_bytes / 4;
-  if (aligned) return side <= policy.strips.aligned_thin;
+  const std::size_t square = policy.square;  // of which tiles are made
+  const bool fills = problem.rows % square == 0 && problem.cols % square == 0;
+  if (aligned) return side <= policy.strips.aligned_thin || (long_side < 2 * tile && !fills);
   return side <= policy.strips.most_thin || long_side < 2 * tile;
 }
 
