@@ -32,8 +32,8 @@ struct MovingMeanPolicy {
   std::size_t windows_a_strip = 8;       ///< that a strip is as long as
 };
 
-// chunks_group: H100, 2^28 float, windows of 100001, ms: groups of 128 1.58, 256 1.84, 512 2.08;
-// "blocks" 4.73.
+// chunks_group: H100, 2^28 float, windows of 100001, ms: groups of 64 1.56, 128 1.53, 256 1.76; "blocks"
+// 4.73.
 //
 // short_window: as many reads of local memory as the other way takes.
 //

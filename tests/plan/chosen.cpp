@@ -134,3 +134,17 @@ TEST_CASE("plans of the H100: short scans and selections have smaller tiles, and
   // Heads of segments stand where an epoch would.
   CHECK(defines(smem::plan_scan(h200, {.shape = smem::ScanShape::keys, .cols = 1000000}), "EPOCHS") == 0);
 }
+
+TEST_CASE(
+    "plans for CPUs: floats are multiplied by vectors of 64 bytes where these are measured to be faster") {
+  smem::Device cpu = test::target("cpu");
+  smem::GemmProblem problem;
+  problem.m = problem.n = problem.k = 1024;
+  CHECK(cpu.vector_bytes == 64);
+  CHECK(smem::plan_gemm(cpu, problem).vector_width == 8);
+  cpu.wide_vectors = true;
+  CHECK(smem::plan_gemm(cpu, problem).vector_width == 16);
+  CHECK(smem::plan_gemm(cpu, problem).tile_cols % 64 == 0);
+  problem.in = problem.out = Scalar::float64;  // not measured
+  CHECK(smem::plan_gemm(cpu, problem).vector_width == 4);
+}
