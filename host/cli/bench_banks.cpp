@@ -1,7 +1,7 @@
 // smem bench banks: the conflict model beside what the device does, for the classic access patterns.
 #include "cli/arguments.hpp"
 #include "cli/commands.hpp"
-#include "cli/measure.hpp"
+#include "measure/measure.hpp"
 #include "cli/terminal.hpp"
 
 #include <smem/smem.hpp>

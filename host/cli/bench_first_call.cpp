@@ -2,7 +2,7 @@
 #include "cli/arguments.hpp"
 #include "cli/child.hpp"
 #include "cli/commands.hpp"
-#include "cli/measure.hpp"
+#include "measure/measure.hpp"
 #include "cli/terminal.hpp"
 
 #include <smem/smem.hpp>

@@ -2,7 +2,7 @@
 #include "cli/arguments.hpp"
 #include "cli/commands.hpp"
 #include "cli/described.hpp"
-#include "cli/measure.hpp"
+#include "measure/measure.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "operations/list.hpp"

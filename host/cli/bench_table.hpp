@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cli/call_costs.hpp"
-#include "cli/measure.hpp"
+#include "measure/measure.hpp"
 #include "cli/results.hpp"
 #include "cli/table.hpp"
 #include "cli/whole_file.hpp"

@@ -2,7 +2,7 @@
 // along. The child reads a case, then candidates, a line of JSON each, and answers each with a line.
 #include "cli/commands.hpp"
 #include "cli/described.hpp"
-#include "cli/measure.hpp"
+#include "measure/measure.hpp"
 #include "cli/process.hpp"
 #include "cli/tune.hpp"
 #include "operations/list.hpp"

@@ -1,6 +1,6 @@
 #include "variants.hpp"
 
-#include "cli/measure.hpp"
+#include "measure/measure.hpp"
 #include "image.hpp"
 
 #include <fmt/format.h>
