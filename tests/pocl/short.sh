@@ -4,13 +4,16 @@
 # the other in each process: more than half of the tests' time. What a kernel names is there with all its overloads, so that it is
 # compiled to the same code; what is missing fails the build of a program by its name.
 #   short.sh ICD FOLDER PROBE...
+#   short.sh --knows ICD        only says by its exit status whether it can
 # ICD: the installed PoCL's file. FOLDER: where to make it; OCL_ICD_VENDORS=FOLDER/vendors/ shows it to a program. PROBE: a command
 # that runs a kernel. Ends with 1 where this PoCL is not one that it knows, or the command fails: then use the other.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$here/../..
-icd=$1 folder=$2
-shift 2
+only=no
+[ "$1" != --knows ] || { only=yes; shift; }
+icd=$1 folder=${2:-}
+shift 2 || true
 
 library=$(head -n 1 "$icd")
 [[ "$library" == /* ]] || library=$(PATH="$PATH:/sbin" ldconfig -p | awk '/libpocl\.so/ { print $NF; exit }')
@@ -19,6 +22,7 @@ shared=$(readlink -e "$(dirname "$library")/../../share/pocl")  # where the libr
 version=$(grep -ao 'libLLVM-[0-9]*\.so' "$library" | head -n 1 | tr -cd 0-9)
 clang=$(readlink -e "/usr/lib/llvm-$version/bin/clang")
 grep -aqi 'pocl 3\.[0-9.]*.*RELOC' "$library"  # one that finds its files beside itself
+[ "$only" = no ] || exit 0
 
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
