@@ -16,10 +16,10 @@ icd=$1 folder=${2:-}
 shift 2 || true
 
 library=$(head -n 1 "$icd")
-[[ "$library" == /* ]] || library=$(PATH="$PATH:/sbin" ldconfig -p | awk '/libpocl\.so/ { print $NF; exit }')
+[[ "$library" == /* ]] || library=$(PATH="$PATH:/sbin" ldconfig -p | awk '/libpocl\.so/ && !n++ { print $NF }')
 library=$(readlink -e "$library")
 shared=$(readlink -e "$(dirname "$library")/../../share/pocl")  # where the library itself looks
-version=$(grep -ao 'libLLVM-[0-9]*\.so' "$library" | head -n 1 | tr -cd 0-9)
+version=$(grep -ao 'libLLVM-[0-9]*\.so' "$library" | sed -n 1p | tr -cd 0-9)
 clang=$(readlink -e "/usr/lib/llvm-$version/bin/clang")
 grep -aqi 'pocl 3\.[0-9.]*.*RELOC' "$library"  # one that finds its files beside itself
 [ "$only" = no ] || exit 0
@@ -50,7 +50,7 @@ awk -f "$here/declarations.awk" -v list="$folder/names" "$folder/words" "$shared
   >"$folder/share/pocl/include/opencl-c.h"
 
 # PoCL names the library that it misses: each kind of processor has its own.
-missing=$( ("$@" 2>&1 || true) | grep -ao 'kernel-[a-zA-Z0-9_-]*\.bc' | head -n 1)
+missing=$( ("$@" 2>&1 || true) | grep -ao 'kernel-[a-zA-Z0-9_-]*\.bc' | sed -n 1p)
 module="$folder/module.ll"
 "$clang" -cc1 -emit-llvm -disable-llvm-passes -x ir "$shared/$missing" -o "$module"
 awk -f "$here/functions.awk" "$folder/names" "$module" >"$module.less"
