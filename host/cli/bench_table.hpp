@@ -3,10 +3,10 @@
 #pragma once
 
 #include "cli/call_costs.hpp"
-#include "cli/measure.hpp"
 #include "cli/results.hpp"
 #include "cli/table.hpp"
 #include "cli/whole_file.hpp"
+#include "measure/measure.hpp"
 #include "operations/operation.hpp"
 
 #include <smem/smem.hpp>
