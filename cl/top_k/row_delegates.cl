@@ -26,11 +26,16 @@
 #ifndef ALIGNED
 #define ALIGNED 1  // 1: packs of a row are at multiples of their size
 #endif
+#ifndef FLOAT_BEST
+#define FLOAT_BEST (SHUFFLE && ORDER == 2 && KEY_BYTES == 4)  // where comparisons keep the smallest numbers, as NVIDIA's do
+#endif
 #ifndef PARTS
 #define PARTS 1  // of the delegates of a work-item: GROUP * PARTS is at least k
 #endif
 #define SPAN (TEAM * PACK)
 #define LISTED_SPANS CANDIDATES
+// Whether a bisection goes on, the same for all work-items. Elsewhere it does, without effect: barriers are in loops that all go through.
+#define GOES_ON(condition) (!SHUFFLE || (condition))
 #include "top_k/collectives.clh"
 
 #define JOIN_WORDS(a, b) a##b
@@ -42,43 +47,84 @@ typedef union {
 } pack;
 
 #if SHUFFLE
-#define SCRATCH (2 * (GROUP / WARP))
+#define WARPS (GROUP / WARP)
+#define SCRATCH (2 * WARPS)
 DEFINE_TEAM_SHUFFLE_ALL(warp_least, sortable, min)
 DEFINE_TEAM_SHUFFLE_ALL(warp_most, sortable, max)
 DEFINE_TEAM_SHUFFLE_ALL(warp_sum, uint, sum_of)
 DEFINE_WARP_MOVES(images, sortable)
 
-// Of the group: each warp's, then a butterfly over those of all warps. Calls with `side` 0 and 1 in turns need no second barrier.
-#define DEFINE_OF_GROUP(name, type, in_warp, none)                                             \
-  GROUP_FUNCTION void name(type* value, local sortable* scratch, uint side, uint item) {       \
-    in_warp(value, (local type*)scratch, item, WARP);                                          \
-    if (GROUP > WARP) {                                                                        \
-      local type* of_warps = (local type*)(scratch + side * (GROUP / WARP));                   \
-      if (item % WARP == 0) of_warps[item / WARP] = *value;                                    \
-      barrier(CLK_LOCAL_MEM_FENCE);                                                            \
-      *value = item % WARP < GROUP / WARP ? of_warps[item % WARP] : none;                      \
-      in_warp(value, of_warps, item, WARP);                                                    \
-    }                                                                                          \
+// Of the group: of what each of its warps has. Calls with `turn` 0 and 1 in turns need no second barrier.
+#define DEFINE_OF_WARPS(name, type, combine)                                                    \
+  GROUP_FUNCTION void name(type* value, local sortable* scratch, uint turn, uint item) {        \
+    local type* of_warps = (local type*)(scratch + turn * WARPS);                               \
+    if (WARPS == 1) return;                                                                     \
+    if (item % WARP == 0) of_warps[item / WARP] = *value;                                       \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                               \
+    *value = of_warps[0];                                                                       \
+    _Pragma("unroll 8") for (uint w = 1; w < WARPS; ++w) *value = combine(*value, of_warps[w]); \
   }
-DEFINE_OF_GROUP(group_least, sortable, warp_least, ALL_BITS)
-DEFINE_OF_GROUP(group_most, sortable, warp_most, 0)
-DEFINE_OF_GROUP(group_sum, uint, warp_sum, 0)
+DEFINE_OF_WARPS(least_of_warps, sortable, min)
+DEFINE_OF_WARPS(most_of_warps, sortable, max)
+DEFINE_OF_WARPS(sum_of_warps, uint, sum_of)
+GROUP_FUNCTION void group_least(sortable* value, local sortable* scratch, uint turn, uint item) {
+  warp_least(value, scratch, item, WARP);
+  least_of_warps(value, scratch, turn, item);
+}
+GROUP_FUNCTION void group_most(sortable* value, local sortable* scratch, uint turn, uint item) {
+  warp_most(value, scratch, item, WARP);
+  most_of_warps(value, scratch, turn, item);
+}
+GROUP_FUNCTION void group_sum(uint* value, local sortable* scratch, uint turn, uint item) {
+  warp_sum(value, (local uint*)scratch, item, WARP);
+  sum_of_warps(value, scratch, turn, item);
+}
 #else
 #define SCRATCH GROUP
 DEFINE_TEAM_REDUCE(team_least, sortable, min)
 DEFINE_TEAM_REDUCE(team_most, sortable, max)
 DEFINE_TEAM_REDUCE(team_sum, uint, sum_of)
-#define group_least(value, scratch, side, item) team_least(value, scratch, item, GROUP)
-#define group_most(value, scratch, side, item) team_most(value, scratch, item, GROUP)
-#define group_sum(value, scratch, side, item) team_sum(value, (local uint*)(scratch), item, GROUP)
+#define group_least(value, scratch, turn, item) team_least(value, scratch, item, GROUP)
+#define group_most(value, scratch, turn, item) team_most(value, scratch, item, GROUP)
+#define group_sum(value, scratch, turn, item) team_sum(value, (local uint*)(scratch), item, GROUP)
 #endif
 
+// How many delegates of the group are not behind an image.
+GROUP_FUNCTION uint count_delegates(const sortable delegates[ITEMS], sortable image, local sortable* scratch, uint turn, uint item) {
+  uint count = 0;
+#if SHUFFLE && ITEMS <= 4  // a ballot for each takes less than the sum over a warp
+#pragma unroll
+  for (uint j = 0; j < ITEMS; ++j) count += popcount(warp_ballot(delegates[j] <= image));
+  sum_of_warps(&count, scratch, turn, item);
+#else
+#pragma unroll
+  for (uint j = 0; j < ITEMS; ++j) count += delegates[j] <= image;
+  group_sum(&count, scratch, turn, item);
+#endif
+  return count;
+}
+
+#if FLOAT_BEST
+// Comparisons of floats, without the images of all. They meet NaNs and zeros of both signs as images do.
+static inline sortable best_of(pack p) {
+  float best = as_float(p.each[0]);
+  int has_nan = isnan(best);
+#pragma unroll
+  for (uint i = 1; i < PACK; ++i) {
+    const float x = as_float(p.each[i]);
+    has_nan |= isnan(x);
+    best = DESCENDING ? fmax(best, x) : fmin(best, x);
+  }
+  return DESCENDING && has_nan ? 0 : order_of(as_uint(best));
+}
+#else
 static inline sortable best_of(pack p) {
   sortable best = order_of(p.each[0]);
 #pragma unroll
   for (uint i = 1; i < PACK; ++i) best = min(best, order_of(p.each[i]));
   return best;
 }
+#endif
 
 // Work-items of a team have the best images of their packs of TEAM spans: each receives the delegate of one of them.
 INLINED sortable team_delegate(sortable bests[TEAM], local sortable* exchange, uint item) {
@@ -87,12 +133,17 @@ INLINED sortable team_delegate(sortable bests[TEAM], local sortable* exchange, u
 #elif SHUFFLE
   (void)exchange;
 #pragma unroll
-  for (uint apart = TEAM / 2; apart > 0; apart /= 2) {
-    const int upper = (item & apart) != 0;
+  for (uint step = 5; step > 0; --step) {
+    const uint apart = 1u << (step - 1);
+    if (apart < TEAM) {
+      const int upper = (item & apart) != 0;
 #pragma unroll
-    for (uint t = 0; t < apart; ++t) {
-      const sortable own = upper ? bests[t + apart] : bests[t], other = upper ? bests[t] : bests[t + apart];
-      bests[t] = min(own, images_of(other, item % WARP ^ apart));
+      for (uint t = 0; t < TEAM; ++t) {
+        if (t < apart) {
+          const sortable first = bests[t], second = bests[t + apart < TEAM ? t + apart : 0];
+          bests[t] = min(upper ? second : first, images_of(upper ? first : second, item % WARP ^ apart));
+        }
+      }
     }
   }
 #else
@@ -123,6 +174,7 @@ INLINED uint count_listed(global const KEY* keys, local const uint* spans, uint 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void top_k_row_delegates(TOP_K_ARGUMENTS) {
   local sortable scratch[SCRATCH], candidates[CANDIDATES];
+  local KEY candidate_keys[CANDIDATES];
   local uint candidate_places[CANDIDATES], spans[LISTED_SPANS], sums[GROUP], found[1];
 #if TEAM > 1 && !SHUFFLE
   local sortable exchange[TEAM * GROUP];
@@ -136,7 +188,9 @@ void top_k_row_delegates(TOP_K_ARGUMENTS) {
   const ulong row = get_group_id(0);
   global const KEY* keys = in + row_start(row, rows, in_offset, in_pitch, in_stride);
 
-  const uint whole = size / PACK;  // packs
+  // Delegate j is that of span own + j * GROUP. Packs beyond the row are its last whole one, in a span of its own packs or in none.
+  const uint own = item % TEAM * (GROUP / TEAM) + item / TEAM, all_spans = (size + SPAN - 1) / SPAN;
+  const uint whole = size / PACK, whole_spans = (whole + TEAM - 1) / TEAM;
   sortable delegates[ITEMS];
 #pragma unroll
   for (uint j = 0; j < ITEMS; ++j) {
@@ -144,20 +198,18 @@ void top_k_row_delegates(TOP_K_ARGUMENTS) {
     sortable bests[TEAM];
 #pragma unroll
     for (uint t = 0; t < TEAM; ++t) {
-      const uint at = (j * TEAM + t) * GROUP + item;
-      packs[t].all = (pack_vector)(0);
+      const uint at = min((j * TEAM + t) * GROUP + item, whole - 1);
 #if ALIGNED
-      if (at < whole) packs[t].all = ((global const pack_vector*)keys)[at];
+      packs[t].all = ((global const pack_vector*)keys)[at];
 #else
-      if (at < whole) packs[t].all = JOIN(vload, PACK)(at, keys);
+      packs[t].all = JOIN(vload, PACK)(at, keys);
 #endif
     }
 #pragma unroll
-    for (uint t = 0; t < TEAM; ++t) bests[t] = (j * TEAM + t) * GROUP + item < whole ? best_of(packs[t]) : ALL_BITS;
+    for (uint t = 0; t < TEAM; ++t) bests[t] = best_of(packs[t]);
     delegates[j] = team_delegate(bests, exchange, item);
+    if (own + j * GROUP >= whole_spans) delegates[j] = ALL_BITS;
   }
-  // Delegate j is that of span own + j * GROUP.
-  const uint own = item % TEAM * (GROUP / TEAM) + item / TEAM, all_spans = (size + SPAN - 1) / SPAN;
   if (size % PACK != 0) {
     sortable rest = ALL_BITS;
     for (uint i = whole * PACK; i < size; ++i) rest = min(rest, order_of(keys[i]));
@@ -182,15 +234,9 @@ void top_k_row_delegates(TOP_K_ARGUMENTS) {
   const uint enough = min(k + k / 4 + 2, (uint)LISTED_SPANS);
   uint listed = enough + 1, side = 0;
 #pragma unroll 1
-  for (uint pass = 0; pass < 8 * sizeof(sortable); ++pass) {
-#if SHUFFLE
-    if (low >= high || listed <= enough) break;  // the same for all
-#endif
+  for (uint pass = 0; pass < 8 * sizeof(sortable) && GOES_ON(low < high && listed > enough); ++pass) {
     const sortable middle = low + (high - low) / 2;
-    uint count = 0;
-#pragma unroll
-    for (uint j = 0; j < ITEMS; ++j) count += delegates[j] <= middle;
-    group_sum(&count, scratch, side, item);
+    const uint count = count_delegates(delegates, middle, scratch, side, item);
     side ^= 1;
     if (low < high && listed > enough) {
       if (count >= k) {
@@ -203,16 +249,17 @@ void top_k_row_delegates(TOP_K_ARGUMENTS) {
   }
 
   if (item == 0) found[0] = 0;
-  uint last_span = all_spans - 1, mine = 0;
+  sortable last = high;  // of the delegates whose spans are listed
+  uint mine = 0;
 #pragma unroll
-  for (uint j = 0; j < ITEMS; ++j) mine += delegates[j] < high || (delegates[j] == high && own + j * GROUP <= last_span);
+  for (uint j = 0; j < ITEMS; ++j) mine += delegates[j] <= last;
   uint at_span = mine;
   team_scan(&at_span, &listed, sums, item, GROUP);
-  // Of too many spans the lowest ones that have the last delegate.
-  const int ties = listed > LISTED_SPANS;
-  uint low_span = 0;
+  // Of too many spans the lowest ones that have the last delegate; what is missing has it too, where it comes last of all.
+  const int ties = listed > LISTED_SPANS || high == ALL_BITS;
+  uint low_span = 0, last_span = all_spans - 1;
 #pragma unroll 1
-  for (uint pass = 0; pass < (ties ? 32 : 0); ++pass) {
+  for (uint pass = 0; pass < (ties ? 32 : 0) && GOES_ON(low_span < last_span); ++pass) {
     const uint middle = low_span + (last_span - low_span) / 2;
     uint count = 0;
 #pragma unroll
@@ -229,25 +276,28 @@ void top_k_row_delegates(TOP_K_ARGUMENTS) {
   }
 #pragma unroll 1
   for (uint again = 0; again < (ties ? 1 : 0); ++again) {
+    last = 0;
     mine = 0;
 #pragma unroll
-    for (uint j = 0; j < ITEMS; ++j) mine += delegates[j] < high || (delegates[j] == high && own + j * GROUP <= last_span);
+    for (uint j = 0; j < ITEMS; ++j) {
+      const int is_listed = delegates[j] < high || (delegates[j] == high && own + j * GROUP <= last_span);
+      delegates[j] = is_listed ? 0 : ALL_BITS;
+      mine += is_listed;
+    }
     at_span = mine;
     team_scan(&at_span, &listed, sums, item, GROUP);
   }
   if (mine > 0) {
 #pragma unroll
-    for (uint j = 0; j < ITEMS; ++j) {
-      const uint span = own + j * GROUP;
-      if (delegates[j] < high || (delegates[j] == high && span <= last_span)) spans[at_span++] = span;
-    }
+    for (uint j = 0; j < ITEMS; ++j)
+      if (delegates[j] <= last) spans[at_span++] = own + j * GROUP;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
 
 #pragma unroll 1
   for (uint q = item; q < listed * TEAM; q += GROUP) {
     const uint at = (spans[q / TEAM] * TEAM + q % TEAM) * PACK;
-    sortable images[PACK];
+    KEY found_keys[PACK];
     if (at + PACK <= size) {
       pack p;
 #if ALIGNED
@@ -256,18 +306,19 @@ void top_k_row_delegates(TOP_K_ARGUMENTS) {
       p.all = JOIN(vload, PACK)(0, keys + at);
 #endif
 #pragma unroll
-      for (uint i = 0; i < PACK; ++i) images[i] = order_of(p.each[i]);
+      for (uint i = 0; i < PACK; ++i) found_keys[i] = p.each[i];
     } else {
 #pragma unroll
-      for (uint i = 0; i < PACK; ++i) images[i] = at + i < size ? order_of(keys[at + i]) : ALL_BITS;
+      for (uint i = 0; i < PACK; ++i) found_keys[i] = at + i < size ? keys[at + i] : 0;
     }
 #pragma unroll
     for (uint i = 0; i < PACK; ++i) {
-      const sortable image = images[i];
+      const sortable image = order_of(found_keys[i]);
       if (image <= high && at + i < size) {
         const uint slot = atomic_inc(found);
         if (slot < CANDIDATES) {
           candidates[slot] = image;
+          candidate_keys[slot] = found_keys[i];
           candidate_places[slot] = at + i;
         }
       }
@@ -281,7 +332,7 @@ void top_k_row_delegates(TOP_K_ARGUMENTS) {
   const int narrows = count > CANDIDATES;
   low = narrows ? first : high;
 #pragma unroll 1
-  for (uint pass = 0; pass < (narrows ? 8 * sizeof(sortable) : 0); ++pass) {
+  for (uint pass = 0; pass < (narrows ? 8 * sizeof(sortable) : 0) && GOES_ON(low < high); ++pass) {
     const sortable middle = low + (high - low) / 2;
     uint before = count_listed(keys, spans, listed, size, middle, size, item);
     group_sum(&before, scratch, side, item);
@@ -296,7 +347,7 @@ void top_k_row_delegates(TOP_K_ARGUMENTS) {
   }
   uint low_place = 0, last_place = size;
 #pragma unroll 1
-  for (uint pass = 0; pass < (narrows ? 32 : 0); ++pass) {
+  for (uint pass = 0; pass < (narrows ? 32 : 0) && GOES_ON(low_place < last_place); ++pass) {
     const uint middle = low_place + (last_place - low_place) / 2;
     uint before = count_listed(keys, spans, listed, size, high, middle, item);
     group_sum(&before, scratch, side, item);
@@ -314,10 +365,12 @@ void top_k_row_delegates(TOP_K_ARGUMENTS) {
 #pragma unroll 1
   for (uint q = item; q < (narrows ? listed * SPAN : 0); q += GROUP) {
     const uint at = spans[q / SPAN] * SPAN + q % SPAN;
-    const sortable image = at < size ? order_of(keys[at]) : ALL_BITS;
+    const KEY key = at < size ? keys[at] : 0;
+    const sortable image = order_of(key);
     if (at < size && (image < high || (image == high && at <= last_place))) {
       const uint slot = atomic_inc(found);
       candidates[slot] = image;
+      candidate_keys[slot] = key;
       candidate_places[slot] = at;
     }
   }
@@ -337,10 +390,10 @@ void top_k_row_delegates(TOP_K_ARGUMENTS) {
     for (uint j = 0; j < count; ++j)
       rank += candidates[j] < image || (candidates[j] == image && candidate_places[j] < place);
 #if NTH
-    if (rank == k - 1) row_values[0] = keys[place];
+    if (rank == k - 1) row_values[0] = candidate_keys[i];
 #elif SORTED
     if (rank < k) {
-      row_values[rank] = keys[place];
+      row_values[rank] = candidate_keys[i];
       row_places[rank] = place;
     }
 #else
@@ -354,7 +407,7 @@ void top_k_row_delegates(TOP_K_ARGUMENTS) {
     uint at = 0;
     for (uint j = 0; j < count; ++j) at += ranks[j] < k && candidate_places[j] < place;
     if (ranks[i] < k) {
-      row_values[at] = keys[place];
+      row_values[at] = candidate_keys[i];
       row_places[at] = place;
     }
   }
