@@ -125,7 +125,7 @@ std::optional<RowDelegates> row_delegates_of(const Device& device, const TopKPro
   sizes.team = std::min({std::bit_floor(at_least_1(packs / spans_wanted)), policy.row_team, sizes.group});
   for (; sizes.team <= std::min(policy.row_team, sizes.group); sizes.team *= 2) {
     sizes.items = std::bit_ceil(divide_up(divide_up(packs, sizes.team), sizes.group));
-    if (sizes.items <= policy.row_items) return sizes;
+    if (sizes.items * image_bytes(p) <= policy.row_items * 4) return sizes;
   }
   return std::nullopt;
 }

@@ -23,8 +23,8 @@ struct TopKPolicy {
   std::size_t register_items = 16;  ///< elements of 4 bytes of each work-item, at most
   bool by_row_delegates = false;    ///< measured: before "registers" and "tile"
   std::size_t few_rows = 16384;  ///< elements of a row; of longer ones a group for each must fill the device
-  /// Of "row_delegates": work-items of a row, packs that each reads, delegates of each, work-items of a span,
-  /// and spans for each result.
+  /// Of "row_delegates": work-items of a row, packs that each reads, delegates of 4 bytes of each, work-items of
+  /// a span, and spans for each result.
   std::size_t least_row_group = 32, row_group = 128, row_packs = 16, row_items = 8, row_team = 8,
               spans_a_result = 8;
   std::size_t span_bits = 9;      ///< of a delegate's span, at most: 512 elements
@@ -57,7 +57,8 @@ inline constexpr TopKPolicy kTopKPolicies[] = {
      .evidence = kFromRegisters,
      .group = 256,
      .kept_bytes = 32,
-     .register_items = 8},
+     .register_items = 8,
+     .row_items = 4},
     {.evidence = kFromFacts},
 };
 
