@@ -43,6 +43,12 @@ void define_problem(Launch& launch, const AttentionProblem& p) {
 
 }  // namespace
 
+std::string plan::attention::no_vectors_of_units(const AttentionProblem& p) {
+  if (p.in == Scalar::float32) return "multiplies half and bfloat16 only";
+  if (p.alignment < 16) return "needs vectors that are aligned to 16 bytes";
+  return {};
+}
+
 Plan plan::attention::base_plan(const AttentionProblem& p, std::string_view variant, const char* file,
                                 const char* entry) {
   Plan plan = named_plan(kAttention, variant, file, entry);
@@ -166,13 +172,6 @@ Attempt tiled(const Device& device, const AttentionProblem& p) {
 
 /// Bytes of a vector in local memory, as cl/nvidia/attention/mma.cl has it.
 std::size_t mma_pitch(std::size_t size) { return round_up(size, 64) * 2; }
-
-/// Why its vectors are none for matrix units; empty: they are.
-std::string no_vectors_of_units(const AttentionProblem& p) {
-  if (p.in == Scalar::float32) return "multiplies half and bfloat16 only";
-  if (p.alignment < 16) return "needs vectors that are aligned to 16 bytes";
-  return {};
-}
 
 /// Results of a store.
 std::size_t results_at_once(const AttentionProblem& p) {
@@ -309,6 +308,7 @@ Attempt plan_variant(const Device& device, const AttentionProblem& p, const Plan
   if (variant == "mma") return mma(device, p);
   if (variant == "wgmma") return wgmma(device, p);
   if (variant == "split_keys") return split_keys(device, p, fixed);
+  if (variant == "split_mma") return split_mma(device, p, fixed);
   return cpu(device, p);
 }
 
@@ -351,7 +351,7 @@ constexpr Operation<AttentionProblem> kOperation{.what = "attention",
                                                  .why_not = why_not,
                                                  .evidence = evidence,
                                                  .one_work_item = "a thread has a tile",
-                                                 .with_tile = "split_keys"};
+                                                 .with_tile = "split"};
 
 void require_size(const char* argument, std::size_t size) {
   if (size >= 1 && size <= 256) return;
@@ -392,7 +392,7 @@ void plan::check_attention(const Device& /*device*/, const AttentionProblem& p) 
 }
 
 std::vector<std::string_view> attention_variants() {
-  return {"naive", "tiled", "split_keys", "mma", "wgmma", "cpu"};
+  return {"naive", "tiled", "split_keys", "split_mma", "mma", "wgmma", "cpu"};
 }
 
 Plan plan_attention(const Device& device, const AttentionProblem& problem, const PlanOverrides& overrides) {

@@ -68,7 +68,13 @@ struct AttentionSplit {
   std::size_t stages = 3;      ///< turns on their way by cp.async, or in use
   /// Of the launch: what a unit runs at once, of tiles of at most 4 rows, and of more.
   std::array<std::size_t, 2> groups_a_unit{3, 2};
-  // It is chosen for at most so many rows (queries times the heads that share keys) and at least so many
+  // Of "split_mma": work-items, sixteens of keys that a warp has at once, turns on their way or in use, and
+  // groups that a unit runs at once.
+  std::size_t mma_group = 128;
+  std::size_t mma_keys_each = 1;
+  std::size_t mma_stages = 3;
+  std::size_t mma_groups_a_unit = 2;
+  // Either is chosen for at most so many rows (queries times the heads that share keys) and at least so many
   // keys.
   std::size_t chosen_rows = 16;
   std::size_t chosen_keys = 256;

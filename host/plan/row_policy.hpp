@@ -22,6 +22,7 @@ struct RowPolicy {
   std::size_t ahead_each = 16;     ///< packs of a work-item, at most
   std::size_t ahead_items = 1024;  ///< work-items that a unit has at once, of 64 registers
   std::size_t ahead_values = 16;   ///< of a work-item, that are waited for together
+  std::size_t ahead_held = 0;      ///< bytes of its row that a work-item keeps in registers, at most
   /// Of "split": rows for each unit below which groups share them, and packs of a work-item of a part, at
   /// least.
   double rows_a_unit = 0.5;

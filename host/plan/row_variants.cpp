@@ -192,6 +192,10 @@ Attempt ahead(const Device& device, const RowWork& w, std::size_t wanted) {
   plan.prediction.local_bytes = 3 * real(w.rows, w.batch, w.cols) * real(size_of(w.in));
   const std::size_t at_once = std::min(policy.packs, at_least_1(policy.ahead_values / row.pack));
   define(plan, {{"GROUP", best.items}, {"PACKS", best.packs}, {"PACK", row.pack}, {"AT_ONCE", at_once}});
+  const std::size_t chunk_bytes = at_once * row.pack * size_of(w.in);
+  const std::size_t held =
+      std::min(policy.ahead_held / chunk_bytes, divide_up(best.packs, at_once * best.items));
+  if (held > 0) define(plan, "HELD", held);
   if (async) define(plan, "COPY_ASYNC", 1);
   if (best.keeps_weights) define(plan, "KEEP_WEIGHTS", 1);
   plan.reason = formatted("a row is copied to local memory while the row before is written; {} groups a unit",
