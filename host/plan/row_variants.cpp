@@ -126,6 +126,8 @@ Attempt registers(const Device& device, const RowWork& w, std::string_view varia
   plan.local_bytes = group * tree_bytes;
   define(plan, {{"GROUP", group}, {"TEAM", team.items}, {"UNROLL", team.unroll}, {"PACK", pack}});
   if (shuffle) define(plan, "SHUFFLES", 1);
+  if (knob("X_WHOLE", 0) != 0 && w.cols % pack == 0 && w.row_alignment >= pack * size_of(w.in))
+    define(plan, "WHOLE_PACKS", 1);
   plan.reason =
       formatted("{} work-items keep a row in registers, {} elements each; {}", team.items, team.unroll * pack,
                 shuffle ? "warps combine by shuffles" : "trees in local memory combine them");
@@ -196,6 +198,8 @@ Attempt ahead(const Device& device, const RowWork& w, std::size_t wanted) {
   const std::size_t held =
       std::min(policy.ahead_held / chunk_bytes, divide_up(best.packs, at_once * best.items));
   if (held > 0) define(plan, "HELD", held);
+  if (knob("X_WHOLE", 0) != 0 && w.cols % row.pack == 0 && w.row_alignment >= row.pack * size_of(w.in))
+    define(plan, "WHOLE_PACKS", 1);
   if (async) define(plan, "COPY_ASYNC", 1);
   if (best.keeps_weights) define(plan, "KEEP_WEIGHTS", 1);
   plan.reason = formatted("a row is copied to local memory while the row before is written; {} groups a unit",
