@@ -75,11 +75,16 @@ typedef struct {
     }                                                        \
   }
 
+#if HEAD_SIZE > 128 || VALUE_SIZE > 128
+#define COPIES_UNROLLED _Pragma("unroll 4")  // registers hold not all addresses at once
+#else
+#define COPIES_UNROLLED UNROLLED
+#endif
 // Starts the copies of the warp's keys or values of a turn to `tile`; zeros behind the last one.
 #define START_VECTORS(tile, view, pieces, pitch, size)                                                 \
   {                                                                                                    \
     const uint lines = 32 / (pieces), row = lane / (pieces), piece = lane % (pieces);                  \
-    UNROLLED                                                                                           \
+    COPIES_UNROLLED                                                                                    \
     for (uint r = 0; r < KEYS_HERE; r += lines) {                                                      \
       const uint number = t_ahead + first_key + r + row, j = key_at(&ahead.seen, min(number, ahead.to - 1)); \
       if (32 % (pieces) + KEYS_HERE % lines == 0 || (row < lines && r + row < KEYS_HERE))              \
