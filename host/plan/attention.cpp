@@ -2,6 +2,7 @@
 #include <smem/attention_plan.hpp>
 
 #include "formatted.hpp"
+#include "plan/knobs.hpp"
 #include "plan/attention_checks.hpp"
 #include "plan/attention_policy.hpp"
 #include "plan/attention_variants.hpp"
@@ -239,6 +240,12 @@ Attempt wgmma(const Device& device, const AttentionProblem& p) {
                   {"PRODUCER_REGISTERS", tile.producer_registers},
                   {"CONSUMER_REGISTERS", tile.consumer_registers()},
                   {"OUT_VECTOR", results_at_once(p)}});
+    if (knob("X_TURNS", 0) != 0) {
+      const std::size_t tiles = plan.number("tiles"), units = size_product(p.kv_heads, p.ragged ? 1 : p.batch);
+      const bool pairs = p.right_limit && knob("X_TURNS", 0) == 2;
+      define(plan, "TURNS", pairs ? 2 : 1);
+      set_groups(plan, tile.group(), std::min(device.compute_units, pairs ? divide_up(tiles, 2) * units : tiles * units));
+    }
     // The units read queries, keys and values of each 64 rows in local memory.
     plan.prediction.local_bytes =
         attention_pairs(p) * 2 * (real(p.head_size) * (1.0 / 64 + 1 / real(keys)) + real(p.value_size) / 64);

@@ -76,7 +76,7 @@ typedef struct {
   }
 
 #if HEAD_SIZE > 128 || VALUE_SIZE > 128
-#define COPIES_UNROLLED _Pragma("unroll 4")  // registers hold not all addresses at once
+#define COPIES_UNROLLED _Pragma("unroll 2")  // registers hold not all addresses at once
 #else
 #define COPIES_UNROLLED UNROLLED
 #endif
