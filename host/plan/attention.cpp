@@ -2,7 +2,6 @@
 #include <smem/attention_plan.hpp>
 
 #include "formatted.hpp"
-#include "plan/knobs.hpp"
 #include "plan/attention_checks.hpp"
 #include "plan/attention_policy.hpp"
 #include "plan/attention_variants.hpp"
@@ -240,11 +239,12 @@ Attempt wgmma(const Device& device, const AttentionProblem& p) {
                   {"PRODUCER_REGISTERS", tile.producer_registers},
                   {"CONSUMER_REGISTERS", tile.consumer_registers()},
                   {"OUT_VECTOR", results_at_once(p)}});
-    if (knob("X_TURNS", 0) != 0) {
-      const std::size_t tiles = plan.number("tiles"), units = size_product(p.kv_heads, p.ragged ? 1 : p.batch);
-      const bool pairs = p.right_limit && knob("X_TURNS", 0) == 2;
-      define(plan, "TURNS", pairs ? 2 : 1);
-      set_groups(plan, tile.group(), std::min(device.compute_units, pairs ? divide_up(tiles, 2) * units : tiles * units));
+    if (p.keys / (p.ragged && !p.paged ? at_least_1(p.batch) : 1) <= attention_policy(device).turns_keys) {
+      const std::size_t tiles = plan.number("tiles"), in_turn = p.right_limit ? 2 : 1;
+      const std::size_t units = size_product(p.kv_heads, p.ragged ? 1 : p.batch);
+      define(plan, "TURNS", in_turn);
+      set_groups(plan, tile.group(),
+                 std::min(device.compute_units, size_product(divide_up(tiles, in_turn), units)));
     }
     // The units read queries, keys and values of each 64 rows in local memory.
     plan.prediction.local_bytes =
@@ -326,19 +326,21 @@ std::vector<std::string_view> preference(const Device& device, const AttentionPr
   const bool fills =
       16 * p.kv_heads * p.batch >= sixteenths * device.compute_units && !p.ragged && !p.key_lengths;
   if (is_for_split_keys(device, p) && fills && device.retargeting && p.in != Scalar::float32)
-    return {"wgmma", "split_keys", "mma", "tiled", "naive"};
-  if (is_for_split_keys(device, p)) return {"split_keys", "wgmma", "mma", "tiled", "naive"};
+    return {"wgmma", "split_mma", "split_keys", "mma", "tiled", "naive"};
+  if (is_for_split_keys(device, p)) return {"split_mma", "split_keys", "wgmma", "mma", "tiled", "naive"};
   return {"wgmma", "mma", "tiled", "naive"};
 }
 
 std::string why_not(const Device& device, const AttentionProblem& p, std::string_view variant,
                     const Plan& chosen) {
   if (variant == "naive") return "all weights go through global memory";
-  if (chosen.variant == "split_keys") return "only a few work-groups would read all the keys";
+  if (chosen.variant == "split_mma" && variant == "split_keys")
+    return "products without matrix units take longer than reads";
+  if (chosen.variant.starts_with("split")) return "only a few work-groups would read all the keys";
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
-  if (variant == "split_keys" && !is_for_split_keys(device, p))
+  if (variant.starts_with("split") && !is_for_split_keys(device, p))
     return "for a few queries with many keys; with more queries it reads keys repeatedly";
-  if (variant == "split_keys") return "wgmma's tiles fill the device, and read keys faster";
+  if (variant.starts_with("split")) return "wgmma's tiles fill the device, and read keys faster";
   if (variant == "mma") return "its warps wait for their own copies and products";
   return "matrix units multiply faster";
 }
@@ -346,6 +348,7 @@ std::string why_not(const Device& device, const AttentionProblem& p, std::string
 const Evidence& evidence(const Device& device, const AttentionProblem& /*p*/, const Plan& plan) {
   const AttentionPolicy& policy = attention_policy(device);
   if (plan.variant == "mma" || plan.variant == "wgmma") return policy.units;
+  if (plan.variant == "split_mma") return policy.split.mma_evidence;
   return plan.variant == "split_keys" ? policy.split.evidence : policy.evidence;
 }
 

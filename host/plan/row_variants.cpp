@@ -103,6 +103,11 @@ Team team_of(const RowPolicy& policy, std::size_t packs, std::size_t pack_bytes,
   return team;
 }
 
+/// Whether no pack of a row is in it in part, which a kernel on NVIDIA's GPUs is told.
+bool has_whole_packs(const Device& device, const RowWork& w, std::size_t pack) {
+  return is_nvidia_gpu(device) && w.cols % pack == 0 && w.row_alignment >= pack * size_of(w.in);
+}
+
 Attempt registers(const Device& device, const RowWork& w, std::string_view variant, std::size_t wanted) {
   const bool shuffle = variant == "shuffle";
   if (shuffle && !is_nvidia_gpu(device)) return "needs NVIDIA's shuffle instructions";
@@ -126,8 +131,7 @@ Attempt registers(const Device& device, const RowWork& w, std::string_view varia
   plan.local_bytes = group * tree_bytes;
   define(plan, {{"GROUP", group}, {"TEAM", team.items}, {"UNROLL", team.unroll}, {"PACK", pack}});
   if (shuffle) define(plan, "SHUFFLES", 1);
-  if (knob("X_WHOLE", 0) != 0 && w.cols % pack == 0 && w.row_alignment >= pack * size_of(w.in))
-    define(plan, "WHOLE_PACKS", 1);
+  if (has_whole_packs(device, w, pack)) define(plan, "WHOLE_PACKS", 1);
   plan.reason =
       formatted("{} work-items keep a row in registers, {} elements each; {}", team.items, team.unroll * pack,
                 shuffle ? "warps combine by shuffles" : "trees in local memory combine them");
@@ -198,8 +202,7 @@ Attempt ahead(const Device& device, const RowWork& w, std::size_t wanted) {
   const std::size_t held =
       std::min(policy.ahead_held / chunk_bytes, divide_up(best.packs, at_once * best.items));
   if (held > 0) define(plan, "HELD", held);
-  if (knob("X_WHOLE", 0) != 0 && w.cols % row.pack == 0 && w.row_alignment >= row.pack * size_of(w.in))
-    define(plan, "WHOLE_PACKS", 1);
+  if (has_whole_packs(device, w, row.pack)) define(plan, "WHOLE_PACKS", 1);
   if (async) define(plan, "COPY_ASYNC", 1);
   if (best.keeps_weights) define(plan, "KEEP_WEIGHTS", 1);
   plan.reason = formatted("a row is copied to local memory while the row before is written; {} groups a unit",
@@ -319,6 +322,9 @@ std::vector<std::string_view> row_preference(const Device& device, const RowWork
   if (policy.ahead_packs != 0 && packs >= policy.ahead_packs && size_of(w.in) <= policy.ahead_element &&
       copies_async(device, w, pack))
     return {"ahead", "shuffle", "registers", "tiled", "online", "naive"};
+  // Longer rows than registers hold.
+  if (policy.ahead_packs != 0 && copies_async(device, w, pack))
+    return {"shuffle", "registers", "ahead", "tiled", "online", "naive"};
   return {"shuffle", "registers", "tiled", "online", "naive"};
 }
 

@@ -203,14 +203,15 @@ void attention_wgmma(ATTENTION_ARGUMENTS) {
   MORE_REGISTERS(CONSUMER_REGISTERS);
   const uint item = get_local_id(0) - COPIERS, consumer = item / 128, lane = item % 32, first_row = item / 32 * 16 + lane / 4;
   const uint q_tile = local_address(vectors), own_queries = q_tile + consumer * 8192;
-  uint number = tile_of_step(0, tiles, units);
-  seen_tile tile;
-  if (number != NO_TILE) {
-    FIND_TILE(tile, number)
-    START_QUERIES(tile)
+  if (tile_of_step(0, tiles, units) != NO_TILE) {
+    seen_tile first;
+    FIND_TILE(first, tile_of_step(0, tiles, units))
+    START_QUERIES(first)
   }
 #pragma unroll 1
-  for (uint step = 0; number != NO_TILE; ++step) {
+  for (uint step = 0; tile_of_step(step, tiles, units) != NO_TILE; ++step) {
+    seen_tile tile;
+    FIND_TILE(tile, tile_of_step(step, tiles, units))
     const place at = tile.at;
     const int all_end = tile.all_end, all_first = tile.all_first, open_end = tile.open_end;
     int t = FIRST_KEY(tile);
@@ -265,11 +266,11 @@ void attention_wgmma(ATTENTION_ARGUMENTS) {
       for (uint i = 0; i < TILE_N / 4; ++i) weights[i] = word_of(products[i * 2], products[i * 2 + 1]);
     }
     // All products of the queries are made: those of the next tile may take their places.
-    number = tile_of_step(step + 1, tiles, units);
-    if (number != NO_TILE) {
-      FIND_TILE(tile, number)
+    if (tile_of_step(step + 1, tiles, units) != NO_TILE) {
+      seen_tile next;
+      FIND_TILE(next, tile_of_step(step + 1, tiles, units))
       WARPGROUP_BARRIER();
-      START_QUERIES(tile)
+      START_QUERIES(next)
     }
     if (has_keys) {
       start_values(sums, weights, &p);
