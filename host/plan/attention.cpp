@@ -2,6 +2,7 @@
 #include <smem/attention_plan.hpp>
 
 #include "formatted.hpp"
+#include "plan/knobs.hpp"
 #include "plan/attention_checks.hpp"
 #include "plan/attention_policy.hpp"
 #include "plan/attention_variants.hpp"
@@ -239,8 +240,8 @@ Attempt wgmma(const Device& device, const AttentionProblem& p) {
                   {"PRODUCER_REGISTERS", tile.producer_registers},
                   {"CONSUMER_REGISTERS", tile.consumer_registers()},
                   {"OUT_VECTOR", results_at_once(p)}});
-    if (p.keys / (p.ragged && !p.paged ? at_least_1(p.batch) : 1) <= attention_policy(device).turns_keys) {
-      const std::size_t tiles = plan.number("tiles"), in_turn = p.right_limit ? 2 : 1;
+    if (p.keys / (p.ragged && !p.paged ? at_least_1(p.batch) : 1) <= knob("X_TURNS", attention_policy(device).turns_keys)) {
+      const std::size_t tiles = plan.number("tiles"), in_turn = p.right_limit && knob("X_PAIRS", 1) ? 2 : 1;
       const std::size_t units = size_product(p.kv_heads, p.ragged ? 1 : p.batch);
       define(plan, "TURNS", in_turn);
       set_groups(plan, tile.group(),

@@ -25,6 +25,6 @@ inline constexpr RowPolicy kNormPolicies[] = {
     {},
 };
 
-inline const RowPolicy& norm_policy(const Device& device) { return row_for(kNormPolicies, device); }
+inline const RowPolicy& norm_policy(const Device& device) { return knobbed(row_for(kNormPolicies, device)); }
 
 }  // namespace smem::plan

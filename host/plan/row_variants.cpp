@@ -22,6 +22,7 @@ Plan base_plan(const RowWork& w, std::string_view variant, std::string_view kern
   Plan plan = named_plan(w.operation, variant, formatted("{}/{}.cl", w.family, kernel),
                          formatted("{}_{}", w.family, kernel));
   define_row_types(plan, w.in, w.out);
+  if (knob("X_WORDS", 1) == 0) define(plan, "NO_WORDS", 1);
   for (const Define& one : w.defines)
     define(plan, one.name, one.value);
   const double rows = real(w.rows, w.batch), elements = rows * real(w.cols);
@@ -105,7 +106,7 @@ Team team_of(const RowPolicy& policy, std::size_t packs, std::size_t pack_bytes,
 
 /// Whether no pack of a row is in it in part, which a kernel on NVIDIA's GPUs is told.
 bool has_whole_packs(const Device& device, const RowWork& w, std::size_t pack) {
-  return is_nvidia_gpu(device) && w.cols % pack == 0 && w.row_alignment >= pack * size_of(w.in);
+  return knob("X_WHOLE", 1) != 0 && is_nvidia_gpu(device) && w.cols % pack == 0 && w.row_alignment >= pack * size_of(w.in);
 }
 
 Attempt registers(const Device& device, const RowWork& w, std::string_view variant, std::size_t wanted) {
