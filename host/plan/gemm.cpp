@@ -404,6 +404,22 @@ Plan make_plan(const Device& device, const GemmProblem& problem, const PlanOverr
 
 }  // namespace
 
+std::vector<GemmCandidate> gemm_candidates(const Device& device, const GemmProblem& problem,
+                                           std::string_view variant) {
+  namespace gemm = plan::gemm;
+  gemm::check(device, problem);
+  std::vector<GemmCandidate> candidates;
+  for (const gemm::Choice& choice : gemm::nvidia_choices(device, problem, variant)) {
+    plan::Attempt attempt = gemm::plan_variant(device, problem, {}, choice.variant, choice.split);
+    if (!attempt.plan) continue;
+    Plan plan = std::move(*attempt.plan);
+    gemm::complete(device, problem, choice.split, plan);
+    candidates.push_back({std::move(plan), choice.nanoseconds * 1e-9,
+                          formatted("{}, {}", choice.variant, gemm::text_of(device, problem, choice))});
+  }
+  return candidates;
+}
+
 Plan plan_gemm(const Device& device, const GemmProblem& problem, const PlanOverrides& overrides) {
   return plan::Broken(device, "gemm", problem.in)
       .plan(gemm_variants(), overrides,

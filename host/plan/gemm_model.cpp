@@ -19,7 +19,7 @@ struct Model {
   std::size_t units = at_least_1(device.compute_units);
 
   bool loose(std::size_t alignment) const { return alignment < 16; }
-  /// What the layouts of both factors make of a step.
+  /// What the layouts of both factors make of a step; those of double are loose where they are no pairs.
   double factors(const nvidia::Rates& rates) const {
     const double turned = size_of(problem.in) == 1   ? rates.bytes_across
                           : size_of(problem.in) == 4 ? rates.words_across
@@ -156,11 +156,12 @@ void add_all_wgmma(const Model& model, std::vector<Choice>& choices) {
   const Packing packing = packing_of(model.device, problem);
   const GemmProblem packed = as_packed(problem, packing);
   const Model of_packed{model.device, model.policy, packed};
+  const bool as_it_is = no_wgmma(model.device, problem).empty();
   for (std::size_t i = 0; i < model.policy.wgmma.size(); ++i) {
     const nvidia::Wgmma& tile = model.policy.wgmma[i];
     if (tile.local_bytes(true) > model.device.local_bytes || tile.group() > model.device.max_work_group)
       continue;
-    if (tile.loose == is_loose) add_wgmma(model, tile, i, {}, choices);
+    if (as_it_is && tile.loose == is_loose) add_wgmma(model, tile, i, {}, choices);
     if (!tile.loose && packing.bytes > 0) add_wgmma(of_packed, tile, i, packing, choices);
   }
 }
@@ -172,11 +173,21 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
   const Model model{device, nvidia::policy_of(device), problem};
   const bool by_units = has_units(problem);
   std::vector<Choice> choices;
-  if (compute_capability(device) < 80 || problem.in == Scalar::float64) return choices;
+  if (compute_capability(device) < 80) return choices;
   const auto fits = [&](const auto& tile, std::size_t bytes) {
     return bytes <= device.local_bytes && tile.group() <= device.max_work_group;
   };
-  if (variant == "multistage" || (variant.empty() && !by_units)) {
+  const bool of_doubles = problem.in == Scalar::float64;
+  if (of_doubles && variant == "mma") {
+    for (std::size_t i = 0; i < model.policy.dmma.size(); ++i) {
+      const nvidia::Dmma& tile = model.policy.dmma[i];
+      const std::size_t bytes = tile.local_bytes(problem.a_along_k, problem.b_along_k);
+      const bool joins = fits(tile, bytes + nvidia::kFlagBytes);
+      if (!fits(tile, bytes)) continue;
+      add_tiled(model, model.policy.dmma_rates, "mma", tile, i, tile.kDepth, joins, choices);
+    }
+  }
+  if (!of_doubles && (variant == "multistage" || (variant.empty() && !by_units))) {
     for (std::size_t i = 0; i < model.policy.multistage.size(); ++i) {
       const nvidia::Multistage& tile = model.policy.multistage[i];
       const std::size_t bytes = tile.local_bytes(problem.a_along_k, problem.b_along_k);
@@ -185,8 +196,7 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
       add_tiled(model, model.policy.multistage_rates, "multistage", tile, i, tile.of.tile_k, joins, choices);
     }
   }
-  if (by_units && variant != "multistage" && variant != "mma" && no_wgmma(device, problem).empty())
-    add_all_wgmma(model, choices);
+  if (by_units && variant != "multistage" && variant != "mma") add_all_wgmma(model, choices);
   if (by_units && variant != "multistage" && variant != "wgmma") {
     for (std::size_t i = 0; i < model.policy.mma.size(); ++i) {
       const nvidia::Mma& tile = model.policy.mma[i];

@@ -126,6 +126,38 @@ inline constexpr std::array<Mma, 7> kMma{{
     {{1, 4, 16, 32, 128, 4}, 3, {348, 232, 1560}},
 }};
 
+/// dmma.cl: double, sm_80 and later.
+struct Dmma {
+  struct Shape {
+    std::size_t warps_m, warps_n, warp_m, warp_n, stages;
+  } of;
+  std::size_t resident;  ///< groups of it that share a multiprocessor
+  Cost cost;
+
+  static constexpr std::size_t kDepth = 16;  ///< k of a step
+  constexpr std::size_t tile_m() const { return of.warps_m * of.warp_m; }
+  constexpr std::size_t tile_n() const { return of.warps_n * of.warp_n; }
+  constexpr std::size_t group() const { return 32 * of.warps_m * of.warps_n; }
+  /// A factor across k has padded lines.
+  constexpr std::size_t local_bytes(bool a_along_k, bool b_along_k) const {
+    return of.stages * kDepth * (tile_m() + (a_along_k ? 0 : 2) + tile_n() + (b_along_k ? 0 : 2)) * 8;
+  }
+};
+
+inline constexpr std::array<Dmma, 10> kDmma{{
+    {{2, 4, 64, 32, 4}, 1, {700, 700, 2000}},
+    {{2, 2, 64, 32, 4}, 2, {700, 350, 2000}},
+    {{2, 2, 32, 64, 4}, 2, {700, 350, 2000}},
+    {{2, 2, 32, 32, 4}, 3, {400, 180, 1000}},
+    {{2, 2, 32, 16, 5}, 4, {260, 100, 800}},
+    {{2, 2, 16, 16, 6}, 6, {200, 60, 600}},
+    {{1, 4, 16, 32, 4}, 4, {260, 100, 800}},
+    {{4, 1, 32, 16, 4}, 4, {260, 100, 800}},
+    // Two or three stages, which fit 48 KiB of local memory.
+    {{2, 2, 32, 32, 2}, 3, {400, 180, 1000}},
+    {{2, 2, 32, 16, 3}, 4, {260, 100, 800}},
+}};
+
 /// What a layout of a factor makes of a step's time.
 struct Factors {
   double across, loose_across, along, loose_along;  ///< k; rows aligned to 16 bytes, or loose
@@ -148,22 +180,30 @@ struct Rates {
 
 /// pack.cl before wgmma.cl: rows that begin anywhere, with scratch memory for both factors at pitches of a
 /// multiple of so many elements. A factor that is aligned already need not be packed.
+///
+/// turn.cl before it: of int8 and TF32, factors that do not lie along k too.
 struct Pack {
   std::size_t group = 256, lines = 2, pitch = 64;
-  double least = 0x1p30;  ///< m n k from which packing is worth its launch
-  double launch = 6000;   ///< nanoseconds
-  double memory = 3500;   ///< bytes a nanosecond, read and written
+  double least = 0x1p30;           ///< m n k from which packing is worth its launch
+  double least_turned = 0x1p27;    ///< the same of int8 and TF32
+  std::size_t turned_lines = 128;  ///< of a block
+  std::size_t turned_bytes = 128;  ///< of k in a block
+  double launch = 6000;            ///< nanoseconds
+  double memory = 3500;            ///< bytes a nanosecond, read and written
 };
 
 struct Policy {
   When when;
-  Evidence multistage_evidence, wgmma_evidence, mma_evidence, packed;
+  Evidence multistage_evidence, wgmma_evidence, mma_evidence, dmma_evidence, packed;
   std::span<const Multistage> multistage = kMultistage;
   std::span<const Wgmma> wgmma = kWgmma;
   std::span<const Mma> mma = kMma;
+  std::span<const Dmma> dmma = kDmma;
+  std::size_t dmma_k = 4;  ///< of an instruction
   Rates multistage_rates = {5770, 3800, 670, 40, 2.97, {1, 1.09, 1.06, 1.10}, {1, 1.14, 1.15, 1.11}};
   Rates wgmma_rates = {5150, 3800, 0, 45, 2.51, {1, 0.89, 0.91, 1.11}, {1, 0.82, 0.95, 0.87}};
   Rates mma_rates = {5250, 3800, 560, 36, 0.91, {1, 2.25, 0.86, 2.13}, {1, 2.05, 0.95, 1.70}, 2.35, 1.33};
+  Rates dmma_rates = {5250, 3800, 560, 36, 1, {1, 1, 1, 1}, {1, 1, 1, 1}};
   Pack pack = {};
   /// Sums in parts: the least k of a part, the most parts, and the counters that a launch has (4096 bytes).
   std::size_t least_depth = 128, most_parts = 256, counters = 1024;
@@ -196,6 +236,7 @@ inline constexpr Policy kPolicies[] = {
                       .driver = "580.159",
                       .what = "423 tiles and parts of 48 random shapes of half, model",
                       .share = "median error 10 %, its choice 3.5 % over the best"},
+     .dmma_evidence = {.what = "no measurement: arithmetic"},
      .packed = {.device = "H200",
                 .driver = "580.159",
                 .what = "rows that begin anywhere, packed before, TFLOP/s and of cuBLAS",
@@ -205,6 +246,7 @@ inline constexpr Policy kPolicies[] = {
     {.multistage_evidence = {.what = "no measurement: a Hopper's tiles and rates"},
      .wgmma_evidence = {.what = "no measurement: a Hopper's tiles and rates"},
      .mma_evidence = {.what = "no measurement: a Hopper's tiles and rates"},
+     .dmma_evidence = {.what = "no measurement: a Hopper's tiles and rates"},
      .packed = {.what = "no measurement: a Hopper's tiles"}},
 };
 

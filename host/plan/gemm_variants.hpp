@@ -70,7 +70,10 @@ struct Choice {
 std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& problem,
                                    std::string_view variant = {});
 /// The tile of C that a group of such a variant makes: number `tile` of its policy.
-TileShape nvidia_tile(const Device& device, std::string_view variant, std::size_t tile);
+TileShape nvidia_tile(const Device& device, const GemmProblem& problem, std::string_view variant,
+                      std::size_t tile);
+/// "128 x 256 in 3 parts"
+std::string text_of(const Device& device, const GemmProblem& problem, const Choice& choice);
 /// The problem with the alignments that packed factors have.
 GemmProblem as_packed(GemmProblem problem, const Packing& packing);
 /// What "wgmma" can have packed before it; nothing where that does not pay, or no buffer is so large.

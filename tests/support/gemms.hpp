@@ -42,6 +42,7 @@ struct GemmCase {
   double scale = 1;
   int residual = 0;  ///< 1: a matrix of its own, 2: C itself
   smem::PlanOverrides overrides = {};
+  const smem::Plan* plan = nullptr;  ///< instead of the library's own
 
   Tested tested() const { return {"gemm", variant, types_text(in, out) + (tf32 ? " by TF32" : "")}; }
   std::string text() const {
@@ -182,6 +183,7 @@ inline smem::GemmProblem problem_of(const GemmCase& c) {
   problem.tf32 = c.tf32;
   problem.in = c.in;
   problem.out = c.out;
+  problem.reads_c = c.beta != 0;
   problem.a_along_k = c.column_major ? !c.transpose_b : !c.transpose_a;
   problem.b_along_k = c.column_major ? c.transpose_a : c.transpose_b;
   return problem;
@@ -246,6 +248,7 @@ inline Outcome run(const smem::Context& context, const GemmCase& c, Random& rand
   smem::CallOptions options;
   options.variant = c.variant;
   if (c.overrides != smem::PlanOverrides{}) options.overrides = &c.overrides;
+  options.plan = c.plan;
 
   bool plan_refuses = false;
   try {
