@@ -11,6 +11,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -336,6 +338,98 @@ TEST_CASE("gemm on NVIDIA: factors of int8 and TF32 that are turned before wgmma
   }
   CHECK(sweep.ran() == 24);
   CHECK(packed == 22);  // of a row-major A and a transposed B nothing is packed where both are aligned
+}
+
+namespace {
+
+/// Products of a thin and a wide factor, of every order, with tails. `planned`: gives the plan, none: the
+/// library's own of the variant.
+std::size_t thin_and_wide(const smem::Context& context, const Types& types, std::size_t most_k,
+                          const std::function<std::optional<smem::Plan>(const smem::GemmProblem&)>& planned) {
+  test::GemmSweep sweep(context);
+  for (const auto& [in, out] : types) {
+    for (std::size_t order = 0; order < 8; ++order) {
+      struct Shape {
+        std::size_t thin, wide, k;
+      };
+      for (const Shape& shape :
+           {Shape{1, 200, 96}, Shape{16, 64, 1024}, Shape{3, 333, 1531}, Shape{11, 72, 40000}}) {
+        if (shape.k > most_k) continue;
+        GemmCase c;
+        c.variant = "skinny";
+        c.in = in;
+        c.out = out;
+        c.place = Place::aligned;
+        c.transpose_a = order % 2 != 0;
+        c.transpose_b = order / 2 % 2 != 0;
+        c.m = order / 4 != 0 ? shape.thin : shape.wide;
+        c.n = order / 4 != 0 ? shape.wide : shape.thin;
+        c.k = shape.k;
+        c.batch = shape.k < 1024 ? 3 : 1;
+        c.alpha = shape.thin == 3 ? -2 : 1;
+        c.beta = shape.thin == 16 ? 1 : 0;
+        c.bias = shape.thin == 1 ? 1 : 0;
+        smem::GemmProblem problem = test::problem_of(c);
+        problem.epilogue = problem.row_bias = c.bias != 0;
+        const std::optional<smem::Plan> plan = planned(problem);
+        if (plan) c.variant = {};
+        c.plan = plan ? &*plan : nullptr;
+        sweep.run(c);
+      }
+    }
+  }
+  return sweep.ran();
+}
+
+}  // namespace
+
+TEST_CASE("gemm on NVIDIA: skinny") {
+  const smem::Context context;
+  smem::GemmProblem problem;
+  problem.m = 16;
+  problem.n = problem.k = 1024;
+  problem.in = Scalar::half;
+  try {
+    smem::plan_gemm(context.device(), problem, {.variant = "skinny"});
+  } catch (const smem::Error&) {
+    return;
+  }
+  const Types types{
+      {Scalar::half, Scalar::float32}, {Scalar::half, Scalar::half}, {Scalar::bfloat16, Scalar::bfloat16}};
+  CHECK(thin_and_wide(context, types, 40000, [](const smem::GemmProblem&) { return std::nullopt; }) == 96);
+  // Every plan: groups of 4 and 8 warps, sums in one part and in several.
+  for (const bool along_k : {true, false}) {
+    GemmCase c;
+    c.in = c.out = Scalar::half;
+    c.m = 16;
+    c.n = 136;
+    c.k = 4104;
+    c.transpose_b = along_k;
+    c.place = Place::aligned;
+    test::GemmSweep sweep(context);
+    for (const smem::GemmCandidate& one :
+         smem::gemm_candidates(context.device(), test::problem_of(c), "skinny")) {
+      c.plan = &one.plan;
+      sweep.run(c);
+    }
+    CHECK(sweep.ran() >= 4);
+  }
+}
+
+TEST_CASE("gemm: a thin and a wide factor by matrix units, emulated") {
+  const smem::Context context;
+  if (context.device().local_bytes < (std::size_t{64} << 10)) return;
+  const smem::Device hopper = test::targets::nvidia("sm_90");
+  const auto planned = [&](const smem::GemmProblem& problem) {
+    std::optional<smem::Plan> plan;
+    for (const smem::GemmCandidate& one : smem::gemm_candidates(hopper, problem, "skinny")) {
+      if (one.plan.counters || one.plan.work_items() > 128) continue;
+      plan = one.plan;
+      plan->defines.emplace_back("EMULATED", 1);
+    }
+    return plan;
+  };
+  CHECK(thin_and_wide(context, {{Scalar::half, Scalar::float32}}, 1024, planned) == 16);
 }
 
 namespace {

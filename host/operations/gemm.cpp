@@ -381,7 +381,16 @@ Operation gemm_operation() {
                    {"31x129x65536", {"split_k", ""}, "a_alignment=64 b_alignment=64 c_alignment=64"},
                    {"4096x4096x4096 half", {"mma", "wgmma"}, "a_alignment=2 b_alignment=2 c_alignment=2"},
                    {"4096x4096x4096 half --batch 2", {"wgmma"}, "a_alignment=2 b_alignment=2 c_alignment=2"},
-                   {"4096x4096x4096 --transpose-b --tf32", {"mma", "wgmma"}}},
+                   {"4096x4096x4096 --transpose-b --tf32", {"mma", "wgmma"}},
+                   {"4096x4096x4096 --transpose-a --tf32", {"wgmma"}},
+                   {"4096x4096x4096 int8", {"wgmma"}, "a_alignment=1 b_alignment=1"},
+                   {"4096x4096x4096 double", {"mma"}},
+                   {"300x300x20000 double --transpose-a --transpose-b --bias row --activation gelu", {"mma"}},
+                   {"512x512x8192 double --transpose-b",
+                    {"mma"},
+                    "a_alignment=8 b_alignment=8 c_alignment=8"},
+                   {"8192x16x8192 half --out half", {"skinny"}},
+                   {"8x8192x8192 bfloat16 --transpose-b --bias column --activation gelu", {"skinny"}}},
       .draw = {.kinds = {"float", "half", "bfloat16", "tf32", "int8", "double"}, .words = drawn},
   };
 }

@@ -142,7 +142,7 @@ namespace {
 bool is_free(const PlanOverrides& fixed) { return !fixes_tile(fixed) && fixed.layout == LayoutChoice{}; }
 
 bool is_nvidias(std::string_view variant) {
-  return variant == "multistage" || variant == "mma" || variant == "wgmma";
+  return variant == "multistage" || variant == "mma" || variant == "skinny" || variant == "wgmma";
 }
 
 std::size_t tiles_of(const GemmProblem& problem, const TileShape& tile) {
@@ -213,6 +213,7 @@ Attempt plan_variant(const Device& device, const GemmProblem& problem, const Pla
   if (variant == "multistage") return multistage(device, problem, fixed, split);
   if (variant == "wgmma") return wgmma(device, problem, fixed, split);
   if (variant == "mma") return mma(device, problem, fixed, split);
+  if (variant == "skinny") return skinny(device, problem, fixed, split);
   return tiled(device, problem, fixed, variant, split);
 }
 
@@ -349,6 +350,7 @@ constexpr Step kSteps[] = {
     {"stream_k", "every work-group does the same number of steps"},
     {"multistage", "asynchronous copies fill tiles several steps ahead"},
     {"mma", "matrix units, a warp at a time"},
+    {"skinny", "the larger factor goes from memory to matrix units by registers alone"},
     {"wgmma", "matrix units, four warps at a time; other warps fill their tiles"},
     {"cpu", "a thread's own caches and vector registers"},
 };

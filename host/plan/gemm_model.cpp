@@ -102,6 +102,19 @@ void add_tiled(const Model& model, const nvidia::Rates& rates, std::string_view 
   }
 }
 
+/// As the others: its tile lies as the problem does.
+struct SkinnyTile {
+  SkinnyTile(const Model& model, const nvidia::Skinny& tile)
+      : shape(nvidia_tile(model.device, model.problem, "skinny", 0)),
+        resident(tile.resident),
+        cost(tile.cost) {}
+  TileShape shape;
+  std::size_t resident;
+  nvidia::Cost cost;
+  std::size_t tile_m() const { return shape.m; }
+  std::size_t tile_n() const { return shape.n; }
+};
+
 /// "wgmma": persistent groups, which take whole tiles, units of steps, or first the ones and then the others.
 void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number, const Packing& packing,
                std::vector<Choice>& choices) {
@@ -166,12 +179,24 @@ void add_all_wgmma(const Model& model, std::vector<Choice>& choices) {
   }
 }
 
+void add_skinny(const Model& model, std::vector<Choice>& choices) {
+  if (!no_skinny(model.device, model.problem).empty()) return;
+  for (std::size_t i = 0; i < model.policy.skinny.size(); ++i) {
+    const nvidia::Skinny& tile = model.policy.skinny[i];
+    if (tile.local_bytes() + nvidia::kFlagBytes > model.device.local_bytes ||
+        tile.group() > model.device.max_work_group)
+      continue;
+    add_tiled(model, model.policy.skinny_rates, "skinny", SkinnyTile{model, tile}, i, tile.depth(), true,
+              choices);
+  }
+}
+
 }  // namespace
 
 std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& problem,
                                    std::string_view variant) {
   const Model model{device, nvidia::policy_of(device), problem};
-  const bool by_units = has_units(problem);
+  const bool by_units = has_units(problem) && variant != "skinny";
   std::vector<Choice> choices;
   if (compute_capability(device) < 80) return choices;
   const auto fits = [&](const auto& tile, std::size_t bytes) {
@@ -209,6 +234,7 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
                 choices);
     }
   }
+  if (variant == "skinny" || (variant.empty() && model.policy.chooses_skinny)) add_skinny(model, choices);
   const auto rank = [&](const Choice& choice) {
     return choice.nanoseconds * (choice.split.parts > 1 ? model.policy.gain : 1);
   };

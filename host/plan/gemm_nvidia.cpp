@@ -114,6 +114,11 @@ TileShape nvidia_tile(const Device& device, const GemmProblem& problem, std::str
   if (variant == "multistage") return shape(policy.multistage[tile]);
   if (variant == "mma" && problem.in == Scalar::float64) return shape(policy.dmma[tile]);
   if (variant == "mma") return shape(policy.mma[tile]);
+  if (variant == "skinny") {
+    const bool down = problem.m <= nvidia::Skinny::kThin;
+    return down ? TileShape{nvidia::Skinny::kThin, nvidia::Skinny::kWide, 0, 1, 1}
+                : TileShape{nvidia::Skinny::kWide, nvidia::Skinny::kThin, 0, 1, 1};
+  }
   return {policy.wgmma[tile].tile_m(), policy.wgmma[tile].of.tile_n, 0, 1, 1};
 }
 
@@ -360,6 +365,43 @@ Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverride
   plan.reason = "matrix units, and asynchronous copies that fill tiles ahead" + in_parts(split) +
                 predicted(device, problem, "mma");
   plan.evidence = nvidia::policy_of(device).mma_evidence.text(device);
+  return plan;
+}
+
+std::string no_skinny(const Device& device, const GemmProblem& problem) {
+  if (compute_capability(device) < 80) return "needs the matrix units of NVIDIA's sm_80 and later";
+  if (!is_16_bit(problem.in)) return "multiplies half and bfloat16";
+  if (problem.m > nvidia::Skinny::kThin && problem.n > nvidia::Skinny::kThin)
+    return formatted("is for at most {} rows or columns of C", nvidia::Skinny::kThin);
+  if ((problem.m <= nvidia::Skinny::kThin ? problem.b_alignment : problem.a_alignment) < 16)
+    return "reads the larger factor in pieces of 16 bytes, at whose multiples its rows do not begin";
+  return {};
+}
+
+Attempt skinny(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
+               const Split& split) {
+  refuse_tile(fixed, "skinny");
+  if (std::string reason = no_skinny(device, problem); !reason.empty()) return reason;
+  const nvidia::Policy& policy = nvidia::policy_of(device);
+  const nvidia::Skinny& tile = policy.skinny[split.tile];
+  const bool of_rows = problem.m <= nvidia::Skinny::kThin;
+  const TileShape shape = nvidia_tile(device, problem, "skinny", split.tile);
+  const std::size_t groups = count(problem, shape.m, shape.n, split.parts);
+  const std::size_t bytes = tile.local_bytes() + (split.parts > 1 ? nvidia::kFlagBytes : 0);
+  if (std::string reason = too_many(problem, groups); !reason.empty()) return reason;
+  if (bytes > device.local_bytes || tile.group() > device.max_work_group)
+    return too_much(device, tile.group(), bytes);
+  Plan plan = started(problem, split, "skinny", "nvidia/gemm/skinny.cl", "gemm_skinny");
+  set_sizes(plan, problem, shape.m, shape.n, tile.group(), at_least_1(groups), bytes);
+  plan.prediction.local_bytes = 2 * real(groups) * real(tile.local_bytes());
+  const bool by_vectors = (of_rows ? problem.a_alignment : problem.b_alignment) >= 8;
+  define(plan, {{"WARPS", tile.warps}, {"WIDE_IS_B", of_rows ? 1 : 0}, {"THIN_VECTOR", by_vectors ? 4 : 1}});
+  plan.vector_width = 8;
+  plan.prediction.operations = 0;
+  plan.reason = formatted("C has few {}: the larger factor goes from memory to matrix units by registers{}",
+                          of_rows ? "rows" : "columns", in_parts(split)) +
+                predicted(device, problem, "skinny");
+  plan.evidence = policy.skinny_evidence.text(device);
   return plan;
 }
 

@@ -1,5 +1,6 @@
-/// The numbers of NVIDIA's own gemm kernels (cl/nvidia/gemm/multistage.cl, wgmma.cl, mma.cl, pack.cl): the
-/// tiles that they can have, and what a model of their time needs to choose among them (gemm_model.hpp).
+/// The numbers of NVIDIA's own gemm kernels (cl/nvidia/gemm/multistage.cl, wgmma.cl, mma.cl, dmma.cl,
+/// skinny.cl, pack.cl, turn.cl): the tiles that they can have, and what a model of their time needs to choose
+/// among them (gemm_model.hpp).
 #pragma once
 
 #include "plan/policy.hpp"
@@ -158,6 +159,23 @@ inline constexpr std::array<Dmma, 10> kDmma{{
     {{2, 2, 32, 16, 3}, 4, {260, 100, 800}},
 }};
 
+/// skinny.cl: half and bfloat16 with at most 16 rows or columns, sm_80 and later.
+struct Skinny {
+  std::size_t warps;
+  std::size_t resident;  ///< groups of it that share a multiprocessor
+  Cost cost;             ///< a step is all warps' 64 k
+
+  static constexpr std::size_t kThin = 16, kWide = 64, kDepth = 64;
+  constexpr std::size_t depth() const { return kDepth * warps; }
+  constexpr std::size_t group() const { return 32 * warps; }
+  constexpr std::size_t local_bytes() const { return warps * kThin * (kWide + 4) * 4; }
+};
+
+inline constexpr std::array<Skinny, 2> kSkinny{{
+    {8, 2, {2100, 2060, 1500}},
+    {4, 4, {1500, 1030, 1200}},
+}};
+
 /// What a layout of a factor makes of a step's time.
 struct Factors {
   double across, loose_across, along, loose_along;  ///< k; rows aligned to 16 bytes, or loose
@@ -194,15 +212,18 @@ struct Pack {
 
 struct Policy {
   When when;
-  Evidence multistage_evidence, wgmma_evidence, mma_evidence, dmma_evidence, packed;
+  Evidence multistage_evidence, wgmma_evidence, mma_evidence, dmma_evidence, skinny_evidence, packed;
   std::span<const Multistage> multistage = kMultistage;
   std::span<const Wgmma> wgmma = kWgmma;
   std::span<const Mma> mma = kMma;
   std::span<const Dmma> dmma = kDmma;
   std::size_t dmma_k = 4;  ///< of an instruction
+  std::span<const Skinny> skinny = kSkinny;
+  bool chooses_skinny = false;  ///< where the model finds it fastest; else only by name
   Rates multistage_rates = {5770, 3800, 670, 40, 2.97, {1, 1.09, 1.06, 1.10}, {1, 1.14, 1.15, 1.11}};
   Rates wgmma_rates = {5150, 3800, 0, 45, 2.51, {1, 0.89, 0.91, 1.11}, {1, 0.82, 0.95, 0.87}};
   Rates mma_rates = {5250, 3800, 560, 36, 0.91, {1, 2.25, 0.86, 2.13}, {1, 2.05, 0.95, 1.70}, 2.35, 1.33};
+  Rates skinny_rates = {5250, 3900, 560, 36, 1, {1, 1, 1, 1}, {1, 1, 1, 1}};
   Rates dmma_rates = {5250, 3800, 560, 36, 1, {1, 1, 1, 1}, {1, 1, 1, 1}};
   Pack pack = {};
   /// Sums in parts: the least k of a part, the most parts, and the counters that a launch has (4096 bytes).
@@ -237,6 +258,7 @@ inline constexpr Policy kPolicies[] = {
                       .what = "423 tiles and parts of 48 random shapes of half, model",
                       .share = "median error 10 %, its choice 3.5 % over the best"},
      .dmma_evidence = {.what = "no measurement: arithmetic"},
+     .skinny_evidence = {.what = "no measurement: the speed of memory"},
      .packed = {.device = "H200",
                 .driver = "580.159",
                 .what = "rows that begin anywhere, packed before, TFLOP/s and of cuBLAS",
@@ -247,6 +269,7 @@ inline constexpr Policy kPolicies[] = {
      .wgmma_evidence = {.what = "no measurement: a Hopper's tiles and rates"},
      .mma_evidence = {.what = "no measurement: a Hopper's tiles and rates"},
      .dmma_evidence = {.what = "no measurement: a Hopper's tiles and rates"},
+     .skinny_evidence = {.what = "no measurement: the speed of memory"},
      .packed = {.what = "no measurement: a Hopper's tiles"}},
 };
 
