@@ -169,7 +169,7 @@ void add_operation(CLI::App* bench, const Operation& operation, Measurements& me
     random = add_shape_options(command, operation, *options);
     for (CLI::Option* const word : words)
       random->excludes(word);
-    for (const char* const other : {"--tile", "--variant", "--all-variants", "--goals", "--goals-small"}) {
+    for (const char* const other : {"--tile", "--all-variants", "--goals", "--goals-small"}) {
       random->excludes(command->get_option(other));
       command->get_option("--model")->excludes(command->get_option(other));
     }
@@ -179,6 +179,8 @@ void add_operation(CLI::App* bench, const Operation& operation, Measurements& me
     if (is_random) options->shapes.seed = options->seed;
     if (is_random || (options->shapes.model && words.front()->count() > 0)) {
       options->shapes.device = options->device;
+      if (options->variants.size() > 1) throw CLI::ValidationError("--variant", "one at most");
+      if (!options->variants.empty()) options->shapes.variant = options->variants.front();
       if (!is_random) check_cases(operation, *options);
       measurements.emplace_back([&operation, &exit_code, options, is_random] {
         exit_code = std::max(

@@ -111,7 +111,7 @@ class Shapes {
     const CaseData data(one);
     const bool is_compared = one.operations <= kMostCompared;
     std::vector<Candidate> candidates;
-    if (one.candidates) candidates = one.candidates(device());
+    if (one.candidates) candidates = one.candidates(device(), options_.variant);
     double best = 0, chosen = 0;
     const auto measured = [&](const CallOptions& call, const Plan& plan, double predicted,
                               const std::string& asked, const std::string& text) {
@@ -128,9 +128,17 @@ class Shapes {
       if (best == 0 || seconds.median < best) best = seconds.median;
       if (predicted > 0) errors_.push_back(std::abs(predicted / seconds.median - 1));
     };
-    const Plan plan = one.plan(device(), {});
+    Plan plan;
+    try {
+      plan = one.plan(device(), {.variant = options_.variant});
+    } catch (const Error& error) {
+      if (error.details().argument != "variant") throw;
+      fmt::print("{}", table_.row({one.text}, "skipped: no " + options_.variant));
+      return;
+    }
     const bool by_model = !candidates.empty() && candidates.front().plan.defines == plan.defines;
-    measured({}, plan, by_model ? candidates.front().seconds : 0, "auto",
+    measured({.variant = options_.variant}, plan, by_model ? candidates.front().seconds : 0,
+             options_.variant.empty() ? "auto" : options_.variant,
              by_model ? candidates.front().text : plan.variant);
     if (!options_.model) return;
     if (!by_model) chosen = 0;  // by what the model would choose

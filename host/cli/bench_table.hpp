@@ -54,6 +54,7 @@ struct ShapeOptions {
   std::size_t shapes = 60;            ///< of each kind
   double most = 0;                    ///< operations of a problem; 0: as the device is
   std::vector<std::string> kinds;     ///< empty: all
+  std::string variant;                ///< empty: the plan's own choice
   bool model = false;                 ///< measures all candidates, not the choice alone
   bool only_list = false;             ///< prints the problems, and measures none
 };

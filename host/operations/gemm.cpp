@@ -218,9 +218,9 @@ Case read(const Words& words) {
   if (of.residual)
     made.in.push_back(
         {"residual", p.out, of.shares_residual ? detail::size_product(of.m, of.n) : results, fill});
-  made.candidates = [p](const Device& device) {
+  made.candidates = [p](const Device& device, std::string_view variant) {
     std::vector<Candidate> all;
-    for (GemmCandidate& one : gemm_candidates(device, p))
+    for (GemmCandidate& one : gemm_candidates(device, p, variant))
       all.push_back({std::move(one.plan), one.seconds, std::move(one.text)});
     return all;
   };

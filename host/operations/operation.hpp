@@ -77,8 +77,9 @@ struct Case {
   std::function<Plan(const Device&, const PlanOverrides&)> plan;
   /// The same of the problem with other numbers, as no call on packed arrays has them.
   std::function<Plan(const Device&, const PlanOverrides&, const Change&)> plan_changed;
-  /// All that the operation's model chooses among, its choice first; empty: it has no model.
-  std::function<std::vector<Candidate>(const Device&)> candidates;
+  /// All that the operation's model chooses among, or those of a variant, its choice first; empty: it has no
+  /// model.
+  std::function<std::vector<Candidate>(const Device&, std::string_view variant)> candidates;
   std::function<cl::Event(const Context&, const CallArrays&, const CallOptions&)> call;
   std::function<void(const HostArrays&)> reference;  ///< the results by a plain loop
   double relative = 0;    ///< what results may differ by: 0 where all sums are exact
