@@ -143,8 +143,8 @@ class Shapes {
     if (!options_.model) return;
     if (!by_model) chosen = 0;  // by what the model would choose
     for (std::size_t i = by_model ? 1 : 0; i < candidates.size(); ++i)
-      measured({.plan = &candidates[i].plan}, candidates[i].plan, candidates[i].seconds, candidates[i].text,
-               candidates[i].text);
+      measured({.overrides = &candidates[i].plan.overrides}, candidates[i].plan, candidates[i].seconds,
+               candidates[i].text, candidates[i].text);
     if (!candidates.empty()) over_.push_back(chosen / best - 1);
   }
 

@@ -190,7 +190,7 @@ Split split_of(const Device& device, const GemmProblem& problem, const PlanOverr
   Split split;
   split.part_depth = problem.k;
   if (is_nvidias(variant)) {
-    const std::vector<Choice> choices = nvidia_choices(device, problem, variant);
+    const std::vector<Choice> choices = nvidia_choices(device, problem, variant, fixed);
     if (!choices.empty()) return choices.front().split;
   } else if (variant == "split_k") {
     const std::size_t tiles = tiles_of(problem, best_tile(device, problem));
@@ -412,11 +412,14 @@ std::vector<GemmCandidate> gemm_candidates(const Device& device, const GemmProbl
   gemm::check(device, problem);
   std::vector<GemmCandidate> candidates;
   for (const gemm::Choice& choice : gemm::nvidia_choices(device, problem, variant)) {
-    plan::Attempt attempt = gemm::plan_variant(device, problem, {}, choice.variant, choice.split);
-    if (!attempt.plan) continue;
-    Plan plan = std::move(*attempt.plan);
-    gemm::complete(device, problem, choice.split, plan);
-    candidates.push_back({std::move(plan), choice.nanoseconds * 1e-9,
+    const gemm::TileShape tile = gemm::nvidia_tile(device, problem, choice.variant, choice.split.tile);
+    const PlanOverrides fixed{
+        .variant = std::string(choice.variant), .tile_rows = tile.m, .tile_cols = tile.n};
+    const bool is_known = std::any_of(candidates.begin(), candidates.end(), [&](const GemmCandidate& other) {
+      return other.plan.overrides == fixed;
+    });
+    if (is_known) continue;
+    candidates.push_back({make_plan(device, problem, fixed), choice.nanoseconds * 1e-9,
                           formatted("{}, {}", choice.variant, gemm::text_of(device, problem, choice))});
   }
   return candidates;

@@ -52,6 +52,12 @@ std::size_t turned_blocks(const nvidia::Pack& pack, const GemmProblem& problem, 
          along;
 }
 
+/// \throws Error when more is fixed than a tile.
+void refuse_all_but_tile(PlanOverrides fixed, std::string_view variant) {
+  fixed.tile_rows = fixed.tile_cols = 0;
+  refuse_tile(fixed, variant);
+}
+
 /// What all of them have.
 Plan started(const GemmProblem& problem, const Split& split, std::string_view variant, const char* file,
              const char* entry) {
@@ -120,6 +126,28 @@ TileShape nvidia_tile(const Device& device, const GemmProblem& problem, std::str
                 : TileShape{nvidia::Skinny::kWide, nvidia::Skinny::kThin, 0, 1, 1};
   }
   return {policy.wgmma[tile].tile_m(), policy.wgmma[tile].of.tile_n, 0, 1, 1};
+}
+
+std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& problem, std::string_view variant,
+                                   const PlanOverrides& fixed) {
+  std::vector<Choice> choices = nvidia_choices(device, problem, variant);
+  if ((fixed.tile_rows == 0 && fixed.tile_cols == 0) || choices.empty()) return choices;
+  std::string known;
+  std::vector<Choice> fitting;
+  for (const Choice& choice : choices) {
+    const TileShape tile = nvidia_tile(device, problem, choice.variant, choice.split.tile);
+    const std::string text = formatted("{} x {}", tile.m, tile.n);
+    if (known.find(text) == std::string::npos) known += (known.empty() ? "" : ", ") + text;
+    if ((fixed.tile_rows == 0 || tile.m == fixed.tile_rows) &&
+        (fixed.tile_cols == 0 || tile.n == fixed.tile_cols))
+      fitting.push_back(choice);
+  }
+  if (fitting.empty()) {
+    refuse(fixed.tile_rows != 0 ? "tile_rows" : "tile_cols",
+           formatted("a tile of \"{}\": {}", variant, known),
+           formatted("{} x {}", fixed.tile_rows, fixed.tile_cols));
+  }
+  return fitting;
 }
 
 std::string text_of(const Device& device, const GemmProblem& problem, const Choice& choice) {
@@ -228,7 +256,7 @@ Launch pack(const Device& device, const GemmProblem& problem, const Packing& pac
 
 Attempt multistage(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
                    const Split& split) {
-  refuse_tile(fixed, "multistage");
+  refuse_all_but_tile(fixed, "multistage");
   if (compute_capability(device) < 80) return "needs the asynchronous copies of NVIDIA's sm_80 and later";
   if (problem.in != Scalar::float32) return "multiplies float32";
   const nvidia::Multistage& tile = nvidia::policy_of(device).multistage[split.tile];
@@ -262,7 +290,7 @@ Attempt multistage(const Device& device, const GemmProblem& problem, const PlanO
 
 Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverrides& fixed,
               const Split& split) {
-  refuse_tile(fixed, "wgmma");
+  refuse_all_but_tile(fixed, "wgmma");
   const GemmProblem problem = as_packed(given, split.packing);
   if (std::string reason = no_wgmma(device, problem); !reason.empty()) return reason;
   const nvidia::Policy& policy = nvidia::policy_of(device);
@@ -337,7 +365,7 @@ Attempt dmma(const Device& device, const GemmProblem& problem, const Split& spli
 
 Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
             const Split& split) {
-  refuse_tile(fixed, "mma");
+  refuse_all_but_tile(fixed, "mma");
   if (compute_capability(device) < 80) return "needs the matrix units of NVIDIA's sm_80 and later";
   if (problem.in == Scalar::float64) return dmma(device, problem, split);
   if (!has_units(problem)) return "multiplies double, half, bfloat16, int8, and where it may, TF32";
@@ -380,7 +408,7 @@ std::string no_skinny(const Device& device, const GemmProblem& problem) {
 
 Attempt skinny(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
                const Split& split) {
-  refuse_tile(fixed, "skinny");
+  refuse_all_but_tile(fixed, "skinny");
   if (std::string reason = no_skinny(device, problem); !reason.empty()) return reason;
   const nvidia::Policy& policy = nvidia::policy_of(device);
   const nvidia::Skinny& tile = policy.skinny[split.tile];

@@ -73,6 +73,9 @@ struct Choice {
 /// All ways that there are, or those of one variant, fastest first.
 std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& problem,
                                    std::string_view variant = {});
+/// The same of the tile that was fixed, if one was. \throws Error naming the tile where there is none.
+std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& problem, std::string_view variant,
+                                   const PlanOverrides& fixed);
 /// The tile of C that a group of such a variant makes: number `tile` of its policy.
 TileShape nvidia_tile(const Device& device, const GemmProblem& problem, std::string_view variant,
                       std::size_t tile);
