@@ -122,7 +122,7 @@ CLI::Option* add_shape_options(CLI::App* command, const Operation& operation, Op
       ->check(CLI::IsMember(operation.draw.kinds));
   add("--most", options.shapes.most, "Operations of a problem; default: 2e12, on CPUs 1e9")
       ->check(CLI::Range(1e4, 1e15));
-  command->add_flag("--list", options.shapes.only_list, "Print the problems in words, and measure none")
+  command->add_flag("--print", options.shapes.only_list, "Print the problems in words, and measure none")
       ->needs(random);
   command->add_flag("--model", options.shapes.model,
                     "Measure all plans that the model chooses among, beside its predictions");

@@ -217,7 +217,7 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
       const nvidia::Multistage& tile = model.policy.multistage[i];
       const std::size_t bytes = tile.local_bytes(problem.a_along_k, problem.b_along_k);
       const bool joins = tile.joins && fits(tile, bytes + nvidia::kFlagBytes);
-      if (!fits(tile, bytes)) continue;
+      if (!fits(tile, bytes) || (tile.of_batches && problem.batch < model.units)) continue;
       add_tiled(model, model.policy.multistage_rates, "multistage", tile, i, tile.of.tile_k, joins, choices);
     }
   }
@@ -228,8 +228,8 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
       const bool has_blocks =
           (problem.a_along_k || tile.tile_m() % 64 == 0) && (problem.b_along_k || tile.tile_n() % 64 == 0);
       const std::size_t bytes = tile.local_bytes();
-      const bool joins = fits(tile, bytes + nvidia::kFlagBytes);
-      if (!has_blocks || !fits(tile, bytes)) continue;
+      const bool joins = !tile.of_batches && fits(tile, bytes + nvidia::kFlagBytes);
+      if (!has_blocks || !fits(tile, bytes) || (tile.of_batches && problem.batch < model.units)) continue;
       add_tiled(model, model.policy.mma_rates, "mma", tile, i, tile.of.row_bytes / size_of(problem.in), joins,
                 choices);
     }

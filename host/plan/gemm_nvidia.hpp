@@ -33,6 +33,7 @@ struct Multistage {
   std::size_t resident;  ///< groups of it that share a multiprocessor
   Cost cost;
   bool joins = true;  ///< whether several groups can share a tile: its kernel has registers left for that
+  bool of_batches = false;  ///< only for batches of more products than multiprocessors
 
   constexpr std::size_t tile_m() const { return of.warps_m * of.lanes_m * of.item_m; }
   constexpr std::size_t tile_n() const { return of.warps_n * (32 / of.lanes_m) * of.item_n; }
@@ -45,7 +46,7 @@ struct Multistage {
 // A_VECTOR 1 where A lies along k: turned by copies of 4 bytes, 51.1 TFLOP/s at 8192; through registers
 // (A_VECTOR 4) 50.0. B along k is better through registers (B_VECTOR 4: 48.6; 1: 45.4), unless A lies along m
 // (48.2 by copies, 47.6 through registers).
-inline constexpr std::array<Multistage, 16> kMultistage{{
+inline constexpr std::array<Multistage, 17> kMultistage{{
     {{2, 4, 4, 16, 8, 32, 2}, 1, {5130, 5130, 2000, 1.03}, false},
     {{2, 4, 4, 16, 8, 16, 3}, 1, {2603, 2603, 1840}, false},
     {{2, 2, 8, 8, 16, 16, 3}, 2, {2682, 1341, 940}, false},
@@ -63,6 +64,8 @@ inline constexpr std::array<Multistage, 16> kMultistage{{
     {{1, 4, 4, 8, 8, 16, 2}, 3, {918, 771, 1310}},
     {{2, 2, 8, 8, 16, 16, 2}, 2, {2682, 1341, 940}, false},
     {{2, 2, 4, 8, 8, 16, 3}, 3, {819, 679, 850}},
+    // A warp for a product, by arithmetic.
+    {{1, 1, 4, 4, 4, 16, 2}, 24, {250, 40, 400}, false, true},
 }};
 
 /// wgmma.cl: half and bfloat16 any way; int8 and TF32 where both factors lie along k. Rows of A and B begin
@@ -110,6 +113,7 @@ struct Mma {
   } of;
   std::size_t resident;  ///< groups of it that share a multiprocessor
   Cost cost;
+  bool of_batches = false;  ///< only for batches of more products than multiprocessors
 
   constexpr std::size_t tile_m() const { return of.warps_m * of.warp_m; }
   constexpr std::size_t tile_n() const { return of.warps_n * of.warp_n; }
@@ -117,7 +121,7 @@ struct Mma {
   constexpr std::size_t local_bytes() const { return of.stages * (tile_m() + tile_n()) * of.row_bytes; }
 };
 
-inline constexpr std::array<Mma, 7> kMma{{
+inline constexpr std::array<Mma, 9> kMma{{
     {{2, 4, 64, 64, 128, 3}, 1, {1343, 1343, 6220}},
     {{2, 2, 64, 64, 128, 3}, 2, {1254, 627, 4960}},
     {{2, 2, 64, 64, 64, 3}, 2, {623, 312, 4500}},  // fits 48 KiB of local memory
@@ -125,6 +129,9 @@ inline constexpr std::array<Mma, 7> kMma{{
     {{2, 2, 32, 64, 128, 4}, 2, {780, 390, 2830}},
     {{2, 2, 32, 32, 128, 4}, 3, {378, 264, 1470}},
     {{1, 4, 16, 32, 128, 4}, 3, {348, 232, 1560}},
+    // More groups at once, by arithmetic; and a warp for a product.
+    {{2, 2, 32, 32, 128, 2}, 6, {378, 264, 1470}, true},
+    {{1, 1, 16, 64, 64, 2}, 16, {250, 40, 500}, true},
 }};
 
 /// dmma.cl: double, sm_80 and later.

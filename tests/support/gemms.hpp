@@ -42,7 +42,6 @@ struct GemmCase {
   double scale = 1;
   int residual = 0;  ///< 1: a matrix of its own, 2: C itself
   smem::PlanOverrides overrides = {};
-  const smem::Plan* plan = nullptr;  ///< instead of the library's own
 
   Tested tested() const { return {"gemm", variant, types_text(in, out) + (tf32 ? " by TF32" : "")}; }
   std::string text() const {
@@ -248,7 +247,6 @@ inline Outcome run(const smem::Context& context, const GemmCase& c, Random& rand
   smem::CallOptions options;
   options.variant = c.variant;
   if (c.overrides != smem::PlanOverrides{}) options.overrides = &c.overrides;
-  options.plan = c.plan;
 
   bool plan_refuses = false;
   try {
