@@ -81,7 +81,7 @@ bool has_room(const smem::Context& context) { return context.device().local_byte
 TEST_CASE("gemm: matrix units for double, emulated") {
   const smem::Context context;
   if (!context.device().fp64 || !has_room(context)) return;
-  const smem::Device hopper = test::targets::nvidia("sm_90");
+  const smem::Device hopper = test::target("sm_90");
   std::size_t ran = 0;
   // The smallest tile, of both layouts of both factors, with copies of one number and of two: PoCL takes
   // seconds for each program.
@@ -100,7 +100,7 @@ TEST_CASE("gemm: matrix units for double, emulated") {
 TEST_CASE("gemm: a thin and a wide factor by matrix units, emulated") {
   const smem::Context context;
   if (!has_room(context)) return;
-  smem::Device hopper = test::targets::nvidia("sm_90");
+  smem::Device hopper = test::target("sm_90");
   hopper.compute_units = 1;  // whose sums are in one part
   std::size_t ran = 0;
   // A thin A with B across k, and a thin B with A along k.

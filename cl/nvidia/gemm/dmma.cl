@@ -205,7 +205,7 @@ void gemm_dmma(GEMM_ARGUMENTS) {
     load_b(right[0] + j, tiles, warp_col + j * 8, 0, lane);
 #pragma unroll 1
   for (uint step = 0; step < from.steps; ++step) {
-#pragma unroll
+    UNROLL_UNITS
     for (uint x = 0; x < TILE_K / 8; ++x) {
       const uint after = (x + 1) % (TILE_K / 8);
       if (after == 0) {  // all fragments of this stage are in registers: go to the next stage
@@ -228,17 +228,17 @@ void gemm_dmma(GEMM_ARGUMENTS) {
         next = next + 1 == STAGES ? 0 : next + 1;
       }
 #if A_TWICE
-#pragma unroll
+      UNROLL_UNITS
       for (uint j = 0; j < NS; j += 2) {
-#pragma unroll
+        UNROLL_UNITS
         for (uint i = 0; i < MS * 2; ++i)
           MULTIPLY_ADD(sum[i / 2][j + i % 2], left[x % 2][i / 2], right[0][j + i % 2]);
         load_b(right[0] + j, at, warp_col + j * 8, after * 8, lane);
       }
 #else
-#pragma unroll
+      UNROLL_UNITS
       for (uint i = 0; i < MS; ++i) {
-#pragma unroll
+        UNROLL_UNITS
         for (uint j = 0; j < NS; ++j)
           MULTIPLY_ADD(sum[i][j], left[0][i], right[x % 2][j]);
         load_a(left[0][i], at, warp_row + i * 16, after * 8, lane);

@@ -89,12 +89,12 @@ GROUP_FUNCTION void add_step(value sum[8][4], const factor* thin, const factor* 
     else
       raw[i] = load_piece(from, at < wide->k ? left_of(wide->inside, column) : 0);
   }
-#pragma unroll
+  UNROLL_UNITS
   for (uint s = 0; s < 4; ++s) {
     const ulong at = k + first_k(s, lane);
     const uint2 upper = load_thin(thin, lane / 4, at), lower = load_thin(thin, lane / 4 + 8, at);
     const uint left[4] = {upper.x, lower.x, upper.y, lower.y};
-#pragma unroll
+    UNROLL_UNITS
     for (uint j = 0; j < 8; ++j) {
       uint right[2];
       if (WIDE_ALONG_K) {
