@@ -83,11 +83,11 @@ class Shapes {
         options_(options),
         context_({.device = options.device}),
         table_({{"case", 42, Column::Kind::title},
+                {"plan", 34, Column::Kind::text},
                 {"ms", 10},
                 {"spread", 9},
                 {"TFLOP/s", 9},
-                {"model ms", 10, Column::Kind::extra},
-                {"plan", 40, Column::Kind::text}},
+                {"model ms", 10, Column::Kind::extra}},
                15) {
     const Device& device = context_.device();
     print_fitted(fmt::format("{} ({}, driver {})\n", device.name, device.platform, device.driver));
@@ -189,10 +189,10 @@ class Shapes {
     set_plan(result, device(), plan);
     (one.operations <= kMostCompared ? compared_ : not_compared_) += 1;
     wrong_ += wrong ? 1 : 0;
-    fmt::print("{}", table_.row({one.text, fmt::format("{:.4f}", seconds.median * 1e3),
+    fmt::print("{}", table_.row({one.text, text, fmt::format("{:.4f}", seconds.median * 1e3),
                                  fmt::format("{:.1f} %", 100 * seconds.spread()),
                                  fmt::format("{:.4g}", one.operations / seconds.median * 1e-12),
-                                 predicted > 0 ? fmt::format("{:.4f}", predicted * 1e3) : "", text},
+                                 predicted > 0 ? fmt::format("{:.4f}", predicted * 1e3) : ""},
                                 wrong ? "WRONG: " + *wrong : ""));
     std::fflush(stdout);
     record(device(), std::move(result));
