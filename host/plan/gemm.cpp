@@ -142,7 +142,7 @@ namespace {
 bool is_free(const PlanOverrides& fixed) { return !fixes_tile(fixed) && fixed.layout == LayoutChoice{}; }
 
 bool is_nvidias(std::string_view variant) {
-  return variant == "multistage" || variant == "mma" || variant == "wgmma";
+  return variant == "multistage" || variant == "mma" || variant == "skinny" || variant == "wgmma";
 }
 
 std::size_t tiles_of(const GemmProblem& problem, const TileShape& tile) {
@@ -190,7 +190,7 @@ Split split_of(const Device& device, const GemmProblem& problem, const PlanOverr
   Split split;
   split.part_depth = problem.k;
   if (is_nvidias(variant)) {
-    const std::vector<Choice> choices = nvidia_choices(device, problem, variant);
+    const std::vector<Choice> choices = nvidia_choices(device, problem, variant, fixed);
     if (!choices.empty()) return choices.front().split;
   } else if (variant == "split_k") {
     const std::size_t tiles = tiles_of(problem, best_tile(device, problem));
@@ -213,6 +213,7 @@ Attempt plan_variant(const Device& device, const GemmProblem& problem, const Pla
   if (variant == "multistage") return multistage(device, problem, fixed, split);
   if (variant == "wgmma") return wgmma(device, problem, fixed, split);
   if (variant == "mma") return mma(device, problem, fixed, split);
+  if (variant == "skinny") return skinny(device, problem, fixed, split);
   return tiled(device, problem, fixed, variant, split);
 }
 
@@ -349,6 +350,7 @@ constexpr Step kSteps[] = {
     {"stream_k", "every work-group does the same number of steps"},
     {"multistage", "asynchronous copies fill tiles several steps ahead"},
     {"mma", "matrix units, a warp at a time"},
+    {"skinny", "the larger factor goes from memory to matrix units by registers alone"},
     {"wgmma", "matrix units, four warps at a time; other warps fill their tiles"},
     {"cpu", "a thread's own caches and vector registers"},
 };
@@ -403,6 +405,25 @@ Plan make_plan(const Device& device, const GemmProblem& problem, const PlanOverr
 }
 
 }  // namespace
+
+std::vector<GemmCandidate> gemm_candidates(const Device& device, const GemmProblem& problem,
+                                           std::string_view variant) {
+  namespace gemm = plan::gemm;
+  gemm::check(device, problem);
+  std::vector<GemmCandidate> candidates;
+  for (const gemm::Choice& choice : gemm::nvidia_choices(device, problem, variant)) {
+    const gemm::TileShape tile = gemm::nvidia_tile(device, problem, choice.variant, choice.split.tile);
+    const PlanOverrides fixed{
+        .variant = std::string(choice.variant), .tile_rows = tile.m, .tile_cols = tile.n};
+    const bool is_known = std::any_of(candidates.begin(), candidates.end(), [&](const GemmCandidate& other) {
+      return other.plan.overrides == fixed;
+    });
+    if (is_known) continue;
+    candidates.push_back({make_plan(device, problem, fixed), choice.nanoseconds * 1e-9,
+                          formatted("{}, {}", choice.variant, gemm::text_of(device, problem, choice))});
+  }
+  return candidates;
+}
 
 Plan plan_gemm(const Device& device, const GemmProblem& problem, const PlanOverrides& overrides) {
   return plan::Broken(device, "gemm", problem.in)

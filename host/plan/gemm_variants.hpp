@@ -58,6 +58,10 @@ Attempt async(const Device& device, const GemmProblem& problem, const PlanOverri
 Attempt multistage(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
                    const Split& split);
 Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed, const Split& split);
+Attempt skinny(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
+               const Split& split);
+/// Why "skinny" cannot run this; empty: it can.
+std::string no_skinny(const Device& device, const GemmProblem& problem);
 Attempt wgmma(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
               const Split& split);
 /// A way to run a product by NVIDIA's own variants, and how long it takes by the model.
@@ -69,8 +73,14 @@ struct Choice {
 /// All ways that there are, or those of one variant, fastest first.
 std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& problem,
                                    std::string_view variant = {});
+/// The same of the tile that was fixed, if one was. \throws Error naming the tile where there is none.
+std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& problem, std::string_view variant,
+                                   const PlanOverrides& fixed);
 /// The tile of C that a group of such a variant makes: number `tile` of its policy.
-TileShape nvidia_tile(const Device& device, std::string_view variant, std::size_t tile);
+TileShape nvidia_tile(const Device& device, const GemmProblem& problem, std::string_view variant,
+                      std::size_t tile);
+/// "128 x 256 in 3 parts"
+std::string text_of(const Device& device, const GemmProblem& problem, const Choice& choice);
 /// The problem with the alignments that packed factors have.
 GemmProblem as_packed(GemmProblem problem, const Packing& packing);
 /// What "wgmma" can have packed before it; nothing where that does not pay, or no buffer is so large.

@@ -86,6 +86,19 @@ struct GemmProblem {
 SMEM_API Plan plan_gemm(const Device& device, const GemmProblem& problem,
                         const PlanOverrides& overrides = {});
 
+/// A plan, and how long it takes by the model that chooses among such plans.
+struct GemmCandidate {
+  Plan plan;  ///< which its overrides make
+  double seconds = 0;
+  std::string text;  ///< "wgmma, 128 x 256 in 3 parts"
+};
+
+/// The plans that the model of shapes chooses among, one for each variant and size of tile, the fastest
+/// first, as it predicts; empty on devices that it is not for. `variant`: those of one variant alone; empty:
+/// of all. \throws Error as plan_gemm().
+SMEM_API std::vector<GemmCandidate> gemm_candidates(const Device& device, const GemmProblem& problem,
+                                                    std::string_view variant = {});
+
 /// The names of all variants, slowest idea first: the steps of the ladder.
 SMEM_API std::vector<std::string_view> gemm_variants();
 
