@@ -48,6 +48,7 @@ void print_details(const Device& d) {
          fmt::format("{} of local memory, {} registers, {} work-items and {} groups at once",
                      bytes_text(d.unit.local_bytes), d.unit.registers, d.unit.work_items, d.unit.groups));
   }
+  line("matrix unit", fmt::format("{}{}", name_of(d.matrix_unit), d.emulated_unit ? ", emulated" : ""));
   line("family", std::string(family_of(d)));
   line("arithmetic", fmt::format("fp64: {}; fp16: {}; 64-bit atomics: {}", yes_no(d.fp64), yes_no(d.fp16),
                                  yes_no(d.int64_atomics)));

@@ -64,6 +64,13 @@ Attempt skinny(const Device& device, const GemmProblem& problem, const PlanOverr
 std::string no_skinny(const Device& device, const GemmProblem& problem);
 Attempt wgmma(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
               const Split& split);
+/// By the matrix units of AMD and Intel.
+Attempt matrix_units(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
+                     const Split& split);
+/// Why they cannot multiply this; empty: they can.
+std::string no_units(const Device& device, const GemmProblem& problem);
+/// The tile of C that a group of "matrix_units" makes, in \p shape; null: there is none.
+const TileShape* unit_tile(const Device& device, const GemmProblem& problem, TileShape& shape);
 /// A way to run a product by NVIDIA's own variants, and how long it takes by the model.
 struct Choice {
   std::string_view variant;
@@ -107,6 +114,9 @@ Plan base_plan(const GemmProblem& problem, std::string_view variant, std::string
 
 /// The tile of those of a family with which C takes the least time, by the model of its policy.
 const TileShape& best_tile(const Device& device, const GemmProblem& problem);
+
+/// A's layout, with what the accesses of both tiles cost.
+LocalLayout both_layouts(LocalLayout a, const LocalLayout& b);
 
 /// Tiles of C, of all products; \p parts of each.
 std::size_t count_tiles(const GemmProblem& problem, const TileShape& tile, std::size_t parts = 1);

@@ -78,6 +78,10 @@ struct GemmProblem {
 /// copies factors whose rows begin anywhere to where "wgmma" reads them faster: large products of half and
 /// bfloat16 on NVIDIA's Hopper.
 ///
+/// "matrix_units", of half, bfloat16 and int8, is chosen on every device of AMD and Intel that has such a
+/// unit (Device::matrix_unit): nobody measured it there, nor another variant, and the unit does several times
+/// the operations of vectors. It makes sums in parts as "split_k" does.
+///
 /// Overrides: `variant`; for all but "naive" `tile_rows` and `tile_cols` (of C, powers of two from 4 to 256),
 /// `work_items` (a power of two; a work-item then has tile_rows * tile_cols / work_items results) and, but
 /// for "async", `layout`, of both tiles. Nothing shrinks what was fixed by hand. \throws Error when the types

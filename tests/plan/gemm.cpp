@@ -70,7 +70,7 @@ TEST_CASE("plan of gemm: problems of all kinds fit every target and its clamps")
       if (device.local_bytes == 0) continue;
       for (const std::string_view variant : smem::gemm_variants()) {
         if (variant == "cpu" || variant == "multistage" || variant == "mma" || variant == "skinny" ||
-            variant == "wgmma")
+            variant == "wgmma" || variant == "matrix_units")
           continue;
         const smem::Plan plan =
             smem::plan_gemm(device, problem_of(1000, 333, 777), {.variant = std::string(variant)});
@@ -137,6 +137,53 @@ TEST_CASE("plan of gemm: NVIDIA's own tiles fit 48 KiB of local memory") {
       }
     }
   }
+}
+
+TEST_CASE("plan of gemm: matrix units of AMD and Intel") {
+  for (const char* name : {"gfx90a", "gfx942", "gfx1100", "gfx1201", "dg2-g10", "pvc"}) {
+    CAPTURE(name);
+    const smem::Device device = target(name);
+    for (const Scalar in : {Scalar::half, Scalar::bfloat16, Scalar::int8}) {
+      CAPTURE(smem::name_of(in));
+      smem::GemmProblem problem = problem_of(4096, 4096, 4096, in);
+      const smem::Plan plan = smem::plan_gemm(device, problem);
+      CHECK(plan.variant == "matrix_units");
+      CHECK(test::contains(plan.evidence, "no measurement"));
+      CHECK(test::contains(plan.build_options(), "-DEMULATED_UNIT=0"));
+      CHECK(plan.after.empty());
+      CHECK(smem::plan_gemm(smem::clamp(device, "matrix_unit=none"), problem).variant != "matrix_units");
+      // Few tiles of long sums are cut, at whole steps.
+      problem.m = problem.n = 64;
+      problem.k = 65536;
+      const smem::Plan cut = smem::plan_gemm(device, problem);
+      CHECK(cut.variant == "matrix_units");
+      CHECK(cut.number("parts") > 1);
+      CHECK(cut.number("part_depth") % (64 / smem::size_of(in)) == 0);
+      REQUIRE(cut.after.size() == 1);
+      CHECK(cut.after[0].variant == "finish");
+      CHECK(cut.scratch_bytes > 0);
+      // C of few rows or columns gets tiles of few.
+      problem.m = 8;
+      problem.n = 65536;
+      CHECK(smem::plan_gemm(device, problem).tile_rows <= 16);
+      std::swap(problem.m, problem.n);
+      CHECK(smem::plan_gemm(device, problem).tile_cols <= 16);
+      // A unit that is emulated is not chosen, and runs where it is asked for.
+      const smem::Device emulated =
+          smem::clamp(target("gfx1030"), "matrix_unit=" + std::string(smem::name_of(device.matrix_unit)));
+      CHECK(smem::plan_gemm(emulated, problem).variant != "matrix_units");
+      CHECK(test::contains(smem::plan_gemm(emulated, problem, {.variant = "matrix_units"}).build_options(),
+                           "-DEMULATED_UNIT=1"));
+    }
+    CHECK(smem::plan_gemm(device, problem_of(4096, 4096, 4096)).variant != "matrix_units");
+    const auto error = test::failure_of(
+        [&] { smem::plan_gemm(device, problem_of(64, 64, 64), {.variant = "matrix_units"}); });
+    CHECK(error.argument == "variant");
+    CHECK(test::contains(error.got, "multiplies half, bfloat16 and int8"));
+  }
+  const auto error = test::failure_of(
+      [&] { smem::plan_gemm(target("sm_75"), problem_of(64, 64, 64), {.variant = "matrix_units"}); });
+  CHECK(test::contains(error.got, "needs a matrix unit of AMD or Intel"));
 }
 
 TEST_CASE("plan of gemm: NVIDIA's own kernels") {
