@@ -1,6 +1,8 @@
 // Moves of elements between blocks: on a device where both lie on one rank, else through a message.
 #include "distributed/moves.hpp"
 
+#include "distributed/handles.hpp"
+
 #include <smem/opencl.hpp>
 
 namespace smem::distributed::detail {

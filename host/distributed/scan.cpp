@@ -2,6 +2,7 @@
 #include <smem/distributed/scan.hpp>
 
 #include "distributed/checks.hpp"
+#include "distributed/handles.hpp"
 
 #include <smem/reduce.hpp>
 
@@ -98,7 +99,7 @@ void inclusive_scan(const Rows& in, Rows& out, const Reduction& operation) {
     }
     Bytes mine;
     for (const Temporary& both : ends) {
-      const Bytes numbers = detail::bytes_of(both.handle(), 2 * bytes);
+      const Bytes numbers = detail::bytes_of(state, both.handle(), 2 * bytes);
       mine.insert(mine.end(), numbers.begin(), numbers.end());
     }
     Bytes all;
@@ -115,7 +116,7 @@ void inclusive_scan(const Rows& in, Rows& out, const Reduction& operation) {
         numbers.insert(numbers.end(), place, place + static_cast<std::ptrdiff_t>(bytes));
       }
       Temporary row(i + 1, bytes);
-      detail::write_handle(row.handle(), numbers.data(), 0, numbers.size(), false);
+      detail::write_handle(state, row.handle(), numbers.data(), 0, numbers.size(), false);
       return row;
     };
     std::vector<Temporary> firsts(blocks);  // the first result of each block
@@ -141,7 +142,7 @@ void inclusive_scan(const Rows& in, Rows& out, const Reduction& operation) {
       }
       // An exclusive scan that leaves out the first element, and begins with the first result.
       const std::size_t rows = in.blocks()[i].rows * in.row_elements();
-      const Initial initial = initial_of(detail::bytes_of(firsts[i].handle(), bytes).data(), type);
+      const Initial initial = initial_of(detail::bytes_of(state, firsts[i].handle(), bytes).data(), type);
       const Temporary row = totals_and(i, 0);
       state.submit(
           "inclusive_scan", {{from, Access::read}, {to, Access::write}, {row.handle(), Access::read}},

@@ -57,8 +57,12 @@ const Session& test::session() { return *the_session; }
 int main(int argc, char** argv) {
   if (argc == 3 && std::string(argv[1]) == "--act") return act(argv[2]);
   const char* block = std::getenv("SMEM_TEST_BLOCK");
+  const char* bytes = std::getenv("SMEM_TEST_DEVICE_BYTES");  // of out_of_core.cpp
   the_session.emplace(smem::distributed::SessionOptions{
-      .block_elements = block != nullptr ? std::strtoull(block, nullptr, 10) : 3000});
+      .block_elements = block != nullptr   ? std::strtoull(block, nullptr, 10)
+                        : bytes != nullptr ? 0
+                                           : 3000,
+      .device_bytes = bytes != nullptr ? std::strtoull(bytes, nullptr, 10) : 0});
   doctest::Context context(argc, argv);
   const int status = context.run();
   // A rank whose checks failed fails the program, once all ranks are here.

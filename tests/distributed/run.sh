@@ -2,16 +2,19 @@
 # Runs the test program of smem::distributed on so many ranks of this machine.
 #   tests/distributed/run.sh MPIEXEC PROGRAM FOLDER cases RANKS [doctest arguments]
 #   tests/distributed/run.sh MPIEXEC PROGRAM FOLDER all_cases RANKS         the same, not where tests take turns
+#   tests/distributed/run.sh MPIEXEC PROGRAM FOLDER out_of_core RANKS       data of four times a device's memory, which is clamped
+#   tests/distributed/run.sh MPIEXEC PROGRAM FOLDER out_of_core_alone RANKS the same, not where tests take turns
 #   tests/distributed/run.sh MPIEXEC PROGRAM FOLDER faults RANKS
 # Exit status 77: no PoCL, of which every rank can have a device of its own; or tests take turns (SMEM_TEST_TURN).
 set -uo pipefail
 mpiexec="$1" program="$2" folder="$3" what="$4" ranks="$5"
 shift 5
 
-if [ "$what" = all_cases ]; then
-  [ -z "${SMEM_TEST_TURN:-}" ] || { echo "SKIPPED: tests/run --full has it"; exit 77; }
-  what=cases
-fi
+case "$what" in
+  all_cases | out_of_core_alone)
+    [ -z "${SMEM_TEST_TURN:-}" ] || { echo "SKIPPED: tests/run --full has it"; exit 77; }
+    ;;
+esac
 if [ -z "${OCL_ICD_VENDORS:-}" ]; then
   icd=$(grep -ls pocl /etc/OpenCL/vendors/*.icd | head -n 1)
   [ -n "$icd" ] || { echo "SKIPPED: no PoCL"; exit 77; }
@@ -29,7 +32,8 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 launch=("$mpiexec" --oversubscribe -np "$ranks")
 
 case "$what" in
-  cases) exec timeout --kill-after=10 500 "${launch[@]}" "$program" "$@" ;;
+  out_of_core*) SMEM_TEST_DEVICE_BYTES=8388608 exec timeout --kill-after=10 500 "${launch[@]}" "$program" -tc='out of core*' "$@" ;;
+  cases | all_cases) exec timeout --kill-after=10 500 "${launch[@]}" "$program" "$@" ;;
   faults) ;;
   *) echo "unknown: $what" >&2; exit 2 ;;
 esac
