@@ -4,6 +4,7 @@
 #   tests/distributed/run.sh MPIEXEC PROGRAM FOLDER all_cases RANKS         the same, not where tests take turns
 #   tests/distributed/run.sh MPIEXEC PROGRAM FOLDER out_of_core RANKS       data of four times a device's memory, which is clamped
 #   tests/distributed/run.sh MPIEXEC PROGRAM FOLDER out_of_core_alone RANKS the same, not where tests take turns
+#   tests/distributed/run.sh MPIEXEC SMEM FOLDER command RANKS              what the smem command does on ranks
 #   tests/distributed/run.sh MPIEXEC PROGRAM FOLDER faults RANKS
 # Exit status 77: no PoCL, of which every rank can have a device of its own; or tests take turns (SMEM_TEST_TURN).
 set -uo pipefail
@@ -34,6 +35,28 @@ launch=("$mpiexec" --oversubscribe -np "$ranks")
 case "$what" in
   out_of_core*) SMEM_TEST_DEVICE_BYTES=8388608 exec timeout --kill-after=10 500 "${launch[@]}" "$program" -tc='out of core*' "$@" ;;
   cases | all_cases) exec timeout --kill-after=10 500 "${launch[@]}" "$program" "$@" ;;
+  command)
+    bad=0
+    # says TEXT ARGUMENT…: the command's output has the text once, and it ends well.
+    says() {
+      local text="$1" output status=0
+      output=$(timeout --kill-after=10 200 "${launch[@]}" "$program" "${@:2}" 2>&1) || status=$?
+      if [ "$status" != 0 ] || [ "$(grep -Ec "$text" <<<"$output")" != 1 ]; then
+        printf 'smem %s: exit status %s, expected once "%s":\n%s\n' "${*:2}" "$status" "$text" "$output"
+        bad=1
+      fi
+    }
+    says "^ +$((ranks - 1))  " devices
+    says '^gemm .*16 x 24 x 32 ' bench distributed gemm --rows 16 --cols 24 --depth 32 --repetitions 1 \
+      --json "$folder/bench.json" --plot "$folder/bench.svg"
+    grep -q '"right": true' "$folder/bench.json" || { echo "bench.json: no result was compared"; bad=1; }
+    grep -q 'simulated' "$folder/bench.svg" || { echo "bench.svg: does not say what is simulated"; bad=1; }
+    launch=()
+    says 'efficiency' explain distributed sort --ranks 64
+    launch=("$mpiexec" --oversubscribe -np 1)
+    if "${launch[@]}" "$program" bench distributed nothing >/dev/null 2>&1; then echo "bench distributed nothing: was taken"; bad=1; fi
+    exit "$bad"
+    ;;
   faults) ;;
   *) echo "unknown: $what" >&2; exit 2 ;;
 esac
