@@ -25,7 +25,7 @@ namespace d = smem::distributed;
 
 namespace {
 
-std::atomic<std::size_t> live_bytes = 0, peak_bytes = 0, clamp_bytes = 0;
+std::atomic<std::size_t> live_bytes = 0, peak_bytes = 0, clamp_bytes = 0, written_bytes = 0;
 
 /// Bytes that a device of this test has; 0: it does not run.
 std::size_t device_bytes() {
@@ -33,18 +33,26 @@ std::size_t device_bytes() {
   return bytes != nullptr ? std::strtoull(bytes, nullptr, 10) : 0;
 }
 
-/// The clamp, while it lives.
+/// The clamp, while it lives. Of a call on data of so many bytes on this rank, which may come from main
+/// memory so many times.
 class Clamp {
  public:
-  Clamp() {
+  Clamp(std::size_t data_bytes, double times) : data_bytes_(data_bytes), times_(times) {
     peak_bytes = live_bytes.load();
+    written_bytes = 0;
     clamp_bytes = device_bytes();
   }
   ~Clamp() {
     clamp_bytes = 0;
     CHECK(peak_bytes <= device_bytes());
     CHECK(peak_bytes > device_bytes() / 4);  // it was used
+    CAPTURE(data_bytes_);
+    CHECK(static_cast<double>(written_bytes) <= times_ * static_cast<double>(data_bytes_));
   }
+
+ private:
+  std::size_t data_bytes_;
+  double times_;
 };
 
 /// The square root of the elements of `type_bytes` that, `times` over, are four times all devices.
@@ -56,8 +64,10 @@ std::size_t side_of(std::size_t type_bytes, std::size_t times) {
 
 }  // namespace
 
-extern "C" [[gnu::visibility("default")]] cl_mem CL_API_CALL clCreateBuffer(cl_context context, cl_mem_flags flags, std::size_t bytes,
-                                             void* host, cl_int* status) {
+extern "C" [[gnu::visibility("default")]] cl_mem CL_API_CALL clCreateBuffer(cl_context context,
+                                                                            cl_mem_flags flags,
+                                                                            std::size_t bytes, void* host,
+                                                                            cl_int* status) {
   static const auto real = reinterpret_cast<decltype(&clCreateBuffer)>(dlsym(RTLD_NEXT, "clCreateBuffer"));
   const std::size_t now = live_bytes += bytes;
   if (clamp_bytes != 0 && now > clamp_bytes) {
@@ -78,6 +88,15 @@ extern "C" [[gnu::visibility("default")]] cl_mem CL_API_CALL clCreateBuffer(cl_c
   return memory;
 }
 
+extern "C" [[gnu::visibility("default")]] cl_int CL_API_CALL clEnqueueWriteBuffer(
+    cl_command_queue queue, cl_mem buffer, cl_bool blocking, std::size_t offset, std::size_t bytes,
+    const void* from, cl_uint waits, const cl_event* wait_list, cl_event* event) {
+  static const auto real =
+      reinterpret_cast<decltype(&clEnqueueWriteBuffer)>(dlsym(RTLD_NEXT, "clEnqueueWriteBuffer"));
+  written_bytes += bytes;
+  return real(queue, buffer, blocking, offset, bytes, from, waits, wait_list, event);
+}
+
 TEST_CASE("out of core: transpose" * doctest::skip(device_bytes() == 0)) {
   const std::size_t rows = side_of(sizeof(int), 2), cols = rows + 77;
   std::vector<int> all(rows * cols);
@@ -85,7 +104,7 @@ TEST_CASE("out of core: transpose" * doctest::skip(device_bytes() == 0)) {
   d::Matrix<int> in(test::session(), rows, cols), out(test::session(), cols, rows);
   in.write(all);
   {
-    const Clamp clamp;
+    const Clamp clamp(in.local_elements() * sizeof(int), 2.2);  // blocks, then tiles
     d::transpose(in, out);
   }
   const std::vector<int> found = out.to_host();
@@ -105,7 +124,9 @@ TEST_CASE("out of core: gemm" * doctest::skip(device_bytes() == 0)) {
   left.write(a);
   right.write(b);
   {
-    const Clamp clamp;
+    // A once, and B for each band of C.
+    const Clamp clamp(left.local_elements() * sizeof(float),
+                      9 * static_cast<double>(test::session().ranks()));
     d::gemm(left, right, result);
   }
   // Freivalds: C x = A (B x), in whole numbers that doubles hold.
@@ -131,7 +152,7 @@ TEST_CASE("out of core: sort" * doctest::skip(device_bytes() == 0)) {
   d::Vector<std::uint32_t> in(test::session(), count), out(test::session(), count);
   in.write(keys);
   {
-    const Clamp clamp;
+    const Clamp clamp(in.local_elements() * sizeof(std::uint32_t), 5);
     d::sort(in, out);
   }
   std::sort(keys.begin(), keys.end());
@@ -146,7 +167,7 @@ TEST_CASE("out of core: heat" * doctest::skip(device_bytes() == 0)) {
   d::Grid<float> in(test::session(), size), out(test::session(), size);
   in.write(cells);
   {
-    const Clamp clamp;
+    const Clamp clamp(in.local_elements() * sizeof(float), 6);
     d::heat(in, out, heat);
   }
   const smem::Context context;
@@ -165,7 +186,7 @@ TEST_CASE("out of core: sum and scan" * doctest::skip(device_bytes() == 0)) {
   std::vector<int> wanted(count);
   std::inclusive_scan(all.begin(), all.end(), wanted.begin());
   {
-    const Clamp clamp;
+    const Clamp clamp(in.local_elements() * sizeof(int), 3.1);  // the sum, the totals, the scan
     CHECK(d::reduce(in, smem::ReduceOp::sum) == wanted.back());
     d::inclusive_scan(in, out);
   }

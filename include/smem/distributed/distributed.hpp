@@ -1,6 +1,7 @@
 /// smem: all of smem::distributed.
 #pragma once
 
+#include <smem/distributed/attention.hpp>
 #include <smem/distributed/data.hpp>
 #include <smem/distributed/gemm.hpp>
 #include <smem/distributed/histogram.hpp>
