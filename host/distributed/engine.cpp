@@ -8,6 +8,7 @@
 #include <starpu_scheduler.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
@@ -63,21 +64,18 @@ Value info_of(cl_device_id device, cl_device_info what) {
   return value;
 }
 
-// There is one StarPU, so there is one of each.
-bool workers_rest = false;
-starpu_task* (*pop_of_policy)(unsigned) = nullptr;
+bool workers_rest = false;  // there is one StarPU
 
-/// StarPU's workers call it over and over while they have nothing to do. Where cores are short, one that has
-/// come in vain a few times sleeps, so that the others, and a device that is these cores, get on.
-starpu_task* pop_or_sleep(unsigned context) {
-  thread_local unsigned vain = 0;
-  starpu_task* const task = pop_of_policy(context);
-  if (task != nullptr) {
-    vain = 0;
-  } else if (Pause::cores_are_short() && ++vain > 20) {
+/// Turns of a worker's loop since it had a task.
+thread_local unsigned turns_without_task = 0;
+
+/// StarPU's workers call it in every turn of their loops. Where cores are short, one that has had no task for
+/// some turns sleeps, so that the others, and a device that is these cores, get on.
+unsigned sleep_without_task(void*) {
+  if (starpu_worker_get_id() >= 0 && ++turns_without_task > 30) {
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
-  return task;
+  return 1;
 }
 
 }  // namespace
@@ -194,20 +192,15 @@ void Engine::start(const SessionOptions& options, int local_rank, int local_rank
   for (starpu_sched_policy** policy = starpu_sched_get_predefined_policies(); *policy != nullptr; ++policy) {
     known += known.empty() ? "" : ", ";
     known += (*policy)->policy_name;
-    if (scheduler == (*policy)->policy_name) policy_ = **policy;
+    if (scheduler == (*policy)->policy_name) conf.sched_policy = *policy;
   }
-  if (policy_.policy_name == nullptr) {
+  if (conf.sched_policy == nullptr) {
     fail({.operation = kSession,
           .argument = from_user != nullptr ? "STARPU_SCHED" : "options.scheduler",
           .expected = "a scheduler of StarPU: " + known,
           .got = scheduler});
     return;
   }
-  if (policy_.pop_task != nullptr) {
-    pop_of_policy = policy_.pop_task;
-    policy_.pop_task = &pop_or_sleep;
-  }
-  conf.sched_policy = &policy_;
   workers_rest = false;
   if (const int status = starpu_init(&conf); status != 0) {
     fail({.operation = kSession,
@@ -217,6 +210,7 @@ void Engine::start(const SessionOptions& options, int local_rank, int local_rank
     return;
   }
   runs_ = true;
+  if (Pause::cores_are_short()) hook_ = starpu_progression_hook_register(&sleep_without_task, nullptr);
   try {
     open_contexts();
   } catch (const std::exception& error) {
@@ -249,6 +243,7 @@ void Engine::stop() noexcept {
   contexts_.clear();
   if (std::exchange(runs_, false)) {
     wake_workers();
+    if (hook_ >= 0) starpu_progression_hook_deregister(std::exchange(hook_, -1));
     starpu_shutdown();
   }
   pinned_.reset();
@@ -319,6 +314,7 @@ void Engine::wait_for_tasks() {
 void Engine::run(void* buffers[], void* argument) {
   Work& work = *static_cast<Work*>(argument);
   Engine& engine = *work.engine;
+  turns_without_task = 0;
   if (engine.has_failed()) return;
   std::string device;
   try {

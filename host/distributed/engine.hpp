@@ -60,7 +60,7 @@ class Engine {
   bool homes_count_ = false;  ///< whether tasks run at home: several devices, and no scheduler was asked for
   std::vector<int> workers_;  ///< of StarPU, one a device
   std::size_t device_bytes_ = 0;
-  starpu_sched_policy policy_ = {};  ///< the scheduler's, with a pop_task that sleeps
+  int hook_ = -1;                    ///< of StarPU's workers' loops
   std::map<int, Context> contexts_;  ///< by StarPU's worker
   std::unique_ptr<PinnedMemory> pinned_;
   mutable std::mutex mutex_;

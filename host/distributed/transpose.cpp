@@ -74,7 +74,10 @@ void transpose(const Rows& in, Rows& out) {
                         target);
       };
       if (from.handle == nullptr && to.handle == nullptr) return;
-      if (from.rank == to.rank && !in_bands) {
+      // Between devices goes a tile, not a block.
+      if (from.rank == to.rank && !in_bands &&
+          (from.handle == nullptr || home_of(from.handle) == home_of(to.handle))) {
+        if (from.handle == nullptr) return;
         state.submit(
             "transpose", {{from.handle, Access::read}, {to.handle, Access::update}},
             [=](const Context& context, std::span<const Piece> pieces) {

@@ -186,7 +186,7 @@ const std::vector<Operation>& operations() {
        problem("gemm", 16384, 16384, 16384), gemm_of<float>},
       {"sort", "Keys, by splitters among samples", problem("sort", kMi), problem("sort", kGi), sort_of},
       {"heat", "Heat in a grid, halos every few steps", problem("heat", 512, 512, 1, 4, 200),
-       problem("heat", 1024, 1024, 1024, 4, 64), heat_of},
+       problem("heat", 1024, 1024, 1024, 4, 200), heat_of},
   };
   return all;
 }

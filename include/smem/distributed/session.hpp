@@ -38,8 +38,8 @@ struct SessionOptions {
   /// Bytes of each device's memory that are used; 0: all. Three quarters are for data, the rest for work
   /// areas of kernels. STARPU_LIMIT_OPENCL_MEM, in MiB, has precedence for the data. The same on all ranks.
   std::size_t device_bytes = 0;
-  /// The scheduler of StarPU: "eager", "lws", "dmda", "random", ...; empty: "eager" where a rank has one
-  /// device, else "lws". The environment variable STARPU_SCHED has precedence.
+  /// The scheduler of StarPU: "eager", "lws", "dmda", "random", ...; empty: a rank's devices each work on
+  /// blocks of their own. The environment variable STARPU_SCHED has precedence.
   std::string scheduler = {};
 };
 
