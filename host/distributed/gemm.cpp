@@ -133,9 +133,13 @@ void gemm(const Rows& a, const Rows& b, Rows& c, const Product& product) {
     for (const Block& block : c.blocks()) {
       if (block.handle == nullptr) continue;
       own.push_back(&block);
-      if (product.beta == 0) touch(state, block.handle);
     }
     const auto band_of = [&](std::size_t i) { return i * bands / own.size(); };
+    const auto begin_band = [&](std::size_t band) {
+      if (band != 0) state.throttle(1);
+      for (std::size_t i = 0; i < own.size() && product.beta == 0; ++i)
+        if (band_of(i) == band) touch(state, own[i]->handle);
+    };
 
     if (!is_ring) {
       // Every device begins with rows of B that lie on it, while those of others come.
@@ -145,6 +149,7 @@ void gemm(const Rows& a, const Rows& b, Rows& c, const Product& product) {
         return std::size_t{0};
       };
       for (std::size_t band = 0; band < bands && cols != 0; ++band) {
+        begin_band(band);
         for (std::size_t step = 0; step < panels.size(); ++step) {
           for (std::size_t i = 0; i < own.size(); ++i) {
             if (band_of(i) != band) continue;
@@ -168,6 +173,7 @@ void gemm(const Rows& a, const Rows& b, Rows& c, const Product& product) {
       place = Temporary(longest * cols, type.bytes);
     for (std::size_t i = 0; i < bands * panels.size(); ++i) {
       const std::size_t band = i / panels.size();
+      if (i % panels.size() == 0) begin_band(band);
       const Panel& panel = panels[i % panels.size()];
       const Handle memory = ring[i % kPanelsUnderWay].handle();
       if (panel.rows != 0 && memory != nullptr) {

@@ -45,6 +45,11 @@ class Sort {
       : state_(state), keys_(keys), out_(out), order_(order), type_(keys.type()) {
     for (const Block& block : keys.blocks())
       sizes_.push_back(block.rows * keys.row_elements());
+    for (int rank = 0; rank < state.ranks(); ++rank) {
+      const std::size_t rows = keys.layout().rows[static_cast<std::size_t>(rank)];
+      in_bands_ = in_bands_ || 3 * rows * keys.row_elements() * type_.bytes >
+                                   state.device_bytes() * state.devices_of(rank);
+    }
   }
 
   void run() {
@@ -240,6 +245,7 @@ class Sort {
         if (to == state_.rank()) runs_of[part].emplace_back(std::move(run), count);
       }
       sorted_[i] = Temporary();
+      if (in_bands_) state_.throttle(blocks());
     }
     for (std::size_t part = 0; part < parts; ++part) {
       std::vector<Run>& runs = runs_of[part];
@@ -251,6 +257,7 @@ class Sort {
         runs = std::move(merged);
       }
       if (!runs.empty()) parts_[part] = std::move(runs.front().first);
+      if (in_bands_) state_.throttle(blocks() / 2);
     }
   }
 
@@ -271,22 +278,23 @@ class Sort {
   /// The parts follow each other: where they overlap the blocks of `out`, they are copied there.
   void deliver() {
     const std::size_t bytes = type_.bytes;
+    std::vector<std::size_t> firsts = {0};  // of the parts
+    for (const std::size_t size : part_sizes_)
+      firsts.push_back(firsts.back() + size);
     for (const Block& block : out_.blocks()) {
       if (block.handle != nullptr) touch(state_, block.handle);
-    }
-    std::size_t part_first = 0;
-    for (std::size_t part = 0; part < part_sizes_.size(); ++part) {
-      const std::size_t part_end = part_first + part_sizes_[part];
-      for (const Block& block : out_.blocks()) {
-        const std::size_t block_first = block.first * out_.row_elements(),
-                          first = std::max(part_first, block_first),
-                          end = std::min(part_end, block_first + block.rows * out_.row_elements());
+      const std::size_t block_first = block.first * out_.row_elements(),
+                        block_end = block_first + block.rows * out_.row_elements();
+      for (std::size_t part = 0; part < part_sizes_.size(); ++part) {
+        const std::size_t first = std::max(firsts[part], block_first),
+                          end = std::min(firsts[part + 1], block_end);
         if (first >= end) continue;
         const std::size_t count = (end - first) * bytes;
-        move(state_, {keys_.blocks()[part].rank, parts_[part].handle(), (first - part_first) * bytes, count},
+        move(state_,
+             {keys_.blocks()[part].rank, parts_[part].handle(), (first - firsts[part]) * bytes, count},
              {block.rank, block.handle, (first - block_first) * bytes, count}, 1, count);
       }
-      part_first = part_end;
+      if (in_bands_) state_.throttle(2);
     }
   }
 
@@ -295,6 +303,7 @@ class Sort {
   Rows& out_;
   SortOrder order_;
   ElementType type_;
+  bool in_bands_ = false;           ///< whether keys, runs and results do not lie in the devices' memory
   std::vector<std::size_t> sizes_;  ///< elements of each block
   std::vector<Temporary> sorted_;
   std::vector<Splitter> splitters_;

@@ -14,7 +14,7 @@ namespace smem::distributed::detail {
 namespace {
 
 constexpr const char* kSession = "distributed::Session";
-constexpr std::size_t kMostElements = std::size_t{1} << 26;  // of a block
+constexpr std::size_t kMostElements = std::size_t{1} << 30;  // of a block; StarPU counts with 32 bits
 // A task uses three or four blocks, and one or two more tasks are made ready meanwhile.
 constexpr std::size_t kBlocksOfDevice = 12;
 
@@ -51,7 +51,7 @@ State::State(const SessionOptions& options) : options_(options), exceptions_(std
       [&](Signature& signature) {
         signature.add(options_.block_elements).add(options_.scheduler).add(options_.device_bytes);
         if (options_.block_elements > kMostElements) {
-          refuse(kSession, "options.block_elements", "0 to 2^26", std::to_string(options_.block_elements));
+          refuse(kSession, "options.block_elements", "0 to 2^30", std::to_string(options_.block_elements));
         }
         if (starpu_is_initialized() != 0) {
           throw Error(
@@ -114,6 +114,29 @@ void State::agree(const char* operation) {
   if (details.operation.empty()) details.operation = operation;
   if (!same && ranks() > 1) details.device = of_rank(first, details.device);
   throw_agreed(details);
+}
+
+void State::here(const std::function<void(const Context&)>& body) {
+  if (has_failed()) return;
+  const Context& context = engine_.contexts().begin()->second;
+  try {
+    body(context);
+  } catch (const std::exception& error) {
+    ErrorDetails details = details_of(error);
+    if (details.device.empty()) details.device = context.device().name;
+    engine_.fail(std::move(details));
+  }
+}
+
+void State::throttle(std::size_t tasks) {
+  wake_workers();
+  for (Pause pause; static_cast<std::size_t>(std::max(starpu_task_nsubmitted(), 0)) > tasks;) {
+    if (transport_.progress()) {
+      pause.reset();
+    } else {
+      pause.wait();
+    }
+  }
 }
 
 void State::settle() {

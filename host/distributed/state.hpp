@@ -67,6 +67,9 @@ class State {
   void submit(const std::string& name, const std::vector<Argument>& arguments, Session::Body body) {
     engine_.submit(name, arguments, std::move(body));
   }
+  /// Calls `body` now, with the context of this rank's first device, for results of a few bytes. What it
+  /// throws is kept as the failure of a task is.
+  void here(const std::function<void(const Context&)>& body);
   /// Sends the data of a handle to another rank, once the tasks before have written it. Does not wait.
   void send(Handle handle, int to, std::int64_t tag) { transport_.send(handle, to, tag); }
   /// The other end: writes all of the handle's data.
@@ -80,6 +83,11 @@ class State {
     return first;
   }
 
+  /// Waits until at most so many tasks of this rank have not ended. Where data exceeds the devices, tasks are
+  /// submitted block by block with it: those that are ready run in the order in which they became so, and
+  /// would bring all blocks for their first step before the second one. Called by all ranks at the same
+  /// places, as tasks may wait for messages.
+  void throttle(std::size_t tasks);
   /// Waits for tasks and messages of this rank.
   void settle();
   /// settle(), then agree().

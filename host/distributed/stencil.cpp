@@ -52,6 +52,16 @@ struct March {
   Advance advance;
 };
 
+/// Whether the grid, with halos, and the one of the next step do not lie in the devices' memory, on any rank.
+bool exceeds_devices(const State& state, const Rows& rows) {
+  for (int rank = 0; rank < state.ranks(); ++rank) {
+    const std::size_t bytes =
+        rows.layout().rows[static_cast<std::size_t>(rank)] * rows.row_elements() * rows.type().bytes;
+    if (3 * bytes > state.device_bytes() * state.devices_of(rank)) return true;
+  }
+  return false;
+}
+
 /// Parts of blocks, in the order in which they are computed. Where a block has neighbours on other devices,
 /// its rows beside them are parts of their own, which come first: their halos travel while the rest is
 /// computed.
@@ -127,6 +137,7 @@ void march(State& state, const Rows& in, Rows& out, const GridSize& size, const 
   // More than the grid is never read, but where it wraps: there its repetition is.
   const std::size_t reach = how.steps == 0 ? 0 : smem::detail::size_product(how.radius, per_halo);
   const auto halo = static_cast<std::ptrdiff_t>(how.wraps ? reach : std::min(reach, in.rows()));
+  const bool in_bands = exceeds_devices(state, in);
   std::vector<Part> parts = parts_of(state, in, halo, how.wraps);
   std::vector<Source> sources;
   for (const Block& block : in.blocks()) {
@@ -143,6 +154,7 @@ void march(State& state, const Rows& in, Rows& out, const GridSize& size, const 
       touch(state, part.now.handle());
     }
     fill(state, in, sources, part, false);
+    if (in_bands) state.throttle(4);
   }
   for (std::size_t done = 0; done < how.steps;) {
     sources.clear();
@@ -156,7 +168,10 @@ void march(State& state, const Rows& in, Rows& out, const GridSize& size, const 
     // A part's halos, then its steps: where not all parts lie in a device's memory, each comes once for both.
     for (Part& part : parts) {
       if (done != 0 && halo != 0) fill(state, in, sources, part, true);
-      if (part.now.handle() == nullptr) continue;
+      if (part.now.handle() == nullptr) {
+        if (in_bands) state.throttle(4);
+        continue;
+      }
       const GridSize cells = geometry.with_rows(part.rows());
       const Advance advance = how.advance;
       state.submit(how.operation, {{part.now.handle(), Access::read}, {part.next.handle(), Access::write}},
@@ -165,6 +180,7 @@ void march(State& state, const Rows& in, Rows& out, const GridSize& size, const 
                      advance(context, ConstGrid(from.buffer, type, cells, {.offset = from.offset}),
                              smem::Grid(to.buffer, type, cells, {.offset = to.offset}), count);
                    });
+      if (in_bands) state.throttle(4);
     }
     for (Part& part : parts) {
       std::swap(part.now, part.next);
@@ -173,17 +189,18 @@ void march(State& state, const Rows& in, Rows& out, const GridSize& size, const 
     }
     done += count;
   }
-  for (const Block& block : out.blocks()) {
-    if (block.handle != nullptr) touch(state, block.handle);
-  }
+  std::vector<bool> touched(out.blocks().size());
   for (const Part& part : parts) {
     const Block& block = out.blocks()[part.block];
     if (block.handle == nullptr) continue;
+    if (!touched[part.block]) touch(state, block.handle);
+    touched[part.block] = true;
     const std::size_t bytes = static_cast<std::size_t>(part.own_end - part.own) * row_bytes;
     const auto before = static_cast<std::size_t>(part.own - part.first),
                place = static_cast<std::size_t>(part.own - static_cast<std::ptrdiff_t>(block.first));
     move(state, {block.rank, part.now.handle(), before * row_bytes, bytes},
          {block.rank, block.handle, place * row_bytes, bytes}, 1, bytes);
+    if (in_bands) state.throttle(4);
   }
 }
 
@@ -194,16 +211,6 @@ void check_grids(const char* operation, const State& state, const Rows& in, cons
   if (&in == &out) refuse(operation, "out", "other data than in", "in itself");
   if (!(out.type() == in.type())) refuse(operation, "out", "the type of in", "another type");
   check_same_layout(operation, "out", out, in);
-}
-
-/// Whether the grid and the one of the next step do not lie in the devices' memory, on any rank.
-bool exceeds_devices(const State& state, const Rows& rows) {
-  for (int rank = 0; rank < state.ranks(); ++rank) {
-    const std::size_t bytes =
-        rows.layout().rows[static_cast<std::size_t>(rank)] * rows.row_elements() * rows.type().bytes;
-    if (2 * bytes > state.device_bytes() * state.devices_of(rank)) return true;
-  }
-  return false;
 }
 
 /// A halo is no larger than a block may be.

@@ -16,15 +16,21 @@ namespace {
 
 using std::size_t;
 
-/// Numbers that look random, the same on all ranks: those from `first` on.
+/// Numbers that look random, the same on all ranks: those from `first` on. They repeat after 2^22.
 template <class T>
 std::vector<T> numbers(size_t first, size_t count, std::uint32_t range) {
-  std::vector<T> all(count);
-  for (size_t i = 0; i < count; ++i) {
-    std::uint64_t x = (first + i + 1) * 0x9e3779b97f4a7c15u;
+  constexpr size_t kPeriod = size_t{1} << 22;
+  std::vector<T> pattern(std::min(count, kPeriod));
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    std::uint64_t x = ((first + i) % kPeriod + 1) * 0x9e3779b97f4a7c15u;
     x ^= x >> 32;
-    all[i] = static_cast<T>(static_cast<std::uint32_t>(x * 0xd6e8feb86659fd93u >> 32) % range);
+    pattern[i] = static_cast<T>(static_cast<std::uint32_t>(x * 0xd6e8feb86659fd93u >> 32) % range);
   }
+  std::vector<T> all;
+  all.reserve(count);
+  while (all.size() < count)
+    all.insert(all.end(), pattern.begin(),
+               pattern.begin() + static_cast<std::ptrdiff_t>(std::min(pattern.size(), count - all.size())));
   return all;
 }
 

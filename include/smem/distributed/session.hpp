@@ -31,7 +31,7 @@ class State;
 /// How a session divides data and schedules work.
 struct SessionOptions {
   /// Data is divided into blocks of at most so many elements, and into at least one block a device. 1 to
-  /// 2^26; 0: 2^26, or as many as let twelve blocks lie in the memory of the smallest device. StarPU moves
+  /// 2^30; 0: 2^30, or as many as let twelve blocks lie in the memory of the smallest device. StarPU moves
   /// whole blocks; where a device's memory is too small for all, blocks that are not in use go to main
   /// memory. The same on all ranks.
   std::size_t block_elements = 0;
