@@ -71,11 +71,33 @@ class Sort {
 
   void sort_blocks() {
     sorted_.resize(blocks());
+    samples_.resize(blocks());
     for (std::size_t i = 0; i < blocks(); ++i) {
       if (!is_mine(i)) continue;
       sorted_[i] = Temporary(sizes_[i], type_.bytes, home_of(keys_.blocks()[i].handle));
       sort_block(keys_.blocks()[i].handle, sorted_[i].handle());
+      sample(i);  // while the block is in the device's memory
+      if (in_bands_) state_.throttle(2);
     }
+  }
+
+  void sample(std::size_t i) {
+    const std::size_t count = samples_of(i);
+    std::vector<std::uint64_t> where;
+    for (std::size_t n = 0; n < count; ++n)
+      where.push_back(sample_place(sizes_[i], count, n));
+    const Temporary places(count, sizeof(std::uint64_t));
+    write_handle(state_, places.handle(), where.data(), 0, count * sizeof(std::uint64_t), false);
+    samples_[i] = Temporary(count, type_.bytes);
+    const ElementType type = type_;
+    state_.submit("gather",
+                  {{sorted_[i].handle(), Access::read},
+                   {places.handle(), Access::read},
+                   {samples_[i].handle(), Access::write}},
+                  [=](const Context& context, std::span<const Piece> pieces) {
+                    smem::gather(context, pieces[0].vector(type), pieces[1].vector(Scalar::uint64),
+                                 pieces[2].vector(type));
+                  });
   }
 
   void sort_block(Handle from, Handle to) {
@@ -94,22 +116,7 @@ class Sort {
     const std::size_t bytes = type_.bytes;
     for (std::size_t i = 0; i < blocks(); ++i) {
       if (!is_mine(i)) continue;
-      const std::size_t count = samples_of(i), elements = sizes_[i];
-      std::vector<std::uint64_t> where;
-      for (std::size_t sample = 0; sample < count; ++sample)
-        where.push_back(sample_place(elements, count, sample));
-      const Temporary samples(count, bytes), places(count, sizeof(std::uint64_t));
-      write_handle(state_, places.handle(), where.data(), 0, count * sizeof(std::uint64_t), false);
-      const ElementType type = type_;
-      state_.submit("gather",
-                    {{sorted_[i].handle(), Access::read},
-                     {places.handle(), Access::read},
-                     {samples.handle(), Access::write}},
-                    [=](const Context& context, std::span<const Piece> pieces) {
-                      smem::gather(context, pieces[0].vector(type), pieces[1].vector(Scalar::uint64),
-                                   pieces[2].vector(type));
-                    });
-      const Bytes of_block = bytes_of(state_, samples.handle(), count * bytes);
+      const Bytes of_block = bytes_of(state_, samples_[i].handle(), samples_of(i) * bytes);
       mine.insert(mine.end(), of_block.begin(), of_block.end());
     }
     Bytes all;
@@ -305,7 +312,7 @@ class Sort {
   ElementType type_;
   bool in_bands_ = false;           ///< whether keys, runs and results do not lie in the devices' memory
   std::vector<std::size_t> sizes_;  ///< elements of each block
-  std::vector<Temporary> sorted_;
+  std::vector<Temporary> sorted_, samples_;
   std::vector<Splitter> splitters_;
   Bytes splitter_keys_;
   std::vector<std::vector<std::size_t>> cuts_;

@@ -290,20 +290,21 @@ bool Transport::progress() {
     }
     did = true;
   }
-  for (std::size_t i = 0; i < posted_.size();) {
-    Message* const message = posted_[i];
+  // Some of them in turn: there can be thousands, and those that wait longest come first.
+  constexpr std::size_t kMostTested = 64;
+  for (std::size_t tested = std::min(kMostTested, posted_.size()); tested != 0; --tested) {
+    Message* const message = posted_.front();
+    posted_.pop_front();
     int done = 0;
     check(MPI_Testall(static_cast<int>(message->pieces.size()), message->pieces.data(), &done,
                       MPI_STATUSES_IGNORE),
           "MPI_Testall");
     if (done == 0) {
-      ++i;
+      posted_.push_back(message);
       continue;
     }
     starpu_data_release(message->handle);
     delete message;
-    posted_[i] = posted_.back();
-    posted_.pop_back();
     --under_way_;
     did = true;
   }

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -99,7 +100,7 @@ class Transport {
   std::mutex mutex_;
   std::vector<Message*> acquired_;  ///< by StarPU's threads, under mutex_
   std::atomic<bool> any_acquired_ = false;
-  std::vector<Message*> posted_;
+  std::deque<Message*> posted_;
   Traffic traffic_;
 };
 
