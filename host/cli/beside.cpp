@@ -41,6 +41,16 @@ void add_beside(CLI::App* command, const std::string& what, const std::string& s
   }
 }
 
+void take_beside(const std::vector<std::string>& words) {
+  if (words.size() < 2 || (words[0] != "bench" && words[0] != "explain")) return;
+  for (const Beside& one : kBeside) {
+    if (words[1] != one.name) continue;
+    std::vector<std::string> arguments(words.begin() + 2, words.end());
+    arguments.insert(arguments.begin(), words[0]);
+    become_beside(one.name, arguments);
+  }
+}
+
 bool is_one_of_several() {
   // Open MPI's, and those of launchers that speak PMI: MPICH, Intel MPI, Slurm.
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})

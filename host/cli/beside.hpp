@@ -22,6 +22,9 @@ struct Beside {
 
 /// Below `command`, one for each program: "smem bench distributed". `what`: the program's own word.
 void add_beside(CLI::App* command, const std::string& what, const std::string& summary);
+/// Goes on as a program where the words after "smem" are a command's and the program's name, whatever comes
+/// then: an operation's name would be taken for a command of smem's own.
+void take_beside(const std::vector<std::string>& words);
 /// Whether a launcher, such as mpirun, has started this process as one of several.
 bool is_one_of_several();
 /// Goes on as the program. \throws Error when it is not there.

@@ -43,6 +43,8 @@ int act(const std::string& what) {
     }
   } catch (const smem::Error& error) {
     std::printf("error: %s\n", error.what());
+    std::fflush(stdout);
+    std::this_thread::sleep_for(std::chrono::seconds(3));  // mpirun ends the others when the first one fails
     return 2;
   } catch (const std::exception&) {  // has left the session
     return 3;
