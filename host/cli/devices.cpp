@@ -1,4 +1,5 @@
 // smem devices: what each OpenCL device is, and the facts that plans are made of.
+#include "cli/beside.hpp"
 #include "cli/commands.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
@@ -136,7 +137,11 @@ void add_devices(CLI::App* root, int& exit_code) {
       ->add_option("-d,--device", *device,
                    "The device of --json: an index, a part of its name, gpu, cpu or accelerator")
       ->needs(json_flag);
-  command->callback([=, &exit_code] { exit_code = *json ? print_json(*device) : run(*verbose); });
+  command->callback([=, &exit_code] {
+    // Of several ranks one table: which rank has which devices.
+    if (is_one_of_several() && !*json && !*verbose) become_beside("distributed", {"devices"});
+    exit_code = *json ? print_json(*device) : run(*verbose);
+  });
 }
 
 }  // namespace smem::cli
