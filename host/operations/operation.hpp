@@ -115,10 +115,12 @@ Case case_of(std::string text, const Problem& problem,
 
 /// What sizes are chosen for.
 enum class Scale {
-  edges,  ///< tests: sizes around those of tiles and vectors
-  small,  ///< a quick look
-  usual,  ///< a CPU
-  large   ///< a GPU
+  edges,       ///< tests: sizes around those of tiles and vectors
+  small,       ///< a quick look
+  usual,       ///< a CPU
+  large,       ///< a GPU
+  weak_usual,  ///< a CPU: what is known to be weak there
+  weak         ///< a GPU: the same
 };
 
 /// A problem to be measured, in words.
@@ -134,9 +136,9 @@ inline Sample goal(const char* words, double share) {
   return sample;
 }
 
-/// The problems of each scale.
+/// The problems of each scale. An operation may be without weak ones.
 struct Samples {
-  std::vector<Sample> edges, small, usual, large;
+  std::vector<Sample> edges, small, usual, large, weak_usual, weak;
 };
 
 /// A variant, as a step of the ladder.
@@ -184,6 +186,10 @@ struct Operation {
 /// The scale for a device.
 inline Scale scale_for(const Device& device, bool small) {
   return small ? Scale::small : device.type == DeviceType::cpu ? Scale::usual : Scale::large;
+}
+/// The scale of what is weak on a device.
+inline Scale weak_scale_for(const Device& device) {
+  return device.type == DeviceType::cpu ? Scale::weak_usual : Scale::weak;
 }
 
 }  // namespace smem::operations

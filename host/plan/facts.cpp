@@ -61,6 +61,7 @@ void each_fact(Facts& d, const Visit& visit) {
   visit("cache_line_bytes", d.cache_line_bytes, Range{1, 65536});
   visit("clock_mhz", d.clock_mhz, Range{0, 1000000});
   visit("vector_bytes", d.vector_bytes, Range{0, 1024});
+  visit("wide_vectors", d.wide_vectors, kNone);
   visit("timer_ns", d.timer_ns, Range{0, 1000000000});
   visit("fp64", d.fp64, kNone);
   visit("fp16", d.fp16, kNone);

@@ -42,6 +42,8 @@ inline constexpr std::array<TileShape, 4> kCpuTiles{kCpuTile, kCpuTile, kCpuTile
 struct CpuTiles {
   std::size_t most_m = 384, most_n = 256;
   std::size_t depth_bytes = 192 * 4;
+  std::size_t wide_vector_bytes = 64;      ///< of vectors where those of 64 bytes are faster
+  std::size_t wide_depth_bytes = 192 * 4;  ///< the depth there
   std::size_t brought = 16;  ///< numbers that are multiplied in the time that one takes to come
 };
 

@@ -243,7 +243,7 @@ Attempt plan_variant(const Device& device, const ReduceByKeyProblem& problem, co
   Attempt attempt = variant == "cpu"         ? cpu(device, problem, parts)
                     : variant == "look_back" ? look_back(device, problem, fixed, parts)
                                              : reduce_then_scan(device, problem, fixed, parts);
-  return joined_parts(std::move(attempt), device, parts, 1, state_bytes(problem),
+  return joined_parts(std::move(attempt), device, parts, 1, state_bytes(problem), false,
                       [&](const Plan& plan) { return first(device, problem, fixed, plan); });
 }
 

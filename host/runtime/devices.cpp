@@ -11,6 +11,7 @@
 #include "runtime/local_memory.hpp"
 #include "runtime/matrix_unit.hpp"
 #include "runtime/status.hpp"
+#include "runtime/wide_vectors.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -252,6 +253,7 @@ Device facts_of(cl_device_id id) {
   if (device.type == DeviceType::cpu) {
     device.sub_group_width = 1;
     device.local_is_cache = true;  // whatever the driver calls it
+    device.wide_vectors = device.vector_bytes >= 64 && has_fast_wide_vectors();
   } else if (device.vendor == Vendor::nvidia) {
     add_nvidia_facts(id, device);
   } else if (device.vendor == Vendor::amd) {
