@@ -85,7 +85,7 @@ TEST_CASE("attention: plans that split keys") {
   };
   // Groups for every unit, whatever the number of sequences, and heads that share keys in one tile.
   const smem::Plan nvidia = plan("sm_90");
-  CHECK(nvidia.variant == "split_keys");
+  CHECK(nvidia.variant == "split_mma");
   CHECK(nvidia.tile_rows == 4);
   CHECK(nvidia.vector_width == 8);
   CHECK(nvidia.counters);
@@ -103,7 +103,10 @@ TEST_CASE("attention: plans that split keys") {
   const auto refused = [&](const smem::PlanOverrides& fixed) {
     return test::failure_of([&] { plan("sm_90", fixed); }).argument;
   };
+  CHECK(plan("sm_90", {.variant = "split_mma", .tile_cols = 8192}).groups() == 8);
+  CHECK(plan("sm_90", {.variant = "split_mma", .work_items = 256}).work_items() == 256);
   CHECK(refused({.variant = "split_keys", .tile_rows = 2}) == "variant");
+  CHECK(refused({.variant = "split_mma", .tile_rows = 2}) == "variant");
   CHECK(refused({.variant = "tiled", .tile_cols = 64}) == "tile_cols");
   CHECK(refused({.variant = "tiled", .work_items = 512}) == "work_items");
   // Many sequences, many queries, and few keys, are for others.
@@ -111,9 +114,17 @@ TEST_CASE("attention: plans that split keys") {
   CHECK(plan("sm_90").variant == "wgmma");
   p.batch = 1;
   CHECK(plan("cpu").variant == "cpu");
+  // Without matrix units, or with numbers that they do not multiply.
+  p.in = p.out = Scalar::float32;
+  CHECK(plan("sm_90").variant == "split_keys");
+  p.in = p.out = Scalar::half;
+  p.alignment = 8;
+  CHECK(plan("sm_90").variant == "split_keys");
+  p.alignment = 16;
+  CHECK(plan("sm_75").variant == "split_keys");
   p.keys = 64;
-  CHECK(plan("sm_90").variant != "split_keys");
+  CHECK(plan("sm_90").variant == "wgmma");
   p.keys = 8192;
   p.queries = 8192;
-  CHECK(plan("sm_90").variant != "split_keys");
+  CHECK(plan("sm_90").variant == "wgmma");
 }

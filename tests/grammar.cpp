@@ -158,6 +158,10 @@ namespace {
   CALL(smem::rms_norm(c, m, out))                                                              \
   CALL(smem::rms_norm(c, m, out, {}))                                                          \
   CALL(smem::rms_norm(c, m, out, {}, {}))                                                      \
+  CALL(smem::layer_norm_columns(c, m, out)) CALL(smem::layer_norm_columns(c, m, out, {}))      \
+  CALL(smem::layer_norm_columns(c, m, out, {}, {})) CALL(smem::rms_norm_columns(c, m, out))    \
+  CALL(smem::rms_norm_columns(c, m, out, {}))                                                  \
+  CALL(smem::rms_norm_columns(c, m, out, {}, {}))                                              \
   CALL(smem::rotary(c, m, out))                                                                \
   CALL(smem::rotary(c, m, out, {}))                                                            \
   CALL(smem::rotary(c, m, out, {}, {}))                                                        \
@@ -278,7 +282,8 @@ namespace {
   CALL(histogram, Histogram) CALL(histogram_weighted, WeightedHistogram) CALL(gemm, Gemm)       \
   CALL(separable, Separable) CALL(box, Box) CALL(window, Window) CALL(stencil, Stencil)         \
   CALL(conv2d, Conv2d) CALL(pool, Pool) CALL(global_pool, GlobalPool) CALL(heat, Heat)          \
-  CALL(moving_mean, MovingMean) CALL(softmax, Softmax) CALL(softmax_columns, SoftmaxColumns) CALL(top_k, TopK) CALL(norm, Norm)       \
+  CALL(moving_mean, MovingMean) CALL(softmax, Softmax) CALL(softmax_columns, SoftmaxColumns) CALL(top_k, TopK) CALL(norm, Norm) \
+  CALL(norm_columns, NormColumns)                                                              \
   CALL(rotary, Rotary) CALL(attention, Attention) CALL(append_to_cache, AppendToCache) CALL(rates, Rates)  \
   CALL(sort_rows, SortRows) CALL(sort_segments, SortSegments) CALL(gather, Gather) CALL(merge, Merge)  \
   CALL(bounds, Bounds) CALL(sort_by, SortBy) CALL(reduce_by_key, ReduceByKey)

@@ -169,6 +169,7 @@ TEST_CASE("keys: problems that differ in one member have plans of their own") {
   check_keys<smem::BoundsProblem>(smem::plan_bounds);
   check_keys<smem::SortByProblem>(smem::plan_sort_by);
   check_keys<smem::NormProblem>(smem::plan_norm);
+  check_keys<smem::NormColumnsProblem>(smem::plan_norm_columns);
   check_keys<smem::RotaryProblem>(smem::plan_rotary);
   check_keys<smem::HistogramProblem>(smem::plan_histogram);
   check_keys<smem::WeightedHistogramProblem>(smem::plan_histogram_weighted);

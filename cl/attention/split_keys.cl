@@ -65,10 +65,6 @@
 #define Q_PIECE (PACK < 4 ? PACK : 4)
 #define Q_PLACE(r, s, lane, e) ((((r) * K_STEPS + (s)) * (PACK / Q_PIECE) + (e) / Q_PIECE) * (TEAM * Q_PIECE) + (lane) * Q_PIECE + (e) % Q_PIECE)
 #define Q_ROOM (ROWS * K_STEPS * TEAM * PACK)
-// Partial sums in memory: ROWS times V_SLOT, then of each row the largest logit and the sum of weights; whole lines of caches.
-#define V_SLOT ((VALUE_SIZE + 3) / 4 * 4)
-#define SLOT ((ROWS * (V_SLOT + 2) + 31) / 32 * 32)
-#define AT_ONCE 8  // partial sums that a work-item reads at once
 #define UNROLLED _Pragma("unroll")
 
 // Packs as they are in memory, so that they are not waited for before they are needed; elements of 2 bytes by words.
@@ -99,62 +95,7 @@ static inline packed_vector widen(raw_pack raw) {
   return raw;
 #endif
 }
-#define SPLIT_ARGUMENTS ATTENTION_ARGUMENTS, uint chunk, global float *slots, UNUSED global uint *counters
-
-#include "attention/work.clh"
-
-// Writes the results of a row from column c on: `values`, a vector of them. `most` and `total`: of its keys.
-#define WRITE_ROW(r, c, number, values, most, total)                                              \
-  {                                                                                               \
-    const float first = FIRST_LARGEST(at, at.row + (r)), largest_now = fmax(first, most);         \
-    const float factor = exp2(most - shift_of(largest_now));                                      \
-    const float weights = first_sum(first, largest_now) + factor * (total), share = factor * share_of(weights); \
-    const ulong to = ROW_PLACE(at, at.row + (r), out) + (c);                                      \
-    UNROLLED                                                                                      \
-    for (uint e = 0; e < (number); ++e)                                                           \
-      if ((c) + e < VALUE_SIZE) store_result(out, to + e, (values)[e] * share);                   \
-    if (LSE && (c) == 0) lse[LSE_PLACE(at, at.row + (r))] = lse_of(largest_now, weights);         \
-  }
-
-#if ONE_LAUNCH
-#define READ_SLOT(type, from) (*(volatile global const type*)(from))
-#else
-#define READ_SLOT(type, from) (*(global const type*)(from))
-#endif
-// Combines the partial sums of a tile: those of its first group, whose slot is the second one, and of the `parts - 1` groups behind it.
-#define COMBINE(first_group, parts)                                                                         \
-  for (uint n = item; n < at.rows * (V_SLOT / 4); n += GROUP) {                                             \
-    const uint r = n / (V_SLOT / 4), c = n % (V_SLOT / 4) * 4;                                              \
-    float most = -INFINITY, total = 0;                                                                      \
-    float4 sum = 0;                                                                                         \
-    for (uint i = 0; i < (parts); i += AT_ONCE) {                                                           \
-      float2 numbers[AT_ONCE];                                                                              \
-      float4 sums_there[AT_ONCE];                                                                           \
-      UNROLLED                                                                                              \
-      for (uint k = 0; k < AT_ONCE; ++k) {                                                                  \
-        const uint part = min(i + k, (parts) - 1);                                                          \
-        global const float* const slot = slots + (ulong)(2 * ((first_group) + part) + (part == 0)) * SLOT;  \
-        sums_there[k] = READ_SLOT(float4, slot + r * V_SLOT + c);                                           \
-        numbers[k] = READ_SLOT(float2, slot + ROWS * V_SLOT + 2 * r);                                       \
-      }                                                                                                     \
-      const float before_these = most;                                                                      \
-      UNROLLED                                                                                              \
-      for (uint k = 0; k < AT_ONCE; ++k) most = fmax(most, numbers[k].x);                                   \
-      const float shift = shift_of(most), factor_before = exp2(before_these - shift);                       \
-      total *= factor_before;                                                                               \
-      sum *= factor_before;                                                                                 \
-      UNROLLED                                                                                              \
-      for (uint k = 0; k < AT_ONCE; ++k) {                                                                  \
-        if (i + k >= (parts)) continue;                                                                     \
-        const float weight = exp2(numbers[k].x - shift);                                                    \
-        total += weight * numbers[k].y;                                                                     \
-        sum += weight * sums_there[k];                                                                      \
-      }                                                                                                     \
-    }                                                                                                       \
-    float each[4];                                                                                          \
-    vstore4(sum, 0, each);                                                                                  \
-    WRITE_ROW(r, c, 4, each, most, total)                                                                 \
-  }
+#include "attention/split.clh"
 
 // Where the keys of the work-item's team are, of the turn that begins with number t of those that are seen.
 #if PAGED

@@ -69,11 +69,11 @@ void conv2d_depthwise(CONV2D_ARGUMENTS) {
     for (uint i = 0; i < LINES; ++i) {
       VALUE line[LINE];
       const bool is_there = (uint)(top + (int)i) < in_h;  // negative numbers are very large as unsigned ones
-      global const ELEMENT* row = from + (is_there ? (ulong)(top + (int)i) : 0) * in_pitch;
+      const long row = (long)(top + (int)i) * (long)in_pitch + left;  // its element 0 of the work-item, perhaps outside
 #pragma unroll
       for (uint j = 0; j < LINE; ++j) {
         line[j] = 0;
-        if (is_there && (uint)(left + (int)j) < in_w) line[j] = load_value(row, left + (int)j);
+        if (is_there && (uint)(left + (int)j) < in_w) line[j] = load_value(from, row + (int)j);
       }
 #pragma unroll
       for (uint r = 0; r < EACH_Y; ++r) {

@@ -21,6 +21,26 @@ DEFINE_TEAM_REDUCE(team_max, VALUE, larger_of)
 DEFINE_TEAM_REDUCE(team_sum, VALUE, sum_of)
 #endif
 
+// Merges packs of the row with its statistics so far.
+INLINED void count_packs(const packed_vector* v, VALUE* largest, VALUE* sum) {
+  VALUE most = *largest, part = 0;
+  UNROLLED
+  for (int k = 0; k < AT_ONCE; ++k) most = fmax(most, pack_max(v[k]));
+  const VALUE moved = shift_of(most);
+  UNROLLED
+  for (int k = 0; k < AT_ONCE; ++k) part += pack_sum(pack_exp(v[k] - moved));
+  *sum = *sum * exp(*largest - moved) + part;
+  *largest = most;
+}
+
+#if OPERATION != OP_LOGSUMEXP
+// Writes the results of pack `place`, whose elements are v.
+static inline void store_results(global RESULT* out, int place, int shift, int cols, int aligned, packed_vector v, VALUE moved, VALUE finish) {
+  const packed_vector less = v - moved;
+  store_row_pack(out, place * PACK - shift, cols, aligned, OPERATION == OP_SOFTMAX ? pack_exp(less) * finish : less - finish);
+}
+#endif
+
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void softmax_ahead(SOFTMAX_ARGUMENTS) {
   local raw_pack kept[PACKS] __attribute__((aligned(16)));
@@ -37,22 +57,33 @@ void softmax_ahead(SOFTMAX_ARGUMENTS) {
   }
   for (; r < all; r += get_num_groups(0)) {
     const int shift = from % PACK;
+    const bool goes_on = r + get_num_groups(0) < all;
+    const ulong next = row_place(goes_on ? r + get_num_groups(0) : r, rows, batch, in_offset, in_pitch, in_stride);
     VALUE largest = LEAST, sum = 0;
-    ROLLED
-    for (int first = item; first < CHUNKS * CHUNK; first += CHUNK) {
+    packed_vector v[AT_ONCE];
+    raw_pack held[HELD_PACKS];
+    (void)held;
+    UNROLLED
+    for (int c = 0; c < HELD; ++c) {
       WAIT_CHUNK();
-      packed_vector v[AT_ONCE];
-      VALUE most = largest, part = 0;
       UNROLLED
       for (int k = 0; k < AT_ONCE; ++k) {
-        v[k] = kept_pack(kept, first + k * GROUP, shift, cols, LEAST);
-        most = fmax(most, pack_max(v[k]));
+        const int place = item + c * CHUNK + k * GROUP;
+        held[c * AT_ONCE + k] = raw_of_pack(kept, place, shift, cols);
+        v[k] = pack_in_row(held[c * AT_ONCE + k], place, shift, cols, LEAST);
       }
-      const VALUE moved = shift_of(most);
+      count_packs(v, &largest, &sum);
       UNROLLED
-      for (int k = 0; k < AT_ONCE; ++k) part += pack_sum(pack_exp(v[k] - moved));
-      sum = sum * exp(largest - moved) + part;
-      largest = most;
+      for (int k = 0; k < AT_ONCE; ++k) copy_pack(kept, item + c * CHUNK + k * GROUP, in + next, next % PACK, goes_on ? cols : 0);
+      END_CHUNK();
+    }
+    ROLLED
+    for (int first = item + HELD * CHUNK; first < CHUNKS * CHUNK; first += CHUNK) {
+      WAIT_CHUNK();
+      UNROLLED
+      for (int k = 0; k < AT_ONCE; ++k) v[k] = kept_pack(kept, first + k * GROUP, shift, cols, LEAST);
+      count_packs(v, &largest, &sum);
+      END_CHUNK();
     }
     VALUE most = largest;
     team_max(&most, scratch, item, GROUP);
@@ -63,23 +94,29 @@ void softmax_ahead(SOFTMAX_ARGUMENTS) {
     const ulong to = row_place(r, rows, batch, out_offset, out_pitch, out_stride);
 #if OPERATION == OP_LOGSUMEXP
     if (item == 0) store_result(out + to, 0, finish);
+#else
+    const int aligned = to % PACK == (ulong)shift;
 #endif
-    const bool goes_on = r + get_num_groups(0) < all;
-    const ulong next = row_place(goes_on ? r + get_num_groups(0) : r, rows, batch, in_offset, in_pitch, in_stride);
     ROLLED
-    for (int first = item; first < CHUNKS * CHUNK; first += CHUNK) {
-#if OPERATION != OP_LOGSUMEXP
+    for (int first = item + HELD * CHUNK; first < CHUNKS * CHUNK; first += CHUNK) {
       UNROLLED
       for (int k = 0; k < AT_ONCE; ++k) {
-        const packed_vector less = kept_pack(kept, first + k * GROUP, shift, cols, LEAST) - moved;
-        store_row_pack(out + to, (first + k * GROUP) * PACK - shift, cols, to % PACK == (ulong)shift,
-                       OPERATION == OP_SOFTMAX ? pack_exp(less) * finish : less - finish);
-      }
+#if OPERATION != OP_LOGSUMEXP
+        const int place = first + k * GROUP;
+        store_results(out + to, place, shift, cols, aligned, kept_pack(kept, place, shift, cols, LEAST), moved, finish);
 #endif
+      }
       UNROLLED
       for (int k = 0; k < AT_ONCE; ++k) copy_pack(kept, first + k * GROUP, in + next, next % PACK, goes_on ? cols : 0);
       END_CHUNK();
     }
+#if OPERATION != OP_LOGSUMEXP
+    UNROLLED
+    for (int n = 0; n < HELD * AT_ONCE; ++n) {
+      const int place = item + n * GROUP;
+      store_results(out + to, place, shift, cols, aligned, pack_in_row(held[n], place, shift, cols, LEAST), moved, finish);
+    }
+#endif
     from = next;
   }
 }

@@ -2,9 +2,9 @@
 #include "cli/arguments.hpp"
 #include "cli/commands.hpp"
 #include "cli/described.hpp"
-#include "cli/measure.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
+#include "measure/measure.hpp"
 #include "operations/list.hpp"
 
 #include <smem/smem.hpp>

@@ -22,6 +22,8 @@ using operations::Case;
 using operations::Operation;
 
 struct Options : BenchOptions {
+  ShapeOptions shapes;
+  std::uint64_t seed = 0;
   WordValues words;
   std::string tile;
   std::vector<std::string> variants;
@@ -113,6 +115,25 @@ void check_cases(const Operation& operation, const Options& options) {
   }
 }
 
+/// --random and what belongs to it, of operations that draw problems; and --model.
+CLI::Option* add_shape_options(CLI::App* command, const Operation& operation, Options& options) {
+  CLI::Option* const random = command->add_option(
+      "--random", options.seed, "Measure problems that are drawn at random, the same of each seed");
+  const auto add = [&](const char* name, auto& to, const char* help) {
+    return command->add_option(name, to, help)->needs(random);
+  };
+  add("--shapes", options.shapes.shapes, "Problems of each kind; default: 60")->check(CLI::Range(1, 100000));
+  add("--kind", options.shapes.kinds, "Kind of problems; may be repeated; default: all")
+      ->check(CLI::IsMember(operation.draw.kinds));
+  add("--most", options.shapes.most, "Operations of a problem; default: 2e12, on CPUs 1e9")
+      ->check(CLI::Range(1e4, 1e15));
+  command->add_flag("--print", options.shapes.only_list, "Print the problems in words, and measure none")
+      ->needs(random);
+  command->add_flag("--model", options.shapes.model,
+                    "Measure all plans that the model chooses among, beside its predictions");
+  return random;
+}
+
 bool is_given(const CLI::App* command, const char* flag) {
   const CLI::Option* option = command->get_option_no_throw(flag);
   return option != nullptr && option->count() > 0;
@@ -148,7 +169,31 @@ void add_operation(CLI::App* bench, const Operation& operation, Measurements& me
                    "Repetitions of each measurement; default: up to 41, in about a second")
       ->check(CLI::Range(1, 1000));
   add_output_option(command, "--csv", options->csv, "Also write the rows to this file");
-  command->callback([&operation, &measurements, &exit_code, command, words, options] {
+  CLI::Option* random = nullptr;
+  if (!operation.draw.kinds.empty()) {
+    random = add_shape_options(command, operation, *options);
+    for (CLI::Option* const word : words)
+      random->excludes(word);
+    for (const char* const other : {"--tile", "--all-variants", "--goals", "--goals-small"}) {
+      random->excludes(command->get_option(other));
+      command->get_option("--model")->excludes(command->get_option(other));
+    }
+  }
+  command->callback([&operation, &measurements, &exit_code, command, words, options, random] {
+    const bool is_random = random != nullptr && random->count() > 0;
+    if (is_random) options->shapes.seed = options->seed;
+    if (is_random || (options->shapes.model && words.front()->count() > 0)) {
+      options->shapes.device = options->device;
+      if (options->variants.size() > 1) throw CLI::ValidationError("--variant", "one at most");
+      if (!options->variants.empty()) options->shapes.variant = options->variants.front();
+      if (!is_random) check_cases(operation, *options);
+      measurements.emplace_back([&operation, &exit_code, options, is_random] {
+        exit_code = std::max(
+            exit_code, bench_shapes(operation, options->shapes,
+                                    is_random ? std::vector<Case>() : cases_of(operation, options->words)));
+      });
+      return;
+    }
     const bool named =
         std::any_of(words.begin(), words.end(), [](const CLI::Option* word) { return word->count() > 0; });
     if (!named && !options->is_list()) {

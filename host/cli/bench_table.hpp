@@ -3,16 +3,17 @@
 #pragma once
 
 #include "cli/call_costs.hpp"
-#include "cli/measure.hpp"
 #include "cli/results.hpp"
 #include "cli/table.hpp"
 #include "cli/whole_file.hpp"
+#include "measure/measure.hpp"
 #include "operations/operation.hpp"
 
 #include <smem/smem.hpp>
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -56,6 +57,21 @@ int run_all_lists(const std::string& device, const Lists& lists);
 /// minutes there. \returns the rows, which are recorded too.
 std::vector<Result> measure_variants(const operations::Operation& operation, const std::string& device,
                                      bool small);
+
+/// What is measured of problems that are drawn at random, or of all that a model chooses among.
+struct ShapeOptions {
+  std::string device;
+  std::optional<std::uint64_t> seed;  ///< none: the given problems
+  std::size_t shapes = 60;            ///< of each kind
+  double most = 0;                    ///< operations of a problem; 0: as the device is
+  std::vector<std::string> kinds;     ///< empty: all
+  std::string variant;                ///< empty: the plan's own choice
+  bool model = false;                 ///< measures all candidates, not the choice alone
+  bool only_list = false;             ///< prints the problems, and measures none
+};
+/// \returns the exit code.
+int bench_shapes(const operations::Operation& operation, const ShapeOptions& options,
+                 std::vector<operations::Case> given);
 
 /// Fewer repetitions of what takes long.
 template <class Call>

@@ -1,7 +1,7 @@
 /// Described operations on the command line: their words as options, and a case's data on a device.
 #pragma once
 
-#include "cli/measure.hpp"
+#include "measure/measure.hpp"
 #include "operations/operation.hpp"
 
 #include <smem/smem.hpp>

@@ -28,6 +28,7 @@ namespace smem::operations {
   DO(softmax)               \
   DO(softmax_columns)       \
   DO(norm)                  \
+  DO(norm_columns)          \
   DO(rotary)                \
   DO(histogram)             \
   DO(histogram_weighted)    \

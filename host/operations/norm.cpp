@@ -1,5 +1,6 @@
 // norm, described: layer_norm and rms_norm.
 #include "operations/matrices.hpp"
+#include "operations/norms.hpp"
 #include "operations/operation.hpp"
 #include "operations/planes.hpp"
 
@@ -13,31 +14,8 @@ namespace smem::operations {
 
 namespace {
 
-/// Numbers from -8 to 8, of which float32 holds also the sum of two.
-double number_of(std::uint64_t random) { return static_cast<double>(random >> 44) * 0x1p-16 - 8; }
-/// Numbers from 0.5 to 1.5.
-double weight_of(std::uint64_t random) { return static_cast<double>(random >> 44) * 0x1p-20 + 0.5; }
-
-/// The arrays of a case, by their places among inputs and outputs.
-struct Arrays {
-  std::size_t weight, bias, residual;
-};
-Arrays arrays_of(const NormProblem& p) {
-  Arrays arrays{1, 1, 1};
-  arrays.bias += p.weight ? 1 : 0;
-  arrays.residual = arrays.bias + (p.bias ? 1 : 0);
-  return arrays;
-}
-
-/// What a result may differ by, of its size and of 1: roundings of sums of `cols` numbers, which err at
-/// random.
-double tolerance(Scalar in, std::size_t cols) {
-  const double unit = in == Scalar::float64 ? 0x1p-53 : 0x1p-24;
-  return unit * (16 + 4 * std::sqrt(static_cast<double>(cols)));
-}
-
 void compute_row(const NormProblem& p, double epsilon, std::size_t row, const HostArrays& arrays) {
-  const Arrays at = arrays_of(p);
+  const NormArrays at = norm_arrays(p);
   const std::size_t first = row * p.cols;
   const double count = static_cast<double>(p.cols);
   const auto x = [&](std::size_t i) {
@@ -78,10 +56,10 @@ Case read(const Words& words) {
   Case made = case_of(formatted("{} of {}{} x {} {}{}", name_of(p.op), batch_text(p.batch), p.rows, p.cols,
                                 name_of(p.in), p.out == p.in ? "" : formatted(" to {}", name_of(p.out))),
                       p, plan_norm);
-  made.in = {{"in", p.in, elements, {.number = number_of}}};
-  if (p.weight) made.in.push_back({"weight", p.weights, p.cols, {.number = weight_of}});
-  if (p.bias) made.in.push_back({"bias", p.weights, p.cols, {.number = weight_of}});
-  if (p.residual) made.in.push_back({"residual", p.in, elements, {.number = number_of}});
+  made.in = {{"in", p.in, elements, {.number = norm_number}}};
+  if (p.weight) made.in.push_back({"weight", p.weights, p.cols, {.number = norm_weight}});
+  if (p.bias) made.in.push_back({"bias", p.weights, p.cols, {.number = norm_weight}});
+  if (p.residual) made.in.push_back({"residual", p.in, elements, {.number = norm_number}});
   made.out = {{"out", p.out, elements}};
   if (p.sum) made.out.push_back({"sum", p.out, elements});
   for (const std::vector<ArrayRule>* rules : {&made.in, &made.out})
@@ -89,13 +67,13 @@ Case read(const Words& words) {
       made.bytes += static_cast<double>(rule.bytes());
   if (p.cols > 4096) made.slow = {"naive"};
   // Both results are rounded, so that they may be neighbours.
-  made.relative = tolerance(p.in, p.cols) + (p.out == Scalar::half       ? 0x1p-10
-                                             : p.out == Scalar::bfloat16 ? 0x1p-7
-                                                                         : 0);
+  made.relative = norm_tolerance(p.in, p.cols) + (p.out == Scalar::half       ? 0x1p-10
+                                                  : p.out == Scalar::bfloat16 ? 0x1p-7
+                                                                              : 0);
   // Differences from the mean may be small beside it; so may their sum with a bias.
-  made.absolute = 16 * tolerance(p.in, p.cols) + (p.out == Scalar::half ? 0x1p-24 : 0);
+  made.absolute = 16 * norm_tolerance(p.in, p.cols) + (p.out == Scalar::half ? 0x1p-24 : 0);
   made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
-    const Arrays at = arrays_of(p);
+    const NormArrays at = norm_arrays(p);
     Norm what{.epsilon = epsilon};
     if (p.weight) what.weight = arrays.in[at.weight].vector();
     if (p.bias) what.bias = arrays.in[at.bias].vector();

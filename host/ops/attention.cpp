@@ -255,7 +255,7 @@ void bind(const ops::Launching& launch, const Call& call, const AttentionProblem
     const std::size_t slice = launch.plan().number("slice"), first = launch.round() * slice;
     with(number(shared), number(first), number(std::min(slice, launch.plan().number("rows") - first)),
          launch.scratch(0, any));
-  } else if (launch.plan().variant == "split_keys") {
+  } else if (launch.plan().variant.starts_with("split_")) {
     with(number(launch.plan().number("chunk")), launch.scratch(0, any), launch.counters(any));
   } else {
     with();

@@ -1,4 +1,4 @@
-// layer_norm and rms_norm: views -> problem -> launch.
+// layer_norm and rms_norm along rows and columns: views -> problem -> launch.
 #include <smem/norm.hpp>
 
 #include "formatted.hpp"
@@ -36,9 +36,28 @@ struct Operands {
   Operand out{"out"}, sum{"sum"}, mean{"mean"}, factor{"reciprocal_deviation"};
 };
 
+/// A call along rows or columns.
+struct Call {
+  NormProblem p;
+  bool columns = false;
+
+  const char* operation() const {
+    if (columns) return p.op == NormOp::rms ? "rms_norm_columns" : "layer_norm_columns";
+    return name_of(p.op).data();
+  }
+  /// Elements of a row or a column, and their number.
+  std::size_t length() const { return columns ? p.rows : p.cols; }
+  std::size_t vectors() const { return plan::size_product(columns ? p.cols : p.rows, p.batch); }
+  NormColumnsProblem of_columns() const {
+    return {p.op, p.in, p.out, p.weights, p.weight, p.bias, p.residual, p.sum, p.rows, p.cols, p.batch};
+  }
+};
+
 std::string shape_of(const ConstMatrix& m) { return formatted("{} of {} x {}", m.batch, m.rows, m.cols); }
 
-void check_vectors(const char* operation, const NormProblem& p, const Norm& what) {
+void check_vectors(const Call& call, const Norm& what) {
+  const NormProblem& p = call.p;
+  const char* operation = call.operation();
   for (const auto& [name, vector] : {std::pair{"weight", what.weight}, {"bias", what.bias}}) {
     if (vector.buffer == nullptr) continue;
     const Scalar type = ops::number_type(operation, name, vector.type);
@@ -47,21 +66,23 @@ void check_vectors(const char* operation, const NormProblem& p, const Norm& what
       ops::refuse(operation, name, formatted("{}, as weight has", name_of(p.weights)),
                   std::string(name_of(type)));
     }
-    if (vector.size != p.cols)
-      ops::refuse(operation, name, formatted("{} elements, one for each of a row", p.cols), vector.size);
+    if (vector.size != call.length()) {
+      ops::refuse(
+          operation, name,
+          formatted("{} elements, one for each of a {}", call.length(), call.columns ? "column" : "row"),
+          vector.size);
+    }
   }
 }
 
-/// A result for each row.
-Operand of_rows(const char* operation, const char* name, const std::optional<Vector>& vector,
-                const NormProblem& p) {
+/// A result for each row or column.
+Operand of_vectors(const Call& call, const char* name, const std::optional<Vector>& vector) {
   if (!vector) return {name};
-  const Scalar type = ops::number_type(operation, name, vector->type);
-  plan::require_one_of(operation, name, type, {plan::row_value(p.in)});
-  const std::size_t rows = plan::size_product(p.rows, p.batch);
-  ops::check_room(operation, name, vector->size, rows);
+  const Scalar type = ops::number_type(call.operation(), name, vector->type);
+  plan::require_one_of(call.operation(), name, type, {plan::row_value(call.p.in)});
+  ops::check_room(call.operation(), name, vector->size, call.vectors());
   Vector written = *vector;
-  written.size = rows;
+  written.size = call.vectors();
   return {name, true, ops::as_matrix(written), true};
 }
 
@@ -79,31 +100,37 @@ void check_epsilon(const char* operation, const NormProblem& p, double epsilon) 
     ops::refuse(operation, "epsilon", formatted("a number from 0 to {}", most), epsilon);
 }
 
-NormProblem problem_of(const Context& context, NormOp op, const ConstMatrix& in, const Matrix& out,
-                       const Norm& what) {
-  const char* operation = name_of(op).data();
-  NormProblem p{.op = op,
-                .in = ops::number_type(operation, "in", in.type),
-                .out = ops::number_type(operation, "out", out.type),
-                .weight = what.weight.buffer != nullptr,
-                .bias = what.bias.buffer != nullptr,
-                .residual = what.residual.buffer != nullptr,
-                .sum = what.sum.has_value(),
-                .rows = in.rows,
-                .cols = in.cols,
-                .batch = in.batch};
+Call call_of(const Context& context, NormOp op, bool columns, const ConstMatrix& in, const Matrix& out,
+             const Norm& what) {
+  Call call{{.op = op}, columns};
+  const char* operation = call.operation();
+  NormProblem& p = call.p;
+  p = NormProblem{.op = op,
+                  .in = ops::number_type(operation, "in", in.type),
+                  .out = ops::number_type(operation, "out", out.type),
+                  .weight = what.weight.buffer != nullptr,
+                  .bias = what.bias.buffer != nullptr,
+                  .residual = what.residual.buffer != nullptr,
+                  .sum = what.sum.has_value(),
+                  .rows = in.rows,
+                  .cols = in.cols,
+                  .batch = in.batch};
   p.weights = plan::row_value(p.in);
   if (p.weight) p.weights = ops::number_type(operation, "weight", what.weight.type);
   if (p.bias && !p.weight) p.weights = ops::number_type(operation, "bias", what.bias.type);
-  plan::check_norm(context.device(), p);
-  return p;
+  if (columns)
+    plan::check_norm_columns(context.device(), call.of_columns());
+  else
+    plan::check_norm(context.device(), p);
+  return call;
 }
 
 /// The views, with all that needs no buffer checked.
-Operands operands_of(const NormProblem& p, const ConstMatrix& in, const Matrix& out, const Norm& what) {
-  const char* operation = name_of(p.op).data();
+Operands operands_of(const Call& call, const ConstMatrix& in, const Matrix& out, const Norm& what) {
+  const NormProblem& p = call.p;
+  const char* operation = call.operation();
   check_epsilon(operation, p, what.epsilon);
-  check_vectors(operation, p, what);
+  check_vectors(call, what);
   Operands o;
   o.in = {"in", true, in};
   check_matrix(operation, "out", out, p.out, in);
@@ -120,8 +147,8 @@ Operands operands_of(const NormProblem& p, const ConstMatrix& in, const Matrix& 
   }
   if (what.mean && p.op == NormOp::rms)
     ops::refuse(operation, "mean", "none, as no mean is subtracted", "a vector");
-  o.mean = of_rows(operation, "mean", what.mean, p);
-  o.factor = of_rows(operation, "reciprocal_deviation", what.reciprocal_deviation, p);
+  o.mean = of_vectors(call, "mean", what.mean);
+  o.factor = of_vectors(call, "reciprocal_deviation", what.reciprocal_deviation);
   return o;
 }
 
@@ -134,8 +161,8 @@ bool may_be(const Operand& read, const Operand& written, const Operands& o) {
 void check_memory(const Context& context, const char* operation, Operands& o, bool has_elements) {
   std::array<Operand*, 8> all{&o.in, &o.weight, &o.bias, &o.residual, &o.out, &o.sum, &o.mean, &o.factor};
   for (Operand* operand : all) {
-    const bool of_rows = operand == &o.mean || operand == &o.factor;
-    if (!operand->given || (!has_elements && !of_rows)) continue;
+    const bool of_vectors = operand == &o.mean || operand == &o.factor;
+    if (!operand->given || (!has_elements && !of_vectors)) continue;
     operand->memory = ops::check_view(context, operation, operand->name, operand->view, operand->written);
   }
   for (std::size_t w = 4; w < all.size(); ++w) {
@@ -156,8 +183,9 @@ void set_alignment(NormProblem& p, const Operands& o) {
   p.row_alignment = std::min(p.alignment, ops::row_alignment(o.in.view, o.in.memory));
 }
 
-cl::Event launch(const Context& context, const NormProblem& problem, const Operands& o, double epsilon,
+cl::Event launch(const Context& context, const Call& call, const Operands& o, double epsilon,
                  const CallOptions& options) {
+  const NormProblem& problem = call.p;
   const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
   // What is not there is not read: any buffer stands for it.
   const cl_mem any = o.out.used()    ? o.out.view.buffer
@@ -166,17 +194,17 @@ cl::Event launch(const Context& context, const NormProblem& problem, const Opera
   const auto buffer = [any](const Operand& operand) { return operand.used() ? operand.view.buffer : any; };
   const cl_uint flags =
       (o.mean.used() ? 1U : 0U) | (o.factor.used() ? 2U : 0U) | (problem.alignment >= 16 ? 4U : 0U);
-  const auto enqueue = [&](const ops::Launching& launching, auto typed_epsilon) {
+  // Kernels count the elements of a row or a column in 32 bits.
+  const auto enqueue = [&](const ops::Launching& launching, auto typed_epsilon, auto rows, auto cols) {
     const auto bind = [&](const auto&... more) {
       const ConstMatrix &in = o.in.view, &out = o.out.view, &residual = o.residual.view, &sum = o.sum.view;
       launching(buffer(o.in), number(in.offset), number(in.pitch), number(in.batch_stride), buffer(o.out),
-                number(out.offset), number(out.pitch), number(out.batch_stride), number(problem.rows),
-                static_cast<cl_int>(problem.cols), number(problem.batch), typed_epsilon, flags,
-                buffer(o.weight), number(o.weight.view.offset), buffer(o.bias), number(o.bias.view.offset),
-                buffer(o.residual), number(residual.offset), number(residual.pitch),
-                number(residual.batch_stride), buffer(o.sum), number(sum.offset), number(sum.pitch),
-                number(sum.batch_stride), buffer(o.mean), number(o.mean.view.offset), buffer(o.factor),
-                number(o.factor.view.offset), more...);
+                number(out.offset), number(out.pitch), number(out.batch_stride), rows, cols,
+                number(problem.batch), typed_epsilon, flags, buffer(o.weight), number(o.weight.view.offset),
+                buffer(o.bias), number(o.bias.view.offset), buffer(o.residual), number(residual.offset),
+                number(residual.pitch), number(residual.batch_stride), buffer(o.sum), number(sum.offset),
+                number(sum.pitch), number(sum.batch_stride), buffer(o.mean), number(o.mean.view.offset),
+                buffer(o.factor), number(o.factor.view.offset), more...);
     };
     const std::string& variant = launching.plan().variant;
     if (variant == "online" || variant == "split") {
@@ -185,39 +213,59 @@ cl::Event launch(const Context& context, const NormProblem& problem, const Opera
       bind();
     }
   };
-  return ops::run(context, name_of(problem.op).data(), plan_norm, problem, options,
-                  [&](const ops::Launching& launching) {
-                    if (problem.in == Scalar::float64) {
-                      enqueue(launching, static_cast<cl_double>(epsilon));
-                    } else {
-                      enqueue(launching, static_cast<cl_float>(epsilon));
-                    }
-                  });
+  const auto bind = [&](const ops::Launching& launching) {
+    const auto with = [&](auto typed_epsilon) {
+      if (call.columns) {
+        enqueue(launching, typed_epsilon, static_cast<cl_int>(problem.rows), number(problem.cols));
+      } else {
+        enqueue(launching, typed_epsilon, number(problem.rows), static_cast<cl_int>(problem.cols));
+      }
+    };
+    if (problem.in == Scalar::float64) {
+      with(static_cast<cl_double>(epsilon));
+    } else {
+      with(static_cast<cl_float>(epsilon));
+    }
+  };
+  if (call.columns)
+    return ops::run(context, call.operation(), plan_norm_columns, call.of_columns(), options, bind);
+  return ops::run(context, call.operation(), plan_norm, problem, options, bind);
 }
 
-cl::Event norm_of(const Context& context, NormOp op, const ConstMatrix& in, const Matrix& out,
+cl::Event norm_of(const Context& context, NormOp op, bool columns, const ConstMatrix& in, const Matrix& out,
                   const Norm& what, const CallOptions& options) {
-  const char* operation = name_of(op).data();
-  NormProblem problem = problem_of(context, op, in, out, what);
-  Operands operands = operands_of(problem, in, out, what);
-  const bool no_rows = plan::size_product(in.rows, in.batch) == 0;
-  if (no_rows || (ops::is_empty(in) && !what.mean && !what.reciprocal_deviation))
-    return ops::run_empty(context, operation, plan_norm, problem, options);
-  check_memory(context, operation, operands, !ops::is_empty(in));
-  if (!ops::is_empty(in)) set_alignment(problem, operands);
-  return launch(context, problem, operands, what.epsilon, options);
+  Call call = call_of(context, op, columns, in, out, what);
+  Operands operands = operands_of(call, in, out, what);
+  if (call.vectors() == 0 || (ops::is_empty(in) && !what.mean && !what.reciprocal_deviation)) {
+    if (columns)
+      return ops::run_empty(context, call.operation(), plan_norm_columns, call.of_columns(), options);
+    return ops::run_empty(context, call.operation(), plan_norm, call.p, options);
+  }
+  check_memory(context, call.operation(), operands, !ops::is_empty(in));
+  if (!ops::is_empty(in)) set_alignment(call.p, operands);
+  return launch(context, call, operands, what.epsilon, options);
 }
 
 }  // namespace
 
 cl::Event layer_norm(const Context& context, const ConstMatrix& in, const Matrix& out, const Norm& what,
                      const CallOptions& options) {
-  return norm_of(context, NormOp::layer, in, out, what, options);
+  return norm_of(context, NormOp::layer, false, in, out, what, options);
 }
 
 cl::Event rms_norm(const Context& context, const ConstMatrix& in, const Matrix& out, const Norm& what,
                    const CallOptions& options) {
-  return norm_of(context, NormOp::rms, in, out, what, options);
+  return norm_of(context, NormOp::rms, false, in, out, what, options);
+}
+
+cl::Event layer_norm_columns(const Context& context, const ConstMatrix& in, const Matrix& out,
+                             const Norm& what, const CallOptions& options) {
+  return norm_of(context, NormOp::layer, true, in, out, what, options);
+}
+
+cl::Event rms_norm_columns(const Context& context, const ConstMatrix& in, const Matrix& out, const Norm& what,
+                           const CallOptions& options) {
+  return norm_of(context, NormOp::rms, true, in, out, what, options);
 }
 
 }  // namespace smem

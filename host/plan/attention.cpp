@@ -2,6 +2,7 @@
 #include <smem/attention_plan.hpp>
 
 #include "formatted.hpp"
+#include "plan/knobs.hpp"
 #include "plan/attention_checks.hpp"
 #include "plan/attention_policy.hpp"
 #include "plan/attention_variants.hpp"
@@ -42,6 +43,12 @@ void define_problem(Launch& launch, const AttentionProblem& p) {
 }
 
 }  // namespace
+
+std::string plan::attention::no_vectors_of_units(const AttentionProblem& p) {
+  if (p.in == Scalar::float32) return "multiplies half and bfloat16 only";
+  if (p.alignment < 16) return "needs vectors that are aligned to 16 bytes";
+  return {};
+}
 
 Plan plan::attention::base_plan(const AttentionProblem& p, std::string_view variant, const char* file,
                                 const char* entry) {
@@ -167,13 +174,6 @@ Attempt tiled(const Device& device, const AttentionProblem& p) {
 /// Bytes of a vector in local memory, as cl/nvidia/attention/mma.cl has it.
 std::size_t mma_pitch(std::size_t size) { return round_up(size, 64) * 2; }
 
-/// Why its vectors are none for matrix units; empty: they are.
-std::string no_vectors_of_units(const AttentionProblem& p) {
-  if (p.in == Scalar::float32) return "multiplies half and bfloat16 only";
-  if (p.alignment < 16) return "needs vectors that are aligned to 16 bytes";
-  return {};
-}
-
 /// Results of a store.
 std::size_t results_at_once(const AttentionProblem& p) {
   return p.value_size % 2 == 0 && p.out_alignment >= 2 * size_of(p.out) ? 2 : 1;
@@ -240,6 +240,13 @@ Attempt wgmma(const Device& device, const AttentionProblem& p) {
                   {"PRODUCER_REGISTERS", tile.producer_registers},
                   {"CONSUMER_REGISTERS", tile.consumer_registers()},
                   {"OUT_VECTOR", results_at_once(p)}});
+    if (p.keys / (p.ragged && !p.paged ? at_least_1(p.batch) : 1) <= knob("X_TURNS", attention_policy(device).turns_keys)) {
+      const std::size_t tiles = plan.number("tiles"), in_turn = p.right_limit && knob("X_PAIRS", 1) ? 2 : 1;
+      const std::size_t units = size_product(p.kv_heads, p.ragged ? 1 : p.batch);
+      define(plan, "TURNS", in_turn);
+      set_groups(plan, tile.group(),
+                 std::min(device.compute_units, size_product(divide_up(tiles, in_turn), units)));
+    }
     // The units read queries, keys and values of each 64 rows in local memory.
     plan.prediction.local_bytes =
         attention_pairs(p) * 2 * (real(p.head_size) * (1.0 / 64 + 1 / real(keys)) + real(p.value_size) / 64);
@@ -309,6 +316,7 @@ Attempt plan_variant(const Device& device, const AttentionProblem& p, const Plan
   if (variant == "mma") return mma(device, p);
   if (variant == "wgmma") return wgmma(device, p);
   if (variant == "split_keys") return split_keys(device, p, fixed);
+  if (variant == "split_mma") return split_mma(device, p, fixed);
   return cpu(device, p);
 }
 
@@ -319,19 +327,21 @@ std::vector<std::string_view> preference(const Device& device, const AttentionPr
   const bool fills =
       16 * p.kv_heads * p.batch >= sixteenths * device.compute_units && !p.ragged && !p.key_lengths;
   if (is_for_split_keys(device, p) && fills && device.retargeting && p.in != Scalar::float32)
-    return {"wgmma", "split_keys", "mma", "tiled", "naive"};
-  if (is_for_split_keys(device, p)) return {"split_keys", "wgmma", "mma", "tiled", "naive"};
+    return {"wgmma", "split_mma", "split_keys", "mma", "tiled", "naive"};
+  if (is_for_split_keys(device, p)) return {"split_mma", "split_keys", "wgmma", "mma", "tiled", "naive"};
   return {"wgmma", "mma", "tiled", "naive"};
 }
 
 std::string why_not(const Device& device, const AttentionProblem& p, std::string_view variant,
                     const Plan& chosen) {
   if (variant == "naive") return "all weights go through global memory";
-  if (chosen.variant == "split_keys") return "only a few work-groups would read all the keys";
+  if (chosen.variant == "split_mma" && variant == "split_keys")
+    return "products without matrix units take longer than reads";
+  if (chosen.variant.starts_with("split")) return "only a few work-groups would read all the keys";
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
-  if (variant == "split_keys" && !is_for_split_keys(device, p))
+  if (variant.starts_with("split") && !is_for_split_keys(device, p))
     return "for a few queries with many keys; with more queries it reads keys repeatedly";
-  if (variant == "split_keys") return "wgmma's tiles fill the device, and read keys faster";
+  if (variant.starts_with("split")) return "wgmma's tiles fill the device, and read keys faster";
   if (variant == "mma") return "its warps wait for their own copies and products";
   return "matrix units multiply faster";
 }
@@ -339,6 +349,7 @@ std::string why_not(const Device& device, const AttentionProblem& p, std::string
 const Evidence& evidence(const Device& device, const AttentionProblem& /*p*/, const Plan& plan) {
   const AttentionPolicy& policy = attention_policy(device);
   if (plan.variant == "mma" || plan.variant == "wgmma") return policy.units;
+  if (plan.variant == "split_mma") return policy.split.mma_evidence;
   return plan.variant == "split_keys" ? policy.split.evidence : policy.evidence;
 }
 
@@ -351,7 +362,7 @@ constexpr Operation<AttentionProblem> kOperation{.what = "attention",
                                                  .why_not = why_not,
                                                  .evidence = evidence,
                                                  .one_work_item = "a thread has a tile",
-                                                 .with_tile = "split_keys"};
+                                                 .with_tile = "split"};
 
 void require_size(const char* argument, std::size_t size) {
   if (size >= 1 && size <= 256) return;
@@ -392,7 +403,7 @@ void plan::check_attention(const Device& /*device*/, const AttentionProblem& p) 
 }
 
 std::vector<std::string_view> attention_variants() {
-  return {"naive", "tiled", "split_keys", "mma", "wgmma", "cpu"};
+  return {"naive", "tiled", "split_keys", "split_mma", "mma", "wgmma", "cpu"};
 }
 
 Plan plan_attention(const Device& device, const AttentionProblem& problem, const PlanOverrides& overrides) {

@@ -53,12 +53,19 @@ inline constexpr Evidence kSplitMeasured{
     .what = "1 x 32 heads, 8 of keys, 131072 keys of 128 halves, against copy",
     .share = "0.78"};
 
+inline constexpr Evidence kSplitMmaMeasured{
+    .device = "H100",
+    .driver = "580.159",
+    .what =
+        "32 heads, 8 of keys, of 128 halves, against copy: 1 x 131072 keys, 64 x 1000, 64 x up to 8192 (Zipf)",
+    .share = "0.96, 0.88 and 0.77; split_keys 0.84, 0.76 and 0.63"};
 inline constexpr Evidence kSplitUnmeasured{
     .what = "no measurement yet: bytes on their way, and groups that registers let a unit hold"};
 
-/// Of "split_keys".
+/// Of "split_keys" and "split_mma".
 struct AttentionSplit {
   Evidence evidence = kSplitUnmeasured;
+  Evidence mma_evidence = kSplitUnmeasured;
   std::size_t group = 128;     ///< work-items
   std::size_t most_rows = 8;   ///< of a tile: 1, 2, 4, 8
   std::size_t most_pack = 8;   ///< elements of the widest read, of at most 16 bytes
@@ -68,7 +75,13 @@ struct AttentionSplit {
   std::size_t stages = 3;      ///< turns on their way by cp.async, or in use
   /// Of the launch: what a unit runs at once, of tiles of at most 4 rows, and of more.
   std::array<std::size_t, 2> groups_a_unit{3, 2};
-  // It is chosen for at most so many rows (queries times the heads that share keys) and at least so many
+  // Of "split_mma": work-items, sixteens of keys that a warp has at once, turns on their way or in use, and
+  // groups that a unit runs at once.
+  std::size_t mma_group = 128;
+  std::size_t mma_keys_each = 1;
+  std::size_t mma_stages = 3;
+  std::size_t mma_groups_a_unit = 2;
+  // Either is chosen for at most so many rows (queries times the heads that share keys) and at least so many
   // keys.
   std::size_t chosen_rows = 16;
   std::size_t chosen_keys = 256;
@@ -97,7 +110,9 @@ struct AttentionPolicy {
                                        {128, 2, 128, 5, 64, 40},
                                        {192, 2, 64, 4, 64, 40},
                                        {256, 2, 64, 4, 64, 40}}};
-  AttentionSplit split = {};  ///< of "split_keys"
+  /// Groups of "wgmma" take turns at tiles where a sequence has at most so many keys; 0: nowhere.
+  std::size_t turns_keys = 0;
+  AttentionSplit split = {};  ///< of "split_keys" and "split_mma"
   // Of "cpu", whose thread has a tile in its own cache:
   std::size_t cache_bytes = 768 * 1024;
   std::size_t cpu_rows = 192;     ///< of a thread, at most
@@ -130,7 +145,7 @@ inline constexpr AttentionPolicy kAttentionPolicies[] = {
      .evidence = kByReads,
      .units = kUnitsMeasured,
      .tiles = kNvidiaTiles,
-     .split = {.evidence = kSplitMeasured}},
+     .split = {.evidence = kSplitMeasured, .mma_evidence = kSplitMmaMeasured}},
     {.when = {.family = "nvidia", .compute_capability = 80}, .evidence = kByReads, .tiles = kNvidiaTiles},
     {.when = {.family = "nvidia"},
      .evidence = kByReads,

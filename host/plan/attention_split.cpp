@@ -1,7 +1,9 @@
-// The plan of attention that splits keys, for few queries: see cl/attention/split_keys.cl.
+// Plans of attention that split keys, for few queries: see cl/attention/split_keys.cl and
+// cl/nvidia/attention/split_mma.cl.
 #include "plan/attention_variants.hpp"
 
 #include "formatted.hpp"
+#include "plan/knobs.hpp"
 #include "plan/attention_checks.hpp"
 #include "plan/attention_policy.hpp"
 
@@ -52,11 +54,12 @@ struct Split {
                sizeof(float) +
            flags;
   }
-  /// Floats of partial sums, as the kernel counts them.
-  std::size_t slot(const AttentionProblem& p) const {
-    return round_up(rows * (round_up(p.value_size, 4) + 2), 32);
-  }
 };
+
+/// Floats of partial sums of a tile, as cl/attention/split.clh counts them.
+std::size_t slot_of(const AttentionProblem& p, std::size_t rows) {
+  return round_up(rows * (round_up(p.value_size, 4) + 2), 32);
+}
 
 }  // namespace
 
@@ -67,6 +70,35 @@ bool is_for_split_keys(const Device& device, const AttentionProblem& p) {
   const std::size_t keys = p.ragged && !p.paged ? p.keys / at_least_1(p.batch) : p.keys;
   return queries * sharing(p) <= policy.chosen_rows && keys >= policy.chosen_keys;
 }
+
+namespace {
+
+/// What plans that split keys share: tiles of `rows`, in groups of `group`, of which a unit has `a_unit`.
+Attempt plan_of_chunks(const Device& device, const AttentionProblem& p, const PlanOverrides& fixed,
+                       std::string_view variant, const char* file, std::size_t rows, std::size_t group,
+                       std::size_t a_unit) {
+  const AttentionSplit& policy = attention_policy(device).split;
+  if (fixed.tile_rows != 0 && fixed.tile_rows != rows) return formatted("its tiles have {} rows", rows);
+  const std::size_t chunk = std::min(fixed.tile_cols != 0 ? fixed.tile_cols : policy.chunk, kMostTokens);
+  const std::size_t tiles = at_least_1(count_tiles(p, rows, sharing(p)));
+  const std::size_t chunks = at_least_1(divide_up(p.keys, chunk));
+  const double all = real(tiles, chunks, p.kv_heads, p.ragged ? 1 : p.batch);
+  if (all >= 0x1p32) return formatted("{} chunks are more than it counts", all);
+  const std::size_t most =
+      std::min(static_cast<std::size_t>(all), device_fence(device) != 0 ? kMostCounters : kMaxTiles);
+  Plan plan = base_plan(p, variant, file, formatted("attention_{}", variant).c_str());
+  set_groups(plan, group, std::min(a_unit * device.compute_units, most));
+  plan.numbers = {{"tiles", tiles}, {"chunk", chunk}};
+  plan.tile_rows = rows;
+  plan.tile_cols = chunk;
+  const double read = real(p.kv_heads, p.ragged ? 1 : p.batch) * real(p.keys) * real(tiles - 1);
+  if (!p.ragged) plan.prediction.bytes_read += read * real(p.head_size + p.value_size) * real(size_of(p.in));
+  define(plan, {{"GROUP", group}, {"ROWS", rows}});
+  add_scratch(plan, 2 * plan.groups() * slot_of(p, rows) * sizeof(float));
+  return plan;
+}
+
+}  // namespace
 
 Attempt split_keys(const Device& device, const AttentionProblem& p, const PlanOverrides& fixed) {
   const AttentionSplit& policy = attention_policy(device).split;
@@ -84,36 +116,18 @@ Attempt split_keys(const Device& device, const AttentionProblem& p, const PlanOv
       return no_tile_fits(device);
     }
   }
-  if (fixed.tile_rows != 0 && fixed.tile_rows != split.rows)
-    return formatted("its tiles have {} rows", split.rows);
-  const std::size_t chunk = std::min(fixed.tile_cols != 0 ? fixed.tile_cols : policy.chunk, kMostTokens);
-  const std::size_t tiles = at_least_1(count_tiles(p, split.rows, sharing(p)));
-  const std::size_t chunks = at_least_1(divide_up(p.keys, chunk));
-  const double all = real(tiles, chunks, p.kv_heads, p.ragged ? 1 : p.batch);
-  if (all >= 0x1p32) return formatted("{} chunks are more than it counts", all);
-  const bool one_launch = device_fence(device) != 0;
-  const std::size_t wanted = policy.groups_a_unit[split.rows > 4 ? 1 : 0] * device.compute_units;
-  const std::size_t most = std::min(static_cast<std::size_t>(all), one_launch ? kMostCounters : kMaxTiles);
-  Plan plan = base_plan(p, "split_keys", "attention/split_keys.cl", "attention_split_keys");
-  set_groups(plan, split.group, std::min(wanted, most));
-  plan.numbers = {{"tiles", tiles}, {"chunk", chunk}};
-  plan.tile_rows = split.rows;
-  plan.tile_cols = chunk;
+  Attempt made = plan_of_chunks(device, p, fixed, "split_keys", "attention/split_keys.cl", split.rows,
+                                split.group, policy.groups_a_unit[split.rows > 4 ? 1 : 0]);
+  if (!made.plan) return made;
+  Plan& plan = *made.plan;
   plan.vector_width = split.pack;
   plan.items_per_work_item = split.pack * split.keys_each;
   plan.local_bytes = split.bytes(p, flags);
-  const double read = real(p.kv_heads, p.ragged ? 1 : p.batch) * real(p.keys) * real(tiles - 1);
-  if (!p.ragged) plan.prediction.bytes_read += read * real(p.head_size + p.value_size) * real(size_of(p.in));
-  define(plan, {{"GROUP", split.group},
-                {"TEAM", split.team},
-                {"ROWS", split.rows},
-                {"KEYS_EACH", split.keys_each},
-                {"PACK", split.pack}});
+  define(plan, {{"TEAM", split.team}, {"KEYS_EACH", split.keys_each}, {"PACK", split.pack}});
   if (is_nvidia_gpu(device))
     define(plan, {{"WARP_TEAMS", split.group % 32 == 0 ? 1 : 0}, {"STAGES", split.stages}});
   define_sub_group(device, plan);
-  add_scratch(plan, 2 * plan.groups() * split.slot(p) * sizeof(float));
-  if (one_launch) {
+  if (device_fence(device) != 0) {
     plan.counters = true;
     define(plan, {{"ONE_LAUNCH", 1}, {"DEVICE_FENCE", device_fence(device)}});
   } else {
@@ -129,8 +143,68 @@ Attempt split_keys(const Device& device, const AttentionProblem& p, const PlanOv
   plan.reason = formatted(
       "{} rows share each key that is read; groups get equal ranges of the chunks of {} keys, with {} keys "
       "in flight",
-      split.rows, chunk, split.turn());
-  return plan;
+      split.rows, plan.tile_cols, split.turn());
+  return made;
+}
+
+namespace {
+
+/// The sizes that cl/nvidia/attention/split_mma.cl is compiled with.
+struct SplitMma {
+  std::size_t rows, group, stages, keys_each;
+
+  std::size_t warps() const { return group / 32; }
+  std::size_t bytes(const AttentionProblem& p) const {
+    const std::size_t turn = warps() * 16 * keys_each;
+    const std::size_t vectors = (round_up(p.head_size, 64) + round_up(p.value_size, 64)) * size_of(p.in);
+    const std::size_t lists = p.ragged || p.key_lengths ? group : 0;
+    const std::size_t sums = warps() * (rows * (round_up(p.value_size, 16) + 4) + 2 * 2 * 8);
+    return stages * turn * vectors + (sums + lists) * sizeof(float) + 16;  // and a flag
+  }
+};
+
+}  // namespace
+
+Attempt split_mma(const Device& device, const AttentionProblem& p, const PlanOverrides& fixed) {
+  if (!is_nvidia_gpu(device) || compute_capability(device) < 80)
+    return "needs matrix units of sm_80 or later";
+  if (std::string reason = no_vectors_of_units(p); !reason.empty()) return reason;
+  const AttentionSplit& policy = attention_policy(device).split;
+  SplitMma split{.rows = std::min<std::size_t>(8, std::bit_ceil(at_least_1(p.queries * sharing(p)))),
+                 .group = group_wanted(fixed, policy.mma_group),
+                 .stages = knob("X_MSTAGES", policy.mma_stages),
+                 .keys_each = knob("X_MKEYS", policy.mma_keys_each)};
+  if (split.group % 32 != 0) return "its work-groups have whole warps";
+  while (split.bytes(p) > device.local_bytes || group_for(device, split.group, 0) != split.group) {
+    if (split.stages > 2) {
+      --split.stages;
+    } else if (split.keys_each > 1) {
+      split.keys_each /= 2;
+    } else if (split.group > 32) {
+      split.group /= 2;
+    } else {
+      return no_tile_fits(device);
+    }
+  }
+  constexpr std::size_t kReserved = 1024;  // bytes of each group, which the driver takes
+  const std::size_t bytes = split.bytes(p);
+  const std::size_t a_unit =
+      std::min(knob("X_MGROUPS", policy.mma_groups_a_unit), at_least_1((device.local_bytes + kReserved) / (bytes + kReserved)));
+  Attempt made = plan_of_chunks(device, p, fixed, "split_mma", "nvidia/attention/split_mma.cl", split.rows,
+                                split.group, a_unit);
+  if (!made.plan) return made;
+  Plan& plan = *made.plan;
+  plan.vector_width = 8;
+  plan.items_per_work_item = 8 * 16 * split.keys_each / 32;
+  plan.local_bytes = bytes;
+  plan.counters = true;
+  define(plan,
+         {{"KEYS_EACH", split.keys_each}, {"STAGES", split.stages}, {"DEVICE_FENCE", device_fence(device)}});
+  plan.reason = formatted(
+      "matrix units multiply {} rows by each key that is read; groups get equal ranges of the chunks of {} "
+      "keys, {} stages of {} keys a warp",
+      split.rows, plan.tile_cols, split.stages, 16 * split.keys_each);
+  return made;
 }
 
 }  // namespace smem::plan::attention

@@ -6,6 +6,7 @@
 #include "plan/variants.hpp"
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace smem::plan::attention {
@@ -22,8 +23,12 @@ inline std::size_t count_tiles(const AttentionProblem& p, std::size_t high, std:
 /// A plan that reads its inputs once.
 Plan base_plan(const AttentionProblem& p, std::string_view variant, const char* file, const char* entry);
 
-/// "split_keys".
+/// Why its vectors are none for matrix units; empty: they are.
+std::string no_vectors_of_units(const AttentionProblem& p);
+
+/// "split_keys", and "split_mma".
 Attempt split_keys(const Device& device, const AttentionProblem& p, const PlanOverrides& fixed);
+Attempt split_mma(const Device& device, const AttentionProblem& p, const PlanOverrides& fixed);
 /// Whether queries are so few, and keys so many, that it is the variant for them.
 bool is_for_split_keys(const Device& device, const AttentionProblem& p);
 

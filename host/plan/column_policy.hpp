@@ -2,6 +2,7 @@
 #pragma once
 
 #include "plan/policy.hpp"
+#include "plan/knobs.hpp"
 
 #include <cstddef>
 
@@ -41,6 +42,18 @@ inline constexpr ColumnPolicy kColumnPolicies[] = {
     {.evidence = {.what = "no measurement: rows of 32 columns, columns in local memory"}},
 };
 
-inline const ColumnPolicy& column_policy(const Device& device) { return row_for(kColumnPolicies, device); }
+inline const ColumnPolicy& column_policy(const Device& device) {
+  static thread_local ColumnPolicy c;
+  c = row_for(kColumnPolicies, device);
+  c.together_group = knob("X_TGROUP", c.together_group);
+  c.together_bytes = knob("X_TBYTES", c.together_bytes);
+  c.together_groups = knob("X_TGROUPS", c.together_groups);
+  c.together_parts = knob("X_TPARTS", c.together_parts);
+  c.width = knob("X_CWIDTH", c.width);
+  c.least_width = knob("X_CLEAST", c.least_width);
+  c.unroll = knob("X_CUNROLL", c.unroll);
+  c.rows_each = knob("X_CROWS", c.rows_each);
+  return c;
+}
 
 }  // namespace smem::plan

@@ -30,7 +30,8 @@ Plan base_plan(const ColumnWork& w, std::string_view variant, std::string_view k
     define(plan, one.name, one.value);
   define(plan, "PACK", 1);
   const double columns = real(w.cols, w.batch), elements = columns * real(w.rows);
-  plan.prediction.bytes_read = readings * elements * real(size_of(w.in));
+  const double element = w.element_read != 0 ? w.element_read : real(size_of(w.in));
+  plan.prediction.bytes_read = readings * elements * element + w.read_once;
   plan.prediction.bytes_written = columns * w.column_written + elements * w.element_written;
   plan.prediction.operations = w.operations * elements;
   return plan;
@@ -249,7 +250,7 @@ std::vector<std::string_view> column_preference(const Device& device, const Colu
   const bool few = real(blocks_of(w, policy.width)) < policy.blocks_a_unit * real(device.compute_units);
   if (few && group != 0 && count_parts(device, w, group) > 1) return {"split", "tiled", "online", "naive"};
   // Groups of a launch start in order and go on, so that none waits for one that cannot start.
-  if (policy.together && device.forward_progress && device.ordered_start) {
+  if (w.has_together && policy.together && device.forward_progress && device.ordered_start) {
     const Attempt shared = together(device, w, fixed.work_items);
     const std::size_t parts = shared.plan ? shared.plan->number("parts") : 0;
     if (parts > 1 && parts <= device.compute_units) return {"together", "tiled", "online", "naive"};

@@ -59,15 +59,19 @@ constexpr Operation<NormProblem> kNorm =
 
 }  // namespace
 
+void plan::check_norm_operands(const char* operation, Scalar in, Scalar weights, bool weight, bool bias,
+                               bool residual, bool sum) {
+  require_known(operation, "weights", weights);
+  if ((weight || bias) && weights != in)
+    require_one_of(operation, weight ? "weight" : "bias", weights, {row_value(in)});
+  if (sum && !residual) refuse(operation, "sum", "none, or a residual as well", "a sum without a residual");
+}
+
 void plan::check_norm(const Device& device, const NormProblem& p) {
   require_known("norm", "op", p.op, NormOp::rms);
   const char* operation = operation_name(p);
   check_rows(operation, device, p.in, p.out, p.rows, p.cols, p.batch);
-  require_known(operation, "weights", p.weights);
-  if ((p.weight || p.bias) && p.weights != p.in)
-    require_one_of(operation, p.weight ? "weight" : "bias", p.weights, {row_value(p.in)});
-  if (p.sum && !p.residual)
-    refuse(operation, "sum", "none, or a residual as well", "a sum without a residual");
+  check_norm_operands(operation, p.in, p.weights, p.weight, p.bias, p.residual, p.sum);
 }
 
 std::string_view name_of(NormOp op) {

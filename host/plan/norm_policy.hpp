@@ -15,7 +15,8 @@ inline constexpr RowPolicy kNormPolicies[] = {
                   .what = "layer_norm of 16384 x 16384 half (ahead) and float (shuffle), against copy",
                   .share = "0.59 and 0.70"},
      .ahead_packs = 2048,
-     .ahead_element = 2},
+     .ahead_element = 2,
+     .ahead_held = 64},
     {.when = {.family = "nvidia"},
      .evidence = {.what = "no measurement: a row in the registers of its work-items, 16 bytes a read"}},
     {.when = {.family = "intel"}, .evidence = kFromRegisters, .packs = 2, .kept_bytes = 32},
@@ -24,6 +25,6 @@ inline constexpr RowPolicy kNormPolicies[] = {
     {},
 };
 
-inline const RowPolicy& norm_policy(const Device& device) { return row_for(kNormPolicies, device); }
+inline const RowPolicy& norm_policy(const Device& device) { return knobbed(row_for(kNormPolicies, device)); }
 
 }  // namespace smem::plan

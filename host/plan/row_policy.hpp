@@ -2,6 +2,7 @@
 #pragma once
 
 #include "plan/policy.hpp"
+#include "plan/knobs.hpp"
 
 #include <cstddef>
 
@@ -22,6 +23,7 @@ struct RowPolicy {
   std::size_t ahead_each = 16;     ///< packs of a work-item, at most
   std::size_t ahead_items = 1024;  ///< work-items that a unit has at once, of 64 registers
   std::size_t ahead_values = 16;   ///< of a work-item, that are waited for together
+  std::size_t ahead_held = 0;      ///< bytes of its row that a work-item keeps in registers, at most
   /// Of "split": rows for each unit below which groups share them, and packs of a work-item of a part, at
   /// least.
   double rows_a_unit = 0.5;
@@ -33,6 +35,20 @@ struct RowPolicy {
   std::size_t groups_a_unit = 32;  ///< that a launch has at most
   std::size_t short_cols = 64;     ///< elements of rows of which a thread has a vector's number at once
 };
+
+inline const RowPolicy& knobbed(const RowPolicy& p) {
+  static thread_local RowPolicy c;
+  c = p;
+  c.packs = knob("X_PACKS", p.packs);
+  c.group = knob("X_GROUP", p.group);
+  c.most_group = knob("X_MOST_GROUP", p.most_group);
+  c.kept_bytes = knob("X_KEPT", p.kept_bytes);
+  c.ahead_items = knob("X_AITEMS", p.ahead_items);
+  c.ahead_values = knob("X_AVALUES", p.ahead_values);
+  c.ahead_each = knob("X_AEACH", p.ahead_each);
+  c.ahead_held = knob("X_HELD", p.ahead_held);
+  return c;
+}
 
 // ahead: an H200 made softmax of 16384 x 16384 at these shares of copy: float 0.87 (512 work-items; 1024:
 // 0.76; "shuffle" 0.69), half 0.84

@@ -22,6 +22,7 @@ Plan base_plan(const RowWork& w, std::string_view variant, std::string_view kern
   Plan plan = named_plan(w.operation, variant, formatted("{}/{}.cl", w.family, kernel),
                          formatted("{}_{}", w.family, kernel));
   define_row_types(plan, w.in, w.out);
+  if (knob("X_WORDS", 1) == 0) define(plan, "NO_WORDS", 1);
   for (const Define& one : w.defines)
     define(plan, one.name, one.value);
   const double rows = real(w.rows, w.batch), elements = rows * real(w.cols);
@@ -103,6 +104,11 @@ Team team_of(const RowPolicy& policy, std::size_t packs, std::size_t pack_bytes,
   return team;
 }
 
+/// Whether no pack of a row is in it in part, which a kernel on NVIDIA's GPUs is told.
+bool has_whole_packs(const Device& device, const RowWork& w, std::size_t pack) {
+  return knob("X_WHOLE", 1) != 0 && is_nvidia_gpu(device) && w.cols % pack == 0 && w.row_alignment >= pack * size_of(w.in);
+}
+
 Attempt registers(const Device& device, const RowWork& w, std::string_view variant, std::size_t wanted) {
   const bool shuffle = variant == "shuffle";
   if (shuffle && !is_nvidia_gpu(device)) return "needs NVIDIA's shuffle instructions";
@@ -126,6 +132,7 @@ Attempt registers(const Device& device, const RowWork& w, std::string_view varia
   plan.local_bytes = group * tree_bytes;
   define(plan, {{"GROUP", group}, {"TEAM", team.items}, {"UNROLL", team.unroll}, {"PACK", pack}});
   if (shuffle) define(plan, "SHUFFLES", 1);
+  if (has_whole_packs(device, w, pack)) define(plan, "WHOLE_PACKS", 1);
   plan.reason =
       formatted("{} work-items keep a row in registers, {} elements each; {}", team.items, team.unroll * pack,
                 shuffle ? "warps combine by shuffles" : "trees in local memory combine them");
@@ -192,6 +199,11 @@ Attempt ahead(const Device& device, const RowWork& w, std::size_t wanted) {
   plan.prediction.local_bytes = 3 * real(w.rows, w.batch, w.cols) * real(size_of(w.in));
   const std::size_t at_once = std::min(policy.packs, at_least_1(policy.ahead_values / row.pack));
   define(plan, {{"GROUP", best.items}, {"PACKS", best.packs}, {"PACK", row.pack}, {"AT_ONCE", at_once}});
+  const std::size_t chunk_bytes = at_once * row.pack * size_of(w.in);
+  const std::size_t held =
+      std::min(policy.ahead_held / chunk_bytes, divide_up(best.packs, at_once * best.items));
+  if (held > 0) define(plan, "HELD", held);
+  if (has_whole_packs(device, w, row.pack)) define(plan, "WHOLE_PACKS", 1);
   if (async) define(plan, "COPY_ASYNC", 1);
   if (best.keeps_weights) define(plan, "KEEP_WEIGHTS", 1);
   plan.reason = formatted("a row is copied to local memory while the row before is written; {} groups a unit",
@@ -311,6 +323,9 @@ std::vector<std::string_view> row_preference(const Device& device, const RowWork
   if (policy.ahead_packs != 0 && packs >= policy.ahead_packs && size_of(w.in) <= policy.ahead_element &&
       copies_async(device, w, pack))
     return {"ahead", "shuffle", "registers", "tiled", "online", "naive"};
+  // Longer rows than registers hold.
+  if (policy.ahead_packs != 0 && copies_async(device, w, pack))
+    return {"shuffle", "registers", "ahead", "tiled", "online", "naive"};
   return {"shuffle", "registers", "tiled", "online", "naive"};
 }
 

@@ -369,17 +369,11 @@ Attempt plan_variant(const Device& device, const ScanProblem& problem, const Pla
                     : variant == "look_back"        ? look_back(device, problem, fixed, parts)
                     : variant == "reduce_then_scan" ? reduce_then_scan(device, problem, fixed, parts)
                                                     : ladder(device, problem, fixed, variant, parts);
-  if (!attempt.plan) return attempt;
-  Plan& plan = *attempt.plan;
   const std::size_t sequences =
       by_columns ? problem.cols * problem.batch : at_least_1(problem.rows * problem.batch);
-  share_results(device, parts, sequences, state_bytes(problem), plan,
-                variant == "look_back" && uses_epochs(device, problem, parts));
-  if (!parts.two_launches) return attempt;
-  std::optional<Launch> before = first(device, problem, fixed, plan);
-  if (!before) return no_tile_fits(device);
-  plan.before.push_back(std::move(*before));
-  return attempt;
+  return joined_parts(std::move(attempt), device, parts, sequences, state_bytes(problem),
+                      variant == "look_back" && uses_epochs(device, problem, parts),
+                      [&](const Plan& plan) { return first(device, problem, fixed, plan); });
 }
 
 std::string why_not(const Device& device, const ScanProblem& /*problem*/, std::string_view variant,

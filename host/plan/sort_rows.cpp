@@ -279,10 +279,11 @@ Attempt cpu(const Device& device, const SortRowsProblem& p) {
   return plan;
 }
 
-// "keys_only" comes late: no device has measured it.
+// "keys_only" comes late where no device of the family has measured it.
 std::vector<std::string_view> preference(const Device& device, const SortRowsProblem& /*p*/,
                                          const PlanOverrides& /*fixed*/) {
   if (runs_cpu_variant(device)) return {"cpu", "network", "tile", "keys_only", "radix"};
+  if (sort_rows_policy(device).by_keys_only) return {"keys_only", "network", "tile", "radix"};
   return {"network", "tile", "keys_only", "radix"};
 }
 
@@ -290,7 +291,8 @@ std::string why_not(const Device& /*device*/, const SortRowsProblem& /*p*/, std:
                     const Plan& chosen) {
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
   if (variant == "radix") return "reads and writes every key in each pass";
-  if (variant == "keys_only") return "sorts keys alone; no device has measured it";
+  if (variant == "keys_only") return "sorts keys alone, by all of their bits; not measured on all devices";
+  if (chosen.variant == "keys_only" && variant != "tile") return "moves places with the keys";
   if (variant == "tile") return "local memory and barriers, for rows that registers hold";
   return "one thread a row";
 }

@@ -57,9 +57,9 @@ struct AttentionProblem {
 };
 
 /// The plan that attention() uses on `device`. Where it is "naive", launches before the main one make logits
-/// and weights in temporary memory, in rounds where they are many. "mma" is not chosen until it is measured.
-/// Overrides: `variant`, and of "split_keys" `work_items`, and `tile_cols`, a number of keys of which
-/// work-groups have whole multiples. \throws Error when the problem or the device does not allow it, the
+/// and weights in temporary memory, in rounds where they are many. Overrides: `variant`, and of "split_keys"
+/// and "split_mma" `work_items`, and `tile_cols`, a number of keys of which work-groups have whole multiples.
+/// \throws Error when the problem or the device does not allow it, the
 /// variant is unknown or cannot run this problem on this device, or another field was fixed; it names the
 /// field.
 SMEM_API Plan plan_attention(const Device& device, const AttentionProblem& problem,

@@ -19,10 +19,24 @@ enum class DeviceType { gpu, cpu, accelerator };
 /// Whose device it is: what decides which kernels can run, and the policies of plans.
 enum class Vendor { nvidia, amd, intel, other };
 
+/// Which instructions multiply small matrices, of half, bfloat16 and int8, for a whole sub-group. Those of
+/// NVIDIA follow from the architecture.
+enum class MatrixUnit {
+  none,
+  mfma,        ///< AMD's of gfx90a
+  mfma_cdna3,  ///< AMD's of gfx942 and gfx950
+  wmma,        ///< AMD's of gfx11
+  wmma_rdna4,  ///< AMD's of gfx12
+  dpas8,       ///< Intel's, of sub-groups of 8
+  dpas16       ///< Intel's, of sub-groups of 16
+};
+
 /// "gpu", "cpu" or "accelerator".
 SMEM_API std::string_view name_of(DeviceType type);
 /// "nvidia", "amd", "intel" or "other".
 SMEM_API std::string_view name_of(Vendor vendor);
+/// "none", "mfma", "mfma_cdna3", "wmma", "wmma_rdna4", "dpas8" or "dpas16".
+SMEM_API std::string_view name_of(MatrixUnit unit);
 
 /// Limits of the unit that shares local memory among its work-groups: an NVIDIA SM, an AMD compute unit, an
 /// Intel Xe core. 0: unknown.
@@ -112,6 +126,13 @@ struct Device {
   /// refuses one after all, the problem gets the plan of a device without.
   bool retargeting = false;
 
+  /// The matrix unit that kernels may use. A device of AMD or Intel that should have one multiplies a
+  /// fragment of each type when it is opened first; where the driver's compiler does not take it, or a result
+  /// is wrong: none.
+  MatrixUnit matrix_unit = MatrixUnit::none;
+  /// The unit is not there: kernels emulate it, slowly, for tests of its layouts. Plans do not choose it.
+  bool emulated_unit = false;
+
   /// What its driver breaks: known of the driver, or found by `smem selftest`.
   std::vector<BrokenVariant> broken;
 
@@ -133,8 +154,9 @@ SMEM_API UnitLimits unit_limits(const Device& device);
 /// understood), `cache=BYTES`, `work_group=N`, `fp64=0`, `forward_progress=0`, `ordered_start=0`,
 /// `retargeting=0`, `poll_limit=N`, `compute_units=N`, `sub_group=N`, which plans for sub-groups of N and,
 /// where the device's own are others, without sub-group functions, and `broken=OPERATION/VARIANT` or
-/// `broken=OPERATION/VARIANT/TYPE`, which adds to Device::broken. The environment variable SMEM_CLAMP applies
-/// it to every device that smem opens. \throws Error naming the entry that is not understood.
+/// `broken=OPERATION/VARIANT/TYPE`, which adds to Device::broken. `matrix_unit=NAME` emulates that unit,
+/// unless it is the device's own, and `matrix_unit=none` takes it away. The environment variable SMEM_CLAMP
+/// applies it to every device that smem opens. \throws Error naming the entry that is not understood.
 SMEM_API Device clamp(Device device, std::string_view text);
 
 }  // namespace smem

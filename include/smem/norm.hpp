@@ -1,4 +1,4 @@
-/// smem: layer normalisation and root mean square normalisation of rows.
+/// smem: layer normalisation and root mean square normalisation of rows and columns.
 #pragma once
 
 #include <smem/context.hpp>
@@ -61,5 +61,16 @@ SMEM_API cl::Event layer_norm(const Context& context, const ConstMatrix& in, con
 /// B. Zhang and R. Sennrich, "Root mean square layer normalization", 2019.
 SMEM_API cl::Event rms_norm(const Context& context, const ConstMatrix& in, const Matrix& out,
                             const Norm& what = {}, const CallOptions& options = {});
+
+/// layer_norm() of each column of each matrix of the batch, such as the channels of each pixel of a picture
+/// [channels, pixels]. Here weight and bias have an element for each row, mean and reciprocal deviation at
+/// least cols * batch elements, one for each column. Columns have at most 2^30 elements. Columns that fit
+/// local memory are read once, longer ones twice. All else as layer_norm().
+SMEM_API cl::Event layer_norm_columns(const Context& context, const ConstMatrix& in, const Matrix& out,
+                                      const Norm& what = {}, const CallOptions& options = {});
+
+/// rms_norm() of each column. All else as layer_norm_columns().
+SMEM_API cl::Event rms_norm_columns(const Context& context, const ConstMatrix& in, const Matrix& out,
+                                    const Norm& what = {}, const CallOptions& options = {});
 
 }  // namespace smem

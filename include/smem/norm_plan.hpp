@@ -60,4 +60,38 @@ SMEM_API Plan plan_norm(const Device& device, const NormProblem& problem,
 /// The names of all variants, slowest idea first; the one for CPUs last.
 SMEM_API std::vector<std::string_view> norm_variants();
 
+/// A norm along columns without its data: all that a plan depends on.
+struct NormColumnsProblem {
+  NormOp op = NormOp::layer;         ///< what is computed
+  Scalar in = Scalar::float32;       ///< type of the input and the residual
+  Scalar out = Scalar::float32;      ///< type of the results and the sum
+  Scalar weights = Scalar::float32;  ///< type of weight and bias; not used without either
+  bool weight = false;               ///< whether there is a weight
+  bool bias = false;                 ///< whether there is a bias
+  bool residual = false;             ///< whether a residual is added to the input first
+  bool sum = false;                  ///< whether that sum is written too
+  std::size_t rows = 0;              ///< elements of a column
+  std::size_t cols = 0;              ///< of a matrix
+  std::size_t batch = 1;             ///< matrices
+
+  /// The operation, as `smem tune` calls it.
+  std::string_view name() const { return "norm_columns"; }
+  /// Its members, for keys, texts and tuning (see fields.hpp).
+  auto fields() const {
+    using namespace smem::fields;
+    return std::tuple(choice("op", op), choice("in", in), choice("out", out), choice("weights", weights),
+                      choice("weight", weight), choice("bias", bias), choice("residual", residual),
+                      choice("sum", sum), extent("rows", rows), extent("cols", cols), extent("batch", batch));
+  }
+};
+
+/// The plan that layer_norm_columns() and rms_norm_columns() use on `device`. In the plan "split", a launch
+/// before the main one stores the statistics of parts of columns in temporary memory. Overrides and errors:
+/// as plan_norm().
+SMEM_API Plan plan_norm_columns(const Device& device, const NormColumnsProblem& problem,
+                                const PlanOverrides& overrides = {});
+
+/// The names of all variants, slowest idea first; the one for CPUs last.
+SMEM_API std::vector<std::string_view> norm_columns_variants();
+
 }  // namespace smem

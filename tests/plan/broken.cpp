@@ -139,6 +139,10 @@ std::vector<Case> cases() {
        [](const Device& d, const PlanOverrides& o) {
          return smem::plan_softmax_columns(d, {.rows = 1024, .cols = 1024}, o);
        }},
+      {"norm_columns", "float32", smem::norm_columns_variants(),
+       [](const Device& d, const PlanOverrides& o) {
+         return smem::plan_norm_columns(d, {.rows = 1024, .cols = 1024}, o);
+       }},
       {"top_k", "float32", smem::top_k_variants(),
        [](const Device& d, const PlanOverrides& o) {
          return smem::plan_top_k(d, {.rows = 16, .cols = 4096, .k = 8}, o);

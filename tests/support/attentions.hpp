@@ -46,7 +46,7 @@ struct AttentionCase {
   bool tokens_first = false, gaps = false;
   Logits logits = Logits::usual;
   std::string variant = {};
-  std::size_t chunk = 0;  ///< keys, fixed, of "split_keys"
+  std::size_t chunk = 0;  ///< keys, fixed, of variants that split them
 
   bool ragged() const { return !query_offsets.empty(); }
   std::size_t sequences() const { return ragged() ? query_offsets.size() - 1 : batch; }

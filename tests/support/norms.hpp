@@ -20,25 +20,30 @@ namespace test {
 /// Which result is written over which input.
 enum class NormInPlace { none, out_in, out_residual, sum_residual, both };
 
+/// Of columns, `rows` counts those, and `cols` their elements.
 struct NormCase {
   smem::NormOp op = smem::NormOp::layer;
   smem::Scalar in = smem::Scalar::float32, out = smem::Scalar::float32, weights = smem::Scalar::float32;
   bool weight = false, bias = false, residual = false, sum = false, statistics = false;
   std::size_t rows = 9, cols = 1, batch = 1;
-  bool gaps = false;
+  bool columns = false, gaps = false;
   NormInPlace in_place = NormInPlace::none;
   double epsilon = 1e-5;
   std::string variant = {};
   std::size_t work_items = 0;  ///< fixed, where it is not 0
 
   Tested tested() const {
-    return {std::string(name_of(op)), variant, fmt::format("{} to {}", name_of(in), name_of(out))};
+    return {std::string(name_of(op)) + (columns ? "_columns" : ""), variant,
+            fmt::format("{} to {}", name_of(in), name_of(out))};
   }
+  std::size_t down() const { return columns ? cols : rows; }
+  std::size_t across() const { return columns ? rows : cols; }
   std::string text() const {
     return fmt::format(
-        "{} of {} of {} x {}, {} to {}{}{}{}{}{}{}, in place {}, epsilon {}, variant \"{}\", {} work-items",
-        name_of(op), batch, rows, cols, name_of(in), name_of(out), weight ? ", weight" : "",
-        bias ? ", bias" : "", residual ? ", residual" : "", sum ? ", sum" : "",
+        "{} of {} {} of {} x {}, {} to {}{}{}{}{}{}{}, in place {}, epsilon {}, variant \"{}\", {} "
+        "work-items",
+        name_of(op), columns ? "columns of" : "rows of", batch, rows, cols, name_of(in), name_of(out),
+        weight ? ", weight" : "", bias ? ", bias" : "", residual ? ", residual" : "", sum ? ", sum" : "",
         statistics ? ", statistics" : "", gaps ? ", gaps" : "", static_cast<int>(in_place), epsilon, variant,
         work_items);
   }
@@ -74,8 +79,10 @@ inline double element_of(const NormCase& c, std::size_t row, std::size_t i, Rand
 /// A view's place in its buffer.
 inline smem::Extent extent_of(const NormCase& c, std::size_t offset, std::size_t gap) {
   if (!c.gaps) return {.batch = c.batch};
-  return {
-      .offset = offset, .pitch = c.cols + gap, .batch = c.batch, .batch_stride = c.rows * (c.cols + gap) + 5};
+  return {.offset = offset,
+          .pitch = c.across() + gap,
+          .batch = c.batch,
+          .batch_stride = c.down() * (c.across() + gap) + 5};
 }
 
 /// An array on both sides, of which a view is used.
@@ -83,9 +90,10 @@ struct NormPlace {
   smem::ConstMatrix view;
   smem::operations::HostArray before;
   cl::Buffer buffer = {};
+  bool columns = false;
 
   NormPlace(const NormCase& c, smem::Scalar type, std::size_t offset, std::size_t gap)
-      : view(nullptr, type, c.rows, c.cols, extent_of(c, offset, gap)) {
+      : view(nullptr, type, c.down(), c.across(), extent_of(c, offset, gap)), columns(c.columns) {
     fill(view.offset + (view.batch - 1) * view.batch_stride + (view.rows - 1) * view.pitch + view.cols + 3);
   }
   NormPlace(smem::Scalar type, std::size_t elements, std::size_t offset)
@@ -95,7 +103,9 @@ struct NormPlace {
   void fill(std::size_t elements) {
     before = {view.type.scalar.value(), std::vector<unsigned char>(elements * view.type.bytes, 0x5a)};
   }
+  /// Element i of a row, or of a column.
   std::size_t at(std::size_t row, std::size_t i) const {
+    if (columns) return view.offset + row / view.cols * view.batch_stride + i * view.pitch + row % view.cols;
     return view.offset + row / view.rows * view.batch_stride + row % view.rows * view.pitch + i;
   }
   void upload(const smem::Context& context) {
@@ -231,8 +241,9 @@ inline void call(const smem::Context& context, const NormCase& c, const NormArra
   if (c.statistics) what.reciprocal_deviation = a.factor.vector();
   const smem::PlanOverrides fixed{.variant = c.variant, .work_items = c.work_items};
   const smem::CallOptions options{.overrides = &fixed};
-  if (c.op == smem::NormOp::layer) smem::layer_norm(context, a.in.view, a.out.matrix(), what, options);
-  if (c.op == smem::NormOp::rms) smem::rms_norm(context, a.in.view, a.out.matrix(), what, options);
+  const auto norm = c.op == smem::NormOp::layer ? (c.columns ? smem::layer_norm_columns : smem::layer_norm)
+                                                : (c.columns ? smem::rms_norm_columns : smem::rms_norm);
+  norm(context, a.in.view, a.out.matrix(), what, options);
 }
 
 /// Compares results, and that nothing else of the buffer has changed.

@@ -26,6 +26,9 @@
 #ifndef OUT_VECTOR
 #define OUT_VECTOR 1  // results of a store: 2 if all rows of the results begin at multiples of two, else 1
 #endif
+#ifndef TURNS
+#define TURNS 0  // 1: groups take turns at tiles, so that the next one's copies begin early; 2: in pairs of a long tile and a short one; 0: one tile
+#endif
 #define TILE_M (64 * CONSUMERS)
 #define GROUP (128 * (1 + CONSUMERS))
 #define COPIERS 128
@@ -106,6 +109,53 @@ INLINED void commit_last(const pipeline* p, int* last) {
   *last = p->stage;
 }
 
+// The number of the tile that the group has in a step; NO_TILE: it has had all. The middle tile of an odd number has no other: a step without rows.
+#define NO_TILE 0xffffffffu
+#define EMPTY_TILE 0xfffffffeu
+static inline uint tile_of_step(uint step, UNUSED uint tiles, UNUSED uint units) {
+#if TURNS == 0
+  return step == 0 ? (uint)get_group_id(0) : NO_TILE;
+#elif TURNS == 2
+  const uint pairs = (tiles + 1) / 2, pair = get_group_id(0) + step / 2 * get_num_groups(0);
+  if (pair >= pairs * units) return NO_TILE;
+  const uint unit = pair / pairs, i = pair - unit * pairs, other = tiles - 1 - i;
+  if (step % 2 == 1 && other == i) return EMPTY_TILE;
+  return unit * tiles + (step % 2 == 0 ? i : other);
+#else
+  const uint number = get_group_id(0) + step * get_num_groups(0);
+  return number < tiles * units ? number : NO_TILE;
+#endif
+}
+
+// A tile of rows, and the keys that they see.
+typedef struct {
+  place at;
+  int all_first, all_end, open_end;
+} seen_tile;
+#define FIND_TILE(tile, number)                                                                                                 \
+  {                                                                                                                             \
+    (tile).at = PLACE_OF_TILE((number) == EMPTY_TILE ? 0 : (number), TILE_M);                                                   \
+    if ((number) == EMPTY_TILE) (tile).at.rows = 0;                                                                             \
+    const place* const at = &(tile).at;                                                                                         \
+    const int least_own = own_key(at, at->row / group);                                                                         \
+    (tile).all_end = at->rows == 0 ? 0 : end_seen(own_key(at, (at->row + at->rows - 1) / group), at->keys, right);              \
+    (tile).all_first = first_seen(least_own, left), (tile).open_end = end_seen(least_own, at->keys, right);                     \
+  }
+// Starts the copies of a warpgroup's queries to where it alone reads them.
+#define START_QUERIES(tile)                                                                                                     \
+  {                                                                                                                             \
+    const place at = (tile).at;                                                                                                 \
+    if (FIRST_KEY(tile) < (tile).all_end) {                                                                                     \
+      _Pragma("unroll 1") for (uint n = item % 128; n < 64 * Q_PIECES; n += 128) {                                              \
+        const uint r = consumer * 64 + n / Q_PIECES, piece = n % Q_PIECES, row = at.row + min(r, at.rows - 1);                  \
+        copy_piece(q_tile + block_place(r, piece, TILE_M), (ulong)(q + ROW_PLACE(at, row, q)), piece, HEAD_SIZE, r < at.rows);  \
+      }                                                                                                                         \
+    }                                                                                                                           \
+    end_copies();                                                                                                               \
+  }
+#define WARPGROUP_BARRIER() __asm__ volatile("bar.sync %0, 128;" ::"r"(consumer + 1) : "memory")
+#define FIRST_KEY(tile) next_tile(-TILE_N, TILE_N, (tile).all_first, sinks)
+
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void attention_wgmma(ATTENTION_ARGUMENTS) {
   local uchar vectors[Q_BYTES + STAGES * STAGE_BYTES] __attribute__((aligned(1024)));
@@ -114,31 +164,33 @@ void attention_wgmma(ATTENTION_ARGUMENTS) {
   if (get_local_id(0) == 0) init_pipeline(&p, COPIERS, 4 * CONSUMERS);
   barrier(CLK_LOCAL_MEM_FENCE);
 
-  const place at = PLACE_OF_TILE((uint)get_group_id(0), TILE_M);
-  const int all_end = at.rows == 0 ? 0 : end_seen(own_key(&at, (at.row + at.rows - 1) / group), at.keys, right);
-  const int least_own = own_key(&at, at.row / group);
-  const int all_first = first_seen(least_own, left), open_end = end_seen(least_own, at.keys, right);
-  int t = next_tile(-TILE_N, TILE_N, all_first, sinks);
-
+  const uint units = kv_heads * (RAGGED ? 1 : sequences);
   if (get_local_id(0) < COPIERS) {
     FEWER_REGISTERS(PRODUCER_REGISTERS);
     const uint item = get_local_id(0);
-    int last = -1, before = -1;  // the stage that is not committed, and the tile whose values come next
+    int last = -1;  // the stage that is not committed
 #pragma unroll 1
-    for (; t < all_end || before >= 0; t = next_tile(t, TILE_N, all_first, sinks)) {
-      if (t < all_end) {
-        producer_acquire(&p);
-        COPY_TILE(stage_address(&p), k, t, Q_PIECES, KEY_PIECE, HEAD_SIZE)
-        commit_last(&p, &last);
-        advance(&p);
+    for (uint step = 0, number; (number = tile_of_step(step, tiles, units)) != NO_TILE; ++step) {
+      seen_tile tile;
+      FIND_TILE(tile, number)
+      const place at = tile.at;
+      int before = -1;  // the tile whose values come next
+#pragma unroll 1
+      for (int t = FIRST_KEY(tile); t < tile.all_end || before >= 0; t = next_tile(t, TILE_N, tile.all_first, sinks)) {
+        if (t < tile.all_end) {
+          producer_acquire(&p);
+          COPY_TILE(stage_address(&p), k, t, Q_PIECES, KEY_PIECE, HEAD_SIZE)
+          commit_last(&p, &last);
+          advance(&p);
+        }
+        if (before >= 0) {
+          producer_acquire(&p);
+          COPY_TILE(stage_address(&p), v, before, V_PIECES, KEY_PIECE, VALUE_SIZE)
+          commit_last(&p, &last);
+          advance(&p);
+        }
+        before = t < tile.all_end ? t : -1;
       }
-      if (before >= 0) {
-        producer_acquire(&p);
-        COPY_TILE(stage_address(&p), v, before, V_PIECES, KEY_PIECE, VALUE_SIZE)
-        commit_last(&p, &last);
-        advance(&p);
-      }
-      before = t < all_end ? t : -1;
     }
     if (last >= 0) {
       WAIT_COPIES(0);
@@ -151,76 +203,92 @@ void attention_wgmma(ATTENTION_ARGUMENTS) {
   MORE_REGISTERS(CONSUMER_REGISTERS);
   const uint item = get_local_id(0) - COPIERS, consumer = item / 128, lane = item % 32, first_row = item / 32 * 16 + lane / 4;
   const uint q_tile = local_address(vectors), own_queries = q_tile + consumer * 8192;
-  if (t < all_end) {
-#pragma unroll 1
-    for (uint n = item % 128; n < 64 * Q_PIECES; n += 128) {
-      const uint r = consumer * 64 + n / Q_PIECES, piece = n % Q_PIECES, row = at.row + min(r, at.rows - 1);
-      copy_piece(q_tile + block_place(r, piece, TILE_M), (ulong)(q + ROW_PLACE(at, row, q)), piece, HEAD_SIZE, r < at.rows);
-    }
+  if (tile_of_step(0, tiles, units) != NO_TILE) {
+    seen_tile first;
+    FIND_TILE(first, tile_of_step(0, tiles, units))
+    START_QUERIES(first)
   }
-  end_copies();
-  WAIT_COPIES(0);
-  fence_async();
-  __asm__ volatile("bar.sync %0, 128;" ::"r"(consumer + 1) : "memory");
-
-  float sums[V_COLUMNS / 2], products[TILE_N / 2], largest[2], total[2] = {0, 0}, factors[2];
-  uint weights[TILE_N / 4];
-  int own[2];
-  UNROLLED
-  for (uint h = 0; h < 2; ++h) {
-    const uint row = at.row + min(first_row + h * 8, at.rows - 1);
-    own[h] = own_key(&at, row / group);
-    largest[h] = FIRST_LARGEST(at, row);
-  }
-  UNROLLED
-  for (uint n = 0; n < V_COLUMNS / 2; ++n) sums[n] = 0;
-
 #pragma unroll 1
-  for (int before = -1; t < all_end; before = t, t = next_tile(t, TILE_N, all_first, sinks)) {
-    start_keys(products, own_queries, &p);
-    const uint of_keys = p.stage;
-    advance(&p);
-    uint of_values = 0;
-    if (before >= 0) {
-      start_values(sums, weights, &p);
-      of_values = p.stage;
-      advance(&p);
-      WAIT_WGMMA(1);
-    } else {
-      WAIT_WGMMA(0);
-    }
-    HOLD_SUMS(products, TILE_N);
-    if (lane == 0) consumer_release(&p, of_keys);
+  for (uint step = 0; tile_of_step(step, tiles, units) != NO_TILE; ++step) {
+    seen_tile tile;
+    FIND_TILE(tile, tile_of_step(step, tiles, units))
+    const place at = tile.at;
+    const int all_end = tile.all_end, all_first = tile.all_first, open_end = tile.open_end;
+    int t = FIRST_KEY(tile);
+    const bool has_keys = t < all_end;
+    WAIT_COPIES(0);
+    fence_async();
+    WARPGROUP_BARRIER();
 
-    const bool has_hidden = LEFT_LIMIT || t + TILE_N > open_end;
+    float sums[V_COLUMNS / 2], products[TILE_N / 2], largest[2], total[2] = {0, 0}, factors[2];
+    uint weights[TILE_N / 4];
+    int own[2];
     UNROLLED
     for (uint h = 0; h < 2; ++h) {
       const uint row = at.row + min(first_row + h * 8, at.rows - 1);
-      make_logits(products, h, t, lane, has_hidden, own[h], &at, left, right, sinks, scale, cap,
-                  SLOPES ? OF_HEAD(at, row, slopes) : 0, BIAS ? bias + BIAS_PLACE(at, row) : 0);
-      factors[h] = make_weights(products, h, lane, scale, &largest[h], &total[h]);
+      own[h] = own_key(&at, row / group);
+      largest[h] = FIRST_LARGEST(at, row);
     }
-    WAIT_WGMMA(0);
-    HOLD_SUMS(sums, V_COLUMNS);
-    if (before >= 0 && lane == 0) consumer_release(&p, of_values);
     UNROLLED
-    for (uint n = 0; n < V_COLUMNS / 2; ++n) sums[n] *= factors[n / 2 % 2];
-    UNROLLED
-    for (uint i = 0; i < TILE_N / 4; ++i) weights[i] = word_of(products[i * 2], products[i * 2 + 1]);
-  }
-  if (next_tile(-TILE_N, TILE_N, all_first, sinks) < all_end) {
-    start_values(sums, weights, &p);
-    WAIT_WGMMA(0);
-    HOLD_SUMS(sums, V_COLUMNS);
-  }
+    for (uint n = 0; n < V_COLUMNS / 2; ++n) sums[n] = 0;
 
-  UNROLLED
-  for (uint h = 0; h < 2; ++h) {
-    total[h] = sum_of_quad(total[h], lane);
-    const uint r = first_row + h * 8, row = at.row + r;
-    if (r >= at.rows) continue;
-    const float sum = total[h] + first_sum(FIRST_LARGEST(at, row), largest[h]);
-    store_row(out + ROW_PLACE(at, row, out), sums, h, lane, share_of(sum));
-    if (LSE && lane % 4 == 0) lse[LSE_PLACE(at, row)] = lse_of(largest[h], sum);
+#pragma unroll 1
+    for (int before = -1; t < all_end; before = t, t = next_tile(t, TILE_N, all_first, sinks)) {
+      start_keys(products, own_queries, &p);
+      const uint of_keys = p.stage;
+      advance(&p);
+      uint of_values = 0;
+      if (before >= 0) {
+        start_values(sums, weights, &p);
+        of_values = p.stage;
+        advance(&p);
+        WAIT_WGMMA(1);
+      } else {
+        WAIT_WGMMA(0);
+      }
+      HOLD_SUMS(products, TILE_N);
+      if (lane == 0) consumer_release(&p, of_keys);
+
+      const bool has_hidden = LEFT_LIMIT || t + TILE_N > open_end;
+      UNROLLED
+      for (uint h = 0; h < 2; ++h) {
+        const uint row = at.row + min(first_row + h * 8, at.rows - 1);
+        make_logits(products, h, t, lane, has_hidden, own[h], &at, left, right, sinks, scale, cap,
+                    SLOPES ? OF_HEAD(at, row, slopes) : 0, BIAS ? bias + BIAS_PLACE(at, row) : 0);
+        factors[h] = make_weights(products, h, lane, scale, &largest[h], &total[h]);
+      }
+      WAIT_WGMMA(0);
+      HOLD_SUMS(sums, V_COLUMNS);
+      if (before >= 0 && lane == 0) consumer_release(&p, of_values);
+      UNROLLED
+      for (uint n = 0; n < V_COLUMNS / 2; ++n) sums[n] *= factors[n / 2 % 2];
+      UNROLLED
+      for (uint i = 0; i < TILE_N / 4; ++i) weights[i] = word_of(products[i * 2], products[i * 2 + 1]);
+    }
+    // All products of the queries are made: those of the next tile may take their places.
+    if (tile_of_step(step + 1, tiles, units) != NO_TILE) {
+      seen_tile next;
+      FIND_TILE(next, tile_of_step(step + 1, tiles, units))
+      WARPGROUP_BARRIER();
+      START_QUERIES(next)
+    }
+    if (has_keys) {
+      start_values(sums, weights, &p);
+      const uint of_values = p.stage;
+      advance(&p);
+      WAIT_WGMMA(0);
+      HOLD_SUMS(sums, V_COLUMNS);
+      if (lane == 0) consumer_release(&p, of_values);
+    }
+
+    UNROLLED
+    for (uint h = 0; h < 2; ++h) {
+      total[h] = sum_of_quad(total[h], lane);
+      const uint r = first_row + h * 8, row = at.row + r;
+      if (r >= at.rows) continue;
+      const float sum = total[h] + first_sum(FIRST_LARGEST(at, row), largest[h]);
+      store_row(out + ROW_PLACE(at, row, out), sums, h, lane, share_of(sum));
+      if (LSE && lane % 4 == 0) lse[LSE_PLACE(at, row)] = lse_of(largest[h], sum);
+    }
   }
 }

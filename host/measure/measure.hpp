@@ -3,7 +3,7 @@
 /// much.
 #pragma once
 
-#include "cli/plain_kernel.hpp"
+#include "measure/plain_kernel.hpp"
 
 #include <smem/smem.hpp>
 
@@ -58,22 +58,17 @@ inline bool timed_by_events(const Context& context) {
   return context.device().type != DeviceType::cpu && (properties & CL_QUEUE_PROFILING_ENABLE) != 0;
 }
 
+/// When a command that has ended began or ended, in the device's nanoseconds.
+inline cl_ulong event_time(const cl::Event& event, cl_profiling_info what) {
+  cl_ulong time = 0;
+  check(clGetEventProfilingInfo(event(), what, sizeof time, &time, nullptr), "clGetEventProfilingInfo");
+  return time;
+}
+inline cl_ulong event_end(const cl::Event& event) { return event_time(event, CL_PROFILING_COMMAND_END); }
+
 /// Execution time of a command that has ended.
 inline double event_seconds(const cl::Event& event) {
-  cl_ulong start = 0, end = 0;
-  check(clGetEventProfilingInfo(event(), CL_PROFILING_COMMAND_START, sizeof start, &start, nullptr),
-        "clGetEventProfilingInfo");
-  check(clGetEventProfilingInfo(event(), CL_PROFILING_COMMAND_END, sizeof end, &end, nullptr),
-        "clGetEventProfilingInfo");
-  return static_cast<double>(end - start) * 1e-9;
-}
-
-/// When a command that has ended did so, in the device's nanoseconds.
-inline cl_ulong event_end(const cl::Event& event) {
-  cl_ulong end = 0;
-  check(clGetEventProfilingInfo(event(), CL_PROFILING_COMMAND_END, sizeof end, &end, nullptr),
-        "clGetEventProfilingInfo");
-  return end;
+  return static_cast<double>(event_end(event) - event_time(event, CL_PROFILING_COMMAND_START)) * 1e-9;
 }
 
 /// The yardstick of CPUs: a memcpy of 128 MiB by two threads, each one half. The size is more than a cache
