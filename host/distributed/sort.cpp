@@ -67,7 +67,13 @@ class Sort {
  private:
   bool is_mine(std::size_t block) const { return keys_.blocks()[block].handle != nullptr; }
   std::size_t blocks() const { return sizes_.size(); }
-  std::size_t samples_of(std::size_t block) const { return std::min(sizes_[block], 64 * blocks()); }
+  /// 64 for each part, or as many as can be sorted in a quarter of a device's memory, but at least 2: a part
+  /// is at most one and a half times as large as the mean then.
+  std::size_t samples_of(std::size_t block) const {
+    const std::size_t fit =
+        state_.device_bytes() / 4 / (2 * (type_.bytes + sizeof(std::uint64_t))) / blocks();
+    return std::min(sizes_[block], std::max(std::min(64 * blocks(), fit), 2 * blocks()));
+  }
 
   void sort_blocks() {
     sorted_.resize(blocks());

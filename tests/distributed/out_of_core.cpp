@@ -47,7 +47,9 @@ class Clamp {
     CHECK(peak_bytes <= device_bytes());
     CHECK(peak_bytes > device_bytes() / 4);  // it was used
     CAPTURE(data_bytes_);
-    CHECK(static_cast<double>(written_bytes) <= times_ * static_cast<double>(data_bytes_));
+    // Of several ranks messages come when they come, also when their block is not in the device's memory.
+    const double times = test::session().ranks() > 1 ? 2 * times_ : times_;
+    CHECK(static_cast<double>(written_bytes) <= times * static_cast<double>(data_bytes_));
   }
 
  private:
