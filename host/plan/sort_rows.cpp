@@ -108,7 +108,9 @@ Attempt keys_only(const Device& device, const SortRowsProblem& p, const PlanOver
   if (has_values(p)) return "keys without values or places only";
   if (p.begin_bit != 0 || p.end_bit != 8 * size_of(p.keys)) return "all bits of the keys only";
   const std::size_t image = size_of(p.keys) == 8 ? 8 : 4, wide = image / 4;
-  const std::size_t width = std::bit_ceil(at_least_1(p.cols)), most = at_least_1(policy.key_items / wide);
+  const std::size_t width = std::bit_ceil(at_least_1(p.cols));
+  const bool is_long = width * wide > policy.keys_of_row / 2;
+  const std::size_t most = at_least_1((is_long ? policy.long_key_items : policy.key_items) / wide);
   if (width > policy.keys_of_row / wide)
     return formatted("more keys in a row than {}", policy.keys_of_row / wide);
   const std::size_t items =

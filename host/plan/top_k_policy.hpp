@@ -23,10 +23,10 @@ struct TopKPolicy {
   std::size_t register_items = 16;  ///< elements of 4 bytes of each work-item, at most
   bool by_row_delegates = false;    ///< measured: before "registers" and "tile"
   std::size_t few_rows = 16384;  ///< elements of a row; of longer ones a group for each must fill the device
-  /// Of "row_delegates": work-items of a row, packs that each reads, delegates of 4 bytes of each, work-items of
-  /// a span, and spans for each result.
+  /// Of "row_delegates": work-items of a row, packs that each reads, delegates of 4 bytes of each, work-items
+  /// of a span, and spans for each result.
   std::size_t least_row_group = 32, row_group = 128, row_packs = 16, row_items = 8, row_team = 8,
-              spans_a_result = 8;
+              spans_a_result = 16;
   std::size_t span_bits = 9;      ///< of a delegate's span, at most: 512 elements
   std::size_t radix_group = 256;  ///< work-items of a group that shares a row
   std::size_t groups_a_unit = 8;  ///< of those, in all
@@ -42,16 +42,15 @@ struct TopKPolicy {
   std::size_t cpu_least_bits = 4, cpu_most_bits = 10;
 };
 
-// nvidia-hopper: 64 of each row of 4096 x 8192 by groups of 128, teams of 4 and 4 delegates a work-item 0.079
-// ms; 64, 4 and 8 0.091; 128, 2 and 8 0.083; 256, 2 and 4 0.090; 32, 4 and 16 0.123. 8 of each row of 65536 x
-// 512 by 32, 2 and 2 0.076; 64, 1 and 2 0.152. 50 of each row of 512 x 131072 by 256, 8 and 16 0.112; 512, 8
-// and 8 0.117.
+// nvidia-hopper: 64 of each row of 4096 x 8192 by groups of 128, teams of 2 and 8 delegates a work-item 0.070
+// ms; 128, 4 and 4 0.074; 256, 4 and 2 0.076; 128, 8 and 2 0.085; 64, 4 and 8 0.086. 8 of each row of 65536 x
+// 512 by 32, 1 and 4 0.071; 32, 2 and 2 0.069; 32, 4 and 1 0.076; 64, 1 and 2 0.152. Of equal elements 0.139.
 inline constexpr TopKPolicy kTopKPolicies[] = {
     {.when = {.family = "nvidia-hopper"},
      .evidence = {.device = "H100",
                   .driver = "580.159",
                   .what = "64 of each row of 4096 x 8192 floats, 8 of 65536 x 512, in ms; by registers",
-                  .share = "0.079 and 0.076; 0.154 and 0.128"},
+                  .share = "0.070 and 0.071; 0.154 and 0.128"},
      .by_row_delegates = true},
     {.when = {.family = "intel"},
      .evidence = kFromRegisters,
