@@ -163,10 +163,11 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   if (chunk * depth >= model.policy.least_depth) add_units(whole, chunk);
 }
 
-void add_all_wgmma(const Model& model, std::vector<Choice>& choices) {
+void add_all_wgmma(const Model& model, bool turns, std::vector<Choice>& choices) {
   const GemmProblem& problem = model.problem;
   const bool is_loose = model.loose(problem.a_alignment) || model.loose(problem.b_alignment);
-  const Packing packing = packing_of(model.device, problem);
+  Packing packing = packing_of(model.device, problem);
+  if (!turns && size_of(problem.in) != 2) packing = {};
   const GemmProblem packed = as_packed(problem, packing);
   const Model of_packed{model.device, model.policy, packed};
   const bool as_it_is = no_wgmma(model.device, problem).empty();
@@ -202,8 +203,10 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
   const auto fits = [&](const auto& tile, std::size_t bytes) {
     return bytes <= device.local_bytes && tile.group() <= device.max_work_group;
   };
+  const bool has_small_tiles =
+      problem.batch >= model.units && (!variant.empty() || model.policy.chooses_batched);
   const bool of_doubles = problem.in == Scalar::float64;
-  if (of_doubles && variant == "mma") {
+  if (of_doubles && (variant == "mma" || (variant.empty() && model.policy.chooses_dmma))) {
     for (std::size_t i = 0; i < model.policy.dmma.size(); ++i) {
       const nvidia::Dmma& tile = model.policy.dmma[i];
       const std::size_t bytes = tile.local_bytes(problem.a_along_k, problem.b_along_k);
@@ -217,11 +220,12 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
       const nvidia::Multistage& tile = model.policy.multistage[i];
       const std::size_t bytes = tile.local_bytes(problem.a_along_k, problem.b_along_k);
       const bool joins = tile.joins && fits(tile, bytes + nvidia::kFlagBytes);
-      if (!fits(tile, bytes) || (tile.of_batches && problem.batch < model.units)) continue;
+      if (!fits(tile, bytes) || (tile.of_batches && !has_small_tiles)) continue;
       add_tiled(model, model.policy.multistage_rates, "multistage", tile, i, tile.of.tile_k, joins, choices);
     }
   }
-  if (by_units && variant != "multistage" && variant != "mma") add_all_wgmma(model, choices);
+  if (by_units && variant != "multistage" && variant != "mma")
+    add_all_wgmma(model, !variant.empty() || model.policy.chooses_turned, choices);
   if (by_units && variant != "multistage" && variant != "wgmma") {
     for (std::size_t i = 0; i < model.policy.mma.size(); ++i) {
       const nvidia::Mma& tile = model.policy.mma[i];
@@ -229,12 +233,14 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
           (problem.a_along_k || tile.tile_m() % 64 == 0) && (problem.b_along_k || tile.tile_n() % 64 == 0);
       const std::size_t bytes = tile.local_bytes();
       const bool joins = !tile.of_batches && fits(tile, bytes + nvidia::kFlagBytes);
-      if (!has_blocks || !fits(tile, bytes) || (tile.of_batches && problem.batch < model.units)) continue;
+      if (!has_blocks || !fits(tile, bytes) || (tile.of_batches && !has_small_tiles)) continue;
       add_tiled(model, model.policy.mma_rates, "mma", tile, i, tile.of.row_bytes / size_of(problem.in), joins,
                 choices);
     }
   }
-  if (variant == "skinny" || (variant.empty() && model.policy.chooses_skinny)) add_skinny(model, choices);
+  const bool is_thin = std::min(problem.m, problem.n) <= model.policy.skinny_rows &&
+                       real(problem.m, problem.n, problem.k) >= model.policy.skinny_least;
+  if (variant == "skinny" || (variant.empty() && is_thin)) add_skinny(model, choices);
   const auto rank = [&](const Choice& choice) {
     return choice.nanoseconds * (choice.split.parts > 1 ? model.policy.gain : 1);
   };

@@ -247,15 +247,14 @@ TEST_CASE("plan of gemm: NVIDIA's own kernels") {
   CHECK(loose.before.empty());
   CHECK(std::find(loose.defines.begin(), loose.defines.end(), std::pair<std::string, long>{"LOOSE", 1}) !=
         loose.defines.end());
-  CHECK(smem::plan_gemm(hopper, problem_of(4096, 4096, 4096, Scalar::int8)).before.size() == 1);
-  CHECK(smem::plan_gemm(hopper, problem_of(100, 100, 100, Scalar::int8)).variant == "mma");
+  CHECK(smem::plan_gemm(hopper, problem_of(4096, 4096, 4096, Scalar::int8)).variant == "mma");
   smem::GemmProblem bytes = problem_of(4096, 4096, 4096, Scalar::int8);
   bytes.a_along_k = bytes.b_along_k = true;
   CHECK(smem::plan_gemm(hopper, bytes).variant == "wgmma");
-  CHECK(smem::plan_gemm(hopper, problem_of(512, 512, 512, Scalar::float64)).variant == "two_level");
+  CHECK(smem::plan_gemm(hopper, problem_of(512, 512, 512, Scalar::float64)).variant == "mma");
   smem::GemmProblem cut = problem_of(4096, 4096, 4096);
   cut.tf32 = true;
-  CHECK(smem::plan_gemm(hopper, cut).before.size() == 1);
+  CHECK(smem::plan_gemm(hopper, cut).variant == "mma");
   CHECK(smem::plan_gemm(target("sm_75"), cut).variant == "two_level");
   cut.b_along_k = true;
   CHECK(smem::plan_gemm(hopper, cut).variant == "wgmma");
@@ -358,6 +357,13 @@ TEST_CASE("plan of gemm: a thin and a wide factor") {
     problem.b_alignment = b_alignment;
     return smem::plan_gemm(target("sm_90"), problem, {.variant = "skinny"});
   };
+  smem::GemmProblem thin = problem_of(3, 8192, 8192, Scalar::half);
+  CHECK(smem::plan_gemm(target("sm_90"), thin).variant == "skinny");
+  thin.m = 5;
+  CHECK(smem::plan_gemm(target("sm_90"), thin).variant != "skinny");
+  thin.m = 3;
+  thin.k = 100;
+  CHECK(smem::plan_gemm(target("sm_90"), thin).variant != "skinny");
   CHECK(plan_of(16, 8192, 2, 16).tile_rows == 16);
   CHECK(plan_of(16, 8192, 2, 16).tile_cols == 64);
   CHECK(plan_of(8192, 5, 16, 2).tile_rows == 64);
