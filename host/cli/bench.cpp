@@ -127,7 +127,8 @@ void add_bench(CLI::App* root, int& exit_code) {
   add_bench_first_call(bench, *measurements, exit_code);
   for (CLI::App* const one : bench->get_subcommands([](const CLI::App*) { return true; }))
     one->fallthrough();
-  add_beside(bench, "bench", "Operations on several ranks, or devices of one: mpirun -np RANKS smem bench distributed");
+  add_beside(bench, "bench",
+             "Operations on several ranks, or devices of one: mpirun -np RANKS smem bench distributed");
   // Subcommands are called before bench itself.
   auto at_interrupt = std::make_shared<OnInterrupt>(
       kept([options](const Results& results) { write_results(*options, results); }));

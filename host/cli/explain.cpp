@@ -170,7 +170,8 @@ void add_explain(CLI::App* root) {
   command->require_subcommand(1, 1);
   for (const Operation& operation : operations::all())
     add_operation(command, operation);
-  add_beside(command, "explain", "What operations on several ranks exchange, what of it is hidden, how they scale");
+  add_beside(command, "explain",
+             "What operations on several ranks exchange, what of it is hidden, how they scale");
 }
 
 }  // namespace smem::cli
