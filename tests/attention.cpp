@@ -2,6 +2,7 @@
 #include <smem/smem.hpp>
 
 #include "support/attentions.hpp"
+#include "support/broken.hpp"
 #include "support/case_sweep.hpp"
 #include "support/failure.hpp"
 #include "support/random_cases.hpp"
@@ -304,6 +305,7 @@ using AttentionSweep = test::CaseSweep<AttentionCase>;
 
 bool runs_here(const smem::Context& context, const AttentionCase& c) {
   const smem::Device& device = context.device();
+  if (test::is_broken(device, "attention", c.variant)) return false;
   if (is_of_units(c.variant)) {
     if (c.gaps || c.head_size % 8 != 0 || c.value_size % 8 != 0) return false;  // pieces of 16 bytes
     smem::AttentionProblem one{

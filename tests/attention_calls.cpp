@@ -1,6 +1,7 @@
 // Attention: bad input, input of nothing, slices, and what is accepted as a view.
 #include <smem/smem.hpp>
 
+#include "support/broken.hpp"
 #include "support/failure.hpp"
 #include "support/random.hpp"
 
@@ -24,7 +25,7 @@ namespace {
 /// Whether the variant runs on the device, with float32.
 bool runs_here(const smem::Context& context, std::string_view variant) {
   const smem::Device& device = context.device();
-  if (variant.ends_with("mma")) return false;
+  if (variant.ends_with("mma") || test::is_broken(device, "attention", variant)) return false;
   return variant != "cpu" || (device.type == smem::DeviceType::cpu && device.long_loops);
 }
 

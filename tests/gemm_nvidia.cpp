@@ -129,6 +129,7 @@ TEST_CASE("gemm on NVIDIA: mma") {
                  {Scalar::bfloat16, Scalar::bfloat16},
                  {Scalar::int8, Scalar::int32}});
 }
+TEST_CASE("gemm on NVIDIA: mma, double") { all_of("mma", {{Scalar::float64, Scalar::float64}}); }
 TEST_CASE("gemm on NVIDIA: wgmma") {
   all_of("wgmma", {{Scalar::half, Scalar::float32},
                    {Scalar::half, Scalar::half},
@@ -245,6 +246,7 @@ TEST_CASE("gemm on a GPU: every order by mma, half out") { every_order("mma", kH
 TEST_CASE("gemm on a GPU: every order by mma, bfloat16") { every_order("mma", kBfloat16); }
 TEST_CASE("gemm on a GPU: every order by mma, bfloat16 out") { every_order("mma", kBfloat16Out); }
 TEST_CASE("gemm on a GPU: every order by mma, int8") { every_order("mma", kInts); }
+TEST_CASE("gemm on a GPU: every order by mma, double") { every_order("mma", kDoubles); }
 TEST_CASE("gemm on a GPU: every order by mma, TF32") { every_order("mma", kFloats, true); }
 TEST_CASE("gemm on a GPU: every order by wgmma, half") { every_order("wgmma", kHalf); }
 TEST_CASE("gemm on a GPU: every order by wgmma, half out") { every_order("wgmma", kHalfOut); }
@@ -300,6 +302,186 @@ TEST_CASE("gemm on a GPU: every other variant of every type") {
     }
   }
   CHECK(sweep.ran() > 0);
+}
+
+TEST_CASE("gemm on NVIDIA: factors of int8 and TF32 that are turned before wgmma") {
+  const smem::Context context;
+  if (!runs(context.device(), "wgmma", Scalar::int8, false)) return;
+  test::GemmSweep sweep(context);
+  std::size_t packed = 0;
+  for (const bool of_int8 : {true, false}) {
+    for (std::size_t order = 0; order < 4; ++order) {
+      for (const Place place : {Place::packed, Place::odd, Place::aligned}) {
+        GemmCase c;
+        c.variant = "wgmma";
+        c.in = of_int8 ? Scalar::int8 : Scalar::float32;
+        c.out = of_int8 ? Scalar::int32 : Scalar::float32;
+        c.tf32 = !of_int8;
+        c.m = 523;
+        c.n = 1026;
+        c.k = 517;
+        c.transpose_a = order % 2 != 0;
+        c.transpose_b = order / 2 != 0;
+        c.column_major = order == 0;
+        c.place = place;
+        c.alpha = place == Place::odd ? -2 : 1;
+        c.beta = order >= 2 ? 1 : 0;
+        smem::GemmProblem problem = test::problem_of(c);
+        if (place != Place::aligned) problem.a_alignment = problem.b_alignment = smem::size_of(c.in);
+        packed += smem::plan_gemm(context.device(), problem, {.variant = c.variant}).before.size();
+        sweep.run(c);
+      }
+    }
+  }
+  CHECK(sweep.ran() == 24);
+  CHECK(packed == 22);  // of a row-major A and a transposed B nothing is packed where both are aligned
+}
+
+namespace {
+
+/// Products of a thin and a wide factor, of every order, with tails.
+std::size_t thin_and_wide(const smem::Context& context, const Types& types) {
+  test::GemmSweep sweep(context);
+  for (const auto& [in, out] : types) {
+    for (std::size_t order = 0; order < 8; ++order) {
+      // Each program costs the driver's compiler a second: the first type has every order.
+      if (std::pair(in, out) != types.front() && order != 1 && order != 6) continue;
+      struct Shape {
+        std::size_t thin, wide, k;
+      };
+      for (const Shape& shape :
+           {Shape{1, 200, 96}, Shape{16, 64, 1024}, Shape{3, 333, 1531}, Shape{11, 72, 40000}}) {
+        GemmCase c;
+        c.variant = "skinny";
+        c.in = in;
+        c.out = out;
+        c.place = Place::aligned;
+        c.transpose_a = order % 2 != 0;
+        c.transpose_b = order / 2 % 2 != 0;
+        c.m = order / 4 != 0 ? shape.thin : shape.wide;
+        c.n = order / 4 != 0 ? shape.wide : shape.thin;
+        c.k = shape.k;
+        c.batch = shape.k < 1024 ? 3 : 1;
+        c.alpha = shape.thin == 3 ? -2 : 1;
+        c.beta = shape.thin == 16 ? 1 : 0;
+        c.bias = shape.thin == 1 ? 1 : 0;
+        sweep.run(c);
+      }
+    }
+  }
+  return sweep.ran();
+}
+
+}  // namespace
+
+TEST_CASE("gemm on NVIDIA: many small products") {
+  const smem::Context context;
+  if (!runs(context.device(), "mma", Scalar::half, false)) return;
+  test::GemmSweep sweep(context);
+  for (const bool halves : {true, false}) {
+    for (std::size_t order = 0; order < 4; ++order) {
+      for (const auto& [m, n, k] : {std::array<std::size_t, 3>{16, 16, 16}, {13, 31, 15}, {64, 64, 64}}) {
+        GemmCase c;
+        c.variant = halves ? "mma" : "multistage";
+        c.in = c.out = halves ? Scalar::half : Scalar::float32;
+        c.m = m;
+        c.n = n;
+        c.k = k;
+        c.batch = context.device().compute_units + 3;
+        c.transpose_a = order % 2 != 0;
+        c.transpose_b = order / 2 != 0;
+        c.place = m == 13 ? Place::odd : Place::packed;
+        c.beta = order == 3 ? 1 : 0;
+        sweep.run(c);
+      }
+    }
+  }
+  CHECK(sweep.ran() == 24);
+}
+
+TEST_CASE("gemm on NVIDIA: skinny") {
+  const smem::Context context;
+  smem::GemmProblem problem;
+  problem.m = 16;
+  problem.n = problem.k = 1024;
+  problem.in = Scalar::half;
+  try {
+    smem::plan_gemm(context.device(), problem, {.variant = "skinny"});
+  } catch (const smem::Error&) {
+    return;
+  }
+  const Types types{
+      {Scalar::half, Scalar::float32}, {Scalar::half, Scalar::half}, {Scalar::bfloat16, Scalar::bfloat16}};
+  CHECK(thin_and_wide(context, types) == 4 * (8 + 2 + 2));
+  // By the tile's size.
+  for (const bool along_k : {true, false}) {
+    GemmCase c;
+    c.in = c.out = Scalar::half;
+    c.m = 16;
+    c.n = 136;
+    c.k = 4104;
+    c.transpose_b = along_k;
+    c.place = Place::aligned;
+    test::GemmSweep sweep(context);
+    for (const smem::GemmCandidate& one :
+         smem::gemm_candidates(context.device(), test::problem_of(c), "skinny")) {
+      c.overrides = one.plan.overrides;
+      c.variant = "skinny";
+      sweep.run(c);
+    }
+    CHECK(sweep.ran() >= 1);
+  }
+}
+
+namespace {
+
+/// What turn.cl makes of a matrix of `lines` lines of memory.
+template <class T>
+void check_turn(const smem::Context& context, bool turned, std::size_t lines, std::size_t along,
+                std::size_t offset, std::size_t pitch) {
+  const std::size_t rows = turned ? along : lines, k = turned ? lines : along;
+  const std::size_t to_pitch = (k * sizeof(T) + 127) / 128 * 128 / sizeof(T);
+  std::vector<T> from(offset + (lines - 1) * pitch + along);
+  for (std::size_t i = 0; i < from.size(); ++i)
+    from[i] = static_cast<T>(i * 37 % 251 + i / 251);
+  const smem::Array<T> in(context, from), out(context, std::vector<T>(rows * to_pitch, T{99}));
+  const long bytes = sizeof(T), is_turned = turned ? 1 : 0;
+  const bool words = offset * sizeof(T) % 4 == 0 && pitch * sizeof(T) % 4 == 0;
+  const smem::Kernel kernel = context.build({.source = "#include \"nvidia/gemm/turn.cl\"\n",
+                                             .entry_point = "gemm_turn",
+                                             .defines = {{"GROUP", 64},
+                                                         {"ELEMENT_BYTES", bytes},
+                                                         {"A_TURNED", is_turned},
+                                                         {"B_TURNED", is_turned},
+                                                         {"ALIGNMENT", words ? 4 : 1}}});
+  const std::size_t blocks = (rows + 127) / 128 * ((k * sizeof(T) + 127) / 128);
+  const auto n = [](std::size_t x) { return static_cast<cl_ulong>(x); };
+  // As B: A has no blocks.
+  kernel({.global = {blocks * 64, 1, 1}, .work_group = {64, 1, 1}}, in, n(0), n(0), n(0), n(0), n(0), n(0),
+         in, n(offset), n(pitch), n(0), n(lines), n(along), n(1), out, n(0), n(0), n(0), n(to_pitch));
+  const std::vector<T> got = out.to_host();
+  std::size_t wrong = 0;
+  for (std::size_t r = 0; r < rows; ++r)
+    for (std::size_t x = 0; x < to_pitch; ++x) {
+      const std::size_t at = offset + (turned ? x * pitch + r : r * pitch + x);
+      const bool in_last_piece = x * sizeof(T) / 16 <= (k - 1) * sizeof(T) / 16;
+      const T expected = x < k ? from[at] : in_last_piece ? T{0} : T{99};
+      wrong += got[r * to_pitch + x] != expected ? 1 : 0;
+    }
+  INFO("turned ", turned, ", ", lines, " lines of ", along, ", ", sizeof(T), " B, offset ", offset);
+  CHECK(wrong == 0);
+}
+
+}  // namespace
+
+TEST_CASE("gemm: factors are turned to where wgmma reads them") {
+  const smem::Context context;
+  for (const bool turned : {true, false}) {
+    check_turn<std::int8_t>(context, turned, 131, 270, 3, 275);
+    check_turn<std::int8_t>(context, turned, 300, 132, 4, 136);
+    check_turn<float>(context, turned, 131, 67, 1, 71);
+    check_turn<float>(context, turned, 33, 260, 0, 260);
+  }
 }
 
 TEST_CASE("gemm: pairs of results are stored as the type of sums") {

@@ -126,7 +126,13 @@ const std::vector<Shape> kShapes{{1, 1},
                                  {300, 1, 2},
                                  {31, 130, 3, 2},
                                  {40, 256, 2, 0, 4},
-                                 {7, 515, 4, 1, 1}};
+                                 {7, 515, 4, 1, 1},
+                                 // Rows and vector aligned at the same elements; by the pitch or the stride, not.
+                                 {33, 1000, 1, 3},
+                                 {9, 512, 3, 11},
+                                 {33, 1000, 1, 3, 4},
+                                 {33, 1000, 1, 3, 1},
+                                 {3, 1000, 3, 3, 2}};
 const std::vector<Shape> kFewShapes{{3, 7, 1, 1, 2}, {129, 33, 2, 3, 1}, {9, 2051}};
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -259,4 +260,34 @@ TEST_CASE("large: a scan of more than 2^31 elements") {
       wrong += ones[i] != static_cast<std::uint8_t>(first + i + 3);
   }
   CHECK(wrong == 0);
+}
+
+TEST_CASE("scan: calls that use the same statuses tell them apart") {
+  const smem::Context context;
+  std::uint32_t next = 1;
+  for (const std::size_t size : {100003, 70001, 100003, 100003}) {
+    // Other data and other sizes, of numbers of 4 and of 8 bytes in turn.
+    std::vector<std::uint32_t> host(size);
+    for (std::uint32_t& number : host)
+      number = (next = next * 1664525 + 1013904223) >> 20;
+    const std::vector<std::uint64_t> wide(host.begin(), host.end());
+    const smem::Array<std::uint32_t> in(context, host);
+    const smem::Array<std::uint64_t> wide_in(context, wide);
+    const smem::Array<std::uint32_t> out(context, smem::Count{size});
+    const smem::Array<std::uint64_t> wide_out(context, smem::Count{size});
+    const smem::PlanOverrides fixed{.variant = "look_back", .work_items = 32};
+    try {
+      smem::inclusive_scan(context, in.vector(), out.vector(), smem::ReduceOp::sum, {.overrides = &fixed});
+      smem::inclusive_scan(context, wide_in.vector(), wide_out.vector(), smem::ReduceOp::sum,
+                           {.overrides = &fixed});
+    } catch (const smem::Error& error) {
+      CHECK(error.details().argument == "variant");
+      return;
+    }
+    std::vector<std::uint32_t> sums(size);
+    std::partial_sum(host.begin(), host.end(), sums.begin());
+    const std::vector<std::uint64_t> wide_sums(sums.begin(), sums.end());
+    CHECK(out.to_host() == sums);
+    CHECK(wide_out.to_host() == wide_sums);
+  }
 }

@@ -364,6 +364,31 @@ TEST_CASE("sort: the plan is the whole call") {
     CHECK_FALSE(other.why_not.empty());
 }
 
+// Buckets of the highest digit, which threads of CPUs sort in their caches; and keys that share buckets.
+TEST_CASE("sort: so many keys that CPUs sort them by buckets") {
+  const smem::Context context;
+  if (!must_run(context.device(), "cpu", 1)) return;
+  const std::size_t size = (std::size_t{1} << 20) + 77;
+  const auto check = [&](const auto& keys, SortCall call) {
+    call.variant = "cpu";
+    CHECK(test::sorts(context, keys, call));
+  };
+  for (const Keys kind : {Keys::uniform, Keys::equal, Keys::zipf, Keys::last})
+    check(test::make_keys<std::uint32_t>(kind, size, 3), {.in_place = kind == Keys::uniform, .offset = 1});
+  check(test::make_keys<float>(Keys::special, size, 3), {.order = {.descending = true}, .offset = 3});
+  check(test::make_keys<std::int64_t>(Keys::uniform, size, 3), {.in_place = true});
+  check(test::make_keys<std::uint16_t>(Keys::uniform, size, 3), {.offset = 5});
+  check(test::make_keys<std::uint32_t>(Keys::uniform, size, 3), {.order = {.begin_bit = 7, .end_bit = 31}});
+  sort_pairs_of(context, "cpu", 4, size, 0);
+  sort_pairs_of(context, "cpu", 12, size, 3);
+  CHECK(test::argsorts<std::uint32_t, std::uint32_t>(
+      context, test::make_keys<std::uint32_t>(Keys::uniform, size, 1), {.variant = "cpu", .offset = 2}));
+  const SortOrder three{.begin_bit = 3, .end_bit = 24};  // passes: an odd number
+  CHECK(test::argsorts<std::uint32_t, std::uint64_t>(context,
+                                                     test::make_keys<std::uint32_t>(Keys::uniform, size, 2),
+                                                     {.variant = "cpu", .order = three}));
+}
+
 TEST_CASE("sort: passes in which all keys have one digit are left out") {
   const smem::Context context;
   for (const std::uint32_t factor : {1u, 1u << 8, 1u << 16, 1u << 24}) {

@@ -236,7 +236,7 @@ TEST_CASE("sort_rows: the plan is the whole call") {
   problem.rows = 1000000;
   problem.cols = 32;
   smem::Plan plan = smem::plan_sort_rows(hopper, problem);
-  CHECK(plan.variant == "network");
+  CHECK(plan.variant == "keys_only");
   CHECK(plan.launches().size() == 1);
   CHECK(plan.scratch_bytes == 0);
   CHECK(plan.prediction.bytes() == 2.0 * 4 * 32 * 1000000);  // read once, written once
@@ -246,7 +246,8 @@ TEST_CASE("sort_rows: the plan is the whole call") {
   problem.rows = 4096;
   problem.cols = 8192;
   plan = smem::plan_sort_rows(hopper, problem);
-  CHECK(plan.variant == "tile");
+  CHECK(plan.variant == "keys_only");
+  CHECK(plan.items_per_work_item == 32);
   CHECK(plan.launches().size() == 1);
   CHECK(plan.prediction.bytes() == 2.0 * 4 * 8192 * 4096);
   problem.rows = 128;

@@ -28,6 +28,7 @@ namespace {
 bool must_run(const smem::Device& device, std::string_view variant, std::size_t cols, std::size_t k) {
   if (variant == "tile") return cols <= 2000;
   if (variant == "registers") return cols <= 2000 && k <= 64;
+  if (variant == "row_delegates") return cols <= 20011 && k <= 64 && 64 * k <= cols;
   if (variant == "delegates") return k <= 64 && cols >= 16 * 64;
   return variant != "cpu" || (device.type == smem::DeviceType::cpu && device.long_loops);
 }
@@ -283,9 +284,14 @@ TEST_CASE("top_k: the plan is the whole call") {
   problem.cols = 8192;
   problem.k = 64;
   plan = smem::plan_top_k(hopper, problem);
-  CHECK(plan.variant == "registers");
+  CHECK(plan.variant == "row_delegates");
   CHECK(plan.launches().size() == 1);
-  CHECK(plan.alternatives.size() == 4);
+  CHECK(plan.prediction.bytes() < 1.2 * 4 * 4096 * 8192);
+  problem.cols = 30000;
+  CHECK(smem::plan_top_k(hopper, problem).variant == "row_delegates");
+  problem.rows = 4;  // several groups a row
+  CHECK(smem::plan_top_k(hopper, problem).variant != "row_delegates");
+  CHECK(plan.alternatives.size() == 5);
   for (const smem::Alternative& other : plan.alternatives)
     CHECK_FALSE(other.why_not.empty());
 }

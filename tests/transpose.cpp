@@ -39,6 +39,51 @@ TEST_CASE("transpose in place: every variant with 4-byte elements") { everything
 TEST_CASE("transpose in place: every variant with 8-byte elements") { everything_in_place(8); }
 TEST_CASE("transpose in place: every variant with 16-byte elements") { everything_in_place(16); }
 
+TEST_CASE("transpose: strips of packed arrays with a short side, and whole small matrices") {
+  const smem::Context context;
+  test::Sweep sweep(context);
+  for (const std::size_t element_bytes : {1, 2, 4, 8, 16}) {
+    std::size_t asked = 0;
+    // Around strips of a whole number of lines, and of the last one.
+    for (const auto& [rows, cols] : {test::Shape{4099, 7},
+                                     {7, 4099},
+                                     {20011, 3},
+                                     {3, 20011},
+                                     {1031, 32},
+                                     {32, 1031},
+                                     {1, 70001},
+                                     {2, 3},
+                                     {70001, 2}}) {
+      for (const std::size_t batch : {1, 3}) {
+        test::Case c{Operation::transpose, "strips",           element_bytes, rows, cols,
+                     test::packed(batch),  test::packed(batch)};
+        c.in.extent.offset = 3, c.out.extent.offset = 1, c.out.tail = 5;
+        sweep.run(c);
+        ++asked;
+      }
+      // Only the side whose rows are short need be packed.
+      test::Case c{Operation::transpose, "strips",       element_bytes, rows, cols,
+                   test::packed(2),      test::packed(2)};
+      (rows < cols ? c.in : c.out) = test::strided(rows < cols ? rows : cols, rows < cols ? cols : rows, 2);
+      sweep.run(c);
+      ++asked;
+    }
+    for (const auto& [rows, cols] : {test::Shape{3, 3}, {11, 13}, {30, 30}, {1, 1}, {50, 41}}) {
+      for (const std::size_t batch : {1, 70, 1001}) {
+        test::Case c{Operation::transpose, "strips",           element_bytes, rows, cols,
+                     test::packed(batch),  test::packed(batch)};
+        c.in.extent.offset = 5, c.out.extent.offset = 3;
+        sweep.run(c);
+        ++asked;
+        if (rows != cols) continue;
+        sweep.run({Operation::in_place, "strips", element_bytes, rows, cols, c.in, c.in});
+        ++asked;
+      }
+    }
+    CHECK(sweep.ran() == asked);
+  }
+}
+
 TEST_CASE("transpose: the plan's own choice for every element size") {
   const smem::Context context;
   test::Sweep sweep(context);

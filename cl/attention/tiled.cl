@@ -217,10 +217,10 @@ void attention_tiled(ATTENTION_ARGUMENTS) {
       UNROLLED
       for (uint s = 0; s < EACH_N; ++s) {
         const int j = t + x * EACH_N + s;
-        if (is_hidden(j, first, end, sinks))
-          logits[r][s] = -INFINITY;
-        else
-          logits[r][s] = logit_of(logits[r][s], j, own[r], scale, cap, slope, biases);
+        // Computed in either case, of key 0 where it is hidden: PoCL 6 compiles a branch here into wrong results.
+        const bool hidden = is_hidden(j, first, end, sinks);
+        const float logit = logit_of(logits[r][s], hidden ? 0 : j, own[r], scale, cap, slope, biases);
+        logits[r][s] = hidden ? -INFINITY : logit;
         most = fmax(most, logits[r][s]);
       }
       exchanged[ROW_OF(y, r) * LARGEST_STRIDE + x] = most;

@@ -51,9 +51,10 @@ void conv2d_depthwise(CONV2D_ARGUMENTS) {
   if (block >= across * down) return;  // no barrier follows
   const uint x = block % across * EACH_X, y = block / across * EACH_Y;
   const int left = (int)(x * STRIDE_X) - (int)pad_left, top = (int)(y * STRIDE_Y) - (int)pad_top;
-  for (ulong plane = get_global_id(2); plane < images * groups; plane += get_global_size(2)) {
-    const ulong n = plane / groups;
-    const uint k = plane - n * groups;
+  // Image n and filter k of a plane are counted on: divisions of 64 bits are calls on GPUs, around which registers are spilled.
+  const uint first_plane = get_global_id(2), step = get_global_size(2), step_n = step / groups, step_k = step % groups;
+  uint k = first_plane % groups;
+  for (ulong n = first_plane / groups; n < images;) {
     global const ELEMENT* from = in + in_offset + n * in_stride + k * in_plane;
     global const ELEMENT* filter = weights + weight_offset + k * weight_stride;
     VALUE w[WINDOW_H * WINDOW_W], sums[EACH_Y][EACH_X];
@@ -68,11 +69,11 @@ void conv2d_depthwise(CONV2D_ARGUMENTS) {
     for (uint i = 0; i < LINES; ++i) {
       VALUE line[LINE];
       const bool is_there = (uint)(top + (int)i) < in_h;  // negative numbers are very large as unsigned ones
-      global const ELEMENT* row = from + (is_there ? (ulong)(top + (int)i) : 0) * in_pitch;
+      const long row = (long)(top + (int)i) * (long)in_pitch + left;  // its element 0 of the work-item, perhaps outside
 #pragma unroll
       for (uint j = 0; j < LINE; ++j) {
         line[j] = 0;
-        if (is_there && (uint)(left + (int)j) < in_w) line[j] = load_value(row, left + (int)j);
+        if (is_there && (uint)(left + (int)j) < in_w) line[j] = load_value(from, row + (int)j);
       }
 #pragma unroll
       for (uint r = 0; r < EACH_Y; ++r) {
@@ -101,6 +102,12 @@ void conv2d_depthwise(CONV2D_ARGUMENTS) {
       for (uint j = 0; j < EACH_X; ++j)
         if (x + j < out_w) store_result(to, at + j, activate(sums[r][j]));
 #endif
+    }
+    n += step_n;
+    k += step_k;
+    if (k >= groups) {
+      k -= groups;
+      ++n;
     }
   }
 }

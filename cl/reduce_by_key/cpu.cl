@@ -97,13 +97,14 @@ void reduce_by_key_cpu(BY_KEY_ARGUMENTS) {
     for (ulong p = 0; p < part; ++p) before = join(before, ((global const state*)scratch)[p]);
 #else
     if (parts > 1) {
+      const statuses states = statuses_of(scratch, 0);
       const state own = reduce_piece(marks, row, begin, end);
-      if (!look_back(scratch, 0, 0, (uint)part, own, &before, 0)) {
+      if (!look_back(states, 0, 0, (uint)part, own, &before, 0)) {
         for (;;) {
-          const uint missing = fall_back(scratch, 0, 0, (uint)part, own, &before, 0);
+          const uint missing = fall_back(states, 0, 0, (uint)part, own, &before, 0);
           if (missing == part) break;
           const state aggregate = reduce_piece(marks, row, missing * piece, min((missing + 1) * piece, size));
-          publish_fallback(scratch, missing, missing, aggregate, 0);
+          publish_fallback(states, missing, missing, aggregate, 0);
         }
       }
     }

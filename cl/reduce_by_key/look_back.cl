@@ -47,6 +47,7 @@ void reduce_by_key_look_back(BY_KEY_ARGUMENTS) {
   local uint taken[1], subject[1];  // the tile that the group scans
   (void)piece;
   uint item = get_local_id(0);
+  const statuses states = statuses_of(scratch, 0);
   const uint job = take_tile(scratch, taken, item);  // the plan limits the number of tiles to 32 bits
   const ulong begin = (ulong)job * TILE;
   global const ELEMENT* row = in + in_offset;
@@ -64,7 +65,7 @@ void reduce_by_key_look_back(BY_KEY_ARGUMENTS) {
   state before = no_state();
   if (item < POLLERS) {
     int complete = 1;
-    if (parts > 1) complete = look_back(scratch, 0, parts, job, own, &before, item);
+    if (parts > 1) complete = look_back(states, 0, parts, job, own, &before, item);
     if (item == 0) {
       found[0] = before;
       subject[0] = complete ? job : job + 1;
@@ -78,7 +79,7 @@ void reduce_by_key_look_back(BY_KEY_ARGUMENTS) {
     barrier(CLK_LOCAL_MEM_FENCE);  // all have read subject
     if (item < POLLERS) {
       state earlier = no_state();
-      const uint missing = fall_back(scratch, 0, parts, job, own, &earlier, item);
+      const uint missing = fall_back(states, 0, parts, job, own, &earlier, item);
       if (item == 0) {
         found[0] = earlier;
         subject[0] = missing;
@@ -87,7 +88,7 @@ void reduce_by_key_look_back(BY_KEY_ARGUMENTS) {
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint other = subject[0];
     const state aggregate = scan_steps(s, &begins, &mine, tile, local_states, heads, row, marks, (ulong)other * TILE, size, item);
-    if (item == 0 && other != job) publish_fallback(scratch, other, other, aggregate, 0);
+    if (item == 0 && other != job) publish_fallback(states, other, other, aggregate, 0);
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   }
   before = found[0];

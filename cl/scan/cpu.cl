@@ -263,13 +263,14 @@ void scan_cpu(SCAN_ARGUMENTS) {
     state before = start_state(start);
     if (parts > 1) {
       const int in_place = (global const void*)row.first == (global const void*)row.results;
+      const statuses states = statuses_of(scratch, 0);
       const state own = reduce_piece(row, begin, end);
-      if (!look_back(scratch, number * parts, 0, (uint)part, own, &before, 0)) {
+      if (!look_back(states, number * parts, 0, (uint)part, own, &before, 0)) {
         for (;;) {
-          const uint missing = fall_back(scratch, number * parts, 0, (uint)part, own, &before, 0);
+          const uint missing = fall_back(states, number * parts, 0, (uint)part, own, &before, 0);
           if (missing == part) break;
           const state aggregate = reduce_piece(row, missing * piece, min((missing + 1) * piece, cols));
-          publish_fallback(scratch, number * parts + missing, number * parts + missing, aggregate, in_place);
+          publish_fallback(states, number * parts + missing, number * parts + missing, aggregate, in_place);
         }
       }
       device_fence();  // what was published, before the first result

@@ -58,6 +58,7 @@ void scan_look_back(SCAN_ARGUMENTS) {
   (void)piece;
   uint item = get_local_id(0);
   const uint job = take_tile(scratch, taken, item);
+  const statuses states = statuses_of(scratch, epoch);
   // The plan limits the number of tiles to 32 bits.
   const uint number = rows * batch == 1 ? 0 : job / (uint)parts;
   const uint matrix = batch == 1 ? 0 : number / (uint)rows;
@@ -80,7 +81,7 @@ void scan_look_back(SCAN_ARGUMENTS) {
   state before = start_state(start);
   if (item < POLLERS) {
     int complete = 1;
-    if (parts > 1) complete = look_back(scratch, tiles, blocks, place, own, &before, item);
+    if (parts > 1) complete = look_back(states, tiles, blocks, place, own, &before, item);
     if (in_place) device_fence();  // release: the published status, before the first result
     if (item == 0) {
       found[0] = before;
@@ -96,7 +97,7 @@ void scan_look_back(SCAN_ARGUMENTS) {
     barrier(CLK_LOCAL_MEM_FENCE);  // all have read subject
     if (item < POLLERS) {
       state earlier = start_state(start);
-      const uint missing = fall_back(scratch, tiles, blocks, place, own, &earlier, item);
+      const uint missing = fall_back(states, tiles, blocks, place, own, &earlier, item);
       if (in_place) device_fence();
       if (item == 0) {
         found[0] = earlier;
@@ -109,7 +110,7 @@ void scan_look_back(SCAN_ARGUMENTS) {
                                        marks + marks_offset, marks_count);
     if (item == 0 && first != begin) {
       const uint other = subject[0];
-      publish_fallback(scratch, tiles + other, guard_of(tiles, blocks, other), aggregate, in_place);
+      publish_fallback(states, tiles + other, guard_of(tiles, blocks, other), aggregate, in_place);
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   }

@@ -150,13 +150,14 @@ void select_cpu(SELECT_ARGUMENTS) {
     for (ulong p = 0; p < part; ++p) before = join(before, ((global const state*)scratch)[p]);
 #else
     if (parts > 1) {
+      const statuses states = statuses_of(scratch, 0);
       const state own = count_piece(row, row_flags, begin, end);
-      if (!look_back(scratch, 0, 0, (uint)part, own, &before, 0)) {
+      if (!look_back(states, 0, 0, (uint)part, own, &before, 0)) {
         for (;;) {
-          const uint missing = fall_back(scratch, 0, 0, (uint)part, own, &before, 0);
+          const uint missing = fall_back(states, 0, 0, (uint)part, own, &before, 0);
           if (missing == part) break;
           const state aggregate = count_piece(row, row_flags, missing * piece, min((missing + 1) * piece, size));
-          publish_fallback(scratch, missing, missing, aggregate, 0);
+          publish_fallback(states, missing, missing, aggregate, 0);
         }
       }
     }

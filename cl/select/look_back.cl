@@ -25,14 +25,14 @@
 
 // Falls back: counts a tile whose aggregate is missing, or with REGISTERS all of them; or none is, and found[0] is what lies
 // before tile `job`, and it is the subject. found[1]: its aggregate.
-COLD_FUNCTION void count_missing(global ulong* scratch, uint parts, uint job, local state* found, local uint* subject,
+COLD_FUNCTION void count_missing(statuses states, uint parts, uint job, local state* found, local uint* subject,
                                  local state* local_states, global const ELEMENT* row, global const FLAG* flags, ulong size,
                                  uint item) {
   do {
     barrier(CLK_LOCAL_MEM_FENCE);  // all have read the subject
     if (item < POLLERS) {
       state before = no_state();
-      const uint missing = fall_back(scratch, 0, parts, job, found[1], &before, item);
+      const uint missing = fall_back(states, 0, parts, job, found[1], &before, item);
       if (item == 0) {
         found[0] = before;
         subject[0] = missing;
@@ -41,7 +41,7 @@ COLD_FUNCTION void count_missing(global ulong* scratch, uint parts, uint job, lo
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint other = subject[0];
     const state aggregate = count_tile(local_states, row, flags, (ulong)other * TILE, TILE, size, item);
-    if (item == 0 && other != job) publish_fallback(scratch, other, other, aggregate, 0);
+    if (item == 0 && other != job) publish_fallback(states, other, other, aggregate, 0);
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   } while (REGISTERS && subject[0] != job);
 }
@@ -54,6 +54,7 @@ void select_look_back(SELECT_ARGUMENTS) {
   (void)piece;
   const uint item = get_local_id(0);
   const uint job = take_tile(scratch, taken, item);  // the plan sees to it that tiles can be counted in 32 bits
+  const statuses states = statuses_of(scratch, epoch);
   const ulong begin = (ulong)job * TILE;
   global const ELEMENT* row = in + in_offset;
   global const FLAG* row_flags = flags + flags_offset;
@@ -77,7 +78,7 @@ void select_look_back(SELECT_ARGUMENTS) {
   state before = no_state();
   if (item < POLLERS) {
     int complete = 1;
-    if (parts > 1) complete = look_back(scratch, 0, parts, job, own, &before, item);
+    if (parts > 1) complete = look_back(states, 0, parts, job, own, &before, item);
     if (item == 0) {
       found[0] = before;
       found[1] = own;
@@ -94,7 +95,7 @@ void select_look_back(SELECT_ARGUMENTS) {
 #else
   while (subject[0] != job)
 #endif
-    count_missing(scratch, (uint)parts, job, found, subject, local_states, row, row_flags, size, item);
+    count_missing(states, (uint)parts, job, found, subject, local_states, row, row_flags, size, item);
   before = found[0];
 
   // Its elements.

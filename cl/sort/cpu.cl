@@ -7,12 +7,21 @@
 // Memory and Write-Combining", arXiv 1008.2849, 2010. PHASE 2 is for few keys: one thread does all passes in one launch, but
 // those in which all keys have the same digit.
 //
-// Launch: one dimension, local size 1, a group for each of `parts` blocks of `piece` keys. work: uint counts[parts][RADIX].
+// BY_BUCKETS: the highest digit is sorted first. Where that leaves buckets of keys that threads can share, PHASE 3 sorts each by the
+// other digits, in a thread's cache, and the launches after it, UNLESS_BUCKETS, have nothing to do; else they sort by all digits.
+//
+// Launch: one dimension, local size 1, a group for each of `parts` blocks of `piece` keys; PHASE 3: for each digit.
+// work: uint counts[parts][RADIX], by_buckets.
 #include "sort/keys.clh"
 
 #ifndef PHASE
-#define PHASE 1  // 0: counts of a pass, 1: the pass after that, 2: everything
+#define PHASE 1  // 0: counts of a pass, 1: the pass after that, 2: everything, 3: buckets
 #endif
+#ifndef CACHED
+#define CACHED 65536  // keys of a bucket, with their values, that a thread's cache holds
+#endif
+#define BY_BUCKETS 128u       // of routes
+#define UNLESS_BUCKETS 256u
 #ifndef PASSES
 #define PASSES 4  // at most
 #endif
@@ -44,6 +53,7 @@ void sort_cpu(SORT_ARGUMENTS) {
   local uint counts[4 * RADIX];
   const ulong block = get_group_id(0), begin = block * piece;
   const uint shift = shift_of(begin_bit, digit_bits, pass);
+  if ((route & UNLESS_BUCKETS) && work[parts * RADIX]) return;
   count_digits(counts, SOURCE_KEYS(route), begin, min(begin + piece, size), shift, mask_of(shift, end_bit, digit_bits));
   for (uint d = 0; d < RADIX; ++d) work[block * RADIX + d] = counts[d];
 }
@@ -55,6 +65,7 @@ void sort_cpu(SORT_ARGUMENTS) {
   local ulong next[RADIX], first[RADIX];
   const ulong block = get_group_id(0), begin = block * piece;
   const uint shift = shift_of(begin_bit, digit_bits, pass);
+  if ((route & UNLESS_BUCKETS) && work[parts * RADIX]) return;
   // Keys of lower digits, and those of the same digit in the blocks before.
   for (uint d = 0; d < RADIX; ++d) next[d] = first[d] = 0;
   for (ulong b = 0; b < parts; ++b) {
@@ -64,13 +75,77 @@ void sort_cpu(SORT_ARGUMENTS) {
       if (b < block) next[d] += count;
     }
   }
-  ulong lower = 0;
+  ulong lower = 0, most = 0;
   for (uint d = 0; d < RADIX; ++d) {
     next[d] += lower;
     lower += first[d];
+    most = max(most, first[d]);
+  }
+  if (route & BY_BUCKETS) {
+    const uint by_buckets = most <= 4 * piece;  // or other threads would wait for the one that has it
+    if (block == 0) work[parts * RADIX] = by_buckets;
+    if (!by_buckets) return;
   }
   move_keys(SOURCE_KEYS(route), TARGET_KEYS(route), SOURCE_VALUES(route), TARGET_VALUES(route), begin, min(begin + piece, size),
             next, first, lines, value_lines, shift, mask_of(shift, end_bit, digit_bits), route);
+}
+#elif PHASE == 3
+// As plain stores reach a cache, lines need not be gathered.
+INLINED void move_in_cache(global const KEY* from, global KEY* to, global const VALUE* from_values, global VALUE* to_values, ulong begin,
+                           ulong end, local uint* next, uint shift, uint mask, uint route) {
+  for (ulong i = begin; i < end; ++i) {
+    const KEY key = from[i];
+    const ulong place = begin + next[digit_of(key, shift, mask)]++;
+    if (WRITES_KEYS(route)) to[place] = key;
+#if VALUES
+    for (uint k = 0; k < VALUE_PARTS; ++k) to_values[place * VALUE_PARTS + k] = from_values[i * VALUE_PARTS + k];
+#endif
+  }
+  (void)from_values, (void)to_values, (void)route;
+}
+
+kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void sort_cpu(SORT_ARGUMENTS) {
+  local uint counts[PASSES * RADIX];
+  local KEY lines[RADIX * LINE] __attribute__((aligned(64)));
+  local VALUE value_lines[VALUES ? RADIX * LINE * VALUE_PARTS : 1] __attribute__((aligned(64)));
+  local ulong next[RADIX], first[RADIX];
+  if (!work[parts * RADIX]) return;
+  const uint bucket = get_group_id(0);
+  ulong begin = 0, end = 0;
+  for (ulong b = 0; b < parts; ++b) {
+    for (uint d = 0; d < bucket; ++d) begin += work[b * RADIX + d];
+    end += work[b * RADIX + bucket];
+  }
+  end += begin;
+  if (begin == end) return;
+  // Pass 0 was that by the highest digit.
+  for (uint i = 0; i < (passes - 1) * RADIX; ++i) counts[i] = 0;
+  global const KEY* keys = (passes & 1) ? out + out_offset : spare;
+  for (ulong i = begin; i < end; ++i) {
+    const KEY key = keys[i];
+    for (uint p = 0; p + 1 < passes; ++p) {
+      const uint shift = shift_of(begin_bit, digit_bits, p);
+      ++counts[p * RADIX + digit_of(key, shift, mask_of(shift, end_bit, digit_bits))];
+    }
+  }
+  for (uint p = 0; p + 1 < passes; ++p) {
+    const uint left = passes - 2 - p, shift = shift_of(begin_bit, digit_bits, p), mask = mask_of(shift, end_bit, digit_bits);
+    const uint way = (left & 1 ? FROM_OUT | TO_SPARE : FROM_SPARE) | (left == 0 ? IS_LAST : 0);
+    uint lower = 0;
+    for (uint d = 0; d < RADIX; ++d) {
+      const uint count = counts[p * RADIX + d];
+      counts[p * RADIX + d] = lower;
+      next[d] = begin + lower;
+      lower += count;
+    }
+    if (end - begin <= CACHED) {
+      move_in_cache(SOURCE_KEYS(way), TARGET_KEYS(way), SOURCE_VALUES(way), TARGET_VALUES(way), begin, end, counts + p * RADIX, shift, mask, way);
+    } else {
+      move_keys(SOURCE_KEYS(way), TARGET_KEYS(way), SOURCE_VALUES(way), TARGET_VALUES(way), begin, end, next, first, lines, value_lines,
+                shift, mask, way);
+    }
+  }
 }
 #else
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))

@@ -1,9 +1,9 @@
 // Sorts of rows of keys alone in registers, one or several rows a group: a bitonic network of their images, without places. K. E.
 // Batcher, "Sorting networks and their applications", AFIPS 1968.
 //
-// Keys of equal images have equal bits, but zeros of both signs and NaNs. Where a group has negative zeros or NaNs, it reads its rows
-// once more and writes the codes of both over their images, in the order of their places: a code tells all keys apart, and images
-// other than those two are codes.
+// A key's image is its code, which tells all keys apart; but zeros of both signs have one image, and so have all NaNs. Where a group has
+// negative zeros or NaNs, it reads its rows once more and writes the codes of zeros and NaNs over their images, in the order of their
+// places.
 //
 // Entry i of the network is entry i % ITEMS of work-item i / ITEMS of the row's TEAM; where these are more than NEAR, for steps between
 // entries that are far apart, entry i / TEAM of work-item i % TEAM instead. All comparisons put the lesser first: the first step of each
@@ -11,7 +11,6 @@
 //
 // Launch: one dimension, a group of GROUP work-items for each GROUP / TEAM rows.
 #include "sort/keys.clh"
-#include "sort_rows/rows.clh"
 
 #ifndef GROUP
 #define GROUP 128
@@ -26,6 +25,8 @@
 #define SHUFFLE 0  // 1: by NVIDIA's shuffles; groups are whole warps
 #endif
 #define TEAM (1 << LOG_TEAM)
+#define MANY_ROWS (GROUP / TEAM > 2)
+#include "sort_rows/rows.clh"
 #define ITEMS (1 << LOG_ITEMS)
 #define LOG_WIDTH (LOG_TEAM + LOG_ITEMS)
 #define WIDTH (1 << LOG_WIDTH)  // at most 32768
@@ -46,24 +47,29 @@ static inline uint no_sum(void) { return 0; }
 DEFINE_TEAM_SCAN(team_scan, uint, sum_of, no_sum)
 #endif
 
-#if ORDER == 2
-// An integer for each key: the image, but of negative zeros and NaNs what no image is.
+// An integer for each key that sorts as the key, except that negative zeros and NaNs have their own.
 static inline sortable code_of(KEY key) {
-  const sortable magnitude = key & (SIGN - 1);
-  const sortable code = (key & SIGN) == 0 ? SIGN + magnitude : magnitude == 0 ? 0 : SIGN - magnitude;
-  return DESCENDING ? code ^ ALL_BITS : code;
+  sortable x = key;
+#if ORDER == 1
+  x ^= SIGN;
+#elif ORDER >= 2
+  x ^= (x & SIGN) != 0 ? ALL_BITS : SIGN;
+#endif
+  return DESCENDING ? x ^ ALL_BITS : x;
 }
+#if ORDER == 2
 static inline int is_zero(KEY key) { return (key & (SIGN - 1)) == 0; }
 static inline int is_nan(KEY key) { return (key & (SIGN - 1)) > INFINITE; }
+static inline int is_special(KEY key) { return is_nan(key) || key == SIGN; }
 #endif
+#define IMAGE_OF_ZERO (DESCENDING ? SIGN - 1 : SIGN)
+#define IMAGE_OF_NAN (DESCENDING ? (sortable)0 : ALL_BITS)
 
 static inline KEY key_of(sortable code) {
   sortable x = DESCENDING ? code ^ ALL_BITS : code;
 #if ORDER == 1
   x ^= SIGN;
-#elif ORDER == 2
-  x = x >= SIGN ? x - SIGN : SIGN | (SIGN - x);
-#elif ORDER == 3
+#elif ORDER >= 2
   x ^= (x & SIGN) != 0 ? SIGN : ALL_BITS;
 #endif
   return (KEY)x;
@@ -204,13 +210,20 @@ void sort_rows_keys_only(SORT_ROWS_ARGUMENTS) {
 #pragma unroll
   for (uint u = 0; u < ITEMS; ++u) {
     const KEY key = u * TEAM < reach ? keys[u * TEAM] : 0;
-    e[u] = u * TEAM < reach ? order_of(key) : ALL_BITS;
+    e[u] = u * TEAM < reach ? code_of(key) : ALL_BITS;
 #if ORDER == 2
-    has_special |= is_nan(key) || key == SIGN;
+    has_special |= is_special(key);
 #endif
   }
 #if ORDER == 2
-  if (has_special) atomic_or(&special[0], 1);
+  if (has_special) {
+    atomic_or(&special[0], 1);
+#pragma unroll
+    for (uint u = 0; u < ITEMS; ++u) {
+      const KEY key = key_of(e[u]);
+      if (u * TEAM < reach && is_special(key)) e[u] = is_nan(key) ? IMAGE_OF_NAN : IMAGE_OF_ZERO;
+    }
+  }
 #endif
 
   sort_images(e, tile, base, lane, item);
@@ -223,8 +236,8 @@ void sort_rows_keys_only(SORT_ROWS_ARGUMENTS) {
   const uint turns = special[0] != 0 ? ITEMS : 0;  // uniform in the group
   uint zero = 0, nan = 0;
   if (turns > 0) {
-    zero = find_image(tile, base, count, order_of(0));
-    nan = find_image(tile, base, count, order_of((KEY)(SIGN - 1)));
+    zero = find_image(tile, base, count, IMAGE_OF_ZERO);
+    nan = find_image(tile, base, count, IMAGE_OF_NAN);
   }
   barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll 1

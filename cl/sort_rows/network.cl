@@ -10,7 +10,6 @@
 //
 // Launch: one dimension, a group of GROUP work-items for each GROUP / TEAM rows; SEGMENTS 2: any number of groups.
 #include "sort/keys.clh"
-#include "sort_rows/rows.clh"
 
 #ifndef GROUP
 #define GROUP 256
@@ -18,6 +17,8 @@
 #ifndef TEAM
 #define TEAM 8  // a power of two
 #endif
+#define MANY_ROWS (GROUP / TEAM > 2)
+#include "sort_rows/rows.clh"
 #ifndef LOG_ITEMS
 #define LOG_ITEMS 2
 #endif

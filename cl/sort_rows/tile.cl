@@ -63,10 +63,10 @@ GROUP_FUNCTION void sort_row(global const KEY* from, global KEY* to, global cons
   VALUE moved[ITEMS * VALUE_PARTS];
 #pragma unroll
   for (uint u = 0; u < ITEMS; ++u) {
-    if (place_of(item, u) < count) {
+    // Beyond the row, its first one: PoCL 6 with LLVM 18 may end the process where private numbers stay undefined.
+    const uint place = place_of(item, u) < count ? places[u] : 0;
 #pragma unroll
-      for (uint k = 0; k < VALUE_PARTS; ++k) moved[u * VALUE_PARTS + k] = from_values[(uint)places[u] * VALUE_PARTS + k];
-    }
+    for (uint k = 0; k < VALUE_PARTS; ++k) moved[u * VALUE_PARTS + k] = from_values[place * VALUE_PARTS + k];
   }
   barrier(CLK_GLOBAL_MEM_FENCE);
 #endif

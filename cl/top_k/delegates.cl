@@ -61,9 +61,10 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void top_k_delegates(TOP_K_ARGUMENTS) {
   local sortable local_keys[GROUP];
   const uint item = get_local_id(0);
-  const ulong row = get_group_id(0) / parts;
+  const uint group = (uint)get_group_id(0);
+  const ulong row = group / parts;
   const uint lane = item % TEAM;
-  const ulong tile = (ulong)(get_group_id(0) % parts) * (GROUP * KEPT), first = tile + item / TEAM * SPAN;
+  const ulong tile = (ulong)(group % parts) * (GROUP * KEPT), first = tile + item / TEAM * SPAN;
 #if LEVEL == 0
   global const ELEMENT* elements = in + row_start(row, rows, in_offset, in_pitch, in_stride);
 #else

@@ -43,8 +43,8 @@ static inline sortable image_of(sortable image) { return image; }
 #endif
 
 // Image i of the row. What a list names beyond the row comes last.
-static inline sortable image_at(global const ELEMENT* elements, global const uint* list, ulong i, uint size, uint span_bits) {
-  const uint place = place_of(list, (uint)i, span_bits);
+static inline sortable image_at(global const ELEMENT* elements, global const uint* list, uint i, uint size, uint span_bits) {
+  const uint place = place_of(list, i, span_bits);
   return !LISTED || place < size ? image_of(elements[place]) : ALL_BITS;
 }
 
@@ -52,9 +52,10 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void top_k_radix(TOP_K_ARGUMENTS) {
   local uint bins[DIGITS], sums[GROUP], left[1];
   local sortable ends[2];
-  const uint item = get_local_id(0), part = (uint)(get_group_id(0) % parts);
-  const ulong row = get_group_id(0) / parts;
-  const ulong begin = (ulong)part * piece, end = min(begin + piece, LISTED ? (ulong)k << span_bits : (ulong)size);
+  const uint item = get_local_id(0), group = (uint)get_group_id(0), part = group % parts;
+  const ulong row = group / parts;
+  // Less than 2^32 by as much as a group reads at once, and more.
+  const uint all = LISTED ? k << span_bits : size, begin = part * piece, end = begin + min(piece, all - begin);
 #if LEVEL == 0
   global const KEY* elements = in + row_start(row, rows, in_offset, in_pitch, in_stride);
 #else
@@ -96,7 +97,7 @@ void top_k_radix(TOP_K_ARGUMENTS) {
   if (low != high) {
     const uint shift = digit_shift(low, high);
     uint last = 0, run = 0;
-    for (ulong i = begin + item; i < end; i += READ * GROUP) {
+    for (uint i = begin + item; i < end; i += READ * GROUP) {
       sortable x[READ];
 #pragma unroll
       for (uint u = 0; u < READ; ++u) x[u] = i + u * GROUP < end ? image_at(elements, list, i + u * GROUP, size, span_bits) : 0;
@@ -112,7 +113,7 @@ void top_k_radix(TOP_K_ARGUMENTS) {
     if (bins[d] > 0) atomic_add(&all_bins[d], bins[d]);
 #elif PHASE == 1
   uint below = 0, equal = 0;
-  for (ulong i = begin + item; i < end; i += READ * GROUP) {
+  for (uint i = begin + item; i < end; i += READ * GROUP) {
 #pragma unroll
     for (uint u = 0; u < READ; ++u) {
       const int is_there = i + u * GROUP < end;
@@ -145,8 +146,8 @@ void top_k_radix(TOP_K_ARGUMENTS) {
   global KEY* row_values = values + row_start(row, rows, values_offset, values_pitch, values_stride);
   global PLACE* row_places UNUSED = places + row_start(row, rows, places_offset, places_pitch, places_stride);
 #endif
-  for (ulong tile = begin; tile < end; tile += GROUP * ITEMS) {
-    const ulong first = tile + item * ITEMS;
+  for (uint tile = begin; tile < end; tile += GROUP * ITEMS) {
+    const uint first = tile + item * ITEMS;
     // Of each element: 1 below the image that has the last result, 0x10000 where it is that image.
     uint counts = 0, is[(ITEMS + 15) / 16];
 #pragma unroll
@@ -168,12 +169,12 @@ void top_k_radix(TOP_K_ARGUMENTS) {
         const uint what = is[u / 16] >> u % 16 * 2 & 3;
         const int takes = what == 1 || (what == 2 && at_equal < wanted);
 #if NTH && !LEVEL
-        if (what == 2 && takes && at_equal == wanted - 1) row_values[0] = elements[place_of(list, (uint)(first + u), span_bits)];
+        if (what == 2 && takes && at_equal == wanted - 1) row_values[0] = elements[place_of(list, first + u, span_bits)];
 #elif LEVEL
-        if (takes) list[at_below + at_equal] = (uint)(first + u);
+        if (takes) list[at_below + at_equal] = first + u;
 #else
         if (takes) {
-          const uint place = place_of(list, (uint)(first + u), span_bits);
+          const uint place = place_of(list, first + u, span_bits);
           row_values[at_below + at_equal] = elements[place];
           row_places[at_below + at_equal] = (PLACE)place;
         }

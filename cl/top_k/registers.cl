@@ -23,11 +23,26 @@
 #include "top_k/digits.clh"
 
 #if SHUFFLE
-DEFINE_TEAM_SHUFFLE_ALL(team_least, sortable, min)
-DEFINE_TEAM_SHUFFLE_ALL(team_most, sortable, max)
+DEFINE_TEAM_SHUFFLE_ALL(warp_least, sortable, min)
+DEFINE_TEAM_SHUFFLE_ALL(warp_most, sortable, max)
+
+// Of the group: each warp's, then a butterfly over those of all warps, which lanes repeat.
+#define DEFINE_OF_GROUP(name, in_warp)                                              \
+  GROUP_FUNCTION void name(sortable* value, local sortable* scratch, uint item) {   \
+    in_warp(value, scratch, item, WARP);                                            \
+    if (item % WARP == 0) scratch[item / WARP] = *value;                            \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                   \
+    *value = scratch[item % (GROUP / WARP)];                                        \
+    in_warp(value, scratch, item, WARP);                                            \
+    barrier(CLK_LOCAL_MEM_FENCE); /* before scratch is overwritten */               \
+  }
+DEFINE_OF_GROUP(group_least, warp_least)
+DEFINE_OF_GROUP(group_most, warp_most)
 #else
 DEFINE_TEAM_REDUCE(team_least, sortable, min)
 DEFINE_TEAM_REDUCE(team_most, sortable, max)
+#define group_least(value, scratch, item) team_least(value, scratch, item, GROUP)
+#define group_most(value, scratch, item) team_most(value, scratch, item, GROUP)
 #endif
 
 GROUP_FUNCTION void clear_bins(local uint* bins, uint item) {
@@ -63,8 +78,8 @@ void top_k_registers(TOP_K_ARGUMENTS) {
     best = min(best, x[u]);
   }
   sortable first = best, low, high = item < size ? best : 0;
-  team_least(&first, local_keys, item, GROUP);
-  team_most(&high, local_keys, item, GROUP);
+  group_least(&first, local_keys, item);
+  group_most(&high, local_keys, item);
   low = first;
   uint wanted = k;
 #pragma unroll 1

@@ -34,7 +34,8 @@ void top_k_tile(TOP_K_ARGUMENTS) {
   local sortable local_keys[GROUP], ends[2];
   local ushort chosen[CHOSEN];
   local uint bins[DIGITS], sums[GROUP], left[1];
-  const uint item = get_local_id(0) & (GROUP - 1);  // a power of two: without the mask ptxas spills registers
+  // A power of two: without the mask ptxas spills registers of small groups, with it those of the largest.
+  const uint item = GROUP < 1024 ? get_local_id(0) & (GROUP - 1) : get_local_id(0);
   const ulong row = get_group_id(0);
 #if LEVEL == 0
   global const KEY* keys = in + row_start(row, rows, in_offset, in_pitch, in_stride);

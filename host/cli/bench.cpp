@@ -1,6 +1,7 @@
 // smem bench: the benchmarks, files of their results, and what two such files say of each other.
 #include "cli/arguments.hpp"
 #include "cli/bench_table.hpp"
+#include "cli/beside.hpp"
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/results.hpp"
@@ -23,7 +24,8 @@ namespace {
 
 struct Options {
   std::string json, report, device;
-  bool markdown = false, goals = false, goals_small = false;
+  bool markdown = false;
+  Lists lists;
   std::vector<std::string> files;
 };
 
@@ -115,7 +117,7 @@ void add_bench(CLI::App* root, int& exit_code) {
                                               "Compare two files of --json: what is faster, what is slower")
                                  ->expected(2, 2)
                                  ->type_name("FILE");
-  add_list_flags(bench, options->goals, options->goals_small);
+  add_list_flags(bench, options->lists);
   add_device_option(bench, options->device);
   auto measurements = std::make_shared<Measurements>();  // the callback below holds it
   add_bench_operations(bench, *measurements, exit_code);
@@ -125,20 +127,22 @@ void add_bench(CLI::App* root, int& exit_code) {
   add_bench_first_call(bench, *measurements, exit_code);
   for (CLI::App* const one : bench->get_subcommands([](const CLI::App*) { return true; }))
     one->fallthrough();
+  add_beside(bench, "bench",
+             "Operations on several ranks, or devices of one: mpirun -np RANKS smem bench distributed");
   // Subcommands are called before bench itself.
   auto at_interrupt = std::make_shared<OnInterrupt>(
       kept([options](const Results& results) { write_results(*options, results); }));
   bench->callback([bench, files, options, at_interrupt, measurements, &exit_code] {
-    const bool any = !bench->get_subcommands().empty(), lists = options->goals || options->goals_small;
+    const bool any = !bench->get_subcommands().empty(), lists = options->lists.any();
     if ((any || lists) == (files->count() > 0))
-      throw CLI::RequiredError("A subcommand, --goals, --goals-small, or --compare with two files");
+      throw CLI::RequiredError("A subcommand, --goals, --goals-small, --weak, or --compare with two files");
     if (files->count() > 0) {
       exit_code = compare_files(*options);
       return;
     }
     for (const auto& measure : *measurements)
       measure();
-    if (!any) exit_code = run_all_lists(options->device, options->goals_small);
+    if (!any) exit_code = run_all_lists(options->device, options->lists);
     write_results(*options, recorded());
     if (options->markdown) fmt::print("\n{}", to_markdown(recorded()));
   });

@@ -1,8 +1,8 @@
 // smem bench banks: the conflict model beside what the device does, for the classic access patterns.
 #include "cli/arguments.hpp"
 #include "cli/commands.hpp"
-#include "cli/measure.hpp"
 #include "cli/terminal.hpp"
+#include "measure/measure.hpp"
 
 #include <smem/smem.hpp>
 

@@ -2,8 +2,8 @@
 #include "cli/arguments.hpp"
 #include "cli/child.hpp"
 #include "cli/commands.hpp"
-#include "cli/measure.hpp"
 #include "cli/terminal.hpp"
+#include "measure/measure.hpp"
 
 #include <smem/smem.hpp>
 

@@ -2,9 +2,9 @@
 #include "cli/arguments.hpp"
 #include "cli/commands.hpp"
 #include "cli/described.hpp"
-#include "cli/measure.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
+#include "measure/measure.hpp"
 #include "operations/list.hpp"
 
 #include <smem/smem.hpp>
@@ -47,7 +47,7 @@ void print_operations(const Context& context, std::size_t calls) {
   fmt::print("\n{} calls each, with a wait after each\n", calls);
   fmt::print("{}", table.head());
   for (const operations::Operation& operation : operations::all()) {
-    for (const auto& [one, goal] : samples_of(operation, context.device(), true)) {
+    for (const auto& [one, goal] : samples_of(operation, context.device(), operations::Scale::small)) {
       const CaseData data(one);
       const measure::BufferPair pair{make_buffer(context, data.bytes()), make_buffer(context, data.bytes())};
       data.write(context, pair);

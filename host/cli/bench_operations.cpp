@@ -22,6 +22,8 @@ using operations::Case;
 using operations::Operation;
 
 struct Options : BenchOptions {
+  ShapeOptions shapes;
+  std::uint64_t seed = 0;
   WordValues words;
   std::string tile;
   std::vector<std::string> variants;
@@ -56,14 +58,17 @@ void run_case(BenchTable& table, const SampleCase& c, const std::vector<std::str
   for (const std::string& variant : variants) {
     const PlanOverrides fixed = fixed_for(c.one, context.device(), variant, options);
     const auto make_plan = [&](const std::string&) { return c.one.plan(context.device(), fixed); };
+    const bool has_events = measure::timed_by_events(context);
     const auto call = [&](const measure::BufferPair& pair) {
-      if (options.tile.empty()) return c.one.call(context, data.arrays(pair), {.variant = variant});
-      return c.one.call(context, data.arrays(pair), {.overrides = &fixed});
+      if (options.tile.empty())
+        return c.one.call(context, data.arrays(pair), {.variant = variant, .event = has_events});
+      return c.one.call(context, data.arrays(pair), {.overrides = &fixed, .event = has_events});
     };
     const auto check = [&] {
       const measure::BufferPair& first = buffers->pairs.front();
       data.write_others(context, first);
-      call(first).wait();
+      call(first);
+      context.finish();
       return data.wrong(context, first);
     };
     table.row({c.one.text, variant, c.goal, c.one.bytes, c.one.operations}, *buffers, make_plan, call, check);
@@ -72,11 +77,13 @@ void run_case(BenchTable& table, const SampleCase& c, const std::vector<std::str
 
 int run(const Operation& operation, Options options) {
   options.group = operation.name;
+  if (options.lists.weak && operation.samples.weak.empty() && operation.samples.weak_usual.empty())
+    return kGood;
   const bool counts_operations = operation.parse(operation.samples.edges.front().words).operations > 0;
   BenchTable table(options, std::string(operation.counted), counts_operations);
   std::vector<SampleCase> cases;
   if (options.is_list()) {
-    cases = samples_of(operation, table.device(), options.goals_small);
+    cases = samples_of(operation, table.device(), options.lists.scale(table.device()));
   } else {
     for (Case& one : cases_of(operation, options.words))
       cases.push_back({std::move(one), 0});
@@ -108,6 +115,25 @@ void check_cases(const Operation& operation, const Options& options) {
   }
 }
 
+/// --random and what belongs to it, of operations that draw problems; and --model.
+CLI::Option* add_shape_options(CLI::App* command, const Operation& operation, Options& options) {
+  CLI::Option* const random = command->add_option(
+      "--random", options.seed, "Measure problems that are drawn at random, the same of each seed");
+  const auto add = [&](const char* name, auto& to, const char* help) {
+    return command->add_option(name, to, help)->needs(random);
+  };
+  add("--shapes", options.shapes.shapes, "Problems of each kind; default: 60")->check(CLI::Range(1, 100000));
+  add("--kind", options.shapes.kinds, "Kind of problems; may be repeated; default: all")
+      ->check(CLI::IsMember(operation.draw.kinds));
+  add("--most", options.shapes.most, "Operations of a problem; default: 2e12, on CPUs 1e9")
+      ->check(CLI::Range(1e4, 1e15));
+  command->add_flag("--print", options.shapes.only_list, "Print the problems in words, and measure none")
+      ->needs(random);
+  command->add_flag("--model", options.shapes.model,
+                    "Measure all plans that the model chooses among, beside its predictions");
+  return random;
+}
+
 bool is_given(const CLI::App* command, const char* flag) {
   const CLI::Option* option = command->get_option_no_throw(flag);
   return option != nullptr && option->count() > 0;
@@ -129,9 +155,9 @@ void add_operation(CLI::App* bench, const Operation& operation, Measurements& me
   command->add_option("--tile", options->tile, "Fix the tile, in elements: ROWSxCOLS")
       ->check(shape_validator());
   add_device_option(command, options->device);
-  const auto [goals, goals_small] = add_list_flags(command, options->goals, options->goals_small);
-  for (CLI::Option* const word : words)
-    word->excludes(goals)->excludes(goals_small);
+  for (CLI::Option* const list : add_list_flags(command, options->lists))
+    for (CLI::Option* const word : words)
+      word->excludes(list);
   const std::vector<std::string_view> names = operation.variants();
   command
       ->add_option("--variant", options->variants,
@@ -143,15 +169,41 @@ void add_operation(CLI::App* bench, const Operation& operation, Measurements& me
                    "Repetitions of each measurement; default: up to 41, in about a second")
       ->check(CLI::Range(1, 1000));
   add_output_option(command, "--csv", options->csv, "Also write the rows to this file");
-  command->callback([&operation, &measurements, &exit_code, command, words, options] {
+  CLI::Option* random = nullptr;
+  if (!operation.draw.kinds.empty()) {
+    random = add_shape_options(command, operation, *options);
+    for (CLI::Option* const word : words)
+      random->excludes(word);
+    for (const char* const other : {"--tile", "--all-variants", "--goals", "--goals-small"}) {
+      random->excludes(command->get_option(other));
+      command->get_option("--model")->excludes(command->get_option(other));
+    }
+  }
+  command->callback([&operation, &measurements, &exit_code, command, words, options, random] {
+    const bool is_random = random != nullptr && random->count() > 0;
+    if (is_random) options->shapes.seed = options->seed;
+    if (is_random || (options->shapes.model && words.front()->count() > 0)) {
+      options->shapes.device = options->device;
+      if (options->variants.size() > 1) throw CLI::ValidationError("--variant", "one at most");
+      if (!options->variants.empty()) options->shapes.variant = options->variants.front();
+      if (!is_random) check_cases(operation, *options);
+      measurements.emplace_back([&operation, &exit_code, options, is_random] {
+        exit_code = std::max(
+            exit_code, bench_shapes(operation, options->shapes,
+                                    is_random ? std::vector<Case>() : cases_of(operation, options->words)));
+      });
+      return;
+    }
     const bool named =
         std::any_of(words.begin(), words.end(), [](const CLI::Option* word) { return word->count() > 0; });
     if (!named && !options->is_list()) {
-      options->goals = is_asked_elsewhere(command, "--goals");
-      options->goals_small = !options->goals && is_asked_elsewhere(command, "--goals-small");
+      Lists& lists = options->lists;
+      lists.goals = is_asked_elsewhere(command, "--goals");
+      lists.small = !lists.goals && is_asked_elsewhere(command, "--goals-small");
+      lists.weak = !lists.goals && !lists.small && is_asked_elsewhere(command, "--weak");
     }
     if (words.front()->count() == 0 && !options->is_list())
-      throw CLI::RequiredError(words.front()->get_name() + ", --goals, or --goals-small");
+      throw CLI::RequiredError(words.front()->get_name() + ", --goals, --goals-small, or --weak");
     check_cases(operation, *options);
     measurements.emplace_back(
         [&operation, &exit_code, options] { exit_code = std::max(exit_code, run(operation, *options)); });
@@ -167,7 +219,8 @@ std::vector<Result> measure_variants(const Operation& operation, const std::stri
   options.quiet = true;
   options.group = operation.name;
   BenchTable table(options, "");
-  const SampleCase first = samples_of(operation, table.device(), small).front();
+  const SampleCase first =
+      samples_of(operation, table.device(), operations::scale_for(table.device(), small)).front();
   std::vector<std::string> variants;
   for (const std::string_view name : operation.variants())
     if (std::find(first.one.slow.begin(), first.one.slow.end(), name) == first.one.slow.end())
@@ -177,12 +230,12 @@ std::vector<Result> measure_variants(const Operation& operation, const std::stri
   return {recorded().rows.begin() + static_cast<std::ptrdiff_t>(before), recorded().rows.end()};
 }
 
-int run_all_lists(const std::string& device, bool small) {
+int run_all_lists(const std::string& device, const Lists& lists) {
   int worst = kGood;
   for (const Operation& operation : operations::all()) {
     Options options;
     options.device = device;
-    (small ? options.goals_small : options.goals) = true;
+    options.lists = lists;
     worst = std::max(worst, run(operation, options));
   }
   return worst;

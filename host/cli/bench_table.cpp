@@ -37,12 +37,14 @@ Table table_of(bool operations) {
 
 }  // namespace
 
-std::array<CLI::Option*, 2> add_list_flags(CLI::App* command, bool& goals, bool& goals_small) {
+std::array<CLI::Option*, 3> add_list_flags(CLI::App* command, Lists& lists) {
   CLI::Option* all =
-      command->add_flag("--goals", goals, "All cases that have goals; exit code 1 if a goal is missed");
+      command->add_flag("--goals", lists.goals, "All cases that have goals; exit code 1 if a goal is missed");
   CLI::Option* small =
-      command->add_flag("--goals-small", goals_small, "The same cases at small sizes, for a quick look");
-  return {all, small->excludes(all)};
+      command->add_flag("--goals-small", lists.small, "The same cases at small sizes, for a quick look");
+  CLI::Option* weak = command->add_flag(
+      "--weak", lists.weak, "The cases known to be weak, beside their goals; exit code 1 if one is missed");
+  return {all, small->excludes(all), weak->excludes(all)->excludes(small)};
 }
 
 BenchTable::BenchTable(const BenchOptions& options, std::string traffic, bool operations)
@@ -156,7 +158,7 @@ int BenchTable::end() {
   // Lists go on without what a device cannot do; what was asked for by itself must have been done.
   if (!options_.is_list() && !options_.all_variants && skipped_ > 0) return kFailure;
   // At small sizes a miss says little, so only the full goals decide the exit code.
-  return options_.goals && missed_ > 0 ? kFailure : kGood;
+  return (options_.lists.goals || options_.lists.weak) && missed_ > 0 ? kFailure : kGood;
 }
 
 }  // namespace smem::cli

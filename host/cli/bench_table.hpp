@@ -3,16 +3,17 @@
 #pragma once
 
 #include "cli/call_costs.hpp"
-#include "cli/measure.hpp"
 #include "cli/results.hpp"
 #include "cli/table.hpp"
 #include "cli/whole_file.hpp"
+#include "measure/measure.hpp"
 #include "operations/operation.hpp"
 
 #include <smem/smem.hpp>
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,25 +27,51 @@ class Option;
 
 namespace smem::cli {
 
+/// Which of an operation's lists of cases are asked for: at most one.
+struct Lists {
+  bool goals = false, small = false, weak = false;
+
+  bool any() const { return goals || small || weak; }
+  operations::Scale scale(const Device& device) const {
+    return weak ? operations::weak_scale_for(device) : operations::scale_for(device, small);
+  }
+};
+
 struct BenchOptions {
   std::string device, csv;
-  bool all_variants = false, goals = false, goals_small = false;
+  bool all_variants = false;
+  Lists lists;
   std::size_t repetitions = 0;  ///< of each measurement; 0: as many as its time allows
   bool quiet = false;           ///< no table: what is measured is recorded (results.hpp)
   std::string group;            ///< Result::group
 
   /// A list of cases, which goes on without what a device cannot do.
-  bool is_list() const { return goals || goals_small; }
+  bool is_list() const { return lists.any(); }
 };
 
-/// Adds --goals and --goals-small, and returns them.
-std::array<CLI::Option*, 2> add_list_flags(CLI::App* command, bool& goals, bool& goals_small);
+/// Adds --goals, --goals-small and --weak, and returns them.
+std::array<CLI::Option*, 3> add_list_flags(CLI::App* command, Lists& lists);
 /// Runs the lists of all operations. `device`: empty: the usual one. \returns the worst exit code.
-int run_all_lists(const std::string& device, bool small);
+int run_all_lists(const std::string& device, const Lists& lists);
 /// Measures the variants of an operation on its first sample for the device, but those that would take
 /// minutes there. \returns the rows, which are recorded too.
 std::vector<Result> measure_variants(const operations::Operation& operation, const std::string& device,
                                      bool small);
+
+/// What is measured of problems that are drawn at random, or of all that a model chooses among.
+struct ShapeOptions {
+  std::string device;
+  std::optional<std::uint64_t> seed;  ///< none: the given problems
+  std::size_t shapes = 60;            ///< of each kind
+  double most = 0;                    ///< operations of a problem; 0: as the device is
+  std::vector<std::string> kinds;     ///< empty: all
+  std::string variant;                ///< empty: the plan's own choice
+  bool model = false;                 ///< measures all candidates, not the choice alone
+  bool only_list = false;             ///< prints the problems, and measures none
+};
+/// \returns the exit code.
+int bench_shapes(const operations::Operation& operation, const ShapeOptions& options,
+                 std::vector<operations::Case> given);
 
 /// Fewer repetitions of what takes long.
 template <class Call>

@@ -13,7 +13,6 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <functional>
 #include <string_view>
 #include <utility>
@@ -74,10 +73,6 @@ std::vector<Work> asked_work(const std::vector<std::string>& names, const Device
   return all;
 }
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 /// The first failure of an operation's calls; those that follow are made all the same.
 std::string make_calls(const Context& context, const Work& work, std::size_t done, Progress& progress) {
   std::string failure;
@@ -106,7 +101,7 @@ int warm_cache(const std::string& device, const std::vector<std::string>& operat
   if (cache_folder().empty()) {
     throw Error({.operation = "cache warm", .expected = "a cache on disk", .got = "SMEM_CACHE: off"});
   }
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = measure::Clock::now();
   const std::vector<Work> all = asked_work(operations, context.device());
   std::size_t steps = 0, done = 0, failures = 0;
   for (const Work& work : all)
@@ -115,14 +110,14 @@ int warm_cache(const std::string& device, const std::vector<std::string>& operat
   Progress progress(steps);
   CacheStatistics before;
   for (const Work& work : all) {
-    const auto since = std::chrono::steady_clock::now();
+    const auto since = measure::Clock::now();
     const std::string failure = make_calls(context, work, done, progress);
     done += work.calls.size();
     const CacheStatistics now = context.cache_statistics();
     progress.clear();
     fmt::print("{:<12}{:>4} built, {:>3} were there {:>8.1f} s\n", work.name,
                now.built_from_source - before.built_from_source,
-               now.loaded_from_disk - before.loaded_from_disk, seconds_since(since));
+               now.loaded_from_disk - before.loaded_from_disk, measure::seconds_since(since));
     std::fflush(stdout);
     if (!failure.empty()) {
       ++failures;
@@ -131,7 +126,7 @@ int warm_cache(const std::string& device, const std::vector<std::string>& operat
     before = now;
   }
   fmt::print("{} built, {} stored in {}: {:.1f} s\n", count_text(before.built_from_source, "program"),
-             before.stored_on_disk, cache_folder().string(), seconds_since(start));
+             before.stored_on_disk, cache_folder().string(), measure::seconds_since(start));
   if (failures == 0 && before.stored_on_disk == before.built_from_source) return kGood;
   std::fflush(stdout);
   if (failures == 0) fmt::print(stderr, "smem: not all could be stored\n");

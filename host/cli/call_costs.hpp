@@ -1,7 +1,7 @@
 /// What a call costs besides the device's time.
 #pragma once
 
-#include "cli/measure.hpp"
+#include "measure/measure.hpp"
 
 #include <smem/smem.hpp>
 

@@ -97,9 +97,10 @@ bool is_asked(std::string_view name, const std::vector<std::string>& asked) {
   return asked.empty() || std::find(asked.begin(), asked.end(), name) != asked.end();
 }
 
-std::vector<SampleCase> samples_of(const operations::Operation& operation, const Device& device, bool small) {
+std::vector<SampleCase> samples_of(const operations::Operation& operation, const Device& device,
+                                   operations::Scale scale) {
   std::vector<SampleCase> cases;
-  for (const operations::Sample& sample : operation.at(operations::scale_for(device, small))) {
+  for (const operations::Sample& sample : operation.at(scale)) {
     cases.push_back({operation.parse(sample.words), sample.goal});
     if (!can_compute(device, cases.back().one)) cases.pop_back();
   }

@@ -1,7 +1,7 @@
 /// Described operations on the command line: their words as options, and a case's data on a device.
 #pragma once
 
-#include "cli/measure.hpp"
+#include "measure/measure.hpp"
 #include "operations/operation.hpp"
 
 #include <smem/smem.hpp>
@@ -44,7 +44,8 @@ struct SampleCase {
   double goal = 0;
 };
 /// Those for a device, but for types that it does not compute with. `small`: sizes for a quick look.
-std::vector<SampleCase> samples_of(const operations::Operation& operation, const Device& device, bool small);
+std::vector<SampleCase> samples_of(const operations::Operation& operation, const Device& device,
+                                   operations::Scale scale);
 
 /// A case's arrays on the host, and the results that a plain loop gives; both made when they are first asked
 /// for.

@@ -1,4 +1,5 @@
 // smem devices: what each OpenCL device is, and the facts that plans are made of.
+#include "cli/beside.hpp"
 #include "cli/commands.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
@@ -48,6 +49,7 @@ void print_details(const Device& d) {
          fmt::format("{} of local memory, {} registers, {} work-items and {} groups at once",
                      bytes_text(d.unit.local_bytes), d.unit.registers, d.unit.work_items, d.unit.groups));
   }
+  line("matrix unit", fmt::format("{}{}", name_of(d.matrix_unit), d.emulated_unit ? ", emulated" : ""));
   line("family", std::string(family_of(d)));
   line("arithmetic", fmt::format("fp64: {}; fp16: {}; 64-bit atomics: {}", yes_no(d.fp64), yes_no(d.fp16),
                                  yes_no(d.int64_atomics)));
@@ -135,7 +137,11 @@ void add_devices(CLI::App* root, int& exit_code) {
       ->add_option("-d,--device", *device,
                    "The device of --json: an index, a part of its name, gpu, cpu or accelerator")
       ->needs(json_flag);
-  command->callback([=, &exit_code] { exit_code = *json ? print_json(*device) : run(*verbose); });
+  command->callback([=, &exit_code] {
+    // Of several ranks one table: which rank has which devices.
+    if (is_one_of_several() && !*json && !*verbose) become_beside("distributed", {"devices"});
+    exit_code = *json ? print_json(*device) : run(*verbose);
+  });
 }
 
 }  // namespace smem::cli

@@ -1,6 +1,7 @@
 // smem explain: the plan of an operation in words, for a device that is here or for one that is not.
 #include "cli/arguments.hpp"
 #include "cli/bench_table.hpp"
+#include "cli/beside.hpp"
 #include "cli/commands.hpp"
 #include "cli/described.hpp"
 #include "cli/terminal.hpp"
@@ -169,6 +170,8 @@ void add_explain(CLI::App* root) {
   command->require_subcommand(1, 1);
   for (const Operation& operation : operations::all())
     add_operation(command, operation);
+  add_beside(command, "explain",
+             "What operations on several ranks exchange, what of it is hidden, how they scale");
 }
 
 }  // namespace smem::cli

@@ -1,4 +1,5 @@
 // smem: see, measure and compare the library on one's own device.
+#include "cli/beside.hpp"
 #include "cli/child.hpp"
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
@@ -10,6 +11,7 @@
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -99,6 +101,7 @@ int main(int argc, char** argv) {
   try {
     if (argc > 1 && std::strcmp(argv[1], "--complete") == 0)
       return complete(root, std::vector<std::string>(argv + 2, argv + argc));
+    take_beside(std::vector<std::string>(argv + 1, argv + std::max(argc, 1)));
     return with_output(parse(app, argc, argv) ? exit_code : kUsage);
   } catch (const ChildFailed& child) {
     return child.exit_code;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/call_costs.hpp"
-#include "cli/measure.hpp"
+#include "measure/measure.hpp"
 
 #include <smem/smem.hpp>
 

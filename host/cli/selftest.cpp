@@ -53,6 +53,11 @@ void Count::add(const Count& other) {
   seconds += other.seconds;
 }
 
+bool TestResult::has_passed_cases() const {
+  return std::any_of(counts.begin(), counts.end(),
+                     [](const auto& count) { return count.second[Verdict::passed] > 0; });
+}
+
 std::size_t Selftest::tests_that(Verdict verdict) const {
   std::size_t count = 0;
   for (const TestResult& result : results)
@@ -140,15 +145,6 @@ int list(const std::vector<Test>& tests) {
     fmt::print("{:<12}{}\n", test.operation.empty() ? "several" : test.operation, test.name);
   fmt::print("{}\n", count_text(tests.size(), "test case"));
   return kGood;
-}
-
-bool is_lost(const TestResult& result) {
-  return result.verdict == Verdict::hung || result.verdict == Verdict::crashed;
-}
-
-bool has_passed_cases(const TestResult& result) {
-  return std::any_of(result.counts.begin(), result.counts.end(),
-                     [](const auto& count) { return count.second[Verdict::passed] > 0; });
 }
 
 /// "about 3 min left", where `done` of all test cases took so many seconds; empty at the beginning.
@@ -283,7 +279,7 @@ class Run {
   /// limit, to say nothing of what it tests.
   std::string why_stop(const TestResult& result) {
     if (result.is_left) return "the driver keeps a process from ending";
-    if (!is_lost(result) || has_passed_cases(result)) {
+    if (!is_lost(result.verdict) || result.has_passed_cases()) {
       lost_in_row_ = 0;
       return {};
     }

@@ -41,6 +41,7 @@ const char* name_of(Verdict verdict);
 constexpr bool is_bad(Verdict v) {
   return v == Verdict::failed || v == Verdict::hung || v == Verdict::crashed;
 }
+constexpr bool is_lost(Verdict v) { return v == Verdict::hung || v == Verdict::crashed; }
 
 /// Operation, variant, type. The variant is empty where the plan chose it.
 using Kind = std::tuple<std::string, std::string, std::string>;
@@ -74,6 +75,8 @@ struct TestResult {
   std::map<std::pair<Kind, std::string>, std::size_t> refusals;  ///< by reason
   std::string output;                                            ///< of a test that is not right
   bool is_left = false;  ///< one of its processes does not end in spite of SIGKILL
+
+  bool has_passed_cases() const;
 };
 
 struct Selftest {

@@ -168,13 +168,6 @@ std::string why_nothing(const std::string& output) {
   return output.substr(begin, output.find('\n', begin) - begin);
 }
 
-bool has_passed(const TestResult& result) {
-  return std::any_of(result.counts.begin(), result.counts.end(),
-                     [](const auto& count) { return count.second[Verdict::passed] > 0; });
-}
-
-bool is_lost(Verdict verdict) { return verdict == Verdict::hung || verdict == Verdict::crashed; }
-
 }  // namespace
 
 /// How a test case ended in a process.
@@ -262,7 +255,7 @@ std::optional<TestResult> TestRunner::attempt(const Test& test, const Told& tell
       if (is_lost(end->verdict)) result.why = end->why;
       if (end->verdict != Verdict::passed) result.output = end->output;
     }
-    if (result.verdict != Verdict::passed || has_passed(result)) continue;
+    if (result.verdict != Verdict::passed || result.has_passed_cases()) continue;
     result.why = why_nothing(end->output);
     if (!result.why.empty()) result.verdict = Verdict::skipped;
   } while (goes_on);

@@ -234,7 +234,7 @@ int print_policies(const TuneOptions& options) {
 
 std::vector<TuneCase> tune_cases(const operations::Operation& operation, const Device& device, bool small) {
   std::vector<TuneCase> cases;
-  for (SampleCase& sample : samples_of(operation, device, small))
+  for (SampleCase& sample : samples_of(operation, device, operations::scale_for(device, small)))
     cases.push_back({&operation, std::move(sample.one)});
   return cases;
 }

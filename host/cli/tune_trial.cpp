@@ -2,9 +2,9 @@
 // along. The child reads a case, then candidates, a line of JSON each, and answers each with a line.
 #include "cli/commands.hpp"
 #include "cli/described.hpp"
-#include "cli/measure.hpp"
 #include "cli/process.hpp"
 #include "cli/tune.hpp"
+#include "measure/measure.hpp"
 #include "operations/list.hpp"
 
 #include <fmt/format.h>

@@ -1,6 +1,7 @@
 // Data by blocks of rows.
 #include <smem/distributed/data.hpp>
 
+#include "distributed/handles.hpp"
 #include "distributed/state.hpp"
 
 #include <algorithm>
@@ -31,11 +32,12 @@ void check_rows(const detail::State& state, const ElementType& type, std::size_t
                  .expected = "less than 2^64 bytes",
                  .got = std::to_string(rows) + " rows of " + std::to_string(row_elements) + " elements"});
   }
-  if (row_elements > state.block_elements()) {
+  const std::size_t most = state.block_elements(type.bytes);
+  if (row_elements > most) {
     throw Error({.operation = kOperation,
                  .argument = "row_elements",
-                 .expected = "at most " + std::to_string(state.block_elements()) +
-                             " elements in a row (SessionOptions::block_elements)",
+                 .expected = "at most " + std::to_string(most) +
+                             " elements in a row (SessionOptions::block_elements, or the devices' memory)",
                  .got = std::to_string(row_elements)});
   }
   if (layout.rows.empty()) return;
@@ -94,7 +96,7 @@ Rows::Rows(const Session& session, const ElementType& type, std::size_t rows, st
   for (int rank = 0; rank < state.ranks(); ++rank) {
     const std::size_t count = layout_.rows[static_cast<std::size_t>(rank)];
     if (row_elements != 0 && count != 0) {
-      const std::size_t most = state.block_elements() / row_elements;  // rows, at least 1
+      const std::size_t most = state.block_elements(type.bytes) / row_elements;  // rows, at least 1
       const std::size_t parts = std::min(count, std::max(state.devices_of(rank), (count - 1) / most + 1));
       for (std::size_t part = 0; part < parts; ++part) {
         Block block{.first = first, .rows = count / parts + (part < count % parts ? 1 : 0), .rank = rank};
@@ -105,10 +107,15 @@ Rows::Rows(const Session& session, const ElementType& type, std::size_t rows, st
       first += count;
     }
   }
+  const auto mine = [&](const Block& block) { return block.rank == state.rank(); };
+  const auto count = static_cast<std::size_t>(std::count_if(blocks_.begin(), blocks_.end(), mine));
+  std::size_t part = 0;
   for (Block& block : blocks_) {
-    if (block.rank != state.rank()) continue;
+    if (!mine(block)) continue;
     starpu_vector_data_register(&block.handle, -1, 0, static_cast<std::uint32_t>(block.rows * row_elements),
                                 type.bytes);
+    // Neighbours on one device.
+    detail::set_home(block.handle, static_cast<int>(part++ * state.devices_of(state.rank()) / count) + 1);
   }
 }
 
@@ -156,7 +163,8 @@ std::size_t Rows::local_elements() const { return local_rows() * row_elements_; 
 void Rows::write_local(const void* from, std::size_t count) {
   check_count("from", count, local_elements(), "those of this rank");
   for_own_blocks(*this, [&](const Block& block, std::size_t offset, std::size_t bytes) {
-    detail::write_handle(block.handle, static_cast<const std::byte*>(from) + offset, 0, bytes, false);
+    detail::write_handle(session_.state(), block.handle, static_cast<const std::byte*>(from) + offset, 0,
+                         bytes, false);
   });
   has_values_ = true;
 }
@@ -170,7 +178,7 @@ void Rows::write_from_all(const void* from, std::size_t count) {
 void Rows::read_local(void* to) const {
   require_values(*this);
   for_own_blocks(*this, [&](const Block& block, std::size_t offset, std::size_t bytes) {
-    detail::read_handle(block.handle, static_cast<std::byte*>(to) + offset, 0, bytes);
+    detail::read_handle(session_.state(), block.handle, static_cast<std::byte*>(to) + offset, 0, bytes);
   });
 }
 
@@ -184,7 +192,7 @@ void Rows::read_all(void* to) const {
     auto* place = static_cast<std::byte*>(to);
     for (const Block& block : blocks_) {
       const std::size_t bytes = block.rows * row_elements_ * type_.bytes;
-      if (block.handle != nullptr) detail::read_handle(block.handle, place, 0, bytes);
+      if (block.handle != nullptr) detail::read_handle(session_.state(), block.handle, place, 0, bytes);
       state.broadcast(place, bytes, block.rank);
       place += bytes;
     }

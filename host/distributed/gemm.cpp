@@ -2,6 +2,7 @@
 #include <smem/distributed/gemm.hpp>
 
 #include "distributed/checks.hpp"
+#include "distributed/handles.hpp"
 #include "distributed/moves.hpp"
 
 #include <smem/gemm.hpp>
@@ -69,63 +70,100 @@ void gemm(const Rows& a, const Rows& b, Rows& c, const Product& product) {
   state.collective(kOperation, check, [&] {
     const ElementType type = a.type(), sums = c.type();
     const std::size_t depth = b.rows(), cols = b.row_elements();
-    const std::size_t most = product.panel == 0 ? kPanelRows : product.panel;
+    const int ranks = state.ranks(), rank = state.rank();
+    const bool is_ring = ranks > 1;
+    const std::size_t most = product.panel != 0 ? product.panel : is_ring ? kPanelRows : SIZE_MAX;
     std::vector<Panel> panels;
     for (const Block& block : b.blocks()) {
-      for (std::size_t row = 0; row < block.rows; row += most)
+      for (std::size_t row = 0; row < block.rows; row += std::min(most, block.rows - row))
         panels.push_back({&block, block.first + row, std::min(most, block.rows - row)});
     }
     if (panels.empty() || product.alpha == 0) panels = {{nullptr, 0, 0}};
 
     // Blocks of A and C differ where their rows have different lengths: C is computed by the common parts.
-    const auto multiply = [&](const Panel& panel, Handle memory, bool is_first) {
+    // `offset`: elements of the panel's memory before it.
+    const auto multiply = [&](const Block& to, const Panel& panel, Handle memory, std::size_t offset,
+                              bool is_first) {
       const Gemm part{.alpha = product.alpha, .beta = is_first ? product.beta : 1, .tf32 = product.tf32};
-      for (const Block& to : c.blocks()) {
-        if (to.handle == nullptr) continue;
-        if (panel.rows == 0) {  // C = beta C
-          state.submit("gemm", {{to.handle, product.beta == 0 ? Access::write : Access::update}},
-                       [=](const Context& context, std::span<const Piece> pieces) {
-                         const std::size_t first = pieces[0].vector(sums).offset;
-                         const ConstMatrix none_a(pieces[0].buffer, type, to.rows, 0),
-                             none_b(pieces[0].buffer, type, 0, cols);
-                         smem::gemm(context, none_a, none_b,
-                                    smem::Matrix(pieces[0].buffer, sums, to.rows, cols, {.offset = first}),
-                                    part);
-                       });
-          continue;
-        }
-        for (const Block& from : a.blocks()) {
-          const std::size_t first = std::max(from.first, to.first),
-                            end = std::min(from.first + from.rows, to.first + to.rows);
-          if (from.handle == nullptr || first >= end) continue;
-          const bool is_whole = first == to.first && end == to.first + to.rows;
-          state.submit(
-              "gemm",
-              {{from.handle, Access::read},
-               {memory, Access::read},
-               {to.handle, part.beta == 0 && is_whole ? Access::write : Access::update}},
-              [=](const Context& context, std::span<const Piece> pieces) {
-                const std::size_t a_place =
-                    pieces[0].vector(type).offset + (first - from.first) * depth + panel.first;
-                const std::size_t c_place = pieces[2].vector(sums).offset + (first - to.first) * cols;
-                smem::gemm(context,
-                           ConstMatrix(pieces[0].buffer, type, end - first, panel.rows,
-                                       {.offset = a_place, .pitch = depth}),
-                           ConstMatrix(pieces[1].buffer, type, panel.rows, cols,
-                                       {.offset = pieces[1].vector(type).offset}),
-                           smem::Matrix(pieces[2].buffer, sums, end - first, cols, {.offset = c_place}),
-                           part);
-              });
-        }
+      if (panel.rows == 0) {  // C = beta C
+        state.submit("gemm", {{to.handle, product.beta == 0 ? Access::write : Access::update}},
+                     [=](const Context& context, std::span<const Piece> pieces) {
+                       const std::size_t first = pieces[0].vector(sums).offset;
+                       const ConstMatrix none_a(pieces[0].buffer, type, to.rows, 0),
+                           none_b(pieces[0].buffer, type, 0, cols);
+                       smem::gemm(context, none_a, none_b,
+                                  smem::Matrix(pieces[0].buffer, sums, to.rows, cols, {.offset = first}),
+                                  part);
+                     });
+        return;
+      }
+      for (const Block& from : a.blocks()) {
+        const std::size_t first = std::max(from.first, to.first),
+                          end = std::min(from.first + from.rows, to.first + to.rows);
+        if (from.handle == nullptr || first >= end) continue;
+        const bool is_whole = first == to.first && end == to.first + to.rows;
+        state.submit(
+            "gemm",
+            {{from.handle, Access::read},
+             {memory, Access::read},
+             {to.handle, part.beta == 0 && is_whole ? Access::write : Access::update}},
+            [=](const Context& context, std::span<const Piece> pieces) {
+              const std::size_t a_place =
+                  pieces[0].vector(type).offset + (first - from.first) * depth + panel.first;
+              const std::size_t c_place = pieces[2].vector(sums).offset + (first - to.first) * cols;
+              smem::gemm(context,
+                         ConstMatrix(pieces[0].buffer, type, end - first, panel.rows,
+                                     {.offset = a_place, .pitch = depth}),
+                         ConstMatrix(pieces[1].buffer, type, panel.rows, cols,
+                                     {.offset = pieces[1].vector(type).offset + offset}),
+                         smem::Matrix(pieces[2].buffer, sums, end - first, cols, {.offset = c_place}), part);
+            });
       }
     };
 
-    if (product.beta == 0) {
-      for (const Block& block : c.blocks()) {
-        if (block.handle != nullptr) touch(state, block.handle);
-      }
+    // A band of C and the rows of A that it is made of lie in the devices' memory, half of it: all of B goes
+    // past each band. Where both lie there as a whole, that is one band.
+    const std::size_t row_bytes = depth * type.bytes + cols * sums.bytes;
+    std::size_t bands = 1;
+    for (int r = 0; r < ranks; ++r) {
+      const std::size_t room = std::max<std::size_t>(state.device_bytes() / 2 * state.devices_of(r), 1);
+      bands = std::max(bands, (c.layout().rows[static_cast<std::size_t>(r)] * row_bytes + room - 1) / room);
     }
-    const int ranks = state.ranks(), rank = state.rank();
+    std::vector<const Block*> own;
+    for (const Block& block : c.blocks()) {
+      if (block.handle == nullptr) continue;
+      own.push_back(&block);
+    }
+    const auto band_of = [&](std::size_t i) { return i * bands / own.size(); };
+    const auto begin_band = [&](std::size_t band) {
+      if (band != 0) state.throttle(1);
+      for (std::size_t i = 0; i < own.size() && product.beta == 0; ++i)
+        if (band_of(i) == band) touch(state, own[i]->handle);
+    };
+
+    if (!is_ring) {
+      // Every device begins with rows of B that lie on it, while those of others come.
+      const auto start_of = [&](const Block& to) {
+        for (std::size_t i = 0; i < panels.size(); ++i)
+          if (panels[i].rows != 0 && home_of(panels[i].block->handle) == home_of(to.handle)) return i;
+        return std::size_t{0};
+      };
+      for (std::size_t band = 0; band < bands && cols != 0; ++band) {
+        begin_band(band);
+        for (std::size_t step = 0; step < panels.size(); ++step) {
+          for (std::size_t i = 0; i < own.size(); ++i) {
+            if (band_of(i) != band) continue;
+            const Panel& panel = panels[(start_of(*own[i]) + step) % panels.size()];
+            const Handle memory = panel.rows != 0 ? panel.block->handle : nullptr;
+            const std::size_t offset = panel.rows != 0 ? (panel.first - panel.block->first) * cols : 0;
+            multiply(*own[i], panel, memory, offset, step == 0);
+          }
+        }
+      }
+      c.set_has_values();
+      return;
+    }
+
     const std::size_t longest =
         std::max_element(panels.begin(), panels.end(), [](const Panel& x, const Panel& y) {
           return x.rows < y.rows;
@@ -133,8 +171,10 @@ void gemm(const Rows& a, const Rows& b, Rows& c, const Product& product) {
     std::array<Temporary, kPanelsUnderWay> ring;
     for (Temporary& place : ring)
       place = Temporary(longest * cols, type.bytes);
-    for (std::size_t i = 0; i < panels.size(); ++i) {
-      const Panel& panel = panels[i];
+    for (std::size_t i = 0; i < bands * panels.size(); ++i) {
+      const std::size_t band = i / panels.size();
+      if (i % panels.size() == 0) begin_band(band);
+      const Panel& panel = panels[i % panels.size()];
       const Handle memory = ring[i % kPanelsUnderWay].handle();
       if (panel.rows != 0 && memory != nullptr) {
         const int owner = panel.block->rank;
@@ -150,9 +190,10 @@ void gemm(const Rows& a, const Rows& b, Rows& c, const Product& product) {
         } else {
           state.receive(memory, (rank + ranks - 1) % ranks, tag);
         }
-        if (ranks > 1 && (rank + 1) % ranks != owner) state.send(memory, (rank + 1) % ranks, tag);
+        if ((rank + 1) % ranks != owner) state.send(memory, (rank + 1) % ranks, tag);
       }
-      if (cols != 0) multiply(panel, memory, i == 0);
+      for (std::size_t k = 0; k < own.size() && cols != 0; ++k)
+        if (band_of(k) == band) multiply(*own[k], panel, memory, 0, i % panels.size() == 0);
     }
     c.set_has_values();
   });

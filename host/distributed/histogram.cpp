@@ -2,6 +2,7 @@
 #include <smem/distributed/histogram.hpp>
 
 #include "distributed/checks.hpp"
+#include "distributed/handles.hpp"
 
 namespace smem::distributed {
 
@@ -20,7 +21,7 @@ std::vector<std::uint64_t> counts_of(State& state, const Rows& in, const Bins& b
   Temporary edge_data;
   if (!edges.empty()) {
     edge_data = Temporary(edges.size() / type.bytes, type.bytes);
-    detail::write_handle(edge_data.handle(), edges.data(), 0, edges.size(), false);
+    detail::write_handle(state, edge_data.handle(), edges.data(), 0, edges.size(), false);
   }
   std::vector<Temporary> counts;
   for (const Block& block : in.blocks()) {
@@ -39,7 +40,7 @@ std::vector<std::uint64_t> counts_of(State& state, const Rows& in, const Bins& b
   }
   std::vector<std::uint64_t> sums(bins.count), of_block(bins.count);
   for (const Temporary& block : counts) {
-    detail::read_handle(block.handle(), of_block.data(), 0, of_block.size() * sizeof(std::uint64_t));
+    detail::read_handle(state, block.handle(), of_block.data(), 0, of_block.size() * sizeof(std::uint64_t));
     for (std::size_t i = 0; i < sums.size(); ++i)
       sums[i] += of_block[i];
   }

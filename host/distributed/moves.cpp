@@ -1,6 +1,8 @@
 // Moves of elements between blocks: on a device where both lie on one rank, else through a message.
 #include "distributed/moves.hpp"
 
+#include "distributed/handles.hpp"
+
 #include <smem/opencl.hpp>
 
 namespace smem::distributed::detail {
@@ -45,7 +47,16 @@ void move(State& state, const End& from, const End& to, std::size_t rows, std::s
     });
   };
   if (from.rank == to.rank) {
-    if (from.rank == state.rank()) copy(from, to, Access::update);
+    if (from.rank != state.rank()) return;
+    if (home_of(from.handle) == home_of(to.handle) || home_of(from.handle) == 0 || home_of(to.handle) == 0) {
+      copy(from, to, Access::update);
+      return;
+    }
+    // Between devices goes what is asked for, not all of the handle's data.
+    const Temporary between(rows * row_bytes, 1);
+    const End packed{state.rank(), between.handle(), 0, row_bytes};
+    copy(from, packed, Access::write);
+    copy(packed, to, Access::update);
     return;
   }
   const std::int64_t tag = state.next_tag();

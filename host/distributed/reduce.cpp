@@ -2,6 +2,7 @@
 #include <smem/distributed/reduce.hpp>
 
 #include "distributed/checks.hpp"
+#include "distributed/handles.hpp"
 
 #include <cmath>
 #include <cstring>
@@ -139,11 +140,11 @@ void reduce_to_host(const Rows& in, const Rows* other, const Reduction& reductio
     }
     Bytes mine, my_places;
     for (const Temporary& value : values) {
-      const Bytes bytes_here = bytes_of(value.handle(), part_bytes);
+      const Bytes bytes_here = bytes_of(state, value.handle(), part_bytes);
       mine.insert(mine.end(), bytes_here.begin(), bytes_here.end());
     }
     for (const Temporary& place : places) {
-      const Bytes bytes_here = bytes_of(place.handle(), sizeof(std::uint64_t));
+      const Bytes bytes_here = bytes_of(state, place.handle(), sizeof(std::uint64_t));
       my_places.insert(my_places.end(), bytes_here.begin(), bytes_here.end());
     }
     Bytes all, all_places;
@@ -155,17 +156,15 @@ void reduce_to_host(const Rows& in, const Rows* other, const Reduction& reductio
     if (state.rank() == 0) {
       const std::size_t numbers = all.size() / size_of(parts.type);
       const Scalar combined = is_place ? Scalar::uint64 : reduction.op == ReduceOp::mean ? parts.type : type;
-      Temporary from(std::max<std::size_t>(numbers, 1), size_of(parts.type)), to(count, size_of(combined));
-      const Bytes nothing(size_of(parts.type));
-      write_handle(from.handle(), numbers == 0 ? nothing.data() : all.data(), 0,
-                   numbers == 0 ? nothing.size() : all.size(), false);
-      state.submit("reduce", {{from.handle(), Access::read}, {to.handle(), Access::write}},
-                   [=](const Context& context, std::span<const Piece> pieces) {
-                     smem::Vector in_all = pieces[0].vector(parts.type);
-                     in_all.size = numbers;
-                     smem::reduce(context, in_all, pieces[1].vector(combined), parts.combine);
-                   });
-      const Bytes found = bytes_of(to.handle(), count * size_of(combined));
+      Bytes found(count * size_of(combined));
+      state.here([&](const Context& context) {
+        const cl::Buffer from = make_buffer(context, std::max(all.size(), size_of(parts.type))),
+                         to = make_buffer(context, found.size());
+        if (numbers != 0) write_buffer(context, from, all.data(), all.size());
+        smem::reduce(context, ConstVector(from(), parts.type, numbers), smem::Vector(to(), combined, count),
+                     parts.combine);
+        read_buffer(context, to, found.data(), found.size());
+      });
       if (is_place) {
         std::uint64_t which = 0, within = 0;
         std::memcpy(&which, found.data(), sizeof which);

@@ -2,6 +2,7 @@
 #include <smem/distributed/scan.hpp>
 
 #include "distributed/checks.hpp"
+#include "distributed/handles.hpp"
 
 #include <smem/reduce.hpp>
 
@@ -98,7 +99,7 @@ void inclusive_scan(const Rows& in, Rows& out, const Reduction& operation) {
     }
     Bytes mine;
     for (const Temporary& both : ends) {
-      const Bytes numbers = detail::bytes_of(both.handle(), 2 * bytes);
+      const Bytes numbers = detail::bytes_of(state, both.handle(), 2 * bytes);
       mine.insert(mine.end(), numbers.begin(), numbers.end());
     }
     Bytes all;
@@ -114,20 +115,19 @@ void inclusive_scan(const Rows& in, Rows& out, const Reduction& operation) {
         const auto place = all.begin() + static_cast<std::ptrdiff_t>(number * bytes);
         numbers.insert(numbers.end(), place, place + static_cast<std::ptrdiff_t>(bytes));
       }
-      Temporary row(i + 1, bytes);
-      detail::write_handle(row.handle(), numbers.data(), 0, numbers.size(), false);
-      return row;
+      return numbers;
     };
-    std::vector<Temporary> firsts(blocks);  // the first result of each block
-    for (std::size_t i = 1; i < blocks; ++i) {
-      if (in.blocks()[i].handle == nullptr) continue;
-      const Temporary row = totals_and(i, 1);
-      firsts[i] = Temporary(1, bytes);
-      state.submit("reduce", {{row.handle(), Access::read}, {firsts[i].handle(), Access::write}},
-                   [=](const Context& context, std::span<const Piece> pieces) {
-                     smem::reduce(context, pieces[0].vector(type), pieces[1].vector(type), operation);
-                   });
-    }
+    const auto reduced = [&](const Bytes& numbers) {
+      Bytes result(bytes);
+      state.here([&](const Context& context) {
+        const cl::Buffer row = make_buffer(context, numbers.size()), to = make_buffer(context, bytes);
+        write_buffer(context, row, numbers.data(), numbers.size());
+        smem::reduce(context, ConstVector(row(), type, numbers.size() / bytes), smem::Vector(to(), type, 1),
+                     operation);
+        read_buffer(context, to, result.data(), bytes);
+      });
+      return result;
+    };
     for (std::size_t i = 0; i < blocks; ++i) {
       const Handle from = in.blocks()[i].handle, to = out.blocks()[i].handle;
       if (from == nullptr) continue;
@@ -141,8 +141,10 @@ void inclusive_scan(const Rows& in, Rows& out, const Reduction& operation) {
       }
       // An exclusive scan that leaves out the first element, and begins with the first result.
       const std::size_t rows = in.blocks()[i].rows * in.row_elements();
-      const Initial initial = initial_of(detail::bytes_of(firsts[i].handle(), bytes).data(), type);
-      const Temporary row = totals_and(i, 0);
+      const Initial initial = initial_of(reduced(totals_and(i, 1)).data(), type);
+      const Bytes totals = totals_and(i, 0);
+      const Temporary row(i + 1, bytes);
+      detail::write_handle(state, row.handle(), totals.data(), 0, totals.size(), false);
       state.submit(
           "inclusive_scan", {{from, Access::read}, {to, Access::write}, {row.handle(), Access::read}},
           [=](const Context& context, std::span<const Piece> pieces) {

@@ -2,6 +2,7 @@
 #include <smem/distributed/sort.hpp>
 
 #include "distributed/checks.hpp"
+#include "distributed/handles.hpp"
 #include "distributed/moves.hpp"
 
 #include <smem/bounds.hpp>
@@ -44,9 +45,18 @@ class Sort {
       : state_(state), keys_(keys), out_(out), order_(order), type_(keys.type()) {
     for (const Block& block : keys.blocks())
       sizes_.push_back(block.rows * keys.row_elements());
+    for (int rank = 0; rank < state.ranks(); ++rank) {
+      const std::size_t rows = keys.layout().rows[static_cast<std::size_t>(rank)];
+      in_bands_ = in_bands_ || 3 * rows * keys.row_elements() * type_.bytes >
+                                   state.device_bytes() * state.devices_of(rank);
+    }
   }
 
   void run() {
+    if (blocks() == 1 && out_.blocks().size() == 1 && out_.blocks()[0].rank == keys_.blocks()[0].rank) {
+      if (is_mine(0)) sort_block(keys_.blocks()[0].handle, out_.blocks()[0].handle);
+      return;
+    }
     sort_blocks();
     choose_splitters();
     find_cuts();
@@ -57,20 +67,52 @@ class Sort {
  private:
   bool is_mine(std::size_t block) const { return keys_.blocks()[block].handle != nullptr; }
   std::size_t blocks() const { return sizes_.size(); }
-  std::size_t samples_of(std::size_t block) const { return std::min(sizes_[block], 64 * blocks()); }
+  /// 64 for each part, or as many as can be sorted in a quarter of a device's memory, but at least 2: a part
+  /// is at most one and a half times as large as the mean then.
+  std::size_t samples_of(std::size_t block) const {
+    const std::size_t fit =
+        state_.device_bytes() / 4 / (2 * (type_.bytes + sizeof(std::uint64_t))) / blocks();
+    return std::min(sizes_[block], std::max(std::min(64 * blocks(), fit), 2 * blocks()));
+  }
 
   void sort_blocks() {
     sorted_.resize(blocks());
-    const ElementType type = type_;
-    const SortOrder order = order_;
+    samples_.resize(blocks());
     for (std::size_t i = 0; i < blocks(); ++i) {
       if (!is_mine(i)) continue;
-      sorted_[i] = Temporary(sizes_[i], type_.bytes);
-      state_.submit("sort", {{keys_.blocks()[i].handle, Access::read}, {sorted_[i].handle(), Access::write}},
-                    [=](const Context& context, std::span<const Piece> pieces) {
-                      smem::sort(context, pieces[0].vector(type), pieces[1].vector(type), order);
-                    });
+      sorted_[i] = Temporary(sizes_[i], type_.bytes, home_of(keys_.blocks()[i].handle));
+      sort_block(keys_.blocks()[i].handle, sorted_[i].handle());
+      sample(i);  // while the block is in the device's memory
+      if (in_bands_) state_.throttle(2);
     }
+  }
+
+  void sample(std::size_t i) {
+    const std::size_t count = samples_of(i);
+    std::vector<std::uint64_t> where;
+    for (std::size_t n = 0; n < count; ++n)
+      where.push_back(sample_place(sizes_[i], count, n));
+    const Temporary places(count, sizeof(std::uint64_t));
+    write_handle(state_, places.handle(), where.data(), 0, count * sizeof(std::uint64_t), false);
+    samples_[i] = Temporary(count, type_.bytes);
+    const ElementType type = type_;
+    state_.submit("gather",
+                  {{sorted_[i].handle(), Access::read},
+                   {places.handle(), Access::read},
+                   {samples_[i].handle(), Access::write}},
+                  [=](const Context& context, std::span<const Piece> pieces) {
+                    smem::gather(context, pieces[0].vector(type), pieces[1].vector(Scalar::uint64),
+                                 pieces[2].vector(type));
+                  });
+  }
+
+  void sort_block(Handle from, Handle to) {
+    const ElementType type = type_;
+    const SortOrder order = order_;
+    state_.submit("sort", {{from, Access::read}, {to, Access::write}},
+                  [=](const Context& context, std::span<const Piece> pieces) {
+                    smem::sort(context, pieces[0].vector(type), pieces[1].vector(type), order);
+                  });
   }
 
   /// Sorts all samples on rank 0. Stable, and samples stand in the order of blocks and places: equal keys
@@ -80,22 +122,7 @@ class Sort {
     const std::size_t bytes = type_.bytes;
     for (std::size_t i = 0; i < blocks(); ++i) {
       if (!is_mine(i)) continue;
-      const std::size_t count = samples_of(i), elements = sizes_[i];
-      std::vector<std::uint64_t> where;
-      for (std::size_t sample = 0; sample < count; ++sample)
-        where.push_back(sample_place(elements, count, sample));
-      const Temporary samples(count, bytes), places(count, sizeof(std::uint64_t));
-      write_handle(places.handle(), where.data(), 0, count * sizeof(std::uint64_t), false);
-      const ElementType type = type_;
-      state_.submit("gather",
-                    {{sorted_[i].handle(), Access::read},
-                     {places.handle(), Access::read},
-                     {samples.handle(), Access::write}},
-                    [=](const Context& context, std::span<const Piece> pieces) {
-                      smem::gather(context, pieces[0].vector(type), pieces[1].vector(Scalar::uint64),
-                                   pieces[2].vector(type));
-                    });
-      const Bytes of_block = bytes_of(samples.handle(), count * bytes);
+      const Bytes of_block = bytes_of(state_, samples_[i].handle(), samples_of(i) * bytes);
       mine.insert(mine.end(), of_block.begin(), of_block.end());
     }
     Bytes all;
@@ -113,8 +140,8 @@ class Sort {
     if (state_.rank() == 0) {
       const Temporary from(count, bytes), from_ids(count, sizeof(std::uint64_t)), to(count, bytes),
           to_ids(count, sizeof(std::uint64_t));
-      write_handle(from.handle(), all.data(), 0, all.size(), false);
-      write_handle(from_ids.handle(), ids.data(), 0, count * sizeof(std::uint64_t), false);
+      write_handle(state_, from.handle(), all.data(), 0, all.size(), false);
+      write_handle(state_, from_ids.handle(), ids.data(), 0, count * sizeof(std::uint64_t), false);
       const ElementType type = type_;
       const SortOrder order = order_;
       state_.submit("sort_pairs",
@@ -126,7 +153,7 @@ class Sort {
                       smem::sort_pairs(context, pieces[0].vector(type), pieces[1].vector(Scalar::uint64),
                                        pieces[2].vector(type), pieces[3].vector(Scalar::uint64), order);
                     });
-      read_handle(to_ids.handle(), ids.data(), 0, count * sizeof(std::uint64_t));
+      read_handle(state_, to_ids.handle(), ids.data(), 0, count * sizeof(std::uint64_t));
     }
     state_.agree(kOperation);
     // Weighted by the elements that a sample stands for, the samples divide all elements.
@@ -156,7 +183,7 @@ class Sort {
     std::vector<std::uint64_t> mine;
     if (!splitters_.empty()) {
       const Temporary keys(splitters_.size(), type_.bytes);
-      write_handle(keys.handle(), splitter_keys_.data(), 0, splitter_keys_.size(), false);
+      write_handle(state_, keys.handle(), splitter_keys_.data(), 0, splitter_keys_.size(), false);
       const ElementType type = type_;
       const SortOrder order = order_;
       for (std::size_t i = 0; i < blocks(); ++i) {
@@ -174,8 +201,8 @@ class Sort {
                         smem::upper_bound(context, sorted, of, pieces[3].vector(Scalar::uint64), order);
                       });
         std::vector<std::uint64_t> below(splitters_.size()), not_above(splitters_.size());
-        read_handle(lower.handle(), below.data(), 0, bytes);
-        read_handle(upper.handle(), not_above.data(), 0, bytes);
+        read_handle(state_, lower.handle(), below.data(), 0, bytes);
+        read_handle(state_, upper.handle(), not_above.data(), 0, bytes);
         for (std::size_t s = 0; s < splitters_.size(); ++s) {
           const Splitter& splitter = splitters_[s];
           mine.push_back(i < splitter.block ? not_above[s] : i == splitter.block ? splitter.place : below[s]);
@@ -199,43 +226,57 @@ class Sort {
   }
 
   /// Part j goes to the rank of block j, where the runs of all blocks are merged, neighbours first: equal
-  /// keys keep the order of their blocks.
+  /// keys keep the order of their blocks. A block is cut up at once, so that it is in a device's memory once.
   void exchange() {
     const std::size_t parts = splitters_.size() + 1;
     const std::size_t bytes = type_.bytes;
     parts_.resize(parts);
     part_sizes_.assign(parts, 0);
-    for (std::size_t part = 0; part < parts; ++part) {
-      const int to = keys_.blocks()[part].rank;
-      std::vector<std::pair<Temporary, std::size_t>> runs;
-      for (std::size_t i = 0; i < blocks(); ++i) {
-        const std::size_t first = cuts_[i][part], count = cuts_[i][part + 1] - first;
-        const int from = keys_.blocks()[i].rank;
+    using Run = std::pair<Temporary, std::size_t>;
+    std::vector<std::vector<Run>> runs_of(parts);
+    for (std::size_t i = 0; i < blocks(); ++i) {
+      const int from = keys_.blocks()[i].rank;
+      // Each rank begins with another part: none is sent to by all at once.
+      for (std::size_t n = 0; n < parts; ++n) {
+        const std::size_t part = (n + i) % parts, first = cuts_[i][part], count = cuts_[i][part + 1] - first;
+        const int to = keys_.blocks()[part].rank;
         part_sizes_[part] += count;
         if (count == 0) continue;
-        Temporary run;
-        if (to == state_.rank()) {
-          run = Temporary(count, bytes);
-          touch(state_, run.handle());
+        const std::int64_t tag = state_.next_tag();
+        if (from != state_.rank() && to != state_.rank()) continue;
+        Temporary run(count, bytes, to == state_.rank() ? home_of(keys_.blocks()[part].handle) : 0);
+        if (from == state_.rank()) {
+          const End source{.offset = first * bytes, .pitch = count * bytes}, target{.pitch = count * bytes};
+          state_.submit("copy", {{sorted_[i].handle(), Access::read}, {run.handle(), Access::write}},
+                        [=](const Context& context, std::span<const Piece> pieces) {
+                          copy_rows(context, pieces[0], source, pieces[1], target, 1, count * bytes);
+                        });
+          if (to != state_.rank()) state_.send(run.handle(), to, tag);
+        } else {
+          state_.receive(run.handle(), from, tag);
         }
-        move(state_, {from, sorted_[i].handle(), first * bytes, count * bytes},
-             {to, run.handle(), 0, count * bytes}, 1, count * bytes);
-        if (to == state_.rank()) runs.emplace_back(std::move(run), count);
+        if (to == state_.rank()) runs_of[part].emplace_back(std::move(run), count);
       }
+      sorted_[i] = Temporary();
+      if (in_bands_) state_.throttle(blocks());
+    }
+    for (std::size_t part = 0; part < parts; ++part) {
+      std::vector<Run>& runs = runs_of[part];
       while (runs.size() > 1) {
-        std::vector<std::pair<Temporary, std::size_t>> merged;
+        std::vector<Run> merged;
         for (std::size_t i = 0; i + 1 < runs.size(); i += 2)
           merged.push_back(merge(runs[i], runs[i + 1]));
         if (runs.size() % 2 == 1) merged.push_back(std::move(runs.back()));
         runs = std::move(merged);
       }
       if (!runs.empty()) parts_[part] = std::move(runs.front().first);
+      if (in_bands_) state_.throttle(blocks() / 2);
     }
   }
 
   std::pair<Temporary, std::size_t> merge(const std::pair<Temporary, std::size_t>& a,
                                           const std::pair<Temporary, std::size_t>& b) {
-    Temporary both(a.second + b.second, type_.bytes);
+    Temporary both(a.second + b.second, type_.bytes, home_of(a.first.handle()));
     const ElementType type = type_;
     const SortOrder order = order_;
     state_.submit(
@@ -250,22 +291,23 @@ class Sort {
   /// The parts follow each other: where they overlap the blocks of `out`, they are copied there.
   void deliver() {
     const std::size_t bytes = type_.bytes;
+    std::vector<std::size_t> firsts = {0};  // of the parts
+    for (const std::size_t size : part_sizes_)
+      firsts.push_back(firsts.back() + size);
     for (const Block& block : out_.blocks()) {
       if (block.handle != nullptr) touch(state_, block.handle);
-    }
-    std::size_t part_first = 0;
-    for (std::size_t part = 0; part < part_sizes_.size(); ++part) {
-      const std::size_t part_end = part_first + part_sizes_[part];
-      for (const Block& block : out_.blocks()) {
-        const std::size_t block_first = block.first * out_.row_elements(),
-                          first = std::max(part_first, block_first),
-                          end = std::min(part_end, block_first + block.rows * out_.row_elements());
+      const std::size_t block_first = block.first * out_.row_elements(),
+                        block_end = block_first + block.rows * out_.row_elements();
+      for (std::size_t part = 0; part < part_sizes_.size(); ++part) {
+        const std::size_t first = std::max(firsts[part], block_first),
+                          end = std::min(firsts[part + 1], block_end);
         if (first >= end) continue;
         const std::size_t count = (end - first) * bytes;
-        move(state_, {keys_.blocks()[part].rank, parts_[part].handle(), (first - part_first) * bytes, count},
+        move(state_,
+             {keys_.blocks()[part].rank, parts_[part].handle(), (first - firsts[part]) * bytes, count},
              {block.rank, block.handle, (first - block_first) * bytes, count}, 1, count);
       }
-      part_first = part_end;
+      if (in_bands_) state_.throttle(2);
     }
   }
 
@@ -274,8 +316,9 @@ class Sort {
   Rows& out_;
   SortOrder order_;
   ElementType type_;
+  bool in_bands_ = false;           ///< whether keys, runs and results do not lie in the devices' memory
   std::vector<std::size_t> sizes_;  ///< elements of each block
-  std::vector<Temporary> sorted_;
+  std::vector<Temporary> sorted_, samples_;
   std::vector<Splitter> splitters_;
   Bytes splitter_keys_;
   std::vector<std::vector<std::size_t>> cuts_;

@@ -2,21 +2,29 @@
 #include <smem/distributed/stencil.hpp>
 
 #include "distributed/checks.hpp"
+#include "distributed/handles.hpp"
 #include "distributed/moves.hpp"
 
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <iterator>
+#include <utility>
+#include <vector>
 
 namespace smem::distributed::detail {
 
 namespace {
 
 constexpr std::size_t kHeatStepsPerHalo = 8;
+constexpr std::size_t kMostHeatStepsPerHalo = 64;  // a kernel's passes: more read the block again
 
-/// Rows that a block is kept with: first to end, of the whole grid or, where it wraps, of its repetition.
-struct Extended {
-  std::ptrdiff_t first, end;
+/// Rows of a block that are computed by a task of their own, and the rows that they are kept with: first to
+/// end, of the whole grid or, where it wraps, of its repetition.
+struct Part {
+  std::size_t block;            ///< of the grid
+  std::ptrdiff_t own, own_end;  ///< rows that it computes
+  std::ptrdiff_t first, end;    ///< with halos
   Temporary now, next;
   std::size_t rows() const { return static_cast<std::size_t>(end - first); }
 };
@@ -44,99 +52,155 @@ struct March {
   Advance advance;
 };
 
-/// Copies what each extended block has in [first, end) from the blocks of `rows`: all, or its halo alone.
-/// `from_blocks` gives the handle of block i and the row that it begins with.
-void fill(State& state, const Rows& rows, const std::vector<Extended>& extended,
-          const std::function<std::pair<Handle, std::ptrdiff_t>(std::size_t)>& from_blocks, bool halo_alone) {
+/// Whether the grid, with halos, and the one of the next step do not lie in the devices' memory, on any rank.
+bool exceeds_devices(const State& state, const Rows& rows) {
+  for (int rank = 0; rank < state.ranks(); ++rank) {
+    const std::size_t bytes =
+        rows.layout().rows[static_cast<std::size_t>(rank)] * rows.row_elements() * rows.type().bytes;
+    if (3 * bytes > state.device_bytes() * state.devices_of(rank)) return true;
+  }
+  return false;
+}
+
+/// Parts of blocks, in the order in which they are computed. Where a block has neighbours on other devices,
+/// its rows beside them are parts of their own, which come first: their halos travel while the rest is
+/// computed.
+std::vector<Part> parts_of(const State& state, const Rows& rows, std::ptrdiff_t halo, bool wraps) {
+  const auto& blocks = rows.blocks();
+  const auto count = static_cast<std::ptrdiff_t>(rows.rows());
+  const bool one_device = state.ranks() == 1 && state.devices_of(0) == 1;
+  std::vector<Part> edges, rest;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const auto own = static_cast<std::ptrdiff_t>(blocks[i].first),
+               end = own + static_cast<std::ptrdiff_t>(blocks[i].rows);
+    const std::ptrdiff_t edge = 2 * halo;
+    std::ptrdiff_t inner = own, inner_end = end;
+    if (!one_device && halo != 0 && end - own >= 4 * edge) {
+      if (i > 0 || wraps) edges.push_back({i, own, inner = own + edge, 0, 0, {}, {}});
+      if (i + 1 < blocks.size() || wraps) edges.push_back({i, inner_end = end - edge, end, 0, 0, {}, {}});
+    }
+    rest.push_back({i, inner, inner_end, 0, 0, {}, {}});
+  }
+  std::vector<Part> all = std::move(edges);
+  std::move(rest.begin(), rest.end(), std::back_inserter(all));
+  for (Part& part : all) {
+    part.first = part.own - halo;
+    part.end = part.own_end + halo;
+    if (!wraps) {
+      part.first = std::max<std::ptrdiff_t>(part.first, 0);
+      part.end = std::min(part.end, count);
+    }
+  }
+  return all;
+}
+
+/// Where rows are copied from: consecutive ones of a handle.
+struct Source {
+  std::ptrdiff_t first, end;  ///< rows that it has
+  int rank;
+  Handle handle;
+  std::ptrdiff_t begins;  ///< row that the handle begins with
+};
+
+/// Copies what a part has in [first, end) from the sources, which stand in the order of their rows and have
+/// all rows of the grid: all, or its halo alone.
+void fill(State& state, const Rows& rows, const std::vector<Source>& sources, const Part& part,
+          bool halo_alone) {
   const auto count = static_cast<std::ptrdiff_t>(rows.rows());
   const std::size_t row_bytes = rows.row_elements() * rows.type().bytes;
-  const auto& blocks = rows.blocks();
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    const auto own_first = static_cast<std::ptrdiff_t>(blocks[i].first),
-               own_end = own_first + static_cast<std::ptrdiff_t>(blocks[i].rows);
-    for (std::ptrdiff_t row = extended[i].first; row < extended[i].end;) {
-      if (halo_alone && row == own_first) row = own_end;
-      if (row >= extended[i].end) break;
-      const std::ptrdiff_t inside = ((row % count) + count) % count;
-      const auto after = std::upper_bound(
-          blocks.begin(), blocks.end(), inside,
-          [](std::ptrdiff_t x, const Block& b) { return x < static_cast<std::ptrdiff_t>(b.first); });
-      const auto j = static_cast<std::size_t>(after - blocks.begin()) - 1;
-      const auto end_of_block = static_cast<std::ptrdiff_t>(blocks[j].first + blocks[j].rows);
-      std::ptrdiff_t length = std::min(end_of_block - inside, extended[i].end - row);
-      if (halo_alone && row < own_first) length = std::min(length, own_first - row);
-      const auto [source, begins] = from_blocks(j);
-      const std::size_t bytes = static_cast<std::size_t>(length) * row_bytes;
-      move(state, {blocks[j].rank, source, static_cast<std::size_t>(inside - begins) * row_bytes, bytes},
-           {blocks[i].rank, extended[i].now.handle(),
-            static_cast<std::size_t>(row - extended[i].first) * row_bytes, bytes},
-           1, bytes);
-      row += length;
-    }
+  for (std::ptrdiff_t row = part.first; row < part.end;) {
+    if (halo_alone && row == part.own) row = part.own_end;
+    if (row >= part.end) break;
+    const std::ptrdiff_t inside = ((row % count) + count) % count;
+    const Source& source =
+        *(std::upper_bound(sources.begin(), sources.end(), inside,
+                           [](std::ptrdiff_t x, const Source& one) { return x < one.first; }) -
+          1);
+    std::ptrdiff_t length = std::min(source.end - inside, part.end - row);
+    if (halo_alone && row < part.own) length = std::min(length, part.own - row);
+    const std::size_t bytes = static_cast<std::size_t>(length) * row_bytes;
+    move(state,
+         {source.rank, source.handle, static_cast<std::size_t>(inside - source.begins) * row_bytes, bytes},
+         {rows.blocks()[part.block].rank, part.now.handle(),
+          static_cast<std::size_t>(row - part.first) * row_bytes, bytes},
+         1, bytes);
+    row += length;
   }
 }
 
 void march(State& state, const Rows& in, Rows& out, const GridSize& size, const March& how) {
   const Geometry geometry{size};
   const ElementType type = in.type();
-  const auto rows = static_cast<std::ptrdiff_t>(in.rows());
   const std::size_t row_bytes = in.row_elements() * type.bytes;
   if (in.blocks().empty()) return;
   const std::size_t per_halo = std::min(how.steps_per_halo, std::max<std::size_t>(how.steps, 1));
   // More than the grid is never read, but where it wraps: there its repetition is.
   const std::size_t reach = how.steps == 0 ? 0 : smem::detail::size_product(how.radius, per_halo);
   const auto halo = static_cast<std::ptrdiff_t>(how.wraps ? reach : std::min(reach, in.rows()));
-  std::vector<Extended> extended;
+  const bool in_bands = exceeds_devices(state, in);
+  std::vector<Part> parts = parts_of(state, in, halo, how.wraps);
+  std::vector<Source> sources;
   for (const Block& block : in.blocks()) {
     const auto first = static_cast<std::ptrdiff_t>(block.first);
-    Extended one{first - halo, first + static_cast<std::ptrdiff_t>(block.rows) + halo, {}, {}};
-    if (!how.wraps) {
-      one.first = std::max<std::ptrdiff_t>(one.first, 0);
-      one.end = std::min(one.end, rows);
-    }
-    if (block.handle != nullptr) {
-      one.now = Temporary(one.rows() * in.row_elements(), type.bytes);
-      one.next = Temporary(one.rows() * in.row_elements(), type.bytes);
-      touch(state, one.now.handle());
-    }
-    extended.push_back(std::move(one));
+    sources.push_back(
+        {first, first + static_cast<std::ptrdiff_t>(block.rows), block.rank, block.handle, first});
   }
-  fill(
-      state, in, extended,
-      [&](std::size_t i) {
-        return std::pair(in.blocks()[i].handle, static_cast<std::ptrdiff_t>(in.blocks()[i].first));
-      },
-      false);
-  for (std::size_t done = 0; done < how.steps;) {
-    if (done != 0 && halo != 0) {
-      fill(
-          state, in, extended,
-          [&](std::size_t i) { return std::pair(extended[i].now.handle(), extended[i].first); }, true);
+  for (Part& part : parts) {
+    const Block& block = in.blocks()[part.block];
+    if (block.handle != nullptr) {
+      const int home = home_of(block.handle);
+      part.now = Temporary(part.rows() * in.row_elements(), type.bytes, home);
+      part.next = Temporary(part.rows() * in.row_elements(), type.bytes, home);
+      touch(state, part.now.handle());
     }
+    fill(state, in, sources, part, false);
+    if (in_bands) state.throttle(4);
+  }
+  for (std::size_t done = 0; done < how.steps;) {
+    sources.clear();
+    for (const Part& part : parts) {
+      const Block& block = in.blocks()[part.block];
+      sources.push_back({part.own, part.own_end, block.rank, part.now.handle(), part.first});
+    }
+    std::sort(sources.begin(), sources.end(),
+              [](const Source& x, const Source& y) { return x.first < y.first; });
     const std::size_t count = std::min(per_halo, how.steps - done);
-    for (Extended& block : extended) {
-      if (block.now.handle() == nullptr) continue;
-      const GridSize cells = geometry.with_rows(block.rows());
+    // A part's halos, then its steps: where not all parts lie in a device's memory, each comes once for both.
+    for (Part& part : parts) {
+      if (done != 0 && halo != 0) fill(state, in, sources, part, true);
+      if (part.now.handle() == nullptr) {
+        if (in_bands) state.throttle(4);
+        continue;
+      }
+      const GridSize cells = geometry.with_rows(part.rows());
       const Advance advance = how.advance;
-      state.submit(how.operation, {{block.now.handle(), Access::read}, {block.next.handle(), Access::write}},
+      state.submit(how.operation, {{part.now.handle(), Access::read}, {part.next.handle(), Access::write}},
                    [=](const Context& context, std::span<const Piece> pieces) {
                      const smem::Vector from = pieces[0].vector(type), to = pieces[1].vector(type);
                      advance(context, ConstGrid(from.buffer, type, cells, {.offset = from.offset}),
                              smem::Grid(to.buffer, type, cells, {.offset = to.offset}), count);
                    });
-      std::swap(block.now, block.next);
+      if (in_bands) state.throttle(4);
+    }
+    for (Part& part : parts) {
+      std::swap(part.now, part.next);
+      // What was there before is not worth a copy to main memory.
+      if (part.next.handle() != nullptr) starpu_data_invalidate_submit(part.next.handle());
     }
     done += count;
   }
-  for (std::size_t i = 0; i < extended.size(); ++i) {
-    const Block& block = out.blocks()[i];
+  std::vector<bool> touched(out.blocks().size());
+  for (const Part& part : parts) {
+    const Block& block = out.blocks()[part.block];
     if (block.handle == nullptr) continue;
-    touch(state, block.handle);
-    const std::size_t bytes = block.rows * row_bytes;
-    const auto before =
-        static_cast<std::size_t>(static_cast<std::ptrdiff_t>(block.first) - extended[i].first);
-    move(state, {block.rank, extended[i].now.handle(), before * row_bytes, bytes},
-         {block.rank, block.handle, 0, bytes}, 1, bytes);
+    if (!touched[part.block]) touch(state, block.handle);
+    touched[part.block] = true;
+    const std::size_t bytes = static_cast<std::size_t>(part.own_end - part.own) * row_bytes;
+    const auto before = static_cast<std::size_t>(part.own - part.first),
+               place = static_cast<std::size_t>(part.own - static_cast<std::ptrdiff_t>(block.first));
+    move(state, {block.rank, part.now.handle(), before * row_bytes, bytes},
+         {block.rank, block.handle, place * row_bytes, bytes}, 1, bytes);
+    if (in_bands) state.throttle(4);
   }
 }
 
@@ -151,7 +215,7 @@ void check_grids(const char* operation, const State& state, const Rows& in, cons
 
 /// A halo is no larger than a block may be.
 std::size_t most_halo_rows(const State& state, const Rows& rows) {
-  return state.block_elements() / std::max<std::size_t>(rows.row_elements(), 1);
+  return state.block_elements(rows.type().bytes) / std::max<std::size_t>(rows.row_elements(), 1);
 }
 
 std::string text_of(const GridSize& size) {
@@ -246,8 +310,17 @@ void heat_rows(const Rows& in, Rows& out, const GridSize& size, const Heat& heat
       part.steps = count;
       smem::heat(context, from, to, part);
     };
-    const std::size_t per_halo = std::min(halo.steps == 0 ? kHeatStepsPerHalo : halo.steps,
-                                          std::max<std::size_t>(most_halo_rows(state, in), 1));
+    std::size_t per_halo = halo.steps;
+    if (per_halo == 0) {
+      per_halo = kHeatStepsPerHalo;
+      // Where blocks come from main memory for each exchange: as many steps as cost an eighth more on each
+      // side.
+      if (exceeds_devices(state, in)) {
+        for (const Block& block : in.blocks())
+          per_halo = std::max(per_halo, std::min<std::size_t>(block.rows / 8, kMostHeatStepsPerHalo));
+      }
+    }
+    per_halo = std::min(per_halo, std::max<std::size_t>(most_halo_rows(state, in), 1));
     march(state, in, out, size, {"heat", 1, how.steps, per_halo, false, advance});
     out.set_has_values();
   });

@@ -2,6 +2,7 @@
 #include <smem/distributed/sort.hpp>
 
 #include "distributed/checks.hpp"
+#include "distributed/handles.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -46,10 +47,10 @@ void top_k_to_host(const Rows& in, std::size_t k, const TopK& which, void* value
     Bytes my_values;
     std::vector<std::uint64_t> my_places;
     for (const Found& found : of_blocks) {
-      const Bytes of_block = bytes_of(found.values.handle(), found.count * type.bytes);
+      const Bytes of_block = bytes_of(state, found.values.handle(), found.count * type.bytes);
       my_values.insert(my_values.end(), of_block.begin(), of_block.end());
       std::vector<std::uint64_t> within(found.count);
-      read_handle(found.places.handle(), within.data(), 0, found.count * sizeof(std::uint64_t));
+      read_handle(state, found.places.handle(), within.data(), 0, found.count * sizeof(std::uint64_t));
       for (const std::uint64_t place : within)
         my_places.push_back(found.first + place);
     }
@@ -63,7 +64,7 @@ void top_k_to_host(const Rows& in, std::size_t k, const TopK& which, void* value
     if (state.rank() == 0) {
       const Temporary from(all_values.size() / type.bytes, type.bytes), best(k, type.bytes),
           which_of_them(k, sizeof(std::uint64_t));
-      write_handle(from.handle(), all_values.data(), 0, all_values.size(), false);
+      write_handle(state, from.handle(), all_values.data(), 0, all_values.size(), false);
       state.submit("top_k",
                    {{from.handle(), Access::read},
                     {best.handle(), Access::write},
@@ -72,9 +73,9 @@ void top_k_to_host(const Rows& in, std::size_t k, const TopK& which, void* value
                      smem::top_k(context, pieces[0].vector(type), pieces[1].vector(type),
                                  pieces[2].vector(Scalar::uint64), which);
                    });
-      read_handle(best.handle(), values, 0, k * type.bytes);
+      read_handle(state, best.handle(), values, 0, k * type.bytes);
       std::vector<std::uint64_t> chosen(k);
-      read_handle(which_of_them.handle(), chosen.data(), 0, k * sizeof(std::uint64_t));
+      read_handle(state, which_of_them.handle(), chosen.data(), 0, k * sizeof(std::uint64_t));
       const std::size_t candidates = all_places.size() / sizeof(std::uint64_t);
       for (std::size_t i = 0; i < k; ++i) {
         const std::uint64_t one =

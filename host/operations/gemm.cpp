@@ -218,6 +218,12 @@ Case read(const Words& words) {
   if (of.residual)
     made.in.push_back(
         {"residual", p.out, of.shares_residual ? detail::size_product(of.m, of.n) : results, fill});
+  made.candidates = [p](const Device& device, std::string_view variant) {
+    std::vector<Candidate> all;
+    for (GemmCandidate& one : gemm_candidates(device, p, variant))
+      all.push_back({std::move(one.plan), one.seconds, std::move(one.text)});
+    return all;
+  };
   made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
     const auto matrix = [&](const PlacedArray& at, bool transposed, std::size_t rows, std::size_t cols,
                             bool is_one) {
@@ -246,6 +252,50 @@ Case read(const Words& words) {
     }
   };
   return made;
+}
+
+/// A sequence of numbers that is the same everywhere: G. Steele, D. Lea and C. Flood, "Fast splittable
+/// pseudorandom number generators", OOPSLA 2014.
+class Sequence {
+ public:
+  explicit Sequence(std::uint64_t state) : state_(state) {}
+  /// Of 0 to 1, without 1.
+  double next() {
+    state_ += 0x9e3779b97f4a7c15;
+    std::uint64_t x = state_;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+    x = (x ^ x >> 27) * 0x94d049bb133111eb;
+    return static_cast<double>((x ^ x >> 31) >> 11) * 0x1p-53;
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+/// m, n and k of 16 to 16384, each magnitude as often as any other; the sizes of every second shape are
+/// multiples of 16; all transposes in turn.
+std::string drawn(std::string_view kind, std::uint64_t seed, std::size_t number, double most) {
+  Sequence random(seed * 1000003 + number);
+  std::size_t sizes[3];
+  double products = 0;
+  do {
+    products = 1;
+    for (std::size_t& size : sizes) {
+      size = static_cast<std::size_t>(std::lround(16 * std::exp2(10 * random.next())));
+      if (number % 2 == 0) size = std::max<std::size_t>(size / 16, 1) * 16;
+      products *= static_cast<double>(size);
+    }
+  } while (2 * products > most);
+  std::string text = formatted("{}x{}x{} ", sizes[0], sizes[1], sizes[2]);
+  if (kind == "tf32") {
+    text += "float --tf32";
+  } else {
+    text += kind;
+    if (kind == "half" || kind == "bfloat16") text += formatted(" --out {}", kind);
+  }
+  if (number / 2 % 2 != 0) text += " --transpose-a";
+  if (number / 4 % 2 != 0) text += " --transpose-b";
+  return text;
 }
 
 std::vector<Step> steps() {
@@ -328,10 +378,31 @@ Operation gemm_operation() {
                    {"4096x4096x4096 --bias column --activation gelu --residual each",
                     {""},
                     "epilogue=0 listed=1 a_alignment=4 b_alignment=4 c_alignment=4"},
+                   {"4096x4096x4096 half --transpose-a --transpose-b",
+                    {"matrix_units"},
+                    "a_alignment=2 b_alignment=2 c_alignment=2"},
+                   {"4096x16x300 bfloat16 --transpose-b", {"matrix_units"}},
+                   {"16x4096x4096 int8 --transpose-a", {"matrix_units"}},
+                   {"128x128x4096 half", {"matrix_units"}},
+                   {"4096x4096x4096 half --out half --bias column --activation gelu --residual each",
+                    {"matrix_units"}},
                    {"31x129x65536", {"split_k", ""}, "a_alignment=64 b_alignment=64 c_alignment=64"},
                    {"4096x4096x4096 half", {"mma", "wgmma"}, "a_alignment=2 b_alignment=2 c_alignment=2"},
                    {"4096x4096x4096 half --batch 2", {"wgmma"}, "a_alignment=2 b_alignment=2 c_alignment=2"},
-                   {"4096x4096x4096 --transpose-b --tf32", {"mma", "wgmma"}}},
+                   {"4096x4096x4096 --transpose-b --tf32", {"mma", "wgmma"}},
+                   {"4096x4096x4096 --transpose-a --tf32", {"wgmma"}},
+                   {"4096x4096x4096 int8", {"wgmma"}, "a_alignment=1 b_alignment=1"},
+                   {"4096x4096x4096 double", {"mma"}},
+                   {"300x300x20000 double --transpose-a --transpose-b --bias row --activation gelu", {"mma"}},
+                   {"512x512x8192 double --transpose-b",
+                    {"mma"},
+                    "a_alignment=8 b_alignment=8 c_alignment=8"},
+                   {"16x16x16 --batch 100000 --transpose-a", {"multistage"}},
+                   {"16x16x16 half --out half --batch 100000", {"mma"}},
+                   {"64x64x64 half --out half --batch 10000 --transpose-a", {"mma"}},
+                   {"8192x16x8192 half --out half", {"skinny"}},
+                   {"8x8192x8192 bfloat16 --transpose-b --bias column --activation gelu", {"skinny"}}},
+      .draw = {.kinds = {"float", "half", "bfloat16", "tf32", "int8", "double"}, .words = drawn},
   };
 }
 

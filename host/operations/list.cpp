@@ -110,6 +110,10 @@ const std::vector<Sample>& Operation::at(Scale scale) const {
       return samples.small;
     case Scale::usual:
       return samples.usual;
+    case Scale::weak_usual:
+      return samples.weak_usual;
+    case Scale::weak:
+      return samples.weak;
     default:
       return samples.large;
   }

@@ -23,7 +23,8 @@ Case read(const Words& words, bool by_rows) {
   problem.rows = rows;
   problem.cols = cols;
   problem.batch = batch;
-  if (!by_rows) problem.alignment = packed_alignment(rows * batch, cols * size_of(problem.in), 16);
+  (by_rows ? problem.other_alignment : problem.alignment) =
+      packed_alignment(rows * batch, cols * size_of(problem.in), 16);
   Case made = case_of(formatted("{}{} x {} {}{}", batch_text(batch), rows, cols, name_of(problem.in),
                                 words.flag("compensated") ? ", compensated" : ""),
                       problem, plan_reduce);

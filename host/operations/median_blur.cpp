@@ -38,7 +38,10 @@ Operation median_blur_operation() {
                   .usual = {"4096x4096 float", "4096x4096 float --window 5", "4096x4096 uchar",
                             "4096x4096 uchar --window 5"},
                   .large = {"8192x8192 float", "8192x8192 float --window 5", "8192x8192 uchar",
-                            "8192x8192 uchar --window 5"}},
+                            "8192x8192 uchar --window 5"},
+                  .weak_usual = {"4096x4096 uchar", "4096x4096 uchar --window 5"},
+                  .weak = {goal("8192x8192 float --window 5", 0.35),
+                           goal("8192x8192 uchar --window 5", 0.35)}},
       .programs = {{"8192x8192 uint8 --window 5", {""}}, {"8192x8192", {""}}},
   };
 }

@@ -12,6 +12,7 @@
 #include <smem/tuning_plan.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -60,6 +61,13 @@ Problem changed(Problem problem, const Change& change) {
 /// The change that sets members by name: "in_alignment=4 out=uint64"; enumerations but types by number.
 Change change_of(std::string_view text);
 
+/// A plan that a model chooses among, and its prediction.
+struct Candidate {
+  Plan plan;
+  double seconds = 0;
+  std::string text;  ///< what it is, in a few words
+};
+
 /// A problem of an operation, on packed arrays: how it is planned, called and checked.
 struct Case {
   std::string text;                 ///< "16001 x 15999, 4 B"
@@ -69,6 +77,9 @@ struct Case {
   std::function<Plan(const Device&, const PlanOverrides&)> plan;
   /// The same of the problem with other numbers, as no call on packed arrays has them.
   std::function<Plan(const Device&, const PlanOverrides&, const Change&)> plan_changed;
+  /// All that the operation's model chooses among, or those of a variant, its choice first; empty: it has no
+  /// model.
+  std::function<std::vector<Candidate>(const Device&, std::string_view variant)> candidates;
   std::function<cl::Event(const Context&, const CallArrays&, const CallOptions&)> call;
   std::function<void(const HostArrays&)> reference;  ///< the results by a plain loop
   double relative = 0;    ///< what results may differ by: 0 where all sums are exact
@@ -104,10 +115,12 @@ Case case_of(std::string text, const Problem& problem,
 
 /// What sizes are chosen for.
 enum class Scale {
-  edges,  ///< tests: sizes around those of tiles and vectors
-  small,  ///< a quick look
-  usual,  ///< a CPU
-  large   ///< a GPU
+  edges,       ///< tests: sizes around those of tiles and vectors
+  small,       ///< a quick look
+  usual,       ///< a CPU
+  large,       ///< a GPU
+  weak_usual,  ///< a CPU: what is known to be weak there
+  weak         ///< a GPU: the same
 };
 
 /// A problem to be measured, in words.
@@ -123,15 +136,24 @@ inline Sample goal(const char* words, double share) {
   return sample;
 }
 
-/// The problems of each scale.
+/// The problems of each scale. An operation may be without weak ones.
 struct Samples {
-  std::vector<Sample> edges, small, usual, large;
+  std::vector<Sample> edges, small, usual, large, weak_usual, weak;
 };
 
 /// A variant, as a step of the ladder.
 struct Step {
   std::string_view variant;
   std::string_view what;  ///< it does that the one before it does not, in a clause
+};
+
+/// Problems drawn at random, for measurements over all shapes.
+struct Draw {
+  std::vector<std::string> kinds;  ///< of problems: types; none: the operation draws none
+  double most = 2e12;              ///< operations of a problem
+  /// The words of problem `number` of a seed, of at most so many operations.
+  std::function<std::string(std::string_view kind, std::uint64_t seed, std::size_t number, double most)>
+      words = {};
 };
 
 /// Problems whose programs offline compilers shall see, for devices that are not here: types, sizes,
@@ -152,6 +174,7 @@ struct Operation {
   Samples samples;                                      ///< of each scale; the ladder has the first
   std::string_view counted = "bytes read and written";  ///< by a rate
   std::vector<Programs> programs = {};
+  Draw draw = {};
 
   /// The problem of a text.
   Case parse(std::string_view text) const { return read(Words::parse(name, words, text)); }
@@ -163,6 +186,10 @@ struct Operation {
 /// The scale for a device.
 inline Scale scale_for(const Device& device, bool small) {
   return small ? Scale::small : device.type == DeviceType::cpu ? Scale::usual : Scale::large;
+}
+/// The scale of what is weak on a device.
+inline Scale weak_scale_for(const Device& device) {
+  return device.type == DeviceType::cpu ? Scale::weak_usual : Scale::weak;
 }
 
 }  // namespace smem::operations

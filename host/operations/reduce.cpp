@@ -231,7 +231,10 @@ Operation reduce_operation() {
                   .large = {goal("268435456", 0.85), goal("1048576", 0.289), goal("16384x16384", 0.85),
                             goal("16384x16384 --columns", 0.85), "268435456 --compensated", "1073741824 int8",
                             "536870912 half", "268435456 --op min", "268435456 --op minmax",
-                            "268435456 --op argmin", "268435456 --op norm", "1073741824 uint8 --op max"}},
+                            "268435456 --op argmin", "268435456 --op norm", "1073741824 uint8 --op max"},
+                  .weak_usual = {goal("67108864", 0.95), goal("8192x8192", 0.95), "67108864 --op minmax",
+                                 "67108864 --op argmin", "134217728 half", "268435456 int8"},
+                  .weak = {"1000", "30000", "1000000", "5000000"}},
       .programs = programs(),
   };
 }

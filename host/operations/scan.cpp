@@ -207,7 +207,9 @@ Operation scan_operation() {
                             "16777216 --in-place"},
                   .large = {goal("268435456", 0.74), goal("268435456 uint", 0.74),
                             "268435456 int --exclusive", "134217728 ulong", "1048576", "16384x16384",
-                            "16384x16384 --columns", "268435456 --by-key", "268435456 --in-place"}},
+                            "16384x16384 --columns", "268435456 --by-key", "268435456 --in-place"},
+                  .weak_usual = {goal("16777216", 0.75)},
+                  .weak = {"1000", "30000", "1000000", "5000000"}},
       .programs = programs(),
   };
 }

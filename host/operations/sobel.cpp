@@ -50,7 +50,8 @@ Operation sobel_operation() {
                             "33x9x2 half --boundary zero"},
                   .small = {"200x200 float", "512x512 uchar"},
                   .usual = {"4096x4096 float", "4096x4096 uchar"},
-                  .large = {"8192x8192 float", "8192x8192 uchar"}},
+                  .large = {"8192x8192 float", "8192x8192 uchar"},
+                  .weak_usual = {"4096x4096 uchar"}},
       .programs = {{"8192x8192", {""}}},
   };
 }

@@ -111,6 +111,7 @@ Operation top_k_operation() {
                 {"delegates", "one pass finds the best element of each span; then only k spans are read"},
                 {"tile", "a row in local memory, read once"},
                 {"registers", "a row in registers; the best of each work-item leave few candidates"},
+                {"row_delegates", "the best of each span of a row in registers; then only few spans are read"},
                 {"cpu", "one thread a row; delegates in vectors"}},
       .words = {sizes_rule("shape", "Elements, or rows and elements of each: SIZE or ROWSxCOLS",
                            "SIZE or ROWSxCOLS", {1, 2}),

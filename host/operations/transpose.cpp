@@ -20,6 +20,7 @@ Case read(const Words& words) {
   TransposeProblem problem{bytes, rows, cols, batch, in_place};
   problem.in_alignment = packed_alignment(rows * batch, cols * bytes);
   problem.out_alignment = packed_alignment(cols * batch, rows * bytes);
+  problem.in_packed = problem.out_packed = true;
   Case made = case_of(
       formatted("{}{} x {}, {} B{}", batch_text(batch), rows, cols, bytes, in_place ? ", in place" : ""),
       problem, plan_transpose);
@@ -59,6 +60,9 @@ std::vector<Programs> programs() {
         all.push_back({formatted("4096x4096 {}{}", bytes, place),
                        {},
                        formatted("in_alignment={0} out_alignment={0}", std::max(alignment, bytes))});
+  for (const char* of : {"4096x6 1", "4096x6 2", "4096x6", "4096x6 8", "4096x6 16", "6x4096 1", "6x4096",
+                         "7x7 1 --batch 9", "7x7 --batch 9", "7x7 --batch 9 --in-place"})
+    all.push_back({of, {"strips"}});
   return all;
 }
 
@@ -74,14 +78,15 @@ Operation transpose_operation() {
                 {"swizzled", "an XOR of row and column instead of the padding"},
                 {"vector", "vector accesses, blocks transposed in registers"},
                 {"skewed", "a separate window for each output row: stores fill whole sectors"},
+                {"strips", "packed arrays with a short side: contiguous runs on both sides"},
                 {"cpu", "one thread a tile, whole cache lines"}},
       .words = {shape_rule("Of the input"), element_rule(), batch_rule(),
                 flag_rule("in-place", "Input and output are the same square matrix")},
       .read = read,
       // Odd shapes are primes or nearly: no tile divides them, and no row but the first is aligned.
       .samples = {.edges = {"1x1 uchar", "37x131 uchar --batch 3", "65x33 ushort", "129x258 float",
-                            "1x300 float", "300x1 double --batch 2", "67x35 float4",
-                            "97x97 float --in-place --batch 2"},
+                            "1x300 float", "300x1 double --batch 2", "67x35 float4", "5003x7 float",
+                            "3x5001 uchar", "11x13 ushort --batch 331", "97x97 float --in-place --batch 2"},
                   .small = {"333x333 float", "2048x2048 float", "2049x1501 float", "4096x4096 uchar",
                             "4096x2048 ushort", "2048x1024 double", "1024x1024 float4", "4093x4099 uchar"},
                   .usual = {goal("4096x4096 float", 0.75), goal("4097x3001 float", 0.65), "8192x8192 uchar",
@@ -92,7 +97,18 @@ Operation transpose_operation() {
                             goal("32768x32768 uchar", 0.90), goal("32768x16384 ushort", 0.90),
                             goal("16384x8192 double", 0.90), goal("8192x8192 float4", 0.90),
                             goal("64x64 float --batch 4096", 0.85), "32749x32771 uchar", "32749x16381 ushort",
-                            "16381x8191 double", "8191x8191 float4"}},
+                            "16381x8191 double", "8191x8191 float4"},
+                  .weak_usual = {"4000000x3 float", "3x4000000 float", "100x77 float --batch 512"},
+                  .weak = {goal("33554432x6 float", 0.85),           goal("6x33554432 float", 0.85),
+                           goal("33554432x3 float", 0.85),           goal("3x33554432 float", 0.85),
+                           goal("33554432x5 float", 0.85),           goal("33554432x7 float", 0.85),
+                           goal("16777216x12 float", 0.85),          goal("12x16777216 float", 0.85),
+                           goal("16777216x16 float", 0.85),          goal("16x16777216 float", 0.85),
+                           goal("67108864x3 uchar", 0.85),           goal("3x67108864 uchar", 0.85),
+                           goal("100x77 float --batch 16384", 0.80), goal("3x3 float --batch 8388608", 0.80),
+                           goal("4x4 float --batch 8388608", 0.80),  goal("7x7 float --batch 2097152", 0.80),
+                           goal("16x16 float --batch 524288", 0.80), goal("30x30 float --batch 131072", 0.80),
+                           goal("32749x32771 uchar", 0.80),          goal("32749x16381 ushort", 0.88)}},
       .programs = programs(),
   };
 }

@@ -45,6 +45,17 @@ cl::Event launch(const Context& context, const ReduceProblem& problem, const ops
 
 }  // namespace
 
+namespace {
+
+/// The steps in bytes, as the bits of one number, by which rows move away from a vector for each matrix.
+std::size_t rows_apart(const ConstMatrix& in) {
+  const std::size_t pitch = in.rows > 1 ? in.pitch : 0;
+  const std::size_t stride = in.batch > 1 ? in.batch_stride - in.cols : 0;
+  return (pitch | stride) * in.type.bytes;
+}
+
+}  // namespace
+
 cl::Event ops::reduce(const Context& context, ReduceProblem problem, const ReduceOperands& o,
                       const CallOptions& options) try {
   const char* operation = plan::operation_name(problem);
@@ -60,7 +71,7 @@ cl::Event ops::reduce(const Context& context, ReduceProblem problem, const Reduc
   written.size = needed;
   const ConstMatrix out = as_matrix(written);
   const Memory out_memory = check_view(context, operation, out_name, out, true);
-  std::size_t bits = 16;
+  std::size_t bits = 16, apart_bits = 16;
   if (!is_empty(o.in)) {
     const Memory memory = check_view(context, operation, in_name, o.in, false);
     check_apart(operation, o.in, memory, out, out_memory, in_name, out_name);
@@ -71,7 +82,9 @@ cl::Event ops::reduce(const Context& context, ReduceProblem problem, const Reduc
       const Memory other_memory = check_view(context, operation, other_name, other, false);
       check_apart(operation, other, other_memory, out, out_memory, other_name, out_name);
       bits |= other_memory.host_address;
-      if (problem.shape == ReduceShape::vector) bits |= (o.in.offset - o.other.offset) * other.type.bytes;
+      const std::size_t apart = (o.in.offset - o.other.offset) * other.type.bytes;
+      if (problem.shape == ReduceShape::vector) bits |= apart;
+      if (problem.shape == ReduceShape::rows) apart_bits |= apart | rows_apart(o.in);
     }
   }
   if (problem.shape == ReduceShape::segments) {
@@ -80,6 +93,7 @@ cl::Event ops::reduce(const Context& context, ReduceProblem problem, const Reduc
     check_apart(operation, bounds, memory, out, out_memory, "offsets");
   }
   problem.alignment = std::size_t{1} << std::countr_zero(bits);
+  problem.other_alignment = std::size_t{1} << std::countr_zero(apart_bits | bits);
   return launch(context, problem, o, options);
 } catch (const Error& error) {
   rethrow(plan::operation_name(problem), problem.reduction, error);

@@ -32,7 +32,12 @@ CallMemory::CallMemory(runtime::Runtime& runtime, const Plan& plan, const Caller
   std::size_t place = 0;
   for (std::size_t i = 0; i < plan.scratch.size(); ++i) {
     const std::size_t bytes = plan.scratch[i].bytes;
-    if (callers == nullptr) {
+    const std::size_t statuses = plan.scratch[i].statuses;
+    if (statuses != 0) epoch_ = 1;  // of the caller's memory, which is cleared
+    if (callers == nullptr && statuses != 0) {
+      areas_.at(i).emplace(runtime.scratch(), bytes, runtime::Lease::Kind::statuses, statuses);
+      epoch_ = areas_[i]->epoch();
+    } else if (callers == nullptr) {
       areas_.at(i).emplace(runtime.scratch(), bytes);
     } else if (bytes > 0) {
       place = plan::round_up(place, Plan::kScratchAlignment);
@@ -94,7 +99,7 @@ std::vector<cl::Event> CallMemory::clear(runtime::Runtime& runtime, const Plan& 
                                          std::span<const cl::Event> wait_for) {
   std::vector<cl::Event> cleared;
   for (std::size_t i = 0; i < plan.scratch.size(); ++i) {
-    if (plan.scratch[i].zeroed_bytes == 0) continue;
+    if (plan.scratch[i].zeroed_bytes == 0 || (areas_.at(i) && plan.scratch[i].statuses != 0)) continue;
     cleared.push_back(enqueue_zeros(runtime, plan.operation.c_str(), area(i, nullptr), 0,
                                     plan.scratch[i].zeroed_bytes, sizeof(cl_ulong), wait_for));
     if (areas_.at(i)) areas_[i]->used_until(cleared.back());
@@ -211,7 +216,8 @@ void require_same_plan(const char* operation, const CallOptions& options, const 
 }  // namespace
 
 cl::Event launch_all(runtime::Runtime& runtime, const runtime::Ready& ready,
-                     std::span<const cl::Event> wait_for, Bind bind, const CallerMemory* callers) {
+                     std::span<const cl::Event> wait_for, Bind bind, const CallerMemory* callers,
+                     bool wants_event) {
   CallMemory memory(runtime, ready.plan, callers);
   // What the caller waits for may use the caller's memory; nothing uses the context's.
   std::vector<cl::Event> cleared =
@@ -229,7 +235,8 @@ cl::Event launch_all(runtime::Runtime& runtime, const runtime::Ready& ready,
         const bool is_last = turn.round + 1 == ready.plan.rounds && turn.step == last_step &&
                              turn.repeat + 1 == ready.steps[turn.step].launch->repeats;
         cl::Event event;
-        bind(Launching(runtime, ready, turn, memory, wait_for, event, is_last || !runtime.in_order()));
+        bind(Launching(runtime, ready, turn, memory, wait_for, event,
+                       (is_last && wants_event) || !runtime.in_order()));
         memory.used_until(event);
         before = std::move(event);
         wait_for = runtime.in_order() ? std::span<const cl::Event>() : std::span<const cl::Event>(&before, 1);
@@ -259,7 +266,7 @@ cl::Event run_by(const Context& context, const CallProblem& problem, const CallO
 cl::Event run(const Context& context, const CallProblem& problem, const CallOptions& options, Bind bind,
               const CallerMemory* callers) {
   return run_by(context, problem, options, [&](const runtime::Ready& ready) {
-    return launch_all(context.runtime(), ready, options.wait_for, bind, callers);
+    return launch_all(context.runtime(), ready, options.wait_for, bind, callers, options.event);
   });
 }
 

@@ -45,6 +45,8 @@ class CallMemory {
   cl_mem area(std::size_t number, cl_mem otherwise) const;
   /// Counters that are zero, and are to be left so; or `otherwise` when the plan needs none.
   cl_mem counters(cl_mem otherwise) const;
+  /// The number of this call among those that used the same statuses; 0: the plan has none.
+  cl_uint epoch() const { return epoch_; }
   /// Makes zero what the plan wants to begin with zero, after `wait_for`. \returns the fills' events.
   std::vector<cl::Event> clear(runtime::Runtime& runtime, const Plan& plan,
                                std::span<const cl::Event> wait_for);
@@ -54,6 +56,7 @@ class CallMemory {
   std::array<std::optional<runtime::Lease>, Plan::kMostScratch> areas_;
   std::array<cl::Buffer, Plan::kMostScratch> callers_;  ///< parts of the caller's memory
   std::optional<runtime::Lease> counters_;
+  cl_uint epoch_ = 0;
 };
 
 /// Where a call is in its launches.
@@ -88,6 +91,7 @@ class Launching {
   /// Temporary memory; `otherwise`, any buffer, where the plan has none of that number.
   cl_mem scratch(std::size_t number, cl_mem otherwise) const { return memory_.area(number, otherwise); }
   cl_mem counters(cl_mem otherwise) const { return memory_.counters(otherwise); }
+  cl_uint epoch() const { return memory_.epoch(); }
 
   /// What it waits for: the call's wait list; the launch before it, in a queue that does not.
   std::span<const cl::Event> wait_for() const { return wait_for_; }
@@ -200,9 +204,10 @@ using Bind = FunctionRef<void(const Launching&)>;
 using Enqueue = FunctionRef<cl::Event(const runtime::Ready&)>;
 
 /// Enqueues the launches of a plan, one after the other; `bind(launching)` gives each its arguments.
-/// `callers`: the caller's own temporary memory, or null.
+/// `callers`: the caller's own temporary memory, or null. `wants_event`: see CallOptions::event.
 cl::Event launch_all(runtime::Runtime& runtime, const runtime::Ready& ready,
-                     std::span<const cl::Event> wait_for, Bind bind, const CallerMemory* callers = nullptr);
+                     std::span<const cl::Event> wait_for, Bind bind, const CallerMemory* callers = nullptr,
+                     bool wants_event = true);
 
 cl::Event run_by(const Context& context, const CallProblem& problem, const CallOptions& options,
                  Enqueue enqueue);

@@ -49,7 +49,7 @@ cl::Event launch(const Context& context, const ScanProblem& problem, const Opera
   const auto bind = [&](const ops::Launching& launch) {
     const Launch& l = launch.launch();
     launch(o.in, marks, marks.size, problem.rows, problem.cols, problem.batch, l.number("parts"),
-           l.number("piece"), o.out, initial, has_initial, launch.scratch(0, o.out.buffer));
+           l.number("piece"), o.out, initial, has_initial, launch.scratch(0, o.out.buffer), launch.epoch());
   };
   return ops::run(context, plan::operation_name(problem), plan_scan, problem, options, bind);
 }

@@ -37,7 +37,7 @@ cl::Event launch(const Context& context, const SelectProblem& problem, const Ope
   const auto bind = [&](const ops::Launching& launch) {
     const Launch& l = launch.launch();
     launch(o.in, flags, problem.size, l.number("parts"), l.number("piece"), o.out, lengths, is_wide(lengths),
-           o.count, is_wide(o.count), launch.scratch(0, o.out.buffer));
+           o.count, is_wide(o.count), launch.scratch(0, o.out.buffer), launch.epoch());
   };
   return ops::run(context, plan::operation_name(problem), plan_select, problem, options, bind);
 }

@@ -67,7 +67,7 @@ smem_has() {
       [ "$oldest" = "$2" ] ;;
     program) command -v "$2" >/dev/null ;;
     compiler) command -v "${CXX:-$2}" >/dev/null ;;
-    starpu) pkg-config --exists starpumpi-1.3 2>/dev/null || pkg-config --exists starpumpi-1.4 2>/dev/null ;;
+    starpu) pkg-config --exists starpu-1.3 2>/dev/null || pkg-config --exists starpu-1.4 2>/dev/null ;;
     header) smem_has_header "$2" ;;
     library) smem_has_library "$2" ;;
     driver)
@@ -115,7 +115,7 @@ smem_missing() {
       compiler) text="a C++ compiler (${CXX:-c++})" ;;
       header) text="the header $what" ;;
       library) text="the library $what" ;;
-      starpu) text="StarPU $what with MPI" ;;
+      starpu) text="StarPU $what" ;;
       driver) text="an OpenCL driver"; [ "$what" = any ] || text="the OpenCL driver PoCL" ;;
     esac
     smem_missing_names+=("$text (package $package)")

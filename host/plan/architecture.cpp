@@ -4,6 +4,7 @@
 // guide, "Intel Xe GPU architecture".
 #include <smem/device.hpp>
 
+#include "plan/matrix_unit.hpp"
 #include "plan/sizes.hpp"
 
 #include <charconv>
@@ -70,6 +71,7 @@ constexpr Row kRows[] = {
     {Vendor::amd, "gfx11", {64 * kKiB, 0, 65536, 16 * 32, 1024, 32}},
     {Vendor::amd, "gfx1100", {64 * kKiB, 0, 98304, 24 * 32, 1024, 32}},
     {Vendor::amd, "gfx1101", {64 * kKiB, 0, 98304, 24 * 32, 1024, 32}},
+    {Vendor::amd, "gfx120", {64 * kKiB, 0, 98304, 24 * 32, 1024, 32}},
 };
 
 /// Intel's limits are hardware threads, each of one sub-group.
@@ -89,6 +91,25 @@ UnitLimits intel_limits(std::string_view name, std::size_t sub_group_width) {
 }
 
 }  // namespace
+
+MatrixUnit plan::expected_matrix_unit(const Device& device, std::size_t dpas_lanes) {
+  const std::string_view name = device.architecture;
+  if (device.type != DeviceType::gpu || device.platform == "rusticl") return MatrixUnit::none;
+  if (device.vendor == Vendor::intel) {
+    return dpas_lanes == 8 ? MatrixUnit::dpas8 : dpas_lanes == 16 ? MatrixUnit::dpas16 : MatrixUnit::none;
+  }
+  if (device.vendor != Vendor::amd || device.platform != "AMD Accelerated Parallel Processing")
+    return MatrixUnit::none;
+  // In waves of the width that the unit's instructions need.
+  if (device.sub_group_width == 64) {
+    if (name == "gfx90a") return MatrixUnit::mfma;
+    if (name.starts_with("gfx94") || name == "gfx950") return MatrixUnit::mfma_cdna3;
+  } else if (device.sub_group_width == 32) {
+    if (name.starts_with("gfx11")) return MatrixUnit::wmma;
+    if (name.starts_with("gfx12")) return MatrixUnit::wmma_rdna4;
+  }
+  return MatrixUnit::none;
+}
 
 UnitLimits unit_limits(const Device& device) {
   const std::string_view name = device.architecture;

@@ -1,5 +1,6 @@
 // Facts about devices as values: their names, and smaller devices made of larger ones.
 #include "formatted.hpp"
+#include "plan/matrix_unit.hpp"
 #include "plan/sizes.hpp"
 
 #include <smem/device.hpp>
@@ -25,14 +26,16 @@ std::string_view name_of(Vendor vendor) {
   return plan::name_among(kNames, vendor);
 }
 
+std::string_view name_of(MatrixUnit unit) { return plan::name_among(plan::kMatrixUnits, unit); }
+
 namespace {
 
 [[noreturn]] void refuse_clamp(std::string_view entry) {
   throw Error({.operation = "clamp",
                .argument = "SMEM_CLAMP",
                .expected = "entries like local=32K, cache=1M, work_group=64, sub_group=16, compute_units=4, "
-                           "poll_limit=0, fp64=0, forward_progress=0, ordered_start=0, retargeting=0 or "
-                           "broken=gemm/async",
+                           "poll_limit=0, fp64=0, forward_progress=0, ordered_start=0, retargeting=0, "
+                           "matrix_unit=wmma or broken=gemm/async",
                .got = formatted("\"{}\"", entry)});
 }
 
@@ -66,6 +69,12 @@ BrokenVariant broken_in(std::string_view entry, std::string_view text) {
           .reason = "the clamp of this device says that it is broken"};
 }
 
+MatrixUnit unit_in(std::string_view entry, std::string_view text) {
+  const auto found = std::find(plan::kMatrixUnits.begin(), plan::kMatrixUnits.end(), text);
+  if (found == plan::kMatrixUnits.end()) refuse_clamp(entry);
+  return static_cast<MatrixUnit>(found - plan::kMatrixUnits.begin());
+}
+
 }  // namespace
 
 Device clamp(Device device, std::string_view text) {
@@ -88,6 +97,13 @@ Device clamp(Device device, std::string_view text) {
     const auto named = [&](const auto& one) { return one.first == key; };
     if (key == "broken") {
       device.broken.push_back(broken_in(entry, entry.substr(equals + 1)));
+      continue;
+    }
+    if (key == "matrix_unit") {
+      const MatrixUnit unit = unit_in(entry, entry.substr(equals + 1));
+      const bool is_own = device.matrix_unit == unit && !device.emulated_unit;
+      device.matrix_unit = unit;
+      device.emulated_unit = unit != MatrixUnit::none && !is_own;
       continue;
     }
     const std::size_t value = number_in(entry, entry.substr(equals + 1));

@@ -68,6 +68,48 @@ std::string numbers_text(const Launch& launch) {
   return text;
 }
 
+/// The tile in local memory, with the banks of a device where there is one.
+void add_local_memory(std::string& text, const Plan& plan, const Device* device) {
+  const LocalLayout& layout = plan.layout;
+  if (layout.kind == LocalLayout::Kind::none) {
+    line(text, "local memory", formatted("{} bytes", plan.local_bytes));
+    return;
+  }
+  line(text, "local memory",
+       formatted("{} bytes: {} x {} items of {} bytes, {}: item (row, col) is number {}", plan.local_bytes,
+                 layout.rows, layout.cols, layout.item_bytes, name_of(layout.kind), layout_formula(layout)));
+  for (const AccessCost& access : layout.accesses) {
+    line(text, access.store ? "  store" : "  load",
+         formatted("{}: {} bytes a work-item, conflict degree {}, {:.2f} x the time without conflicts",
+                   access.name, access.bytes, access.degree, access.slowdown));
+  }
+  if (device != nullptr) text += draw_banks(*device, layout);
+}
+
+void add_residency(std::string& text, const Plan& plan, const Device& device, std::size_t registers) {
+  const Occupancy resident = occupancy(device, plan, registers);
+  if (resident.groups == 0) {
+    line(text, "residency", "not known: the limits of this architecture are not in smem's table");
+  } else {
+    line(text, "residency",
+         formatted(
+             "{} group(s) on a compute unit, {} work-items{}; limited by {}{}", resident.groups,
+             resident.work_items,
+             resident.share > 0 ? formatted(" ({:.0f} % of what it can have)", 100 * resident.share) : "",
+             resident.limit, registers > 0 ? formatted("; {} registers a work-item", registers) : ""));
+  }
+}
+
+void add_alternatives(std::string& text, const Plan& plan) {
+  if (plan.alternatives.empty()) return;
+  std::size_t longest = kLabel - 3;  // as the values above, or as far as the longest name
+  for (const Alternative& other : plan.alternatives)
+    longest = std::max(longest, other.variant.size());
+  text += "  not chosen\n";
+  for (const Alternative& other : plan.alternatives)
+    text += formatted("    {:<{}} {}\n", other.variant, longest, other.why_not);
+}
+
 std::string body(const Plan& plan, const Device* device, const Knowledge& knowledge) {
   std::string text = formatted("{} / {}: {}\n", plan.operation, plan.variant, plan.reason);
   if (!plan.evidence.empty()) line(text, "evidence", plan.evidence);
@@ -94,35 +136,8 @@ std::string body(const Plan& plan, const Device* device, const Knowledge& knowle
                  plan.global[2], plan.groups(), plan.items_per_work_item));
   line(text, "tile",
        formatted("{} x {} elements, {} at once", plan.tile_rows, plan.tile_cols, plan.vector_width));
-  const LocalLayout& layout = plan.layout;
-  if (layout.kind == LocalLayout::Kind::none) {
-    line(text, "local memory", formatted("{} bytes", plan.local_bytes));
-  } else {
-    line(
-        text, "local memory",
-        formatted("{} bytes: {} x {} items of {} bytes, {}: item (row, col) is number {}", plan.local_bytes,
-                  layout.rows, layout.cols, layout.item_bytes, name_of(layout.kind), layout_formula(layout)));
-    for (const AccessCost& access : layout.accesses) {
-      line(text, access.store ? "  store" : "  load",
-           formatted("{}: {} bytes a work-item, conflict degree {}, {:.2f} x the time without conflicts",
-                     access.name, access.bytes, access.degree, access.slowdown));
-    }
-    if (device != nullptr) text += draw_banks(*device, layout);
-  }
-  if (device != nullptr) {
-    const Occupancy resident = occupancy(*device, plan, knowledge.registers);
-    if (resident.groups == 0) {
-      line(text, "residency", "not known: the limits of this architecture are not in smem's table");
-    } else {
-      line(text, "residency",
-           formatted(
-               "{} group(s) on a compute unit, {} work-items{}; limited by {}{}", resident.groups,
-               resident.work_items,
-               resident.share > 0 ? formatted(" ({:.0f} % of what it can have)", 100 * resident.share) : "",
-               resident.limit,
-               knowledge.registers > 0 ? formatted("; {} registers a work-item", knowledge.registers) : ""));
-    }
-  }
+  add_local_memory(text, plan, device);
+  if (device != nullptr) add_residency(text, plan, *device, knowledge.registers);
   const Prediction& p = plan.prediction;
   line(text, "traffic",
        formatted("{} read, {} written; {} through local memory", amount(p.bytes_read, "B"),
@@ -143,14 +158,7 @@ std::string body(const Plan& plan, const Device* device, const Knowledge& knowle
                        ? formatted(": {:.2f} of the bound", bound.seconds / knowledge.measured_seconds)
                        : ""));
   }
-  if (!plan.alternatives.empty()) {
-    std::size_t longest = kLabel - 3;  // as the values above, or as far as the longest name
-    for (const Alternative& other : plan.alternatives)
-      longest = std::max(longest, other.variant.size());
-    text += "  not chosen\n";
-    for (const Alternative& other : plan.alternatives)
-      text += formatted("    {:<{}} {}\n", other.variant, longest, other.why_not);
-  }
+  add_alternatives(text, plan);
   return text;
 }
 

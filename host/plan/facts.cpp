@@ -61,6 +61,7 @@ void each_fact(Facts& d, const Visit& visit) {
   visit("cache_line_bytes", d.cache_line_bytes, Range{1, 65536});
   visit("clock_mhz", d.clock_mhz, Range{0, 1000000});
   visit("vector_bytes", d.vector_bytes, Range{0, 1024});
+  visit("wide_vectors", d.wide_vectors, kNone);
   visit("timer_ns", d.timer_ns, Range{0, 1000000000});
   visit("fp64", d.fp64, kNone);
   visit("fp16", d.fp16, kNone);
@@ -73,6 +74,8 @@ void each_fact(Facts& d, const Visit& visit) {
   visit("poll_limit", d.poll_limit, Range{0, 0xffffffff});
   visit("ordered_start", d.ordered_start, kNone);
   visit("retargeting", d.retargeting, kNone);
+  visit("matrix_unit", d.matrix_unit, kNone);
+  visit("emulated_unit", d.emulated_unit, kNone);
   visit("sub_group_language", d.sub_group_language, kNone);
   visit("event_language", d.event_language, kNone);
   visit("broken", d.broken, kNone);
@@ -142,6 +145,10 @@ void read(const std::string& field, const Json& json, DeviceType& value, Range) 
 }
 void read(const std::string& field, const Json& json, Vendor& value, Range) {
   read_name(field, json, value, {Vendor::nvidia, Vendor::amd, Vendor::intel, Vendor::other});
+}
+void read(const std::string& field, const Json& json, MatrixUnit& value, Range) {
+  using enum MatrixUnit;
+  read_name(field, json, value, {none, mfma, mfma_cdna3, wmma, wmma_rdna4, dpas8, dpas16});
 }
 void read(const std::string& field, const Json& json, UnitLimits& value, Range);
 void read(const std::string& field, const Json& json, std::vector<BrokenVariant>& value, Range);

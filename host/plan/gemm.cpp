@@ -142,7 +142,7 @@ namespace {
 bool is_free(const PlanOverrides& fixed) { return !fixes_tile(fixed) && fixed.layout == LayoutChoice{}; }
 
 bool is_nvidias(std::string_view variant) {
-  return variant == "multistage" || variant == "mma" || variant == "wgmma";
+  return variant == "multistage" || variant == "mma" || variant == "skinny" || variant == "wgmma";
 }
 
 std::size_t tiles_of(const GemmProblem& problem, const TileShape& tile) {
@@ -167,12 +167,39 @@ void cut(const GemmProblem& problem, std::size_t parts, std::size_t multiple, Sp
 
 }  // namespace
 
+namespace {
+
+/// Whether the plan takes matrix units: whatever the shape, since they do several times the operations of
+/// vectors.
+bool takes_units(const Device& device, const GemmProblem& problem) {
+  TileShape shape{};
+  return !device.emulated_unit && unit_tile(device, problem, shape) != nullptr;
+}
+
+/// The parts of sums that "matrix_units" makes, where C has few tiles: with the numbers of "split_k".
+Split split_of_units(const Device& device, const GemmProblem& problem) {
+  const PartsPolicy& policy = policy_of(device).parts;
+  Split split;
+  split.part_depth = problem.k;
+  TileShape shape{};
+  if (unit_tile(device, problem, shape) == nullptr) return split;
+  const std::size_t tiles = tiles_of(problem, shape);
+  if (tiles * 2 > device.compute_units) return split;
+  const std::size_t parts =
+      count_parts(device, problem, tiles, policy.groups_a_unit * device.compute_units, policy.least_depth);
+  if (parts > 1) cut(problem, parts, shape.k, split);
+  return split;
+}
+
+}  // namespace
+
 std::string_view choose(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed) {
   const bool has_room = device.local_bytes >= 1024;
   if (is_free(fixed) && runs_on_cpu(device, problem)) return "cpu";
   if (is_free(fixed) && has_room) {
     if (const auto choices = nvidia_choices(device, problem); !choices.empty())
       return choices.front().variant;
+    if (takes_units(device, problem)) return "matrix_units";
     const std::size_t tiles = tiles_of(problem, best_tile(device, problem));
     const PartsPolicy& policy = policy_of(device).parts;
     const std::size_t groups = policy.groups_a_unit * device.compute_units;
@@ -186,11 +213,16 @@ std::string_view choose(const Device& device, const GemmProblem& problem, const 
 Split split_of(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
                std::string_view variant) {
   if (variant == "stream_k") return stream_split(device, problem, fixed);
+  if (variant == "matrix_units") return split_of_units(device, problem);
   const PartsPolicy& policy = policy_of(device).parts;
   Split split;
   split.part_depth = problem.k;
   if (is_nvidias(variant)) {
-    const std::vector<Choice> choices = nvidia_choices(device, problem, variant);
+    // What is chosen only by name is left out where no name is fixed.
+    if (fixed.variant.empty() && is_free(fixed))
+      for (const Choice& choice : nvidia_choices(device, problem))
+        if (choice.variant == variant) return choice.split;
+    const std::vector<Choice> choices = nvidia_choices(device, problem, variant, fixed);
     if (!choices.empty()) return choices.front().split;
   } else if (variant == "split_k") {
     const std::size_t tiles = tiles_of(problem, best_tile(device, problem));
@@ -207,12 +239,14 @@ namespace {
 
 Attempt plan_variant(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
                      std::string_view variant, const Split& split) {
+  if (variant == "matrix_units") return matrix_units(device, problem, fixed, split);
   if (variant == "naive") return naive(device, problem, fixed);
   if (variant == "async") return async(device, problem, fixed);
   if (variant == "cpu") return cpu(device, problem, fixed);
   if (variant == "multistage") return multistage(device, problem, fixed, split);
   if (variant == "wgmma") return wgmma(device, problem, fixed, split);
   if (variant == "mma") return mma(device, problem, fixed, split);
+  if (variant == "skinny") return skinny(device, problem, fixed, split);
   return tiled(device, problem, fixed, variant, split);
 }
 
@@ -298,6 +332,8 @@ std::string why_not(const Device& device, const GemmProblem& problem, std::strin
   if (variant == "stream_k") return "no measurement shows that it gains here";
   if (is_nvidias(chosen.variant))
     return formatted("{} has the device copy tiles without registers, steps ahead", chosen.variant);
+  if (variant == "matrix_units") return "its unit is emulated, for tests";
+  if (chosen.variant == "matrix_units") return "the matrix unit does several times the operations of vectors";
   if (chosen.variant == "split_k") return "its work-groups would leave most of the device idle";
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
   if (chosen.variant == "naive") return "a tile would be nearly empty";
@@ -347,8 +383,10 @@ constexpr Step kSteps[] = {
     {"two_level", "sub-groups make blocks of the tile"},
     {"split_k", "several work-groups share each sum"},
     {"stream_k", "every work-group does the same number of steps"},
+    {"matrix_units", "matrix units of AMD and Intel, a sub-group at a time"},
     {"multistage", "asynchronous copies fill tiles several steps ahead"},
     {"mma", "matrix units, a warp at a time"},
+    {"skinny", "the larger factor goes from memory to matrix units by registers alone"},
     {"wgmma", "matrix units, four warps at a time; other warps fill their tiles"},
     {"cpu", "a thread's own caches and vector registers"},
 };
@@ -403,6 +441,25 @@ Plan make_plan(const Device& device, const GemmProblem& problem, const PlanOverr
 }
 
 }  // namespace
+
+std::vector<GemmCandidate> gemm_candidates(const Device& device, const GemmProblem& problem,
+                                           std::string_view variant) {
+  namespace gemm = plan::gemm;
+  gemm::check(device, problem);
+  std::vector<GemmCandidate> candidates;
+  for (const gemm::Choice& choice : gemm::nvidia_choices(device, problem, variant)) {
+    const gemm::TileShape tile = gemm::nvidia_tile(device, problem, choice.variant, choice.split.tile);
+    const PlanOverrides fixed{
+        .variant = std::string(choice.variant), .tile_rows = tile.m, .tile_cols = tile.n};
+    const bool is_known = std::any_of(candidates.begin(), candidates.end(), [&](const GemmCandidate& other) {
+      return other.plan.overrides == fixed;
+    });
+    if (is_known) continue;
+    candidates.push_back({make_plan(device, problem, fixed), choice.nanoseconds * 1e-9,
+                          formatted("{}, {}", choice.variant, gemm::text_of(device, problem, choice))});
+  }
+  return candidates;
+}
 
 Plan plan_gemm(const Device& device, const GemmProblem& problem, const PlanOverrides& overrides) {
   return plan::Broken(device, "gemm", problem.in)

@@ -46,10 +46,13 @@ std::pair<std::size_t, std::size_t> cut(const Device& device, const GemmProblem&
 std::optional<CpuTile> cpu_tile(const Device& device, const GemmProblem& problem) {
   const std::size_t value = size_of(value_type(problem.in));
   // A register of 64 bytes comes with 31 others, which vectors of 32 bytes use as well; one of 32 with 15.
-  const std::size_t vector_bytes = std::clamp<std::size_t>(device.vector_bytes, 16, 32);
   const CpuTiles& policy = policy_of(device).cpu;
+  // Measured for floats only.
+  const bool wide = device.wide_vectors && problem.in == Scalar::float32;
+  const std::size_t most = wide ? policy.wide_vector_bytes : 32;
+  const std::size_t vector_bytes = std::clamp<std::size_t>(device.vector_bytes, 16, most);
   CpuTile tile{vector_bytes / value, device.vector_bytes == 32 ? 2u : 4u, policy.most_m, policy.most_n,
-               policy.depth_bytes / value};
+               (vector_bytes > 32 ? policy.wide_depth_bytes : policy.depth_bytes) / value};
   while (tile.bytes(value) > device.local_bytes) {
     if (tile.m >= tile.n && tile.m % (2 * kBlockM) == 0) {
       tile.m /= 2;

@@ -19,7 +19,7 @@ struct Model {
   std::size_t units = at_least_1(device.compute_units);
 
   bool loose(std::size_t alignment) const { return alignment < 16; }
-  /// What the layouts of both factors make of a step.
+  /// What the layouts of both factors make of a step; those of double are loose where they are no pairs.
   double factors(const nvidia::Rates& rates) const {
     const double turned = size_of(problem.in) == 1   ? rates.bytes_across
                           : size_of(problem.in) == 4 ? rates.words_across
@@ -102,6 +102,19 @@ void add_tiled(const Model& model, const nvidia::Rates& rates, std::string_view 
   }
 }
 
+/// As the others: its tile lies as the problem does.
+struct SkinnyTile {
+  SkinnyTile(const Model& model, const nvidia::Skinny& tile)
+      : shape(nvidia_tile(model.device, model.problem, "skinny", 0)),
+        resident(tile.resident),
+        cost(tile.cost) {}
+  TileShape shape;
+  std::size_t resident;
+  nvidia::Cost cost;
+  std::size_t tile_m() const { return shape.m; }
+  std::size_t tile_n() const { return shape.n; }
+};
+
 /// "wgmma": persistent groups, which take whole tiles, units of steps, or first the ones and then the others.
 void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number, const Packing& packing,
                std::vector<Choice>& choices) {
@@ -150,18 +163,32 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   if (chunk * depth >= model.policy.least_depth) add_units(whole, chunk);
 }
 
-void add_all_wgmma(const Model& model, std::vector<Choice>& choices) {
+void add_all_wgmma(const Model& model, bool turns, std::vector<Choice>& choices) {
   const GemmProblem& problem = model.problem;
   const bool is_loose = model.loose(problem.a_alignment) || model.loose(problem.b_alignment);
-  const Packing packing = packing_of(model.device, problem);
+  Packing packing = packing_of(model.device, problem);
+  if (!turns && size_of(problem.in) != 2) packing = {};
   const GemmProblem packed = as_packed(problem, packing);
   const Model of_packed{model.device, model.policy, packed};
+  const bool as_it_is = no_wgmma(model.device, problem).empty();
   for (std::size_t i = 0; i < model.policy.wgmma.size(); ++i) {
     const nvidia::Wgmma& tile = model.policy.wgmma[i];
     if (tile.local_bytes(true) > model.device.local_bytes || tile.group() > model.device.max_work_group)
       continue;
-    if (tile.loose == is_loose) add_wgmma(model, tile, i, {}, choices);
+    if (as_it_is && tile.loose == is_loose) add_wgmma(model, tile, i, {}, choices);
     if (!tile.loose && packing.bytes > 0) add_wgmma(of_packed, tile, i, packing, choices);
+  }
+}
+
+void add_skinny(const Model& model, std::vector<Choice>& choices) {
+  if (!no_skinny(model.device, model.problem).empty()) return;
+  for (std::size_t i = 0; i < model.policy.skinny.size(); ++i) {
+    const nvidia::Skinny& tile = model.policy.skinny[i];
+    if (tile.local_bytes() + nvidia::kFlagBytes > model.device.local_bytes ||
+        tile.group() > model.device.max_work_group)
+      continue;
+    add_tiled(model, model.policy.skinny_rates, "skinny", SkinnyTile{model, tile}, i, tile.depth(), true,
+              choices);
   }
 }
 
@@ -170,35 +197,50 @@ void add_all_wgmma(const Model& model, std::vector<Choice>& choices) {
 std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& problem,
                                    std::string_view variant) {
   const Model model{device, nvidia::policy_of(device), problem};
-  const bool by_units = has_units(problem);
+  const bool by_units = has_units(problem) && variant != "skinny";
   std::vector<Choice> choices;
-  if (compute_capability(device) < 80 || problem.in == Scalar::float64) return choices;
+  if (compute_capability(device) < 80) return choices;
   const auto fits = [&](const auto& tile, std::size_t bytes) {
     return bytes <= device.local_bytes && tile.group() <= device.max_work_group;
   };
-  if (variant == "multistage" || (variant.empty() && !by_units)) {
+  const bool has_small_tiles =
+      problem.batch >= model.units && (!variant.empty() || model.policy.chooses_batched);
+  const bool of_doubles = problem.in == Scalar::float64;
+  if (of_doubles && (variant == "mma" || (variant.empty() && model.policy.chooses_dmma))) {
+    for (std::size_t i = 0; i < model.policy.dmma.size(); ++i) {
+      const nvidia::Dmma& tile = model.policy.dmma[i];
+      const std::size_t bytes = tile.local_bytes(problem.a_along_k, problem.b_along_k);
+      const bool joins = fits(tile, bytes + nvidia::kFlagBytes);
+      if (!fits(tile, bytes)) continue;
+      add_tiled(model, model.policy.dmma_rates, "mma", tile, i, tile.kDepth, joins, choices);
+    }
+  }
+  if (!of_doubles && (variant == "multistage" || (variant.empty() && !by_units))) {
     for (std::size_t i = 0; i < model.policy.multistage.size(); ++i) {
       const nvidia::Multistage& tile = model.policy.multistage[i];
       const std::size_t bytes = tile.local_bytes(problem.a_along_k, problem.b_along_k);
       const bool joins = tile.joins && fits(tile, bytes + nvidia::kFlagBytes);
-      if (!fits(tile, bytes)) continue;
+      if (!fits(tile, bytes) || (tile.of_batches && !has_small_tiles)) continue;
       add_tiled(model, model.policy.multistage_rates, "multistage", tile, i, tile.of.tile_k, joins, choices);
     }
   }
-  if (by_units && variant != "multistage" && variant != "mma" && no_wgmma(device, problem).empty())
-    add_all_wgmma(model, choices);
+  if (by_units && variant != "multistage" && variant != "mma")
+    add_all_wgmma(model, !variant.empty() || model.policy.chooses_turned, choices);
   if (by_units && variant != "multistage" && variant != "wgmma") {
     for (std::size_t i = 0; i < model.policy.mma.size(); ++i) {
       const nvidia::Mma& tile = model.policy.mma[i];
       const bool has_blocks =
           (problem.a_along_k || tile.tile_m() % 64 == 0) && (problem.b_along_k || tile.tile_n() % 64 == 0);
       const std::size_t bytes = tile.local_bytes();
-      const bool joins = fits(tile, bytes + nvidia::kFlagBytes);
-      if (!has_blocks || !fits(tile, bytes)) continue;
+      const bool joins = !tile.of_batches && fits(tile, bytes + nvidia::kFlagBytes);
+      if (!has_blocks || !fits(tile, bytes) || (tile.of_batches && !has_small_tiles)) continue;
       add_tiled(model, model.policy.mma_rates, "mma", tile, i, tile.of.row_bytes / size_of(problem.in), joins,
                 choices);
     }
   }
+  const bool is_thin = std::min(problem.m, problem.n) <= model.policy.skinny_rows &&
+                       real(problem.m, problem.n, problem.k) >= model.policy.skinny_least;
+  if (variant == "skinny" || (variant.empty() && is_thin)) add_skinny(model, choices);
   const auto rank = [&](const Choice& choice) {
     return choice.nanoseconds * (choice.split.parts > 1 ? model.policy.gain : 1);
   };

@@ -44,6 +44,20 @@ std::size_t pack_items(const nvidia::Pack& pack, const Lines& lines) {
   return divide_up(lines.along, 8) * divide_up(lines.count, pack.lines);
 }
 
+/// Blocks of both factors that turn.cl packs.
+std::size_t turned_blocks(const nvidia::Pack& pack, const GemmProblem& problem, const Packing& packing) {
+  const std::size_t along = divide_up(problem.k * size_of(problem.in), pack.turned_bytes);
+  return ((packing.a_pitch > 0 ? divide_up(problem.m, pack.turned_lines) : 0) +
+          (packing.b_pitch > 0 ? divide_up(problem.n, pack.turned_lines) : 0)) *
+         along;
+}
+
+/// \throws Error when more is fixed than a tile.
+void refuse_all_but_tile(PlanOverrides fixed, std::string_view variant) {
+  fixed.tile_rows = fixed.tile_cols = 0;
+  refuse_tile(fixed, variant);
+}
+
 /// What all of them have.
 Plan started(const GemmProblem& problem, const Split& split, std::string_view variant, const char* file,
              const char* entry) {
@@ -86,12 +100,9 @@ std::string predicted(const Device& device, const GemmProblem& problem, std::str
   std::string text;
   for (std::size_t i = 0; i < std::min<std::size_t>(choices.size(), 3); ++i) {
     const Choice& choice = choices[i];
-    const TileShape tile = nvidia_tile(device, choice.variant, choice.split.tile);
-    text += formatted("{}{} x {}{} {:.4g} us",
+    text += formatted("{}{} {:.4g} us",
                       i == 0 ? "; the model's best of " + std::to_string(choices.size()) + ": " : ", ",
-                      tile.m, tile.n,
-                      choice.split.parts > 1 ? formatted(" in {} parts", choice.split.parts) : std::string(),
-                      choice.nanoseconds / 1000);
+                      text_of(device, problem, choice), choice.nanoseconds / 1000);
   }
   return text;
 }
@@ -102,19 +113,67 @@ bool has_units(const GemmProblem& problem) {
   return problem.in == Scalar::float32 ? problem.tf32 : problem.in != Scalar::float64;
 }
 
-TileShape nvidia_tile(const Device& device, std::string_view variant, std::size_t tile) {
+TileShape nvidia_tile(const Device& device, const GemmProblem& problem, std::string_view variant,
+                      std::size_t tile) {
   const nvidia::Policy& policy = nvidia::policy_of(device);
   const auto shape = [](const auto& of) { return TileShape{of.tile_m(), of.tile_n(), 0, 1, 1}; };
   if (variant == "multistage") return shape(policy.multistage[tile]);
+  if (variant == "mma" && problem.in == Scalar::float64) return shape(policy.dmma[tile]);
   if (variant == "mma") return shape(policy.mma[tile]);
+  if (variant == "skinny") {
+    const bool down = problem.m <= nvidia::Skinny::kThin;
+    return down ? TileShape{nvidia::Skinny::kThin, nvidia::Skinny::kWide, 0, 1, 1}
+                : TileShape{nvidia::Skinny::kWide, nvidia::Skinny::kThin, 0, 1, 1};
+  }
   return {policy.wgmma[tile].tile_m(), policy.wgmma[tile].of.tile_n, 0, 1, 1};
 }
 
-std::string no_wgmma(const Device& device, const GemmProblem& problem) {
+std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& problem, std::string_view variant,
+                                   const PlanOverrides& fixed) {
+  std::vector<Choice> choices = nvidia_choices(device, problem, variant);
+  if ((fixed.tile_rows == 0 && fixed.tile_cols == 0) || choices.empty()) return choices;
+  std::string known;
+  std::vector<Choice> fitting;
+  for (const Choice& choice : choices) {
+    const TileShape tile = nvidia_tile(device, problem, choice.variant, choice.split.tile);
+    const std::string text = formatted("{} x {}", tile.m, tile.n);
+    if (known.find(text) == std::string::npos) known += (known.empty() ? "" : ", ") + text;
+    if ((fixed.tile_rows == 0 || tile.m == fixed.tile_rows) &&
+        (fixed.tile_cols == 0 || tile.n == fixed.tile_cols))
+      fitting.push_back(choice);
+  }
+  if (fitting.empty()) {
+    refuse(fixed.tile_rows != 0 ? "tile_rows" : "tile_cols",
+           formatted("a tile of \"{}\": {}", variant, known),
+           formatted("{} x {}", fixed.tile_rows, fixed.tile_cols));
+  }
+  return fitting;
+}
+
+std::string text_of(const Device& device, const GemmProblem& problem, const Choice& choice) {
+  const TileShape tile = nvidia_tile(device, problem, choice.variant, choice.split.tile);
+  return formatted("{} x {}{}", tile.m, tile.n,
+                   choice.split.parts > 1 ? formatted(" in {} parts", choice.split.parts) : std::string());
+}
+
+namespace {
+
+/// Why "wgmma" can run no product of these types here; empty: it can.
+std::string no_wgmma_at_all(const Device& device, const GemmProblem& problem) {
   if (!device.retargeting)
     return "needs Hopper's matrix units, and a driver that loads programs retargeted for them";
-  if (is_16_bit(problem.in)) return {};
   if (!has_units(problem)) return "multiplies half, bfloat16, int8, and where it may, TF32";
+  return {};
+}
+
+/// Whether turn.cl packs the factors, and not pack.cl.
+bool is_turned(const GemmProblem& problem) { return !is_16_bit(problem.in); }
+
+}  // namespace
+
+std::string no_wgmma(const Device& device, const GemmProblem& problem) {
+  if (std::string reason = no_wgmma_at_all(device, problem); !reason.empty()) return reason;
+  if (is_16_bit(problem.in)) return {};
   if (!problem.a_along_k || !problem.b_along_k || problem.a_alignment < 16 || problem.b_alignment < 16)
     return "of int8 and TF32, both factors must lie along k, with rows at multiples of 16 bytes";
   return {};
@@ -123,10 +182,21 @@ std::string no_wgmma(const Device& device, const GemmProblem& problem) {
 Packing packing_of(const Device& device, const GemmProblem& problem) {
   const nvidia::Pack& policy = nvidia::policy_of(device).pack;
   Packing packing;
+  const bool turned = is_turned(problem);
   const double products = real(problem.m, problem.n, problem.k);
-  if (!no_wgmma(device, problem).empty() || !is_16_bit(problem.in) || problem.listed || problem.batch != 1 ||
-      products < policy.least)
+  if (!no_wgmma_at_all(device, problem).empty() || problem.listed || problem.batch != 1 ||
+      products < (turned ? policy.least_turned : policy.least))
     return packing;
+  if (turned) {
+    const std::size_t pitch = policy.turned_bytes / size_of(problem.in);
+    if (!problem.a_along_k || problem.a_alignment < 16) packing.a_pitch = round_up(problem.k, pitch);
+    if (!problem.b_along_k || problem.b_alignment < 16) packing.b_pitch = round_up(problem.k, pitch);
+    packing.b_at = problem.m * packing.a_pitch;
+    packing.bytes = (packing.b_at + problem.n * packing.b_pitch) * size_of(problem.in);
+    const bool has_room = device.max_allocation == 0 || packing.bytes <= device.max_allocation;
+    return packing.bytes > 0 && has_room && turned_blocks(policy, problem, packing) < kMaxTiles ? packing
+                                                                                                : Packing{};
+  }
   const Lines a = lines_of_a(problem), b = lines_of_b(problem);
   if (problem.a_alignment < 16) packing.a_pitch = round_up(a.along, policy.pitch);
   if (problem.b_alignment < 16) packing.b_pitch = round_up(b.along, policy.pitch);
@@ -140,12 +210,35 @@ Packing packing_of(const Device& device, const GemmProblem& problem) {
 GemmProblem as_packed(GemmProblem problem, const Packing& packing) {
   if (packing.a_pitch > 0) problem.a_alignment = 64;
   if (packing.b_pitch > 0) problem.b_alignment = 64;
+  if (is_turned(problem)) {
+    problem.a_along_k |= packing.a_pitch > 0;
+    problem.b_along_k |= packing.b_pitch > 0;
+  }
   return problem;
 }
 
 Launch pack(const Device& device, const GemmProblem& problem, const Packing& packing) {
   const nvidia::Pack& policy = nvidia::policy_of(device).pack;
   const bool of_a = packing.a_pitch > 0, of_b = packing.b_pitch > 0;
+  const char* const what = of_a && of_b ? "A and B" : of_a ? "A" : "B";
+  if (is_turned(problem)) {
+    Launch launch = named_plan("gemm", "pack", "nvidia/gemm/turn.cl", "gemm_turn");
+    const bool words = (!of_a || problem.a_alignment >= 4) && (!of_b || problem.b_alignment >= 4);
+    define(launch, {{"GROUP", policy.group},
+                    {"ELEMENT_BYTES", size_of(problem.in)},
+                    {"A_TURNED", problem.a_along_k ? 0 : 1},
+                    {"B_TURNED", problem.b_along_k ? 0 : 1},
+                    {"ALIGNMENT", words ? 4 : 1}});
+    launch.work_group = {policy.group, 1, 1};
+    launch.global = {turned_blocks(policy, problem, packing) * policy.group, 1, 1};
+    launch.local_bytes = policy.turned_lines * policy.turned_bytes;
+    launch.prediction.bytes_read =
+        real((of_a ? problem.m * problem.k : 0) + (of_b ? problem.n * problem.k : 0)) *
+        real(size_of(problem.in));
+    launch.prediction.bytes_written = real(packing.bytes);
+    launch.reason = formatted("moves {} to where rows lie along k, at multiples of 128 bytes", what);
+    return launch;
+  }
   Launch launch = named_plan("gemm", "pack", "nvidia/gemm/pack.cl", "gemm_pack");
   define(launch, {{"GROUP", policy.group}, {"LINES", policy.lines}});
   const Lines a = lines_of_a(problem), b = lines_of_b(problem);
@@ -157,15 +250,13 @@ Launch pack(const Device& device, const GemmProblem& problem, const Packing& pac
   const std::size_t elements = (of_a ? a.count * a.along : 0) + (of_b ? b.count * b.along : 0);
   launch.prediction.bytes_read = real(elements * size_of(problem.in));
   launch.prediction.bytes_written = real(packing.bytes);
-  launch.reason = formatted("moves {} to where rows begin at multiples of 128 bytes", of_a && of_b ? "A and B"
-                                                                                      : of_a       ? "A"
-                                                                                                   : "B");
+  launch.reason = formatted("moves {} to where rows begin at multiples of 128 bytes", what);
   return launch;
 }
 
 Attempt multistage(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
                    const Split& split) {
-  refuse_tile(fixed, "multistage");
+  refuse_all_but_tile(fixed, "multistage");
   if (compute_capability(device) < 80) return "needs the asynchronous copies of NVIDIA's sm_80 and later";
   if (problem.in != Scalar::float32) return "multiplies float32";
   const nvidia::Multistage& tile = nvidia::policy_of(device).multistage[split.tile];
@@ -199,9 +290,9 @@ Attempt multistage(const Device& device, const GemmProblem& problem, const PlanO
 
 Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverrides& fixed,
               const Split& split) {
-  refuse_tile(fixed, "wgmma");
-  if (std::string reason = no_wgmma(device, given); !reason.empty()) return reason;
+  refuse_all_but_tile(fixed, "wgmma");
   const GemmProblem problem = as_packed(given, split.packing);
+  if (std::string reason = no_wgmma(device, problem); !reason.empty()) return reason;
   const nvidia::Policy& policy = nvidia::policy_of(device);
   const nvidia::Wgmma& tile = policy.wgmma[split.tile];
   const bool joins = split.parts > 1;
@@ -239,11 +330,45 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
   return plan;
 }
 
+namespace {
+
+/// "mma" of double.
+Attempt dmma(const Device& device, const GemmProblem& problem, const Split& split) {
+  const nvidia::Policy& policy = nvidia::policy_of(device);
+  const nvidia::Dmma& tile = policy.dmma[split.tile];
+  const std::size_t groups = count(problem, tile.tile_m(), tile.tile_n(), split.parts);
+  const std::size_t bytes =
+      tile.local_bytes(problem.a_along_k, problem.b_along_k) + (split.parts > 1 ? nvidia::kFlagBytes : 0);
+  if (std::string reason = too_many(problem, groups); !reason.empty()) return reason;
+  if (bytes > device.local_bytes || tile.group() > device.max_work_group)
+    return too_much(device, tile.group(), bytes);
+  Plan plan = started(problem, split, "mma", "nvidia/gemm/dmma.cl", "gemm_dmma");
+  set_sizes(plan, problem, tile.tile_m(), tile.tile_n(), tile.group(), at_least_1(groups), bytes);
+  const auto copied = [](std::size_t alignment) { return alignment >= 16 ? 2 : 1; };
+  define(plan, {{"WARPS_M", tile.of.warps_m},
+                {"WARPS_N", tile.of.warps_n},
+                {"WARP_M", tile.of.warp_m},
+                {"WARP_N", tile.of.warp_n},
+                {"STAGES", tile.of.stages},
+                {"MMA_K", compute_capability(device) >= 90 ? policy.dmma_k : 4},
+                {"A_VECTOR", copied(problem.a_alignment)},
+                {"B_VECTOR", copied(problem.b_alignment)},
+                {"C_VECTOR", store_width(problem, 2)}});
+  plan.prediction.operations = 0;
+  plan.reason = "matrix units for double, and asynchronous copies that fill tiles ahead" + in_parts(split) +
+                predicted(device, problem, "mma");
+  plan.evidence = policy.dmma_evidence.text(device);
+  return plan;
+}
+
+}  // namespace
+
 Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
             const Split& split) {
-  refuse_tile(fixed, "mma");
+  refuse_all_but_tile(fixed, "mma");
   if (compute_capability(device) < 80) return "needs the matrix units of NVIDIA's sm_80 and later";
-  if (!has_units(problem)) return "multiplies half, bfloat16, int8, and where it may, TF32";
+  if (problem.in == Scalar::float64) return dmma(device, problem, split);
+  if (!has_units(problem)) return "multiplies double, half, bfloat16, int8, and where it may, TF32";
   const nvidia::Mma& tile = nvidia::policy_of(device).mma[split.tile];
   const std::size_t groups = count(problem, tile.tile_m(), tile.tile_n(), split.parts);
   const std::size_t bytes = tile.local_bytes() + (split.parts > 1 ? nvidia::kFlagBytes : 0);
@@ -268,6 +393,43 @@ Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverride
   plan.reason = "matrix units, and asynchronous copies that fill tiles ahead" + in_parts(split) +
                 predicted(device, problem, "mma");
   plan.evidence = nvidia::policy_of(device).mma_evidence.text(device);
+  return plan;
+}
+
+std::string no_skinny(const Device& device, const GemmProblem& problem) {
+  if (compute_capability(device) < 80) return "needs the matrix units of NVIDIA's sm_80 and later";
+  if (!is_16_bit(problem.in)) return "multiplies half and bfloat16";
+  if (problem.m > nvidia::Skinny::kThin && problem.n > nvidia::Skinny::kThin)
+    return formatted("is for at most {} rows or columns of C", nvidia::Skinny::kThin);
+  if ((problem.m <= nvidia::Skinny::kThin ? problem.b_alignment : problem.a_alignment) < 16)
+    return "reads the larger factor in pieces of 16 bytes, at whose multiples its rows do not begin";
+  return {};
+}
+
+Attempt skinny(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
+               const Split& split) {
+  refuse_all_but_tile(fixed, "skinny");
+  if (std::string reason = no_skinny(device, problem); !reason.empty()) return reason;
+  const nvidia::Policy& policy = nvidia::policy_of(device);
+  const nvidia::Skinny& tile = policy.skinny[split.tile];
+  const bool of_rows = problem.m <= nvidia::Skinny::kThin;
+  const TileShape shape = nvidia_tile(device, problem, "skinny", split.tile);
+  const std::size_t groups = count(problem, shape.m, shape.n, split.parts);
+  const std::size_t bytes = tile.local_bytes() + (split.parts > 1 ? nvidia::kFlagBytes : 0);
+  if (std::string reason = too_many(problem, groups); !reason.empty()) return reason;
+  if (bytes > device.local_bytes || tile.group() > device.max_work_group)
+    return too_much(device, tile.group(), bytes);
+  Plan plan = started(problem, split, "skinny", "nvidia/gemm/skinny.cl", "gemm_skinny");
+  set_sizes(plan, problem, shape.m, shape.n, tile.group(), at_least_1(groups), bytes);
+  plan.prediction.local_bytes = 2 * real(groups) * real(tile.local_bytes());
+  const bool by_vectors = (of_rows ? problem.a_alignment : problem.b_alignment) >= 8;
+  define(plan, {{"WARPS", tile.warps}, {"WIDE_IS_B", of_rows ? 1 : 0}, {"THIN_VECTOR", by_vectors ? 4 : 1}});
+  plan.vector_width = 8;
+  plan.prediction.operations = 0;
+  plan.reason = formatted("C has few {}: the larger factor goes from memory to matrix units by registers{}",
+                          of_rows ? "rows" : "columns", in_parts(split)) +
+                predicted(device, problem, "skinny");
+  plan.evidence = policy.skinny_evidence.text(device);
   return plan;
 }
 

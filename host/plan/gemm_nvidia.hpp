@@ -1,5 +1,6 @@
-/// The numbers of NVIDIA's own gemm kernels (cl/nvidia/gemm/multistage.cl, wgmma.cl, mma.cl, pack.cl): the
-/// tiles that they can have, and what a model of their time needs to choose among them (gemm_model.hpp).
+/// The numbers of NVIDIA's own gemm kernels (cl/nvidia/gemm/multistage.cl, wgmma.cl, mma.cl, dmma.cl,
+/// skinny.cl, pack.cl, turn.cl): the tiles that they can have, and what a model of their time needs to choose
+/// among them (gemm_model.hpp).
 #pragma once
 
 #include "plan/policy.hpp"
@@ -32,6 +33,7 @@ struct Multistage {
   std::size_t resident;  ///< groups of it that share a multiprocessor
   Cost cost;
   bool joins = true;  ///< whether several groups can share a tile: its kernel has registers left for that
+  bool of_batches = false;  ///< only for batches of more products than multiprocessors
 
   constexpr std::size_t tile_m() const { return of.warps_m * of.lanes_m * of.item_m; }
   constexpr std::size_t tile_n() const { return of.warps_n * (32 / of.lanes_m) * of.item_n; }
@@ -44,7 +46,7 @@ struct Multistage {
 // A_VECTOR 1 where A lies along k: turned by copies of 4 bytes, 51.1 TFLOP/s at 8192; through registers
 // (A_VECTOR 4) 50.0. B along k is better through registers (B_VECTOR 4: 48.6; 1: 45.4), unless A lies along m
 // (48.2 by copies, 47.6 through registers).
-inline constexpr std::array<Multistage, 16> kMultistage{{
+inline constexpr std::array<Multistage, 17> kMultistage{{
     {{2, 4, 4, 16, 8, 32, 2}, 1, {5130, 5130, 2000, 1.03}, false},
     {{2, 4, 4, 16, 8, 16, 3}, 1, {2603, 2603, 1840}, false},
     {{2, 2, 8, 8, 16, 16, 3}, 2, {2682, 1341, 940}, false},
@@ -62,6 +64,8 @@ inline constexpr std::array<Multistage, 16> kMultistage{{
     {{1, 4, 4, 8, 8, 16, 2}, 3, {918, 771, 1310}},
     {{2, 2, 8, 8, 16, 16, 2}, 2, {2682, 1341, 940}, false},
     {{2, 2, 4, 8, 8, 16, 3}, 3, {819, 679, 850}},
+    // A warp for a product, by arithmetic.
+    {{1, 1, 4, 4, 4, 16, 2}, 24, {250, 40, 400}, false, true},
 }};
 
 /// wgmma.cl: half and bfloat16 any way; int8 and TF32 where both factors lie along k. Rows of A and B begin
@@ -109,6 +113,7 @@ struct Mma {
   } of;
   std::size_t resident;  ///< groups of it that share a multiprocessor
   Cost cost;
+  bool of_batches = false;  ///< only for batches of more products than multiprocessors
 
   constexpr std::size_t tile_m() const { return of.warps_m * of.warp_m; }
   constexpr std::size_t tile_n() const { return of.warps_n * of.warp_n; }
@@ -116,7 +121,7 @@ struct Mma {
   constexpr std::size_t local_bytes() const { return of.stages * (tile_m() + tile_n()) * of.row_bytes; }
 };
 
-inline constexpr std::array<Mma, 7> kMma{{
+inline constexpr std::array<Mma, 9> kMma{{
     {{2, 4, 64, 64, 128, 3}, 1, {1343, 1343, 6220}},
     {{2, 2, 64, 64, 128, 3}, 2, {1254, 627, 4960}},
     {{2, 2, 64, 64, 64, 3}, 2, {623, 312, 4500}},  // fits 48 KiB of local memory
@@ -124,6 +129,58 @@ inline constexpr std::array<Mma, 7> kMma{{
     {{2, 2, 32, 64, 128, 4}, 2, {780, 390, 2830}},
     {{2, 2, 32, 32, 128, 4}, 3, {378, 264, 1470}},
     {{1, 4, 16, 32, 128, 4}, 3, {348, 232, 1560}},
+    // More groups at once, by arithmetic; and a warp for a product.
+    {{2, 2, 32, 32, 128, 2}, 6, {378, 264, 1470}, true},
+    {{1, 1, 16, 64, 64, 2}, 16, {250, 40, 500}, true},
+}};
+
+/// dmma.cl: double, sm_80 and later.
+struct Dmma {
+  struct Shape {
+    std::size_t warps_m, warps_n, warp_m, warp_n, stages;
+  } of;
+  std::size_t resident;  ///< groups of it that share a multiprocessor
+  Cost cost;
+
+  static constexpr std::size_t kDepth = 16;  ///< k of a step
+  constexpr std::size_t tile_m() const { return of.warps_m * of.warp_m; }
+  constexpr std::size_t tile_n() const { return of.warps_n * of.warp_n; }
+  constexpr std::size_t group() const { return 32 * of.warps_m * of.warps_n; }
+  /// A factor across k has padded lines.
+  constexpr std::size_t local_bytes(bool a_along_k, bool b_along_k) const {
+    return of.stages * kDepth * (tile_m() + (a_along_k ? 0 : 2) + tile_n() + (b_along_k ? 0 : 2)) * 8;
+  }
+};
+
+// TFLOP/s at 4096^3, by instructions of 8 k and of 4: 64 x 64 47.7 and 30.6, 64 x 128 45.3 and 31.5, 128 x
+// 128 39.8 and 30.9. Three groups of 64 x 64 a multiprocessor hide more than one of 128 x 128, which has no
+// registers left: larger ones than 64 x 64 are left out.
+inline constexpr std::array<Dmma, 7> kDmma{{
+    {{2, 2, 32, 32, 4}, 3, {700, 345, 2000}},
+    {{2, 2, 32, 16, 5}, 4, {534, 235, 1900}},
+    {{2, 2, 16, 16, 6}, 6, {600, 152, 1000}},
+    {{1, 4, 16, 32, 4}, 4, {655, 442, 900}},
+    {{4, 1, 32, 16, 4}, 4, {693, 309, 300}},
+    // Two or three stages, which fit 48 KiB of local memory.
+    {{2, 2, 32, 32, 2}, 3, {700, 345, 2000}},
+    {{2, 2, 32, 16, 3}, 4, {534, 235, 1900}},
+}};
+
+/// skinny.cl: half and bfloat16 with at most 16 rows or columns, sm_80 and later.
+struct Skinny {
+  std::size_t warps;
+  std::size_t resident;  ///< groups of it that share a multiprocessor
+  Cost cost;             ///< a step is all warps' 64 k
+
+  static constexpr std::size_t kThin = 16, kWide = 64, kDepth = 64;
+  constexpr std::size_t depth() const { return kDepth * warps; }
+  constexpr std::size_t group() const { return 32 * warps; }
+  constexpr std::size_t local_bytes() const { return warps * kThin * (kWide + 4) * 4; }
+};
+
+inline constexpr std::array<Skinny, 2> kSkinny{{
+    {8, 2, {2100, 2060, 1500}},
+    {4, 4, {1500, 1030, 1200}},
 }};
 
 /// What a layout of a factor makes of a step's time.
@@ -148,22 +205,38 @@ struct Rates {
 
 /// pack.cl before wgmma.cl: rows that begin anywhere, with scratch memory for both factors at pitches of a
 /// multiple of so many elements. A factor that is aligned already need not be packed.
+///
+/// turn.cl before it: of int8 and TF32, factors that do not lie along k too.
 struct Pack {
   std::size_t group = 256, lines = 2, pitch = 64;
-  double least = 0x1p30;  ///< m n k from which packing is worth its launch
-  double launch = 6000;   ///< nanoseconds
-  double memory = 3500;   ///< bytes a nanosecond, read and written
+  double least = 0x1p30;           ///< m n k from which packing is worth its launch
+  double least_turned = 0x1p27;    ///< the same of int8 and TF32
+  std::size_t turned_lines = 128;  ///< of a block
+  std::size_t turned_bytes = 128;  ///< of k in a block
+  double launch = 6000;            ///< nanoseconds
+  double memory = 3500;            ///< bytes a nanosecond, read and written
 };
 
 struct Policy {
   When when;
-  Evidence multistage_evidence, wgmma_evidence, mma_evidence, packed;
+  Evidence multistage_evidence, wgmma_evidence, mma_evidence, dmma_evidence, skinny_evidence, packed;
   std::span<const Multistage> multistage = kMultistage;
   std::span<const Wgmma> wgmma = kWgmma;
   std::span<const Mma> mma = kMma;
+  std::span<const Dmma> dmma = kDmma;
+  std::size_t dmma_k = 8;  ///< of an instruction, from sm_90 on
+  std::span<const Skinny> skinny = kSkinny;
+  // What the model chooses where it is fastest; else by name alone.
+  bool chooses_dmma = false;
+  std::size_t skinny_rows = 0;   ///< or columns of C, up to which it chooses "skinny"
+  double skinny_least = 0x1p26;  ///< m n k from which it does
+  bool chooses_turned = false;   ///< factors that are turned before "wgmma"
+  bool chooses_batched = false;  ///< tiles of small products
   Rates multistage_rates = {5770, 3800, 670, 40, 2.97, {1, 1.09, 1.06, 1.10}, {1, 1.14, 1.15, 1.11}};
   Rates wgmma_rates = {5150, 3800, 0, 45, 2.51, {1, 0.89, 0.91, 1.11}, {1, 0.82, 0.95, 0.87}};
   Rates mma_rates = {5250, 3800, 560, 36, 0.91, {1, 2.25, 0.86, 2.13}, {1, 2.05, 0.95, 1.70}, 2.35, 1.33};
+  Rates skinny_rates = {5250, 3900, 560, 36, 1, {1, 1, 1, 1}, {1, 1, 1, 1}};
+  Rates dmma_rates = {5250, 3800, 560, 36, 1, {1, 1, 1, 1}, {1, 1, 1, 1}};
   Pack pack = {};
   /// Sums in parts: the least k of a part, the most parts, and the counters that a launch has (4096 bytes).
   std::size_t least_depth = 128, most_parts = 256, counters = 1024;
@@ -196,15 +269,27 @@ inline constexpr Policy kPolicies[] = {
                       .driver = "580.159",
                       .what = "423 tiles and parts of 48 random shapes of half, model",
                       .share = "median error 10 %, its choice 3.5 % over the best"},
+     .dmma_evidence = {.device = "H100",
+                       .driver = "580.159.04",
+                       .what = "64 tiles of 8 shapes of double, model",
+                       .share = "mean error 7 %; 4096 47.7 TFLOP/s, where cuBLAS has 56.8 at 3000"},
+     .skinny_evidence = {.device = "H100",
+                         .driver = "580.159.04",
+                         .what = "1 and 16 x 8192 x 8192 half, us",
+                         .share = "56.6 and 63.0; by mma 60.2 and 60.7; cuBLAS 49.4"},
      .packed = {.device = "H200",
                 .driver = "580.159",
                 .what = "rows that begin anywhere, packed before, TFLOP/s and of cuBLAS",
                 .share =
                     "half 4097 x 4095 x 1023: 357 to 362, 2.6 to 3.2; 8191: 647, 4.4; not packed 250 and "
-                    "333"}},
+                    "333"},
+     .chooses_dmma = true,
+     .skinny_rows = 4},
     {.multistage_evidence = {.what = "no measurement: a Hopper's tiles and rates"},
      .wgmma_evidence = {.what = "no measurement: a Hopper's tiles and rates"},
      .mma_evidence = {.what = "no measurement: a Hopper's tiles and rates"},
+     .dmma_evidence = {.what = "no measurement: a Hopper's tiles and rates"},
+     .skinny_evidence = {.what = "no measurement: the speed of memory"},
      .packed = {.what = "no measurement: a Hopper's tiles"}},
 };
 

@@ -92,17 +92,6 @@ void define_side(Plan& plan, const char* prefix, const LocalLayout& layout) {
     plan.defines.emplace_back(prefix + name, value);
 }
 
-/// A's layout, with what the accesses of both tiles cost.
-LocalLayout both_layouts(LocalLayout a, const LocalLayout& b) {
-  for (AccessCost& access : a.accesses)
-    access.name.insert(0, "A: ");
-  for (AccessCost access : b.accesses) {
-    access.name.insert(0, "B: ");
-    a.accesses.push_back(std::move(access));
-  }
-  return a;
-}
-
 /// The block of a sub-group's work-items: powers of two, about twice as wide as high.
 std::pair<std::size_t, std::size_t> lanes_of(const Device& device, const TileShape& tile) {
   const std::size_t width = std::bit_floor(at_least_1(device.sub_group_width));
@@ -113,6 +102,16 @@ std::pair<std::size_t, std::size_t> lanes_of(const Device& device, const TileSha
 }
 
 }  // namespace
+
+LocalLayout both_layouts(LocalLayout a, const LocalLayout& b) {
+  for (AccessCost& access : a.accesses)
+    access.name.insert(0, "A: ");
+  for (AccessCost access : b.accesses) {
+    access.name.insert(0, "B: ");
+    a.accesses.push_back(std::move(access));
+  }
+  return a;
+}
 
 std::size_t count_tiles(const GemmProblem& problem, const TileShape& tile, std::size_t parts) {
   return divide_up(problem.m, tile.m) * divide_up(problem.n, tile.n) * problem.batch * parts;

@@ -58,8 +58,19 @@ Attempt async(const Device& device, const GemmProblem& problem, const PlanOverri
 Attempt multistage(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
                    const Split& split);
 Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed, const Split& split);
+Attempt skinny(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
+               const Split& split);
+/// Why "skinny" cannot run this; empty: it can.
+std::string no_skinny(const Device& device, const GemmProblem& problem);
 Attempt wgmma(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
               const Split& split);
+/// By the matrix units of AMD and Intel.
+Attempt matrix_units(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
+                     const Split& split);
+/// Why they cannot multiply this; empty: they can.
+std::string no_units(const Device& device, const GemmProblem& problem);
+/// The tile of C that a group of "matrix_units" makes, in \p shape; null: there is none.
+const TileShape* unit_tile(const Device& device, const GemmProblem& problem, TileShape& shape);
 /// A way to run a product by NVIDIA's own variants, and how long it takes by the model.
 struct Choice {
   std::string_view variant;
@@ -69,8 +80,14 @@ struct Choice {
 /// All ways that there are, or those of one variant, fastest first.
 std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& problem,
                                    std::string_view variant = {});
+/// The same of the tile that was fixed, if one was. \throws Error naming the tile where there is none.
+std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& problem, std::string_view variant,
+                                   const PlanOverrides& fixed);
 /// The tile of C that a group of such a variant makes: number `tile` of its policy.
-TileShape nvidia_tile(const Device& device, std::string_view variant, std::size_t tile);
+TileShape nvidia_tile(const Device& device, const GemmProblem& problem, std::string_view variant,
+                      std::size_t tile);
+/// "128 x 256 in 3 parts"
+std::string text_of(const Device& device, const GemmProblem& problem, const Choice& choice);
 /// The problem with the alignments that packed factors have.
 GemmProblem as_packed(GemmProblem problem, const Packing& packing);
 /// What "wgmma" can have packed before it; nothing where that does not pay, or no buffer is so large.
@@ -97,6 +114,9 @@ Plan base_plan(const GemmProblem& problem, std::string_view variant, std::string
 
 /// The tile of those of a family with which C takes the least time, by the model of its policy.
 const TileShape& best_tile(const Device& device, const GemmProblem& problem);
+
+/// A's layout, with what the accesses of both tiles cost.
+LocalLayout both_layouts(LocalLayout a, const LocalLayout& b);
 
 /// Tiles of C, of all products; \p parts of each.
 std::size_t count_tiles(const GemmProblem& problem, const TileShape& tile, std::size_t parts = 1);

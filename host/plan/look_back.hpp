@@ -4,6 +4,7 @@
 
 #include "plan/look_back_policy.hpp"
 #include "plan/sizes.hpp"
+#include "plan/variants.hpp"
 
 #include <smem/device.hpp>
 #include <smem/layout.hpp>
@@ -11,6 +12,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
+#include <utility>
 
 namespace smem::plan {
 
@@ -58,16 +61,32 @@ struct Parts {
 };
 
 /// Gives the plan the memory in which parts come together, of each of `rows`, and tells the kernel of them.
-/// `state_bytes`: of what a part makes.
+/// `state_bytes`: of what a part makes. `epochs`: whether the kernel tells launches apart (define_epochs()).
 inline void share_results(const Device& device, const Parts& parts, std::size_t rows, std::size_t state_bytes,
-                          Plan& plan) {
+                          Plan& plan, bool epochs) {
   plan.numbers = {{"parts", parts.parts}, {"piece", parts.piece}};
   const std::size_t bytes = status_bytes(device, rows, parts.parts);
   if (parts.single_pass) {
     add_scratch(plan, bytes, bytes);
+    if (epochs) plan.scratch.back().statuses = state_bytes;
   } else if (parts.two_launches) {
     add_scratch(plan, parts.parts * rows * state_bytes);
   }
+}
+
+/// Completes a plan over parts by share_results(); where two launches compute the parts, with the one before
+/// it: `first(plan)`, empty where no tile of it fits.
+template <class First>
+Attempt joined_parts(Attempt attempt, const Device& device, const Parts& parts, std::size_t rows,
+                     std::size_t state_bytes, bool epochs, const First& first) {
+  if (!attempt.plan) return attempt;
+  Plan& plan = *attempt.plan;
+  share_results(device, parts, rows, state_bytes, plan, epochs);
+  if (!parts.two_launches) return attempt;
+  std::optional<Launch> before = first(plan);
+  if (!before) return no_tile_fits(device);
+  plan.before.push_back(std::move(*before));
+  return attempt;
 }
 
 /// Elements that a work-item reads at once: `bytes` of them, or single ones: few sizes, so that few programs
@@ -99,6 +118,11 @@ inline void define_publishing(const Device& device, Launch& launch) {
   define(launch, {{"LINE", policy.status_words},
                   {"DEVICE_FENCE", device_fence(device)},
                   {"POLL_LIMIT", std::min(device.poll_limit, policy.polls)}});
+}
+
+/// Whether statuses of earlier launches are told apart by epochs, for states without heads.
+inline bool has_epochs(const Device& device, std::size_t tiles) {
+  return tiles <= look_back_policy(device).epoch_tiles;
 }
 
 }  // namespace smem::plan

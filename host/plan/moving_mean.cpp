@@ -186,6 +186,59 @@ Attempt blocks(const Device& device, const MovingMeanProblem& p, std::size_t wan
   return plan;
 }
 
+/// The launch of PHASE `phase` of "chunks"; of no work-items where there is no room, or windows are too
+/// short.
+Plan phase_of_chunks(const Device& device, const MovingMeanProblem& p, std::size_t wanted,
+                     std::size_t phase) {
+  const MovingMeanPolicy& policy = moving_mean_policy(device);
+  const std::size_t sum = size_of(sum_type(p)), items = std::min(policy.items, policy.item_bytes / sum);
+  const std::size_t bytes = device.local_is_cache ? 0 : device.local_banks * device.local_bank_bytes;
+  const std::size_t banks = std::max(std::bit_floor(std::max<std::size_t>(bytes, 128)) / sum, items);
+  const std::size_t group = group_for(device, wanted != 0 ? wanted : policy.chunks_group, (items + 4) * sum,
+                                      kOwnBytes + items * sum);
+  Plan plan = base_plan(p, "chunks", "moving_mean/chunks.cl", "moving_mean_chunks");
+  const std::size_t tile = group * items, rows = at_least_1(p.rows);
+  plan.work_group = {group, 1, 1};
+  if (tile == 0 || p.window < tile || group < items) {
+    plan.work_group[0] = 0;
+    return plan;
+  }
+  const std::size_t chunks = at_least_1(divide_up(p.width, tile) + (phase == 0 ? 0 : 1));
+  plan.global = {std::min(chunks, kMaxTiles) * group, std::min(rows, kMaxGroups), 1};
+  plan.tile_cols = tile;
+  plan.items_per_work_item = items;
+  plan.local_bytes = (tile + tile / banks + (phase == 0 ? 1 : 3) * group) * sum;
+  define(plan, {{"PHASE", phase}, {"GROUP", group}, {"ITEMS", items}, {"BANKS", banks}});
+  const double sums = real(p.width * p.rows, sum) / real(group);  // of units
+  if (phase == 0) {
+    plan.prediction.bytes_written = sums;
+    plan.prediction.operations /= 4;
+  } else {
+    plan.prediction.bytes_read += sums;
+  }
+  plan.prediction.local_bytes = (phase == 0 ? 2 : 6) * real(p.width * p.rows, sum);
+  return plan;
+}
+
+Attempt chunks(const Device& device, const MovingMeanProblem& p, std::size_t wanted) {
+  Plan plan = phase_of_chunks(device, p, wanted, 1);
+  if (plan.work_group[0] == 0) return formatted("a window of {} elements is shorter than a tile", p.window);
+  Launch first = phase_of_chunks(device, p, wanted, 0);
+  const std::size_t tile = plan.tile_cols;
+  const std::size_t sums =
+      at_least_1(p.rows) * divide_up(at_least_1(p.width), tile) * (plan.items_per_work_item + 1);
+  const std::size_t bytes = sums * size_of(sum_type(p));
+  if (device.max_allocation > 0 && std::bit_ceil(bytes) > device.max_allocation)
+    return formatted("the sums take {} bytes, more than a buffer", bytes);
+  plan.reason = formatted("windows that begin in {} elements share what lies between, as sums of {} and {}",
+                          tile, tile, plan.work_group[0]);
+  first.variant = "sums";
+  first.reason = "groups sum chunks and their parts into temporary memory";
+  plan.before.push_back(std::move(first));
+  add_scratch(plan, bytes);
+  return plan;
+}
+
 /// Elements that "cpu" has in its cache at once; 0: too few for the window.
 std::size_t cpu_tile(const Device& device, const MovingMeanProblem& p) {
   const std::size_t sum = size_of(sum_type(p));
@@ -216,6 +269,7 @@ Attempt plan_variant(const Device& device, const MovingMeanProblem& p, const Pla
   const std::size_t wanted = fixed.work_items;
   if (variant == "tiled") return tiled(device, p, wanted);
   if (variant == "blocks") return blocks(device, p, wanted);
+  if (variant == "chunks") return chunks(device, p, wanted);
   if (wanted != 0) {
     refuse(kOperation, "work_items", formatted("none: \"{}\" has its own", variant), formatted("{}", wanted));
   }
@@ -225,13 +279,17 @@ Attempt plan_variant(const Device& device, const MovingMeanProblem& p, const Pla
 std::vector<std::string_view> preference(const Device& device, const MovingMeanProblem& /*p*/,
                                          const PlanOverrides& /*fixed*/) {
   if (runs_cpu_variant(device)) return {"cpu", "tiled", "blocks", "naive"};
+  if (moving_mean_policy(device).chunks) return {"tiled", "chunks", "blocks", "naive"};
   return {"tiled", "blocks", "naive"};
 }
 
 std::string why_not(const Device& /*device*/, const MovingMeanProblem& p, std::string_view variant,
                     const Plan& chosen) {
   if (variant == "naive") return formatted("each mean reads {} elements", p.window);
-  if (variant == "blocks") return "the window fits local memory, which saves the way through global memory";
+  if (variant == "blocks" && chosen.variant == "chunks")
+    return "its sums of each element go through global memory";
+  if (variant == "blocks" || variant == "chunks")
+    return "the window fits local memory, which saves the way through global memory";
   return chosen.variant == "cpu" ? "work-items of few elements are loops on a CPU" : "another one is faster";
 }
 
@@ -262,7 +320,7 @@ void plan::check_moving_mean(const Device& device, const MovingMeanProblem& p) {
     refuse(kOperation, "window", formatted("1 to {} elements", kMost), formatted("{}", p.window));
 }
 
-std::vector<std::string_view> moving_mean_variants() { return {"naive", "tiled", "blocks", "cpu"}; }
+std::vector<std::string_view> moving_mean_variants() { return {"naive", "tiled", "blocks", "chunks", "cpu"}; }
 
 Plan plan_moving_mean(const Device& device, const MovingMeanProblem& problem,
                       const PlanOverrides& overrides) {

@@ -41,6 +41,7 @@ struct When {
   std::size_t local_bytes = 0;      ///< at least
   unsigned compute_capability = 0;  ///< at least, of NVIDIA's GPUs
   std::size_t max_work_group = 0;   ///< at least
+  MatrixUnit matrix_unit = MatrixUnit::none;  ///< this one; none: whatever it has
 
   bool holds(const Device& device) const;
 };

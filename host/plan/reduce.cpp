@@ -31,7 +31,6 @@ Plan base_plan(const ReduceProblem& problem, std::string_view variant, const cha
   const bool is_dot = problem.reduction.op == ReduceOp::dot;
   // Of the other factor of a dot product.
   const double vectors = real(problem.count() * problem.batch);
-  if (is_dot && problem.shape == ReduceShape::rows) define(plan, "OTHER_ALIGNED", 0);
   const double numbers = problem.reduction.op == ReduceOp::minmax ? 2 : 1;
   plan.prediction.bytes_read = (elements + (is_dot ? vectors : 0)) * real(size_of(problem.in));
   plan.prediction.bytes_written = numbers * real(problem.results()) * real(size_of(problem.out));
@@ -190,6 +189,10 @@ Attempt several(const Device& device, const ReduceProblem& problem, std::string_
                 {"PACK", pack},
                 {"UNROLL", unroll},
                 {"LANES", lanes_of(policy, problem)}});
+  // A vector that is not aligned as the rows are is read element by element by most compilers.
+  if (problem.reduction.op == ReduceOp::dot && problem.shape == ReduceShape::rows &&
+      problem.other_alignment < pack * size_of(problem.in))
+    define(plan, "OTHER_ALIGNED", 0);
   if (shuffle || sub_group) define(plan, "TEAM_REDUCTION", shuffle ? 2 : 1);
   if (sub_group) plan.language = device.sub_group_language;
   share_results(device, problem, parts, plan);

@@ -243,14 +243,8 @@ Attempt plan_variant(const Device& device, const ReduceByKeyProblem& problem, co
   Attempt attempt = variant == "cpu"         ? cpu(device, problem, parts)
                     : variant == "look_back" ? look_back(device, problem, fixed, parts)
                                              : reduce_then_scan(device, problem, fixed, parts);
-  if (!attempt.plan) return attempt;
-  Plan& plan = *attempt.plan;
-  share_results(device, parts, 1, state_bytes(problem), plan);
-  if (!parts.two_launches) return attempt;
-  std::optional<Launch> before = first(device, problem, fixed, plan);
-  if (!before) return no_tile_fits(device);
-  plan.before.push_back(std::move(*before));
-  return attempt;
+  return joined_parts(std::move(attempt), device, parts, 1, state_bytes(problem), false,
+                      [&](const Plan& plan) { return first(device, problem, fixed, plan); });
 }
 
 std::string why_not(const Device& device, const ReduceByKeyProblem& /*problem*/, std::string_view variant,

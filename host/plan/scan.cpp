@@ -46,8 +46,9 @@ bool scans_in_registers(const Device& device, const ScanProblem& problem) {
 std::size_t group_of(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed) {
   if (fixed.work_items != 0) return fixed.work_items;
   const ScanPolicy& policy = scan_policy(device);
-  return number_bytes(problem) == 8 && scans_in_registers(device, problem) ? policy.group_of_wide
-                                                                           : policy.group;
+  if (number_bytes(problem) == 8 && scans_in_registers(device, problem)) return policy.group_of_wide;
+  const bool is_short = problem.shape == ScanShape::vector && problem.cols <= policy.short_vector;
+  return is_short ? std::min(policy.group, policy.short_group) : policy.group;
 }
 
 /// Elements that a work-item has in registers.
@@ -208,6 +209,10 @@ bool set_tile(const Device& device, const ScanProblem& problem, const PlanOverri
   return true;
 }
 
+bool uses_epochs(const Device& device, const ScanProblem& problem, const Parts& parts) {
+  return !is_segmented(problem) && has_epochs(device, problem.rows * problem.batch * parts.parts);
+}
+
 Attempt look_back(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed,
                   const Parts& parts) {
   if (!can_look_back(device)) return kCannotPublish;
@@ -223,6 +228,7 @@ Attempt look_back(const Device& device, const ScanProblem& problem, const PlanOv
                                     [](const auto& one) { return one.first == "SHUFFLES"; });
   if (shuffles && !falls_back(device, !is_float(problem.in))) define(plan, "FALLS_BACK", 0);
   if (device.ordered_start) define(plan, "ORDERED_START", 1);
+  if (uses_epochs(device, problem, parts)) define(plan, "EPOCHS", 1);
   plan.global = {tiles * sizes.group, 1, 1};
   plan.tile_cols = parts.piece;
   plan.reason = "single pass: each tile publishes its aggregate and looks back over the tiles before it";
@@ -363,16 +369,11 @@ Attempt plan_variant(const Device& device, const ScanProblem& problem, const Pla
                     : variant == "look_back"        ? look_back(device, problem, fixed, parts)
                     : variant == "reduce_then_scan" ? reduce_then_scan(device, problem, fixed, parts)
                                                     : ladder(device, problem, fixed, variant, parts);
-  if (!attempt.plan) return attempt;
-  Plan& plan = *attempt.plan;
   const std::size_t sequences =
       by_columns ? problem.cols * problem.batch : at_least_1(problem.rows * problem.batch);
-  share_results(device, parts, sequences, state_bytes(problem), plan);
-  if (!parts.two_launches) return attempt;
-  std::optional<Launch> before = first(device, problem, fixed, plan);
-  if (!before) return no_tile_fits(device);
-  plan.before.push_back(std::move(*before));
-  return attempt;
+  return joined_parts(std::move(attempt), device, parts, sequences, state_bytes(problem),
+                      variant == "look_back" && uses_epochs(device, problem, parts),
+                      [&](const Plan& plan) { return first(device, problem, fixed, plan); });
 }
 
 std::string why_not(const Device& device, const ScanProblem& /*problem*/, std::string_view variant,

@@ -27,7 +27,8 @@ std::size_t group_of(const Device& device, const SelectProblem& problem, const P
   if (is_partition(problem.op)) return policy.group_of_partitions;
   if (problem.op == SelectOp::run_length_encode) return policy.group_of_runs;
   const bool large = problem.op == SelectOp::copy_flagged && device.local_bytes >= policy.flagged_local_bytes;
-  return large ? policy.group_of_flagged : policy.group;
+  if (large) return policy.group_of_flagged;
+  return problem.size <= policy.short_vector ? std::min(policy.group, policy.short_group) : policy.group;
 }
 
 /// Whether warps read tiles into their registers (cl/nvidia/select_tile.clh).
@@ -206,6 +207,7 @@ Attempt look_back(const Device& device, const SelectProblem& problem, const Plan
   define(plan, "TILE", parts.piece);
   define_publishing(device, plan);
   if (device.ordered_start) define(plan, "ORDERED_START", 1);
+  if (has_epochs(device, parts.parts)) define(plan, "EPOCHS", 1);
   plan.global = {parts.parts * plan.work_group[0], 1, 1};
   plan.tile_cols = parts.piece;
   plan.reason = "single pass: each tile publishes its count and looks back over the tiles before it";
@@ -284,14 +286,9 @@ Attempt plan_variant(const Device& device, const SelectProblem& problem, const P
   Attempt attempt = variant == "cpu"         ? cpu(device, problem, parts)
                     : variant == "look_back" ? look_back(device, problem, fixed, parts)
                                              : count_then_place(device, problem, fixed, parts);
-  if (!attempt.plan) return attempt;
-  Plan& plan = *attempt.plan;
-  share_results(device, parts, 1, state_bytes(problem), plan);
-  if (!parts.two_launches) return attempt;
-  std::optional<Launch> before = first(device, problem, fixed, plan);
-  if (!before) return no_tile_fits(device);
-  plan.before.push_back(std::move(*before));
-  return attempt;
+  return joined_parts(std::move(attempt), device, parts, 1, state_bytes(problem),
+                      variant == "look_back" && has_epochs(device, parts.parts),
+                      [&](const Plan& plan) { return first(device, problem, fixed, plan); });
 }
 
 std::string why_not(const Device& device, const SelectProblem& /*problem*/, std::string_view variant,

@@ -257,7 +257,7 @@ std::size_t& plans_made();
 /// Gives a plan another area of temporary memory, whose first `zeroed` bytes are zero before the first
 /// launch.
 inline void add_scratch(Plan& plan, std::size_t bytes, std::size_t zeroed = 0) {
-  plan.scratch.push_back({bytes, zeroed});
+  plan.scratch.push_back({.bytes = bytes, .zeroed_bytes = zeroed});
   plan.scratch_bytes += bytes;
 }
 

@@ -226,6 +226,56 @@ std::optional<Plan> onesweep(const Device& device, const SortProblem& problem, c
   return plan;
 }
 
+/// Makes of a plan that has a count and a move for each pass one that sorts by the highest digit, then each
+/// bucket in a thread's cache; its passes by all digits follow, which run only where keys share buckets.
+void sort_by_buckets(const SortProblem& problem, const SortPolicy& policy, const SortPasses& passes,
+                     Plan& plan) {
+  const std::size_t radix = std::size_t{1} << policy.radix_bits, last = passes.count - 1;
+  const std::size_t elements = size_of(problem.keys) + problem.value_bytes;
+  const auto named = [&](Launch launch, const char* variant, std::size_t pass, std::size_t turn,
+                         std::size_t ways, std::string reason) {
+    launch.variant = variant;
+    launch.numbers.insert(launch.numbers.end(), {{"digit", pass + 1}, {"turn", turn}, {"ways", ways}});
+    launch.reason = std::move(reason);
+    return launch;
+  };
+  const Launch count = plan.before.front(), move = plan;
+  constexpr std::size_t kByBuckets = 128, kUnlessBuckets = 256;  // of cl/sort/cpu.cl
+  std::vector<Launch> launches{
+      named(count, "count_buckets", last, 0, 0, "counts of the highest digit"),
+      named(move, "buckets", last, 0, kByBuckets, "moves keys to the buckets of their highest digits")};
+  Launch sort =
+      named(move, "sort_buckets", 0, 0, 0, "a thread sorts a bucket by the other digits in its cache");
+  sort.global = {radix, 1, 1};
+  std::erase_if(sort.defines, [](const auto& d) { return d.first == "PHASE"; });
+  define(sort, "PHASE", 3);
+  define(sort, "PASSES", last);
+  define(sort, "CACHED", policy.threads.bucket_bytes / (2 * elements));
+  sort.local_bytes += 4 * last * radix;
+  for (Launch* launch : {&launches[0], &launches[1], &sort})
+    launch->prediction.bytes_read = launch->prediction.bytes_written = 0;
+  launches[0].prediction.bytes_read = key_traffic(problem);
+  launches[1].prediction.bytes_read = launches[1].prediction.bytes_written = pair_traffic(problem);
+  sort.prediction.bytes_read = 2 * pair_traffic(problem);
+  sort.prediction.bytes_written = pair_traffic(problem);
+  plan.prediction.bytes_read = plan.prediction.bytes_written = 0;
+  launches.push_back(std::move(sort));
+  for (std::size_t pass = 0; pass <= last; ++pass) {
+    launches.push_back(
+        named(count, "count", pass, pass, kUnlessBuckets, "where too many keys share a bucket: counts"));
+    launches.back().prediction.bytes_read = 0;
+    if (pass == last) break;
+    launches.push_back(
+        named(plan, "move", pass, pass, kUnlessBuckets, "where too many keys share a bucket: a pass"));
+  }
+  static_cast<Launch&>(plan) = named(
+      plan, "cpu", last, last, kUnlessBuckets,
+      "buckets of the highest digit, then each in a thread's cache; where too many keys share a bucket, " +
+          pass_text(passes));
+  plan.before = std::move(launches);
+  plan.rounds = 1;
+}
+
 std::optional<Plan> cpu(const Device& device, const SortProblem& problem) {
   if (!plan::runs_cpu_variant(device)) return std::nullopt;
   const SortPolicy& policy = sort_policy(device);
@@ -262,7 +312,7 @@ std::optional<Plan> cpu(const Device& device, const SortProblem& problem) {
   } else {
     define(plan, "PHASE", 1);
     plan.rounds = passes.count;
-    plan::add_scratch(plan, 4 * blocks * radix);
+    plan::add_scratch(plan, 4 * (blocks * radix + 1));
     plan.prediction.bytes_read += static_cast<double>(passes.count) * key_traffic(problem);
     plan.reason =
         formatted("{}: one thread a block; keys of a digit are collected in cache lines", pass_text(passes));
@@ -277,6 +327,8 @@ std::optional<Plan> cpu(const Device& device, const SortProblem& problem) {
     count.prediction.bytes_read = key_traffic(problem);
     count.reason = formatted("counts of each digit in each of {} blocks", blocks);
     plan.before.push_back(std::move(count));
+    if (passes.count > 1 && problem.size >= threads.bucketed_keys && !is_wide(problem))
+      sort_by_buckets(problem, policy, passes, plan);
   }
   if (plan.local_bytes > device.local_bytes) return std::nullopt;
   return plan;

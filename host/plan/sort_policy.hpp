@@ -12,8 +12,11 @@ namespace smem::plan {
 
 /// Of sorts by threads of a CPU.
 struct SortThreads {
-  std::size_t block_keys = 64 * 1024;               ///< of a thread, at least: 256 runs of 16 lines
-  std::size_t blocks_a_unit = 8;                    ///< so that a late thread leaves little
+  std::size_t block_keys = 64 * 1024;  ///< of a thread, at least: 256 runs of 16 lines
+  std::size_t blocks_a_unit = 8;       ///< so that a late thread leaves little
+  std::size_t bucketed_keys = std::size_t{1}
+                              << 20;  ///< that are sorted by their highest digit first, at least
+  std::size_t bucket_bytes = std::size_t{1} << 20;  ///< of a bucket and its copy in a thread's cache
   std::size_t line_bytes = 64;                      ///< that are gathered for a digit before they are written
   std::size_t stream_bytes = std::size_t{1} << 20;  ///< keys and values of so many are stored past the caches
 };

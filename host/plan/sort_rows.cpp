@@ -108,7 +108,9 @@ Attempt keys_only(const Device& device, const SortRowsProblem& p, const PlanOver
   if (has_values(p)) return "keys without values or places only";
   if (p.begin_bit != 0 || p.end_bit != 8 * size_of(p.keys)) return "all bits of the keys only";
   const std::size_t image = size_of(p.keys) == 8 ? 8 : 4, wide = image / 4;
-  const std::size_t width = std::bit_ceil(at_least_1(p.cols)), most = at_least_1(policy.key_items / wide);
+  const std::size_t width = std::bit_ceil(at_least_1(p.cols));
+  const bool is_long = width * wide > policy.keys_of_row / 2;
+  const std::size_t most = at_least_1((is_long ? policy.long_key_items : policy.key_items) / wide);
   if (width > policy.keys_of_row / wide)
     return formatted("more keys in a row than {}", policy.keys_of_row / wide);
   const std::size_t items =
@@ -279,10 +281,11 @@ Attempt cpu(const Device& device, const SortRowsProblem& p) {
   return plan;
 }
 
-// "keys_only" comes late: no device has measured it.
+// "keys_only" comes late where no device of the family has measured it.
 std::vector<std::string_view> preference(const Device& device, const SortRowsProblem& /*p*/,
                                          const PlanOverrides& /*fixed*/) {
   if (runs_cpu_variant(device)) return {"cpu", "network", "tile", "keys_only", "radix"};
+  if (sort_rows_policy(device).by_keys_only) return {"keys_only", "network", "tile", "radix"};
   return {"network", "tile", "keys_only", "radix"};
 }
 
@@ -290,7 +293,8 @@ std::string why_not(const Device& /*device*/, const SortRowsProblem& /*p*/, std:
                     const Plan& chosen) {
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
   if (variant == "radix") return "reads and writes every key in each pass";
-  if (variant == "keys_only") return "sorts keys alone; no device has measured it";
+  if (variant == "keys_only") return "sorts keys alone, by all of their bits; not measured on all devices";
+  if (chosen.variant == "keys_only" && variant != "tile") return "moves places with the keys";
   if (variant == "tile") return "local memory and barriers, for rows that registers hold";
   return "one thread a row";
 }

@@ -12,11 +12,13 @@ namespace smem::plan {
 struct SortRowsPolicy {
   When when;
   Evidence evidence;
+  bool by_keys_only = false;        ///< measured: keys alone by a network of their images
   std::size_t network_keys = 512;   ///< of a row that a network sorts, at most; of 8 bytes half as many
   std::size_t network_items = 8;    ///< entries of a work-item, at most; of 16 bytes half as many
   std::size_t network_group = 128;  ///< work-items
   std::size_t keys_of_row = 8192;   ///< of 4 bytes, of a row that a network of images alone can sort, at most
   std::size_t key_items = 16;       ///< of each work-item, at most
+  std::size_t long_key_items = 16;  ///< the same of rows of more than half of keys_of_row
   std::size_t tile_group = 512;     ///< work-items that sort a row in local memory, at most
   std::size_t usual_items = 8;      ///< keys of each, where there are fewer work-items
   std::size_t tile_items = 16;      ///< keys of each, at most; of 8 bytes half as many
@@ -24,13 +26,24 @@ struct SortRowsPolicy {
   std::size_t cpu_groups_a_unit = 8;  ///< so that a late thread leaves little
 };
 
+// nvidia-hopper: keys_only, in Gkeys/s, 65536 x 512 by 32 work-items of 16 entries 176, by 16 of 32 151 to
+// 154, by 64 of 8 161; 32768 x 1024 by 32 of 32 142, by 64 of 16 139; 16384 x 2048 by 128 of 16 130, by 64 of
+// 32 100; 4096 x 8192 by 256 of 32 91, by 512 of 16 81; 1000000 x 32 by 8 of 4 278, by 4 of 8 211, by 16 of 2
+// 144.
+//
 // nvidia: a warp's registers hold 512 keys and their places, and shuffles need no barriers. Of tiles, what
 // ptxas keeps in registers.
 inline constexpr SortRowsPolicy kSortRowsPolicies[] = {
     {.when = {.family = "nvidia-hopper"},
-     .evidence = {.what = "no measurement: what ptxas keeps in registers"},
+     .evidence =
+         {.device = "H100",
+          .driver = "580.159",
+          .what = "float keys, 1000000 x 32, 65536 x 512 and 4096 x 8192, in Gkeys/s; CUB's segmented sort",
+          .share = "278, 176 and 91; 60, 6.5 and 21"},
+     .by_keys_only = true,
      .network_keys = 1024,
      .network_items = 32,
+     .long_key_items = 32,
      .tile_group = 1024,
      .tile_items = 12,
      .pair_items = 8},
@@ -43,6 +56,7 @@ inline constexpr SortRowsPolicy kSortRowsPolicies[] = {
      .evidence = kFromRegisters,
      .network_items = 4,
      .key_items = 8,
+     .long_key_items = 8,
      .usual_items = 4,
      .tile_items = 8,
      .pair_items = 8},

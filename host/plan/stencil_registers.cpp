@@ -88,6 +88,36 @@ struct Columns {
   refuse(operation_name(problem), field, expected, formatted("{}", got));
 }
 
+/// Of bytes, sums that have begun go on from turn to turn, where all units have work nevertheless: how many
+/// turns. `across`: vectors of a row.
+std::size_t turns_of_bytes(const Device& device, const StencilProblem& problem, const StencilRows& sizes,
+                           std::size_t across) {
+  if (problem.type != Scalar::uint8 || problem.shape == StencilShape::expression) return 1;
+  if (sizes.byte_steps < 2 * problem.window[1]) return 1;  // too many sums would wait for their next rows
+  const std::size_t jobs = across * problem.out_size[2] * problem.batch;
+  const auto busy = [&](std::size_t rows) {
+    return jobs * (problem.out_size[1] / rows) >= sizes.busy_items * device.compute_units;
+  };
+  std::size_t turns = sizes.byte_turns;
+  while (turns > 1 && !busy(sizes.byte_steps * turns))
+    turns /= 4;
+  return at_least_1(turns);
+}
+
+/// Why "planes" has no such windows; empty: it has them, if they fit its registers.
+std::string why_no_planes(const StencilProblem& problem, const StencilPolicy& policy) {
+  if (!is_plain(problem) || problem.size != problem.out_size) return "needs strides and dilations of 1";
+  if (problem.window[2] == 1) return "the window is flat: rows of one plane serve all results";
+  for (std::size_t d = 0; d < 3; ++d) {
+    if (problem.first.at(d) != -static_cast<std::ptrdiff_t>(problem.window.at(d) / 2))
+      return "the window does not lie around its result";
+    if (problem.size.at(d) * problem.channels >= kLongestSide)
+      return formatted("counts elements of a side in 32 bits, fewer than {}", kLongestSide);
+    if (problem.window.at(d) > policy.most_unrolled) return "the window does not fit its registers";
+  }
+  return {};
+}
+
 }  // namespace
 
 Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wanted) {
@@ -128,22 +158,12 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
     count /= 2;
   if (registers() > budget || unrolled() > policy.most_unrolled)
     return "the window does not fit its registers";
-  // Of bytes, sums that have begun go on from turn to turn, where all units have work nevertheless.
-  std::size_t steps = count + problem.window[1] - 1, turns = 1;
+  std::size_t steps = count + problem.window[1] - 1;
   const std::size_t across_all = divide_up(problem.out_size[0] * problem.channels, pack);
-  if (problem.type == Scalar::uint8 && aligned && !custom && sizes.byte_turns > 1) {
-    const std::size_t jobs = across_all * problem.out_size[2] * problem.batch;
-    const auto busy = [&](std::size_t rows) {
-      return jobs * (problem.out_size[1] / rows) >= sizes.busy_items * device.compute_units;
-    };
-    for (turns = sizes.byte_turns; turns > 1 && !busy(sizes.byte_steps * turns);)
-      turns /= 4;
-    turns = at_least_1(turns);
-    if (sizes.byte_steps < 2 * problem.window[1]) turns = 1;  // too many sums would wait for their next rows
-    if (turns > 1) {
-      steps = sizes.byte_steps;
-      count = steps * turns - (problem.window[1] - 1);
-    }
+  const std::size_t turns = aligned ? turns_of_bytes(device, problem, sizes, across_all) : 1;
+  if (turns > 1) {
+    steps = sizes.byte_steps;
+    count = steps * turns - (problem.window[1] - 1);
   }
   Plan plan = base_plan(device, problem, "rows");
   const Sizes extent{across_all, divide_up(problem.out_size[1], count), problem.out_size[2] * problem.batch};
@@ -180,16 +200,8 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
 }
 
 Attempt planes(const Device& device, const StencilProblem& problem, const PlanOverrides& fixed) {
-  if (!is_plain(problem) || problem.size != problem.out_size) return "needs strides and dilations of 1";
-  if (problem.window[2] == 1) return "the window is flat: rows of one plane serve all results";
   const StencilPolicy& policy = stencil_policy(device);
-  for (std::size_t d = 0; d < 3; ++d) {
-    if (problem.first.at(d) != -static_cast<std::ptrdiff_t>(problem.window.at(d) / 2))
-      return "the window does not lie around its result";
-    if (problem.size.at(d) * problem.channels >= kLongestSide)
-      return formatted("counts elements of a side in 32 bits, fewer than {}", kLongestSide);
-    if (problem.window.at(d) > policy.most_unrolled) return "the window does not fit its registers";
-  }
+  if (std::string why = why_no_planes(problem, policy); !why.empty()) return why;
   const bool small = size_of(problem.type) < 4;
   const bool is_float_box = problem.type == Scalar::float32 && problem.shape == StencilShape::box;
   const StencilColumns& sizes = is_float_box ? policy.boxes : policy.columns;

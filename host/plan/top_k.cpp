@@ -105,6 +105,68 @@ Attempt registers(const Device& device, const TopKProblem& p, std::size_t wanted
   return plan;
 }
 
+/// Work-items of a row, its delegates in the registers of each, and work-items that read a span.
+struct RowDelegates {
+  std::size_t group = 0, items = 0, team = 1;
+};
+
+/// A work-item reads as many packs as hide the memory's latency, and there are several spans for each result,
+/// so that few elements are read again. Nothing where the row has more spans than a group keeps.
+std::optional<RowDelegates> row_delegates_of(const Device& device, const TopKProblem& p, std::size_t pack,
+                                             std::size_t wanted) {
+  const TopKPolicy& policy = top_k_policy(device);
+  const std::size_t packs = at_least_1(divide_up(p.cols, pack));
+  const std::size_t usual = std::bit_ceil(divide_up(packs, policy.row_packs));
+  RowDelegates sizes;
+  sizes.group = group_for(
+      device, wanted != 0 ? wanted : std::clamp(usual, policy.least_row_group, policy.row_group), 0);
+  if (sizes.group == 0) return std::nullopt;
+  const std::size_t spans_wanted = policy.spans_a_result * at_least_1(p.k);
+  sizes.team = std::min({std::bit_floor(at_least_1(packs / spans_wanted)), policy.row_team, sizes.group});
+  for (; sizes.team <= std::min(policy.row_team, sizes.group); sizes.team *= 2) {
+    sizes.items = std::bit_ceil(divide_up(divide_up(packs, sizes.team), sizes.group));
+    if (sizes.items * image_bytes(p) <= policy.row_items * 4) return sizes;
+  }
+  return std::nullopt;
+}
+
+Attempt row_delegates(const Device& device, const TopKProblem& p, std::size_t wanted) {
+  const TopKPolicy& policy = top_k_policy(device);
+  if (p.k > policy.register_k) return formatted("more than {} results", policy.register_k);
+  const std::size_t bytes = image_bytes(p), pack = 16 / size_of(p.type);
+  const std::optional<RowDelegates> sizes = row_delegates_of(device, p, pack, wanted);
+  if (!sizes) return formatted("a row of {} elements has more spans than a group keeps", p.cols);
+  const std::size_t span = sizes->team * pack, spans = divide_up(p.cols, span);
+  if (spans < policy.least_gain * p.k || sizes->group * sizes->items < p.k)
+    return formatted("{} spans are too large a part of a row", p.k);
+  if (!has_groups(p, 1)) return "more rows than a launch can have work-groups";
+  const std::size_t candidates = std::bit_ceil(std::max<std::size_t>(2 * p.k, 64));
+  const std::size_t parts = std::min(sizes->items, std::bit_ceil(at_least_1(divide_up(p.k, sizes->group))));
+  Plan plan;
+  define_launch(p, plan, "row_delegates", "top_k/row_delegates.cl", "top_k_row_delegates");
+  set_rows(p, plan, sizes->group, 1, p.cols);
+  plan.items_per_work_item = sizes->items * span;
+  plan.tile_cols = sizes->group * sizes->items * span;
+  plan.vector_width = pack;
+  define_collectives(device, plan, sizes->group);
+  const bool shuffles = uses_shuffles(device, sizes->group);
+  const std::size_t exchanged = shuffles || sizes->team == 1 ? 0 : sizes->team * sizes->group;
+  plan.local_bytes = candidates * (bytes + size_of(p.type) + 10) + sizes->group * (bytes + 4) + exchanged * bytes + kWords;
+  if (plan.local_bytes > device.local_bytes) return no_tile_fits(device);
+  define(plan, {{"PACK", pack},
+                {"TEAM", sizes->team},
+                {"ITEMS", sizes->items},
+                {"PARTS", parts},
+                {"CANDIDATES", candidates}});
+  if (p.row_alignment < 16) define(plan, "ALIGNED", 0);
+  plan.prediction.bytes_read =
+      real(all_rows(p), p.cols, size_of(p.type)) + real(all_rows(p), p.k * span, size_of(p.type));
+  predict_results(p, plan);
+  plan.reason = formatted(
+      "one launch: a group finds the best of each {} neighbours, then reads {} such spans again", span, p.k);
+  return plan;
+}
+
 /// The largest spans of which k fit a tile, and of which a row has k; nothing where not even small ones do.
 std::optional<Levels> levels_of(const Device& device, const TopKProblem& p, std::size_t wanted) {
   const TopKPolicy& policy = top_k_policy(device);
@@ -232,20 +294,32 @@ Attempt plan_variant(const Device& device, const TopKProblem& p, const PlanOverr
                      std::string_view variant) {
   if (variant == "tile") return tile(device, p, fixed.work_items);
   if (variant == "registers") return registers(device, p, fixed.work_items);
+  if (variant == "row_delegates") return row_delegates(device, p, fixed.work_items);
   if (variant == "delegates") return some_delegates(device, p, fixed.work_items);
   if (variant == "cpu") return cpu(device, p);
   return radix_select(device, p, fixed.work_items);
 }
 
-std::vector<std::string_view> preference(const Device& device, const TopKProblem& /*p*/,
+std::vector<std::string_view> preference(const Device& device, const TopKProblem& p,
                                          const PlanOverrides& /*fixed*/) {
-  if (runs_cpu_variant(device)) return {"cpu", "tile", "registers", "delegates", "radix_select"};
-  return {"registers", "tile", "delegates", "radix_select"};
+  const TopKPolicy& policy = top_k_policy(device);
+  if (runs_cpu_variant(device))
+    return {"cpu", "tile", "registers", "row_delegates", "delegates", "radix_select"};
+  if (!policy.by_row_delegates) return {"registers", "tile", "row_delegates", "delegates", "radix_select"};
+  // One group a row is too few for few long rows.
+  if (p.cols > policy.few_rows && all_rows(p) < 2 * device.compute_units)
+    return {"registers", "tile", "delegates", "row_delegates", "radix_select"};
+  return {"row_delegates", "registers", "tile", "delegates", "radix_select"};
 }
 
 std::string why_not(const Device& /*device*/, const TopKProblem& /*p*/, std::string_view variant,
                     const Plan& chosen) {
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
+  if (chosen.variant == "row_delegates")
+    return variant == "registers" || variant == "tile"
+               ? "keeps or counts all elements of a row, not the best of spans"
+               : "takes several launches; one group reads such a row once";
+  if (variant == "row_delegates") return "one group a row, which must have several spans for each result";
   if (chosen.variant == "registers")
     return variant == "tile" ? "local memory and its atomics for all elements"
                              : "takes several launches; one group reads such a row once";
@@ -292,7 +366,7 @@ std::string_view name_of(TopKOp op) {
 }
 
 std::vector<std::string_view> top_k_variants() {
-  return {"radix_select", "delegates", "tile", "registers", "cpu"};
+  return {"radix_select", "delegates", "tile", "registers", "row_delegates", "cpu"};
 }
 
 Plan plan_top_k(const Device& device, const TopKProblem& problem, const PlanOverrides& overrides) {

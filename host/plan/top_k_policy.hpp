@@ -21,10 +21,16 @@ struct TopKPolicy {
       4;  ///< the k spans have at most such a part of the row, or radix select reads it all
   std::size_t register_k = 128;     ///< results of a row in registers, at most
   std::size_t register_items = 16;  ///< elements of 4 bytes of each work-item, at most
-  std::size_t span_bits = 9;        ///< of a delegate's span, at most: 512 elements
-  std::size_t radix_group = 256;    ///< work-items of a group that shares a row
-  std::size_t groups_a_unit = 8;    ///< of those, in all
-  std::size_t radix_items = 16;     ///< elements of each of their work-items at once
+  bool by_row_delegates = false;    ///< measured: before "registers" and "tile"
+  std::size_t few_rows = 16384;  ///< elements of a row; of longer ones a group for each must fill the device
+  /// Of "row_delegates": work-items of a row, packs that each reads, delegates of 4 bytes of each, work-items
+  /// of a span, and spans for each result.
+  std::size_t least_row_group = 32, row_group = 128, row_packs = 16, row_items = 8, row_team = 8,
+              spans_a_result = 16;
+  std::size_t span_bits = 9;      ///< of a delegate's span, at most: 512 elements
+  std::size_t radix_group = 256;  ///< work-items of a group that shares a row
+  std::size_t groups_a_unit = 8;  ///< of those, in all
+  std::size_t radix_items = 16;   ///< elements of each of their work-items at once
   /// Of a row of fewer elements, and of longer ones, whose readings cost more than the tables of bins.
   std::size_t digit_bits = 8, digit_bits_of_long = 11;
   std::size_t long_row = std::size_t{1} << 18;
@@ -36,12 +42,22 @@ struct TopKPolicy {
   std::size_t cpu_least_bits = 4, cpu_most_bits = 10;
 };
 
+// nvidia-hopper: 64 of each row of 4096 x 8192 by groups of 128, teams of 2 and 8 delegates a work-item 0.070
+// ms; 128, 4 and 4 0.074; 256, 4 and 2 0.076; 128, 8 and 2 0.085; 64, 4 and 8 0.086. 8 of each row of 65536 x
+// 512 by 32, 1 and 4 0.071; 32, 2 and 2 0.069; 32, 4 and 1 0.076; 64, 1 and 2 0.152. Of equal elements 0.139.
 inline constexpr TopKPolicy kTopKPolicies[] = {
+    {.when = {.family = "nvidia-hopper"},
+     .evidence = {.device = "H100",
+                  .driver = "580.159",
+                  .what = "64 of each row of 4096 x 8192 floats, 8 of 65536 x 512, in ms; by registers",
+                  .share = "0.070 and 0.071; 0.154 and 0.128"},
+     .by_row_delegates = true},
     {.when = {.family = "intel"},
      .evidence = kFromRegisters,
      .group = 256,
      .kept_bytes = 32,
-     .register_items = 8},
+     .register_items = 8,
+     .row_items = 4},
     {.evidence = kFromFacts},
 };
 

@@ -23,18 +23,35 @@ Attempt plan_variant(const Device& device, const TransposeProblem& problem, cons
   if (variant == "swizzled") return square_tile(device, problem, fixed, Kind::swizzled);
   if (variant == "vector") return vector_tile(device, problem, fixed);
   if (variant == "skewed") return skewed_tile(device, problem, fixed);
+  if (variant == "strips") return strips(device, problem, fixed);
   return cpu_tile(device, problem, fixed);
+}
+
+/// Whether the tiles of the other variants would be nearly empty, or most of their rows unaligned.
+bool prefers_strips(const TransposePolicy& policy, const TransposeProblem& problem, bool aligned) {
+  const std::size_t long_side = std::max(problem.rows, problem.cols);
+  const std::size_t side = std::min(problem.rows, problem.cols), tile = policy.tile_bytes / 4;
+  const std::size_t square = policy.square;  // of which tiles are made
+  const bool fills = problem.rows % square == 0 && problem.cols % square == 0;
+  if (aligned) return side <= policy.strips.aligned_thin || (long_side < 2 * tile && !fills);
+  return side <= policy.strips.most_thin || long_side < 2 * tile;
 }
 
 /// The variants to try, best first.
 std::vector<std::string_view> preference(const Device& device, const TransposeProblem& problem) {
   if (device.type == DeviceType::cpu) return {"cpu", "swizzled"};
+  const TransposePolicy& policy = transpose_policy(device);
+  const std::size_t side = std::min(problem.rows, problem.cols);
   // Tiles of which only a few rows or columns are there: the cache serves the strided side as well.
-  if (std::min(problem.rows, problem.cols) < 8) return {"naive"};
-  const std::size_t wanted = transpose_policy(device).vector_bytes[size_index(problem.element_bytes)];
+  const bool is_thin = side < 8;
+  const std::size_t wanted = policy.vector_bytes[size_index(problem.element_bytes)];
   const bool aligned = problem.in_alignment >= wanted && problem.out_alignment >= kSectorBytes;
-  if (problem.in_place || aligned) return {"vector", "swizzled"};
-  return {"skewed", "swizzled"};
+  std::vector<std::string_view> choices{"skewed", "swizzled"};
+  if (problem.in_place || aligned) choices = {"vector", "swizzled"};
+  if (is_thin) choices = {"naive"};
+  if (policy.strips.chosen && side > 1 && prefers_strips(policy, problem, aligned))
+    choices.insert(choices.begin(), "strips");
+  return choices;
 }
 
 /// Why `variant` was not chosen, against the plan that was.
@@ -48,6 +65,8 @@ std::string why_not(const Device& device, const TransposeProblem& problem, std::
     return formatted("neighbours write a whole row apart: of each {} bytes written, {} are used at a time",
                      kSectorBytes, kSectorBytes / sector);
   }
+  if (chosen.variant == "strips")
+    return "a tile would be nearly empty, or its rows unaligned: a side of the matrices is short";
   if (chosen.variant == "naive")
     return "a tile would be nearly empty: the matrix has fewer than 8 rows or columns";
   if (plan.layout.load_degree() > chosen.layout.load_degree()) {
@@ -62,6 +81,7 @@ std::string why_not(const Device& device, const TransposeProblem& problem, std::
         "sectors of {} bytes only partly",
         problem.in_alignment, problem.out_alignment, kSectorBytes);
   }
+  if (variant == "strips") return "tiles are full, and their rows aligned";
   if (variant == "skewed")
     return "rows are aligned, so the windows that it shifts would only read rows twice";
   if (plan.vector_width < chosen.vector_width || chosen.variant == "skewed") {
@@ -76,7 +96,7 @@ std::string why_not(const Device& device, const TransposeProblem& problem, std::
 }  // namespace
 
 std::vector<std::string_view> transpose_variants() {
-  return {"naive", "tiled", "padded", "swizzled", "vector", "skewed", "cpu"};
+  return {"naive", "tiled", "padded", "swizzled", "vector", "skewed", "strips", "cpu"};
 }
 
 namespace {

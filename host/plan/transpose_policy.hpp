@@ -31,6 +31,17 @@ struct TransposeThreads {
   std::size_t most_groups = 4096;  ///< PoCL compiles a kernel once more for launches of 65536 groups or more
 };
 
+/// Of the variant "strips".
+struct StripPolicy {
+  Evidence evidence = {.what = "no measurement: runs of the length that a work-group reads in a few turns"};
+  bool chosen = false;              ///< whether plans take it where it runs
+  std::size_t aligned_thin = 16;    ///< up to which it is better than vectors of aligned rows
+  std::size_t most_thin = 32;       ///< rows or columns of a side that is short
+  std::size_t chunk_bytes = 16384;  ///< of a work-group
+  std::size_t group = 256;          ///< work-items
+  std::size_t unroll = 8;           ///< words in flight of a work-item
+};
+
 // NVIDIA H200, driver 580.159, shares of the device's own copy bandwidth at 1 GiB.
 //
 // vector_bytes: of 4, 8 and 16 bytes, elements of 4 bytes reach 0.963, 0.968 and 0.966; elements of 2 bytes
@@ -65,6 +76,7 @@ struct TransposePolicy {
   std::size_t naive_group = 256;                 ///< work-items of "naive"
   std::size_t square = 32;                       ///< elements of a side of the tiles of the ladder
   std::size_t square_rows = 8;                   ///< work-items of a group down such a tile
+  StripPolicy strips = {};                       ///< of packed arrays with a short side
   TransposeThreads threads = {};                 ///< of CPUs
 };
 
@@ -85,7 +97,14 @@ inline constexpr TransposePolicy kTransposePolicies[] = {
                   .driver = "580.159",
                   .what = "float, 16384 x 16384, and 16001 x 15999, whose rows are unaligned",
                   .share = "0.96 and 0.90 of copy"},
-     .tile_loop = true},
+     .tile_loop = true,
+     .strips =
+         {.evidence = {.device = "H100",
+                       .driver = "580.159",
+                       .what =
+                           "packed float: 33 million x 6 and its turn, matrices of 3 x 3, 30 x 30, 100 x 77",
+                       .share = "2918, 2929, 2814, 2770, 2676 GB/s; 16384 x 16384 by vectors 2887"},
+          .chosen = true}},
     {.when = {.family = "nvidia"},
      .evidence = {.what = "no measurement: a Hopper's sizes; sm_75 compiles them without spills"},
      .tile_loop = true},

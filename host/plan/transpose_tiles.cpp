@@ -137,6 +137,23 @@ LocalLayout vector_layout(const Device& device, const Tile& tile, std::size_t co
   return resident(swizzled) > resident(layout) ? swizzled : layout;
 }
 
+/// In local memory a tile of `block` elements a vector is turned, and its rows are dealt out: see LOCAL_ROW
+/// in the kernel.
+Tile turned_tile(std::size_t rows, std::size_t cols, std::size_t block, std::size_t vector_bytes,
+                 std::size_t group) {
+  const std::size_t across = cols / block, down = rows / block;
+  const auto input_columns = [=](std::size_t item) { return Item{item % across, item / across}; };
+  const auto output_rows = [=](std::size_t item) {
+    const std::size_t col = item / down;
+    return Item{col % block * across + col / block, item % down};
+  };
+  return {cols,
+          down,
+          vector_bytes,
+          group,
+          {{"input columns", true, 1, input_columns}, {"output rows", false, 1, output_rows}}};
+}
+
 }  // namespace
 
 Attempt vector_tile(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed) {
@@ -182,20 +199,7 @@ Attempt vector_tile(const Device& device, const TransposeProblem& problem, const
                                                          device.max_work_group, device.max_work_items[0]}));
     const bool fits_registers = group <= blocks && rows * cols * element <= group * policy.register_bytes;
     if (fits_registers) {
-      // In local memory the tile is turned, and its rows are dealt out: see LOCAL_ROW in the kernel.
-      const std::size_t across = cols / block, down = rows / block;
-      const Tile tile{cols,
-                      down,
-                      vector_bytes,
-                      group,
-                      {{"input columns", true, 1,
-                        [=](std::size_t item) {
-                          return Item{item % across, item / across};
-                        }},
-                       {"output rows", false, 1, [=](std::size_t item) {
-                          const std::size_t col = item / down;
-                          return Item{col % block * across + col / block, item % down};
-                        }}}};
+      const Tile tile = turned_tile(rows, cols, block, vector_bytes, group);
       const std::size_t copies = problem.in_place ? 2 : 1;
       const LocalLayout layout = fixed.layout != LayoutChoice{} ? infer_layout(device, tile, fixed.layout)
                                                                 : vector_layout(device, tile, copies);

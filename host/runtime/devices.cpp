@@ -2,13 +2,16 @@
 #include "formatted.hpp"
 #include "plan/driver_faults.hpp"
 #include "plan/facts.hpp"
+#include "plan/matrix_unit.hpp"
 #include "plan/sizes.hpp"
 
 #include "runtime/driver_faults.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/failures.hpp"
 #include "runtime/local_memory.hpp"
+#include "runtime/matrix_unit.hpp"
 #include "runtime/status.hpp"
+#include "runtime/wide_vectors.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -85,6 +88,16 @@ void add_amd_facts(cl_device_id id, Device& device) {
   device.architecture = device.name.substr(0, device.name.find(':'));  // "gfx90a:sramecc+:xnack-"
   device.sub_group_width = device_value<cl_uint>(id, kAmdWavefrontWidth, 64);
   device.local_banks = device_value<cl_uint>(id, kAmdLocalMemBanks, 32);
+}
+
+/// Work-items of the narrowest sub-group; 0: unknown.
+std::size_t least_intel_sub_group(cl_device_id id) {
+  std::array<std::size_t, 8> widths{};
+  std::size_t bytes = 0;
+  if (clGetDeviceInfo(id, kIntelSubGroupSizes, sizeof widths, widths.data(), &bytes) != CL_SUCCESS ||
+      bytes == 0)
+    return 0;
+  return *std::min_element(widths.begin(), widths.begin() + bytes / sizeof(std::size_t));
 }
 
 void add_intel_facts(cl_device_id id, Device& device) {
@@ -240,6 +253,7 @@ Device facts_of(cl_device_id id) {
   if (device.type == DeviceType::cpu) {
     device.sub_group_width = 1;
     device.local_is_cache = true;  // whatever the driver calls it
+    device.wide_vectors = device.vector_bytes >= 64 && has_fast_wide_vectors();
   } else if (device.vendor == Vendor::nvidia) {
     add_nvidia_facts(id, device);
   } else if (device.vendor == Vendor::amd) {
@@ -248,6 +262,9 @@ Device facts_of(cl_device_id id) {
     add_intel_facts(id, device);
   }
   device.local_bytes = usable_local_bytes(id, device);
+  const bool has_dpas = has_word(extensions, "cl_intel_subgroup_matrix_multiply_accumulate");
+  device.matrix_unit = usable_matrix_unit(
+      id, device, plan::expected_matrix_unit(device, has_dpas ? least_intel_sub_group(id) : 0));
   device.unit = unit_limits(device);
   device.broken = plan::known_faults(device);
   return with_failures(clamp(plan::within_ranges(std::move(device)), environment("SMEM_CLAMP")));

@@ -70,28 +70,29 @@ Program::Program(cl::Program program, std::string entry_point, std::string name)
 }
 
 Program::~Program() {
-  for (cl_kernel kernel : idle_)
-    clReleaseKernel(kernel);
+  for (const Object& object : idle_)
+    clReleaseKernel(object.kernel);
 }
 
-cl_kernel Program::take() {
+Program::Object Program::take() {
   {
     const std::scoped_lock lock(mutex_);
     if (!idle_.empty()) {
-      cl_kernel kernel = idle_.back();
+      Object object = std::move(idle_.back());
       idle_.pop_back();
-      return kernel;
+      return object;
     }
   }
   cl_int status = CL_SUCCESS;
-  cl_kernel kernel = clCreateKernel(program_(), entry_point_.c_str(), &status);
+  Object object;
+  object.kernel = clCreateKernel(program_(), entry_point_.c_str(), &status);
   check(status, "clCreateKernel", name_.c_str());
-  return kernel;
+  return object;
 }
 
-void Program::give_back(cl_kernel kernel) {
+void Program::give_back(Object object) {
   const std::scoped_lock lock(mutex_);
-  idle_.push_back(kernel);
+  idle_.push_back(std::move(object));
 }
 
 void Program::remember_first_run(const cl::Event& event) {

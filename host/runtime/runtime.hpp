@@ -15,6 +15,8 @@
 #include <smem/plan.hpp>
 #include <smem/view.hpp>
 
+#include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -80,9 +82,9 @@ class Runtime {
   template <class... Arguments>
   cl::Event launch(const Ready::Step& step, std::span<const cl::Event> wait_for, bool wants_event,
                    const Arguments&... arguments) {
-    const Program::Kernel kernel(*step.program);
+    Program::Kernel kernel(*step.program);
     cl_uint index = 0;
-    (set(kernel.get(), index, arguments), ...);
+    (set(kernel, index, arguments), ...);
     cl::Event event =
         enqueue(kernel.get(), *step.launch, wait_for, wants_event || step.program->awaits_first_run());
     step.program->launched(event);
@@ -105,8 +107,17 @@ class Runtime {
  private:
   void open();
   static void set_argument(cl_kernel kernel, cl_uint index, std::size_t bytes, const void* value);
+  /// Sets an argument that is a number, where it had another one.
+  template <class Number>
+  static void set_number(Program::Kernel& kernel, cl_uint index, Number number) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &number, sizeof number);
+    if (!kernel.changes(index, sizeof number, bits)) return;
+    set_argument(kernel.get(), index, sizeof number, &number);
+    kernel.has_set(index, sizeof number, bits);
+  }
   template <class T>
-  static void set(cl_kernel kernel, cl_uint& index, const T& value) {
+  static void set(Program::Kernel& kernel, cl_uint& index, const T& value) {
     const auto set_each = [&](const auto&... values) { (set(kernel, index, values), ...); };
     if constexpr (std::is_base_of_v<ConstGrid, T>) {
       set_each(value.buffer, value.offset, value.pitch, value.plane, value.batch_stride);
@@ -115,10 +126,11 @@ class Runtime {
     } else if constexpr (std::is_base_of_v<ConstVector, T>) {
       set_each(value.buffer, value.offset);
     } else if constexpr (std::is_same_v<T, std::size_t>) {
-      const cl_ulong number = value;
-      set_argument(kernel, index++, sizeof number, &number);
-    } else {
-      set_argument(kernel, index++, sizeof value, &value);
+      set_number(kernel, index++, static_cast<cl_ulong>(value));
+    } else if constexpr (std::is_arithmetic_v<T>) {
+      set_number(kernel, index++, value);
+    } else {  // a buffer's handle may come again for another buffer
+      set_argument(kernel.get(), index++, sizeof value, &value);
     }
   }
 

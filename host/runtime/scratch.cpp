@@ -5,7 +5,6 @@
 #include "runtime/status.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <string>
 #include <utility>
@@ -27,15 +26,26 @@ bool complete(const cl::Event& event) {
 
 }  // namespace
 
-cl::Buffer ScratchPool::take_idle(std::vector<Idle>& list, std::size_t bytes) const {
+ScratchPool::Idle ScratchPool::take_idle(std::vector<Idle>& list, std::size_t bytes,
+                                         std::size_t layout) const {
   for (auto idle = list.begin(); idle != list.end(); ++idle) {
-    if (idle->bytes == bytes && (in_order_ || complete(idle->used_until))) {
-      cl::Buffer buffer = std::move(idle->buffer);
+    if (idle->bytes == bytes && idle->layout == layout && (in_order_ || complete(idle->used_until))) {
+      Idle found = std::move(*idle);
       list.erase(idle);
-      return buffer;
+      return found;
     }
   }
   return {};
+}
+
+cl::Buffer ScratchPool::new_zeroed(std::size_t bytes) {
+  std::vector<unsigned char> zeros(bytes);
+  cl_int status = CL_SUCCESS;
+  cl::Buffer buffer(
+      clCreateBuffer(context_(), CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, bytes, zeros.data(), &status));
+  check(status, "clCreateBuffer", "scratch");
+  bytes_ += bytes;
+  return buffer;
 }
 
 cl::Buffer ScratchPool::take(std::size_t bytes) {
@@ -46,7 +56,7 @@ cl::Buffer ScratchPool::take(std::size_t bytes) {
   }
   const std::size_t wanted = std::bit_ceil(std::max(bytes, kSmallest));
   const std::scoped_lock lock(mutex_);
-  if (cl::Buffer buffer = take_idle(idle_, wanted); buffer() != nullptr) return buffer;
+  if (Idle idle = take_idle(idle_, wanted); idle.buffer() != nullptr) return idle.buffer;
   cl::Buffer buffer = new_buffer(context_, device_, wanted, "scratch");
   bytes_ += wanted;
   return buffer;
@@ -57,24 +67,39 @@ void ScratchPool::give_back(cl::Buffer buffer, cl::Event used_until) {
   check(clGetMemObjectInfo(buffer(), CL_MEM_SIZE, sizeof bytes, &bytes, nullptr), "clGetMemObjectInfo",
         "scratch");
   const std::scoped_lock lock(mutex_);
-  idle_.push_back({std::move(buffer), bytes, std::move(used_until)});
+  idle_.push_back({std::move(buffer), bytes, std::move(used_until), 0, 0});
 }
 
 cl::Buffer ScratchPool::take_zeroed() {
   const std::scoped_lock lock(mutex_);
-  if (cl::Buffer buffer = take_idle(idle_zeroed_, kZeroedBytes); buffer() != nullptr) return buffer;
-  std::array<unsigned char, kZeroedBytes> zeros{};
-  cl_int status = CL_SUCCESS;
-  cl::Buffer buffer(clCreateBuffer(context_(), CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, kZeroedBytes,
-                                   zeros.data(), &status));
-  check(status, "clCreateBuffer", "scratch");
-  bytes_ += kZeroedBytes;
-  return buffer;
+  if (Idle idle = take_idle(idle_zeroed_, kZeroedBytes); idle.buffer() != nullptr) return idle.buffer;
+  return new_zeroed(kZeroedBytes);
+}
+
+ScratchPool::Statuses ScratchPool::take_statuses(std::size_t bytes, std::size_t layout) {
+  const std::size_t wanted = std::bit_ceil(std::max(bytes, kSmallest));
+  const std::scoped_lock lock(mutex_);
+  Idle idle = take_idle(idle_statuses_, wanted, layout);
+  if (idle.buffer() == nullptr) return {new_zeroed(wanted), 1};
+  return {std::move(idle.buffer), idle.epoch + 1};
+}
+
+void ScratchPool::give_back_statuses(Statuses statuses, std::size_t layout, cl::Event used_until) {
+  std::size_t bytes = 0;
+  check(clGetMemObjectInfo(statuses.buffer(), CL_MEM_SIZE, sizeof bytes, &bytes, nullptr),
+        "clGetMemObjectInfo", "scratch");
+  const std::scoped_lock lock(mutex_);
+  if (statuses.epoch >= kMostEpochs) {  // no number is left for it
+    bytes_ -= bytes;
+    return;
+  }
+  idle_statuses_.push_back(
+      {std::move(statuses.buffer), bytes, std::move(used_until), layout, statuses.epoch});
 }
 
 void ScratchPool::give_back_zeroed(cl::Buffer buffer, cl::Event used_until) {
   const std::scoped_lock lock(mutex_);
-  idle_zeroed_.push_back({std::move(buffer), kZeroedBytes, std::move(used_until)});
+  idle_zeroed_.push_back({std::move(buffer), kZeroedBytes, std::move(used_until), 0, 0});
 }
 
 std::size_t ScratchPool::bytes() const {
@@ -84,7 +109,7 @@ std::size_t ScratchPool::bytes() const {
 
 void ScratchPool::trim() {
   const std::scoped_lock lock(mutex_);
-  for (std::vector<Idle>* list : {&idle_, &idle_zeroed_}) {
+  for (std::vector<Idle>* list : {&idle_, &idle_zeroed_, &idle_statuses_}) {
     std::erase_if(*list, [this](const Idle& idle) {
       if (!complete(idle.used_until)) return false;
       bytes_ -= idle.bytes;

@@ -19,10 +19,24 @@ enum class DeviceType { gpu, cpu, accelerator };
 /// Whose device it is: what decides which kernels can run, and the policies of plans.
 enum class Vendor { nvidia, amd, intel, other };
 
+/// Which instructions multiply small matrices, of half, bfloat16 and int8, for a whole sub-group. Those of
+/// NVIDIA follow from the architecture.
+enum class MatrixUnit {
+  none,
+  mfma,        ///< AMD's of gfx90a
+  mfma_cdna3,  ///< AMD's of gfx942 and gfx950
+  wmma,        ///< AMD's of gfx11
+  wmma_rdna4,  ///< AMD's of gfx12
+  dpas8,       ///< Intel's, of sub-groups of 8
+  dpas16       ///< Intel's, of sub-groups of 16
+};
+
 /// "gpu", "cpu" or "accelerator".
 SMEM_API std::string_view name_of(DeviceType type);
 /// "nvidia", "amd", "intel" or "other".
 SMEM_API std::string_view name_of(Vendor vendor);
+/// "none", "mfma", "mfma_cdna3", "wmma", "wmma_rdna4", "dpas8" or "dpas16".
+SMEM_API std::string_view name_of(MatrixUnit unit);
 
 /// Limits of the unit that shares local memory among its work-groups: an NVIDIA SM, an AMD compute unit, an
 /// Intel Xe core. 0: unknown.
@@ -74,12 +88,15 @@ struct Device {
   std::size_t cache_bytes = 0;                            ///< last-level cache of global memory
   std::size_t cache_line_bytes = 64;                      ///< of global memory's cache
   std::size_t vector_bytes = 0;  ///< of a vector register, as CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT says
-  std::size_t clock_mhz = 0;     ///< CL_DEVICE_MAX_CLOCK_FREQUENCY
-  std::size_t timer_ns = 0;      ///< resolution of the profiling timer
-  bool fp64 = false;             ///< cl_khr_fp64
-  bool fp16 = false;             ///< cl_khr_fp16: arithmetic, not storage
-  bool int64_atomics = false;    ///< cl_khr_int64_base_atomics
-  bool sub_groups = false;       ///< sub-group functions of OpenCL C
+  /// Whether a CPU multiplies and adds vectors of 64 bytes clearly faster than those of 32 (measured): with
+  /// two units for them, as Intel's servers have. Zen 4 takes two cycles for each.
+  bool wide_vectors = false;
+  std::size_t clock_mhz = 0;                 ///< CL_DEVICE_MAX_CLOCK_FREQUENCY
+  std::size_t timer_ns = 0;                  ///< resolution of the profiling timer
+  bool fp64 = false;                         ///< cl_khr_fp64
+  bool fp16 = false;                         ///< cl_khr_fp16: arithmetic, not storage
+  bool int64_atomics = false;                ///< cl_khr_int64_base_atomics
+  bool sub_groups = false;                   ///< sub-group functions of OpenCL C
   std::string sub_group_language = "CL2.0";  ///< OpenCL C that has them, as -cl-std= takes it
   /// OpenCL C for kernels that wait for their own copies (PoCL from 4.0 on: CL3.0).
   std::string event_language = "CL1.2";
@@ -109,6 +126,13 @@ struct Device {
   /// refuses one after all, the problem gets the plan of a device without.
   bool retargeting = false;
 
+  /// The matrix unit that kernels may use. A device of AMD or Intel that should have one multiplies a
+  /// fragment of each type when it is opened first; where the driver's compiler does not take it, or a result
+  /// is wrong: none.
+  MatrixUnit matrix_unit = MatrixUnit::none;
+  /// The unit is not there: kernels emulate it, slowly, for tests of its layouts. Plans do not choose it.
+  bool emulated_unit = false;
+
   /// What its driver breaks: known of the driver, or found by `smem selftest`.
   std::vector<BrokenVariant> broken;
 
@@ -130,8 +154,9 @@ SMEM_API UnitLimits unit_limits(const Device& device);
 /// understood), `cache=BYTES`, `work_group=N`, `fp64=0`, `forward_progress=0`, `ordered_start=0`,
 /// `retargeting=0`, `poll_limit=N`, `compute_units=N`, `sub_group=N`, which plans for sub-groups of N and,
 /// where the device's own are others, without sub-group functions, and `broken=OPERATION/VARIANT` or
-/// `broken=OPERATION/VARIANT/TYPE`, which adds to Device::broken. The environment variable SMEM_CLAMP applies
-/// it to every device that smem opens. \throws Error naming the entry that is not understood.
+/// `broken=OPERATION/VARIANT/TYPE`, which adds to Device::broken. `matrix_unit=NAME` emulates that unit,
+/// unless it is the device's own, and `matrix_unit=none` takes it away. The environment variable SMEM_CLAMP
+/// applies it to every device that smem opens. \throws Error naming the entry that is not understood.
 SMEM_API Device clamp(Device device, std::string_view text);
 
 }  // namespace smem

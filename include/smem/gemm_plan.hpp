@@ -78,6 +78,10 @@ struct GemmProblem {
 /// copies factors whose rows begin anywhere to where "wgmma" reads them faster: large products of half and
 /// bfloat16 on NVIDIA's Hopper.
 ///
+/// "matrix_units", of half, bfloat16 and int8, is chosen on every device of AMD and Intel that has such a
+/// unit (Device::matrix_unit): nobody measured it there, nor another variant, and the unit does several times
+/// the operations of vectors. It makes sums in parts as "split_k" does.
+///
 /// Overrides: `variant`; for all but "naive" `tile_rows` and `tile_cols` (of C, powers of two from 4 to 256),
 /// `work_items` (a power of two; a work-item then has tile_rows * tile_cols / work_items results) and, but
 /// for "async", `layout`, of both tiles. Nothing shrinks what was fixed by hand. \throws Error when the types
@@ -85,6 +89,19 @@ struct GemmProblem {
 /// what was fixed contradicts itself or does not fit; it names the field.
 SMEM_API Plan plan_gemm(const Device& device, const GemmProblem& problem,
                         const PlanOverrides& overrides = {});
+
+/// A plan, and how long it takes by the model that chooses among such plans.
+struct GemmCandidate {
+  Plan plan;  ///< which its overrides make
+  double seconds = 0;
+  std::string text;  ///< "wgmma, 128 x 256 in 3 parts"
+};
+
+/// The plans that the model of shapes chooses among, one for each variant and size of tile, the fastest
+/// first, as it predicts; empty on devices that it is not for. `variant`: those of one variant alone; empty:
+/// of all. \throws Error as plan_gemm().
+SMEM_API std::vector<GemmCandidate> gemm_candidates(const Device& device, const GemmProblem& problem,
+                                                    std::string_view variant = {});
 
 /// The names of all variants, slowest idea first: the steps of the ladder.
 SMEM_API std::vector<std::string_view> gemm_variants();

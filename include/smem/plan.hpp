@@ -92,6 +92,9 @@ struct Launch {
 struct Scratch {
   std::size_t bytes = 0;         ///< 0: none
   std::size_t zeroed_bytes = 0;  ///< of those, from the first one: zero before the first launch
+  /// Not 0: statuses that kernels tell from those of earlier launches by a number (cl/scan/states.clh), so
+  /// that they are zeroed once and not for each call. Calls of the same number here share memory.
+  std::size_t statuses = 0;
   friend bool operator==(const Scratch&, const Scratch&) = default;
 };
 

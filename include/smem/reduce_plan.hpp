@@ -103,6 +103,9 @@ struct ReduceProblem {
   /// columns; for a dot product of vectors, of both at equal distance from some element; else that of the
   /// buffer.
   std::size_t alignment = 16;
+  /// For the product of a matrix and a vector by rows: the same of the distance of every row's first element
+  /// from the vector's. Packs of both are aligned at the same elements then.
+  std::size_t other_alignment = 16;
 
   /// The operation, as `smem tune` calls it.
   std::string_view name() const { return "reduce"; }
@@ -111,7 +114,8 @@ struct ReduceProblem {
     using namespace smem::fields;
     return std::tuple(choice("reduction", reduction), choice("shape", shape), choice("in", in),
                       choice("out", out), extent("rows", rows), extent("cols", cols), extent("batch", batch),
-                      choice("bounds", bounds), aligned("alignment", alignment));
+                      choice("bounds", bounds), aligned("alignment", alignment),
+                      aligned("other_alignment", other_alignment));
   }
   /// Elements of a result; of a vector's segments, of all.
   std::size_t count() const { return shape == ReduceShape::columns ? rows : cols; }

@@ -24,6 +24,9 @@ struct TransposeProblem {
   std::size_t out_alignment = 64;  ///< the same of the output
   /// The same of the buffers' own addresses. Less than 64 only for buffers over host memory of the caller's.
   std::size_t base_alignment = 64;
+  /// Whether the rows of the input, and the matrices of its batch, follow each other without gaps.
+  bool in_packed = false;
+  bool out_packed = false;  ///< the same of the output
 
   /// The operation, as `smem tune` calls it.
   std::string_view name() const { return "transpose"; }
@@ -33,7 +36,8 @@ struct TransposeProblem {
     return std::tuple(choice("element_bytes", element_bytes), extent("rows", rows), extent("cols", cols),
                       extent("batch", batch), choice("in_place", in_place),
                       aligned("in_alignment", in_alignment), aligned("out_alignment", out_alignment),
-                      aligned("base_alignment", base_alignment));
+                      aligned("base_alignment", base_alignment), choice("in_packed", in_packed),
+                      choice("out_packed", out_packed));
   }
 };
 
@@ -42,9 +46,10 @@ struct TransposeProblem {
 ///
 /// Overrides: `variant`; for "tiled", "padded" and "swizzled" `tile_rows` (equal to `tile_cols`, a power of
 /// two) and `work_items`; for "vector" `tile_rows`, `tile_cols` and `work_items`, powers of two; for those
-/// four `layout`, which for the first three must be of the variant's kind. Nothing shrinks what was fixed by
-/// hand. \throws Error when the element size is not supported, the variant is unknown, or what was fixed
-/// contradicts itself or does not fit the device; it names the field.
+/// four `layout`, which for the first three must be of the variant's kind; for "strips" `work_items` and
+/// `tile_cols`, the elements of a group. Nothing shrinks what was fixed by hand. \throws Error when the
+/// element size is not supported, the variant is unknown, or what was fixed contradicts itself or does not
+/// fit the device; it names the field.
 SMEM_API Plan plan_transpose(const Device& device, const TransposeProblem& problem,
                              const PlanOverrides& overrides = {});
 

@@ -1,7 +1,7 @@
 #include "variants.hpp"
 
-#include "cli/measure.hpp"
 #include "image.hpp"
+#include "measure/measure.hpp"
 
 #include <fmt/format.h>
 

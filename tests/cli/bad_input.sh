@@ -51,6 +51,8 @@ bad $huge bench heat 4x4 --steps $huge
 bad $huge bench flip 2000x2000 sort $huge
 bad shape bench flip 2000x2000 pool
 bad --tile bench sort 64 --tile 99x99
+bad nosuch bench gemm --random 1 --kind nosuch
+bad --random bench gemm --shapes 3
 bad ${huge}0 explain sort 64 --work-items ${huge}0
 bad --work-items explain sort 64 --work-items 48
 bad ${huge}0 bench host --batches ${huge}0

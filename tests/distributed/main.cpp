@@ -43,6 +43,8 @@ int act(const std::string& what) {
     }
   } catch (const smem::Error& error) {
     std::printf("error: %s\n", error.what());
+    std::fflush(stdout);
+    std::this_thread::sleep_for(std::chrono::seconds(3));  // mpirun ends the others when the first one fails
     return 2;
   } catch (const std::exception&) {  // has left the session
     return 3;
@@ -57,8 +59,12 @@ const Session& test::session() { return *the_session; }
 int main(int argc, char** argv) {
   if (argc == 3 && std::string(argv[1]) == "--act") return act(argv[2]);
   const char* block = std::getenv("SMEM_TEST_BLOCK");
+  const char* bytes = std::getenv("SMEM_TEST_DEVICE_BYTES");  // of out_of_core.cpp
   the_session.emplace(smem::distributed::SessionOptions{
-      .block_elements = block != nullptr ? std::strtoull(block, nullptr, 10) : 3000});
+      .block_elements = block != nullptr   ? std::strtoull(block, nullptr, 10)
+                        : bytes != nullptr ? 0
+                                           : 3000,
+      .device_bytes = bytes != nullptr ? std::strtoull(bytes, nullptr, 10) : 0});
   doctest::Context context(argc, argv);
   const int status = context.run();
   // A rank whose checks failed fails the program, once all ranks are here.

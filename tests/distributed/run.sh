@@ -2,16 +2,20 @@
 # Runs the test program of smem::distributed on so many ranks of this machine.
 #   tests/distributed/run.sh MPIEXEC PROGRAM FOLDER cases RANKS [doctest arguments]
 #   tests/distributed/run.sh MPIEXEC PROGRAM FOLDER all_cases RANKS         the same, not where tests take turns
+#   tests/distributed/run.sh MPIEXEC PROGRAM FOLDER out_of_core RANKS       data of four times a device's memory, which is clamped
+#   tests/distributed/run.sh MPIEXEC PROGRAM FOLDER out_of_core_alone RANKS the same, not where tests take turns
+#   tests/distributed/run.sh MPIEXEC SMEM FOLDER command RANKS              what the smem command does on ranks
 #   tests/distributed/run.sh MPIEXEC PROGRAM FOLDER faults RANKS
 # Exit status 77: no PoCL, of which every rank can have a device of its own; or tests take turns (SMEM_TEST_TURN).
 set -uo pipefail
 mpiexec="$1" program="$2" folder="$3" what="$4" ranks="$5"
 shift 5
 
-if [ "$what" = all_cases ]; then
-  [ -z "${SMEM_TEST_TURN:-}" ] || { echo "SKIPPED: tests/run --full has it"; exit 77; }
-  what=cases
-fi
+case "$what" in
+  all_cases | out_of_core_alone)
+    [ -z "${SMEM_TEST_TURN:-}" ] || { echo "SKIPPED: tests/run --full has it"; exit 77; }
+    ;;
+esac
 if [ -z "${OCL_ICD_VENDORS:-}" ]; then
   icd=$(grep -ls pocl /etc/OpenCL/vendors/*.icd | head -n 1)
   [ -n "$icd" ] || { echo "SKIPPED: no PoCL"; exit 77; }
@@ -29,7 +33,30 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 launch=("$mpiexec" --oversubscribe -np "$ranks")
 
 case "$what" in
-  cases) exec timeout --kill-after=10 500 "${launch[@]}" "$program" "$@" ;;
+  out_of_core*) SMEM_TEST_DEVICE_BYTES=8388608 exec timeout --kill-after=10 500 "${launch[@]}" "$program" -tc='out of core*' "$@" ;;
+  cases | all_cases) exec timeout --kill-after=10 500 "${launch[@]}" "$program" "$@" ;;
+  command)
+    bad=0
+    # says TEXT ARGUMENT…: the command's output has the text once, and it ends well.
+    says() {
+      local text="$1" output status=0
+      output=$(timeout --kill-after=10 200 "${launch[@]}" "$program" "${@:2}" 2>&1) || status=$?
+      if [ "$status" != 0 ] || [ "$(grep -Ec "$text" <<<"$output")" != 1 ]; then
+        printf 'smem %s: exit status %s, expected once "%s":\n%s\n' "${*:2}" "$status" "$text" "$output"
+        bad=1
+      fi
+    }
+    says "^ +$((ranks - 1))  " devices
+    says '^gemm .*16 x 24 x 32 ' bench distributed gemm --rows 16 --cols 24 --depth 32 --repetitions 1 \
+      --json "$folder/bench.json" --plot "$folder/bench.svg"
+    grep -q '"right": true' "$folder/bench.json" || { echo "bench.json: no result was compared"; bad=1; }
+    grep -q 'simulated' "$folder/bench.svg" || { echo "bench.svg: does not say what is simulated"; bad=1; }
+    launch=()
+    says 'efficiency' explain distributed sort --ranks 64
+    launch=("$mpiexec" --oversubscribe -np 1)
+    if "${launch[@]}" "$program" bench distributed nothing >/dev/null 2>&1; then echo "bench distributed nothing: was taken"; bad=1; fi
+    exit "$bad"
+    ;;
   faults) ;;
   *) echo "unknown: $what" >&2; exit 2 ;;
 esac

@@ -3,12 +3,13 @@
 #
 #   check_target.sh [--cl FOLDER] TARGET CATALOGUE
 #
-# TARGET: sm_75 sm_90 (NVIDIA: clang and ptxas), gfx90a gfx942 gfx1030 gfx1100 (AMD: clang and ROCm's device libraries), tgllp dg2-g10 pvc
+# TARGET: sm_75 sm_90 (NVIDIA: clang and ptxas), gfx90a gfx942 gfx1030 gfx1100 gfx1201 (AMD: clang and ROCm's device libraries), tgllp dg2-g10 pvc
 # (Intel: ocloc). `CATALOGUE --target TARGET` prints a line for each kernel, tab-separated: name, .cl file relative to FOLDER (default:
 # the repository's cl/), entry point, work-group (256,1,1), bytes of local memory by the plan, build options.
 #
 # A kernel fails when it does not compile, spills registers, uses scratch (a private array that is not in registers), takes more local memory
-# than the plan said or the target has, or cannot be launched with this work-group. SMEM_CHECK_JOBS: compilers at once (default:
+# than the plan said or the target has, or cannot be launched with this work-group. One with the matrix units of AMD or Intel (-DEMULATED_UNIT=0)
+# fails when its instructions do not multiply what a step of a sub-group's tile has: SUB_M x SUB_N x TILE_K. SMEM_CHECK_JOBS: compilers at once (default:
 # the number of CPUs). SMEM_CHECK_TURNS=N with SMEM_TEST_TURN=T: only every N-th kernel, from the T-th on. Exit status: 0 good, 1 a kernel failed, 77 the compiler is not here (1 where CI=true).
 . "$(dirname "$0")/lib.sh"
 
@@ -19,7 +20,7 @@ facts() {
     sm_75) local_limit=49152 group_limit=1024 registers=65536 ;;
     # NVIDIA's driver reports 48 KiB, and launches static arrays of up to what the hardware has (measured on an H200)
     sm_90) local_limit=232448 group_limit=1024 registers=65536 ;;
-    gfx90a | gfx942 | gfx1030 | gfx1100) local_limit=65536 group_limit=1024 ;;
+    gfx90a | gfx942 | gfx1030 | gfx1100 | gfx1201) local_limit=65536 group_limit=1024 ;;
     tgllp) local_limit=65536 group_limit=512 threads=112 ;;
     dg2-g10) local_limit=65536 group_limit=1024 threads=128 ;;
     pvc) local_limit=131072 group_limit=1024 threads=64 ;;
@@ -54,6 +55,8 @@ compile_nvidia() {
     else
         shared=0
     fi
+    # Instructions of sm_90, in the PTX that NVIDIA's compiler makes for it
+    [ "$target" != sm_90 ] || sed -i -E 's/^\.version .*/.version 7.8/; s/^\.target .*/.target sm_90/' "$ptx"
     # Instructions of sm_90a stand in the source behind a marker that smem removes when it retargets the PTX: do the same.
     if [ "$target" = sm_90 ] && grep -q '//@' "$ptx"; then
         sed -i -E 's,//@,,; s/^\.version .*/.version 8.3/; s/^\.target .*/.target sm_90a/' "$ptx"
@@ -74,6 +77,11 @@ compile_amd() {
     # pass-failed: a "#pragma unroll" that was not obeyed
     "$AMD_CLANG" -x cl -cl-std=CL1.2 -target amdgcn-amd-amdhsa -mcpu="$target" --rocm-device-lib-path="$AMD_LIBS" -O3 \
         -Werror=pass-failed -I . "${options[@]}" "$1" -o "$job/k.co" || return 1
+    # v_mfma_f32_32x32x8f16, v_mfma_f32_32x32x8_f16, v_wmma_i32_16x16x16_iu8: m x n x k
+    [ -z "$wants_unit" ] || products=$("${AMD_READELF/readelf/objdump}" -d --mcpu="$target" "$job/k.co" | awk -v e="<$entry>:" '
+        /^[0-9a-f]+ </ { on = $2 == e }
+        on && $1 ~ /^v_(mfma|wmma)_/ && match($1, /_[0-9]+x[0-9]+x[0-9]+/) { split(substr($1, RSTART + 1, RLENGTH - 1), d, "x"); s += d[1] * d[2] * d[3] }
+        END { print s + 0 }')
     "$AMD_READELF" --notes "$job/k.co" > "$job/account" || return 1
     eval "$(awk -v e="$entry" '
         function flush() { if (name == e) print out; out = name = "" }
@@ -96,6 +104,7 @@ compile_intel() {
     for o in "${options[@]}"; do case $o in -cl-std=*) std=$o ;; esac; done
     # ocloc's own header for OpenCL C 2.0 and 3.0 does not compile unless these agree
     [ "$std" = -cl-std=CL1.2 ] || internal=(-internal_options -cl-ext=+cl_khr_3d_image_writes,+__opencl_c_3d_image_writes,+__opencl_c_images)
+    [ -z "$wants_unit" ] || export IGC_ShaderDumpEnable=1 IGC_DumpToCustomDir=$job/asm
     LD_LIBRARY_PATH=$OCLOC_LIBS "$OCLOC" compile -file "$1" -device "$target" --format zebin -options "$std -I . ${options[*]}" \
         "${internal[@]}" -out_dir "$job" -output k > "$job/account" 2>&1 || { cat "$job/account"; return 1; }
     "$OBJCOPY" --dump-section .ze_info="$job/ze.yaml" "$job"/k_*.bin /dev/null || return 1
@@ -113,14 +122,21 @@ compile_intel() {
         /^      - / { buffer = / type: +(scratch|global)/ }
         buffer && /^ +size:/ { s += $2 }
         END { flush() }' "$job/ze.yaml")"
+    # dpas.8x8 (16|M0) d:f c:f b:hf a:hf: 8 rows by a sub-group's columns, 8 words of k, of two or, of bytes, four numbers each
+    [ -z "$wants_unit" ] || products=$(awk '/dpas\.8x8/ && match($0, /\([0-9]+\|/) { s += 8 * substr($0, RSTART + 1, RLENGTH - 2) * ($0 ~ /:u?b([ .(]|$)/ ? 32 : 16) }
+        END { print s + 0 }' "$job"/asm/*_simd*_entry_*.asm)
     spill=$(awk -v e="$entry" '/spilled around/ && index($0, " " e " ") { for (i = 1; i < NF; i++) if ($i == "around") s += $(i + 1) } END { print s + 0 }' "$job/account")
 }
 
 check_line() { # NUMBER: compiles that line of the catalogue; result in $work/NUMBER.result, the compiler's words in $work/NUMBER.log
-    local name file entry wanted plan defines options=() local='' regs='' width='' spill='' scratch='' group='' flat='' calls=0 why='' items job=$work/$1
+    local name file entry wanted plan defines options=() local='' regs='' width='' spill='' scratch='' group='' flat='' calls=0 why='' items job=$work/$1 wants_unit='' products=0
     IFS=$'\t' read -r name file entry wanted plan defines < <(sed -n "$1p" "$work/catalogue")
     read -ra options <<< "$defines"
     items=$((${wanted//,/*}))
+    # What a step of a kernel by matrix units multiplies.
+    case " $defines " in *' -DEMULATED_UNIT=0 '*)
+        wants_unit=$(tr ' ' '\n' <<< "$defines" | awk -F = '$1 == "-DSUB_M" || $1 == "-DSUB_N" || $1 == "-DTILE_K" { p = (p ? p : 1) * $2 } END { print p + 0 }') ;;
+    esac
     mkdir "$job"
     facts "$target"
     if [ ! -f "$file" ]; then
@@ -139,6 +155,7 @@ check_line() { # NUMBER: compiles that line of the catalogue; result in $work/NU
         [ "$local" -le "$plan" ] || why="$why; $local bytes of local memory, the plan said $plan"
         [ "$local" -le "$local_limit" ] && [ "$plan" -le "$local_limit" ] || why="$why; more local memory than the target's $local_limit bytes"
         [ "$items" -le "$group_limit" ] || why="$why; work-group of $items, the target has $group_limit at most"
+        [ -z "$wants_unit" ] || [ "$products" = "$wants_unit" ] || why="$why; matrix units make $products products a step, not $wants_unit"
         [ -z "$group" ] || [ "$(full "$group")" = "$(full "$wanted")" ] || why="$why; work-group $wanted, the source demands $group"
         case $vendor in
         nvidia) # registers are given to warps in lots of 256 (8 a work-item)
@@ -164,7 +181,8 @@ export cl=$here/../../cl
 export target=$1 vendor
 case $target in
 sm_*) vendor=nvidia; need CLANG clang; need CLC_NVPTX libclc; need PTXAS ptxas ;;
-gfx*) vendor=amd; need AMD_CLANG 'clang for AMD'; need AMD_READELF llvm-readelf; need AMD_LIBS "ROCm's device libraries" ;;
+gfx*) vendor=amd; need AMD_CLANG 'clang for AMD'; need AMD_READELF llvm-readelf; need AMD_LIBS "ROCm's device libraries"
+    "$AMD_CLANG" -target amdgcn-amd-amdhsa -nogpulib --print-supported-cpus 2>&1 | grep -qw "$target" || missing "clang that knows $target" ;;
 *) vendor=intel; need OCLOC ocloc; need OBJCOPY llvm-objcopy ;;
 esac
 cl=$(cd "$cl" && pwd) || exit 1

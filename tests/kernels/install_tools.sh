@@ -111,7 +111,7 @@ for part; do
             { lacks amd 'needs clang, lld and llvm of one version from 17 to 20, and its device libraries'; continue; }
         # The packaged device libraries may be older than the targets. What they lack is one constant in a file of its own.
         lib=$tools/amd-device-libs
-        if [ ! -f "$lib/complete" ]; then
+        if [ ! -f "$lib/complete" ] || [ ! -e "$lib/oclc_isa_version_1201.bc" ]; then
             rm -rf "$lib" && mkdir -p "$lib"
             ln -s "$(dirname "$(dpkg -L "$rocm" | grep -m1 '/ocml.bc$')")"/*.bc "$lib/"
             constant() { # FILE NAME VALUE
@@ -119,6 +119,7 @@ for part; do
                     "clang-$amd" -x cl -target amdgcn-amd-amdhsa -nogpulib -emit-llvm -c - -o "$lib/oclc_$1.bc"
             }
             constant isa_version_942 ISA_version 9402 && constant isa_version_1100 ISA_version 11000 &&
+                constant isa_version_1201 ISA_version 12001 &&
                 constant abi_version_500 ABI_version 500 && constant abi_version_600 ABI_version 600 && touch "$lib/complete"
         fi
         [ -f "$lib/complete" ] || { lacks amd 'the device libraries could not be completed'; continue; }

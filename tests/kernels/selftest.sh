@@ -24,6 +24,7 @@ group/differs work-group 128, the source demands 256,1,1
 group/2048 work-group of 2048, the target has 1024 at most
 entry/absent no kernel transposed
 entry/prefix no kernel reduce_stat
+unit/none matrix units make 0 products a step, not 16384
 file/absent no file nosuch.cl
 EOF
     for empty in true 'printf a\tb\n' false; do

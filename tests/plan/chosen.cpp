@@ -91,3 +91,60 @@ TEST_CASE("plans of the H200: groups of stencils are no wider than rows") {
   CHECK(group(Scalar::float32, 40) == Sizes{16, 8, 1});
   CHECK(group(Scalar::float32, 1) == Sizes{1, 128, 1});
 }
+
+TEST_CASE("plans of the H100: packed arrays with a short side, and small matrices, move in runs") {
+  smem::TransposeProblem problem{
+      .rows = 1 << 20, .cols = 6, .out_alignment = 64, .in_packed = true, .out_packed = true};
+  problem.in_alignment = 8;
+  CHECK(smem::plan_transpose(h200, problem).variant == "strips");
+  CHECK(smem::plan_transpose(test::target("gfx90a"), problem).variant == "naive");  // not measured there
+  problem.in_packed = false;
+  CHECK(smem::plan_transpose(h200, problem).variant == "naive");
+  problem = {.rows = 16384, .cols = 16384, .in_packed = true, .out_packed = true};
+  CHECK(smem::plan_transpose(h200, problem).variant == "vector");
+  problem = {.rows = 100,
+             .cols = 77,
+             .batch = 1000,
+             .in_alignment = 4,
+             .out_alignment = 16,
+             .in_packed = true,
+             .out_packed = true};
+  const smem::Plan whole = smem::plan_transpose(h200, problem);
+  CHECK(whole.variant == "strips");
+  CHECK(whole.groups() == 1000);
+}
+
+TEST_CASE("plans of the H100: short scans and selections have smaller tiles, and statuses with epochs") {
+  const auto defines = [](const smem::Plan& plan, const char* name) {
+    for (const auto& [defined, value] : plan.defines)
+      if (defined == name) return value;
+    return 0L;
+  };
+  for (const auto& [size, group, epochs] : {Sizes{1000000, 256, 1}, Sizes{kMany, 512, 0}}) {
+    const smem::Plan scan = smem::plan_scan(h200, {.cols = size});
+    CHECK(scan.variant == "look_back");
+    CHECK(scan.work_items() == group);
+    CHECK(defines(scan, "EPOCHS") == static_cast<long>(epochs));
+    CHECK((scan.scratch.at(0).statuses != 0) == (epochs != 0));
+    const smem::Plan copies =
+        smem::plan_select(h200, {.op = smem::SelectOp::copy_if, .size = size, .predicate = "x > 0"});
+    CHECK(copies.work_items() == group);
+    CHECK(defines(copies, "EPOCHS") == static_cast<long>(epochs));
+  }
+  // Heads of segments stand where an epoch would.
+  CHECK(defines(smem::plan_scan(h200, {.shape = smem::ScanShape::keys, .cols = 1000000}), "EPOCHS") == 0);
+}
+
+TEST_CASE(
+    "plans for CPUs: floats are multiplied by vectors of 64 bytes where these are measured to be faster") {
+  smem::Device cpu = test::target("cpu");
+  smem::GemmProblem problem;
+  problem.m = problem.n = problem.k = 1024;
+  CHECK(cpu.vector_bytes == 64);
+  CHECK(smem::plan_gemm(cpu, problem).vector_width == 8);
+  cpu.wide_vectors = true;
+  CHECK(smem::plan_gemm(cpu, problem).vector_width == 16);
+  CHECK(smem::plan_gemm(cpu, problem).tile_cols % 64 == 0);
+  problem.in = problem.out = Scalar::float64;  // not measured
+  CHECK(smem::plan_gemm(cpu, problem).vector_width == 4);
+}

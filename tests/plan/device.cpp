@@ -1,6 +1,7 @@
 // Device facts as values: clamps and names.
 #include <smem/device.hpp>
 
+#include "plan/matrix_unit.hpp"
 #include "support/failure.hpp"
 #include "support/targets.hpp"
 
@@ -36,11 +37,56 @@ TEST_CASE("clamp: makes a device smaller and never larger") {
   CHECK_FALSE(smem::clamp(whole, "retargeting=0").retargeting);
 }
 
+TEST_CASE("clamp: a matrix unit is emulated, unless it is the device's own") {
+  using smem::MatrixUnit;
+  const smem::Device without = test::target("sm_75"), own = test::target("gfx1100");
+  CHECK(without.matrix_unit == MatrixUnit::none);
+  CHECK(own.matrix_unit == MatrixUnit::wmma);
+  const smem::Device emulated = smem::clamp(without, "matrix_unit=dpas8");
+  CHECK(emulated.matrix_unit == MatrixUnit::dpas8);
+  CHECK(emulated.emulated_unit);
+  CHECK_FALSE(smem::clamp(own, "matrix_unit=wmma").emulated_unit);
+  CHECK(smem::clamp(own, "matrix_unit=mfma").emulated_unit);
+  CHECK(smem::clamp(emulated, "matrix_unit=dpas8").emulated_unit);
+  const smem::Device none = smem::clamp(own, "matrix_unit=none");
+  CHECK(none.matrix_unit == MatrixUnit::none);
+  CHECK_FALSE(none.emulated_unit);
+}
+
+TEST_CASE("device: which matrix unit a platform should have") {
+  using smem::MatrixUnit;
+  using smem::plan::expected_matrix_unit;
+  const auto amd = [](const char* name, std::size_t lanes, const char* platform) {
+    smem::Device device = test::targets::gpu(name, smem::Vendor::amd, lanes, 1024, 65536);
+    device.platform = platform;
+    return expected_matrix_unit(device, 0);
+  };
+  const char* const rocm = "AMD Accelerated Parallel Processing";
+  CHECK(amd("gfx90a", 64, rocm) == MatrixUnit::mfma);
+  CHECK(amd("gfx942", 64, rocm) == MatrixUnit::mfma_cdna3);
+  CHECK(amd("gfx950", 64, rocm) == MatrixUnit::mfma_cdna3);
+  CHECK(amd("gfx1100", 32, rocm) == MatrixUnit::wmma);
+  CHECK(amd("gfx1201", 32, rocm) == MatrixUnit::wmma_rdna4);
+  CHECK(amd("gfx1100", 64, rocm) == MatrixUnit::none);
+  CHECK(amd("gfx906", 64, rocm) == MatrixUnit::none);
+  CHECK(amd("gfx1030", 32, rocm) == MatrixUnit::none);
+  CHECK(amd("gfx90a", 64, "rusticl") == MatrixUnit::none);
+  CHECK(amd("gfx90a", 64, "Clover") == MatrixUnit::none);
+  smem::Device arc = test::target("dg2-g10");
+  CHECK(expected_matrix_unit(arc, 8) == MatrixUnit::dpas8);
+  CHECK(expected_matrix_unit(arc, 16) == MatrixUnit::dpas16);
+  CHECK(expected_matrix_unit(arc, 0) == MatrixUnit::none);
+  arc.platform = "rusticl";
+  CHECK(expected_matrix_unit(arc, 8) == MatrixUnit::none);
+  CHECK(expected_matrix_unit(test::target("cpu"), 16) == MatrixUnit::none);
+}
+
 TEST_CASE("clamp: what is not understood is refused by name") {
   const smem::Device whole = test::targets::nvidia("sm_90");
-  for (const char* text : {"local", "local=", "local=K", "local=32Q", "local=32KB", "local=-1", "local=1.5",
-                           "memory=3", "work_group=0", "sub_group=0", "compute_units=0", "=", "=5",
-                           "local= 5", "local=99999999999999999999", "local=18446744073709551615K"}) {
+  for (const char* text :
+       {"local", "local=", "local=K", "local=32Q", "local=32KB", "local=-1", "local=1.5", "memory=3",
+        "work_group=0", "sub_group=0", "compute_units=0", "=", "=5", "local= 5",
+        "matrix_unit=", "matrix_unit=cuda", "local=99999999999999999999", "local=18446744073709551615K"}) {
     CAPTURE(text);
     const auto error = test::failure_of([&] { smem::clamp(whole, std::string("fp64=1,") + text); });
     CHECK(error.operation == "clamp");
@@ -58,4 +104,7 @@ TEST_CASE("device: names of types and vendors") {
   CHECK(smem::name_of(smem::Vendor::amd) == "amd");
   CHECK(smem::name_of(smem::Vendor::intel) == "intel");
   CHECK(smem::name_of(smem::Vendor::other) == "other");
+  CHECK(smem::name_of(smem::MatrixUnit::none) == "none");
+  CHECK(smem::name_of(smem::MatrixUnit::mfma_cdna3) == "mfma_cdna3");
+  CHECK(smem::name_of(smem::MatrixUnit::dpas16) == "dpas16");
 }

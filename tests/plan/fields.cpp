@@ -12,12 +12,12 @@
 TEST_CASE("fields: a problem as text and JSON") {
   const smem::TransposeProblem problem{.element_bytes = 4, .rows = 30, .cols = 50, .in_place = true};
   const auto values = smem::values_of(problem);
-  CHECK(values.size() == 8);
+  CHECK(values.size() == 10);
   CHECK(smem::text_of(values) ==
         "30 x 50 x 1, element_bytes 4, in_place, in_alignment 64, out_alignment 64, base_alignment 64");
   CHECK(smem::json_of(values) ==
         R"({"element_bytes":4,"rows":30,"cols":50,"batch":1,"in_place":true,"in_alignment":64,)"
-        R"("out_alignment":64,"base_alignment":64})");
+        R"("out_alignment":64,"base_alignment":64,"in_packed":false,"out_packed":false})");
 }
 
 TEST_CASE("fields: parts of a problem stand in its place, arrays are one member") {

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <string>
 #include <utility>
+#include <vector>
 
 using smem::Scalar;
 using test::target;
@@ -53,7 +54,10 @@ TEST_CASE("plan of gemm: problems of all kinds fit every target and its clamps")
             CHECK(plan.global[0] > 0);
             CHECK(plan.alternatives.size() + 1 == smem::gemm_variants().size());
             // Parts of sums have memory, and a launch that adds them.
-            CHECK(plan.before.empty());
+            CHECK(plan.before.empty() ==
+                  (plan.scratch_bytes == 0 ||
+                   plan.number("packed_a_pitch") + plan.number("packed_b_pitch") == 0));
+            if (!plan.before.empty()) continue;
             CHECK((plan.after.empty() && !plan.counters) == (plan.scratch_bytes == 0));
             CHECK((plan.scratch_bytes == 0) == (plan.number("part_depth") == 0));
             for (const smem::Launch& finish : plan.after) {
@@ -65,7 +69,9 @@ TEST_CASE("plan of gemm: problems of all kinds fit every target and its clamps")
       }
       if (device.local_bytes == 0) continue;
       for (const std::string_view variant : smem::gemm_variants()) {
-        if (variant == "cpu" || variant == "multistage" || variant == "mma" || variant == "wgmma") continue;
+        if (variant == "cpu" || variant == "multistage" || variant == "mma" || variant == "skinny" ||
+            variant == "wgmma" || variant == "matrix_units")
+          continue;
         const smem::Plan plan =
             smem::plan_gemm(device, problem_of(1000, 333, 777), {.variant = std::string(variant)});
         CHECK(plan.local_bytes <= device.local_bytes);
@@ -133,6 +139,53 @@ TEST_CASE("plan of gemm: NVIDIA's own tiles fit 48 KiB of local memory") {
   }
 }
 
+TEST_CASE("plan of gemm: matrix units of AMD and Intel") {
+  for (const char* name : {"gfx90a", "gfx942", "gfx1100", "gfx1201", "dg2-g10", "pvc"}) {
+    CAPTURE(name);
+    const smem::Device device = target(name);
+    for (const Scalar in : {Scalar::half, Scalar::bfloat16, Scalar::int8}) {
+      CAPTURE(smem::name_of(in));
+      smem::GemmProblem problem = problem_of(4096, 4096, 4096, in);
+      const smem::Plan plan = smem::plan_gemm(device, problem);
+      CHECK(plan.variant == "matrix_units");
+      CHECK(test::contains(plan.evidence, "no measurement"));
+      CHECK(test::contains(plan.build_options(), "-DEMULATED_UNIT=0"));
+      CHECK(plan.after.empty());
+      CHECK(smem::plan_gemm(smem::clamp(device, "matrix_unit=none"), problem).variant != "matrix_units");
+      // Few tiles of long sums are cut, at whole steps.
+      problem.m = problem.n = 64;
+      problem.k = 65536;
+      const smem::Plan cut = smem::plan_gemm(device, problem);
+      CHECK(cut.variant == "matrix_units");
+      CHECK(cut.number("parts") > 1);
+      CHECK(cut.number("part_depth") % (64 / smem::size_of(in)) == 0);
+      REQUIRE(cut.after.size() == 1);
+      CHECK(cut.after[0].variant == "finish");
+      CHECK(cut.scratch_bytes > 0);
+      // C of few rows or columns gets tiles of few.
+      problem.m = 8;
+      problem.n = 65536;
+      CHECK(smem::plan_gemm(device, problem).tile_rows <= 16);
+      std::swap(problem.m, problem.n);
+      CHECK(smem::plan_gemm(device, problem).tile_cols <= 16);
+      // A unit that is emulated is not chosen, and runs where it is asked for.
+      const smem::Device emulated =
+          smem::clamp(target("gfx1030"), "matrix_unit=" + std::string(smem::name_of(device.matrix_unit)));
+      CHECK(smem::plan_gemm(emulated, problem).variant != "matrix_units");
+      CHECK(test::contains(smem::plan_gemm(emulated, problem, {.variant = "matrix_units"}).build_options(),
+                           "-DEMULATED_UNIT=1"));
+    }
+    CHECK(smem::plan_gemm(device, problem_of(4096, 4096, 4096)).variant != "matrix_units");
+    const auto error = test::failure_of(
+        [&] { smem::plan_gemm(device, problem_of(64, 64, 64), {.variant = "matrix_units"}); });
+    CHECK(error.argument == "variant");
+    CHECK(test::contains(error.got, "multiplies half, bfloat16 and int8"));
+  }
+  const auto error = test::failure_of(
+      [&] { smem::plan_gemm(target("sm_75"), problem_of(64, 64, 64), {.variant = "matrix_units"}); });
+  CHECK(test::contains(error.got, "needs a matrix unit of AMD or Intel"));
+}
+
 TEST_CASE("plan of gemm: NVIDIA's own kernels") {
   const smem::Device hopper = target("sm_90");
   const smem::GemmProblem large = problem_of(4096, 4096, 4096);
@@ -198,7 +251,7 @@ TEST_CASE("plan of gemm: NVIDIA's own kernels") {
   smem::GemmProblem bytes = problem_of(4096, 4096, 4096, Scalar::int8);
   bytes.a_along_k = bytes.b_along_k = true;
   CHECK(smem::plan_gemm(hopper, bytes).variant == "wgmma");
-  CHECK(smem::plan_gemm(hopper, problem_of(512, 512, 512, Scalar::float64)).variant == "two_level");
+  CHECK(smem::plan_gemm(hopper, problem_of(512, 512, 512, Scalar::float64)).variant == "mma");
   smem::GemmProblem cut = problem_of(4096, 4096, 4096);
   cut.tf32 = true;
   CHECK(smem::plan_gemm(hopper, cut).variant == "mma");
@@ -213,6 +266,111 @@ TEST_CASE("plan of gemm: NVIDIA's own kernels") {
             smem::plan_gemm(target("sm_75"), halves, {.variant = std::string(variant)});
           }).argument == "variant");
   }
+}
+
+TEST_CASE("plan of gemm: all that the model chooses among") {
+  const smem::Device hopper = target("sm_90");
+  for (const Scalar type : {Scalar::float32, Scalar::half, Scalar::int8, Scalar::float64}) {
+    const smem::GemmProblem problem = problem_of(500, 700, 3000, type);
+    const std::string variant = type == Scalar::float64 ? "mma" : "";
+    const std::vector<smem::GemmCandidate> all = smem::gemm_candidates(hopper, problem, variant);
+    REQUIRE(all.size() > 3);
+    CHECK(all.front().plan.defines == smem::plan_gemm(hopper, problem, {.variant = variant}).defines);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      CAPTURE(all[i].text);
+      CHECK(smem::plan_gemm(hopper, problem, all[i].plan.overrides) == all[i].plan);
+      CHECK(all[i].plan.tile_rows == all[i].plan.overrides.tile_rows);
+      CHECK(all[i].plan.tile_cols == all[i].plan.overrides.tile_cols);
+      CHECK(all[i].seconds > 0);
+      for (std::size_t j = 0; j < i; ++j)
+        CHECK(all[i].plan.overrides != all[j].plan.overrides);
+    }
+  }
+  CHECK(smem::gemm_candidates(target("gfx90a"), problem_of(64, 64, 64)).empty());
+  const auto fixed = [&](const char* variant, std::size_t rows, std::size_t cols) {
+    return test::failure_of([&] {
+             smem::plan_gemm(hopper, problem_of(512, 512, 512, Scalar::half),
+                             {.variant = variant, .tile_rows = rows, .tile_cols = cols});
+           })
+        .argument;
+  };
+  CHECK(fixed("wgmma", 100, 0) == "tile_rows");
+  CHECK(fixed("mma", 0, 100) == "tile_cols");
+  CHECK(test::failure_of([&] {
+          smem::plan_gemm(hopper, problem_of(512, 512, 512, Scalar::half),
+                          {.variant = "mma", .work_items = 64});
+        }).argument == "work_items");
+}
+
+TEST_CASE("plan of gemm: matrix units for double") {
+  for (const char* name : {"sm_86", "sm_90"}) {
+    const smem::Plan plan =
+        smem::plan_gemm(target(name), problem_of(4096, 4096, 4096, Scalar::float64), {.variant = "mma"});
+    CHECK(plan.kernel_file == "nvidia/gemm/dmma.cl");
+    CHECK(plan.local_bytes <= target(name).local_bytes);
+    CHECK_FALSE(plan.counters);
+  }
+  const smem::Plan parts =
+      smem::plan_gemm(target("sm_90"), problem_of(64, 64, 20000, Scalar::float64), {.variant = "mma"});
+  CHECK(parts.counters);
+  CHECK(parts.scratch_bytes == parts.groups() * parts.tile_rows * parts.tile_cols * 8);
+  CHECK(test::failure_of([&] {
+          smem::plan_gemm(target("sm_75"), problem_of(64, 64, 64, Scalar::float64), {.variant = "mma"});
+        }).argument == "variant");
+}
+
+TEST_CASE("plan of gemm: factors of int8 and TF32 are turned for wgmma") {
+  const auto is_defined = [](const smem::Launch& launch, const char* name, long value) {
+    return std::count(launch.defines.begin(), launch.defines.end(),
+                      std::pair<std::string, long>{name, value}) == 1;
+  };
+  for (const Scalar type : {Scalar::int8, Scalar::float32}) {
+    smem::GemmProblem problem = problem_of(1000, 2000, 3000, type);
+    problem.tf32 = true;
+    problem.a_along_k = false;
+    problem.b_along_k = true;
+    const smem::Plan plan = smem::plan_gemm(target("sm_90"), problem, {.variant = "wgmma"});
+    REQUIRE(plan.before.size() == 1);
+    CHECK(plan.before[0].kernel_file == "nvidia/gemm/turn.cl");
+    CHECK(is_defined(plan.before[0], "A_TURNED", 1));
+    CHECK(is_defined(plan, "A_ALONG_K", 1));
+    CHECK(plan.number("packed_a_pitch") >= 3000);
+    CHECK(plan.number("packed_a_pitch") * smem::size_of(type) % 128 == 0);
+    CHECK(plan.number("packed_b_pitch") == 0);
+    // A block of 128 lines by 128 bytes for each group.
+    CHECK(plan.before[0].groups() == 8 * ((3000 * smem::size_of(type) + 127) / 128));
+    problem.a_along_k = true;
+    CHECK(smem::plan_gemm(target("sm_90"), problem, {.variant = "wgmma"}).before.empty());
+    problem.b_alignment = 4;
+    CHECK(smem::plan_gemm(target("sm_90"), problem, {.variant = "wgmma"}).number("packed_b_pitch") >= 3000);
+    problem.batch = 2;  // which is not packed
+    CHECK(test::failure_of([&] {
+            smem::plan_gemm(target("sm_90"), problem, {.variant = "wgmma"});
+          }).argument == "variant");
+  }
+}
+
+TEST_CASE("plan of gemm: a thin and a wide factor") {
+  const auto plan_of = [](std::size_t m, std::size_t n, std::size_t a_alignment, std::size_t b_alignment) {
+    smem::GemmProblem problem = problem_of(m, n, 8192, Scalar::half);
+    problem.a_alignment = a_alignment;
+    problem.b_alignment = b_alignment;
+    return smem::plan_gemm(target("sm_90"), problem, {.variant = "skinny"});
+  };
+  smem::GemmProblem thin = problem_of(3, 8192, 8192, Scalar::half);
+  CHECK(smem::plan_gemm(target("sm_90"), thin).variant == "skinny");
+  thin.m = 5;
+  CHECK(smem::plan_gemm(target("sm_90"), thin).variant != "skinny");
+  thin.m = 3;
+  thin.k = 100;
+  CHECK(smem::plan_gemm(target("sm_90"), thin).variant != "skinny");
+  CHECK(plan_of(16, 8192, 2, 16).tile_rows == 16);
+  CHECK(plan_of(16, 8192, 2, 16).tile_cols == 64);
+  CHECK(plan_of(8192, 5, 16, 2).tile_rows == 64);
+  CHECK(plan_of(16, 640, 16, 16).number("parts") > 1);
+  CHECK(test::failure_of([&] { plan_of(17, 17, 16, 16); }).argument == "variant");
+  CHECK(test::failure_of([&] { plan_of(16, 8192, 16, 8); }).argument == "variant");
+  CHECK(test::failure_of([&] { plan_of(8192, 5, 8, 16); }).argument == "variant");
 }
 
 TEST_CASE("plan of gemm: what it predicts") {

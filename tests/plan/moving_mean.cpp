@@ -23,7 +23,7 @@ TEST_CASE("plan of moving_mean: windows of all kinds fit every target and its cl
       CAPTURE(limits);
       for (const Scalar type : {Scalar::uint8, Scalar::half, Scalar::float32}) {
         for (const std::size_t window : {1, 2, 101, 100001, 1 << 30}) {
-          for (const std::string_view variant : {"", "naive", "tiled", "blocks", "cpu"}) {
+          for (const std::string_view variant : {"", "naive", "tiled", "blocks", "chunks", "cpu"}) {
             CAPTURE(window);
             CAPTURE(variant);
             const MovingMeanProblem problem{type, type, 1 << 20, 3, window};
@@ -47,15 +47,22 @@ TEST_CASE("plan of moving_mean: what each kind of device and window gets, and wh
     return smem::plan_moving_mean(device, {.width = 1 << 24, .window = window}).variant;
   };
   CHECK(variant_of(h200, 101) == "tiled");
-  CHECK(variant_of(h200, 100001) == "blocks");
+  CHECK(variant_of(h200, 100001) == "chunks");
+  CHECK(variant_of(target("gfx942"), 100001) == "blocks");
   CHECK(variant_of(target("cpu"), 101) == "cpu");
   // The sums of 128 MiB at a time: of a row here, and then of two.
-  const smem::Plan blocks = smem::plan_moving_mean(h200, {.width = 1 << 24, .rows = 3, .window = 100001});
+  const smem::Plan blocks =
+      smem::plan_moving_mean(h200, {.width = 1 << 24, .rows = 3, .window = 100001}, {.variant = "blocks"});
   REQUIRE(blocks.before.size() == 1);
   CHECK(blocks.before[0].entry_point == "moving_mean_blocks");
   CHECK(blocks.rounds == 3);
   CHECK(blocks.scratch_bytes == std::size_t{1} << 27);
-  const smem::Plan two = smem::plan_moving_mean(h200, {.width = 1 << 23, .rows = 3, .window = 100001});
+  const smem::Plan two =
+      smem::plan_moving_mean(h200, {.width = 1 << 23, .rows = 3, .window = 100001}, {.variant = "blocks"});
+  const smem::Plan chunks = smem::plan_moving_mean(h200, {.width = 1 << 24, .rows = 3, .window = 100001});
+  REQUIRE(chunks.before.size() == 1);
+  CHECK(chunks.rounds == 1);
+  CHECK(chunks.scratch_bytes == 3 * ((std::size_t{1} << 24) / (128 * 16)) * 17 * sizeof(float));
   CHECK(two.number("rows") == 2);
   CHECK(two.rounds == 2);
   CHECK(two.scratch_bytes == std::size_t{1} << 27);

@@ -13,6 +13,7 @@
 #include "plan/gather_policy.hpp"
 #include "plan/gemm_nvidia.hpp"
 #include "plan/gemm_policy.hpp"
+#include "plan/gemm_units_policy.hpp"
 #include "plan/heat_policy.hpp"
 #include "plan/histogram_policy.hpp"
 #include "plan/look_back_policy.hpp"
@@ -111,10 +112,12 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
   check_table("append_to_cache", kAppendToCachePolicies, &AppendToCachePolicy::evidence);
   check_table("pool", kPoolPolicies, &PoolPolicy::evidence);
   check_table("global_pool", kGlobalPoolPolicies, &GlobalPoolPolicy::evidence);
+  check_table("gemm by matrix units", gemm::units::kPolicies, &gemm::units::Policy::evidence);
   check_table("gemm", gemm::kPolicies, &gemm::Policy::evidence, &gemm::Policy::cpu_evidence);
   using NvidiaPolicy = gemm::nvidia::Policy;
   check_table("gemm, NVIDIA's own", gemm::nvidia::kPolicies, &NvidiaPolicy::multistage_evidence,
-              &NvidiaPolicy::wgmma_evidence, &NvidiaPolicy::mma_evidence, &NvidiaPolicy::packed);
+              &NvidiaPolicy::wgmma_evidence, &NvidiaPolicy::mma_evidence,
+              &NvidiaPolicy::dmma_evidence, &NvidiaPolicy::skinny_evidence, &NvidiaPolicy::packed);
   check_table("bands of rows", kBandPolicies, &BandPolicy::evidence);
   check_table("check_segments", kCheckSegmentsPolicies, &CheckSegmentsPolicy::evidence);
   check_table("rates", kRatesPolicies, &RatesPolicy::evidence);

@@ -118,6 +118,19 @@ TEST_CASE("plan of reduce: packs are as wide as the type and the alignment allow
   }
 }
 
+TEST_CASE("plan of reduce: a vector aligned as the rows is read by packs") {
+  smem::ReduceProblem problem = vector_of(1 << 14, ReduceOp::dot);
+  problem.shape = ReduceShape::rows;
+  problem.rows = 1000;
+  problem.in = Scalar::half;
+  const smem::Device device = target("sm_90");
+  CHECK_FALSE(has(smem::plan_reduce(device, problem), "OTHER_ALIGNED"));
+  problem.other_alignment = 8;
+  CHECK(has(smem::plan_reduce(device, problem), "OTHER_ALIGNED"));
+  problem.alignment = 8;
+  CHECK_FALSE(has(smem::plan_reduce(device, problem), "OTHER_ALIGNED"));
+}
+
 TEST_CASE("plan of reduce: short rows share a work-group, long ones have several") {
   const smem::Device device = target("sm_90");
   smem::ReduceProblem problem = vector_of(64);

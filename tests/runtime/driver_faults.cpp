@@ -89,13 +89,26 @@ TEST_CASE("driver faults: the variants that a driver breaks, by its version") {
     device.driver = driver;
     return smem::plan::known_faults(device);
   };
-  REQUIRE(broken_in("6.0+debian").size() == 1);
+  REQUIRE(broken_in("6.0+debian").size() == 2);
+  CHECK(broken_in("6.0+debian").back().operation == "attention");
+  CHECK(broken_in("6.0+debian").back().variant == "tiled");
   CHECK(broken_in("5.0+debian").front().operation == "gemm");
   CHECK(broken_in("5.0+debian").front().variant == "async");
   CHECK(contains(broken_in("5.0+debian").front().reason, "PoCL"));
   CHECK(broken_in("3.1+debian").empty());
   device.event_language = "CL3.0";
-  CHECK(broken_in("6.0+debian").empty());
+  CHECK(broken_in("6.0+debian").size() == 1);
+  CHECK(broken_in("7.0").empty());
+  // Attention has another variant there.
+  device.driver = "6.0+debian";
+  device.broken = smem::plan::known_faults(device);
+  smem::AttentionProblem problem;
+  problem.heads = problem.kv_heads = 4;
+  problem.queries = problem.keys = 256;
+  problem.head_size = problem.value_size = 64;
+  CHECK(smem::plan_attention(device, problem).variant != "tiled");
+  CHECK(contains(test::failure_of([&] { smem::plan_attention(device, problem, {.variant = "tiled"}); }).got,
+                 "PoCL 6"));
 }
 
 TEST_CASE("driver faults: a variant that a driver breaks in small work-groups alone is refused in these") {

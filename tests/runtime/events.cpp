@@ -168,3 +168,24 @@ TEST_CASE("events: a context may go before its work is done") {
   }
   CHECK(wrong == 0);
 }
+
+TEST_CASE("events: a call makes none where none is wanted, unless its queue runs out of order") {
+  const std::vector<float> input{1, 2, 3, 4, 5, 6}, turned{1, 4, 2, 5, 3, 6};
+  const auto run = [&](const smem::Context& context) {
+    const smem::Array<float> in(context, input), out(context, smem::Count{input.size()});
+    smem::transpose(context, in.matrix(2, 3), out.matrix(3, 2))
+        .wait();  // its program is stored, which takes an event
+    context.finish();
+    const cl::Event event = smem::transpose(context, in.matrix(2, 3), out.matrix(3, 2), {.event = false});
+    context.finish();
+    CHECK(out.to_host() == turned);
+    return event() != nullptr;
+  };
+  CHECK_FALSE(run(smem::Context()));
+  const smem::Context context;
+  cl_int status = CL_SUCCESS;
+  const cl::CommandQueue queue(clCreateCommandQueue(context.cl_context()(), context.cl_device()(),
+                                                    CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &status));
+  if (status != CL_SUCCESS) return;  // this device has none
+  CHECK(run(smem::Context(queue)));
+}

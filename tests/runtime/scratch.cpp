@@ -7,6 +7,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <vector>
 
 TEST_CASE("scratch: a buffer is used again when its event has completed and not before") {
   const smem::Context context;
@@ -56,6 +58,33 @@ TEST_CASE("scratch: where commands run in order, a buffer is used again at once"
   CHECK(clSetUserEventStatus(pending(), CL_COMPLETE) == CL_SUCCESS);
   pool.trim();
   CHECK(pool.bytes() == 0);
+}
+
+TEST_CASE("scratch: statuses come back with the next epoch, and only to launches of their layout") {
+  const smem::Context context;
+  smem::runtime::ScratchPool pool(context.cl_context(), context.device(), true);
+  using Statuses = smem::runtime::ScratchPool::Statuses;
+  Statuses first = pool.take_statuses(1000, 4);
+  CHECK(first.epoch == 1);
+  const cl_mem memory = first.buffer();
+  const std::size_t bytes = first.buffer.getInfo<CL_MEM_SIZE>();
+  std::vector<unsigned char> host(bytes, 1);
+  CHECK(clEnqueueReadBuffer(context.queue()(), memory, CL_TRUE, 0, bytes, host.data(), 0, nullptr, nullptr) ==
+        CL_SUCCESS);
+  CHECK(std::all_of(host.begin(), host.end(), [](unsigned char byte) { return byte == 0; }));
+  CHECK(pool.take_statuses(1000, 4).buffer() != memory);  // it is in use
+  pool.give_back_statuses(first, 4, cl::Event());
+  const Statuses other = pool.take_statuses(1000, 8);
+  CHECK(other.buffer() != memory);
+  CHECK(other.epoch == 1);
+  Statuses again = pool.take_statuses(1000, 4);
+  CHECK(again.buffer() == memory);
+  CHECK(again.epoch == 2);
+  again.epoch = smem::runtime::ScratchPool::kMostEpochs;
+  const std::size_t before = pool.bytes();
+  pool.give_back_statuses(again, 4, cl::Event());  // no number is left
+  CHECK(pool.bytes() == before - bytes);
+  CHECK(pool.take_statuses(1000, 4).epoch == 1);
 }
 
 TEST_CASE("scratch: a queue says whether its commands run in order") {

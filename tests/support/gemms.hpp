@@ -182,6 +182,7 @@ inline smem::GemmProblem problem_of(const GemmCase& c) {
   problem.tf32 = c.tf32;
   problem.in = c.in;
   problem.out = c.out;
+  problem.reads_c = c.beta != 0;
   problem.a_along_k = c.column_major ? !c.transpose_b : !c.transpose_a;
   problem.b_along_k = c.column_major ? c.transpose_a : c.transpose_b;
   return problem;
@@ -341,7 +342,8 @@ using GemmSweep = CaseSweep<GemmCase>;
 
 /// Whether every device runs a variant: of any type, with tiles as small as its local memory.
 inline bool is_portable_gemm(std::string_view variant) {
-  return variant != "multistage" && variant != "mma" && variant != "wgmma" && variant != "cpu";
+  return variant != "multistage" && variant != "mma" && variant != "skinny" && variant != "wgmma" &&
+         variant != "matrix_units" && variant != "cpu";
 }
 
 /// Shapes around the tiles, skinny and wide ones, and empty ones, with alpha and beta of all kinds.

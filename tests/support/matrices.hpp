@@ -221,6 +221,11 @@ inline smem::TransposeProblem problem_of(const Case& c, const smem::Matrix& in, 
   if (in.rows == 0 || in.cols == 0 || in.batch == 0) return problem;
   problem.in_alignment = alignment_of(in);
   problem.out_alignment = alignment_of(out);
+  const auto is_packed = [](const smem::Matrix& m) {
+    return (m.rows == 1 || m.pitch == m.cols) && (m.batch == 1 || m.batch_stride == m.rows * m.cols);
+  };
+  problem.in_packed = is_packed(in) && c.operation != Operation::rotate_90;
+  problem.out_packed = is_packed(out) && c.operation != Operation::rotate_270;
   return problem;
 }
 

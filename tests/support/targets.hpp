@@ -49,6 +49,11 @@ inline smem::Device without_fp64(smem::Device device) {
   return device;
 }
 
+inline smem::Device with_unit(smem::MatrixUnit unit, smem::Device device) {
+  device.matrix_unit = unit;
+  return device;
+}
+
 inline smem::Device nvidia(std::string name, std::size_t local_bytes = 48 * kKiB) {
   smem::Device device = gpu(std::move(name), smem::Vendor::nvidia, 32, 1024, local_bytes);
   device.local_bytes_reported = 48 * kKiB;
@@ -87,19 +92,22 @@ inline std::vector<smem::Device> all_targets() {
   using targets::gpu;
   using targets::kKiB;
   using targets::nvidia;
+  using targets::with_unit;
   using targets::without_fp64;
+  using enum smem::MatrixUnit;
   constexpr auto kAmd = smem::Vendor::amd;
   constexpr auto kIntel = smem::Vendor::intel;
   return {nvidia("sm_75"),
           nvidia("sm_86", 99 * kKiB),
           nvidia("sm_90", 227 * kKiB),
-          gpu("gfx90a", kAmd, 64, 1024, 64 * kKiB),
-          gpu("gfx942", kAmd, 64, 1024, 64 * kKiB),
+          with_unit(mfma, gpu("gfx90a", kAmd, 64, 1024, 64 * kKiB)),
+          with_unit(mfma_cdna3, gpu("gfx942", kAmd, 64, 1024, 64 * kKiB)),
           gpu("gfx1030", kAmd, 32, 1024, 64 * kKiB),
-          gpu("gfx1100", kAmd, 32, 1024, 64 * kKiB),
+          with_unit(wmma, gpu("gfx1100", kAmd, 32, 1024, 64 * kKiB)),
+          with_unit(wmma_rdna4, gpu("gfx1201", kAmd, 32, 1024, 64 * kKiB)),
           without_fp64(gpu("tgllp", kIntel, 16, 512, 64 * kKiB)),
-          without_fp64(gpu("dg2-g10", kIntel, 16, 1024, 64 * kKiB)),
-          gpu("pvc", kIntel, 32, 1024, 128 * kKiB),
+          with_unit(dpas8, without_fp64(gpu("dg2-g10", kIntel, 16, 1024, 64 * kKiB))),
+          with_unit(dpas16, gpu("pvc", kIntel, 32, 1024, 128 * kKiB)),
           targets::cpu()};
 }
 

@@ -31,11 +31,15 @@ class State;
 /// How a session divides data and schedules work.
 struct SessionOptions {
   /// Data is divided into blocks of at most so many elements, and into at least one block a device. 1 to
-  /// 2^26. StarPU moves whole blocks; where a device's memory is too small for all, blocks that are not in
-  /// use go to main memory. The same on all ranks.
-  std::size_t block_elements = std::size_t{1} << 26;
-  /// The scheduler of StarPU: "eager", "lws", "dmda", "random", ...; empty: "eager" where a rank has one
-  /// device, else "lws". The environment variable STARPU_SCHED has precedence.
+  /// 2^30; 0: 2^30, or as many as let twelve blocks lie in the memory of the smallest device. StarPU moves
+  /// whole blocks; where a device's memory is too small for all, blocks that are not in use go to main
+  /// memory. The same on all ranks.
+  std::size_t block_elements = 0;
+  /// Bytes of each device's memory that are used; 0: all. Three quarters are for data, the rest for work
+  /// areas of kernels. STARPU_LIMIT_OPENCL_MEM, in MiB, has precedence for the data. The same on all ranks.
+  std::size_t device_bytes = 0;
+  /// The scheduler of StarPU: "eager", "lws", "dmda", "random", ...; empty: a rank's devices each work on
+  /// blocks of their own. The environment variable STARPU_SCHED has precedence.
   std::string scheduler = {};
 };
 
@@ -86,7 +90,7 @@ struct Piece {
 /// scheduling on heterogeneous multicore architectures", CCPE 23, 2011.
 class SMEM_DISTRIBUTED_API Session {
  public:
-  /// Collective over MPI_COMM_WORLD. Starts MPI where the program has not (with MPI_THREAD_MULTIPLE, which a
+  /// Collective over MPI_COMM_WORLD. Starts MPI where the program has not (with MPI_THREAD_FUNNELED, which a
   /// program that starts it must ask for), and StarPU. MPI that the session has started ends with it, and
   /// cannot be started again in the same process. \throws Error on all ranks when a rank has no device, a
   /// device cannot be used, the options differ or are wrong, StarPU runs already or MPI cannot be used.

@@ -17,10 +17,11 @@ namespace smem::distributed {
 ///
 /// Collective, waits. Sample sort: blocks are sorted, regular samples of all are sorted on rank 0, and
 /// splitters are chosen among them. Equal keys count in the order of their places, so that splitters divide
-/// them too: a rank receives its share and at most 1/32 more of the elements, also where all keys are equal.
-/// Runs between splitters are exchanged, merged in the order of their sources, and moved to the layout of
-/// `out`. Temporary memory: about three times the rank's share. \throws Error on all ranks as smem::sort()
-/// does, or when sizes or types differ, or `keys` has no values.
+/// them too: a rank receives its share and at most 1/32 more of the elements, also where all keys are equal;
+/// of data that no device holds, whose samples have to fit one, at most half more. Runs between splitters are
+/// exchanged, merged in the order of their sources, and moved to the layout of `out`. Temporary memory: about
+/// three times the rank's share. \throws Error on all ranks as smem::sort() does, or when sizes or types
+/// differ, or `keys` has no values.
 ///
 /// W. D. Frazer and A. C. McKellar, "Samplesort: a sampling approach to minimal storage tree sorting", JACM
 /// 17, 1970; H. Shi and J. Schaeffer, "Parallel sorting by regular sampling", JPDC 14, 1992.

@@ -3,7 +3,7 @@
 /// much.
 #pragma once
 
-#include "cli/plain_kernel.hpp"
+#include "measure/plain_kernel.hpp"
 
 #include <smem/smem.hpp>
 
@@ -58,22 +58,17 @@ inline bool timed_by_events(const Context& context) {
   return context.device().type != DeviceType::cpu && (properties & CL_QUEUE_PROFILING_ENABLE) != 0;
 }
 
+/// When a command that has ended began or ended, in the device's nanoseconds.
+inline cl_ulong event_time(const cl::Event& event, cl_profiling_info what) {
+  cl_ulong time = 0;
+  check(clGetEventProfilingInfo(event(), what, sizeof time, &time, nullptr), "clGetEventProfilingInfo");
+  return time;
+}
+inline cl_ulong event_end(const cl::Event& event) { return event_time(event, CL_PROFILING_COMMAND_END); }
+
 /// Execution time of a command that has ended.
 inline double event_seconds(const cl::Event& event) {
-  cl_ulong start = 0, end = 0;
-  check(clGetEventProfilingInfo(event(), CL_PROFILING_COMMAND_START, sizeof start, &start, nullptr),
-        "clGetEventProfilingInfo");
-  check(clGetEventProfilingInfo(event(), CL_PROFILING_COMMAND_END, sizeof end, &end, nullptr),
-        "clGetEventProfilingInfo");
-  return static_cast<double>(end - start) * 1e-9;
-}
-
-/// When a command that has ended did so, in the device's nanoseconds.
-inline cl_ulong event_end(const cl::Event& event) {
-  cl_ulong end = 0;
-  check(clGetEventProfilingInfo(event(), CL_PROFILING_COMMAND_END, sizeof end, &end, nullptr),
-        "clGetEventProfilingInfo");
-  return end;
+  return static_cast<double>(event_end(event) - event_time(event, CL_PROFILING_COMMAND_START)) * 1e-9;
 }
 
 /// The yardstick of CPUs: a memcpy of 128 MiB by two threads, each one half. The size is more than a cache
@@ -123,20 +118,24 @@ class DeviceCopy {
                              "copy")),
         group_(std::min<std::size_t>(256, context.device().max_work_group)) {}
 
-  cl::Event by_driver(const cl::Buffer& from, const cl::Buffer& to, std::size_t bytes) const {
+  /// `wants_event`: else the event is empty.
+  cl::Event by_driver(const cl::Buffer& from, const cl::Buffer& to, std::size_t bytes,
+                      bool wants_event = true) const {
     cl_event event = nullptr;
-    check(clEnqueueCopyBuffer(context_.queue()(), from(), to(), 0, 0, bytes, 0, nullptr, &event),
+    check(clEnqueueCopyBuffer(context_.queue()(), from(), to(), 0, 0, bytes, 0, nullptr,
+                              wants_event ? &event : nullptr),
           "clEnqueueCopyBuffer");
     return cl::Event(event);
   }
   /// `bytes` is a multiple of kItemBytes.
-  cl::Event by_kernel(const cl::Buffer& from, const cl::Buffer& to, std::size_t bytes) const {
+  cl::Event by_kernel(const cl::Buffer& from, const cl::Buffer& to, std::size_t bytes,
+                      bool wants_event = true) const {
     const cl_ulong items = bytes / kItemBytes;
     set_arguments(kernel_(), from(), to(), items);
     const std::size_t global = (items + group_ - 1) / group_ * group_;
     cl_event event = nullptr;
     check(clEnqueueNDRangeKernel(context_.queue()(), kernel_(), 1, nullptr, &global, &group_, 0, nullptr,
-                                 &event),
+                                 wants_event ? &event : nullptr),
           "clEnqueueNDRangeKernel");
     return cl::Event(event);
   }
@@ -347,10 +346,10 @@ class Meter {
       return seconds_since(start) / static_cast<double>(launches);
     };
     const auto copy_by_driver = [&](const BufferPair& pair) {
-      return device_copy_->by_driver(pair.in, pair.out, buffers.bytes);
+      return device_copy_->by_driver(pair.in, pair.out, buffers.bytes, false);
     };
     const auto copy_by_kernel = [&](const BufferPair& pair) {
-      return device_copy_->by_kernel(pair.in, pair.out, buffers.bytes);
+      return device_copy_->by_kernel(pair.in, pair.out, buffers.bytes, false);
     };
     // A repetition takes five milliseconds, so that the wait at its end does not count.
     seconds_of(10, call);

@@ -1,0 +1,166 @@
+// Packs A and B, of elements of 1 or 4 bytes, into a buffer in which k is contiguous and all lines begin at multiples of 16 bytes: so
+// nvidia/gemm/wgmma.cl reads them, which takes such elements in no other way.
+//
+// A line of the packed matrix is a row of A or a column of B. Where k is contiguous in memory already, lines are copied from whatever
+// address they begin at. Else a group transposes a block of LINES lines by BLOCK_WORDS words of k in local memory. A word's place in
+// its line there is swizzled, so that writes and reads access all banks. The last piece of 16 bytes of a line is filled with zeros.
+//
+// Launch: GROUP work-items a group; a group for each block of A, then of B. Local memory: LINES * BLOCK_WORDS words.
+#ifndef GROUP
+#define GROUP 256  // work-items: 64, 128, 256
+#endif
+#ifndef ELEMENT_BYTES
+#define ELEMENT_BYTES 4  // 1 or 4
+#endif
+#ifndef A_TURNED
+#define A_TURNED 1  // 1: A's k is not contiguous in memory
+#endif
+#ifndef B_TURNED
+#define B_TURNED 1
+#endif
+#ifndef ALIGNMENT
+#define ALIGNMENT 1  // bytes, of each line of A and B in memory: 4, 1
+#endif
+#include "common/work_group.clh"
+
+#define LINES 128       // of a block
+#define BLOCK_WORDS 32  // of k in a block
+#define EACH (4 / ELEMENT_BYTES)  // elements of a word
+#define BLOCK_K (BLOCK_WORDS * EACH)
+
+// Of one operand: `lines` packed lines of k elements.
+typedef struct {
+  global const uchar* from;
+  ulong pitch;  // bytes
+  ulong lines, k;
+  global uint* packed;
+  ulong packed_pitch;  // words
+} operand;
+
+// Loads the aligned word at `at`; bytes beyond `end` are zeros.
+static inline uint read_word(ulong at, ulong end) {
+  if (at + 4 <= end) return *(global const uint*)at;
+  uint word = 0;
+  for (uint i = 0; i < 4; ++i)
+    if (at + i < end) word |= (uint) * (global const uchar*)(at + i) << 8 * i;
+  return word;
+}
+// Loads the first `bytes` of a word from any address, with zeros after them.
+static inline uint gather_word(ulong at, ulong bytes, ulong end) {
+  if (bytes == 0) return 0;
+  const ulong aligned = at & ~3ul;
+  const uint shift = (uint)at % 4;
+  uint word = read_word(aligned, end);
+  if (shift != 0) {
+    const uint next = aligned + 4 < end ? read_word(aligned + 4, end) : 0;
+    word = word >> 8 * shift | next << (32 - 8 * shift);
+  }
+  return bytes >= 4 ? word : word & ((1u << 8 * bytes) - 1);
+}
+static inline uint load_word(ulong at, ulong bytes, ulong end) {
+  return ALIGNMENT >= 4 && bytes >= 4 ? *(global const uint*)at : gather_word(at, bytes, end);
+}
+
+// Byte i of four words.
+static inline uint bytes_of(const uint w[4], uint i) {
+  return (w[0] >> 8 * i & 0xff) | (w[1] >> 8 * i & 0xff) << 8 | (w[2] >> 8 * i & 0xff) << 16 | (w[3] >> 8 * i & 0xff) << 24;
+}
+
+// The place of word `word` of line `line` in local memory.
+static inline uint place_of(uint line, uint word) {
+  return line * BLOCK_WORDS + (word ^ (ELEMENT_BYTES == 1 ? line / 4 : line) % BLOCK_WORDS);
+}
+
+// Reads the block at `line` and `k` into local memory, transposed: lines in memory are k.
+GROUP_FUNCTION void read_turned(const operand* x, ulong line, ulong k, local uint* block, uint item) {
+  const ulong end = (ulong)(x->from + (x->k - 1) * x->pitch + x->lines * ELEMENT_BYTES);
+#pragma unroll 4
+  for (uint i = item; i < LINES / EACH * BLOCK_WORDS; i += GROUP) {
+    const uint column = i % (LINES / EACH) * EACH, word = i / (LINES / EACH);
+    const ulong inside = line + column < x->lines ? min(x->lines - line - column, (ulong)EACH) * ELEMENT_BYTES : 0;
+    uint words[4];
+#pragma unroll
+    for (uint j = 0; j < EACH; ++j) {
+      const ulong p = k + word * EACH + j;
+      words[j] =
+          p < x->k ? load_word((ulong)(x->from + p * x->pitch + (line + column) * ELEMENT_BYTES), inside, end) : 0;
+    }
+#if ELEMENT_BYTES == 4
+    block[place_of(column, word)] = words[0];
+#else
+#pragma unroll
+    for (uint j = 0; j < 4; ++j) block[place_of(column + j, word)] = bytes_of(words, j);
+#endif
+  }
+}
+
+// Writes the block from local memory, or from memory as it lies there: 4 words of a line at a time.
+GROUP_FUNCTION void write_block(const operand* x, ulong line, ulong k, const int turned, local const uint* block, uint item) {
+  const ulong end = (ulong)(x->from + (x->lines - 1) * x->pitch + x->k * ELEMENT_BYTES);
+#pragma unroll 4
+  for (uint i = item; i < LINES * BLOCK_WORDS / 4; i += GROUP) {
+    // 8 pieces of 4 lines for 32 work-items: lines whose words are swizzled differently.
+    const uint piece = i % 8, rest = i / 8;
+    const uint down = ELEMENT_BYTES == 1 ? rest / 16 * 16 + rest % 4 * 4 + rest / 4 % 4 : rest;
+    const ulong first = k + piece * (4 * EACH);
+    if (line + down < x->lines && first < x->k) {
+      uint words[4];
+#pragma unroll
+      for (uint j = 0; j < 4; ++j) {
+        if (turned) {
+          words[j] = block[place_of(down, piece * 4 + j)];
+        } else {
+          const ulong p = first + j * EACH, bytes = p < x->k ? min(x->k - p, (ulong)EACH) * ELEMENT_BYTES : 0;
+          words[j] = load_word((ulong)(x->from + (line + down) * x->pitch + p * ELEMENT_BYTES), bytes, end);
+        }
+      }
+      *(global uint4*)(x->packed + (line + down) * x->packed_pitch + first / EACH) =
+          (uint4)(words[0], words[1], words[2], words[3]);
+    }
+  }
+}
+
+// Groups that have a block of the operand.
+static inline ulong blocks_of(const operand* x) {
+  return (x->lines + LINES - 1) / LINES * ((x->k + BLOCK_K - 1) / BLOCK_K);
+}
+
+GROUP_FUNCTION void turn(const operand* x, ulong number, const int turned, local uint* block, uint item) {
+  const ulong down = (x->lines + LINES - 1) / LINES;
+  const ulong line = number % down * LINES, k = number / down * BLOCK_K;
+  if (turned) {
+    read_turned(x, line, k, block, item);
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  write_block(x, line, k, turned, block, item);
+}
+
+static inline operand operand_of(global const uchar* from, ulong offset, ulong pitch, ulong lines, ulong along, const int turned,
+                                 global uint* packed, ulong at, ulong packed_pitch) {
+  operand x;
+  x.from = from + offset * ELEMENT_BYTES;
+  x.pitch = pitch * ELEMENT_BYTES;
+  x.lines = turned ? along : lines, x.k = turned ? lines : along;
+  x.packed = packed + at / EACH;
+  x.packed_pitch = packed_pitch / EACH;
+  return x;
+}
+
+// The arguments of nvidia/gemm/pack.cl, of one matrix each: `lines` that are contiguous in memory, of `along` elements; 0 of a factor
+// that is not packed.
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void gemm_turn(
+    global const uchar* restrict a, ulong a_offset, ulong a_pitch, ulong a_stride, ulong a_lines, ulong a_along,
+    ulong a_matrices, global const uchar* restrict b, ulong b_offset, ulong b_pitch, ulong b_stride, ulong b_lines,
+    ulong b_along, ulong b_matrices, global uint* packed, ulong packed_a, ulong packed_a_pitch, ulong packed_b,
+    ulong packed_b_pitch) {
+  local uint block[LINES * BLOCK_WORDS];
+  const uint item = get_local_id(0);
+  const operand of_a = operand_of(a, a_offset, a_pitch, a_lines, a_along, A_TURNED, packed, packed_a, packed_a_pitch);
+  const operand of_b = operand_of(b, b_offset, b_pitch, b_lines, b_along, B_TURNED, packed, packed_b, packed_b_pitch);
+  const ulong number = get_group_id(0), of_a_all = a_matrices > 0 ? blocks_of(&of_a) : 0;
+  if (number < of_a_all)
+    turn(&of_a, number, A_TURNED, block, item);
+  else if (b_matrices > 0)
+    turn(&of_b, number - of_a_all, B_TURNED, block, item);
+}

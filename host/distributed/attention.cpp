@@ -1,0 +1,145 @@
+// Attention: blocks of queries, keys and values on all ranks.
+#include <smem/distributed/attention.hpp>
+
+#include "distributed/checks.hpp"
+#include "distributed/handles.hpp"
+#include "distributed/moves.hpp"
+
+#include <smem/attention.hpp>
+
+#include <algorithm>
+
+namespace smem::distributed {
+
+namespace {
+
+using namespace detail;
+
+constexpr const char* kOperation = "distributed::attention";
+
+std::string shape_of(const Rows& rows) {
+  return std::to_string(rows.rows()) + " x " + std::to_string(rows.row_elements());
+}
+
+/// All rows of all ranks, on this one, where it has queries. Every rank calls it.
+Temporary gathered(State& state, const Rows& rows, const Rows& queries) {
+  const std::size_t row_bytes = rows.row_elements() * rows.type().bytes;
+  Temporary all;
+  for (int rank = 0; rank < state.ranks(); ++rank) {
+    if (queries.layout().rows[static_cast<std::size_t>(rank)] == 0) continue;
+    if (rank == state.rank()) {
+      all = Temporary(rows.elements(), rows.type().bytes);
+      touch(state, all.handle());
+    }
+    for (const Block& block : rows.blocks()) {
+      const std::size_t bytes = block.rows * row_bytes;
+      move(state, {block.rank, block.handle, 0, bytes},
+           {rank, rank == state.rank() ? all.handle() : nullptr, block.first * row_bytes, bytes}, 1, bytes);
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+void attention(const Rows& q, const Rows& k, const Rows& v, Rows& out, const SequenceAttention& how) {
+  State& state = q.session().state();
+  const std::size_t heads = how.heads, key_heads = how.key_heads == 0 ? heads : how.key_heads;
+  const auto check = [&](Signature& signature) {
+    signature.add(heads).add(key_heads).add(how.scale).add(how.causal).add(how.left).add(how.sinks);
+    signature.add(how.soft_cap);
+    check_input(kOperation, "q", state, q, signature);
+    check_input(kOperation, "k", state, k, signature);
+    check_input(kOperation, "v", state, v, signature);
+    check_output(kOperation, "out", state, out, signature);
+    if (&out == &q || &out == &k || &out == &v)
+      refuse(kOperation, "out", "other data than inputs", "one of them");
+    if (heads == 0 || heads % key_heads != 0) {
+      refuse(kOperation, "how.heads", "a multiple of how.key_heads",
+             std::to_string(heads) + " and " + std::to_string(key_heads));
+    }
+    if (!q.type().scalar || !(k.type() == q.type()) || !(v.type() == q.type())) {
+      refuse(kOperation, "k", "numbers of the type of q, as v", "others");
+    }
+    if (!(out.type() == q.type()) && !(out.type() == ElementType(Scalar::float32))) {
+      refuse(kOperation, "out", "the type of q, or float32", "another type");
+    }
+    const std::size_t size = q.row_elements() / heads;
+    if (size == 0 || q.row_elements() % heads != 0) {
+      refuse(kOperation, "q", "rows of " + std::to_string(heads) + " heads", shape_of(q));
+    }
+    if (k.row_elements() != key_heads * size) {
+      refuse(kOperation, "k", "rows of " + std::to_string(key_heads * size) + " elements", shape_of(k));
+    }
+    if (v.rows() != k.rows() || v.row_elements() == 0 || v.row_elements() % key_heads != 0) {
+      refuse(kOperation, "v", std::to_string(k.rows()) + " rows of " + std::to_string(key_heads) + " heads",
+             shape_of(v));
+    }
+    if (out.layout().rows != q.layout().rows || out.row_elements() != v.row_elements() / key_heads * heads) {
+      refuse(kOperation, "out",
+             std::to_string(q.rows()) + " rows of " + std::to_string(v.row_elements() / key_heads * heads) +
+                 " elements, in the layout of q",
+             shape_of(out));
+    }
+    if (how.causal && q.rows() != k.rows()) {
+      refuse(kOperation, "how.causal", "as many queries as keys", shape_of(q) + " and " + shape_of(k));
+    }
+    if (!how.causal && (how.left != AttentionWindow::kAll || how.sinks != 0)) {
+      refuse(kOperation, "how.left", "a window of causal attention", "one without causal");
+    }
+    const std::size_t bytes = (k.elements() + v.elements()) * q.type().bytes;
+    if (bytes > state.device_bytes() / 2 || std::max(k.elements(), v.elements()) > UINT32_MAX) {
+      refuse(kOperation, "k",
+             "keys and values of at most " + std::to_string(state.device_bytes() / 2) +
+                 " bytes, half of a device",
+             std::to_string(bytes) + " bytes");
+    }
+  };
+  state.collective(kOperation, check, [&] {
+    const ElementType type = q.type(), result = out.type();
+    const std::size_t size = q.row_elements() / heads, value_size = v.row_elements() / key_heads;
+    const Temporary keys = gathered(state, k, q), values = gathered(state, v, q);
+    for (const Block& to : out.blocks()) {
+      if (to.handle == nullptr) continue;
+      touch(state, to.handle);
+      // Rows of q and out have different lengths, so that their blocks may differ: by the common parts.
+      for (const Block& from : q.blocks()) {
+        const std::size_t first = std::max(from.first, to.first),
+                          end = std::min(from.first + from.rows, to.first + to.rows);
+        if (from.handle == nullptr || first >= end) continue;
+        // The last of these queries is aligned with the last of the keys that are given.
+        const std::size_t given = how.causal ? end : k.rows();
+        std::vector<Argument> arguments = {{to.handle, Access::update}, {from.handle, Access::read}};
+        if (keys.handle() != nullptr) arguments.push_back({keys.handle(), Access::read});
+        if (values.handle() != nullptr) arguments.push_back({values.handle(), Access::read});
+        state.submit("attention", arguments, [=](const Context& context, std::span<const Piece> pieces) {
+          const auto view = [](const Piece& piece, const ElementType& of, const HeadsShape& shape,
+                               std::size_t before) {
+            return std::pair(shape, tokens_before_heads(
+                                        shape, piece.vector(of).offset + before * shape.heads * shape.size));
+          };
+          // Without keys any memory does.
+          const Piece &of_keys = pieces.size() == 4 ? pieces[2] : pieces[1],
+                      &of_values = pieces.size() == 4 ? pieces[3] : pieces[1];
+          const auto [q_shape, q_layout] =
+              view(pieces[1], type, {1, heads, end - first, size}, first - from.first);
+          const auto [k_shape, k_layout] = view(of_keys, type, {1, key_heads, given, size}, 0);
+          const auto [v_shape, v_layout] = view(of_values, type, {1, key_heads, given, value_size}, 0);
+          const auto [out_shape, out_layout] =
+              view(pieces[0], result, {1, heads, end - first, value_size}, first - to.first);
+          smem::attention(context, ConstHeads(pieces[1].buffer, type, q_shape, q_layout),
+                          ConstHeads(of_keys.buffer, type, k_shape, k_layout),
+                          ConstHeads(of_values.buffer, type, v_shape, v_layout),
+                          Heads(pieces[0].buffer, result, out_shape, out_layout),
+                          {.scale = how.scale,
+                           .causal = how.causal,
+                           .window = {.left = how.left, .sinks = how.sinks},
+                           .soft_cap = how.soft_cap});
+        });
+      }
+    }
+    out.set_has_values();
+  });
+}
+
+}  // namespace smem::distributed

@@ -1,0 +1,256 @@
+// The model of distributed calls: phases from sizes and rates.
+#include <smem/distributed/plan.hpp>
+
+#include <smem/error.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace smem::distributed {
+
+namespace {
+
+constexpr const char* kOperation = "distributed::plan";
+constexpr double kSamplesOfBlock = 64;  // as sort takes them, for each block
+constexpr double kAgreements = 3;       // collectives of a few bytes that every call makes
+constexpr double kPanelRows = 1024;     // of B that go round the ring of gemm at a time
+
+/// Computes phases.
+class Model {
+ public:
+  Model(const PlanProblem& problem, std::size_t ranks, const MachineRates& rates)
+      : p_(problem), r_(rates), ranks_(static_cast<double>(ranks)) {}
+
+  std::vector<PlanPhase> phases() const {
+    std::vector<PlanPhase> all;
+    const std::string& name = p_.operation;
+    if (name == "reduce" || name == "histogram" || name == "top_k") {
+      all.push_back(local("read the blocks", share() / r_.copy));
+      all.push_back(gather("combine what they found", name == "histogram" ? 2048
+                                                      : name == "top_k"   ? 12288
+                                                                          : 8));
+    } else if (name == "inclusive_scan") {
+      if (ranks_ > 1) {
+        all.push_back(local("reduce the blocks", share() / r_.copy));
+        all.push_back(gather("gather the totals", 16));
+      }
+      all.push_back(local("scan from what is before", 2 * share() / r_.copy));
+    } else if (name == "transpose") {
+      all.push_back(exchanged("transpose tiles, exchange them", 2 * share() / r_.copy,
+                              share() * (ranks_ - 1) / ranks_, ranks_ - 1, true));
+      if (ranks_ > 1)
+        all.push_back(local("put the others' tiles in place", 2 * share() * (ranks_ - 1) / ranks_ / r_.copy));
+    } else if (name == "gemm") {
+      gemm(all);
+    } else if (name == "sort") {
+      sort(all);
+    } else {
+      heat(all);
+    }
+    all.push_back(gather("agree on call and success", 0));
+    return all;
+  }
+
+ private:
+  double elements() const {
+    return static_cast<double>(p_.rows) * static_cast<double>(p_.cols) * static_cast<double>(p_.depth);
+  }
+  double bytes() const { return elements() * static_cast<double>(p_.element_bytes); }
+  double share() const { return bytes() / ranks_; }
+
+  PlanPhase local(std::string what, double seconds) const { return {std::move(what), seconds + r_.call, 0}; }
+
+  /// `sent` bytes in so many messages, while as many arrive: through main memory on both sides.
+  PlanPhase exchanged(std::string what, double compute, double sent, double messages, bool overlaps) const {
+    PlanPhase phase{std::move(what), compute + r_.call, 0, overlaps};
+    if (ranks_ > 1) {
+      phase.exchange = messages * r_.latency + sent / r_.network + 2 * sent / r_.host_link;
+      phase.bytes = static_cast<std::uint64_t>(sent);
+      phase.messages = static_cast<std::uint64_t>(messages);
+    }
+    return phase;
+  }
+
+  /// An allgather of `bytes` of each rank, or, of none, the collectives of every call.
+  PlanPhase gather(std::string what, double bytes) const {
+    PlanPhase phase{std::move(what)};
+    if (ranks_ > 1) {
+      const double rounds = std::ceil(std::log2(ranks_)) * (bytes == 0 ? kAgreements : 1);
+      phase.exchange = rounds * r_.latency + bytes * (ranks_ - 1) / r_.network;
+      phase.bytes = static_cast<std::uint64_t>(bytes * (ranks_ - 1));
+      phase.messages = static_cast<std::uint64_t>(rounds);
+    }
+    return phase;
+  }
+
+  void gemm(std::vector<PlanPhase>& all) const {
+    const double m = static_cast<double>(p_.rows), n = static_cast<double>(p_.cols),
+                 k = static_cast<double>(p_.depth), b_bytes = k * n * static_cast<double>(p_.element_bytes);
+    const double panels = std::max(ranks_, std::ceil(k / kPanelRows));
+    // The first panel goes round before the last rank can begin.
+    if (ranks_ > 1) {
+      PlanPhase first{"the first panel of B goes round"};
+      const double panel = b_bytes / panels;
+      first.exchange = (ranks_ - 1) * (r_.latency + panel / r_.network) + 2 * panel / r_.host_link;
+      all.push_back(first);
+    }
+    PlanPhase rest =
+        exchanged("multiply panels while the next ones come", 2 * m * n * k / ranks_ / r_.operations,
+                  b_bytes * (ranks_ - 1) / ranks_, panels, true);
+    if (ranks_ > 1) rest.compute += panels * r_.call;
+    all.push_back(rest);
+  }
+
+  void sort(std::vector<PlanPhase>& all) const {
+    const double keys = elements() / ranks_, size = static_cast<double>(p_.element_bytes) / 4;
+    all.push_back(local("sort the blocks", keys * size / r_.sorted));
+    if (ranks_ == 1) return;
+    const double samples = std::min(kSamplesOfBlock * ranks_, keys);
+    PlanPhase splitters =
+        gather("choose splitters among samples", samples * static_cast<double>(p_.element_bytes));
+    splitters.compute = samples * ranks_ / r_.sorted + 4 * r_.call;
+    all.push_back(splitters);
+    all.push_back(exchanged("cut into runs, exchange them", 2 * share() / r_.copy,
+                            share() * (ranks_ - 1) / ranks_, ranks_ - 1, true));
+    all.push_back(local("merge runs, put them in place",
+                        (std::ceil(std::log2(ranks_)) + 1) * 2 * share() / r_.copy + ranks_ * r_.call));
+  }
+
+  void heat(std::vector<PlanPhase>& all) const {
+    const double planes = p_.depth > 1 ? static_cast<double>(p_.depth) : static_cast<double>(p_.rows);
+    const double plane = elements() / planes, own = planes / ranks_;
+    const double per_halo = static_cast<double>(std::min(p_.steps_per_halo, p_.steps)),
+                 exchanges = std::ceil(static_cast<double>(p_.steps) / per_halo);
+    // Halos are computed too; more than the neighbours have is not.
+    const double halo = ranks_ > 1 ? std::min(per_halo, planes) : 0;
+    const double cells = (own + std::min(2 * halo, planes - own)) * plane * static_cast<double>(p_.steps);
+    PlanPhase phase =
+        exchanged("steps of the inner rows while halos come", cells / r_.cells,
+                  ranks_ > 1 ? 2 * halo * plane * static_cast<double>(p_.element_bytes) * exchanges : 0,
+                  2 * exchanges, true);
+    phase.compute += exchanges * r_.call;
+    all.push_back(phase);
+  }
+
+  const PlanProblem& p_;
+  const MachineRates& r_;
+  double ranks_;
+};
+
+double seconds_of(const std::vector<PlanPhase>& phases) {
+  double sum = 0;
+  for (const PlanPhase& phase : phases)
+    sum += phase.seconds();
+  return sum;
+}
+
+void require_positive(const char* argument, double value) {
+  if (value > 0 && std::isfinite(value)) return;
+  throw Error({.operation = kOperation,
+               .argument = argument,
+               .expected = "a positive number",
+               .got = std::to_string(value)});
+}
+
+std::string text_of(const char* format, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+std::string time_text(double seconds) {
+  return seconds >= 1      ? text_of("%.3g s", seconds)
+         : seconds >= 1e-3 ? text_of("%.3g ms", seconds * 1e3)
+                           : text_of("%.3g us", seconds * 1e6);
+}
+
+std::string size_text(double bytes) {
+  return bytes >= 1e9   ? text_of("%.3g GB", bytes * 1e-9)
+         : bytes >= 1e6 ? text_of("%.3g MB", bytes * 1e-6)
+         : bytes >= 1e3 ? text_of("%.3g kB", bytes * 1e-3)
+                        : text_of("%.0f bytes", bytes);
+}
+
+}  // namespace
+
+PlanProblem PlanProblem::grown(std::size_t ranks) const {
+  PlanProblem larger = *this;
+  (depth > 1 && operation == "heat" ? larger.depth : larger.rows) *= ranks;
+  return larger;
+}
+
+const std::vector<std::string_view>& planned_operations() {
+  static const std::vector<std::string_view> names = {"reduce",    "inclusive_scan", "histogram", "top_k",
+                                                      "transpose", "gemm",           "sort",      "heat"};
+  return names;
+}
+
+DistributedPlan plan(const PlanProblem& problem, std::size_t ranks, const MachineRates& rates) {
+  const auto& names = planned_operations();
+  if (std::find(names.begin(), names.end(), problem.operation) == names.end()) {
+    std::string known;
+    for (const std::string_view name : names)
+      known += (known.empty() ? "" : ", ") + std::string(name);
+    throw Error(
+        {.operation = kOperation, .argument = "operation", .expected = known, .got = problem.operation});
+  }
+  for (const auto& [name, size] : {std::pair{"rows", problem.rows},
+                                   {"cols", problem.cols},
+                                   {"depth", problem.depth},
+                                   {"element_bytes", problem.element_bytes},
+                                   {"steps", problem.steps},
+                                   {"steps_per_halo", problem.steps_per_halo},
+                                   {"ranks", ranks}})
+    require_positive(name, static_cast<double>(size));
+  for (const auto& [name, rate] : {std::pair{"rates.copy", rates.copy},
+                                   {"rates.operations", rates.operations},
+                                   {"rates.sorted", rates.sorted},
+                                   {"rates.cells", rates.cells},
+                                   {"rates.host_link", rates.host_link},
+                                   {"rates.network", rates.network},
+                                   {"rates.latency", rates.latency},
+                                   {"rates.call", rates.call}})
+    require_positive(name, rate);
+  DistributedPlan made{problem, ranks, Model(problem, ranks, rates).phases()};
+  made.seconds = seconds_of(made.phases);
+  made.seconds_of_one = seconds_of(Model(problem, 1, rates).phases());
+  for (const PlanPhase& phase : made.phases) {
+    made.bytes += phase.bytes;
+    made.messages += phase.messages;
+    made.exchange += phase.exchange;
+    made.hidden += phase.hidden();
+  }
+  return made;
+}
+
+std::string explain(const DistributedPlan& plan, const MachineRates& rates) {
+  const PlanProblem& p = plan.problem;
+  std::string text = "distributed " + p.operation + ": " + std::to_string(p.rows);
+  if (p.cols > 1 || p.depth > 1) text += " x " + std::to_string(p.cols);
+  if (p.depth > 1) text += " x " + std::to_string(p.depth);
+  text += ", elements of " + std::to_string(p.element_bytes) + " bytes, on " + std::to_string(plan.ranks) +
+          (plan.ranks == 1 ? " rank\n" : " ranks\n");
+  for (const PlanPhase& phase : plan.phases) {
+    text += "  " + phase.what + ": " + time_text(phase.seconds());
+    if (phase.compute > 0) text += "; computes " + time_text(phase.compute);
+    if (phase.exchange > 0) {
+      text += "; exchanges " + size_text(static_cast<double>(phase.bytes)) + " in " +
+              std::to_string(phase.messages) + " messages, " + time_text(phase.exchange) + ", of which " +
+              time_text(phase.hidden()) + " are hidden";
+    }
+    text += "\n";
+  }
+  text +=
+      "  together " + time_text(plan.seconds) + "; one rank " + time_text(plan.seconds_of_one) + ": " +
+      text_of("%.2f times", plan.speedup()) + " as fast, efficiency " + text_of("%.2f", plan.efficiency()) +
+      "\n  a rank sends at most " + size_text(static_cast<double>(plan.bytes)) + "; hidden " +
+      text_of("%.0f %%", plan.exchange > 0 ? 100 * plan.hidden / plan.exchange : 0) + " of " +
+      time_text(plan.exchange) + "\n  " + (rates.is_measured ? "measured" : "assumed") + " rates: memory " +
+      size_text(rates.copy) + "/s, products " + text_of("%.4g", rates.operations * 1e-9) +
+      " GFLOP/s, device to host " + size_text(rates.host_link) + "/s, between ranks " +
+      size_text(rates.network) + "/s and " + time_text(rates.latency) + "\n";
+  return text;
+}
+
+}  // namespace smem::distributed

@@ -1,0 +1,36 @@
+/// Descriptions of the distributed operations, from which the program's benchmarks and plans are made.
+#pragma once
+
+#include <smem/distributed/plan.hpp>
+#include <smem/distributed/session.hpp>
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smem::distributed::program {
+
+/// A problem with its data, on all ranks.
+struct Prepared {
+  std::function<void()> call;                    ///< the distributed call; collective
+  std::function<void(const Context&)> one;       ///< the same of all data on one device; enqueues it
+  std::function<bool(const Context&)> is_right;  ///< collective: whether both gave the same, or nearly
+};
+
+struct Operation {
+  std::string_view name;  ///< as planned_operations() has it
+  std::string_view summary;
+  PlanProblem small, usual;                       ///< of benchmarks: for a CPU, and for a GPU
+  double work(const PlanProblem& problem) const;  ///< bytes of the data, or operations of a product
+  std::string_view unit() const { return name == "gemm" ? "GFLOP/s" : "GB/s"; }
+  std::function<Prepared(const Session& session, const PlanProblem& problem)> prepare;
+};
+
+const std::vector<Operation>& operations();
+/// Null where there is none of the name.
+const Operation* find(std::string_view name);
+/// As "4096 x 4096".
+std::string text_of(const PlanProblem& problem);
+
+}  // namespace smem::distributed::program

@@ -1,0 +1,92 @@
+/// smem: what a distributed call exchanges, and what it would take on any number of ranks. Computed from
+/// rates, so that it needs neither the ranks nor a device.
+#pragma once
+
+#include <smem/distributed/session.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smem::distributed {
+
+/// What one rank's device and its links do in a second. `is_measured`: on the machine at hand, not assumed.
+struct MachineRates {
+  double copy = 1e12;         ///< bytes of the device's memory, read and written
+  double operations = 10e12;  ///< multiplications and additions of a product
+  double sorted = 1e9;        ///< keys of 4 bytes that are sorted
+  double cells = 5e10;        ///< cells of a grid that make a step of heat
+  double host_link = 20e9;    ///< bytes between device and main memory, one way
+  double network = 10e9;      ///< bytes between two ranks, one way
+  double latency = 5e-6;      ///< seconds of a message without bytes
+  double call = 20e-6;        ///< seconds of a task without work
+  bool is_measured = false;   ///< else assumed
+};
+
+/// Sizes of a distributed call.
+struct PlanProblem {
+  std::string operation;  ///< "gemm", "transpose", "sort", ...
+  std::size_t rows = 1, cols = 1,
+              depth = 1;           ///< of vectors rows alone; of products m, n, k; of grids planes last
+  std::size_t element_bytes = 4;   ///< of an element
+  std::size_t steps = 1;           ///< of heat
+  std::size_t steps_per_halo = 8;  ///< of heat
+  /// The same for a machine that is so many times larger: the problem of weak scaling.
+  SMEM_DISTRIBUTED_API PlanProblem grown(std::size_t ranks) const;
+};
+
+/// A phase of a call, on the rank that takes longest.
+struct PlanPhase {
+  std::string what;         ///< "sort the blocks"
+  double compute = 0;       ///< seconds of its devices
+  double exchange = 0;      ///< seconds of messages, with the way from and to the devices
+  bool overlaps = false;    ///< whether the exchange goes on under the computation
+  std::uint64_t bytes = 0;  ///< that the rank sends
+  std::uint64_t messages = 0;
+  double seconds() const { return overlaps ? (compute > exchange ? compute : exchange) : compute + exchange; }
+  /// Seconds of the exchange that cost nothing.
+  double hidden() const { return compute + exchange - seconds(); }
+};
+
+/// A distributed call.
+struct DistributedPlan {
+  PlanProblem problem;
+  std::size_t ranks = 1;
+  std::vector<PlanPhase> phases;
+  double seconds = 0;          ///< predicted
+  double seconds_of_one = 0;   ///< of one rank that has all data
+  std::uint64_t bytes = 0;     ///< that a rank sends, at most
+  std::uint64_t messages = 0;  ///< that a rank sends, at most
+  double exchange = 0;         ///< seconds
+  double hidden = 0;           ///< seconds of these
+  double speedup() const { return seconds > 0 ? seconds_of_one / seconds : 0; }
+  double efficiency() const { return speedup() / static_cast<double>(ranks); }
+};
+
+/// The operations that plan() knows.
+SMEM_DISTRIBUTED_API const std::vector<std::string_view>& planned_operations();
+
+/// The plan of a call on so many ranks of one device each, by even blocks. \throws Error naming the argument
+/// when the operation is not known, or a size or a rate is not positive.
+///
+/// The model is that of Hockney: a message of b bytes takes latency + b / bandwidth; a rank sends and
+/// receives at the same time. Kernels take the bytes or operations of their problem at the measured rates.
+///
+/// R. W. Hockney, "The communication challenge for MPP: Intel Paragon and Meiko CS-2", Parallel Computing 20,
+/// 1994.
+SMEM_DISTRIBUTED_API DistributedPlan plan(const PlanProblem& problem, std::size_t ranks,
+                                          const MachineRates& rates);
+
+/// Collective. The rates of the slowest rank, with small problems: about a second. Of one rank the network is
+/// assumed to be as fast as its memory is copied by the host.
+SMEM_DISTRIBUTED_API MachineRates measure_machine(const Session& session);
+
+/// Bytes that this rank has sent so far, without collectives of few bytes.
+SMEM_DISTRIBUTED_API std::uint64_t sent_bytes(const Session& session);
+
+/// In words: phases, what they exchange, what is hidden.
+SMEM_DISTRIBUTED_API std::string explain(const DistributedPlan& plan, const MachineRates& rates);
+
+}  // namespace smem::distributed

@@ -1,0 +1,123 @@
+// Kernels for NVIDIA's matrix units, run on any device: their instructions are emulated in plain OpenCL C,
+// which defines the layout of the registers.
+#include <smem/smem.hpp>
+
+#include "support/targets.hpp"
+#include "support/turn.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+using smem::Scalar;
+
+namespace {
+
+/// A packed or a padded matrix of whole numbers.
+template <class T>
+struct Numbers {
+  Numbers(std::size_t rows, std::size_t cols, bool is_padded, unsigned seed)
+      : offset(is_padded ? 1 : 0), pitch(is_padded ? cols + 3 : cols), all(offset + rows * pitch, T{}) {
+    for (std::size_t i = 0; i < all.size(); ++i)
+      all[i] = T(static_cast<float>((i * 7919 + seed * 31) % 13) - 6);
+  }
+  T& at(std::size_t row, std::size_t col) { return all[offset + row * pitch + col]; }
+  std::size_t offset, pitch;
+  std::vector<T> all;
+};
+
+/// Runs a plan's own launch on a device that it was not made for. `Value`: of sums and C.
+template <class T, class Value>
+void check(const smem::Context& context, const smem::Plan& plan, const smem::GemmProblem& p, bool is_padded) {
+  Numbers<T> a(p.a_along_k ? p.m : p.k, p.a_along_k ? p.k : p.m, is_padded, 1),
+      b(p.b_along_k ? p.n : p.k, p.b_along_k ? p.k : p.n, is_padded, 2);
+  Numbers<Value> c(p.m, p.n, is_padded, 3);
+  Numbers<Value> expected = c;
+  for (std::size_t i = 0; i < p.m; ++i)
+    for (std::size_t j = 0; j < p.n; ++j) {
+      double sum = 0;
+      for (std::size_t x = 0; x < p.k; ++x)
+        sum += static_cast<double>(static_cast<float>(p.a_along_k ? a.at(i, x) : a.at(x, i))) *
+               static_cast<double>(static_cast<float>(p.b_along_k ? b.at(j, x) : b.at(x, j)));
+      expected.at(i, j) = static_cast<Value>(-2 * sum + static_cast<double>(c.at(i, j)));
+    }
+  auto defines = plan.defines;
+  defines.emplace_back("EMULATED", 1);
+  const smem::Kernel kernel = context.build({.source = "#include \"" + plan.kernel_file + "\"\n",
+                                             .entry_point = plan.entry_point,
+                                             .defines = defines});
+  const smem::Array<T> a_array(context, a.all), b_array(context, b.all);
+  const smem::Array<Value> c_array(context, c.all);
+  const auto n = [](std::size_t x) { return static_cast<cl_ulong>(x); };
+  kernel({.global = plan.global, .work_group = plan.work_group}, a_array, n(a.offset), n(a.pitch), n(0),
+         b_array, n(b.offset), n(b.pitch), n(0), c_array, n(c.offset), n(c.pitch), n(0), n(p.m), n(p.n),
+         n(p.k), n(1), Value{-2}, Value{1}, c_array, n(0), n(0), n(0), n(0), c_array, n(0), c_array, n(0),
+         n(0), n(0), Value{1}, cl_uint{1}, n(p.k), c_array, c_array);
+  INFO(p.m, " x ", p.n, " x ", p.k, ", A along k ", p.a_along_k, ", B along k ", p.b_along_k, ", padded ",
+       is_padded, ", tile ", plan.tile_rows, " x ", plan.tile_cols);
+  CHECK(c_array.to_host() == expected.all);
+}
+
+smem::GemmProblem problem_of(Scalar in, std::size_t m, std::size_t n, std::size_t k, std::size_t order) {
+  smem::GemmProblem p;
+  p.m = m;
+  p.n = n;
+  p.k = k;
+  p.in = in;
+  p.out = in == Scalar::float64 ? in : Scalar::float32;
+  p.a_along_k = order % 2 == 0;
+  p.b_along_k = order / 2 % 2 == 0;
+  p.reads_c = true;
+  return p;
+}
+
+bool has_room(const smem::Context& context) { return context.device().local_bytes >= std::size_t{64} << 10; }
+
+}  // namespace
+
+TEST_CASE("gemm: matrix units for double, emulated") {
+  const smem::Context context;
+  if (!context.device().fp64 || !has_room(context)) return;
+  const smem::Device hopper = test::target("sm_90");
+  std::size_t ran = 0;
+  // The smallest tile, of both layouts of both factors, with copies of one number and of two: PoCL takes
+  // seconds for each program.
+  for (const std::size_t order : {0, 3}) {
+    if (!test::has_turn(order, 2)) continue;
+    smem::GemmProblem p = problem_of(Scalar::float64, order == 0 ? 37 : 34, order == 0 ? 71 : 38, 50, order);
+    p.a_alignment = p.b_alignment = p.c_alignment = order == 0 ? 8 : 16;
+    for (const smem::GemmCandidate& one : smem::gemm_candidates(hopper, p, "mma")) {
+      if (one.plan.items_per_work_item > 8 || one.plan.counters) continue;
+      check<double, double>(context, one.plan, p, order == 0);
+      ++ran;
+    }
+  }
+  CHECK(ran == (test::turn_of_run() ? 1 : 2));
+}
+
+TEST_CASE("gemm: a thin and a wide factor by matrix units, emulated") {
+  const smem::Context context;
+  if (!has_room(context)) return;
+  smem::Device hopper = test::target("sm_90");
+  hopper.compute_units = 1;  // whose sums are in one part
+  std::size_t ran = 0;
+  // A thin A with B across k, and a thin B with A along k.
+  for (const std::size_t order : {0, 6}) {
+    if (!test::has_turn(order / 6, 2)) continue;
+    const bool is_wide = order / 4 != 0;
+    // The wider factor has rows at multiples of 16 bytes.
+    smem::GemmProblem p = problem_of(Scalar::half, is_wide ? 11 : 136, is_wide ? 136 : 11, 600, order);
+    p.a_alignment = is_wide ? 2 : 16;
+    p.b_alignment = is_wide ? 16 : 2;
+    for (const smem::GemmCandidate& one : smem::gemm_candidates(hopper, p, "skinny")) {
+      if (one.plan.counters) continue;
+      check<smem::half, float>(context, one.plan, p, false);
+      ++ran;
+    }
+  }
+  CHECK(ran == (test::turn_of_run() ? 1 : 2));
+}
