@@ -21,7 +21,7 @@ TEST_CASE("softmax_columns: plans for devices that are not here") {
   CHECK(plan_of("sm_90", 128, 1000000).tile_cols == 32);
   CHECK(plan_of("sm_90", 4096, 16384).variant == "tiled");
   CHECK(plan_of("sm_90", 4096, 16384).tile_cols == 8);  // what local memory holds
-  CHECK(plan_of("sm_90", 16384, 16384).variant == "online");
+  CHECK(plan_of("sm_90", 16384, 16384).variant == "together");
   CHECK(plan_of("sm_90", 1 << 20, 16).variant == "split");
   CHECK(plan_of("gfx90a", 100, 8192).variant == "tiled");
   CHECK(plan_of("cpu", 1000, 8192).variant == "cpu");

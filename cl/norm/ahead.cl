@@ -42,68 +42,6 @@ static inline void keep_weights(local weight_pack* to, global const WEIGHT* from
 }
 #endif
 
-#if COPY_ASYNC && PACK >= 4 && WEIGHT_IS_ELEMENT && !KEEP_WEIGHTS && (HAS_WEIGHT || HAS_BIAS)
-#define SHIFTS_WEIGHTS 1
-#if PACK == 8
-static inline uint word_of(raw_element raw) { return raw; }
-#else
-static inline uint word_of(raw_element raw) { return as_uint(raw); }
-#endif
-// Weights or biases [i, i + PACK) of packs that are not aligned as those of the row: each lane of a warp has the aligned pack in which its own
-// begins, and has the rest from the next lane. All work-items of the warp call it, with neighbouring packs.
-static inline packed_vector load_shifted(global const ELEMENT* w, ulong offset, int i, int cols, uint lane) {
-  const int apart = (int)((offset + (ulong)(long)i) % PACK);  // the same in all lanes
-  uint words[8];
-#pragma unroll
-  for (int k = 0; k < 8; k += 4) {
-    const int first = i - apart + k / 4 * PACK;
-    if (k > 0 && lane != 31) continue;
-    uint4 four = 0;
-    if (first >= 0 && first <= cols - PACK) {
-      four = *(global const uint4*)(w + offset + first);
-    } else {
-#pragma unroll
-      for (int e = 0; e < PACK; ++e) {
-        uint word = 0;
-        if (first + e >= 0 && first + e < cols) word = word_of(((global const raw_element*)w)[offset + first + e]);
-        word <<= PACK == 8 ? e % 2 * 16 : 0;
-        const int place = e * 4 / PACK;
-        if (place == 0) four.s0 |= word;
-        if (place == 1) four.s1 |= word;
-        if (place == 2) four.s2 |= word;
-        if (place == 3) four.s3 |= word;
-      }
-    }
-    words[k] = four.s0, words[k + 1] = four.s1, words[k + 2] = four.s2, words[k + 3] = four.s3;
-  }
-#pragma unroll
-  for (int k = 0; k < 4; ++k) {
-    const uint got = shuffle_down(words[k], 1);
-    if (lane != 31) words[k + 4] = got;
-  }
-  const int bytes = apart * (16 / PACK);
-  if (bytes & 8) {
-#pragma unroll
-    for (int k = 0; k < 6; ++k) words[k] = words[k + 2];
-  }
-  if (bytes & 4) {
-#pragma unroll
-    for (int k = 0; k < 5; ++k) words[k] = words[k + 1];
-  }
-#if PACK == 8
-  if (bytes & 2) {
-#pragma unroll
-    for (int k = 0; k < 4; ++k) words[k] = words[k] >> 16 | words[k + 1] << 16;
-  }
-  return widened((raw_pack)(words[0], words[1], words[2], words[3]));
-#else
-  return as_float4((uint4)(words[0], words[1], words[2], words[3]));
-#endif
-}
-#else
-#define SHIFTS_WEIGHTS 0
-#endif
-
 // Merges packs that begin with element i of the row with its statistics so far.
 INLINED statistics merge_packs(statistics before, packed_vector* v, int i, int cols) {
   statistics more = (statistics)(0, 0, 0, before.w);
@@ -124,31 +62,13 @@ INLINED statistics merge_packs(statistics before, packed_vector* v, int i, int c
 #endif
 #if KEEP_WEIGHTS
 #define RESULT_OF(place, x) ((x)TIMES_WEIGHTS(place) PLUS_BIAS(place))
-#elif SHIFTS_WEIGHTS
-static inline packed_vector shifted_result(packed_vector v, global const ELEMENT* weight, ulong weight_offset, global const ELEMENT* bias, ulong bias_offset,
-                                           int i, int cols, uint lane) {
-#if HAS_WEIGHT
-  v *= load_shifted(weight, weight_offset, i, cols, lane);
-#endif
-#if HAS_BIAS
-  v += load_shifted(bias, bias_offset, i, cols, lane);
-#endif
-  return v;
-}
-#define STORES_UNROLLED ROLLED  // registers hold not the weights of several packs
-#define RESULT_OF(place, x) shifted_result(x, weight, weight_offset, bias, bias_offset, (place) * PACK - shift, cols, item % 32)
 #else
 #define RESULT_OF(place, x) weighted(x, weight, weight_offset, bias, bias_offset, (place) * PACK - shift, cols, shift, flags)
 #endif
-#ifndef STORES_UNROLLED
-#define STORES_UNROLLED UNROLLED
-#endif
-// Writes the results of pack `place`, whose elements are `elements`. All work-items call it.
-#define STORE_RESULTS(place, elements)                                                                       \
-  {                                                                                                          \
-    const packed_vector result = RESULT_OF(place, ((elements) - mean - left) * factor);                      \
-    if ((place) * PACK - shift < cols) store_row_pack(out + to, (place) * PACK - shift, cols, aligned, result); \
-  }
+// Writes the results of pack `place`, whose elements are `elements`.
+#define STORE_RESULTS(place, elements)                                                                                                    \
+  if ((place) * PACK - shift < cols)                                                                                                      \
+    store_row_pack(out + to, (place) * PACK - shift, cols, aligned, RESULT_OF(place, ((elements) - mean - left) * factor))
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void norm_ahead(NORM_ARGUMENTS) {
@@ -229,10 +149,10 @@ void norm_ahead(NORM_ARGUMENTS) {
     const int aligned = to % PACK == (ulong)shift;
     ROLLED
     for (int first = item + HELD * CHUNK; first < CHUNKS * CHUNK; first += CHUNK) {
-      STORES_UNROLLED
+      UNROLLED
       for (int k = 0; k < AT_ONCE; ++k) {
         const int place = first + k * GROUP;
-        STORE_RESULTS(place, kept_pack(kept, place, shift, cols, 0))
+        STORE_RESULTS(place, kept_pack(kept, place, shift, cols, 0));
       }
       UNROLLED
       for (int k = 0; k < AT_ONCE; ++k) copy_pack(kept, first + k * GROUP, in + next, next % PACK, goes_on ? cols : 0);
@@ -241,7 +161,7 @@ void norm_ahead(NORM_ARGUMENTS) {
     UNROLLED
     for (int n = 0; n < HELD * AT_ONCE; ++n) {
       const int place = item + n * GROUP;
-      STORE_RESULTS(place, pack_in_row(held[n], place, shift, cols, 0))
+      STORE_RESULTS(place, pack_in_row(held[n], place, shift, cols, 0));
     }
     from = next;
   }

@@ -2,7 +2,6 @@
 #include <smem/attention_plan.hpp>
 
 #include "formatted.hpp"
-#include "plan/knobs.hpp"
 #include "plan/attention_checks.hpp"
 #include "plan/attention_policy.hpp"
 #include "plan/attention_variants.hpp"
@@ -240,12 +239,9 @@ Attempt wgmma(const Device& device, const AttentionProblem& p) {
                   {"PRODUCER_REGISTERS", tile.producer_registers},
                   {"CONSUMER_REGISTERS", tile.consumer_registers()},
                   {"OUT_VECTOR", results_at_once(p)}});
-    if (p.keys / (p.ragged && !p.paged ? at_least_1(p.batch) : 1) <= knob("X_TURNS", attention_policy(device).turns_keys)) {
-      const std::size_t tiles = plan.number("tiles"), in_turn = p.right_limit && knob("X_PAIRS", 1) ? 2 : 1;
-      const std::size_t units = size_product(p.kv_heads, p.ragged ? 1 : p.batch);
-      define(plan, "TURNS", in_turn);
-      set_groups(plan, tile.group(),
-                 std::min(device.compute_units, size_product(divide_up(tiles, in_turn), units)));
+    if (is_plain && !p.right_limit && !p.key_lengths && p.keys <= attention_policy(device).turns_keys) {
+      define(plan, "TURNS", 1);
+      set_groups(plan, tile.group(), std::min(device.compute_units, plan.groups()));
     }
     // The units read queries, keys and values of each 64 rows in local memory.
     plan.prediction.local_bytes =

@@ -58,7 +58,7 @@ inline constexpr Evidence kSplitMmaMeasured{
     .driver = "580.159",
     .what =
         "32 heads, 8 of keys, of 128 halves, against copy: 1 x 131072 keys, 64 x 1000, 64 x up to 8192 (Zipf)",
-    .share = "0.96, 0.88 and 0.77; split_keys 0.84, 0.76 and 0.63"};
+    .share = "0.98, 0.93 and 0.88; split_keys 0.86, 0.82 and 0.67"};
 inline constexpr Evidence kSplitUnmeasured{
     .what = "no measurement yet: bytes on their way, and groups that registers let a unit hold"};
 
@@ -79,8 +79,8 @@ struct AttentionSplit {
   // groups that a unit runs at once.
   std::size_t mma_group = 128;
   std::size_t mma_keys_each = 1;
-  std::size_t mma_stages = 3;
-  std::size_t mma_groups_a_unit = 2;
+  std::size_t mma_stages = 2;
+  std::size_t mma_groups_a_unit = 3;
   // Either is chosen for at most so many rows (queries times the heads that share keys) and at least so many
   // keys.
   std::size_t chosen_rows = 16;
@@ -110,7 +110,8 @@ struct AttentionPolicy {
                                        {128, 2, 128, 5, 64, 40},
                                        {192, 2, 64, 4, 64, 40},
                                        {256, 2, 64, 4, 64, 40}}};
-  /// Groups of "wgmma" take turns at tiles where a sequence has at most so many keys; 0: nowhere.
+  /// Groups of "wgmma" take turns at tiles where sequences have at most so many keys and are not causal; 0:
+  /// nowhere.
   std::size_t turns_keys = 0;
   AttentionSplit split = {};  ///< of "split_keys" and "split_mma"
   // Of "cpu", whose thread has a tile in its own cache:
@@ -130,6 +131,13 @@ inline constexpr std::array<AttentionTile, 4> kNvidiaTiles{
 // 645. Consumers that take turns (ping-pong): 400, 603 and 629. The other numbers: what ptxas needs not to
 // spill.
 //
+// turns_keys: an H100 made 32 x 16 heads of 512 x 512 halves of 128 at 398 instead of 369 TFLOP/s, bfloat16
+// at 403 instead of 365; of 4096 keys 517 instead of 521, of 4095 470 instead of 518; causal ones in pairs of
+// a long tile and a short one 233 instead of 225, of 4096 430 instead of 457, 16384 431 instead of 566.
+//
+// split_mma: stages and groups of a unit, of the H100's three cases: 2 and 3: 0.88 of Zipf's lengths; 3 and
+// 2: 0.98, 0.93 and 0.85; 4 and 1: 0.98, 0.94 and 0.83; 2 and 2: 0.98 and 0.86.
+//
 // mma: an H200 made 4 x 16 heads of 4096 x 4096 in TFLOP/s, sizes 64 and 128: 4 warps of 16 rows, 64 keys,
 // queries in registers 290 and 329, else 272 and 316; 8 warps 281 and 285; 128 keys 303 and 337, 32 rows a
 // warp 283 and 350, but registers spill.
@@ -145,6 +153,7 @@ inline constexpr AttentionPolicy kAttentionPolicies[] = {
      .evidence = kByReads,
      .units = kUnitsMeasured,
      .tiles = kNvidiaTiles,
+     .turns_keys = 1024,
      .split = {.evidence = kSplitMeasured, .mma_evidence = kSplitMmaMeasured}},
     {.when = {.family = "nvidia", .compute_capability = 80}, .evidence = kByReads, .tiles = kNvidiaTiles},
     {.when = {.family = "nvidia"},

@@ -3,7 +3,6 @@
 #include "plan/attention_variants.hpp"
 
 #include "formatted.hpp"
-#include "plan/knobs.hpp"
 #include "plan/attention_checks.hpp"
 #include "plan/attention_policy.hpp"
 
@@ -172,8 +171,8 @@ Attempt split_mma(const Device& device, const AttentionProblem& p, const PlanOve
   const AttentionSplit& policy = attention_policy(device).split;
   SplitMma split{.rows = std::min<std::size_t>(8, std::bit_ceil(at_least_1(p.queries * sharing(p)))),
                  .group = group_wanted(fixed, policy.mma_group),
-                 .stages = knob("X_MSTAGES", policy.mma_stages),
-                 .keys_each = knob("X_MKEYS", policy.mma_keys_each)};
+                 .stages = policy.mma_stages,
+                 .keys_each = policy.mma_keys_each};
   if (split.group % 32 != 0) return "its work-groups have whole warps";
   while (split.bytes(p) > device.local_bytes || group_for(device, split.group, 0) != split.group) {
     if (split.stages > 2) {
@@ -189,7 +188,7 @@ Attempt split_mma(const Device& device, const AttentionProblem& p, const PlanOve
   constexpr std::size_t kReserved = 1024;  // bytes of each group, which the driver takes
   const std::size_t bytes = split.bytes(p);
   const std::size_t a_unit =
-      std::min(knob("X_MGROUPS", policy.mma_groups_a_unit), at_least_1((device.local_bytes + kReserved) / (bytes + kReserved)));
+      std::min(policy.mma_groups_a_unit, at_least_1((device.local_bytes + kReserved) / (bytes + kReserved)));
   Attempt made = plan_of_chunks(device, p, fixed, "split_mma", "nvidia/attention/split_mma.cl", split.rows,
                                 split.group, a_unit);
   if (!made.plan) return made;

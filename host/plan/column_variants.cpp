@@ -253,7 +253,7 @@ std::vector<std::string_view> column_preference(const Device& device, const Colu
   if (w.has_together && policy.together && device.forward_progress && device.ordered_start) {
     const Attempt shared = together(device, w, fixed.work_items);
     const std::size_t parts = shared.plan ? shared.plan->number("parts") : 0;
-    if (parts > 1 && parts <= device.compute_units) return {"together", "tiled", "online", "naive"};
+    if (parts > 1 && parts <= device.compute_units) return {"tiled", "together", "online", "naive"};
   }
   return {"tiled", "online", "naive"};
 }
@@ -262,8 +262,6 @@ std::string why_not_column_variant(std::string_view variant, const Plan& chosen)
   if (variant == "naive") return "one work-item has a whole column, which it reads more than once";
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
   if (variant == "together") return "for long columns, where groups of a launch start in order and go on";
-  if (chosen.variant == "together" && variant == "tiled")
-    return "local memory holds a narrow block of columns only";
   if (chosen.variant == "split") return "there are fewer columns than groups that could run";
   return "it reads each column twice";
 }

@@ -22,7 +22,6 @@ Plan base_plan(const RowWork& w, std::string_view variant, std::string_view kern
   Plan plan = named_plan(w.operation, variant, formatted("{}/{}.cl", w.family, kernel),
                          formatted("{}_{}", w.family, kernel));
   define_row_types(plan, w.in, w.out);
-  if (knob("X_WORDS", 1) == 0) define(plan, "NO_WORDS", 1);
   for (const Define& one : w.defines)
     define(plan, one.name, one.value);
   const double rows = real(w.rows, w.batch), elements = rows * real(w.cols);
@@ -106,7 +105,7 @@ Team team_of(const RowPolicy& policy, std::size_t packs, std::size_t pack_bytes,
 
 /// Whether no pack of a row is in it in part, which a kernel on NVIDIA's GPUs is told.
 bool has_whole_packs(const Device& device, const RowWork& w, std::size_t pack) {
-  return knob("X_WHOLE", 1) != 0 && is_nvidia_gpu(device) && w.cols % pack == 0 && w.row_alignment >= pack * size_of(w.in);
+  return is_nvidia_gpu(device) && w.cols % pack == 0 && w.row_alignment >= pack * size_of(w.in);
 }
 
 Attempt registers(const Device& device, const RowWork& w, std::string_view variant, std::size_t wanted) {
@@ -200,8 +199,9 @@ Attempt ahead(const Device& device, const RowWork& w, std::size_t wanted) {
   const std::size_t at_once = std::min(policy.packs, at_least_1(policy.ahead_values / row.pack));
   define(plan, {{"GROUP", best.items}, {"PACKS", best.packs}, {"PACK", row.pack}, {"AT_ONCE", at_once}});
   const std::size_t chunk_bytes = at_once * row.pack * size_of(w.in);
-  const std::size_t held =
-      std::min(policy.ahead_held / chunk_bytes, divide_up(best.packs, at_once * best.items));
+  // Weights that are read again for each row need the registers.
+  const std::size_t held_bytes = best.keeps_weights || w.weights_bytes == 0 ? policy.ahead_held : 0;
+  const std::size_t held = std::min(held_bytes / chunk_bytes, divide_up(best.packs, at_once * best.items));
   if (held > 0) define(plan, "HELD", held);
   if (has_whole_packs(device, w, row.pack)) define(plan, "WHOLE_PACKS", 1);
   if (async) define(plan, "COPY_ASYNC", 1);

@@ -48,7 +48,7 @@ struct Operation {
   /// What chose the numbers of a plan; null: its variants say so themselves.
   const Evidence& (*evidence)(const Device& device, const Problem& problem, const Plan& plan);
   const char* one_work_item;  ///< why the variant for CPUs has groups of one; null: groups may be smaller
-  std::string_view with_tile = {};  ///< the variant whose tile may be fixed by hand
+  std::string_view with_tile = {};  ///< how variants begin whose tile may be fixed by hand; empty: none
 };
 
 /// Notes the variants that were not chosen, where the choice was the plan's, and what the caller had fixed,

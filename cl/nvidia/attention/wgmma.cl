@@ -6,7 +6,7 @@
 // the units in registers: the accumulators' layout is that of a left factor (nvidia/attention/tile.clh).
 // J. Shah et al., "FlashAttention-3: Fast and accurate attention with asynchrony and low-precision", 2024.
 //
-// Launch: 128 * (1 + CONSUMERS) work-items a group, a group for each tile of 64 * CONSUMERS rows. Local memory: Q_BYTES + STAGES *
+// Launch: 128 * (1 + CONSUMERS) work-items a group, a group for each tile of 64 * CONSUMERS rows, or any number of groups with TURNS. Local memory: Q_BYTES + STAGES *
 // STAGE_BYTES, and the barriers. All vectors of q, k and v begin at multiples of 16 bytes. For sm_90a: see nvidia/wgmma.clh.
 #ifndef CONSUMERS
 #define CONSUMERS 2  // warpgroups that multiply
@@ -27,7 +27,7 @@
 #define OUT_VECTOR 1  // results of a store: 2 if all rows of the results begin at multiples of two, else 1
 #endif
 #ifndef TURNS
-#define TURNS 0  // 1: groups take turns at tiles, so that the next one's copies begin early; 2: in pairs of a long tile and a short one; 0: one tile
+#define TURNS 0  // 1: groups take turns at tiles, so that the copies of the next one begin early; 0: a group has a tile
 #endif
 #define TILE_M (64 * CONSUMERS)
 #define GROUP (128 * (1 + CONSUMERS))
@@ -109,23 +109,22 @@ INLINED void commit_last(const pipeline* p, int* last) {
   *last = p->stage;
 }
 
-// The number of the tile that the group has in a step; NO_TILE: it has had all. The middle tile of an odd number has no other: a step without rows.
+// The number of the tile that the group has in a step; NO_TILE: it has had all.
 #define NO_TILE 0xffffffffu
-#define EMPTY_TILE 0xfffffffeu
-static inline uint tile_of_step(uint step, UNUSED uint tiles, UNUSED uint units) {
-#if TURNS == 0
-  return step == 0 ? (uint)get_group_id(0) : NO_TILE;
-#elif TURNS == 2
-  const uint pairs = (tiles + 1) / 2, pair = get_group_id(0) + step / 2 * get_num_groups(0);
-  if (pair >= pairs * units) return NO_TILE;
-  const uint unit = pair / pairs, i = pair - unit * pairs, other = tiles - 1 - i;
-  if (step % 2 == 1 && other == i) return EMPTY_TILE;
-  return unit * tiles + (step % 2 == 0 ? i : other);
-#else
+static inline uint tile_of_step(uint step, UNUSED uint all) {
+#if TURNS
   const uint number = get_group_id(0) + step * get_num_groups(0);
-  return number < tiles * units ? number : NO_TILE;
+  return number < all ? number : NO_TILE;
+#else
+  return step == 0 ? (uint)get_group_id(0) : NO_TILE;
 #endif
 }
+
+#if TURNS
+#define EACH_TILE _Pragma("unroll 1") for (uint step = 0; tile_of_step(step, all_tiles) != NO_TILE; ++step)
+#else
+#define EACH_TILE for (uint step = 0; step < 1; ++step)
+#endif
 
 // A tile of rows, and the keys that they see.
 typedef struct {
@@ -134,8 +133,7 @@ typedef struct {
 } seen_tile;
 #define FIND_TILE(tile, number)                                                                                                 \
   {                                                                                                                             \
-    (tile).at = PLACE_OF_TILE((number) == EMPTY_TILE ? 0 : (number), TILE_M);                                                   \
-    if ((number) == EMPTY_TILE) (tile).at.rows = 0;                                                                             \
+    (tile).at = PLACE_OF_TILE(number, TILE_M);                                                                                  \
     const place* const at = &(tile).at;                                                                                         \
     const int least_own = own_key(at, at->row / group);                                                                         \
     (tile).all_end = at->rows == 0 ? 0 : end_seen(own_key(at, (at->row + at->rows - 1) / group), at->keys, right);              \
@@ -164,15 +162,14 @@ void attention_wgmma(ATTENTION_ARGUMENTS) {
   if (get_local_id(0) == 0) init_pipeline(&p, COPIERS, 4 * CONSUMERS);
   barrier(CLK_LOCAL_MEM_FENCE);
 
-  const uint units = kv_heads * (RAGGED ? 1 : sequences);
+  UNUSED const uint all_tiles = tiles * kv_heads * (RAGGED ? 1 : sequences);
   if (get_local_id(0) < COPIERS) {
     FEWER_REGISTERS(PRODUCER_REGISTERS);
     const uint item = get_local_id(0);
     int last = -1;  // the stage that is not committed
-#pragma unroll 1
-    for (uint step = 0, number; (number = tile_of_step(step, tiles, units)) != NO_TILE; ++step) {
+    EACH_TILE {
       seen_tile tile;
-      FIND_TILE(tile, number)
+      FIND_TILE(tile, tile_of_step(step, all_tiles))
       const place at = tile.at;
       int before = -1;  // the tile whose values come next
 #pragma unroll 1
@@ -203,15 +200,14 @@ void attention_wgmma(ATTENTION_ARGUMENTS) {
   MORE_REGISTERS(CONSUMER_REGISTERS);
   const uint item = get_local_id(0) - COPIERS, consumer = item / 128, lane = item % 32, first_row = item / 32 * 16 + lane / 4;
   const uint q_tile = local_address(vectors), own_queries = q_tile + consumer * 8192;
-  if (tile_of_step(0, tiles, units) != NO_TILE) {
+  if (tile_of_step(0, all_tiles) != NO_TILE) {
     seen_tile first;
-    FIND_TILE(first, tile_of_step(0, tiles, units))
+    FIND_TILE(first, tile_of_step(0, all_tiles))
     START_QUERIES(first)
   }
-#pragma unroll 1
-  for (uint step = 0; tile_of_step(step, tiles, units) != NO_TILE; ++step) {
+  EACH_TILE {
     seen_tile tile;
-    FIND_TILE(tile, tile_of_step(step, tiles, units))
+    FIND_TILE(tile, tile_of_step(step, all_tiles))
     const place at = tile.at;
     const int all_end = tile.all_end, all_first = tile.all_first, open_end = tile.open_end;
     int t = FIRST_KEY(tile);
@@ -266,9 +262,9 @@ void attention_wgmma(ATTENTION_ARGUMENTS) {
       for (uint i = 0; i < TILE_N / 4; ++i) weights[i] = word_of(products[i * 2], products[i * 2 + 1]);
     }
     // All products of the queries are made: those of the next tile may take their places.
-    if (tile_of_step(step + 1, tiles, units) != NO_TILE) {
+    if (TURNS && tile_of_step(step + 1, all_tiles) != NO_TILE) {
       seen_tile next;
-      FIND_TILE(next, tile_of_step(step + 1, tiles, units))
+      FIND_TILE(next, tile_of_step(step + 1, all_tiles))
       WARPGROUP_BARRIER();
       START_QUERIES(next)
     }
