@@ -238,8 +238,13 @@ TEST_CASE("large: flip far away in a buffer") { sparse_everywhere(Operation::fli
 
 TEST_CASE("large: a transpose of three rows of more than 2^31 bytes") { dense(3, kTwoTo31 / 3 + 5, ""); }
 TEST_CASE("large: a transpose of more than 2^31 bytes in both directions") { dense(46349, 46351, ""); }
-TEST_CASE("large: a transpose of three columns of more than 2^31 bytes through a tile") {
-  dense(kTwoTo31 / 3 + 5, 3, "swizzled");
+TEST_CASE("large: a transpose of more than 2^31 bytes through a tile") {
+  // Of three columns a tile has 29 idle ones, which a CPU runs one after the other: minutes.
+  if (smem::Context().device().type == smem::DeviceType::cpu) {
+    dense(46349, 46351, "swizzled");
+  } else {
+    dense(kTwoTo31 / 3 + 5, 3, "swizzled");
+  }
 }
 
 TEST_CASE("large: a product whose A has more than 2^31 elements, and one whose C lies far away") {

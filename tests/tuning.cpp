@@ -25,7 +25,13 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kRows = 70, kCols = 130;
 
 smem::TransposeProblem problem() {
-  return {.element_bytes = 4, .rows = kRows, .cols = kCols, .in_alignment = 8, .out_alignment = 8};
+  return {.element_bytes = 4,
+          .rows = kRows,
+          .cols = kCols,
+          .in_alignment = 8,
+          .out_alignment = 8,
+          .in_packed = true,
+          .out_packed = true};
 }
 
 smem::TuningEntry entry_of(smem::PlanOverrides overrides) {

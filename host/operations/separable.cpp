@@ -16,9 +16,11 @@ enum class Filter { weights, gaussian, unsharp };
 void set_tolerance(Filter filter, Scalar type, Case& made) {
   if (filter == Filter::weights || (filter == Filter::gaussian && type == Scalar::uint8)) return;
   made.relative = filter_tolerance(type);
+  // A result near the middle of two whole numbers may become either.
+  if (!is_float(type)) made.absolute = 1;
   // A difference may be small beside what it is the difference of.
   if (filter == Filter::unsharp)
-    made.absolute = type == Scalar::float64 ? 0x1p-30 : is_float(type) ? 0x1p-8 : 1;
+    made.absolute = type == Scalar::float64 ? 0x1p-30 : is_float(type) ? 0x1p-8 : made.absolute;
 }
 
 Case read(const Words& words) {

@@ -69,7 +69,7 @@ Attempt tiled(const Device& device, const ColumnWork& w, std::size_t wanted) {
       if (group < width) continue;
       const std::size_t scratch = group * w.tree_values * bytes;
       const std::size_t most = room / groups > scratch ? (room / groups - scratch) / (width * bytes) : 0;
-      if (w.rows > most) continue;
+      if (at_least_1(w.rows) > most) continue;
       // Few sizes, so that a program serves several lengths of columns.
       const std::size_t rows =
           std::min(round_up(at_least_1(w.rows), at_least_1(std::bit_ceil(w.rows) / 8)), most);

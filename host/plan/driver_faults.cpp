@@ -32,7 +32,8 @@ const std::vector<Fault>& faults() {
         .reason =
             "PoCL 5 and 6 end the process when OpenCL C without generic addresses waits for its copies"}},
       // 6.0 of Debian 13 with LLVM 18: slopes with a causal mask are wrong with AVX-512 (right with AVX2),
-      // soft caps were with AVX2; right in 3.1 and 5.0.
+      // soft caps were with AVX2; right in 3.1 and
+      // 5.0.
       {is_pocl,
        {6, 0},
        {7, 0},
@@ -49,6 +50,15 @@ const std::vector<Fault>& faults() {
         .variant = "march",
         .type = "",
         .reason = "PoCL 5 compiles its loop over planes or rows into wrong results"}},
+      // 5.0 with LLVM 17, as Ubuntu 24.04 has it, on a CPU with AVX-512: emulated units of half and int8;
+      // right in 3.1, and on GPUs.
+      {is_pocl,
+       {5, 0},
+       {6, 0},
+       {.operation = "gemm",
+        .variant = "matrix_units",
+        .type = "",
+        .reason = "PoCL 5 compiles the emulation of matrix units into wrong results"}},
       // 5.0 with LLVM 17, as Ubuntu 24.04 has it: one channel of doubles, and bytes into floats; 3.1 and 6.0
       // compile them.
       {is_pocl,

@@ -252,7 +252,9 @@ inline Outcome run(const smem::Context& context, const GemmCase& c, Random& rand
   try {
     smem::PlanOverrides fixed = c.overrides;
     fixed.variant = c.variant;
-    const smem::Plan plan = smem::plan_gemm(context.device(), problem_of(c), fixed);
+    smem::GemmProblem problem = problem_of(c);
+    if (c.place == Place::odd) problem.a_alignment = problem.b_alignment = smem::size_of(c.in);
+    const smem::Plan plan = smem::plan_gemm(context.device(), problem, fixed);
     if (plan.local_bytes > context.device().local_bytes ||
         plan.work_items() > context.device().max_work_group)
       return {false, "the plan does not fit the device"};
