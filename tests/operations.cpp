@@ -254,8 +254,8 @@ TEST_CASE("operations: every sample has a plan that fits every target, and its c
       CAPTURE(limits);
       for (const Operation& operation : smem::operations::all()) {
         std::vector<Sample> samples;
-        for (const Scale scale : {Scale::edges, Scale::small, Scale::usual, Scale::large, Scale::weak_usual,
-                                  Scale::weak})
+        for (const Scale scale :
+             {Scale::edges, Scale::small, Scale::usual, Scale::large, Scale::weak_usual, Scale::weak})
           samples.insert(samples.end(), operation.at(scale).begin(), operation.at(scale).end());
         for (const Sample& sample : samples) {
           CAPTURE(operation.name);

@@ -92,9 +92,9 @@ SMEM_API Plan plan_gemm(const Device& device, const GemmProblem& problem,
 
 /// A plan, and how long it takes by the model that chooses among such plans.
 struct GemmCandidate {
-  Plan plan;  ///< which its overrides make
-  double seconds = 0;
-  std::string text;  ///< "wgmma, 128 x 256 in 3 parts"
+  Plan plan;           ///< which its overrides make
+  double seconds = 0;  ///< predicted
+  std::string text;    ///< "wgmma, 128 x 256 in 3 parts"
 };
 
 /// The plans that the model of shapes chooses among, one for each variant and size of tile, the fastest

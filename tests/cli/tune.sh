@@ -15,7 +15,7 @@ expect "$(cat "$folder/errors")" '^smem: nothing to export'
 # something is gained, and else say so.
 text=$("$smem" tune flip --small --case horizontal --minutes 0.5 --json "$folder/first.json")
 expect "$text" '^operation +case +shipped'
-expect "$text" '^flip +512 x 512, 4 B, horizontal .*(x 1\.|the shipped plan is the best of [0-9]+)'
+expect "$text" '^flip +512 x 512, 4 B, horizontal .*(x [0-9]+\.|the shipped plan is the best of [0-9]+)'
 expect "$text" '^[1-9][0-9]* plans tried, 0 of them in an earlier run'
 refuse "$text" $'\x1b'
 measured=$(sed -n 's/^\([0-9]*\) plans tried.*/\1/p' <<<"$text")
@@ -26,7 +26,7 @@ else
   expect "$text" '^Nothing was gained over the shipped plans'
 fi
 # Both times are there, and what was gained.
-expect "$text" '^flip .* [0-9.]+ +[0-9.]+ +(.*: x 1\.[0-9]|nothing: the shipped plan is the best of [2-9])'
+expect "$text" '^flip .* [0-9.]+ +[0-9.]+ +(.*: x [0-9]+\.[0-9]|nothing: the shipped plan is the best of [2-9])'
 refuse "$text" 'not measured'
 text=$("$smem" tune flip --small --case horizontal --minutes 0.5)
 expect "$text" "^[0-9]+ plans tried, $measured of them in an earlier run"

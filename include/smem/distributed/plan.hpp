@@ -28,8 +28,8 @@ struct MachineRates {
 /// Sizes of a distributed call.
 struct PlanProblem {
   std::string operation;  ///< "gemm", "transpose", "sort", ...
-  std::size_t rows = 1, cols = 1,
-              depth = 1;           ///< of vectors rows alone; of products m, n, k; of grids planes last
+  /// Of vectors rows alone; of products m, n, k; of grids planes last.
+  std::size_t rows = 1, cols = 1, depth = 1;
   std::size_t element_bytes = 4;   ///< of an element
   std::size_t steps = 1;           ///< of heat
   std::size_t steps_per_halo = 8;  ///< of heat
@@ -39,12 +39,13 @@ struct PlanProblem {
 
 /// A phase of a call, on the rank that takes longest.
 struct PlanPhase {
-  std::string what;         ///< "sort the blocks"
-  double compute = 0;       ///< seconds of its devices
-  double exchange = 0;      ///< seconds of messages, with the way from and to the devices
-  bool overlaps = false;    ///< whether the exchange goes on under the computation
-  std::uint64_t bytes = 0;  ///< that the rank sends
-  std::uint64_t messages = 0;
+  std::string what;            ///< "sort the blocks"
+  double compute = 0;          ///< seconds of its devices
+  double exchange = 0;         ///< seconds of messages, with the way from and to the devices
+  bool overlaps = false;       ///< whether the exchange goes on under the computation
+  std::uint64_t bytes = 0;     ///< that the rank sends
+  std::uint64_t messages = 0;  ///< that the rank sends
+  /// Seconds of both.
   double seconds() const { return overlaps ? (compute > exchange ? compute : exchange) : compute + exchange; }
   /// Seconds of the exchange that cost nothing.
   double hidden() const { return compute + exchange - seconds(); }
@@ -52,16 +53,18 @@ struct PlanPhase {
 
 /// A distributed call.
 struct DistributedPlan {
-  PlanProblem problem;
-  std::size_t ranks = 1;
-  std::vector<PlanPhase> phases;
-  double seconds = 0;          ///< predicted
-  double seconds_of_one = 0;   ///< of one rank that has all data
-  std::uint64_t bytes = 0;     ///< that a rank sends, at most
-  std::uint64_t messages = 0;  ///< that a rank sends, at most
-  double exchange = 0;         ///< seconds
-  double hidden = 0;           ///< seconds of these
+  PlanProblem problem;            ///< what is computed
+  std::size_t ranks = 1;          ///< that share it
+  std::vector<PlanPhase> phases;  ///< one after the other
+  double seconds = 0;             ///< predicted
+  double seconds_of_one = 0;      ///< of one rank that has all data
+  std::uint64_t bytes = 0;        ///< that a rank sends, at most
+  std::uint64_t messages = 0;     ///< that a rank sends, at most
+  double exchange = 0;            ///< seconds
+  double hidden = 0;              ///< seconds of these
+  /// How many times faster than one rank.
   double speedup() const { return seconds > 0 ? seconds_of_one / seconds : 0; }
+  /// Of each rank: 1 where all are used to the full.
   double efficiency() const { return speedup() / static_cast<double>(ranks); }
 };
 
