@@ -27,9 +27,10 @@ struct MachineRates {
 
 /// Sizes of a distributed call.
 struct PlanProblem {
-  std::string operation;  ///< "gemm", "transpose", "sort", ...
-  /// Of vectors rows alone; of products m, n, k; of grids planes last.
-  std::size_t rows = 1, cols = 1, depth = 1;
+  std::string operation;           ///< "gemm", "transpose", "sort", ...
+  std::size_t rows = 1;            ///< elements of vectors; m of products
+  std::size_t cols = 1;            ///< n of products
+  std::size_t depth = 1;           ///< k of products; planes of grids
   std::size_t element_bytes = 4;   ///< of an element
   std::size_t steps = 1;           ///< of heat
   std::size_t steps_per_halo = 8;  ///< of heat
