@@ -113,26 +113,27 @@ void check_shapes(const std::vector<Shape>& shapes) {
 }
 
 // Rows shorter and longer than a team, a group and a part; few and many of them; packs that begin anywhere.
-const std::vector<Shape> kShapes{{1, 1},
-                                 {0, 5},
-                                 {5, 0},
-                                 {3, 7, 1, 1, 2},
-                                 {17, 64},
-                                 {64, 17},
-                                 {129, 33, 1, 3},
-                                 {5, 2051},
-                                 {2051, 5},
-                                 {1, 40001},
-                                 {300, 1, 2},
-                                 {31, 130, 3, 2},
-                                 {40, 256, 2, 0, 4},
-                                 {7, 515, 4, 1, 1},
-                                 // Rows and vector aligned at the same elements; by the pitch or the stride, not.
-                                 {33, 1000, 1, 3},
-                                 {9, 512, 3, 11},
-                                 {33, 1000, 1, 3, 4},
-                                 {33, 1000, 1, 3, 1},
-                                 {3, 1000, 3, 3, 2}};
+const std::vector<Shape> kShapes{
+    {1, 1},
+    {0, 5},
+    {5, 0},
+    {3, 7, 1, 1, 2},
+    {17, 64},
+    {64, 17},
+    {129, 33, 1, 3},
+    {5, 2051},
+    {2051, 5},
+    {1, 40001},
+    {300, 1, 2},
+    {31, 130, 3, 2},
+    {40, 256, 2, 0, 4},
+    {7, 515, 4, 1, 1},
+    // Rows and vector aligned at the same elements; by the pitch or the stride, not.
+    {33, 1000, 1, 3},
+    {9, 512, 3, 11},
+    {33, 1000, 1, 3, 4},
+    {33, 1000, 1, 3, 1},
+    {3, 1000, 3, 3, 2}};
 const std::vector<Shape> kFewShapes{{3, 7, 1, 1, 2}, {129, 33, 2, 3, 1}, {9, 2051}};
 
 }  // namespace

@@ -146,7 +146,8 @@ void moving_mean_chunks(MOVING_MEAN_ARGUMENTS) {
 
       const long first = begin + before;  // result
       const bool is_full = whole || (begin >= 0 && end + TILE - 1 <= (long)width);  // uniform in the group
-      if (is_full && window < (1 << 24) && sizeof(SUM) == sizeof(quotient)) {
+      const int divides = is_full && window < (1 << 24);
+      if (sizeof(SUM) == sizeof(quotient) ? divides : 0) {
         const mean_divisor divisor = divisor_of(window);
 #pragma unroll
         for (int k = 0; k < ITEMS; ++k) {

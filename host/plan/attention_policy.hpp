@@ -53,12 +53,12 @@ inline constexpr Evidence kSplitMeasured{
     .what = "1 x 32 heads, 8 of keys, 131072 keys of 128 halves, against copy",
     .share = "0.78"};
 
-inline constexpr Evidence kSplitMmaMeasured{
-    .device = "H100",
-    .driver = "580.159",
-    .what =
-        "32 heads, 8 of keys, of 128 halves, against copy: 1 x 131072 keys, 64 x 1000, 64 x up to 8192 (Zipf)",
-    .share = "0.98, 0.93 and 0.88; split_keys 0.86, 0.82 and 0.67"};
+inline constexpr Evidence kSplitMmaMeasured{.device = "H100",
+                                            .driver = "580.159",
+                                            .what =
+                                                "32 heads, 8 of keys, of 128 halves, against copy: 1 x "
+                                                "131072 keys, 64 x 1000, 64 x up to 8192 (Zipf)",
+                                            .share = "0.98, 0.93 and 0.88; split_keys 0.86, 0.82 and 0.67"};
 inline constexpr Evidence kSplitUnmeasured{
     .what = "no measurement yet: bytes on their way, and groups that registers let a unit hold"};
 

@@ -174,7 +174,9 @@ Attempt split_mma(const Device& device, const AttentionProblem& p, const PlanOve
                  .stages = policy.mma_stages,
                  .keys_each = policy.mma_keys_each};
   if (split.group % 32 != 0) return "its work-groups have whole warps";
-  while (split.bytes(p) > device.local_bytes || group_for(device, split.group, 0) != split.group) {
+  constexpr std::size_t kPadding =
+      1024 - 16;  // before the ring, which is aligned, behind the last group's flag
+  while (split.bytes(p) + kPadding > device.local_bytes || group_for(device, split.group, 0) != split.group) {
     if (split.stages > 2) {
       --split.stages;
     } else if (split.keys_each > 1) {
@@ -186,7 +188,7 @@ Attempt split_mma(const Device& device, const AttentionProblem& p, const PlanOve
     }
   }
   constexpr std::size_t kReserved = 1024;  // bytes of each group, which the driver takes
-  const std::size_t bytes = split.bytes(p);
+  const std::size_t bytes = split.bytes(p) + kPadding;
   const std::size_t a_unit =
       std::min(policy.mma_groups_a_unit, at_least_1((device.local_bytes + kReserved) / (bytes + kReserved)));
   Attempt made = plan_of_chunks(device, p, fixed, "split_mma", "nvidia/attention/split_mma.cl", split.rows,

@@ -35,9 +35,9 @@ struct ColumnPolicy {
   std::size_t groups_a_unit = 32;  ///< that a launch has at most
 };
 
-// together: an H100 made softmax_columns of 16384 x 16384 float at these shares of copy: 1 group of 1024 a unit
-// 0.59, 3 of 512 0.57, 4 of 256 0.56, 2 of 512 0.49, rows of 64 bytes 0.46, of 256 bytes 0.40; 4096 x 4096,
-// which narrow blocks hold: 0.52, "tiled" 0.61.
+// together: an H100 made softmax_columns of 16384 x 16384 float at these shares of copy: 1 group of 1024 a
+// unit 0.59, 3 of 512 0.57, 4 of 256 0.56, 2 of 512 0.49, rows of 64 bytes 0.46, of 256 bytes 0.40; 4096 x
+// 4096, which narrow blocks hold: 0.52, "tiled" 0.61.
 inline constexpr ColumnPolicy kColumnPolicies[] = {
     {.when = {.family = "cpu"},
      .evidence = {.what = "no measurement: columns in the second cache of a thread, rows of up to 1 KiB"}},

@@ -37,10 +37,10 @@ std::string_view family_of_measured(std::string_view device);
 
 /// Facts that a device must have for a row. What is left out, every device has.
 struct When {
-  std::string_view family = {};     ///< as family_of() says
-  std::size_t local_bytes = 0;      ///< at least
-  unsigned compute_capability = 0;  ///< at least, of NVIDIA's GPUs
-  std::size_t max_work_group = 0;   ///< at least
+  std::string_view family = {};               ///< as family_of() says
+  std::size_t local_bytes = 0;                ///< at least
+  unsigned compute_capability = 0;            ///< at least, of NVIDIA's GPUs
+  std::size_t max_work_group = 0;             ///< at least
   MatrixUnit matrix_unit = MatrixUnit::none;  ///< this one; none: whatever it has
 
   bool holds(const Device& device) const;

@@ -151,7 +151,8 @@ Attempt row_delegates(const Device& device, const TopKProblem& p, std::size_t wa
   define_collectives(device, plan, sizes->group);
   const bool shuffles = uses_shuffles(device, sizes->group);
   const std::size_t exchanged = shuffles || sizes->team == 1 ? 0 : sizes->team * sizes->group;
-  plan.local_bytes = candidates * (bytes + size_of(p.type) + 10) + sizes->group * (bytes + 4) + exchanged * bytes + kWords;
+  plan.local_bytes =
+      candidates * (bytes + size_of(p.type) + 10) + sizes->group * (bytes + 4) + exchanged * bytes + kWords;
   if (plan.local_bytes > device.local_bytes) return no_tile_fits(device);
   define(plan, {{"PACK", pack},
                 {"TEAM", sizes->team},

@@ -47,6 +47,7 @@
 #define A_TWICE (WARP_M < WARP_N)  // which operand's fragments have registers for two steps
 
 #define STORES_PARTS 0
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #include "common/work_group.clh"
 #include "gemm/operation.clh"
 #include "nvidia/dmma.clh"
