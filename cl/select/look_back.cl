@@ -25,9 +25,11 @@
 
 // Falls back: counts a tile whose aggregate is missing, or with REGISTERS all of them; or none is, and found[0] is what lies
 // before tile `job`, and it is the subject. found[1]: its aggregate.
-COLD_FUNCTION void count_missing(statuses states, uint parts, uint job, local state* found, local uint* subject,
+COLD_FUNCTION void count_missing(global ulong* words, uint epoch, uint parts, uint job, local state* found, local uint* subject,
                                  local state* local_states, global const ELEMENT* row, global const FLAG* flags, ulong size,
                                  uint item) {
+  // A struct by value would be passed in private memory.
+  const statuses states = statuses_of(words, epoch);
   do {
     barrier(CLK_LOCAL_MEM_FENCE);  // all have read the subject
     if (item < POLLERS) {
@@ -95,7 +97,7 @@ void select_look_back(SELECT_ARGUMENTS) {
 #else
   while (subject[0] != job)
 #endif
-    count_missing(states, (uint)parts, job, found, subject, local_states, row, row_flags, size, item);
+    count_missing(scratch, epoch, (uint)parts, job, found, subject, local_states, row, row_flags, size, item);
   before = found[0];
 
   // Its elements.

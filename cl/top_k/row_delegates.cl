@@ -91,6 +91,7 @@ DEFINE_TEAM_REDUCE(team_sum, uint, sum_of)
 
 // How many delegates of the group are not behind an image.
 GROUP_FUNCTION uint count_delegates(const sortable delegates[ITEMS], sortable image, local sortable* scratch, uint turn, uint item) {
+  (void)turn;
   uint count = 0;
 #if SHUFFLE && ITEMS <= 4  // a ballot for each takes less than the sum over a warp
 #pragma unroll

@@ -122,6 +122,7 @@ static inline void load_run(local word* tile, global const element* in, ulong be
   }
 }
 
+#if SHAPE == WIDE
 // Loads `runs` runs of `count` elements, `pitch` elements apart; run r is at word r * stride of local memory. `slots`: at least
 // the words of any run.
 static inline void load_runs(local word* tile, global const element* in, ulong begin, long pitch, uint runs, uint count, divisor slots,
@@ -143,6 +144,7 @@ static inline void load_runs(local word* tile, global const element* in, ulong b
     }
   }
 }
+#endif
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void transpose_strips(global const element* RESTRICT in, ulong in_offset, long in_pitch, ulong in_stride,

@@ -50,7 +50,9 @@ static inline uint word_of(uint low, uint high) { return low | high << 16; }
 // Four k from k on of row `row` of the thin factor; zeros outside of it.
 static inline uint2 load_thin(const factor* x, ulong row, ulong k) {
   if (row >= x->inside || k >= x->k) return 0;
-  if (THIN_ALONG_K && THIN_VECTOR == 4 && k + 4 <= x->k) return *(global const uint2*)(x->from + row * x->pitch + k);
+#if THIN_ALONG_K && THIN_VECTOR == 4
+  if (k + 4 <= x->k) return *(global const uint2*)(x->from + row * x->pitch + k);
+#endif
   uint e[4];
 #pragma unroll
   for (uint i = 0; i < 4; ++i)

@@ -155,6 +155,7 @@ void gemm_turn(
     ulong b_along, ulong b_matrices, global uint* packed, ulong packed_a, ulong packed_a_pitch, ulong packed_b,
     ulong packed_b_pitch) {
   local uint block[LINES * BLOCK_WORDS];
+  (void)a_stride, (void)b_stride;
   const uint item = get_local_id(0);
   const operand of_a = operand_of(a, a_offset, a_pitch, a_lines, a_along, A_TURNED, packed, packed_a, packed_a_pitch);
   const operand of_b = operand_of(b, b_offset, b_pitch, b_lines, b_along, B_TURNED, packed, packed_b, packed_b_pitch);
