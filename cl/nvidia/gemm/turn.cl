@@ -61,10 +61,12 @@ static inline uint load_word(ulong at, ulong bytes, ulong end) {
   return ALIGNMENT >= 4 && bytes >= 4 ? *(global const uint*)at : gather_word(at, bytes, end);
 }
 
+#if ELEMENT_BYTES == 1
 // Byte i of four words.
 static inline uint bytes_of(const uint w[4], uint i) {
   return (w[0] >> 8 * i & 0xff) | (w[1] >> 8 * i & 0xff) << 8 | (w[2] >> 8 * i & 0xff) << 16 | (w[3] >> 8 * i & 0xff) << 24;
 }
+#endif
 
 // The place of word `word` of line `line` in local memory.
 static inline uint place_of(uint line, uint word) {
