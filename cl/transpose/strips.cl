@@ -124,7 +124,6 @@ static inline void load_run(local word* tile, global const element* in, ulong be
 
 #if SHAPE == WIDE
 // Loads `runs` runs of `count` elements, `pitch` elements apart; run r is at word r * stride of local memory. `slots`: at least
-// the words of any run.
 static inline void load_runs(local word* tile, global const element* in, ulong begin, long pitch, uint runs, uint count, divisor slots,
                              uint stride) {
   const uint all = runs * slots.by;
