@@ -4,6 +4,7 @@
 #include "cli/commands.hpp"
 #include "cli/described.hpp"
 #include "cli/terminal.hpp"
+#include "cli/text.hpp"
 
 #include <fmt/format.h>
 
@@ -86,7 +87,7 @@ class Shapes {
                 {"plan", 34, Column::Kind::text},
                 {"ms", 10},
                 {"spread", 9},
-                {"TFLOP/s", 9},
+                {"GFLOP/s", 9},
                 {"model ms", 10, Column::Kind::extra}},
                15) {
     const Device& device = context_.device();
@@ -191,7 +192,7 @@ class Shapes {
     wrong_ += wrong ? 1 : 0;
     fmt::print("{}", table_.row({one.text, text, fmt::format("{:.4f}", seconds.median * 1e3),
                                  fmt::format("{:.1f} %", 100 * seconds.spread()),
-                                 fmt::format("{:.4g}", one.operations / seconds.median * 1e-12),
+                                 number_text(one.operations / seconds.median * 1e-9),
                                  predicted > 0 ? fmt::format("{:.4f}", predicted * 1e3) : ""},
                                 wrong ? "WRONG: " + *wrong : ""));
     std::fflush(stdout);

@@ -27,7 +27,7 @@ constexpr std::size_t kMostRanks = 1024;  // of the model
 struct Options {
   std::vector<std::string> operations;
   bool small = false, usual = false, json = false, no_one = false, no_check = false;
-  std::size_t repetitions = 3, ranks = 0, rows = 0, cols = 0, depth = 0, steps = 0;
+  std::size_t repetitions = 3, ranks = 0, rows = 0, cols = 0, depth = 0, steps = 0, steps_per_halo = 0;
   std::string file, plot;
   MachineRates rates;
 };
@@ -133,7 +133,8 @@ PlanProblem problem_of(const Operation& operation, const Options& options, bool 
   for (const auto& [size, given] : {std::pair{&p.rows, options.rows},
                                     {&p.cols, options.cols},
                                     {&p.depth, options.depth},
-                                    {&p.steps, options.steps}})
+                                    {&p.steps, options.steps},
+                                    {&p.steps_per_halo, options.steps_per_halo}})
     if (given != 0) *size = given;
   return p;
 }
@@ -273,6 +274,9 @@ void add_problem(CLI::App* command, Options& options) {
   command->add_option("--depth", options.depth, "Length of the sums of a product; planes of a grid")
       ->check(CLI::PositiveNumber);
   command->add_option("--steps", options.steps, "Steps of heat")->check(CLI::PositiveNumber);
+  command
+      ->add_option("--steps-per-halo", options.steps_per_halo, "Steps of heat between two exchanges of halos")
+      ->check(CLI::PositiveNumber);
   command->add_option("--plot", options.plot,
                       "Write strong and weak scaling up to 1024 ranks to this file, as SVG");
 }
