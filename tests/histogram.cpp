@@ -3,6 +3,7 @@
 
 #include "support/failure.hpp"
 #include "support/histograms.hpp"
+#include "support/large_buffer.hpp"
 #include "support/reduce_sweep.hpp"
 #include "support/sweep.hpp"
 
@@ -273,18 +274,10 @@ TEST_CASE("large: a histogram of more than 2^31 elements") {
   const std::size_t most = (std::size_t{1} << 32) + 4099;
   const std::size_t size =
       device.max_allocation >= most && device.global_bytes >= 2 * most ? most : (std::size_t{1} << 31) + 4099;
-  if (device.max_allocation < size || device.global_bytes < size + (size >> 3)) {
-    MESSAGE("skipped: " << device.name << " has no buffer of " << size << " bytes");
-    return;
-  }
-  const cl::Buffer buffer = smem::make_buffer(context, size);
-  // In pieces and by words, since a fill of more than 2^31 single bytes is much to ask of a driver.
-  constexpr std::size_t kPiece = std::size_t{1} << 28;
-  const cl_uint nines = 0x09090909;
-  for (std::size_t first = 0; first < size / 4 * 4; first += kPiece) {
-    REQUIRE(clEnqueueFillBuffer(context.queue()(), buffer(), &nines, sizeof nines, first,
-                                std::min(kPiece, size / 4 * 4 - first), 0, nullptr, nullptr) == CL_SUCCESS);
-  }
+  const auto room = test::large_buffer(context, size, size + (size >> 3));
+  if (!room) return;
+  const cl::Buffer& buffer = *room;
+  test::fill_words(context, buffer, size, 9);
   const std::vector<std::uint8_t> tail{200, 9, 200, 9, 201};
   REQUIRE(clEnqueueWriteBuffer(context.queue()(), buffer(), CL_TRUE, size - tail.size(), tail.size(),
                                tail.data(), 0, nullptr, nullptr) == CL_SUCCESS);

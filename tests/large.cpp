@@ -2,6 +2,7 @@
 // matrices or first elements lie far away in a large buffer.
 #include <smem/smem.hpp>
 
+#include "support/large_buffer.hpp"
 #include "support/sweep.hpp"
 
 #include <doctest/doctest.h>
@@ -16,29 +17,13 @@
 #include <utility>
 #include <vector>
 
+using test::large_buffer;
 using test::Operation;
 
 namespace {
 
 constexpr std::size_t kTwoTo31 = std::size_t{1} << 31;
 constexpr std::size_t kTwoTo32 = std::size_t{1} << 32;
-
-/// A buffer of `bytes`, or nothing, and a message why, where the device cannot hold `in_all` bytes.
-std::optional<cl::Buffer> large_buffer(const smem::Context& context, std::size_t bytes, std::size_t in_all) {
-  const smem::Device& device = context.device();
-  if (device.max_allocation < bytes || device.global_bytes < in_all) {
-    MESSAGE("skipped: needs buffers of " << bytes << " bytes, " << in_all << " in all; " << device.name
-                                         << " has " << device.max_allocation << " and "
-                                         << device.global_bytes);
-    return std::nullopt;
-  }
-  try {
-    return smem::make_buffer(context, bytes);
-  } catch (const smem::Error& error) {
-    MESSAGE("skipped: " << error.what());
-    return std::nullopt;
-  }
-}
 
 // ---------------------------------------------------------------------------------------------------------
 // Dense: every element is checked, in the buffer as the host sees it.

@@ -2,6 +2,7 @@
 #include <smem/smem.hpp>
 
 #include "support/failure.hpp"
+#include "support/large_buffer.hpp"
 #include "support/reduce_sweep.hpp"
 
 #include <doctest/doctest.h>
@@ -180,19 +181,10 @@ TEST_CASE("check_segments: names the first offset that is wrong, and what is rig
 TEST_CASE("large: a reduction of more than 2^31 elements") {
   const smem::Context context;
   const std::size_t size = (std::size_t{1} << 31) + 4099;
-  const smem::Device& device = context.device();
-  if (device.max_allocation < size || device.global_bytes < size + (size >> 3)) {
-    MESSAGE("skipped: " << device.name << " has no buffer of " << size << " bytes");
-    return;
-  }
-  const cl::Buffer buffer = smem::make_buffer(context, size);
-  // In pieces and by words, since a fill of more than 2^31 single bytes is much to ask of a driver.
-  constexpr std::size_t kPiece = std::size_t{1} << 28;
-  const cl_uint zero = 0;
-  for (std::size_t first = 0; first < size / 4 * 4; first += kPiece) {
-    REQUIRE(clEnqueueFillBuffer(context.queue()(), buffer(), &zero, sizeof zero, first,
-                                std::min(kPiece, size / 4 * 4 - first), 0, nullptr, nullptr) == CL_SUCCESS);
-  }
+  const auto room = test::large_buffer(context, size, size + (size >> 3));
+  if (!room) return;
+  const cl::Buffer& buffer = *room;
+  test::fill_words(context, buffer, size, 0);
   const std::vector<std::uint8_t> head{0, 0, 0, 0, 0, 9, 0, 0}, tail{0, 0, 0, 0, 0, 0, 200, 0};
   const auto write = [&](const std::vector<std::uint8_t>& bytes, std::size_t first) {
     REQUIRE(clEnqueueWriteBuffer(context.queue()(), buffer(), CL_TRUE, first, bytes.size(), bytes.data(), 0,

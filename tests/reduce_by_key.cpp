@@ -3,6 +3,7 @@
 
 #include "support/environment.hpp"
 #include "support/failure.hpp"
+#include "support/large_buffer.hpp"
 #include "support/random.hpp"
 
 #include <doctest/doctest.h>
@@ -321,13 +322,13 @@ TEST_CASE("bad input of reduce_by_key: each is refused by name, and nothing is w
 TEST_CASE("large: reduce_by_key and unique_by_key of more than 2^31 elements") {
   const smem::Context context;
   const std::size_t size = (std::size_t{1} << 31) + 4099;
-  const smem::Device& device = context.device();
-  if (device.max_allocation < size || device.global_bytes < 4 * size + (size >> 2)) {
-    MESSAGE("skipped: " << device.name << " has no four buffers of " << size << " bytes");
-    return;
+  std::vector<cl::Buffer> rooms;
+  while (rooms.size() < 4) {
+    const auto room = test::large_buffer(context, size, 4 * size + (size >> 2));
+    if (!room) return;
+    rooms.push_back(*room);
   }
-  const cl::Buffer keys = smem::make_buffer(context, size), in = smem::make_buffer(context, size),
-                   unique_keys = smem::make_buffer(context, size), out = smem::make_buffer(context, size);
+  const cl::Buffer &keys = rooms[0], &in = rooms[1], &unique_keys = rooms[2], &out = rooms[3];
   constexpr std::size_t kPiece = std::size_t{1} << 28, kRun = (std::size_t{1} << 27) + 3;
   std::vector<std::uint8_t> piece(kPiece), sums(size / kRun + 1);
   const auto fill = [&](const cl::Buffer& buffer, const auto& element) {

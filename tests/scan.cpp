@@ -3,6 +3,7 @@
 
 #include "support/environment.hpp"
 #include "support/failure.hpp"
+#include "support/large_buffer.hpp"
 #include "support/scans.hpp"
 
 #include <doctest/doctest.h>
@@ -236,13 +237,10 @@ TEST_CASE("scan by key: exclusive sums of float32 with keys of 8 bytes") {
 TEST_CASE("large: a scan of more than 2^31 elements") {
   const smem::Context context;
   const std::size_t size = (std::size_t{1} << 31) + 4099;
-  const smem::Device& device = context.device();
-  if (device.max_allocation < size || device.global_bytes < size + (size >> 2)) {
-    MESSAGE("skipped: " << device.name << " has no buffer of " << size << " bytes");
-    return;
-  }
   // In place, so that one buffer is enough.
-  const cl::Buffer buffer = smem::make_buffer(context, size);
+  const auto room = test::large_buffer(context, size, size + (size >> 2));
+  if (!room) return;
+  const cl::Buffer& buffer = *room;
   constexpr std::size_t kPiece = std::size_t{1} << 28;
   std::vector<std::uint8_t> ones(kPiece, 1);
   for (std::size_t first = 0; first < size; first += kPiece) {

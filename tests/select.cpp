@@ -3,6 +3,7 @@
 
 #include "support/environment.hpp"
 #include "support/failure.hpp"
+#include "support/large_buffer.hpp"
 #include "support/selects.hpp"
 
 #include <doctest/doctest.h>
@@ -242,12 +243,11 @@ TEST_CASE("select: a plan that fits is launched, and work-items that are fixed a
 TEST_CASE("large: a selection among more than 2^31 elements") {
   const smem::Context context;
   const std::size_t size = (std::size_t{1} << 31) + 4099;
-  const smem::Device& device = context.device();
-  if (device.max_allocation < size || device.global_bytes < 2 * size + (size >> 2)) {
-    MESSAGE("skipped: " << device.name << " has no two buffers of " << size << " bytes");
-    return;
-  }
-  const cl::Buffer in = smem::make_buffer(context, size), out = smem::make_buffer(context, size);
+  const auto first_room = test::large_buffer(context, size, 2 * size + (size >> 2));
+  const auto second_room =
+      first_room ? test::large_buffer(context, size, 2 * size + (size >> 2)) : std::nullopt;
+  if (!second_room) return;
+  const cl::Buffer &in = *first_room, &out = *second_room;
   constexpr std::size_t kPiece = std::size_t{1} << 28;
   const auto element = [](std::size_t i) { return static_cast<std::uint8_t>(i % 251); };
   std::vector<std::uint8_t> piece(kPiece);

@@ -1,4 +1,5 @@
 // Sorts: every variant, type, order and kind of keys beside std::stable_sort.
+#include "support/large_buffer.hpp"
 #include "support/sorts.hpp"
 
 #include "support/environment.hpp"
@@ -450,13 +451,12 @@ TEST_CASE("sort: nothing, and events to wait for") {
 
 TEST_CASE("large: a sort of more than 2^31 keys") {
   const smem::Context context;
-  const smem::Device& device = context.device();
   const std::size_t size = (std::size_t{1} << 31) + 4099;
-  if (device.max_allocation < size || device.global_bytes < 2 * size + (size >> 2)) {
-    MESSAGE("skipped: " << device.name << " has no two buffers of " << size << " bytes");
-    return;
-  }
-  const cl::Buffer in = smem::make_buffer(context, size), out = smem::make_buffer(context, size);
+  const auto first_room = test::large_buffer(context, size, 2 * size + (size >> 2));
+  const auto second_room =
+      first_room ? test::large_buffer(context, size, 2 * size + (size >> 2)) : std::nullopt;
+  if (!second_room) return;
+  const cl::Buffer &in = *first_room, &out = *second_room;
   constexpr std::size_t kPiece = std::size_t{1} << 28;
   std::vector<std::uint8_t> piece(kPiece);
   std::vector<std::size_t> counts(256);

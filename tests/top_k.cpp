@@ -1,4 +1,5 @@
 // top_k and nth_element: every variant, type, order and kind of elements beside std::stable_sort.
+#include "support/large_buffer.hpp"
 #include "support/top_ks.hpp"
 
 #include "support/environment.hpp"
@@ -367,21 +368,22 @@ TEST_CASE("top_k: nothing, and events to wait for") {
 TEST_CASE("large: top_k of more than 2^31 elements") {
   const smem::Context context;
   const std::size_t size = (std::size_t{1} << 31) + 4099;
-  const smem::Device& device = context.device();
-  if (device.max_allocation < size || device.global_bytes < 2 * size) {
-    MESSAGE("skipped: " << device.name << " has no buffer of " << size << " bytes, and as many beside it");
-    return;
-  }
-  const cl::Buffer in = smem::make_buffer(context, size);
+  const auto room = test::large_buffer(context, size, 2 * size);
+  if (!room) return;
+  const cl::Buffer& in = *room;
   const cl_uchar usual = 100;
-  REQUIRE(clEnqueueFillBuffer(context.queue()(), in(), &usual, 1, 0, size, 0, nullptr, nullptr) ==
-          CL_SUCCESS);
+  test::fill_words(context, in, size, usual);
+  const std::vector<cl_uchar> rest(size % 4, usual);
+  const auto write = [&](std::size_t place, std::size_t bytes, const cl_uchar* from) {
+    REQUIRE(clEnqueueWriteBuffer(context.queue()(), in(), CL_TRUE, place, bytes, from, 0, nullptr, nullptr) ==
+            CL_SUCCESS);
+  };
+  write(size - rest.size(), rest.size(), rest.data());
   std::vector<std::uint32_t> expected;
   std::vector<std::uint8_t> expected_values;
   for (std::uint8_t great = 140; great > 100; --great) {
     const std::size_t place = size - 1 - (great % 4 == 0 ? 1U : 15000017U) * std::size_t{great};
-    REQUIRE(clEnqueueWriteBuffer(context.queue()(), in(), CL_TRUE, place, 1, &great, 0, nullptr, nullptr) ==
-            CL_SUCCESS);
+    write(place, 1, &great);
     expected.push_back(static_cast<std::uint32_t>(place));
     expected_values.push_back(great);
   }
