@@ -196,7 +196,7 @@ TEST_CASE("large: a reduction of more than 2^31 elements") {
   CHECK(smem::sum(context, in) == 209);
   CHECK(smem::argmax(context, in) == size - 2);
   CHECK(smem::max(context, smem::VectorView<std::uint8_t>(buffer, 100, size - 100)) == 200);
-  if (device.type == smem::DeviceType::cpu) return;
+  if (context.device().type == smem::DeviceType::cpu) return;
   for (const std::string_view variant : {"several", "first_add"})
     CHECK(smem::sum(context, in, smem::FloatMode::reproducible, {.variant = variant}) == 209);
 }
