@@ -1,4 +1,6 @@
 // Variants that failed smem selftest: kept for a device and its driver, and avoided.
+#include <smem/smem.hpp>
+
 #include "runtime/failures.hpp"
 
 #include "support/environment.hpp"
