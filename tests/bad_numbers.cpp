@@ -62,6 +62,57 @@ TEST_CASE("bad input of calls: grids whose offsets and pitches overflow") {
   CHECK(stencil_of() == "out");
 }
 
+TEST_CASE("bad input of calls: grids and results whose numbers of elements wrap") {
+  const Buffers b;
+  const auto& context = b.context;
+  // 2^64 elements a row, which 64 bits count as none; and as many grids.
+  for (const Grid& sizes : {Grid(nullptr, Scalar::float32, {kHuge}, {.channels = 4, .pitch = 4}),
+                            Grid(nullptr, Scalar::float32, {kHuge}, {.channels = 4}),
+                            Grid(nullptr, Scalar::float32, {kHalf, kHalf}),
+                            Grid(nullptr, Scalar::float32, {4, 4}, {.batch = kHuge, .batch_stride = 16})}) {
+    CAPTURE(sizes.size.width);
+    CAPTURE(sizes.channels);
+    Grid in = sizes, out = sizes;
+    in.buffer = b.in.buffer()();
+    out.buffer = b.out.buffer()();
+    const auto refused = [&](const auto& call) {
+      const auto error = failure_of(call);
+      CHECK_FALSE(error.argument.empty());
+    };
+    refused([&] { smem::stencil(context, in, out, smem::Stencil::box({1, 0}, {0.1, 0.2, 0.3})); });
+    refused([&] { smem::convolve2d(context, in, out, {3, 3, kNine}); });
+    refused([&] { smem::separable(context, in, out, {kNine, kNine}); });
+    refused([&] { smem::gaussian_blur(context, in, out, {.size = 3}); });
+    refused([&] { smem::box_blur(context, in, out, 1); });
+    refused([&] { smem::median_blur(context, in, out, 3); });
+    refused([&] { smem::sobel(context, in, out, {smem::Gradient::across, 3}); });
+    refused([&] { smem::max_pool2d(context, in, out, smem::Pooling::square(1)); });
+    refused([&] { smem::avg_pool2d(context, in, out, smem::Pooling::square(1)); });
+    Grid one = b.out.grid({1, 1}, {.channels = in.channels});
+    one.batch = in.batch;
+    refused([&] { smem::global_max_pool(context, in, one); });
+    refused([&] { smem::global_avg_pool(context, in, one); });
+    refused([&] { smem::moving_mean(context, in, out, 3); });
+    refused([&] { smem::heat(context, in, out, {.dt = 0.1}); });
+  }
+  // As many results as wrap to none, and to few.
+  for (const std::size_t batch : {kHalf, kHalf + 1, kHuge}) {
+    CAPTURE(batch);
+    Matrix in(b.in.buffer()(), Scalar::float32, kHalf, 4, {.batch = batch, .batch_stride = 16});
+    const Vector out = b.out.vector();
+    CHECK(failure_of([&] { smem::reduce_rows(context, in, out, smem::ReduceOp::sum); }).argument == "in");
+    CHECK(failure_of([&] { smem::matvec(context, in, b.in.vector(0, 4), out); }).argument == "x");
+    in.rows = 4;
+    in.cols = 4;
+    const Vector counts(b.out.buffer()(), Scalar::uint32, 64);
+    CHECK_FALSE(failure_of([&] {
+                  smem::histogram(context, in, counts, smem::Bins::even(4, 0, 1));
+                }).argument.empty());
+    CHECK_FALSE(
+        failure_of([&] { smem::reduce_columns(context, in, out, smem::ReduceOp::sum); }).argument.empty());
+  }
+}
+
 TEST_CASE("bad input of calls: turned matrices and offsets that overflow") {
   const Buffers b;
   const auto& context = b.context;
