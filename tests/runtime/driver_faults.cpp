@@ -4,10 +4,13 @@
 
 #include "plan/driver_faults.hpp"
 #include "runtime/devices.hpp"
+#include "runtime/disk_cache.hpp"
 #include "runtime/driver_faults.hpp"
 #include "runtime/local_memory.hpp"
+#include "runtime/programs.hpp"
 #include "support/environment.hpp"
 #include "support/failure.hpp"
+#include "support/folder.hpp"
 #include "support/reductions.hpp"
 #include "support/targets.hpp"
 
@@ -198,4 +201,31 @@ TEST_CASE("driver faults: local memory beyond what is reported is tried on NVIDI
   // The trial itself runs on any device.
   const smem::Context context;
   CHECK(smem::runtime::runs_with_local(context.cl_device()(), context.device().local_bytes / 2));
+}
+
+TEST_CASE("driver faults: the local memory that was found is kept with the cached programs, for its driver") {
+  const test::CacheFolder folder;
+  const smem::Context context;
+  Device device = test::targets::nvidia("sm_80");
+  const auto usable = [&](const char* driver) {
+    device.driver = driver;
+    return smem::runtime::usable_local_bytes(context.cl_device()(), device);
+  };
+  const auto kept = [&](const char* driver, const std::string& text) {
+    device.driver = driver;
+    const auto disk = smem::runtime::DiskCache::from_environment();
+    REQUIRE(disk.store(smem::runtime::device_key(device) + "fact=local_bytes\n", {text.begin(), text.end()}));
+  };
+  const std::size_t found = usable("found here");  // the trial runs on any device
+  CHECK(found >= device.local_bytes);
+  const auto entries = smem::runtime::DiskCache::from_environment().entries();
+  REQUIRE(entries.size() == 1);
+  CHECK(contains(entries[0].key, "found here"));
+  // What another process found is not tried again; a number that cannot be is.
+  kept("found by another", std::to_string(99 * 1024));
+  CHECK(usable("found by another") == 99 * 1024);
+  kept("found by another", std::to_string(163 * 1024));
+  CHECK(usable("found by another") == 99 * 1024);  // once a process
+  kept("damaged", "7");
+  CHECK(usable("damaged") == found);
 }
