@@ -8,6 +8,8 @@
 
 #include <doctest/doctest.h>
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cctype>
 #include <string>
@@ -112,4 +114,27 @@ TEST_CASE("devices: a platform without any device") {
   const test::Ended child =
       test::run_child("child: there is a platform without a device", {{"POCL_DEVICES", "none"}});
   CHECK_MESSAGE(child.passed(), child.output);
+}
+
+TEST_CASE("child: less memory than PoCL takes" * doctest::skip()) {
+  const rlimit limit{100UL << 20, RLIM_INFINITY};
+  REQUIRE(::setrlimit(RLIMIT_DATA, &limit) == 0);
+  std::string got;
+  try {
+    if (!smem::devices().empty()) return;  // of another platform, or of a PoCL that needs no more
+  } catch (const smem::Error& error) {
+    CHECK(error.details().argument == "platform");
+    got = error.details().got;
+  }
+  CHECK_MESSAGE(contains(got, "ulimit -d"), got);
+}
+
+TEST_CASE("devices: a driver that would end the process is not asked, and named") {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  MESSAGE("skipped: a sanitizer needs more memory than the limit");
+#else
+  // PoCL aborts with "Not enough memory to run on this device", up to 6.0.
+  const test::Ended child = test::run_child("child: less memory than PoCL takes", {});
+  CHECK_MESSAGE(child.passed(), child.output);
+#endif
 }
