@@ -1,9 +1,10 @@
 // top_k and nth_element: every variant, type, order and kind of elements beside std::stable_sort.
-#include "support/large_buffer.hpp"
 #include "support/top_ks.hpp"
 
+#include "plan/driver_faults.hpp"
 #include "support/environment.hpp"
 #include "support/failure.hpp"
+#include "support/large_buffer.hpp"
 #include "support/targets.hpp"
 
 #include <smem/smem.hpp>
@@ -155,18 +156,23 @@ TEST_CASE("top_k: results that fill several sorted runs") {
 
 TEST_CASE("top_k: so many spans that groups share them") {
   const smem::Context context;
+  const std::vector<smem::plan::LaunchFault> faults = smem::plan::known_launch_faults(context.device());
+  const bool runs = std::none_of(faults.begin(), faults.end(), [](const smem::plan::LaunchFault& fault) {
+    return fault.broken.operation == "top_k";
+  });
   const auto check = [&](auto key, Keys kind, TopKCall call) {
     using K = decltype(key);
     call.variant = "delegates";
     const auto keys = test::make_keys<K>(kind, call.rows * call.cols, call.k);
-    CHECK(test::selects<K, std::uint32_t>(context, keys, call));
+    CHECK(test::selects<K, std::uint32_t>(context, keys, call) == runs);
   };
   for (const Keys kind : {Keys::special, Keys::equal, Keys::zipf})
     check(float{}, kind, {.rows = 2, .cols = 200003, .k = 5000, .gap = 1});
   check(float{}, Keys::two, {.cols = 200003, .k = 5000, .which = {.sorted = false}});
   check(std::uint64_t{}, Keys::uniform, {.cols = 100001, .k = 6000});
   const smem::NthElement which{.n = 6000};
-  CHECK(test::finds_nth(context, test::make_keys<float>(Keys::special, 200003, 1), which, "delegates"));
+  CHECK(test::finds_nth(context, test::make_keys<float>(Keys::special, 200003, 1), which, "delegates") ==
+        runs);
 }
 
 TEST_CASE("nth_element: every variant, ties, and the ends") {

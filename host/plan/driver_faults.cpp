@@ -80,7 +80,19 @@ const std::vector<Fault>& faults() {
                   "work-items"},
        [](const Launch& launch) {
          return launch.entry_point == "reduce_columns" && launch.work_items() <= 64;
-       }}};
+       }},
+      // 5.0 with LLVM 17, as Ubuntu 24.04 has it, on a CPU with AVX-512: floats have one of two machine
+      // codes, by chance. Of eight processes with empty caches two had wrong results, and two ended where
+      // results were written by such counts. Each cache stays right or wrong. 3.1 makes the same code each
+      // time.
+      {is_pocl,
+       {5, 0},
+       {6, 0},
+       {.operation = "top_k",
+        .variant = "delegates",
+        .type = "",
+        .reason = "PoCL 5 compiles the counts of many listed spans into wrong results, now and then"},
+       [](const Launch& launch) { return launch.variant == "listed_count"; }}};
   return all;
 }
 

@@ -149,6 +149,36 @@ TEST_CASE("driver faults: a variant that a driver breaks in small work-groups al
   CHECK(smem::plan_reduce(device, columns, {.variant = "several"}).work_items() <= 64);
 }
 
+TEST_CASE("driver faults: so many spans that groups share them are refused where the driver miscounts them") {
+  Device device = test::targets::cpu();
+  device.platform = "Portable Computing Language";
+  smem::TopKProblem many;
+  many.cols = 200003;
+  many.k = 5000;
+  smem::TopKProblem few = many;
+  few.k = 64;
+  for (const char* driver : {"3.1+debian", "5.0-pre", "6.0+debian"}) {
+    CAPTURE(driver);
+    device.driver = driver;
+    const bool is_broken = device.driver.starts_with("5");
+    for (const smem::TopKOp op : {smem::TopKOp::top_k, smem::TopKOp::nth_element}) {
+      many.op = few.op = op;
+      if (is_broken) {
+        const auto error =
+            test::failure_of([&] { smem::plan_top_k(device, many, {.variant = "delegates"}); });
+        CHECK(error.argument == "variant");
+        CHECK(contains(error.got, "PoCL 5"));
+      } else {
+        CHECK(smem::plan_top_k(device, many, {.variant = "delegates"}).variant == "delegates");
+      }
+      // Where few are listed, a group counts them; and all other variants stay.
+      CHECK(smem::plan_top_k(device, few, {.variant = "delegates"}).variant == "delegates");
+      CHECK(smem::plan_top_k(device, many, {.variant = "radix_select"}).variant == "radix_select");
+      CHECK(smem::plan_top_k(device, many).variant == "cpu");
+    }
+  }
+}
+
 TEST_CASE("driver faults: columns with gaps have the groups of their own alignment, not those of packs") {
   Device device = test::targets::cpu();
   device.platform = "Portable Computing Language";
