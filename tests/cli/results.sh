@@ -22,6 +22,10 @@ expect "$text" '^max_pool2d +max 2 x 2'
 expect "$text" '^transpose .*333 x 333.* none '
 expect "$text" '^copy [0-9.]+ GB/s, fp32 [0-9.]+ GFLOP/s'
 refuse "$text" '^scan'
+expect "$text" '^Results are not compared here'
+text=$("$smem" roofline pool --small --all-variants)  # the fastest, compared
+expect "$text" '^max_pool2d +max 2 x 2'
+refuse "$text" 'not compared'
 for picture in ladder roof; do
   expect "$(head -1 "$folder/$picture.svg")" '^<svg xmlns='
   if command -v python3 >/dev/null; then
@@ -68,6 +72,10 @@ expect "$(cat "$folder/out")" '^smem: .*--compare'
   fail "not above each table: $(cat "$folder/report.md")"
 expect "$(cat "$folder/report.md")" '^## flip$'
 expect "$(cat "$folder/report.md")" '^## scan$'
+
+# Quickly: the same rows, and no plain loop.
+expect "$("$smem" bench flip 64x64 gemm 33x35x37 --quick)" '^Results are not compared with a plain loop'
+refuse "$("$smem" bench flip 64x64)" 'not compared'
 
 # Several operations and sizes make one file; the worst of them is the exit code.
 text=$("$smem" bench scan 3001,5003 pool 64x64 --json "$folder/several.json")
