@@ -166,10 +166,13 @@ void add_roof(Svg& svg, const RoofAxes& axes, const RoofPlot& plot) {
 /// Points with their names. Names that would meet stand one below the other, and none on a point.
 void add_points(Svg& svg, const RoofAxes& axes, const RoofPlot& plot) {
   constexpr double kLetter = 6.8, kNear = 140, kLine = 14;
+  struct Name {
+    double begin, end, at;
+  };
   std::vector<RoofPoint> sorted = plot.points;
   std::sort(sorted.begin(), sorted.end(),
             [](const RoofPoint& a, const RoofPoint& b) { return a.rate > b.rate; });
-  std::vector<std::pair<double, double>> taken;
+  std::vector<Name> taken;
   for (const RoofPoint& p : sorted) {
     const double x = axes.x(p.intensity), y = axes.y(p.rate);
     const bool at_right = x > RoofAxes::kLeft + RoofAxes::kWidth - kNear;
@@ -185,15 +188,15 @@ void add_points(Svg& svg, const RoofAxes& axes, const RoofPlot& plot) {
     };
     for (bool again = true; again;) {
       again = false;
-      for (const auto& [other_x, other_y] : taken)
-        again |= std::abs(other_x - x) < kNear && give_way(other_y, kLine);
+      for (const Name& other : taken)
+        again |= other.begin < end && begin < other.end && give_way(other.at, kLine);
       for (const RoofPoint& other : plot.points) {
         const double other_x = axes.x(other.intensity);
         if (other_x == x || other_x <= begin || other_x >= end) continue;
         again |= give_way(axes.y(other.rate) + 4, kLine - 2);
       }
     }
-    taken.emplace_back(x, at);
+    taken.push_back({begin, end, at});
     svg.dot(x, y, 4.5, is_above(p, plot) ? kRoof : kStrong);
     if (std::abs(at - y - 4) > 1) svg.line(x, y, x + (at_right ? -8 : 8), at - 4, kFaint, 0.7);
     svg.text(x + (at_right ? -9 : 9), at, p.name, kSmall, kInk, at_right ? "end" : "start");
