@@ -165,7 +165,7 @@ void run(const smem::Context& context, const fs::path& file, const fs::path& fol
 
   const double given = sum_of(sources) * heat.dt * static_cast<double>(kFrames * kStepsPerFrame);
   const double energy = sum_of(frames.back());
-  fmt::print("energy {:.4f}, of which {:.4f} came in\n", energy, given);
+  fmt::print("energy {:.4f}; the sources added {:.4f}\n", energy, given);
   // float32 rounds each step: what is lost or won is far below a thousandth.
   if (!(std::abs(energy - given) < 1e-3 * given)) throw std::runtime_error("energy was lost or made");
 

@@ -197,10 +197,10 @@ void run(std::size_t epochs) {
     answers = network.answers(kTest);
     const double share = share_right(answers, test.labels);
     if (epoch == 0) {
-      fmt::print("before: {:.1f} % of {} digits that it never saw\n", 100 * share, kTest);
+      fmt::print("before training: {:.1f} % of {} test digits\n", 100 * share, kTest);
     } else {
       if (epoch % 5 == 0 || epoch == 1)
-        fmt::print("epoch {}: {:.1f} %, {:.0f} images/s learned\n", epoch, 100 * share,
+        fmt::print("epoch {}: {:.1f} %, {:.0f} images/s trained\n", epoch, 100 * share,
                    static_cast<double>(kTrain) / seconds);
     }
   }
