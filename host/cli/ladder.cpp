@@ -149,8 +149,8 @@ int ladder(const Options& options) {
 
 /// Why a point can lie above the roof.
 constexpr const char* kAbove =
-    "Above the roof: several steps in one pass over memory (temporal blocking), or data that stays in a "
-    "cache.";
+    "Above the roof: matrix units, several steps in one pass over memory (temporal blocking), or data that "
+    "stays in a cache.";
 
 /// The fastest of some rows; `end` when there are none.
 template <class Row>
