@@ -149,7 +149,6 @@ void CaseData::write_others(const Context& context, const measure::BufferPair& p
 
 void CaseData::write_pieces(const Context& context, const measure::BufferPair& pair,
                             const std::function<double(Scalar, std::uint64_t bits)>& number) const {
-  constexpr std::size_t kPiece = std::size_t{1} << 22;  // elements
   std::uint64_t seed = seed_;
   const auto write = [&](const std::vector<ArrayRule>& rules,
                          const std::vector<operations::PlacedArray>& places) {

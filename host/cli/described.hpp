@@ -52,6 +52,8 @@ std::vector<SampleCase> samples_of(const operations::Operation& operation, const
 /// for.
 class CaseData {
  public:
+  static constexpr std::size_t kPiece = std::size_t{1} << 22;  ///< elements of write_pieces()
+
   /// `seed`: of the arrays' numbers.
   explicit CaseData(const operations::Case& of, std::uint64_t seed = 0);
 
