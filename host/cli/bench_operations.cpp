@@ -10,7 +10,9 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,8 +55,9 @@ void run_case(BenchTable& table, const SampleCase& c, const std::vector<std::str
   if (!buffers) return;
   if (c.one.operations > 0) buffers->pairs.resize(1);  // as a program that computes with what stays there
   const Context& context = table.context();
+  const bool compares = options.seconds == 0;  // else a plain loop would take longer than the measurement
   for (const measure::BufferPair& pair : buffers->pairs)
-    data.write(context, pair);
+    compares ? data.write(context, pair) : data.write_pieces(context, pair);
   for (const std::string& variant : variants) {
     const PlanOverrides fixed = fixed_for(c.one, context.device(), variant, options);
     const auto make_plan = [&](const std::string&) { return c.one.plan(context.device(), fixed); };
@@ -64,7 +67,8 @@ void run_case(BenchTable& table, const SampleCase& c, const std::vector<std::str
         return c.one.call(context, data.arrays(pair), {.variant = variant, .event = has_events});
       return c.one.call(context, data.arrays(pair), {.overrides = &fixed, .event = has_events});
     };
-    const auto check = [&] {
+    const auto check = [&]() -> std::optional<std::string> {
+      if (!compares) return std::nullopt;
       const measure::BufferPair& first = buffers->pairs.front();
       data.write_others(context, first);
       call(first);
@@ -77,6 +81,7 @@ void run_case(BenchTable& table, const SampleCase& c, const std::vector<std::str
 
 int run(const Operation& operation, Options options) {
   options.group = operation.name;
+  if (options.lists.quick) options.seconds = kQuickSeconds;
   if (options.lists.weak && operation.samples.weak.empty() && operation.samples.weak_usual.empty())
     return kGood;
   const bool counts_operations = operation.parse(operation.samples.edges.front().words).operations > 0;
@@ -117,8 +122,8 @@ void check_cases(const Operation& operation, const Options& options) {
 
 /// --random and what belongs to it, of operations that draw problems; and --model.
 CLI::Option* add_shape_options(CLI::App* command, const Operation& operation, Options& options) {
-  CLI::Option* const random = command->add_option(
-      "--random", options.seed, "Measure problems that are drawn at random, the same of each seed");
+  CLI::Option* const random =
+      command->add_option("--random", options.seed, "Measure random problems, the same for each seed");
   const auto add = [&](const char* name, auto& to, const char* help) {
     return command->add_option(name, to, help)->needs(random);
   };
@@ -127,7 +132,7 @@ CLI::Option* add_shape_options(CLI::App* command, const Operation& operation, Op
       ->check(CLI::IsMember(operation.draw.kinds));
   add("--most", options.shapes.most, "Operations of a problem; default: 2e12, on CPUs 1e9")
       ->check(CLI::Range(1e4, 1e15));
-  command->add_flag("--print", options.shapes.only_list, "Print the problems in words, and measure none")
+  command->add_flag("--print", options.shapes.only_list, "Print the problems, and measure nothing")
       ->needs(random);
   command->add_flag("--model", options.shapes.model,
                     "Measure all plans that the model chooses among, beside its predictions");
@@ -194,6 +199,7 @@ void add_operation(CLI::App* bench, const Operation& operation, Measurements& me
       });
       return;
     }
+    options->lists.quick = options->lists.quick || is_asked_elsewhere(command, "--quick");
     const bool named =
         std::any_of(words.begin(), words.end(), [](const CLI::Option* word) { return word->count() > 0; });
     if (!named && !options->is_list()) {
@@ -228,6 +234,24 @@ std::vector<Result> measure_variants(const Operation& operation, const std::stri
   run_case(table, first, variants);
   table.end();
   return {recorded().rows.begin() + static_cast<std::ptrdiff_t>(before), recorded().rows.end()};
+}
+
+void measure_choices(const std::vector<std::string>& asked, const std::string& device, bool small,
+                     const std::function<void(const Result&)>& each) {
+  Options options;
+  options.device = device;
+  options.quiet = true;
+  options.seconds = kQuickSeconds;
+  BenchTable table(options, "");
+  for (const Operation& operation : operations::all()) {
+    if (!is_asked(operation.name, asked)) continue;
+    const std::size_t before = recorded().rows.size();
+    table.begin(operation.name);
+    run_case(table,
+             samples_of(operation, table.device(), operations::scale_for(table.device(), small)).front(),
+             {""}, options);
+    if (recorded().rows.size() > before) each(recorded().rows.back());
+  }
 }
 
 int run_all_lists(const std::string& device, const Lists& lists) {

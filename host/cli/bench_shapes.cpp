@@ -47,33 +47,10 @@ measure::Statistics seconds_of(const Context& context, const std::function<void(
 }
 
 /// Numbers with all their bits, as a program has them: by whole numbers a device takes less power, and is
-/// faster. Arrays are filled by copies of a piece.
-void fill(const Context& context, const Case& one, const measure::BufferPair& pair) {
-  constexpr std::size_t kPiece = std::size_t{1} << 20;
-  std::uint64_t seed = 1;
-  const auto places = operations::place(one.in, pair.in());
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const operations::PlacedArray& at = places[i];
-    if (!one.in[i].fill.repeats()) {
-      CaseData(one).write_offsets(context, pair);
-      continue;
-    }
-    ArrayRule rule = one.in[i];
-    rule.elements = std::min(kPiece, at.elements);
-    const bool is_int = at.type == Scalar::int8;
-    rule.fill = {.number = [is_int](std::uint64_t bits) {
-      const double x = static_cast<double>(bits >> 11) * 0x1p-52 - 1;
-      return is_int ? std::round(127 * x) : x;
-    }};
-    const operations::HostArray piece = operations::filled(rule, ++seed);
-    for (std::size_t begin = 0; begin < at.elements; begin += kPiece) {
-      const std::size_t bytes = std::min(kPiece, at.elements - begin) * size_of(at.type);
-      measure::check(
-          clEnqueueWriteBuffer(context.queue()(), at.buffer, CL_TRUE, (at.first + begin) * size_of(at.type),
-                               bytes, piece.bytes.data(), 0, nullptr, nullptr),
-          "clEnqueueWriteBuffer");
-    }
-  }
+/// faster.
+double number_of(Scalar type, std::uint64_t bits) {
+  const double x = static_cast<double>(bits >> 11) * 0x1p-52 - 1;
+  return type == Scalar::int8 ? std::round(127 * x) : x;
 }
 
 /// What is measured, and what came of it.
@@ -122,7 +99,7 @@ class Shapes {
         one.call(context_, arrays, call).wait();
         wrong = data.wrong(context_, pair);
       }
-      if (chosen == 0 || is_compared) fill(context_, one, pair);
+      if (chosen == 0 || is_compared) data.write_pieces(context_, pair, number_of);
       const measure::Statistics seconds = seconds_of(context_, [&] { one.call(context_, arrays, call); });
       print(one, plan, seconds, predicted, asked, text, wrong);
       if (chosen == 0) chosen = seconds.median;

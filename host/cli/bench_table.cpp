@@ -44,6 +44,8 @@ std::array<CLI::Option*, 3> add_list_flags(CLI::App* command, Lists& lists) {
       command->add_flag("--goals-small", lists.small, "The same cases at small sizes, for a quick look");
   CLI::Option* weak = command->add_flag(
       "--weak", lists.weak, "The cases known to be weak, beside their goals; exit code 1 if one is missed");
+  command->add_flag("--quick", lists.quick,
+                    "A fifth of a second for each measurement, and no comparison with a plain loop");
   return {all, small->excludes(all), weak->excludes(all)->excludes(small)};
 }
 
@@ -140,12 +142,15 @@ int BenchTable::end() {
     print_fitted(fmt::format(
         "ms: median; spread: the middle four fifths of the repetitions, 'unstable' above 5 %;\n{};\n{};\n"
         "built: compiled in the first call, if no cache had it; host: until a call returns.\n"
-        "{} result(s) compared with a plain loop: {}.\n",
+        "{}\n",
         fmt::format("{}: {}", of_operations_ ? "GFLOP/s" : "GB/s", traffic_),
         of_operations_
             ? std::string("fp32: the rate that the device reaches (smem bench rates), whatever the type")
             : fmt::format("copy: bytes read and written by {}, in turns with the operation", copy_name_),
-        rows_, wrong_ == 0 ? "all right" : fmt::format("{} wrong", wrong_)));
+        options_.seconds != 0
+            ? std::string("Results are not compared with a plain loop.")
+            : fmt::format("{} result(s) compared with a plain loop: {}.", rows_,
+                          wrong_ == 0 ? std::string("all right") : fmt::format("{} wrong", wrong_))));
   }
   if (csv_.is_open()) {
     if (!csv_.finish()) refuse_csv(options_.csv);

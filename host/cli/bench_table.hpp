@@ -14,9 +14,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -27,9 +29,13 @@ class Option;
 
 namespace smem::cli {
 
+/// Seconds of a quick measurement.
+constexpr double kQuickSeconds = 0.2;
+
 /// Which of an operation's lists of cases are asked for: at most one.
 struct Lists {
   bool goals = false, small = false, weak = false;
+  bool quick = false;  ///< kQuickSeconds each, and results are not compared
 
   bool any() const { return goals || small || weak; }
   operations::Scale scale(const Device& device) const {
@@ -42,6 +48,7 @@ struct BenchOptions {
   bool all_variants = false;
   Lists lists;
   std::size_t repetitions = 0;  ///< of each measurement; 0: as many as its time allows
+  double seconds = 0;           ///< of each measurement; 0: the usual ones, and results are compared
   bool quiet = false;           ///< no table: what is measured is recorded (results.hpp)
   std::string group;            ///< Result::group
 
@@ -49,7 +56,7 @@ struct BenchOptions {
   bool is_list() const { return lists.any(); }
 };
 
-/// Adds --goals, --goals-small and --weak, and returns them.
+/// Adds --goals, --goals-small and --weak, and returns them; and --quick.
 std::array<CLI::Option*, 3> add_list_flags(CLI::App* command, Lists& lists);
 /// Runs the lists of all operations. `device`: empty: the usual one. \returns the worst exit code.
 int run_all_lists(const std::string& device, const Lists& lists);
@@ -57,6 +64,10 @@ int run_all_lists(const std::string& device, const Lists& lists);
 /// minutes there. \returns the rows, which are recorded too.
 std::vector<Result> measure_variants(const operations::Operation& operation, const std::string& device,
                                      bool small);
+/// Measures the plan's own choice for the first sample of each asked operation (empty: of all), a short time
+/// each; results are not compared. `each`: gets each row, which is recorded too.
+void measure_choices(const std::vector<std::string>& asked, const std::string& device, bool small,
+                     const std::function<void(const Result&)>& each);
 
 /// What is measured of problems that are drawn at random, or of all that a model chooses among.
 struct ShapeOptions {
@@ -128,6 +139,8 @@ class BenchTable {
           costs, wrong);
   }
 
+  /// Whose rows follow: Result::group.
+  void begin(std::string_view group) { options_.group = group; }
   const Device& device() const { return contexts_.front().device(); }
   /// The context of the buffers that were made last.
   const Context& context() const { return contexts_.at(of_short_ ? 1 : 0); }
@@ -139,6 +152,7 @@ class BenchTable {
   measure::Effort effort(const BenchRow& row, const measure::Buffers& buffers, const Call& call) const {
     const std::size_t asked = options_.repetitions;
     if (asked != 0) return {.least = asked, .most = asked};
+    if (options_.seconds != 0) return {.least = 3, .most = 15, .seconds = options_.seconds};
     return row.operations > 0 ? effort_of(context(), buffers, call) : measure::Effort{};
   }
   void skip(const std::string& label, const std::string& variant, const std::string& why);

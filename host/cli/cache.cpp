@@ -123,7 +123,7 @@ void add_cache(CLI::App* root, int& exit_code) {
     if (command->get_subcommands().empty()) exit_code = list(false);
   });
 
-  CLI::App* const ls = command->add_subcommand("ls", "List the entries, the one that was used last first");
+  CLI::App* const ls = command->add_subcommand("ls", "List the entries, most recently used first");
   auto verbose = std::make_shared<bool>(false);
   ls->add_flag("-v,--verbose", *verbose, "With options, driver and file of each");
   ls->callback([verbose, &exit_code] { exit_code = list(*verbose); });

@@ -13,10 +13,11 @@ namespace smem::cli {
 
 namespace {
 
-void write_at(const Context& context, const operations::PlacedArray& place,
-              const operations::HostArray& from) {
+/// `begin`: elements of the place before those written.
+void write_at(const Context& context, const operations::PlacedArray& place, const operations::HostArray& from,
+              std::size_t begin = 0) {
   if (from.bytes.empty()) return;
-  const std::size_t offset = place.first * size_of(place.type);
+  const std::size_t offset = (place.first + begin) * size_of(place.type);
   measure::check(clEnqueueWriteBuffer(context.queue()(), place.buffer, CL_TRUE, offset, from.bytes.size(),
                                       from.bytes.data(), 0, nullptr, nullptr),
                  "clEnqueueWriteBuffer");
@@ -144,6 +145,32 @@ void CaseData::write_others(const Context& context, const measure::BufferPair& p
   const auto places = operations::place(others_, pair.out());
   for (std::size_t i = 0; i < places.size(); ++i)
     write_at(context, places[i], before_[i]);
+}
+
+void CaseData::write_pieces(const Context& context, const measure::BufferPair& pair,
+                            const std::function<double(Scalar, std::uint64_t bits)>& number) const {
+  std::uint64_t seed = seed_;
+  const auto write = [&](const std::vector<ArrayRule>& rules,
+                         const std::vector<operations::PlacedArray>& places) {
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+      ArrayRule rule = rules[i];
+      if (rule.fill.repeats()) {
+        const std::size_t period = std::max<std::size_t>(rule.fill.period, 1);
+        if (period <= kPiece) rule.elements = std::min(rule.elements, kPiece / period * period);
+        if (number)
+          rule.fill = {
+              .number = [&number, type = rule.type](std::uint64_t bits) { return number(type, bits); }};
+      }
+      operations::HostArray piece = operations::filled(rule, ++seed);
+      for (std::size_t begin = 0; begin < places[i].elements; begin += rule.elements) {
+        const std::size_t left = (places[i].elements - begin) * size_of(rule.type);
+        if (left < piece.bytes.size()) piece.bytes.resize(left);
+        write_at(context, places[i], piece, begin);
+      }
+    }
+  };
+  write(case_.in, operations::place(case_.in, pair.in()));
+  write(case_.in_out, operations::place(case_.in_out, pair.out()));
 }
 
 void CaseData::write_offsets(const Context& context, const measure::BufferPair& pair) const {

@@ -7,6 +7,7 @@
 #include <smem/smem.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -51,6 +52,8 @@ std::vector<SampleCase> samples_of(const operations::Operation& operation, const
 /// for.
 class CaseData {
  public:
+  static constexpr std::size_t kPiece = std::size_t{1} << 22;  ///< elements of write_pieces()
+
   /// `seed`: of the arrays' numbers.
   explicit CaseData(const operations::Case& of, std::uint64_t seed = 0);
 
@@ -61,6 +64,10 @@ class CaseData {
   void write(const Context& context, const measure::BufferPair& pair) const;
   /// Writes what is read and written, and bytes that a missing write leaves into the results.
   void write_others(const Context& context, const measure::BufferPair& pair) const;
+  /// Writes what a call reads, faster: where elements are like each other, by copies of a piece. `number`: of
+  /// random bits, instead of the rules' numbers there.
+  void write_pieces(const Context& context, const measure::BufferPair& pair,
+                    const std::function<double(Scalar, std::uint64_t bits)>& number = {}) const;
   /// Writes only inputs that are offsets, which could keep a kernel busy where they are none.
   void write_offsets(const Context& context, const measure::BufferPair& pair) const;
   /// What is on the device now are the results to expect, not those of a plain loop.

@@ -171,7 +171,7 @@ void add_explain(CLI::App* root) {
   for (const Operation& operation : operations::all())
     add_operation(command, operation);
   add_beside(command, "explain",
-             "What operations on several ranks exchange, what of it is hidden, how they scale");
+             "Data exchanged by operations on several ranks, the part that is hidden, and scaling");
 }
 
 }  // namespace smem::cli

@@ -1,5 +1,5 @@
 // smem ladder: every variant of an operation on this device, what changed and what it brought. smem roofline:
-// the fastest variants of all operations under the device's measured roof.
+// all operations under the device's measured roof.
 #include "cli/arguments.hpp"
 #include "cli/bench_table.hpp"
 #include "cli/commands.hpp"
@@ -32,7 +32,7 @@ namespace {
 struct Options {
   std::string device, operation, plot, json;
   std::vector<std::string> operations;
-  bool small = false;
+  bool small = false, all_variants = false;
 };
 
 constexpr const char* kShareOfCopy = "share of the device's measured copy bandwidth";
@@ -149,18 +149,24 @@ int ladder(const Options& options) {
 
 /// Why a point can lie above the roof.
 constexpr const char* kAbove =
-    "Above the roof: several steps in one pass over memory (temporal blocking), or data that stays in a "
-    "cache.";
+    "Above the roof: matrix units, several steps in one pass over memory (temporal blocking), or data that "
+    "stays in a cache.";
 
-/// The roof over the fastest variant of each operation, and bars of those that do no arithmetic.
+/// The fastest of some rows; `end` when there are none.
+template <class Row>
+Row fastest_in(Row begin, Row end) {
+  return std::min_element(
+      begin, end, [](const Result& a, const Result& b) { return a.seconds.median < b.seconds.median; });
+}
+
+/// The roof over each operation, and bars of those that do no arithmetic.
 void write_roofline(const Options& options, const Rates& rates, const Results& all) {
   std::vector<RoofPoint> points;
   std::vector<Bar> bars;
   for (auto row = all.rows.begin(); row != all.rows.end();) {
     const auto end =
         std::find_if(row, all.rows.end(), [&](const Result& r) { return r.group != row->group; });
-    const Result& best = *std::min_element(
-        row, end, [](const Result& a, const Result& b) { return a.seconds.median < b.seconds.median; });
+    const Result& best = *fastest_in(row, end);
     row = end;
     if (best.operations > 0) {
       points.push_back({fmt::format("{} {}", best.operation, best.variant), best.operations / best.bytes,
@@ -172,16 +178,17 @@ void write_roofline(const Options& options, const Rates& rates, const Results& a
     }
   }
   if (!options.plot.empty()) {
-    write_text(
-        "--plot", options.plot,
-        draw_roofline({.title = "Operations under the roof: the fastest variant of each",
-                       .subtitle = fmt::format("{}, driver {}; smem {}", all.device, all.driver, all.smem),
-                       .bandwidth = rates.copy,
-                       .fp32 = rates.fp32,
-                       .points = points,
-                       .above = kAbove,
-                       .bars = bars,
-                       .axis = kShareOfCopy}));
+    write_text("--plot", options.plot,
+               draw_roofline(
+                   {.title = options.all_variants ? "Operations under the roof: the fastest variant of each"
+                                                  : "Operations under the roof, as planned",
+                    .subtitle = fmt::format("{}, driver {}; smem {}", all.device, all.driver, all.smem),
+                    .bandwidth = rates.copy,
+                    .fp32 = rates.fp32,
+                    .points = points,
+                    .above = kAbove,
+                    .bars = bars,
+                    .axis = kShareOfCopy}));
   }
   if (!options.json.empty()) write_text("--json", options.json, to_json(all));
 }
@@ -201,26 +208,31 @@ int roofline_plot(const Options& options) {
                {"of the roof", 13}});
   fmt::print("{}", table.head());
   bool any_above = false;
-  for (const operations::Operation& operation : operations::all()) {
-    if (!is_asked(operation.name, options.operations)) continue;
-    const std::vector<Result> rows = measure_variants(operation, options.device, options.small);
-    const auto best = std::min_element(rows.begin(), rows.end(), [](const Result& a, const Result& b) {
-      return a.seconds.median < b.seconds.median;
-    });
-    if (best == rows.end()) continue;
-    const bool moves = best->operations == 0;
-    const double intensity = best->operations / best->bytes, seconds = best->seconds.median;
-    const double share = moves ? best->bytes / seconds / rates.copy
-                               : best->operations / seconds / std::min(rates.fp32, intensity * rates.copy);
+  const auto print = [&](const Result& r) {
+    const bool moves = r.operations == 0;
+    const double intensity = r.operations / r.bytes, seconds = r.seconds.median;
+    const double share = moves ? r.bytes / seconds / rates.copy
+                               : r.operations / seconds / std::min(rates.fp32, intensity * rates.copy);
     any_above = any_above || share > kAboveRoof;
-    fmt::print("{}", table.row({best->operation, best->label, best->variant,
-                                moves ? "none" : fmt::format("{:.3f}", intensity),
-                                moves ? "" : number_text(best->operations / seconds * 1e-9),
-                                number_text(best->bytes / seconds * 1e-9), fmt::format("{:.3f}", share)}));
+    fmt::print("{}",
+               table.row({r.operation, r.label, r.variant, moves ? "none" : fmt::format("{:.3f}", intensity),
+                          moves ? "" : number_text(r.operations / seconds * 1e-9),
+                          number_text(r.bytes / seconds * 1e-9), fmt::format("{:.3f}", share)}));
     std::fflush(stdout);
+  };
+  if (options.all_variants) {
+    for (const operations::Operation& operation : operations::all()) {
+      if (!is_asked(operation.name, options.operations)) continue;
+      const std::vector<Result> rows = measure_variants(operation, options.device, options.small);
+      if (!rows.empty()) print(*fastest_in(rows.begin(), rows.end()));
+    }
+  } else {
+    measure_choices(options.operations, options.device, options.small, print);
   }
   print_fitted(
       "of the roof: of the lesser of fp32 and of intensity times copy; without arithmetic, of copy.\n");
+  if (!options.all_variants)
+    print_fitted("Results are not compared here; smem bench and smem selftest compare them.\n");
   if (any_above) print_fitted(std::string(kAbove) + "\n");
   write_roofline(options, rates, recorded());
   return kGood;
@@ -250,12 +262,14 @@ void add_ladder(CLI::App* root, int& exit_code) {
 }
 
 void add_roofline(CLI::App* root, int& exit_code) {
-  CLI::App* const command = root->add_subcommand(
-      "roofline", "The fastest variants of all operations under the device's measured roof");
+  CLI::App* const command =
+      root->add_subcommand("roofline", "All operations, as planned for the device, under its measured roof");
   auto options = std::make_shared<Options>();
   command->add_option("operations", options->operations, "Only these operations")
       ->check(CLI::IsMember(operation_names()));
   add_options(command, *options);
+  command->add_flag("--all-variants", options->all_variants,
+                    "Measure every variant, which takes minutes, and show the fastest of each operation");
   command->callback([options, &exit_code] { exit_code = roofline_plot(*options); });
 }
 

@@ -30,11 +30,12 @@ constexpr std::pair<const char*, const char*> kEnvironment[] = {
     {"SMEM_CACHE_DIR",
      "Folder of the program cache; else $XDG_CACHE_HOME/smem, else ~/.cache/smem. Not used where other users "
      "can write or replace it."},
-    {"SMEM_CACHE_LIMIT", "Its size in MiB, a whole number (256); what was not used for longest goes first."},
+    {"SMEM_CACHE_LIMIT",
+     "Its size limit in MiB, a whole number (256); the least recently used entries are removed first."},
     {"SMEM_CACHE", "0 or off: no cache on disk."},
-    {"SMEM_TUNING", "0 or off: what smem tune has found is not used."},
+    {"SMEM_TUNING", "0 or off: tuned plans are not used."},
     {"SMEM_TUNING_DIR",
-     "Folder of what smem tune has found; else $XDG_DATA_HOME/smem/tuning, else ~/.local/share/smem/tuning."},
+     "Folder of tuned plans; else $XDG_DATA_HOME/smem/tuning, else ~/.local/share/smem/tuning."},
     {"SMEM_FAILURES", "0 or off: variants that failed smem selftest --remember are not avoided."},
     {"SMEM_CLAMP", "Pretend a smaller device, as local=32K,work_group=64."},
     {"SMEM_KERNEL_DIR", "Read the kernels from this folder instead of the library."},
@@ -46,7 +47,7 @@ constexpr std::pair<const char*, const char*> kEnvironment[] = {
 
 constexpr std::pair<const char*, const char*> kExamples[] = {
     {"smem devices", "List the devices."},
-    {"smem explain transpose 4096x4096 float --run", "What would be done, why, and how fast it is."},
+    {"smem explain transpose 4096x4096 float --run", "Print the plan, its reasons and its time."},
     {"smem bench reduce --goals", "Reductions beside the device's own copy."},
     {"smem tune transpose --minutes 5", "Search for plans that are faster here."},
     {"smem cache warm scan select", "Build what scans and selections need."},

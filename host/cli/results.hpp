@@ -26,7 +26,7 @@ struct Result {
   double copy_rate = 0;   ///< bytes a second of the device's own copy, measured beside it; 0: it was not
   double fp32_rate = 0;   ///< operations a second that the device reaches; 0: not measured
   double goal = 0;        ///< share of the rate that the row is compared with; 0: for information
-  std::string wrong;      ///< what was wrong; empty: the results were right
+  std::string wrong;      ///< what was wrong; empty: nothing was found
   CallCosts costs;
   // What the plan predicted.
   std::size_t store_degree = 1, load_degree = 1;  ///< turns of the banks

@@ -136,7 +136,14 @@ struct RoofAxes {
   }
 };
 
-void add_roof(Svg& svg, const RoofAxes& axes, const RoofPlot& plot) {
+/// A line of text in a roofline plot: where it begins and ends, and its base line.
+struct Name {
+  double begin, end, at;
+};
+constexpr double kLetter = 6.8;  ///< width of a letter
+
+/// \returns the names of the two rates.
+std::vector<Name> add_roof(Svg& svg, const RoofAxes& axes, const RoofPlot& plot) {
   constexpr double kEnd = RoofAxes::kTop + RoofAxes::kHeight, kRight = RoofAxes::kLeft + RoofAxes::kWidth;
   for (const double v : powers_of_ten(axes.least, axes.most)) {
     svg.line(axes.x(v), RoofAxes::kTop, axes.x(v), kEnd, kGrid);
@@ -155,48 +162,75 @@ void add_roof(Svg& svg, const RoofAxes& axes, const RoofPlot& plot) {
   svg.line(axes.x(axes.least), axes.y(axes.least * plot.bandwidth), axes.x(knee), axes.y(plot.fp32), kRoof,
            2.5);
   svg.line(axes.x(knee), axes.y(plot.fp32), axes.x(axes.most), axes.y(plot.fp32), kRoof, 2.5);
-  svg.text(axes.x(axes.most) - 4, axes.y(plot.fp32) - 8,
-           fmt::format("fp32, measured: {}", short_number(plot.fp32)), kSmall, kRoof, "end");
+  std::vector<Name> names;
+  const auto name = [&](double end, double at, const std::string& text) {
+    svg.text(end, at, text, kSmall, kRoof, "end");
+    names.push_back({end - kLetter * static_cast<double>(text.size()), end, at});
+  };
+  name(axes.x(axes.most) - 4, axes.y(plot.fp32) - 8,
+       fmt::format("fp32, measured: {}", short_number(plot.fp32)));
   // Above the slope, where no point lies that is under the roof.
   const double upper = std::pow(axes.least, 0.3) * std::pow(knee, 0.7);
-  svg.text(axes.x(upper) - 12, axes.y(upper * plot.bandwidth),
-           fmt::format("copy, measured: {}B/s", short_number(plot.bandwidth)), kSmall, kRoof, "end");
+  name(axes.x(upper) - 12, axes.y(upper * plot.bandwidth),
+       fmt::format("copy, measured: {}B/s", short_number(plot.bandwidth)));
+  return names;
 }
 
-/// Points with their names. Names that would meet stand one below the other, and none on a point.
-void add_points(Svg& svg, const RoofAxes& axes, const RoofPlot& plot) {
-  constexpr double kLetter = 6.8, kNear = 140, kLine = 14;
-  std::vector<RoofPoint> sorted = plot.points;
-  std::sort(sorted.begin(), sorted.end(),
-            [](const RoofPoint& a, const RoofPoint& b) { return a.rate > b.rate; });
-  std::vector<std::pair<double, double>> taken;
-  for (const RoofPoint& p : sorted) {
-    const double x = axes.x(p.intensity), y = axes.y(p.rate);
-    const bool at_right = x > RoofAxes::kLeft + RoofAxes::kWidth - kNear;
-    const double length = 16 + kLetter * static_cast<double>(p.name.size());
-    const double begin = at_right ? x - length : x, end = at_right ? x : x + length;
-    double at = y + 4;
+/// Where the name of a point stands: at its right, and lower until it meets nothing; or at its left, and
+/// higher, where that is nearer.
+struct Place {
+  Name name;
+  bool at_left;
+};
+
+Place place_of(const RoofPoint& p, const RoofAxes& axes, const RoofPlot& plot,
+               const std::vector<Name>& taken) {
+  constexpr double kLine = 14, kDrop = 4;  // of a base line below the middle of the letters
+  const double x = axes.x(p.intensity), y = axes.y(p.rate) + kDrop;
+  const double length = 16 + kLetter * static_cast<double>(p.name.size());
+  const auto place = [&](bool at_left) {
+    Name name{at_left ? x - length : x, at_left ? x : x + length, y};
     // By more than rounding: else a name that its step leaves a little too near makes the same step forever.
     const auto give_way = [&](double obstacle, double distance) {
       constexpr double kRounding = 0.01;
-      if (std::abs(obstacle - at) >= distance - kRounding) return false;
-      at = obstacle + distance;
+      if (std::abs(obstacle - name.at) >= distance - kRounding) return false;
+      name.at = obstacle + (at_left ? -distance : distance);
       return true;
     };
     for (bool again = true; again;) {
       again = false;
-      for (const auto& [other_x, other_y] : taken)
-        again |= std::abs(other_x - x) < kNear && give_way(other_y, kLine);
+      for (const Name& other : taken)
+        again |= other.begin < name.end && name.begin < other.end && give_way(other.at, kLine);
       for (const RoofPoint& other : plot.points) {
         const double other_x = axes.x(other.intensity);
-        if (other_x == x || other_x <= begin || other_x >= end) continue;
-        again |= give_way(axes.y(other.rate) + 4, kLine - 2);
+        if (other_x == x || other_x <= name.begin || other_x >= name.end) continue;
+        again |= give_way(axes.y(other.rate) + kDrop, kLine - 2);
       }
     }
-    taken.emplace_back(x, at);
+    return Place{name, at_left};
+  };
+  const auto outside = [](const Name& name) {
+    return std::max({RoofAxes::kLeft - name.begin, name.end - RoofAxes::kLeft - RoofAxes::kWidth - kLine,
+                     RoofAxes::kTop + kLine - name.at, name.at - RoofAxes::kTop - RoofAxes::kHeight, 0.0});
+  };
+  const Place right = place(false), left = place(true);
+  constexpr double kPatience = 8;  // a name at its right may stand so much farther away
+  const auto cost = [&](const Place& one) { return std::abs(one.name.at - y) + 100 * outside(one.name); };
+  return cost(left) + kPatience < cost(right) ? left : right;
+}
+
+void add_points(Svg& svg, const RoofAxes& axes, const RoofPlot& plot, std::vector<Name> taken) {
+  std::vector<RoofPoint> sorted = plot.points;
+  std::sort(sorted.begin(), sorted.end(),
+            [](const RoofPoint& a, const RoofPoint& b) { return a.rate > b.rate; });
+  for (const RoofPoint& p : sorted) {
+    const double x = axes.x(p.intensity), y = axes.y(p.rate);
+    const Place place = place_of(p, axes, plot, taken);
+    const double at = place.name.at;
+    taken.push_back(place.name);
     svg.dot(x, y, 4.5, is_above(p, plot) ? kRoof : kStrong);
-    if (std::abs(at - y - 4) > 1) svg.line(x, y, x + (at_right ? -8 : 8), at - 4, kFaint, 0.7);
-    svg.text(x + (at_right ? -9 : 9), at, p.name, kSmall, kInk, at_right ? "end" : "start");
+    if (std::abs(at - y - 4) > 1) svg.line(x, y, x + (place.at_left ? -8 : 8), at - 4, kFaint, 0.7);
+    svg.text(x + (place.at_left ? -9 : 9), at, p.name, kSmall, kInk, place.at_left ? "end" : "start");
   }
 }
 
@@ -222,8 +256,7 @@ std::string draw_roofline(const RoofPlot& plot) {
   Svg svg(RoofAxes::kLeft + RoofAxes::kWidth + 46, below + bars + 16);
   svg.text(20, 30, plot.title, kTitle, kInk, "start", kBold);
   svg.text(20, 51, plot.subtitle, kUsual, kFaint);
-  add_roof(svg, axes, plot);
-  add_points(svg, axes, plot);
+  add_points(svg, axes, plot, add_roof(svg, axes, plot));
   if (any_above) {
     svg.dot(24, kEnd + 12, 4.5, kRoof);
     svg.text(36, kEnd + 16, plot.above, kSmall, kInk);

@@ -196,7 +196,8 @@ Operation conv2d_operation() {
                                     "same")),
                 number_rule("groups", "Groups of channels", "1"),
                 flag_rule("interleaved", "Channels side by side in each cell, not planes (NHWC)"),
-                flag_rule("bias", "Add a bias for each filter"), activation_rule("Of the sum with its bias")},
+                flag_rule("bias", "Add a bias for each filter"),
+                activation_rule("Activation of the sum and its bias")},
       .read = read,
       // Layers of ResNet-50 and MobileNet.
       .samples =

@@ -330,7 +330,7 @@ Operation gemm_operation() {
                  .help = "Factor of C, which is added to the product",
                  .usual = "0"},
                 choice_rule("bias", "Add a bias for each row or column of C", {"none", "row", "column"}),
-                activation_rule("Of the sum with its bias"),
+                activation_rule("Activation of the sum and its bias"),
                 flag_rule("expression", "Apply |x| + row as an expression"),
                 {.name = "scale", .kind = WordKind::real, .help = "Factor of each result", .usual = "1"},
                 choice_rule("residual", "Add a residual matrix: one for each product, or one for all",

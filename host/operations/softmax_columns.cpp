@@ -94,7 +94,7 @@ Operation softmax_columns_operation() {
             "groups share a block of columns in their local memories, and wait for each other's statistics"},
            {"cpu", "one thread a block of columns, in its cache"}},
       .words = {shape_rule("Rows, and elements of each"), scalar_rule(),
-                choice_rule("op", "What of each column", names_to(SoftmaxOp::logsumexp)), results_rule(),
+                choice_rule("op", "Result of each column", names_to(SoftmaxOp::logsumexp)), results_rule(),
                 batch_rule()},
       .read = read,
       .samples = {.edges = {"1x1", "37x131 --batch 3", "2049x7 --op log_softmax", "7x300 half",

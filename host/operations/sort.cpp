@@ -53,6 +53,7 @@ Case read(const Words& words) {
               problem, plan_sort);
   const std::size_t distinct = words.number("distinct");
   if (distinct > 0) made.text += formatted(", {} distinct", distinct);
+  if (problem.in_place) made.text += ", in place";
   std::vector<ArrayRule> from{{"keys", problem.keys, problem.size, keys_of(problem.keys, distinct)}};
   if (problem.payload == SortPayload::values) from.push_back({"values", value, problem.size, {}});
   if (problem.in_place) {

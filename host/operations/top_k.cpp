@@ -110,7 +110,7 @@ Operation top_k_operation() {
       .steps = {{"radix_select", "each pass fixes one digit of the k-th element, the highest first"},
                 {"delegates", "one pass finds the best element of each span; then only k spans are read"},
                 {"tile", "a row in local memory, read once"},
-                {"registers", "a row in registers; the best of each work-item leave few candidates"},
+                {"registers", "a row in registers; few candidates remain beside the best of each work-item"},
                 {"row_delegates",
                  "the best of each span of a row in registers; then only few spans are read"},
                 {"cpu", "one thread a row; delegates in vectors"}},

@@ -259,7 +259,7 @@ Launch finish_stream(const Plan& plan, const Split& split) {
   launch.local_bytes = 0;
   launch.layout = {};
   launch.prediction = {};
-  launch.reason = "adds the parts of the tiles that groups have cut, always in the same order";
+  launch.reason = "adds the partial sums of tiles that groups share, always in the same order";
   return launch;
 }
 
@@ -374,19 +374,19 @@ constexpr Step kSteps[] = {
     {"tiled", "a work-group shares square tiles in local memory"},
     {"padded", "the tiles are padded: no column in one bank"},
     {"swizzled", "an XOR instead of the padding"},
-    {"rectangular", "tiles wider than high: longer pieces of rows"},
+    {"rectangular", "tiles wider than high: longer rows"},
     {"registers_1d", "a column of results in registers"},
     {"registers_2d", "a block of results in registers"},
-    {"vector", "vectors on all ways, larger blocks"},
-    {"double_buffered", "the next tiles come while these are multiplied"},
-    {"async", "the device's own copies bring them"},
-    {"two_level", "sub-groups make blocks of the tile"},
+    {"vector", "vector accesses everywhere, larger blocks"},
+    {"double_buffered", "the next tiles are loaded while the current ones are multiplied"},
+    {"async", "async_work_group_copy loads the tiles"},
+    {"two_level", "sub-groups compute blocks of the tile"},
     {"split_k", "several work-groups share each sum"},
-    {"stream_k", "every work-group does the same number of steps"},
+    {"stream_k", "every work-group computes the same number of steps, across tiles"},
     {"matrix_units", "matrix units of AMD and Intel, a sub-group at a time"},
     {"multistage", "asynchronous copies fill tiles several steps ahead"},
     {"mma", "matrix units, a warp at a time"},
-    {"skinny", "the larger factor goes from memory to matrix units by registers alone"},
+    {"skinny", "the larger factor goes from global memory to matrix units through registers only"},
     {"wgmma", "matrix units, four warps at a time; other warps fill their tiles"},
     {"cpu", "a thread's own caches and vector registers"},
 };

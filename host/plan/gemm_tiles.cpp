@@ -45,15 +45,15 @@ constexpr LadderStep kSteps[] = {
     {"registers_2d", "registers", Form::strided, Kind::none, 1, kBlockTile,
      "a block of results in the registers of each work-item"},
     {"vector", "vector", Form::vectors, Kind::none, 1, kOfPolicy,
-     "blocks of results in registers, and vectors on all ways"},
+     "blocks of results in registers, and vector accesses everywhere"},
     {"double_buffered", "double_buffered", Form::vectors, Kind::none, 2, kOfPolicy,
-     "the next tiles come while the present ones are multiplied"},
+     "the next tiles are loaded while the current ones are multiplied"},
     {"two_level", "two_level", Form::vectors, Kind::none, 2, kOfPolicy,
      "the tile of a work-group is cut into blocks of its sub-groups, which read little of local memory"},
     {"split_k", "vector", Form::vectors, Kind::none, 1, kOfPolicy,
      "C has few tiles for this device, and its sums are long: several work-groups share each"},
     {"stream_k", "stream_k", Form::vectors, Kind::none, 1, kOfPolicy,
-     "every work-group does the same number of steps, across the borders of tiles"},
+     "every work-group computes the same number of steps, across tiles"},
 };
 
 /// Four neighbours at once, where each row begins at a multiple of them.

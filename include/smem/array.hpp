@@ -19,12 +19,13 @@ namespace smem {
 /// How many elements an Array has: Array<float>(context, smem::Count{1000}).
 struct Count {
   std::size_t elements;  ///< how many
-  /// So many.
+  /// A number of elements.
   constexpr explicit Count(std::size_t number) : elements(number) {}
 };
 
-/// Owns a buffer of `size()` elements, which is a vector wherever one is taken. Copies share the buffer, as
-/// cl::Buffer does. An array that was moved from can be assigned to and destroyed; all else throws Error.
+/// Owns a buffer of `size()` elements. Every call that takes a vector takes an Array. Copies share the
+/// buffer, as cl::Buffer does. After a move, an array can only be assigned to or destroyed; other calls throw
+/// Error.
 template <class T>
 class Array {
   static_assert(std::is_trivially_copyable_v<T>, "the elements of a buffer are copied byte by byte");
@@ -35,23 +36,23 @@ class Array {
   /// Uninitialised elements. \throws Error when they are more than the device's memory holds.
   Array(const Context& context, Count count)
       : context_(context), size_(count.elements), buffer_(make_buffer(context, checked_bytes(size_))) {}
-  /// The host's elements, copied before it returns.
+  /// Copies elements from the host before it returns.
   Array(const Context& context, std::span<const T> host) : Array(context, Count(host.size())) { write(host); }
   /// The same of a vector.
   Array(const Context& context, const std::vector<T>& host) : Array(context, std::span<const T>(host)) {}
-  /// These elements: Array<int>(context, {5}) holds a 5.
+  /// The elements in braces: Array<int>(context, {5}) holds one element, 5.
   Array(const Context& context, std::initializer_list<T> elements)
       : Array(context, std::span<const T>(elements.begin(), elements.size())) {}
-  /// Neither: a number of elements is a Count, elements are in braces.
+  /// Deleted, because its meaning is unclear: a number of elements is a Count, elements are in braces.
   template <std::integral Number>
   Array(const Context&, Number) = delete;  // Count{1000} is a number of elements, {1000} is an element
 
-  /// Elements.
+  /// The number of elements.
   std::size_t size() const {
     context_.runtime("Array");
     return size_;
   }
-  /// For calls of one's own.
+  /// The OpenCL buffer, for your own calls.
   const cl::Buffer& buffer() const {
     context_.runtime("Array");
     return buffer_;

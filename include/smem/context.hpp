@@ -25,11 +25,11 @@ struct ContextOptions {
   /// matter), or a type: "gpu", "cpu", "accelerator". Empty: the environment variable SMEM_DEVICE, else the
   /// best GPU, else a CPU.
   std::string device;
-  /// Whether events can be asked for times (CL_QUEUE_PROFILING_ENABLE).
+  /// Whether events record times (CL_QUEUE_PROFILING_ENABLE).
   bool profiling = false;
 };
 
-/// What a context's program cache has done so far.
+/// Counters of a context's program cache.
 struct CacheStatistics {
   std::size_t built_from_source = 0;  ///< programs
   std::size_t loaded_from_disk = 0;   ///< programs
@@ -39,39 +39,39 @@ struct CacheStatistics {
       0;  ///< entries that were unreadable, wrong, or could not be written; never an error
 };
 
-/// A handle: copies share one state. All functions may be called from several threads on one context.
-/// Work runs on one command queue, in the order in which it was enqueued unless the adopted queue says
-/// otherwise. A context that was moved from can be assigned to and destroyed; all else throws Error.
+/// A handle: copies share one state. All functions may be called from several threads on one context. All
+/// work goes to one command queue, and runs in the order in which it was enqueued unless an adopted queue is
+/// out of order. After a move, a context can only be assigned to or destroyed; other calls throw Error.
 ///
-/// fork(): OpenCL drivers keep threads, locks and device files that a child does not inherit in a usable
-/// state. After fork() a child must use no Context, Array, Kernel or event that its parent made, must not
-/// open a context of its own where the parent has used OpenCL (smem::devices() included), and ends by _exit()
-/// or exec(), so that no destructor calls the driver. What works: fork before the first use of OpenCL, or
-/// exec. The parent is not affected.
+/// fork(): OpenCL drivers have threads, locks and device files that a child process does not inherit in a
+/// usable state. A child must not use a Context, Array, Kernel or event of its parent. It must not open a
+/// context if the parent has used OpenCL (smem::devices() included). It must end by _exit() or exec(), so
+/// that no destructor calls the driver. It is safe to fork before the first use of OpenCL, or to exec. The
+/// parent is not affected.
 class SMEM_API Context {
  public:
   /// Opens the device that `options.device` names. \throws Error when there is none, or none of that name.
   explicit Context(const ContextOptions& options = {});
   /// Adopts the caller's queue, its context and its device.
   explicit Context(const cl::CommandQueue& queue);
-  /// Adopts the caller's context, with a queue of its own on `device`.
+  /// Adopts the caller's context, and makes a queue on `device`.
   Context(const cl::Context& context, const cl::Device& device, const ContextOptions& options = {});
 
-  const Device& device() const;    ///< facts, as plans are made of them
-  cl::Context cl_context() const;  ///< for OpenCL calls of one's own
+  const Device& device() const;    ///< the facts from which plans are made
+  cl::Context cl_context() const;  ///< for your own OpenCL calls
   cl::Device cl_device() const;    ///< the same
-  cl::CommandQueue queue() const;  ///< where all work of this context goes
+  cl::CommandQueue queue() const;  ///< to which all work of this context goes
 
-  /// A kernel of the caller's own, which may include smem's building blocks; see kernel.hpp. Built once, also
-  /// when many threads ask, and kept in memory and on disk as smem's own are. \throws Error with the
-  /// compiler's log and the failing line when it does not compile, has no such entry point, or includes what
-  /// is not there. Prints nothing: compilers are told to keep warnings to themselves (-w), and PoCL's to
-  /// count no errors. What another driver prints all the same stays: streams belong to the process.
+  /// Builds the caller's kernel, which may include smem's building blocks; see kernel.hpp. It is built once,
+  /// also if several threads ask for it, and cached in memory and on disk like smem's own kernels. \throws
+  /// Error with the compiler's log and the failing line when it does not compile, has no such entry point, or
+  /// includes a file that does not exist. smem prints nothing: it tells compilers not to print warnings (-w),
+  /// and PoCL's not to count errors. Other drivers may still print to the process's streams.
   Kernel build(const KernelSource& source) const;
 
-  /// Waits until everything enqueued on the queue has ended.
+  /// Waits until all commands on the queue have completed.
   void finish() const;
-  /// What the program cache did.
+  /// The counters of the program cache.
   CacheStatistics cache_statistics() const;
 
   /// For smem's own operations. \throws Error when this context was moved from, in the name of its `owner`.
@@ -91,7 +91,7 @@ SMEM_API cl::Buffer make_buffer(const Context& context, std::size_t bytes);
 /// Copies between host and buffer and waits for the end of the copy.
 SMEM_API void write_buffer(const Context& context, const cl::Buffer& buffer, const void* from,
                            std::size_t bytes);
-/// The way back, after everything on the queue.
+/// Copies from the buffer to the host, after all commands on the queue.
 SMEM_API void read_buffer(const Context& context, const cl::Buffer& buffer, void* to, std::size_t bytes);
 
 }  // namespace smem

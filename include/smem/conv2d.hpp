@@ -17,9 +17,9 @@ struct Conv2d {
   Stride stride = {};                        ///< from one window to the next
   Dilation dilation = {};                    ///< from one weight to the next
   Padding padding = {};                      ///< zeros around each plane
-  std::size_t groups = 1;                    ///< of channels; as many as channels: depthwise
+  std::size_t groups = 1;                    ///< groups of channels; as many as channels: depthwise
   ConstVector bias = {};                     ///< a number for each filter, of out's type. Empty: none
-  Activation activation = Activation::none;  ///< of the sum with its bias
+  Activation activation = Activation::none;  ///< applied to the sum and its bias
 
   /// Windows `stride` apart, with the same padding on all sides.
   static Conv2d square(std::size_t stride, std::size_t padding = 0) {
@@ -31,23 +31,23 @@ struct Conv2d {
 /// y * stride.y + r * dilation.y - top, x * stride.x + s * dilation.x - left)), where g = k / (K / groups) is
 /// the group of k, and padding is 0: the cross-correlation that networks call convolution.
 ///
-/// "NCHW": `in` has N grids of W x H x C cells, which is GridSize{W, H, C} with a batch of N; `weights` K
-/// grids of S x R x C / groups cells; `out` N grids of Q x P x K cells, Q and P as convolved_size() says. Or
-/// "NHWC", channels last: GridSize{W, H} with GridLayout::channels of C, side by side in each cell; each of
-/// the three grids in its own way, one channel in either. All of float32, half or float64, and of one type;
-/// half is multiplied and summed in float32, and rounded once. `in` and `out` may have any pitch, plane,
-/// batch stride and offset; a filter's weights follow each other. Windows, strides, dilations and paddings of
-/// at most 65535.
+/// Grids are "NCHW" or "NHWC". NCHW: `in` has N grids of W x H x C cells, which is GridSize{W, H, C} with a
+/// batch of N; `weights` has K grids of S x R x C / groups cells; `out` has N grids of Q x P x K cells, where
+/// convolved_size() gives Q and P. NHWC (channels last): GridSize{W, H} with GridLayout::channels = C, side
+/// by side in each cell. Each of the three grids may have either layout. All have one type: float32, half or
+/// float64. Half is multiplied and summed in float32, and rounded once. `in` and `out` may have any pitch,
+/// plane, batch stride and offset; the weights of a filter are contiguous. Windows, strides, dilations and
+/// paddings are at most 65535.
 ///
-/// O(N K P Q C / groups R S). The plan chooses among tiles of the input in local memory, a product of
-/// matrices whose right factor is gathered from the input tile by tile, the same by matrix units (half on
-/// NVIDIA's sm_80 and later, where channels last are fastest, and planes are copied first), and a product
-/// (gemm()) whose right factor is made in temporary memory, a slice of bounded size at a time; of 1 x 1
-/// windows without stride and padding it is `in` itself. The same bits in every run of the same plan. No host
-/// wait. \returns the event after which the result is there. \throws Error when a stride, a dilation, a
+/// O(N K P Q C / groups R S). The plan chooses among four methods: tiles of the input in local memory; a
+/// matrix product whose right factor is gathered from the input tile by tile; the same with matrix units
+/// (half on NVIDIA's sm_80 and later; channels last are fastest there, planes are copied first); and gemm()
+/// with a right factor in temporary memory, made one slice of bounded size at a time. For 1 x 1 windows
+/// without stride and padding this factor is `in` itself. A plan gives the same bits in every run. No host
+/// wait. \returns the event that completes with the results. \throws Error when a stride, a dilation, a
 /// window or the number of groups is 0, the groups do not divide the channels, a shape or type does not fit,
-/// a grid leaves its buffer, overlaps the output or belongs to another context, the device has no fp64 and
-/// the type is float64, or the variant cannot run; it names the argument, and nothing is enqueued then.
+/// a grid exceeds its buffer, overlaps the output or belongs to another context, the type is float64 and the
+/// device has no fp64, or the variant cannot run. The error names the argument, and nothing is enqueued.
 ///
 /// V. Dumoulin and F. Visin, "A guide to convolution arithmetic for deep learning", 2016. Sources of the
 /// kernels: cl/conv2d/.

@@ -1,5 +1,5 @@
-/// smem: what is known of a device, as plain values. Includes no OpenCL header, so that plans for devices
-/// which are not there can be made, printed and tested.
+/// smem: the facts of a device, as plain values. Includes no OpenCL header, so plans for devices that are not
+/// here can be made, printed and tested.
 #pragma once
 
 #include <smem/cplusplus.hpp>
@@ -16,11 +16,11 @@ namespace smem {
 
 /// What kind of device it is, as CL_DEVICE_TYPE says.
 enum class DeviceType { gpu, cpu, accelerator };
-/// Whose device it is: what decides which kernels can run, and the policies of plans.
+/// The vendor, which determines which kernels can run, and the policies of plans.
 enum class Vendor { nvidia, amd, intel, other };
 
-/// Which instructions multiply small matrices, of half, bfloat16 and int8, for a whole sub-group. Those of
-/// NVIDIA follow from the architecture.
+/// The instructions by which a whole sub-group multiplies small matrices of half, bfloat16 and int8. Those
+/// of NVIDIA follow from the architecture.
 enum class MatrixUnit {
   none,
   mfma,        ///< AMD's of gfx90a
@@ -42,16 +42,16 @@ SMEM_API std::string_view name_of(MatrixUnit unit);
 /// Intel Xe core. 0: unknown.
 struct UnitLimits {
   std::size_t local_bytes = 0;     ///< in all
-  std::size_t local_reserved = 0;  ///< bytes of local memory that the system takes for each group
+  std::size_t local_reserved = 0;  ///< bytes of local memory that the system reserves for each group
   std::size_t registers = 0;       ///< of 32 bits, for all lanes
-  std::size_t register_lot = 0;    ///< registers come to a sub-group in multiples of this
+  std::size_t register_lot = 0;    ///< registers are allocated to a sub-group in multiples of this
   std::size_t work_items = 0;      ///< resident at once
   std::size_t groups = 0;          ///< resident at once
   friend bool operator==(const UnitLimits&, const UnitLimits&) = default;
 };
 
-/// A variant of an operation that a driver breaks: it does not compile, crashes, or computes wrong results
-/// there. Plans never choose it, and a call that fixes it is refused with the reason.
+/// A variant of an operation that a driver breaks: it does not compile, crashes, or computes wrong results.
+/// Plans never choose it, and a call that fixes it is refused with the reason.
 struct BrokenVariant {
   std::string operation;  ///< as `smem tune` names it: "gemm", "scan"
   std::string variant;    ///< "async"
@@ -60,7 +60,7 @@ struct BrokenVariant {
   friend bool operator==(const BrokenVariant&, const BrokenVariant&) = default;
 };
 
-/// Facts about a device: queried from its driver or known of its architecture. Every field can be written by
+/// Facts about a device, queried from its driver or known from its architecture. Every field can be set by
 /// hand. Sizes are in bytes.
 struct Device {
   std::string name = "unknown";       ///< CL_DEVICE_NAME
@@ -78,9 +78,9 @@ struct Device {
   std::array<std::size_t, 3> max_work_items{64, 64, 64};  ///< the same, by dimension
   std::size_t sub_group_width = 32;                       ///< warp, wave or sub-group; 1 on a CPU
   std::size_t local_bytes_reported = 16 * 1024;           ///< CL_DEVICE_LOCAL_MEM_SIZE
-  std::size_t local_bytes = 16 * 1024;                    ///< what a kernel's static arrays may really use
+  std::size_t local_bytes = 16 * 1024;                    ///< what the static arrays of a kernel can use
   bool local_is_cache = false;                            ///< local memory is ordinary, cached memory
-  std::size_t local_banks = 32;                           ///< that deliver a word each at once
+  std::size_t local_banks = 32;                           ///< each delivers one word at a time
   std::size_t local_bank_bytes = 4;                       ///< of a bank's word
   UnitLimits unit;                                        ///< what groups on one compute unit share
   std::size_t global_bytes = 0;                           ///< of the device's memory
@@ -88,8 +88,8 @@ struct Device {
   std::size_t cache_bytes = 0;                            ///< last-level cache of global memory
   std::size_t cache_line_bytes = 64;                      ///< of global memory's cache
   std::size_t vector_bytes = 0;  ///< of a vector register, as CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT says
-  /// Whether a CPU multiplies and adds vectors of 64 bytes clearly faster than those of 32 (measured): with
-  /// two units for them, as Intel's servers have. Zen 4 takes two cycles for each.
+  /// Whether a CPU multiplies and adds vectors of 64 bytes clearly faster than those of 32 (measured),
+  /// because it has two units for them, as Intel's servers do. Zen 4 takes two cycles for each.
   bool wide_vectors = false;
   std::size_t clock_mhz = 0;                 ///< CL_DEVICE_MAX_CLOCK_FREQUENCY
   std::size_t timer_ns = 0;                  ///< resolution of the profiling timer
@@ -108,32 +108,32 @@ struct Device {
   /// LP_MAX_TGSI_LOOP_ITERATIONS).
   bool long_loops = true;
 
-  /// Whether a work-group that has started goes on while others wait for it in a loop (NVIDIA's GPUs, PoCL's
-  /// CPUs). OpenCL promises nothing of the kind. It only decides which variant is the faster one: all waits
-  /// are bounded.
+  /// Whether a work-group that has started keeps running while others wait for it in a loop (NVIDIA's GPUs,
+  /// PoCL's CPUs). OpenCL does not guarantee it. It only determines which variant is faster: all waits are
+  /// bounded.
   bool forward_progress = false;
 
-  /// The most polls of another work-group's status before a waiting one computes the missing value itself;
-  /// plans take fewer. 0: nothing is polled, and each work-group computes all that it needs.
+  /// The largest number of polls of another work-group's status before the waiting one computes the missing
+  /// value itself; plans use fewer. 0: nothing is polled, and each work-group computes all that it needs.
   std::size_t poll_limit = 1 << 20;
 
-  /// Whether work-groups start in the order of their numbers (NVIDIA's GPUs, on which CUB's scans rest on it
-  /// too). OpenCL promises nothing of the kind.
+  /// Whether work-groups start in the order of their numbers (NVIDIA's GPUs; CUB's scans rely on it too).
+  /// OpenCL does not guarantee it.
   bool ordered_start = false;
 
-  /// Whether the driver takes programs for a target that its OpenCL compiler does not know (Plan::target):
-  /// measured on NVIDIA's compute capability 9.0, which then has the instructions of sm_90a. Where a driver
-  /// refuses one after all, the problem gets the plan of a device without.
+  /// Whether the driver accepts programs for a target that its OpenCL compiler does not know (Plan::target):
+  /// measured on NVIDIA's compute capability 9.0, which then has the instructions of sm_90a. If a driver
+  /// refuses such a program, the problem gets the plan of a device without it.
   bool retargeting = false;
 
-  /// The matrix unit that kernels may use. A device of AMD or Intel that should have one multiplies a
-  /// fragment of each type when it is opened first; where the driver's compiler does not take it, or a result
-  /// is wrong: none.
+  /// The matrix unit that kernels may use. When a device of AMD or Intel that should have one is first
+  /// opened, it multiplies a fragment of each type. If the driver's compiler refuses that, or a result is
+  /// wrong: none.
   MatrixUnit matrix_unit = MatrixUnit::none;
-  /// The unit is not there: kernels emulate it, slowly, for tests of its layouts. Plans do not choose it.
+  /// Whether kernels emulate the unit, slowly, to test its layouts. Plans do not choose it then.
   bool emulated_unit = false;
 
-  /// What its driver breaks: known of the driver, or found by `smem selftest`.
+  /// Variants that its driver breaks: known, or found by `smem selftest`.
   std::vector<BrokenVariant> broken;
 
   friend bool operator==(const Device&, const Device&) = default;
@@ -147,16 +147,16 @@ SMEM_API std::vector<Device> devices();
 /// "intel", "cpu", or "generic" for what smem does not know.
 SMEM_API std::string_view family_of(const Device& device);
 
-/// What is known of a device's architecture, by its vendor and name; zeros when nothing is.
+/// The limits of a device's architecture, by its vendor and name; zeros when unknown.
 SMEM_API UnitLimits unit_limits(const Device& device);
 
-/// Reduces facts to those of a smaller device. `text` is a comma-separated list of `local=BYTES` (K and M are
-/// understood), `cache=BYTES`, `work_group=N`, `fp64=0`, `forward_progress=0`, `ordered_start=0`,
-/// `retargeting=0`, `poll_limit=N`, `compute_units=N`, `sub_group=N`, which plans for sub-groups of N and,
-/// where the device's own are others, without sub-group functions, and `broken=OPERATION/VARIANT` or
-/// `broken=OPERATION/VARIANT/TYPE`, which adds to Device::broken. `matrix_unit=NAME` emulates that unit,
-/// unless it is the device's own, and `matrix_unit=none` takes it away. The environment variable SMEM_CLAMP
-/// applies it to every device that smem opens. \throws Error naming the entry that is not understood.
+/// Reduces facts to those of a smaller device. `text` is a comma-separated list of `local=BYTES` (with K or
+/// M), `cache=BYTES`, `work_group=N`, `fp64=0`, `forward_progress=0`, `ordered_start=0`, `retargeting=0`,
+/// `poll_limit=N`, `compute_units=N`, `sub_group=N` (plans for sub-groups of N, without sub-group functions
+/// if the device's width differs), and `broken=OPERATION/VARIANT` or `broken=OPERATION/VARIANT/TYPE`, which
+/// adds to Device::broken. `matrix_unit=NAME` emulates that unit, unless the device has it, and
+/// `matrix_unit=none` removes it. The environment variable SMEM_CLAMP applies such a list to every device
+/// that smem opens. \throws Error naming the entry that is not understood.
 SMEM_API Device clamp(Device device, std::string_view text);
 
 }  // namespace smem

@@ -20,7 +20,7 @@ struct Rates {
 };
 
 /// How many work-groups share a unit with local memory (an NVIDIA SM, an AMD compute unit, an Intel Xe core;
-/// on a CPU a core), and what keeps more of them out.
+/// on a CPU a core), and what limits their number.
 struct Occupancy {
   std::size_t groups = 0;      ///< resident at once; 0: the device's limits are not known
   std::size_t work_items = 0;  ///< of those groups
@@ -29,15 +29,15 @@ struct Occupancy {
   friend bool operator==(const Occupancy&, const Occupancy&) = default;
 };
 
-/// `registers`: 32-bit ones of a work-item, from the compiler (see registers_of() in rates.hpp); 0: not
-/// known, and then they are left out.
+/// `registers`: 32-bit registers of a work-item, from the compiler (see registers_of() in rates.hpp); 0: not
+/// known, and ignored.
 SMEM_API Occupancy occupancy(const Device& device, const Plan& plan, std::size_t registers = 0);
 
 /// The least time that a plan can take, by the roofline model (Williams, Waterman, Patterson, CACM 52(4),
 /// 2009).
 struct Bound {
   double seconds = 0;   ///< 0: the rates are not known
-  std::string_view by;  ///< who sets it: "memory" or "arithmetic"
+  std::string_view by;  ///< which limits it: "memory" or "arithmetic"
   double balance = 0;   ///< operations a byte at which the device's two rates meet
   friend bool operator==(const Bound&, const Bound&) = default;
 };

@@ -13,13 +13,13 @@
 
 namespace smem {
 
-/// The bins of a histogram: of equal width, or between edges.
+/// The bins of a histogram: bins of equal width, or given by edges.
 struct Bins {
   std::size_t count = 0;            ///< 1 to kMaxBins
   double low = 0;                   ///< the first bin begins here
   double high = 0;                  ///< the last bin ends before
-  Outside outside = Outside::drop;  ///< what becomes of elements outside all bins
-  ConstVector edges = {};           ///< on the device; where there are any, low and high have no meaning
+  Outside outside = Outside::drop;  ///< how elements outside all bins are treated
+  ConstVector edges = {};           ///< on the device; if given, low and high have no meaning
   std::size_t channels = 1;         ///< interleaved in each row: 1 to kMaxChannels
 
   /// `count` bins of equal width over [low, high).
@@ -34,59 +34,58 @@ struct Bins {
     const double low = std::is_signed_v<T> ? -0.5 * static_cast<double>(kCount) : 0.0;
     return even(kCount, low, low + static_cast<double>(kCount));
   }
-  /// Bin i holds x with edges[i] <= x < edges[i + 1]. The edges have the type of the counted elements and
-  /// ascend; equal ones make an empty bin.
+  /// Bin i holds x with edges[i] <= x < edges[i + 1]. Edges ascend and have the type of the counted
+  /// elements. Two equal edges make an empty bin.
   static Bins between(const ConstVector& edges, Outside outside = Outside::drop) {
     return {edges.size == 0 ? 0 : edges.size - 1, 0, 0, outside, edges};
   }
 };
 
-/// out[i] = how many elements of `in` lie in bin i. `in`: any type; `out`: uint32 or uint64.
+/// out[i] = the number of elements of `in` in bin i. `in` has any type; `out` is uint32 or uint64.
 ///
-/// Which bin. Half and float32 are compared and computed with in float32, float64 in float64; low and high
-/// are rounded to that type first. An element x with low <= x < high lies in bin
-/// floor((x - low) * scale), at most the last, where the difference and the product are rounded once each,
-/// and scale is bins / (high - low), computed in float64 and rounded to the type. For integers, low and high
-/// are whole numbers of the type (high may be one more than its largest), and the bin is floor((x - low) *
-/// bins / (high - low)), exactly. With edges, x lies in the last bin i with edges[i] <= x < edges[i + 1], so
-/// x == edges[i] belongs to bin i, and x equal to the last edge lies outside. What is outside is dropped, or
-/// counted in the first or last bin, as the bins say; infinities are outside; a NaN is never counted.
+/// Half and float32 are compared and computed with in float32, float64 in float64; low and high are first
+/// rounded to that type. An element x with low <= x < high lies in bin floor((x - low) * scale), or in the
+/// last bin if that is less. Difference and product are rounded once each, and scale is bins / (high - low),
+/// computed in float64 and rounded to the type. For integers, low and high are whole numbers of the type
+/// (high may be one more than its largest), and the bin is exactly floor((x - low) * bins / (high - low)).
+/// With edges, x lies in the last bin i with edges[i] <= x < edges[i + 1]: x == edges[i] belongs to bin i,
+/// and x equal to the last edge lies outside. Elements outside are dropped, or counted in the first or last
+/// bin, as the bins say. Infinities are outside. A NaN is never counted.
 ///
-/// The counts are exact, whatever the order of work-groups. All of `out` is written that has a bin. 1 to
-/// 2^20 bins. Where a table does not fit local memory, full bins are counted there and the others in global
-/// memory. Reads each element once. A CPU takes temporary memory for the tables of its threads. No host wait.
+/// Counts are exact. Every bin of `out` is written. There are 1 to 2^20 bins. If the table does not fit local
+/// memory, the fullest bins are counted there and the others in global memory. Each element is read once. On
+/// CPUs temporary memory holds a table for each thread. No host wait.
 ///
-/// The edges lie on the device, where a call that does not wait cannot refuse them: what a histogram between
-/// edges that do not ascend holds is not defined, but nothing outside `in`, `out` and the edges is touched.
-/// check_edges() checks them.
+/// Edges lie on the device, so the call cannot refuse them. If they do not ascend, the counts are undefined,
+/// but nothing outside `in`, `out` and the edges is accessed. check_edges() validates them.
 ///
-/// \returns the event after which the result is there. \throws Error when the bins are none, too many or
-/// wrong (see even_bins()), types do not fit, `out` is too small or of 32 bits for more than 2^32 - 1
-/// elements, a view leaves its buffer, overlaps `out` or belongs to another context, the device has no fp64
-/// and a type is float64, or the variant cannot run; nothing is enqueued then.
+/// \returns the event that completes with the result. \throws Error when there are no bins, too many, or
+/// wrong ones (see even_bins()), types do not fit, `out` is too small, or is uint32 for more than 2^32 - 1
+/// elements, a view exceeds its buffer, overlaps `out` or belongs to another context, a type is float64 and
+/// the device has no fp64, or the variant cannot run. Nothing is enqueued then.
 ///
 /// Sources of the kernels: cl/histogram/.
 SMEM_API cl::Event histogram(const Context& context, const ConstVector& in, const Vector& out,
                              const Bins& bins, const CallOptions& options = {});
 
-/// out[(b * channels + c) * bins + i] = how many elements of channel c of matrix b lie in bin i. A row holds
-/// pixels of Bins::channels interleaved elements each; `in.cols` counts elements, and is a multiple of them.
-/// As histogram().
+/// out[(b * channels + c) * bins + i] = the number of elements of channel c of matrix b in bin i. A row holds
+/// pixels of Bins::channels interleaved elements; `in.cols` counts elements, and is a multiple of the
+/// channels. All else as histogram().
 SMEM_API cl::Event histogram(const Context& context, const ConstMatrix& in, const Vector& out,
                              const Bins& bins, const CallOptions& options = {});
 
-/// out[i] = the sum of the weights of the elements of `in` that lie in bin i; which do, is as in histogram().
-/// `weights`: any type, as many as `in` has elements. `out`: of integer weights int32, uint32, int64 or
-/// uint64, and sums wrap; of half, float32 and float64 float32 or float64.
+/// out[i] = the sum of the weights of the elements of `in` in bin i, where bins are as in histogram().
+/// `weights` has any type, and as many elements as `in`. For integer weights `out` is int32, uint32, int64 or
+/// uint64, and sums wrap; for half, float32 and float64 it is float32 or float64.
 ///
-/// The same bits in every run, in any order of work-groups: weights of floating point are summed in fixed
-/// point, as multiples of 2^(e + b - 62), where 2^e is more than the greatest finite magnitude and 2^b more
-/// than the number n of a matrix's weights. A sum is off by n / 2 such steps at most, and is rounded once. A
-/// bin with a weight that is not finite has the sum NaN.
+/// The same bits in every run: floating-point weights are summed in fixed point, as multiples of 2^(e + b -
+/// 62), where 2^e exceeds the greatest finite magnitude and 2^b the number n of weights of a matrix. The
+/// error of a sum is at most n / 2 such steps, and one rounding. A bin with a weight that is not finite has
+/// the sum NaN.
 ///
-/// Reads `in` once and floating-point weights twice. Takes temporary memory of 12 bytes for each result, and
-/// on CPUs for the tables of threads. No host wait. \returns the event after which the result is there.
-/// \throws Error as histogram(), or when sizes or types do not fit; nothing is enqueued then.
+/// `in` is read once, floating-point weights twice. Temporary memory: 12 bytes for each result, and on CPUs a
+/// table for each thread. No host wait. \returns the event that completes with the result. \throws Error as
+/// histogram(), or when sizes or types do not fit. Nothing is enqueued then.
 SMEM_API cl::Event histogram_weighted(const Context& context, const ConstVector& in,
                                       const ConstVector& weights, const Vector& out, const Bins& bins,
                                       const CallOptions& options = {});

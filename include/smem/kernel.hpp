@@ -1,4 +1,4 @@
-/// smem: kernels of the caller's own, made of smem's building blocks and kept in its caches.
+/// smem: your own kernels, built from smem's building blocks and kept in its caches.
 #pragma once
 
 #include <smem/array.hpp>
@@ -22,21 +22,21 @@ namespace runtime {
 class Program;
 }
 
-/// OpenCL C of the caller's own. A line `#include "common/NAME.clh"` puts in one of smem's building blocks:
-/// - common/tile.clh: TILE_AT(row, col), where an item of a tile lies; the defines of a layout say how
+/// Your own OpenCL C. A line `#include "common/NAME.clh"` includes one of smem's building blocks:
+/// - common/tile.clh: TILE_AT(row, col), the index of an item of a tile, from the defines of a layout
 /// - common/work_group.clh: functions of a whole work-group, of any type and operation
 /// - common/scalar.clh: loads and stores of numbers, half as storage
-/// Each of them says at its top what it offers and which defines it takes.
+/// Each begins with a comment that lists its functions and the defines that it needs.
 struct KernelSource {
   std::string source;       ///< OpenCL C
   std::string entry_point;  ///< the kernel function's name
-  /// Given to the compiler as -DNAME=VALUE.
+  /// Passed to the compiler as -DNAME=VALUE.
   std::vector<std::pair<std::string, long>> defines = {};
   std::vector<std::pair<std::string, std::string>> text_defines = {};  ///< values are single words
   std::string language = "CL1.2";                                      ///< of OpenCL C, as -cl-std= takes it
 
-  /// Adds what common/tile.clh asks for: TILE_STRIDE, and of a swizzle its mask, shift and unit. The tile has
-  /// layout.items() places.
+  /// Adds the defines that common/tile.clh needs: TILE_STRIDE, and for a swizzle its mask, shift and unit.
+  /// The tile has layout.items() places.
   KernelSource& with(const LocalLayout& layout) {
     for (auto& define : layout_defines(layout))
       defines.push_back(std::move(define));
@@ -44,7 +44,7 @@ struct KernelSource {
   }
 };
 
-/// A work-item count of each dimension, in all and in a work-group.
+/// The number of work-items in each dimension, of the launch and of a work-group.
 struct LaunchSize {
   std::array<std::size_t, 3> global{1, 1, 1};      ///< multiples of work_group
   std::array<std::size_t, 3> work_group{1, 1, 1};  ///< work-items of a group, by dimension
@@ -52,24 +52,24 @@ struct LaunchSize {
 
 /// Bytes of local memory for an argument that is a `local` pointer.
 struct LocalBytes {
-  std::size_t bytes = 0;  ///< may be 0 for none; of all arguments at most what the device has
+  std::size_t bytes = 0;  ///< may be 0; all arguments together at most what the device has
 };
 
-/// A built kernel. Copies share one program; all functions may be called from several threads. A kernel that
-/// was moved from can be assigned to and destroyed; all else throws Error.
+/// A built kernel. Copies share one program; all functions may be called from several threads. After a move,
+/// a kernel can only be assigned to or destroyed; other calls throw Error.
 class Kernel {
  public:
   /// Enqueues the kernel with its arguments in order: an Array, a cl::Buffer or cl_mem, LocalBytes, or a
-  /// value as OpenCL C has it (cl_uint, cl_float4, ...). No host wait. \returns the event after which it has
-  /// run. \throws Error when the sizes are not whole work-groups, the device refuses them, or arguments are
-  /// more, fewer or of other sizes than the kernel's; nothing is enqueued then.
+  /// value of an OpenCL type (cl_uint, cl_float4, ...). No host wait. \returns the event that completes with
+  /// the kernel. \throws Error when the global size is not a multiple of the work-group, the device refuses
+  /// the sizes, or the arguments differ from the kernel's in number or size. Nothing is enqueued then.
   template <class... Arguments>
   cl::Event operator()(const LaunchSize& size, std::span<const cl::Event> wait_for,
                        const Arguments&... arguments) const {
     const std::array<Argument, sizeof...(Arguments)> all{argument_of(arguments)...};
     return launch(size, wait_for, all);
   }
-  /// The same with the events in braces: kernel(size, {event}, in, out).
+  /// The same, with events in braces: kernel(size, {event}, in, out).
   template <class... Arguments>
   cl::Event operator()(const LaunchSize& size, std::initializer_list<cl::Event> wait_for,
                        const Arguments&... arguments) const {

@@ -55,7 +55,7 @@ struct Access {
   SMEM_API static Access rows(std::size_t cols, bool store, std::size_t width = 1);
   /// Neighbouring work-items touch neighbouring items of a column, then the next column.
   SMEM_API static Access columns(std::size_t rows, bool store);
-  /// Neighbouring work-items touch (k, k), and past the end of the tile go on in its first row or column.
+  /// Neighbouring work-items touch (k, k), and past the end of the tile continue in its first row or column.
   SMEM_API static Access diagonal(std::size_t rows, std::size_t cols, bool store);
 };
 

@@ -10,30 +10,30 @@
 
 namespace smem {
 
-/// What a window that leaves its row is the mean of.
+/// The mean of a window that extends beyond its row.
 enum class MeanEnds {
-  shrink,  ///< of the elements that are there, divided by their true count
-  zero     ///< of the whole window, in which what is not there is 0
+  shrink,  ///< of the elements inside the row
+  zero     ///< of the whole window, with 0 outside the row
 };
 
-/// out(x) = the mean of the `window` elements of its row from x - window / 2 on: around x where the window is
-/// odd, with one more before it where it is even. Of each row, plane and grid of the batch by itself.
+/// out(x) = the mean of the `window` elements from x - window / 2 on: centred at x if the window is odd, with
+/// one more element before x if it is even. Each row, plane and grid of the batch is computed by itself.
 ///
-/// `in`: uint8, uint16, half, float32 or float64; `out`: the same type or float32, and of in's shape. Means
-/// of integers are exact, rounded to the nearest, half-way cases to even, as float32 too. Sums of floats are
-/// made of sums of parts of the window: nothing is added that is subtracted again, so what has left a window
-/// leaves no error behind, nor a NaN.
+/// `in` is uint8, uint16, half, float32 or float64; `out` has its shape, and the same type or float32. Means
+/// of integers are exact, rounded to nearest, ties to even, also as float32. Sums of floats are combined from
+/// sums of parts of the window. Nothing is subtracted, so an element leaves no rounding error, and no NaN,
+/// behind when it leaves the window.
 ///
-/// O(1) operations an element, whatever the window, and O(log window) for every 16 where a tile of local
-/// memory holds it; reads and writes each element once, but for windows that
-/// are longer than local memory, which take temporary memory as the plan states. The same bits in every run
-/// of the same plan. No host wait. \returns the event after which the means are there. \throws Error when the
-/// window is 0, shapes or types do not fit, cells have several channels, a grid leaves its buffer, overlaps
-/// one that is written or belongs to another context, the device has no fp64 and a type is float64, or the
-/// variant cannot run; it names the argument, and nothing is enqueued then.
+/// O(1) operations for an element, whatever the window; if a tile in local memory holds the window, O(log
+/// window) for every 16 elements. Each element is read once and written once, except for windows longer than
+/// local memory, which need temporary memory as the plan states. A plan gives the same bits in every run. No
+/// host wait. \returns the event that completes with the means. \throws Error when the window is 0, shapes or
+/// types do not fit, cells have several channels, a grid exceeds its buffer, overlaps an output or belongs to
+/// another context, a type is float64 and the device has no fp64, or the variant cannot run. The error names
+/// the argument, and nothing is enqueued.
 ///
 /// M. van Herk, "A fast algorithm for local minimum and maximum filters on rectangular and octagonal
-/// kernels", Pattern Recognition Letters 13, 1992, whose blocks serve sums as well.
+/// kernels", Pattern Recognition Letters 13, 1992; its blocks work for sums as well.
 SMEM_API cl::Event moving_mean(const Context& context, const ConstGrid& in, const Grid& out,
                                std::size_t window, MeanEnds ends = MeanEnds::shrink,
                                const CallOptions& options = {});

@@ -13,21 +13,21 @@ namespace smem {
 
 /// Options that every call takes.
 struct CallOptions {
-  /// Events that must have completed before the call's kernel starts, as in {.wait_for = {event}}. \throws
-  /// Error where one is not of the context.
+  /// Events that must complete before the call's first kernel starts, as in {.wait_for = {event}}. \throws
+  /// Error when one belongs to another context.
   std::vector<cl::Event> wait_for = {};
-  /// The variant to use instead of the one that the plan would choose, by name; empty: the plan chooses.
+  /// The name of the variant to use; empty: the plan chooses.
   std::string_view variant = {};
-  /// A plan to launch as it is, made by the operation's plan function for the same problem; not owned.
+  /// A plan to launch unchanged, made by the operation's plan function for the same problem; not owned.
   const Plan* plan = nullptr;
-  /// Fixed besides the variant: tile, work-group, layout of the tile; not owned. Not together with a plan.
+  /// Other fixed choices: tile, work-group, layout of the tile; not owned. Not together with a plan.
   const PlanOverrides* overrides = nullptr;
-  /// Temporary memory of the caller's, in place of the context's: sort(), sort_pairs() and argsort() take it,
-  /// others refuse it. At least Plan::scratch_buffer_bytes() of any type, from a multiple of
-  /// Plan::kScratchAlignment bytes of a buffer on; it must overlap no other view. What is in it is lost.
+  /// Temporary memory of the caller, used instead of the context's. Only sort(), sort_pairs() and argsort()
+  /// accept it. It has at least Plan::scratch_buffer_bytes() bytes, of any type, starts at a multiple of
+  /// Plan::kScratchAlignment bytes in its buffer, and overlaps no other view. Its contents are overwritten.
   std::optional<Vector> scratch = {};
-  /// Whether the call returns an event. Without one a short call takes 2 us less on NVIDIA; the handle is
-  /// empty then, where the context's queue runs its commands in order. Of other queues each call returns one.
+  /// Whether the call returns an event. Without one a short call takes 2 us less on NVIDIA. The returned
+  /// handle is then empty if the context's queue is in order; calls on other queues always return an event.
   bool event = true;
 };
 

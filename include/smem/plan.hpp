@@ -17,9 +17,8 @@
 
 namespace smem {
 
-/// What a caller fixes by hand instead of leaving it to the plan: what is 0 or empty, the plan chooses. Which
-/// fields a variant has, its operation's plan function says; a field that it has not is an error, never
-/// ignored.
+/// Choices that a caller fixes. The plan chooses those that are 0 or empty. The plan function of the
+/// operation states which fields each variant has; another field is an error, and is never ignored.
 struct PlanOverrides {
   std::string variant;         ///< which it is
   std::size_t tile_rows = 0;   ///< elements
@@ -29,7 +28,7 @@ struct PlanOverrides {
   friend bool operator==(const PlanOverrides&, const PlanOverrides&) = default;
 };
 
-/// What the plan implies, in closed form.
+/// The costs that the plan implies, in closed form.
 struct Prediction {
   double bytes_read = 0;     ///< of global memory: each input once
   double bytes_written = 0;  ///< of global memory: each output once
@@ -57,9 +56,9 @@ struct Launch {
   std::vector<std::pair<std::string, long>> defines;              ///< given to the compiler as -DNAME=VALUE
   std::vector<std::pair<std::string, std::string>> text_defines;  ///< values are single words: type names
   std::string preamble;  ///< OpenCL C put before the kernel file: a caller's own expression
-  /// The target that the driver's own assembler is given in place of the device's, for instructions that its
-  /// OpenCL compiler does not know ("sm_90a"); empty: as the driver makes it. Where the driver refuses it,
-  /// operations use their plan for the device without.
+  /// The target passed to the driver's assembler instead of the device's, for instructions that its OpenCL
+  /// compiler does not know ("sm_90a"); empty: the driver's. If the driver refuses it, operations use their
+  /// plan for devices without it.
   std::string target;
   std::string language = "CL1.2";                  ///< of OpenCL C, as -cl-std= takes it
   std::array<std::size_t, 3> work_group{1, 1, 1};  ///< work-items
@@ -92,19 +91,20 @@ struct Launch {
 struct Scratch {
   std::size_t bytes = 0;         ///< 0: none
   std::size_t zeroed_bytes = 0;  ///< of those, from the first one: zero before the first launch
-  /// Not 0: statuses that kernels tell from those of earlier launches by a number (cl/scan/states.clh), so
-  /// that they are zeroed once and not for each call. Calls of the same number here share memory.
+  /// Not 0: an area of statuses. Kernels distinguish them from those of earlier launches by a number
+  /// (cl/scan/states.clh), so they are zeroed once, not for each call. Calls with the same number here share
+  /// memory.
   std::size_t statuses = 0;
   friend bool operator==(const Scratch&, const Scratch&) = default;
 };
 
-/// The variants that were not chosen, with their reasons, which are made when they are read.
+/// The variants that were not chosen, with reasons. They are computed when they are read.
 class Alternatives {
  public:
   using Make = std::function<std::vector<Alternative>()>;  ///< makes all of them
 
   Alternatives() = default;
-  /// `make()` is called once, by the first who reads.
+  /// `make()` is called once, at the first read.
   SMEM_API explicit Alternatives(Make make);
 
   SMEM_API const std::vector<Alternative>& all() const;                    ///< in the order of the ladder
@@ -125,15 +125,15 @@ struct Plan : Launch {
   std::vector<Launch> before;  ///< launched before the main one, in this order
   std::vector<Launch> after;   ///< launched after it
   std::size_t rounds = 1;      ///< how many times all of them are launched in turn: slices of a large problem
-  std::vector<Scratch> scratch;   ///< temporary memory, at most kMostScratch
-  bool counters = false;          ///< whether kernels share counters, which they find and leave zero
+  std::vector<Scratch> scratch;  ///< temporary memory, at most kMostScratch
+  bool counters = false;         ///< whether kernels share counters, which are zero before and after the call
   std::size_t scratch_bytes = 0;  ///< of all temporary memory
-  PlanOverrides overrides;        ///< what the caller had fixed
-  std::string in_place_of;  ///< the variant that this device would get, were it not broken there; else empty
-  Alternatives alternatives;  ///< the other variants, when the plan chose; empty when the caller did
+  PlanOverrides overrides;        ///< what the caller fixed
+  std::string in_place_of;    ///< the variant that would be chosen if the driver did not break it; else empty
+  Alternatives alternatives;  ///< the other variants; empty if the caller chose
 
   static constexpr std::size_t kMostScratch = 3;  ///< areas of temporary memory
-  /// Bytes that divide the begin of an area in a caller's buffer: as many as any device asks for.
+  /// The alignment in bytes of an area in a caller's buffer: the largest that any device needs.
   static constexpr std::size_t kScratchAlignment = 4096;
 
   /// Bytes of a caller's buffer (CallOptions::scratch) that holds all temporary memory.

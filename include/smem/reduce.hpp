@@ -15,33 +15,34 @@ namespace smem {
 
 /// out[0] = the reduction of all elements of `in`.
 ///
-/// Types of `out`, and the result of nothing:
+/// Types of `out`, and the result of an empty input:
 /// - sum, product of integers: any integer type, the exact value modulo its size; 0 and 1
 /// - sum, product of half, float32, float64: half, float32 or float64; 0 and 1
-/// - min, max: the element's type; of integers the type's largest and least value, else NaN
+/// - min, max: the element's type; for integers the largest and least value of the type, else NaN
 /// - minmax: the element's type, two elements; as min and max
 /// - bit_and, bit_or (integers): the element's type; all bits, no bits
 /// - any, all (a NaN counts as not zero): uint8, 0 or 1; 0 and 1
-/// - argmin, argmax: uint32 or uint64; an error, but all bits set for an empty segment
+/// - argmin, argmax: uint32 or uint64; an error, or all bits set for an empty segment
 /// - mean, norm: half, float32 or float64; NaN and 0
 /// - custom: the element's type; the identity
 ///
-/// min, max and their like leave NaNs out, as fmin and fmax do: the result is NaN only where there is nothing
-/// else; zeros of both signs are equal. argmin and argmax give the first of equal elements, and 0 where all
-/// are NaN. Sums, products and means of half and float32 are computed in float32, with a float64 `out` in
-/// float64; means of integers are that of the exact sum modulo 2^64. norm is the 2-norm, safe from overflow
-/// and underflow on the way (J. L. Blue, ACM TOMS 4, 1978), for up to 2^40 elements.
+/// min, max, minmax, argmin and argmax ignore NaNs, as fmin and fmax do: the result is NaN only if all
+/// elements are. Zeros of both signs are equal. argmin and argmax give the first of equal elements, and 0 if
+/// all are NaN. Sums, products and means of half and float32 are computed in float32, or in float64 if `out`
+/// is float64. The mean of integers is that of the exact sum modulo 2^64. norm is the 2-norm, computed
+/// without intermediate overflow or underflow (J. L. Blue, ACM TOMS 4, 1978), for up to 2^40 elements.
 ///
-/// Sums of floating-point numbers are trees with long sequential leaves, whose order is fixed: the same plan,
-/// offset and input give the same bits in every run. The error of a plain sum is at most about n / p * eps
-/// times the sum of magnitudes, with p accumulators (some 10^5 on a GPU, 2000 on a CPU); of a compensated
-/// one, eps times the sum's magnitude and about (n * eps)^2 / p times the sum of magnitudes.
+/// Floating-point sums are trees with long sequential leaves in a fixed order: the same plan, offset and
+/// input give the same bits in every run. The error of a plain sum is at most about n / p * eps times the sum
+/// of magnitudes, where p is the number of accumulators (about 10^5 on a GPU, 2000 on a CPU). The error of a
+/// compensated sum is eps times the magnitude of the sum, plus about (n * eps)^2 / p times the sum of
+/// magnitudes.
 ///
-/// Reads each element once: O(n). Temporary memory of a few kilobytes comes from the context. No host wait.
-/// \returns the event after which the result is there. \throws Error when types do not fit (see the table),
-/// `out` is too small, a view leaves its buffer, overlaps `out` or belongs to another context, the device has
-/// no fp64 and a type is float64, the variant cannot run, or a custom expression does not compile; nothing is
-/// enqueued then.
+/// Each element is read once: O(n). Temporary memory of a few kilobytes comes from the context. No host wait.
+/// \returns the event that completes with the result. \throws Error when types do not fit (see the table),
+/// `out` is too small, a view exceeds its buffer, overlaps `out` or belongs to another context, a type is
+/// float64 and the device has no fp64, the variant cannot run, or a custom expression does not compile.
+/// Nothing is enqueued then.
 ///
 /// The steps from a simple tree to several elements per work-item are those of M. Harris, "Optimizing
 /// Parallel Reduction in CUDA", NVIDIA, 2007.
@@ -55,13 +56,14 @@ SMEM_API cl::Event reduce_rows(const Context& context, const ConstMatrix& in, co
 SMEM_API cl::Event reduce_columns(const Context& context, const ConstMatrix& in, const Vector& out,
                                   const Reduction& reduction, const CallOptions& options = {});
 
-/// out[s] = the reduction of in[offsets[s]] to in[offsets[s + 1] - 1]: `offsets` are one more than the
-/// segments, of type uint32 or uint64. As reduce(); indices count from the beginning of the segment.
+/// out[s] = the reduction of in[offsets[s]] to in[offsets[s + 1] - 1]. There is one more offset than there
+/// are segments; offsets are uint32 or uint64. Indices count from the beginning of the segment. All else as
+/// reduce().
 ///
-/// The offsets lie on the device, where a call that does not wait cannot refuse them: a segment that ends
-/// before it begins counts as empty, and what lies beyond `in` is left out, so nothing outside `in` is ever
-/// read. check_segments() checks them. A work-group has a segment at a time, so a few long
-/// ones among many short ones are slow.
+/// The offsets lie on the device, so the call cannot refuse them. A segment that ends before it begins counts
+/// as empty, and elements beyond `in` are skipped, so nothing outside `in` is read. check_segments()
+/// validates offsets. Each work-group reduces one segment at a time, so a few long segments among many short
+/// ones are slow.
 SMEM_API cl::Event reduce_segments(const Context& context, const ConstVector& in, const ConstVector& offsets,
                                    const Vector& out, const Reduction& reduction,
                                    const CallOptions& options = {});
@@ -70,9 +72,9 @@ SMEM_API cl::Event reduce_segments(const Context& context, const ConstVector& in
 /// more than `size`.
 SMEM_API void check_segments(const Context& context, const ConstVector& offsets, std::size_t size);
 
-/// out[0] = the sum of a[i] * b[i]. Types, errors and modes as for a sum; a compensated one also carries the
-/// products' rounding errors (T. Ogita, S. M. Rump and S. Oishi, "Accurate sum and dot product", SIAM J. Sci.
-/// Comput. 26, 2005). Reads fastest when the offsets of `a` and `b` differ by a multiple of 16 bytes.
+/// out[0] = the sum of a[i] * b[i]. Types, errors and modes as for a sum; a compensated one also includes the
+/// rounding errors of the products (T. Ogita, S. M. Rump and S. Oishi, "Accurate sum and dot product", SIAM
+/// J. Sci. Comput. 26, 2005). Reads fastest when the offsets of `a` and `b` differ by a multiple of 16 bytes.
 SMEM_API cl::Event dot(const Context& context, const ConstVector& a, const ConstVector& b, const Vector& out,
                        FloatMode mode = FloatMode::reproducible, const CallOptions& options = {});
 
@@ -109,8 +111,8 @@ concept TypedVector = std::is_convertible_v<const In&, ConstVector> && requires 
 };
 
 // ---------------------------------------------------------------------------------------------------------
-// Blocking: they wait for the device, and return the result. The type of a sum, product, mean or norm can be
-// asked for: sum<float>(context, halves), mean<float>(context, integers).
+// Blocking calls: they wait for the device and return the result. The type of a sum, product, mean or norm
+// can be chosen: sum<float>(context, halves), mean<float>(context, integers).
 
 /// int64 for signed and uint64 for unsigned integers, double for double, else float.
 template <class R = void, TypedVector In>

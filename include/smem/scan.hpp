@@ -12,7 +12,7 @@
 
 namespace smem {
 
-/// What an exclusive scan begins with: a number, else the operation's identity.
+/// The first element of an exclusive scan: a number, else the identity of the operation.
 class Initial {
  public:
   Initial() = default;
@@ -50,23 +50,23 @@ class Initial {
 /// | any, all | any; NaN counts as not zero | uint8: 0 or 1 |
 /// | custom | any | the element's type |
 ///
-/// The other operations of reductions are not associative, or give something else than numbers, and are
-/// refused; so are compensated sums. A custom operation must be associative, but need not be commutative:
-/// `a` is always what comes before `b`. Sums and products of half and float32 are computed in float32, with a
-/// float64 `out` in float64.
+/// Other operations of reductions are refused, because they are not associative or their results are not
+/// numbers; so are compensated sums. A custom operation must be associative, but need not be commutative: `a`
+/// always precedes `b`. Sums and products of half and float32 are computed in float32, or in float64 if `out`
+/// is float64.
 ///
-/// `in` and `out` have as many elements. They may be the very same elements, where both types have one size;
-/// else they must not overlap.
+/// `in` and `out` have the same number of elements. They may be the same elements if both types have one
+/// size; otherwise they must not overlap.
 ///
-/// Sums of floating-point numbers are grouped in a way that the plan fixes: the same plan, alignment and
-/// input give the same bits in every run, whichever work-group comes first.
+/// The plan determines how floating-point sums are grouped: the same plan, alignment and input give the same
+/// bits in every run, whichever work-group starts first.
 ///
-/// Single-pass variants ("look_back", and "cpu" where work-groups that have started go on) read and write
-/// each element once, the others read it twice: O(n). Temporary memory comes from the context. No host wait.
-/// \returns the event after which the result is there. \throws Error when types do not fit (see the table),
-/// `out` has another size, a view leaves its buffer, overlaps `out` or belongs to another context, the device
-/// has no fp64 and a type is float64, the variant cannot run, or a custom expression does not compile. It
-/// names the argument; no kernel is enqueued then.
+/// Single-pass variants ("look_back", and "cpu" where work-groups that have started keep running) read and
+/// write each element once, the others read it twice: O(n). Temporary memory comes from the context. No host
+/// wait. \returns the event that completes with the result. \throws Error when types do not fit (see the
+/// table), `out` has another size, a view exceeds its buffer, overlaps `out` or belongs to another context, a
+/// type is float64 and the device has no fp64, the variant cannot run, or a custom expression does not
+/// compile. The error names the argument, and no kernel is enqueued.
 ///
 /// D. Merrill and M. Garland, "Single-pass parallel prefix scan with decoupled look-back", NVR-2016-002,
 /// 2016; G. E. Blelloch, "Prefix sums and their applications", 1990; W. D. Hillis and G. L. Steele, "Data
@@ -74,13 +74,14 @@ class Initial {
 SMEM_API cl::Event inclusive_scan(const Context& context, const ConstVector& in, const Vector& out,
                                   const Reduction& operation = ReduceOp::sum,
                                   const CallOptions& options = {});
-/// out[i] = initial op in[0] op ... op in[i - 1]: the first is `initial`. As inclusive_scan(). For integers
-/// `initial` is an integer of any type, of which the low bits count; for floating-point numbers any number.
+/// out[i] = initial op in[0] op ... op in[i - 1]; out[0] is `initial`. For integers `initial` is an integer
+/// of any type, of which the low bits are used; for floating-point elements it is any number. All else as
+/// inclusive_scan().
 SMEM_API cl::Event exclusive_scan(const Context& context, const ConstVector& in, const Vector& out,
                                   const Reduction& operation = ReduceOp::sum, const Initial& initial = {},
                                   const CallOptions& options = {});
 
-/// Each row of each matrix by itself. As inclusive_scan().
+/// Scans each row of each matrix by itself. All else as inclusive_scan().
 SMEM_API cl::Event inclusive_scan_rows(const Context& context, const ConstMatrix& in, const Matrix& out,
                                        const Reduction& operation = ReduceOp::sum,
                                        const CallOptions& options = {});
@@ -88,7 +89,7 @@ SMEM_API cl::Event inclusive_scan_rows(const Context& context, const ConstMatrix
 SMEM_API cl::Event exclusive_scan_rows(const Context& context, const ConstMatrix& in, const Matrix& out,
                                        const Reduction& operation = ReduceOp::sum,
                                        const Initial& initial = {}, const CallOptions& options = {});
-/// Each column of each matrix by itself. As inclusive_scan_rows().
+/// Scans each column of each matrix by itself. All else as inclusive_scan().
 SMEM_API cl::Event inclusive_scan_columns(const Context& context, const ConstMatrix& in, const Matrix& out,
                                           const Reduction& operation = ReduceOp::sum,
                                           const CallOptions& options = {});
@@ -113,8 +114,9 @@ SMEM_API cl::Event exclusive_scan_segments(const Context& context, const ConstVe
                                            const Reduction& operation = ReduceOp::sum,
                                            const Initial& initial = {}, const CallOptions& options = {});
 
-/// Each run of neighbours with equal keys by itself. `keys` has as many elements as `in`, of any type; they
-/// are compared bit by bit, so that a NaN equals itself, and zeros of both signs differ. As inclusive_scan().
+/// Scans each run of equal neighbouring keys by itself. `keys` has as many elements as `in`, of any type.
+/// Keys compare bit by bit, so a NaN equals itself, and zeros of both signs differ. All else as
+/// inclusive_scan().
 SMEM_API cl::Event inclusive_scan_by_key(const Context& context, const ConstVector& keys,
                                          const ConstVector& in, const Vector& out,
                                          const Reduction& operation = ReduceOp::sum,

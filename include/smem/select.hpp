@@ -1,4 +1,4 @@
-/// smem: selections, also called stream compaction: the elements that fulfil a condition, next to each other.
+/// smem: selections, also called stream compaction: the elements that satisfy a condition, packed.
 #pragma once
 
 #include <smem/array.hpp>
@@ -12,23 +12,23 @@
 
 namespace smem {
 
-/// The elements x of `in` for which `predicate` is not zero, in their order, at the begin of `out`; their
-/// number in `count`.
+/// Writes the elements x of `in` for which `predicate` is not zero to the beginning of `out`, in their order,
+/// and their number to `count`.
 ///
-/// `predicate` is an expression in OpenCL C, e.g. "x < 0.5f". `x` has the element's type, but int for int8
-/// and int16, uint for uint8 and uint16, float for half. The functions of OpenCL C can be called.
+/// `predicate` is an expression in OpenCL C, e.g. "x < 0.5f". `x` has the type of the elements, but int for
+/// int8 and int16, uint for uint8 and uint16, float for half. The expression may call the functions of OpenCL
+/// C.
 ///
-/// Elements have any type and arrive bit by bit as they were. `out` has the same type and at least as many
-/// elements; those behind the selected ones stay as they are. `count` is one uint32 or uint64; past 2^32 - 1
-/// elements of `in`, uint64. Views must not overlap: there is no selection in place.
+/// Elements have any type and keep their bits. `out` has the same type and at least as many elements; those
+/// behind the selected ones do not change. `count` is one uint32 or uint64; for more than 2^32 - 1 elements
+/// of `in`, uint64. Views must not overlap: there is no selection in place.
 ///
 /// The result is the same in every run. Single-pass variants ("look_back", and "cpu" where work-groups that
-/// have started go on) read each element once, the others twice: O(n). Temporary memory comes from the
-/// context. No host wait.
-/// \returns the event after which the result is there. \throws Error when types or sizes do not fit, a view
-/// leaves its buffer, overlaps another or belongs to another context, the device has no fp64 and the type is
-/// float64, the variant cannot run, or the predicate does not compile. It names the argument; no kernel is
-/// enqueued then.
+/// have started keep running) read each element once, the others twice: O(n). Temporary memory comes from the
+/// context. No host wait. \returns the event that completes with the result. \throws Error when types or
+/// sizes do not fit, a view exceeds its buffer, overlaps another one or belongs to another context, the type
+/// is float64 and the device has no fp64, the variant cannot run, or the predicate does not compile. The
+/// error names the argument, and no kernel is enqueued.
 ///
 /// M. Billeter, O. Olsson and U. Assarsson, "Efficient stream compaction on wide SIMD many-core
 /// architectures", HPG 2009; D. Merrill and M. Garland, "Single-pass parallel prefix scan with decoupled
@@ -36,14 +36,14 @@ namespace smem {
 SMEM_API cl::Event copy_if(const Context& context, const ConstVector& in, const Vector& out,
                            const Vector& count, const std::string& predicate,
                            const CallOptions& options = {});
-/// The elements of `in` whose flag is not zero. `flags` has as many elements as `in`, of any integer type. As
-/// copy_if(), but float64 needs no fp64.
+/// Selects the elements of `in` whose flag is not zero. `flags` has as many elements as `in`, of any integer
+/// type. float64 needs no fp64. All else as copy_if().
 SMEM_API cl::Event copy_flagged(const Context& context, const ConstVector& in, const ConstVector& flags,
                                 const Vector& out, const Vector& count, const CallOptions& options = {});
 
-/// The elements for which `predicate` is not zero in their order, then all others in theirs; the number of
-/// the former in `count`. As copy_if(). Each element is read twice: where the others begin is known only when
-/// all are counted.
+/// Writes the elements for which `predicate` is not zero, in their order, then all others in theirs, and the
+/// number of the former to `count`. Each element is read twice, because the place of the others is known only
+/// when all are counted. All else as copy_if().
 SMEM_API cl::Event partition(const Context& context, const ConstVector& in, const Vector& out,
                              const Vector& count, const std::string& predicate,
                              const CallOptions& options = {});
@@ -51,14 +51,14 @@ SMEM_API cl::Event partition(const Context& context, const ConstVector& in, cons
 SMEM_API cl::Event partition_flagged(const Context& context, const ConstVector& in, const ConstVector& flags,
                                      const Vector& out, const Vector& count, const CallOptions& options = {});
 
-/// The first element of each run of equal neighbours; the number of runs in `count`. Numbers are compared,
-/// not bits: zeros of both signs are equal, and a NaN, which equals nothing, is a run of its own. As
-/// copy_if().
+/// Writes the first element of each run of equal neighbours, and the number of runs to `count`. Elements
+/// compare as numbers: zeros of both signs are equal, and a NaN, which equals nothing, is a run by itself.
+/// All else as copy_if().
 SMEM_API cl::Event unique(const Context& context, const ConstVector& in, const Vector& out,
                           const Vector& count, const CallOptions& options = {});
-/// The first element of each run of equal neighbours in `values`, as unique() has it, and the run's length in
-/// `lengths`, of type uint32 or uint64 (past 2^32 - 1 elements of `in`, uint64). Both have at least as many
-/// elements as `in`. As copy_if().
+/// Writes the first element of each run of equal neighbours to `values`, as unique() does, and the length of
+/// the run to `lengths`, which is uint32 or uint64 (uint64 for more than 2^32 - 1 elements of `in`). Both
+/// have at least as many elements as `in`. All else as copy_if().
 SMEM_API cl::Event run_length_encode(const Context& context, const ConstVector& in, const Vector& values,
                                      const Vector& lengths, const Vector& count,
                                      const CallOptions& options = {});

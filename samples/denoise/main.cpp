@@ -1,5 +1,5 @@
-// Takes noise out of photographs by non-local means on the best OpenCL device, and writes a photograph, the
-// same with noise, without it again, and what was taken away, as a PNG file.
+// Removes noise from photographs by non-local means on the best OpenCL device. Writes a PNG file with the
+// photograph, the same with noise, the denoised one, and the difference of these two.
 //
 // Each pixel becomes the mean of the pixels around it, weighted by exp(-distance^2), where the distance is
 // that of the patches around the two pixels. This is attention: queries and keys are patches, values are
@@ -137,7 +137,7 @@ struct Blocks {
   }
 };
 
-/// What attention makes of the noisy photograph.
+/// The noisy photograph after attention.
 struct Denoised {
   Photo photo;
   double seconds = 0;

@@ -52,7 +52,7 @@ class Studio {
     for (const Pixel& p : photo_.pixels)  // the weights of ITU-R BT.601
       grey.push_back(0.299F * p.red + 0.587F * p.green + 0.114F * p.blue);
     const smem::Array<float> brightness(context_, grey), smooth(context_, smem::Count{grey.size()});
-    // Grain has slopes, too: a little blur takes it away before they are looked for.
+    // Grain has slopes too: a small blur removes it first.
     smem::gaussian_blur(context_, brightness.grid(size), smooth.grid(size), {.sigma = 1});
     smem::sobel(context_, smooth.grid(size), brightness.grid(size));
     const std::vector<float> strength = brightness.to_host();

@@ -50,7 +50,7 @@ Counts counted(const smem::Context& context, const std::vector<std::uint8_t>& va
   return counts;
 }
 
-/// The level that each level becomes, so that all are about as frequent: the share of pixels up to it.
+/// The new level of each level, the share of pixels up to it: so all become about equally frequent.
 std::array<std::uint8_t, kLevels> levels_for(const Counts& counts) {
   std::array<std::uint8_t, kLevels> levels{};
   std::uint64_t all = 0, darkest = 0, below = 0;
@@ -68,7 +68,7 @@ std::array<std::uint8_t, kLevels> levels_for(const Counts& counts) {
   return levels;
 }
 
-/// Each pixel becomes as much lighter or darker as its brightness does; its colour stays.
+/// Each pixel changes as much as its brightness; its colour stays.
 Image equalised(const Image& image, const std::vector<std::uint8_t>& grey,
                 const std::array<std::uint8_t, kLevels>& levels) {
   Image result = image;
@@ -95,7 +95,7 @@ Image drawn(const smem::Context& context, const Image& image) {
   for (std::uint8_t Pixel::*channel : {&Pixel::red, &Pixel::green, &Pixel::blue}) {
     for (std::size_t col = 0; col < plot.cols; ++col) {
       const std::uint64_t count = counts[first + col * kLevels / plot.cols];
-      // The root, since few levels have most of the pixels.
+      // The root, because few levels have most of the pixels.
       const auto height = static_cast<std::size_t>(std::sqrt(static_cast<double>(count) / highest) *
                                                    static_cast<double>(rows));
       for (std::size_t row = rows - height; row < rows; ++row)
@@ -115,8 +115,8 @@ Image hazed(Image image) {
   return image;
 }
 
-/// How far the levels are from being equally frequent: the largest distance of the share of pixels up to a
-/// level from that of a picture where they are.
+/// How uneven the levels are: the largest difference between the share of pixels up to a level and that of a
+/// picture in which all levels are equally frequent.
 double unevenness(const Counts& counts) {
   double all = 0, below = 0, most = 0;
   for (const std::uint64_t count : counts)

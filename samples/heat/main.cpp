@@ -1,6 +1,6 @@
-// Heat spreads in a plate: how well each place conducts is the brightness of a photograph, and some places
-// are heated. The walls are insulated, so the plate must hold exactly the energy that came in; that is
-// checked. Written are an animation (GIF) and its last picture beside the photograph (PNG).
+// Heat spreads in a plate whose conductivity is the brightness of a photograph, from three heated places.
+// The walls are insulated, so the plate must hold exactly the energy that the sources add; this is checked.
+// Writes an animation (GIF), and its last picture beside the photograph (PNG).
 //
 //   heat [PICTURE]     SMEM_SAMPLE_OUTPUT: the folder to write into, else ./output
 #include "gif.hpp"
@@ -64,7 +64,7 @@ std::vector<float> sources_of(const smem::GridSize& size) {
 
 double sum_of(const std::vector<float>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
-/// Number of a colour: the root shows what is barely warm too.
+/// Number of a colour; the root makes small temperatures visible.
 std::vector<std::uint8_t> colours_of(const std::vector<float>& temperatures, float hottest) {
   std::vector<std::uint8_t> numbers(temperatures.size());
   std::transform(temperatures.begin(), temperatures.end(), numbers.begin(), [&](float t) {
@@ -101,7 +101,7 @@ Image scale_of(std::size_t width, float hottest) {
     const std::size_t room = length - std::min(length, text_width(text));
     write_text(scale, row, kMargin + static_cast<std::size_t>(share * static_cast<float>(room)), text);
   };
-  // Colours go with the root of the temperature: half way along the bar is a quarter of the hottest.
+  // Colours follow the root of the temperature: the middle of the bar is a quarter of the hottest.
   for (const float share : {0.0F, 0.5F, 1.0F})
     write(kBar + 4, share, fmt::format("{:.2g}", share * share * hottest));
   write(kBar + 4 + kTextHeight, 0.5F, "temperature");
@@ -165,8 +165,8 @@ void run(const smem::Context& context, const fs::path& file, const fs::path& fol
 
   const double given = sum_of(sources) * heat.dt * static_cast<double>(kFrames * kStepsPerFrame);
   const double energy = sum_of(frames.back());
-  fmt::print("energy {:.4f}, of which {:.4f} came in\n", energy, given);
-  // float32 rounds each step: what is lost or won is far below a thousandth.
+  fmt::print("energy {:.4f}; the sources added {:.4f}\n", energy, given);
+  // float32 rounds each step: the error is far below a thousandth.
   if (!(std::abs(energy - given) < 1e-3 * given)) throw std::runtime_error("energy was lost or made");
 
   const float hottest = *std::max_element(frames.back().begin(), frames.back().end());

@@ -1,7 +1,7 @@
-// Conway's Game of Life on a torus: a kernel of one's own. A work-group reads a tile and a halo into local
-// memory, makes several generations there, and writes what is left of the tile, so that memory is read once
-// for all of them. Two glider guns fire into a random soup. A plain loop checks every cell of every frame;
-// written is an animation in which dead cells fade.
+// Conway's Game of Life on a torus, by its own kernel. A work-group reads a tile and a halo into local
+// memory, computes several generations there, and writes the tile without its halo, so that global memory
+// is read once for all of them. Two glider guns fire into a random soup. A plain loop checks every cell of
+// every frame. The result is an animation in which dead cells fade.
 //
 //   life     SMEM_SAMPLE_OUTPUT: the folder to write into, else ./output
 #include "gif.hpp"
@@ -33,14 +33,14 @@ const char* const kLife = R"(
 
 #define EDGE (OUT + 2 * GENERATIONS)  // of the tile with its halo
 
-// Cells are 1 or 0. Each work-item has cells GROUP apart; a tile makes OUT x OUT.
+// Cells are 1 or 0. Each work-item has cells GROUP apart; a tile gives OUT x OUT results.
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void life(global const uchar* restrict in, global uchar* restrict out, int width, int height) {
   local uchar tiles[2][PLACES];
   const int item = get_local_id(0);
   const int x0 = get_group_id(0) * OUT - GENERATIONS, y0 = get_group_id(1) * OUT - GENERATIONS;
 
-  // The tile and its halo; beyond an edge of the world is the other one.
+  // The tile and its halo; beyond an edge of the world lies its other edge.
   for (int i = item; i < EDGE * EDGE; i += GROUP) {
     const int x = (x0 + i % EDGE + GENERATIONS * width) % width, y = (y0 + i / EDGE + GENERATIONS * height) % height;
     tiles[0][TILE_AT(i / EDGE, i % EDGE)] = in[y * width + x];

@@ -29,7 +29,7 @@ constexpr std::size_t kHidden = 128, kTrain = 16384, kTest = 2048, kBatch = 256;
 constexpr double kRate = 0.5;  // of learning
 
 constexpr const char* kKernels = R"(
-// What each output should have been more or less: softmax of a picture's outputs, less 1 for its label.
+// The gradient of the outputs of a picture: their softmax, minus 1 for its label.
 kernel void errors(global const float* outputs, global const int* labels, ulong first, uint digits, global half* wrong) {
   const size_t i = get_global_id(0);
   global const float* x = outputs + i * digits;
@@ -39,12 +39,12 @@ kernel void errors(global const float* outputs, global const int* labels, ulong 
   for (uint d = 0; d < digits; ++d)
     vstore_half_rte(exp(x[d] - most) / sum - (labels[first + i] == (int)d ? 1.0f : 0.0f), i * digits + d, wrong);
 }
-// What ReLU has cut off has no part in the error.
+// The gradient is 0 where ReLU was 0.
 kernel void cut(global const half* hidden, global half* wrong) {
   const size_t i = get_global_id(0);
   if (!(vload_half(i, hidden) > 0)) vstore_half_rte(0.0f, i, wrong);
 }
-// The numbers that are learned are float; products take their halves.
+// Parameters are float; products use copies in half.
 kernel void round_to_half(global const float* from, global half* to) {
   const size_t i = get_global_id(0);
   vstore_half_rte(from[i], i, to);
@@ -59,7 +59,7 @@ std::vector<half> halves(const std::vector<float>& values) {
   return rounded;
 }
 
-/// Numbers that are learned, and their halves.
+/// Parameters, and copies in half.
 struct Weights {
   smem::Array<float> exact;
   smem::Array<half> rounded;
@@ -115,7 +115,7 @@ class Network {
       round_({{w->exact.size(), 1, 1}, {64, 1, 1}}, w->exact, w->rounded);
   }
 
-  /// The digits that the last outputs say.
+  /// The digits with the largest of the last outputs.
   std::vector<std::int32_t> answers(std::size_t count) const {
     const std::vector<float> outputs = outputs_.to_host();
     std::vector<std::int32_t> digits;
@@ -157,7 +157,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// The first pictures of the test, with what the network says they are.
+/// The first test pictures, with the digits that the network reads.
 void write_picture(const Digits& digits, const std::vector<std::int32_t>& answers) {
   std::vector<Captioned> pictures;
   for (std::size_t i = 0; i < 24; ++i) {
@@ -197,10 +197,10 @@ void run(std::size_t epochs) {
     answers = network.answers(kTest);
     const double share = share_right(answers, test.labels);
     if (epoch == 0) {
-      fmt::print("before: {:.1f} % of {} digits that it never saw\n", 100 * share, kTest);
+      fmt::print("before training: {:.1f} % of {} test digits\n", 100 * share, kTest);
     } else {
       if (epoch % 5 == 0 || epoch == 1)
-        fmt::print("epoch {}: {:.1f} %, {:.0f} images/s learned\n", epoch, 100 * share,
+        fmt::print("epoch {}: {:.1f} %, {:.0f} images/s trained\n", epoch, 100 * share,
                    static_cast<double>(kTrain) / seconds);
     }
   }

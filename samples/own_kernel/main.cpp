@@ -1,5 +1,5 @@
-// A kernel of one's own, made of smem's building blocks: photographs as panes of stained glass. Every tile is
-// folded over its diagonal in local memory, in the layout that smem infers for it, and mixed with its mean
+// A kernel of your own, built from smem's building blocks: photographs as panes of stained glass. Every tile
+// is folded over its diagonal in local memory, in the layout that smem infers for it, and mixed with its mean
 // colour, which is a reduction by the work-group. A plain loop checks every pixel.
 //
 //   own_kernel [PICTURE...]     SMEM_SAMPLE_OUTPUT: the folder to write into, else ./output

@@ -3,10 +3,10 @@
 //
 //   palette [PICTURE...]     SMEM_SAMPLE_OUTPUT: the folder to write into, else ./output
 //
-// Sorted: pixels by hue, greys before all others and left out (argsort, gather); then each column of the
+// Sorted colours: pixels by hue, without greys, which come first (argsort, gather); then each column of the
 // picture by brightness (sort_pairs_rows, transpose). Palette: pixels by the cell of their colour
-// (sort_pairs), the weight of each cell (reduce_by_key), and the cells of the greatest weights (top_k). A
-// pixel weighs the more, the more colourful it is, or black would win.
+// (sort_pairs), the weight of each cell (reduce_by_key), and the cells of the greatest weights (top_k).
+// Colourful pixels weigh more; otherwise black would win.
 #include "image.hpp"
 #include "sample.hpp"
 
@@ -54,7 +54,7 @@ Oklab oklab_of(const Pixel& pixel) {
           0.0259040371F * l + 0.7827717662F * m - 0.8086757660F * s};
 }
 
-/// What the device sorts: a number each pixel.
+/// The keys that the device sorts: one for each pixel.
 struct Colours {
   std::vector<std::uint32_t> pixels;   ///< as they are
   std::vector<float> hues;             ///< 0 to 1, from pink on; -1 for grey

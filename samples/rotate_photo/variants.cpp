@@ -82,7 +82,7 @@ bool print_table(smem::measure::Meter& meter, const smem::Context& context, cons
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const std::string_view variant = variants[i];
     if (!plans[i]) {
-      fmt::print("  {:<12}does not fit this device\n", variant);
+      fmt::print("  {:<12}does not run here\n", variant);
       continue;
     }
     const smem::Plan& plan = *plans[i];

@@ -1,5 +1,5 @@
-// A small transformer on the best OpenCL device. It reads a nursery rhyme, and goes on with verses of its
-// own. All that it computes are operations of the library: products, norms, rotary positions, attention with
+// A small transformer on the best OpenCL device. It reads a nursery rhyme and writes new verses. It uses
+// only operations of the library: products, norms, rotary positions, attention with
 // a cache of keys and values, softmax and selection. network.hpp says how it works, and why it needs no
 // training. Everything is checked against a plain loop.
 //

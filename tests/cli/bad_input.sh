@@ -39,6 +39,9 @@ bad 7 bench rotary 7
 bad 2x2x21 bench attention 2x2x21
 bad nosuch explain attention 2x2x21x40 half --variant nosuch
 bad --minutes tune sort --minutes x
+bad --quik bench scan 100 --quik
+bad --quick explain scan 100 --quick
+bad --all-variant roofline --all-variant
 
 # Numbers that no problem has, and choices that its plan refuses; also where another operation stands before it.
 huge=18446744073709551615
@@ -58,6 +61,14 @@ bad --work-items explain sort 64 --work-items 48
 bad ${huge}0 bench host --batches ${huge}0
 bad ${huge}0 bench first-call --repetitions ${huge}0
 for word in nan inf 1e999 0 -1; do bad "$word" tune flip --minutes=$word; done
+
+# What the program for several ranks refuses, where it was built.
+if "$smem" explain distributed --help >/dev/null 2>&1; then
+  bad nosuch explain distributed nosuch
+  bad --ranks explain distributed sort --ranks 0
+  bad nosuch bench distributed nosuch
+  bad --nosuch bench distributed --nosuch
+fi
 
 # Devices and files that are not there: before anything is measured.
 for command in 'ladder flip' roofline 'devices --json' 'bench host' 'bench banks' 'bench rates' 'bench first-call' 'bench flip 3x3' \

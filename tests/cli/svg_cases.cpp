@@ -8,6 +8,30 @@
 #include <cmath>
 #include <random>
 #include <string>
+#include <vector>
+
+namespace {
+
+/// Whether two of the names lie over each other, as wide as the letters of a small font.
+bool names_meet(const std::string& drawn) {
+  struct Name {
+    double begin, y;
+  };
+  constexpr double kWidth = 6.5 * 17, kHeight = 13.5;
+  std::vector<Name> names;
+  for (std::size_t end = 0; (end = drawn.find(">operation variant<", end)) != std::string::npos; ++end) {
+    const std::string text = drawn.substr(drawn.rfind('<', end), end - drawn.rfind('<', end));
+    const auto number = [&](const char* of) { return std::stod(text.substr(text.find(of) + 4)); };
+    const bool at_right = text.find("\"end\"") != std::string::npos;
+    names.push_back({number(" x=\"") - (at_right ? kWidth : 0), number(" y=\"")});
+  }
+  for (const Name& a : names)
+    for (const Name& b : names)
+      if (&a != &b && std::abs(a.begin - b.begin) < kWidth && std::abs(a.y - b.y) < kHeight) return true;
+  return false;
+}
+
+}  // namespace
 
 int main() {
   constexpr int kPlots = 500, kPoints = 24;
@@ -30,6 +54,10 @@ int main() {
       ++names;
     if (names < kPoints) {
       fmt::print("plot {}: {} of {} names\n", i, names, kPoints);
+      return 1;
+    }
+    if (names_meet(drawn)) {
+      fmt::print("plot {}: names meet\n", i);
       return 1;
     }
   }

@@ -34,7 +34,10 @@ check() {
     'samples/run' | 'tests/run' | '.ci/run') bash -n "$2" ;;
     'samples/run '*) [ -e "samples/${words[1]}/main.cpp" ] || fail "$page: there is no sample ${words[1]}" ;;
     'tests/run -R '*) ;;
-    'mpirun -np '*' smem '*) run_smem "$page" "${words[@]:4}" ;;
+    mpirun*' smem '*)
+      read -ra words <<<"${2#* smem }"
+      run_smem "$page" "${words[@]}"
+      ;;
     mpirun*' build/release/samples/'*) [ -e "samples/${2##*/}/main.cpp" ] || fail "$page: there is no sample ${2##*/}" ;;
     'cmake --preset '*) grep -qF "\"name\": \"${words[2]}\"" CMakePresets.json || fail "$page: no preset ${words[2]}" ;;
     'cmake --build build/release --target '*)

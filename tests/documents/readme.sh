@@ -28,6 +28,7 @@ small() {
     *' smem_tests '* | *' selftest '* | ' tests/run ') echo true ;;
     ' samples/run ') echo 'samples/run hello' ;;
     ' samples/run guide --measure ') echo 'samples/run guide' ;;
+    *' bench distributed'*) echo "$1 --small --repetitions 1" ;;
     *' bench --goals '*) echo "${1/--goals/scan --goals-small --repetitions 2}" ;;
     *' --goals '*) echo "${1/--goals/--goals-small --repetitions 2}" ;;
     *' ladder '* | *' roofline '*) echo "$1 --small" ;;
@@ -48,6 +49,7 @@ run_line() {
   case "$command" in
     *' --compare before.json '*) cp mine.json before.json ;; # of the reader's earlier run
     *' --like facts.json'*) smem devices --json >facts.json ;;
+    *' --hostfile hosts '*) echo 'localhost slots=2' >hosts ;; # the reader's machines
   esac
   case "$command" in
     'smem bench '*) most=1 ;;        # a missed goal, a slower result, a variant that does not run here

@@ -291,11 +291,11 @@ int run(int argc, char** argv) {
   measure->add_flag("--usual", options.usual, "Sizes for a GPU, whatever the devices are");
   measure->add_flag("--no-one", options.no_one, "Do not measure one device");
   measure->add_flag("--no-check", options.no_check, "Do not compare results with those of one device");
-  measure->add_option("--repetitions", options.repetitions, "Of each measurement")
+  measure->add_option("--repetitions", options.repetitions, "Repetitions of each measurement")
       ->check(CLI::PositiveNumber);
   measure->add_option("--json", options.file, "Write the rows to this file, as JSON");
-  CLI::App* const explain =
-      app.add_subcommand("explain", "What calls exchange, what of it is hidden, how they scale");
+  CLI::App* const explain = app.add_subcommand(
+      "explain", "Data that calls exchange, the part hidden behind computation, and scaling");
   add_problem(explain, options);
   explain->add_option("--ranks", options.ranks, "Ranks; else 2, 16, 128 and 1024")
       ->check(CLI::Range(1, 1 << 20));
@@ -308,8 +308,8 @@ int run(int argc, char** argv) {
   };
   rate("--memory", options.rates.copy, 1e9, "GB/s of a device's memory");
   rate("--gflops", options.rates.operations, 1e9, "GFLOP/s of products");
-  rate("--sorted", options.rates.sorted, 1e9, "10^9 keys of 4 bytes that are sorted in a second");
-  rate("--cells", options.rates.cells, 1e9, "10^9 cells that make a step of heat in a second");
+  rate("--sorted", options.rates.sorted, 1e9, "10^9 keys of 4 bytes sorted per second");
+  rate("--cells", options.rates.cells, 1e9, "10^9 cells updated per second by a step of heat");
   rate("--host-link", options.rates.host_link, 1e9, "GB/s between device and main memory");
   rate("--network", options.rates.network, 1e9, "GB/s between ranks");
   rate("--latency", options.rates.latency, 1e-6, "Microseconds of a message");
@@ -317,7 +317,11 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    if (error.get_exit_code() == 0) return app.exit(error);  // help
+    std::string what = error.what();
+    std::replace(what.begin(), what.end(), '\n', ' ');
+    fmt::print(stderr, "smem: {}\n", what);
+    return 2;
   }
   if (measure->parsed()) return bench(options);
   return devices->parsed() ? list_devices() : explain_plans(options);
