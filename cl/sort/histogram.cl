@@ -4,6 +4,7 @@
 // banks of local memory, no two lanes of a sub-group meet.
 //
 // Launch: one dimension, GROUP work-items a group, any number of groups.
+#include "common/join.clh"
 #include "sort/keys.clh"
 #include "sort/status.clh"
 
@@ -19,8 +20,6 @@
 #endif
 #define UNROLL 4               // packs under way of a work-item
 
-#define JOIN_WORDS(a, b) a##b
-#define JOIN(a, b) JOIN_WORDS(a, b)
 typedef JOIN(KEY, PACK) pack_vector;
 typedef union {
   pack_vector all;

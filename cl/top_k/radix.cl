@@ -48,6 +48,108 @@ static inline sortable image_at(global const ELEMENT* elements, global const uin
   return !LISTED || place < size ? image_of(elements[place]) : ALL_BITS;
 }
 
+#if PHASE == 0
+// Counts the digits of the part's images in [low, high].
+GROUP_FUNCTION void count_digits(global const ELEMENT* elements, global const uint* list, uint begin, uint end, uint size, uint span_bits,
+                                 sortable low, sortable high, local uint* bins, global uint* all_bins, uint item) {
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint d = item; d < DIGITS; d += GROUP) bins[d] = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (low != high) {
+    const uint shift = digit_shift(low, high);
+    uint last = 0, run = 0;
+    for (uint i = begin + item; i < end; i += READ * GROUP) {
+      sortable x[READ];
+#pragma unroll
+      for (uint u = 0; u < READ; ++u) x[u] = i + u * GROUP < end ? image_at(elements, list, i + u * GROUP, size, span_bits) : 0;
+#pragma unroll
+      for (uint u = 0; u < READ; ++u)
+        if (i + u * GROUP < end) count_image(bins, x[u], low, high, shift, &last, &run);
+    }
+    count_rest(bins, last, run);
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint d = item; d < DIGITS; d += GROUP)
+    if (bins[d] > 0) atomic_add(&all_bins[d], bins[d]);
+}
+#elif PHASE == 1
+// Counts the part's images below `low` and those that are equal to it, into counts[0] and counts[1].
+GROUP_FUNCTION void count_results(global const ELEMENT* elements, global const uint* list, uint begin, uint end, uint size,
+                                  uint span_bits, sortable low, global uint* counts, local uint* sums, uint item) {
+  uint below = 0, equal = 0;
+  for (uint i = begin + item; i < end; i += READ * GROUP) {
+#pragma unroll
+    for (uint u = 0; u < READ; ++u) {
+      const int is_there = i + u * GROUP < end;
+      const sortable x = is_there ? image_at(elements, list, i + u * GROUP, size, span_bits) : 0;
+      below += is_there && x < low;
+      equal += is_there && x == low;
+    }
+  }
+  team_sum(&below, sums, item, GROUP);
+  team_sum(&equal, sums, item, GROUP);
+  if (item == 0) {
+    counts[0] = below;
+    counts[1] = equal;
+  }
+}
+#else
+// Places the part's results: the images below `low`, and as many of its equals as are wanted and the parts before do not have.
+GROUP_FUNCTION void place_results(global const ELEMENT* elements, global const uint* all_counts, uint part, uint begin, uint end,
+                                  uint size, uint span_bits, sortable low, uint wanted, global uint* list, global KEY* row_values,
+                                  global PLACE* row_places, local uint* sums, uint item) {
+  (void)row_values, (void)row_places;
+  // What the parts before have.
+  uint below = 0, equal = 0;
+  for (uint p = item; p < part; p += GROUP) {
+    below += all_counts[p * 2];
+    equal += all_counts[p * 2 + 1];
+  }
+  team_sum(&below, sums, item, GROUP);
+  team_sum(&equal, sums, item, GROUP);
+  for (uint tile = begin; tile < end; tile += GROUP * ITEMS) {
+    const uint first = tile + item * ITEMS;
+    // Of each element: 1 below the image that has the last result, 0x10000 where it is that image.
+    uint counts = 0, is[(ITEMS + 15) / 16];
+#pragma unroll
+    for (uint w = 0; w < (ITEMS + 15) / 16; ++w) is[w] = 0;
+#pragma unroll
+    for (uint u = 0; u < ITEMS; ++u) {
+      if (first + u < end) {
+        const sortable x = image_at(elements, list, first + u, size, span_bits);
+        const uint what = x < low ? 1 : x == low ? 2 : 0;
+        is[u / 16] |= what << u % 16 * 2;
+        counts += what == 2 ? 0x10000 : what;
+      }
+    }
+    uint before = counts, total;
+    team_scan(&before, &total, sums, item, GROUP);
+    uint at_below = below + (before & 0xffff), at_equal = min(equal + (before >> 16), wanted);
+    if (counts > 0) {
+      for (uint u = 0; u < ITEMS; ++u) {
+        const uint what = is[u / 16] >> u % 16 * 2 & 3;
+        const int takes = what == 1 || (what == 2 && at_equal < wanted);
+#if NTH && !LEVEL
+        if (what == 2 && takes && at_equal == wanted - 1) row_values[0] = elements[place_of(list, first + u, span_bits)];
+#elif LEVEL
+        if (takes) list[at_below + at_equal] = first + u;
+#else
+        if (takes) {
+          const uint place = place_of(list, first + u, span_bits);
+          row_values[at_below + at_equal] = elements[place];
+          row_places[at_below + at_equal] = (PLACE)place;
+        }
+#endif
+        at_below += takes && what == 1;
+        at_equal += takes && what == 2;
+      }
+    }
+    below += total & 0xffff;
+    equal += total >> 16;
+  }
+}
+#endif
+
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void top_k_radix(TOP_K_ARGUMENTS) {
   local uint bins[DIGITS], sums[GROUP], left[1];
@@ -91,100 +193,22 @@ void top_k_radix(TOP_K_ARGUMENTS) {
 #endif
 
 #if PHASE == 0
-  barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint d = item; d < DIGITS; d += GROUP) bins[d] = 0;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  if (low != high) {
-    const uint shift = digit_shift(low, high);
-    uint last = 0, run = 0;
-    for (uint i = begin + item; i < end; i += READ * GROUP) {
-      sortable x[READ];
-#pragma unroll
-      for (uint u = 0; u < READ; ++u) x[u] = i + u * GROUP < end ? image_at(elements, list, i + u * GROUP, size, span_bits) : 0;
-#pragma unroll
-      for (uint u = 0; u < READ; ++u)
-        if (i + u * GROUP < end) count_image(bins, x[u], low, high, shift, &last, &run);
-    }
-    count_rest(bins, last, run);
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  global uint* all_bins = lists + bins_at + ((ulong)turn * all_rows + row) * DIGITS;
-  for (uint d = item; d < DIGITS; d += GROUP)
-    if (bins[d] > 0) atomic_add(&all_bins[d], bins[d]);
+  count_digits(elements, list, begin, end, size, span_bits, low, high, bins, lists + bins_at + ((ulong)turn * all_rows + row) * DIGITS,
+               item);
 #elif PHASE == 1
-  uint below = 0, equal = 0;
-  for (uint i = begin + item; i < end; i += READ * GROUP) {
-#pragma unroll
-    for (uint u = 0; u < READ; ++u) {
-      const int is_there = i + u * GROUP < end;
-      const sortable x = is_there ? image_at(elements, list, i + u * GROUP, size, span_bits) : 0;
-      below += is_there && x < low;
-      equal += is_there && x == low;
-    }
-  }
-  team_sum(&below, sums, item, GROUP);
-  team_sum(&equal, sums, item, GROUP);
-  if (item == 0) {
-    lists[from + (row * parts + part) * 2] = below;
-    lists[from + (row * parts + part) * 2 + 1] = equal;
-  }
+  count_results(elements, list, begin, end, size, span_bits, low, lists + from + (row * parts + part) * 2, sums, item);
 #else
-  // What the parts before have.
-  uint below = 0, equal = 0;
-  for (uint p = item; p < part; p += GROUP) {
-    below += lists[from + (row * parts + p) * 2];
-    equal += lists[from + (row * parts + p) * 2 + 1];
-  }
-  team_sum(&below, sums, item, GROUP);
-  team_sum(&equal, sums, item, GROUP);
 #if LEVEL
-  (void)values, (void)places, (void)spare;
+  global KEY* row_values = 0;
+  global PLACE* row_places = 0;
 #elif SORTED && !NTH
   global KEY* row_values = (global KEY*)images + row * k;
   global PLACE* row_places = spare + row * k;
 #else
   global KEY* row_values = values + row_start(row, rows, values_offset, values_pitch, values_stride);
-  global PLACE* row_places UNUSED = places + row_start(row, rows, places_offset, places_pitch, places_stride);
+  global PLACE* row_places = places + row_start(row, rows, places_offset, places_pitch, places_stride);
 #endif
-  for (uint tile = begin; tile < end; tile += GROUP * ITEMS) {
-    const uint first = tile + item * ITEMS;
-    // Of each element: 1 below the image that has the last result, 0x10000 where it is that image.
-    uint counts = 0, is[(ITEMS + 15) / 16];
-#pragma unroll
-    for (uint w = 0; w < (ITEMS + 15) / 16; ++w) is[w] = 0;
-#pragma unroll
-    for (uint u = 0; u < ITEMS; ++u) {
-      if (first + u < end) {
-        const sortable x = image_at(elements, list, first + u, size, span_bits);
-        const uint what = x < low ? 1 : x == low ? 2 : 0;
-        is[u / 16] |= what << u % 16 * 2;
-        counts += what == 2 ? 0x10000 : what;
-      }
-    }
-    uint before = counts, total;
-    team_scan(&before, &total, sums, item, GROUP);
-    uint at_below = below + (before & 0xffff), at_equal = min(equal + (before >> 16), wanted);
-    if (counts > 0) {
-      for (uint u = 0; u < ITEMS; ++u) {
-        const uint what = is[u / 16] >> u % 16 * 2 & 3;
-        const int takes = what == 1 || (what == 2 && at_equal < wanted);
-#if NTH && !LEVEL
-        if (what == 2 && takes && at_equal == wanted - 1) row_values[0] = elements[place_of(list, first + u, span_bits)];
-#elif LEVEL
-        if (takes) list[at_below + at_equal] = first + u;
-#else
-        if (takes) {
-          const uint place = place_of(list, first + u, span_bits);
-          row_values[at_below + at_equal] = elements[place];
-          row_places[at_below + at_equal] = (PLACE)place;
-        }
-#endif
-        at_below += takes && what == 1;
-        at_equal += takes && what == 2;
-      }
-    }
-    below += total & 0xffff;
-    equal += total >> 16;
-  }
+  place_results(elements, lists + from + row * parts * 2, part, begin, end, size, span_bits, low, wanted, list, row_values, row_places, sums,
+                item);
 #endif
 }

@@ -2,10 +2,11 @@
 // first in a register (top_k/delegates.cl); a bisection over the images bounds the k-th of those; then only the spans that are not
 // behind the bound are read again, and their elements that are not behind it find their ranks by counting.
 //
-// Where equal images leave too many spans or elements, the bisection goes on over their places: the lowest win.
+// Where equal images leave too many spans or elements, a second bisection, over their places, selects the lowest.
 //
 // Launch: one dimension, a group of GROUP work-items for each row of at most GROUP * ITEMS * SPAN elements, which has at least k spans;
 // k is at most LISTED_SPANS and CANDIDATES.
+#include "common/join.clh"
 #include "top_k/rows.clh"
 
 #ifndef GROUP
@@ -34,12 +35,11 @@
 #endif
 #define SPAN (TEAM * PACK)
 #define LISTED_SPANS CANDIDATES
-// Whether a bisection goes on, the same for all work-items. Elsewhere it does, without effect: barriers are in loops that all go through.
+// The condition of a bisection's next pass, which is the same for all work-items. Where barriers must be in loops of a fixed number of
+// passes, without shuffles, all passes are made, and those after the end change nothing.
 #define GOES_ON(condition) (!SHUFFLE || (condition))
 #include "top_k/collectives.clh"
 
-#define JOIN_WORDS(a, b) a##b
-#define JOIN(a, b) JOIN_WORDS(a, b)
 typedef JOIN(KEY, PACK) pack_vector;
 typedef union {
   pack_vector all;
@@ -172,27 +172,11 @@ INLINED uint count_listed(global const KEY* keys, local const uint* spans, uint 
   return count;
 }
 
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
-void top_k_row_delegates(TOP_K_ARGUMENTS) {
-  local sortable scratch[SCRATCH], candidates[CANDIDATES];
-  local KEY candidate_keys[CANDIDATES];
-  local uint candidate_places[CANDIDATES], spans[LISTED_SPANS], sums[GROUP], found[1];
-#if TEAM > 1 && !SHUFFLE
-  local sortable exchange[TEAM * GROUP];
-#else
-  local sortable* exchange = scratch;
-#endif
-#if !SORTED
-  local ushort ranks[CANDIDATES];
-#endif
-  const uint item = get_local_id(0);
-  const ulong row = get_group_id(0);
-  global const KEY* keys = in + row_start(row, rows, in_offset, in_pitch, in_stride);
-
-  // Delegate j is that of span own + j * GROUP. Packs beyond the row are its last whole one, in a span of its own packs or in none.
-  const uint own = item % TEAM * (GROUP / TEAM) + item / TEAM, all_spans = (size + SPAN - 1) / SPAN;
+// Reads the row. Delegate j of a work-item is that of span own + j * GROUP. Packs beyond the row are its last whole one, in a span of
+// its own packs or in none.
+GROUP_FUNCTION void read_delegates(sortable delegates[ITEMS], global const KEY* keys, uint size, uint own, local sortable* exchange,
+                                   uint item) {
   const uint whole = size / PACK, whole_spans = (whole + TEAM - 1) / TEAM;
-  sortable delegates[ITEMS];
 #pragma unroll
   for (uint j = 0; j < ITEMS; ++j) {
     pack packs[TEAM];
@@ -218,83 +202,12 @@ void top_k_row_delegates(TOP_K_ARGUMENTS) {
     for (uint j = 0; j < ITEMS; ++j)
       if (own + j * GROUP == whole / TEAM) delegates[j] = min(delegates[j], rest);
   }
+}
 
-  // At least k delegates are not behind the last of the bests of PARTS parts of each work-item. What is missing comes last.
-  sortable low = ALL_BITS, high = 0;
-#pragma unroll
-  for (uint part = 0; part < PARTS; ++part) {
-    sortable best = ALL_BITS;
-#pragma unroll
-    for (uint j = part * (ITEMS / PARTS); j < (part + 1) * (ITEMS / PARTS); ++j) best = min(best, delegates[j]);
-    low = min(low, best);
-    high = max(high, best);
-  }
-  group_least(&low, scratch, 0, item);
-  group_most(&high, scratch, 1, item);
-  const sortable first = low;
-  const uint enough = min(k + k / 4 + 2, (uint)LISTED_SPANS);
-  uint listed = enough + 1, side = 0;
-#pragma unroll 1
-  for (uint pass = 0; pass < 8 * sizeof(sortable) && GOES_ON(low < high && listed > enough); ++pass) {
-    const sortable middle = low + (high - low) / 2;
-    const uint count = count_delegates(delegates, middle, scratch, side, item);
-    side ^= 1;
-    if (low < high && listed > enough) {
-      if (count >= k) {
-        high = middle;
-        listed = count;
-      } else {
-        low = middle + 1;
-      }
-    }
-  }
-
-  if (item == 0) found[0] = 0;
-  sortable last = high;  // of the delegates whose spans are listed
-  uint mine = 0;
-#pragma unroll
-  for (uint j = 0; j < ITEMS; ++j) mine += delegates[j] <= last;
-  uint at_span = mine;
-  team_scan(&at_span, &listed, sums, item, GROUP);
-  // Of too many spans the lowest ones that have the last delegate; what is missing has it too, where it comes last of all.
-  const int ties = listed > LISTED_SPANS || high == ALL_BITS;
-  uint low_span = 0, last_span = all_spans - 1;
-#pragma unroll 1
-  for (uint pass = 0; pass < (ties ? 32 : 0) && GOES_ON(low_span < last_span); ++pass) {
-    const uint middle = low_span + (last_span - low_span) / 2;
-    uint count = 0;
-#pragma unroll
-    for (uint j = 0; j < ITEMS; ++j) count += delegates[j] < high || (delegates[j] == high && own + j * GROUP <= middle);
-    group_sum(&count, scratch, side, item);
-    side ^= 1;
-    if (low_span < last_span) {
-      if (count >= k) {
-        last_span = middle;
-      } else {
-        low_span = middle + 1;
-      }
-    }
-  }
-#pragma unroll 1
-  for (uint again = 0; again < (ties ? 1 : 0); ++again) {
-    last = 0;
-    mine = 0;
-#pragma unroll
-    for (uint j = 0; j < ITEMS; ++j) {
-      const int is_listed = delegates[j] < high || (delegates[j] == high && own + j * GROUP <= last_span);
-      delegates[j] = is_listed ? 0 : ALL_BITS;
-      mine += is_listed;
-    }
-    at_span = mine;
-    team_scan(&at_span, &listed, sums, item, GROUP);
-  }
-  if (mine > 0) {
-#pragma unroll
-    for (uint j = 0; j < ITEMS; ++j)
-      if (delegates[j] <= last) spans[at_span++] = own + j * GROUP;
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-
+// Reads the listed spans again. Keeps their elements that are not behind `high`, as far as there is space, and returns their number.
+GROUP_FUNCTION uint collect_listed(global const KEY* keys, local const uint* spans, uint listed, uint size, sortable high,
+                                   local sortable* candidates, local KEY* candidate_keys, local uint* candidate_places,
+                                   local uint* found, uint item) {
 #pragma unroll 1
   for (uint q = item; q < listed * TEAM; q += GROUP) {
     const uint at = (spans[q / TEAM] * TEAM + q % TEAM) * PACK;
@@ -326,12 +239,17 @@ void top_k_row_delegates(TOP_K_ARGUMENTS) {
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  uint count = found[0];
+  const uint count = found[0];
   barrier(CLK_LOCAL_MEM_FENCE);
+  return count;
+}
 
-  // Too many elements: the bisection goes on over those of the listed spans, by images, then by the places of the k-th's equals.
-  const int narrows = count > CANDIDATES;
-  low = narrows ? first : high;
+// Where there are too many elements (`narrows`): a bisection over those of the listed spans, by images from `low` to `high`, then by the
+// places of the k-th's equals. Then the k that come first are kept. Returns how many are kept in either case.
+GROUP_FUNCTION uint narrow_listed(global const KEY* keys, local const uint* spans, uint listed, uint size, uint k, sortable low,
+                                  sortable high, int narrows, local sortable* candidates, local KEY* candidate_keys,
+                                  local uint* candidate_places, local uint* found, local sortable* scratch, uint side, uint item) {
+  (void)side;
 #pragma unroll 1
   for (uint pass = 0; pass < (narrows ? 8 * sizeof(sortable) : 0) && GOES_ON(low < high); ++pass) {
     const sortable middle = low + (high - low) / 2;
@@ -376,12 +294,13 @@ void top_k_row_delegates(TOP_K_ARGUMENTS) {
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  count = found[0];
+  return found[0];
+}
 
-  global KEY* row_values = values + row_start(row, rows, values_offset, values_pitch, values_stride);
-#if !NTH
-  global PLACE* row_places = places + row_start(row, rows, places_offset, places_pitch, places_stride);
-#endif
+// Writes the first k of `count` candidates: each finds its rank by counting.
+GROUP_FUNCTION void write_ranked(global KEY* values, global PLACE* places, local const sortable* candidates, local const KEY* candidate_keys,
+                          local const uint* candidate_places, uint count, uint k, local ushort* ranks, uint item) {
+  (void)places, (void)ranks;
 #pragma unroll 1
   for (uint i = item; i < count; i += GROUP) {
     const sortable image = candidates[i];
@@ -391,11 +310,11 @@ void top_k_row_delegates(TOP_K_ARGUMENTS) {
     for (uint j = 0; j < count; ++j)
       rank += candidates[j] < image || (candidates[j] == image && candidate_places[j] < place);
 #if NTH
-    if (rank == k - 1) row_values[0] = candidate_keys[i];
+    if (rank == k - 1) values[0] = candidate_keys[i];
 #elif SORTED
     if (rank < k) {
-      row_values[rank] = candidate_keys[i];
-      row_places[rank] = place;
+      values[rank] = candidate_keys[i];
+      places[rank] = place;
     }
 #else
     ranks[i] = (ushort)rank;
@@ -408,9 +327,123 @@ void top_k_row_delegates(TOP_K_ARGUMENTS) {
     uint at = 0;
     for (uint j = 0; j < count; ++j) at += ranks[j] < k && candidate_places[j] < place;
     if (ranks[i] < k) {
-      row_values[at] = candidate_keys[i];
-      row_places[at] = place;
+      values[at] = candidate_keys[i];
+      places[at] = place;
     }
   }
 #endif
+}
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void top_k_row_delegates(TOP_K_ARGUMENTS) {
+  local sortable scratch[SCRATCH], candidates[CANDIDATES];
+  local KEY candidate_keys[CANDIDATES];
+  local uint candidate_places[CANDIDATES], spans[LISTED_SPANS], sums[GROUP], found[1];
+#if TEAM > 1 && !SHUFFLE
+  local sortable exchange[TEAM * GROUP];
+#else
+  local sortable* exchange = scratch;
+#endif
+#if !SORTED
+  local ushort ranks[CANDIDATES];
+#else
+  local ushort* ranks = 0;
+#endif
+  const uint item = get_local_id(0);
+  const ulong row = get_group_id(0);
+  global const KEY* keys = in + row_start(row, rows, in_offset, in_pitch, in_stride);
+  const uint own = item % TEAM * (GROUP / TEAM) + item / TEAM, all_spans = (size + SPAN - 1) / SPAN;
+  sortable delegates[ITEMS];
+  read_delegates(delegates, keys, size, own, exchange, item);
+
+  // An image `high` that at least k delegates are not behind, and few more where images differ enough. That holds of the last of the
+  // bests of PARTS parts of each work-item, where the bisection begins. What is missing comes last.
+  sortable low = ALL_BITS, high = 0;
+#pragma unroll
+  for (uint part = 0; part < PARTS; ++part) {
+    sortable best = ALL_BITS;
+#pragma unroll
+    for (uint j = part * (ITEMS / PARTS); j < (part + 1) * (ITEMS / PARTS); ++j) best = min(best, delegates[j]);
+    low = min(low, best);
+    high = max(high, best);
+  }
+  group_least(&low, scratch, 0, item);
+  group_most(&high, scratch, 1, item);
+  const sortable first = low;
+  const uint enough = min(k + k / 4 + 2, (uint)LISTED_SPANS);
+  uint listed = enough + 1, side = 0;
+#pragma unroll 1
+  for (uint pass = 0; pass < 8 * sizeof(sortable) && GOES_ON(low < high && listed > enough); ++pass) {
+    const sortable middle = low + (high - low) / 2;
+    const uint count = count_delegates(delegates, middle, scratch, side, item);
+    side ^= 1;
+    if (low < high && listed > enough) {
+      if (count >= k) {
+        high = middle;
+        listed = count;
+      } else {
+        low = middle + 1;
+      }
+    }
+  }
+
+  // Lists the spans whose delegates are not behind `high`. Of too many, the lowest ones whose delegate it is; what is missing has that
+  // image too, where it is the last of all.
+  if (item == 0) found[0] = 0;
+  sortable last = high;  // of the delegates whose spans are listed
+  uint mine = 0;
+#pragma unroll
+  for (uint j = 0; j < ITEMS; ++j) mine += delegates[j] <= last;
+  uint at_span = mine;
+  team_scan(&at_span, &listed, sums, item, GROUP);
+  const int ties = listed > LISTED_SPANS || high == ALL_BITS;
+  uint low_span = 0, last_span = all_spans - 1;
+#pragma unroll 1
+  for (uint pass = 0; pass < (ties ? 32 : 0) && GOES_ON(low_span < last_span); ++pass) {
+    const uint middle = low_span + (last_span - low_span) / 2;
+    uint count = 0;
+#pragma unroll
+    for (uint j = 0; j < ITEMS; ++j) count += delegates[j] < high || (delegates[j] == high && own + j * GROUP <= middle);
+    group_sum(&count, scratch, side, item);
+    side ^= 1;
+    if (low_span < last_span) {
+      if (count >= k) {
+        last_span = middle;
+      } else {
+        low_span = middle + 1;
+      }
+    }
+  }
+#pragma unroll 1
+  for (uint again = 0; again < (ties ? 1 : 0); ++again) {
+    last = 0;
+    mine = 0;
+#pragma unroll
+    for (uint j = 0; j < ITEMS; ++j) {
+      const int is_listed = delegates[j] < high || (delegates[j] == high && own + j * GROUP <= last_span);
+      delegates[j] = is_listed ? 0 : ALL_BITS;
+      mine += is_listed;
+    }
+    at_span = mine;
+    team_scan(&at_span, &listed, sums, item, GROUP);
+  }
+  if (mine > 0) {
+#pragma unroll
+    for (uint j = 0; j < ITEMS; ++j)
+      if (delegates[j] <= last) spans[at_span++] = own + j * GROUP;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+
+  uint count = collect_listed(keys, spans, listed, size, high, candidates, candidate_keys, candidate_places, found, item);
+  const int narrows = count > CANDIDATES;
+  count = narrow_listed(keys, spans, listed, size, k, narrows ? first : high, high, narrows, candidates, candidate_keys,
+                        candidate_places, found, scratch, side, item);
+
+  global KEY* row_values = values + row_start(row, rows, values_offset, values_pitch, values_stride);
+#if !NTH
+  global PLACE* row_places = places + row_start(row, rows, places_offset, places_pitch, places_stride);
+#else
+  global PLACE* row_places = places;
+#endif
+  write_ranked(row_values, row_places, candidates, candidate_keys, candidate_places, count, k, ranks, item);
 }
