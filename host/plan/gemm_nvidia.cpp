@@ -326,7 +326,8 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
   if (split.packing.bytes > 0)
     plan.reason += formatted("; a launch before it packs {} bytes of factors", split.packing.bytes);
   plan.reason += predicted(device, given, "wgmma");
-  plan.evidence = (split.packing.bytes > 0 ? policy.packed : policy.wgmma_evidence).text(device);
+  const Evidence& of_packed = is_turned(given) ? policy.turned : policy.packed;
+  plan.evidence = (split.packing.bytes > 0 ? of_packed : policy.wgmma_evidence).text(device);
   return plan;
 }
 
