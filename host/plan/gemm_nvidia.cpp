@@ -354,8 +354,7 @@ Attempt dmma(const Device& device, const GemmProblem& problem, const Split& spli
                 {"STAGES", tile.of.stages},
                 {"MMA_K", compute_capability(device) >= 90 ? policy.dmma_k : 4},
                 {"A_VECTOR", copied(problem.a_alignment)},
-                {"B_VECTOR", copied(problem.b_alignment)},
-                {"C_VECTOR", store_width(problem, 2)}});
+                {"B_VECTOR", copied(problem.b_alignment)}});
   plan.prediction.operations = 0;
   plan.reason = "matrix units for double, and asynchronous copies that fill tiles ahead" + in_parts(split) +
                 predicted(device, problem, "mma");

@@ -242,7 +242,7 @@ struct Policy {
   double skinny_least = 0x1p26;  ///< m n k from which it does
   bool chooses_turned = false;   ///< factors that are turned before "wgmma"
   bool chooses_batched = false;  ///< tiles of small products
-  Rates multistage_rates = {5770, 2600, 670, 40, 2.97, {1, 1.09, 1.06, 1.10}, {1, 1.14, 1.15, 1.11}};
+  Rates multistage_rates = {5770, 2600, 670, 40, 1.3, {1, 1.09, 1.06, 1.10}, {1, 1.14, 1.15, 1.11}};
   Rates wgmma_rates = {5150, 2600, 0, 45, 2.51, {1, 0.89, 0.91, 1.11}, {1, 0.82, 0.95, 0.87}};
   Rates mma_rates = {5250,       2600,       560, 36, 0.91, {1, 2.25, 0.86, 2.13}, {1, 2.05, 0.95, 1.70},
                      {4.2, 1.9}, {1.3, 0.85}};
