@@ -50,6 +50,27 @@ TEST_CASE("plan separable: marches with small windows, tiles larger ones, and go
   CHECK(plan.work_items() <= 4);
 }
 
+TEST_CASE("plan separable: packed products of bytes where all weights are whole 256ths") {
+  const smem::Device device = gpu();
+  smem::SeparableProblem bytes = image(5);
+  bytes.in = bytes.out = smem::Scalar::uint8;
+  CHECK(smem::plan_separable(device, bytes).variant == "march");
+  bytes.fixed_point = true;
+  const smem::Plan plan = smem::plan_separable(device, bytes);
+  CHECK(plan.variant == "packed");
+  CHECK(plan.vector_width == 8);
+  bytes.row_taps = bytes.column_taps = 15;
+  CHECK(smem::plan_separable(device, bytes).vector_width == 4);
+  bytes.row_taps = bytes.column_taps = 31;  // too many sums at once
+  CHECK(smem::plan_separable(device, bytes).variant != "packed");
+  bytes.row_taps = bytes.column_taps = 5;
+  bytes.in_alignment = 2;
+  CHECK(smem::plan_separable(device, bytes).variant == "march");
+  bytes.in_alignment = 4;
+  bytes.in = smem::Scalar::uint16;
+  CHECK(smem::plan_separable(device, bytes).variant == "march");
+}
+
 TEST_CASE("plan separable: one round of the groups that an H200 runs at once") {
   const smem::Device device = gpu();
   // 9 strips of 1008 columns, and groups of 256 work-items with 128 registers, of which 2 share a unit; with
