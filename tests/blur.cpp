@@ -338,15 +338,15 @@ TEST_CASE("blur: medians by shared columns") {
     c.grids.value = 3;
     c.size = 5;
     c.grids.batch = 1 + turn % 2;
-    // Rows of whole vectors, then others, and a grid smaller than a window.
-    for (const auto& [width, height] : {std::pair{72, 13}, {67, 9}, {3, 2}}) {
+    // Rows of whole vectors, then others.
+    for (const auto& [width, height] : {std::pair{72, 13}, {67, 9}}) {
       c.grids.size = {static_cast<std::size_t>(width), static_cast<std::size_t>(height)};
       c.grids.gaps = width == 67;
       sweep.run(c);
     }
     ++turn;
   }
-  CHECK(sweep.ran() == (context.device().fp64 ? 15 : 12));
+  CHECK(sweep.ran() == (context.device().fp64 ? 10 : 8));
   CHECK(test::failure_of([&] {
           const smem::Array<float> in(context, std::vector<float>(64)), out(context, std::vector<float>(64));
           smem::median_blur(context, in.grid({8, 8}), out.grid({8, 8}), 3, {}, {.variant = "columns"});

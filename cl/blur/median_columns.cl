@@ -6,9 +6,10 @@
 // pairs. Two neighbouring windows have four columns in common, two such pairs; of their 20 elements only numbers 8 to 13 can be the median
 // of the 25, since one column is missing. Of these 6 and the 5 of the window's own column, both sorted, the median is the sixth.
 //
-// Elements are loaded from global memory: the cache serves all but the first load of one. There is no local memory, and no barrier.
+// Elements are loaded from global memory: the cache serves all but the first load of one. There is no barrier.
 //
-// Launch: three dimensions of work-items: COLS cells of a channel of a row, rows, planes; grid-stride loops over all three.
+// Launch: three dimensions of work-items: COLS cells of a channel of a row, rows, planes; grid-stride loops over all three. Local memory:
+// the elements of each work-item's windows, at the edges.
 #include "separable/arguments.clh"
 
 #ifndef COLS
@@ -24,12 +25,12 @@
 #define GROUP_2 1
 #endif
 #ifndef ALIGNED
-#define ALIGNED 0  // 1: rows begin at multiples of COLS elements, of which a vector has at most 16 bytes
+#define ALIGNED 0  // 1: rows begin at multiples of COLS elements
 #endif
 #define SIZE 5
 #define RADIUS 2
 #define WIDE (COLS + SIZE - 1)  // columns of a work-item
-#define NOWHERE INT_MIN
+#define GROUP (GROUP_0 * GROUP_1 * GROUP_2)
 
 // Integers are compared as words.
 #if ELEMENT_HALF
@@ -117,9 +118,31 @@ static inline void load_row(number v[WIDE], global const ELEMENT* from) {
 #endif
 }
 
+// Loads the elements of a work-item's windows, which may lie beyond the edges, column by column: SIZE rows from `row` on. They go through
+// local memory of the work-item's own, since loops over registers would be written out.
+static inline void load_edge(number v[WIDE][SIZE], local number* own, global const ELEMENT* from, ulong in_pitch, long row, long rows, long cell,
+                             long cells, uint channel, number beyond) {
+#pragma unroll 1
+  for (uint n = 0; n < WIDE * SIZE; ++n) {
+    const uint c = n / SIZE;
+    const long at = place_within(row + (long)(n - c * SIZE), rows);
+    // What lies farther away is for no result.
+    const long place = cell + (long)c < cells + SIZE - 1 ? place_within(cell + (long)c - RADIUS, cells) : -1;
+    number got = beyond;
+    if (at >= 0 && place >= 0) got = number_of(from + (ulong)at * in_pitch, (ulong)place * CHANNELS + channel);
+    own[n * GROUP] = got;
+  }
+#pragma unroll
+  for (uint c = 0; c < WIDE; ++c)
+#pragma unroll
+    for (uint j = 0; j < SIZE; ++j) v[c][j] = own[(c * SIZE + j) * GROUP];
+}
+
 kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
 void median_columns(SEPARABLE_ARGUMENTS) {
   (void)row_taps, (void)column_taps, (void)row_origin, (void)column_origin, (void)streaming, (void)scratch, (void)band;
+  local number edge[SIZE * WIDE * GROUP];
+  const uint item = (get_local_id(2) * GROUP_1 + get_local_id(1)) * GROUP_0 + get_local_id(0);
   const number beyond = (number)value_beyond(weights);
   const ulong cells = width / CHANNELS, pieces = (cells + COLS - 1) / COLS * CHANNELS;  // of a row
   for (ulong p = get_global_id(2); p < planes; p += get_global_size(2)) {
@@ -140,15 +163,7 @@ void median_columns(SEPARABLE_ARGUMENTS) {
             for (uint c = 0; c < WIDE; ++c) v[c][j] = line[c];
           }
         } else {
-#pragma unroll
-          for (uint j = 0; j < SIZE; ++j) {
-            const long at = place_within((long)(row + j) - RADIUS, (long)rows);
-#pragma unroll
-            for (uint c = 0; c < WIDE; ++c) {
-              const long place = cell + c < (long)cells + 2 * RADIUS ? place_within(cell + (long)c - RADIUS, (long)cells) : -1;
-              v[c][j] = (at | place) < 0 ? beyond : number_of(from + (ulong)max(at, 0L) * in_pitch, (ulong)max(place, 0L) * CHANNELS + channel);
-            }
-          }
+load_edge(v, edge + item, from, in_pitch, (long)row - RADIUS, (long)rows, cell, (long)cells, (uint)channel, beyond);
         }
 #pragma unroll
         for (uint c = 0; c < WIDE; ++c) sort_column(v[c]);

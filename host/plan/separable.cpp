@@ -308,6 +308,7 @@ Attempt march(const Device& device, const SeparableProblem& problem, std::size_t
 Attempt packed(const Device& device, const SeparableProblem& problem, std::size_t wanted) {
   const SeparablePacked& policy = separable_policy(device).packed;
   constexpr std::size_t kWord = 4;
+  if (!policy.runs) return "its columns would not stay in registers";
   if (!problem.fixed_point || problem.in != Scalar::uint8)
     return "for weights of whole 256ths, as Gaussian blurs of bytes have them";
   if (problem.in_alignment < kWord) return "rows do not begin at multiples of 4 bytes";

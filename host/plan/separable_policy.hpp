@@ -29,6 +29,7 @@ struct SeparableMarch {
 
 /// Of "packed": how work-items share a problem.
 struct SeparablePacked {
+  bool runs = true;         ///< its sums would stay in registers
   bool used = false;        ///< by plans' own choice, where it runs
   std::size_t group = 128;  ///< work-items
   std::size_t step = 4;     ///< rows that a work-item reads ahead of time
@@ -75,7 +76,8 @@ inline constexpr SeparablePolicy kSeparablePolicies[] = {
     {.when = {.family = "intel"},
      .evidence = {.what = "no measurement: its compiler runs 32 work-items in the registers of one thread, "
                           "and keeps a march's columns in memory"},
-     .march = {.used = false, .group = 128, .groups_a_unit = 8}},
+     .march = {.used = false, .group = 128, .groups_a_unit = 8},
+     .packed = {.runs = false}},
     {.evidence = {.what = "no measurement: a Hopper's sizes, by smaller groups"},
      .march = {.group = 128, .groups_a_unit = 8}},
 };

@@ -7,7 +7,6 @@
 #include "plan/variants.hpp"
 #include "plan/window_policy.hpp"
 
-#include <algorithm>
 #include <string>
 
 namespace smem {
@@ -26,17 +25,22 @@ Attempt columns(const Device& device, const WindowProblem& problem) {
   constexpr std::size_t kSize = 5;
   if (problem.op != WindowOp::median || g.row_taps != kSize) return "for medians of 5 x 5";
   const WindowPolicy& policy = window_policy(device);
+  if (policy.columns == 0) return "its columns would not stay in registers";
   const std::size_t cols = policy.columns;
   Plan plan = filter_plan(operation_of(problem), "columns", "blur/median_columns.cl", "median_columns", g,
                           kSize / 2, kSize / 2);
   const std::array<std::size_t, 3> extent{divide_up(g.width, cols) * g.channels, g.height, g.planes};
-  plan.work_group = shape_group(device, policy.columns_group, 64, extent);
+  const std::size_t number = g.in == Scalar::float64 ? 8 : 4, own = kSize * (cols + kSize - 1) * number;
+  const std::size_t group = group_for(device, policy.columns_group, own, kOwnBytes);
+  if (group == 0) return no_tile_fits(device);
+  plan.work_group = shape_group(device, group, 64, extent);
+  plan.local_bytes = own * plan.work_items();
   plan.global = global_size(extent, plan.work_group);
   plan.vector_width = plan.items_per_work_item = cols;
   plan.numbers = {{"band", 1}};
   define(plan, "COLS", cols);
   if (is_float(g.in) && g.in != Scalar::half) define(plan, "FLOATING_ELEMENT", 1);
-  if (g.in_alignment >= std::min<std::size_t>(cols * size_of(g.in), 16)) define(plan, "ALIGNED", 1);
+  if (g.in_alignment >= cols * size_of(g.in)) define(plan, "ALIGNED", 1);
   define_group(plan);
   // Of a pair of windows: the exchanges of two columns and of merging two, and what is left.
   plan.prediction.operations = real(g.elements()) * (2 * 9 + 13 + (20 + 2 * (5 + 14)) / 2 + 10);

@@ -67,7 +67,7 @@ TEST_CASE("plan separable: packed products of bytes where all weights are whole 
   bytes.in_alignment = 2;
   CHECK(smem::plan_separable(device, bytes).variant == "march");
   bytes.in_alignment = 4;
-  bytes.in = smem::Scalar::uint16;
+  bytes.in = bytes.out = smem::Scalar::uint16;
   CHECK(smem::plan_separable(device, bytes).variant == "march");
 }
 
