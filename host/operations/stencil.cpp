@@ -121,6 +121,7 @@ Operation stencil_operation() {
       .summary = "Stencils: weighted sums of the neighbours of each cell",
       .steps = {{"naive", "all cells of the window from global memory"},
                 {"tiled", "a tile with its halo in local memory"},
+                {"blocks", "blocks of results in registers, of a tile in local memory"},
                 {"rows", "vectors of several rows in registers, each row read once"},
                 {"march", "plane streaming (2.5D blocking) in local memory"},
                 {"planes", "vectors of several planes in registers"},

@@ -41,6 +41,8 @@ struct StencilTiles {
   std::size_t group = 256;            ///< work-items
   std::size_t across = 32;            ///< of them, along x, which read a row together
   std::size_t down_of_volumes = 4;    ///< of them, along y, in tiles of volumes
+  std::size_t block_rows = 4;         ///< rows of results of a work-item of "blocks"
+  bool blocks = false;                ///< flat boxes by "blocks" before "tiled"
   std::size_t march_down = 8;         ///< of those of a march, along y, by which its chunks are counted
   std::size_t bytes = 32768;          ///< of a tile, so that several groups share a unit's local memory
   std::size_t least_values = 2048;    ///< of a tile of "tiled": few programs serve the smaller ones
@@ -115,7 +117,8 @@ inline constexpr StencilPolicy kStencilPolicies[] = {
                   .share = "0.97, 0.88, 0.95, 0.81; 0.95, 0.80, 0.84 of copy"},
      .rows = {.rows = 8, .registers = 160, .across = 32, .group = 128, .byte_steps = 6, .byte_turns = 8},
      .columns = {.rows = 2, .registers = 255},
-     .boxes = {.deep = 6, .registers = 255}},
+     .boxes = {.deep = 6, .registers = 255},
+     .tiles = {.blocks = true}},
     {.when = {.family = "nvidia", .compute_capability = 80},
      .evidence = {.what = "no measurement: a Hopper's sizes, in groups of 256"},
      .rows = {.rows = 8, .registers = 160, .across = 32, .group = 256, .byte_steps = 8},

@@ -36,7 +36,7 @@ TEST_CASE("plan separable: marches with small windows, tiles larger ones, and go
   const smem::Device device = gpu();
   smem::Plan plan = smem::plan_separable(device, image(15));
   CHECK(plan.variant == "march");
-  CHECK(plan.alternatives.size() == 4);
+  CHECK(plan.alternatives.size() == 5);
   CHECK(plan.prediction.bytes() == 2.0 * 4 * 8192 * 8192);
   CHECK(smem::plan_separable(device, image(61)).variant == "tiled");
   CHECK(smem::plan_separable(device, image(2001)).variant == "two_pass");
@@ -48,6 +48,27 @@ TEST_CASE("plan separable: marches with small windows, tiles larger ones, and go
   plan = smem::plan_separable(small, image(5));
   CHECK(plan.local_bytes <= 512);
   CHECK(plan.work_items() <= 4);
+}
+
+TEST_CASE("plan separable: packed products of bytes where all weights are whole 256ths") {
+  const smem::Device device = gpu();
+  smem::SeparableProblem bytes = image(5);
+  bytes.in = bytes.out = smem::Scalar::uint8;
+  CHECK(smem::plan_separable(device, bytes).variant == "march");
+  bytes.fixed_point = true;
+  const smem::Plan plan = smem::plan_separable(device, bytes);
+  CHECK(plan.variant == "packed");
+  CHECK(plan.vector_width == 8);
+  bytes.row_taps = bytes.column_taps = 15;
+  CHECK(smem::plan_separable(device, bytes).vector_width == 4);
+  bytes.row_taps = bytes.column_taps = 31;  // too many sums at once
+  CHECK(smem::plan_separable(device, bytes).variant != "packed");
+  bytes.row_taps = bytes.column_taps = 5;
+  bytes.in_alignment = 2;
+  CHECK(smem::plan_separable(device, bytes).variant == "march");
+  bytes.in_alignment = 4;
+  bytes.in = bytes.out = smem::Scalar::uint16;
+  CHECK(smem::plan_separable(device, bytes).variant == "march");
 }
 
 TEST_CASE("plan separable: one round of the groups that an H200 runs at once") {

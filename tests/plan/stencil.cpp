@@ -40,7 +40,8 @@ TEST_CASE("plan of stencil: problems of all kinds fit every target and its clamp
           for (const Sizes& radius : {Sizes{0, 0, 0}, Sizes{1, 1, 0}, Sizes{7, 7, 0}, Sizes{1, 1, 1},
                                       Sizes{100, 100, 100}, Sizes{100000, 0, 0}}) {
             const smem::StencilProblem problem = smem::stencil_problem(type, size, radius, 3);
-            for (const std::string_view variant : {"", "naive", "tiled", "rows", "march", "planes", "cpu"}) {
+            for (const std::string_view variant :
+                 {"", "naive", "tiled", "blocks", "rows", "march", "planes", "cpu"}) {
               try {
                 const smem::Plan plan =
                     smem::plan_stencil(device, problem, {.variant = std::string(variant)});
@@ -69,7 +70,7 @@ TEST_CASE("plan of stencil: what each kind of device and window gets") {
       smem::plan_stencil(h200, smem::stencil_problem(Scalar::float32, {512, 512, 512}, {1, 1, 1})).variant ==
       "planes");
   CHECK(smem::plan_stencil(h200, smem::stencil_problem(Scalar::float32, {8192, 8192, 1}, {20, 20, 0}))
-            .variant == "tiled");
+            .variant == "blocks");
   CHECK(smem::plan_stencil(h200, smem::stencil_problem(Scalar::float32, {512, 512, 1}, {500, 500, 0}))
             .variant == "naive");
   smem::StencilProblem strided = smem::stencil_problem(Scalar::float32, {512, 512, 1}, {1, 1, 0});
